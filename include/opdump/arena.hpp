@@ -1,0 +1,50 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <span>
+#include <string_view>
+#include <type_traits>
+
+#include "opdump/bytes.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// Hands out pieces of one block of memory that the caller owns; nothing is given back but all at once by the
+/// caller. Not for several threads.
+class Arena {
+ public:
+  explicit Arena(MutableBytes memory) : memory_(memory) {}
+
+  /// `count` value-initialised elements; `no_memory` when they do not fit, with nothing taken.
+  template <class T>
+  requires std::is_trivially_destructible_v<T> Result<std::span<T>> array(std::size_t count) {
+    const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(memory_.data()) + used_;
+    const std::size_t padding = static_cast<std::size_t>(-at % alignof(T));
+    const std::size_t left = memory_.size() - used_;
+    if (padding > left || count > (left - padding) / sizeof(T)) return Status::no_memory;
+    T* first = reinterpret_cast<T*>(memory_.data() + used_ + padding);
+    for (std::size_t i = 0; i < count; ++i) ::new (static_cast<void*>(first + i)) T{};
+    used_ += padding + count * sizeof(T);
+    return std::span<T>(first, count);
+  }
+
+  /// A copy of `text`; `no_memory` when it does not fit.
+  Result<std::string_view> text(std::string_view text) {
+    Result<std::span<char>> copy = array<char>(text.size());
+    if (!copy.ok()) return copy.status();
+    if (!text.empty()) std::memcpy(copy.value().data(), text.data(), text.size());
+    return std::string_view(copy.value().data(), text.size());
+  }
+
+  std::size_t used() const { return used_; }
+
+ private:
+  MutableBytes memory_;
+  std::size_t used_ = 0;
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

@@ -1,0 +1,121 @@
+#pragma once
+#include <cstdint>
+#include <string_view>
+
+#include "opdump/status.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// Memory layout of a tensor. The values are CANN's, in every file format; others than those listed pass
+/// through.
+enum class Format : std::int32_t {
+  nchw = 0,
+  nhwc = 1,
+  nd = 2,
+  nc1hwc0 = 3,
+  fractal_z = 4,
+  nc1c0hwpad = 5,
+  nhwc1c0 = 6,
+  fsr_nchw = 7,
+  fractal_deconv = 8,
+  c1hwnc0 = 9,
+  nc1hwc0_c04 = 12,
+  fractal_z_c04 = 13,
+  chwn = 14,
+  hwcn = 16,
+  nc1khkwhwc0 = 17,
+  c1hwncoc0 = 25,
+  md = 26,
+  ndhwc = 27,
+  fractal_zz = 28,
+  fractal_nz = 29,
+  ncdhw = 30,
+  dhwcn = 31,
+  ndc1hwc0 = 32,
+  fractal_z_3d = 33,
+  cn = 34,
+  nc = 35,
+  dhwnc = 36,
+  fractal_z_3d_transpose = 37,
+  fractal_zn_lstm = 38,
+  fractal_z_g = 39,
+  reserved = 40,
+  all = 41,
+  null = 42,
+  nd_rnn_bias = 43,
+  fractal_zn_rnn = 44,
+  nyuv = 45,
+  nyuv_a = 46,
+  ncl = 47,
+  fractal_z_wino = 48,
+  c1hwc0 = 49,
+};
+
+struct FormatName {
+  Format format;
+  std::string_view name;
+};
+
+/// CANN's names. Source: the format list of its dump protocol.
+inline constexpr FormatName kFormats[] = {
+    {Format::nchw, "NCHW"},
+    {Format::nhwc, "NHWC"},
+    {Format::nd, "ND"},
+    {Format::nc1hwc0, "NC1HWC0"},
+    {Format::fractal_z, "FRACTAL_Z"},
+    {Format::nc1c0hwpad, "NC1C0HWPAD"},
+    {Format::nhwc1c0, "NHWC1C0"},
+    {Format::fsr_nchw, "FSR_NCHW"},
+    {Format::fractal_deconv, "FRACTAL_DECONV"},
+    {Format::c1hwnc0, "C1HWNC0"},
+    {Format::nc1hwc0_c04, "NC1HWC0_C04"},
+    {Format::fractal_z_c04, "FRACTAL_Z_C04"},
+    {Format::chwn, "CHWN"},
+    {Format::hwcn, "HWCN"},
+    {Format::nc1khkwhwc0, "NC1KHKWHWC0"},
+    {Format::c1hwncoc0, "C1HWNCoC0"},
+    {Format::md, "MD"},
+    {Format::ndhwc, "NDHWC"},
+    {Format::fractal_zz, "FRACTAL_ZZ"},
+    {Format::fractal_nz, "FRACTAL_NZ"},
+    {Format::ncdhw, "NCDHW"},
+    {Format::dhwcn, "DHWCN"},
+    {Format::ndc1hwc0, "NDC1HWC0"},
+    {Format::fractal_z_3d, "FRACTAL_Z_3D"},
+    {Format::cn, "CN"},
+    {Format::nc, "NC"},
+    {Format::dhwnc, "DHWNC"},
+    {Format::fractal_z_3d_transpose, "FRACTAL_Z_3D_TRANSPOSE"},
+    {Format::fractal_zn_lstm, "FRACTAL_ZN_LSTM"},
+    {Format::fractal_z_g, "FRACTAL_Z_G"},
+    {Format::reserved, "RESERVED"},
+    {Format::all, "ALL"},
+    {Format::null, "NULL"},
+    {Format::nd_rnn_bias, "ND_RNN_BIAS"},
+    {Format::fractal_zn_rnn, "FRACTAL_ZN_RNN"},
+    {Format::nyuv, "NYUV"},
+    {Format::nyuv_a, "NYUV_A"},
+    {Format::ncl, "NCL"},
+    {Format::fractal_z_wino, "FRACTAL_Z_WINO"},
+    {Format::c1hwc0, "C1HWC0"},
+};
+
+/// CANN's name of `format`, empty where the code is not listed.
+constexpr std::string_view to_string(Format format) {
+  for (const FormatName& known : kFormats) {
+    if (known.format == format) return known.name;
+  }
+  return {};
+}
+
+/// The format CANN calls `name`; `malformed` for another text.
+constexpr Result<Format> format_from_name(std::string_view name) {
+  for (const FormatName& known : kFormats) {
+    if (known.name == name) return known.format;
+  }
+  return Status::malformed;
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

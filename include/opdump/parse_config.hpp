@@ -1,0 +1,57 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "opdump/arena.hpp"
+#include "opdump/dump_config.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// Why a config is refused; CANN's user-visible codes EP0001 to EP0005 tell the same kinds apart.
+enum class ConfigFault : std::uint8_t {
+  none,
+  unreadable,       ///< the file cannot be read, or is too large
+  too_deep,         ///< nested too deeply
+  syntax,           ///< not JSON
+  unknown_dialect,  ///< JSON, but no config that opdump knows
+  missing,          ///< a key is missing
+  wrong_type,       ///< a value has the wrong type
+  empty,            ///< a value is present but empty
+  not_in_list,      ///< a value is none of those allowed
+  invalid_value,    ///< a value has the right type and is wrong all the same
+  conflict,         ///< two keys exclude each other
+  not_supported,    ///< understood, but this version cannot act on it
+  no_memory,        ///< the memory given for the result is too small
+};
+
+/// Where and why a config is refused.
+struct ConfigError {
+  ConfigFault fault = ConfigFault::none;
+  std::string key;           ///< path of the key, as "dump.dump_list[1].layer"; empty when no key is to blame
+  std::string reason;        ///< what is wrong and what would be right
+  std::size_t offset = 0;    ///< byte in the text
+  std::uint32_t line = 1;    ///< from 1
+  std::uint32_t column = 1;  ///< from 1, in bytes
+};
+
+/// Says whether `dump_path` can be dumped to; on `false`, `reason` says why not.
+using DumpPathCheck = bool (*)(std::string_view dump_path, std::string& reason);
+
+/// Turns the text of a config file into a DumpConfig whose texts and lists lie in `memory`. Recognises the
+/// dialect by its top-level key. Returns `config_refused` and fills `error` when the text is refused;
+/// `config` is then inactive. An empty text is a valid config that switches nothing on. `check_path` may be
+/// null: the path is then taken as it is. For boot and for hosts: allocates while it runs and frees
+/// everything before it returns. Rules: CANN's server implementation of acl.json.
+Status parse_config(std::string_view text, Arena& memory, DumpPathCheck check_path, DumpConfig& config,
+                    ConfigError& error);
+
+/// Bytes of arena that are enough for any config text of `text_bytes` bytes.
+constexpr std::size_t config_memory_bytes(std::size_t text_bytes) {
+  return 4096 + 16 * text_bytes;
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

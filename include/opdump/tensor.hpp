@@ -1,0 +1,66 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+#include "opdump/dtype.hpp"
+#include "opdump/format.hpp"
+#include "opdump/shape.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// An address in the memory that the session's DeviceMemory understands: a pointer for host memory, a device
+/// address or a driver's handle elsewhere.
+using Address = std::uint64_t;
+
+inline Address address_of(const void* pointer) {
+  return reinterpret_cast<std::uintptr_t>(pointer);
+}
+
+/// Kind of address a tensor has on CANN's nano device; copied into the record, not used.
+enum class AddressKind : std::int32_t {
+  traditional = 0,
+  no_tiling = 1,
+  raw = 2,
+  nano_io = 3,
+  nano_weight = 4,
+  nano_workspace = 5,
+};
+
+/// One tensor as it lies in memory when its operator has run. Everything is referred to, nothing copied; it
+/// need only live during the call that takes it.
+struct TensorView {
+  Address address = 0;
+  std::uint64_t bytes =
+      0;  ///< bytes to capture; may exceed what the shape needs (padding), never fall short of it
+  DType dtype = DType::undefined;
+  Format format = Format::nd;
+  Shape shape;
+
+  /// Dims in the framework, in the axis order of the framework's format. Empty: the same as `shape`.
+  Shape original_shape{};
+
+  /// What follows is written for outputs only, as the record format has it.
+  /// Operator of the framework that this output stems from, and which of its outputs.
+  std::string_view original_name{};
+  std::int32_t original_index = 0;
+  DType original_dtype = DType::undefined;    ///< undefined: the same as `dtype`
+  Format original_format = Format::reserved;  ///< reserved: the same as `format`
+  AddressKind address_kind = AddressKind::traditional;
+};
+
+/// Bytes that `shape` elements of `dtype` fill, packed; sub-byte dtypes are rounded up to a whole byte. 0 for
+/// dtypes whose elements have no fixed size. `too_large` past 64 bits.
+constexpr Result<std::uint64_t> packed_bytes(DType dtype, Shape shape) {
+  Result<std::uint64_t> count = element_count(shape);
+  if (!count.ok()) return count;
+  const std::uint64_t bits = info(dtype).bits;
+  if (bits != 0 && count.value() > (std::numeric_limits<std::uint64_t>::max() - 7) / bits)
+    return Status::too_large;
+  return (count.value() * bits + 7) / 8;
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump
