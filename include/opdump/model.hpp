@@ -18,8 +18,8 @@ enum class OpLevel : std::uint8_t {
 /// One operator of a model, or one operator run on its own. Texts are referred to: in a loaded model they
 /// must stay until it is unloaded.
 struct OpDesc {
-  std::string_view name;
-  std::string_view type;
+  std::string_view name{};
+  std::string_view type{};
   std::uint32_t task_id = 65535;    ///< 65535: the runtime has none
   std::uint32_t stream_id = 65535;  ///< 65535: the runtime has none
   /// Operators of the framework that were fused into this one; `layer` entries of a config match them too.
@@ -29,10 +29,10 @@ struct OpDesc {
 
 /// A model as the runtime loaded it. Everything is referred to and must stay until the model is unloaded.
 struct ModelDesc {
-  std::string_view name;  ///< name of the model file; what a config's `model_name` is compared with first
-  std::string_view graph_name;  ///< name inside the file, compared second; empty: none
+  std::string_view name{};  ///< name of the model file; what a config's `model_name` is compared with first
+  std::string_view graph_name{};  ///< name inside the file, compared second; empty: none
   std::uint32_t id = 0;
-  std::span<const OpDesc> ops;  ///< in execution order; an op's index is its position here
+  std::span<const OpDesc> ops{};  ///< in execution order; an op's index is its position here
 };
 
 }  // namespace OPDUMP_NAMESPACE

@@ -11,9 +11,9 @@ inline namespace OPDUMP_NAMESPACE {
 
 /// Name of an object in a dump. The sink copies what it keeps.
 struct ObjectName {
-  std::string_view root;       ///< the config's `dump_path`; a sink without directories may leave it out
-  std::string_view directory;  ///< below root, '/'-separated, no empty, "." or ".." part; may be empty
-  std::string_view file;       ///< no '/'; may be longer than a file system allows
+  std::string_view root{};       ///< the config's `dump_path`; a sink without directories may leave it out
+  std::string_view directory{};  ///< below root, '/'-separated, no empty, "." or ".." part; may be empty
+  std::string_view file{};       ///< no '/'; may be longer than a file system allows
 };
 
 /// One object that a sink has open.

@@ -16,7 +16,7 @@ struct StepRange {
 /// The steps a config asks for. Without ranges: every step. Refers to the ranges, which live as long as the
 /// config.
 struct StepSet {
-  std::span<const StepRange> ranges;
+  std::span<const StepRange> ranges{};
 
   constexpr bool every_step() const { return ranges.empty(); }
 

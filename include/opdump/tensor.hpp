@@ -37,7 +37,7 @@ struct TensorView {
       0;  ///< bytes to capture; may exceed what the shape needs (padding), never fall short of it
   DType dtype = DType::undefined;
   Format format = Format::nd;
-  Shape shape;
+  Shape shape{};
 
   /// Dims in the framework, in the axis order of the framework's format. Empty: the same as `shape`.
   Shape original_shape{};

@@ -1,0 +1,108 @@
+#pragma once
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "opdump/dump_config.hpp"
+#include "opdump/model.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// What is captured of one operator, as bits.
+inline constexpr std::uint8_t kCaptureInputs = 1;
+inline constexpr std::uint8_t kCaptureOutputs = 2;
+
+/// Where the records of one config go.
+struct DumpTarget {
+  std::string_view root{};
+  std::uint64_t time = 0;  ///< YYYYMMDDHHMMSS of the moment the config was set
+  std::uint32_t device_id = 0;
+  std::uint32_t generation = 0;  ///< of the session: which init it belongs to; 0 belongs to none
+};
+
+/// A config resolved against one model: a byte per operator, and what a record needs besides. The caller owns
+/// it and the bytes, `Session::load_model` fills it; it must stay until `Session::unload_model`. Immutable
+/// while loaded, but for the step counter.
+struct ModelPlan {
+  const ModelDesc* model = nullptr;  ///< null: not loaded
+  std::span<const std::uint8_t>
+      bits{};                         ///< one byte per operator; empty when nothing of the model is captured
+  std::string_view directory_name{};  ///< the model's name in the dump
+  StepSet steps{};
+  DumpTarget target{};
+  std::uint64_t next_step = 0;
+  std::uint32_t matched_ops = 0;
+};
+
+/// The capture bits that `mode` stands for.
+constexpr std::uint8_t capture_bits(DumpMode mode) {
+  switch (mode) {
+    case DumpMode::input:
+      return kCaptureInputs;
+    case DumpMode::output:
+      return kCaptureOutputs;
+    case DumpMode::all:
+      break;
+  }
+  return kCaptureInputs | kCaptureOutputs;
+}
+
+/// Whether `dump_level` takes an op of `level`.
+constexpr bool takes_level(DumpLevel dump_level, OpLevel level) {
+  if (dump_level == DumpLevel::all || level == OpLevel::both) return true;
+  return (dump_level == DumpLevel::op) == (level == OpLevel::op);
+}
+
+/// Whether `rule` names `op`: by its own name or by that of an operator fused into it, exactly.
+constexpr bool matches(const ModelRule& rule, const OpDesc& op) {
+  if (rule.all_layers) return true;
+  for (const std::string_view layer : rule.layers) {
+    if (layer == op.name) return true;
+    for (const std::string_view original : op.original_names) {
+      if (layer == original) return true;
+    }
+  }
+  return false;
+}
+
+/// Resolves `config` against `model` into `plan`, with `bits` (at least one byte per operator, else
+/// `no_memory`) as its memory. Of several rules for one name the last one counts; the file's name goes before
+/// the graph's; rules without a name hold besides. Takes time proportional to operators times layers; for
+/// model load, not for the hot path. Source: model and layer matching of CANN's graph engine.
+inline Status resolve_plan(const DumpConfig& config, const ModelDesc& model, std::span<std::uint8_t> bits,
+                           ModelPlan& plan) {
+  plan = ModelPlan{};
+  plan.directory_name = model.name;
+  const ModelRule* by_file = nullptr;
+  const ModelRule* by_graph = nullptr;
+  const ModelRule* any = nullptr;
+  for (const ModelRule& rule : config.models) {
+    if (rule.any_model) {
+      any = &rule;
+    } else if (rule.model_name == model.name) {
+      by_file = &rule;
+    } else if (rule.model_name == model.graph_name) {
+      by_graph = &rule;
+    }
+  }
+  const ModelRule* named = by_file != nullptr ? by_file : by_graph;
+  if (named != nullptr) plan.directory_name = named->model_name;
+  if (!config.active || (named == nullptr && any == nullptr)) return Status::ok;
+  if (bits.size() < model.ops.size()) return Status::no_memory;
+
+  const std::uint8_t wanted = capture_bits(config.mode);
+  for (std::size_t i = 0; i < model.ops.size(); ++i) {
+    const OpDesc& op = model.ops[i];
+    const bool take = takes_level(config.level, op.level) &&
+                      ((named != nullptr && matches(*named, op)) || (any != nullptr && matches(*any, op)));
+    bits[i] = take ? wanted : std::uint8_t{0};
+    plan.matched_ops += take ? 1 : 0;
+  }
+  if (plan.matched_ops != 0) plan.bits = bits.first(model.ops.size());
+  plan.steps = config.steps;
+  return Status::ok;
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

@@ -1,0 +1,252 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+#include "opdump/bytes.hpp"
+#include "opdump/model.hpp"
+#include "opdump/tensor.hpp"
+
+/// How a record lies in a ring. It is a sequence of chunks: one `record` chunk with the head and as much of
+/// the tensors' bytes as fitted, then `data` chunks with the rest; the last one says so. The bytes are those
+/// of the inputs in order, then of the outputs in order, without gaps. A record chunk that comes while
+/// another record is unfinished, or an `aborted` chunk, says that the unfinished one will never be completed.
+/// Everything is in the byte order of the machine and refers to nothing outside, so a record outlives its
+/// model, its config and a reset.
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+enum class ChunkKind : std::uint8_t { record = 1, data = 2, aborted = 3 };
+
+struct ChunkHead {
+  ChunkKind kind;
+  std::uint8_t last;  ///< 1: the record is complete with this chunk
+  std::uint16_t unused;
+  std::uint32_t head_bytes;  ///< bytes from after this head to the tensors' bytes; 0 but in a record chunk
+};
+static_assert(sizeof(ChunkHead) == 8);
+
+/// Where a record belongs and when it was made.
+struct RecordHead {
+  std::uint64_t unix_us;
+  std::uint64_t step;       ///< of the model; 0 without a model
+  std::uint64_t dump_time;  ///< YYYYMMDDHHMMSS of the config
+  std::uint32_t sequence;   ///< of the recorder; counts what was wanted, so what was lost leaves a gap
+  std::uint32_t device_id;
+  std::uint32_t model_id;
+  std::uint32_t task_id;
+  std::uint32_t stream_id;
+  std::uint16_t in_model;  ///< 0: an operator run on its own
+  std::uint16_t root_bytes;
+  std::uint16_t model_name_bytes;
+  std::uint16_t type_bytes;
+  std::uint16_t name_bytes;
+  std::uint16_t input_count;
+  std::uint16_t output_count;
+  std::uint16_t unused;
+  std::uint32_t unused2;
+};
+static_assert(sizeof(RecordHead) == 64);
+
+/// One tensor of a record; `rank` + `original_rank` dims of 8 bytes follow each.
+struct TensorHead {
+  std::uint64_t address;
+  std::uint64_t bytes;
+  std::int32_t format;
+  std::int32_t original_format;
+  std::int32_t original_index;
+  std::int32_t address_kind;
+  DType dtype;
+  DType original_dtype;
+  std::uint8_t rank;
+  std::uint8_t original_rank;
+  std::uint16_t original_name_bytes;
+  std::uint16_t unused;
+};
+static_assert(sizeof(TensorHead) == 40);
+
+/// What is captured of one operator, as the recorder sees it.
+struct RecordSource {
+  RecordHead head;  ///< the counts and text lengths are filled in by `encode_record`
+  std::string_view root{};
+  std::string_view model_name{};
+  std::string_view type{};
+  std::string_view name{};
+  std::span<const TensorView> inputs{};
+  std::span<const TensorView> outputs{};
+};
+
+inline constexpr std::size_t kMaxTextBytes = 0xffff;
+inline constexpr std::size_t kMaxTensors = 0xffff;
+
+/// The tensor with the dims, dtype and format it had in the framework filled in where the runtime left them
+/// out.
+constexpr TensorView with_originals(TensorView tensor, std::string_view op_name, std::int32_t index) {
+  if (tensor.original_shape.empty()) tensor.original_shape = tensor.shape;
+  if (tensor.original_dtype == DType::undefined) tensor.original_dtype = tensor.dtype;
+  if (tensor.original_format == Format::reserved) tensor.original_format = tensor.format;
+  if (tensor.original_name.empty()) {
+    tensor.original_name = op_name;
+    tensor.original_index = index;
+  }
+  return tensor;
+}
+
+/// Bytes that `encode_record` will write; `invalid_tensor`, `name_too_long` or `too_many_tensors` when it
+/// cannot. `data_bytes` becomes the sum of the tensors' bytes.
+inline Result<std::uint32_t> record_head_bytes(const RecordSource& source, std::uint64_t& data_bytes) {
+  data_bytes = 0;
+  if (source.root.size() > kMaxTextBytes || source.model_name.size() > kMaxTextBytes ||
+      source.type.size() > kMaxTextBytes || source.name.size() > kMaxTextBytes) {
+    return Status::name_too_long;
+  }
+  if (source.inputs.size() > kMaxTensors || source.outputs.size() > kMaxTensors)
+    return Status::too_many_tensors;
+  std::uint64_t bytes = sizeof(RecordHead) + source.root.size() + source.model_name.size() +
+                        source.type.size() + source.name.size();
+  for (const std::span<const TensorView> tensors : {source.inputs, source.outputs}) {
+    for (const TensorView& tensor : tensors) {
+      if (tensor.shape.size() > kMaxRank || tensor.original_shape.size() > kMaxRank)
+        return Status::invalid_tensor;
+      if (tensor.original_name.size() > kMaxTextBytes) return Status::name_too_long;
+      const Result<std::uint64_t> needed = packed_bytes(tensor.dtype, tensor.shape);
+      if (!needed.ok() || tensor.bytes < needed.value()) return Status::invalid_tensor;
+      if (tensor.bytes > UINT64_MAX - data_bytes) return Status::invalid_tensor;
+      bytes += sizeof(TensorHead) + 8 * (tensor.shape.size() + tensor.original_shape.size()) +
+               tensor.original_name.size();
+      data_bytes += tensor.bytes;
+    }
+  }
+  // Rounded up so that the tensors' bytes start as aligned as the chunk's payload.
+  bytes = (bytes + 7) / 8 * 8;
+  if (bytes > 0x7fffffff) return Status::too_large;
+  return static_cast<std::uint32_t>(bytes);
+}
+
+/// Writes the head, the tensors' heads and the texts to `to`, which has room for `record_head_bytes`.
+inline void encode_record(const RecordSource& source, std::byte* to) {
+  RecordHead head = source.head;
+  head.root_bytes = static_cast<std::uint16_t>(source.root.size());
+  head.model_name_bytes = static_cast<std::uint16_t>(source.model_name.size());
+  head.type_bytes = static_cast<std::uint16_t>(source.type.size());
+  head.name_bytes = static_cast<std::uint16_t>(source.name.size());
+  head.input_count = static_cast<std::uint16_t>(source.inputs.size());
+  head.output_count = static_cast<std::uint16_t>(source.outputs.size());
+  const auto put = [&to](const void* from, std::size_t bytes) {
+    if (bytes != 0) std::memcpy(to, from, bytes);
+    to += bytes;
+  };
+  put(&head, sizeof head);
+  for (const std::span<const TensorView> tensors : {source.inputs, source.outputs}) {
+    for (const TensorView& tensor : tensors) {
+      const TensorHead tensor_head = {
+          .address = tensor.address,
+          .bytes = tensor.bytes,
+          .format = static_cast<std::int32_t>(tensor.format),
+          .original_format = static_cast<std::int32_t>(tensor.original_format),
+          .original_index = tensor.original_index,
+          .address_kind = static_cast<std::int32_t>(tensor.address_kind),
+          .dtype = tensor.dtype,
+          .original_dtype = tensor.original_dtype,
+          .rank = static_cast<std::uint8_t>(tensor.shape.size()),
+          .original_rank = static_cast<std::uint8_t>(tensor.original_shape.size()),
+          .original_name_bytes = static_cast<std::uint16_t>(tensor.original_name.size()),
+          .unused = 0,
+      };
+      put(&tensor_head, sizeof tensor_head);
+      put(tensor.shape.data(), tensor.shape.size_bytes());
+      put(tensor.original_shape.data(), tensor.original_shape.size_bytes());
+    }
+  }
+  for (const std::string_view text : {source.root, source.model_name, source.type, source.name}) {
+    put(text.data(), text.size());
+  }
+  for (const std::span<const TensorView> tensors : {source.inputs, source.outputs}) {
+    for (const TensorView& tensor : tensors) put(tensor.original_name.data(), tensor.original_name.size());
+  }
+}
+
+/// An encoded record's head, read in place. The bytes are checked once, by `parse`; they must stay.
+class RecordView {
+ public:
+  /// `malformed` when the lengths inside do not fit `bytes`.
+  static Result<RecordView> parse(Bytes bytes) {
+    RecordView view;
+    if (bytes.size() < sizeof(RecordHead)) return Status::malformed;
+    std::memcpy(&view.head_, bytes.data(), sizeof(RecordHead));
+    view.tensors_ = bytes.data() + sizeof(RecordHead);
+    std::size_t at = sizeof(RecordHead);
+    std::uint64_t text_bytes = std::uint64_t{view.head_.root_bytes} + view.head_.model_name_bytes +
+                               view.head_.type_bytes + view.head_.name_bytes;
+    for (std::uint32_t i = 0; i < view.tensor_count(); ++i) {
+      if (bytes.size() - at < sizeof(TensorHead)) return Status::malformed;
+      TensorHead tensor;
+      std::memcpy(&tensor, bytes.data() + at, sizeof tensor);
+      const std::size_t with_dims = tensor_bytes(tensor);
+      if (tensor.rank > kMaxRank || tensor.original_rank > kMaxRank ||
+          static_cast<int>(tensor.dtype) >= kDTypeCount ||
+          static_cast<int>(tensor.original_dtype) >= kDTypeCount || bytes.size() - at < with_dims) {
+        return Status::malformed;
+      }
+      at += with_dims;
+      text_bytes += tensor.original_name_bytes;
+    }
+    if (bytes.size() - at < text_bytes) return Status::malformed;
+    view.texts_ = reinterpret_cast<const char*>(bytes.data() + at);
+    return view;
+  }
+
+  const RecordHead& head() const { return head_; }
+  std::string_view root() const { return {texts_, head_.root_bytes}; }
+  std::string_view model_name() const { return {end_of(root()), head_.model_name_bytes}; }
+  std::string_view type() const { return {end_of(model_name()), head_.type_bytes}; }
+  std::string_view name() const { return {end_of(type()), head_.name_bytes}; }
+  std::uint32_t tensor_count() const { return std::uint32_t{head_.input_count} + head_.output_count; }
+
+  /// Calls `use(tensor, is_output, index)` for the inputs in order, then the outputs, originals filled in.
+  template <class Use>
+  void for_each_tensor(Use use) const {
+    const std::byte* at = tensors_;
+    const char* text = end_of(name());
+    for (std::uint32_t i = 0; i < tensor_count(); ++i) {
+      TensorHead tensor;
+      std::memcpy(&tensor, at, sizeof tensor);
+      const Dim* dims = reinterpret_cast<const Dim*>(at + sizeof tensor);
+      const bool is_output = i >= head_.input_count;
+      const std::uint32_t index = is_output ? i - head_.input_count : i;
+      const TensorView view = {
+          .address = tensor.address,
+          .bytes = tensor.bytes,
+          .dtype = tensor.dtype,
+          .format = static_cast<Format>(tensor.format),
+          .shape = {dims, tensor.rank},
+          .original_shape = {dims + tensor.rank, tensor.original_rank},
+          .original_name = {text, tensor.original_name_bytes},
+          .original_index = tensor.original_index,
+          .original_dtype = tensor.original_dtype,
+          .original_format = static_cast<Format>(tensor.original_format),
+          .address_kind = static_cast<AddressKind>(tensor.address_kind),
+      };
+      use(with_originals(view, name(), static_cast<std::int32_t>(index)), is_output, index);
+      at += tensor_bytes(tensor);
+      text += tensor.original_name_bytes;
+    }
+  }
+
+ private:
+  static const char* end_of(std::string_view text) { return text.data() + text.size(); }
+
+  static std::size_t tensor_bytes(const TensorHead& tensor) {
+    return sizeof(TensorHead) + sizeof(Dim) * (std::size_t{tensor.rank} + tensor.original_rank);
+  }
+
+  RecordHead head_{};
+  const std::byte* tensors_ = nullptr;
+  const char* texts_ = nullptr;
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

@@ -1,0 +1,337 @@
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "opdump/clock.hpp"
+#include "opdump/counts.hpp"
+#include "opdump/device_memory.hpp"
+#include "opdump/drainer.hpp"
+#include "opdump/model_plan.hpp"
+#include "opdump/record.hpp"
+#include "opdump/ring.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// What a recorder does when its ring has no room.
+enum class WhenFull : std::uint8_t {
+  drop,   ///< lose the record at once, counted; for interrupts and hard real time
+  block,  ///< wait for the drainer up to a limit without progress, then lose the record. After that, lose
+          ///< records at once until there is room again, so that a dead sink costs one limit and not one per
+          ///< operator
+  drain,  ///< drain its own ring in the caller; for systems without a drain thread
+};
+
+/// What the recorders of one session share. Set while no step is open.
+template <class Memory>
+struct RecorderContext {
+  Memory* memory = nullptr;
+  Clock* clock = nullptr;
+  Drainer* drainer = nullptr;
+  WhenFull when_full = WhenFull::block;
+  std::uint32_t block_limit_ms = 1000;
+  DumpTarget target;        ///< of the latest config; generation 0: the session is off
+  bool single_ops = false;  ///< the latest config wants operators run outside a model
+  std::uint8_t single_bits = 0;
+};
+
+/// One context that captures: a thread, a stream, an interrupt handler. Wait-free but for what `WhenFull`
+/// allows. All calls on one recorder come from its own context, one at a time.
+///
+///     recorder.begin_step(plan);
+///     for each operator i:  run it;  if (recorder.wants(i)) recorder.capture(i, inputs, outputs);
+///     recorder.end_step();
+template <class Memory>
+class BasicRecorder {
+ public:
+  BasicRecorder() = default;
+  BasicRecorder(const BasicRecorder&) = delete;
+  BasicRecorder& operator=(const BasicRecorder&) = delete;
+
+  /// Starts the plan's next execution; steps count from 0 since the model was loaded. `model_not_loaded`, or
+  /// `step_open` when the last step was not ended: nothing changes. Models run one step at a time, on any
+  /// recorder.
+  Status begin_step(ModelPlan& plan) { return begin_step(plan, plan.next_step); }
+
+  /// The same for a runtime that counts steps itself.
+  Status begin_step(ModelPlan& plan, std::uint64_t step) {
+    if (plan.model == nullptr) return Status::model_not_loaded;
+    if (open_plan() != nullptr) return Status::step_open;
+    plan.next_step = step + 1;
+    step_ = step;
+    plan_.store(&plan, std::memory_order_relaxed);
+    const bool on = plan.target.generation != 0 && plan.target.generation == context_->target.generation;
+    bits_ = on && !plan.bits.empty() && plan.steps.contains(step) ? plan.bits.data() : nullptr;
+    return Status::ok;
+  }
+
+  /// Whether the open step captures operator `op`; false when no step is open. `op` must be an index of the
+  /// model.
+  bool wants(std::size_t op) const {
+#if OPDUMP_ENABLED
+    return bits_ != nullptr && bits_[op] != 0;
+#else
+    static_cast<void>(op);
+    return false;
+#endif
+  }
+
+  /// Captures operator `op` of the open step, which has just run; only the role the config asks for is looked
+  /// at. The tensors' bytes are copied before it returns (through the ring, in pieces when they are larger).
+  /// `ok` also when the op is not wanted. `step_not_open` and `no_such_op` change nothing; any other error:
+  /// this record is lost, counted, and leaves nothing in the dump. An operator that overwrites its inputs is
+  /// captured by two calls: inputs before it runs, outputs after.
+  Status capture(std::size_t op, std::span<const TensorView> inputs, std::span<const TensorView> outputs) {
+    const ModelPlan* plan = open_plan();
+    if (plan == nullptr) return Status::step_not_open;
+    if (op >= plan->model->ops.size()) return Status::no_such_op;
+    if (!wants(op)) return Status::ok;
+    RecordSource source = describe(plan->model->ops[op], plan->target, bits_[op], inputs, outputs);
+    source.model_name = plan->directory_name;
+    source.head.step = step_;
+    source.head.model_id = plan->model->id;
+    source.head.in_model = 1;
+    return record(source);
+  }
+
+  /// Ends the open step; `step_not_open` without one.
+  Status end_step() {
+    if (open_plan() == nullptr) return Status::step_not_open;
+    plan_.store(nullptr, std::memory_order_relaxed);
+    bits_ = nullptr;
+    return Status::ok;
+  }
+
+  /// Whether operators run outside a model are captured.
+  bool wants_single_ops() const {
+#if OPDUMP_ENABLED
+    return context_->single_ops;
+#else
+    return false;
+#endif
+  }
+
+  /// Captures an operator that has just run outside any model. Errors as `capture`.
+  Status capture_single_op(const OpDesc& op, std::span<const TensorView> inputs,
+                           std::span<const TensorView> outputs) {
+    if (!wants_single_ops()) return Status::ok;
+    return record(describe(op, context_->target, context_->single_bits, inputs, outputs));
+  }
+
+  /// The plan whose step is open, null without one. Any context may ask; the answer may be old at once.
+  const ModelPlan* open_plan() const {
+    return plan_.load(std::memory_order_relaxed);
+  }
+
+  /// Adds this recorder's counts to `counts`. Any context may ask.
+  void add_counts(DumpCounts& counts) const {
+    counts.wanted += wanted_.value();
+    counts.captured += captured_.value();
+    counts.empty += empty_.value();
+    counts.invalid += invalid_.value();
+    counts.ring_full += ring_full_.value();
+    counts.timed_out += timed_out_.value();
+    counts.too_large += too_large_.value();
+    counts.device_failed += device_failed_.value();
+  }
+
+  // For the session.
+
+  Status attach(const RecorderContext<Memory>& context, std::size_t slot, MutableBytes ring_memory) {
+    context_ = &context;
+    slot_ = slot;
+    return ring_.reset(ring_memory);
+  }
+
+  Ring& ring() {
+    return ring_;
+  }
+  const Ring& ring() const {
+    return ring_;
+  }
+
+ private:
+  static RecordSource describe(const OpDesc& op, const DumpTarget& target, std::uint8_t bits,
+                               std::span<const TensorView> inputs, std::span<const TensorView> outputs) {
+    RecordSource source{};
+    source.head.dump_time = target.time;
+    source.head.device_id = target.device_id;
+    source.head.task_id = op.task_id;
+    source.head.stream_id = op.stream_id;
+    source.root = target.root;
+    source.type = op.type;
+    source.name = op.name;
+    if ((bits & kCaptureInputs) != 0) source.inputs = inputs;
+    if ((bits & kCaptureOutputs) != 0) source.outputs = outputs;
+    return source;
+  }
+
+  Status record(RecordSource source) {
+    wanted_.add_one();
+    source.head.sequence = sequence_++;
+    source.head.unix_us = context_->clock->unix_us();
+    std::uint64_t data_bytes = 0;
+    const Result<std::uint32_t> head_bytes = record_head_bytes(source, data_bytes);
+    if (!head_bytes.ok()) return lose(head_bytes.status());
+    if (data_bytes == 0) {
+      empty_.add_one();
+      return Status::ok;
+    }
+    const Status status = put(source, head_bytes.value(), data_bytes);
+    if (status != Status::ok) return lose(status);
+    captured_.add_one();
+    return Status::ok;
+  }
+
+  Status put(const RecordSource& source, std::uint32_t head_bytes, std::uint64_t data_bytes) {
+    const std::uint64_t first_bytes = sizeof(ChunkHead) + std::uint64_t{head_bytes};
+    if (first_bytes > ring_.max_chunk()) return Status::too_large;
+    const bool whole = first_bytes + data_bytes <= ring_.max_chunk();
+    const std::uint32_t chunk_bytes =
+        static_cast<std::uint32_t>(whole ? first_bytes + data_bytes : first_bytes);
+    MutableBytes chunk;
+    Status status = room(chunk_bytes, chunk_bytes, chunk);
+    if (status != Status::ok) return status;
+    const ChunkHead head = {ChunkKind::record, whole, 0, head_bytes};
+    std::memcpy(chunk.data(), &head, sizeof head);
+    encode_record(source, chunk.data() + sizeof head);
+    if (whole) {
+      std::byte* to = chunk.data() + first_bytes;
+      for (const std::span<const TensorView> tensors : {source.inputs, source.outputs}) {
+        for (const TensorView& tensor : tensors) {
+          const std::size_t bytes = static_cast<std::size_t>(tensor.bytes);
+          if (bytes == 0) continue;
+          status = context_->memory->copy(to, tensor.address, bytes);
+          if (status != Status::ok) return status;
+          to += bytes;
+        }
+      }
+    }
+    ring_.commit(chunk_bytes);
+    if (whole) return Status::ok;
+
+    for (const std::span<const TensorView> tensors : {source.inputs, source.outputs}) {
+      for (const TensorView& tensor : tensors) {
+        status = stream(tensor, data_bytes);
+        if (status != Status::ok) {
+          abort_begun();
+          return status;
+        }
+      }
+    }
+    return Status::ok;
+  }
+
+  /// Sends the bytes of one tensor in chunks; `left` is what the record still has to send and is counted
+  /// down.
+  Status stream(const TensorView& tensor, std::uint64_t& left) {
+    // Pieces end between elements of any dtype, and are small enough for the drainer to work on one while the
+    // next is copied.
+    constexpr std::uint32_t kUnit = 16;
+    const std::uint32_t most = ring_.size() / 4 / kUnit * kUnit;
+    const std::uint32_t least = ring_.size() / 16 / kUnit * kUnit;
+    std::uint64_t done = 0;
+    while (done < tensor.bytes) {
+      const std::uint64_t remaining = tensor.bytes - done;
+      const auto at_most = [remaining](std::uint32_t limit) {
+        return static_cast<std::uint32_t>(remaining < limit ? remaining : limit);
+      };
+      constexpr std::uint32_t kHead = sizeof(ChunkHead);
+      MutableBytes chunk;
+      Status status = room(kHead + at_most(least < kUnit ? kUnit : least),
+                           kHead + at_most(most < kUnit ? kUnit : most), chunk);
+      if (status != Status::ok) return status;
+      std::uint32_t bytes = static_cast<std::uint32_t>(chunk.size()) - kHead;
+      if (bytes < remaining) bytes = bytes / kUnit * kUnit;
+      status = context_->memory->copy(chunk.data() + kHead, tensor.address + done, bytes);
+      if (status != Status::ok) return status;
+      done += bytes;
+      left -= bytes;
+      const ChunkHead head = {ChunkKind::data, left == 0, 0, 0};
+      std::memcpy(chunk.data(), &head, sizeof head);
+      ring_.commit(kHead + bytes);
+    }
+    return Status::ok;
+  }
+
+  /// Tells the drainer at once if there is room; otherwise the next record tells it.
+  void abort_begun() {
+    const MutableBytes chunk = ring_.reserve(sizeof(ChunkHead), sizeof(ChunkHead));
+    if (chunk.data() == nullptr) return;
+    const ChunkHead head = {ChunkKind::aborted, 0, 0, 0};
+    std::memcpy(chunk.data(), &head, sizeof head);
+    ring_.commit(sizeof head);
+  }
+
+  Status room(std::uint32_t least, std::uint32_t most, MutableBytes& chunk) {
+    chunk = ring_.reserve(least, most);
+    if (chunk.data() == nullptr) {
+      const Status status = wait_for_room(least, most, chunk);
+      if (status != Status::ok) return status;
+    }
+    stalled_ = false;
+    return Status::ok;
+  }
+
+  Status wait_for_room(std::uint32_t least, std::uint32_t most, MutableBytes& chunk) {
+    switch (context_->when_full) {
+      case WhenFull::drop:
+        return Status::ring_full;
+      case WhenFull::drain:
+        while (context_->drainer->drain(slot_, ring_, ring_.size()) != 0) {
+          chunk = ring_.reserve(least, most);
+          if (chunk.data() != nullptr) return Status::ok;
+        }
+        return Status::ring_full;
+      case WhenFull::block:
+        break;
+    }
+    if (stalled_) return Status::timeout;
+    const std::uint32_t start = context_->clock->monotonic_ms();
+    do {
+      context_->clock->pause();
+      chunk = ring_.reserve(least, most);
+      if (chunk.data() != nullptr) return Status::ok;
+    } while (context_->clock->monotonic_ms() - start < context_->block_limit_ms);
+    stalled_ = true;
+    return Status::timeout;
+  }
+
+  Status lose(Status cause) {
+    switch (cause) {
+      case Status::ring_full:
+        ring_full_.add_one();
+        break;
+      case Status::timeout:
+        timed_out_.add_one();
+        break;
+      case Status::too_large:
+        too_large_.add_one();
+        break;
+      case Status::invalid_tensor:
+      case Status::name_too_long:
+      case Status::too_many_tensors:
+        invalid_.add_one();
+        break;
+      default:
+        device_failed_.add_one();
+        break;
+    }
+    return cause;
+  }
+
+  const std::uint8_t* bits_ = nullptr;  ///< null: the step is not wanted, or none is open
+  std::atomic<const ModelPlan*> plan_{nullptr};
+  std::uint64_t step_ = 0;
+  const RecorderContext<Memory>* context_ = nullptr;
+  std::size_t slot_ = 0;
+  std::uint32_t sequence_ = 0;
+  bool stalled_ = false;
+  Count wanted_, captured_, empty_, invalid_, ring_full_, timed_out_, too_large_, device_failed_;
+  Ring ring_;
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

@@ -1,0 +1,188 @@
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "opdump/bytes.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// What the ring is built from. Tests put checked atomics in its place and watch every access to the memory.
+struct RingParts {
+  template <class T>
+  using Atomic = std::atomic<T>;
+
+  static void will_write(std::uint32_t /*offset*/, std::uint32_t /*bytes*/) {}
+  static void will_read(std::uint32_t /*offset*/, std::uint32_t /*bytes*/) {}
+};
+
+/// Bounded queue of byte chunks from one producer to one consumer, in memory that the caller owns. Both sides
+/// are wait-free and use only loads and stores of 32 bits, so it works between threads, cores and interrupts,
+/// also on a Cortex-M0. A chunk is contiguous: a DMA engine may fill it.
+///
+/// Producer: reserve, fill, commit or abandon. Consumer: peek, use, pop, and release from time to time.
+///
+/// In memory a chunk is a head of 8 bytes (its length; the rest is unused), the payload, and padding up to
+/// the granule. A chunk that does not fit before the end starts at offset 0, and a length of `kWrap` marks
+/// the place it skipped. `head_` and `tail_` are offsets; equal means empty, so the last granule before
+/// `tail_` is never filled.
+template <class Parts = RingParts>
+class BasicRing {
+ public:
+  /// Chunks start at multiples of this, payloads 8 bytes later.
+  static constexpr std::uint32_t kGranule = 16;
+  static constexpr std::uint32_t kChunkHeadBytes = 8;
+  static constexpr std::uint32_t kMinBytes = 4 * kGranule;
+  static constexpr std::uint32_t kMaxBytes = 0x80000000u;
+
+  BasicRing() = default;
+  BasicRing(const BasicRing&) = delete;
+  BasicRing& operator=(const BasicRing&) = delete;
+
+  /// Takes `memory` (8-byte aligned, `kMinBytes` to `kMaxBytes`; a size that is no multiple of the granule
+  /// loses the rest) and empties the ring. `invalid_argument` leaves it as it was. Neither side may be at
+  /// work.
+  Status reset(MutableBytes memory) {
+    if (reinterpret_cast<std::uintptr_t>(memory.data()) % 8 != 0 || memory.size() < kMinBytes ||
+        memory.size() > kMaxBytes) {
+      return Status::invalid_argument;
+    }
+    memory_ = memory.data();
+    size_ = static_cast<std::uint32_t>(memory.size()) / kGranule * kGranule;
+    head_.store(0, std::memory_order_relaxed);
+    tail_.store(0, std::memory_order_relaxed);
+    cached_tail_ = 0;
+    cached_head_ = 0;
+    read_ = 0;
+    return Status::ok;
+  }
+
+  std::uint32_t size() const { return size_; }
+
+  /// The largest payload that is sure to fit once the consumer has released everything.
+  std::uint32_t max_chunk() const {
+    return size_ == 0 ? 0 : size_ / kGranule / 2 * kGranule - kChunkHeadBytes;
+  }
+
+  // Producer's side.
+
+  /// Room for one chunk of at least `least` and at most `most` bytes of payload, as much as there is in one
+  /// piece; empty when there is not even `least`. Nothing is visible to the consumer until `commit`. A second
+  /// call without commit replaces the first.
+  MutableBytes reserve(std::uint32_t least, std::uint32_t most) {
+    const std::uint32_t head = head_.load(std::memory_order_relaxed);
+    if (!place(head, least)) {
+      // acquire: the consumer is done with the bytes before this tail; pairs with the release in `release`.
+      cached_tail_ = tail_.load(std::memory_order_acquire);
+      if (!place(head, least)) return {};
+    }
+    const std::uint32_t room = reserved_room_ - kChunkHeadBytes;
+    return {memory_ + reserved_at_ + kChunkHeadBytes, room < most ? room : most};
+  }
+
+  /// Makes the first `bytes` bytes of the reservation visible as one chunk. `bytes` must not exceed what
+  /// `reserve` gave.
+  void commit(std::uint32_t bytes) {
+    const std::uint32_t head = head_.load(std::memory_order_relaxed);
+    if (reserved_at_ != head) write_length(head, kWrap);
+    write_length(reserved_at_, bytes);
+    Parts::will_write(reserved_at_ + kChunkHeadBytes, bytes);
+    const std::uint32_t end = reserved_at_ + chunk_bytes(bytes);
+    // release: publishes the lengths and the payload; pairs with the acquire in `peek`.
+    head_.store(end == size_ ? 0 : end, std::memory_order_release);
+  }
+
+  // Consumer's side.
+
+  /// The payload of the oldest chunk not yet popped; null data when there is none. It stays valid until
+  /// `release`.
+  Bytes peek() {
+    if (read_ == cached_head_) {
+      // acquire: the chunks before this head are whole; pairs with the release in `commit`.
+      cached_head_ = head_.load(std::memory_order_acquire);
+      if (read_ == cached_head_) return {};
+    }
+    if (read_length(read_) == kWrap) read_ = 0;
+    const std::uint32_t bytes = read_length(read_);
+    Parts::will_read(read_ + kChunkHeadBytes, bytes);
+    return {memory_ + read_ + kChunkHeadBytes, bytes};
+  }
+
+  /// Goes on to the next chunk. Only after a `peek` that gave one. The producer does not see the room yet.
+  void pop() {
+    const std::uint32_t end = read_ + chunk_bytes(read_length(read_));
+    read_ = end == size_ ? 0 : end;
+  }
+
+  /// Gives the room of all popped chunks back to the producer.
+  void release() {
+    // release: our reads of the popped chunks come first; pairs with the acquire in `reserve`.
+    tail_.store(read_, std::memory_order_release);
+  }
+
+  // Either side, or a third.
+
+  /// Bytes taken, heads and padding included. Exact on neither side while the other is at work: on the
+  /// consumer's side it can only be too low, on the producer's only too high.
+  std::uint32_t used() const {
+    const std::uint32_t head = head_.load(std::memory_order_relaxed);
+    const std::uint32_t tail = tail_.load(std::memory_order_relaxed);
+    return head >= tail ? head - tail : size_ - tail + head;
+  }
+
+ private:
+  static constexpr std::uint32_t kWrap = 0xffffffffu;
+
+  static constexpr std::uint32_t chunk_bytes(std::uint32_t payload) {
+    return (payload + kChunkHeadBytes + kGranule - 1) / kGranule * kGranule;
+  }
+
+  bool place(std::uint32_t head, std::uint32_t least) {
+    if (least >= size_) return false;
+    const std::uint32_t need = chunk_bytes(least);
+    const std::uint32_t tail = cached_tail_;
+    if (head < tail) {
+      reserved_at_ = head;
+      reserved_room_ = tail - head - kGranule;
+      return need <= reserved_room_;
+    }
+    // Filling up to the very end moves the head to 0, where it must not meet the tail.
+    reserved_at_ = head;
+    reserved_room_ = size_ - head - (tail == 0 ? kGranule : 0);
+    if (need <= reserved_room_) return true;
+    reserved_at_ = 0;
+    reserved_room_ = tail == 0 ? 0 : tail - kGranule;
+    return need <= reserved_room_;
+  }
+
+  void write_length(std::uint32_t offset, std::uint32_t length) {
+    Parts::will_write(offset, kChunkHeadBytes);
+    std::memcpy(memory_ + offset, &length, sizeof length);
+  }
+
+  std::uint32_t read_length(std::uint32_t offset) const {
+    Parts::will_read(offset, kChunkHeadBytes);
+    std::uint32_t length = 0;
+    std::memcpy(&length, memory_ + offset, sizeof length);
+    return length;
+  }
+
+  std::byte* memory_ = nullptr;
+  std::uint32_t size_ = 0;
+
+  alignas(OPDUMP_CACHE_LINE_BYTES) typename Parts::template Atomic<std::uint32_t> head_{0};
+  std::uint32_t cached_tail_ = 0;
+  std::uint32_t reserved_at_ = 0;
+  std::uint32_t reserved_room_ = 0;
+
+  alignas(OPDUMP_CACHE_LINE_BYTES) typename Parts::template Atomic<std::uint32_t> tail_{0};
+  std::uint32_t cached_head_ = 0;
+  std::uint32_t read_ = 0;
+};
+
+using Ring = BasicRing<>;
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

@@ -1,0 +1,85 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+#include "opdump/status.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// Writes text into memory of a fixed size. What does not fit is left out and `overflowed()` says so.
+class TextWriter {
+ public:
+  explicit TextWriter(std::span<char> memory) : memory_(memory) {}
+
+  TextWriter& add(std::string_view text) {
+    if (overflowed_ || text.size() > memory_.size() - used_) {
+      overflowed_ = true;
+      return *this;
+    }
+    if (!text.empty()) std::memcpy(memory_.data() + used_, text.data(), text.size());
+    used_ += text.size();
+    return *this;
+  }
+
+  /// `value` in decimal, with leading zeros up to `width` digits.
+  TextWriter& add_decimal(std::uint64_t value, std::size_t width = 1) {
+    char digits[20];
+    std::size_t at = sizeof digits;
+    do {
+      digits[--at] = static_cast<char>('0' + value % 10);
+      value /= 10;
+    } while (value != 0 || sizeof digits - at < width);
+    return add({digits + at, sizeof digits - at});
+  }
+
+  /// `name` as one part of a path: CANN turns ' ', '.', '/' and '\' into '_'; so do control characters here,
+  /// and an empty name becomes "_".
+  TextWriter& add_sanitised(std::string_view name) {
+    if (name.empty()) return add("_");
+    const std::size_t start = used_;
+    add(name);
+    if (overflowed_) return *this;
+    for (std::size_t i = start; i < used_; ++i) {
+      char& c = memory_[i];
+      const bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+      if (c == ' ' || c == '.' || c == '/' || c == '\\' || control) c = '_';
+    }
+    return *this;
+  }
+
+  std::string_view text() const { return {memory_.data(), used_}; }
+  std::span<char> rest() const { return memory_.subspan(used_); }
+  bool overflowed() const { return overflowed_; }
+
+ private:
+  std::span<char> memory_;
+  std::size_t used_ = 0;
+  bool overflowed_ = false;
+};
+
+/// The local calendar time `unix_seconds` + `utc_offset_seconds` as the number YYYYMMDDHHMMSS, from 1970 on.
+constexpr std::uint64_t local_time_number(std::uint64_t unix_seconds, std::int32_t utc_offset_seconds) {
+  const std::int64_t local = static_cast<std::int64_t>(unix_seconds) + utc_offset_seconds;
+  const std::uint64_t seconds = local < 0 ? 0 : static_cast<std::uint64_t>(local);
+  const std::uint64_t second_of_day = seconds % 86400;
+  // Days counted from 0000-03-01, so that the leap day is the last of its year.
+  const std::uint64_t days = seconds / 86400 + 719468;
+  const std::uint64_t era = days / 146097;
+  const std::uint64_t day_of_era = days % 146097;
+  const std::uint64_t year_of_era =
+      (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+  const std::uint64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+  const std::uint64_t month_from_march = (5 * day_of_year + 2) / 153;
+  const std::uint64_t day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+  const std::uint64_t month = month_from_march < 10 ? month_from_march + 3 : month_from_march - 9;
+  const std::uint64_t year = era * 400 + year_of_era + (month <= 2 ? 1 : 0);
+  const std::uint64_t date = (year * 100 + month) * 100 + day;
+  return ((date * 100 + second_of_day / 3600) * 100 + second_of_day / 60 % 60) * 100 + second_of_day % 60;
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump
