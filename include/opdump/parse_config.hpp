@@ -10,6 +10,9 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
+/// The longest config text that is read, in bytes; CANN's limit.
+inline constexpr std::size_t kMaxConfigBytes = 10 * 1024 * 1024;
+
 /// Why a config is refused; CANN's user-visible codes EP0001 to EP0005 tell the same kinds apart.
 enum class ConfigFault : std::uint8_t {
   none,

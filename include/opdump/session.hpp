@@ -91,7 +91,7 @@ class BasicSession {
   Status set_config(const DumpConfig& config) {
     if (!initialised_) return Status::not_initialised;
     if (!config.active) return Status::ok;
-    config_ = &config;
+    config_ = config;
     const std::uint64_t time = local_time_number(clock_.unix_us() / 1000000, clock_.utc_offset_seconds());
     context_.target = {config.dump_path, time, device_id_, generation_};
     // Without a step counter a step filter can never hold for a single operator.
@@ -107,8 +107,8 @@ class BasicSession {
   Status load_model(ModelPlan& plan, const ModelDesc& model, std::span<std::uint8_t> bits) {
     if (plan.model != nullptr) return Status::model_already_loaded;
     Status status = Status::ok;
-    if (config_ != nullptr) {
-      status = resolve_plan(*config_, model, bits, plan);
+    if (config_.active) {
+      status = resolve_plan(config_, model, bits, plan);
       if (status == Status::ok && !plan.bits.empty()) status = check_names(plan, model);
     } else {
       plan = ModelPlan{};
@@ -141,7 +141,7 @@ class BasicSession {
       if (recorder.open_plan() != nullptr) return Status::step_open;
     }
     initialised_ = false;
-    config_ = nullptr;
+    config_ = {};
     context_.target = {};
     context_.single_ops = false;
     while (drain_some(SIZE_MAX) != 0) {
@@ -210,7 +210,7 @@ class BasicSession {
   Sink& sink_;
   Clock& clock_;
   const std::uint32_t device_id_;
-  const DumpConfig* config_ = nullptr;
+  DumpConfig config_;
   std::uint32_t generation_ = 0;
   bool initialised_ = false;
   bool drainer_attached_ = false;

@@ -1,0 +1,596 @@
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "opdump/nano_reader.hpp"
+#include "opdump/session.hpp"
+#include "support/fakes.hpp"
+
+using namespace opdump;
+using namespace opdump::tests;
+
+namespace {
+
+const std::string_view kFused[] = {"conv1", "relu1"};
+const OpDesc kOps[] = {
+    {.name = "conv1_relu1", .type = "Conv2D", .task_id = 3, .stream_id = 1, .original_names = kFused},
+    {.name = "pool1", .type = "MaxPool", .task_id = 4, .stream_id = 1},
+    {.name = "fc", .type = "MatMul", .task_id = 5, .stream_id = 2},
+};
+const ModelDesc kModel = {.name = "net", .graph_name = "graph", .id = 9, .ops = kOps};
+
+struct Tensors {
+  Tensors() {
+    for (std::size_t i = 0; i < 64; ++i) values[i] = static_cast<float>(i);
+  }
+  float values[64];
+  Dim dims[2] = {4, 4};
+  TensorView input{.address = address_of(values), .bytes = 64, .dtype = DType::float32, .shape = dims};
+  TensorView output{.address = address_of(values + 16), .bytes = 64, .dtype = DType::float32, .shape = dims};
+};
+
+template <std::size_t RingBytes = 4096>
+struct Bench {
+  explicit Bench(WhenFull when_full = WhenFull::drain, std::uint32_t limit_ms = 50)
+      : session({.memory = memory,
+                 .sink = sink,
+                 .clock = clock,
+                 .scratch = scratch,
+                 .device_id = 2,
+                 .when_full = when_full,
+                 .block_limit_ms = limit_ms}),
+        recorder(*session.add_recorder(ring).value()) {}
+
+  void start(const DumpConfig& config, const ModelDesc& model = kModel) {
+    REQUIRE(session.init() == Status::ok);
+    REQUIRE(session.set_config(config) == Status::ok);
+    REQUIRE(session.load_model(plan, model, bits) == Status::ok);
+  }
+
+  /// One step in which every wanted operator is captured with the same two tensors.
+  void step() {
+    REQUIRE(recorder.begin_step(plan) == Status::ok);
+    for (std::size_t op = 0; op < plan.model->ops.size(); ++op) {
+      if (recorder.wants(op)) last = recorder.capture(op, {&tensors.input, 1}, {&tensors.output, 1});
+    }
+    REQUIRE(recorder.end_step() == Status::ok);
+  }
+
+  FakeMemory memory;
+  FakeSink sink;
+  FakeClock clock;
+  std::byte scratch[1024];
+  alignas(8) std::byte ring[RingBytes];
+  BasicSession<FakeMemory> session;
+  BasicRecorder<FakeMemory>& recorder;
+  ModelPlan plan;
+  std::uint8_t bits[16] = {};
+  Tensors tensors;
+  Status last = Status::ok;
+};
+
+const ModelRule kAnyModel[] = {{.any_model = true}};
+
+DumpConfig everything() {
+  return {.active = true, .dump_path = "/dump", .mode = DumpMode::all, .models = kAnyModel};
+}
+
+void check_adds_up(const DumpCounts& n) {
+  CHECK(n.wanted ==
+        n.empty + n.invalid + n.ring_full + n.timed_out + n.too_large + n.device_failed + n.captured);
+  CHECK(n.captured == n.written + n.sink_failed);
+}
+
+}  // namespace
+
+TEST_CASE("session: records land under CANN's names with the tensors' bytes") {
+  Bench bench;
+  bench.clock.utc_offset = 3600;
+  bench.start(everything());
+  bench.step();
+  bench.step();
+  REQUIRE(bench.session.finalize() == Status::ok);
+  CHECK(bench.sink.syncs == 1);
+  REQUIRE(bench.sink.order.size() == 6);
+  CHECK(bench.sink.order[0] == "/dump|20231114231320/2/net/9/0|Conv2D.conv1_relu1.3.1.1700000000000002");
+  CHECK(bench.sink.order[5] == "/dump|20231114231320/2/net/9/1|MatMul.fc.5.2.1700000000000007");
+  const std::vector<std::byte>& file = bench.sink.objects[bench.sink.order[0]];
+  NanoReader reader;
+  REQUIRE(reader.open(file, file.size()) == Status::ok);
+  NanoTensor tensor;
+  REQUIRE(reader.next(tensor));
+  CHECK(std::memcmp(file.data() + tensor.data_offset, bench.tensors.values, 64) == 0);
+  REQUIRE(reader.next(tensor));
+  CHECK(std::memcmp(file.data() + tensor.data_offset, bench.tensors.values + 16, 64) == 0);
+  CHECK(bench.session.counts().written == 6);
+  check_adds_up(bench.session.counts());
+}
+
+TEST_CASE("session: modes choose roles, steps choose executions") {
+  for (const DumpMode mode : {DumpMode::input, DumpMode::output, DumpMode::all}) {
+    Bench bench;
+    DumpConfig config = everything();
+    config.mode = mode;
+    const StepRange steps[] = {{1, 1}, {3, 4}};
+    config.steps = {steps};
+    bench.start(config);
+    for (int i = 0; i < 6; ++i) bench.step();
+    REQUIRE(bench.session.finalize() == Status::ok);
+    CHECK(bench.sink.order.size() == 9);
+    CHECK(bench.sink.order[0].find("/net/9/1|") != std::string::npos);
+    CHECK(bench.sink.order[8].find("/net/9/4|") != std::string::npos);
+    const std::vector<std::byte>& file = bench.sink.objects[bench.sink.order[0]];
+    NanoReader reader;
+    REQUIRE(reader.open(file, file.size()) == Status::ok);
+    CHECK(reader.input_count() == (mode != DumpMode::output));
+    CHECK(reader.output_count() == (mode != DumpMode::input));
+  }
+}
+
+TEST_CASE("session: a runtime that counts steps itself") {
+  Bench bench;
+  const StepRange steps[] = {{100, 100}};
+  DumpConfig config = everything();
+  config.steps = {steps};
+  bench.start(config);
+  REQUIRE(bench.recorder.begin_step(bench.plan, 99) == Status::ok);
+  CHECK_FALSE(bench.recorder.wants(0));
+  REQUIRE(bench.recorder.end_step() == Status::ok);
+  REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
+  CHECK(bench.recorder.wants(0));
+  REQUIRE(bench.recorder.end_step() == Status::ok);
+}
+
+TEST_CASE("plan: models by file name before graph name, layers by own or fused names, exactly") {
+  const auto matched = [](std::span<const ModelRule> rules, DumpLevel level = DumpLevel::all) {
+    DumpConfig config = everything();
+    config.models = rules;
+    config.level = level;
+    ModelPlan plan;
+    std::uint8_t bits[3];
+    REQUIRE(resolve_plan(config, kModel, bits, plan) == Status::ok);
+    std::string ops;
+    for (std::size_t i = 0; i < plan.bits.size(); ++i) ops += plan.bits[i] != 0 ? kOps[i].name[0] : '-';
+    return ops + "/" + std::string(plan.directory_name);
+  };
+  const std::string_view pool[] = {"pool1"};
+  const std::string_view fused[] = {"relu1"};
+  const std::string_view none[] = {"Pool1", "pool", "pool1 "};
+  const auto rule = [](std::string_view name, std::span<const std::string_view> layers) {
+    return ModelRule{
+        .any_model = name.empty(), .model_name = name, .all_layers = layers.empty(), .layers = layers};
+  };
+  CHECK(matched(std::vector{rule("net", {})}) == "cpf/net");
+  CHECK(matched(std::vector{rule("net", pool)}) == "-p-/net");
+  CHECK(matched(std::vector{rule("net", fused)}) == "c--/net");
+  CHECK(matched(std::vector{rule("net", none)}) == "/net");
+  CHECK(matched(std::vector{rule("other", {})}) == "/net");
+  CHECK(matched(std::vector{rule("graph", pool)}) == "-p-/graph");
+  CHECK(matched(std::vector{rule("graph", {}), rule("net", pool)}) == "-p-/net");
+  CHECK(matched(std::vector{rule("net", pool), rule("net", fused)}) == "c--/net");
+  CHECK(matched(std::vector{rule("", pool)}) == "-p-/net");
+  CHECK(matched(std::vector{rule("", pool), rule("net", fused)}) == "cp-/net");
+  CHECK(matched({}) == "/net");
+}
+
+TEST_CASE("plan: dump_level takes operators, kernels, or both") {
+  const OpDesc ops[] = {
+      {.name = "both"}, {.name = "op", .level = OpLevel::op}, {.name = "k", .level = OpLevel::kernel}};
+  const ModelDesc model = {.name = "m", .ops = ops};
+  const auto matched = [&](DumpLevel level) {
+    DumpConfig config = everything();
+    config.level = level;
+    ModelPlan plan;
+    std::uint8_t bits[3];
+    REQUIRE(resolve_plan(config, model, bits, plan) == Status::ok);
+    return std::to_string(bits[0] != 0) + std::to_string(bits[1] != 0) + std::to_string(bits[2] != 0);
+  };
+  CHECK(matched(DumpLevel::all) == "111");
+  CHECK(matched(DumpLevel::op) == "110");
+  CHECK(matched(DumpLevel::kernel) == "101");
+}
+
+TEST_CASE("session: every call out of order has its own status and changes nothing") {
+  Bench bench;
+  auto& session = bench.session;
+  const DumpConfig config = everything();
+  CHECK(session.set_config(config) == Status::not_initialised);
+  CHECK(session.finalize() == Status::not_initialised);
+  CHECK(session.unload_model(bench.plan) == Status::model_not_loaded);
+  CHECK(bench.recorder.begin_step(bench.plan) == Status::model_not_loaded);
+  CHECK(bench.recorder.end_step() == Status::step_not_open);
+  CHECK(bench.recorder.capture(0, {}, {}) == Status::step_not_open);
+  CHECK_FALSE(bench.recorder.wants(0));
+
+  REQUIRE(session.init() == Status::ok);
+  CHECK(session.init() == Status::already_initialised);
+  REQUIRE(session.set_config(config) == Status::ok);
+  REQUIRE(session.load_model(bench.plan, kModel, bench.bits) == Status::ok);
+  CHECK(session.load_model(bench.plan, kModel, bench.bits) == Status::model_already_loaded);
+  REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
+  CHECK(bench.recorder.begin_step(bench.plan) == Status::step_open);
+  CHECK(bench.recorder.capture(3, {}, {}) == Status::no_such_op);
+  CHECK(session.unload_model(bench.plan) == Status::step_open);
+  CHECK(session.finalize() == Status::step_open);
+  CHECK(bench.recorder.wants(1));
+  CHECK(bench.plan.next_step == 1);
+  REQUIRE(bench.recorder.end_step() == Status::ok);
+
+  REQUIRE(session.attach_drainer() == Status::ok);
+  CHECK(session.attach_drainer() == Status::drainer_attached);
+  CHECK(session.finalize() == Status::drainer_attached);
+  session.detach_drainer();
+  CHECK(session.finalize() == Status::ok);
+  CHECK(session.finalize() == Status::not_initialised);
+  CHECK(session.set_config(config) == Status::not_initialised);
+  CHECK(session.unload_model(bench.plan) == Status::ok);
+  CHECK(session.unload_model(bench.plan) == Status::model_not_loaded);
+}
+
+TEST_CASE("session: recorders are limited, and refuse unusable memory") {
+  Bench bench;
+  alignas(8) std::byte memory[OPDUMP_MAX_RECORDERS][64];
+  CHECK(bench.session.add_recorder(std::span(memory[0]).first(63)).status() == Status::invalid_argument);
+  for (int i = 1; i < OPDUMP_MAX_RECORDERS; ++i) CHECK(bench.session.add_recorder(memory[i]).ok());
+  CHECK(bench.session.add_recorder(memory[0]).status() == Status::no_free_recorder);
+}
+
+TEST_CASE("session: a config reaches models loaded after it, and the last one wins") {
+  Bench bench;
+  auto& session = bench.session;
+  ModelPlan before, middle, after;
+  std::uint8_t bits[3][3];
+  REQUIRE(session.init() == Status::ok);
+  REQUIRE(session.load_model(before, kModel, bits[0]) == Status::ok);
+  DumpConfig first = everything();
+  first.dump_path = "first";
+  REQUIRE(session.set_config(first) == Status::ok);
+  REQUIRE(session.load_model(middle, kModel, bits[1]) == Status::ok);
+  bench.clock.now_us += 5'000'000;
+  DumpConfig second = everything();
+  second.dump_path = "second";
+  second.mode = DumpMode::input;
+  REQUIRE(session.set_config(second) == Status::ok);
+  REQUIRE(session.load_model(after, kModel, bits[2]) == Status::ok);
+  const DumpConfig inactive;
+  CHECK(session.set_config(inactive) == Status::ok);  // switches nothing off
+
+  const auto wants = [&](ModelPlan& plan) {
+    REQUIRE(bench.recorder.begin_step(plan) == Status::ok);
+    const bool wanted = bench.recorder.wants(0);
+    if (wanted)
+      CHECK(bench.recorder.capture(0, {&bench.tensors.input, 1}, {&bench.tensors.output, 1}) == Status::ok);
+    REQUIRE(bench.recorder.end_step() == Status::ok);
+    return wanted;
+  };
+  CHECK_FALSE(wants(before));
+  CHECK(wants(middle));
+  CHECK(wants(after));
+  REQUIRE(session.finalize() == Status::ok);
+  REQUIRE(bench.sink.order.size() == 2);
+  CHECK(bench.sink.order[0].starts_with("first|20231114221320/"));
+  CHECK(bench.sink.order[1].starts_with("second|20231114221325/"));
+
+  // Off: the loaded models run on uncaptured, also after the next init, until they are loaded again.
+  CHECK_FALSE(wants(after));
+  REQUIRE(session.init() == Status::ok);
+  REQUIRE(session.set_config(second) == Status::ok);
+  CHECK_FALSE(wants(after));
+  REQUIRE(session.unload_model(after) == Status::ok);
+  REQUIRE(session.load_model(after, kModel, bits[2]) == Status::ok);
+  CHECK(after.next_step == 0);
+  CHECK(wants(after));
+  REQUIRE(session.finalize() == Status::ok);
+  CHECK(bench.sink.order.size() == 3);
+  check_adds_up(session.counts());
+}
+
+TEST_CASE("session: models and configs may go while their records are still in the ring") {
+  Bench bench;
+  {
+    std::string name = "short-lived", path = "gone";
+    const OpDesc ops[] = {{.name = name, .type = "T"}};
+    const ModelDesc model = {.name = name, .ops = ops};
+    DumpConfig config = everything();
+    config.dump_path = path;
+    bench.start(config, model);
+    bench.step();
+    REQUIRE(bench.session.unload_model(bench.plan) == Status::ok);
+    REQUIRE(bench.session.set_config(everything()) == Status::ok);
+    name.assign(name.size(), '#');
+    path.assign(path.size(), '#');
+  }
+  REQUIRE(bench.session.finalize() == Status::ok);
+  REQUIRE(bench.sink.order.size() == 1);
+  CHECK(bench.sink.order[0].starts_with("gone|"));
+  CHECK(bench.sink.order[0].find("T.short-lived.65535.65535.") != std::string::npos);
+}
+
+TEST_CASE("session: single operators go without model, id and step, and only when switched on") {
+  Bench bench;
+  REQUIRE(bench.session.init() == Status::ok);
+  DumpConfig config = everything();
+  config.models = {};
+  REQUIRE(bench.session.set_config(config) == Status::ok);
+  const OpDesc op = {.name = "add", .type = "Add"};
+  const auto capture = [&] {
+    return bench.recorder.capture_single_op(op, {&bench.tensors.input, 1}, {&bench.tensors.output, 1});
+  };
+  CHECK(capture() == Status::ok);
+  CHECK(bench.session.counts().wanted == 0);
+  config.single_ops = true;
+  REQUIRE(bench.session.set_config(config) == Status::ok);
+  CHECK(bench.recorder.wants_single_ops());
+  CHECK(capture() == Status::ok);
+  REQUIRE(bench.session.finalize() == Status::ok);
+  CHECK_FALSE(bench.recorder.wants_single_ops());
+  REQUIRE(bench.sink.order.size() == 1);
+  CHECK(bench.sink.order[0].starts_with("/dump|20231114221320/2|Add.add.65535.65535.17"));
+
+  const StepRange steps[] = {{0, 9}};
+  config.steps = {steps};
+  REQUIRE(bench.session.init() == Status::ok);
+  REQUIRE(bench.session.set_config(config) == Status::ok);
+  CHECK_FALSE(bench.recorder.wants_single_ops());
+}
+
+TEST_CASE("session: two operators that share a name at the same microsecond both survive") {
+  const OpDesc ops[] = {{.name = "same", .type = "T", .task_id = 1},
+                        {.name = "same", .type = "T", .task_id = 1}};
+  const ModelDesc model = {.name = "m", .ops = ops};
+  Bench bench;
+  bench.clock.us_per_reading = 0;
+  bench.start(everything(), model);
+  bench.step();
+  // A second recorder draws the same microsecond; only the sink can tell.
+  alignas(8) std::byte ring[1024];
+  auto& other = *bench.session.add_recorder(ring).value();
+  ModelPlan plan;
+  std::uint8_t bits[2];
+  REQUIRE(bench.session.load_model(plan, model, bits) == Status::ok);
+  REQUIRE(other.begin_step(plan) == Status::ok);
+  CHECK(other.capture(0, {&bench.tensors.input, 1}, {}) == Status::ok);
+  REQUIRE(other.end_step() == Status::ok);
+  REQUIRE(bench.session.finalize() == Status::ok);
+  CHECK(bench.sink.objects.size() == 3);
+  CHECK(bench.session.counts().written == 3);
+}
+
+TEST_CASE("session: two sessions with different configs do not see each other") {
+  Bench a, b;
+  DumpConfig only_pool = everything();
+  const std::string_view layers[] = {"pool1"};
+  const ModelRule rules[] = {{.model_name = "net", .all_layers = false, .layers = layers}};
+  only_pool.models = rules;
+  only_pool.dump_path = "b";
+  a.start(everything());
+  b.start(only_pool);
+  a.step();
+  b.step();
+  a.step();
+  REQUIRE(a.session.finalize() == Status::ok);
+  b.step();
+  REQUIRE(b.session.finalize() == Status::ok);
+  CHECK(a.sink.objects.size() == 6);
+  CHECK(b.sink.objects.size() == 2);
+  for (const std::string& name : a.sink.order) CHECK(name.starts_with("/dump|"));
+  for (const std::string& name : b.sink.order) CHECK(name.starts_with("b|"));
+}
+
+TEST_CASE("recorder: tensors far larger than the ring stream through it") {
+  Bench<1024> bench;
+  bench.start(everything());
+  std::vector<std::uint32_t> big(100'003);
+  for (std::uint32_t i = 0; i < big.size(); ++i) big[i] = i * 2654435761u;
+  const Dim dims[] = {big.size()};
+  TensorView tensors[] = {
+      {.address = address_of(big.data()), .bytes = 4 * big.size(), .dtype = DType::uint32, .shape = dims},
+      {.address = address_of(big.data()),
+       .bytes = 0,
+       .dtype = DType::uint32,
+       .shape = std::span<const Dim>()},
+      bench.tensors.output,
+  };
+  const Dim zero[] = {0};
+  tensors[1].shape = zero;
+  REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
+  CHECK(bench.recorder.capture(0, {tensors, 2}, {tensors + 2, 1}) == Status::ok);
+  CHECK(bench.recorder.capture(1, {tensors, 1}, {}) == Status::ok);
+  REQUIRE(bench.recorder.end_step() == Status::ok);
+  REQUIRE(bench.session.finalize() == Status::ok);
+  REQUIRE(bench.sink.order.size() == 2);
+  const std::vector<std::byte>& file = bench.sink.objects[bench.sink.order[0]];
+  NanoReader reader;
+  REQUIRE(reader.open(file, file.size()) == Status::ok);
+  NanoTensor tensor;
+  REQUIRE(reader.next(tensor));
+  CHECK(std::memcmp(file.data() + tensor.data_offset, big.data(), 4 * big.size()) == 0);
+  REQUIRE(reader.next(tensor));
+  CHECK(tensor.bytes == 0);
+  REQUIRE(reader.next(tensor));
+  CHECK(std::memcmp(file.data() + tensor.data_offset, bench.tensors.values + 16, 64) == 0);
+  CHECK_FALSE(reader.next(tensor));
+  CHECK(reader.status() == Status::ok);
+}
+
+TEST_CASE("recorder: every record size around the limits of the ring") {
+  for (std::size_t bytes = 1; bytes < 1200; ++bytes) {
+    Bench<1024> bench;
+    bench.start(everything());
+    std::vector<std::uint8_t> data(bytes);
+    for (std::size_t i = 0; i < bytes; ++i) data[i] = static_cast<std::uint8_t>(i * 31 + bytes);
+    const Dim dims[] = {bytes};
+    const TensorView tensor = {
+        .address = address_of(data.data()), .bytes = bytes, .dtype = DType::uint8, .shape = dims};
+    REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
+    for (std::size_t op = 0; op < 3; ++op)
+      CHECK(bench.recorder.capture(op, {&tensor, 1}, {&tensor, 1}) == Status::ok);
+    REQUIRE(bench.recorder.end_step() == Status::ok);
+    REQUIRE(bench.session.finalize() == Status::ok);
+    REQUIRE(bench.sink.order.size() == 3);
+    for (const auto& [name, file] : bench.sink.objects) {
+      REQUIRE(std::memcmp(file.data() + file.size() - bytes, data.data(), bytes) == 0);
+      REQUIRE(std::memcmp(file.data() + file.size() - 2 * bytes, data.data(), bytes) == 0);
+    }
+  }
+}
+
+TEST_CASE("recorder: drop loses at once and counts; what was begun leaves no half record") {
+  Bench<1024> bench(WhenFull::drop);
+  bench.start(everything());
+  bench.step();
+  bench.step();
+  bench.step();
+  CHECK(bench.clock.pauses == 0);
+  const std::uint32_t dropped = bench.session.counts().ring_full;
+  CHECK(dropped > 0);
+  while (bench.session.drain_some(SIZE_MAX) != 0) {
+  }
+  // A record larger than the ring begins, finds no room half way and is given up.
+  std::vector<float> big(1000);
+  const Dim dims[] = {1000};
+  const TensorView tensor = {
+      .address = address_of(big.data()), .bytes = 4000, .dtype = DType::float32, .shape = dims};
+  REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
+  CHECK(bench.recorder.capture(0, {&tensor, 1}, {}) == Status::ring_full);
+  REQUIRE(bench.recorder.end_step() == Status::ok);
+  while (bench.session.drain_some(SIZE_MAX) != 0) {
+  }
+  bench.step();
+  REQUIRE(bench.session.finalize() == Status::ok);
+  CHECK(bench.sink.open_objects.empty());
+  CHECK(bench.sink.aborts == 1);
+  CHECK(bench.sink.stray_aborts == 0);
+  const DumpCounts counts = bench.session.counts();
+  CHECK(counts.written == bench.sink.objects.size());
+  CHECK(counts.wanted == 13);
+  check_adds_up(counts);
+}
+
+TEST_CASE("recorder: block waits up to the limit, then stops waiting until there is room again") {
+  const ModelDesc one_op = {.name = "one", .ops = std::span(kOps).first(1)};
+  Bench<1024> bench(WhenFull::block, 50);
+  bench.start(everything(), one_op);
+  for (int i = 0; i < 9; ++i) bench.step();
+  CHECK(bench.last == Status::timeout);
+  CHECK(bench.clock.pauses == 50);
+  const std::uint32_t first_losses = bench.session.counts().timed_out;
+  CHECK(first_losses > 3);
+  while (bench.session.drain_some(SIZE_MAX) != 0) {
+  }
+  for (int i = 0; i < 9; ++i) bench.step();
+  CHECK(bench.clock.pauses == 100);
+  CHECK(bench.session.counts().timed_out == 2 * first_losses);
+  REQUIRE(bench.session.finalize() == Status::ok);
+  check_adds_up(bench.session.counts());
+}
+
+TEST_CASE("recorder: bad tensors are refused and counted, empty operators write nothing") {
+  Bench bench;
+  bench.start(everything());
+  REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
+  TensorView tensor = bench.tensors.input;
+  tensor.bytes = 63;
+  CHECK(bench.recorder.capture(0, {&tensor, 1}, {}) == Status::invalid_tensor);
+  const Dim many[33] = {};
+  tensor = bench.tensors.input;
+  tensor.shape = many;
+  CHECK(bench.recorder.capture(0, {&tensor, 1}, {}) == Status::invalid_tensor);
+  const Dim none[] = {0, 7};
+  tensor.shape = none;
+  tensor.bytes = 0;
+  CHECK(bench.recorder.capture(0, {&tensor, 1}, {&tensor, 1}) == Status::ok);
+  CHECK(bench.recorder.capture(0, {}, {}) == Status::ok);
+  const std::string huge(70000, 'x');
+  tensor = bench.tensors.output;
+  tensor.original_name = huge;
+  CHECK(bench.recorder.capture(0, {}, {&tensor, 1}) == Status::name_too_long);
+  const std::string large(4096, 'x');
+  tensor.original_name = large;
+  CHECK(bench.recorder.capture(0, {}, {&tensor, 1}) == Status::too_large);
+  REQUIRE(bench.recorder.end_step() == Status::ok);
+  REQUIRE(bench.session.finalize() == Status::ok);
+  const DumpCounts counts = bench.session.counts();
+  CHECK(counts.invalid == 3);
+  CHECK(counts.empty == 2);
+  CHECK(counts.too_large == 1);
+  CHECK(bench.sink.objects.empty());
+  check_adds_up(counts);
+}
+
+TEST_CASE("session: names that cannot become a path keep the model uncaptured, not unloaded") {
+  const std::string long_name(2000, 'n');
+  const OpDesc ops[] = {{.name = long_name, .type = "T"}};
+  Bench bench;
+  REQUIRE(bench.session.init() == Status::ok);
+  REQUIRE(bench.session.set_config(everything()) == Status::ok);
+  CHECK(bench.session.load_model(bench.plan, {.name = "m", .ops = ops}, bench.bits) == Status::name_too_long);
+  CHECK(bench.recorder.begin_step(bench.plan) == Status::ok);
+  CHECK_FALSE(bench.recorder.wants(0));
+  CHECK(bench.recorder.end_step() == Status::ok);
+  CHECK(bench.session.unload_model(bench.plan) == Status::ok);
+  const ModelDesc long_model = {.name = long_name, .ops = kOps};
+  CHECK(bench.session.load_model(bench.plan, long_model, bench.bits) == Status::name_too_long);
+  CHECK(bench.session.unload_model(bench.plan) == Status::ok);
+  CHECK(bench.session.load_model(bench.plan, kModel, std::span(bench.bits).first(2)) == Status::no_memory);
+}
+
+TEST_CASE("recorder: every device copy can fail; the record goes, the others stay") {
+  for (int fail_at = 0; fail_at < 40; ++fail_at) {
+    Bench<1024> bench;
+    bench.memory.fail_at = fail_at;
+    bench.start(everything());
+    std::vector<float> big(500);
+    const Dim dims[] = {500};
+    const TensorView tensor = {
+        .address = address_of(big.data()), .bytes = 2000, .dtype = DType::float32, .shape = dims};
+    REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
+    int failed = 0;
+    for (std::size_t op = 0; op < 3; ++op) {
+      failed +=
+          bench.recorder.capture(op, {&tensor, 1}, {&bench.tensors.output, 1}) == Status::device_copy_failed;
+    }
+    REQUIRE(bench.recorder.end_step() == Status::ok);
+    REQUIRE(bench.session.finalize() == Status::ok);
+    const DumpCounts counts = bench.session.counts();
+    CHECK(failed == (fail_at < bench.memory.copies));
+    CHECK(counts.device_failed == static_cast<std::uint32_t>(failed));
+    CHECK(counts.written == 3u - static_cast<std::uint32_t>(failed));
+    CHECK(bench.sink.objects.size() == counts.written);
+    CHECK(bench.sink.open_objects.empty());
+    check_adds_up(counts);
+  }
+}
+
+TEST_CASE(
+    "drainer: every call of the sink can fail, once or for good; losses add up, captures never fail for it") {
+  for (const bool for_good : {false, true}) {
+    for (int fail_at = 0; fail_at < 60; ++fail_at) {
+      Bench<1024> bench;
+      bench.sink.fail_at = fail_at;
+      bench.sink.fail_on = for_good;
+      bench.start(everything());
+      std::vector<float> big(500);
+      const Dim dims[] = {500};
+      const TensorView tensor = {
+          .address = address_of(big.data()), .bytes = 2000, .dtype = DType::float32, .shape = dims};
+      REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
+      for (std::size_t op = 0; op < 3; ++op) {
+        CHECK(bench.recorder.capture(op, {&tensor, 1}, {&bench.tensors.output, 1}) == Status::ok);
+      }
+      REQUIRE(bench.recorder.end_step() == Status::ok);
+      const Status finalized = bench.session.finalize();
+      CHECK((finalized == Status::ok || finalized == Status::no_space));
+      CHECK_FALSE(bench.session.initialised());
+      const DumpCounts counts = bench.session.counts();
+      CHECK(counts.captured == 3);
+      CHECK(counts.written == bench.sink.objects.size());
+      if (counts.sink_failed != 0) CHECK(bench.session.last_sink_failure() == Status::no_space);
+      CHECK(bench.sink.open_objects.empty());
+      CHECK(bench.sink.stray_aborts == 0);
+      check_adds_up(counts);
+    }
+  }
+}
