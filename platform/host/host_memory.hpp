@@ -1,0 +1,24 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "opdump/device_memory.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// Tensors in memory that the CPU may read: plain host runs, and devices that share it.
+class HostMemory final : public DeviceMemory {
+ public:
+  /// `from` is what `address_of` gave. `device_copy_failed` for a null address with bytes to copy.
+  [[nodiscard]] Status copy(std::byte* to, Address from, std::size_t bytes) override {
+    if (bytes == 0) return Status::ok;
+    if (from == 0) return Status::device_copy_failed;
+    std::memcpy(to, reinterpret_cast<const void*>(static_cast<std::uintptr_t>(from)), bytes);
+    return Status::ok;
+  }
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump
