@@ -1,0 +1,45 @@
+#pragma once
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+namespace opdump::test {
+
+constexpr int kSkipped = 77;
+
+/// Ends a child with the line number of the first thing that is not so.
+#define OPDUMP_CHILD_CHECK(...)                                                          \
+  do {                                                                                   \
+    if (!(__VA_ARGS__)) {                                                                \
+      std::fprintf(stderr, "%s:%d: in a child: %s\n", __FILE__, __LINE__, #__VA_ARGS__); \
+      _exit(1);                                                                          \
+    }                                                                                    \
+  } while (false)
+
+/// Starts a process that runs `body` and ends with what it returns, without destroying anything else.
+template <class Body>
+pid_t start_child(Body body) {
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child == 0) _exit(body());
+  return child;
+}
+
+/// Exit code of `child`; -1 if it was killed or never started.
+inline int wait_for(pid_t child) {
+  int status = 0;
+  if (child < 0) return -1;
+  while (waitpid(child, &status, 0) < 0)
+    if (errno != EINTR) return -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+template <class Body>
+int in_child(Body body) {
+  return wait_for(start_child(body));
+}
+
+}  // namespace opdump::test

@@ -1,0 +1,58 @@
+#include "platform/posix/system_clock.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+#include "support/child_process.hpp"
+
+using namespace opdump;
+using opdump::posix::SystemClock;
+
+TEST_CASE("system clock: calendar time in microseconds") {
+  using namespace std::chrono;
+  SystemClock clock;
+  const auto before = duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
+  const auto now = static_cast<long long>(clock.unix_us());
+  const auto after = duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
+  CHECK(before <= now);
+  CHECK(now <= after);
+}
+
+TEST_CASE("system clock: monotonic milliseconds grow with time, also past 32 bits") {
+  SystemClock clock;
+  const std::uint32_t before = clock.monotonic_ms();
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  const std::uint32_t passed = clock.monotonic_ms() - before;
+  CHECK(passed >= 29);
+  CHECK(passed < 10'000);
+}
+
+TEST_CASE("system clock: the zone in TZ") {
+  struct Zone {
+    const char* name;
+    std::int32_t offset;
+  };
+  for (const Zone& zone : {Zone{"UTC0", 0}, Zone{"CST-8", 8 * 3600}, Zone{"NST3:30", -12'600}}) {
+    CAPTURE(zone.name);
+    const int result = test::in_child([&] {
+      SystemClock clock;
+      OPDUMP_CHILD_CHECK(clock.utc_offset_seconds() > -86'400);
+      setenv("TZ", zone.name, 1);
+      OPDUMP_CHILD_CHECK(clock.utc_offset_seconds() == zone.offset);
+      return 0;
+    });
+    CHECK(result == 0);
+  }
+}
+
+TEST_CASE("system clock: a pause is short, but it is one") {
+  SystemClock clock;
+  const auto before = std::chrono::steady_clock::now();
+  for (int i = 0; i < 20; ++i) clock.pause();
+  const auto passed = std::chrono::steady_clock::now() - before;
+  CHECK(passed >= std::chrono::microseconds(20 * 50));
+  CHECK(passed < std::chrono::seconds(5));
+}
