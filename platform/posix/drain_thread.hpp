@@ -1,0 +1,138 @@
+#pragma once
+#include <pthread.h>
+#include <signal.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "opdump/status.hpp"
+
+namespace opdump::posix {
+inline namespace OPDUMP_NAMESPACE {
+
+struct DrainOptions {
+  /// Microseconds to sleep when the rings are empty; a record waits about this long at most before it moves.
+  /// 0 polls without sleeping, which slows the producers.
+  std::uint32_t delay_us = 1000;
+  std::size_t budget_bytes = std::size_t{1} << 20;  ///< bytes to move between two looks at `stop`; not 0
+};
+
+/// A thread that drains one session. It looks at the rings every `delay_us` and sleeps while they are empty,
+/// so a producer never pays for waking it. All signals are blocked in it.
+///
+/// `Session` needs `Status attach_drainer()`, `void detach_drainer()` and
+/// `std::size_t drain_some(std::size_t budget_bytes)`, which returns the bytes it took out of rings.
+///
+/// `start` and `stop` are called by one thread at a time, never by the drain thread. Neither this object nor
+/// the session may move or end between them. Needs a POSIX system with clock selection (Linux, BSD, QNX).
+template <class Session>
+class DrainThread {
+ public:
+  using Options = DrainOptions;
+
+  DrainThread() = default;
+  DrainThread(const DrainThread&) = delete;
+  DrainThread& operator=(const DrainThread&) = delete;
+  ~DrainThread() { stop(); }
+
+  /// `drainer_attached` when this thread runs already or the session has a drainer; `invalid_argument` for a
+  /// budget of 0; `too_many_objects` when the system refuses another thread. After an error nothing runs and
+  /// nothing is attached.
+  [[nodiscard]] Status start(Session& session, Options options = {}) {
+    if (session_ != nullptr) return Status::drainer_attached;
+    if (options.budget_bytes == 0) return Status::invalid_argument;
+    if (const Status status = session.attach_drainer(); status != Status::ok) return status;
+    session_ = &session;
+    options_ = options;
+    stopping_ = false;
+    owner_ = getpid();
+    if (create_thread()) return Status::ok;
+    session_ = nullptr;
+    session.detach_drainer();
+    return Status::too_many_objects;
+  }
+
+  /// Returns when the rings were seen empty, the thread has ended and the session is detached; at once when
+  /// nothing runs. Producers should rest by then: while they fill the rings faster than the sink takes, this
+  /// does not return. In a child after fork(), which has no such thread, it only detaches the child's copy.
+  void stop() {
+    if (session_ == nullptr) return;
+    if (owner_ == getpid()) {
+      pthread_mutex_lock(&mutex_);
+      stopping_ = true;
+      pthread_cond_signal(&wake_);
+      pthread_mutex_unlock(&mutex_);
+      pthread_join(thread_, nullptr);
+      pthread_cond_destroy(&wake_);
+      pthread_mutex_destroy(&mutex_);
+    }
+    session_->detach_drainer();
+    session_ = nullptr;
+  }
+
+ private:
+  bool create_thread() {
+    pthread_condattr_t monotonic;
+    if (pthread_condattr_init(&monotonic) != 0) return false;
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    const bool have_wake = pthread_cond_init(&wake_, &monotonic) == 0;
+    pthread_condattr_destroy(&monotonic);
+    if (!have_wake) return false;
+    if (pthread_mutex_init(&mutex_, nullptr) == 0) {
+      sigset_t all;
+      sigset_t before;
+      sigfillset(&all);
+      pthread_sigmask(SIG_SETMASK, &all, &before);  // a thread inherits its creator's mask
+      const bool created = pthread_create(&thread_, nullptr, &DrainThread::run, this) == 0;
+      pthread_sigmask(SIG_SETMASK, &before, nullptr);
+      if (created) return true;
+      pthread_mutex_destroy(&mutex_);
+    }
+    pthread_cond_destroy(&wake_);
+    return false;
+  }
+
+  static void* run(void* self) {
+    static_cast<DrainThread*>(self)->drain();
+    return nullptr;
+  }
+
+  void drain() {
+    pthread_mutex_lock(&mutex_);
+    while (!stopping_) {
+      pthread_mutex_unlock(&mutex_);
+      const bool idle = session_->drain_some(options_.budget_bytes) == 0;
+      pthread_mutex_lock(&mutex_);
+      if (idle && !stopping_) sleep();
+    }
+    pthread_mutex_unlock(&mutex_);
+    while (session_->drain_some(options_.budget_bytes) != 0) {
+    }
+  }
+
+  void sleep() {
+    timespec until{};
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += static_cast<time_t>(options_.delay_us / 1'000'000);
+    until.tv_nsec += static_cast<long>(options_.delay_us % 1'000'000) * 1000;
+    if (until.tv_nsec >= 1'000'000'000) {
+      until.tv_nsec -= 1'000'000'000;
+      ++until.tv_sec;
+    }
+    pthread_cond_timedwait(&wake_, &mutex_, &until);
+  }
+
+  Session* session_ = nullptr;  // null: no thread runs
+  Options options_;
+  pid_t owner_ = 0;
+  bool stopping_ = false;  // under mutex_
+  pthread_t thread_{};
+  pthread_mutex_t mutex_{};
+  pthread_cond_t wake_{};
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::posix
