@@ -1,0 +1,398 @@
+#include "platform/posix/tree_sink.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "platform/posix/write_all.hpp"
+
+#if defined(__linux__)
+#include <linux/fs.h>
+#include <sys/syscall.h>
+#endif
+
+/// 1: `sync` flushes whole file systems with syncfs, once. 0: every `commit` waits for fsync of its file and
+/// directory, about half a millisecond on flash however small the file is.
+#ifndef OPDUMP_POSIX_SYNCFS
+#if defined(__linux__)
+#define OPDUMP_POSIX_SYNCFS 1
+#else
+#define OPDUMP_POSIX_SYNCFS 0
+#endif
+#endif
+
+namespace opdump::posix {
+inline namespace OPDUMP_NAMESPACE {
+namespace {
+
+constexpr std::string_view kSuffix = ".part";
+constexpr std::string_view kMappingFile = "mapping.csv";
+constexpr std::size_t kMaxFileNameBytes = 255;
+constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+
+static_assert(TreeSink::kMaxOpenObjects <= 0xff, "an object id keeps the slot in 8 bits");
+
+Status status_of(int error) {
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+      return Status::no_space;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return Status::permission_denied;
+    case ENOENT:
+      return Status::not_found;
+    case EEXIST:
+      return Status::already_exists;
+    case EMFILE:
+    case ENFILE:
+      return Status::too_many_objects;
+    case ENAMETOOLONG:
+      return Status::name_too_long;
+    case EINVAL:
+      return Status::invalid_argument;
+    default:
+      return Status::io_error;
+  }
+}
+
+bool is_path_part(std::string_view part) {
+  return !part.empty() && part != "." && part != ".." && part.find('/') == part.npos &&
+         part.find('\0') == part.npos;
+}
+
+int open_at(int directory, const char* name, int flags, mode_t mode = 0) {
+  int fd;
+  do fd = openat(directory, name, flags | O_CLOEXEC, mode);
+  while (fd < 0 && errno == EINTR);
+  return fd;
+}
+
+/// The umask may have taken bits of `mode` away; set-group-id and the like, which a directory inherits, stay.
+int force_mode(int fd, mode_t mode) {
+  struct stat status;
+  if (fstat(fd, &status) != 0) return errno;
+  if ((status.st_mode & 0777) == mode) return 0;
+  return fchmod(fd, (status.st_mode & 07000) | mode) == 0 ? 0 : errno;
+}
+
+int check_absent(int directory, const char* name) {
+  struct stat status;
+  if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0) return EEXIST;
+  return errno == ENOENT ? 0 : errno;
+}
+
+int open_or_make(int parent, const char* name, UniqueFd& opened) {
+  constexpr int kFlags = kOpenDirectory | O_NOFOLLOW;
+  opened.reset(open_at(parent, name, kFlags));
+  if (opened) return 0;
+  if (errno != ENOENT) return errno;
+
+  if (mkdirat(parent, name, 0700) != 0) {
+    if (errno != EEXIST) return errno;
+    opened.reset(open_at(parent, name, kFlags));  // another writer was first
+    return opened ? 0 : errno;
+  }
+  opened.reset(open_at(parent, name, kFlags));
+  if (!opened && errno == EACCES) {  // a umask that takes the owner's bits
+    if (fchmodat(parent, name, 0700, AT_SYMLINK_NOFOLLOW) != 0) return errno;
+    opened.reset(open_at(parent, name, kFlags));
+  }
+  if (!opened) return errno;
+  if (!OPDUMP_POSIX_SYNCFS && fsync(parent) != 0) return errno;
+  return force_mode(opened.get(), 0700);
+}
+
+int open_tree(std::string_view root, std::string_view directory, UniqueFd& opened) {
+  char root_path[TreeSink::kMaxPathBytes + 1];
+  root.copy(root_path, root.size());
+  root_path[root.size()] = '\0';
+  UniqueFd at(open_at(AT_FDCWD, root_path, kOpenDirectory));
+  if (!at) return errno;
+
+  while (!directory.empty()) {
+    const std::string_view part = directory.substr(0, directory.find('/'));
+    directory.remove_prefix(part.size() == directory.size() ? part.size() : part.size() + 1);
+    if (part.size() > kMaxFileNameBytes) return ENAMETOOLONG;
+    char name[kMaxFileNameBytes + 1];
+    part.copy(name, part.size());
+    name[part.size()] = '\0';
+    UniqueFd next;
+    if (const int error = open_or_make(at.get(), name, next)) return error;
+    at = std::move(next);
+  }
+  opened = std::move(at);
+  return 0;
+}
+
+/// Writes the number that stands for `name`, and the suffix of an incomplete file, to `to`.
+void write_short_temporary(std::string_view name, std::span<char> to) {
+  unsigned long long hash = 0xcbf29ce484222325;  // FNV-1a
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  std::snprintf(to.data(), to.size(), "%llu%s%s", hash, name.ends_with(".npy") ? ".npy" : "", kSuffix.data());
+}
+
+/// Renames within `directory`, never over another file that an opdump writer made.
+int rename_exclusively(int directory, const char* from, const char* to) {
+#if defined(__linux__)
+  if (syscall(SYS_renameat2, directory, from, directory, to, RENAME_NOREPLACE) == 0) return 0;
+  if (errno != ENOSYS && errno != EINVAL) return errno;
+#endif
+  if (linkat(directory, from, directory, to, 0) == 0) {
+    if (unlinkat(directory, from, 0) == 0) return 0;
+    const int error = errno;
+    unlinkat(directory, to, 0);
+    return error;
+  }
+  if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS && errno != EMLINK) return errno;
+  // No hard links either. Opdump's writers are kept away by the temporary file; the check is for others.
+  if (const int error = check_absent(directory, to)) return error;
+  return renameat(directory, from, directory, to) == 0 ? 0 : errno;
+}
+
+int append_row(int mapping, std::string_view short_name, std::string_view name) {
+  struct stat status;
+  if (fstat(mapping, &status) != 0) return errno;
+  if (!S_ISREG(status.st_mode) || status.st_nlink != 1) return EPERM;  // its bytes might land elsewhere
+  char last = '\n';
+  if (status.st_size == 0) {
+    if (const int error = force_mode(mapping, 0600)) return error;
+  } else if (pread(mapping, &last, 1, status.st_size - 1) != 1) {
+    return EIO;
+  }
+  // A row that a crash cut short must not swallow this one.
+  const Bytes row[] = {as_bytes(last == '\n' ? "" : "\n"), as_bytes(short_name), as_bytes(","),
+                       as_bytes(name), as_bytes("\n")};
+  int error = write_all(mapping, row);
+  if (error == 0 && !OPDUMP_POSIX_SYNCFS && fsync(mapping) != 0) error = errno;
+  if (error != 0 && ftruncate(mapping, status.st_size) != 0) return errno;
+  return error;
+}
+
+int append_mapping(int directory, std::string_view short_name, std::string_view name) {
+  UniqueFd mapping(open_at(directory, kMappingFile.data(), O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, 0600));
+  if (!mapping) return errno;
+  while (flock(mapping.get(), LOCK_EX) != 0)
+    if (errno != EINTR) return errno;
+  const int error = append_row(mapping.get(), short_name, name);
+  flock(mapping.get(), LOCK_UN);  // a child forked meanwhile would keep the lock beyond our close
+  const int close_error = mapping.close();
+  return error != 0 ? error : close_error;
+}
+
+}  // namespace
+
+TreeSink::~TreeSink() {
+  for (Object& object : objects_)
+    if (object.directory != nullptr) release(object);
+}
+
+Result<ObjectId> TreeSink::begin(const ObjectName& name) {
+  if (!is_path_part(name.file) || name.file.ends_with(kSuffix) || name.file == kMappingFile)
+    return refuse(Status::invalid_argument);
+  if (name.file.size() > kMaxNameBytes) return refuse(Status::name_too_long);
+  std::size_t slot = 0;
+  while (slot < kMaxOpenObjects && objects_[slot].directory != nullptr) ++slot;
+  if (slot == kMaxOpenObjects) return refuse(Status::too_many_objects);
+
+  Object& object = objects_[slot];
+  object.name_bytes = name.file.copy(object.name, kMaxNameBytes);
+  object.name[object.name_bytes] = '\0';
+  object.failed = Status::ok;
+  for (bool again = false;; again = true) {
+    Directory* directory = nullptr;
+    if (const int error = find_directory(name, directory)) return fail(error);
+    object.directory = directory;
+    ++directory->users;
+    const int error = claim(object);
+    if (error == 0) break;
+    release(object);
+    if (again || (error != ENOENT && error != ESTALE)) return fail(error);
+    directory->path_bytes = 0;  // somebody deleted it
+  }
+  object.generation = (object.generation + 1) & 0xffffff;
+  return static_cast<ObjectId>(object.generation << 8 | static_cast<std::uint32_t>(slot));
+}
+
+Status TreeSink::append(ObjectId id, std::span<const Bytes> parts) {
+  Object* object = find(id);
+  if (object == nullptr || object->owner != getpid()) return refuse(Status::invalid_argument);
+  if (object->failed != Status::ok) return object->failed;
+  const int error = write_all(object->file.get(), parts);
+  if (error == 0) return Status::ok;
+  take_back(*object);
+  object->failed = fail(error);
+  return object->failed;
+}
+
+Status TreeSink::commit(ObjectId id) {
+  Object* object = find(id);
+  if (object == nullptr || object->owner != getpid()) return refuse(Status::invalid_argument);
+  Status status = object->failed;
+  if (status == Status::ok) {
+    const int error = publish(*object);
+    if (error != 0) status = fail(error);
+  }
+  release(*object);
+  return status;
+}
+
+void TreeSink::abort(ObjectId id) {
+  if (Object* object = find(id)) release(*object);
+}
+
+Status TreeSink::sync() {
+  int first_error = 0;
+#if OPDUMP_POSIX_SYNCFS
+  for (FileSystem& file_system : file_systems_) {
+    if (!file_system.dirty) continue;
+    file_system.dirty = syncfs(file_system.fd.get()) != 0;
+    if (file_system.dirty && first_error == 0) first_error = errno;
+  }
+#endif
+  return first_error == 0 ? Status::ok : fail(first_error);
+}
+
+Status TreeSink::refuse(Status status) {
+  last_errno_ = 0;
+  return status;
+}
+
+Status TreeSink::fail(int error) {
+  last_errno_ = error;
+  return status_of(error);
+}
+
+TreeSink::Object* TreeSink::find(ObjectId id) {
+  const auto value = static_cast<std::uint32_t>(id);
+  if ((value & 0xff) >= kMaxOpenObjects) return nullptr;
+  Object& object = objects_[value & 0xff];
+  return object.directory != nullptr && object.generation == value >> 8 ? &object : nullptr;
+}
+
+int TreeSink::claim(Object& object) {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
+  const int directory = object.directory->fd.get();
+  const std::string_view name(object.name, object.name_bytes);
+  object.mapped = false;
+
+  bool shortened = name.size() + kSuffix.size() > kMaxFileNameBytes;
+  if (!shortened) {
+    name.copy(object.temporary, name.size());
+    kSuffix.copy(object.temporary + name.size(), kSuffix.size());
+    object.temporary[name.size() + kSuffix.size()] = '\0';
+    object.file.reset(open_at(directory, object.temporary, kFlags, 0600));
+    shortened = !object.file && errno == ENAMETOOLONG;
+  }
+  if (shortened) {
+    write_short_temporary(name, object.temporary);
+    object.file.reset(open_at(directory, object.temporary, kFlags, 0600));
+  }
+  if (!object.file) return errno;
+  object.claimed = true;
+  object.owner = getpid();
+  if (const int error = force_mode(object.file.get(), 0600)) return error;
+
+  // Only now: before the claim, another writer could still have renamed its file to this name.
+  const int error = name.size() > kMaxFileNameBytes ? ENAMETOOLONG : check_absent(directory, object.name);
+  if (error != ENAMETOOLONG || !shortened) return error;
+  if (name.find_first_of("\r\n") != name.npos) return EINVAL;
+  object.mapped = true;
+  char final_name[sizeof object.temporary];
+  const std::string_view short_name(object.temporary, std::strlen(object.temporary) - kSuffix.size());
+  final_name[short_name.copy(final_name, short_name.size())] = '\0';
+  return check_absent(directory, final_name);
+}
+
+int TreeSink::publish(Object& object) {
+  const int directory = object.directory->fd.get();
+  if (!OPDUMP_POSIX_SYNCFS && fsync(object.file.get()) != 0) return errno;
+  if (const int error = object.file.close()) return error;
+
+  char short_name[sizeof object.temporary];
+  const std::string_view temporary(object.temporary);
+  short_name[temporary.copy(short_name, temporary.size() - kSuffix.size())] = '\0';
+  const char* final_name = object.mapped ? short_name : object.name;
+  if (const int error = rename_exclusively(directory, object.temporary, final_name)) return error;
+  object.claimed = false;  // from here on the temporary name may be another writer's
+
+  object.directory->file_system->dirty = true;
+  int error = object.mapped ? append_mapping(directory, short_name, {object.name, object.name_bytes}) : 0;
+  if (error == 0 && !OPDUMP_POSIX_SYNCFS && fsync(directory) != 0) error = errno;
+  if (error != 0) unlinkat(directory, final_name, 0);
+  return error;
+}
+
+void TreeSink::release(Object& object) {
+  take_back(object);
+  --object.directory->users;
+  object.directory = nullptr;
+}
+
+void TreeSink::take_back(Object& object) {
+  object.file.reset();
+  if (object.claimed && object.owner == getpid()) unlinkat(object.directory->fd.get(), object.temporary, 0);
+  object.claimed = false;
+}
+
+int TreeSink::find_directory(const ObjectName& name, Directory*& found) {
+  const std::size_t path_bytes = name.root.size() + name.directory.size();
+  for (Directory& directory : directories_) {
+    const std::string_view path(directory.path, directory.path_bytes);
+    if (!path.empty() && directory.root_bytes == name.root.size() && path.size() == path_bytes &&
+        path.starts_with(name.root) && path.ends_with(name.directory)) {
+      found = &directory;
+      return 0;
+    }
+  }
+
+  if (name.root.empty() || name.root.find('\0') != name.root.npos) return EINVAL;
+  for (std::size_t at = 0; !name.directory.empty() && at <= name.directory.size();) {
+    const std::string_view part = name.directory.substr(at, name.directory.find('/', at) - at);
+    if (!is_path_part(part)) return EINVAL;
+    at += part.size() + 1;
+  }
+  if (path_bytes > kMaxPathBytes) return ENAMETOOLONG;
+
+  // There are as many directories as objects, so one is unused whenever an object is.
+  while (directories_[next_evicted_].users != 0) next_evicted_ = (next_evicted_ + 1) % kMaxOpenObjects;
+  Directory& directory = directories_[next_evicted_];
+  next_evicted_ = (next_evicted_ + 1) % kMaxOpenObjects;
+  directory.path_bytes = 0;
+  directory.fd.reset();
+  if (const int error = open_tree(name.root, name.directory, directory.fd)) return error;
+  if (const int error = find_file_system(directory.fd.get(), directory.file_system)) return error;
+  name.root.copy(directory.path, name.root.size());
+  name.directory.copy(directory.path + name.root.size(), name.directory.size());
+  directory.root_bytes = name.root.size();
+  directory.path_bytes = path_bytes;
+  found = &directory;
+  return 0;
+}
+
+int TreeSink::find_file_system(int directory, FileSystem*& found) {
+  struct stat status;
+  if (fstat(directory, &status) != 0) return errno;
+  for (FileSystem& file_system : file_systems_) {
+    if (!file_system.fd) {
+      file_system.fd.reset(fcntl(directory, F_DUPFD_CLOEXEC, 0));
+      if (!file_system.fd) return errno;
+      file_system.device = status.st_dev;
+    }
+    if (file_system.device == status.st_dev) {
+      found = &file_system;
+      return 0;
+    }
+  }
+  return EMFILE;
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::posix

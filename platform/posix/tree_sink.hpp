@@ -1,0 +1,127 @@
+#pragma once
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "opdump/knobs.hpp"
+#include "opdump/sink.hpp"
+#include "platform/posix/unique_fd.hpp"
+
+namespace opdump::posix {
+inline namespace OPDUMP_NAMESPACE {
+
+/// A dump as a tree of files: an object becomes `{root}/{directory}/{file}`.
+///
+/// *Files.* An object is written aside as `{file}.part`, which also claims its name among all processes that
+/// dump here, and is renamed when it is committed; nothing is ever replaced. A `.part` file that no process
+/// has open was left by a crash or a loss of power. Directories have mode 0700, files 0600, whatever the
+/// umask.
+///
+/// *Long names.* A file name that the file system does not take (over 255 bytes, or fewer where it says so)
+/// becomes a decimal number, with `.npy` after it if the name ends so, and when the object is committed the
+/// row `number,name` is added to `mapping.csv` beside it, as CANN and MindSpore do. Such a name holds no line
+/// break. The number is a hash of the name, so two writers of one name still meet; should two names share a
+/// number, the second gets `already_exists`.
+///
+/// *Bounds.* `root` must exist, may be relative to the working directory and may be a symbolic link. Below
+/// it no link is followed: a link in the place of a directory or of `mapping.csv` is an error. Recently used
+/// directories stay open, so a directory that is moved away while it is in use takes its next objects along;
+/// one that is deleted is made anew. On a file system that knows neither RENAME_NOREPLACE nor hard links, a
+/// file that some other program makes under the object's name during `commit` is replaced.
+///
+/// *Durability.* `commit` does not wait for the disk. Until `sync` has returned, a loss of power may leave a
+/// committed file missing, empty or cut short. Linux before 5.8 does not report failed write-back to `sync`.
+/// Where there is no syncfs, every `commit` waits instead.
+///
+/// *Costs.* About 3.4 KiB of RAM for each of kMaxOpenObjects, 2 KiB of stack, no heap; at most
+/// 2 * kMaxOpenObjects + kMaxFileSystems descriptors, and two more during a call.
+///
+/// Not thread-safe; two sinks, also in two processes, may share a tree. After fork() the child cannot
+/// write or take back the parent's open objects.
+class TreeSink final : public Sink {
+ public:
+  static constexpr std::size_t kMaxOpenObjects = OPDUMP_MAX_RECORDERS;
+  static constexpr std::size_t kMaxNameBytes = 2048;  ///< of `file`
+  static constexpr std::size_t kMaxPathBytes = 1024;  ///< of `root` and `directory` together
+  static constexpr std::size_t kMaxFileSystems = 4;   ///< that one sink writes to during its life
+
+  TreeSink() = default;
+  TreeSink(const TreeSink&) = delete;
+  TreeSink& operator=(const TreeSink&) = delete;
+
+  /// Aborts what is open.
+  ~TreeSink();
+
+  /// `invalid_argument` for a file name that is empty, "." or "..", holds '/' or NUL, ends in ".part" or is
+  /// "mapping.csv", and for a directory that is absolute or has such a part; `name_too_long` past the limits
+  /// above or for a directory's part that the file system does not take; `not_found` without the root;
+  /// `too_many_objects` when every slot, file system or descriptor is taken.
+  Result<ObjectId> begin(const ObjectName& name) override;
+
+  /// After an error the file is gone; the object waits for its `abort`.
+  [[nodiscard]] Status append(ObjectId object, std::span<const Bytes> parts) override;
+
+  /// `already_exists` if some other program made a file of that name meanwhile.
+  [[nodiscard]] Status commit(ObjectId object) override;
+
+  void abort(ObjectId object) override;
+
+  /// Flushes the file systems that were written to since the last good `sync`, as a whole.
+  [[nodiscard]] Status sync() override;
+
+  /// The errno behind the last error, for messages; 0 if the system was not its cause.
+  int last_errno() const { return last_errno_; }
+
+ private:
+  struct FileSystem {
+    UniqueFd fd;  // opened before the first write, or syncfs would not report that write's failure
+    dev_t device = 0;
+    bool dirty = false;
+  };
+
+  struct Directory {
+    UniqueFd fd;
+    FileSystem* file_system = nullptr;
+    std::size_t users = 0;       // open objects; not evicted while there are any
+    std::size_t root_bytes = 0;  // of `path`, which holds root and directory without a separator
+    std::size_t path_bytes = 0;  // 0: not to be found any more
+    char path[kMaxPathBytes];
+  };
+
+  struct Object {
+    UniqueFd file;
+    Directory* directory = nullptr;  // null: the slot is free
+    std::uint32_t generation = 0;
+    pid_t owner = 0;
+    bool claimed = false;        // the temporary file is there, and ours
+    bool mapped = false;         // the file gets the temporary's name without its suffix, and a row
+    Status failed = Status::ok;  // what a failed append said
+    std::size_t name_bytes = 0;
+    char name[kMaxNameBytes + 1];
+    char temporary[256];
+  };
+
+  Status refuse(Status status);
+  Status fail(int error);
+  Object* find(ObjectId id);
+  int claim(Object& object);
+  int publish(Object& object);
+  void release(Object& object);
+  void take_back(Object& object);
+  int find_directory(const ObjectName& name, Directory*& found);
+  int find_file_system(int directory, FileSystem*& found);
+
+  Object objects_[kMaxOpenObjects];
+  Directory directories_[kMaxOpenObjects];
+  FileSystem file_systems_[kMaxFileSystems];
+  std::size_t next_evicted_ = 0;
+  int last_errno_ = 0;
+};
+
+static_assert(sizeof(TreeSink) <= TreeSink::kMaxOpenObjects * 3456 + 256);
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::posix
