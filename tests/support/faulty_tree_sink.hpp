@@ -1,0 +1,106 @@
+#pragma once
+/// The tree sink over system calls that a test can make fail, in a build of its own: another number of
+/// recorders puts it into another inline namespace, so that it can be linked with the real one. Include this
+/// before any opdump header, in one file per OPDUMP_TEST_RECORDERS.
+
+#if !defined(OPDUMP_TEST_RECORDERS) || !defined(OPDUMP_POSIX_SYNCFS)
+#error "define OPDUMP_TEST_RECORDERS (unlike other tests) and OPDUMP_POSIX_SYNCFS first"
+#endif
+#undef OPDUMP_MAX_RECORDERS
+#define OPDUMP_MAX_RECORDERS OPDUMP_TEST_RECORDERS
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace {
+
+/// An errno each, or 0 to let the real call through.
+struct Faults {
+  std::size_t name_limit = 255;  ///< the file system says ENAMETOOLONG beyond it
+  int renameat2 = 0;
+  int linkat = 0;
+  int unlinkat = 0;
+  int fsync = 0;
+  int syncfs = 0;
+  int flock = 0;
+  int fsync_calls = 0;
+  const char* made_after_unlink = nullptr;  ///< file of another writer that appears after the next unlink
+} g_faults;
+
+int injected(int error) {
+  errno = error;
+  return -1;
+}
+
+[[maybe_unused]] int faulty_openat(int directory, const char* name, int flags, mode_t mode) {
+  if (directory != AT_FDCWD && std::strlen(name) > g_faults.name_limit) return injected(ENAMETOOLONG);
+  return openat(directory, name, flags, mode);
+}
+
+[[maybe_unused]] int faulty_fstatat(int directory, const char* name, struct stat* status, int flags) {
+  if (std::strlen(name) > g_faults.name_limit) return injected(ENAMETOOLONG);
+  return fstatat(directory, name, status, flags);
+}
+
+long faulty_syscall(long number, int from_directory, const char* from, int to_directory, const char* to,
+                    unsigned flags) {
+  if (g_faults.renameat2 != 0) return injected(g_faults.renameat2);
+  return syscall(number, from_directory, from, to_directory, to, flags);
+}
+
+[[maybe_unused]] int faulty_linkat(int from_directory, const char* from, int to_directory, const char* to,
+                                   int flags) {
+  if (g_faults.linkat != 0) return injected(g_faults.linkat);
+  return linkat(from_directory, from, to_directory, to, flags);
+}
+
+[[maybe_unused]] int faulty_unlinkat(int directory, const char* name, int flags) {
+  if (g_faults.unlinkat != 0) return injected(std::exchange(g_faults.unlinkat, 0));
+  const int result = unlinkat(directory, name, flags);
+  if (const char* made = std::exchange(g_faults.made_after_unlink, nullptr))
+    close(openat(directory, made, O_WRONLY | O_CREAT | O_EXCL, 0600));
+  return result;
+}
+
+[[maybe_unused]] int faulty_fsync(int file) {
+  ++g_faults.fsync_calls;
+  return g_faults.fsync != 0 ? injected(g_faults.fsync) : fsync(file);
+}
+
+[[maybe_unused]] int faulty_syncfs(int file) {
+  return g_faults.syncfs != 0 ? injected(g_faults.syncfs) : syncfs(file);
+}
+
+[[maybe_unused]] int faulty_flock(int file, int operation) {
+  return g_faults.flock != 0 ? injected(std::exchange(g_faults.flock, 0)) : flock(file, operation);
+}
+
+}  // namespace
+
+#define openat faulty_openat
+#define fstatat faulty_fstatat
+#define syscall faulty_syscall
+#define linkat faulty_linkat
+#define unlinkat faulty_unlinkat
+#define fsync faulty_fsync
+#define syncfs faulty_syncfs
+#define flock faulty_flock
+#include "platform/posix/tree_sink.cpp"
+#undef openat
+#undef fstatat
+#undef syscall
+#undef linkat
+#undef unlinkat
+#undef fsync
+#undef syncfs
+#undef flock

@@ -1,0 +1,126 @@
+#define OPDUMP_TEST_RECORDERS 3
+#define OPDUMP_POSIX_SYNCFS 1
+#include "support/faulty_tree_sink.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "support/sink_calls.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace {
+
+using namespace opdump;
+using namespace opdump::test;
+using opdump::posix::TreeSink;
+namespace fs = std::filesystem;
+using Names = std::vector<std::string>;
+
+struct Fixture {
+  Fixture() { g_faults = {}; }
+  TemporaryDirectory root;
+  std::string text = root.text();
+  TreeSink sink;
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "tree sink faults: a file system of shorter names") {
+  g_faults.name_limit = 100;
+  const std::string fits(95, 'a');
+  const std::string suffix_does_not_fit(98, 'b');
+  const std::string too_long(101, 'c');
+  for (const std::string& file : {fits, suffix_does_not_fit, too_long}) {
+    const Result<ObjectId> object = sink.begin({text, "d", file});
+    REQUIRE(object.ok());
+    CHECK(sink.begin({text, "d", file}).status() == Status::already_exists);
+    REQUIRE(append_text(sink, object.value(), file) == Status::ok);
+    REQUIRE(sink.commit(object.value()) == Status::ok);
+    CHECK(sink.begin({text, "d", file}).status() == Status::already_exists);
+  }
+  CHECK(read_file(root.path() / "d" / fits) == fits);
+  CHECK(read_file(root.path() / "d" / suffix_does_not_fit) == suffix_does_not_fit);
+  const std::string row = read_file(root.path() / "d/mapping.csv");
+  REQUIRE(row.find(',') != row.npos);
+  CHECK(row.substr(row.find(',')) == "," + too_long + "\n");
+  CHECK(read_file(root.path() / "d" / row.substr(0, row.find(','))) == too_long);
+  CHECK(names_in(root.path() / "d").size() == 4);
+  CHECK(sink.begin({text, std::string(101, 'd'), "file"}).status() == Status::name_too_long);
+}
+
+TEST_CASE_FIXTURE(Fixture, "tree sink faults: without RENAME_NOREPLACE") {
+  for (const int missing : {EINVAL, ENOSYS}) {
+    for (const int link_error : {0, EPERM, EOPNOTSUPP}) {
+      CAPTURE(missing);
+      CAPTURE(link_error);
+      g_faults.renameat2 = missing;
+      g_faults.linkat = link_error;
+      const std::string directory = std::to_string(missing) + "." + std::to_string(link_error);
+      CHECK(store(sink, {text, directory, "file"}, "ours") == Status::ok);
+      CHECK(store(sink, {text, directory, std::string(300, 'x')}, "ours") == Status::ok);
+      CHECK(store(sink, {text, directory, "file"}, "again") == Status::already_exists);
+
+      const Result<ObjectId> object = sink.begin({text, directory, "theirs"});
+      REQUIRE(object.ok());
+      write_file(root.path() / directory / "theirs", "theirs");
+      CHECK(sink.commit(object.value()) == Status::already_exists);
+      CHECK(read_file(root.path() / directory / "theirs") == "theirs");
+      CHECK(read_file(root.path() / directory / "file") == "ours");
+      CHECK(names_in(root.path() / directory).size() == 4);  // and no .part
+    }
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "tree sink faults: a rename that fails takes the file back") {
+  g_faults.renameat2 = EIO;
+  CHECK(store(sink, {text, "", "file"}, "x") == Status::io_error);
+  CHECK(sink.last_errno() == EIO);
+  g_faults.renameat2 = EINVAL;
+  g_faults.linkat = EDQUOT;
+  CHECK(store(sink, {text, "", "file"}, "x") == Status::no_space);
+  CHECK(names_in(root.path()).empty());
+
+  g_faults.linkat = 0;  // linked under both names, and the first unlink fails
+  g_faults.unlinkat = EIO;
+  CHECK(store(sink, {text, "", "file"}, "x") == Status::io_error);
+  CHECK(names_in(root.path()).empty());
+}
+
+TEST_CASE_FIXTURE(Fixture, "tree sink faults: mapping.csv that cannot be locked") {
+  g_faults.flock = ENOLCK;
+  CHECK(store(sink, {text, "", std::string(300, 'x')}, "x") == Status::io_error);
+  CHECK(sink.last_errno() == ENOLCK);
+  CHECK(names_in(root.path()) == Names{"mapping.csv"});
+  CHECK(read_file(root.path() / "mapping.csv").empty());
+  g_faults.flock = EINTR;
+  CHECK(store(sink, {text, "", std::string(300, 'x')}, "x") == Status::ok);
+}
+
+TEST_CASE_FIXTURE(Fixture, "tree sink faults: a commit that fails late spares the next writer of the name") {
+  const std::string file(300, 'x');
+  const Result<ObjectId> first = sink.begin({text, "", file});
+  REQUIRE(first.ok());
+  const Names claim = names_in(root.path());
+  REQUIRE(claim.size() == 1);
+  g_faults.flock = ENOLCK;
+  g_faults.made_after_unlink = claim[0].c_str();
+  CHECK(sink.commit(first.value()) == Status::io_error);
+  CHECK(names_in(root.path()) == Names{claim[0], "mapping.csv"});
+}
+
+TEST_CASE_FIXTURE(Fixture, "tree sink faults: a sync that fails is told until one succeeds") {
+  g_faults.syncfs = EIO;
+  CHECK(sink.sync() == Status::ok);  // nothing was written
+  REQUIRE(store(sink, {text, "", "file"}, "x") == Status::ok);
+  CHECK(sink.sync() == Status::io_error);
+  CHECK(sink.last_errno() == EIO);
+  CHECK(sink.sync() == Status::io_error);
+  g_faults.syncfs = 0;
+  CHECK(sink.sync() == Status::ok);
+  g_faults.syncfs = EIO;
+  CHECK(sink.sync() == Status::ok);
+  CHECK(g_faults.fsync_calls == 0);
+}
