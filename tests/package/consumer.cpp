@@ -1,0 +1,23 @@
+// A program outside opdump: reads a config with the compiled library and takes a type from the core.
+
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <string_view>
+
+#include <opdump/opdump.hpp>
+#include <opdump/parse_config.hpp>
+
+int main() {
+  constexpr std::string_view kText = R"({"dump": {"dump_path": "out", "dump_list": [{}]}})";
+  std::array<std::byte, opdump::config_memory_bytes(kText.size())> memory;
+  opdump::Arena arena(memory);
+  opdump::DumpConfig config;
+  opdump::ConfigError error;
+  if (opdump::parse_config(kText, arena, nullptr, config, error) != opdump::Status::ok) {
+    std::printf("%s: %s\n", error.key.c_str(), error.reason.c_str());
+    return 1;
+  }
+  std::printf("dumps to %.*s\n", static_cast<int>(config.dump_path.size()), config.dump_path.data());
+  return config.active && config.dump_path == "out" ? 0 : 1;
+}
