@@ -1,0 +1,30 @@
+#!/bin/sh
+# From nothing to a table of captured tensors: installs what a build needs, builds opdump, lets a small network
+# read digits while opdump captures its operators, and shows what was captured.
+# Writes only to build/. Can be run again at any time.
+
+set -eu
+cd "$(dirname "$0")/.."
+. examples/build_tools.sh
+
+root=$PWD
+config=$root/examples/digits/acl.json
+folder=build/quickstart
+
+say '== 1/4 Tools'
+ensure build_tools
+
+say "== 2/4 Building opdump and the digits example in $folder"
+build "$folder" -Dtests=disabled -Dtool=enabled -Dexamples=enabled || exit 1
+
+say "== 3/4 Reading digits, dumping what examples/digits/acl.json asks for to $folder/dump"
+rm -rf "$folder/dump"
+mkdir "$folder/dump"
+(cd "$folder/dump" && ../examples/digits/digits --config "$config")
+
+say '== 4/4 What was captured'
+"$folder/src/tool/opdump" show "$folder/dump"
+
+say "
+Next: change examples/digits/acl.json and run this again, or turn the dump into NumPy files:
+  $folder/src/tool/opdump convert -r -d $folder/dump -out $folder/arrays"
