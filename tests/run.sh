@@ -1,0 +1,98 @@
+#!/bin/sh
+# Installs what the tests need, builds opdump three ways and runs its tests. See --help.
+
+set -eu
+cd "$(dirname "$0")/.."
+. examples/build_tools.sh
+
+help() {
+  cat <<'END'
+usage: sh tests/run.sh [--quick]
+
+Builds opdump under build/tests and runs its tests: plain, with the address and undefined behaviour
+sanitizers, and with clang's thread sanitizer. Missing tools are installed with apt-get where there is one.
+
+  --quick   only the plain build
+  --help    this text
+
+environment
+  OPDUMP_MSACCUCMP  msaccucmp.py of the vendor's toolkit: its own reader has to open our dumps
+  OPDUMP_NANO_PY    nano.py, an independent reader of nano records: it has to read ours
+  CXX               the compiler of the first two builds
+Tests that need something that is not there are skipped, and listed as such.
+
+The last line is 'N passed, N failed'. The exit status is 1 if anything failed.
+END
+}
+
+quick=no
+for argument; do
+  case $argument in
+    --quick) quick=yes ;;
+    --help)
+      help
+      exit 0
+      ;;
+    *) fail "unknown argument '$argument'; see 'sh tests/run.sh --help'" ;;
+  esac
+done
+
+has_doctest() {
+  printf '%s\n' '#include <doctest/doctest.h>' | $CXX -x c++ -fsyntax-only -
+}
+
+# Meson runs the Python tests with its own interpreter, which need not be the first in PATH.
+has_numpy() {
+  for python in python3 /usr/bin/python3; do
+    "$python" -c 'import numpy' && return 0
+  done
+  return 1
+}
+
+has_thread_sanitizer() {
+  compiles_cxx20 clang++ && printf '%s\n' 'int main() {}' | clang++ -fsanitize=thread -x c++ -o build/probe - &&
+    rm build/probe
+}
+
+test_tools() {
+  build_tools
+  need doctest-dev doctest has_doctest
+  need cmake 'cmake (Meson finds doctest with it)' command -v cmake
+  need python3-numpy 'Python 3 with NumPy' has_numpy
+  [ "$quick" = yes ] || need 'clang libclang-rt-dev' 'clang++ >= 14 with its sanitizers' has_thread_sanitizer
+}
+
+# run NAME MESON_TEST_OPTIONS MESON_OPTION...: adds the log of results to $results; a build that fails leaves none.
+run() {
+  name=$1 selection=$2
+  shift 2
+  folder=build/tests/$name
+  results="$results $folder/meson-logs/testlog.json"
+  say "== $name: building"
+  rm -f "$folder/meson-logs/testlog.json"
+  build "$folder" -Dtests=enabled "$@" || return 0
+  say "== $name: testing"
+  # shellcheck disable=SC2086  # a list of options
+  meson test -C "$folder" --no-rebuild --num-processes "$(processors)" --print-errorlogs $selection || true
+}
+
+mkdir -p build
+ensure test_tools
+
+export ASAN_OPTIONS="${ASAN_OPTIONS-halt_on_error=1:detect_stack_use_after_return=1}"
+export UBSAN_OPTIONS="${UBSAN_OPTIONS-halt_on_error=1:print_stacktrace=1}"
+export TSAN_OPTIONS="${TSAN_OPTIONS-halt_on_error=1}"
+
+results=
+run plain ''
+if [ "$quick" = no ]; then
+  # GCC warns about values that only its own instrumentation leaves unset.
+  run address '--suite unit --suite tool --timeout-multiplier 5' \
+    -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Dwerror=false
+  CXX=clang++ run thread '--suite unit --timeout-multiplier 5' \
+    -Dbuildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false
+fi
+
+say "logs: build/tests/*/meson-logs/testlog.txt"
+# shellcheck disable=SC2086  # a list of files
+python3 tests/tally.py $results
