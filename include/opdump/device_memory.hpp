@@ -14,7 +14,7 @@ class DeviceMemory {
   /// Copies `bytes` bytes from `from` to `to`, which lies in a ring, and returns when they are there. Must
   /// not allocate and must not block beyond the copy. `device_copy_failed`, or a more exact status, when not
   /// every byte arrived; what `to` then holds is ignored. Called on the recorder's thread or interrupt.
-  virtual Status copy(std::byte* to, Address from, std::size_t bytes) = 0;
+  [[nodiscard]] virtual Status copy(std::byte* to, Address from, std::size_t bytes) = 0;
 
  protected:
   ~DeviceMemory() = default;

@@ -35,6 +35,12 @@ struct ModelPlan {
   std::uint32_t matched_ops = 0;
 };
 
+/// A plan with its own memory, for models of up to `Ops` operators.
+template <std::size_t Ops>
+struct ModelPlanFor : ModelPlan {
+  std::uint8_t op_bits[Ops] = {};
+};
+
 /// The capture bits that `mode` stands for.
 constexpr std::uint8_t capture_bits(DumpMode mode) {
   switch (mode) {
@@ -70,8 +76,8 @@ constexpr bool matches(const ModelRule& rule, const OpDesc& op) {
 /// `no_memory`) as its memory. Of several rules for one name the last one counts; the file's name goes before
 /// the graph's; rules without a name hold besides. Takes time proportional to operators times layers; for
 /// model load, not for the hot path. Source: model and layer matching of CANN's graph engine.
-inline Status resolve_plan(const DumpConfig& config, const ModelDesc& model, std::span<std::uint8_t> bits,
-                           ModelPlan& plan) {
+[[nodiscard]] inline Status resolve_plan(const DumpConfig& config, const ModelDesc& model,
+                                         std::span<std::uint8_t> bits, ModelPlan& plan) {
   plan = ModelPlan{};
   plan.directory_name = model.name;
   const ModelRule* by_file = nullptr;

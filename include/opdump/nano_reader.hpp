@@ -53,7 +53,7 @@ class NanoReader {
   /// `head` is the file from its start, at least up to the first tensor byte; `file_bytes` the length of the
   /// whole file. `not_a_record`, `truncated` (with `head_bytes()` telling how much of the file is needed,
   /// unless the file itself ends before) or `malformed`. Keeps a view of `head`.
-  Status open(Bytes head, std::uint64_t file_bytes) {
+  [[nodiscard]] Status open(Bytes head, std::uint64_t file_bytes) {
     status_ = open_checked(head, file_bytes);
     return status_;
   }

@@ -15,8 +15,8 @@ class NanoWriter {
   /// Opens the record's object and writes its head and `data`, the first of its tensors' bytes. `scratch` is
   /// used during the call only and must exceed `dump_name_bytes` of the record's texts. `already_exists` when
   /// the sink has an object of that name.
-  Status begin(Sink& sink, const RecordView& record, std::uint64_t unix_us, Bytes data,
-               MutableBytes scratch) {
+  [[nodiscard]] Status begin(Sink& sink, const RecordView& record, std::uint64_t unix_us, Bytes data,
+                             MutableBytes scratch) {
     MutableBytes rest;
     const Result<ObjectName> name = dump_object_name(record, unix_us, {}, scratch, rest);
     if (!name.ok()) return name.status();
@@ -40,13 +40,13 @@ class NanoWriter {
   }
 
   /// Adds more of the tensors' bytes.
-  Status append(Bytes data) {
+  [[nodiscard]] Status append(Bytes data) {
     const Status status = sink_->append(object_, {&data, 1});
     if (status != Status::ok) sink_->abort(object_);
     return status;
   }
 
-  Status commit() { return sink_->commit(object_); }
+  [[nodiscard]] Status commit() { return sink_->commit(object_); }
   void abort() { sink_->abort(object_); }
 
  private:

@@ -40,6 +40,9 @@ struct ConfigError {
   std::uint32_t column = 1;  ///< from 1, in bytes
 };
 
+/// The refusal as "file:line:column: key: reason".
+std::string to_string(const ConfigError& error, std::string_view file);
+
 /// Says whether `dump_path` can be dumped to; on `false`, `reason` says why not.
 using DumpPathCheck = bool (*)(std::string_view dump_path, std::string& reason);
 
@@ -48,8 +51,8 @@ using DumpPathCheck = bool (*)(std::string_view dump_path, std::string& reason);
 /// `config` is then inactive. An empty text is a valid config that switches nothing on. `check_path` may be
 /// null: the path is then taken as it is. For boot and for hosts: allocates while it runs and frees
 /// everything before it returns. Rules: CANN's server implementation of acl.json.
-Status parse_config(std::string_view text, Arena& memory, DumpPathCheck check_path, DumpConfig& config,
-                    ConfigError& error);
+[[nodiscard]] Status parse_config(std::string_view text, Arena& memory, DumpPathCheck check_path,
+                                  DumpConfig& config, ConfigError& error);
 
 /// Bytes of arena that are enough for any config text of `text_bytes` bytes.
 constexpr std::size_t config_memory_bytes(std::size_t text_bytes) {

@@ -44,7 +44,7 @@ class BasicRing {
   /// Takes `memory` (8-byte aligned, `kMinBytes` to `kMaxBytes`; a size that is no multiple of the granule
   /// loses the rest) and empties the ring. `invalid_argument` leaves it as it was. Neither side may be at
   /// work.
-  Status reset(MutableBytes memory) {
+  [[nodiscard]] Status reset(MutableBytes memory) {
     if (reinterpret_cast<std::uintptr_t>(memory.data()) % 8 != 0 || memory.size() < kMinBytes ||
         memory.size() > kMaxBytes) {
       return Status::invalid_argument;

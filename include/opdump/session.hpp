@@ -75,7 +75,7 @@ class BasicSession {
   }
 
   /// Makes the session ready for configs. `already_initialised` until `finalize`.
-  Status init() {
+  [[nodiscard]] Status init() {
     if (initialised_) return Status::already_initialised;
     initialised_ = true;
     // 0 stands for plans that belong to no session.
@@ -88,7 +88,7 @@ class BasicSession {
   /// call names the dump's directory. An inactive config is accepted and changes nothing: what was set before
   /// stays in force. `not_initialised` before `init`. `config` and all it refers to must stay as `DumpConfig`
   /// says.
-  Status set_config(const DumpConfig& config) {
+  [[nodiscard]] Status set_config(const DumpConfig& config) {
     if (!initialised_) return Status::not_initialised;
     if (!config.active) return Status::ok;
     config_ = config;
@@ -104,7 +104,7 @@ class BasicSession {
   /// `model`, stay until `unload_model`. `model_already_loaded` leaves a loaded plan as it is. `no_memory`
   /// (too few bits) and `name_too_long` (a name does not fit the scratch or a path) leave the model loaded
   /// but uncaptured: inference goes on.
-  Status load_model(ModelPlan& plan, const ModelDesc& model, std::span<std::uint8_t> bits) {
+  [[nodiscard]] Status load_model(ModelPlan& plan, const ModelDesc& model, std::span<std::uint8_t> bits) {
     if (plan.model != nullptr) return Status::model_already_loaded;
     Status status = Status::ok;
     if (config_.active) {
@@ -119,10 +119,15 @@ class BasicSession {
     return status;
   }
 
+  template <std::size_t Ops>
+  [[nodiscard]] Status load_model(ModelPlanFor<Ops>& plan, const ModelDesc& model) {
+    return load_model(plan, model, plan.op_bits);
+  }
+
   /// Ends the use of `plan`, its bits and its model; their memory is free again at once, records still in a
   /// ring need none of it. `model_not_loaded`, or `step_open` while a recorder runs a step of it: nothing
   /// changes. Legal in any state.
-  Status unload_model(ModelPlan& plan) {
+  [[nodiscard]] Status unload_model(ModelPlan& plan) {
     if (plan.model == nullptr) return Status::model_not_loaded;
     for (const Recorder& recorder : recorders()) {
       if (recorder.open_plan() == &plan) return Status::step_open;
@@ -134,7 +139,7 @@ class BasicSession {
   /// Switches dumping off, moves everything captured to the sink and makes it durable. `not_initialised`
   /// before `init`, `step_open` while a step is open, `drainer_attached` while a drain thread runs (stop it
   /// first): nothing changes. An error of the sink's sync is returned, with the session off all the same.
-  Status finalize() {
+  [[nodiscard]] Status finalize() {
     if (!initialised_) return Status::not_initialised;
     if (drainer_attached_) return Status::drainer_attached;
     for (const Recorder& recorder : recorders()) {
@@ -162,7 +167,7 @@ class BasicSession {
 
   /// Announces a drain thread, which alone may call `drain_some` from now on. `drainer_attached` if there is
   /// one.
-  Status attach_drainer() {
+  [[nodiscard]] Status attach_drainer() {
     if (drainer_attached_) return Status::drainer_attached;
     drainer_attached_ = true;
     return Status::ok;

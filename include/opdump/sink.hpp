@@ -29,16 +29,16 @@ class Sink {
   virtual Result<ObjectId> begin(const ObjectName& name) = 0;
 
   /// Adds `parts` to the end, in order. After an error the object can only be aborted.
-  virtual Status append(ObjectId object, std::span<const Bytes> parts) = 0;
+  [[nodiscard]] virtual Status append(ObjectId object, std::span<const Bytes> parts) = 0;
 
   /// Makes the object appear whole under its name and closes it. After an error it is gone, as after `abort`.
-  virtual Status commit(ObjectId object) = 0;
+  [[nodiscard]] virtual Status commit(ObjectId object) = 0;
 
   /// Closes the object and takes back what was written of it.
   virtual void abort(ObjectId object) = 0;
 
   /// Returns when everything committed so far would survive a loss of power.
-  virtual Status sync() = 0;
+  [[nodiscard]] virtual Status sync() = 0;
 
  protected:
   ~Sink() = default;

@@ -7,48 +7,50 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// What became of a call. One value per cause, grouped by where the cause lies; the numbers are stable.
-enum class [[nodiscard]] Status : std::uint8_t{
-    ok = 0,
+/// What became of a call. One value per cause, grouped by where the cause lies; the numbers are
+/// stable. Functions whose status must not be passed over are marked so one by one: what a recorder says is
+/// also counted.
+enum class Status : std::uint8_t {
+  ok = 0,
 
-    // The caller's order of calls.
-    not_initialised = 1,
-    already_initialised = 2,
-    model_not_loaded = 3,
-    model_already_loaded = 4,
-    step_open = 5,
-    step_not_open = 6,
-    drainer_attached = 7,
+  // The caller's order of calls.
+  not_initialised = 1,
+  already_initialised = 2,
+  model_not_loaded = 3,
+  model_already_loaded = 4,
+  step_open = 5,
+  step_not_open = 6,
+  drainer_attached = 7,
 
-    // What the caller handed over.
-    invalid_argument = 20,
-    invalid_tensor = 21,
-    no_such_op = 22,
-    name_too_long = 23,
-    no_memory = 24,
-    no_free_recorder = 25,
-    too_many_tensors = 26,
+  // What the caller handed over.
+  invalid_argument = 20,
+  invalid_tensor = 21,
+  no_such_op = 22,
+  name_too_long = 23,
+  no_memory = 24,
+  no_free_recorder = 25,
+  too_many_tensors = 26,
 
-    // Room.
-    ring_full = 40,
-    too_large = 41,
-    timeout = 42,
+  // Room.
+  ring_full = 40,
+  too_large = 41,
+  timeout = 42,
 
-    // The platform.
-    device_copy_failed = 60,
-    not_found = 61,
-    already_exists = 62,
-    permission_denied = 63,
-    no_space = 64,
-    io_error = 65,
-    not_supported = 66,
-    too_many_objects = 67,
+  // The platform.
+  device_copy_failed = 60,
+  not_found = 61,
+  already_exists = 62,
+  permission_denied = 63,
+  no_space = 64,
+  io_error = 65,
+  not_supported = 66,
+  too_many_objects = 67,
 
-    // Bytes from outside: configs, dump files.
-    config_refused = 80,
-    not_a_record = 81,
-    truncated = 82,
-    malformed = 83,
+  // Bytes from outside: configs, dump files.
+  config_refused = 80,
+  not_a_record = 81,
+  truncated = 82,
+  malformed = 83,
 };
 
 /// The cause in a few words, for logs and messages. Static text.

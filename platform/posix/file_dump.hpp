@@ -1,0 +1,107 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "opdump/session.hpp"
+#include "platform/host/host_memory.hpp"
+#include "platform/posix/config_file.hpp"
+#include "platform/posix/drain_thread.hpp"
+#include "platform/posix/system_clock.hpp"
+#include "platform/posix/tree_sink.hpp"
+
+namespace opdump::posix {
+inline namespace OPDUMP_NAMESPACE {
+
+/// A session with one recorder and a drain thread that dumps into a tree of files as a config file says, with
+/// all it needs inside: for programs that want no more than that. Allocates in `start` and `stop` only.
+///
+/// Threads: one control thread calls everything but the recorder; the recorder belongs to the capturing
+/// thread. Start, stop and the loading of models happen while no step is open.
+template <class Memory = HostMemory, std::size_t kRingBytes = 64 * 1024>
+class FileDump {
+ public:
+  explicit FileDump(Memory& memory, std::uint32_t device_id = 0, WhenFull when_full = WhenFull::block)
+      : session_({.memory = memory,
+                  .sink = sink_,
+                  .clock = clock_,
+                  .scratch = scratch_,
+                  .device_id = device_id,
+                  .when_full = when_full}),
+        recorder_(*session_.add_recorder(ring_).value()) {}
+
+  /// Reads `config_path` and begins. After any error nothing is dumped and the program can run on as if
+  /// nothing had been asked: `config_refused`, `already_initialised`, or what the drain thread says; `error`
+  /// tells it in words.
+  [[nodiscard]] Status start(const char* config_path) {
+    if (session_.initialised()) return fail(Status::already_initialised);
+    DumpConfig config;
+    ConfigError refusal;
+    Status status = load_config_file(config_path, config_memory_, config, refusal);
+    if (status != Status::ok) {
+      error_ = to_string(refusal, config_path);
+      return status;
+    }
+    status = session_.init();
+    if (status == Status::ok) status = session_.set_config(config);
+    if (status == Status::ok && active()) status = drain_.start(session_);
+    if (status == Status::ok) return status;
+    static_cast<void>(session_.finalize());
+    return fail(status);
+  }
+
+  /// Whether a config that asks for something is in force.
+  bool active() const { return session_.dump_time() != 0; }
+
+  /// As `BasicSession::load_model`; `error` tells it in words.
+  [[nodiscard]] Status load_model(ModelPlan& plan, const ModelDesc& model, std::span<std::uint8_t> bits) {
+    const Status status = session_.load_model(plan, model, bits);
+    return status == Status::ok ? status : fail(status);
+  }
+  template <std::size_t Ops>
+  [[nodiscard]] Status load_model(ModelPlanFor<Ops>& plan, const ModelDesc& model) {
+    return load_model(plan, model, plan.op_bits);
+  }
+  [[nodiscard]] Status unload_model(ModelPlan& plan) { return session_.unload_model(plan); }
+  BasicRecorder<Memory>& recorder() { return recorder_; }
+
+  /// Writes out what is left, makes it durable and switches the dump off; `start` may follow. `ok` when
+  /// nothing was lost since this object was made; otherwise `error` says what. Errors as
+  /// `BasicSession::finalize`.
+  [[nodiscard]] Status stop() {
+    drain_.stop();
+    const Status status = session_.finalize();
+    if (status != Status::ok) return fail(status);
+    const DumpCounts counts = session_.counts();
+    if (counts.lost() == 0) return Status::ok;
+    error_ = std::to_string(counts.lost()) + " of " + std::to_string(counts.wanted) + " records lost";
+    if (counts.sink_failed == 0) return Status::ring_full;
+    error_.append(", the last one because: ").append(to_string(session_.last_sink_failure()));
+    return session_.last_sink_failure();
+  }
+
+  /// Why the last call that failed did.
+  const std::string& error() const { return error_; }
+
+  DumpCounts counts() const { return session_.counts(); }
+
+ private:
+  Status fail(Status status) {
+    error_ = to_string(status);
+    return status;
+  }
+
+  TreeSink sink_;
+  SystemClock clock_;
+  ConfigMemory config_memory_;
+  std::byte scratch_[4096];
+  alignas(OPDUMP_CACHE_LINE_BYTES) std::byte ring_[kRingBytes];
+  BasicSession<Memory> session_;
+  BasicRecorder<Memory>& recorder_;
+  DrainThread<BasicSession<Memory>> drain_;
+  std::string error_;
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::posix

@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+"""Compiles every public header alone and included twice. Usage: header_check.py COMPILER SOURCE_ROOT"""
+import concurrent.futures
+import os
+import pathlib
+import subprocess
+import sys
+
+FLAGS = '-std=c++20 -fno-exceptions -fno-rtti -Wall -Wextra -Wconversion -Wundef -Werror -fsyntax-only -xc++ -'.split()
+
+
+def compile_twice(compiler, root, header):
+    source = f'#include "{header}"\n#include "{header}"\n'
+    command = [compiler, f'-I{root}/include', f'-I{root}', *FLAGS]
+    done = subprocess.run(command, input=source, text=True, capture_output=True)
+    return header, done.returncode, done.stderr
+
+
+def main():
+    compiler, root = sys.argv[1], pathlib.Path(sys.argv[2])
+    headers = [p.relative_to(root / 'include') for p in sorted((root / 'include').rglob('*.hpp'))]
+    headers += [p.relative_to(root) for p in sorted((root / 'platform').rglob('*.hpp'))]
+    if len(headers) < 10:
+        sys.exit(f'only {len(headers)} headers found below {root}')
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for header, code, text in pool.map(lambda h: compile_twice(compiler, root, h), headers):
+            if code != 0:
+                failed += 1
+                print(f'{header} does not compile alone:\n{text}')
+    print(f'{len(headers)} headers, {failed} failed')
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == '__main__':
+    main()
