@@ -1,0 +1,15 @@
+#pragma once
+#include <span>
+
+namespace opdump::tool {
+
+/// The words after a sub-command's name.
+using Words = std::span<const char* const>;
+
+// Each runs one sub-command and returns the exit status.
+int run_show(Words words);
+int run_convert(Words words);
+int run_check(Words words);
+int run_replay(Words words);
+
+}  // namespace opdump::tool

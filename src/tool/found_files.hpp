@@ -1,0 +1,31 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace opdump::tool {
+
+/// One regular file that may be a dump record.
+struct FoundFile {
+  std::string path;
+  std::string real_name;  ///< the file's name, or what `mapping.csv` says it should have been
+  std::string below;      ///< directory of the file below the one that was named; empty: directly in it
+  std::uint64_t bytes = 0;
+  bool named = false;  ///< on the command line, not found in a directory
+};
+
+/// What a search could not use, for the caller to report.
+struct SearchReport {
+  std::function<void(const std::string& message)> error;  ///< something named is missing or unreadable
+  std::function<void(const std::string& message)> note;   ///< something was passed over
+};
+
+/// Adds the file `path`, or the files of the directory `path`, to `files`: first those directly in it, in the
+/// order of their time, then, if `recursive`, those of its directories in natural order. Symbolic links to
+/// directories are followed only in `path` itself.
+void find_files(const std::string& path, bool recursive, std::vector<FoundFile>& files,
+                const SearchReport& report);
+
+}  // namespace opdump::tool

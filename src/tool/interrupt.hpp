@@ -1,0 +1,14 @@
+#pragma once
+
+namespace opdump::tool {
+
+/// From now on SIGINT and SIGTERM no longer end the process: they make `interrupted` true, so that work in
+/// hand is taken back or finished in order.
+void catch_interrupts();
+
+bool interrupted();
+
+/// Ends the process by the signal that came, as if it had not been caught. Only when `interrupted`.
+void die_of_interrupt();
+
+}  // namespace opdump::tool

@@ -1,0 +1,49 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "opdump/device_memory.hpp"
+#include "platform/posix/unique_fd.hpp"
+#include "run_file.hpp"
+
+namespace opdump::tool {
+
+/// Stands for a device's memory in which the tensors of a RunFile lie. Their bytes are read from their files
+/// or made when they are copied, so tensors may be larger than the machine's memory.
+class MadeMemory final : public DeviceMemory {
+ public:
+  /// Gives `tensor` an address, from which its bytes can be copied. It must stay.
+  Address place(const RunTensor& tensor);
+
+  /// `device_copy_failed` for bytes of no tensor and for a file that cannot be read or has become shorter;
+  /// `failure()` then says which.
+  Status copy(std::byte* to, Address from, std::size_t bytes) override;
+
+  const std::string& failure() const { return failure_; }
+
+ private:
+  struct Placed {
+    Address start;
+    const RunTensor* tensor;
+  };
+
+  Status read_file(std::byte* to, const RunTensor& tensor, std::uint64_t offset, std::size_t bytes);
+
+  std::vector<Placed> placed_;  ///< in order of their addresses
+  Address next_ = kAlignment;
+  std::string failure_;
+  posix::UniqueFd file_;  ///< of the tensor copied last
+  const RunTensor* file_tensor_ = nullptr;
+
+  static constexpr Address kAlignment = 4096;
+};
+
+/// Writes `bytes` bytes of `tensor`'s fill, from byte `offset` on, to `to`. `seed` tells random tensors
+/// apart. A ramp counts 0, 1, 2... and wraps round; floating-point elements are (i - 3) * 0.75 and start
+/// again after 65536, so that all are finite; dtypes without whole bytes count byte by byte.
+void make_fill(const RunTensor& tensor, std::uint64_t seed, std::uint64_t offset, std::byte* to,
+               std::size_t bytes);
+
+}  // namespace opdump::tool

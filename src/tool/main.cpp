@@ -1,0 +1,81 @@
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "commands.hpp"
+#include "exit_code.hpp"
+#include "options.hpp"
+
+namespace {
+
+using namespace opdump::tool;
+
+constexpr char kHelp[] =
+    R"(opdump - looks at, converts and tries out operator dumps
+
+usage: opdump COMMAND [ARGUMENTS]
+
+  show      lists the records of a dump with their tensors' statistics
+  convert   writes the tensors of a dump as NumPy files
+  check     says what a config means, or why it is refused
+  replay    feeds described models through the capture path, without a device
+
+Try a config at the desk, look at the dump, and load a tensor in Python:
+
+  opdump check acl.json
+  opdump replay run.json --config acl.json
+  opdump show dump
+  opdump convert -r -d dump -out arrays
+  python3 -c 'import numpy; print(numpy.load("arrays/.../Conv2D.conv1.0.0.1589195081588018.output.0.npy"))'
+
+'opdump COMMAND --help' explains a command with examples. 'opdump --version' prints the version.
+
+exit status
+  0  it worked
+  1  something failed or was refused; stderr says what
+  2  the command line is wrong
+  3  the config is valid, and switches nothing on (check, replay)
+)";
+
+struct Command {
+  std::string_view name;
+  int (*run)(Words words);
+};
+
+constexpr Command kCommands[] = {
+    {"show", run_show},
+    {"convert", run_convert},
+    {"check", run_check},
+    {"replay", run_replay},
+};
+
+/// A full disk or a closed pipe behind stdout must not pass for success.
+int close_output(int exit_code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
+  std::perror("opdump: standard output");
+  return kExitFailed;
+}
+
+int run(Words words) {
+  if (words.empty()) return usage_error({}, "a command is missing");
+  const std::string_view name = words[0];
+  for (const Command& command : kCommands) {
+    if (command.name == name) return command.run(words.subspan(1));
+  }
+  if (name == "--help" || name == "-h" || name == "help") {
+    std::fputs(kHelp, stdout);
+    return kExitOk;
+  }
+  if (name == "--version") {
+    std::puts("opdump " OPDUMP_VERSION);
+    return kExitOk;
+  }
+  return usage_error({}, "unknown command '" + std::string(name) + "'");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Words words(argv + (argc > 0 ? 1 : 0), argc > 0 ? static_cast<std::size_t>(argc) - 1 : 0);
+  return close_output(run(words));
+}

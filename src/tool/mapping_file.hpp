@@ -1,0 +1,24 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace opdump::tool {
+
+inline constexpr std::string_view kMappingFileName = "mapping.csv";
+
+/// The rows `file name,real name` of one `mapping.csv`: files whose real names the file system did not take.
+class MappingFile {
+ public:
+  /// Reads `path`; a missing file has no rows. Returns what is wrong with it, empty when nothing is. Rows
+  /// that can be read are kept in any case, and real names that would leave their directory never are.
+  std::string read(const std::string& path);
+
+  /// The real name of the file `name`, `name` itself where there is no row.
+  std::string real_name(const std::string& name) const;
+
+ private:
+  std::unordered_map<std::string, std::string> rows_;
+};
+
+}  // namespace opdump::tool

@@ -1,0 +1,62 @@
+#include "output_file.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "platform/posix/write_all.hpp"
+
+namespace opdump::tool {
+
+OutputFile::~OutputFile() {
+  if (!aside_.empty()) unlink(aside_.c_str());
+}
+
+bool OutputFile::fail(int error) {
+  error_ = path_ + ": " + strerror(error);
+  return false;
+}
+
+bool OutputFile::create(const std::string& directory, const std::string& name) {
+  path_ = directory + '/' + name;
+  // Not made from the file's name: that may be as long as the file system allows.
+  const std::string aside = directory + "/.opdump-" + std::to_string(getpid()) + ".part";
+  file_.reset(open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file_) return fail(errno);
+  aside_ = aside;
+  return true;
+}
+
+bool OutputFile::write(std::span<const Bytes> parts) {
+  const int error = posix::write_all(file_.get(), parts);
+  return error == 0 || fail(error);
+}
+
+bool OutputFile::commit() {
+  if (const int error = file_.close(); error != 0) return fail(error);
+  if (rename(aside_.c_str(), path_.c_str()) != 0) return fail(errno);
+  aside_.clear();
+  return true;
+}
+
+int make_directories(const std::string& path) {
+  for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    const std::string part = path.substr(0, end);
+    if (mkdir(part.c_str(), 0700) != 0 && errno != EEXIST && errno != EISDIR) {
+      // A directory that is there may be refused for other reasons, such as a read-only parent.
+      const int error = errno;
+      struct stat status {};
+      if (stat(part.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return error;
+    }
+    if (end == std::string::npos) break;
+  }
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) return errno;
+  return S_ISDIR(status.st_mode) ? 0 : ENOTDIR;
+}
+
+}  // namespace opdump::tool

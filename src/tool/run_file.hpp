@@ -1,0 +1,64 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "opdump/model.hpp"
+#include "opdump/parse_config.hpp"
+#include "opdump/tensor.hpp"
+
+namespace opdump::tool {
+
+/// How a tensor without a file gets its bytes.
+enum class Fill : std::uint8_t { none, zeros, ramp, random };
+
+/// A tensor as RUN.json describes it.
+struct RunTensor {
+  DType dtype = DType::undefined;
+  Format format = Format::nd;
+  std::vector<Dim> shape;
+  std::vector<Dim> original_shape;
+  std::uint64_t bytes = 0;
+  Fill fill = Fill::none;  ///< none: the bytes come from `file`
+  std::string file;
+  std::uint64_t file_offset = 0;  ///< of the first byte in `file`
+};
+
+struct RunOp {
+  OpDesc desc;  ///< its texts lie in the RunFile
+  std::vector<std::string_view> original_names;
+  std::vector<RunTensor> inputs;
+  std::vector<RunTensor> outputs;
+};
+
+struct RunModel {
+  std::string_view name;
+  std::string_view graph_name;
+  std::uint32_t id = 0;
+  std::vector<RunOp> ops;
+};
+
+/// What is to be run: a RUN.json, read and checked, with the heads of the files it names.
+class RunFile {
+ public:
+  RunFile();
+  RunFile(const RunFile&) = delete;
+  RunFile& operator=(const RunFile&) = delete;
+  ~RunFile();
+
+  /// On false `error` says where and why; its line and column are those of RUN.json.
+  bool load(const std::string& path, ConfigError& error);
+
+  std::uint32_t device_id = 0;
+  std::uint64_t steps = 1;
+  std::vector<RunModel> models;
+  std::vector<RunOp> single_ops;
+
+ private:
+  struct Text;
+  std::unique_ptr<Text> text_;
+};
+
+}  // namespace opdump::tool
