@@ -1,0 +1,103 @@
+#include "refusal.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <utility>
+
+namespace opdump::config {
+
+std::string KeyPath::text() const {
+  std::string text = parent == nullptr ? std::string() : parent->text();
+  if (index != kNoIndex) return text + '[' + std::to_string(index) + ']';
+  if (!text.empty()) text += '.';
+  return text.append(name);
+}
+
+bool Refusal::refuse(ConfigFault fault, std::size_t offset, std::string key, std::string reason) {
+  const std::string_view before = text_.substr(0, offset);
+  const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0: the first line
+  error_.fault = fault;
+  error_.key = std::move(key);
+  error_.reason = std::move(reason);
+  error_.offset = before.size();
+  error_.line = static_cast<std::uint32_t>(1 + std::count(before.begin(), before.end(), '\n'));
+  error_.column = static_cast<std::uint32_t>(1 + before.size() - line_start);
+  return false;
+}
+
+std::string quoted(std::string_view text) {
+  constexpr std::size_t kShown = 64;
+  std::string out = "\"";
+  for (const char c : text.substr(0, kShown))
+    out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+  if (text.size() > kShown) {
+    while (out.size() > 1 && (static_cast<unsigned char>(text[out.size() - 1]) & 0xc0) == 0x80)
+      out.pop_back();
+    out += "...";
+  }
+  return out + '"';
+}
+
+std::string listed(std::span<const std::string_view> words) {
+  std::string out;
+  for (const std::string_view word : words) {
+    if (!out.empty()) out += ", ";
+    out.append("\"").append(word).append("\"");
+  }
+  return out;
+}
+
+namespace {
+
+constexpr std::size_t kLongestWord = 32;
+constexpr std::size_t kMaxSlips = 2;
+
+/// Letters to insert, delete, replace or swap with the next one to get from `a` to `b`.
+std::size_t slips(std::string_view a, std::string_view b) {
+  using Row = std::array<std::size_t, kLongestWord + 1>;
+  Row before_last{};
+  Row last{};
+  for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    Row row{};
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], before_last[j - 2] + 1);
+    }
+    before_last = last;
+    last = row;
+  }
+  return last[b.size()];
+}
+
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+}
+
+std::string folded(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(), lower);
+  return out;
+}
+
+}  // namespace
+
+std::string_view closest(std::string_view text, std::span<const std::string_view> words) {
+  std::string_view best;
+  std::size_t fewest = kMaxSlips + 1;
+  for (const std::string_view word : words) {
+    if (text.size() > word.size() + kMaxSlips || word.size() > text.size() + kMaxSlips) continue;
+    if (std::max(text.size(), word.size()) > kLongestWord) continue;
+    const std::size_t found = slips(folded(text), folded(word));
+    if (found < fewest && found < word.size()) {
+      fewest = found;
+      best = word;
+    }
+  }
+  return best;
+}
+
+}  // namespace opdump::config

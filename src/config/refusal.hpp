@@ -1,0 +1,49 @@
+#pragma once
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "opdump/parse_config.hpp"
+
+namespace opdump::config {
+
+/// Where a value stands, as a chain that lies on the callers' stacks: it becomes text only when something is
+/// refused.
+struct KeyPath {
+  static constexpr std::size_t kNoIndex = static_cast<std::size_t>(-1);
+
+  const KeyPath* parent = nullptr;
+  std::string_view name;         ///< empty for an element of an array
+  std::size_t index = kNoIndex;  ///< of an element of an array
+
+  KeyPath key(std::string_view child) const { return {this, child, kNoIndex}; }
+  KeyPath element(std::size_t child) const { return {this, {}, child}; }
+
+  /// As "dump.dump_list[1].layer".
+  std::string text() const;
+};
+
+/// Tells why a text is refused.
+class Refusal {
+ public:
+  Refusal(std::string_view text, ConfigError& error) : text_(text), error_(error) {}
+
+  /// Fills the error. Always false, so that a check can end with it.
+  bool refuse(ConfigFault fault, std::size_t offset, std::string key, std::string reason);
+
+ private:
+  std::string_view text_;
+  ConfigError& error_;
+};
+
+/// `text` in double quotes, printable and shortened where it is long.
+std::string quoted(std::string_view text);
+
+/// Those words, quoted, with commas between.
+std::string listed(std::span<const std::string_view> words);
+
+/// The word that `text` is a slip of the keys away from; empty when none is close.
+std::string_view closest(std::string_view text, std::span<const std::string_view> words);
+
+}  // namespace opdump::config
