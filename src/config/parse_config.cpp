@@ -1,0 +1,86 @@
+#include "opdump/parse_config.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "acl_json.hpp"
+#include "json_tree.hpp"
+#include "refusal.hpp"
+
+namespace opdump {
+namespace config {
+namespace {
+
+constexpr std::size_t kMaxNesting = 10;
+
+struct Dialect {
+  std::string_view key;
+  std::string_view name;
+};
+constexpr std::array<Dialect, 2> kLaterDialects = {{
+    {"common_dump_settings", "MindSpore's data_dump.json"},
+    {"dump_config", "torchair's dump_config"},
+}};
+
+/// As CANN counts: on the raw bytes, those inside strings too, up to a NUL byte.
+bool check_nesting(std::string_view text, Refusal& refusal) {
+  std::size_t objects = 0;
+  std::size_t arrays = 0;
+  for (std::size_t i = 0; i < text.size() && text[i] != '\0'; ++i) {
+    const char c = text[i];
+    if (c == '{') ++objects;
+    if (c == '[') ++arrays;
+    if (c == '}' && objects > 0) --objects;
+    if (c == ']' && arrays > 0) --arrays;
+    if (std::max(objects, arrays) > kMaxNesting)
+      return refusal.refuse(
+          ConfigFault::too_deep, i, {},
+          "more than 10 objects or 10 arrays inside one another; brackets inside strings count too");
+  }
+  return true;
+}
+
+bool read(std::string_view text, Arena& memory, DumpPathCheck check_path, DumpConfig& config,
+          Refusal& refusal) {
+  if (text.empty()) return true;
+  if (text.size() > kMaxConfigBytes)
+    return refusal.refuse(ConfigFault::unreadable, 0, {},
+                          std::to_string(text.size()) + " bytes long, and at most " +
+                              std::to_string(kMaxConfigBytes) + " are allowed");
+  if (!check_nesting(text, refusal)) return false;
+  JsonTree tree;
+  if (!tree.parse(text, refusal)) return false;
+  const JsonNode& root = tree.root();
+  if (root.type != JsonType::object)
+    return refusal.refuse(
+        ConfigFault::unknown_dialect, root.offset, {},
+        std::string(to_string(root.type)) + ", but a config is an object with the key \"dump\"");
+  if (const JsonNode* dump = root.member("dump"))
+    return read_acl_json(*dump, memory, check_path, config, refusal);
+  for (const Dialect& dialect : kLaterDialects) {
+    if (const JsonNode* node = root.member(dialect.key))
+      return refusal.refuse(ConfigFault::not_supported, node->key_offset, std::string(dialect.key),
+                            "this is " + std::string(dialect.name) +
+                                ", which is not supported yet: write CANN's acl.json, with the key \"dump\"");
+  }
+  return true;
+}
+
+}  // namespace
+}  // namespace config
+
+inline namespace OPDUMP_NAMESPACE {
+
+Status parse_config(std::string_view text, Arena& memory, DumpPathCheck check_path, DumpConfig& config,
+                    ConfigError& error) {
+  config = {};
+  error = {};
+  config::Refusal refusal(text, error);
+  DumpConfig read;
+  if (!config::read(text, memory, check_path, read, refusal)) return Status::config_refused;
+  config = read;
+  return Status::ok;
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump
