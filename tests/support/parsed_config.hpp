@@ -1,0 +1,58 @@
+#pragma once
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "opdump/parse_config.hpp"
+#include "support/temporary_directory.hpp"
+
+#ifndef OPDUMP_TEST_DATA
+#error "compile with -DOPDUMP_TEST_DATA=\"<the folder tests/data>\""
+#endif
+
+namespace opdump::test {
+
+/// Every path is a directory, but those that begin with "missing".
+inline bool check_path(std::string_view path, std::string& reason) {
+  if (!path.starts_with("missing")) return true;
+  reason = "no such directory";
+  return false;
+}
+
+/// A parsed text with the memory its config lies in: as much as `config_memory_bytes` says, if not told
+/// otherwise.
+struct ParsedConfig {
+  explicit ParsedConfig(std::string_view text, DumpPathCheck check = check_path)
+      : ParsedConfig(config_memory_bytes(text.size()), text, check) {}
+  ParsedConfig(std::size_t memory_bytes, std::string_view text, DumpPathCheck check = check_path)
+      : memory(memory_bytes) {
+    Arena arena(memory);
+    config.active = true;
+    status = parse_config(text, arena, check, config, error);
+    used = arena.used();
+  }
+  std::vector<std::byte> memory;
+  DumpConfig config;
+  ConfigError error;
+  Status status;
+  std::size_t used = 0;
+};
+
+inline std::filesystem::path corpus(std::string_view folder) {
+  return std::filesystem::path(OPDUMP_TEST_DATA) / "config" / folder;
+}
+
+inline ParsedConfig parse_file(std::string_view folder, const std::string& name) {
+  return ParsedConfig(read_file(corpus(folder) / (name + ".json")));
+}
+
+inline std::string repeated(std::string_view piece, std::size_t count) {
+  std::string text;
+  text.reserve(piece.size() * count);
+  for (std::size_t i = 0; i < count; ++i) text += piece;
+  return text;
+}
+
+}  // namespace opdump::test
