@@ -7,8 +7,7 @@ set -eu
 cd "$(dirname "$0")/.."
 . examples/build_tools.sh
 
-root=$PWD
-config=$root/examples/digits/acl.json
+config=$PWD/examples/digits/acl.json
 folder=build/quickstart
 
 say '== 1/4 Tools'
@@ -20,7 +19,7 @@ build "$folder" -Dtests=disabled -Dtool=enabled -Dexamples=enabled || exit 1
 say "== 3/4 Reading digits, dumping what examples/digits/acl.json asks for to $folder/dump"
 rm -rf "$folder/dump"
 mkdir "$folder/dump"
-(cd "$folder/dump" && ../examples/digits/digits --config "$config")
+(cd "$folder" && examples/digits/digits --config "$config")  # its dump_path is "dump"
 
 say '== 4/4 What was captured'
 "$folder/src/tool/opdump" show "$folder/dump"
