@@ -24,8 +24,12 @@ need() {
 }
 
 compiles_cxx20() {
-  printf '%s\n' '#include <span>' '#if defined __clang__ ? __clang_major__ < 14 : __GNUC__ < 12' '#error' '#endif' |
-    $1 -std=c++20 -x c++ -fsyntax-only -
+  $1 -std=c++20 -x c++ -fsyntax-only - <<'END'
+#include <span>
+#if defined __clang__ ? __clang_major__ < 14 : __GNUC__ < 12
+#error
+#endif
+END
 }
 
 # Leaves the compiler in CXX, where Meson looks for it.
@@ -65,7 +69,8 @@ look_for() {
 }
 
 apt() {
-  $as_root env DEBIAN_FRONTEND=noninteractive apt-get -y -o DPkg::Lock::Timeout=300 "$@" >>build/apt.log 2>&1 </dev/null
+  $as_root env DEBIAN_FRONTEND=noninteractive apt-get -y -o DPkg::Lock::Timeout=300 "$@" \
+    >>build/apt.log 2>&1 </dev/null
 }
 
 # Makes sure that all which $1, a function like build_tools, needs is there; ends the script if it cannot be.
@@ -122,7 +127,8 @@ configure_and_compile() {
   configure "$@" && ninja -C "$1" -j "$(processors)"
 }
 
-# build FOLDER MESON_OPTION...: never downloads; the output goes to FOLDER.log, and its end to stderr on failure.
+# build FOLDER MESON_OPTION...: never downloads; the output goes to FOLDER.log, and its end to stderr on
+# failure.
 build() {
   mkdir -p "$(dirname "$1")"
   if ! configure_and_compile "$@" --wrap-mode=nodownload >"$1.log" 2>&1; then

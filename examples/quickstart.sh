@@ -1,6 +1,6 @@
 #!/bin/sh
-# From nothing to a table of captured tensors: installs what a build needs, builds opdump, lets a small network
-# read digits while opdump captures its operators, and shows what was captured.
+# From nothing to a table of captured tensors: installs what a build needs, builds opdump, lets a small
+# network read digits while opdump captures its operators, and shows what was captured.
 # Writes only to build/. Can be run again at any time.
 
 set -eu

@@ -1,7 +1,7 @@
 """Sums up the testlog.json files that `meson test` wrote: 'N passed, N failed' is the last line.
 
-A doctest program counts with its test cases, any other test as one, and a log that is not there (the build failed,
-or the selection was empty) as one failed. The exit status is 1 if anything failed or nothing passed.
+A doctest program counts with its test cases, any other test as one, and a log that is not there (the build
+failed, or the selection was empty) as one failed. The exit status is 1 if anything failed or nothing passed.
 """
 
 import json
