@@ -38,7 +38,7 @@ for argument; do
 done
 
 has_doctest() {
-  printf '%s\n' '#include <doctest/doctest.h>' | $CXX -x c++ -fsyntax-only -
+  printf '%s\n' '#include <doctest/doctest.h>' | ${CXX:-c++} -x c++ -fsyntax-only -
 }
 
 # Meson runs the Python tests with its own interpreter, which need not be the first in PATH.
