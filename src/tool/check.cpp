@@ -11,6 +11,7 @@
 #include "commands.hpp"
 #include "config_text.hpp"
 #include "exit_code.hpp"
+#include "human_text.hpp"
 #include "opdump/arena.hpp"
 #include "options.hpp"
 #include "platform/posix/config_file.hpp"
@@ -97,7 +98,7 @@ int run_check(Words words) {
     status = posix::load_config_file(file.c_str(), file_memory, config, error);
   }
   if (status != Status::ok) {
-    std::fprintf(stderr, "%s\n", refusal_text(file, error).c_str());
+    std::fprintf(stderr, "%s\n", printable(to_string(error, file)).c_str());
     return kExitFailed;
   }
   if (!config.active) {

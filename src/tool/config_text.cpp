@@ -56,12 +56,6 @@ std::string rule_text(const ModelRule& rule) {
 
 }  // namespace
 
-std::string refusal_text(const std::string& file, const ConfigError& error) {
-  std::string text = file + ':' + std::to_string(error.line) + ':' + std::to_string(error.column) + ": ";
-  if (!error.key.empty()) text += printable(error.key) + ": ";
-  return text + error.reason;
-}
-
 std::vector<std::string> config_lines(const DumpConfig& config) {
   std::vector<std::string> lines;
   lines.push_back("what    " + std::string(mode_text(config.mode)) + " of " +

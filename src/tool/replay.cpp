@@ -70,6 +70,9 @@ exit status
 
 constexpr std::uint64_t kDefaultRingBytes = 1024 * 1024;
 
+/// Short, because made tensors come faster than those of a device.
+constexpr std::uint32_t kDrainDelayUs = 100;
+
 using Session = BasicSession<MadeMemory>;
 using SessionRecorder = Session::Recorder;
 
@@ -257,7 +260,7 @@ class Replay {
   int run_steps(Session& session, SessionRecorder& recorder) {
     posix::DrainThread<Session> drain;
     if (settings_.when_full != WhenFull::drain) {
-      if (const Status status = drain.start(session); status != Status::ok)
+      if (const Status status = drain.start(session, {.delay_us = kDrainDelayUs}); status != Status::ok)
         return failed("the thread that writes", status);
     }
     Progress progress(bytes_to_come(recorder));
@@ -414,13 +417,13 @@ int run_replay(Words words) {
   ConfigError error;
   RunFile run;
   if (!run.load(settings.run_path, error)) {
-    std::fprintf(stderr, "%s\n", refusal_text(settings.run_path, error).c_str());
+    std::fprintf(stderr, "%s\n", printable(to_string(error, settings.run_path)).c_str());
     return kExitFailed;
   }
   posix::ConfigMemory memory;
   DumpConfig config;
   if (posix::load_config_file(settings.config_path.c_str(), memory, config, error) != Status::ok) {
-    std::fprintf(stderr, "%s\n", refusal_text(settings.config_path, error).c_str());
+    std::fprintf(stderr, "%s\n", printable(to_string(error, settings.config_path)).c_str());
     return kExitFailed;
   }
   if (!config.active) {

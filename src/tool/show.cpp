@@ -113,7 +113,9 @@ std::vector<std::string> statistics_cells(const NanoTensor& tensor, const Statis
   }
   const char* labels[] = {"min", "max", "mean"};
   for (std::size_t i = 0; i < cells.size(); ++i)
-    cells[i] = (is_complex(tensor.dtype) ? std::string("|") + labels[i] + "| " : labels[i] + std::string(" ")) + cells[i];
+    cells[i] =
+        (is_complex(tensor.dtype) ? std::string("|") + labels[i] + "| " : labels[i] + std::string(" ")) +
+        cells[i];
   std::string odd;
   if (statistics.nan() != 0) odd = "nan " + std::to_string(statistics.nan());
   if (statistics.infinite() != 0)
