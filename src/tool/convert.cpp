@@ -24,7 +24,6 @@
 #include "platform/posix/write_all.hpp"
 #include "progress.hpp"
 #include "record_file.hpp"
-#include "record_name.hpp"
 #include "uuid3.hpp"
 
 namespace opdump::tool {
@@ -102,8 +101,9 @@ class Converter {
 
   void convert(const FoundFile& found) {
     const RecordFile::Opened opened = file_.open(found.path);
-    if (opened == RecordFile::Opened::not_a_record && !found.named && !parse_record_name(found.real_name)) {
-      if (!found.real_name.ends_with(".npy")) note(found.path + ": passed over, not a dump record");
+    if (const Stray stray = judge_stray(found);
+        opened == RecordFile::Opened::not_a_record && stray != Stray::error) {
+      if (stray == Stray::worth_a_note) note(found.path + ": passed over, not a dump record");
       return;
     }
     if (opened != RecordFile::Opened::ok) return fail(file_.error());
@@ -122,8 +122,9 @@ class Converter {
         fail(found.path + ": " + role + ": " + reason);
       }
     }
-    progress_.add(file_.bytes());
   }
+
+  void finish() { progress_.wipe(); }
 
   void note(const std::string& message) {
     progress_.wipe();
@@ -172,6 +173,7 @@ class Converter {
     std::uint64_t left = array.elements;
     const bool read = file_.for_each_block(tensor.data_offset, array.source_bytes(), [&](Bytes block) {
       if (interrupted()) return false;
+      progress_.add(block.size());
       const std::size_t elements = static_cast<std::size_t>(
           std::min<std::uint64_t>(left, std::uint64_t{block.size()} * 8 / array.element_bits));
       left -= elements;
@@ -285,6 +287,7 @@ int run_convert(Words words) {
   if (converter.records() == 0 && converter.failures() == 0 && failures == 0 && !interrupted())
     converter.fail(*options.dump_file + ": no dump record there");
   failures += converter.failures();
+  converter.finish();
   std::string summary = count_text(converter.arrays(), "array") + " written from " +
                         count_text(converter.records(), "record") + " to " + output;
   if (failures != 0) summary += ", " + count_text(failures, "failure");

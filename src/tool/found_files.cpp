@@ -20,6 +20,9 @@ struct CloseDirectory {
   void operator()(DIR* directory) const { closedir(directory); }
 };
 
+/// Of the files that the capture side and `convert` write aside.
+constexpr std::string_view kUnfinishedSuffix = ".part";
+
 std::string joined(const std::string& directory, std::string_view name) {
   std::string path = directory;
   if (!path.empty() && path.back() != '/') path += '/';
@@ -35,12 +38,15 @@ bool earlier(const FoundFile& a, const FoundFile& b) {
   return natural_less(a.real_name, b.real_name);
 }
 
-void find_in(const std::string& directory, const std::string& below, bool recursive,
-             std::vector<FoundFile>& files, const SearchReport& report) {
-  const std::unique_ptr<DIR, CloseDirectory> open(opendir(directory.c_str()));
-  if (open == nullptr) return report.error(directory + ": " + strerror(errno));
+/// Adds the files directly in `directory`, and gives the names of its directories.
+std::vector<std::string> list(const std::string& directory, const std::string& below,
+                              std::vector<FoundFile>& files, const SearchReport& report) {
   std::vector<std::string> directories;
-  const std::size_t first = files.size();
+  const std::unique_ptr<DIR, CloseDirectory> open(opendir(directory.c_str()));
+  if (open == nullptr) {
+    report.error(directory + ": " + strerror(errno));
+    return directories;
+  }
   for (;;) {
     errno = 0;
     const dirent* entry = readdir(open.get());
@@ -54,14 +60,22 @@ void find_in(const std::string& directory, const std::string& below, bool recurs
       report.error(path + ": " + strerror(errno));
     } else if (S_ISDIR(link.st_mode)) {
       directories.emplace_back(name);
-    } else if (S_ISREG(status.st_mode)) {
-      files.push_back({path, std::string(name), below, static_cast<std::uint64_t>(status.st_size), false});
+    } else if (!S_ISREG(status.st_mode)) {
+      report.note(path + ": passed over, not a regular file");
+    } else if (name.ends_with(kUnfinishedSuffix)) {
+      report.note(path + ": passed over, not finished: its writer still runs or was cut off");
     } else {
-      report.note(path + ": passed over, neither a file nor a directory");
+      files.push_back({path, std::string(name), below, static_cast<std::uint64_t>(status.st_size), false});
     }
   }
   if (errno != 0) report.error(directory + ": " + strerror(errno));
+  return directories;
+}
 
+void find_in(const std::string& directory, const std::string& below, bool recursive,
+             std::vector<FoundFile>& files, const SearchReport& report) {
+  const std::size_t first = files.size();
+  std::vector<std::string> directories = list(directory, below, files, report);
   const std::span<FoundFile> found = std::span(files).subspan(first);
   MappingFile mapping;
   if (const std::string problem = mapping.read(joined(directory, kMappingFileName)); !problem.empty())
@@ -76,6 +90,11 @@ void find_in(const std::string& directory, const std::string& below, bool recurs
 }
 
 }  // namespace
+
+Stray judge_stray(const FoundFile& file) {
+  if (file.named || parse_record_name(file.real_name)) return Stray::error;
+  return file.real_name.ends_with(".npy") ? Stray::expected : Stray::worth_a_note;
+}
 
 void find_files(const std::string& path, bool recursive, std::vector<FoundFile>& files,
                 const SearchReport& report) {

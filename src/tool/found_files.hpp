@@ -28,4 +28,13 @@ struct SearchReport {
 void find_files(const std::string& path, bool recursive, std::vector<FoundFile>& files,
                 const SearchReport& report);
 
+/// What a file that turned out to be no dump record is.
+enum class Stray {
+  expected,      ///< such as a conversion leaves beside records
+  worth_a_note,  ///< found in a directory, and nothing says that it should be a record
+  error,         ///< named as a record, by the user or by its file name
+};
+
+Stray judge_stray(const FoundFile& file);
+
 }  // namespace opdump::tool

@@ -147,6 +147,7 @@ Status MadeMemory::copy(std::byte* to, Address from, std::size_t bytes) {
   const RunTensor& tensor = *placed.tensor;
   const std::uint64_t offset = from - placed.start;
   if (offset > tensor.bytes || bytes > tensor.bytes - offset) return Status::device_copy_failed;
+  if (progress_ != nullptr) progress_->add(bytes);
   if (tensor.fill == Fill::none) return read_file(to, tensor, offset, bytes);
   make_fill(tensor, static_cast<std::uint64_t>(behind - placed_.begin()), offset, to, bytes);
   return Status::ok;

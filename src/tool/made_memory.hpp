@@ -6,6 +6,7 @@
 
 #include "opdump/device_memory.hpp"
 #include "platform/posix/unique_fd.hpp"
+#include "progress.hpp"
 #include "run_file.hpp"
 
 namespace opdump::tool {
@@ -23,6 +24,9 @@ class MadeMemory final : public DeviceMemory {
 
   const std::string& failure() const { return failure_; }
 
+  /// Counts the bytes copied from now on; null: no longer.
+  void count_into(Progress* progress) { progress_ = progress; }
+
  private:
   struct Placed {
     Address start;
@@ -34,6 +38,7 @@ class MadeMemory final : public DeviceMemory {
   std::vector<Placed> placed_;  ///< in order of their addresses
   Address next_ = kAlignment;
   std::string failure_;
+  Progress* progress_ = nullptr;
   posix::UniqueFd file_;  ///< of the tensor copied last
   const RunTensor* file_tensor_ = nullptr;
 

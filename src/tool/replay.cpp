@@ -120,17 +120,28 @@ std::optional<int> read_settings(const Options& options, const std::vector<std::
 struct PlacedOp {
   std::vector<TensorView> inputs;
   std::vector<TensorView> outputs;
-  std::uint64_t bytes = 0;
+  std::uint64_t input_bytes = 0;
+  std::uint64_t output_bytes = 0;
   std::uint64_t records = 0;
 
   PlacedOp(const RunOp& op, MadeMemory& memory) {
-    for (const RunTensor& tensor : op.inputs) inputs.push_back(view(tensor, memory));
-    for (const RunTensor& tensor : op.outputs) outputs.push_back(view(tensor, memory));
+    for (const RunTensor& tensor : op.inputs) {
+      inputs.push_back(view(tensor, memory));
+      input_bytes += tensor.bytes;
+    }
+    for (const RunTensor& tensor : op.outputs) {
+      outputs.push_back(view(tensor, memory));
+      output_bytes += tensor.bytes;
+    }
+  }
+
+  std::uint64_t bytes(std::uint8_t capture_bits) const {
+    return ((capture_bits & kCaptureInputs) != 0 ? input_bytes : 0) +
+           ((capture_bits & kCaptureOutputs) != 0 ? output_bytes : 0);
   }
 
  private:
-  TensorView view(const RunTensor& tensor, MadeMemory& memory) {
-    bytes += tensor.bytes;
+  static TensorView view(const RunTensor& tensor, MadeMemory& memory) {
     TensorView view;
     view.address = memory.place(tensor);
     view.bytes = tensor.bytes;
@@ -246,15 +257,26 @@ class Replay {
     single_ops_ = placed(run_.single_ops, memory_);
   }
 
+  /// Steps that the config wants, those of overlapping ranges more than once.
+  std::uint64_t wanted_steps() const {
+    if (config_.steps.every_step()) return run_.steps;
+    std::uint64_t steps = 0;
+    for (const StepRange& range : config_.steps.ranges) {
+      if (range.first < run_.steps) steps += std::min(range.last, run_.steps - 1) - range.first + 1;
+    }
+    return std::min(steps, run_.steps);
+  }
+
   /// Bytes that the steps will capture, for the bar.
   std::uint64_t bytes_to_come(const SessionRecorder& recorder) const {
     std::uint64_t bytes = 0;
     for (const std::unique_ptr<LoadedModel>& model : models_) {
       for (std::size_t i = 0; i < model->plan.bits.size(); ++i)
-        bytes += model->plan.bits[i] != 0 ? model->ops[i].bytes : 0;
+        bytes += model->ops[i].bytes(model->plan.bits[i]);
     }
-    for (const PlacedOp& op : single_ops_) bytes += recorder.wants_single_ops() ? op.bytes : 0;
-    return bytes * run_.steps;
+    for (const PlacedOp& op : single_ops_)
+      bytes += recorder.wants_single_ops() ? op.bytes(capture_bits(config_.mode)) : 0;
+    return bytes * wanted_steps();
   }
 
   int run_steps(Session& session, SessionRecorder& recorder) {
@@ -264,6 +286,7 @@ class Replay {
         return failed("the thread that writes", status);
     }
     Progress progress(bytes_to_come(recorder));
+    memory_.count_into(&progress);
     for (std::uint64_t step = 0; step < run_.steps && !interrupted(); ++step) {
       for (const std::unique_ptr<LoadedModel>& model : models_) {
         if (!run_step(session, recorder, *model, progress)) return kExitFailed;
@@ -275,6 +298,7 @@ class Replay {
              recorder.capture_single_op(run_.single_ops[i].desc, op.inputs, op.outputs), progress);
       }
     }
+    memory_.count_into(nullptr);
     return kExitOk;
   }
 
@@ -305,7 +329,6 @@ class Replay {
       if (status == Status::too_large) reason += "; a larger --ring-bytes helps";
       say("operator \"" + printable(name) + "\" is lost: " + reason);
     }
-    progress.add(op.bytes);
   }
 
   void print_ops(const std::vector<RunOp>& run, const std::vector<PlacedOp>& ops) const {

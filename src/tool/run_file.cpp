@@ -231,8 +231,10 @@ class RunReader {
       return false;
     const JsonNode* data = node.member("data");
     const JsonNode* fill = node.member("fill");
-    if ((data == nullptr) == (fill == nullptr))
+    if (data == nullptr && fill == nullptr)
       return missing(node, path, "a tensor has either \"data\", a file, or \"fill\"");
+    if (data != nullptr && fill != nullptr)
+      return refuse(node, path, "\"data\" and \"fill\" exclude each other");
     if (data != nullptr) return read_data(node, *data, path, tensor);
 
     constexpr std::array<std::string_view, 3> kWords = {"zeros", "ramp", "random"};
@@ -272,9 +274,9 @@ class RunReader {
   /// The bytes that dtype and shape make; both must be there.
   bool need_bytes(const JsonNode& node, const KeyPath& path, const RunTensor& tensor, std::uint64_t& bytes) {
     if (node.member("dtype") == nullptr)
-      return missing(node, path.key("dtype"), "only an .npy file tells it");
+      return missing(node, path.key("dtype"), "only an .npy file tells it by itself");
     if (node.member("shape") == nullptr)
-      return missing(node, path.key("shape"), "only an .npy file tells it");
+      return missing(node, path.key("shape"), "only an .npy file tells it by itself");
     return count_bytes(node, path, tensor, bytes);
   }
 

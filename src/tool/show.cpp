@@ -199,9 +199,8 @@ struct Columns {
   bool fit = false;
 };
 
-std::string directory_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+/// `directory` itself when it cannot be resolved.
+std::string real_path(const std::string& directory) {
   const std::unique_ptr<char, decltype(&free)> real(realpath(directory.c_str(), nullptr), free);
   return real == nullptr ? directory : real.get();
 }
@@ -213,8 +212,9 @@ class Listing {
   bool show(const FoundFile& found) {
     const std::optional<RecordName> name = parse_record_name(found.real_name);
     const RecordFile::Opened opened = file_.open(found.path);
-    if (opened == RecordFile::Opened::not_a_record && !found.named && !name) {
-      if (!expected(found.real_name))
+    if (const Stray stray = judge_stray(found);
+        opened == RecordFile::Opened::not_a_record && stray != Stray::error) {
+      if (stray == Stray::worth_a_note)
         std::fprintf(stderr, "opdump show: %s: passed over, not a dump record\n", found.path.c_str());
       return true;
     }
@@ -234,14 +234,15 @@ class Listing {
   const Sums& sums() const { return sums_; }
 
  private:
-  /// What a dump or a conversion leaves besides records.
-  static bool expected(const std::string& name) { return name.ends_with(".npy"); }
-
   void show_head(const FoundFile& found, const std::optional<RecordName>& name) {
     std::string step = "-";
     std::string model = "-";
-    const std::string directory = directory_of(found.path);
-    if (const std::optional<RecordPlace> place = parse_record_place(directory)) {
+    const std::string directory = found.path.substr(0, found.path.rfind('/') + 1);
+    if (sums_.records == 1 || directory != directory_) {
+      directory_ = directory;
+      real_directory_ = real_path(directory.empty() ? "." : directory);
+    }
+    if (const std::optional<RecordPlace> place = parse_record_place(real_directory_)) {
       step = std::to_string(place->step);
       model = printable(place->model) + " (" + std::to_string(place->model_id) + ")";
     }
@@ -251,6 +252,8 @@ class Listing {
   }
 
   Columns columns_;
+  std::string directory_;  ///< of the record shown last
+  std::string real_directory_;
   RecordFile file_;
   Sums sums_;
 };
