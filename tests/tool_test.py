@@ -19,10 +19,8 @@ import time
 import unittest
 import uuid
 
-try:
-    import numpy
-except ImportError:
-    numpy = None
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'support'))
+from with_numpy import numpy  # noqa: E402
 
 OPDUMP = ''
 DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'data', 'tool')
@@ -289,10 +287,12 @@ class Show(Case):
         self.write('d/x.npy', 'hello')
         self.write('d/mapping.csv', '')
         os.mkfifo(self.path('d/pipe'))
+        self.write('d/T.n.0.0.1.part', record([], [tensor(INT8, [1], b'\1')])[:50])
         out, error = self.run_tool('show', 'd')
         self.assertIn('1 record, 1 tensor, 1 B\n', out)
         self.assertEqual(sorted(line.split('/')[-1] for line in error.splitlines()),
-                         ['pipe: passed over, neither a file nor a directory',
+                         ['T.n.0.0.1.part: passed over, not finished: its writer still runs or was cut off',
+                          'pipe: passed over, not a regular file',
                           'readme.txt: passed over, not a dump record'])
         self.assertIn('not a dump record', self.run_tool('show', 'd/readme.txt', expect=1)[1])
 
@@ -782,7 +782,7 @@ class Replay(Case):
             (op % '"level": "all"', r': models\[0\].ops\[0\].level: one of "both", "op", "kernel"'),
             (op % '"original_names": [1]', r'original_names\[0\]: a number instead of a string'),
             (op % '"outputs": [{"dtype": "int8", "shape": [1]}]', r'outputs\[0\]: missing: .*"data".*"fill"'),
-            (op % '"outputs": [{"data": "x", "fill": "ramp"}]', r'outputs\[0\]: missing: a tensor has either'),
+            (op % '"outputs": [{"data": "x", "fill": "ramp"}]', r'outputs\[0\]: "data" and "fill" exclude each other'),
             (op % fill % '"shape": [1]', r'outputs\[0\].dtype: missing'),
             (op % fill % '"dtype": "int8"', r'outputs\[0\].shape: missing'),
             (op % fill % '"dtype": "int7", "shape": [1]', r'dtype: "int7" is no dtype'),
