@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 
 /// Stands for a session: bytes that wait in its rings, and how it was called.
 struct FakeSession {
-  Status attach_drainer() { return attached.exchange(true) ? Status::drainer_attached : Status::ok; }
+  Status attach_drainer(Waker*) { return attached.exchange(true) ? Status::drainer_attached : Status::ok; }
   void detach_drainer() { attached = false; }
   std::size_t drain_some(std::size_t budget_bytes) {
     ++calls;

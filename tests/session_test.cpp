@@ -229,6 +229,160 @@ TEST_CASE("session: every call out of order has its own status and changes nothi
   CHECK(session.unload_model(bench.plan) == Status::model_not_loaded);
 }
 
+TEST_CASE("journal: tells every record, in order, and closes with the counts") {
+  Bench<1024> bench;
+  bench.start(everything());
+  bench.step();
+  std::vector<float> big(500);
+  const Dim dims[] = {500};
+  const TensorView tensor = {
+      .address = address_of(big.data()), .bytes = 2000, .dtype = DType::float32, .shape = dims};
+  REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
+  CHECK(bench.recorder.capture(1, {}, {&tensor, 1}) == Status::ok);
+  bench.memory.fail_at = bench.memory.copies;
+  CHECK(bench.recorder.capture(2, {&tensor, 1}, {}) == Status::device_copy_failed);
+  REQUIRE(bench.recorder.end_step() == Status::ok);
+  REQUIRE(bench.session.finalize() == Status::ok);
+  REQUIRE(bench.sink.journals.size() == 1);
+  const auto& [name, text] = *bench.sink.journals.begin();
+  CHECK(name == "/dump|20231114221320|opdump.2.1700000000000001.journal");
+  CHECK(text ==
+        "opdump-journal,1,records\n"
+        "from,0,0\n"
+        "written,0,0,375,2/net/9/0/Conv2D.conv1_relu1.3.1.1700000000000002\n"
+        "written,0,1,369,2/net/9/0/MaxPool.pool1.4.1.1700000000000003\n"
+        "written,0,2,366,2/net/9/0/MatMul.fc.5.2.1700000000000004\n"
+        "begun,0,3,2/net/9/1/MaxPool.pool1.4.1.1700000000000005\n"
+        "written,0,3,2137,\n"
+        "begun,0,4,2/net/9/1/MatMul.fc.5.2.1700000000000006\n"
+        "lost,0,4,copying from device memory failed,2/net/9/1/MatMul.fc.5.2\n"
+        "to,0,5\n"
+        "closed,5,4,0,0,0,0,0,1,4,0\n");
+}
+
+TEST_CASE("journal: what finds no room to be told is a gap") {
+  Bench<1024> bench(WhenFull::drop);
+  const ModelDesc one_op = {.name = "one", .ops = std::span(kOps).first(1)};
+  bench.start(everything(), one_op);
+  for (int i = 0; i < 9; ++i) bench.step();
+  while (bench.session.drain_some(SIZE_MAX) != 0) {
+  }
+  bench.step();
+  for (int i = 0; i < 9; ++i) bench.step();
+  REQUIRE(bench.session.finalize() == Status::ok);
+  const std::string& text = bench.sink.journals.begin()->second;
+  CAPTURE(text);
+  CHECK(text.find("\nlost,0,") != std::string::npos);
+  CHECK(text.find(",the ring is full,2/one/0/") != std::string::npos);
+  CHECK(text.find("\ngap,0,") != std::string::npos);
+  CHECK(text.find(",18\nto,0,19\nclosed,19,") != std::string::npos);
+}
+
+TEST_CASE("journal: less of it, or none") {
+  for (const JournalDetail detail : {JournalDetail::none, JournalDetail::gaps}) {
+    FakeMemory memory;
+    FakeSink sink;
+    FakeClock clock;
+    std::byte scratch[1024];
+    alignas(8) std::byte ring[1024];
+    BasicSession<FakeMemory> session(
+        {.memory = memory, .sink = sink, .clock = clock, .scratch = scratch, .journal = detail});
+    auto& recorder = *session.add_recorder(ring).value();
+    ModelPlan plan;
+    std::uint8_t bits[3];
+    Tensors tensors;
+    REQUIRE(session.init() == Status::ok);
+    REQUIRE(session.set_config(everything()) == Status::ok);
+    REQUIRE(session.load_model(plan, kModel, bits) == Status::ok);
+    recorder.begin_step(plan);
+    CHECK(recorder.capture(0, {&tensors.input, 1}, {}) == Status::ok);
+    recorder.end_step();
+    REQUIRE(session.finalize() == Status::ok);
+    CHECK(sink.objects.size() == 1);
+    CHECK(sink.journals.size() == (detail == JournalDetail::none ? 0 : 1));
+    for (const auto& [name, text] : sink.journals) {
+      CHECK(text == "opdump-journal,1,gaps\nfrom,0,0\nto,0,1\nclosed,1,1,0,0,0,0,0,0,1,0\n");
+    }
+  }
+}
+
+TEST_CASE("session: recorders come and go while it drains; counts and sequence numbers go on") {
+  Bench bench;
+  bench.start(everything());
+  alignas(8) std::byte ring[2][1024];
+  for (int round = 0; round < 10; ++round) {
+    auto& recorder = *bench.session.add_recorder(ring[round % 2]).value();
+    REQUIRE(recorder.begin_step(bench.plan) == Status::ok);
+    CHECK(recorder.capture(0, {&bench.tensors.input, 1}, {}) == Status::ok);
+    CHECK(bench.session.remove_recorder(recorder) == Status::recorder_busy);
+    REQUIRE(recorder.end_step() == Status::ok);
+    CHECK(bench.session.remove_recorder(recorder) == Status::ok);
+    CHECK(bench.session.remove_recorder(recorder) == Status::invalid_argument);
+  }
+  CHECK(bench.session.counts().written == 10);
+  BasicRecorder<FakeMemory> foreign;
+  CHECK(bench.session.remove_recorder(foreign) == Status::invalid_argument);
+  REQUIRE(bench.session.finalize() == Status::ok);
+  const std::string& text = bench.sink.journals.begin()->second;
+  CHECK(text.find("from,1,9\nwritten,1,9,") != std::string::npos);
+  CHECK(text.find("gap") == std::string::npos);
+}
+
+TEST_CASE("session: flush returns when all is in the sink") {
+  Bench bench;
+  bench.start(everything());
+  bench.step();
+  CHECK(bench.sink.objects.empty());
+  CHECK(bench.session.flush() == Status::ok);
+  CHECK(bench.sink.objects.size() == 3);
+  bench.step();
+  REQUIRE(bench.session.attach_drainer() == Status::ok);
+  CHECK(bench.session.flush() == Status::timeout);  // nobody drains
+  bench.session.detach_drainer();
+  REQUIRE(bench.session.finalize() == Status::ok);
+}
+
+TEST_CASE("plan: counts per operator, where the caller gives memory for them") {
+  Bench<1024> bench(WhenFull::drop);
+  bench.start(everything());
+  OpCounts counts[3];
+  bench.plan.op_counts = counts;
+  for (int i = 0; i < 4; ++i) bench.step();
+  CHECK(bench.plan.steps_seen == 4);
+  CHECK(bench.plan.steps_wanted == 4);
+  std::uint32_t captured = 0, lost = 0;
+  for (const OpCounts& op : counts) {
+    CHECK(op.wanted == 4);
+    CHECK(op.captured + op.lost == 4);
+    captured += op.captured;
+    lost += op.lost;
+  }
+  CHECK(captured == bench.session.counts().captured);
+  CHECK(lost == bench.session.counts().ring_full);
+  CHECK(lost > 0);
+  REQUIRE(bench.session.finalize() == Status::ok);
+}
+
+TEST_CASE("recorder: wakes whoever drains when its ring is more than half full, once until it is not") {
+  struct Counter final : Waker {
+    void wake() override { ++calls; }
+    int calls = 0;
+  } waker;
+  Bench<4096> bench(WhenFull::drop);
+  bench.start(everything());
+  REQUIRE(bench.session.attach_drainer(&waker) == Status::ok);
+  bench.step();
+  CHECK(waker.calls == 0);
+  for (int i = 0; i < 8; ++i) bench.step();
+  CHECK(waker.calls == 1);
+  while (bench.session.drain_some(SIZE_MAX) != 0) {
+  }
+  for (int i = 0; i < 8; ++i) bench.step();
+  CHECK(waker.calls == 2);
+  bench.session.detach_drainer();
+  REQUIRE(bench.session.finalize() == Status::ok);
+}
+
 TEST_CASE("session: recorders are limited, and refuse unusable memory") {
   Bench bench;
   alignas(8) std::byte memory[OPDUMP_MAX_RECORDERS][64];
@@ -287,25 +441,43 @@ TEST_CASE("session: a config reaches models loaded after it, and the last one wi
   check_adds_up(session.counts());
 }
 
-TEST_CASE("session: models and configs may go while their records are still in the ring") {
+TEST_CASE("session: models may go while their records are still in the ring") {
   Bench bench;
   {
-    std::string name = "short-lived", path = "gone";
+    std::string name = "short-lived";
     const OpDesc ops[] = {{.name = name, .type = "T"}};
     const ModelDesc model = {.name = name, .ops = ops};
-    DumpConfig config = everything();
-    config.dump_path = path;
-    bench.start(config, model);
+    bench.start(everything(), model);
     bench.step();
     REQUIRE(bench.session.unload_model(bench.plan) == Status::ok);
-    REQUIRE(bench.session.set_config(everything()) == Status::ok);
     name.assign(name.size(), '#');
-    path.assign(path.size(), '#');
   }
   REQUIRE(bench.session.finalize() == Status::ok);
   REQUIRE(bench.sink.order.size() == 1);
-  CHECK(bench.sink.order[0].starts_with("gone|"));
-  CHECK(bench.sink.order[0].find("T.short-lived.65535.65535.") != std::string::npos);
+  CHECK(bench.sink.order[0].find("/short-lived/0/0|T.short-lived.65535.65535.") != std::string::npos);
+}
+
+TEST_CASE("session: any number of configs one after the other, four with models loaded at once") {
+  Bench bench;
+  auto& session = bench.session;
+  REQUIRE(session.init() == Status::ok);
+  for (int i = 0; i < 20; ++i) CHECK(session.set_config(everything()) == Status::ok);
+  ModelPlan plans[Targets::kMax];
+  std::uint8_t bits[Targets::kMax][3];
+  for (int i = 0; i < Targets::kMax; ++i) {
+    REQUIRE(session.load_model(plans[i], kModel, bits[i]) == Status::ok);
+    if (i + 1 < Targets::kMax) CHECK(session.set_config(everything()) == Status::ok);
+  }
+  CHECK(session.set_config(everything()) == Status::too_many_configs);
+  REQUIRE(session.unload_model(plans[1]) == Status::ok);
+  CHECK(session.set_config(everything()) == Status::ok);
+  CHECK(session.set_config(everything()) == Status::ok);
+  for (int i = 0; i < Targets::kMax; ++i) {
+    if (i != 1) CHECK(session.unload_model(plans[i]) == Status::ok);
+  }
+  REQUIRE(session.finalize() == Status::ok);
+  for (const auto& [name, text] : bench.sink.journals) CHECK(text.find("\nclosed,") != std::string::npos);
+  CHECK(bench.sink.journals.size() == 20 + Targets::kMax + 1);
 }
 
 TEST_CASE("session: single operators go without model, id and step, and only when switched on") {

@@ -1,12 +1,16 @@
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 #include "opdump/counts.hpp"
+#include "opdump/dump_name.hpp"
+#include "opdump/journal.hpp"
 #include "opdump/nano_writer.hpp"
 #include "opdump/record.hpp"
 #include "opdump/ring.hpp"
 #include "opdump/sink.hpp"
+#include "opdump/targets.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
@@ -14,32 +18,39 @@ inline namespace OPDUMP_NAMESPACE {
 /// Bytes of scratch that a drainer needs for names of these lengths.
 constexpr std::size_t drain_scratch_bytes(std::size_t model_name_bytes, std::size_t type_bytes,
                                           std::size_t name_bytes) {
-  constexpr std::size_t kHeadBytes = 128;
-  return dump_name_bytes(model_name_bytes, type_bytes, name_bytes) + kHeadBytes;
+  return 2 * journal_line_bytes(dump_name_bytes(model_name_bytes, type_bytes, name_bytes));
 }
 
-/// Moves records from the recorders' rings to a sink. One context at a time may call it.
+/// Moves records from the recorders' rings to a sink, and tells the journal of each. One context at a time
+/// may call it.
 class Drainer {
  public:
-  /// `scratch` is used while draining only and must stay. See `drain_scratch_bytes` for its size; a record
-  /// whose names do not fit is lost and counted.
-  Drainer(Sink& sink, MutableBytes scratch) : sink_(sink), scratch_(scratch) {}
+  /// `scratch` is the drainer's as long as it lives. See `drain_scratch_bytes` for its size; a record whose
+  /// names do not fit is lost and counted.
+  Drainer(Sink& sink, const Targets& targets, MutableBytes scratch, JournalDetail detail)
+      : sink_(sink),
+        targets_(targets),
+        scratch_(scratch.subspan(scratch.size() / 2)),
+        journal_(sink, scratch.first(scratch.size() / 2), detail) {}
   Drainer(const Drainer&) = delete;
   Drainer& operator=(const Drainer&) = delete;
 
-  std::size_t scratch_bytes() const { return scratch_.size(); }
+  /// Whether names of these lengths fit the scratch.
+  bool fits(std::size_t model_name_bytes, std::size_t type_bytes, std::size_t name_bytes) const {
+    return drain_scratch_bytes(model_name_bytes, type_bytes, name_bytes) <= 2 * scratch_.size();
+  }
 
   /// Moves whole chunks out of ring `slot` until it is empty or `budget_bytes` bytes have gone. Returns the
-  /// bytes moved, a chunk without payload counted as one.
+  /// bytes moved.
   std::size_t drain(std::size_t slot, Ring& ring, std::size_t budget_bytes) {
     std::size_t moved = 0;
     std::uint32_t unreleased = 0;
     while (moved < budget_bytes) {
       const Bytes chunk = ring.peek();
       if (chunk.data() == nullptr) break;
-      take_chunk(streams_[slot], chunk);
+      take_chunk(slot, chunk);
       ring.pop();
-      moved += chunk.size() == 0 ? 1 : chunk.size();
+      moved += chunk.size();
       unreleased += static_cast<std::uint32_t>(chunk.size());
       // Each release takes the line with the tail away from the producer's core, so it is not done per chunk.
       if (unreleased >= ring.size() / 8) {
@@ -47,12 +58,32 @@ class Drainer {
         unreleased = 0;
       }
     }
-    if (moved != 0) ring.release();
+    if (moved != 0) {
+      ring.release();
+      journal_.flush();
+    }
     return moved;
   }
 
-  /// Gives up a record of `slot` that will get no more chunks. Whoever began it counts it as lost.
-  void abort_unfinished(std::size_t slot) { abort_unfinished(streams_[slot]); }
+  /// Ends the stream of `slot`, whose ring is empty and whose recorder has given out sequence numbers below
+  /// `next_sequence`: gives up an unfinished record and tells the journal.
+  void finish(std::size_t slot, std::uint32_t next_sequence) {
+    Stream& stream = streams_[slot];
+    end_unfinished(slot, stream);
+    tell_gap(slot, stream, next_sequence);
+    if (stream.target != Targets::kNone) journal_.to(targets_[stream.target], slot, next_sequence);
+    stream.target = Targets::kNone;
+    journal_.flush();
+  }
+
+  /// Closes a target's journal: no stream has records for it any more.
+  void close(std::uint8_t target, const DumpCounts& counts) {
+    for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
+      if (streams_[slot].target == target) switch_target(slot, streams_[slot], Targets::kNone);
+    }
+    journal_.closed(targets_[target], counts);
+    journal_.flush();
+  }
 
   std::uint32_t written() const { return written_.value(); }
   std::uint32_t failed() const { return failed_.value(); }
@@ -60,70 +91,144 @@ class Drainer {
   /// Cause of the latest record the sink lost, `ok` if there was none.
   Status last_failure() const { return static_cast<Status>(last_failure_.load(std::memory_order_relaxed)); }
 
+  /// Whether lines of the journal were lost, so that it proves less than it should.
+  bool journal_failed() const { return journal_.failed(); }
+
  private:
   enum class State : std::uint8_t { idle, writing, discarding };
 
   struct Stream {
     NanoWriter writer;
-    State state = State::idle;
     std::uint64_t last_us = 0;
+    std::uint32_t expected = 0;  // sequence number that comes next if nothing is lost
+    State state = State::idle;   // of record `expected - 1`
+    std::uint8_t target = Targets::kNone;
+    Status failure = Status::ok;
   };
 
-  void take_chunk(Stream& stream, Bytes chunk) {
+  void take_chunk(std::size_t slot, Bytes chunk) {
+    Stream& stream = streams_[slot];
     ChunkHead head{};
     if (chunk.size() < sizeof head) return;
     std::memcpy(&head, chunk.data(), sizeof head);
     const Bytes body = chunk.subspan(sizeof head);
-    if (head.kind != ChunkKind::data) abort_unfinished(stream);
-    if (head.kind == ChunkKind::aborted) return;
-
-    Status status = Status::ok;
+    if (head.kind == ChunkKind::data) {
+      if (stream.state == State::writing) note_failure(stream, stream.writer.append(body));
+      if (head.last != 0) end_record(slot, stream, {});
+      return;
+    }
+    const Result<RecordView> record =
+        head.head_bytes <= body.size() ? RecordView::parse(body.first(head.head_bytes)) : Status::malformed;
+    if (!record.ok() || record.value().head().target >= Targets::kMax) return;
     if (head.kind == ChunkKind::record) {
-      stream.state = State::writing;
-      status = head.head_bytes <= body.size()
-                   ? begin(stream, body.first(head.head_bytes), body.subspan(head.head_bytes))
-                   : Status::malformed;
-    } else if (stream.state == State::writing) {
-      status = stream.writer.append(body);
-    }
-    if (status == Status::ok && head.last != 0 && stream.state == State::writing)
-      status = stream.writer.commit();
-    if (status != Status::ok) {
-      stream.state = State::discarding;
-      last_failure_.store(static_cast<std::uint8_t>(status), std::memory_order_relaxed);
-    }
-    if (head.last != 0) {
-      // A record that its recorder gives up later is counted there, so one lost here counts only once it is
-      // whole.
-      if (stream.state == State::writing) written_.add_one();
-      if (stream.state == State::discarding) failed_.add_one();
-      stream.state = State::idle;
+      begin_record(slot, stream, record.value(), body.subspan(head.head_bytes), head.last != 0);
+    } else {
+      take_loss(slot, stream, record.value(), head.cause);
     }
   }
 
-  Status begin(Stream& stream, Bytes encoded, Bytes data) {
-    const Result<RecordView> record = RecordView::parse(encoded);
-    if (!record.ok()) return record.status();
+  void begin_record(std::size_t slot, Stream& stream, const RecordView& record, Bytes data, bool whole) {
+    end_unfinished(slot, stream);
+    reach(slot, stream, record.head());
+    ObjectName name;
+    stream.state = State::writing;
+    note_failure(stream, open(stream, record, data, name));
+    if (whole) {
+      end_record(slot, stream, name);
+    } else {
+      journal_.begun(targets_[stream.target], slot, record.head().sequence, name);
+    }
+  }
+
+  void end_record(std::size_t slot, Stream& stream, const ObjectName& name) {
+    const DumpTarget& target = targets_[stream.target];
+    if (stream.state == State::writing) note_failure(stream, stream.writer.commit());
+    // A record that its recorder gives up is counted there, so one that the sink loses counts only once it is
+    // whole.
+    if (stream.state == State::writing) {
+      written_.add_one();
+      journal_.written(target, slot, stream.expected - 1, stream.writer.bytes(), name);
+    } else if (stream.state == State::discarding) {
+      failed_.add_one();
+      journal_.lost(target, slot, stream.expected - 1, stream.failure, name);
+    }
+    stream.state = State::idle;
+  }
+
+  void take_loss(std::size_t slot, Stream& stream, const RecordView& record, Status cause) {
+    const bool had_begun = stream.state != State::idle && record.head().sequence == stream.expected - 1;
+    if (had_begun) {
+      if (stream.state == State::writing) stream.writer.abort();
+      stream.state = State::idle;
+    } else {
+      end_unfinished(slot, stream);
+      reach(slot, stream, record.head());
+    }
+    MutableBytes rest;
+    const DumpTarget& target = targets_[stream.target];
+    Result<ObjectName> name = dump_object_name(record, target.root, 0, {}, scratch_, rest);
+    ObjectName untimed = name.ok() ? name.value() : ObjectName{};
+    untimed.file = untimed.file.substr(0, untimed.file.rfind('.'));
+    journal_.lost(target, slot, record.head().sequence, cause, untimed);
+  }
+
+  /// Follows the stream to the target and sequence number of `head`.
+  void reach(std::size_t slot, Stream& stream, const RecordHead& head) {
+    if (stream.target != head.target) switch_target(slot, stream, head.target);
+    tell_gap(slot, stream, head.sequence);
+    stream.expected = head.sequence + 1;
+  }
+
+  void switch_target(std::size_t slot, Stream& stream, std::uint8_t target) {
+    if (stream.target != Targets::kNone) journal_.to(targets_[stream.target], slot, stream.expected);
+    stream.target = target;
+    if (target != Targets::kNone) journal_.from(targets_[target], slot, stream.expected);
+  }
+
+  void tell_gap(std::size_t slot, Stream& stream, std::uint32_t next) {
+    if (next == stream.expected) return;
+    if (stream.target != Targets::kNone)
+      journal_.gap(targets_[stream.target], slot, stream.expected, next - 1);
+    stream.expected = next;
+  }
+
+  void end_unfinished(std::size_t slot, Stream& stream) {
+    if (stream.state == State::idle) return;
+    if (stream.state == State::writing) stream.writer.abort();
+    stream.state = State::idle;
+    journal_.lost(targets_[stream.target], slot, stream.expected - 1, Status::unfinished, {});
+  }
+
+  void note_failure(Stream& stream, Status status) {
+    if (status == Status::ok) return;
+    stream.state = State::discarding;
+    stream.failure = status;
+    last_failure_.store(static_cast<std::uint8_t>(status), std::memory_order_relaxed);
+  }
+
+  Status open(Stream& stream, const RecordView& record, Bytes data, ObjectName& name) {
     // Two records of one microsecond would share a name if type, name, task and stream are the same. Between
     // recorders the sink tells.
-    const std::uint64_t made = record.value().head().unix_us;
+    const std::uint64_t made = record.head().unix_us;
     std::uint64_t unix_us = made > stream.last_us ? made : stream.last_us + 1;
     constexpr int kTries = 1000;
     Status status = Status::already_exists;
     for (int i = 0; i < kTries && status == Status::already_exists; ++i, ++unix_us) {
-      status = stream.writer.begin(sink_, record.value(), unix_us, data, scratch_);
+      MutableBytes rest;
+      const Result<ObjectName> named =
+          dump_object_name(record, targets_[stream.target].root, unix_us, {}, scratch_, rest);
+      if (!named.ok() || rest.empty()) return Status::name_too_long;
+      name = named.value();
+      status = stream.writer.begin(sink_, name, record, data, rest);
       stream.last_us = unix_us;
     }
     return status;
   }
 
-  void abort_unfinished(Stream& stream) {
-    if (stream.state == State::writing) stream.writer.abort();
-    stream.state = State::idle;
-  }
-
   Sink& sink_;
+  const Targets& targets_;
   MutableBytes scratch_;
+  Journal journal_;
   Stream streams_[OPDUMP_MAX_RECORDERS];
   Count written_;
   Count failed_;

@@ -24,8 +24,7 @@ struct ModelRule {
 };
 
 /// What a config file asks for, whatever its dialect. All texts and lists are referred to: they lie in the
-/// memory that was given to the parser, which must stay until the last model loaded under this config is
-/// unloaded.
+/// memory that was given to the parser, which must stay until the session it is given to is finalized.
 struct DumpConfig {
   bool active = false;  ///< false: valid, but nothing is switched on
   std::string_view dump_path{};

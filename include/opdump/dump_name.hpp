@@ -12,9 +12,9 @@ inline namespace OPDUMP_NAMESPACE {
 /// directory `{time}/{device}/{model}/{model id}/{step}` (`{time}/{device}` without a model), file
 /// `{type}.{name}.{task}.{stream}.{us}`, microseconds in 16 digits. `unused` becomes the part of `memory`
 /// behind it. `name_too_long` when `memory` is too small. Source: the directories and names of CANN's dump.
-inline Result<ObjectName> dump_object_name(const RecordView& record, std::uint64_t unix_us,
-                                           std::string_view suffix, MutableBytes memory,
-                                           MutableBytes& unused) {
+inline Result<ObjectName> dump_object_name(const RecordView& record, std::string_view root,
+                                           std::uint64_t unix_us, std::string_view suffix,
+                                           MutableBytes memory, MutableBytes& unused) {
   const RecordHead& head = record.head();
   TextWriter directory({reinterpret_cast<char*>(memory.data()), memory.size()});
   directory.add_decimal(head.dump_time, 14).add("/").add_decimal(head.device_id);
@@ -27,7 +27,7 @@ inline Result<ObjectName> dump_object_name(const RecordView& record, std::uint64
   file.add(".").add_decimal(head.stream_id).add(".").add_decimal(unix_us, 16).add(suffix);
   if (directory.overflowed() || file.overflowed()) return Status::name_too_long;
   unused = std::as_writable_bytes(file.rest());
-  return ObjectName{record.root(), directory.text(), file.text()};
+  return ObjectName{root, directory.text(), file.text()};
 }
 
 /// Bytes that `dump_object_name` needs at most for these texts.

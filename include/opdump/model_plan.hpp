@@ -13,12 +13,11 @@ inline namespace OPDUMP_NAMESPACE {
 inline constexpr std::uint8_t kCaptureInputs = 1;
 inline constexpr std::uint8_t kCaptureOutputs = 2;
 
-/// Where the records of one config go.
-struct DumpTarget {
-  std::string_view root{};
-  std::uint64_t time = 0;  ///< YYYYMMDDHHMMSS of the moment the config was set
-  std::uint32_t device_id = 0;
-  std::uint32_t generation = 0;  ///< of the session: which init it belongs to; 0 belongs to none
+/// What became of one operator's records. Kept by the recorder that runs the plan; exact between steps.
+struct OpCounts {
+  std::uint32_t wanted = 0;
+  std::uint32_t captured = 0;
+  std::uint32_t lost = 0;
 };
 
 /// A config resolved against one model: a byte per operator, and what a record needs besides. The caller owns
@@ -30,9 +29,14 @@ struct ModelPlan {
       bits{};                         ///< one byte per operator; empty when nothing of the model is captured
   std::string_view directory_name{};  ///< the model's name in the dump
   StepSet steps{};
-  DumpTarget target{};
+  std::uint8_t target = 0;       ///< index in the session's table of targets
+  std::uint32_t generation = 0;  ///< of the session: which init the plan belongs to; 0: it captures nothing
   std::uint64_t next_step = 0;
+  std::uint64_t steps_seen = 0;
+  std::uint64_t steps_wanted = 0;
   std::uint32_t matched_ops = 0;
+  /// One per operator, if the caller gives memory for them after loading; empty: not kept.
+  std::span<OpCounts> op_counts{};
 };
 
 /// A plan with its own memory, for models of up to `Ops` operators.

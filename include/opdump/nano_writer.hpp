@@ -1,39 +1,34 @@
 #pragma once
 #include <cstdint>
 
-#include "opdump/dump_name.hpp"
 #include "opdump/nano_encode.hpp"
 #include "opdump/sink.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Turns one record at a time into a nano record in a sink. One per recorder; the drainer calls it.
-/// After any error nothing is open and the record is lost.
+/// Turns one record at a time into a nano record in a sink. One per recorder; the drainer calls it. After any
+/// error nothing is open and the record is lost.
 class NanoWriter {
  public:
-  /// Opens the record's object and writes its head and `data`, the first of its tensors' bytes. `scratch` is
-  /// used during the call only and must exceed `dump_name_bytes` of the record's texts. `already_exists` when
-  /// the sink has an object of that name.
-  [[nodiscard]] Status begin(Sink& sink, const RecordView& record, std::uint64_t unix_us, Bytes data,
+  /// Opens the record's object and writes its head and `data`, the first of its tensors' bytes. `scratch`
+  /// (not empty) is used during the call only. `already_exists` when the sink has an object of that name.
+  [[nodiscard]] Status begin(Sink& sink, const ObjectName& name, const RecordView& record, Bytes data,
                              MutableBytes scratch) {
-    MutableBytes rest;
-    const Result<ObjectName> name = dump_object_name(record, unix_us, {}, scratch, rest);
-    if (!name.ok()) return name.status();
-    if (rest.empty()) return Status::name_too_long;
-    const Result<ObjectId> object = sink.begin(name.value());
+    const Result<ObjectId> object = sink.begin(name);
     if (!object.ok()) return object.status();
     sink_ = &sink;
     object_ = object.value();
+    bytes_ = 0;
 
     Status status = Status::ok;
-    ByteBatcher head(rest, [&](Bytes bytes) {
-      if (status == Status::ok) status = sink_->append(object_, {&bytes, 1});
+    ByteBatcher head(scratch, [&](Bytes bytes) {
+      if (status == Status::ok) status = put({&bytes, 1});
     });
     encode_nano_head([&record](auto use) { record.for_each_tensor(use); }, head);
     if (status == Status::ok) {
       const Bytes parts[] = {head.pending(), data};
-      status = sink_->append(object_, parts);
+      status = put(parts);
     }
     if (status != Status::ok) sink_->abort(object_);
     return status;
@@ -41,7 +36,7 @@ class NanoWriter {
 
   /// Adds more of the tensors' bytes.
   [[nodiscard]] Status append(Bytes data) {
-    const Status status = sink_->append(object_, {&data, 1});
+    const Status status = put({&data, 1});
     if (status != Status::ok) sink_->abort(object_);
     return status;
   }
@@ -49,9 +44,18 @@ class NanoWriter {
   [[nodiscard]] Status commit() { return sink_->commit(object_); }
   void abort() { sink_->abort(object_); }
 
+  /// Bytes written of the record so far.
+  std::uint64_t bytes() const { return bytes_; }
+
  private:
+  Status put(std::span<const Bytes> parts) {
+    for (const Bytes part : parts) bytes_ += part.size();
+    return sink_->append(object_, parts);
+  }
+
   Sink* sink_ = nullptr;
   ObjectId object_{};
+  std::uint64_t bytes_ = 0;
 };
 
 }  // namespace OPDUMP_NAMESPACE

@@ -11,21 +11,22 @@
 
 /// How a record lies in a ring. It is a sequence of chunks: one `record` chunk with the head and as much of
 /// the tensors' bytes as fitted, then `data` chunks with the rest; the last one says so. The bytes are those
-/// of the inputs in order, then of the outputs in order, without gaps. A record chunk that comes while
-/// another record is unfinished, or an `aborted` chunk, says that the unfinished one will never be completed.
-/// Everything is in the byte order of the machine and refers to nothing outside, so a record outlives its
-/// model, its config and a reset.
+/// of the inputs in order, then of the outputs in order, without gaps. A `lost` chunk has the head of a
+/// record that was given up, without tensors, before or after it began; it is left out when there is no room
+/// for it, so any chunk but `data` ends a record that is unfinished. Everything is in the byte order of the
+/// machine and refers to nothing outside but the session's table of targets, so a record outlives its model.
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-enum class ChunkKind : std::uint8_t { record = 1, data = 2, aborted = 3 };
+enum class ChunkKind : std::uint8_t { record = 1, data = 2, lost = 3 };
 
 struct ChunkHead {
   ChunkKind kind;
   std::uint8_t last;  ///< 1: the record is complete with this chunk
-  std::uint16_t unused;
-  std::uint32_t head_bytes;  ///< bytes from after this head to the tensors' bytes; 0 but in a record chunk
+  Status cause;       ///< of a lost record
+  std::uint8_t unused;
+  std::uint32_t head_bytes;  ///< bytes from after this head to the tensors' bytes; 0 in a data chunk
 };
 static_assert(sizeof(ChunkHead) == 8);
 
@@ -34,22 +35,21 @@ struct RecordHead {
   std::uint64_t unix_us;
   std::uint64_t step;       ///< of the model; 0 without a model
   std::uint64_t dump_time;  ///< YYYYMMDDHHMMSS of the config
-  std::uint32_t sequence;   ///< of the recorder; counts what was wanted, so what was lost leaves a gap
+  std::uint32_t
+      sequence;  ///< of the recorder; counts the records there should be, so what was lost leaves a gap
   std::uint32_t device_id;
   std::uint32_t model_id;
   std::uint32_t task_id;
   std::uint32_t stream_id;
-  std::uint16_t in_model;  ///< 0: an operator run on its own
-  std::uint16_t root_bytes;
   std::uint16_t model_name_bytes;
   std::uint16_t type_bytes;
   std::uint16_t name_bytes;
   std::uint16_t input_count;
   std::uint16_t output_count;
-  std::uint16_t unused;
-  std::uint32_t unused2;
+  std::uint8_t in_model;  ///< 0: an operator run on its own
+  std::uint8_t target;    ///< index in the session's table of targets
 };
-static_assert(sizeof(RecordHead) == 64);
+static_assert(sizeof(RecordHead) == 56);
 
 /// One tensor of a record; `rank` + `original_rank` dims of 8 bytes follow each.
 struct TensorHead {
@@ -71,7 +71,6 @@ static_assert(sizeof(TensorHead) == 40);
 /// What is captured of one operator, as the recorder sees it.
 struct RecordSource {
   RecordHead head;  ///< the counts and text lengths are filled in by `encode_record`
-  std::string_view root{};
   std::string_view model_name{};
   std::string_view type{};
   std::string_view name{};
@@ -99,14 +98,14 @@ constexpr TensorView with_originals(TensorView tensor, std::string_view op_name,
 /// cannot. `data_bytes` becomes the sum of the tensors' bytes.
 inline Result<std::uint32_t> record_head_bytes(const RecordSource& source, std::uint64_t& data_bytes) {
   data_bytes = 0;
-  if (source.root.size() > kMaxTextBytes || source.model_name.size() > kMaxTextBytes ||
-      source.type.size() > kMaxTextBytes || source.name.size() > kMaxTextBytes) {
+  if (source.model_name.size() > kMaxTextBytes || source.type.size() > kMaxTextBytes ||
+      source.name.size() > kMaxTextBytes) {
     return Status::name_too_long;
   }
   if (source.inputs.size() > kMaxTensors || source.outputs.size() > kMaxTensors)
     return Status::too_many_tensors;
-  std::uint64_t bytes = sizeof(RecordHead) + source.root.size() + source.model_name.size() +
-                        source.type.size() + source.name.size();
+  std::uint64_t bytes =
+      sizeof(RecordHead) + source.model_name.size() + source.type.size() + source.name.size();
   for (const std::span<const TensorView> tensors : {source.inputs, source.outputs}) {
     for (const TensorView& tensor : tensors) {
       if (tensor.shape.size() > kMaxRank || tensor.original_shape.size() > kMaxRank)
@@ -129,7 +128,6 @@ inline Result<std::uint32_t> record_head_bytes(const RecordSource& source, std::
 /// Writes the head, the tensors' heads and the texts to `to`, which has room for `record_head_bytes`.
 inline void encode_record(const RecordSource& source, std::byte* to) {
   RecordHead head = source.head;
-  head.root_bytes = static_cast<std::uint16_t>(source.root.size());
   head.model_name_bytes = static_cast<std::uint16_t>(source.model_name.size());
   head.type_bytes = static_cast<std::uint16_t>(source.type.size());
   head.name_bytes = static_cast<std::uint16_t>(source.name.size());
@@ -161,7 +159,7 @@ inline void encode_record(const RecordSource& source, std::byte* to) {
       put(tensor.original_shape.data(), tensor.original_shape.size_bytes());
     }
   }
-  for (const std::string_view text : {source.root, source.model_name, source.type, source.name}) {
+  for (const std::string_view text : {source.model_name, source.type, source.name}) {
     put(text.data(), text.size());
   }
   for (const std::span<const TensorView> tensors : {source.inputs, source.outputs}) {
@@ -179,8 +177,8 @@ class RecordView {
     std::memcpy(&view.head_, bytes.data(), sizeof(RecordHead));
     view.tensors_ = bytes.data() + sizeof(RecordHead);
     std::size_t at = sizeof(RecordHead);
-    std::uint64_t text_bytes = std::uint64_t{view.head_.root_bytes} + view.head_.model_name_bytes +
-                               view.head_.type_bytes + view.head_.name_bytes;
+    std::uint64_t text_bytes =
+        std::uint64_t{view.head_.model_name_bytes} + view.head_.type_bytes + view.head_.name_bytes;
     for (std::uint32_t i = 0; i < view.tensor_count(); ++i) {
       if (bytes.size() - at < sizeof(TensorHead)) return Status::malformed;
       TensorHead tensor;
@@ -200,8 +198,7 @@ class RecordView {
   }
 
   const RecordHead& head() const { return head_; }
-  std::string_view root() const { return {texts_, head_.root_bytes}; }
-  std::string_view model_name() const { return {end_of(root()), head_.model_name_bytes}; }
+  std::string_view model_name() const { return {texts_, head_.model_name_bytes}; }
   std::string_view type() const { return {end_of(model_name()), head_.type_bytes}; }
   std::string_view name() const { return {end_of(type()), head_.name_bytes}; }
   std::uint32_t tensor_count() const { return std::uint32_t{head_.input_count} + head_.output_count; }

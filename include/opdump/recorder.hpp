@@ -11,6 +11,7 @@
 #include "opdump/model_plan.hpp"
 #include "opdump/record.hpp"
 #include "opdump/ring.hpp"
+#include "opdump/targets.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
@@ -24,16 +25,30 @@ enum class WhenFull : std::uint8_t {
   drain,  ///< drain its own ring in the caller; for systems without a drain thread
 };
 
-/// What the recorders of one session share. Set while no step is open.
+/// Something that sleeps until a ring fills, such as a drain thread.
+class Waker {
+ public:
+  /// Called on a recorder's thread when its ring is more than half full or has no room; must not block for
+  /// long.
+  virtual void wake() = 0;
+
+ protected:
+  ~Waker() = default;
+};
+
+/// What the recorders of one session share. Set while no step is open, but for the waker.
 template <class Memory>
 struct RecorderContext {
   Memory* memory = nullptr;
   Clock* clock = nullptr;
   Drainer* drainer = nullptr;
+  const Targets* targets = nullptr;
+  std::atomic<Waker*> waker{nullptr};
   WhenFull when_full = WhenFull::block;
   std::uint32_t block_limit_ms = 1000;
-  DumpTarget target;        ///< of the latest config; generation 0: the session is off
-  bool single_ops = false;  ///< the latest config wants operators run outside a model
+  std::uint32_t generation = 0;          ///< of the session; 0: it is off
+  std::uint8_t target = Targets::kNone;  ///< of the latest config
+  bool single_ops = false;               ///< the latest config wants operators run outside a model
   std::uint8_t single_bits = 0;
 };
 
@@ -62,8 +77,10 @@ class BasicRecorder {
     plan.next_step = step + 1;
     step_ = step;
     plan_.store(&plan, std::memory_order_relaxed);
-    const bool on = plan.target.generation != 0 && plan.target.generation == context_->target.generation;
+    const bool on = plan.generation != 0 && plan.generation == context_->generation;
     bits_ = on && !plan.bits.empty() && plan.steps.contains(step) ? plan.bits.data() : nullptr;
+    ++plan.steps_seen;
+    plan.steps_wanted += bits_ != nullptr ? 1 : 0;
     return Status::ok;
   }
 
@@ -93,7 +110,9 @@ class BasicRecorder {
     source.head.step = step_;
     source.head.model_id = plan->model->id;
     source.head.in_model = 1;
-    return record(source);
+    const Status status = record(source);
+    if (op < plan->op_counts.size()) count_op(plan->op_counts[op], status);
+    return status;
   }
 
   /// Ends the open step; `step_not_open` without one.
@@ -142,25 +161,32 @@ class BasicRecorder {
   Status attach(const RecorderContext<Memory>& context, std::size_t slot, MutableBytes ring_memory) {
     context_ = &context;
     slot_ = slot;
+    stalled_ = false;
+    woken_ = false;
     return ring_.reset(ring_memory);
   }
 
-  Ring& ring() {
-    return ring_;
-  }
+  std::size_t slot() const { return slot_; }
+  std::uint32_t next_sequence() const { return sequence_; }
+  Ring& ring() { return ring_; }
   const Ring& ring() const {
     return ring_;
   }
 
  private:
-  static RecordSource describe(const OpDesc& op, const DumpTarget& target, std::uint8_t bits,
-                               std::span<const TensorView> inputs, std::span<const TensorView> outputs) {
+  static void count_op(OpCounts& counts, Status status) {
+    ++counts.wanted;
+    ++(status == Status::ok ? counts.captured : counts.lost);
+  }
+
+  RecordSource describe(const OpDesc& op, std::uint8_t target, std::uint8_t bits,
+                        std::span<const TensorView> inputs, std::span<const TensorView> outputs) const {
     RecordSource source{};
-    source.head.dump_time = target.time;
-    source.head.device_id = target.device_id;
+    source.head.dump_time = (*context_->targets)[target].time;
+    source.head.device_id = (*context_->targets)[target].device_id;
+    source.head.target = target;
     source.head.task_id = op.task_id;
     source.head.stream_id = op.stream_id;
-    source.root = target.root;
     source.type = op.type;
     source.name = op.name;
     if ((bits & kCaptureInputs) != 0) source.inputs = inputs;
@@ -170,19 +196,22 @@ class BasicRecorder {
 
   Status record(RecordSource source) {
     wanted_.add_one();
-    source.head.sequence = sequence_++;
     source.head.unix_us = context_->clock->unix_us();
     std::uint64_t data_bytes = 0;
     const Result<std::uint32_t> head_bytes = record_head_bytes(source, data_bytes);
-    if (!head_bytes.ok()) return lose(head_bytes.status());
-    if (data_bytes == 0) {
+    if (head_bytes.ok() && data_bytes == 0) {
       empty_.add_one();
       return Status::ok;
     }
-    const Status status = put(source, head_bytes.value(), data_bytes);
-    if (status != Status::ok) return lose(status);
-    captured_.add_one();
-    return Status::ok;
+    source.head.sequence = sequence_++;
+    const Status status = head_bytes.ok() ? put(source, head_bytes.value(), data_bytes) : head_bytes.status();
+    if (status != Status::ok) {
+      lose(source, status);
+    } else {
+      captured_.add_one();
+    }
+    wake_if_crowded();
+    return status;
   }
 
   Status put(const RecordSource& source, std::uint32_t head_bytes, std::uint64_t data_bytes) {
@@ -194,7 +223,7 @@ class BasicRecorder {
     MutableBytes chunk;
     Status status = room(chunk_bytes, chunk_bytes, chunk);
     if (status != Status::ok) return status;
-    const ChunkHead head = {ChunkKind::record, whole, 0, head_bytes};
+    const ChunkHead head = {ChunkKind::record, whole, Status::ok, 0, head_bytes};
     std::memcpy(chunk.data(), &head, sizeof head);
     encode_record(source, chunk.data() + sizeof head);
     if (whole) {
@@ -215,10 +244,7 @@ class BasicRecorder {
     for (const std::span<const TensorView> tensors : {source.inputs, source.outputs}) {
       for (const TensorView& tensor : tensors) {
         status = stream(tensor, data_bytes);
-        if (status != Status::ok) {
-          abort_begun();
-          return status;
-        }
+        if (status != Status::ok) return status;
       }
     }
     return Status::ok;
@@ -249,20 +275,41 @@ class BasicRecorder {
       if (status != Status::ok) return status;
       done += bytes;
       left -= bytes;
-      const ChunkHead head = {ChunkKind::data, left == 0, 0, 0};
+      const ChunkHead head = {ChunkKind::data, left == 0, Status::ok, 0, 0};
       std::memcpy(chunk.data(), &head, sizeof head);
       ring_.commit(kHead + bytes);
     }
     return Status::ok;
   }
 
-  /// Tells the drainer at once if there is room; otherwise the next record tells it.
-  void abort_begun() {
-    const MutableBytes chunk = ring_.reserve(sizeof(ChunkHead), sizeof(ChunkHead));
+  void lose(RecordSource source, Status cause) {
+    count_loss(cause);
+    source.inputs = {};
+    source.outputs = {};
+    std::uint64_t data_bytes = 0;
+    const Result<std::uint32_t> head_bytes = record_head_bytes(source, data_bytes);
+    if (!head_bytes.ok()) return;
+    const std::uint32_t bytes = sizeof(ChunkHead) + head_bytes.value();
+    const MutableBytes chunk = ring_.reserve(bytes, bytes);
+    // Without room the gap in the sequence numbers still tells.
     if (chunk.data() == nullptr) return;
-    const ChunkHead head = {ChunkKind::aborted, 0, 0, 0};
+    const ChunkHead head = {ChunkKind::lost, 0, cause, 0, head_bytes.value()};
     std::memcpy(chunk.data(), &head, sizeof head);
-    ring_.commit(sizeof head);
+    encode_record(source, chunk.data() + sizeof head);
+    ring_.commit(bytes);
+  }
+
+  void wake() const {
+    if (Waker* waker = context_->waker.load(std::memory_order_acquire)) waker->wake();
+  }
+
+  void wake_if_crowded() {
+    if (!ring_.over_half()) {
+      woken_ = false;
+    } else if (!woken_) {
+      woken_ = true;
+      wake();
+    }
   }
 
   Status room(std::uint32_t least, std::uint32_t most, MutableBytes& chunk) {
@@ -289,6 +336,7 @@ class BasicRecorder {
         break;
     }
     if (stalled_) return Status::timeout;
+    wake();
     const std::uint32_t start = context_->clock->monotonic_ms();
     do {
       context_->clock->pause();
@@ -299,7 +347,7 @@ class BasicRecorder {
     return Status::timeout;
   }
 
-  Status lose(Status cause) {
+  void count_loss(Status cause) {
     switch (cause) {
       case Status::ring_full:
         ring_full_.add_one();
@@ -319,7 +367,6 @@ class BasicRecorder {
         device_failed_.add_one();
         break;
     }
-    return cause;
   }
 
   const std::uint8_t* bits_ = nullptr;  ///< null: the step is not wanted, or none is open
@@ -329,6 +376,7 @@ class BasicRecorder {
   std::size_t slot_ = 0;
   std::uint32_t sequence_ = 0;
   bool stalled_ = false;
+  bool woken_ = false;
   Count wanted_, captured_, empty_, invalid_, ring_full_, timed_out_, too_large_, device_failed_;
   Ring ring_;
 };

@@ -94,6 +94,15 @@ class BasicRing {
     head_.store(end == size_ ? 0 : end, std::memory_order_release);
   }
 
+  /// Whether more than half of the ring is taken.
+  bool over_half() {
+    const std::uint32_t head = head_.load(std::memory_order_relaxed);
+    if (distance(cached_tail_, head) <= size_ / 2) return false;
+    // acquire: as in `reserve`.
+    cached_tail_ = tail_.load(std::memory_order_acquire);
+    return distance(cached_tail_, head) > size_ / 2;
+  }
+
   // Consumer's side.
 
   /// The payload of the oldest chunk not yet popped; null data when there is none. It stays valid until
@@ -129,7 +138,7 @@ class BasicRing {
   std::uint32_t used() const {
     const std::uint32_t head = head_.load(std::memory_order_relaxed);
     const std::uint32_t tail = tail_.load(std::memory_order_relaxed);
-    return head >= tail ? head - tail : size_ - tail + head;
+    return distance(tail, head);
   }
 
  private:
@@ -137,6 +146,10 @@ class BasicRing {
 
   static constexpr std::uint32_t chunk_bytes(std::uint32_t payload) {
     return (payload + kChunkHeadBytes + kGranule - 1) / kGranule * kGranule;
+  }
+
+  std::uint32_t distance(std::uint32_t tail, std::uint32_t head) const {
+    return head >= tail ? head - tail : size_ - tail + head;
   }
 
   bool place(std::uint32_t head, std::uint32_t least) {

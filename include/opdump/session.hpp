@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -11,6 +12,7 @@
 #include "opdump/model_plan.hpp"
 #include "opdump/recorder.hpp"
 #include "opdump/sink.hpp"
+#include "opdump/targets.hpp"
 #include "opdump/text.hpp"
 
 namespace opdump {
@@ -25,8 +27,10 @@ struct SessionParts {
   MutableBytes scratch;  ///< for the drainer; see `drain_scratch_bytes`
   std::uint32_t device_id = 0;
   WhenFull when_full = WhenFull::block;
-  std::uint32_t block_limit_ms =
-      1000;  ///< longest wait for room in a ring without progress, under WhenFull::block
+  /// Longest wait without progress: of a recorder for room under WhenFull::block, of the control context for
+  /// the drainer.
+  std::uint32_t block_limit_ms = 1000;
+  JournalDetail journal = JournalDetail::records;
 };
 
 /// One dump: its config, models, recorders and drainer. Holds no memory but itself and shares nothing with
@@ -52,10 +56,11 @@ class BasicSession {
       : sink_(parts.sink),
         clock_(parts.clock),
         device_id_(parts.device_id),
-        drainer_(parts.sink, parts.scratch) {
+        drainer_(parts.sink, targets_, parts.scratch, parts.journal) {
     context_.memory = &parts.memory;
     context_.clock = &parts.clock;
     context_.drainer = &drainer_;
+    context_.targets = &targets_;
     context_.when_full = parts.when_full;
     context_.block_limit_ms = parts.block_limit_ms;
   }
@@ -63,15 +68,33 @@ class BasicSession {
   BasicSession& operator=(const BasicSession&) = delete;
 
   /// Gives a recorder for one more capturing context, with `ring_memory` as its ring (8-byte aligned, at
-  /// least `Ring::kMinBytes`), which must stay as long as the session. `no_free_recorder` after
-  /// OPDUMP_MAX_RECORDERS, `invalid_argument` for unusable memory. At any time but while the session drains.
+  /// least `Ring::kMinBytes`), which stays the recorder's until it is removed. `no_free_recorder` when
+  /// OPDUMP_MAX_RECORDERS are taken, `invalid_argument` for unusable memory. At any time, also while the
+  /// session drains.
   Result<Recorder*> add_recorder(MutableBytes ring_memory) {
-    if (recorder_count_ == OPDUMP_MAX_RECORDERS) return Status::no_free_recorder;
-    Recorder& recorder = recorders_[recorder_count_];
-    const Status status = recorder.attach(context_, recorder_count_, ring_memory);
-    if (status != Status::ok) return status;
-    ++recorder_count_;
-    return &recorder;
+    for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
+      if (slot_state(slot) != SlotState::free) continue;
+      const Status status = recorders_[slot].attach(context_, slot, ring_memory);
+      if (status != Status::ok) return status;
+      set_slot_state(slot, SlotState::open);
+      return &recorders_[slot];
+    }
+    return Status::no_free_recorder;
+  }
+
+  /// Takes a recorder back when its ring is drained; its context must not use it any more. `recorder_busy`
+  /// while a step is open, `invalid_argument` for a recorder that is not the session's or already removed:
+  /// nothing changes. `timeout` when the drainer made no end of it within the limit: the recorder is leaving,
+  /// its memory is free once `recorder_busy` no longer comes from a second call.
+  [[nodiscard]] Status remove_recorder(Recorder& recorder) {
+    const std::size_t slot = recorder.slot();
+    if (slot >= OPDUMP_MAX_RECORDERS || &recorders_[slot] != &recorder ||
+        slot_state(slot) == SlotState::free) {
+      return Status::invalid_argument;
+    }
+    if (recorder.open_plan() != nullptr) return Status::recorder_busy;
+    set_slot_state(slot, SlotState::leaving);
+    return wait_for_drainer([&] { return slot_state(slot) == SlotState::free; });
   }
 
   /// Makes the session ready for configs. `already_initialised` until `finalize`.
@@ -80,20 +103,32 @@ class BasicSession {
     initialised_ = true;
     // 0 stands for plans that belong to no session.
     if (++generation_ == 0) ++generation_;
-    context_.target = {};
+    context_.generation = generation_;
     return Status::ok;
   }
 
   /// Makes `config` count for models loaded from now on, and for single operators at once. The time of this
   /// call names the dump's directory. An inactive config is accepted and changes nothing: what was set before
-  /// stays in force. `not_initialised` before `init`. `config` and all it refers to must stay as `DumpConfig`
-  /// says.
+  /// stays in force. `not_initialised` before `init`; `too_many_configs`, with this config not in force, when
+  /// models are still loaded under `Targets::kMax` others. `config` is copied; what it refers to must stay
+  /// until `finalize`.
   [[nodiscard]] Status set_config(const DumpConfig& config) {
     if (!initialised_) return Status::not_initialised;
     if (!config.active) return Status::ok;
+    const std::uint64_t now = clock_.unix_us();
+    const DumpTarget target = {.root = config.dump_path,
+                               .time = local_time_number(now / 1000000, clock_.utc_offset_seconds()),
+                               .id = now,
+                               .device_id = device_id_};
+    std::uint8_t taken = targets_.take(target);
+    if (taken == Targets::kNone) {
+      leave_config();
+      static_cast<void>(wait_for_drainer([&] { return (taken = targets_.take(target)) != Targets::kNone; }));
+    }
+    if (taken == Targets::kNone) return Status::too_many_configs;
+    leave_config();
+    context_.target = taken;
     config_ = config;
-    const std::uint64_t time = local_time_number(clock_.unix_us() / 1000000, clock_.utc_offset_seconds());
-    context_.target = {config.dump_path, time, device_id_, generation_};
     // Without a step counter a step filter can never hold for a single operator.
     context_.single_ops = config.single_ops && config.steps.every_step();
     context_.single_bits = capture_bits(config.mode);
@@ -107,15 +142,18 @@ class BasicSession {
   [[nodiscard]] Status load_model(ModelPlan& plan, const ModelDesc& model, std::span<std::uint8_t> bits) {
     if (plan.model != nullptr) return Status::model_already_loaded;
     Status status = Status::ok;
+    plan = ModelPlan{};
     if (config_.active) {
       status = resolve_plan(config_, model, bits, plan);
       if (status == Status::ok && !plan.bits.empty()) status = check_names(plan, model);
-    } else {
-      plan = ModelPlan{};
+      if (status != Status::ok) plan = ModelPlan{};
     }
-    if (status != Status::ok) plan = ModelPlan{};
     plan.model = &model;
-    plan.target = context_.target;
+    if (!plan.bits.empty()) {
+      plan.generation = generation_;
+      plan.target = context_.target;
+      ++targets_[plan.target].plans;
+    }
     return status;
   }
 
@@ -129,62 +167,104 @@ class BasicSession {
   /// changes. Legal in any state.
   [[nodiscard]] Status unload_model(ModelPlan& plan) {
     if (plan.model == nullptr) return Status::model_not_loaded;
-    for (const Recorder& recorder : recorders()) {
+    for (const Recorder& recorder : recorders_) {
       if (recorder.open_plan() == &plan) return Status::step_open;
+    }
+    if (initialised_ && plan.generation == generation_) {
+      --targets_[plan.target].plans;
+      if (plan.target != context_.target) retire_if_unused(plan.target);
     }
     plan = ModelPlan{};
     return Status::ok;
   }
 
-  /// Switches dumping off, moves everything captured to the sink and makes it durable. `not_initialised`
-  /// before `init`, `step_open` while a step is open, `drainer_attached` while a drain thread runs (stop it
-  /// first): nothing changes. An error of the sink's sync is returned, with the session off all the same.
+  /// Switches dumping off, moves everything captured to the sink, closes the journals and makes it all
+  /// durable. `not_initialised` before `init`, `step_open` while a step is open, `drainer_attached` while a
+  /// drain thread runs (stop it first): nothing changes. An error of the sink's sync is returned, with the
+  /// session off all the same.
   [[nodiscard]] Status finalize() {
     if (!initialised_) return Status::not_initialised;
     if (drainer_attached_) return Status::drainer_attached;
-    for (const Recorder& recorder : recorders()) {
+    for (const Recorder& recorder : recorders_) {
       if (recorder.open_plan() != nullptr) return Status::step_open;
     }
     initialised_ = false;
     config_ = {};
-    context_.target = {};
+    context_.generation = 0;
+    context_.target = Targets::kNone;
     context_.single_ops = false;
     while (drain_some(SIZE_MAX) != 0) {
     }
-    for (std::size_t slot = 0; slot < recorder_count_; ++slot) drainer_.abort_unfinished(slot);
+    for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
+      if (slot_state(slot) != SlotState::free) drainer_.finish(slot, recorders_[slot].next_sequence());
+    }
+    for (std::uint8_t target = 0; target < Targets::kMax; ++target) {
+      if (targets_.state(target) != Targets::State::free) close(target);
+    }
     return sink_.sync();
   }
 
   /// Moves about `budget_bytes` from each recorder's ring to the sink, in turn; returns the bytes moved, 0
   /// when there was nothing. From the idle loop, or by a drain thread.
   std::size_t drain_some(std::size_t budget_bytes) {
+    // What is seen leaving or retired before the rings are looked at has nothing left once they are empty.
+    Targets::State targets[Targets::kMax];
+    for (std::uint8_t target = 0; target < Targets::kMax; ++target) targets[target] = targets_.state(target);
     std::size_t moved = 0;
-    for (std::size_t slot = 0; slot < recorder_count_; ++slot) {
-      moved += drainer_.drain(slot, recorders_[slot].ring(), budget_bytes);
+    for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
+      const SlotState state = slot_state(slot);
+      if (state == SlotState::free) continue;
+      const std::size_t bytes = drainer_.drain(slot, recorders_[slot].ring(), budget_bytes);
+      moved += bytes;
+      if (state == SlotState::leaving && bytes == 0) {
+        drainer_.finish(slot, recorders_[slot].next_sequence());
+        set_slot_state(slot, SlotState::free);
+      }
+    }
+    for (std::uint8_t target = 0; target < Targets::kMax && moved == 0; ++target) {
+      if (targets[target] == Targets::State::retired) close(target);
     }
     return moved;
   }
 
-  /// Announces a drain thread, which alone may call `drain_some` from now on. `drainer_attached` if there is
-  /// one.
-  [[nodiscard]] Status attach_drainer() {
+  /// Returns when everything that the recorders have captured so far is in the sink: drains, or waits for the
+  /// drain thread. `timeout` when that makes no progress for `block_limit_ms`.
+  [[nodiscard]] Status flush() {
+    return wait_for_drainer([this] {
+      for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
+        if (slot_state(slot) != SlotState::free && recorders_[slot].ring().used() != 0) return false;
+      }
+      return true;
+    });
+  }
+
+  /// Announces a drain thread, which alone may call `drain_some` from now on. `waker`, if there is one, is
+  /// woken when a ring fills, until it is detached. `drainer_attached` if there is one already. No recorder
+  /// may be capturing.
+  [[nodiscard]] Status attach_drainer(Waker* waker = nullptr) {
     if (drainer_attached_) return Status::drainer_attached;
     drainer_attached_ = true;
+    context_.waker.store(waker, std::memory_order_release);
     return Status::ok;
   }
 
-  void detach_drainer() { drainer_attached_ = false; }
+  void detach_drainer() {
+    context_.waker.store(nullptr, std::memory_order_release);
+    drainer_attached_ = false;
+  }
 
   bool initialised() const { return initialised_; }
 
   /// YYYYMMDDHHMMSS of the config in force, 0 without one.
-  std::uint64_t dump_time() const { return context_.target.time; }
+  std::uint64_t dump_time() const {
+    return context_.target == Targets::kNone ? 0 : targets_[context_.target].time;
+  }
 
   /// What became of the records since the session was made. Any context may ask; exact while nothing captures
   /// or drains.
   DumpCounts counts() const {
     DumpCounts counts;
-    for (const Recorder& recorder : recorders()) recorder.add_counts(counts);
+    for (const Recorder& recorder : recorders_) recorder.add_counts(counts);
     counts.written = drainer_.written();
     counts.sink_failed = drainer_.failed();
     return counts;
@@ -193,10 +273,56 @@ class BasicSession {
   /// Cause of the latest record that the sink lost, `ok` if there was none.
   Status last_sink_failure() const { return drainer_.last_failure(); }
 
+  /// Whether the journal lacks lines, because the sink refused them: the dump cannot prove its completeness.
+  bool journal_failed() const { return drainer_.journal_failed(); }
+
  private:
   static constexpr std::size_t kMaxDirectoryPartBytes = 255;
 
-  std::span<const Recorder> recorders() const { return {recorders_, recorder_count_}; }
+  enum class SlotState : std::uint8_t { free, open, leaving };
+
+  // acquire and release: between control and drain context, which hand a recorder and its ring to each other.
+  SlotState slot_state(std::size_t slot) const {
+    return static_cast<SlotState>(slot_states_[slot].load(std::memory_order_acquire));
+  }
+  void set_slot_state(std::size_t slot, SlotState state) {
+    slot_states_[slot].store(static_cast<std::uint8_t>(state), std::memory_order_release);
+  }
+
+  void close(std::uint8_t target) {
+    drainer_.close(target, counts());
+    targets_.set_state(target, Targets::State::free);
+  }
+
+  /// Lets the config in force go unless models are loaded under it.
+  void leave_config() {
+    if (context_.target == Targets::kNone) return;
+    retire_if_unused(context_.target);
+    if (targets_[context_.target].plans != 0) return;
+    context_.target = Targets::kNone;
+    context_.single_ops = false;
+    config_ = {};
+  }
+
+  void retire_if_unused(std::uint8_t target) {
+    if (targets_[target].plans == 0) targets_.set_state(target, Targets::State::retired);
+  }
+
+  template <class Done>
+  Status wait_for_drainer(Done done) {
+    if (!drainer_attached_) {
+      bool moved = true;
+      while (moved && !done()) moved = drain_some(SIZE_MAX) != 0;
+      return done() ? Status::ok : Status::timeout;
+    }
+    const std::uint32_t start = clock_.monotonic_ms();
+    while (!done()) {
+      if (clock_.monotonic_ms() - start >= context_.block_limit_ms) return Status::timeout;
+      if (Waker* waker = context_.waker.load(std::memory_order_relaxed)) waker->wake();
+      clock_.pause();
+    }
+    return Status::ok;
+  }
 
   Status check_names(const ModelPlan& plan, const ModelDesc& model) const {
     if (plan.directory_name.size() > kMaxDirectoryPartBytes) return Status::name_too_long;
@@ -204,8 +330,7 @@ class BasicSession {
       const OpDesc& op = model.ops[i];
       if (plan.bits[i] == 0) continue;
       if (op.type.size() > kMaxTextBytes || op.name.size() > kMaxTextBytes ||
-          drain_scratch_bytes(plan.directory_name.size(), op.type.size(), op.name.size()) >
-              drainer_.scratch_bytes()) {
+          !drainer_.fits(plan.directory_name.size(), op.type.size(), op.name.size())) {
         return Status::name_too_long;
       }
     }
@@ -219,9 +344,10 @@ class BasicSession {
   std::uint32_t generation_ = 0;
   bool initialised_ = false;
   bool drainer_attached_ = false;
-  std::size_t recorder_count_ = 0;
+  Targets targets_;
   RecorderContext<Memory> context_;
   Drainer drainer_;
+  std::atomic<std::uint8_t> slot_states_[OPDUMP_MAX_RECORDERS] = {};
   Recorder recorders_[OPDUMP_MAX_RECORDERS];
 };
 

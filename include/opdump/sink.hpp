@@ -37,6 +37,11 @@ class Sink {
   /// Closes the object and takes back what was written of it.
   virtual void abort(ObjectId object) = 0;
 
+  /// Adds `parts` to the journal of that name in one piece, and makes the journal if there is none. What was
+  /// added counts at once and stays, also when nothing is ever committed; a crash may cut the last piece
+  /// short.
+  [[nodiscard]] virtual Status append_journal(const ObjectName& name, std::span<const Bytes> parts) = 0;
+
   /// Returns when everything committed so far would survive a loss of power.
   [[nodiscard]] virtual Status sync() = 0;
 

@@ -21,6 +21,7 @@ enum class Status : std::uint8_t {
   step_open = 5,
   step_not_open = 6,
   drainer_attached = 7,
+  recorder_busy = 8,
 
   // What the caller handed over.
   invalid_argument = 20,
@@ -30,11 +31,13 @@ enum class Status : std::uint8_t {
   no_memory = 24,
   no_free_recorder = 25,
   too_many_tensors = 26,
+  too_many_configs = 27,
 
   // Room.
   ring_full = 40,
   too_large = 41,
   timeout = 42,
+  unfinished = 43,
 
   // The platform.
   device_copy_failed = 60,
@@ -72,6 +75,8 @@ constexpr std::string_view to_string(Status status) {
       return "no step is open";
     case Status::drainer_attached:
       return "a drain thread is still attached";
+    case Status::recorder_busy:
+      return "the recorder is in a step or still draining";
     case Status::invalid_argument:
       return "invalid argument";
     case Status::invalid_tensor:
@@ -86,12 +91,16 @@ constexpr std::string_view to_string(Status status) {
       return "every recorder of the session is taken";
     case Status::too_many_tensors:
       return "the operator has too many tensors";
+    case Status::too_many_configs:
+      return "too many configs have models loaded under them";
     case Status::ring_full:
       return "the ring is full";
     case Status::too_large:
       return "the record's head does not fit the ring";
     case Status::timeout:
       return "no room in the ring within the limit";
+    case Status::unfinished:
+      return "given up before it was whole";
     case Status::device_copy_failed:
       return "copying from device memory failed";
     case Status::not_found:

@@ -68,6 +68,10 @@ bool is_path_part(std::string_view part) {
          part.find('\0') == part.npos;
 }
 
+bool is_file_name(std::string_view name) {
+  return is_path_part(name) && !name.ends_with(kSuffix) && name != kMappingFile;
+}
+
 int open_at(int directory, const char* name, int flags, mode_t mode = 0) {
   int fd;
   do fd = openat(directory, name, flags | O_CLOEXEC, mode);
@@ -187,6 +191,21 @@ int append_mapping(int directory, std::string_view short_name, std::string_view 
   return error != 0 ? error : close_error;
 }
 
+int append_file(int directory, const char* name, std::span<const Bytes> parts) {
+  UniqueFd file(open_at(directory, name, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600));
+  if (!file) return errno;
+  struct stat status;
+  if (fstat(file.get(), &status) != 0) return errno;
+  if (!S_ISREG(status.st_mode) || status.st_nlink != 1) return EPERM;  // its bytes might land elsewhere
+  if (status.st_size == 0)
+    if (const int error = force_mode(file.get(), 0600)) return error;
+  int error = write_all(file.get(), parts);
+  if (error == 0 && !OPDUMP_POSIX_SYNCFS && fsync(file.get()) != 0) error = errno;
+  if (error != 0 && ftruncate(file.get(), status.st_size) != 0) return errno;
+  const int close_error = file.close();
+  return error != 0 ? error : close_error;
+}
+
 }  // namespace
 
 TreeSink::~TreeSink() {
@@ -195,8 +214,7 @@ TreeSink::~TreeSink() {
 }
 
 Result<ObjectId> TreeSink::begin(const ObjectName& name) {
-  if (!is_path_part(name.file) || name.file.ends_with(kSuffix) || name.file == kMappingFile)
-    return refuse(Status::invalid_argument);
+  if (!is_file_name(name.file)) return refuse(Status::invalid_argument);
   if (name.file.size() > kMaxNameBytes) return refuse(Status::name_too_long);
   std::size_t slot = 0;
   while (slot < kMaxOpenObjects && objects_[slot].directory != nullptr) ++slot;
@@ -246,6 +264,23 @@ Status TreeSink::commit(ObjectId id) {
 
 void TreeSink::abort(ObjectId id) {
   if (Object* object = find(id)) release(*object);
+}
+
+Status TreeSink::append_journal(const ObjectName& name, std::span<const Bytes> parts) {
+  if (!is_file_name(name.file)) return refuse(Status::invalid_argument);
+  if (name.file.size() > kMaxFileNameBytes) return refuse(Status::name_too_long);
+  char file_name[kMaxFileNameBytes + 1];
+  file_name[name.file.copy(file_name, kMaxFileNameBytes)] = '\0';
+  for (const bool again : {false, true}) {
+    Directory* directory = nullptr;
+    if (const int error = find_directory(name, directory)) return fail(error);
+    const int error = append_file(directory->fd.get(), file_name, parts);
+    directory->file_system->dirty = true;
+    if (error == 0) return Status::ok;
+    if (again || (error != ENOENT && error != ESTALE)) return fail(error);
+    directory->path_bytes = 0;  // somebody deleted it
+  }
+  return Status::ok;
 }
 
 Status TreeSink::sync() {
@@ -361,10 +396,10 @@ int TreeSink::find_directory(const ObjectName& name, Directory*& found) {
   }
   if (path_bytes > kMaxPathBytes) return ENAMETOOLONG;
 
-  // There are as many directories as objects, so one is unused whenever an object is.
-  while (directories_[next_evicted_].users != 0) next_evicted_ = (next_evicted_ + 1) % kMaxOpenObjects;
+  // There are more directories than objects, so one is unused.
+  while (directories_[next_evicted_].users != 0) next_evicted_ = (next_evicted_ + 1) % kMaxDirectories;
   Directory& directory = directories_[next_evicted_];
-  next_evicted_ = (next_evicted_ + 1) % kMaxOpenObjects;
+  next_evicted_ = (next_evicted_ + 1) % kMaxDirectories;
   directory.path_bytes = 0;
   directory.fd.reset();
   if (const int error = open_tree(name.root, name.directory, directory.fd)) return error;

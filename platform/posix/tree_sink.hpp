@@ -69,6 +69,10 @@ class TreeSink final : public Sink {
 
   void abort(ObjectId object) override;
 
+  /// Names as for `begin`. A line that was cut short by a full disk is taken back where the file system lets
+  /// it be.
+  [[nodiscard]] Status append_journal(const ObjectName& name, std::span<const Bytes> parts) override;
+
   /// Flushes the file systems that were written to since the last good `sync`, as a whole.
   [[nodiscard]] Status sync() override;
 
@@ -76,6 +80,8 @@ class TreeSink final : public Sink {
   int last_errno() const { return last_errno_; }
 
  private:
+  static constexpr std::size_t kMaxDirectories = kMaxOpenObjects + 1;  // one more for the journal
+
   struct FileSystem {
     UniqueFd fd;  // opened before the first write, or syncfs would not report that write's failure
     dev_t device = 0;
@@ -115,13 +121,13 @@ class TreeSink final : public Sink {
   int find_file_system(int directory, FileSystem*& found);
 
   Object objects_[kMaxOpenObjects];
-  Directory directories_[kMaxOpenObjects];
+  Directory directories_[kMaxDirectories];
   FileSystem file_systems_[kMaxFileSystems];
   std::size_t next_evicted_ = 0;
   int last_errno_ = 0;
 };
 
-static_assert(sizeof(TreeSink) <= TreeSink::kMaxOpenObjects * 3456 + 256);
+static_assert(sizeof(TreeSink) <= TreeSink::kMaxOpenObjects * 3456 + 1536);
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::posix

@@ -79,12 +79,21 @@ class FakeSink final : public Sink {
     ++aborts;
   }
 
+  Status append_journal(const ObjectName& name, std::span<const Bytes> parts) override {
+    if (const Status status = next_call(); status != Status::ok) return status;
+    std::string& text =
+        journals[std::string(name.root) + "|" + std::string(name.directory) + "|" + std::string(name.file)];
+    for (const Bytes part : parts) text += as_text(part);
+    return Status::ok;
+  }
+
   Status sync() override {
     ++syncs;
     return next_call();
   }
 
   std::map<std::string, std::vector<std::byte>> objects;
+  std::map<std::string, std::string> journals;
   std::vector<std::string> order;
   std::map<std::uint32_t, std::pair<std::string, std::vector<std::byte>>> open_objects;
   std::uint32_t last_id = 0;

@@ -1,0 +1,163 @@
+#pragma once
+#include <cstdint>
+#include <string_view>
+
+#include "opdump/counts.hpp"
+#include "opdump/sink.hpp"
+#include "opdump/targets.hpp"
+#include "opdump/text.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// How much a dump's journal tells.
+enum class JournalDetail : std::uint8_t {
+  none,     ///< no journal: losses are only counted
+  gaps,     ///< what was lost, and the totals
+  records,  ///< every record besides
+};
+
+/// Writes the journal that lets a dump prove its own completeness: `{time}/opdump.{device}.{id}.journal`
+/// below the dump's root. Text, a line per event, fields separated by commas, the path last:
+///
+///     opdump-journal,1,records              format version, detail; again whenever the session goes on
+///     writing from,R,S                              recorder R's lines start with sequence number S
+///     begun,R,S,PATH                        record S is larger than one chunk and has begun
+///     written,R,S,BYTES,PATH                record S is committed; PATH is empty after `begun`
+///     lost,R,S,CAUSE,PATH                   record S is lost; PATH without time stamp, empty if not known
+///     gap,R,S,T                             records S to T are lost and nothing else is known of them
+///     to,R,S                                recorder R's lines end before sequence number S
+///     closed,WANTED,CAPTURED,EMPTY,INVALID,RING_FULL,TIMED_OUT,TOO_LARGE,DEVICE_FAILED,WRITTEN,SINK_FAILED
+///                                           the session's counts; after the last `closed` nothing was
+///                                           captured
+///
+/// PATH is relative to `{time}`. A journal that does not end in `closed` is of a dump that was not finalized.
+/// One writer per session; lines are batched in memory until `flush`. A sink that refuses them costs the
+/// lines, not the records: the journal then lacks what it would prove.
+class Journal {
+ public:
+  /// `memory` holds the batch and must exceed the longest line: `journal_line_bytes`.
+  Journal(Sink& sink, MutableBytes memory, JournalDetail detail)
+      : sink_(sink), memory_(memory), detail_(detail) {}
+
+  JournalDetail detail() const { return detail_; }
+  bool failed() const { return failed_; }
+
+  void from(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence) {
+    add_line(target, [&](TextWriter& line) { add_head(line, "from", recorder, sequence); });
+  }
+
+  void begun(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence, const ObjectName& name) {
+    if (detail_ != JournalDetail::records) return;
+    add_line(target, [&](TextWriter& line) { add_path(add_head(line, "begun", recorder, sequence), name); });
+  }
+
+  void written(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence, std::uint64_t bytes,
+               const ObjectName& name) {
+    if (detail_ != JournalDetail::records) return;
+    add_line(target, [&](TextWriter& line) {
+      add_path(add_head(line, "written", recorder, sequence).add(",").add_decimal(bytes), name);
+    });
+  }
+
+  void lost(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence, Status cause,
+            const ObjectName& name) {
+    add_line(target, [&](TextWriter& line) {
+      add_path(add_head(line, "lost", recorder, sequence).add(",").add(to_string(cause)), name);
+    });
+  }
+
+  void gap(const DumpTarget& target, std::size_t recorder, std::uint32_t first, std::uint32_t last) {
+    add_line(target,
+             [&](TextWriter& line) { add_head(line, "gap", recorder, first).add(",").add_decimal(last); });
+  }
+
+  void to(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence) {
+    add_line(target, [&](TextWriter& line) { add_head(line, "to", recorder, sequence); });
+  }
+
+  void closed(const DumpTarget& target, const DumpCounts& counts) {
+    add_line(target, [&](TextWriter& line) {
+      line.add("closed");
+      for (const std::uint32_t count :
+           {counts.wanted, counts.captured, counts.empty, counts.invalid, counts.ring_full, counts.timed_out,
+            counts.too_large, counts.device_failed, counts.written, counts.sink_failed}) {
+        line.add(",").add_decimal(count);
+      }
+    });
+  }
+
+  /// Hands the batch to the sink.
+  void flush() {
+    if (used_ == 0) return;
+    char name_memory[96];
+    TextWriter directory(name_memory);
+    directory.add_decimal(target_->time, 14);
+    TextWriter file(directory.rest());
+    file.add("opdump.").add_decimal(target_->device_id).add(".").add_decimal(target_->id).add(".journal");
+    const Bytes batch = memory_.first(used_);
+    const Status status = sink_.append_journal({target_->root, directory.text(), file.text()}, {&batch, 1});
+    failed_ = failed_ || status != Status::ok;
+    used_ = 0;
+  }
+
+ private:
+  static TextWriter& add_head(TextWriter& line, std::string_view what, std::size_t recorder,
+                              std::uint32_t sequence) {
+    return line.add(what).add(",").add_decimal(recorder).add(",").add_decimal(sequence);
+  }
+
+  static void add_path(TextWriter& line, const ObjectName& name) {
+    constexpr std::size_t kTimeAndSlash = 15;
+    line.add(",");
+    if (name.file.empty()) return;
+    if (name.directory.size() > kTimeAndSlash) line.add(name.directory.substr(kTimeAndSlash)).add("/");
+    line.add(name.file);
+  }
+
+  template <class AddFields>
+  void add_line(const DumpTarget& target, AddFields add_fields) {
+    if (detail_ == JournalDetail::none) return;
+    if (target_ != &target || target_id_ != target.id) {
+      flush();
+      target_ = &target;
+      target_id_ = target.id;
+      put([this](TextWriter& line) {
+        line.add("opdump-journal,1,").add(detail_ == JournalDetail::records ? "records" : "gaps");
+      });
+    }
+    put(add_fields);
+  }
+
+  template <class AddFields>
+  void put(AddFields add_fields) {
+    for (const bool again : {false, true}) {
+      const MutableBytes room = memory_.subspan(used_);
+      TextWriter line({reinterpret_cast<char*>(room.data()), room.size()});
+      add_fields(line);
+      line.add("\n");
+      if (!line.overflowed()) {
+        used_ += line.text().size();
+        return;
+      }
+      if (again) failed_ = true;
+      flush();
+    }
+  }
+
+  Sink& sink_;
+  MutableBytes memory_;
+  std::size_t used_ = 0;
+  const DumpTarget* target_ = nullptr;
+  std::uint64_t target_id_ = 0;
+  JournalDetail detail_;
+  bool failed_ = false;
+};
+
+/// Bytes of the longest line with a path of these texts.
+constexpr std::size_t journal_line_bytes(std::size_t name_bytes) {
+  return name_bytes + 160;
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump
