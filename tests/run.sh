@@ -16,8 +16,8 @@ sanitizers, and with clang's thread sanitizer. Missing tools are installed with 
   --help    this text
 
 environment
-  OPDUMP_MSACCUCMP  msaccucmp.py of the vendor's toolkit: its own reader has to open our dumps
-  OPDUMP_NANO_PY    nano.py, an independent reader of nano records: it has to read ours
+  OPDUMP_MSACCUCMP  folder of the vendor's msaccucmp, or its msaccucmp.py: it has to read our dumps
+  OPDUMP_NANO_PY    nano.py, an independent reader of nano records: it has to read ours too
   CXX               the compiler of the first two builds
 Tests that need something that is not there are skipped, and listed as such.
 

@@ -1,7 +1,8 @@
 """Sums up the testlog.json files that `meson test` wrote: 'N passed, N failed' is the last line.
 
-A doctest program counts with its test cases, any other test as one, and a log that is not there (the build
-failed, or the selection was empty) as one failed. The exit status is 1 if anything failed or nothing passed.
+A program of doctest or unittest counts with its test cases, any other test as one, and a log that is not there
+(the build failed, or the selection was empty) as one failed. The exit status is 1 if anything failed or nothing
+passed.
 """
 
 import json
@@ -9,16 +10,31 @@ import pathlib
 import re
 import sys
 
-CASES = re.compile(r"^\[doctest\] test cases: +\d+ \| +(\d+) passed \| +(\d+) failed", re.MULTILINE)
+DOCTEST = re.compile(r"^\[doctest\] test cases: +\d+ \| +(\d+) passed \| +(\d+) failed", re.MULTILINE)
+UNITTEST = re.compile(r"^Ran (\d+) tests? in .*\n+(?:OK|FAILED)(?: \((.*)\))?$", re.MULTILINE)
+
+
+def output(test):
+    return test.get("stdout", "") + test.get("stderr", "")
+
+
+def cases(text):
+    """Passed, failed and skipped test cases; None if there are no such."""
+    if found := DOCTEST.search(text):
+        return int(found[1]), int(found[2]), 0
+    if found := UNITTEST.search(text):
+        notes = {what: int(number) for what, number in re.findall(r"(\w[a-z ]*)=(\d+)", found[2] or "")}
+        failed = sum(notes.get(what, 0) for what in ("failures", "errors", "unexpected successes"))
+        skipped = notes.get("skipped", 0)
+        return max(int(found[1]) - failed - skipped, 0), failed, skipped
+    return None
 
 
 def count(test):
-    """Passed and failed of one test."""
-    cases = CASES.search(test.get("stdout", ""))
-    passed, failed = map(int, cases.groups()) if cases else (0, 0)
-    if test["result"] in ("OK", "EXPECTEDFAIL"):
-        return (passed if cases else 1), failed
-    return passed, max(failed, 1)
+    """Passed, failed and skipped of one test."""
+    good = test["result"] in ("OK", "EXPECTEDFAIL")
+    passed, failed, skipped = cases(output(test)) or (int(good), 0, 0)
+    return passed, failed if good else max(failed, 1), skipped
 
 
 def last_line(text):
@@ -36,14 +52,17 @@ def main(logs):
             failed += 1
             continue
         for test in map(json.loads, log.read_text(encoding="utf-8").splitlines()):
+            name = f"{build}: {test['name']}"
             if test["result"] == "SKIP":
-                skipped.append(f"{build}: {test['name']} ({last_line(test.get('stdout', ''))})")
+                skipped.append(f"{name} ({last_line(output(test))})")
                 continue
-            test_passed, test_failed = count(test)
+            test_passed, test_failed, test_skipped = count(test)
             passed += test_passed
             failed += test_failed
             if test_failed:
-                print(f"failed: {build}: {test['name']}")
+                print(f"failed: {name}")
+            if test_skipped:
+                skipped.append(f"{name} ({test_skipped} of its cases)")
     if skipped:
         print("skipped: " + "; ".join(skipped))
     print(f"{passed} passed, {failed} failed")
