@@ -41,7 +41,7 @@ has_doctest() {
   printf '%s\n' '#include <doctest/doctest.h>' | ${CXX:-c++} -x c++ -fsyntax-only -
 }
 
-# Meson runs the Python tests with its own interpreter, which need not be the first in PATH.
+# The Python tests look for it in these two (tests/support/with_numpy.py).
 has_numpy() {
   for python in python3 /usr/bin/python3; do
     "$python" -c 'import numpy' && return 0
