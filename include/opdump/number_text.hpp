@@ -1,0 +1,155 @@
+#pragma once
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "opdump/status.hpp"
+#include "opdump/text.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// Longest text of `add_number`: "-1.23457e-308".
+inline constexpr std::size_t kMaxNumberText = 13;
+
+namespace number_text {
+
+/// An unsigned integer as large as it takes to hold any double times the power of ten that leaves seven
+/// digits before the point.
+class Natural {
+ public:
+  explicit Natural(std::uint64_t value) {
+    for (; value != 0; value >>= 32) words_[size_++] = static_cast<std::uint32_t>(value);
+  }
+
+  void multiply(std::uint32_t factor) {
+    std::uint64_t carry = 0;
+    for (std::size_t i = 0; i < size_; ++i) {
+      carry += std::uint64_t{words_[i]} * factor;
+      words_[i] = static_cast<std::uint32_t>(carry);
+      carry >>= 32;
+    }
+    if (carry != 0) words_[size_++] = static_cast<std::uint32_t>(carry);
+  }
+
+  /// Returns the remainder.
+  std::uint32_t divide(std::uint32_t divisor) {
+    std::uint64_t rest = 0;
+    for (std::size_t i = size_; i-- != 0;) {
+      rest = rest << 32 | words_[i];
+      words_[i] = static_cast<std::uint32_t>(rest / divisor);
+      rest %= divisor;
+    }
+    trim();
+    return static_cast<std::uint32_t>(rest);
+  }
+
+  void shift_left(unsigned bits) {
+    const std::size_t words = bits / 32;
+    if (bits % 32 != 0) multiply(std::uint32_t{1} << bits % 32);
+    for (std::size_t i = size_; i-- != 0;) words_[i + words] = words_[i];
+    for (std::size_t i = 0; i < words; ++i) words_[i] = 0;
+    size_ += words;
+  }
+
+  /// Returns whether any bit shifted out was set.
+  bool shift_right(unsigned bits) {
+    const std::size_t words = bits / 32 < size_ ? bits / 32 : size_;
+    bool lost = false;
+    for (std::size_t i = 0; i < words; ++i) lost |= words_[i] != 0;
+    for (std::size_t i = words; i < size_; ++i) words_[i - words] = words_[i];
+    size_ -= words;
+    if (bits % 32 != 0) lost |= divide(std::uint32_t{1} << bits % 32) != 0;
+    return lost;
+  }
+
+  std::uint32_t low_word() const { return size_ == 0 ? 0 : words_[0]; }
+
+ private:
+  void trim() {
+    while (size_ != 0 && words_[size_ - 1] == 0) --size_;
+  }
+
+  /// The largest is the least subnormal's neighbourhood times 10^330: 53 + 1097 bits.
+  std::uint32_t words_[38] = {};
+  std::size_t size_ = 0;
+};
+
+/// 0.d1d2d3d4d5d6 times 10^(exponent + 1).
+struct SixDigits {
+  std::uint32_t digits;  ///< 100000 to 999999
+  int exponent;          ///< of the first digit
+};
+
+/// Rounds `mantissa` times 2^`exponent` to six digits, exactly, ties to even. The mantissa's top bit is
+/// bit 52.
+inline SixDigits six_digits(std::uint64_t mantissa, int exponent) {
+  constexpr std::uint32_t kBillion = 1000000000;
+  // floor(log10) of the power of two below the value: the value's own exponent, or one less.
+  int decimal = ((exponent + 52) * 78913) >> 18;
+  int tens = 6 - decimal;
+  bool rest = false;
+  Natural number(mantissa);
+  if (exponent > 0) number.shift_left(static_cast<unsigned>(exponent));
+  for (; tens >= 9; tens -= 9) number.multiply(kBillion);
+  for (; tens > 0; --tens) number.multiply(10);
+  if (exponent < 0) rest = number.shift_right(static_cast<unsigned>(-exponent));
+  for (; tens <= -9; tens += 9) rest |= number.divide(kBillion) != 0;
+  for (; tens < 0; ++tens) rest |= number.divide(10) != 0;
+
+  std::uint32_t digits = number.low_word();
+  if (digits >= 10000000) {
+    rest |= digits % 10 != 0;
+    digits /= 10;
+    ++decimal;
+  }
+  const std::uint32_t last = digits % 10;
+  digits /= 10;
+  if (last > 5 || (last == 5 && (rest || digits % 2 != 0))) ++digits;
+  if (digits == 1000000) return {100000, decimal + 1};
+  return {digits, decimal};
+}
+
+}  // namespace number_text
+
+/// Adds `value` as C's "%g" prints it: six significant digits, correctly rounded, without trailing zeros. A
+/// NaN is "nan" whatever its sign, because processors disagree about the sign of the NaN that they make.
+/// Uses integers only.
+inline TextWriter& add_number(TextWriter& to, double value) {
+  const std::uint64_t bits = std::bit_cast<std::uint64_t>(value);
+  const std::uint64_t fraction = bits & ((std::uint64_t{1} << 52) - 1);
+  const int biased = static_cast<int>(bits >> 52 & 0x7ff);
+  if (biased == 0x7ff && fraction != 0) return to.add("nan");
+  if (bits >> 63 != 0) to.add("-");
+  if (biased == 0x7ff) return to.add("inf");
+  if (biased == 0 && fraction == 0) return to.add("0");
+
+  std::uint64_t mantissa = fraction | std::uint64_t{biased != 0} << 52;
+  const int shift = std::countl_zero(mantissa) - 11;
+  mantissa <<= shift;
+  const auto [digits, exponent] =
+      number_text::six_digits(mantissa, (biased == 0 ? 1 : biased) - 1075 - shift);
+
+  char text[6];
+  std::uint32_t rest = digits;
+  for (int i = 5; i >= 0; --i, rest /= 10) text[i] = static_cast<char>('0' + rest % 10);
+  std::size_t used = 6;
+  while (text[used - 1] == '0') --used;
+  const std::string_view shown(text, used);
+
+  if (exponent < -4 || exponent > 5) {
+    to.add(shown.substr(0, 1));
+    if (used > 1) to.add(".").add(shown.substr(1));
+    to.add(exponent < 0 ? "e-" : "e+");
+    return to.add_decimal(static_cast<std::uint64_t>(exponent < 0 ? -exponent : exponent), 2);
+  }
+  if (exponent < 0) {
+    return to.add(std::string_view("0.000").substr(0, static_cast<std::size_t>(1 - exponent))).add(shown);
+  }
+  const std::size_t whole = static_cast<std::size_t>(exponent) + 1;
+  if (used <= whole) return to.add({text, whole});
+  return to.add(shown.substr(0, whole)).add(".").add(shown.substr(whole));
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump
