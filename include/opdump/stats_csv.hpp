@@ -1,0 +1,139 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "opdump/dtype.hpp"
+#include "opdump/format.hpp"
+#include "opdump/number_text.hpp"
+#include "opdump/shape.hpp"
+#include "opdump/statistics.hpp"
+#include "opdump/text.hpp"
+
+/// CANN's statistics files: a header line, then a line per tensor, inputs first. Source: the writer of CANN's
+/// device CPU (the six default statistics), and that of its host, which has the selection and l2norm.
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// Statistics that a config can select (`dump_stats`), as bits. The values are CANN's.
+namespace stat {
+inline constexpr std::uint32_t kMax = 1;
+inline constexpr std::uint32_t kMin = 2;
+inline constexpr std::uint32_t kAvg = 4;
+inline constexpr std::uint32_t kNan = 8;
+inline constexpr std::uint32_t kNegativeInf = 16;
+inline constexpr std::uint32_t kPositiveInf = 32;
+inline constexpr std::uint32_t kL2norm = 64;
+inline constexpr std::uint32_t kDefault = 63;
+}  // namespace stat
+
+/// Room that a line takes at most, with its line end.
+inline constexpr std::size_t kMaxStatsLine = 1024;
+
+/// One tensor of a statistics file.
+struct StatsRow {
+  bool output = false;
+  std::uint32_t index = 0;  ///< among the operator's inputs or outputs
+  std::uint64_t bytes = 0;
+  DType dtype = DType::undefined;
+  Format format = Format::nd;
+  Shape shape{};                ///< at most kMaxRank dims
+  StatisticsSummary summary{};  ///< by the rules of `cann`; of no elements: its cells are left empty
+};
+
+/// Adds `value` as CANN does: integers with all digits, other numbers with six.
+inline TextWriter& add_extreme(TextWriter& to, const Extreme& value) {
+  switch (value.kind()) {
+    case Extreme::Kind::none:
+      return to;
+    case Extreme::Kind::integer:
+      if (value.integer() >= 0) return to.add_decimal(static_cast<std::uint64_t>(value.integer()));
+      return to.add("-").add_decimal(0 - static_cast<std::uint64_t>(value.integer()));
+    case Extreme::Kind::natural:
+      return to.add_decimal(value.natural());
+    case Extreme::Kind::real:
+      return add_number(to, value.real());
+  }
+  return to;
+}
+
+namespace stats_csv {
+
+/// Calls `cell(kind, name)` for each selected statistic in the order of the columns; `kind` 0 is the count.
+/// The six defaults have the count in the midst, any other selection in front.
+template <class Cell>
+void for_each_column(std::uint32_t selected, Cell cell) {
+  constexpr std::string_view kCount = "Count";
+  if (selected != stat::kDefault) cell(0u, kCount);
+  if (selected & stat::kMax) cell(stat::kMax, std::string_view("Max Value"));
+  if (selected & stat::kMin) cell(stat::kMin, std::string_view("Min Value"));
+  if (selected & stat::kAvg) cell(stat::kAvg, std::string_view("Avg Value"));
+  if (selected == stat::kDefault) cell(0u, kCount);
+  if (selected & stat::kNan) cell(stat::kNan, std::string_view("Nan Count"));
+  if (selected & stat::kNegativeInf) cell(stat::kNegativeInf, std::string_view("Negative Inf Count"));
+  if (selected & stat::kPositiveInf) cell(stat::kPositiveInf, std::string_view("Positive Inf Count"));
+  if (selected & stat::kL2norm) cell(stat::kL2norm, std::string_view("l2norm"));
+}
+
+inline void add_value(TextWriter& to, std::uint32_t kind, const StatisticsSummary& summary) {
+  if (summary.count == 0) return;
+  switch (kind) {
+    case stat::kMax:
+      add_extreme(to, summary.max);
+      return;
+    case stat::kMin:
+      add_extreme(to, summary.min);
+      return;
+    case stat::kAvg:
+      add_number(to, summary.average);
+      return;
+    case stat::kNan:
+      to.add_decimal(summary.nan);
+      return;
+    case stat::kNegativeInf:
+      to.add_decimal(summary.negative_inf);
+      return;
+    case stat::kPositiveInf:
+      to.add_decimal(summary.positive_inf);
+      return;
+    case stat::kL2norm:
+      add_number(to, summary.l2norm);
+      return;
+    default:
+      to.add_decimal(summary.count);
+  }
+}
+
+}  // namespace stats_csv
+
+/// Adds the header line for the statistics in `selected`.
+inline TextWriter& add_stats_header(TextWriter& to, std::uint32_t selected = stat::kDefault) {
+  to.add("Input/Output,Index,Data Size,Data Type,Format,Shape");
+  stats_csv::for_each_column(selected,
+                             [&to](std::uint32_t, std::string_view name) { to.add(",").add(name); });
+  return to.add("\n");
+}
+
+/// Adds the line of one tensor; `selected` as in the header.
+inline TextWriter& add_stats_row(TextWriter& to, const StatsRow& row,
+                                 std::uint32_t selected = stat::kDefault) {
+  to.add(row.output ? "Output," : "Input,").add_decimal(row.index).add(",").add_decimal(row.bytes).add(",");
+  if (row.dtype == DType::undefined) {
+    to.add("-");
+  } else {
+    to.add("DT_").add(info(row.dtype).cann_name);
+  }
+  const std::string_view format = to_string(row.format);
+  to.add(",").add(format.empty() ? "-" : format).add(",");
+  if (row.shape.empty()) to.add("-");
+  for (std::size_t i = 0; i < row.shape.size(); ++i) to.add(i == 0 ? "" : "x").add_decimal(row.shape[i]);
+  stats_csv::for_each_column(selected, [&to, &row](std::uint32_t kind, std::string_view) {
+    to.add(",");
+    stats_csv::add_value(to, kind, row.summary);
+  });
+  return to.add("\n");
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump
