@@ -99,8 +99,9 @@ class BasicRecorder {
   /// at. The tensors' bytes are copied before it returns (through the ring, in pieces when they are larger).
   /// `ok` also when the op is not wanted. `step_not_open` and `no_such_op` change nothing; any other error:
   /// this record is lost, counted, and leaves nothing in the dump. An operator that overwrites its inputs is
-  /// captured by two calls: inputs before it runs, outputs after.
+  /// captured by two calls: inputs before it runs, outputs after. Compiled out, it is always `ok`.
   Status capture(std::size_t op, std::span<const TensorView> inputs, std::span<const TensorView> outputs) {
+    if (!OPDUMP_ENABLED) return Status::ok;
     const ModelPlan* plan = open_plan();
     if (plan == nullptr) return Status::step_not_open;
     if (op >= plan->model->ops.size()) return Status::no_such_op;
