@@ -1,0 +1,152 @@
+// Records on their way to a file, through a ring of 64 KiB: into one log beside plain writes of 1 MiB, and
+// into a tree of files beside the same system calls without opdump.
+
+#include <benchmark/benchmark.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "platform/posix/tree_sink.hpp"
+#include "rig.hpp"
+#include "sinks.hpp"
+
+namespace {
+
+using namespace opdump;
+using namespace opdump::bench;
+
+constexpr std::size_t kSizes[] = {64, 256, 4096, 65536, 1048576};
+constexpr std::size_t kRingBytes = 64 * 1024;
+constexpr std::size_t kLogBytes = std::size_t{256} << 20;
+
+std::filesystem::path base;
+
+/// Opens the one log of this program, from its start. It keeps its pages from one run to the next: fresh ones
+/// may cost ten times as much, and at random.
+int open_log() {
+  static const int file = [] {
+    const int opened = open((base / "log").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    const std::vector<std::byte> block(1 << 20);
+    for (std::size_t done = 0; done < kLogBytes + (kLogBytes >> 2); done += block.size())
+      if (write(opened, block.data(), block.size()) < 0) std::perror("write"), std::exit(2);
+    return opened;
+  }();
+  if (lseek(file, 0, SEEK_SET) != 0) std::perror("lseek"), std::exit(2);
+  return file;
+}
+
+void report(benchmark::State& state, double ns, double bytes) {
+  state.SetIterationTime(ns * 1e-9);
+  state.counters["p50"] = bytes / ns;  // GB/s
+}
+
+void plain_writes(benchmark::State& state) {
+  const std::vector<std::byte> block(1 << 20);
+  for (auto _ : state) {
+    const int file = open_log();
+    const double start_ns = nanoseconds_now();
+    for (std::size_t done = 0; done < kLogBytes; done += block.size())
+      if (write(file, block.data(), block.size()) < 0) state.SkipWithError("write failed");
+    report(state, nanoseconds_now() - start_ns, kLogBytes);
+  }
+}
+
+void log_records(benchmark::State& state, std::size_t bytes) {
+  const std::size_t count = std::min<std::size_t>(500'000, kLogBytes / (bytes + 250));
+  const std::vector<std::byte> data(bytes);
+  for (auto _ : state) {
+    LogSink sink(open_log());
+    Rig<> rig(sink, {.ring_bytes = kRingBytes});
+    const ByteTensor tensor(address_of(data.data()), bytes);
+    const double start_ns = nanoseconds_now();
+    for (std::size_t i = 0; i < count; ++i) rig.recorder().capture(3, {}, {&tensor.view, 1});
+    rig.finish();
+    report(state, nanoseconds_now() - start_ns, static_cast<double>(sink.bytes()));
+  }
+}
+
+std::size_t files_for(std::size_t bytes) {
+  return bytes < 65536 ? 5'000 : bytes < 1048576 ? 1'000 : 100;
+}
+
+/// Keeps all folders until the end: some file systems are slow to use freed inodes again.
+std::string new_folder() {
+  static int number = 0;
+  const std::filesystem::path folder = base / std::to_string(number++);
+  std::filesystem::create_directory(folder);
+  return folder.string();
+}
+
+void tree_of_records(benchmark::State& state, std::size_t bytes) {
+  const std::vector<std::byte> data(bytes);
+  for (auto _ : state) {
+    posix::TreeSink sink;
+    Rig<> rig(sink, {.ring_bytes = kRingBytes, .root = new_folder()});
+    const ByteTensor tensor(address_of(data.data()), bytes);
+    const double start_ns = nanoseconds_now();
+    for (std::size_t i = 0; i < files_for(bytes); ++i) rig.recorder().capture(3, {}, {&tensor.view, 1});
+    rig.finish();
+    const double ns = nanoseconds_now() - start_ns;
+    state.SetIterationTime(ns * 1e-9);
+    state.counters["p50"] = ns / static_cast<double>(files_for(bytes));
+  }
+}
+
+/// Files like those of `tree_of_records`: as many, as large, with names as long, in a folder as deep.
+void bare_files(benchmark::State& state, std::size_t bytes) {
+  constexpr std::size_t kHeadBytes = 166;
+  const std::vector<std::byte> data(bytes + kHeadBytes);
+  for (auto _ : state) {
+    const std::filesystem::path folder = std::filesystem::path(new_folder()) / "20261231000000/0/network/1/0";
+    std::filesystem::create_directories(folder);
+    const int directory = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const double start_ns = nanoseconds_now();
+    for (std::size_t i = 0; i < files_for(bytes); ++i) {
+      char name[100];
+      char temporary[110];
+      std::snprintf(name, sizeof name, "Conv2D.network_block_conv_3.7.65535.%016zu", i);
+      std::snprintf(temporary, sizeof temporary, "%s.part", name);
+      const int file = openat(directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+      if (file < 0 || write(file, data.data(), data.size()) < 0 || close(file) != 0 ||
+          renameat(directory, temporary, directory, name) != 0) {
+        state.SkipWithError("a file could not be written");
+      }
+    }
+    const double ns = nanoseconds_now() - start_ns;
+    close(directory);
+    state.SetIterationTime(ns * 1e-9);
+    state.counters["p50"] = ns / static_cast<double>(files_for(bytes));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  pin_to(0);
+  const char* parent = std::getenv("OPDUMP_BENCH_FOLDER");
+  std::string made = std::string(parent == nullptr ? "." : parent) + "/opdump-bench-XXXXXX";
+  if (mkdtemp(made.data()) == nullptr) return std::perror(made.c_str()), 2;
+  base = made;
+  benchmark::RegisterBenchmark("log/plain write() of 1 MiB/0", plain_writes)->Iterations(1)->UseManualTime();
+  for (const std::size_t bytes : kSizes) {
+    const std::string end = "/" + std::to_string(bytes);
+    const auto add = [&end](const char* name, auto function, std::size_t size) {
+      benchmark::RegisterBenchmark((name + end).c_str(), function, size)->Iterations(1)->UseManualTime();
+    };
+    add("log/opdump", log_records, bytes);
+    add("tree/open + write + close + rename", bare_files, bytes);
+    add("tree/opdump", tree_of_records, bytes);
+  }
+  benchmark::Initialize(&argc, argv);
+  const bool understood = !benchmark::ReportUnrecognizedArguments(argc, argv);
+  if (understood) benchmark::RunSpecifiedBenchmarks();
+  std::error_code ignored;
+  std::filesystem::remove_all(base, ignored);
+  return understood ? 0 : 2;
+}

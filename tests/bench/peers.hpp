@@ -1,0 +1,251 @@
+#pragma once
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#if OPDUMP_BENCH_BOOST
+#include <boost/lockfree/spsc_queue.hpp>
+#endif
+#if OPDUMP_BENCH_MOODYCAMEL
+#include <concurrentqueue/concurrentqueue.h>
+#endif
+
+#include "rig.hpp"
+#include "sinks.hpp"
+
+/// What a user could capture tensors with instead of opdump. Each has `record`, the call that is measured,
+/// and takes the bytes alone: no header, shape, name or time. Queues hold at most `kQueueBytes`.
+namespace opdump::bench {
+
+inline constexpr std::size_t kQueueBytes = std::size_t{64} << 20;
+
+/// The least that any of them can do: copy the bytes to memory that is in the cache.
+class Memcpy {
+ public:
+  explicit Memcpy(std::size_t) : buffer_(std::size_t{4} << 20) {}
+  void record(const std::byte* data, std::size_t bytes) {
+    if (at_ + bytes > buffer_.size()) at_ = 0;
+    std::memcpy(buffer_.data() + at_, data, bytes);
+    at_ += (bytes + 63) / 64 * 64;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  void finish() {}
+
+ private:
+  std::vector<std::byte> buffer_;
+  std::size_t at_ = 0;
+};
+
+/// Opdump as it is shipped: header, shape, names and time stamp, a ring of 1 MiB (4 MiB for records of 1
+/// MiB), and its own drain thread.
+class Opdump {
+ public:
+  explicit Opdump(std::size_t bytes)
+      : rig_(sink_, {.ring_bytes = std::size_t{bytes < (1u << 20) ? 1u : 4u} << 20}), tensor_(0, bytes) {}
+  void record(const std::byte* data, std::size_t) {
+    tensor_.view.address = address_of(data);
+    auto& recorder = rig_.recorder();
+    if (recorder.wants(3)) recorder.capture(3, {}, {&tensor_.view, 1});
+  }
+  void finish() { rig_.finish(); }
+
+ private:
+  NullSink sink_;
+  Rig<> rig_;
+  ByteTensor tensor_;
+};
+
+/// A thread on processor 1 that calls `consume` until it is told to stop; the loop has to look itself.
+template <class Consume>
+std::thread start_consumer(Consume consume) {
+  pin_to(1);
+  std::thread thread(consume);
+  pin_to(0);
+  return thread;
+}
+
+#if OPDUMP_BENCH_BOOST
+/// `kLazy`: the consumer sleeps a millisecond when the queue is empty, as opdump's does. Otherwise it polls.
+template <bool kLazy>
+class BoostSpsc {
+ public:
+  explicit BoostSpsc(std::size_t) : queue_(kLazy ? std::size_t{4} << 20 : kQueueBytes) {
+    consumer_ = start_consumer([this] {
+      std::vector<char> taken(256 * 1024);
+      for (;;) {
+        const bool last = stop_.load(std::memory_order_acquire);
+        if (queue_.pop(taken.data(), taken.size()) != 0) continue;
+        if (last) return;
+        if (kLazy) usleep(1000);
+      }
+    });
+  }
+  void record(const std::byte* data, std::size_t bytes) {
+    put(&bytes, sizeof bytes);
+    put(data, bytes);
+  }
+  void finish() {
+    stop_.store(true, std::memory_order_release);
+    consumer_.join();
+  }
+
+ private:
+  void put(const void* from, std::size_t bytes) {
+    const char* at = static_cast<const char*>(from);
+    while (bytes != 0) {
+      const std::size_t now = queue_.push(at, bytes);
+      at += now;
+      bytes -= now;
+      if (bytes != 0) std::this_thread::yield();
+    }
+  }
+
+  boost::lockfree::spsc_queue<char> queue_;
+  std::atomic<bool> stop_{false};
+  std::thread consumer_;
+};
+#endif
+
+struct HeapBuffer {
+  HeapBuffer() = default;
+  HeapBuffer(const std::byte* data, std::size_t count) : bytes(new std::byte[count]), size(count) {
+    std::memcpy(bytes.get(), data, count);
+  }
+  std::unique_ptr<std::byte[]> bytes;
+  std::size_t size = 0;
+};
+
+#if OPDUMP_BENCH_MOODYCAMEL
+class Moodycamel {
+ public:
+  explicit Moodycamel(std::size_t) {
+    consumer_ = start_consumer([this] {
+      HeapBuffer taken;
+      for (;;) {
+        const bool last = stop_.load(std::memory_order_acquire);
+        if (queue_.try_dequeue(taken)) continue;
+        if (last) return;
+      }
+    });
+  }
+  void record(const std::byte* data, std::size_t bytes) {
+    while (queue_.size_approx() * bytes > kQueueBytes) std::this_thread::yield();
+    queue_.enqueue(HeapBuffer(data, bytes));
+  }
+  void finish() {
+    stop_.store(true, std::memory_order_release);
+    consumer_.join();
+  }
+
+ private:
+  moodycamel::ConcurrentQueue<HeapBuffer> queue_;
+  std::atomic<bool> stop_{false};
+  std::thread consumer_;
+};
+#endif
+
+/// The design of the vendor's host server.
+class MutexQueue {
+ public:
+  explicit MutexQueue(std::size_t) {
+    consumer_ = start_consumer([this] {
+      std::unique_lock lock(mutex_);
+      for (;;) {
+        wake_.wait(lock, [this] { return stop_ || !queue_.empty(); });
+        if (queue_.empty()) return;
+        HeapBuffer taken = std::move(queue_.front());
+        queue_.pop_front();
+        queued_bytes_ -= taken.size;
+        lock.unlock();
+        room_.notify_one();
+        taken.bytes.reset();
+        lock.lock();
+      }
+    });
+  }
+  void record(const std::byte* data, std::size_t bytes) {
+    HeapBuffer buffer(data, bytes);
+    {
+      std::unique_lock lock(mutex_);
+      room_.wait(lock, [this] { return queued_bytes_ <= kQueueBytes; });
+      queued_bytes_ += bytes;
+      queue_.push_back(std::move(buffer));
+    }
+    wake_.notify_one();
+  }
+  void finish() {
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    wake_.notify_one();
+    consumer_.join();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable wake_, room_;
+  std::deque<HeapBuffer> queue_;
+  std::size_t queued_bytes_ = 0;
+  bool stop_ = false;
+  std::thread consumer_;
+};
+
+#if OPDUMP_BENCH_LTTNG
+void lttng_record(const std::byte* data, std::size_t bytes);
+
+/// Without a session that has the event enabled a tracepoint does nothing, so run.sh sets one up.
+class LttngUst {
+ public:
+  explicit LttngUst(std::size_t) {}
+  void record(const std::byte* data, std::size_t bytes) { lttng_record(data, bytes); }
+  void finish() {}
+};
+#endif
+
+/// A folder below OPDUMP_BENCH_FOLDER.
+inline std::string new_folder() {
+  const char* parent = std::getenv("OPDUMP_BENCH_FOLDER");
+  std::string folder = std::string(parent == nullptr ? "." : parent) + "/bench-XXXXXX";
+  if (mkdtemp(folder.data()) == nullptr) {
+    std::perror(folder.c_str());
+    std::exit(2);
+  }
+  return folder;
+}
+
+/// A file per tensor. Names are used again after `kFiles`, so that the folder does not outgrow the memory.
+class FilePerTensor {
+ public:
+  explicit FilePerTensor(std::size_t bytes)
+      : files_(bytes < (1u << 16) ? 100'000 : 256), folder_(new_folder()) {}
+  void record(const std::byte* data, std::size_t bytes) {
+    char path[512];
+    std::snprintf(path, sizeof path, "%s/%zu", folder_.c_str(), next_++ % files_);
+    std::FILE* file = std::fopen(path, "wb");
+    if (file == nullptr || std::fwrite(data, 1, bytes, file) != bytes || std::fclose(file) != 0) {
+      std::perror(path);
+      std::exit(2);
+    }
+  }
+  void finish() {}
+
+ private:
+  std::size_t files_;
+  std::size_t next_ = 0;
+  std::string folder_;
+};
+
+}  // namespace opdump::bench

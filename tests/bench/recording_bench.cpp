@@ -1,0 +1,115 @@
+// What recording one tensor costs the thread that records it, for opdump and what one could use instead.
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "peers.hpp"
+
+namespace {
+
+using namespace opdump::bench;
+
+constexpr std::size_t kSizes[] = {64, 256, 4096, 65536, 1048576};
+
+struct Amount {
+  std::size_t paced;
+  double pause_ns;  // between two paced records
+  std::size_t flat;
+};
+
+Amount amount_for(std::size_t bytes) {
+  if (bytes <= 4096) return {20'000, 5e3, 200'000};
+  if (bytes <= 65536) return {2'000, 100e3, 4'000};
+  return {300, 1.5e6, 300};
+}
+
+void report(benchmark::State& state, Samples& samples, double mean_ns) {
+  state.SetIterationTime(mean_ns * 1e-9);
+  state.counters["p50"] = std::max(samples.quantile_ns(0.50) - timer_ns(), 0.0);
+  state.counters["p99"] = std::max(samples.quantile_ns(0.99) - timer_ns(), 0.0);
+  state.counters["mean"] = mean_ns;
+}
+
+/// One record every few microseconds, of a tensor that the recording thread has just written.
+template <class Peer>
+void paced(benchmark::State& state, std::size_t bytes) {
+  for (auto _ : state) {
+    const Amount amount = amount_for(bytes);
+    Samples samples(amount.paced);
+    std::vector<std::byte> tensor(bytes);
+    Peer peer(bytes);
+    double sum = 0;
+    double next = nanoseconds_now();
+    for (std::size_t i = 0; i < amount.paced; ++i) {
+      std::fill(tensor.begin(), tensor.end(), static_cast<std::byte>(i));
+      next = std::max(next + amount.pause_ns, nanoseconds_now());
+      while (nanoseconds_now() < next) {
+      }
+      const std::uint64_t start = ticks();
+      peer.record(tensor.data(), bytes);
+      const std::uint64_t took = ticks() - start;
+      samples.add(took);
+      sum += static_cast<double>(took);
+    }
+    peer.finish();
+    report(state, samples, sum * ns_per_tick() / static_cast<double>(amount.paced) - timer_ns());
+  }
+}
+
+/// As many records as there is room for, one after the other.
+template <class Peer>
+void flat(benchmark::State& state, std::size_t bytes) {
+  for (auto _ : state) {
+    const std::size_t count = amount_for(bytes).flat;
+    Samples samples(count);
+    std::vector<std::byte> tensor(bytes, std::byte{1});
+    Peer peer(bytes);
+    for (std::size_t i = 0; i < count / 10; ++i) peer.record(tensor.data(), bytes);
+    const double start_ns = nanoseconds_now();
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint64_t start = ticks();
+      peer.record(tensor.data(), bytes);
+      samples.add(ticks() - start);
+    }
+    const double took_ns = nanoseconds_now() - start_ns;
+    peer.finish();
+    report(state, samples, took_ns / static_cast<double>(count) - timer_ns());
+  }
+}
+
+template <class Peer>
+void add(const std::string& name) {
+  for (const std::size_t bytes : kSizes) {
+    const std::string end = "/" + name + "/" + std::to_string(bytes);
+    benchmark::RegisterBenchmark(("paced" + end).c_str(), paced<Peer>, bytes)->Iterations(1)->UseManualTime();
+    benchmark::RegisterBenchmark(("flat" + end).c_str(), flat<Peer>, bytes)->Iterations(1)->UseManualTime();
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  pin_to(0);
+  ns_per_tick();
+  add<Memcpy>("memcpy");
+  add<Opdump>("opdump");
+#if OPDUMP_BENCH_BOOST
+  add<BoostSpsc<false>>("boost spsc_queue");
+  add<BoostSpsc<true>>("boost spsc_queue, lazy");
+#endif
+#if OPDUMP_BENCH_MOODYCAMEL
+  add<Moodycamel>("moodycamel queue");
+#endif
+  add<MutexQueue>("mutex + condvar queue");
+#if OPDUMP_BENCH_LTTNG
+  if (std::getenv("OPDUMP_BENCH_LTTNG") != nullptr) add<LttngUst>("LTTng-UST");
+#endif
+  add<FilePerTensor>("fopen + fwrite");
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Prints what the benchmarks measured, one table per topic, beside the floor of the same run.
+
+Usage: report.py RESULTS.json...
+"""
+import collections
+import json
+import statistics
+import sys
+
+
+def load(paths):
+    """{(topic, what, value): {counter: median over the repetitions}}"""
+    gathered = collections.defaultdict(lambda: collections.defaultdict(list))
+    for path in paths:
+        with open(path, encoding='utf-8') as file:
+            text = file.read()
+        for run in json.loads(text)['benchmarks'] if text else []:
+            if run['run_type'] != 'iteration' or run.get('error_occurred'):
+                continue
+            topic, what, value = run['name'].replace('/iterations:1', '').replace('/manual_time', '').split('/')[:3]
+            for counter, number in run.items():
+                if counter in ('p50', 'p99', 'mean', 'per_byte', 'ram_kib'):
+                    gathered[topic, what, int(value)][counter].append(number)
+    return {key: {name: statistics.median(n) for name, n in runs.items()} for key, runs in gathered.items()}
+
+
+def size(value):
+    for unit, shift in (('GiB', 30), ('MiB', 20), ('KiB', 10)):
+        if value >= 1 << shift:
+            return f'{value >> shift} {unit}'
+    return f'{value} B'
+
+
+def short(ns):
+    return f'{ns:.3g}' if ns < 1000 else f'{ns / 1e3:.3g}k' if ns < 1e6 else f'{ns / 1e6:.3g}M'
+
+
+def table(title, rows):
+    print(f'\n{title}')
+    widths = [max(len(row[i]) for row in rows if i < len(row)) for i in range(max(map(len, rows)))]
+    for row in rows:
+        print('  ' + '  '.join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths))).rstrip())
+
+
+def of_topic(results, topic):
+    names, values = [], []
+    for at, what, value in results:
+        if at == topic:
+            names += [what] if what not in names else []
+            values += [value] if value not in values else []
+    return names, sorted(values)
+
+
+def off(results):
+    names, _ = of_topic(results, 'off')
+    if not names:
+        return
+    floor = results['off', 'loop alone', 0]['p50']
+    rows = [['', 'ns', 'over the loop']]
+    rows += [[name, f'{results["off", name, 0]["p50"]:.2f}', f'{results["off", name, 0]["p50"] - floor:+.2f}'] for name in names]
+    table('An operator that is not wanted, ns (goal: under 1.5 over the loop)', rows)
+
+
+def recording(results, topic, title):
+    names, sizes = of_topic(results, topic)
+    if 'opdump' not in names:
+        return
+    rows = [[''] + [size(value) for value in sizes]]
+    for name in names:
+        at = [results.get((topic, name, value)) for value in sizes]
+        rows.append([name] + [f'{short(r["p50"])} / {short(r["p99"])}' if r else '-' for r in at])
+    table(f'{title}: ns in the recording thread, p50 / p99', rows)
+
+    rows = [[''] + [size(value) for value in sizes]]
+    for counter in ('p50', 'mean'):
+        over, times = [f'opdump {counter}, ns over memcpy'], [f'opdump {counter}, times memcpy']
+        for value in sizes:
+            ours, floor = (results[topic, name, value][counter] for name in ('opdump', 'memcpy'))
+            over.append(f'{ours - floor:+.0f}')
+            times.append(f'{ours / max(floor, 0.1):.2f}')
+        rows += [over, times]
+    for name in names:
+        if name in ('memcpy', 'opdump'):
+            continue
+        row = [f'{name}, times opdump (p50)']
+        for value in sizes:
+            peer = results.get((topic, name, value))
+            row.append(f'{peer["p50"] / results[topic, "opdump", value]["p50"]:.2f}' if peer else '-')
+        rows.append(row)
+    table(f'{title}: ratios (goal: every peer above 1)', rows)
+
+
+def files(results):
+    _, sizes = of_topic(results, 'log')
+    floor = results.get(('log', 'plain write() of 1 MiB', 0))
+    sizes = [value for value in sizes if value]
+    if floor and sizes:
+        rows = [[''] + [size(value) for value in sizes]]
+        speeds = [results['log', 'opdump', value]['p50'] for value in sizes]
+        rows.append(['opdump, GB/s'] + [f'{speed:.2f}' for speed in speeds])
+        rows.append([f'of plain write(), {floor["p50"]:.2f} GB/s'] + [f'{speed / floor["p50"]:.2f}' for speed in speeds])
+        rows.append(['goal'] + ['0.75' if v < 256 else '0.90' if v < 65536 else '0.95' for v in sizes])
+        table('Records to one log through a ring of 64 KiB', rows)
+    _, sizes = of_topic(results, 'tree')
+    if sizes:
+        rows = [[''] + [size(value) for value in sizes]]
+        names = ('opdump', 'open + write + close + rename')
+        for name in names:
+            rows.append([f'{name}, us per file'] + [f'{results["tree", name, value]["p50"] / 1e3:.1f}' for value in sizes])
+        rows.append(['times the bare calls (goal: 1.30)'] +
+                    ['{:.2f}'.format(results['tree', names[0], v]['p50'] / results['tree', names[1], v]['p50']) for v in sizes])
+        table('Records to a tree of files through a ring of 64 KiB', rows)
+
+
+def growth(results):
+    topics, _ = of_topic(results, 'growth')
+    for what in topics:
+        values = sorted(value for topic, name, value in results if topic == 'growth' and name == what)
+        rows = [[what] + [size(v) if what == 'bytes' else str(v) for v in values]]
+        at = [results['growth', what, value] for value in values]
+        rows.append(['ns per record'] + [short(r['p50']) for r in at])
+        if what == 'bytes':
+            rows.append(['ns per byte'] + [f'{r["per_byte"]:.3g}' for r in at])
+        rows.append(['peak memory, KiB more'] + [f'{r["ram_kib"]:.0f}' for r in at])
+        table(f'Growth with the {what}', rows)
+
+
+def main():
+    results = load(sys.argv[1:])
+    off(results)
+    recording(results, 'paced', 'Paced, a record every 5 us (64 KiB: 100 us, 1 MiB: 1.5 ms)')
+    recording(results, 'flat', 'Back to back')
+    files(results)
+    growth(results)
+
+
+if __name__ == '__main__':
+    main()

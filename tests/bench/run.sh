@@ -1,0 +1,132 @@
+#!/bin/sh
+# Measures opdump beside what one could use instead, and prints one table per topic. See --help.
+
+set -eu
+cd "$(dirname "$0")/../.."
+. examples/build_tools.sh
+
+help() {
+  cat <<'END'
+usage: sh tests/bench/run.sh [--quick] [TOPIC...]
+
+Builds opdump with optimisation under build/bench, runs its benchmarks and prints a table per topic. What is
+missing is installed with apt-get where there is one. Times are not compared with any limit: the exit status is 1
+only when something cannot be built or run.
+
+  TOPIC     off, recording, file or growth; all by default
+  --quick   one repetition of everything instead of five
+  --help    this text
+
+environment
+  OPDUMP_BENCH_FOLDER  folder for the files that are written; /dev/shm if it is there, so that no disk is measured
+  CXX                  the compiler
+END
+}
+
+repetitions=5
+topics=
+for argument; do
+  case $argument in
+    --quick) repetitions=1 ;;
+    --help)
+      help
+      exit 0
+      ;;
+    off | recording | file | growth) topics="$topics $argument" ;;
+    *) fail "unknown argument '$argument'; see 'sh tests/bench/run.sh --help'" ;;
+  esac
+done
+[ -n "$topics" ] || topics='off recording file growth'
+
+has_header() {
+  printf '%s\n' "#include <$1>" | $CXX -std=c++20 -x c++ -fsyntax-only -
+}
+
+# Meson runs with its own Python; the one with NumPy may be another.
+find_numpy() {
+  for python in python3 /usr/bin/python3; do
+    "$python" -c 'import numpy' 2>/dev/null && return 0
+  done
+  return 1
+}
+
+bench_tools() {
+  build_tools
+  need libbenchmark-dev google-benchmark pkg-config --exists benchmark
+}
+
+peers() {
+  need libboost-dev boost has_header boost/lockfree/spsc_queue.hpp
+  need libconcurrentqueue-dev moodycamel::ConcurrentQueue has_header concurrentqueue/concurrentqueue.h
+  need liblttng-ust-dev LTTng-UST pkg-config --exists lttng-ust
+  need lttng-tools lttng command -v lttng
+  need python3-numpy NumPy find_numpy
+}
+
+lttng_home=
+stop_lttng() {
+  [ -n "$lttng_home" ] || return 0
+  lttng destroy opdump-bench >/dev/null 2>&1 || true
+  [ ! -s "$lttng_home/sessiond.pid" ] || kill "$(cat "$lttng_home/sessiond.pid")" 2>/dev/null || true
+  rm -rf "$lttng_home"
+  lttng_home=
+}
+
+# A session of its own, in flight recorder mode: nothing reads the events, the oldest make room.
+start_lttng() {
+  command -v lttng >/dev/null && command -v lttng-sessiond >/dev/null || return 1
+  lttng_home=$(mktemp -d)
+  export LTTNG_HOME="$lttng_home"
+  lttng-sessiond --daemonize --no-kernel --pidfile="$lttng_home/sessiond.pid" &&
+    lttng create opdump-bench --snapshot --output="$lttng_home/traces" &&
+    lttng enable-channel --userspace --subbuf-size=4M --num-subbuf=4 --overwrite tensors &&
+    lttng enable-event --userspace --channel=tensors opdump_bench:tensor &&
+    lttng start
+}
+
+mkdir -p build
+ensure bench_tools
+# The peers are a matter of choice: without one there is a row less.
+(ensure peers) || say 'going on without them'
+look_for peers
+[ -z "$missing_tools" ] || say "not measured, because it is missing: $missing_tools"
+
+if [ -z "${OPDUMP_BENCH_FOLDER:-}" ]; then
+  OPDUMP_BENCH_FOLDER=$PWD/build
+  [ ! -d /dev/shm ] || [ ! -w /dev/shm ] || OPDUMP_BENCH_FOLDER=/dev/shm
+fi
+scratch=$(mktemp -d "$OPDUMP_BENCH_FOLDER/opdump-bench-XXXXXX")
+trap 'stop_lttng; rm -rf "$scratch"' EXIT
+export OPDUMP_BENCH_FOLDER="$scratch"
+
+folder=build/bench
+say "== building $folder"
+build "$folder" -Dbenchmarks=enabled -Dtests=disabled -Dbuildtype=release -Db_ndebug=true || exit 1
+
+results=
+for topic in $topics; do
+  say "== measuring: $topic"
+  if [ "$topic" = recording ]; then
+    if start_lttng >build/lttng.log 2>&1; then
+      export OPDUMP_BENCH_LTTNG=1
+    else
+      say 'not measured: LTTng-UST, its daemon does not start (build/lttng.log)'
+    fi
+    if find_numpy; then
+      "$python" tests/bench/numpy_save.py "$scratch" >"$folder/numpy.json"
+      results="$results $folder/numpy.json"
+    fi
+  fi
+  "$folder/tests/bench/${topic}_bench" --benchmark_repetitions=$repetitions \
+    --benchmark_enable_random_interleaving=true --benchmark_out_format=json \
+    --benchmark_out="$folder/$topic.json" >"$folder/$topic.log" 2>&1 || {
+    tail -n 20 "$folder/$topic.log" >&2
+    fail "the benchmark failed, see above and $folder/$topic.log"
+  }
+  results="$folder/$topic.json $results"
+  stop_lttng
+done
+
+say "medians of $repetitions, files in ${scratch%/*}, $(processors) processors"
+# shellcheck disable=SC2086  # a list of files
+python3 tests/bench/report.py $results
