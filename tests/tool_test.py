@@ -118,7 +118,8 @@ class Case(unittest.TestCase):
     def files(self, directory='.'):
         found = []
         for root, _, names in os.walk(self.path(directory)):
-            found += [os.path.relpath(os.path.join(root, name), self.path(directory)) for name in names]
+            found += [os.path.relpath(os.path.join(root, name), self.path(directory)) for name in names
+                      if not name.endswith('.journal')]
         return sorted(found)
 
     def golden(self, name, text):

@@ -93,7 +93,8 @@ void find_in(const std::string& directory, const std::string& below, bool recurs
 
 Stray judge_stray(const FoundFile& file) {
   if (file.named || parse_record_name(file.real_name)) return Stray::error;
-  return file.real_name.ends_with(".npy") ? Stray::expected : Stray::worth_a_note;
+  const bool expected = file.real_name.ends_with(".npy") || file.real_name.ends_with(".journal");
+  return expected ? Stray::expected : Stray::worth_a_note;
 }
 
 void find_files(const std::string& path, bool recursive, std::vector<FoundFile>& files,
