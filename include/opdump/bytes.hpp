@@ -27,6 +27,33 @@ inline void copy_bytes(std::byte* to, Bytes bytes) {
   if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
 }
 
+/// `memcpy` for names and dims, which are so short that the call would cost more than the copy.
+inline void copy_short(std::byte* to, const void* from, std::size_t bytes) {
+  const std::byte* at = static_cast<const std::byte*>(from);
+  const auto ends = [=]<class Word>(Word) {  // the first and the last word, which may overlap
+    Word first;
+    Word last;
+    std::memcpy(&first, at, sizeof first);
+    std::memcpy(&last, at + bytes - sizeof last, sizeof last);
+    std::memcpy(to, &first, sizeof first);
+    std::memcpy(to + bytes - sizeof last, &last, sizeof last);
+  };
+  struct Word16 {
+    std::uint64_t words[2];
+  };
+  if (bytes > 2 * sizeof(Word16)) {
+    std::memcpy(to, at, bytes);
+  } else if (bytes >= sizeof(Word16)) {
+    ends(Word16{});
+  } else if (bytes >= sizeof(std::uint64_t)) {
+    ends(std::uint64_t{});
+  } else if (bytes >= sizeof(std::uint32_t)) {
+    ends(std::uint32_t{});
+  } else {
+    for (std::size_t i = 0; i < bytes; ++i) to[i] = at[i];
+  }
+}
+
 template <std::unsigned_integral T>
 constexpr void store_little_endian(std::byte* to, T value) {
   for (std::size_t i = 0; i < sizeof(T); ++i)

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <span>
 #include <string_view>
 
@@ -70,7 +71,9 @@ static_assert(sizeof(TensorHead) == 40);
 
 /// What is captured of one operator, as the recorder sees it.
 struct RecordSource {
-  RecordHead head;  ///< the counts and text lengths are filled in by `encode_record`
+  RecordHead head;  ///< the rest of it is filled in by `encode_record`
+  std::uint64_t unix_us = 0;
+  std::uint32_t sequence = 0;
   std::string_view model_name{};
   std::string_view type{};
   std::string_view name{};
@@ -125,22 +128,26 @@ inline Result<std::uint32_t> record_head_bytes(const RecordSource& source, std::
   return static_cast<std::uint32_t>(bytes);
 }
 
-/// Writes the head, the tensors' heads and the texts to `to`, which has room for `record_head_bytes`.
+/// Writes the head, the tensors' heads and the texts to `to`, which is 8-byte aligned and has room for
+/// `record_head_bytes`.
 inline void encode_record(const RecordSource& source, std::byte* to) {
-  RecordHead head = source.head;
+  // In place, and the newest fields one by one: a wide copy of what was just stored waits for those stores.
+  RecordHead& head = *::new (to) RecordHead(source.head);
+  head.unix_us = source.unix_us;
+  head.sequence = source.sequence;
   head.model_name_bytes = static_cast<std::uint16_t>(source.model_name.size());
   head.type_bytes = static_cast<std::uint16_t>(source.type.size());
   head.name_bytes = static_cast<std::uint16_t>(source.name.size());
   head.input_count = static_cast<std::uint16_t>(source.inputs.size());
   head.output_count = static_cast<std::uint16_t>(source.outputs.size());
   const auto put = [&to](const void* from, std::size_t bytes) {
-    if (bytes != 0) std::memcpy(to, from, bytes);
+    copy_short(to, from, bytes);
     to += bytes;
   };
-  put(&head, sizeof head);
+  to += sizeof head;
   for (const std::span<const TensorView> tensors : {source.inputs, source.outputs}) {
     for (const TensorView& tensor : tensors) {
-      const TensorHead tensor_head = {
+      ::new (to) TensorHead{
           .address = tensor.address,
           .bytes = tensor.bytes,
           .format = static_cast<std::int32_t>(tensor.format),
@@ -154,7 +161,7 @@ inline void encode_record(const RecordSource& source, std::byte* to) {
           .original_name_bytes = static_cast<std::uint16_t>(tensor.original_name.size()),
           .unused = 0,
       };
-      put(&tensor_head, sizeof tensor_head);
+      to += sizeof(TensorHead);
       put(tensor.shape.data(), tensor.shape.size_bytes());
       put(tensor.original_shape.data(), tensor.original_shape.size_bytes());
     }

@@ -137,7 +137,8 @@ class BasicRecorder {
   Status capture_single_op(const OpDesc& op, std::span<const TensorView> inputs,
                            std::span<const TensorView> outputs) {
     if (!wants_single_ops()) return Status::ok;
-    return record(describe(op, context_->target, context_->single_bits, inputs, outputs));
+    RecordSource source = describe(op, context_->target, context_->single_bits, inputs, outputs);
+    return record(source);
   }
 
   /// The plan whose step is open, null without one. Any context may ask; the answer may be old at once.
@@ -182,29 +183,40 @@ class BasicRecorder {
 
   RecordSource describe(const OpDesc& op, std::uint8_t target, std::uint8_t bits,
                         std::span<const TensorView> inputs, std::span<const TensorView> outputs) const {
-    RecordSource source{};
-    source.head.dump_time = (*context_->targets)[target].time;
-    source.head.device_id = (*context_->targets)[target].device_id;
-    source.head.target = target;
-    source.head.task_id = op.task_id;
-    source.head.stream_id = op.stream_id;
-    source.type = op.type;
-    source.name = op.name;
-    if ((bits & kCaptureInputs) != 0) source.inputs = inputs;
-    if ((bits & kCaptureOutputs) != 0) source.outputs = outputs;
-    return source;
+    // Every field once: clearing the whole first would cost as much as the copy of a small tensor.
+    return {
+        .head = {.unix_us = 0,
+                 .step = 0,
+                 .dump_time = (*context_->targets)[target].time,
+                 .sequence = 0,
+                 .device_id = (*context_->targets)[target].device_id,
+                 .model_id = 0,
+                 .task_id = op.task_id,
+                 .stream_id = op.stream_id,
+                 .model_name_bytes = 0,
+                 .type_bytes = 0,
+                 .name_bytes = 0,
+                 .input_count = 0,
+                 .output_count = 0,
+                 .in_model = 0,
+                 .target = target},
+        .type = op.type,
+        .name = op.name,
+        .inputs = (bits & kCaptureInputs) != 0 ? inputs : std::span<const TensorView>{},
+        .outputs = (bits & kCaptureOutputs) != 0 ? outputs : std::span<const TensorView>{},
+    };
   }
 
-  Status record(RecordSource source) {
+  Status record(RecordSource& source) {
     wanted_.add_one();
-    source.head.unix_us = context_->clock->unix_us();
+    source.unix_us = context_->clock->unix_us();
     std::uint64_t data_bytes = 0;
     const Result<std::uint32_t> head_bytes = record_head_bytes(source, data_bytes);
     if (head_bytes.ok() && data_bytes == 0) {
       empty_.add_one();
       return Status::ok;
     }
-    source.head.sequence = sequence_++;
+    source.sequence = sequence_++;
     const Status status = head_bytes.ok() ? put(source, head_bytes.value(), data_bytes) : head_bytes.status();
     if (status != Status::ok) {
       lose(source, status);

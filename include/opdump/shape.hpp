@@ -25,7 +25,9 @@ constexpr Result<std::uint64_t> element_count(Shape shape) {
   }
   std::uint64_t count = 1;
   for (Dim dim : shape) {
-    if (count > std::numeric_limits<std::uint64_t>::max() / dim) return Status::too_large;
+    // The division decides, and is only worth its time where a factor is large.
+    if ((count | dim) >> 32 != 0 && count > std::numeric_limits<std::uint64_t>::max() / dim)
+      return Status::too_large;
     count *= dim;
   }
   return count;

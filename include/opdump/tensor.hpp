@@ -57,8 +57,10 @@ constexpr Result<std::uint64_t> packed_bytes(DType dtype, Shape shape) {
   Result<std::uint64_t> count = element_count(shape);
   if (!count.ok()) return count;
   const std::uint64_t bits = info(dtype).bits;
-  if (bits != 0 && count.value() > (std::numeric_limits<std::uint64_t>::max() - 7) / bits)
+  if (count.value() >> 32 != 0 && bits != 0 &&
+      count.value() > (std::numeric_limits<std::uint64_t>::max() - 7) / bits) {
     return Status::too_large;
+  }
   return (count.value() * bits + 7) / 8;
 }
 
