@@ -7,6 +7,7 @@
 
 #include <opdump/opdump.hpp>
 #include <opdump/parse_config.hpp>
+#include <platform/posix/file_dump.hpp>
 
 int main() {
   constexpr std::string_view kText = R"({"dump": {"dump_path": "out", "dump_list": [{}]}})";
@@ -19,5 +20,8 @@ int main() {
     return 1;
   }
   std::printf("dumps to %.*s\n", static_cast<int>(config.dump_path.size()), config.dump_path.data());
+  opdump::HostMemory memory_of_tensors;
+  static opdump::posix::FileDump dump(memory_of_tensors);
+  if (dump.start("absent.json") == opdump::Status::ok || dump.active()) return 1;
   return config.active && config.dump_path == "out" ? 0 : 1;
 }
