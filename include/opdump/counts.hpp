@@ -18,11 +18,12 @@ class Count {
 };
 
 /// What became of the records that a session's config wanted. All counts wrap at 32 bits. Once the rings are
-/// drained: wanted = empty + invalid + ring_full + timed_out + too_large + device_failed + captured, and
-/// captured = written + sink_failed.
+/// drained: wanted = empty + invalid + ring_full + timed_out + too_large + device_failed + captured
+/// + degraded, and captured + degraded = written + sink_failed.
 struct DumpCounts {
   std::uint32_t wanted = 0;
   std::uint32_t captured = 0;  ///< whole in a ring
+  std::uint32_t degraded = 0;  ///< reduced in a ring
   std::uint32_t empty = 0;     ///< no tensor had a byte: CANN writes no file for such an operator
   std::uint32_t invalid =
       0;  ///< refused: a tensor shorter than its shape, or names or ranks beyond the limits

@@ -8,6 +8,7 @@
 #include "opdump/journal.hpp"
 #include "opdump/nano_writer.hpp"
 #include "opdump/record.hpp"
+#include "opdump/reduction.hpp"
 #include "opdump/ring.hpp"
 #include "opdump/sink.hpp"
 #include "opdump/targets.hpp"
@@ -27,9 +28,11 @@ class Drainer {
  public:
   /// `scratch` is the drainer's as long as it lives. See `drain_scratch_bytes` for its size; a record whose
   /// names do not fit is lost and counted.
-  Drainer(Sink& sink, const Targets& targets, MutableBytes scratch, JournalDetail detail)
+  Drainer(Sink& sink, const Targets& targets, MutableBytes scratch, JournalDetail detail,
+          Reduction* reduction)
       : sink_(sink),
         targets_(targets),
+        reduction_(reduction),
         scratch_(scratch.subspan(scratch.size() / 2)),
         journal_(sink, scratch.first(scratch.size() / 2), detail) {}
   Drainer(const Drainer&) = delete;
@@ -122,6 +125,8 @@ class Drainer {
     if (!record.ok() || record.value().head().target >= Targets::kMax) return;
     if (head.kind == ChunkKind::record) {
       begin_record(slot, stream, record.value(), body.subspan(head.head_bytes), head.last != 0);
+    } else if (head.kind == ChunkKind::reduced) {
+      take_reduced(slot, stream, record.value(), head.cause, body.subspan(head.head_bytes));
     } else {
       take_loss(slot, stream, record.value(), head.cause);
     }
@@ -156,6 +161,37 @@ class Drainer {
   }
 
   void take_loss(std::size_t slot, Stream& stream, const RecordView& record, Status cause) {
+    replace(slot, stream, record);
+    MutableBytes rest;
+    const DumpTarget& target = targets_[stream.target];
+    Result<ObjectName> name = dump_object_name(record, target.root, 0, {}, scratch_, rest);
+    ObjectName untimed = name.ok() ? name.value() : ObjectName{};
+    untimed.file = untimed.file.substr(0, untimed.file.rfind('.'));
+    journal_.lost(target, slot, record.head().sequence, cause, untimed);
+  }
+
+  void take_reduced(std::size_t slot, Stream& stream, const RecordView& record, Status cause, Bytes reduced) {
+    replace(slot, stream, record);
+    if (reduction_ == nullptr || reduced.size() != record.tensor_count() * reduction_->bytes_per_tensor())
+      return;
+    ObjectName name;
+    std::uint64_t bytes = 0;
+    const Status status = try_names(stream, record, reduction_->suffix(), name, [&](MutableBytes) {
+      const Result<std::uint64_t> written = reduction_->write(sink_, name, record, reduced);
+      bytes = written.value();
+      return written.status();
+    });
+    if (status == Status::ok) {
+      written_.add_one();
+      journal_.reduced(targets_[stream.target], slot, record.head().sequence, cause, bytes, name);
+    } else {
+      note_failure(stream, status);
+      end_record(slot, stream, name);
+    }
+  }
+
+  /// Gives up the unfinished record that `record` comes instead of, if there is one.
+  void replace(std::size_t slot, Stream& stream, const RecordView& record) {
     const bool had_begun = stream.state != State::idle && record.head().sequence == stream.expected - 1;
     if (had_begun) {
       if (stream.state == State::writing) stream.writer.abort();
@@ -164,12 +200,6 @@ class Drainer {
       end_unfinished(slot, stream);
       reach(slot, stream, record.head());
     }
-    MutableBytes rest;
-    const DumpTarget& target = targets_[stream.target];
-    Result<ObjectName> name = dump_object_name(record, target.root, 0, {}, scratch_, rest);
-    ObjectName untimed = name.ok() ? name.value() : ObjectName{};
-    untimed.file = untimed.file.substr(0, untimed.file.rfind('.'));
-    journal_.lost(target, slot, record.head().sequence, cause, untimed);
   }
 
   /// Follows the stream to the target and sequence number of `head`.
@@ -207,6 +237,15 @@ class Drainer {
   }
 
   Status open(Stream& stream, const RecordView& record, Bytes data, ObjectName& name) {
+    return try_names(stream, record, {}, name,
+                     [&](MutableBytes rest) { return stream.writer.begin(sink_, name, record, data, rest); });
+  }
+
+  /// Sets `name` and calls `use(rest of scratch)`, with later and later time stamps while that says
+  /// `already_exists`.
+  template <class Use>
+  Status try_names(Stream& stream, const RecordView& record, std::string_view suffix, ObjectName& name,
+                   Use use) {
     // Two records of one microsecond would share a name if type, name, task and stream are the same. Between
     // recorders the sink tells.
     const std::uint64_t made = record.head().unix_us;
@@ -216,10 +255,10 @@ class Drainer {
     for (int i = 0; i < kTries && status == Status::already_exists; ++i, ++unix_us) {
       MutableBytes rest;
       const Result<ObjectName> named =
-          dump_object_name(record, targets_[stream.target].root, unix_us, {}, scratch_, rest);
+          dump_object_name(record, targets_[stream.target].root, unix_us, suffix, scratch_, rest);
       if (!named.ok() || rest.empty()) return Status::name_too_long;
       name = named.value();
-      status = stream.writer.begin(sink_, name, record, data, rest);
+      status = use(rest);
       stream.last_us = unix_us;
     }
     return status;
@@ -227,6 +266,7 @@ class Drainer {
 
   Sink& sink_;
   const Targets& targets_;
+  Reduction* reduction_;
   MutableBytes scratch_;
   Journal journal_;
   Stream streams_[OPDUMP_MAX_RECORDERS];

@@ -25,9 +25,10 @@ enum class JournalDetail : std::uint8_t {
 ///     begun,R,S,PATH                        record S is larger than one chunk and has begun
 ///     written,R,S,BYTES,PATH                record S is committed; PATH is empty after `begun`
 ///     lost,R,S,CAUSE,PATH                   record S is lost; PATH without time stamp, empty if not known
+///     reduced,R,S,CAUSE,BYTES,PATH          record S found no room; what a Reduction made of it is committed
 ///     gap,R,S,T                             records S to T are lost and nothing else is known of them
 ///     to,R,S                                recorder R's lines end before sequence number S
-///     closed,WANTED,CAPTURED,EMPTY,INVALID,RING_FULL,TIMED_OUT,TOO_LARGE,DEVICE_FAILED,WRITTEN,SINK_FAILED
+///     closed,WANTED,CAPTURED,EMPTY,INVALID,RING_FULL,TIMED_OUT,TOO_LARGE,DEVICE_FAILED,WRITTEN,SINK_FAILED,DEGRADED
 ///                                           the session's counts; after the last `closed` nothing was
 ///                                           captured
 ///
@@ -67,6 +68,18 @@ class Journal {
     });
   }
 
+  void reduced(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence, Status cause,
+               std::uint64_t bytes, const ObjectName& name) {
+    add_line(target, [&](TextWriter& line) {
+      add_head(line, "reduced", recorder, sequence)
+          .add(",")
+          .add(to_string(cause))
+          .add(",")
+          .add_decimal(bytes);
+      add_path(line, name);
+    });
+  }
+
   void gap(const DumpTarget& target, std::size_t recorder, std::uint32_t first, std::uint32_t last) {
     add_line(target,
              [&](TextWriter& line) { add_head(line, "gap", recorder, first).add(",").add_decimal(last); });
@@ -81,7 +94,7 @@ class Journal {
       line.add("closed");
       for (const std::uint32_t count :
            {counts.wanted, counts.captured, counts.empty, counts.invalid, counts.ring_full, counts.timed_out,
-            counts.too_large, counts.device_failed, counts.written, counts.sink_failed}) {
+            counts.too_large, counts.device_failed, counts.written, counts.sink_failed, counts.degraded}) {
         line.add(",").add_decimal(count);
       }
     });

@@ -17,6 +17,7 @@ inline constexpr std::uint8_t kCaptureOutputs = 2;
 struct OpCounts {
   std::uint32_t wanted = 0;
   std::uint32_t captured = 0;
+  std::uint32_t degraded = 0;
   std::uint32_t lost = 0;
 };
 

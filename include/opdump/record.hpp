@@ -13,19 +13,21 @@
 /// How a record lies in a ring. It is a sequence of chunks: one `record` chunk with the head and as much of
 /// the tensors' bytes as fitted, then `data` chunks with the rest; the last one says so. The bytes are those
 /// of the inputs in order, then of the outputs in order, without gaps. A `lost` chunk has the head of a
-/// record that was given up, without tensors, before or after it began; it is left out when there is no room
-/// for it, so any chunk but `data` ends a record that is unfinished. Everything is in the byte order of the
-/// machine and refers to nothing outside but the session's table of targets, so a record outlives its model.
+/// record that was given up, without tensors, before or after it began; a `reduced` one has the
+/// whole head and what a Reduction made of each tensor, in the record's place. Either is left out when there
+/// is no room for it, so any chunk but `data` ends a record that is unfinished. Everything is in the byte
+/// order of the machine and refers to nothing outside but the session's table of targets, so a record
+/// outlives its model.
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-enum class ChunkKind : std::uint8_t { record = 1, data = 2, lost = 3 };
+enum class ChunkKind : std::uint8_t { record = 1, data = 2, lost = 3, reduced = 4 };
 
 struct ChunkHead {
   ChunkKind kind;
   std::uint8_t last;  ///< 1: the record is complete with this chunk
-  Status cause;       ///< of a lost record
+  Status cause;       ///< of a lost or reduced record
   std::uint8_t unused;
   std::uint32_t head_bytes;  ///< bytes from after this head to the tensors' bytes; 0 in a data chunk
 };

@@ -10,6 +10,7 @@
 #include "opdump/drainer.hpp"
 #include "opdump/model_plan.hpp"
 #include "opdump/record.hpp"
+#include "opdump/reduction.hpp"
 #include "opdump/ring.hpp"
 #include "opdump/targets.hpp"
 
@@ -23,6 +24,8 @@ enum class WhenFull : std::uint8_t {
           ///< records at once until there is room again, so that a dead sink costs one limit and not one per
           ///< operator
   drain,  ///< drain its own ring in the caller; for systems without a drain thread
+  degrade,  ///< keep what the session's Reduction makes of the record, at once; if there is no room for that
+            ///< either, lose it
 };
 
 /// Something that sleeps until a ring fills, such as a drain thread.
@@ -42,6 +45,7 @@ struct RecorderContext {
   Memory* memory = nullptr;
   Clock* clock = nullptr;
   Drainer* drainer = nullptr;
+  Reduction* reduction = nullptr;
   const Targets* targets = nullptr;
   std::atomic<Waker*> waker{nullptr};
   WhenFull when_full = WhenFull::block;
@@ -150,6 +154,7 @@ class BasicRecorder {
   void add_counts(DumpCounts& counts) const {
     counts.wanted += wanted_.value();
     counts.captured += captured_.value();
+    counts.degraded += degraded_.value();
     counts.empty += empty_.value();
     counts.invalid += invalid_.value();
     counts.ring_full += ring_full_.value();
@@ -168,9 +173,15 @@ class BasicRecorder {
     return ring_.reset(ring_memory);
   }
 
-  std::size_t slot() const { return slot_; }
-  std::uint32_t next_sequence() const { return sequence_; }
-  Ring& ring() { return ring_; }
+  std::size_t slot() const {
+    return slot_;
+  }
+  std::uint32_t next_sequence() const {
+    return sequence_;
+  }
+  Ring& ring() {
+    return ring_;
+  }
   const Ring& ring() const {
     return ring_;
   }
@@ -178,7 +189,7 @@ class BasicRecorder {
  private:
   static void count_op(OpCounts& counts, Status status) {
     ++counts.wanted;
-    ++(status == Status::ok ? counts.captured : counts.lost);
+    ++(status == Status::ok ? counts.captured : status == Status::degraded ? counts.degraded : counts.lost);
   }
 
   RecordSource describe(const OpDesc& op, std::uint8_t target, std::uint8_t bits,
@@ -217,8 +228,11 @@ class BasicRecorder {
       return Status::ok;
     }
     source.sequence = sequence_++;
-    const Status status = head_bytes.ok() ? put(source, head_bytes.value(), data_bytes) : head_bytes.status();
-    if (status != Status::ok) {
+    Status status = head_bytes.ok() ? put(source, head_bytes.value(), data_bytes) : head_bytes.status();
+    if (status != Status::ok) status = put_reduced(source, head_bytes.value(), status);
+    if (status == Status::degraded) {
+      degraded_.add_one();
+    } else if (status != Status::ok) {
       lose(source, status);
     } else {
       captured_.add_one();
@@ -254,9 +268,10 @@ class BasicRecorder {
     ring_.commit(chunk_bytes);
     if (whole) return Status::ok;
 
+    const std::uint32_t headroom = degrade_headroom(source, head_bytes);
     for (const std::span<const TensorView> tensors : {source.inputs, source.outputs}) {
       for (const TensorView& tensor : tensors) {
-        status = stream(tensor, data_bytes);
+        status = stream(tensor, data_bytes, headroom);
         if (status != Status::ok) return status;
       }
     }
@@ -264,8 +279,8 @@ class BasicRecorder {
   }
 
   /// Sends the bytes of one tensor in chunks; `left` is what the record still has to send and is counted
-  /// down.
-  Status stream(const TensorView& tensor, std::uint64_t& left) {
+  /// down. `headroom` bytes of the ring stay free.
+  Status stream(const TensorView& tensor, std::uint64_t& left, std::uint32_t headroom) {
     // Pieces end between elements of any dtype, and are small enough for the drainer to work on one while the
     // next is copied.
     constexpr std::uint32_t kUnit = 16;
@@ -278,6 +293,7 @@ class BasicRecorder {
         return static_cast<std::uint32_t>(remaining < limit ? remaining : limit);
       };
       constexpr std::uint32_t kHead = sizeof(ChunkHead);
+      if (headroom != 0 && ring_.over(ring_.size() - headroom)) return Status::ring_full;
       MutableBytes chunk;
       Status status = room(kHead + at_most(least < kUnit ? kUnit : least),
                            kHead + at_most(most < kUnit ? kUnit : most), chunk);
@@ -293,6 +309,43 @@ class BasicRecorder {
       ring_.commit(kHead + bytes);
     }
     return Status::ok;
+  }
+
+  /// Bytes of the ring that a streamed record leaves free, so that its reduced form finds room when it has to
+  /// be given up: one piece, and that form twice, as it may have to skip the end of the ring.
+  std::uint32_t degrade_headroom(const RecordSource& source, std::uint32_t head_bytes) const {
+    if (context_->when_full != WhenFull::degrade || context_->reduction == nullptr) return 0;
+    const std::uint64_t tensors = source.inputs.size() + source.outputs.size();
+    const std::uint64_t reduced =
+        head_bytes + tensors * context_->reduction->bytes_per_tensor() + 2 * Ring::kGranule;
+    const std::uint64_t headroom = ring_.size() / 4 + Ring::kGranule + 2 * reduced;
+    return headroom < ring_.size() ? static_cast<std::uint32_t>(headroom) : ring_.size();
+  }
+
+  /// Puts the reduced form of the record into the ring; `degraded` when it is there.
+  Status put_reduced(const RecordSource& source, std::uint32_t head_bytes, Status cause) {
+    Reduction* reduction = context_->reduction;
+    if (context_->when_full != WhenFull::degrade || reduction == nullptr || cause != Status::ring_full)
+      return cause;
+    const std::uint32_t first_bytes = sizeof(ChunkHead) + head_bytes;
+    const std::uint64_t tensors = source.inputs.size() + source.outputs.size();
+    const std::uint64_t bytes = first_bytes + tensors * reduction->bytes_per_tensor();
+    if (bytes > ring_.max_chunk()) return cause;
+    const MutableBytes chunk =
+        ring_.reserve(static_cast<std::uint32_t>(bytes), static_cast<std::uint32_t>(bytes));
+    if (chunk.data() == nullptr) return cause;
+    std::byte* to = chunk.data() + first_bytes;
+    for (const std::span<const TensorView> list : {source.inputs, source.outputs}) {
+      for (const TensorView& tensor : list) {
+        if (const Status status = reduction->reduce(tensor, to); status != Status::ok) return status;
+        to += reduction->bytes_per_tensor();
+      }
+    }
+    const ChunkHead head = {ChunkKind::reduced, 1, cause, 0, head_bytes};
+    std::memcpy(chunk.data(), &head, sizeof head);
+    encode_record(source, chunk.data() + sizeof head);
+    ring_.commit(static_cast<std::uint32_t>(bytes));
+    return Status::degraded;
   }
 
   void lose(RecordSource source, Status cause) {
@@ -317,7 +370,7 @@ class BasicRecorder {
   }
 
   void wake_if_crowded() {
-    if (!ring_.over_half()) {
+    if (!ring_.over(ring_.size() / 2)) {
       woken_ = false;
     } else if (!woken_) {
       woken_ = true;
@@ -338,6 +391,7 @@ class BasicRecorder {
   Status wait_for_room(std::uint32_t least, std::uint32_t most, MutableBytes& chunk) {
     switch (context_->when_full) {
       case WhenFull::drop:
+      case WhenFull::degrade:
         return Status::ring_full;
       case WhenFull::drain:
         while (context_->drainer->drain(slot_, ring_, ring_.size()) != 0) {
@@ -390,7 +444,7 @@ class BasicRecorder {
   std::uint32_t sequence_ = 0;
   bool stalled_ = false;
   bool woken_ = false;
-  Count wanted_, captured_, empty_, invalid_, ring_full_, timed_out_, too_large_, device_failed_;
+  Count wanted_, captured_, degraded_, empty_, invalid_, ring_full_, timed_out_, too_large_, device_failed_;
   Ring ring_;
 };
 

@@ -94,13 +94,13 @@ class BasicRing {
     head_.store(end == size_ ? 0 : end, std::memory_order_release);
   }
 
-  /// Whether more than half of the ring is taken.
-  bool over_half() {
+  /// Whether more than `bytes` bytes of the ring, heads and padding included, are taken.
+  bool over(std::uint32_t bytes) {
     const std::uint32_t head = head_.load(std::memory_order_relaxed);
-    if (distance(cached_tail_, head) <= size_ / 2) return false;
+    if (distance(cached_tail_, head) <= bytes) return false;
     // acquire: as in `reserve`.
     cached_tail_ = tail_.load(std::memory_order_acquire);
-    return distance(cached_tail_, head) > size_ / 2;
+    return distance(cached_tail_, head) > bytes;
   }
 
   // Consumer's side.

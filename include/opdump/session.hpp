@@ -31,6 +31,7 @@ struct SessionParts {
   /// the drainer.
   std::uint32_t block_limit_ms = 1000;
   JournalDetail journal = JournalDetail::records;
+  Reduction* reduction = nullptr;  ///< for WhenFull::degrade, which without it is WhenFull::drop
 };
 
 /// One dump: its config, models, recorders and drainer. Holds no memory but itself and shares nothing with
@@ -56,11 +57,12 @@ class BasicSession {
       : sink_(parts.sink),
         clock_(parts.clock),
         device_id_(parts.device_id),
-        drainer_(parts.sink, targets_, parts.scratch, parts.journal) {
+        drainer_(parts.sink, targets_, parts.scratch, parts.journal, parts.reduction) {
     context_.memory = &parts.memory;
     context_.clock = &parts.clock;
     context_.drainer = &drainer_;
     context_.targets = &targets_;
+    context_.reduction = parts.reduction;
     context_.when_full = parts.when_full;
     context_.block_limit_ms = parts.block_limit_ms;
   }

@@ -38,6 +38,7 @@ enum class Status : std::uint8_t {
   too_large = 41,
   timeout = 42,
   unfinished = 43,
+  degraded = 44,
 
   // The platform.
   device_copy_failed = 60,
@@ -101,6 +102,8 @@ constexpr std::string_view to_string(Status status) {
       return "no room in the ring within the limit";
     case Status::unfinished:
       return "given up before it was whole";
+    case Status::degraded:
+      return "only a reduced form was kept";
     case Status::device_copy_failed:
       return "copying from device memory failed";
     case Status::not_found:
