@@ -101,7 +101,7 @@ export OPDUMP_BENCH_FOLDER="$scratch"
 
 folder=build/bench
 say "== building $folder"
-build "$folder" -Dbenchmarks=enabled -Dtests=disabled -Dbuildtype=release -Db_ndebug=true || exit 1
+build "$folder" -Dbenchmarks=enabled -Dtests=disabled -Dtool=disabled -Dexamples=disabled -Dbuildtype=release -Db_ndebug=true || exit 1
 
 results=
 for topic in $topics; do
