@@ -258,7 +258,7 @@ TEST_CASE("journal: tells every record, in order, and closes with the counts") {
         "begun,0,4,2/net/9/1/MatMul.fc.5.2.1700000000000006\n"
         "lost,0,4,copying from device memory failed,2/net/9/1/MatMul.fc.5.2\n"
         "to,0,5\n"
-        "closed,5,4,0,0,0,0,0,1,4,0,0\n");
+        "closed,5,4,0,0,0,0,0,1,4,0,0,4,1\n");
 }
 
 TEST_CASE("journal: what finds no room to be told is a gap") {
@@ -302,7 +302,7 @@ TEST_CASE("journal: less of it, or none") {
     CHECK(sink.objects.size() == 1);
     CHECK(sink.journals.size() == (detail == JournalDetail::none ? 0 : 1));
     for (const auto& [name, text] : sink.journals) {
-      CHECK(text == "opdump-journal,1,gaps\nfrom,0,0\nto,0,1\nclosed,1,1,0,0,0,0,0,0,1,0,0\n");
+      CHECK(text == "opdump-journal,1,gaps\nfrom,0,0\nto,0,1\nclosed,1,1,0,0,0,0,0,0,1,0,0,1,0\n");
     }
   }
 }

@@ -20,17 +20,19 @@ enum class JournalDetail : std::uint8_t {
 /// Writes the journal that lets a dump prove its own completeness: `{time}/opdump.{device}.{id}.journal`
 /// below the dump's root. Text, a line per event, fields separated by commas, the path last:
 ///
-///     opdump-journal,1,records              format version, detail; again whenever the session goes on
-///     writing from,R,S                              recorder R's lines start with sequence number S
-///     begun,R,S,PATH                        record S is larger than one chunk and has begun
-///     written,R,S,BYTES,PATH                record S is committed; PATH is empty after `begun`
-///     lost,R,S,CAUSE,PATH                   record S is lost; PATH without time stamp, empty if not known
-///     reduced,R,S,CAUSE,BYTES,PATH          record S found no room; what a Reduction made of it is committed
-///     gap,R,S,T                             records S to T are lost and nothing else is known of them
-///     to,R,S                                recorder R's lines end before sequence number S
-///     closed,WANTED,CAPTURED,EMPTY,INVALID,RING_FULL,TIMED_OUT,TOO_LARGE,DEVICE_FAILED,WRITTEN,SINK_FAILED,DEGRADED
-///                                           the session's counts; after the last `closed` nothing was
-///                                           captured
+///     opdump-journal,1,records        format version, detail; again when the session writes on
+///     from,R,S                        recorder R's lines start with sequence number S
+///     begun,R,S,PATH                  record S is larger than one chunk and has begun
+///     written,R,S,BYTES,PATH          record S is committed; PATH is empty after `begun`
+///     lost,R,S,CAUSE,PATH             record S is lost; PATH without time, empty if not known
+///     reduced,R,S,CAUSE,BYTES,PATH    what a Reduction made of record S is committed
+///     gap,R,S,T                       records S to T are lost, nothing else is known of them
+///     to,R,S                          recorder R's lines end before sequence number S
+///     closed,COUNTS                   after the last of these nothing was captured
+///
+/// COUNTS are those of the session so far: wanted, captured, empty, invalid, ring_full, timed_out, too_large,
+/// device_failed, written, sink_failed, degraded; then what this journal tells since its last `closed`:
+/// written (and reduced), lost (and in gaps), also of records that got no line.
 ///
 /// PATH is relative to `{time}`. A journal that does not end in `closed` is of a dump that was not finalized.
 /// One writer per session; lines are batched in memory until `flush`. A sink that refuses them costs the
@@ -55,6 +57,7 @@ class Journal {
 
   void written(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence, std::uint64_t bytes,
                const ObjectName& name) {
+    ++tally(target).written;
     if (detail_ != JournalDetail::records) return;
     add_line(target, [&](TextWriter& line) {
       add_path(add_head(line, "written", recorder, sequence).add(",").add_decimal(bytes), name);
@@ -63,6 +66,7 @@ class Journal {
 
   void lost(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence, Status cause,
             const ObjectName& name) {
+    ++tally(target).lost;
     add_line(target, [&](TextWriter& line) {
       add_path(add_head(line, "lost", recorder, sequence).add(",").add(to_string(cause)), name);
     });
@@ -70,6 +74,7 @@ class Journal {
 
   void reduced(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence, Status cause,
                std::uint64_t bytes, const ObjectName& name) {
+    ++tally(target).written;
     add_line(target, [&](TextWriter& line) {
       add_head(line, "reduced", recorder, sequence)
           .add(",")
@@ -81,6 +86,7 @@ class Journal {
   }
 
   void gap(const DumpTarget& target, std::size_t recorder, std::uint32_t first, std::uint32_t last) {
+    tally(target).lost += last - first + 1;
     add_line(target,
              [&](TextWriter& line) { add_head(line, "gap", recorder, first).add(",").add_decimal(last); });
   }
@@ -94,10 +100,12 @@ class Journal {
       line.add("closed");
       for (const std::uint32_t count :
            {counts.wanted, counts.captured, counts.empty, counts.invalid, counts.ring_full, counts.timed_out,
-            counts.too_large, counts.device_failed, counts.written, counts.sink_failed, counts.degraded}) {
+            counts.too_large, counts.device_failed, counts.written, counts.sink_failed, counts.degraded,
+            tally(target).written, tally(target).lost}) {
         line.add(",").add_decimal(count);
       }
     });
+    tally(target) = {};
   }
 
   /// Hands the batch to the sink.
@@ -115,6 +123,23 @@ class Journal {
   }
 
  private:
+  struct Tally {
+    const DumpTarget* target = nullptr;  // null: free
+    std::uint32_t written = 0;
+    std::uint32_t lost = 0;
+  };
+
+  /// The one of `target`, a free one if it has none: there are as many as targets.
+  Tally& tally(const DumpTarget& target) {
+    Tally* free = &tallies_[0];
+    for (Tally& tally : tallies_) {
+      if (tally.target == &target) return tally;
+      if (tally.target == nullptr) free = &tally;
+    }
+    free->target = &target;
+    return *free;
+  }
+
   static TextWriter& add_head(TextWriter& line, std::string_view what, std::size_t recorder,
                               std::uint32_t sequence) {
     return line.add(what).add(",").add_decimal(recorder).add(",").add_decimal(sequence);
@@ -163,6 +188,7 @@ class Journal {
   std::size_t used_ = 0;
   const DumpTarget* target_ = nullptr;
   std::uint64_t target_id_ = 0;
+  Tally tallies_[Targets::kMax];
   JournalDetail detail_;
   bool failed_ = false;
 };
