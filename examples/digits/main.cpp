@@ -28,7 +28,7 @@ bool parse_image_count(std::string_view text, std::size_t& count) {
 }
 
 bool parse_options(int argc, char** argv, Options& options) {
-  for (int i = 1; i < argc; ++i) {
+  for (int i = 1; i < argc; i += 2) {
     const std::string_view option = argv[i];
     const char* value = i + 1 < argc ? argv[i + 1] : "";
     if (option == "--config") {  // opdump
@@ -42,7 +42,6 @@ bool parse_options(int argc, char** argv, Options& options) {
                    value);
       return false;
     }
-    ++i;
   }
   return true;
 }

@@ -1,0 +1,27 @@
+// Prints the rows of the README's table of RAM.
+
+#include <cstdio>
+
+#include "opdump/budget.hpp"
+#include "platform/host/host_memory.hpp"
+#include "platform/posix/tree_sink.hpp"
+
+using namespace opdump;
+
+int main() {
+  using Session = BasicSession<HostMemory>;
+  constexpr Workload kSmall = {
+      .recorders = 1, .ring_bytes = 64 * 1024, .scratch_bytes = 1024, .models = 1, .ops = 100};
+  constexpr Workload kLarge = {
+      .recorders = 8, .ring_bytes = 1024 * 1024, .scratch_bytes = 4096, .models = 4, .ops = 10'000};
+  static_assert(ram_bytes<HostMemory>(kSmall) ==
+                sizeof(Session) + 64 * 1024 + 1024 + sizeof(ModelPlan) + 100);
+  std::printf("| | bytes |\n|---|---|\n");
+  std::printf("| session, with %d recorders | %zu |\n", OPDUMP_MAX_RECORDERS, fixed_ram_bytes<HostMemory>());
+  std::printf("| of that, each recorder | %zu |\n", sizeof(Session::Recorder));
+  std::printf("| each loaded model | %zu + 1 per operator |\n", sizeof(ModelPlan));
+  std::printf("| tree sink | %zu |\n", sizeof(posix::TreeSink));
+  std::printf("| 1 recorder of 64 KiB, 1 model of 100 operators | %zu |\n", ram_bytes<HostMemory>(kSmall));
+  std::printf("| 8 recorders of 1 MiB, 4 models of 10 000 operators | %zu |\n",
+              ram_bytes<HostMemory>(kLarge));
+}
