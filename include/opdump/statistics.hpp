@@ -77,7 +77,7 @@ struct StatisticsSummary {
 /// same to the last bit, as long as the compiler does not fuse multiplications into additions (float64 and
 /// 64-bit integers could then differ in the last digits of l2norm). Sums of integers are exact; those of
 /// floating numbers are taken in double, in the order that statistics_kernels.hpp states, with an error
-/// beneath 10^-13 of the sum of magnitudes. The vendors add up one element after the other, so their last
+/// beneath 2 * 10^-13 of the sum of magnitudes. The vendors add up one element after the other, so their last
 /// digits may differ, and their l2norm of float64 overflows.
 ///
 /// One thread at a time; distinct objects are independent.

@@ -8,14 +8,14 @@
 /// The inner loops of `Statistics` that a host may replace by vectorised ones. A kernel gives bit by bit what
 /// the portable loop gives: sums of integers are exact, and those of floating numbers follow the order below.
 ///
-/// Element i of a tensor is added to lane i mod 16. After every 4096th element the lanes are added up in
+/// Element i of a tensor is added to lane i mod 16. After every 16384th element the lanes are added up in
 /// pairs, (0+8)+(4+12)+..., and the result goes to a compensated sum.
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 inline constexpr std::size_t kStatisticsLanes = 16;
-inline constexpr std::size_t kStatisticsBlock = 4096;
+inline constexpr std::size_t kStatisticsBlock = 16384;
 
 struct FloatLanes {
   double sums[kStatisticsLanes] = {};
@@ -66,6 +66,17 @@ struct StatisticsKernels {
   IntegerKernel int32 = nullptr;
   IntegerKernel uint32 = nullptr;
 };
+
+/// Instruction sets that the library has kernels for.
+enum class StatisticsLevel : std::uint8_t { portable, sse2, avx2, avx512, neon };
+
+/// The kernels for `level`; null when the processor or the build has not got it. `portable` gives an empty
+/// table. Constant memory. In the library, not in this header.
+const StatisticsKernels* statistics_kernels(StatisticsLevel level);
+
+/// The fastest kernels for the processor that this runs on. Asks the processor at every call, which takes
+/// some nanoseconds.
+const StatisticsKernels& statistics_kernels();
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump

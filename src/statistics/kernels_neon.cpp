@@ -1,0 +1,73 @@
+#include "src/statistics/kernel_tables.hpp"
+
+#if defined(__aarch64__)
+#include <arm_neon.h>
+
+#define OPDUMP_VECTOR_BYTES 16
+#include "src/statistics/vector_types.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+namespace {
+
+struct Isa {
+  /// vminnm would turn a signalling NaN into a NaN.
+  static Floats smaller(Floats value, Floats other) { return value < other ? value : other; }
+  static Floats larger(Floats value, Floats other) { return value > other ? value : other; }
+
+  static Shorts smaller(Shorts a, Shorts b) { return vminq_s16(a, b); }
+  static Shorts larger(Shorts a, Shorts b) { return vmaxq_s16(a, b); }
+  static Chars smaller(Chars a, Chars b) { return vminq_s8(a, b); }
+  static Chars larger(Chars a, Chars b) { return vmaxq_s8(a, b); }
+
+  static void widen(float32x4_t four, Doubles* to) {
+    to[0] = vcvt_f64_f32(vget_low_f32(four));
+    to[1] = vcvt_high_f64_f32(four);
+  }
+
+  static void widen_float32(const std::byte* from, Doubles (&to)[8]) {
+    for (int i = 0; i < 4; ++i) widen(load_four(from + 16 * i), to + 2 * i);
+  }
+
+  static void widen_float16(const std::byte* from, Doubles (&to)[8]) {
+    for (int i = 0; i < 4; ++i) {
+      const uint16x4_t four =
+          vreinterpret_u16_u8(vld1_u8(reinterpret_cast<const std::uint8_t*>(from) + 8 * i));
+      widen(vcvt_f32_f16(vreinterpret_f16_u16(four)), to + 2 * i);
+    }
+  }
+
+  static void widen_bfloat16(const std::byte* from, Doubles (&to)[8]) {
+    for (int i = 0; i < 4; ++i) {
+      const uint16x4_t four =
+          vreinterpret_u16_u8(vld1_u8(reinterpret_cast<const std::uint8_t*>(from) + 8 * i));
+      widen(vreinterpretq_f32_u32(vshll_n_u16(four, 16)), to + 2 * i);
+    }
+  }
+
+  static Longs sum_bytes(Chars x) { return (Longs)vpaddlq_u32(vpaddlq_u16(vpaddlq_u8((uint8x16_t)x))); }
+
+  static Ints square_bytes(Chars x) {
+    const int16x8_t low = vmull_s8(vget_low_s8(x), vget_low_s8(x));
+    const int16x8_t high = vmull_high_s8(x, x);
+    return vpadalq_s16(vpaddlq_s16(low), high);
+  }
+
+ private:
+  static float32x4_t load_four(const std::byte* from) {
+    return vreinterpretq_f32_u8(vld1q_u8(reinterpret_cast<const std::uint8_t*>(from)));
+  }
+};
+
+}  // namespace
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump
+
+#include "src/statistics/vector_kernels.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+const StatisticsKernels kNeonKernels = kKernels;
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump
+#endif

@@ -1,0 +1,95 @@
+#include "src/statistics/kernel_tables.hpp"
+
+#if defined(__x86_64__)
+#include <emmintrin.h>
+
+#define OPDUMP_VECTOR_BYTES 16
+#include "src/statistics/vector_types.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+namespace {
+
+struct Isa {
+  static Floats smaller(Floats value, Floats other) { return _mm_min_ps(value, other); }
+  static Floats larger(Floats value, Floats other) { return _mm_max_ps(value, other); }
+
+  static Shorts smaller(Shorts a, Shorts b) { return (Shorts)_mm_min_epi16((__m128i)a, (__m128i)b); }
+  static Shorts larger(Shorts a, Shorts b) { return (Shorts)_mm_max_epi16((__m128i)a, (__m128i)b); }
+  /// SSE2 compares unsigned bytes only.
+  static Chars smaller(Chars a, Chars b) {
+    const __m128i sign = _mm_set1_epi8(-128);
+    return (Chars)(_mm_min_epu8((__m128i)a ^ sign, (__m128i)b ^ sign) ^ sign);
+  }
+  static Chars larger(Chars a, Chars b) {
+    const __m128i sign = _mm_set1_epi8(-128);
+    return (Chars)(_mm_max_epu8((__m128i)a ^ sign, (__m128i)b ^ sign) ^ sign);
+  }
+
+  static void widen(__m128 four, Doubles* to) {
+    to[0] = _mm_cvtps_pd(four);
+    to[1] = _mm_cvtps_pd(_mm_movehl_ps(four, four));
+  }
+
+  static void widen_float32(const std::byte* from, Doubles (&to)[8]) {
+    const float* const floats = reinterpret_cast<const float*>(from);
+    widen(_mm_loadu_ps(floats), to);
+    widen(_mm_loadu_ps(floats + 4), to + 2);
+    widen(_mm_loadu_ps(floats + 8), to + 4);
+    widen(_mm_loadu_ps(floats + 12), to + 6);
+  }
+
+  static void widen_eight_bfloats(__m128i eight, Doubles* to) {
+    const __m128i zero = _mm_setzero_si128();
+    widen(_mm_castsi128_ps(_mm_unpacklo_epi16(zero, eight)), to);
+    widen(_mm_castsi128_ps(_mm_unpackhi_epi16(zero, eight)), to + 2);
+  }
+
+  static void widen_bfloat16(const std::byte* from, Doubles (&to)[8]) {
+    const __m128i* const eights = reinterpret_cast<const __m128i*>(from);
+    widen_eight_bfloats(_mm_loadu_si128(eights), to);
+    widen_eight_bfloats(_mm_loadu_si128(eights + 1), to + 4);
+  }
+
+  /// Of finite numbers; infinity and NaN come out finite, and the kernel does without their sums.
+  static __m128 half_to_float(__m128i halves) {
+    const __m128i size = _mm_slli_epi32(_mm_and_si128(halves, _mm_set1_epi32(0x7fff)), 13);
+    const __m128i sign = _mm_slli_epi32(_mm_srli_epi32(halves, 15), 31);
+    const __m128 scaled = _mm_mul_ps(_mm_castsi128_ps(size), _mm_set1_ps(0x1p112f));
+    return _mm_or_ps(scaled, _mm_castsi128_ps(sign));
+  }
+
+  static void widen_eight_halves(__m128i eight, Doubles* to) {
+    const __m128i zero = _mm_setzero_si128();
+    widen(half_to_float(_mm_unpacklo_epi16(eight, zero)), to);
+    widen(half_to_float(_mm_unpackhi_epi16(eight, zero)), to + 2);
+  }
+
+  static void widen_float16(const std::byte* from, Doubles (&to)[8]) {
+    const __m128i* const eights = reinterpret_cast<const __m128i*>(from);
+    widen_eight_halves(_mm_loadu_si128(eights), to);
+    widen_eight_halves(_mm_loadu_si128(eights + 1), to + 4);
+  }
+
+  static Longs sum_bytes(Chars x) { return (Longs)_mm_sad_epu8((__m128i)x, _mm_setzero_si128()); }
+
+  static Ints square_bytes(Chars x) {
+    const __m128i zero = _mm_setzero_si128();
+    const __m128i low = _mm_srai_epi16(_mm_unpacklo_epi8(zero, (__m128i)x), 8);
+    const __m128i high = _mm_srai_epi16(_mm_unpackhi_epi8(zero, (__m128i)x), 8);
+    return (Ints)_mm_add_epi32(_mm_madd_epi16(low, low), _mm_madd_epi16(high, high));
+  }
+};
+
+}  // namespace
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump
+
+#include "src/statistics/vector_kernels.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+const StatisticsKernels kSse2Kernels = kKernels;
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump
+#endif

@@ -1,0 +1,314 @@
+#pragma once
+/// The vectorised kernels, in terms of what each instruction set supplies before it includes this file, once
+/// per translation unit and with the compiler set to that instruction set:
+///
+///     OPDUMP_VECTOR_BYTES    16, 32 or 64
+///     struct Isa             smaller, larger (of two Floats, Shorts, Chars; a NaN gives `other`), widen_*
+///     (the
+///                            16 elements at an address as Doubles, in order), sum_bytes, square_bytes
+///
+/// All names are local to the translation unit, so that no other one can end up with code for a processor
+/// that it did not ask for; for the same reason nothing is included here.
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+namespace {
+
+/// Calls `step` with 0 to kCount - 1 as constants. GCC keeps arrays in registers only where a loop is gone
+/// before it looks.
+template <std::size_t kCount>
+inline void each(auto&& step) {
+  [&]<std::size_t... i>(std::index_sequence<i...>) {
+    (step(std::integral_constant<std::size_t, i>{}), ...);
+  }
+  (std::make_index_sequence<kCount>{});
+}
+
+template <class Vector>
+inline Vector load(const std::byte* from) {
+  Vector vector;
+  __builtin_memcpy(&vector, from, sizeof vector);
+  return vector;
+}
+
+template <class Element, class Vector>
+inline Element at(const Vector& vector, std::size_t i) {
+  Element element;
+  __builtin_memcpy(&element, reinterpret_cast<const char*>(&vector) + i * sizeof element, sizeof element);
+  return element;
+}
+
+/// The sum of the vector's elements, as `Sum`.
+template <class Sum, class Element, class Vector>
+inline Sum across(const Vector& vector) {
+  Sum sum = 0;
+  for (std::size_t i = 0; i < sizeof vector / sizeof(Element); ++i)
+    sum += static_cast<Sum>(at<Element>(vector, i));
+  return sum;
+}
+
+template <class Element, class Vector>
+inline Element least(const Vector& vector) {
+  Element least = at<Element>(vector, 0);
+  for (std::size_t i = 1; i < sizeof vector / sizeof(Element); ++i)
+    least = at<Element>(vector, i) < least ? at<Element>(vector, i) : least;
+  return least;
+}
+
+template <class Element, class Vector>
+inline Element greatest(const Vector& vector) {
+  Element greatest = at<Element>(vector, 0);
+  for (std::size_t i = 1; i < sizeof vector / sizeof(Element); ++i)
+    greatest = at<Element>(vector, i) > greatest ? at<Element>(vector, i) : greatest;
+  return greatest;
+}
+
+inline constexpr std::size_t kVectorBytes = OPDUMP_VECTOR_BYTES;
+/// Elements are taken in steps of a cache line.
+inline constexpr std::size_t kStepBytes = 64;
+inline constexpr std::size_t kPrefetchBytes = 2048;
+
+/// The lanes of a block, in registers while a kernel runs.
+struct Sums {
+  static constexpr std::size_t kVectors = kStatisticsLanes * sizeof(double) / kVectorBytes;
+  Doubles sums[kVectors];
+  Doubles squares[kVectors];
+
+  explicit Sums(const FloatLanes& lanes) {
+    __builtin_memcpy(sums, lanes.sums, sizeof sums);
+    __builtin_memcpy(squares, lanes.squares, sizeof squares);
+  }
+
+  void add(const Doubles (&values)[kVectors]) {
+    each<kVectors>([&](auto i) {
+      sums[i] += values[i];
+      squares[i] += values[i] * values[i];
+    });
+  }
+
+  void store(FloatLanes& lanes) const {
+    __builtin_memcpy(lanes.sums, sums, sizeof sums);
+    __builtin_memcpy(lanes.squares, squares, sizeof squares);
+  }
+};
+
+/// float16 and bfloat16. Everything but the sums is taken from the bits as 16-bit integers: `order` is -1 for
+/// the negative zero and else ascends with the value. `kAny` is for blocks that hold NaNs or infinities.
+template <class Format, bool kAny>
+inline bool halves(const std::byte* data, std::size_t rows, FloatLanes& lanes, FloatRun& run) {
+  constexpr std::size_t kVectors = kStepBytes / kVectorBytes;
+  constexpr std::size_t kRows = kStepBytes / (2 * kStatisticsLanes);
+  constexpr std::int16_t kInfinity = Format::kInfinity;
+  const Shorts one = Shorts{} + std::int16_t{1};
+  const Shorts infinity = Shorts{} + kInfinity;
+  const Shorts lowest = Shorts{} + std::int16_t{-32768};
+
+  Sums sums(lanes);
+  Shorts min = ~lowest, max = lowest, negative{}, positive{}, nan{}, negative_inf{}, positive_inf{};
+  for (std::size_t row = 0; row < rows; row += kRows) {
+    const std::byte* const from = data + row * kStatisticsLanes * 2;
+    __builtin_prefetch(from + kPrefetchBytes);
+    alignas(kVectorBytes) std::byte finite[kStepBytes];
+    each<kVectors>([&](auto i) {
+      const Shorts bits = load<Shorts>(from + i * kVectorBytes);
+      Shorts order = bits ^ ((bits >> 15) & ~lowest);
+      if constexpr (kAny) {
+        const Shorts magnitude = bits & ~lowest;
+        const Shorts is_nan = magnitude > infinity;
+        const Shorts is_infinite = magnitude == infinity;
+        nan -= is_nan;
+        negative_inf -= is_infinite & (bits < 0);
+        positive_inf -= is_infinite & (bits > 0);
+        const Shorts kept = bits & (magnitude < infinity);
+        __builtin_memcpy(finite + i * kVectorBytes, &kept, sizeof kept);
+        const Shorts low = (order & ~is_nan) | (~lowest & is_nan);
+        min = Isa::smaller(low, min);
+        order = order & ~is_nan;
+        const Shorts high = order | (lowest & is_nan);
+        max = Isa::larger(high, max);
+      } else {
+        min = Isa::smaller(order, min);
+        max = Isa::larger(order, max);
+      }
+      negative -= order < -one;
+      positive -= order > 0;
+    });
+    each<kRows>([&](auto i) {
+      Doubles values[Sums::kVectors];
+      Format::widen((kAny ? finite : from) + i * kStatisticsLanes * 2, values);
+      sums.add(values);
+    });
+  }
+
+  const std::int16_t lowest_order = least<std::int16_t>(min), highest_order = greatest<std::int16_t>(max);
+  if (!kAny && (highest_order >= kInfinity || lowest_order <= ~kInfinity)) return false;
+  sums.store(lanes);
+  if (lowest_order <= highest_order) {
+    run.min = Format::from_order(lowest_order);
+    run.max = Format::from_order(highest_order);
+  }
+  run.negative = across<std::uint32_t, std::uint16_t>(negative);
+  run.positive = across<std::uint32_t, std::uint16_t>(positive);
+  run.nan = across<std::uint32_t, std::uint16_t>(nan);
+  run.negative_inf = across<std::uint32_t, std::uint16_t>(negative_inf);
+  run.positive_inf = across<std::uint32_t, std::uint16_t>(positive_inf);
+  return true;
+}
+
+template <class Format>
+std::size_t halves(const std::byte* data, std::size_t elements, FloatLanes& lanes, FloatRun& run) {
+  const std::size_t taken = elements / (kStepBytes / 2) * (kStepBytes / 2);
+  const std::size_t rows = taken / kStatisticsLanes;
+  if (!halves<Format, false>(data, rows, lanes, run)) halves<Format, true>(data, rows, lanes, run);
+  return taken;
+}
+
+/// A half's number, by way of float64's bits.
+template <int kFractionBits>
+inline double half_from_order(std::int16_t order) {
+  constexpr int kBias = (1 << (14 - kFractionBits)) - 1;
+  const std::uint64_t size = static_cast<std::uint64_t>(order < 0 ? ~order : order);
+  const std::uint64_t exponent = size >> kFractionBits;
+  double value;
+  if (exponent == 0) {
+    value = static_cast<double>(static_cast<int>(size));
+    const std::uint64_t unit = std::uint64_t{1024 - kBias - kFractionBits} << 52;
+    double scale;
+    __builtin_memcpy(&scale, &unit, sizeof scale);
+    value *= scale;
+  } else {
+    const std::uint64_t top = (std::uint64_t{1} << (15 - kFractionBits)) - 1;
+    const std::uint64_t bits =
+        (size << (52 - kFractionBits)) +
+        (std::uint64_t{exponent == top ? 2047 - top : 1023 - std::uint64_t{kBias}} << 52);
+    __builtin_memcpy(&value, &bits, sizeof value);
+  }
+  return order < 0 ? -value : value;
+}
+
+struct Float16 {
+  static constexpr std::int16_t kInfinity = 0x7c00;
+  static void widen(const std::byte* from, Doubles (&to)[Sums::kVectors]) { Isa::widen_float16(from, to); }
+  static double from_order(std::int16_t order) { return half_from_order<10>(order); }
+};
+
+struct Bfloat16 {
+  static constexpr std::int16_t kInfinity = 0x7f80;
+  static void widen(const std::byte* from, Doubles (&to)[Sums::kVectors]) { Isa::widen_bfloat16(from, to); }
+  static double from_order(std::int16_t order) { return half_from_order<7>(order); }
+};
+
+/// float32. A NaN or an infinity shows in the squares, which cannot overflow otherwise.
+template <bool kAny>
+inline bool floats(const std::byte* data, std::size_t rows, FloatLanes& lanes, FloatRun& run) {
+  constexpr std::size_t kVectors = kStatisticsLanes * sizeof(float) / kVectorBytes;
+  const Ints exponent = Ints{} + 0x7f800000;
+  const Floats infinity = reinterpret_cast<Floats>(exponent);
+  Sums sums(lanes);
+  Floats min = infinity, max = -infinity;
+  Ints negative{}, positive{}, nan{}, negative_inf{}, positive_inf{};
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::byte* const from = data + row * kStatisticsLanes * sizeof(float);
+    __builtin_prefetch(from + kPrefetchBytes);
+    alignas(kVectorBytes) std::byte finite[kStepBytes];
+    each<kVectors>([&](auto i) {
+      const Floats x = load<Floats>(from + i * kVectorBytes);
+      negative -= x < 0;
+      positive -= x > 0;
+      min = Isa::smaller(x, min);
+      max = Isa::larger(x, max);
+      if constexpr (kAny) {
+        const Ints bits = reinterpret_cast<Ints>(x);
+        nan -= x != x;
+        negative_inf -= x == -infinity;
+        positive_inf -= x == infinity;
+        const Ints kept = bits & ((bits & exponent) != exponent);
+        __builtin_memcpy(finite + i * kVectorBytes, &kept, sizeof kept);
+      }
+    });
+    Doubles values[Sums::kVectors];
+    Isa::widen_float32(kAny ? finite : from, values);
+    sums.add(values);
+  }
+
+  if constexpr (!kAny) {
+    Longs all{};
+    for (const Doubles& squares : sums.squares) {
+      const Longs magnitude = reinterpret_cast<Longs>(squares) & std::numeric_limits<std::int64_t>::max();
+      all |= magnitude >= (Longs{} + (std::int64_t{0x7ff} << 52));
+    }
+    if (across<std::int64_t, std::int64_t>(all) != 0) return false;
+  }
+  sums.store(lanes);
+  run.min = static_cast<double>(least<float>(min));
+  run.max = static_cast<double>(greatest<float>(max));
+  run.negative = across<std::uint32_t, std::uint32_t>(negative);
+  run.positive = across<std::uint32_t, std::uint32_t>(positive);
+  run.nan = across<std::uint32_t, std::uint32_t>(nan);
+  run.negative_inf = across<std::uint32_t, std::uint32_t>(negative_inf);
+  run.positive_inf = across<std::uint32_t, std::uint32_t>(positive_inf);
+  return true;
+}
+
+std::size_t float32(const std::byte* data, std::size_t elements, FloatLanes& lanes, FloatRun& run) {
+  const std::size_t rows = elements / kStatisticsLanes;
+  if (!floats<false>(data, rows, lanes, run)) floats<true>(data, rows, lanes, run);
+  return rows * kStatisticsLanes;
+}
+
+/// int8 and uint8. Unsigned numbers are less 128 up to the end.
+template <bool kSigned>
+std::size_t bytes(const std::byte* data, std::size_t elements, IntegerRun& run) {
+  constexpr std::size_t kVectors = kStepBytes / kVectorBytes;
+  constexpr std::size_t kMostVectors = 255 / kVectors * kVectors;  // until a byte that counts is full
+  constexpr std::int64_t kOffset = kSigned ? 0 : 128;
+  const std::size_t vectors = elements / kStepBytes * kVectors;
+  const Chars offset = Chars{} + static_cast<signed char>(-128);
+  Chars min = ~offset, max = offset;
+  Longs sum{};
+  Ints squares{};
+  std::uint32_t below = 0, above = 0;
+  for (std::size_t done = 0; done < vectors;) {
+    const std::size_t end = vectors - done < kMostVectors ? vectors : done + kMostVectors;
+    Chars negative{}, positive{};
+    for (; done < end; done += kVectors) {
+      const std::byte* const from = data + done * kVectorBytes;
+      __builtin_prefetch(from + kPrefetchBytes);
+      each<kVectors>([&](auto i) {
+        const Chars bits = load<Chars>(from + i * kVectorBytes);
+        const Chars x = kSigned ? bits : bits ^ offset;
+        min = Isa::smaller(x, min);
+        max = Isa::larger(x, max);
+        if constexpr (kSigned) negative -= x < 0;
+        positive -= kSigned ? x > 0 : bits != 0;
+        sum += Isa::sum_bytes(x ^ offset);
+        squares += Isa::square_bytes(x);
+      });
+    }
+    below += across<std::uint32_t, std::uint8_t>(negative);
+    above += across<std::uint32_t, std::uint8_t>(positive);
+  }
+  const std::int64_t count = static_cast<std::int64_t>(vectors * kVectorBytes);
+  const std::int64_t shifted = across<std::int64_t, std::int64_t>(sum) - 128 * count;
+  run.negative += below;
+  run.positive += above;
+  if (count == 0) return 0;
+  run.min = least<signed char>(min) + kOffset;
+  run.max = greatest<signed char>(max) + kOffset;
+  run.sum = shifted + kOffset * count;
+  run.squares_low = static_cast<std::uint64_t>(across<std::int64_t, std::uint32_t>(squares) +
+                                               2 * kOffset * shifted + kOffset * kOffset * count);
+  return static_cast<std::size_t>(count);
+}
+
+inline constexpr StatisticsKernels kKernels{
+    .float32 = float32,
+    .float16 = halves<Float16>,
+    .bfloat16 = halves<Bfloat16>,
+    .int8 = bytes<true>,
+    .uint8 = bytes<false>,
+};
+
+}  // namespace
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump
