@@ -32,11 +32,14 @@ constexpr char kHelp[] =
     R"(opdump replay - feeds described models through the capture path, without a device
 
 usage: opdump replay RUN.json --config CONFIG [--ring-bytes N] [--when-full drop|block|inline]
+              [--journal none|gaps|records]
 
   --config CONFIG     the config, in CANN's acl.json format
   --ring-bytes N      size of the ring between capture and files; default: 1048576
   --when-full HOW     what happens when the ring is full: 'drop' loses the record, 'block' waits for the thread
                       that writes (default), 'inline' writes in the capturing thread, and no other runs
+  --journal DETAIL    what is kept for 'opdump verify': 'records' names every file (default), 'gaps' only what
+                      was lost, 'none' nothing
 
 A config is tried on the desk before it goes to the device: the same capture code runs, and writes the same
 files. RUN.json describes the models. All is optional but names and types, and each tensor's data or fill:
@@ -61,6 +64,10 @@ Does the config pick the operators it is meant to, and is a ring of 64 KiB enoug
   opdump replay run.json --config acl.json
   opdump replay run.json --config acl.json --ring-bytes 65536 --when-full drop
 
+The summary ends with the dump's journal. What exactly was lost:
+
+  opdump verify dump/20260131130559
+
 exit status
   0  everything that the config asks for is in the dump
   1  a file is refused, or something was lost; the summary says what
@@ -80,6 +87,7 @@ struct Options {
   std::optional<std::string> config;
   std::optional<std::string> ring_bytes;
   std::optional<std::string> when_full;
+  std::optional<std::string> journal;
 };
 
 struct Settings {
@@ -87,6 +95,7 @@ struct Settings {
   std::string config_path;
   std::size_t ring_bytes = kDefaultRingBytes;
   WhenFull when_full = WhenFull::block;
+  JournalDetail journal = JournalDetail::records;
 };
 
 std::optional<int> read_settings(const Options& options, const std::vector<std::string>& rest,
@@ -113,8 +122,32 @@ std::optional<int> read_settings(const Options& options, const std::vector<std::
   } else if (when_full != "block") {
     return usage_error("replay", "'--when-full " + when_full + "' is none of drop, block, inline");
   }
+  const std::string journal = options.journal.value_or("records");
+  if (journal == "none") {
+    settings.journal = JournalDetail::none;
+  } else if (journal == "gaps") {
+    settings.journal = JournalDetail::gaps;
+  } else if (journal != "records") {
+    return usage_error("replay", "'--journal " + journal + "' is none of none, gaps, records");
+  }
   return std::nullopt;
 }
+
+/// The system's clocks, and the latest time they gave: the session names its journal after the one it asked
+/// for in `set_config`.
+class NamingClock final : public Clock {
+ public:
+  std::uint64_t unix_us() override { return last_us_ = system_.unix_us(); }
+  std::int32_t utc_offset_seconds() override { return system_.utc_offset_seconds(); }
+  std::uint32_t monotonic_ms() override { return system_.monotonic_ms(); }
+  void pause() override { system_.pause(); }
+
+  std::uint64_t last_us() const { return last_us_; }
+
+ private:
+  posix::SystemClock system_;
+  std::uint64_t last_us_ = 0;
+};
 
 /// One operator with its tensors where the session can find them.
 struct PlacedOp {
@@ -215,13 +248,14 @@ class Replay {
       say("no memory for a ring of " + std::to_string(settings_.ring_bytes) + " bytes");
       return kExitFailed;
     }
-    posix::SystemClock clock;
+    NamingClock clock;
     Session session({.memory = memory_,
                      .sink = sink_,
                      .clock = clock,
                      .scratch = scratch_,
                      .device_id = run_.device_id,
-                     .when_full = settings_.when_full});
+                     .when_full = settings_.when_full,
+                     .journal = settings_.journal});
     const MutableBytes ring_bytes =
         std::as_writable_bytes(std::span(ring.get(), words)).first(settings_.ring_bytes);
     const Result<SessionRecorder*> recorder = session.add_recorder(ring_bytes);
@@ -229,7 +263,8 @@ class Replay {
     if (const Status status = session.init(); status != Status::ok) return failed("init", status);
     if (const Status status = session.set_config(config_); status != Status::ok)
       return failed("the config", status);
-    const std::uint64_t dump_time = session.dump_time();
+    time_ = session.dump_time();
+    journal_id_ = clock.last_us();
 
     load_models(session);
     if (const int exit_code = run_steps(session, *recorder.value()); exit_code != kExitOk) return exit_code;
@@ -237,7 +272,7 @@ class Replay {
     if (finalized != Status::ok) complete_ = failed("making the dump durable", finalized) == kExitOk;
     for (const std::unique_ptr<LoadedModel>& model : models_)
       complete_ &= session.unload_model(model->plan) == Status::ok;
-    return summary(session, dump_time);
+    return summary(session);
   }
 
  private:
@@ -347,9 +382,9 @@ class Replay {
     return records;
   }
 
-  int summary(const Session& session, std::uint64_t dump_time) const {
+  int summary(const Session& session) const {
     std::printf("dump     %s/%014llu/%u\n", printable(config_.dump_path).c_str(),
-                static_cast<unsigned long long>(dump_time), run_.device_id);
+                static_cast<unsigned long long>(time_), run_.device_id);
     for (const std::unique_ptr<LoadedModel>& model : models_) {
       std::printf("model    %s (%u): %s wanted, %s captured\n", printable(model->run.name).c_str(),
                   model->run.id, operators_text(*model).c_str(),
@@ -370,7 +405,8 @@ class Replay {
       die_of_interrupt();
     }
     print_losses(counts, session.last_sink_failure());
-    if (!complete_ || counts.lost() != 0) return kExitFailed;
+    print_journal(session.journal_failed(), counts.lost() != 0);
+    if (!complete_ || counts.lost() != 0 || session.journal_failed()) return kExitFailed;
     if (counts.wanted == 0) {
       std::puts(
           "nothing  of RUN.json matches the config: names of models and operators must be the same, "
@@ -382,6 +418,21 @@ class Replay {
 
   static std::string operators_text(const LoadedModel& model) {
     return std::to_string(model.wanted_ops) + " of " + count_text(model.ops.size(), "operator");
+  }
+
+  void print_journal(bool failed, bool lost) const {
+    if (settings_.journal == JournalDetail::none) {
+      std::puts("journal  none");
+      return;
+    }
+    char time[16];
+    std::snprintf(time, sizeof time, "%014llu", static_cast<unsigned long long>(time_));
+    const std::string directory = printable(config_.dump_path) + '/' + time;
+    std::printf("journal  %s/opdump.%u.%llu.journal\n", directory.c_str(), run_.device_id,
+                static_cast<unsigned long long>(journal_id_));
+    if (failed)
+      say("the journal lacks lines that could not be written: it does not prove what is in the dump");
+    if (lost) std::printf("what was lost, and why: opdump verify %s\n", directory.c_str());
   }
 
   void print_losses(const DumpCounts& counts, Status sink_failure) const {
@@ -419,6 +470,8 @@ class Replay {
   std::vector<PlacedOp> single_ops_;
   std::uint32_t captured_ = 0;
   std::uint32_t messages_ = 0;
+  std::uint64_t time_ = 0;        ///< of the dump; names its directory
+  std::uint64_t journal_id_ = 0;  ///< the same in microseconds; names its journal
   bool complete_ = true;
 };
 
@@ -430,6 +483,7 @@ int run_replay(Words words) {
       {"--config", {}, nullptr, &options.config},
       {"--ring-bytes", {}, nullptr, &options.ring_bytes},
       {"--when-full", {}, nullptr, &options.when_full},
+      {"--journal", {}, nullptr, &options.journal},
   };
   std::vector<std::string> rest;
   if (const std::optional<int> exit_code = read_options({"replay", kHelp, table}, words, rest))
