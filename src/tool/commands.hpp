@@ -11,5 +11,6 @@ int run_show(Words words);
 int run_convert(Words words);
 int run_check(Words words);
 int run_replay(Words words);
+int run_verify(Words words);
 
 }  // namespace opdump::tool

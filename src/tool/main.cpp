@@ -11,7 +11,7 @@ namespace {
 using namespace opdump::tool;
 
 constexpr char kHelp[] =
-    R"(opdump - looks at, converts and tries out operator dumps
+    R"(opdump - looks at, converts, tries out and proves operator dumps
 
 usage: opdump COMMAND [ARGUMENTS]
 
@@ -19,11 +19,13 @@ usage: opdump COMMAND [ARGUMENTS]
   convert   writes the tensors of a dump as NumPy files
   check     says what a config means, or why it is refused
   replay    feeds described models through the capture path, without a device
+  verify    proves that a dump is complete, or lists what is missing and why
 
 Try a config at the desk, look at the dump, and load a tensor in Python:
 
   opdump check acl.json
   opdump replay run.json --config acl.json
+  opdump verify dump
   opdump show dump
   opdump convert -r -d dump -out arrays
   python3 -c 'import numpy; print(numpy.load("arrays/.../Conv2D.conv1.0.0.1589195081588018.output.0.npy"))'
@@ -47,6 +49,7 @@ constexpr Command kCommands[] = {
     {"convert", run_convert},
     {"check", run_check},
     {"replay", run_replay},
+    {"verify", run_verify},
 };
 
 /// A full disk or a closed pipe behind stdout must not pass for success.

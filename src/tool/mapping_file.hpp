@@ -17,6 +17,9 @@ class MappingFile {
   /// The real name of the file `name`, `name` itself where there is no row.
   std::string real_name(const std::string& name) const;
 
+  /// From file name to real name.
+  const std::unordered_map<std::string, std::string>& rows() const { return rows_; }
+
  private:
   std::unordered_map<std::string, std::string> rows_;
 };

@@ -71,6 +71,7 @@ class RunReader {
   bool read(const JsonNode& root, RunFile& run) {
     const KeyPath here;
     constexpr std::array<std::string_view, 4> kKeys = {"device_id", "models", "single_ops", "steps"};
+    run.has_steps = root.member("steps") != nullptr;
     return check_object(root, here, kKeys) && read_number(root, here, "device_id", run.device_id) &&
            read_number(root, here, "steps", run.steps) &&
            for_each(root, here, "models",

@@ -53,6 +53,7 @@ class RunFile {
 
   std::uint32_t device_id = 0;
   std::uint64_t steps = 1;
+  bool has_steps = false;  ///< the file says how many
   std::vector<RunModel> models;
   std::vector<RunOp> single_ops;
 

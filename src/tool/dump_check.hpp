@@ -1,0 +1,118 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "findings.hpp"
+#include "journal_check.hpp"
+#include "journal_line.hpp"
+#include "progress.hpp"
+#include "record_file.hpp"
+#include "step_ranges.hpp"
+#include "wanted_records.hpp"
+
+namespace opdump::tool {
+
+/// What one journal came to.
+struct JournalSummary {
+  std::string path;
+  JournalName name;
+  bool records = true;
+  bool closed = false;
+  std::uint64_t closed_line = 0;
+  JournalCounts counts{};
+  std::uint64_t written = 0;
+  std::uint64_t lost = 0;
+};
+
+/// What the check of all dumps shares.
+struct VerifyContext {
+  Findings& findings;
+  Progress& progress;
+  const WantedRecords* wanted = nullptr;  ///< null: not asked for
+  bool quick = false;                     ///< files are not opened
+  RecordFile file{};
+  std::vector<JournalSummary> journals{};
+  std::uint64_t files = 0;  ///< that are there as they were written
+  std::uint64_t bytes = 0;
+};
+
+/// Checks the directory of one moment: its journals, and the files that they name or do not name. Remembers 8
+/// bytes for each file, twice that with a config, and the operators with losses.
+class DumpCheck final : private JournalListener {
+ public:
+  DumpCheck(VerifyContext& context, std::string directory);
+
+  void check(const std::vector<std::string>& journal_names);
+
+ private:
+  struct Loss {
+    std::uint64_t count = 0;
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+    StepRanges steps;
+    bool in_model = false;
+  };
+
+  /// Files of one device: what its journals say about files they do not name.
+  struct Device {
+    bool has_journal = false;
+    bool all_closed = true;
+    bool has_gaps = false;      ///< a journal that names no files
+    std::uint64_t unnamed = 0;  ///< records that such journals count
+    std::uint64_t found = 0;    ///< files that may be those
+  };
+
+  using RealNames = std::unordered_map<std::string, std::string>;
+
+  void on_written(const JournalPath& path, std::string_view path_text, std::uint64_t bytes) override;
+  void on_lost(std::uint32_t recorder, std::uint32_t sequence, std::string_view cause,
+               const JournalPath* path) override;
+  void on_reduced(std::uint32_t recorder, std::uint32_t sequence, std::string_view cause,
+                  const JournalPath& path, std::string_view path_text, std::uint64_t bytes) override;
+  void on_gap(std::uint32_t recorder, std::uint32_t first, std::uint32_t last) override;
+  void on_problem(std::uint64_t number, const std::string& what) override;
+
+  void add_loss(FindingKind kind, std::uint32_t recorder, std::uint32_t sequence, std::string_view cause,
+                const JournalPath* path);
+  void check_file(std::string_view path_text, std::uint64_t bytes, bool is_record);
+  void check_journal(const std::string& name);
+  void tell_not_final(const JournalCheck& check);
+  void tell_losses();
+  void tell_counted_files();
+  std::string find_file(const std::string& path);
+  const RealNames& real_names(const std::string& directory);
+  void add_file(FindingKind kind, bool wrong, const std::string& path, const std::string& message);
+  void walk(const std::string& below);
+  void walk_file(const std::string& below, const std::string& name, const std::string& real_name);
+  void check_unnamed(Device& device, const std::string& path);
+
+  VerifyContext& context_;
+  const std::string directory_;
+  std::string journal_;  ///< path of the one being read
+  std::vector<std::uint64_t> listed_;
+  std::map<std::tuple<FindingKind, std::string, std::string, std::uint32_t, std::string>, Loss> losses_;
+  std::map<std::uint64_t, Device> devices_;
+  std::map<std::string, RealNames> mappings_;
+  KnownRecords known_;
+};
+
+/// `directory` and `name` as one path.
+std::string path_of(const std::string& directory, std::string_view name);
+
+/// One entry of a directory.
+struct DirectoryEntry {
+  enum class Kind { file, directory, other };
+  std::string name;
+  Kind kind = Kind::other;
+};
+
+/// The entries of `directory` in natural order; symbolic links are `other`. False, with errno, when it cannot
+/// be read.
+bool list_directory(const std::string& directory, std::vector<DirectoryEntry>& entries);
+
+}  // namespace opdump::tool

@@ -1,0 +1,75 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace opdump::tool {
+
+/// What `verify` may find, most important first.
+enum class FindingKind : std::uint8_t {
+  missing,    ///< a file that a journal names is not there
+  bad_file,   ///< it is there, and is not what was written
+  lost,       ///< a record was lost, and its operator is known
+  reduced,    ///< only a reduced form of a record was kept
+  gap,        ///< records were lost, and only their numbers are known
+  absent,     ///< the config wants it, and nothing tells of it
+  journal,    ///< the journal is damaged, or contradicts itself
+  not_final,  ///< the journal does not end in `closed`
+  none,       ///< there is no journal
+  unlisted,   ///< a file that no journal names
+  part,       ///< a file that was never finished
+  kCount,
+};
+
+/// One fact beside a finding's text, for programs. Numbers are written as such.
+struct FindingField {
+  std::string_view name;
+  std::string text{};
+  std::uint64_t number = 0;
+  bool is_number = false;
+};
+
+/// Gathers findings for people, the first of each kind and the count of the rest, or prints every one at once
+/// as JSON.
+class Findings {
+ public:
+  explicit Findings(bool json);
+
+  /// `wrong`: it stands against the dump being complete. `row` is the finding in cells of a table.
+  void add(FindingKind kind, bool wrong, std::vector<std::string> row,
+           const std::vector<FindingField>& fields);
+
+  /// The same, for findings that people see summed up: only counted for them.
+  void add_summed(FindingKind kind, const std::vector<FindingField>& fields, std::uint64_t count);
+
+  /// A line that sums up findings told with `add_summed`.
+  void add_row(FindingKind kind, std::vector<std::string> row);
+
+  bool complete() const { return complete_; }
+
+  /// For people: the verdict and the findings. For programs: the end of the list.
+  void print();
+
+ private:
+  static constexpr std::size_t kMostRows = 50;
+
+  struct Group {
+    std::vector<std::vector<std::string>> rows;
+    std::uint64_t lines = 0;
+    std::uint64_t findings = 0;
+  };
+
+  void print_json(FindingKind kind, bool wrong, const std::vector<FindingField>& fields);
+
+  const bool json_;
+  bool first_ = true;
+  bool complete_ = true;
+  std::array<Group, static_cast<std::size_t>(FindingKind::kCount)> groups_;
+};
+
+/// `text` as a JSON string. Bytes that are no UTF-8 become the surrogates that Python's surrogateescape uses.
+std::string json_text(std::string_view text);
+
+}  // namespace opdump::tool

@@ -1,0 +1,172 @@
+#include "journal_line.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "opdump/knobs.hpp"
+#include "opdump/status.hpp"
+#include "record_name.hpp"
+
+namespace opdump::tool {
+namespace {
+
+using Kind = JournalLine::Kind;
+
+/// Cuts the part before the first `separator` off `text`; all of it when there is none.
+std::string_view cut_first(std::string_view& text, char separator) {
+  const std::size_t at = std::min(text.find(separator), text.size());
+  const std::string_view part = text.substr(0, at);
+  text.remove_prefix(std::min(at + 1, text.size()));
+  return part;
+}
+
+/// Only as the core writes it, with no zero before it.
+template <class Number>
+bool parse_canonical(std::string_view text, Number& number) {
+  const std::optional<std::uint64_t> value = parse_decimal(text);
+  if (!value || *value > std::numeric_limits<Number>::max() || (text.size() > 1 && text[0] == '0'))
+    return false;
+  number = static_cast<Number>(*value);
+  return true;
+}
+
+/// As `TextWriter::add_sanitised` leaves it.
+bool is_sanitised(std::string_view name) {
+  return !name.empty() && std::none_of(name.begin(), name.end(), [](char c) {
+    return c == ' ' || c == '.' || c == '/' || c == '\\' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+  });
+}
+
+bool parse_file(std::string_view file, JournalPath& path) {
+  constexpr std::size_t kTimeDigits = 16;
+  std::string_view rest = file;
+  const std::string_view type = cut_first(rest, '.');
+  const std::string_view name = cut_first(rest, '.');
+  const std::string_view task = cut_first(rest, '.');
+  const bool has_time = rest.find('.') != rest.npos;
+  const std::string_view stream = cut_first(rest, '.');
+  std::uint32_t number = 0;
+  std::uint64_t time = 0;
+  if (!is_sanitised(type) || !is_sanitised(name) || !parse_canonical(task, number) ||
+      !parse_canonical(stream, number))
+    return false;
+  if (has_time) {
+    path.suffix = rest.substr(std::min(rest.find('.'), rest.size()));
+    const std::string_view digits = rest.substr(0, rest.size() - path.suffix.size());
+    if (digits.size() < kTimeDigits || !parse_decimal(digits)) return false;
+    if (digits.size() > kTimeDigits && !parse_canonical(digits, time)) return false;
+    if (!path.suffix.empty() && !is_sanitised(path.suffix.substr(1))) return false;
+  }
+  path.timed = has_time;
+  path.op = file.substr(0, type.size() + 1 + name.size());
+  return true;
+}
+
+bool is_cause(std::string_view text) {
+  for (unsigned code = 1; code <= 0xff; ++code) {
+    const std::string_view known = to_string(static_cast<Status>(code));
+    if (known == text) return known != to_string(static_cast<Status>(0xff));
+  }
+  return false;
+}
+
+bool parse_header(std::string_view rest, JournalLine& line, std::string& reason) {
+  const std::string_view version = cut_first(rest, ',');
+  if (version != "1") {
+    reason = "version " + std::string(version.substr(0, 20)) + " of the journal's format is not known here";
+    return false;
+  }
+  line.records = rest == "records";
+  if (line.records || rest == "gaps") return true;
+  reason = "the detail is neither 'records' nor 'gaps'";
+  return false;
+}
+
+bool parse_closed(std::string_view rest, JournalLine& line) {
+  for (std::size_t i = 0; i < kJournalCounts; ++i) {
+    const bool more = rest.find(',') != rest.npos;
+    if (more != (i + 1 < kJournalCounts) || !parse_canonical(cut_first(rest, ','), line.counts[i]))
+      return false;
+  }
+  return true;
+}
+
+bool parse_path(std::string_view text, JournalLine& line) {
+  line.path_text = text;
+  return text.empty() || parse_journal_path(text, line.path);
+}
+
+}  // namespace
+
+bool parse_journal_name(std::string_view name, JournalName& journal) {
+  constexpr std::string_view kStart = "opdump.";
+  constexpr std::string_view kEnd = ".journal";
+  if (!name.starts_with(kStart) || !name.ends_with(kEnd) || name.size() <= kStart.size() + kEnd.size())
+    return false;
+  name.remove_prefix(kStart.size());
+  name.remove_suffix(kEnd.size());
+  std::uint32_t device = 0;
+  if (!parse_canonical(cut_first(name, '.'), device) || !parse_canonical(name, journal.id)) return false;
+  journal.device = device;
+  return true;
+}
+
+bool parse_journal_path(std::string_view text, JournalPath& path) {
+  path = {};
+  std::string_view rest = text;
+  std::uint32_t number = 0;
+  if (!parse_canonical(cut_first(rest, '/'), number)) return false;
+  path.device = number;
+  path.in_model = rest.find('/') != rest.npos;
+  if (path.in_model) {
+    path.model = cut_first(rest, '/');
+    if (!is_sanitised(path.model) || !parse_canonical(cut_first(rest, '/'), number) ||
+        !parse_canonical(cut_first(rest, '/'), path.step))
+      return false;
+    path.model_id = number;
+  }
+  if (!parse_file(rest, path)) return false;
+  path.untimed = text.substr(0, text.size() - path.suffix.size());
+  if (path.timed) path.untimed = path.untimed.substr(0, path.untimed.rfind('.'));
+  return true;
+}
+
+bool parse_journal_line(std::string_view text, JournalLine& line, std::string& reason) {
+  constexpr std::pair<std::string_view, Kind> kKinds[] = {
+      {"opdump-journal", Kind::header}, {"from", Kind::from}, {"begun", Kind::begun},
+      {"written", Kind::written},       {"lost", Kind::lost}, {"gap", Kind::gap},
+      {"reduced", Kind::reduced},       {"to", Kind::to},     {"closed", Kind::closed}};
+  line = {};
+  std::string_view rest = text;
+  const std::string_view word = cut_first(rest, ',');
+  const auto* kind = std::find_if(std::begin(kKinds), std::end(kKinds),
+                                  [word](const auto& known) { return known.first == word; });
+  if (kind == std::end(kKinds)) {
+    reason = "no line of a journal begins so";
+    return false;
+  }
+  line.kind = kind->second;
+  reason = "not a line '" + std::string(word) + "' as a journal has it";
+  if (line.kind == Kind::header) return parse_header(rest, line, reason);
+  if (line.kind == Kind::closed) return parse_closed(rest, line);
+  constexpr std::uint32_t kMostRecorders = 255;
+  if (!parse_canonical(cut_first(rest, ','), line.recorder) || line.recorder >= kMostRecorders) return false;
+  if (line.kind == Kind::from || line.kind == Kind::to) return parse_canonical(rest, line.sequence);
+  if (rest.find(',') == rest.npos || !parse_canonical(cut_first(rest, ','), line.sequence)) return false;
+  if (line.kind == Kind::gap) return parse_canonical(rest, line.last);
+  if (line.kind == Kind::begun)
+    return !rest.empty() && parse_path(rest, line) && line.path.timed && line.path.suffix.empty();
+  if (line.kind != Kind::written) {
+    if (rest.find(',') == rest.npos) return false;
+    line.cause = cut_first(rest, ',');
+    if (!is_cause(line.cause)) return false;
+    if (line.kind == Kind::lost) return parse_path(rest, line);
+  }
+  if (rest.find(',') == rest.npos || !parse_canonical(cut_first(rest, ','), line.bytes)) return false;
+  if (!parse_path(rest, line)) return false;
+  if (line.kind == Kind::reduced) return line.path.timed && !line.path.suffix.empty();
+  return rest.empty() || (line.path.timed && line.path.suffix.empty());
+}
+
+}  // namespace opdump::tool

@@ -1,0 +1,74 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace opdump::tool {
+
+/// What the name of a journal, `opdump.{device}.{id}.journal`, tells.
+struct JournalName {
+  std::uint64_t device = 0;
+  std::uint64_t id = 0;  ///< microseconds of the moment the dump began
+};
+
+/// False when `name` is none.
+bool parse_journal_name(std::string_view name, JournalName& journal);
+
+/// Path of a record's file as a journal gives it: `{device}/{model}/{model id}/{step}/{file}`, or
+/// `{device}/{file}` outside a model. Refers to the text it was made of.
+struct JournalPath {
+  std::uint64_t device = 0;
+  bool in_model = false;
+  std::string_view model;
+  std::uint64_t model_id = 0;
+  std::uint64_t step = 0;
+  std::string_view op;       ///< `{type}.{name}`
+  std::string_view untimed;  ///< the path without its time stamp
+  bool timed = false;
+  std::string_view suffix;  ///< behind the time stamp, such as ".csv"; empty: a record as it was captured
+};
+
+/// Strict: such paths as the core writes, and so none that leaves its directory.
+bool parse_journal_path(std::string_view text, JournalPath& path);
+
+/// The session's counts in a `closed` line, by their place.
+enum JournalCount : std::size_t {
+  kWanted,
+  kCaptured,
+  kEmpty,
+  kInvalid,
+  kRingFull,
+  kTimedOut,
+  kTooLarge,
+  kDeviceFailed,
+  kWritten,
+  kSinkFailed,
+  kDegraded,
+  kWrittenHere,
+  kLostHere,
+  kJournalCounts,
+};
+
+using JournalCounts = std::array<std::uint32_t, kJournalCounts>;
+
+/// One line of a journal; see opdump/journal.hpp. Refers to the text it was made of.
+struct JournalLine {
+  enum class Kind { header, from, begun, written, lost, reduced, gap, to, closed };
+
+  Kind kind = Kind::header;
+  bool records = false;  ///< the header's detail
+  std::uint32_t recorder = 0;
+  std::uint32_t sequence = 0;
+  std::uint32_t last = 0;  ///< of a gap
+  std::uint64_t bytes = 0;
+  std::string_view cause;
+  std::string_view path_text;  ///< may be empty
+  JournalPath path;            ///< when `path_text` is not empty
+  JournalCounts counts{};
+};
+
+/// On false `reason` says what is wrong with the line.
+bool parse_journal_line(std::string_view text, JournalLine& line, std::string& reason);
+
+}  // namespace opdump::tool

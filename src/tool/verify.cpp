@@ -1,0 +1,264 @@
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "commands.hpp"
+#include "dump_check.hpp"
+#include "exit_code.hpp"
+#include "findings.hpp"
+#include "human_text.hpp"
+#include "options.hpp"
+#include "record_name.hpp"
+#include "wanted_records.hpp"
+
+namespace opdump::tool {
+namespace {
+
+constexpr char kHelp[] =
+    R"(opdump verify - proves that a dump is complete, or lists what is missing and why
+
+usage: opdump verify DIR [--config CONFIG --model RUN.json] [--quick] [--json]
+
+  --config CONFIG     what the device was asked for, in CANN's acl.json format; with --model
+  --model RUN.json    the models that ran, as for 'opdump replay'; "steps" says how many if it is given. An
+                      operator is expected with the bytes of its tensors; one without any leaves no record
+  --quick             sizes only: does not open the files
+  --json              all findings, for programs; otherwise the first 50 lines of each kind
+
+DIR is the dump_path, one of the time directories in it, or anything above. The proof is the journal that each
+dump keeps, '{time}/opdump.{device}.{id}.journal': every record has a number there, and a line that says where it
+was written or why it was lost. A dump is complete when every journal was closed, leaves no number out and counts
+no loss, and every file it names is there, with its bytes and in the form of a record. A journal made with
+'--journal gaps' names no files; then they are counted. Files that no closed journal names are wrong too.
+
+Bytes inside tensors are not checked: the journal holds the files' sizes, not their sums.
+
+Is all of the dump there, and all that the config asks for?
+
+  opdump verify dump
+  opdump verify dump/20260131130559 --config acl.json --model run.json
+
+What is missing, as a list for a script:
+
+  opdump verify dump --json | python3 -c 'import json, sys
+  for f in json.load(sys.stdin)["findings"]: print(f["kind"], f.get("path", f.get("op")))'
+
+exit status
+  0  complete
+  1  not complete, or it cannot be proved; the list says what is missing and why
+  2  the command line is wrong
+)";
+
+struct Options {
+  std::optional<std::string> config;
+  std::optional<std::string> model;
+  bool quick = false;
+  bool json = false;
+};
+
+/// A directory that holds journals, or should.
+struct FoundDump {
+  std::string directory;
+  std::vector<std::string> journals;
+};
+
+bool is_time(std::string_view name) {
+  constexpr std::size_t kDigits = 14;
+  return name.size() == kDigits && parse_decimal(name);
+}
+
+std::string own_name(const std::string& directory) {
+  const std::unique_ptr<char, decltype(&free)> real(realpath(directory.c_str(), nullptr), free);
+  const std::string path = real == nullptr ? directory : real.get();
+  return path.substr(path.rfind('/') + 1);
+}
+
+/// Adds the dumps in and below `directory`; what lies below one belongs to it.
+void find_dumps(const std::string& directory, const std::string& name, std::vector<FoundDump>& dumps,
+                std::uint64_t& journal_bytes, Findings& findings) {
+  std::vector<DirectoryEntry> entries;
+  if (!list_directory(directory, entries)) {
+    const std::string message = std::string("cannot be read: ") + strerror(errno);
+    findings.add(FindingKind::none, true, {directory, message}, {{"path", directory}, {"message", message}});
+    return;
+  }
+  FoundDump dump = {directory, {}};
+  for (const DirectoryEntry& entry : entries) {
+    JournalName journal;
+    if (entry.kind != DirectoryEntry::Kind::file || !parse_journal_name(entry.name, journal)) continue;
+    dump.journals.push_back(entry.name);
+    struct stat status {};
+    if (stat(path_of(directory, entry.name).c_str(), &status) == 0)
+      journal_bytes += static_cast<std::uint64_t>(status.st_size);
+  }
+  if (!dump.journals.empty() || is_time(name)) {
+    dumps.push_back(std::move(dump));
+    return;
+  }
+  for (const DirectoryEntry& entry : entries) {
+    if (entry.kind == DirectoryEntry::Kind::directory)
+      find_dumps(path_of(directory, entry.name), entry.name, dumps, journal_bytes, findings);
+  }
+}
+
+std::uint32_t lost_of(const JournalCounts& counts) {
+  return counts[kInvalid] + counts[kRingFull] + counts[kTimedOut] + counts[kTooLarge] +
+         counts[kDeviceFailed] + counts[kSinkFailed];
+}
+
+std::string causes_text(const JournalCounts& counts) {
+  constexpr std::pair<JournalCount, std::string_view> kCauses[] = {
+      {kInvalid, "refused"},
+      {kRingFull, "the ring was full"},
+      {kTimedOut, "no room within the limit"},
+      {kTooLarge, "too large"},
+      {kDeviceFailed, "a device copy failed"},
+      {kSinkFailed, "the sink failed"},
+  };
+  std::string text;
+  for (const auto& [count, cause] : kCauses) {
+    if (counts[count] == 0) continue;
+    text += (text.empty() ? "" : ", ") + std::to_string(counts[count]) + ' ' + std::string(cause);
+  }
+  return text;
+}
+
+/// The counts of a session are of all its dumps, so what the journals do not explain is looked at over all of
+/// one device. A session that has lost records before DIR's first journal cannot be told from one that had no
+/// room to tell of a loss.
+void check_counts(const std::vector<JournalSummary>& journals, Findings& findings) {
+  const auto add = [&findings](const JournalSummary& journal, bool wrong, const std::string& what) {
+    const std::string place = journal.path + ':' + std::to_string(journal.closed_line);
+    findings.add(FindingKind::journal, wrong, {place + ": " + what},
+                 {{"journal", journal.path}, {"line", {}, journal.closed_line, true}, {"message", what}});
+  };
+  std::map<std::uint64_t, std::uint64_t> told;
+  std::map<std::uint64_t, std::uint64_t> newest;
+  for (const JournalSummary& journal : journals) {
+    told[journal.name.device] += journal.lost;
+    newest[journal.name.device] = std::max(newest[journal.name.device], journal.name.id);
+  }
+  for (const JournalSummary& journal : journals) {
+    if (!journal.closed) continue;
+    const JournalCounts& counts = journal.counts;
+    const std::uint32_t lost = lost_of(counts);
+    const std::uint64_t explained = told[journal.name.device];
+    if (lost > explained) {
+      add(journal, true,
+          "the session counts " + count_text(lost, "lost record") + " (" + causes_text(counts) +
+              "), and the journals here tell of " + std::to_string(explained) +
+              ": there was no room to tell of the others, or their journal is not here");
+    }
+    const std::uint32_t offered = counts[kCaptured] + counts[kDegraded];
+    const bool adds_up = counts[kWanted] == counts[kEmpty] + offered + lost - counts[kSinkFailed] &&
+                         offered == counts[kWritten] + counts[kSinkFailed];
+    // Closed while the session went on under a newer config, the counts are those of no one moment.
+    if (!adds_up) add(journal, journal.name.id == newest[journal.name.device], "the counts do not add up");
+  }
+}
+
+void print_journals(const std::vector<JournalSummary>& journals) {
+  std::fputs(",\n\"journals\": [", stdout);
+  bool first = true;
+  for (const JournalSummary& journal : journals) {
+    std::printf("%s\n  {\"path\": %s, \"detail\": \"%s\", \"closed\": %s, \"written\": %llu, \"lost\": %llu}",
+                first ? "" : ",", json_text(journal.path).c_str(), journal.records ? "records" : "gaps",
+                journal.closed ? "true" : "false", static_cast<unsigned long long>(journal.written),
+                static_cast<unsigned long long>(journal.lost));
+    first = false;
+  }
+  std::fputs(first ? "]" : "\n]", stdout);
+}
+
+void print_summary(const VerifyContext& context, bool json) {
+  std::uint64_t written = 0;
+  std::uint64_t lost = 0;
+  for (const JournalSummary& journal : context.journals) {
+    written += journal.written;
+    lost += journal.lost;
+  }
+  if (json) {
+    print_journals(context.journals);
+    std::printf(",\n\"files\": %llu, \"bytes\": %llu, \"complete\": %s}\n",
+                static_cast<unsigned long long>(context.files),
+                static_cast<unsigned long long>(context.bytes),
+                context.findings.complete() ? "true" : "false");
+    return;
+  }
+  std::printf("%s: %s written, %s lost; %s there as written, %s%s\n",
+              count_text(context.journals.size(), "journal").c_str(), count_text(written, "record").c_str(),
+              std::to_string(lost).c_str(), count_text(context.files, "file").c_str(),
+              byte_text(context.bytes).c_str(), context.quick ? ", not opened" : "");
+}
+
+std::optional<int> check_usage(const Options& options, const std::vector<std::string>& rest) {
+  if (rest.empty()) return usage_error("verify", "a DIR is missing");
+  if (rest.size() > 1) return usage_error("verify", "one DIR at a time, not also '" + rest[1] + "'");
+  if (options.config && !options.model) return usage_error("verify", "'--model RUN.json' is missing");
+  if (options.model && !options.config) return usage_error("verify", "'--config CONFIG' is missing");
+  struct stat status {};
+  if (stat(rest[0].c_str(), &status) == 0 && !S_ISDIR(status.st_mode))
+    return usage_error("verify", "'" + rest[0] + "' is no directory");
+  return std::nullopt;
+}
+
+}  // namespace
+
+int run_verify(Words words) {
+  Options options;
+  const Option table[] = {
+      {"--config", {}, nullptr, &options.config},
+      {"--model", {}, nullptr, &options.model},
+      {"--quick", {}, &options.quick},
+      {"--json", {}, &options.json},
+  };
+  std::vector<std::string> rest;
+  if (const std::optional<int> exit_code = read_options({"verify", kHelp, table}, words, rest))
+    return *exit_code;
+  if (const std::optional<int> exit_code = check_usage(options, rest)) return *exit_code;
+
+  WantedRecords wanted;
+  std::string error;
+  if (options.config && !wanted.load(*options.config, *options.model, error)) {
+    std::fprintf(stderr, "%s\n", printable(error).c_str());
+    return kExitFailed;
+  }
+  Findings findings(options.json);
+  std::vector<FoundDump> dumps;
+  std::uint64_t journal_bytes = 0;
+  find_dumps(rest[0], own_name(rest[0]), dumps, journal_bytes, findings);
+  bool of_device = false;
+  {
+    Progress progress(journal_bytes);
+    VerifyContext context = {findings, progress, options.config ? &wanted : nullptr, options.quick};
+    for (const FoundDump& dump : dumps) DumpCheck(context, dump.directory).check(dump.journals);
+    progress.wipe();
+    for (const JournalSummary& journal : context.journals)
+      of_device |= options.config && journal.name.device == wanted.device();
+    const auto none = [&](const std::string& message) {
+      findings.add(FindingKind::none, true, {rest[0], message}, {{"path", rest[0]}, {"message", message}});
+    };
+    if (context.journals.empty()) {
+      none(
+          "no journal: nothing to prove completeness with. It is 'opdump.{device}.{id}.journal' in the "
+          "directory of the time, unless the session was told to keep none");
+    } else if (options.config && !of_device) {
+      none("no journal of device " + std::to_string(wanted.device()) + ", which RUN.json is of");
+    }
+    check_counts(context.journals, findings);
+    findings.print();
+    print_summary(context, options.json);
+  }
+  return findings.complete() ? kExitOk : kExitFailed;
+}
+
+}  // namespace opdump::tool
