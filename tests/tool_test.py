@@ -7,6 +7,7 @@ import io
 import json
 import math
 import os
+import re
 import resource
 import shutil
 import signal
@@ -136,7 +137,7 @@ class CommandLine(Case):
         return error
 
     def test_help_of_everything_names_examples_and_exit_codes(self):
-        for words in ([], ['show'], ['convert'], ['check'], ['replay']):
+        for words in ([], ['show'], ['convert'], ['check'], ['replay'], ['verify']):
             out, error = self.run_tool(*words, '--help')
             self.assertEqual(error, '')
             for piece in ('usage: opdump', 'exit status', '\n  0  ', '\n  2  ', 'opdump ' + ' '.join(words)):
@@ -165,6 +166,8 @@ class CommandLine(Case):
         self.assertIn("'--config CONFIG' is missing", self.usage('replay', 'a'))
         for bad in ('0', '63', '-1', '1k', '4294967296', ''):
             self.assertIn('is no number from 64', self.usage('replay', 'a', '--config', 'b', '--ring-bytes', bad))
+        self.assertIn('none of none, gaps, records',
+                      self.usage('replay', 'a', '--config', 'b', '--journal', 'all'))
         self.assertIn('none of drop, block, inline',
                       self.usage('replay', 'a', '--config', 'b', '--when-full', 'wait'))
 
@@ -612,7 +615,9 @@ class Replay(Case):
             out, error = self.replay(self.RUN, '--when-full', how)
             self.assertEqual(error, '')
             self.assertRegex(out, r'^dump     dump/\d{14}/2\n')
-            self.golden('replay.txt', out[out.index('\n') + 1:])
+            journal = re.search(r'journal  (dump/\d{14}/opdump\.2\.\d+\.journal)\n$', out)
+            self.assertTrue(os.path.isfile(self.path(journal[1])), out)
+            self.golden('replay.txt', out[out.index('\n') + 1:journal.start()])
             self.assertEqual(self.names(), ['2/digits/7/%d/%s' % (step, name) for step in (0, 2)
                                             for name in ('Conv2D.conv1.1.2', 'MatMul.fc.65535.65535')])
             shutil.rmtree(self.path('dump'))
@@ -636,6 +641,21 @@ class Replay(Case):
         self.assertIn('of RUN.json matches', self.replay(self.RUN, expect=3)[0])
         self.assertEqual(self.files('dump'), [])
 
+    def test_journal(self):
+        for detail, last in (('none', None), ('gaps', 'gaps'), ('records', 'records')):
+            out, _ = self.replay(self.RUN, '--journal', detail)
+            journals = [name for name in os.listdir(self.path('dump', os.listdir(self.path('dump'))[0]))
+                        if name.endswith('.journal')]
+            self.assertEqual(len(journals), 0 if last is None else 1)
+            if last is None:
+                self.assertTrue(out.endswith('\njournal  none\n'))
+            else:
+                self.assertTrue(out.endswith('/%s\n' % journals[0]))
+                self.assertIn(b'opdump-journal,1,%s\n' % last.encode(),
+                              self.read('dump', os.listdir(self.path('dump'))[0], journals[0]))
+            shutil.rmtree(self.path('dump'))
+            os.mkdir(self.path('dump'))
+
     def test_losses_are_told(self):
         run = {'models': [{'name': 'm', 'ops': [
             {'name': 'n' * 100, 'type': 'T', 'outputs': [{'fill': 'zeros', 'dtype': 'int8', 'shape': [1]}]}]}]}
@@ -646,6 +666,7 @@ class Replay(Case):
             {'name': 'n', 'type': 'T', 'outputs': [{'fill': 'zeros', 'dtype': 'int8', 'shape': [1 << 28]}]}]}]}
         out, _ = self.replay(big, '--ring-bytes', '1024', '--when-full', 'drop', expect=1)
         self.assertIn('  1  no room in the ring\n', out)
+        self.assertRegex(out, r'\nwhat was lost, and why: opdump verify dump/\d{14}\n$')
         self.assertEqual(self.files('dump'), [])
 
     def test_a_dump_that_cannot_be_written(self):

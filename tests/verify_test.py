@@ -1,0 +1,498 @@
+#!/usr/bin/env python3
+"""Tests of `opdump verify` from outside: verify_test.py OPDUMP [unittest arguments]. Standard library only."""
+import glob
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(1, os.path.dirname(os.path.abspath(__file__)))
+import tool_test  # noqa: E402
+
+
+def op(kind, name, size=16, **keys):
+    return dict({'name': name, 'type': kind, 'outputs': [{'fill': 'ramp', 'dtype': 'int8', 'shape': [size]}]}, **keys)
+
+
+class Case(tool_test.Case):
+    RUN = {'device_id': 2, 'steps': 3, 'models': [{'name': 'net', 'id': 7, 'ops': [op('Conv2D', 'conv'),
+                                                                                 op('MatMul', 'fc')]}]}
+
+    def setUp(self):
+        super().setUp()
+        os.mkdir(self.path('dump'))
+        self.config(dump_list=[{}])
+
+    def config(self, **keys):
+        self.write('acl.json', json.dumps({'dump': dict({'dump_path': 'dump', 'dump_mode': 'all'}, **keys)}))
+
+    def replay(self, run=None, *arguments, expect=0):
+        self.write('run.json', json.dumps(run or self.RUN))
+        return self.run_tool('replay', 'run.json', '--config', 'acl.json', *arguments, expect=expect)[0]
+
+    def verify(self, *arguments, expect=1, where='dump'):
+        """The findings and the whole answer; the text for people says the same verdict."""
+        out = self.run_tool('verify', where, '--json', *arguments, expect=expect)[0]
+        answer = json.loads(out)
+        self.assertEqual(answer['complete'], expect == 0)
+        self.assertEqual(any(f['wrong'] for f in answer['findings']), expect != 0)
+        text = self.run_tool('verify', where, *arguments, expect=expect)[0]
+        self.assertEqual(text.startswith('complete\n'), expect == 0)
+        self.assertEqual(text.startswith('not complete\n'), expect == 1)
+        return answer['findings'], answer
+
+    def kinds(self, *arguments, expect=1, **keys):
+        return [f['kind'] for f in self.verify(*arguments, expect=expect, **keys)[0]]
+
+    def journal(self):
+        (path,) = glob.glob(self.path('dump', '*', '*.journal'))
+        return path
+
+    def lines(self):
+        with open(self.journal(), encoding='utf-8') as file:
+            return file.read().splitlines(keepends=True)
+
+    def put(self, lines):
+        with open(self.journal(), 'w', encoding='utf-8') as file:
+            file.writelines(lines)
+
+    def record(self, index=0):
+        return self.path('dump', self.files('dump')[index])
+
+
+class Complete(Case):
+    def test_from_any_directory_above(self):
+        self.replay()
+        findings, answer = self.verify(expect=0)
+        self.assertEqual(findings, [])
+        self.assertEqual((answer['files'], answer['journals'][0]['written']), (6, 6))
+        self.verify(expect=0, where='.')
+        self.verify(expect=0, where=os.path.dirname(self.journal()))
+        self.verify('--quick', expect=0)
+        os.rename(os.path.dirname(self.journal()), self.path('elsewhere'))
+        self.verify(expect=0, where='elsewhere')
+
+    def test_gaps_journal(self):
+        self.replay(None, '--journal', 'gaps')
+        self.assertEqual(self.verify(expect=0)[1]['files'], 6)
+        with open(self.record(), 'r+b') as file:
+            file.truncate(20)
+        self.assertEqual(self.kinds(), ['bad_file'])
+        os.unlink(self.record())
+        findings, _ = self.verify()
+        self.assertEqual([f['kind'] for f in findings], ['missing'])
+        self.assertIn('5 files, and the journals without names count 6 records', findings[0]['message'])
+
+    def test_more_files_than_a_gaps_journal_counts(self):
+        self.replay(None, '--journal', 'gaps')
+        shutil.copy(self.record(), self.record()[:-4] + '0000')
+        self.assertEqual(self.kinds(), ['unlisted'])
+
+    def test_records_in_pieces_and_a_dump_of_nothing(self):
+        self.replay({'models': [{'name': 'm', 'ops': [op('T', 'big', 100000)]}]}, '--ring-bytes', '4096')
+        self.assertIn('begun,', ''.join(self.lines()))
+        self.verify(expect=0)
+        shutil.rmtree(self.path('dump'))
+        os.mkdir(self.path('dump'))
+        self.config(dump_list=[{'model_name': 'other'}])
+        self.replay(expect=3)
+        self.assertEqual(self.verify(expect=0)[1]['files'], 0)
+
+    def test_several_sessions_of_one_moment(self):
+        for _ in range(3):
+            self.replay()
+        times = glob.glob(self.path('dump', '*'))
+        for other in times[1:]:  # whatever the clock said
+            shutil.copytree(other, times[0], dirs_exist_ok=True)
+            shutil.rmtree(other)
+        _, answer = self.verify(expect=0)
+        self.assertEqual((len(answer['journals']), answer['files']), (3, 18))
+        os.unlink(sorted(glob.glob(self.path('dump', '*', '*.journal')))[1])
+        self.assertEqual(self.kinds(), ['unlisted'] * 6)
+
+    def test_long_names(self):
+        self.replay({'models': [{'name': 'm', 'ops': [op('T', letter * 300) for letter in 'ab']}]})
+        self.verify(expect=0)
+        rows = self.path('dump', os.path.dirname(self.files('dump')[0]), 'mapping.csv')
+        content = tool_test.Case.read(self, rows)
+        self.write(rows, content.split(b'\n', 1)[1])
+        self.assertEqual(sorted(self.kinds()), ['missing', 'unlisted'])
+        os.unlink(rows)
+        self.assertEqual(sorted(self.kinds()), ['missing', 'missing', 'unlisted', 'unlisted'])
+
+    def test_arrays_beside_the_records(self):
+        self.replay()
+        self.run_tool('convert', '-d', self.record(), '-out', os.path.dirname(self.record()))
+        findings, _ = self.verify(expect=0)
+        self.assertEqual([(f['kind'], f['wrong']) for f in findings], [('unlisted', False)])
+
+
+class Damage(Case):
+    def setUp(self):
+        super().setUp()
+        self.replay()
+
+    def test_no_journal(self):
+        os.unlink(self.journal())
+        findings, _ = self.verify()
+        self.assertEqual([f['kind'] for f in findings], ['unlisted'] * 6 + ['no_journal'])
+        self.assertIn('nothing to prove completeness with', findings[-1]['message'])
+        os.mkdir(self.path('empty'))
+        self.assertEqual(self.kinds(where='empty'), ['no_journal'])
+        self.assertEqual(self.kinds(where='gone'), ['no_journal', 'no_journal'])
+        self.run_tool('verify', 'run.json', expect=2)
+
+    def test_one_of_two_dumps_without_journal(self):
+        first = os.path.dirname(self.journal())
+        os.rename(first, self.path('dump', '20200101000000'))
+        self.replay()
+        self.verify(expect=0)
+        os.unlink(glob.glob(self.path('dump', '20200101000000', '*.journal'))[0])
+        self.assertEqual(self.kinds(), ['unlisted'] * 6)
+
+    def test_a_file_deleted(self):
+        gone = self.record(2)
+        os.unlink(gone)
+        findings, _ = self.verify('--quick')
+        self.assertEqual([(f['kind'], os.path.basename(f['path'])) for f in findings],
+                         [('missing', os.path.basename(gone))])
+
+    def test_a_file_cut_grown_or_replaced(self):
+        path = self.record()
+        with open(path, 'rb') as file:
+            content = file.read()
+        for changed in (b'', content[:-1], content + b'\0'):
+            self.write(path, changed)
+            findings, _ = self.verify('--quick')
+            self.assertEqual([f['kind'] for f in findings], ['bad_file'])
+            self.assertIn('has %d bytes, and %d were written' % (len(changed), len(content)), findings[0]['message'])
+        self.write(path, content[:8] + b'\0' + content[9:])  # in the record's magic number
+        self.verify('--quick', expect=0)
+        self.assertEqual(self.kinds(), ['bad_file'])
+        os.unlink(path)
+        os.symlink('/dev/null', path)
+        self.assertEqual([f['kind'] for f in self.verify()[0] if f['wrong']], ['bad_file'])
+        os.unlink(path)
+        os.mkdir(path)
+        self.assertEqual(self.kinds(), ['bad_file'])
+
+    def test_a_file_renamed(self):
+        os.rename(self.record(), self.record()[:-1] + 'x')
+        self.assertEqual(self.kinds(), ['missing', 'unlisted'])
+
+    def test_extra_files(self):
+        for name, kind in (('notes.txt', 'unlisted'), ('x.part', 'part')):
+            extra = self.write(os.path.join(os.path.dirname(self.record()), name), b'x')
+            self.assertEqual(self.kinds(), [kind])
+            os.unlink(extra)
+        self.write(os.path.join(os.path.dirname(os.path.dirname(self.journal())), 'notes.txt'), b'x')
+        self.verify(expect=0)
+
+    def test_each_line_deleted_doubled_or_swapped_with_the_next(self):
+        lines = self.lines()
+        for i in range(len(lines)):
+            self.put(lines[:i] + lines[i + 1:])
+            self.assertTrue({'journal', 'not_final'} & set(self.kinds()), lines[i])
+            self.put(lines[:i + 1] + lines[i:])
+            if not lines[i].startswith('opdump-journal'):  # written again whenever a session goes on
+                self.assertIn('journal', self.kinds(), lines[i])
+            if i + 1 < len(lines):
+                self.put(lines[:i] + [lines[i + 1], lines[i]] + lines[i + 2:])
+                self.assertIn('journal', self.kinds(), lines[i])
+
+    def test_all_lines_of_a_recorder_deleted(self):
+        lines = self.lines()
+        self.put([lines[0], lines[-1]])
+        kinds = self.kinds()
+        self.assertEqual(kinds, ['journal'] + ['unlisted'] * 6)
+
+    def test_places_are_told(self):
+        lines = self.lines()
+        lines[3] = 'written,0,1,x,2/net/7/0/A.b.1.2.1700000000000002\n'
+        self.put(lines)
+        findings, _ = self.verify()
+        self.assertIn(('journal', 4), [(f['kind'], f.get('line')) for f in findings])
+        self.assertIn("no line tells of record 1 of recorder 0", [f.get('message') for f in findings])
+
+    def test_counts_changed(self):
+        lines = self.lines()
+        counts = lines[-1].strip().split(',')
+        for i in range(1, len(counts)):
+            changed = counts[:i] + [str(int(counts[i]) + 1)] + counts[i + 1:]
+            self.put(lines[:-1] + [','.join(changed) + '\n'])
+            self.assertEqual(set(self.kinds()), {'journal'})
+
+    def test_losses_that_only_the_counts_tell_of(self):
+        lines = self.lines()
+        counts = lines[-1].strip().split(',')
+        counts[1] = str(int(counts[1]) + 1)
+        counts[7] = '1'
+        self.put(lines[:-1] + [','.join(counts) + '\n'])
+        findings, _ = self.verify()
+        self.assertEqual([f['kind'] for f in findings], ['journal'])
+        self.assertIn('1 lost record (1 too large), and the journals here tell of 0', findings[0]['message'])
+
+    def test_not_finalized(self):
+        lines = self.lines()
+        old = self.record(-1)
+        new = old[:-4] + '9999'  # not told yet, and so not wrong
+        os.rename(old, new)
+        self.put([line for line in lines[:-2] if '/2/MatMul' not in line])
+        findings, _ = self.verify()
+        self.assertEqual([(f['kind'], f['wrong']) for f in findings], [('not_final', True), ('unlisted', False)])
+        self.assertEqual(findings[0]['message'], 'was not finalized: what was captured after sequence number 4 of '
+                         'recorder 0 is unknown')
+        os.rename(new, old)
+        self.put(lines + lines[:1])
+        self.assertEqual(self.kinds(), ['not_final'])
+        self.put([])
+        self.assertEqual([f['kind'] for f in self.verify()[0] if f['wrong']], ['not_final'])
+
+    def test_foreign_paths(self):
+        lines = self.lines()
+        for path in ('../x', '/etc/passwd', '2/../7/0/A.b.1.2.1700000000000002', '2//7/0/A.b.1.2.1700000000000002',
+                     '3/net/7/0/A.b.1.2.1700000000000002', '2/net/7/0/A.b.1.2.17', '2/net/7/0/mapping.csv'):
+            changed = list(lines)
+            changed[2] = 'written,0,0,5,%s\n' % path
+            self.put(changed)
+            self.assertIn('journal', self.kinds(), path)
+
+
+class Losses(Case):
+    STEPS = dict(Case.RUN, steps=30, single_ops=[op('Mul', 's')])
+
+    def test_full_ring(self):
+        run = {'models': [{'name': 'm', 'ops': [op('T', 'n', 64), op('MatMul', 'dense', 1 << 16)]}], 'steps': 20}
+        self.replay(run, '--when-full', 'drop', '--ring-bytes', '2048', expect=1)
+        findings, answer = self.verify()
+        self.assertEqual({f['kind'] for f in findings} - {'gap'}, {'lost'})
+        gone = sum(1 if f['kind'] == 'lost' else f['last'] - f['first'] + 1 for f in findings)
+        self.assertEqual(gone, answer['journals'][0]['lost'])
+        self.assertEqual(answer['journals'][0]['lost'] + answer['journals'][0]['written'], 40)
+        lost = [f for f in findings if f.get('op') == 'MatMul.dense']
+        self.assertEqual((lost[0]['model'], lost[0]['model_id'], lost[0]['recorder']), ('m', 0, 0))
+        text = self.run_tool('verify', 'dump', expect=1)[0]
+        self.assertRegex(text, r'\n  MatMul\.dense  m \(0\)  steps? 0.*\d records? lost: ')
+
+    def test_losses_are_summed_up_by_operator_cause_and_steps(self):
+        self.replay()
+        lines = self.lines()
+        lost = []
+        for i, line in enumerate(lines):
+            found = re.fullmatch(r'written,0,(\d+),\d+,(.*MatMul.*)\.\d+\n', line)
+            if found:
+                lines[i] = 'lost,0,%s,the ring is full,%s\n' % found.groups()
+                lost.append(found)
+        lines[-1] = 'closed,6,3,0,0,3,0,0,0,3,0,0,3,3\n'
+        self.put(lines)
+        for path in self.files('dump'):
+            if 'MatMul' in path:
+                os.unlink(self.path('dump', path))
+        self.assertEqual(self.kinds(), ['lost'] * 3)
+        self.assertIn('  MatMul.fc  net (7)  steps 0-2  3 records lost: the ring is full (recorder 0, numbers 1 to 5)\n',
+                      self.run_tool('verify', 'dump', expect=1)[0])
+
+    def test_reduced_records_are_told_and_looked_for(self):
+        self.replay()
+        lines = self.lines()
+        reduced = re.fullmatch(r'written,0,1,\d+,(.*)\n', lines[3])[1]
+        os.unlink(self.path('dump', os.path.basename(os.path.dirname(self.journal())), reduced))
+        csv = self.write(os.path.join(os.path.dirname(self.journal()), reduced + '.csv'), b'1,2,3\n')
+        lines[3] = 'reduced,0,1,the ring is full,6,%s.csv\n' % reduced
+        lines[-1] = 'closed,6,5,0,0,0,0,0,0,6,0,1,6,0\n'
+        self.put(lines)
+        findings, _ = self.verify()
+        self.assertEqual([(f['kind'], f['sequence'], f['op'], f['cause']) for f in findings],
+                         [('reduced', 1, 'MatMul.fc', 'the ring is full')])
+        self.assertIn('1 record reduced: the ring is full', self.run_tool('verify', 'dump', expect=1)[0])
+        begun = reduced[:-1] + '0'
+        self.put(lines[:3] + ['begun,0,1,%s\n' % begun] + lines[3:])
+        self.assertEqual(self.kinds(), ['reduced'])
+        self.put(lines[:3] + ['begun,0,1,%s\n' % begun.replace('fc', 'fd')] + lines[3:])
+        self.assertEqual(sorted(self.kinds()), ['journal', 'reduced'])
+        self.put(lines)
+        os.unlink(csv)
+        self.assertEqual(sorted(self.kinds()), ['missing', 'reduced'])
+
+    def test_a_ring_too_small_to_tell(self):
+        run = {'models': [{'name': 'm', 'ops': [op('T', 'n' * 100)]}]}
+        self.replay(run, '--ring-bytes', '64', expect=1)
+        findings, _ = self.verify()
+        self.assertIn('1 too large', findings[0]['message'])
+
+    def test_gaps_journal_with_losses(self):
+        self.config(dump_list=[{}], dump_op_switch='on')
+        out = self.replay(self.STEPS, '--when-full', 'drop', '--ring-bytes', '512', '--journal', 'gaps', expect=1)
+        _, answer = self.verify()
+        journal = answer['journals'][0]
+        self.assertEqual((journal['detail'], journal['written'] + journal['lost']), ('gaps', 90))
+        self.assertEqual(journal['written'], len(self.files('dump')))
+        self.assertIn('lost     %d\n' % journal['lost'], out)
+
+    def test_only_the_first_fifty_lines_for_people(self):
+        self.replay(dict(self.RUN, steps=60))
+        for path in self.files('dump'):
+            os.unlink(self.path('dump', path))
+        out = self.run_tool('verify', 'dump', expect=1)[0]
+        self.assertEqual(len(re.findall(r'(?m)^  dump/', out)), 50)
+        self.assertIn("journal says it was written (120)\n", out)
+        self.assertIn("  and 70 more such lines; '--json' gives all\n", out)
+        self.assertEqual(len(self.verify()[0]), 120)
+
+    def test_full_disk(self):
+        made = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=64k', 'none', self.path('dump')],
+                              capture_output=True, check=False) if os.geteuid() == 0 else None
+        if made is None or made.returncode != 0:
+            self.skipTest('a tmpfs cannot be mounted here')
+        self.addCleanup(subprocess.run, ['umount', self.path('dump')], check=True)
+        self.replay(dict(self.RUN, steps=100), expect=1)
+        findings, _ = self.verify()
+        self.assertLessEqual({f['kind'] for f in findings if f['wrong']}, {'lost', 'journal', 'not_final'})
+
+    def test_killed(self):
+        run = dict(self.RUN, steps=1000000)
+        self.write('run.json', json.dumps(run))
+        for delay in (0, 0.02, 0.1):
+            shutil.rmtree(self.path('dump'))
+            os.mkdir(self.path('dump'))
+            process = subprocess.Popen([tool_test.OPDUMP, 'replay', 'run.json', '--config', 'acl.json'],
+                                       cwd=self.directory, stdout=subprocess.DEVNULL)
+            until = time.monotonic() + 60
+            while not glob.glob(self.path('dump', '*', '*.journal')) and time.monotonic() < until:
+                time.sleep(0.001)
+            time.sleep(delay)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            findings, _ = self.verify()
+            wrong = [f for f in findings if f['wrong'] and f.get('message') != 'the last line is cut short']
+            self.assertEqual([f['kind'] for f in wrong], ['not_final'])
+            self.assertLessEqual({f['kind'] for f in findings if not f['wrong']}, {'part', 'unlisted'})
+
+
+class Wanted(Case):
+    ASKED = ('--config', 'acl.json', '--model', 'run.json')
+    RUN = dict(Case.RUN, single_ops=[op('Mul', 's'), {'name': 'nothing', 'type': 'T'}])
+
+    def absent(self, run=None):
+        self.write('run.json', json.dumps(run or self.RUN))
+        findings, _ = self.verify(*self.ASKED)
+        self.assertEqual({f['kind'] for f in findings}, {'absent'})
+        return [(f['op'], f.get('steps')) for f in findings]
+
+    def test_all_that_is_wanted(self):
+        self.config(dump_list=[{}], dump_op_switch='on')
+        self.replay()
+        self.verify(*self.ASKED, expect=0)
+        self.replay(None, '--journal', 'gaps')
+        self.verify(*self.ASKED, expect=0)
+
+    def test_steps_and_layers(self):
+        self.config(dump_list=[{'model_name': 'net', 'layer': ['fc']}], dump_step='1-2')
+        self.replay()
+        self.verify(*self.ASKED, expect=0)
+        self.config(dump_list=[{'model_name': 'net'}], dump_step='0-2')
+        self.assertEqual(self.absent(), [('any of its 2 wanted operators', 'step 0'), ('Conv2D.conv', 'steps 1-2')])
+        without = {key: value for key, value in self.RUN.items() if key != 'steps'}
+        self.assertEqual(self.absent(without), [('Conv2D.conv', 'steps 1-2')])
+        self.assertEqual(self.absent(dict(self.RUN, steps=2 ** 64 - 1))[1:], [('Conv2D.conv', 'steps 1-2')])
+
+    def test_models_and_single_operators(self):
+        self.replay()
+        self.config(dump_list=[{}], dump_op_switch='on')
+        other = {'name': 'other', 'ops': [op('T', 'n')]}
+        run = dict(self.RUN, models=self.RUN['models'] + [other])
+        self.assertEqual(self.absent(run), [('any of its 1 wanted operator', 'steps 0-2'), ('Mul.s', None)])
+        without = {key: value for key, value in run.items() if key != 'steps'}
+        self.assertEqual(self.absent(without), [('any of its 1 wanted operator', None), ('Mul.s', None)])
+
+    def test_what_a_loss_explains_is_not_absent(self):
+        self.test_all_that_is_wanted()
+        for old in glob.glob(self.path('dump', '*')):
+            shutil.rmtree(old)
+        self.replay(dict(self.RUN, models=[{'name': 'net', 'id': 7, 'ops': [op('T', 'big', 1 << 16)]}]),
+                    '--ring-bytes', '1024', '--when-full', 'drop', expect=1)
+        findings, _ = self.verify(*self.ASKED)
+        known = [f for f in findings if f['kind'] == 'absent' and 'may be among' not in f['message']]
+        if not any(f['kind'] == 'gap' for f in findings):
+            self.assertEqual(known, [])
+
+    def test_same_operator_twice(self):
+        run = {'steps': 2, 'models': [{'name': 'm', 'ops': [op('T', 'n'), op('T', 'n')]}]}
+        self.replay(run)
+        self.verify(*self.ASKED, expect=0)
+        run['models'][0]['ops'].append(op('T', 'n'))
+        self.assertEqual(self.absent(run), [('T.n', 'steps 0-1')])
+
+    def test_another_device_and_bad_files(self):
+        self.replay()
+        self.write('run.json', json.dumps(dict(self.RUN, device_id=1)))
+        self.assertEqual(self.kinds(*self.ASKED), ['no_journal'])
+        self.write('run.json', '{')
+        self.assertIn('run.json:1', self.run_tool('verify', 'dump', *self.ASKED, expect=1)[1])
+        self.write('acl.json', '{"dump": {}}')
+        self.assertIn('acl.json', self.run_tool('verify', 'dump', *self.ASKED, expect=1)[1])
+
+    def test_usage(self):
+        for arguments in (['dump', '--config', 'acl.json'], ['dump', '--model', 'run.json'], [], ['a', 'b'],
+                          ['--all', 'dump']):
+            error = self.run_tool('verify', *arguments, expect=2)[1]
+            self.assertRegex(error, r"; see 'opdump verify --help'\n$")
+
+
+class Hostile(Case):
+    RUN = {'models': [{'name': 'm', 'id': 1, 'ops': [op('T', 'n'), op('T', 'big', 3000)]}]}
+
+    def verdict(self, content):
+        with open(self.journal(), 'wb') as file:
+            file.write(content)
+        return self.run_tool('verify', 'dump', '--quick', expect=(0, 1))[0].startswith('complete\n')
+
+    def each_change(self, content):
+        for at in range(len(content)):
+            for mask in (0x01, 0x80, 0x2a):
+                yield at, content[:at] + bytes([content[at] ^ mask]) + content[at + 1:]
+            yield at, content[:at] + content[at + 1:]
+            yield at, content[:at]
+
+    def test_no_change_of_a_byte_passes_for_complete(self):
+        for detail in ('records', 'gaps'):
+            self.replay(None, '--journal', detail, '--ring-bytes', '2048')
+            with open(self.journal(), 'rb') as file:
+                content = file.read()
+            self.assertTrue(self.verdict(content))
+            passed = [(at, changed) for at, changed in self.each_change(content) if self.verdict(changed)]
+            self.assertEqual(passed, [])
+            shutil.rmtree(os.path.dirname(self.journal()))
+
+    def test_losses_stay_losses(self):
+        self.replay(None, '--ring-bytes', '512', '--when-full', 'drop', expect=(0, 1))
+        with open(self.journal(), 'rb') as file:
+            content = file.read()
+        lines = content.splitlines(keepends=True)
+        lines[2:-1] = [b'lost,0,0,the ring is full,2/m/1/0/T.n.65535.65535\n', b'gap,0,1,3\n', b'to,0,4\n']
+        content = b''.join(lines)
+        self.assertEqual([at for at, changed in self.each_change(content) if self.verdict(changed)], [])
+
+    def test_lines_without_end_and_other_rubbish(self):
+        self.replay()
+        for content in (b'x' * (2 << 20), b'\n' * 1000, b'\0' * 1000, bytes(range(256)) * 100,
+                        b'opdump-journal,1,records\nfrom,0,0\nwritten,0,0,1,' + b'9' * (1 << 20) + b'\n',
+                        b'opdump-journal,1,gaps\nfrom,0,0\ngap,0,0,4294967295\nto,0,0\n'):
+            self.assertFalse(self.verdict(content))
+
+    def test_names_cannot_drive_the_terminal(self):
+        self.replay()
+        self.write(os.path.join(os.path.dirname(self.record()), '\x1b[31m\n"\\'), b'x')
+        findings, _ = self.verify()
+        self.assertTrue(findings[0]['path'].endswith('\x1b[31m\n"\\'))
+        self.assertNotIn('\x1b', self.run_tool('verify', 'dump', expect=1)[0])
+
+
+if __name__ == '__main__':
+    tool_test.OPDUMP = os.path.abspath(sys.argv.pop(1))
+    unittest.main()
