@@ -409,8 +409,10 @@ void Statistics::run_floats(const std::byte* data, std::size_t count, FloatRun& 
       ++run.nan;
       continue;
     }
+    // Without branches on the sign, which no processor can foretell.
     const bool below = bits != magnitude;
-    const Order order = below ? -static_cast<Order>(magnitude) : static_cast<Order>(magnitude);
+    const Order mask = -static_cast<Order>(below);
+    const Order order = (static_cast<Order>(magnitude) ^ mask) - mask;
     min = order < min ? order : min;
     max = order > max ? order : max;
     run.negative += order < 0;
@@ -420,7 +422,8 @@ void Statistics::run_floats(const std::byte* data, std::size_t count, FloatRun& 
       continue;
     }
     const double size = Format::decode(magnitude);
-    const double value = below ? -size : size;
+    const double value =
+        std::bit_cast<double>(std::bit_cast<std::uint64_t>(size) | std::uint64_t{below} << 63);
     if constexpr (sizeof(Bits) == 8) {
       if (size > kLarge || (size < kSmall && magnitude != 0)) {
         add_extreme_double(value);

@@ -22,12 +22,8 @@ struct Isa {
   static Shorts smaller(Shorts a, Shorts b) { return (Shorts)_mm256_min_epi16((__m256i)a, (__m256i)b); }
   static Shorts larger(Shorts a, Shorts b) { return (Shorts)_mm256_max_epi16((__m256i)a, (__m256i)b); }
 
-  static void widen_float32(const std::byte* from, Doubles (&to)[4]) {
-    const float* const floats = reinterpret_cast<const float*>(from);
-    to[0] = _mm256_cvtps_pd(_mm_loadu_ps(floats));
-    to[1] = _mm256_cvtps_pd(_mm_loadu_ps(floats + 4));
-    to[2] = _mm256_cvtps_pd(_mm_loadu_ps(floats + 8));
-    to[3] = _mm256_cvtps_pd(_mm_loadu_ps(floats + 12));
+  static Doubles widen_floats(const std::byte* from) {
+    return _mm256_cvtps_pd(_mm_loadu_ps(reinterpret_cast<const float*>(from)));
   }
 
   static void widen_eight(__m128i halves, Doubles* to) {

@@ -25,10 +25,8 @@ struct Isa {
   static Shorts smaller(Shorts a, Shorts b) { return (Shorts)_mm512_min_epi16((__m512i)a, (__m512i)b); }
   static Shorts larger(Shorts a, Shorts b) { return (Shorts)_mm512_max_epi16((__m512i)a, (__m512i)b); }
 
-  static void widen_float32(const std::byte* from, Doubles (&to)[2]) {
-    const float* const floats = reinterpret_cast<const float*>(from);
-    to[0] = _mm512_cvtps_pd(_mm256_loadu_ps(floats));
-    to[1] = _mm512_cvtps_pd(_mm256_loadu_ps(floats + 8));
+  static Doubles widen_floats(const std::byte* from) {
+    return _mm512_cvtps_pd(_mm256_loadu_ps(reinterpret_cast<const float*>(from)));
   }
 
   static void widen_float16(const std::byte* from, Doubles (&to)[2]) {

@@ -25,8 +25,8 @@ struct Isa {
     to[1] = vcvt_high_f64_f32(four);
   }
 
-  static void widen_float32(const std::byte* from, Doubles (&to)[8]) {
-    for (int i = 0; i < 4; ++i) widen(load_four(from + 16 * i), to + 2 * i);
+  static Doubles widen_floats(const std::byte* from) {
+    return vcvt_f64_f32(vreinterpret_f32_u8(vld1_u8(reinterpret_cast<const std::uint8_t*>(from))));
   }
 
   static void widen_float16(const std::byte* from, Doubles (&to)[8]) {
@@ -51,11 +51,6 @@ struct Isa {
     const int16x8_t low = vmull_s8(vget_low_s8(x), vget_low_s8(x));
     const int16x8_t high = vmull_high_s8(x, x);
     return vpadalq_s16(vpaddlq_s16(low), high);
-  }
-
- private:
-  static float32x4_t load_four(const std::byte* from) {
-    return vreinterpretq_f32_u8(vld1q_u8(reinterpret_cast<const std::uint8_t*>(from)));
   }
 };
 

@@ -31,12 +31,8 @@ struct Isa {
     to[1] = _mm_cvtps_pd(_mm_movehl_ps(four, four));
   }
 
-  static void widen_float32(const std::byte* from, Doubles (&to)[8]) {
-    const float* const floats = reinterpret_cast<const float*>(from);
-    widen(_mm_loadu_ps(floats), to);
-    widen(_mm_loadu_ps(floats + 4), to + 2);
-    widen(_mm_loadu_ps(floats + 8), to + 4);
-    widen(_mm_loadu_ps(floats + 12), to + 6);
+  static Doubles widen_floats(const std::byte* from) {
+    return _mm_cvtps_pd(_mm_castsi128_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from))));
   }
 
   static void widen_eight_bfloats(__m128i eight, Doubles* to) {

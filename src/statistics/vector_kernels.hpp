@@ -79,11 +79,9 @@ struct Sums {
     __builtin_memcpy(squares, lanes.squares, sizeof squares);
   }
 
-  void add(const Doubles (&values)[kVectors]) {
-    each<kVectors>([&](auto i) {
-      sums[i] += values[i];
-      squares[i] += values[i] * values[i];
-    });
+  void add(std::size_t i, Doubles values) {
+    sums[i] += values;
+    squares[i] += values * values;
   }
 
   void store(FloatLanes& lanes) const {
@@ -136,7 +134,7 @@ inline bool halves(const std::byte* data, std::size_t rows, FloatLanes& lanes, F
     each<kRows>([&](auto i) {
       Doubles values[Sums::kVectors];
       Format::widen((kAny ? finite : from) + i * kStatisticsLanes * 2, values);
-      sums.add(values);
+      each<Sums::kVectors>([&](auto k) { sums.add(k, values[k]); });
     });
   }
 
@@ -226,9 +224,8 @@ inline bool floats(const std::byte* data, std::size_t rows, FloatLanes& lanes, F
         __builtin_memcpy(finite + i * kVectorBytes, &kept, sizeof kept);
       }
     });
-    Doubles values[Sums::kVectors];
-    Isa::widen_float32(kAny ? finite : from, values);
-    sums.add(values);
+    each<Sums::kVectors>(
+        [&](auto i) { sums.add(i, Isa::widen_floats((kAny ? finite : from) + i * kVectorBytes / 2)); });
   }
 
   if constexpr (!kAny) {
