@@ -279,6 +279,16 @@ TEST_CASE("journal: what finds no room to be told is a gap") {
   CHECK(text.find(",18\nto,0,19\nclosed,19,") != std::string::npos);
 }
 
+TEST_CASE("journal: losses of a recorder that never got anything through are told all the same") {
+  Bench<64> bench(WhenFull::drop);
+  bench.start(everything());
+  bench.step();
+  REQUIRE(bench.session.finalize() == Status::ok);
+  CHECK(bench.session.counts().too_large == 3);
+  CHECK(bench.sink.journals.begin()->second ==
+        "opdump-journal,1,records\nfrom,0,0\ngap,0,0,2\nto,0,3\nclosed,3,0,0,0,0,0,3,0,0,0,0,0,3\n");
+}
+
 TEST_CASE("journal: less of it, or none") {
   for (const JournalDetail detail : {JournalDetail::none, JournalDetail::gaps}) {
     FakeMemory memory;

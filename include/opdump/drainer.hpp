@@ -73,6 +73,9 @@ class Drainer {
   void finish(std::size_t slot, std::uint32_t next_sequence) {
     Stream& stream = streams_[slot];
     end_unfinished(slot, stream);
+    // What was lost without a trace in the ring is told where the session dumps.
+    if (next_sequence != stream.expected && stream.target == Targets::kNone)
+      switch_target(slot, stream, any_target());
     tell_gap(slot, stream, next_sequence);
     if (stream.target != Targets::kNone) journal_.to(targets_[stream.target], slot, next_sequence);
     stream.target = Targets::kNone;
@@ -172,15 +175,16 @@ class Drainer {
 
   void take_reduced(std::size_t slot, Stream& stream, const RecordView& record, Status cause, Bytes reduced) {
     replace(slot, stream, record);
-    if (reduction_ == nullptr || reduced.size() != record.tensor_count() * reduction_->bytes_per_tensor())
-      return;
     ObjectName name;
     std::uint64_t bytes = 0;
-    const Status status = try_names(stream, record, reduction_->suffix(), name, [&](MutableBytes) {
-      const Result<std::uint64_t> written = reduction_->write(sink_, name, record, reduced);
-      bytes = written.value();
-      return written.status();
-    });
+    Status status = Status::malformed;
+    if (reduction_ != nullptr && reduced.size() == record.tensor_count() * reduction_->bytes_per_tensor()) {
+      status = try_names(stream, record, reduction_->suffix(), name, [&](MutableBytes) {
+        const Result<std::uint64_t> written = reduction_->write(sink_, name, record, reduced);
+        bytes = written.value();
+        return written.status();
+      });
+    }
     if (status == Status::ok) {
       written_.add_one();
       journal_.reduced(targets_[stream.target], slot, record.head().sequence, cause, bytes, name);
@@ -213,6 +217,13 @@ class Drainer {
     if (stream.target != Targets::kNone) journal_.to(targets_[stream.target], slot, stream.expected);
     stream.target = target;
     if (target != Targets::kNone) journal_.from(targets_[target], slot, stream.expected);
+  }
+
+  std::uint8_t any_target() const {
+    for (std::uint8_t target = 0; target < Targets::kMax; ++target) {
+      if (targets_.state(target) != Targets::State::free) return target;
+    }
+    return Targets::kNone;
   }
 
   void tell_gap(std::size_t slot, Stream& stream, std::uint32_t next) {

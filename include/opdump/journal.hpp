@@ -24,7 +24,7 @@ enum class JournalDetail : std::uint8_t {
 ///     from,R,S                        recorder R's lines start with sequence number S
 ///     begun,R,S,PATH                  record S is larger than one chunk and has begun
 ///     written,R,S,BYTES,PATH          record S is committed; PATH is empty after `begun`
-///     lost,R,S,CAUSE,PATH             record S is lost; PATH without time, empty if not known
+///     lost,R,S,CAUSE,PATH             record S is lost; PATH with or without time, or empty
 ///     reduced,R,S,CAUSE,BYTES,PATH    what a Reduction made of record S is committed
 ///     gap,R,S,T                       records S to T are lost, nothing else is known of them
 ///     to,R,S                          recorder R's lines end before sequence number S
