@@ -135,20 +135,19 @@ inline TextWriter& add_number(TextWriter& to, double value) {
   for (int i = 5; i >= 0; --i, rest /= 10) text[i] = static_cast<char>('0' + rest % 10);
   std::size_t used = 6;
   while (text[used - 1] == '0') --used;
-  const std::string_view shown(text, used);
 
   if (exponent < -4 || exponent > 5) {
-    to.add(shown.substr(0, 1));
-    if (used > 1) to.add(".").add(shown.substr(1));
+    to.add({text, 1});
+    if (used > 1) to.add(".").add({text + 1, used - 1});
     to.add(exponent < 0 ? "e-" : "e+");
     return to.add_decimal(static_cast<std::uint64_t>(exponent < 0 ? -exponent : exponent), 2);
   }
   if (exponent < 0) {
-    return to.add(std::string_view("0.000").substr(0, static_cast<std::size_t>(1 - exponent))).add(shown);
+    return to.add({"0.000", static_cast<std::size_t>(1 - exponent)}).add({text, used});
   }
   const std::size_t whole = static_cast<std::size_t>(exponent) + 1;
   if (used <= whole) return to.add({text, whole});
-  return to.add(shown.substr(0, whole)).add(".").add(shown.substr(whole));
+  return to.add({text, whole}).add(".").add({text + whole, used - whole});
 }
 
 }  // namespace OPDUMP_NAMESPACE
