@@ -267,7 +267,7 @@ std::size_t bytes(const std::byte* data, std::size_t elements, IntegerRun& run) 
   std::uint32_t below = 0, above = 0;
   for (std::size_t done = 0; done < vectors;) {
     const std::size_t end = vectors - done < kMostVectors ? vectors : done + kMostVectors;
-    Chars negative{}, positive{};
+    CharCounts negative{}, positive{};
     for (; done < end; done += kVectors) {
       const std::byte* const from = data + done * kVectorBytes;
       __builtin_prefetch(from + kPrefetchBytes);
@@ -276,8 +276,8 @@ std::size_t bytes(const std::byte* data, std::size_t elements, IntegerRun& run) 
         const Chars x = kSigned ? bits : bits ^ offset;
         min = Isa::smaller(x, min);
         max = Isa::larger(x, max);
-        if constexpr (kSigned) negative -= x < 0;
-        positive -= kSigned ? x > 0 : bits != 0;
+        if constexpr (kSigned) negative -= reinterpret_cast<CharCounts>(x < 0);
+        positive -= reinterpret_cast<CharCounts>(kSigned ? x > 0 : bits != 0);
         sum += Isa::sum_bytes(x ^ offset);
         squares += Isa::square_bytes(x);
       });

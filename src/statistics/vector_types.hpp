@@ -13,6 +13,7 @@ inline namespace OPDUMP_NAMESPACE {
 namespace {
 
 typedef signed char Chars __attribute__((vector_size(OPDUMP_VECTOR_BYTES)));
+typedef unsigned char CharCounts __attribute__((vector_size(OPDUMP_VECTOR_BYTES)));
 typedef std::int16_t Shorts __attribute__((vector_size(OPDUMP_VECTOR_BYTES)));
 typedef std::int32_t Ints __attribute__((vector_size(OPDUMP_VECTOR_BYTES)));
 typedef std::int64_t Longs __attribute__((vector_size(OPDUMP_VECTOR_BYTES)));
