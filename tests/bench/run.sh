@@ -13,7 +13,7 @@ Builds opdump with optimisation under build/bench, runs its benchmarks and print
 missing is installed with apt-get where there is one. Times are not compared with any limit: the exit status is 1
 only when something cannot be built or run.
 
-  TOPIC     off, recording, file or growth; all by default
+  TOPIC     off, recording, file, growth or statistics; all by default
   --quick   one repetition of everything instead of five
   --help    this text
 
@@ -32,11 +32,11 @@ for argument; do
       help
       exit 0
       ;;
-    off | recording | file | growth) topics="$topics $argument" ;;
+    off | recording | file | growth | statistics) topics="$topics $argument" ;;
     *) fail "unknown argument '$argument'; see 'sh tests/bench/run.sh --help'" ;;
   esac
 done
-[ -n "$topics" ] || topics='off recording file growth'
+[ -n "$topics" ] || topics='off recording file growth statistics'
 
 has_header() {
   printf '%s\n' "#include <$1>" | $CXX -std=c++20 -x c++ -fsyntax-only -
@@ -106,6 +106,10 @@ build "$folder" -Dbenchmarks=enabled -Dtests=disabled -Dtool=disabled -Dexamples
 results=
 for topic in $topics; do
   say "== measuring: $topic"
+  if [ "$topic" = statistics ]; then
+    "$folder/tests/bench/statistics_bench" || fail 'the benchmark failed'
+    continue
+  fi
   if [ "$topic" = recording ]; then
     if start_lttng >build/lttng.log 2>&1; then
       export OPDUMP_BENCH_LTTNG=1
@@ -127,6 +131,7 @@ for topic in $topics; do
   stop_lttng
 done
 
+[ -n "$results" ] || exit 0
 say "medians of $repetitions, files in ${scratch%/*}, $(processors) processors"
 # shellcheck disable=SC2086  # a list of files
 python3 tests/bench/report.py $results
