@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+"""Breaks ring.hpp in one place at a time and demands that a test of the ring fails each time.
+
+usage: mutate.py COMPILER SOURCE_ROOT
+
+Every acquire and release of the header is weakened to relaxed in turn, whatever they are; the other faults
+are listed below by the text they replace. A fault whose text is not in the header exactly once is an error:
+the list has to follow the header. Exit status 1 if a fault goes unnoticed.
+"""
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+FLAGS = ['-std=c++20', '-O1', '-w', '-pthread']
+# relacy places its objects as malloc does, so the ring may not ask for more alignment.
+MODEL_FLAGS = [*FLAGS, '-DOPDUMP_CACHE_LINE_BYTES=8']
+
+FAULTS = [
+    ('reset: any alignment', 'reinterpret_cast<std::uintptr_t>(memory.data()) % 8 != 0 || ', ''),
+    ('reset: any small memory', ' || memory.size() < kMinBytes', ''),
+    ('reset: any large memory', 'memory.size() > kMaxBytes', 'false'),
+    ('reset: size not rounded', 'memory.size()) / kGranule * kGranule;', 'memory.size());'),
+    ('reset: head stays', 'head_.store(0, std::memory_order_relaxed);', ''),
+    ('reset: tail stays', 'tail_.store(0, std::memory_order_relaxed);', ''),
+    ('reset: cached tail stays', 'cached_tail_ = 0;\n    cached_head_', 'cached_head_'),
+    ('reset: cached head stays', 'cached_head_ = 0;\n    read_', 'read_'),
+    ('reset: reader stays', 'read_ = 0;\n    return Status::ok;', 'return Status::ok;'),
+    ('max_chunk: none without memory', 'size_ == 0 ? 0 : size_ / kGranule', 'size_ / kGranule'),
+    ('max_chunk: the whole ring', 'size_ / kGranule / 2 * kGranule', 'size_'),
+    ('max_chunk: a granule less', 'size_ / kGranule / 2 * kGranule', '(size_ / kGranule / 2 - 1) * kGranule'),
+    ('max_chunk: head forgotten', '/ 2 * kGranule - kChunkHeadBytes', '/ 2 * kGranule'),
+    ('reserve: cached tail not refreshed',
+     'cached_tail_ = tail_.load(std::memory_order_acquire);\n      if (!place', 'if (!place'),
+    ('reserve: cached tail not trusted',
+     'if (!place(head, least)) {', 'if (cached_tail_ = 0, !place(head, least)) {'),
+    ('reserve: given up without a look',
+     'if (!place(head, least)) {', 'if (!place(head, least)) {\n      return {};'),
+    ('reserve: no second check', 'if (!place(head, least)) return {};', 'place(head, least);'),
+    ('reserve: chunk head not subtracted', 'reserved_room_ - kChunkHeadBytes;', 'reserved_room_;'),
+    ('reserve: most ignored', 'room < most ? room : most', 'room'),
+    ('reserve: room ignored', 'room < most ? room : most', 'most'),
+    ('reserve: payload over the chunk head',
+     'memory_ + reserved_at_ + kChunkHeadBytes, room', 'memory_ + reserved_at_, room'),
+    ('commit: wrap marker not written', 'if (reserved_at_ != head) write_length(head, kWrap);', ''),
+    ('commit: wrap marker always written',
+     'if (reserved_at_ != head) write_length(head, kWrap);\n    write_length(reserved_at_, bytes);',
+     'write_length(reserved_at_, bytes);\n    write_length(head, kWrap);'),
+    ('commit: wrap marker in the chunk', 'write_length(head, kWrap);', 'write_length(reserved_at_, kWrap);'),
+    ('commit: length not written', 'kWrap);\n    write_length(reserved_at_, bytes);', 'kWrap);'),
+    ('commit: published before the length', 'write_length(reserved_at_, bytes);\n',
+     'head_.store(reserved_at_ + chunk_bytes(bytes) == size_ ? 0 : reserved_at_ + chunk_bytes(bytes), '
+     'std::memory_order_release);\n    write_length(reserved_at_, bytes);\n'),
+    ('commit: head from where it was',
+     'end = reserved_at_ + chunk_bytes(bytes);', 'end = head + chunk_bytes(bytes);'),
+    ('commit: head not wrapped at the end', 'head_.store(end == size_ ? 0 : end', 'head_.store(end'),
+    ('commit: head wrapped a granule early',
+     'head_.store(end == size_', 'head_.store(end + kGranule == size_'),
+    ('peek: cached head not refreshed', 'cached_head_ = head_.load(std::memory_order_acquire);', ''),
+    ('peek: empty ring not seen', 'if (read_ == cached_head_) return {};', ''),
+    ('peek: always looks empty after a look', 'if (read_ == cached_head_) return {};', 'return {};'),
+    ('peek: wrap marker not followed', 'if (read_length(read_) == kWrap) read_ = 0;', ''),
+    ('peek: chunk head given out', 'memory_ + read_ + kChunkHeadBytes, bytes', 'memory_ + read_, bytes'),
+    ('pop: reader not wrapped at the end', 'read_ = end == size_ ? 0 : end;', 'read_ = end;'),
+    ('pop: room given back at once', 'read_ = end == size_ ? 0 : end;',
+     'read_ = end == size_ ? 0 : end;\n    tail_.store(read_, std::memory_order_release);'),
+    ('pop: nothing popped', 'read_ = end == size_ ? 0 : end;', 'static_cast<void>(end);'),
+    ('release: room not given back', 'tail_.store(read_, std::memory_order_release);', ''),
+    ('release: unread chunks given back', 'tail_.store(read_,', 'tail_.store(cached_head_,'),
+    ('over: from what was known before',
+     'cached_tail_ = tail_.load(std::memory_order_acquire);\n    return', 'return'),
+    ('over: always when it was once', 'return distance(cached_tail_, head) > bytes;', 'return true;'),
+    ('over: never', 'return distance(cached_tail_, head) > bytes;', 'return false;'),
+    ('over: at the limit',
+     'return distance(cached_tail_, head) > bytes;\n', 'return distance(cached_tail_, head) >= bytes;\n'),
+    ('over: not looked at', 'if (distance(cached_tail_, head) <= bytes) return false;', 'return false;'),
+    ('used: not around the end', 'head >= tail ? head - tail : size_ - tail + head', 'head - tail'),
+    ('used: ring full when empty', 'return head >= tail', 'return head > tail'),
+    ('a chunk without its head', 'payload + kChunkHeadBytes + kGranule - 1', 'payload + kGranule - 1'),
+    ('a chunk rounded down', 'kChunkHeadBytes + kGranule - 1) / kGranule', 'kChunkHeadBytes) / kGranule'),
+    ('a chunk with a granule too many',
+     'kChunkHeadBytes + kGranule - 1) / kGranule', 'kChunkHeadBytes + kGranule) / kGranule'),
+    ('an empty chunk taken for a wrap', 'kWrap = 0xffffffffu', 'kWrap = 0'),
+    ('place: sizes that overflow', 'if (least >= size_) return false;', ''),
+    ('place: empty taken for full', 'if (head < tail) {', 'if (head <= tail) {'),
+    ('place: behind the tail, full check removed',
+     'return need <= reserved_room_;\n    }', 'return true;\n    }'),
+    ('place: behind the tail, a granule too many', 'tail - head - kGranule', 'tail - head'),
+    ('place: behind the tail, a granule too few',
+     'return need <= reserved_room_;\n    }', 'return need < reserved_room_;\n    }'),
+    ('place: before the end, full check removed', 'if (need <= reserved_room_) return true;', 'return true;'),
+    ('place: before the end, a granule too many', '(tail == 0 ? kGranule : 0)', '0'),
+    ('place: before the end, a granule too few', '(tail == 0 ? kGranule : 0)', 'kGranule'),
+    ('place: before the end, exact fit refused',
+     'if (need <= reserved_room_) return true;', 'if (need < reserved_room_) return true;'),
+    ('place: never before the end', 'if (need <= reserved_room_) return true;', ''),
+    ('place: wrapped chunk stays where it was', 'reserved_at_ = 0;\n    reserved_room_', 'reserved_room_'),
+    ('place: at the start, a granule too many', 'tail == 0 ? 0 : tail - kGranule', 'tail'),
+    ('place: at the start, nothing free taken for much',
+     'tail == 0 ? 0 : tail - kGranule', 'tail - kGranule'),
+    ('place: at the start, full check removed', 'return need <= reserved_room_;\n  }', 'return true;\n  }'),
+    ('place: at the start, exact fit refused',
+     'return need <= reserved_room_;\n  }', 'return need < reserved_room_;\n  }'),
+]
+
+
+def weakened_orders(header):
+    for order in re.finditer(r'std::memory_order_(acquire|release|acq_rel|seq_cst)', header):
+        line = header.count('\n', 0, order.start()) + 1
+        mutant = header[:order.start()] + 'std::memory_order_relaxed' + header[order.end():]
+        yield f'line {line}: {order[1]} weakened to relaxed', mutant
+
+
+def listed_faults(header):
+    for name, old, new in FAULTS:
+        if header.count(old) != 1:
+            sys.exit(f'mutate.py: {name}: {header.count(old)} times in ring.hpp, not once: {old!r}')
+        yield name, header.replace(old, new)
+
+
+class Test:
+    """One test program of the ring, compiled against any header in place of ring.hpp."""
+
+    def __init__(self, name, work, compiler, root, flags, prelude, sources, arguments):
+        self.name = name
+        self.arguments = arguments
+        self.command = [compiler, *flags]
+        self.includes = [f'-I{root}/include', f'-I{root}/tests', f'-I{root}']
+        self.sources = [str(root / 'tests' / source) for source in sources]
+        self.seconds = None
+        # What does not depend on the ring is compiled once.
+        self.prelude = work / f'{name}.hpp'
+        self.prelude.write_text(''.join(f'#include <{header}>\n' for header in prelude))
+        self.objects = []
+        self.must('-x', 'c++-header', self.prelude, '-o', f'{self.prelude}.gch')
+        for source in [s for s in self.sources if s.endswith('/main.cpp')]:
+            self.must('-c', source, '-o', work / f'{name}.o')
+            self.sources.remove(source)
+            self.objects.append(str(work / f'{name}.o'))
+
+    def must(self, *arguments):
+        subprocess.run([*self.command, *self.includes, *map(str, arguments)], check=True)
+
+    def verdict(self, folder):
+        """'passes', 'fails' or 'hangs' with the ring.hpp of `folder`."""
+        program = folder / self.name
+        command = [*self.command, '-include', str(self.prelude), f'-I{folder}', *self.includes, *self.sources,
+                   *self.objects, '-o', str(program)]
+        compiled = subprocess.run(command, capture_output=True, text=True)
+        if compiled.returncode != 0:
+            sys.exit(f'mutate.py: {folder.name} does not compile:\n{compiled.stderr}')
+        limit = None if self.seconds is None else 3 * self.seconds + 5
+        start = time.monotonic()
+        try:
+            done = subprocess.run([program, *self.arguments], capture_output=True, timeout=limit)
+        except subprocess.TimeoutExpired:
+            return 'hangs'
+        finally:
+            program.unlink()
+        if self.seconds is None:
+            self.seconds = time.monotonic() - start
+        return 'passes' if done.returncode == 0 else 'fails'
+
+
+def write_header(work, number, header):
+    folder = work / str(number)
+    (folder / 'opdump').mkdir(parents=True)
+    (folder / 'opdump' / 'ring.hpp').write_text(header)
+    return folder
+
+
+def main():
+    compiler, root = sys.argv[1], pathlib.Path(sys.argv[2])
+    header = (root / 'include/opdump/ring.hpp').read_text()
+    orders = list(weakened_orders(header))
+    mutants = orders + list(listed_faults(header))
+    if len(orders) < 4:
+        sys.exit('mutate.py: ring.hpp has fewer acquires and releases than a ring needs')
+
+    with tempfile.TemporaryDirectory() as temporary:
+        work = pathlib.Path(temporary)
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            parts = [pool.submit(Test, 'model', work, compiler, root, MODEL_FLAGS, ['model/clean_relacy.hpp'],
+                                 ['model/ring_model_test.cpp'], []),
+                     pool.submit(Test, 'unit', work, compiler, root, FLAGS,
+                                 ['doctest/doctest.h', 'deque', 'random', 'thread', 'vector'],
+                                 ['main.cpp', 'model/ring_states_test.cpp', 'ring_test.cpp'],
+                                 ['--abort-after=1'])]
+            model, unit = [part.result() for part in parts]
+            sound = write_header(work, 'sound', header)
+            for test in [model, unit]:
+                if test.verdict(sound) != 'passes':
+                    sys.exit(f'mutate.py: the {test.name} test fails with the ring as it is')
+
+            def killer(number):
+                folder = write_header(work, number, mutants[number][1])
+                # Only the model sees memory orders reliably; the rest falls sooner to the unit tests.
+                for test in [model, unit] if number < len(orders) else [unit, model]:
+                    verdict = test.verdict(folder)
+                    # A race shows at once; a model that hangs may only be slow, which proves nothing.
+                    if verdict == 'fails' or (verdict == 'hangs' and test is unit):
+                        return f'{test.name} {verdict}'
+                return None
+
+            killers = list(pool.map(killer, range(len(mutants))))
+
+    for (name, _), by in zip(mutants, killers):
+        print(f'{by or "NOBODY":11}  {name}')
+    survivors = killers.count(None)
+    found = {verdict: killers.count(verdict) for verdict in ['model fails', 'unit fails', 'unit hangs']}
+    print(f'{len(mutants)} faults: {found}, {survivors} found by nobody')
+    sys.exit(1 if survivors else 0)
+
+
+if __name__ == '__main__':
+    main()
