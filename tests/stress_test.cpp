@@ -1,0 +1,332 @@
+// Recorders and a drainer at full speed, with random sizes and stalls and a drainer that dies and comes back;
+// for the thread sanitizer. Checks every byte that reaches the sink, and that the counts add up exactly.
+// usage: stress_test [SECONDS]: 3 without it
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "opdump/nano_reader.hpp"
+#include "opdump/session.hpp"
+#include "platform/host/host_memory.hpp"
+#include "platform/posix/drain_thread.hpp"
+#include "platform/posix/system_clock.hpp"
+#include "support/journal_account.hpp"
+
+namespace {
+
+using namespace opdump;
+
+/// A random 32-bit number at each call.
+class Random {
+ public:
+  explicit Random(std::uint32_t seed) : state_(seed * 2654435761u | 1) {}
+  std::uint32_t operator()() {
+    state_ ^= state_ << 13;
+    state_ ^= state_ >> 17;
+    return state_ ^= state_ << 5;
+  }
+
+ private:
+  std::uint32_t state_;
+};
+
+using StressSession = BasicSession<HostMemory>;
+
+constexpr std::size_t kRecorders = 3;
+constexpr std::uint32_t kMaxTensorBytes = 6000;
+
+[[noreturn]] void fail(const std::string& what) {
+  std::fprintf(stderr, "stress_test: %s\n", what.c_str());
+  std::exit(1);
+}
+
+void demand(bool holds, const char* what) {
+  if (!holds) fail(what);
+}
+
+void stall(Random& random) {
+  const auto chance = random() % 64;
+  if (chance == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 500));
+  if (chance < 8) std::this_thread::yield();
+}
+
+/// What a record is known by; its bytes are a function of it.
+struct Stamp {
+  std::uint32_t recorder;
+  std::uint32_t number;
+  std::uint32_t bytes;  ///< of the second tensor
+};
+
+void fill(const Stamp& stamp, std::vector<std::byte>& data) {
+  data.resize(stamp.bytes);
+  Random random(stamp.recorder * 0x9e3779b9u + stamp.number * 0x85ebca6bu + stamp.bytes);
+  for (std::byte& byte : data) byte = static_cast<std::byte>(random());
+}
+
+/// Checks each object when it is committed. Fails at random when told to.
+class CheckingSink final : public Sink {
+ public:
+  Result<ObjectId> begin(const ObjectName& name) override {
+    if (fails()) return Status::no_space;
+    demand(names_.emplace(std::string(name.directory) + "/" + std::string(name.file)).second,
+           "two objects of one name");
+    open_[++last_id_].clear();
+    return ObjectId{last_id_};
+  }
+
+  Status append(ObjectId object, std::span<const Bytes> parts) override {
+    stall(random_);
+    if (fails()) return Status::no_space;
+    std::vector<std::byte>& data = open_.at(static_cast<std::uint32_t>(object));
+    for (const Bytes part : parts) data.insert(data.end(), part.begin(), part.end());
+    return Status::ok;
+  }
+
+  Status commit(ObjectId object) override {
+    const auto node = open_.extract(static_cast<std::uint32_t>(object));
+    demand(!node.empty(), "commit of an object that is not open");
+    if (fails()) return Status::no_space;
+    check(node.mapped());
+    ++committed;
+    return Status::ok;
+  }
+
+  void abort(ObjectId object) override {
+    demand(open_.erase(static_cast<std::uint32_t>(object)) == 1, "abort of an object that is not open");
+  }
+
+  Status append_journal(const ObjectName& /*name*/, std::span<const Bytes> parts) override {
+    for (const Bytes part : parts) journal += as_text(part);
+    return Status::ok;
+  }
+
+  Status sync() override { return Status::ok; }
+
+  bool all_closed() const { return open_.empty(); }
+
+  std::uint32_t committed = 0;
+  std::uint64_t bytes = 0;
+  std::string journal;
+  bool may_fail = false;
+
+ private:
+  bool fails() { return may_fail && random_() % 50 == 0; }
+
+  void check(const std::vector<std::byte>& object) {
+    NanoReader reader;
+    demand(reader.open(object, object.size()) == Status::ok, "an object that is no record");
+    NanoTensor tensor;
+    demand(reader.next(tensor) && tensor.bytes == sizeof(Stamp), "an object without its stamp");
+    Stamp stamp{};
+    std::memcpy(&stamp, object.data() + tensor.data_offset, sizeof stamp);
+    demand(reader.next(tensor) && tensor.bytes == stamp.bytes, "an object of the wrong length");
+    fill(stamp, expected_);
+    demand(stamp.bytes == 0 ||
+               std::memcmp(expected_.data(), object.data() + tensor.data_offset, stamp.bytes) == 0,
+           "an object with wrong bytes");
+    demand(!reader.next(tensor) && reader.status() == Status::ok, "an object with something behind its end");
+    demand(stamp.recorder < kRecorders && stamp.number >= next_[stamp.recorder],
+           "records out of order, or one twice");
+    next_[stamp.recorder] = stamp.number + 1;
+    bytes += stamp.bytes;
+  }
+
+  Random random_{17};
+  std::set<std::string> names_;
+  std::map<std::uint32_t, std::vector<std::byte>> open_;
+  std::uint32_t last_id_ = 0;
+  std::uint32_t next_[kRecorders] = {};
+  std::vector<std::byte> expected_;
+};
+
+constexpr OpDesc kOps[] = {
+    {.name = "r0", .type = "Stress"}, {.name = "r1", .type = "Stress"}, {.name = "r2", .type = "Stress"}};
+constexpr ModelDesc kModel = {.name = "stress", .ops = kOps};
+
+/// One capturing context.
+class Producer {
+ public:
+  Producer(std::uint32_t index, StressSession& session, std::uint32_t seed) : index_(index), random_(seed) {
+    ring_.resize((600 + random_() % 8000) / 8);
+    recorder_ = session.add_recorder(std::as_writable_bytes(std::span(ring_))).value();
+    demand(session.load_model(plan_, kModel) == Status::ok, "load_model");
+  }
+
+  void capture_some() {
+    recorder_->begin_step(plan_);
+    for (std::uint32_t i = 1 + random_() % 20; i != 0; --i) {
+      const std::uint32_t most = random_() % 4 == 0 ? kMaxTensorBytes : 200;
+      capture({index_, offered_++, random_() % most});
+      stall(random_);
+    }
+    recorder_->end_step();
+  }
+
+  void rest() { std::this_thread::sleep_for(std::chrono::microseconds(random_() % 2000)); }
+
+  std::uint32_t offered() const { return offered_; }
+  std::uint32_t captured() const { return captured_; }
+
+ private:
+  void capture(const Stamp& stamp) {
+    fill(stamp, data_);
+    const Dim dims[] = {sizeof stamp, stamp.bytes};
+    const TensorView input = {
+        .address = address_of(&stamp), .bytes = sizeof stamp, .dtype = DType::uint8, .shape = {dims, 1}};
+    // Sometimes the device fails in the middle of a record.
+    const bool broken = stamp.bytes != 0 && random_() % 40 == 0;
+    const TensorView output = {.address = broken ? 0 : address_of(data_.data()),
+                               .bytes = stamp.bytes,
+                               .dtype = DType::uint8,
+                               .shape = {dims + 1, 1}};
+    if (recorder_->capture(index_, {&input, 1}, {&output, 1}) == Status::ok) ++captured_;
+  }
+
+  std::uint32_t index_;
+  Random random_;
+  std::vector<std::uint64_t> ring_;
+  StressSession::Recorder* recorder_ = nullptr;
+  ModelPlanFor<kRecorders> plan_;
+  std::vector<std::byte> data_;
+  std::uint32_t offered_ = 0;
+  std::uint32_t captured_ = 0;
+};
+
+/// A drainer that is stopped wherever it stands and started anew, until the producers have ended.
+void drain_in_lives(StressSession& session, const std::atomic<bool>& producing, Random random) {
+  while (producing.load()) {
+    std::thread life([&session, seed = random()] {
+      Random own(seed);
+      for (std::uint32_t i = own() % 200; i != 0; --i) {
+        session.drain_some(1 + own() % 3000);
+        stall(own);
+      }
+    });
+    life.join();
+    if (random() % 4 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 2000));
+  }
+}
+
+enum class Drains : std::uint8_t { lives, drain_thread, caller };
+
+struct Round {
+  const char* name;
+  WhenFull when_full;
+  Drains drains;
+  bool sink_fails;
+};
+
+void run(const Round& round, std::chrono::milliseconds duration, std::uint32_t seed) {
+  HostMemory memory;
+  posix::SystemClock clock;
+  CheckingSink sink;
+  sink.may_fail = round.sink_fails;
+  std::byte scratch[1024];
+  auto session = std::make_unique<StressSession>(SessionParts<HostMemory>{.memory = memory,
+                                                                          .sink = sink,
+                                                                          .clock = clock,
+                                                                          .scratch = scratch,
+                                                                          .when_full = round.when_full,
+                                                                          .block_limit_ms = 1});
+  demand(session->init() == Status::ok, "init");
+  const ModelRule any_model[] = {{.any_model = true}};
+  demand(session->set_config(
+             {.active = true, .dump_path = "/d", .mode = DumpMode::all, .models = any_model}) == Status::ok,
+         "set_config");
+  std::vector<std::unique_ptr<Producer>> producers;
+  for (std::uint32_t i = 0; i < kRecorders; ++i)
+    producers.push_back(std::make_unique<Producer>(i, *session, seed + i));
+
+  const auto end = std::chrono::steady_clock::now() + duration;
+  if (round.drains == Drains::caller) {
+    // Without a drain thread everything is one context.
+    Random random(seed);
+    while (std::chrono::steady_clock::now() < end) {
+      producers[random() % kRecorders]->capture_some();
+      if (random() % 4 == 0) session->drain_some(1 + random() % 2000);
+    }
+  } else {
+    std::atomic<bool> producing{true};
+    posix::DrainThread<StressSession> drain_thread;
+    std::thread drainer;
+    if (round.drains == Drains::drain_thread) {
+      demand(drain_thread.start(*session, {.delay_us = 200, .budget_bytes = 2000}) == Status::ok,
+             "no drain thread");
+    } else {
+      drainer = std::thread([&] { drain_in_lives(*session, producing, Random(seed + 100)); });
+    }
+    std::vector<std::thread> threads;
+    for (const auto& producer : producers) {
+      threads.emplace_back([&producer, end] {
+        while (std::chrono::steady_clock::now() < end) {
+          producer->capture_some();
+          producer->rest();
+        }
+      });
+    }
+    while (std::chrono::steady_clock::now() < end) {
+      const DumpCounts counts = session->counts();  // any context may ask
+      demand(counts.written + counts.sink_failed <= counts.wanted, "more written than wanted");
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    for (std::thread& thread : threads) thread.join();
+    producing.store(false);
+    if (drainer.joinable()) drainer.join();
+    drain_thread.stop();
+  }
+  demand(session->finalize() == Status::ok, "finalize");
+
+  const DumpCounts n = session->counts();
+  std::uint32_t offered = 0;
+  std::uint32_t captured = 0;
+  for (const auto& producer : producers) {
+    offered += producer->offered();
+    captured += producer->captured();
+  }
+  demand(sink.all_closed(), "an object left open");
+  demand(n.wanted == offered && n.captured == captured, "the producers counted otherwise");
+  demand(n.written == sink.committed, "the sink counted otherwise");
+  demand(n.wanted ==
+             n.captured + n.empty + n.invalid + n.ring_full + n.timed_out + n.too_large + n.device_failed,
+         "offered is not captured and lost by cause");
+  demand(n.captured == n.written + n.sink_failed, "captured is not written and failed in the sink");
+  const tests::JournalAccount account = tests::account_of(sink.journal);
+  demand(!session->journal_failed(), "the journal failed");
+  if (!account.wrong.empty()) fail("journal: " + account.wrong);
+  demand(account.written == n.written && account.lost + account.in_gaps == n.lost(),
+         "the journal counted otherwise");
+  std::printf(
+      "%s%s: %u offered = %u written + %u ring full + %u timed out + %u device failed + %u sink failed; "
+      "%llu bytes checked\n",
+      round.name, round.sink_fails ? ", failing sink" : "", n.wanted, n.written, n.ring_full, n.timed_out,
+      n.device_failed, n.sink_failed, static_cast<unsigned long long>(sink.bytes));
+  demand(n.written != 0, "nothing written");
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const double seconds = count > 1 ? std::atof(arguments[1]) : 3;
+  if (!(seconds > 0)) fail("usage: stress_test [SECONDS]");
+  std::vector<Round> rounds;
+  for (const bool sink_fails : {false, true}) {
+    rounds.push_back({"drop", WhenFull::drop, Drains::lives, sink_fails});
+    rounds.push_back({"block", WhenFull::block, Drains::lives, sink_fails});
+    rounds.push_back({"block, drain thread", WhenFull::block, Drains::drain_thread, sink_fails});
+    rounds.push_back({"drain in the caller", WhenFull::drain, Drains::caller, sink_fails});
+  }
+  const auto each =
+      std::chrono::milliseconds(static_cast<int>(seconds * 1000 / static_cast<double>(rounds.size())));
+  std::uint32_t seed = 1;
+  for (const Round& round : rounds) run(round, each, seed++);
+}
