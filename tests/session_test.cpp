@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -161,7 +162,7 @@ TEST_CASE("plan: models by file name before graph name, layers by own or fused n
   const std::string_view none[] = {"Pool1", "pool", "pool1 "};
   const auto rule = [](std::string_view name, std::span<const std::string_view> layers) {
     return ModelRule{
-        .any_model = name.empty(), .model_name = name, .all_layers = layers.empty(), .layers = layers};
+        .model_name = name, .any_model = name.empty(), .all_layers = layers.empty(), .layers = layers};
   };
   CHECK(matched(std::vector{rule("net", {})}) == "cpf/net");
   CHECK(matched(std::vector{rule("net", pool)}) == "-p-/net");
@@ -174,6 +175,45 @@ TEST_CASE("plan: models by file name before graph name, layers by own or fused n
   CHECK(matched(std::vector{rule("", pool)}) == "-p-/net");
   CHECK(matched(std::vector{rule("", pool), rule("net", fused)}) == "cp-/net");
   CHECK(matched({}) == "/net");
+}
+
+TEST_CASE("plan: a range takes what runs between its ends, and is added to the layers") {
+  const OpDesc ops[] = {{.name = "a"}, {.name = "b"}, {.name = "c"},
+                        {.name = "d"}, {.name = "b"}, {.name = "e"}};
+  const ModelDesc model = {.name = "m", .ops = ops};
+  const auto matched = [&](std::vector<OpRange> ranges, std::span<const std::string_view> layers = {}) {
+    const ModelExtras extras = {.ranges = ranges};
+    const ModelRule rule = {.model_name = "m", .all_layers = false, .layers = layers, .extras = &extras};
+    DumpConfig config = everything();
+    config.models = {&rule, 1};
+    config.level = DumpLevel::op;
+    ModelPlan plan;
+    std::uint8_t bits[6] = {};
+    REQUIRE(resolve_plan(config, model, bits, plan) == Status::ok);
+    std::string taken;
+    for (std::size_t i = 0; i < plan.bits.size(); ++i) taken += plan.bits[i] != 0 ? '1' : '0';
+    CHECK(plan.matched_ops == std::count(taken.begin(), taken.end(), '1'));
+    return taken;
+  };
+  CHECK(matched({{"b", "d"}}) == "011100");
+  CHECK(matched({{"a", "e"}}) == "111111");
+  CHECK(matched({{"c", "c"}}) == "001000");
+  CHECK(matched({{"c", "d"}, {"a", "a"}}) == "101100");
+  CHECK(matched({{"c", "none"}}) == "001111");
+  CHECK(matched({{"none", "c"}}).empty());
+  CHECK(matched({{"d", "c"}}).empty());      // ends before it begins
+  CHECK(matched({{"b", "c"}}) == "011000");  // begins again after its end
+  CHECK(matched({{"b", "b"}}) == "010000");
+  const std::string_view layers[] = {"e", "c"};
+  CHECK(matched({{"a", "b"}}, layers) == "111001");
+
+  RangeWalk walk(OpRange{"a", "b"});
+  CHECK(walk.takes("a"));
+  CHECK_FALSE(walk.whole());
+  CHECK(walk.takes("b"));
+  CHECK(walk.whole());
+  CHECK_FALSE(walk.takes("a"));
+  CHECK_FALSE(walk.whole());
 }
 
 TEST_CASE("plan: dump_level takes operators, kernels, or both") {

@@ -77,10 +77,39 @@ constexpr bool matches(const ModelRule& rule, const OpDesc& op) {
   return false;
 }
 
+/// Walks the operators of a model in execution order, and says of each whether it lies in `range`. From where
+/// the order goes against the range (its end before its begin, its begin a second time) it takes no more.
+/// Source: CANN's graph engine.
+class RangeWalk {
+ public:
+  constexpr explicit RangeWalk(const OpRange& range) : range_(range) {}
+
+  constexpr bool takes(std::string_view op_name) {
+    const bool begins = op_name == range_.begin;
+    const bool ends = op_name == range_.end;
+    if ((begins && place_ == Place::after) || (ends && !begins && place_ == Place::before))
+      place_ = Place::against;
+    if (begins && place_ == Place::before) place_ = Place::inside;
+    const bool taken = place_ == Place::inside;
+    if (taken && ends) place_ = Place::after;
+    return taken;
+  }
+
+  /// After the last operator: whether the range began and ended, in that order, once.
+  constexpr bool whole() const { return place_ == Place::after; }
+
+ private:
+  enum class Place : std::uint8_t { before, inside, after, against };
+
+  const OpRange& range_;
+  Place place_ = Place::before;
+};
+
 /// Resolves `config` against `model` into `plan`, with `bits` (at least one byte per operator, else
 /// `no_memory`) as its memory. Of several rules for one name the last one counts; the file's name goes before
-/// the graph's; rules without a name hold besides. Takes time proportional to operators times layers; for
-/// model load, not for the hot path. Source: model and layer matching of CANN's graph engine.
+/// the graph's; rules without a name hold besides; ranges add to layers. Takes time proportional to operators
+/// times layers and ranges; for model load, not for the hot path. Source: model and layer matching of CANN's
+/// graph engine.
 [[nodiscard]] inline Status resolve_plan(const DumpConfig& config, const ModelDesc& model,
                                          std::span<std::uint8_t> bits, ModelPlan& plan) {
   plan = ModelPlan{};
@@ -108,8 +137,17 @@ constexpr bool matches(const ModelRule& rule, const OpDesc& op) {
     const bool take = takes_level(config.level, op.level) &&
                       ((named != nullptr && matches(*named, op)) || (any != nullptr && matches(*any, op)));
     bits[i] = take ? wanted : std::uint8_t{0};
-    plan.matched_ops += take ? 1 : 0;
   }
+  for (const ModelRule* rule : {named, any}) {
+    if (rule == nullptr || rule->extras == nullptr) continue;
+    for (const OpRange& range : rule->extras->ranges) {
+      RangeWalk walk(range);
+      for (std::size_t i = 0; i < model.ops.size(); ++i) {
+        if (walk.takes(model.ops[i].name) && takes_level(config.level, model.ops[i].level)) bits[i] = wanted;
+      }
+    }
+  }
+  for (std::size_t i = 0; i < model.ops.size(); ++i) plan.matched_ops += bits[i] != 0 ? 1 : 0;
   if (plan.matched_ops != 0) plan.bits = bits.first(model.ops.size());
   plan.steps = config.steps;
   return Status::ok;
