@@ -68,8 +68,8 @@ TEST_CASE("config: damage to any byte is either accepted or told with a place") 
     CHECK(parsed.error.line == 1 + std::count(before.begin(), before.end(), '\n'));
     CHECK(parsed.error.column == before.size() - (before.rfind('\n') + 1) + 1);
   };
-  for (const char* name :
-       {"documented_model_dump", "steps", "escapes", "unknown_keys", "path_with_address"}) {
+  for (const char* name : {"documented_model_dump", "steps", "escapes", "unknown_keys", "path_with_address",
+                           "range_beside_layers", "blacklist_positions"}) {
     const std::string text = read_file(corpus("accept") / (std::string(name) + ".json"));
     for (std::size_t i = 0; i < text.size(); ++i) {
       check(text.substr(0, i));
@@ -99,16 +99,28 @@ TEST_CASE("config: config_memory_bytes is enough for any text") {
       R"({"layer":[)" + joined(R"("")", kBytes / 3) + "]}",
       R"({"layer":[)" + joined(R"("x")", kBytes / 4) + "]}",
       R"({"model_name":")" + std::string(kBytes, 'm') + "\"}",
+      R"({"opname_range":[{"begin":"a","end":"b"}],"model_name":"m"})",
+      R"({"opname_range":[)" + joined(R"({"begin":"a","end":"b"})", kBytes / 25) + R"(],"model_name":"m"})",
+      R"({"optype_blacklist":[{}]})",
+      R"({"optype_blacklist":[{"name":"a","pos":["input0"]}]})",
+      R"({"opname_blacklist":[{"name":"a","pos":[)" + joined(R"("input0")", kBytes / 10) + "]}]}",
   };
   for (const std::string& item : items) {
     CAPTURE(item.substr(0, 80));
-    const std::string text = with_list(joined(item, std::max<std::size_t>(1, kBytes / item.size())));
+    const std::string text =
+        with_list(joined(item, std::max<std::size_t>(1, kBytes / item.size())), R"(,"dump_level":"op")");
     const ParsedConfig parsed(text);
     CHECK(parsed.status == Status::ok);
     CHECK(parsed.config.active);
     CHECK(parsed.used <= config_memory_bytes(text.size()));
   }
   CHECK(ParsedConfig(hundred_steps).used <= config_memory_bytes(hundred_steps.size()));
+  for (const std::string& item : std::initializer_list<std::string>{
+           R"({"watcher_nodes":[""]})", R"({"watcher_nodes":[)" + joined(R"("")", kBytes / 3) + "]}"}) {
+    const std::string text =
+        with_list(joined(item, std::max<std::size_t>(1, kBytes / item.size())), R"(,"dump_scene":"watcher")");
+    CHECK(ParsedConfig(text).config.watch);
+  }
   // Short texts, whose own size counts for little.
   for (const char* text : {"", "{}", R"({"dump":{"dump_path":"x","dump_list":[{}]}})",
                            R"({"dump":{"dump_path":"x","dump_step":"1|2|3|4|5|6|7|8|9","dump_list":[{}]}})"})
@@ -140,6 +152,9 @@ TEST_CASE("config: hostile texts are answered in time that grows with their leng
   const std::string list = R"({"dump":{"dump_path":"x","dump_list":[)";
   const std::vector<Shape> shapes = {
       {list + "{}", ",{}", "]}}", ConfigFault::none},
+      {list + "{}", ",{\"x\":1}", "]}}", ConfigFault::none},
+      {list + R"({"model_name":"m","opname_range":[{"begin":"a","end":"b"})", R"(,{"begin":"","end":""})",
+       "]}]}}", ConfigFault::conflict},
       {list + R"({"layer":[""])", R"(,"layer":[""])", "}]}}", ConfigFault::none},
       {R"({"dump":{"dump_path":"x")", R"(,"dump_path":"y")", "}}", ConfigFault::none},
       {R"({"unread":1)", "1", "}", ConfigFault::syntax},

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "opdump/arena.hpp"
 #include "opdump/dump_config.hpp"
@@ -43,16 +44,40 @@ struct ConfigError {
 /// The refusal as "file:line:column: key: reason".
 std::string to_string(const ConfigError& error, std::string_view file);
 
+/// The aclError that CANN returns for such a config: 100003 (file), 100006 (nested too deeply), 100009
+/// (refused), 200000 (memory), 0 for `none`.
+int acl_error(const ConfigError& error);
+
+/// The message that CANN's log shows for such a config, EP0001 to EP0005; empty where it has none.
+std::string_view cann_message_id(ConfigFault fault);
+
+/// Something of an accepted config that has no effect, or not the whole one.
+struct ConfigNote {
+  std::string key;   ///< path of the key
+  std::string text;  ///< what is not acted on, and what follows from that
+  std::size_t offset = 0;
+  std::uint32_t line = 1;
+  std::uint32_t column = 1;
+};
+
+/// At most so many notes are given for one text; the last one then says that there are more.
+inline constexpr std::size_t kMaxConfigNotes = 64;
+
+/// The note as "file:line:column: note: key: text".
+std::string to_string(const ConfigNote& note, std::string_view file);
+
 /// Says whether `dump_path` can be dumped to; on `false`, `reason` says why not.
 using DumpPathCheck = bool (*)(std::string_view dump_path, std::string& reason);
 
 /// Turns the text of a config file into a DumpConfig whose texts and lists lie in `memory`. Recognises the
 /// dialect by its top-level key. Returns `config_refused` and fills `error` when the text is refused;
 /// `config` is then inactive. An empty text is a valid config that switches nothing on. `check_path` may be
-/// null: the path is then taken as it is. For boot and for hosts: allocates while it runs and frees
-/// everything before it returns. Rules: CANN's server implementation of acl.json.
+/// null: the path is then taken as it is. `notes`, if given, becomes the list of what has no effect: keys
+/// that this build does not act on, and unknown ones. For boot and for hosts: allocates while it runs and
+/// frees everything before it returns. Rules: CANN's server implementation of acl.json.
 [[nodiscard]] Status parse_config(std::string_view text, Arena& memory, DumpPathCheck check_path,
-                                  DumpConfig& config, ConfigError& error);
+                                  DumpConfig& config, ConfigError& error,
+                                  std::vector<ConfigNote>* notes = nullptr);
 
 /// Bytes of arena that are enough for any config text of `text_bytes` bytes.
 constexpr std::size_t config_memory_bytes(std::size_t text_bytes) {

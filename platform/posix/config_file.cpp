@@ -43,8 +43,10 @@ ssize_t read_all(int descriptor, char* to, std::size_t size) {
 
 }  // namespace
 
-Status load_config_file(const char* path, ConfigMemory& memory, DumpConfig& config, ConfigError& error) {
+Status load_config_file(const char* path, ConfigMemory& memory, DumpConfig& config, ConfigError& error,
+                        std::vector<ConfigNote>* notes) {
   config = {};
+  if (notes != nullptr) notes->clear();
   // Without O_NONBLOCK, opening a pipe by mistake would hang the boot.
   const UniqueFd file(::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status;
@@ -68,7 +70,7 @@ Status load_config_file(const char* path, ConfigMemory& memory, DumpConfig& conf
 
   Arena arena({loaded.bytes_.get(), loaded.size_});
   const Status parsed =
-      parse_config({text.get(), static_cast<std::size_t>(got)}, arena, check_dump_path, config, error);
+      parse_config({text.get(), static_cast<std::size_t>(got)}, arena, check_dump_path, config, error, notes);
   if (parsed == Status::ok) memory = std::move(loaded);
   return parsed;
 }

@@ -14,7 +14,7 @@ class ConfigMemory {
 
  private:
   friend Status load_config_file(const char* path, ConfigMemory& memory, DumpConfig& config,
-                                 ConfigError& error);
+                                 ConfigError& error, std::vector<ConfigNote>* notes);
 
   std::unique_ptr<std::byte[]> bytes_;
   std::size_t size_ = 0;
@@ -24,7 +24,8 @@ class ConfigMemory {
 /// `error` filled when the file cannot be read, is not a regular file, is longer than `kMaxConfigBytes`, or
 /// when its text is refused; `config` is then inactive and `memory` is as it was. On success `memory` holds
 /// the bytes of the new config, and what it held before is freed: give another one while a config of it is in
-/// use. For boot: allocates.
-Status load_config_file(const char* path, ConfigMemory& memory, DumpConfig& config, ConfigError& error);
+/// use. `notes` as `parse_config`. For boot: allocates.
+Status load_config_file(const char* path, ConfigMemory& memory, DumpConfig& config, ConfigError& error,
+                        std::vector<ConfigNote>* notes = nullptr);
 
 }  // namespace opdump::posix

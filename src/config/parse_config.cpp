@@ -40,6 +40,17 @@ bool check_nesting(std::string_view text, Refusal& refusal) {
   return true;
 }
 
+/// CANN takes a file without "dump" for one that asks for nothing.
+void note_misspelt_dump(const JsonNode& root, Refusal& refusal) {
+  constexpr std::array<std::string_view, 1> kKey = {"dump"};
+  for (const JsonNode* member = root.first; member != nullptr && refusal.takes_notes();
+       member = member->next) {
+    if (!closest(member->key, kKey).empty())
+      refusal.note(member->key_offset, std::string(member->key),
+                   "unknown, and ignored; is it a slip of the keys for \"dump\"?");
+  }
+}
+
 bool read(std::string_view text, Arena& memory, DumpPathCheck check_path, DumpConfig& config,
           Refusal& refusal) {
   if (text.empty()) return true;
@@ -63,6 +74,7 @@ bool read(std::string_view text, Arena& memory, DumpPathCheck check_path, DumpCo
                             "this is " + std::string(dialect.name) +
                                 ", which is not supported yet: write CANN's acl.json, with the key \"dump\"");
   }
+  note_misspelt_dump(root, refusal);
   return true;
 }
 
@@ -72,12 +84,16 @@ bool read(std::string_view text, Arena& memory, DumpPathCheck check_path, DumpCo
 inline namespace OPDUMP_NAMESPACE {
 
 Status parse_config(std::string_view text, Arena& memory, DumpPathCheck check_path, DumpConfig& config,
-                    ConfigError& error) {
+                    ConfigError& error, std::vector<ConfigNote>* notes) {
   config = {};
   error = {};
-  config::Refusal refusal(text, error);
+  if (notes != nullptr) notes->clear();
+  config::Refusal refusal(text, error, notes);
   DumpConfig read;
-  if (!config::read(text, memory, check_path, read, refusal)) return Status::config_refused;
+  if (!config::read(text, memory, check_path, read, refusal)) {
+    if (notes != nullptr) notes->clear();
+    return Status::config_refused;
+  }
   config = read;
   return Status::ok;
 }

@@ -14,16 +14,35 @@ std::string KeyPath::text() const {
   return text.append(name);
 }
 
-bool Refusal::refuse(ConfigFault fault, std::size_t offset, std::string key, std::string reason) {
-  const std::string_view before = text_.substr(0, offset);
+namespace {
+
+/// Fills in where `offset` of `text` is.
+template <class Place>
+void put_place(std::string_view text, std::size_t offset, Place& place) {
+  const std::string_view before = text.substr(0, offset);
   const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0: the first line
+  place.offset = before.size();
+  place.line = static_cast<std::uint32_t>(1 + std::count(before.begin(), before.end(), '\n'));
+  place.column = static_cast<std::uint32_t>(1 + before.size() - line_start);
+}
+
+}  // namespace
+
+bool Refusal::refuse(ConfigFault fault, std::size_t offset, std::string key, std::string reason) {
   error_.fault = fault;
   error_.key = std::move(key);
   error_.reason = std::move(reason);
-  error_.offset = before.size();
-  error_.line = static_cast<std::uint32_t>(1 + std::count(before.begin(), before.end(), '\n'));
-  error_.column = static_cast<std::uint32_t>(1 + before.size() - line_start);
+  put_place(text_, offset, error_);
   return false;
+}
+
+void Refusal::note(std::size_t offset, std::string key, std::string text) {
+  if (!takes_notes()) return;
+  ConfigNote& note = notes_->emplace_back();
+  note.key = std::move(key);
+  note.text = std::move(text);
+  if (!takes_notes()) note.text += "; there is more like this, which is not told";
+  put_place(text_, offset, note);
 }
 
 std::string quoted(std::string_view text) {

@@ -3,6 +3,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "opdump/parse_config.hpp"
 
@@ -24,17 +25,27 @@ struct KeyPath {
   std::string text() const;
 };
 
-/// Tells why a text is refused.
+/// Tells why a text is refused, or what of it has no effect.
 class Refusal {
  public:
-  Refusal(std::string_view text, ConfigError& error) : text_(text), error_(error) {}
+  /// `notes` may be null: they are then not kept.
+  Refusal(std::string_view text, ConfigError& error, std::vector<ConfigNote>* notes = nullptr)
+      : text_(text), error_(error), notes_(notes) {}
 
   /// Fills the error. Always false, so that a check can end with it.
   bool refuse(ConfigFault fault, std::size_t offset, std::string key, std::string reason);
 
+  /// Whether one more note is kept.
+  bool takes_notes() const { return notes_ != nullptr && notes_->size() < kMaxConfigNotes; }
+
+  void note(std::size_t offset, std::string key, std::string text);
+
+  std::string_view text() const { return text_; }
+
  private:
   std::string_view text_;
   ConfigError& error_;
+  std::vector<ConfigNote>* notes_;
 };
 
 /// `text` in double quotes, printable and shortened where it is long.

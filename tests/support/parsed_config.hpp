@@ -30,12 +30,13 @@ struct ParsedConfig {
       : memory(memory_bytes) {
     Arena arena(memory);
     config.active = true;
-    status = parse_config(text, arena, check, config, error);
+    status = parse_config(text, arena, check, config, error, &notes);
     used = arena.used();
   }
   std::vector<std::byte> memory;
   DumpConfig config;
   ConfigError error;
+  std::vector<ConfigNote> notes;
   Status status;
   std::size_t used = 0;
 };

@@ -1,0 +1,144 @@
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "support/parsed_config.hpp"
+
+using namespace opdump;
+using namespace opdump::test;
+
+namespace {
+
+ParsedConfig with(const std::string& members) {
+  return ParsedConfig("{\"dump\": {\"dump_path\": \"output\", " + members + "}}");
+}
+
+/// "key: text" of each note.
+std::vector<std::string> notes_of(const ParsedConfig& parsed) {
+  std::vector<std::string> texts;
+  for (const ConfigNote& note : parsed.notes) texts.push_back(note.key + ": " + note.text);
+  return texts;
+}
+
+}  // namespace
+
+TEST_CASE("config: statistics, kernel data and scenes are kept for who acts on them") {
+  CHECK(parse_file("not_acted_on", "data_stats").config.data == DumpData::statistics);
+  CHECK(parse_file("not_acted_on", "data_stats").config.statistics == kStatsByDefault);
+  CHECK(parse_file("not_acted_on", "stats_all").config.statistics == (kStatsByDefault | kStatL2Norm));
+  CHECK(parse_file("not_acted_on", "stats_one").config.statistics == kStatMax);
+  CHECK(with(R"("dump_data": "stats", "dump_stats": ["Nan", "Positive Inf", "Nan"])").config.statistics ==
+        (kStatNan | kStatPositiveInf));
+
+  CHECK(parse_file("accept", "data_tensor").config.kernel_data == 0);
+  CHECK(parse_file("accept", "kernel_data_all").config.kernel_data == kKernelAll);
+  CHECK(parse_file("accept", "kernel_data_list").config.kernel_data == kKernelAll);
+  CHECK(with(R"("dump_kernel_data": "assert,printf")").config.kernel_data == (kKernelAssert | kKernelPrintf));
+
+  CHECK(parse_file("not_acted_on", "debug_on").config.overflow);
+  CHECK(parse_file("not_acted_on", "exception_lite").config.exception == ExceptionDump::brief);
+  CHECK(parse_file("not_acted_on", "exception_brief").config.exception == ExceptionDump::brief);
+  CHECK(parse_file("not_acted_on", "exception_norm").config.exception == ExceptionDump::norm);
+  CHECK(parse_file("not_acted_on", "exception_detail").config.exception == ExceptionDump::detail);
+  CHECK(parse_file("not_acted_on", "exception_path_not_looked_at").config.dump_path == "missing");
+
+  const ParsedConfig watcher = parse_file("not_acted_on", "watcher_with_layers");
+  CHECK(watcher.config.watch);
+  REQUIRE(watcher.config.models.size() == 1);
+  REQUIRE(watcher.config.models[0].extras != nullptr);
+  CHECK(watcher.config.models[0].extras->watched.size() == 1);
+  CHECK(watcher.config.models[0].extras->watched[0] == "C");
+  CHECK(watcher.config.models[0].layers[0] == "A");
+}
+
+TEST_CASE("config: blacklists keep what can leave a tensor out") {
+  const ParsedConfig parsed = parse_file("accept", "blacklist_positions");
+  REQUIRE(parsed.config.models.size() == 1);
+  REQUIRE(parsed.config.models[0].extras != nullptr);
+  const auto exclusions = parsed.config.models[0].extras->exclusions;
+  REQUIRE(exclusions.size() == 1);
+  CHECK(exclusions[0].by_type);
+  CHECK(exclusions[0].name == "Conv2D");
+  REQUIRE(exclusions[0].positions.size() == 2);
+  CHECK_FALSE(exclusions[0].positions[0].output);
+  CHECK(exclusions[0].positions[0].index == 0);
+  CHECK(exclusions[0].positions[1].output);
+  CHECK(exclusions[0].positions[1].index == 12);
+
+  CHECK(parse_file("accept", "blacklist_100_of_each").config.models[0].extras->exclusions.size() == 200);
+  CHECK(parse_file("accept", "blacklist_without_positions").config.models[0].extras->exclusions.empty());
+}
+
+TEST_CASE("config: ranges add to layers, and a range alone is not every operator") {
+  const ParsedConfig range = parse_file("accept", "range");
+  CHECK_FALSE(range.config.models[0].all_layers);
+  CHECK(range.config.models[0].layers.empty());
+  REQUIRE(range.config.models[0].extras->ranges.size() == 1);
+  CHECK(range.config.models[0].extras->ranges[0].begin == "a");
+  CHECK(range.config.models[0].extras->ranges[0].end == "c");
+  CHECK(parse_file("accept", "range_beside_layers").config.models[0].layers.size() == 1);
+  CHECK(parse_file("accept", "range_beside_layers").config.models[0].extras->ranges.size() == 2);
+  CHECK(parse_file("accept", "range_beside_single_ops_and_empty_layer").config.models.size() == 1);
+  CHECK(parse_file("accept", "data_tensor").config.models[0].extras == nullptr);
+  CHECK(parse_file("accept", "lists_that_are_empty").config.models[0].extras == nullptr);
+}
+
+TEST_CASE("config: what has no effect is noted, with its place") {
+  const ParsedConfig debug = parse_file("not_acted_on", "debug_on");
+  REQUIRE(debug.notes.size() == 1);
+  CHECK(debug.notes[0].key == "dump.dump_debug");
+  CHECK(debug.notes[0].line == 3);
+  CHECK(debug.notes[0].column == 42);
+  CHECK(to_string(debug.notes[0], "acl.json")
+            .starts_with("acl.json:3:42: note: dump.dump_debug: \"on\" is not"));
+
+  const auto first_key = [](const ParsedConfig& parsed) {
+    return parsed.notes.empty() ? std::string() : parsed.notes[0].key;
+  };
+  CHECK(first_key(parse_file("not_acted_on", "exception_norm")) == "dump.dump_scene");
+  CHECK(first_key(parse_file("not_acted_on", "watcher_with_nodes")) == "dump.dump_scene");
+  CHECK(first_key(parse_file("not_acted_on", "data_stats")) == "dump.dump_data");
+  CHECK(first_key(parse_file("accept", "kernel_data_all")) == "dump.dump_kernel_data");
+  CHECK(first_key(parse_file("accept", "blacklist_100_names")) == "dump.dump_list[0].opname_blacklist");
+  CHECK(parse_file("accept", "blacklist_without_positions").notes.size() == 4);
+  CHECK(parse_file("accept", "range").notes.empty());
+  CHECK(parse_file("accept", "documented_model_dump").notes.empty());
+  CHECK(parse_file("accept", "data_tensor").notes.empty());
+  CHECK(parse_file("accept", "debug_off").notes.empty());
+
+  CHECK(notes_of(parse_file("inactive", "dump_in_wrong_case")) ==
+        std::vector<std::string>{"Dump: unknown, and ignored; is it a slip of the keys for \"dump\"?"});
+  CHECK(notes_of(with(R"("dump_steps": "1", "dump_list": [{"layers": ["a"], "x": 1}])")) ==
+        std::vector<std::string>{
+            "dump.dump_list[0].layers: unknown, and ignored; is it a slip of the keys for \"layer\"?",
+            "dump.dump_list[0].x: unknown, and ignored",
+            "dump.dump_steps: unknown, and ignored; is it a slip of the keys for \"dump_step\"?"});
+}
+
+TEST_CASE("config: a refused text has no notes, and a long list of notes ends") {
+  const ParsedConfig refused = with(R"("dump_list": [{"x": 1}, {"layer": []}])");
+  CHECK(refused.status == Status::config_refused);
+  CHECK(refused.notes.empty());
+
+  const ParsedConfig many = with("\"dump_list\": [{}" + repeated(R"(, {"x": 1})", 1000) + "]");
+  REQUIRE(many.notes.size() == kMaxConfigNotes);
+  CHECK(many.notes.back().text.ends_with("there is more like this, which is not told"));
+}
+
+TEST_CASE("config: faults have CANN's numbers") {
+  const auto number = [](const ParsedConfig& parsed) {
+    return std::to_string(acl_error(parsed.error)) + " " + std::string(cann_message_id(parsed.error.fault));
+  };
+  CHECK(number(parse_file("refuse", "arrays_nested_11_deep")) == "100006 ");
+  CHECK(number(parse_file("refuse", "comment")) == "100009 EP0004");
+  CHECK(number(parse_file("refuse", "path_missing")) == "100009 EP0001");
+  CHECK(number(parse_file("refuse", "dump_is_null")) == "100009 EP0001");
+  CHECK(number(parse_file("refuse", "mode_empty")) == "100009 EP0001");
+  CHECK(number(parse_file("refuse", "mode_near_miss")) == "100009 EP0002");
+  CHECK(number(parse_file("refuse", "step_backwards")) == "100009 EP0003");
+  CHECK(number(parse_file("refuse", "debug_with_op_switch")) == "100009 EP0005");
+  CHECK(number(parse_file("accept", "range")) == "0 ");
+  CHECK(number(ParsedConfig(std::string(kMaxConfigBytes + 1, ' '))) == "100003 ");
+  CHECK(number(ParsedConfig(0, R"({"dump": {"dump_path": "x"}})")) == "200000 ");
+}
