@@ -66,7 +66,7 @@ inline Element greatest(const Vector& vector) {
 inline constexpr std::size_t kVectorBytes = OPDUMP_VECTOR_BYTES;
 /// Elements are taken in steps of a cache line.
 inline constexpr std::size_t kStepBytes = 64;
-inline constexpr std::size_t kPrefetchBytes = 2048;
+inline constexpr std::size_t kPrefetchBytes = 512;
 
 /// The lanes of a block, in registers while a kernel runs.
 struct Sums {
