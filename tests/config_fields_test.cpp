@@ -142,3 +142,24 @@ TEST_CASE("config: faults have CANN's numbers") {
   CHECK(number(ParsedConfig(std::string(kMaxConfigBytes + 1, ' '))) == "100003 ");
   CHECK(number(ParsedConfig(0, R"({"dump": {"dump_path": "x"}})")) == "200000 ");
 }
+
+TEST_CASE("config: the opdump object, with absent told from present") {
+  const DumpOptions all = parse_file("accept", "options_all").config.options;
+  CHECK(all.ring_bytes == 65536u);
+  CHECK(all.when_full == WhenFull::degrade);
+  CHECK(all.block_limit_ms == 250u);
+  CHECK(all.journal == JournalDetail::gaps);
+  CHECK(parse_file("accept", "options_block").config.options.when_full == WhenFull::block);
+  CHECK(parse_file("accept", "options_block").config.options.block_limit_ms == 0u);
+  CHECK(parse_file("accept", "options_drop").config.options.when_full == WhenFull::drop);
+  CHECK(parse_file("accept", "options_drop").config.options.journal == JournalDetail::none);
+  CHECK(parse_file("accept", "options_drain").config.options.when_full == WhenFull::drain);
+  CHECK(parse_file("accept", "options_drain").config.options.journal == JournalDetail::records);
+  for (const char* name : {"options_empty", "range"}) {
+    const DumpOptions none = parse_file("accept", name).config.options;
+    CHECK_FALSE(none.ring_bytes);
+    CHECK_FALSE(none.when_full);
+    CHECK_FALSE(none.block_limit_ms);
+    CHECK_FALSE(none.journal);
+  }
+}

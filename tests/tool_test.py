@@ -168,7 +168,7 @@ class CommandLine(Case):
             self.assertIn('is no number from 64', self.usage('replay', 'a', '--config', 'b', '--ring-bytes', bad))
         self.assertIn('none of none, gaps, records',
                       self.usage('replay', 'a', '--config', 'b', '--journal', 'all'))
-        self.assertIn('none of drop, block, inline',
+        self.assertIn('none of drop, block, drain, degrade',
                       self.usage('replay', 'a', '--config', 'b', '--when-full', 'wait'))
 
     def test_a_full_output_is_a_failure(self):
@@ -611,7 +611,7 @@ class Replay(Case):
 
     def test_summary_and_files(self):
         self.config(dump_list=[{'model_name': 'digits', 'layer': ['relu', 'fc']}], dump_step='0|2')
-        for how in ('block', 'inline', 'drop'):
+        for how in ('block', 'drain', 'inline', 'degrade', 'drop'):
             out, error = self.replay(self.RUN, '--when-full', how)
             self.assertEqual(error, '')
             self.assertRegex(out, r'^dump     dump/\d{14}/2\n')

@@ -38,6 +38,9 @@ class Drainer {
   Drainer(const Drainer&) = delete;
   Drainer& operator=(const Drainer&) = delete;
 
+  /// While nothing is drained and every target is closed.
+  void set_journal(JournalDetail detail) { journal_.set_detail(detail); }
+
   /// Whether names of these lengths fit the scratch.
   bool fits(std::size_t model_name_bytes, std::size_t type_bytes, std::size_t name_bytes) const {
     return drain_scratch_bytes(model_name_bytes, type_bytes, name_bytes) <= 2 * scratch_.size();

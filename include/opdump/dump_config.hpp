@@ -3,6 +3,7 @@
 #include <span>
 #include <string_view>
 
+#include "opdump/dump_options.hpp"
 #include "opdump/status.hpp"
 #include "opdump/step_set.hpp"
 
@@ -85,6 +86,7 @@ struct DumpConfig {
   bool single_ops = false;  ///< operators run outside a loaded model are captured too
   StepSet steps{};
   std::span<const ModelRule> models{};
+  DumpOptions options{};
 
   // Understood, and not acted on by this build: a config of which one of these is the only effect is not
   // active.

@@ -3,19 +3,13 @@
 #include <string_view>
 
 #include "opdump/counts.hpp"
+#include "opdump/dump_options.hpp"
 #include "opdump/sink.hpp"
 #include "opdump/targets.hpp"
 #include "opdump/text.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
-
-/// How much a dump's journal tells.
-enum class JournalDetail : std::uint8_t {
-  none,     ///< no journal: losses are only counted
-  gaps,     ///< what was lost, and the totals
-  records,  ///< every record besides
-};
 
 /// Writes the journal that lets a dump prove its own completeness: `{time}/opdump.{device}.{id}.journal`
 /// below the dump's root. Text, a line per event, fields separated by commas, the path last:
@@ -43,7 +37,8 @@ class Journal {
   Journal(Sink& sink, MutableBytes memory, JournalDetail detail)
       : sink_(sink), memory_(memory), detail_(detail) {}
 
-  JournalDetail detail() const { return detail_; }
+  /// While no line is batched.
+  void set_detail(JournalDetail detail) { detail_ = detail; }
   bool failed() const { return failed_; }
 
   void from(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence) {

@@ -8,6 +8,7 @@
 #include "opdump/counts.hpp"
 #include "opdump/device_memory.hpp"
 #include "opdump/drainer.hpp"
+#include "opdump/dump_options.hpp"
 #include "opdump/model_plan.hpp"
 #include "opdump/record.hpp"
 #include "opdump/reduction.hpp"
@@ -16,17 +17,6 @@
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
-
-/// What a recorder does when its ring has no room.
-enum class WhenFull : std::uint8_t {
-  drop,   ///< lose the record at once, counted; for interrupts and hard real time
-  block,  ///< wait for the drainer up to a limit without progress, then lose the record. After that, lose
-          ///< records at once until there is room again, so that a dead sink costs one limit and not one per
-          ///< operator
-  drain,  ///< drain its own ring in the caller; for systems without a drain thread
-  degrade,  ///< keep what the session's Reduction makes of the record, at once; if there is no room for that
-            ///< either, lose it
-};
 
 /// Something that sleeps until a ring fills, such as a drain thread.
 class Waker {

@@ -57,6 +57,9 @@ class BasicSession {
       : sink_(parts.sink),
         clock_(parts.clock),
         device_id_(parts.device_id),
+        when_full_(parts.when_full),
+        block_limit_ms_(parts.block_limit_ms),
+        journal_(parts.journal),
         drainer_(parts.sink, targets_, parts.scratch, parts.journal, parts.reduction) {
     context_.memory = &parts.memory;
     context_.clock = &parts.clock;
@@ -97,6 +100,16 @@ class BasicSession {
     if (recorder.open_plan() != nullptr) return Status::recorder_busy;
     set_slot_state(slot, SlotState::leaving);
     return wait_for_drainer([&] { return slot_state(slot) == SlotState::free; });
+  }
+
+  /// Makes `options` count, where they are not absent, instead of what the session was made with, from the
+  /// next `init` on; rings are the caller's and not looked at. `already_initialised` until `finalize`.
+  [[nodiscard]] Status configure(const DumpOptions& options) {
+    if (initialised_) return Status::already_initialised;
+    context_.when_full = options.when_full.value_or(when_full_);
+    context_.block_limit_ms = options.block_limit_ms.value_or(block_limit_ms_);
+    drainer_.set_journal(options.journal.value_or(journal_));
+    return Status::ok;
   }
 
   /// Makes the session ready for configs. `already_initialised` until `finalize`.
@@ -256,6 +269,7 @@ class BasicSession {
   }
 
   bool initialised() const { return initialised_; }
+  WhenFull when_full() const { return context_.when_full; }
 
   /// YYYYMMDDHHMMSS of the config in force, 0 without one.
   std::uint64_t dump_time() const {
@@ -342,6 +356,9 @@ class BasicSession {
   Sink& sink_;
   Clock& clock_;
   const std::uint32_t device_id_;
+  const WhenFull when_full_;
+  const std::uint32_t block_limit_ms_;
+  const JournalDetail journal_;
   DumpConfig config_;
   std::uint32_t generation_ = 0;
   bool initialised_ = false;

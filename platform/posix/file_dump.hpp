@@ -1,10 +1,13 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <new>
 #include <span>
 #include <string>
 
 #include "opdump/session.hpp"
+#include "opdump/statistics_reduction.hpp"
 #include "platform/host/host_memory.hpp"
 #include "platform/posix/config_file.hpp"
 #include "platform/posix/drain_thread.hpp"
@@ -15,7 +18,8 @@ namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 
 /// A session with one recorder and a drain thread that dumps into a tree of files as a config file says, with
-/// all it needs inside: for programs that want no more than that. Allocates in `start` and `stop` only.
+/// all it needs inside: for programs that want no more than that. The config's "opdump" object goes before
+/// what this object was made with. Allocates in `start` and `stop` only.
 ///
 /// Threads: one control thread calls everything but the recorder; the recorder belongs to the capturing
 /// thread. Start, stop and the loading of models happen while no step is open.
@@ -23,12 +27,14 @@ template <class Memory = HostMemory, std::size_t kRingBytes = 64 * 1024>
 class FileDump {
  public:
   explicit FileDump(Memory& memory, std::uint32_t device_id = 0, WhenFull when_full = WhenFull::block)
-      : session_({.memory = memory,
+      : reduction_(memory),
+        session_({.memory = memory,
                   .sink = sink_,
                   .clock = clock_,
                   .scratch = scratch_,
                   .device_id = device_id,
-                  .when_full = when_full}),
+                  .when_full = when_full,
+                  .reduction = &reduction_}),
         recorder_(*session_.add_recorder(ring_).value()) {}
 
   /// Reads `config_path` and begins. After any error nothing is dumped and the program can run on as if
@@ -43,11 +49,14 @@ class FileDump {
       error_ = to_string(refusal, config_path);
       return status;
     }
-    status = session_.init();
+    status = follow(config.options);
+    if (status == Status::ok) status = session_.init();
     if (status == Status::ok) status = session_.set_config(config);
-    if (status == Status::ok && active()) status = drain_.start(session_);
+    // Under WhenFull::drain the capturing thread drains, and no other may.
+    if (status == Status::ok && active() && session_.when_full() != WhenFull::drain)
+      status = drain_.start(session_);
     if (status == Status::ok) return status;
-    static_cast<void>(session_.finalize());
+    if (session_.initialised()) static_cast<void>(session_.finalize());
     return fail(status);
   }
 
@@ -87,6 +96,23 @@ class FileDump {
   DumpCounts counts() const { return session_.counts(); }
 
  private:
+  /// Does as the config's "opdump" object says; what it does not say is as this object was made.
+  Status follow(const DumpOptions& options) {
+    // The only recorder: taken back and added again, it is the same object.
+    Status status = session_.remove_recorder(recorder_);
+    if (status != Status::ok) return status;
+    MutableBytes ring = ring_;
+    if (options.ring_bytes) {
+      const std::size_t words = *options.ring_bytes / 8;
+      own_ring_.reset(new (std::nothrow) std::uint64_t[words]);
+      if (own_ring_ == nullptr) status = Status::no_memory;
+      if (own_ring_ != nullptr) ring = std::as_writable_bytes(std::span(own_ring_.get(), words));
+    }
+    const Status added = session_.add_recorder(ring).status();
+    if (status == Status::ok) status = added;
+    return status == Status::ok ? session_.configure(options) : status;
+  }
+
   Status fail(Status status) {
     error_ = to_string(status);
     return status;
@@ -97,6 +123,8 @@ class FileDump {
   ConfigMemory config_memory_;
   std::byte scratch_[4096];
   alignas(OPDUMP_CACHE_LINE_BYTES) std::byte ring_[kRingBytes];
+  std::unique_ptr<std::uint64_t[]> own_ring_;  ///< the one that the config asks for; null: `ring_` is used
+  StatisticsReduction<Memory> reduction_;
   BasicSession<Memory> session_;
   BasicRecorder<Memory>& recorder_;
   DrainThread<BasicSession<Memory>> drain_;

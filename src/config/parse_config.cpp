@@ -5,6 +5,7 @@
 
 #include "acl_json.hpp"
 #include "json_tree.hpp"
+#include "options_json.hpp"
 #include "refusal.hpp"
 
 namespace opdump {
@@ -66,8 +67,10 @@ bool read(std::string_view text, Arena& memory, DumpPathCheck check_path, DumpCo
     return refusal.refuse(
         ConfigFault::unknown_dialect, root.offset, {},
         std::string(to_string(root.type)) + ", but a config is an object with the key \"dump\"");
+  const JsonNode* options = root.member("opdump");
   if (const JsonNode* dump = root.member("dump"))
-    return read_acl_json(*dump, memory, check_path, config, refusal);
+    return read_acl_json(*dump, memory, check_path, config, refusal) &&
+           (options == nullptr || OptionsJson(*options, memory, refusal).read(config.options));
   for (const Dialect& dialect : kLaterDialects) {
     if (const JsonNode* node = root.member(dialect.key))
       return refusal.refuse(ConfigFault::not_supported, node->key_offset, std::string(dialect.key),
@@ -75,7 +78,7 @@ bool read(std::string_view text, Arena& memory, DumpPathCheck check_path, DumpCo
                                 ", which is not supported yet: write CANN's acl.json, with the key \"dump\"");
   }
   note_misspelt_dump(root, refusal);
-  return true;
+  return options == nullptr || OptionsJson(*options, memory, refusal).read(config.options);
 }
 
 }  // namespace

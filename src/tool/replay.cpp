@@ -15,6 +15,7 @@
 #include "interrupt.hpp"
 #include "made_memory.hpp"
 #include "opdump/opdump.hpp"
+#include "opdump/statistics_reduction.hpp"
 #include "options.hpp"
 #include "platform/posix/config_file.hpp"
 #include "platform/posix/drain_thread.hpp"
@@ -31,13 +32,14 @@ namespace {
 constexpr char kHelp[] =
     R"(opdump replay - feeds described models through the capture path, without a device
 
-usage: opdump replay RUN.json --config CONFIG [--ring-bytes N] [--when-full drop|block|inline]
+usage: opdump replay RUN.json --config CONFIG [--ring-bytes N] [--when-full HOW]
               [--journal none|gaps|records]
 
   --config CONFIG     the config, in CANN's acl.json format
   --ring-bytes N      size of the ring between capture and files; default: 1048576
   --when-full HOW     what happens when the ring is full: 'drop' loses the record, 'block' waits for the thread
-                      that writes (default), 'inline' writes in the capturing thread, and no other runs
+                      that writes (default), 'drain' writes in the capturing thread, and no other runs,
+                      'degrade' keeps the record's statistics
   --journal DETAIL    what is kept for 'opdump verify': 'records' names every file (default), 'gaps' only what
                       was lost, 'none' nothing
 
@@ -93,10 +95,28 @@ struct Options {
 struct Settings {
   std::string run_path;
   std::string config_path;
-  std::size_t ring_bytes = kDefaultRingBytes;
-  WhenFull when_full = WhenFull::block;
-  JournalDetail journal = JournalDetail::records;
+  DumpOptions options;  ///< those of the command line, which go before the config's
+
+  std::size_t ring_bytes() const { return options.ring_bytes.value_or(kDefaultRingBytes); }
+  JournalDetail journal() const { return options.journal.value_or(JournalDetail::records); }
+
+  void fill_in(const DumpOptions& config) {
+    if (!options.ring_bytes) options.ring_bytes = config.ring_bytes;
+    if (!options.when_full) options.when_full = config.when_full;
+    if (!options.block_limit_ms) options.block_limit_ms = config.block_limit_ms;
+    if (!options.journal) options.journal = config.journal;
+  }
 };
+
+template <class Value, std::size_t Count>
+bool read_word(const std::optional<std::string>& word,
+               const std::pair<std::string_view, Value> (&words)[Count], std::optional<Value>& value) {
+  if (!word) return true;
+  for (const auto& [name, meaning] : words) {
+    if (name == *word) value = meaning;
+  }
+  return value.has_value();
+}
 
 std::optional<int> read_settings(const Options& options, const std::vector<std::string>& rest,
                                  Settings& settings) {
@@ -112,24 +132,20 @@ std::optional<int> read_settings(const Options& options, const std::vector<std::
                                        std::to_string(Ring::kMinBytes) + " to " +
                                        std::to_string(Ring::kMaxBytes));
     }
-    settings.ring_bytes = static_cast<std::size_t>(*bytes);
+    settings.options.ring_bytes = static_cast<std::uint32_t>(*bytes);
   }
-  const std::string when_full = options.when_full.value_or("block");
-  if (when_full == "drop") {
-    settings.when_full = WhenFull::drop;
-  } else if (when_full == "inline") {
-    settings.when_full = WhenFull::drain;
-  } else if (when_full != "block") {
-    return usage_error("replay", "'--when-full " + when_full + "' is none of drop, block, inline");
-  }
-  const std::string journal = options.journal.value_or("records");
-  if (journal == "none") {
-    settings.journal = JournalDetail::none;
-  } else if (journal == "gaps") {
-    settings.journal = JournalDetail::gaps;
-  } else if (journal != "records") {
-    return usage_error("replay", "'--journal " + journal + "' is none of none, gaps, records");
-  }
+  constexpr std::pair<std::string_view, WhenFull> kWhenFull[] = {{"drop", WhenFull::drop},
+                                                                 {"block", WhenFull::block},
+                                                                 {"drain", WhenFull::drain},
+                                                                 {"inline", WhenFull::drain},
+                                                                 {"degrade", WhenFull::degrade}};
+  constexpr std::pair<std::string_view, JournalDetail> kJournal[] = {
+      {"none", JournalDetail::none}, {"gaps", JournalDetail::gaps}, {"records", JournalDetail::records}};
+  if (!read_word(options.when_full, kWhenFull, settings.options.when_full))
+    return usage_error("replay",
+                       "'--when-full " + *options.when_full + "' is none of drop, block, drain, degrade");
+  if (!read_word(options.journal, kJournal, settings.options.journal))
+    return usage_error("replay", "'--journal " + *options.journal + "' is none of none, gaps, records");
   return std::nullopt;
 }
 
@@ -242,10 +258,10 @@ class Replay {
       : settings_(settings), run_(run), config_(config), scratch_(scratch_bytes(run)) {}
 
   int go() {
-    const std::size_t words = (settings_.ring_bytes + 7) / 8;
+    const std::size_t words = (settings_.ring_bytes() + 7) / 8;
     const std::unique_ptr<std::uint64_t[]> ring(new (std::nothrow) std::uint64_t[words]);
     if (ring == nullptr) {
-      say("no memory for a ring of " + std::to_string(settings_.ring_bytes) + " bytes");
+      say("no memory for a ring of " + std::to_string(settings_.ring_bytes()) + " bytes");
       return kExitFailed;
     }
     NamingClock clock;
@@ -254,10 +270,11 @@ class Replay {
                      .clock = clock,
                      .scratch = scratch_,
                      .device_id = run_.device_id,
-                     .when_full = settings_.when_full,
-                     .journal = settings_.journal});
+                     .reduction = &reduction_});
+    if (const Status status = session.configure(settings_.options); status != Status::ok)
+      return failed("the options", status);
     const MutableBytes ring_bytes =
-        std::as_writable_bytes(std::span(ring.get(), words)).first(settings_.ring_bytes);
+        std::as_writable_bytes(std::span(ring.get(), words)).first(settings_.ring_bytes());
     const Result<SessionRecorder*> recorder = session.add_recorder(ring_bytes);
     if (!recorder.ok()) return failed("the ring", recorder.status());
     if (const Status status = session.init(); status != Status::ok) return failed("init", status);
@@ -316,7 +333,7 @@ class Replay {
 
   int run_steps(Session& session, SessionRecorder& recorder) {
     posix::DrainThread<Session> drain;
-    if (settings_.when_full != WhenFull::drain) {
+    if (settings_.options.when_full != WhenFull::drain) {
       if (const Status status = drain.start(session, {.delay_us = kDrainDelayUs}); status != Status::ok)
         return failed("the thread that writes", status);
     }
@@ -399,6 +416,7 @@ class Replay {
     const DumpCounts counts = session.counts();
     std::printf("records  %u wanted, %u written\n", counts.wanted, counts.written);
     if (counts.empty != 0) std::printf("empty    %u, which no file is written for\n", counts.empty);
+    if (counts.degraded != 0) std::printf("reduced  %u to their statistics\n", counts.degraded);
     if (interrupted()) {
       say("interrupted; what is in the dump is whole");
       std::fflush(stdout);
@@ -421,7 +439,7 @@ class Replay {
   }
 
   void print_journal(bool failed, bool lost) const {
-    if (settings_.journal == JournalDetail::none) {
+    if (settings_.journal() == JournalDetail::none) {
       std::puts("journal  none");
       return;
     }
@@ -464,6 +482,7 @@ class Replay {
   const RunFile& run_;
   const DumpConfig& config_;
   MadeMemory memory_;
+  StatisticsReduction<MadeMemory> reduction_{memory_};
   posix::TreeSink sink_;
   std::vector<std::byte> scratch_;
   std::vector<std::unique_ptr<LoadedModel>> models_;
@@ -507,6 +526,7 @@ int run_replay(Words words) {
     std::printf("%s: valid, but it switches nothing on\n", settings.config_path.c_str());
     return kExitInactive;
   }
+  settings.fill_in(config.options);
   catch_interrupts();
   return std::make_unique<Replay>(settings, run, config)->go();
 }

@@ -1,0 +1,37 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+
+#include "opdump/knobs.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// What a recorder does when its ring has no room.
+enum class WhenFull : std::uint8_t {
+  drop,   ///< lose the record at once, counted; for interrupts and hard real time
+  block,  ///< wait for the drainer up to a limit without progress, then lose the record. After that, lose
+          ///< records at once until there is room again, so that a dead sink costs one limit and not one per
+          ///< operator
+  drain,  ///< drain its own ring in the caller; for systems without a drain thread
+  degrade,  ///< keep what the session's Reduction makes of the record, at once; if there is no room for that
+            ///< either, lose it
+};
+
+/// How much a dump's journal tells.
+enum class JournalDetail : std::uint8_t {
+  none,     ///< no journal: losses are only counted
+  gaps,     ///< what was lost, and the totals
+  records,  ///< every record besides
+};
+
+/// How to dump, as far as a config says: its "opdump" object. What is absent is up to the program.
+struct DumpOptions {
+  std::optional<std::uint32_t> ring_bytes{};  ///< of each recorder's ring
+  std::optional<WhenFull> when_full{};
+  std::optional<std::uint32_t> block_limit_ms{};
+  std::optional<JournalDetail> journal{};
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

@@ -1,0 +1,70 @@
+#include "options_json.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "opdump/ring.hpp"
+
+namespace opdump::config {
+namespace {
+
+// The order of the words is that of the enumerations.
+constexpr std::array<std::string_view, 4> kWhenFull = {"drop", "block", "drain", "degrade"};
+constexpr std::array<std::string_view, 3> kJournal = {"none", "gaps", "records"};
+constexpr std::array<std::string_view, 4> kKeys = {"ring_bytes", "when_full", "block_limit_ms", "journal"};
+constexpr KeyPath kOpdump{nullptr, "opdump", KeyPath::kNoIndex};
+
+/// The longest wait that a clock of 32-bit milliseconds tells from none.
+constexpr std::uint32_t kMaxWaitMs = 0x7fffffff;
+
+}  // namespace
+
+bool OptionsJson::read(DumpOptions& options) {
+  return check_type(&node_, JsonType::object, kOpdump) && check_keys() &&
+         read_number("ring_bytes", Ring::kMinBytes, Ring::kMaxBytes, options.ring_bytes) &&
+         read_word("when_full", kWhenFull, options.when_full) &&
+         read_number("block_limit_ms", 0, kMaxWaitMs, options.block_limit_ms) &&
+         read_word("journal", kJournal, options.journal);
+}
+
+bool OptionsJson::check_keys() {
+  for (const JsonNode* member = node_.first; member != nullptr; member = member->next) {
+    if (std::find(kKeys.begin(), kKeys.end(), member->key) != kKeys.end()) continue;
+    std::string reason = "unknown key; allowed: " + listed(kKeys);
+    if (const std::string_view near = closest(member->key, kKeys); !near.empty())
+      reason += "; did you mean " + quoted(near) + "?";
+    return refusal_.refuse(ConfigFault::not_in_list, member->key_offset, kOpdump.key(member->key).text(),
+                           std::move(reason));
+  }
+  return true;
+}
+
+bool OptionsJson::read_number(std::string_view key, std::uint32_t least, std::uint32_t most,
+                              std::optional<std::uint32_t>& value) {
+  const JsonNode* node = node_.member(key);
+  if (node == nullptr) return true;
+  if (!check_type(node, JsonType::number, kOpdump.key(key))) return false;
+  const std::string_view rest = refusal_.text().substr(node->offset);
+  const std::string_view text = rest.substr(0, rest.find_first_not_of("0123456789+-.eE"));
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size() || number < least || number > most)
+    return refuse(
+        ConfigFault::invalid_value, *node, kOpdump.key(key),
+        quoted(text) + " is no whole number from " + std::to_string(least) + " to " + std::to_string(most));
+  value = number;
+  return true;
+}
+
+template <class Value>
+bool OptionsJson::read_word(std::string_view key, Words words, std::optional<Value>& value) {
+  const JsonNode* node = node_.member(key);
+  if (node == nullptr) return true;
+  const KeyPath at = kOpdump.key(key);
+  if (!check_type(node, JsonType::string, at) || !check_word(*node, node->text, words, at)) return false;
+  value = static_cast<Value>(std::find(words.begin(), words.end(), node->text) - words.begin());
+  return true;
+}
+
+}  // namespace opdump::config

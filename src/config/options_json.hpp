@@ -1,0 +1,27 @@
+#pragma once
+#include "node_reader.hpp"
+#include "opdump/dump_options.hpp"
+
+namespace opdump::config {
+
+/// Reads the "opdump" object beside a dialect's own. Strict: what it does not know, it refuses.
+class OptionsJson : NodeReader {
+ public:
+  OptionsJson(const JsonNode& node, Arena& memory, Refusal& refusal)
+      : NodeReader(memory, refusal), node_(node) {}
+
+  bool read(DumpOptions& options);
+
+ private:
+  using Words = std::span<const std::string_view>;
+
+  bool check_keys();
+  bool read_number(std::string_view key, std::uint32_t least, std::uint32_t most,
+                   std::optional<std::uint32_t>& value);
+  template <class Value>
+  bool read_word(std::string_view key, Words words, std::optional<Value>& value);
+
+  const JsonNode& node_;
+};
+
+}  // namespace opdump::config

@@ -1,0 +1,85 @@
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "platform/posix/file_dump.hpp"
+#include "support/temporary_directory.hpp"
+
+using namespace opdump;
+using namespace opdump::test;
+
+namespace {
+
+constexpr Dim kShape[] = {4096};
+const OpDesc kOps[] = {{.name = "a", .type = "Relu"}};
+const ModelDesc kModel = {.name = "m", .ops = kOps};
+
+/// What is in the dump after three steps of one tensor of 16 KiB, with a ring of 1 KiB unless `options` say
+/// otherwise.
+struct Outcome {
+  Status stopped;
+  unsigned journals = 0;
+  unsigned tables = 0;
+  unsigned records = 0;
+};
+
+Outcome dumped(const std::string& options) {
+  const TemporaryDirectory directory;
+  const std::string config = (directory.path() / "acl.json").string();
+  const std::filesystem::path dump_path = directory.path() / "dump";
+  std::filesystem::create_directory(dump_path);
+  write_file(config, R"({"dump": {"dump_path": ")" + dump_path.string() +
+                         R"(", "dump_list": [{}]}, "opdump": )" + options + "}");
+  HostMemory memory;
+  posix::FileDump<HostMemory, 1024> dump(memory, 0, WhenFull::drop);
+  // Twice, so that the recorder and its ring come back whole.
+  REQUIRE(dump.start(config.c_str()) == Status::ok);
+  REQUIRE(dump.stop() == Status::ok);
+  REQUIRE(dump.start(config.c_str()) == Status::ok);
+  ModelPlanFor<1> plan;
+  REQUIRE(dump.load_model(plan, kModel) == Status::ok);
+  const std::vector<float> values(4096, 1.5f);
+  const TensorView tensor = {.address = reinterpret_cast<std::uintptr_t>(values.data()),
+                             .bytes = 4 * values.size(),
+                             .dtype = DType::float32,
+                             .shape = kShape};
+  for (int step = 0; step < 3; ++step) {
+    REQUIRE(dump.recorder().begin_step(plan) == Status::ok);
+    static_cast<void>(dump.recorder().capture(0, {}, {&tensor, 1}));
+    REQUIRE(dump.recorder().end_step() == Status::ok);
+  }
+  Outcome outcome{dump.stop()};
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(dump_path)) {
+    if (!entry.is_regular_file()) continue;
+    const std::string extension = entry.path().extension().string();
+    ++(extension == ".journal" ? outcome.journals : extension == ".csv" ? outcome.tables : outcome.records);
+  }
+  return outcome;
+}
+
+}  // namespace
+
+TEST_CASE("file dump: the config's options go before what the program chose") {
+  const Outcome made = dumped("{}");
+  CHECK(made.stopped != Status::ok);
+  CHECK(made.journals >= 1);
+
+  const Outcome large_ring = dumped(R"({"ring_bytes": 262144})");
+  CHECK(large_ring.stopped == Status::ok);
+  CHECK(large_ring.records == 3);
+
+  const Outcome drained = dumped(R"({"when_full": "drain"})");
+  CHECK(drained.stopped == Status::ok);
+  CHECK(drained.records == 3);
+
+  const Outcome blocked = dumped(R"({"when_full": "block", "block_limit_ms": 60000, "journal": "none"})");
+  CHECK(blocked.stopped == Status::ok);
+  CHECK(blocked.records == 3);
+  CHECK(blocked.journals == 0);
+
+  const Outcome degraded = dumped(R"({"when_full": "degrade", "ring_bytes": 8192})");
+  CHECK(degraded.records + degraded.tables == 3);
+  CHECK(degraded.tables >= 1);
+}
