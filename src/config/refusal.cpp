@@ -69,7 +69,7 @@ std::string listed(std::span<const std::string_view> words) {
 
 namespace {
 
-constexpr std::size_t kLongestWord = 32;
+constexpr std::size_t kLongestWord = 64;
 constexpr std::size_t kMaxSlips = 2;
 
 /// Letters to insert, delete, replace or swap with the next one to get from `a` to `b`.

@@ -10,6 +10,7 @@ using Words = std::span<const char* const>;
 int run_show(Words words);
 int run_convert(Words words);
 int run_check(Words words);
+int run_explain(Words words);
 int run_replay(Words words);
 int run_verify(Words words);
 

@@ -51,7 +51,14 @@ std::string rule_text(const ModelRule& rule) {
     text += '"' + printable(layer) + '"';
     first = false;
   }
-  return text + ", by their own names or those of operators fused into them";
+  if (!first) text += ", by their own names or those of operators fused into them";
+  for (const OpRange& range : rule.extras == nullptr ? std::span<const OpRange>{} : rule.extras->ranges) {
+    if (!first) text += "; ";
+    text +=
+        "from \"" + printable(range.begin) + "\" to \"" + printable(range.end) + "\" in the order they run";
+    first = false;
+  }
+  return text;
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ usage: opdump COMMAND [ARGUMENTS]
   show      lists the records of a dump with their tensors' statistics
   convert   writes the tensors of a dump as NumPy files
   check     says what a config means, or why it is refused
+  explain   says what a key of a config does
   replay    feeds described models through the capture path, without a device
   verify    proves that a dump is complete, or lists what is missing and why
 
@@ -48,6 +49,7 @@ constexpr Command kCommands[] = {
     {"show", run_show},
     {"convert", run_convert},
     {"check", run_check},
+    {"explain", run_explain},
     {"replay", run_replay},
     {"verify", run_verify},
 };

@@ -1,0 +1,190 @@
+#include "config_json.hpp"
+
+#include <array>
+#include <optional>
+
+#include "findings.hpp"
+
+namespace opdump::tool {
+namespace {
+
+/// Writes members and elements with the commas between them.
+class JsonWriter {
+ public:
+  std::string take() { return std::move(text_); }
+
+  JsonWriter& open(char bracket) {
+    before_value();
+    text_ += bracket;
+    first_ = true;
+    return *this;
+  }
+  JsonWriter& close(char bracket) {
+    text_ += bracket;
+    first_ = false;
+    return *this;
+  }
+  JsonWriter& key(std::string_view name) {
+    before_value();
+    text_ += json_text(name) + ": ";
+    first_ = true;
+    return *this;
+  }
+  void text(std::string_view value) { raw(json_text(value)); }
+  void flag(bool value) { raw(value ? "true" : "false"); }
+  void number(std::uint64_t value) { raw(std::to_string(value)); }
+
+ private:
+  void before_value() {
+    if (!first_) text_ += ", ";
+    first_ = false;
+  }
+  void raw(const std::string& value) {
+    before_value();
+    text_ += value;
+  }
+
+  std::string text_;
+  bool first_ = true;
+};
+
+constexpr std::array<std::string_view, 13> kFaults = {
+    "none",  "unreadable",  "too_deep",      "syntax",   "unknown_dialect", "missing",  "wrong_type",
+    "empty", "not_in_list", "invalid_value", "conflict", "not_supported",   "no_memory"};
+constexpr std::array<std::string_view, 3> kModes = {"input", "output", "all"};
+constexpr std::array<std::string_view, 3> kLevels = {"op", "kernel", "all"};
+constexpr std::array<std::string_view, 2> kData = {"tensor", "stats"};
+constexpr std::array<std::string_view, 4> kExceptions = {"none", "brief", "norm", "detail"};
+constexpr std::array<std::string_view, 4> kWhenFull = {"drop", "block", "drain", "degrade"};
+constexpr std::array<std::string_view, 3> kJournal = {"none", "gaps", "records"};
+
+template <class Words, class Value>
+std::string_view word(const Words& words, Value value) {
+  return words[static_cast<std::size_t>(value)];
+}
+
+template <class Place>
+void write_place(JsonWriter& json, const Place& place) {
+  json.key("line").number(place.line);
+  json.key("column").number(place.column);
+  json.key("offset").number(place.offset);
+}
+
+void write_error(JsonWriter& json, const ConfigError& error) {
+  json.key("error").open('{');
+  json.key("fault").text(word(kFaults, error.fault));
+  json.key("key").text(error.key);
+  json.key("reason").text(error.reason);
+  write_place(json, error);
+  json.key("acl_error").number(static_cast<std::uint64_t>(acl_error(error)));
+  json.key("message_id").text(cann_message_id(error.fault));
+  json.close('}');
+}
+
+void write_notes(JsonWriter& json, const std::vector<ConfigNote>& notes) {
+  json.key("notes").open('[');
+  for (const ConfigNote& note : notes) {
+    json.open('{');
+    json.key("key").text(note.key);
+    json.key("text").text(note.text);
+    write_place(json, note);
+    json.close('}');
+  }
+  json.close(']');
+}
+
+template <class Texts>
+void write_texts(JsonWriter& json, std::string_view key, const Texts& texts) {
+  json.key(key).open('[');
+  for (const auto& text : texts) json.text(text);
+  json.close(']');
+}
+
+void write_rule(JsonWriter& json, const ModelRule& rule) {
+  json.open('{');
+  if (!rule.any_model) json.key("model").text(rule.model_name);
+  if (!rule.all_layers) write_texts(json, "layers", rule.layers);
+  if (rule.extras != nullptr && !rule.extras->ranges.empty()) {
+    json.key("ranges").open('[');
+    for (const OpRange& range : rule.extras->ranges) {
+      json.open('{').key("begin").text(range.begin);
+      json.key("end").text(range.end);
+      json.close('}');
+    }
+    json.close(']');
+  }
+  json.close('}');
+}
+
+void write_options(JsonWriter& json, const DumpOptions& options) {
+  json.key("options").open('{');
+  if (options.ring_bytes) json.key("ring_bytes").number(*options.ring_bytes);
+  if (options.when_full) json.key("when_full").text(word(kWhenFull, *options.when_full));
+  if (options.block_limit_ms) json.key("block_limit_ms").number(*options.block_limit_ms);
+  if (options.journal) json.key("journal").text(word(kJournal, *options.journal));
+  json.close('}');
+}
+
+void write_config(JsonWriter& json, const DumpConfig& config) {
+  json.key("dump_path").text(config.dump_path);
+  json.key("mode").text(word(kModes, config.mode));
+  json.key("level").text(word(kLevels, config.level));
+  json.key("data").text(word(kData, config.data));
+  json.key("single_ops").flag(config.single_ops);
+  json.key("overflow").flag(config.overflow);
+  json.key("watch").flag(config.watch);
+  json.key("exception").text(word(kExceptions, config.exception));
+  json.key("steps").open('[');
+  for (const StepRange& range : config.steps.ranges) {
+    json.open('[').number(range.first);
+    json.number(range.last);
+    json.close(']');
+  }
+  json.close(']');
+  json.key("rules").open('[');
+  for (const ModelRule& rule : config.models) write_rule(json, rule);
+  json.close(']');
+  write_options(json, config.options);
+}
+
+void write_report(JsonWriter& json, const MatchReport& report) {
+  json.key("models").open('[');
+  for (const ModelMatch& model : report.models) {
+    json.open('{').key("model").text(model.model);
+    json.key("ops").number(model.ops);
+    write_texts(json, "matched", model.matched);
+    json.key("bytes_per_step").number(model.bytes);
+    json.close('}');
+  }
+  json.close(']');
+  json.key("misses").open('[');
+  for (const Miss& miss : report.misses) {
+    json.open('{').key("what").text(miss.what);
+    if (!miss.closest.empty()) json.key("closest").text(miss.closest);
+    json.close('}');
+  }
+  json.close(']');
+  json.key("bytes_per_step").number(report.bytes());
+}
+
+}  // namespace
+
+std::string config_json(std::string_view file, const ConfigError& error, const DumpConfig& config,
+                        const std::vector<ConfigNote>& notes, const MatchReport* report) {
+  JsonWriter json;
+  const bool valid = error.fault == ConfigFault::none;
+  json.open('{').key("file").text(file);
+  json.key("valid").flag(valid);
+  json.key("asked").flag(config.asked);
+  json.key("active").flag(config.active);
+  if (!valid) write_error(json, error);
+  if (valid) {
+    write_notes(json, notes);
+    write_config(json, config);
+  }
+  if (report != nullptr) write_report(json, *report);
+  json.close('}');
+  return json.take();
+}
+
+}  // namespace opdump::tool

@@ -1,0 +1,160 @@
+#include "model_match.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <string_view>
+
+#include "human_text.hpp"
+#include "opdump/model_plan.hpp"
+#include "src/config/refusal.hpp"
+
+namespace opdump::tool {
+namespace {
+
+std::string in_quotes(std::string_view text) {
+  return '"' + printable(text) + '"';
+}
+
+std::vector<OpDesc> descs_of(const RunModel& model) {
+  std::vector<OpDesc> descs;
+  for (const RunOp& op : model.ops) {
+    descs.push_back(op.desc);
+    descs.back().original_names = op.original_names;
+  }
+  return descs;
+}
+
+std::uint64_t bytes_of(const std::vector<RunTensor>& tensors) {
+  return std::accumulate(tensors.begin(), tensors.end(), std::uint64_t{0},
+                         [](std::uint64_t sum, const RunTensor& tensor) { return sum + tensor.bytes; });
+}
+
+ModelMatch match(const DumpConfig& config, const RunModel& model) {
+  const std::vector<OpDesc> descs = descs_of(model);
+  const ModelDesc desc = {model.name, model.graph_name, model.id, descs};
+  std::vector<std::uint8_t> bits(descs.size());
+  ModelPlan plan;
+  ModelMatch match = {.model = std::string(model.name), .ops = descs.size()};
+  if (resolve_plan(config, desc, bits, plan) != Status::ok) return match;
+  for (std::size_t i = 0; i < plan.bits.size(); ++i) {
+    if (plan.bits[i] == 0) continue;
+    match.matched.emplace_back(descs[i].name);
+    if ((plan.bits[i] & kCaptureInputs) != 0) match.bytes += bytes_of(model.ops[i].inputs);
+    if ((plan.bits[i] & kCaptureOutputs) != 0) match.bytes += bytes_of(model.ops[i].outputs);
+  }
+  return match;
+}
+
+/// Looks for what the names of one rule are the names of.
+class RuleCheck {
+ public:
+  RuleCheck(const ModelRule& rule, const RunFile& run, std::vector<Miss>& misses)
+      : rule_(rule), misses_(misses) {
+    for (const RunModel& model : run.models) {
+      model_names_.push_back(model.name);
+      if (!model.graph_name.empty()) model_names_.push_back(model.graph_name);
+      if (rule.any_model || rule.model_name == model.name || rule.model_name == model.graph_name)
+        models_.push_back(&model);
+    }
+  }
+
+  void run() {
+    if (models_.empty()) {
+      miss(owner(), rule_.model_name, model_names_);
+      return;
+    }
+    for (const RunModel* model : models_) {
+      for (const RunOp& op : model->ops) {
+        op_names_.push_back(op.desc.name);
+        op_names_.insert(op_names_.end(), op.original_names.begin(), op.original_names.end());
+      }
+    }
+    for (const std::string_view layer : rule_.layers) {
+      if (std::find(op_names_.begin(), op_names_.end(), layer) == op_names_.end())
+        miss("layer " + in_quotes(layer) + " of " + owner(), layer, op_names_);
+    }
+    for (const OpRange& range : rule_.extras == nullptr ? std::span<const OpRange>{} : rule_.extras->ranges)
+      check(range);
+  }
+
+ private:
+  std::string owner() const {
+    return rule_.any_model ? "every model" : "model " + in_quotes(rule_.model_name);
+  }
+
+  void check(const OpRange& range) {
+    const std::string what =
+        "range " + in_quotes(range.begin) + " to " + in_quotes(range.end) + " of " + owner();
+    for (const std::string_view name : {range.begin, range.end}) {
+      if (std::find(op_names_.begin(), op_names_.end(), name) != op_names_.end()) continue;
+      miss(in_quotes(name) + " in " + what, name, op_names_);
+      return;
+    }
+    for (const RunModel* model : models_) {
+      RangeWalk walk(range);
+      for (const RunOp& op : model->ops) static_cast<void>(walk.takes(op.desc.name));
+      if (walk.whole()) return;
+    }
+    misses_.push_back({what + ", which does not run in that order,", {}});
+  }
+
+  void miss(std::string what, std::string_view name, const std::vector<std::string_view>& names) {
+    misses_.push_back({std::move(what), std::string(config::closest(name, names))});
+  }
+
+  const ModelRule& rule_;
+  std::vector<Miss>& misses_;
+  std::vector<const RunModel*> models_;
+  std::vector<std::string_view> model_names_;
+  std::vector<std::string_view> op_names_;
+};
+
+}  // namespace
+
+std::size_t MatchReport::ops() const {
+  std::size_t sum = 0;
+  for (const ModelMatch& model : models) sum += model.ops;
+  return sum;
+}
+
+std::size_t MatchReport::matched() const {
+  std::size_t sum = 0;
+  for (const ModelMatch& model : models) sum += model.matched.size();
+  return sum;
+}
+
+std::uint64_t MatchReport::bytes() const {
+  std::uint64_t sum = 0;
+  for (const ModelMatch& model : models) sum += model.bytes;
+  return sum;
+}
+
+MatchReport match_models(const DumpConfig& config, const RunFile& run) {
+  MatchReport report;
+  report.rules = config.models.size();
+  for (const RunModel& model : run.models) report.models.push_back(match(config, model));
+  for (const ModelRule& rule : config.models) RuleCheck(rule, run, report.misses).run();
+  return report;
+}
+
+std::vector<std::string> match_lines(const MatchReport& report) {
+  std::vector<std::string> lines;
+  for (const ModelMatch& model : report.models) {
+    std::string line = "match   model " + in_quotes(model.model) + ": " +
+                       std::to_string(model.matched.size()) + " of " + count_text(model.ops, "operator");
+    for (std::size_t i = 0; i < model.matched.size(); ++i)
+      line += (i == 0 ? ": " : ", ") + in_quotes(model.matched[i]);
+    lines.push_back(std::move(line));
+  }
+  for (const Miss& miss : report.misses) {
+    std::string line = "miss    " + miss.what + " matches nothing";
+    if (!miss.closest.empty()) line += "; did you mean " + in_quotes(miss.closest) + "?";
+    lines.push_back(std::move(line));
+  }
+  lines.push_back("cost    " + count_text(report.rules, "rule") + ", " + std::to_string(report.matched()) +
+                  " of " + count_text(report.ops(), "operator") + " match, about " +
+                  byte_text(report.bytes()) + " per step");
+  return lines;
+}
+
+}  // namespace opdump::tool

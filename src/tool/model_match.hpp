@@ -1,0 +1,41 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "opdump/dump_config.hpp"
+#include "run_file.hpp"
+
+namespace opdump::tool {
+
+/// What a config takes of one described model.
+struct ModelMatch {
+  std::string model;
+  std::size_t ops = 0;
+  std::vector<std::string> matched{};  ///< names of operators, in execution order
+  std::uint64_t bytes = 0;           ///< of the tensors of one step
+};
+
+/// A name of the config that is that of nothing.
+struct Miss {
+  std::string what;     ///< as `layer "conv" of model "m"`
+  std::string closest;  ///< a name that is nearly the same; empty: none
+};
+
+struct MatchReport {
+  std::size_t rules = 0;
+  std::vector<ModelMatch> models;
+  std::vector<Miss> misses;
+
+  std::size_t ops() const;
+  std::size_t matched() const;
+  std::uint64_t bytes() const;
+};
+
+/// Holds `config` against the models of `run`, as a session would when it loads them.
+MatchReport match_models(const DumpConfig& config, const RunFile& run);
+
+/// A line each: what matches, what matches nothing, and what a step costs.
+std::vector<std::string> match_lines(const MatchReport& report);
+
+}  // namespace opdump::tool
