@@ -576,7 +576,7 @@ class Check(Case):
         self.assertEqual(lines(b'{"dump": {,}}'), ['  1 | {"dump": {,}}', '    |           ^', ''])
         self.assertEqual(lines(b'\n\n{"dump": '), ['  3 | {"dump": ', '    |          ^', ''])
         self.assertEqual(lines('{"ä": 1, "dump": 1}'.encode()), ['  1 | {"ä": 1, "dump": 1}', '    |                  ^', ''])
-        self.assertEqual(lines(b'{"dump": "\x1b[2J'), ['  1 | {"dump": "?[2J', '    |          ^', ''])
+        self.assertEqual(lines(b'{"dump": "\x1b[2J'), ['  1 | {"dump": "?[2J', '    |           ^', ''])
         long = b'{' + b'"a":1,' * 1000 + b'"dump": 1' + b',"b":2' * 1000 + b'}'
         shown, caret, _ = lines(long)
         self.assertLess(len(shown), 120)
