@@ -49,6 +49,10 @@ has_numpy() {
   return 1
 }
 
+has_relacy() {
+  printf '%s\n' '#include <relacy/relacy.hpp>' | $CXX -std=c++20 -Wno-attributes -x c++ -fsyntax-only -
+}
+
 has_thread_sanitizer() {
   compiles_cxx20 clang++ &&
     printf '%s\n' 'int main() {}' | clang++ -fsanitize=thread -x c++ -o build/probe - &&
@@ -59,6 +63,7 @@ test_tools() {
   build_tools
   need doctest-dev doctest has_doctest
   need cmake 'cmake (Meson finds doctest with it)' command -v cmake
+  need relacy-dev 'relacy (the model checker of the ring)' has_relacy
   need python3-numpy 'Python 3 with NumPy' has_numpy
   [ "$quick" = yes ] || need 'clang libclang-rt-dev' 'clang++ >= 14 with its sanitizers' has_thread_sanitizer
 }

@@ -207,7 +207,8 @@ TEST_CASE("plan: a range takes what runs between its ends, and is added to the l
   const std::string_view layers[] = {"e", "c"};
   CHECK(matched({{"a", "b"}}, layers) == "111001");
 
-  RangeWalk walk(OpRange{"a", "b"});
+  const OpRange range{"a", "b"};
+  RangeWalk walk(range);
   CHECK(walk.takes("a"));
   CHECK_FALSE(walk.whole());
   CHECK(walk.takes("b"));
@@ -234,7 +235,7 @@ TEST_CASE("plan: dump_level takes operators, kernels, or both") {
 }
 
 TEST_CASE("session: every call out of order has its own status and changes nothing") {
-  Bench bench;
+  Bench bench(WhenFull::block);
   auto& session = bench.session;
   const DumpConfig config = everything();
   CHECK(session.set_config(config) == Status::not_initialised);
@@ -329,6 +330,123 @@ TEST_CASE("journal: losses of a recorder that never got anything through are tol
         "opdump-journal,1,records\nfrom,0,0\ngap,0,0,2\nto,0,3\nclosed,3,0,0,0,0,0,3,0,0,0,0,0,3\n");
 }
 
+TEST_CASE("session: a config that goes while a record of it was given up untold is closed with it") {
+  Bench<512> bench(WhenFull::drop);
+  const ModelDesc one_op = {.name = "one", .ops = std::span(kOps).first(1)};
+  bench.start(everything(), one_op);
+  std::vector<float> big(1000);
+  const Dim dims[] = {1000};
+  const TensorView tensor = {
+      .address = address_of(big.data()), .bytes = 4000, .dtype = DType::float32, .shape = dims};
+  REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
+  CHECK(bench.recorder.capture(0, {}, {&tensor, 1}) == Status::ring_full);
+  REQUIRE(bench.recorder.end_step() == Status::ok);
+  REQUIRE(bench.session.set_config(everything()) == Status::ok);
+  REQUIRE(bench.session.unload_model(bench.plan) == Status::ok);
+  while (bench.session.drain_some(SIZE_MAX) != 0) {
+  }
+  static_cast<void>(bench.session.drain_some(SIZE_MAX));
+  CHECK(bench.sink.open_objects.empty());
+  REQUIRE(bench.session.load_model(bench.plan, one_op, bench.bits) == Status::ok);
+  REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
+  CHECK(bench.recorder.capture(0, {&bench.tensors.input, 1}, {}) == Status::ok);
+  REQUIRE(bench.recorder.end_step() == Status::ok);
+  REQUIRE(bench.session.finalize() == Status::ok);
+  CHECK(bench.session.counts().written == 1);
+  CHECK(bench.sink.journals.size() == 2);
+  for (const auto& [name, text] : bench.sink.journals) CHECK(text.find("\nclosed,") != std::string::npos);
+}
+
+TEST_CASE("recorder: a length that no address space holds is lost, not written") {
+  for (const std::uint64_t bytes : {~std::uint64_t{0}, ~std::uint64_t{0} - 100, ~std::uint64_t{0} / 2}) {
+    Bench<1024> bench(WhenFull::drop);
+    bench.memory.fail_at = 0;
+    bench.start(everything());
+    TensorView tensor = bench.tensors.input;
+    tensor.bytes = bytes;
+    REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
+    CHECK(bench.recorder.capture(0, {&tensor, 1}, {}) == Status::device_copy_failed);
+    REQUIRE(bench.recorder.end_step() == Status::ok);
+    REQUIRE(bench.session.finalize() == Status::ok);
+    CHECK(bench.sink.objects.empty());
+  }
+}
+
+TEST_CASE("session: a policy that drains in the caller takes no drain thread") {
+  Bench bench(WhenFull::drain);
+  CHECK(bench.session.attach_drainer() == Status::invalid_argument);
+}
+
+TEST_CASE("session: a recorder that the drainer does not finish stays busy, and is free when it does") {
+  Bench bench(WhenFull::drop);
+  bench.start(everything());
+  bench.step();
+  REQUIRE(bench.session.attach_drainer() == Status::ok);
+  CHECK(bench.session.remove_recorder(bench.recorder) == Status::recorder_busy);  // nobody drains
+  CHECK(bench.session.remove_recorder(bench.recorder) == Status::recorder_busy);
+  while (bench.session.drain_some(SIZE_MAX) != 0) {
+  }
+  CHECK(bench.session.remove_recorder(bench.recorder) == Status::invalid_argument);
+  bench.session.detach_drainer();
+  REQUIRE(bench.session.finalize() == Status::ok);
+  CHECK(bench.sink.objects.size() == 3);
+}
+
+TEST_CASE("session: two configs within one tick of the clock have journals of their own") {
+  Bench bench;
+  bench.clock.us_per_reading = 0;
+  REQUIRE(bench.session.init() == Status::ok);
+  REQUIRE(bench.session.set_config(everything()) == Status::ok);
+  REQUIRE(bench.session.set_config(everything()) == Status::ok);
+  REQUIRE(bench.session.finalize() == Status::ok);
+  REQUIRE(bench.session.init() == Status::ok);
+  REQUIRE(bench.session.set_config(everything()) == Status::ok);
+  REQUIRE(bench.session.finalize() == Status::ok);
+  CHECK(bench.sink.journals.size() == 3);
+}
+
+TEST_CASE("recorder: block goes on waiting while the drainer makes progress") {
+  // Takes one chunk out of the ring at every other pause, far slower than the limit for the whole wait.
+  struct SlowDrain final : Clock {
+    std::uint64_t unix_us() override { return ++us; }
+    std::int32_t utc_offset_seconds() override { return 0; }
+    std::uint32_t monotonic_ms() override { return ms; }
+    void pause() override {
+      ms += 20;
+      if (session != nullptr && ms % 40 == 0) static_cast<void>(session->drain_some(1));
+    }
+    std::uint64_t us = 1'700'000'000'000'000;
+    std::uint32_t ms = 0;
+    BasicSession<FakeMemory>* session = nullptr;
+  } clock;
+  FakeMemory memory;
+  FakeSink sink;
+  std::byte scratch[1024];
+  alignas(8) std::byte ring[4096];
+  BasicSession<FakeMemory> session(
+      {.memory = memory, .sink = sink, .clock = clock, .scratch = scratch, .block_limit_ms = 100});
+  clock.session = &session;
+  auto& recorder = *session.add_recorder(ring).value();
+  ModelPlan plan;
+  std::uint8_t bits[3];
+  Tensors tensors;
+  REQUIRE(session.init() == Status::ok);
+  REQUIRE(session.set_config(everything()) == Status::ok);
+  REQUIRE(session.load_model(plan, kModel, bits) == Status::ok);
+  std::vector<float> data(430);
+  const Dim dims[] = {430};
+  const TensorView large = {
+      .address = address_of(data.data()), .bytes = 1720, .dtype = DType::float32, .shape = dims};
+  recorder.begin_step(plan);
+  for (int i = 0; i < 14; ++i) CHECK(recorder.capture(1, {&tensors.input, 1}, {}) == Status::ok);
+  CHECK(recorder.capture(0, {}, {&large, 1}) == Status::ok);
+  recorder.end_step();
+  CHECK(clock.ms > 100);
+  clock.session = nullptr;
+  REQUIRE(session.finalize() == Status::ok);
+  CHECK(session.counts().written == 15);
+}
+
 TEST_CASE("journal: less of it, or none") {
   for (const JournalDetail detail : {JournalDetail::none, JournalDetail::gaps}) {
     FakeMemory memory;
@@ -399,7 +517,7 @@ TEST_CASE("recorder: degrade shrinks a record to its statistics, then to a count
   CHECK(counts.ring_full == 1);
   CHECK(counts.written == sink.objects.size());
   CHECK(op_counts[2].degraded == counts.degraded);
-  CHECK(op_counts[2].lost == 1);
+  CHECK(op_counts[2].lost() == 1);
   const auto& csv = sink.objects.at(sink.order[2]);
   CHECK(sink.order[2].ends_with(".csv"));
   CHECK(as_text(csv) ==
@@ -474,15 +592,15 @@ TEST_CASE("session: recorders come and go while it drains; counts and sequence n
 }
 
 TEST_CASE("session: flush returns when all is in the sink") {
-  Bench bench;
+  Bench bench(WhenFull::block);
   bench.start(everything());
   bench.step();
   CHECK(bench.sink.objects.empty());
-  CHECK(bench.session.flush() == Status::ok);
+  CHECK(bench.session.flush(100) == Status::ok);
   CHECK(bench.sink.objects.size() == 3);
   bench.step();
   REQUIRE(bench.session.attach_drainer() == Status::ok);
-  CHECK(bench.session.flush() == Status::timeout);  // nobody drains
+  CHECK(bench.session.flush(100) == Status::timeout);  // nobody drains
   bench.session.detach_drainer();
   REQUIRE(bench.session.finalize() == Status::ok);
 }
@@ -498,9 +616,11 @@ TEST_CASE("plan: counts per operator, where the caller gives memory for them") {
   std::uint32_t captured = 0, lost = 0;
   for (const OpCounts& op : counts) {
     CHECK(op.wanted == 4);
-    CHECK(op.captured + op.lost == 4);
+    CHECK(op.captured + op.lost() == 4);
+    CHECK(op.ring_full == op.lost());
+    if (op.lost() != 0) CHECK(op.last_lost_step == 3);
     captured += op.captured;
-    lost += op.lost;
+    lost += op.lost();
   }
   CHECK(captured == bench.session.counts().captured);
   CHECK(lost == bench.session.counts().ring_full);
@@ -524,6 +644,19 @@ TEST_CASE("recorder: wakes whoever drains when its ring is more than half full, 
   }
   for (int i = 0; i < 8; ++i) bench.step();
   CHECK(waker.calls == 2);
+  // One record that alone fills more than half, again and again.
+  std::vector<float> data(650);
+  const Dim dims[] = {650};
+  const TensorView large = {
+      .address = address_of(data.data()), .bytes = 2600, .dtype = DType::float32, .shape = dims};
+  for (int i = 0; i < 5; ++i) {
+    while (bench.session.drain_some(SIZE_MAX) != 0) {
+    }
+    REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
+    CHECK(bench.recorder.capture(0, {}, {&large, 1}) == Status::ok);
+    REQUIRE(bench.recorder.end_step() == Status::ok);
+    CHECK(waker.calls == 3 + i);
+  }
   bench.session.detach_drainer();
   REQUIRE(bench.session.finalize() == Status::ok);
 }

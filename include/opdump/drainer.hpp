@@ -65,8 +65,9 @@ class Drainer {
       }
     }
     if (moved != 0) {
-      ring.release();
+      // In this order, so that whoever sees the ring empty finds all of it in the sink.
       journal_.flush();
+      ring.release();
     }
     return moved;
   }
@@ -88,7 +89,9 @@ class Drainer {
   /// Closes a target's journal: no stream has records for it any more.
   void close(std::uint8_t target, const DumpCounts& counts) {
     for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
-      if (streams_[slot].target == target) switch_target(slot, streams_[slot], Targets::kNone);
+      if (streams_[slot].target != target) continue;
+      end_unfinished(slot, streams_[slot]);
+      switch_target(slot, streams_[slot], Targets::kNone);
     }
     journal_.closed(targets_[target], counts);
     journal_.flush();

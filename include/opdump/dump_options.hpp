@@ -13,7 +13,8 @@ enum class WhenFull : std::uint8_t {
   block,  ///< wait for the drainer up to a limit without progress, then lose the record. After that, lose
           ///< records at once until there is room again, so that a dead sink costs one limit and not one per
           ///< operator
-  drain,  ///< drain its own ring in the caller; for systems without a drain thread
+  drain,  ///< drain its own ring in the caller; for systems without threads: recorders, `drain_some` and
+          ///< `flush` are then one context, and no drain thread can be attached
   degrade,  ///< keep what the session's Reduction makes of the record, at once; if there is no room for that
             ///< either, lose it
 };

@@ -28,6 +28,9 @@ inline namespace OPDUMP_NAMESPACE {
 /// device_failed, written, sink_failed, degraded; then what this journal tells since its last `closed`:
 /// written (and reduced), lost (and in gaps), also of records that got no line.
 ///
+/// What a recorder lost without a trace between the records of two configs is told in the later one's
+/// journal.
+///
 /// PATH is relative to `{time}`. A journal that does not end in `closed` is of a dump that was not finalized.
 /// One writer per session; lines are batched in memory until `flush`. A sink that refuses them costs the
 /// lines, not the records: the journal then lacks what it would prove.

@@ -20,7 +20,7 @@
 #endif
 
 /// Recorders (threads, streams, interrupt handlers) that one session can serve, 1 to 255. Costs one recorder
-/// of static RAM each (README, "Costs").
+/// of static RAM each (README, "What it costs").
 #ifndef OPDUMP_MAX_RECORDERS
 #if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M'
 #define OPDUMP_MAX_RECORDERS 2

@@ -13,12 +13,21 @@ inline namespace OPDUMP_NAMESPACE {
 inline constexpr std::uint8_t kCaptureInputs = 1;
 inline constexpr std::uint8_t kCaptureOutputs = 2;
 
-/// What became of one operator's records. Kept by the recorder that runs the plan; exact between steps.
+/// What became of one operator's records on their way into the ring. Kept by the recorder that runs the plan;
+/// exact between steps. The causes are those of DumpCounts; operators without a byte count as captured.
 struct OpCounts {
   std::uint32_t wanted = 0;
   std::uint32_t captured = 0;
   std::uint32_t degraded = 0;
-  std::uint32_t lost = 0;
+  std::uint32_t invalid = 0;
+  std::uint32_t ring_full = 0;
+  std::uint32_t timed_out = 0;
+  std::uint32_t too_large = 0;
+  std::uint32_t device_failed = 0;
+  std::uint64_t first_lost_step = 0;  ///< with `last_lost_step`: where losses lie; 0 without any
+  std::uint64_t last_lost_step = 0;
+
+  std::uint32_t lost() const { return invalid + ring_full + timed_out + too_large + device_failed; }
 };
 
 /// A config resolved against one model: a byte per operator, and what a record needs besides. The caller owns

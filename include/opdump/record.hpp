@@ -109,6 +109,8 @@ inline Result<std::uint32_t> record_head_bytes(const RecordSource& source, std::
   }
   if (source.inputs.size() > kMaxTensors || source.outputs.size() > kMaxTensors)
     return Status::too_many_tensors;
+  // Outputs without an original name get the operator's in the file, whose head counts in 32 bits.
+  if (source.outputs.size() * source.name.size() > 0x3fffffff) return Status::too_many_tensors;
   std::uint64_t bytes =
       sizeof(RecordHead) + source.model_name.size() + source.type.size() + source.name.size();
   for (const std::span<const TensorView> tensors : {source.inputs, source.outputs}) {
@@ -179,7 +181,7 @@ inline void encode_record(const RecordSource& source, std::byte* to) {
 /// An encoded record's head, read in place. The bytes are checked once, by `parse`; they must stay.
 class RecordView {
  public:
-  /// `malformed` when the lengths inside do not fit `bytes`.
+  /// `malformed` when the lengths inside do not fit `bytes`, which are 8-byte aligned.
   static Result<RecordView> parse(Bytes bytes) {
     RecordView view;
     if (bytes.size() < sizeof(RecordHead)) return Status::malformed;

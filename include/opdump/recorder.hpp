@@ -113,8 +113,9 @@ class BasicRecorder {
   /// Ends the open step; `step_not_open` without one.
   Status end_step() {
     if (open_plan() == nullptr) return Status::step_not_open;
-    plan_.store(nullptr, std::memory_order_relaxed);
     bits_ = nullptr;
+    // release: the step's use of the plan comes before; pairs with the acquire in `open_plan`.
+    plan_.store(nullptr, std::memory_order_release);
     return Status::ok;
   }
 
@@ -137,7 +138,9 @@ class BasicRecorder {
 
   /// The plan whose step is open, null without one. Any context may ask; the answer may be old at once.
   const ModelPlan* open_plan() const {
-    return plan_.load(std::memory_order_relaxed);
+    // acquire: when it says that no step is open, the plan is out of use; pairs with the release in
+    // `end_step`.
+    return plan_.load(std::memory_order_acquire);
   }
 
   /// Adds this recorder's counts to `counts`. Any context may ask.
@@ -177,9 +180,35 @@ class BasicRecorder {
   }
 
  private:
-  static void count_op(OpCounts& counts, Status status) {
+  void count_op(OpCounts& counts, Status status) const {
     ++counts.wanted;
-    ++(status == Status::ok ? counts.captured : status == Status::degraded ? counts.degraded : counts.lost);
+    switch (status) {
+      case Status::ok:
+        ++counts.captured;
+        return;
+      case Status::degraded:
+        ++counts.degraded;
+        return;
+      case Status::ring_full:
+        ++counts.ring_full;
+        break;
+      case Status::timeout:
+        ++counts.timed_out;
+        break;
+      case Status::too_large:
+        ++counts.too_large;
+        break;
+      case Status::invalid_tensor:
+      case Status::name_too_long:
+      case Status::too_many_tensors:
+        ++counts.invalid;
+        break;
+      default:
+        ++counts.device_failed;
+        break;
+    }
+    if (counts.lost() == 1) counts.first_lost_step = step_;
+    counts.last_lost_step = step_;
   }
 
   RecordSource describe(const OpDesc& op, std::uint8_t target, std::uint8_t bits,
@@ -210,6 +239,7 @@ class BasicRecorder {
 
   Status record(RecordSource& source) {
     wanted_.add_one();
+    woken_ = woken_ && ring_.over(ring_.size() / 2);
     source.unix_us = context_->clock->unix_us();
     std::uint64_t data_bytes = 0;
     const Result<std::uint32_t> head_bytes = record_head_bytes(source, data_bytes);
@@ -234,7 +264,7 @@ class BasicRecorder {
   Status put(const RecordSource& source, std::uint32_t head_bytes, std::uint64_t data_bytes) {
     const std::uint64_t first_bytes = sizeof(ChunkHead) + std::uint64_t{head_bytes};
     if (first_bytes > ring_.max_chunk()) return Status::too_large;
-    const bool whole = first_bytes + data_bytes <= ring_.max_chunk();
+    const bool whole = data_bytes <= ring_.max_chunk() - first_bytes;
     const std::uint32_t chunk_bytes =
         static_cast<std::uint32_t>(whole ? first_bytes + data_bytes : first_bytes);
     MutableBytes chunk;
@@ -394,11 +424,16 @@ class BasicRecorder {
     }
     if (stalled_) return Status::timeout;
     wake();
-    const std::uint32_t start = context_->clock->monotonic_ms();
+    std::uint32_t start = context_->clock->monotonic_ms();
+    std::uint32_t used = ring_.used();
     do {
       context_->clock->pause();
       chunk = ring_.reserve(least, most);
       if (chunk.data() != nullptr) return Status::ok;
+      if (ring_.used() != used) {
+        used = ring_.used();
+        start = context_->clock->monotonic_ms();
+      }
     } while (context_->clock->monotonic_ms() - start < context_->block_limit_ms);
     stalled_ = true;
     return Status::timeout;

@@ -133,6 +133,14 @@ class BasicRing {
 
   // Either side, or a third.
 
+  /// Whether all that was committed before this call, as far as the caller knows of it, has been released.
+  bool drained() const {
+    // acquire: what the consumer did with the chunks comes before; pairs with the release in `release`. The
+    // head is read after it: a newer one only says that there is more.
+    const std::uint32_t tail = tail_.load(std::memory_order_acquire);
+    return tail == head_.load(std::memory_order_relaxed);
+  }
+
   /// Bytes taken, heads and padding included. Exact on neither side while the other is at work: on the
   /// consumer's side it can only be too low, on the producer's only too high.
   std::uint32_t used() const {

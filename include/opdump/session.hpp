@@ -46,7 +46,8 @@ struct SessionParts {
 ///
 /// Threads: the calls of this class come from one control context, and none of init, set_config or finalize
 /// while a recorder captures; `drain_some` comes from one drain context at a time, which may be another one;
-/// each recorder belongs to its own. Source of the order: CANN's aclmdlInitDump, aclmdlSetDump,
+/// each recorder belongs to its own. Under WhenFull::drain all of them are one context. After fork() the
+/// child must not use the session. Source of the order: CANN's aclmdlInitDump, aclmdlSetDump,
 /// aclmdlFinalizeDump.
 template <class Memory>
 class BasicSession {
@@ -87,10 +88,10 @@ class BasicSession {
     return Status::no_free_recorder;
   }
 
-  /// Takes a recorder back when its ring is drained; its context must not use it any more. `recorder_busy`
-  /// while a step is open, `invalid_argument` for a recorder that is not the session's or already removed:
-  /// nothing changes. `timeout` when the drainer made no end of it within the limit: the recorder is leaving,
-  /// its memory is free once `recorder_busy` no longer comes from a second call.
+  /// Takes a recorder back when its ring is drained; its context must not use it any more, and its memory is
+  /// free on `ok`. `recorder_busy` while a step is open: nothing changes; or when the drainer made no end of
+  /// the ring within `block_limit_ms`: the recorder is leaving, call again. `invalid_argument` for a recorder
+  /// that is not the session's or already free.
   [[nodiscard]] Status remove_recorder(Recorder& recorder) {
     const std::size_t slot = recorder.slot();
     if (slot >= OPDUMP_MAX_RECORDERS || &recorders_[slot] != &recorder ||
@@ -99,7 +100,9 @@ class BasicSession {
     }
     if (recorder.open_plan() != nullptr) return Status::recorder_busy;
     set_slot_state(slot, SlotState::leaving);
-    return wait_for_drainer([&] { return slot_state(slot) == SlotState::free; });
+    const auto is_free = [&] { return slot_state(slot) == SlotState::free; };
+    return wait_for_drainer(is_free, context_.block_limit_ms) == Status::ok ? Status::ok
+                                                                            : Status::recorder_busy;
   }
 
   /// Makes `options` count, where they are not absent, instead of what the session was made with, from the
@@ -133,16 +136,21 @@ class BasicSession {
     const std::uint64_t now = clock_.unix_us();
     const DumpTarget target = {.root = config.dump_path,
                                .time = local_time_number(now / 1000000, clock_.utc_offset_seconds()),
-                               .id = now,
+                               .id = now > last_target_id_ ? now : last_target_id_ + 1,
                                .device_id = device_id_};
     std::uint8_t taken = targets_.take(target);
     if (taken == Targets::kNone) {
       leave_config();
-      static_cast<void>(wait_for_drainer([&] { return (taken = targets_.take(target)) != Targets::kNone; }));
+      const auto have_taken = [&] {
+        if (taken == Targets::kNone) taken = targets_.take(target);
+        return taken != Targets::kNone;
+      };
+      static_cast<void>(wait_for_drainer(have_taken, context_.block_limit_ms));
     }
     if (taken == Targets::kNone) return Status::too_many_configs;
     leave_config();
     context_.target = taken;
+    last_target_id_ = target.id;
     config_ = config;
     // Without a step counter a step filter can never hold for a single operator.
     context_.single_ops = config.single_ops && config.steps.every_step();
@@ -243,21 +251,24 @@ class BasicSession {
   }
 
   /// Returns when everything that the recorders have captured so far is in the sink: drains, or waits for the
-  /// drain thread. `timeout` when that makes no progress for `block_limit_ms`.
-  [[nodiscard]] Status flush() {
-    return wait_for_drainer([this] {
+  /// drain thread. `timeout` when that takes longer than `limit_ms`.
+  [[nodiscard]] Status flush(std::uint32_t limit_ms) {
+    const auto all_drained = [this] {
       for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
-        if (slot_state(slot) != SlotState::free && recorders_[slot].ring().used() != 0) return false;
+        if (slot_state(slot) != SlotState::free && !recorders_[slot].ring().drained()) return false;
       }
       return true;
-    });
+    };
+    return wait_for_drainer(all_drained, limit_ms);
   }
 
   /// Announces a drain thread, which alone may call `drain_some` from now on. `waker`, if there is one, is
-  /// woken when a ring fills, until it is detached. `drainer_attached` if there is one already. No recorder
+  /// woken when a ring fills, until it is detached. `drainer_attached` if there is one already,
+  /// `invalid_argument` under WhenFull::drain. No recorder
   /// may be capturing.
   [[nodiscard]] Status attach_drainer(Waker* waker = nullptr) {
     if (drainer_attached_) return Status::drainer_attached;
+    if (context_.when_full == WhenFull::drain) return Status::invalid_argument;
     drainer_attached_ = true;
     context_.waker.store(waker, std::memory_order_release);
     return Status::ok;
@@ -289,7 +300,8 @@ class BasicSession {
   /// Cause of the latest record that the sink lost, `ok` if there was none.
   Status last_sink_failure() const { return drainer_.last_failure(); }
 
-  /// Whether the journal lacks lines, because the sink refused them: the dump cannot prove its completeness.
+  /// Whether a journal of this session lacks lines, because the sink refused them: the dump cannot prove its
+  /// completeness.
   bool journal_failed() const { return drainer_.journal_failed(); }
 
  private:
@@ -324,18 +336,20 @@ class BasicSession {
     if (targets_[target].plans == 0) targets_.set_state(target, Targets::State::retired);
   }
 
+  /// Drains, or lets the drain thread work, until `done` or for `limit_ms`; `timeout` when it is still not
+  /// done.
   template <class Done>
-  Status wait_for_drainer(Done done) {
-    if (!drainer_attached_) {
-      bool moved = true;
-      while (moved && !done()) moved = drain_some(SIZE_MAX) != 0;
-      return done() ? Status::ok : Status::timeout;
-    }
+  Status wait_for_drainer(Done done, std::uint32_t limit_ms) {
+    constexpr std::size_t kBudgetBytes = 64 * 1024;
     const std::uint32_t start = clock_.monotonic_ms();
     while (!done()) {
-      if (clock_.monotonic_ms() - start >= context_.block_limit_ms) return Status::timeout;
-      if (Waker* waker = context_.waker.load(std::memory_order_relaxed)) waker->wake();
-      clock_.pause();
+      if (!drainer_attached_) {
+        if (drain_some(kBudgetBytes) == 0) return done() ? Status::ok : Status::timeout;
+      } else {
+        if (Waker* waker = context_.waker.load(std::memory_order_relaxed)) waker->wake();
+        clock_.pause();
+      }
+      if (clock_.monotonic_ms() - start >= limit_ms) return done() ? Status::ok : Status::timeout;
     }
     return Status::ok;
   }
@@ -360,6 +374,7 @@ class BasicSession {
   const std::uint32_t block_limit_ms_;
   const JournalDetail journal_;
   DumpConfig config_;
+  std::uint64_t last_target_id_ = 0;
   std::uint32_t generation_ = 0;
   bool initialised_ = false;
   bool drainer_attached_ = false;

@@ -79,15 +79,16 @@ class FileDump {
   /// nothing was lost since this object was made; otherwise `error` says what. Errors as
   /// `BasicSession::finalize`.
   [[nodiscard]] Status stop() {
+    if (recorder_.open_plan() != nullptr) return fail(Status::step_open);
     drain_.stop();
     const Status status = session_.finalize();
     if (status != Status::ok) return fail(status);
     const DumpCounts counts = session_.counts();
     if (counts.lost() == 0) return Status::ok;
     error_ = std::to_string(counts.lost()) + " of " + std::to_string(counts.wanted) + " records lost";
-    if (counts.sink_failed == 0) return Status::ring_full;
-    error_.append(", the last one because: ").append(to_string(session_.last_sink_failure()));
-    return session_.last_sink_failure();
+    const Status cause = cause_of_loss(counts);
+    error_.append(", because: ").append(to_string(cause));
+    return cause;
   }
 
   /// Why the last call that failed did.
@@ -96,6 +97,15 @@ class FileDump {
   DumpCounts counts() const { return session_.counts(); }
 
  private:
+  /// One of the causes, the gravest first.
+  Status cause_of_loss(const DumpCounts& counts) const {
+    if (counts.sink_failed != 0) return session_.last_sink_failure();
+    if (counts.device_failed != 0) return Status::device_copy_failed;
+    if (counts.invalid != 0) return Status::invalid_tensor;
+    if (counts.too_large != 0) return Status::too_large;
+    return counts.timed_out != 0 ? Status::timeout : Status::ring_full;
+  }
+
   /// Does as the config's "opdump" object says; what it does not say is as this object was made.
   Status follow(const DumpOptions& options) {
     // The only recorder: taken back and added again, it is the same object.
