@@ -33,12 +33,14 @@ struct FakeSession {
     waiting -= taken;
     return taken;
   }
+  bool take_crowded() { return crowded.exchange(false); }
 
   std::atomic<bool> attached{false};
   std::atomic<bool> signals_blocked{true};
   std::atomic<int> calls{0};
   std::atomic<std::size_t> largest_budget{0};
   std::atomic<std::size_t> waiting{0};
+  std::atomic<bool> crowded{false};
 };
 
 using DrainThread = posix::DrainThread<FakeSession>;
@@ -89,6 +91,20 @@ TEST_CASE("drain thread: idle, it looks once per delay") {
   const auto delays = (std::chrono::steady_clock::now() - before) / 10ms;
   CHECK(session.calls >= 2);
   CHECK(session.calls <= delays + 3);
+}
+
+TEST_CASE("drain thread: looks again soon while the rings fill fast, and then sleeps") {
+  FakeSession session;
+  session.crowded = true;
+  DrainThread thread;
+  REQUIRE(thread.start(session, {.delay_us = 60'000'000}) == Status::ok);
+  for (int i = 0; i < 5000 && session.calls < 3; ++i) std::this_thread::sleep_for(1ms);
+  CHECK(session.calls >= 3);
+  std::this_thread::sleep_for(100ms);
+  const int calls = session.calls;
+  std::this_thread::sleep_for(100ms);
+  CHECK(session.calls == calls);
+  thread.stop();
 }
 
 TEST_CASE("drain thread: stop may come twice, early, or by the destructor; start may come again") {

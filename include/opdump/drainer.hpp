@@ -49,6 +49,7 @@ class Drainer {
   /// Moves whole chunks out of ring `slot` until it is empty or `budget_bytes` bytes have gone. Returns the
   /// bytes moved.
   std::size_t drain(std::size_t slot, Ring& ring, std::size_t budget_bytes) {
+    crowded_ = crowded_ || ring.used() > ring.size() / 8;
     std::size_t moved = 0;
     std::uint32_t unreleased = 0;
     while (moved < budget_bytes) {
@@ -70,6 +71,14 @@ class Drainer {
       ring.release();
     }
     return moved;
+  }
+
+  /// Whether a ring was more than an eighth full when it was drained, since the last call of this: it may
+  /// soon be full.
+  bool take_crowded() {
+    const bool crowded = crowded_;
+    crowded_ = false;
+    return crowded;
   }
 
   /// Ends the stream of `slot`, whose ring is empty and whose recorder has given out sequence numbers below
@@ -287,6 +296,7 @@ class Drainer {
   MutableBytes scratch_;
   Journal journal_;
   Stream streams_[OPDUMP_MAX_RECORDERS];
+  bool crowded_ = false;
   Count written_;
   Count failed_;
   std::atomic<std::uint8_t> last_failure_{0};

@@ -13,6 +13,7 @@
 #include "opdump/record.hpp"
 #include "opdump/reduction.hpp"
 #include "opdump/ring.hpp"
+#include "opdump/spin.hpp"
 #include "opdump/targets.hpp"
 
 namespace opdump {
@@ -424,6 +425,16 @@ class BasicRecorder {
     }
     if (stalled_) return Status::timeout;
     wake();
+    // A drainer that is at work frees room within microseconds. Waiting awake for about as long as a pause
+    // takes is never far from the best; looks are few, as each takes the line with the tail away from the
+    // drainer.
+    constexpr int kLooks = 256;
+    constexpr int kRelaxesPerLook = 16;
+    for (int look = 0; look < kLooks; ++look) {
+      for (int i = 0; i < kRelaxesPerLook; ++i) cpu_relax();
+      chunk = ring_.reserve(least, most);
+      if (chunk.data() != nullptr) return Status::ok;
+    }
     std::uint32_t start = context_->clock->monotonic_ms();
     std::uint32_t used = ring_.used();
     do {

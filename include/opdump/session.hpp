@@ -250,6 +250,10 @@ class BasicSession {
     return moved;
   }
 
+  /// Whether a ring was more than an eighth full when `drain_some` looked at it, since the last call of this.
+  /// For the drain context, which should then look again soon.
+  bool take_crowded() { return drainer_.take_crowded(); }
+
   /// Returns when everything that the recorders have captured so far is in the sink: drains, or waits for the
   /// drain thread. `timeout` when that takes longer than `limit_ms`.
   [[nodiscard]] Status flush(std::uint32_t limit_ms) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "opdump/recorder.hpp"
+#include "opdump/spin.hpp"
 
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
@@ -21,12 +22,14 @@ struct DrainOptions {
   std::size_t budget_bytes = std::size_t{1} << 20;  ///< bytes to move between two looks at `stop`; not 0
 };
 
-/// A thread that drains one session. It looks at the rings every `delay_us` and sleeps while they are empty.
-/// A producer whose ring is more than half full, or has no room, wakes it early and pays for that (some 20 us
-/// if the thread's core was idle); below that it never does. All signals are blocked in it.
+/// A thread that drains one session. It looks at the rings every `delay_us` and sleeps in between; while they
+/// fill fast it looks every few microseconds instead, and goes on so for some tens of them after the last
+/// time they did. A producer whose ring is more than half full, or has no room, wakes it early and pays for
+/// that (some 20 us if the thread's core was idle); below that it never does. All signals are blocked in it.
 ///
-/// `Session` needs `Status attach_drainer(Waker*)`, `void detach_drainer()` and
-/// `std::size_t drain_some(std::size_t budget_bytes)`, which returns the bytes it took out of rings.
+/// `Session` needs `Status attach_drainer(Waker*)`, `void detach_drainer()`,
+/// `std::size_t drain_some(std::size_t budget_bytes)`, which returns the bytes it took out of rings, and
+/// `bool take_crowded()`, whether that found one filling fast.
 ///
 /// `start` and `stop` are called by one thread at a time, never by the drain thread, and while no recorder
 /// captures. Neither this object nor the session may move or end between them. Needs a POSIX system with
@@ -104,12 +107,19 @@ class DrainThread final : private Waker {
   }
 
   void drain() {
+    int looks = 0;  // left before it sleeps
     pthread_mutex_lock(&mutex_);
     while (!stopping_) {
       pthread_mutex_unlock(&mutex_);
-      const bool idle = session_->drain_some(options_.budget_bytes) == 0;
+      const bool emptied = session_->drain_some(options_.budget_bytes) < options_.budget_bytes;
+      if (session_->take_crowded()) looks = kLooks;
+      const bool linger = emptied && looks != 0;
+      if (linger) {
+        --looks;
+        let_fill();
+      }
       pthread_mutex_lock(&mutex_);
-      if (idle && !stopping_) sleep();
+      if (emptied && !linger && !stopping_) sleep();
     }
     pthread_mutex_unlock(&mutex_);
     while (session_->drain_some(options_.budget_bytes) != 0) {
@@ -123,9 +133,23 @@ class DrainThread final : private Waker {
     pthread_mutex_unlock(&mutex_);
   }
 
+  static timespec now() {
+    timespec time{};
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time;
+  }
+
+  /// Leaves the rings alone for a moment: each look at them costs the producers more than a small record
+  /// does.
+  static void let_fill() {
+    const timespec start = now();
+    for (timespec at = start;
+         (at.tv_sec - start.tv_sec) * 1'000'000'000 + at.tv_nsec - start.tv_nsec < kFillNs; at = now())
+      cpu_relax();
+  }
+
   void sleep() {
-    timespec until{};
-    clock_gettime(CLOCK_MONOTONIC, &until);
+    timespec until = now();
     until.tv_sec += static_cast<time_t>(options_.delay_us / 1'000'000);
     until.tv_nsec += static_cast<long>(options_.delay_us % 1'000'000) * 1000;
     if (until.tv_nsec >= 1'000'000'000) {
@@ -135,6 +159,9 @@ class DrainThread final : private Waker {
     if (!woken_) pthread_cond_timedwait(&wake_, &mutex_, &until);
     woken_ = false;
   }
+
+  static constexpr int kLooks = 8;
+  static constexpr long kFillNs = 5000;
 
   Session* session_ = nullptr;  // null: no thread runs
   Options options_;
