@@ -80,11 +80,17 @@ int open_at(int directory, const char* name, int flags, mode_t mode = 0) {
 }
 
 /// The umask may have taken bits of `mode` away; set-group-id and the like, which a directory inherits, stay.
-int force_mode(int fd, mode_t mode) {
+/// `kept` tells whether it took none.
+int force_mode(int fd, mode_t mode, bool& kept) {
   struct stat status;
   if (fstat(fd, &status) != 0) return errno;
-  if ((status.st_mode & 0777) == mode) return 0;
-  return fchmod(fd, (status.st_mode & 07000) | mode) == 0 ? 0 : errno;
+  kept = (status.st_mode & 0777) == mode;
+  return kept || fchmod(fd, (status.st_mode & 07000) | mode) == 0 ? 0 : errno;
+}
+
+int force_mode(int fd, mode_t mode) {
+  bool kept = false;
+  return force_mode(fd, mode, kept);
 }
 
 int check_absent(int directory, const char* name) {
@@ -333,7 +339,9 @@ int TreeSink::claim(Object& object) {
   if (!object.file) return errno;
   object.claimed = true;
   object.owner = getpid();
-  if (const int error = force_mode(object.file.get(), 0600)) return error;
+  if (!object.directory->keeps_mode) {
+    if (const int error = force_mode(object.file.get(), 0600, object.directory->keeps_mode)) return error;
+  }
 
   // Only now: before the claim, another writer could still have renamed its file to this name.
   const int error = name.size() > kMaxFileNameBytes ? ENAMETOOLONG : check_absent(directory, object.name);
@@ -401,6 +409,7 @@ int TreeSink::find_directory(const ObjectName& name, Directory*& found) {
   Directory& directory = directories_[next_evicted_];
   next_evicted_ = (next_evicted_ + 1) % kMaxDirectories;
   directory.path_bytes = 0;
+  directory.keeps_mode = false;
   directory.fd.reset();
   if (const int error = open_tree(name.root, name.directory, directory.fd)) return error;
   if (const int error = find_file_system(directory.fd.get(), directory.file_system)) return error;

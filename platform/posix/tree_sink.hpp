@@ -18,7 +18,7 @@ inline namespace OPDUMP_NAMESPACE {
 /// *Files.* An object is written aside as `{file}.part`, which also claims its name among all processes that
 /// dump here, and is renamed when it is committed; nothing is ever replaced. A `.part` file that no process
 /// has open was left by a crash or a loss of power. Directories have mode 0700, files 0600, whatever the
-/// umask.
+/// umask; if that changes while a directory is in use, files made there later may lose what it takes.
 ///
 /// *Long names.* A file name that the file system does not take (over 255 bytes, or fewer where it says so)
 /// becomes a decimal number, with `.npy` after it if the name ends so, and when the object is committed the
@@ -91,6 +91,7 @@ class TreeSink final : public Sink {
   struct Directory {
     UniqueFd fd;
     FileSystem* file_system = nullptr;
+    bool keeps_mode = false;     // a file got the mode that was asked for, so the next ones need no look
     std::size_t users = 0;       // open objects; not evicted while there are any
     std::size_t root_bytes = 0;  // of `path`, which holds root and directory without a separator
     std::size_t path_bytes = 0;  // 0: not to be found any more
