@@ -22,16 +22,15 @@ std::vector<std::byte> encode(const Captured& tensors, std::size_t batch) {
   std::vector<std::byte> file, memory(batch);
   const auto append = [&file](Bytes bytes) { file.insert(file.end(), bytes.begin(), bytes.end()); };
   ByteBatcher head(MutableBytes(memory), append);
-  encode_nano_head(
-      [&](auto use) {
-        for (std::uint32_t i = 0; i < tensors.inputs.size(); ++i) {
-          use(with_originals(tensors.inputs[i], "op", static_cast<std::int32_t>(i)), false, i);
-        }
-        for (std::uint32_t i = 0; i < tensors.outputs.size(); ++i) {
-          use(with_originals(tensors.outputs[i], "op", static_cast<std::int32_t>(i)), true, i);
-        }
-      },
-      head);
+  const auto for_each_tensor = [&](auto use) {
+    for (std::uint32_t i = 0; i < tensors.inputs.size(); ++i) {
+      use(with_originals(tensors.inputs[i], "op", static_cast<std::int32_t>(i)), false, i);
+    }
+    for (std::uint32_t i = 0; i < tensors.outputs.size(); ++i) {
+      use(with_originals(tensors.outputs[i], "op", static_cast<std::int32_t>(i)), true, i);
+    }
+  };
+  encode_nano_head(for_each_tensor, nano_head_sizes(for_each_tensor), head);
   append(head.pending());
   std::uint8_t fill = 0;
   for (const auto* list : {&tensors.inputs, &tensors.outputs}) {
@@ -226,24 +225,23 @@ TEST_CASE("nano: the sample made by a device comes back from reader and writer b
   std::vector<std::byte> memory(100), written;
   const auto append = [&written](Bytes bytes) { written.insert(written.end(), bytes.begin(), bytes.end()); };
   ByteBatcher head(MutableBytes(memory), append);
-  encode_nano_head(
-      [&](auto use) {
-        for (const NanoTensor& tensor : tensors) {
-          use(TensorView{.address = tensor.address,
-                         .bytes = tensor.bytes,
-                         .dtype = tensor.dtype,
-                         .format = tensor.format,
-                         .shape = tensor.shape(),
-                         .original_shape = tensor.original_shape(),
-                         .original_name = tensor.original_name,
-                         .original_index = tensor.original_index,
-                         .original_dtype = dtype_from_ge_code(tensor.original_dtype_code).value(),
-                         .original_format = tensor.original_format,
-                         .address_kind = tensor.address_kind},
-              tensor.is_output, tensor.index);
-        }
-      },
-      head);
+  const auto for_each_tensor = [&](auto use) {
+    for (const NanoTensor& tensor : tensors) {
+      use(TensorView{.address = tensor.address,
+                     .bytes = tensor.bytes,
+                     .dtype = tensor.dtype,
+                     .format = tensor.format,
+                     .shape = tensor.shape(),
+                     .original_shape = tensor.original_shape(),
+                     .original_name = tensor.original_name,
+                     .original_index = tensor.original_index,
+                     .original_dtype = dtype_from_ge_code(tensor.original_dtype_code).value(),
+                     .original_format = tensor.original_format,
+                     .address_kind = tensor.address_kind},
+          tensor.is_output, tensor.index);
+    }
+  };
+  encode_nano_head(for_each_tensor, nano_head_sizes(for_each_tensor), head);
   append(head.pending());
   for (const NanoTensor& tensor : tensors) append(Bytes(file).subspan(tensor.data_offset, tensor.bytes));
   CHECK(written == file);

@@ -1,10 +1,12 @@
 #pragma once
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 #include "opdump/status.hpp"
 
@@ -56,6 +58,10 @@ inline void copy_short(std::byte* to, const void* from, std::size_t bytes) {
 
 template <std::unsigned_integral T>
 constexpr void store_little_endian(std::byte* to, T value) {
+  if (std::endian::native == std::endian::little && !std::is_constant_evaluated()) {
+    std::memcpy(to, &value, sizeof value);
+    return;
+  }
   for (std::size_t i = 0; i < sizeof(T); ++i)
     to[i] = static_cast<std::byte>(static_cast<std::uint8_t>(value >> (8 * i)));
 }

@@ -33,7 +33,7 @@ class Drainer {
       : sink_(sink),
         targets_(targets),
         reduction_(reduction),
-        scratch_(scratch.subspan(scratch.size() / 2)),
+        namer_(scratch.subspan(scratch.size() / 2)),
         journal_(sink, scratch.first(scratch.size() / 2), detail) {}
   Drainer(const Drainer&) = delete;
   Drainer& operator=(const Drainer&) = delete;
@@ -43,7 +43,7 @@ class Drainer {
 
   /// Whether names of these lengths fit the scratch.
   bool fits(std::size_t model_name_bytes, std::size_t type_bytes, std::size_t name_bytes) const {
-    return drain_scratch_bytes(model_name_bytes, type_bytes, name_bytes) <= 2 * scratch_.size();
+    return drain_scratch_bytes(model_name_bytes, type_bytes, name_bytes) <= 2 * namer_.memory_bytes();
   }
 
   /// Moves whole chunks out of ring `slot` until it is empty or `budget_bytes` bytes have gone. Returns the
@@ -182,7 +182,7 @@ class Drainer {
     replace(slot, stream, record);
     MutableBytes rest;
     const DumpTarget& target = targets_[stream.target];
-    Result<ObjectName> name = dump_object_name(record, target.root, 0, {}, scratch_, rest);
+    Result<ObjectName> name = namer_.name(record, target.root, 0, {}, rest);
     ObjectName untimed = name.ok() ? name.value() : ObjectName{};
     untimed.file = untimed.file.substr(0, untimed.file.rfind('.'));
     journal_.lost(target, slot, record.head().sequence, cause, untimed);
@@ -281,7 +281,7 @@ class Drainer {
     for (int i = 0; i < kTries && status == Status::already_exists; ++i, ++unix_us) {
       MutableBytes rest;
       const Result<ObjectName> named =
-          dump_object_name(record, targets_[stream.target].root, unix_us, suffix, scratch_, rest);
+          namer_.name(record, targets_[stream.target].root, unix_us, suffix, rest);
       if (!named.ok() || rest.empty()) return Status::name_too_long;
       name = named.value();
       status = use(rest);
@@ -293,7 +293,7 @@ class Drainer {
   Sink& sink_;
   const Targets& targets_;
   Reduction* reduction_;
-  MutableBytes scratch_;
+  DumpNamer namer_;
   Journal journal_;
   Stream streams_[OPDUMP_MAX_RECORDERS];
   bool crowded_ = false;

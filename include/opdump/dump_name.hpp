@@ -8,29 +8,71 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// The name of a record's object, built in `memory` and pointing into it, with `suffix` at its end:
-/// directory `{time}/{device}/{model}/{model id}/{step}` (`{time}/{device}` without a model), file
-/// `{type}.{name}.{task}.{stream}.{us}`, microseconds in 16 digits. `unused` becomes the part of `memory`
-/// behind it. `name_too_long` when `memory` is too small. Source: the directories and names of CANN's dump.
-inline Result<ObjectName> dump_object_name(const RecordView& record, std::string_view root,
-                                           std::uint64_t unix_us, std::string_view suffix,
-                                           MutableBytes memory, MutableBytes& unused) {
-  const RecordHead& head = record.head();
-  TextWriter directory({reinterpret_cast<char*>(memory.data()), memory.size()});
-  directory.add_decimal(head.dump_time, 14).add("/").add_decimal(head.device_id);
-  if (head.in_model != 0) {
-    directory.add("/").add_sanitised(record.model_name()).add("/").add_decimal(head.model_id);
-    directory.add("/").add_decimal(head.step);
-  }
-  TextWriter file(directory.rest());
-  file.add_sanitised(record.type()).add(".").add_sanitised(record.name()).add(".").add_decimal(head.task_id);
-  file.add(".").add_decimal(head.stream_id).add(".").add_decimal(unix_us, 16).add(suffix);
-  if (directory.overflowed() || file.overflowed()) return Status::name_too_long;
-  unused = std::as_writable_bytes(file.rest());
-  return ObjectName{root, directory.text(), file.text()};
-}
+/// Makes the names of records' objects, in memory of its own. It keeps the directory, which seldom changes.
+class DumpNamer {
+ public:
+  explicit DumpNamer(MutableBytes memory) : memory_(reinterpret_cast<char*>(memory.data()), memory.size()) {}
 
-/// Bytes that `dump_object_name` needs at most for these texts.
+  std::size_t memory_bytes() const { return memory_.size(); }
+
+  /// The name of a record's object, with `suffix` at its end: directory `{time}/{device}/{model}/{model
+  /// id}/{step}` (`{time}/{device}` without a model), file `{type}.{name}.{task}.{stream}.{us}`, microseconds
+  /// in 16 digits. It and `unused`, which becomes the memory behind it, are good until the next call.
+  /// `name_too_long` when the memory is too small. Source: the directories and names of CANN's dump.
+  Result<ObjectName> name(const RecordView& record, std::string_view root, std::uint64_t unix_us,
+                          std::string_view suffix, MutableBytes& unused) {
+    if (!is_in_directory(record) && !write_directory(record)) return Status::name_too_long;
+    const RecordHead& head = record.head();
+    TextWriter file(memory_.subspan(directory_bytes_));
+    file.add_sanitised(record.type()).add('.').add_sanitised(record.name());
+    file.add('.').add_decimal(head.task_id).add('.').add_decimal(head.stream_id);
+    file.add('.').add_decimal(unix_us, 16).add(suffix);
+    if (file.overflowed()) return Status::name_too_long;
+    unused = std::as_writable_bytes(file.rest());
+    return ObjectName{root, {memory_.data(), directory_bytes_}, file.text()};
+  }
+
+ private:
+  /// Whether the directory kept is the record's. A model's name that is not its own text in the directory
+  /// counts as another one.
+  bool is_in_directory(const RecordView& record) const {
+    const RecordHead& head = record.head();
+    return directory_bytes_ != 0 && head.step == step_ && head.dump_time == dump_time_ &&
+           head.device_id == device_id_ && head.model_id == model_id_ && head.in_model == in_model_ &&
+           (in_model_ == 0 || record.model_name() == model_name_);
+  }
+
+  bool write_directory(const RecordView& record) {
+    const RecordHead& head = record.head();
+    TextWriter text(memory_);
+    text.add_decimal(head.dump_time, 14).add('/').add_decimal(head.device_id);
+    if (head.in_model != 0) {
+      text.add('/');
+      const std::size_t at = text.text().size();
+      text.add_sanitised(record.model_name());
+      model_name_ = text.text().substr(at);
+      text.add('/').add_decimal(head.model_id).add('/').add_decimal(head.step);
+    }
+    dump_time_ = head.dump_time;
+    step_ = head.step;
+    device_id_ = head.device_id;
+    model_id_ = head.model_id;
+    in_model_ = head.in_model;
+    directory_bytes_ = text.overflowed() ? 0 : text.text().size();
+    return directory_bytes_ != 0;
+  }
+
+  std::span<char> memory_;
+  std::size_t directory_bytes_ = 0;  // at the start of the memory; 0: none yet
+  std::uint64_t dump_time_ = 0;
+  std::uint64_t step_ = 0;
+  std::uint32_t device_id_ = 0;
+  std::uint32_t model_id_ = 0;
+  std::uint8_t in_model_ = 0;
+  std::string_view model_name_{};  // in the memory
+};
+
+/// Bytes that a `DumpNamer` needs at most for these texts.
 constexpr std::size_t dump_name_bytes(std::size_t model_name_bytes, std::size_t type_bytes,
                                       std::size_t name_bytes) {
   constexpr std::size_t kDirectoryDigits = 20 + 1 + 10 + 1 + 1 + 10 + 1 + 20;

@@ -58,7 +58,7 @@ class Journal {
     ++tally(target).written;
     if (detail_ != JournalDetail::records) return;
     add_line(target, [&](TextWriter& line) {
-      add_path(add_head(line, "written", recorder, sequence).add(",").add_decimal(bytes), name);
+      add_path(add_head(line, "written", recorder, sequence).add(',').add_decimal(bytes), name);
     });
   }
 
@@ -66,7 +66,7 @@ class Journal {
             const ObjectName& name) {
     ++tally(target).lost;
     add_line(target, [&](TextWriter& line) {
-      add_path(add_head(line, "lost", recorder, sequence).add(",").add(to_string(cause)), name);
+      add_path(add_head(line, "lost", recorder, sequence).add(',').add(to_string(cause)), name);
     });
   }
 
@@ -75,9 +75,9 @@ class Journal {
     ++tally(target).written;
     add_line(target, [&](TextWriter& line) {
       add_head(line, "reduced", recorder, sequence)
-          .add(",")
+          .add(',')
           .add(to_string(cause))
-          .add(",")
+          .add(',')
           .add_decimal(bytes);
       add_path(line, name);
     });
@@ -86,7 +86,7 @@ class Journal {
   void gap(const DumpTarget& target, std::size_t recorder, std::uint32_t first, std::uint32_t last) {
     tally(target).lost += last - first + 1;
     add_line(target,
-             [&](TextWriter& line) { add_head(line, "gap", recorder, first).add(",").add_decimal(last); });
+             [&](TextWriter& line) { add_head(line, "gap", recorder, first).add(',').add_decimal(last); });
   }
 
   void to(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence) {
@@ -100,7 +100,7 @@ class Journal {
            {counts.wanted, counts.captured, counts.empty, counts.invalid, counts.ring_full, counts.timed_out,
             counts.too_large, counts.device_failed, counts.written, counts.sink_failed, counts.degraded,
             tally(target).written, tally(target).lost}) {
-        line.add(",").add_decimal(count);
+        line.add(',').add_decimal(count);
       }
     });
     tally(target) = {};
@@ -113,7 +113,7 @@ class Journal {
     TextWriter directory(name_memory);
     directory.add_decimal(target_->time, 14);
     TextWriter file(directory.rest());
-    file.add("opdump.").add_decimal(target_->device_id).add(".").add_decimal(target_->id).add(".journal");
+    file.add("opdump.").add_decimal(target_->device_id).add('.').add_decimal(target_->id).add(".journal");
     const Bytes batch = memory_.first(used_);
     const Status status = sink_.append_journal({target_->root, directory.text(), file.text()}, {&batch, 1});
     failed_ = failed_ || status != Status::ok;
@@ -140,14 +140,14 @@ class Journal {
 
   static TextWriter& add_head(TextWriter& line, std::string_view what, std::size_t recorder,
                               std::uint32_t sequence) {
-    return line.add(what).add(",").add_decimal(recorder).add(",").add_decimal(sequence);
+    return line.add(what).add(',').add_decimal(recorder).add(',').add_decimal(sequence);
   }
 
   static void add_path(TextWriter& line, const ObjectName& name) {
     constexpr std::size_t kTimeAndSlash = 15;
-    line.add(",");
+    line.add(',');
     if (name.file.empty()) return;
-    if (name.directory.size() > kTimeAndSlash) line.add(name.directory.substr(kTimeAndSlash)).add("/");
+    if (name.directory.size() > kTimeAndSlash) line.add(name.directory.substr(kTimeAndSlash)).add('/');
     line.add(name.file);
   }
 
@@ -171,7 +171,7 @@ class Journal {
       const MutableBytes room = memory_.subspan(used_);
       TextWriter line({reinterpret_cast<char*>(room.data()), room.size()});
       add_fields(line);
-      line.add("\n");
+      line.add('\n');
       if (!line.overflowed()) {
         used_ += line.text().size();
         return;

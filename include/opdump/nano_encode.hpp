@@ -34,6 +34,11 @@ class ByteBatcher {
     }
   }
 
+  /// `text` with '_' for every byte that is not ASCII.
+  void add_ascii(std::string_view text) {
+    for (const char c : text) add(static_cast<std::uint8_t>((c & 0x80) != 0 ? '_' : c));
+  }
+
   Bytes pending() const { return memory_.first(used_); }
 
  private:
@@ -45,6 +50,29 @@ class ByteBatcher {
   MutableBytes memory_;
   std::size_t used_ = 0;
   Put put_;
+};
+
+/// Puts bytes where there is room for all of them. Same calls as `ByteBatcher`.
+class ByteCursor {
+ public:
+  explicit ByteCursor(std::byte* at) : at_(at) {}
+
+  template <std::unsigned_integral T>
+  void add(T value) {
+    store_little_endian(at_, value);
+    at_ += sizeof value;
+  }
+
+  void add(std::int32_t value) { add(static_cast<std::uint32_t>(value)); }
+
+  void add_ascii(std::string_view text) {
+    for (std::size_t i = 0; i < text.size(); ++i)
+      at_[i] = static_cast<std::byte>((text[i] & 0x80) != 0 ? '_' : text[i]);
+    at_ += text.size();
+  }
+
+ private:
+  std::byte* at_;
 };
 
 /// The tensor as a nano record can hold it. A dtype that the vendor's reader cannot load would cost the user
@@ -74,58 +102,74 @@ inline std::uint32_t nano_tlv_bytes(const TensorView& tensor, bool is_output) {
   return bytes;
 }
 
-/// Writes the head of a nano record, from its length up to the first tensor byte. `for_each_tensor(use)`
-/// calls `use(tensor, is_output, index)` for inputs, then outputs, originals filled in, and may be called
-/// several times.
-template <class ForEachTensor, class Put>
-void encode_nano_head(ForEachTensor for_each_tensor, ByteBatcher<Put>& out) {
+/// Lengths in the head of a nano record, each for inputs and outputs.
+struct NanoHeadSizes {
   std::uint32_t counts[2] = {0, 0};
-  std::uint32_t bytes[2] = {4, 4};
-  for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t) {
+  std::uint32_t bytes[2] = {4, 4};  ///< of the values of TLVs 4 and 5
+
+  /// What the head's first field says.
+  std::uint64_t head_bytes() const { return std::uint64_t{8} + 2 * kNanoTlvHeadBytes + bytes[0] + bytes[1]; }
+};
+
+/// `for_each_tensor(use)` calls `use(tensor, is_output, index)` for inputs, then outputs, originals filled
+/// in.
+template <class ForEachTensor>
+NanoHeadSizes nano_head_sizes(ForEachTensor for_each_tensor) {
+  NanoHeadSizes sizes;
+  for_each_tensor([&sizes](const TensorView& tensor, bool is_output, std::uint32_t) {
     Dim byte_count = 0;
-    ++counts[is_output];
-    bytes[is_output] += (is_output ? kNanoOutputBytes : kNanoInputBytes) +
-                        nano_tlv_bytes(nano_readable(tensor, byte_count), is_output);
+    ++sizes.counts[is_output];
+    sizes.bytes[is_output] += (is_output ? kNanoOutputBytes : kNanoInputBytes) +
+                              nano_tlv_bytes(nano_readable(tensor, byte_count), is_output);
   });
+  return sizes;
+}
+
+/// Writes the head of a nano record, from its length up to the first tensor byte: 8 + `sizes.head_bytes()`
+/// bytes, with `sizes` from `nano_head_sizes` of the same tensors.
+template <class ForEachTensor, class Out>
+void encode_nano_head(ForEachTensor for_each_tensor, const NanoHeadSizes& sizes, Out& out) {
   const auto add_dims = [&out](std::uint32_t tag, Shape shape) {
     out.add(tag);
     out.add(static_cast<std::uint32_t>(8 * shape.size()));
     for (const Dim dim : shape) out.add(dim);
   };
-  out.add(std::uint64_t{8} + 2 * kNanoTlvHeadBytes + bytes[0] + bytes[1]);
+  const auto add_list = [&](bool is_output) {
+    out.add(is_output ? kNanoTagOutputs : kNanoTagInputs);
+    out.add(sizes.bytes[is_output]);
+    out.add(sizes.counts[is_output]);
+  };
+  out.add(sizes.head_bytes());
   out.add(kNanoMagic);
   out.add(kNanoVersion);
-  for (const bool is_output : {false, true}) {
-    out.add(is_output ? kNanoTagOutputs : kNanoTagInputs);
-    out.add(bytes[is_output]);
-    out.add(counts[is_output]);
-    for_each_tensor([&](const TensorView& captured, bool of_output, std::uint32_t) {
-      if (of_output != is_output) return;
-      Dim byte_count = 0;
-      const TensorView tensor = nano_readable(captured, byte_count);
-      out.add(std::int32_t{info(tensor.dtype).ge_code});
-      out.add(static_cast<std::int32_t>(tensor.format));
-      out.add(static_cast<std::int32_t>(tensor.address_kind));
-      if (is_output) {
-        out.add(tensor.original_index);
-        out.add(std::int32_t{info(tensor.original_dtype).ge_code});
-        out.add(static_cast<std::int32_t>(tensor.original_format));
-      }
-      out.add(tensor.address);
-      out.add(std::uint64_t{0});
-      out.add(tensor.bytes);
-      out.add(nano_tlv_bytes(tensor, is_output));
-      add_dims(kNanoTagShape, tensor.shape);
-      add_dims(kNanoTagOriginalShape, tensor.original_shape);
-      if (is_output) {
-        out.add(kNanoTagOriginalName);
-        out.add(static_cast<std::uint32_t>(tensor.original_name.size()));
-        // The vendor's reader gives up the whole file over a byte that is not ASCII.
-        for (const char c : tensor.original_name)
-          out.add(static_cast<std::uint8_t>((c & 0x80) != 0 ? '_' : c));
-      }
-    });
-  }
+  add_list(false);
+  if (sizes.counts[0] == 0) add_list(true);
+  std::uint32_t inputs_left = sizes.counts[0];
+  for_each_tensor([&](const TensorView& captured, bool is_output, std::uint32_t) {
+    Dim byte_count = 0;
+    const TensorView tensor = nano_readable(captured, byte_count);
+    out.add(std::int32_t{info(tensor.dtype).ge_code});
+    out.add(static_cast<std::int32_t>(tensor.format));
+    out.add(static_cast<std::int32_t>(tensor.address_kind));
+    if (is_output) {
+      out.add(tensor.original_index);
+      out.add(std::int32_t{info(tensor.original_dtype).ge_code});
+      out.add(static_cast<std::int32_t>(tensor.original_format));
+    }
+    out.add(tensor.address);
+    out.add(std::uint64_t{0});
+    out.add(tensor.bytes);
+    out.add(nano_tlv_bytes(tensor, is_output));
+    add_dims(kNanoTagShape, tensor.shape);
+    add_dims(kNanoTagOriginalShape, tensor.original_shape);
+    if (is_output) {
+      out.add(kNanoTagOriginalName);
+      out.add(static_cast<std::uint32_t>(tensor.original_name.size()));
+      // The vendor's reader gives up the whole file over a byte that is not ASCII.
+      out.add_ascii(tensor.original_name);
+    }
+    if (!is_output && --inputs_left == 0) add_list(true);
+  });
 }
 
 }  // namespace OPDUMP_NAMESPACE

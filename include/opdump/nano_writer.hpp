@@ -21,14 +21,24 @@ class NanoWriter {
     object_ = object.value();
     bytes_ = 0;
 
+    const auto for_each_tensor = [&record](auto use) { record.for_each_tensor(use); };
+    const NanoHeadSizes sizes = nano_head_sizes(for_each_tensor);
+    const std::uint64_t head_bytes = kNanoHeadLengthBytes + sizes.head_bytes();
     Status status = Status::ok;
-    ByteBatcher head(scratch, [&](Bytes bytes) {
-      if (status == Status::ok) status = put({&bytes, 1});
-    });
-    encode_nano_head([&record](auto use) { record.for_each_tensor(use); }, head);
-    if (status == Status::ok) {
-      const Bytes parts[] = {head.pending(), data};
+    if (head_bytes <= scratch.size()) {
+      ByteCursor head(scratch.data());
+      encode_nano_head(for_each_tensor, sizes, head);
+      const Bytes parts[] = {scratch.first(static_cast<std::size_t>(head_bytes)), data};
       status = put(parts);
+    } else {
+      ByteBatcher head(scratch, [&](Bytes bytes) {
+        if (status == Status::ok) status = put({&bytes, 1});
+      });
+      encode_nano_head(for_each_tensor, sizes, head);
+      if (status == Status::ok) {
+        const Bytes parts[] = {head.pending(), data};
+        status = put(parts);
+      }
     }
     if (status != Status::ok) sink_->abort(object_);
     return status;

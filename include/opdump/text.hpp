@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -25,29 +26,41 @@ class TextWriter {
     return *this;
   }
 
+  TextWriter& add(char c) {
+    if (overflowed_ || used_ == memory_.size()) {
+      overflowed_ = true;
+      return *this;
+    }
+    memory_[used_++] = c;
+    return *this;
+  }
+
   /// `value` in decimal, with leading zeros up to `width` digits.
   TextWriter& add_decimal(std::uint64_t value, std::size_t width = 1) {
-    char digits[20];
-    std::size_t at = sizeof digits;
-    do {
-      digits[--at] = static_cast<char>('0' + value % 10);
-      value /= 10;
-    } while (value != 0 || sizeof digits - at < width);
-    return add({digits + at, sizeof digits - at});
+    // Eight digits at a time: divisions of 64 bits are slow.
+    constexpr std::size_t kDigits = 8;
+    constexpr std::uint32_t kLimit = 100'000'000;
+    if (value >= kLimit || width > kDigits) {
+      add_decimal(value / kLimit, width > kDigits ? width - kDigits : 1);
+      return add_digits(static_cast<std::uint32_t>(value % kLimit), kDigits);
+    }
+    const std::uint32_t part = static_cast<std::uint32_t>(value);
+    std::size_t count = 1;
+    for (std::uint32_t limit = 10; part >= limit && count < kDigits; limit *= 10) ++count;
+    return add_digits(part, count < width ? width : count);
   }
 
   /// `name` as one part of a path: CANN turns ' ', '.', '/' and '\' into '_'; so do control characters here,
   /// and an empty name becomes "_".
   TextWriter& add_sanitised(std::string_view name) {
-    if (name.empty()) return add("_");
-    const std::size_t start = used_;
-    add(name);
-    if (overflowed_) return *this;
-    for (std::size_t i = start; i < used_; ++i) {
-      char& c = memory_[i];
-      const bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-      if (c == ' ' || c == '.' || c == '/' || c == '\\' || control) c = '_';
+    if (name.empty()) return add('_');
+    if (overflowed_ || name.size() > memory_.size() - used_) {
+      overflowed_ = true;
+      return *this;
     }
+    char* to = memory_.data() + used_;
+    for (const char c : name) *to++ = kSanitised[static_cast<unsigned char>(c)];
+    used_ += name.size();
     return *this;
   }
 
@@ -56,6 +69,33 @@ class TextWriter {
   bool overflowed() const { return overflowed_; }
 
  private:
+  static constexpr std::array<char, 256> kSanitised = [] {
+    std::array<char, 256> table{};
+    for (std::size_t code = 0; code < table.size(); ++code) {
+      const char c = static_cast<char>(static_cast<unsigned char>(code));
+      const bool replaced = code <= ' ' || c == '.' || c == '/' || c == '\\' || code == 0x7f;
+      table[code] = replaced ? '_' : c;
+    }
+    return table;
+  }();
+
+  /// The last `count` digits of `value`.
+  TextWriter& add_digits(std::uint32_t value, std::size_t count) {
+    if (overflowed_ || count > memory_.size() - used_) {
+      overflowed_ = true;
+      return *this;
+    }
+    char* const digits = memory_.data() + used_;
+    used_ += count;
+    for (; count >= 2; count -= 2, value /= 100) {
+      const std::uint32_t pair = value % 100;
+      digits[count - 1] = static_cast<char>('0' + pair % 10);
+      digits[count - 2] = static_cast<char>('0' + pair / 10);
+    }
+    if (count == 1) digits[0] = static_cast<char>('0' + value % 10);
+    return *this;
+  }
+
   std::span<char> memory_;
   std::size_t used_ = 0;
   bool overflowed_ = false;
