@@ -59,7 +59,7 @@ void ask_for_each(benchmark::State& state, Wants wants) {
     }
   }
   if (captured != 0) state.SkipWithError("an operator was wanted");
-  state.counters["p50"] =
+  state.counters["mean"] =
       benchmark::Counter(static_cast<double>(kOps - 1) * 1e-9,
                          benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }

@@ -31,10 +31,15 @@ namespace opdump::bench {
 
 inline constexpr std::size_t kQueueBytes = std::size_t{64} << 20;
 
-/// The least that any of them can do: copy the bytes to memory that is in the cache.
+/// Bytes of opdump's ring for tensors of `bytes` bytes.
+constexpr std::size_t ring_bytes_for(std::size_t bytes) {
+  return std::size_t{bytes < (1u << 20) ? 1u : 4u} << 20;
+}
+
+/// The least that any of them can do: copy the bytes to memory as large as opdump's ring.
 class Memcpy {
  public:
-  explicit Memcpy(std::size_t) : buffer_(std::size_t{4} << 20) {}
+  explicit Memcpy(std::size_t bytes) : buffer_(ring_bytes_for(bytes)) {}
   void record(const std::byte* data, std::size_t bytes) {
     if (at_ + bytes > buffer_.size()) at_ = 0;
     std::memcpy(buffer_.data() + at_, data, bytes);
@@ -53,7 +58,7 @@ class Memcpy {
 class Opdump {
  public:
   explicit Opdump(std::size_t bytes)
-      : rig_(sink_, {.ring_bytes = std::size_t{bytes < (1u << 20) ? 1u : 4u} << 20}), tensor_(0, bytes) {}
+      : rig_(sink_, {.ring_bytes = ring_bytes_for(bytes)}), tensor_(0, bytes) {}
   void record(const std::byte* data, std::size_t) {
     tensor_.view.address = address_of(data);
     auto& recorder = rig_.recorder();

@@ -20,7 +20,7 @@ def load(paths):
                 continue
             topic, what, value = run['name'].replace('/iterations:1', '').replace('/manual_time', '').split('/')[:3]
             for counter, number in run.items():
-                if counter in ('p50', 'p99', 'mean', 'per_byte', 'ram_kib'):
+                if counter in ('p50', 'p99', 'mean', 'gb_per_s', 'per_byte', 'ram_kib'):
                     gathered[topic, what, int(value)][counter].append(number)
     return {key: {name: statistics.median(n) for name, n in runs.items()} for key, runs in gathered.items()}
 
@@ -56,9 +56,9 @@ def off(results):
     names, _ = of_topic(results, 'off')
     if not names:
         return
-    floor = results['off', 'loop alone', 0]['p50']
+    floor = results['off', 'loop alone', 0]['mean']
     rows = [['', 'ns', 'over the loop']]
-    rows += [[name, f'{results["off", name, 0]["p50"]:.2f}', f'{results["off", name, 0]["p50"] - floor:+.2f}'] for name in names]
+    rows += [[name, f'{results["off", name, 0]["mean"]:.2f}', f'{results["off", name, 0]["mean"] - floor:+.2f}'] for name in names]
     table('An operator that is not wanted, ns (goal: under 1.5 over the loop)', rows)
 
 
@@ -97,19 +97,19 @@ def files(results):
     sizes = [value for value in sizes if value]
     if floor and sizes:
         rows = [[''] + [size(value) for value in sizes]]
-        speeds = [results['log', 'opdump', value]['p50'] for value in sizes]
+        speeds = [results['log', 'opdump', value]['gb_per_s'] for value in sizes]
         rows.append(['opdump, GB/s'] + [f'{speed:.2f}' for speed in speeds])
-        rows.append([f'of plain write(), {floor["p50"]:.2f} GB/s'] + [f'{speed / floor["p50"]:.2f}' for speed in speeds])
+        rows.append([f'of plain write(), {floor["gb_per_s"]:.2f} GB/s'] + [f'{speed / floor["gb_per_s"]:.2f}' for speed in speeds])
         rows.append(['goal'] + ['0.75' if v < 256 else '0.90' if v < 65536 else '0.95' for v in sizes])
-        table('Records to one log through a ring of 64 KiB', rows)
+        table('Records to one log through a ring of 64 KiB, gaps alone in the journal', rows)
     _, sizes = of_topic(results, 'tree')
     if sizes:
         rows = [[''] + [size(value) for value in sizes]]
         names = ('opdump', 'open + write + close + rename')
         for name in names:
-            rows.append([f'{name}, us per file'] + [f'{results["tree", name, value]["p50"] / 1e3:.1f}' for value in sizes])
+            rows.append([f'{name}, us per file'] + [f'{results["tree", name, value]["mean"] / 1e3:.1f}' for value in sizes])
         rows.append(['times the bare calls (goal: 1.30)'] +
-                    ['{:.2f}'.format(results['tree', names[0], v]['p50'] / results['tree', names[1], v]['p50']) for v in sizes])
+                    ['{:.2f}'.format(results['tree', names[0], v]['mean'] / results['tree', names[1], v]['mean']) for v in sizes])
         table('Records to a tree of files through a ring of 64 KiB', rows)
 
 
@@ -119,7 +119,7 @@ def growth(results):
         values = sorted(value for topic, name, value in results if topic == 'growth' and name == what)
         rows = [[what] + [size(v) if what == 'bytes' else str(v) for v in values]]
         at = [results['growth', what, value] for value in values]
-        rows.append(['ns per record'] + [short(r['p50']) for r in at])
+        rows.append(['ns per record, mean'] + [short(r['mean']) for r in at])
         if what == 'bytes':
             rows.append(['ns per byte'] + [f'{r["per_byte"]:.3g}' for r in at])
         rows.append(['peak memory, KiB more'] + [f'{r["ram_kib"]:.0f}' for r in at])

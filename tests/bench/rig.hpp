@@ -40,6 +40,7 @@ struct RigOptions {
   std::size_t recorders = 1;
   std::size_t ops = 16;
   std::string root = "/dump";
+  JournalDetail journal = JournalDetail::records;
 };
 
 /// A session that captures every operator of one model, drained by a thread on processor 1. Nothing is lost:
@@ -56,7 +57,8 @@ class Rig {
                   .sink = sink,
                   .clock = clock_,
                   .scratch = scratch_,
-                  .block_limit_ms = 60'000}),
+                  .block_limit_ms = 60'000,
+                  .journal = options.journal}),
         bits_(options.ops) {
     for (std::size_t i = 0; i < options.ops; ++i) names_.push_back("network/block/conv_" + std::to_string(i));
     for (const std::string& name : names_) ops_.push_back({.name = name, .type = "Conv2D", .task_id = 7});
