@@ -237,7 +237,19 @@ TEST_CASE("config: every file of accept/ is active, those of not_acted_on/ and i
       CHECK(acl_error(parsed.error) == 0);
       CHECK(parsed.config.active == (folder == "accept"));
       CHECK(parsed.config.asked == (folder != "inactive"));
-      if (folder == "not_acted_on") CHECK_FALSE(parsed.notes.empty());
+      if (folder != "not_acted_on") continue;
+      CHECK_FALSE(parsed.notes.empty());
+
+      // Without a place for the note, what cannot be acted on is refused.
+      const std::string text = read_file(corpus(folder) / name);
+      std::vector<std::byte> memory(config_memory_bytes(text.size()));
+      Arena arena(memory);
+      DumpConfig config;
+      ConfigError error;
+      CHECK(parse_config(text, arena, nullptr, config, error) == Status::config_refused);
+      CHECK(error.fault == ConfigFault::not_supported);
+      CHECK(error.reason.starts_with("not supported yet: "));
+      CHECK_FALSE(config.active);
     }
   }
 }

@@ -586,15 +586,24 @@ class Check(Case):
         self.assertEqual(self.run_tool('check', 'no/where', expect=1)[1].count('\n'), 1)
 
     def test_notes(self):
-        self.write('acl.json', '{"dump": {"dump_path": ".", "dump_list": [{}], "dump_steps": "1",\n"dump_kernel_data": "all"}}')
+        self.write('acl.json', '{"dump": {"dump_path": ".", "dump_list": [{}], "dump_steps": "1"}}')
         out, error = self.run_tool('check', 'acl.json')
         self.assertEqual(error, '')
-        self.assertIn('acl.json:2:21: note: dump.dump_kernel_data: not acted on', out)
         self.assertIn('acl.json:1:48: note: dump.dump_steps: unknown, and ignored; is it', out)
-        self.write('acl.json', '{"dump": {"dump_path": ".", "dump_debug": "on"}}')
-        out, _ = self.run_tool('check', 'acl.json', expect=3)
-        self.assertIn('valid, but this build does nothing of what it asks for', out)
-        self.assertIn('note: dump.dump_debug', out)
+
+    def test_keys_of_later_work_are_refused_by_name(self):
+        for key, value in (('dump_debug', 'on'), ('dump_scene', 'watcher'), ('dump_data', 'stats'),
+                           ('dump_scene', 'aic_err_norm_dump'), ('dump_kernel_data', 'all')):
+            items = [{'layer': ['a'], 'watcher_nodes': ['b']}] if value == 'watcher' else [{}]
+            self.write('acl.json', json.dumps({'dump': {'dump_path': '.', 'dump_list': items, key: value}}))
+            for command in (['check', 'acl.json'], ['replay', 'run.json', '--config', 'acl.json']):
+                self.write('run.json', json.dumps(Replay.RUN))
+                _, error = self.run_tool(*command, expect=1)
+                self.assertRegex(error, r'acl\.json:1:\d+: dump\.%s: not supported yet: ' % key)
+        self.write('acl.json', json.dumps({'dump': {'dump_path': '.', 'dump_level': 'op', 'dump_list': [
+            {'optype_blacklist': [{'name': 'a', 'pos': ['input0']}]}]}}))
+        _, error = self.run_tool('check', 'acl.json', expect=1)
+        self.assertIn('dump.dump_list[0].optype_blacklist: not supported yet: ', error)
 
     def test_json(self):
         def checked(text, *arguments, expect=0):
@@ -608,9 +617,9 @@ class Check(Case):
         self.assertEqual(got['error'], {'fault': 'not_in_list', 'key': 'dump.dump_mode', 'line': 1, 'column': 42,
                                         'offset': 41, 'acl_error': 100009, 'message_id': 'EP0002'})
         self.assertEqual(checked('[' * 11, expect=1)['error']['acl_error'], 100006)
-        got = checked('{"dump": {"dump_path": ".", "dump_scene": "watcher"}}', expect=3)
-        self.assertTrue(got['valid'] and got['asked'] and not got['active'] and got['watch'])
-        self.assertEqual([note['key'] for note in got['notes']], ['dump.dump_scene'])
+        got = checked('{"dump": {"dump_path": ".", "dump_scene": "watcher"}}', expect=1)
+        self.assertEqual((got['valid'], got['error']['fault'], got['error']['key']),
+                         (False, 'not_supported', 'dump.dump_scene'))
         got = checked('{"dump": {"dump_path": ".", "dump_level": "op", "dump_step": "1|3-5", "dump_list": [{"model_name": "m\\n",'
                       '"layer": ["a"], "opname_range": [{"begin": "b", "end": "c"}]}, {}]}, "opdump": {"ring_bytes": 64,'
                       '"when_full": "drain", "block_limit_ms": 5, "journal": "none"}}')

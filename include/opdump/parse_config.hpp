@@ -73,8 +73,9 @@ using DumpPathCheck = bool (*)(std::string_view dump_path, std::string& reason);
 /// dialect by its top-level key. Returns `config_refused` and fills `error` when the text is refused;
 /// `config` is then inactive. An empty text is a valid config that switches nothing on. `check_path` may be
 /// null: the path is then taken as it is. `notes`, if given, becomes the list of what has no effect: keys
-/// that this build does not act on, and unknown ones. For boot and for hosts: allocates while it runs and
-/// frees everything before it returns. Rules: CANN's server implementation of acl.json.
+/// that this build does not act on, and unknown ones. Without it, a text with keys of the first kind is
+/// refused as `not_supported`, so that nobody takes them for acted on. For boot and for hosts: allocates
+/// while it runs and frees everything before it returns. Rules: CANN's server implementation of acl.json.
 [[nodiscard]] Status parse_config(std::string_view text, Arena& memory, DumpPathCheck check_path,
                                   DumpConfig& config, ConfigError& error,
                                   std::vector<ConfigNote>* notes = nullptr);

@@ -162,7 +162,7 @@ class AclJson : NodeReader {
   }
 
   void note_value(std::string_view key, std::string text) {
-    note(*dump_.member(key), kDump.key(key), std::move(text));
+    note_unsupported(*dump_.member(key), kDump.key(key), std::move(text));
   }
 
   bool conflict(std::string_view key, std::string reason) {

@@ -97,6 +97,8 @@ Status parse_config(std::string_view text, Arena& memory, DumpPathCheck check_pa
     if (notes != nullptr) notes->clear();
     return Status::config_refused;
   }
+  if (refusal.met_unsupported()) return Status::config_refused;
+  error = {};
   config = read;
   return Status::ok;
 }

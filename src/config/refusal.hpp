@@ -40,12 +40,20 @@ class Refusal {
 
   void note(std::size_t offset, std::string key, std::string text);
 
+  /// Something that is right and that this build cannot act on: a note to who takes notes. To who does not,
+  /// it must not pass in silence: the first one fills the error, and the text is to be refused in the end.
+  void note_unsupported(std::size_t offset, std::string key, std::string text);
+
+  /// Whether something unsupported was met and nobody took a note of it.
+  bool met_unsupported() const { return met_unsupported_; }
+
   std::string_view text() const { return text_; }
 
  private:
   std::string_view text_;
   ConfigError& error_;
   std::vector<ConfigNote>* notes_;
+  bool met_unsupported_ = false;
 };
 
 /// `text` in double quotes, printable and shortened where it is long.

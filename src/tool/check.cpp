@@ -103,17 +103,24 @@ struct Checked {
   ConfigError error;
   std::vector<ConfigNote> notes;
 
+  /// Takes notes only of what is accepted without: a device that cannot act on a key refuses it.
   Status load(const std::string& file) {
     if (file != "-") {
-      const Status status = posix::load_config_file(file.c_str(), file_memory, config, error, &notes);
+      Status status = posix::load_config_file(file.c_str(), file_memory, config, error);
       if (status != Status::ok && error.fault != ConfigFault::unreadable) text = text_of(file);
+      if (status == Status::ok)
+        status = posix::load_config_file(file.c_str(), file_memory, config, error, &notes);
       return status;
     }
     if (const Status status = read_standard_input(text, error); status != Status::ok) return status;
     const std::size_t bytes = config_memory_bytes(text.size());
     input_memory.reset(new std::byte[bytes]);
-    Arena arena({input_memory.get(), bytes});
-    return parse_config(text, arena, posix::check_dump_path, config, error, &notes);
+    for (std::vector<ConfigNote>* taken : {static_cast<std::vector<ConfigNote>*>(nullptr), &notes}) {
+      Arena arena({input_memory.get(), bytes});
+      const Status status = parse_config(text, arena, posix::check_dump_path, config, error, taken);
+      if (status != Status::ok) return status;
+    }
+    return Status::ok;
   }
 };
 
@@ -125,10 +132,9 @@ void print_refusal(const std::string& file, const ConfigError& error, std::strin
 void print_words(const std::string& file, const Checked& checked, const MatchReport* report) {
   const char* verdict = "valid and active";
   if (!checked.config.active)
-    verdict = checked.config.asked
-                  ? "valid, but this build does nothing of what it asks for"
-                  : "valid, but it switches nothing on: name models in \"dump_list\", or set "
-                    "\"dump_op_switch\" to \"on\"";
+    verdict =
+        "valid, but it switches nothing on: name models in \"dump_list\", or set "
+        "\"dump_op_switch\" to \"on\"";
   std::printf("%s: %s\n", file.c_str(), verdict);
   if (checked.config.active) {
     for (const std::string& line : config_lines(checked.config)) std::printf("  %s\n", line.c_str());
