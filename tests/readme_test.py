@@ -29,9 +29,23 @@ def budget():
     return subprocess.run([BUDGET], capture_output=True, text=True, check=True).stdout
 
 
+def digits_lines():
+    lines, inside = [], False
+    with open(os.path.join(ROOT, 'examples/digits/main.cpp'), encoding='utf-8') as file:
+        for line in file.read().splitlines():
+            if line.strip() in ('// opdump {', '// opdump }'):
+                inside = line.endswith('{')
+            elif inside or line.endswith('// opdump'):
+                lines.append(re.sub(r' *// opdump$', '', line))
+    return '```cpp\n%s\n```\n' % '\n'.join(lines)
+
+
 class Readme(unittest.TestCase):
     def test_the_table_of_ram(self):
         self.assertEqual(block('budget'), budget(), 'run this test with --write')
+
+    def test_the_lines_of_the_digits_example(self):
+        self.assertEqual(block('digits'), digits_lines(), 'run this test with --write')
 
     def test_the_example_compiles_and_dumps(self):
         code = re.search('```cpp\n(.*?)```', block('use'), re.S).group(1)
@@ -76,7 +90,9 @@ class Readme(unittest.TestCase):
 
 if __name__ == '__main__':
     if WRITE:
-        text = read().replace('<!-- budget -->\n' + block('budget'), '<!-- budget -->\n' + budget())
+        text = read()
+        for name, now in (('budget', budget()), ('digits', digits_lines())):
+            text = text.replace('<!-- %s -->\n' % name + block(name), '<!-- %s -->\n' % name + now)
         with open(README, 'w', encoding='utf-8') as file:
             file.write(text)
     else:
