@@ -1,0 +1,122 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "support/session_bench.hpp"
+
+using namespace opdump;
+using namespace opdump::tests;
+
+TEST_CASE("plan: models by file name before graph name, layers by own or fused names, exactly") {
+  const auto matched = [](std::span<const ModelRule> rules, DumpLevel level = DumpLevel::all) {
+    DumpConfig config = everything();
+    config.models = rules;
+    config.level = level;
+    ModelPlan plan;
+    std::uint8_t bits[3];
+    REQUIRE(resolve_plan(config, kModel, bits, plan) == Status::ok);
+    std::string ops;
+    for (std::size_t i = 0; i < plan.bits.size(); ++i) ops += plan.bits[i] != 0 ? kOps[i].name[0] : '-';
+    return ops + "/" + std::string(plan.directory_name);
+  };
+  const std::string_view pool[] = {"pool1"};
+  const std::string_view fused[] = {"relu1"};
+  const std::string_view none[] = {"Pool1", "pool", "pool1 "};
+  const auto rule = [](std::string_view name, std::span<const std::string_view> layers) {
+    return ModelRule{
+        .model_name = name, .any_model = name.empty(), .all_layers = layers.empty(), .layers = layers};
+  };
+  CHECK(matched(std::vector{rule("net", {})}) == "cpf/net");
+  CHECK(matched(std::vector{rule("net", pool)}) == "-p-/net");
+  CHECK(matched(std::vector{rule("net", fused)}) == "c--/net");
+  CHECK(matched(std::vector{rule("net", none)}) == "/net");
+  CHECK(matched(std::vector{rule("other", {})}) == "/net");
+  CHECK(matched(std::vector{rule("graph", pool)}) == "-p-/graph");
+  CHECK(matched(std::vector{rule("graph", {}), rule("net", pool)}) == "-p-/net");
+  CHECK(matched(std::vector{rule("net", pool), rule("net", fused)}) == "c--/net");
+  CHECK(matched(std::vector{rule("", pool)}) == "-p-/net");
+  CHECK(matched(std::vector{rule("", pool), rule("net", fused)}) == "cp-/net");
+  CHECK(matched({}) == "/net");
+}
+
+TEST_CASE("plan: a range takes what runs between its ends, and is added to the layers") {
+  const OpDesc ops[] = {{.name = "a"}, {.name = "b"}, {.name = "c"},
+                        {.name = "d"}, {.name = "b"}, {.name = "e"}};
+  const ModelDesc model = {.name = "m", .ops = ops};
+  const auto matched = [&](std::vector<OpRange> ranges, std::span<const std::string_view> layers = {}) {
+    const ModelExtras extras = {.ranges = ranges};
+    const ModelRule rule = {.model_name = "m", .all_layers = false, .layers = layers, .extras = &extras};
+    DumpConfig config = everything();
+    config.models = {&rule, 1};
+    config.level = DumpLevel::op;
+    ModelPlan plan;
+    std::uint8_t bits[6] = {};
+    REQUIRE(resolve_plan(config, model, bits, plan) == Status::ok);
+    std::string taken;
+    for (std::size_t i = 0; i < plan.bits.size(); ++i) taken += plan.bits[i] != 0 ? '1' : '0';
+    CHECK(plan.matched_ops == std::count(taken.begin(), taken.end(), '1'));
+    return taken;
+  };
+  CHECK(matched({{"b", "d"}}) == "011100");
+  CHECK(matched({{"a", "e"}}) == "111111");
+  CHECK(matched({{"c", "c"}}) == "001000");
+  CHECK(matched({{"c", "d"}, {"a", "a"}}) == "101100");
+  CHECK(matched({{"c", "none"}}) == "001111");
+  CHECK(matched({{"none", "c"}}).empty());
+  CHECK(matched({{"d", "c"}}).empty());      // ends before it begins
+  CHECK(matched({{"b", "c"}}) == "011000");  // begins again after its end
+  CHECK(matched({{"b", "b"}}) == "010000");
+  const std::string_view layers[] = {"e", "c"};
+  CHECK(matched({{"a", "b"}}, layers) == "111001");
+
+  const OpRange range{"a", "b"};
+  RangeWalk walk(range);
+  CHECK(walk.takes("a"));
+  CHECK_FALSE(walk.whole());
+  CHECK(walk.takes("b"));
+  CHECK(walk.whole());
+  CHECK_FALSE(walk.takes("a"));
+  CHECK_FALSE(walk.whole());
+}
+
+TEST_CASE("plan: dump_level takes operators, kernels, or both") {
+  const OpDesc ops[] = {
+      {.name = "both"}, {.name = "op", .level = OpLevel::op}, {.name = "k", .level = OpLevel::kernel}};
+  const ModelDesc model = {.name = "m", .ops = ops};
+  const auto matched = [&](DumpLevel level) {
+    DumpConfig config = everything();
+    config.level = level;
+    ModelPlan plan;
+    std::uint8_t bits[3];
+    REQUIRE(resolve_plan(config, model, bits, plan) == Status::ok);
+    return std::to_string(bits[0] != 0) + std::to_string(bits[1] != 0) + std::to_string(bits[2] != 0);
+  };
+  CHECK(matched(DumpLevel::all) == "111");
+  CHECK(matched(DumpLevel::op) == "110");
+  CHECK(matched(DumpLevel::kernel) == "101");
+}
+
+TEST_CASE("plan: counts per operator, where the caller gives memory for them") {
+  Bench<1024> bench(WhenFull::drop);
+  bench.start(everything());
+  OpCounts counts[3];
+  bench.plan.op_counts = counts;
+  for (int i = 0; i < 4; ++i) bench.step();
+  CHECK(bench.plan.steps_seen == 4);
+  CHECK(bench.plan.steps_wanted == 4);
+  std::uint32_t captured = 0, lost = 0;
+  for (const OpCounts& op : counts) {
+    CHECK(op.wanted == 4);
+    CHECK(op.captured + op.lost() == 4);
+    CHECK(op.ring_full == op.lost());
+    if (op.lost() != 0) CHECK(op.last_lost_step == 3);
+    captured += op.captured;
+    lost += op.lost();
+  }
+  CHECK(captured == bench.session.counts().captured);
+  CHECK(lost == bench.session.counts().ring_full);
+  CHECK(lost > 0);
+  REQUIRE(bench.session.finalize() == Status::ok);
+}
