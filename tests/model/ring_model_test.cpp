@@ -19,7 +19,7 @@ constexpr std::uint32_t kGranule = ModelRing::kGranule;
 
 /// One call of the producer's side.
 struct Write {
-  enum Then : std::uint8_t { commit, commit_least, abandon, look };
+  enum Then : std::uint8_t { commit, commit_least, abandon, look, ask_drained };
   std::uint32_t least = 0;
   std::uint32_t most = 0;
   Then then = commit;
@@ -46,6 +46,7 @@ class RingModel : public rl::test_suite<RingModel, 2> {
  public:
   void before() {
     CheckedParts::memory = &memory_;
+    delivered_(here()).store(0);
     RL_ASSERT(ring_.reset(memory_.bytes(the_case.granules * kGranule)) == Status::ok);
     for (std::uint32_t i = 0; i < the_case.start; ++i) {
       write({});
@@ -91,6 +92,11 @@ class RingModel : public rl::test_suite<RingModel, 2> {
       RL_ASSERT(ring_.used() <= ring_.size() - kGranule);
       return;
     }
+    if (what.then == Write::ask_drained) {
+      // What the consumer did with the chunks must be visible to who sees the ring drained.
+      if (ring_.drained()) RL_ASSERT(delivered_(here()).load() == chunks_written_);
+      return;
+    }
     const MutableBytes room = ring_.reserve(what.least, what.most);
     if (room.data() == nullptr) return;
     RL_ASSERT(room.size() >= what.least && room.size() <= what.most);
@@ -123,6 +129,7 @@ class RingModel : public rl::test_suite<RingModel, 2> {
 
   // Popped chunks stay readable until now.
   void release() {
+    if (chunks_released_ < chunks_read_) delivered_(here()).store(chunks_read_);
     while (chunks_released_ < chunks_read_) use(chunks_released_++);
     ring_.release();
   }
@@ -133,8 +140,13 @@ class RingModel : public rl::test_suite<RingModel, 2> {
     for (std::size_t i = 0; i < chunk.size(); ++i) RL_ASSERT(chunk[i] == pattern(number, i));
   }
 
+  static rl::debug_info here(int line = __builtin_LINE()) {
+    return {"", __FILE__, static_cast<unsigned>(line)};
+  }
+
   WatchedMemory memory_;
   ModelRing ring_;
+  rl::var<std::uint32_t> delivered_;  // what the consumer makes of the chunks before it releases them
   // For the test's own checks; the threads are fibers of one, so the ring does not need to publish these.
   std::uint32_t sizes_[kMaxChunks];
   std::uint32_t chunks_written_ = 0;
@@ -287,6 +299,22 @@ void asking_what_is_used() {
   print("asking what is used, every execution of two preemptions", tally);
 }
 
+void asking_whether_it_is_drained() {
+  Tally tally;
+  constexpr Write kAsk = {0, 0, Write::ask_drained};
+  the_case = {.write_count = 4};
+  for_each_ring(4, [&] {
+    for (const std::string_view reads : {"prpr", "ppr"}) {
+      the_case.reads = reads;
+      for (const Write& write : kWrites) {
+        the_case.writes = {write, kAsk, write, kAsk};
+        run(rl::sched_bound, 2, 0, tally);
+      }
+    }
+  });
+  print("asking whether it is drained, every execution of two preemptions", tally);
+}
+
 void random_calls(unsigned executions) {
   Tally tally;
   the_case = {.random_calls = 40};
@@ -306,6 +334,7 @@ int main(int count, char** arguments) {
   const unsigned executions =
       count > 1 ? static_cast<unsigned>(std::strtoul(arguments[1], nullptr, 10)) : 1'000;
   asking_what_is_used();
+  asking_whether_it_is_drained();
   two_writes_every_execution();
   three_writes_every_execution();
   four_writes_bounded();
