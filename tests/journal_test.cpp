@@ -69,27 +69,14 @@ TEST_CASE("journal: losses of a recorder that never got anything through are tol
 
 TEST_CASE("journal: less of it, or none") {
   for (const JournalDetail detail : {JournalDetail::none, JournalDetail::gaps}) {
-    FakeMemory memory;
-    FakeSink sink;
-    FakeClock clock;
-    std::byte scratch[1024];
-    alignas(8) std::byte ring[1024];
-    BasicSession<FakeMemory> session(
-        {.memory = memory, .sink = sink, .clock = clock, .scratch = scratch, .journal = detail});
-    auto& recorder = *session.add_recorder(ring).value();
-    ModelPlan plan;
-    std::uint8_t bits[3];
-    Tensors tensors;
-    REQUIRE(session.init() == Status::ok);
-    REQUIRE(session.set_config(everything()) == Status::ok);
-    REQUIRE(session.load_model(plan, kModel, bits) == Status::ok);
-    recorder.begin_step(plan);
-    CHECK(recorder.capture(0, {&tensors.input, 1}, {}) == Status::ok);
-    recorder.end_step();
-    REQUIRE(session.finalize() == Status::ok);
-    CHECK(sink.objects.size() == 1);
-    CHECK(sink.journals.size() == (detail == JournalDetail::none ? 0 : 1));
-    for (const auto& [name, text] : sink.journals) {
+    Bench bench(WhenFull::drain, 50, detail);
+    const ModelDesc one_op = {.name = "one", .ops = std::span(kOps).first(1)};
+    bench.start(everything(), one_op);
+    bench.step();
+    REQUIRE(bench.session.finalize() == Status::ok);
+    CHECK(bench.sink.objects.size() == 1);
+    CHECK(bench.sink.journals.size() == (detail == JournalDetail::none ? 0 : 1));
+    for (const auto& [name, text] : bench.sink.journals) {
       CHECK(text == "opdump-journal,1,gaps\nfrom,0,0\nto,0,1\nclosed,1,1,0,0,0,0,0,0,1,0,0,1,0\n");
     }
   }

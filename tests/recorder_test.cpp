@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "opdump/nano_reader.hpp"
-#include "opdump/statistics_reduction.hpp"
 #include "support/session_bench.hpp"
 
 using namespace opdump;
@@ -68,97 +67,66 @@ TEST_CASE("recorder: block goes on waiting while the drainer makes progress") {
 }
 
 TEST_CASE("recorder: degrade shrinks a record to its statistics, then to a count, and never waits") {
-  FakeMemory memory;
-  FakeSink sink;
-  FakeClock clock;
-  StatisticsReduction reduction(memory);
-  std::byte scratch[1024];
-  alignas(8) std::byte ring[4096];
-  BasicSession<FakeMemory> session({.memory = memory,
-                                    .sink = sink,
-                                    .clock = clock,
-                                    .scratch = scratch,
-                                    .when_full = WhenFull::degrade,
-                                    .reduction = &reduction});
-  auto& recorder = *session.add_recorder(ring).value();
-  ModelPlan plan;
-  std::uint8_t bits[3];
+  Bench<4096> bench(WhenFull::degrade);
   OpCounts op_counts[3];
-  REQUIRE(session.init() == Status::ok);
-  REQUIRE(session.set_config(everything()) == Status::ok);
-  REQUIRE(session.load_model(plan, kModel, bits) == Status::ok);
-  plan.op_counts = op_counts;
+  bench.start(everything());
+  bench.plan.op_counts = op_counts;
   std::vector<float> data(400);
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i) - 100;
   const Dim dims[] = {20, 20};
   const TensorView tensor = {
       .address = address_of(data.data()), .bytes = 1600, .dtype = DType::float32, .shape = dims};
-  recorder.begin_step(plan);
-  CHECK(recorder.capture(0, {}, {&tensor, 1}) == Status::ok);
-  CHECK(recorder.capture(1, {}, {&tensor, 1}) == Status::ok);
-  CHECK(recorder.capture(2, {}, {&tensor, 1}) == Status::degraded);
-  while (recorder.capture(2, {}, {&tensor, 1}) == Status::degraded) {
+  bench.recorder.begin_step(bench.plan);
+  CHECK(bench.recorder.capture(0, {}, {&tensor, 1}) == Status::ok);
+  CHECK(bench.recorder.capture(1, {}, {&tensor, 1}) == Status::ok);
+  CHECK(bench.recorder.capture(2, {}, {&tensor, 1}) == Status::degraded);
+  while (bench.recorder.capture(2, {}, {&tensor, 1}) == Status::degraded) {
   }
-  recorder.end_step();
-  CHECK(clock.pauses == 0);
-  REQUIRE(session.finalize() == Status::ok);
-  const DumpCounts counts = session.counts();
+  bench.recorder.end_step();
+  CHECK(bench.clock.pauses == 0);
+  REQUIRE(bench.session.finalize() == Status::ok);
+  const DumpCounts counts = bench.session.counts();
   check_adds_up(counts);
   CHECK(counts.captured == 2);
   CHECK(counts.degraded >= 1);
   CHECK(counts.ring_full == 1);
-  CHECK(counts.written == sink.objects.size());
+  CHECK(counts.written == bench.sink.objects.size());
   CHECK(op_counts[2].degraded == counts.degraded);
   CHECK(op_counts[2].lost() == 1);
-  const auto& csv = sink.objects.at(sink.order[2]);
-  CHECK(sink.order[2].ends_with(".csv"));
+  const auto& csv = bench.sink.objects.at(bench.sink.order[2]);
+  CHECK(bench.sink.order[2].ends_with(".csv"));
   CHECK(as_text(csv) ==
         "Input/Output,Index,Data Size,Data Type,Format,Shape,Max Value,Min Value,Avg Value,Count,Nan Count,"
         "Negative Inf Count,Positive Inf Count\n"
         "Output,0,1600,DT_FLOAT,ND,20x20,299,-100,99.5,400,0,0,0\n");
-  CHECK(sink.journals.begin()->second.find("\nreduced,0,2,the ring is full," + std::to_string(csv.size()) +
-                                           ",0/net/9/0/") != std::string::npos);
+  CHECK(bench.sink.journals.begin()->second.find("\nreduced,0,2,the ring is full," +
+                                                 std::to_string(csv.size()) + ",2/net/9/0/") !=
+        std::string::npos);
 }
 
 TEST_CASE(
     "recorder: degrade gives up what it has begun, and a reduced form that the sink refuses is counted") {
-  FakeMemory memory;
-  FakeSink sink;
-  FakeClock clock;
-  StatisticsReduction reduction(memory);
-  std::byte scratch[1024];
-  alignas(8) std::byte ring[2048];
-  BasicSession<FakeMemory> session({.memory = memory,
-                                    .sink = sink,
-                                    .clock = clock,
-                                    .scratch = scratch,
-                                    .when_full = WhenFull::degrade,
-                                    .reduction = &reduction});
-  auto& recorder = *session.add_recorder(ring).value();
-  ModelPlan plan;
-  std::uint8_t bits[3];
-  REQUIRE(session.init() == Status::ok);
-  REQUIRE(session.set_config(everything()) == Status::ok);
-  REQUIRE(session.load_model(plan, kModel, bits) == Status::ok);
+  Bench<2048> bench(WhenFull::degrade);
+  bench.start(everything());
   std::vector<float> data(3000, 2.0f);
   const Dim dims[] = {3000};
   const TensorView tensor = {
       .address = address_of(data.data()), .bytes = 12000, .dtype = DType::float32, .shape = dims};
-  recorder.begin_step(plan);
-  CHECK(recorder.capture(0, {}, {&tensor, 1}) == Status::degraded);
-  while (session.drain_some(SIZE_MAX) != 0) {
+  bench.recorder.begin_step(bench.plan);
+  CHECK(bench.recorder.capture(0, {}, {&tensor, 1}) == Status::degraded);
+  while (bench.session.drain_some(SIZE_MAX) != 0) {
   }
-  CHECK(sink.aborts == 1);
-  CHECK(sink.objects.size() == 1);
-  sink.fail_at = sink.calls;
-  sink.fail_on = true;
-  CHECK(recorder.capture(0, {}, {&tensor, 1}) == Status::degraded);
-  recorder.end_step();
-  CHECK(session.finalize() == Status::no_space);
-  check_adds_up(session.counts());
-  CHECK(session.counts().sink_failed == 1);
-  CHECK(session.journal_failed());
-  CHECK(sink.open_objects.empty());
+  CHECK(bench.sink.aborts == 1);
+  CHECK(bench.sink.objects.size() == 1);
+  bench.sink.fail_at = bench.sink.calls;
+  bench.sink.fail_on = true;
+  CHECK(bench.recorder.capture(0, {}, {&tensor, 1}) == Status::degraded);
+  bench.recorder.end_step();
+  CHECK(bench.session.finalize() == Status::no_space);
+  check_adds_up(bench.session.counts());
+  CHECK(bench.session.counts().sink_failed == 1);
+  CHECK(bench.session.journal_failed());
+  CHECK(bench.sink.open_objects.empty());
 }
 
 TEST_CASE("recorder: wakes whoever drains when its ring is more than half full, once until it is not") {

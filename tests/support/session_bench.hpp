@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "opdump/session.hpp"
+#include "opdump/statistics_reduction.hpp"
 #include "support/fakes.hpp"
 
 namespace opdump::tests {
@@ -31,14 +32,17 @@ struct Tensors {
 
 template <std::size_t RingBytes = 4096>
 struct Bench {
-  explicit Bench(WhenFull when_full = WhenFull::drain, std::uint32_t limit_ms = 50)
+  explicit Bench(WhenFull when_full = WhenFull::drain, std::uint32_t limit_ms = 50,
+                 JournalDetail journal = JournalDetail::records)
       : session({.memory = memory,
                  .sink = sink,
                  .clock = clock,
                  .scratch = scratch,
                  .device_id = 2,
                  .when_full = when_full,
-                 .block_limit_ms = limit_ms}),
+                 .block_limit_ms = limit_ms,
+                 .journal = journal,
+                 .reduction = &reduction}),
         recorder(*session.add_recorder(ring).value()) {}
 
   void start(const DumpConfig& config, const ModelDesc& model = kModel) {
@@ -59,6 +63,7 @@ struct Bench {
   FakeMemory memory;
   FakeSink sink;
   FakeClock clock;
+  StatisticsReduction<FakeMemory> reduction{memory};
   std::byte scratch[1024];
   alignas(8) std::byte ring[RingBytes];
   BasicSession<FakeMemory> session;
