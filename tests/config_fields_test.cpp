@@ -153,8 +153,8 @@ TEST_CASE("config: the opdump object, with absent told from present") {
   CHECK(parse_file("accept", "options_block").config.options.block_limit_ms == 0u);
   CHECK(parse_file("accept", "options_drop").config.options.when_full == WhenFull::drop);
   CHECK(parse_file("accept", "options_drop").config.options.journal == JournalDetail::none);
-  CHECK(parse_file("accept", "options_drain").config.options.when_full == WhenFull::drain);
-  CHECK(parse_file("accept", "options_drain").config.options.journal == JournalDetail::records);
+  CHECK(parse_file("accept", "options_inline").config.options.when_full == WhenFull::inline_drain);
+  CHECK(parse_file("accept", "options_inline").config.options.journal == JournalDetail::records);
   for (const char* name : {"options_empty", "range"}) {
     const DumpOptions none = parse_file("accept", name).config.options;
     CHECK_FALSE(none.ring_bytes);

@@ -133,7 +133,7 @@ const std::vector<Refused> kRefused = {
     {"options_ring_too_small", ConfigFault::invalid_value, "opdump.ring_bytes", "\"8\" is no whole number from 64 to 2147483648", 3, 28},
     {"options_unknown_key", ConfigFault::not_in_list, "opdump.ring_byte", "did you mean \"ring_bytes\"?", 3, 14},
     {"options_unknown_key_far", ConfigFault::not_in_list, "opdump.colour", "unknown key; allowed: \"ring_bytes\", \"when_full\", \"block_limi", 3, 14},
-    {"options_when_full_empty", ConfigFault::empty, "opdump.when_full", "present but empty; allowed: \"drop\", \"block\", \"drain\", \"degra", 3, 27},
+    {"options_when_full_empty", ConfigFault::empty, "opdump.when_full", "present but empty; allowed: \"drop\", \"block\", \"inline\", \"degr", 3, 27},
     {"options_when_full_is_number", ConfigFault::wrong_type, "opdump.when_full", "must be a string", 3, 27},
     {"options_when_full_unknown", ConfigFault::not_in_list, "opdump.when_full", "did you mean \"degrade\"?", 3, 27},
     {"path_address_then_blank", ConfigFault::invalid_value, "dump.dump_path", "the path \"my dump\" after the address may consist of", 3, 18},

@@ -70,7 +70,7 @@ TEST_CASE("file dump: the config's options go before what the program chose") {
   CHECK(large_ring.stopped == Status::ok);
   CHECK(large_ring.records == 3);
 
-  const Outcome drained = dumped(R"({"when_full": "drain"})");
+  const Outcome drained = dumped(R"({"when_full": "inline"})");
   CHECK(drained.stopped == Status::ok);
   CHECK(drained.records == 3);
 

@@ -151,7 +151,8 @@ class Run final : Between {
   void producer_first() {
     for (const std::size_t bytes : setup_.tensor_bytes) {
       capture(bytes);
-      // Under WhenFull::drain the producer's context is the consumer's too, so it runs between calls only.
+      // Under WhenFull::inline_drain the producer's context is the consumer's too, so it runs between calls
+      // only.
       drain();
     }
     finish();
@@ -175,7 +176,7 @@ class Run final : Between {
     if (interrupt_) {
       if (capturing_ || next_ == setup_.tensor_bytes.size() || choices_.pick(2) == 0) return;
       capture(setup_.tensor_bytes[next_]);
-    } else if (setup_.when_full != WhenFull::drain) {
+    } else if (setup_.when_full != WhenFull::inline_drain) {
       drain();
     }
   }
@@ -234,7 +235,7 @@ class Run final : Between {
     REQUIRE(n.captured == n.written + n.sink_failed);
     if (setup_.when_full != WhenFull::block) REQUIRE(n.timed_out == 0);
     if (setup_.when_full == WhenFull::block) REQUIRE(n.ring_full == 0);
-    if (setup_.when_full == WhenFull::drain) REQUIRE(n.ring_full == 0);
+    if (setup_.when_full == WhenFull::inline_drain) REQUIRE(n.ring_full == 0);
     REQUIRE(n.device_failed == (setup_.copy_may_fail && memory_.fail == nullptr ? 1u : 0u));
     if (!setup_.sink_may_fail) REQUIRE(n.sink_failed == 0);
     // The call that failed may have been one of a record that its producer gave up later.
@@ -327,7 +328,7 @@ TEST_CASE("every interleaving: drop") {
 
 TEST_CASE("every interleaving: every ring from too small to large enough") {
   for (std::size_t ring_bytes = 304; ring_bytes <= 1024; ring_bytes += 16) {
-    for (const WhenFull when_full : {WhenFull::drop, WhenFull::block, WhenFull::drain})
+    for (const WhenFull when_full : {WhenFull::drop, WhenFull::block, WhenFull::inline_drain})
       CHECK(every_way({.ring_bytes = ring_bytes, .when_full = when_full, .tensor_bytes = {60, 200}},
                       &Run::producer_first) >= 4);
   }
@@ -344,19 +345,21 @@ TEST_CASE("every interleaving: block") {
 }
 
 TEST_CASE("every interleaving: drain in the caller") {
-  CHECK(every_way({.when_full = WhenFull::drain, .tensor_bytes = {600, 20, 300, 60, 60, 60}, .most_steps = 3},
-                  &Run::producer_first) > 1000);
+  CHECK(
+      every_way(
+          {.when_full = WhenFull::inline_drain, .tensor_bytes = {600, 20, 300, 60, 60, 60}, .most_steps = 3},
+          &Run::producer_first) > 1000);
 }
 
 TEST_CASE("every interleaving: a copy from the device fails") {
-  for (const WhenFull when_full : {WhenFull::drop, WhenFull::block, WhenFull::drain}) {
+  for (const WhenFull when_full : {WhenFull::drop, WhenFull::block, WhenFull::inline_drain}) {
     CHECK(every_way({.when_full = when_full, .tensor_bytes = {40, 300, 20}, .copy_may_fail = true},
                     &Run::producer_first) > 50);
   }
 }
 
 TEST_CASE("every interleaving: the sink fails") {
-  for (const WhenFull when_full : {WhenFull::drop, WhenFull::block, WhenFull::drain}) {
+  for (const WhenFull when_full : {WhenFull::drop, WhenFull::block, WhenFull::inline_drain}) {
     CHECK(every_way({.when_full = when_full, .tensor_bytes = {40, 300}, .sink_may_fail = true},
                     &Run::producer_first) > 50);
   }

@@ -69,7 +69,7 @@ TEST_CASE("journal: losses of a recorder that never got anything through are tol
 
 TEST_CASE("journal: less of it, or none") {
   for (const JournalDetail detail : {JournalDetail::none, JournalDetail::gaps}) {
-    Bench bench(WhenFull::drain, 50, detail);
+    Bench bench(WhenFull::inline_drain, 50, detail);
     const ModelDesc one_op = {.name = "one", .ops = std::span(kOps).first(1)};
     bench.start(everything(), one_op);
     bench.step();

@@ -132,7 +132,7 @@ TEST_CASE("session: a config that goes while a record of it was given up untold 
 }
 
 TEST_CASE("session: a policy that drains in the caller takes no drain thread") {
-  Bench bench(WhenFull::drain);
+  Bench bench(WhenFull::inline_drain);
   CHECK(bench.session.attach_drainer() == Status::invalid_argument);
 }
 

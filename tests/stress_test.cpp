@@ -323,7 +323,7 @@ int main(int count, char** arguments) {
     rounds.push_back({"drop", WhenFull::drop, Drains::lives, sink_fails});
     rounds.push_back({"block", WhenFull::block, Drains::lives, sink_fails});
     rounds.push_back({"block, drain thread", WhenFull::block, Drains::drain_thread, sink_fails});
-    rounds.push_back({"drain in the caller", WhenFull::drain, Drains::caller, sink_fails});
+    rounds.push_back({"drain in the caller", WhenFull::inline_drain, Drains::caller, sink_fails});
   }
   const auto each =
       std::chrono::milliseconds(static_cast<int>(seconds * 1000 / static_cast<double>(rounds.size())));

@@ -168,7 +168,7 @@ class CommandLine(Case):
             self.assertIn('is no number from 64', self.usage('replay', 'a', '--config', 'b', '--ring-bytes', bad))
         self.assertIn('none of none, gaps, records',
                       self.usage('replay', 'a', '--config', 'b', '--journal', 'all'))
-        self.assertIn('none of drop, block, drain, degrade',
+        self.assertIn('none of drop, block, inline, degrade',
                       self.usage('replay', 'a', '--config', 'b', '--when-full', 'wait'))
 
     def test_a_full_output_is_a_failure(self):
@@ -622,12 +622,12 @@ class Check(Case):
                          (False, 'not_supported', 'dump.dump_scene'))
         got = checked('{"dump": {"dump_path": ".", "dump_level": "op", "dump_step": "1|3-5", "dump_list": [{"model_name": "m\\n",'
                       '"layer": ["a"], "opname_range": [{"begin": "b", "end": "c"}]}, {}]}, "opdump": {"ring_bytes": 64,'
-                      '"when_full": "drain", "block_limit_ms": 5, "journal": "none"}}')
+                      '"when_full": "inline", "block_limit_ms": 5, "journal": "none"}}')
         self.assertEqual((got['notes'], got['mode'], got['level'], got['data'], got['steps']),
                          ([], 'output', 'op', 'tensor', [[1, 1], [3, 5]]))
         self.assertEqual(got['rules'], [{'model': 'm\n', 'layers': ['a'], 'ranges': [{'begin': 'b', 'end': 'c'}]}, {}])
         self.assertEqual(got['options'],
-                         {'ring_bytes': 64, 'when_full': 'drain', 'block_limit_ms': 5, 'journal': 'none'})
+                         {'ring_bytes': 64, 'when_full': 'inline', 'block_limit_ms': 5, 'journal': 'none'})
 
     def test_model(self):
         self.write('run.json', json.dumps(Replay.RUN))
@@ -726,7 +726,7 @@ class Replay(Case):
         def journal(options, *arguments):
             self.write('acl.json', json.dumps({'dump': {'dump_path': 'dump', 'dump_list': [{}]}, 'opdump': options}))
             return re.search(r'^journal .*$', self.replay(self.RUN, *arguments)[0], re.M).group()
-        self.assertEqual(journal({'journal': 'none', 'when_full': 'drain'}), 'journal  none')
+        self.assertEqual(journal({'journal': 'none', 'when_full': 'inline'}), 'journal  none')
         self.assertNotEqual(journal({}), 'journal  none')
         self.assertNotEqual(journal({'journal': 'none'}, '--journal', 'gaps'), 'journal  none')
         self.assertEqual(journal({'journal': 'gaps'}, '--journal', 'none'), 'journal  none')
@@ -741,7 +741,7 @@ class Replay(Case):
 
     def test_summary_and_files(self):
         self.config(dump_list=[{'model_name': 'digits', 'layer': ['relu', 'fc']}], dump_step='0|2')
-        for how in ('block', 'drain', 'inline', 'degrade', 'drop'):
+        for how in ('block', 'inline', 'degrade', 'drop'):
             out, error = self.replay(self.RUN, '--when-full', how)
             self.assertEqual(error, '')
             self.assertRegex(out, r'^dump     dump/\d{14}/2\n')

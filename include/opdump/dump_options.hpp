@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "opdump/knobs.hpp"
 
@@ -13,11 +14,14 @@ enum class WhenFull : std::uint8_t {
   block,  ///< wait for the drainer up to a limit without progress, then lose the record. After that, lose
           ///< records at once until there is room again, so that a dead sink costs one limit and not one per
           ///< operator
-  drain,  ///< drain its own ring in the caller; for systems without threads: recorders, `drain_some` and
-          ///< `flush` are then one context, and no drain thread can be attached
+  inline_drain,  ///< "inline": drain its own ring in the caller; for systems without threads: recorders,
+                 ///< `drain_some` and `flush` are then one context, and no drain thread can be attached
   degrade,  ///< keep what the session's Reduction makes of the record, at once; if there is no room for that
             ///< either, lose it
 };
+
+/// The words for `WhenFull` in configs and on command lines, in its order.
+inline constexpr std::string_view kWhenFullWords[] = {"drop", "block", "inline", "degrade"};
 
 /// How much a dump's journal tells.
 enum class JournalDetail : std::uint8_t {
@@ -25,6 +29,9 @@ enum class JournalDetail : std::uint8_t {
   gaps,     ///< what was lost, and the totals
   records,  ///< every record besides
 };
+
+/// The words for `JournalDetail`, in its order.
+inline constexpr std::string_view kJournalWords[] = {"none", "gaps", "records"};
 
 /// How to dump, as far as a config says: its "opdump" object. What is absent is up to the program.
 struct DumpOptions {

@@ -414,7 +414,7 @@ class BasicRecorder {
       case WhenFull::drop:
       case WhenFull::degrade:
         return Status::ring_full;
-      case WhenFull::drain:
+      case WhenFull::inline_drain:
         while (context_->drainer->drain(slot_, ring_, ring_.size()) != 0) {
           chunk = ring_.reserve(least, most);
           if (chunk.data() != nullptr) return Status::ok;

@@ -46,8 +46,8 @@ struct SessionParts {
 ///
 /// Threads: the calls of this class come from one control context, and none of init, set_config or finalize
 /// while a recorder captures; `drain_some` comes from one drain context at a time, which may be another one;
-/// each recorder belongs to its own. Under WhenFull::drain all of them are one context. After fork() the
-/// child must not use the session. Source of the order: CANN's aclmdlInitDump, aclmdlSetDump,
+/// each recorder belongs to its own. Under WhenFull::inline_drain all of them are one context. After fork()
+/// the child must not use the session. Source of the order: CANN's aclmdlInitDump, aclmdlSetDump,
 /// aclmdlFinalizeDump.
 template <class Memory>
 class BasicSession {
@@ -268,11 +268,11 @@ class BasicSession {
 
   /// Announces a drain thread, which alone may call `drain_some` from now on. `waker`, if there is one, is
   /// woken when a ring fills, until it is detached. `drainer_attached` if there is one already,
-  /// `invalid_argument` under WhenFull::drain. No recorder
+  /// `invalid_argument` under WhenFull::inline_drain. No recorder
   /// may be capturing.
   [[nodiscard]] Status attach_drainer(Waker* waker = nullptr) {
     if (drainer_attached_) return Status::drainer_attached;
-    if (context_.when_full == WhenFull::drain) return Status::invalid_argument;
+    if (context_.when_full == WhenFull::inline_drain) return Status::invalid_argument;
     drainer_attached_ = true;
     context_.waker.store(waker, std::memory_order_release);
     return Status::ok;

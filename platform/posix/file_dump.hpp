@@ -52,8 +52,8 @@ class FileDump {
     status = follow(config.options);
     if (status == Status::ok) status = session_.init();
     if (status == Status::ok) status = session_.set_config(config);
-    // Under WhenFull::drain the capturing thread drains, and no other may.
-    if (status == Status::ok && active() && session_.when_full() != WhenFull::drain)
+    // Under WhenFull::inline_drain the capturing thread drains, and no other may.
+    if (status == Status::ok && active() && session_.when_full() != WhenFull::inline_drain)
       status = drain_.start(session_);
     if (status == Status::ok) return status;
     if (session_.initialised()) static_cast<void>(session_.finalize());

@@ -9,9 +9,6 @@
 namespace opdump::config {
 namespace {
 
-// The order of the words is that of the enumerations.
-constexpr std::array<std::string_view, 4> kWhenFull = {"drop", "block", "drain", "degrade"};
-constexpr std::array<std::string_view, 3> kJournal = {"none", "gaps", "records"};
 constexpr std::array<std::string_view, 4> kKeys = {"ring_bytes", "when_full", "block_limit_ms", "journal"};
 constexpr KeyPath kOpdump{nullptr, "opdump", KeyPath::kNoIndex};
 
@@ -23,9 +20,9 @@ constexpr std::uint32_t kMaxWaitMs = 0x7fffffff;
 bool OptionsJson::read(DumpOptions& options) {
   return check_type(&node_, JsonType::object, kOpdump) && check_keys() &&
          read_number("ring_bytes", Ring::kMinBytes, Ring::kMaxBytes, options.ring_bytes) &&
-         read_word("when_full", kWhenFull, options.when_full) &&
+         read_word("when_full", kWhenFullWords, options.when_full) &&
          read_number("block_limit_ms", 0, kMaxWaitMs, options.block_limit_ms) &&
-         read_word("journal", kJournal, options.journal);
+         read_word("journal", kJournalWords, options.journal);
 }
 
 bool OptionsJson::check_keys() {

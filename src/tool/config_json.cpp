@@ -55,8 +55,6 @@ constexpr std::array<std::string_view, 3> kModes = {"input", "output", "all"};
 constexpr std::array<std::string_view, 3> kLevels = {"op", "kernel", "all"};
 constexpr std::array<std::string_view, 2> kData = {"tensor", "stats"};
 constexpr std::array<std::string_view, 4> kExceptions = {"none", "brief", "norm", "detail"};
-constexpr std::array<std::string_view, 4> kWhenFull = {"drop", "block", "drain", "degrade"};
-constexpr std::array<std::string_view, 3> kJournal = {"none", "gaps", "records"};
 
 template <class Words, class Value>
 std::string_view word(const Words& words, Value value) {
@@ -119,9 +117,9 @@ void write_rule(JsonWriter& json, const ModelRule& rule) {
 void write_options(JsonWriter& json, const DumpOptions& options) {
   json.key("options").open('{');
   if (options.ring_bytes) json.key("ring_bytes").number(*options.ring_bytes);
-  if (options.when_full) json.key("when_full").text(word(kWhenFull, *options.when_full));
+  if (options.when_full) json.key("when_full").text(word(kWhenFullWords, *options.when_full));
   if (options.block_limit_ms) json.key("block_limit_ms").number(*options.block_limit_ms);
-  if (options.journal) json.key("journal").text(word(kJournal, *options.journal));
+  if (options.journal) json.key("journal").text(word(kJournalWords, *options.journal));
   json.close('}');
 }
 

@@ -93,7 +93,7 @@ constexpr Key kKeys[] = {
     {"ring_bytes", "size of the ring between capture and files", kOwn, "a whole number from 64 to 2147483648",
      "up to the program"},
     {"when_full", "what happens when the ring is full", kOwn,
-     "\"drop\": the record is lost; \"block\": wait for the writer; \"drain\": write in the capturing "
+     "\"drop\": the record is lost; \"block\": wait for the writer; \"inline\": write in the capturing "
      "thread; \"degrade\": keep statistics",
      "up to the program"},
     {"block_limit_ms", "longest wait without progress, with \"when_full\": \"block\"", kOwn,

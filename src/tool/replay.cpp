@@ -5,6 +5,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,7 +39,7 @@ usage: opdump replay RUN.json --config CONFIG [--ring-bytes N] [--when-full HOW]
   --config CONFIG     the config, in CANN's acl.json format
   --ring-bytes N      size of the ring between capture and files; default: 1048576
   --when-full HOW     what happens when the ring is full: 'drop' loses the record, 'block' waits for the thread
-                      that writes (default), 'drain' writes in the capturing thread, and no other runs,
+                      that writes (default), 'inline' writes in the capturing thread, and no other runs,
                       'degrade' keeps the record's statistics
   --journal DETAIL    what is kept for 'opdump verify': 'records' names every file (default), 'gaps' only what
                       was lost, 'none' nothing
@@ -108,14 +109,14 @@ struct Settings {
   }
 };
 
-template <class Value, std::size_t Count>
-bool read_word(const std::optional<std::string>& word,
-               const std::pair<std::string_view, Value> (&words)[Count], std::optional<Value>& value) {
+/// `words` are in the order of `Value`; false when `word` is none of them.
+template <class Value>
+bool read_word(const std::optional<std::string>& word, std::span<const std::string_view> words,
+               std::optional<Value>& value) {
   if (!word) return true;
-  for (const auto& [name, meaning] : words) {
-    if (name == *word) value = meaning;
-  }
-  return value.has_value();
+  const auto found = std::find(words.begin(), words.end(), *word);
+  if (found != words.end()) value = static_cast<Value>(found - words.begin());
+  return found != words.end();
 }
 
 std::optional<int> read_settings(const Options& options, const std::vector<std::string>& rest,
@@ -134,17 +135,10 @@ std::optional<int> read_settings(const Options& options, const std::vector<std::
     }
     settings.options.ring_bytes = static_cast<std::uint32_t>(*bytes);
   }
-  constexpr std::pair<std::string_view, WhenFull> kWhenFull[] = {{"drop", WhenFull::drop},
-                                                                 {"block", WhenFull::block},
-                                                                 {"drain", WhenFull::drain},
-                                                                 {"inline", WhenFull::drain},
-                                                                 {"degrade", WhenFull::degrade}};
-  constexpr std::pair<std::string_view, JournalDetail> kJournal[] = {
-      {"none", JournalDetail::none}, {"gaps", JournalDetail::gaps}, {"records", JournalDetail::records}};
-  if (!read_word(options.when_full, kWhenFull, settings.options.when_full))
+  if (!read_word(options.when_full, kWhenFullWords, settings.options.when_full))
     return usage_error("replay",
-                       "'--when-full " + *options.when_full + "' is none of drop, block, drain, degrade");
-  if (!read_word(options.journal, kJournal, settings.options.journal))
+                       "'--when-full " + *options.when_full + "' is none of drop, block, inline, degrade");
+  if (!read_word(options.journal, kJournalWords, settings.options.journal))
     return usage_error("replay", "'--journal " + *options.journal + "' is none of none, gaps, records");
   return std::nullopt;
 }
@@ -333,7 +327,7 @@ class Replay {
 
   int run_steps(Session& session, SessionRecorder& recorder) {
     posix::DrainThread<Session> drain;
-    if (settings_.options.when_full != WhenFull::drain) {
+    if (settings_.options.when_full != WhenFull::inline_drain) {
       if (const Status status = drain.start(session, {.delay_us = kDrainDelayUs}); status != Status::ok)
         return failed("the thread that writes", status);
     }

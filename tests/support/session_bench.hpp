@@ -32,7 +32,7 @@ struct Tensors {
 
 template <std::size_t RingBytes = 4096>
 struct Bench {
-  explicit Bench(WhenFull when_full = WhenFull::drain, std::uint32_t limit_ms = 50,
+  explicit Bench(WhenFull when_full = WhenFull::inline_drain, std::uint32_t limit_ms = 50,
                  JournalDetail journal = JournalDetail::records)
       : session({.memory = memory,
                  .sink = sink,
