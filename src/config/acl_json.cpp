@@ -48,7 +48,7 @@ class AclJson : NodeReader {
 
   bool read(DumpConfig& config) {
     if (!check_type(&dump_, JsonType::object, kDump)) return false;
-    if (dump_.first == nullptr) return true;
+    if (dump_.first() == nullptr) return true;
     if (!check_types() || !read_words(config) || !read_meaning(config)) return false;
     config.asked = has_elements(dump_.member("dump_list")) || config.single_ops || config.overflow ||
                    config.watch || config.exception != ExceptionDump::none;
@@ -87,8 +87,8 @@ class AclJson : NodeReader {
   bool read_word(std::string_view key, Words words, Value& value) {
     const JsonNode* node = dump_.member(key);
     if (node == nullptr) return true;
-    if (!check_word(*node, node->text, words, kDump.key(key))) return false;
-    value = static_cast<Value>(position_of(node->text, words));
+    if (!check_word(*node, node->text(), words, kDump.key(key))) return false;
+    value = static_cast<Value>(position_of(node->text(), words));
     return true;
   }
 
@@ -106,9 +106,9 @@ class AclJson : NodeReader {
   bool read_kernel_data(std::uint8_t& kernel_data) {
     const JsonNode* node = dump_.member("dump_kernel_data");
     if (node == nullptr) return true;
-    for (std::size_t begin = 0; begin <= node->text.size();) {
-      const std::size_t end = std::min(node->text.find(',', begin), node->text.size());
-      const std::string_view part = node->text.substr(begin, end - begin);
+    for (std::size_t begin = 0; begin <= node->text().size();) {
+      const std::size_t end = std::min(node->text().find(',', begin), node->text().size());
+      const std::string_view part = node->text().substr(begin, end - begin);
       if (!check_word(*node, part, kKernelData, kDump.key("dump_kernel_data"))) return false;
       const std::size_t word = position_of(part, kKernelData);
       kernel_data = static_cast<std::uint8_t>(kernel_data | (word == 0 ? kKernelAll : 1u << (word - 1)));
@@ -122,8 +122,8 @@ class AclJson : NodeReader {
     if (stats == nullptr) return true;
     statistics = 0;
     return check_each(stats, kDump.key("dump_stats"), [&](const JsonNode& node, const KeyPath& at) {
-      if (!check_word(node, node.text, kStats, at)) return false;
-      statistics = static_cast<std::uint8_t>(statistics | 1u << position_of(node.text, kStats));
+      if (!check_word(node, node.text(), kStats, at)) return false;
+      statistics = static_cast<std::uint8_t>(statistics | 1u << position_of(node.text(), kStats));
       return true;
     });
   }
@@ -172,18 +172,18 @@ class AclJson : NodeReader {
   bool check_scene(const DumpConfig& config) {
     if (!config.watch && config.exception == ExceptionDump::none) return true;
     const std::string advice =
-        " does not go with \"dump_scene\": " + quoted(dump_.member("dump_scene")->text) + ": leave one out";
+        " does not go with \"dump_scene\": " + quoted(dump_.member("dump_scene")->text()) + ": leave one out";
     if (config.overflow) return conflict("dump_debug", "\"on\"" + advice);
     if (config.single_ops) return conflict("dump_op_switch", "\"on\"" + advice);
     if (config.watch && config.mode != DumpMode::output)
-      return conflict("dump_mode", quoted(dump_.member("dump_mode")->text) + advice);
+      return conflict("dump_mode", quoted(dump_.member("dump_mode")->text()) + advice);
     return true;
   }
 
   bool check_stats(const DumpConfig& config) {
     const JsonNode* stats = dump_.member("dump_stats");
     if (stats == nullptr) return true;
-    if (stats->first == nullptr)
+    if (stats->first() == nullptr)
       return empty(*stats, kDump.key("dump_stats"), "; allowed: " + listed(kStats));
     return config.data == DumpData::statistics ||
            conflict("dump_stats", "only goes with \"dump_data\": \"stats\": set that, or leave this key out");
@@ -192,25 +192,25 @@ class AclJson : NodeReader {
   /// Where exceptions go is not checked.
   bool copy_path(std::string_view& path) {
     const JsonNode* node = dump_.member("dump_path");
-    return node == nullptr || copy(node->text, path) || no_memory(*node, kDump.key("dump_path"));
+    return node == nullptr || copy(node->text(), path) || no_memory(*node, kDump.key("dump_path"));
   }
 
   bool read_path(std::string_view& path) {
     const KeyPath at = kDump.key("dump_path");
     const JsonNode* node = dump_.member("dump_path");
     if (node == nullptr) return missing_path(at);
-    if (node->text.empty()) return empty(*node, at, ": name the directory to write to");
+    if (node->text().empty()) return empty(*node, at, ": name the directory to write to");
     return take(*node, at, path, [&](std::string& reason) {
-      return parse_dump_path(node->text, check_path_, memory_, reason);
+      return parse_dump_path(node->text(), check_path_, memory_, reason);
     });
   }
 
   bool missing_path(const KeyPath& at) {
     std::string reason = "missing: name the directory to write to";
     constexpr std::array<std::string_view, 1> kKey = {"dump_path"};
-    for (const JsonNode* member = dump_.first; member != nullptr; member = member->next) {
-      if (closest(member->key, kKey).empty()) continue;
-      reason += "; is " + quoted(member->key) + " a slip of the keys?";
+    for (const JsonNode* member = dump_.first(); member != nullptr; member = member->next()) {
+      if (closest(member->key(), kKey).empty()) continue;
+      reason += "; is " + quoted(member->key()) + " a slip of the keys?";
       break;
     }
     return refuse(ConfigFault::missing, dump_, at, reason);
@@ -219,7 +219,7 @@ class AclJson : NodeReader {
   bool read_steps(StepSet& steps) {
     const JsonNode* node = dump_.member("dump_step");
     return node == nullptr || take(*node, kDump.key("dump_step"), steps, [&](std::string& reason) {
-             return parse_steps(node->text, memory_, reason);
+             return parse_steps(node->text(), memory_, reason);
            });
   }
 

@@ -17,8 +17,8 @@ bool names_something(const JsonNode& item) {
   const JsonNode* name = item.member("model_name");
   const JsonNode* layer = item.member("layer");
   const JsonNode* ranges = item.member("opname_range");
-  return (name == nullptr || !name->text.empty()) &&
-         (layer == nullptr || layer->first != nullptr || (ranges != nullptr && ranges->first != nullptr));
+  return (name == nullptr || !name->text().empty()) &&
+         (layer == nullptr || layer->first() != nullptr || (ranges != nullptr && ranges->first() != nullptr));
 }
 
 /// Reads `input0` or `output12`; CANN's graph engine ignores anything else.
@@ -32,7 +32,7 @@ bool parse_position(std::string_view text, TensorPosition& position) {
 }
 
 std::string_view text_of(const JsonNode* node) {
-  return node == nullptr ? std::string_view{} : node->text;
+  return node == nullptr ? std::string_view{} : node->text();
 }
 
 /// Whether an entry of a blacklist can leave out anything.
@@ -40,8 +40,8 @@ bool excludes_something(const JsonNode& entry) {
   const JsonNode* positions = entry.member("pos");
   TensorPosition position;
   if (text_of(entry.member("name")).empty() || positions == nullptr) return false;
-  for (const JsonNode* node = positions->first; node != nullptr; node = node->next) {
-    if (parse_position(node->text, position)) return true;
+  for (const JsonNode* node = positions->first(); node != nullptr; node = node->next()) {
+    if (parse_position(node->text(), position)) return true;
   }
   return false;
 }
@@ -83,7 +83,7 @@ bool AclList::read(const Context& context, std::span<const ModelRule>& models) {
   if (!has_elements(list_)) return true;
 
   std::size_t rule_count = 0;
-  for (const JsonNode* item = list_->first; item != nullptr; item = item->next)
+  for (const JsonNode* item = list_->first(); item != nullptr; item = item->next())
     rule_count += names_something(*item);
   const Result<std::span<ModelRule>> rules = memory_.array<ModelRule>(rule_count);
   if (!rules.ok()) return no_memory(*list_, at_);
@@ -111,10 +111,10 @@ bool AclList::check_item(const JsonNode& item, const KeyPath& at, const Context&
 
 bool AclList::check_not_empty(const JsonNode& item, const KeyPath& at) {
   const JsonNode* name = item.member("model_name");
-  if (name != nullptr && name->text.empty())
+  if (name != nullptr && name->text().empty())
     return empty(*name, at.key("model_name"), ": name a model, or leave the key out to mean every model");
   const JsonNode* layer = item.member("layer");
-  if (layer != nullptr && layer->first == nullptr)
+  if (layer != nullptr && layer->first() == nullptr)
     return empty(*layer, at.key("layer"), ": name operators, or leave the key out to mean every operator");
   return true;
 }
@@ -130,7 +130,7 @@ bool AclList::check_watched(const JsonNode& item, const KeyPath& at, bool watch)
   if (watched == nullptr)
     return refuse(ConfigFault::missing, item, watched_at,
                   "missing: with \"dump_scene\": \"watcher\" every item names the operators to watch");
-  if (watched->first == nullptr) return empty(*watched, watched_at, ": name the operators to watch");
+  if (watched->first() == nullptr) return empty(*watched, watched_at, ": name the operators to watch");
   if (const JsonNode* name = item.member("model_name"))
     return refuse(ConfigFault::conflict, *name, at.key("model_name"),
                   "does not go with \"dump_scene\": \"watcher\", which holds for every model: leave it out");
@@ -164,12 +164,12 @@ bool AclList::check_ranges(const JsonNode& item, const KeyPath& at, DumpLevel le
   if (name == nullptr)
     return refuse(ConfigFault::missing, item, at.key("model_name"),
                   "missing: an item with opname_range names its model");
-  if (name->text.empty())
+  if (name->text().empty())
     return empty(*name, at.key("model_name"), ": an item with opname_range names its model");
   return check_each(ranges, ranges_at, [this](const JsonNode& range, const KeyPath& range_at) {
     for (const std::string_view key : {"begin", "end"}) {
       const JsonNode* node = range.member(key);
-      if (node == nullptr || node->text.empty())
+      if (node == nullptr || node->text().empty())
         return refuse(ConfigFault::invalid_value, node == nullptr ? range : *node, range_at.key(key),
                       std::string(node == nullptr ? "missing" : "empty") +
                           ": a range names its first operator in \"begin\" and its last in \"end\"");
@@ -189,7 +189,7 @@ bool AclList::read_rule(const JsonNode& item, ModelRule& rule) {
   const JsonNode* layer = item.member("layer");
   rule.any_model = name == nullptr;
   rule.all_layers = layer == nullptr && !has_elements(item.member("opname_range"));
-  if (name != nullptr && !copy(name->text, rule.model_name)) return false;
+  if (name != nullptr && !copy(name->text(), rule.model_name)) return false;
   if (!copy_texts(layer, rule.layers)) return false;
   bool plain = true;
   for (const std::string_view key : kItemKeys)
@@ -211,8 +211,9 @@ bool AclList::read_ranges(const JsonNode* list, std::span<const OpRange>& ranges
   if (!read.ok()) return false;
   ranges = read.value();
   OpRange* range = read.value().data();
-  for (const JsonNode* node = list == nullptr ? nullptr : list->first; node != nullptr; node = node->next) {
-    if (!copy(node->member("begin")->text, range->begin) || !copy(node->member("end")->text, range->end))
+  for (const JsonNode* node = list == nullptr ? nullptr : list->first(); node != nullptr;
+       node = node->next()) {
+    if (!copy(node->member("begin")->text(), range->begin) || !copy(node->member("end")->text(), range->end))
       return false;
     ++range;
   }
@@ -223,8 +224,8 @@ bool AclList::read_exclusions(const JsonNode& item, std::span<const TensorExclus
   const auto for_each_effective = [&item](auto use) {
     for (const std::string_view key : kBlacklists) {
       const JsonNode* list = item.member(key);
-      for (const JsonNode* node = list == nullptr ? nullptr : list->first; node != nullptr;
-           node = node->next) {
+      for (const JsonNode* node = list == nullptr ? nullptr : list->first(); node != nullptr;
+           node = node->next()) {
         if (excludes_something(*node) && !use(*node, key == "optype_blacklist")) return false;
       }
     }
@@ -238,7 +239,7 @@ bool AclList::read_exclusions(const JsonNode& item, std::span<const TensorExclus
   TensorExclusion* exclusion = read.value().data();
   return for_each_effective([&](const JsonNode& entry, bool by_type) {
     exclusion->by_type = by_type;
-    const bool fits = copy(entry.member("name")->text, exclusion->name) &&
+    const bool fits = copy(entry.member("name")->text(), exclusion->name) &&
                       read_positions(entry.member("pos"), exclusion->positions);
     ++exclusion;
     return fits;
@@ -248,14 +249,14 @@ bool AclList::read_exclusions(const JsonNode& item, std::span<const TensorExclus
 bool AclList::read_positions(const JsonNode* list, std::span<const TensorPosition>& positions) {
   TensorPosition position;
   std::size_t found = 0;
-  for (const JsonNode* node = list->first; node != nullptr; node = node->next)
-    found += parse_position(node->text, position);
+  for (const JsonNode* node = list->first(); node != nullptr; node = node->next())
+    found += parse_position(node->text(), position);
   const Result<std::span<TensorPosition>> read = memory_.array<TensorPosition>(found);
   if (!read.ok()) return false;
   positions = read.value();
   TensorPosition* to = read.value().data();
-  for (const JsonNode* node = list->first; node != nullptr; node = node->next) {
-    if (parse_position(node->text, position)) *to++ = position;
+  for (const JsonNode* node = list->first(); node != nullptr; node = node->next()) {
+    if (parse_position(node->text(), position)) *to++ = position;
   }
   return true;
 }

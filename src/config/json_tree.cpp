@@ -32,10 +32,10 @@ std::string_view to_string(JsonType type) {
 }
 
 const JsonNode* JsonNode::member(std::string_view name) const {
-  if (type != JsonType::object) return nullptr;
+  if (type_ != JsonType::object) return nullptr;
   const JsonNode* found = nullptr;
-  for (const JsonNode* child = first; child != nullptr; child = child->next) {
-    if (child->key == name) found = child;
+  for (const JsonNode* child = first_; child != nullptr; child = child->next_) {
+    if (child->key_ == name) found = child;
   }
   return found;
 }
@@ -149,34 +149,34 @@ class JsonReader {
     if (value.type().get(type)) return syntax(offset, "a value is missing or misspelt here");
     JsonNode* node = tree_.add();
     if (node == nullptr) return no_memory();
-    node->offset = offset;
+    node->offset_ = offset;
     switch (type) {
       case ondemand::json_type::object:
-        node->type = JsonType::object;
+        node->type_ = JsonType::object;
         return read_object(value, *node, depth + 1);
       case ondemand::json_type::array:
-        node->type = JsonType::array;
+        node->type_ = JsonType::array;
         return read_array(value, *node, depth + 1);
       case ondemand::json_type::string: {
-        node->type = JsonType::string;
+        node->type_ = JsonType::string;
         ondemand::raw_json_string raw;
         if (value.get_raw_json_string().get(raw)) return syntax(offset, "a string is expected here");
-        return read_text(raw, node->text) ? node : nullptr;
+        return read_text(raw, node->text_) ? node : nullptr;
       }
       case ondemand::json_type::number: {
-        node->type = JsonType::number;
+        node->type_ = JsonType::number;
         double number;
         if (value.get_double().get(number)) return syntax(offset, "not a number that JSON allows");
         return node;
       }
       case ondemand::json_type::boolean: {
-        node->type = JsonType::boolean;
+        node->type_ = JsonType::boolean;
         bool boolean;
         if (value.get_bool().get(boolean)) return syntax(offset, "only true, false and null need no quotes");
         return node;
       }
       case ondemand::json_type::null: {
-        node->type = JsonType::null;
+        node->type_ = JsonType::null;
         bool null = false;
         if (value.is_null().get(null) || !null)
           return syntax(offset, "only true, false and null need no quotes");
@@ -187,45 +187,45 @@ class JsonReader {
   }
 
   JsonNode* read_array(ondemand::value& value, JsonNode& node, int depth) {
-    if (depth > JsonTree::kMaxDepth) return too_deep(node.offset);
+    if (depth > JsonTree::kMaxDepth) return too_deep(node.offset_);
     ondemand::array array;
     ondemand::array_iterator it;
-    std::size_t last_token = node.offset;
+    std::size_t last_token = node.offset_;
     if (value.get_array().get(array) || array.begin().get(it))
       return syntax(last_token, "this array does not end: a ] is missing");
-    const JsonNode** link = &node.first;
+    const JsonNode** link = &node.first_;
     for (; it != ondemand::array_iterator{}; ++it) {
       ondemand::value element;
       if ((*it).get(element)) return syntax(last_token, "a comma or ] is missing before this");
       JsonNode* child = read_value(element, depth);
       if (child == nullptr) return nullptr;
       *link = child;
-      link = &child->next;
+      link = &child->next_;
       last_token = here();
     }
     return &node;
   }
 
   JsonNode* read_object(ondemand::value& value, JsonNode& node, int depth) {
-    if (depth > JsonTree::kMaxDepth) return too_deep(node.offset);
+    if (depth > JsonTree::kMaxDepth) return too_deep(node.offset_);
     ondemand::object object;
     ondemand::object_iterator it;
-    std::size_t last_token = node.offset;
+    std::size_t last_token = node.offset_;
     if (value.get_object().get(object) || object.begin().get(it))
       return syntax(last_token, "this object does not end: a } is missing");
-    const JsonNode** link = &node.first;
+    const JsonNode** link = &node.first_;
     for (; it != ondemand::object_iterator{}; ++it) {
       ondemand::field field;
-      if ((*it).get(field)) return bad_member(last_token, node.offset);
+      if ((*it).get(field)) return bad_member(last_token, node.offset_);
       std::string_view key;
       const std::size_t key_offset = offset_of(field.key().raw() - 1);
       if (!read_text(field.key(), key)) return nullptr;
       JsonNode* child = read_value(field.value(), depth);
       if (child == nullptr) return nullptr;
-      child->key = key;
-      child->key_offset = key_offset;
+      child->key_ = key;
+      child->key_offset_ = key_offset;
       *link = child;
-      link = &child->next;
+      link = &child->next_;
       last_token = here();
     }
     return &node;

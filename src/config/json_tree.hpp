@@ -14,17 +14,29 @@ enum class JsonType : std::uint8_t { null, boolean, number, string, array, objec
 std::string_view to_string(JsonType type);
 
 /// One value of a JSON text. Strings and keys are unescaped.
-struct JsonNode {
-  JsonType type = JsonType::null;
-  std::string_view text;            ///< of a string
-  std::string_view key;             ///< of a member of an object
-  std::size_t offset = 0;           ///< first byte of the value in the text
-  std::size_t key_offset = 0;       ///< first byte of the key in the text
-  const JsonNode* first = nullptr;  ///< first element or member
-  const JsonNode* next = nullptr;   ///< next one in the same array or object
+class JsonNode {
+ public:
+  JsonType type() const { return type_; }
+  std::string_view text() const { return text_; }         ///< of a string
+  std::string_view key() const { return key_; }           ///< of a member of an object
+  std::size_t offset() const { return offset_; }          ///< first byte of the value in the text
+  std::size_t key_offset() const { return key_offset_; }  ///< first byte of the key in the text
+  const JsonNode* first() const { return first_; }        ///< first element or member; null: none
+  const JsonNode* next() const { return next_; }          ///< next one in the same array or object
 
   /// The member of that name; of several, the last. Null when there is none or this is no object.
   const JsonNode* member(std::string_view name) const;
+
+ private:
+  friend class JsonReader;
+
+  JsonType type_ = JsonType::null;
+  std::string_view text_;
+  std::string_view key_;
+  std::size_t offset_ = 0;
+  std::size_t key_offset_ = 0;
+  const JsonNode* first_ = nullptr;
+  const JsonNode* next_ = nullptr;
 };
 
 /// A JSON text, read and checked to its last byte. Takes time and memory linear in the text, and a bounded

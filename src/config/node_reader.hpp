@@ -17,17 +17,18 @@ class NodeReader {
 
   static std::size_t count(const JsonNode* array) {
     std::size_t elements = 0;
-    for (const JsonNode* node = array == nullptr ? nullptr : array->first; node != nullptr; node = node->next)
+    for (const JsonNode* node = array == nullptr ? nullptr : array->first(); node != nullptr;
+         node = node->next())
       ++elements;
     return elements;
   }
 
-  static bool has_elements(const JsonNode* array) { return array != nullptr && array->first != nullptr; }
+  static bool has_elements(const JsonNode* array) { return array != nullptr && array->first() != nullptr; }
 
   bool check_type(const JsonNode* node, JsonType type, const KeyPath& at) {
-    if (node == nullptr || node->type == type) return true;
+    if (node == nullptr || node->type() == type) return true;
     return refuse(ConfigFault::wrong_type, *node, at,
-                  std::string(to_string(node->type)) + ", but it must be " + std::string(to_string(type)));
+                  std::string(to_string(node->type())) + ", but it must be " + std::string(to_string(type)));
   }
 
   /// Null: nothing to check.
@@ -35,7 +36,7 @@ class NodeReader {
   bool check_each(const JsonNode* array, const KeyPath& at, Check check) {
     if (array == nullptr) return true;
     std::size_t index = 0;
-    for (const JsonNode* element = array->first; element != nullptr; element = element->next) {
+    for (const JsonNode* element = array->first(); element != nullptr; element = element->next()) {
       if (!check(*element, at.element(index++))) return false;
     }
     return true;
@@ -68,15 +69,15 @@ class NodeReader {
 
   /// Tells of the members that nobody reads.
   void note_unknown_keys(const JsonNode& object, const KeyPath& at, std::span<const std::string_view> keys) {
-    for (const JsonNode* member = object.first; member != nullptr && refusal_.takes_notes();
-         member = member->next) {
+    for (const JsonNode* member = object.first(); member != nullptr && refusal_.takes_notes();
+         member = member->next()) {
       bool known = false;
-      for (const std::string_view key : keys) known |= member->key == key;
+      for (const std::string_view key : keys) known |= member->key() == key;
       if (known) continue;
       std::string text = "unknown, and ignored";
-      if (const std::string_view near = closest(member->key, keys); !near.empty())
+      if (const std::string_view near = closest(member->key(), keys); !near.empty())
         text += "; is it a slip of the keys for " + quoted(near) + "?";
-      refusal_.note(member->key_offset, at.key(member->key).text(), std::move(text));
+      refusal_.note(member->key_offset(), at.key(member->key()).text(), std::move(text));
     }
   }
 
@@ -92,9 +93,9 @@ class NodeReader {
     if (!texts.ok()) return false;
     to = texts.value();
     std::string_view* text = texts.value().data();
-    for (const JsonNode* node = array == nullptr ? nullptr : array->first; node != nullptr;
-         node = node->next) {
-      if (!copy(node->text, *text++)) return false;
+    for (const JsonNode* node = array == nullptr ? nullptr : array->first(); node != nullptr;
+         node = node->next()) {
+      if (!copy(node->text(), *text++)) return false;
     }
     return true;
   }
@@ -110,15 +111,15 @@ class NodeReader {
   }
 
   bool refuse(ConfigFault fault, const JsonNode& node, const KeyPath& at, std::string reason) {
-    return refusal_.refuse(fault, node.offset, at.text(), std::move(reason));
+    return refusal_.refuse(fault, node.offset(), at.text(), std::move(reason));
   }
 
   void note_unsupported(const JsonNode& node, const KeyPath& at, std::string text) {
-    refusal_.note_unsupported(node.offset, at.text(), std::move(text));
+    refusal_.note_unsupported(node.offset(), at.text(), std::move(text));
   }
 
   void note(const JsonNode& node, const KeyPath& at, std::string text) {
-    if (refusal_.takes_notes()) refusal_.note(node.offset, at.text(), std::move(text));
+    if (refusal_.takes_notes()) refusal_.note(node.offset(), at.text(), std::move(text));
   }
 
   Arena& memory_;

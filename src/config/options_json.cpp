@@ -26,12 +26,12 @@ bool OptionsJson::read(DumpOptions& options) {
 }
 
 bool OptionsJson::check_keys() {
-  for (const JsonNode* member = node_.first; member != nullptr; member = member->next) {
-    if (std::find(kKeys.begin(), kKeys.end(), member->key) != kKeys.end()) continue;
+  for (const JsonNode* member = node_.first(); member != nullptr; member = member->next()) {
+    if (std::find(kKeys.begin(), kKeys.end(), member->key()) != kKeys.end()) continue;
     std::string reason = "unknown key; allowed: " + listed(kKeys);
-    if (const std::string_view near = closest(member->key, kKeys); !near.empty())
+    if (const std::string_view near = closest(member->key(), kKeys); !near.empty())
       reason += "; did you mean " + quoted(near) + "?";
-    return refusal_.refuse(ConfigFault::not_in_list, member->key_offset, kOpdump.key(member->key).text(),
+    return refusal_.refuse(ConfigFault::not_in_list, member->key_offset(), kOpdump.key(member->key()).text(),
                            std::move(reason));
   }
   return true;
@@ -42,7 +42,7 @@ bool OptionsJson::read_number(std::string_view key, std::uint32_t least, std::ui
   const JsonNode* node = node_.member(key);
   if (node == nullptr) return true;
   if (!check_type(node, JsonType::number, kOpdump.key(key))) return false;
-  const std::string_view rest = refusal_.text().substr(node->offset);
+  const std::string_view rest = refusal_.text().substr(node->offset());
   const std::string_view text = rest.substr(0, rest.find_first_not_of("0123456789+-.eE"));
   std::uint32_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -59,8 +59,8 @@ bool OptionsJson::read_word(std::string_view key, Words words, std::optional<Val
   const JsonNode* node = node_.member(key);
   if (node == nullptr) return true;
   const KeyPath at = kOpdump.key(key);
-  if (!check_type(node, JsonType::string, at) || !check_word(*node, node->text, words, at)) return false;
-  value = static_cast<Value>(std::find(words.begin(), words.end(), node->text) - words.begin());
+  if (!check_type(node, JsonType::string, at) || !check_word(*node, node->text(), words, at)) return false;
+  value = static_cast<Value>(std::find(words.begin(), words.end(), node->text()) - words.begin());
   return true;
 }
 

@@ -44,10 +44,10 @@ bool check_nesting(std::string_view text, Refusal& refusal) {
 /// CANN takes a file without "dump" for one that asks for nothing.
 void note_misspelt_dump(const JsonNode& root, Refusal& refusal) {
   constexpr std::array<std::string_view, 1> kKey = {"dump"};
-  for (const JsonNode* member = root.first; member != nullptr && refusal.takes_notes();
-       member = member->next) {
-    if (!closest(member->key, kKey).empty())
-      refusal.note(member->key_offset, std::string(member->key),
+  for (const JsonNode* member = root.first(); member != nullptr && refusal.takes_notes();
+       member = member->next()) {
+    if (!closest(member->key(), kKey).empty())
+      refusal.note(member->key_offset(), std::string(member->key()),
                    "unknown, and ignored; is it a slip of the keys for \"dump\"?");
   }
 }
@@ -63,17 +63,17 @@ bool read(std::string_view text, Arena& memory, DumpPathCheck check_path, DumpCo
   JsonTree tree;
   if (!tree.parse(text, refusal)) return false;
   const JsonNode& root = tree.root();
-  if (root.type != JsonType::object)
+  if (root.type() != JsonType::object)
     return refusal.refuse(
-        ConfigFault::unknown_dialect, root.offset, {},
-        std::string(to_string(root.type)) + ", but a config is an object with the key \"dump\"");
+        ConfigFault::unknown_dialect, root.offset(), {},
+        std::string(to_string(root.type())) + ", but a config is an object with the key \"dump\"");
   const JsonNode* options = root.member("opdump");
   if (const JsonNode* dump = root.member("dump"))
     return read_acl_json(*dump, memory, check_path, config, refusal) &&
            (options == nullptr || OptionsJson(*options, memory, refusal).read(config.options));
   for (const Dialect& dialect : kLaterDialects) {
     if (const JsonNode* node = root.member(dialect.key))
-      return refusal.refuse(ConfigFault::not_supported, node->key_offset, std::string(dialect.key),
+      return refusal.refuse(ConfigFault::not_supported, node->key_offset(), std::string(dialect.key),
                             "this is " + std::string(dialect.name) +
                                 ", which is not supported yet: write CANN's acl.json, with the key \"dump\"");
   }

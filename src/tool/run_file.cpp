@@ -87,31 +87,31 @@ class RunReader {
   static constexpr std::size_t kMostNameBytes = 0xffff;
 
   bool refuse(const JsonNode& node, const KeyPath& path, std::string reason) {
-    return refusal_.refuse(ConfigFault::invalid_value, node.offset, path.text(), std::move(reason));
+    return refusal_.refuse(ConfigFault::invalid_value, node.offset(), path.text(), std::move(reason));
   }
 
   bool check_object(const JsonNode& node, const KeyPath& path, std::span<const std::string_view> keys) {
-    if (node.type != JsonType::object) return wrong_type(node, path, "an object");
-    for (const JsonNode* child = node.first; child != nullptr; child = child->next) {
-      if (std::find(keys.begin(), keys.end(), child->key) != keys.end()) continue;
+    if (node.type() != JsonType::object) return wrong_type(node, path, "an object");
+    for (const JsonNode* child = node.first(); child != nullptr; child = child->next()) {
+      if (std::find(keys.begin(), keys.end(), child->key()) != keys.end()) continue;
       std::string reason = "unknown key";
-      const std::string_view near = config::closest(child->key, keys);
+      const std::string_view near = config::closest(child->key(), keys);
       if (!near.empty()) reason += ", \"" + std::string(near) + "\" is meant?";
       reason += " Allowed are " + config::listed(keys);
-      return refusal_.refuse(ConfigFault::not_in_list, child->key_offset, path.key(child->key).text(),
+      return refusal_.refuse(ConfigFault::not_in_list, child->key_offset(), path.key(child->key()).text(),
                              std::move(reason));
     }
     return true;
   }
 
   bool wrong_type(const JsonNode& node, const KeyPath& path, std::string_view wanted) {
-    std::string reason(config::to_string(node.type));
+    std::string reason(config::to_string(node.type()));
     reason.append(" instead of ").append(wanted);
-    return refusal_.refuse(ConfigFault::wrong_type, node.offset, path.text(), std::move(reason));
+    return refusal_.refuse(ConfigFault::wrong_type, node.offset(), path.text(), std::move(reason));
   }
 
   bool missing(const JsonNode& node, const KeyPath& path, std::string_view what) {
-    return refusal_.refuse(ConfigFault::missing, node.offset, path.text(), "missing: " + std::string(what));
+    return refusal_.refuse(ConfigFault::missing, node.offset(), path.text(), "missing: " + std::string(what));
   }
 
   template <class Read>
@@ -119,9 +119,9 @@ class RunReader {
     const JsonNode* node = parent.member(key);
     if (node == nullptr) return true;
     const KeyPath here = path.key(key);
-    if (node->type != JsonType::array) return wrong_type(*node, here, "an array");
+    if (node->type() != JsonType::array) return wrong_type(*node, here, "an array");
     std::size_t index = 0;
-    for (const JsonNode* child = node->first; child != nullptr; child = child->next) {
+    for (const JsonNode* child = node->first(); child != nullptr; child = child->next()) {
       if (!read(*child, here.element(index++))) return false;
     }
     return true;
@@ -134,15 +134,15 @@ class RunReader {
   }
 
   bool take_text(const JsonNode& node, const KeyPath& path, std::string_view& text) {
-    if (node.type != JsonType::string) return wrong_type(node, path, "a string");
-    if (node.text.size() > kMostNameBytes) return refuse(node, path, "longer than 65535 bytes");
-    text = node.text;
+    if (node.type() != JsonType::string) return wrong_type(node, path, "a string");
+    if (node.text().size() > kMostNameBytes) return refuse(node, path, "longer than 65535 bytes");
+    text = node.text();
     return true;
   }
 
   bool take_number(const JsonNode& node, const KeyPath& path, std::uint64_t most, std::uint64_t& number) {
-    if (node.type != JsonType::number) return wrong_type(node, path, "a number");
-    const std::string_view rest = text_.substr(node.offset);
+    if (node.type() != JsonType::number) return wrong_type(node, path, "a number");
+    const std::string_view rest = text_.substr(node.offset());
     const std::size_t end = std::min(rest.find_first_not_of("+-.eE0123456789"), rest.size());
     const std::optional<std::uint64_t> value = parse_decimal(rest.substr(0, end));
     if (!value || *value > most)
@@ -207,8 +207,8 @@ class RunReader {
                  std::span<const std::string_view> words, std::size_t& index) {
     const JsonNode* node = parent.member(key);
     if (node == nullptr) return true;
-    if (node->type != JsonType::string) return wrong_type(*node, path.key(key), "a string");
-    const auto found = std::find(words.begin(), words.end(), node->text);
+    if (node->type() != JsonType::string) return wrong_type(*node, path.key(key), "a string");
+    const auto found = std::find(words.begin(), words.end(), node->text());
     if (found == words.end()) return refuse(*node, path.key(key), "one of " + config::listed(words));
     index = static_cast<std::size_t>(found - words.begin());
     return true;
@@ -250,12 +250,12 @@ class RunReader {
     const JsonNode* node = parent.member("dtype");
     if (node == nullptr) return true;
     const KeyPath here = path.key("dtype");
-    if (node->type != JsonType::string) return wrong_type(*node, here, "a string");
-    const Result<DType> found = dtype_from_name(node->text);
+    if (node->type() != JsonType::string) return wrong_type(*node, here, "a string");
+    const Result<DType> found = dtype_from_name(node->text());
     if (!found.ok())
-      return refuse(*node, here, config::quoted(node->text) + " is no dtype; write one as \"float16\"");
+      return refuse(*node, here, config::quoted(node->text()) + " is no dtype; write one as \"float16\"");
     if (info(found.value()).bits == 0)
-      return refuse(*node, here, "elements of " + config::quoted(node->text) + " have no fixed size");
+      return refuse(*node, here, "elements of " + config::quoted(node->text()) + " have no fixed size");
     dtype = found.value();
     return true;
   }
@@ -264,10 +264,10 @@ class RunReader {
     const JsonNode* node = parent.member("format");
     if (node == nullptr) return true;
     const KeyPath here = path.key("format");
-    if (node->type != JsonType::string) return wrong_type(*node, here, "a string");
-    const Result<Format> found = format_from_name(node->text);
+    if (node->type() != JsonType::string) return wrong_type(*node, here, "a string");
+    const Result<Format> found = format_from_name(node->text());
     if (!found.ok())
-      return refuse(*node, here, config::quoted(node->text) + " is no format; write one as \"NC1HWC0\"");
+      return refuse(*node, here, config::quoted(node->text()) + " is no format; write one as \"NC1HWC0\"");
     format = found.value();
     return true;
   }
@@ -291,15 +291,15 @@ class RunReader {
 
   bool read_data(const JsonNode& node, const JsonNode& data, const KeyPath& parent, RunTensor& tensor) {
     const KeyPath path = parent.key("data");
-    if (data.type != JsonType::string) return wrong_type(data, path, "a string");
-    if (data.text.empty() || data.text.find('\0') != std::string_view::npos)
+    if (data.type() != JsonType::string) return wrong_type(data, path, "a string");
+    if (data.text().empty() || data.text().find('\0') != std::string_view::npos)
       return refuse(data, path, "the name of a file is expected");
-    tensor.file = data.text[0] == '/' ? std::string(data.text) : directory_ + std::string(data.text);
+    tensor.file = data.text()[0] == '/' ? std::string(data.text()) : directory_ + std::string(data.text());
     posix::UniqueFd file;
     std::uint64_t file_bytes = 0;
     std::string reason;
     if (!open_file(tensor.file, file, file_bytes, reason)) return refuse(data, path, reason);
-    if (data.text.ends_with(".npy")) return read_npy(node, data, parent, file.get(), file_bytes, tensor);
+    if (data.text().ends_with(".npy")) return read_npy(node, data, parent, file.get(), file_bytes, tensor);
 
     std::uint64_t needed = 0;
     if (!need_bytes(node, parent, tensor, needed)) return false;
