@@ -25,6 +25,7 @@ struct OpDesc {
   /// Operators of the framework that were fused into this one; `layer` entries of a config match them too.
   std::span<const std::string_view> original_names{};
   OpLevel level = OpLevel::both;
+  bool marked = false;  ///< the program wants it dumped, whatever its name; MindSpore's `set_dump`
 };
 
 /// A model as the runtime loaded it. Everything is referred to and must stay until the model is unloaded.

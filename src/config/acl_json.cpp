@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "abilities.hpp"
 #include "acl_list.hpp"
 #include "dump_path.hpp"
 #include "dump_step.hpp"
@@ -53,7 +54,7 @@ class AclJson : NodeReader {
     config.asked = has_elements(dump_.member("dump_list")) || config.single_ops || config.overflow ||
                    config.watch || config.exception != ExceptionDump::none;
     config.active = config.asked && !config.overflow && !config.watch &&
-                    config.exception == ExceptionDump::none && config.data == DumpData::tensor;
+                    config.exception == ExceptionDump::none && can_write(config.data);
     note_unknown_keys(dump_, kDump, kKeys);
     return true;
   }
@@ -117,13 +118,13 @@ class AclJson : NodeReader {
     return true;
   }
 
-  bool read_stats(std::uint8_t& statistics) {
+  bool read_stats(StatBits& statistics) {
     const JsonNode* stats = dump_.member("dump_stats");
     if (stats == nullptr) return true;
     statistics = 0;
     return check_each(stats, kDump.key("dump_stats"), [&](const JsonNode& node, const KeyPath& at) {
       if (!check_word(node, node.text(), kStats, at)) return false;
-      statistics = static_cast<std::uint8_t>(statistics | 1u << position_of(node.text(), kStats));
+      statistics = static_cast<StatBits>(statistics | 1u << position_of(node.text(), kStats));
       return true;
     });
   }
@@ -154,7 +155,7 @@ class AclJson : NodeReader {
     if (config.watch)
       note_value("dump_scene",
                  "\"watcher\" is not acted on by this build, and nothing else is dumped either");
-    if (config.data == DumpData::statistics)
+    if (!can_write(config.data))
       note_value("dump_data", "\"stats\" is not acted on by this build, and no tensors are dumped either");
     if (config.kernel_data != 0)
       note_value("dump_kernel_data", "not acted on: this build does not capture what kernels print");

@@ -9,7 +9,8 @@
 namespace opdump::config {
 namespace {
 
-constexpr std::array<std::string_view, 4> kKeys = {"ring_bytes", "when_full", "block_limit_ms", "journal"};
+constexpr std::array<std::string_view, 6> kKeys = {"ring_bytes", "when_full",   "block_limit_ms",
+                                                   "journal",    "file_format", "layout"};
 constexpr KeyPath kOpdump{nullptr, "opdump", KeyPath::kNoIndex};
 
 /// The longest wait that a clock of 32-bit milliseconds tells from none.
@@ -17,12 +18,15 @@ constexpr std::uint32_t kMaxWaitMs = 0x7fffffff;
 
 }  // namespace
 
-bool OptionsJson::read(DumpOptions& options) {
+bool OptionsJson::read(DumpConfig& config) {
+  DumpOptions& options = config.options;
   return check_type(&node_, JsonType::object, kOpdump) && check_keys() &&
          read_number("ring_bytes", Ring::kMinBytes, Ring::kMaxBytes, options.ring_bytes) &&
-         read_word("when_full", kWhenFullWords, options.when_full) &&
+         read_word<WhenFull>("when_full", kWhenFullWords, options.when_full) &&
          read_number("block_limit_ms", 0, kMaxWaitMs, options.block_limit_ms) &&
-         read_word("journal", kJournalWords, options.journal);
+         read_word<JournalDetail>("journal", kJournalWords, options.journal) &&
+         read_word<FileFormat>("file_format", kFileFormatWords, config.file_format) &&
+         read_word<Layout>("layout", kLayoutWords, config.layout);
 }
 
 bool OptionsJson::check_keys() {
@@ -54,13 +58,13 @@ bool OptionsJson::read_number(std::string_view key, std::uint32_t least, std::ui
   return true;
 }
 
-template <class Value>
-bool OptionsJson::read_word(std::string_view key, Words words, std::optional<Value>& value) {
+template <class Word, class Value>
+bool OptionsJson::read_word(std::string_view key, Words words, Value& value) {
   const JsonNode* node = node_.member(key);
   if (node == nullptr) return true;
   const KeyPath at = kOpdump.key(key);
   if (!check_type(node, JsonType::string, at) || !check_word(*node, node->text(), words, at)) return false;
-  value = static_cast<Value>(std::find(words.begin(), words.end(), node->text()) - words.begin());
+  value = static_cast<Word>(std::find(words.begin(), words.end(), node->text()) - words.begin());
   return true;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 #include "node_reader.hpp"
-#include "opdump/dump_options.hpp"
+#include "opdump/dump_config.hpp"
 
 namespace opdump::config {
 
@@ -10,7 +10,8 @@ class OptionsJson : NodeReader {
   OptionsJson(const JsonNode& node, Arena& memory, Refusal& refusal)
       : NodeReader(memory, refusal), node_(node) {}
 
-  bool read(DumpOptions& options);
+  /// Fills the options, and what of the rest of `config` they have a say in.
+  bool read(DumpConfig& config);
 
  private:
   using Words = std::span<const std::string_view>;
@@ -18,8 +19,9 @@ class OptionsJson : NodeReader {
   bool check_keys();
   bool read_number(std::string_view key, std::uint32_t least, std::uint32_t most,
                    std::optional<std::uint32_t>& value);
-  template <class Value>
-  bool read_word(std::string_view key, Words words, std::optional<Value>& value);
+  /// Absent: `value` stays as it is.
+  template <class Word, class Value>
+  bool read_word(std::string_view key, Words words, Value& value);
 
   const JsonNode& node_;
 };

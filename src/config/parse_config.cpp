@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "abilities.hpp"
 #include "acl_json.hpp"
 #include "json_tree.hpp"
 #include "options_json.hpp"
@@ -52,6 +53,24 @@ void note_misspelt_dump(const JsonNode& root, Refusal& refusal) {
   }
 }
 
+/// Switches off what this build cannot write; `owner` is what decided, `options` may have.
+void check_abilities(const JsonNode& owner, const JsonNode* options, DumpConfig& config, Refusal& refusal) {
+  if (!config.asked) return;
+  const auto check = [&](bool can, std::string_view key, std::string what) {
+    if (can) return;
+    config.active = false;
+    const JsonNode* node = options == nullptr ? nullptr : options->member(key);
+    const JsonNode& at = node == nullptr ? owner : *node;
+    const KeyPath path{nullptr, node == nullptr ? owner.key() : std::string_view("opdump"), KeyPath::kNoIndex};
+    refusal.note_unsupported(at.offset(), node == nullptr ? path.text() : path.key(key).text(),
+                             what + " is not acted on by this build, and nothing is dumped instead");
+  };
+  check(can_write(config.file_format), "file_format",
+        "the file format " + quoted(kFileFormatWords[static_cast<std::size_t>(config.file_format)]));
+  check(can_write(config.layout), "layout",
+        "the layout " + quoted(kLayoutWords[static_cast<std::size_t>(config.layout)]));
+}
+
 bool read(std::string_view text, Arena& memory, DumpPathCheck check_path, DumpConfig& config,
           Refusal& refusal) {
   if (text.empty()) return true;
@@ -68,9 +87,14 @@ bool read(std::string_view text, Arena& memory, DumpPathCheck check_path, DumpCo
         ConfigFault::unknown_dialect, root.offset(), {},
         std::string(to_string(root.type())) + ", but a config is an object with the key \"dump\"");
   const JsonNode* options = root.member("opdump");
-  if (const JsonNode* dump = root.member("dump"))
-    return read_acl_json(*dump, memory, check_path, config, refusal) &&
-           (options == nullptr || OptionsJson(*options, memory, refusal).read(config.options));
+  const auto read_options = [&] {
+    return options == nullptr || OptionsJson(*options, memory, refusal).read(config);
+  };
+  if (const JsonNode* dump = root.member("dump")) {
+    if (!read_acl_json(*dump, memory, check_path, config, refusal) || !read_options()) return false;
+    check_abilities(*dump, options, config, refusal);
+    return true;
+  }
   for (const Dialect& dialect : kLaterDialects) {
     if (const JsonNode* node = root.member(dialect.key))
       return refusal.refuse(ConfigFault::not_supported, node->key_offset(), std::string(dialect.key),
@@ -78,7 +102,7 @@ bool read(std::string_view text, Arena& memory, DumpPathCheck check_path, DumpCo
                                 ", which is not supported yet: write CANN's acl.json, with the key \"dump\"");
   }
   note_misspelt_dump(root, refusal);
-  return options == nullptr || OptionsJson(*options, memory, refusal).read(config.options);
+  return read_options();
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ constexpr std::array<std::string_view, 13> kFaults = {
     "empty", "not_in_list", "invalid_value", "conflict", "not_supported",   "no_memory"};
 constexpr std::array<std::string_view, 3> kModes = {"input", "output", "all"};
 constexpr std::array<std::string_view, 3> kLevels = {"op", "kernel", "all"};
-constexpr std::array<std::string_view, 2> kData = {"tensor", "stats"};
+constexpr std::array<std::string_view, 3> kData = {"tensor", "stats", "full"};
 constexpr std::array<std::string_view, 4> kExceptions = {"none", "brief", "norm", "detail"};
 
 template <class Words, class Value>
@@ -128,6 +128,8 @@ void write_config(JsonWriter& json, const DumpConfig& config) {
   json.key("mode").text(word(kModes, config.mode));
   json.key("level").text(word(kLevels, config.level));
   json.key("data").text(word(kData, config.data));
+  json.key("file_format").text(word(kFileFormatWords, config.file_format));
+  json.key("layout").text(word(kLayoutWords, config.layout));
   json.key("single_ops").flag(config.single_ops);
   json.key("overflow").flag(config.overflow);
   json.key("watch").flag(config.watch);
