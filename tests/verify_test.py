@@ -9,17 +9,16 @@ import signal
 import subprocess
 import sys
 import time
-import unittest
 
-sys.path.insert(1, os.path.dirname(os.path.abspath(__file__)))
-import tool_test  # noqa: E402
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'support'))
+import tool_case  # noqa: E402
 
 
 def op(kind, name, size=16, **keys):
     return dict({'name': name, 'type': kind, 'outputs': [{'fill': 'ramp', 'dtype': 'int8', 'shape': [size]}]}, **keys)
 
 
-class Case(tool_test.Case):
+class Case(tool_case.Case):
     RUN = {'device_id': 2, 'steps': 3, 'models': [{'name': 'net', 'id': 7, 'ops': [op('Conv2D', 'conv'),
                                                                                  op('MatMul', 'fc')]}]}
 
@@ -119,7 +118,7 @@ class Complete(Case):
         self.replay({'models': [{'name': 'm', 'ops': [op('T', letter * 300) for letter in 'ab']}]})
         self.verify(expect=0)
         rows = self.path('dump', os.path.dirname(self.files('dump')[0]), 'mapping.csv')
-        content = tool_test.Case.read(self, rows)
+        content = tool_case.Case.read(self, rows)
         self.write(rows, content.split(b'\n', 1)[1])
         self.assertEqual(sorted(self.kinds()), ['missing', 'unlisted'])
         os.unlink(rows)
@@ -360,7 +359,7 @@ class Losses(Case):
         for delay in (0, 0.02, 0.1):
             shutil.rmtree(self.path('dump'))
             os.mkdir(self.path('dump'))
-            process = subprocess.Popen([tool_test.OPDUMP, 'replay', 'run.json', '--config', 'acl.json'],
+            process = subprocess.Popen([tool_case.OPDUMP, 'replay', 'run.json', '--config', 'acl.json'],
                                        cwd=self.directory, stdout=subprocess.DEVNULL)
             until = time.monotonic() + 60
             while not glob.glob(self.path('dump', '*', '*.journal')) and time.monotonic() < until:
@@ -499,5 +498,4 @@ class Hostile(Case):
 
 
 if __name__ == '__main__':
-    tool_test.OPDUMP = os.path.abspath(sys.argv.pop(1))
-    unittest.main()
+    tool_case.main()

@@ -5,42 +5,17 @@
 
 #include "opdump/bytes.hpp"
 #include "opdump/nano.hpp"
-#include "opdump/tensor.hpp"
+#include "opdump/record_tensor.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
+
+using NanoTensor = RecordTensor;
 
 /// Whether the start of a file (16 bytes are enough) is that of a nano record.
 inline bool is_nano(Bytes start) {
   return start.size() >= 12 && load_little_endian<std::uint32_t>(start.data() + 8) == kNanoMagic;
 }
-
-/// One tensor of a nano record. Fixed size; `shape()` and `original_shape()` refer to it.
-struct NanoTensor {
-  bool is_output = false;
-  std::uint32_t index = 0;
-  std::int32_t dtype_code = 0;  ///< as in the file; `dtype` is `undefined` when nobody gave the code out
-  DType dtype = DType::undefined;
-  Format format = Format::nd;
-  AddressKind address_kind = AddressKind::traditional;
-  std::int32_t original_index = 0;
-  std::int32_t original_dtype_code = 0;
-  Format original_format = Format::nd;
-  std::uint64_t address = 0;
-  std::uint64_t offset = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t data_offset = 0;  ///< of the tensor's bytes in the file
-  bool has_shape = false;
-  bool has_original_shape = false;
-  std::uint8_t rank = 0;
-  std::uint8_t original_rank = 0;
-  Dim dims[kMaxRank] = {};
-  Dim original_dims[kMaxRank] = {};
-  std::string_view original_name;  ///< refers to the file's bytes
-
-  Shape shape() const { return {dims, rank}; }
-  Shape original_shape() const { return {original_dims, original_rank}; }
-};
 
 /// Reads a nano record that nobody vouches for. Needs the file's head in memory, not the tensors' bytes.
 ///
@@ -147,7 +122,10 @@ class NanoReader {
       if (!good) return fail(Status::malformed, error_offset_);
     }
     const Result<DType> dtype = dtype_from_ge_code(tensor.dtype_code);
+    tensor.dtype_known = dtype.ok();
     if (dtype.ok()) tensor.dtype = dtype.value();
+    const Result<DType> original = dtype_from_ge_code(tensor.original_dtype_code);
+    if (tensor.is_output && original.ok()) tensor.original_dtype = original.value();
     tensor.data_offset = data_offset_;
     if (tensor.bytes > file_bytes_ - data_offset_) return fail(Status::truncated, data_offset_);
     data_offset_ += tensor.bytes;

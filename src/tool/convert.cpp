@@ -111,8 +111,8 @@ class Converter {
     if (const int error = use_directory(directory); error != 0)
       return fail(directory + ": " + strerror(error));
     ++records_;
-    NanoReader reader = file_.tensors();
-    for (NanoTensor tensor; !interrupted() && reader.next(tensor);) {
+    RecordTensors reader = file_.tensors();
+    for (RecordTensor tensor; !interrupted() && reader.next(tensor);) {
       const std::string role =
           std::string(tensor.is_output ? "output" : "input") + '.' + std::to_string(tensor.index);
       std::string reason;
@@ -150,7 +150,7 @@ class Converter {
     return error;
   }
 
-  bool write_tensor(const NanoTensor& tensor, const std::string& directory, const std::string& long_name,
+  bool write_tensor(const RecordTensor& tensor, const std::string& directory, const std::string& long_name,
                     std::string& reason) {
     NpyArray array;
     if (!describe_array(tensor, array, reason)) return false;
@@ -166,7 +166,7 @@ class Converter {
     return !too_long || add_mapping(directory, name + ',' + long_name + '\n', reason);
   }
 
-  bool write_array(const NanoTensor& tensor, const NpyArray& array, OutputFile& out, std::string& reason) {
+  bool write_array(const RecordTensor& tensor, const NpyArray& array, OutputFile& out, std::string& reason) {
     const std::string header = npy_header(array.descr, array.shape);
     Bytes pending = as_bytes(header);  // goes out together with the first block
     bool written = true;

@@ -13,6 +13,12 @@ using ReadElements = void (*)(const std::byte* from, std::size_t count, double* 
 /// Null for dtypes whose elements are no numbers, or whose coding is not known here.
 ReadElements element_reader(DType dtype);
 
+/// The same as float32, as a cast makes it: rounded, and of complex numbers the real part.
+using ReadFloats = void (*)(const std::byte* from, std::size_t count, float* to);
+
+/// Null where `element_reader` is.
+ReadFloats float_reader(DType dtype);
+
 /// Whether the numbers are magnitudes.
 bool is_complex(DType dtype);
 

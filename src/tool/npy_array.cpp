@@ -14,6 +14,9 @@ void widen_bfloat16(const std::byte* from, std::size_t count, std::byte* to) {
     store_little_endian(to + 4 * i, std::uint32_t{load_little_endian<std::uint16_t>(from + 2 * i)} << 16);
 }
 
+void store(std::byte* to, double value) {
+  store_little_endian(to, std::bit_cast<std::uint64_t>(value));
+}
 void store(std::byte* to, float value) {
   store_little_endian(to, std::bit_cast<std::uint32_t>(value));
 }
@@ -55,8 +58,9 @@ constexpr Conversion kConversions[] = {
     {DType::int2, "|i1", 1, convert_numbers<DType::int2, std::int8_t>},
     {DType::uint2, "|u1", 1, convert_numbers<DType::uint2, std::uint8_t>},
     {DType::uint1, "|u1", 1, convert_numbers<DType::uint1, std::uint8_t>},
-    {DType::float8_e5m2, "<f4", 4, convert_numbers<DType::float8_e5m2, float>},
-    {DType::float8_e4m3fn, "<f4", 4, convert_numbers<DType::float8_e4m3fn, float>},
+    {DType::hifloat8, "<f8", 8, convert_numbers<DType::hifloat8, double>},
+    {DType::float8_e5m2, "<f8", 8, convert_numbers<DType::float8_e5m2, double>},
+    {DType::float8_e4m3fn, "<f8", 8, convert_numbers<DType::float8_e4m3fn, double>},
     {DType::float8_e8m0, "<f4", 4, convert_numbers<DType::float8_e8m0, float>},
     {DType::float4_e2m1, "<f4", 4, convert_numbers<DType::float4_e2m1, float>},
     {DType::qint8, "|i1", 1, nullptr},
@@ -66,7 +70,7 @@ constexpr Conversion kConversions[] = {
     {DType::quint16, "<u2", 2, nullptr},
 };
 
-bool find_dtype(const NanoTensor& tensor, NpyArray& array, std::string& reason) {
+bool find_dtype(const RecordTensor& tensor, NpyArray& array, std::string& reason) {
   array.element_bits = info(tensor.dtype).bits;
   if (!info(tensor.dtype).npy_descr.empty()) {
     array.descr = info(tensor.dtype).npy_descr;
@@ -81,14 +85,13 @@ bool find_dtype(const NanoTensor& tensor, NpyArray& array, std::string& reason) 
     return true;
   }
   reason = "there is no array for dtype code " + std::to_string(tensor.dtype_code);
-  if (tensor.dtype_code == info(tensor.dtype).ge_code)
-    reason.append(" (").append(info(tensor.dtype).name).append(")");
+  if (tensor.dtype_known) reason.append(" (").append(info(tensor.dtype).name).append(")");
   return false;
 }
 
 }  // namespace
 
-bool describe_array(const NanoTensor& tensor, NpyArray& array, std::string& reason) {
+bool describe_array(const RecordTensor& tensor, NpyArray& array, std::string& reason) {
   array = {};
   array.shape.assign(tensor.shape().begin(), tensor.shape().end());
   const Result<std::uint64_t> count = element_count(tensor.shape());

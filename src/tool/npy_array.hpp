@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "opdump/nano_reader.hpp"
+#include "opdump/record_tensor.hpp"
 
 namespace opdump::tool {
 
@@ -28,6 +28,6 @@ struct NpyArray {
 /// On false `reason` says why there is no such array. bfloat16 and the float8 types become float32, integers
 /// below a byte int8 or uint8 each, complex32 complex64. A tensor without shape is flat, a scalar has the
 /// shape (1,), and with a dim of 0 the array is float64, as msaccucmp has it.
-bool describe_array(const NanoTensor& tensor, NpyArray& array, std::string& reason);
+bool describe_array(const RecordTensor& tensor, NpyArray& array, std::string& reason);
 
 }  // namespace opdump::tool

@@ -1,12 +1,14 @@
 #pragma once
+#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <mutex>
 #include <string>
 
 namespace opdump::tool {
 
-/// A bar with the rate on stderr, if that is a terminal; otherwise nothing. Appears only when the work takes
-/// a moment, and is wiped away when this object ends.
+/// A bar with the rate and the time that is left, on stderr, if that is a terminal; otherwise nothing.
+/// Appears only when the work takes a moment, and is wiped away when this object ends. Any thread may call.
 class Progress {
  public:
   explicit Progress(std::uint64_t total_bytes);
@@ -19,14 +21,20 @@ class Progress {
   /// Makes room for a line of text on stderr; the bar comes back with the next `add`.
   void wipe();
 
+  /// Writes a line of text to stderr, in place of the bar.
+  void say(const std::string& line);
+
  private:
   using Clock = std::chrono::steady_clock;
 
+  void draw(std::uint64_t done, double seconds);
+
   const bool on_;
   const std::uint64_t total_;
-  std::uint64_t done_ = 0;
-  bool shown_ = false;
   const Clock::time_point start_;
+  std::atomic<std::uint64_t> done_{0};
+  std::mutex mutex_;
+  bool shown_ = false;
   Clock::time_point next_;
 };
 

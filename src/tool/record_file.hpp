@@ -1,45 +1,77 @@
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
-#include <vector>
 
+#include "mapped_file.hpp"
 #include "opdump/bytes.hpp"
 #include "opdump/nano_reader.hpp"
-#include "platform/posix/unique_fd.hpp"
+#include "opdump/proto_reader.hpp"
 
 namespace opdump::tool {
 
-/// One dump record that nobody vouches for. It is read in blocks and not mapped, so that a file that is cut
-/// short meanwhile is an error and not a signal, and memory stays the same whatever the file's size. One
-/// object serves many files, one after the other.
+/// The tensors of one dump record, whichever of the two formats it has.
+class RecordTensors {
+ public:
+  explicit RecordTensors(const NanoReader& reader) : is_nano_(true), nano_(reader) {}
+  explicit RecordTensors(const ProtoReader& reader) : is_nano_(false), proto_(reader) {}
+
+  /// Gives the next tensor, inputs first; false after the last one.
+  bool next(RecordTensor& tensor) { return is_nano_ ? nano_.next(tensor) : proto_.next(tensor); }
+
+  /// Gives the next buffer or workspace, after the last tensor; a nano record has none.
+  bool next(RecordBlob& blob) { return !is_nano_ && proto_.next(blob); }
+
+ private:
+  bool is_nano_;
+  NanoReader nano_{};
+  ProtoReader proto_{};
+};
+
+/// One dump record, nano or protobuf, that nobody vouches for. One object serves many files, one after the
+/// other.
 class RecordFile {
  public:
   enum class Opened { ok, not_a_record, failed };
-
-  RecordFile();
+  enum class Kind { nano, proto };
 
   /// Opens `path` and checks its head to the end. Unless `ok`, `error()` says what is wrong.
   Opened open(const std::string& path);
 
-  /// Reads the tensors' descriptions from the first one on; they were checked by `open`.
-  NanoReader tensors() const;
+  /// Gives the tensors from the first one on; they were checked by `open`.
+  RecordTensors tensors() const;
 
-  std::uint64_t bytes() const { return bytes_; }
+  Kind kind() const { return kind_; }
+  std::uint64_t bytes() const { return file_.bytes().size(); }
   std::uint32_t version() const { return version_; }
+
+  /// The operator's name in a protobuf record, empty for nano records, which have none.
+  std::string_view op_name() const { return op_name_; }
+
+  /// The bytes of a tensor or blob of this file; call `drop` on `mapped` behind those that were read.
+  Bytes data(std::uint64_t offset, std::uint64_t count) const {
+    return file_.bytes().subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(count));
+  }
+  MappedFile& mapped() { return file_; }
 
   /// Calls `use(Bytes)` with the `count` bytes of the file from `offset` on, in order, in blocks whose size
   /// is a multiple of 16, but for the last one. Ends early when `use` returns false. False, with `error()`,
-  /// when the bytes cannot be read.
+  /// when the bytes cannot be read. Holds only some blocks in memory.
   template <class Use>
   bool for_each_block(std::uint64_t offset, std::uint64_t count, Use use) {
     while (count != 0) {
-      const Bytes block = read(offset, count < kBlockBytes ? static_cast<std::size_t>(count) : kBlockBytes);
-      if (block.empty()) return false;
-      if (!use(block)) return true;
-      offset += block.size();
-      count -= block.size();
+      const std::uint64_t now = std::min<std::uint64_t>(count, kBlockBytes);
+      file_.expect(offset, now);
+      const bool more = use(data(offset, now));
+      file_.drop(offset, now);
+      if (file_.cut_short()) {
+        error_ = file_.error();
+        return false;
+      }
+      if (!more) return true;
+      offset += now;
+      count -= now;
     }
     return true;
   }
@@ -53,17 +85,15 @@ class RecordFile {
   static constexpr std::uint64_t kMaxHeadBytes = 64 * 1024 * 1024;
 
   Opened fail(Opened what, std::uint64_t offset, const std::string& reason);
-  Bytes read(std::uint64_t offset, std::size_t count);
-  bool read_at(std::uint64_t offset, MutableBytes to);
+  Opened open_nano();
+  Opened open_proto();
 
   std::string path_;
   std::string error_;
-  posix::UniqueFd file_;
-  std::uint64_t bytes_ = 0;
+  MappedFile file_;
+  Kind kind_ = Kind::nano;
   std::uint32_t version_ = 0;
-  std::vector<std::byte> start_;  ///< the first bytes of the file, at least its head
-  std::size_t start_bytes_ = 0;   ///< of `start_` that are in use
-  std::vector<std::byte> block_;
+  std::string_view op_name_{};
 };
 
 }  // namespace opdump::tool

@@ -61,12 +61,12 @@ std::string id_text(std::uint64_t id) {
   return id == kNoId ? "-" : std::to_string(id);
 }
 
-std::string dtype_text(const NanoTensor& tensor) {
-  if (tensor.dtype_code != info(tensor.dtype).ge_code) return "dtype " + std::to_string(tensor.dtype_code);
+std::string dtype_text(const RecordTensor& tensor) {
+  if (!tensor.dtype_known) return "dtype " + std::to_string(tensor.dtype_code);
   std::string text(info(tensor.dtype).name);
-  const Result<DType> original = dtype_from_ge_code(tensor.original_dtype_code);
-  if (tensor.is_output && original.ok() && original.value() != tensor.dtype)
-    text.append(" (").append(info(original.value()).name).append(")");
+
+  if (tensor.original_dtype != DType::undefined && tensor.original_dtype != tensor.dtype)
+    text.append(" (").append(info(tensor.original_dtype).name).append(")");
   return text;
 }
 
@@ -76,7 +76,7 @@ std::string format_text(Format format) {
 }
 
 /// Nothing when the bytes do not make the elements the shape asks for, or are no numbers.
-std::optional<std::uint64_t> countable_elements(const NanoTensor& tensor) {
+std::optional<std::uint64_t> countable_elements(const RecordTensor& tensor) {
   if (element_reader(tensor.dtype) == nullptr) return std::nullopt;
   const std::uint64_t bits = info(tensor.dtype).bits;
   const std::uint64_t most = tensor.bytes > UINT64_MAX / 8 ? UINT64_MAX / bits : tensor.bytes * 8 / bits;
@@ -86,7 +86,7 @@ std::optional<std::uint64_t> countable_elements(const NanoTensor& tensor) {
   return count.value();
 }
 
-bool add_statistics(RecordFile& file, const NanoTensor& tensor, std::uint64_t elements,
+bool add_statistics(RecordFile& file, const RecordTensor& tensor, std::uint64_t elements,
                     Statistics& statistics) {
   constexpr std::size_t kNumbers = 512;
   const ReadElements read = element_reader(tensor.dtype);
@@ -106,7 +106,7 @@ bool add_statistics(RecordFile& file, const NanoTensor& tensor, std::uint64_t el
 }
 
 /// The cells of min, max, mean and of what is no finite number.
-std::vector<std::string> statistics_cells(const NanoTensor& tensor, const Statistics& statistics) {
+std::vector<std::string> statistics_cells(const RecordTensor& tensor, const Statistics& statistics) {
   std::vector<std::string> cells(3, "-");
   if (statistics.finite() != 0) {
     cells = {number_text(statistics.min()), number_text(statistics.max()), number_text(statistics.mean())};
@@ -128,8 +128,8 @@ bool show_tensors(RecordFile& file, Sums& sums, std::string& error) {
   constexpr std::size_t kMostRows = 1024;  // of one table, so that a hostile record does not fill the memory
   Table table("  ", "lrlllr");
   std::size_t rows = 0;
-  NanoReader reader = file.tensors();
-  for (NanoTensor tensor; reader.next(tensor);) {
+  RecordTensors reader = file.tensors();
+  for (RecordTensor tensor; reader.next(tensor);) {
     ++sums.tensors;
     sums.bytes += tensor.bytes;
     std::vector<std::string> row = {tensor.is_output ? "output" : "input",

@@ -1,0 +1,27 @@
+#pragma once
+#include <cstddef>
+#include <functional>
+
+namespace opdump::tool {
+
+/// Work that several threads do, with results that are delivered in order.
+struct OrderedWork {
+  std::size_t count = 0;  ///< items, numbered from 0
+
+  /// Does one item; `worker` counts from 0, and no two threads are the same worker.
+  std::function<void(std::size_t item, std::size_t worker)> work;
+
+  /// Called for every finished item in the order of their numbers, by one thread at a time.
+  std::function<void(std::size_t item)> deliver;
+};
+
+/// Items that may be finished and not delivered yet: results need this many places, item modulo this number.
+inline constexpr std::size_t kOrderedWindow = 256;
+
+/// Does all items, the caller being one of `workers` threads. Returns when the last one is delivered.
+void run_in_order(const OrderedWork& work, std::size_t workers);
+
+/// As many threads as the process may run on at once, at least 1 and at most 16.
+std::size_t usable_workers();
+
+}  // namespace opdump::tool

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Tests of `opdump check` and `opdump explain` from outside: tool_check_test.py OPDUMP [unittest arguments].
+
+Standard library only.
+"""
+import json
+import os
+import sys
+
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'support'))
+import tool_case  # noqa: E402
+from tool_case import Case, DATA  # noqa: E402
+import tool_replay_test  # noqa: E402
+
+
+class Check(Case):
+    def test_active(self):
+        os.mkdir(self.path('dump'))
+        config = {'dump': {'dump_path': 'dump', 'dump_mode': 'all', 'dump_step': '0|5-9', 'dump_level': 'kernel',
+                           'dump_list': [{'model_name': 'digits', 'layer': ['conv1', 'fc']}, {'model_name': 'm2'}, {}]}}
+        self.write('acl.json', json.dumps(config))
+        out, error = self.run_tool('check', 'acl.json')
+        self.assertEqual(error, '')
+        self.golden('check.txt', out)
+        self.assertEqual(self.run_tool('check', '-', stdin=json.dumps(config).encode())[0],
+                         out.replace('acl.json:', '-:'))
+
+    def test_single_ops(self):
+        config = {'dump': {'dump_path': '.', 'dump_op_switch': 'on'}}
+        self.write('acl.json', json.dumps(config))
+        self.assertIn('operators run outside a model too', self.run_tool('check', 'acl.json')[0])
+        config['dump']['dump_step'] = '3'
+        self.write('acl.json', json.dumps(config))
+        out, _ = self.run_tool('check', 'acl.json')
+        self.assertIn('operators run outside a model never', out)
+        self.assertIn('step 3, counted from 0', out)
+
+    def test_inactive(self):
+        for text in ('', '{}', '{"dump": {}}', '{"dump": {"dump_path": "."}}'):
+            self.write('acl.json', text)
+            self.assertIn('switches nothing on', self.run_tool('check', 'acl.json', expect=3)[0])
+            self.run_tool('check', '-', stdin=text.encode(), expect=3)
+
+    def test_refused(self):
+        self.write('acl.json', '{"dump": {"dump_path": ".",\n  "dump_mode": "ouput"}}')
+        out, error = self.run_tool('check', 'acl.json', expect=1)
+        self.assertEqual(out, '')
+        self.assertRegex(error, r'^acl.json:2:16: dump.dump_mode: .*"ouput".*"output"')
+        self.assertEqual(error.split('\n')[1:],
+                         ['  2 |   "dump_mode": "ouput"}}', '    |                ^', ''])
+        self.assertRegex(self.run_tool('check', '-', stdin=b'{"dump": {,}}', expect=1)[1], r'^-:1:11: ')
+        self.assertIn('no/where', self.run_tool('check', 'no/where', expect=1)[1])
+        self.run_tool('check', '-', stdin=b' ' * (10 * 1024 * 1024 + 1), expect=1)
+
+
+    def test_caret(self):
+        def lines(text):
+            return self.run_tool('check', '-', stdin=text, expect=1)[1].split('\n')[1:]
+        self.assertEqual(lines(b'{"dump": {,}}'), ['  1 | {"dump": {,}}', '    |           ^', ''])
+        self.assertEqual(lines(b'\n\n{"dump": '), ['  3 | {"dump": ', '    |          ^', ''])
+        self.assertEqual(lines('{"ä": 1, "dump": 1}'.encode()), ['  1 | {"ä": 1, "dump": 1}', '    |                  ^', ''])
+        self.assertEqual(lines(b'{"dump": "\x1b[2J'), ['  1 | {"dump": "?[2J', '    |           ^', ''])
+        long = b'{' + b'"a":1,' * 1000 + b'"dump": 1' + b',"b":2' * 1000 + b'}'
+        shown, caret, _ = lines(long)
+        self.assertLess(len(shown), 120)
+        self.assertEqual(shown[caret.index('^')], '1')
+        self.assertTrue(shown.startswith('  1 | ...') and shown.endswith('...'))
+        self.assertEqual(lines(b' ' * (10 * 1024 * 1024 + 1)), [''])
+        self.assertEqual(self.run_tool('check', 'no/where', expect=1)[1].count('\n'), 1)
+
+    def test_notes(self):
+        self.write('acl.json', '{"dump": {"dump_path": ".", "dump_list": [{}], "dump_steps": "1"}}')
+        out, error = self.run_tool('check', 'acl.json')
+        self.assertEqual(error, '')
+        self.assertIn('acl.json:1:48: note: dump.dump_steps: unknown, and ignored; is it', out)
+
+    def test_keys_of_later_work_are_refused_by_name(self):
+        for key, value in (('dump_debug', 'on'), ('dump_scene', 'watcher'), ('dump_data', 'stats'),
+                           ('dump_scene', 'aic_err_norm_dump'), ('dump_kernel_data', 'all')):
+            items = [{'layer': ['a'], 'watcher_nodes': ['b']}] if value == 'watcher' else [{}]
+            self.write('acl.json', json.dumps({'dump': {'dump_path': '.', 'dump_list': items, key: value}}))
+            for command in (['check', 'acl.json'], ['replay', 'run.json', '--config', 'acl.json']):
+                self.write('run.json', json.dumps(tool_replay_test.Replay.RUN))
+                _, error = self.run_tool(*command, expect=1)
+                self.assertRegex(error, r'acl\.json:1:\d+: dump\.%s: not supported yet: ' % key)
+        self.write('acl.json', json.dumps({'dump': {'dump_path': '.', 'dump_level': 'op', 'dump_list': [
+            {'optype_blacklist': [{'name': 'a', 'pos': ['input0']}]}]}}))
+        _, error = self.run_tool('check', 'acl.json', expect=1)
+        self.assertIn('dump.dump_list[0].optype_blacklist: not supported yet: ', error)
+
+    def test_json(self):
+        def checked(text, *arguments, expect=0):
+            out, error = self.run_tool('check', '-', '--json', *arguments, stdin=text.encode(), expect=expect)
+            self.assertEqual(error, '')
+            return json.loads(out)
+        got = checked('{"dump": {"dump_path": ".", "dump_mode": "ouput"}}', expect=1)
+        self.assertFalse(got['valid'] or got['active'] or got['asked'])
+        reason = got['error'].pop('reason')
+        self.assertIn('did you mean "output"?', reason)
+        self.assertEqual(got['error'], {'fault': 'not_in_list', 'key': 'dump.dump_mode', 'line': 1, 'column': 42,
+                                        'offset': 41, 'acl_error': 100009, 'message_id': 'EP0002'})
+        self.assertEqual(checked('[' * 11, expect=1)['error']['acl_error'], 100006)
+        got = checked('{"dump": {"dump_path": ".", "dump_scene": "watcher"}}', expect=1)
+        self.assertEqual((got['valid'], got['error']['fault'], got['error']['key']),
+                         (False, 'not_supported', 'dump.dump_scene'))
+        got = checked('{"dump": {"dump_path": ".", "dump_level": "op", "dump_step": "1|3-5", "dump_list": [{"model_name": "m\\n",'
+                      '"layer": ["a"], "opname_range": [{"begin": "b", "end": "c"}]}, {}]}, "opdump": {"ring_bytes": 64,'
+                      '"when_full": "inline", "block_limit_ms": 5, "journal": "none"}}')
+        self.assertEqual((got['notes'], got['mode'], got['level'], got['data'], got['steps']),
+                         ([], 'output', 'op', 'tensor', [[1, 1], [3, 5]]))
+        self.assertEqual(got['rules'], [{'model': 'm\n', 'layers': ['a'], 'ranges': [{'begin': 'b', 'end': 'c'}]}, {}])
+        self.assertEqual(got['options'],
+                         {'ring_bytes': 64, 'when_full': 'inline', 'block_limit_ms': 5, 'journal': 'none'})
+
+    def test_model(self):
+        self.write('run.json', json.dumps(tool_replay_test.Replay.RUN))
+        config = {'dump': {'dump_path': '.', 'dump_mode': 'all', 'dump_level': 'op', 'dump_list': [
+            {'model_name': 'digits', 'layer': ['c', 'fx'],
+             'opname_range': [{'begin': 'fc', 'end': 'fc'}, {'begin': 'fc', 'end': 'conv1'}, {'begin': 'conv1', 'end': 'no'}]},
+            {'model_name': 'othr'}, {'layer': ['relu', 'none']}]}}
+        self.write('acl.json', json.dumps(config))
+        out, _ = self.run_tool('check', 'acl.json', '--model', 'run.json')
+        self.assertEqual(out[out.index('  match'):], """\
+  match   model "digits": 2 of 3 operators: "conv1", "fc"
+  match   model "other": 0 of 1 operator
+  miss    layer "fx" of model "digits" matches nothing; did you mean "fc"?
+  miss    range "fc" to "conv1" of model "digits", which does not run in that order, matches nothing
+  miss    "no" in range "conv1" to "no" of model "digits" matches nothing
+  miss    model "othr" matches nothing; did you mean "other"?
+  miss    layer "none" of every model matches nothing
+  cost    3 rules, 2 of 4 operators match, about 27 B per step
+""")
+        got = json.loads(self.run_tool('check', 'acl.json', '--json', '--model=run.json')[0])
+        self.assertEqual(got['models'][0], {'model': 'digits', 'ops': 3, 'matched': ['conv1', 'fc'], 'bytes_per_step': 27})
+        self.assertEqual(got['misses'][3], {'what': 'model "othr"', 'closest': 'other'})
+        self.assertEqual(got['bytes_per_step'], 27)
+        self.write('run.json', '{"models": 1}')
+        self.assertRegex(self.run_tool('check', 'acl.json', '--model', 'run.json', expect=1)[1], r'^run.json:1:12: models')
+
+
+class Explain(Case):
+    def test_keys(self):
+        out, _ = self.run_tool('explain', 'dump_step')
+        self.assertRegex(out, r'^dump_step: .*\n  in .*acl.json\n  values   .*3-9.*\n  default  every step\n$')
+        names = [line.split()[0] for line in self.run_tool('explain')[0].splitlines()]
+        self.assertIn('opname_range', names)
+        self.assertIn('when_full', names)
+        for name in names:
+            self.assertTrue(self.run_tool('explain', name)[0].startswith(name + ': '))
+
+    def test_every_key_that_is_read_is_explained(self):
+        names = {line.split()[0] for line in self.run_tool('explain')[0].splitlines()}
+        for folder in ('accept', 'not_acted_on'):
+            directory = os.path.join(os.path.dirname(DATA), 'config', folder)
+            for file in os.listdir(directory):
+                if file in ('unknown_keys.json', 'byte_order_mark.json') or not file.endswith('.json'):
+                    continue
+                with open(os.path.join(directory, file), encoding='utf-8-sig') as text:
+                    config = json.load(text)
+                keys = set(config.get('dump', {})) | set(config.get('opdump', {}))
+                for item in config.get('dump', {}).get('dump_list', []):
+                    keys |= set(item)
+                self.assertLessEqual({key for key in keys if key.isascii()}, names, file)
+
+    def test_unknown(self):
+        out, error = self.run_tool('explain', 'dump_steps', expect=1)
+        self.assertEqual(out, '')
+        self.assertIn('did you mean "dump_step"?', error)
+        self.run_tool('explain', 'a', 'b', expect=2)
+
+
+if __name__ == '__main__':
+    tool_case.main()

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Tests of `opdump show` from outside: tool_show_test.py OPDUMP [unittest arguments].
+
+Standard library only.
+"""
+import math
+import os
+import struct
+import sys
+
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'support'))
+import tool_case  # noqa: E402
+from tool_case import (BF16, BOOL, COMPLEX32, COMPLEX64, Case, DOUBLE, E2M1, E4M3, E5M2, E8M0, FLOAT, FLOAT16,
+                       HIFLOAT8, INT32, INT4, INT64, INT8, NAME, NC1HWC0, QUINT16, STRING, UINT1, UINT2, UINT8,
+                       floats, record, tensor)  # noqa: E402
+
+
+class Show(Case):
+    def statistics(self, dtype, data, shape=None):
+        """What follows the shape in the line of a tensor."""
+        self.write(NAME, record([], [tensor(dtype, shape, data)]))
+        line = self.run_tool('show', NAME)[0].splitlines()[2]
+        return line.split(' B  ')[1].split()
+
+    def test_golden(self):
+        step = 'dump/20260131130559/0/digits/1/%d/'
+        self.write(step % 10 + 'Relu.relu1.4.0.1589195081588020',
+                   record([tensor(FLOAT, [2, 2], floats(1, 2, math.nan, -math.inf))],
+                          [tensor(UINT8, [3], b'\x01\x02\x03', original=[5], original_dtype=INT4)]))
+        self.write(step % 9 + 'Relu.relu1.4.0.1589195081588019',
+                   record([tensor(FLOAT16, [1, 1, 1, 2, 2], struct.pack('<4e', 0.5, -2, 3, 1e-7), NC1HWC0)], []))
+        self.write(step % 9 + NAME,
+                   record([tensor(BF16, [], b'\x80\x3f')], [tensor(COMPLEX64, [0, 4], b''), tensor(99, [1], b'x')]))
+        self.write('dump/20260131130559/0/Add.add.65535.65535.1589195081588017',
+                   record([], [tensor(INT64, None, struct.pack('<2q', -5, 7))]))
+        out, error = self.run_tool('show', 'dump')
+        self.assertEqual(error, '')
+        self.golden('show.txt', out)
+
+    def test_numbers_of_every_dtype(self):
+        def three(values):
+            return ['min', '%.6g' % min(values), 'max', '%.6g' % max(values), 'mean',
+                    '%.6g' % (sum(values) / len(values))]
+        plain = {FLOAT: 'f', FLOAT16: 'e', INT8: 'b', INT32: 'i', UINT8: 'B', 6: 'h', 7: 'H', 8: 'I', INT64: 'q',
+                 10: 'Q', DOUBLE: 'd', 18: 'b', 19: 'h', 20: 'i', 21: 'B', QUINT16: 'H', 23: 'q'}
+        for dtype, code in plain.items():
+            values = [1, 2, 100, 0] if code in 'BHIQ' else [1, -2, 100, 0]
+            self.assertEqual(self.statistics(dtype, struct.pack('<4' + code, *values), [4]), three(values), dtype)
+        self.assertEqual(self.statistics(BOOL, b'\0\1\1\2', [4]), three([0, 1, 1, 1]))
+        self.assertEqual(self.statistics(BF16, struct.pack('<2H', 0xc040, 0x3f00), [2]), three([-3, 0.5]))
+        self.assertEqual(self.statistics(INT4, b'\x8f\x07', [3]), three([-1, -8, 7]))
+        self.assertEqual(self.statistics(31, b'\x2d', [4]), three([1, -1, -2, 0]))
+        self.assertEqual(self.statistics(UINT2, b'\xe4', [4]), three([0, 1, 2, 3]))
+        self.assertEqual(self.statistics(UINT1, b'\x80\xff', [9]), three([1, 0, 0, 0, 0, 0, 0, 0, 1]))
+        self.assertEqual(self.statistics(E2M1, b'\xf7', [2]), three([6, -6]))
+        self.assertEqual(self.statistics(E8M0, b'\x7f\x80\x7e', [3]), three([1, 2, 0.5]))
+        magnitudes = ['|min|', '5', '|max|', '13', '|mean|', '9']
+        self.assertEqual(self.statistics(COMPLEX64, floats(3, -4, 5, 12), [2]), magnitudes)
+        self.assertEqual(self.statistics(17, struct.pack('<4d', 3, -4, 5, 12), [2]), magnitudes)
+        self.assertEqual(self.statistics(COMPLEX32, struct.pack('<4e', 3, -4, 5, 12), [2]), magnitudes)
+        self.assertEqual(self.statistics(HIFLOAT8, b'\x10\x6e\xef\x80', [4]),
+                         three([2, 32768])[:4] + ['mean', '16385', 'nan', '1', 'inf', '1'])
+        nothing = ['min', '-', 'max', '-', 'mean', '-']
+        for dtype in (STRING, 38, 42, 99, -1):
+            self.assertEqual(self.statistics(dtype, b'\1\2', [1]), nothing, dtype)
+        self.assertEqual(self.statistics(FLOAT, b'', [0]), nothing)
+
+    def test_every_float16_is_read_as_python_reads_it(self):
+        for first in range(0, 65536, 4096):
+            codes = range(first, first + 4096)
+            values = [struct.unpack('<e', struct.pack('<H', code))[0] for code in codes]
+            finite = [value for value in values if math.isfinite(value)]
+            shown = self.statistics(FLOAT16, struct.pack('<4096H', *codes), [4096])
+            self.assertEqual(shown[:4], ['min', '%.6g' % min(finite), 'max', '%.6g' % max(finite)])
+            self.assertAlmostEqual(float(shown[5]), sum(finite) / len(finite), delta=abs(float(shown[5])) * 1e-5)
+            odd = sum(map(math.isnan, values)), sum(map(math.isinf, values))
+            self.assertEqual(shown[6:], (['nan', str(odd[0])] if odd[0] else []) +
+                             (['inf', str(odd[1])] if odd[1] else []))
+
+    def test_every_float8(self):
+        def small(code, exponent_bits, mantissa_bits):
+            bias = 2 ** (exponent_bits - 1) - 1
+            exponent, mantissa = code >> mantissa_bits & (2 ** exponent_bits - 1), code & (2 ** mantissa_bits - 1)
+            size = (mantissa / 2 ** mantissa_bits + (exponent != 0)) * 2.0 ** (max(exponent, 1) - bias)
+            return -size if code & 0x80 else size
+        for code in range(256):
+            for dtype, bits in ((E5M2, (5, 2)), (E4M3, (4, 3))):
+                shown = self.statistics(dtype, bytes([code]), [1])
+                if dtype == E5M2 and code & 0x7c == 0x7c:
+                    want = 'inf' if code & 3 == 0 else 'nan'
+                    self.assertEqual(shown, ['min', '-', 'max', '-', 'mean', '-', want, '1'])
+                elif dtype == E4M3 and code & 0x7f == 0x7f:
+                    self.assertEqual(shown, ['min', '-', 'max', '-', 'mean', '-', 'nan', '1'])
+                else:
+                    self.assertEqual(float(shown[1]), float('%.6g' % small(code, *bits)), (dtype, code))
+
+    def test_tensors_larger_than_a_block(self):
+        values = [i % 1000 - 300 for i in range(300001)]
+        shown = self.statistics(FLOAT, floats(*values), [300001])
+        self.assertEqual(shown[:5], ['min', '-300', 'max', '699', 'mean'])
+        self.assertEqual(shown[5], '%.6g' % (sum(values) / len(values)))
+        self.assertEqual(self.statistics(DOUBLE, struct.pack('<2d', 1.5e308, 1.5e308), [2])[5], '1.5e+308')
+
+    def test_order_is_by_directory_then_time(self):
+        for step in (10, 9):
+            for us in (1589195081588030, 1589195081588004):
+                self.write('%d/A.a%d.0.0.%d' % (step, us % 7, us), record([], [tensor(INT8, [1], b'\1')]))
+        out, _ = self.run_tool('show', '.')
+        times = [line.split()[4][-6:] for line in out.splitlines()[1:] if line.startswith('A')]
+        self.assertEqual(times, ['588004', '588030'] * 2)
+        self.run_tool('show', '10', '9')
+
+    def test_a_hashed_name_is_looked_up(self):
+        self.write('12345', record([], [tensor(INT8, [1], b'\1')]))
+        self.write('mapping.csv', '12345,%s\n' % NAME)
+        for path in ('.', '12345', self.path('12345')):
+            out, error = self.run_tool('show', path)
+            self.assertRegex(out, r'\nConv2D  conv1 +3 +0 +2020-05-11T11:04:41.588018 ')
+            self.assertEqual(error, '')
+
+    def test_bad_mapping_rows_are_told(self):
+        self.write('12345', record([], [tensor(INT8, [1], b'\1')]))
+        for row in ('12345', '12345,', ',x', '12345,../../x', '12345,a/b', '12345,a\0b'):
+            self.write('mapping.csv', row + '\n')
+            out, error = self.run_tool('show', '.')
+            self.assertIn('mapping.csv:1: passed over', error)
+            self.assertIn('  12345 ', out)
+
+    def test_other_files_are_noted_and_known_ones_not(self):
+        self.write('d/' + NAME, record([], [tensor(INT8, [1], b'\1')]))
+        self.write('d/readme.txt', 'hello')
+        self.write('d/x.npy', 'hello')
+        self.write('d/mapping.csv', '')
+        os.mkfifo(self.path('d/pipe'))
+        self.write('d/T.n.0.0.1.part', record([], [tensor(INT8, [1], b'\1')])[:50])
+        out, error = self.run_tool('show', 'd')
+        self.assertIn('1 record, 1 tensor, 1 B\n', out)
+        self.assertEqual(sorted(line.split('/')[-1] for line in error.splitlines()),
+                         ['T.n.0.0.1.part: passed over, not finished: its writer still runs or was cut off',
+                          'pipe: passed over, not a regular file',
+                          'readme.txt: passed over, not a dump record'])
+        self.assertIn('not a dump record', self.run_tool('show', 'd/readme.txt', expect=1)[1])
+
+    def test_what_cannot_be_read_is_told_and_the_rest_shown(self):
+        self.write('d/' + NAME, record([], [tensor(INT8, [1], b'\1')]))
+        self.write('d/A.a.0.0.1', b'')
+        self.write('d/A.a.0.0.2', record([], [tensor(INT32, [2], b'1234567')]))
+        out, error = self.run_tool('show', 'd', 'nowhere', expect=1)
+        self.assertIn('2 records', out)
+        self.assertIn('A.a.0.0.1: at byte 0: not a dump record', error)
+        self.assertRegex(error, r'A.a.0.0.2: at byte \d+: the tensor has fewer bytes than its shape needs')
+        self.assertIn('nowhere: No such file or directory', error)
+
+    def test_nothing_found_is_a_failure(self):
+        os.mkdir(self.path('d'))
+        self.assertIn('0 records', self.run_tool('show', 'd', expect=1)[0])
+
+    def test_names_cannot_drive_the_terminal(self):
+        self.write('A.a\x1b[31m.0.0.1', record([], [tensor(INT8, [1], b'\1')]))
+        self.assertNotIn('\x1b', self.run_tool('show', '.')[0])
+
+
+if __name__ == '__main__':
+    tool_case.main()
