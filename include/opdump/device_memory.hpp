@@ -11,10 +11,10 @@ inline namespace OPDUMP_NAMESPACE {
 /// (such as `HostMemory`) is called directly, this base class virtually.
 class DeviceMemory {
  public:
-  /// Copies `bytes` bytes, which are dumped as they are and so have to be little-endian elements, from `from`
-  /// to `to`, which lies in a ring, and returns when they are there. Must not allocate and must not block
-  /// beyond the copy. `device_copy_failed`, or a more exact status, when not every byte arrived; what `to`
-  /// then holds is ignored. Called on the recorder's thread or interrupt.
+  /// Copies `bytes` bytes, whose elements are in this machine's byte order, from `from` to `to`, which lies
+  /// in a ring, and returns when they are there. Must not allocate and must not block beyond the copy.
+  /// `device_copy_failed`, or a more exact status, when not every byte arrived; what `to` then holds is
+  /// ignored. Called on the recorder's thread or interrupt.
   [[nodiscard]] virtual Status copy(std::byte* to, Address from, std::size_t bytes) = 0;
 
  protected:

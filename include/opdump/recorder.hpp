@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "opdump/byte_order.hpp"
 #include "opdump/clock.hpp"
 #include "opdump/counts.hpp"
 #include "opdump/device_memory.hpp"
@@ -280,7 +281,7 @@ class BasicRecorder {
         for (const TensorView& tensor : tensors) {
           const std::size_t bytes = static_cast<std::size_t>(tensor.bytes);
           if (bytes == 0) continue;
-          status = context_->memory->copy(to, tensor.address, bytes);
+          status = copy_elements(*context_->memory, tensor, 0, {to, bytes});
           if (status != Status::ok) return status;
           to += bytes;
         }
@@ -321,7 +322,7 @@ class BasicRecorder {
       if (status != Status::ok) return status;
       std::uint32_t bytes = static_cast<std::uint32_t>(chunk.size()) - kHead;
       if (bytes < remaining) bytes = bytes / kUnit * kUnit;
-      status = context_->memory->copy(chunk.data() + kHead, tensor.address + done, bytes);
+      status = copy_elements(*context_->memory, tensor, done, chunk.subspan(kHead, bytes));
       if (status != Status::ok) return status;
       done += bytes;
       left -= bytes;

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "opdump/byte_order.hpp"
 #include "opdump/reduction.hpp"
 #include "opdump/statistics.hpp"
 #include "opdump/stats_csv.hpp"
@@ -27,8 +28,8 @@ class StatisticsReduction final : public Reduction {
     for (std::uint64_t at = 0; at < tensor.bytes; at += kPieceBytes) {
       const std::uint64_t left = tensor.bytes - at;
       const std::size_t bytes = left < kPieceBytes ? static_cast<std::size_t>(left) : kPieceBytes;
-      if (const Status status = memory_.copy(piece, tensor.address + at, bytes); status != Status::ok)
-        return status;
+      const Status status = copy_elements(memory_, tensor, at, {piece, bytes});
+      if (status != Status::ok) return status;
       statistics.add(Bytes(piece, bytes));
     }
     const StatisticsSummary summary = statistics.summary(StatisticsDialect::cann);

@@ -1,0 +1,47 @@
+#pragma once
+#include <algorithm>
+#include <bit>
+
+#include "opdump/bytes.hpp"
+#include "opdump/tensor.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// Bytes of a number inside an element of `dtype`: the two parts of a complex element are numbers of their
+/// own. 1 where bytes have no order: bytes, elements below a byte, texts.
+constexpr std::size_t number_bytes(DType dtype) {
+  switch (dtype) {
+    case DType::complex32:
+    case DType::complex64:
+    case DType::complex128:
+      return info(dtype).bits / 16u;
+    default:
+      const std::size_t bits = info(dtype).bits;
+      return bits == 16 || bits == 32 || bits == 64 ? bits / 8 : 1;
+  }
+}
+
+/// Turns elements that lie in `bytes` in this machine's byte order into little-endian ones. Bytes after the
+/// last whole number stay as they are. Nothing to do on a little-endian machine.
+inline void to_little_endian(MutableBytes bytes, DType dtype) {
+  if constexpr (std::endian::native == std::endian::big) {
+    const std::size_t width = number_bytes(dtype);
+    if (width == 1) return;
+    for (; bytes.size() >= width; bytes = bytes.subspan(width))
+      std::reverse(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(width));
+  }
+}
+
+/// Copies `to.size()` bytes of `tensor`, from its byte `at` on, which begins an element, and makes them
+/// little-endian. Errors are those of `memory.copy`.
+template <class Memory>
+[[nodiscard]] Status copy_elements(Memory& memory, const TensorView& tensor, std::uint64_t at,
+                                   MutableBytes to) {
+  const Status status = memory.copy(to.data(), tensor.address + at, to.size());
+  if (status == Status::ok) to_little_endian(to, tensor.dtype);
+  return status;
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump
