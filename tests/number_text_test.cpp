@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -10,8 +11,10 @@
 #include <string>
 
 #include "opdump/number_text.hpp"
+#include "support/effort.hpp"
 
 using namespace opdump;
+using tests::rounds;
 
 namespace {
 
@@ -26,7 +29,18 @@ std::string ours(double value) {
 std::string libc(double value) {
   char memory[64];
   std::snprintf(memory, sizeof memory, "%g", value);
-  return memory;
+  std::string text = memory;
+#ifdef __NEWLIB__
+  // Its %g keeps zeros that the C standard takes away.
+  const std::size_t end = std::min(text.find('e'), text.size());
+  std::size_t kept = end;
+  if (text.find('.') != std::string::npos) {
+    while (text[kept - 1] == '0') --kept;
+    if (text[kept - 1] == '.') --kept;
+  }
+  text.erase(kept, end - kept);
+#endif
+  return text;
 }
 
 /// Of the checks only those that fail are told to doctest, which takes longer than both sides together.
@@ -34,10 +48,7 @@ bool agree(double value) {
   char memory[kMaxNumberText];
   TextWriter text(memory);
   add_number(text, value);
-  char expected[64];
-  const int length = std::snprintf(expected, sizeof expected, "%g", value);
-  if (!text.overflowed() && text.text() == std::string_view(expected, static_cast<std::size_t>(length)))
-    return true;
+  if (!text.overflowed() && text.text() == libc(value)) return true;
   CHECK(ours(value) == libc(value));
   return false;
 }
@@ -78,7 +89,7 @@ TEST_CASE("number text: exact ties go to the even digit") {
   CHECK(ours(100000.5) == "100000");
   CHECK(ours(100001.5) == "100002");
   CHECK(ours(0.5 + 0x1p-10) == "0.500977");
-  for (std::uint32_t i = 0; i < 900000; ++i) {
+  for (std::uint32_t i = 0; i < rounds(900000); ++i) {
     if (!agree(100000.5 + i) || !agree((100000.5 + i) * 1024) || !agree((1000005.0 + 10 * i) * 1e9)) return;
   }
 }
@@ -101,7 +112,7 @@ TEST_CASE("number text: as libc around every power of two and of ten and every c
       if (std::isfinite(value) && value != 0 && !neighbours_agree(value)) return;
     }
   }
-  for (std::uint64_t i = 1; i < 100000; ++i) {
+  for (std::uint64_t i = 1; i < rounds(100000); ++i) {
     if (!agree(std::bit_cast<double>(i)) || !agree(static_cast<double>(i)) ||
         !agree(std::bit_cast<double>(0x7ff0000000000000u - i)) ||
         !agree(std::bit_cast<float>(0x7f800000u - static_cast<std::uint32_t>(i))))
@@ -119,7 +130,7 @@ TEST_CASE("number text: as libc for every float16") {
 
 TEST_CASE("number text: as libc for random bits, floats and short decimals") {
   std::mt19937_64 random(20240607);
-  for (int i = 0; i < 2500000; ++i) {
+  for (std::size_t i = 0; i < rounds(2500000); ++i) {
     const std::uint64_t bits = random();
     const double any = std::bit_cast<double>(bits);
     const float small = std::bit_cast<float>(static_cast<std::uint32_t>(bits));

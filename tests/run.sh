@@ -4,16 +4,20 @@
 set -eu
 cd "$(dirname "$0")/.."
 . examples/build_tools.sh
+. tests/firmware/run.sh
 
 help() {
-  cat <<'END'
-usage: sh tests/run.sh [--quick]
+  cat <<END
+usage: sh tests/run.sh [--quick | --firmware [TARGET...]]
 
 Builds opdump under build/tests and runs its tests: plain, with the address and undefined behaviour
 sanitizers, and with clang's thread sanitizer. Missing tools are installed with apt-get where there is one.
 
-  --quick   only the plain build
-  --help    this text
+  --quick     only the plain build
+  --firmware  instead of these, build for other machines and run the tests there, emulated: all, or some of
+              $firmware_boards
+              $firmware_linux
+  --help      this text
 
 environment
   OPDUMP_MSACCUCMP  folder of the vendor's msaccucmp, or its msaccucmp.py: it has to read our dumps
@@ -25,10 +29,18 @@ The last line is 'N passed, N failed'. The exit status is 1 if anything failed.
 END
 }
 
-quick=no
+quick=no firmware=no
+targets=
 for argument; do
   case $argument in
     --quick) quick=yes ;;
+    --firmware) firmware=yes ;;
+    [a-z]*)
+      case " $firmware_boards $firmware_linux " in
+        *" $argument "*) targets="$targets $argument" ;;
+        *) fail "there is no target '$argument', but: $firmware_boards $firmware_linux" ;;
+      esac
+      ;;
     --help)
       help
       exit 0
@@ -83,6 +95,8 @@ run() {
   meson test -C "$folder" --no-rebuild --num-processes "$(processors)" --print-errorlogs $selection || true
 }
 
+[ -z "$targets" ] || [ "$firmware" = yes ] || fail 'targets come after --firmware'
+
 mkdir -p build
 ensure test_tools
 
@@ -91,8 +105,13 @@ export UBSAN_OPTIONS="${UBSAN_OPTIONS-halt_on_error=1:print_stacktrace=1}"
 export TSAN_OPTIONS="${TSAN_OPTIONS-halt_on_error=1}"
 
 results=
-run plain ''
-if [ "$quick" = no ]; then
+if [ "$firmware" = yes ]; then
+  # shellcheck disable=SC2086  # a list of targets
+  run_firmware $targets
+else
+  run plain ''
+fi
+if [ "$quick" = no ] && [ "$firmware" = no ]; then
   # -g1, because with -g GCC takes twice as long over a doctest file. GCC warns about values that only its
   # own instrumentation leaves unset. The vptr check needs type information, which the library is built without.
   run address '--suite unit --suite tool --timeout-multiplier 5' -Ddebug=false -Doptimization=1 \

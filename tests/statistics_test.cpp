@@ -12,12 +12,15 @@
 
 #include "opdump/statistics.hpp"
 #include "opdump/stats_csv.hpp"
+#include "support/effort.hpp"
 
 using namespace opdump;
 
 namespace {
 
-static_assert(std::numeric_limits<long double>::digits >= 64, "the reference needs more than a double");
+/// The reference needs more digits and exponents than a double. Where there are none (32-bit ARM), the sums
+/// are those that other targets have checked: see "the same bits on every target".
+constexpr bool kHasReference = std::numeric_limits<long double>::digits >= 64;
 
 constexpr DType kAll[] = {
     DType::boolean, DType::int2,        DType::int4,          DType::int8,    DType::int16,
@@ -200,6 +203,10 @@ void check_levels(const Sample& sample) {
 }
 
 void check_against_reference(const Sample& sample) {
+  static std::size_t large = 0;
+  if (sample.count > 1000 && large++ % OPDUMP_TEST_SHARE != 0) return;
+  check_levels(sample);
+  if constexpr (!kHasReference) return;
   const Reference reference(sample.bytes, sample.dtype, sample.count);
   const long double nan = std::numeric_limits<long double>::quiet_NaN();
   const long double inf = std::numeric_limits<long double>::infinity();
@@ -207,7 +214,6 @@ void check_against_reference(const Sample& sample) {
   const bool both = reference.negative_inf != 0 && reference.positive_inf != 0;
   const long double infinity = reference.positive_inf != 0 ? inf : -inf;
   const long double count = static_cast<long double>(sample.count);
-  check_levels(sample);
   CAPTURE(info(sample.dtype).name);
   CAPTURE(sample.count);
 
@@ -404,6 +410,39 @@ TEST_CASE("statistics: integers at the ends of their ranges") {
   }
 }
 
+TEST_CASE("statistics: the same bits on every target") {
+  std::uint64_t digest = 0xcbf29ce484222325;
+  const auto take = [&digest](std::uint64_t bits) { digest = (digest ^ bits) * 0x100000001b3; };
+  const auto take_real = [&take](double value) {
+    take(std::isnan(value) ? 0 : std::bit_cast<std::uint64_t>(value));
+  };
+  std::mt19937_64 random(12);
+  for (const DType dtype : kAll) {
+    // A compiler that fuses multiplications into additions may change the last bits of these squares.
+    const bool wide = info(dtype).bits == 64;
+    for (const bool finite : {false, true}) {
+      Sample sample = random_bytes(dtype, 40000, random);
+      if (finite && is_float(dtype)) {
+        const std::size_t bytes = info(dtype).bits / 8;
+        for (std::size_t at = bytes - 1; at < sample.bytes.size(); at += bytes)
+          sample.bytes[at] &= std::byte{0xbf};
+      }
+      const StatisticsSummary summary = whole(sample, StatisticsDialect::cann);
+      for (const std::uint64_t count : {summary.count, summary.nan, summary.negative_inf,
+                                        summary.positive_inf, summary.negative, summary.zero}) {
+        take(count);
+      }
+      for (const Extreme& extreme : {summary.max, summary.min}) {
+        extreme.kind() == Extreme::Kind::real ? take_real(extreme.real()) : take(extreme.natural());
+      }
+      take_real(summary.sum);
+      take_real(summary.average);
+      if (!wide) take_real(summary.l2norm);
+    }
+  }
+  CHECK(digest == 13173264098941000989u);
+}
+
 TEST_CASE("statistics: 64-bit extremes keep their last bit") {
   const Sample large =
       from_bits<std::uint64_t>(DType::uint64, {~std::uint64_t{0} - 1, std::uint64_t{1} << 63});
@@ -444,7 +483,7 @@ TEST_CASE("statistics: the same to the last bit however a tensor is cut and wher
       Bytes left = Bytes(moved).subspan(offset, sample.bytes.size());
       while (!left.empty()) {
         const std::size_t longest = std::size_t{1} << random() % 12;
-        const std::size_t piece = std::min(left.size(), 16 * (random() % longest));
+        const std::size_t piece = std::min<std::size_t>(left.size(), 16 * (random() % longest));
         statistics.add(left.first(piece));
         left = left.subspan(piece);
       }

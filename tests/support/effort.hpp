@@ -1,0 +1,21 @@
+#pragma once
+#include <cstddef>
+
+/// Long tests do one in this many of their rounds. More than 1 only on emulated targets, which are slow, and
+/// where the host has done all rounds.
+#ifndef OPDUMP_TEST_SHARE
+#define OPDUMP_TEST_SHARE 1
+#endif
+
+namespace opdump::tests {
+
+constexpr std::size_t rounds(std::size_t all) {
+  return (all + OPDUMP_TEST_SHARE - 1) / OPDUMP_TEST_SHARE;
+}
+
+/// Whether a test that tries every way may stop after `ways` of them.
+constexpr bool tried_enough(std::size_t ways) {
+  return OPDUMP_TEST_SHARE > 1 && ways > 1000;
+}
+
+}  // namespace opdump::tests
