@@ -1,0 +1,7 @@
+#include "opdump/session.hpp"
+
+bool is_null(const opdump::Session* session);
+
+int main() {
+  return is_null(nullptr) ? 0 : 1;
+}

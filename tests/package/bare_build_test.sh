@@ -1,0 +1,51 @@
+#!/bin/sh
+# usage: bare_build_test.sh SOURCE_ROOT COMPILER...
+# opdump without any build system: a user copies include/, the platform folders and one .cpp file, and calls the
+# compiler. Translation units that disagree about a knob do not link.
+
+set -eu
+source_root=$1
+shift
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+cp -R "$source_root/include" "$work"
+mkdir -p "$work/platform/posix" "$work/dump"
+cp -R "$source_root/platform/host" "$work/platform"
+cp "$source_root"/platform/posix/*.hpp "$source_root/platform/posix/tree_sink.cpp" "$work/platform/posix"
+cp "$source_root"/tests/package/bare_build*.cpp "$work"
+cd "$work"
+
+warnings='-Wall -Wextra -Wconversion -Wundef -Werror'
+strict="-std=c++20 -fno-exceptions -fno-rtti $warnings -Iinclude -I."
+
+# shellcheck disable=SC2086  # lists of options
+"$@" $strict -O2 bare_build.cpp platform/posix/tree_sink.cpp -o firmware
+./firmware dump
+files=$(find dump -type f -name 'Conv2D.conv1.*' | wc -l)
+if [ "$files" != 1 ]; then
+  echo "the program should have dumped one record, and dumped $files"
+  exit 1
+fi
+
+printf '#include "opdump/opdump.hpp"\n#include "opdump/budget.hpp"\n' >headers.cpp
+# shellcheck disable=SC2086
+"$@" $strict -ffreestanding -c headers.cpp -o headers.o
+
+# shellcheck disable=SC2086
+for knob in OPDUMP_MAX_RECORDERS=3 OPDUMP_CACHE_LINE_BYTES=128 OPDUMP_ENABLED=0; do
+  "$@" $strict -c -D$knob bare_build_caller.cpp -o caller.o
+  "$@" $strict -c -D$knob bare_build_callee.cpp -o same.o
+  "$@" $strict -c bare_build_callee.cpp -o other.o
+  "$@" caller.o same.o -o together
+  ./together
+  if "$@" caller.o other.o -o together 2>link.log; then
+    echo "a caller with $knob should not link with one without"
+    exit 1
+  fi
+  grep -q knobs_ link.log || {
+    echo "the linker should have named the knobs:"
+    cat link.log
+    exit 1
+  }
+done
