@@ -1,0 +1,160 @@
+// Counts instructions on an emulated board, where QEMU's -icount makes them exact: prints a line
+// `name,instructions` each.
+
+#include <cstdint>
+#include <cstdio>
+
+#include "opdump/session.hpp"
+#include "platform/host/host_memory.hpp"
+
+using namespace opdump;
+using Recorder64 = BasicRecorder<HostMemory>;
+
+namespace {
+
+/// The down-counter of every Cortex-M, at the processor's clock.
+struct SysTick {
+  volatile std::uint32_t control;
+  volatile std::uint32_t reload;
+  volatile std::uint32_t value;
+};
+SysTick& tick = *reinterpret_cast<SysTick*>(0xe000e010);
+constexpr std::uint32_t kMax = 0xffffff;
+
+template <class Work>
+[[gnu::noinline]] std::uint32_t ticks(Work work) {
+  const std::uint32_t before = tick.value;
+  work();
+  return (before - tick.value) & kMax;
+}
+
+/// 2 * `rounds` instructions.
+[[gnu::noinline]] void known_loop(std::uint32_t rounds) {
+  asm volatile("1: subs %0, %0, #1\n bne 1b" : "+r"(rounds) : : "cc");
+}
+
+constexpr std::uint32_t kKnownRounds = 20'000;
+std::uint32_t known_ticks = 0;
+
+double in_instructions(std::uint32_t taken) {
+  return static_cast<double>(taken) * 2 * kKnownRounds / known_ticks;
+}
+
+template <class Work>
+double instructions(Work work) {
+  work();
+  return in_instructions(ticks(work));
+}
+
+struct NullSink final : Sink {
+  Result<ObjectId> begin(const ObjectName&) override { return ObjectId{0}; }
+  Status append(ObjectId, std::span<const Bytes>) override { return Status::ok; }
+  Status commit(ObjectId) override { return Status::ok; }
+  void abort(ObjectId) override {}
+  Status append_journal(const ObjectName&, std::span<const Bytes>) override { return Status::ok; }
+  Status sync() override { return Status::ok; }
+};
+
+struct CountingClock final : Clock {
+  std::uint64_t unix_us() override { return now += 10; }
+  std::int32_t utc_offset_seconds() override { return 0; }
+  std::uint32_t monotonic_ms() override { return 0; }
+  void pause() override {}
+  std::uint64_t now = 1'700'000'000'000'000;
+};
+
+HostMemory memory;
+NullSink sink;
+CountingClock fixed_clock;
+std::byte scratch[1024];
+alignas(8) std::byte ring[8192];
+BasicSession<HostMemory> session({.memory = memory,
+                                  .sink = sink,
+                                  .clock = fixed_clock,
+                                  .scratch = scratch,
+                                  .when_full = WhenFull::drop,
+                                  .journal = JournalDetail::gaps});
+ModelPlanFor<2> plan;
+std::byte data[4096];
+
+[[gnu::noinline]] void ask(Recorder64& recorder, std::size_t op, std::uint32_t& captured) {
+  if (recorder.wants(op)) ++captured;
+}
+
+[[gnu::noinline]] void do_not_ask(Recorder64&, std::size_t, std::uint32_t&) {
+  asm volatile("");
+}
+
+void drain() {
+  static_cast<void>(session.drain_some(SIZE_MAX));
+}
+
+Status capture(Recorder64& recorder, std::size_t bytes) {
+  const Dim dims[] = {bytes};
+  const TensorView tensor = {
+      .address = address_of(data), .bytes = bytes, .dtype = DType::uint8, .shape = dims};
+  return recorder.capture(0, {}, {&tensor, 1});
+}
+
+/// Of the second capture: in the first the emulator translates.
+double capture_cost(Recorder64& recorder) {
+  std::uint32_t taken = 0;
+  for (int i = 0; i < 2; ++i) {
+    taken = ticks([&] { static_cast<void>(capture(recorder, 64)); });
+    drain();
+  }
+  return in_instructions(taken);
+}
+
+double drain_cost(Recorder64& recorder, std::size_t bytes) {
+  std::uint32_t taken = 0;
+  for (int i = 0; i < 2; ++i) {
+    static_cast<void>(capture(recorder, bytes));
+    taken = ticks(drain);
+  }
+  return in_instructions(taken);
+}
+
+void print(const char* name, double value) {
+  std::printf("%s,%.1f\n", name, value);
+}
+
+}  // namespace
+
+int main() {
+  tick.reload = kMax;
+  tick.value = 0;
+  tick.control = 5;
+  known_loop(kKnownRounds);
+  known_ticks = ticks([] { known_loop(kKnownRounds); });
+
+  Recorder64& recorder = *session.add_recorder(ring).value();
+  const OpDesc ops[] = {{.name = "wanted", .type = "T"}, {.name = "other", .type = "T"}};
+  const ModelDesc model = {.name = "m", .ops = ops};
+  const std::string_view layer = "wanted";
+  const ModelRule rule = {.model_name = "m", .all_layers = false, .layers = {&layer, 1}};
+  const DumpConfig config = {.active = true, .dump_path = "/", .models = {&rule, 1}};
+  if (session.init() != Status::ok || session.set_config(config) != Status::ok ||
+      session.load_model(plan, model) != Status::ok || recorder.begin_step(plan) != Status::ok) {
+    return 2;
+  }
+
+  constexpr std::uint32_t kCalls = 1000;
+  std::uint32_t captured = 0;
+  const double asked = instructions([&] {
+    for (std::uint32_t i = 0; i < kCalls; ++i) ask(recorder, 1, captured);
+  });
+  const double bare = instructions([&] {
+    for (std::uint32_t i = 0; i < kCalls; ++i) do_not_ask(recorder, 1, captured);
+  });
+  print("op not wanted", (asked - bare) / kCalls);
+
+  print("capture of 64 B", capture_cost(recorder));
+
+  const double small = drain_cost(recorder, 64);
+  const double large = drain_cost(recorder, 3136);
+  const double per_byte = (large - small) / (3136 - 64);
+  print("drain per byte", per_byte);
+  print("drain per record", small - per_byte * 64);
+  return captured == 0 && session.counts().lost() == 0 ? 0 : 1;
+}

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Flash, RAM and stack of opdump's components on Cortex-M3 and M55 stay within tests/firmware/size.json.
+
+usage: size_test.py SOURCE_ROOT [--table]
+
+Each component is a file below tests/firmware/size that calls what a firmware calls. It is compiled with -Os and
+linked alone, unused functions left out; what it needs of the C library is not counted but has to be among the few
+functions that size.json allows. Stack is the deepest path through all its functions by -fcallgraph-info; what a
+port supplies behind a virtual call comes on top.
+
+--table prints the README's table.
+"""
+import json
+import pathlib
+import re
+import shutil
+import sys
+import tempfile
+
+from budget import SKIP, complaint, run
+
+CPUS = {'cortex-m3': ['-mcpu=cortex-m3'], 'cortex-m55': ['-mcpu=cortex-m55', '-mfloat-abi=hard']}
+FLAGS = ('-std=c++20 -mthumb -Os -fno-exceptions -fno-rtti -fno-threadsafe-statics -ffunction-sections '
+         '-fdata-sections -Wall -Wextra -Wconversion -Wundef -Werror -Wno-psabi').split()
+SECTIONS = {'flash': ('.text', '.rodata', '.ARM.exidx', '.init_array'), 'ram': ('.data', '.bss')}
+
+def deepest_path(callgraph):
+    """Bytes of stack on the deepest path, and that path."""
+    own, calls = {}, {}
+    for title, label in re.findall(r'node: { title: "([^"]*)" label: "([^"]*)"', callgraph):
+        size = re.search(r'(\d+) bytes \((\w[\w,]*)\)', label)
+        own[title] = int(size[1]) if size else 0
+        if size and 'static' not in size[2] and 'bounded' not in size[2]:
+            sys.exit(f'{title} takes stack without a bound')
+    for source, target in re.findall(r'edge: { sourcename: "([^"]*)" targetname: "([^"]*)"', callgraph):
+        calls.setdefault(source, set()).add(target)
+    done = {}
+
+    def depth(function, above):
+        if function in above:
+            return 0, ('recursion',)
+        if function not in done:
+            below = max((depth(f, above | {function}) for f in calls.get(function, ())), default=(0, ()))
+            done[function] = own.get(function, 0) + below[0], (function, *below[1])
+        return done[function]
+
+    return max(depth(function, frozenset()) for function in own)
+
+
+def symbol_bytes(binary, prefix):
+    sizes = [line.split() for line in run('arm-none-eabi-nm', '-S', binary).splitlines()]
+    return {s[3][len(prefix):]: int(s[1], 16) for s in sizes if len(s) == 4 and s[3].startswith(prefix)}
+
+
+def measure(root, component, cpu, folder):
+    source = root / 'tests/firmware/size' / f'{component}.cpp'
+    stem = folder / f'{component}-{cpu}'
+    include = [f'-I{root}/include', f'-I{root}']
+    run('arm-none-eabi-g++', *CPUS[cpu], *FLAGS, *include, '-fcallgraph-info=su', '-c', str(source), '-o', f'{stem}.o')
+    entries = [line.split()[2] for line in run('arm-none-eabi-nm', f'{stem}.o').splitlines()
+               if re.match(r'\w+ T size_', line)]
+    if not entries:
+        sys.exit(f'{source} defines no function size_...')
+    run('arm-none-eabi-g++', *CPUS[cpu], '-mthumb', '-nostdlib', '-Wl,--gc-sections,--unresolved-symbols=ignore-all',
+        f'-Wl,-e,{entries[0]}', *(f'-Wl,-u,{entry}' for entry in entries), f'{stem}.o', '-o', f'{stem}.elf')
+    sizes = {}
+    for line in run('arm-none-eabi-size', '-A', f'{stem}.elf').splitlines():
+        if (fields := line.split()) and fields[0].startswith('.'):
+            sizes[fields[0]] = int(fields[1])
+    figures = {what: sum(sizes.get(section, 0) for section in sections) for what, sections in SECTIONS.items()}
+    figures['needs'] = sorted(line.split()[-1] for line in run('arm-none-eabi-nm', '-u', f'{stem}.elf').splitlines())
+    figures['stack'], figures['path'] = deepest_path(stem.with_suffix('.ci').read_text())
+    figures['objects'] = symbol_bytes(f'{stem}.o', 'bytes_of_')
+    return figures
+
+
+def main():
+    root = pathlib.Path(sys.argv[1])
+    if shutil.which('arm-none-eabi-g++') is None:
+        print('arm-none-eabi-g++ is not installed')
+        sys.exit(SKIP)
+    rules = json.loads((root / 'tests/firmware/size.json').read_text())
+    complaints, rows = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        for component, rule in rules['components'].items():
+            figures = {cpu: measure(root, component, cpu, pathlib.Path(folder)) for cpu in CPUS}
+            for cpu, got in figures.items():
+                complaints.append(complaint(f'{component}, {cpu}, flash in bytes', got['flash'], rule['flash']))
+                complaints.append(complaint(f'{component}, {cpu}, stack in bytes', got['stack'], rule['stack']))
+                if got['ram']:
+                    complaints.append(f'{component}, {cpu}: {got["ram"]} B of static RAM, where all is the caller\'s')
+                for name, value in got['objects'].items():
+                    complaints.append(complaint(f'{name}, {cpu}, bytes', value, rules['objects'][name]))
+                if unknown := set(got['needs']) - set(rules['library']):
+                    complaints.append(f'{component}, {cpu}: needs {", ".join(sorted(unknown))} of the library')
+                print(f'{component}, {cpu}: {got["flash"]} B flash, {got["stack"]} B stack', got['objects'] or '')
+                print('  deepest:', ' > '.join(function.split(':')[-1] for function in got['path']))
+            rows.append((rule['title'], *(f'{figures[cpu]["flash"]}' for cpu in CPUS),
+                         f'{rule["flash"]["budget"]}', f'{max(f["stack"] for f in figures.values())}',
+                         f'{rule["stack"]["budget"]}'))
+    if '--table' in sys.argv:
+        print('| flash in bytes, -Os | M3 | M55 | budget | deepest stack | budget |\n|---|---|---|---|---|---|')
+        for row in rows:
+            print('| ' + ' | '.join(row) + ' |')
+    complaints = list(filter(None, complaints))
+    print('\n'.join(complaints))
+    sys.exit(1 if complaints else 0)
+
+
+if __name__ == '__main__':
+    main()
