@@ -69,6 +69,10 @@ constexpr void store_little_endian(std::byte* to, T value) {
 template <std::unsigned_integral T>
 constexpr T load_little_endian(const std::byte* from) {
   T value = 0;
+  if (std::endian::native == std::endian::little && !std::is_constant_evaluated()) {
+    std::memcpy(&value, from, sizeof value);
+    return value;
+  }
   for (std::size_t i = 0; i < sizeof(T); ++i)
     value = static_cast<T>(value | (static_cast<T>(std::to_integer<std::uint8_t>(from[i])) << (8 * i)));
   return value;

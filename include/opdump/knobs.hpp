@@ -29,6 +29,15 @@
 #endif
 #endif
 
+/// Bytes of constant tables for CRC-32: 64 (about 14 instructions per byte) or 8192 (about 2).
+#ifndef OPDUMP_CRC_TABLE_BYTES
+#if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M'
+#define OPDUMP_CRC_TABLE_BYTES 64
+#else
+#define OPDUMP_CRC_TABLE_BYTES 8192
+#endif
+#endif
+
 static_assert(OPDUMP_CACHE_LINE_BYTES >= 4 && OPDUMP_CACHE_LINE_BYTES <= 256 &&
               (OPDUMP_CACHE_LINE_BYTES & (OPDUMP_CACHE_LINE_BYTES - 1)) == 0);
 static_assert(OPDUMP_MAX_RECORDERS >= 1 && OPDUMP_MAX_RECORDERS <= 255);

@@ -1,0 +1,91 @@
+#pragma once
+#include <cstdint>
+
+#include "opdump/crc32.hpp"
+#include "platform/flashlog/device.hpp"
+#include "platform/flashlog/format.hpp"
+
+namespace opdump::flashlog {
+inline namespace OPDUMP_NAMESPACE {
+
+/// A header with all that it may hold.
+struct Header {
+  BlockHeader head;
+  std::byte rest[kMaxHeaderBytes - sizeof(BlockHeader)];  ///< the retired blocks, the CRC
+
+  std::byte* bytes() { return reinterpret_cast<std::byte*>(this); }
+};
+static_assert(sizeof(Header) == kMaxHeaderBytes);
+
+enum class BlockUse : std::uint8_t {
+  none,      ///< no header
+  foreign,   ///< a header of another version or geometry
+  prepared,  ///< a header, and nothing seems to follow
+  taken,     ///< a header, and something follows
+};
+
+/// The header of `block` without the retired blocks and the CRC.
+inline BlockHeader block_header(const Geometry& part, std::uint32_t block, std::uint32_t sequence,
+                                std::uint32_t retired_count, std::uint32_t bytes) {
+  return {
+      .magic = kMagic,
+      .version = kVersion,
+      .erased = part.erased,
+      .bytes = static_cast<std::uint16_t>(bytes),
+      .sequence = sequence,
+      .block_bytes = part.block_bytes,
+      .block_count = static_cast<std::uint16_t>(part.block_count),
+      .block = static_cast<std::uint16_t>(block),
+      .program_bytes = static_cast<std::uint16_t>(part.program_bytes),
+      .retired_count = static_cast<std::uint16_t>(retired_count),
+  };
+}
+
+/// Whether `header` is one, of any version.
+inline bool is_header(Header& header) {
+  const std::uint32_t bytes = header.head.bytes;
+  if (header.head.magic != kMagic || bytes < sizeof(BlockHeader) + kCrcBytes || bytes > sizeof header) {
+    return false;
+  }
+  const std::uint32_t before_crc = bytes - kCrcBytes;
+  return crc32(0, {header.bytes(), before_crc}) ==
+         load_little_endian<std::uint32_t>(header.bytes() + before_crc);
+}
+
+/// Whether all bytes of the block from `offset` on read as erased. False when they cannot be read.
+inline bool is_blank(const Device& device, std::uint32_t block, std::uint32_t offset, std::uint32_t end) {
+  while (offset < end) {
+    std::byte memory[64];
+    const std::uint32_t bytes = end - offset < sizeof memory ? end - offset : sizeof memory;
+    if (device.read(device.context, block, offset, {memory, bytes}) != Status::ok) return false;
+    for (std::uint32_t i = 0; i < bytes; ++i) {
+      if (memory[i] != device.geometry.erased) return false;
+    }
+    offset += bytes;
+  }
+  return true;
+}
+
+/// Reads the header of `block`. What cannot be read counts as none.
+inline BlockUse look_at(const Device& device, std::uint32_t block, Header& header) {
+  if (device.read(device.context, block, 0, {header.bytes(), sizeof header}) != Status::ok ||
+      !is_header(header)) {
+    return BlockUse::none;
+  }
+  const std::uint32_t retired_count = header.head.retired_count;
+  const std::uint32_t bytes = header.head.bytes;
+  const BlockHeader expected =
+      block_header(device.geometry, block, header.head.sequence, retired_count, bytes);
+  if (std::memcmp(&header, &expected, sizeof expected) != 0 ||
+      bytes != sizeof(BlockHeader) + sizeof(std::uint16_t) * retired_count + kCrcBytes) {
+    return BlockUse::foreign;
+  }
+  // What follows begins right behind, or at the next granule.
+  const std::uint32_t next = round_up(bytes, device.geometry.program_bytes);
+  return is_blank(device, block, bytes, bytes + 1) && is_blank(device, block, next, next + 1)
+             ? BlockUse::prepared
+             : BlockUse::taken;
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::flashlog

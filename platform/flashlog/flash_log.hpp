@@ -1,0 +1,619 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "opdump/crc32.hpp"
+#include "opdump/sink.hpp"
+#include "platform/flashlog/block.hpp"
+#include "platform/flashlog/device.hpp"
+#include "platform/flashlog/format.hpp"
+
+namespace opdump::flashlog {
+inline namespace OPDUMP_NAMESPACE {
+
+/// What happens when every block is in use.
+enum class Policy : std::uint8_t {
+  stop_when_full,    ///< what is there stays; new bytes are refused with `no_space`
+  overwrite_oldest,  ///< the block written longest ago is erased
+};
+
+struct Options {
+  Policy policy = Policy::overwrite_oldest;
+  bool verify = false;                      ///< reads back all that was programmed or erased
+  std::uint8_t prepared_blocks = 1;         ///< that `prepare` keeps ready
+  std::uint32_t erase_budget = UINT32_MAX;  ///< erases until the next mount; then `no_space`
+};
+
+/// A dump in raw flash, without a file system: an append-only log of objects and journals, in the format of
+/// format.hpp. The root of a name is left out; LogReader gives the objects back.
+///
+/// *What survives a loss of power.* Each object whose commit came before a `sync` that returned `ok`; of
+/// later ones, each is there whole or counts as never committed. A mount begins a new block when the first
+/// byte is written: what lies behind the last sync may be half programmed and is not built upon.
+///
+/// *overwrite_oldest* takes objects, oldest first and only whole: one whose first byte is overwritten counts
+/// as overwritten, and the bytes that are left of it as nothing. So a session larger than the part keeps its
+/// newest objects, and the journal in it tells which ones are gone. One object may take half of the part:
+/// `no_space` beyond that, so that it cannot push out all the others; an open object whose first byte is
+/// about to be overwritten fails likewise.
+///
+/// *Wear.* Blocks are used in the order of their numbers, round and round, so none is erased more often than
+/// another; a loss of power during an erase costs that block one more. A block that fails to program or
+/// erase is retired: it is not written again, its readable part stays readable, and what it did not take goes
+/// to the next block; nothing is lost. The next block's header remembers it.
+///
+/// *Time.* `prepare` does at most one program or one erase. `append` does one program per page of bytes, and
+/// `begin`, `commit`, `abort` and `append_journal` likewise; each does one more erase per block it enters
+/// that was not prepared, and after a failure what the next block needs. `sync` does one program.
+///
+/// *RAM.* The page, which the caller gives, and this object. No heap. Not thread-safe; several logs work side
+/// by side. Two objects of one name are both kept.
+class FlashLog final : public Sink {
+ public:
+  /// A page is programmed at once; larger pages mean fewer programs.
+  static constexpr std::uint32_t kMinPageBytes = 128;
+
+  /// `device` and `page` are the log's as long as it lives. The page's size is a multiple of the granule, at
+  /// least `kMinPageBytes`, and divides the block's.
+  FlashLog(const Device& device, MutableBytes page, const Options& options)
+      : device_(device),
+        page_(page.data()),
+        page_bytes_(static_cast<std::uint32_t>(page.size())),
+        options_(options) {}
+  FlashLog(const FlashLog&) = delete;
+  FlashLog& operator=(const FlashLog&) = delete;
+
+  /// Finds out where the log goes on: reads the headers of all blocks and two bytes behind each, and writes
+  /// nothing. Objects that were open are gone. `invalid_argument` for a geometry or page out of bounds;
+  /// `not_supported` when a newer version or another geometry wrote there (erase the part first). Before a
+  /// mount has returned `ok` every call fails with `not_initialised`.
+  [[nodiscard]] Status mount() {
+    stuck_ = Status::not_initialised;
+    if (!usable()) return Status::invalid_argument;
+    for (Object& object : objects_) object.state = State::free;
+    block_ = kNoBlock;
+    cursor_ = geometry().block_count - 1;
+    sequence_ = last_sequence_ = 0;
+    at_ = geometry().block_bytes;
+    used_ = kept_ = prefix_ = left_ = page_left_ = crc_ = 0;
+    retired_count_ = 0;
+    erased_ = kNoBlock;
+    erases_ = 0;
+    emergency_ = false;
+    for (std::uint32_t block = 0; block < geometry().block_count; ++block) {
+      Header header;
+      const BlockUse use = look_at(device_, block, header);
+      if (use == BlockUse::foreign) return Status::not_supported;
+      if (use == BlockUse::none) continue;
+      if (header.head.sequence > last_sequence_) {
+        last_sequence_ = header.head.sequence;
+        retired_count_ = header.head.retired_count;
+        std::memcpy(retired_, header.rest, retired_count_ * sizeof retired_[0]);
+      }
+      if (use == BlockUse::taken && header.head.sequence > sequence_) {
+        sequence_ = header.head.sequence;
+        cursor_ = block;
+      }
+    }
+    stuck_ = Status::ok;
+    return Status::ok;
+  }
+
+  /// `too_many_objects` when OPDUMP_MAX_RECORDERS are open; `name_too_long` when directory and file together
+  /// exceed a quarter of a block; `invalid_argument` for an empty file name.
+  Result<ObjectId> begin(const ObjectName& name) override {
+    if (const Status status = check(name); status != Status::ok) return status;
+    Object* object = nullptr;
+    for (Object& candidate : objects_) {
+      if (candidate.state == State::free) object = &candidate;
+    }
+    if (object == nullptr) return Status::too_many_objects;
+    const Bytes directory = as_bytes(name.directory);
+    const Bytes file = as_bytes(name.file);
+    if (const Status status = refer_to(Kind::directory, {&directory, 1}); status != Status::ok) return status;
+    do next_number_ = (next_number_ + 1) % kObjectNumbers;
+    while (is_open(next_number_));
+    object->number = next_number_;
+    object->bytes = 0;
+    object->block = static_cast<std::uint16_t>(block_);
+    object->state = State::open;
+    if (const Status status = write(Kind::begin, object->number, {&file, 1}); status != Status::ok) {
+      object->state = State::free;
+      return status;
+    }
+    return ObjectId{static_cast<std::uint32_t>((object - objects_) << 16 | object->number)};
+  }
+
+  /// `no_space` when the part or the object's share of it is full, `io_error` when no block works any more.
+  [[nodiscard]] Status append(ObjectId id, std::span<const Bytes> parts) override {
+    Object* object = find(id);
+    if (object == nullptr) return Status::invalid_argument;
+    const std::size_t bytes = size_of(parts);
+    if (object->state == State::failed || bytes > max_object_bytes() - object->bytes) {
+      object->state = State::failed;
+      return Status::no_space;
+    }
+    if (bytes == 0) return Status::ok;
+    object->bytes += static_cast<std::uint32_t>(bytes);
+    return write(Kind::data, object->number, parts);
+  }
+
+  /// Does not wait for the flash: `sync` does. Errors as for `append`.
+  [[nodiscard]] Status commit(ObjectId id) override {
+    Object* object = find(id);
+    if (object == nullptr) return Status::invalid_argument;
+    if (object->state == State::failed) {
+      abort(id);
+      return Status::no_space;
+    }
+    const Little<std::uint32_t> bytes = object->bytes;
+    const Bytes body = bytes_of(bytes);
+    const Status status = write(Kind::commit, object->number, {&body, 1});
+    // The first byte may have been overwritten to make room for this entry.
+    const bool whole = object->state == State::open;
+    object->state = State::free;
+    return status == Status::ok && !whole ? Status::no_space : status;
+  }
+
+  void abort(ObjectId id) override {
+    Object* object = find(id);
+    if (object == nullptr) return;
+    static_cast<void>(write(Kind::abort, object->number, {}));
+    object->state = State::free;
+  }
+
+  /// Errors as for `begin` and `append`.
+  [[nodiscard]] Status append_journal(const ObjectName& name, std::span<const Bytes> parts) override {
+    if (const Status status = check(name); status != Status::ok) return status;
+    const Bytes path[] = {as_bytes(name.directory), as_bytes("/"), as_bytes(name.file)};
+    const Status status = refer_to(Kind::journal, path);
+    return status == Status::ok ? write(Kind::lines, 0, parts) : status;
+  }
+
+  /// Programs what the page holds, filled up to a granule, and syncs the device.
+  [[nodiscard]] Status sync() override {
+    const Status status = flush();
+    return status == Status::ok ? device_.sync(device_.context) : status;
+  }
+
+  /// One step towards `Options::prepared_blocks` erased blocks ahead, for idle time: one erase, or one
+  /// program, or nothing. True when it should be called again. Under overwrite_oldest this gives up the
+  /// oldest blocks early.
+  Result<bool> prepare() {
+    if (stuck_ != Status::ok) return stuck_;
+    std::uint32_t block = cursor_;
+    for (std::uint32_t ahead = 0; ahead < options_.prepared_blocks; ++ahead) {
+      block = block_after(block);
+      // Never so far that it meets the block in use.
+      if (block == kNoBlock || block == cursor_) return false;
+      Header header;
+      const BlockUse use = look_at(device_, block, header);
+      if (use == BlockUse::prepared && header.head.sequence > sequence_) continue;
+      if (erased_ != block) return erase(block, use);
+      if (used_ != kept_) {
+        if (const Status status = flush(); status != Status::ok) return status;
+      } else {
+        write_header(block);
+      }
+      return true;
+    }
+    return false;
+  }
+
+  /// For fault and watchdog handlers, with interrupts off: programs what the page holds, polled. From now on
+  /// until the next mount the log neither erases nor syncs; while prepared blocks last, rings may still be
+  /// drained into it, followed by this call again. `unfinished` when it interrupted another call of this log:
+  /// then nothing can be added.
+  Status emergency() {
+    emergency_ = true;
+    const Status status = flush();
+    return left_ != 0 ? Status::unfinished : status;
+  }
+
+  /// Erases since the mount.
+  std::uint32_t erases() const { return erases_; }
+
+  /// Blocks known to be bad.
+  std::uint32_t retired() const { return retired_count_; }
+
+ private:
+  static constexpr std::uint32_t kNoBlock = 0xffffffffu;
+  static constexpr std::uint32_t kMaxPrefix = kMaxHeaderBytes + sizeof(BlockStart);
+  static_assert(kMaxPrefix <= kMinPageBytes);
+
+  enum class State : std::uint8_t { free, open, failed };
+
+  struct Object {
+    std::uint32_t bytes = 0;
+    std::uint16_t number = 0;
+    std::uint16_t block = 0;  // in which it begins
+    State state = State::free;
+  };
+
+  /// An entry in the current block that later ones refer to.
+  struct Reference {
+    std::uint32_t offset = 0;
+    std::uint32_t bytes = kNoBlock;
+  };
+
+  const Geometry& geometry() const { return device_.geometry; }
+
+  bool usable() const {
+    const Geometry& part = geometry();
+    return part.program_bytes >= 1 && part.program_bytes <= 4096 && page_bytes_ >= kMinPageBytes &&
+           page_bytes_ % part.program_bytes == 0 && part.block_bytes >= 2 * page_bytes_ &&
+           part.block_bytes % page_bytes_ == 0 && part.block_count >= 3 && part.block_count <= 0xffff &&
+           (part.erased == std::byte{0xff} || part.erased == std::byte{0});
+  }
+
+  static std::size_t size_of(std::span<const Bytes> parts) {
+    std::size_t bytes = 0;
+    for (const Bytes part : parts) bytes += part.size();
+    return bytes;
+  }
+
+  Status check(const ObjectName& name) const {
+    if (name.file.empty()) return Status::invalid_argument;
+    const std::size_t most = geometry().block_bytes / 4 < kMaxBody ? geometry().block_bytes / 4 : kMaxBody;
+    return name.directory.size() >= most || name.file.size() >= most - name.directory.size()
+               ? Status::name_too_long
+               : Status::ok;
+  }
+
+  Object* find(ObjectId id) {
+    const std::uint32_t slot = static_cast<std::uint32_t>(id) >> 16;
+    if (slot >= OPDUMP_MAX_RECORDERS) return nullptr;
+    Object& object = objects_[slot];
+    const bool its = object.number == (static_cast<std::uint32_t>(id) & 0xffff);
+    return its && object.state != State::free ? &object : nullptr;
+  }
+
+  bool is_open(std::uint32_t number) const {
+    for (const Object& object : objects_) {
+      if (object.state != State::free && object.number == number) return true;
+    }
+    return false;
+  }
+
+  std::uint32_t max_object_bytes() const {
+    if (options_.policy == Policy::stop_when_full) return UINT32_MAX;
+    const std::uint64_t half = std::uint64_t{geometry().block_bytes} * (geometry().block_count / 2);
+    return half < UINT32_MAX ? static_cast<std::uint32_t>(half) : UINT32_MAX;
+  }
+
+  // Entries.
+
+  /// Writes an entry of `parts`, or several when they are too long for one.
+  Status write(Kind kind, std::uint32_t number, std::span<const Bytes> parts) {
+    std::size_t total = size_of(parts);
+    Bytes part;
+    do {
+      std::uint32_t body = total < kMaxBody ? static_cast<std::uint32_t>(total) : kMaxBody;
+      total -= body;
+      const EntryHead head(kind, number, body);
+      const std::uint32_t sealed = head.sealed();
+      left_ = 2 * (static_cast<std::uint32_t>(sizeof head) + body + kCrcBytes * sealed) + sealed;
+      Status status = put(bytes_of(head));
+      while (body != 0 && status == Status::ok) {
+        while (part.empty()) {
+          part = parts.front();
+          parts = parts.subspan(1);
+        }
+        const std::size_t bytes = part.size() < body ? part.size() : body;
+        status = put(part.first(bytes));
+        part = part.subspan(bytes);
+        body -= static_cast<std::uint32_t>(bytes);
+      }
+      if (sealed != 0 && status == Status::ok) {
+        const Little<std::uint32_t> crc = crc_;
+        status = put(bytes_of(crc));
+        crc_ = 0;
+      }
+      if (status != Status::ok) return status;
+      left_ = 0;
+    } while (total != 0);
+    return Status::ok;
+  }
+
+  /// Makes sure that the block where the next entry begins says `parts` in its latest entry of `kind`.
+  Status refer_to(Kind kind, std::span<const Bytes> parts) {
+    Reference& reference = references_[kind == Kind::journal];
+    for (;;) {
+      if (const Status status = make_room(); status != Status::ok) return status;
+      if (is_said(reference, parts)) return Status::ok;
+      const Reference said = {at_ + used_ + static_cast<std::uint32_t>(sizeof(EntryHead)),
+                              static_cast<std::uint32_t>(size_of(parts))};
+      const std::uint32_t block = block_;
+      if (const Status status = write(kind, 0, parts); status != Status::ok) return status;
+      if (block == block_) reference = said;
+    }
+  }
+
+  bool is_said(const Reference& reference, std::span<const Bytes> parts) const {
+    if (reference.bytes != size_of(parts)) return false;
+    std::uint32_t offset = reference.offset;
+    for (Bytes part : parts) {
+      while (!part.empty()) {
+        std::byte memory[32];
+        const std::uint32_t programmed = at_ + kept_;
+        std::uint32_t bytes =
+            static_cast<std::uint32_t>(part.size() < sizeof memory ? part.size() : sizeof memory);
+        if (offset < programmed) {
+          if (bytes > programmed - offset) bytes = programmed - offset;
+          if (device_.read(device_.context, block_, offset, {memory, bytes}) != Status::ok) return false;
+        } else {
+          std::memcpy(memory, page_ + (offset - at_), bytes);
+        }
+        if (std::memcmp(memory, part.data(), bytes) != 0) return false;
+        part = part.subspan(bytes);
+        offset += bytes;
+      }
+    }
+    return true;
+  }
+
+  // The stream of bytes.
+
+  /// Bytes that fit the page before it has to be programmed.
+  std::uint32_t page_room() const { return page_bytes_ - at_ % page_bytes_; }
+
+  Status make_room() {
+    while (stuck_ == Status::ok) {
+      if (at_ == geometry().block_bytes) {
+        stuck_ = next_block();
+      } else if (used_ == page_room()) {
+        program_page();
+      } else {
+        break;
+      }
+    }
+    return stuck_;
+  }
+
+  Status put(Bytes bytes) {
+    crc_ = crc32(crc_, bytes);
+    while (!bytes.empty()) {
+      if (const Status status = make_room(); status != Status::ok) return status;
+      const std::size_t room = page_room() - used_;
+      const Bytes piece = bytes.first(bytes.size() < room ? bytes.size() : room);
+      std::memcpy(page_ + used_, piece.data(), piece.size());
+      used_ += static_cast<std::uint32_t>(piece.size());
+      left_ -= 2 * static_cast<std::uint32_t>(piece.size());
+      bytes = bytes.subspan(piece.size());
+    }
+    return Status::ok;
+  }
+
+  Status flush() {
+    while (stuck_ == Status::ok && used_ != kept_) program_page();
+    return used_ != kept_ ? stuck_ : Status::ok;
+  }
+
+  void program_page() {
+    const std::uint32_t granule = geometry().program_bytes;
+    const std::uint32_t filled = round_up(used_, granule);
+    std::memset(page_ + used_, static_cast<int>(geometry().erased), filled - used_);
+    if (!program(block_, at_, filled)) {
+      retire(block_);
+      stuck_ = next_block();
+      return;
+    }
+    // Where bits can only be cleared, the granule that is not full is programmed again with what comes.
+    kept_ = geometry().bits_only_clear ? used_ % granule : 0;
+    used_ = kept_;
+    at_ += kept_ != 0 ? filled - granule : filled;
+    std::memset(page_, static_cast<int>(geometry().erased), kept_);
+    prefix_ = 0;
+    page_left_ = left_;
+  }
+
+  /// Goes on in another block. What the page holds, because its block did not take it, moves along.
+  Status next_block() {
+    std::uint32_t skip = kept_;
+    BlockStart start;
+    if (prefix_ != 0) {
+      std::memcpy(&start, page_ + prefix_ - sizeof start, sizeof start);
+      skip = prefix_;
+    } else {
+      start.head = EntryHead(Kind::start, 0, BlockStart::kBodyBytes);
+      start.previous = block_ == kNoBlock ? 0 : sequence_;
+      start.previous_end = at_ + kept_;
+      start.left = page_left_;
+      start.crc = crc32(0, bytes_of(start).first(sizeof start - kCrcBytes));
+    }
+    std::uint32_t moving = used_ - skip;
+    references_[0] = references_[1] = {};
+    for (;;) {
+      std::byte prefix[kMaxPrefix];
+      std::byte rest[kMaxPrefix];
+      if (const Status status = take_block(moving == 0); status != Status::ok) return status;
+      prefix_ = at_ == 0 ? make_header(block_, sequence_, prefix) : 0;
+      std::memcpy(prefix + prefix_, &start, sizeof start);
+      prefix_ += static_cast<std::uint32_t>(sizeof start);
+
+      const std::uint32_t room = page_room() - prefix_;
+      const std::uint32_t first = moving < room ? moving : room;
+      std::memcpy(rest, page_ + skip + first, moving - first);
+      std::memmove(page_ + prefix_, page_ + skip, first);
+      std::memcpy(page_, prefix, prefix_);
+      used_ = prefix_ + first;
+      kept_ = 0;
+      if (first == moving) return Status::ok;
+
+      const bool good = program(block_, at_, used_);
+      if (good) {
+        at_ += used_;
+        used_ = moving - first;
+        prefix_ = 0;
+        page_left_ = kUnknownLeft;
+        std::memcpy(page_, rest, used_);
+        return Status::ok;
+      }
+      retire(block_);
+      std::memmove(page_, page_ + prefix_, first);
+      std::memcpy(page_ + first, rest, moving - first);
+      skip = 0;
+    }
+  }
+
+  // Blocks.
+
+  std::uint32_t block_after(std::uint32_t block) const {
+    for (std::uint32_t i = 0; i < geometry().block_count; ++i) {
+      block = block + 1 == geometry().block_count ? 0 : block + 1;
+      if (!is_retired(block)) return block;
+    }
+    return kNoBlock;
+  }
+
+  /// Makes the next block of the rotation the current one, erased, or with its header if `prepared` will do.
+  Status take_block(bool prepared) {
+    for (std::uint32_t tries = geometry().block_count; tries != 0; --tries) {
+      const std::uint32_t block = block_after(cursor_);
+      if (block == kNoBlock) break;
+      Header header;
+      const BlockUse use = look_at(device_, block, header);
+      at_ = 0;
+      if (prepared && use == BlockUse::prepared && header.head.sequence > sequence_ &&
+          is_blank(device_, block, header.head.bytes, geometry().block_bytes)) {
+        at_ = round_up(header.head.bytes, geometry().program_bytes);
+        sequence_ = header.head.sequence;
+      } else {
+        if (erased_ != block) {
+          if (!erase(block, use)) return Status::no_space;
+          cursor_ = block;
+          if (erased_ != block) continue;
+        }
+        sequence_ = ++last_sequence_;
+      }
+      erased_ = kNoBlock;
+      block_ = cursor_ = block;
+      return Status::ok;
+    }
+    return Status::io_error;
+  }
+
+  /// False when the block is to be kept. True otherwise: it is `erased_`, or failed and is retired.
+  bool erase(std::uint32_t block, BlockUse use) {
+    if (use == BlockUse::taken && options_.policy == Policy::stop_when_full) return false;
+    if (emergency_ || erases_ == options_.erase_budget) return false;
+    ++erases_;
+    for (Object& object : objects_) {
+      if (object.state == State::open && object.block == block) object.state = State::failed;
+    }
+    protect(false);
+    Status status = device_.erase(device_.context, block);
+    protect(true);
+    // The block must not be seen with a new header and old bytes.
+    if (status == Status::ok) status = device_.sync(device_.context);
+    if (status == Status::ok && options_.verify && !is_blank(device_, block, 0, geometry().block_bytes))
+      status = Status::io_error;
+    erased_ = kNoBlock;
+    if (status == Status::ok) {
+      erased_ = block;
+    } else {
+      retire(block);
+    }
+    return true;
+  }
+
+  /// Gives the block erased ahead its header.
+  void write_header(std::uint32_t block) {
+    const std::uint32_t bytes = make_header(block, ++last_sequence_, page_);
+    const std::uint32_t filled = round_up(bytes, geometry().program_bytes);
+    std::memset(page_ + bytes, static_cast<int>(geometry().erased), filled - bytes);
+    if (!program(block, 0, filled)) retire(block);
+    erased_ = kNoBlock;
+    // The page may hold the beginning of a granule that was programmed in part: as erased bytes.
+    std::memset(page_, static_cast<int>(geometry().erased), kept_);
+  }
+
+  /// Writes a header to `to`; returns its size.
+  std::uint32_t make_header(std::uint32_t block, std::uint32_t sequence, std::byte* to) const {
+    const std::uint32_t before_crc = static_cast<std::uint32_t>(sizeof(BlockHeader)) + 2 * retired_count_;
+    const BlockHeader head =
+        block_header(geometry(), block, sequence, retired_count_, before_crc + kCrcBytes);
+    std::memcpy(to, &head, sizeof head);
+    std::memcpy(to + sizeof head, retired_, 2 * retired_count_);
+    store_little_endian(to + before_crc, crc32(0, {to, before_crc}));
+    return before_crc + kCrcBytes;
+  }
+
+  bool is_retired(std::uint32_t block) const {
+    for (std::uint32_t i = 0; i < retired_count_; ++i) {
+      if (retired_[i] == block) return true;
+    }
+    return false;
+  }
+
+  void retire(std::uint32_t block) {
+    cursor_ = block;
+    if (retired_count_ < kMaxRetired) retired_[retired_count_++] = static_cast<std::uint16_t>(block);
+  }
+
+  // The device.
+
+  void protect(bool on) const {
+    if (device_.protect != nullptr) device_.protect(device_.context, on);
+  }
+
+  /// Programs the first `bytes` of the page.
+  bool program(std::uint32_t block, std::uint32_t offset, std::uint32_t bytes) const {
+    const Bytes from = {page_, bytes};
+    protect(false);
+    const Status status = device_.program(device_.context, block, offset, from);
+    protect(true);
+    return status == Status::ok && (!options_.verify || reads_as(block, offset, from));
+  }
+
+  bool reads_as(std::uint32_t block, std::uint32_t offset, Bytes expected) const {
+    while (!expected.empty()) {
+      std::byte memory[32];
+      const Bytes piece = expected.first(expected.size() < sizeof memory ? expected.size() : sizeof memory);
+      if (device_.read(device_.context, block, offset, {memory, piece.size()}) != Status::ok ||
+          std::memcmp(memory, piece.data(), piece.size()) != 0) {
+        return false;
+      }
+      expected = expected.subspan(piece.size());
+      offset += static_cast<std::uint32_t>(piece.size());
+    }
+    return true;
+  }
+
+  const Device& device_;
+  std::byte* const page_;
+  const std::uint32_t page_bytes_;
+  const Options options_;
+  Status stuck_ = Status::not_initialised;  // why nothing can be written any more
+  bool emergency_ = false;
+  std::uint16_t next_number_ = 0;
+
+  std::uint32_t cursor_ = 0;         // the block that the rotation has reached
+  std::uint32_t block_ = kNoBlock;   // the one being written
+  std::uint32_t sequence_ = 0;       // of the newest block that was taken
+  std::uint32_t last_sequence_ = 0;  // the highest given out
+  std::uint32_t erased_ = kNoBlock;  // a block that is erased and has no header yet
+  std::uint32_t erases_ = 0;
+  std::uint32_t retired_count_ = 0;
+
+  std::uint32_t at_ = 0;         // where in the block the page begins, a multiple of the granule
+  std::uint32_t used_ = 0;       // bytes in the page
+  std::uint32_t kept_ = 0;       // of these, programmed before; they are erased bytes in the page
+  std::uint32_t prefix_ = 0;     // bytes of header and start, if they are in the page and not programmed yet
+  std::uint32_t left_ = 0;       // of the entry being written, as in BlockStart
+  std::uint32_t page_left_ = 0;  // the same when the page was empty
+  std::uint32_t crc_ = 0;        // of all entries since the last CRC
+
+  Reference references_[2];  // the directory, the journal
+  Object objects_[OPDUMP_MAX_RECORDERS];
+  Little<std::uint16_t> retired_[kMaxRetired];
+};
+
+#if UINTPTR_MAX == UINT32_MAX
+static_assert(sizeof(FlashLog) <= 256, "the README promises it");
+#endif
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::flashlog

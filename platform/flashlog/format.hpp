@@ -1,0 +1,174 @@
+#pragma once
+/// The flash log's format, version 1. Numbers are little-endian, offsets in bytes.
+///
+/// *Blocks.* The part is divided into erase blocks of equal size. A block in use begins with a BlockHeader:
+///
+///      0  u32  magic, "OPFL"
+///      4  u8   version of the format
+///      5  u8   what an erased byte reads as, 0xff or 0x00
+///      6  u16  bytes of this header, CRC included
+///      8  u32  sequence number; grows with each block that is taken into use, from 1
+///     12  u32  bytes of an erase block
+///     16  u16  number of blocks
+///     18  u16  index of this block, from 0
+///     20  u16  bytes that are programmed at once (the granule)
+///     22  u16  number n of retired blocks
+///     24  u16  index of each retired block, n times
+///   24+2n u32  CRC-32 of all before
+///
+/// Magic, version and header length stay where they are in every version. The header with the highest
+/// sequence number has the valid list of retired blocks.
+///
+/// After it, or at the next multiple of the granule if the byte after it is erased, stands a BlockStart. A
+/// block without one was prepared ahead and is empty:
+///
+///      0  head of an entry of kind 1, number 0, with a body of 12 bytes
+///      4  u32  sequence number of the block where the stream comes from; 0: a new stream begins here
+///      8  u32  offset in that block at which this one takes over; what follows there is void
+///     12  u32  bytes here that still belong to the entry which began before this block, times 2, plus 1 if
+///              it ends with a CRC; 0 if there is none, all ones if that is not known
+///     16  u32  CRC-32 of all before
+///
+/// *Stream.* All after the starts is one stream of bytes, cut wherever a block ends or could not be
+/// programmed any further. Each mount of the log begins a new stream; the objects of the older one that were
+/// not committed by then never will be.
+///
+/// *Entries.* The stream is a sequence of entries. Where one would begin and the byte is erased, the rest of
+/// the granule is void, or the rest of the block where a granule begins. An entry:
+///
+///      0  u16, its high byte first: kind (4 bits), object number (12 bits)
+///      2  u16  bytes n of the body
+///      4  n    body
+///    4+n  u32  CRC-32, if the entry ends with one
+///
+///   kind         number  body                              CRC
+///   2 directory  0       directory of the objects below    no
+///   3 begin      object  file name                         no
+///   4 data       object  next bytes of the object          if n >= 512
+///   5 commit     object  u32, bytes of the object          yes
+///   6 abort      object  nothing                           yes
+///   7 journal    0       directory, '/', name of journal   no
+///   8 lines      0       bytes added to that journal       yes
+///
+/// A CRC covers all entries since the last CRC or the beginning of the stream, its own entry included. What
+/// no valid CRC follows does not count. A directory or journal holds for the block in which its entry begins,
+/// up to the next of its kind. Up to 255 objects are open at once; a number is given again after 4096 other
+/// objects, never while it is in use. Other kinds are not written by this version.
+#include <cstddef>
+#include <cstdint>
+
+#include "opdump/bytes.hpp"
+
+namespace opdump::flashlog {
+inline namespace OPDUMP_NAMESPACE {
+
+inline constexpr std::uint32_t kMagic = 0x4c46504fu;
+inline constexpr std::uint8_t kVersion = 1;
+
+/// An integer as it lies on the flash.
+template <class T>
+class Little {
+ public:
+  Little() = default;
+  Little(T value) { store_little_endian(bytes_, value); }
+  operator T() const { return load_little_endian<T>(bytes_); }
+
+ private:
+  std::byte bytes_[sizeof(T)];
+};
+
+struct BlockHeader {
+  Little<std::uint32_t> magic;
+  std::uint8_t version;
+  std::byte erased;
+  Little<std::uint16_t> bytes;
+  Little<std::uint32_t> sequence;
+  Little<std::uint32_t> block_bytes;
+  Little<std::uint16_t> block_count;
+  Little<std::uint16_t> block;
+  Little<std::uint16_t> program_bytes;
+  Little<std::uint16_t> retired_count;
+};
+
+static_assert(sizeof(BlockHeader) == 24 && alignof(BlockHeader) == 1);
+static_assert(offsetof(BlockHeader, magic) == 0 && offsetof(BlockHeader, version) == 4);
+static_assert(offsetof(BlockHeader, erased) == 5 && offsetof(BlockHeader, bytes) == 6);
+static_assert(offsetof(BlockHeader, sequence) == 8 && offsetof(BlockHeader, block_bytes) == 12);
+static_assert(offsetof(BlockHeader, block_count) == 16 && offsetof(BlockHeader, block) == 18);
+static_assert(offsetof(BlockHeader, program_bytes) == 20 && offsetof(BlockHeader, retired_count) == 22);
+
+/// Values of 1 to 14 only: so the first byte of an entry is never an erased one.
+enum class Kind : std::uint8_t {
+  start = 1,
+  directory = 2,
+  begin = 3,
+  data = 4,
+  commit = 5,
+  abort = 6,
+  journal = 7,
+  lines = 8,
+};
+
+inline constexpr std::uint32_t kObjectNumbers = 0x1000;
+inline constexpr std::uint32_t kMaxBody = 0xffff;
+inline constexpr std::uint32_t kCrcBytes = 4;
+inline constexpr std::uint32_t kMinSealedData = 512;
+inline constexpr std::uint32_t kUnknownLeft = 0xffffffffu;
+
+class EntryHead {
+ public:
+  EntryHead() = default;
+  EntryHead(Kind kind, std::uint32_t number, std::uint32_t body_bytes)
+      : kind_and_number_{static_cast<std::uint8_t>(static_cast<unsigned>(kind) << 4 | number >> 8),
+                         static_cast<std::uint8_t>(number)},
+        bytes_(static_cast<std::uint16_t>(body_bytes)) {}
+
+  Kind kind() const { return static_cast<Kind>(kind_and_number_[0] >> 4); }
+  std::uint32_t number() const { return (kind_and_number_[0] & 0xfu) << 8 | kind_and_number_[1]; }
+  std::uint32_t body_bytes() const { return bytes_; }
+
+  /// Whether the entry ends with a CRC.
+  bool sealed() const {
+    const Kind its = kind();
+    return its == Kind::commit || its == Kind::abort || its == Kind::lines ||
+           (its == Kind::data && bytes_ >= kMinSealedData);
+  }
+
+ private:
+  std::uint8_t kind_and_number_[2];
+  Little<std::uint16_t> bytes_;
+};
+
+static_assert(sizeof(EntryHead) == 4 && alignof(EntryHead) == 1);
+
+struct BlockStart {
+  static constexpr std::uint32_t kBodyBytes = 12;
+
+  EntryHead head;
+  Little<std::uint32_t> previous;
+  Little<std::uint32_t> previous_end;
+  Little<std::uint32_t> left;
+  Little<std::uint32_t> crc;
+};
+
+static_assert(sizeof(BlockStart) == 20 && alignof(BlockStart) == 1);
+static_assert(offsetof(BlockStart, previous) == 4 && offsetof(BlockStart, previous_end) == 8);
+static_assert(offsetof(BlockStart, left) == 12 && offsetof(BlockStart, crc) == 16);
+
+/// Retired blocks that a header has room for. One more is found out again each time its turn comes.
+inline constexpr std::uint32_t kMaxRetired = 24;
+/// No version's header is longer.
+inline constexpr std::uint32_t kMaxHeaderBytes = sizeof(BlockHeader) + 2 * kMaxRetired + kCrcBytes;
+static_assert(kMaxHeaderBytes == 76);
+
+constexpr std::uint32_t round_up(std::uint32_t value, std::uint32_t step) {
+  return (value + step - 1) / step * step;
+}
+
+template <class T>
+Bytes bytes_of(const T& object) {
+  return {reinterpret_cast<const std::byte*>(&object), sizeof object};
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::flashlog

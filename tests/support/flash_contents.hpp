@@ -1,0 +1,63 @@
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "opdump/bytes.hpp"
+#include "platform/flashlog/log_reader.hpp"
+
+namespace opdump::tests {
+
+/// All that a reader finds in a log.
+struct FlashContents {
+  struct Object {
+    flashlog::ObjectState state;
+    std::string path;
+    std::string bytes;
+  };
+
+  std::vector<Object> objects;                  ///< in the order of their beginnings
+  std::map<std::string, std::string> journals;  ///< path to lines
+  std::uint32_t unreadable_runs = 0;
+
+  const Object* find(const std::string& path) const {
+    for (const Object& object : objects) {
+      if (object.path == path) return &object;
+    }
+    return nullptr;
+  }
+
+  std::size_t count(flashlog::ObjectState state) const {
+    std::size_t count = 0;
+    for (const Object& object : objects) count += object.state == state;
+    return count;
+  }
+};
+
+inline FlashContents read_flash(const flashlog::Device& device, bool search = false) {
+  std::vector<flashlog::Segment> segments(device.geometry.block_count);
+  std::vector<char> names(device.geometry.block_bytes);
+  std::vector<std::byte> memory(4096);
+  flashlog::LogReader reader(device, names);
+  FlashContents contents;
+  if (reader.open(segments, search) != Status::ok) return contents;
+  for (flashlog::LogReader::Object object; reader.next(object);) {
+    const std::string path =
+        (object.directory_known ? std::string(object.directory) : "?") + "/" + std::string(object.file);
+    std::string bytes;
+    const Status status = reader.read(object, memory, [&](Bytes piece) {
+      bytes += as_text(piece);
+      return true;
+    });
+    if (status != Status::ok) bytes = "unreadable";
+    if (object.state == flashlog::ObjectState::lines) {
+      contents.journals[path] += bytes;
+    } else {
+      contents.objects.push_back({object.state, path, bytes});
+    }
+  }
+  contents.unreadable_runs = reader.unreadable_runs();
+  return contents;
+}
+
+}  // namespace opdump::tests

@@ -1,0 +1,294 @@
+#pragma once
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <random>
+#include <vector>
+
+#include "opdump/bytes.hpp"
+#include "platform/flashlog/device.hpp"
+
+namespace opdump::tests {
+
+/// Flash in memory that behaves as badly as flash may. Copies are independent parts in the same state.
+///
+/// *Rules.* Programs take bits away and must keep to granules; a granule is programmed once between erases,
+/// unless `bits_only_clear`. What breaks a rule, or programs a block that is not wholly erased, is counted in
+/// `violations` and fails.
+///
+/// *Power.* `cut_program` and `cut_erase` end the power inside an operation: after that every call fails.
+/// Half-programmed bytes hold some of the bits; half-erased blocks read differently each time. Programs since
+/// the last sync may be lost one by one, if `volatile_programs`.
+///
+/// *Faults.* See Fault. Reads beyond `read_disturb` of a block since its erase flip a bit in it for good.
+class FlashEmulator {
+ public:
+  enum class Fault : std::uint8_t {
+    none,
+    program_fails,  ///< the next program and all that follow leave some bits and report it
+    program_lies,   ///< likewise, but they report success
+    erase_fails,    ///< the block keeps its bytes
+    dying,          ///< each program fails with a probability that grows with each erase
+  };
+
+  /// A program or an erase that is about to begin.
+  struct Operation {
+    bool is_erase = false;
+    std::uint32_t block = 0;
+    std::uint32_t offset = 0;
+    Bytes bytes;
+    std::uint32_t cuts = 0;  ///< places inside it where power may fail, its end excluded
+  };
+
+  explicit FlashEmulator(const flashlog::Geometry& part, std::uint32_t page_bytes, std::uint32_t seed = 1)
+      : part_(part),
+        page_bytes_(page_bytes),
+        memory_(std::size_t{part.block_bytes} * part.block_count, part.erased),
+        granules_(memory_.size() / part.program_bytes),
+        blocks_(part.block_count),
+        random_(seed) {}
+
+  FlashEmulator(const FlashEmulator&) = default;
+  FlashEmulator& operator=(const FlashEmulator&) = default;
+
+  /// Refers to this emulator.
+  flashlog::Device device() {
+    return {
+        .geometry = part_,
+        .context = this,
+        .read = [](void* self, std::uint32_t block, std::uint32_t offset,
+                   MutableBytes to) { return of(self).read(block, offset, to); },
+        .program = [](void* self, std::uint32_t block, std::uint32_t offset,
+                      Bytes from) { return of(self).program(block, offset, from); },
+        .erase = [](void* self, std::uint32_t block) { return of(self).erase(block); },
+        .sync = [](void* self) { return of(self).sync(); },
+        .protect = [](void* self, bool on) { of(self).is_protected = on; },
+    };
+  }
+
+  Status read(std::uint32_t block, std::uint32_t offset, MutableBytes to) {
+    if (off || block >= part_.block_count || offset > part_.block_bytes ||
+        to.size() > part_.block_bytes - offset) {
+      return fail(!off);
+    }
+    Block& state = blocks_[block];
+    ++state.reads;
+    ++reads;
+    read_bytes += to.size();
+    if (read_disturb != 0 && state.reads % read_disturb == 0) {
+      ++disturbed;
+      at(block, random() % part_.block_bytes) ^= static_cast<std::byte>(1u << random_() % 8);
+    }
+    copy_bytes(to.data(), {&at(block, offset), to.size()});
+    if (state.half_erased) {
+      for (std::byte& byte : to) byte = tear(byte, part_.erased);
+    }
+    return Status::ok;
+  }
+
+  Status program(std::uint32_t block, std::uint32_t offset, Bytes from) {
+    if (off) return Status::io_error;
+    if (block >= part_.block_count || from.empty() || offset % part_.program_bytes != 0 ||
+        from.size() % part_.program_bytes != 0 || offset > part_.block_bytes ||
+        from.size() > part_.block_bytes - offset ||
+        offset / page_bytes_ != (offset + from.size() - 1) / page_bytes_ || is_protected ||
+        blocks_[block].half_erased) {
+      return fail(true);
+    }
+    const std::uint32_t first = (block * part_.block_bytes + offset) / part_.program_bytes;
+    const std::uint32_t count = static_cast<std::uint32_t>(from.size()) / part_.program_bytes;
+    for (std::uint32_t i = first; i < first + count; ++i) {
+      if (granules_[i] && !part_.bits_only_clear) return fail(true);
+    }
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      // Bits that are gone cannot come back; what is left as erased does not ask for any.
+      const std::byte there = at(block, offset + static_cast<std::uint32_t>(i));
+      if (from[i] != part_.erased && programmed(there, from[i]) != from[i]) return fail(true);
+    }
+    ++operations;
+    ++programs;
+    programmed_bytes += from.size();
+    const Operation operation = {false, block, offset, from, static_cast<std::uint32_t>(from.size())};
+    if (before) before(*this, operation);
+    if (operations == cut_at) return cut_program(operation, cut_byte);
+    Block& state = blocks_[block];
+    bool fails = state.fault == Fault::program_fails || state.fault == Fault::program_lies;
+    if (state.fault == Fault::dying) fails = random_() % 64 < state.erases;
+    if (fails) {
+      tear_program(operation, static_cast<std::uint32_t>(random_() % from.size()));
+      return state.fault == Fault::program_lies ? Status::ok : Status::io_error;
+    }
+    if (volatile_programs)
+      pending_.push_back({block, offset, {&at(block, offset), &at(block, offset) + from.size()}});
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      std::byte& byte = at(block, offset + static_cast<std::uint32_t>(i));
+      byte = programmed(byte, from[i]);
+    }
+    mark(operation);
+    return Status::ok;
+  }
+
+  Status erase(std::uint32_t block) {
+    if (off) return Status::io_error;
+    if (block >= part_.block_count || is_protected) return fail(true);
+    ++operations;
+    const Operation operation = {true, block, 0, {}, part_.block_bytes};
+    if (before) before(*this, operation);
+    if (operations == cut_at) return cut_erase(operation, cut_byte);
+    Block& state = blocks_[block];
+    ++state.erases;
+    ++erases;
+    std::erase_if(pending_, [&](const Program& program) { return program.block == block; });
+    if (state.fault == Fault::erase_fails) return Status::io_error;
+    wipe(block, part_.block_bytes);
+    state.half_erased = false;
+    state.reads = 0;
+    return Status::ok;
+  }
+
+  Status sync() {
+    if (off) return Status::io_error;
+    ++syncs;
+    pending_.clear();
+    return Status::ok;
+  }
+
+  /// Power fails when `operation` has done `byte` bytes of its work.
+  Status cut(const Operation& operation, std::uint32_t byte) {
+    return operation.is_erase ? cut_erase(operation, byte) : cut_program(operation, byte);
+  }
+
+  /// Power is back. Faults of blocks stay.
+  void power_on() {
+    off = false;
+    is_protected = true;
+    cut_at = 0;
+    before = nullptr;
+  }
+
+  void set_fault(std::uint32_t block, Fault fault) { blocks_[block].fault = fault; }
+  std::uint32_t erases_of(std::uint32_t block) const { return blocks_[block].erases; }
+  const flashlog::Geometry& geometry() const { return part_; }
+  std::vector<std::byte>& memory() { return memory_; }
+  std::uint32_t random() { return static_cast<std::uint32_t>(random_()); }
+
+  bool off = false;
+  bool is_protected = true;
+  bool volatile_programs = false;
+  std::uint64_t cut_at = 0;    ///< operation, counted from 1, in which power fails; 0: none
+  std::uint32_t cut_byte = 0;  ///< and where in it
+  std::uint32_t read_disturb = 0;
+  std::function<void(FlashEmulator&, const Operation&)> before;  ///< each operation
+
+  std::uint64_t operations = 0;
+  std::uint64_t programs = 0;
+  std::uint64_t programmed_bytes = 0;
+  std::uint64_t erases = 0;
+  std::uint64_t reads = 0;
+  std::uint64_t read_bytes = 0;
+  std::uint64_t syncs = 0;
+  std::uint32_t disturbed = 0;
+  std::uint32_t violations = 0;
+
+ private:
+  struct Block {
+    std::uint32_t erases = 0;
+    std::uint32_t reads = 0;
+    bool half_erased = false;
+    Fault fault = Fault::none;
+  };
+
+  struct Program {
+    std::uint32_t block = 0;
+    std::uint32_t offset = 0;
+    std::vector<std::byte> before;
+  };
+
+  static FlashEmulator& of(void* self) { return *static_cast<FlashEmulator*>(self); }
+
+  std::byte& at(std::uint32_t block, std::uint32_t offset) {
+    return memory_[std::size_t{block} * part_.block_bytes + offset];
+  }
+
+  Status fail(bool violation) {
+    violations += violation;
+    return Status::io_error;
+  }
+
+  /// What becomes of a byte that holds `there` when `wanted` is programmed.
+  std::byte programmed(std::byte there, std::byte wanted) const {
+    return part_.erased == std::byte{0xff} ? there & wanted : there | wanted;
+  }
+
+  /// Each bit from one of the two.
+  std::byte tear(std::byte a, std::byte b) {
+    const std::byte mask = static_cast<std::byte>(random_());
+    return (a & mask) | (b & ~mask);
+  }
+
+  void mark(const Operation& operation) {
+    const std::uint32_t first =
+        (operation.block * part_.block_bytes + operation.offset) / part_.program_bytes;
+    for (std::uint32_t i = 0; i < operation.bytes.size() / part_.program_bytes; ++i)
+      granules_[first + i] = true;
+  }
+
+  void wipe(std::uint32_t block, std::uint32_t bytes) {
+    std::fill_n(&at(block, 0), bytes, part_.erased);
+    const std::uint32_t first = block * part_.block_bytes / part_.program_bytes;
+    std::fill_n(granules_.begin() + first, bytes / part_.program_bytes, false);
+  }
+
+  /// The bytes before `byte` are programmed, that one in part. In one case of four the chip does not work
+  /// from front to back, and each byte is done, begun or untouched.
+  void tear_program(const Operation& operation, std::uint32_t byte) {
+    const bool scattered = random_() % 4 == 0;
+    for (std::uint32_t i = 0; i < operation.bytes.size(); ++i) {
+      std::byte& there = at(operation.block, operation.offset + i);
+      const std::byte done = programmed(there, operation.bytes[i]);
+      const std::uint32_t state = scattered ? random() % 3 : (i < byte ? 0 : i == byte ? 1 : 2);
+      if (state == 0) there = done;
+      if (state == 1) there = tear(there, done);
+    }
+    mark(operation);
+  }
+
+  Status cut_program(const Operation& operation, std::uint32_t byte) {
+    tear_program(operation, byte);
+    lose_pending();
+    off = true;
+    return Status::io_error;
+  }
+
+  Status cut_erase(const Operation& operation, std::uint32_t byte) {
+    Block& state = blocks_[operation.block];
+    ++state.erases;
+    std::erase_if(pending_, [&](const Program& program) { return program.block == operation.block; });
+    wipe(operation.block, byte);
+    state.half_erased = true;
+    lose_pending();
+    off = true;
+    return Status::io_error;
+  }
+
+  /// Some of the programs that were not synced never happened.
+  void lose_pending() {
+    for (const Program& program : pending_) {
+      if (random_() % 2 == 0) continue;
+      for (std::size_t i = 0; i < program.before.size(); ++i) {
+        at(program.block, program.offset + static_cast<std::uint32_t>(i)) = program.before[i];
+      }
+    }
+    pending_.clear();
+  }
+
+  flashlog::Geometry part_;
+  std::uint32_t page_bytes_;
+  std::vector<std::byte> memory_;
+  std::vector<bool> granules_;  // whether they were programmed since the erase
+  std::vector<Block> blocks_;
+  std::vector<Program> pending_;
+  std::minstd_rand random_;
+};
+
+}  // namespace opdump::tests
