@@ -1,0 +1,271 @@
+#pragma once
+/// The vectorised kernels, in terms of what each instruction set supplies before it includes this file, once
+/// per translation unit and with the compiler set to that instruction set:
+///
+///     OPDUMP_VECTOR_BYTES   16, 32 or 64
+///     struct Isa            smaller, larger (of two Floats; a NaN as `value` gives `other`), widen (Floats
+///     to
+///                           two Doubles), floats_from_halves (a vector's worth of float16)
+///
+/// All names are local to the translation unit, so that no other one can end up with code for a processor
+/// that it did not ask for; for the same reason nothing is included here.
+
+namespace opdump::compare {
+namespace {
+
+inline constexpr std::size_t kWidth = sizeof(Floats) / sizeof(float);
+inline constexpr std::size_t kPrefetch = 256;
+
+template <class Vector, class From>
+inline Vector load(const From* from) {
+  Vector vector;
+  __builtin_memcpy(&vector, from, sizeof vector);
+  return vector;
+}
+
+inline Floats masked(Floats values, Ints mask) {
+  return reinterpret_cast<Floats>(reinterpret_cast<Ints>(values) & mask);
+}
+
+inline Floats magnitude(Floats values) {
+  return masked(values, Ints{} + 0x7fffffff);
+}
+
+struct Sum {
+  Doubles lanes{};
+
+  void add(const Doubles (&values)[2]) { lanes += values[0] + values[1]; }
+  void add_product(const Doubles (&a)[2], const Doubles (&b)[2]) {
+    lanes += a[0] * b[0];
+    lanes += a[1] * b[1];
+  }
+  double total() const {
+    double total = 0;
+    for (std::size_t i = 0; i < sizeof lanes / sizeof(double); ++i) total += lanes[i];
+    return total;
+  }
+};
+
+inline float least(Floats values) {
+  float least = values[0];
+  for (std::size_t i = 1; i < kWidth; ++i) least = values[i] < least ? values[i] : least;
+  return least;
+}
+
+inline float greatest(Floats values) {
+  float greatest = values[0];
+  for (std::size_t i = 1; i < kWidth; ++i) greatest = values[i] > greatest ? values[i] : greatest;
+  return greatest;
+}
+
+/// A sum of terms of which kRun are added up as float32 first.
+struct RunSum {
+  static constexpr std::size_t kRun = 4;
+  Floats run{};
+  Sum sum;
+
+  void add(Floats values) { run += values; }
+  void end_run() {
+    Doubles wide[2];
+    Isa::widen(run, wide);
+    sum.add(wide);
+    run = Floats{};
+  }
+};
+
+void add_pairs(const float* x, const float* y, std::size_t count, PairSums& sums) {
+  constexpr std::size_t kStep = kWidth * RunSum::kRun;
+  const std::size_t taken = count / kStep * kStep;
+  const Floats infinity = Floats{} + std::numeric_limits<float>::infinity();
+  const Floats zero_limit = Floats{} + static_cast<float>(kZero);
+  Sum x_sum, y_sum, xx, yy, xy, squared;
+  RunSum absolute_sum, relative_sum;
+  Floats x_min = infinity, x_max = -infinity, y_min = infinity, y_max = -infinity;
+  Floats max_absolute{}, max_relative{};
+  for (std::size_t i = 0; i < taken; i += kStep) {
+    for (std::size_t k = i; k < i + kStep; k += kWidth) {
+      __builtin_prefetch(x + k + kPrefetch);
+      __builtin_prefetch(y + k + kPrefetch);
+      const Floats a = load<Floats>(x + k);
+      const Floats b = load<Floats>(y + k);
+      const Floats absolute = magnitude(a - b);
+      // A NaN must stay one.
+      const Ints is_zero = magnitude(b) <= zero_limit;
+      const Floats relative = masked(magnitude(a / b - 1.0F), ~is_zero);
+      Doubles wide_a[2], wide_b[2];
+      Isa::widen(a, wide_a);
+      Isa::widen(b, wide_b);
+      const Doubles difference[2] = {wide_a[0] - wide_b[0], wide_a[1] - wide_b[1]};
+      x_sum.add(wide_a);
+      y_sum.add(wide_b);
+      xx.add_product(wide_a, wide_a);
+      yy.add_product(wide_b, wide_b);
+      xy.add_product(wide_a, wide_b);
+      squared.add_product(difference, difference);
+      absolute_sum.add(absolute);
+      relative_sum.add(relative);
+      x_min = Isa::smaller(a, x_min);
+      x_max = Isa::larger(a, x_max);
+      y_min = Isa::smaller(b, y_min);
+      y_max = Isa::larger(b, y_max);
+      max_absolute = Isa::larger(absolute, max_absolute);
+      max_relative = Isa::larger(relative, max_relative);
+    }
+    absolute_sum.end_run();
+    relative_sum.end_run();
+  }
+  sums.add({
+      .x = x_sum.total(),
+      .y = y_sum.total(),
+      .xx = xx.total(),
+      .yy = yy.total(),
+      .xy = xy.total(),
+      .absolute = absolute_sum.sum.total(),
+      .squared = squared.total(),
+      .relative = relative_sum.sum.total(),
+      .x_min = least(x_min),
+      .x_max = greatest(x_max),
+      .y_min = least(y_min),
+      .y_max = greatest(y_max),
+      .max_absolute = greatest(max_absolute),
+      .max_relative = greatest(max_relative),
+  });
+  kPortablePairs.add_pairs(x + taken, y + taken, count - taken, sums);
+}
+
+struct Shares {
+  Floats scale, low, factor;
+
+  explicit Shares(const ShareOf& of)
+      : scale(Floats{} + of.scale), low(Floats{} + of.low), factor(Floats{} + of.factor) {}
+
+  Floats operator()(Floats values) const {
+    return Isa::larger((values * scale - low) * factor, Floats{} + kLeastShare);
+  }
+};
+
+/// ln(p / q) of normal numbers: of the mantissas by the series of the area hyperbolic tangent, whose argument
+/// stays within a third, and of the exponents besides. 0 exactly where p is q.
+inline Floats ln_ratio(Floats p, Floats q) {
+  const Ints p_bits = reinterpret_cast<Ints>(p);
+  const Ints q_bits = reinterpret_cast<Ints>(q);
+  const Ints one = Ints{} + 0x3f800000;
+  const Floats a = reinterpret_cast<Floats>((p_bits & 0x7fffff) | one);
+  const Floats b = reinterpret_cast<Floats>((q_bits & 0x7fffff) | one);
+  const Floats exponent = __builtin_convertvector((p_bits >> 23) - (q_bits >> 23), Floats);
+  const Floats t = (a - b) / (a + b);
+  const Floats s = t * t;
+  Floats series = s * (2.0F / 13) + 2.0F / 11;
+  series = series * s + 2.0F / 9;
+  series = series * s + 2.0F / 7;
+  series = series * s + 2.0F / 5;
+  series = series * s + 2.0F / 3;
+  series = series * s + 2.0F;
+  return series * t + exponent * 0.693147181F;
+}
+
+void add_divergence(const float* x, const float* y, std::size_t count, const ShareOf& p_of,
+                    const ShareOf& q_of, DivergenceSums& sums) {
+  constexpr std::size_t kStep = kWidth * RunSum::kRun;
+  const std::size_t taken = count / kStep * kStep;
+  const Shares p_shares(p_of), q_shares(q_of);
+  RunSum p_sum, q_sum, p_ln_ratio;
+  for (std::size_t i = 0; i < taken; i += kStep) {
+    for (std::size_t k = i; k < i + kStep; k += kWidth) {
+      __builtin_prefetch(x + k + kPrefetch);
+      __builtin_prefetch(y + k + kPrefetch);
+      const Floats p = p_shares(load<Floats>(x + k));
+      const Floats q = q_shares(load<Floats>(y + k));
+      p_sum.add(p);
+      q_sum.add(q);
+      p_ln_ratio.add(p * ln_ratio(p, q));
+    }
+    p_sum.end_run();
+    q_sum.end_run();
+    p_ln_ratio.end_run();
+  }
+  sums.add({.p = p_sum.sum.total(), .q = q_sum.sum.total(), .p_ln_ratio = p_ln_ratio.sum.total()});
+  kPortablePairs.add_divergence(x + taken, y + taken, count - taken, p_of, q_of, sums);
+}
+
+void add_deviation(const float* x, const float* y, std::size_t count, double x_mean, double y_mean,
+                   DeviationSums& sums) {
+  const std::size_t taken = count / kWidth * kWidth;
+  Sum xx, yy;
+  for (std::size_t i = 0; i < taken; i += kWidth) {
+    Doubles a[2], b[2];
+    Isa::widen(load<Floats>(x + i), a);
+    Isa::widen(load<Floats>(y + i), b);
+    for (Doubles& half : a) half -= x_mean;
+    for (Doubles& half : b) half -= y_mean;
+    xx.add_product(a, a);
+    yy.add_product(b, b);
+  }
+  sums.add({.x = xx.total(), .y = yy.total()});
+  kPortablePairs.add_deviation(x + taken, y + taken, count - taken, x_mean, y_mean, sums);
+}
+
+/// `kInfinity` is the magnitude of infinity. Where there is no NaN, which is nearly everywhere, few steps do.
+template <class Signed, class Unsigned, auto kPortable, std::int32_t kInfinity>
+void add_exact(const std::byte* x, const std::byte* y, std::size_t count, ExactSums& sums) {
+  using Element = std::remove_cvref_t<decltype(Signed{}[0])>;
+  constexpr std::size_t kElements = sizeof(Signed) / sizeof(Element);
+  constexpr int kSignBit = static_cast<int>(sizeof(Element) * 8 - 1);
+  // Before a 16-bit count is full, and small enough to be gone through again.
+  constexpr std::size_t kRun = kElements * 64;
+  const Signed magnitude_mask = Signed{} + std::numeric_limits<Element>::max();
+  const Signed infinity = Signed{} + static_cast<Element>(kInfinity);
+  std::size_t done = 0;
+  for (; count - done >= kRun; done += kRun) {
+    Unsigned equal{}, max_ulp{};
+    Signed nan{};
+    for (std::size_t i = done; i < done + kRun; i += kElements) {
+      const Signed a = load<Signed>(x + i * sizeof(Element));
+      const Signed b = load<Signed>(y + i * sizeof(Element));
+      const Signed a_magnitude = a & magnitude_mask, b_magnitude = b & magnitude_mask;
+      nan |= (a_magnitude > infinity) | (b_magnitude > infinity);
+      // Integers that ascend with the number: less than zero by the magnitude, where the sign is set.
+      const Signed a_sign = a >> kSignBit, b_sign = b >> kSignBit;
+      const Signed a_order = (a_magnitude ^ a_sign) - a_sign;
+      const Signed b_order = (b_magnitude ^ b_sign) - b_sign;
+      // Past the type's signed range, not past its unsigned one.
+      const Unsigned high = reinterpret_cast<Unsigned>(Isa::larger(a_order, b_order));
+      const Unsigned low = reinterpret_cast<Unsigned>(Isa::smaller(a_order, b_order));
+      max_ulp = Isa::larger(max_ulp, high - low);
+      equal -= reinterpret_cast<Unsigned>(a_order == b_order);
+    }
+    Element any_nan = 0;
+    for (std::size_t i = 0; i < kElements; ++i) any_nan |= nan[i];
+    if (any_nan != 0) {
+      (kPortablePairs.*kPortable)(x + done * sizeof(Element), y + done * sizeof(Element), kRun, sums);
+      continue;
+    }
+    for (std::size_t i = 0; i < kElements; ++i) {
+      sums.equal += equal[i];
+      sums.max_ulp = max_ulp[i] > sums.max_ulp ? max_ulp[i] : sums.max_ulp;
+    }
+  }
+  (kPortablePairs.*kPortable)(x + done * sizeof(Element), y + done * sizeof(Element), count - done, sums);
+}
+
+void float16_to_float(const std::byte* from, std::size_t count, float* to) {
+  const std::size_t taken = count / kWidth * kWidth;
+  for (std::size_t i = 0; i < taken; i += kWidth) {
+    const Floats values = Isa::floats_from_halves(from + 2 * i);
+    __builtin_memcpy(to + i, &values, sizeof values);
+  }
+  kPortablePairs.float16_to_float(from + 2 * taken, count - taken, to + taken);
+}
+
+inline constexpr PairKernels kPairs{
+    .add_pairs = add_pairs,
+    .add_divergence = add_divergence,
+    .add_deviation = add_deviation,
+    .add_exact_float32 = add_exact<Ints, UnsignedInts, &PairKernels::add_exact_float32, 0x7f800000>,
+    .add_exact_float16 = add_exact<Shorts, UnsignedShorts, &PairKernels::add_exact_float16, 0x7c00>,
+    .add_exact_bfloat16 = add_exact<Shorts, UnsignedShorts, &PairKernels::add_exact_bfloat16, 0x7f80>,
+    .float16_to_float = float16_to_float,
+};
+
+}  // namespace
+}  // namespace opdump::compare
