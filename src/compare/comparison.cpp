@@ -4,7 +4,6 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <limits>
 #include <thread>
@@ -156,6 +155,13 @@ class PairReader {
     return true;
   }
 
+  void drop(std::uint64_t first, std::uint64_t count) const {
+    for (const ComparedArray* array : arrays_) {
+      array->source->drop(first * array->item_bits / 8,
+                          static_cast<std::size_t>(count * array->item_bits / 8));
+    }
+  }
+
   const float* x() const { return numbers_[0]; }
   const float* y() const { return numbers_[1]; }
   const std::byte* x_bytes() const { return bytes_[0]; }
@@ -191,6 +197,7 @@ bool for_each_block(const ComparedArray& x, const ComparedArray& y, std::uint64_
         }
         use(part, reader, first, count);
       }
+      reader.drop(part * kPartElements, end - part * kPartElements);
     }
   };
   std::vector<std::thread> helpers;
@@ -353,13 +360,6 @@ std::optional<Comparison> compare(const ComparedArray& x, const ComparedArray& y
     result.y_deviation = deviation_from_squares(all.sums.y, all.sums.yy, count);
   }
   return result;
-}
-
-std::string number_text(double number) {
-  if (std::isnan(number)) return "nan";
-  char text[352];
-  std::snprintf(text, sizeof text, "%.6f", number);
-  return text;
 }
 
 }  // namespace opdump::compare

@@ -2,7 +2,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "opdump/dtype.hpp"
 #include "src/compare/pair_kernels.hpp"
@@ -18,6 +17,9 @@ class ElementSource {
   /// The `count` bytes from `offset` on: in `buffer`, which has room for them, or where they lie. Null when
   /// they cannot be read.
   virtual const std::byte* read(std::uint64_t offset, std::size_t count, std::byte* buffer) const = 0;
+
+  /// Tells that these bytes are not needed for a while.
+  virtual void drop(std::uint64_t offset, std::size_t count) const = 0;
 
  protected:
   ~ElementSource() = default;
@@ -69,8 +71,5 @@ std::optional<Comparison> compare(const ComparedArray& x, const ComparedArray& y
 
 /// Elements below which a comparison never uses more than one thread.
 inline constexpr std::uint64_t kThreadElements = std::uint64_t{1} << 18;
-
-/// As msaccucmp prints a number: six decimals, "nan", "inf".
-std::string number_text(double number);
 
 }  // namespace opdump::compare

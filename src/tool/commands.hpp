@@ -9,6 +9,7 @@ using Words = std::span<const char* const>;
 // Each runs one sub-command and returns the exit status.
 int run_show(Words words);
 int run_convert(Words words);
+int run_compare(Words words);
 int run_check(Words words);
 int run_explain(Words words);
 int run_replay(Words words);

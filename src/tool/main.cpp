@@ -17,6 +17,7 @@ usage: opdump COMMAND [ARGUMENTS]
 
   show      lists the records of a dump with their tensors' statistics
   convert   writes the tensors of a dump as NumPy files
+  compare   compares a dump with a golden one, tensor by tensor
   check     says what a config means, or why it is refused
   explain   says what a key of a config does
   replay    feeds described models through the capture path, without a device
@@ -48,6 +49,7 @@ struct Command {
 constexpr Command kCommands[] = {
     {"show", run_show},
     {"convert", run_convert},
+    {"compare", run_compare},
     {"check", run_check},
     {"explain", run_explain},
     {"replay", run_replay},

@@ -1,0 +1,24 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compare_pairing.hpp"
+#include "src/compare/comparison.hpp"
+
+namespace opdump::tool {
+
+/// What came of one pair.
+struct PairResult {
+  TensorPair pair;
+  std::optional<compare::Comparison> comparison;  ///< nothing: `problem` says why
+  std::string problem;
+};
+
+/// Compares all pairs, small ones next to each other and large ones each on all threads. The results are in
+/// the order of `pairs`. Shows its progress on a terminal. Ends early, with the results so far, when
+/// interrupted.
+std::vector<PairResult> compare_pairs(const DumpSide& mine, const DumpSide& golden,
+                                      const std::vector<TensorPair>& pairs);
+
+}  // namespace opdump::tool
