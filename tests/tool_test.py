@@ -39,10 +39,20 @@ class CommandLine(Case):
         self.assertIn("'-d PATH' is missing", self.usage('convert'))
         self.assertIn("'-r' takes no value", self.usage('convert', '-r=1'))
         self.assertIn("'x' has no meaning", self.usage('convert', '-d', 'y', 'x'))
-        self.assertIn("'-t bin' is not supported yet", self.usage('convert', '-d', 'x', '-t', 'bin'))
+        self.assertIn("torch.from_numpy", self.usage('convert', '-d', 'x', '-t', 'pt'))
+        self.assertIn("'-t txt' is none of npy, bin, msnpy", self.usage('convert', '-d', 'x', '-t', 'txt'))
         self.assertIn("'-v 1' is not supported", self.usage('convert', '-d', 'x', '-v', '1'))
-        for flag in ('-f', '-s', '-i', '-o', '-c'):
-            self.assertIn("'%s' is not supported yet" % flag, self.usage('convert', '-d', 'x', flag, '1'))
+        self.assertIn("'-c' is not supported", self.usage('convert', '-d', 'x', '-c', '.'))
+        for flag in ('-s', '-i', '-o'):
+            self.assertIn("'%s' needs '-f FORMAT'" % flag, self.usage('convert', '-d', 'x', flag, '1'))
+            self.assertIn('a single dump file', self.usage('convert', '-d', 'x', '-f', 'ND', flag, '1'))
+        one = ['convert', '-d', self.write('x', ''), '-f', 'NCHW']
+        self.assertIn("'-f nchw' is no format", self.usage('convert', '-d', 'x', '-f', 'nchw'))
+        self.assertIn('exclude each other', self.usage(*one, '-i', '0', '-o', '0'))
+        self.assertIn('is no number from 0 on', self.usage(*one, '-i', '-1'))
+        for bad in ('', '0', '1,', '1,x', '1,-2', '1,0,2', '99999999999999999999'):
+            self.assertIn('are no dims from 1 on', self.usage(*one, '-s', bad))
+        self.assertIn('more than 32 dims', self.usage(*one, '-s', '1' + ',1' * 32))
         self.assertIn('a CONFIG is missing', self.usage('check'))
         self.assertIn("not also 'b'", self.usage('check', 'a', 'b'))
         self.assertIn('a RUN.json is missing', self.usage('replay', '--config', 'a'))

@@ -4,8 +4,8 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,41 +16,52 @@
 #include "human_text.hpp"
 #include "interrupt.hpp"
 #include "mapping_file.hpp"
-#include "npy_array.hpp"
-#include "npy_header.hpp"
 #include "options.hpp"
-#include "output_file.hpp"
+#include "ordered_work.hpp"
 #include "platform/posix/unique_fd.hpp"
 #include "platform/posix/write_all.hpp"
 #include "progress.hpp"
-#include "record_file.hpp"
-#include "uuid3.hpp"
+#include "record_converter.hpp"
+#include "record_name.hpp"
 
 namespace opdump::tool {
 namespace {
 
 constexpr char kHelp[] =
-    R"(opdump convert - writes the tensors of a dump as NumPy files
+    R"(opdump convert - writes the tensors of a dump as NumPy or plain binary files
 
-usage: opdump convert -d PATH [-r] [-out DIRECTORY]
+usage: opdump convert -d PATH [-r] [-out DIRECTORY] [-t TYPE] [-f FORMAT [-s SHAPE] [-i N | -o N]]
 
   -d, --dump_file PATH   a dump file, several with commas between, or a directory: the files directly in it
   -r, --recursive        also those in the directories below it; they come again below DIRECTORY
   -out, --output DIRECTORY
-                         where the arrays go; made if it is missing; default: the current directory
-  -t, --type npy         the type of file; npy is the only one yet
+                         where the files go; made if it is missing; default: the current directory
+  -t, --type TYPE        npy (default); bin: the elements alone; msnpy: npy under MindSpore's names
+  -f, --format FORMAT    rearranges tensors into this format, such as NCHW, NHWC, ND or FRACTAL_Z, and cuts padding
+                         off by the original shape; a tensor that cannot be is a failure
+  -s, --shape N,N,...    with -f: the dims to cut to, in the order of FORMAT, in place of the original shape
+  -i, --input_tensor N   with -f: only this input of the record
+  -o, --output_tensor N  with -f: only this output of the record
+  --keep-bfloat16        bfloat16 stays as it is, as items of two bytes (V2); otherwise it becomes float32
   -v, --version 2        accepted, so that a call of msaccucmp works here
 
-Tensors become '{dump file's name}.{input|output}.{index}.npy', names, headers and elements as msaccucmp writes
-them; a name of 255 bytes or more becomes a number, and 'mapping.csv' beside it says which. bfloat16 becomes
-float32, UINT1 a uint8 per bit. Padding behind a tensor is left out. A file appears when it is complete, and
-replaces an older one of its name.
+Records may be nano or protobuf ones. Names, headers and elements of the files are those of msaccucmp:
 
-One record, one step, a whole dump:
+  npy    {record}.{input|output}.{index}.npy, with -f {record}.{input|output}.{index}.{dims}.npy
+  bin    {record}.{input|output}.{index}.{dims}.{dtype}.{FORMAT}.bin
+  msnpy  {record}.{input|output}.{index}.{FORMAT}.npy
+
+A name of 255 bytes or more becomes a number, and 'mapping.csv' beside it says which. bfloat16 becomes float32,
+float8 and hifloat8 float64, integers of 1, 2 or 4 bits a byte each. Padding behind a tensor is left out. Overflow
+records (Opdebug.Node_OpDebug...) become JSON. A file appears when it is complete, and replaces an older one of
+its name.
+
+One record, one step, a whole dump, and weights as the framework has them:
 
   opdump convert -d Conv2D.conv1.0.0.1589195081588018 -out arrays
   opdump convert -d dump/20260131130559/0/digits/1/9 -out arrays
   opdump convert -r -d dump -out arrays
+  opdump convert -d Conv2D.conv1.0.0.1589195081588018 -f NCHW -i 1 -s 8,1,3,3
 
 In Python:
 
@@ -73,157 +84,12 @@ struct Options {
   std::optional<std::string> output_tensor;
   std::optional<std::string> custom_script;
   bool recursive = false;
+  bool keep_bfloat16 = false;
 };
 
-std::optional<int> check(const Options& options, const std::vector<std::string>& rest) {
-  const auto refuse = [](const std::string& reason) { return usage_error("convert", reason); };
-  const std::pair<const char*, const std::optional<std::string>*> later[] = {
-      {"-f", &options.format},        {"-s", &options.shape},         {"-i", &options.input_tensor},
-      {"-o", &options.output_tensor}, {"-c", &options.custom_script},
-  };
-  for (const auto& [name, value] : later) {
-    if (value->has_value()) return refuse(std::string("'") + name + "' is not supported yet");
-  }
-  if (options.type.value_or("npy") != "npy")
-    return refuse("'-t " + *options.type + "' is not supported yet, only '-t npy' is");
-  if (options.version.value_or("2") != "2")
-    return refuse("'-v " + *options.version + "' is not supported, only '-v 2' is");
-  if (!rest.empty()) return refuse("a dump is named with -d, so '" + rest[0] + "' has no meaning");
-  if (options.dump_file.value_or("").empty()) return refuse("'-d PATH' is missing");
-  if (options.output && options.output->empty()) return refuse("'-out' needs a directory");
-  return std::nullopt;
+std::optional<int> refuse(const std::string& reason) {
+  return usage_error("convert", reason);
 }
-
-class Converter {
- public:
-  Converter(const std::string& output, std::uint64_t total_bytes)
-      : output_(output), progress_(total_bytes), converted_(kConvertedBytes) {}
-
-  void convert(const FoundFile& found) {
-    const RecordFile::Opened opened = file_.open(found.path);
-    if (const Stray stray = judge_stray(found);
-        opened == RecordFile::Opened::not_a_record && stray != Stray::error) {
-      if (stray == Stray::worth_a_note) note(found.path + ": passed over, not a dump record");
-      return;
-    }
-    if (opened != RecordFile::Opened::ok) return fail(file_.error());
-    const std::string directory = found.below.empty() ? output_ : output_ + '/' + found.below;
-    if (const int error = use_directory(directory); error != 0)
-      return fail(directory + ": " + strerror(error));
-    ++records_;
-    RecordTensors reader = file_.tensors();
-    for (RecordTensor tensor; !interrupted() && reader.next(tensor);) {
-      const std::string role =
-          std::string(tensor.is_output ? "output" : "input") + '.' + std::to_string(tensor.index);
-      std::string reason;
-      if (write_tensor(tensor, directory, found.real_name + '.' + role + ".npy", reason)) {
-        ++arrays_;
-      } else if (!interrupted()) {
-        fail(found.path + ": " + role + ": " + reason);
-      }
-    }
-  }
-
-  void finish() { progress_.wipe(); }
-
-  void note(const std::string& message) {
-    progress_.wipe();
-    std::fprintf(stderr, "opdump convert: %s\n", message.c_str());
-  }
-
-  void fail(const std::string& message) {
-    ++failures_;
-    note(message);
-  }
-
-  std::uint64_t records() const { return records_; }
-  std::uint64_t arrays() const { return arrays_; }
-  std::uint64_t failures() const { return failures_; }
-
- private:
-  static constexpr std::size_t kConvertedBytes = 64 * 1024;
-
-  int use_directory(const std::string& directory) {
-    if (directory == directory_) return 0;
-    const int error = make_directories(directory);
-    if (error == 0) directory_ = directory;
-    return error;
-  }
-
-  bool write_tensor(const RecordTensor& tensor, const std::string& directory, const std::string& long_name,
-                    std::string& reason) {
-    NpyArray array;
-    if (!describe_array(tensor, array, reason)) return false;
-    constexpr std::size_t kLongestName = 254;  // msaccucmp shortens from 255 on
-    const bool too_long = long_name.size() > kLongestName;
-    const std::string name = too_long ? uuid3_dns(long_name) + ".npy" : long_name;
-
-    OutputFile out;
-    if (!out.create(directory, name) || !write_array(tensor, array, out, reason) || !out.commit()) {
-      if (reason.empty()) reason = out.error();
-      return false;
-    }
-    return !too_long || add_mapping(directory, name + ',' + long_name + '\n', reason);
-  }
-
-  bool write_array(const RecordTensor& tensor, const NpyArray& array, OutputFile& out, std::string& reason) {
-    const std::string header = npy_header(array.descr, array.shape);
-    Bytes pending = as_bytes(header);  // goes out together with the first block
-    bool written = true;
-    std::uint64_t left = array.elements;
-    const bool read = file_.for_each_block(tensor.data_offset, array.source_bytes(), [&](Bytes block) {
-      if (interrupted()) return false;
-      progress_.add(block.size());
-      const std::size_t elements = static_cast<std::size_t>(
-          std::min<std::uint64_t>(left, std::uint64_t{block.size()} * 8 / array.element_bits));
-      left -= elements;
-      written = array.convert == nullptr ? write_parts(out, pending, block)
-                                         : write_converted(array, block, elements, out, pending);
-      return written;
-    });
-    if (!read) reason = file_.error();
-    if (read && written && !pending.empty()) written = write_parts(out, pending, {});
-    return read && written && !interrupted();
-  }
-
-  bool write_converted(const NpyArray& array, Bytes block, std::size_t elements, OutputFile& out,
-                       Bytes& pending) {
-    // Whole bytes of the source at a time, whatever the dtype.
-    const std::size_t most = converted_.size() / array.item_bytes / 8 * 8;
-    for (std::size_t done = 0; done < elements;) {
-      const std::size_t now = std::min(most, elements - done);
-      array.convert(block.data() + done * array.element_bits / 8, now, converted_.data());
-      if (!write_parts(out, pending, Bytes(converted_).first(now * array.item_bytes))) return false;
-      done += now;
-    }
-    return true;
-  }
-
-  static bool write_parts(OutputFile& out, Bytes& pending, Bytes bytes) {
-    const std::array<Bytes, 2> parts = {pending, bytes};
-    pending = {};
-    return out.write(parts);
-  }
-
-  static bool add_mapping(const std::string& directory, const std::string& row, std::string& reason) {
-    const std::string path = directory + '/' + std::string(kMappingFileName);
-    const posix::UniqueFd file(
-        open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));
-    const Bytes part = as_bytes(row);
-    const int error = file ? posix::write_all(file.get(), {&part, 1}) : errno;
-    if (error != 0) reason = path + ": " + strerror(error);
-    return error == 0;
-  }
-
-  std::string output_;
-  std::string directory_;  ///< the last one made
-  Progress progress_;
-  RecordFile file_;
-  std::vector<std::byte> converted_;
-  std::uint64_t records_ = 0;
-  std::uint64_t arrays_ = 0;
-  std::uint64_t failures_ = 0;
-};
 
 std::vector<std::string> split_at_commas(const std::string& text) {
   std::vector<std::string> parts;
@@ -242,6 +108,154 @@ std::vector<std::string> named_paths(const std::string& text) {
   return split_at_commas(text);
 }
 
+bool is_one_file(const std::string& path) {
+  struct stat status {};
+  return stat(path.c_str(), &status) == 0 && !S_ISDIR(status.st_mode);
+}
+
+std::optional<int> read_type(const std::string& type, ArrayType& value) {
+  if (type == "npy") {
+    value = ArrayType::npy;
+  } else if (type == "bin") {
+    value = ArrayType::bin;
+  } else if (type == "msnpy") {
+    value = ArrayType::msnpy;
+  } else if (type == "pt") {
+    return refuse("'-t pt' is not written; torch.from_numpy(numpy.load(FILE)) makes a tensor of an npy file");
+  } else {
+    return refuse("'-t " + type + "' is none of npy, bin, msnpy");
+  }
+  return std::nullopt;
+}
+
+std::optional<int> read_shape(const std::string& text, std::vector<Dim>& shape) {
+  for (std::size_t start = 0; start <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', start), text.size());
+    const std::optional<std::uint64_t> dim = parse_decimal(text.substr(start, comma - start));
+    if (!dim || *dim == 0) return refuse("'-s " + text + "' are no dims from 1 on, such as 1,3,224,224");
+    shape.push_back(*dim);
+    start = comma + 1;
+  }
+  if (shape.size() > kMaxRank) return refuse("'-s' has more than " + std::to_string(kMaxRank) + " dims");
+  return std::nullopt;
+}
+
+std::optional<int> read_format_options(const Options& options, ConvertSettings& settings) {
+  if (!options.format) {
+    const std::pair<const char*, const std::optional<std::string>*> with_format[] = {
+        {"-s", &options.shape}, {"-i", &options.input_tensor}, {"-o", &options.output_tensor}};
+    for (const auto& [name, value] : with_format) {
+      if (value->has_value()) return refuse(std::string("'") + name + "' needs '-f FORMAT'");
+    }
+    return std::nullopt;
+  }
+  const Result<Format> format = format_from_name(*options.format);
+  if (!format.ok())
+    return refuse("'-f " + *options.format +
+                  "' is no format; NCHW, NHWC, HWCN, ND, NCDHW and FRACTAL_Z are some");
+  settings.format = format.value();
+  if (options.input_tensor && options.output_tensor) return refuse("'-i' and '-o' exclude each other");
+  if (options.shape || options.input_tensor || options.output_tensor) {
+    if (!is_one_file(*options.dump_file))
+      return refuse("'-s', '-i' and '-o' are for a single dump file, and '-d' names more or none");
+  }
+  if (options.shape) {
+    if (const std::optional<int> refused = read_shape(*options.shape, settings.shape)) return refused;
+  }
+  for (const bool is_output : {false, true}) {
+    const std::optional<std::string>& text = is_output ? options.output_tensor : options.input_tensor;
+    if (!text) continue;
+    const std::optional<std::uint64_t> index = parse_decimal(*text);
+    if (!index)
+      return refuse("'" + std::string(is_output ? "-o " : "-i ") + *text + "' is no number from 0 on");
+    settings.only = ConvertSettings::Selection{is_output, *index};
+  }
+  return std::nullopt;
+}
+
+std::optional<int> read_settings(const Options& options, const std::vector<std::string>& rest,
+                                 ConvertSettings& settings) {
+  if (options.custom_script)
+    return refuse("'-c' is not supported: msaccucmp's own Python scripts are not run here");
+  if (options.version.value_or("2") != "2")
+    return refuse("'-v " + *options.version + "' is not supported, only '-v 2' is");
+  if (!rest.empty()) return refuse("a dump is named with -d, so '" + rest[0] + "' has no meaning");
+  if (options.dump_file.value_or("").empty()) return refuse("'-d PATH' is missing");
+  if (options.output && options.output->empty()) return refuse("'-out' needs a directory");
+  settings.output = options.output.value_or(".");
+  settings.keep_bfloat16 = options.keep_bfloat16;
+  if (const std::optional<int> refused = read_type(options.type.value_or("npy"), settings.type))
+    return refused;
+  return read_format_options(options, settings);
+}
+
+bool add_mapping(const std::string& directory, const std::string& rows, std::string& reason) {
+  const std::string path = directory + '/' + std::string(kMappingFileName);
+  const posix::UniqueFd file(
+      open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));
+  const Bytes part = as_bytes(rows);
+  const int error = file ? posix::write_all(file.get(), {&part, 1}) : errno;
+  if (error != 0) reason = path + ": " + strerror(error);
+  return error == 0;
+}
+
+/// Converts files on all processors and tells of them in their order.
+class Conversion {
+ public:
+  Conversion(const ConvertSettings& settings, const std::vector<FoundFile>& files)
+      : files_(files), progress_(total_bytes(files)), results_(kOrderedWindow) {
+    const std::size_t workers = std::max<std::size_t>(1, std::min(usable_workers(), files.size()));
+    for (std::size_t i = 0; i < workers; ++i)
+      workers_.push_back(std::make_unique<RecordConverter>(settings, kMemoryBytes / workers, progress_));
+  }
+
+  void run() {
+    run_in_order({.count = files_.size(),
+                  .work =
+                      [this](std::size_t item, std::size_t worker) {
+                        Converted& result = results_[item % kOrderedWindow];
+                        result = interrupted() ? Converted() : workers_[worker]->convert(files_[item]);
+                      },
+                  .deliver = [this](std::size_t item) { deliver(results_[item % kOrderedWindow]); }},
+                 workers_.size());
+    progress_.wipe();
+  }
+
+  const Converted& sums() const { return sums_; }
+
+  void fail(const std::string& message) {
+    ++sums_.failures;
+    progress_.say("opdump convert: " + message);
+  }
+
+ private:
+  /// Of all workers together; each has as much of a file mapped besides.
+  static constexpr std::size_t kMemoryBytes = 4 * 1024 * 1024;
+
+  static std::uint64_t total_bytes(const std::vector<FoundFile>& files) {
+    std::uint64_t bytes = 0;
+    for (const FoundFile& file : files) bytes += file.bytes;
+    return bytes;
+  }
+
+  void deliver(Converted& result) {
+    for (const std::string& message : result.messages) progress_.say("opdump convert: " + message);
+    sums_.records += result.records;
+    sums_.files += result.files;
+    sums_.failures += result.failures;
+    std::string reason;
+    if (!result.mapping_rows.empty() && !add_mapping(result.mapping_directory, result.mapping_rows, reason))
+      fail(reason);
+    result = {};
+  }
+
+  const std::vector<FoundFile>& files_;
+  Progress progress_;
+  std::vector<std::unique_ptr<RecordConverter>> workers_;
+  std::vector<Converted> results_;
+  Converted sums_;
+};
+
 }  // namespace
 
 int run_convert(Words words) {
@@ -257,11 +271,13 @@ int run_convert(Words words) {
       {"-i", "--input_tensor", nullptr, &options.input_tensor},
       {"-o", "--output_tensor", nullptr, &options.output_tensor},
       {"-c", "--custom_script_path", nullptr, &options.custom_script},
+      {"--keep-bfloat16", {}, &options.keep_bfloat16, nullptr},
   };
   std::vector<std::string> rest;
   if (const std::optional<int> exit_code = read_options({"convert", kHelp, table}, words, rest))
     return *exit_code;
-  if (const std::optional<int> exit_code = check(options, rest)) return *exit_code;
+  ConvertSettings settings;
+  if (const std::optional<int> exit_code = read_settings(options, rest, settings)) return *exit_code;
   catch_interrupts();
 
   std::vector<FoundFile> files;
@@ -275,21 +291,15 @@ int run_convert(Words words) {
   };
   for (const std::string& path : named_paths(*options.dump_file))
     find_files(path, options.recursive, files, report);
-  std::uint64_t total_bytes = 0;
-  for (const FoundFile& file : files) total_bytes += file.bytes;
 
-  const std::string output = options.output.value_or(".");
-  Converter converter(output, total_bytes);
-  for (const FoundFile& file : files) {
-    if (interrupted()) break;
-    converter.convert(file);
-  }
-  if (converter.records() == 0 && converter.failures() == 0 && failures == 0 && !interrupted())
-    converter.fail(*options.dump_file + ": no dump record there");
-  failures += converter.failures();
-  converter.finish();
-  std::string summary = count_text(converter.arrays(), "array") + " written from " +
-                        count_text(converter.records(), "record") + " to " + output;
+  Conversion conversion(settings, files);
+  conversion.run();
+  const Converted& sums = conversion.sums();
+  if (sums.records == 0 && sums.failures == 0 && failures == 0 && !interrupted())
+    conversion.fail(*options.dump_file + ": no dump record there");
+  failures += sums.failures;
+  std::string summary = count_text(sums.files, settings.type == ArrayType::bin ? "file" : "array") +
+                        " written from " + count_text(sums.records, "record") + " to " + settings.output;
   if (failures != 0) summary += ", " + count_text(failures, "failure");
   std::puts(summary.c_str());
   if (interrupted()) die_of_interrupt();

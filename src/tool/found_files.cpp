@@ -56,7 +56,10 @@ std::vector<std::string> list(const std::string& directory, const std::string& b
     const std::string path = joined(directory, name);
     struct stat link {};
     struct stat status {};
-    if (lstat(path.c_str(), &link) != 0 || stat(path.c_str(), &status) != 0) {
+    int failed = lstat(path.c_str(), &link);
+    status = link;
+    if (failed == 0 && S_ISLNK(link.st_mode)) failed = stat(path.c_str(), &status);
+    if (failed != 0) {
       report.error(path + ": " + strerror(errno));
     } else if (S_ISDIR(link.st_mode)) {
       directories.emplace_back(name);
@@ -93,7 +96,8 @@ void find_in(const std::string& directory, const std::string& below, bool recurs
 
 Stray judge_stray(const FoundFile& file) {
   if (file.named || parse_record_name(file.real_name)) return Stray::error;
-  const bool expected = file.real_name.ends_with(".npy") || file.real_name.ends_with(".journal");
+  const auto ends = [&file](std::string_view suffix) { return file.real_name.ends_with(suffix); };
+  const bool expected = ends(".npy") || ends(".journal") || ends(".csv") || ends(".bin") || ends(".json");
   return expected ? Stray::expected : Stray::worth_a_note;
 }
 

@@ -91,8 +91,12 @@ bool find_dtype(const RecordTensor& tensor, NpyArray& array, std::string& reason
 
 }  // namespace
 
-bool describe_array(const RecordTensor& tensor, NpyArray& array, std::string& reason) {
+bool describe_array(const RecordTensor& tensor, bool keep_bfloat16, NpyArray& array, std::string& reason) {
   array = {};
+  if (tensor.dtype == DType::undefined && tensor.dtype_known) {
+    array = {"|i1", {tensor.bytes}, tensor.bytes, 1, 8, nullptr};
+    return true;
+  }
   array.shape.assign(tensor.shape().begin(), tensor.shape().end());
   const Result<std::uint64_t> count = element_count(tensor.shape());
   if (tensor.has_shape && count.ok() && count.value() == 0) {
@@ -101,6 +105,11 @@ bool describe_array(const RecordTensor& tensor, NpyArray& array, std::string& re
     return true;
   }
   if (!find_dtype(tensor, array, reason)) return false;
+  if (keep_bfloat16 && tensor.dtype == DType::bfloat16) {
+    array.descr = "<V2";
+    array.item_bytes = 2;
+    array.convert = nullptr;
+  }
   if (!tensor.has_shape) {
     if (tensor.bytes > UINT64_MAX / 8 || tensor.bytes * 8 % array.element_bits != 0) {
       reason = std::to_string(tensor.bytes) + " bytes without a shape are no whole number of elements";

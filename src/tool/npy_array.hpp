@@ -25,9 +25,10 @@ struct NpyArray {
   std::uint64_t source_bytes() const { return (elements * element_bits + 7) / 8; }
 };
 
-/// On false `reason` says why there is no such array. bfloat16 and the float8 types become float32, integers
-/// below a byte int8 or uint8 each, complex32 complex64. A tensor without shape is flat, a scalar has the
-/// shape (1,), and with a dim of 0 the array is float64, as msaccucmp has it.
-bool describe_array(const RecordTensor& tensor, NpyArray& array, std::string& reason);
+/// On false `reason` says why there is no such array. bfloat16 becomes float32, or with `keep_bfloat16` stays
+/// as it is, as items of two bytes; float8 types with a fraction become float64, integers below a byte int8
+/// or uint8 each, complex32 complex64, and what has no dtype int8. A tensor without shape is flat, a scalar
+/// has the shape (1,), and with a dim of 0 the array is float64, as msaccucmp has it.
+bool describe_array(const RecordTensor& tensor, bool keep_bfloat16, NpyArray& array, std::string& reason);
 
 }  // namespace opdump::tool

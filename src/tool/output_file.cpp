@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cstdint>
 #include <cstdio>
 
 #include "platform/posix/write_all.hpp"
@@ -24,7 +26,9 @@ bool OutputFile::fail(int error) {
 bool OutputFile::create(const std::string& directory, const std::string& name) {
   path_ = directory + '/' + name;
   // Not made from the file's name: that may be as long as the file system allows.
-  const std::string aside = directory + "/.opdump-" + std::to_string(getpid()) + ".part";
+  static std::atomic<std::uint64_t> created{0};
+  const std::string number = std::to_string(created.fetch_add(1, std::memory_order_relaxed));
+  const std::string aside = directory + "/.opdump-" + std::to_string(getpid()) + '-' + number + ".part";
   file_.reset(open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file_) return fail(errno);
   aside_ = aside;
