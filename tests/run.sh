@@ -76,6 +76,7 @@ test_tools() {
   need doctest-dev doctest has_doctest
   need cmake 'cmake (Meson finds doctest with it)' command -v cmake
   need relacy-dev 'relacy (the model checker of the ring)' has_relacy
+  need protobuf-compiler 'protoc (reads our protobuf records)' command -v protoc
   need python3-numpy 'Python 3 with NumPy' has_numpy
   [ "$quick" = yes ] || need 'clang libclang-rt-dev' 'clang++ >= 14 with its sanitizers' has_thread_sanitizer
 }

@@ -6,8 +6,9 @@
 #include "opdump/counts.hpp"
 #include "opdump/dump_name.hpp"
 #include "opdump/journal.hpp"
-#include "opdump/nano_writer.hpp"
 #include "opdump/record.hpp"
+#include "opdump/record_format.hpp"
+#include "opdump/record_writer.hpp"
 #include "opdump/reduction.hpp"
 #include "opdump/ring.hpp"
 #include "opdump/sink.hpp"
@@ -119,7 +120,7 @@ class Drainer {
   enum class State : std::uint8_t { idle, writing, discarding };
 
   struct Stream {
-    NanoWriter writer;
+    RecordWriter writer;
     std::uint64_t last_us = 0;
     std::uint32_t expected = 0;  // sequence number that comes next if nothing is lost
     State state = State::idle;   // of record `expected - 1`
@@ -182,7 +183,7 @@ class Drainer {
     replace(slot, stream, record);
     MutableBytes rest;
     const DumpTarget& target = targets_[stream.target];
-    Result<ObjectName> name = namer_.name(record, target.root, 0, {}, rest);
+    Result<ObjectName> name = namer_.name(record, target, 0, {}, rest);
     ObjectName untimed = name.ok() ? name.value() : ObjectName{};
     untimed.file = untimed.file.substr(0, untimed.file.rfind('.'));
     journal_.lost(target, slot, record.head().sequence, cause, untimed);
@@ -263,8 +264,13 @@ class Drainer {
   }
 
   Status open(Stream& stream, const RecordView& record, Bytes data, ObjectName& name) {
-    return try_names(stream, record, {}, name,
-                     [&](MutableBytes rest) { return stream.writer.begin(sink_, name, record, data, rest); });
+    const DumpTarget& target = targets_[stream.target];
+    char suffix_memory[kMaxSuffixBytes];
+    const std::string_view suffix =
+        target.format == nullptr ? std::string_view() : target.format->suffix(record, target, suffix_memory);
+    return try_names(stream, record, suffix, name, [&](MutableBytes rest) {
+      return stream.writer.begin(sink_, name, record, data, rest, target.format);
+    });
   }
 
   /// Sets `name` and calls `use(rest of scratch)`, with later and later time stamps while that says
@@ -280,8 +286,7 @@ class Drainer {
     Status status = Status::already_exists;
     for (int i = 0; i < kTries && status == Status::already_exists; ++i, ++unix_us) {
       MutableBytes rest;
-      const Result<ObjectName> named =
-          namer_.name(record, targets_[stream.target].root, unix_us, suffix, rest);
+      const Result<ObjectName> named = namer_.name(record, targets_[stream.target], unix_us, suffix, rest);
       if (!named.ok() || rest.empty()) return Status::name_too_long;
       name = named.value();
       status = use(rest);

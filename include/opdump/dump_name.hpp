@@ -2,7 +2,9 @@
 #include <cstdint>
 
 #include "opdump/record.hpp"
+#include "opdump/record_format.hpp"
 #include "opdump/sink.hpp"
+#include "opdump/targets.hpp"
 #include "opdump/text.hpp"
 
 namespace opdump {
@@ -15,21 +17,33 @@ class DumpNamer {
 
   std::size_t memory_bytes() const { return memory_.size(); }
 
-  /// The name of a record's object, with `suffix` at its end: directory `{time}/{device}/{model}/{model
-  /// id}/{step}` (`{time}/{device}` without a model), file `{type}.{name}.{task}.{stream}.{us}`, microseconds
-  /// in 16 digits. It and `unused`, which becomes the memory behind it, are good until the next call.
-  /// `name_too_long` when the memory is too small. Source: the directories and names of CANN's dump.
-  Result<ObjectName> name(const RecordView& record, std::string_view root, std::uint64_t unix_us,
+  /// The name of a record's object, with `suffix` at its end: file `{type}.{name}.{task}.{stream}.{us}`,
+  /// microseconds in 16 digits, in a directory by the target's layout:
+  ///
+  ///     cann              {time}/{device}/{model}/{model id}/{step}, without a model {time}/{device}; with a
+  ///                       world size below worldsize{size}_global_rank{rank}
+  ///     mindspore_kernel  rank_{rank}/{network}/{model id}/{step}; the task is 0
+  ///     mindspore_cpu     the same; the stream is 0 as well
+  ///     mindspore_graph   {step}/{time}/{device}/{model}/{model id}/{step}
+  ///
+  /// It and `unused`, which becomes the memory behind it, are good until the next call. `name_too_long` when
+  /// the memory is too small. Source: the directories and names of CANN's, torchair's and MindSpore's dumps.
+  Result<ObjectName> name(const RecordView& record, const DumpTarget& target, std::uint64_t unix_us,
                           std::string_view suffix, MutableBytes& unused) {
-    if (!is_in_directory(record) && !write_directory(record)) return Status::name_too_long;
+    if (!is_in_directory(record) && !write_directory(record, target)) return Status::name_too_long;
     const RecordHead& head = record.head();
+    const bool has_task = target.layout == Layout::cann || target.layout == Layout::mindspore_graph;
+    const bool has_stream = target.layout != Layout::mindspore_cpu;
     TextWriter file(memory_.subspan(directory_bytes_));
     file.add_sanitised(record.type()).add('.').add_sanitised(record.name());
-    file.add('.').add_decimal(head.task_id).add('.').add_decimal(head.stream_id);
+    file.add('.')
+        .add_decimal(has_task ? head.task_id : 0)
+        .add('.')
+        .add_decimal(has_stream ? head.stream_id : 0);
     file.add('.').add_decimal(unix_us, 16).add(suffix);
     if (file.overflowed()) return Status::name_too_long;
     unused = std::as_writable_bytes(file.rest());
-    return ObjectName{root, {memory_.data(), directory_bytes_}, file.text()};
+    return ObjectName{target.root, {memory_.data(), directory_bytes_}, file.text()};
   }
 
  private:
@@ -38,14 +52,18 @@ class DumpNamer {
   bool is_in_directory(const RecordView& record) const {
     const RecordHead& head = record.head();
     return directory_bytes_ != 0 && head.step == step_ && head.dump_time == dump_time_ &&
-           head.device_id == device_id_ && head.model_id == model_id_ && head.in_model == in_model_ &&
+           head.target == target_ && head.model_id == model_id_ && head.in_model == in_model_ &&
            (in_model_ == 0 || record.model_name() == model_name_);
   }
 
-  bool write_directory(const RecordView& record) {
+  bool write_directory(const RecordView& record, const DumpTarget& target) {
     const RecordHead& head = record.head();
     TextWriter text(memory_);
-    text.add_decimal(head.dump_time, 14).add('/').add_decimal(head.device_id);
+    if (target.layout == Layout::mindspore_graph)
+      text.add_decimal(head.step).add('/').add_decimal(head.dump_time, 14);
+    add_dump_directory(text, target);
+    if (target.layout == Layout::cann || target.layout == Layout::mindspore_graph)
+      text.add('/').add_decimal(head.device_id);
     if (head.in_model != 0) {
       text.add('/');
       const std::size_t at = text.text().size();
@@ -55,7 +73,7 @@ class DumpNamer {
     }
     dump_time_ = head.dump_time;
     step_ = head.step;
-    device_id_ = head.device_id;
+    target_ = head.target;
     model_id_ = head.model_id;
     in_model_ = head.in_model;
     directory_bytes_ = text.overflowed() ? 0 : text.text().size();
@@ -66,8 +84,8 @@ class DumpNamer {
   std::size_t directory_bytes_ = 0;  // at the start of the memory; 0: none yet
   std::uint64_t dump_time_ = 0;
   std::uint64_t step_ = 0;
-  std::uint32_t device_id_ = 0;
   std::uint32_t model_id_ = 0;
+  std::uint8_t target_ = 0;
   std::uint8_t in_model_ = 0;
   std::string_view model_name_{};  // in the memory
 };
@@ -75,8 +93,8 @@ class DumpNamer {
 /// Bytes that a `DumpNamer` needs at most for these texts.
 constexpr std::size_t dump_name_bytes(std::size_t model_name_bytes, std::size_t type_bytes,
                                       std::size_t name_bytes) {
-  constexpr std::size_t kDirectoryDigits = 20 + 1 + 10 + 1 + 1 + 10 + 1 + 20;
-  constexpr std::size_t kFileDigits = 1 + 1 + 10 + 1 + 10 + 1 + 20;
+  constexpr std::size_t kDirectoryDigits = kMaxDumpDirectoryBytes + 1 + 10 + 1 + 1 + 10 + 1 + 20;
+  constexpr std::size_t kFileDigits = 1 + 1 + 10 + 1 + 10 + 1 + 20 + kMaxSuffixBytes;
   return kDirectoryDigits + kFileDigits + (model_name_bytes == 0 ? 1 : model_name_bytes) +
          (type_bytes == 0 ? 1 : type_bytes) + (name_bytes == 0 ? 1 : name_bytes);
 }

@@ -11,8 +11,9 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Writes the journal that lets a dump prove its own completeness: `{time}/opdump.{device}.{id}.journal`
-/// below the dump's root. Text, a line per event, fields separated by commas, the path last:
+/// Writes the journal that lets a dump prove its own completeness: `opdump.{device}.{id}.journal` in
+/// the dump's directory (`add_dump_directory`), such as `{time}`. Text, a line per event, fields separated by
+/// commas, the path last:
 ///
 ///     opdump-journal,1,records        format version, detail; again when the session writes on
 ///     from,R,S                        recorder R's lines start with sequence number S
@@ -31,9 +32,9 @@ inline namespace OPDUMP_NAMESPACE {
 /// What a recorder lost without a trace between the records of two configs is told in the later one's
 /// journal.
 ///
-/// PATH is relative to `{time}`. A journal that does not end in `closed` is of a dump that was not finalized.
-/// One writer per session; lines are batched in memory until `flush`. A sink that refuses them costs the
-/// lines, not the records: the journal then lacks what it would prove.
+/// PATH is relative to that directory. A journal that does not end in `closed` is of a dump that was not
+/// finalized. One writer per session; lines are batched in memory until `flush`. A sink that refuses them
+/// costs the lines, not the records: the journal then lacks what it would prove.
 class Journal {
  public:
   /// `memory` holds the batch and must exceed the longest line: `journal_line_bytes`.
@@ -50,7 +51,8 @@ class Journal {
 
   void begun(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence, const ObjectName& name) {
     if (detail_ != JournalDetail::records) return;
-    add_line(target, [&](TextWriter& line) { add_path(add_head(line, "begun", recorder, sequence), name); });
+    add_line(target,
+             [&](TextWriter& line) { add_path(add_head(line, "begun", recorder, sequence), target, name); });
   }
 
   void written(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence, std::uint64_t bytes,
@@ -58,7 +60,7 @@ class Journal {
     ++tally(target).written;
     if (detail_ != JournalDetail::records) return;
     add_line(target, [&](TextWriter& line) {
-      add_path(add_head(line, "written", recorder, sequence).add(',').add_decimal(bytes), name);
+      add_path(add_head(line, "written", recorder, sequence).add(',').add_decimal(bytes), target, name);
     });
   }
 
@@ -66,7 +68,7 @@ class Journal {
             const ObjectName& name) {
     ++tally(target).lost;
     add_line(target, [&](TextWriter& line) {
-      add_path(add_head(line, "lost", recorder, sequence).add(',').add(to_string(cause)), name);
+      add_path(add_head(line, "lost", recorder, sequence).add(',').add(to_string(cause)), target, name);
     });
   }
 
@@ -79,7 +81,7 @@ class Journal {
           .add(to_string(cause))
           .add(',')
           .add_decimal(bytes);
-      add_path(line, name);
+      add_path(line, target, name);
     });
   }
 
@@ -109,9 +111,9 @@ class Journal {
   /// Hands the batch to the sink.
   void flush() {
     if (used_ == 0) return;
-    char name_memory[96];
+    char name_memory[kMaxDumpDirectoryBytes + 50];
     TextWriter directory(name_memory);
-    directory.add_decimal(target_->time, 14);
+    add_dump_directory(directory, *target_);
     TextWriter file(directory.rest());
     file.add("opdump.").add_decimal(target_->device_id).add('.').add_decimal(target_->id).add(".journal");
     const Bytes batch = memory_.first(used_);
@@ -143,11 +145,11 @@ class Journal {
     return line.add(what).add(',').add_decimal(recorder).add(',').add_decimal(sequence);
   }
 
-  static void add_path(TextWriter& line, const ObjectName& name) {
-    constexpr std::size_t kTimeAndSlash = 15;
+  static void add_path(TextWriter& line, const DumpTarget& target, const ObjectName& name) {
     line.add(',');
     if (name.file.empty()) return;
-    if (name.directory.size() > kTimeAndSlash) line.add(name.directory.substr(kTimeAndSlash)).add('/');
+    const std::size_t above = target.directory_bytes == 0 ? 0 : target.directory_bytes + std::size_t{1};
+    if (name.directory.size() > above) line.add(name.directory.substr(above)).add('/');
     line.add(name.file);
   }
 

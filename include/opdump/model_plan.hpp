@@ -5,6 +5,7 @@
 
 #include "opdump/dump_config.hpp"
 #include "opdump/model.hpp"
+#include "opdump/targets.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
@@ -137,6 +138,7 @@ class RangeWalk {
   }
   const ModelRule* named = by_file != nullptr ? by_file : by_graph;
   if (named != nullptr) plan.directory_name = named->model_name;
+  if (has_rank_folder(config.layout)) plan.directory_name = config.net_name;
   if (!config.active || (named == nullptr && any == nullptr)) return Status::ok;
   if (bits.size() < model.ops.size()) return Status::no_memory;
 

@@ -67,7 +67,7 @@ struct TensorHead {
   std::uint8_t rank;
   std::uint8_t original_rank;
   std::uint16_t original_name_bytes;
-  std::uint16_t unused;
+  std::uint16_t index;  ///< among the operator's inputs or outputs
 };
 static_assert(sizeof(TensorHead) == 40);
 
@@ -81,6 +81,7 @@ struct RecordSource {
   std::string_view name{};
   std::span<const TensorView> inputs{};
   std::span<const TensorView> outputs{};
+  std::uint16_t first_index = 0;  ///< of the first input and the first output
 };
 
 inline constexpr std::size_t kMaxTextBytes = 0xffff;
@@ -150,6 +151,7 @@ inline void encode_record(const RecordSource& source, std::byte* to) {
   };
   to += sizeof head;
   for (const std::span<const TensorView> tensors : {source.inputs, source.outputs}) {
+    std::uint16_t index = source.first_index;
     for (const TensorView& tensor : tensors) {
       ::new (to) TensorHead{
           .address = tensor.address,
@@ -163,7 +165,7 @@ inline void encode_record(const RecordSource& source, std::byte* to) {
           .rank = static_cast<std::uint8_t>(tensor.shape.size()),
           .original_rank = static_cast<std::uint8_t>(tensor.original_shape.size()),
           .original_name_bytes = static_cast<std::uint16_t>(tensor.original_name.size()),
-          .unused = 0,
+          .index = index++,
       };
       to += sizeof(TensorHead);
       put(tensor.shape.data(), tensor.shape.size_bytes());
@@ -224,7 +226,7 @@ class RecordView {
       std::memcpy(&tensor, at, sizeof tensor);
       const Dim* dims = reinterpret_cast<const Dim*>(at + sizeof tensor);
       const bool is_output = i >= head_.input_count;
-      const std::uint32_t index = is_output ? i - head_.input_count : i;
+      const std::uint32_t index = tensor.index;
       const TensorView view = {
           .address = tensor.address,
           .bytes = tensor.bytes,

@@ -107,7 +107,7 @@ class BasicRecorder {
     source.head.step = step_;
     source.head.model_id = plan->model->id;
     source.head.in_model = 1;
-    const Status status = record(source);
+    const Status status = take(source);
     if (op < plan->op_counts.size()) count_op(plan->op_counts[op], status);
     return status;
   }
@@ -135,7 +135,7 @@ class BasicRecorder {
                            std::span<const TensorView> outputs) {
     if (!wants_single_ops()) return Status::ok;
     RecordSource source = describe(op, context_->target, context_->single_bits, inputs, outputs);
-    return record(source);
+    return take(source);
   }
 
   /// The plan whose step is open, null without one. Any context may ask; the answer may be old at once.
@@ -239,13 +239,45 @@ class BasicRecorder {
     };
   }
 
-  Status record(RecordSource& source) {
+  /// Makes of `source` the records that its target wants; the first status of theirs that is not `ok`.
+  Status take(RecordSource& source) {
+    const DumpTarget& target = (*context_->targets)[source.head.target];
+    if (!target.split || !has_bytes(source)) return record(source);
+    // Source: MindSpore writes nothing of an empty tensor.
+    const bool keep_empty = target.layout == Layout::cann;
+    Status status = Status::ok;
+    RecordSource one = source;
+    const auto take_each = [&](std::span<const TensorView> tensors, std::span<const TensorView>& role) {
+      one.inputs = {};
+      one.outputs = {};
+      for (std::size_t i = 0; i < tensors.size(); ++i) {
+        role = tensors.subspan(i, 1);
+        one.first_index = static_cast<std::uint16_t>(i);
+        const Status of_one = record(one, keep_empty);
+        if (status == Status::ok) status = of_one;
+      }
+    };
+    take_each(source.inputs, one.inputs);
+    take_each(source.outputs, one.outputs);
+    return status;
+  }
+
+  static bool has_bytes(const RecordSource& source) {
+    for (const std::span<const TensorView> tensors : {source.inputs, source.outputs}) {
+      for (const TensorView& tensor : tensors) {
+        if (tensor.bytes != 0) return true;
+      }
+    }
+    return false;
+  }
+
+  Status record(RecordSource& source, bool keep_empty = false) {
     wanted_.add_one();
     woken_ = woken_ && ring_.over(ring_.size() / 2);
     source.unix_us = context_->clock->unix_us();
     std::uint64_t data_bytes = 0;
     const Result<std::uint32_t> head_bytes = record_head_bytes(source, data_bytes);
-    if (head_bytes.ok() && data_bytes == 0) {
+    if (head_bytes.ok() && data_bytes == 0 && !keep_empty) {
       empty_.add_one();
       return Status::ok;
     }

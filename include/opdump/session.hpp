@@ -32,6 +32,7 @@ struct SessionParts {
   std::uint32_t block_limit_ms = 1000;
   JournalDetail journal = JournalDetail::records;
   Reduction* reduction = nullptr;  ///< for WhenFull::degrade, which without it is WhenFull::drop
+  RecordFormats formats{};         ///< that configs may ask for
 };
 
 /// One dump: its config, models, recorders and drainer. Holds no memory but itself and shares nothing with
@@ -61,6 +62,7 @@ class BasicSession {
         when_full_(parts.when_full),
         block_limit_ms_(parts.block_limit_ms),
         journal_(parts.journal),
+        formats_(parts.formats),
         drainer_(parts.sink, targets_, parts.scratch, parts.journal, parts.reduction) {
     context_.memory = &parts.memory;
     context_.clock = &parts.clock;
@@ -128,16 +130,20 @@ class BasicSession {
   /// Makes `config` count for models loaded from now on, and for single operators at once. The time of this
   /// call names the dump's directory. An inactive config is accepted and changes nothing: what was set before
   /// stays in force. `not_initialised` before `init`; `too_many_configs`, with this config not in force, when
-  /// models are still loaded under `Targets::kMax` others. `config` is copied; what it refers to must stay
-  /// until `finalize`.
+  /// models are still loaded under `Targets::kMax` others; `not_supported` when it wants a file format that
+  /// the session has not been given. `config` is copied; what it refers to must stay until `finalize`.
   [[nodiscard]] Status set_config(const DumpConfig& config) {
     if (!initialised_) return Status::not_initialised;
     if (!config.active) return Status::ok;
     const std::uint64_t now = clock_.unix_us();
-    const DumpTarget target = {.root = config.dump_path,
-                               .time = local_time_number(now / 1000000, clock_.utc_offset_seconds()),
-                               .id = now > last_target_id_ ? now : last_target_id_ + 1,
-                               .device_id = device_id_};
+    DumpTarget target = {.root = config.dump_path,
+                         .time = local_time_number(now / 1000000, clock_.utc_offset_seconds()),
+                         .id = now > last_target_id_ ? now : last_target_id_ + 1,
+                         .device_id = device_id_,
+                         .layout = config.layout,
+                         .world_size = config.world_size,
+                         .rank = config.rank};
+    if (const Status status = choose_form(config, target); status != Status::ok) return status;
     std::uint8_t taken = targets_.take(target);
     if (taken == Targets::kNone) {
       leave_config();
@@ -326,6 +332,27 @@ class BasicSession {
     targets_.set_state(target, Targets::State::free);
   }
 
+  /// Sets how `target` is written.
+  Status choose_form(const DumpConfig& config, DumpTarget& target) const {
+    switch (config.file_format) {
+      case FileFormat::nano:
+        break;
+      case FileFormat::protobuf:
+        target.format = formats_.protobuf;
+        break;
+      case FileFormat::npy:
+        target.format = formats_.npy;
+        break;
+    }
+    if (config.file_format != FileFormat::nano && target.format == nullptr) return Status::not_supported;
+    target.split = target.format != nullptr && target.format->one_tensor();
+    target.default_format = has_rank_folder(config.layout) && !config.device_format;
+    char directory_memory[kMaxDumpDirectoryBytes];
+    TextWriter directory(directory_memory);
+    target.directory_bytes = static_cast<std::uint8_t>(add_dump_directory(directory, target).text().size());
+    return Status::ok;
+  }
+
   /// Lets the config in force go unless models are loaded under it.
   void leave_config() {
     if (context_.target == Targets::kNone) return;
@@ -377,6 +404,7 @@ class BasicSession {
   const WhenFull when_full_;
   const std::uint32_t block_limit_ms_;
   const JournalDetail journal_;
+  const RecordFormats formats_;
   DumpConfig config_;
   std::uint64_t last_target_id_ = 0;
   std::uint32_t generation_ = 0;

@@ -4,19 +4,56 @@
 #include <cstdint>
 #include <string_view>
 
+#include "opdump/dump_config.hpp"
 #include "opdump/status.hpp"
+#include "opdump/text.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Where the records of one config go.
+class RecordFormat;
+
+/// Whether a dump of `layout` lies in one folder per rank and network, whatever the time and the device.
+constexpr bool has_rank_folder(Layout layout) {
+  return layout == Layout::mindspore_kernel || layout == Layout::mindspore_cpu;
+}
+
+/// Where the records of one config go, and in which form.
 struct DumpTarget {
   std::string_view root{};
   std::uint64_t time = 0;  ///< YYYYMMDDHHMMSS of the moment the config was set
   std::uint64_t id = 0;    ///< the same moment in microseconds; names the journal
   std::uint32_t device_id = 0;
-  std::uint32_t plans = 0;  ///< loaded models that dump there; the control context's
+  std::uint32_t plans = 0;         ///< loaded models that dump there; the control context's
+  RecordFormat* format = nullptr;  ///< null: nano records
+  Layout layout = Layout::cann;
+  bool split = false;           ///< each tensor is a record of its own
+  bool default_format = false;  ///< files are named as MindSpore's are where it leaves the format out
+  std::uint32_t world_size = 0;
+  std::uint32_t rank = 0;
+  std::uint8_t directory_bytes = 0;  ///< of what `add_dump_directory` adds
 };
+
+/// Adds the directory of the dump as a whole, in which its journal lies and below which its files do.
+inline TextWriter& add_dump_directory(TextWriter& to, const DumpTarget& target) {
+  switch (target.layout) {
+    case Layout::cann:
+      if (target.world_size != 0) {
+        to.add("worldsize").add_decimal(target.world_size);
+        to.add("_global_rank").add_decimal(target.rank).add('/');
+      }
+      return to.add_decimal(target.time, 14);
+    case Layout::mindspore_kernel:
+    case Layout::mindspore_cpu:
+      return to.add("rank_").add_decimal(target.rank);
+    case Layout::mindspore_graph:
+      break;
+  }
+  return to;
+}
+
+/// The longest text of `add_dump_directory`.
+inline constexpr std::size_t kMaxDumpDirectoryBytes = 9 + 10 + 12 + 10 + 1 + 14;
 
 /// The targets of one session. A record in a ring names its target by index; a target is retired when no
 /// model and no config dumps there any more, and free again when the drainer has seen its last record.

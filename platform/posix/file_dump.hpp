@@ -6,6 +6,8 @@
 #include <span>
 #include <string>
 
+#include "opdump/npy_format.hpp"
+#include "opdump/protobuf_format.hpp"
 #include "opdump/session.hpp"
 #include "opdump/statistics_reduction.hpp"
 #include "platform/host/host_memory.hpp"
@@ -34,7 +36,8 @@ class FileDump {
                   .scratch = scratch_,
                   .device_id = device_id,
                   .when_full = when_full,
-                  .reduction = &reduction_}),
+                  .reduction = &reduction_,
+                  .formats = {.protobuf = &protobuf_, .npy = &npy_}}),
         recorder_(*session_.add_recorder(ring_).value()) {}
 
   /// Reads `config_path` and begins. After any error nothing is dumped and the program can run on as if
@@ -135,6 +138,8 @@ class FileDump {
   alignas(OPDUMP_CACHE_LINE_BYTES) std::byte ring_[kRingBytes];
   std::unique_ptr<std::uint64_t[]> own_ring_;  ///< the one that the config asks for; null: `ring_` is used
   StatisticsReduction<Memory> reduction_;
+  ProtobufFormat protobuf_;
+  NpyFormat npy_;
   BasicSession<Memory> session_;
   BasicRecorder<Memory>& recorder_;
   DrainThread<BasicSession<Memory>> drain_;

@@ -5,10 +5,6 @@ namespace opdump::config {
 
 // What this build can do. A config that can only be met with the rest is valid, and not active.
 
-constexpr bool can_write(FileFormat format) {
-  return format == FileFormat::nano;
-}
-
 constexpr bool can_write(Layout layout) {
   return layout == Layout::cann;
 }

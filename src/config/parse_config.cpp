@@ -61,12 +61,11 @@ void check_abilities(const JsonNode& owner, const JsonNode* options, DumpConfig&
     config.active = false;
     const JsonNode* node = options == nullptr ? nullptr : options->member(key);
     const JsonNode& at = node == nullptr ? owner : *node;
-    const KeyPath path{nullptr, node == nullptr ? owner.key() : std::string_view("opdump"), KeyPath::kNoIndex};
+    const KeyPath path{nullptr, node == nullptr ? owner.key() : std::string_view("opdump"),
+                       KeyPath::kNoIndex};
     refusal.note_unsupported(at.offset(), node == nullptr ? path.text() : path.key(key).text(),
                              what + " is not acted on by this build, and nothing is dumped instead");
   };
-  check(can_write(config.file_format), "file_format",
-        "the file format " + quoted(kFileFormatWords[static_cast<std::size_t>(config.file_format)]));
   check(can_write(config.layout), "layout",
         "the layout " + quoted(kLayoutWords[static_cast<std::size_t>(config.layout)]));
 }

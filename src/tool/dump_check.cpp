@@ -179,7 +179,7 @@ std::string DumpCheck::find_file(const std::string& path) {
 
 void DumpCheck::on_written(const JournalPath& path, std::string_view path_text, std::uint64_t bytes) {
   if (context_.wanted != nullptr) known_.add(path);
-  check_file(path_text, bytes, true);
+  check_file(path_text, bytes, path.suffix.empty());
 }
 
 void DumpCheck::on_reduced(std::uint32_t recorder, std::uint32_t sequence, std::string_view cause,
@@ -288,10 +288,10 @@ void DumpCheck::tell_counted_files() {
   }
 }
 
-void DumpCheck::check_unnamed(Device& device, const std::string& path) {
+void DumpCheck::check_unnamed(Device& device, const std::string& path, bool is_record) {
   const std::string full = path_of(directory_, path);
   ++device.found;
-  if (!context_.quick && context_.file.open(full) != RecordFile::Opened::ok) {
+  if (is_record && !context_.quick && context_.file.open(full) != RecordFile::Opened::ok) {
     add_file(FindingKind::bad_file, true, path, context_.file.error());
     return;
   }
@@ -319,9 +319,10 @@ void DumpCheck::walk_file(const std::string& below, const std::string& name, con
   if (last - first > 1) add_file(FindingKind::bad_file, true, path, "told to be written more than once");
   if (first != last) return;
   JournalPath parsed;
-  const bool is_record = parse_journal_path(real_path, parsed) && parsed.timed && parsed.suffix.empty();
+  const bool is_record = parse_journal_path(real_path, parsed) && parsed.timed;
   if (is_record && context_.wanted != nullptr) known_.add(parsed);
-  if (is_record && known_device && device->second.has_gaps) return check_unnamed(device->second, path);
+  if (is_record && known_device && device->second.has_gaps)
+    return check_unnamed(device->second, path, parsed.suffix.empty());
   if (!is_record && name.ends_with(".npy"))
     return add_file(FindingKind::unlisted, false, path, "not a dump record, but perhaps made of one");
   const char* message = devices_.empty() ? "and there is no journal here"

@@ -89,7 +89,7 @@ class DumpCheck final : private JournalListener {
   void add_file(FindingKind kind, bool wrong, const std::string& path, const std::string& message);
   void walk(const std::string& below);
   void walk_file(const std::string& below, const std::string& name, const std::string& real_name);
-  void check_unnamed(Device& device, const std::string& path);
+  void check_unnamed(Device& device, const std::string& path, bool is_record);
 
   VerifyContext& context_;
   const std::string directory_;

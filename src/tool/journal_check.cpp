@@ -27,7 +27,7 @@ void JournalCheck::take(const JournalLine& line, std::uint64_t number) {
   closed_ = false;
   if (!has_header_ && line.kind != Kind::header) problem("a line before the journal's head");
   has_header_ = true;
-  if (!line.path_text.empty() && line.path.device != device_)
+  if (line.path.has_device && line.path.device != device_)
     problem("a record of device " + std::to_string(line.path.device) + ", not of the journal's");
   switch (line.kind) {
     case Kind::header:

@@ -38,6 +38,16 @@ bool is_sanitised(std::string_view name) {
   });
 }
 
+/// What may stand behind a time stamp: nothing, ".csv", or `.{input|output}.{index}.{format}.{dtype}.npy`.
+bool is_suffix(std::string_view suffix) {
+  if (suffix.empty() || suffix == ".csv") return true;
+  std::string_view rest = suffix.substr(1);
+  const std::string_view role = cut_first(rest, '.');
+  std::uint16_t index = 0;
+  return (role == "input" || role == "output") && parse_canonical(cut_first(rest, '.'), index) &&
+         is_sanitised(cut_first(rest, '.')) && is_sanitised(cut_first(rest, '.')) && rest == "npy";
+}
+
 bool parse_file(std::string_view file, JournalPath& path) {
   constexpr std::size_t kTimeDigits = 16;
   std::string_view rest = file;
@@ -56,7 +66,7 @@ bool parse_file(std::string_view file, JournalPath& path) {
     const std::string_view digits = rest.substr(0, rest.size() - path.suffix.size());
     if (digits.size() < kTimeDigits || !parse_decimal(digits)) return false;
     if (digits.size() > kTimeDigits && !parse_canonical(digits, time)) return false;
-    if (!path.suffix.empty() && !is_sanitised(path.suffix.substr(1))) return false;
+    if (!is_suffix(path.suffix)) return false;
   }
   path.timed = has_time;
   path.op = file.substr(0, type.size() + 1 + name.size());
@@ -113,10 +123,20 @@ bool parse_journal_name(std::string_view name, JournalName& journal) {
 }
 
 bool parse_journal_path(std::string_view text, JournalPath& path) {
+  constexpr std::ptrdiff_t kRankParts = 3;
+  constexpr std::ptrdiff_t kGraphParts = 6;
   path = {};
   std::string_view rest = text;
   std::uint32_t number = 0;
-  if (!parse_canonical(cut_first(rest, '/'), number)) return false;
+  const std::ptrdiff_t parts = std::count(text.begin(), text.end(), '/');
+  if (parts == kGraphParts) {
+    constexpr std::size_t kTimeDigits = 14;
+    if (!parse_canonical(cut_first(rest, '/'), path.step)) return false;
+    const std::string_view time = cut_first(rest, '/');
+    if (time.size() != kTimeDigits || !parse_decimal(time)) return false;
+  }
+  path.has_device = parts != 0 && parts != kRankParts;
+  if (path.has_device && !parse_canonical(cut_first(rest, '/'), number)) return false;
   path.device = number;
   path.in_model = rest.find('/') != rest.npos;
   if (path.in_model) {
@@ -155,8 +175,7 @@ bool parse_journal_line(std::string_view text, JournalLine& line, std::string& r
   if (line.kind == Kind::from || line.kind == Kind::to) return parse_canonical(rest, line.sequence);
   if (rest.find(',') == rest.npos || !parse_canonical(cut_first(rest, ','), line.sequence)) return false;
   if (line.kind == Kind::gap) return parse_canonical(rest, line.last);
-  if (line.kind == Kind::begun)
-    return !rest.empty() && parse_path(rest, line) && line.path.timed && line.path.suffix.empty();
+  if (line.kind == Kind::begun) return !rest.empty() && parse_path(rest, line) && line.path.timed;
   if (line.kind != Kind::written) {
     if (rest.find(',') == rest.npos) return false;
     line.cause = cut_first(rest, ',');
@@ -166,7 +185,7 @@ bool parse_journal_line(std::string_view text, JournalLine& line, std::string& r
   if (rest.find(',') == rest.npos || !parse_canonical(cut_first(rest, ','), line.bytes)) return false;
   if (!parse_path(rest, line)) return false;
   if (line.kind == Kind::reduced) return line.path.timed && !line.path.suffix.empty();
-  return rest.empty() || (line.path.timed && line.path.suffix.empty());
+  return rest.empty() || line.path.timed;
 }
 
 }  // namespace opdump::tool

@@ -16,8 +16,11 @@ struct JournalName {
 bool parse_journal_name(std::string_view name, JournalName& journal);
 
 /// Path of a record's file as a journal gives it: `{device}/{model}/{model id}/{step}/{file}`, or
-/// `{device}/{file}` outside a model. Refers to the text it was made of.
+/// `{device}/{file}` outside a model; in MindSpore's layouts `{network}/{model id}/{step}/{file}`, `{file}`
+/// or
+/// `{step}/{time}/{device}/{model}/{model id}/{step}/{file}`. Refers to the text it was made of.
 struct JournalPath {
+  bool has_device = false;
   std::uint64_t device = 0;
   bool in_model = false;
   std::string_view model;
@@ -26,7 +29,7 @@ struct JournalPath {
   std::string_view op;       ///< `{type}.{name}`
   std::string_view untimed;  ///< the path without its time stamp
   bool timed = false;
-  std::string_view suffix;  ///< behind the time stamp, such as ".csv"; empty: a record as it was captured
+  std::string_view suffix;  ///< behind the time stamp, such as ".csv"; empty: CANN's records
 };
 
 /// Strict: such paths as the core writes, and so none that leaves its directory.

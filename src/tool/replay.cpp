@@ -15,7 +15,9 @@
 #include "human_text.hpp"
 #include "interrupt.hpp"
 #include "made_memory.hpp"
+#include "opdump/npy_format.hpp"
 #include "opdump/opdump.hpp"
+#include "opdump/protobuf_format.hpp"
 #include "opdump/statistics_reduction.hpp"
 #include "options.hpp"
 #include "platform/posix/config_file.hpp"
@@ -264,7 +266,8 @@ class Replay {
                      .clock = clock,
                      .scratch = scratch_,
                      .device_id = run_.device_id,
-                     .reduction = &reduction_});
+                     .reduction = &reduction_,
+                     .formats = {.protobuf = &protobuf_, .npy = &npy_}});
     if (const Status status = session.configure(settings_.options); status != Status::ok)
       return failed("the options", status);
     const MutableBytes ring_bytes =
@@ -477,6 +480,8 @@ class Replay {
   const DumpConfig& config_;
   MadeMemory memory_;
   StatisticsReduction<MadeMemory> reduction_{memory_};
+  ProtobufFormat protobuf_;
+  NpyFormat npy_;
   posix::TreeSink sink_;
   std::vector<std::byte> scratch_;
   std::vector<std::unique_ptr<LoadedModel>> models_;

@@ -6,6 +6,8 @@
 #include <span>
 #include <string_view>
 
+#include "opdump/npy_format.hpp"
+#include "opdump/protobuf_format.hpp"
 #include "opdump/session.hpp"
 #include "opdump/statistics_reduction.hpp"
 #include "support/fakes.hpp"
@@ -42,7 +44,8 @@ struct Bench {
                  .when_full = when_full,
                  .block_limit_ms = limit_ms,
                  .journal = journal,
-                 .reduction = &reduction}),
+                 .reduction = &reduction,
+                 .formats = {.protobuf = &protobuf, .npy = &npy}}),
         recorder(*session.add_recorder(ring).value()) {}
 
   void start(const DumpConfig& config, const ModelDesc& model = kModel) {
@@ -64,6 +67,8 @@ struct Bench {
   FakeSink sink;
   FakeClock clock;
   StatisticsReduction<FakeMemory> reduction{memory};
+  ProtobufFormat protobuf;
+  NpyFormat npy;
   std::byte scratch[1024];
   alignas(8) std::byte ring[RingBytes];
   BasicSession<FakeMemory> session;

@@ -1,0 +1,43 @@
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "opdump/sink.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// An object that is being written to a sink, and how long it is so far. After any error nothing is open.
+class OpenObject {
+ public:
+  [[nodiscard]] Status begin(Sink& sink, const ObjectName& name) {
+    const Result<ObjectId> object = sink.begin(name);
+    if (!object.ok()) return object.status();
+    sink_ = &sink;
+    object_ = object.value();
+    bytes_ = 0;
+    return Status::ok;
+  }
+
+  [[nodiscard]] Status put(std::span<const Bytes> parts) {
+    for (const Bytes part : parts) bytes_ += part.size();
+    const Status status = sink_->append(object_, parts);
+    if (status != Status::ok) sink_->abort(object_);
+    return status;
+  }
+
+  [[nodiscard]] Status put(Bytes part) { return put({&part, 1}); }
+
+  [[nodiscard]] Status commit() { return sink_->commit(object_); }
+  void abort() { sink_->abort(object_); }
+
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  Sink* sink_ = nullptr;
+  ObjectId object_{};
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump
