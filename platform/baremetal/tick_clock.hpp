@@ -1,0 +1,56 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+
+#include "opdump/clock.hpp"
+
+namespace opdump::baremetal {
+inline namespace OPDUMP_NAMESPACE {
+
+/// A clock that counts the ticks of one timer interrupt. Readable from any context of the same core, without
+/// a lock; the time goes on for 2^63 ticks. Records of one tick have one time, and the drainer gives them
+/// different names.
+class TickClock : public Clock {
+ public:
+  /// `start_us` is the time at boot in microseconds since 1970, 0 without a calendar clock.
+  explicit TickClock(std::uint32_t us_per_tick, std::uint64_t start_us = 0)
+      : us_per_tick_(us_per_tick), start_us_(start_us) {}
+
+  /// From the timer's interrupt alone.
+  void tick() {
+    const std::uint32_t low = low_.load(std::memory_order_relaxed) + 1;
+    low_.store(low, std::memory_order_relaxed);
+    if (low == 0) high_.store(high_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+
+  std::uint64_t unix_us() override { return start_us_ + ticks() * us_per_tick_; }
+  std::int32_t utc_offset_seconds() override { return 0; }
+  std::uint32_t monotonic_ms() override { return static_cast<std::uint32_t>(ticks() * us_per_tick_ / 1000); }
+
+  /// Sleeps until the next interrupt, at latest the next tick.
+  void pause() override {
+#if defined(__arm__)
+    asm volatile("wfi" : : : "memory");
+#endif
+  }
+
+ private:
+  /// When the tick that carries comes between the two reads, the high half tells.
+  std::uint64_t ticks() const {
+    for (;;) {
+      const std::uint32_t high = high_.load(std::memory_order_relaxed);
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      const std::uint32_t low = low_.load(std::memory_order_relaxed);
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      if (high == high_.load(std::memory_order_relaxed)) return std::uint64_t{high} << 32 | low;
+    }
+  }
+
+  const std::uint32_t us_per_tick_;
+  const std::uint64_t start_us_;
+  std::atomic<std::uint32_t> low_{0};
+  std::atomic<std::uint32_t> high_{0};
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::baremetal
