@@ -1,0 +1,21 @@
+#pragma once
+#include <string>
+
+#include "opdump/acl.h"
+#include "opdump/session.hpp"
+
+namespace opdump::acl {
+
+/// The session behind the calls of opdump/acl.h: one per process, as these are the process's. The runtime
+/// adds its recorders and loads its models here, after aclInit; begin_step, capture and end_step are the
+/// recorders'. Init, configs and finalize are left to the ACL calls.
+using Session = BasicSession<DeviceMemory>;
+Session& session();
+
+/// Where tensors lie from now on; plain memory unless it is called. Before aclInit.
+void use_memory(DeviceMemory& memory);
+
+/// Why the last refused call failed, for logs. Of any thread.
+std::string last_error();
+
+}  // namespace opdump::acl

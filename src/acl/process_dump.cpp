@@ -1,0 +1,230 @@
+#include "src/acl/process_dump.hpp"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <utility>
+
+namespace opdump::acl {
+namespace {
+
+constexpr char kExceptionDirectory[] = "extra-info/data-dump/";
+
+bool is_none(const char* path) {
+  return path == nullptr || *path == '\0';
+}
+
+/// Makes `path` and what is missing above it, for nobody but this user.
+bool make_directories(const std::string& path) {
+  for (std::size_t end = 1; end <= path.size(); ++end) {
+    if (end != path.size() && path[end] != '/') continue;
+    if (mkdir(path.substr(0, end).c_str(), 0700) != 0 && errno != EEXIST) return false;
+  }
+  struct ::stat status;
+  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && access(path.c_str(), W_OK) == 0;
+}
+
+class ProcessEnvironment final : public Environment {
+ public:
+  const char* variable(const char* name) override { return getenv(name); }
+  bool usable(std::string_view directory) override { return make_directories(std::string(directory)); }
+};
+
+std::string with_slash(std::string_view path) {
+  std::string text(path);
+  if (text.empty() || text.back() != '/') text += '/';
+  return text;
+}
+
+}  // namespace
+
+ProcessDump& ProcessDump::instance() {
+  // Never destroyed: a drain thread may still run when the process ends without aclFinalize.
+  static ProcessDump& dump = *new ProcessDump;
+  return dump;
+}
+
+ProcessDump::ProcessDump()
+    : memory_(host_memory_),
+      reduction_(memory_),
+      session_({.memory = memory_,
+                .sink = sink_,
+                .clock = clock_,
+                .scratch = scratch_,
+                .reduction = &reduction_}) {}
+
+aclError ProcessDump::init(const char* path) {
+  const std::lock_guard lock(mutex_);
+  if (initialised_) return fail(ACL_ERROR_REPEAT_INITIALIZE, "aclInit was called before");
+  std::string content;
+  if (!is_none(path)) {
+    const bool read = read_content(path, content);
+    if (read && ever_initialised_ && content != first_content_)
+      return fail(ACL_ERROR_INVALID_PARAM,
+                  "aclInit after aclFinalize needs the config of the first time, and " + std::string(path) +
+                      " differs");
+    if (const aclError error = use_config(path); error != ACL_SUCCESS) return error;
+  }
+  if (!ever_initialised_) first_content_ = content;
+  initialised_ = ever_initialised_ = true;
+  finalized_ = false;
+  return ACL_SUCCESS;
+}
+
+aclError ProcessDump::finalize() {
+  const std::lock_guard lock(mutex_);
+  if (finalized_) return fail(ACL_ERROR_REPEAT_FINALIZE, "aclFinalize was called before");
+  if (const aclError error = stop(); error != ACL_SUCCESS) return error;
+  finalized_ = true;
+  initialised_ = dump_ready_ = false;
+  return ACL_SUCCESS;
+}
+
+aclError ProcessDump::init_dump() {
+  const std::lock_guard lock(mutex_);
+  if (!initialised_) return fail(ACL_ERROR_UNINITIALIZE, "aclInit has to be called first");
+  if (dump_ready_) return fail(ACL_ERROR_REPEAT_INITIALIZE, "aclmdlInitDump was called before");
+  if (const aclError error = start(); error != ACL_SUCCESS) return error;
+  dump_ready_ = true;
+  return ACL_SUCCESS;
+}
+
+aclError ProcessDump::set_dump(const char* path) {
+  const std::lock_guard lock(mutex_);
+  if (!initialised_) return fail(ACL_ERROR_UNINITIALIZE, "aclInit has to be called first");
+  if (!dump_ready_) return fail(ACL_ERROR_DUMP_NOT_RUN, "aclmdlInitDump has to be called first");
+  if (path == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "aclmdlSetDump: the path is NULL");
+  return use_config(path);
+}
+
+aclError ProcessDump::finalize_dump() {
+  const std::lock_guard lock(mutex_);
+  if (!initialised_) return fail(ACL_ERROR_UNINITIALIZE, "aclInit has to be called first");
+  if (!dump_ready_) return fail(ACL_ERROR_DUMP_NOT_RUN, "aclmdlInitDump has to be called first");
+  if (const aclError error = stop(); error != ACL_SUCCESS) return error;
+  dump_ready_ = false;
+  return ACL_SUCCESS;
+}
+
+aclError ProcessDump::register_callback(ChunkCallback callback, std::int32_t flag) {
+  const std::lock_guard lock(mutex_);
+  if (callback == nullptr) return fail(ACL_ERROR_FAILURE, "acldumpRegCallback: the callback is NULL");
+  if (flag != 0)
+    return fail(ACL_ERROR_FAILURE,
+                "acldumpRegCallback: flag " + std::to_string(flag) + " has no meaning, only 0 has");
+  if (sink_.writer().callback() == nullptr) sink_.writer().set_callback(callback);
+  return ACL_SUCCESS;
+}
+
+void ProcessDump::unregister_callback() {
+  const std::lock_guard lock(mutex_);
+  sink_.writer().set_callback(nullptr);
+}
+
+const char* ProcessDump::path_of(acldumpType type) {
+  const std::lock_guard lock(mutex_);
+  switch (type) {
+    case AIC_ERR_BRIEF_DUMP:
+    case AIC_ERR_NORM_DUMP:
+    case AIC_ERR_DETAIL_DUMP: {
+      ProcessEnvironment environment;
+      const ExceptionPlan plan = plan_exceptions(config_, environment);
+      if (plan.dump == ExceptionDump::none) return nullptr;
+      path_ = with_slash(plan.directory) + kExceptionDirectory;
+      break;
+    }
+    case DATA_DUMP:
+    case OVERFLOW_DUMP: {
+      if (session_.dump_time() == 0) return nullptr;
+      char time[24];
+      snprintf(time, sizeof time, "%014llu/", static_cast<unsigned long long>(session_.dump_time()));
+      path_ = with_slash(config_.dump_path) + time;
+      break;
+    }
+    default:
+      return nullptr;
+  }
+  return make_directories(path_.substr(0, path_.size() - 1)) ? path_.c_str() : nullptr;
+}
+
+std::string ProcessDump::last_error() {
+  const std::lock_guard lock(mutex_);
+  return error_;
+}
+
+aclError ProcessDump::fail(aclError code, std::string reason) {
+  error_ = std::move(reason);
+  return code;
+}
+
+aclError ProcessDump::start() {
+  if (session_.initialised()) return ACL_SUCCESS;
+  Status status = session_.init();
+  if (status == Status::ok) status = drain_.start(session_);
+  if (status == Status::ok) return ACL_SUCCESS;
+  static_cast<void>(session_.finalize());
+  return fail(ACL_ERROR_INTERNAL_ERROR, "dumping cannot start: " + std::string(to_string(status)));
+}
+
+aclError ProcessDump::stop() {
+  if (!session_.initialised()) return ACL_SUCCESS;
+  drain_.stop();
+  const Status status = session_.finalize();
+  if (session_.initialised()) {
+    static_cast<void>(drain_.start(session_));
+    return fail(ACL_ERROR_INTERNAL_ERROR, "dumping cannot end: " + std::string(to_string(status)));
+  }
+  configs_.clear();
+  config_ = {};
+  if (status == Status::ok) return ACL_SUCCESS;
+  return fail(ACL_ERROR_INTERNAL_ERROR, "dumping has ended, but: " + std::string(to_string(status)));
+}
+
+/// Reads, checks and applies a config.
+aclError ProcessDump::use_config(const char* path) {
+  auto memory = std::make_unique<posix::ConfigMemory>();
+  DumpConfig config;
+  ConfigError refusal;
+  // Who wrote for CANN gets what CANN would do as far as this build goes, and is told of the rest.
+  std::vector<ConfigNote> notes;
+  if (posix::load_config_file(path, *memory, config, refusal, &notes) != Status::ok)
+    return fail(acl_error(refusal), to_string(refusal, path));
+  error_.clear();
+  for (const ConfigNote& note : notes) error_ += (error_.empty() ? "" : "\n") + to_string(note, path);
+  if (!config.asked) return ACL_SUCCESS;
+  if (const aclError error = start(); error != ACL_SUCCESS) return error;
+  configs_.push_back(std::move(memory));
+  config_ = config;
+  const Status status = session_.set_config(config);
+  if (status == Status::ok) return ACL_SUCCESS;
+  return fail(ACL_ERROR_INTERNAL_ERROR, std::string(path) + ": " + std::string(to_string(status)));
+}
+
+bool ProcessDump::read_content(const char* path, std::string& content) {
+  FILE* file = fopen(path, "rbe");
+  if (file == nullptr) return false;
+  char block[4096];
+  for (std::size_t got; (got = fread(block, 1, sizeof block, file)) != 0;) {
+    if (content.size() + got > kMaxConfigBytes) break;
+    content.append(block, got);
+  }
+  const bool good = ferror(file) == 0;
+  fclose(file);
+  return good;
+}
+
+Session& session() {
+  return ProcessDump::instance().session();
+}
+void use_memory(DeviceMemory& memory) {
+  ProcessDump::instance().use_memory(memory);
+}
+std::string last_error() {
+  return ProcessDump::instance().last_error();
+}
+
+}  // namespace opdump::acl

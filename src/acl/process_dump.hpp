@@ -1,0 +1,82 @@
+#pragma once
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "opdump/acl.hpp"
+#include "opdump/exception_dump.hpp"
+#include "opdump/statistics_reduction.hpp"
+#include "platform/host/host_memory.hpp"
+#include "platform/posix/config_file.hpp"
+#include "platform/posix/drain_thread.hpp"
+#include "platform/posix/system_clock.hpp"
+#include "src/acl/routed_sink.hpp"
+
+namespace opdump::acl {
+
+/// The memory that tensors lie in, which the program may name after the session was made.
+class ForwardingMemory final : public DeviceMemory {
+ public:
+  explicit ForwardingMemory(DeviceMemory& to) : to_(&to) {}
+  [[nodiscard]] Status copy(std::byte* to, Address from, std::size_t bytes) override {
+    return to_->copy(to, from, bytes);
+  }
+  void forward_to(DeviceMemory& to) { to_ = &to; }
+
+ private:
+  DeviceMemory* to_;
+};
+
+/// What the process has made of the ACL dump calls, one at a time. Source of order and codes: CANN's aclInit,
+/// aclFinalize, aclmdlInitDump, aclmdlSetDump and aclmdlFinalizeDump.
+class ProcessDump {
+ public:
+  static ProcessDump& instance();
+
+  aclError init(const char* path);
+  aclError finalize();
+  aclError init_dump();
+  aclError set_dump(const char* path);
+  aclError finalize_dump();
+  aclError register_callback(ChunkCallback callback, std::int32_t flag);
+  void unregister_callback();
+  const char* path_of(acldumpType type);
+
+  Session& session() { return session_; }
+  void use_memory(DeviceMemory& memory) { memory_.forward_to(memory); }
+  std::string last_error();
+
+ private:
+  ProcessDump();
+
+  aclError fail(aclError code, std::string reason);
+  aclError start();
+  aclError stop();
+  aclError use_config(const char* path);
+  static bool read_content(const char* path, std::string& content);
+
+  std::mutex mutex_;
+  std::string error_;
+  bool initialised_ = false;
+  bool finalized_ = false;  ///< aclFinalize was the last of the two
+  bool ever_initialised_ = false;
+  bool dump_ready_ = false;    ///< between aclmdlInitDump and aclmdlFinalizeDump
+  std::string first_content_;  ///< of the config of the first aclInit
+  std::string path_;           ///< what path_of returned
+
+  /// Configs stay in use until the session is finalized.
+  std::vector<std::unique_ptr<posix::ConfigMemory>> configs_;
+  DumpConfig config_;  ///< the latest one that asks for something
+
+  HostMemory host_memory_;
+  ForwardingMemory memory_;
+  RoutedSink sink_;
+  posix::SystemClock clock_;
+  std::byte scratch_[4096];
+  StatisticsReduction<DeviceMemory> reduction_;
+  Session session_;
+  posix::DrainThread<Session> drain_;
+};
+
+}  // namespace opdump::acl
