@@ -77,7 +77,7 @@ class FlashLog final : public Sink {
     cursor_ = geometry().block_count - 1;
     sequence_ = last_sequence_ = 0;
     at_ = geometry().block_bytes;
-    used_ = kept_ = prefix_ = left_ = page_left_ = crc_ = 0;
+    used_ = kept_ = prefix_ = left_ = page_left_ = crc_ = page_crc_ = 0;
     retired_count_ = 0;
     erased_ = kNoBlock;
     erases_ = 0;
@@ -373,12 +373,12 @@ class FlashLog final : public Sink {
   }
 
   Status put(Bytes bytes) {
-    crc_ = crc32(crc_, bytes);
     while (!bytes.empty()) {
       if (const Status status = make_room(); status != Status::ok) return status;
       const std::size_t room = page_room() - used_;
       const Bytes piece = bytes.first(bytes.size() < room ? bytes.size() : room);
       std::memcpy(page_ + used_, piece.data(), piece.size());
+      crc_ = crc32(crc_, piece);
       used_ += static_cast<std::uint32_t>(piece.size());
       left_ -= 2 * static_cast<std::uint32_t>(piece.size());
       bytes = bytes.subspan(piece.size());
@@ -395,7 +395,7 @@ class FlashLog final : public Sink {
     const std::uint32_t granule = geometry().program_bytes;
     const std::uint32_t filled = round_up(used_, granule);
     std::memset(page_ + used_, static_cast<int>(geometry().erased), filled - used_);
-    if (!program(block_, at_, filled)) {
+    if (!program(block_, at_, kept_, filled)) {
       retire(block_);
       stuck_ = next_block();
       return;
@@ -407,6 +407,7 @@ class FlashLog final : public Sink {
     std::memset(page_, static_cast<int>(geometry().erased), kept_);
     prefix_ = 0;
     page_left_ = left_;
+    page_crc_ = crc_;
   }
 
   /// Goes on in another block. What the page holds, because its block did not take it, moves along.
@@ -421,14 +422,17 @@ class FlashLog final : public Sink {
       start.previous = block_ == kNoBlock ? 0 : sequence_;
       start.previous_end = at_ + kept_;
       start.left = page_left_;
+      start.run_crc = page_crc_;
       start.crc = crc32(0, bytes_of(start).first(sizeof start - kCrcBytes));
     }
-    std::uint32_t moving = used_ - skip;
+    const std::uint32_t moving = used_ - skip;
     references_[0] = references_[1] = {};
     for (;;) {
+      const std::uint32_t old = block_;
       std::byte prefix[kMaxPrefix];
       std::byte rest[kMaxPrefix];
       if (const Status status = take_block(moving == 0); status != Status::ok) return status;
+      if (moving != 0) move_objects(old, block_);
       prefix_ = at_ == 0 ? make_header(block_, sequence_, prefix) : 0;
       std::memcpy(prefix + prefix_, &start, sizeof start);
       prefix_ += static_cast<std::uint32_t>(sizeof start);
@@ -442,7 +446,7 @@ class FlashLog final : public Sink {
       kept_ = 0;
       if (first == moving) return Status::ok;
 
-      const bool good = program(block_, at_, used_);
+      const bool good = program(block_, at_, 0, used_);
       if (good) {
         at_ += used_;
         used_ = moving - first;
@@ -455,6 +459,13 @@ class FlashLog final : public Sink {
       std::memmove(page_, page_ + prefix_, first);
       std::memcpy(page_ + first, rest, moving - first);
       skip = 0;
+    }
+  }
+
+  /// `from` is never erased again, so what began there ends with what follows it in `to`.
+  void move_objects(std::uint32_t from, std::uint32_t to) {
+    for (Object& object : objects_) {
+      if (object.block == from) object.block = static_cast<std::uint16_t>(to);
     }
   }
 
@@ -472,7 +483,7 @@ class FlashLog final : public Sink {
   Status take_block(bool prepared) {
     for (std::uint32_t tries = geometry().block_count; tries != 0; --tries) {
       const std::uint32_t block = block_after(cursor_);
-      if (block == kNoBlock) break;
+      if (block == kNoBlock || block == block_) break;
       Header header;
       const BlockUse use = look_at(device_, block, header);
       at_ = 0;
@@ -488,7 +499,7 @@ class FlashLog final : public Sink {
         }
         sequence_ = ++last_sequence_;
       }
-      erased_ = kNoBlock;
+      if (erased_ == block) erased_ = kNoBlock;
       block_ = cursor_ = block;
       return Status::ok;
     }
@@ -524,7 +535,7 @@ class FlashLog final : public Sink {
     const std::uint32_t bytes = make_header(block, ++last_sequence_, page_);
     const std::uint32_t filled = round_up(bytes, geometry().program_bytes);
     std::memset(page_ + bytes, static_cast<int>(geometry().erased), filled - bytes);
-    if (!program(block, 0, filled)) retire(block);
+    if (!program(block, 0, 0, filled)) retire(block);
     erased_ = kNoBlock;
     // The page may hold the beginning of a granule that was programmed in part: as erased bytes.
     std::memset(page_, static_cast<int>(geometry().erased), kept_);
@@ -559,13 +570,13 @@ class FlashLog final : public Sink {
     if (device_.protect != nullptr) device_.protect(device_.context, on);
   }
 
-  /// Programs the first `bytes` of the page.
-  bool program(std::uint32_t block, std::uint32_t offset, std::uint32_t bytes) const {
+  /// Programs the first `bytes` of the page, of which the first `kept` are there already.
+  bool program(std::uint32_t block, std::uint32_t offset, std::uint32_t kept, std::uint32_t bytes) const {
     const Bytes from = {page_, bytes};
     protect(false);
     const Status status = device_.program(device_.context, block, offset, from);
     protect(true);
-    return status == Status::ok && (!options_.verify || reads_as(block, offset, from));
+    return status == Status::ok && (!options_.verify || reads_as(block, offset + kept, from.subspan(kept)));
   }
 
   bool reads_as(std::uint32_t block, std::uint32_t offset, Bytes expected) const {
@@ -603,8 +614,9 @@ class FlashLog final : public Sink {
   std::uint32_t kept_ = 0;       // of these, programmed before; they are erased bytes in the page
   std::uint32_t prefix_ = 0;     // bytes of header and start, if they are in the page and not programmed yet
   std::uint32_t left_ = 0;       // of the entry being written, as in BlockStart
-  std::uint32_t page_left_ = 0;  // the same when the page was empty
-  std::uint32_t crc_ = 0;        // of all entries since the last CRC
+  std::uint32_t crc_ = 0;        // of the bytes since the last CRC
+  std::uint32_t page_left_ = 0;  // both when the page was empty
+  std::uint32_t page_crc_ = 0;
 
   Reference references_[2];  // the directory, the journal
   Object objects_[OPDUMP_MAX_RECORDERS];

@@ -22,12 +22,13 @@
 /// After it, or at the next multiple of the granule if the byte after it is erased, stands a BlockStart. A
 /// block without one was prepared ahead and is empty:
 ///
-///      0  head of an entry of kind 1, number 0, with a body of 12 bytes
+///      0  head of an entry of kind 1, number 0, with a body of 16 bytes
 ///      4  u32  sequence number of the block where the stream comes from; 0: a new stream begins here
 ///      8  u32  offset in that block at which this one takes over; what follows there is void
 ///     12  u32  bytes here that still belong to the entry which began before this block, times 2, plus 1 if
 ///              it ends with a CRC; 0 if there is none, all ones if that is not known
-///     16  u32  CRC-32 of all before
+///     16  u32  the CRC-32 that covers this entry, of its bytes up to here and all that it covers before
+///     20  u32  CRC-32 of all before in this list
 ///
 /// *Stream.* All after the starts is one stream of bytes, cut wherever a block ends or could not be
 /// programmed any further. Each mount of the log begins a new stream; the objects of the older one that were
@@ -51,9 +52,9 @@
 ///   8 lines      0       bytes added to that journal       yes
 ///
 /// A CRC covers all entries since the last CRC or the beginning of the stream, its own entry included. What
-/// no valid CRC follows does not count. A directory or journal holds for the block in which its entry begins,
-/// up to the next of its kind. Up to 255 objects are open at once; a number is given again after 4096 other
-/// objects, never while it is in use. Other kinds are not written by this version.
+/// no valid CRC follows does not count. A directory or journal holds up to the next of its kind, and is given
+/// again in each block before it is needed. Up to 255 objects are open at once; a number is given again after
+/// 4096 other objects, never while it is in use. Other kinds are not written by this version.
 #include <cstddef>
 #include <cstdint>
 
@@ -142,18 +143,20 @@ class EntryHead {
 static_assert(sizeof(EntryHead) == 4 && alignof(EntryHead) == 1);
 
 struct BlockStart {
-  static constexpr std::uint32_t kBodyBytes = 12;
+  static constexpr std::uint32_t kBodyBytes = 16;
 
   EntryHead head;
   Little<std::uint32_t> previous;
   Little<std::uint32_t> previous_end;
   Little<std::uint32_t> left;
+  Little<std::uint32_t> run_crc;
   Little<std::uint32_t> crc;
 };
 
-static_assert(sizeof(BlockStart) == 20 && alignof(BlockStart) == 1);
+static_assert(sizeof(BlockStart) == 24 && alignof(BlockStart) == 1);
 static_assert(offsetof(BlockStart, previous) == 4 && offsetof(BlockStart, previous_end) == 8);
-static_assert(offsetof(BlockStart, left) == 12 && offsetof(BlockStart, crc) == 16);
+static_assert(offsetof(BlockStart, left) == 12 && offsetof(BlockStart, run_crc) == 16 &&
+              offsetof(BlockStart, crc) == 20);
 
 /// Retired blocks that a header has room for. One more is found out again each time its turn comes.
 inline constexpr std::uint32_t kMaxRetired = 24;

@@ -21,10 +21,11 @@ struct Segment {
   std::uint32_t block = 0;
   std::uint32_t previous = 0;
   std::uint32_t previous_end = 0;
-  std::uint32_t left = 0;   ///< as in BlockStart
-  std::uint32_t begin = 0;  ///< offset of the first byte of the stream
-  std::uint32_t end = 0;    ///< offset behind the last one
-  bool follows = false;     ///< the stream comes from the segment before
+  std::uint32_t left = 0;     ///< as in BlockStart
+  std::uint32_t run_crc = 0;  ///< as in BlockStart
+  std::uint32_t begin = 0;    ///< offset of the first byte of the stream
+  std::uint32_t end = 0;      ///< offset behind the last one
+  bool follows = false;       ///< the stream comes from the segment before
 };
 
 enum class ObjectState : std::uint8_t {
@@ -57,11 +58,11 @@ class LogReader {
     struct Reference {
       Position at;
       std::uint32_t bytes = 0;
-      std::uint32_t segment = 0;  // in which its entry begins
       bool known = false;
     };
     Position at;
     Position run_end;                 // behind the last entry under the CRC that was checked
+    std::uint32_t run_crc = 0;        // of what the next CRC covers before `run_end`
     std::uint32_t first_segment = 0;  // of the stream
     std::uint32_t unreadable_runs = 0;
     Reference directory;
@@ -132,7 +133,7 @@ class LogReader {
           object.state = ObjectState::lines;
           object.bytes = entry.head.body_bytes();
           object.walk.at = entry.body;
-          name_journal(entry, object);
+          name_journal(object);
           return true;
         default:
           break;
@@ -201,6 +202,7 @@ class LogReader {
           .previous = start.previous,
           .previous_end = start.previous_end,
           .left = start.left,
+          .run_crc = start.run_crc,
           .begin = at + static_cast<std::uint32_t>(sizeof start),
           .end = device_.geometry.block_bytes,
           .follows = false,
@@ -308,13 +310,12 @@ class LogReader {
     return entry.head.kind() >= Kind::directory && entry.head.kind() <= Kind::lines;
   }
 
-  /// Checks the entries from `at` up to the next CRC. `at` becomes where they end, if they are `good` or just
-  /// their CRC is `bad`; `refers` tells whether there is a directory or journal among them. `broken`: they
-  /// end nowhere; `none`: there is not even a first.
-  Run check_run(Position& at, bool& refers) const {
+  /// Checks the entries from `at` up to the next CRC, which covers what has the CRC `crc` before. `at`
+  /// becomes where they end, if they are `good` or just their CRC is `bad`; `refers` tells whether there is a
+  /// directory or journal among them. `broken`: they end nowhere; `none`: there is not even a first.
+  Run check_run(Position& at, std::uint32_t crc, bool& refers) const {
     refers = false;
     if (!to_entry(at)) return Run::none;
-    std::uint32_t crc = 0;
     for (;;) {
       Entry entry;
       if (!take_head(at, entry)) return Run::broken;
@@ -341,6 +342,7 @@ class LogReader {
 
   static void forget(Walk& walk) {
     walk.run_end = walk.at;
+    walk.run_crc = 0;
     walk.directory.known = walk.journal.known = false;
   }
 
@@ -349,7 +351,8 @@ class LogReader {
     for (;;) {
       Position end = walk.at;
       bool refers = false;
-      Run run = check_run(end, refers);
+      const Run run = check_run(end, walk.run_crc, refers);
+      walk.run_crc = 0;
       if (run == Run::good) {
         walk.run_end = end;
         return true;
@@ -368,7 +371,7 @@ class LogReader {
   bool resume(Walk& walk, Position at, bool refers) const {
     Position end = at;
     bool ignored = false;
-    if (check_run(end, ignored) != Run::good) return false;
+    if (check_run(end, 0, ignored) != Run::good) return false;
     walk.at = at;
     walk.run_end = end;
     if (refers) walk.directory.known = walk.journal.known = false;
@@ -386,7 +389,7 @@ class LogReader {
       begin = entry.begin;
       Position end = begin;
       bool ignored = false;
-      if (check_run(end, ignored) != Run::good) continue;
+      if (check_run(end, 0, ignored) != Run::good) continue;
       walk.at = begin;
       forget(walk);
       walk.run_end = end;
@@ -404,7 +407,14 @@ class LogReader {
         if (search_ && search(walk)) return true;
         continue;
       }
-      if (!skip(walk.at, left / 2)) continue;
+      std::uint32_t crc = segments_[segment].run_crc;
+      std::byte memory[256];
+      const bool taken = take(walk.at, left / 2, memory, [&](Bytes bytes) {
+        crc = crc32(crc, bytes);
+        return true;
+      });
+      if (!taken) continue;
+      walk.run_crc = left % 2 == 0 ? crc : 0;
       walk.run_end = walk.at;
       return true;
     }
@@ -415,7 +425,7 @@ class LogReader {
     if (walk.at == walk.run_end && !find_run(walk)) return false;
     if (!take_head(walk.at, entry) || !skip(walk.at, entry.head.body_bytes())) return false;
     if (entry.head.sealed() && !skip(walk.at, kCrcBytes)) return false;
-    const Walk::Reference reference = {entry.body, entry.head.body_bytes(), entry.begin.segment, true};
+    const Walk::Reference reference = {entry.body, entry.head.body_bytes(), true};
     if (entry.head.kind() == Kind::directory) walk.directory = reference;
     if (entry.head.kind() == Kind::journal) walk.journal = reference;
     return true;
@@ -441,12 +451,8 @@ class LogReader {
     }
   }
 
-  static bool holds(const Walk::Reference& reference, const Entry& entry) {
-    return reference.known && reference.segment == entry.begin.segment;
-  }
-
   void name_object(const Entry& entry, Object& object) {
-    object.directory_known = holds(object.walk.directory, entry);
+    object.directory_known = object.walk.directory.known;
     std::size_t used = 0;
     if (object.directory_known) {
       object.directory = text(object.walk.directory.at, object.walk.directory.bytes, used);
@@ -454,8 +460,8 @@ class LogReader {
     object.file = text(entry.body, entry.head.body_bytes(), used);
   }
 
-  void name_journal(const Entry& entry, Object& object) {
-    object.directory_known = holds(object.walk.journal, entry);
+  void name_journal(Object& object) {
+    object.directory_known = object.walk.journal.known;
     if (!object.directory_known) return;
     std::size_t used = 0;
     const std::string_view path = text(object.walk.journal.at, object.walk.journal.bytes, used);

@@ -84,7 +84,7 @@ TEST_CASE("flash log: objects come back as they were written") {
       CHECK(contents.objects[i].bytes == bodies[i]);
     }
     CHECK(contents.unreadable_runs == 0);
-    CHECK(part.flash.violations == 0);
+    CHECK(part.flash.violation == nullptr);
   }
 }
 
@@ -124,7 +124,7 @@ TEST_CASE("flash log: objects and journals interleave, end or not, and survive a
     CHECK(contents.find("d/e/c")->state == ObjectState::aborted);
     CHECK(contents.find("d/e/after")->state == ObjectState::committed);
     CHECK(contents.journals.at("d/journal") == "line one\nline one\nline one\n");
-    CHECK(part.flash.violations == 0);
+    CHECK(part.flash.violation == nullptr);
   }
 }
 
@@ -162,7 +162,7 @@ TEST_CASE("flash log: a full part refuses, or gives up its oldest objects") {
         }
       }
       CHECK(kept >= (geometry.block_count - 2) * 5 / 2);
-      CHECK(part.flash.violations == 0);
+      CHECK(part.flash.violation == nullptr);
     }
   }
 }

@@ -13,8 +13,8 @@ namespace opdump::tests {
 /// Flash in memory that behaves as badly as flash may. Copies are independent parts in the same state.
 ///
 /// *Rules.* Programs take bits away and must keep to granules; a granule is programmed once between erases,
-/// unless `bits_only_clear`. What breaks a rule, or programs a block that is not wholly erased, is counted in
-/// `violations` and fails.
+/// unless `bits_only_clear`. What breaks a rule, or programs a block that is not wholly erased, is told in
+/// `violation` and fails.
 ///
 /// *Power.* `cut_program` and `cut_erase` end the power inside an operation: after that every call fails.
 /// Half-programmed bytes hold some of the bits; half-erased blocks read differently each time. Programs since
@@ -69,7 +69,7 @@ class FlashEmulator {
   Status read(std::uint32_t block, std::uint32_t offset, MutableBytes to) {
     if (off || block >= part_.block_count || offset > part_.block_bytes ||
         to.size() > part_.block_bytes - offset) {
-      return fail(!off);
+      return off ? Status::io_error : violate("read beyond a block");
     }
     Block& state = blocks_[block];
     ++state.reads;
@@ -88,22 +88,28 @@ class FlashEmulator {
 
   Status program(std::uint32_t block, std::uint32_t offset, Bytes from) {
     if (off) return Status::io_error;
-    if (block >= part_.block_count || from.empty() || offset % part_.program_bytes != 0 ||
-        from.size() % part_.program_bytes != 0 || offset > part_.block_bytes ||
-        from.size() > part_.block_bytes - offset ||
-        offset / page_bytes_ != (offset + from.size() - 1) / page_bytes_ || is_protected ||
-        blocks_[block].half_erased) {
-      return fail(true);
+    if (block >= part_.block_count || offset > part_.block_bytes ||
+        from.size() > part_.block_bytes - offset) {
+      return violate("program beyond a block");
     }
-    const std::uint32_t first = (block * part_.block_bytes + offset) / part_.program_bytes;
-    const std::uint32_t count = static_cast<std::uint32_t>(from.size()) / part_.program_bytes;
-    for (std::uint32_t i = first; i < first + count; ++i) {
-      if (granules_[i] && !part_.bits_only_clear) return fail(true);
+    if (from.empty() || offset % part_.program_bytes != 0 || from.size() % part_.program_bytes != 0) {
+      return violate("program of a part of a granule");
+    }
+    if (offset / page_bytes_ != (offset + from.size() - 1) / page_bytes_)
+      return violate("program across pages");
+    if (is_protected) return violate("program under write protection");
+    if (blocks_[block].half_erased) return violate("program in a half-erased block");
+    const std::size_t first = granule(block, offset);
+    const std::size_t count = from.size() / part_.program_bytes;
+    for (std::size_t i = first; i < first + count; ++i) {
+      if (granules_[i] && !part_.bits_only_clear) return violate("program of a granule again");
     }
     for (std::size_t i = 0; i < from.size(); ++i) {
       // Bits that are gone cannot come back; what is left as erased does not ask for any.
       const std::byte there = at(block, offset + static_cast<std::uint32_t>(i));
-      if (from[i] != part_.erased && programmed(there, from[i]) != from[i]) return fail(true);
+      if (from[i] != part_.erased && programmed(there, from[i]) != from[i]) {
+        return violate("program of a byte again");
+      }
     }
     ++operations;
     ++programs;
@@ -130,7 +136,8 @@ class FlashEmulator {
 
   Status erase(std::uint32_t block) {
     if (off) return Status::io_error;
-    if (block >= part_.block_count || is_protected) return fail(true);
+    if (block >= part_.block_count) return violate("erase beyond the part");
+    if (is_protected) return violate("erase under write protection");
     ++operations;
     const Operation operation = {true, block, 0, {}, part_.block_bytes};
     if (before) before(*this, operation);
@@ -158,6 +165,12 @@ class FlashEmulator {
     return operation.is_erase ? cut_erase(operation, byte) : cut_program(operation, byte);
   }
 
+  /// Power fails between two operations.
+  void cut() {
+    lose_pending();
+    off = true;
+  }
+
   /// Power is back. Faults of blocks stay.
   void power_on() {
     off = false;
@@ -168,6 +181,18 @@ class FlashEmulator {
 
   void set_fault(std::uint32_t block, Fault fault) { blocks_[block].fault = fault; }
   std::uint32_t erases_of(std::uint32_t block) const { return blocks_[block].erases; }
+
+  /// The block's latest erase was for nothing; told twice, it counts once.
+  void note_wasted(std::uint32_t block) {
+    Block& state = blocks_[block];
+    if (state.wasted_at != state.erases) ++state.wasted;
+    state.wasted_at = state.erases;
+  }
+
+  /// Erases that were not for nothing.
+  std::uint32_t good_erases_of(std::uint32_t block) const {
+    return blocks_[block].erases - blocks_[block].wasted;
+  }
   const flashlog::Geometry& geometry() const { return part_; }
   std::vector<std::byte>& memory() { return memory_; }
   std::uint32_t random() { return static_cast<std::uint32_t>(random_()); }
@@ -188,11 +213,13 @@ class FlashEmulator {
   std::uint64_t read_bytes = 0;
   std::uint64_t syncs = 0;
   std::uint32_t disturbed = 0;
-  std::uint32_t violations = 0;
+  const char* violation = nullptr;  ///< the latest
 
  private:
   struct Block {
     std::uint32_t erases = 0;
+    std::uint32_t wasted = 0;
+    std::uint32_t wasted_at = 0;  // `erases` then
     std::uint32_t reads = 0;
     bool half_erased = false;
     Fault fault = Fault::none;
@@ -210,8 +237,8 @@ class FlashEmulator {
     return memory_[std::size_t{block} * part_.block_bytes + offset];
   }
 
-  Status fail(bool violation) {
-    violations += violation;
+  Status violate(const char* rule) {
+    violation = rule;
     return Status::io_error;
   }
 
@@ -226,31 +253,36 @@ class FlashEmulator {
     return (a & mask) | (b & ~mask);
   }
 
+  std::size_t granule(std::uint32_t block, std::uint32_t offset) const {
+    return (std::size_t{block} * part_.block_bytes + offset) / part_.program_bytes;
+  }
+
   void mark(const Operation& operation) {
-    const std::uint32_t first =
-        (operation.block * part_.block_bytes + operation.offset) / part_.program_bytes;
+    const std::size_t first = granule(operation.block, operation.offset);
     for (std::uint32_t i = 0; i < operation.bytes.size() / part_.program_bytes; ++i)
       granules_[first + i] = true;
   }
 
   void wipe(std::uint32_t block, std::uint32_t bytes) {
     std::fill_n(&at(block, 0), bytes, part_.erased);
-    const std::uint32_t first = block * part_.block_bytes / part_.program_bytes;
+    const std::ptrdiff_t first = static_cast<std::ptrdiff_t>(granule(block, 0));
     std::fill_n(granules_.begin() + first, bytes / part_.program_bytes, false);
   }
 
   /// The bytes before `byte` are programmed, that one in part. In one case of four the chip does not work
-  /// from front to back, and each byte is done, begun or untouched.
+  /// from front to back, and each byte is done, begun or untouched. A granule that shows nothing of it is as
+  /// it was.
   void tear_program(const Operation& operation, std::uint32_t byte) {
     const bool scattered = random_() % 4 == 0;
     for (std::uint32_t i = 0; i < operation.bytes.size(); ++i) {
       std::byte& there = at(operation.block, operation.offset + i);
       const std::byte done = programmed(there, operation.bytes[i]);
       const std::uint32_t state = scattered ? random() % 3 : (i < byte ? 0 : i == byte ? 1 : 2);
+      const std::byte was = there;
       if (state == 0) there = done;
       if (state == 1) there = tear(there, done);
+      if (there != was) granules_[granule(operation.block, operation.offset + i)] = true;
     }
-    mark(operation);
   }
 
   Status cut_program(const Operation& operation, std::uint32_t byte) {
@@ -263,6 +295,7 @@ class FlashEmulator {
   Status cut_erase(const Operation& operation, std::uint32_t byte) {
     Block& state = blocks_[operation.block];
     ++state.erases;
+    ++erases;
     std::erase_if(pending_, [&](const Program& program) { return program.block == operation.block; });
     wipe(operation.block, byte);
     state.half_erased = true;
@@ -276,7 +309,9 @@ class FlashEmulator {
     for (const Program& program : pending_) {
       if (random_() % 2 == 0) continue;
       for (std::size_t i = 0; i < program.before.size(); ++i) {
-        at(program.block, program.offset + static_cast<std::uint32_t>(i)) = program.before[i];
+        const std::uint32_t offset = program.offset + static_cast<std::uint32_t>(i);
+        at(program.block, offset) = program.before[i];
+        granules_[granule(program.block, offset)] = false;
       }
     }
     pending_.clear();

@@ -1,0 +1,171 @@
+#pragma once
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "platform/flashlog/flash_log.hpp"
+#include "support/flash_contents.hpp"
+#include "support/flash_emulator.hpp"
+#include "support/flash_promises.hpp"
+
+namespace opdump::tests {
+
+/// A part and the log on it.
+struct FlashSetup {
+  flashlog::Geometry geometry;
+  std::uint32_t page_bytes = 128;
+  flashlog::Options options{};
+  std::uint32_t bad_blocks = 0;  ///< that have faults
+};
+
+/// A log on a part, driven by random calls whose outcome is held against what was promised.
+class FlashRig {
+ public:
+  FlashRig(const FlashSetup& setup, const FlashEmulator& flash, const FlashPromises& promises,
+           std::uint32_t seed)
+      : setup_(setup),
+        flash(flash),
+        promises(promises),
+        device_(this->flash.device()),
+        page_(setup.page_bytes),
+        log_(device_, page_, setup.options),
+        random_(seed) {}
+  FlashRig(const FlashRig&) = delete;
+  FlashRig& operator=(const FlashRig&) = delete;
+
+  /// Mounts after a loss of power and checks what is there.
+  void boot() {
+    flash.power_on();
+    REQUIRE(log_.mount() == Status::ok);
+    promises.power_lost();
+    promises.settle();
+    for (std::uint32_t block = 0; block < setup_.geometry.block_count; ++block) {
+      flashlog::Header header;
+      const flashlog::BlockUse use = look_at(device_, block, header);
+      const bool ready = use == flashlog::BlockUse::prepared &&
+                         is_blank(device_, block, header.head.bytes, setup_.geometry.block_bytes);
+      if (use != flashlog::BlockUse::taken && !ready) flash.note_wasted(block);
+    }
+    check();
+  }
+
+  void check() {
+    std::string broken;
+    const bool kept =
+        promises.hold(read_flash(device_), flash, setup_.options.policy == flashlog::Policy::overwrite_oldest,
+                      setup_.bad_blocks + setup_.options.prepared_blocks, setup_.bad_blocks != 0, broken);
+    // One assertion, because a million of doctest's take longer than the rest.
+    if (!kept) FAIL(broken);
+  }
+
+  /// Whether all blocks were erased equally often, up to the rotation under way; but for one more each time
+  /// that power went while a block was not in use again yet.
+  bool worn_evenly() const {
+    std::uint32_t least = UINT32_MAX;
+    std::uint32_t most = 0;
+    for (std::uint32_t block = 0; block < setup_.geometry.block_count; ++block) {
+      least = std::min(least, flash.good_erases_of(block));
+      most = std::max(most, flash.good_erases_of(block));
+    }
+    return most - least <= 1;
+  }
+
+  void step() {
+    const std::uint32_t dice = random() % 16;
+    if (dice < 4) {
+      begin();
+    } else if (dice < 10) {
+      append();
+    } else if (dice < 13) {
+      end(dice == 12);
+    } else if (dice == 13) {
+      const std::string text = "line " + std::to_string(random()) + "\n";
+      const Bytes line = as_bytes(text);
+      static_cast<void>(log_.append_journal({{}, "time", "journal"}, {&line, 1}));
+    } else if (dice == 14) {
+      if (log_.sync() == Status::ok) promises.synced();
+    } else {
+      static_cast<void>(log_.prepare());
+    }
+  }
+
+  /// Writes one object and syncs. Whether the log took it.
+  bool accepts() {
+    const std::size_t opened = open_.size();
+    begin();
+    if (open_.size() == opened) return false;
+    std::swap(open_.front(), open_.back());
+    append();
+    end(false);
+    if (log_.sync() != Status::ok) return false;
+    promises.synced();
+    return true;
+  }
+
+ private:
+  struct Open {
+    ObjectId id;
+    std::size_t promise;
+  };
+
+  std::uint32_t random() { return static_cast<std::uint32_t>(random_()); }
+
+  void begin() {
+    if (open_.size() == std::min<std::size_t>(3, OPDUMP_MAX_RECORDERS)) return;
+    const std::string directory = "time/" + std::to_string(random() % 3);
+    const std::string file = "op" + std::to_string(random());
+    const std::size_t promise = promises.begin(directory + "/" + file, flash);
+    const Result<ObjectId> id = log_.begin({{}, directory, file});
+    if (id.ok()) {
+      open_.push_back({id.value(), promise});
+    } else {
+      promises[promise].state = FlashPromises::State::given_up;
+    }
+  }
+
+  void append() {
+    if (open_.empty()) return;
+    const Open& open = open_.front();
+    std::string bytes(random() % 8 == 0 ? random() % 900 : random() % 200, '\0');
+    for (char& c : bytes) c = static_cast<char>(random() >> 7);
+    const Bytes parts[] = {as_bytes(bytes).first(bytes.size() / 3),
+                           as_bytes(bytes).subspan(bytes.size() / 3)};
+    promises[open.promise].bytes += bytes;
+    if (log_.append(open.id, parts) != Status::ok) {
+      log_.abort(open.id);
+      promises[open.promise].state = FlashPromises::State::given_up;
+      open_.erase(open_.begin());
+    }
+  }
+
+  void end(bool abort) {
+    if (open_.empty()) return;
+    FlashPromises::Promise& promise = promises[open_.front().promise];
+    if (abort) {
+      log_.abort(open_.front().id);
+      promise.state = FlashPromises::State::given_up;
+    } else {
+      promise.state = FlashPromises::State::in_doubt;
+      promise.committed = log_.commit(open_.front().id) == Status::ok;
+      if (!promise.committed && !flash.off) promise.state = FlashPromises::State::given_up;
+    }
+    open_.erase(open_.begin());
+  }
+
+  const FlashSetup& setup_;
+
+ public:
+  FlashEmulator flash;
+  FlashPromises promises;
+
+ private:
+  flashlog::Device device_;
+  std::vector<std::byte> page_;
+  flashlog::FlashLog log_;
+  std::vector<Open> open_;
+  std::minstd_rand random_;
+};
+
+}  // namespace opdump::tests
