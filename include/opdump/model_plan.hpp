@@ -75,9 +75,40 @@ constexpr bool takes_level(DumpLevel dump_level, OpLevel level) {
   return (dump_level == DumpLevel::op) == (level == OpLevel::op);
 }
 
-/// Whether `rule` names `op`: by its own name or by that of an operator fused into it, exactly.
+/// The part of an operator's full name behind its last slash, up to the last dash.
+constexpr std::string_view kernel_type(std::string_view full_name) {
+  const std::string_view last = full_name.substr(full_name.rfind('/') + 1);  // npos + 1 is 0: no slash
+  return last.substr(0, last.rfind('-'));
+}
+
+/// Whether `text` contains `part`, which is in lower case, in whatever case.
+constexpr bool contains_folded(std::string_view text, std::string_view part) {
+  const auto folded = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; };
+  for (std::size_t at = 0; at + part.size() <= text.size(); ++at) {
+    std::size_t same = 0;
+    while (same < part.size() && folded(text[at + same]) == part[same]) ++same;
+    if (same == part.size()) return true;
+  }
+  return false;
+}
+
+/// Whether `extras` name `op`, ranges aside.
+constexpr bool matches(const ModelExtras& extras, const OpDesc& op) {
+  if (extras.marked && op.marked) return true;
+  for (const NamePattern& pattern : extras.patterns) {
+    if (matches(pattern, op.name)) return true;
+  }
+  for (const std::string_view part : extras.type_parts) {
+    if (contains_folded(kernel_type(op.name), part)) return true;
+  }
+  return false;
+}
+
+/// Whether `rule` names `op`: by its own name or by that of an operator fused into it, exactly, or by what
+/// the extras have.
 constexpr bool matches(const ModelRule& rule, const OpDesc& op) {
   if (rule.all_layers) return true;
+  if (rule.extras != nullptr && matches(*rule.extras, op)) return true;
   for (const std::string_view layer : rule.layers) {
     if (layer == op.name) return true;
     for (const std::string_view original : op.original_names) {
@@ -161,6 +192,7 @@ class RangeWalk {
   for (std::size_t i = 0; i < model.ops.size(); ++i) plan.matched_ops += bits[i] != 0 ? 1 : 0;
   if (plan.matched_ops != 0) plan.bits = bits.first(model.ops.size());
   plan.steps = config.steps;
+  plan.next_step = config.first_step;
   return Status::ok;
 }
 
