@@ -39,9 +39,11 @@ struct ConfigError {
   std::size_t offset = 0;    ///< byte in the text
   std::uint32_t line = 1;    ///< from 1
   std::uint32_t column = 1;  ///< from 1, in bytes
+  /// The file that all this is about, if it is not the one that was given but one that it names.
+  std::string file;
 };
 
-/// The refusal as "file:line:column: key: reason".
+/// The refusal as "file:line:column: key: reason", with the file that it is about.
 std::string to_string(const ConfigError& error, std::string_view file);
 
 /// The aclError that CANN returns for such a config: 100003 (file), 100006 (nested too deeply), 100009
@@ -58,6 +60,7 @@ struct ConfigNote {
   std::size_t offset = 0;
   std::uint32_t line = 1;
   std::uint32_t column = 1;
+  std::string file;  ///< as that of a ConfigError
 };
 
 /// At most so many notes are given for one text; the last one then says that there are more.
@@ -69,16 +72,49 @@ std::string to_string(const ConfigNote& note, std::string_view file);
 /// Says whether `dump_path` can be dumped to; on `false`, `reason` says why not.
 using DumpPathCheck = bool (*)(std::string_view dump_path, std::string& reason);
 
+/// The dialects of config files. Each has a top-level key of its own, by which it is recognised: "dump",
+/// "common_dump_settings", "dump_config"; of several, the first counts.
+enum class ConfigDialect : std::uint8_t {
+  by_key,
+  acl,        ///< CANN's acl.json
+  mindspore,  ///< MindSpore's data_dump.json
+  torchair,   ///< the options of torchair's dump_config, as {"dump_config": {...}}
+};
+
+/// Which of MindSpore's ways to run a network a data_dump.json is read for: they have different rules.
+enum class MindSporeMode : std::uint8_t {
+  by_file,  ///< on Ascend, as the file says: `kernel` with an "e2e_dump_settings" object, `graph` without
+  kernel,   ///< on Ascend, kernel by kernel: jit levels O0 and O1
+  graph,    ///< on Ascend, whole graphs: jit level O2
+  cpu,      ///< on CPU or GPU
+};
+
+/// What the meaning of a config depends on besides its text.
+struct ConfigContext {
+  ConfigDialect dialect = ConfigDialect::by_key;  ///< anything else: the text is of that one, or is refused
+  MindSporeMode mindspore = MindSporeMode::by_file;
+  /// Of a config for MindSpore without `path`: it dumps to "debug_dump" in here. MindSpore takes the
+  /// environment variable MS_DIAGNOSTIC_DATA_PATH.
+  std::string_view diagnostic_path{};
+  std::uint32_t world_size = 1;  ///< processes of a distributed run, for the rank folders
+  std::uint32_t rank = 0;        ///< of this process
+  /// Becomes torchair's `dump_config_path`, when that is said and counts; the caller then reads that file as
+  /// an acl.json, instead of `config`. Null: such a text is refused as `not_supported`.
+  std::string* acl_file = nullptr;
+};
+
 /// Turns the text of a config file into a DumpConfig whose texts and lists lie in `memory`. Recognises the
 /// dialect by its top-level key. Returns `config_refused` and fills `error` when the text is refused;
 /// `config` is then inactive. An empty text is a valid config that switches nothing on. `check_path` may be
 /// null: the path is then taken as it is. `notes`, if given, becomes the list of what has no effect: keys
 /// that this build does not act on, and unknown ones. Without it, a text with keys of the first kind is
 /// refused as `not_supported`, so that nobody takes them for acted on. For boot and for hosts: allocates
-/// while it runs and frees everything before it returns. Rules: CANN's server implementation of acl.json.
+/// while it runs and frees everything before it returns. Rules: CANN's server implementation of acl.json,
+/// MindSpore 2.5 to 2.7, torchair.
 [[nodiscard]] Status parse_config(std::string_view text, Arena& memory, DumpPathCheck check_path,
                                   DumpConfig& config, ConfigError& error,
-                                  std::vector<ConfigNote>* notes = nullptr);
+                                  std::vector<ConfigNote>* notes = nullptr,
+                                  const ConfigContext& context = {});
 
 /// Bytes of arena that are enough for any config text of `text_bytes` bytes.
 constexpr std::size_t config_memory_bytes(std::size_t text_bytes) {

@@ -4,14 +4,14 @@ namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 std::string to_string(const ConfigError& error, std::string_view file) {
-  std::string text(file);
+  std::string text = error.file.empty() ? std::string(file) : error.file;
   text += ':' + std::to_string(error.line) + ':' + std::to_string(error.column) + ": ";
   if (!error.key.empty()) text += error.key + ": ";
   return text + error.reason;
 }
 
 std::string to_string(const ConfigNote& note, std::string_view file) {
-  std::string text(file);
+  std::string text = note.file.empty() ? std::string(file) : note.file;
   text += ':' + std::to_string(note.line) + ':' + std::to_string(note.column) + ": note: ";
   return text + note.key + ": " + note.text;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "refusal.hpp"
 
@@ -57,6 +58,30 @@ Result<StepSet> parse_steps(std::string_view text, Arena& memory, std::string& r
     if (!parse_range(text.substr(begin, end - begin), range, reason)) return Status::invalid_argument;
     begin = end + 1;
   }
+  return StepSet{ranges.value()};
+}
+
+Result<StepSet> parse_iterations(std::string_view text, Arena& memory, std::string& ignored) {
+  const auto for_each_range = [&](auto use) {
+    for (std::size_t begin = 0; begin <= text.size();) {
+      const std::size_t end = std::min(text.find('|', begin), text.size());
+      StepRange range{};
+      std::string reason;
+      if (parse_range(text.substr(begin, end - begin), range, reason)) {
+        use(range);
+      } else if (ignored.empty()) {
+        ignored = std::move(reason);
+      }
+      begin = end + 1;
+    }
+  };
+  std::size_t found = 0;
+  for_each_range([&found](const StepRange&) { ++found; });
+  if (found == 0) return kNoSteps;
+  const Result<std::span<StepRange>> ranges = memory.array<StepRange>(found);
+  if (!ranges.ok()) return ranges.status();
+  StepRange* to = ranges.value().data();
+  for_each_range([&to](const StepRange& range) { *to++ = range; });
   return StepSet{ranges.value()};
 }
 

@@ -11,4 +11,9 @@ namespace opdump::config {
 /// else, `no_memory` when the ranges do not fit.
 Result<StepSet> parse_steps(std::string_view text, Arena& memory, std::string& reason);
 
+/// Reads MindSpore's `iteration`, which holds digits, `-` and `|` only. Items that are neither a step nor a
+/// range select nothing, and `ignored` says what is wrong with the first of them; if no item is left, no step
+/// is selected. `no_memory` when the ranges do not fit.
+Result<StepSet> parse_iterations(std::string_view text, Arena& memory, std::string& ignored);
+
 }  // namespace opdump::config

@@ -67,6 +67,12 @@ class NodeReader {
     return refuse(ConfigFault::not_in_list, node, at, std::move(reason));
   }
 
+  /// The characters of a number, as they are written.
+  std::string_view number_text(const JsonNode& number) const {
+    const std::string_view rest = refusal_.text().substr(number.offset());
+    return rest.substr(0, rest.find_first_not_of("0123456789+-.eE"));
+  }
+
   /// Tells of the members that nobody reads.
   void note_unknown_keys(const JsonNode& object, const KeyPath& at, std::span<const std::string_view> keys) {
     for (const JsonNode* member = object.first(); member != nullptr && refusal_.takes_notes();

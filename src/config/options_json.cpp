@@ -46,8 +46,7 @@ bool OptionsJson::read_number(std::string_view key, std::uint32_t least, std::ui
   const JsonNode* node = node_.member(key);
   if (node == nullptr) return true;
   if (!check_type(node, JsonType::number, kOpdump.key(key))) return false;
-  const std::string_view rest = refusal_.text().substr(node->offset());
-  const std::string_view text = rest.substr(0, rest.find_first_not_of("0123456789+-.eE"));
+  const std::string_view text = number_text(*node);
   std::uint32_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || end != text.data() + text.size() || number < least || number > most)

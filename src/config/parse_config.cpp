@@ -6,8 +6,10 @@
 #include "abilities.hpp"
 #include "acl_json.hpp"
 #include "json_tree.hpp"
+#include "mindspore_json.hpp"
 #include "options_json.hpp"
 #include "refusal.hpp"
+#include "torchair_json.hpp"
 
 namespace opdump {
 namespace config {
@@ -15,17 +17,12 @@ namespace {
 
 constexpr std::size_t kMaxNesting = 10;
 
-struct Dialect {
-  std::string_view key;
-  std::string_view name;
-};
-constexpr std::array<Dialect, 2> kLaterDialects = {{
-    {"common_dump_settings", "MindSpore's data_dump.json"},
-    {"dump_config", "torchair's dump_config"},
-}};
+/// Of the dialects from `acl` on, in their order.
+constexpr std::array<std::string_view, 3> kDialectKeys = {"dump", "common_dump_settings", "dump_config"};
 
-/// As CANN counts: on the raw bytes, those inside strings too, up to a NUL byte.
-bool check_nesting(std::string_view text, Refusal& refusal) {
+/// The byte that CANN refuses a text at for its nesting; `npos`: none. CANN counts the raw bytes, those
+/// inside strings too, up to a NUL byte.
+std::size_t find_too_deep(std::string_view text) {
   std::size_t objects = 0;
   std::size_t arrays = 0;
   for (std::size_t i = 0; i < text.size() && text[i] != '\0'; ++i) {
@@ -34,75 +31,103 @@ bool check_nesting(std::string_view text, Refusal& refusal) {
     if (c == '[') ++arrays;
     if (c == '}' && objects > 0) --objects;
     if (c == ']' && arrays > 0) --arrays;
-    if (std::max(objects, arrays) > kMaxNesting)
-      return refusal.refuse(
-          ConfigFault::too_deep, i, {},
-          "more than 10 objects or 10 arrays inside one another; brackets inside strings count too");
+    if (std::max(objects, arrays) > kMaxNesting) return i;
   }
-  return true;
+  return std::string_view::npos;
 }
 
 /// CANN takes a file without "dump" for one that asks for nothing.
-void note_misspelt_dump(const JsonNode& root, Refusal& refusal) {
-  constexpr std::array<std::string_view, 1> kKey = {"dump"};
+void note_misspelt_key(const JsonNode& root, Refusal& refusal) {
   for (const JsonNode* member = root.first(); member != nullptr && refusal.takes_notes();
        member = member->next()) {
-    if (!closest(member->key(), kKey).empty())
+    if (const std::string_view near = closest(member->key(), kDialectKeys); !near.empty())
       refusal.note(member->key_offset(), std::string(member->key()),
-                   "unknown, and ignored; is it a slip of the keys for \"dump\"?");
+                   "unknown, and ignored; is it a slip of the keys for " + quoted(near) + "?");
   }
 }
 
-/// Switches off what this build cannot write; `owner` is what decided, `options` may have.
-void check_abilities(const JsonNode& owner, const JsonNode* options, DumpConfig& config, Refusal& refusal) {
-  if (!config.asked) return;
-  const auto check = [&](bool can, std::string_view key, std::string what) {
-    if (can) return;
-    config.active = false;
-    const JsonNode* node = options == nullptr ? nullptr : options->member(key);
-    const JsonNode& at = node == nullptr ? owner : *node;
-    const KeyPath path{nullptr, node == nullptr ? owner.key() : std::string_view("opdump"),
-                       KeyPath::kNoIndex};
-    refusal.note_unsupported(at.offset(), node == nullptr ? path.text() : path.key(key).text(),
-                             what + " is not acted on by this build, and nothing is dumped instead");
-  };
-  check(can_write(config.layout), "layout",
-        "the layout " + quoted(kLayoutWords[static_cast<std::size_t>(config.layout)]));
+/// Switches off what this build cannot write, and says who asked for it: `options` or the dialect.
+void check_abilities(const JsonNode& root, const JsonNode* options, DumpConfig& config, Refusal& refusal) {
+  if (!config.asked || can_write(config.layout)) return;
+  config.active = false;
+  const JsonNode* node = options == nullptr ? nullptr : options->member("layout");
+  refusal.note_unsupported((node == nullptr ? root : *node).offset(), "opdump.layout",
+                           "the layout " + quoted(kLayoutWords[static_cast<std::size_t>(config.layout)]) +
+                               " is not acted on by this build, and nothing is dumped instead");
 }
 
-bool read(std::string_view text, Arena& memory, DumpPathCheck check_path, DumpConfig& config,
-          Refusal& refusal) {
-  if (text.empty()) return true;
-  if (text.size() > kMaxConfigBytes)
-    return refusal.refuse(ConfigFault::unreadable, 0, {},
-                          std::to_string(text.size()) + " bytes long, and at most " +
-                              std::to_string(kMaxConfigBytes) + " are allowed");
-  if (!check_nesting(text, refusal)) return false;
-  JsonTree tree;
-  if (!tree.parse(text, refusal)) return false;
-  const JsonNode& root = tree.root();
-  if (root.type() != JsonType::object)
-    return refusal.refuse(
-        ConfigFault::unknown_dialect, root.offset(), {},
-        std::string(to_string(root.type())) + ", but a config is an object with the key \"dump\"");
-  const JsonNode* options = root.member("opdump");
-  const auto read_options = [&] {
-    return options == nullptr || OptionsJson(*options, memory, refusal).read(config);
-  };
-  if (const JsonNode* dump = root.member("dump")) {
-    if (!read_acl_json(*dump, memory, check_path, config, refusal) || !read_options()) return false;
-    check_abilities(*dump, options, config, refusal);
+/// One text on its way to a config.
+class ConfigReader {
+ public:
+  ConfigReader(std::string_view text, const ConfigContext& context, Arena& memory, DumpPathCheck check_path,
+               Refusal& refusal)
+      : text_(text), context_(context), memory_(memory), check_path_(check_path), refusal_(refusal) {}
+
+  bool read(DumpConfig& config) {
+    if (text_.empty() && reads_as_cann(context_.dialect)) return true;
+    if (text_.size() > kMaxConfigBytes)
+      return refusal_.refuse(ConfigFault::unreadable, 0, {},
+                             std::to_string(text_.size()) + " bytes long, and at most " +
+                                 std::to_string(kMaxConfigBytes) + " are allowed");
+    const std::size_t too_deep = find_too_deep(text_);
+    JsonTree tree;
+    const bool parsed = tree.parse(text_, refusal_);
+    const ConfigDialect dialect = parsed ? dialect_of(tree.root()) : context_.dialect;
+    if (reads_as_cann(dialect) && too_deep != std::string_view::npos)
+      return refusal_.refuse(
+          ConfigFault::too_deep, too_deep, {},
+          "more than 10 objects or 10 arrays inside one another; brackets inside strings count too");
+    return parsed && read_root(tree.root(), dialect, config);
+  }
+
+ private:
+  static bool reads_as_cann(ConfigDialect dialect) {
+    return dialect == ConfigDialect::by_key || dialect == ConfigDialect::acl;
+  }
+
+  ConfigDialect dialect_of(const JsonNode& root) const {
+    if (context_.dialect != ConfigDialect::by_key) return context_.dialect;
+    for (std::size_t i = 0; i < kDialectKeys.size(); ++i) {
+      if (root.member(kDialectKeys[i]) != nullptr) return static_cast<ConfigDialect>(i + 1);
+    }
+    return ConfigDialect::by_key;
+  }
+
+  bool read_root(const JsonNode& root, ConfigDialect dialect, DumpConfig& config) {
+    if (root.type() != JsonType::object)
+      return refusal_.refuse(
+          ConfigFault::unknown_dialect, root.offset(), {},
+          std::string(to_string(root.type())) + ", but a config is an object with the key \"dump\"");
+    const JsonNode* options = root.member("opdump");
+    if (!read_dialect(root, dialect, config) ||
+        (options != nullptr && !OptionsJson(*options, memory_, refusal_).read(config)))
+      return false;
+    check_abilities(root, options, config, refusal_);
     return true;
   }
-  for (const Dialect& dialect : kLaterDialects) {
-    if (const JsonNode* node = root.member(dialect.key))
-      return refusal.refuse(ConfigFault::not_supported, node->key_offset(), std::string(dialect.key),
-                            "this is " + std::string(dialect.name) +
-                                ", which is not supported yet: write CANN's acl.json, with the key \"dump\"");
+
+  bool read_dialect(const JsonNode& root, ConfigDialect dialect, DumpConfig& config) {
+    switch (dialect) {
+      case ConfigDialect::mindspore:
+        return read_mindspore_json(root, context_, memory_, config, refusal_);
+      case ConfigDialect::torchair:
+        return read_torchair_json(root, context_, memory_, check_path_, config, refusal_);
+      case ConfigDialect::by_key:
+      case ConfigDialect::acl:
+        break;
+    }
+    if (const JsonNode* dump = root.member(kDialectKeys[0]))
+      return read_acl_json(*dump, memory_, check_path_, config, refusal_);
+    note_misspelt_key(root, refusal_);
+    return true;
   }
-  note_misspelt_dump(root, refusal);
-  return read_options();
-}
+
+  std::string_view text_;
+  const ConfigContext& context_;
+  Arena& memory_;
+  DumpPathCheck check_path_;
+  Refusal& refusal_;
+};
 
 }  // namespace
 }  // namespace config
@@ -110,20 +135,10 @@ bool read(std::string_view text, Arena& memory, DumpPathCheck check_path, DumpCo
 inline namespace OPDUMP_NAMESPACE {
 
 Status parse_config(std::string_view text, Arena& memory, DumpPathCheck check_path, DumpConfig& config,
-                    ConfigError& error, std::vector<ConfigNote>* notes) {
-  config = {};
-  error = {};
-  if (notes != nullptr) notes->clear();
-  config::Refusal refusal(text, error, notes);
-  DumpConfig read;
-  if (!config::read(text, memory, check_path, read, refusal)) {
-    if (notes != nullptr) notes->clear();
-    return Status::config_refused;
-  }
-  if (refusal.met_unsupported()) return Status::config_refused;
-  error = {};
-  config = read;
-  return Status::ok;
+                    ConfigError& error, std::vector<ConfigNote>* notes, const ConfigContext& context) {
+  return config::finish(text, config, error, notes, [&](DumpConfig& read, config::Refusal& refusal) {
+    return config::ConfigReader(text, context, memory, check_path, refusal).read(read);
+  });
 }
 
 }  // namespace OPDUMP_NAMESPACE

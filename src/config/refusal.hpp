@@ -56,6 +56,25 @@ class Refusal {
   bool met_unsupported_ = false;
 };
 
+/// Runs `read`, which fills a config or refuses `text`, and leaves behind what `parse_config` promises.
+template <class Read>
+Status finish(std::string_view text, DumpConfig& config, ConfigError& error, std::vector<ConfigNote>* notes,
+              Read read) {
+  config = {};
+  error = {};
+  if (notes != nullptr) notes->clear();
+  Refusal refusal(text, error, notes);
+  DumpConfig filled;
+  if (!read(filled, refusal)) {
+    if (notes != nullptr) notes->clear();
+    return Status::config_refused;
+  }
+  if (refusal.met_unsupported()) return Status::config_refused;
+  error = {};
+  config = filled;
+  return Status::ok;
+}
+
 /// `text` in double quotes, printable and shortened where it is long.
 std::string quoted(std::string_view text);
 

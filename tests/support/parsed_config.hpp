@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <string>
@@ -24,13 +25,15 @@ inline bool check_path(std::string_view path, std::string& reason) {
 /// A parsed text with the memory its config lies in: as much as `config_memory_bytes` says, if not told
 /// otherwise.
 struct ParsedConfig {
-  explicit ParsedConfig(std::string_view text, DumpPathCheck check = check_path)
-      : ParsedConfig(config_memory_bytes(text.size()), text, check) {}
-  ParsedConfig(std::size_t memory_bytes, std::string_view text, DumpPathCheck check = check_path)
+  explicit ParsedConfig(std::string_view text, DumpPathCheck check = check_path,
+                        const ConfigContext& context = {})
+      : ParsedConfig(config_memory_bytes(text.size()), text, check, context) {}
+  ParsedConfig(std::size_t memory_bytes, std::string_view text, DumpPathCheck check = check_path,
+               const ConfigContext& context = {})
       : memory(memory_bytes) {
     Arena arena(memory);
     config.active = true;
-    status = parse_config(text, arena, check, config, error, &notes);
+    status = parse_config(text, arena, check, config, error, &notes, context);
     used = arena.used();
   }
   std::vector<std::byte> memory;
@@ -48,6 +51,25 @@ inline std::filesystem::path corpus(std::string_view folder) {
 inline ParsedConfig parse_file(std::string_view folder, const std::string& name) {
   return ParsedConfig(read_file(corpus(folder) / (name + ".json")));
 }
+
+/// The names of the files in a folder of the corpus, in order, without their ending.
+inline std::vector<std::string> cases_in(std::string_view folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(corpus(folder)))
+    names.push_back(entry.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// A file that is to be refused, and how.
+struct RefusedCase {
+  std::string name;
+  ConfigFault fault;
+  std::string key;
+  std::string reason;  ///< a piece of it
+  unsigned line;
+  unsigned column;
+};
 
 inline std::string repeated(std::string_view piece, std::size_t count) {
   std::string text;
