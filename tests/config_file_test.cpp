@@ -2,8 +2,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "platform/posix/config_file.hpp"
 #include "platform/posix/dump_path.hpp"
@@ -116,4 +118,111 @@ TEST_CASE("load_config_file") {
     CHECK(error.fault == ConfigFault::unreadable);
     CHECK(error.reason.find("No such file") != std::string::npos);
   }
+}
+
+TEST_CASE("load_config_file: torchair's dump_config_path") {
+  const TemporaryDirectory directory;
+  const std::string file = (directory.path() / "torchair.json").string();
+  const std::string acl_file = (directory.path() / "acl.json").string();
+  posix::ConfigMemory memory;
+  DumpConfig config;
+  ConfigError error;
+  std::vector<ConfigNote> notes;
+  const auto load = [&](const std::string& options) {
+    write_file(file, R"({"dump_config": {)" + options + R"("dump_config_path": ")" + acl_file + "\"}}");
+    return posix::load_config_file(file.c_str(), memory, config, error, &notes);
+  };
+  const std::string acl = R"({"dump": {"dump_path": ")" + directory.text() + R"(", "x": 1, )";
+
+  SUBCASE("counts by itself, with its notes") {
+    write_file(acl_file, acl + R"("dump_mode": "input", "dump_list": [{"model_name": "m"}]}})");
+    CHECK(load("") == Status::ok);
+    CHECK(config.active);
+    CHECK(config.mode == DumpMode::input);
+    CHECK(config.models[0].model_name == "m");
+    REQUIRE(notes.size() == 1);
+    CHECK(notes[0].key == "dump.x");
+    CHECK(to_string(notes[0], file).starts_with(acl_file + ":1:"));
+  }
+  SUBCASE("does not count beside enable_dump") {
+    write_file(acl_file, acl + R"("dump_mode": "input", "dump_list": [{"model_name": "m"}]}})");
+    CHECK(load(R"("enable_dump": true, "dump_path": ")" + directory.text() + "\", ") == Status::ok);
+    CHECK(config.mode == DumpMode::all);
+    CHECK(config.models[0].any_model);
+    REQUIRE(notes.size() == 1);
+    CHECK(notes[0].key == "dump_config.dump_config_path");
+  }
+  SUBCASE("is refused with its own place, beside enable_dump too") {
+    write_file(acl_file, "{\n\"dump\": {\"dump_path\": 5}}");
+    for (const std::string options : {"", "\"enable_dump\": true, "}) {
+      CHECK(load(options) == Status::config_refused);
+      CHECK_FALSE(config.asked);
+      CHECK(notes.empty());
+      CHECK(error.file == acl_file);
+      CHECK(to_string(error, file).starts_with(acl_file + ":2:23: dump.dump_path: a number"));
+    }
+  }
+  SUBCASE("has to be there, and to be an acl.json") {
+    CHECK(load("") == Status::config_refused);
+    CHECK(error.fault == ConfigFault::unreadable);
+    CHECK(error.file == acl_file);
+    write_file(acl_file, R"({"dump_config": {"enable_dump": true}})");
+    CHECK(load("") == Status::ok);
+    CHECK_FALSE(config.asked);
+  }
+}
+
+TEST_CASE("load_mindspore_config: what the environment says") {
+  const TemporaryDirectory directory;
+  const std::string file = (directory.path() / "data_dump.json").string();
+  posix::ConfigMemory memory;
+  DumpConfig config;
+  ConfigError error;
+  std::vector<ConfigNote> notes;
+  const auto load = [&](const std::string& name) {
+    REQUIRE(setenv("MINDSPORE_DUMP_CONFIG", name.c_str(), 1) == 0);
+    return posix::load_mindspore_config(memory, config, error, &notes);
+  };
+  const std::string head = R"({"common_dump_settings": {"dump_mode": 0, )";
+  const std::string tail =
+      R"("net_name": "Net", "iteration": "all", "input_output": 0, "kernels": [], "support_device": [0]},
+         "e2e_dump_settings": {}})";
+
+  CHECK(load("") == Status::ok);
+  CHECK_FALSE(config.asked);
+  unsetenv("MINDSPORE_DUMP_CONFIG");
+  CHECK(posix::load_mindspore_config(memory, config, error) == Status::ok);
+  CHECK_FALSE(config.asked);
+
+  write_file(file, head + R"("path": "/dump", )" + tail);
+  CHECK(load(file) == Status::ok);
+  CHECK(config.asked);
+  CHECK(config.dump_path == "/dump");
+
+  const std::string link = (directory.path() / "link").string();
+  fs::create_symlink(file, link);
+  CHECK(load(link) == Status::ok);
+  for (const char* name : {"dump.JSON", "dump", "dump.json.old"}) {
+    CAPTURE(name);
+    const std::string other = (directory.path() / name).string();
+    fs::copy_file(file, other);
+    CHECK(load(other) == Status::config_refused);
+    CHECK(error.reason.find("ends with .json") != std::string::npos);
+  }
+  CHECK(load(file + "x") == Status::config_refused);
+  CHECK(error.fault == ConfigFault::unreadable);
+  write_file(file, R"({"dump": {}})");
+  CHECK(load(file) == Status::config_refused);
+  CHECK(error.key == "common_dump_settings");
+  write_file(file, "");
+  CHECK(load(file) == Status::config_refused);
+
+  write_file(file, head + tail);
+  CHECK(load(file) == Status::config_refused);
+  CHECK(error.key == "common_dump_settings.path");
+  setenv("MS_DIAGNOSTIC_DATA_PATH", "/diagnostic", 1);
+  CHECK(load(file) == Status::ok);
+  CHECK(config.dump_path == "/diagnostic/debug_dump");
+  unsetenv("MS_DIAGNOSTIC_DATA_PATH");
+  unsetenv("MINDSPORE_DUMP_CONFIG");
 }

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <string>
@@ -41,38 +43,120 @@ ssize_t read_all(int descriptor, char* to, std::size_t size) {
   return static_cast<ssize_t>(done);
 }
 
+std::string_view variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string_view{} : value;
+}
+
 }  // namespace
 
+/// Loads one config, and the file that it names.
+class ConfigLoader {
+ public:
+  ConfigLoader(ConfigMemory& memory, DumpConfig& config, ConfigError& error, std::vector<ConfigNote>* notes,
+               const ConfigContext& context)
+      : memory_(memory), config_(config), error_(error), notes_(notes), context_(context) {
+    if (context_.diagnostic_path.empty()) context_.diagnostic_path = variable("MS_DIAGNOSTIC_DATA_PATH");
+    context_.acl_file = &acl_file_;
+    config_ = {};
+    error_ = {};
+    if (notes_ != nullptr) notes_->clear();
+  }
+
+  Status load_file(const char* path) {
+    // Without O_NONBLOCK, opening a pipe by mistake would hang the boot.
+    const UniqueFd file(::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    struct stat status;
+    if (!file || ::fstat(file.get(), &status) != 0) return refuse_unreadable(error_, path, errno);
+    if (!S_ISREG(status.st_mode))
+      return refuse(error_, ConfigFault::unreadable, path, "is not a regular file: name a JSON file");
+    if (status.st_size > static_cast<off_t>(kMaxConfigBytes))
+      return refuse(error_, ConfigFault::unreadable, path,
+                    "has " + std::to_string(status.st_size) + " bytes, and at most " +
+                        std::to_string(kMaxConfigBytes) + " are allowed");
+    const std::size_t size = static_cast<std::size_t>(status.st_size);
+    const std::unique_ptr<char[]> text(new (std::nothrow) char[size]);
+    if (text == nullptr) return refuse_large(path);
+    const ssize_t got = read_all(file.get(), text.get(), size);
+    if (got < 0) return refuse_unreadable(error_, path, errno);
+    return load_text({text.get(), static_cast<std::size_t>(got)}, path);
+  }
+
+  Status load_text(std::string_view text, const char* name) {
+    ConfigMemory loaded;
+    loaded.size_ = config_memory_bytes(text.size());
+    loaded.bytes_.reset(new (std::nothrow) std::byte[loaded.size_]);
+    if (loaded.bytes_ == nullptr) return refuse_large(name);
+    Arena arena({loaded.bytes_.get(), loaded.size_});
+    const Status parsed = parse_config(text, arena, check_dump_path, config_, error_, notes_, context_);
+    if (parsed != Status::ok) return parsed;
+    if (!acl_file_.empty()) {
+      const Status named = load_named(loaded);
+      if (named != Status::ok) return named;
+    }
+    memory_ = std::move(loaded);
+    return Status::ok;
+  }
+
+ private:
+  Status refuse_large(const char* name) {
+    return refuse(error_, ConfigFault::no_memory, name, "needs more heap than there is: shorten it");
+  }
+
+  /// The file that torchair's dump_config_path names has to be right, and counts unless the options do.
+  Status load_named(ConfigMemory& loaded) {
+    ConfigContext context = context_;
+    context.dialect = ConfigDialect::acl;
+    ConfigMemory named_memory;
+    DumpConfig named;
+    std::vector<ConfigNote> notes;
+    ConfigLoader loader(named_memory, named, error_, notes_ == nullptr ? nullptr : &notes, context);
+    if (const Status status = loader.load_file(acl_file_.c_str()); status != Status::ok) {
+      error_.file = acl_file_;
+      config_ = {};
+      if (notes_ != nullptr) notes_->clear();
+      return status;
+    }
+    if (config_.asked) return Status::ok;
+    config_ = named;
+    loaded = std::move(named_memory);
+    for (ConfigNote& note : notes) {
+      note.file = acl_file_;
+      notes_->push_back(std::move(note));
+    }
+    return Status::ok;
+  }
+
+  ConfigMemory& memory_;
+  DumpConfig& config_;
+  ConfigError& error_;
+  std::vector<ConfigNote>* notes_;
+  ConfigContext context_;
+  std::string acl_file_;
+};
+
 Status load_config_file(const char* path, ConfigMemory& memory, DumpConfig& config, ConfigError& error,
-                        std::vector<ConfigNote>* notes) {
-  config = {};
-  if (notes != nullptr) notes->clear();
-  // Without O_NONBLOCK, opening a pipe by mistake would hang the boot.
-  const UniqueFd file(::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat status;
-  if (!file || ::fstat(file.get(), &status) != 0) return refuse_unreadable(error, path, errno);
-  if (!S_ISREG(status.st_mode))
-    return refuse(error, ConfigFault::unreadable, path, "is not a regular file: name a JSON file");
-  if (status.st_size > static_cast<off_t>(kMaxConfigBytes))
-    return refuse(error, ConfigFault::unreadable, path,
-                  "has " + std::to_string(status.st_size) + " bytes, and at most " +
-                      std::to_string(kMaxConfigBytes) + " are allowed");
+                        std::vector<ConfigNote>* notes, const ConfigContext& context) {
+  return ConfigLoader(memory, config, error, notes, context).load_file(path);
+}
 
-  const std::size_t size = static_cast<std::size_t>(status.st_size);
-  const std::unique_ptr<char[]> text(new (std::nothrow) char[size]);
-  ConfigMemory loaded;
-  loaded.size_ = config_memory_bytes(size);
-  loaded.bytes_.reset(new (std::nothrow) std::byte[loaded.size_]);
-  if (text == nullptr || loaded.bytes_ == nullptr)
-    return refuse(error, ConfigFault::no_memory, path, "needs more heap than there is: shorten it");
-  const ssize_t got = read_all(file.get(), text.get(), size);
-  if (got < 0) return refuse_unreadable(error, path, errno);
+Status load_config_text(std::string_view text, const char* name, ConfigMemory& memory, DumpConfig& config,
+                        ConfigError& error, std::vector<ConfigNote>* notes, const ConfigContext& context) {
+  return ConfigLoader(memory, config, error, notes, context).load_text(text, name);
+}
 
-  Arena arena({loaded.bytes_.get(), loaded.size_});
-  const Status parsed =
-      parse_config({text.get(), static_cast<std::size_t>(got)}, arena, check_dump_path, config, error, notes);
-  if (parsed == Status::ok) memory = std::move(loaded);
-  return parsed;
+Status load_mindspore_config(ConfigMemory& memory, DumpConfig& config, ConfigError& error,
+                             std::vector<ConfigNote>* notes, const ConfigContext& context) {
+  ConfigContext as_mindspore = context;
+  as_mindspore.dialect = ConfigDialect::mindspore;
+  ConfigLoader loader(memory, config, error, notes, as_mindspore);
+  const std::string named(variable("MINDSPORE_DUMP_CONFIG"));
+  if (named.empty()) return Status::ok;
+  char path[PATH_MAX];
+  if (::realpath(named.c_str(), path) == nullptr) return refuse_unreadable(error, named.c_str(), errno);
+  if (!std::string_view(path).ends_with(".json"))
+    return refuse(error, ConfigFault::unreadable, path, "must have a name that ends with .json");
+  return loader.load_file(path);
 }
 
 }  // namespace opdump::posix

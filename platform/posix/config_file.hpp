@@ -1,6 +1,8 @@
 #pragma once
 #include <cstddef>
 #include <memory>
+#include <string_view>
+#include <vector>
 
 #include "opdump/parse_config.hpp"
 
@@ -9,12 +11,11 @@ namespace opdump::posix {
 /// Owns the bytes that a DumpConfig refers to.
 class ConfigMemory {
  public:
-  /// Heap bytes held: `config_memory_bytes` of the file's size.
+  /// Heap bytes held: `config_memory_bytes` of the size of the file that counts.
   std::size_t size() const { return size_; }
 
  private:
-  friend Status load_config_file(const char* path, ConfigMemory& memory, DumpConfig& config,
-                                 ConfigError& error, std::vector<ConfigNote>* notes);
+  friend class ConfigLoader;
 
   std::unique_ptr<std::byte[]> bytes_;
   std::size_t size_ = 0;
@@ -24,8 +25,22 @@ class ConfigMemory {
 /// `error` filled when the file cannot be read, is not a regular file, is longer than `kMaxConfigBytes`, or
 /// when its text is refused; `config` is then inactive and `memory` is as it was. On success `memory` holds
 /// the bytes of the new config, and what it held before is freed: give another one while a config of it is in
-/// use. `notes` as `parse_config`. For boot: allocates.
+/// use. `notes` as `parse_config`. `context` as `parse_config`, with two additions: without a
+/// `diagnostic_path` the environment variable MS_DIAGNOSTIC_DATA_PATH is taken; and torchair's
+/// `dump_config_path` is read, so that `acl_file` is not used. Error and notes then name that file. For boot:
+/// allocates.
 Status load_config_file(const char* path, ConfigMemory& memory, DumpConfig& config, ConfigError& error,
-                        std::vector<ConfigNote>* notes = nullptr);
+                        std::vector<ConfigNote>* notes = nullptr, const ConfigContext& context = {});
+
+/// The same for a text that is in memory already. `name` stands for the file in errors.
+Status load_config_text(std::string_view text, const char* name, ConfigMemory& memory, DumpConfig& config,
+                        ConfigError& error, std::vector<ConfigNote>* notes = nullptr,
+                        const ConfigContext& context = {});
+
+/// Reads the data_dump.json that the environment variable MINDSPORE_DUMP_CONFIG names, as
+/// `load_config_file`. `ok` and an inactive config when the variable is not set or empty. Refused besides: a
+/// file whose name does not end with .json, and any other dialect.
+Status load_mindspore_config(ConfigMemory& memory, DumpConfig& config, ConfigError& error,
+                             std::vector<ConfigNote>* notes = nullptr, const ConfigContext& context = {});
 
 }  // namespace opdump::posix
