@@ -23,11 +23,13 @@ std::vector<std::byte> encode(const Captured& tensors, std::size_t batch) {
   const auto append = [&file](Bytes bytes) { file.insert(file.end(), bytes.begin(), bytes.end()); };
   ByteBatcher head(MutableBytes(memory), append);
   const auto for_each_tensor = [&](auto use) {
-    for (std::uint32_t i = 0; i < tensors.inputs.size(); ++i) {
-      use(with_originals(tensors.inputs[i], "op", static_cast<std::int32_t>(i)), false, i);
-    }
-    for (std::uint32_t i = 0; i < tensors.outputs.size(); ++i) {
-      use(with_originals(tensors.outputs[i], "op", static_cast<std::int32_t>(i)), true, i);
+    for (const bool is_output : {false, true}) {
+      const auto& list = is_output ? tensors.outputs : tensors.inputs;
+      for (std::uint32_t i = 0; i < list.size(); ++i) {
+        TensorView tensor = list[i];
+        fill_in_originals(tensor, "op", static_cast<std::int32_t>(i));
+        use(tensor, is_output, i);
+      }
     }
   };
   encode_nano_head(for_each_tensor, nano_head_sizes(for_each_tensor), head);

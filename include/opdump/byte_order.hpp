@@ -15,9 +15,9 @@ constexpr std::size_t number_bytes(DType dtype) {
     case DType::complex32:
     case DType::complex64:
     case DType::complex128:
-      return info(dtype).bits / 16u;
+      return codes_of(dtype).bits / 16u;
     default:
-      const std::size_t bits = info(dtype).bits;
+      const std::size_t bits = codes_of(dtype).bits;
       return bits == 16 || bits == 32 || bits == 64 ? bits / 8 : 1;
   }
 }

@@ -31,6 +31,9 @@ inline void copy_bytes(std::byte* to, Bytes bytes) {
 
 /// `memcpy` for names and dims, which are so short that the call would cost more than the copy.
 inline void copy_short(std::byte* to, const void* from, std::size_t bytes) {
+#if OPDUMP_SMALL_CODE
+  if (bytes != 0) std::memcpy(to, from, bytes);
+#else
   const std::byte* at = static_cast<const std::byte*>(from);
   const auto ends = [=]<class Word>(Word) {  // the first and the last word, which may overlap
     Word first;
@@ -54,6 +57,7 @@ inline void copy_short(std::byte* to, const void* from, std::size_t bytes) {
   } else {
     for (std::size_t i = 0; i < bytes; ++i) to[i] = at[i];
   }
+#endif
 }
 
 template <std::unsigned_integral T>

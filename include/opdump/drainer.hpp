@@ -144,7 +144,7 @@ class Drainer {
     if (!record.ok() || record.value().head().target >= Targets::kMax) return;
     if (head.kind == ChunkKind::record) {
       begin_record(slot, stream, record.value(), body.subspan(head.head_bytes), head.last != 0);
-    } else if (head.kind == ChunkKind::reduced) {
+    } else if (OPDUMP_DEGRADE != 0 && head.kind == ChunkKind::reduced) {
       take_reduced(slot, stream, record.value(), head.cause, body.subspan(head.head_bytes));
     } else {
       take_loss(slot, stream, record.value(), head.cause);
@@ -181,11 +181,13 @@ class Drainer {
 
   void take_loss(std::size_t slot, Stream& stream, const RecordView& record, Status cause) {
     replace(slot, stream, record);
+    if (OPDUMP_JOURNAL == 0) return;
     MutableBytes rest;
     const DumpTarget& target = targets_[stream.target];
     Result<ObjectName> name = namer_.name(record, target, 0, {}, rest);
     ObjectName untimed = name.ok() ? name.value() : ObjectName{};
-    untimed.file = untimed.file.substr(0, untimed.file.rfind('.'));
+    const std::size_t time = untimed.file.rfind('.');
+    if (time != std::string_view::npos) untimed.file = {untimed.file.data(), time};
     journal_.lost(target, slot, record.head().sequence, cause, untimed);
   }
 

@@ -119,6 +119,30 @@ constexpr const DTypeInfo& info(DType dtype) {
   return kDTypes[static_cast<int>(dtype)];
 }
 
+/// What a device needs to know of a dtype: without names the table takes a tenth.
+struct DTypeCodes {
+  std::int8_t ge_code;
+  std::uint8_t bits;
+  bool nano_readable;
+};
+
+struct DTypeCodeTable {
+  DTypeCodes codes[kDTypeCount];
+};
+
+inline constexpr DTypeCodeTable kDTypeCodes = [] {
+  DTypeCodeTable table{};
+  for (int i = 0; i < kDTypeCount; ++i) {
+    table.codes[i] = {static_cast<std::int8_t>(kDTypes[i].ge_code), kDTypes[i].bits,
+                      kDTypes[i].nano_readable};
+  }
+  return table;
+}();
+
+constexpr const DTypeCodes& codes_of(DType dtype) {
+  return kDTypeCodes.codes[static_cast<int>(dtype)];
+}
+
 /// The dtype of a GE/ACL code; `malformed` for a code nobody gave out.
 constexpr Result<DType> dtype_from_ge_code(std::int32_t code) {
   for (int i = 0; i < kDTypeCount; ++i) {

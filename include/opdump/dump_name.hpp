@@ -68,7 +68,8 @@ class DumpNamer {
       text.add('/');
       const std::size_t at = text.text().size();
       text.add_sanitised(record.model_name());
-      model_name_ = text.text().substr(at);
+      model_name_ = text.text();
+      model_name_.remove_prefix(at);
       text.add('/').add_decimal(head.model_id).add('/').add_decimal(head.step);
     }
     dump_time_ = head.dump_time;

@@ -110,7 +110,7 @@ class Journal {
 
   /// Hands the batch to the sink.
   void flush() {
-    if (used_ == 0) return;
+    if (OPDUMP_JOURNAL == 0 || used_ == 0) return;
     char name_memory[kMaxDumpDirectoryBytes + 50];
     TextWriter directory(name_memory);
     add_dump_directory(directory, *target_);
@@ -149,30 +149,48 @@ class Journal {
     line.add(',');
     if (name.file.empty()) return;
     const std::size_t above = target.directory_bytes == 0 ? 0 : target.directory_bytes + std::size_t{1};
-    if (name.directory.size() > above) line.add(name.directory.substr(above)).add('/');
+    if (name.directory.size() > above) {
+      std::string_view below = name.directory;
+      below.remove_prefix(above);
+      line.add(below).add('/');
+    }
     line.add(name.file);
   }
 
   template <class AddFields>
-  void add_line(const DumpTarget& target, AddFields add_fields) {
-    if (detail_ == JournalDetail::none) return;
+  void add_line(const DumpTarget& target, const AddFields& add_fields) {
+    if (OPDUMP_JOURNAL != 0 && detail_ != JournalDetail::none) put_line(target, fields_of(add_fields));
+  }
+
+  /// What writes the fields of a line, without its type: the code around it is there once.
+  struct Fields {
+    void (*add)(TextWriter& line, const void* fields);
+    const void* fields;
+  };
+
+  template <class AddFields>
+  static Fields fields_of(const AddFields& add_fields) {
+    return {[](TextWriter& line, const void* fields) { (*static_cast<const AddFields*>(fields))(line); },
+            &add_fields};
+  }
+
+  void put_line(const DumpTarget& target, const Fields& fields) {
     if (target_ != &target || target_id_ != target.id) {
       flush();
       target_ = &target;
       target_id_ = target.id;
-      put([this](TextWriter& line) {
+      put(fields_of([this](TextWriter& line) {
         line.add("opdump-journal,1,").add(detail_ == JournalDetail::records ? "records" : "gaps");
-      });
+      }));
     }
-    put(add_fields);
+    put(fields);
   }
 
-  template <class AddFields>
-  void put(AddFields add_fields) {
+  void put(const Fields& fields) {
     for (const bool again : {false, true}) {
       const MutableBytes room = memory_.subspan(used_);
       TextWriter line({reinterpret_cast<char*>(room.data()), room.size()});
-      add_fields(line);
+      fields.add(line, fields.fields);
       line.add('\n');
       if (!line.overflowed()) {
         used_ += line.text().size();

@@ -1,7 +1,7 @@
 #pragma once
 /// Build-time knobs. Each is a number, may be set with -D, and is always defined, so that a misspelt name is
-/// caught by -Wundef. A knob that changes the layout of a type is part of the name of the inline namespace
-/// below: two translation units that disagree fail to link instead of corrupting each other.
+/// caught by -Wundef. A knob that changes the layout of a type or what it does is part of the name of the
+/// inline namespace below: two translation units that disagree fail to link instead of corrupting each other.
 
 /// 1: capture is compiled in. 0: `Recorder::wants` is a constant false and the capture path leaves no code.
 #ifndef OPDUMP_ENABLED
@@ -29,6 +29,31 @@
 #endif
 #endif
 
+/// Configs that a session may have in use at once, 1 to 254: the latest one, and older ones whose models are
+/// still loaded. Each costs about 70 bytes of RAM on a 32-bit machine, 100 on a 64-bit one.
+#ifndef OPDUMP_MAX_CONFIGS
+#define OPDUMP_MAX_CONFIGS 4
+#endif
+
+/// 1: sessions write a journal, by which a dump proves its own completeness. 0: none, whatever JournalDetail
+/// says; gaps in a dump then show in the counts alone. Saves about 3 KiB of code on a Cortex-M.
+#ifndef OPDUMP_JOURNAL
+#define OPDUMP_JOURNAL 1
+#endif
+
+/// 1: `WhenFull::degrade` keeps a reduced form of a record that finds no room. 0: it is `WhenFull::drop`.
+/// Saves about 1 KiB of code on a Cortex-M.
+#ifndef OPDUMP_DEGRADE
+#define OPDUMP_DEGRADE 1
+#endif
+
+/// 1: leaves out what is only faster or rarer: tables, copies of short texts word by word, and nano heads
+/// longer than the drainer's scratch (such a record is lost as `too_large`, and counted). Saves about 1 KiB
+/// of code on a Cortex-M.
+#ifndef OPDUMP_SMALL_CODE
+#define OPDUMP_SMALL_CODE 0
+#endif
+
 /// Bytes of constant tables for CRC-32: 64 (about 14 instructions per byte) or 8192 (about 2).
 #ifndef OPDUMP_CRC_TABLE_BYTES
 #if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M'
@@ -41,10 +66,13 @@
 static_assert(OPDUMP_CACHE_LINE_BYTES >= 4 && OPDUMP_CACHE_LINE_BYTES <= 256 &&
               (OPDUMP_CACHE_LINE_BYTES & (OPDUMP_CACHE_LINE_BYTES - 1)) == 0);
 static_assert(OPDUMP_MAX_RECORDERS >= 1 && OPDUMP_MAX_RECORDERS <= 255);
+static_assert(OPDUMP_MAX_CONFIGS >= 1 && OPDUMP_MAX_CONFIGS <= 254);
 
-#define OPDUMP_CONCAT_(a, b, c, d) a##b##_##c##_##d
-#define OPDUMP_CONCAT(a, b, c, d) OPDUMP_CONCAT_(a, b, c, d)
-#define OPDUMP_NAMESPACE OPDUMP_CONCAT(knobs_, OPDUMP_ENABLED, OPDUMP_CACHE_LINE_BYTES, OPDUMP_MAX_RECORDERS)
+#define OPDUMP_CONCAT_(a, b, c, d, e, f, g, h) a##b##c##d##e##_##f##_##g##_##h
+#define OPDUMP_CONCAT(a, b, c, d, e, f, g, h) OPDUMP_CONCAT_(a, b, c, d, e, f, g, h)
+#define OPDUMP_NAMESPACE                                                                   \
+  OPDUMP_CONCAT(knobs_, OPDUMP_ENABLED, OPDUMP_JOURNAL, OPDUMP_DEGRADE, OPDUMP_SMALL_CODE, \
+                OPDUMP_CACHE_LINE_BYTES, OPDUMP_MAX_RECORDERS, OPDUMP_MAX_CONFIGS)
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {}

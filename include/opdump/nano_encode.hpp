@@ -75,28 +75,30 @@ class ByteCursor {
   std::byte* at_;
 };
 
+/// What a nano record says of a tensor's elements.
+struct NanoForm {
+  DType dtype;
+  Format format;
+  Shape shape;  ///< refers to the tensor
+};
+
 /// The tensor as a nano record can hold it. A dtype that the vendor's reader cannot load would cost the user
 /// every other tensor of the file, so such a tensor is written as UINT8 with the number of its bytes as
 /// shape; its dims stay in the original shape and, for outputs, its dtype in the original dtype. UINT1 is
 /// read as 8 elements per byte.
-inline TensorView nano_readable(const TensorView& tensor, Dim& byte_count) {
-  bool readable = info(tensor.dtype).nano_readable;
+inline NanoForm nano_form(const TensorView& tensor) {
+  bool readable = codes_of(tensor.dtype).nano_readable;
   if (tensor.dtype == DType::uint1) {
     const Result<std::uint64_t> count = element_count(tensor.shape);
     readable = count.ok() && count.value() % 8 == 0;
   }
-  if (readable) return tensor;
-  byte_count = tensor.bytes;
-  TensorView as_bytes = tensor;
-  as_bytes.dtype = DType::uint8;
-  as_bytes.format = Format::nd;
-  as_bytes.shape = {&byte_count, 1};
-  return as_bytes;
+  if (readable) return {tensor.dtype, tensor.format, tensor.shape};
+  return {DType::uint8, Format::nd, {&tensor.bytes, 1}};
 }
 
 /// Bytes of the TLVs behind one tensor's fixed part.
-inline std::uint32_t nano_tlv_bytes(const TensorView& tensor, bool is_output) {
-  std::uint32_t bytes = kNanoTlvHeadBytes + 8 * static_cast<std::uint32_t>(tensor.shape.size()) +
+inline std::uint32_t nano_tlv_bytes(const TensorView& tensor, const NanoForm& form, bool is_output) {
+  std::uint32_t bytes = kNanoTlvHeadBytes + 8 * static_cast<std::uint32_t>(form.shape.size()) +
                         kNanoTlvHeadBytes + 8 * static_cast<std::uint32_t>(tensor.original_shape.size());
   if (is_output) bytes += kNanoTlvHeadBytes + static_cast<std::uint32_t>(tensor.original_name.size());
   return bytes;
@@ -117,10 +119,9 @@ template <class ForEachTensor>
 NanoHeadSizes nano_head_sizes(ForEachTensor for_each_tensor) {
   NanoHeadSizes sizes;
   for_each_tensor([&sizes](const TensorView& tensor, bool is_output, std::uint32_t) {
-    Dim byte_count = 0;
     ++sizes.counts[is_output];
     sizes.bytes[is_output] += (is_output ? kNanoOutputBytes : kNanoInputBytes) +
-                              nano_tlv_bytes(nano_readable(tensor, byte_count), is_output);
+                              nano_tlv_bytes(tensor, nano_form(tensor), is_output);
   });
   return sizes;
 }
@@ -145,22 +146,21 @@ void encode_nano_head(ForEachTensor for_each_tensor, const NanoHeadSizes& sizes,
   add_list(false);
   if (sizes.counts[0] == 0) add_list(true);
   std::uint32_t inputs_left = sizes.counts[0];
-  for_each_tensor([&](const TensorView& captured, bool is_output, std::uint32_t) {
-    Dim byte_count = 0;
-    const TensorView tensor = nano_readable(captured, byte_count);
-    out.add(std::int32_t{info(tensor.dtype).ge_code});
-    out.add(static_cast<std::int32_t>(tensor.format));
+  for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t) {
+    const NanoForm form = nano_form(tensor);
+    out.add(std::int32_t{codes_of(form.dtype).ge_code});
+    out.add(static_cast<std::int32_t>(form.format));
     out.add(static_cast<std::int32_t>(tensor.address_kind));
     if (is_output) {
       out.add(tensor.original_index);
-      out.add(std::int32_t{info(tensor.original_dtype).ge_code});
+      out.add(std::int32_t{codes_of(tensor.original_dtype).ge_code});
       out.add(static_cast<std::int32_t>(tensor.original_format));
     }
     out.add(tensor.address);
     out.add(std::uint64_t{0});
     out.add(tensor.bytes);
-    out.add(nano_tlv_bytes(tensor, is_output));
-    add_dims(kNanoTagShape, tensor.shape);
+    out.add(nano_tlv_bytes(tensor, form, is_output));
+    add_dims(kNanoTagShape, form.shape);
     add_dims(kNanoTagOriginalShape, tensor.original_shape);
     if (is_output) {
       out.add(kNanoTagOriginalName);

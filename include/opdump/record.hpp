@@ -5,6 +5,7 @@
 #include <new>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "opdump/bytes.hpp"
 #include "opdump/model.hpp"
@@ -89,7 +90,7 @@ inline constexpr std::size_t kMaxTensors = 0xffff;
 
 /// The tensor with the dims, dtype and format it had in the framework filled in where the runtime left them
 /// out.
-constexpr TensorView with_originals(TensorView tensor, std::string_view op_name, std::int32_t index) {
+constexpr void fill_in_originals(TensorView& tensor, std::string_view op_name, std::int32_t index) {
   if (tensor.original_shape.empty()) tensor.original_shape = tensor.shape;
   if (tensor.original_dtype == DType::undefined) tensor.original_dtype = tensor.dtype;
   if (tensor.original_format == Format::reserved) tensor.original_format = tensor.format;
@@ -97,7 +98,6 @@ constexpr TensorView with_originals(TensorView tensor, std::string_view op_name,
     tensor.original_name = op_name;
     tensor.original_index = index;
   }
-  return tensor;
 }
 
 /// Bytes that `encode_record` will write; `invalid_tensor`, `name_too_long` or `too_many_tensors` when it
@@ -187,15 +187,14 @@ class RecordView {
   static Result<RecordView> parse(Bytes bytes) {
     RecordView view;
     if (bytes.size() < sizeof(RecordHead)) return Status::malformed;
-    std::memcpy(&view.head_, bytes.data(), sizeof(RecordHead));
+    view.head_ = std::launder(reinterpret_cast<const RecordHead*>(bytes.data()));
     view.tensors_ = bytes.data() + sizeof(RecordHead);
     std::size_t at = sizeof(RecordHead);
     std::uint64_t text_bytes =
-        std::uint64_t{view.head_.model_name_bytes} + view.head_.type_bytes + view.head_.name_bytes;
+        std::uint64_t{view.head_->model_name_bytes} + view.head_->type_bytes + view.head_->name_bytes;
     for (std::uint32_t i = 0; i < view.tensor_count(); ++i) {
       if (bytes.size() - at < sizeof(TensorHead)) return Status::malformed;
-      TensorHead tensor;
-      std::memcpy(&tensor, bytes.data() + at, sizeof tensor);
+      const TensorHead& tensor = *std::launder(reinterpret_cast<const TensorHead*>(bytes.data() + at));
       const std::size_t with_dims = tensor_bytes(tensor);
       if (tensor.rank > kMaxRank || tensor.original_rank > kMaxRank ||
           static_cast<int>(tensor.dtype) >= kDTypeCount ||
@@ -210,50 +209,57 @@ class RecordView {
     return view;
   }
 
-  const RecordHead& head() const { return head_; }
-  std::string_view model_name() const { return {texts_, head_.model_name_bytes}; }
-  std::string_view type() const { return {end_of(model_name()), head_.type_bytes}; }
-  std::string_view name() const { return {end_of(type()), head_.name_bytes}; }
-  std::uint32_t tensor_count() const { return std::uint32_t{head_.input_count} + head_.output_count; }
+  const RecordHead& head() const { return *head_; }
+  std::string_view model_name() const { return {texts_, head_->model_name_bytes}; }
+  std::string_view type() const { return {end_of(model_name()), head_->type_bytes}; }
+  std::string_view name() const { return {end_of(type()), head_->name_bytes}; }
+  std::uint32_t tensor_count() const { return std::uint32_t{head_->input_count} + head_->output_count; }
 
   /// Calls `use(tensor, is_output, index)` for the inputs in order, then the outputs, originals filled in.
   template <class Use>
   void for_each_tensor(Use use) const {
-    const std::byte* at = tensors_;
-    const char* text = end_of(name());
+    Place place = {tensors_, end_of(name())};
     for (std::uint32_t i = 0; i < tensor_count(); ++i) {
-      TensorHead tensor;
-      std::memcpy(&tensor, at, sizeof tensor);
-      const Dim* dims = reinterpret_cast<const Dim*>(at + sizeof tensor);
-      const bool is_output = i >= head_.input_count;
-      const std::uint32_t index = tensor.index;
-      const TensorView view = {
-          .address = tensor.address,
-          .bytes = tensor.bytes,
-          .dtype = tensor.dtype,
-          .format = static_cast<Format>(tensor.format),
-          .shape = {dims, tensor.rank},
-          .original_shape = {dims + tensor.rank, tensor.original_rank},
-          .original_name = {text, tensor.original_name_bytes},
-          .original_index = tensor.original_index,
-          .original_dtype = tensor.original_dtype,
-          .original_format = static_cast<Format>(tensor.original_format),
-          .address_kind = static_cast<AddressKind>(tensor.address_kind),
-      };
-      use(with_originals(view, name(), static_cast<std::int32_t>(index)), is_output, index);
-      at += tensor_bytes(tensor);
-      text += tensor.original_name_bytes;
+      TensorView tensor;
+      const std::uint32_t index = next_tensor(place, tensor);
+      use(std::as_const(tensor), i >= head_->input_count, index);
     }
   }
 
  private:
+  struct Place {
+    const std::byte* tensor;
+    const char* text;
+  };
+
+  /// Fills in `tensor`, whose fields have their defaults, and gives its index.
+  std::uint32_t next_tensor(Place& place, TensorView& tensor) const {
+    const TensorHead& head = *std::launder(reinterpret_cast<const TensorHead*>(place.tensor));
+    const Dim* dims = reinterpret_cast<const Dim*>(place.tensor + sizeof head);
+    tensor.address = head.address;
+    tensor.bytes = head.bytes;
+    tensor.dtype = head.dtype;
+    tensor.format = static_cast<Format>(head.format);
+    tensor.shape = {dims, head.rank};
+    tensor.original_shape = {dims + head.rank, head.original_rank};
+    tensor.original_name = {place.text, head.original_name_bytes};
+    tensor.original_index = head.original_index;
+    tensor.original_dtype = head.original_dtype;
+    tensor.original_format = static_cast<Format>(head.original_format);
+    tensor.address_kind = static_cast<AddressKind>(head.address_kind);
+    fill_in_originals(tensor, name(), static_cast<std::int32_t>(head.index));
+    place.tensor += tensor_bytes(head);
+    place.text += head.original_name_bytes;
+    return head.index;
+  }
+
   static const char* end_of(std::string_view text) { return text.data() + text.size(); }
 
   static std::size_t tensor_bytes(const TensorHead& tensor) {
     return sizeof(TensorHead) + sizeof(Dim) * (std::size_t{tensor.rank} + tensor.original_rank);
   }
 
-  RecordHead head_{};
+  const RecordHead* head_ = nullptr;
   const std::byte* tensors_ = nullptr;
   const char* texts_ = nullptr;
 };

@@ -30,6 +30,10 @@ class RecordWriter {
       const Bytes parts[] = {scratch.first(static_cast<std::size_t>(head_bytes)), data};
       return object_.put(parts);
     }
+#if OPDUMP_SMALL_CODE
+    object_.abort();
+    return Status::too_large;
+#else
     Status status = Status::ok;
     ByteBatcher head(scratch, [&](Bytes bytes) {
       if (status == Status::ok) status = object_.put(bytes);
@@ -38,6 +42,7 @@ class RecordWriter {
     if (status != Status::ok) return status;
     const Bytes parts[] = {head.pending(), data};
     return object_.put(parts);
+#endif
   }
 
   /// Adds more of the tensors' bytes.
@@ -45,11 +50,17 @@ class RecordWriter {
     return format_ == nullptr ? object_.put(data) : format_->append(object_, state_, data);
   }
 
-  [[nodiscard]] Status commit() { return object_.commit(); }
-  void abort() { object_.abort(); }
+  [[nodiscard]] Status commit() {
+    return object_.commit();
+  }
+  void abort() {
+    object_.abort();
+  }
 
   /// Bytes written of the record so far.
-  std::uint64_t bytes() const { return object_.bytes(); }
+  std::uint64_t bytes() const {
+    return object_.bytes();
+  }
 
  private:
   OpenObject object_;

@@ -239,26 +239,28 @@ class BasicRecorder {
     };
   }
 
-  /// Makes of `source` the records that its target wants; the first status of theirs that is not `ok`.
+  /// Makes of `source`, which is used up, the records that its target wants; the first status of theirs that
+  /// is not `ok`.
   Status take(RecordSource& source) {
     const DumpTarget& target = (*context_->targets)[source.head.target];
     if (!target.split || !has_bytes(source)) return record(source);
     // Source: MindSpore writes nothing of an empty tensor.
     const bool keep_empty = target.layout == Layout::cann;
     Status status = Status::ok;
-    RecordSource one = source;
+    const std::span<const TensorView> inputs = source.inputs;
+    const std::span<const TensorView> outputs = source.outputs;
     const auto take_each = [&](std::span<const TensorView> tensors, std::span<const TensorView>& role) {
-      one.inputs = {};
-      one.outputs = {};
+      source.inputs = {};
+      source.outputs = {};
       for (std::size_t i = 0; i < tensors.size(); ++i) {
         role = tensors.subspan(i, 1);
-        one.first_index = static_cast<std::uint16_t>(i);
-        const Status of_one = record(one, keep_empty);
+        source.first_index = static_cast<std::uint16_t>(i);
+        const Status of_one = record(source, keep_empty);
         if (status == Status::ok) status = of_one;
       }
     };
-    take_each(source.inputs, one.inputs);
-    take_each(source.outputs, one.outputs);
+    take_each(inputs, source.inputs);
+    take_each(outputs, source.outputs);
     return status;
   }
 
@@ -368,7 +370,8 @@ class BasicRecorder {
   /// Bytes of the ring that a streamed record leaves free, so that its reduced form finds room when it has to
   /// be given up: one piece, and that form twice, as it may have to skip the end of the ring.
   std::uint32_t degrade_headroom(const RecordSource& source, std::uint32_t head_bytes) const {
-    if (context_->when_full != WhenFull::degrade || context_->reduction == nullptr) return 0;
+    if (OPDUMP_DEGRADE == 0 || context_->when_full != WhenFull::degrade || context_->reduction == nullptr)
+      return 0;
     const std::uint64_t tensors = source.inputs.size() + source.outputs.size();
     const std::uint64_t reduced =
         head_bytes + tensors * context_->reduction->bytes_per_tensor() + 2 * Ring::kGranule;
@@ -379,7 +382,8 @@ class BasicRecorder {
   /// Puts the reduced form of the record into the ring; `degraded` when it is there.
   Status put_reduced(const RecordSource& source, std::uint32_t head_bytes, Status cause) {
     Reduction* reduction = context_->reduction;
-    if (context_->when_full != WhenFull::degrade || reduction == nullptr || cause != Status::ring_full)
+    if (OPDUMP_DEGRADE == 0 || context_->when_full != WhenFull::degrade || reduction == nullptr ||
+        cause != Status::ring_full)
       return cause;
     const std::uint32_t first_bytes = sizeof(ChunkHead) + head_bytes;
     const std::uint64_t tensors = source.inputs.size() + source.outputs.size();
@@ -402,7 +406,8 @@ class BasicRecorder {
     return Status::degraded;
   }
 
-  void lose(RecordSource source, Status cause) {
+  /// Leaves the tensors out of `source`.
+  void lose(RecordSource& source, Status cause) {
     count_loss(cause);
     source.inputs = {};
     source.outputs = {};

@@ -59,7 +59,7 @@ inline constexpr std::size_t kMaxDumpDirectoryBytes = 9 + 10 + 12 + 10 + 1 + 14;
 /// model and no config dumps there any more, and free again when the drainer has seen its last record.
 class Targets {
  public:
-  static constexpr std::uint8_t kMax = 4;
+  static constexpr std::uint8_t kMax = OPDUMP_MAX_CONFIGS;
   static constexpr std::uint8_t kNone = 0xff;
 
   enum class State : std::uint8_t { free, in_use, retired };

@@ -56,7 +56,7 @@ struct TensorView {
 constexpr Result<std::uint64_t> packed_bytes(DType dtype, Shape shape) {
   Result<std::uint64_t> count = element_count(shape);
   if (!count.ok()) return count;
-  const std::uint64_t bits = info(dtype).bits;
+  const std::uint64_t bits = codes_of(dtype).bits;
   if (count.value() >> 32 != 0 && bits != 0 &&
       count.value() > (std::numeric_limits<std::uint64_t>::max() - 7) / bits) {
     return Status::too_large;

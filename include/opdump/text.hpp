@@ -11,6 +11,13 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
+/// The character that stands for `code` in a part of a path.
+constexpr char sanitised(unsigned char code) {
+  const char c = static_cast<char>(code);
+  const bool replaced = code <= ' ' || c == '.' || c == '/' || c == '\\' || code == 0x7f;
+  return replaced ? '_' : c;
+}
+
 /// Writes text into memory of a fixed size. What does not fit is left out and `overflowed()` says so.
 class TextWriter {
  public:
@@ -59,7 +66,10 @@ class TextWriter {
       return *this;
     }
     char* to = memory_.data() + used_;
-    for (const char c : name) *to++ = kSanitised[static_cast<unsigned char>(c)];
+    for (const char c : name) {
+      const unsigned char code = static_cast<unsigned char>(c);
+      *to++ = OPDUMP_SMALL_CODE != 0 ? sanitised(code) : kSanitised[code];
+    }
     used_ += name.size();
     return *this;
   }
@@ -71,11 +81,8 @@ class TextWriter {
  private:
   static constexpr std::array<char, 256> kSanitised = [] {
     std::array<char, 256> table{};
-    for (std::size_t code = 0; code < table.size(); ++code) {
-      const char c = static_cast<char>(static_cast<unsigned char>(code));
-      const bool replaced = code <= ' ' || c == '.' || c == '/' || c == '\\' || code == 0x7f;
-      table[code] = replaced ? '_' : c;
-    }
+    for (std::size_t code = 0; code < table.size(); ++code)
+      table[code] = sanitised(static_cast<unsigned char>(code));
     return table;
   }();
 

@@ -14,7 +14,7 @@ from budget import SKIP, complaint, run
 
 FLAGS = ('-std=c++20 -mcpu=cortex-m3 -mthumb -Os -fno-exceptions -fno-rtti -fno-threadsafe-statics '
          '-ffunction-sections -fdata-sections -Wl,--gc-sections -Wall -Wextra -Wconversion -Wundef -Werror '
-         '-Wno-psabi -nostartfiles --specs=rdimon.specs -Tmps2-an385.ld').split()
+         '-Wno-psabi -DOPDUMP_SMALL_CODE=1 -DOPDUMP_JOURNAL=0 -DOPDUMP_DEGRADE=0 -nostartfiles --specs=rdimon.specs -Tmps2-an385.ld').split()
 
 
 def main():

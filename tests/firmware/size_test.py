@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Flash, RAM and stack of opdump's components on Cortex-M3 and M55 stay within tests/firmware/size.json.
 
-usage: size_test.py SOURCE_ROOT [--table]
+usage: size_test.py SOURCE_ROOT [--write]
 
 Each component is a file below tests/firmware/size that calls what a firmware calls. It is compiled with -Os and
 linked alone, unused functions left out; what it needs of the C library is not counted but has to be among the few
 functions that size.json allows. Stack is the deepest path through all its functions by -fcallgraph-info; what a
 port supplies behind a virtual call comes on top.
 
---table prints the README's table.
+The README's table has to be within 5 % of what is measured; --write brings it up to date.
 """
 import json
 import pathlib
@@ -44,7 +44,8 @@ def deepest_path(callgraph):
             done[function] = own.get(function, 0) + below[0], (function, *below[1])
         return done[function]
 
-    return max(depth(function, frozenset()) for function in own)
+    total, path = max(depth(function, frozenset()) for function in own)
+    return total, [(own.get(function, 0), function.split(':')[-1]) for function in path]
 
 
 def symbol_bytes(binary, prefix):
@@ -52,10 +53,10 @@ def symbol_bytes(binary, prefix):
     return {s[3][len(prefix):]: int(s[1], 16) for s in sizes if len(s) == 4 and s[3].startswith(prefix)}
 
 
-def measure(root, component, cpu, folder):
-    source = root / 'tests/firmware/size' / f'{component}.cpp'
+def measure(root, component, source, knobs, cpu, folder):
+    source = root / 'tests/firmware/size' / source
     stem = folder / f'{component}-{cpu}'
-    include = [f'-I{root}/include', f'-I{root}']
+    include = [f'-I{root}/include', f'-I{root}', *(f'-D{knob}' for knob in knobs)]
     run('arm-none-eabi-g++', *CPUS[cpu], *FLAGS, *include, '-fcallgraph-info=su', '-c', str(source), '-o', f'{stem}.o')
     entries = [line.split()[2] for line in run('arm-none-eabi-nm', f'{stem}.o').splitlines()
                if re.match(r'\w+ T size_', line)]
@@ -74,6 +75,21 @@ def measure(root, component, cpu, folder):
     return figures
 
 
+def readme(path, table, write):
+    """Why the table in `path` is out of date, None if it is not."""
+    before, start, rest = path.read_text().partition('<!-- firmware -->\n')
+    there, end, after = rest.partition('<!-- /firmware -->')
+    if write:
+        path.write_text(before + start + '\n'.join(table) + '\n' + end + after)
+        return None
+    rows = [(re.split(r'\d+', line), [int(n) for n in re.findall(r'\d+', line)]) for line in there.splitlines()]
+    fresh = [(re.split(r'\d+', line), [int(n) for n in re.findall(r'\d+', line)]) for line in table]
+    close = len(rows) == len(fresh) and all(
+        words == new_words and all(abs(a - b) <= 0.05 * b for a, b in zip(figures, new_figures))
+        for (words, figures), (new_words, new_figures) in zip(rows, fresh))
+    return None if close else 'the table of the README is out of date: run size_test.py --write'
+
+
 def main():
     root = pathlib.Path(sys.argv[1])
     if shutil.which('arm-none-eabi-g++') is None:
@@ -83,7 +99,7 @@ def main():
     complaints, rows = [], []
     with tempfile.TemporaryDirectory() as folder:
         for component, rule in rules['components'].items():
-            figures = {cpu: measure(root, component, cpu, pathlib.Path(folder)) for cpu in CPUS}
+            figures = {cpu: measure(root, component, rule['source'], rule['knobs'], cpu, pathlib.Path(folder)) for cpu in CPUS}
             for cpu, got in figures.items():
                 complaints.append(complaint(f'{component}, {cpu}, flash in bytes', got['flash'], rule['flash']))
                 complaints.append(complaint(f'{component}, {cpu}, stack in bytes', got['stack'], rule['stack']))
@@ -94,14 +110,15 @@ def main():
                 if unknown := set(got['needs']) - set(rules['library']):
                     complaints.append(f'{component}, {cpu}: needs {", ".join(sorted(unknown))} of the library')
                 print(f'{component}, {cpu}: {got["flash"]} B flash, {got["stack"]} B stack', got['objects'] or '')
-                print('  deepest:', ' > '.join(function.split(':')[-1] for function in got['path']))
+                names = run('arm-none-eabi-c++filt', '-p', *(name for _, name in got['path'])).splitlines()
+                frames = (f'{name.split("::")[-1]} {own}' for name, (own, _) in zip(names, got['path']))
+                print('  deepest:', ', '.join(frames))
             rows.append((rule['title'], *(f'{figures[cpu]["flash"]}' for cpu in CPUS),
                          f'{rule["flash"]["budget"]}', f'{max(f["stack"] for f in figures.values())}',
                          f'{rule["stack"]["budget"]}'))
-    if '--table' in sys.argv:
-        print('| flash in bytes, -Os | M3 | M55 | budget | deepest stack | budget |\n|---|---|---|---|---|---|')
-        for row in rows:
-            print('| ' + ' | '.join(row) + ' |')
+    table = ['| bytes, -Os | flash M3 | flash M55 | goal | deepest stack | goal |', '|---|---|---|---|---|---|',
+             *('| ' + ' | '.join(row) + ' |' for row in rows)]
+    complaints.append(readme(root / 'README.md', table, '--write' in sys.argv))
     complaints = list(filter(None, complaints))
     print('\n'.join(complaints))
     sys.exit(1 if complaints else 0)
