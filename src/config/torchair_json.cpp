@@ -86,7 +86,7 @@ class Torchair : NodeReader {
     config.quant_dumpable = options_.quant_dumpable;
     config.mode = static_cast<DumpMode>(place_of(options_.dump_mode, kModes));
     config.data = static_cast<DumpData>(place_of(options_.dump_data, kData));
-    config.world_size = std::max(context_.world_size, 1u);
+    config.world_size = std::max<std::uint32_t>(context_.world_size, 1u);
     config.rank = config.world_size == 1 ? 0 : context_.rank;
     if (!copy(options_.dump_path, config.dump_path) || !read_layers(config.models) ||
         !read_steps(config.steps))

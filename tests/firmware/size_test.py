@@ -99,7 +99,8 @@ def main():
     complaints, rows = [], []
     with tempfile.TemporaryDirectory() as folder:
         for component, rule in rules['components'].items():
-            figures = {cpu: measure(root, component, rule['source'], rule['knobs'], cpu, pathlib.Path(folder)) for cpu in CPUS}
+            source, knobs = rule.get('source', f'{component}.cpp'), rule.get('knobs', [])
+            figures = {cpu: measure(root, component, source, knobs, cpu, pathlib.Path(folder)) for cpu in CPUS}
             for cpu, got in figures.items():
                 complaints.append(complaint(f'{component}, {cpu}, flash in bytes', got['flash'], rule['flash']))
                 complaints.append(complaint(f'{component}, {cpu}, stack in bytes', got['stack'], rule['stack']))
