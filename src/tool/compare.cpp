@@ -11,6 +11,7 @@
 #include "commands.hpp"
 #include "compare_report.hpp"
 #include "exit_code.hpp"
+#include "extracted_image.hpp"
 #include "interrupt.hpp"
 #include "options.hpp"
 #include "output_file.hpp"
@@ -23,7 +24,7 @@ constexpr char kHelp[] =
 
 usage: opdump compare -m MINE -g GOLDEN [-out DIRECTORY]
 
-  -m, --my_dump_path PATH      a dump file, an .npy file, or a directory with all that is below it
+  -m, --my_dump_path PATH      a dump file, an .npy file, a directory with all that is below it, or a flash image
   -g, --golden_dump_path PATH  what it should be like: a dump in any layout, or a framework's .npy files
   -out, --output DIRECTORY     where 'result_{time}.csv' goes, with the columns of msaccucmp; made if missing;
                                without it no file is written
@@ -139,8 +140,9 @@ int run_compare(Words words) {
           },
       .note = [](const std::string& message) { std::fprintf(stderr, "opdump: %s\n", message.c_str()); }};
   catch_interrupts();
-  DumpSide mine = read_side(*options.mine, search);
-  DumpSide golden = read_side(*options.golden, search);
+  ExtractedImage my_image, golden_image;
+  DumpSide mine = read_side(my_image.open(*options.mine, search), search);
+  DumpSide golden = read_side(golden_image.open(*options.golden, search), search);
   if (options.op) {
     keep_ops(*options.op, mine);
     keep_ops(*options.op, golden);

@@ -26,6 +26,7 @@ constexpr KindTexts kKinds[] = {
     {"no_journal", "no journal"},
     {"unlisted", "in no journal"},
     {"part", "not finished"},
+    {"damage", "lost with bytes of the image"},
 };
 static_assert(std::size(kKinds) == static_cast<std::size_t>(FindingKind::kCount));
 

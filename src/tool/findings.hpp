@@ -20,6 +20,7 @@ enum class FindingKind : std::uint8_t {
   none,       ///< there is no journal
   unlisted,   ///< a file that no journal names
   part,       ///< a file that was never finished
+  damage,     ///< bytes of a flash image are lost
   kCount,
 };
 

@@ -20,6 +20,7 @@ usage: opdump COMMAND [ARGUMENTS]
   compare   compares a dump with a golden one, tensor by tensor
   check     says what a config means, or why it is refused
   explain   says what a key of a config does
+  extract   gets the dumps out of a flash log
   replay    feeds described models through the capture path, without a device
   verify    proves that a dump is complete, or lists what is missing and why
 
@@ -52,6 +53,7 @@ constexpr Command kCommands[] = {
     {"compare", run_compare},
     {"check", run_check},
     {"explain", run_explain},
+    {"extract", run_extract},
     {"replay", run_replay},
     {"verify", run_verify},
 };

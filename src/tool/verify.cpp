@@ -14,7 +14,9 @@
 #include "commands.hpp"
 #include "dump_check.hpp"
 #include "exit_code.hpp"
+#include "extracted_image.hpp"
 #include "findings.hpp"
+#include "flash_image.hpp"
 #include "human_text.hpp"
 #include "options.hpp"
 #include "record_name.hpp"
@@ -26,7 +28,7 @@ namespace {
 constexpr char kHelp[] =
     R"(opdump verify - proves that a dump is complete, or lists what is missing and why
 
-usage: opdump verify DIR [--config CONFIG --model RUN.json] [--quick] [--json]
+usage: opdump verify DIR|IMAGE [--config CONFIG --model RUN.json] [--quick] [--json]
 
   --config CONFIG     what the device was asked for, in CANN's acl.json format; with --model
   --model RUN.json    the models that ran, as for 'opdump replay'; "steps" says how many if it is given. An
@@ -34,7 +36,8 @@ usage: opdump verify DIR [--config CONFIG --model RUN.json] [--quick] [--json]
   --quick             sizes only: does not open the files
   --json              all findings, for programs; otherwise the first 50 lines of each kind
 
-DIR is the dump_path, one of the time directories in it, or anything above. The proof is the journal that each
+DIR is the dump_path, one of the time directories in it, or anything above. IMAGE is what was read out of a flash log,
+or its block device; the findings then name files of a copy that is gone afterwards. The proof is the journal that each
 dump keeps, '{time}/opdump.{device}.{id}.journal': every record has a number there, and a line that says where it
 was written or why it was lost. A dump is complete when every journal was closed, leaves no number out and counts
 no loss, and every file it names is there, with its bytes and in the form of a record. A journal made with
@@ -206,8 +209,8 @@ std::optional<int> check_usage(const Options& options, const std::vector<std::st
   if (options.config && !options.model) return usage_error("verify", "'--model RUN.json' is missing");
   if (options.model && !options.config) return usage_error("verify", "'--config CONFIG' is missing");
   struct stat status {};
-  if (stat(rest[0].c_str(), &status) == 0 && !S_ISDIR(status.st_mode))
-    return usage_error("verify", "'" + rest[0] + "' is no directory");
+  if (stat(rest[0].c_str(), &status) == 0 && !S_ISDIR(status.st_mode) && !FlashImage::is_image(rest[0]))
+    return usage_error("verify", "'" + rest[0] + "' is neither a directory nor a flash image");
   return std::nullopt;
 }
 
@@ -235,7 +238,15 @@ int run_verify(Words words) {
   Findings findings(options.json);
   std::vector<FoundDump> dumps;
   std::uint64_t journal_bytes = 0;
-  find_dumps(rest[0], own_name(rest[0]), dumps, journal_bytes, findings);
+  ExtractedImage image;
+  const auto add_damage = [&](const std::string& message) {
+    findings.add(FindingKind::damage, true, {rest[0], message}, {{"path", rest[0]}, {"message", message}});
+  };
+  const auto add_note = [](const std::string& message) {
+    std::fprintf(stderr, "opdump: %s\n", printable(message).c_str());
+  };
+  const std::string dump = image.open(rest[0], {add_damage, add_note});
+  find_dumps(dump, own_name(dump), dumps, journal_bytes, findings);
   bool of_device = false;
   {
     Progress progress(journal_bytes);
