@@ -36,11 +36,11 @@ usage: opdump verify DIR|IMAGE [--config CONFIG --model RUN.json] [--quick] [--j
   --quick             sizes only: does not open the files
   --json              all findings, for programs; otherwise the first 50 lines of each kind
 
-DIR is the dump_path, one of the time directories in it, or anything above. IMAGE is what was read out of a flash log,
-or its block device; the findings then name files of a copy that is gone afterwards. The proof is the journal that each
-dump keeps, '{time}/opdump.{device}.{id}.journal': every record has a number there, and a line that says where it
-was written or why it was lost. A dump is complete when every journal was closed, leaves no number out and counts
-no loss, and every file it names is there, with its bytes and in the form of a record. A journal made with
+DIR is the dump_path, one of the time directories in it, or anything above. IMAGE is what was read out of a flash
+log, or its block device; the findings then name files of a copy that is gone afterwards. The proof is the journal
+that each dump keeps, '{time}/opdump.{device}.{id}.journal': every record has a number there, and a line that says
+where it was written or why it was lost. A dump is complete when every journal was closed, leaves no number out and
+counts no loss, and every file it names is there, with its bytes and in the form of a record. A journal made with
 '--journal gaps' names no files; then they are counted. Files that no closed journal names are wrong too.
 
 Bytes inside tensors are not checked: the journal holds the files' sizes, not their sums.
