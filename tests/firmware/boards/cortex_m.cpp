@@ -19,7 +19,10 @@ extern std::uint32_t image_stack_top[];
   firmware::exit_with(firmware::kFaultExit);
 }
 
-/// A program that uses the timer defines its own.
+// A program that uses them defines its own.
+[[gnu::weak]] void PendSV_Handler() {
+  Fault_Handler();
+}
 [[gnu::weak]] void SysTick_Handler() {
   Fault_Handler();
 }
@@ -34,7 +37,7 @@ union Vector {
     {.handler = Fault_Handler},   {.handler = Fault_Handler}, {.handler = Fault_Handler},
     {.handler = Fault_Handler},   {.handler = Fault_Handler}, {.handler = Fault_Handler},
     {.handler = Fault_Handler},   {.handler = Fault_Handler}, {.handler = Fault_Handler},
-    {.handler = Fault_Handler},   {.handler = Fault_Handler}, {.handler = Fault_Handler},
+    {.handler = Fault_Handler},   {.handler = Fault_Handler}, {.handler = PendSV_Handler},
     {.handler = SysTick_Handler},
 };
 }
