@@ -21,14 +21,22 @@ class Arena {
   /// `count` value-initialised elements; `no_memory` when they do not fit, with nothing taken.
   template <class T>
   requires std::is_trivially_destructible_v<T> Result<std::span<T>> array(std::size_t count) {
-    const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(memory_.data()) + used_;
-    const std::size_t padding = static_cast<std::size_t>(-at % alignof(T));
-    const std::size_t left = memory_.size() - used_;
-    if (padding > left || count > (left - padding) / sizeof(T)) return Status::no_memory;
-    T* first = reinterpret_cast<T*>(memory_.data() + used_ + padding);
+    T* first = reinterpret_cast<T*>(take(count, sizeof(T), alignof(T)));
+    if (first == nullptr) return Status::no_memory;
     for (std::size_t i = 0; i < count; ++i) ::new (static_cast<void*>(first + i)) T{};
-    used_ += padding + count * sizeof(T);
     return std::span<T>(first, count);
+  }
+
+  /// Bytes for `count` objects of that size and alignment, a power of two; null when they do not fit, with
+  /// nothing taken.
+  std::byte* take(std::size_t count, std::size_t size, std::size_t alignment) {
+    std::byte* const free = memory_.data() + used_;
+    const std::size_t padding =
+        static_cast<std::size_t>(-reinterpret_cast<std::uintptr_t>(free) & (alignment - 1));
+    const std::size_t left = memory_.size() - used_;
+    if (padding > left || count > (left - padding) / size) return nullptr;
+    used_ += padding + count * size;
+    return free + padding;
   }
 
   /// A copy of `text`; `no_memory` when it does not fit.

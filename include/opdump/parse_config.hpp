@@ -29,6 +29,9 @@ enum class ConfigFault : std::uint8_t {
   conflict,         ///< two keys exclude each other
   not_supported,    ///< understood, but this version cannot act on it
   no_memory,        ///< the memory given for the result is too small
+  damaged_plan,     ///< a compiled plan that is not whole any more
+  newer_plan,       ///< a compiled plan of a version that this build does not know
+  swapped_plan,     ///< a compiled plan whose bytes were swapped on the way
 };
 
 /// Where and why a config is refused.
@@ -103,8 +106,12 @@ struct ConfigContext {
   std::string* acl_file = nullptr;
 };
 
+/// Whether `text` is meant to be a compiled plan: by its first bytes, also where one of them is damaged or
+/// they are swapped.
+bool is_plan(std::string_view text);
+
 /// Turns the text of a config file into a DumpConfig whose texts and lists lie in `memory`. Recognises the
-/// dialect by its top-level key. Returns `config_refused` and fills `error` when the text is refused;
+/// dialect by its top-level key, and what `opdump compile` has written by its first bytes. Returns `config_refused` and fills `error` when the text is refused;
 /// `config` is then inactive. An empty text is a valid config that switches nothing on. `check_path` may be
 /// null: the path is then taken as it is. `notes`, if given, becomes the list of what has no effect: keys
 /// that this build does not act on, and unknown ones. Without it, a text with keys of the first kind is

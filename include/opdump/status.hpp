@@ -55,6 +55,10 @@ enum class Status : std::uint8_t {
   not_a_record = 81,
   truncated = 82,
   malformed = 83,
+  not_a_plan = 84,
+  wrong_byte_order = 85,
+  damaged = 86,
+  newer_version = 87,
 };
 
 /// The cause in a few words, for logs and messages. Static text.
@@ -128,6 +132,14 @@ constexpr std::string_view to_string(Status status) {
       return "the bytes end too early";
     case Status::malformed:
       return "malformed";
+    case Status::not_a_plan:
+      return "not a compiled plan";
+    case Status::wrong_byte_order:
+      return "the bytes are swapped";
+    case Status::damaged:
+      return "the bytes are damaged";
+    case Status::newer_version:
+      return "made by a newer version";
   }
   return "unknown status";
 }

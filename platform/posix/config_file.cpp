@@ -30,6 +30,10 @@ Status refuse_unreadable(ConfigError& error, const char* path, int cause) {
   return refuse(error, ConfigFault::unreadable, path, std::string("cannot be read: ") + std::strerror(cause));
 }
 
+Status refuse_large(ConfigError& error, const char* path) {
+  return refuse(error, ConfigFault::no_memory, path, "needs more heap than there is: shorten it");
+}
+
 /// Fewer than `size` only when the file ends; negative with errno set on an error.
 ssize_t read_all(int descriptor, char* to, std::size_t size) {
   std::size_t done = 0;
@@ -50,12 +54,37 @@ std::string_view variable(const char* name) {
 
 }  // namespace
 
+Status read_config_file(const char* path, ConfigText& text, ConfigError& error) {
+  // Without O_NONBLOCK, opening a pipe by mistake would hang the boot.
+  const UniqueFd file(::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat status;
+  if (!file || ::fstat(file.get(), &status) != 0) return refuse_unreadable(error, path, errno);
+  if (!S_ISREG(status.st_mode))
+    return refuse(error, ConfigFault::unreadable, path, "is not a regular file: name a JSON file");
+  if (status.st_size > static_cast<off_t>(kMaxConfigBytes))
+    return refuse(error, ConfigFault::unreadable, path,
+                  "has " + std::to_string(status.st_size) + " bytes, and at most " +
+                      std::to_string(kMaxConfigBytes) + " are allowed");
+  const std::size_t size = static_cast<std::size_t>(status.st_size);
+  text.bytes.reset(new (std::nothrow) char[size]);
+  if (text.bytes == nullptr) return refuse_large(error, path);
+  const ssize_t got = read_all(file.get(), text.bytes.get(), size);
+  if (got < 0) return refuse_unreadable(error, path, errno);
+  text.size = static_cast<std::size_t>(got);
+  return Status::ok;
+}
+
 /// Loads one config, and the file that it names.
 class ConfigLoader {
  public:
   ConfigLoader(ConfigMemory& memory, DumpConfig& config, ConfigError& error, std::vector<ConfigNote>* notes,
-               const ConfigContext& context)
-      : memory_(memory), config_(config), error_(error), notes_(notes), context_(context) {
+               const ConfigContext& context, DumpPathCheck check_path = check_dump_path)
+      : memory_(memory),
+        config_(config),
+        error_(error),
+        notes_(notes),
+        context_(context),
+        check_path_(check_path) {
     if (context_.diagnostic_path.empty()) context_.diagnostic_path = variable("MS_DIAGNOSTIC_DATA_PATH");
     context_.acl_file = &acl_file_;
     config_ = {};
@@ -64,31 +93,18 @@ class ConfigLoader {
   }
 
   Status load_file(const char* path) {
-    // Without O_NONBLOCK, opening a pipe by mistake would hang the boot.
-    const UniqueFd file(::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    struct stat status;
-    if (!file || ::fstat(file.get(), &status) != 0) return refuse_unreadable(error_, path, errno);
-    if (!S_ISREG(status.st_mode))
-      return refuse(error_, ConfigFault::unreadable, path, "is not a regular file: name a JSON file");
-    if (status.st_size > static_cast<off_t>(kMaxConfigBytes))
-      return refuse(error_, ConfigFault::unreadable, path,
-                    "has " + std::to_string(status.st_size) + " bytes, and at most " +
-                        std::to_string(kMaxConfigBytes) + " are allowed");
-    const std::size_t size = static_cast<std::size_t>(status.st_size);
-    const std::unique_ptr<char[]> text(new (std::nothrow) char[size]);
-    if (text == nullptr) return refuse_large(path);
-    const ssize_t got = read_all(file.get(), text.get(), size);
-    if (got < 0) return refuse_unreadable(error_, path, errno);
-    return load_text({text.get(), static_cast<std::size_t>(got)}, path);
+    ConfigText text;
+    const Status status = read_config_file(path, text, error_);
+    return status == Status::ok ? load_text(text.view(), path) : status;
   }
 
   Status load_text(std::string_view text, const char* name) {
     ConfigMemory loaded;
     loaded.size_ = config_memory_bytes(text.size());
     loaded.bytes_.reset(new (std::nothrow) std::byte[loaded.size_]);
-    if (loaded.bytes_ == nullptr) return refuse_large(name);
+    if (loaded.bytes_ == nullptr) return refuse_large(error_, name);
     Arena arena({loaded.bytes_.get(), loaded.size_});
-    const Status parsed = parse_config(text, arena, check_dump_path, config_, error_, notes_, context_);
+    const Status parsed = parse_config(text, arena, check_path_, config_, error_, notes_, context_);
     if (parsed != Status::ok) return parsed;
     if (!acl_file_.empty()) {
       const Status named = load_named(loaded);
@@ -99,10 +115,6 @@ class ConfigLoader {
   }
 
  private:
-  Status refuse_large(const char* name) {
-    return refuse(error_, ConfigFault::no_memory, name, "needs more heap than there is: shorten it");
-  }
-
   /// The file that torchair's dump_config_path names has to be right, and counts unless the options do.
   Status load_named(ConfigMemory& loaded) {
     ConfigContext context = context_;
@@ -110,7 +122,8 @@ class ConfigLoader {
     ConfigMemory named_memory;
     DumpConfig named;
     std::vector<ConfigNote> notes;
-    ConfigLoader loader(named_memory, named, error_, notes_ == nullptr ? nullptr : &notes, context);
+    ConfigLoader loader(named_memory, named, error_, notes_ == nullptr ? nullptr : &notes, context,
+                        check_path_);
     if (const Status status = loader.load_file(acl_file_.c_str()); status != Status::ok) {
       error_.file = acl_file_;
       config_ = {};
@@ -132,6 +145,7 @@ class ConfigLoader {
   ConfigError& error_;
   std::vector<ConfigNote>* notes_;
   ConfigContext context_;
+  DumpPathCheck check_path_;
   std::string acl_file_;
 };
 
@@ -141,8 +155,9 @@ Status load_config_file(const char* path, ConfigMemory& memory, DumpConfig& conf
 }
 
 Status load_config_text(std::string_view text, const char* name, ConfigMemory& memory, DumpConfig& config,
-                        ConfigError& error, std::vector<ConfigNote>* notes, const ConfigContext& context) {
-  return ConfigLoader(memory, config, error, notes, context).load_text(text, name);
+                        ConfigError& error, std::vector<ConfigNote>* notes, const ConfigContext& context,
+                        DumpPathCheck check_path) {
+  return ConfigLoader(memory, config, error, notes, context, check_path).load_text(text, name);
 }
 
 Status load_mindspore_config(ConfigMemory& memory, DumpConfig& config, ConfigError& error,

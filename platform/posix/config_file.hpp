@@ -5,8 +5,21 @@
 #include <vector>
 
 #include "opdump/parse_config.hpp"
+#include "platform/posix/dump_path.hpp"
 
 namespace opdump::posix {
+
+/// The bytes of a config file, on the heap.
+struct ConfigText {
+  std::unique_ptr<char[]> bytes;
+  std::size_t size = 0;
+
+  std::string_view view() const { return {bytes.get(), size}; }
+};
+
+/// Reads the config file `path`. `config_refused` with `error` filled when it cannot be read, is not a
+/// regular file or is longer than `kMaxConfigBytes`.
+Status read_config_file(const char* path, ConfigText& text, ConfigError& error);
 
 /// Owns the bytes that a DumpConfig refers to.
 class ConfigMemory {
@@ -32,10 +45,11 @@ class ConfigMemory {
 Status load_config_file(const char* path, ConfigMemory& memory, DumpConfig& config, ConfigError& error,
                         std::vector<ConfigNote>* notes = nullptr, const ConfigContext& context = {});
 
-/// The same for a text that is in memory already. `name` stands for the file in errors.
+/// The same for a text that is in memory already, with a path check of the caller's. `name` stands for the
+/// file in errors.
 Status load_config_text(std::string_view text, const char* name, ConfigMemory& memory, DumpConfig& config,
                         ConfigError& error, std::vector<ConfigNote>* notes = nullptr,
-                        const ConfigContext& context = {});
+                        const ConfigContext& context = {}, DumpPathCheck check_path = check_dump_path);
 
 /// Reads the data_dump.json that the environment variable MINDSPORE_DUMP_CONFIG names, as
 /// `load_config_file`. `ok` and an inactive config when the variable is not set or empty. Refused besides: a

@@ -8,6 +8,7 @@
 #include "json_tree.hpp"
 #include "mindspore_json.hpp"
 #include "options_json.hpp"
+#include "plan.hpp"
 #include "refusal.hpp"
 #include "torchair_json.hpp"
 
@@ -69,6 +70,7 @@ class ConfigReader {
       return refusal_.refuse(ConfigFault::unreadable, 0, {},
                              std::to_string(text_.size()) + " bytes long, and at most " +
                                  std::to_string(kMaxConfigBytes) + " are allowed");
+    if (is_plan(text_)) return read_plan(text_, memory_, check_path_, config, refusal_);
     const std::size_t too_deep = find_too_deep(text_);
     JsonTree tree;
     const bool parsed = tree.parse(text_, refusal_);

@@ -1,24 +1,17 @@
-#include <errno.h>
-#include <string.h>
-#include <unistd.h>
-
 #include <cstdio>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "checked_config.hpp"
 #include "commands.hpp"
 #include "config_json.hpp"
 #include "config_text.hpp"
 #include "exit_code.hpp"
 #include "human_text.hpp"
 #include "model_match.hpp"
-#include "opdump/arena.hpp"
 #include "options.hpp"
-#include "platform/posix/config_file.hpp"
 #include "platform/posix/dump_path.hpp"
-#include "refused_line.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -32,7 +25,8 @@ usage: opdump check CONFIG [--model RUN.json] [--json]
                     a step costs; the file is that of 'opdump replay'
   --json            the answer as a JSON object on stdout, a refusal too
 
-CONFIG is a file in CANN's acl.json format, or '-' for standard input. The answer goes by the rules the device
+CONFIG is a file in CANN's acl.json format, a plan that 'opdump compile' has made of one, or '-' for standard
+input. The answer goes by the rules the device
 goes by; the directory to dump to must exist here too. Notes tell of keys that have no effect. 'opdump explain'
 says what a key does.
 
@@ -63,73 +57,7 @@ exit status
   3  valid, and nothing that this build does is switched on
 )";
 
-/// One byte more than allowed at most, so that too much is seen.
-Status read_standard_input(std::string& text, ConfigError& error) {
-  char block[4096];
-  while (text.size() <= kMaxConfigBytes) {
-    const ssize_t got = read(STDIN_FILENO, block, sizeof block);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) {
-      error.fault = ConfigFault::unreadable;
-      error.reason = strerror(errno);
-      return Status::config_refused;
-    }
-    if (got == 0) break;
-    text.append(block, static_cast<std::size_t>(got));
-  }
-  return Status::ok;
-}
-
-/// What there is of the file, to show a line of it.
-std::string text_of(const std::string& file) {
-  std::string text;
-  std::FILE* from = std::fopen(file.c_str(), "re");
-  if (from == nullptr) return text;
-  char block[4096];
-  for (std::size_t got = 1; got != 0 && text.size() <= kMaxConfigBytes;) {
-    got = std::fread(block, 1, sizeof block, from);
-    text.append(block, got);
-  }
-  std::fclose(from);
-  return text;
-}
-
-/// A config with the memory it lies in.
-struct Checked {
-  posix::ConfigMemory file_memory;
-  std::unique_ptr<std::byte[]> input_memory;
-  std::string text;  ///< of standard input, and of a file that is refused
-  DumpConfig config;
-  ConfigError error;
-  std::vector<ConfigNote> notes;
-
-  /// Takes notes only of what is accepted without: a device that cannot act on a key refuses it.
-  Status load(const std::string& file) {
-    if (file != "-") {
-      Status status = posix::load_config_file(file.c_str(), file_memory, config, error);
-      if (status != Status::ok && error.fault != ConfigFault::unreadable) text = text_of(file);
-      if (status == Status::ok)
-        status = posix::load_config_file(file.c_str(), file_memory, config, error, &notes);
-      return status;
-    }
-    if (const Status status = read_standard_input(text, error); status != Status::ok) return status;
-    const std::size_t bytes = config_memory_bytes(text.size());
-    input_memory.reset(new std::byte[bytes]);
-    for (std::vector<ConfigNote>* taken : {static_cast<std::vector<ConfigNote>*>(nullptr), &notes}) {
-      Arena arena({input_memory.get(), bytes});
-      const Status status = parse_config(text, arena, posix::check_dump_path, config, error, taken);
-      if (status != Status::ok) return status;
-    }
-    return Status::ok;
-  }
-};
-
-void print_refusal(const std::string& file, const ConfigError& error, std::string_view text) {
-  std::fprintf(stderr, "%s\n%s", printable(to_string(error, file)).c_str(),
-               refused_line(text, error).c_str());
-}
-
-void print_words(const std::string& file, const Checked& checked, const MatchReport* report) {
+void print_words(const std::string& file, const CheckedConfig& checked, const MatchReport* report) {
   const char* verdict = "valid and active";
   if (!checked.config.active)
     verdict =
@@ -158,14 +86,14 @@ int run_check(Words words) {
   if (files.size() > 1) return usage_error("check", "one CONFIG at a time, not also '" + files[1] + "'");
 
   const std::string& file = files[0];
-  Checked checked;
-  const Status status = checked.load(file);
+  CheckedConfig checked;
+  const Status status = checked.load(file, posix::check_dump_path);
   RunFile run;
   MatchReport report;
   if (status == Status::ok && model) {
     ConfigError error;
     if (!run.load(*model, error)) {
-      print_refusal(*model, error, text_of(*model));
+      print_refusal(*model, error, run.text());
       return kExitFailed;
     }
     report = match_models(checked.config, run);
@@ -176,7 +104,7 @@ int run_check(Words words) {
   } else if (status == Status::ok) {
     print_words(file, checked, shown);
   } else {
-    print_refusal(file, checked.error, checked.text);
+    print_refusal(file, checked.error, checked.text());
   }
   if (status != Status::ok) return kExitFailed;
   return checked.config.active ? kExitOk : kExitInactive;

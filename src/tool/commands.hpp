@@ -11,6 +11,7 @@ int run_show(Words words);
 int run_convert(Words words);
 int run_compare(Words words);
 int run_check(Words words);
+int run_compile(Words words);
 int run_explain(Words words);
 int run_extract(Words words);
 int run_replay(Words words);

@@ -48,9 +48,10 @@ class JsonWriter {
   bool first_ = true;
 };
 
-constexpr std::array<std::string_view, 13> kFaults = {
-    "none",  "unreadable",  "too_deep",      "syntax",   "unknown_dialect", "missing",  "wrong_type",
-    "empty", "not_in_list", "invalid_value", "conflict", "not_supported",   "no_memory"};
+constexpr std::array<std::string_view, 16> kFaults = {
+    "none",       "unreadable",   "too_deep",    "syntax",        "unknown_dialect", "missing",
+    "wrong_type", "empty",        "not_in_list", "invalid_value", "conflict",        "not_supported",
+    "no_memory",  "damaged_plan", "newer_plan",  "swapped_plan"};
 constexpr std::array<std::string_view, 3> kModes = {"input", "output", "all"};
 constexpr std::array<std::string_view, 3> kLevels = {"op", "kernel", "all"};
 constexpr std::array<std::string_view, 3> kData = {"tensor", "stats", "full"};

@@ -19,6 +19,7 @@ usage: opdump COMMAND [ARGUMENTS]
   convert   writes the tensors of a dump as NumPy files
   compare   compares a dump with a golden one, tensor by tensor
   check     says what a config means, or why it is refused
+  compile   turns a config into a plan for a device without a JSON parser
   explain   says what a key of a config does
   extract   gets the dumps out of a flash log
   replay    feeds described models through the capture path, without a device
@@ -39,7 +40,7 @@ exit status
   0  it worked
   1  something failed or was refused; stderr says what
   2  the command line is wrong
-  3  the config is valid, and switches nothing on (check, replay)
+  3  the config is valid, and switches nothing on (check, compile, replay)
 )";
 
 struct Command {
@@ -52,6 +53,7 @@ constexpr Command kCommands[] = {
     {"convert", run_convert},
     {"compare", run_compare},
     {"check", run_check},
+    {"compile", run_compile},
     {"explain", run_explain},
     {"extract", run_extract},
     {"replay", run_replay},

@@ -137,6 +137,12 @@ MatchReport match_models(const DumpConfig& config, const RunFile& run) {
   return report;
 }
 
+std::string miss_text(const Miss& miss) {
+  std::string text = miss.what + " matches nothing";
+  if (!miss.closest.empty()) text += "; did you mean " + in_quotes(miss.closest) + "?";
+  return text;
+}
+
 std::vector<std::string> match_lines(const MatchReport& report) {
   std::vector<std::string> lines;
   for (const ModelMatch& model : report.models) {
@@ -146,11 +152,7 @@ std::vector<std::string> match_lines(const MatchReport& report) {
       line += (i == 0 ? ": " : ", ") + in_quotes(model.matched[i]);
     lines.push_back(std::move(line));
   }
-  for (const Miss& miss : report.misses) {
-    std::string line = "miss    " + miss.what + " matches nothing";
-    if (!miss.closest.empty()) line += "; did you mean " + in_quotes(miss.closest) + "?";
-    lines.push_back(std::move(line));
-  }
+  for (const Miss& miss : report.misses) lines.push_back("miss    " + miss_text(miss));
   lines.push_back("cost    " + count_text(report.rules, "rule") + ", " + std::to_string(report.matched()) +
                   " of " + count_text(report.ops(), "operator") + " match, about " +
                   byte_text(report.bytes()) + " per step");

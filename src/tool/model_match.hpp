@@ -13,7 +13,7 @@ struct ModelMatch {
   std::string model;
   std::size_t ops = 0;
   std::vector<std::string> matched{};  ///< names of operators, in execution order
-  std::uint64_t bytes = 0;           ///< of the tensors of one step
+  std::uint64_t bytes = 0;             ///< of the tensors of one step
 };
 
 /// A name of the config that is that of nothing.
@@ -34,6 +34,9 @@ struct MatchReport {
 
 /// Holds `config` against the models of `run`, as a session would when it loads them.
 MatchReport match_models(const DumpConfig& config, const RunFile& run);
+
+/// As `layer "conv" of model "m" matches nothing; did you mean "conv1"?`.
+std::string miss_text(const Miss& miss);
 
 /// A line each: what matches, what matches nothing, and what a step costs.
 std::vector<std::string> match_lines(const MatchReport& report);

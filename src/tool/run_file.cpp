@@ -359,6 +359,10 @@ void fill_descs(std::vector<RunOp>& ops) {
 RunFile::RunFile() : text_(std::make_unique<Text>()) {}
 RunFile::~RunFile() = default;
 
+std::string_view RunFile::text() const {
+  return text_->text;
+}
+
 bool RunFile::load(const std::string& path, ConfigError& error) {
   error = {};
   posix::UniqueFd file;

@@ -51,6 +51,9 @@ class RunFile {
   /// On false `error` says where and why; its line and column are those of RUN.json.
   bool load(const std::string& path, ConfigError& error);
 
+  /// What was read, as far as it could be.
+  std::string_view text() const;
+
   std::uint32_t device_id = 0;
   std::uint64_t steps = 1;
   bool has_steps = false;  ///< the file says how many

@@ -1,0 +1,208 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "opdump/arena.hpp"
+#include "opdump/bytes.hpp"
+#include "opdump/dump_config.hpp"
+#include "opdump/plan_format.hpp"
+#include "opdump/status.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// Reads the records of a plan. Nobody vouches for the bytes: after the first one that is wrong, `status()`
+/// says why, and every value is zero or empty.
+class PlanReader {
+ public:
+  PlanReader(Bytes records, std::uint32_t version, Arena& memory)
+      : at_(records.data()), left_(records.size()), version_(version), memory_(memory) {}
+
+  /// `malformed` also when bytes are left over.
+  Status status() const { return status_ == Status::ok && left_ != 0 ? Status::malformed : status_; }
+
+  /// `object` is what `record` describes, its fields at their defaults.
+  void read(const PlanRecord& record, std::byte* object) {
+    const PlanField* const end = record.fields + record.counts[version_ - 1];
+    for (const PlanField* field = record.fields; field != end; ++field) read(*field, object + field->offset);
+  }
+
+ private:
+  template <class T>
+  static void put(std::byte* at, T value) {
+    *reinterpret_cast<T*>(at) = value;
+  }
+
+  template <class T>
+  static void put_span(std::byte* at, const std::byte* elements, std::size_t count) {
+    put(at, std::span<const T>(reinterpret_cast<const T*>(elements), count));
+  }
+
+  void read(const PlanField& field, std::byte* at) {
+    const PlanKind kind = field.kind;
+    if (kind >= PlanKind::option_u32 && kind <= PlanKind::option_journal && number(1, 1) == 0) return;
+    switch (kind) {
+      case PlanKind::u8:
+        *at = static_cast<std::byte>(number(1, field.most));
+        break;
+      case PlanKind::u16:
+        put(at, static_cast<std::uint16_t>(number(2, 0xffff)));
+        break;
+      case PlanKind::u32:
+        put(at, word());
+        break;
+      case PlanKind::u64: {
+        const std::uint32_t low = word();
+        put(at, std::uint64_t{word()} << 32 | low);
+        break;
+      }
+      case PlanKind::text: {
+        const std::uint32_t bytes = count();
+        put(at, std::string_view(reinterpret_cast<const char*>(take(bytes)), bytes));
+        break;
+      }
+      case PlanKind::option_u32:
+        put<std::optional<std::uint32_t>>(at, word());
+        break;
+      case PlanKind::option_when_full:
+        put<std::optional<WhenFull>>(at, static_cast<WhenFull>(number(1, field.most)));
+        break;
+      case PlanKind::option_journal:
+        put<std::optional<JournalDetail>>(at, static_cast<JournalDetail>(number(1, field.most)));
+        break;
+      default:
+        read_list(kind, at);
+    }
+  }
+
+  void read_list(PlanKind kind, std::byte* at) {
+    const std::uint32_t size = kind == PlanKind::extras ? number(1, 1) : count();
+    if (size == 0) return;
+    const PlanRecord& record = plan_record(kind);
+    if (record.fields == nullptr) {
+      if (size > left_ / record.size) return fail(Status::malformed);
+      put_list(kind, at, take(size * record.size), size);
+      return;
+    }
+    // The bytes of the arena become the objects that are looked at: their types are implicit-lifetime ones.
+    std::byte* element = memory_.take(size, record.size, record.alignment);
+    if (element == nullptr) return fail(Status::no_memory);
+    std::memset(element, 0, size * record.size);
+    put_list(kind, at, element, size);
+    for (std::uint32_t i = 0; i < size; ++i, element += record.size) read(record, element);
+  }
+
+  static void put_list(PlanKind kind, std::byte* at, const std::byte* elements, std::size_t count) {
+    switch (kind) {
+      case PlanKind::steps:
+        return put_span<StepRange>(at, elements, count);
+      case PlanKind::rules:
+        return put_span<ModelRule>(at, elements, count);
+      case PlanKind::texts:
+        return put_span<std::string_view>(at, elements, count);
+      case PlanKind::extras:
+        return put(at, reinterpret_cast<const ModelExtras*>(elements));
+      case PlanKind::ranges:
+        return put_span<OpRange>(at, elements, count);
+      case PlanKind::exclusions:
+        return put_span<TensorExclusion>(at, elements, count);
+      case PlanKind::positions:
+        return put_span<TensorPosition>(at, elements, count);
+      case PlanKind::columns:
+        return put_span<StatBits>(at, elements, count);
+      case PlanKind::devices:
+        return put_span<std::uint32_t>(at, elements, count);
+      case PlanKind::patterns:
+        return put_span<NamePattern>(at, elements, count);
+      case PlanKind::pattern_steps:
+        return put_span<NameStep>(at, elements, count);
+      default:
+        return put_span<ByteSet>(at, elements, count);
+    }
+  }
+
+  const std::byte* take(std::size_t bytes) {
+    const std::byte* const taken = at_;
+    at_ += bytes;
+    left_ -= bytes;
+    return taken;
+  }
+
+  void fail(Status status) {
+    if (status_ == Status::ok) status_ = status;
+    left_ = 0;
+  }
+
+  std::uint32_t word() { return number(4, 0xffffffff); }
+
+  std::uint32_t number(std::size_t bytes, std::uint32_t most) {
+    std::uint32_t value = 0;
+    if (bytes <= left_) {
+      left_ -= bytes;
+      for (std::size_t shift = 0; shift < 8 * bytes; shift += 8)
+        value |= std::to_integer<std::uint32_t>(*at_++) << shift;
+      if (value <= most) return value;
+    }
+    fail(Status::malformed);
+    return 0;
+  }
+
+  /// Of elements or characters: each takes a byte at least.
+  std::uint32_t count() {
+    const std::uint32_t value = word();
+    if (value <= left_) return value;
+    fail(Status::malformed);
+    return 0;
+  }
+
+  const std::byte* at_;
+  std::size_t left_;
+  const std::uint32_t version_;
+  Arena& memory_;
+  Status status_ = Status::ok;
+};
+
+/// What the head of `plan` says: `ok` and the records behind it, or why not; see `load_plan`.
+inline Status open_plan(Bytes& plan, std::uint32_t& version) {
+  constexpr std::uint32_t kSwapped = 0x4f44504e;
+  constexpr std::uint32_t kSwappedHalves = 0x504e4f44;
+  if (plan.size() < kPlanHeadBytes) return Status::not_a_plan;
+  std::uint32_t head[kPlanHeadBytes / 4];
+  for (std::size_t i = 0; i < kPlanHeadBytes / 4; ++i)
+    head[i] = load_little_endian<std::uint32_t>(plan.data() + 4 * i);
+  if (head[0] == kSwapped || head[0] == kSwappedHalves) return Status::wrong_byte_order;
+  if (head[0] != kPlanMagic) return Status::not_a_plan;
+  const std::uint32_t bytes = head[kPlanBytesOffset / 4];
+  if (bytes > plan.size()) return Status::truncated;
+  if (bytes < kPlanHeadBytes) return Status::damaged;
+  plan = plan.first(bytes);
+  if (plan_crc(plan) != head[kPlanCrcOffset / 4]) return Status::damaged;
+  version = head[kPlanVersionOffset / 4];
+  if (version > kPlanVersion) return Status::newer_version;
+  return version == 0 ? Status::malformed : Status::ok;
+}
+
+/// Makes `config` of a plan that `opdump compile` has written. Its texts stay in `plan`, which may lie in
+/// flash at any address; its lists go to `memory`. Both must stay until the session that `config` is given to
+/// is finalized. Bytes behind the plan are not looked at. No heap. On any status but `ok`, `config` is
+/// inactive: `not_a_plan`; `wrong_byte_order`, a plan whose bytes were swapped on the way to the device;
+/// `truncated`; `damaged`, its checksum is wrong; `newer_version`, made by a later opdump; `malformed`, not
+/// made by opdump; `no_memory`, the lists need more.
+[[nodiscard]] inline Status load_plan(Bytes plan, Arena& memory, DumpConfig& config) {
+  std::uint32_t version = 0;
+  config = {};
+  Status status = open_plan(plan, version);
+  if (status != Status::ok) return status;
+  PlanReader reader(plan.subspan(kPlanHeadBytes), version, memory);
+  reader.read(kPlanRecords[0], reinterpret_cast<std::byte*>(&config));
+  status = reader.status();
+  if (status != Status::ok) config.asked = config.active = false;
+  return status;
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

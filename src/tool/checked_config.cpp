@@ -1,0 +1,58 @@
+#include "checked_config.hpp"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "human_text.hpp"
+#include "refused_line.hpp"
+
+namespace opdump::tool {
+
+/// One byte more than allowed at most, so that too much is seen.
+Status CheckedConfig::read_standard_input() {
+  std::string text;
+  char block[4096];
+  while (text.size() <= kMaxConfigBytes) {
+    const ssize_t got = read(STDIN_FILENO, block, sizeof block);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      error.fault = ConfigFault::unreadable;
+      error.reason = strerror(errno);
+      return Status::config_refused;
+    }
+    if (got == 0) break;
+    text.append(block, static_cast<std::size_t>(got));
+  }
+  text_.bytes.reset(new char[text.size()]);
+  text_.size = text.copy(text_.bytes.get(), text.size());
+  return Status::ok;
+}
+
+Status CheckedConfig::load(const std::string& file, DumpPathCheck check_path) {
+  const Status read =
+      file == "-" ? read_standard_input() : posix::read_config_file(file.c_str(), text_, error);
+  if (read != Status::ok) return read;
+  if (is_plan(text())) check_path = nullptr;
+  for (std::vector<ConfigNote>* taken : {static_cast<std::vector<ConfigNote>*>(nullptr), &notes}) {
+    const Status status =
+        posix::load_config_text(text(), file.c_str(), memory_, config, error, taken, {}, check_path);
+    if (status != Status::ok) return status;
+  }
+  return Status::ok;
+}
+
+void print_refusal(const std::string& file, const ConfigError& error, std::string_view text) {
+  // The error may lie in a file that `file` names.
+  posix::ConfigText named;
+  ConfigError unreadable;
+  if (!error.file.empty())
+    text = posix::read_config_file(error.file.c_str(), named, unreadable) == Status::ok ? named.view()
+                                                                                        : std::string_view{};
+  const std::string line = is_plan(text) ? std::string() : refused_line(text, error);
+  std::fprintf(stderr, "%s\n%s", printable(to_string(error, file)).c_str(), line.c_str());
+}
+
+}  // namespace opdump::tool

@@ -1,0 +1,36 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "opdump/parse_config.hpp"
+#include "platform/posix/config_file.hpp"
+
+namespace opdump::tool {
+
+/// A config with the text it was read from and the memory it lies in.
+class CheckedConfig {
+ public:
+  /// Reads `file`, or standard input for "-". The directory of a compiled plan is one of the device: it is
+  /// not checked. Notes are taken only of what is accepted without: a device that cannot act on a key refuses
+  /// it.
+  Status load(const std::string& file, DumpPathCheck check_path);
+
+  /// What was read, as far as it could be.
+  std::string_view text() const { return text_.view(); }
+
+  DumpConfig config;
+  ConfigError error;
+  std::vector<ConfigNote> notes;
+
+ private:
+  Status read_standard_input();
+
+  posix::ConfigText text_;
+  posix::ConfigMemory memory_;
+};
+
+/// Says on stderr what is wrong with `file`, with the line of `text` if there is one.
+void print_refusal(const std::string& file, const ConfigError& error, std::string_view text);
+
+}  // namespace opdump::tool
