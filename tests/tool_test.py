@@ -20,7 +20,7 @@ class CommandLine(Case):
         return error
 
     def test_help_of_everything_names_examples_and_exit_codes(self):
-        for words in ([], ['show'], ['convert'], ['check'], ['explain'], ['replay'], ['verify'],
+        for words in ([], ['show'], ['convert'], ['check'], ['compile'], ['explain'], ['replay'], ['verify'],
                       ['compare'], ['extract']):
             out, error = self.run_tool(*words, '--help')
             self.assertEqual(error, '')

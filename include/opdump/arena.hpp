@@ -21,6 +21,7 @@ class Arena {
   /// `count` value-initialised elements; `no_memory` when they do not fit, with nothing taken.
   template <class T>
   requires std::is_trivially_destructible_v<T> Result<std::span<T>> array(std::size_t count) {
+    if (count == 0) return std::span<T>{};
     T* first = reinterpret_cast<T*>(take(count, sizeof(T), alignof(T)));
     if (first == nullptr) return Status::no_memory;
     for (std::size_t i = 0; i < count; ++i) ::new (static_cast<void*>(first + i)) T{};

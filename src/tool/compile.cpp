@@ -54,7 +54,7 @@ exit status
 
 bool write_file(const std::string& path, Bytes bytes) {
   const std::size_t slash = path.rfind('/');
-  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash);
   OutputFile file;
   if (file.create(directory, slash == std::string::npos ? path : path.substr(slash + 1)) &&
       file.write(std::span(&bytes, 1)) && file.commit())
