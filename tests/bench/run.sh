@@ -13,7 +13,7 @@ Builds opdump with optimisation under build/bench, runs its benchmarks and print
 missing is installed with apt-get where there is one. Times are not compared with any limit: the exit status is 1
 only when something cannot be built or run.
 
-  TOPIC     off, recording, file, growth or statistics; all by default
+  TOPIC     off, recording, file, growth, statistics or compare; all by default
   --quick   one repetition of everything instead of five
   --help    this text
 
@@ -32,11 +32,11 @@ for argument; do
       help
       exit 0
       ;;
-    off | recording | file | growth | statistics) topics="$topics $argument" ;;
+    off | recording | file | growth | statistics | compare) topics="$topics $argument" ;;
     *) fail "unknown argument '$argument'; see 'sh tests/bench/run.sh --help'" ;;
   esac
 done
-[ -n "$topics" ] || topics='off recording file growth statistics'
+[ -n "$topics" ] || topics='off recording file growth statistics compare'
 
 has_header() {
   printf '%s\n' "#include <$1>" | $CXX -std=c++20 -x c++ -fsyntax-only -
@@ -101,13 +101,20 @@ export OPDUMP_BENCH_FOLDER="$scratch"
 
 folder=build/bench
 say "== building $folder"
-build "$folder" -Dbenchmarks=enabled -Dtests=disabled -Dtool=disabled -Dexamples=disabled -Dbuildtype=release -Db_ndebug=true || exit 1
+build "$folder" -Dbenchmarks=enabled -Dtests=disabled -Dtool=enabled -Dexamples=disabled -Dbuildtype=release -Db_ndebug=true || exit 1
 
 results=
 for topic in $topics; do
   say "== measuring: $topic"
   if [ "$topic" = statistics ]; then
     "$folder/tests/bench/statistics_bench" || fail 'the benchmark failed'
+    continue
+  fi
+  if [ "$topic" = compare ]; then
+    "$folder/tests/bench/compare_bench" || fail 'the benchmark failed'
+    if find_numpy; then
+      "$python" tests/bench/numpy_compare.py "$folder/src/tool/opdump" "$scratch" || fail 'the benchmark failed'
+    fi
     continue
   fi
   if [ "$topic" = recording ]; then
