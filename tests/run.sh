@@ -22,6 +22,7 @@ sanitizers, and with clang's thread sanitizer. Missing tools are installed with 
 environment
   OPDUMP_MSACCUCMP  folder of the vendor's msaccucmp, or its msaccucmp.py: it has to read our dumps
   OPDUMP_NANO_PY    nano.py, an independent reader of nano records: it has to read ours too
+  OPDUMP_FIRMWARE_KILLS  how often --firmware kills each of five boards; 20 by default
   CXX               the compiler of the first two builds
 Tests that need something that is not there are skipped, and listed as such.
 
@@ -110,17 +111,15 @@ if [ "$firmware" = yes ]; then
   # shellcheck disable=SC2086  # a list of targets
   run_firmware $targets
 else
-  # With -g GCC takes half as long again over a doctest file.
-  run plain '' -Ddebug=false
+  run plain ''
 fi
 if [ "$quick" = no ] && [ "$firmware" = no ]; then
-  # GCC warns about values that only its own instrumentation leaves unset. The vptr check needs type
-  # information, which the library is built without.
+  # -g1, because with -g GCC takes twice as long over a doctest file. GCC warns about values that only its
+  # own instrumentation leaves unset. The vptr check needs type information, which the library is built without.
   run address '--suite unit --suite tool --timeout-multiplier 5' -Ddebug=false -Doptimization=1 \
-    '-Dcpp_args=-g1 -fno-sanitize=vptr' -Db_sanitize=address,undefined -Dwerror=false \
-    -Dbenchmarks=disabled
+    '-Dcpp_args=-g1 -fno-sanitize=vptr' -Db_sanitize=address,undefined -Dwerror=false
   CXX=clang++ run thread '--suite unit --timeout-multiplier 5' \
-    -Ddebug=false -Dcpp_args=-g1 -Db_sanitize=thread -Db_lundef=false -Dtool=disabled -Dbenchmarks=disabled
+    -Dbuildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false
 fi
 
 say "logs: build/tests/*/meson-logs/testlog.txt"

@@ -1,7 +1,7 @@
 #pragma once
 
-// The arithmetic of the ops. Each kernel is called as kernel(output, inputs...) and takes its sizes from the
-// arrays.
+// The arithmetic of the ops, to be compiled with -ffp-contract=off: then each gives the same bits everywhere.
+// Each kernel is called as kernel(output, inputs...) and takes its sizes from the arrays.
 
 #include <cmath>
 #include <cstddef>
@@ -149,6 +149,24 @@ constexpr std::size_t index_of_largest(const float (&x)[1][Count]) {
   return best;
 }
 
+/// e to the power of `x`, which is not positive: the same bits wherever it is compiled without contraction,
+/// which std::exp does not promise.
+inline float exponential(float x) {
+  constexpr double kLog2E = 1.4426950408889634;
+  constexpr double kLn2 = 0.6931471805599453;
+  if (x < -87) return 0;
+  const double power = static_cast<double>(x) * kLog2E;
+  const int whole = static_cast<int>(power) - 1;
+  const double rest = (power - whole) * kLn2;
+  double sum = 1;
+  double term = 1;
+  for (int i = 1; i <= 20; ++i) {
+    term = term * rest / i;
+    sum += term;
+  }
+  return static_cast<float>(std::ldexp(sum, whole));
+}
+
 struct Softmax {
   static constexpr std::string_view kType = "Softmax";
 
@@ -157,7 +175,7 @@ struct Softmax {
     const float top = x[0][index_of_largest(x)];  // Subtracted so that exp() cannot overflow.
     float sum = 0;
     for (std::size_t i = 0; i < Count; ++i) {
-      y[0][i] = std::exp(x[0][i] - top);
+      y[0][i] = exponential(x[0][i] - top);
       sum += y[0][i];
     }
     for (float& value : y[0]) value /= sum;

@@ -47,18 +47,18 @@ cross_files() {
   done
 }
 
-# firmware_target TARGET MESON_TEST_OPTIONS: one of the words above.
+# firmware_target TARGET: one of the words above.
 firmware_target() {
   mkdir -p build/tests
   case $1 in
     cortex-*)
       # shellcheck disable=SC2046  # a list of options
-      run "$1" "$2" $(cross_files build/tests/root.ini tests/firmware/cross/arm-none-eabi.ini \
+      run "$1" '' $(cross_files build/tests/root.ini tests/firmware/cross/arm-none-eabi.ini \
         "tests/firmware/cross/$1.ini") -Dbuildtype=minsize -Ddebug=false
       ;;
     *)
       # shellcheck disable=SC2046  # a list of options
-      run "$1" "$2 --suite unit" $(cross_files build/tests/root.ini "tests/firmware/cross/$1.ini") \
+      run "$1" '--suite unit' $(cross_files build/tests/root.ini "tests/firmware/cross/$1.ini") \
         --force-fallback-for=simdjson -Dbuildtype=debugoptimized -Ddebug=false
       ;;
   esac
@@ -68,6 +68,7 @@ run_firmware() {
   ensure firmware_tools
   simdjson_source
   for target in ${*:-$firmware_boards $firmware_linux}; do
-    firmware_target "$target" ''
+    firmware_target "$target"
   done
+  [ $# -gt 0 ] || OPDUMP_FIRMWARE_KILLS=${OPDUMP_FIRMWARE_KILLS-20} run plain '--suite firmware --timeout-multiplier 20'
 }

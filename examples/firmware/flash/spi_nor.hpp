@@ -42,6 +42,7 @@ class SpiNor {
   static constexpr std::uint32_t kEnable = 1;
   static constexpr std::uint32_t kMaster = 2;
   static constexpr std::uint32_t kFrameCountShift = 8;
+  static constexpr std::uint32_t kSelectedThroughout = 1 << 26;  ///< and not frame by frame
   static constexpr std::uint32_t kReceiveEmpty = 1 << 6;
   static constexpr std::uint32_t kMaxFrames = 0xffff;
 
@@ -54,7 +55,8 @@ class SpiNor {
 
   /// The part stays selected for this many frames.
   void select(std::size_t frames) {
-    registers_.control = kEnable | kMaster | static_cast<std::uint32_t>(frames) << kFrameCountShift;
+    registers_.control =
+        kEnable | kMaster | kSelectedThroughout | static_cast<std::uint32_t>(frames) << kFrameCountShift;
   }
 
   std::uint8_t exchange(std::uint8_t out) {

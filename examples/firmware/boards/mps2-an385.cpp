@@ -1,0 +1,13 @@
+// Cortex-M3; the PSRAM, which the emulator keeps in a file, stands for a flash part.
+
+#include "../board.hpp"
+#include "../flash/memory_nor.hpp"
+
+namespace board {
+
+opdump::flashlog::Device flash() {
+  static firmware::MemoryNor nor(reinterpret_cast<std::byte*>(0x21000000));
+  return nor.device(64 * 1024, 256);
+}
+
+}  // namespace board
