@@ -74,19 +74,18 @@ bool ArrayWriter::write(RecordFile& file, std::uint64_t offset, std::uint64_t co
   return read && written && !interrupted();
 }
 
-/// Where runs are short the map is faster; it may hold all of a tensor, so that is for small ones.
-bool ArrayWriter::fetch(RecordFile& file, std::uint64_t offset, std::uint64_t count, bool direct,
-                        std::byte* to) {
-  if (!direct) return file.mapped().read_at(offset, {to, static_cast<std::size_t>(count)});
-  copy_bytes(to, file.data(offset, count));
+/// From `whole_` where that holds the tensor.
+bool ArrayWriter::fetch(RecordFile& file, const RecordTensor& tensor, std::uint64_t offset,
+                        std::uint64_t count, std::byte* to) {
+  if (whole_bytes_ == 0) return file.read(tensor.data_offset + offset, {to, static_cast<std::size_t>(count)});
+  copy_bytes(to, Bytes(whole_).subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(count)));
   return true;
 }
 
 bool ArrayWriter::fetch_items(RecordFile& file, const RecordTensor& tensor, const NpyArray& array,
-                              std::uint64_t first, std::uint64_t count, bool direct, std::byte* to) {
+                              std::uint64_t first, std::uint64_t count, std::byte* to) {
   const std::uint64_t bits = array.element_bits;
-  if (array.convert == nullptr)
-    return fetch(file, tensor.data_offset + first * bits / 8, count * bits / 8, direct, to);
+  if (array.convert == nullptr) return fetch(file, tensor, first * bits / 8, count * bits / 8, to);
   // Converters start at a whole byte, so elements before the first one may come along.
   constexpr std::uint64_t kBlock = 4096;
   const std::uint64_t per_byte = bits < 8 ? 8 / bits : 1;
@@ -97,7 +96,7 @@ bool ArrayWriter::fetch_items(RecordFile& file, const RecordTensor& tensor, cons
     const std::uint64_t now = std::min(count, kBlock - per_byte);
     const std::uint64_t start = (first - lead) * bits / 8;
     const std::uint64_t bytes = ((now + lead) * bits + 7) / 8;
-    if (!fetch(file, tensor.data_offset + start, bytes, direct, source_.data())) return false;
+    if (!fetch(file, tensor, start, bytes, source_.data())) return false;
     std::byte* const target = lead == 0 ? to : items_lead_.data();
     array.convert(source_.data(), static_cast<std::size_t>(now + lead), target);
     if (lead != 0)
@@ -116,8 +115,13 @@ bool ArrayWriter::write(RecordFile& file, const RecordTensor& tensor, const NpyA
   const std::uint64_t item = array.item_bytes;
   const std::uint64_t most = memory_bytes_ / 3 / item;
   const std::uint64_t most_box = memory_bytes_ / 3 * 2 / item;
-  const bool direct = array.source_bytes() <= memory_bytes_;
-  if (direct) file.mapped().expect(tensor.data_offset, array.source_bytes());
+  // Runs may be short, so a tensor that fits is read at once.
+  whole_bytes_ = array.source_bytes() <= memory_bytes_ ? static_cast<std::size_t>(array.source_bytes()) : 0;
+  grow(whole_, whole_bytes_);
+  if (!file.read(tensor.data_offset, MutableBytes(whole_).first(whole_bytes_))) {
+    reason = file.error();
+    return false;
+  }
   std::uint64_t told = 0;
   for (std::uint64_t done = 0; done < relayout.elements();) {
     const Relayout::Piece piece = relayout.piece(done, most, most_box);
@@ -131,11 +135,11 @@ bool ArrayWriter::write(RecordFile& file, const RecordTensor& tensor, const NpyA
     bool read = true;
     std::byte* to = box_.data();
     relayout.for_each_run(piece, [&](std::uint64_t first, std::uint64_t count) {
-      read = read && fetch_items(file, tensor, array, first, count, direct, to);
+      read = read && fetch_items(file, tensor, array, first, count, to);
       to += count * item;
     });
-    if (!read || file.mapped().cut_short()) {
-      reason = file.mapped().error();
+    if (!read) {
+      reason = file.error();
       return false;
     }
     relayout.convert(piece, box_.data(), items_.data());
@@ -148,7 +152,6 @@ bool ArrayWriter::write(RecordFile& file, const RecordTensor& tensor, const NpyA
     progress_.add(part - told);
     told = part;
   }
-  if (direct) file.mapped().drop(tensor.data_offset, array.source_bytes());
   return parts.finish();
 }
 

@@ -15,7 +15,8 @@ namespace opdump::tool {
 /// Writes the arrays that tensors become. Holds a fixed amount of memory, whatever their size.
 class ArrayWriter {
  public:
-  /// `memory_bytes` is what it may take, at least 64 KiB. The progress is told of the source's bytes.
+  /// It takes up to twice `memory_bytes`, which are at least 64 KiB. The progress is told of the source's
+  /// bytes.
   ArrayWriter(std::size_t memory_bytes, Progress& progress)
       : memory_bytes_(memory_bytes), progress_(progress) {}
 
@@ -35,14 +36,17 @@ class ArrayWriter {
              std::string& reason);
 
  private:
-  bool fetch(RecordFile& file, std::uint64_t offset, std::uint64_t count, bool direct, std::byte* to);
+  bool fetch(RecordFile& file, const RecordTensor& tensor, std::uint64_t offset, std::uint64_t count,
+             std::byte* to);
   bool fetch_items(RecordFile& file, const RecordTensor& tensor, const NpyArray& array, std::uint64_t first,
-                   std::uint64_t count, bool direct, std::byte* to);
+                   std::uint64_t count, std::byte* to);
 
   const std::size_t memory_bytes_;
   Progress& progress_;
   std::vector<std::byte> items_;       ///< converted, or of the result
   std::vector<std::byte> box_;         ///< of the source
+  std::vector<std::byte> whole_;       ///< a whole tensor, if it is small
+  std::size_t whole_bytes_ = 0;        ///< of it; 0: it is read piece by piece
   std::vector<std::byte> source_;      ///< before they are converted
   std::vector<std::byte> items_lead_;  ///< converted, with some before the first one
 };

@@ -229,7 +229,7 @@ class Conversion {
   }
 
  private:
-  /// Of all workers together; each has as much of a file mapped besides.
+  /// Of all workers together; they take up to twice as much.
   static constexpr std::size_t kMemoryBytes = 4 * 1024 * 1024;
 
   static std::uint64_t total_bytes(const std::vector<FoundFile>& files) {

@@ -157,12 +157,12 @@ bool RecordConverter::write_op_debug(const FoundFile& found, const RecordTensor&
     return false;
   }
   OpDebug debug;
-  const Bytes all = file_.data(tensor.data_offset, std::min(bytes.value(), kMostBytes));
-  if (!parse_op_debug(all, debug, reason)) return false;
-  if (file_.mapped().cut_short()) {
-    reason = file_.mapped().error();
+  std::vector<std::byte> all(static_cast<std::size_t>(std::min(bytes.value(), kMostBytes)));
+  if (!file_.read(tensor.data_offset, all)) {
+    reason = file_.error();
     return false;
   }
+  if (!parse_op_debug(all, debug, reason)) return false;
   const std::string text = op_debug_json(debug);
   const Bytes part = as_bytes(text);
   OutputFile out;

@@ -19,18 +19,59 @@ RecordFile::Opened RecordFile::open(const std::string& path) {
     error_ = file_.error();
     return Opened::failed;
   }
-  kind_ = is_nano(file_.bytes()) ? Kind::nano : Kind::proto;
-  const Opened opened = kind_ == Kind::nano ? open_nano() : open_proto();
-  if (!file_.cut_short()) return opened;
+  if (const Opened head = read_head(); head != Opened::ok) return head;
+  return kind_ == Kind::nano ? open_nano() : open_proto();
+}
+
+bool RecordFile::read(std::uint64_t offset, MutableBytes to) {
+  if (bytes() <= MappedFile::kCopiedBytes) {
+    copy_bytes(to.data(), file_.bytes().subspan(static_cast<std::size_t>(offset), to.size()));
+    return true;
+  }
+  if (file_.read_at(offset, to)) return true;
   error_ = file_.error();
-  return Opened::failed;
+  return false;
+}
+
+Bytes RecordFile::next_block(std::uint64_t offset, std::uint64_t count) {
+  const std::size_t now = static_cast<std::size_t>(std::min<std::uint64_t>(count, kBlockBytes));
+  if (bytes() <= MappedFile::kCopiedBytes)
+    return file_.bytes().subspan(static_cast<std::size_t>(offset), now);
+  if (block_.empty()) block_.resize(kBlockBytes);
+  const MutableBytes block = MutableBytes(block_).first(now);
+  return read(offset, block) ? Bytes(block) : Bytes();
+}
+
+/// Finds out the kind, and makes `head_` long enough for what the file itself says of its head.
+RecordFile::Opened RecordFile::read_head() {
+  head_ = file_.bytes();
+  if (bytes() > MappedFile::kCopiedBytes) {
+    if (start_.empty()) start_.resize(kBlockBytes);
+    const MutableBytes start = MutableBytes(start_).first(kBlockBytes);
+    if (!read(0, start)) return Opened::failed;
+    head_ = start;
+  }
+  kind_ = is_nano(head_) ? Kind::nano : Kind::proto;
+  if (head_.size() == bytes()) return Opened::ok;
+  const std::uint64_t length = load_little_endian<std::uint64_t>(head_.data());
+  if (length > bytes() - sizeof length) return Opened::ok;  // the reader says so
+  const std::uint64_t needed = sizeof length + length;
+  if (needed > kMaxHeadBytes) {
+    return kind_ == Kind::nano
+               ? fail(Opened::failed, 0, "the head claims to have more than 64 MiB")
+               : fail(Opened::not_a_record, 0, "not a dump record: a head of more than 64 MiB");
+  }
+  if (needed <= head_.size()) return Opened::ok;
+  if (start_.size() < needed) start_.resize(static_cast<std::size_t>(needed));
+  const MutableBytes start = MutableBytes(start_).first(static_cast<std::size_t>(needed));
+  if (!read(0, start)) return Opened::failed;
+  head_ = start;
+  return Opened::ok;
 }
 
 RecordFile::Opened RecordFile::open_nano() {
   NanoReader reader;
-  const Status opened = reader.open(file_.bytes(), bytes());
-  if (reader.head_bytes() > kMaxHeadBytes)
-    return fail(Opened::failed, 0, "the head claims to have more than 64 MiB");
+  const Status opened = reader.open(head_, bytes());
   if (opened != Status::ok) return fail(Opened::failed, 0, std::string(to_string(opened)) + ", in the head");
   version_ = reader.version();
   for (RecordTensor tensor; reader.next(tensor);) {
@@ -42,8 +83,8 @@ RecordFile::Opened RecordFile::open_nano() {
 
 RecordFile::Opened RecordFile::open_proto() {
   ProtoReader reader;
-  const Status opened = reader.open(file_.bytes(), bytes());
-  if (reader.head_bytes() > kMaxHeadBytes || opened != Status::ok) {
+  const Status opened = reader.open(head_, bytes());
+  if (opened != Status::ok) {
     // Any bytes may look like the start of such a record, so its errors count only when it has a whole head.
     return fail(Opened::not_a_record, std::min<std::uint64_t>(bytes(), 8),
                 "not a dump record: neither nano's magic number nor the message of a protobuf record");
@@ -62,11 +103,11 @@ RecordTensors RecordFile::tensors() const {
   // Both went well in `open`, with the same bytes.
   if (kind_ == Kind::nano) {
     NanoReader reader;
-    static_cast<void>(reader.open(file_.bytes(), bytes()));
+    static_cast<void>(reader.open(head_, bytes()));
     return RecordTensors(reader);
   }
   ProtoReader reader;
-  static_cast<void>(reader.open(file_.bytes(), bytes()));
+  static_cast<void>(reader.open(head_, bytes()));
   return RecordTensors(reader);
 }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "mapped_file.hpp"
 #include "opdump/bytes.hpp"
@@ -29,8 +30,9 @@ class RecordTensors {
   ProtoReader proto_{};
 };
 
-/// One dump record, nano or protobuf, that nobody vouches for. One object serves many files, one after the
-/// other.
+/// One dump record, nano or protobuf, that nobody vouches for. Large files are read in blocks and not through
+/// their map: kernels map as much as the page cache holds in one piece, so that memory would grow with the
+/// file. One object serves many files, one after the other.
 class RecordFile {
  public:
   enum class Opened { ok, not_a_record, failed };
@@ -49,29 +51,20 @@ class RecordFile {
   /// The operator's name in a protobuf record, empty for nano records, which have none.
   std::string_view op_name() const { return op_name_; }
 
-  /// The bytes of a tensor or blob of this file; call `drop` on `mapped` behind those that were read.
-  Bytes data(std::uint64_t offset, std::uint64_t count) const {
-    return file_.bytes().subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(count));
-  }
-  MappedFile& mapped() { return file_; }
+  /// Copies bytes of a tensor or blob; false, with `error()`, when they cannot be read.
+  bool read(std::uint64_t offset, MutableBytes to);
 
   /// Calls `use(Bytes)` with the `count` bytes of the file from `offset` on, in order, in blocks whose size
   /// is a multiple of 16, but for the last one. Ends early when `use` returns false. False, with `error()`,
-  /// when the bytes cannot be read. Holds only some blocks in memory.
+  /// when the bytes cannot be read.
   template <class Use>
   bool for_each_block(std::uint64_t offset, std::uint64_t count, Use use) {
     while (count != 0) {
-      const std::uint64_t now = std::min<std::uint64_t>(count, kBlockBytes);
-      file_.expect(offset, now);
-      const bool more = use(data(offset, now));
-      file_.drop(offset, now);
-      if (file_.cut_short()) {
-        error_ = file_.error();
-        return false;
-      }
-      if (!more) return true;
-      offset += now;
-      count -= now;
+      const Bytes block = next_block(offset, count);
+      if (block.empty()) return false;
+      if (!use(block)) return true;
+      offset += block.size();
+      count -= block.size();
     }
     return true;
   }
@@ -85,12 +78,18 @@ class RecordFile {
   static constexpr std::uint64_t kMaxHeadBytes = 64 * 1024 * 1024;
 
   Opened fail(Opened what, std::uint64_t offset, const std::string& reason);
+  Opened read_head();
+  Bytes next_block(std::uint64_t offset, std::uint64_t count);
   Opened open_nano();
   Opened open_proto();
 
   std::string path_;
   std::string error_;
   MappedFile file_;
+  std::vector<std::byte>
+      start_;  ///< of a file that is not copied as a whole: its first bytes, at least the head
+  std::vector<std::byte> block_;
+  Bytes head_{};  ///< the first bytes, wherever they are
   Kind kind_ = Kind::nano;
   std::uint32_t version_ = 0;
   std::string_view op_name_{};
