@@ -136,6 +136,9 @@ class ProtoReader {
     tensor = RecordTensor{};
     tensor.is_output = part_ == 1;
     tensor.index = index_++;
+    // A field that is not there is 0.
+    tensor.format = static_cast<Format>(0);
+    tensor.original_format = static_cast<Format>(0);
     // Numbers of the fields behind the third, which inputs and outputs number differently.
     const std::uint32_t shift = tensor.is_output ? 1 : 0;
     ByteReader in(message);
