@@ -20,6 +20,7 @@ int main() {
   std::printf("| session, with %d recorders | %zu |\n", OPDUMP_MAX_RECORDERS, fixed_ram_bytes<HostMemory>());
   std::printf("| of that, each recorder | %zu |\n", sizeof(Session::Recorder));
   std::printf("| each loaded model | %zu + 1 per operator |\n", sizeof(ModelPlan));
+  std::printf("| each operator's head that a recorder keeps | %zu |\n", head_memory_bytes(1));
   std::printf("| tree sink | %zu |\n", sizeof(posix::TreeSink));
   std::printf("| 1 recorder of 64 KiB, 1 model of 100 operators | %zu |\n", ram_bytes<HostMemory>(kSmall));
   std::printf("| 8 recorders of 1 MiB, 4 models of 10 000 operators | %zu |\n",

@@ -158,7 +158,11 @@ class Producer {
  public:
   Producer(std::uint32_t index, StressSession& session, std::uint32_t seed) : index_(index), random_(seed) {
     ring_.resize((600 + random_() % 8000) / 8);
-    recorder_ = session.add_recorder(std::as_writable_bytes(std::span(ring_))).value();
+    heads_.resize(random_() % 2 * head_memory_bytes(1) / 8);
+    recorder_ =
+        session
+            .add_recorder(std::as_writable_bytes(std::span(ring_)), std::as_writable_bytes(std::span(heads_)))
+            .value();
     demand(session.load_model(plan_, kModel) == Status::ok, "load_model");
   }
 
@@ -166,7 +170,8 @@ class Producer {
     recorder_->begin_step(plan_);
     for (std::uint32_t i = 1 + random_() % 20; i != 0; --i) {
       const std::uint32_t most = random_() % 4 == 0 ? kMaxTensorBytes : 200;
-      capture({index_, offered_++, random_() % most});
+      // Every other one has the head of the one before.
+      capture({index_, offered_++, random_() % 2 == 0 ? 64 : random_() % most});
       stall(random_);
     }
     recorder_->end_step();
@@ -195,6 +200,7 @@ class Producer {
   std::uint32_t index_;
   Random random_;
   std::vector<std::uint64_t> ring_;
+  std::vector<std::uint64_t> heads_;
   StressSession::Recorder* recorder_ = nullptr;
   ModelPlanFor<kRecorders> plan_;
   std::vector<std::byte> data_;

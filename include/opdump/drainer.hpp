@@ -6,6 +6,7 @@
 #include "opdump/counts.hpp"
 #include "opdump/dump_name.hpp"
 #include "opdump/journal.hpp"
+#include "opdump/known_heads.hpp"
 #include "opdump/record.hpp"
 #include "opdump/record_format.hpp"
 #include "opdump/record_writer.hpp"
@@ -82,6 +83,10 @@ class Drainer {
     return crowded;
   }
 
+  /// Begins the stream of `slot`, which is not drained yet, with memory for the heads that come with a
+  /// number.
+  void start(std::size_t slot, std::span<KnownHeads::Entry> heads) { streams_[slot].heads.reset(heads); }
+
   /// Ends the stream of `slot`, whose ring is empty and whose recorder has given out sequence numbers below
   /// `next_sequence`: gives up an unfinished record and tells the journal.
   void finish(std::size_t slot, std::uint32_t next_sequence) {
@@ -121,6 +126,7 @@ class Drainer {
 
   struct Stream {
     RecordWriter writer;
+    KnownHeads heads;
     std::uint64_t last_us = 0;
     std::uint32_t expected = 0;  // sequence number that comes next if nothing is lost
     State state = State::idle;   // of record `expected - 1`
@@ -139,10 +145,18 @@ class Drainer {
       if (head.last != 0) end_record(slot, stream, {});
       return;
     }
-    const Result<RecordView> record =
-        head.head_bytes <= body.size() ? RecordView::parse(body.first(head.head_bytes)) : Status::malformed;
+    if (head.head_bytes > body.size()) return;
+    const Bytes head_body = body.first(head.head_bytes);
+    if (OPDUMP_SMALL_CODE == 0 && head.kind == ChunkKind::again) {
+      const Result<const RecordView*> known = stream.heads.recall(head_body);
+      if (known.ok())
+        begin_record(slot, stream, *known.value(), body.subspan(head.head_bytes), head.last != 0);
+      return;
+    }
+    const Result<RecordView> record = RecordView::parse(head_body);
     if (!record.ok() || record.value().head().target >= Targets::kMax) return;
     if (head.kind == ChunkKind::record) {
+      if (OPDUMP_SMALL_CODE == 0) stream.heads.keep(head_body, record.value());
       begin_record(slot, stream, record.value(), body.subspan(head.head_bytes), head.last != 0);
     } else if (OPDUMP_DEGRADE != 0 && head.kind == ChunkKind::reduced) {
       take_reduced(slot, stream, record.value(), head.cause, body.subspan(head.head_bytes));

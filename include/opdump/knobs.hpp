@@ -47,9 +47,9 @@
 #define OPDUMP_DEGRADE 1
 #endif
 
-/// 1: leaves out what is only faster or rarer: tables, copies of short texts word by word, and nano heads
-/// longer than the drainer's scratch (such a record is lost as `too_large`, and counted). Saves about 1 KiB
-/// of code on a Cortex-M.
+/// 1: leaves out what is only faster or rarer: tables, copies of short texts word by word, heads that are
+/// sent once (memory for them stays unused), and nano heads longer than the drainer's scratch (such a record
+/// is lost as `too_large`, and counted). Saves about 1 KiB of code on a Cortex-M.
 #ifndef OPDUMP_SMALL_CODE
 #define OPDUMP_SMALL_CODE 0
 #endif

@@ -42,6 +42,7 @@ struct ModelPlan {
   StepSet steps{};
   std::uint8_t target = 0;       ///< index in the session's table of targets
   std::uint32_t generation = 0;  ///< of the session: which init the plan belongs to; 0: it captures nothing
+  std::uint32_t load = 0;        ///< number of this loading in the session, from 1 on
   std::uint64_t next_step = 0;
   std::uint64_t steps_seen = 0;
   std::uint64_t steps_wanted = 0;

@@ -13,17 +13,18 @@
 
 /// How a record lies in a ring. It is a sequence of chunks: one `record` chunk with the head and as much of
 /// the tensors' bytes as fitted, then `data` chunks with the rest; the last one says so. The bytes are those
-/// of the inputs in order, then of the outputs in order, without gaps. A `lost` chunk has the head of a
-/// record that was given up, without tensors, before or after it began; a `reduced` one has the
-/// whole head and what a Reduction made of each tensor, in the record's place. Either is left out when there
-/// is no room for it, so any chunk but `data` ends a record that is unfinished. Everything is in the byte
-/// order of the machine and refers to nothing outside but the session's table of targets, so a record
-/// outlives its model.
+/// of the inputs in order, then of the outputs in order, without gaps. An `again` chunk is a `record` one
+/// whose head is that of an earlier record of the same ring but for what it says itself (see
+/// known_heads.hpp). A `lost` chunk has the head of a record that was given up, without tensors, before or
+/// after it began; a `reduced` one has the whole head and what a Reduction made of each tensor, in the
+/// record's place. Either is left out when there is no room for it, so any chunk but `data` ends a record
+/// that is unfinished. Everything is in the byte order of the machine and refers to nothing outside the ring
+/// but the session's table of targets, so a record outlives its model.
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-enum class ChunkKind : std::uint8_t { record = 1, data = 2, lost = 3, reduced = 4 };
+enum class ChunkKind : std::uint8_t { record = 1, data = 2, lost = 3, reduced = 4, again = 5 };
 
 struct ChunkHead {
   ChunkKind kind;
@@ -50,10 +51,23 @@ struct RecordHead {
   std::uint16_t name_bytes;
   std::uint16_t input_count;
   std::uint16_t output_count;
-  std::uint8_t in_model;  ///< 0: an operator run on its own
-  std::uint8_t target;    ///< index in the session's table of targets
+  std::uint8_t in_model;   ///< 0: an operator run on its own
+  std::uint8_t target;     ///< index in the session's table of targets
+  std::uint32_t known_as;  ///< number under which `again` chunks refer to this head; `kNotKnown`: none do
+  std::uint32_t unused;
 };
-static_assert(sizeof(RecordHead) == 56);
+static_assert(sizeof(RecordHead) == 64);
+
+inline constexpr std::uint32_t kNotKnown = 0xffffffff;
+
+/// What an `again` chunk says of its record; the tensors' addresses follow, 8 bytes each.
+struct AgainHead {
+  std::uint64_t unix_us;
+  std::uint64_t step;
+  std::uint32_t sequence;
+  std::uint32_t known_as;
+};
+static_assert(sizeof(AgainHead) == 24);
 
 /// One tensor of a record; `rank` + `original_rank` dims of 8 bytes follow each.
 struct TensorHead {
@@ -72,6 +86,17 @@ struct TensorHead {
 };
 static_assert(sizeof(TensorHead) == 40);
 
+/// The tensors that are captured of one operator: inputs in order, then outputs in order.
+struct CapturedTensors {
+  std::span<const TensorView> inputs{};
+  std::span<const TensorView> outputs{};
+
+  std::size_t size() const { return inputs.size() + outputs.size(); }
+  const TensorView& operator[](std::size_t i) const {
+    return i < inputs.size() ? inputs[i] : outputs[i - inputs.size()];
+  }
+};
+
 /// What is captured of one operator, as the recorder sees it.
 struct RecordSource {
   RecordHead head;  ///< the rest of it is filled in by `encode_record`
@@ -80,8 +105,7 @@ struct RecordSource {
   std::string_view model_name{};
   std::string_view type{};
   std::string_view name{};
-  std::span<const TensorView> inputs{};
-  std::span<const TensorView> outputs{};
+  CapturedTensors tensors{};
   std::uint16_t first_index = 0;  ///< of the first input and the first output
 };
 
@@ -100,6 +124,11 @@ constexpr void fill_in_originals(TensorView& tensor, std::string_view op_name, s
   }
 }
 
+/// Bytes of a tensor's head and its dims.
+inline std::size_t encoded_tensor_bytes(const TensorView& tensor) {
+  return sizeof(TensorHead) + tensor.shape.size_bytes() + tensor.original_shape.size_bytes();
+}
+
 /// Bytes that `encode_record` will write; `invalid_tensor`, `name_too_long` or `too_many_tensors` when it
 /// cannot. `data_bytes` becomes the sum of the tensors' bytes.
 inline Result<std::uint32_t> record_head_bytes(const RecordSource& source, std::uint64_t& data_bytes) {
@@ -108,29 +137,62 @@ inline Result<std::uint32_t> record_head_bytes(const RecordSource& source, std::
       source.name.size() > kMaxTextBytes) {
     return Status::name_too_long;
   }
-  if (source.inputs.size() > kMaxTensors || source.outputs.size() > kMaxTensors)
+  const CapturedTensors& tensors = source.tensors;
+  if (tensors.inputs.size() > kMaxTensors || tensors.outputs.size() > kMaxTensors)
     return Status::too_many_tensors;
   // Outputs without an original name get the operator's in the file, whose head counts in 32 bits.
-  if (source.outputs.size() * source.name.size() > 0x3fffffff) return Status::too_many_tensors;
+  if (tensors.outputs.size() * source.name.size() > 0x3fffffff) return Status::too_many_tensors;
   std::uint64_t bytes =
       sizeof(RecordHead) + source.model_name.size() + source.type.size() + source.name.size();
-  for (const std::span<const TensorView> tensors : {source.inputs, source.outputs}) {
-    for (const TensorView& tensor : tensors) {
-      if (tensor.shape.size() > kMaxRank || tensor.original_shape.size() > kMaxRank)
-        return Status::invalid_tensor;
-      if (tensor.original_name.size() > kMaxTextBytes) return Status::name_too_long;
-      const Result<std::uint64_t> needed = packed_bytes(tensor.dtype, tensor.shape);
-      if (!needed.ok() || tensor.bytes < needed.value()) return Status::invalid_tensor;
-      if (tensor.bytes > UINT64_MAX - data_bytes) return Status::invalid_tensor;
-      bytes += sizeof(TensorHead) + 8 * (tensor.shape.size() + tensor.original_shape.size()) +
-               tensor.original_name.size();
-      data_bytes += tensor.bytes;
-    }
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const TensorView& tensor = tensors[i];
+    if (tensor.shape.size() > kMaxRank || tensor.original_shape.size() > kMaxRank)
+      return Status::invalid_tensor;
+    if (tensor.original_name.size() > kMaxTextBytes) return Status::name_too_long;
+    const Result<std::uint64_t> needed = packed_bytes(tensor.dtype, tensor.shape);
+    if (!needed.ok() || tensor.bytes < needed.value()) return Status::invalid_tensor;
+    if (tensor.bytes > UINT64_MAX - data_bytes) return Status::invalid_tensor;
+    bytes += encoded_tensor_bytes(tensor) + tensor.original_name.size();
+    data_bytes += tensor.bytes;
   }
   // Rounded up so that the tensors' bytes start as aligned as the chunk's payload.
   bytes = (bytes + 7) / 8 * 8;
   if (bytes > 0x7fffffff) return Status::too_large;
   return static_cast<std::uint32_t>(bytes);
+}
+
+/// Where in the head that `encode_record` writes the tensors' original names begin.
+inline std::size_t names_offset(const RecordSource& source) {
+  std::size_t bytes = sizeof(RecordHead) + source.model_name.size() + source.type.size() + source.name.size();
+  for (std::size_t i = 0; i < source.tensors.size(); ++i) bytes += encoded_tensor_bytes(source.tensors[i]);
+  return bytes;
+}
+
+/// Whether the dims at `at`, which is 8-byte aligned, are those of `shape`.
+inline bool has_dims(const std::byte* at, Shape shape) {
+  const Dim* dims = std::launder(reinterpret_cast<const Dim*>(at));
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (dims[i] != shape[i]) return false;
+  }
+  return true;
+}
+
+/// Whether the tensor's head and dims at `at` and its original name at `name` are those of `tensor`, but for
+/// the address.
+inline bool describes_tensor(const std::byte* at, const std::byte* name, const TensorView& tensor) {
+  const TensorHead& head = *std::launder(reinterpret_cast<const TensorHead*>(at));
+  return head.bytes == tensor.bytes && head.dtype == tensor.dtype &&
+         head.original_dtype == tensor.original_dtype && head.rank == tensor.shape.size() &&
+         head.original_rank == tensor.original_shape.size() &&
+         head.format == static_cast<std::int32_t>(tensor.format) &&
+         head.original_format == static_cast<std::int32_t>(tensor.original_format) &&
+         head.original_index == tensor.original_index &&
+         head.address_kind == static_cast<std::int32_t>(tensor.address_kind) &&
+         has_dims(at + sizeof head, tensor.shape) &&
+         has_dims(at + sizeof head + tensor.shape.size_bytes(), tensor.original_shape) &&
+         head.original_name_bytes == tensor.original_name.size() &&
+         (tensor.original_name.empty() ||
+          std::memcmp(name, tensor.original_name.data(), tensor.original_name.size()) == 0);
 }
 
 /// Writes the head, the tensors' heads and the texts to `to`, which is 8-byte aligned and has room for
@@ -143,40 +205,40 @@ inline void encode_record(const RecordSource& source, std::byte* to) {
   head.model_name_bytes = static_cast<std::uint16_t>(source.model_name.size());
   head.type_bytes = static_cast<std::uint16_t>(source.type.size());
   head.name_bytes = static_cast<std::uint16_t>(source.name.size());
-  head.input_count = static_cast<std::uint16_t>(source.inputs.size());
-  head.output_count = static_cast<std::uint16_t>(source.outputs.size());
+  head.input_count = static_cast<std::uint16_t>(source.tensors.inputs.size());
+  head.output_count = static_cast<std::uint16_t>(source.tensors.outputs.size());
   const auto put = [&to](const void* from, std::size_t bytes) {
     copy_short(to, from, bytes);
     to += bytes;
   };
   to += sizeof head;
-  for (const std::span<const TensorView> tensors : {source.inputs, source.outputs}) {
-    std::uint16_t index = source.first_index;
-    for (const TensorView& tensor : tensors) {
-      ::new (to) TensorHead{
-          .address = tensor.address,
-          .bytes = tensor.bytes,
-          .format = static_cast<std::int32_t>(tensor.format),
-          .original_format = static_cast<std::int32_t>(tensor.original_format),
-          .original_index = tensor.original_index,
-          .address_kind = static_cast<std::int32_t>(tensor.address_kind),
-          .dtype = tensor.dtype,
-          .original_dtype = tensor.original_dtype,
-          .rank = static_cast<std::uint8_t>(tensor.shape.size()),
-          .original_rank = static_cast<std::uint8_t>(tensor.original_shape.size()),
-          .original_name_bytes = static_cast<std::uint16_t>(tensor.original_name.size()),
-          .index = index++,
-      };
-      to += sizeof(TensorHead);
-      put(tensor.shape.data(), tensor.shape.size_bytes());
-      put(tensor.original_shape.data(), tensor.original_shape.size_bytes());
-    }
+  for (std::size_t i = 0; i < source.tensors.size(); ++i) {
+    const TensorView& tensor = source.tensors[i];
+    ::new (to) TensorHead{
+        .address = tensor.address,
+        .bytes = tensor.bytes,
+        .format = static_cast<std::int32_t>(tensor.format),
+        .original_format = static_cast<std::int32_t>(tensor.original_format),
+        .original_index = tensor.original_index,
+        .address_kind = static_cast<std::int32_t>(tensor.address_kind),
+        .dtype = tensor.dtype,
+        .original_dtype = tensor.original_dtype,
+        .rank = static_cast<std::uint8_t>(tensor.shape.size()),
+        .original_rank = static_cast<std::uint8_t>(tensor.original_shape.size()),
+        .original_name_bytes = static_cast<std::uint16_t>(tensor.original_name.size()),
+        .index = static_cast<std::uint16_t>(
+            source.first_index + (i < source.tensors.inputs.size() ? i : i - source.tensors.inputs.size())),
+    };
+    to += sizeof(TensorHead);
+    put(tensor.shape.data(), tensor.shape.size_bytes());
+    put(tensor.original_shape.data(), tensor.original_shape.size_bytes());
   }
   for (const std::string_view text : {source.model_name, source.type, source.name}) {
     put(text.data(), text.size());
   }
-  for (const std::span<const TensorView> tensors : {source.inputs, source.outputs}) {
-    for (const TensorView& tensor : tensors) put(tensor.original_name.data(), tensor.original_name.size());
+  for (std::size_t i = 0; i < source.tensors.size(); ++i) {
+    const std::string_view name = source.tensors[i].original_name;
+    put(name.data(), name.size());
   }
 }
 
@@ -207,6 +269,31 @@ class RecordView {
     if (bytes.size() - at < text_bytes) return Status::malformed;
     view.texts_ = reinterpret_cast<const char*>(bytes.data() + at);
     return view;
+  }
+
+  /// This view of a copy of the bytes at `bytes`.
+  RecordView moved_to(const std::byte* bytes) const {
+    RecordView view;
+    view.head_ = std::launder(reinterpret_cast<const RecordHead*>(bytes));
+    view.tensors_ = bytes + sizeof(RecordHead);
+    view.texts_ =
+        reinterpret_cast<const char*>(view.tensors_) + (texts_ - reinterpret_cast<const char*>(tensors_));
+    return view;
+  }
+
+  /// Makes the head at `bytes`, which this is the view of, that of the record that `again` and `addresses`
+  /// tell of.
+  void renew(const AgainHead& again, std::byte* bytes, const std::byte* addresses) const {
+    RecordHead& head = *std::launder(reinterpret_cast<RecordHead*>(bytes));
+    head.unix_us = again.unix_us;
+    head.step = again.step;
+    head.sequence = again.sequence;
+    std::byte* at = bytes + sizeof head;
+    for (std::uint32_t i = 0; i < tensor_count(); ++i) {
+      TensorHead& tensor = *std::launder(reinterpret_cast<TensorHead*>(at));
+      std::memcpy(&tensor.address, addresses + i * sizeof(Address), sizeof(Address));
+      at += tensor_bytes(tensor);
+    }
   }
 
   const RecordHead& head() const { return *head_; }

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <span>
 
 #include "opdump/byte_order.hpp"
@@ -10,6 +11,7 @@
 #include "opdump/device_memory.hpp"
 #include "opdump/drainer.hpp"
 #include "opdump/dump_options.hpp"
+#include "opdump/known_heads.hpp"
 #include "opdump/model_plan.hpp"
 #include "opdump/record.hpp"
 #include "opdump/reduction.hpp"
@@ -102,12 +104,16 @@ class BasicRecorder {
     if (plan == nullptr) return Status::step_not_open;
     if (op >= plan->model->ops.size()) return Status::no_such_op;
     if (!wants(op)) return Status::ok;
-    RecordSource source = describe(plan->model->ops[op], plan->target, bits_[op], inputs, outputs);
-    source.model_name = plan->directory_name;
-    source.head.step = step_;
-    source.head.model_id = plan->model->id;
-    source.head.in_model = 1;
-    const Status status = take(source);
+    const CapturedTensors tensors = select(bits_[op], inputs, outputs);
+    const std::uint64_t unix_us = begin_record();
+    Status status = Status::ok;
+    const SentHeads::Entry* sent = OPDUMP_SMALL_CODE == 0 ? sent_.find(plan->load, op, tensors) : nullptr;
+    if (sent != nullptr) {
+      status = record_again(*plan, *sent, unix_us, tensors);
+    } else {
+      RecordSource source = describe(*plan, op, unix_us, tensors);
+      status = take(source, plan->load, op);
+    }
     if (op < plan->op_counts.size()) count_op(plan->op_counts[op], status);
     return status;
   }
@@ -134,8 +140,9 @@ class BasicRecorder {
   Status capture_single_op(const OpDesc& op, std::span<const TensorView> inputs,
                            std::span<const TensorView> outputs) {
     if (!wants_single_ops()) return Status::ok;
-    RecordSource source = describe(op, context_->target, context_->single_bits, inputs, outputs);
-    return take(source);
+    const CapturedTensors tensors = select(context_->single_bits, inputs, outputs);
+    RecordSource source = describe(op, context_->target, begin_record(), tensors);
+    return take(source, kNoLoad, 0);
   }
 
   /// The plan whose step is open, null without one. Any context may ask; the answer may be old at once.
@@ -160,9 +167,11 @@ class BasicRecorder {
 
   // For the session.
 
-  Status attach(const RecorderContext<Memory>& context, std::size_t slot, MutableBytes ring_memory) {
+  Status attach(const RecorderContext<Memory>& context, std::size_t slot, MutableBytes ring_memory,
+                std::span<SentHeads::Entry> head_memory) {
     context_ = &context;
     slot_ = slot;
+    sent_.reset(head_memory);
     stalled_ = false;
     woken_ = false;
     return ring_.reset(ring_memory);
@@ -213,8 +222,16 @@ class BasicRecorder {
     counts.last_lost_step = step_;
   }
 
-  RecordSource describe(const OpDesc& op, std::uint8_t target, std::uint8_t bits,
-                        std::span<const TensorView> inputs, std::span<const TensorView> outputs) const {
+  static constexpr std::uint32_t kNoLoad = 0;
+
+  static CapturedTensors select(std::uint8_t bits, std::span<const TensorView> inputs,
+                                std::span<const TensorView> outputs) {
+    return {.inputs = (bits & kCaptureInputs) != 0 ? inputs : std::span<const TensorView>{},
+            .outputs = (bits & kCaptureOutputs) != 0 ? outputs : std::span<const TensorView>{}};
+  }
+
+  RecordSource describe(const OpDesc& op, std::uint8_t target, std::uint64_t unix_us,
+                        const CapturedTensors& tensors) const {
     // Every field once: clearing the whole first would cost as much as the copy of a small tensor.
     return {
         .head = {.unix_us = 0,
@@ -231,52 +248,61 @@ class BasicRecorder {
                  .input_count = 0,
                  .output_count = 0,
                  .in_model = 0,
-                 .target = target},
+                 .target = target,
+                 .known_as = kNotKnown,
+                 .unused = 0},
+        .unix_us = unix_us,
         .type = op.type,
         .name = op.name,
-        .inputs = (bits & kCaptureInputs) != 0 ? inputs : std::span<const TensorView>{},
-        .outputs = (bits & kCaptureOutputs) != 0 ? outputs : std::span<const TensorView>{},
+        .tensors = tensors,
     };
   }
 
-  /// Makes of `source`, which is used up, the records that its target wants; the first status of theirs that
-  /// is not `ok`.
-  Status take(RecordSource& source) {
+  RecordSource describe(const ModelPlan& plan, std::size_t op, std::uint64_t unix_us,
+                        const CapturedTensors& tensors) const {
+    RecordSource source = describe(plan.model->ops[op], plan.target, unix_us, tensors);
+    source.model_name = plan.directory_name;
+    source.head.step = step_;
+    source.head.model_id = plan.model->id;
+    source.head.in_model = 1;
+    return source;
+  }
+
+  /// Makes of `source`, which is used up, the records that its target wants, the first of which has begun;
+  /// the first status of theirs that is not `ok`. `load` and `op` say whose head it is, `kNoLoad` that it
+  /// will not come again.
+  Status take(RecordSource& source, std::uint32_t load, std::size_t op) {
     const DumpTarget& target = (*context_->targets)[source.head.target];
-    if (!target.split || !has_bytes(source)) return record(source);
+    if (!target.split || !has_bytes(source.tensors)) return record(source, load, op);
     // Source: MindSpore writes nothing of an empty tensor.
     const bool keep_empty = target.layout == Layout::cann;
     Status status = Status::ok;
-    const std::span<const TensorView> inputs = source.inputs;
-    const std::span<const TensorView> outputs = source.outputs;
+    const CapturedTensors all = source.tensors;
+    bool begun = true;
     const auto take_each = [&](std::span<const TensorView> tensors, std::span<const TensorView>& role) {
-      source.inputs = {};
-      source.outputs = {};
+      source.tensors = {};
       for (std::size_t i = 0; i < tensors.size(); ++i) {
         role = tensors.subspan(i, 1);
         source.first_index = static_cast<std::uint16_t>(i);
-        const Status of_one = record(source, keep_empty);
+        if (!begun) source.unix_us = begin_record();
+        begun = false;
+        const Status of_one = record(source, kNoLoad, 0, keep_empty);
         if (status == Status::ok) status = of_one;
       }
     };
-    take_each(inputs, source.inputs);
-    take_each(outputs, source.outputs);
+    take_each(all.inputs, source.tensors.inputs);
+    take_each(all.outputs, source.tensors.outputs);
     return status;
   }
 
-  static bool has_bytes(const RecordSource& source) {
-    for (const std::span<const TensorView> tensors : {source.inputs, source.outputs}) {
-      for (const TensorView& tensor : tensors) {
-        if (tensor.bytes != 0) return true;
-      }
+  static bool has_bytes(const CapturedTensors& tensors) {
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      if (tensors[i].bytes != 0) return true;
     }
     return false;
   }
 
-  Status record(RecordSource& source, bool keep_empty = false) {
-    wanted_.add_one();
-    woken_ = woken_ && ring_.over(ring_.size() / 2);
-    source.unix_us = context_->clock->unix_us();
+  Status record(RecordSource& source, std::uint32_t load, std::size_t op, bool keep_empty = false) {
     std::uint64_t data_bytes = 0;
     const Result<std::uint32_t> head_bytes = record_head_bytes(source, data_bytes);
     if (head_bytes.ok() && data_bytes == 0 && !keep_empty) {
@@ -284,52 +310,106 @@ class BasicRecorder {
       return Status::ok;
     }
     source.sequence = sequence_++;
-    Status status = head_bytes.ok() ? put(source, head_bytes.value(), data_bytes) : head_bytes.status();
-    if (status != Status::ok) status = put_reduced(source, head_bytes.value(), status);
-    if (status == Status::degraded) {
-      degraded_.add_one();
-    } else if (status != Status::ok) {
-      lose(source, status);
-    } else {
-      captured_.add_one();
+    if (OPDUMP_SMALL_CODE == 0 && head_bytes.ok() && load != kNoLoad)
+      source.head.known_as = sent_.number_for(load, op, head_bytes.value());
+    const Status status =
+        head_bytes.ok() ? put(source, head_bytes.value(), data_bytes, load, op) : head_bytes.status();
+    return end_record(status == Status::ok ? status : give_up(source, status));
+  }
+
+  /// The same for an operator whose head the drainer knows.
+  Status record_again(const ModelPlan& plan, const SentHeads::Entry& sent, std::uint64_t unix_us,
+                      const CapturedTensors& tensors) {
+    const std::uint32_t sequence = sequence_++;
+    Status status = put_again(sent, unix_us, sequence, tensors);
+    if (status != Status::ok) {
+      RecordSource source = describe(plan, sent.op, unix_us, tensors);
+      source.sequence = sequence;
+      status = give_up(source, status);
     }
+    return end_record(status);
+  }
+
+  /// Returns the time. Comes first in a record: what follows runs while the clock is being read.
+  std::uint64_t begin_record() {
+    const std::uint64_t unix_us = context_->clock->unix_us();
+    wanted_.add_one();
+    woken_ = woken_ && ring_.over(ring_.size() / 2);
+    return unix_us;
+  }
+
+  Status end_record(Status status) {
+    if (status == Status::ok) captured_.add_one();
     wake_if_crowded();
     return status;
   }
 
-  Status put(const RecordSource& source, std::uint32_t head_bytes, std::uint64_t data_bytes) {
+  Status put(const RecordSource& source, std::uint32_t head_bytes, std::uint64_t data_bytes,
+             std::uint32_t load, std::size_t op) {
+    MutableBytes chunk;
+    bool whole = false;
+    Status status = open_chunk(ChunkKind::record, head_bytes, data_bytes, chunk, whole);
+    if (status != Status::ok) return status;
+    const MutableBytes head = chunk.subspan(sizeof(ChunkHead), head_bytes);
+    encode_record(source, head.data());
+    if (whole) status = copy_tensors(head.data() + head_bytes, source.tensors);
+    if (status != Status::ok) return status;
+    ring_.commit(static_cast<std::uint32_t>(chunk.size()));
+    if (OPDUMP_SMALL_CODE == 0 && source.head.known_as != kNotKnown)
+      sent_.keep(load, op, head, source, data_bytes);
+    return whole ? Status::ok : stream(source.tensors, data_bytes, head_bytes);
+  }
+
+  Status put_again(const SentHeads::Entry& sent, std::uint64_t unix_us, std::uint32_t sequence,
+                   const CapturedTensors& tensors) {
+    const std::uint32_t head_bytes =
+        static_cast<std::uint32_t>(sizeof(AgainHead) + sizeof(Address) * tensors.size());
+    MutableBytes chunk;
+    bool whole = false;
+    Status status = open_chunk(ChunkKind::again, head_bytes, sent.data_bytes, chunk, whole);
+    if (status != Status::ok) return status;
+    std::byte* to = chunk.data() + sizeof(ChunkHead);
+    ::new (to) AgainHead{unix_us, step_, sequence, sent_.number(sent)};
+    to += sizeof(AgainHead);
+    for (std::size_t i = 0; i < tensors.size(); ++i, to += sizeof(Address))
+      std::memcpy(to, &tensors[i].address, sizeof(Address));
+    if (whole) status = copy_tensors(to, tensors);
+    if (status != Status::ok) return status;
+    ring_.commit(static_cast<std::uint32_t>(chunk.size()));
+    return whole ? Status::ok : stream(tensors, sent.data_bytes, sent.head_bytes);
+  }
+
+  /// Reserves the chunk that a record begins with and writes its head; `whole` when there is room in it for
+  /// the tensors too.
+  Status open_chunk(ChunkKind kind, std::uint32_t head_bytes, std::uint64_t data_bytes, MutableBytes& chunk,
+                    bool& whole) {
     const std::uint64_t first_bytes = sizeof(ChunkHead) + std::uint64_t{head_bytes};
     if (first_bytes > ring_.max_chunk()) return Status::too_large;
-    const bool whole = data_bytes <= ring_.max_chunk() - first_bytes;
-    const std::uint32_t chunk_bytes =
-        static_cast<std::uint32_t>(whole ? first_bytes + data_bytes : first_bytes);
-    MutableBytes chunk;
-    Status status = room(chunk_bytes, chunk_bytes, chunk);
+    whole = data_bytes <= ring_.max_chunk() - first_bytes;
+    const std::uint32_t bytes = static_cast<std::uint32_t>(whole ? first_bytes + data_bytes : first_bytes);
+    const Status status = room(bytes, bytes, chunk);
     if (status != Status::ok) return status;
-    const ChunkHead head = {ChunkKind::record, whole, Status::ok, 0, head_bytes};
-    std::memcpy(chunk.data(), &head, sizeof head);
-    encode_record(source, chunk.data() + sizeof head);
-    if (whole) {
-      std::byte* to = chunk.data() + first_bytes;
-      for (const std::span<const TensorView> tensors : {source.inputs, source.outputs}) {
-        for (const TensorView& tensor : tensors) {
-          const std::size_t bytes = static_cast<std::size_t>(tensor.bytes);
-          if (bytes == 0) continue;
-          status = copy_elements(*context_->memory, tensor, 0, {to, bytes});
-          if (status != Status::ok) return status;
-          to += bytes;
-        }
-      }
-    }
-    ring_.commit(chunk_bytes);
-    if (whole) return Status::ok;
+    ::new (chunk.data()) ChunkHead{kind, whole, Status::ok, 0, head_bytes};
+    return Status::ok;
+  }
 
-    const std::uint32_t headroom = degrade_headroom(source, head_bytes);
-    for (const std::span<const TensorView> tensors : {source.inputs, source.outputs}) {
-      for (const TensorView& tensor : tensors) {
-        status = stream(tensor, data_bytes, headroom);
-        if (status != Status::ok) return status;
-      }
+  Status copy_tensors(std::byte* to, const CapturedTensors& tensors) {
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      const std::size_t bytes = static_cast<std::size_t>(tensors[i].bytes);
+      if (bytes == 0) continue;
+      const Status status = copy_elements(*context_->memory, tensors[i], 0, {to, bytes});
+      if (status != Status::ok) return status;
+      to += bytes;
+    }
+    return Status::ok;
+  }
+
+  /// Sends the tensors of a record whose head is `head_bytes` long when it is whole.
+  Status stream(const CapturedTensors& tensors, std::uint64_t data_bytes, std::uint32_t head_bytes) {
+    const std::uint32_t headroom = degrade_headroom(tensors.size(), head_bytes);
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      const Status status = stream(tensors[i], data_bytes, headroom);
+      if (status != Status::ok) return status;
     }
     return Status::ok;
   }
@@ -369,37 +449,49 @@ class BasicRecorder {
 
   /// Bytes of the ring that a streamed record leaves free, so that its reduced form finds room when it has to
   /// be given up: one piece, and that form twice, as it may have to skip the end of the ring.
-  std::uint32_t degrade_headroom(const RecordSource& source, std::uint32_t head_bytes) const {
+  std::uint32_t degrade_headroom(std::uint64_t tensors, std::uint32_t head_bytes) const {
     if (OPDUMP_DEGRADE == 0 || context_->when_full != WhenFull::degrade || context_->reduction == nullptr)
       return 0;
-    const std::uint64_t tensors = source.inputs.size() + source.outputs.size();
     const std::uint64_t reduced =
         head_bytes + tensors * context_->reduction->bytes_per_tensor() + 2 * Ring::kGranule;
     const std::uint64_t headroom = ring_.size() / 4 + Ring::kGranule + 2 * reduced;
     return headroom < ring_.size() ? static_cast<std::uint32_t>(headroom) : ring_.size();
   }
 
+  /// Puts what can be kept of a record into the ring that could not be put there whole, and counts it:
+  /// `degraded`, or `cause` when it is lost.
+  Status give_up(RecordSource& source, Status cause) {
+    source.head.known_as = kNotKnown;
+    const Status status = put_reduced(source, cause);
+    if (status == Status::degraded) {
+      degraded_.add_one();
+    } else {
+      lose(source, status);
+    }
+    return status;
+  }
+
   /// Puts the reduced form of the record into the ring; `degraded` when it is there.
-  Status put_reduced(const RecordSource& source, std::uint32_t head_bytes, Status cause) {
+  Status put_reduced(const RecordSource& source, Status cause) {
     Reduction* reduction = context_->reduction;
     if (OPDUMP_DEGRADE == 0 || context_->when_full != WhenFull::degrade || reduction == nullptr ||
         cause != Status::ring_full)
       return cause;
-    const std::uint32_t first_bytes = sizeof(ChunkHead) + head_bytes;
-    const std::uint64_t tensors = source.inputs.size() + source.outputs.size();
-    const std::uint64_t bytes = first_bytes + tensors * reduction->bytes_per_tensor();
+    std::uint64_t data_bytes = 0;
+    const Result<std::uint32_t> head_bytes = record_head_bytes(source, data_bytes);
+    if (!head_bytes.ok()) return head_bytes.status();
+    const std::uint32_t first_bytes = sizeof(ChunkHead) + head_bytes.value();
+    const CapturedTensors& tensors = source.tensors;
+    const std::uint64_t bytes = first_bytes + tensors.size() * reduction->bytes_per_tensor();
     if (bytes > ring_.max_chunk()) return cause;
     const MutableBytes chunk =
         ring_.reserve(static_cast<std::uint32_t>(bytes), static_cast<std::uint32_t>(bytes));
     if (chunk.data() == nullptr) return cause;
     std::byte* to = chunk.data() + first_bytes;
-    for (const std::span<const TensorView> list : {source.inputs, source.outputs}) {
-      for (const TensorView& tensor : list) {
-        if (const Status status = reduction->reduce(tensor, to); status != Status::ok) return status;
-        to += reduction->bytes_per_tensor();
-      }
+    for (std::size_t i = 0; i < tensors.size(); ++i, to += reduction->bytes_per_tensor()) {
+      if (const Status status = reduction->reduce(tensors[i], to); status != Status::ok) return status;
     }
-    const ChunkHead head = {ChunkKind::reduced, 1, cause, 0, head_bytes};
+    const ChunkHead head = {ChunkKind::reduced, 1, cause, 0, head_bytes.value()};
     std::memcpy(chunk.data(), &head, sizeof head);
     encode_record(source, chunk.data() + sizeof head);
     ring_.commit(static_cast<std::uint32_t>(bytes));
@@ -409,8 +501,7 @@ class BasicRecorder {
   /// Leaves the tensors out of `source`.
   void lose(RecordSource& source, Status cause) {
     count_loss(cause);
-    source.inputs = {};
-    source.outputs = {};
+    source.tensors = {};
     std::uint64_t data_bytes = 0;
     const Result<std::uint32_t> head_bytes = record_head_bytes(source, data_bytes);
     if (!head_bytes.ok()) return;
@@ -519,6 +610,7 @@ class BasicRecorder {
   bool stalled_ = false;
   bool woken_ = false;
   Count wanted_, captured_, degraded_, empty_, invalid_, ring_full_, timed_out_, too_large_, device_failed_;
+  SentHeads sent_;
   Ring ring_;
 };
 

@@ -21,11 +21,12 @@ inline namespace OPDUMP_NAMESPACE {
 
 /// A session with one recorder and a drain thread that dumps into a tree of files as a config file says, with
 /// all it needs inside: for programs that want no more than that. The config's "opdump" object goes before
-/// what this object was made with. Allocates in `start` and `stop` only.
+/// what this object was made with. Allocates in `start` and `stop` only. It keeps the heads of `kKnownHeads`
+/// operators (see `BasicSession::add_recorder`).
 ///
 /// Threads: one control thread calls everything but the recorder; the recorder belongs to the capturing
 /// thread. Start, stop and the loading of models happen while no step is open.
-template <class Memory = HostMemory, std::size_t kRingBytes = 64 * 1024>
+template <class Memory = HostMemory, std::size_t kRingBytes = 64 * 1024, std::size_t kKnownHeads = 16>
 class FileDump {
  public:
   explicit FileDump(Memory& memory, std::uint32_t device_id = 0, WhenFull when_full = WhenFull::block)
@@ -38,7 +39,7 @@ class FileDump {
                   .when_full = when_full,
                   .reduction = &reduction_,
                   .formats = {.protobuf = &protobuf_, .npy = &npy_}}),
-        recorder_(*session_.add_recorder(ring_).value()) {}
+        recorder_(*session_.add_recorder(ring_, heads_).value()) {}
 
   /// Reads `config_path` and begins. After any error nothing is dumped and the program can run on as if
   /// nothing had been asked: `config_refused`, `already_initialised`, or what the drain thread says; `error`
@@ -121,7 +122,7 @@ class FileDump {
       if (own_ring_ == nullptr) status = Status::no_memory;
       if (own_ring_ != nullptr) ring = std::as_writable_bytes(std::span(own_ring_.get(), words));
     }
-    const Status added = session_.add_recorder(ring).status();
+    const Status added = session_.add_recorder(ring, heads_).status();
     if (status == Status::ok) status = added;
     return status == Status::ok ? session_.configure(options) : status;
   }
@@ -136,6 +137,7 @@ class FileDump {
   ConfigMemory config_memory_;
   std::byte scratch_[4096];
   alignas(OPDUMP_CACHE_LINE_BYTES) std::byte ring_[kRingBytes];
+  alignas(8) std::byte heads_[head_memory_bytes(kKnownHeads)];
   std::unique_ptr<std::uint64_t[]> own_ring_;  ///< the one that the config asks for; null: `ring_` is used
   StatisticsReduction<Memory> reduction_;
   ProtobufFormat protobuf_;

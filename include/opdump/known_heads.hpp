@@ -1,0 +1,166 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <span>
+
+#include "opdump/bytes.hpp"
+#include "opdump/record.hpp"
+
+/// An operator's head seldom changes from one step to the next, and is larger than many a tensor. So a
+/// recorder and the drainer each keep the heads that have gone through the ring, under numbers that the
+/// recorder gives out: it then sends an `again` chunk with the number, and what is new, instead of a head. As
+/// everything goes through the ring in order, what the recorder has sent the drainer knows, and neither looks
+/// into the memory of the other.
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// Larger heads are sent whole each time. Enough for three tensors of rank 4 with all their originals.
+inline constexpr std::size_t kMaxKnownHeadBytes = 512;
+
+/// The heads that a recorder has sent. All calls from the recorder's context.
+class SentHeads {
+ public:
+  struct Entry {
+    std::uint32_t load = 0;  ///< which loading of a model the head is of; 0: none
+    std::uint32_t op = 0;
+    std::uint32_t input_count = 0;
+    std::uint32_t output_count = 0;
+    std::uint32_t head_bytes = 0;
+    std::uint32_t names_at = 0;  ///< where the tensors' original names begin
+    std::uint64_t data_bytes = 0;
+    alignas(8) std::byte bytes[kMaxKnownHeadBytes];  ///< as in the ring
+  };
+
+  /// Forgets everything and goes on in `entries`.
+  void reset(std::span<Entry> entries) {
+    entries_ = entries;
+    for (Entry& entry : entries_) entry.load = 0;
+  }
+
+  /// The head of operator `op`, if it was sent and describes these tensors in all but their addresses; null
+  /// otherwise.
+  const Entry* find(std::uint32_t load, std::size_t op, const CapturedTensors& tensors) const {
+    if (entries_.empty()) return nullptr;
+    const Entry& entry = entries_[number(op)];
+    return entry.load == load && entry.op == op && describes(entry, tensors) ? &entry : nullptr;
+  }
+
+  std::uint32_t number(const Entry& entry) const {
+    return static_cast<std::uint32_t>(&entry - entries_.data());
+  }
+
+  /// Number under which a head of `head_bytes` bytes may be kept, `kNotKnown` if it may not. The first
+  /// operator of a model that comes for a number keeps it.
+  std::uint32_t number_for(std::uint32_t load, std::size_t op, std::uint32_t head_bytes) const {
+    if (entries_.empty() || head_bytes > kMaxKnownHeadBytes) return kNotKnown;
+    const Entry& entry = entries_[number(op)];
+    return entry.load == load && entry.op != op ? kNotKnown : number(op);
+  }
+
+  /// Keeps `head`, which is in the ring under the number that it carries.
+  void keep(std::uint32_t load, std::size_t op, Bytes head, const RecordSource& source,
+            std::uint64_t data_bytes) {
+    Entry& entry = entries_[number(op)];
+    std::memcpy(entry.bytes, head.data(), head.size());
+    entry.load = load;
+    entry.op = static_cast<std::uint32_t>(op);
+    entry.head_bytes = static_cast<std::uint32_t>(head.size());
+    entry.names_at = static_cast<std::uint32_t>(names_offset(source));
+    entry.input_count = static_cast<std::uint32_t>(source.tensors.inputs.size());
+    entry.output_count = static_cast<std::uint32_t>(source.tensors.outputs.size());
+    entry.data_bytes = data_bytes;
+  }
+
+ private:
+  std::uint32_t number(std::size_t op) const {
+    return static_cast<std::uint32_t>(op) % static_cast<std::uint32_t>(entries_.size());
+  }
+
+  static bool describes(const Entry& entry, const CapturedTensors& tensors) {
+    if (entry.input_count != tensors.inputs.size() || entry.output_count != tensors.outputs.size())
+      return false;
+    const std::byte* at = entry.bytes + sizeof(RecordHead);
+    const std::byte* name = entry.bytes + entry.names_at;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      if (!describes_tensor(at, name, tensors[i])) return false;
+      at += encoded_tensor_bytes(tensors[i]);
+      name += tensors[i].original_name.size();
+    }
+    return true;
+  }
+
+  std::span<Entry> entries_{};
+};
+
+/// The same heads as the drainer keeps them. All calls from the drain context.
+class KnownHeads {
+ public:
+  struct Entry {
+    RecordView view{};
+    bool known = false;
+    alignas(8) std::byte bytes[kMaxKnownHeadBytes];
+  };
+
+  /// Forgets everything and goes on in `entries`.
+  void reset(std::span<Entry> entries) {
+    entries_ = entries;
+    for (Entry& entry : entries_) entry.known = false;
+  }
+
+  /// Keeps `head`, which `view` reads, under the number that it carries.
+  void keep(Bytes head, const RecordView& view) {
+    const std::uint32_t number = view.head().known_as;
+    if (number >= entries_.size() || head.size() > kMaxKnownHeadBytes) return;
+    Entry& entry = entries_[number];
+    std::memcpy(entry.bytes, head.data(), head.size());
+    entry.view = view.moved_to(entry.bytes);
+    entry.known = true;
+  }
+
+  /// The head that an `again` chunk's `body` refers to, made the new record's; good until the next call.
+  /// `malformed` when it refers to none, or not to one with as many tensors.
+  Result<const RecordView*> recall(Bytes body) {
+    AgainHead again;
+    if (body.size() < sizeof again) return Status::malformed;
+    std::memcpy(&again, body.data(), sizeof again);
+    if (again.known_as >= entries_.size() || !entries_[again.known_as].known) return Status::malformed;
+    Entry& entry = entries_[again.known_as];
+    if (body.size() - sizeof again != sizeof(Address) * entry.view.tensor_count()) return Status::malformed;
+    entry.view.renew(again, entry.bytes, body.data() + sizeof again);
+    return &entry.view;
+  }
+
+ private:
+  std::span<Entry> entries_{};
+};
+
+/// Bytes of memory, 8-byte aligned, in which a recorder and the drainer keep the heads of `operators`
+/// operators.
+constexpr std::size_t head_memory_bytes(std::size_t operators) {
+  return operators * (sizeof(SentHeads::Entry) + sizeof(KnownHeads::Entry));
+}
+
+/// `memory` as entries for both sides, as many as fit.
+struct HeadMemory {
+  explicit HeadMemory(MutableBytes memory) {
+    const std::size_t count = memory.size() / head_memory_bytes(1);
+    sent = make<SentHeads::Entry>(memory.data(), count);
+    known = make<KnownHeads::Entry>(memory.data() + count * sizeof(SentHeads::Entry), count);
+  }
+
+  std::span<SentHeads::Entry> sent;
+  std::span<KnownHeads::Entry> known;
+
+ private:
+  template <class Entry>
+  static std::span<Entry> make(std::byte* at, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) ::new (at + i * sizeof(Entry)) Entry;
+    return {std::launder(reinterpret_cast<Entry*>(at)), count};
+  }
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump
