@@ -1,5 +1,6 @@
-// Records on their way to a file, through a ring of 64 KiB: into one log beside plain writes of 1 MiB, and
-// into a tree of files beside the same system calls without opdump.
+// Records on their way to a file, through a ring of 64 KiB: into one log beside plain writes of 1 MiB and
+// beside a ring that hands the same bytes over to write() and does nothing else, and into a tree of files
+// beside the same system calls without opdump.
 
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
@@ -8,10 +9,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstring>
 #include <filesystem>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "opdump/ring.hpp"
+#include "opdump/spin.hpp"
 #include "platform/posix/tree_sink.hpp"
 #include "rig.hpp"
 #include "sinks.hpp"
@@ -57,17 +63,86 @@ void plain_writes(benchmark::State& state) {
   }
 }
 
-void log_records(benchmark::State& state, std::size_t bytes) {
-  const std::size_t count = std::min<std::size_t>(500'000, kLogBytes / (bytes + 250));
+/// Bytes of the file that a record of `bytes` bytes becomes.
+std::size_t file_bytes(std::size_t bytes) {
+  const std::vector<std::byte> data(bytes);
+  const ByteTensor tensor(address_of(data.data()), bytes);
+  NullSink sink;
+  Rig<> rig(sink, {.ring_bytes = kRingBytes});
+  rig.recorder().capture(3, {}, {&tensor.view, 1});
+  rig.finish();
+  return static_cast<std::size_t>(sink.bytes());
+}
+
+std::size_t log_records_of(std::size_t bytes) {
+  return std::min<std::size_t>(500'000, kLogBytes / (bytes + 250));
+}
+
+void log_records(benchmark::State& state, std::size_t bytes, bool drain_thread) {
+  const std::size_t count = log_records_of(bytes);
   const std::vector<std::byte> data(bytes);
   for (auto _ : state) {
     LogSink sink(open_log());
-    Rig<> rig(sink, {.ring_bytes = kRingBytes, .journal = JournalDetail::gaps});
+    Rig<> rig(sink, {.ring_bytes = kRingBytes, .journal = JournalDetail::gaps, .drain_thread = drain_thread});
     const ByteTensor tensor(address_of(data.data()), bytes);
     const double start_ns = nanoseconds_now();
     for (std::size_t i = 0; i < count; ++i) rig.recorder().capture(3, {}, {&tensor.view, 1});
     rig.finish();
     report(state, nanoseconds_now() - start_ns, static_cast<double>(sink.bytes()));
+  }
+}
+
+/// Writes what comes out of `ring`, as many chunks at a time as lie side by side in a quarter of it, until
+/// `stop`, and then what is left.
+void write_chunks(Ring& ring, int file, const std::atomic<bool>& stop) {
+  for (;;) {
+    const bool last = stop.load(std::memory_order_acquire);
+    Bytes run = ring.peek();
+    if (run.data() == nullptr) {
+      if (last) return;
+      cpu_relax();
+      continue;
+    }
+    do {
+      ring.pop();
+      const Bytes next = ring.peek();
+      if (next.data() < run.data() || run.size() + next.size() > kRingBytes / 4) break;
+      run = {run.data(), static_cast<std::size_t>(next.data() - run.data()) + next.size()};
+    } while (true);
+    if (write(file, run.data(), run.size()) < 0) std::perror("write"), std::exit(2);
+    ring.release();
+  }
+}
+
+/// The bytes of as many records as `log_records` makes, through a ring and into the log with no work done to
+/// them on the way.
+void ring_and_write(benchmark::State& state, std::size_t bytes) {
+  const std::size_t record = file_bytes(bytes);
+  const std::vector<std::byte> data(record);
+  const std::size_t count = log_records_of(bytes);
+  for (auto _ : state) {
+    const RingMemory memory(kRingBytes);
+    Ring ring;
+    expect_ok(ring.reset(memory.bytes()), "ring");
+    std::atomic<bool> stop{false};
+    const int file = open_log();
+    pin_to(1);
+    std::thread consumer([&] { write_chunks(ring, file, stop); });
+    pin_to(0);
+    const double start_ns = nanoseconds_now();
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t done = 0; done < record;) {
+        const std::uint32_t piece = static_cast<std::uint32_t>(std::min(record - done, kRingBytes / 4));
+        MutableBytes room;
+        while ((room = ring.reserve(piece, piece)).data() == nullptr) cpu_relax();
+        std::memcpy(room.data(), data.data() + done, piece);
+        ring.commit(piece);
+        done += piece;
+      }
+    }
+    stop.store(true, std::memory_order_release);
+    consumer.join();
+    report(state, nanoseconds_now() - start_ns, static_cast<double>(count * record));
   }
 }
 
@@ -96,17 +171,6 @@ void tree_of_records(benchmark::State& state, std::size_t bytes) {
     state.SetIterationTime(ns * 1e-9);
     state.counters["mean"] = ns / static_cast<double>(files_for(bytes));
   }
-}
-
-/// Bytes of the file that a record of `bytes` bytes becomes.
-std::size_t file_bytes(std::size_t bytes) {
-  const std::vector<std::byte> data(bytes);
-  const ByteTensor tensor(address_of(data.data()), bytes);
-  NullSink sink;
-  Rig<> rig(sink, {.ring_bytes = kRingBytes});
-  rig.recorder().capture(3, {}, {&tensor.view, 1});
-  rig.finish();
-  return static_cast<std::size_t>(sink.bytes());
 }
 
 /// Files like those of `tree_of_records`: as many, as large, with names as long, in a folder as deep.
@@ -149,7 +213,12 @@ int main(int argc, char** argv) {
     const auto add = [&end](const char* name, auto function, std::size_t size) {
       benchmark::RegisterBenchmark((name + end).c_str(), function, size)->Iterations(1)->UseManualTime();
     };
-    add("log/opdump", log_records, bytes);
+    add(
+        "log/opdump", [](auto& state, std::size_t size) { log_records(state, size, true); }, bytes);
+    add(
+        "log/opdump, drained by the recording thread",
+        [](auto& state, std::size_t size) { log_records(state, size, false); }, bytes);
+    add("log/ring and write() alone", ring_and_write, bytes);
     add("tree/open + write + close + rename", bare_files, bytes);
     add("tree/opdump", tree_of_records, bytes);
   }

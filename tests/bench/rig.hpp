@@ -39,12 +39,14 @@ struct RigOptions {
   std::size_t ring_bytes = std::size_t{1} << 20;
   std::size_t recorders = 1;
   std::size_t ops = 16;
+  std::size_t known_heads = 16;
   std::string root = "/dump";
   JournalDetail journal = JournalDetail::records;
+  bool drain_thread = true;  ///< no: the recording thread drains when a ring is full
 };
 
-/// A session that captures every operator of one model, drained by a thread on processor 1. Nothing is lost:
-/// recorders wait for room.
+/// A session that captures every operator of one model, drained by a thread on processor 1 or by the
+/// recording thread. Nothing is lost: recorders wait for room.
 template <class Memory = HostMemory>
 class Rig {
  public:
@@ -57,6 +59,7 @@ class Rig {
                   .sink = sink,
                   .clock = clock_,
                   .scratch = scratch_,
+                  .when_full = options.drain_thread ? WhenFull::block : WhenFull::inline_drain,
                   .block_limit_ms = 60'000,
                   .journal = options.journal}),
         bits_(options.ops) {
@@ -66,7 +69,8 @@ class Rig {
     config_ = {.active = true, .dump_path = root_, .models = {&rule_, 1}};
     for (std::size_t i = 0; i < options.recorders; ++i) {
       rings_.emplace_back(options.ring_bytes);
-      const Result<Recorder*> recorder = session_.add_recorder(rings_.back().bytes());
+      heads_.emplace_back(head_memory_bytes(options.known_heads));
+      const Result<Recorder*> recorder = session_.add_recorder(rings_.back().bytes(), heads_.back().bytes());
       expect_ok(recorder.status(), "add_recorder");
       recorders_.push_back(recorder.value());
     }
@@ -74,7 +78,7 @@ class Rig {
     expect_ok(session_.set_config(config_), "set_config");
     expect_ok(session_.load_model(plan_, model_, bits_), "load_model");
     pin_to(1);
-    expect_ok(drain_.start(session_), "drain thread");
+    if (options.drain_thread) expect_ok(drain_.start(session_), "drain thread");
     pin_to(0);
     for (Recorder* recorder : recorders_) expect_ok(recorder->begin_step(plan_), "begin_step");
   }
@@ -101,6 +105,7 @@ class Rig {
   std::byte scratch_[4096];
   std::string root_;
   std::vector<RingMemory> rings_;
+  std::vector<RingMemory> heads_;
   Session session_;
   std::vector<Recorder*> recorders_;
   std::vector<std::string> names_;
