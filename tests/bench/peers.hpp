@@ -25,8 +25,9 @@
 #include "rig.hpp"
 #include "sinks.hpp"
 
-/// What a user could capture tensors with instead of opdump. Each has `record`, the call that is measured,
-/// and takes the bytes alone: no header, shape, name or time. Queues hold at most `kQueueBytes`.
+/// What a user could capture tensors with instead of opdump. Each has `record`, the call that is measured.
+/// The queues carry a `PeerHead` with the bytes and hold at most `kQueueBytes`; LTTng and the files take the
+/// bytes alone.
 namespace opdump::bench {
 
 inline constexpr std::size_t kQueueBytes = std::size_t{64} << 20;
@@ -35,6 +36,29 @@ inline constexpr std::size_t kQueueBytes = std::size_t{64} << 20;
 constexpr std::size_t ring_bytes_for(std::size_t bytes) {
   return std::size_t{bytes < (1u << 20) ? 1u : 4u} << 20;
 }
+
+/// What opdump says of a tensor besides its bytes, for peers that can carry it: without time, place and shape
+/// nobody could tell what the bytes are.
+struct PeerHead {
+  std::uint64_t unix_us;
+  std::uint64_t step;
+  std::uint64_t address;
+  std::uint64_t bytes;
+  Dim dims[4];
+  std::uint32_t sequence;
+  std::uint32_t op;
+};
+
+class PeerHeads {
+ public:
+  PeerHead next(const std::byte* data, std::size_t bytes) {
+    return {clock_.unix_us(), 0, address_of(data), bytes, {1, 1, bytes, 1}, sequence_++, 3};
+  }
+
+ private:
+  posix::SystemClock clock_;
+  std::uint32_t sequence_ = 0;
+};
 
 /// The least that any of them can do: copy the bytes to memory as large as opdump's ring.
 class Memcpy {
@@ -98,7 +122,8 @@ class BoostSpsc {
     });
   }
   void record(const std::byte* data, std::size_t bytes) {
-    put(&bytes, sizeof bytes);
+    const PeerHead head = heads_.next(data, bytes);
+    put(&head, sizeof head);
     put(data, bytes);
   }
   void finish() {
@@ -117,6 +142,7 @@ class BoostSpsc {
     }
   }
 
+  PeerHeads heads_;
   boost::lockfree::spsc_queue<char> queue_;
   std::atomic<bool> stop_{false};
   std::thread consumer_;
@@ -125,8 +151,10 @@ class BoostSpsc {
 
 struct HeapBuffer {
   HeapBuffer() = default;
-  HeapBuffer(const std::byte* data, std::size_t count) : bytes(new std::byte[count]), size(count) {
-    std::memcpy(bytes.get(), data, count);
+  HeapBuffer(const PeerHead& head, const std::byte* data)
+      : bytes(new std::byte[sizeof head + head.bytes]), size(sizeof head + head.bytes) {
+    std::memcpy(bytes.get(), &head, sizeof head);
+    std::memcpy(bytes.get() + sizeof head, data, head.bytes);
   }
   std::unique_ptr<std::byte[]> bytes;
   std::size_t size = 0;
@@ -147,7 +175,7 @@ class Moodycamel {
   }
   void record(const std::byte* data, std::size_t bytes) {
     while (queue_.size_approx() * bytes > kQueueBytes) std::this_thread::yield();
-    queue_.enqueue(HeapBuffer(data, bytes));
+    queue_.enqueue(HeapBuffer(heads_.next(data, bytes), data));
   }
   void finish() {
     stop_.store(true, std::memory_order_release);
@@ -155,6 +183,7 @@ class Moodycamel {
   }
 
  private:
+  PeerHeads heads_;
   moodycamel::ConcurrentQueue<HeapBuffer> queue_;
   std::atomic<bool> stop_{false};
   std::thread consumer_;
@@ -181,11 +210,11 @@ class MutexQueue {
     });
   }
   void record(const std::byte* data, std::size_t bytes) {
-    HeapBuffer buffer(data, bytes);
+    HeapBuffer buffer(heads_.next(data, bytes), data);
     {
       std::unique_lock lock(mutex_);
       room_.wait(lock, [this] { return queued_bytes_ <= kQueueBytes; });
-      queued_bytes_ += bytes;
+      queued_bytes_ += buffer.size;
       queue_.push_back(std::move(buffer));
     }
     wake_.notify_one();
@@ -202,6 +231,7 @@ class MutexQueue {
  private:
   std::mutex mutex_;
   std::condition_variable wake_, room_;
+  PeerHeads heads_;
   std::deque<HeapBuffer> queue_;
   std::size_t queued_bytes_ = 0;
   bool stop_ = false;

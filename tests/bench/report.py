@@ -70,7 +70,7 @@ def recording(results, topic, title):
     for name in names:
         at = [results.get((topic, name, value)) for value in sizes]
         rows.append([name] + [f'{short(r["p50"])} / {short(r["p99"])}' if r else '-' for r in at])
-    table(f'{title}: ns in the recording thread, p50 / p99', rows)
+    table(f'{title}: ns in the recording thread, p50 / p99; queues carry time, shape and address too', rows)
 
     rows = [[''] + [size(value) for value in sizes]]
     for counter in ('p50', 'mean'):
