@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/child_process.hpp"
+#include "support/effort.hpp"
 #include "support/parsed_config.hpp"
 
 #if defined(__has_feature)
@@ -194,8 +195,8 @@ TEST_CASE("config: hostile texts are answered in time that grows with their leng
 }
 
 TEST_CASE("config: a heap that is too small is told") {
-  if (kSanitized) {
-    MESSAGE("skipped: sanitizers need more memory than the limit leaves");
+  if (kSanitized || OPDUMP_TEST_SHARE > 1) {
+    MESSAGE("skipped: sanitizers and emulators need more memory than the limit leaves");
     return;
   }
   const std::string text = "[0" + repeated(",0", kMaxConfigBytes / 2 - 2) + "]";

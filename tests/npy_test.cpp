@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "opdump/npy_format.hpp"
+#include "support/little_endian.hpp"
 #include "support/session_bench.hpp"
 
 using namespace opdump;
@@ -44,13 +45,15 @@ DumpConfig npy_config() {
   return config;
 }
 
-/// What becomes of `data` as the only output of an operator, in a ring of `kRingBytes`.
+/// What becomes of `data`, little-endian elements, as the only output of an operator, in a ring of
+/// `kRingBytes`.
 template <std::size_t kRingBytes = 4096>
 std::vector<std::byte> file_of(DType dtype, Shape shape, std::span<const std::uint8_t> data) {
   static Bench<kRingBytes> bench;
   bench.start(npy_config());
+  const std::vector<std::byte> memory = little_endian(data.data(), data.size(), dtype);
   const TensorView output = {
-      .address = address_of(data.data()), .bytes = data.size(), .dtype = dtype, .shape = shape};
+      .address = address_of(memory.data()), .bytes = memory.size(), .dtype = dtype, .shape = shape};
   REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
   REQUIRE(bench.recorder.capture(0, {}, {&output, 1}) == Status::ok);
   REQUIRE(bench.recorder.end_step() == Status::ok);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "opdump/nano_reader.hpp"
+#include "support/little_endian.hpp"
 #include "support/session_bench.hpp"
 
 using namespace opdump;
@@ -189,11 +190,13 @@ TEST_CASE("recorder: tensors far larger than the ring stream through it") {
   REQUIRE(reader.open(file, file.size()) == Status::ok);
   NanoTensor tensor;
   REQUIRE(reader.next(tensor));
-  CHECK(std::memcmp(file.data() + tensor.data_offset, big.data(), 4 * big.size()) == 0);
+  const std::vector<std::byte> large = little_endian(big.data(), 4 * big.size(), DType::uint32);
+  CHECK(std::memcmp(file.data() + tensor.data_offset, large.data(), large.size()) == 0);
   REQUIRE(reader.next(tensor));
   CHECK(tensor.bytes == 0);
   REQUIRE(reader.next(tensor));
-  CHECK(std::memcmp(file.data() + tensor.data_offset, bench.tensors.values + 16, 64) == 0);
+  const std::vector<std::byte> output = little_endian(bench.tensors.values + 16, 64, DType::float32);
+  CHECK(std::memcmp(file.data() + tensor.data_offset, output.data(), output.size()) == 0);
   CHECK_FALSE(reader.next(tensor));
   CHECK(reader.status() == Status::ok);
 }

@@ -126,7 +126,7 @@ class Drainer {
 
   struct Stream {
     RecordWriter writer;
-    KnownHeads heads;
+    [[no_unique_address]] KnownHeads heads;
     std::uint64_t last_us = 0;
     std::uint32_t expected = 0;  // sequence number that comes next if nothing is lost
     State state = State::idle;   // of record `expected - 1`
@@ -315,12 +315,12 @@ class Drainer {
   const Targets& targets_;
   Reduction* reduction_;
   DumpNamer namer_;
-  Journal journal_;
+  [[no_unique_address]] Journal journal_;
   Stream streams_[OPDUMP_MAX_RECORDERS];
-  bool crowded_ = false;
   Count written_;
   Count failed_;
   std::atomic<std::uint8_t> last_failure_{0};
+  bool crowded_ = false;
 };
 
 }  // namespace OPDUMP_NAMESPACE

@@ -11,6 +11,7 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
+#if OPDUMP_JOURNAL
 /// Writes the journal that lets a dump prove its own completeness: `opdump.{device}.{id}.journal` in
 /// the dump's directory (`add_dump_directory`), such as `{time}`. Text, a line per event, fields separated by
 /// commas, the path last:
@@ -110,7 +111,7 @@ class Journal {
 
   /// Hands the batch to the sink.
   void flush() {
-    if (OPDUMP_JOURNAL == 0 || used_ == 0) return;
+    if (used_ == 0) return;
     char name_memory[kMaxDumpDirectoryBytes + 50];
     TextWriter directory(name_memory);
     add_dump_directory(directory, *target_);
@@ -159,7 +160,7 @@ class Journal {
 
   template <class AddFields>
   void add_line(const DumpTarget& target, const AddFields& add_fields) {
-    if (OPDUMP_JOURNAL != 0 && detail_ != JournalDetail::none) put_line(target, fields_of(add_fields));
+    if (detail_ != JournalDetail::none) put_line(target, fields_of(add_fields));
   }
 
   /// What writes the fields of a line, without its type: the code around it is there once.
@@ -210,6 +211,24 @@ class Journal {
   JournalDetail detail_;
   bool failed_ = false;
 };
+#else
+/// Compiled out by OPDUMP_JOURNAL=0: tells nothing and takes no room.
+class Journal {
+ public:
+  Journal(Sink&, MutableBytes, JournalDetail) {}
+  void set_detail(JournalDetail) {}
+  bool failed() const { return false; }
+  void from(const DumpTarget&, std::size_t, std::uint32_t) {}
+  void begun(const DumpTarget&, std::size_t, std::uint32_t, const ObjectName&) {}
+  void written(const DumpTarget&, std::size_t, std::uint32_t, std::uint64_t, const ObjectName&) {}
+  void lost(const DumpTarget&, std::size_t, std::uint32_t, Status, const ObjectName&) {}
+  void reduced(const DumpTarget&, std::size_t, std::uint32_t, Status, std::uint64_t, const ObjectName&) {}
+  void gap(const DumpTarget&, std::size_t, std::uint32_t, std::uint32_t) {}
+  void to(const DumpTarget&, std::size_t, std::uint32_t) {}
+  void closed(const DumpTarget&, const DumpCounts&) {}
+  void flush() {}
+};
+#endif
 
 /// Bytes of the longest line with a path of these texts.
 constexpr std::size_t journal_line_bytes(std::size_t name_bytes) {

@@ -5,7 +5,6 @@
 #include <new>
 #include <span>
 #include <string_view>
-#include <utility>
 
 #include "opdump/bytes.hpp"
 #include "opdump/model.hpp"
@@ -307,9 +306,9 @@ class RecordView {
   void for_each_tensor(Use use) const {
     Place place = {tensors_, end_of(name())};
     for (std::uint32_t i = 0; i < tensor_count(); ++i) {
-      TensorView tensor;
-      const std::uint32_t index = next_tensor(place, tensor);
-      use(std::as_const(tensor), i >= head_->input_count, index);
+      std::uint32_t index = 0;
+      const TensorView tensor = next_tensor(place, index);
+      use(tensor, i >= head_->input_count, index);
     }
   }
 
@@ -319,25 +318,28 @@ class RecordView {
     const char* text;
   };
 
-  /// Fills in `tensor`, whose fields have their defaults, and gives its index.
-  std::uint32_t next_tensor(Place& place, TensorView& tensor) const {
+  TensorView next_tensor(Place& place, std::uint32_t& index) const {
     const TensorHead& head = *std::launder(reinterpret_cast<const TensorHead*>(place.tensor));
     const Dim* dims = reinterpret_cast<const Dim*>(place.tensor + sizeof head);
-    tensor.address = head.address;
-    tensor.bytes = head.bytes;
-    tensor.dtype = head.dtype;
-    tensor.format = static_cast<Format>(head.format);
-    tensor.shape = {dims, head.rank};
-    tensor.original_shape = {dims + head.rank, head.original_rank};
-    tensor.original_name = {place.text, head.original_name_bytes};
-    tensor.original_index = head.original_index;
-    tensor.original_dtype = head.original_dtype;
-    tensor.original_format = static_cast<Format>(head.original_format);
-    tensor.address_kind = static_cast<AddressKind>(head.address_kind);
+    // Every field once: clearing the whole first would cost as much.
+    TensorView tensor = {
+        .address = head.address,
+        .bytes = head.bytes,
+        .dtype = head.dtype,
+        .format = static_cast<Format>(head.format),
+        .shape = {dims, head.rank},
+        .original_shape = {dims + head.rank, head.original_rank},
+        .original_name = {place.text, head.original_name_bytes},
+        .original_index = head.original_index,
+        .original_dtype = head.original_dtype,
+        .original_format = static_cast<Format>(head.original_format),
+        .address_kind = static_cast<AddressKind>(head.address_kind),
+    };
     fill_in_originals(tensor, name(), static_cast<std::int32_t>(head.index));
     place.tensor += tensor_bytes(head);
     place.text += head.original_name_bytes;
-    return head.index;
+    index = head.index;
+    return tensor;
   }
 
   static const char* end_of(std::string_view text) { return text.data() + text.size(); }

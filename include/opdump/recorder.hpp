@@ -42,9 +42,9 @@ struct RecorderContext {
   Reduction* reduction = nullptr;
   const Targets* targets = nullptr;
   std::atomic<Waker*> waker{nullptr};
-  WhenFull when_full = WhenFull::block;
   std::uint32_t block_limit_ms = 1000;
-  std::uint32_t generation = 0;          ///< of the session; 0: it is off
+  std::uint32_t generation = 0;  ///< of the session; 0: it is off
+  WhenFull when_full = WhenFull::block;
   std::uint8_t target = Targets::kNone;  ///< of the latest config
   bool single_ops = false;               ///< the latest config wants operators run outside a model
   std::uint8_t single_bits = 0;
@@ -610,7 +610,7 @@ class BasicRecorder {
   bool stalled_ = false;
   bool woken_ = false;
   Count wanted_, captured_, degraded_, empty_, invalid_, ring_full_, timed_out_, too_large_, device_failed_;
-  SentHeads sent_;
+  [[no_unique_address]] SentHeads sent_;
   Ring ring_;
 };
 

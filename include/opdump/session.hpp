@@ -59,8 +59,8 @@ class BasicSession {
       : sink_(parts.sink),
         clock_(parts.clock),
         device_id_(parts.device_id),
-        when_full_(parts.when_full),
         block_limit_ms_(parts.block_limit_ms),
+        when_full_(parts.when_full),
         journal_(parts.journal),
         formats_(parts.formats),
         drainer_(parts.sink, targets_, parts.scratch, parts.journal, parts.reduction) {
@@ -409,20 +409,20 @@ class BasicSession {
   Sink& sink_;
   Clock& clock_;
   const std::uint32_t device_id_;
-  const WhenFull when_full_;
   const std::uint32_t block_limit_ms_;
+  const WhenFull when_full_;
   const JournalDetail journal_;
+  bool initialised_ = false;
+  bool drainer_attached_ = false;
+  std::atomic<std::uint8_t> slot_states_[OPDUMP_MAX_RECORDERS] = {};
   const RecordFormats formats_;
   DumpConfig config_;
   std::uint64_t last_target_id_ = 0;
   std::uint32_t generation_ = 0;
   std::uint32_t loads_ = 0;
-  bool initialised_ = false;
-  bool drainer_attached_ = false;
   Targets targets_;
   RecorderContext<Memory> context_;
   Drainer drainer_;
-  std::atomic<std::uint8_t> slot_states_[OPDUMP_MAX_RECORDERS] = {};
   Recorder recorders_[OPDUMP_MAX_RECORDERS];
 };
 

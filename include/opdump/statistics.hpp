@@ -86,7 +86,7 @@ class Statistics {
   static constexpr std::uint64_t kAllElements = std::numeric_limits<std::uint64_t>::max();
 
   /// Whether there are statistics of `dtype`: bool, all integers, and floating types of 16 to 64 bits,
-  /// float8_e5m2 and float8_e4m3fn.
+  /// float8_e5m2 and float8_e4m3fn. With OPDUMP_ALL_STATISTICS=0: int8, uint8, float16 and float32.
   static constexpr bool supports(DType dtype);
 
   /// Elements beyond `elements` are padding and ignored. `kernels` must stay as long as this object; null:
@@ -204,25 +204,27 @@ class Statistics {
 
 constexpr bool Statistics::supports(DType dtype) {
   switch (dtype) {
+    case DType::int8:
+    case DType::uint8:
+    case DType::float16:
+    case DType::float32:
+#if OPDUMP_ALL_STATISTICS
     case DType::boolean:
     case DType::int2:
     case DType::int4:
-    case DType::int8:
     case DType::int16:
     case DType::int32:
     case DType::int64:
     case DType::uint1:
     case DType::uint2:
-    case DType::uint8:
     case DType::uint16:
     case DType::uint32:
     case DType::uint64:
     case DType::float8_e5m2:
     case DType::float8_e4m3fn:
-    case DType::float16:
     case DType::bfloat16:
-    case DType::float32:
     case DType::float64:
+#endif
       return true;
     default:
       return false;
@@ -245,14 +247,21 @@ inline bool Statistics::is_float() const {
 
 inline void Statistics::add(Bytes chunk) {
   switch (dtype_) {
+    case DType::int8:
+      return add_small_integers<AnyInteger<std::int8_t>>(chunk, &StatisticsKernels::int8);
+    case DType::uint8:
+      return add_small_integers<AnyInteger<std::uint8_t>>(chunk, &StatisticsKernels::uint8);
+    case DType::float16:
+      return add_floats<Float16Format>(chunk, &StatisticsKernels::float16);
+    case DType::float32:
+      return add_floats<Float32Format>(chunk, &StatisticsKernels::float32);
+#if OPDUMP_ALL_STATISTICS
     case DType::boolean:
       return add_small_integers<Boolean>(chunk, nullptr);
     case DType::int2:
       return add_small_integers<PackedInteger<2, true>>(chunk, nullptr);
     case DType::int4:
       return add_small_integers<PackedInteger<4, true>>(chunk, nullptr);
-    case DType::int8:
-      return add_small_integers<AnyInteger<std::int8_t>>(chunk, &StatisticsKernels::int8);
     case DType::int16:
       return add_small_integers<AnyInteger<std::int16_t>>(chunk, &StatisticsKernels::int16);
     case DType::int32:
@@ -263,8 +272,6 @@ inline void Statistics::add(Bytes chunk) {
       return add_small_integers<PackedInteger<1, false>>(chunk, nullptr);
     case DType::uint2:
       return add_small_integers<PackedInteger<2, false>>(chunk, nullptr);
-    case DType::uint8:
-      return add_small_integers<AnyInteger<std::uint8_t>>(chunk, &StatisticsKernels::uint8);
     case DType::uint16:
       return add_small_integers<AnyInteger<std::uint16_t>>(chunk, &StatisticsKernels::uint16);
     case DType::uint32:
@@ -275,14 +282,11 @@ inline void Statistics::add(Bytes chunk) {
       return add_floats<Float8E5m2Format>(chunk, nullptr);
     case DType::float8_e4m3fn:
       return add_floats<Float8E4m3fnFormat>(chunk, nullptr);
-    case DType::float16:
-      return add_floats<Float16Format>(chunk, &StatisticsKernels::float16);
     case DType::bfloat16:
       return add_floats<Bfloat16Format>(chunk, &StatisticsKernels::bfloat16);
-    case DType::float32:
-      return add_floats<Float32Format>(chunk, &StatisticsKernels::float32);
     case DType::float64:
       return add_floats<Float64Format>(chunk, &StatisticsKernels::float64);
+#endif
     default:
       return;
   }

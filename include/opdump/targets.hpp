@@ -27,11 +27,11 @@ struct DumpTarget {
   std::uint32_t plans = 0;         ///< loaded models that dump there; the control context's
   RecordFormat* format = nullptr;  ///< null: nano records
   Layout layout = Layout::cann;
-  bool split = false;           ///< each tensor is a record of its own
-  bool default_format = false;  ///< files are named as MindSpore's are where it leaves the format out
+  bool split = false;                ///< each tensor is a record of its own
+  bool default_format = false;       ///< files are named as MindSpore's are where it leaves the format out
+  std::uint8_t directory_bytes = 0;  ///< of what `add_dump_directory` adds
   std::uint32_t world_size = 0;
   std::uint32_t rank = 0;
-  std::uint8_t directory_bytes = 0;  ///< of what `add_dump_directory` adds
 };
 
 /// Adds the directory of the dump as a whole, in which its journal lies and below which its files do.

@@ -11,11 +11,15 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
+/// A bit for each ASCII character that may not stand in a part of a path: control characters, ' ', '.', '/',
+/// '\'.
+inline constexpr std::uint32_t kNotInPath[4] = {0xffffffff, 1u | 1u << ('.' - 32) | 1u << ('/' - 32),
+                                                1u << ('\\' - 64), 1u << (0x7f - 96)};
+
 /// The character that stands for `code` in a part of a path.
 constexpr char sanitised(unsigned char code) {
-  const char c = static_cast<char>(code);
-  const bool replaced = code <= ' ' || c == '.' || c == '/' || c == '\\' || code == 0x7f;
-  return replaced ? '_' : c;
+  const bool replaced = code < 128 && (kNotInPath[code / 32] >> code % 32 & 1) != 0;
+  return replaced ? '_' : static_cast<char>(code);
 }
 
 /// Writes text into memory of a fixed size. What does not fit is left out and `overflowed()` says so.

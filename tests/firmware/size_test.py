@@ -107,7 +107,7 @@ def main():
                 if got['ram']:
                     complaints.append(f'{component}, {cpu}: {got["ram"]} B of static RAM, where all is the caller\'s')
                 for name, value in got['objects'].items():
-                    complaints.append(complaint(f'{name}, {cpu}, bytes', value, rules['objects'][name]))
+                    complaints.append(complaint(f'{name}, {cpu}, bytes', value, rule['objects'][name]))
                 if unknown := set(got['needs']) - set(rules['library']):
                     complaints.append(f'{component}, {cpu}: needs {", ".join(sorted(unknown))} of the library')
                 print(f'{component}, {cpu}: {got["flash"]} B flash, {got["stack"]} B stack', got['objects'] or '')

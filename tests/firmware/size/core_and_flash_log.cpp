@@ -9,8 +9,8 @@ extern "C" {
 Status size_mount(FlashLog& log) {
   return log.mount();
 }
-Result<bool> size_prepare(FlashLog& log) {
-  return log.prepare();
+Status size_prepare(FlashLog& log) {
+  return log.prepare().status();
 }
 Status size_emergency(FlashLog& log) {
   return log.emergency();

@@ -1,0 +1,14 @@
+// All that a device may carry: capture core, flash log, reader of plans, statistics.
+
+#include "core_and_flash_log.cpp"
+#include "opdump/plan_blob.hpp"
+#include "opdump/statistics_reduction.hpp"
+
+extern "C" {
+Status size_load_plan(Bytes plan, Arena& memory, DumpConfig& config) {
+  return load_plan(plan, memory, config);
+}
+Reduction* size_make_reduction(void* at, HostMemory& memory) {
+  return ::new (at) StatisticsReduction<HostMemory>(memory);
+}
+}
