@@ -1,0 +1,11 @@
+// Nano records: every tensor lies within the file, and what it becomes is bounded by it.
+#include "opdump/nano_reader.hpp"
+#include "record_use.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  const opdump::Bytes file(reinterpret_cast<const std::byte*>(data), size);
+  opdump::NanoReader reader;
+  if (reader.open(file, size) != opdump::Status::ok) return 0;
+  for (opdump::RecordTensor tensor; reader.next(tensor);) opdump::fuzz::use(tensor, size);
+  return 0;
+}

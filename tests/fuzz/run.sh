@@ -1,0 +1,69 @@
+#!/bin/sh
+# Lets libFuzzer look for inputs that break the readers of files from outside. See --help.
+
+set -eu
+cd "$(dirname "$0")/../.."
+
+help() {
+  cat <<'END'
+usage: sh tests/fuzz/run.sh [--seconds N] [TARGET...]
+
+Builds each target with clang's libFuzzer and its address and undefined behaviour sanitizers under build/fuzz, and
+runs it from the seeds in tests/fuzz/corpus. What is found stays in build/fuzz.
+
+  TARGET       nano, proto, npy, op_debug or csv; all by default
+  --seconds N  for each target; default: 600
+  --help       this text
+
+environment
+  CLANGXX      the compiler; default: clang++
+
+The exit status is 1 if a target found something.
+END
+}
+
+seconds=600
+targets=
+while [ $# -gt 0 ]; do
+  case $1 in
+    --seconds)
+      seconds=${2:?}
+      shift
+      ;;
+    --help)
+      help
+      exit 0
+      ;;
+    nano | proto | npy | op_debug | csv) targets="$targets $1" ;;
+    *)
+      echo "unknown argument '$1'; see 'sh tests/fuzz/run.sh --help'" >&2
+      exit 2
+      ;;
+  esac
+  shift
+done
+[ -n "$targets" ] || targets='nano proto npy op_debug csv'
+
+failed=0
+for target in $targets; do
+  case $target in
+    nano | proto) sources='src/tool/npy_array.cpp src/tool/elements.cpp src/relayout.cpp' ;;
+    npy) sources='src/tool/npy_header.cpp src/tool/record_name.cpp src/relayout.cpp' ;;
+    op_debug) sources='src/tool/op_debug.cpp' ;;
+    csv) sources='src/tool/mapping_file.cpp' ;;
+  esac
+  folder=build/fuzz/$target
+  mkdir -p "$folder/corpus"
+  echo "== $target: building"
+  # shellcheck disable=SC2086  # a list of files
+  ${CLANGXX:-clang++} -std=c++20 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+    -Iinclude -I. -Isrc/tool "tests/fuzz/${target}_fuzz.cpp" $sources -o "$folder/fuzz"
+  echo "== $target: $seconds seconds"
+  "$folder/fuzz" -max_total_time="$seconds" -max_len=4096 -rss_limit_mb=512 -timeout=10 -print_final_stats=1 \
+    -artifact_prefix="$folder/" "$folder/corpus" "tests/fuzz/corpus/$target" >"$folder/log" 2>&1 || {
+    failed=1
+    tail -n 30 "$folder/log"
+  }
+  grep -E "stat::number_of_executed_units|stat::peak_rss_mb" "$folder/log" || true
+done
+exit $failed
