@@ -3,6 +3,7 @@
 
 Standard library only.
 """
+import json
 import math
 import os
 import struct
@@ -101,14 +102,68 @@ class Show(Case):
         self.assertEqual(shown[5], '%.6g' % (sum(values) / len(values)))
         self.assertEqual(self.statistics(DOUBLE, struct.pack('<2d', 1.5e308, 1.5e308), [2])[5], '1.5e+308')
 
-    def test_order_is_by_directory_then_time(self):
-        for step in (10, 9):
-            for us in (1589195081588030, 1589195081588004):
-                self.write('%d/A.a%d.0.0.%d' % (step, us % 7, us), record([], [tensor(INT8, [1], b'\1')]))
+    def test_order_is_that_of_execution(self):
+        for step, us in ((10, 1589195081588030), (9, 1589195081588004), (9, 1589195081588040), (10, 1589195081588003)):
+            self.write('%d/A.a%d.0.0.%d' % (step, us % 7, us), record([], [tensor(INT8, [1], b'\1')]))
         out, _ = self.run_tool('show', '.')
         times = [line.split()[4][-6:] for line in out.splitlines()[1:] if line.startswith('A')]
-        self.assertEqual(times, ['588004', '588030'] * 2)
+        self.assertEqual(times, ['588003', '588004', '588030', '588040'])
         self.run_tool('show', '10', '9')
+
+    def test_filters(self):
+        for step in (2, 3, 4, 10):
+            for name in ('conv1', 'conv2', 'relu'):
+                self.write('20260131130559/0/net/1/%d/T.%s.0.0.%d' % (step, name, 1589195081588000 + step),
+                           record([], [tensor(INT8, [1], b'\1')]))
+        self.write('T.single.0.0.1589195081588000', record([], [tensor(INT8, [1], b'\1')]))
+
+        def shown(*arguments, expect=0):
+            out, _ = self.run_tool('show', '.', *arguments, expect=expect)
+            return ['%s:%s' % tuple(line.split()[1:6:4]) for line in out.splitlines() if line.startswith('T ')]
+        self.assertEqual(len(shown()), 13)
+        self.assertEqual(shown('--op', 'conv?', '--step', '3-4|10'),
+                         ['conv1:3', 'conv2:3', 'conv1:4', 'conv2:4', 'conv1:10', 'conv2:10'])
+        self.assertEqual(shown('--op', 's*'), ['single:-'])
+        self.assertEqual(shown('--step', '2', '--op', '[r]elu'), ['relu:2'])
+        self.assertEqual(shown('--op', 'none', expect=1), [])
+        for bad in ('x', '1,2', '3-'):
+            self.assertIn("'--step %s'" % bad, self.run_tool('show', '.', '--step', bad, expect=2)[1])
+        for bad in ('0', '1001', 'x'):
+            self.assertIn('no number from 1 to 1000', self.run_tool('show', '.', '--head', bad, expect=2)[1])
+
+    def test_stats_and_head(self):
+        values = [-1.0] * 3 + [0.0] * 5 + [1.0] * 2
+        self.write(NAME, record([], [tensor(FLOAT, [10], floats(*values)), tensor(FLOAT, [2], floats(math.nan, 5)),
+                                     tensor(STRING, [1], b'x')]))
+        out, error = self.run_tool('show', NAME, '--stats', '--head', '4')
+        self.assertEqual(error, '')
+        lines = [line.strip() for line in out.splitlines()]
+        bar = '\u2585' + ' ' * 11 + '\u2588' + ' ' * 10 + '\u2584'
+        self.assertEqual(lines[3:5], ['std 0.7  zeros 5 of 10  -1 |%s| 1' % bar, '-1 -1 -1 0 ...'])
+        self.assertEqual(lines[6:8], ['std 0  zeros 0 of 2  5 |\u2588%s| 5' % (' ' * 23), 'nan 5'])
+        self.write(NAME, record([], [tensor(DOUBLE, [3], struct.pack('<3d', -1.7e308, 1.7e308, 0))]))
+        self.run_tool('show', NAME, '--stats')
+
+    def test_json(self):
+        self.write('20260131130559/0/net/1/7/' + NAME,
+                   record([tensor(FLOAT, [2, 2], floats(1, 2, math.inf, math.nan), original=[4])],
+                          [tensor(INT8, [3], b'\0\1\2'), tensor(99, None, b'x'), tensor(INT32, [9], b'1')]))
+        self.write('readme.txt', 'x')
+        out, error = self.run_tool('show', '.', '--json', '--stats', '--head', '9', expect=1)
+        self.assertIn('fewer bytes than its shape needs', error)
+        got = json.loads(out)
+        self.assertEqual(got['count'], {'records': 1, 'tensors': 4, 'bytes': 21})
+        shown, = got['records']
+        tensors = shown.pop('tensors')
+        self.assertEqual(shown, {'file': './20260131130559/0/net/1/7/' + NAME, 'type': 'Conv2D', 'name': 'conv1', 'task': 3,
+                                 'stream': 0, 'unix_us': 1589195081588018, 'model': 'net', 'model_id': 1, 'step': 7})
+        self.assertEqual((tensors[0]['min'], tensors[0]['max'], tensors[0]['mean'], tensors[0]['nan'], tensors[0]['inf'],
+                          tensors[0]['original_shape'], tensors[0]['head']), (1, 2, 1.5, 1, 1, [4], [1, 2, 'inf', 'nan']))
+        self.assertAlmostEqual(tensors[1]['std'], math.sqrt(2 / 3))
+        self.assertEqual((tensors[1]['zeros'], sum(tensors[1]['histogram'])), (1, 3))
+        self.assertEqual((tensors[2]['shape'], 'elements' in tensors[2]), (None, False))
+        self.assertIn('problem', tensors[3])
+        self.assertEqual(json.loads(self.run_tool('show', 'readme.txt', '--json', expect=1)[0])['records'], [])
 
     def test_a_hashed_name_is_looked_up(self):
         self.write('12345', record([], [tensor(INT8, [1], b'\1')]))

@@ -39,12 +39,20 @@ std::string shortened(const std::string& text, std::size_t width) {
 void Table::add(std::vector<std::string> row) {
   if (widths_.size() < row.size()) widths_.resize(row.size());
   for (std::size_t i = 0; i < row.size(); ++i) widths_[i] = std::max(widths_[i], display_width(row[i]));
-  rows_.push_back(std::move(row));
+  rows_.push_back({std::move(row)});
+}
+
+void Table::add_line(std::string line) {
+  rows_.push_back({{std::move(line)}, true});
 }
 
 void Table::print() {
-  for (const std::vector<std::string>& row : rows_) {
+  for (const auto& [row, is_line] : rows_) {
     std::string line(indent_);
+    if (is_line) {
+      std::puts((line + row[0]).c_str());
+      continue;
+    }
     for (std::size_t i = 0; i < row.size(); ++i) {
       const std::string gap(widths_[i] - display_width(row[i]), ' ');
       const bool right = i < alignment_.size() && alignment_[i] == 'r';

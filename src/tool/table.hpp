@@ -14,13 +14,20 @@ class Table {
 
   void add(std::vector<std::string> row);
 
+  /// A line between the rows that keeps to no column.
+  void add_line(std::string line);
+
   /// Prints the rows and forgets them.
   void print();
 
  private:
   std::string_view indent_;
   std::string_view alignment_;
-  std::vector<std::vector<std::string>> rows_;
+  struct Row {
+    std::vector<std::string> cells;
+    bool is_line = false;
+  };
+  std::vector<Row> rows_;
   std::vector<std::size_t> widths_;
 };
 
