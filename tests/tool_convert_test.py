@@ -4,6 +4,7 @@
 Standard library only. With NumPy the arrays are compared with its own files too.
 """
 import io
+import json
 import math
 import os
 import resource
@@ -17,6 +18,7 @@ import unittest
 import uuid
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'support'))
+import proto_record  # noqa: E402
 import tool_case  # noqa: E402
 from tool_case import (BF16, BOOL, COMPLEX32, COMPLEX64, Case, DOUBLE, E4M3, FLOAT, FLOAT16, HIFLOAT8, INT32, INT4,
                        INT64, INT8, NAME, QUINT16, STRING, UINT1, UINT2, UINT8, floats, npy, record, tensor)  # noqa: E402
@@ -233,6 +235,108 @@ class Convert(Case):
             self.assertTrue(name.endswith('.npy'), name)
             self.assertEqual(os.path.getsize(self.path('out', name)), bytes_each + 128)
         self.assertLess(len(self.files('out')), 8)
+
+    def stored(self, name):
+        content = self.read('out', name)
+        return content[:content.index(b'\n') + 1], content[content.index(b'\n') + 1:]
+
+    def test_formats_are_restored_and_named(self):
+        blocks = bytes(range(64))  # NC1HWC0 [1,2,1,2,16]
+        nchw = bytes(c // 16 * 32 + w * 16 + c % 16 for c in range(20) for w in range(2))
+        nhwc = bytes(c // 16 * 32 + w * 16 + c % 16 for w in range(2) for c in range(20))
+        t = tensor(INT8, [1, 2, 1, 2, 16], blocks, 3, [1, 20, 1, 2])
+        self.write(NAME, record([t], [tensor(INT8, [3], b'abc'), t]))
+
+        def convert(*options, expect=0):
+            return self.run_tool('convert', '-d', NAME, '-out', 'out', *options, expect=expect)[1]
+        error = convert('-f', 'NCHW', expect=1)
+        self.assertRegex(error, r'Conv2D[^:]*: at byte \d+: output.0: there is no way from ND to NCHW\n$')
+        self.assertEqual(self.files('out'), [NAME + '.input.0.1x20x1x2.npy', NAME + '.output.1.1x20x1x2.npy'])
+        for name in self.files('out'):
+            self.assertEqual(self.read('out', name), npy('|i1', (1, 20, 1, 2), nchw))
+        convert('-f', 'NHWC', '-o', '1')
+        self.assertEqual(self.read('out', NAME + '.output.1.1x1x2x20.npy'), npy('|i1', (1, 1, 2, 20), nhwc))
+        convert('-f', 'NCHW', '-i', '0', '-s', '1,2,1,1', '-t', 'bin')
+        self.assertEqual(self.read('out', NAME + '.input.0.1_2_1_1.int8.NCHW.bin'), b'\0\1')
+        convert('-f', 'NC1HWC0', '-o', '1', '-t', 'msnpy')
+        self.assertEqual(self.read('out', 'Conv2D.1589195081588018.3.0.1589195081588018.output.1.NC1HWC0.npy'),
+                         npy('|i1', (1, 2, 1, 2, 16), blocks))
+        self.assertIn('there is no input 1: the record has 1 input', convert('-f', 'NCHW', '-i', '1', expect=1))
+        self.assertIn('do not fit each other', convert('-f', 'NCHW', '-i', '0', '-s', '9,9,9,9', expect=1))
+
+    def test_formats_of_large_tensors_in_little_memory(self):
+        n, c, h, w = 2, 40, 300, 401
+        data = os.urandom(n * 3 * h * w * 16 * 2)
+        self.write(NAME, record([], [tensor(BF16, [n, 3, h, w, 16], data, 3, [n, c, h, w])]))
+        self.run_tool('convert', '-d', NAME, '-out', 'out', '-f', 'NCHW')
+        head, content = self.stored(NAME + '.output.0.2x40x300x401.npy')
+        self.assertIn(b"'<f4'", head)
+        self.assertEqual(len(content), n * c * h * w * 4)
+        for i in range(0, n * c * h * w, 9973):
+            at = (i // (c * h * w), i // (h * w) % c, i // w % h, i % w)
+            place = (((at[0] * 3 + at[1] // 16) * h + at[2]) * w + at[3]) * 16 + at[1] % 16
+            self.assertEqual(content[4 * i:4 * i + 4], b'\0\0' + data[2 * place:2 * place + 2], at)
+
+    def test_bits_are_rearranged(self):
+        nibbles = [i * 7 % 16 for i in range(3 * 1 * 16 * 16)]
+        data = bytes(nibbles[i] | nibbles[i + 1] << 4 for i in range(0, len(nibbles), 2))
+        self.write(NAME, record([], [tensor(INT4, [3, 1, 16, 16], data, 29, [13, 47])]))
+        self.run_tool('convert', '-d', NAME, '-out', 'out', '-f', 'ND')
+        wanted = [nibbles[(column // 16 * 16 + row) * 16 + column % 16] for row in range(13) for column in range(47)]
+        self.assertEqual(self.stored(NAME + '.output.0.13x47.npy')[1],
+                         bytes((value - 16) % 256 if value > 7 else value for value in wanted))
+
+    def test_bfloat16_may_stay(self):
+        self.write(NAME, record([], [tensor(BF16, [2], b'abcd')]))
+        self.run_tool('convert', '-d', NAME, '-out', 'out', '--keep-bfloat16')
+        self.assertEqual(self.array(), npy('<V2', (2,), b'abcd'))
+
+    def test_protobuf_records(self):
+        content = proto_record.record(
+            [tensor(3, [2], b'ab', 0)], [tensor(0, [9], b'xyz'), tensor(27, [1], b'\x80\x3f')], 'net/conv/Conv2D-op7',
+            buffers=[b'l1', b''], spaces=[b'log'], tail=b'!')
+        self.write(NAME, content)
+        self.run_tool('convert', '-d', NAME, '-out', 'out')
+        names = ['input.0.npy', 'l1buffer.0.bin', 'l1buffer.1.bin', 'output.0.npy', 'output.1.npy', 'space.0.bin']
+        self.assertEqual(self.files('out'), [NAME + '.' + name for name in names])
+        self.assertEqual(self.array('input.0'), npy('|i1', (2,), b'ab'))
+        self.assertEqual(self.array('output.0'), npy('|i1', (3,), b'xyz'))
+        self.assertEqual(self.array('output.1'), npy('<f4', (1,), floats(1)))
+        self.assertEqual((self.read('out', NAME + '.l1buffer.0.bin'), self.read('out', NAME + '.space.0.bin')),
+                         (b'l1', b'log'))
+        self.run_tool('convert', '-d', NAME, '-out', 'ms', '-t', 'msnpy')
+        self.assertIn('Conv2D.Conv2D-op7.3.0.1589195081588018.input.0.NCHW.npy', self.files('ms'))
+        for size in range(len(content) - 1):
+            self.write('d/T.n.0.0.%d' % size, content[:size])
+        self.run_tool('convert', '-d', 'd', '-out', 'none', expect=1)
+        self.run_tool('show', 'd', expect=1)
+
+    def test_overflow_records_become_json(self):
+        words = [0] * 256
+        words[32:38] = [514, 563, 57, 0, 0x1008005b0000, 0x100800297000]
+        words[128:131] = [0x1008005ae000, 1, 32]
+        name = 'OpDebug.Node_Opdebug.59.1.1597922031178434'
+        self.write(name, record([tensor(UINT8, [1], b'x')], [tensor(UINT8, [2048], struct.pack('<256Q', *words))]))
+        self.run_tool('convert', '-d', name, '-out', 'out')
+        self.assertEqual(self.files('out'), [name + '.output.0.json'])
+        zeros = dict.fromkeys(['model_id', 'stream_id', 'task_id', 'task_type'], 0)
+        zeros.update(pc_start='0x0', para_base='0x0', status=0)
+        core = {'model_id': 514, 'stream_id': 563, 'task_id': 57, 'task_type': 0, 'pc_start': '0x1008005b0000',
+                'para_base': '0x100800297000', 'kernel_code': '0x1008005ae000', 'block_idx': 1, 'status': 32}
+        wanted = {'DHA Atomic Add': zeros, 'L2 Atomic Add': zeros, 'AI Core': core}
+        self.assertEqual(self.read('out', name + '.output.0.json').decode(), json.dumps(wanted, indent=4))
+        self.write(name, record([], [tensor(UINT8, [2047], bytes(2047))]))
+        self.assertIn('but 2047', self.run_tool('convert', '-d', name, '-out', 'out', expect=1)[1])
+
+    def test_what_is_told_keeps_the_order_of_the_files(self):
+        for i in range(400):
+            good = record([], [tensor(INT8, [1], b'x', name=b'op')])
+            self.write('d/T.n.0.0.%d' % i, good if i % 3 else good[:20])
+        errors = [self.run_tool('convert', '-d', 'd', '-out', 'out', expect=1)[1] for _ in range(3)]
+        self.assertEqual([int(line.split('.')[4].split(':')[0]) for line in errors[0].splitlines()],
+                         list(range(0, 400, 3)))
+        self.assertEqual(errors[1:], errors[:2])
+        self.assertEqual(len(self.files('out')), 400 - 134)
 
 
 if __name__ == '__main__':

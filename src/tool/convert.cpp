@@ -12,6 +12,7 @@
 
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "found_dump.hpp"
 #include "found_files.hpp"
 #include "human_text.hpp"
 #include "interrupt.hpp"
@@ -32,7 +33,8 @@ constexpr char kHelp[] =
 
 usage: opdump convert -d PATH [-r] [-out DIRECTORY] [-t TYPE] [-f FORMAT [-s SHAPE] [-i N | -o N]]
 
-  -d, --dump_file PATH   a dump file, several with commas between, or a directory: the files directly in it
+  -d, --dump_file PATH   a dump file, several with commas between, a flash image, or a directory: the files
+                         directly in it
   -r, --recursive        also those in the directories below it; they come again below DIRECTORY
   -out, --output DIRECTORY
                          where the files go; made if it is missing; default: the current directory
@@ -256,6 +258,32 @@ class Conversion {
   Converted sums_;
 };
 
+/// False when something could not be converted.
+bool convert_dump(const Options& options, const ConvertSettings& settings) {
+  FoundDump dump;
+  std::uint64_t failures = 0;
+  const SearchReport report = {
+      [&failures](const std::string& message) {
+        ++failures;
+        std::fprintf(stderr, "opdump convert: %s\n", message.c_str());
+      },
+      [](const std::string& message) { std::fprintf(stderr, "opdump convert: %s\n", message.c_str()); },
+  };
+  for (const std::string& path : named_paths(*options.dump_file)) dump.add(path, options.recursive, report);
+
+  Conversion conversion(settings, dump.files());
+  conversion.run();
+  const Converted& sums = conversion.sums();
+  if (sums.records == 0 && sums.failures == 0 && failures == 0 && !interrupted())
+    conversion.fail(*options.dump_file + ": no dump record there");
+  failures += sums.failures;
+  std::string summary = count_text(sums.files, settings.type == ArrayType::bin ? "file" : "array") +
+                        " written from " + count_text(sums.records, "record") + " to " + settings.output;
+  if (failures != 0) summary += ", " + count_text(failures, "failure");
+  std::puts(summary.c_str());
+  return failures == 0;
+}
+
 }  // namespace
 
 int run_convert(Words words) {
@@ -280,30 +308,9 @@ int run_convert(Words words) {
   if (const std::optional<int> exit_code = read_settings(options, rest, settings)) return *exit_code;
   catch_interrupts();
 
-  std::vector<FoundFile> files;
-  std::uint64_t failures = 0;
-  const SearchReport report = {
-      [&failures](const std::string& message) {
-        ++failures;
-        std::fprintf(stderr, "opdump convert: %s\n", message.c_str());
-      },
-      [](const std::string& message) { std::fprintf(stderr, "opdump convert: %s\n", message.c_str()); },
-  };
-  for (const std::string& path : named_paths(*options.dump_file))
-    find_files(path, options.recursive, files, report);
-
-  Conversion conversion(settings, files);
-  conversion.run();
-  const Converted& sums = conversion.sums();
-  if (sums.records == 0 && sums.failures == 0 && failures == 0 && !interrupted())
-    conversion.fail(*options.dump_file + ": no dump record there");
-  failures += sums.failures;
-  std::string summary = count_text(sums.files, settings.type == ArrayType::bin ? "file" : "array") +
-                        " written from " + count_text(sums.records, "record") + " to " + settings.output;
-  if (failures != 0) summary += ", " + count_text(failures, "failure");
-  std::puts(summary.c_str());
+  const bool good = convert_dump(options, settings);
   if (interrupted()) die_of_interrupt();
-  return failures == 0 ? kExitOk : kExitFailed;
+  return good ? kExitOk : kExitFailed;
 }
 
 }  // namespace opdump::tool
