@@ -13,11 +13,12 @@ Builds opdump with optimisation under build/bench, runs its benchmarks and print
 missing is installed with apt-get where there is one. Times are not compared with any limit: the exit status is 1
 only when something cannot be built or run.
 
-  TOPIC     off, recording, file, growth, statistics or compare; all by default
+  TOPIC     off, recording, file, growth, statistics, compare or convert; all by default
   --quick   one repetition of everything instead of five
   --help    this text
 
 environment
+  OPDUMP_MSACCUCMP     folder of the vendor's msaccucmp, for the topic convert
   OPDUMP_BENCH_FOLDER  folder for the files that are written; /dev/shm if it is there, so that no disk is measured
   CXX                  the compiler
 END
@@ -32,11 +33,11 @@ for argument; do
       help
       exit 0
       ;;
-    off | recording | file | growth | statistics | compare) topics="$topics $argument" ;;
+    off | recording | file | growth | statistics | compare | convert) topics="$topics $argument" ;;
     *) fail "unknown argument '$argument'; see 'sh tests/bench/run.sh --help'" ;;
   esac
 done
-[ -n "$topics" ] || topics='off recording file growth statistics compare'
+[ -n "$topics" ] || topics='off recording file growth statistics compare convert'
 
 has_header() {
   printf '%s\n' "#include <$1>" | $CXX -std=c++20 -x c++ -fsyntax-only -
@@ -108,6 +109,12 @@ for topic in $topics; do
   say "== measuring: $topic"
   if [ "$topic" = statistics ]; then
     "$folder/tests/bench/statistics_bench" || fail 'the benchmark failed'
+    continue
+  fi
+  if [ "$topic" = convert ]; then
+    find_numpy || say 'not measured: msaccucmp, which needs NumPy'
+    "$python" tests/bench/convert_bench.py "$folder/src/tool/opdump" "$scratch" "$repetitions" ||
+      fail 'the benchmark failed'
     continue
   fi
   if [ "$topic" = compare ]; then
