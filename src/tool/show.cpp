@@ -36,10 +36,10 @@ usage: opdump show PATH... [--op GLOB] [--step STEPS] [--stats] [--head N] [--js
   --json        the same for programs
 
 A PATH is a dump file, a flash image, or a directory, which is searched with all that is below it. Records come
-in the order in which their operators ran. Each gets a line with its operator's type and name, task, stream, local time, step and
-model, and below it a line per tensor: role and index, dtype, format, shape, bytes, and the minimum, maximum and
-mean of its finite elements. Elements that are no finite number are counted; complex numbers are shown by their
-magnitude. '-' stands for what is not known.
+in the order in which their operators ran. Each gets a line with its operator's type and name, task, stream,
+local time, step and model, and below it a line per tensor: role and index, dtype, format, shape, bytes, and the
+minimum, maximum and mean of its finite elements. Elements that are no finite number are counted; complex numbers
+are shown by their magnitude. '-' stands for what is not known.
 
 Everything of a dump, the convolutions of some steps, and what one of them holds:
 
