@@ -120,3 +120,41 @@ TEST_CASE("plan: counts per operator, where the caller gives memory for them") {
   CHECK(lost > 0);
   REQUIRE(bench.session.finalize() == Status::ok);
 }
+
+TEST_CASE("plan: operators by part of their type, by pattern, by mark") {
+  const OpDesc ops[] = {{.name = "Default/net-Conv/Conv2D-op1"},
+                        {.name = "Default/net/MatMul-op2", .marked = true},
+                        {.name = "Default/net/Add-op3"}};
+  const ModelDesc model = {.name = "m", .ops = ops};
+  const auto matched = [&](const ModelExtras& extras, std::span<const std::string_view> layers = {}) {
+    const ModelRule rule = {.any_model = true, .all_layers = false, .layers = layers, .extras = &extras};
+    DumpConfig config = everything();
+    config.models = {&rule, 1};
+    config.first_step = 7;
+    ModelPlan plan;
+    std::uint8_t bits[3] = {};
+    REQUIRE(resolve_plan(config, model, bits, plan) == Status::ok);
+    CHECK(plan.next_step == 7);
+    std::string taken;
+    for (std::size_t i = 0; i < plan.bits.size(); ++i) taken += plan.bits[i] != 0 ? '1' : '0';
+    return taken;
+  };
+  const std::string_view conv[] = {"conv"};
+  const std::string_view net[] = {"net"};
+  const std::string_view each[] = {"mul", "add"};
+  const std::string_view name[] = {"Default/net/Add-op3"};
+  CHECK(matched({.type_parts = conv}) == "100");
+  CHECK(matched({.type_parts = net}) == "");
+  CHECK(matched({.type_parts = each}) == "011");
+  CHECK(matched({.type_parts = conv}, name) == "101");
+  CHECK(matched({.marked = true}) == "010");
+  const NameStep steps[] = {{NameStep::Kind::fork, 1, 3},
+                            {NameStep::Kind::set, 0, 0},
+                            {NameStep::Kind::fork, 0, 0},
+                            {NameStep::Kind::byte, '1', 0},
+                            {NameStep::Kind::match, 0, 0}};
+  ByteSet any;
+  any.fill(0xff);
+  const NamePattern ends_with_1 = {"", steps, {&any, 1}};
+  CHECK(matched({.patterns = {&ends_with_1, 1}}) == "100");
+}

@@ -69,6 +69,30 @@ TEST_CASE("session: a runtime that counts steps itself") {
   REQUIRE(bench.recorder.end_step() == Status::ok);
 }
 
+TEST_CASE("session: steps are counted from where the config says") {
+  Bench bench;
+  DumpConfig config = everything();
+  config.first_step = 40;
+  bench.start(config);
+  REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
+  REQUIRE(bench.recorder.end_step() == Status::ok);
+  CHECK(bench.plan.next_step == 41);
+}
+
+TEST_CASE("session: a config that leaves the device out changes nothing") {
+  for (const std::uint32_t device : {2u, 3u}) {
+    CAPTURE(device);
+    Bench bench;
+    DumpConfig config = everything();
+    config.every_device = false;
+    config.devices = {&device, 1};
+    bench.start(config);
+    REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
+    CHECK(bench.recorder.wants(0) == (device == 2));
+    REQUIRE(bench.recorder.end_step() == Status::ok);
+  }
+}
+
 TEST_CASE("session: every call out of order has its own status and changes nothing") {
   Bench bench(WhenFull::block);
   auto& session = bench.session;

@@ -138,18 +138,107 @@ class Check(Case):
         self.assertRegex(self.run_tool('check', 'acl.json', '--model', 'run.json', expect=1)[1], r'^run.json:1:12: models')
 
 
+class OtherDialects(Case):
+    COMMON = {'dump_mode': 1, 'path': '/dump', 'net_name': 'Net', 'iteration': '1|3-4', 'input_output': 2,
+              'kernels': ['name-regex(.*fc.*)', 'conv', 'poool', 'name-regex(x.*)', 'relu1-op'], 'support_device': [0, 2],
+              'op_debug_mode': 0}
+    OWN = {'file_format': 'nano', 'layout': 'cann'}
+
+    def mindspore(self, e2e=None, **changes):
+        config = {'common_dump_settings': dict(self.COMMON, **changes), 'opdump': self.OWN}
+        if e2e is not None:
+            config['e2e_dump_settings'] = e2e
+        self.write('data_dump.json', json.dumps(config))
+
+    def test_mindspore_in_words(self):
+        self.mindspore({})
+        out, error = self.run_tool('check', 'data_dump.json')
+        self.assertEqual(error, '')
+        for line in ('what    the outputs of', 'types with "conv"', 'full names like ".*fc.*"', 'steps 1, 3 to 4',
+                     'devices only those with the ids 0, 2', 'to      /dump'):
+            self.assertIn(line, out)
+
+    def test_mindspore_in_json(self):
+        self.mindspore({}, initial_iteration=5)
+        answer = json.loads(self.run_tool('check', 'data_dump.json', '--json')[0])
+        self.assertEqual(answer['rules'], [{'layers': ['relu1-op'], 'types': ['conv', 'poool'],
+                                            'patterns': ['.*fc.*', 'x.*']}])
+        self.assertEqual((answer['net_name'], answer['devices'], answer['first_step']), ('Net', [0, 2], 5))
+
+    def test_what_matches_nothing(self):
+        op = {'name': 'Default/fc-op1', 'type': 'MatMul'}
+        self.write('run.json', json.dumps({'models': [{'name': 'Net', 'ops': [op]}]}))
+        self.mindspore({})
+        out, _ = self.run_tool('check', 'data_dump.json', '--model', 'run.json')
+        for line in ('1 of 1 operator', 'type "conv" of every model matches nothing',
+                     'pattern "x.*" of every model matches nothing', 'layer "relu1-op" of every model'):
+            self.assertIn(line, out)
+        self.assertNotIn('".*fc.*" of every model matches nothing', out)
+
+        self.mindspore({}, dump_mode=2)
+        out, _ = self.run_tool('check', 'data_dump.json', '--model', 'run.json')
+        self.assertIn('the choice of marked operators matches nothing', out)
+        self.write('run.json', json.dumps({'models': [{'name': 'Net', 'ops': [dict(op, marked=True)]}]}))
+        self.assertIn('1 of 1 operator: "Default/fc-op1"',
+                      self.run_tool('check', 'data_dump.json', '--model', 'run.json')[0])
+
+    def test_personality(self):
+        self.mindspore({}, dump_mode=2)
+        for personality, code in (('o0', 0), ('o1', 0), ('o2', 3), ('cpu', 1)):
+            out, error = self.run_tool('check', '--personality', personality, 'data_dump.json', expect=code)
+            self.assertEqual('set_dump' in error, personality == 'cpu', error)
+            self.assertEqual('leave it out' in out, personality == 'o2', out)
+        self.mindspore()
+        self.run_tool('check', 'data_dump.json')
+        self.assertIn('missing', self.run_tool('check', 'data_dump.json', '--personality', 'o0', expect=3)[0])
+        _, error = self.run_tool('check', 'data_dump.json', '--personality', 'o3', expect=2)
+        self.assertIn("not 'o3'", error)
+
+    def test_torchair(self):
+        os.mkdir(self.path('dump'))
+        self.write('torchair.json', json.dumps(
+            {'dump_config': {'enable_dump': True, 'dump_path': 'dump', 'dump_layer': 'Add_1 Mul2', 'dump_step': '0|'}}))
+        out, _ = self.run_tool('check', 'torchair.json')
+        self.assertIn('every model: "Add_1", "Mul2"', out)
+        self.assertIn('to      dump/worldsize1_global_rank0', out)
+
+    def test_a_refusal_of_the_file_that_torchair_names(self):
+        self.write('torchair.json', json.dumps({'dump_config': {'dump_config_path': 'acl.json'}}))
+        self.write('acl.json', '{"dump": {"dump_path": ".",\n "dump_mode": "al"}}')
+        _, error = self.run_tool('check', 'torchair.json', expect=1)
+        self.assertIn('acl.json:2:15: dump.dump_mode', error)
+        self.assertIn('  2 |  "dump_mode": "al"}}\n', error)
+        answer = json.loads(self.run_tool('check', 'torchair.json', '--json', expect=1)[0])
+        self.assertEqual(answer['error']['file'], 'acl.json')
+
+
 class Explain(Case):
     def test_keys(self):
         out, _ = self.run_tool('explain', 'dump_step')
-        self.assertRegex(out, r'^dump_step: .*\n  in .*acl.json\n  values   .*3-9.*\n  default  every step\n$')
-        names = [line.split()[0] for line in self.run_tool('explain')[0].splitlines()]
+        key = r'dump_step: .*\n  in .*%s\n  values   .*3-9.*\n  default  every step\n'
+        self.assertRegex(out, '^' + key % 'acl.json' + key % 'torchair' + '$')
+        names = self.explained_keys()
         self.assertIn('opname_range', names)
         self.assertIn('when_full', names)
         for name in names:
             self.assertTrue(self.run_tool('explain', name)[0].startswith(name + ': '))
 
+    def explained_keys(self):
+        return [line.split()[0] for line in self.run_tool('explain')[0].splitlines() if line.startswith('  ')]
+
+    def test_every_key_of_the_other_dialects_is_explained(self):
+        names = set(self.explained_keys())
+        objects = {'mindspore': ('common_dump_settings', 'e2e_dump_settings'), 'torchair': ('dump_config',)}
+        for dialect, tops in objects.items():
+            directory = os.path.join(os.path.dirname(DATA), 'config', dialect, 'accept')
+            for file in os.listdir(directory):
+                with open(os.path.join(directory, file), encoding='utf-8') as text:
+                    config = json.load(text)
+                for top in tops:
+                    self.assertLessEqual(set(config.get(top, {})), names, file)
+
     def test_every_key_that_is_read_is_explained(self):
-        names = {line.split()[0] for line in self.run_tool('explain')[0].splitlines()}
+        names = set(self.explained_keys())
         for folder in ('accept', 'not_acted_on'):
             directory = os.path.join(os.path.dirname(DATA), 'config', folder)
             for file in os.listdir(directory):

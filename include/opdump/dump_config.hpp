@@ -120,7 +120,10 @@ struct DumpConfig {
   DumpLevel level = DumpLevel::all;
   bool single_ops = false;  ///< operators run outside a loaded model are captured too
   StepSet steps{};
+  std::uint32_t first_step = 0;  ///< steps are counted from here when a model is loaded
   std::span<const ModelRule> models{};
+  bool every_device = true;
+  std::span<const std::uint32_t> devices{};  ///< without `every_device`: the ids of those that dump
   DumpOptions options{};
   FileFormat file_format = FileFormat::nano;
   Layout layout = Layout::cann;
@@ -140,12 +143,7 @@ struct DumpConfig {
   bool synchronous = false;       ///< an operator's record is written before the next operator runs
   bool quant_dumpable = false;    ///< of a quantized network, the data before quantization is captured
   std::uint32_t overflow_number = 0;  ///< overflowing operators that are captured; 0: all
-  /// Steps are counted from here when a model is loaded.
-  std::uint32_t first_step = 0;
-  /// The devices that dump, by id; without `every_device`, none is none.
-  std::span<const std::uint32_t> devices{};
-  bool every_device = true;
-  std::string_view net_name{};   ///< a directory of MindSpore's layouts
+  std::string_view net_name{};        ///< a directory of MindSpore's layouts
   std::uint32_t world_size = 0;  ///< processes of a distributed run; 0: no rank folder in `cann`'s layout
   std::uint32_t rank = 0;        ///< of this process, in all layouts that have a folder for it
   std::uint8_t kernel_data = 0;  ///< 0: the config does not say
@@ -153,6 +151,15 @@ struct DumpConfig {
   bool watch = false;            ///< the watched operators of `models` are captured instead
   ExceptionDump exception = ExceptionDump::none;
 };
+
+/// Whether the device with that id is one that dumps.
+constexpr bool dumps_on(const DumpConfig& config, std::uint32_t device_id) {
+  if (config.every_device) return true;
+  for (const std::uint32_t device : config.devices) {
+    if (device == device_id) return true;
+  }
+  return false;
+}
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump

@@ -133,13 +133,14 @@ class BasicSession {
   }
 
   /// Makes `config` count for models loaded from now on, and for single operators at once. The time of this
-  /// call names the dump's directory. An inactive config is accepted and changes nothing: what was set before
-  /// stays in force. `not_initialised` before `init`; `too_many_configs`, with this config not in force, when
-  /// models are still loaded under `Targets::kMax` others; `not_supported` when it wants a file format that
-  /// the session has not been given. `config` is copied; what it refers to must stay until `finalize`.
+  /// call names the dump's directory. A config that is inactive, or that leaves this device out, is accepted
+  /// and changes nothing: what was set before stays in force. `not_initialised` before `init`;
+  /// `too_many_configs`, with this config not in force, when models are still loaded under `Targets::kMax`
+  /// others; `not_supported` when it wants a file format that the session has not been given. `config` is
+  /// copied; what it refers to must stay until `finalize`.
   [[nodiscard]] Status set_config(const DumpConfig& config) {
     if (!initialised_) return Status::not_initialised;
-    if (!config.active) return Status::ok;
+    if (!config.active || !dumps_on(config, device_id_)) return Status::ok;
     const std::uint64_t now = clock_.unix_us();
     DumpTarget target = {.root = config.dump_path,
                          .time = local_time_number(now / 1000000, clock_.utc_offset_seconds()),

@@ -13,4 +13,7 @@ constexpr bool can_write(DumpData data) {
   return data == DumpData::tensor;
 }
 
+/// Whether a world size has a folder in CANN's layout.
+inline constexpr bool kRankFolder = false;
+
 }  // namespace opdump::config

@@ -39,6 +39,11 @@ class JsonNode {
   const JsonNode* next_ = nullptr;
 };
 
+/// The value of a boolean of `text`.
+inline bool is_true(const JsonNode& boolean, std::string_view text) {
+  return text.substr(boolean.offset()).starts_with('t');
+}
+
 /// A JSON text, read and checked to its last byte. Takes time and memory linear in the text, and a bounded
 /// stack. On the heap.
 class JsonTree {

@@ -104,7 +104,7 @@ class MindSporeJson : NodeReader {
     const JsonNode* node = e2e_->member(key);
     if (node == nullptr) return true;
     if (!check_type(node, JsonType::boolean, kE2e.key(key))) return false;
-    value = refusal_.text().substr(node->offset()).starts_with('t');
+    value = is_true(*node, refusal_.text());
     return true;
   }
 

@@ -92,6 +92,8 @@ class Torchair : NodeReader {
         !read_steps(config.steps))
       return refuse(ConfigFault::no_memory, "", "the memory for the config is full: give it more");
     config.asked = !config.steps.no_step();
+    if (config.asked && !kRankFolder)
+      note_option("enable_dump", "the rank folder is not acted on yet: files lie in dump_path itself");
     config.active = config.asked && can_write(config.data);
     if (config.asked && !can_write(config.data))
       note_unsupported("dump_data",
@@ -181,7 +183,7 @@ class Torchair : NodeReader {
     const KeyPath at = kPath.key(node.key());
     if (node.type() != JsonType::number) {
       if (!check_type(&node, JsonType::boolean, at)) return false;
-      value = refusal_.text().substr(node.offset()).starts_with('t');
+      value = is_true(node, refusal_.text());
       return true;
     }
     const std::string_view text = number_text(node);

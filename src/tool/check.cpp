@@ -19,16 +19,19 @@ namespace {
 constexpr char kHelp[] =
     R"(opdump check - says what a config means, or why it is refused
 
-usage: opdump check CONFIG [--model RUN.json] [--json]
+usage: opdump check CONFIG [--model RUN.json] [--personality o0|o1|o2|cpu] [--json]
 
   --model RUN.json  says which operators of the models described there match, what matches nothing, and what
                     a step costs; the file is that of 'opdump replay'
+  --personality P   which of MindSpore's ways to run the file is for: o0 and o1 (kernel by kernel), o2 (whole
+                    graphs), cpu (GPU too). Otherwise o0 with an "e2e_dump_settings" and o2 without. Only for
+                    a data_dump.json
   --json            the answer as a JSON object on stdout, a refusal too
 
-CONFIG is a file in CANN's acl.json format, a plan that 'opdump compile' has made of one, or '-' for standard
-input. The answer goes by the rules the device
-goes by; the directory to dump to must exist here too. Notes tell of keys that have no effect. 'opdump explain'
-says what a key does.
+CONFIG is CANN's acl.json, MindSpore's data_dump.json, torchair's options as {"dump_config": {...}}, a plan that
+'opdump compile' has made of one of them, or '-' for standard input. The answer goes by the rules the device goes
+by; the directory to dump to must exist here too, but for MindSpore, which makes it. Notes tell of keys that have
+no effect. 'opdump explain' says what a key does.
 
 A config for one operator of one model, checked before it is shipped:
 
@@ -60,9 +63,7 @@ exit status
 void print_words(const std::string& file, const CheckedConfig& checked, const MatchReport* report) {
   const char* verdict = "valid and active";
   if (!checked.config.active)
-    verdict =
-        "valid, but it switches nothing on: name models in \"dump_list\", or set "
-        "\"dump_op_switch\" to \"on\"";
+    verdict = "valid, but it switches nothing on; 'opdump explain' tells of the keys that do";
   std::printf("%s: %s\n", file.c_str(), verdict);
   if (checked.config.active) {
     for (const std::string& line : config_lines(checked.config)) std::printf("  %s\n", line.c_str());
@@ -78,16 +79,21 @@ void print_words(const std::string& file, const CheckedConfig& checked, const Ma
 int run_check(Words words) {
   bool json = false;
   std::optional<std::string> model;
-  const Option options[] = {{"--json", {}, &json}, {"--model", {}, nullptr, &model}};
+  std::optional<std::string> personality;
+  const Option options[] = {
+      {"--json", {}, &json}, {"--model", {}, nullptr, &model}, {"--personality", {}, nullptr, &personality}};
   std::vector<std::string> files;
   if (const std::optional<int> exit_code = read_options({"check", kHelp, options}, words, files))
     return *exit_code;
   if (files.empty()) return usage_error("check", "a CONFIG is missing");
   if (files.size() > 1) return usage_error("check", "one CONFIG at a time, not also '" + files[1] + "'");
+  ConfigContext context;
+  if (!read_personality(personality, context.mindspore))
+    return usage_error("check", "--personality takes o0, o1, o2 or cpu, not '" + *personality + "'");
 
   const std::string& file = files[0];
   CheckedConfig checked;
-  const Status status = checked.load(file, posix::check_dump_path);
+  const Status status = checked.load(file, posix::check_dump_path, context);
   RunFile run;
   MatchReport report;
   if (status == Status::ok && model) {

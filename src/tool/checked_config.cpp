@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <utility>
 
 #include "human_text.hpp"
 #include "refused_line.hpp"
@@ -31,17 +32,31 @@ Status CheckedConfig::read_standard_input() {
   return Status::ok;
 }
 
-Status CheckedConfig::load(const std::string& file, DumpPathCheck check_path) {
+Status CheckedConfig::load(const std::string& file, DumpPathCheck check_path, const ConfigContext& context) {
   const Status read =
       file == "-" ? read_standard_input() : posix::read_config_file(file.c_str(), text_, error);
   if (read != Status::ok) return read;
   if (is_plan(text())) check_path = nullptr;
   for (std::vector<ConfigNote>* taken : {static_cast<std::vector<ConfigNote>*>(nullptr), &notes}) {
     const Status status =
-        posix::load_config_text(text(), file.c_str(), memory_, config, error, taken, {}, check_path);
+        posix::load_config_text(text(), file.c_str(), memory_, config, error, taken, context, check_path);
     if (status != Status::ok) return status;
   }
   return Status::ok;
+}
+
+bool read_personality(const std::optional<std::string>& word, MindSporeMode& mode) {
+  constexpr std::pair<std::string_view, MindSporeMode> kModes[] = {{"o0", MindSporeMode::kernel},
+                                                                   {"o1", MindSporeMode::kernel},
+                                                                   {"o2", MindSporeMode::graph},
+                                                                   {"cpu", MindSporeMode::cpu}};
+  if (!word) return true;
+  for (const auto& [name, value] : kModes) {
+    if (*word != name) continue;
+    mode = value;
+    return true;
+  }
+  return false;
 }
 
 void print_refusal(const std::string& file, const ConfigError& error, std::string_view text) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,7 +15,7 @@ class CheckedConfig {
   /// Reads `file`, or standard input for "-". The directory of a compiled plan is one of the device: it is
   /// not checked. Notes are taken only of what is accepted without: a device that cannot act on a key refuses
   /// it.
-  Status load(const std::string& file, DumpPathCheck check_path);
+  Status load(const std::string& file, DumpPathCheck check_path, const ConfigContext& context = {});
 
   /// What was read, as far as it could be.
   std::string_view text() const { return text_.view(); }
@@ -29,6 +30,9 @@ class CheckedConfig {
   posix::ConfigText text_;
   posix::ConfigMemory memory_;
 };
+
+/// Reads the word of `--personality`: o0, o1, o2 or cpu. False: it is another one. Nothing: `mode` stays.
+bool read_personality(const std::optional<std::string>& word, MindSporeMode& mode);
 
 /// Says on stderr what is wrong with `file`, with the line of `text` if there is one.
 void print_refusal(const std::string& file, const ConfigError& error, std::string_view text);

@@ -22,11 +22,12 @@ namespace {
 constexpr char kHelp[] =
     R"(opdump compile - turns a config into a plan for a device without a JSON parser
 
-usage: opdump compile CONFIG -o PLAN [--c NAME] [--model RUN.json]
+usage: opdump compile CONFIG -o PLAN [--c NAME] [--model RUN.json] [--personality o0|o1|o2|cpu]
 
   -o PLAN           the file to write
   --c NAME          write a C header with the array NAME instead of the bytes themselves
   --model RUN.json  also tell what of the config matches nothing in the models described there
+  --personality P   as for 'opdump check'
 
 CONFIG is any file that 'opdump check' takes, or '-' for standard input. A plan holds all that the config says,
 with its defaults, under a checksum. Firmware loads it with opdump::load_plan, without heap; a program that
@@ -80,8 +81,11 @@ int run_compile(Words words) {
   std::optional<std::string> output;
   std::optional<std::string> array;
   std::optional<std::string> model;
-  const Option options[] = {
-      {"-o", "--output", nullptr, &output}, {"--c", {}, nullptr, &array}, {"--model", {}, nullptr, &model}};
+  std::optional<std::string> personality;
+  const Option options[] = {{"-o", "--output", nullptr, &output},
+                            {"--c", {}, nullptr, &array},
+                            {"--model", {}, nullptr, &model},
+                            {"--personality", {}, nullptr, &personality}};
   std::vector<std::string> files;
   if (const std::optional<int> exit_code = read_options({"compile", kHelp, options}, words, files))
     return *exit_code;
@@ -90,10 +94,13 @@ int run_compile(Words words) {
   if (!output || output->empty()) return usage_error("compile", "name the file to write with -o PLAN");
   if (array && !is_c_name(*array))
     return usage_error("compile", "'" + *array + "' is no name for an array in C");
+  ConfigContext context;
+  if (!read_personality(personality, context.mindspore))
+    return usage_error("compile", "--personality takes o0, o1, o2 or cpu, not '" + *personality + "'");
 
   const std::string& file = files[0];
   CheckedConfig checked;
-  if (checked.load(file, nullptr) != Status::ok) {
+  if (checked.load(file, nullptr, context) != Status::ok) {
     print_refusal(file, checked.error, checked.text());
     return kExitFailed;
   }

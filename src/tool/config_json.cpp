@@ -1,6 +1,7 @@
 #include "config_json.hpp"
 
 #include <array>
+#include <bit>
 #include <optional>
 
 #include "findings.hpp"
@@ -55,6 +56,10 @@ constexpr std::array<std::string_view, 16> kFaults = {
 constexpr std::array<std::string_view, 3> kModes = {"input", "output", "all"};
 constexpr std::array<std::string_view, 3> kLevels = {"op", "kernel", "all"};
 constexpr std::array<std::string_view, 3> kData = {"tensor", "stats", "full"};
+// In the order of the bits.
+constexpr std::array<std::string_view, 13> kStatistics = {
+    "max",   "min",      "mean",     "nan",  "negative_inf", "positive_inf", "l2norm",
+    "count", "negative", "positive", "zero", "md5",          "sha1"};
 constexpr std::array<std::string_view, 4> kExceptions = {"none", "brief", "norm", "detail"};
 
 template <class Words, class Value>
@@ -74,6 +79,7 @@ void write_error(JsonWriter& json, const ConfigError& error) {
   json.key("fault").text(word(kFaults, error.fault));
   json.key("key").text(error.key);
   json.key("reason").text(error.reason);
+  if (!error.file.empty()) json.key("file").text(error.file);
   write_place(json, error);
   json.key("acl_error").number(static_cast<std::uint64_t>(acl_error(error)));
   json.key("message_id").text(cann_message_id(error.fault));
@@ -86,6 +92,7 @@ void write_notes(JsonWriter& json, const std::vector<ConfigNote>& notes) {
     json.open('{');
     json.key("key").text(note.key);
     json.key("text").text(note.text);
+    if (!note.file.empty()) json.key("file").text(note.file);
     write_place(json, note);
     json.close('}');
   }
@@ -112,6 +119,15 @@ void write_rule(JsonWriter& json, const ModelRule& rule) {
     }
     json.close(']');
   }
+  if (rule.extras != nullptr) {
+    if (!rule.extras->type_parts.empty()) write_texts(json, "types", rule.extras->type_parts);
+    if (!rule.extras->patterns.empty()) {
+      json.key("patterns").open('[');
+      for (const NamePattern& pattern : rule.extras->patterns) json.text(pattern.text);
+      json.close(']');
+    }
+    if (rule.extras->marked) json.key("marked").flag(true);
+  }
   json.close('}');
 }
 
@@ -122,6 +138,28 @@ void write_options(JsonWriter& json, const DumpOptions& options) {
   if (options.block_limit_ms) json.key("block_limit_ms").number(*options.block_limit_ms);
   if (options.journal) json.key("journal").text(word(kJournalWords, *options.journal));
   json.close('}');
+}
+
+template <class Numbers>
+void write_numbers(JsonWriter& json, std::string_view key, const Numbers& numbers) {
+  json.key(key).open('[');
+  for (const auto number : numbers) json.number(number);
+  json.close(']');
+}
+
+/// Of the statistics, in their order; nothing for tensors only.
+void write_columns(JsonWriter& json, const DumpConfig& config) {
+  if (config.data == DumpData::tensor) return;
+  json.key("statistics").open('[');
+  const auto write = [&json](StatBits bit) {
+    json.text(kStatistics[static_cast<std::size_t>(std::countr_zero(bit))]);
+  };
+  for (const StatBits bit : config.statistic_columns) write(bit);
+  for (std::size_t i = 0; config.statistic_columns.empty() && i < kStatistics.size(); ++i) {
+    const StatBits bit = static_cast<StatBits>(1u << i);
+    if ((config.statistics & bit) != 0) write(bit);
+  }
+  json.close(']');
 }
 
 void write_config(JsonWriter& json, const DumpConfig& config) {
@@ -135,6 +173,16 @@ void write_config(JsonWriter& json, const DumpConfig& config) {
   json.key("overflow").flag(config.overflow);
   json.key("watch").flag(config.watch);
   json.key("exception").text(word(kExceptions, config.exception));
+  write_columns(json, config);
+  json.key("sample_number").number(config.sample_number);
+  json.key("device_format").flag(config.device_format);
+  json.key("save_kernel_args").flag(config.save_kernel_args);
+  json.key("overflow_number").number(config.overflow_number);
+  json.key("first_step").number(config.first_step);
+  if (!config.every_device) write_numbers(json, "devices", config.devices);
+  json.key("net_name").text(config.net_name);
+  json.key("world_size").number(config.world_size);
+  json.key("rank").number(config.rank);
   json.key("steps").open('[');
   for (const StepRange& range : config.steps.ranges) {
     json.open('[').number(range.first);

@@ -29,7 +29,7 @@ std::string_view level_text(DumpLevel level) {
   return "operators and kernels";
 }
 
-std::string steps_text(const StepSet& steps) {
+std::string steps_text(const StepSet& steps, std::uint32_t first_step) {
   if (steps.every_step()) return "every step";
   std::string text;
   for (const StepRange& range : steps.ranges) {
@@ -37,14 +37,17 @@ std::string steps_text(const StepSet& steps) {
     text += std::to_string(range.first);
     if (range.last != range.first) text += " to " + std::to_string(range.last);
   }
+  if (steps.no_step()) return "none";
   const bool one = steps.ranges.size() == 1 && steps.ranges[0].first == steps.ranges[0].last;
-  return (one ? "step " : "steps ") + text + ", counted from 0 when a model is loaded";
+  return (one ? "step " : "steps ") + text + ", counted from " + std::to_string(first_step) +
+         " when a model is loaded";
 }
 
 std::string rule_text(const ModelRule& rule) {
   std::string text = rule.any_model ? "every model" : "model \"" + printable(rule.model_name) + '"';
   if (rule.all_layers) return text + ": every operator";
   text += ": ";
+  if (rule.extras != nullptr && rule.extras->marked) return text + "operators that the program marks";
   bool first = true;
   for (const std::string_view layer : rule.layers) {
     if (!first) text += ", ";
@@ -58,15 +61,50 @@ std::string rule_text(const ModelRule& rule) {
         "from \"" + printable(range.begin) + "\" to \"" + printable(range.end) + "\" in the order they run";
     first = false;
   }
+  if (rule.extras == nullptr) return text;
+  for (const std::string_view type : rule.extras->type_parts) {
+    text += std::string(first ? "" : "; ") + "types with \"" + printable(type) + '"';
+    first = false;
+  }
+  for (const NamePattern& pattern : rule.extras->patterns) {
+    text += std::string(first ? "" : "; ") + "full names like \"" + printable(pattern.text) + '"';
+    first = false;
+  }
   return text;
+}
+
+std::string_view data_text(DumpData data) {
+  switch (data) {
+    case DumpData::tensor:
+      return "";
+    case DumpData::statistics:
+      return "statistics of ";
+    case DumpData::full:
+      break;
+  }
+  return "data and statistics of ";
+}
+
+std::string devices_text(std::span<const std::uint32_t> devices) {
+  std::string text = devices.size() == 1 ? "only the one with the id" : "only those with the ids";
+  for (std::size_t i = 0; i < devices.size(); ++i) text += (i == 0 ? " " : ", ") + std::to_string(devices[i]);
+  return text;
+}
+
+std::string place_text(const DumpConfig& config) {
+  std::string text = printable(config.dump_path);
+  if (config.layout != Layout::cann || config.world_size == 0) return text;
+  if (!text.ends_with('/')) text += '/';
+  return text + "worldsize" + std::to_string(config.world_size) + "_global_rank" +
+         std::to_string(config.rank);
 }
 
 }  // namespace
 
 std::vector<std::string> config_lines(const DumpConfig& config) {
   std::vector<std::string> lines;
-  lines.push_back("what    " + std::string(mode_text(config.mode)) + " of " +
-                  std::string(level_text(config.level)));
+  lines.push_back("what    " + std::string(data_text(config.data)) + std::string(mode_text(config.mode)) +
+                  " of " + std::string(level_text(config.level)));
   for (const ModelRule& rule : config.models) lines.push_back("models  " + rule_text(rule));
   if (config.models.empty()) lines.push_back("models  none");
   if (config.single_ops) {
@@ -75,8 +113,13 @@ std::vector<std::string> config_lines(const DumpConfig& config) {
             ? "single  operators run outside a model too"
             : "single  operators run outside a model never: they have no step, and steps are asked for");
   }
-  lines.push_back("steps   " + steps_text(config.steps));
-  lines.push_back("to      " + printable(config.dump_path));
+  lines.push_back("steps   " + steps_text(config.steps, config.first_step));
+  if (!config.every_device) lines.push_back("devices " + devices_text(config.devices));
+  lines.push_back("to      " + place_text(config));
+  if (config.layout != Layout::cann || config.file_format != FileFormat::nano)
+    lines.push_back("as      " + std::string(kFileFormatWords[static_cast<std::size_t>(config.file_format)]) +
+                    " files in the layout " +
+                    std::string(kLayoutWords[static_cast<std::size_t>(config.layout)]));
   return lines;
 }
 

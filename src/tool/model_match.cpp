@@ -73,13 +73,35 @@ class RuleCheck {
       if (std::find(op_names_.begin(), op_names_.end(), layer) == op_names_.end())
         miss("layer " + in_quotes(layer) + " of " + owner(), layer, op_names_);
     }
-    for (const OpRange& range : rule_.extras == nullptr ? std::span<const OpRange>{} : rule_.extras->ranges)
-      check(range);
+    if (rule_.extras != nullptr) run(*rule_.extras);
   }
 
  private:
   std::string owner() const {
     return rule_.any_model ? "every model" : "model " + in_quotes(rule_.model_name);
+  }
+
+  void run(const ModelExtras& extras) {
+    for (const OpRange& range : extras.ranges) check(range);
+    for (const NamePattern& pattern : extras.patterns) {
+      if (!takes_any({.patterns = {&pattern, 1}}))
+        misses_.push_back({"pattern " + in_quotes(pattern.text) + " of " + owner(), {}});
+    }
+    for (const std::string_view& type : extras.type_parts) {
+      if (!takes_any({.type_parts = {&type, 1}}))
+        misses_.push_back({"type " + in_quotes(type) + " of " + owner(), {}});
+    }
+    if (extras.marked && !takes_any({.marked = true}))
+      misses_.push_back({"the choice of marked operators", {}});
+  }
+
+  bool takes_any(const ModelExtras& extras) const {
+    for (const RunModel* model : models_) {
+      for (const RunOp& op : model->ops) {
+        if (matches(extras, op.desc)) return true;
+      }
+    }
+    return false;
   }
 
   void check(const OpRange& range) {

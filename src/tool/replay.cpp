@@ -38,7 +38,7 @@ constexpr char kHelp[] =
 usage: opdump replay RUN.json --config CONFIG [--ring-bytes N] [--when-full HOW]
               [--journal none|gaps|records]
 
-  --config CONFIG     the config, in CANN's acl.json format
+  --config CONFIG     the config: CANN's acl.json, MindSpore's data_dump.json or torchair's dump_config
   --ring-bytes N      size of the ring between capture and files; default: 1048576
   --when-full HOW     what happens when the ring is full: 'drop' loses the record, 'block' waits for the thread
                       that writes (default), 'inline' writes in the capturing thread, and no other runs,
@@ -56,6 +56,7 @@ files. RUN.json describes the models. All is optional but names and types, and e
   OP      {"name": "conv1", "type": "Conv2D", "task_id": 3, "stream_id": 0, "level": "both",
            "original_names": ["conv1/conv", "conv1/relu"], "inputs": [TENSOR, ...], "outputs": [TENSOR, ...]}
           "level": "op" for an operator of several kernels, "kernel" for one of those, "both" otherwise
+          "marked": true for one that the program has marked, as MindSpore's set_dump does
   TENSOR  {"data": "x.npy", "format": "NCHW"}
           {"data": "x.bin", "dtype": "float16", "shape": [1, 1, 28, 28, 16], "format": "NC1HWC0",
            "original_shape": [1, 3, 28, 28]}

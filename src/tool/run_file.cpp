@@ -180,12 +180,13 @@ class RunReader {
   }
 
   bool read_op(const JsonNode& node, const KeyPath& path, RunOp& op) {
-    constexpr std::array<std::string_view, 8> kKeys = {"name",  "type",           "task_id", "stream_id",
-                                                       "level", "original_names", "inputs",  "outputs"};
+    constexpr std::array<std::string_view, 9> kKeys = {
+        "name", "type", "task_id", "stream_id", "level", "marked", "original_names", "inputs", "outputs"};
     if (!check_object(node, path, kKeys) || !read_text(node, path, "name", op.desc.name) ||
         !read_text(node, path, "type", op.desc.type) ||
         !read_number(node, path, "task_id", op.desc.task_id) ||
-        !read_number(node, path, "stream_id", op.desc.stream_id) || !read_level(node, path, op.desc.level))
+        !read_number(node, path, "stream_id", op.desc.stream_id) || !read_level(node, path, op.desc.level) ||
+        !read_flag(node, path, "marked", op.desc.marked))
       return false;
     if (op.desc.name.empty()) return missing(node, path.key("name"), "every operator has a name");
     if (op.desc.type.empty()) return missing(node, path.key("type"), "every operator has a type");
@@ -211,6 +212,14 @@ class RunReader {
     const auto found = std::find(words.begin(), words.end(), node->text());
     if (found == words.end()) return refuse(*node, path.key(key), "one of " + config::listed(words));
     index = static_cast<std::size_t>(found - words.begin());
+    return true;
+  }
+
+  bool read_flag(const JsonNode& parent, const KeyPath& path, std::string_view key, bool& flag) {
+    const JsonNode* node = parent.member(key);
+    if (node == nullptr) return true;
+    if (node->type() != JsonType::boolean) return wrong_type(*node, path.key(key), "true or false");
+    flag = config::is_true(*node, text_);
     return true;
   }
 
