@@ -52,18 +52,26 @@ inline bool is_header(Header& header) {
          load_little_endian<std::uint32_t>(header.bytes() + before_crc);
 }
 
-/// Whether all bytes of the block from `offset` on read as erased. False when they cannot be read.
-inline bool is_blank(const Device& device, std::uint32_t block, std::uint32_t offset, std::uint32_t end) {
-  while (offset < end) {
-    std::byte memory[64];
-    const std::uint32_t bytes = end - offset < sizeof memory ? end - offset : sizeof memory;
-    if (device.read(device.context, block, offset, {memory, bytes}) != Status::ok) return false;
-    for (std::uint32_t i = 0; i < bytes; ++i) {
-      if (memory[i] != device.geometry.erased) return false;
+/// Whether a block reads as the `bytes` bytes at `expected`, or as erased where that is null. False when it
+/// cannot be read.
+inline bool reads_as(const Device& device, std::uint32_t block, std::uint32_t offset,
+                     const std::byte* expected, std::uint32_t bytes) {
+  while (bytes != 0) {
+    std::byte memory[32];
+    const std::uint32_t piece = bytes < sizeof memory ? bytes : sizeof memory;
+    if (device.read(device.context, block, offset, {memory, piece}) != Status::ok) return false;
+    for (std::uint32_t i = 0; i < piece; ++i) {
+      if (memory[i] != (expected != nullptr ? *expected++ : device.geometry.erased)) return false;
     }
-    offset += bytes;
+    offset += piece;
+    bytes -= piece;
   }
   return true;
+}
+
+/// Whether all of the block from `offset` on is erased.
+inline bool is_blank(const Device& device, std::uint32_t block, std::uint32_t offset) {
+  return reads_as(device, block, offset, nullptr, device.geometry.block_bytes - offset);
 }
 
 /// Reads the header of `block`. What cannot be read counts as none.
@@ -82,7 +90,7 @@ inline BlockUse look_at(const Device& device, std::uint32_t block, Header& heade
   }
   // What follows begins right behind, or at the next granule.
   const std::uint32_t next = round_up(bytes, device.geometry.program_bytes);
-  return is_blank(device, block, bytes, bytes + 1) && is_blank(device, block, next, next + 1)
+  return reads_as(device, block, bytes, nullptr, 1) && reads_as(device, block, next, nullptr, 1)
              ? BlockUse::prepared
              : BlockUse::taken;
 }

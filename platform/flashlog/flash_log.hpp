@@ -48,19 +48,22 @@ struct Options {
 /// `begin`, `commit`, `abort` and `append_journal` likewise; each does one more erase per block it enters
 /// that was not prepared, and after a failure what the next block needs. `sync` does one program.
 ///
-/// *RAM.* The page, which the caller gives, and this object. No heap. Not thread-safe; several logs work side
-/// by side. Two objects of one name are both kept.
+/// *RAM.* The page and kPrefixBytes, which the caller gives, and this object. No heap. Not thread-safe;
+/// several logs work side by side. Two objects of one name are both kept.
 class FlashLog final : public Sink {
  public:
   /// A page is programmed at once; larger pages mean fewer programs.
   static constexpr std::uint32_t kMinPageBytes = 128;
 
-  /// `device` and `page` are the log's as long as it lives. The page's size is a multiple of the granule, at
-  /// least `kMinPageBytes`, and divides the block's.
-  FlashLog(const Device& device, MutableBytes page, const Options& options)
+  /// Room before the page, for what a block begins with.
+  static constexpr std::uint32_t kPrefixBytes = kMaxHeaderBytes + sizeof(BlockStart);
+
+  /// `device` and `memory` are the log's as long as it lives. `memory` is `kPrefixBytes` and a page, whose
+  /// size is a multiple of the granule, at least `kMinPageBytes`, and divides the block's.
+  FlashLog(const Device& device, MutableBytes memory, const Options& options)
       : device_(device),
-        page_(page.data()),
-        page_bytes_(static_cast<std::uint32_t>(page.size())),
+        page_(memory.data() + kPrefixBytes),
+        page_bytes_(static_cast<std::uint32_t>(memory.size() - kPrefixBytes)),
         options_(options) {}
   FlashLog(const FlashLog&) = delete;
   FlashLog& operator=(const FlashLog&) = delete;
@@ -70,18 +73,13 @@ class FlashLog final : public Sink {
   /// `not_supported` when a newer version or another geometry wrote there (erase the part first). Before a
   /// mount has returned `ok` every call fails with `not_initialised`.
   [[nodiscard]] Status mount() {
-    stuck_ = Status::not_initialised;
+    if (stuck_ != Status::not_initialised) return Status::already_initialised;
     if (!usable()) return Status::invalid_argument;
-    for (Object& object : objects_) object.state = State::free;
-    block_ = kNoBlock;
+    for (std::uint32_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
+      objects_[slot].number = static_cast<std::uint16_t>(slot);
+    }
     cursor_ = geometry().block_count - 1;
-    sequence_ = last_sequence_ = 0;
     at_ = geometry().block_bytes;
-    used_ = kept_ = prefix_ = left_ = page_left_ = crc_ = page_crc_ = 0;
-    retired_count_ = 0;
-    erased_ = kNoBlock;
-    erases_ = 0;
-    emergency_ = false;
     for (std::uint32_t block = 0; block < geometry().block_count; ++block) {
       Header header;
       const BlockUse use = look_at(device_, block, header);
@@ -113,9 +111,10 @@ class FlashLog final : public Sink {
     const Bytes directory = as_bytes(name.directory);
     const Bytes file = as_bytes(name.file);
     if (const Status status = refer_to(Kind::directory, {&directory, 1}); status != Status::ok) return status;
-    do next_number_ = (next_number_ + 1) % kObjectNumbers;
-    while (is_open(next_number_));
-    object->number = next_number_;
+    // Each slot has numbers of its own, so no two open objects share one.
+    const std::uint32_t slot = static_cast<std::uint32_t>(object - objects_);
+    const std::uint32_t number = object->number + OPDUMP_MAX_RECORDERS;
+    object->number = static_cast<std::uint16_t>(number < kObjectNumbers ? number : slot);
     object->bytes = 0;
     object->block = static_cast<std::uint16_t>(block_);
     object->state = State::open;
@@ -123,7 +122,7 @@ class FlashLog final : public Sink {
       object->state = State::free;
       return status;
     }
-    return ObjectId{static_cast<std::uint32_t>((object - objects_) << 16 | object->number)};
+    return ObjectId{slot};
   }
 
   /// `no_space` when the part or the object's share of it is full, `io_error` when no block works any more.
@@ -220,8 +219,6 @@ class FlashLog final : public Sink {
 
  private:
   static constexpr std::uint32_t kNoBlock = 0xffffffffu;
-  static constexpr std::uint32_t kMaxPrefix = kMaxHeaderBytes + sizeof(BlockStart);
-  static_assert(kMaxPrefix <= kMinPageBytes);
 
   enum class State : std::uint8_t { free, open, failed };
 
@@ -263,18 +260,8 @@ class FlashLog final : public Sink {
   }
 
   Object* find(ObjectId id) {
-    const std::uint32_t slot = static_cast<std::uint32_t>(id) >> 16;
-    if (slot >= OPDUMP_MAX_RECORDERS) return nullptr;
-    Object& object = objects_[slot];
-    const bool its = object.number == (static_cast<std::uint32_t>(id) & 0xffff);
-    return its && object.state != State::free ? &object : nullptr;
-  }
-
-  bool is_open(std::uint32_t number) const {
-    for (const Object& object : objects_) {
-      if (object.state != State::free && object.number == number) return true;
-    }
-    return false;
+    const std::uint32_t slot = static_cast<std::uint32_t>(id);
+    return slot < OPDUMP_MAX_RECORDERS && objects_[slot].state != State::free ? &objects_[slot] : nullptr;
   }
 
   std::uint32_t max_object_bytes() const {
@@ -288,45 +275,53 @@ class FlashLog final : public Sink {
   /// Writes an entry of `parts`, or several when they are too long for one.
   Status write(Kind kind, std::uint32_t number, std::span<const Bytes> parts) {
     std::size_t total = size_of(parts);
-    Bytes part;
-    do {
-      std::uint32_t body = total < kMaxBody ? static_cast<std::uint32_t>(total) : kMaxBody;
-      total -= body;
-      const EntryHead head(kind, number, body);
-      const std::uint32_t sealed = head.sealed();
-      left_ = 2 * (static_cast<std::uint32_t>(sizeof head) + body + kCrcBytes * sealed) + sealed;
-      Status status = put(bytes_of(head));
-      while (body != 0 && status == Status::ok) {
-        while (part.empty()) {
-          part = parts.front();
-          parts = parts.subspan(1);
+    std::uint32_t body = begin_entry(kind, number, total);
+    for (Bytes part : parts) {
+      while (!part.empty()) {
+        if (body == 0) {
+          end_entry();
+          body = begin_entry(kind, number, total);
         }
         const std::size_t bytes = part.size() < body ? part.size() : body;
-        status = put(part.first(bytes));
+        put(part.first(bytes));
         part = part.subspan(bytes);
         body -= static_cast<std::uint32_t>(bytes);
       }
-      if (sealed != 0 && status == Status::ok) {
-        const Little<std::uint32_t> crc = crc_;
-        status = put(bytes_of(crc));
-        crc_ = 0;
-      }
-      if (status != Status::ok) return status;
-      left_ = 0;
-    } while (total != 0);
-    return Status::ok;
+    }
+    end_entry();
+    return stuck_;
+  }
+
+  /// Writes the head of an entry for as many of the `total` bytes as it may have, and takes them off.
+  std::uint32_t begin_entry(Kind kind, std::uint32_t number, std::size_t& total) {
+    const std::uint32_t body = total < kMaxBody ? static_cast<std::uint32_t>(total) : kMaxBody;
+    total -= body;
+    const EntryHead head(kind, number, body);
+    const std::uint32_t sealed = head.sealed();
+    left_ = 2 * (static_cast<std::uint32_t>(sizeof head) + body + kCrcBytes * sealed) + sealed;
+    put(bytes_of(head));
+    return body;
+  }
+
+  void end_entry() {
+    if (left_ % 2 != 0) {
+      const Little<std::uint32_t> crc = crc_;
+      put(bytes_of(crc));
+      crc_ = 0;
+    }
+    left_ = 0;
   }
 
   /// Makes sure that the block where the next entry begins says `parts` in its latest entry of `kind`.
   Status refer_to(Kind kind, std::span<const Bytes> parts) {
     Reference& reference = references_[kind == Kind::journal];
     for (;;) {
-      if (const Status status = make_room(); status != Status::ok) return status;
-      if (is_said(reference, parts)) return Status::ok;
+      make_room();
+      if (stuck_ != Status::ok || is_said(reference, parts)) return stuck_;
       const Reference said = {at_ + used_ + static_cast<std::uint32_t>(sizeof(EntryHead)),
                               static_cast<std::uint32_t>(size_of(parts))};
       const std::uint32_t block = block_;
-      if (const Status status = write(kind, 0, parts); status != Status::ok) return status;
+      write(kind, 0, parts);
       if (block == block_) reference = said;
     }
   }
@@ -334,32 +329,26 @@ class FlashLog final : public Sink {
   bool is_said(const Reference& reference, std::span<const Bytes> parts) const {
     if (reference.bytes != size_of(parts)) return false;
     std::uint32_t offset = reference.offset;
-    for (Bytes part : parts) {
-      while (!part.empty()) {
-        std::byte memory[32];
-        const std::uint32_t programmed = at_ + kept_;
-        std::uint32_t bytes =
-            static_cast<std::uint32_t>(part.size() < sizeof memory ? part.size() : sizeof memory);
-        if (offset < programmed) {
-          if (bytes > programmed - offset) bytes = programmed - offset;
-          if (device_.read(device_.context, block_, offset, {memory, bytes}) != Status::ok) return false;
-        } else {
-          std::memcpy(memory, page_ + (offset - at_), bytes);
-        }
-        if (std::memcmp(memory, part.data(), bytes) != 0) return false;
-        part = part.subspan(bytes);
-        offset += bytes;
+    for (const Bytes part : parts) {
+      const std::uint32_t bytes = static_cast<std::uint32_t>(part.size());
+      const std::uint32_t programmed = at_ + kept_ > offset ? at_ + kept_ - offset : 0;
+      const std::uint32_t there = programmed < bytes ? programmed : bytes;
+      if (!reads_as(device_, block_, offset, part.data(), there)) return false;
+      if (there != bytes &&
+          std::memcmp(page_ + (offset + there - at_), part.data() + there, bytes - there) != 0) {
+        return false;
       }
+      offset += bytes;
     }
     return true;
   }
 
-  // The stream of bytes.
+  // The stream of bytes. When `stuck_` says why nothing can be written any more, nothing is.
 
   /// Bytes that fit the page before it has to be programmed.
   std::uint32_t page_room() const { return page_bytes_ - at_ % page_bytes_; }
 
-  Status make_room() {
+  void make_room() {
     while (stuck_ == Status::ok) {
       if (at_ == geometry().block_bytes) {
         stuck_ = next_block();
@@ -369,12 +358,12 @@ class FlashLog final : public Sink {
         break;
       }
     }
-    return stuck_;
   }
 
-  Status put(Bytes bytes) {
+  void put(Bytes bytes) {
     while (!bytes.empty()) {
-      if (const Status status = make_room(); status != Status::ok) return status;
+      make_room();
+      if (stuck_ != Status::ok) return;
       const std::size_t room = page_room() - used_;
       const Bytes piece = bytes.first(bytes.size() < room ? bytes.size() : room);
       std::memcpy(page_ + used_, piece.data(), piece.size());
@@ -383,7 +372,10 @@ class FlashLog final : public Sink {
       left_ -= 2 * static_cast<std::uint32_t>(piece.size());
       bytes = bytes.subspan(piece.size());
     }
-    return Status::ok;
+  }
+
+  void fill_erased(std::byte* to, std::uint32_t bytes) const {
+    std::memset(to, static_cast<int>(geometry().erased), bytes);
   }
 
   Status flush() {
@@ -394,8 +386,8 @@ class FlashLog final : public Sink {
   void program_page() {
     const std::uint32_t granule = geometry().program_bytes;
     const std::uint32_t filled = round_up(used_, granule);
-    std::memset(page_ + used_, static_cast<int>(geometry().erased), filled - used_);
-    if (!program(block_, at_, kept_, filled)) {
+    fill_erased(page_ + used_, filled - used_);
+    if (!program(block_, at_, page_, filled, kept_)) {
       retire(block_);
       stuck_ = next_block();
       return;
@@ -404,61 +396,54 @@ class FlashLog final : public Sink {
     kept_ = geometry().bits_only_clear ? used_ % granule : 0;
     used_ = kept_;
     at_ += kept_ != 0 ? filled - granule : filled;
-    std::memset(page_, static_cast<int>(geometry().erased), kept_);
+    fill_erased(page_, kept_);
     prefix_ = 0;
     page_left_ = left_;
     page_crc_ = crc_;
   }
 
-  /// Goes on in another block. What the page holds, because its block did not take it, moves along.
+  /// Goes on in another block. What the page holds, because its block did not take it, moves along: it stays
+  /// where it is until it is programmed, and header and start are put before it.
   Status next_block() {
-    std::uint32_t skip = kept_;
-    BlockStart start;
-    if (prefix_ != 0) {
-      std::memcpy(&start, page_ + prefix_ - sizeof start, sizeof start);
-      skip = prefix_;
-    } else {
+    std::byte* const content = page_ + (prefix_ != 0 ? prefix_ : kept_);
+    const std::uint32_t moving = static_cast<std::uint32_t>(page_ + used_ - content);
+    if (prefix_ == 0) {
+      BlockStart start;
       start.head = EntryHead(Kind::start, 0, BlockStart::kBodyBytes);
-      start.previous = block_ == kNoBlock ? 0 : sequence_;
-      start.previous_end = at_ + kept_;
+      start.previous = sequence_;
+      start.previous_end = block_ == kNoBlock ? kNewStream : at_ + kept_;
       start.left = page_left_;
       start.run_crc = page_crc_;
       start.crc = crc32(0, bytes_of(start).first(sizeof start - kCrcBytes));
+      std::memcpy(content - sizeof start, &start, sizeof start);
     }
-    const std::uint32_t moving = used_ - skip;
     references_[0] = references_[1] = {};
     for (;;) {
       const std::uint32_t old = block_;
-      std::byte prefix[kMaxPrefix];
-      std::byte rest[kMaxPrefix];
       if (const Status status = take_block(moving == 0); status != Status::ok) return status;
       if (moving != 0) move_objects(old, block_);
-      prefix_ = at_ == 0 ? make_header(block_, sequence_, prefix) : 0;
-      std::memcpy(prefix + prefix_, &start, sizeof start);
-      prefix_ += static_cast<std::uint32_t>(sizeof start);
-
-      const std::uint32_t room = page_room() - prefix_;
-      const std::uint32_t first = moving < room ? moving : room;
-      std::memcpy(rest, page_ + skip + first, moving - first);
-      std::memmove(page_ + prefix_, page_ + skip, first);
-      std::memcpy(page_, prefix, prefix_);
-      used_ = prefix_ + first;
+      std::byte* begin = content - sizeof(BlockStart);
+      if (at_ == 0) {
+        begin -= header_bytes();
+        make_header(block_, sequence_, begin);
+      }
+      prefix_ = static_cast<std::uint32_t>(content - begin);
       kept_ = 0;
-      if (first == moving) return Status::ok;
-
-      const bool good = program(block_, at_, 0, used_);
-      if (good) {
-        at_ += used_;
-        used_ = moving - first;
+      used_ = prefix_ + moving;
+      const std::uint32_t room = page_room();
+      if (used_ > room) {
+        if (!program(block_, at_, begin, room)) {
+          retire(block_);
+          continue;
+        }
+        at_ += room;
+        used_ -= room;
+        begin += room;
         prefix_ = 0;
         page_left_ = kUnknownLeft;
-        std::memcpy(page_, rest, used_);
-        return Status::ok;
       }
-      retire(block_);
-      std::memmove(page_, page_ + prefix_, first);
-      std::memcpy(page_ + first, rest, moving - first);
-      skip = 0;
+      std::memmove(page_, begin, used_);
+      return Status::ok;
     }
   }
 
@@ -488,7 +473,7 @@ class FlashLog final : public Sink {
       const BlockUse use = look_at(device_, block, header);
       at_ = 0;
       if (prepared && use == BlockUse::prepared && header.head.sequence > sequence_ &&
-          is_blank(device_, block, header.head.bytes, geometry().block_bytes)) {
+          is_blank(device_, block, header.head.bytes)) {
         at_ = round_up(header.head.bytes, geometry().program_bytes);
         sequence_ = header.head.sequence;
       } else {
@@ -519,8 +504,7 @@ class FlashLog final : public Sink {
     protect(true);
     // The block must not be seen with a new header and old bytes.
     if (status == Status::ok) status = device_.sync(device_.context);
-    if (status == Status::ok && options_.verify && !is_blank(device_, block, 0, geometry().block_bytes))
-      status = Status::io_error;
+    if (status == Status::ok && options_.verify && !is_blank(device_, block, 0)) status = Status::io_error;
     erased_ = kNoBlock;
     if (status == Status::ok) {
       erased_ = block;
@@ -530,26 +514,27 @@ class FlashLog final : public Sink {
     return true;
   }
 
-  /// Gives the block erased ahead its header.
+  /// Gives the block erased ahead its header, by way of the page, which holds nothing but kept bytes.
   void write_header(std::uint32_t block) {
-    const std::uint32_t bytes = make_header(block, ++last_sequence_, page_);
+    make_header(block, ++last_sequence_, page_);
+    const std::uint32_t bytes = header_bytes();
     const std::uint32_t filled = round_up(bytes, geometry().program_bytes);
-    std::memset(page_ + bytes, static_cast<int>(geometry().erased), filled - bytes);
-    if (!program(block, 0, 0, filled)) retire(block);
+    fill_erased(page_ + bytes, filled - bytes);
+    if (!program(block, 0, page_, filled)) retire(block);
     erased_ = kNoBlock;
-    // The page may hold the beginning of a granule that was programmed in part: as erased bytes.
-    std::memset(page_, static_cast<int>(geometry().erased), kept_);
+    fill_erased(page_, kept_);
   }
 
-  /// Writes a header to `to`; returns its size.
-  std::uint32_t make_header(std::uint32_t block, std::uint32_t sequence, std::byte* to) const {
-    const std::uint32_t before_crc = static_cast<std::uint32_t>(sizeof(BlockHeader)) + 2 * retired_count_;
-    const BlockHeader head =
-        block_header(geometry(), block, sequence, retired_count_, before_crc + kCrcBytes);
+  std::uint32_t header_bytes() const {
+    return static_cast<std::uint32_t>(sizeof(BlockHeader)) + 2 * retired_count_ + kCrcBytes;
+  }
+
+  void make_header(std::uint32_t block, std::uint32_t sequence, std::byte* to) const {
+    const std::uint32_t bytes = header_bytes();
+    const BlockHeader head = block_header(geometry(), block, sequence, retired_count_, bytes);
     std::memcpy(to, &head, sizeof head);
     std::memcpy(to + sizeof head, retired_, 2 * retired_count_);
-    store_little_endian(to + before_crc, crc32(0, {to, before_crc}));
-    return before_crc + kCrcBytes;
+    store_little_endian(to + bytes - kCrcBytes, crc32(0, {to, bytes - kCrcBytes}));
   }
 
   bool is_retired(std::uint32_t block) const {
@@ -570,27 +555,14 @@ class FlashLog final : public Sink {
     if (device_.protect != nullptr) device_.protect(device_.context, on);
   }
 
-  /// Programs the first `bytes` of the page, of which the first `kept` are there already.
-  bool program(std::uint32_t block, std::uint32_t offset, std::uint32_t kept, std::uint32_t bytes) const {
-    const Bytes from = {page_, bytes};
+  /// Programs `bytes` bytes, of which the first `kept` are there already and look erased in `from`.
+  bool program(std::uint32_t block, std::uint32_t offset, const std::byte* from, std::uint32_t bytes,
+               std::uint32_t kept = 0) const {
     protect(false);
-    const Status status = device_.program(device_.context, block, offset, from);
+    const Status status = device_.program(device_.context, block, offset, {from, bytes});
     protect(true);
-    return status == Status::ok && (!options_.verify || reads_as(block, offset + kept, from.subspan(kept)));
-  }
-
-  bool reads_as(std::uint32_t block, std::uint32_t offset, Bytes expected) const {
-    while (!expected.empty()) {
-      std::byte memory[32];
-      const Bytes piece = expected.first(expected.size() < sizeof memory ? expected.size() : sizeof memory);
-      if (device_.read(device_.context, block, offset, {memory, piece.size()}) != Status::ok ||
-          std::memcmp(memory, piece.data(), piece.size()) != 0) {
-        return false;
-      }
-      expected = expected.subspan(piece.size());
-      offset += static_cast<std::uint32_t>(piece.size());
-    }
-    return true;
+    return status == Status::ok &&
+           (!options_.verify || reads_as(device_, block, offset + kept, from + kept, bytes - kept));
   }
 
   const Device& device_;
@@ -599,7 +571,6 @@ class FlashLog final : public Sink {
   const Options options_;
   Status stuck_ = Status::not_initialised;  // why nothing can be written any more
   bool emergency_ = false;
-  std::uint16_t next_number_ = 0;
 
   std::uint32_t cursor_ = 0;         // the block that the rotation has reached
   std::uint32_t block_ = kNoBlock;   // the one being written
@@ -624,7 +595,7 @@ class FlashLog final : public Sink {
 };
 
 #if UINTPTR_MAX == UINT32_MAX
-static_assert(sizeof(FlashLog) <= 256, "the README promises it");
+static_assert(OPDUMP_MAX_RECORDERS > 2 || sizeof(FlashLog) + FlashLog::kPrefixBytes <= 256);
 #endif
 
 }  // namespace OPDUMP_NAMESPACE

@@ -23,8 +23,10 @@
 /// block without one was prepared ahead and is empty:
 ///
 ///      0  head of an entry of kind 1, number 0, with a body of 16 bytes
-///      4  u32  sequence number of the block where the stream comes from; 0: a new stream begins here
-///      8  u32  offset in that block at which this one takes over; what follows there is void
+///      4  u32  sequence number of the block written before; blocks numbered between the two are void
+///      8  u32  offset in that block at which the stream goes on here, what follows there is void; all ones
+///      if
+///              a new stream begins here
 ///     12  u32  bytes here that still belong to the entry which began before this block, times 2, plus 1 if
 ///              it ends with a CRC; 0 if there is none, all ones if that is not known
 ///     16  u32  the CRC-32 that covers this entry, of its bytes up to here and all that it covers before
@@ -53,8 +55,8 @@
 ///
 /// A CRC covers all entries since the last CRC or the beginning of the stream, its own entry included. What
 /// no valid CRC follows does not count. A directory or journal holds up to the next of its kind, and is given
-/// again in each block before it is needed. Up to 255 objects are open at once; a number is given again after
-/// 4096 other objects, never while it is in use. Other kinds are not written by this version.
+/// again in each block before it is needed. Up to 255 objects are open at once, no two of one number. Other
+/// kinds are not written by this version.
 #include <cstddef>
 #include <cstdint>
 
@@ -115,6 +117,7 @@ inline constexpr std::uint32_t kMaxBody = 0xffff;
 inline constexpr std::uint32_t kCrcBytes = 4;
 inline constexpr std::uint32_t kMinSealedData = 512;
 inline constexpr std::uint32_t kUnknownLeft = 0xffffffffu;
+inline constexpr std::uint32_t kNewStream = 0xffffffffu;
 
 class EntryHead {
  public:
@@ -159,10 +162,10 @@ static_assert(offsetof(BlockStart, left) == 12 && offsetof(BlockStart, run_crc) 
               offsetof(BlockStart, crc) == 20);
 
 /// Retired blocks that a header has room for. One more is found out again each time its turn comes.
-inline constexpr std::uint32_t kMaxRetired = 24;
+inline constexpr std::uint32_t kMaxRetired = 16;
 /// No version's header is longer.
 inline constexpr std::uint32_t kMaxHeaderBytes = sizeof(BlockHeader) + 2 * kMaxRetired + kCrcBytes;
-static_assert(kMaxHeaderBytes == 76);
+static_assert(kMaxHeaderBytes == 60);
 
 constexpr std::uint32_t round_up(std::uint32_t value, std::uint32_t step) {
   return (value + step - 1) / step * step;

@@ -212,20 +212,17 @@ class LogReader {
     return false;
   }
 
-  /// Ties the segments to streams. One that its follower does not come from was given up when it failed.
+  /// Ties the segments to streams.
   static std::size_t link(std::span<Segment> segments) {
     std::size_t count = 0;
-    for (const Segment& next : segments) {
-      Segment linked = next;
-      std::size_t before = count;
-      while (before != 0 && segments[before - 1].sequence > next.previous) --before;
-      if (before != 0 && segments[before - 1].sequence == next.previous &&
-          next.previous_end >= segments[before - 1].begin && next.previous_end <= segments[before - 1].end) {
-        segments[before - 1].end = next.previous_end;
-        linked.follows = true;
-        count = before;
+    for (Segment next : segments) {
+      while (count != 0 && segments[count - 1].sequence > next.previous) --count;
+      if (count != 0 && segments[count - 1].sequence == next.previous &&
+          next.previous_end >= segments[count - 1].begin && next.previous_end <= segments[count - 1].end) {
+        segments[count - 1].end = next.previous_end;
+        next.follows = true;
       }
-      segments[count++] = linked;
+      segments[count++] = next;
     }
     return count;
   }

@@ -29,7 +29,7 @@ class FlashRig {
         flash(flash),
         promises(promises),
         device_(this->flash.device()),
-        page_(setup.page_bytes),
+        page_(flashlog::FlashLog::kPrefixBytes + setup.page_bytes),
         log_(device_, page_, setup.options),
         random_(seed) {}
   FlashRig(const FlashRig&) = delete;
@@ -44,8 +44,7 @@ class FlashRig {
     for (std::uint32_t block = 0; block < setup_.geometry.block_count; ++block) {
       flashlog::Header header;
       const flashlog::BlockUse use = look_at(device_, block, header);
-      const bool ready = use == flashlog::BlockUse::prepared &&
-                         is_blank(device_, block, header.head.bytes, setup_.geometry.block_bytes);
+      const bool ready = use == flashlog::BlockUse::prepared && is_blank(device_, block, header.head.bytes);
       if (use != flashlog::BlockUse::taken && !ready) flash.note_wasted(block);
     }
     check();
@@ -61,7 +60,7 @@ class FlashRig {
   }
 
   /// Whether all blocks were erased equally often, up to the rotation under way; but for one more each time
-  /// that power went while a block was not in use again yet.
+  /// that power went while a block was not in use again yet, or before the block's header was synced.
   bool worn_evenly() const {
     std::uint32_t least = UINT32_MAX;
     std::uint32_t most = 0;
@@ -69,7 +68,7 @@ class FlashRig {
       least = std::min(least, flash.good_erases_of(block));
       most = std::max(most, flash.good_erases_of(block));
     }
-    return most - least <= 1;
+    return most - least <= 2;
   }
 
   void step() {
