@@ -20,6 +20,13 @@ struct Geometry {
   bool bits_only_clear = false;
 };
 
+/// Whether a log can work with `part` at all.
+constexpr bool is_usable(const Geometry& part) {
+  return part.program_bytes >= 1 && part.program_bytes <= 4096 && part.block_bytes >= 256 &&
+         part.block_bytes % part.program_bytes == 0 && part.block_count >= 3 && part.block_count <= 0xffff &&
+         (part.erased == std::byte{0xff} || part.erased == std::byte{0});
+}
+
 /// A flash device: its geometry and the port's four functions. They are called by one context at a time,
 /// that of the log, and never from an interrupt but by `FlashLog::emergency`. Any status but `ok` is a
 /// failure; after a failed program or erase the log gives the block up.

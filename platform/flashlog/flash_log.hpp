@@ -239,10 +239,8 @@ class FlashLog final : public Sink {
 
   bool usable() const {
     const Geometry& part = geometry();
-    return part.program_bytes >= 1 && part.program_bytes <= 4096 && page_bytes_ >= kMinPageBytes &&
-           page_bytes_ % part.program_bytes == 0 && part.block_bytes >= 2 * page_bytes_ &&
-           part.block_bytes % page_bytes_ == 0 && part.block_count >= 3 && part.block_count <= 0xffff &&
-           (part.erased == std::byte{0xff} || part.erased == std::byte{0});
+    return is_usable(part) && page_bytes_ >= kMinPageBytes && page_bytes_ % part.program_bytes == 0 &&
+           part.block_bytes >= 2 * page_bytes_ && part.block_bytes % page_bytes_ == 0;
   }
 
   static std::size_t size_of(std::span<const Bytes> parts) {

@@ -32,7 +32,7 @@ enum class ObjectState : std::uint8_t {
   committed,    ///< whole
   aborted,      ///< given up by the writer
   torn,         ///< never ended: power went, or the log was full
-  damaged,      ///< ended, but bytes of it are lost
+  damaged,      ///< ended, but bytes of it or its directory are lost
   overwritten,  ///< ended, but its beginning, with its name, is gone
   lines,        ///< not an object: bytes that were added to a journal
 };
@@ -120,6 +120,9 @@ class LogReader {
           begun_.set(number);
           name_object(entry, object);
           follow(object);
+          if (object.state == ObjectState::committed && !object.directory_known) {
+            object.state = ObjectState::damaged;
+          }
           return true;
         case Kind::commit:
         case Kind::abort: {

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <utility>
 
+#include "platform/posix/errno_status.hpp"
 #include "platform/posix/write_all.hpp"
 
 #if defined(__linux__)
@@ -37,31 +38,6 @@ constexpr std::size_t kMaxFileNameBytes = 255;
 constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
 static_assert(TreeSink::kMaxOpenObjects <= 0xff, "an object id keeps the slot in 8 bits");
-
-Status status_of(int error) {
-  switch (error) {
-    case ENOSPC:
-    case EDQUOT:
-      return Status::no_space;
-    case EACCES:
-    case EPERM:
-    case EROFS:
-      return Status::permission_denied;
-    case ENOENT:
-      return Status::not_found;
-    case EEXIST:
-      return Status::already_exists;
-    case EMFILE:
-    case ENFILE:
-      return Status::too_many_objects;
-    case ENAMETOOLONG:
-      return Status::name_too_long;
-    case EINVAL:
-      return Status::invalid_argument;
-    default:
-      return Status::io_error;
-  }
-}
 
 bool is_path_part(std::string_view part) {
   return !part.empty() && part != "." && part != ".." && part.find('/') == part.npos &&

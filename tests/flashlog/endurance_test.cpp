@@ -1,0 +1,71 @@
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <deque>
+#include <string>
+
+#include "platform/flashlog/flash_log.hpp"
+#include "support/flash_contents.hpp"
+#include "support/flash_emulator.hpp"
+
+namespace {
+
+using namespace opdump;
+using namespace opdump::tests;
+using flashlog::FlashLog;
+using flashlog::ObjectState;
+
+/// Bytes of record `i`, 20 to 275 of them.
+std::string body(std::uint32_t i) {
+  return std::string(20 + i * 37 % 256, static_cast<char>('a' + i % 26)) + std::to_string(i);
+}
+
+}  // namespace
+
+TEST_CASE("flash log: a small part keeps its newest records, however many come") {
+  const std::uint32_t records = std::getenv("OPDUMP_FLASH_CUTS") != nullptr ? 1'000'000 : 20'000;
+  constexpr flashlog::Geometry kPart = {
+      .block_bytes = 4096, .block_count = 8, .program_bytes = 1, .bits_only_clear = true};
+  constexpr std::uint32_t kPage = 256;
+  FlashEmulator flash(kPart, kPage);
+  const flashlog::Device device = flash.device();
+  std::vector<std::byte> memory(FlashLog::kPrefixBytes + kPage);
+  FlashLog log(device, memory, {});
+  REQUIRE(log.mount() == Status::ok);
+  for (std::uint32_t i = 0; i < records; ++i) {
+    const std::string text = body(i);
+    const Bytes part = as_bytes(text);
+    const Result<ObjectId> object =
+        log.begin({{}, "t/" + std::to_string(i / 1000), "op." + std::to_string(i)});
+    bool good = object.ok() && log.append(object.value(), {&part, 1}) == Status::ok &&
+                log.commit(object.value()) == Status::ok;
+    if (i % 3 == 0) good = good && log.sync() == Status::ok;
+    if (i % 5 == 0) good = good && log.prepare().ok();
+    if (!good) FAIL("record ", i);
+    if (i % 997 != 0 && i + 1 != records) continue;
+
+    REQUIRE(log.sync() == Status::ok);
+    const FlashContents contents = read_flash(device);
+    REQUIRE(!contents.objects.empty());
+    std::uint32_t next = i + 1;
+    std::size_t bytes = 0;
+    for (auto at = contents.objects.rbegin(); at != contents.objects.rend(); ++at) {
+      if (at->state == ObjectState::overwritten) continue;
+      --next;
+      const std::string path = "t/" + std::to_string(next / 1000) + "/op." + std::to_string(next);
+      if (at->state != ObjectState::committed || at->path != path || at->bytes != body(next)) FAIL(path);
+      bytes += at->bytes.size();
+    }
+    // Two blocks at most are not to be read: one prepared, one just begun.
+    const std::size_t most = (kPart.block_count - 2) * kPart.block_bytes * 3 / 4;
+    if (i > 1000) CHECK(bytes > most);
+  }
+  std::uint32_t least = UINT32_MAX;
+  std::uint32_t most = 0;
+  for (std::uint32_t block = 0; block < kPart.block_count; ++block) {
+    least = std::min(least, flash.erases_of(block));
+    most = std::max(most, flash.erases_of(block));
+  }
+  CHECK(most - least <= 1);
+  CHECK(flash.violation == nullptr);
+}

@@ -1,0 +1,183 @@
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+
+#include "platform/flashlog/find_log.hpp"
+#include "platform/flashlog/flash_log.hpp"
+#include "platform/posix/flash_file.hpp"
+#include "support/flash_contents.hpp"
+#include "support/flash_emulator.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace {
+
+using namespace opdump;
+using namespace opdump::tests;
+using flashlog::FlashLog;
+using flashlog::FoundLog;
+using flashlog::ObjectState;
+
+constexpr std::uint32_t kPage = 128;
+
+std::string golden(const std::string& name) {
+  std::ifstream file(OPDUMP_TEST_DATA "/flash/" + name, std::ios::binary);
+  REQUIRE(file.good());
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+Result<FoundLog> find(const std::string& image) {
+  return flashlog::find_log(image.size(), [&](std::uint64_t at, MutableBytes to) {
+    if (at > image.size() || to.size() > image.size() - at) return Status::io_error;
+    copy_bytes(to.data(), as_bytes(image).subspan(static_cast<std::size_t>(at), to.size()));
+    return Status::ok;
+  });
+}
+
+/// A part that holds `image`.
+FlashEmulator part_of(const std::string& image, const flashlog::Geometry& geometry) {
+  FlashEmulator flash(geometry, kPage);
+  REQUIRE(flash.memory().size() == image.size());
+  copy_bytes(flash.memory().data(), as_bytes(image));
+  return flash;
+}
+
+/// A line per object and journal: state, path, bytes and a CRC of them.
+std::string listing(const FlashContents& contents) {
+  constexpr const char* kStates[] = {"committed", "aborted", "torn", "damaged", "overwritten"};
+  std::ostringstream text;
+  const auto add = [&](const char* what, const std::string& path, const std::string& bytes) {
+    text << what << ' ' << path << ' ' << bytes.size() << ' ' << crc32(0, as_bytes(bytes)) << '\n';
+  };
+  for (const FlashContents::Object& object : contents.objects) {
+    add(kStates[static_cast<int>(object.state)], object.path, object.bytes);
+  }
+  for (const auto& [path, lines] : contents.journals) add("journal", path, lines);
+  return text.str();
+}
+
+void put(FlashLog& log, const std::string& directory, const std::string& file, std::size_t bytes) {
+  std::string text(bytes, '\0');
+  for (std::size_t i = 0; i < bytes; ++i) text[i] = static_cast<char>(i * 7 + bytes);
+  const Bytes part = as_bytes(text);
+  const ObjectId object = log.begin({{}, directory, file}).value();
+  REQUIRE(log.append(object, {&part, 1}) == Status::ok);
+  REQUIRE(log.commit(object) == Status::ok);
+}
+
+/// What the golden image of this version holds: two boots, all states, a retired block.
+std::string make_image() {
+  constexpr flashlog::Geometry kPart = {.block_bytes = 1024, .block_count = 9, .program_bytes = 16};
+  FlashEmulator flash(kPart, kPage);
+  flash.set_fault(3, FlashEmulator::Fault::program_fails);
+  const flashlog::Device device = flash.device();
+  for (int boot = 0; boot < 2; ++boot) {
+    std::vector<std::byte> memory(FlashLog::kPrefixBytes + kPage);
+    FlashLog log(device, memory, {});
+    REQUIRE(log.mount() == Status::ok);
+    const std::string directory = "20240102030405/0/net/1/" + std::to_string(boot);
+    for (std::size_t i = 0; i < 7; ++i)
+      put(log, directory, "Conv2D.conv" + std::to_string(i) + ".0.0.17", i * 90);
+    const std::string text(600, 'x');
+    const Bytes part = as_bytes(text);
+    const ObjectId aborted = log.begin({{}, directory, "Relu.aborted.0.0.18"}).value();
+    const ObjectId torn = log.begin({{}, directory, "Relu.torn.0.0.19"}).value();
+    REQUIRE(log.append(aborted, {&part, 1}) == Status::ok);
+    REQUIRE(log.append(torn, {&part, 1}) == Status::ok);
+    log.abort(aborted);
+    const Bytes line = as_bytes("opdump-journal,1,records\n");
+    REQUIRE(log.append_journal({{}, "20240102030405", "opdump.0.1.journal"}, {&line, 1}) == Status::ok);
+    REQUIRE(log.sync() == Status::ok);
+  }
+  return std::string(as_text(flash.memory()));
+}
+
+}  // namespace
+
+// OPDUMP_FLASH_GOLDEN=FOLDER also writes image and listing there, to make those of a new version.
+TEST_CASE("flash log: this version writes its golden image") {
+  const std::string image = make_image();
+  if (const char* folder = std::getenv("OPDUMP_FLASH_GOLDEN"); folder != nullptr) {
+    FlashEmulator flash = part_of(image, find(image).value().geometry);
+    std::ofstream(std::string(folder) + "/v1.img", std::ios::binary) << image;
+    std::ofstream(std::string(folder) + "/v1.txt", std::ios::binary) << listing(read_flash(flash.device()));
+  }
+  CHECK((image == golden("v1.img")));
+}
+
+TEST_CASE("flash log: images of all versions are read") {
+  for (const std::string version : {"v1"}) {
+    CAPTURE(version);
+    const std::string image = golden(version + ".img");
+    const Result<FoundLog> found = find(image);
+    REQUIRE(found.ok());
+    CHECK(found.value().base == 0);
+    FlashEmulator flash = part_of(image, found.value().geometry);
+    CHECK(listing(read_flash(flash.device())) == golden(version + ".txt"));
+  }
+}
+
+TEST_CASE("flash log: a log inside a larger image is found, and none where there is none") {
+  const std::string image = golden("v1.img");
+  const Result<FoundLog> found = find(std::string(4096, '\xff') + image);
+  REQUIRE(found.ok());
+  CHECK(found.value().base == 4096);
+  CHECK(found.value().geometry.block_count == 9);
+  CHECK(find(std::string(4096, '\xff')).status() == Status::not_found);
+  CHECK(find("").status() == Status::not_found);
+}
+
+TEST_CASE("flash log: a damaged byte costs what it hit, and never yields other bytes") {
+  const std::string image = golden("v1.img");
+  const flashlog::Geometry geometry = find(image).value().geometry;
+  FlashEmulator whole = part_of(image, geometry);
+  const FlashContents expected = read_flash(whole.device());
+  std::size_t fewest = expected.objects.size();
+  for (const bool search : {false, true}) {
+    for (std::size_t at = 0; at < image.size(); ++at) {
+      std::string damaged = image;
+      damaged[at] = static_cast<char>(damaged[at] ^ (1 << at % 8));
+      FlashEmulator flash = part_of(damaged, geometry);
+      const FlashContents contents = read_flash(flash.device(), search);
+      for (const FlashContents::Object& object : contents.objects) {
+        if (object.state != ObjectState::committed) continue;
+        const FlashContents::Object* original = expected.find(object.path);
+        if (original == nullptr || original->bytes != object.bytes) FAIL("byte ", at, " made ", object.path);
+      }
+      fewest = std::min(fewest, contents.count(ObjectState::committed));
+    }
+  }
+  // So many of these objects have bytes in one block.
+  CHECK(fewest + 5 >= expected.count(ObjectState::committed));
+}
+
+TEST_CASE("flash log: a file is flash too") {
+  test::TemporaryDirectory folder;
+  const std::string path = folder.text() + "/flash.img";
+  for (const std::uint32_t granule : {1u, 4096u}) {
+    CAPTURE(granule);
+    const flashlog::Geometry part = {.block_bytes = 65536, .block_count = 4, .program_bytes = granule};
+    const std::string name = path + std::to_string(granule);
+    {
+      posix::FlashFile file;
+      CHECK(file.open(name.c_str(), part, false) == Status::not_found);
+      REQUIRE(file.open(name.c_str(), part, true) == Status::ok);
+      const flashlog::Device device = file.device();
+      std::vector<std::byte> memory(FlashLog::kPrefixBytes + 4096);
+      FlashLog log(device, memory, {});
+      REQUIRE(log.mount() == Status::ok);
+      for (std::size_t i = 0; i < 40; ++i) put(log, "d", std::to_string(i), 5000);
+      REQUIRE(log.sync() == Status::ok);
+    }
+    posix::FlashFile file;
+    REQUIRE(file.open(name.c_str(), part, false) == Status::ok);
+    const FlashContents contents = read_flash(file.device());
+    CHECK(contents.objects.back().path == "d/39");
+    CHECK(contents.count(ObjectState::committed) >= 20);
+    const flashlog::Geometry larger = {.block_bytes = 65536, .block_count = 5, .program_bytes = granule};
+    CHECK(file.open(name.c_str(), larger, false) == Status::no_space);
+  }
+}
