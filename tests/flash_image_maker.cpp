@@ -196,7 +196,7 @@ int main(int argc, char** argv) {
   if (argc != 4) give_up("usage: flash_image_maker IMAGE TREE plain|hostile|session");
   MemoryFlash flash;
   const flashlog::Device device = flash.device();
-  std::byte page[256];
+  std::byte page[flashlog::FlashLog::kPrefixBytes + 256];
   flashlog::FlashLog log(device, page, {});
   need(log.mount() == Status::ok, "mount");
   static posix::TreeSink tree;

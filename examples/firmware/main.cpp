@@ -44,7 +44,7 @@ opdump::ModelPlanFor<digits::Network::kOpCount> plan;
 alignas(8) std::byte network_ring[16 * 1024];
 alignas(8) std::byte timer_ring[4096];
 std::byte scratch[1024];
-std::byte page[256];
+std::byte page[opdump::flashlog::FlashLog::kPrefixBytes + 256];
 
 Recorder* timer_recorder = nullptr;
 
