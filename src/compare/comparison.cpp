@@ -175,17 +175,22 @@ class PairReader {
   const float* numbers_[2] = {};
 };
 
+/// Something of each part is kept in memory, so that their number fits.
+std::size_t part_count(std::uint64_t elements) {
+  return static_cast<std::size_t>((elements + kPartElements - 1) / kPartElements);
+}
+
 /// Calls `use(part's index, reader, first element, elements)` for every block of every part, the blocks of
 /// one part in order on one thread. False when a source cannot be read.
 template <class Use>
 bool for_each_block(const ComparedArray& x, const ComparedArray& y, std::uint64_t elements, unsigned threads,
                     Use use) {
-  const std::uint64_t parts = (elements + kPartElements - 1) / kPartElements;
-  std::atomic<std::uint64_t> next{0};
+  const std::size_t parts = part_count(elements);
+  std::atomic<std::size_t> next{0};
   std::atomic<bool> good{true};
   const auto work = [&] {
     PairReader reader(x, y);
-    for (std::uint64_t part; (part = next.fetch_add(1, std::memory_order_relaxed)) < parts;) {
+    for (std::size_t part; (part = next.fetch_add(1, std::memory_order_relaxed)) < parts;) {
       const std::uint64_t end = std::min(elements, (part + 1) * kPartElements);
       for (std::uint64_t first = part * kPartElements; first < end; first += kBlockElements) {
         const std::size_t count =
@@ -265,7 +270,7 @@ std::optional<Comparison> compare(const ComparedArray& x, const ComparedArray& y
                                   unsigned threads, const PairKernels& kernels) {
   Comparison result;
   result.elements = elements;
-  const std::uint64_t parts = (elements + kPartElements - 1) / kPartElements;
+  const std::size_t parts = part_count(elements);
   const bool same_dtype = x.dtype == y.dtype && x.item_bits == y.item_bits;
   const AddExact add_exact = same_dtype ? exact_kernel(x.dtype, kernels) : nullptr;
 
@@ -273,7 +278,7 @@ std::optional<Comparison> compare(const ComparedArray& x, const ComparedArray& y
   SharedMaximum max_absolute, max_relative;
   const bool read = for_each_block(
       x, y, elements, threads,
-      [&](std::uint64_t part, const PairReader& pair, std::uint64_t at, std::size_t count) {
+      [&](std::size_t part, const PairReader& pair, std::uint64_t at, std::size_t count) {
         FirstPass& pass = first[part];
         PairSums block;
         kernels.add_pairs(pair.x(), pair.y(), count, block);
@@ -328,7 +333,7 @@ std::optional<Comparison> compare(const ComparedArray& x, const ComparedArray& y
     std::vector<SecondPass> passes(parts);
     const bool again =
         for_each_block(x, y, elements, threads,
-                       [&](std::uint64_t part, const PairReader& pair, std::uint64_t, std::size_t in_block) {
+                       [&](std::size_t part, const PairReader& pair, std::uint64_t, std::size_t in_block) {
                          SecondPass block;
                          if (differs)
                            kernels.add_divergence(pair.x(), pair.y(), in_block, p_of, q_of, block.divergence);
