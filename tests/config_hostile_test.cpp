@@ -69,9 +69,12 @@ TEST_CASE("config: damage to any byte is either accepted or told with a place") 
     CHECK(parsed.error.line == 1 + std::count(before.begin(), before.end(), '\n'));
     CHECK(parsed.error.column == before.size() - (before.rfind('\n') + 1) + 1);
   };
-  for (const char* name : {"documented_model_dump", "steps", "escapes", "unknown_keys", "path_with_address",
-                           "range_beside_layers", "blacklist_positions"}) {
-    const std::string text = read_file(corpus("accept") / (std::string(name) + ".json"));
+  for (const char* name :
+       {"accept/documented_model_dump", "accept/steps", "accept/escapes", "accept/unknown_keys",
+        "accept/path_with_address", "accept/range_beside_layers", "accept/blacklist_positions",
+        "mindspore/accept/documented_o0", "mindspore/accept/kernels_regex_rich",
+        "mindspore/accept/categories_all", "torchair/accept/documented"}) {
+    const std::string text = read_file(corpus("") / (std::string(name) + ".json"));
     for (std::size_t i = 0; i < text.size(); ++i) {
       check(text.substr(0, i));
       check(text.substr(0, i) + text.substr(i + 1));

@@ -426,10 +426,18 @@ TEST_CASE("mindspore: a dialect that is given goes before the keys") {
 }
 
 TEST_CASE("mindspore: the memory that is always enough, is") {
-  std::string kernels;
+  std::string patterns;
   for (int i = 0; i < 500; ++i)
-    kernels += R"("name-regex([a-)" + std::string(1, static_cast<char>('b' + i % 20)) + "]{9}.*)\", ";
-  const ParsedConfig parsed = parse(R"("dump_mode": 1, "kernels": [)" + kernels + "\"x\"]");
-  CAPTURE(parsed.error.reason);
-  CHECK(parsed.status == Status::ok);
+    patterns += R"("name-regex([a-)" + std::string(1, static_cast<char>('b' + i % 20)) + "]{9}.*)\", ";
+  const std::string many_patterns = R"("dump_mode": 1, "kernels": [)" + patterns + "\"x\"]";
+  const std::string many_names = R"("dump_mode": 1, "kernels": [)" + repeated("\"a\",", 9999) + "\"\"]";
+  const std::string many_devices = R"("support_device": [)" + repeated("0,", 9999) + "0]";
+  const std::string many_steps = R"("iteration": ")" + repeated("0|", 9999) + "\"";
+  const std::string many_columns =
+      R"("saved_data": "full", "statistic_category": [)" + repeated("\"max\",", 9999) + "\"min\"]";
+  for (const std::string& text : {many_patterns, many_names, many_devices, many_steps, many_columns}) {
+    const ParsedConfig parsed = parse(text);
+    CAPTURE(parsed.error.reason);
+    CHECK(parsed.status == Status::ok);
+  }
 }

@@ -478,9 +478,6 @@ class MindSporeJson : NodeReader {
                   "\"device\" is not acted on: this build computes statistics on the host");
     if (config.sample_number != 0)
       unsupported(e2e_, kE2e, "sample_mode", "not acted on: this build keeps whole tensors");
-    if (config.device_format)
-      unsupported(e2e_, kE2e, "trans_flag",
-                  "false is not acted on: shape and format of the files are as the program gives them");
     if (config.save_kernel_args)
       unsupported(e2e_, kE2e, "save_kernel_args", "not acted on: this build does not know the arguments");
   }

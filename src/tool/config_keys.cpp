@@ -93,7 +93,7 @@ constexpr ConfigKey kKeys[] = {
     {"initial_iteration", "the number of the first step", kCommon, "a whole number", "0"},
     {"enable", "write while the operator runs; has no effect here", kE2e, "true, false", "false"},
     {"trans_flag",
-     "dump shape, dtype and format of the framework, not of the device; false is not acted on yet", kE2e,
+     "dump shape, dtype and format of the framework, not of the device; here the program decides", kE2e,
      "true, false", "true"},
     {"stat_calc_mode", "who computes statistics; \"device\" is not acted on", kE2e,
      "\"host\", \"device\"; the latter only with \"saved_data\": \"statistic\"", "\"host\""},
