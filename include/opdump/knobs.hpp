@@ -60,6 +60,12 @@
 #define OPDUMP_SMALL_CODE 0
 #endif
 
+/// 1: what a ring holds can be found again in its memory after a reset (`Ring::recover`), if startup code and
+/// caches leave that memory alone. Costs a store per chunk on either side.
+#ifndef OPDUMP_SURVIVE_RESET
+#define OPDUMP_SURVIVE_RESET 0
+#endif
+
 /// Bytes of constant tables for CRC-32: 64 (about 14 instructions per byte) or 8192 (about 2).
 #ifndef OPDUMP_CRC_TABLE_BYTES
 #if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M'
@@ -74,11 +80,12 @@ static_assert(OPDUMP_CACHE_LINE_BYTES >= 4 && OPDUMP_CACHE_LINE_BYTES <= 256 &&
 static_assert(OPDUMP_MAX_RECORDERS >= 1 && OPDUMP_MAX_RECORDERS <= 255);
 static_assert(OPDUMP_MAX_CONFIGS >= 1 && OPDUMP_MAX_CONFIGS <= 254);
 
-#define OPDUMP_CONCAT_(a, b, c, d, e, f, g, h, i) a##b##c##d##e##f##_##g##_##h##_##i
-#define OPDUMP_CONCAT(a, b, c, d, e, f, g, h, i) OPDUMP_CONCAT_(a, b, c, d, e, f, g, h, i)
-#define OPDUMP_NAMESPACE                                                                       \
-  OPDUMP_CONCAT(knobs_, OPDUMP_ENABLED, OPDUMP_JOURNAL, OPDUMP_DEGRADE, OPDUMP_ALL_STATISTICS, \
-                OPDUMP_SMALL_CODE, OPDUMP_CACHE_LINE_BYTES, OPDUMP_MAX_RECORDERS, OPDUMP_MAX_CONFIGS)
+#define OPDUMP_CONCAT_(a, b, c, d, e, f, g, h, i, j) a##b##c##d##e##f##g##_##h##_##i##_##j
+#define OPDUMP_CONCAT(a, b, c, d, e, f, g, h, i, j) OPDUMP_CONCAT_(a, b, c, d, e, f, g, h, i, j)
+#define OPDUMP_NAMESPACE                                                                                 \
+  OPDUMP_CONCAT(knobs_, OPDUMP_ENABLED, OPDUMP_SURVIVE_RESET, OPDUMP_JOURNAL, OPDUMP_DEGRADE,            \
+                OPDUMP_ALL_STATISTICS, OPDUMP_SMALL_CODE, OPDUMP_CACHE_LINE_BYTES, OPDUMP_MAX_RECORDERS, \
+                OPDUMP_MAX_CONFIGS)
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {}

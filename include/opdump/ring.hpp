@@ -24,7 +24,8 @@ struct RingParts {
 ///
 /// Producer: reserve, fill, commit or abandon. Consumer: peek, use, pop, and release from time to time.
 ///
-/// In memory a chunk is a head of 8 bytes (its length; the rest is unused), the payload, and padding up to
+/// In memory a chunk is a head of 8 bytes (its length; a mark while it waits, under OPDUMP_SURVIVE_RESET, or
+/// nothing), the payload, and padding up to
 /// the granule. A chunk that does not fit before the end starts at offset 0, and a length of `kWrap` marks
 /// the place it skipped. `head_` and `tail_` are offsets; equal means empty, so the last granule before
 /// `tail_` is never filled.
@@ -59,6 +60,31 @@ class BasicRing {
     return Status::ok;
   }
 
+  /// Like `reset`, but finds what was committed and not popped before a reset of the machine left `memory` as
+  /// it was; the size must be the same. `malformed` when it holds what no ring can have left, as after power
+  /// was off: the ring is empty then, as it is when there was nothing. Lengths are checked, payloads are not.
+  /// `not_supported` without OPDUMP_SURVIVE_RESET.
+  [[nodiscard]] Status recover(MutableBytes memory) {
+    if (OPDUMP_SURVIVE_RESET == 0) return Status::not_supported;
+    if (const Status status = reset(memory); status != Status::ok) return status;
+    // What waits is one row of chunks, or one up to where the producer wrapped and one from offset 0.
+    const std::uint32_t low_end = end_of_row(0);
+    std::uint32_t start = low_end;
+    while (start < size_ && end_of_row(start) == start) start += kGranule;
+    const std::uint32_t end = end_of_row(start);
+    for (std::uint32_t at = end; at < size_; at += kGranule) {
+      if (end_of_row(at) != at) return Status::malformed;
+    }
+    const bool wraps = start < size_;
+    if (low_end == size_ || (low_end != 0 && wraps && start - low_end < kGranule)) return Status::malformed;
+    if (wraps && low_end != 0 && end != size_) write_length(end, kWrap);
+    read_ = wraps ? start : 0;
+    tail_.store(read_, std::memory_order_relaxed);
+    head_.store(wraps && low_end == 0 ? end % size_ : low_end, std::memory_order_relaxed);
+    cached_tail_ = cached_head_ = read_;
+    return Status::ok;
+  }
+
   std::uint32_t size() const { return size_; }
 
   /// The largest payload that is sure to fit once the consumer has released everything.
@@ -88,6 +114,7 @@ class BasicRing {
     const std::uint32_t head = head_.load(std::memory_order_relaxed);
     if (reserved_at_ != head) write_length(head, kWrap);
     write_length(reserved_at_, bytes);
+    set_mark(reserved_at_, mark_of(reserved_at_, bytes));
     Parts::will_write(reserved_at_ + kChunkHeadBytes, bytes);
     const std::uint32_t end = reserved_at_ + chunk_bytes(bytes);
     // release: publishes the lengths and the payload; pairs with the acquire in `peek`.
@@ -122,6 +149,7 @@ class BasicRing {
   /// Goes on to the next chunk. Only after a `peek` that gave one. The producer does not see the room yet.
   void pop() {
     const std::uint32_t end = read_ + chunk_bytes(read_length(read_));
+    set_mark(read_, 0);
     read_ = end == size_ ? 0 : end;
   }
 
@@ -188,6 +216,30 @@ class BasicRing {
     std::uint32_t length = 0;
     std::memcpy(&length, memory_ + offset, sizeof length);
     return length;
+  }
+
+  /// Never 0, and seldom what other bytes hold by chance.
+  std::uint32_t mark_of(std::uint32_t offset, std::uint32_t length) const {
+    return ((offset * 0x9e3779b1u) ^ (length * 0x85ebca77u) ^ size_ ^ 0x474e4952u) | 1u;
+  }
+
+  void set_mark(std::uint32_t offset, std::uint32_t mark) {
+    if (OPDUMP_SURVIVE_RESET == 0) return;
+    // The payload is there before the mark, also where nothing but the compiler could reorder them.
+    std::atomic_signal_fence(std::memory_order_release);
+    std::memcpy(memory_ + offset + sizeof mark, &mark, sizeof mark);
+  }
+
+  /// The end of the marked chunks that follow each other from `offset` on; `offset` if there is none.
+  std::uint32_t end_of_row(std::uint32_t offset) const {
+    while (offset < size_) {
+      const std::uint32_t length = read_length(offset);
+      std::uint32_t mark = 0;
+      std::memcpy(&mark, memory_ + offset + sizeof mark, sizeof mark);
+      if (mark != mark_of(offset, length) || length > size_ - offset - kChunkHeadBytes) break;
+      offset += chunk_bytes(length);
+    }
+    return offset;
   }
 
   std::byte* memory_ = nullptr;
