@@ -1,0 +1,113 @@
+// Counts what a config takes of the heap while it is read, checked and resolved against a model. Stands alone
+// because it replaces the allocation functions.
+
+#include <malloc.h>
+
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "opdump/model_plan.hpp"
+#include "opdump/parse_config.hpp"
+
+namespace {
+
+std::size_t held = 0;
+std::size_t most_held = 0;
+
+void* take(std::size_t bytes) {
+  void* const memory = std::malloc(bytes);
+  if (memory == nullptr) return nullptr;
+  held += malloc_usable_size(memory);
+  if (held > most_held) most_held = held;
+  return memory;
+}
+
+void give_back(void* memory) {
+  if (memory != nullptr) held -= malloc_usable_size(memory);
+  std::free(memory);
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  void* const memory = take(bytes);
+  if (memory == nullptr) std::abort();
+  return memory;
+}
+void* operator new[](std::size_t bytes) {
+  return operator new(bytes);
+}
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return take(bytes);
+}
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
+  return take(bytes);
+}
+void operator delete(void* memory) noexcept {
+  give_back(memory);
+}
+void operator delete[](void* memory) noexcept {
+  give_back(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  give_back(memory);
+}
+void operator delete[](void* memory, std::size_t) noexcept {
+  give_back(memory);
+}
+
+using namespace opdump;
+
+namespace {
+
+constexpr std::size_t kOps = 100;
+
+/// An acl.json of about `bytes` bytes.
+std::string text_of(std::size_t bytes) {
+  const std::string item = R"({"model_name": "resnet50_v1", "layer": ["conv1", "fc"]})";
+  std::string text = R"({"dump": {"dump_path": "dump", "dump_step": "0|5-9", "dump_list": [)" + item;
+  while (text.size() + item.size() + 5 <= bytes) text += ", " + item;
+  return text + "]}}";
+}
+
+/// False, said on stdout, when reading `text` takes more than `limit` bytes or leaves any behind.
+bool check(const std::string& text, std::size_t limit) {
+  std::vector<std::byte> memory(config_memory_bytes(text.size()));
+  const std::vector<OpDesc> ops(kOps, OpDesc{.name = "conv1", .type = "Conv2D"});
+  const ModelDesc model = {.name = "resnet50_v1", .ops = ops};
+  std::uint8_t bits[kOps];
+  const std::size_t before = held;
+  most_held = held;
+  bool good = true;
+  {
+    Arena arena(memory);
+    DumpConfig config;
+    ConfigError error;
+    ModelPlan plan;
+    good = parse_config(text, arena, nullptr, config, error) == Status::ok &&
+           resolve_plan(config, model, bits, plan) == Status::ok && plan.matched_ops == kOps;
+  }
+  const std::size_t peak = most_held - before;
+  std::printf("a config of %zu bytes takes %zu bytes of heap, %zu allowed, and leaves %zu\n", text.size(),
+              peak, limit, held - before);
+  return good && peak <= limit && held == before;
+}
+
+}  // namespace
+
+int main() {
+  // simdjson keeps what it has found out about the processor: 168 bytes once per process.
+  Arena none({});
+  DumpConfig config;
+  ConfigError error;
+  if (parse_config("{}", none, nullptr, config, error) != Status::ok) return 1;
+
+  const std::string small = text_of(1024);
+  const std::string large = text_of(16 * 1024);
+  const bool good = check(small, 24 * 1024);
+  return check(large, 5 * large.size()) && good ? 0 : 1;
+}
