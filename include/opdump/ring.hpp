@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "opdump/bytes.hpp"
+#include "opdump/compiler_fence.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
@@ -79,7 +80,7 @@ class BasicRing {
     if (low_end == size_ || (low_end != 0 && wraps && start - low_end < kGranule)) return Status::malformed;
     if (wraps && low_end != 0 && end != size_) write_length(end, kWrap);
     read_ = wraps ? start : 0;
-    tail_.store(read_, std::memory_order_relaxed);
+    tail_.store(wraps ? start : 0, std::memory_order_relaxed);
     head_.store(wraps && low_end == 0 ? end % size_ : low_end, std::memory_order_relaxed);
     cached_tail_ = cached_head_ = read_;
     return Status::ok;
@@ -225,8 +226,7 @@ class BasicRing {
 
   void set_mark(std::uint32_t offset, std::uint32_t mark) {
     if (OPDUMP_SURVIVE_RESET == 0) return;
-    // The payload is there before the mark, also where nothing but the compiler could reorder them.
-    std::atomic_signal_fence(std::memory_order_release);
+    compiler_fence();  // the payload is there before the mark
     std::memcpy(memory_ + offset + sizeof mark, &mark, sizeof mark);
   }
 
