@@ -277,6 +277,26 @@ class Convert(Case):
             place = (((at[0] * 3 + at[1] // 16) * h + at[2]) * w + at[3]) * 16 + at[1] % 16
             self.assertEqual(content[4 * i:4 * i + 4], b'\0\0' + data[2 * place:2 * place + 2], at)
 
+    def test_memory_does_not_grow_with_the_file(self):
+        with open(tool_case.OPDUMP, 'rb') as file:
+            if b'__asan_init' in file.read():
+                self.skipTest('the sanitizer takes memory of its own')
+        shape = [2, 8, 64, 512, 16]
+        self.write(NAME, record([], [tensor(FLOAT16, shape, bytes(2 * 2 * 8 * 64 * 512 * 16), 3,
+                                            [2, 128, 64, 512])]))
+
+        def peak(*options):
+            process = subprocess.Popen([tool_case.OPDUMP, 'convert', '-d', NAME, '-out', 'out', *options],
+                                       cwd=self.directory, stdout=subprocess.DEVNULL)
+            most = 0
+            while process.poll() is None:
+                with open('/proc/%d/status' % process.pid, encoding='ascii') as status:
+                    most = max([most] + [int(line.split()[1]) for line in status if line.startswith('VmHWM')])
+            self.assertEqual(process.returncode, 0)
+            return most
+        for options in ([], ['-f', 'NCHW'], ['-f', 'NHWC'], ['-f', 'HWCN']):
+            self.assertIn(peak(*options), range(1, 16 << 10), options)
+
     def test_bits_are_rearranged(self):
         nibbles = [i * 7 % 16 for i in range(3 * 1 * 16 * 16)]
         data = bytes(nibbles[i] | nibbles[i + 1] << 4 for i in range(0, len(nibbles), 2))
