@@ -383,10 +383,8 @@ void Relayout::set_box(Piece& piece, const Places& start, std::size_t level, Dim
     range.high = std::min(range.high, axis.extent - 1);
     if (axis.source_block != 0) {
       const Range block = {range.low / axis.source_block, range.high / axis.source_block};
-      const bool one = block.low == block.high;
-      const Range inner = one ? Range{range.low % axis.source_block, range.high % axis.source_block}
-                              : Range{0, axis.source_block - 1};
-      range = part.inner ? inner : block;
+      // The whole block, as its elements lie side by side and make longer runs.
+      range = part.inner ? Range{0, axis.source_block - 1} : block;
     }
     piece.low[i] = range.low;
     piece.count[i] = range.high - range.low + 1;
@@ -420,9 +418,12 @@ Relayout::Piece Relayout::piece(std::uint64_t first, std::uint64_t most, std::ui
     Dim rows = std::min<Dim>(most / row, to_.parts[level].size - start[level]);
     if (rows == 0 && !last) continue;
     rows = std::max<Dim>(rows, 1);
-    // Whole blocks, where there is at least one, so that none is fetched twice.
+    // Up to the end of a block, so that as few as can be are fetched twice.
     const Dim block = axes_[to_.parts[level].axis].source_block;
-    if (block > 1 && rows > block) rows -= (start[level] + rows) % block;
+    if (block > 1 && step(level) == 1) {
+      const Dim end = (start[level] + rows) / block * block;
+      if (end > start[level]) rows = end - start[level];
+    }
     for (set_box(piece, start, level, rows); piece.box_elements > most_box && rows > 1;) {
       rows = rows / 2;
       set_box(piece, start, level, rows);
