@@ -3,10 +3,12 @@
 
 Standard library only. With NumPy the arrays are compared with its own files too.
 """
+import glob
 import io
 import json
 import math
 import os
+import pty
 import resource
 import signal
 import stat
@@ -296,6 +298,30 @@ class Convert(Case):
             return most
         for options in ([], ['-f', 'NCHW'], ['-f', 'NHWC'], ['-f', 'HWCN']):
             self.assertIn(peak(*options), range(1, 16 << 10), options)
+
+    def test_the_bar_is_for_terminals_only(self):
+        # The bar comes when the work takes a moment, so the work is held for one.
+        self.write(NAME, record([], [tensor(INT8, [64 << 20], bytes(64 << 20))]))
+        terminal, end = pty.openpty()
+        process = subprocess.Popen([tool_case.OPDUMP, 'convert', '-d', NAME, '-out', 'out', '-f', 'ND'],
+                                   cwd=self.directory, stdout=subprocess.DEVNULL, stderr=end)
+        while process.poll() is None and not glob.glob(self.path('out', '.opdump-*.part')):
+            pass
+        os.kill(process.pid, signal.SIGSTOP)
+        time.sleep(0.4)
+        os.kill(process.pid, signal.SIGCONT)
+        self.assertEqual(process.wait(), 0)
+        os.close(end)
+        shown = b''
+        try:
+            while chunk := os.read(terminal, 4096):
+                shown += chunk
+        except OSError:
+            pass
+        os.close(terminal)
+        self.assertRegex(shown.decode(), r'\[=* *\] +\d+%  [\d.]+ \w+ of 64\.0 MiB  [\d.]+ \w+/s  \d+:\d\d left')
+        self.assertTrue(shown.endswith(b'\r\x1b[K'))
+        self.assertEqual(self.run_tool('convert', '-d', NAME, '-out', 'out')[1], '')
 
     def test_bits_are_rearranged(self):
         nibbles = [i * 7 % 16 for i in range(3 * 1 * 16 * 16)]
