@@ -102,6 +102,13 @@ TEST_CASE("plan: every field comes back, at any address, with anything behind") 
   CHECK(to_text(Loaded(write_plan({})).config) == to_text({}));
 }
 
+TEST_CASE("plan: plans of every version are read") {
+  const std::string first = read_file(std::filesystem::path(OPDUMP_TEST_DATA) / "plan" / "version1.plan");
+  const Loaded loaded(as_bytes(first));
+  REQUIRE(loaded.status == Status::ok);
+  CHECK(to_text(loaded.config) == to_text(FullConfig().config));
+}
+
 TEST_CASE("plan: a config and its compiled plan are equal, for every file of the corpus") {
   std::size_t files = 0;
   for (const char* folder : {"accept", "inactive", "not_acted_on"}) {
