@@ -59,7 +59,7 @@ for target in $targets; do
   ${CLANGXX:-clang++} -std=c++20 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
     -Iinclude -I. -Isrc/tool "tests/fuzz/${target}_fuzz.cpp" $sources -o "$folder/fuzz"
   echo "== $target: $seconds seconds"
-  "$folder/fuzz" -max_total_time="$seconds" -max_len=4096 -rss_limit_mb=512 -timeout=10 -print_final_stats=1 \
+  "$folder/fuzz" -max_total_time="$seconds" -max_len=4096 -rss_limit_mb=512 -timeout=60 -print_final_stats=1 \
     -artifact_prefix="$folder/" "$folder/corpus" "tests/fuzz/corpus/$target" >"$folder/log" 2>&1 || {
     failed=1
     tail -n 30 "$folder/log"
