@@ -1,13 +1,16 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "opdump/nano_reader.hpp"
 #include "opdump/session.hpp"
+#include "opdump/statistics_reduction.hpp"
 #include "support/choices.hpp"
 #include "support/effort.hpp"
 #include "support/fakes.hpp"
@@ -122,12 +125,16 @@ struct Setup {
   std::size_t known_heads = 0;
 };
 
+/// What became of the records: how many were written whole, reduced and lost.
+using Outcome = std::array<std::uint32_t, 3>;
+
 /// A session with one recorder whose producer and consumer take turns as the choices fall.
 class Run final : Between {
  public:
-  Run(const Setup& setup, Choices& choices)
+  Run(const Setup& setup, Choices& choices, std::set<Outcome>& seen)
       : setup_(setup),
         choices_(choices),
+        seen_(seen),
         ring_(setup.ring_bytes / 8),
         heads_(head_memory_bytes(setup.known_heads) / 8),
         session_({.memory = memory_,
@@ -135,7 +142,8 @@ class Run final : Between {
                   .clock = clock_,
                   .scratch = scratch_,
                   .when_full = setup.when_full,
-                  .block_limit_ms = 2}),
+                  .block_limit_ms = 2,
+                  .reduction = &reduction_}),
         recorder_(*session_
                        .add_recorder(std::as_writable_bytes(std::span(ring_)),
                                      std::as_writable_bytes(std::span(heads_)))
@@ -208,7 +216,7 @@ class Run final : Between {
                                .dtype = DType::uint8,
                                .shape = {dims + 1, 1}};
     const Status status = recorder_.capture(number % kModel.ops.size(), {&input, 1}, {&output, 1});
-    if (status == Status::ok) captured_.push_back(number);
+    if (status == Status::ok || status == Status::degraded) captured_.push_back(number);
     capturing_ = false;
   }
 
@@ -236,9 +244,10 @@ class Run final : Between {
   void check() {
     const DumpCounts n = session_.counts();
     REQUIRE(n.wanted == setup_.tensor_bytes.size());
-    REQUIRE(n.captured == captured_.size());
-    REQUIRE(n.wanted == n.captured + n.ring_full + n.timed_out + n.too_large + n.device_failed);
-    REQUIRE(n.captured == n.written + n.sink_failed);
+    REQUIRE(n.captured + n.degraded == captured_.size());
+    REQUIRE(n.wanted == n.written + n.lost());
+    REQUIRE(n.captured + n.degraded == n.written + n.sink_failed);
+    if (setup_.when_full != WhenFull::degrade) REQUIRE(n.degraded == 0);
     if (setup_.when_full != WhenFull::block) REQUIRE(n.timed_out == 0);
     if (setup_.when_full == WhenFull::block) REQUIRE(n.ring_full == 0);
     if (setup_.when_full == WhenFull::inline_drain) REQUIRE(n.ring_full == 0);
@@ -252,14 +261,21 @@ class Run final : Between {
     REQUIRE(store.stray_aborts == 0);
     REQUIRE(store.order.size() == n.written);
     std::size_t last = 0;
+    std::uint32_t reduced = 0;
     for (std::size_t i = 0; i < store.order.size(); ++i) {
-      const std::uint32_t number = check_object(store.objects.at(store.order[i]));
+      const bool is_reduced = store.order[i].ends_with(".csv");
+      const std::vector<std::byte>& object = store.objects.at(store.order[i]);
+      const std::uint32_t number = is_reduced ? check_reduced(object) : check_object(object);
+      reduced += is_reduced ? 1 : 0;
       const auto found = std::find(captured_.begin(), captured_.end(), number);
       REQUIRE(found != captured_.end());
       const std::size_t position = static_cast<std::size_t>(found - captured_.begin());
       REQUIRE((i == 0 || position > last));
       last = position;
     }
+    REQUIRE(reduced <= n.degraded);
+    if (n.sink_failed == 0) REQUIRE(reduced == n.degraded);
+    seen_.insert({n.written - reduced, reduced, n.lost()});
     check_journal(n);
   }
 
@@ -269,9 +285,34 @@ class Run final : Between {
     REQUIRE(sink_.store().journals.size() == 1);
     const JournalAccount account = account_of(sink_.store().journals.begin()->second);
     REQUIRE(account.wrong == "");
-    REQUIRE(account.written == n.written);
+    REQUIRE(account.written + account.reduced == n.written);
     REQUIRE(account.lost + account.in_gaps == n.lost());
     REQUIRE(account.last_line.starts_with("closed,"));
+  }
+
+  /// The number of the record that `object` holds the statistics of.
+  std::uint32_t check_reduced(const std::vector<std::byte>& object) {
+    for (std::uint32_t number = 0; number < setup_.tensor_bytes.size(); ++number) {
+      const std::size_t bytes = setup_.tensor_bytes[number];
+      const std::size_t first = bytes / 2 / 4 * 4;
+      std::string rows;
+      for (const auto& [role, from, to] :
+           {std::tuple{"Input", std::size_t{0}, first}, std::tuple{"Output", first, bytes}}) {
+        std::byte least{255}, most{0};
+        for (std::size_t i = from; i < to; ++i) {
+          least = std::min(least, pattern(number, i));
+          most = std::max(most, pattern(number, i));
+        }
+        const std::string size = std::to_string(to - from);
+        const std::string row = std::string(role) + ",0," + size + ",DT_UINT8,ND," + size + "," +
+                                std::to_string(std::to_integer<int>(most)) + "," +
+                                std::to_string(std::to_integer<int>(least)) + ",";
+        if (as_text(object).find("\n" + row) != std::string_view::npos) rows += role;
+      }
+      if (rows == "InputOutput") return number;
+    }
+    FAIL("statistics of nothing that was captured");
+    return 0;
   }
 
   /// The number of the record that `object` holds, whole.
@@ -298,7 +339,9 @@ class Run final : Between {
 
   const Setup& setup_;
   Choices& choices_;
+  std::set<Outcome>& seen_;
   SteppedMemory memory_;
+  StatisticsReduction<SteppedMemory> reduction_{memory_};
   SteppedClock clock_;
   SteppedSink sink_;
   std::byte scratch_[1024];
@@ -313,18 +356,20 @@ class Run final : Between {
   bool capturing_ = false;
 };
 
-std::size_t every_way(const Setup& setup, void (Run::*scenario)()) {
+std::size_t every_way(const Setup& setup, void (Run::*scenario)(), std::set<Outcome>* outcomes = nullptr) {
   Choices choices;
+  std::set<Outcome> seen;
   do {
-    Run run(setup, choices);
+    Run run(setup, choices, seen);
     (run.*scenario)();
   } while (choices.next() && !tried_enough(choices.ways()));
+  if (outcomes != nullptr) *outcomes = seen;
   return choices.ways();
 }
 
 }  // namespace
 
-// A ring of 512 bytes takes 70 bytes of tensors beside a record's head in one chunk; 300 and more go in
+// A ring of 512 bytes takes 62 bytes of tensors beside a record's head in one chunk; 300 and more go in
 // several, 600 are more than the ring.
 
 TEST_CASE("every interleaving: drop") {
@@ -372,15 +417,36 @@ TEST_CASE("every interleaving: drain in the caller") {
           &Run::producer_first) > 1000);
 }
 
+TEST_CASE("every interleaving: degrade to statistics, then to a count") {
+  std::set<Outcome> outcomes;
+  CHECK(every_way({.ring_bytes = 2048, .when_full = WhenFull::degrade, .tensor_bytes = {700, 300, 704, 708}},
+                  &Run::producer_first, &outcomes) > 50);
+  const auto some = [&outcomes](std::size_t fate) {
+    return std::any_of(outcomes.begin(), outcomes.end(),
+                       [fate](const Outcome& seen) { return seen[fate] != 0; });
+  };
+  if (OPDUMP_TEST_SHARE == 1) {
+    CHECK(outcomes.contains({4, 0, 0}));
+    CHECK(some(1));
+    CHECK(some(2));
+  }
+  // A record that has begun gives way to its statistics: it left room for them.
+  CHECK(every_way({.ring_bytes = 2048, .when_full = WhenFull::degrade, .tensor_bytes = {1800, 40}},
+                  &Run::producer_first, &outcomes) > 100);
+  if (OPDUMP_TEST_SHARE == 1) CHECK(some(1));
+}
+
 TEST_CASE("every interleaving: a copy from the device fails") {
-  for (const WhenFull when_full : {WhenFull::drop, WhenFull::block, WhenFull::inline_drain}) {
+  for (const WhenFull when_full :
+       {WhenFull::drop, WhenFull::block, WhenFull::inline_drain, WhenFull::degrade}) {
     CHECK(every_way({.when_full = when_full, .tensor_bytes = {40, 300, 20}, .copy_may_fail = true},
                     &Run::producer_first) > 50);
   }
 }
 
 TEST_CASE("every interleaving: the sink fails") {
-  for (const WhenFull when_full : {WhenFull::drop, WhenFull::block, WhenFull::inline_drain}) {
+  for (const WhenFull when_full :
+       {WhenFull::drop, WhenFull::block, WhenFull::inline_drain, WhenFull::degrade}) {
     CHECK(every_way({.when_full = when_full, .tensor_bytes = {40, 300}, .sink_may_fail = true},
                     &Run::producer_first) > 50);
   }

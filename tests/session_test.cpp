@@ -351,6 +351,35 @@ TEST_CASE("session: single operators go without model, id and step, and only whe
   CHECK_FALSE(bench.recorder.wants_single_ops());
 }
 
+TEST_CASE("session: a recorder that never rests does not hold up another") {
+  Bench<4096> bench(WhenFull::drop);
+  alignas(8) std::byte ring[4096];
+  auto& quiet = *bench.session.add_recorder(ring).value();
+  const ModelDesc one_op = {.name = "one", .ops = std::span(kOps).first(1)};
+  bench.start(everything(), one_op);
+  ModelPlan plan;
+  std::uint8_t bits[1];
+  const ModelDesc other = {.name = "quiet", .ops = std::span(kOps).first(1)};
+  REQUIRE(bench.session.load_model(plan, other, bits) == Status::ok);
+  constexpr std::uint32_t kBudget = 500;
+  for (std::uint32_t round = 0; round < 50; ++round) {
+    while (bench.session.counts().lost() == round) bench.step();  // to the brim
+    REQUIRE(quiet.begin_step(plan) == Status::ok);
+    REQUIRE(quiet.capture(0, {&bench.tensors.input, 1}, {}) == Status::ok);
+    REQUIRE(quiet.end_step() == Status::ok);
+    const std::uint32_t used = bench.recorder.ring().used();
+    bench.session.drain_some(kBudget);
+    // One turn: the busy ring has had its budget, no more than a chunk over, and the quiet one its own.
+    CHECK(quiet.ring().drained());
+    CHECK_FALSE(bench.recorder.ring().drained());
+    CHECK(used - bench.recorder.ring().used() >= kBudget);
+    CHECK(used - bench.recorder.ring().used() <= kBudget + 800);
+    CHECK(bench.sink.order.back().find("/quiet/") != std::string::npos);
+  }
+  REQUIRE(bench.session.finalize() == Status::ok);
+  check_adds_up(bench.session.counts());
+}
+
 TEST_CASE("session: two operators that share a name at the same microsecond both survive") {
   const OpDesc ops[] = {{.name = "same", .type = "T", .task_id = 1},
                         {.name = "same", .type = "T", .task_id = 1}};

@@ -11,7 +11,8 @@ namespace opdump::tests {
 
 /// What a journal says became of the records, every sequence number once.
 struct JournalAccount {
-  std::uint32_t written = 0;
+  std::uint32_t written = 0;  ///< whole
+  std::uint32_t reduced = 0;
   std::uint32_t lost = 0;
   std::uint32_t in_gaps = 0;
   std::string_view last_line{};
@@ -65,12 +66,13 @@ inline JournalAccount account_of(std::string_view journal) {
       }
       if (!stream.fates.empty()) account.wrong = "a fate after its end: " + std::string(line);
       stream.open = false;
-    } else if (what == "written" || what == "lost" || what == "gap") {
+    } else if (what == "written" || what == "reduced" || what == "lost" || what == "gap") {
       const std::uint32_t last = what == "gap" ? number(fields[3]) : first;
       for (std::uint32_t sequence = first; sequence <= last; ++sequence) {
         if (!stream.open || !stream.fates.emplace(sequence, what).second)
           account.wrong = "a second fate: " + std::string(line);
         account.written += what == "written" ? 1 : 0;
+        account.reduced += what == "reduced" ? 1 : 0;
         account.lost += what == "lost" ? 1 : 0;
         account.in_gaps += what == "gap" ? 1 : 0;
       }
