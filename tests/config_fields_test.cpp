@@ -24,10 +24,10 @@ std::vector<std::string> notes_of(const ParsedConfig& parsed) {
 }  // namespace
 
 TEST_CASE("config: statistics, kernel data and scenes are kept for who acts on them") {
-  CHECK(parse_file("not_acted_on", "data_stats").config.data == DumpData::statistics);
-  CHECK(parse_file("not_acted_on", "data_stats").config.statistics == kStatsByDefault);
-  CHECK(parse_file("not_acted_on", "stats_all").config.statistics == (kStatsByDefault | kStatL2Norm));
-  CHECK(parse_file("not_acted_on", "stats_one").config.statistics == kStatMax);
+  CHECK(parse_file("accept", "data_stats").config.data == DumpData::statistics);
+  CHECK(parse_file("accept", "data_stats").config.statistics == kStatsByDefault);
+  CHECK(parse_file("accept", "stats_all").config.statistics == (kStatsByDefault | kStatL2Norm));
+  CHECK(parse_file("accept", "stats_one").config.statistics == kStatMax);
   CHECK(with(R"("dump_data": "stats", "dump_stats": ["Nan", "Positive Inf", "Nan"])").config.statistics ==
         (kStatNan | kStatPositiveInf));
 
@@ -98,7 +98,7 @@ TEST_CASE("config: what has no effect is noted, with its place") {
   };
   CHECK(first_key(parse_file("not_acted_on", "exception_norm")) == "dump.dump_scene");
   CHECK(first_key(parse_file("not_acted_on", "watcher_with_nodes")) == "dump.dump_scene");
-  CHECK(first_key(parse_file("not_acted_on", "data_stats")) == "dump.dump_data");
+  CHECK(parse_file("accept", "data_stats").notes.empty());
   CHECK(first_key(parse_file("accept", "kernel_data_all")) == "dump.dump_kernel_data");
   CHECK(first_key(parse_file("accept", "blacklist_100_names")) == "dump.dump_list[0].opname_blacklist");
   CHECK(parse_file("accept", "blacklist_without_positions").notes.size() == 4);
@@ -170,10 +170,12 @@ TEST_CASE("config: the opdump object has a say in file format and layout") {
   CHECK(none.layout == Layout::cann);
   CHECK(parse_file("accept", "options_format_npy").config.file_format == FileFormat::npy);
   CHECK(parse_file("accept", "options_format_protobuf").config.file_format == FileFormat::protobuf);
-  CHECK(parse_file("not_acted_on", "options_layout_mindspore_kernel").config.layout ==
-        Layout::mindspore_kernel);
-  CHECK(parse_file("not_acted_on", "options_layout_mindspore_graph").config.layout ==
-        Layout::mindspore_graph);
-  CHECK(parse_file("not_acted_on", "options_layout_mindspore_cpu").config.layout == Layout::mindspore_cpu);
+  CHECK(parse_file("accept", "options_layout_mindspore_kernel").config.layout == Layout::mindspore_kernel);
+  CHECK(parse_file("accept", "options_layout_mindspore_graph").config.layout == Layout::mindspore_graph);
+  CHECK(parse_file("accept", "options_layout_mindspore_cpu").config.layout == Layout::mindspore_cpu);
   CHECK(parse_file("accept", "options_format_npy").config.active);
+  CHECK_FALSE(none.fixed_point);
+  CHECK(none.trailing_comma);
+  CHECK(parse_file("accept", "options_numbers_nano").config.fixed_point);
+  CHECK_FALSE(parse_file("accept", "options_no_trailing_comma").config.trailing_comma);
 }

@@ -126,6 +126,7 @@ const std::vector<Refused> kRefused = {
     {"options_journal_unknown", ConfigFault::not_in_list, "opdump.journal", "\"all\" is not allowed; allowed: \"none\", \"gaps\", \"records\"", 3, 25},
     {"options_layout_empty", ConfigFault::empty, "opdump.layout", "present but empty; allowed: \"cann\", \"mindspore_ke", 3, 24},
     {"options_layout_unknown", ConfigFault::not_in_list, "opdump.layout", "allowed: \"cann\", \"mindspore_kernel\", \"mind", 3, 24},
+    {"options_numbers_unknown", ConfigFault::not_in_list, "opdump.statistic_numbers", "did you mean \"nano\"?", 3, 35},
     {"options_limit_is_null", ConfigFault::wrong_type, "opdump.block_limit_ms", "must be a number", 3, 32},
     {"options_limit_negative", ConfigFault::invalid_value, "opdump.block_limit_ms", "\"-1\" is no whole number from 0 to 2147483647", 3, 32},
     {"options_limit_too_large", ConfigFault::invalid_value, "opdump.block_limit_ms", "\"4294967295\" is no whole number from 0 to 2147483647", 3, 32},

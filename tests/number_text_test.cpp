@@ -140,3 +140,58 @@ TEST_CASE("number text: as libc for random bits, floats and short decimals") {
     if (!agree(decimal) || !agree(static_cast<double>(bits >> (bits & 63)))) return;
   }
 }
+
+TEST_CASE("number text: digits behind the point are those of C's %.*f") {
+  const auto check = [](double value, unsigned decimals) {
+    char memory[kMaxFixedText];
+    TextWriter text(memory);
+    add_fixed(text, value, decimals);
+    char expected[kMaxFixedText + 1];
+    std::snprintf(expected, sizeof expected, "%.*f", static_cast<int>(decimals), value);
+    if (text.text() != expected) FAIL_CHECK(std::string(text.text()) << " is not " << expected);
+  };
+  for (const double value : {0.0,
+                             -0.0,
+                             1.0,
+                             0.5,
+                             1.5,
+                             2.5,
+                             0.05,
+                             0.0005,
+                             0.00049999999999999999,
+                             999.9995,
+                             9.9999999999999999,
+                             1e22,
+                             1.7976931348623157e308,
+                             -1.7976931348623157e308,
+                             5e-324,
+                             2.2250738585072014e-308,
+                             65504.0,
+                             16777216.0,
+                             0x1p-17,
+                             0x1.8p-17,
+                             3.0000000000000004}) {
+    for (const unsigned decimals : {1u, 3u, 7u, 16u}) {
+      check(value, decimals);
+      check(-value, decimals);
+    }
+  }
+  std::uint64_t state = 88172645463325252;
+  for (int i = 0; i < 100'000; ++i) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    const double value = std::bit_cast<double>(state);
+    if (value != value || value - value != 0) continue;
+    check(value, i % 2 == 0 ? 7 : 16);
+    // Near one, where the digits behind the point are many.
+    check(std::bit_cast<double>((state >> 12) | (std::uint64_t{1023 - state % 60} << 52)), 3);
+  }
+  for (const auto& [value, expected] : {std::pair{std::numeric_limits<double>::infinity(), "inf"},
+                                        std::pair{-std::numeric_limits<double>::infinity(), "-inf"},
+                                        std::pair{-std::numeric_limits<double>::quiet_NaN(), "nan"}}) {
+    char memory[16];
+    TextWriter text(memory);
+    CHECK(add_fixed(text, value, 7).text() == expected);
+  }
+}

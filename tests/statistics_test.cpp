@@ -569,7 +569,7 @@ TEST_CASE("stats csv: the lines that CANN's own tests expect") {
         "Input,0,268435456,DT_INT64,ND,100x20x40,100,200,10.1,80000,400,500,600\n");
 
   host.summary.l2norm = 0.5;
-  const std::uint32_t some = stat::kMax | stat::kMin | stat::kL2norm;
+  const std::uint32_t some = kStatMax | kStatMin | kStatL2Norm;
   CHECK(line([&](TextWriter& to) { add_stats_header(to, some); }) ==
         "Input/Output,Index,Data Size,Data Type,Format,Shape,Count,Max Value,Min Value,l2norm\n");
   CHECK(line([&](TextWriter& to) { add_stats_row(to, host, some); }) ==
@@ -595,7 +595,7 @@ TEST_CASE("stats csv: cells of what is missing, and the longest line") {
   row.summary.max = row.summary.min = Extreme(std::numeric_limits<std::int64_t>::min());
   row.summary.average = row.summary.l2norm = -1.23457e-300;
   TextWriter longest(memory);
-  add_stats_row(longest, row, stat::kDefault | stat::kL2norm);
+  add_stats_row(longest, row, kStatsByDefault | kStatL2Norm);
   CHECK_FALSE(longest.overflowed());
   CHECK(
       longest.text().ends_with("-9223372036854775808,-9223372036854775808,-1.23457e-300,18446744073709551615,"

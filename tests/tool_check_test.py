@@ -75,8 +75,7 @@ class Check(Case):
         self.assertIn('acl.json:1:48: note: dump.dump_steps: unknown, and ignored; is it', out)
 
     def test_keys_of_later_work_are_refused_by_name(self):
-        for key, value in (('dump_debug', 'on'), ('dump_scene', 'watcher'), ('dump_data', 'stats'),
-                           ('dump_scene', 'aic_err_norm_dump'), ('dump_kernel_data', 'all')):
+        for key, value in (('dump_debug', 'on'), ('dump_scene', 'watcher'), ('dump_scene', 'aic_err_norm_dump'), ('dump_kernel_data', 'all')):
             items = [{'layer': ['a'], 'watcher_nodes': ['b']}] if value == 'watcher' else [{}]
             self.write('acl.json', json.dumps({'dump': {'dump_path': '.', 'dump_list': items, key: value}}))
             for command in (['check', 'acl.json'], ['replay', 'run.json', '--config', 'acl.json']):

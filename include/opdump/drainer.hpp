@@ -210,16 +210,40 @@ class Drainer {
     ObjectName name;
     std::uint64_t bytes = 0;
     Status status = Status::malformed;
-    if (reduction_ != nullptr && reduced.size() == record.tensor_count() * reduction_->bytes_per_tensor()) {
+    const DumpTarget& target = targets_[stream.target];
+    const auto write = [&](auto one_way) {
+      const Result<std::uint64_t> written = one_way();
+      bytes = written.value();
+      return written.status();
+    };
+    if (reduction_ == nullptr ||
+        reduced.size() != std::size_t{record.tensor_count()} * reduction_->bytes_per_tensor()) {
+      status = Status::malformed;
+    } else if (has_table(target.layout)) {
+      // A row has the time of the tensor's own file, where there is one.
+      if (record.head().unix_us > stream.last_us) stream.last_us = record.head().unix_us;
+      MutableBytes rest;
+      const Result<ObjectName> named = namer_.name(record, target, stream.last_us, {}, rest);
+      name = named.value();
+      status = named.status();
+      if (named.ok()) {
+        status = write(
+            [&] { return reduction_->write_rows(sink_, name, target, stream.last_us, record, reduced); });
+      }
+    } else {
       status = try_names(stream, record, reduction_->suffix(), name, [&](MutableBytes) {
-        const Result<std::uint64_t> written = reduction_->write(sink_, name, record, reduced);
-        bytes = written.value();
-        return written.status();
+        return write([&] { return reduction_->write(sink_, name, target, record, reduced); });
       });
     }
     if (status == Status::ok) {
       written_.add_one();
-      journal_.reduced(targets_[stream.target], slot, record.head().sequence, cause, bytes, name);
+      if (cause != Status::ok) {
+        journal_.reduced(target, slot, record.head().sequence, cause, bytes, name);
+      } else if (has_table(target.layout)) {
+        journal_.row(target, slot, record.head().sequence, bytes, name);
+      } else {
+        journal_.written(target, slot, record.head().sequence, bytes, name);
+      }
     } else {
       note_failure(stream, status);
       end_record(slot, stream, name);

@@ -132,6 +132,8 @@ struct DumpConfig {
   // active.
   DumpData data = DumpData::tensor;
   StatBits statistics = kStatsByDefault;
+  bool fixed_point = false;    ///< CANN's statistics have the number texts of its nano devices
+  bool trailing_comma = true;  ///< rows of MindSpore's table end with one
   /// One bit per column, in the order asked for, where a layout leaves that order to the config; one may
   /// stand there twice. Empty: the layout's own order.
   std::span<const StatBits> statistic_columns{};

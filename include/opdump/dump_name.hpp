@@ -32,14 +32,12 @@ class DumpNamer {
                           std::string_view suffix, MutableBytes& unused) {
     if (!is_in_directory(record) && !write_directory(record, target)) return Status::name_too_long;
     const RecordHead& head = record.head();
-    const bool has_task = target.layout == Layout::cann || target.layout == Layout::mindspore_graph;
-    const bool has_stream = target.layout != Layout::mindspore_cpu;
     TextWriter file(memory_.subspan(directory_bytes_));
     file.add_sanitised(record.type()).add('.').add_sanitised(record.name());
     file.add('.')
-        .add_decimal(has_task ? head.task_id : 0)
+        .add_decimal(has_task_id(target.layout) ? head.task_id : 0)
         .add('.')
-        .add_decimal(has_stream ? head.stream_id : 0);
+        .add_decimal(has_stream_id(target.layout) ? head.stream_id : 0);
     file.add('.').add_decimal(unix_us, 16).add(suffix);
     if (file.overflowed()) return Status::name_too_long;
     unused = std::as_writable_bytes(file.rest());

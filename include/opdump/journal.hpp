@@ -21,7 +21,11 @@ inline namespace OPDUMP_NAMESPACE {
 ///     begun,R,S,PATH                  record S is larger than one chunk and has begun
 ///     written,R,S,BYTES,PATH          record S is committed; PATH is empty after `begun`
 ///     lost,R,S,CAUSE,PATH             record S is lost; PATH with or without time, or empty
-///     reduced,R,S,CAUSE,BYTES,PATH    what a Reduction made of record S is committed
+///     row,R,S,BYTES,PATH              what a Reduction made of record S is in `statistic.csv` beside PATH,
+///     as
+///                                     BYTES bytes of it; PATH is what a file of the record would have
+///     reduced,R,S,CAUSE,BYTES,PATH    the same instead of the tensors, committed as PATH, or as such a row
+///                                     when it has no suffix
 ///     gap,R,S,T                       records S to T are lost, nothing else is known of them
 ///     to,R,S                          recorder R's lines end before sequence number S
 ///     closed,COUNTS                   after the last of these nothing was captured
@@ -83,6 +87,15 @@ class Journal {
           .add(',')
           .add_decimal(bytes);
       add_path(line, target, name);
+    });
+  }
+
+  void row(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence, std::uint64_t bytes,
+           const ObjectName& name) {
+    ++tally(target).written;
+    if (detail_ != JournalDetail::records) return;
+    add_line(target, [&](TextWriter& line) {
+      add_path(add_head(line, "row", recorder, sequence).add(',').add_decimal(bytes), target, name);
     });
   }
 

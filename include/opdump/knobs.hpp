@@ -41,8 +41,9 @@
 #define OPDUMP_JOURNAL 1
 #endif
 
-/// 1: `WhenFull::degrade` keeps a reduced form of a record that finds no room. 0: it is `WhenFull::drop`.
-/// Saves about 1 KiB of code on a Cortex-M.
+/// 1: configs may ask for statistics, and `WhenFull::degrade` keeps a reduced form of a record that finds no
+/// room. 0: such configs are not supported, and it is `WhenFull::drop`. Saves about 1 KiB of code on a
+/// Cortex-M.
 #ifndef OPDUMP_DEGRADE
 #define OPDUMP_DEGRADE 1
 #endif

@@ -170,7 +170,7 @@ class RangeWalk {
   }
   const ModelRule* named = by_file != nullptr ? by_file : by_graph;
   if (named != nullptr) plan.directory_name = named->model_name;
-  if (has_rank_folder(config.layout)) plan.directory_name = config.net_name;
+  if (has_rank_folder(config.layout) && !config.net_name.empty()) plan.directory_name = config.net_name;
   if (!config.active || (named == nullptr && any == nullptr)) return Status::ok;
   if (bits.size() < model.ops.size()) return Status::no_memory;
 

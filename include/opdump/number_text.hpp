@@ -63,6 +63,15 @@ class Natural {
     return lost;
   }
 
+  void add_one() {
+    std::size_t i = 0;
+    for (; i < size_; ++i) {
+      if (++words_[i] != 0) return;
+    }
+    words_[size_++] = 1;
+  }
+
+  bool is_zero() const { return size_ == 0; }
   std::uint32_t low_word() const { return size_ == 0 ? 0 : words_[0]; }
 
  private:
@@ -111,6 +120,42 @@ inline SixDigits six_digits(std::uint64_t mantissa, int exponent) {
 }
 
 }  // namespace number_text
+
+/// Most digits behind the point that `add_fixed` takes.
+inline constexpr unsigned kMaxDecimals = 16;
+
+/// Longest text of `add_fixed`: the largest double's.
+inline constexpr std::size_t kMaxFixedText = 1 + 309 + 1 + kMaxDecimals;
+
+/// Adds `value` with `decimals` digits behind the point, at least one, as C's "%.*f" prints it: correctly
+/// rounded, ties to even. NaNs and infinities as `add_number`. Uses integers only.
+inline TextWriter& add_fixed(TextWriter& to, double value, unsigned decimals) {
+  const std::uint64_t bits = std::bit_cast<std::uint64_t>(value);
+  const std::uint64_t fraction = bits & ((std::uint64_t{1} << 52) - 1);
+  const int biased = static_cast<int>(bits >> 52 & 0x7ff);
+  if (biased == 0x7ff && fraction != 0) return to.add("nan");
+  if (bits >> 63 != 0) to.add("-");
+  if (biased == 0x7ff) return to.add("inf");
+
+  const int exponent = (biased == 0 ? 1 : biased) - 1075;
+  number_text::Natural number(fraction | std::uint64_t{biased != 0} << 52);
+  if (exponent > 0) number.shift_left(static_cast<unsigned>(exponent));
+  for (unsigned i = 0; i < decimals; ++i) number.multiply(10);
+  if (exponent < 0) {
+    const bool rest = number.shift_right(static_cast<unsigned>(-exponent - 1));
+    const bool half = number.low_word() % 2 != 0;
+    number.shift_right(1);
+    if (half && (rest || number.low_word() % 2 != 0)) number.add_one();
+  }
+
+  char text[kMaxFixedText];
+  std::size_t first = sizeof text;
+  for (unsigned digits = 0; digits <= decimals || !number.is_zero(); ++digits) {
+    if (digits == decimals) text[--first] = '.';
+    text[--first] = static_cast<char>('0' + number.divide(10));
+  }
+  return to.add({text + first, sizeof text - first});
+}
 
 /// Adds `value` as C's "%g" prints it: six significant digits, correctly rounded, without trailing zeros. A
 /// NaN is "nan" whatever its sign, because processors disagree about the sign of the NaN that they make.

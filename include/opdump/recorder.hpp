@@ -273,7 +273,7 @@ class BasicRecorder {
   /// will not come again.
   Status take(RecordSource& source, std::uint32_t load, std::size_t op) {
     const DumpTarget& target = (*context_->targets)[source.head.target];
-    if (!target.split || !has_bytes(source.tensors)) return record(source, load, op);
+    if (!target.split || !has_bytes(source.tensors)) return take_whole(source, target, load, op);
     // Source: MindSpore writes nothing of an empty tensor.
     const bool keep_empty = target.layout == Layout::cann;
     Status status = Status::ok;
@@ -286,13 +286,40 @@ class BasicRecorder {
         source.first_index = static_cast<std::uint16_t>(i);
         if (!begun) source.unix_us = begin_record();
         begun = false;
-        const Status of_one = record(source, kNoLoad, 0, keep_empty);
+        const Status of_one = take_sampled(source, role, target, keep_empty);
         if (status == Status::ok) status = of_one;
       }
     };
     take_each(all.inputs, source.tensors.inputs);
     take_each(all.outputs, source.tensors.outputs);
     return status;
+  }
+
+  /// `role` is the list of `one` that has its only tensor.
+  Status take_sampled(RecordSource& one, std::span<const TensorView>& role, const DumpTarget& target,
+                      bool keep_empty) {
+    const Result<std::uint64_t> count = element_count(role[0].shape);
+    if (target.sample_number == 0 || !count.ok() || count.value() <= target.sample_number)
+      return take_whole(one, target, kNoLoad, 0, keep_empty);
+    const Dim number = target.sample_number;
+    TensorView first = role[0];
+    first.shape = first.original_shape = {&number, 1};
+    const std::uint64_t bytes = packed_bytes(first.dtype, first.shape).value();
+    if (bytes <= first.bytes) first.bytes = bytes;
+    role = {&first, 1};
+    return take_whole(one, target, kNoLoad, 0, keep_empty);
+  }
+
+  /// As `take`, without splitting.
+  Status take_whole(RecordSource& source, const DumpTarget& target, std::uint32_t load, std::size_t op,
+                    bool keep_empty = false) {
+    if (OPDUMP_DEGRADE == 0 || target.data == DumpData::tensor) return record(source, load, op, keep_empty);
+    if (target.data == DumpData::statistics) return record_reduced(source);
+    RecordSource again = source;
+    const Status status = record(source, kNoLoad, 0, keep_empty);
+    wanted_.add_one();
+    const Status of_reduced = record_reduced(again);
+    return status == Status::ok ? of_reduced : status;
   }
 
   static bool has_bytes(const CapturedTensors& tensors) {
@@ -315,6 +342,20 @@ class BasicRecorder {
     const Status status =
         head_bytes.ok() ? put(source, head_bytes.value(), data_bytes, load, op) : head_bytes.status();
     return end_record(status == Status::ok ? status : give_up(source, status));
+  }
+
+  /// The same for what the config wants instead of the tensors.
+  Status record_reduced(RecordSource& source) {
+    std::uint64_t data_bytes = 0;
+    const Result<std::uint32_t> head_bytes = record_head_bytes(source, data_bytes);
+    if (head_bytes.ok() && data_bytes == 0) {
+      empty_.add_one();
+      return Status::ok;
+    }
+    source.sequence = sequence_++;
+    const Status status = head_bytes.ok() ? put_reduced(source, head_bytes.value()) : head_bytes.status();
+    if (status != Status::ok) lose(source, status);
+    return end_record(status);
   }
 
   /// The same for an operator whose head the drainer knows.
@@ -462,7 +503,7 @@ class BasicRecorder {
   /// `degraded`, or `cause` when it is lost.
   Status give_up(RecordSource& source, Status cause) {
     source.head.known_as = kNotKnown;
-    const Status status = put_reduced(source, cause);
+    const Status status = degrade(source, cause);
     if (status == Status::degraded) {
       degraded_.add_one();
     } else {
@@ -471,31 +512,51 @@ class BasicRecorder {
     return status;
   }
 
-  /// Puts the reduced form of the record into the ring; `degraded` when it is there.
-  Status put_reduced(const RecordSource& source, Status cause) {
-    Reduction* reduction = context_->reduction;
-    if (OPDUMP_DEGRADE == 0 || context_->when_full != WhenFull::degrade || reduction == nullptr ||
+  /// Puts the reduced form of the record into the ring.
+  Status put_reduced(const RecordSource& source, std::uint32_t head_bytes) {
+    const std::uint64_t bytes = reduced_bytes(source, head_bytes);
+    if (bytes > ring_.max_chunk()) return Status::too_large;
+    MutableBytes chunk;
+    const Status status = room(static_cast<std::uint32_t>(bytes), static_cast<std::uint32_t>(bytes), chunk);
+    return status == Status::ok ? reduce_into(chunk, source, head_bytes, Status::ok) : status;
+  }
+
+  /// The same instead of the tensors that there was no room for; `degraded` when it is there.
+  Status degrade(const RecordSource& source, Status cause) {
+    if (OPDUMP_DEGRADE == 0 || context_->when_full != WhenFull::degrade || context_->reduction == nullptr ||
         cause != Status::ring_full)
       return cause;
     std::uint64_t data_bytes = 0;
     const Result<std::uint32_t> head_bytes = record_head_bytes(source, data_bytes);
     if (!head_bytes.ok()) return head_bytes.status();
-    const std::uint32_t first_bytes = sizeof(ChunkHead) + head_bytes.value();
-    const CapturedTensors& tensors = source.tensors;
-    const std::uint64_t bytes = first_bytes + tensors.size() * reduction->bytes_per_tensor();
+    const std::uint64_t bytes = reduced_bytes(source, head_bytes.value());
     if (bytes > ring_.max_chunk()) return cause;
     const MutableBytes chunk =
         ring_.reserve(static_cast<std::uint32_t>(bytes), static_cast<std::uint32_t>(bytes));
     if (chunk.data() == nullptr) return cause;
-    std::byte* to = chunk.data() + first_bytes;
-    for (std::size_t i = 0; i < tensors.size(); ++i, to += reduction->bytes_per_tensor()) {
-      if (const Status status = reduction->reduce(tensors[i], to); status != Status::ok) return status;
+    const Status status = reduce_into(chunk, source, head_bytes.value(), cause);
+    return status == Status::ok ? Status::degraded : status;
+  }
+
+  /// Bytes of the chunk that holds the reduced form of the record.
+  std::uint64_t reduced_bytes(const RecordSource& source, std::uint32_t head_bytes) const {
+    return sizeof(ChunkHead) + head_bytes +
+           std::uint64_t{source.tensors.size()} * context_->reduction->bytes_per_tensor();
+  }
+
+  Status reduce_into(MutableBytes chunk, const RecordSource& source, std::uint32_t head_bytes, Status cause) {
+    const DumpTarget& target = (*context_->targets)[source.head.target];
+    const CapturedTensors& tensors = source.tensors;
+    std::byte* to = chunk.data() + sizeof(ChunkHead) + head_bytes;
+    for (std::size_t i = 0; i < tensors.size(); ++i, to += context_->reduction->bytes_per_tensor()) {
+      const Status status = context_->reduction->reduce(target, tensors[i], to);
+      if (status != Status::ok) return status;
     }
-    const ChunkHead head = {ChunkKind::reduced, 1, cause, 0, head_bytes.value()};
+    const ChunkHead head = {ChunkKind::reduced, 1, cause, 0, head_bytes};
     std::memcpy(chunk.data(), &head, sizeof head);
     encode_record(source, chunk.data() + sizeof head);
-    ring_.commit(static_cast<std::uint32_t>(bytes));
-    return Status::degraded;
+    ring_.commit(static_cast<std::uint32_t>(chunk.size()));
+    return Status::ok;
   }
 
   /// Leaves the tensors out of `source`.

@@ -31,8 +31,9 @@ struct SessionParts {
   /// the drainer.
   std::uint32_t block_limit_ms = 1000;
   JournalDetail journal = JournalDetail::records;
-  Reduction* reduction = nullptr;  ///< for WhenFull::degrade, which without it is WhenFull::drop
-  RecordFormats formats{};         ///< that configs may ask for
+  /// For configs that want statistics, and WhenFull::degrade, which without it is WhenFull::drop.
+  Reduction* reduction = nullptr;
+  RecordFormats formats{};  ///< that configs may ask for
 };
 
 /// One dump: its config, models, recorders and drainer. Holds no memory but itself and shares nothing with
@@ -136,8 +137,8 @@ class BasicSession {
   /// call names the dump's directory. A config that is inactive, or that leaves this device out, is accepted
   /// and changes nothing: what was set before stays in force. `not_initialised` before `init`;
   /// `too_many_configs`, with this config not in force, when models are still loaded under `Targets::kMax`
-  /// others; `not_supported` when it wants a file format that the session has not been given. `config` is
-  /// copied; what it refers to must stay until `finalize`.
+  /// others; `not_supported` when it wants a file format or statistics that the session has not been
+  /// given. `config` is copied; what it refers to must stay until `finalize`.
   [[nodiscard]] Status set_config(const DumpConfig& config) {
     if (!initialised_) return Status::not_initialised;
     if (!config.active || !dumps_on(config, device_id_)) return Status::ok;
@@ -147,6 +148,12 @@ class BasicSession {
                          .id = now > last_target_id_ ? now : last_target_id_ + 1,
                          .device_id = device_id_,
                          .layout = config.layout,
+                         .data = config.data,
+                         .fixed_point = config.fixed_point,
+                         .trailing_comma = config.trailing_comma,
+                         .statistics = config.statistics,
+                         .sample_number = config.sample_number,
+                         .columns = config.statistic_columns,
                          .world_size = config.world_size,
                          .rank = config.rank};
     if (const Status status = choose_form(config, target); status != Status::ok) return status;
@@ -354,7 +361,12 @@ class BasicSession {
         break;
     }
     if (config.file_format != FileFormat::nano && target.format == nullptr) return Status::not_supported;
-    target.split = target.format != nullptr && target.format->one_tensor();
+    target.split = target.data == DumpData::statistics
+                       ? has_table(target.layout)
+                       : target.format != nullptr && target.format->one_tensor();
+    const bool reduces =
+        OPDUMP_DEGRADE != 0 && context_.reduction != nullptr && context_.reduction->makes(target);
+    if (config.data != DumpData::tensor && !reduces) return Status::not_supported;
     target.default_format = has_rank_folder(config.layout) && !config.device_format;
     char directory_memory[kMaxDumpDirectoryBytes];
     TextWriter directory(directory_memory);

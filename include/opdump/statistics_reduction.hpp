@@ -1,86 +1,190 @@
 #pragma once
+#include <bit>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 
 #include "opdump/byte_order.hpp"
+#include "opdump/digest.hpp"
+#include "opdump/open_object.hpp"
 #include "opdump/reduction.hpp"
+#include "opdump/statistic_table.hpp"
 #include "opdump/statistics.hpp"
 #include "opdump/stats_csv.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Reduces tensors to their statistics, and records to a CSV file in CANN's form.
-template <class Memory>
+/// Reduces tensors to their statistics, and records to a CSV file in CANN's form or to rows of MindSpore's
+/// table, each by its own rules where NaNs and infinities meet. `kDigests`: with MD5 and SHA-1 of the
+/// tensors' bytes, padding left out.
+///
+/// The table's header is written when the sink takes a new `statistic.csv`; rows are appended to one that is
+/// there already, whatever its columns, as MindSpore does.
+template <class Memory, bool kDigests = true>
 class StatisticsReduction final : public Reduction {
  public:
   /// `kernels` may be null, and must stay as long as this object.
   explicit StatisticsReduction(Memory& memory, const StatisticsKernels* kernels = nullptr)
       : memory_(memory), kernels_(kernels) {}
 
-  std::uint32_t bytes_per_tensor() const override { return sizeof(StatisticsSummary); }
+  std::uint32_t bytes_per_tensor() const override { return kBytes; }
 
-  Status reduce(const TensorView& tensor, std::byte* to) override {
+  bool makes(const DumpTarget& target) const override {
+    return kDigests || (target.statistics & (kStatMd5 | kStatSha1)) == 0;
+  }
+
+  Status reduce(const DumpTarget& target, const TensorView& tensor, std::byte* to) override {
     const Result<std::uint64_t> elements = element_count(tensor.shape);
     if (!elements.ok()) return elements.status();
     Statistics statistics(tensor.dtype, elements.value(), kernels_);
-    alignas(16) std::byte piece[kPieceBytes];
-    for (std::uint64_t at = 0; at < tensor.bytes; at += kPieceBytes) {
-      const std::uint64_t left = tensor.bytes - at;
-      const std::size_t bytes = left < kPieceBytes ? static_cast<std::size_t>(left) : kPieceBytes;
-      const Status status = copy_elements(memory_, tensor, at, {piece, bytes});
-      if (status != Status::ok) return status;
-      statistics.add(Bytes(piece, bytes));
+    Digests digests;
+    const bool with_md5 = kDigests && (target.statistics & kStatMd5) != 0;
+    const bool with_sha1 = kDigests && (target.statistics & kStatSha1) != 0;
+    const std::uint64_t packed = packed_bytes(tensor.dtype, tensor.shape).value();
+    const std::uint64_t all = info(tensor.dtype).bits == 0 ? tensor.bytes : packed;
+    const auto take = [&](Bytes piece) {
+      statistics.add(piece);
+      if (with_md5) digests.md5.add(piece);
+      if (with_sha1) digests.sha1.add(piece);
+    };
+    if constexpr (std::endian::native == std::endian::little && requires { memory_.view(0, 0); }) {
+      const Bytes whole = memory_.view(tensor.address, all);
+      if (whole.size() != all) return Status::device_copy_failed;
+      take(whole);
+    } else {
+      alignas(16) std::byte piece[kPieceBytes];
+      for (std::uint64_t at = 0; at < all; at += kPieceBytes) {
+        const std::uint64_t left = all - at;
+        const std::size_t bytes = left < kPieceBytes ? static_cast<std::size_t>(left) : kPieceBytes;
+        const Status status = copy_elements(memory_, tensor, at, {piece, bytes});
+        if (status != Status::ok) return status;
+        take(Bytes(piece, bytes));
+      }
     }
-    const StatisticsSummary summary = statistics.summary(StatisticsDialect::cann);
-    std::memcpy(to, &summary, sizeof summary);
+    TensorStatistics out;
+    out.summary = statistics.summary(target.layout == Layout::cann ? StatisticsDialect::cann
+                                                                   : StatisticsDialect::mindspore);
+    if (with_md5) digests.md5.finish(out.md5);
+    if (with_sha1) digests.sha1.finish(out.sha1);
+    std::memcpy(to, &out, kBytes);
     return Status::ok;
   }
 
   std::string_view suffix() const override { return ".csv"; }
 
-  Result<std::uint64_t> write(Sink& sink, const ObjectName& name, const RecordView& record,
-                              Bytes reduced) override {
-    const Result<ObjectId> object = sink.begin(name);
-    if (!object.ok()) return object.status();
-    std::uint64_t bytes = 0;
-    Status status = Status::ok;
-    const auto put = [&](TextWriter& line) {
-      const Bytes part = as_bytes(line.text());
-      if (status == Status::ok) status = sink.append(object.value(), {&part, 1});
-      bytes += part.size();
-    };
+  Result<std::uint64_t> write(Sink& sink, const ObjectName& name, const DumpTarget& target,
+                              const RecordView& record, Bytes reduced) override {
+    OpenObject object;
+    Status status = object.begin(sink, name);
+    if (status != Status::ok) return status;
+    const std::uint32_t selected = target.statistics & (kStatsByDefault | kStatL2Norm);
     TextWriter header(line_);
-    add_stats_header(header);
-    put(header);
+    status = object.put(as_bytes(add_stats_header(header, selected).text()));
     record.for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t index) {
-      StatsRow row = {.output = is_output,
-                      .index = index,
-                      .bytes = tensor.bytes,
-                      .dtype = tensor.dtype,
-                      .format = tensor.format,
-                      .shape = tensor.shape};
-      std::memcpy(&row.summary, reduced.data(), sizeof row.summary);
-      reduced = reduced.subspan(sizeof row.summary);
+      const StatsRow row = {.output = is_output,
+                            .index = index,
+                            .bytes = tensor.bytes,
+                            .dtype = tensor.dtype,
+                            .format = tensor.format,
+                            .shape = tensor.shape,
+                            .summary = take(reduced).summary};
+      if (status != Status::ok) return;
       TextWriter line(line_);
-      add_stats_row(line, row);
-      put(line);
+      add_stats_row(line, row, selected, target.fixed_point ? StatsNumbers::nano : StatsNumbers::server);
+      status = object.put(as_bytes(line.text()));
     });
-    if (status == Status::ok) {
-      status = sink.commit(object.value());
-    } else {
-      sink.abort(object.value());
-    }
+    if (status == Status::ok) status = object.commit();
+    if (status != Status::ok) return status;
+    return object.bytes();
+  }
+
+  Result<std::uint64_t> write_rows(Sink& sink, const ObjectName& name, const DumpTarget& target,
+                                   std::uint64_t unix_us, const RecordView& record, Bytes reduced) override {
+    const ObjectName table = {name.root, name.directory, kStatisticTableName};
+    Status status = open_table(sink, table, target);
+    const std::size_t type_bytes = name.file.find('.');
+    const std::string_view type = name.file.substr(0, type_bytes);
+    const std::string_view op =
+        name.file.substr(type_bytes + 1, name.file.find('.', type_bytes + 1) - type_bytes - 1);
+    std::uint64_t bytes = 0;
+    record.for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t index) {
+      const TensorStatistics statistics = take(reduced);
+      if (status != Status::ok) return;
+      const RecordHead& head = record.head();
+      const StatisticRow row = {.task_id = has_task_id(target.layout) ? head.task_id : 0,
+                                .stream_id = has_stream_id(target.layout) ? head.stream_id : 0,
+                                .unix_us = unix_us,
+                                .output = is_output,
+                                .index = index,
+                                .bytes = tensor.bytes,
+                                .dtype = tensor.dtype,
+                                .shape = tensor.shape};
+      TextWriter line(line_);
+      add_statistic_row(line, row, statistics, target.columns, target.statistics, target.trailing_comma);
+      if (line.overflowed()) {
+        status = Status::too_large;
+        return;
+      }
+      const Bytes parts[] = {quote(type), as_bytes(type), quote(type), as_bytes(","),
+                             quote(op),   as_bytes(op),   quote(op),   as_bytes(line.text())};
+      for (const Bytes part : parts) bytes += part.size();
+      status = sink.append_journal(table, parts);
+    });
     if (status != Status::ok) return status;
     return bytes;
   }
 
  private:
   static constexpr std::size_t kPieceBytes = 256;
+  static constexpr std::uint32_t kBytes = kDigests ? sizeof(TensorStatistics) : sizeof(StatisticsSummary);
+  static constexpr std::size_t kLineBytes =
+      kMaxStatsLine > kMaxStatisticLine ? kMaxStatsLine : kMaxStatisticLine;
+
+  struct Digests {
+    Md5 md5;
+    Sha1 sha1;
+  };
+
+  static TensorStatistics take(Bytes& reduced) {
+    TensorStatistics statistics;
+    std::memcpy(static_cast<void*>(&statistics), reduced.data(), kBytes);
+    reduced = reduced.subspan(kBytes);
+    return statistics;
+  }
+
+  /// Names hold no quotation mark; with a comma they need some.
+  static Bytes quote(std::string_view text) {
+    return as_bytes(text.find(',') == text.npos ? std::string_view() : std::string_view("\""));
+  }
+
+  /// Makes the table if there is none, and remembers the latest one.
+  Status open_table(Sink& sink, const ObjectName& table, const DumpTarget& target) {
+    const std::uint64_t hash = hash_of(table.directory, hash_of(table.root, target.id));
+    if (hash == table_hash_) return Status::ok;
+    TextWriter header(line_);
+    add_statistic_header(header, target.columns, target.statistics);
+    if (header.overflowed()) return Status::too_large;
+    OpenObject object;
+    Status status = object.begin(sink, table);
+    if (status == Status::ok) status = object.put(as_bytes(header.text()));
+    if (status == Status::ok) status = object.commit();
+    if (status != Status::ok && status != Status::already_exists) return status;
+    table_hash_ = hash;
+    return Status::ok;
+  }
+
+  /// FNV-1a.
+  static std::uint64_t hash_of(std::string_view text, std::uint64_t hash) {
+    hash ^= 0xcbf29ce484222325;
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    return hash;
+  }
 
   Memory& memory_;
   const StatisticsKernels* kernels_;
-  char line_[kMaxStatsLine];
+  std::uint64_t table_hash_ = 0;
+  char line_[kLineBytes];
 };
 
 }  // namespace OPDUMP_NAMESPACE

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "opdump/dtype.hpp"
+#include "opdump/dump_config.hpp"
 #include "opdump/format.hpp"
 #include "opdump/number_text.hpp"
 #include "opdump/shape.hpp"
@@ -16,20 +17,15 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Statistics that a config can select (`dump_stats`), as bits. The values are CANN's.
-namespace stat {
-inline constexpr std::uint32_t kMax = 1;
-inline constexpr std::uint32_t kMin = 2;
-inline constexpr std::uint32_t kAvg = 4;
-inline constexpr std::uint32_t kNan = 8;
-inline constexpr std::uint32_t kNegativeInf = 16;
-inline constexpr std::uint32_t kPositiveInf = 32;
-inline constexpr std::uint32_t kL2norm = 64;
-inline constexpr std::uint32_t kDefault = 63;
-}  // namespace stat
-
 /// Room that a line takes at most, with its line end.
-inline constexpr std::size_t kMaxStatsLine = 1024;
+inline constexpr std::size_t kMaxStatsLine = 2176;
+
+/// Whose texts numbers have. Sources: the statistics of CANN's device CPU and host, and the tests of those of
+/// its nano devices.
+enum class StatsNumbers : std::uint8_t {
+  server,  ///< six digits
+  nano,    ///< digits behind the point: of float64 and averages 16, of float16 3, of other floating numbers 7
+};
 
 /// One tensor of a statistics file.
 struct StatsRow {
@@ -65,40 +61,61 @@ namespace stats_csv {
 template <class Cell>
 void for_each_column(std::uint32_t selected, Cell cell) {
   constexpr std::string_view kCount = "Count";
-  if (selected != stat::kDefault) cell(0u, kCount);
-  if (selected & stat::kMax) cell(stat::kMax, std::string_view("Max Value"));
-  if (selected & stat::kMin) cell(stat::kMin, std::string_view("Min Value"));
-  if (selected & stat::kAvg) cell(stat::kAvg, std::string_view("Avg Value"));
-  if (selected == stat::kDefault) cell(0u, kCount);
-  if (selected & stat::kNan) cell(stat::kNan, std::string_view("Nan Count"));
-  if (selected & stat::kNegativeInf) cell(stat::kNegativeInf, std::string_view("Negative Inf Count"));
-  if (selected & stat::kPositiveInf) cell(stat::kPositiveInf, std::string_view("Positive Inf Count"));
-  if (selected & stat::kL2norm) cell(stat::kL2norm, std::string_view("l2norm"));
+  if (selected != kStatsByDefault) cell(0u, kCount);
+  if (selected & kStatMax) cell(kStatMax, std::string_view("Max Value"));
+  if (selected & kStatMin) cell(kStatMin, std::string_view("Min Value"));
+  if (selected & kStatMean) cell(kStatMean, std::string_view("Avg Value"));
+  if (selected == kStatsByDefault) cell(0u, kCount);
+  if (selected & kStatNan) cell(kStatNan, std::string_view("Nan Count"));
+  if (selected & kStatNegativeInf) cell(kStatNegativeInf, std::string_view("Negative Inf Count"));
+  if (selected & kStatPositiveInf) cell(kStatPositiveInf, std::string_view("Positive Inf Count"));
+  if (selected & kStatL2Norm) cell(kStatL2Norm, std::string_view("l2norm"));
 }
 
-inline void add_value(TextWriter& to, std::uint32_t kind, const StatisticsSummary& summary) {
+constexpr unsigned kMeanDecimals = 16;
+
+constexpr unsigned decimals_of(DType dtype) {
+  if (dtype == DType::float64) return kMeanDecimals;
+  return dtype == DType::float16 ? 3 : 7;
+}
+
+inline void add_value(TextWriter& to, std::uint32_t kind, DType dtype, const StatisticsSummary& summary,
+                      StatsNumbers numbers) {
   if (summary.count == 0) return;
+  const bool fixed = numbers == StatsNumbers::nano;
   switch (kind) {
-    case stat::kMax:
-      add_extreme(to, summary.max);
+    case kStatMax:
+    case kStatMin: {
+      const Extreme& extreme = kind == kStatMax ? summary.max : summary.min;
+      if (fixed && extreme.kind() == Extreme::Kind::real) {
+        add_fixed(to, extreme.real(), decimals_of(dtype));
+      } else {
+        add_extreme(to, extreme);
+      }
       return;
-    case stat::kMin:
-      add_extreme(to, summary.min);
+    }
+    case kStatMean:
+      if (fixed) {
+        add_fixed(to, summary.average, kMeanDecimals);
+      } else {
+        add_number(to, summary.average);
+      }
       return;
-    case stat::kAvg:
-      add_number(to, summary.average);
-      return;
-    case stat::kNan:
+    case kStatNan:
       to.add_decimal(summary.nan);
       return;
-    case stat::kNegativeInf:
+    case kStatNegativeInf:
       to.add_decimal(summary.negative_inf);
       return;
-    case stat::kPositiveInf:
+    case kStatPositiveInf:
       to.add_decimal(summary.positive_inf);
       return;
-    case stat::kL2norm:
-      add_number(to, summary.l2norm);
+    case kStatL2Norm:
+      if (fixed) {
+        add_fixed(to, summary.l2norm, kMeanDecimals);
+      } else {
+        add_number(to, summary.l2norm);
+      }
       return;
     default:
       to.add_decimal(summary.count);
@@ -108,7 +125,7 @@ inline void add_value(TextWriter& to, std::uint32_t kind, const StatisticsSummar
 }  // namespace stats_csv
 
 /// Adds the header line for the statistics in `selected`.
-inline TextWriter& add_stats_header(TextWriter& to, std::uint32_t selected = stat::kDefault) {
+inline TextWriter& add_stats_header(TextWriter& to, std::uint32_t selected = kStatsByDefault) {
   to.add("Input/Output,Index,Data Size,Data Type,Format,Shape");
   stats_csv::for_each_column(selected,
                              [&to](std::uint32_t, std::string_view name) { to.add(",").add(name); });
@@ -117,7 +134,8 @@ inline TextWriter& add_stats_header(TextWriter& to, std::uint32_t selected = sta
 
 /// Adds the line of one tensor; `selected` as in the header.
 inline TextWriter& add_stats_row(TextWriter& to, const StatsRow& row,
-                                 std::uint32_t selected = stat::kDefault) {
+                                 std::uint32_t selected = kStatsByDefault,
+                                 StatsNumbers numbers = StatsNumbers::server) {
   to.add(row.output ? "Output," : "Input,").add_decimal(row.index).add(",").add_decimal(row.bytes).add(",");
   if (row.dtype == DType::undefined) {
     to.add("-");
@@ -128,9 +146,9 @@ inline TextWriter& add_stats_row(TextWriter& to, const StatsRow& row,
   to.add(",").add(format.empty() ? "-" : format).add(",");
   if (row.shape.empty()) to.add("-");
   for (std::size_t i = 0; i < row.shape.size(); ++i) to.add(i == 0 ? "" : "x").add_decimal(row.shape[i]);
-  stats_csv::for_each_column(selected, [&to, &row](std::uint32_t kind, std::string_view) {
+  stats_csv::for_each_column(selected, [&](std::uint32_t kind, std::string_view) {
     to.add(",");
-    stats_csv::add_value(to, kind, row.summary);
+    stats_csv::add_value(to, kind, row.dtype, row.summary, numbers);
   });
   return to.add("\n");
 }

@@ -27,12 +27,31 @@ struct DumpTarget {
   std::uint32_t plans = 0;         ///< loaded models that dump there; the control context's
   RecordFormat* format = nullptr;  ///< null: nano records
   Layout layout = Layout::cann;
+  DumpData data = DumpData::tensor;
+  bool fixed_point = false;          ///< as in DumpConfig
+  bool trailing_comma = true;        ///< as in DumpConfig
   bool split = false;                ///< each tensor is a record of its own
   bool default_format = false;       ///< files are named as MindSpore's are where it leaves the format out
   std::uint8_t directory_bytes = 0;  ///< of what `add_dump_directory` adds
+  StatBits statistics = kStatsByDefault;
+  std::uint32_t sample_number = 0;      ///< elements that are kept of a tensor, where it is split; 0: all
+  std::span<const StatBits> columns{};  ///< of MindSpore's table, in order; empty: its own
   std::uint32_t world_size = 0;
   std::uint32_t rank = 0;
 };
+
+/// Whether names have the runtime's ids; elsewhere they are 0.
+constexpr bool has_task_id(Layout layout) {
+  return !has_rank_folder(layout);
+}
+constexpr bool has_stream_id(Layout layout) {
+  return layout != Layout::mindspore_cpu;
+}
+
+/// Whether statistics are rows of a table per directory, not a file per operator.
+constexpr bool has_table(Layout layout) {
+  return layout != Layout::cann;
+}
 
 /// Adds the directory of the dump as a whole, in which its journal lies and below which its files do.
 inline TextWriter& add_dump_directory(TextWriter& to, const DumpTarget& target) {

@@ -11,9 +11,10 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// A bit for each ASCII character that may not stand in a part of a path: control characters, ' ', '.', '/',
-/// '\'.
-inline constexpr std::uint32_t kNotInPath[4] = {0xffffffff, 1u | 1u << ('.' - 32) | 1u << ('/' - 32),
+/// A bit for each ASCII character that may not stand in a part of a path: control characters, ' ', '"', '.',
+/// '/', '\'.
+inline constexpr std::uint32_t kNotInPath[4] = {0xffffffff,
+                                                1u | 1u << ('"' - 32) | 1u << ('.' - 32) | 1u << ('/' - 32),
                                                 1u << ('\\' - 64), 1u << (0x7f - 96)};
 
 /// The character that stands for `code` in a part of a path.
@@ -61,8 +62,8 @@ class TextWriter {
     return add_digits(part, count < width ? width : count);
   }
 
-  /// `name` as one part of a path: CANN turns ' ', '.', '/' and '\' into '_'; so do control characters here,
-  /// and an empty name becomes "_".
+  /// `name` as one part of a path: CANN turns ' ', '.', '/' and '\' into '_'; here control characters and
+  /// '"' become that too, and an empty name becomes "_".
   TextWriter& add_sanitised(std::string_view name) {
     if (name.empty()) return add('_');
     if (overflowed_ || name.size() > memory_.size() - used_) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "opdump/bytes.hpp"
 #include "opdump/device_memory.hpp"
 
 namespace opdump {
@@ -17,6 +18,13 @@ class HostMemory final : public DeviceMemory {
     if (from == 0) return Status::device_copy_failed;
     std::memcpy(to, reinterpret_cast<const void*>(static_cast<std::uintptr_t>(from)), bytes);
     return Status::ok;
+  }
+
+  /// The same bytes where they lie; fewer for a null address.
+  Bytes view(Address from, std::uint64_t bytes) const {
+    if (from == 0) return {};
+    return {reinterpret_cast<const std::byte*>(static_cast<std::uintptr_t>(from)),
+            static_cast<std::size_t>(bytes)};
   }
 };
 

@@ -30,7 +30,7 @@ template <class Memory = HostMemory, std::size_t kRingBytes = 64 * 1024, std::si
 class FileDump {
  public:
   explicit FileDump(Memory& memory, std::uint32_t device_id = 0, WhenFull when_full = WhenFull::block)
-      : reduction_(memory),
+      : reduction_(memory, &statistics_kernels()),
         session_({.memory = memory,
                   .sink = sink_,
                   .clock = clock_,

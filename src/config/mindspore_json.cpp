@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "abilities.hpp"
 #include "dump_step.hpp"
 #include "mindspore_kernels.hpp"
 #include "mindspore_statistics.hpp"
@@ -409,7 +408,7 @@ class MindSporeJson : NodeReader {
     config.overflow = config.asked && debug_mode_ == kOverflowMode;
     if (config.asked && debug_mode_ == kExceptionMode) config.exception = ExceptionDump::brief;
     config.active =
-        config.asked && !config.overflow && config.exception == ExceptionDump::none && can_write(config.data);
+        config.asked && !config.overflow && config.exception == ExceptionDump::none;
     if (config.asked) note_abilities(config);
   }
 
@@ -470,16 +469,9 @@ class MindSporeJson : NodeReader {
           common_, kCommon, "op_debug_mode",
           "4 is not acted on: this build writes nothing when the device fails, and dumps nothing else "
           "either");
-    if (!can_write(config.data))
-      unsupported(common_, kCommon, "saved_data",
-                  "is not acted on by this build, and no tensors are dumped either");
     if (config.statistics_on_device)
       unsupported(e2e_, kE2e, "stat_calc_mode",
                   "\"device\" is not acted on: this build computes statistics on the host");
-    if (config.sample_number != 0)
-      unsupported(e2e_, kE2e, "sample_mode", "not acted on: this build keeps whole tensors");
-    if (config.save_kernel_args)
-      unsupported(e2e_, kE2e, "save_kernel_args", "not acted on: this build does not know the arguments");
   }
 
   void note_keys() {

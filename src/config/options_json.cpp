@@ -9,8 +9,11 @@
 namespace opdump::config {
 namespace {
 
-constexpr std::array<std::string_view, 6> kKeys = {"ring_bytes", "when_full",   "block_limit_ms",
-                                                   "journal",    "file_format", "layout"};
+constexpr std::array<std::string_view, 8> kKeys = {"ring_bytes",        "when_full",     "block_limit_ms",
+                                                   "journal",           "file_format",   "layout",
+                                                   "statistic_numbers", "trailing_comma"};
+constexpr std::array<std::string_view, 2> kNumbers = {"server", "nano"};
+constexpr std::array<std::string_view, 2> kSwitch = {"off", "on"};
 constexpr KeyPath kOpdump{nullptr, "opdump", KeyPath::kNoIndex};
 
 /// The longest wait that a clock of 32-bit milliseconds tells from none.
@@ -26,7 +29,9 @@ bool OptionsJson::read(DumpConfig& config) {
          read_number("block_limit_ms", 0, kMaxWaitMs, options.block_limit_ms) &&
          read_word<JournalDetail>("journal", kJournalWords, options.journal) &&
          read_word<FileFormat>("file_format", kFileFormatWords, config.file_format) &&
-         read_word<Layout>("layout", kLayoutWords, config.layout);
+         read_word<Layout>("layout", kLayoutWords, config.layout) &&
+         read_word<bool>("statistic_numbers", kNumbers, config.fixed_point) &&
+         read_word<bool>("trailing_comma", kSwitch, config.trailing_comma);
 }
 
 bool OptionsJson::check_keys() {
@@ -63,7 +68,8 @@ bool OptionsJson::read_word(std::string_view key, Words words, Value& value) {
   if (node == nullptr) return true;
   const KeyPath at = kOpdump.key(key);
   if (!check_type(node, JsonType::string, at) || !check_word(*node, node->text(), words, at)) return false;
-  value = static_cast<Word>(std::find(words.begin(), words.end(), node->text()) - words.begin());
+  const auto position = std::find(words.begin(), words.end(), node->text()) - words.begin();
+  value = static_cast<Word>(position);
   return true;
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "abilities.hpp"
 #include "acl_json.hpp"
 #include "json_tree.hpp"
 #include "mindspore_json.hpp"
@@ -45,16 +44,6 @@ void note_misspelt_key(const JsonNode& root, Refusal& refusal) {
       refusal.note(member->key_offset(), std::string(member->key()),
                    "unknown, and ignored; is it a slip of the keys for " + quoted(near) + "?");
   }
-}
-
-/// Switches off what this build cannot write, and says who asked for it: `options` or the dialect.
-void check_abilities(const JsonNode& root, const JsonNode* options, DumpConfig& config, Refusal& refusal) {
-  if (!config.asked || can_write(config.layout)) return;
-  config.active = false;
-  const JsonNode* node = options == nullptr ? nullptr : options->member("layout");
-  refusal.note_unsupported((node == nullptr ? root : *node).offset(), "opdump.layout",
-                           "the layout " + quoted(kLayoutWords[static_cast<std::size_t>(config.layout)]) +
-                               " is not acted on by this build, and nothing is dumped instead");
 }
 
 /// One text on its way to a config.
@@ -104,7 +93,6 @@ class ConfigReader {
     if (!read_dialect(root, dialect, config) ||
         (options != nullptr && !OptionsJson(*options, memory_, refusal_).read(config)))
       return false;
-    check_abilities(root, options, config, refusal_);
     return true;
   }
 

@@ -1,6 +1,7 @@
 #include "config_text.hpp"
 
 #include "human_text.hpp"
+#include "opdump/statistic_table.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -27,6 +28,17 @@ std::string_view level_text(DumpLevel level) {
       break;
   }
   return "operators and kernels";
+}
+
+std::string statistics_text(const DumpConfig& config) {
+  std::string text;
+  const auto add = [&text](StatBits bit) {
+    for (const StatisticColumn& column : kStatisticColumns) {
+      if (column.bit == bit) text.append(text.empty() ? "" : ", ").append(column.title);
+    }
+  };
+  for_each_statistic(config.statistic_columns, config.statistics, add);
+  return text;
 }
 
 std::string steps_text(const StepSet& steps, std::uint32_t first_step) {
@@ -120,6 +132,7 @@ std::vector<std::string> config_lines(const DumpConfig& config) {
     lines.push_back("as      " + std::string(kFileFormatWords[static_cast<std::size_t>(config.file_format)]) +
                     " files in the layout " +
                     std::string(kLayoutWords[static_cast<std::size_t>(config.layout)]));
+  if (config.data != DumpData::tensor) lines.push_back("stats   " + statistics_text(config));
   return lines;
 }
 

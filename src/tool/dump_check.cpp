@@ -12,6 +12,7 @@
 #include "human_text.hpp"
 #include "journal_reader.hpp"
 #include "mapping_file.hpp"
+#include "opdump/statistic_table.hpp"
 #include "record_name.hpp"
 
 namespace opdump::tool {
@@ -60,6 +61,7 @@ DumpCheck::DumpCheck(VerifyContext& context, std::string directory)
 
 void DumpCheck::check(const std::vector<std::string>& journal_names) {
   for (const std::string& name : journal_names) check_journal(name);
+  check_tables();
   std::sort(listed_.begin(), listed_.end());
   walk({});
   tell_counted_files();
@@ -185,7 +187,36 @@ void DumpCheck::on_written(const JournalPath& path, std::string_view path_text, 
 void DumpCheck::on_reduced(std::uint32_t recorder, std::uint32_t sequence, std::string_view cause,
                            const JournalPath& path, std::string_view path_text, std::uint64_t bytes) {
   add_loss(FindingKind::reduced, recorder, sequence, cause, &path);
+  if (path.suffix.empty()) return add_row(path_text, bytes);
   check_file(path_text, bytes, false);
+}
+
+void DumpCheck::on_row(const JournalPath& path, std::string_view path_text, std::uint64_t bytes) {
+  if (context_.wanted != nullptr) known_.add(path);
+  add_row(path_text, bytes);
+}
+
+void DumpCheck::add_row(std::string_view path_text, std::uint64_t bytes) {
+  const std::string_view directory = path_text.substr(0, path_text.rfind('/') + 1);
+  tables_[std::string(directory).append(kStatisticTableName)] += bytes;
+}
+
+/// A table holds at least the rows that the journals tell of; others may have appended to it too.
+void DumpCheck::check_tables() {
+  for (const auto& [path, bytes] : tables_) {
+    listed_.push_back(path_hash(path));
+    struct stat status {};
+    if (!look_at(path_of(directory_, path), status)) {
+      add_file(FindingKind::missing, true, path, errno == ENOENT ? "" : strerror(errno));
+    } else if (!S_ISREG(status.st_mode) || static_cast<std::uint64_t>(status.st_size) <= bytes) {
+      add_file(FindingKind::bad_file, true, path,
+               "has " + std::to_string(status.st_size) + " bytes, and " + std::to_string(bytes) +
+                   " of rows were written, besides the header");
+    } else {
+      ++context_.files;
+      context_.bytes += static_cast<std::uint64_t>(status.st_size);
+    }
+  }
 }
 
 void DumpCheck::check_file(std::string_view path_text, std::uint64_t bytes, bool is_record) {

@@ -70,6 +70,7 @@ class DumpCheck final : private JournalListener {
   using RealNames = std::unordered_map<std::string, std::string>;
 
   void on_written(const JournalPath& path, std::string_view path_text, std::uint64_t bytes) override;
+  void on_row(const JournalPath& path, std::string_view path_text, std::uint64_t bytes) override;
   void on_lost(std::uint32_t recorder, std::uint32_t sequence, std::string_view cause,
                const JournalPath* path) override;
   void on_reduced(std::uint32_t recorder, std::uint32_t sequence, std::string_view cause,
@@ -80,6 +81,8 @@ class DumpCheck final : private JournalListener {
   void add_loss(FindingKind kind, std::uint32_t recorder, std::uint32_t sequence, std::string_view cause,
                 const JournalPath* path);
   void check_file(std::string_view path_text, std::uint64_t bytes, bool is_record);
+  void add_row(std::string_view path_text, std::uint64_t bytes);
+  void check_tables();
   void check_journal(const std::string& name);
   void tell_not_final(const JournalCheck& check);
   void tell_losses();
@@ -95,6 +98,7 @@ class DumpCheck final : private JournalListener {
   const std::string directory_;
   std::string journal_;  ///< path of the one being read
   std::vector<std::uint64_t> listed_;
+  std::map<std::string, std::uint64_t> tables_;  ///< bytes of rows, by path
   std::map<std::tuple<FindingKind, std::string, std::string, std::uint32_t, std::string>, Loss> losses_;
   std::map<std::uint64_t, Device> devices_;
   std::map<std::string, RealNames> mappings_;

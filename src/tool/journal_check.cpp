@@ -40,6 +40,7 @@ void JournalCheck::take(const JournalLine& line, std::uint64_t number) {
       return take_closed(line);
     case Kind::begun:
     case Kind::written:
+    case Kind::row:
     case Kind::lost:
     case Kind::reduced:
     case Kind::gap:
@@ -101,7 +102,7 @@ void JournalCheck::end_begun(const JournalLine& line, Stream& stream) {
 
 void JournalCheck::take_record(const JournalLine& line) {
   Stream& stream = streams_[line.recorder];
-  if (!records_ && (line.kind == Kind::begun || line.kind == Kind::written))
+  if (!records_ && (line.kind == Kind::begun || line.kind == Kind::written || line.kind == Kind::row))
     problem("a journal of gaps only has no such line");
   if (!stream.open) {
     problem("recorder " + std::to_string(line.recorder) + " has no line 'from' before this");
@@ -131,6 +132,10 @@ void JournalCheck::tell(const JournalLine& line, std::string_view path_text) {
   if (line.kind == Kind::written) {
     ++written_;
     if (!path_text.empty()) listener_.on_written(line.path, path_text, line.bytes);
+  } else if (line.kind == Kind::row) {
+    ++written_;
+    if (path_text.empty()) return problem("a row without path");
+    listener_.on_row(line.path, path_text, line.bytes);
   } else if (line.kind == Kind::reduced) {
     ++written_;
     ++reduced_;

@@ -14,6 +14,9 @@ class JournalListener {
   /// The record at `path` of `bytes` bytes was written.
   virtual void on_written(const JournalPath& path, std::string_view path_text, std::uint64_t bytes) = 0;
 
+  /// The record at `path`, which has no file, was written as `bytes` bytes of the table beside it.
+  virtual void on_row(const JournalPath& path, std::string_view path_text, std::uint64_t bytes) = 0;
+
   /// A record was lost; `path` is null when nothing tells which operator's.
   virtual void on_lost(std::uint32_t recorder, std::uint32_t sequence, std::string_view cause,
                        const JournalPath* path) = 0;

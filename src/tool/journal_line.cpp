@@ -153,10 +153,16 @@ bool parse_journal_path(std::string_view text, JournalPath& path) {
 }
 
 bool parse_journal_line(std::string_view text, JournalLine& line, std::string& reason) {
-  constexpr std::pair<std::string_view, Kind> kKinds[] = {
-      {"opdump-journal", Kind::header}, {"from", Kind::from}, {"begun", Kind::begun},
-      {"written", Kind::written},       {"lost", Kind::lost}, {"gap", Kind::gap},
-      {"reduced", Kind::reduced},       {"to", Kind::to},     {"closed", Kind::closed}};
+  constexpr std::pair<std::string_view, Kind> kKinds[] = {{"opdump-journal", Kind::header},
+                                                          {"from", Kind::from},
+                                                          {"begun", Kind::begun},
+                                                          {"written", Kind::written},
+                                                          {"lost", Kind::lost},
+                                                          {"gap", Kind::gap},
+                                                          {"reduced", Kind::reduced},
+                                                          {"to", Kind::to},
+                                                          {"closed", Kind::closed},
+                                                          {"row", Kind::row}};
   line = {};
   std::string_view rest = text;
   const std::string_view word = cut_first(rest, ',');
@@ -176,7 +182,7 @@ bool parse_journal_line(std::string_view text, JournalLine& line, std::string& r
   if (rest.find(',') == rest.npos || !parse_canonical(cut_first(rest, ','), line.sequence)) return false;
   if (line.kind == Kind::gap) return parse_canonical(rest, line.last);
   if (line.kind == Kind::begun) return !rest.empty() && parse_path(rest, line) && line.path.timed;
-  if (line.kind != Kind::written) {
+  if (line.kind != Kind::written && line.kind != Kind::row) {
     if (rest.find(',') == rest.npos) return false;
     line.cause = cut_first(rest, ',');
     if (!is_cause(line.cause)) return false;
@@ -184,7 +190,9 @@ bool parse_journal_line(std::string_view text, JournalLine& line, std::string& r
   }
   if (rest.find(',') == rest.npos || !parse_canonical(cut_first(rest, ','), line.bytes)) return false;
   if (!parse_path(rest, line)) return false;
-  if (line.kind == Kind::reduced) return line.path.timed && !line.path.suffix.empty();
+  if (line.kind == Kind::row) return line.path.timed && line.path.suffix.empty();
+  if (line.kind == Kind::reduced)
+    return line.path.timed && (line.path.suffix == ".csv" || line.path.suffix.empty());
   return rest.empty() || line.path.timed;
 }
 

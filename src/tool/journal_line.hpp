@@ -57,7 +57,7 @@ using JournalCounts = std::array<std::uint32_t, kJournalCounts>;
 
 /// One line of a journal; see opdump/journal.hpp. Refers to the text it was made of.
 struct JournalLine {
-  enum class Kind { header, from, begun, written, lost, reduced, gap, to, closed };
+  enum class Kind { header, from, begun, written, row, lost, reduced, gap, to, closed };
 
   Kind kind = Kind::header;
   bool records = false;  ///< the header's detail

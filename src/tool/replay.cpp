@@ -480,7 +480,7 @@ class Replay {
   const RunFile& run_;
   const DumpConfig& config_;
   MadeMemory memory_;
-  StatisticsReduction<MadeMemory> reduction_{memory_};
+  StatisticsReduction<MadeMemory> reduction_{memory_, &statistics_kernels()};
   ProtobufFormat protobuf_;
   NpyFormat npy_;
   posix::TreeSink sink_;
