@@ -105,11 +105,6 @@ class Statistics {
   DType dtype() const { return dtype_; }
 
  private:
-  /// Squares of larger numbers overflow, and of smaller ones vanish, so float64 has sums for them apart:
-  /// of x * 2^-600 and of (x * 2^600)^2.
-  static constexpr double kLarge = 0x1p480;
-  static constexpr double kSmall = 0x1p-480;
-
   template <std::integral T>
   struct AnyInteger {
     static constexpr std::size_t kBits = sizeof(T) * 8;
@@ -197,6 +192,7 @@ class Statistics {
   FloatLanes lanes_;
   CompensatedSum sum_;
   CompensatedSum squares_;
+  /// Of float64 whose squares overflow or vanish: of x * 2^-600 and of (x * 2^600)^2.
   CompensatedSum large_sum_;
   CompensatedSum large_squares_;
   CompensatedSum small_squares_;
@@ -429,7 +425,7 @@ void Statistics::run_floats(const std::byte* data, std::size_t count, FloatRun& 
     const double value =
         std::bit_cast<double>(std::bit_cast<std::uint64_t>(size) | std::uint64_t{below} << 63);
     if constexpr (sizeof(Bits) == 8) {
-      if (size > kLarge || (size < kSmall && magnitude != 0)) {
+      if (size > kLargeDouble || (size < kSmallDouble && magnitude != 0)) {
         add_extreme_double(value);
         continue;
       }
@@ -447,7 +443,7 @@ void Statistics::run_floats(const std::byte* data, std::size_t count, FloatRun& 
 }
 
 inline void Statistics::add_extreme_double(double value) {
-  if (value > kLarge || value < -kLarge) {
+  if (value > kLargeDouble || value < -kLargeDouble) {
     const double scaled = value * 0x1p-600;
     large_sum_.add(scaled);
     large_squares_.add(scaled * scaled);

@@ -17,6 +17,10 @@ inline namespace OPDUMP_NAMESPACE {
 inline constexpr std::size_t kStatisticsLanes = 16;
 inline constexpr std::size_t kStatisticsBlock = 16384;
 
+/// Squares of larger numbers overflow, and of smaller ones vanish: they do not go to the lanes.
+inline constexpr double kLargeDouble = 0x1p480;
+inline constexpr double kSmallDouble = 0x1p-480;
+
 struct FloatLanes {
   double sums[kStatisticsLanes] = {};
   double squares[kStatisticsLanes] = {};

@@ -50,6 +50,13 @@ struct Isa {
 
   static Chars smaller(Chars a, Chars b) { return (Chars)_mm256_min_epi8((__m256i)a, (__m256i)b); }
   static Chars larger(Chars a, Chars b) { return (Chars)_mm256_max_epi8((__m256i)a, (__m256i)b); }
+  static Ints multiply_pairs(Shorts a, Shorts b) { return (Ints)_mm256_madd_epi16((__m256i)a, (__m256i)b); }
+  static ULongs multiply_low(ULongs a, ULongs b) { return (ULongs)_mm256_mul_epu32((__m256i)a, (__m256i)b); }
+  static Doubles rounded(Doubles product) {
+    asm("" : "+x"(product));
+    return product;
+  }
+
   static Longs sum_bytes(Chars x) { return (Longs)_mm256_sad_epu8((__m256i)x, _mm256_setzero_si256()); }
 
   static Ints square_bytes(Chars x) {

@@ -47,6 +47,13 @@ struct Isa {
 
   static Chars smaller(Chars a, Chars b) { return (Chars)_mm512_min_epi8((__m512i)a, (__m512i)b); }
   static Chars larger(Chars a, Chars b) { return (Chars)_mm512_max_epi8((__m512i)a, (__m512i)b); }
+  static Ints multiply_pairs(Shorts a, Shorts b) { return (Ints)_mm512_madd_epi16((__m512i)a, (__m512i)b); }
+  static ULongs multiply_low(ULongs a, ULongs b) { return (ULongs)_mm512_mul_epu32((__m512i)a, (__m512i)b); }
+  static Doubles rounded(Doubles product) {
+    asm("" : "+v"(product));
+    return product;
+  }
+
   static Longs sum_bytes(Chars x) { return (Longs)_mm512_sad_epu8((__m512i)x, _mm512_setzero_si512()); }
 
   static Ints square_bytes(Chars x) {

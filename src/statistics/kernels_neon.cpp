@@ -45,6 +45,17 @@ struct Isa {
     }
   }
 
+  static Ints multiply_pairs(Shorts a, Shorts b) {
+    return vpaddq_s32(vmull_s16(vget_low_s16(a), vget_low_s16(b)), vmull_high_s16(a, b));
+  }
+  static ULongs multiply_low(ULongs a, ULongs b) {
+    return (ULongs)vmull_u32(vmovn_u64((uint64x2_t)a), vmovn_u64((uint64x2_t)b));
+  }
+  static Doubles rounded(Doubles product) {
+    asm("" : "+w"(product));
+    return product;
+  }
+
   static Longs sum_bytes(Chars x) { return (Longs)vpaddlq_u32(vpaddlq_u16(vpaddlq_u8((uint8x16_t)x))); }
 
   static Ints square_bytes(Chars x) {

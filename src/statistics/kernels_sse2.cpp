@@ -67,6 +67,13 @@ struct Isa {
     widen_eight_halves(_mm_loadu_si128(eights + 1), to + 4);
   }
 
+  static Ints multiply_pairs(Shorts a, Shorts b) { return (Ints)_mm_madd_epi16((__m128i)a, (__m128i)b); }
+  static ULongs multiply_low(ULongs a, ULongs b) { return (ULongs)_mm_mul_epu32((__m128i)a, (__m128i)b); }
+  static Doubles rounded(Doubles product) {
+    asm("" : "+x"(product));
+    return product;
+  }
+
   static Longs sum_bytes(Chars x) { return (Longs)_mm_sad_epu8((__m128i)x, _mm_setzero_si128()); }
 
   static Ints square_bytes(Chars x) {

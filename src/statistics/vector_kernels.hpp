@@ -4,8 +4,9 @@
 ///
 ///     OPDUMP_VECTOR_BYTES    16, 32 or 64
 ///     struct Isa             smaller, larger (of two Floats, Shorts, Chars; a NaN gives `other`), widen_*
-///     (the
-///                            16 elements at an address as Doubles, in order), sum_bytes, square_bytes
+///                            (the 16 elements at an address as Doubles, in order), sum_bytes, square_bytes,
+///                            multiply_pairs (of Shorts, each two products added up), multiply_low (the low
+///                            halves of two ULongs), rounded (a product of Doubles that no addition takes in)
 ///
 /// All names are local to the translation unit, so that no other one can end up with code for a processor
 /// that it did not ask for; for the same reason nothing is included here.
@@ -298,12 +299,147 @@ std::size_t bytes(const std::byte* data, std::size_t elements, IntegerRun& run) 
   return static_cast<std::size_t>(count);
 }
 
+/// int16 and uint16. Unsigned numbers are less 2^15 up to the end.
+template <bool kSigned>
+std::size_t shorts(const std::byte* data, std::size_t elements, IntegerRun& run) {
+  constexpr std::size_t kVectors = kStepBytes / kVectorBytes;
+  constexpr std::int64_t kOffset = kSigned ? 0 : 32768;
+  const std::size_t vectors = elements * 2 / kStepBytes * kVectors;
+  if (vectors == 0) return 0;
+  const Shorts one = Shorts{} + std::int16_t{1};
+  const Shorts lowest = Shorts{} + std::int16_t{-32768};
+  const ULongs low_half = ULongs{} + 0xffffffffu;
+  Shorts min = ~lowest, max = lowest, negative{}, positive{};
+  Ints sum{};
+  ULongs squares{};
+  for (std::size_t done = 0; done < vectors; done += kVectors) {
+    const std::byte* const from = data + done * kVectorBytes;
+    __builtin_prefetch(from + kPrefetchBytes);
+    each<kVectors>([&](auto i) {
+      const Shorts bits = load<Shorts>(from + i * kVectorBytes);
+      const Shorts x = kSigned ? bits : bits ^ lowest;
+      min = Isa::smaller(x, min);
+      max = Isa::larger(x, max);
+      if constexpr (kSigned) negative -= x < 0;
+      positive -= kSigned ? x > 0 : bits != 0;
+      sum += Isa::multiply_pairs(x, one);
+      // Two squares fill 32 bits, the highest too.
+      const ULongs pairs = reinterpret_cast<ULongs>(Isa::multiply_pairs(x, x));
+      squares += (pairs & low_half) + (pairs >> 32);
+    });
+  }
+  const std::int64_t count = static_cast<std::int64_t>(vectors * kVectorBytes / 2);
+  const std::int64_t shifted = across<std::int64_t, std::int32_t>(sum);
+  run.min = least<std::int16_t>(min) + kOffset;
+  run.max = greatest<std::int16_t>(max) + kOffset;
+  run.negative = across<std::uint32_t, std::uint16_t>(negative);
+  run.positive = across<std::uint32_t, std::uint16_t>(positive);
+  run.sum = shifted + kOffset * count;
+  run.squares_low = across<std::uint64_t, std::uint64_t>(squares) +
+                    static_cast<std::uint64_t>(2 * kOffset * shifted + kOffset * kOffset * count);
+  return static_cast<std::size_t>(count);
+}
+
+/// int32 and uint32. Sums and squares are of the elements as unsigned numbers, for the sum with 2^31 added
+/// where they have a sign.
+template <bool kSigned>
+std::size_t words(const std::byte* data, std::size_t elements, IntegerRun& run) {
+  constexpr std::size_t kVectors = kStepBytes / kVectorBytes;
+  constexpr std::int64_t kOffset = std::int64_t{1} << 31;
+  const std::size_t vectors = elements * 4 / kStepBytes * kVectors;
+  if (vectors == 0) return 0;
+  const Ints lowest = Ints{} + std::numeric_limits<std::int32_t>::min();
+  const ULongs low_half = ULongs{} + 0xffffffffu;
+  Ints min = ~lowest, max = lowest, negative{}, positive{};
+  ULongs sum{}, squares_low{}, squares_high{};
+  for (std::size_t done = 0; done < vectors; done += kVectors) {
+    const std::byte* const from = data + done * kVectorBytes;
+    __builtin_prefetch(from + kPrefetchBytes);
+    each<kVectors>([&](auto i) {
+      const Ints bits = load<Ints>(from + i * kVectorBytes);
+      const Ints flipped = bits ^ lowest;
+      const Ints x = kSigned ? bits : flipped;  // in the order of signed numbers
+      const Ints is_less = x < min;
+      const Ints is_more = x > max;
+      min = (x & is_less) | (min & ~is_less);
+      max = (x & is_more) | (max & ~is_more);
+      const Ints sign = bits >> 31;
+      if constexpr (kSigned) negative -= sign;
+      positive -= kSigned ? bits > 0 : bits != 0;
+      const ULongs natural = reinterpret_cast<ULongs>(kSigned ? flipped : bits);
+      sum += (natural & low_half) + (natural >> 32);
+      const ULongs size = reinterpret_cast<ULongs>(kSigned ? (bits ^ sign) - sign : bits);
+      const ULongs even = Isa::multiply_low(size, size);
+      const ULongs odd = Isa::multiply_low(size >> 32, size >> 32);
+      squares_low += (even & low_half) + (odd & low_half);
+      squares_high += (even >> 32) + (odd >> 32);
+    });
+  }
+  const std::int64_t count = static_cast<std::int64_t>(vectors * kVectorBytes / 4);
+  run.min = least<std::int32_t>(min) + (kSigned ? 0 : kOffset);
+  run.max = greatest<std::int32_t>(max) + (kSigned ? 0 : kOffset);
+  run.negative = across<std::uint32_t, std::uint32_t>(negative);
+  run.positive = across<std::uint32_t, std::uint32_t>(positive);
+  run.sum = across<std::int64_t, std::int64_t>(sum) - (kSigned ? kOffset * count : 0);
+  run.squares_low = across<std::uint64_t, std::uint64_t>(squares_low);
+  run.squares_high = across<std::uint64_t, std::uint64_t>(squares_high);
+  return static_cast<std::size_t>(count);
+}
+
+/// float64, where all numbers are zero or have squares that a double holds well; else none.
+std::size_t float64(const std::byte* data, std::size_t elements, FloatLanes& lanes, FloatRun& run) {
+  constexpr std::size_t kVectors = kStepBytes / kVectorBytes;
+  constexpr std::size_t kSteps = kStatisticsLanes * sizeof(double) / kStepBytes;
+  const std::size_t rows = elements / kStatisticsLanes;
+  if (rows == 0) return 0;
+  const Doubles infinity = Doubles{} + std::numeric_limits<double>::infinity();
+  const Longs magnitude = Longs{} + std::numeric_limits<std::int64_t>::max();
+  const Doubles large = Doubles{} + kLargeDouble;
+  const Doubles small = Doubles{} + kSmallDouble;
+  Sums sums(lanes);
+  Doubles min = infinity, max = -infinity;
+  Longs negative{}, positive{}, fit = ~Longs{};
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::byte* const at_row = data + row * kStatisticsLanes * sizeof(double);
+    each<kSteps>([&](auto step) { __builtin_prefetch(at_row + step * kStepBytes + kPrefetchBytes); });
+    each<kSteps * kVectors>([&](auto i) {
+      const Doubles x = load<Doubles>(at_row + i * kVectorBytes);
+      const Doubles size = reinterpret_cast<Doubles>(reinterpret_cast<Longs>(x) & magnitude);
+      fit &= (size <= large) & ((size >= small) | (size == Doubles{}));
+      const Longs is_less = x < min;
+      const Longs is_more = x > max;
+      min = reinterpret_cast<Doubles>((reinterpret_cast<Longs>(x) & is_less) |
+                                      (reinterpret_cast<Longs>(min) & ~is_less));
+      max = reinterpret_cast<Doubles>((reinterpret_cast<Longs>(x) & is_more) |
+                                      (reinterpret_cast<Longs>(max) & ~is_more));
+      negative -= x < 0;
+      positive -= x > 0;
+      sums.sums[i] += x;
+      sums.squares[i] += Isa::rounded(x * x);
+    });
+  }
+  for (std::size_t i = 0; i < sizeof fit / sizeof(std::int64_t); ++i) {
+    if (at<std::int64_t>(fit, i) == 0) return 0;
+  }
+  sums.store(lanes);
+  run.min = least<double>(min);
+  run.max = greatest<double>(max);
+  run.negative = across<std::uint32_t, std::uint64_t>(negative);
+  run.positive = across<std::uint32_t, std::uint64_t>(positive);
+  return rows * kStatisticsLanes;
+}
+
 inline constexpr StatisticsKernels kKernels{
     .float32 = float32,
     .float16 = halves<Float16>,
     .bfloat16 = halves<Bfloat16>,
+    .float64 = float64,
     .int8 = bytes<true>,
     .uint8 = bytes<false>,
+    .int16 = shorts<true>,
+    .uint16 = shorts<false>,
+    .int32 = words<true>,
+    .uint32 = words<false>,
 };
 
 }  // namespace
