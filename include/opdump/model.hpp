@@ -15,6 +15,12 @@ enum class OpLevel : std::uint8_t {
   kernel,  ///< one of those kernels
 };
 
+/// An argument that an operator was built with, as text: "transpose_a" and "True".
+struct OpAttribute {
+  std::string_view name{};
+  std::string_view value{};
+};
+
 /// One operator of a model, or one operator run on its own. Texts are referred to: in a loaded model they
 /// must stay until it is unloaded.
 struct OpDesc {
@@ -25,6 +31,7 @@ struct OpDesc {
   /// Operators of the framework that were fused into this one; `layer` entries of a config match them too.
   std::span<const std::string_view> original_names{};
   OpLevel level = OpLevel::both;
+  std::span<const OpAttribute> attributes{};
   bool marked = false;  ///< the program wants it dumped, whatever its name; MindSpore's `set_dump`
 };
 

@@ -33,7 +33,8 @@
 ///               flag statistics_in_dtype, u32 sample_number, flag device_format, flag save_kernel_args,
 ///               flag synchronous, flag quant_dumpable, u32 overflow_number, u32 first_step,
 ///               list of u32 devices, flag every_device, text net_name, u32 world_size, u32 rank,
-///               u8 kernel_data, flag overflow, flag watch, choice exception
+///               u8 kernel_data, flag overflow, flag watch, choice exception;
+///               from version 2 on flag fixed_point, flag trailing_comma
 ///     step range  u64 first, u64 last
 ///     rule      text model_name, flag any_model, flag all_layers, list of texts layers, option extras
 ///     extras    list of op ranges, list of exclusions, list of texts watched, list of texts type_parts,
@@ -47,7 +48,7 @@ namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 inline constexpr std::uint32_t kPlanMagic = 0x4e50444f;
-inline constexpr std::uint32_t kPlanVersion = 1;
+inline constexpr std::uint32_t kPlanVersion = 2;
 inline constexpr std::size_t kPlanHeadBytes = 16;
 inline constexpr std::size_t kPlanCrcOffset = 4;
 inline constexpr std::size_t kPlanBytesOffset = 8;
@@ -134,6 +135,8 @@ inline constexpr PlanField kPlanConfig[] = {
     OPDUMP_PLAN_FIELD(DumpConfig, overflow, u8, 1),
     OPDUMP_PLAN_FIELD(DumpConfig, watch, u8, 1),
     OPDUMP_PLAN_FIELD(DumpConfig, exception, u8, ExceptionDump::detail),
+    OPDUMP_PLAN_FIELD(DumpConfig, fixed_point, u8, 1),
+    OPDUMP_PLAN_FIELD(DumpConfig, trailing_comma, u8, 1),
 };
 inline constexpr PlanField kPlanStepRange[] = {
     OPDUMP_PLAN_FIELD(StepRange, first, u64, 0),
@@ -182,19 +185,19 @@ inline constexpr PlanField kPlanPattern[] = {
     }                                         \
   }
 inline constexpr PlanRecord kPlanRecords[] = {
-    OPDUMP_PLAN_RECORD(DumpConfig, kPlanConfig, 35),
-    OPDUMP_PLAN_RECORD(StepRange, kPlanStepRange, 2),
-    OPDUMP_PLAN_RECORD(ModelRule, kPlanRule, 5),
-    OPDUMP_PLAN_RECORD(std::string_view, kPlanText, 1),
-    OPDUMP_PLAN_RECORD(ModelExtras, kPlanExtras, 6),
-    OPDUMP_PLAN_RECORD(OpRange, kPlanOpRange, 2),
-    OPDUMP_PLAN_RECORD(TensorExclusion, kPlanExclusion, 3),
-    OPDUMP_PLAN_RECORD(TensorPosition, kPlanPosition, 2),
-    OPDUMP_PLAN_RECORD(StatBits, kPlanColumn, 1),
-    OPDUMP_PLAN_RECORD(std::uint32_t, kPlanDevice, 1),
-    OPDUMP_PLAN_RECORD(NamePattern, kPlanPattern, 3),
-    OPDUMP_PLAN_RECORD(NameStep, nullptr, 0),
-    OPDUMP_PLAN_RECORD(ByteSet, nullptr, 0),
+    OPDUMP_PLAN_RECORD(DumpConfig, kPlanConfig, 35, 37),
+    OPDUMP_PLAN_RECORD(StepRange, kPlanStepRange, 2, 2),
+    OPDUMP_PLAN_RECORD(ModelRule, kPlanRule, 5, 5),
+    OPDUMP_PLAN_RECORD(std::string_view, kPlanText, 1, 1),
+    OPDUMP_PLAN_RECORD(ModelExtras, kPlanExtras, 6, 6),
+    OPDUMP_PLAN_RECORD(OpRange, kPlanOpRange, 2, 2),
+    OPDUMP_PLAN_RECORD(TensorExclusion, kPlanExclusion, 3, 3),
+    OPDUMP_PLAN_RECORD(TensorPosition, kPlanPosition, 2, 2),
+    OPDUMP_PLAN_RECORD(StatBits, kPlanColumn, 1, 1),
+    OPDUMP_PLAN_RECORD(std::uint32_t, kPlanDevice, 1, 1),
+    OPDUMP_PLAN_RECORD(NamePattern, kPlanPattern, 3, 3),
+    OPDUMP_PLAN_RECORD(NameStep, nullptr, 0, 0),
+    OPDUMP_PLAN_RECORD(ByteSet, nullptr, 0, 0),
 };
 #undef OPDUMP_PLAN_RECORD
 

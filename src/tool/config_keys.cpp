@@ -22,8 +22,7 @@ constexpr ConfigKey kKeys[] = {
     {"dump_op_switch", "dump operators that run outside a model", kDump, "\"on\", \"off\"", "\"off\""},
     {"dump_step", "the steps to dump", kDump,
      "\"5\", \"3-9\", joined with |; at most 100 items; both ends are included", "every step"},
-    {"dump_data", "tensors or their statistics", kDump,
-     "\"tensor\", \"stats\"", "\"tensor\""},
+    {"dump_data", "tensors or their statistics", kDump, "\"tensor\", \"stats\"", "\"tensor\""},
     {"dump_stats", "which statistics to dump", kDump,
      "a list of \"Max\", \"Min\", \"Avg\", \"Nan\", \"Negative Inf\", \"Positive Inf\", \"L2norm\"; only "
      "with \"dump_data\": \"stats\"",
@@ -79,7 +78,7 @@ constexpr ConfigKey kKeys[] = {
      "0: neither, 1, 2 and 3: overflow, 4: exception", "0; it must be there without \"e2e_dump_settings\""},
     {"overflow_number", "how many overflowing operators to dump; not acted on yet", kCommon,
      "a whole number; only with \"op_debug_mode\": 3", "0: all"},
-    {"saved_data", "tensors, their statistics, or both; only tensors are acted on yet", kCommon,
+    {"saved_data", "tensors, their statistics, or both", kCommon,
      "\"tensor\", \"statistic\", \"full\"; on O2 the last two need \"file_format\": \"npy\"", "\"tensor\""},
     {"statistic_category", "the columns of statistic.csv, in this order", kCommon,
      "a list of \"max\", \"min\", \"avg\", \"l2norm\" and, on the host only, \"count\", \"negative zero "
@@ -112,8 +111,7 @@ constexpr ConfigKey kKeys[] = {
      "\"5\", \"3-9\", joined with |, and one | at the end if you like", "every step"},
     {"dump_layer", "the operators to dump, by name", kTorchair,
      "names with blanks between, of letters, digits and _ \" / \\ .", "every operator"},
-    {"dump_data", "tensors or their statistics", kTorchair,
-     "\"tensor\", \"stats\"", "\"tensor\""},
+    {"dump_data", "tensors or their statistics", kTorchair, "\"tensor\", \"stats\"", "\"tensor\""},
     {"quant_dumpable", "dump what is before quantization; has no effect: CANN does not know it", kTorchair,
      "true, false", "false"},
     {"dump_config_path", "an acl.json that says it all instead; does not go with enable_dump", kTorchair,

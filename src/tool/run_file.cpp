@@ -180,8 +180,9 @@ class RunReader {
   }
 
   bool read_op(const JsonNode& node, const KeyPath& path, RunOp& op) {
-    constexpr std::array<std::string_view, 9> kKeys = {
-        "name", "type", "task_id", "stream_id", "level", "marked", "original_names", "inputs", "outputs"};
+    constexpr std::array<std::string_view, 10> kKeys = {"name",   "type",           "task_id", "stream_id",
+                                                        "level",  "original_names", "inputs",  "outputs",
+                                                        "marked", "attributes"};
     if (!check_object(node, path, kKeys) || !read_text(node, path, "name", op.desc.name) ||
         !read_text(node, path, "type", op.desc.type) ||
         !read_number(node, path, "task_id", op.desc.task_id) ||
@@ -190,7 +191,8 @@ class RunReader {
       return false;
     if (op.desc.name.empty()) return missing(node, path.key("name"), "every operator has a name");
     if (op.desc.type.empty()) return missing(node, path.key("type"), "every operator has a type");
-    return for_each(node, path, "original_names",
+    return read_attributes(node, path, op.attributes) &&
+           for_each(node, path, "original_names",
                     [&](const JsonNode& child, const KeyPath& here) {
                       return take_text(child, here, op.original_names.emplace_back());
                     }) &&
@@ -201,6 +203,19 @@ class RunReader {
            for_each(node, path, "outputs", [&](const JsonNode& child, const KeyPath& here) {
              return read_tensor(child, here, op.outputs.emplace_back());
            });
+  }
+
+  bool read_attributes(const JsonNode& parent, const KeyPath& path, std::vector<OpAttribute>& attributes) {
+    const JsonNode* node = parent.member("attributes");
+    if (node == nullptr) return true;
+    const KeyPath at = path.key("attributes");
+    if (node->type() != JsonType::object) return wrong_type(*node, at, "an object");
+    for (const JsonNode* member = node->first(); member != nullptr; member = member->next()) {
+      OpAttribute& attribute = attributes.emplace_back();
+      attribute.name = member->key();
+      if (!take_text(*member, at.key(member->key()), attribute.value)) return false;
+    }
+    return true;
   }
 
   /// The place of the text in `words`; leaves `index` as it is when the key is not there.
@@ -360,7 +375,10 @@ class RunReader {
 };
 
 void fill_descs(std::vector<RunOp>& ops) {
-  for (RunOp& op : ops) op.desc.original_names = op.original_names;
+  for (RunOp& op : ops) {
+    op.desc.original_names = op.original_names;
+    op.desc.attributes = op.attributes;
+  }
 }
 
 }  // namespace

@@ -29,6 +29,7 @@ struct RunTensor {
 struct RunOp {
   OpDesc desc;  ///< its texts lie in the RunFile
   std::vector<std::string_view> original_names;
+  std::vector<OpAttribute> attributes;
   std::vector<RunTensor> inputs;
   std::vector<RunTensor> outputs;
 };

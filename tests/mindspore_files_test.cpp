@@ -1,0 +1,76 @@
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "opdump/mindspore_files.hpp"
+#include "support/fakes.hpp"
+
+using namespace opdump;
+using namespace opdump::tests;
+
+namespace {
+
+const OpAttribute kAttributes[] = {{"transpose_b", "False"}, {"a\n\"b\\", "1"}, {"transpose_a", "True"}};
+const OpDesc kOps[] = {
+    {.name = "Default/fc.1-Dense/MatMul-op5", .type = "MatMul", .attributes = kAttributes},
+    {.name = "Default/Add-op0", .type = "Add"},
+    {.name = "-x", .type = "Cast"},
+};
+const ModelDesc kModel = {.name = "file", .id = 4, .ops = kOps};
+
+DumpConfig config() {
+  return {
+      .active = true, .dump_path = "/dump", .layout = Layout::mindspore_cpu, .net_name = "Net 1", .rank = 2};
+}
+
+std::string text_of(const FakeSink& sink, const std::string& path) {
+  const auto found = sink.objects.find(path);
+  return found == sink.objects.end() ? "absent" : std::string(as_text(found->second));
+}
+
+}  // namespace
+
+TEST_CASE("mindspore files: the order of execution, and the steps that were run") {
+  FakeSink sink;
+  REQUIRE(write_execution_order(sink, config(), kModel) == Status::ok);
+  CHECK(text_of(sink, "/dump|rank_2/execution_order|ms_execution_order_graph_4.csv") ==
+        "NodeExecutionOrder-FullNameWithScope\nDefault/fc.1-Dense/MatMul-op5\nDefault/Add-op0\n-x\n");
+  REQUIRE(append_executed_step(sink, config(), 4, 0) == Status::ok);
+  REQUIRE(append_executed_step(sink, config(), 4, 12345678901) == Status::ok);
+  CHECK(sink.journals["/dump|rank_2/execution_order|ms_global_execution_order_graph_4.csv"] ==
+        "0\n12345678901\n");
+}
+
+TEST_CASE("mindspore files: metadata is written once and then kept") {
+  FakeSink sink;
+  REQUIRE(write_dump_metadata(sink, config(), "{\"first\": 1}\n", "CPU", "2.5 \"x\"") == Status::ok);
+  REQUIRE(write_dump_metadata(sink, config(), "{\"second\": 1}\n", "CPU", "3") == Status::ok);
+  CHECK(text_of(sink, "/dump|rank_2/.dump_metadata|data_dump.json") == "{\"first\": 1}\n");
+  CHECK(text_of(sink, "/dump|rank_2/.dump_metadata|config.json") ==
+        "{\"device_target\": \"CPU\", \"ms_version\": \"2.5 \\\"x\\\"\"}");
+}
+
+TEST_CASE("mindspore files: an operator's arguments are sorted and quoted") {
+  FakeSink sink;
+  char memory[256];
+  for (const OpDesc& op : kOps) REQUIRE(write_kernel_args(sink, config(), 4, op, 7, memory) == Status::ok);
+  const std::string place = "/dump|rank_2/Net_1/4/7|";
+  CHECK(text_of(sink, place + "MatMul.Default_fc_1-Dense_MatMul-op5.json") ==
+        "{\n    \"a\\u000a\\\"b\\\\\": \"1\",\n    \"transpose_a\": \"True\",\n"
+        "    \"transpose_b\": \"False\"\n}");
+  CHECK(text_of(sink, place + "Add.Default_Add-op0.json") == "null");
+  CHECK(text_of(sink, place + "Cast.-x.json") == "null");
+  char small[40];
+  CHECK(write_kernel_args(sink, config(), 4, kOps[0], 7, small) == Status::name_too_long);
+}
+
+TEST_CASE("mindspore files: a sink that fails leaves nothing open") {
+  for (int fail_at = 0; fail_at < 6; ++fail_at) {
+    FakeSink sink;
+    sink.fail_at = fail_at;
+    static_cast<void>(write_dump_metadata(sink, config(), std::string(1000, 'x'), "CPU", "1"));
+    static_cast<void>(write_execution_order(sink, config(), kModel));
+    CHECK(sink.open_objects.empty());
+    CHECK(sink.stray_aborts == 0);
+  }
+}
