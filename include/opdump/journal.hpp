@@ -236,6 +236,7 @@ class Journal {
   void written(const DumpTarget&, std::size_t, std::uint32_t, std::uint64_t, const ObjectName&) {}
   void lost(const DumpTarget&, std::size_t, std::uint32_t, Status, const ObjectName&) {}
   void reduced(const DumpTarget&, std::size_t, std::uint32_t, Status, std::uint64_t, const ObjectName&) {}
+  void row(const DumpTarget&, std::size_t, std::uint32_t, std::uint64_t, const ObjectName&) {}
   void gap(const DumpTarget&, std::size_t, std::uint32_t, std::uint32_t) {}
   void to(const DumpTarget&, std::size_t, std::uint32_t) {}
   void closed(const DumpTarget&, const DumpCounts&) {}

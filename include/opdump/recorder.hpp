@@ -274,8 +274,6 @@ class BasicRecorder {
   Status take(RecordSource& source, std::uint32_t load, std::size_t op) {
     const DumpTarget& target = (*context_->targets)[source.head.target];
     if (!target.split || !has_bytes(source.tensors)) return take_whole(source, target, load, op);
-    // Source: MindSpore writes nothing of an empty tensor.
-    const bool keep_empty = target.layout == Layout::cann;
     Status status = Status::ok;
     const CapturedTensors all = source.tensors;
     bool begun = true;
@@ -286,7 +284,7 @@ class BasicRecorder {
         source.first_index = static_cast<std::uint16_t>(i);
         if (!begun) source.unix_us = begin_record();
         begun = false;
-        const Status of_one = take_sampled(source, role, target, keep_empty);
+        const Status of_one = take_sampled(source, role, target);
         if (status == Status::ok) status = of_one;
       }
     };
@@ -296,15 +294,16 @@ class BasicRecorder {
   }
 
   /// `role` is the list of `one` that has its only tensor.
-  Status take_sampled(RecordSource& one, std::span<const TensorView>& role, const DumpTarget& target,
-                      bool keep_empty) {
+  Status take_sampled(RecordSource& one, std::span<const TensorView>& role, const DumpTarget& target) {
+    // Source: MindSpore writes nothing of an empty tensor.
+    const bool keep_empty = target.layout == Layout::cann;
     const Result<std::uint64_t> count = element_count(role[0].shape);
     if (target.sample_number == 0 || !count.ok() || count.value() <= target.sample_number)
       return take_whole(one, target, kNoLoad, 0, keep_empty);
     const Dim number = target.sample_number;
     TensorView first = role[0];
     first.shape = first.original_shape = {&number, 1};
-    const std::uint64_t bytes = packed_bytes(first.dtype, first.shape).value();
+    const std::uint64_t bytes = (number * codes_of(first.dtype).bits + 7) / 8;
     if (bytes <= first.bytes) first.bytes = bytes;
     role = {&first, 1};
     return take_whole(one, target, kNoLoad, 0, keep_empty);
@@ -315,10 +314,12 @@ class BasicRecorder {
                     bool keep_empty = false) {
     if (OPDUMP_DEGRADE == 0 || target.data == DumpData::tensor) return record(source, load, op, keep_empty);
     if (target.data == DumpData::statistics) return record_reduced(source);
-    RecordSource again = source;
+    // A record that is given up loses its tensors.
+    const CapturedTensors tensors = source.tensors;
     const Status status = record(source, kNoLoad, 0, keep_empty);
+    source.tensors = tensors;
     wanted_.add_one();
-    const Status of_reduced = record_reduced(again);
+    const Status of_reduced = record_reduced(source);
     return status == Status::ok ? of_reduced : status;
   }
 

@@ -17,11 +17,12 @@ inline namespace OPDUMP_NAMESPACE {
 
 /// Reduces tensors to their statistics, and records to a CSV file in CANN's form or to rows of MindSpore's
 /// table, each by its own rules where NaNs and infinities meet. `kDigests`: with MD5 and SHA-1 of the
-/// tensors' bytes, padding left out.
+/// tensors' bytes, padding left out. `kTables`: with MindSpore's table; a device that is never asked for it
+/// saves the code.
 ///
 /// The table's header is written when the sink takes a new `statistic.csv`; rows are appended to one that is
 /// there already, whatever its columns, as MindSpore does.
-template <class Memory, bool kDigests = true>
+template <class Memory, bool kDigests = true, bool kTables = true>
 class StatisticsReduction final : public Reduction {
  public:
   /// `kernels` may be null, and must stay as long as this object.
@@ -31,7 +32,8 @@ class StatisticsReduction final : public Reduction {
   std::uint32_t bytes_per_tensor() const override { return kBytes; }
 
   bool makes(const DumpTarget& target) const override {
-    return kDigests || (target.statistics & (kStatMd5 | kStatSha1)) == 0;
+    return (kDigests || (target.statistics & (kStatMd5 | kStatSha1)) == 0) &&
+           (kTables || target.layout == Layout::cann);
   }
 
   Status reduce(const DumpTarget& target, const TensorView& tensor, std::byte* to) override {
@@ -101,6 +103,16 @@ class StatisticsReduction final : public Reduction {
 
   Result<std::uint64_t> write_rows(Sink& sink, const ObjectName& name, const DumpTarget& target,
                                    std::uint64_t unix_us, const RecordView& record, Bytes reduced) override {
+    if constexpr (kTables) {
+      return add_rows(sink, name, target, unix_us, record, reduced);
+    } else {
+      return Status::not_supported;
+    }
+  }
+
+ private:
+  Result<std::uint64_t> add_rows(Sink& sink, const ObjectName& name, const DumpTarget& target,
+                                 std::uint64_t unix_us, const RecordView& record, Bytes reduced) {
     const ObjectName table = {name.root, name.directory, kStatisticTableName};
     Status status = open_table(sink, table, target);
     const std::size_t type_bytes = name.file.find('.');
@@ -135,11 +147,10 @@ class StatisticsReduction final : public Reduction {
     return bytes;
   }
 
- private:
   static constexpr std::size_t kPieceBytes = 256;
   static constexpr std::uint32_t kBytes = kDigests ? sizeof(TensorStatistics) : sizeof(StatisticsSummary);
   static constexpr std::size_t kLineBytes =
-      kMaxStatsLine > kMaxStatisticLine ? kMaxStatsLine : kMaxStatisticLine;
+      kTables && kMaxStatisticLine > kMaxStatsLine ? kMaxStatisticLine : kMaxStatsLine;
 
   struct Digests {
     Md5 md5;

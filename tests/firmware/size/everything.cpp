@@ -1,4 +1,4 @@
-// All that a device may carry: capture core, flash log, reader of plans, statistics.
+// All that a device may carry: capture core, flash log, reader of plans, statistics as CANN has them.
 
 #include "core_and_flash_log.cpp"
 #include "opdump/plan_blob.hpp"
@@ -9,6 +9,6 @@ Status size_load_plan(Bytes plan, Arena& memory, DumpConfig& config) {
   return load_plan(plan, memory, config);
 }
 Reduction* size_make_reduction(void* at, HostMemory& memory) {
-  return ::new (at) StatisticsReduction<HostMemory>(memory);
+  return ::new (at) StatisticsReduction<HostMemory, false, false>(memory);
 }
 }
