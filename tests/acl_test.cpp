@@ -119,15 +119,19 @@ TEST_CASE("acl: calls out of order and bad arguments return CANN's codes") {
     }
   }
   SUBCASE("aclInit with a config that is refused") {
-    const std::pair<const char*, aclError> cases[] = {{"missing.json", ACL_ERROR_INVALID_FILE},
-                                                      {".", ACL_ERROR_INVALID_FILE},
-                                                      {"deep.json", ACL_ERROR_PARSE_FILE},
-                                                      {"bad.json", ACL_ERROR_INVALID_DUMP_CONFIG}};
-    for (const auto& [name, code] : cases) {
-      CAPTURE(name);
-      const std::string path = files.path(name);
-      CHECK(in_child([&, expected = code] {
-              OPDUMP_CHILD_CHECK(aclInit(path.c_str()) == expected);
+    struct Case {
+      const char* name;
+      aclError code;
+    };
+    const Case cases[] = {{"missing.json", ACL_ERROR_INVALID_FILE},
+                          {".", ACL_ERROR_INVALID_FILE},
+                          {"deep.json", ACL_ERROR_PARSE_FILE},
+                          {"bad.json", ACL_ERROR_INVALID_DUMP_CONFIG}};
+    for (const Case& one : cases) {
+      CAPTURE(one.name);
+      const std::string path = files.path(one.name);
+      CHECK(in_child([&] {
+              OPDUMP_CHILD_CHECK(aclInit(path.c_str()) == one.code);
               OPDUMP_CHILD_CHECK(acl::last_error().find(path) != std::string::npos);
               OPDUMP_CHILD_CHECK(aclmdlInitDump() == ACL_ERROR_UNINITIALIZE);
               OPDUMP_CHILD_CHECK(aclInit(good.c_str()) == ACL_SUCCESS);

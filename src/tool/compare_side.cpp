@@ -91,7 +91,8 @@ class SideReader {
     DumpFile file;
     file.path = found.path;
     const std::string& real_name = found.real_name;
-    if (const std::optional<RecordPlace> place = parse_record_place(directory_of(found)))
+    const std::string directory = directory_of(found);
+    if (const std::optional<RecordPlace> place = parse_record_place(directory))
       file.place = std::string(place->model) + "/" + std::to_string(place->step);
     const std::size_t number = side.files.size();
     if (real_name.ends_with(".npy")) {
