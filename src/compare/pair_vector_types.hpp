@@ -4,7 +4,6 @@
 namespace opdump::compare {
 namespace {
 
-typedef std::uint32_t UnsignedInts __attribute__((vector_size(OPDUMP_VECTOR_BYTES)));
 typedef std::uint16_t UnsignedShorts __attribute__((vector_size(OPDUMP_VECTOR_BYTES)));
 
 }  // namespace

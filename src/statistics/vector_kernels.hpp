@@ -368,7 +368,9 @@ std::size_t words(const std::byte* data, std::size_t elements, IntegerRun& run) 
       positive -= kSigned ? bits > 0 : bits != 0;
       const ULongs natural = reinterpret_cast<ULongs>(kSigned ? flipped : bits);
       sum += (natural & low_half) + (natural >> 32);
-      const ULongs size = reinterpret_cast<ULongs>(kSigned ? (bits ^ sign) - sign : bits);
+      const ULongs size = reinterpret_cast<ULongs>(kSigned ? reinterpret_cast<UnsignedInts>(bits ^ sign) -
+                                                                 reinterpret_cast<UnsignedInts>(sign)
+                                                           : reinterpret_cast<UnsignedInts>(bits));
       const ULongs even = Isa::multiply_low(size, size);
       const ULongs odd = Isa::multiply_low(size >> 32, size >> 32);
       squares_low += (even & low_half) + (odd & low_half);

@@ -24,8 +24,8 @@ std::string ExtractedImage::open(const std::string& path, const SearchReport& re
     return path;
   }
   const char* const temporary = getenv("TMPDIR");
-  std::string name =
-      std::string(temporary != nullptr && *temporary != '\0' ? temporary : "/tmp") + "/opdump-XXXXXX";
+  std::string name = std::string(temporary != nullptr && *temporary != '\0' ? temporary : "/tmp") +
+                     "/opdump-" + std::string(6, 'X');
   if (mkdtemp(name.data()) == nullptr) {
     report.error(name + ": " + strerror(errno));
     return path;
