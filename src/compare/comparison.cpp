@@ -212,10 +212,6 @@ bool for_each_block(const ComparedArray& x, const ComparedArray& y, std::uint64_
   return good.load(std::memory_order_relaxed);
 }
 
-bool all_finite(double sum) {
-  return std::isfinite(sum);
-}
-
 double deviation_from_squares(double sum, double squares, double count) {
   const double mean = sum / count;
   const double variance = squares / count - mean * mean;
@@ -321,7 +317,7 @@ std::optional<Comparison> compare(const ComparedArray& x, const ComparedArray& y
     return result;
   }
 
-  const bool diverges = all_finite(all.sums.x) && all_finite(all.sums.y);
+  const bool diverges = std::isfinite(all.sums.x) && std::isfinite(all.sums.y);
   const bool deviates =
       squares_cancel(all.sums.x, all.sums.xx, count) || squares_cancel(all.sums.y, all.sums.yy, count);
   // Equal arrays have equal shares.

@@ -56,7 +56,7 @@ struct Options {
   bool verify = false;
 };
 
-void print_tally(const FlashImage& image, const ImageTally& tally) {
+void print_tally(FlashImage& image, const ImageTally& tally) {
   std::string text = count_text(tally.committed, "committed file") + ", " + byte_text(tally.committed_bytes);
   const auto add = [&text](std::uint64_t count, const char* what) {
     if (count != 0) text += ", " + std::to_string(count) + " " + what;
@@ -69,8 +69,7 @@ void print_tally(const FlashImage& image, const ImageTally& tally) {
   add(tally.nameless, "without a name");
   std::printf("%s; %u blocks of %s from byte %llu on, %zu in use\n", text.c_str(),
               image.geometry().block_count, byte_text(image.geometry().block_bytes).c_str(),
-              static_cast<unsigned long long>(image.offset()),
-              const_cast<FlashImage&>(image).reader().segments().size());
+              static_cast<unsigned long long>(image.offset()), image.reader().segments().size());
 }
 
 void list_row(const flashlog::LogReader::Object& object, Table& table) {

@@ -35,7 +35,7 @@ class FlashImage {
   /// Bytes of the last blocks that the image does not hold; 0 when it is whole.
   std::uint64_t missing_bytes() const;
 
-  /// Blocks with a header that tells of another log, or none although something stands there.
+  /// "FILE: reason".
   const std::string& error() const { return error_; }
 
  private:

@@ -64,8 +64,9 @@ class TreeWriter {
     if (object.state == ObjectState::damaged) error_(path_text(object) + ": damaged, not written");
     if (object.state != ObjectState::committed && object.state != ObjectState::lines) return;
     if (!is_named(object))
-      return error_("byte count " + std::to_string(object.bytes) + ": damage has taken the name of this " +
-                    std::string(state_text(object)) + " object");
+      return error_("block " + std::to_string(image_.reader().segments()[object.walk.at.segment].block) +
+                    ": damage has taken the name of a " + std::string(state_text(object)) + " object of " +
+                    std::to_string(object.bytes) + " bytes, so it is not written");
     const ObjectName name = {.root = directory_, .directory = object.directory, .file = object.file};
     const Status status =
         object.state == ObjectState::lines ? add_lines(object, name) : add_file(object, name);
