@@ -13,13 +13,8 @@ namespace {
 
 const std::string kFolder = "mindspore/";
 
-/// The first word of a name may say which of MindSpore's ways the file is for.
 ParsedConfig parse_case(const std::string& folder, const std::string& name) {
-  ConfigContext context;
-  if (name.starts_with("cpu_")) context.mindspore = MindSporeMode::cpu;
-  if (name.starts_with("kernel_")) context.mindspore = MindSporeMode::kernel;
-  if (name.starts_with("graph_")) context.mindspore = MindSporeMode::graph;
-  return ParsedConfig(read_file(corpus(kFolder + folder) / (name + ".json")), check_path, context);
+  return ParsedConfig(read_file(corpus(kFolder + folder) / (name + ".json")), check_path, context_of(name));
 }
 
 const std::vector<RefusedCase> kRefused = {

@@ -20,14 +20,12 @@ enum class ConfigFault : std::uint8_t {
   unreadable,       ///< the file cannot be read, or is too large
   too_deep,         ///< nested too deeply
   syntax,           ///< not JSON
-  unknown_dialect,  ///< JSON, but no config that opdump knows
   missing,          ///< a key is missing
   wrong_type,       ///< a value has the wrong type
   empty,            ///< a value is present but empty
   not_in_list,      ///< a value is none of those allowed
   invalid_value,    ///< a value has the right type and is wrong all the same
   conflict,         ///< two keys exclude each other
-  not_supported,    ///< understood, but this version cannot act on it
   no_memory,        ///< the memory given for the result is too small
   damaged_plan,     ///< a compiled plan that is not whole any more
   newer_plan,       ///< a compiled plan of a version that this build does not know
@@ -102,7 +100,7 @@ struct ConfigContext {
   std::uint32_t world_size = 1;  ///< processes of a distributed run, for the rank folders
   std::uint32_t rank = 0;        ///< of this process
   /// Becomes torchair's `dump_config_path`, when that is said and counts; the caller then reads that file as
-  /// an acl.json, instead of `config`. Null: such a text is refused as `not_supported`.
+  /// an acl.json, instead of `config`. Null: the file is not read, and a note says so.
   std::string* acl_file = nullptr;
 };
 
@@ -111,13 +109,12 @@ struct ConfigContext {
 bool is_plan(std::string_view text);
 
 /// Turns the text of a config file into a DumpConfig whose texts and lists lie in `memory`. Recognises the
-/// dialect by its top-level key, and what `opdump compile` has written by its first bytes. Returns `config_refused` and fills `error` when the text is refused;
-/// `config` is then inactive. An empty text is a valid config that switches nothing on. `check_path` may be
-/// null: the path is then taken as it is. `notes`, if given, becomes the list of what has no effect: keys
-/// that this build does not act on, and unknown ones. Without it, a text with keys of the first kind is
-/// refused as `not_supported`, so that nobody takes them for acted on. For boot and for hosts: allocates
-/// while it runs and frees everything before it returns. Rules: CANN's server implementation of acl.json,
-/// MindSpore 2.5 to 2.7, torchair.
+/// dialect by its top-level key, and what `opdump compile` has written by its first bytes. Returns
+/// `config_refused` and fills `error` when the text is refused; `config` is then inactive. An empty text is a
+/// valid config that switches nothing on. `check_path` may be null: the path is then taken as it is. `notes`,
+/// if given, becomes the list of what has no effect: keys that this build does not act on, and unknown ones;
+/// show it to the user. For boot and for hosts: allocates while it runs and frees everything before it
+/// returns. Rules: CANN's server implementation of acl.json, MindSpore 2.5 to 2.7, torchair.
 [[nodiscard]] Status parse_config(std::string_view text, Arena& memory, DumpPathCheck check_path,
                                   DumpConfig& config, ConfigError& error,
                                   std::vector<ConfigNote>* notes = nullptr,

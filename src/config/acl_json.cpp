@@ -52,8 +52,8 @@ class AclJson : NodeReader {
     if (!check_types() || !read_words(config) || !read_meaning(config)) return false;
     config.asked = has_elements(dump_.member("dump_list")) || config.single_ops || config.overflow ||
                    config.watch || config.exception != ExceptionDump::none;
-    config.active = config.asked && !config.overflow && !config.watch &&
-                    config.exception == ExceptionDump::none;
+    config.active =
+        config.asked && !config.overflow && !config.watch && config.exception == ExceptionDump::none;
     note_unknown_keys(dump_, kDump, kKeys);
     return true;
   }
@@ -160,7 +160,7 @@ class AclJson : NodeReader {
   }
 
   void note_value(std::string_view key, std::string text) {
-    note_unsupported(*dump_.member(key), kDump.key(key), std::move(text));
+    note(*dump_.member(key), kDump.key(key), std::move(text));
   }
 
   bool conflict(std::string_view key, std::string reason) {

@@ -28,7 +28,9 @@ bool is_octet(std::string_view part) {
   return !negative || value == 0;
 }
 
+/// Four parts with dots between; CANN does not see a dot behind the last.
 bool is_address(std::string_view text) {
+  if (text.ends_with('.')) text.remove_suffix(1);
   std::size_t parts = 1;
   for (std::size_t dot = text.find('.'); dot != std::string_view::npos; dot = text.find('.')) {
     if (!is_octet(text.substr(0, dot))) return false;

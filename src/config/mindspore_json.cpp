@@ -407,8 +407,7 @@ class MindSporeJson : NodeReader {
     config.asked = asks(config);
     config.overflow = config.asked && debug_mode_ == kOverflowMode;
     if (config.asked && debug_mode_ == kExceptionMode) config.exception = ExceptionDump::brief;
-    config.active =
-        config.asked && !config.overflow && config.exception == ExceptionDump::none;
+    config.active = config.asked && !config.overflow && config.exception == ExceptionDump::none;
     if (config.asked) note_abilities(config);
   }
 
@@ -459,7 +458,7 @@ class MindSporeJson : NodeReader {
     const auto unsupported = [this](const JsonNode* object, const KeyPath& path, std::string_view key,
                                     std::string text) {
       const JsonNode* node = object->member(key);
-      note_unsupported(*node, path.key(key), std::move(text));
+      note(*node, path.key(key), std::move(text));
     };
     if (config.overflow)
       unsupported(common_, kCommon, "op_debug_mode",

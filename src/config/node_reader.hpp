@@ -120,10 +120,6 @@ class NodeReader {
     return refusal_.refuse(fault, node.offset(), at.text(), std::move(reason));
   }
 
-  void note_unsupported(const JsonNode& node, const KeyPath& at, std::string text) {
-    refusal_.note_unsupported(node.offset(), at.text(), std::move(text));
-  }
-
   void note(const JsonNode& node, const KeyPath& at, std::string text) {
     if (refusal_.takes_notes()) refusal_.note(node.offset(), at.text(), std::move(text));
   }

@@ -85,10 +85,10 @@ class ConfigReader {
   }
 
   bool read_root(const JsonNode& root, ConfigDialect dialect, DumpConfig& config) {
-    if (root.type() != JsonType::object)
-      return refusal_.refuse(
-          ConfigFault::unknown_dialect, root.offset(), {},
-          std::string(to_string(root.type())) + ", but a config is an object with the key \"dump\"");
+    if (root.type() != JsonType::object && refusal_.takes_notes())
+      refusal_.note(
+          root.offset(), "the whole text",
+          std::string(to_string(root.type())) + ", which switches nothing on: a config is an object");
     const JsonNode* options = root.member("opdump");
     if (!read_dialect(root, dialect, config) ||
         (options != nullptr && !OptionsJson(*options, memory_, refusal_).read(config)))

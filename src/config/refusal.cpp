@@ -36,13 +36,6 @@ bool Refusal::refuse(ConfigFault fault, std::size_t offset, std::string key, std
   return false;
 }
 
-void Refusal::note_unsupported(std::size_t offset, std::string key, std::string text) {
-  if (notes_ != nullptr) return note(offset, std::move(key), std::move(text));
-  if (met_unsupported_) return;
-  met_unsupported_ = true;
-  refuse(ConfigFault::not_supported, offset, std::move(key), "not supported yet: " + text);
-}
-
 void Refusal::note(std::size_t offset, std::string key, std::string text) {
   if (!takes_notes()) return;
   ConfigNote& note = notes_->emplace_back();

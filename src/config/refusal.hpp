@@ -40,20 +40,12 @@ class Refusal {
 
   void note(std::size_t offset, std::string key, std::string text);
 
-  /// Something that is right and that this build cannot act on: a note to who takes notes. To who does not,
-  /// it must not pass in silence: the first one fills the error, and the text is to be refused in the end.
-  void note_unsupported(std::size_t offset, std::string key, std::string text);
-
-  /// Whether something unsupported was met and nobody took a note of it.
-  bool met_unsupported() const { return met_unsupported_; }
-
   std::string_view text() const { return text_; }
 
  private:
   std::string_view text_;
   ConfigError& error_;
   std::vector<ConfigNote>* notes_;
-  bool met_unsupported_ = false;
 };
 
 /// Runs `read`, which fills a config or refuses `text`, and leaves behind what `parse_config` promises.
@@ -69,7 +61,6 @@ Status finish(std::string_view text, DumpConfig& config, ConfigError& error, std
     if (notes != nullptr) notes->clear();
     return Status::config_refused;
   }
-  if (refusal.met_unsupported()) return Status::config_refused;
   error = {};
   config = filled;
   return Status::ok;

@@ -130,10 +130,6 @@ class Torchair : NodeReader {
     if (node_of(key) != nullptr) note_option(key, std::move(text));
   }
 
-  void note_unsupported(std::string_view key, std::string text) {
-    refusal_.note_unsupported(offset_of(key), kPath.key(key).text(), std::move(text));
-  }
-
   // Reading the object.
 
   bool read_option(const JsonNode& node) {
@@ -240,7 +236,7 @@ class Torchair : NodeReader {
     if (context_.acl_file != nullptr) {
       *context_.acl_file = path;
     } else {
-      note_unsupported("dump_config_path", "the file that it names is not read here");
+      note_option("dump_config_path", "is not acted on: the file that it names is not read here");
     }
   }
 

@@ -37,12 +37,7 @@ Status CheckedConfig::load(const std::string& file, DumpPathCheck check_path, co
       file == "-" ? read_standard_input() : posix::read_config_file(file.c_str(), text_, error);
   if (read != Status::ok) return read;
   if (is_plan(text())) check_path = nullptr;
-  for (std::vector<ConfigNote>* taken : {static_cast<std::vector<ConfigNote>*>(nullptr), &notes}) {
-    const Status status =
-        posix::load_config_text(text(), file.c_str(), memory_, config, error, taken, context, check_path);
-    if (status != Status::ok) return status;
-  }
-  return Status::ok;
+  return posix::load_config_text(text(), file.c_str(), memory_, config, error, &notes, context, check_path);
 }
 
 bool read_personality(const std::optional<std::string>& word, MindSporeMode& mode) {

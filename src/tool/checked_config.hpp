@@ -13,8 +13,7 @@ namespace opdump::tool {
 class CheckedConfig {
  public:
   /// Reads `file`, or standard input for "-". The directory of a compiled plan is one of the device: it is
-  /// not checked. Notes are taken only of what is accepted without: a device that cannot act on a key refuses
-  /// it.
+  /// not checked.
   Status load(const std::string& file, DumpPathCheck check_path, const ConfigContext& context = {});
 
   /// What was read, as far as it could be.

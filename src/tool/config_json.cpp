@@ -49,10 +49,9 @@ class JsonWriter {
   bool first_ = true;
 };
 
-constexpr std::array<std::string_view, 16> kFaults = {
-    "none",       "unreadable",   "too_deep",    "syntax",        "unknown_dialect", "missing",
-    "wrong_type", "empty",        "not_in_list", "invalid_value", "conflict",        "not_supported",
-    "no_memory",  "damaged_plan", "newer_plan",  "swapped_plan"};
+constexpr std::array<std::string_view, 14> kFaults = {
+    "none",        "unreadable",    "too_deep", "syntax",    "missing",      "wrong_type", "empty",
+    "not_in_list", "invalid_value", "conflict", "no_memory", "damaged_plan", "newer_plan", "swapped_plan"};
 constexpr std::array<std::string_view, 3> kModes = {"input", "output", "all"};
 constexpr std::array<std::string_view, 3> kLevels = {"op", "kernel", "all"};
 constexpr std::array<std::string_view, 3> kData = {"tensor", "stats", "full"};
