@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "opdump/write_plan.hpp"
+#include "support/config_cases.hpp"
 #include "support/config_print.hpp"
 #include "support/parsed_config.hpp"
 
@@ -110,24 +111,21 @@ TEST_CASE("plan: plans of every version are read") {
 }
 
 TEST_CASE("plan: a config and its compiled plan are equal, for every file of the corpus") {
-  std::size_t files = 0;
-  for (const char* folder : {"accept", "inactive", "not_acted_on"}) {
-    for (const auto& entry : std::filesystem::directory_iterator(corpus(folder))) {
-      CAPTURE(entry.path().string());
-      const ParsedConfig parsed(read_file(entry.path()));
-      REQUIRE(parsed.status == Status::ok);
-      const std::vector<std::byte> plan = write_plan(parsed.config);
-      const Loaded loaded(plan, config_memory_bytes(plan.size()));
-      CHECK(loaded.status == Status::ok);
-      CHECK(to_text(loaded.config) == to_text(parsed.config));
-      CHECK(write_plan(loaded.config) == plan);
-      const ParsedConfig recognised(as_text(plan));
-      CHECK(recognised.status == Status::ok);
-      CHECK(to_text(recognised.config) == to_text(parsed.config));
-      ++files;
-    }
+  const std::vector<ConfigCase> cases = accepted_configs(std::filesystem::path(OPDUMP_TEST_DATA) / "config");
+  CHECK(cases.size() > 200);
+  for (const ConfigCase& one : cases) {
+    CAPTURE(one.name);
+    const ParsedConfig parsed(read_file(one.file), check_path, one.context);
+    REQUIRE(parsed.status == Status::ok);
+    const std::vector<std::byte> plan = write_plan(parsed.config);
+    const Loaded loaded(plan, config_memory_bytes(plan.size()));
+    CHECK(loaded.status == Status::ok);
+    CHECK(to_text(loaded.config) == to_text(parsed.config));
+    CHECK(write_plan(loaded.config) == plan);
+    const ParsedConfig recognised(as_text(plan));
+    CHECK(recognised.status == Status::ok);
+    CHECK(to_text(recognised.config) == to_text(parsed.config));
   }
-  CHECK(files > 60);
 }
 
 TEST_CASE("plan: what is damaged is told") {

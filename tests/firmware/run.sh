@@ -64,11 +64,34 @@ firmware_target() {
   esac
 }
 
+# Compares the plans of all configs that the machines named have printed (tests/plan_print.cpp) with those made
+# here.
+same_plans() {
+  here=build/tests/plain
+  log=build/tests/plans/meson-logs/testlog.json
+  results="$results $log"
+  say '== plans: the same on every machine'
+  rm -f "$log"
+  mkdir -p "${log%/*}"
+  configure "$here" -Dtests=enabled --wrap-mode=nodownload >"$here.log" 2>&1 &&
+    ninja -C "$here" tests/plan_print >>"$here.log" 2>&1 &&
+    "$here/tests/plan_print" tests/data/config "$here/tests/plans.txt" || return 0
+  for machine; do
+    result=FAIL
+    cmp "$here/tests/plans.txt" "build/tests/$machine/tests/plans.txt" && result=OK
+    printf '{"name": "plans made on %s", "result": "%s"}\n' "$machine" "$result" >>"$log"
+  done
+}
+
 run_firmware() {
   ensure firmware_tools
   simdjson_source
+  machines=
   for target in ${*:-$firmware_boards $firmware_linux}; do
     firmware_target "$target"
+    case $target in cortex-*) ;; *) machines="$machines $target" ;; esac
   done
+  # shellcheck disable=SC2086  # a list of machines
+  [ -z "$machines" ] || same_plans $machines
   [ $# -gt 0 ] || OPDUMP_FIRMWARE_KILLS=${OPDUMP_FIRMWARE_KILLS-20} run plain '--suite firmware --timeout-multiplier 20'
 }

@@ -1,0 +1,45 @@
+#pragma once
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "support/parsed_config.hpp"
+
+namespace opdump::test {
+
+/// The first word of a file's name may say which of MindSpore's ways it is for.
+inline ConfigContext context_of(std::string_view name) {
+  ConfigContext context;
+  if (name.starts_with("cpu_")) context.mindspore = MindSporeMode::cpu;
+  if (name.starts_with("kernel_")) context.mindspore = MindSporeMode::kernel;
+  if (name.starts_with("graph_")) context.mindspore = MindSporeMode::graph;
+  return context;
+}
+
+/// A file of the corpus, and how it is to be read.
+struct ConfigCase {
+  std::string name;  ///< as "mindspore/accept/documented_o0.json"
+  std::filesystem::path file;
+  ConfigContext context{};
+};
+
+/// All files of the corpus that are not refused, in order of their names.
+inline std::vector<ConfigCase> accepted_configs(const std::filesystem::path& corpus) {
+  std::vector<ConfigCase> cases;
+  for (const std::string dialect : {"", "mindspore/", "torchair/"}) {
+    for (const std::string folder : {"accept", "inactive", "not_acted_on", "warn"}) {
+      if (!std::filesystem::is_directory(corpus / dialect / folder)) continue;
+      for (const auto& entry : std::filesystem::directory_iterator(corpus / dialect / folder)) {
+        const std::string name = entry.path().filename().string();
+        cases.push_back({dialect + folder + '/' + name, entry.path(), context_of(name)});
+      }
+    }
+  }
+  std::sort(cases.begin(), cases.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return cases;
+}
+
+}  // namespace opdump::test
