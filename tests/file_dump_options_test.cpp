@@ -83,3 +83,32 @@ TEST_CASE("file dump: the config's options go before what the program chose") {
   CHECK(degraded.records + degraded.tables == 3);
   CHECK(degraded.tables >= 1);
 }
+
+TEST_CASE("file dump: the log hears notes with their places, and what a model will cost") {
+  const TemporaryDirectory directory;
+  const std::string config = (directory.path() / "acl.json").string();
+  write_file(config, R"({"dump": {"dump_path": ")" + directory.text() +
+                         R"(", "dump_list": [{}], "dump_kernel_data": "all"}})");
+  HostMemory memory;
+  posix::FileDump<HostMemory, 1024> dump(memory);
+  std::vector<std::string> lines;
+  dump.log_to(
+      [](void* context, std::string_view line) {
+        static_cast<std::vector<std::string>*>(context)->emplace_back(line);
+      },
+      &lines);
+  REQUIRE(dump.start(config.c_str()) == Status::ok);
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0].starts_with(config + ":1:"));
+  CHECK(lines[0].find("note: dump.dump_kernel_data: not acted on") != std::string::npos);
+  const TensorView tensor = {.bytes = 16384, .dtype = DType::float32, .shape = kShape};
+  const CapturedTensors tensors = {{}, {&tensor, 1}};
+  ModelDesc model = kModel;
+  model.tensors = {&tensors, 1};
+  ModelPlanFor<1> plan;
+  REQUIRE(dump.load_model(plan, model) == Status::ok);
+  REQUIRE(lines.size() == 2);
+  CHECK(
+      lines[1].starts_with("model \"m\": 1 rule, 1 of 1 op matches, about 16.5 kB per step; the partition"));
+  CHECK(dump.stop() == Status::ok);
+}

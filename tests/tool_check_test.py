@@ -3,12 +3,16 @@
 
 Standard library only.
 """
+import glob
 import json
 import os
+import re
+import shutil
 import sys
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'support'))
 import tool_case  # noqa: E402
+from json_places import places  # noqa: E402
 from tool_case import Case, DATA  # noqa: E402
 import tool_replay_test  # noqa: E402
 
@@ -74,18 +78,21 @@ class Check(Case):
         self.assertEqual(error, '')
         self.assertIn('acl.json:1:48: note: dump.dump_steps: unknown, and ignored; is it', out)
 
-    def test_keys_of_later_work_are_refused_by_name(self):
-        for key, value in (('dump_debug', 'on'), ('dump_scene', 'watcher'), ('dump_scene', 'aic_err_norm_dump'), ('dump_kernel_data', 'all')):
+    def test_keys_that_are_not_acted_on_are_told(self):
+        for key, value, code in (('dump_debug', 'on', 3), ('dump_scene', 'watcher', 3),
+                                 ('dump_scene', 'aic_err_norm_dump', 3), ('dump_kernel_data', 'all', 0)):
             items = [{'layer': ['a'], 'watcher_nodes': ['b']}] if value == 'watcher' else [{}]
             self.write('acl.json', json.dumps({'dump': {'dump_path': '.', 'dump_list': items, key: value}}))
-            for command in (['check', 'acl.json'], ['replay', 'run.json', '--config', 'acl.json']):
-                self.write('run.json', json.dumps(tool_replay_test.Replay.RUN))
-                _, error = self.run_tool(*command, expect=1)
-                self.assertRegex(error, r'acl\.json:1:\d+: dump\.%s: not supported yet: ' % key)
+            note = r'acl\.json:1:\d+: note: dump\.%s: .*not acted on' % key
+            out, error = self.run_tool('check', 'acl.json', expect=code)
+            self.assertEqual(error, '')
+            self.assertRegex(out, note)
+            self.write('run.json', json.dumps(tool_replay_test.Replay.RUN))
+            _, error = self.run_tool('replay', 'run.json', '--config', 'acl.json', expect=code)
+            self.assertRegex(error, note)
         self.write('acl.json', json.dumps({'dump': {'dump_path': '.', 'dump_level': 'op', 'dump_list': [
             {'optype_blacklist': [{'name': 'a', 'pos': ['input0']}]}]}}))
-        _, error = self.run_tool('check', 'acl.json', expect=1)
-        self.assertIn('dump.dump_list[0].optype_blacklist: not supported yet: ', error)
+        self.assertIn('note: dump.dump_list[0].optype_blacklist: not acted on: ', self.run_tool('check', 'acl.json')[0])
 
     def test_json(self):
         def checked(text, *arguments, expect=0):
@@ -99,9 +106,9 @@ class Check(Case):
         self.assertEqual(got['error'], {'fault': 'not_in_list', 'key': 'dump.dump_mode', 'line': 1, 'column': 42,
                                         'offset': 41, 'acl_error': 100009, 'message_id': 'EP0002'})
         self.assertEqual(checked('[' * 11, expect=1)['error']['acl_error'], 100006)
-        got = checked('{"dump": {"dump_path": ".", "dump_scene": "watcher"}}', expect=1)
-        self.assertEqual((got['valid'], got['error']['fault'], got['error']['key']),
-                         (False, 'not_supported', 'dump.dump_scene'))
+        got = checked('{"dump": {"dump_path": ".", "dump_scene": "watcher"}}', expect=3)
+        self.assertEqual((got['valid'], got['asked'], got['active'], got['notes'][0]['key']),
+                         (True, True, False, 'dump.dump_scene'))
         got = checked('{"dump": {"dump_path": ".", "dump_level": "op", "dump_step": "1|3-5", "dump_list": [{"model_name": "m\\n",'
                       '"layer": ["a"], "opname_range": [{"begin": "b", "end": "c"}]}, {}]}, "opdump": {"ring_bytes": 64,'
                       '"when_full": "inline", "block_limit_ms": 5, "journal": "none"}}')
@@ -127,14 +134,129 @@ class Check(Case):
   miss    "no" in range "conv1" to "no" of model "digits" matches nothing
   miss    model "othr" matches nothing; did you mean "other"?
   miss    layer "none" of every model matches nothing
-  cost    3 rules, 2 of 4 operators match, about 27 B per step
+  cost    3 rules, 2 of 4 ops match, about 386 B per step
 """)
         got = json.loads(self.run_tool('check', 'acl.json', '--json', '--model=run.json')[0])
-        self.assertEqual(got['models'][0], {'model': 'digits', 'ops': 3, 'matched': ['conv1', 'fc'], 'bytes_per_step': 27})
+        self.assertEqual(got['models'][0], {'model': 'digits', 'ops': 3, 'matched': ['conv1', 'fc'], 'bytes_per_step': 386})
         self.assertEqual(got['misses'][3], {'what': 'model "othr"', 'closest': 'other'})
-        self.assertEqual(got['bytes_per_step'], 27)
+        self.assertEqual(got['bytes_per_step'], 386)
+        self.assertNotIn('partition_steps', got)
         self.write('run.json', '{"models": 1}')
         self.assertRegex(self.run_tool('check', 'acl.json', '--model', 'run.json', expect=1)[1], r'^run.json:1:12: models')
+
+    def test_forecast(self):
+        """Files take what check and replay say before."""
+        run = dict(tool_replay_test.Replay.RUN, single_ops=[])
+        self.write('run.json', json.dumps(run))
+        for options in ({}, {'file_format': 'npy'}):
+            os.mkdir(self.path('dump'))
+            self.write('acl.json', json.dumps({'dump': {'dump_path': 'dump', 'dump_mode': 'all', 'dump_list': [{}]},
+                                               'opdump': options}))
+            got = json.loads(self.run_tool('check', 'acl.json', '--json', '--model=run.json', '--partition=64K')[0])
+            per_step = got['bytes_per_step']
+            self.assertEqual(per_step, sum(model['bytes_per_step'] for model in got['models']))
+            self.assertEqual((got['partition_bytes'], got['partition_steps']), (65536, 65536 // per_step))
+            words, _ = self.run_tool('check', 'acl.json', '--model=run.json', '--partition=64K')
+            self.assertIn('; the partition lasts %d steps\n' % (65536 // per_step), words)
+            said, _ = self.run_tool('replay', 'run.json', '--config', 'acl.json', '--partition', '64K')
+            self.assertRegex(said, r'(?m)^session  model "digits": 1 rule, 3 of 3 ops match, about [\d.]+ k?B per step; '
+                                   r'the partition lasts %d steps$' % (65536 // got['models'][0]['bytes_per_step']))
+            written = sum(len(self.read('dump', name)) for name in self.files('dump'))
+            self.assertEqual(per_step * run['steps'], written)
+            shutil.rmtree(self.path('dump'))
+        for bad in ('', '0', '1.5K', '-1', 'K', '1KB', '99999999999999T', '18446744073709551616'):
+            for command in (['check', 'acl.json', '--model', 'run.json'], ['replay', 'run.json', '--config', 'acl.json']):
+                self.assertIn('--partition', self.run_tool(*command, '--partition', bad, expect=2)[1])
+        self.assertIn('--model', self.run_tool('check', 'acl.json', '--partition', '1G', expect=2)[1])
+
+
+class Refusals(Case):
+    """Of every refused file of the corpus: the place that is told, against a reader of JSON of its own."""
+    CORPUS = os.path.join(os.path.dirname(DATA), 'config')
+    PERSONALITIES = {'cpu_': 'cpu', 'kernel_': 'o0', 'graph_': 'o2'}
+
+    def refused(self, file):
+        with open(file, 'rb') as opened:
+            text = opened.read()
+        options = [item for head, word in self.PERSONALITIES.items() if os.path.basename(file).startswith(head)
+                   for item in ('--personality', word)]
+        answer = json.loads(self.run_tool('check', '-', '--json', *options, stdin=text, expect=1)[0])
+        _, shown = self.run_tool('check', '-', *options, stdin=text, expect=1)
+        return text, answer['error'], shown
+
+    def test_the_caret_is_where_the_key_or_value_is(self):
+        os.mkdir(self.path('output'))
+        checked = {}
+        for dialect in ('', 'mindspore', 'torchair'):
+            for file in sorted(glob.glob(os.path.join(self.CORPUS, dialect, 'refuse', '*.json'))):
+                with self.subTest(file):
+                    text, error, shown = self.refused(file)
+                    offset = error['offset']
+                    line_begin = text.rfind(b'\n', 0, offset) + 1
+                    self.assertEqual((error['line'], error['column']),
+                                     (text.count(b'\n', 0, offset) + 1, offset - line_begin + 1))
+                    self.check_caret(text, offset, line_begin, shown)
+                    kind = self.check_place(text, error)
+                    checked[kind] = checked.get(kind, 0) + 1
+        self.assertGreater(checked['value'], 200)
+        for kind in ('key', 'missing', 'syntax', 'nesting'):
+            self.assertGreater(checked[kind], 2, kind)
+
+    def check_caret(self, text, offset, line_begin, shown):
+        head, caret = shown.rstrip('\n').split('\n')[1:]
+        self.assertEqual(caret.strip(' '), '|' + caret.split('|', 1)[1])
+        column = caret.index('^')
+        line = text[line_begin:].split(b'\n', 1)[0].rstrip(b'\r').decode(errors='replace')
+        before = text[line_begin:offset].decode(errors='replace')
+        under = line[len(before):len(before) + 1]
+        if under.isprintable():
+            self.assertEqual(head[column:column + 1], under)
+
+    def check_place(self, text, error):
+        """Says what was checked."""
+        if error['fault'] == 'too_deep':
+            at = error['offset']
+            self.assertIn(text[at:at + 1], b'[{')
+            if '64 levels' in error['reason']:
+                bare = re.sub(rb'"(?:[^"\\]|\\.)*"', b'', text[:at + 1])
+                self.assertEqual(bare.count(b'{') + bare.count(b'[') - bare.count(b'}') - bare.count(b']'), 65)
+                return 'nesting'
+            # CANN counts bytes, in strings too, and objects and arrays apart.
+            depth = {b'{': 0, b'[': 0}
+            for byte in (text[i:i + 1] for i in range(at + 1)):
+                if byte in depth:
+                    depth[byte] += 1
+                elif byte in (b'}', b']'):
+                    opened = b'{' if byte == b'}' else b'['
+                    depth[opened] = max(0, depth[opened] - 1)
+            self.assertEqual(max(depth.values()), 11)
+            return 'nesting'
+        if error['fault'] == 'syntax':
+            self.assertLessEqual(error['offset'], len(text))
+            try:
+                json.loads(text.decode())
+            except json.JSONDecodeError as flaw:
+                byte = len(text.decode()[:flaw.pos].encode())
+                # Python goes back or forth to a delimiter; both name the same token.
+                between = text[min(byte, error['offset']):max(byte, error['offset'])]
+                self.assertRegex(between, rb'(?s)^(|\s*[,:{\[]?\s*|"[^"]*"?.?|[\w.+-]*|\\?.?|//.*)$')
+            except UnicodeDecodeError as flaw:
+                self.assertEqual(error['offset'], flaw.start)
+            return 'syntax'
+        found = places(text)
+        if error['key'] == '':
+            self.assertEqual(error['offset'], found[''][1])
+            return 'value'
+        parent = re.sub(r'(\.?[^.\[]*|\[\d+\])$', '', error['key'])
+        if error['key'] not in found or error['fault'] == 'missing':
+            self.assertEqual(error['offset'], found[parent][1], error)
+            return 'missing'
+        key, value = found[error['key']]
+        if 'unknown' in error['reason'].split(';')[0]:
+            self.assertEqual(error['offset'], key, error)
+            return 'key'
+        self.assertEqual(error['offset'], value, error)
+        return 'value'
 
 
 class OtherDialects(Case):

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "opdump/status.hpp"
+#include "opdump/tensor.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
@@ -41,6 +42,9 @@ struct ModelDesc {
   std::string_view graph_name{};  ///< name inside the file, compared second; empty: none
   std::uint32_t id = 0;
   std::span<const OpDesc> ops{};  ///< in execution order; an op's index is its position here
+  /// Of each op, what it reads and writes, as far as that is known at load: for forecasts only, which do not
+  /// look at addresses. Empty: not known.
+  std::span<const CapturedTensors> tensors{};
 };
 
 }  // namespace OPDUMP_NAMESPACE

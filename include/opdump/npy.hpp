@@ -73,6 +73,21 @@ inline std::size_t encode_npy_head(std::string_view descr, Shape shape, std::byt
   return bytes;
 }
 
+/// Bytes of the elements behind the head: what the shape counts, without padding. The count and the packed
+/// bytes of the tensor fit 64 bits.
+inline std::uint64_t npy_data_bytes(const TensorView& tensor) {
+  const NpyElements elements = npy_elements(tensor.dtype);
+  if (elements == NpyElements::opaque) return tensor.bytes;
+  const std::uint64_t count = element_count(tensor.shape).value();
+  if (elements == NpyElements::plain) return count * (info(tensor.dtype).bits / 8);
+  return elements == NpyElements::bfloat16 ? count * 4 : count;
+}
+
+/// The shape in the head.
+inline Shape npy_shape(const TensorView& tensor) {
+  return npy_elements(tensor.dtype) == NpyElements::opaque ? Shape(&tensor.bytes, 1) : tensor.shape;
+}
+
 /// Widens as many bfloat16 at `from` as there are four bytes in `to`.
 inline void widen_bfloat16(const std::byte* from, MutableBytes to) {
   for (std::size_t i = 0; i < to.size() / 4; ++i)

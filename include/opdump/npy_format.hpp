@@ -41,19 +41,8 @@ class NpyFormat final : public RecordFormat {
                              MutableBytes /*scratch*/) override {
     std::size_t head_bytes = 0;
     record.for_each_tensor([&](const TensorView& tensor, bool, std::uint32_t) {
-      const NpyElements elements = npy_elements(tensor.dtype);
-      state = {tensor.bytes, tensor.dtype};
-      Shape shape = tensor.shape;
-      if (elements == NpyElements::opaque) {
-        shape = {&tensor.bytes, 1};
-      } else {
-        // The recorder has checked that the count and the plain bytes fit 64 bits.
-        const std::uint64_t count = element_count(tensor.shape).value();
-        state.left = elements == NpyElements::plain      ? count * (info(tensor.dtype).bits / 8)
-                     : elements == NpyElements::bfloat16 ? count * 4
-                                                         : count;
-      }
-      head_bytes = encode_npy_head(npy_descr(tensor.dtype), shape, buffer_);
+      state = {npy_data_bytes(tensor), tensor.dtype};
+      head_bytes = encode_npy_head(npy_descr(tensor.dtype), npy_shape(tensor), buffer_);
     });
     const Bytes head(buffer_, head_bytes);
     if (is_as_it_lies(state.dtype)) {

@@ -37,10 +37,9 @@ class ProtobufFormat final : public RecordFormat {
     ByteBatcher head(scratch, [&](Bytes bytes) {
       if (status == Status::ok) status = object.put(bytes);
     });
-    const auto add_fields = [&record](auto& to) { add_dump_data(to, record); };
-    head.add(ProtobufWriter<ByteCounter>::message_bytes(add_fields));
+    head.add(message_bytes(record));
     ProtobufWriter writer(head);
-    add_fields(writer);
+    add_dump_data(writer, record);
     if (status != Status::ok) return status;
     const Bytes parts[] = {head.pending(), data};
     return object.put(parts);
@@ -50,8 +49,13 @@ class ProtobufFormat final : public RecordFormat {
     return object.put(data);
   }
 
+  /// Bytes of the message for `record`, which answers as a RecordView does.
+  static std::uint64_t message_bytes(const auto& record) {
+    return ProtobufWriter<ByteCounter>::message_bytes([&record](auto& to) { add_dump_data(to, record); });
+  }
+
  private:
-  static void add_dump_data(auto& to, const RecordView& record) {
+  static void add_dump_data(auto& to, const auto& record) {
     to.add_text(1, "2.0");
     to.add_number(2, record.head().unix_us);
     for (const bool outputs : {true, false}) {

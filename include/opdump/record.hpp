@@ -85,17 +85,6 @@ struct TensorHead {
 };
 static_assert(sizeof(TensorHead) == 40);
 
-/// The tensors that are captured of one operator: inputs in order, then outputs in order.
-struct CapturedTensors {
-  std::span<const TensorView> inputs{};
-  std::span<const TensorView> outputs{};
-
-  std::size_t size() const { return inputs.size() + outputs.size(); }
-  const TensorView& operator[](std::size_t i) const {
-    return i < inputs.size() ? inputs[i] : outputs[i - inputs.size()];
-  }
-};
-
 /// What is captured of one operator, as the recorder sees it.
 struct RecordSource {
   RecordHead head;  ///< the rest of it is filled in by `encode_record`

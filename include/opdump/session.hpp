@@ -11,6 +11,7 @@
 #include "opdump/dump_config.hpp"
 #include "opdump/model_plan.hpp"
 #include "opdump/recorder.hpp"
+#include "opdump/session_log.hpp"
 #include "opdump/sink.hpp"
 #include "opdump/targets.hpp"
 #include "opdump/text.hpp"
@@ -33,7 +34,8 @@ struct SessionParts {
   JournalDetail journal = JournalDetail::records;
   /// For configs that want statistics, and WhenFull::degrade, which without it is WhenFull::drop.
   Reduction* reduction = nullptr;
-  RecordFormats formats{};  ///< that configs may ask for
+  RecordFormats formats{};    ///< that configs may ask for
+  SessionLog* log = nullptr;  ///< is told what configs and models come to; null: nobody
 };
 
 /// One dump: its config, models, recorders and drainer. Holds no memory but itself and shares nothing with
@@ -64,6 +66,7 @@ class BasicSession {
         when_full_(parts.when_full),
         journal_(parts.journal),
         formats_(parts.formats),
+        log_(parts.log),
         drainer_(parts.sink, targets_, parts.scratch, parts.journal, parts.reduction) {
     context_.memory = &parts.memory;
     context_.clock = &parts.clock;
@@ -141,6 +144,7 @@ class BasicSession {
   /// given. `config` is copied; what it refers to must stay until `finalize`.
   [[nodiscard]] Status set_config(const DumpConfig& config) {
     if (!initialised_) return Status::not_initialised;
+    if (log_ != nullptr) log_->config_set(config, device_id_);
     if (!config.active || !dumps_on(config, device_id_)) return Status::ok;
     const std::uint64_t now = clock_.unix_us();
     DumpTarget target = {.root = config.dump_path,
@@ -191,6 +195,7 @@ class BasicSession {
       if (status != Status::ok) plan = ModelPlan{};
     }
     plan.model = &model;
+    if (log_ != nullptr && config_.active && status == Status::ok) log_->model_loaded(config_, plan);
     if (!plan.bits.empty()) {
       plan.generation = generation_;
       // 0 stands for none.
@@ -361,9 +366,8 @@ class BasicSession {
         break;
     }
     if (config.file_format != FileFormat::nano && target.format == nullptr) return Status::not_supported;
-    target.split = target.data == DumpData::statistics
-                       ? has_table(target.layout)
-                       : target.format != nullptr && target.format->one_tensor();
+    target.split =
+        splits_records(target.data, target.layout, target.format != nullptr && target.format->one_tensor());
     const bool reduces =
         OPDUMP_DEGRADE != 0 && context_.reduction != nullptr && context_.reduction->makes(target);
     if (config.data != DumpData::tensor && !reduces) return Status::not_supported;
@@ -429,6 +433,7 @@ class BasicSession {
   bool drainer_attached_ = false;
   std::atomic<std::uint8_t> slot_states_[OPDUMP_MAX_RECORDERS] = {};
   const RecordFormats formats_;
+  SessionLog* const log_;
   DumpConfig config_;
   std::uint64_t last_target_id_ = 0;
   std::uint32_t generation_ = 0;

@@ -53,6 +53,12 @@ constexpr bool has_table(Layout layout) {
   return layout != Layout::cann;
 }
 
+/// Whether each tensor is a record of its own, where a file holds one tensor or, `one_tensor` false, a
+/// record.
+constexpr bool splits_records(DumpData data, Layout layout, bool one_tensor) {
+  return data == DumpData::statistics ? has_table(layout) : one_tensor;
+}
+
 /// Adds the directory of the dump as a whole, in which its journal lies and below which its files do.
 inline TextWriter& add_dump_directory(TextWriter& to, const DumpTarget& target) {
   switch (target.layout) {

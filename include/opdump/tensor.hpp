@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string_view>
 
 #include "opdump/dtype.hpp"
@@ -49,6 +50,17 @@ struct TensorView {
   DType original_dtype = DType::undefined;    ///< undefined: the same as `dtype`
   Format original_format = Format::reserved;  ///< reserved: the same as `format`
   AddressKind address_kind = AddressKind::traditional;
+};
+
+/// The tensors that are captured of one operator: inputs in order, then outputs in order.
+struct CapturedTensors {
+  std::span<const TensorView> inputs{};
+  std::span<const TensorView> outputs{};
+
+  std::size_t size() const { return inputs.size() + outputs.size(); }
+  const TensorView& operator[](std::size_t i) const {
+    return i < inputs.size() ? inputs[i] : outputs[i - inputs.size()];
+  }
 };
 
 /// Bytes that `shape` elements of `dtype` fill, packed; sub-byte dtypes are rounded up to a whole byte. 0 for

@@ -5,14 +5,17 @@
 #include <new>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "opdump/npy_format.hpp"
 #include "opdump/protobuf_format.hpp"
 #include "opdump/session.hpp"
 #include "opdump/statistics_reduction.hpp"
+#include "opdump/text_log.hpp"
 #include "platform/host/host_memory.hpp"
 #include "platform/posix/config_file.hpp"
 #include "platform/posix/drain_thread.hpp"
+#include "platform/posix/free_bytes.hpp"
 #include "platform/posix/system_clock.hpp"
 #include "platform/posix/tree_sink.hpp"
 
@@ -38,8 +41,16 @@ class FileDump {
                   .device_id = device_id,
                   .when_full = when_full,
                   .reduction = &reduction_,
-                  .formats = {.protobuf = &protobuf_, .npy = &npy_}}),
+                  .formats = {.protobuf = &protobuf_, .npy = &npy_},
+                  .log = &log_}),
         recorder_(*session_.add_recorder(ring_, heads_).value()) {}
+
+  /// Lets `hook` hear, from the next `start` on, what of the config has no effect and what each model will
+  /// cost, with the steps that the free room of the file system lasts. Null: nobody.
+  void log_to(LogHook hook, void* context) {
+    hook_ = hook;
+    hook_context_ = context;
+  }
 
   /// Reads `config_path` and begins. After any error nothing is dumped and the program can run on as if
   /// nothing had been asked: `config_refused`, `already_initialised`, or what the drain thread says; `error`
@@ -48,10 +59,15 @@ class FileDump {
     if (session_.initialised()) return fail(Status::already_initialised);
     DumpConfig config;
     ConfigError refusal;
-    Status status = load_config_file(config_path, config_memory_, config, refusal);
+    std::vector<ConfigNote> notes;
+    Status status = load_config_file(config_path, config_memory_, config, refusal, &notes);
     if (status != Status::ok) {
       error_ = to_string(refusal, config_path);
       return status;
+    }
+    log_ = TextLog(hook_, hook_context_, free_bytes(config.dump_path), true);
+    for (const ConfigNote& note : notes) {
+      if (hook_ != nullptr) hook_(hook_context_, to_string(note, config_path));
     }
     status = follow(config.options);
     if (status == Status::ok) status = session_.init();
@@ -142,6 +158,9 @@ class FileDump {
   StatisticsReduction<Memory> reduction_;
   ProtobufFormat protobuf_;
   NpyFormat npy_;
+  LogHook hook_ = nullptr;
+  void* hook_context_ = nullptr;
+  TextLog log_;
   BasicSession<Memory> session_;
   BasicRecorder<Memory>& recorder_;
   DrainThread<BasicSession<Memory>> drain_;

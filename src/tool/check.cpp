@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "byte_size.hpp"
 #include "checked_config.hpp"
 #include "commands.hpp"
 #include "config_json.hpp"
@@ -19,10 +20,12 @@ namespace {
 constexpr char kHelp[] =
     R"(opdump check - says what a config means, or why it is refused
 
-usage: opdump check CONFIG [--model RUN.json] [--personality o0|o1|o2|cpu] [--json]
+usage: opdump check CONFIG [--model RUN.json [--partition BYTES]] [--personality o0|o1|o2|cpu] [--json]
 
-  --model RUN.json  says which operators of the models described there match, what matches nothing, and what
-                    a step costs; the file is that of 'opdump replay'
+  --model RUN.json  says which operators of the models described there match, what matches nothing, and how many
+                    bytes a step writes: files with their heads, but not the journal, nor what a file system or
+                    flash adds; the file is that of 'opdump replay'
+  --partition BYTES says how many steps fit there; with K, M, G or T behind the number for 1024 bytes and so on
   --personality P   which of MindSpore's ways to run the file is for: o0 and o1 (kernel by kernel), o2 (whole
                     graphs), cpu (GPU too). Otherwise o0 with an "e2e_dump_settings" and o2 without. Only for
                     a data_dump.json
@@ -45,6 +48,13 @@ A config for one operator of one model, checked before it is shipped:
     models  model "digits": "conv1", by their own names or those of operators fused into them
     steps   steps 0, 5 to 9, counted from 0 when a model is loaded
     to      dump
+
+How long 64 MiB of flash last:
+
+  $ opdump check acl.json --model run.json --partition 64M
+    ...
+    match   model "digits": 1 of 10 operators: "conv1"
+    cost    1 rule, 1 of 10 ops matches, about 2.6 kB per step; the partition lasts 25420 steps
 
 A slip is told with its place:
 
@@ -79,9 +89,12 @@ void print_words(const std::string& file, const CheckedConfig& checked, const Ma
 int run_check(Words words) {
   bool json = false;
   std::optional<std::string> model;
+  std::optional<std::string> partition;
   std::optional<std::string> personality;
-  const Option options[] = {
-      {"--json", {}, &json}, {"--model", {}, nullptr, &model}, {"--personality", {}, nullptr, &personality}};
+  const Option options[] = {{"--json", {}, &json},
+                            {"--model", {}, nullptr, &model},
+                            {"--partition", {}, nullptr, &partition},
+                            {"--personality", {}, nullptr, &personality}};
   std::vector<std::string> files;
   if (const std::optional<int> exit_code = read_options({"check", kHelp, options}, words, files))
     return *exit_code;
@@ -90,6 +103,13 @@ int run_check(Words words) {
   ConfigContext context;
   if (!read_personality(personality, context.mindspore))
     return usage_error("check", "--personality takes o0, o1, o2 or cpu, not '" + *personality + "'");
+
+  const std::optional<std::uint64_t> partition_bytes = parse_byte_size(partition.value_or("0"));
+  if (!partition_bytes || (partition && *partition_bytes == 0))
+    return usage_error("check", "--partition takes a number of bytes such as 4096, 64K, 16M or 1G, not '" +
+                                    *partition + "'");
+  if (partition && !model)
+    return usage_error("check", "--partition needs --model, which tells what a step is");
 
   const std::string& file = files[0];
   CheckedConfig checked;
@@ -103,6 +123,7 @@ int run_check(Words words) {
       return kExitFailed;
     }
     report = match_models(checked.config, run);
+    report.partition_bytes = *partition_bytes;
   }
   const MatchReport* const shown = status == Status::ok && model ? &report : nullptr;
   if (json) {

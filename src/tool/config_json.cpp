@@ -199,9 +199,9 @@ void write_report(JsonWriter& json, const MatchReport& report) {
   json.key("models").open('[');
   for (const ModelMatch& model : report.models) {
     json.open('{').key("model").text(model.model);
-    json.key("ops").number(model.ops);
+    json.key("ops").number(model.forecast.ops);
     write_texts(json, "matched", model.matched);
-    json.key("bytes_per_step").number(model.bytes);
+    json.key("bytes_per_step").number(model.forecast.bytes_per_step);
     json.close('}');
   }
   json.close(']');
@@ -212,7 +212,11 @@ void write_report(JsonWriter& json, const MatchReport& report) {
     json.close('}');
   }
   json.close(']');
-  json.key("bytes_per_step").number(report.bytes());
+  json.key("bytes_per_step").number(report.forecast.bytes_per_step);
+  if (report.partition_bytes == 0) return;
+  json.key("partition_bytes").number(report.partition_bytes);
+  if (report.forecast.bytes_per_step != 0)
+    json.key("partition_steps").number(report.partition_bytes / report.forecast.bytes_per_step);
 }
 
 }  // namespace

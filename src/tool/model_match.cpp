@@ -1,11 +1,11 @@
 #include "model_match.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <string_view>
 
 #include "human_text.hpp"
 #include "opdump/model_plan.hpp"
+#include "run_tensors.hpp"
 #include "src/config/refusal.hpp"
 
 namespace opdump::tool {
@@ -24,23 +24,19 @@ std::vector<OpDesc> descs_of(const RunModel& model) {
   return descs;
 }
 
-std::uint64_t bytes_of(const std::vector<RunTensor>& tensors) {
-  return std::accumulate(tensors.begin(), tensors.end(), std::uint64_t{0},
-                         [](std::uint64_t sum, const RunTensor& tensor) { return sum + tensor.bytes; });
-}
-
 ModelMatch match(const DumpConfig& config, const RunModel& model) {
   const std::vector<OpDesc> descs = descs_of(model);
-  const ModelDesc desc = {model.name, model.graph_name, model.id, descs};
+  const RunTensors tensors(model.ops);
+  const ModelDesc desc = {model.name, model.graph_name, model.id, descs, tensors.of_ops()};
   std::vector<std::uint8_t> bits(descs.size());
   ModelPlan plan;
-  ModelMatch match = {.model = std::string(model.name), .ops = descs.size()};
+  ModelMatch match = {.model = std::string(model.name)};
+  // There are as many bits as it takes.
   if (resolve_plan(config, desc, bits, plan) != Status::ok) return match;
+  plan.model = &desc;
+  match.forecast = forecast_of(config, plan);
   for (std::size_t i = 0; i < plan.bits.size(); ++i) {
-    if (plan.bits[i] == 0) continue;
-    match.matched.emplace_back(descs[i].name);
-    if ((plan.bits[i] & kCaptureInputs) != 0) match.bytes += bytes_of(model.ops[i].inputs);
-    if ((plan.bits[i] & kCaptureOutputs) != 0) match.bytes += bytes_of(model.ops[i].outputs);
+    if (plan.bits[i] != 0) match.matched.emplace_back(descs[i].name);
   }
   return match;
 }
@@ -133,28 +129,11 @@ class RuleCheck {
 
 }  // namespace
 
-std::size_t MatchReport::ops() const {
-  std::size_t sum = 0;
-  for (const ModelMatch& model : models) sum += model.ops;
-  return sum;
-}
-
-std::size_t MatchReport::matched() const {
-  std::size_t sum = 0;
-  for (const ModelMatch& model : models) sum += model.matched.size();
-  return sum;
-}
-
-std::uint64_t MatchReport::bytes() const {
-  std::uint64_t sum = 0;
-  for (const ModelMatch& model : models) sum += model.bytes;
-  return sum;
-}
-
 MatchReport match_models(const DumpConfig& config, const RunFile& run) {
   MatchReport report;
-  report.rules = config.models.size();
-  for (const RunModel& model : run.models) report.models.push_back(match(config, model));
+  report.forecast.rules = config.models.size();
+  for (const RunModel& model : run.models)
+    report.forecast += report.models.emplace_back(match(config, model)).forecast;
   for (const ModelRule& rule : config.models) RuleCheck(rule, run, report.misses).run();
   return report;
 }
@@ -169,15 +148,17 @@ std::vector<std::string> match_lines(const MatchReport& report) {
   std::vector<std::string> lines;
   for (const ModelMatch& model : report.models) {
     std::string line = "match   model " + in_quotes(model.model) + ": " +
-                       std::to_string(model.matched.size()) + " of " + count_text(model.ops, "operator");
+                       std::to_string(model.matched.size()) + " of " +
+                       count_text(model.forecast.ops, "operator");
     for (std::size_t i = 0; i < model.matched.size(); ++i)
       line += (i == 0 ? ": " : ", ") + in_quotes(model.matched[i]);
     lines.push_back(std::move(line));
   }
   for (const Miss& miss : report.misses) lines.push_back("miss    " + miss_text(miss));
-  lines.push_back("cost    " + count_text(report.rules, "rule") + ", " + std::to_string(report.matched()) +
-                  " of " + count_text(report.ops(), "operator") + " match, about " +
-                  byte_text(report.bytes()) + " per step");
+  char memory[kMaxForecastText];
+  TextWriter forecast(memory);
+  lines.push_back("cost    " +
+                  std::string(add_forecast(forecast, report.forecast, report.partition_bytes).text()));
   return lines;
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "opdump/dump_config.hpp"
+#include "opdump/forecast.hpp"
 #include "run_file.hpp"
 
 namespace opdump::tool {
@@ -11,9 +12,8 @@ namespace opdump::tool {
 /// What a config takes of one described model.
 struct ModelMatch {
   std::string model;
-  std::size_t ops = 0;
   std::vector<std::string> matched{};  ///< names of operators, in execution order
-  std::uint64_t bytes = 0;             ///< of the tensors of one step
+  Forecast forecast{};
 };
 
 /// A name of the config that is that of nothing.
@@ -23,13 +23,10 @@ struct Miss {
 };
 
 struct MatchReport {
-  std::size_t rules = 0;
   std::vector<ModelMatch> models;
   std::vector<Miss> misses;
-
-  std::size_t ops() const;
-  std::size_t matched() const;
-  std::uint64_t bytes() const;
+  Forecast forecast{};                ///< of all models
+  std::uint64_t partition_bytes = 0;  ///< of the place where the dump goes; 0: not known
 };
 
 /// Holds `config` against the models of `run`, as a session would when it loads them.

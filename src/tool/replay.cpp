@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "byte_size.hpp"
+#include "checked_config.hpp"
 #include "commands.hpp"
 #include "config_text.hpp"
 #include "exit_code.hpp"
@@ -19,6 +21,7 @@
 #include "opdump/opdump.hpp"
 #include "opdump/protobuf_format.hpp"
 #include "opdump/statistics_reduction.hpp"
+#include "opdump/text_log.hpp"
 #include "options.hpp"
 #include "platform/posix/config_file.hpp"
 #include "platform/posix/drain_thread.hpp"
@@ -36,7 +39,7 @@ constexpr char kHelp[] =
     R"(opdump replay - feeds described models through the capture path, without a device
 
 usage: opdump replay RUN.json --config CONFIG [--ring-bytes N] [--when-full HOW]
-              [--journal none|gaps|records]
+              [--journal none|gaps|records] [--partition BYTES]
 
   --config CONFIG     the config: CANN's acl.json, MindSpore's data_dump.json or torchair's dump_config
   --ring-bytes N      size of the ring between capture and files; default: 1048576
@@ -45,6 +48,7 @@ usage: opdump replay RUN.json --config CONFIG [--ring-bytes N] [--when-full HOW]
                       'degrade' keeps the record's statistics
   --journal DETAIL    what is kept for 'opdump verify': 'records' names every file (default), 'gaps' only what
                       was lost, 'none' nothing
+  --partition BYTES   room on the device, as for 'opdump check': the forecast then says how many steps it lasts
 
 A config is tried on the desk before it goes to the device: the same capture code runs, and writes the same
 files. RUN.json describes the models. All is optional but names and types, and each tensor's data or fill:
@@ -94,12 +98,14 @@ struct Options {
   std::optional<std::string> ring_bytes;
   std::optional<std::string> when_full;
   std::optional<std::string> journal;
+  std::optional<std::string> partition;
 };
 
 struct Settings {
   std::string run_path;
   std::string config_path;
   DumpOptions options;  ///< those of the command line, which go before the config's
+  std::uint64_t partition_bytes = 0;
 
   std::size_t ring_bytes() const { return options.ring_bytes.value_or(kDefaultRingBytes); }
   JournalDetail journal() const { return options.journal.value_or(JournalDetail::records); }
@@ -143,6 +149,12 @@ std::optional<int> read_settings(const Options& options, const std::vector<std::
                        "'--when-full " + *options.when_full + "' is none of drop, block, inline, degrade");
   if (!read_word(options.journal, kJournalWords, settings.options.journal))
     return usage_error("replay", "'--journal " + *options.journal + "' is none of none, gaps, records");
+  if (options.partition) {
+    settings.partition_bytes = parse_byte_size(*options.partition).value_or(0);
+    if (settings.partition_bytes == 0)
+      return usage_error("replay", "'--partition " + *options.partition +
+                                       "' is no number of bytes such as 4096, 64K, 16M or 1G");
+  }
   return std::nullopt;
 }
 
@@ -188,13 +200,8 @@ struct PlacedOp {
 
  private:
   static TensorView view(const RunTensor& tensor, MadeMemory& memory) {
-    TensorView view;
+    TensorView view = view_of(tensor);
     view.address = memory.place(tensor);
-    view.bytes = tensor.bytes;
-    view.dtype = tensor.dtype;
-    view.format = tensor.format;
-    view.shape = tensor.shape;
-    view.original_shape = tensor.original_shape;
     return view;
   }
 };
@@ -234,6 +241,7 @@ struct LoadedModel {
   const RunModel& run;
   std::vector<OpDesc> descs;
   std::vector<PlacedOp> ops;
+  std::vector<CapturedTensors> tensors;
   std::vector<std::uint8_t> bits;
   ModelDesc desc;
   ModelPlan plan;
@@ -241,9 +249,14 @@ struct LoadedModel {
 
   LoadedModel(const RunModel& model, MadeMemory& memory)
       : run(model), descs(descs_of(model.ops)), ops(placed(model.ops, memory)), bits(model.ops.size()) {
-    desc = {model.name, model.graph_name, model.id, descs};
+    for (const PlacedOp& op : ops) tensors.push_back({op.inputs, op.outputs});
+    desc = {model.name, model.graph_name, model.id, descs, tensors};
   }
 };
+
+void print_line(void* /*context*/, std::string_view line) {
+  std::printf("session  %s\n", std::string(line).c_str());
+}
 
 void say(const std::string& message) {
   std::fprintf(stderr, "opdump replay: %s\n", message.c_str());
@@ -252,7 +265,11 @@ void say(const std::string& message) {
 class Replay {
  public:
   Replay(const Settings& settings, const RunFile& run, const DumpConfig& config)
-      : settings_(settings), run_(run), config_(config), scratch_(scratch_bytes(run)) {}
+      : settings_(settings),
+        run_(run),
+        config_(config),
+        log_(print_line, nullptr, settings.partition_bytes, true),
+        scratch_(scratch_bytes(run)) {}
 
   int go() {
     const std::size_t words = (settings_.ring_bytes() + 7) / 8;
@@ -268,7 +285,8 @@ class Replay {
                      .scratch = scratch_,
                      .device_id = run_.device_id,
                      .reduction = &reduction_,
-                     .formats = {.protobuf = &protobuf_, .npy = &npy_}});
+                     .formats = {.protobuf = &protobuf_, .npy = &npy_},
+                     .log = &log_});
     if (const Status status = session.configure(settings_.options); status != Status::ok)
       return failed("the options", status);
     const MutableBytes ring_bytes =
@@ -483,6 +501,7 @@ class Replay {
   StatisticsReduction<MadeMemory> reduction_{memory_, &statistics_kernels()};
   ProtobufFormat protobuf_;
   NpyFormat npy_;
+  TextLog log_;
   posix::TreeSink sink_;
   std::vector<std::byte> scratch_;
   std::vector<std::unique_ptr<LoadedModel>> models_;
@@ -499,10 +518,9 @@ class Replay {
 int run_replay(Words words) {
   Options options;
   const Option table[] = {
-      {"--config", {}, nullptr, &options.config},
-      {"--ring-bytes", {}, nullptr, &options.ring_bytes},
-      {"--when-full", {}, nullptr, &options.when_full},
-      {"--journal", {}, nullptr, &options.journal},
+      {"--config", {}, nullptr, &options.config},       {"--ring-bytes", {}, nullptr, &options.ring_bytes},
+      {"--when-full", {}, nullptr, &options.when_full}, {"--journal", {}, nullptr, &options.journal},
+      {"--partition", {}, nullptr, &options.partition},
   };
   std::vector<std::string> rest;
   if (const std::optional<int> exit_code = read_options({"replay", kHelp, table}, words, rest))
@@ -513,15 +531,17 @@ int run_replay(Words words) {
   ConfigError error;
   RunFile run;
   if (!run.load(settings.run_path, error)) {
-    std::fprintf(stderr, "%s\n", printable(to_string(error, settings.run_path)).c_str());
+    print_refusal(settings.run_path, error, run.text());
     return kExitFailed;
   }
-  posix::ConfigMemory memory;
-  DumpConfig config;
-  if (posix::load_config_file(settings.config_path.c_str(), memory, config, error) != Status::ok) {
-    std::fprintf(stderr, "%s\n", printable(to_string(error, settings.config_path)).c_str());
+  CheckedConfig checked;
+  if (checked.load(settings.config_path, posix::check_dump_path) != Status::ok) {
+    print_refusal(settings.config_path, checked.error, checked.text());
     return kExitFailed;
   }
+  for (const ConfigNote& note : checked.notes)
+    std::fprintf(stderr, "%s\n", printable(to_string(note, settings.config_path)).c_str());
+  const DumpConfig& config = checked.config;
   if (!config.active) {
     std::printf("%s: valid, but it switches nothing on\n", settings.config_path.c_str());
     return kExitInactive;

@@ -383,6 +383,14 @@ void fill_descs(std::vector<RunOp>& ops) {
 
 }  // namespace
 
+TensorView view_of(const RunTensor& tensor) {
+  return {.bytes = tensor.bytes,
+          .dtype = tensor.dtype,
+          .format = tensor.format,
+          .shape = tensor.shape,
+          .original_shape = tensor.original_shape};
+}
+
 RunFile::RunFile() : text_(std::make_unique<Text>()) {}
 RunFile::~RunFile() = default;
 

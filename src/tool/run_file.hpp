@@ -26,6 +26,9 @@ struct RunTensor {
   std::uint64_t file_offset = 0;  ///< of the first byte in `file`
 };
 
+/// The tensor as an operator would hand it over, at no address. Refers to `tensor`.
+TensorView view_of(const RunTensor& tensor);
+
 struct RunOp {
   OpDesc desc;  ///< its texts lie in the RunFile
   std::vector<std::string_view> original_names;
