@@ -4,20 +4,13 @@
 
 #include "human_text.hpp"
 #include "interrupt.hpp"
+#include "memory_layout.hpp"
 #include "npy_header.hpp"
 #include "op_debug.hpp"
-#include "opdump/format_axes.hpp"
 #include "uuid3.hpp"
 
 namespace opdump::tool {
 namespace {
-
-/// A tensor that has not the four dims of its format is what its dims are.
-Format real_format(const RecordTensor& tensor) {
-  const bool four =
-      tensor.format == Format::nchw || tensor.format == Format::nhwc || tensor.format == Format::hwcn;
-  return four && tensor.rank != 4 ? Format::nd : tensor.format;
-}
 
 std::string format_text(Format format) {
   const std::string_view name = to_string(format);
@@ -102,7 +95,7 @@ std::string RecordConverter::header(const NpyArray& array) const {
 bool RecordConverter::write_array(const FoundFile& found, const RecordTensor& tensor, std::string& reason) {
   NpyArray array;
   if (!describe_array(tensor, settings_.keep_bfloat16, array, reason)) return false;
-  const bool rearranged = settings_.format && real_format(tensor) != *settings_.format && array.elements != 0;
+  const bool rearranged = settings_.format && memory_layout(tensor).format != *settings_.format && array.elements != 0;
   return rearranged ? write_restored(found, tensor, std::move(array), reason)
                     : write_in_order(found, tensor, array, reason);
 }
@@ -118,15 +111,12 @@ bool RecordConverter::write_in_order(const FoundFile& found, const RecordTensor&
 
 bool RecordConverter::write_restored(const FoundFile& found, const RecordTensor& tensor, NpyArray array,
                                      std::string& reason) {
-  RelayoutRequest request;
-  request.from = real_format(tensor);
-  request.to = *settings_.format;
-  request.shape = tensor.shape();
-  request.logical = settings_.shape.empty() ? tensor.original_shape() : Shape(settings_.shape);
-  request.logical_format = tensor.is_output ? tensor.original_format : Format::nd;
-  request.in_order_of_to = !settings_.shape.empty();
-  request.groups = tensor.sub_format > 1 ? static_cast<std::uint32_t>(tensor.sub_format) : 1;
-  request.item_bytes = array.item_bytes;
+  const MemoryLayout layout = memory_layout(tensor);
+  RelayoutRequest request = restoration(layout, tensor.shape(), *settings_.format, array.item_bytes);
+  if (!settings_.shape.empty()) {
+    request.logical = settings_.shape;
+    request.in_order_of_to = true;
+  }
   Relayout relayout;
   if (const Status status = relayout.plan(request); status != Status::ok) {
     reason = status == Status::not_supported
