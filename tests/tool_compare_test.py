@@ -25,6 +25,33 @@ def one(values, dtype=FLOAT, code='f', **more):
     return tensor(dtype, [len(values)], struct.pack('<%d%s' % (len(values), code), *values), **more)
 
 
+NCHW, NHWC, FRACTAL_NZ, NC1HWC0 = 0, 1, 29, 3
+
+
+def nhwc(values, dims):
+    n, c, h, w = dims
+    return [values[((i * c + k) * h + y) * w + x]
+            for i in range(n) for y in range(h) for x in range(w) for k in range(c)]
+
+
+def nc1hwc0(values, dims, padding=0):
+    n, c, h, w = dims
+    blocks = (c + 15) // 16
+    return [n, blocks, h, w, 16], [
+        values[((i * c + 16 * b + k) * h + y) * w + x] if 16 * b + k < c else padding
+        for i in range(n) for b in range(blocks) for y in range(h) for x in range(w) for k in range(16)]
+
+
+def fractal_nz(values, dims):
+    *leading, rows, columns = dims
+    count = math.prod(leading)
+    down, right = (rows + 15) // 16, (columns + 15) // 16
+    return [*leading, right, down, 16, 16], [
+        values[(i * rows + 16 * d + a) * columns + 16 * r + b]
+        if 16 * d + a < rows and 16 * r + b < columns else 0
+        for i in range(count) for r in range(right) for d in range(down) for a in range(16) for b in range(16)]
+
+
 class Compare(Case):
     def put(self, name, inputs, outputs, side):
         self.write(side + '/' + name, record(inputs, outputs))
@@ -182,6 +209,74 @@ class Compare(Case):
                                    if cores <= os.sched_getaffinity(0) else None)[0])
         (text,) = outs
         self.assertEqual(json.loads(text)['tensors'][0]['max_abs_at'], [count - 1])
+
+    def place(self, side, shape, values, fmt, original):
+        self.put('T.a.1.0.%016d' % 1, [], [tensor(FLOAT, list(shape), floats(*values), fmt=fmt, original=original)],
+                 side)
+
+    def test_device_formats_are_restored_first(self):
+        dims = [2, 19, 3, 5]
+        values = [float(i % 251) + 1 for i in range(math.prod(dims))]
+        matrix = [3, 35, 20]
+        cells = [float(i % 241) + 1 for i in range(math.prod(matrix))]
+        blocked, blocks = nc1hwc0(values, dims)
+        _, dirty = nc1hwc0(values, dims, padding=99)
+        fractal, fractals = fractal_nz(cells, matrix)
+        last = [2, 3, 5, 19]
+        for mine, golden, restored in (
+                ((blocked, blocks, NC1HWC0, dims), (dims, values, NCHW, dims), dims),
+                ((dims, values, NCHW, dims), (blocked, blocks, NC1HWC0, dims), dims),
+                ((blocked, blocks, NC1HWC0, dims), (blocked, dirty, NC1HWC0, dims), dims),
+                ((blocked, blocks, NC1HWC0, dims), (last, nhwc(values, dims), NHWC, last), last),
+                ((last, nhwc(values, dims), NHWC, last), (dims, values, NCHW, dims), dims),
+                ((fractal, fractals, FRACTAL_NZ, matrix), (matrix, cells, tool_case.ND, matrix), matrix)):
+            for wrong in (False, True):
+                with self.subTest(mine=mine[2], golden=golden[2], wrong=wrong):
+                    self.place('mine', *mine)
+                    golden_values = list(golden[1])
+                    if wrong:
+                        golden_values[golden_values.index(7.0)] = 8.0
+                    self.place('golden', golden[0], golden_values, *golden[2:])
+                    (result,), _ = self.compare()
+                    self.assertEqual((result['elements'], result['equal']),
+                                     (math.prod(restored), math.prod(restored) - wrong))
+                    self.assertEqual(result.get('compared_shape', result['mine']['shape']), restored)
+                    if wrong:
+                        at = 0
+                        for dim, index in zip(restored, result['max_abs_at']):
+                            at = at * dim + index
+                        ours = nhwc(values, dims) if restored == last else cells if restored == matrix else values
+                        self.assertEqual((ours[at], result['mine_there'], result['golden_there']), (7, 7, 8))
+
+    def test_device_formats_follow_the_dims_of_an_array(self):
+        dims = [2, 19, 3, 5]
+        values = [float(i) for i in range(math.prod(dims))]
+        self.place('mine', *nc1hwc0(values, dims), NC1HWC0, dims)
+        for shape, ordered in ((dims, values), ([2, 3, 5, 19], nhwc(values, dims))):
+            self.write('golden/a.output.0.npy', npy('<f4', shape, floats(*ordered)))
+            (result,), _ = self.compare()
+            self.assertEqual((result['equal'], result['compared_shape']), (len(values), shape))
+        self.write('golden/a.output.0.npy', npy('<f4', [2, 19, 15, 1, 1, 2], floats(*values, *values)))
+        (result,), _ = self.compare(expect=1)
+        self.assertEqual(result['problem'], 'the shapes differ: mine NC1HWC0 [2,2,3,5,16] of [2,19,3,5], '
+                                            'golden [2,19,15,1,1,2]')
+
+    def test_what_cannot_be_restored_is_compared_with_its_padding(self):
+        blocked, blocks = nc1hwc0([1.0] * 19, [1, 19, 1, 1])
+        for side in ('mine', 'golden'):
+            self.place(side, blocked, blocks, NC1HWC0, [1, 40, 1, 1])
+        (result,), _ = self.compare()
+        self.assertEqual((result['elements'], result['equal']), (32, 32))
+        self.assertIn('compared with its padding: NC1HWC0 [1,2,1,1,16] of [1,40,1,1]', result['remark'])
+        self.assertEqual(self.csv()[1][-1].split(':')[0], 'compared with its padding')
+
+    def test_a_large_tensor_is_restored_in_windows(self):
+        dims = [1, 17, 200, 300]
+        values = [float(i % 65521) for i in range(math.prod(dims))]
+        self.place('mine', *nc1hwc0(values, dims), NC1HWC0, dims)
+        self.place('golden', dims, values, NCHW, dims)
+        (result,), _ = self.compare()
+        self.assertEqual((result['elements'], result['equal']), (len(values), len(values)))
 
     def test_usage(self):
         for arguments, reason in (([], "'-m MINE' is missing"), (['-m', 'x'], "'-g GOLDEN' is missing"),

@@ -105,7 +105,7 @@ std::vector<std::string> ranking_row(const CompareReport& report, const PairResu
   std::snprintf(equal, sizeof equal, "%.2f%%", percent);
   std::string at = "-";
   if (c.max_absolute_at) {
-    at = position_text(*c.max_absolute_at, tensor.shape) + " " + number_text(c.x_at_max) + " for " +
+    at = position_text(*c.max_absolute_at, result.shape) + " " + number_text(c.x_at_max) + " for " +
          number_text(c.y_at_max);
   }
   return {printable(report.tensor_name(result)),
@@ -159,7 +159,7 @@ std::string compare_csv(const CompareReport& report) {
     cells = {std::to_string(index), result.comparison && !type.empty() ? csv_name(type) : kNone};
     add_side(report.mine, x, mine_address, cells);
     add_side(report.golden, y, golden_address, cells);
-    std::string reason = result.problem;
+    std::string reason = result.comparison ? result.remark : result.problem;
     if (result.comparison) {
       cells.push_back(csv_name(report.tensor_name(result)));
       cells.push_back(shape_text(x->shape));
@@ -196,14 +196,16 @@ std::string compare_json(const CompareReport& report) {
       continue;
     }
     const Comparison& c = *result.comparison;
+    if (result.shape != x->shape) json += ", \"compared_shape\": " + shape_text(result.shape);
+    if (!result.remark.empty()) json += ", \"remark\": " + json_text(result.remark);
     json += ", \"elements\": " + std::to_string(c.elements) + ", \"equal\": " + std::to_string(c.equal);
     if (c.max_ulp) json += ", \"max_ulp\": " + std::to_string(*c.max_ulp);
     if (c.max_absolute_at) {
-      json += ", \"max_abs_at\": " + position_text(*c.max_absolute_at, x->shape) +
+      json += ", \"max_abs_at\": " + position_text(*c.max_absolute_at, result.shape) +
               ", \"mine_there\": " + json_number(c.x_at_max) +
               ", \"golden_there\": " + json_number(c.y_at_max);
     }
-    if (c.max_relative_at) json += ", \"max_rel_at\": " + position_text(*c.max_relative_at, x->shape);
+    if (c.max_relative_at) json += ", \"max_rel_at\": " + position_text(*c.max_relative_at, result.shape);
     for (const Measure* measure : report.measures) {
       json += ", \"" + std::string(measure->short_name) + "\": ";
       json += measure->value != nullptr ? json_number(measure->value(c))

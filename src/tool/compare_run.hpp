@@ -13,6 +13,8 @@ struct PairResult {
   TensorPair pair;
   std::optional<compare::Comparison> comparison;  ///< nothing: `problem` says why
   std::string problem;
+  std::string remark;      ///< what else is to be known of the comparison; mostly empty
+  std::vector<Dim> shape;  ///< of the compared elements; empty without comparison
 };
 
 /// Compares all pairs, small ones next to each other and large ones each on all threads. The results are in

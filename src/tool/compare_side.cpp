@@ -44,7 +44,7 @@ void add_record(const RecordFile& file, std::size_t number, DumpSide& side) {
     tensor.is_output = in.is_output;
     tensor.index = in.index;
     tensor.dtype = in.dtype;
-    tensor.format = in.format;
+    tensor.layout = memory_layout(in);
     tensor.shape.assign(in.shape().begin(), in.shape().end());
     tensor.data_offset = in.data_offset;
     tensor.data_bytes = in.bytes;

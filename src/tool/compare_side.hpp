@@ -5,9 +5,7 @@
 
 #include "compare_name.hpp"
 #include "found_files.hpp"
-#include "opdump/dtype.hpp"
-#include "opdump/format.hpp"
-#include "opdump/shape.hpp"
+#include "memory_layout.hpp"
 
 namespace opdump::tool {
 
@@ -17,7 +15,7 @@ struct DumpTensor {
   bool is_output = false;
   std::uint32_t index = 0;
   DType dtype = DType::undefined;
-  Format format = Format::nd;
+  MemoryLayout layout;
   std::string problem;  ///< why it cannot be compared; empty: it can
   std::vector<Dim> shape;
   std::uint64_t elements = 0;

@@ -52,6 +52,46 @@ def change(values, how, random):
     return mine, golden
 
 
+def padded(values, *multiples):
+    """With zeros behind its last axes, up to multiples."""
+    axes = [(0, 0)] * (values.ndim - len(multiples))
+    axes += [(0, -size % multiple) for size, multiple in zip(values.shape[-len(multiples):], multiples)]
+    return numpy.pad(values, axes)
+
+
+def nc1hwc0(values):
+    n, c, h, w = values.shape
+    blocks = padded(values, 16, 1, 1)
+    return blocks.reshape(n, -1, 16, h, w).transpose(0, 1, 3, 4, 2)
+
+
+def fractal_nz(values):
+    blocks = padded(values, 16, 16)
+    rows, columns = blocks.shape[-2:]
+    return numpy.moveaxis(blocks.reshape(*values.shape[:-2], rows // 16, 16, columns // 16, 16), -2, -4)
+
+
+def fractal_z(values):
+    n, c, h, w = values.shape
+    blocks = padded(values, 16, 16, 1, 1)
+    n16, c16 = blocks.shape[:2]
+    blocks = blocks.reshape(n16 // 16, 16, c16 // 16, 16, h, w).transpose(2, 4, 5, 0, 1, 3)
+    return blocks.reshape(c16 // 16 * h * w, n16 // 16, 16, 16)
+
+
+# Of both sides, which the vendor restores then.
+DEVICE_FORMATS = [(3, nc1hwc0, (2, 19, 3, 5)), (3, nc1hwc0, (1, 16, 7, 1)), (29, fractal_nz, (35, 20)),
+                  (29, fractal_nz, (16, 33)), (29, fractal_nz, (3, 17, 18)), (4, fractal_z, (20, 35, 3, 2))]
+
+
+def put(folder, number, sides):
+    for side, tensors in sides.items():
+        name = 'Test.op_%d.%d.0.%016d' % (number, number, 1589195081588018 + number)
+        os.makedirs(os.path.join(folder, side), exist_ok=True)
+        with open(os.path.join(folder, side, name), 'wb') as file:
+            file.write(record(tensors[:3], tensors[3:]))
+
+
 def make_dumps(folder):
     random = numpy.random.default_rng(7)
     for number, (descr, how) in enumerate((d, h) for d in DTYPES for h in CHANGES):
@@ -63,11 +103,16 @@ def make_dumps(folder):
                 values = random.integers(0, 2 if descr == '|b1' else 100, shape).astype(descr)
             for side, array in zip(('mine', 'golden'), change(values, how, random)):
                 sides[side].append(tensor(DTYPES[descr], list(shape), array.tobytes(), fmt=0))
-        for side, tensors in sides.items():
-            name = 'Test.op_%d.%d.0.%016d' % (number, number, 1589195081588018 + number)
-            os.makedirs(os.path.join(folder, side), exist_ok=True)
-            with open(os.path.join(folder, side, name), 'wb') as file:
-                file.write(record(tensors[:3], tensors[3:]))
+        put(folder, number, sides)
+    for number, (descr, how) in enumerate(((d, h) for d in ('<f4', '<f2', '<i4', '|i1') for h in CHANGES), 1000):
+        sides = {'mine': [], 'golden': []}
+        for code, make, shape in DEVICE_FORMATS:
+            values = (random.standard_normal(shape) * 3 + 5).astype(descr)
+            for side, array in zip(('mine', 'golden'), change(values, how, random)):
+                blocks = make(array)
+                sides[side].append(tensor(DTYPES[descr], list(blocks.shape), blocks.tobytes(), fmt=code,
+                                          original=list(shape)))
+        put(folder, number, sides)
 
 
 def rows_of(folder):
