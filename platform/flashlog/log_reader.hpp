@@ -84,12 +84,14 @@ class LogReader {
   LogReader(const Device& device, std::span<char> names) : device_(device), names_(names) {}
 
   /// Looks at the start of each block. `segments` has room for one per block (`no_memory`) and stays the
-  /// reader's. `search`: after damage, look for the next good entry at every byte instead of in the next
-  /// block, which takes long but loses less.
-  [[nodiscard]] Status open(std::span<Segment> segments, bool search = false) {
+  /// reader's. `search_bytes`: after damage, look for the next good entry at every byte instead of in the
+  /// next block, which loses less, until that many bytes have been read for it in all; `search_ended` then
+  /// tells.
+  [[nodiscard]] Status open(std::span<Segment> segments, std::uint64_t search_bytes = 0) {
     if (segments.size() < device_.geometry.block_count) return Status::no_memory;
     segments_ = segments.first(0);
-    search_ = search;
+    search_left_ = search_bytes;
+    search_ended_ = false;
     std::uint32_t count = 0;
     for (std::uint32_t block = 0; block < device_.geometry.block_count; ++block) {
       if (read_segment(block, segments[count])) ++count;
@@ -175,6 +177,9 @@ class LogReader {
   /// cut short, one at its beginning if that is overwritten, and damage.
   std::uint32_t unreadable_runs() const { return walk_.unreadable_runs; }
 
+  /// Whether more could perhaps be found by searching longer.
+  bool search_ended() const { return search_ended_; }
+
  private:
   struct Entry {
     EntryHead head;
@@ -255,6 +260,13 @@ class LogReader {
       bytes -= piece;
     }
     return true;
+  }
+
+  std::uint64_t bytes_between(Position from, Position to) const {
+    std::uint64_t bytes = 0;
+    for (; from.segment != to.segment; from = {from.segment + 1, segments_[from.segment + 1].begin})
+      bytes += segments_[from.segment].end - from.offset;
+    return bytes + to.offset - from.offset;
   }
 
   bool skip(Position& at, std::uint32_t bytes) const {
@@ -360,7 +372,7 @@ class LogReader {
       std::uint32_t damaged_in = walk.at.segment;
       if (run != Run::none) ++walk.unreadable_runs;
       if (run == Run::bad && resume(walk, end, refers)) return true;
-      if (run != Run::none && search_ && search(walk)) return true;
+      if (run != Run::none && search(walk)) return true;
       // `to_entry` may have gone on to a following segment that holds nothing.
       if (run == Run::none) damaged_in = std::max(damaged_in, end.segment);
       if (!resynchronise(walk, damaged_in + 1)) return false;
@@ -380,16 +392,21 @@ class LogReader {
 
   /// Tries every byte behind `walk` in the same segment.
   bool search(Walk& walk) const {
+    constexpr std::uint64_t kTryBytes = 16;  // what a try costs that ends at once
     Position at = walk.at;
-    while (++at.offset < segments_[at.segment].end) {
+    while (++at.offset < segments_[at.segment].end && search_left_ != 0) {
       Position begin = at;
       Entry entry;
       // Padding is skipped by `to_entry`; elsewhere only what looks like an entry is worth a CRC.
-      if (!take_head(begin, entry)) continue;
+      const bool head = take_head(begin, entry);
       begin = entry.begin;
       Position end = begin;
       bool ignored = false;
-      if (check_run(end, 0, ignored) != Run::good) continue;
+      const bool good = head && check_run(end, 0, ignored) == Run::good;
+      const std::uint64_t cost = kTryBytes + (head ? bytes_between(begin, end) : 0);
+      search_left_ -= std::min(cost, search_left_);
+      search_ended_ = search_ended_ || search_left_ == 0;
+      if (!good) continue;
       walk.at = begin;
       forget(walk);
       walk.run_end = end;
@@ -404,7 +421,7 @@ class LogReader {
       enter(walk, segment);
       const std::uint32_t left = segments_[segment].left;
       if (left == kUnknownLeft) {
-        if (search_ && search(walk)) return true;
+        if (search(walk)) return true;
         continue;
       }
       std::uint32_t crc = segments_[segment].run_crc;
@@ -489,7 +506,8 @@ class LogReader {
   const Device& device_;
   std::span<char> names_;
   std::span<Segment> segments_;
-  bool search_ = false;
+  mutable std::uint64_t search_left_ = 0;
+  mutable bool search_ended_ = false;
   bool ended_ = true;
   Walk walk_;
   std::bitset<kObjectNumbers> begun_;  // and not ended, in the stream below

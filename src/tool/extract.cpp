@@ -103,6 +103,8 @@ int run(const std::string& path, const Options& options, std::optional<std::uint
     table.print();
   }
   if (interrupted()) die_of_interrupt();
+  if (image.reader().search_ended())
+    error(path + ": so much of it is damaged that not all of it was searched for what is left");
   print_tally(image, tally);
   if (tally.damaged != 0 || tally.nameless != 0) good = false;
   return good ? kExitOk : kExitFailed;

@@ -55,22 +55,26 @@ bool FlashImage::open(const std::string& path, std::optional<std::uint64_t> offs
                 ": use the opdump of the firmware that wrote it");
   }
   const std::uint64_t before = std::uint64_t{header.head.block} * header.head.block_bytes;
-  if (header.head.block_bytes == 0 || header.head.program_bytes == 0 ||
-      header.head.block >= header.head.block_count || before > at || (offset && at - before != *offset)) {
+  const flashlog::Geometry geometry = {.block_bytes = header.head.block_bytes,
+                                       .block_count = header.head.block_count,
+                                       .program_bytes = header.head.program_bytes,
+                                       .erased = header.head.erased};
+  if (!flashlog::is_usable(geometry)) {
+    return fail("at byte " + std::to_string(at) + ": the block header tells of " +
+                std::to_string(geometry.block_count) + " blocks of " + std::to_string(geometry.block_bytes) +
+                " bytes, programmed by " + std::to_string(geometry.program_bytes) + ", which no log has");
+  }
+  if (header.head.block >= header.head.block_count || before > at || (offset && at - before != *offset)) {
     return fail("at byte " + std::to_string(at) + ": the block header tells of a log that cannot begin " +
                 (offset ? "at byte " + std::to_string(*offset) : "in this image"));
   }
   base_ = at - before;
-  device_ = {.geometry = {.block_bytes = header.head.block_bytes,
-                          .block_count = header.head.block_count,
-                          .program_bytes = header.head.program_bytes,
-                          .erased = header.head.erased},
-             .context = this,
-             .read = read_block};
-  segments_.resize(device_.geometry.block_count);
-  names_.resize(std::max<std::size_t>(device_.geometry.block_bytes / 4, 4096));
+  device_ = {.geometry = geometry, .context = this, .read = read_block};
+  segments_.resize(geometry.block_count);
+  names_.resize(std::max<std::size_t>(std::min<std::uint64_t>(geometry.block_bytes / 4, size_), 4096));
   reader_ = std::make_unique<flashlog::LogReader>(device_, names_);
-  if (const Status status_of_log = reader_->open(segments_, true); status_of_log != Status::ok)
+  if (const Status status_of_log = reader_->open(segments_, kSearchBytes + 64 * size_);
+      status_of_log != Status::ok)
     return fail(std::string(to_string(status_of_log)));
   return true;
 }
@@ -87,7 +91,7 @@ bool FlashImage::fail(const std::string& reason) {
 
 bool FlashImage::find_header(std::optional<std::uint64_t> offset, flashlog::Header& header,
                              std::uint64_t& at) {
-  std::vector<std::byte> piece(1024 * 1024);
+  std::vector<std::byte> piece(static_cast<std::size_t>(std::min<std::uint64_t>(size_, 1024 * 1024)));
   for (std::uint64_t from = offset.value_or(0); from + sizeof(flashlog::BlockHeader) <= size_;) {
     const ssize_t got = read_some(file_.get(), piece, from);
     if (got < static_cast<ssize_t>(sizeof kMagicText)) return false;
@@ -109,6 +113,7 @@ bool FlashImage::find_header(std::optional<std::uint64_t> offset, flashlog::Head
 
 bool FlashImage::read_at(std::uint64_t at, MutableBytes to) {
   while (!to.empty()) {
+    if (at >= size_) return false;
     if (at < window_at_ || at >= window_at_ + window_bytes_) {
       window_at_ = at / kWindowBytes * kWindowBytes;
       const ssize_t got = read_some(file_.get(), window_, window_at_);

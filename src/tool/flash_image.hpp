@@ -40,6 +40,7 @@ class FlashImage {
 
  private:
   static constexpr std::size_t kWindowBytes = 64 * 1024;
+  static constexpr std::uint64_t kSearchBytes = std::uint64_t{256} << 20;
 
   bool fail(const std::string& reason);
   bool find_header(std::optional<std::uint64_t> offset, flashlog::Header& header, std::uint64_t& at);

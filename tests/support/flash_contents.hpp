@@ -40,7 +40,7 @@ inline FlashContents read_flash(const flashlog::Device& device, bool search = fa
   std::vector<std::byte> memory(4096);
   flashlog::LogReader reader(device, names);
   FlashContents contents;
-  if (reader.open(segments, search) != Status::ok) return contents;
+  if (reader.open(segments, search ? UINT64_MAX : 0) != Status::ok) return contents;
   for (flashlog::LogReader::Object object; reader.next(object);) {
     const std::string path =
         (object.directory_known ? std::string(object.directory) : "?") + "/" + std::string(object.file);
