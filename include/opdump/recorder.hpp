@@ -118,6 +118,20 @@ class BasicRecorder {
     return status;
   }
 
+  /// The same for an operator whose tensors cannot be handed over, because of `cause`: its record is lost and
+  /// counted as such. Returns `cause`, or what `capture` would have said before it looked at the tensors.
+  Status refuse(std::size_t op, Status cause) {
+    if (!OPDUMP_ENABLED) return Status::ok;
+    const ModelPlan* plan = open_plan();
+    if (plan == nullptr) return Status::step_not_open;
+    if (op >= plan->model->ops.size()) return Status::no_such_op;
+    if (!wants(op)) return Status::ok;
+    RecordSource source = describe(*plan, op, begin_record(), {});
+    const Status status = lose_unseen(source, cause);
+    if (op < plan->op_counts.size()) count_op(plan->op_counts[op], status);
+    return status;
+  }
+
   /// Ends the open step; `step_not_open` without one.
   Status end_step() {
     if (open_plan() == nullptr) return Status::step_not_open;
@@ -143,6 +157,13 @@ class BasicRecorder {
     const CapturedTensors tensors = select(context_->single_bits, inputs, outputs);
     RecordSource source = describe(op, context_->target, begin_record(), tensors);
     return take(source, kNoLoad, 0);
+  }
+
+  /// As `refuse`, for an operator that has run outside any model.
+  Status refuse_single_op(const OpDesc& op, Status cause) {
+    if (!wants_single_ops()) return Status::ok;
+    RecordSource source = describe(op, context_->target, begin_record(), {});
+    return lose_unseen(source, cause);
   }
 
   /// The plan whose step is open, null without one. Any context may ask; the answer may be old at once.
@@ -558,6 +579,12 @@ class BasicRecorder {
     encode_record(source, chunk.data() + sizeof head);
     ring_.commit(static_cast<std::uint32_t>(chunk.size()));
     return Status::ok;
+  }
+
+  Status lose_unseen(RecordSource& source, Status cause) {
+    source.sequence = sequence_++;
+    lose(source, cause);
+    return end_record(cause);
   }
 
   /// Leaves the tensors out of `source`.
