@@ -39,7 +39,9 @@ std::string plan_source(Bytes plan, std::string_view name, std::size_t memory_by
   text += "#define " + macro + "_BYTES " + std::to_string(plan.size()) + "u\n";
   text += "/* RAM that load_plan takes for the lists: so much is enough on every machine. */\n";
   text += "#define " + macro + "_MEMORY_BYTES " + std::to_string(memory_bytes) + "u\n";
-  text += "#ifdef __cplusplus\nalignas(8)\n#else\n_Alignas(8)\n#endif\n";
+  text +=
+      "#ifdef __cplusplus\nalignas(8)\n#elif defined __STDC_VERSION__ && __STDC_VERSION__ >= 201112L\n"
+      "_Alignas(8)\n#endif\n";
   text += "static const unsigned char " + std::string(name) + "[" + macro + "_BYTES] = {";
   for (std::size_t i = 0; i < plan.size(); ++i) {
     const std::uint8_t byte = std::to_integer<std::uint8_t>(plan[i]);
