@@ -24,6 +24,18 @@ pkg-config --exact-version="$version" opdump
   $(pkg-config --static --libs opdump)
 "$work/consumer"
 
+# C is linked with the C++ compiler, which knows opdump's own libraries.
+# shellcheck disable=SC2046
+"${CC:-cc}" -std=c99 -Wall -Wextra -Wpedantic -Werror -c "$(dirname "$0")/consumer.c" $(pkg-config --cflags opdump) \
+  -o "$work/consumer.o"
+# shellcheck disable=SC2046
+"$@" "$work/consumer.o" -o "$work/c_consumer" $(pkg-config --static --libs opdump)
+printed=$(cd "$work" && ./c_consumer)
+if [ "$printed" != "opdump $version, C API 1.0" ]; then
+  echo "the program in C printed: $printed"
+  exit 1
+fi
+
 command=$(find "$work/root" -type f -name opdump -perm -u+x)
 printed=$("$command" --version)
 case $printed in

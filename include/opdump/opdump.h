@@ -1,0 +1,558 @@
+#ifndef OPDUMP_OPDUMP_H
+#define OPDUMP_OPDUMP_H
+/**
+ * opdump for C: what firmware needs to dump its tensors. The C++ headers say the same in more words; what a call here
+ * means, the call of that name there means too. C99 and C++.
+ *
+ *     session, sink, recorder, config:   opdump_..._create into memory of yours, at boot
+ *     opdump_session_init, opdump_session_set_config, opdump_model_load
+ *     opdump_begin_step; for each operator: run it, if (opdump_wants(...)) opdump_capture(...); opdump_end_step
+ *     opdump_session_drain from the idle loop, or a drain thread
+ *     opdump_session_finalize
+ *
+ * Memory. Handles are opaque and live in memory of the caller's, of any alignment, which stays the handle's as long as
+ * it is used and is neither moved nor copied; a call of ..._size tells how much. Nothing here allocates but
+ * opdump_config_parse and opdump_config_read while they run. What a comment does not call copied must stay as it is as
+ * long as the handle.
+ *
+ * Errors. A call returns OPDUMP_OK or why it could not; opdump_status_text says it in words. NULL for a handle, an
+ * option struct or a place for a result is OPDUMP_ERR_INVALID_ARGUMENT. A handle that could not be made is set to NULL,
+ * and calls with it then say so and do nothing, so that inference goes on without a dump.
+ *
+ * Threads. Those of the C++ classes: one control context for sessions, models, configs and sinks; one drain context;
+ * each recorder in its own, which may be an interrupt handler. Callbacks must return: no longjmp, no C++ exceptions.
+ *
+ * ABI. Within one OPDUMP_API_MAJOR
+ *  - a function stays, with its parameters and what it does; values of enumerations stay;
+ *  - a struct that begins with `struct_bytes` may grow at its end: the caller sets that to sizeof, what lies behind it
+ *    counts as zero, and zero always stands for what was done before the field was there;
+ *  - all other structs stay as they are;
+ *  - sizes of handles may change with the library, so they are asked for at run time.
+ * A program that was compiled with minor version n works with a library of n or later: opdump_api_version.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define OPDUMP_API_MAJOR 1
+#define OPDUMP_API_MINOR 0
+
+/** The library's OPDUMP_API_MAJOR << 16 | OPDUMP_API_MINOR. */
+uint32_t opdump_api_version(void);
+
+/** The library's version, as "0.1.0". */
+const char *opdump_version(void);
+
+/* Statuses ---------------------------------------------------------------------------------------------------------- */
+
+/** One of the values below, or one that a later library knows. */
+typedef int32_t opdump_status;
+
+enum {
+  OPDUMP_OK = 0,
+
+  /* The order of calls. */
+  OPDUMP_ERR_NOT_INITIALISED = 1,
+  OPDUMP_ERR_ALREADY_INITIALISED = 2,
+  OPDUMP_ERR_MODEL_NOT_LOADED = 3,
+  OPDUMP_ERR_MODEL_ALREADY_LOADED = 4,
+  OPDUMP_ERR_STEP_OPEN = 5,
+  OPDUMP_ERR_STEP_NOT_OPEN = 6,
+  OPDUMP_ERR_DRAINER_ATTACHED = 7,
+  OPDUMP_ERR_RECORDER_BUSY = 8,
+
+  /* What was handed over. */
+  OPDUMP_ERR_INVALID_ARGUMENT = 20,
+  OPDUMP_ERR_INVALID_TENSOR = 21,
+  OPDUMP_ERR_NO_SUCH_OP = 22,
+  OPDUMP_ERR_NAME_TOO_LONG = 23,
+  OPDUMP_ERR_NO_MEMORY = 24,
+  OPDUMP_ERR_NO_FREE_RECORDER = 25,
+  OPDUMP_ERR_TOO_MANY_TENSORS = 26,
+  OPDUMP_ERR_TOO_MANY_CONFIGS = 27,
+
+  /* Room. */
+  OPDUMP_ERR_RING_FULL = 40,
+  OPDUMP_ERR_TOO_LARGE = 41,
+  OPDUMP_ERR_TIMEOUT = 42,
+  OPDUMP_ERR_UNFINISHED = 43,
+  OPDUMP_ERR_DEGRADED = 44,
+
+  /* The platform. */
+  OPDUMP_ERR_DEVICE_COPY_FAILED = 60,
+  OPDUMP_ERR_NOT_FOUND = 61,
+  OPDUMP_ERR_ALREADY_EXISTS = 62,
+  OPDUMP_ERR_PERMISSION_DENIED = 63,
+  OPDUMP_ERR_NO_SPACE = 64,
+  OPDUMP_ERR_IO = 65,
+  OPDUMP_ERR_NOT_SUPPORTED = 66,
+  OPDUMP_ERR_TOO_MANY_OBJECTS = 67,
+
+  /* Bytes from outside. */
+  OPDUMP_ERR_CONFIG_REFUSED = 80,
+  OPDUMP_ERR_NOT_A_RECORD = 81,
+  OPDUMP_ERR_TRUNCATED = 82,
+  OPDUMP_ERR_MALFORMED = 83,
+  OPDUMP_ERR_NOT_A_PLAN = 84,
+  OPDUMP_ERR_WRONG_BYTE_ORDER = 85,
+  OPDUMP_ERR_DAMAGED = 86,
+  OPDUMP_ERR_NEWER_VERSION = 87
+};
+
+/** The cause in a few words. Static; never NULL. */
+const char *opdump_status_text(opdump_status status);
+
+/* Tensors, operators, models ---------------------------------------------------------------------------------------- */
+
+/** Element types. */
+enum {
+  OPDUMP_UNDEFINED = 0,
+  OPDUMP_FLOAT32 = 1,
+  OPDUMP_FLOAT16 = 2,
+  OPDUMP_BFLOAT16 = 3,
+  OPDUMP_FLOAT64 = 4,
+  OPDUMP_INT8 = 5,
+  OPDUMP_INT16 = 6,
+  OPDUMP_INT32 = 7,
+  OPDUMP_INT64 = 8,
+  OPDUMP_UINT8 = 9,
+  OPDUMP_UINT16 = 10,
+  OPDUMP_UINT32 = 11,
+  OPDUMP_UINT64 = 12,
+  OPDUMP_BOOLEAN = 13,
+  OPDUMP_COMPLEX32 = 14,
+  OPDUMP_COMPLEX64 = 15,
+  OPDUMP_COMPLEX128 = 16,
+  OPDUMP_INT4 = 17,
+  OPDUMP_INT2 = 18,
+  OPDUMP_UINT2 = 19,
+  OPDUMP_UINT1 = 20,
+  OPDUMP_HIFLOAT8 = 21,
+  OPDUMP_FLOAT8_E5M2 = 22,
+  OPDUMP_FLOAT8_E4M3FN = 23,
+  OPDUMP_FLOAT8_E8M0 = 24,
+  OPDUMP_FLOAT6_E3M2 = 25,
+  OPDUMP_FLOAT6_E2M3 = 26,
+  OPDUMP_FLOAT4_E2M1 = 27,
+  OPDUMP_FLOAT4_E1M2 = 28,
+  OPDUMP_HIFLOAT4 = 29,
+  OPDUMP_HIFLOAT4_SCALE = 30,
+  OPDUMP_QINT8 = 31,
+  OPDUMP_QINT16 = 32,
+  OPDUMP_QINT32 = 33,
+  OPDUMP_QUINT8 = 34,
+  OPDUMP_QUINT16 = 35,
+  OPDUMP_DUAL_SUB_INT8 = 36,
+  OPDUMP_DUAL_SUB_UINT8 = 37,
+  OPDUMP_DUAL = 38,
+  OPDUMP_STRING = 39,
+  OPDUMP_STRING_REF = 40,
+  OPDUMP_RESOURCE = 41,
+  OPDUMP_VARIANT = 42
+};
+
+/** Memory layouts, with CANN's numbers; others pass through. */
+enum {
+  OPDUMP_FORMAT_NCHW = 0,
+  OPDUMP_FORMAT_NHWC = 1,
+  OPDUMP_FORMAT_ND = 2,
+  OPDUMP_FORMAT_NC1HWC0 = 3,
+  OPDUMP_FORMAT_FRACTAL_Z = 4,
+  OPDUMP_FORMAT_NC1HWC0_C04 = 12,
+  OPDUMP_FORMAT_FRACTAL_Z_C04 = 13,
+  OPDUMP_FORMAT_CHWN = 14,
+  OPDUMP_FORMAT_HWCN = 16,
+  OPDUMP_FORMAT_NDHWC = 27,
+  OPDUMP_FORMAT_FRACTAL_NZ = 29,
+  OPDUMP_FORMAT_NCDHW = 30,
+  OPDUMP_FORMAT_DHWCN = 31,
+  OPDUMP_FORMAT_NDC1HWC0 = 32,
+  OPDUMP_FORMAT_FRACTAL_Z_3D = 33,
+  OPDUMP_FORMAT_NCL = 47
+};
+
+/** A tensor as it was in the framework, where that differs. */
+typedef struct opdump_original {
+  const char *name; /**< the operator that an output stems from; NULL: the one that is captured */
+  int32_t index;    /**< which of that operator's outputs */
+  int32_t dtype;    /**< OPDUMP_UNDEFINED: the same as the tensor's */
+  int32_t format;
+  uint32_t rank;
+  const uint64_t *shape; /**< `rank` dims in the order of the framework's format; with rank 0 the tensor's shape */
+} opdump_original;
+
+/** One tensor as it lies in memory when its operator has run; it need only live during the call that takes it. */
+typedef struct opdump_tensor {
+  uint64_t address; /**< as the session's device memory understands it; a pointer in plain memory */
+  uint64_t bytes;   /**< to capture; may exceed what the shape needs (padding), never fall short of it */
+  int32_t dtype;
+  int32_t format;
+  uint32_t rank;                   /**< at most 32 */
+  int32_t address_kind;            /**< 0; or 1 to 5, kinds of address of CANN's nano device, which are only noted */
+  const uint64_t *shape;           /**< `rank` dims, outermost first */
+  const opdump_original *original; /**< NULL: the same in the framework */
+} opdump_tensor;
+
+/** For `task_id` and `stream_id`: the runtime has none. */
+#define OPDUMP_NO_ID 65535u
+
+/** Which of CANN's dump levels an operator stands for. */
+enum {
+  OPDUMP_LEVEL_BOTH = 0,  /**< it runs as one kernel */
+  OPDUMP_LEVEL_OP = 1,    /**< it runs as several, and is taken as a whole */
+  OPDUMP_LEVEL_KERNEL = 2 /**< it is one of those kernels */
+};
+
+/** An argument that an operator was built with, as text. */
+typedef struct opdump_attribute {
+  const char *name;
+  const char *value;
+} opdump_attribute;
+
+/** One operator. */
+typedef struct opdump_op {
+  const char *name;
+  const char *type;
+  uint32_t task_id;
+  uint32_t stream_id;
+  const char *const *original_names; /**< operators of the framework that were fused into this one */
+  const opdump_attribute *attributes;
+  uint32_t original_name_count;
+  uint32_t attribute_count;
+  uint8_t level;
+  uint8_t marked; /**< 1: the program wants it dumped, whatever its name */
+} opdump_op;
+
+typedef struct opdump_model_desc {
+  size_t struct_bytes;
+  const char *name;       /**< of the model's file; a config's `model_name` is compared with it first */
+  const char *graph_name; /**< inside the file, compared second; NULL: none */
+  uint32_t id;
+  uint32_t op_count;
+  const opdump_op *ops; /**< in execution order; an operator's index is its position here */
+} opdump_model_desc;
+
+/* What a port supplies ---------------------------------------------------------------------------------------------- */
+
+/** Memory that tensors live in. */
+typedef struct opdump_memory {
+  size_t struct_bytes;
+  void *context;
+
+  /**
+   * Copies `bytes` bytes, in this machine's byte order, from device address `from` to `to`, and returns when they are
+   * there. Anything but OPDUMP_OK loses the record, which is counted. Called in the recorder's context.
+   */
+  opdump_status (*copy)(void *context, void *to, uint64_t from, size_t bytes);
+} opdump_memory;
+
+typedef struct opdump_clock {
+  size_t struct_bytes;
+  void *context;
+  uint64_t (*unix_us)(void *context); /**< microseconds since 1970, or any count of them; in recorders' contexts */
+  int32_t (*utc_offset_seconds)(void *context); /**< to local time; NULL: 0 */
+  uint32_t (*monotonic_ms)(void *context);      /**< wraps at 32 bits */
+  void (*pause)(void *context);                 /**< gives way for some tens of microseconds; NULL: does not */
+} opdump_clock;
+
+/* Sinks ------------------------------------------------------------------------------------------------------------- */
+
+/** Where a dump goes. */
+typedef struct opdump_sink opdump_sink;
+
+/** Ends a sink that no session uses any more; its memory is free. NULL is let pass. */
+void opdump_sink_destroy(opdump_sink *sink);
+
+/** Returns when everything committed so far would survive a loss of power. */
+opdump_status opdump_sink_sync(opdump_sink *sink);
+
+enum {
+  OPDUMP_PIECE_DATA = 0,      /**< more bytes of the object */
+  OPDUMP_PIECE_COMMITTED = 1, /**< the object is whole; no bytes */
+  OPDUMP_PIECE_ABORTED = 2,   /**< what came of the object is void; no bytes */
+  OPDUMP_PIECE_JOURNAL = 3    /**< more bytes of the journal */
+};
+
+/** What a callback sink hands on; it and what it points to are valid during the call. */
+typedef struct opdump_piece {
+  size_t struct_bytes;
+  int32_t kind;
+  uint32_t path_bytes;
+  const char *path; /**< the object's name, "root/directory/file", without a zero behind it */
+  const void *data;
+  size_t data_bytes;
+} opdump_piece;
+
+/** Takes one piece, in the order of the bytes. Anything but OPDUMP_OK fails the object, which is then aborted. */
+typedef opdump_status (*opdump_take_piece)(void *context, const opdump_piece *piece);
+
+/** `path_bytes` is the length of the longest path. */
+size_t opdump_callback_sink_size(size_t path_bytes);
+
+/** A dump that goes wherever a function sends it: a network, a debug probe, another processor. */
+opdump_status opdump_callback_sink_create(void *memory, size_t bytes, size_t path_bytes, opdump_take_piece take,
+                                          void *context, opdump_sink **sink);
+
+enum {
+  OPDUMP_FLASH_OVERWRITE_OLDEST = 0,
+  OPDUMP_FLASH_STOP_WHEN_FULL = 1
+};
+
+/** A flash part, or the part of it that the log may use: its geometry and the port's functions. */
+typedef struct opdump_flash {
+  size_t struct_bytes;
+  void *context;
+  uint32_t block_bytes;     /**< erased at once */
+  uint32_t block_count;     /**< 3 to 65535 */
+  uint32_t program_bytes;   /**< programs begin and end at multiples of it */
+  uint32_t page_bytes;      /**< collected in RAM and programmed at once; 0: 256 */
+  uint32_t policy;          /**< when every block is in use */
+  uint32_t erase_budget;    /**< erases until the next create; 0: no limit */
+  uint8_t erased;           /**< what an erased byte reads as: 0xff or 0 */
+  uint8_t bits_only_clear;  /**< 1: NOR flash, which may be programmed again where it was left erased */
+  uint8_t verify;           /**< 1: reads back all that was programmed or erased */
+  uint8_t prepared_blocks;  /**< that opdump_flash_log_prepare keeps ready */
+
+  opdump_status (*read)(void *context, uint32_t block, uint32_t offset, void *to, size_t bytes);
+  opdump_status (*program)(void *context, uint32_t block, uint32_t offset, const void *from, size_t bytes);
+  opdump_status (*erase)(void *context, uint32_t block);
+  opdump_status (*sync)(void *context);
+  void (*protect)(void *context, int on); /**< NULL: the part has no write protection */
+} opdump_flash;
+
+size_t opdump_flash_log_size(const opdump_flash *flash);
+
+/**
+ * A dump in raw flash, which `opdump extract` turns into files. Reads the headers of all blocks and writes nothing.
+ * `flash` is copied. OPDUMP_ERR_INVALID_ARGUMENT for an unusable geometry or a missing function;
+ * OPDUMP_ERR_NOT_SUPPORTED when a newer version or another geometry wrote there: erase the part first.
+ */
+opdump_status opdump_flash_log_create(void *memory, size_t bytes, const opdump_flash *flash, opdump_sink **sink);
+
+/** One erase or program ahead of need, for idle time; `more` (may be NULL) becomes 1 when it should be called again. */
+opdump_status opdump_flash_log_prepare(opdump_sink *sink, int *more);
+
+/** For fault handlers, with interrupts off: programs what is collected in RAM. */
+opdump_status opdump_flash_log_emergency(opdump_sink *sink);
+
+/* Configs ----------------------------------------------------------------------------------------------------------- */
+
+/** What a config file asks for. It stays until the sessions that it was given to are finalized. */
+typedef struct opdump_config opdump_config;
+
+/** Bytes that are enough for any config of `text_bytes` bytes, JSON or plan. Plans usually take far less. */
+size_t opdump_config_size(size_t text_bytes);
+
+/**
+ * Takes a plan that `opdump compile` has made. `plan` is referred to: in flash, for instance, at any address.
+ * OPDUMP_ERR_NOT_A_PLAN, OPDUMP_ERR_WRONG_BYTE_ORDER, OPDUMP_ERR_TRUNCATED, OPDUMP_ERR_DAMAGED,
+ * OPDUMP_ERR_NEWER_VERSION or OPDUMP_ERR_MALFORMED for what is none, OPDUMP_ERR_NO_MEMORY.
+ */
+opdump_status opdump_config_load_plan(void *memory, size_t bytes, const void *plan, size_t plan_bytes,
+                                      opdump_config **config);
+
+/** 1: the config asks for something that this build does. */
+int opdump_config_active(const opdump_config *config);
+
+/** The ring size that the config's "opdump" object asks for; 0: none. */
+uint32_t opdump_config_ring_bytes(const opdump_config *config);
+
+/* Sessions ---------------------------------------------------------------------------------------------------------- */
+
+typedef struct opdump_session opdump_session;
+
+/** Statistics, and protobuf and npy files, for sessions whose configs may ask for them; code that others do not link. */
+typedef struct opdump_extras opdump_extras;
+
+size_t opdump_extras_size(void);
+
+/** `memory` is copied; NULL: plain memory. One for each session. */
+opdump_status opdump_extras_create(void *at, size_t bytes, const opdump_memory *memory, opdump_extras **extras);
+
+/** What a recorder does when its ring has no room. */
+enum {
+  OPDUMP_WHEN_FULL_DROP = 0,   /**< lose the record at once, counted */
+  OPDUMP_WHEN_FULL_BLOCK = 1,  /**< wait for the drainer up to a limit, then lose it */
+  OPDUMP_WHEN_FULL_INLINE = 2, /**< empty the ring in the caller; recorders and drain calls are then one context */
+  OPDUMP_WHEN_FULL_DEGRADE = 3 /**< keep its statistics instead, where there are extras */
+};
+
+/** How much a dump's journal tells. */
+enum { OPDUMP_JOURNAL_RECORDS = 0, OPDUMP_JOURNAL_GAPS = 1, OPDUMP_JOURNAL_NONE = 2 };
+
+typedef struct opdump_session_options {
+  size_t struct_bytes;
+  const opdump_memory *memory; /**< copied; NULL: plain memory */
+  const opdump_clock *clock;   /**< copied; required */
+  opdump_sink *sink;           /**< required */
+  opdump_extras *extras;       /**< NULL: configs that ask for them are OPDUMP_ERR_NOT_SUPPORTED */
+  uint32_t device_id;
+  uint32_t when_full;
+  uint32_t block_limit_ms; /**< longest wait without progress; 0: none */
+  uint32_t journal;
+  uint32_t name_bytes; /**< longest name of a model, an operator or its type; 0: 128 */
+} opdump_session_options;
+
+size_t opdump_session_size(const opdump_session_options *options);
+opdump_status opdump_session_create(void *memory, size_t bytes, const opdump_session_options *options,
+                                    opdump_session **session);
+
+/**
+ * Makes what the config's "opdump" object says count instead of the options, from the next opdump_session_init on; what
+ * it does not say is as the options have it.
+ */
+opdump_status opdump_session_configure(opdump_session *session, const opdump_config *config);
+
+opdump_status opdump_session_init(opdump_session *session);
+
+/**
+ * Makes `config` count for models loaded from now on; the last one wins. One that asks for nothing is accepted and
+ * changes nothing. OPDUMP_ERR_NOT_SUPPORTED when it wants what the session has no extras for.
+ */
+opdump_status opdump_session_set_config(opdump_session *session, const opdump_config *config);
+
+/**
+ * Switches dumping off, moves everything captured to the sink and makes it durable. OPDUMP_ERR_STEP_OPEN and
+ * OPDUMP_ERR_DRAINER_ATTACHED change nothing. After any other error the session is off all the same.
+ */
+opdump_status opdump_session_finalize(opdump_session *session);
+
+/** Moves about `budget_bytes` from each ring to the sink; the bytes moved, 0 when there was nothing. */
+size_t opdump_session_drain(opdump_session *session, size_t budget_bytes);
+
+/** Returns when all that was captured so far is in the sink; OPDUMP_ERR_TIMEOUT when that takes longer. */
+opdump_status opdump_session_flush(opdump_session *session, uint32_t limit_ms);
+
+/** What became of the records since the session was made. All counts wrap at 32 bits. */
+typedef struct opdump_counts {
+  uint32_t wanted;
+  uint32_t captured;      /**< whole in a ring */
+  uint32_t degraded;      /**< reduced in a ring */
+  uint32_t empty;         /**< no tensor had a byte */
+  uint32_t invalid;       /**< lost: a tensor shorter than its shape, or names or ranks beyond the limits */
+  uint32_t ring_full;     /**< lost: no room */
+  uint32_t timed_out;     /**< lost: no room within the limit */
+  uint32_t too_large;     /**< lost: the head does not fit the ring */
+  uint32_t device_failed; /**< lost: a copy from device memory failed */
+  uint32_t written;       /**< committed to the sink */
+  uint32_t sink_failed;   /**< lost: the sink refused or failed */
+  uint32_t lost;          /**< all those that are lost */
+} opdump_counts;
+
+/** Fills `bytes` bytes, at most sizeof(opdump_counts) as the library knows it, and the rest of them with zeros. */
+opdump_status opdump_session_counts(const opdump_session *session, opdump_counts *counts, size_t bytes);
+
+/** Cause of the latest record that the sink lost; OPDUMP_OK if there was none. */
+opdump_status opdump_session_last_sink_failure(const opdump_session *session);
+
+/* Loaded models ----------------------------------------------------------------------------------------------------- */
+
+typedef struct opdump_model opdump_model;
+
+size_t opdump_model_size(const opdump_model_desc *desc);
+
+/**
+ * Resolves the config in force against a model. `desc` and its arrays are copied, the texts are referred to.
+ * OPDUMP_ERR_NAME_TOO_LONG leaves the model loaded but uncaptured.
+ */
+opdump_status opdump_model_load(opdump_session *session, const opdump_model_desc *desc, void *memory, size_t bytes,
+                                opdump_model **model);
+
+/** OPDUMP_ERR_STEP_OPEN while a recorder runs a step of it: nothing changes. Else its memory is free. */
+opdump_status opdump_model_unload(opdump_model *model);
+
+/** Operators of the model that the config in force wants; 0 for NULL. */
+uint32_t opdump_model_matched_ops(const opdump_model *model);
+
+/* Recorders --------------------------------------------------------------------------------------------------------- */
+
+/** One context that captures. */
+typedef struct opdump_recorder opdump_recorder;
+
+typedef struct opdump_recorder_options {
+  size_t struct_bytes;
+  uint32_t ring_bytes;  /**< at least 1024 is a good start; larger tensors stream through it */
+  uint32_t max_tensors; /**< inputs and outputs of one operator; 0: 16 */
+  uint32_t known_heads; /**< operators whose names and shapes go through the ring only once; 0: none */
+} opdump_recorder_options;
+
+size_t opdump_recorder_size(const opdump_recorder_options *options);
+
+/** OPDUMP_ERR_NO_FREE_RECORDER when the session serves no more; OPDUMP_ERR_INVALID_ARGUMENT for too small a ring. */
+opdump_status opdump_recorder_add(opdump_session *session, const opdump_recorder_options *options, void *memory,
+                                  size_t bytes, opdump_recorder **recorder);
+
+/** OPDUMP_ERR_RECORDER_BUSY while a step is open or its ring is not drained: call again. Else its memory is free. */
+opdump_status opdump_recorder_remove(opdump_recorder *recorder);
+
+/** Starts the model's next execution; steps count from 0 since it was loaded. */
+opdump_status opdump_begin_step(opdump_recorder *recorder, opdump_model *model);
+
+/** The same for a runtime that counts steps itself. */
+opdump_status opdump_begin_step_at(opdump_recorder *recorder, opdump_model *model, uint64_t step);
+
+/** 1: the open step captures operator `op`, an index of the model. */
+int opdump_wants(const opdump_recorder *recorder, uint32_t op);
+
+/**
+ * Captures operator `op` of the open step, which has just run; the tensors' bytes are copied before it returns.
+ * OPDUMP_OK also when the operator is not wanted. OPDUMP_ERR_STEP_NOT_OPEN and OPDUMP_ERR_NO_SUCH_OP change nothing;
+ * OPDUMP_ERR_DEGRADED: statistics were kept; any other: the record is lost, counted, and leaves nothing in the dump.
+ */
+opdump_status opdump_capture(opdump_recorder *recorder, uint32_t op, const opdump_tensor *inputs,
+                             uint32_t input_count, const opdump_tensor *outputs, uint32_t output_count);
+
+opdump_status opdump_end_step(opdump_recorder *recorder);
+
+/** 1: operators run outside a model are captured. */
+int opdump_wants_single_ops(const opdump_recorder *recorder);
+
+/** Captures an operator that has just run outside any model; of `op` only name, type and ids are looked at. */
+opdump_status opdump_capture_single_op(opdump_recorder *recorder, const opdump_op *op, const opdump_tensor *inputs,
+                                       uint32_t input_count, const opdump_tensor *outputs, uint32_t output_count);
+
+/* With an operating system ------------------------------------------------------------------------------------------ */
+/* Libraries for machines without one do not have what follows. */
+
+/** The system's clocks. Static. */
+const opdump_clock *opdump_system_clock(void);
+
+size_t opdump_directory_sink_size(void);
+
+/** A dump as a tree of files below the config's `dump_path`. */
+opdump_status opdump_directory_sink_create(void *memory, size_t bytes, opdump_sink **sink);
+
+/**
+ * Takes the text of a config file of any dialect, or a plan. The text is not needed any more afterwards, a plan is
+ * referred to. OPDUMP_ERR_CONFIG_REFUSED with the key, the reason and what to do in `message`, which is cut to
+ * `message_bytes` and ends with a zero; NULL: not wanted.
+ */
+opdump_status opdump_config_parse(void *memory, size_t bytes, const char *text, size_t text_bytes,
+                                  opdump_config **config, char *message, size_t message_bytes);
+
+/** Bytes that are enough for the config file `path` as it is now; 0 when it cannot be read. */
+size_t opdump_config_file_size(const char *path);
+
+/** The same of a file; `message` then begins with FILE:LINE:COLUMN. A plan in it is copied. */
+opdump_status opdump_config_read(void *memory, size_t bytes, const char *path, opdump_config **config, char *message,
+                                 size_t message_bytes);
+
+/** A thread that drains one session. */
+typedef struct opdump_drain_thread opdump_drain_thread;
+
+size_t opdump_drain_thread_size(void);
+
+/** While no recorder captures. OPDUMP_ERR_DRAINER_ATTACHED when there is one; OPDUMP_ERR_TOO_MANY_OBJECTS. */
+opdump_status opdump_drain_thread_start(opdump_session *session, void *memory, size_t bytes,
+                                        opdump_drain_thread **thread);
+
+/** Returns when the rings are empty and the thread has ended; its memory is free. NULL is let pass. */
+void opdump_drain_thread_stop(opdump_drain_thread *thread);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,80 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <span>
+#include <utility>
+
+#include "opdump/arena.hpp"
+#include "opdump/dump_config.hpp"
+#include "opdump/model_plan.hpp"
+#include "opdump/npy_format.hpp"
+#include "opdump/opdump.h"
+#include "opdump/protobuf_format.hpp"
+#include "opdump/session.hpp"
+#include "opdump/sink.hpp"
+#include "opdump/statistics_reduction.hpp"
+#include "src/c_api/port.hpp"
+
+/// What the handles of opdump.h stand for.
+
+struct opdump_sink {
+  opdump::Sink& sink;
+  void (*destroy)(opdump_sink* self) = nullptr;  ///< null: nothing to be done
+  bool is_flash_log = false;
+};
+
+struct opdump_config {
+  opdump::DumpConfig config;
+};
+
+struct opdump_extras {
+  explicit opdump_extras(const opdump_memory& port);
+
+  opdump::c_api::PortMemory memory;
+  opdump::StatisticsReduction<opdump::DeviceMemory> reduction;
+  opdump::ProtobufFormat protobuf;
+  opdump::NpyFormat npy;
+};
+
+struct opdump_session {
+  opdump_session(const opdump_session_options& options, const opdump_memory& memory_port,
+                 const opdump_clock& clock_port, opdump::MutableBytes scratch);
+
+  opdump::c_api::PortMemory memory;
+  opdump::c_api::PortClock clock;
+  opdump::Session session;
+};
+
+struct opdump_model {
+  opdump::Session& session;
+  opdump::ModelDesc desc;
+  opdump::ModelPlan plan;
+};
+
+struct opdump_recorder {
+  opdump::Session& session;
+  opdump::Recorder& recorder;
+  std::span<opdump::TensorView> tensors;  ///< those of one operator, while it is captured
+};
+
+namespace opdump::c_api {
+
+/// Room for `count` objects of type T in an arena that begins at any address.
+template <class T>
+constexpr std::size_t room_for(std::size_t count = 1) {
+  return count * sizeof(T) + alignof(T) - 1;
+}
+
+/// Makes a T at the beginning of `arena`; null when it does not fit.
+template <class T, class... Arguments>
+T* make(Arena& arena, Arguments&&... arguments) {
+  std::byte* const at = arena.take(1, sizeof(T), alignof(T));
+  return at == nullptr ? nullptr : ::new (at) T{std::forward<Arguments>(arguments)...};
+}
+
+inline Arena arena_of(void* memory, std::size_t bytes) {
+  return Arena({static_cast<std::byte*>(memory), memory == nullptr ? 0 : bytes});
+}
+
+}  // namespace opdump::c_api

@@ -1,0 +1,142 @@
+#include "opdump/recorder.hpp"
+
+#include "src/c_api/handles.hpp"
+
+using namespace opdump;
+using c_api::to_c;
+
+namespace {
+
+constexpr std::uint32_t kDefaultTensors = 16;
+
+std::uint32_t max_tensors(const opdump_recorder_options& options) {
+  return options.max_tensors == 0 ? kDefaultTensors : options.max_tensors;
+}
+
+bool is_tensor(const opdump_tensor& tensor) {
+  return tensor.dtype >= 0 && tensor.dtype < kDTypeCount && (tensor.rank == 0 || tensor.shape != nullptr) &&
+         (tensor.original == nullptr ||
+          ((tensor.original->rank == 0 || tensor.original->shape != nullptr) && tensor.original->dtype >= 0 &&
+           tensor.original->dtype < kDTypeCount));
+}
+
+TensorView view_of(const opdump_tensor& tensor) {
+  TensorView view = {.address = tensor.address,
+                     .bytes = tensor.bytes,
+                     .dtype = static_cast<DType>(tensor.dtype),
+                     .format = static_cast<Format>(tensor.format),
+                     .shape = {tensor.shape, tensor.rank}};
+  view.address_kind = static_cast<AddressKind>(tensor.address_kind);
+  if (const opdump_original* original = tensor.original) {
+    view.original_shape = {original->shape, original->rank};
+    view.original_name = c_api::text_of(original->name);
+    view.original_index = original->index;
+    view.original_dtype = static_cast<DType>(original->dtype);
+    view.original_format = static_cast<Format>(original->format);
+  }
+  return view;
+}
+
+struct Views {
+  Status status = Status::ok;
+  std::span<const TensorView> inputs{};
+  std::span<const TensorView> outputs{};
+};
+
+Views views_of(const opdump_recorder& recorder, const opdump_tensor* inputs, std::uint32_t input_count,
+               const opdump_tensor* outputs, std::uint32_t output_count) {
+  if ((input_count != 0 && inputs == nullptr) || (output_count != 0 && outputs == nullptr))
+    return {.status = Status::invalid_tensor};
+  const std::span<TensorView> memory = recorder.tensors;
+  if (input_count > memory.size() || output_count > memory.size() - input_count)
+    return {.status = Status::too_many_tensors};
+  for (std::size_t i = 0; i < input_count + std::size_t{output_count}; ++i) {
+    const opdump_tensor& tensor = i < input_count ? inputs[i] : outputs[i - input_count];
+    if (!is_tensor(tensor)) return {.status = Status::invalid_tensor};
+    memory[i] = view_of(tensor);
+  }
+  return {.inputs = memory.first(input_count), .outputs = memory.subspan(input_count, output_count)};
+}
+
+}  // namespace
+
+extern "C" {
+
+std::size_t opdump_recorder_size(const opdump_recorder_options* from) {
+  opdump_recorder_options options;
+  if (c_api::take_struct(from, options) != Status::ok) return 0;
+  return c_api::room_for<opdump_recorder>() + c_api::room_for<TensorView>(max_tensors(options)) +
+         c_api::room_for<std::uint64_t>() + options.ring_bytes + c_api::room_for<std::uint64_t>() +
+         head_memory_bytes(options.known_heads);
+}
+
+opdump_status opdump_recorder_add(opdump_session* session, const opdump_recorder_options* from, void* memory,
+                                  std::size_t bytes, opdump_recorder** recorder) {
+  if (session == nullptr || recorder == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  *recorder = nullptr;
+  opdump_recorder_options options;
+  if (const Status status = c_api::take_struct(from, options); status != Status::ok) return to_c(status);
+  Arena arena = c_api::arena_of(memory, bytes);
+  const std::size_t head_bytes = head_memory_bytes(options.known_heads);
+  std::byte* const place = arena.take(1, sizeof(opdump_recorder), alignof(opdump_recorder));
+  const auto tensors = arena.array<TensorView>(max_tensors(options));
+  std::byte* const ring = arena.take(options.ring_bytes, 1, alignof(std::uint64_t));
+  std::byte* const heads = arena.take(head_bytes, 1, alignof(std::uint64_t));
+  if (place == nullptr || !tensors.ok() || ring == nullptr || heads == nullptr) return OPDUMP_ERR_NO_MEMORY;
+  const Result<Recorder*> added =
+      session->session.add_recorder({ring, options.ring_bytes}, {heads, head_bytes});
+  if (!added.ok()) return to_c(added.status());
+  *recorder = ::new (place) opdump_recorder{session->session, *added.value(), tensors.value()};
+  return OPDUMP_OK;
+}
+
+opdump_status opdump_recorder_remove(opdump_recorder* recorder) {
+  if (recorder == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  return to_c(recorder->session.remove_recorder(recorder->recorder));
+}
+
+opdump_status opdump_begin_step(opdump_recorder* recorder, opdump_model* model) {
+  if (recorder == nullptr || model == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  return to_c(recorder->recorder.begin_step(model->plan));
+}
+
+opdump_status opdump_begin_step_at(opdump_recorder* recorder, opdump_model* model, std::uint64_t step) {
+  if (recorder == nullptr || model == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  return to_c(recorder->recorder.begin_step(model->plan, step));
+}
+
+int opdump_wants(const opdump_recorder* recorder, std::uint32_t op) {
+  return recorder != nullptr && recorder->recorder.wants(op) ? 1 : 0;
+}
+
+opdump_status opdump_capture(opdump_recorder* recorder, std::uint32_t op, const opdump_tensor* inputs,
+                             std::uint32_t input_count, const opdump_tensor* outputs,
+                             std::uint32_t output_count) {
+  if (recorder == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  const Views views = views_of(*recorder, inputs, input_count, outputs, output_count);
+  return to_c(views.status == Status::ok ? recorder->recorder.capture(op, views.inputs, views.outputs)
+                                         : recorder->recorder.refuse(op, views.status));
+}
+
+opdump_status opdump_end_step(opdump_recorder* recorder) {
+  return recorder == nullptr ? c_api::kInvalidArgument : to_c(recorder->recorder.end_step());
+}
+
+int opdump_wants_single_ops(const opdump_recorder* recorder) {
+  return recorder != nullptr && recorder->recorder.wants_single_ops() ? 1 : 0;
+}
+
+opdump_status opdump_capture_single_op(opdump_recorder* recorder, const opdump_op* op,
+                                       const opdump_tensor* inputs, std::uint32_t input_count,
+                                       const opdump_tensor* outputs, std::uint32_t output_count) {
+  if (recorder == nullptr || op == nullptr || op->name == nullptr || op->type == nullptr)
+    return OPDUMP_ERR_INVALID_ARGUMENT;
+  const OpDesc desc = {
+      .name = op->name, .type = op->type, .task_id = op->task_id, .stream_id = op->stream_id};
+  const Views views = views_of(*recorder, inputs, input_count, outputs, output_count);
+  return to_c(views.status == Status::ok
+                  ? recorder->recorder.capture_single_op(desc, views.inputs, views.outputs)
+                  : recorder->recorder.refuse_single_op(desc, views.status));
+}
+
+}  // extern "C"

@@ -1,0 +1,130 @@
+#include "opdump/session.hpp"
+
+#include "src/c_api/handles.hpp"
+
+using namespace opdump;
+using c_api::to_c;
+
+namespace {
+
+constexpr std::uint32_t kDefaultNameBytes = 128;
+
+std::size_t scratch_bytes(const opdump_session_options& options) {
+  const std::size_t name = options.name_bytes == 0 ? kDefaultNameBytes : options.name_bytes;
+  return drain_scratch_bytes(name, name, name);
+}
+
+JournalDetail journal_detail(std::uint32_t journal) {
+  if (journal == OPDUMP_JOURNAL_NONE) return JournalDetail::none;
+  return journal == OPDUMP_JOURNAL_GAPS ? JournalDetail::gaps : JournalDetail::records;
+}
+
+SessionParts<DeviceMemory> parts_of(const opdump_session_options& options, opdump_session& self,
+                                    MutableBytes scratch) {
+  opdump_extras* const extras = options.extras;
+  return {.memory = self.memory,
+          .sink = options.sink->sink,
+          .clock = self.clock,
+          .scratch = scratch,
+          .device_id = options.device_id,
+          .when_full = static_cast<WhenFull>(options.when_full),
+          .block_limit_ms = options.block_limit_ms,
+          .journal = journal_detail(options.journal),
+          .reduction = extras == nullptr ? nullptr : &extras->reduction,
+          .formats = {.protobuf = extras == nullptr ? nullptr : &extras->protobuf,
+                      .npy = extras == nullptr ? nullptr : &extras->npy}};
+}
+
+static_assert(OPDUMP_WHEN_FULL_DROP == static_cast<int>(WhenFull::drop));
+static_assert(OPDUMP_WHEN_FULL_BLOCK == static_cast<int>(WhenFull::block));
+static_assert(OPDUMP_WHEN_FULL_INLINE == static_cast<int>(WhenFull::inline_drain));
+static_assert(OPDUMP_WHEN_FULL_DEGRADE == static_cast<int>(WhenFull::degrade));
+
+}  // namespace
+
+opdump_session::opdump_session(const opdump_session_options& options, const opdump_memory& memory_port,
+                               const opdump_clock& clock_port, MutableBytes scratch)
+    : memory(memory_port), clock(clock_port), session(parts_of(options, *this, scratch)) {}
+
+extern "C" {
+
+std::size_t opdump_session_size(const opdump_session_options* from) {
+  opdump_session_options options;
+  if (c_api::take_struct(from, options) != Status::ok) return 0;
+  return c_api::room_for<opdump_session>() + scratch_bytes(options);
+}
+
+opdump_status opdump_session_create(void* memory, std::size_t bytes, const opdump_session_options* from,
+                                    opdump_session** session) {
+  if (session == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  *session = nullptr;
+  opdump_session_options options;
+  opdump_memory memory_port;
+  opdump_clock clock_port;
+  Status status = c_api::take_struct(from, options);
+  if (status == Status::ok) status = c_api::take_memory(options.memory, memory_port);
+  if (status == Status::ok) status = c_api::take_struct(options.clock, clock_port);
+  if (status != Status::ok) return to_c(status);
+  if (clock_port.unix_us == nullptr || clock_port.monotonic_ms == nullptr || options.sink == nullptr ||
+      options.when_full > OPDUMP_WHEN_FULL_DEGRADE || options.journal > OPDUMP_JOURNAL_NONE)
+    return OPDUMP_ERR_INVALID_ARGUMENT;
+  Arena arena = c_api::arena_of(memory, bytes);
+  std::byte* const at = arena.take(1, sizeof(opdump_session), alignof(opdump_session));
+  std::byte* const scratch = at == nullptr ? nullptr : arena.take(scratch_bytes(options), 1, 1);
+  if (scratch == nullptr) return OPDUMP_ERR_NO_MEMORY;
+  *session = ::new (at)
+      opdump_session(options, memory_port, clock_port, MutableBytes(scratch, scratch_bytes(options)));
+  return OPDUMP_OK;
+}
+
+opdump_status opdump_session_configure(opdump_session* session, const opdump_config* config) {
+  if (session == nullptr || config == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  return to_c(session->session.configure(config->config.options));
+}
+
+opdump_status opdump_session_init(opdump_session* session) {
+  return session == nullptr ? c_api::kInvalidArgument : to_c(session->session.init());
+}
+
+opdump_status opdump_session_set_config(opdump_session* session, const opdump_config* config) {
+  if (session == nullptr || config == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  return to_c(session->session.set_config(config->config));
+}
+
+opdump_status opdump_session_finalize(opdump_session* session) {
+  return session == nullptr ? c_api::kInvalidArgument : to_c(session->session.finalize());
+}
+
+std::size_t opdump_session_drain(opdump_session* session, std::size_t budget_bytes) {
+  return session == nullptr ? 0 : session->session.drain_some(budget_bytes);
+}
+
+opdump_status opdump_session_flush(opdump_session* session, std::uint32_t limit_ms) {
+  return session == nullptr ? c_api::kInvalidArgument : to_c(session->session.flush(limit_ms));
+}
+
+opdump_status opdump_session_counts(const opdump_session* session, opdump_counts* counts, std::size_t bytes) {
+  if (session == nullptr || counts == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  const DumpCounts from = session->session.counts();
+  const opdump_counts all = {.wanted = from.wanted,
+                             .captured = from.captured,
+                             .degraded = from.degraded,
+                             .empty = from.empty,
+                             .invalid = from.invalid,
+                             .ring_full = from.ring_full,
+                             .timed_out = from.timed_out,
+                             .too_large = from.too_large,
+                             .device_failed = from.device_failed,
+                             .written = from.written,
+                             .sink_failed = from.sink_failed,
+                             .lost = from.lost()};
+  std::memset(counts, 0, bytes);
+  std::memcpy(counts, &all, bytes < sizeof all ? bytes : sizeof all);
+  return OPDUMP_OK;
+}
+
+opdump_status opdump_session_last_sink_failure(const opdump_session* session) {
+  return session == nullptr ? c_api::kInvalidArgument : to_c(session->session.last_sink_failure());
+}
+
+}  // extern "C"

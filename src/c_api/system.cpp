@@ -1,0 +1,74 @@
+#include "platform/posix/drain_thread.hpp"
+#include "platform/posix/system_clock.hpp"
+#include "platform/posix/tree_sink.hpp"
+#include "src/c_api/handles.hpp"
+
+using namespace opdump;
+
+namespace {
+
+struct DirectorySink {
+  posix::TreeSink sink;
+  opdump_sink handle{sink, &DirectorySink::destroy};
+
+  static void destroy(opdump_sink* handle) { static_cast<posix::TreeSink&>(handle->sink).~TreeSink(); }
+};
+
+// The system's clocks have no state.
+constexpr opdump_clock kSystemClock = {
+    .struct_bytes = sizeof(opdump_clock),
+    .context = nullptr,
+    .unix_us = [](void*) { return posix::SystemClock().unix_us(); },
+    .utc_offset_seconds = [](void*) { return posix::SystemClock().utc_offset_seconds(); },
+    .monotonic_ms = [](void*) { return posix::SystemClock().monotonic_ms(); },
+    .pause = [](void*) { posix::SystemClock().pause(); }};
+
+}  // namespace
+
+struct opdump_drain_thread {
+  posix::DrainThread<Session> thread;
+};
+
+extern "C" {
+
+const opdump_clock* opdump_system_clock(void) {
+  return &kSystemClock;
+}
+
+std::size_t opdump_directory_sink_size(void) {
+  return c_api::room_for<DirectorySink>();
+}
+
+opdump_status opdump_directory_sink_create(void* memory, std::size_t bytes, opdump_sink** sink) {
+  if (sink == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  *sink = nullptr;
+  Arena arena = c_api::arena_of(memory, bytes);
+  std::byte* const place = arena.take(1, sizeof(DirectorySink), alignof(DirectorySink));
+  if (place == nullptr) return OPDUMP_ERR_NO_MEMORY;
+  *sink = &(::new (place) DirectorySink)->handle;
+  return OPDUMP_OK;
+}
+
+std::size_t opdump_drain_thread_size(void) {
+  return c_api::room_for<opdump_drain_thread>();
+}
+
+opdump_status opdump_drain_thread_start(opdump_session* session, void* memory, std::size_t bytes,
+                                        opdump_drain_thread** thread) {
+  if (thread == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  *thread = nullptr;
+  if (session == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  Arena arena = c_api::arena_of(memory, bytes);
+  std::byte* const place = arena.take(1, sizeof(opdump_drain_thread), alignof(opdump_drain_thread));
+  if (place == nullptr) return OPDUMP_ERR_NO_MEMORY;
+  opdump_drain_thread* const made = ::new (place) opdump_drain_thread;
+  const Status status = made->thread.start(session->session);
+  if (status == Status::ok) *thread = made;
+  return c_api::to_c(status);
+}
+
+void opdump_drain_thread_stop(opdump_drain_thread* thread) {
+  if (thread != nullptr) thread->thread.stop();
+}
+
+}  // extern "C"
