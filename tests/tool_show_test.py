@@ -215,5 +215,88 @@ class Show(Case):
         self.assertNotIn('\x1b', self.run_tool('show', '.')[0])
 
 
+class OtherFiles(Case):
+    """Tensors in files of their own, and statistics."""
+    OP = {'name': 'Default/fc-Dense/MatMul-op5', 'type': 'MatMul', 'stream_id': 2,
+          'inputs': [{'fill': 'ramp', 'dtype': 'bfloat16', 'shape': [2, 3]}],
+          'outputs': [{'fill': 'ramp', 'dtype': 'int8', 'shape': [7]}]}
+
+    def replay(self, config, *options):
+        self.write('config.json', json.dumps(config))
+        self.write('run.json', json.dumps({'steps': 2, 'models': [{'name': 'm', 'id': 3, 'ops': [self.OP]}]}))
+        self.run_tool('replay', 'run.json', '--config', 'config.json', *options)
+
+    def mindspore(self, data, *options):
+        self.replay({'common_dump_settings': {
+            'dump_mode': 0, 'path': self.path('dump'), 'net_name': 'Net', 'iteration': 'all', 'saved_data': data,
+            'input_output': 0, 'kernels': [], 'support_device': [0]}, 'e2e_dump_settings': {}}, *options)
+
+    def shown(self, *arguments):
+        return json.loads(self.run_tool('show', 'dump', '--json', *arguments)[0])
+
+    def test_a_tree_of_arrays(self):
+        self.mindspore('tensor', '--rank', '1', '--world-size', '2')
+        answer = self.shown()
+        self.assertEqual(answer['count'], {'records': 4, 'tensors': 4, 'bytes': 2 * (24 + 7)})
+        first = answer['records'][0]
+        self.assertEqual((first['type'], first['name'], first['task'], first['stream'], first['model'], first['model_id'],
+                          first['step']), ('MatMul', 'Default_fc-Dense_MatMul-op5', 0, 2, 'Net', 3, 0))
+        self.assertEqual([(r['step'], t['role'], t['dtype'], t['shape'])
+                          for r in answer['records'] for t in r['tensors']],
+                         [(step, role, dtype, shape) for step in (0, 1)
+                          for role, dtype, shape in (('input', 'float32 (bfloat16)', [2, 3]), ('output', 'int8', [7]))])
+        self.assertEqual(self.shown('--step', '1', '--op', '*MatMul*')['count']['records'], 2)
+        self.assertRegex(self.run_tool('show', 'dump', '--stats', '--head', '2')[0], r'output  0  int8 +ND +\[7\] +7 B +min')
+
+    def test_mindspores_table(self):
+        self.mindspore('statistic')
+        answer = self.shown()
+        self.assertEqual(answer['count'], {'records': 2, 'tensors': 4, 'bytes': 0})
+        record_ = answer['records'][1]
+        self.assertEqual((record_['type'], record_['name'], record_['stream'], record_['step']),
+                         ('MatMul', 'Default_fc-Dense_MatMul-op5', 2, 1))
+        self.assertEqual(record_['tensors'][1]['shape'], [7])
+        self.assertEqual(list(record_['tensors'][0]['statistics']), ['Max Value', 'Min Value', 'L2Norm Value'])
+        self.assertEqual(self.shown('--step', '0')['count']['records'], 1)
+        words = self.run_tool('show', 'dump')[0]
+        self.assertRegex(words, r'\n  input +0  bfloat16  -  \[2,3\]  12 B  max [-\d.]+  min [-\d.]+ +l2norm [\d.]+\n')
+
+    def test_canns_statistics(self):
+        os.mkdir(self.path('dump'))
+        self.replay({'dump': {'dump_path': 'dump', 'dump_mode': 'all', 'dump_data': 'stats', 'dump_list': [{}]}})
+        tensors = self.shown('--step', '1')['records'][0]['tensors']
+        self.assertEqual([(t['role'], t['dtype'], t['format'], t['shape'], t['bytes'], t['statistics']['Count'])
+                          for t in tensors], [('input', 'bfloat16', 'ND', [2, 3], 12, 6), ('output', 'int8', 'ND', [7], 7, 7)])
+        self.assertIn('nan count 0', self.run_tool('show', 'dump')[0])
+
+    def test_files_that_are_no_statistics(self):
+        name = 'Add.a.1.2.1589195081588018.csv'
+        head = 'Input/Output,Index,Data Size,Data Type,Format,Shape,Max Value\n'
+        for text, error in (('', 'neither'), ('a,b\n', 'neither'), (head + 'Input,0,4\n', ':2: a row with too few'),
+                            (head + 'Input,x,4,DT_INT8,ND,4,1\n', ':2: no numbers'), (head + 'Input', ':2: the last line'),
+                            (head + 'Input,"0,4,DT_INT8,ND,4,1\n', ':2: a quotation mark')):
+            self.write(name, text)
+            self.assertIn(error, self.run_tool('show', name, expect=1)[1])
+        self.write('dump/results.csv', 'a,b\n')
+        self.write('dump/' + name, head + 'Input,0,4,DT_?,NX,-,\nOutput,1,0,DT_INT8,ND,,"1\x1b"\n')
+        out, error = self.run_tool('show', 'dump')
+        self.assertEqual(error, '')
+        self.assertIn('input   0  DT_?  NX  no shape  4 B  max -', out)
+        self.assertIn('max 1?', out)
+        numbers = ('1', '-0.5', '1e+10', '01', '1.', '.5', '0x1', 'nan', '-', '1e', '+1')
+        self.write('dump/' + name, head + ''.join('Input,%d,1,DT_INT8,ND,1,%s\n' % (i, n) for i, n in enumerate(numbers)))
+        values = [t['statistics']['Max Value'] for t in self.shown()['records'][0]['tensors']]
+        self.assertEqual(values, [1, -0.5, 1e10] + list(numbers[3:]))
+
+    def test_arrays_that_are_damaged(self):
+        self.mindspore('tensor')
+        name = os.path.join('dump', [name for name in self.files('dump') if name.endswith('.int8.npy')][0])
+        whole = self.read(name)
+        for bad in (b'', whole[:60], whole[:-1], b'x' + whole[1:], whole + b'x'):
+            os.remove(self.path(name))
+            self.write(name, bad)
+            self.assertIn(name, self.run_tool('show', 'dump', expect=1)[1])
+
+
 if __name__ == '__main__':
     tool_case.main()

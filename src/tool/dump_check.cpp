@@ -11,6 +11,7 @@
 
 #include "human_text.hpp"
 #include "journal_reader.hpp"
+#include "mapped_file.hpp"
 #include "mapping_file.hpp"
 #include "opdump/statistic_table.hpp"
 #include "record_name.hpp"
@@ -19,6 +20,23 @@ namespace opdump::tool {
 namespace {
 
 constexpr std::string_view kUnfinishedSuffix = ".part";
+
+/// What a rank's folder of MindSpore has besides tensors; no journal names it.
+bool is_extra(std::string_view directory, std::string_view path) {
+  while (directory.ends_with('/')) directory.remove_suffix(1);
+  if (!directory.substr(directory.rfind('/') + 1).starts_with("rank_")) return false;
+  return path.starts_with(".dump_metadata/") || path.starts_with("execution_order/") ||
+         path.ends_with(".json");
+}
+
+/// Bytes of a table behind its header; 0 when it cannot be read.
+std::uint64_t row_bytes(const std::string& path) {
+  MappedFile file;
+  if (!file.open(path)) return 0;
+  const std::string_view text = as_text(file.bytes());
+  const std::size_t header_end = text.find('\n');
+  return header_end == text.npos ? 0 : text.size() - header_end - 1;
+}
 
 /// The status of what is at `path` itself, not behind a link.
 bool look_at(const std::string& path, struct stat& status) {
@@ -181,14 +199,14 @@ std::string DumpCheck::find_file(const std::string& path) {
 
 void DumpCheck::on_written(const JournalPath& path, std::string_view path_text, std::uint64_t bytes) {
   if (context_.wanted != nullptr) known_.add(path);
-  check_file(path_text, bytes, path.suffix.empty());
+  check_file(path_text, bytes, path.suffix);
 }
 
 void DumpCheck::on_reduced(std::uint32_t recorder, std::uint32_t sequence, std::string_view cause,
                            const JournalPath& path, std::string_view path_text, std::uint64_t bytes) {
   add_loss(FindingKind::reduced, recorder, sequence, cause, &path);
   if (path.suffix.empty()) return add_row(path_text, bytes);
-  check_file(path_text, bytes, false);
+  check_file(path_text, bytes, path.suffix);
 }
 
 void DumpCheck::on_row(const JournalPath& path, std::string_view path_text, std::uint64_t bytes) {
@@ -208,10 +226,10 @@ void DumpCheck::check_tables() {
     struct stat status {};
     if (!look_at(path_of(directory_, path), status)) {
       add_file(FindingKind::missing, true, path, errno == ENOENT ? "" : strerror(errno));
-    } else if (!S_ISREG(status.st_mode) || static_cast<std::uint64_t>(status.st_size) <= bytes) {
+    } else if (const std::uint64_t there = row_bytes(path_of(directory_, path)); there < bytes) {
       add_file(FindingKind::bad_file, true, path,
-               "has " + std::to_string(status.st_size) + " bytes, and " + std::to_string(bytes) +
-                   " of rows were written, besides the header");
+               "has " + std::to_string(there) + " bytes of rows behind its header, and " +
+                   std::to_string(bytes) + " were written");
     } else {
       ++context_.files;
       context_.bytes += static_cast<std::uint64_t>(status.st_size);
@@ -219,7 +237,14 @@ void DumpCheck::check_tables() {
   }
 }
 
-void DumpCheck::check_file(std::string_view path_text, std::uint64_t bytes, bool is_record) {
+/// Whether the file reads as what its name's suffix says.
+bool DumpCheck::is_sound(const std::string& file, std::string_view suffix) {
+  if (context_.quick) return true;
+  if (suffix.ends_with(".npy")) return context_.file.open_array(file, {}) == RecordFile::Opened::ok;
+  return !suffix.empty() || context_.file.open(file) == RecordFile::Opened::ok;
+}
+
+void DumpCheck::check_file(std::string_view path_text, std::uint64_t bytes, std::string_view suffix) {
   listed_.push_back(path_hash(path_text));
   const std::string text(path_text);
   const std::string file = find_file(text);
@@ -233,7 +258,7 @@ void DumpCheck::check_file(std::string_view path_text, std::uint64_t bytes, bool
     add_file(
         FindingKind::bad_file, true, text,
         "has " + std::to_string(status.st_size) + " bytes, and " + std::to_string(bytes) + " were written");
-  } else if (is_record && !context_.quick && context_.file.open(file) != RecordFile::Opened::ok) {
+  } else if (!is_sound(file, suffix)) {
     add_file(FindingKind::bad_file, true, text, context_.file.error());
   } else {
     ++context_.files;
@@ -319,10 +344,10 @@ void DumpCheck::tell_counted_files() {
   }
 }
 
-void DumpCheck::check_unnamed(Device& device, const std::string& path, bool is_record) {
+void DumpCheck::check_unnamed(Device& device, const std::string& path, std::string_view suffix) {
   const std::string full = path_of(directory_, path);
   ++device.found;
-  if (is_record && !context_.quick && context_.file.open(full) != RecordFile::Opened::ok) {
+  if (!is_sound(full, suffix)) {
     add_file(FindingKind::bad_file, true, path, context_.file.error());
     return;
   }
@@ -348,12 +373,12 @@ void DumpCheck::walk_file(const std::string& below, const std::string& name, con
   }
   const auto [first, last] = std::equal_range(listed_.begin(), listed_.end(), path_hash(real_path));
   if (last - first > 1) add_file(FindingKind::bad_file, true, path, "told to be written more than once");
-  if (first != last) return;
+  if (first != last || is_extra(directory_, real_path)) return;
   JournalPath parsed;
   const bool is_record = parse_journal_path(real_path, parsed) && parsed.timed;
   if (is_record && context_.wanted != nullptr) known_.add(parsed);
   if (is_record && known_device && device->second.has_gaps)
-    return check_unnamed(device->second, path, parsed.suffix.empty());
+    return check_unnamed(device->second, path, parsed.suffix);
   if (!is_record && name.ends_with(".npy"))
     return add_file(FindingKind::unlisted, false, path, "not a dump record, but perhaps made of one");
   const char* message = devices_.empty() ? "and there is no journal here"

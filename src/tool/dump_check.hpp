@@ -80,7 +80,8 @@ class DumpCheck final : private JournalListener {
 
   void add_loss(FindingKind kind, std::uint32_t recorder, std::uint32_t sequence, std::string_view cause,
                 const JournalPath* path);
-  void check_file(std::string_view path_text, std::uint64_t bytes, bool is_record);
+  bool is_sound(const std::string& file, std::string_view suffix);
+  void check_file(std::string_view path_text, std::uint64_t bytes, std::string_view suffix);
   void add_row(std::string_view path_text, std::uint64_t bytes);
   void check_tables();
   void check_journal(const std::string& name);
@@ -92,7 +93,7 @@ class DumpCheck final : private JournalListener {
   void add_file(FindingKind kind, bool wrong, const std::string& path, const std::string& message);
   void walk(const std::string& below);
   void walk_file(const std::string& below, const std::string& name, const std::string& real_name);
-  void check_unnamed(Device& device, const std::string& path, bool is_record);
+  void check_unnamed(Device& device, const std::string& path, std::string_view suffix);
 
   VerifyContext& context_;
   const std::string directory_;

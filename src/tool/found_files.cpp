@@ -31,8 +31,8 @@ std::string joined(const std::string& directory, std::string_view name) {
 
 /// By time where both have one, those without behind.
 bool earlier(const FoundFile& a, const FoundFile& b) {
-  const std::optional<RecordName> name_a = parse_record_name(a.real_name);
-  const std::optional<RecordName> name_b = parse_record_name(b.real_name);
+  const std::optional<RecordName> name_a = find_record_name(a.real_name);
+  const std::optional<RecordName> name_b = find_record_name(b.real_name);
   if (name_a.has_value() != name_b.has_value()) return name_a.has_value();
   if (name_a && name_a->unix_us != name_b->unix_us) return name_a->unix_us < name_b->unix_us;
   return natural_less(a.real_name, b.real_name);

@@ -1,5 +1,7 @@
 #include "record_file.hpp"
 
+#include "npy_header.hpp"
+
 namespace opdump::tool {
 
 RecordFile::Opened RecordFile::fail(Opened what, std::uint64_t offset, const std::string& reason) {
@@ -69,6 +71,35 @@ RecordFile::Opened RecordFile::read_head() {
   return Opened::ok;
 }
 
+RecordFile::Opened RecordFile::open_array(const std::string& path, const RecordTensor& named) {
+  path_ = path;
+  error_.clear();
+  kind_ = Kind::array;
+  if (!file_.open(path)) {
+    error_ = file_.error();
+    return Opened::failed;
+  }
+  NpyFile file;
+  std::string reason;
+  const std::size_t head_bytes = std::min(file_.bytes().size(), kMaxNpyHeadBytes);
+  if (!parse_npy(file_.bytes().first(head_bytes), file, reason)) return fail(Opened::failed, 0, reason);
+  if (bytes() - file.data_offset != file.data_bytes)
+    return fail(Opened::failed, file.data_offset,
+                std::to_string(bytes() - file.data_offset) + " bytes, but shape and dtype make " +
+                    std::to_string(file.data_bytes));
+  if (file.shape.size() > kMaxRank)
+    return fail(Opened::failed, 0, "more than " + std::to_string(kMaxRank) + " dims");
+  array_ = named;
+  array_.dtype = file.dtype;
+  array_.dtype_known = file.dtype != DType::undefined;
+  array_.bytes = file.data_bytes;
+  array_.data_offset = file.data_offset;
+  array_.has_shape = true;
+  array_.rank = static_cast<std::uint8_t>(file.shape.size());
+  std::copy(file.shape.begin(), file.shape.end(), array_.dims);
+  return Opened::ok;
+}
+
 RecordFile::Opened RecordFile::open_nano() {
   NanoReader reader;
   const Status opened = reader.open(head_, bytes());
@@ -101,6 +132,7 @@ RecordFile::Opened RecordFile::open_proto() {
 
 RecordTensors RecordFile::tensors() const {
   // Both went well in `open`, with the same bytes.
+  if (kind_ == Kind::array) return RecordTensors(array_);
   if (kind_ == Kind::nano) {
     NanoReader reader;
     static_cast<void>(reader.open(head_, bytes()));

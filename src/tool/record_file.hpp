@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "mapped_file.hpp"
@@ -12,34 +14,47 @@
 
 namespace opdump::tool {
 
-/// The tensors of one dump record, whichever of the two formats it has.
+/// The tensors of one dump record, whichever format it has.
 class RecordTensors {
  public:
-  explicit RecordTensors(const NanoReader& reader) : is_nano_(true), nano_(reader) {}
-  explicit RecordTensors(const ProtoReader& reader) : is_nano_(false), proto_(reader) {}
+  explicit RecordTensors(const NanoReader& reader) : reader_(reader) {}
+  explicit RecordTensors(const ProtoReader& reader) : reader_(reader) {}
+  explicit RecordTensors(const RecordTensor& only) : reader_(std::optional(only)) {}
 
   /// Gives the next tensor, inputs first; false after the last one.
-  bool next(RecordTensor& tensor) { return is_nano_ ? nano_.next(tensor) : proto_.next(tensor); }
+  bool next(RecordTensor& tensor) {
+    if (NanoReader* const nano = std::get_if<NanoReader>(&reader_)) return nano->next(tensor);
+    if (ProtoReader* const proto = std::get_if<ProtoReader>(&reader_)) return proto->next(tensor);
+    std::optional<RecordTensor>& only = std::get<2>(reader_);
+    if (!only) return false;
+    tensor = *only;
+    only.reset();
+    return true;
+  }
 
-  /// Gives the next buffer or workspace, after the last tensor; a nano record has none.
-  bool next(RecordBlob& blob) { return !is_nano_ && proto_.next(blob); }
+  /// Gives the next buffer or workspace, after the last tensor; only a protobuf record has any.
+  bool next(RecordBlob& blob) {
+    ProtoReader* const proto = std::get_if<ProtoReader>(&reader_);
+    return proto != nullptr && proto->next(blob);
+  }
 
  private:
-  bool is_nano_;
-  NanoReader nano_{};
-  ProtoReader proto_{};
+  std::variant<NanoReader, ProtoReader, std::optional<RecordTensor>> reader_;
 };
 
-/// One dump record, nano or protobuf, that nobody vouches for. Large files are read in blocks and not through
-/// their map: kernels map as much as the page cache holds in one piece, so that memory would grow with the
-/// file. One object serves many files, one after the other.
+/// One dump record, nano, protobuf or NumPy file, that nobody vouches for. Large files are read in blocks and
+/// not through their map: kernels map as much as the page cache holds in one piece, so that memory would grow
+/// with the file. One object serves many files, one after the other.
 class RecordFile {
  public:
   enum class Opened { ok, not_a_record, failed };
-  enum class Kind { nano, proto };
+  enum class Kind { nano, proto, array };
 
   /// Opens `path` and checks its head to the end. Unless `ok`, `error()` says what is wrong.
   Opened open(const std::string& path);
+
+  /// The same for a NumPy file of one tensor, of which `named` has what the file's name tells.
+  Opened open_array(const std::string& path, const RecordTensor& named);
 
   /// Gives the tensors from the first one on; they were checked by `open`.
   RecordTensors tensors() const;
@@ -93,6 +108,7 @@ class RecordFile {
   Kind kind_ = Kind::nano;
   std::uint32_t version_ = 0;
   std::string_view op_name_{};
+  RecordTensor array_;
 };
 
 }  // namespace opdump::tool

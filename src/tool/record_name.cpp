@@ -50,12 +50,39 @@ std::optional<RecordName> parse_record_name(std::string_view file_name) {
   return RecordName{parts[0], parts[1], numbers[2], numbers[3], numbers[4]};
 }
 
+std::optional<TensorName> parse_tensor_name(std::string_view file_name) {
+  std::string_view rest = file_name;
+  if (cut_last(rest, '.') != "npy") return std::nullopt;
+  TensorName tensor;
+  tensor.dtype = cut_last(rest, '.');
+  tensor.format = cut_last(rest, '.');
+  const std::optional<std::uint64_t> index = parse_decimal(cut_last(rest, '.'));
+  const std::string_view role = cut_last(rest, '.');
+  const std::optional<RecordName> record = parse_record_name(rest);
+  if (!index || !record || (role != "input" && role != "output")) return std::nullopt;
+  tensor.record = *record;
+  tensor.is_output = role == "output";
+  tensor.index = *index;
+  return tensor;
+}
+
+std::optional<RecordName> find_record_name(std::string_view file_name) {
+  constexpr std::string_view kStatistics = ".csv";
+  if (const std::optional<TensorName> tensor = parse_tensor_name(file_name)) return tensor->record;
+  if (file_name.ends_with(kStatistics)) file_name.remove_suffix(kStatistics.size());
+  return parse_record_name(file_name);
+}
+
 std::optional<RecordPlace> parse_record_place(std::string_view directory) {
+  constexpr std::string_view kRank = "rank_";
   constexpr std::size_t kTimeDigits = 14;
   const std::optional<std::uint64_t> step = parse_decimal(cut_last(directory, '/'));
   const std::optional<std::uint64_t> model_id = parse_decimal(cut_last(directory, '/'));
   const std::string_view model = cut_last(directory, '/');
-  const std::optional<std::uint64_t> device = parse_decimal(cut_last(directory, '/'));
+  const std::string_view above = cut_last(directory, '/');
+  if (step && model_id && above.starts_with(kRank) && parse_decimal(above.substr(kRank.size())))
+    return RecordPlace{model, *model_id, *step};
+  const std::optional<std::uint64_t> device = parse_decimal(above);
   const std::string_view time = cut_last(directory, '/');
   if (!step || !model_id || !device || time.size() != kTimeDigits || !parse_decimal(time))
     return std::nullopt;

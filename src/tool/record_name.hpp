@@ -19,7 +19,24 @@ struct RecordName {
 /// Takes a file name apart; nothing when it is not of that form. Refers to `file_name`.
 std::optional<RecordName> parse_record_name(std::string_view file_name);
 
-/// Where a directory lies in a dump: `{time}/{device}/{model}/{model id}/{step}`.
+/// What the name of a tensor's own file tells: a record's name, and behind it
+/// `.{input|output}.{index}.{format}.{dtype}.npy`.
+struct TensorName {
+  RecordName record;
+  bool is_output = false;
+  std::uint64_t index = 0;
+  std::string_view format;
+  std::string_view dtype;
+};
+
+/// As `parse_record_name`.
+std::optional<TensorName> parse_tensor_name(std::string_view file_name);
+
+/// The record's name in that of any file of a dump: of a record, of a tensor of its own, or of statistics.
+std::optional<RecordName> find_record_name(std::string_view file_name);
+
+/// Where a directory lies in a dump: `{time}/{device}/{model}/{model id}/{step}`, or
+/// `rank_{rank}/{network}/{model id}/{step}`.
 struct RecordPlace {
   std::string_view model;
   std::uint64_t model_id = 0;

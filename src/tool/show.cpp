@@ -39,7 +39,8 @@ A PATH is a dump file, a flash image, or a directory, which is searched with all
 in the order in which their operators ran. Each gets a line with its operator's type and name, task, stream,
 local time, step and model, and below it a line per tensor: role and index, dtype, format, shape, bytes, and the
 minimum, maximum and mean of its finite elements. Elements that are no finite number are counted; complex numbers
-are shown by their magnitude. '-' stands for what is not known.
+are shown by their magnitude. '-' stands for what is not known. Files of one tensor (.npy) and of statistics
+(.csv) are records too, in CANN's layout and in MindSpore's; statistics are shown as they stand there.
 
 Everything of a dump, the convolutions of some steps, and what one of them holds:
 
@@ -85,7 +86,7 @@ std::string real_path(const std::string& directory) {
 void sort_by_time(std::vector<FoundFile>& files) {
   std::vector<std::pair<std::uint64_t, std::size_t>> times;
   for (std::size_t i = 0; i < files.size(); ++i) {
-    const std::optional<RecordName> name = parse_record_name(files[i].real_name);
+    const std::optional<RecordName> name = find_record_name(files[i].real_name);
     times.emplace_back(name ? name->unix_us : UINT64_MAX, i);
   }
   std::sort(times.begin(), times.end());
@@ -111,9 +112,12 @@ class Show {
  private:
   template <class Listing>
   bool show(const FoundFile& found, Listing& listing) {
-    const ShownRecord record = {found, parse_record_name(found.real_name), place_of(found)};
+    if (found.real_name.ends_with(".csv")) return show_statistics(found, listing);
+    const ShownRecord record = {found, find_record_name(found.real_name), place_of(found)};
     if (!filter_.takes(record.name, record.place)) return true;
-    const RecordFile::Opened opened = file_.open(found.path);
+    const std::optional<TensorName> tensor = parse_tensor_name(found.real_name);
+    const RecordFile::Opened opened =
+        tensor ? file_.open_array(found.path, named_tensor(*tensor)) : file_.open(found.path);
     const Stray stray = judge_stray(found);
     if (opened == RecordFile::Opened::not_a_record && stray != Stray::error) {
       if (stray == Stray::worth_a_note) tell(found.path + ": passed over, not a dump record");
@@ -126,6 +130,35 @@ class Show {
     }
     tell(error);
     return false;
+  }
+
+  /// What a tensor's file tells by its name.
+  static RecordTensor named_tensor(const TensorName& name) {
+    RecordTensor tensor;
+    tensor.is_output = name.is_output;
+    tensor.index = static_cast<std::uint32_t>(name.index);
+    if (const Result<Format> format = format_from_name(name.format); format.ok())
+      tensor.format = format.value();
+    if (const Result<DType> dtype = dtype_from_name(name.dtype); dtype.ok())
+      tensor.original_dtype = dtype.value();
+    return tensor;
+  }
+
+  template <class Listing>
+  bool show_statistics(const FoundFile& found, Listing& listing) {
+    const StatisticsFile::Opened opened = statistics_.open(found);
+    const bool is_record = found.named || find_record_name(found.real_name);
+    if (opened == StatisticsFile::Opened::no_statistics && !is_record) return true;
+    if (opened != StatisticsFile::Opened::ok) {
+      tell(statistics_.error());
+      return false;
+    }
+    for (StatisticsRecord statistics; statistics_.next(statistics);) {
+      const ShownRecord record = {found, statistics.record, place_of(found)};
+      if (filter_.takes(record.name, record.place)) listing.show(record, statistics);
+    }
+    if (!statistics_.error().empty()) tell(statistics_.error());
+    return statistics_.error().empty();
   }
 
   std::optional<RecordPlace> place_of(const FoundFile& found) {
@@ -146,6 +179,7 @@ class Show {
   std::optional<std::string> directory_;  ///< of the record looked at last
   std::string real_directory_;
   RecordFile file_;
+  StatisticsFile statistics_;
 };
 
 }  // namespace

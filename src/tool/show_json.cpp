@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <string_view>
 
 #include "findings.hpp"
 #include "human_text.hpp"
@@ -14,6 +16,35 @@ std::string json_number(double number) {
   char text[64];
   std::snprintf(text, sizeof text, "%.17g", number);
   return text;
+}
+
+/// Takes the digits off the front of `text`; false when there are none.
+bool skip_digits(std::string_view& text) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  text.remove_prefix(digits);
+  return digits != 0;
+}
+
+/// Whether `text` is a number as JSON has it.
+bool is_json_number(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  const bool one_zero = text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
+  if (one_zero || !skip_digits(text)) return false;
+  if (text.starts_with('.')) {
+    text.remove_prefix(1);
+    if (!skip_digits(text)) return false;
+  }
+  if (text.starts_with('e')) {
+    text.remove_prefix(1);
+    if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+    if (!skip_digits(text)) return false;
+  }
+  return text.empty();
+}
+
+/// A number where the text of a cell is one, otherwise the text.
+std::string json_cell(const std::string& text) {
+  return is_json_number(text) ? text : json_text(text);
 }
 
 std::string digest_json(const TensorDigest& digest) {
@@ -54,7 +85,7 @@ std::string tensor_json(const RecordTensor& tensor) {
 
 }  // namespace
 
-bool JsonListing::show(const ShownRecord& record, RecordFile& file, std::string& error) {
+void JsonListing::put_head(const ShownRecord& record) {
   std::string json = sums_.records++ == 0 ? "{\"records\": [\n" : ",\n";
   json += "{\"file\": " + json_text(record.found.path);
   if (record.name) {
@@ -70,6 +101,31 @@ bool JsonListing::show(const ShownRecord& record, RecordFile& file, std::string&
   }
   json += ", \"tensors\": [";
   std::fputs(json.c_str(), stdout);
+}
+
+void JsonListing::show(const ShownRecord& record, const StatisticsRecord& statistics) {
+  put_head(record);
+  const char* separator = "\n  ";
+  for (const StatisticsLine& line : statistics.lines) {
+    ++sums_.tensors;
+    std::string json = separator;
+    json += "{\"role\": \"" + std::string(line.is_output ? "output" : "input") +
+            "\", \"index\": " + std::to_string(line.index) + ", \"dtype\": " + json_text(line.dtype);
+    if (!line.format.empty()) json += ", \"format\": " + json_text(line.format);
+    json += ", \"shape\": " + (line.shape.empty() ? "null" : line.shape) +
+            ", \"bytes\": " + std::to_string(line.bytes) + ", \"statistics\": {";
+    for (std::size_t i = 0; i < line.values.size(); ++i)
+      json +=
+          (i == 0 ? "" : ", ") + json_text(line.values[i].first) + ": " + json_cell(line.values[i].second);
+    std::fputs((json + "}}").c_str(), stdout);
+    separator = ",\n  ";
+  }
+  std::fputs("]}", stdout);
+}
+
+bool JsonListing::show(const ShownRecord& record, RecordFile& file, std::string& error) {
+  put_head(record);
+  std::string json;
   bool first = true;
   RecordTensors tensors = file.tensors();
   for (RecordTensor tensor; tensors.next(tensor); first = false) {

@@ -8,6 +8,7 @@
 #include "found_files.hpp"
 #include "record_file.hpp"
 #include "record_name.hpp"
+#include "statistics_file.hpp"
 #include "tensor_digest.hpp"
 
 namespace opdump::tool {
@@ -44,10 +45,14 @@ class TextListing {
   /// False, with `error`, when not all of the record could be shown.
   bool show(const ShownRecord& record, RecordFile& file, std::string& error);
 
+  /// The same of statistics without a tensor.
+  void show(const ShownRecord& record, const StatisticsRecord& statistics);
+
   void finish() const;
   const ShownSums& sums() const { return sums_; }
 
  private:
+  void print_head(const ShownRecord& record);
   void print_head(const std::string& type, const std::string& name, const std::string& task,
                   const std::string& stream, const std::string& time, const std::string& step,
                   const std::string& model) const;
@@ -65,10 +70,13 @@ class JsonListing {
   explicit JsonListing(const ShowDetail& detail) : detail_(detail) {}
 
   bool show(const ShownRecord& record, RecordFile& file, std::string& error);
+  void show(const ShownRecord& record, const StatisticsRecord& statistics);
   void finish() const;
   const ShownSums& sums() const { return sums_; }
 
  private:
+  void put_head(const ShownRecord& record);
+
   ShowDetail detail_;
   ShownSums sums_;
 };

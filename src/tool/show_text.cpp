@@ -35,6 +35,13 @@ std::vector<std::string> statistics_cells(const RecordTensor& tensor, const Stat
   return cells;
 }
 
+/// "Max Value" as "max".
+std::string short_title(const std::string& title) {
+  std::string text = title.substr(0, title.find(" Value"));
+  for (char& c : text) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  return text;
+}
+
 void add_detail(const TensorDigest& digest, Table& table) {
   if (digest.has_spread) {
     table.add_line("  std " + number_text(digest.deviation) + "  zeros " + std::to_string(digest.zeros) +
@@ -68,7 +75,7 @@ TextListing::TextListing(const std::vector<FoundFile>& files, const ShowDetail& 
   constexpr std::size_t kNarrowest = 12;
   constexpr std::size_t kRest = 64;  // task, stream, time, step and the start of the model
   for (const FoundFile& file : files) {
-    if (const std::optional<RecordName> record = parse_record_name(file.real_name)) {
+    if (const std::optional<RecordName> record = find_record_name(file.real_name)) {
       type_width_ = std::max(type_width_, std::min(kWidest, display_width(record->type)));
       name_width_ = std::max(name_width_, std::min(kWidest, display_width(record->name)));
     }
@@ -97,7 +104,7 @@ void TextListing::print_head(const std::string& type, const std::string& name, c
   std::puts(line.c_str());
 }
 
-bool TextListing::show(const ShownRecord& record, RecordFile& file, std::string& error) {
+void TextListing::print_head(const ShownRecord& record) {
   if (sums_.records++ == 0) print_head("TYPE", "NAME", "TASK", "STREAM", "TIME", "STEP", "MODEL");
   const std::string step = record.place ? std::to_string(record.place->step) : "-";
   const std::string model =
@@ -109,7 +116,29 @@ bool TextListing::show(const ShownRecord& record, RecordFile& file, std::string&
   } else {
     print_head("-", printable(record.found.real_name), "-", "-", "-", step, model);
   }
+}
 
+void TextListing::show(const ShownRecord& record, const StatisticsRecord& statistics) {
+  print_head(record);
+  Table table("  ", "lrlllr");
+  for (const StatisticsLine& line : statistics.lines) {
+    ++sums_.tensors;
+    std::vector<std::string> row = {line.is_output ? "output" : "input",
+                                    std::to_string(line.index),
+                                    printable(line.dtype),
+                                    line.format.empty() ? "-" : printable(line.format),
+                                    line.shape.empty() ? "no shape" : line.shape,
+                                    std::to_string(line.bytes) + " B"};
+    for (const auto& [title, text] : line.values)
+      row.push_back(printable(short_title(title) + ' ' + (text.empty() ? "-" : text)));
+    table.add(std::move(row));
+  }
+  table.print();
+  std::fflush(stdout);
+}
+
+bool TextListing::show(const ShownRecord& record, RecordFile& file, std::string& error) {
+  print_head(record);
   constexpr std::size_t kMostRows = 1024;  // of one table, so that a hostile record does not fill the memory
   Table table("  ", "lrlllr");
   std::size_t rows = 0;

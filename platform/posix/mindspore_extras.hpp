@@ -1,0 +1,68 @@
+#pragma once
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "opdump/mindspore_files.hpp"
+#include "opdump/model_plan.hpp"
+#include "platform/posix/tree_sink.hpp"
+
+namespace opdump::posix {
+inline namespace OPDUMP_NAMESPACE {
+
+/// Writes what MindSpore's dumps have besides tensors and statistics, in its layouts with a folder per rank:
+/// the order of execution, on CPU and GPU the config and the steps that were run, and on Ascend the arguments
+/// of operators, where the config wants them. Nothing in other layouts. Has a sink of its own, so that a drain
+/// thread may run meanwhile. For the control thread; allocates.
+class MindSporeExtras {
+ public:
+  /// `config` stays until the last call; `config_text` is the file it was read from. Errors are the sink's.
+  [[nodiscard]] Status begin(const DumpConfig& config, std::string_view config_text) {
+    config_ = has_rank_folder(config.layout) ? &config : nullptr;
+    if (config_ == nullptr || config.layout != Layout::mindspore_cpu) return Status::ok;
+    return write_dump_metadata(sink_, config, config_text, "CPU", "opdump");
+  }
+
+  /// After a model has been loaded.
+  [[nodiscard]] Status loaded(const ModelPlan& plan) {
+    return applies_to(plan) ? write_execution_order(sink_, *config_, *plan.model) : Status::ok;
+  }
+
+  /// Before a model is unloaded, when its last step has ended. Steps are those from the config's first one to
+  /// the plan's latest.
+  [[nodiscard]] Status ended(const ModelPlan& plan) {
+    if (!applies_to(plan)) return Status::ok;
+    Status status = Status::ok;
+    for (std::uint64_t step = config_->first_step; step < plan.next_step && status == Status::ok; ++step) {
+      if (!plan.steps.contains(step)) continue;
+      if (config_->layout == Layout::mindspore_cpu)
+        status = append_executed_step(sink_, *config_, plan.model->id, step);
+      if (config_->save_kernel_args && status == Status::ok) status = write_arguments(plan, step);
+    }
+    const Status synced = sink_.sync();
+    return status == Status::ok ? synced : status;
+  }
+
+ private:
+  bool applies_to(const ModelPlan& plan) const { return config_ != nullptr && !plan.bits.empty(); }
+
+  Status write_arguments(const ModelPlan& plan, std::uint64_t step) {
+    Status status = Status::ok;
+    for (std::size_t i = 0; i < plan.bits.size() && status == Status::ok; ++i) {
+      const OpDesc& op = plan.model->ops[i];
+      if (plan.bits[i] == 0) continue;
+      names_.resize(std::max(names_.size(),
+                             mindspore_name_bytes(config_->net_name.size(),
+                                                  std::max(op.type.size(), op.name.size()), op.name.size())));
+      status = write_kernel_args(sink_, *config_, plan.model->id, op, step, names_);
+    }
+    return status;
+  }
+
+  const DumpConfig* config_ = nullptr;
+  TreeSink sink_;
+  std::string names_;
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::posix
