@@ -112,3 +112,42 @@ TEST_CASE("file dump: the log hears notes with their places, and what a model wi
       lines[1].starts_with("model \"m\": 1 rule, 1 of 1 op matches, about 16.5 kB per step; the partition"));
   CHECK(dump.stop() == Status::ok);
 }
+
+TEST_CASE("file dump: makes MindSpore's directory, and what its dumps have besides tensors") {
+  const TemporaryDirectory directory;
+  const std::string config = (directory.path() / "data_dump.json").string();
+  std::string root = directory.text() + "/made/below";
+  if (root.find('.') != std::string::npos) {
+    MESSAGE("skipped: MindSpore takes no dots in a path");
+    return;
+  }
+  write_file(config, R"({"common_dump_settings": {"dump_mode": 0, "path": ")" + root +
+                         R"(", "net_name": "Net", "iteration": "1|3", "input_output": 0, "kernels": [],
+                         "support_device": [0]}, "e2e_dump_settings": {"enable": true}})");
+  HostMemory memory;
+  posix::FileDump<HostMemory, 65536> dump(memory);
+  ConfigContext context;
+  context.mindspore = MindSporeMode::cpu;
+  context.rank = 5;
+  for (int i = 0; i < 2; ++i) {
+    REQUIRE(dump.start(config.c_str(), context) == Status::ok);
+    ModelPlanFor<1> plan;
+    REQUIRE(dump.load_model(plan, kModel) == Status::ok);
+    const std::vector<float> values(4096, 1.5f);
+    const TensorView tensor = {
+        .address = address_of(values.data()), .bytes = 16384, .dtype = DType::float32, .shape = kShape};
+    for (int step = 0; step < 3; ++step) {
+      REQUIRE(dump.recorder().begin_step(plan) == Status::ok);
+      static_cast<void>(dump.recorder().capture(0, {}, {&tensor, 1}));
+      REQUIRE(dump.recorder().end_step() == Status::ok);
+    }
+    if (i == 0) REQUIRE(dump.unload_model(plan) == Status::ok);
+    REQUIRE(dump.stop() == Status::ok);
+  }
+  const std::filesystem::path rank = std::filesystem::path(root) / "rank_5";
+  CHECK(read_file(rank / "execution_order" / "ms_execution_order_graph_0.csv") ==
+        "NodeExecutionOrder-FullNameWithScope\na\n");
+  CHECK(read_file(rank / "execution_order" / "ms_global_execution_order_graph_0.csv") == "1\n1\n");
+  CHECK(read_file(rank / ".dump_metadata" / "data_dump.json") == read_file(config));
+  CHECK(std::filesystem::is_directory(rank / "Net" / "0" / "1"));
+}

@@ -497,5 +497,43 @@ class Hostile(Case):
         self.assertNotIn('\x1b', self.run_tool('verify', 'dump', expect=1)[0])
 
 
+class MindSpore(Case):
+    """In the layouts with a folder per rank, the journal beside the networks."""
+
+    def mindspore(self, *arguments, **changes):
+        common = dict({'dump_mode': 0, 'path': self.path('dump'), 'net_name': 'Net', 'iteration': 'all',
+                       'saved_data': 'full', 'input_output': 0, 'kernels': [], 'support_device': [2]}, **changes)
+        self.write('acl.json', json.dumps({'common_dump_settings': common,
+                                           'e2e_dump_settings': {'enable': True, 'save_kernel_args': True}}))
+        self.replay(None, *arguments)
+
+    def test_complete_with_all_that_is_no_tensor(self):
+        for personality in ('o0', 'cpu'):
+            self.mindspore('--personality', personality)
+            self.verify(expect=0)
+            self.assertTrue(any('execution_order' in name for name in self.files('dump')))
+            shutil.rmtree(self.path('dump'))
+
+    def test_damaged_and_missing_arrays(self):
+        self.mindspore()
+        arrays = [name for name in self.files('dump') if name.endswith('.npy')]
+        with open(self.path('dump', arrays[0]), 'r+b') as file:
+            file.write(b'?')
+        self.assertEqual(self.kinds(), ['bad_file'])
+        self.verify('--quick', expect=0)
+        os.unlink(self.path('dump', arrays[0]))
+        self.assertEqual(self.kinds(), ['missing'])
+
+    def test_tables_that_lack_rows(self):
+        self.mindspore(saved_data='statistic')
+        table = [name for name in self.files('dump') if name.endswith('statistic.csv')][0]
+        self.verify(expect=0)
+        whole = tool_case.Case.read(self, 'dump', table)
+        for cut in (whole[:-1], whole[:whole.index(b'\n') + 1], b''):
+            os.unlink(self.path('dump', table))
+            self.write(os.path.join('dump', table), cut)
+            self.assertEqual(self.kinds(), ['bad_file'])
+
+
 if __name__ == '__main__':
     tool_case.main()

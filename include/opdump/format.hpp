@@ -109,6 +109,28 @@ constexpr std::string_view to_string(Format format) {
   return {};
 }
 
+/// Whether the elements lie as a framework has them: no axis is split or padded for the device.
+constexpr bool is_framework_format(Format format) {
+  switch (format) {
+    case Format::nchw:
+    case Format::nhwc:
+    case Format::nd:
+    case Format::md:
+    case Format::chwn:
+    case Format::hwcn:
+    case Format::ndhwc:
+    case Format::ncdhw:
+    case Format::dhwcn:
+    case Format::dhwnc:
+    case Format::cn:
+    case Format::nc:
+    case Format::ncl:
+      return true;
+    default:
+      return false;
+  }
+}
+
 /// The format CANN calls `name`; `malformed` for another text.
 constexpr Result<Format> format_from_name(std::string_view name) {
   for (const FormatName& known : kFormats) {

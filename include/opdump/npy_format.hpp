@@ -14,7 +14,9 @@ inline namespace OPDUMP_NAMESPACE {
 /// Writes a NumPy file for each tensor, named `....{input|output}.{index}.{format}.{dtype}.npy`, of the
 /// elements that the shape counts, without padding. bfloat16 becomes float32 and integers of fewer than 8
 /// bits become bytes; a dtype that NumPy has nothing like is written as an array of the tensor's bytes. The
-/// name has the dtype that the tensor had. Source: MindSpore's names and heads.
+/// name has the dtype that the tensor had. Where MindSpore has tensors in the framework's format, and names
+/// that DefaultFormat, one in a format of the device is written as it is, with the name of that. Source:
+/// MindSpore's names and heads.
 class NpyFormat final : public RecordFormat {
  public:
   bool one_tensor() const override { return true; }
@@ -25,7 +27,7 @@ class NpyFormat final : public RecordFormat {
     record.for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t index) {
       text.add(is_output ? ".output." : ".input.").add_decimal(index).add('.');
       const std::string_view format = to_string(tensor.format);
-      if (target.default_format) {
+      if (target.default_format && is_framework_format(tensor.format)) {
         text.add("DefaultFormat");
       } else if (format.empty()) {
         text.add_decimal(static_cast<std::uint32_t>(tensor.format));

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,7 +16,10 @@
 #include "platform/host/host_memory.hpp"
 #include "platform/posix/config_file.hpp"
 #include "platform/posix/drain_thread.hpp"
+#include "platform/posix/errno_status.hpp"
 #include "platform/posix/free_bytes.hpp"
+#include "platform/posix/make_directories.hpp"
+#include "platform/posix/mindspore_extras.hpp"
 #include "platform/posix/system_clock.hpp"
 #include "platform/posix/tree_sink.hpp"
 
@@ -24,8 +28,9 @@ inline namespace OPDUMP_NAMESPACE {
 
 /// A session with one recorder and a drain thread that dumps into a tree of files as a config file says, with
 /// all it needs inside: for programs that want no more than that. The config's "opdump" object goes before
-/// what this object was made with. Allocates in `start` and `stop` only. It keeps the heads of `kKnownHeads`
-/// operators (see `BasicSession::add_recorder`).
+/// what this object was made with. In MindSpore's layouts it also writes what MindSpore's dumps have besides
+/// tensors. Allocates in `start` and `stop`, and then in `load_model` and `unload_model` too. It keeps the
+/// heads of `kKnownHeads` operators (see `BasicSession::add_recorder`).
 ///
 /// Threads: one control thread calls everything but the recorder; the recorder belongs to the capturing
 /// thread. Start, stop and the loading of models happen while no step is open.
@@ -52,15 +57,15 @@ class FileDump {
     hook_context_ = context;
   }
 
-  /// Reads `config_path` and begins. After any error nothing is dumped and the program can run on as if
-  /// nothing had been asked: `config_refused`, `already_initialised`, or what the drain thread says; `error`
-  /// tells it in words.
-  [[nodiscard]] Status start(const char* config_path) {
+  /// Reads `config_path`, as `context` says, and begins. After any error nothing is dumped and the program
+  /// can run on as if nothing had been asked: `config_refused`, `already_initialised`, or what the drain
+  /// thread says; `error` tells it in words.
+  [[nodiscard]] Status start(const char* config_path, const ConfigContext& context = {}) {
     if (session_.initialised()) return fail(Status::already_initialised);
-    DumpConfig config;
+    DumpConfig& config = config_;
     ConfigError refusal;
     std::vector<ConfigNote> notes;
-    Status status = load_config_file(config_path, config_memory_, config, refusal, &notes);
+    Status status = load_config_file(config_path, config_memory_, config, refusal, &notes, context);
     if (status != Status::ok) {
       error_ = to_string(refusal, config_path);
       return status;
@@ -69,13 +74,16 @@ class FileDump {
     for (const ConfigNote& note : notes) {
       if (hook_ != nullptr) hook_(hook_context_, to_string(note, config_path));
     }
-    status = follow(config.options);
+    if (config.active && config.layout != Layout::cann) status = make_place(std::string(config.dump_path));
+    if (status == Status::ok) status = follow(config.options);
     if (status == Status::ok) status = session_.init();
     if (status == Status::ok) status = session_.set_config(config);
     // Under WhenFull::inline_drain the capturing thread drains, and no other may.
     if (status == Status::ok && active() && session_.when_full() != WhenFull::inline_drain)
       status = drain_.start(session_);
+    if (status == Status::ok && active()) status = begin_extras(config_path);
     if (status == Status::ok) return status;
+    drain_.stop();
     if (session_.initialised()) static_cast<void>(session_.finalize());
     return fail(status);
   }
@@ -85,14 +93,22 @@ class FileDump {
 
   /// As `BasicSession::load_model`; `error` tells it in words.
   [[nodiscard]] Status load_model(ModelPlan& plan, const ModelDesc& model, std::span<std::uint8_t> bits) {
-    const Status status = session_.load_model(plan, model, bits);
+    Status status = session_.load_model(plan, model, bits);
+    if (status == Status::ok && extras_ != nullptr) {
+      status = extras_->loaded(plan);
+      models_.push_back(&plan);
+    }
     return status == Status::ok ? status : fail(status);
   }
   template <std::size_t Ops>
   [[nodiscard]] Status load_model(ModelPlanFor<Ops>& plan, const ModelDesc& model) {
     return load_model(plan, model, plan.op_bits);
   }
-  [[nodiscard]] Status unload_model(ModelPlan& plan) { return session_.unload_model(plan); }
+  [[nodiscard]] Status unload_model(ModelPlan& plan) {
+    const Status ended = recorder_.open_plan() == &plan ? Status::ok : end_extras(&plan);
+    const Status status = session_.unload_model(plan);
+    return status == Status::ok ? ended : status;
+  }
   BasicRecorder<Memory>& recorder() { return recorder_; }
 
   /// Writes out what is left, makes it durable and switches the dump off; `start` may follow. `ok` when
@@ -100,9 +116,11 @@ class FileDump {
   /// `BasicSession::finalize`.
   [[nodiscard]] Status stop() {
     if (recorder_.open_plan() != nullptr) return fail(Status::step_open);
+    Status ended = Status::ok;
+    while (!models_.empty() && ended == Status::ok) ended = end_extras(models_.back());
     drain_.stop();
     const Status status = session_.finalize();
-    if (status != Status::ok) return fail(status);
+    if (status != Status::ok || ended != Status::ok) return fail(status != Status::ok ? status : ended);
     const DumpCounts counts = session_.counts();
     if (counts.lost() == 0) return Status::ok;
     error_ = std::to_string(counts.lost()) + " of " + std::to_string(counts.wanted) + " records lost";
@@ -143,6 +161,31 @@ class FileDump {
     return status == Status::ok ? session_.configure(options) : status;
   }
 
+  /// MindSpore makes the directory that it dumps to.
+  static Status make_place(const std::string& path) {
+    const int error = make_directories(path);
+    return error == 0 ? Status::ok : status_of(error);
+  }
+
+  Status begin_extras(const char* config_path) {
+    models_.clear();
+    extras_.reset();
+    if (!has_rank_folder(config_.layout)) return Status::ok;
+    ConfigText text;
+    ConfigError unreadable;
+    if (read_config_file(config_path, text, unreadable) != Status::ok) return Status::not_found;
+    extras_.reset(new (std::nothrow) MindSporeExtras);
+    return extras_ == nullptr ? Status::no_memory : extras_->begin(config_, text.view());
+  }
+
+  /// Of one that was loaded under the config in force.
+  Status end_extras(const ModelPlan* plan) {
+    const auto model = std::find(models_.begin(), models_.end(), plan);
+    if (model == models_.end()) return Status::ok;
+    models_.erase(model);
+    return extras_->ended(*plan);
+  }
+
   Status fail(Status status) {
     error_ = to_string(status);
     return status;
@@ -151,6 +194,9 @@ class FileDump {
   TreeSink sink_;
   SystemClock clock_;
   ConfigMemory config_memory_;
+  DumpConfig config_;
+  std::unique_ptr<MindSporeExtras> extras_;  ///< null: none are asked for
+  std::vector<const ModelPlan*> models_;     ///< loaded, where there are extras
   std::byte scratch_[4096];
   alignas(OPDUMP_CACHE_LINE_BYTES) std::byte ring_[kRingBytes];
   alignas(8) std::byte heads_[head_memory_bytes(kKnownHeads)];

@@ -1,13 +1,13 @@
 #include "src/acl/process_dump.hpp"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <utility>
+
+#include "platform/posix/make_directories.hpp"
 
 namespace opdump::acl {
 namespace {
@@ -18,20 +18,15 @@ bool is_none(const char* path) {
   return path == nullptr || *path == '\0';
 }
 
-/// Makes `path` and what is missing above it, for nobody but this user.
-bool make_directories(const std::string& path) {
-  for (std::size_t end = 1; end <= path.size(); ++end) {
-    if (end != path.size() && path[end] != '/') continue;
-    if (mkdir(path.substr(0, end).c_str(), 0700) != 0 && errno != EEXIST) return false;
-  }
-  struct ::stat status;
-  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && access(path.c_str(), W_OK) == 0;
+/// Whether it is there, or can be made, and can be written to.
+bool make_usable(const std::string& path) {
+  return posix::make_directories(path) == 0 && access(path.c_str(), W_OK) == 0;
 }
 
 class ProcessEnvironment final : public Environment {
  public:
   const char* variable(const char* name) override { return getenv(name); }
-  bool usable(std::string_view directory) override { return make_directories(std::string(directory)); }
+  bool usable(std::string_view directory) override { return make_usable(std::string(directory)); }
 };
 
 std::string with_slash(std::string_view path) {
@@ -148,7 +143,7 @@ const char* ProcessDump::path_of(acldumpType type) {
     default:
       return nullptr;
   }
-  return make_directories(path_.substr(0, path_.size() - 1)) ? path_.c_str() : nullptr;
+  return make_usable(path_.substr(0, path_.size() - 1)) ? path_.c_str() : nullptr;
 }
 
 std::string ProcessDump::last_error() {

@@ -92,8 +92,10 @@ constexpr ConfigKey kKeys[] = {
     {"initial_iteration", "the number of the first step", kCommon, "a whole number", "0"},
     {"enable", "write while the operator runs; has no effect here", kE2e, "true, false", "false"},
     {"trans_flag",
-     "dump shape, dtype and format of the framework, not of the device; here the program decides", kE2e,
-     "true, false", "true"},
+     "dump tensors in the format of the framework, and name it DefaultFormat; here the program decides, and "
+     "a "
+     "tensor in a format of the device is dumped and named as such",
+     kE2e, "true, false", "true"},
     {"stat_calc_mode", "who computes statistics; \"device\" is not acted on", kE2e,
      "\"host\", \"device\"; the latter only with \"saved_data\": \"statistic\"", "\"host\""},
     {"device_stat_precision_mode", "in what the device computes statistics; has no effect here", kE2e,

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "opdump/bytes.hpp"
+#include "platform/posix/make_directories.hpp"
 #include "platform/posix/unique_fd.hpp"
 
 namespace opdump::tool {
@@ -35,7 +36,6 @@ class OutputFile {
   std::string error_;
 };
 
-/// Makes `path` and what is missing above it, with mode 0700. Returns the errno, or 0, also when it is there.
-int make_directories(const std::string& path);
+using posix::make_directories;
 
 }  // namespace opdump::tool

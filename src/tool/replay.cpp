@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "byte_size.hpp"
 #include "checked_config.hpp"
 #include "commands.hpp"
 #include "config_text.hpp"
@@ -22,141 +21,25 @@
 #include "opdump/protobuf_format.hpp"
 #include "opdump/statistics_reduction.hpp"
 #include "opdump/text_log.hpp"
-#include "options.hpp"
 #include "platform/posix/config_file.hpp"
 #include "platform/posix/drain_thread.hpp"
+#include "platform/posix/make_directories.hpp"
+#include "platform/posix/mindspore_extras.hpp"
 #include "platform/posix/system_clock.hpp"
 #include "platform/posix/tree_sink.hpp"
 #include "progress.hpp"
-#include "record_name.hpp"
+#include "replay_settings.hpp"
 #include "run_file.hpp"
 #include "table.hpp"
 
 namespace opdump::tool {
 namespace {
 
-constexpr char kHelp[] =
-    R"(opdump replay - feeds described models through the capture path, without a device
-
-usage: opdump replay RUN.json --config CONFIG [--ring-bytes N] [--when-full HOW]
-              [--journal none|gaps|records] [--partition BYTES]
-
-  --config CONFIG     the config: CANN's acl.json, MindSpore's data_dump.json or torchair's dump_config
-  --ring-bytes N      size of the ring between capture and files; default: 1048576
-  --when-full HOW     what happens when the ring is full: 'drop' loses the record, 'block' waits for the thread
-                      that writes (default), 'inline' writes in the capturing thread, and no other runs,
-                      'degrade' keeps the record's statistics
-  --journal DETAIL    what is kept for 'opdump verify': 'records' names every file (default), 'gaps' only what
-                      was lost, 'none' nothing
-  --partition BYTES   room on the device, as for 'opdump check': the forecast then says how many steps it lasts
-
-A config is tried on the desk before it goes to the device: the same capture code runs, and writes the same
-files. RUN.json describes the models. All is optional but names and types, and each tensor's data or fill:
-
-  {"device_id": 0, "steps": 2,
-   "models": [{"name": "digits", "graph_name": "main", "id": 1, "ops": [OP, ...]}],
-   "single_ops": [OP, ...]}
-
-  OP      {"name": "conv1", "type": "Conv2D", "task_id": 3, "stream_id": 0, "level": "both",
-           "original_names": ["conv1/conv", "conv1/relu"], "inputs": [TENSOR, ...], "outputs": [TENSOR, ...]}
-          "level": "op" for an operator of several kernels, "kernel" for one of those, "both" otherwise
-          "marked": true for one that the program has marked, as MindSpore's set_dump does
-  TENSOR  {"data": "x.npy", "format": "NCHW"}
-          {"data": "x.bin", "dtype": "float16", "shape": [1, 1, 28, 28, 16], "format": "NC1HWC0",
-           "original_shape": [1, 3, 28, 28]}
-          {"fill": "ramp", "dtype": "int8", "shape": [10]}           or "zeros", "random"
-
-A file is found beside RUN.json; one that is no .npy is raw bytes and may be padded at its end. Each step runs all
-models in order, then the single operators. Tensors may be larger than memory.
-
-Does the config pick the operators it is meant to, and is a ring of 64 KiB enough without waiting?
-
-  opdump replay run.json --config acl.json
-  opdump replay run.json --config acl.json --ring-bytes 65536 --when-full drop
-
-The summary ends with the dump's journal. What exactly was lost:
-
-  opdump verify dump/20260131130559
-
-exit status
-  0  everything that the config asks for is in the dump
-  1  a file is refused, or something was lost; the summary says what
-  2  the command line is wrong
-  3  the config switches nothing on, or nothing of RUN.json
-)";
-
-constexpr std::uint64_t kDefaultRingBytes = 1024 * 1024;
-
 /// Short, because made tensors come faster than those of a device.
 constexpr std::uint32_t kDrainDelayUs = 100;
 
 using Session = BasicSession<MadeMemory>;
 using SessionRecorder = Session::Recorder;
-
-struct Options {
-  std::optional<std::string> config;
-  std::optional<std::string> ring_bytes;
-  std::optional<std::string> when_full;
-  std::optional<std::string> journal;
-  std::optional<std::string> partition;
-};
-
-struct Settings {
-  std::string run_path;
-  std::string config_path;
-  DumpOptions options;  ///< those of the command line, which go before the config's
-  std::uint64_t partition_bytes = 0;
-
-  std::size_t ring_bytes() const { return options.ring_bytes.value_or(kDefaultRingBytes); }
-  JournalDetail journal() const { return options.journal.value_or(JournalDetail::records); }
-
-  void fill_in(const DumpOptions& config) {
-    if (!options.ring_bytes) options.ring_bytes = config.ring_bytes;
-    if (!options.when_full) options.when_full = config.when_full;
-    if (!options.block_limit_ms) options.block_limit_ms = config.block_limit_ms;
-    if (!options.journal) options.journal = config.journal;
-  }
-};
-
-/// `words` are in the order of `Value`; false when `word` is none of them.
-template <class Value>
-bool read_word(const std::optional<std::string>& word, std::span<const std::string_view> words,
-               std::optional<Value>& value) {
-  if (!word) return true;
-  const auto found = std::find(words.begin(), words.end(), *word);
-  if (found != words.end()) value = static_cast<Value>(found - words.begin());
-  return found != words.end();
-}
-
-std::optional<int> read_settings(const Options& options, const std::vector<std::string>& rest,
-                                 Settings& settings) {
-  if (rest.empty()) return usage_error("replay", "a RUN.json is missing");
-  if (rest.size() > 1) return usage_error("replay", "one RUN.json at a time, not also '" + rest[1] + "'");
-  if (!options.config) return usage_error("replay", "'--config CONFIG' is missing");
-  settings.run_path = rest[0];
-  settings.config_path = *options.config;
-  if (options.ring_bytes) {
-    const std::optional<std::uint64_t> bytes = parse_decimal(*options.ring_bytes);
-    if (!bytes || *bytes < Ring::kMinBytes || *bytes > Ring::kMaxBytes) {
-      return usage_error("replay", "'--ring-bytes " + *options.ring_bytes + "' is no number from " +
-                                       std::to_string(Ring::kMinBytes) + " to " +
-                                       std::to_string(Ring::kMaxBytes));
-    }
-    settings.options.ring_bytes = static_cast<std::uint32_t>(*bytes);
-  }
-  if (!read_word(options.when_full, kWhenFullWords, settings.options.when_full))
-    return usage_error("replay",
-                       "'--when-full " + *options.when_full + "' is none of drop, block, inline, degrade");
-  if (!read_word(options.journal, kJournalWords, settings.options.journal))
-    return usage_error("replay", "'--journal " + *options.journal + "' is none of none, gaps, records");
-  if (options.partition) {
-    settings.partition_bytes = parse_byte_size(*options.partition).value_or(0);
-    if (settings.partition_bytes == 0)
-      return usage_error("replay", "'--partition " + *options.partition +
-                                       "' is no number of bytes such as 4096, 64K, 16M or 1G");
-  }
-  return std::nullopt;
-}
 
 /// The system's clocks, and the latest time they gave: the session names its journal after the one it asked
 /// for in `set_config`.
@@ -218,8 +101,8 @@ std::vector<OpDesc> descs_of(const std::vector<RunOp>& ops) {
   return descs;
 }
 
-std::size_t scratch_bytes(const RunFile& run) {
-  std::size_t model_name = 0;
+std::size_t scratch_bytes(const RunFile& run, const DumpConfig& config) {
+  std::size_t model_name = config.net_name.size();
   std::size_t type = 0;
   std::size_t name = 0;
   const auto look = [&](const std::vector<RunOp>& ops) {
@@ -264,12 +147,13 @@ void say(const std::string& message) {
 
 class Replay {
  public:
-  Replay(const Settings& settings, const RunFile& run, const DumpConfig& config)
+  Replay(const ReplaySettings& settings, const RunFile& run, const CheckedConfig& config)
       : settings_(settings),
         run_(run),
-        config_(config),
+        config_(config.config),
+        config_text_(config.text()),
         log_(print_line, nullptr, settings.partition_bytes, true),
-        scratch_(scratch_bytes(run)) {}
+        scratch_(scratch_bytes(run, config_)) {}
 
   int go() {
     const std::size_t words = (settings_.ring_bytes() + 7) / 8;
@@ -299,12 +183,15 @@ class Replay {
     time_ = session.dump_time();
     journal_id_ = clock.last_us();
 
+    expect("what MindSpore writes besides tensors", extras_.begin(config_, config_text_));
     load_models(session);
     if (const int exit_code = run_steps(session, *recorder.value()); exit_code != kExitOk) return exit_code;
     const Status finalized = session.finalize();
     if (finalized != Status::ok) complete_ = failed("making the dump durable", finalized) == kExitOk;
-    for (const std::unique_ptr<LoadedModel>& model : models_)
+    for (const std::unique_ptr<LoadedModel>& model : models_) {
+      expect("what MindSpore writes besides tensors", extras_.ended(model->plan));
       complete_ &= session.unload_model(model->plan) == Status::ok;
+    }
     return summary(session);
   }
 
@@ -314,6 +201,10 @@ class Replay {
     return kExitFailed;
   }
 
+  void expect(const std::string& what, Status status) {
+    if (status != Status::ok) complete_ = failed(what, status) == kExitOk;
+  }
+
   void load_models(Session& session) {
     for (const RunModel& model : run_.models) {
       LoadedModel& loaded = *models_.emplace_back(std::make_unique<LoadedModel>(model, memory_));
@@ -321,6 +212,7 @@ class Replay {
       loaded.wanted_ops = loaded.plan.matched_ops;
       if (status != Status::ok)
         complete_ = failed("model \"" + printable(model.name) + "\" is not captured", status) == kExitOk;
+      expect("the order of execution", extras_.loaded(loaded.plan));
     }
     single_ops_ = placed(run_.single_ops, memory_);
   }
@@ -416,8 +308,9 @@ class Replay {
   }
 
   int summary(const Session& session) const {
-    std::printf("dump     %s/%014llu/%u\n", printable(config_.dump_path).c_str(),
-                static_cast<unsigned long long>(time_), run_.device_id);
+    const std::string directory = dump_directory();
+    std::printf("dump     %s%s\n", directory.c_str(),
+                config_.layout == Layout::cann ? ('/' + std::to_string(run_.device_id)).c_str() : "");
     for (const std::unique_ptr<LoadedModel>& model : models_) {
       std::printf("model    %s (%u): %s wanted, %s captured\n", printable(model->run.name).c_str(),
                   model->run.id, operators_text(*model).c_str(),
@@ -450,6 +343,18 @@ class Replay {
     return kExitOk;
   }
 
+  /// Of all of it, in which its journal lies.
+  std::string dump_directory() const {
+    const DumpTarget target = {
+        .time = time_, .layout = config_.layout, .world_size = config_.world_size, .rank = config_.rank};
+    char memory[kMaxDumpDirectoryBytes];
+    TextWriter below(memory);
+    add_dump_directory(below, target);
+    std::string directory = printable(config_.dump_path);
+    if (!below.text().empty()) directory.append("/").append(below.text());
+    return directory;
+  }
+
   static std::string operators_text(const LoadedModel& model) {
     return std::to_string(model.wanted_ops) + " of " + count_text(model.ops.size(), "operator");
   }
@@ -459,9 +364,7 @@ class Replay {
       std::puts("journal  none");
       return;
     }
-    char time[16];
-    std::snprintf(time, sizeof time, "%014llu", static_cast<unsigned long long>(time_));
-    const std::string directory = printable(config_.dump_path) + '/' + time;
+    const std::string directory = dump_directory();
     std::printf("journal  %s/opdump.%u.%llu.journal\n", directory.c_str(), run_.device_id,
                 static_cast<unsigned long long>(journal_id_));
     if (failed)
@@ -494,15 +397,17 @@ class Replay {
     say("writing below " + printable(config_.dump_path) + " failed: " + reason);
   }
 
-  const Settings& settings_;
+  const ReplaySettings& settings_;
   const RunFile& run_;
   const DumpConfig& config_;
+  const std::string_view config_text_;
   MadeMemory memory_;
   StatisticsReduction<MadeMemory> reduction_{memory_, &statistics_kernels()};
   ProtobufFormat protobuf_;
   NpyFormat npy_;
   TextLog log_;
   posix::TreeSink sink_;
+  posix::MindSporeExtras extras_;
   std::vector<std::byte> scratch_;
   std::vector<std::unique_ptr<LoadedModel>> models_;
   std::vector<PlacedOp> single_ops_;
@@ -516,17 +421,8 @@ class Replay {
 }  // namespace
 
 int run_replay(Words words) {
-  Options options;
-  const Option table[] = {
-      {"--config", {}, nullptr, &options.config},       {"--ring-bytes", {}, nullptr, &options.ring_bytes},
-      {"--when-full", {}, nullptr, &options.when_full}, {"--journal", {}, nullptr, &options.journal},
-      {"--partition", {}, nullptr, &options.partition},
-  };
-  std::vector<std::string> rest;
-  if (const std::optional<int> exit_code = read_options({"replay", kHelp, table}, words, rest))
-    return *exit_code;
-  Settings settings;
-  if (const std::optional<int> exit_code = read_settings(options, rest, settings)) return *exit_code;
+  ReplaySettings settings;
+  if (const std::optional<int> exit_code = read_replay_settings(words, settings)) return *exit_code;
 
   ConfigError error;
   RunFile run;
@@ -535,7 +431,7 @@ int run_replay(Words words) {
     return kExitFailed;
   }
   CheckedConfig checked;
-  if (checked.load(settings.config_path, posix::check_dump_path) != Status::ok) {
+  if (checked.load(settings.config_path, posix::check_dump_path, settings.context) != Status::ok) {
     print_refusal(settings.config_path, checked.error, checked.text());
     return kExitFailed;
   }
@@ -546,9 +442,15 @@ int run_replay(Words words) {
     std::printf("%s: valid, but it switches nothing on\n", settings.config_path.c_str());
     return kExitInactive;
   }
+  if (config.layout != Layout::cann) {
+    if (const int error = posix::make_directories(std::string(config.dump_path)); error != 0) {
+      say(printable(config.dump_path) + ": " + strerror(error));
+      return kExitFailed;
+    }
+  }
   settings.fill_in(config.options);
   catch_interrupts();
-  return std::make_unique<Replay>(settings, run, config)->go();
+  return std::make_unique<Replay>(settings, run, checked)->go();
 }
 
 }  // namespace opdump::tool
