@@ -21,6 +21,8 @@ sanitizers, and with clang's thread sanitizer. Missing tools are installed with 
 
 environment
   OPDUMP_MSACCUCMP  folder of the vendor's msaccucmp, or its msaccucmp.py: it has to read our dumps
+  OPDUMP_MSPROBE    folder of msprobe's package; where OPDUMP_MSACCUCMP lies in it if not said: it has to take the
+                    names and tables of MindSpore's layouts
   OPDUMP_NANO_PY    nano.py, an independent reader of nano records: it has to read ours too
   OPDUMP_FIRMWARE_KILLS  how often --firmware kills each of five boards; 20 by default
   CXX               the compiler of the first two builds
@@ -64,6 +66,13 @@ has_numpy() {
   return 1
 }
 
+has_pandas() {
+  for python in python3 /usr/bin/python3; do
+    "$python" -c 'import pandas' && return 0
+  done
+  return 1
+}
+
 has_relacy() {
   printf '%s\n' '#include <relacy/relacy.hpp>' | $CXX -std=c++20 -Wno-attributes -x c++ -fsyntax-only -
 }
@@ -81,6 +90,7 @@ test_tools() {
   need relacy-dev 'relacy (the model checker of the ring)' has_relacy
   need protobuf-compiler 'protoc (reads our protobuf records)' command -v protoc
   need python3-numpy 'Python 3 with NumPy' has_numpy
+  need python3-pandas 'pandas (reads our statistics)' has_pandas
   [ "$quick" = yes ] || need 'clang libclang-rt-dev' 'clang++ >= 14 with its sanitizers' has_thread_sanitizer
 }
 

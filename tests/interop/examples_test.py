@@ -1,0 +1,279 @@
+#!/usr/bin/env python3
+"""The examples of the vendors' documents, run through `opdump replay`: examples_test.py OPDUMP [unittest arguments].
+
+The trees that come out are compared name by name with what the documents' own descriptions of directories and names
+make of the same operators. NumPy and pandas open what they find there, and the functions with which the vendor's
+msprobe reads MindSpore's dumps take every name and row, where OPDUMP_MSPROBE (or what OPDUMP_MSACCUCMP lies in) names
+its package. What is missing is skipped.
+"""
+import ast
+import csv
+import json
+import os
+import re
+import sys
+
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
+import tool_case  # noqa: E402
+from tool_case import Case  # noqa: E402
+from with_numpy import numpy  # noqa: E402
+
+try:
+    import pandas
+except ImportError:
+    pandas = None
+
+TIME = r'\d{16}'
+SECOND = r'\d{14}'
+CONV = {'name': 'Default/network-WithLossCell/conv1-Conv2d/Conv2D-op12', 'type': 'Conv2D', 'stream_id': 1,
+        'attributes': {'pad': '(0, 0)', 'group': '1'},
+        'inputs': [{'fill': 'random', 'dtype': 'float32', 'shape': [1, 3, 4, 4], 'format': 'NCHW'},
+                   {'fill': 'ramp', 'dtype': 'bfloat16', 'shape': [2, 3]}],
+        'outputs': [{'fill': 'ramp', 'dtype': 'int4', 'shape': [2, 6]}]}
+DENSE = {'name': 'Default/fc.3-Dense/Bias Add-op5', 'type': 'BiasAdd', 'stream_id': 2,
+         'outputs': [{'fill': 'random', 'dtype': 'float16', 'shape': [1, 16, 2, 2, 16], 'format': 'NC1HWC0',
+                      'original_shape': [1, 256, 2, 2]}]}
+# What MindSpore stores for a dtype that NumPy has not got.
+STORED = {'bfloat16': 'float32', 'int4': 'int8'}
+STEPS = (0, 5, 6, 7, 8)  # of "0|5-8|100-120", in ten steps
+
+# MindSpore's, as in its document but for the path.
+COMMON = {'op_debug_mode': 0, 'dump_mode': 0, 'net_name': 'ResNet50', 'iteration': '0|5-8|100-120',
+          'saved_data': 'tensor', 'input_output': 0, 'kernels': ['Default/Conv-op12'],
+          'support_device': [0, 1, 2, 3, 4, 5, 6, 7], 'statistic_category': ['max', 'min', 'l2norm']}
+E2E = {'enable': True, 'trans_flag': True, 'stat_calc_mode': 'host'}
+
+
+def sanitised(name):
+    return re.sub(r'[ ./\\]', '_', name)
+
+
+def tensors(op):
+    return [(role, i, t) for role in ('input', 'output') for i, t in enumerate(op.get(role + 's', []))]
+
+
+def msprobe_functions():
+    """Those that read names and tables of MindSpore's dumps, as they stand in msprobe; its other parts are not run."""
+    package = os.environ.get('OPDUMP_MSPROBE')
+    if not package and os.environ.get('OPDUMP_MSACCUCMP'):
+        package = os.environ['OPDUMP_MSACCUCMP'].rstrip('/')
+        package = os.path.dirname(os.path.dirname(package) if package.endswith('.py') else package)
+    file = os.path.join(package or '', 'mindspore/compare/ms_graph_compare.py')
+    if not package or not os.path.isfile(file):
+        return None
+
+    class Names:
+        SEP = '.'
+        NPY_MODE, STATISTIC_MODE, ERROR_MODE = 'npy', 'statistic', 'error'
+        error = warning = staticmethod(lambda text: None)
+
+    def read_csv(path, as_pd=True):
+        del as_pd
+        with open(path, newline='', encoding='utf-8') as opened:
+            return list(csv.reader(opened))
+
+    import glob  # pylint: disable=import-outside-toplevel
+    space = {'re': re, 'os': os, 'glob': glob, 'np': numpy, 'Const': Names, 'GraphMode': Names, 'logger': Names,
+             'CompareException': ValueError, 'read_csv': read_csv,
+             'convert_to_int': lambda text: int(text) if str(text).isdigit() else -1}
+    with open(file, encoding='utf-8') as opened:
+        tree = ast.parse(opened.read())
+    wanted = ('get_name_dict', 'npy_data_read', 'statistic_data_read', 'generate_data_name')
+    tree.body = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name in wanted]
+    exec(compile(tree, file, 'exec'), space)  # pylint: disable=exec-used
+    return space
+
+
+class Examples(Case):
+    def replay(self, config, run, *options, name='config.json', expect=0):
+        self.write(name, json.dumps(config))
+        self.write('run.json', json.dumps(run))
+        return self.run_tool('replay', 'run.json', '--config', name, *options, expect=expect)
+
+    def check_tree(self, directory, patterns):
+        """Each file is that of one pattern, and each pattern that of one file."""
+        left = self.files(directory)
+        for pattern in patterns:
+            found = [name for name in left if re.fullmatch(pattern, name)]
+            self.assertEqual(len(found), 1, (pattern, left))
+            left.remove(found[0])
+        self.assertEqual(left, [])
+        self.run_tool('verify', directory)
+
+    def check_arrays(self, directory):
+        if numpy is None:
+            return 0
+        arrays = 0
+        for name in self.files(directory):
+            if name.endswith('.npy'):
+                array = numpy.load(self.path(directory, name))
+                dtype = name.split('.')[-2]
+                self.assertEqual(array.dtype.name, STORED.get(dtype, dtype), name)
+                arrays += 1
+        return arrays
+
+    def check_tables(self, directory, **options):
+        """pandas finds the rows and the statistics of each table."""
+        tables = [self.path(directory, name) for name in self.files(directory)
+                  if name.endswith('.csv') and 'execution_order' not in name]
+        rows = 0
+        for table in tables if pandas is not None else []:
+            read = pandas.read_csv(table, **options)
+            self.assertGreater(len(read), 0)
+            self.assertFalse(read['Data Size'].isna().any())
+            rows += len(read)
+        return rows
+
+    # MindSpore.
+
+    def mindspore(self, personality, common=(), e2e=None):
+        config = {'common_dump_settings': dict(COMMON, path=self.path('dump'), **dict(common))}
+        if e2e is not None:
+            config['e2e_dump_settings'] = e2e
+        run = {'steps': 10, 'device_id': 1, 'models': [{'name': 'graph', 'id': 4, 'ops': [CONV, DENSE]}]}
+        self.replay(config, run, '--personality', personality, '--rank', '3', '--world-size', '8')
+
+    @staticmethod
+    def array_names(task, stream_of, format_of):
+        for op in (CONV, DENSE):
+            for role, i, t in tensors(op):
+                yield r'%s\.%s\.%s\.%s\.%s\.%s\.%d\.%s\.%s\.npy' % (
+                    op['type'], re.escape(sanitised(op['name'])), task, stream_of(op), TIME, role, i, format_of(t),
+                    t['dtype'])
+
+    @staticmethod
+    def named_format(t):
+        """trans_flag is true; a tensor in a format of the device has that, as nobody transforms it."""
+        return t['format'] if t.get('format') == 'NC1HWC0' else 'DefaultFormat'
+
+    def test_mindspore_o0(self):
+        self.mindspore('o0', e2e=E2E)
+        names = list(self.array_names('0', lambda op: op['stream_id'], self.named_format))
+        self.check_tree('dump', ['rank_3/ResNet50/4/%d/%s' % (step, name) for step in STEPS for name in names] +
+                        ['rank_3/execution_order/ms_execution_order_graph_4.csv'])
+        self.assertIn(self.check_arrays('dump'), (0, len(STEPS) * len(names)))
+        self.msprobe_reads('npy', len(names))
+
+    def test_mindspore_o0_statistics_and_arguments(self):
+        self.mindspore('o0', {'saved_data': 'full'}, dict(E2E, save_kernel_args=True))
+        names = list(self.array_names('0', lambda op: op['stream_id'], self.named_format))
+        names += ['statistic\\.csv'] + [r'%s\.%s\.json' % (kind, re.escape(sanitised(op['name'])))
+                                        for kind, op in (('Conv2D', CONV), ('Bias_Add', DENSE))]
+        self.check_tree('dump', ['rank_3/ResNet50/4/%d/%s' % (step, name) for step in STEPS for name in names] +
+                        ['rank_3/execution_order/ms_execution_order_graph_4.csv'])
+        self.assertIn(self.check_tables('dump', index_col=False), (0, 4 * len(STEPS)))
+        table = self.read('dump/rank_3/ResNet50/4/5/statistic.csv').decode()
+        self.assertTrue(table.startswith('Op Type,Op Name,Task ID,Stream ID,Timestamp,IO,Slot,Data Size,Data Type,Shape,'
+                                         'Max Value,Min Value,L2Norm Value\n'), table)
+        stamps = {name.split('.')[4] for name in self.files('dump/rank_3/ResNet50/4/5') if name.endswith('.npy')}
+        self.assertEqual({row.split(',')[4] for row in table.splitlines()[1:]}, stamps)
+        arguments = [name for name in self.files('dump') if name.endswith('.json')]
+        self.assertEqual(json.loads(self.read('dump', arguments[1])), {'pad': '(0, 0)', 'group': '1'})
+
+    def test_mindspore_o0_statistics_alone(self):
+        self.mindspore('o0', {'saved_data': 'statistic'}, E2E)
+        self.check_tree('dump', ['rank_3/ResNet50/4/%d/statistic\\.csv' % step for step in STEPS] +
+                        ['rank_3/execution_order/ms_execution_order_graph_4.csv'])
+        self.msprobe_reads('statistic', 4)
+
+    def test_mindspore_o2(self):
+        self.mindspore('o2', {'file_format': 'npy'})
+        names = list(self.array_names('65535', lambda op: op['stream_id'], lambda t: t.get('format', 'ND')))
+        self.check_tree('dump', ['%d/%s/1/graph/4/%d/%s' % (step, SECOND, step, name)
+                                 for step in STEPS for name in names])
+        self.assertIn(self.check_arrays('dump'), (0, len(STEPS) * len(names)))
+
+    def test_mindspore_o2_in_records(self):
+        self.mindspore('o2')
+        names = [r'%s\.%s\.65535\.%d\.%s' % (op['type'], re.escape(sanitised(op['name'])), op['stream_id'], TIME)
+                 for op in (CONV, DENSE)]
+        self.check_tree('dump', ['%d/%s/1/graph/4/%d/%s' % (step, SECOND, step, name)
+                                 for step in STEPS for name in names])
+
+    def test_mindspore_cpu(self):
+        self.mindspore('cpu', e2e={'enable': True, 'trans_flag': True})
+        names = list(self.array_names('0', lambda op: '0', self.named_format))
+        self.check_tree('dump', ['rank_3/ResNet50/4/%d/%s' % (step, name) for step in STEPS for name in names] +
+                        ['rank_3/execution_order/ms_execution_order_graph_4.csv',
+                         'rank_3/execution_order/ms_global_execution_order_graph_4.csv',
+                         r'rank_3/\.dump_metadata/data_dump\.json', r'rank_3/\.dump_metadata/config\.json'])
+        order = 'dump/rank_3/execution_order/ms_%sexecution_order_graph_4.csv'
+        self.assertEqual(self.read(order % '').decode().splitlines(),
+                         ['NodeExecutionOrder-FullNameWithScope', CONV['name'], DENSE['name']])
+        self.assertEqual(self.read(order % 'global_').decode().split(), [str(step) for step in STEPS])
+        self.assertEqual(self.read('dump/rank_3/.dump_metadata/data_dump.json'), self.read('config.json'))
+        self.msprobe_reads('npy', len(names))
+
+    def msprobe_reads(self, mode, count):
+        space = msprobe_functions()
+        if space is None or numpy is None:
+            return
+        for step in STEPS:
+            found, rows = space['generate_data_name'](self.path('dump/rank_3/ResNet50/4', str(step)))
+            self.assertEqual((found, len(rows)), (mode, count))
+        for name in self.files('dump'):
+            if name.endswith('.npy'):
+                parts = space['get_name_dict'](os.path.basename(name))
+                self.assertIn(parts['input_output_index'].split('.')[0], ('input', 'output'))
+                self.assertIn(parts['op_type'], ('Conv2D', 'BiasAdd'))
+
+    # torchair.
+
+    def test_torchair(self):
+        os.mkdir(self.path('dump'))
+        config = {'dump_config': {'enable_dump': True, 'dump_mode': 'all', 'dump_path': 'dump', 'quant_dumpable': True,
+                                  'dump_step': '0|1', 'dump_layer': 'Add_1Mul_1 Add2', 'dump_data': 'stats'}}
+        adds = [{'name': name, 'type': 'Add', 'task_id': 7, 'stream_id': 3,
+                 'outputs': [{'fill': 'ramp', 'dtype': 'float32', 'shape': [4]}]} for name in ('Add_1Mul_1', 'Add2', 'Add3')]
+        run = {'steps': 4, 'models': [{'name': 'ge_default.20200808163719/121', 'id': 1, 'ops': adds}]}
+        for options, rank in (([], 'worldsize1_global_rank0'),
+                              (['--world-size', '8', '--rank', '5'], 'worldsize8_global_rank5')):
+            self.replay(config, run, *options)
+            self.check_tree('dump/' + rank, [r'%s/0/ge_default_20200808163719_121/1/%d/Add\.%s\.7\.3\.%s\.csv' % (
+                SECOND, step, name, TIME) for step in (0, 1) for name in ('Add_1Mul_1', 'Add2')])
+            self.assertIn(self.check_tables('dump/' + rank), (0, 4))
+
+    # CANN.
+
+    RESNETS = [{'name': 'ResNet-101', 'id': 1, 'ops': [dict(CONV, name='any'), dict(DENSE, name='other')]},
+               {'name': 'ResNet-50', 'id': 2, 'ops': [
+                   dict(CONV, name='conv1conv1_relu', task_id=5), dict(CONV, name='pool1', task_id=6),
+                   dict(CONV, name='fused', task_id=7, original_names=['res2a_branch1', 'x']), dict(CONV, name='no')]},
+               {'name': 'ResNet-18', 'id': 3, 'ops': [CONV]}]
+
+    def test_cann_models(self):
+        os.mkdir(self.path('output'))
+        config = {'dump': {'dump_path': 'output', 'dump_mode': 'output', 'dump_op_switch': 'off', 'dump_data': 'tensor',
+                           'dump_list': [{'model_name': 'ResNet-101'},
+                                         {'model_name': 'ResNet-50', 'layer': ['conv1conv1_relu', 'pool1', 'res2a_branch1',
+                                                                               'res2a_branch2ares2a_branch2a_relu']}]}}
+        self.replay(config, {'steps': 2, 'models': self.RESNETS})
+        names = ['ResNet-101/1/%%d/Conv2D.any.65535.1.%s' % TIME, 'ResNet-101/1/%%d/BiasAdd.other.65535.2.%s' % TIME]
+        names += ['ResNet-50/2/%%d/Conv2D.%s.%d.1.%s' % (name, task, TIME)
+                  for name, task in (('conv1conv1_relu', 5), ('pool1', 6), ('fused', 7))]
+        self.check_tree('output', [SECOND + '/0/' + name.replace('.', r'\.') % step for step in (0, 1) for name in names])
+
+    def test_cann_single_operators(self):
+        os.mkdir(self.path('output'))
+        config = {'dump': {'dump_path': 'output', 'dump_list': [], 'dump_op_switch': 'on', 'dump_data': 'tensor'}}
+        self.replay(config, {'steps': 2, 'device_id': 6, 'models': self.RESNETS, 'single_ops': [dict(CONV, name='a/b.c')]})
+        found = self.files('output')
+        self.assertEqual(len(found), 2)
+        for name in found:
+            self.assertRegex(name, r'^%s/6/Conv2D\.a_b_c\.65535\.1\.%s$' % (SECOND, TIME))
+
+    def test_cann_statistics(self):
+        os.mkdir(self.path('output'))
+        config = {'dump': {'dump_path': 'output', 'dump_data': 'stats', 'dump_mode': 'all',
+                           'dump_list': [{'model_name': 'ResNet-101'}]}}
+        self.replay(config, {'models': self.RESNETS})
+        self.check_tree('output', [r'%s/0/ResNet-101/1/0/%s\.%s\.csv' % (SECOND, name, TIME)
+                                   for name in (r'Conv2D\.any\.65535\.1', r'BiasAdd\.other\.65535\.2')])
+        self.assertIn(self.check_tables('output'), (0, 4))
+
+
+if __name__ == '__main__':
+    missing = [what for what, there in (('NumPy', numpy), ('pandas', pandas), ('msprobe', msprobe_functions())) if not there]
+    if missing:
+        print('not read by what is not here: ' + ', '.join(missing))
+    tool_case.main()
