@@ -42,10 +42,11 @@ class Arena {
 
   /// A copy of `text`; `no_memory` when it does not fit.
   Result<std::string_view> text(std::string_view text) {
-    Result<std::span<char>> copy = array<char>(text.size());
-    if (!copy.ok()) return copy.status();
-    if (!text.empty()) std::memcpy(copy.value().data(), text.data(), text.size());
-    return std::string_view(copy.value().data(), text.size());
+    if (text.empty()) return std::string_view();
+    std::byte* const copy = take(text.size(), 1, 1);
+    if (copy == nullptr) return Status::no_memory;
+    std::memcpy(copy, text.data(), text.size());
+    return std::string_view(reinterpret_cast<const char*>(copy), text.size());
   }
 
   std::size_t used() const { return used_; }

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "byte_words.hpp"
 #include "json_windows.hpp"
 
 #if SIMDJSON_EXCEPTIONS
@@ -333,7 +334,7 @@ class JsonReader {
   /// A string or key whose first byte inside the quotes is `raw`.
   bool read_text(ondemand::raw_json_string raw, const char*& text, std::uint32_t& size) {
     const std::size_t begin = offset_of(raw.raw());
-    const std::size_t end = text_.find_first_of("\"\\", begin);
+    const std::size_t end = find_string_sign(text_, begin);
     std::string_view found = text_.substr(begin, end - begin);
     if (text_[end] != '"') {
       std::uint8_t* to = room_for_text(skip_string(text_, begin - 1) - begin);

@@ -1,11 +1,16 @@
 #include "json_windows.hpp"
 
 #include <algorithm>
+#include <cstdint>
+
+#include "byte_words.hpp"
 
 namespace opdump::config {
 namespace {
 
-constexpr std::string_view kSpaces = " \t\r\n";
+bool is_space(char c) {
+  return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
 
 bool can_end_value(char c) {
   return c != '[' && c != '{' && c != ',' && c != ':';
@@ -15,23 +20,42 @@ bool can_begin_value(char c) {
   return c != ']' && c != '}' && c != ',' && c != ':';
 }
 
+bool separates(char c) {
+  return c == ',' || c == '[' || c == '{';
+}
+
+/// Those in strings too. In blocks of a fixed size, whose counts fit a byte, so that it takes vector
+/// instructions.
+std::size_t count_separators(std::string_view text) {
+  constexpr std::size_t kBlock = 128;
+  std::size_t count = 0;
+  for (; text.size() >= kBlock; text.remove_prefix(kBlock)) {
+    std::uint8_t in_block = 0;
+    for (std::size_t i = 0; i < kBlock; ++i)
+      in_block = static_cast<std::uint8_t>(in_block + separates(text[i]));
+    count += in_block;
+  }
+  for (const char c : text) count += separates(c);
+  return count;
+}
+
 }  // namespace
 
 std::size_t skip_string(std::string_view text, std::size_t quote) {
-  for (std::size_t end = text.find('"', quote + 1); end != std::string_view::npos;
-       end = text.find('"', end + 1)) {
-    std::size_t backslashes = 0;
-    while (text[end - 1 - backslashes] == '\\') ++backslashes;
-    if (backslashes % 2 == 0) return end + 1;
+  for (std::size_t at = quote + 1; at < text.size();) {
+    at = find_string_sign(text, at);
+    if (at == text.size()) break;
+    if (text[at] == '"') return at + 1;
+    at += 2;
   }
   return std::string_view::npos;
 }
 
 std::size_t count_values(std::string_view text) {
   constexpr std::size_t kShort = 1024;
-  const auto separates = [](char c) { return c == ',' || c == '[' || c == '{'; };
-  if (text.size() <= kShort)
-    return 1 + static_cast<std::size_t>(std::count_if(text.begin(), text.end(), separates));
+  constexpr std::size_t kBytesPerValue = 10;
+  const std::size_t most = 1 + count_separators(text);
+  if (text.size() <= kShort || most <= text.size() / kBytesPerValue) return most;
   std::size_t count = 1;
   for (std::size_t i = 0; i < text.size();) {
     if (text[i] == '"') {
@@ -60,7 +84,7 @@ void JsonWindows::find_end() {
       open.kinds[open.depth++] = c;
     } else if (c == ']' || c == '}') {
       if (open.depth < 2 || open.kinds[--open.depth] != (c == ']' ? '[' : '{')) return;
-    } else if (c == ',' && open.depth > 0 && is_between_values(i)) {
+    } else if (c == ',' && open.depth > 0 && i - begin_ >= window_bytes_ / 2 && is_between_values(i)) {
       cut = i;
       after_ = open;
     } else if (c == '\\') {
@@ -72,10 +96,12 @@ void JsonWindows::find_end() {
 }
 
 bool JsonWindows::is_between_values(std::size_t comma) const {
-  const std::size_t before = text_.find_last_not_of(kSpaces, comma - 1);
-  const std::size_t after = text_.find_first_not_of(kSpaces, comma + 1);
-  return before != std::string_view::npos && before >= begin_ && can_end_value(text_[before]) &&
-         after != std::string_view::npos && can_begin_value(text_[after]);
+  std::size_t before = comma;
+  while (before > begin_ && is_space(text_[before - 1])) --before;
+  std::size_t after = comma + 1;
+  while (after < text_.size() && is_space(text_[after])) ++after;
+  return before > begin_ && can_end_value(text_[before - 1]) && after < text_.size() &&
+         can_begin_value(text_[after]);
 }
 
 }  // namespace opdump::config

@@ -14,12 +14,13 @@ struct OpenBrackets {
 /// Behind the string whose first quote is at `quote`; `npos` when it does not end.
 std::size_t skip_string(std::string_view text, std::size_t quote);
 
-/// At least as many as there are values in a JSON text. Of a long text outside its strings only.
+/// At least as many as there are values in a JSON text. Of a long text outside its strings only, unless
+/// those inside make no difference worth a look.
 std::size_t count_values(std::string_view text);
 
-/// Cuts a JSON text at commas between values, so that each piece is one of about the same length however long
-/// the text is. Whether the text is JSON is not its business: from the first byte on that cannot be right,
-/// all the rest is one piece. Takes time linear in the text.
+/// Cuts a JSON text at commas between values, so that each piece has about the length that is asked for, or
+/// half of it, however long the text is. Whether the text is JSON is not its business: from the first byte on
+/// that cannot be right, all the rest is one piece. Takes time linear in the text.
 class JsonWindows {
  public:
   JsonWindows(std::string_view text, std::size_t begin, std::size_t window_bytes)

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -89,9 +90,14 @@ class NodeReader {
 
   /// False when `memory_` is full.
   bool copy(std::string_view text, std::string_view& to) {
-    const Result<std::string_view> stored = memory_.text(text);
-    to = stored.value();
-    return stored.ok();
+    to = {};
+    if (text.empty()) return true;
+    // Not `Arena::text`: a Result on the stack would cost more than the copy.
+    std::byte* const stored = memory_.take(text.size(), 1, 1);
+    if (stored == nullptr) return false;
+    std::memcpy(stored, text.data(), text.size());
+    to = std::string_view(reinterpret_cast<const char*>(stored), text.size());
+    return true;
   }
 
   bool copy_texts(const JsonNode* array, std::span<const std::string_view>& to) {

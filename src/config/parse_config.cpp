@@ -4,6 +4,7 @@
 #include <array>
 
 #include "acl_json.hpp"
+#include "byte_words.hpp"
 #include "json_tree.hpp"
 #include "mindspore_json.hpp"
 #include "options_json.hpp"
@@ -20,13 +21,24 @@ constexpr std::size_t kMaxNesting = 10;
 /// Of the dialects from `acl` on, in their order.
 constexpr std::array<std::string_view, 3> kDialectKeys = {"dump", "common_dump_settings", "dump_config"};
 
+/// Whether one of the eight bytes is a bracket of either kind, or zero.
+bool has_bracket_or_nul(ByteWord bytes) {
+  // This bit is all that "[" and "{", "]" and "}" differ in.
+  const ByteWord folded = bytes | eight_times('{' ^ '[');
+  return (zero_bytes(folded ^ eight_times('{')) | zero_bytes(folded ^ eight_times('}')) |
+          zero_bytes(bytes)) != 0;
+}
+
 /// The byte that CANN refuses a text at for its nesting; `npos`: none. CANN counts the raw bytes, those
 /// inside strings too, up to a NUL byte.
 std::size_t find_too_deep(std::string_view text) {
   std::size_t objects = 0;
   std::size_t arrays = 0;
-  for (std::size_t i = 0; i < text.size() && text[i] != '\0'; ++i) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    while (text.size() - i > sizeof(ByteWord) && !has_bracket_or_nul(load_word(text.data() + i)))
+      i += sizeof(ByteWord);
     const char c = text[i];
+    if (c == '\0') break;
     if (c == '{') ++objects;
     if (c == '[') ++arrays;
     if (c == '}' && objects > 0) --objects;

@@ -13,7 +13,7 @@ Builds opdump with optimisation under build/bench, runs its benchmarks and print
 missing is installed with apt-get where there is one. Times are not compared with any limit: the exit status is 1
 only when something cannot be built or run.
 
-  TOPIC     off, recording, file, growth, statistics, compare, convert or flash; all by default
+  TOPIC     off, recording, file, growth, configs, statistics, compare, convert or flash; all by default
   --quick   one repetition of everything instead of five
   --help    this text
 
@@ -33,11 +33,11 @@ for argument; do
       help
       exit 0
       ;;
-    off | recording | file | growth | statistics | compare | convert | flash) topics="$topics $argument" ;;
+    off | recording | file | growth | configs | statistics | compare | convert | flash) topics="$topics $argument" ;;
     *) fail "unknown argument '$argument'; see 'sh tests/bench/run.sh --help'" ;;
   esac
 done
-[ -n "$topics" ] || topics='off recording file growth statistics compare convert flash'
+[ -n "$topics" ] || topics='off recording file growth configs statistics compare convert flash'
 
 has_header() {
   printf '%s\n' "#include <$1>" | $CXX -std=c++20 -x c++ -fsyntax-only -
@@ -59,6 +59,7 @@ bench_tools() {
 peers() {
   need libboost-dev boost has_header boost/lockfree/spsc_queue.hpp
   need libconcurrentqueue-dev moodycamel::ConcurrentQueue has_header concurrentqueue/concurrentqueue.h
+  need nlohmann-json3-dev nlohmann::json has_header nlohmann/json.hpp
   need liblttng-ust-dev LTTng-UST pkg-config --exists lttng-ust
   need lttng-tools lttng command -v lttng
   need python3-numpy NumPy find_numpy
@@ -107,6 +108,10 @@ build "$folder" -Dbenchmarks=enabled -Dtests=disabled -Dtool=enabled -Dexamples=
 results=
 for topic in $topics; do
   say "== measuring: $topic"
+  if [ "$topic" = configs ]; then
+    "$folder/tests/bench/config_bench" || fail 'the benchmark failed'
+    continue
+  fi
   if [ "$topic" = statistics ] || [ "$topic" = flash ]; then
     "$folder/tests/bench/${topic}_bench" || fail 'the benchmark failed'
     continue
