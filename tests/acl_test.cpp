@@ -140,7 +140,7 @@ TEST_CASE("acl: calls out of order and bad arguments return CANN's codes") {
     }
     const std::string broken = files.path("broken.json");
     CHECK(in_child([&] {
-            OPDUMP_CHILD_CHECK(aclInit(broken.c_str()) != ACL_SUCCESS);
+            OPDUMP_CHILD_CHECK(aclInit(broken.c_str()) == ACL_ERROR_INVALID_DUMP_CONFIG);
             return 0;
           }) == 0);
   }
@@ -192,6 +192,83 @@ TEST_CASE("acl: calls out of order and bad arguments return CANN's codes") {
             return 0;
           }) == 0);
   }
+  SUBCASE("aclFinalize while the dump cannot end, and again when it can") {
+    CHECK(in_child([&] {
+            static Net net;
+            OPDUMP_CHILD_CHECK(aclInit(good.c_str()) == ACL_SUCCESS);
+            acl::Session::Recorder& recorder = *acl::session().add_recorder(net.ring).value();
+            OPDUMP_CHILD_CHECK(net.load());
+            OPDUMP_CHILD_CHECK(recorder.begin_step(net.plan) == Status::ok);
+            OPDUMP_CHILD_CHECK(aclFinalize() == ACL_ERROR_INTERNAL_ERROR);
+            OPDUMP_CHILD_CHECK(aclInit(good.c_str()) == ACL_ERROR_REPEAT_INITIALIZE);
+            OPDUMP_CHILD_CHECK(recorder.end_step() == Status::ok);
+            OPDUMP_CHILD_CHECK(aclFinalize() == ACL_SUCCESS);
+            OPDUMP_CHILD_CHECK(aclFinalize() == ACL_ERROR_REPEAT_FINALIZE);
+            return 0;
+          }) == 0);
+  }
+  SUBCASE("a dump that cannot start") {
+    CHECK(in_child([&] {
+            // Somebody else drains already, so this library's thread cannot.
+            OPDUMP_CHILD_CHECK(acl::session().attach_drainer() == Status::ok);
+            OPDUMP_CHILD_CHECK(aclInit(good.c_str()) == ACL_ERROR_INTERNAL_ERROR);
+            OPDUMP_CHILD_CHECK(aclInit(nullptr) == ACL_SUCCESS);
+            OPDUMP_CHILD_CHECK(aclmdlInitDump() == ACL_ERROR_INTERNAL_ERROR);
+            OPDUMP_CHILD_CHECK(aclmdlSetDump(good.c_str()) == ACL_ERROR_DUMP_NOT_RUN);
+            acl::session().detach_drainer();
+            OPDUMP_CHILD_CHECK(aclmdlInitDump() == ACL_SUCCESS);
+            return 0;
+          }) == 0);
+  }
+  SUBCASE("an empty file in aclInit") {
+    for (const char* none : {"empty.json", "nothing.json"}) {
+      CHECK(in_child([&] {
+              OPDUMP_CHILD_CHECK(aclInit(files.path(none).c_str()) == ACL_SUCCESS);
+              OPDUMP_CHILD_CHECK(acl::session().dump_time() == 0);
+              OPDUMP_CHILD_CHECK(aclInit(nullptr) == ACL_ERROR_REPEAT_INITIALIZE);
+              return 0;
+            }) == 0);
+    }
+  }
+  SUBCASE("of two configs the last one wins, for models loaded afterwards") {
+    CHECK(in_child([&] {
+            static Net net;
+            acl::Session::Recorder& recorder = *acl::session().add_recorder(net.ring).value();
+            OPDUMP_CHILD_CHECK(aclInit(nullptr) == ACL_SUCCESS);
+            OPDUMP_CHILD_CHECK(aclmdlInitDump() == ACL_SUCCESS);
+            OPDUMP_CHILD_CHECK(aclmdlSetDump(good.c_str()) == ACL_SUCCESS);
+            OPDUMP_CHILD_CHECK(aclmdlSetDump(files.path("other.json").c_str()) == ACL_SUCCESS);
+            OPDUMP_CHILD_CHECK(net.load());
+            OPDUMP_CHILD_CHECK(recorder.begin_step(net.plan) == Status::ok);
+            OPDUMP_CHILD_CHECK(!recorder.wants(0));
+            OPDUMP_CHILD_CHECK(recorder.end_step() == Status::ok);
+            return 0;
+          }) == 0);
+  }
+  SUBCASE("a nano product counts aclInit, and knows no calls at run time") {
+    CHECK(in_child([&] {
+            acl::use_product(acl::Product::nano);
+            OPDUMP_CHILD_CHECK(aclFinalize() == ACL_ERROR_INTERNAL_ERROR);
+            for (const char* wrong : {"missing.json", "deep.json", "bad.json"})
+              OPDUMP_CHILD_CHECK(aclInit(files.path(wrong).c_str()) == ACL_ERROR_INTERNAL_ERROR);
+            OPDUMP_CHILD_CHECK(acl::last_error().find("bad.json") != std::string::npos);
+            OPDUMP_CHILD_CHECK(aclInit(good.c_str()) == ACL_SUCCESS);
+            OPDUMP_CHILD_CHECK(aclInit(nullptr) == ACL_SUCCESS);
+            OPDUMP_CHILD_CHECK(aclInit(files.path("bad.json").c_str()) == ACL_SUCCESS);
+            OPDUMP_CHILD_CHECK(aclmdlInitDump() == ACL_ERROR_API_NOT_SUPPORT);
+            OPDUMP_CHILD_CHECK(aclmdlSetDump(good.c_str()) == ACL_ERROR_API_NOT_SUPPORT);
+            OPDUMP_CHILD_CHECK(aclmdlFinalizeDump() == ACL_ERROR_API_NOT_SUPPORT);
+            OPDUMP_CHILD_CHECK(aclFinalize() == ACL_SUCCESS);
+            OPDUMP_CHILD_CHECK(aclFinalize() == ACL_SUCCESS);
+            OPDUMP_CHILD_CHECK(acl::session().dump_time() != 0);
+            OPDUMP_CHILD_CHECK(aclFinalize() == ACL_SUCCESS);
+            OPDUMP_CHILD_CHECK(acl::session().dump_time() == 0);
+            OPDUMP_CHILD_CHECK(aclFinalize() == ACL_ERROR_INTERNAL_ERROR);
+            OPDUMP_CHILD_CHECK(aclInit(files.path("other.json").c_str()) == ACL_SUCCESS);
+            OPDUMP_CHILD_CHECK(aclFinalize() == ACL_SUCCESS);
+            return 0;
+          }) == 0);
+  }
   SUBCASE("a step that is open keeps the dump from ending, and a second try may") {
     CHECK(in_child([&] {
             static Net net;
@@ -228,6 +305,32 @@ TEST_CASE("acl: models loaded after a config are dumped, those before are not") 
   CHECK(records_below(files.directory.path()).size() == 3);
 }
 
+TEST_CASE("acl: the config's own options and formats hold") {
+  const Files files;
+  write_file(
+      files.directory.path() / "npy.json",
+      R"({"dump":{"dump_path":")" + files.directory.text() +
+          R"(","dump_list":[{}]},"opdump":{"file_format":"npy","journal":"none","when_full":"drop"}})");
+  const std::string npy = files.path("npy.json");
+  CHECK(in_child([&] {
+          static Net net;
+          OPDUMP_CHILD_CHECK(aclInit(npy.c_str()) == ACL_SUCCESS);
+          OPDUMP_CHILD_CHECK(acl::session().when_full() == WhenFull::drop);
+          acl::Session::Recorder& recorder = *acl::session().add_recorder(net.ring).value();
+          OPDUMP_CHILD_CHECK(net.load());
+          OPDUMP_CHILD_CHECK(net.run(recorder, 1));
+          OPDUMP_CHILD_CHECK(aclmdlInitDump() == ACL_SUCCESS);
+          OPDUMP_CHILD_CHECK(aclmdlSetDump(npy.c_str()) == ACL_SUCCESS);
+          OPDUMP_CHILD_CHECK(acl::last_error().find("options count for configs that aclInit reads") !=
+                             std::string::npos);
+          OPDUMP_CHILD_CHECK(aclFinalize() == ACL_SUCCESS);
+          return 0;
+        }) == 0);
+  const std::vector<std::string> records = records_below(files.directory.path());
+  REQUIRE(records.size() == 1);
+  CHECK(records.front().ends_with(".npy"));
+}
+
 TEST_CASE("acl: paths of the dumps") {
   const Files files;
   CHECK(in_child([&] {
@@ -247,9 +350,12 @@ TEST_CASE("acl: paths of the dumps") {
           OPDUMP_CHILD_CHECK(acldumpGetPath(OVERFLOW_DUMP) == data);
           OPDUMP_CHILD_CHECK(acldumpGetPath(static_cast<acldumpType>(6)) == nullptr);
           OPDUMP_CHILD_CHECK(aclmdlSetDump(files.path("exception.json").c_str()) == ACL_SUCCESS);
-          const std::string exceptions = acldumpGetPath(AIC_ERR_BRIEF_DUMP);
-          OPDUMP_CHILD_CHECK(exceptions == files.directory.text() + "/extra-info/data-dump/");
-          OPDUMP_CHILD_CHECK(std::filesystem::is_directory(exceptions));
+          for (const acldumpType type : {AIC_ERR_BRIEF_DUMP, AIC_ERR_NORM_DUMP, AIC_ERR_DETAIL_DUMP}) {
+            const std::string exceptions = acldumpGetPath(type);
+            OPDUMP_CHILD_CHECK(exceptions == files.directory.text() + "/extra-info/data-dump/");
+            OPDUMP_CHILD_CHECK(std::filesystem::is_directory(exceptions));
+          }
+          OPDUMP_CHILD_CHECK(acldumpGetPath(static_cast<acldumpType>(0)) == nullptr);
           return 0;
         }) == 0);
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <string>
 
 #include "opdump/acl.h"
@@ -11,6 +12,18 @@ namespace opdump::acl {
 /// recorders'. Init, configs and finalize are left to the ACL calls.
 using Session = BasicSession<DeviceMemory>;
 Session& session();
+
+/// Whose rules the ACL calls follow where they differ.
+enum class Product : std::uint8_t {
+  server,
+  /// aclInit is counted: every further call returns 0, and aclFinalize is called as often; whatever is wrong
+  /// with the first one is 500000. aclmdlInitDump, aclmdlSetDump and aclmdlFinalizeDump are not there:
+  /// 200001.
+  nano,
+};
+
+/// `Product::server` unless it is called, before aclInit.
+void use_product(Product product);
 
 /// Where tensors lie from now on; plain memory unless it is called. Before aclInit.
 void use_memory(DeviceMemory& memory);

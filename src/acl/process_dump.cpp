@@ -50,10 +50,23 @@ ProcessDump::ProcessDump()
                 .sink = sink_,
                 .clock = clock_,
                 .scratch = scratch_,
-                .reduction = &reduction_}) {}
+                .reduction = &reduction_,
+                .formats = {.protobuf = &protobuf_, .npy = &npy_}}) {}
+
+void ProcessDump::use_product(Product product) {
+  const std::lock_guard lock(mutex_);
+  product_ = product;
+}
 
 aclError ProcessDump::init(const char* path) {
   const std::lock_guard lock(mutex_);
+  if (product_ == Product::server) return init_once(path);
+  if (inits_ == 0 && init_once(path) != ACL_SUCCESS) return ACL_ERROR_INTERNAL_ERROR;
+  ++inits_;
+  return ACL_SUCCESS;
+}
+
+aclError ProcessDump::init_once(const char* path) {
   if (initialised_) return fail(ACL_ERROR_REPEAT_INITIALIZE, "aclInit was called before");
   std::string content;
   if (!is_none(path)) {
@@ -72,6 +85,18 @@ aclError ProcessDump::init(const char* path) {
 
 aclError ProcessDump::finalize() {
   const std::lock_guard lock(mutex_);
+  if (product_ == Product::server) return finalize_once();
+  if (inits_ == 0) return fail(ACL_ERROR_INTERNAL_ERROR, "aclFinalize was called more often than aclInit");
+  if (inits_ == 1) {
+    if (const aclError error = finalize_once(); error != ACL_SUCCESS) return error;
+    // Such a product takes any config the next time.
+    ever_initialised_ = false;
+  }
+  --inits_;
+  return ACL_SUCCESS;
+}
+
+aclError ProcessDump::finalize_once() {
   if (finalized_) return fail(ACL_ERROR_REPEAT_FINALIZE, "aclFinalize was called before");
   if (const aclError error = stop(); error != ACL_SUCCESS) return error;
   finalized_ = true;
@@ -81,7 +106,7 @@ aclError ProcessDump::finalize() {
 
 aclError ProcessDump::init_dump() {
   const std::lock_guard lock(mutex_);
-  if (!initialised_) return fail(ACL_ERROR_UNINITIALIZE, "aclInit has to be called first");
+  if (const aclError error = check_ready("aclmdlInitDump"); error != ACL_SUCCESS) return error;
   if (dump_ready_) return fail(ACL_ERROR_REPEAT_INITIALIZE, "aclmdlInitDump was called before");
   if (const aclError error = start(); error != ACL_SUCCESS) return error;
   dump_ready_ = true;
@@ -90,7 +115,7 @@ aclError ProcessDump::init_dump() {
 
 aclError ProcessDump::set_dump(const char* path) {
   const std::lock_guard lock(mutex_);
-  if (!initialised_) return fail(ACL_ERROR_UNINITIALIZE, "aclInit has to be called first");
+  if (const aclError error = check_ready("aclmdlSetDump"); error != ACL_SUCCESS) return error;
   if (!dump_ready_) return fail(ACL_ERROR_DUMP_NOT_RUN, "aclmdlInitDump has to be called first");
   if (path == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "aclmdlSetDump: the path is NULL");
   return use_config(path);
@@ -98,10 +123,19 @@ aclError ProcessDump::set_dump(const char* path) {
 
 aclError ProcessDump::finalize_dump() {
   const std::lock_guard lock(mutex_);
-  if (!initialised_) return fail(ACL_ERROR_UNINITIALIZE, "aclInit has to be called first");
+  if (const aclError error = check_ready("aclmdlFinalizeDump"); error != ACL_SUCCESS) return error;
   if (!dump_ready_) return fail(ACL_ERROR_DUMP_NOT_RUN, "aclmdlInitDump has to be called first");
   if (const aclError error = stop(); error != ACL_SUCCESS) return error;
   dump_ready_ = false;
+  return ACL_SUCCESS;
+}
+
+/// What the three calls that set a dump at run time have in common.
+aclError ProcessDump::check_ready(const char* call) {
+  if (product_ == Product::nano)
+    return fail(ACL_ERROR_API_NOT_SUPPORT,
+                std::string(call) + ": a nano product dumps what aclInit's config says");
+  if (!initialised_) return fail(ACL_ERROR_UNINITIALIZE, "aclInit has to be called first");
   return ACL_SUCCESS;
 }
 
@@ -158,10 +192,13 @@ aclError ProcessDump::fail(aclError code, std::string reason) {
 
 aclError ProcessDump::start() {
   if (session_.initialised()) return ACL_SUCCESS;
-  Status status = session_.init();
-  if (status == Status::ok) status = drain_.start(session_);
+  // The thread first: a session whose thread is somebody else's could not be finalized again. Under
+  // WhenFull::inline_drain the capturing threads drain, and no other may.
+  Status status = Status::ok;
+  if (session_.when_full() != WhenFull::inline_drain) status = drain_.start(session_);
+  if (status == Status::ok) status = session_.init();
   if (status == Status::ok) return ACL_SUCCESS;
-  static_cast<void>(session_.finalize());
+  drain_.stop();
   return fail(ACL_ERROR_INTERNAL_ERROR, "dumping cannot start: " + std::string(to_string(status)));
 }
 
@@ -170,7 +207,7 @@ aclError ProcessDump::stop() {
   drain_.stop();
   const Status status = session_.finalize();
   if (session_.initialised()) {
-    static_cast<void>(drain_.start(session_));
+    if (session_.when_full() != WhenFull::inline_drain) static_cast<void>(drain_.start(session_));
     return fail(ACL_ERROR_INTERNAL_ERROR, "dumping cannot end: " + std::string(to_string(status)));
   }
   configs_.clear();
@@ -191,6 +228,13 @@ aclError ProcessDump::use_config(const char* path) {
   error_.clear();
   for (const ConfigNote& note : notes) error_ += (error_.empty() ? "" : "\n") + to_string(note, path);
   if (!config.asked) return ACL_SUCCESS;
+  if (session_.initialised() || session_.configure(config.options) != Status::ok) {
+    const DumpOptions& options = config.options;
+    if (options.when_full || options.block_limit_ms || options.journal)
+      error_ +=
+          (error_.empty() ? "" : "\n") + std::string(path) +
+          ": note: opdump: its options count for configs that aclInit reads, and this session runs already";
+  }
   if (const aclError error = start(); error != ACL_SUCCESS) return error;
   configs_.push_back(std::move(memory));
   config_ = config;
@@ -214,6 +258,9 @@ bool ProcessDump::read_content(const char* path, std::string& content) {
 
 Session& session() {
   return ProcessDump::instance().session();
+}
+void use_product(Product product) {
+  ProcessDump::instance().use_product(product);
 }
 void use_memory(DeviceMemory& memory) {
   ProcessDump::instance().use_memory(memory);

@@ -6,6 +6,8 @@
 
 #include "opdump/acl.hpp"
 #include "opdump/exception_dump.hpp"
+#include "opdump/npy_format.hpp"
+#include "opdump/protobuf_format.hpp"
 #include "opdump/statistics_reduction.hpp"
 #include "platform/host/host_memory.hpp"
 #include "platform/posix/config_file.hpp"
@@ -43,6 +45,7 @@ class ProcessDump {
   void unregister_callback();
   const char* path_of(acldumpType type);
 
+  void use_product(Product product);
   Session& session() { return session_; }
   void use_memory(DeviceMemory& memory) { memory_.forward_to(memory); }
   std::string last_error();
@@ -50,6 +53,9 @@ class ProcessDump {
  private:
   ProcessDump();
 
+  aclError init_once(const char* path);
+  aclError finalize_once();
+  aclError check_ready(const char* call);
   aclError fail(aclError code, std::string reason);
   aclError start();
   aclError stop();
@@ -58,6 +64,8 @@ class ProcessDump {
 
   std::mutex mutex_;
   std::string error_;
+  Product product_ = Product::server;
+  std::uint32_t inits_ = 0;  ///< of a nano product: aclInit less aclFinalize
   bool initialised_ = false;
   bool finalized_ = false;  ///< aclFinalize was the last of the two
   bool ever_initialised_ = false;
@@ -75,6 +83,8 @@ class ProcessDump {
   posix::SystemClock clock_;
   std::byte scratch_[4096];
   StatisticsReduction<DeviceMemory> reduction_;
+  ProtobufFormat protobuf_;
+  NpyFormat npy_;
   Session session_;
   posix::DrainThread<Session> drain_;
 };
