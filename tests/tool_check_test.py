@@ -295,6 +295,16 @@ class OtherDialects(Case):
                      'pattern "x.*" of every model matches nothing', 'layer "relu1-op" of every model'):
             self.assertIn(line, out)
         self.assertNotIn('".*fc.*" of every model matches nothing', out)
+        self.write('run.json', json.dumps({'models': [{'name': 'Net', 'ops': [{'name': 'Default/Pool-op7', 'type': 'P'},
+                                                                             {'name': 'relu2-op', 'type': 'R'}]}]}))
+        out, _ = self.run_tool('check', 'data_dump.json', '--model', 'run.json')
+        self.assertIn('type "poool" of every model matches nothing; did you mean "Pool"?', out)
+        self.assertIn('layer "relu1-op" of every model matches nothing; did you mean "relu2-op"?', out)
+        os.mkdir(self.path('dump'))
+        self.write('torchair.json', json.dumps({'dump_config': {'enable_dump': True, 'dump_path': 'dump',
+                                                               'dump_layer': 'relu2_op'}}))
+        out, _ = self.run_tool('check', 'torchair.json', '--model', 'run.json')
+        self.assertIn('layer "relu2_op" of every model matches nothing; did you mean "relu2-op"?', out)
 
         self.mindspore({}, dump_mode=2)
         out, _ = self.run_tool('check', 'data_dump.json', '--model', 'run.json')

@@ -85,10 +85,19 @@ class RuleCheck {
     }
     for (const std::string_view& type : extras.type_parts) {
       if (!takes_any({.type_parts = {&type, 1}}))
-        misses_.push_back({"type " + in_quotes(type) + " of " + owner(), {}});
+        miss("type " + in_quotes(type) + " of " + owner(), type, types());
     }
     if (extras.marked && !takes_any({.marked = true}))
       misses_.push_back({"the choice of marked operators", {}});
+  }
+
+  /// What the kernels of the models are called where types are looked for.
+  std::vector<std::string_view> types() const {
+    std::vector<std::string_view> types;
+    for (const RunModel* model : models_) {
+      for (const RunOp& op : model->ops) types.push_back(kernel_type(op.desc.name));
+    }
+    return types;
   }
 
   bool takes_any(const ModelExtras& extras) const {
