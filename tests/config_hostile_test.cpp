@@ -2,7 +2,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <ctime>
 #include <set>
 #include <string>
 #include <vector>
@@ -146,59 +145,6 @@ TEST_CASE("config: memory that is too small is told, whatever does not fit") {
   CHECK(ParsedConfig(needed, text).status == Status::ok);
   CHECK(keys ==
         std::set<std::string>{"dump.dump_path", "dump.dump_step", "dump.dump_list", "dump.dump_list[0]"});
-}
-
-TEST_CASE("config: hostile texts are answered in time that grows with their length") {
-  if (OPDUMP_TEST_SHARE > 1) {
-    MESSAGE("skipped: an emulator's time says nothing");
-    return;
-  }
-  struct Shape {
-    std::string before, piece, after;
-    ConfigFault fault;
-  };
-  const std::string list = R"({"dump":{"dump_path":"x","dump_list":[)";
-  const std::vector<Shape> shapes = {
-      {list + "{}", ",{}", "]}}", ConfigFault::none},
-      {list + "{}", ",{\"x\":1}", "]}}", ConfigFault::none},
-      {list + R"({"model_name":"m","opname_range":[{"begin":"a","end":"b"})", R"(,{"begin":"","end":""})",
-       "]}]}}", ConfigFault::conflict},
-      {list + R"({"layer":[""])", R"(,"layer":[""])", "}]}}", ConfigFault::none},
-      {R"({"dump":{"dump_path":"x")", R"(,"dump_path":"y")", "}}", ConfigFault::none},
-      {R"({"unread":1)", "1", "}", ConfigFault::syntax},
-      {R"({"unread":0.0)", "0", "}", ConfigFault::none},
-      {R"({"unread":[0)", ",0", "]}", ConfigFault::none},
-      {R"({"unread":")", R"(\\)", "\"}", ConfigFault::none},
-      {R"({"unread":")", "\\u00e4", "\"}", ConfigFault::none},
-      {R"({"unread":")", "\u00e4", "\xff\"}", ConfigFault::syntax},
-      {R"({"unread":1)", "\n", "", ConfigFault::syntax},
-      {R"({"dump":{"dump_mode":"a)", "a", "\"}}", ConfigFault::not_in_list},
-      {R"({"dump":{"dump_path":"x","dump_step":"1)", "|1", "\"}}", ConfigFault::invalid_value},
-      {R"({"dump":{"dump_pats":"x")", R"(,"dump_lost":1)", "}}", ConfigFault::missing},
-      {"", "[", "", ConfigFault::too_deep},
-      {"{\"a\":", "[\"]\",", "", ConfigFault::too_deep},
-  };
-  constexpr std::size_t kShort = 256 * 1024;
-  const auto seconds = [](const Shape& shape, std::size_t bytes) {
-    const std::string text = shape.before + repeated(shape.piece, bytes / shape.piece.size()) + shape.after;
-    std::vector<std::byte> memory(config_memory_bytes(text.size()));
-    Arena arena(memory);
-    DumpConfig config;
-    ConfigError error;
-    const std::clock_t start = std::clock();
-    const Status status = parse_config(text, arena, check_path, config, error);
-    const std::clock_t end = std::clock();
-    CHECK((status == Status::ok) == (shape.fault == ConfigFault::none));
-    CHECK(error.fault == shape.fault);
-    return static_cast<double>(end - start) / CLOCKS_PER_SEC;
-  };
-  for (const Shape& shape : shapes) {
-    CAPTURE(shape.before);
-    CAPTURE(shape.piece);
-    const double shorter = seconds(shape, kShort);
-    const double longer = seconds(shape, 16 * kShort);
-    CHECK(longer < 64 * shorter + 0.2);  // quadratic: 256 times
-  }
 }
 
 TEST_CASE("config: a heap that is too small is told") {

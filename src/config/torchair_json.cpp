@@ -64,8 +64,13 @@ class Torchair : NodeReader {
   /// torchair checks an option when it is set, and so in the order of the object.
   bool read_object() {
     if (!check_type(object_, JsonType::object, kPath)) return false;
+    // Of an option that stands there twice, the last one counts; of unknown ones, any is refused.
+    std::array<const JsonNode*, kOptions.size() + 1> last{};
+    for (const JsonNode* member = object_->first(); member != nullptr; member = member->next())
+      last[place_of(member->key(), kOptions)] = member;
     for (const JsonNode* member = object_->first(); member != nullptr; member = member->next()) {
-      if (object_->member(member->key()) == member && !read_option(*member)) return false;
+      const std::size_t option = place_of(member->key(), kOptions);
+      if ((option == kOptions.size() || last[option] == member) && !read_option(*member)) return false;
     }
     return true;
   }
