@@ -1,8 +1,10 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "opdump/ring.hpp"
@@ -103,5 +105,59 @@ TEST_CASE("ring: against a queue, random sizes, every ring size") {
       }
     }
     CHECK(next > 100);
+  }
+}
+
+TEST_CASE("ring: chunks that fill at the same time come out in order, once they are published") {
+  std::minstd_rand random(5);
+  for (const std::size_t bytes : {64u, 96u, 240u, 1024u}) {
+    Storage storage(bytes);
+    Ring ring;
+    REQUIRE(ring.reset(storage.memory()) == Status::ok);
+    std::deque<std::vector<std::byte>> expected;
+    std::deque<std::pair<Ring::Held, MutableBytes>> held;
+    unsigned number = 0;
+    std::size_t most_held = 0;
+    for (int i = 0; i < 20000; ++i) {
+      switch (random() % 4) {
+        case 0: {
+          const std::uint32_t position = held.empty() ? ring.position() : ring.end_of(held.back().first);
+          const std::uint32_t most = static_cast<std::uint32_t>(random() % (bytes / 3));
+          const MutableBytes room = ring.reserve_at(position, most / 2, most);
+          if (room.data() == nullptr) break;
+          held.emplace_back(ring.hold(position, static_cast<std::uint32_t>(room.size())), room);
+          most_held = std::max(most_held, held.size());
+          break;
+        }
+        case 1: {
+          if (held.empty()) break;
+          const auto [chunk, room] = held.front();
+          held.pop_front();
+          // Filled last, when those behind it are long there.
+          std::vector<std::byte> data(room.size());
+          for (std::byte& byte : data) byte = static_cast<std::byte>(++number * 37);
+          std::copy(data.begin(), data.end(), room.begin());
+          expected.push_back(data);
+          ring.publish(chunk);
+          break;
+        }
+        case 2:
+          if (random() % 8 == 0) held.clear();
+          break;
+        default: {
+          const Bytes chunk = ring.peek();
+          REQUIRE((chunk.data() == nullptr) == expected.empty());
+          if (chunk.data() == nullptr) break;
+          REQUIRE(std::equal(chunk.begin(), chunk.end(), expected.front().begin(), expected.front().end()));
+          expected.pop_front();
+          ring.pop();
+          if (random() % 2 == 0) ring.release();
+          break;
+        }
+      }
+      const std::uint32_t position = held.empty() ? ring.position() : ring.end_of(held.back().first);
+      if (!held.empty()) CHECK(ring.over_at(position, 0));
+    }
+    CHECK(most_held >= 2);
   }
 }

@@ -99,36 +99,64 @@ class BasicRing {
   /// piece; empty when there is not even `least`. Nothing is visible to the consumer until `commit`. A second
   /// call without commit replaces the first.
   MutableBytes reserve(std::uint32_t least, std::uint32_t most) {
-    const std::uint32_t head = head_.load(std::memory_order_relaxed);
-    if (!place(head, least)) {
+    return reserve_at(position(), least, most);
+  }
+
+  /// Makes the first `bytes` bytes of the reservation visible as one chunk. `bytes` must not exceed what
+  /// `reserve` gave.
+  void commit(std::uint32_t bytes) { publish(hold(position(), bytes)); }
+
+  /// Whether more than `bytes` bytes of the ring, heads and padding included, are taken.
+  bool over(std::uint32_t bytes) { return over_at(position(), bytes); }
+
+  // The same for chunks that are filled at the same time: each is held behind the one before it, and they are
+  // published in that order, as they fill. A chunk that is held and not published was never there.
+
+  /// Where the next chunk goes that is committed.
+  std::uint32_t position() const { return head_.load(std::memory_order_relaxed); }
+
+  /// As `reserve`, for a chunk that goes to `position`, the ring's own or the end of one that is held.
+  MutableBytes reserve_at(std::uint32_t position, std::uint32_t least, std::uint32_t most) {
+    if (!place(position, least)) {
       // acquire: the consumer is done with the bytes before this tail; pairs with the release in `release`.
       cached_tail_ = tail_.load(std::memory_order_acquire);
-      if (!place(head, least)) return {};
+      if (!place(position, least)) return {};
     }
     const std::uint32_t room = reserved_room_ - kChunkHeadBytes;
     return {memory_ + reserved_at_ + kChunkHeadBytes, room < most ? room : most};
   }
 
-  /// Makes the first `bytes` bytes of the reservation visible as one chunk. `bytes` must not exceed what
-  /// `reserve` gave.
-  void commit(std::uint32_t bytes) {
-    const std::uint32_t head = head_.load(std::memory_order_relaxed);
-    if (reserved_at_ != head) write_length(head, kWrap);
+  struct Held {
+    std::uint32_t at = 0;
+    std::uint32_t bytes = 0;
+  };
+
+  /// Makes of the first `bytes` bytes of the latest reservation, which was for `position`, a chunk that waits
+  /// to be published.
+  Held hold(std::uint32_t position, std::uint32_t bytes) {
+    if (reserved_at_ != position) write_length(position, kWrap);
     write_length(reserved_at_, bytes);
-    set_mark(reserved_at_, mark_of(reserved_at_, bytes));
-    Parts::will_write(reserved_at_ + kChunkHeadBytes, bytes);
-    const std::uint32_t end = reserved_at_ + chunk_bytes(bytes);
-    // release: publishes the lengths and the payload; pairs with the acquire in `peek`.
-    head_.store(end == size_ ? 0 : end, std::memory_order_release);
+    return {reserved_at_, bytes};
   }
 
-  /// Whether more than `bytes` bytes of the ring, heads and padding included, are taken.
-  bool over(std::uint32_t bytes) {
-    const std::uint32_t head = head_.load(std::memory_order_relaxed);
-    if (distance(cached_tail_, head) <= bytes) return false;
-    // acquire: as in `reserve`.
+  std::uint32_t end_of(Held chunk) const {
+    const std::uint32_t end = chunk.at + chunk_bytes(chunk.bytes);
+    return end == size_ ? 0 : end;
+  }
+
+  void publish(Held chunk) {
+    set_mark(chunk.at, mark_of(chunk.at, chunk.bytes));
+    Parts::will_write(chunk.at + kChunkHeadBytes, chunk.bytes);
+    // release: publishes the lengths and the payload; pairs with the acquire in `peek`.
+    head_.store(end_of(chunk), std::memory_order_release);
+  }
+
+  /// As `over`, when what is held up to `position` counts as taken.
+  bool over_at(std::uint32_t position, std::uint32_t bytes) {
+    if (distance(cached_tail_, position) <= bytes) return false;
+    // acquire: as in `reserve_at`.
     cached_tail_ = tail_.load(std::memory_order_acquire);
-    return distance(cached_tail_, head) > bytes;
+    return distance(cached_tail_, position) > bytes;
   }
 
   // Consumer's side.
@@ -156,7 +184,7 @@ class BasicRing {
 
   /// Gives the room of all popped chunks back to the producer.
   void release() {
-    // release: our reads of the popped chunks come first; pairs with the acquire in `reserve`.
+    // release: our reads of the popped chunks come first; pairs with the acquire in `reserve_at`.
     tail_.store(read_, std::memory_order_release);
   }
 
