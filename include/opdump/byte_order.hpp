@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "opdump/bytes.hpp"
+#include "opdump/device_memory.hpp"
 #include "opdump/tensor.hpp"
 
 namespace opdump {
@@ -33,12 +34,27 @@ inline void to_little_endian(MutableBytes bytes, DType dtype) {
   }
 }
 
+/// Copies all of `to` from `from` on, in pieces that the backend takes. Errors are those of `memory.copy`.
+template <class Memory>
+[[nodiscard]] Status copy_pieces(Memory& memory, Address from, MutableBytes to) {
+  if constexpr (RuledMemory<Memory>) {
+    const std::size_t most = memory.copy_rules().max_bytes;
+    while (to.size() > most) {
+      const Status status = memory.copy(to.data(), from, most);
+      if (status != Status::ok) return status;
+      to = to.subspan(most);
+      from += most;
+    }
+  }
+  return memory.copy(to.data(), from, to.size());
+}
+
 /// Copies `to.size()` bytes of `tensor`, from its byte `at` on, which begins an element, and makes them
 /// little-endian. Errors are those of `memory.copy`.
 template <class Memory>
 [[nodiscard]] Status copy_elements(Memory& memory, const TensorView& tensor, std::uint64_t at,
                                    MutableBytes to) {
-  const Status status = memory.copy(to.data(), tensor.address + at, to.size());
+  const Status status = copy_pieces(memory, tensor.address + at, to);
   if (status == Status::ok) to_little_endian(to, tensor.dtype);
   return status;
 }

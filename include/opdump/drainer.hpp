@@ -140,12 +140,13 @@ class Drainer {
     if (chunk.size() < sizeof head) return;
     std::memcpy(&head, chunk.data(), sizeof head);
     const Bytes body = chunk.subspan(sizeof head);
+    if (head.head_bytes > body.size()) return;
     if (head.kind == ChunkKind::data) {
-      if (stream.state == State::writing) note_failure(stream, stream.writer.append(body));
+      const Bytes data = body.subspan(head.head_bytes);
+      if (stream.state == State::writing) note_failure(stream, stream.writer.append(data));
       if (head.last != 0) end_record(slot, stream, {});
       return;
     }
-    if (head.head_bytes > body.size()) return;
     const Bytes head_body = body.first(head.head_bytes);
     if (OPDUMP_SMALL_CODE == 0 && head.kind == ChunkKind::again) {
       const Result<const RecordView*> known = stream.heads.recall(head_body);

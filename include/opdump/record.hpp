@@ -30,7 +30,7 @@ struct ChunkHead {
   std::uint8_t last;  ///< 1: the record is complete with this chunk
   Status cause;       ///< of a lost or reduced record
   std::uint8_t unused;
-  std::uint32_t head_bytes;  ///< bytes from after this head to the tensors' bytes; 0 in a data chunk
+  std::uint32_t head_bytes;  ///< bytes from after this head to the tensors' bytes; padding in a data chunk
 };
 static_assert(sizeof(ChunkHead) == 8);
 

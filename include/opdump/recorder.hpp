@@ -5,50 +5,17 @@
 #include <new>
 #include <span>
 
-#include "opdump/byte_order.hpp"
-#include "opdump/clock.hpp"
 #include "opdump/counts.hpp"
-#include "opdump/device_memory.hpp"
-#include "opdump/drainer.hpp"
-#include "opdump/dump_options.hpp"
 #include "opdump/known_heads.hpp"
 #include "opdump/model_plan.hpp"
 #include "opdump/record.hpp"
-#include "opdump/reduction.hpp"
+#include "opdump/record_feed.hpp"
+#include "opdump/recorder_context.hpp"
 #include "opdump/ring.hpp"
-#include "opdump/spin.hpp"
 #include "opdump/targets.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
-
-/// Something that sleeps until a ring fills, such as a drain thread.
-class Waker {
- public:
-  /// Called on a recorder's thread when its ring is more than half full or has no room; must not block for
-  /// long.
-  virtual void wake() = 0;
-
- protected:
-  ~Waker() = default;
-};
-
-/// What the recorders of one session share. Set while no step is open, but for the waker.
-template <class Memory>
-struct RecorderContext {
-  Memory* memory = nullptr;
-  Clock* clock = nullptr;
-  Drainer* drainer = nullptr;
-  Reduction* reduction = nullptr;
-  const Targets* targets = nullptr;
-  std::atomic<Waker*> waker{nullptr};
-  std::uint32_t block_limit_ms = 1000;
-  std::uint32_t generation = 0;  ///< of the session; 0: it is off
-  WhenFull when_full = WhenFull::block;
-  std::uint8_t target = Targets::kNone;  ///< of the latest config
-  bool single_ops = false;               ///< the latest config wants operators run outside a model
-  std::uint8_t single_bits = 0;
-};
 
 /// One context that captures: a thread, a stream, an interrupt handler. Wait-free but for what `WhenFull`
 /// allows. All calls on one recorder come from its own context, one at a time.
@@ -75,7 +42,7 @@ class BasicRecorder {
     plan.next_step = step + 1;
     step_ = step;
     plan_.store(&plan, std::memory_order_relaxed);
-    const bool on = plan.generation != 0 && plan.generation == context_->generation;
+    const bool on = plan.generation != 0 && plan.generation == context().generation;
     bits_ = on && !plan.bits.empty() && plan.steps.contains(step) ? plan.bits.data() : nullptr;
     ++plan.steps_seen;
     plan.steps_wanted += bits_ != nullptr ? 1 : 0;
@@ -106,6 +73,7 @@ class BasicRecorder {
     if (!wants(op)) return Status::ok;
     const CapturedTensors tensors = select(bits_[op], inputs, outputs);
     const std::uint64_t unix_us = begin_record();
+    feed_.prepare(plan->model->ops[op].stream_id);
     Status status = Status::ok;
     const SentHeads::Entry* sent = OPDUMP_SMALL_CODE == 0 ? sent_.find(plan->load, op, tensors) : nullptr;
     if (sent != nullptr) {
@@ -144,7 +112,7 @@ class BasicRecorder {
   /// Whether operators run outside a model are captured.
   bool wants_single_ops() const {
 #if OPDUMP_ENABLED
-    return context_->single_ops;
+    return context().single_ops;
 #else
     return false;
 #endif
@@ -154,15 +122,16 @@ class BasicRecorder {
   Status capture_single_op(const OpDesc& op, std::span<const TensorView> inputs,
                            std::span<const TensorView> outputs) {
     if (!wants_single_ops()) return Status::ok;
-    const CapturedTensors tensors = select(context_->single_bits, inputs, outputs);
-    RecordSource source = describe(op, context_->target, begin_record(), tensors);
+    const CapturedTensors tensors = select(context().single_bits, inputs, outputs);
+    RecordSource source = describe(op, context().target, begin_record(), tensors);
+    feed_.prepare(op.stream_id);
     return take(source, kNoLoad, 0);
   }
 
   /// As `refuse`, for an operator that has run outside any model.
   Status refuse_single_op(const OpDesc& op, Status cause) {
     if (!wants_single_ops()) return Status::ok;
-    RecordSource source = describe(op, context_->target, begin_record(), {});
+    RecordSource source = describe(op, context().target, begin_record(), {});
     return lose_unseen(source, cause);
   }
 
@@ -190,28 +159,32 @@ class BasicRecorder {
 
   Status attach(const RecorderContext<Memory>& context, std::size_t slot, MutableBytes ring_memory,
                 std::span<SentHeads::Entry> head_memory) {
-    context_ = &context;
-    slot_ = slot;
     sent_.reset(head_memory);
-    stalled_ = false;
-    woken_ = false;
-    return ring_.reset(ring_memory);
+    return feed_.attach(context, slot, ring_memory);
   }
 
   std::size_t slot() const {
-    return slot_;
+    return feed_.slot();
   }
   std::uint32_t next_sequence() const {
     return sequence_;
   }
+  /// Whether its backend still writes to the ring.
+  bool at_rest() {
+    return feed_.at_rest();
+  }
   Ring& ring() {
-    return ring_;
+    return feed_.ring();
   }
   const Ring& ring() const {
-    return ring_;
+    return feed_.ring();
   }
 
  private:
+  const RecorderContext<Memory>& context() const {
+    return feed_.context();
+  }
+
   void count_op(OpCounts& counts, Status status) const {
     ++counts.wanted;
     switch (status) {
@@ -257,9 +230,9 @@ class BasicRecorder {
     return {
         .head = {.unix_us = 0,
                  .step = 0,
-                 .dump_time = (*context_->targets)[target].time,
+                 .dump_time = (*context().targets)[target].time,
                  .sequence = 0,
-                 .device_id = (*context_->targets)[target].device_id,
+                 .device_id = (*context().targets)[target].device_id,
                  .model_id = 0,
                  .task_id = op.task_id,
                  .stream_id = op.stream_id,
@@ -293,7 +266,7 @@ class BasicRecorder {
   /// the first status of theirs that is not `ok`. `load` and `op` say whose head it is, `kNoLoad` that it
   /// will not come again.
   Status take(RecordSource& source, std::uint32_t load, std::size_t op) {
-    const DumpTarget& target = (*context_->targets)[source.head.target];
+    const DumpTarget& target = (*context().targets)[source.head.target];
     if (!target.split || !has_bytes(source.tensors)) return take_whole(source, target, load, op);
     Status status = Status::ok;
     const CapturedTensors all = source.tensors;
@@ -395,15 +368,15 @@ class BasicRecorder {
 
   /// Returns the time. Comes first in a record: what follows runs while the clock is being read.
   std::uint64_t begin_record() {
-    const std::uint64_t unix_us = context_->clock->unix_us();
+    const std::uint64_t unix_us = context().clock->unix_us();
     wanted_.add_one();
-    woken_ = woken_ && ring_.over(ring_.size() / 2);
+    feed_.begin_record();
     return unix_us;
   }
 
   Status end_record(Status status) {
     if (status == Status::ok) captured_.add_one();
-    wake_if_crowded();
+    feed_.wake_if_crowded();
     return status;
   }
 
@@ -415,9 +388,9 @@ class BasicRecorder {
     if (status != Status::ok) return status;
     const MutableBytes head = chunk.subspan(sizeof(ChunkHead), head_bytes);
     encode_record(source, head.data());
-    if (whole) status = copy_tensors(head.data() + head_bytes, source.tensors);
+    if (whole) status = feed_.copy(head.data() + head_bytes, source.tensors);
     if (status != Status::ok) return status;
-    ring_.commit(static_cast<std::uint32_t>(chunk.size()));
+    ring().commit(static_cast<std::uint32_t>(chunk.size()));
     if (OPDUMP_SMALL_CODE == 0 && source.head.known_as != kNotKnown)
       sent_.keep(load, op, head, source, data_bytes);
     return whole ? Status::ok : stream(source.tensors, data_bytes, head_bytes);
@@ -436,9 +409,9 @@ class BasicRecorder {
     to += sizeof(AgainHead);
     for (std::size_t i = 0; i < tensors.size(); ++i, to += sizeof(Address))
       std::memcpy(to, &tensors[i].address, sizeof(Address));
-    if (whole) status = copy_tensors(to, tensors);
+    if (whole) status = feed_.copy(to, tensors);
     if (status != Status::ok) return status;
-    ring_.commit(static_cast<std::uint32_t>(chunk.size()));
+    ring().commit(static_cast<std::uint32_t>(chunk.size()));
     return whole ? Status::ok : stream(tensors, sent.data_bytes, sent.head_bytes);
   }
 
@@ -447,78 +420,29 @@ class BasicRecorder {
   Status open_chunk(ChunkKind kind, std::uint32_t head_bytes, std::uint64_t data_bytes, MutableBytes& chunk,
                     bool& whole) {
     const std::uint64_t first_bytes = sizeof(ChunkHead) + std::uint64_t{head_bytes};
-    if (first_bytes > ring_.max_chunk()) return Status::too_large;
-    whole = data_bytes <= ring_.max_chunk() - first_bytes;
+    if (first_bytes > ring().max_chunk()) return Status::too_large;
+    whole = data_bytes <= ring().max_chunk() - first_bytes;
     const std::uint32_t bytes = static_cast<std::uint32_t>(whole ? first_bytes + data_bytes : first_bytes);
-    const Status status = room(bytes, bytes, chunk);
+    const Status status = feed_.room(bytes, bytes, chunk);
     if (status != Status::ok) return status;
     ::new (chunk.data()) ChunkHead{kind, whole, Status::ok, 0, head_bytes};
     return Status::ok;
   }
 
-  Status copy_tensors(std::byte* to, const CapturedTensors& tensors) {
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      const std::size_t bytes = static_cast<std::size_t>(tensors[i].bytes);
-      if (bytes == 0) continue;
-      const Status status = copy_elements(*context_->memory, tensors[i], 0, {to, bytes});
-      if (status != Status::ok) return status;
-      to += bytes;
-    }
-    return Status::ok;
-  }
-
   /// Sends the tensors of a record whose head is `head_bytes` long when it is whole.
   Status stream(const CapturedTensors& tensors, std::uint64_t data_bytes, std::uint32_t head_bytes) {
-    const std::uint32_t headroom = degrade_headroom(tensors.size(), head_bytes);
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      const Status status = stream(tensors[i], data_bytes, headroom);
-      if (status != Status::ok) return status;
-    }
-    return Status::ok;
-  }
-
-  /// Sends the bytes of one tensor in chunks; `left` is what the record still has to send and is counted
-  /// down. `headroom` bytes of the ring stay free.
-  Status stream(const TensorView& tensor, std::uint64_t& left, std::uint32_t headroom) {
-    // Pieces end between elements of any dtype, and are small enough for the drainer to work on one while the
-    // next is copied.
-    constexpr std::uint32_t kUnit = 16;
-    const std::uint32_t most = ring_.size() / 4 / kUnit * kUnit;
-    const std::uint32_t least = ring_.size() / 16 / kUnit * kUnit;
-    std::uint64_t done = 0;
-    while (done < tensor.bytes) {
-      const std::uint64_t remaining = tensor.bytes - done;
-      const auto at_most = [remaining](std::uint32_t limit) {
-        return static_cast<std::uint32_t>(remaining < limit ? remaining : limit);
-      };
-      constexpr std::uint32_t kHead = sizeof(ChunkHead);
-      if (headroom != 0 && ring_.over(ring_.size() - headroom)) return Status::ring_full;
-      MutableBytes chunk;
-      Status status = room(kHead + at_most(least < kUnit ? kUnit : least),
-                           kHead + at_most(most < kUnit ? kUnit : most), chunk);
-      if (status != Status::ok) return status;
-      std::uint32_t bytes = static_cast<std::uint32_t>(chunk.size()) - kHead;
-      if (bytes < remaining) bytes = bytes / kUnit * kUnit;
-      status = copy_elements(*context_->memory, tensor, done, chunk.subspan(kHead, bytes));
-      if (status != Status::ok) return status;
-      done += bytes;
-      left -= bytes;
-      const ChunkHead head = {ChunkKind::data, left == 0, Status::ok, 0, 0};
-      std::memcpy(chunk.data(), &head, sizeof head);
-      ring_.commit(kHead + bytes);
-    }
-    return Status::ok;
+    return feed_.stream(tensors, data_bytes, degrade_headroom(tensors.size(), head_bytes));
   }
 
   /// Bytes of the ring that a streamed record leaves free, so that its reduced form finds room when it has to
   /// be given up: one piece, and that form twice, as it may have to skip the end of the ring.
   std::uint32_t degrade_headroom(std::uint64_t tensors, std::uint32_t head_bytes) const {
-    if (OPDUMP_DEGRADE == 0 || context_->when_full != WhenFull::degrade || context_->reduction == nullptr)
+    if (OPDUMP_DEGRADE == 0 || context().when_full != WhenFull::degrade || context().reduction == nullptr)
       return 0;
     const std::uint64_t reduced =
-        head_bytes + tensors * context_->reduction->bytes_per_tensor() + 2 * Ring::kGranule;
-    const std::uint64_t headroom = ring_.size() / 4 + Ring::kGranule + 2 * reduced;
-    return headroom < ring_.size() ? static_cast<std::uint32_t>(headroom) : ring_.size();
+        head_bytes + tensors * context().reduction->bytes_per_tensor() + 2 * Ring::kGranule;
+    const std::uint64_t headroom = ring().size() / 4 + Ring::kGranule + 2 * reduced;
+    return headroom < ring().size() ? static_cast<std::uint32_t>(headroom) : ring().size();
   }
 
   /// Puts what can be kept of a record into the ring that could not be put there whole, and counts it:
@@ -537,24 +461,24 @@ class BasicRecorder {
   /// Puts the reduced form of the record into the ring.
   Status put_reduced(const RecordSource& source, std::uint32_t head_bytes) {
     const std::uint64_t bytes = reduced_bytes(source, head_bytes);
-    if (bytes > ring_.max_chunk()) return Status::too_large;
+    if (bytes > ring().max_chunk()) return Status::too_large;
     MutableBytes chunk;
-    const Status status = room(static_cast<std::uint32_t>(bytes), static_cast<std::uint32_t>(bytes), chunk);
+    const Status status =
+        feed_.room(static_cast<std::uint32_t>(bytes), static_cast<std::uint32_t>(bytes), chunk);
     return status == Status::ok ? reduce_into(chunk, source, head_bytes, Status::ok) : status;
   }
 
   /// The same instead of the tensors that there was no room for; `degraded` when it is there.
   Status degrade(const RecordSource& source, Status cause) {
-    if (OPDUMP_DEGRADE == 0 || context_->when_full != WhenFull::degrade || context_->reduction == nullptr ||
+    if (OPDUMP_DEGRADE == 0 || context().when_full != WhenFull::degrade || context().reduction == nullptr ||
         cause != Status::ring_full)
       return cause;
     std::uint64_t data_bytes = 0;
     const Result<std::uint32_t> head_bytes = record_head_bytes(source, data_bytes);
     if (!head_bytes.ok()) return head_bytes.status();
     const std::uint64_t bytes = reduced_bytes(source, head_bytes.value());
-    if (bytes > ring_.max_chunk()) return cause;
-    const MutableBytes chunk =
-        ring_.reserve(static_cast<std::uint32_t>(bytes), static_cast<std::uint32_t>(bytes));
+    if (bytes > ring().max_chunk()) return cause;
+    const MutableBytes chunk = feed_.room_at_once(static_cast<std::uint32_t>(bytes));
     if (chunk.data() == nullptr) return cause;
     const Status status = reduce_into(chunk, source, head_bytes.value(), cause);
     return status == Status::ok ? Status::degraded : status;
@@ -563,21 +487,21 @@ class BasicRecorder {
   /// Bytes of the chunk that holds the reduced form of the record.
   std::uint64_t reduced_bytes(const RecordSource& source, std::uint32_t head_bytes) const {
     return sizeof(ChunkHead) + head_bytes +
-           std::uint64_t{source.tensors.size()} * context_->reduction->bytes_per_tensor();
+           std::uint64_t{source.tensors.size()} * context().reduction->bytes_per_tensor();
   }
 
   Status reduce_into(MutableBytes chunk, const RecordSource& source, std::uint32_t head_bytes, Status cause) {
-    const DumpTarget& target = (*context_->targets)[source.head.target];
+    const DumpTarget& target = (*context().targets)[source.head.target];
     const CapturedTensors& tensors = source.tensors;
     std::byte* to = chunk.data() + sizeof(ChunkHead) + head_bytes;
-    for (std::size_t i = 0; i < tensors.size(); ++i, to += context_->reduction->bytes_per_tensor()) {
-      const Status status = context_->reduction->reduce(target, tensors[i], to);
+    for (std::size_t i = 0; i < tensors.size(); ++i, to += context().reduction->bytes_per_tensor()) {
+      const Status status = context().reduction->reduce(target, tensors[i], to);
       if (status != Status::ok) return status;
     }
     const ChunkHead head = {ChunkKind::reduced, 1, cause, 0, head_bytes};
     std::memcpy(chunk.data(), &head, sizeof head);
     encode_record(source, chunk.data() + sizeof head);
-    ring_.commit(static_cast<std::uint32_t>(chunk.size()));
+    ring().commit(static_cast<std::uint32_t>(chunk.size()));
     return Status::ok;
   }
 
@@ -595,77 +519,13 @@ class BasicRecorder {
     const Result<std::uint32_t> head_bytes = record_head_bytes(source, data_bytes);
     if (!head_bytes.ok()) return;
     const std::uint32_t bytes = sizeof(ChunkHead) + head_bytes.value();
-    const MutableBytes chunk = ring_.reserve(bytes, bytes);
+    const MutableBytes chunk = feed_.room_at_once(bytes);
     // Without room the gap in the sequence numbers still tells.
     if (chunk.data() == nullptr) return;
     const ChunkHead head = {ChunkKind::lost, 0, cause, 0, head_bytes.value()};
     std::memcpy(chunk.data(), &head, sizeof head);
     encode_record(source, chunk.data() + sizeof head);
-    ring_.commit(bytes);
-  }
-
-  void wake() const {
-    if (Waker* waker = context_->waker.load(std::memory_order_acquire)) waker->wake();
-  }
-
-  void wake_if_crowded() {
-    if (!ring_.over(ring_.size() / 2)) {
-      woken_ = false;
-    } else if (!woken_) {
-      woken_ = true;
-      wake();
-    }
-  }
-
-  Status room(std::uint32_t least, std::uint32_t most, MutableBytes& chunk) {
-    chunk = ring_.reserve(least, most);
-    if (chunk.data() == nullptr) {
-      const Status status = wait_for_room(least, most, chunk);
-      if (status != Status::ok) return status;
-    }
-    stalled_ = false;
-    return Status::ok;
-  }
-
-  Status wait_for_room(std::uint32_t least, std::uint32_t most, MutableBytes& chunk) {
-    switch (context_->when_full) {
-      case WhenFull::drop:
-      case WhenFull::degrade:
-        return Status::ring_full;
-      case WhenFull::inline_drain:
-        while (context_->drainer->drain(slot_, ring_, ring_.size()) != 0) {
-          chunk = ring_.reserve(least, most);
-          if (chunk.data() != nullptr) return Status::ok;
-        }
-        return Status::ring_full;
-      case WhenFull::block:
-        break;
-    }
-    if (stalled_) return Status::timeout;
-    wake();
-    // A drainer that is at work frees room within microseconds. Waiting awake for about as long as a pause
-    // takes is never far from the best; looks are few, as each takes the line with the tail away from the
-    // drainer.
-    constexpr int kLooks = 256;
-    constexpr int kRelaxesPerLook = 16;
-    for (int look = 0; look < kLooks; ++look) {
-      for (int i = 0; i < kRelaxesPerLook; ++i) cpu_relax();
-      chunk = ring_.reserve(least, most);
-      if (chunk.data() != nullptr) return Status::ok;
-    }
-    std::uint32_t start = context_->clock->monotonic_ms();
-    std::uint32_t used = ring_.used();
-    do {
-      context_->clock->pause();
-      chunk = ring_.reserve(least, most);
-      if (chunk.data() != nullptr) return Status::ok;
-      if (ring_.used() != used) {
-        used = ring_.used();
-        start = context_->clock->monotonic_ms();
-      }
-    } while (context_->clock->monotonic_ms() - start < context_->block_limit_ms);
-    stalled_ = true;
-    return Status::timeout;
+    ring().commit(bytes);
   }
 
   void count_loss(Status cause) {
@@ -690,17 +550,14 @@ class BasicRecorder {
     }
   }
 
+  // First, so that what follows goes where its alignment leaves room at its end.
+  [[no_unique_address]] RecordFeed<Memory> feed_;
   const std::uint8_t* bits_ = nullptr;  ///< null: the step is not wanted, or none is open
   std::atomic<const ModelPlan*> plan_{nullptr};
   std::uint64_t step_ = 0;
-  const RecorderContext<Memory>* context_ = nullptr;
-  std::size_t slot_ = 0;
   std::uint32_t sequence_ = 0;
-  bool stalled_ = false;
-  bool woken_ = false;
   Count wanted_, captured_, degraded_, empty_, invalid_, ring_full_, timed_out_, too_large_, device_failed_;
   [[no_unique_address]] SentHeads sent_;
-  Ring ring_;
 };
 
 }  // namespace OPDUMP_NAMESPACE

@@ -28,8 +28,8 @@ struct SessionParts {
   MutableBytes scratch;  ///< for the drainer; see `drain_scratch_bytes`
   std::uint32_t device_id = 0;
   WhenFull when_full = WhenFull::block;
-  /// Longest wait without progress: of a recorder for room under WhenFull::block, of the control context for
-  /// the drainer.
+  /// Longest wait without progress: of a recorder for room under WhenFull::block and for a copy in the
+  /// background, of the control context for the drainer.
   std::uint32_t block_limit_ms = 1000;
   JournalDetail journal = JournalDetail::records;
   /// For configs that want statistics, and WhenFull::degrade, which without it is WhenFull::drop.
@@ -100,16 +100,16 @@ class BasicSession {
   }
 
   /// Takes a recorder back when its ring is drained; its context must not use it any more, and its memory is
-  /// free on `ok`. `recorder_busy` while a step is open: nothing changes; or when the drainer made no end of
-  /// the ring within `block_limit_ms`: the recorder is leaving, call again. `invalid_argument` for a recorder
-  /// that is not the session's or already free.
+  /// free on `ok`. `recorder_busy` while a step is open or the device still writes to the ring: nothing
+  /// changes; or when the drainer made no end of the ring within `block_limit_ms`: the recorder is leaving,
+  /// call again. `invalid_argument` for a recorder that is not the session's or already free.
   [[nodiscard]] Status remove_recorder(Recorder& recorder) {
     const std::size_t slot = recorder.slot();
     if (slot >= OPDUMP_MAX_RECORDERS || &recorders_[slot] != &recorder ||
         slot_state(slot) == SlotState::free) {
       return Status::invalid_argument;
     }
-    if (recorder.open_plan() != nullptr) return Status::recorder_busy;
+    if (recorder.open_plan() != nullptr || !recorder.at_rest()) return Status::recorder_busy;
     set_slot_state(slot, SlotState::leaving);
     const auto is_free = [&] { return slot_state(slot) == SlotState::free; };
     return wait_for_drainer(is_free, context_.block_limit_ms) == Status::ok ? Status::ok
@@ -126,9 +126,13 @@ class BasicSession {
     return Status::ok;
   }
 
-  /// Makes the session ready for configs. `already_initialised` until `finalize`.
+  /// Makes the session ready for configs. `already_initialised` until `finalize`; `wrong_device` when the
+  /// memory is bound to another device than `SessionParts::device_id`.
   [[nodiscard]] Status init() {
     if (initialised_) return Status::already_initialised;
+    if constexpr (IdentifiedMemory<Memory>) {
+      if (context_.memory->device_id() != device_id_) return Status::wrong_device;
+    }
     initialised_ = true;
     // 0 stands for plans that belong to no session.
     if (++generation_ == 0) ++generation_;

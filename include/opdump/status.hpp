@@ -49,6 +49,11 @@ enum class Status : std::uint8_t {
   io_error = 65,
   not_supported = 66,
   too_many_objects = 67,
+  library_missing = 70,
+  symbol_missing = 71,
+  driver_failed = 72,
+  wrong_device = 73,
+  not_registered = 74,
 
   // Bytes from outside: configs, dump files.
   config_refused = 80,
@@ -124,6 +129,16 @@ constexpr std::string_view to_string(Status status) {
       return "not supported here";
     case Status::too_many_objects:
       return "too many objects open at once";
+    case Status::library_missing:
+      return "driver missing";
+    case Status::symbol_missing:
+      return "driver function missing";
+    case Status::driver_failed:
+      return "driver call failed";
+    case Status::wrong_device:
+      return "wrong device";
+    case Status::not_registered:
+      return "unknown address";
     case Status::config_refused:
       return "the config is refused";
     case Status::not_a_record:

@@ -32,7 +32,7 @@ struct Tensors {
   TensorView output{.address = address_of(values + 16), .bytes = 64, .dtype = DType::float32, .shape = dims};
 };
 
-template <std::size_t RingBytes = 4096>
+template <std::size_t RingBytes = 4096, class Memory = FakeMemory>
 struct Bench {
   explicit Bench(WhenFull when_full = WhenFull::inline_drain, std::uint32_t limit_ms = 50,
                  JournalDetail journal = JournalDetail::records)
@@ -63,16 +63,16 @@ struct Bench {
     REQUIRE(recorder.end_step() == Status::ok);
   }
 
-  FakeMemory memory;
+  Memory memory;
   FakeSink sink;
   FakeClock clock;
-  StatisticsReduction<FakeMemory> reduction{memory};
+  StatisticsReduction<Memory> reduction{memory};
   ProtobufFormat protobuf;
   NpyFormat npy;
   std::byte scratch[1024];
   alignas(8) std::byte ring[RingBytes];
-  BasicSession<FakeMemory> session;
-  BasicRecorder<FakeMemory>& recorder;
+  BasicSession<Memory> session;
+  BasicRecorder<Memory>& recorder;
   ModelPlan plan;
   std::uint8_t bits[16] = {};
   Tensors tensors;

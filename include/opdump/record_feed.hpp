@@ -1,0 +1,311 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "opdump/byte_order.hpp"
+#include "opdump/copies_under_way.hpp"
+#include "opdump/device_memory.hpp"
+#include "opdump/record.hpp"
+#include "opdump/recorder_context.hpp"
+#include "opdump/ring.hpp"
+#include "opdump/spin.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// The way of one recorder's records into its ring: finds room as WhenFull says, and brings the tensors'
+/// bytes there. From a backend that copies in the background, each piece is started while earlier ones are on
+/// their way. All calls from the recorder's context.
+template <class Memory>
+class RecordFeed {
+ public:
+  Status attach(const RecorderContext<Memory>& context, std::size_t slot, MutableBytes ring_memory) {
+    context_ = &context;
+    slot_ = slot;
+    stalled_ = false;
+    woken_ = false;
+    return ring_.reset(ring_memory);
+  }
+
+  const RecorderContext<Memory>& context() const { return *context_; }
+  std::size_t slot() const { return slot_; }
+  Ring& ring() { return ring_; }
+  const Ring& ring() const { return ring_; }
+
+  /// Comes before the first byte is read of what an operator on that stream has written.
+  void prepare([[maybe_unused]] std::uint32_t stream_id) {
+    static_cast<void>(at_rest());
+    if constexpr (FencedMemory<Memory>) fence_.status = context_->memory->fence(stream_id);
+  }
+
+  /// Whether the device writes no more to the ring's free room, on behalf of a record that was given up.
+  bool at_rest() {
+    if constexpr (AsyncMemory<Memory>) {
+      if (!copies_.empty()) copies_.abandon(*context_->memory, 0);
+      return copies_.empty();
+    } else {
+      return true;
+    }
+  }
+
+  /// Room for a chunk, as `Ring::reserve` gives it; waits as WhenFull says.
+  Status room(std::uint32_t least, std::uint32_t most, MutableBytes& chunk) {
+    if constexpr (FencedMemory<Memory>) {
+      if (fence_.status != Status::ok) return fence_.status;
+    }
+    if constexpr (AsyncMemory<Memory>) {
+      if (!copies_.empty()) return Status::device_copy_failed;
+    }
+    return room_behind(least, most, chunk);
+  }
+
+  /// Room for a chunk without waiting; null data when there is none.
+  MutableBytes room_at_once(std::uint32_t bytes) {
+    return at_rest() ? ring_.reserve(bytes, bytes) : MutableBytes();
+  }
+
+  /// Copies the tensors, which fit, to `to`, which is in a chunk that has room and is not committed.
+  Status copy(std::byte* to, const CapturedTensors& tensors) {
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      const std::size_t bytes = static_cast<std::size_t>(tensors[i].bytes);
+      if (bytes == 0) continue;
+      const Status status = copy(tensors[i], {to, bytes});
+      if (status != Status::ok) return give_up(status);
+      to += bytes;
+    }
+    return complete();
+  }
+
+  /// Sends the tensors in chunks of their own, the last of which ends the record; `data_bytes` is the sum of
+  /// their bytes. `headroom` bytes of the ring stay free.
+  Status stream(const CapturedTensors& tensors, std::uint64_t data_bytes, std::uint32_t headroom) {
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      const Status status = stream(tensors[i], data_bytes, headroom);
+      if (status != Status::ok) return give_up(status);
+    }
+    return complete();
+  }
+
+  /// Comes with every record: `wake_if_crowded` speaks up again when there was room in between.
+  void begin_record() { woken_ = woken_ && ring_.over(ring_.size() / 2); }
+
+  void wake_if_crowded() {
+    if (!ring_.over(ring_.size() / 2)) {
+      woken_ = false;
+    } else if (!woken_) {
+      woken_ = true;
+      wake();
+    }
+  }
+
+ private:
+  /// Pieces end between elements of any dtype.
+  static constexpr std::uint32_t kUnit = 16;
+  static constexpr std::uint32_t kHead = sizeof(ChunkHead);
+
+  struct NoFence {};
+  struct Fence {
+    Status status = Status::ok;  ///< of the operator that is captured
+  };
+  struct NoCopies {};
+
+  void wake() const {
+    if (Waker* waker = context_->waker.load(std::memory_order_acquire)) waker->wake();
+  }
+
+  /// Whole units of at most `bytes`, one at least.
+  static constexpr std::uint32_t whole_units(std::uint32_t bytes, std::uint32_t unit) {
+    return bytes < unit ? unit : bytes / unit * unit;
+  }
+
+  /// Sends the bytes of one tensor; `left` is what the record still has to send and is counted down.
+  Status stream(const TensorView& tensor, std::uint64_t& left, std::uint32_t headroom) {
+    const CopyRules rules = rules_of(*context_->memory);
+    const std::uint32_t unit = rules.alignment < kUnit ? kUnit : rules.alignment;
+    const std::uint32_t slack = rules.alignment <= 8 ? 0 : rules.alignment - 8;
+    // Small enough for the drainer to work on one piece while the next is copied.
+    const std::uint32_t quarter = ring_.size() / 4;
+    const std::uint32_t most = whole_units(quarter < rules.max_bytes ? quarter : rules.max_bytes, unit);
+    const std::uint32_t least = whole_units(most / 4, unit);
+    std::uint64_t done = 0;
+    while (done < tensor.bytes) {
+      const std::uint64_t remaining = tensor.bytes - done;
+      const auto at_most = [remaining](std::uint32_t limit) {
+        return static_cast<std::uint32_t>(remaining < limit ? remaining : limit);
+      };
+      if (headroom != 0 && over(ring_.size() - headroom)) return Status::ring_full;
+      MutableBytes chunk;
+      Status status = room_behind(kHead + slack + at_most(least), kHead + slack + at_most(most), chunk);
+      if (status != Status::ok) return status;
+      const std::uint32_t before = kHead + padding_at(chunk.data() + kHead, rules);
+      std::uint32_t bytes = static_cast<std::uint32_t>(chunk.size()) - before;
+      // What padding leaves of the slack is not for bytes.
+      if (slack != 0) bytes = at_most(bytes < most ? bytes : most);
+      if (bytes < remaining) bytes = bytes / unit * unit;
+      if (rules.whole_units && bytes > rules.alignment) bytes = whole_units(bytes, rules.alignment);
+      left -= bytes;
+      const ChunkHead head = {ChunkKind::data, left == 0, Status::ok, 0, before - kHead};
+      std::memcpy(chunk.data(), &head, sizeof head);
+      status = send(tensor, done, chunk.subspan(before, bytes), before + bytes);
+      if (status != Status::ok) return status;
+      done += bytes;
+    }
+    return Status::ok;
+  }
+
+  static std::uint32_t padding_at(const std::byte* at, const CopyRules& rules) {
+    if constexpr (RuledMemory<Memory>) {
+      return static_cast<std::uint32_t>(-reinterpret_cast<std::uintptr_t>(at) & (rules.alignment - 1));
+    } else {
+      return 0;
+    }
+  }
+
+  /// Fills `to`, which ends the chunk of `chunk_bytes` bytes that room was found for, and has it published.
+  Status send(const TensorView& tensor, std::uint64_t at, MutableBytes to, std::uint32_t chunk_bytes) {
+    if constexpr (AsyncMemory<Memory>) {
+      const Ring::Held chunk = ring_.hold(position(), chunk_bytes);
+      const Status status = start(tensor.address + at, to, tensor.dtype, chunk);
+      if (status != Status::ok) return status;
+      return copies_.publish_ready(*context_->memory, ring_);
+    } else {
+      const Status status = copy_elements(*context_->memory, tensor, at, to);
+      if (status == Status::ok) ring_.commit(chunk_bytes);
+      return status;
+    }
+  }
+
+  Status copy(const TensorView& tensor, MutableBytes to) {
+    if constexpr (AsyncMemory<Memory>) {
+      const std::size_t most = whole_units(rules_of(*context_->memory).max_bytes, kUnit);
+      Status status = Status::ok;
+      for (std::size_t at = 0; at < to.size() && status == Status::ok; at += most) {
+        const std::size_t bytes = to.size() - at < most ? to.size() - at : most;
+        status = start(tensor.address + at, to.subspan(at, bytes), tensor.dtype, {});
+      }
+      return status;
+    } else {
+      return copy_elements(*context_->memory, tensor, 0, to);
+    }
+  }
+
+  Status start(Address from, MutableBytes to, DType dtype, Ring::Held chunk) {
+    if (copies_.full()) {
+      const Status status = complete_oldest();
+      if (status != Status::ok) return status;
+    }
+    return copies_.start(*context_->memory, from, to, dtype, chunk);
+  }
+
+  Status complete_oldest() {
+    return copies_.complete_oldest(*context_->memory, ring_, context_->block_limit_ms);
+  }
+
+  Status complete() {
+    if constexpr (AsyncMemory<Memory>) {
+      while (!copies_.empty()) {
+        const Status status = complete_oldest();
+        if (status != Status::ok) return give_up(status);
+      }
+    }
+    return Status::ok;
+  }
+
+  Status give_up(Status cause) {
+    if constexpr (AsyncMemory<Memory>) copies_.abandon(*context_->memory, context_->block_limit_ms);
+    return cause;
+  }
+
+  /// Where the next chunk goes.
+  std::uint32_t position() const {
+    return copies_.empty() ? ring_.position() : ring_.end_of(copies_.latest_chunk());
+  }
+
+  MutableBytes reserve(std::uint32_t least, std::uint32_t most) {
+    if constexpr (AsyncMemory<Memory>) {
+      return ring_.reserve_at(position(), least, most);
+    } else {
+      return ring_.reserve(least, most);
+    }
+  }
+
+  bool over(std::uint32_t bytes) {
+    if constexpr (AsyncMemory<Memory>) {
+      return ring_.over_at(position(), bytes);
+    } else {
+      return ring_.over(bytes);
+    }
+  }
+
+  Status room_behind(std::uint32_t least, std::uint32_t most, MutableBytes& chunk) {
+    chunk = reserve(least, most);
+    if constexpr (AsyncMemory<Memory>) {
+      // What is under way becomes room only by way of the drainer, to whom it has to be published first.
+      while (chunk.data() == nullptr && !copies_.empty()) {
+        const Status status = complete_oldest();
+        if (status != Status::ok) return status;
+        chunk = reserve(least, most);
+      }
+    }
+    if (chunk.data() == nullptr) {
+      const Status status = wait_for_room(least, most, chunk);
+      if (status != Status::ok) return status;
+    }
+    stalled_ = false;
+    return Status::ok;
+  }
+
+  Status wait_for_room(std::uint32_t least, std::uint32_t most, MutableBytes& chunk) {
+    switch (context_->when_full) {
+      case WhenFull::drop:
+      case WhenFull::degrade:
+        return Status::ring_full;
+      case WhenFull::inline_drain:
+        while (context_->drainer->drain(slot_, ring_, ring_.size()) != 0) {
+          chunk = ring_.reserve(least, most);
+          if (chunk.data() != nullptr) return Status::ok;
+        }
+        return Status::ring_full;
+      case WhenFull::block:
+        break;
+    }
+    if (stalled_) return Status::timeout;
+    wake();
+    // A drainer that is at work frees room within microseconds. Waiting awake for about as long as a pause
+    // takes is never far from the best; looks are few, as each takes the line with the tail away from the
+    // drainer.
+    constexpr int kLooks = 256;
+    constexpr int kRelaxesPerLook = 16;
+    for (int look = 0; look < kLooks; ++look) {
+      for (int i = 0; i < kRelaxesPerLook; ++i) cpu_relax();
+      chunk = ring_.reserve(least, most);
+      if (chunk.data() != nullptr) return Status::ok;
+    }
+    std::uint32_t start = context_->clock->monotonic_ms();
+    std::uint32_t used = ring_.used();
+    do {
+      context_->clock->pause();
+      chunk = ring_.reserve(least, most);
+      if (chunk.data() != nullptr) return Status::ok;
+      if (ring_.used() != used) {
+        used = ring_.used();
+        start = context_->clock->monotonic_ms();
+      }
+    } while (context_->clock->monotonic_ms() - start < context_->block_limit_ms);
+    stalled_ = true;
+    return Status::timeout;
+  }
+
+  Ring ring_;
+  const RecorderContext<Memory>* context_ = nullptr;
+  std::size_t slot_ = 0;
+  bool stalled_ = false;
+  bool woken_ = false;
+  [[no_unique_address]] std::conditional_t<FencedMemory<Memory>, Fence, NoFence> fence_;
+  [[no_unique_address]] std::conditional_t<AsyncMemory<Memory>, CopiesUnderWay<Memory>, NoCopies> copies_;
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

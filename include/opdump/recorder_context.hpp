@@ -1,0 +1,43 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+
+#include "opdump/clock.hpp"
+#include "opdump/drainer.hpp"
+#include "opdump/dump_options.hpp"
+#include "opdump/reduction.hpp"
+#include "opdump/targets.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// Something that sleeps until a ring fills, such as a drain thread.
+class Waker {
+ public:
+  /// Called on a recorder's thread when its ring is more than half full or has no room; must not block for
+  /// long.
+  virtual void wake() = 0;
+
+ protected:
+  ~Waker() = default;
+};
+
+/// What the recorders of one session share. Set while no step is open, but for the waker.
+template <class Memory>
+struct RecorderContext {
+  Memory* memory = nullptr;
+  Clock* clock = nullptr;
+  Drainer* drainer = nullptr;
+  Reduction* reduction = nullptr;
+  const Targets* targets = nullptr;
+  std::atomic<Waker*> waker{nullptr};
+  std::uint32_t block_limit_ms = 1000;
+  std::uint32_t generation = 0;  ///< of the session; 0: it is off
+  WhenFull when_full = WhenFull::block;
+  std::uint8_t target = Targets::kNone;  ///< of the latest config
+  bool single_ops = false;               ///< the latest config wants operators run outside a model
+  std::uint8_t single_bits = 0;
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump
