@@ -1,0 +1,124 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "opdump/knobs.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// Who reported an overflow. The first four are the numbers of the newer layout; the others are the blocks of
+/// the older one.
+enum class OverflowUnit : std::uint8_t { aic, aiv, aicpu, sdma, ai_core, dha_atomic_add, l2_atomic_add };
+
+/// Bits of a status.
+inline constexpr std::uint64_t kOverflowNegation = 0x8;        ///< of the smallest signed integer
+inline constexpr std::uint64_t kOverflowInteger = 0x10;        ///< addition, subtraction, multiplication
+inline constexpr std::uint64_t kOverflowFloat = 0x20;          ///< floating-point computation
+inline constexpr std::uint64_t kOverflowUnsigned = 0x80;       ///< a negative number became an unsigned one
+inline constexpr std::uint64_t kOverflowToFloat16 = 0x100;     ///< of float32 or int32
+inline constexpr std::uint64_t kOverflowAccumulation = 0x400;  ///< in the cube unit
+
+inline constexpr std::uint64_t kNoOverflowId = 65535;
+
+/// What is known of one overflow: the content of an OpDebug file. What a unit has no field for is left out of
+/// the file. Source of the fields: CANN's device and msaccucmp.
+struct OverflowReport {
+  std::uint64_t status[4] = {};  ///< the first word counts, of a `wide` one all four
+  std::uint64_t task_type = 0;
+  std::uint64_t context_id = kNoOverflowId;
+  std::uint64_t thread_id = kNoOverflowId;
+  std::uint64_t start = 0;      ///< `pc_start` of a core, `src_addr` of an SDMA
+  std::uint64_t arguments = 0;  ///< `para_base` of a core, `dst_addr` of an SDMA
+  std::uint64_t core_id = 0;    ///< `cpu_id` of an AICPU, `channel_id` of an SDMA
+  std::uint64_t block_id = 0;
+  std::uint64_t kernel_code = 0;  ///< of `ai_core`
+  std::uint64_t model_id = 0;     ///< with the next two: filled in by the recorder
+  std::uint64_t stream_id = 0;
+  std::uint64_t task_id = 0;
+  std::uint32_t debug_task_id = 65535;  ///< in the file's name; not that of the operator
+  OverflowUnit unit = OverflowUnit::ai_core;
+  bool wide = false;  ///< version 1 of the newer layout, of `aic` and `aiv`
+
+  constexpr bool any() const { return status[0] != 0 || (wide && (status[1] | status[2] | status[3]) != 0); }
+};
+
+/// Bytes of the tensor in an OpDebug file, in either layout; what is behind the fields is zero.
+inline constexpr std::size_t kOpDebugBytes = 2048;
+inline constexpr std::size_t kOpDebugWords = kOpDebugBytes / 8;
+
+namespace op_debug {
+
+/// Fields of the newer layout, from its byte 24 on, as many as `unit` has.
+constexpr std::size_t field_count(const OverflowReport& report) {
+  switch (report.unit) {
+    case OverflowUnit::aic:
+    case OverflowUnit::aiv:
+      return report.wide ? 14 : 11;
+    case OverflowUnit::sdma:
+      return 10;
+    default:
+      return 8;
+  }
+}
+
+constexpr std::uint64_t new_field(const OverflowReport& report, std::size_t index) {
+  const bool cpu = report.unit == OverflowUnit::aicpu;
+  const std::uint64_t first[] = {report.model_id,
+                                 report.stream_id,
+                                 report.task_id,
+                                 report.task_type,
+                                 report.context_id,
+                                 cpu ? report.core_id : report.thread_id,
+                                 cpu ? report.thread_id : report.start,
+                                 cpu ? report.status[0] : report.arguments,
+                                 report.core_id,
+                                 report.unit == OverflowUnit::sdma ? report.status[0] : report.block_id};
+  constexpr std::size_t kFirst = sizeof first / sizeof first[0];
+  return index < kFirst ? first[index] : report.status[index - kFirst];
+}
+
+constexpr std::uint64_t new_word(const OverflowReport& report, std::size_t index) {
+  constexpr std::uint64_t kMagic = 0x5a5a5a5a;
+  constexpr std::size_t kHeadWords = 3;
+  const std::size_t fields = field_count(report);
+  if (index == 0) return kMagic | (report.wide ? std::uint64_t{1} << 32 : 0);
+  if (index == 1) return 1 | static_cast<std::uint64_t>(report.unit) << 32;
+  if (index == 2) return static_cast<std::uint64_t>(fields * 8) << 32;
+  return index - kHeadWords < fields ? new_field(report, index - kHeadWords) : 0;
+}
+
+/// Where a unit of the older layout has its six fields, and where its status, in words.
+struct OldPlace {
+  std::uint8_t fields;
+  std::uint8_t status;
+};
+
+constexpr OldPlace old_place(OverflowUnit unit) {
+  if (unit == OverflowUnit::dha_atomic_add) return {0, 512 / 8};
+  if (unit == OverflowUnit::l2_atomic_add) return {128 / 8, 768 / 8};
+  return {256 / 8, 1024 / 8};
+}
+
+constexpr std::uint64_t old_word(const OverflowReport& report, std::size_t index) {
+  const OldPlace place = old_place(report.unit);
+  const std::uint64_t fields[] = {report.model_id,  report.stream_id, report.task_id,
+                                  report.task_type, report.start,     report.arguments};
+  if (index >= place.fields && index - place.fields < sizeof fields / sizeof fields[0])
+    return fields[index - place.fields];
+  const bool core = report.unit == OverflowUnit::ai_core;
+  if (core && index == place.status) return report.kernel_code;
+  if (core && index == place.status + std::size_t{1}) return report.block_id;
+  return index == place.status + (core ? std::size_t{2} : std::size_t{0}) ? report.status[0] : 0;
+}
+
+}  // namespace op_debug
+
+/// Word `index`, below kOpDebugWords, of the tensor that `report` becomes; words lie there little-endian.
+constexpr std::uint64_t op_debug_word(const OverflowReport& report, std::size_t index) {
+  return report.unit <= OverflowUnit::sdma ? op_debug::new_word(report, index)
+                                           : op_debug::old_word(report, index);
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump
