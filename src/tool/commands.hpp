@@ -14,6 +14,7 @@ int run_check(Words words);
 int run_compile(Words words);
 int run_explain(Words words);
 int run_extract(Words words);
+int run_overflow(Words words);
 int run_replay(Words words);
 int run_verify(Words words);
 

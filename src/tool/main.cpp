@@ -22,6 +22,7 @@ usage: opdump COMMAND [ARGUMENTS]
   compile   turns a config into a plan for a device without a JSON parser
   explain   says what a key of a config does
   extract   gets the dumps out of a flash log
+  overflow  lists the operators that overflowed, and names the first one that went wrong
   replay    feeds described models through the capture path, without a device
   verify    proves that a dump is complete, or lists what is missing and why
 
@@ -56,6 +57,7 @@ constexpr Command kCommands[] = {
     {"compile", run_compile},
     {"explain", run_explain},
     {"extract", run_extract},
+    {"overflow", run_overflow},
     {"replay", run_replay},
     {"verify", run_verify},
 };

@@ -144,6 +144,10 @@ std::uint64_t OpDebug::Block::value(std::string_view name) const {
   return 0;
 }
 
+bool OpDebug::Block::has(std::string_view name) const {
+  return std::ranges::any_of(fields, [name](const Field& field) { return field.name == name; });
+}
+
 std::uint64_t OpDebug::Block::status() const {
   std::uint64_t joined = 0;
   for (const Field& field : fields) {

@@ -24,6 +24,8 @@ struct OpDebug {
     /// The value of a field that every block has, such as "task_id".
     std::uint64_t value(std::string_view name) const;
 
+    bool has(std::string_view name) const;
+
     /// The status bits, of version 1 all four words joined.
     std::uint64_t status() const;
   };

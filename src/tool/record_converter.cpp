@@ -6,7 +6,7 @@
 #include "interrupt.hpp"
 #include "memory_layout.hpp"
 #include "npy_header.hpp"
-#include "op_debug.hpp"
+#include "op_debug_file.hpp"
 #include "uuid3.hpp"
 
 namespace opdump::tool {
@@ -138,21 +138,8 @@ bool RecordConverter::write_restored(const FoundFile& found, const RecordTensor&
 
 bool RecordConverter::write_op_debug(const FoundFile& found, const RecordTensor& tensor,
                                      std::string& reason) {
-  constexpr std::uint64_t kMostBytes = 4096;
-  Result<std::uint64_t> bytes = tensor.bytes;
-  if (tensor.has_shape && tensor.rank != 0 && tensor.dtype != DType::undefined)
-    bytes = packed_bytes(tensor.dtype, tensor.shape());
-  if (!bytes.ok() || bytes.value() > tensor.bytes) {
-    reason = "the shape needs more bytes than the tensor has";
-    return false;
-  }
   OpDebug debug;
-  std::vector<std::byte> all(static_cast<std::size_t>(std::min(bytes.value(), kMostBytes)));
-  if (!file_.read(tensor.data_offset, all)) {
-    reason = file_.error();
-    return false;
-  }
-  if (!parse_op_debug(all, debug, reason)) return false;
+  if (!read_op_debug(file_, tensor, debug, reason)) return false;
   const std::string text = op_debug_json(debug);
   const Bytes part = as_bytes(text);
   OutputFile out;

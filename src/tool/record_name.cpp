@@ -47,7 +47,10 @@ std::optional<RecordName> parse_record_name(std::string_view file_name) {
     if (!number) return std::nullopt;
     numbers[i] = *number;
   }
-  return RecordName{parts[0], parts[1], numbers[2], numbers[3], numbers[4]};
+  constexpr std::size_t kContext = 6;
+  constexpr std::size_t kThread = 7;
+  return RecordName{parts[0],   parts[1],       numbers[2],        numbers[3],
+                    numbers[4], count == kLong, numbers[kContext], numbers[kThread]};
 }
 
 std::optional<TensorName> parse_tensor_name(std::string_view file_name) {

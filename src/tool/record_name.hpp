@@ -14,6 +14,11 @@ struct RecordName {
   std::uint64_t task = 0;
   std::uint64_t stream = 0;
   std::uint64_t unix_us = 0;
+
+  // Of the longer form only.
+  bool has_thread = false;
+  std::uint64_t context = 0;
+  std::uint64_t thread = 0;
 };
 
 /// Takes a file name apart; nothing when it is not of that form. Refers to `file_name`.
