@@ -14,13 +14,15 @@ namespace digits {
 struct Conv2D {
   static constexpr std::string_view kType = "Conv2D";
 
+  float scale = 1;  ///< of the sums, which are stored as float16
+
   template <std::size_t In, std::size_t Out, std::size_t Size>
   void operator()(Float16 (&y)[1][Out][Size][Size], const Float16 (&x)[1][In][Size][Size],
                   const Float16 (&weight)[Out][In][3][3]) const {
     for (std::size_t out = 0; out < Out; ++out) {
       for (std::size_t row = 0; row < Size; ++row) {
         for (std::size_t column = 0; column < Size; ++column) {
-          y[0][out][row][column] = to_float16(window_sum(x[0], weight[out], row, column));
+          y[0][out][row][column] = to_float16(window_sum(x[0], weight[out], row, column) * scale);
         }
       }
     }

@@ -1,5 +1,6 @@
 // Classifies held-out images, one per step, and prints how many it read right. With --config it also dumps
-// what that file asks for; all that this takes is marked opdump.
+// what that file asks for; all that this takes is marked opdump. With --overflow 1 its second convolution
+// overflows float16, for an overflow dump to find out.
 // Exit code: 0 if at least 95 % are right, 1 if not or if the dump is not complete, 2 for wrong arguments.
 
 #include <charconv>
@@ -18,6 +19,7 @@ constexpr int kUsageError = 2;
 
 struct Options {
   std::size_t images = digits::kImageCount;
+  bool overflow = false;
   const char* config = nullptr;  // opdump
 };
 
@@ -33,9 +35,13 @@ bool parse_options(int argc, char** argv, Options& options) {
     const char* value = i + 1 < argc ? argv[i + 1] : "";
     if (option == "--config") {  // opdump
       options.config = value;    // opdump
+    } else if (option == "--overflow") {
+      options.overflow = std::string_view(value) == "1";
     } else if (option != "--images") {
-      std::fprintf(stderr, "digits: unknown argument '%s'; usage: digits [--images N] [--config FILE]\n",
-                   argv[i]);
+      std::fprintf(
+          stderr,
+          "digits: unknown argument '%s'; usage: digits [--images N] [--config FILE] [--overflow 0|1]\n",
+          argv[i]);
       return false;
     } else if (!parse_image_count(value, options.images)) {
       std::fprintf(stderr, "digits: --images wants a number from 1 to %zu, not '%s'\n", digits::kImageCount,
@@ -57,6 +63,7 @@ opdump::TensorView view(const digits::Tensor& t) {
 
 int run(const Options& options) {
   digits::Network network;
+  if (options.overflow) network.spoil_conv2();
   const std::span<const digits::Op> layers = network.ops();
 
   // opdump {

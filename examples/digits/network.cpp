@@ -34,7 +34,7 @@ void Network::for_each_op(Visitor&& visit) {
   visit("bias1", BiasAdd{}, bias1_, conv1_, kConv1Bias);
   visit("relu1", Relu{}, relu1_, bias1_);
   visit("pool1", MaxPool{}, pool1_, relu1_);
-  visit("conv2", Conv2D{}, conv2_, pool1_, kConv2Weight);
+  visit("conv2", Conv2D{conv2_scale_}, conv2_, pool1_, kConv2Weight);
   visit("bias2", BiasAdd{}, bias2_, conv2_, kConv2Bias);
   visit("relu2", Relu{}, relu2_, bias2_);
   visit("pool2", MaxPool{}, pool2_, relu2_);
