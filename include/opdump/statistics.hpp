@@ -253,7 +253,7 @@ inline void Statistics::add(Bytes chunk) {
       return add_floats<Float32Format>(chunk, &StatisticsKernels::float32);
 #if OPDUMP_ALL_STATISTICS
     case DType::boolean:
-      return add_small_integers<Boolean>(chunk, nullptr);
+      return add_small_integers<Boolean>(chunk, &StatisticsKernels::boolean);
     case DType::int2:
       return add_small_integers<PackedInteger<2, true>>(chunk, nullptr);
     case DType::int4:

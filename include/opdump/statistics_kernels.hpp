@@ -69,6 +69,7 @@ struct StatisticsKernels {
   IntegerKernel uint16 = nullptr;
   IntegerKernel int32 = nullptr;
   IntegerKernel uint32 = nullptr;
+  IntegerKernel boolean = nullptr;
 };
 
 /// Instruction sets that the library has kernels for.

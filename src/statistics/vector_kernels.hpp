@@ -299,6 +299,34 @@ std::size_t bytes(const std::byte* data, std::size_t elements, IntegerRun& run) 
   return static_cast<std::size_t>(count);
 }
 
+/// Bytes of which those that are not zero count as 1.
+std::size_t booleans(const std::byte* data, std::size_t elements, IntegerRun& run) {
+  constexpr std::size_t kVectors = kStepBytes / kVectorBytes;
+  constexpr std::size_t kMostVectors = 255 * kVectors;  // until a byte that counts is full
+  const std::size_t vectors = elements / kStepBytes * kVectors;
+  if (vectors == 0) return 0;
+  std::uint32_t ones = 0;
+  for (std::size_t done = 0; done < vectors;) {
+    const std::size_t end = vectors - done < kMostVectors ? vectors : done + kMostVectors;
+    CharCounts counts[kVectors]{};
+    for (; done < end; done += kVectors) {
+      const std::byte* const from = data + done * kVectorBytes;
+      __builtin_prefetch(from + kPrefetchBytes);
+      each<kVectors>([&](auto i) {
+        counts[i] -= reinterpret_cast<CharCounts>(load<Chars>(from + i * kVectorBytes) != 0);
+      });
+    }
+    for (const CharCounts& count : counts) ones += across<std::uint32_t, std::uint8_t>(count);
+  }
+  const std::size_t count = vectors * kVectorBytes;
+  run.min = ones == count;
+  run.max = ones != 0;
+  run.sum = ones;
+  run.squares_low = ones;
+  run.positive = ones;
+  return count;
+}
+
 /// int16 and uint16. Unsigned numbers are less 2^15 up to the end.
 template <bool kSigned>
 std::size_t shorts(const std::byte* data, std::size_t elements, IntegerRun& run) {
@@ -442,6 +470,7 @@ inline constexpr StatisticsKernels kKernels{
     .uint16 = shorts<false>,
     .int32 = words<true>,
     .uint32 = words<false>,
+    .boolean = booleans,
 };
 
 }  // namespace
