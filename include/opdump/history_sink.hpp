@@ -1,0 +1,295 @@
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <string_view>
+
+#include "opdump/sink.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// A flight recorder: keeps what the last steps dumped in memory, and hands it to another sink only when
+/// something happens, in the order in which it was committed, with what the steps afterwards dump. Until then
+/// the other sink is not touched.
+///
+/// What happens is a trigger: `trigger`, or by itself an object that tells of an overflow
+/// (`Opdebug.Node_OpDebug...`) or of an operator that failed (`extra-info/data-dump/...`). The step in which
+/// it happens is handed on to its end, and `after_steps` more; then the history begins anew.
+///
+/// A step is a run of objects whose directories end in the same number. When the memory is full, the oldest
+/// step goes; an object that does not fit beside its own step is refused with `no_space`, as are lines of a
+/// journal. Root, directory and file of a name are 400 bytes together at most. A session that writes here
+/// keeps no journal, which would tell of objects that are gone.
+///
+/// `trigger` may be called from any context; all else as for any sink.
+class HistorySink final : public Sink {
+ public:
+  static constexpr std::size_t kBlockBytes = 512;
+
+  /// `memory`, 8-byte aligned, is this object's as long as it lives; there is one block at least.
+  HistorySink(Sink& sink, MutableBytes memory, std::uint32_t history_steps, std::uint32_t after_steps)
+      : sink_(sink),
+        blocks_(reinterpret_cast<Block*>(memory.data())),
+        history_steps_(history_steps == 0 ? 1 : history_steps),
+        after_steps_(after_steps) {
+    const std::size_t count = memory.size() / sizeof(Block);
+    for (std::size_t i = 0; i < count; ++i) {
+      Block& block = *::new (&blocks_[i]) Block;
+      block.next = i + 1 < count ? static_cast<std::uint32_t>(i + 1) : kNone;
+    }
+    free_ = count == 0 ? kNone : 0;
+  }
+  HistorySink(const HistorySink&) = delete;
+  HistorySink& operator=(const HistorySink&) = delete;
+
+  /// Hands on what is kept, at the next call from the drainer.
+  void trigger() { triggered_.store(true, std::memory_order_release); }
+
+  /// Times that the history was handed on.
+  std::uint32_t triggers() const { return triggers_; }
+
+  /// Objects of the history that the other sink refused.
+  std::uint32_t lost() const { return lost_; }
+
+  /// Objects that were let go because they were too old, or their memory was needed.
+  std::uint32_t let_go() const { return let_go_; }
+
+  Result<ObjectId> begin(const ObjectName& name) override {
+    look_for_trigger();
+    const Result<std::uint32_t> object = make(Kind::object, name);
+    if (!object.ok()) return object.status();
+    return ObjectId{object.value()};
+  }
+
+  Status append(ObjectId object, std::span<const Bytes> parts) override {
+    for (const Bytes part : parts) {
+      if (!add(static_cast<std::uint32_t>(object), part)) return Status::no_space;
+    }
+    return Status::ok;
+  }
+
+  Status commit(ObjectId object) override { return keep(static_cast<std::uint32_t>(object)); }
+
+  void abort(ObjectId object) override { release(static_cast<std::uint32_t>(object)); }
+
+  Status append_journal(const ObjectName& name, std::span<const Bytes> parts) override {
+    look_for_trigger();
+    const Result<std::uint32_t> head = make(Kind::lines, name);
+    if (!head.ok()) return head.status();
+    for (const Bytes part : parts) {
+      if (add(head.value(), part)) continue;
+      release(head.value());
+      return Status::no_space;
+    }
+    return keep(head.value());
+  }
+
+  Status sync() override {
+    look_for_trigger();
+    return sink_.sync();
+  }
+
+ private:
+  static constexpr std::uint32_t kNone = 0xffffffff;
+
+  enum class Kind : std::uint8_t { object, lines };
+
+  /// An object is a chain of blocks; the first one has the head, and the bytes begin with the name's texts.
+  struct Block {
+    std::uint32_t next = kNone;
+    std::uint32_t used = 0;  ///< bytes of `bytes`
+    std::byte bytes[kBlockBytes - 8];
+  };
+  static_assert(sizeof(Block) == kBlockBytes);
+
+  struct Head {
+    std::uint64_t step = 0;      ///< counts those that came here
+    std::uint32_t next = kNone;  ///< of the objects that are kept, in order
+    std::uint32_t last = kNone;  ///< block of the chain
+    std::uint16_t root_bytes = 0;
+    std::uint16_t directory_bytes = 0;
+    std::uint16_t file_bytes = 0;
+    Kind kind = Kind::object;
+  };
+
+  /// So that a name lies in one piece.
+  static constexpr std::size_t kMaxNameBytes = 400;
+  static_assert(sizeof(Head) + kMaxNameBytes <= sizeof(Block::bytes));
+
+  Head& head_of(std::uint32_t object) {
+    return *std::launder(reinterpret_cast<Head*>(blocks_[object].bytes));
+  }
+
+  Result<std::uint32_t> make(Kind kind, const ObjectName& name) {
+    if (name.root.size() + name.directory.size() + name.file.size() > kMaxNameBytes)
+      return Status::name_too_long;
+    follow_step(name.directory);
+    const std::uint32_t object = take_block();
+    if (object == kNone) return Status::no_space;
+    Head& head = *::new (blocks_[object].bytes) Head;
+    blocks_[object].used = sizeof(Head);
+    head.step = step_;
+    head.last = object;
+    head.kind = kind;
+    head.root_bytes = static_cast<std::uint16_t>(name.root.size());
+    head.directory_bytes = static_cast<std::uint16_t>(name.directory.size());
+    head.file_bytes = static_cast<std::uint16_t>(name.file.size());
+    for (const std::string_view text : {name.root, name.directory, name.file}) add(object, as_bytes(text));
+    return object;
+  }
+
+  bool add(std::uint32_t object, Bytes bytes) {
+    while (!bytes.empty()) {
+      std::uint32_t last = head_of(object).last;
+      if (blocks_[last].used == sizeof blocks_[last].bytes) {
+        const std::uint32_t more = take_block();
+        if (more == kNone) return false;
+        blocks_[last].next = more;
+        head_of(object).last = last = more;
+      }
+      Block& block = blocks_[last];
+      const std::size_t room = sizeof block.bytes - block.used;
+      const std::size_t now = bytes.size() < room ? bytes.size() : room;
+      std::memcpy(block.bytes + block.used, bytes.data(), now);
+      block.used += static_cast<std::uint32_t>(now);
+      bytes = bytes.subspan(now);
+    }
+    return true;
+  }
+
+  /// A free block, of the oldest step if there is no other; none when all belong to the latest or are open.
+  std::uint32_t take_block() {
+    if (free_ == kNone && first_ != kNone && head_of(first_).step != step_) {
+      const std::uint64_t oldest = head_of(first_).step;
+      while (first_ != kNone && head_of(first_).step == oldest) drop_first();
+    }
+    const std::uint32_t block = free_;
+    if (block == kNone) return kNone;
+    free_ = blocks_[block].next;
+    blocks_[block].next = kNone;
+    blocks_[block].used = 0;
+    return block;
+  }
+
+  void release(std::uint32_t object) {
+    blocks_[head_of(object).last].next = free_;
+    free_ = object;
+  }
+
+  void drop_first() {
+    const std::uint32_t object = first_;
+    first_ = head_of(object).next;
+    if (first_ == kNone) last_ = kNone;
+    release(object);
+    ++let_go_;
+  }
+
+  void follow_step(std::string_view directory) {
+    const std::string_view number = directory.substr(directory.rfind('/') + 1);  // npos + 1 is 0: no slash
+    std::uint64_t value = 0;
+    for (const char c : number) value = value * 10 + static_cast<std::uint64_t>(c - '0');
+    if (has_step_ && value == number_) return;
+    has_step_ = true;
+    number_ = value;
+    ++step_;
+    while (first_ != kNone && head_of(first_).step + history_steps_ <= step_) drop_first();
+  }
+
+  /// Takes a whole object into the history, or hands it on.
+  Status keep(std::uint32_t object) {
+    look_for_trigger();
+    if (tells_of_a_bug(object)) hand_on_history();
+    if (is_handing_on()) {
+      const Status status = hand_on(object);
+      release(object);
+      return status;
+    }
+    if (last_ == kNone) {
+      first_ = object;
+    } else {
+      head_of(last_).next = object;
+    }
+    last_ = object;
+    return Status::ok;
+  }
+
+  bool is_handing_on() const { return handing_on_until_ != 0 && step_ <= handing_on_until_; }
+
+  void look_for_trigger() {
+    if (!triggered_.load(std::memory_order_acquire)) return;
+    triggered_.store(false, std::memory_order_relaxed);
+    hand_on_history();
+  }
+
+  void hand_on_history() {
+    ++triggers_;
+    handing_on_until_ = step_ + after_steps_;
+    while (first_ != kNone) {
+      const std::uint32_t object = first_;
+      if (hand_on(object) != Status::ok) ++lost_;
+      first_ = head_of(object).next;
+      release(object);
+    }
+    last_ = kNone;
+  }
+
+  ObjectName name_of(std::uint32_t object) {
+    const Head& head = head_of(object);
+    const char* at = reinterpret_cast<const char*>(blocks_[object].bytes) + sizeof(Head);
+    return {{at, head.root_bytes},
+            {at + head.root_bytes, head.directory_bytes},
+            {at + head.root_bytes + head.directory_bytes, head.file_bytes}};
+  }
+
+  static std::size_t name_bytes(const Head& head) {
+    return std::size_t{head.root_bytes} + head.directory_bytes + head.file_bytes;
+  }
+
+  bool tells_of_a_bug(std::uint32_t object) {
+    const ObjectName name = name_of(object);
+    return name.file.starts_with("Opdebug.Node_OpDebug.") ||
+           name.directory.starts_with("extra-info/data-dump/");
+  }
+
+  Status hand_on(std::uint32_t object) {
+    const ObjectName name = name_of(object);
+    const Head& head = head_of(object);
+    Result<ObjectId> id = ObjectId{};
+    if (head.kind == Kind::object) id = sink_.begin(name);
+    Status status = id.status();
+    std::size_t skipped = sizeof(Head) + name_bytes(head);
+    for (std::uint32_t at = object; at != kNone && status == Status::ok; at = blocks_[at].next) {
+      const Bytes part = Bytes(blocks_[at].bytes, blocks_[at].used).subspan(skipped);
+      skipped = 0;
+      if (part.empty()) continue;
+      status = head.kind == Kind::object ? sink_.append(id.value(), {&part, 1})
+                                         : sink_.append_journal(name, {&part, 1});
+    }
+    if (head.kind == Kind::lines || !id.ok()) return status;
+    if (status == Status::ok) return sink_.commit(id.value());
+    sink_.abort(id.value());
+    return status;
+  }
+
+  Sink& sink_;
+  Block* blocks_;
+  std::uint32_t free_ = kNone;
+  std::uint32_t first_ = kNone;  ///< of the objects that are kept
+  std::uint32_t last_ = kNone;
+  std::uint64_t step_ = 0;
+  std::uint64_t number_ = 0;            ///< that the latest step's directory ends in
+  std::uint64_t handing_on_until_ = 0;  ///< a step; 0: nothing has happened yet
+  const std::uint32_t history_steps_;
+  const std::uint32_t after_steps_;
+  std::uint32_t triggers_ = 0;
+  std::uint32_t let_go_ = 0;
+  std::uint32_t lost_ = 0;
+  bool has_step_ = false;
+  std::atomic<bool> triggered_{false};
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

@@ -1,0 +1,143 @@
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "opdump/history_sink.hpp"
+#include "support/fakes.hpp"
+
+using namespace opdump;
+using namespace opdump::tests;
+
+namespace {
+
+struct HistoryBench {
+  explicit HistoryBench(std::uint32_t history, std::uint32_t after, std::size_t bytes = 64 * 1024)
+      : memory(bytes / 8), sink(inner, std::as_writable_bytes(std::span(memory)), history, after) {}
+
+  Status write(std::uint64_t step, const std::string& file, std::size_t bytes = 100) {
+    const std::string directory = "20260101000000/0/net/1/" + std::to_string(step);
+    const Result<ObjectId> object = sink.begin({"/dump", directory, file});
+    if (!object.ok()) return object.status();
+    const std::vector<std::byte> data(bytes, static_cast<std::byte>(step));
+    // In two pieces, so that one ends inside a block.
+    const Bytes parts[] = {Bytes(data).first(bytes / 3), Bytes(data).subspan(bytes / 3)};
+    const Status status = sink.append(object.value(), parts);
+    if (status != Status::ok) {
+      sink.abort(object.value());
+      return status;
+    }
+    return sink.commit(object.value());
+  }
+
+  /// `{step}/{file}` in the order of their commits; each has to be whole.
+  std::vector<std::string> files(std::size_t bytes = 100) const {
+    std::vector<std::string> files;
+    for (const std::string& path : inner.order) {
+      const std::size_t bar = path.rfind('|');
+      const std::size_t slash = path.rfind('/', bar);
+      const std::string step = path.substr(slash + 1, bar - slash - 1);
+      const std::vector<std::byte>& data = inner.objects.at(path);
+      REQUIRE(data == std::vector<std::byte>(bytes, static_cast<std::byte>(std::stoull(step))));
+      files.push_back(step + "/" + path.substr(bar + 1));
+    }
+    return files;
+  }
+
+  FakeSink inner;
+  std::vector<std::uint64_t> memory;
+  HistorySink sink;
+};
+
+}  // namespace
+
+TEST_CASE("history: nothing is handed on before a trigger, then the last steps and those afterwards") {
+  HistoryBench bench(3, 2);
+  for (std::uint64_t step = 0; step < 10; ++step) {
+    CHECK(bench.write(step, "a") == Status::ok);
+    CHECK(bench.write(step, "b") == Status::ok);
+  }
+  CHECK(bench.inner.calls == 0);
+  bench.sink.trigger();
+  CHECK(bench.write(9, "c") == Status::ok);
+  for (std::uint64_t step = 10; step < 20; ++step) CHECK(bench.write(step, "a") == Status::ok);
+  CHECK(bench.files() ==
+        std::vector<std::string>{"7/a", "7/b", "8/a", "8/b", "9/a", "9/b", "9/c", "10/a", "11/a"});
+  CHECK(bench.sink.triggers() == 1);
+  bench.sink.trigger();
+  CHECK(bench.sink.sync() == Status::ok);
+  const std::vector<std::string> files = bench.files();
+  CHECK(std::vector<std::string>(files.begin() + 9, files.end()) ==
+        std::vector<std::string>{"17/a", "18/a", "19/a"});
+  CHECK(bench.sink.lost() == 0);
+}
+
+TEST_CASE("history: an overflow and an exception are triggers") {
+  HistoryBench bench(2, 0);
+  for (std::uint64_t step = 0; step < 4; ++step) bench.write(step, "a");
+  bench.write(4, "Conv2D.conv1.1.0.1700000000000000");
+  bench.write(4, "Opdebug.Node_OpDebug.9.0.1700000000000001");
+  bench.write(5, "a");
+  CHECK(bench.files() == std::vector<std::string>{"3/a", "4/Conv2D.conv1.1.0.1700000000000000",
+                                                  "4/Opdebug.Node_OpDebug.9.0.1700000000000001"});
+
+  HistoryBench failed(2, 0);
+  failed.write(1, "a");
+  const Result<ObjectId> object =
+      failed.sink.begin({"/dump", "extra-info/data-dump/0", "exception_info.0.1.2"});
+  REQUIRE(object.ok());
+  REQUIRE(failed.sink.commit(object.value()) == Status::ok);
+  CHECK(failed.inner.order.size() == 2);
+}
+
+TEST_CASE("history: with 1 MiB for 50 steps memory stays bounded over 100000 steps, and nothing is written") {
+  HistoryBench bench(50, 5, 1024 * 1024);
+  const std::uint64_t steps = 100000 / OPDUMP_TEST_SHARE;
+  for (std::uint64_t step = 0; step < steps; ++step) {
+    REQUIRE(bench.write(step, "a", 3000) == Status::ok);
+    REQUIRE(bench.write(step, "b", 3000) == Status::ok);
+  }
+  CHECK(bench.inner.calls == 0);
+  CHECK(bench.sink.let_go() == 2 * (steps - 50));
+  bench.sink.trigger();
+  for (std::uint64_t step = steps; step < steps + 20; ++step) {
+    REQUIRE(bench.write(step, "a", 3000) == Status::ok);
+    REQUIRE(bench.write(step, "b", 3000) == Status::ok);
+  }
+  const std::vector<std::string> files = bench.files(3000);
+  REQUIRE(files.size() == 2 * (50 + 5));
+  for (std::size_t i = 0; i < files.size(); ++i)
+    CHECK(files[i] == std::to_string(steps - 50 + i / 2) + (i % 2 == 0 ? "/a" : "/b"));
+}
+
+TEST_CASE("history: when memory is short the oldest step goes, and a step of its own size is refused") {
+  HistoryBench bench(50, 0, 16 * HistorySink::kBlockBytes);
+  for (std::uint64_t step = 0; step < 9; ++step) CHECK(bench.write(step, "a", 1500) == Status::ok);
+  CHECK(bench.write(9, "a", 1500) == Status::ok);
+  CHECK(bench.write(9, "b", 4500) == Status::ok);
+  CHECK(bench.write(9, "c", 4500) == Status::no_space);
+  bench.sink.trigger();
+  CHECK(bench.sink.sync() == Status::ok);
+  CHECK(bench.inner.order.size() == 2);
+  CHECK(bench.write(10, "a", 6000) == Status::ok);
+  CHECK(bench.write(10, "b", 8200) == Status::no_space);
+}
+
+TEST_CASE("history: what the other sink refuses is counted, and lines keep their place") {
+  HistoryBench bench(5, 0);
+  bench.write(1, "a");
+  const Bytes lines[] = {as_bytes("x,y\n"), as_bytes("z\n")};
+  CHECK(bench.sink.append_journal({"/dump", "d/1", "statistic.csv"}, lines) == Status::ok);
+  CHECK(bench.inner.calls == 0);
+  bench.inner.fail_at = 0;
+  bench.sink.trigger();
+  CHECK(bench.sink.sync() == Status::ok);
+  CHECK(bench.sink.lost() == 1);
+  CHECK(bench.inner.journals["/dump|d/1|statistic.csv"] == "x,y\nz\n");
+  CHECK(bench.sink.begin({"/dump", std::string(300, 'd'), std::string(120, 'f')}).status() ==
+        Status::name_too_long);
+  const Result<ObjectId> object = bench.sink.begin({"/dump", "d/2", "f"});
+  REQUIRE(object.ok());
+  bench.sink.abort(object.value());
+  CHECK(bench.inner.open_objects.empty());
+}
