@@ -100,6 +100,14 @@ class Statistics {
   /// its end is ignored.
   void add(Bytes chunk);
 
+  /// Takes in `elements` elements that were looked at elsewhere, in whatever order: floating ones of up to 32
+  /// bits, with the sums of the finite ones and of their squares. None of them may be a tensor's first one
+  /// and NaN where CANN's rules count.
+  void add_run(std::uint64_t elements, const FloatRun& run, double sum, double squares);
+
+  /// The same for integers of up to 32 bits.
+  void add_run(std::uint64_t elements, const IntegerRun& run);
+
   StatisticsSummary summary(StatisticsDialect dialect) const;
 
   DType dtype() const { return dtype_; }
@@ -148,6 +156,7 @@ class Statistics {
   static void run_integers(const std::byte* data, std::size_t count, IntegerRun& run);
   template <class Format>
   void run_floats(const std::byte* data, std::size_t count, FloatRun& run);
+  void add_found(const FloatRun& run);
   void add_extreme_double(double value);
 
   /// Elements until the lanes are to be folded.
@@ -302,13 +311,7 @@ void Statistics::add_small_integers(Bytes chunk, IntegerKernel StatisticsKernels
       run_integers<Element>(data + done * Element::kBits / 8, run_count - done, run);
       done = run_count;
     }
-    widen(run.min, run.max);
-    negative_ += run.negative;
-    positive_ += run.positive;
-    integer_sum_.add(run.sum);
-    integer_squares_.add(run.squares_low);
-    integer_squares_.add_shifted(run.squares_high);
-    count_ += done;
+    add_run(done, run);
     count -= done;
     data += done * Element::kBits / 8;
   }
@@ -383,12 +386,7 @@ void Statistics::add_floats(Bytes chunk, FloatKernel StatisticsKernels::*kernel)
       done = fast != nullptr && lane() != 0 ? std::min(run_count, kStatisticsLanes - lane()) : run_count;
       run_floats<Format>(data, done, run);
     }
-    if (run.min <= run.max) widen(order_of(run.min), order_of(run.max));
-    nan_ += run.nan;
-    negative_inf_ += run.negative_inf;
-    positive_inf_ += run.positive_inf;
-    negative_ += run.negative;
-    positive_ += run.positive;
+    add_found(run);
     advance(done);
     count -= done;
     data += done * kBytes;
@@ -440,6 +438,32 @@ void Statistics::run_floats(const std::byte* data, std::size_t count, FloatRun& 
   };
   run.min = decode(min);
   run.max = decode(max);
+}
+
+inline void Statistics::add_found(const FloatRun& run) {
+  if (run.min <= run.max) widen(order_of(run.min), order_of(run.max));
+  nan_ += run.nan;
+  negative_inf_ += run.negative_inf;
+  positive_inf_ += run.positive_inf;
+  negative_ += run.negative;
+  positive_ += run.positive;
+}
+
+inline void Statistics::add_run(std::uint64_t elements, const FloatRun& run, double sum, double squares) {
+  add_found(run);
+  sum_.add(sum);
+  squares_.add(squares);
+  count_ += elements;
+}
+
+inline void Statistics::add_run(std::uint64_t elements, const IntegerRun& run) {
+  widen(run.min, run.max);
+  negative_ += run.negative;
+  positive_ += run.positive;
+  integer_sum_.add(run.sum);
+  integer_squares_.add(run.squares_low);
+  integer_squares_.add_shifted(run.squares_high);
+  count_ += elements;
 }
 
 inline void Statistics::add_extreme_double(double value) {
