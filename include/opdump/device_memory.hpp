@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "opdump/bytes.hpp"
 #include "opdump/driver_error.hpp"
 #include "opdump/tensor.hpp"
 
@@ -110,6 +111,15 @@ constexpr CopyRules rules_of(const Memory& memory) {
     return {};
   }
 }
+
+/// A backend that can show a tensor to the CPU where it lies, which is cheaper than copies where it is looked
+/// at as a whole. `map` gives the bytes, which stay readable until `unmap` of the same. Called on the
+/// recorder's thread.
+template <class Memory>
+concept MappingMemory = requires(Memory& memory, Address from, std::uint64_t bytes, Bytes mapped) {
+  { memory.map(from, bytes) } -> std::same_as<Result<Bytes>>;
+  { memory.unmap(from, mapped) } -> std::same_as<Status>;
+};
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump

@@ -160,6 +160,7 @@ class BasicSession {
                          .fixed_point = config.fixed_point,
                          .trailing_comma = config.trailing_comma,
                          .statistics = config.statistics,
+                         .statistics_on_device = config.statistics_on_device,
                          .sample_number = config.sample_number,
                          .columns = config.statistic_columns,
                          .world_size = config.world_size,

@@ -1,5 +1,6 @@
 #pragma once
 #include <bit>
+#include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -14,6 +15,16 @@
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
+
+/// A backend whose device computes statistics, for configs that ask for that. `add_statistics` adds the first
+/// `elements` elements of `tensor` to `to`, as `Statistics::add_run` takes them; `not_supported` when the
+/// device cannot (such as for this dtype): `to` is as it was, and the host does it. Any other error loses the
+/// record. Called on the recorder's thread.
+template <class Memory>
+concept StatisticsMemory = requires(Memory& memory, const TensorView& tensor, std::uint64_t elements,
+                                    Statistics& to) {
+  { memory.add_statistics(tensor, elements, to) } -> std::same_as<Status>;
+};
 
 /// Reduces tensors to their statistics, and records to a CSV file in CANN's form or to rows of MindSpore's
 /// table, each by its own rules where NaNs and infinities meet. `kDigests`: with MD5 and SHA-1 of the
@@ -50,20 +61,11 @@ class StatisticsReduction final : public Reduction {
       if (with_md5) digests.md5.add(piece);
       if (with_sha1) digests.sha1.add(piece);
     };
-    if constexpr (std::endian::native == std::endian::little && requires { memory_.view(0, 0); }) {
-      const Bytes whole = memory_.view(tensor.address, all);
-      if (whole.size() != all) return Status::device_copy_failed;
-      take(whole);
-    } else {
-      alignas(16) std::byte piece[kPieceBytes];
-      for (std::uint64_t at = 0; at < all; at += kPieceBytes) {
-        const std::uint64_t left = all - at;
-        const std::size_t bytes = left < kPieceBytes ? static_cast<std::size_t>(left) : kPieceBytes;
-        const Status status = copy_elements(memory_, tensor, at, {piece, bytes});
-        if (status != Status::ok) return status;
-        take(Bytes(piece, bytes));
-      }
-    }
+    Status status = Status::not_supported;
+    if (target.statistics_on_device && !with_md5 && !with_sha1)
+      status = add_on_device(tensor, elements.value(), statistics);
+    if (status == Status::not_supported) status = for_each_piece(tensor, all, take);
+    if (status != Status::ok) return status;
     TensorStatistics out;
     out.summary = statistics.summary(target.layout == Layout::cann ? StatisticsDialect::cann
                                                                    : StatisticsDialect::mindspore);
@@ -111,6 +113,42 @@ class StatisticsReduction final : public Reduction {
   }
 
  private:
+  Status add_on_device(const TensorView& tensor, std::uint64_t elements, Statistics& to) {
+    if constexpr (StatisticsMemory<Memory>) {
+      return memory_.add_statistics(tensor, elements, to);
+    } else {
+      return Status::not_supported;
+    }
+  }
+
+  /// Hands on the first `bytes` bytes of the tensor: all at once, where they need no copy.
+  template <class Take>
+  Status for_each_piece(const TensorView& tensor, std::uint64_t bytes, Take take) {
+    constexpr bool kAsTheyLie = std::endian::native == std::endian::little;
+    if constexpr (kAsTheyLie && requires { memory_.view(0, 0); }) {
+      const Bytes whole = memory_.view(tensor.address, bytes);
+      if (whole.size() != bytes) return Status::device_copy_failed;
+      take(whole);
+      return Status::ok;
+    } else if constexpr (kAsTheyLie && MappingMemory<Memory>) {
+      if (bytes == 0) return Status::ok;
+      const Result<Bytes> whole = memory_.map(tensor.address, bytes);
+      if (!whole.ok()) return whole.status();
+      take(whole.value());
+      return memory_.unmap(tensor.address, whole.value());
+    } else {
+      alignas(16) std::byte piece[kPieceBytes];
+      for (std::uint64_t at = 0; at < bytes; at += kPieceBytes) {
+        const std::uint64_t left = bytes - at;
+        const std::size_t now = left < kPieceBytes ? static_cast<std::size_t>(left) : kPieceBytes;
+        const Status status = copy_elements(memory_, tensor, at, {piece, now});
+        if (status != Status::ok) return status;
+        take(Bytes(piece, now));
+      }
+      return Status::ok;
+    }
+  }
+
   Result<std::uint64_t> add_rows(Sink& sink, const ObjectName& name, const DumpTarget& target,
                                  std::uint64_t unix_us, const RecordView& record, Bytes reduced) {
     const ObjectName table = {name.root, name.directory, kStatisticTableName};

@@ -34,6 +34,7 @@ struct DumpTarget {
   bool default_format = false;       ///< files are named as MindSpore's are where it leaves the format out
   std::uint8_t directory_bytes = 0;  ///< of what `add_dump_directory` adds
   StatBits statistics = kStatsByDefault;
+  bool statistics_on_device = false;    ///< where the device memory can
   std::uint32_t sample_number = 0;      ///< elements that are kept of a tensor, where it is split; 0: all
   std::span<const StatBits> columns{};  ///< of MindSpore's table, in order; empty: its own
   std::uint32_t world_size = 0;
