@@ -73,6 +73,27 @@ apt() {
     >>build/apt.log 2>&1 </dev/null
 }
 
+# Leaves in as_root what lets apt-get install.
+find_root() {
+  as_root=
+  [ "$(id -u)" = 0 ] && return 0
+  command -v sudo >/dev/null || return 1
+  as_root=sudo
+}
+
+# try_to_have WHAT CHECK PACKAGE...: installs the packages if CHECK, a command, does not find WHAT; goes on without.
+try_to_have() {
+  what=$1 check=$2
+  shift 2
+  "$check" >/dev/null 2>&1 && return 0
+  if command -v apt-get >/dev/null && find_root; then
+    say "installing $* (log: build/apt.log)"
+    apt update || true
+    apt install --no-install-recommends "$@" && "$check" >/dev/null 2>&1 && return 0
+  fi
+  say "there is no $what: its tests are skipped"
+}
+
 # Makes sure that all which $1, a function like build_tools, needs is there; ends the script if it cannot be.
 ensure() {
   look_for "$1"
@@ -83,15 +104,9 @@ ensure() {
 Only on Debian and its relatives are they installed for you. Install them and run this again."
   fi
   by_hand="apt-get update && apt-get install --no-install-recommends$missing_packages"
-  if [ "$(id -u)" = 0 ]; then
-    as_root=
-  elif command -v sudo >/dev/null; then
-    as_root=sudo
-  else
-    fail "missing: $missing_tools.
+  find_root || fail "missing: $missing_tools.
 Installing them takes root or sudo. As root, run this, then start again:
   $by_hand"
-  fi
 
   say "installing$missing_packages (log: build/apt.log)"
   mkdir -p build

@@ -28,7 +28,7 @@ environment
   CXX               the compiler of the first two builds
   OPDUMP_FLASH_CUTS  any value: more than a million losses of power in the flash log's tests, and a million
                      records; 'full': at every byte, and again at every byte of the recovery
-Tests that need something that is not there are skipped, and listed as such.
+Tests that need something that is not there are skipped, and listed as such; OpenCL is installed if it can be.
 
 The last line is 'N passed, N failed'. The exit status is 1 if anything failed.
 END
@@ -83,6 +83,10 @@ has_thread_sanitizer() {
     rm build/probe
 }
 
+has_opencl() {
+  printf '%s\n' '#include <CL/cl.h>' | $CXX -x c -fsyntax-only - && pkg-config OpenCL && ls /etc/OpenCL/vendors/*.icd
+}
+
 test_tools() {
   build_tools
   need doctest-dev doctest has_doctest
@@ -113,6 +117,7 @@ run() {
 
 mkdir -p build
 ensure test_tools
+[ "$firmware" = yes ] || try_to_have 'OpenCL with a device' has_opencl pocl-opencl-icd ocl-icd-opencl-dev
 
 export ASAN_OPTIONS="${ASAN_OPTIONS-halt_on_error=1:detect_stack_use_after_return=1}"
 export UBSAN_OPTIONS="${UBSAN_OPTIONS-halt_on_error=1:print_stacktrace=1}"
