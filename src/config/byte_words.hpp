@@ -17,7 +17,7 @@ inline ByteWord load_word(const char* text) {
 
 /// A word of eight times that byte.
 constexpr ByteWord eight_times(char c) {
-  return 0x0101010101010101 * static_cast<unsigned char>(c);
+  return ByteWord{0x0101010101010101} * static_cast<unsigned char>(c);
 }
 
 /// Not zero when one of the bytes is zero; then the lowest bit set is the highest one of the lowest such
