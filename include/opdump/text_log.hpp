@@ -19,7 +19,6 @@ constexpr void for_each_not_done(const DumpConfig& config, Use use) {
   if (config.watch) use("watched operators are not captured");
   if (config.exception != ExceptionDump::none) use("nothing is written when the device fails");
   if (config.kernel_data != 0) use("what kernels print is not captured");
-  if (config.statistics_on_device) use("statistics are computed by the host, not by the device");
   for (const ModelRule& rule : config.models) {
     if (rule.extras == nullptr || rule.extras->exclusions.empty()) continue;
     use("blacklists leave no tensor out");

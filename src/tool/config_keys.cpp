@@ -96,7 +96,7 @@ constexpr ConfigKey kKeys[] = {
      "a "
      "tensor in a format of the device is dumped and named as such",
      kE2e, "true, false", "true"},
-    {"stat_calc_mode", "who computes statistics; \"device\" is not acted on", kE2e,
+    {"stat_calc_mode", "who computes statistics; the device only where its memory can", kE2e,
      "\"host\", \"device\"; the latter only with \"saved_data\": \"statistic\"", "\"host\""},
     {"device_stat_precision_mode", "in what the device computes statistics; has no effect here", kE2e,
      "\"high\": float32, \"low\": the tensor's dtype", "\"high\""},
