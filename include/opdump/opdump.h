@@ -237,16 +237,41 @@ typedef struct opdump_model_desc {
 
 /* What a port supplies ---------------------------------------------------------------------------------------------- */
 
-/** Memory that tensors live in. */
+/** For the port to tell one copy that is under way from another; the library does not look at it. */
+typedef struct opdump_copy {
+  uint64_t words[2];
+} opdump_copy;
+
+/** Memory that tensors live in. Only `copy` is required: what is NULL or 0 the memory does not have. */
 typedef struct opdump_memory {
   size_t struct_bytes;
-  void *context;
+  void *context; /**< handed to each function */
 
   /**
    * Copies `bytes` bytes, in this machine's byte order, from device address `from` to `to`, and returns when they are
-   * there. Anything but OPDUMP_OK loses the record, which is counted. Called in the recorder's context.
+   * there. Anything but OPDUMP_OK loses the record, which is counted. Called in the recorder's context, like the rest.
    */
   opdump_status (*copy)(void *context, void *to, uint64_t from, size_t bytes);
+
+  /**
+   * The same, but returns with the copy under way, so that the next piece of a tensor can be started meanwhile; up to
+   * four of one recorder are. OPDUMP_ERR_NOT_SUPPORTED when this one cannot be: `copy` is then called. Needs `complete`.
+   */
+  opdump_status (*start)(void *context, opdump_copy *copy, void *to, uint64_t from, size_t bytes);
+
+  /**
+   * Sets `over` to 1 when the copy is over, and to 0 when it still is not after `limit_ms`. An error: over, and failed.
+   * Once a copy is over, `to` must not be written any more. One that does not end within the session's `block_limit_ms`
+   * loses its record, and all later ones of the recorder until it does; so that limit must not be 0 here.
+   */
+  opdump_status (*complete)(void *context, opdump_copy *copy, uint32_t limit_ms, int *over);
+
+  /** Before the first byte of a record is read: returns when copies may see what the operators of that stream wrote. */
+  opdump_status (*fence)(void *context, uint32_t stream_id);
+
+  uint32_t alignment;   /**< a power of two, up to 64, that pieces are to begin at, where they can; 0: any */
+  uint32_t whole_units; /**< 1: their sizes are to be multiples of it too, where they can */
+  uint32_t max_bytes;   /**< of one copy, at least 16 and `alignment`; 0: any */
 } opdump_memory;
 
 typedef struct opdump_clock {

@@ -32,7 +32,7 @@ struct opdump_extras {
   explicit opdump_extras(const opdump_memory& port);
 
   opdump::c_api::PortMemory memory;
-  opdump::StatisticsReduction<opdump::DeviceMemory> reduction;
+  opdump::StatisticsReduction<opdump::c_api::PortMemory> reduction;
   opdump::ProtobufFormat protobuf;
   opdump::NpyFormat npy;
 };
@@ -43,18 +43,18 @@ struct opdump_session {
 
   opdump::c_api::PortMemory memory;
   opdump::c_api::PortClock clock;
-  opdump::Session session;
+  opdump::c_api::PortSession session;
 };
 
 struct opdump_model {
-  opdump::Session& session;
+  opdump::c_api::PortSession& session;
   opdump::ModelDesc desc;
   opdump::ModelPlan plan;
 };
 
 struct opdump_recorder {
-  opdump::Session& session;
-  opdump::Recorder& recorder;
+  opdump::c_api::PortSession& session;
+  opdump::c_api::PortRecorder& recorder;
   std::span<opdump::TensorView> tensors;  ///< those of one operator, while it is captured
 };
 

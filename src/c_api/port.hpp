@@ -6,6 +6,7 @@
 #include "opdump/clock.hpp"
 #include "opdump/device_memory.hpp"
 #include "opdump/opdump.h"
+#include "opdump/session.hpp"
 #include "platform/host/host_memory.hpp"
 
 namespace opdump::c_api {
@@ -58,9 +59,41 @@ class PortMemory final : public DeviceMemory {
     return from_c(port_.copy(port_.context, to, from, bytes), Status::device_copy_failed);
   }
 
+  using Copy = opdump_copy;
+  static constexpr std::size_t kMaxCopies = 4;
+
+  [[nodiscard]] Status start(Copy& copy, std::byte* to, Address from, std::size_t bytes) {
+    if (port_.start == nullptr) return Status::not_supported;
+    return from_c(port_.start(port_.context, &copy, to, from, bytes), Status::device_copy_failed);
+  }
+
+  [[nodiscard]] Result<bool> poll(Copy& copy) { return complete(copy, 0); }
+
+  [[nodiscard]] Result<bool> complete(Copy& copy, std::uint32_t limit_ms) {
+    int over = 0;
+    const Status status =
+        from_c(port_.complete(port_.context, &copy, limit_ms, &over), Status::device_copy_failed);
+    if (status != Status::ok) return status;
+    return over != 0;
+  }
+
+  [[nodiscard]] Status fence(std::uint32_t stream_id) {
+    if (port_.fence == nullptr) return Status::ok;
+    return from_c(port_.fence(port_.context, stream_id), Status::device_copy_failed);
+  }
+
+  CopyRules copy_rules() const {
+    return {.alignment = port_.alignment == 0 ? 1 : port_.alignment,
+            .whole_units = port_.whole_units != 0,
+            .max_bytes = port_.max_bytes == 0 ? UINT32_MAX : port_.max_bytes};
+  }
+
  private:
   opdump_memory port_;
 };
+
+using PortSession = BasicSession<PortMemory>;
+using PortRecorder = PortSession::Recorder;
 
 class PortClock final : public Clock {
  public:
@@ -79,12 +112,21 @@ class PortClock final : public Clock {
   opdump_clock port_;
 };
 
-/// The port's memory as it is copied: null is plain memory; a struct without a function is refused.
+/// The port's memory as it is copied: null is plain memory; `invalid_argument` for a struct without `copy`,
+/// with `start` and no `complete`, or with rules that cannot be kept.
 inline Status take_memory(const opdump_memory* from, opdump_memory& to) {
   to = {};
   if (from == nullptr) return Status::ok;
   const Status status = take_struct(from, to);
-  return status == Status::ok && to.copy == nullptr ? Status::invalid_argument : status;
+  if (status != Status::ok) return status;
+  constexpr std::uint32_t kLeastMaxBytes = 16;
+  constexpr std::uint32_t kMostAlignment = 64;
+  const bool power_of_two = (to.alignment & (to.alignment - 1)) == 0 && to.alignment <= kMostAlignment;
+  const bool long_enough =
+      to.max_bytes == 0 || (to.max_bytes >= kLeastMaxBytes && to.max_bytes >= to.alignment);
+  const bool usable = to.copy != nullptr && (to.start == nullptr || to.complete != nullptr) && power_of_two &&
+                      long_enough && to.whole_units <= 1;
+  return usable ? Status::ok : Status::invalid_argument;
 }
 
 }  // namespace opdump::c_api

@@ -8,6 +8,8 @@ using c_api::to_c;
 namespace {
 
 constexpr std::uint32_t kDefaultTensors = 16;
+/// Of the ring, for memory with rules.
+constexpr std::size_t kRingAlignment = 64;
 
 std::uint32_t max_tensors(const opdump_recorder_options& options) {
   return options.max_tensors == 0 ? kDefaultTensors : options.max_tensors;
@@ -66,7 +68,7 @@ std::size_t opdump_recorder_size(const opdump_recorder_options* from) {
   opdump_recorder_options options;
   if (c_api::take_struct(from, options) != Status::ok) return 0;
   return c_api::room_for<opdump_recorder>() + c_api::room_for<TensorView>(max_tensors(options)) +
-         c_api::room_for<std::uint64_t>() + options.ring_bytes + c_api::room_for<std::uint64_t>() +
+         kRingAlignment + options.ring_bytes + c_api::room_for<std::uint64_t>() +
          head_memory_bytes(options.known_heads);
 }
 
@@ -80,10 +82,10 @@ opdump_status opdump_recorder_add(opdump_session* session, const opdump_recorder
   const std::size_t head_bytes = head_memory_bytes(options.known_heads);
   std::byte* const place = arena.take(1, sizeof(opdump_recorder), alignof(opdump_recorder));
   const auto tensors = arena.array<TensorView>(max_tensors(options));
-  std::byte* const ring = arena.take(options.ring_bytes, 1, alignof(std::uint64_t));
+  std::byte* const ring = arena.take(options.ring_bytes, 1, kRingAlignment);
   std::byte* const heads = arena.take(head_bytes, 1, alignof(std::uint64_t));
   if (place == nullptr || !tensors.ok() || ring == nullptr || heads == nullptr) return OPDUMP_ERR_NO_MEMORY;
-  const Result<Recorder*> added =
+  const Result<c_api::PortRecorder*> added =
       session->session.add_recorder({ring, options.ring_bytes}, {heads, head_bytes});
   if (!added.ok()) return to_c(added.status());
   *recorder = ::new (place) opdump_recorder{session->session, *added.value(), tensors.value()};

@@ -19,8 +19,8 @@ JournalDetail journal_detail(std::uint32_t journal) {
   return journal == OPDUMP_JOURNAL_GAPS ? JournalDetail::gaps : JournalDetail::records;
 }
 
-SessionParts<DeviceMemory> parts_of(const opdump_session_options& options, opdump_session& self,
-                                    MutableBytes scratch) {
+SessionParts<c_api::PortMemory> parts_of(const opdump_session_options& options, opdump_session& self,
+                                         MutableBytes scratch) {
   opdump_extras* const extras = options.extras;
   return {.memory = self.memory,
           .sink = options.sink->sink,

@@ -26,7 +26,7 @@ constexpr opdump_clock kSystemClock = {
 }  // namespace
 
 struct opdump_drain_thread {
-  posix::DrainThread<Session> thread;
+  posix::DrainThread<c_api::PortSession> thread;
 };
 
 extern "C" {
