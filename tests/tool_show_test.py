@@ -269,6 +269,14 @@ class OtherFiles(Case):
                           for t in tensors], [('input', 'bfloat16', 'ND', [2, 3], 12, 6), ('output', 'int8', 'ND', [7], 7, 7)])
         self.assertIn('nan count 0', self.run_tool('show', 'dump')[0])
 
+    def test_statistics_of_many_tensors(self):
+        rows = ''.join('Output,%d,4,DT_FLOAT,ND,1,%d\n' % (i, i) for i in range(2500))
+        self.write('dump/Add.a.1.2.1589195081588018.csv',
+                   'Input/Output,Index,Data Size,Data Type,Format,Shape,Max Value\n' + rows)
+        answer = self.shown()
+        self.assertEqual((len(answer['records']), answer['count']['tensors']), (3, 2500))
+        self.assertEqual(answer['records'][2]['tensors'][-1]['statistics'], {'Max Value': 2499})
+
     def test_files_that_are_no_statistics(self):
         name = 'Add.a.1.2.1589195081588018.csv'
         head = 'Input/Output,Index,Data Size,Data Type,Format,Shape,Max Value\n'

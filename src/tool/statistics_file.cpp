@@ -9,6 +9,9 @@ namespace {
 
 constexpr std::string_view kSuffix = ".csv";
 
+/// So that a hostile file does not fill the memory; what is beyond becomes a record of its own.
+constexpr std::size_t kMostLines = 1024;
+
 /// Where the cells of a row are. The statistics follow behind the common ones.
 struct Columns {
   std::size_t role, index, bytes, dtype, shape, common;
@@ -78,10 +81,13 @@ bool StatisticsFile::next_row() {
 bool StatisticsFile::next(StatisticsRecord& record) {
   record = {};
   if (!has_row_) return false;
-  do {
+  bool goes_on = true;
+  while (goes_on) {
     if (!take_row(record)) return false;
-  } while (next_row() &&
-           (!is_table_ || (row_.size() >= 2 && row_[0] == record.type && row_[1] == record.name)));
+    const bool is_same =
+        next_row() && (!is_table_ || (row_.size() >= 2 && row_[0] == record.type && row_[1] == record.name));
+    goes_on = is_same && record.lines.size() < kMostLines;
+  }
   if (record.record) {
     record.record->type = record.type;
     record.record->name = record.name;
