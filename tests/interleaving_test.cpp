@@ -380,7 +380,7 @@ TEST_CASE("every interleaving: drop") {
 
 TEST_CASE("every interleaving: every ring from too small to large enough") {
   constexpr std::size_t kStep = OPDUMP_TEST_SHARE > 1 ? 144 : 16;
-  for (std::size_t ring_bytes = 304; ring_bytes <= 1024; ring_bytes += kStep) {
+  for (std::size_t ring_bytes = 320; ring_bytes <= 1024; ring_bytes += kStep) {
     for (const WhenFull when_full : {WhenFull::drop, WhenFull::block, WhenFull::inline_drain})
       CHECK(every_way({.ring_bytes = ring_bytes, .when_full = when_full, .tensor_bytes = {60, 200}},
                       &Run::producer_first) >= 4);

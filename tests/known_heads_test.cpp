@@ -213,7 +213,7 @@ TEST_CASE("known heads: a record that fails leaves no head that the drainer does
   CHECK(knowing.session.counts().device_failed == 2);
   CHECK(knowing.sink.objects.size() == 2);
   const std::string& journal = knowing.sink.journals.begin()->second;
-  CHECK(journal.find("lost,0,2,copying from device memory failed,0/net/9/0/Conv2D.conv1_relu1.3.1\n") !=
+  CHECK(journal.find("lost,0,2,device_failed,0/net/9/0/Conv2D.conv1_relu1.3.1\n") !=
         journal.npos);
 }
 

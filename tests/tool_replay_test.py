@@ -129,7 +129,7 @@ class Replay(Case):
         big = {'models': [{'name': 'm', 'ops': [
             {'name': 'n', 'type': 'T', 'outputs': [{'fill': 'zeros', 'dtype': 'int8', 'shape': [1 << 28]}]}]}]}
         out, _ = self.replay(big, '--ring-bytes', '1024', '--when-full', 'drop', expect=1)
-        self.assertIn('  1  no room in the ring\n', out)
+        self.assertIn('  1  the ring was full\n', out)
         self.assertRegex(out, r'\nwhat was lost, and why: opdump verify dump/\d{14}\n$')
         self.assertEqual(self.files('dump'), [])
 
@@ -142,7 +142,7 @@ class Replay(Case):
             for size in (100, 100000)]}]}))
         out, error = self.run_tool('replay', 'run.json', '--config', 'acl.json', expect=1, preexec_fn=limit,
                                    restore_signals=False)
-        self.assertIn('  1  file not written\n', out)
+        self.assertIn('  1  the sink failed\n', out)
         self.assertIn('writing below dump failed: ', error)
         self.assertEqual(len(self.files('dump')), 1)
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Tests of `opdump verify` from outside: verify_test.py OPDUMP [unittest arguments]. Standard library only."""
+import collections
 import glob
 import json
 import os
@@ -230,11 +231,13 @@ class Damage(Case):
         lines = self.lines()
         counts = lines[-1].strip().split(',')
         counts[1] = str(int(counts[1]) + 1)
-        counts[7] = '1'
+        counts[9] = '1'
         self.put(lines[:-1] + [','.join(counts) + '\n'])
         findings, _ = self.verify()
-        self.assertEqual([f['kind'] for f in findings], ['journal'])
-        self.assertIn('1 lost record (1 too large), and the journals here tell of 0', findings[0]['message'])
+        self.assertEqual([(f['kind'], f['count'], f['cause']) for f in findings],
+                         [('gap', 1, '1: head too large for the ring')])
+        self.assertIn('1 record lost, with no room even for a number; of all: 1: head too large for the ring',
+                      self.run_tool('verify', 'dump', expect=1)[0])
 
     def test_not_finalized(self):
         lines = self.lines()
@@ -285,15 +288,15 @@ class Losses(Case):
         for i, line in enumerate(lines):
             found = re.fullmatch(r'written,0,(\d+),\d+,(.*MatMul.*)\.\d+\n', line)
             if found:
-                lines[i] = 'lost,0,%s,the ring is full,%s\n' % found.groups()
+                lines[i] = 'lost,0,%s,ring_full,%s\n' % found.groups()
                 lost.append(found)
-        lines[-1] = 'closed,6,3,0,0,3,0,0,0,3,0,0,3,3\n'
+        lines[-1] = 'closed,6,3,0,0,0,0,3,0,0,0,0,0,3\n'
         self.put(lines)
         for path in self.files('dump'):
             if 'MatMul' in path:
                 os.unlink(self.path('dump', path))
         self.assertEqual(self.kinds(), ['lost'] * 3)
-        self.assertIn('  MatMul.fc  net (7)  steps 0-2  3 records lost: the ring is full (recorder 0, numbers 1 to 5)\n',
+        self.assertIn('  MatMul.fc  net (7)  steps 0-2  3 records lost: the ring was full (recorder 0, numbers 1 to 5)\n',
                       self.run_tool('verify', 'dump', expect=1)[0])
 
     def test_reduced_records_are_told_and_looked_for(self):
@@ -302,13 +305,13 @@ class Losses(Case):
         reduced = re.fullmatch(r'written,0,1,\d+,(.*)\n', lines[3])[1]
         os.unlink(self.path('dump', os.path.basename(os.path.dirname(self.journal())), reduced))
         csv = self.write(os.path.join(os.path.dirname(self.journal()), reduced + '.csv'), b'1,2,3\n')
-        lines[3] = 'reduced,0,1,the ring is full,6,%s.csv\n' % reduced
-        lines[-1] = 'closed,6,5,0,0,0,0,0,0,6,0,1,6,0\n'
+        lines[3] = 'reduced,0,1,ring_full,6,%s.csv\n' % reduced
+        lines[-1] = 'closed,6,5,1,0,0,0,0,0,0,0,0,0,6\n'
         self.put(lines)
         findings, _ = self.verify()
         self.assertEqual([(f['kind'], f['sequence'], f['op'], f['cause']) for f in findings],
-                         [('reduced', 1, 'MatMul.fc', 'the ring is full')])
-        self.assertIn('1 record reduced: the ring is full', self.run_tool('verify', 'dump', expect=1)[0])
+                         [('reduced', 1, 'MatMul.fc', 'ring_full')])
+        self.assertIn('1 record reduced: the ring was full', self.run_tool('verify', 'dump', expect=1)[0])
         begun = reduced[:-1] + '0'
         self.put(lines[:3] + ['begun,0,1,%s\n' % begun] + lines[3:])
         self.assertEqual(self.kinds(), ['reduced'])
@@ -353,13 +356,14 @@ class Losses(Case):
         findings, _ = self.verify()
         self.assertLessEqual({f['kind'] for f in findings if f['wrong']}, {'lost', 'journal', 'not_final'})
 
-    def test_killed(self):
+    def kill_replays(self, *options):
+        """The findings that are wrong, of dumps whose writer was killed."""
         run = dict(self.RUN, steps=1000000)
         self.write('run.json', json.dumps(run))
         for delay in (0, 0.02, 0.1):
             shutil.rmtree(self.path('dump'))
             os.mkdir(self.path('dump'))
-            process = subprocess.Popen([tool_case.OPDUMP, 'replay', 'run.json', '--config', 'acl.json'],
+            process = subprocess.Popen([tool_case.OPDUMP, 'replay', 'run.json', '--config', 'acl.json', *options],
                                        cwd=self.directory, stdout=subprocess.DEVNULL)
             until = time.monotonic() + 60
             while not glob.glob(self.path('dump', '*', '*.journal')) and time.monotonic() < until:
@@ -368,9 +372,24 @@ class Losses(Case):
             process.send_signal(signal.SIGKILL)
             process.wait()
             findings, _ = self.verify()
-            wrong = [f for f in findings if f['wrong'] and f.get('message') != 'the last line is cut short']
-            self.assertEqual([f['kind'] for f in wrong], ['not_final'])
             self.assertLessEqual({f['kind'] for f in findings if not f['wrong']}, {'part', 'unlisted'})
+            yield [f for f in findings if f['wrong'] and f.get('message') != 'the last line is cut short']
+
+    def test_killed(self):
+        for wrong in self.kill_replays():
+            self.assertEqual([f['kind'] for f in wrong], ['not_final'])
+
+    def test_killed_while_it_lost_records(self):
+        """The marks in band tell what is missing and why; no line says how it ended."""
+        causes = collections.Counter()
+        for wrong in self.kill_replays('--when-full', 'drop', '--ring-bytes', '1024'):
+            self.assertEqual(wrong[-1]['kind'], 'not_final')
+            self.assertLessEqual({f['kind'] for f in wrong[:-1]}, {'lost', 'gap'})
+            causes.update(f['cause'] for f in wrong[:-1])
+            told = sorted((n for f in wrong[:-1] for n in range(f.get('first', f.get('sequence')),
+                                                                f.get('last', f.get('sequence')) + 1)))
+            self.assertEqual(len(told), len(set(told)))
+        self.assertEqual(set(causes), {'ring_full'})
 
 
 class Wanted(Case):
@@ -415,11 +434,11 @@ class Wanted(Case):
         gone = next(path for path in self.files('dump') if '/1/MatMul' in path)
         os.unlink(self.path('dump', gone))
         at = next(i for i, line in enumerate(lines) if '/1/MatMul' in line)
-        lines[-1] = 'closed,6,5,0,0,1,0,0,0,5,0,0,5,1\n'
+        lines[-1] = 'closed,6,5,0,0,0,0,1,0,0,0,0,0,5\n'
         path = gone.split('/', 1)[1].rsplit('.', 1)[0]
-        self.put(lines[:at] + ['lost,0,3,the ring is full,%s\n' % path] + lines[at + 1:])
+        self.put(lines[:at] + ['lost,0,3,ring_full,%s\n' % path] + lines[at + 1:])
         self.assertEqual(self.kinds(*self.ASKED), ['lost'])
-        self.put(lines[:at] + ['gap,0,3,3\n'] + lines[at + 1:])
+        self.put(lines[:at] + ['gap,0,3,3,ring_full\n'] + lines[at + 1:])
         findings, _ = self.verify(*self.ASKED)
         self.assertEqual([f['kind'] for f in findings], ['gap', 'absent'])
         self.assertEqual((findings[1]['op'], findings[1]['steps'], findings[1]['message']),
@@ -478,7 +497,7 @@ class Hostile(Case):
         with open(self.journal(), 'rb') as file:
             content = file.read()
         lines = content.splitlines(keepends=True)
-        lines[2:-1] = [b'lost,0,0,the ring is full,2/m/1/0/T.n.65535.65535\n', b'gap,0,1,3\n', b'to,0,4\n']
+        lines[2:-1] = [b'lost,0,0,ring_full,2/m/1/0/T.n.65535.65535\n', b'gap,0,1,3,ring_full+too_large\n', b'to,0,4\n']
         content = b''.join(lines)
         self.assertEqual([at for at, changed in self.each_change(content) if self.verdict(changed)], [])
 
@@ -486,7 +505,7 @@ class Hostile(Case):
         self.replay()
         for content in (b'x' * (2 << 20), b'\n' * 1000, b'\0' * 1000, bytes(range(256)) * 100,
                         b'opdump-journal,1,records\nfrom,0,0\nwritten,0,0,1,' + b'9' * (1 << 20) + b'\n',
-                        b'opdump-journal,1,gaps\nfrom,0,0\ngap,0,0,4294967295\nto,0,0\n'):
+                        b'opdump-journal,1,gaps\nfrom,0,0\ngap,0,0,4294967295,ring_full\nto,0,0\n'):
             self.assertFalse(self.verdict(content))
 
     def test_names_cannot_drive_the_terminal(self):

@@ -7,6 +7,7 @@
 #include "opdump/dump_name.hpp"
 #include "opdump/journal.hpp"
 #include "opdump/known_heads.hpp"
+#include "opdump/plan_list.hpp"
 #include "opdump/record.hpp"
 #include "opdump/record_format.hpp"
 #include "opdump/record_writer.hpp"
@@ -30,18 +31,19 @@ class Drainer {
  public:
   /// `scratch` is the drainer's as long as it lives. See `drain_scratch_bytes` for its size; a record whose
   /// names do not fit is lost and counted.
-  Drainer(Sink& sink, const Targets& targets, MutableBytes scratch, JournalDetail detail,
+  Drainer(Sink& sink, const Targets& targets, PlanList& plans, MutableBytes scratch, JournalDetail detail,
           Reduction* reduction)
       : sink_(sink),
         targets_(targets),
+        plans_(plans),
         reduction_(reduction),
         namer_(scratch.subspan(scratch.size() / 2)),
         journal_(sink, scratch.first(scratch.size() / 2), detail) {}
   Drainer(const Drainer&) = delete;
   Drainer& operator=(const Drainer&) = delete;
 
-  /// While nothing is drained and every target is closed.
-  void set_journal(JournalDetail detail) { journal_.set_detail(detail); }
+  /// While nothing is drained and every target is closed. Forgets what went wrong with the journals before.
+  void begin(JournalDetail detail) { journal_.begin(detail); }
 
   /// Whether names of these lengths fit the scratch.
   bool fits(std::size_t model_name_bytes, std::size_t type_bytes, std::size_t name_bytes) const {
@@ -52,11 +54,16 @@ class Drainer {
   /// bytes moved.
   std::size_t drain(std::size_t slot, Ring& ring, std::size_t budget_bytes) {
     crowded_ = crowded_ || ring.used() > ring.size() / 8;
+    Stream& stream = streams_[slot];
     std::size_t moved = 0;
     std::uint32_t unreleased = 0;
     while (moved < budget_bytes) {
+      if (stream.looks_to_pass != 0 && ring.all_popped()) --stream.looks_to_pass;
       const Bytes chunk = ring.peek();
-      if (chunk.data() == nullptr) break;
+      if (chunk.data() == nullptr) {
+        stream.looks_to_pass = 0;
+        break;
+      }
       take_chunk(slot, chunk);
       ring.pop();
       moved += chunk.size();
@@ -87,33 +94,46 @@ class Drainer {
   /// number.
   void start(std::size_t slot, std::span<KnownHeads::Entry> heads) { streams_[slot].heads.reset(heads); }
 
+  /// Asks for `passed` to tell when ring `slot` is drained of all that is in it now.
+  void mark(std::size_t slot) {
+    // What is there now is seen with the next look at the head at the latest; when that is used up there is
+    // another.
+    streams_[slot].looks_to_pass = 2;
+  }
+
+  bool passed(std::size_t slot) const { return streams_[slot].looks_to_pass == 0; }
+
   /// Ends the stream of `slot`, whose ring is empty and whose recorder has given out sequence numbers below
-  /// `next_sequence`: gives up an unfinished record and tells the journal.
-  void finish(std::size_t slot, std::uint32_t next_sequence) {
+  /// `next_sequence` and lost `gap` at the end: gives up an unfinished record and tells the journal.
+  void finish(std::size_t slot, std::uint32_t next_sequence, const LossGap& gap) {
     Stream& stream = streams_[slot];
-    end_unfinished(slot, stream);
-    // What was lost without a trace in the ring is told where the session dumps.
-    if (next_sequence != stream.expected && stream.target == Targets::kNone)
-      switch_target(slot, stream, any_target());
-    tell_gap(slot, stream, next_sequence);
-    if (stream.target != Targets::kNone) journal_.to(targets_[stream.target], slot, next_sequence);
-    stream.target = Targets::kNone;
+    end_unfinished(slot, stream, gap.causes);
+    tell_gap(slot, stream, next_sequence, gap, stream.target);
+    switch_target(slot, stream, Targets::kNone);
+    stream.looks_to_pass = 0;
     journal_.flush();
   }
 
-  /// Closes a target's journal: no stream has records for it any more.
-  void close(std::uint8_t target, const DumpCounts& counts) {
+  /// Closes a target's journal: no stream has records for it any more. `counts` is what its recorders
+  /// counted, and becomes all that was counted; the drainer's own counts of it begin anew. Without journals
+  /// all counts go on.
+  void close(std::uint8_t target, DumpCounts& counts) {
     for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
       if (streams_[slot].target != target) continue;
-      end_unfinished(slot, streams_[slot]);
+      end_unfinished(slot, streams_[slot], 0);
       switch_target(slot, streams_[slot], Targets::kNone);
+    }
+    if (OPDUMP_JOURNAL != 0) {
+      add_counts(target, counts);
+      counts_[target].clear();
     }
     journal_.closed(targets_[target], counts);
     journal_.flush();
   }
 
-  std::uint32_t written() const { return written_.value(); }
-  std::uint32_t failed() const { return failed_.value(); }
+  /// Adds the drainer's counts of the records of group `group` (`Targets::counted`) to `counts`. Any context
+  /// may ask.
+  void add_counts(std::size_t group, DumpCounts& counts) const { counts_[group].add_to(counts); }
 
   /// Cause of the latest record the sink lost, `ok` if there was none.
   Status last_failure() const { return static_cast<Status>(last_failure_.load(std::memory_order_relaxed)); }
@@ -128,10 +148,12 @@ class Drainer {
     RecordWriter writer;
     [[no_unique_address]] KnownHeads heads;
     std::uint64_t last_us = 0;
-    std::uint32_t expected = 0;  // sequence number that comes next if nothing is lost
-    State state = State::idle;   // of record `expected - 1`
+    [[no_unique_address]] OpStep op{};  // of the record that is being written
+    std::uint32_t expected = 0;         // sequence number that comes next if nothing is lost
+    State state = State::idle;          // of record `expected - 1`
     std::uint8_t target = Targets::kNone;
     Status failure = Status::ok;
+    std::uint8_t looks_to_pass = 0;  // at the ring's head, until what was in it at `mark` is drained
   };
 
   void take_chunk(std::size_t slot, Bytes chunk) {
@@ -144,34 +166,36 @@ class Drainer {
     if (head.kind == ChunkKind::data) {
       const Bytes data = body.subspan(head.head_bytes);
       if (stream.state == State::writing) note_failure(stream, stream.writer.append(data));
-      if (head.last != 0) end_record(slot, stream, {});
+      if (head.last()) end_record(slot, stream, {});
       return;
     }
     const Bytes head_body = body.first(head.head_bytes);
     if (OPDUMP_SMALL_CODE == 0 && head.kind == ChunkKind::again) {
       const Result<const RecordView*> known = stream.heads.recall(head_body);
       if (known.ok())
-        begin_record(slot, stream, *known.value(), body.subspan(head.head_bytes), head.last != 0);
+        begin_record(slot, stream, *known.value(), head.gap(), body.subspan(head.head_bytes), head.last());
       return;
     }
     const Result<RecordView> record = RecordView::parse(head_body);
     if (!record.ok() || record.value().head().target >= Targets::kMax) return;
     if (head.kind == ChunkKind::record) {
       if (OPDUMP_SMALL_CODE == 0) stream.heads.keep(head_body, record.value());
-      begin_record(slot, stream, record.value(), body.subspan(head.head_bytes), head.last != 0);
+      begin_record(slot, stream, record.value(), head.gap(), body.subspan(head.head_bytes), head.last());
     } else if (OPDUMP_DEGRADE != 0 && head.kind == ChunkKind::reduced) {
-      take_reduced(slot, stream, record.value(), head.cause, body.subspan(head.head_bytes));
+      take_reduced(slot, stream, record.value(), head, body.subspan(head.head_bytes));
     } else {
-      take_loss(slot, stream, record.value(), head.cause);
+      take_loss(slot, stream, record.value(), head);
     }
   }
 
-  void begin_record(std::size_t slot, Stream& stream, const RecordView& record, Bytes data, bool whole) {
-    end_unfinished(slot, stream);
-    reach(slot, stream, record.head());
+  void begin_record(std::size_t slot, Stream& stream, const RecordView& record, const LossGap& gap,
+                    Bytes data, bool whole) {
+    end_unfinished(slot, stream, gap.causes);
+    reach(slot, stream, record.head(), gap);
     ObjectName name;
+    const Status status = open(stream, record, data, name);
     stream.state = State::writing;
-    note_failure(stream, open(stream, record, data, name));
+    note_failure(stream, status);
     if (whole) {
       end_record(slot, stream, name);
     } else {
@@ -185,17 +209,19 @@ class Drainer {
     // A record that its recorder gives up is counted there, so one that the sink loses counts only once it is
     // whole.
     if (stream.state == State::writing) {
-      written_.add_one();
+      counts_[Targets::counted(stream.target)].add_one(DumpCount::written);
       journal_.written(target, slot, stream.expected - 1, stream.writer.bytes(), name);
     } else if (stream.state == State::discarding) {
-      failed_.add_one();
-      journal_.lost(target, slot, stream.expected - 1, stream.failure, name);
+      const LossCause cause = sink_cause(stream.failure);
+      counts_[Targets::counted(stream.target)].add_one(count_of(cause));
+      plans_.count_loss(stream.op, cause);
+      journal_.lost(target, slot, stream.expected - 1, bit(cause), stream.failure, name);
     }
     stream.state = State::idle;
   }
 
-  void take_loss(std::size_t slot, Stream& stream, const RecordView& record, Status cause) {
-    replace(slot, stream, record);
+  void take_loss(std::size_t slot, Stream& stream, const RecordView& record, const ChunkHead& head) {
+    replace(slot, stream, record, head.gap());
     if (OPDUMP_JOURNAL == 0) return;
     MutableBytes rest;
     const DumpTarget& target = targets_[stream.target];
@@ -203,11 +229,12 @@ class Drainer {
     ObjectName untimed = name.ok() ? name.value() : ObjectName{};
     const std::size_t time = untimed.file.rfind('.');
     if (time != std::string_view::npos) untimed.file = {untimed.file.data(), time};
-    journal_.lost(target, slot, record.head().sequence, cause, untimed);
+    journal_.lost(target, slot, record.head().sequence, bit(recorder_cause(head.cause)), head.cause, untimed);
   }
 
-  void take_reduced(std::size_t slot, Stream& stream, const RecordView& record, Status cause, Bytes reduced) {
-    replace(slot, stream, record);
+  void take_reduced(std::size_t slot, Stream& stream, const RecordView& record, const ChunkHead& head,
+                    Bytes reduced) {
+    replace(slot, stream, record, head.gap());
     ObjectName name;
     std::uint64_t bytes = 0;
     Status status = Status::malformed;
@@ -237,9 +264,9 @@ class Drainer {
       });
     }
     if (status == Status::ok) {
-      written_.add_one();
-      if (cause != Status::ok) {
-        journal_.reduced(target, slot, record.head().sequence, cause, bytes, name);
+      counts_[Targets::counted(stream.target)].add_one(DumpCount::written);
+      if (head.cause != Status::ok) {
+        journal_.reduced(target, slot, record.head().sequence, recorder_cause(head.cause), bytes, name);
       } else if (has_table(target.layout)) {
         journal_.row(target, slot, record.head().sequence, bytes, name);
       } else {
@@ -252,49 +279,56 @@ class Drainer {
   }
 
   /// Gives up the unfinished record that `record` comes instead of, if there is one.
-  void replace(std::size_t slot, Stream& stream, const RecordView& record) {
+  void replace(std::size_t slot, Stream& stream, const RecordView& record, const LossGap& gap) {
     const bool had_begun = stream.state != State::idle && record.head().sequence == stream.expected - 1;
     if (had_begun) {
       if (stream.state == State::writing) stream.writer.abort();
       stream.state = State::idle;
     } else {
-      end_unfinished(slot, stream);
-      reach(slot, stream, record.head());
+      end_unfinished(slot, stream, gap.causes);
+      reach(slot, stream, record.head(), gap);
     }
   }
 
   /// Follows the stream to the target and sequence number of `head`.
-  void reach(std::size_t slot, Stream& stream, const RecordHead& head) {
-    if (stream.target != head.target) switch_target(slot, stream, head.target);
-    tell_gap(slot, stream, head.sequence);
+  void reach(std::size_t slot, Stream& stream, const RecordHead& head, const LossGap& gap) {
+    tell_gap(slot, stream, head.sequence, gap, head.target);
+    switch_target(slot, stream, head.target);
     stream.expected = head.sequence + 1;
+    stream.op = {head.step, head.load, head.op};
   }
 
   void switch_target(std::size_t slot, Stream& stream, std::uint8_t target) {
+    if (stream.target == target) return;
     if (stream.target != Targets::kNone) journal_.to(targets_[stream.target], slot, stream.expected);
     stream.target = target;
     if (target != Targets::kNone) journal_.from(targets_[target], slot, stream.expected);
   }
 
-  std::uint8_t any_target() const {
+  /// The open target that `gap` was lost from, `otherwise` when there are several; none when it is closed.
+  std::uint8_t target_of(const LossGap& gap, std::uint8_t otherwise) const {
+    if (gap.target == 0) return otherwise;
     for (std::uint8_t target = 0; target < Targets::kMax; ++target) {
-      if (targets_.state(target) != Targets::State::free) return target;
+      if (targets_.state(target) != Targets::State::free && targets_[target].number == gap.target)
+        return target;
     }
     return Targets::kNone;
   }
 
-  void tell_gap(std::size_t slot, Stream& stream, std::uint32_t next) {
+  void tell_gap(std::size_t slot, Stream& stream, std::uint32_t next, const LossGap& gap,
+                std::uint8_t otherwise) {
     if (next == stream.expected) return;
+    switch_target(slot, stream, target_of(gap, otherwise));
     if (stream.target != Targets::kNone)
-      journal_.gap(targets_[stream.target], slot, stream.expected, next - 1);
+      journal_.gap(targets_[stream.target], slot, stream.expected, next - 1, gap.causes);
     stream.expected = next;
   }
 
-  void end_unfinished(std::size_t slot, Stream& stream) {
+  void end_unfinished(std::size_t slot, Stream& stream, LossCauses causes) {
     if (stream.state == State::idle) return;
     if (stream.state == State::writing) stream.writer.abort();
     stream.state = State::idle;
-    journal_.lost(targets_[stream.target], slot, stream.expected - 1, Status::unfinished, {});
+    journal_.lost(targets_[stream.target], slot, stream.expected - 1, causes, Status::ok, {});
   }
 
   void note_failure(Stream& stream, Status status) {
@@ -338,12 +372,12 @@ class Drainer {
 
   Sink& sink_;
   const Targets& targets_;
+  PlanList& plans_;
   Reduction* reduction_;
   DumpNamer namer_;
   [[no_unique_address]] Journal journal_;
   Stream streams_[OPDUMP_MAX_RECORDERS];
-  Count written_;
-  Count failed_;
+  CountBlock<DumpCount::first_sink_cause, DumpCount::written> counts_[Targets::kCounted];
   std::atomic<std::uint8_t> last_failure_{0};
   bool crowded_ = false;
 };

@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <string_view>
 
@@ -11,6 +12,9 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
+/// What stands for the cause of a loss that nothing tells.
+inline constexpr std::string_view kUnfinishedWord = "unfinished";
+
 #if OPDUMP_JOURNAL
 /// Writes the journal that lets a dump prove its own completeness: `opdump.{device}.{id}.journal` in
 /// the dump's directory (`add_dump_directory`), such as `{time}`. Text, a line per event, fields separated by
@@ -20,22 +24,22 @@ inline namespace OPDUMP_NAMESPACE {
 ///     from,R,S                        recorder R's lines start with sequence number S
 ///     begun,R,S,PATH                  record S is larger than one chunk and has begun
 ///     written,R,S,BYTES,PATH          record S is committed; PATH is empty after `begun`
-///     lost,R,S,CAUSE,PATH             record S is lost; PATH with or without time, or empty
+///     lost,R,S,CAUSES,PATH            record S is lost; PATH with or without time, or empty
 ///     row,R,S,BYTES,PATH              what a Reduction made of record S is in `statistic.csv` beside PATH,
-///     as
-///                                     BYTES bytes of it; PATH is what a file of the record would have
-///     reduced,R,S,CAUSE,BYTES,PATH    the same instead of the tensors, committed as PATH, or as such a row
+///                                     as BYTES bytes of it; PATH is what a file of the record would have
+///     reduced,R,S,CAUSES,BYTES,PATH   the same instead of the tensors, committed as PATH, or as such a row
 ///                                     when it has no suffix
-///     gap,R,S,T                       records S to T are lost, nothing else is known of them
+///     gap,R,S,T,CAUSES                records S to T are lost, nothing else is known of them
 ///     to,R,S                          recorder R's lines end before sequence number S
 ///     closed,COUNTS                   after the last of these nothing was captured
 ///
-/// COUNTS are those of the session so far: wanted, captured, empty, invalid, ring_full, timed_out, too_large,
-/// device_failed, written, sink_failed, degraded; then what this journal tells since its last `closed`:
-/// written (and reduced), lost (and in gaps), also of records that got no line.
+/// CAUSES are words of `kLossKinds`, joined by `+` where a recorder that had no room to tell has lost for
+/// several, or `unfinished` where it has not come to tell; a `:` and a status in words follow where the cause
+/// has several. COUNTS are the DumpCounts, in the order of `DumpCount`, of this journal's records since its
+/// last `closed`, also of those that got no line.
 ///
-/// What a recorder lost without a trace between the records of two configs is told in the later one's
-/// journal.
+/// What a recorder lost without a trace from a config whose journal is closed by then is in that one's COUNTS
+/// only. From several configs at once, it is told as a gap in the journal of the next record.
 ///
 /// PATH is relative to that directory. A journal that does not end in `closed` is of a dump that was not
 /// finalized. One writer per session; lines are batched in memory until `flush`. A sink that refuses them
@@ -46,9 +50,14 @@ class Journal {
   Journal(Sink& sink, MutableBytes memory, JournalDetail detail)
       : sink_(sink), memory_(memory), detail_(detail) {}
 
-  /// While no line is batched.
-  void set_detail(JournalDetail detail) { detail_ = detail; }
-  bool failed() const { return failed_; }
+  /// While no line is batched. Forgets failures.
+  void begin(JournalDetail detail) {
+    detail_ = detail;
+    failed_.store(false, std::memory_order_relaxed);
+  }
+
+  /// Whether lines were lost since `begin`. Any context may ask.
+  bool failed() const { return failed_.load(std::memory_order_relaxed); }
 
   void from(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence) {
     add_line(target, [&](TextWriter& line) { add_head(line, "from", recorder, sequence); });
@@ -62,47 +71,43 @@ class Journal {
 
   void written(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence, std::uint64_t bytes,
                const ObjectName& name) {
-    ++tally(target).written;
     if (detail_ != JournalDetail::records) return;
     add_line(target, [&](TextWriter& line) {
       add_path(add_head(line, "written", recorder, sequence).add(',').add_decimal(bytes), target, name);
     });
   }
 
-  void lost(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence, Status cause,
-            const ObjectName& name) {
-    ++tally(target).lost;
+  /// `status` goes with a single cause.
+  void lost(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence, LossCauses causes,
+            Status status, const ObjectName& name) {
     add_line(target, [&](TextWriter& line) {
-      add_path(add_head(line, "lost", recorder, sequence).add(',').add(to_string(cause)), target, name);
-    });
-  }
-
-  void reduced(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence, Status cause,
-               std::uint64_t bytes, const ObjectName& name) {
-    ++tally(target).written;
-    add_line(target, [&](TextWriter& line) {
-      add_head(line, "reduced", recorder, sequence)
-          .add(',')
-          .add(to_string(cause))
-          .add(',')
-          .add_decimal(bytes);
+      add_causes(add_head(line, "lost", recorder, sequence).add(','), causes, status);
       add_path(line, target, name);
     });
   }
 
   void row(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence, std::uint64_t bytes,
            const ObjectName& name) {
-    ++tally(target).written;
     if (detail_ != JournalDetail::records) return;
     add_line(target, [&](TextWriter& line) {
       add_path(add_head(line, "row", recorder, sequence).add(',').add_decimal(bytes), target, name);
     });
   }
 
-  void gap(const DumpTarget& target, std::size_t recorder, std::uint32_t first, std::uint32_t last) {
-    tally(target).lost += last - first + 1;
-    add_line(target,
-             [&](TextWriter& line) { add_head(line, "gap", recorder, first).add(',').add_decimal(last); });
+  void reduced(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence, LossCause cause,
+               std::uint64_t bytes, const ObjectName& name) {
+    add_line(target, [&](TextWriter& line) {
+      add_causes(add_head(line, "reduced", recorder, sequence).add(','), bit(cause), Status::ok);
+      add_path(line.add(',').add_decimal(bytes), target, name);
+    });
+  }
+
+  void gap(const DumpTarget& target, std::size_t recorder, std::uint32_t first, std::uint32_t last,
+           LossCauses causes) {
+    add_line(target, [&](TextWriter& line) {
+      add_head(line, "gap", recorder, first).add(',').add_decimal(last).add(',');
+      add_causes(line, causes, Status::ok);
+    });
   }
 
   void to(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence) {
@@ -112,14 +117,8 @@ class Journal {
   void closed(const DumpTarget& target, const DumpCounts& counts) {
     add_line(target, [&](TextWriter& line) {
       line.add("closed");
-      for (const std::uint32_t count :
-           {counts.wanted, counts.captured, counts.empty, counts.invalid, counts.ring_full, counts.timed_out,
-            counts.too_large, counts.device_failed, counts.written, counts.sink_failed, counts.degraded,
-            tally(target).written, tally(target).lost}) {
-        line.add(',').add_decimal(count);
-      }
+      for (const auto field : kDumpCountFields) line.add(',').add_decimal(counts.*field);
     });
-    tally(target) = {};
   }
 
   /// Hands the batch to the sink.
@@ -132,31 +131,26 @@ class Journal {
     file.add("opdump.").add_decimal(target_->device_id).add('.').add_decimal(target_->id).add(".journal");
     const Bytes batch = memory_.first(used_);
     const Status status = sink_.append_journal({target_->root, directory.text(), file.text()}, {&batch, 1});
-    failed_ = failed_ || status != Status::ok;
+    if (status != Status::ok) failed_.store(true, std::memory_order_relaxed);
     used_ = 0;
   }
 
  private:
-  struct Tally {
-    const DumpTarget* target = nullptr;  // null: free
-    std::uint32_t written = 0;
-    std::uint32_t lost = 0;
-  };
-
-  /// The one of `target`, a free one if it has none: there are as many as targets.
-  Tally& tally(const DumpTarget& target) {
-    Tally* free = &tallies_[0];
-    for (Tally& tally : tallies_) {
-      if (tally.target == &target) return tally;
-      if (tally.target == nullptr) free = &tally;
-    }
-    free->target = &target;
-    return *free;
-  }
-
   static TextWriter& add_head(TextWriter& line, std::string_view what, std::size_t recorder,
                               std::uint32_t sequence) {
     return line.add(what).add(',').add_decimal(recorder).add(',').add_decimal(sequence);
+  }
+
+  static void add_causes(TextWriter& line, LossCauses causes, Status status) {
+    if (causes == 0) line.add(kUnfinishedWord);
+    bool first = true;
+    for (std::size_t i = 0; i < kLossCauses; ++i) {
+      const LossCause cause = static_cast<LossCause>(i);
+      if ((causes & bit(cause)) == 0) continue;
+      line.add(first ? "" : "+").add(kind_of(cause).word);
+      if (status != Status::ok && status != kind_of(cause).status) line.add(':').add(to_string(status));
+      first = false;
+    }
   }
 
   static void add_path(TextWriter& line, const DumpTarget& target, const ObjectName& name) {
@@ -210,7 +204,7 @@ class Journal {
         used_ += line.text().size();
         return;
       }
-      if (again) failed_ = true;
+      if (again) failed_.store(true, std::memory_order_relaxed);
       flush();
     }
   }
@@ -220,24 +214,23 @@ class Journal {
   std::size_t used_ = 0;
   const DumpTarget* target_ = nullptr;
   std::uint64_t target_id_ = 0;
-  Tally tallies_[Targets::kMax];
   JournalDetail detail_;
-  bool failed_ = false;
+  std::atomic<bool> failed_{false};
 };
 #else
 /// Compiled out by OPDUMP_JOURNAL=0: tells nothing and takes no room.
 class Journal {
  public:
   Journal(Sink&, MutableBytes, JournalDetail) {}
-  void set_detail(JournalDetail) {}
+  void begin(JournalDetail) {}
   bool failed() const { return false; }
   void from(const DumpTarget&, std::size_t, std::uint32_t) {}
   void begun(const DumpTarget&, std::size_t, std::uint32_t, const ObjectName&) {}
   void written(const DumpTarget&, std::size_t, std::uint32_t, std::uint64_t, const ObjectName&) {}
-  void lost(const DumpTarget&, std::size_t, std::uint32_t, Status, const ObjectName&) {}
-  void reduced(const DumpTarget&, std::size_t, std::uint32_t, Status, std::uint64_t, const ObjectName&) {}
+  void lost(const DumpTarget&, std::size_t, std::uint32_t, LossCauses, Status, const ObjectName&) {}
+  void reduced(const DumpTarget&, std::size_t, std::uint32_t, LossCause, std::uint64_t, const ObjectName&) {}
   void row(const DumpTarget&, std::size_t, std::uint32_t, std::uint64_t, const ObjectName&) {}
-  void gap(const DumpTarget&, std::size_t, std::uint32_t, std::uint32_t) {}
+  void gap(const DumpTarget&, std::size_t, std::uint32_t, std::uint32_t, LossCauses) {}
   void to(const DumpTarget&, std::size_t, std::uint32_t) {}
   void closed(const DumpTarget&, const DumpCounts&) {}
   void flush() {}
@@ -246,7 +239,7 @@ class Journal {
 
 /// Bytes of the longest line with a path of these texts.
 constexpr std::size_t journal_line_bytes(std::size_t name_bytes) {
-  return name_bytes + 160;
+  return name_bytes + 176;
 }
 
 }  // namespace OPDUMP_NAMESPACE

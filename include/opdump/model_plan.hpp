@@ -3,6 +3,7 @@
 #include <cstring>
 #include <span>
 
+#include "opdump/counts.hpp"
 #include "opdump/dump_config.hpp"
 #include "opdump/model.hpp"
 #include "opdump/targets.hpp"
@@ -14,21 +15,29 @@ inline namespace OPDUMP_NAMESPACE {
 inline constexpr std::uint8_t kCaptureInputs = 1;
 inline constexpr std::uint8_t kCaptureOutputs = 2;
 
-/// What became of one operator's records on their way into the ring. Kept by the recorder that runs the plan;
-/// exact between steps. The causes are those of DumpCounts; operators without a byte count as captured.
-struct OpCounts {
-  std::uint32_t wanted = 0;
-  std::uint32_t captured = 0;
-  std::uint32_t degraded = 0;
-  std::uint32_t invalid = 0;
-  std::uint32_t ring_full = 0;
-  std::uint32_t timed_out = 0;
-  std::uint32_t too_large = 0;
-  std::uint32_t device_failed = 0;
-  std::uint64_t first_lost_step = 0;  ///< with `last_lost_step`: where losses lie; 0 without any
-  std::uint64_t last_lost_step = 0;
+/// Where losses lie; only with losses.
+struct LostSteps {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
 
-  std::uint32_t lost() const { return invalid + ring_full + timed_out + too_large + device_failed; }
+  void add(std::uint64_t step, bool is_first) {
+    if (is_first) first = step;
+    last = step;
+  }
+};
+
+/// What became of one operator's records since the model was loaded, or since the caller set these to {}
+/// between two steps: so they are counted over any range of steps. The operator was seen once in each step of
+/// the model, see `ModelPlan::steps_seen`. Operators without a byte count as captured. What a recorder counts
+/// is exact between steps, what the sink lost once `flush` says `ok`; until then the caller reads only the
+/// former.
+struct OpCounts : LossCounts {
+  std::uint32_t wanted = 0;
+  std::uint32_t captured = 0;   ///< whole in a ring
+  std::uint32_t degraded = 0;   ///< reduced in a ring
+  std::uint32_t cut_short = 0;  ///< of those a recorder lost: given up after they had begun
+  LostSteps lost_steps{};       ///< by a recorder
+  LostSteps sink_lost_steps{};  ///< by the sink
 };
 
 /// A config resolved against one model: a byte per operator, and what a record needs besides. The caller owns
@@ -47,8 +56,8 @@ struct ModelPlan {
   std::uint64_t steps_seen = 0;
   std::uint64_t steps_wanted = 0;
   std::uint32_t matched_ops = 0;
-  /// One per operator, if the caller gives memory for them after loading; empty: not kept.
-  std::span<OpCounts> op_counts{};
+  std::span<OpCounts> op_counts{};  ///< one per operator; see `Session::count_ops`
+  ModelPlan* next = nullptr;        ///< in that list
 };
 
 /// A plan with its own memory, for models of up to `Ops` operators.

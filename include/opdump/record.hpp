@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "opdump/bytes.hpp"
+#include "opdump/counts.hpp"
 #include "opdump/model.hpp"
 #include "opdump/tensor.hpp"
 
@@ -25,14 +26,48 @@ inline namespace OPDUMP_NAMESPACE {
 
 enum class ChunkKind : std::uint8_t { record = 1, data = 2, lost = 3, reduced = 4, again = 5 };
 
+#if OPDUMP_JOURNAL
+/// What a recorder lost without a trace in its ring.
+struct LossGap {
+  LossCauses causes = 0;    ///< 0: nothing
+  std::uint8_t target = 0;  ///< number of the target that was lost from; 0: several
+
+  static LossGap of(LossCauses causes, std::uint8_t target) { return {causes, target}; }
+
+  void add(LossCause cause, std::uint8_t from) {
+    target = causes == 0 || target == from ? from : std::uint8_t{0};
+    causes = static_cast<LossCauses>(causes | bit(cause));
+  }
+};
+#else
+/// Compiled out with the journals that would tell of it.
+struct LossGap {
+  static constexpr LossCauses causes = 0;
+  static constexpr std::uint8_t target = 0;
+
+  static LossGap of(LossCauses, std::uint8_t) { return {}; }
+  void add(LossCause, std::uint8_t) {}
+};
+#endif
+
 struct ChunkHead {
   ChunkKind kind;
-  std::uint8_t last;  ///< 1: the record is complete with this chunk
-  Status cause;       ///< of a lost or reduced record
-  std::uint8_t unused;
+  std::uint8_t last_and_gap;  ///< bit 0: the record is complete with this chunk; above: causes of the gap
+  Status cause;               ///< of a lost or reduced record
+  std::uint8_t gap_target;
   std::uint32_t head_bytes;  ///< bytes from after this head to the tensors' bytes; padding in a data chunk
+
+  bool last() const { return (last_and_gap & 1) != 0; }
+
+  /// What was lost before a chunk that is not `data`.
+  LossGap gap() const { return LossGap::of(static_cast<LossCauses>(last_and_gap >> 1), gap_target); }
 };
-static_assert(sizeof(ChunkHead) == 8);
+static_assert(sizeof(ChunkHead) == 8 && kLossCauses <= 7);
+
+constexpr ChunkHead chunk_head(ChunkKind kind, bool last, Status cause, const LossGap& gap,
+                               std::uint32_t head_bytes) {
+  return {kind, static_cast<std::uint8_t>(gap.causes << 1 | (last ? 1 : 0)), cause, gap.target, head_bytes};
+}
 
 /// Where a record belongs and when it was made.
 struct RecordHead {
@@ -53,9 +88,11 @@ struct RecordHead {
   std::uint8_t in_model;   ///< 0: an operator run on its own
   std::uint8_t target;     ///< index in the session's table of targets
   std::uint32_t known_as;  ///< number under which `again` chunks refer to this head; `kNotKnown`: none do
+  std::uint32_t load;      ///< which loading of a model the operator is of; 0: none
+  std::uint32_t op;        ///< index in its model
   std::uint32_t unused;
 };
-static_assert(sizeof(RecordHead) == 64);
+static_assert(sizeof(RecordHead) == 72);
 
 inline constexpr std::uint32_t kNotKnown = 0xffffffff;
 

@@ -146,7 +146,7 @@ class RecordFeed {
       if (bytes < remaining) bytes = bytes / unit * unit;
       if (rules.whole_units && bytes > rules.alignment) bytes = whole_units(bytes, rules.alignment);
       left -= bytes;
-      const ChunkHead head = {ChunkKind::data, left == 0, Status::ok, 0, before - kHead};
+      const ChunkHead head = chunk_head(ChunkKind::data, left == 0, Status::ok, {}, before - kHead);
       std::memcpy(chunk.data(), &head, sizeof head);
       status = send(tensor, done, chunk.subspan(before, bytes), before + bytes);
       if (status != Status::ok) return status;

@@ -17,6 +17,9 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
+/// A recorder's counts of one group of records.
+using RecorderCounts = CountBlock<DumpCount::wanted, DumpCount::last_recorder_cause>;
+
 /// One context that captures: a thread, a stream, an interrupt handler. Wait-free but for what `WhenFull`
 /// allows. All calls on one recorder come from its own context, one at a time.
 ///
@@ -72,18 +75,13 @@ class BasicRecorder {
     if (op >= plan->model->ops.size()) return Status::no_such_op;
     if (!wants(op)) return Status::ok;
     const CapturedTensors tensors = select(bits_[op], inputs, outputs);
-    const std::uint64_t unix_us = begin_record();
+    op_counts_ = op < plan->op_counts.size() ? &plan->op_counts[op] : nullptr;
+    const std::uint64_t unix_us = begin_record(plan->target);
     feed_.prepare(plan->model->ops[op].stream_id);
-    Status status = Status::ok;
     const SentHeads::Entry* sent = OPDUMP_SMALL_CODE == 0 ? sent_.find(plan->load, op, tensors) : nullptr;
-    if (sent != nullptr) {
-      status = record_again(*plan, *sent, unix_us, tensors);
-    } else {
-      RecordSource source = describe(*plan, op, unix_us, tensors);
-      status = take(source, plan->load, op);
-    }
-    if (op < plan->op_counts.size()) count_op(plan->op_counts[op], status);
-    return status;
+    if (sent != nullptr) return record_again(*plan, *sent, unix_us, tensors);
+    RecordSource source = describe(*plan, op, unix_us, tensors);
+    return take(source, plan->load, op);
   }
 
   /// The same for an operator whose tensors cannot be handed over, because of `cause`: its record is lost and
@@ -94,10 +92,9 @@ class BasicRecorder {
     if (plan == nullptr) return Status::step_not_open;
     if (op >= plan->model->ops.size()) return Status::no_such_op;
     if (!wants(op)) return Status::ok;
-    RecordSource source = describe(*plan, op, begin_record(), {});
-    const Status status = lose_unseen(source, cause);
-    if (op < plan->op_counts.size()) count_op(plan->op_counts[op], status);
-    return status;
+    op_counts_ = op < plan->op_counts.size() ? &plan->op_counts[op] : nullptr;
+    RecordSource source = describe(*plan, op, begin_record(plan->target), {});
+    return lose_unseen(source, cause);
   }
 
   /// Ends the open step; `step_not_open` without one.
@@ -123,7 +120,8 @@ class BasicRecorder {
                            std::span<const TensorView> outputs) {
     if (!wants_single_ops()) return Status::ok;
     const CapturedTensors tensors = select(context().single_bits, inputs, outputs);
-    RecordSource source = describe(op, context().target, begin_record(), tensors);
+    op_counts_ = nullptr;
+    RecordSource source = describe(op, context().target, begin_record(context().target), tensors);
     feed_.prepare(op.stream_id);
     return take(source, kNoLoad, 0);
   }
@@ -131,7 +129,8 @@ class BasicRecorder {
   /// As `refuse`, for an operator that has run outside any model.
   Status refuse_single_op(const OpDesc& op, Status cause) {
     if (!wants_single_ops()) return Status::ok;
-    RecordSource source = describe(op, context().target, begin_record(), {});
+    op_counts_ = nullptr;
+    RecordSource source = describe(op, context().target, begin_record(context().target), {});
     return lose_unseen(source, cause);
   }
 
@@ -142,17 +141,10 @@ class BasicRecorder {
     return plan_.load(std::memory_order_acquire);
   }
 
-  /// Adds this recorder's counts to `counts`. Any context may ask.
-  void add_counts(DumpCounts& counts) const {
-    counts.wanted += wanted_.value();
-    counts.captured += captured_.value();
-    counts.degraded += degraded_.value();
-    counts.empty += empty_.value();
-    counts.invalid += invalid_.value();
-    counts.ring_full += ring_full_.value();
-    counts.timed_out += timed_out_.value();
-    counts.too_large += too_large_.value();
-    counts.device_failed += device_failed_.value();
+  /// Adds this recorder's counts of the records of group `group` (`Targets::counted`) to `counts`. Any
+  /// context may ask.
+  void add_counts(std::size_t group, DumpCounts& counts) const {
+    counts_[group].add_to(counts);
   }
 
   // For the session.
@@ -160,7 +152,13 @@ class BasicRecorder {
   Status attach(const RecorderContext<Memory>& context, std::size_t slot, MutableBytes ring_memory,
                 std::span<SentHeads::Entry> head_memory) {
     sent_.reset(head_memory);
+    gap_ = {};
     return feed_.attach(context, slot, ring_memory);
+  }
+
+  /// While it captures nothing of group `group`.
+  void clear_counts(std::size_t group) {
+    counts_[group].clear();
   }
 
   std::size_t slot() const {
@@ -168,6 +166,10 @@ class BasicRecorder {
   }
   std::uint32_t next_sequence() const {
     return sequence_;
+  }
+  /// What was lost without a trace since the last trace in the ring.
+  const LossGap& gap() const {
+    return gap_;
   }
   /// Whether its backend still writes to the ring.
   bool at_rest() {
@@ -185,35 +187,19 @@ class BasicRecorder {
     return feed_.context();
   }
 
+  void count(std::uint8_t target, DumpCount what) {
+    counts_[Targets::counted(target)].add_one(what);
+  }
+
   void count_op(OpCounts& counts, Status status) const {
     ++counts.wanted;
-    switch (status) {
-      case Status::ok:
-        ++counts.captured;
-        return;
-      case Status::degraded:
-        ++counts.degraded;
-        return;
-      case Status::ring_full:
-        ++counts.ring_full;
-        break;
-      case Status::timeout:
-        ++counts.timed_out;
-        break;
-      case Status::too_large:
-        ++counts.too_large;
-        break;
-      case Status::invalid_tensor:
-      case Status::name_too_long:
-      case Status::too_many_tensors:
-        ++counts.invalid;
-        break;
-      default:
-        ++counts.device_failed;
-        break;
-    }
-    if (counts.lost() == 1) counts.first_lost_step = step_;
-    counts.last_lost_step = step_;
+    counts.captured += status == Status::ok ? 1 : 0;
+    counts.degraded += status == Status::degraded ? 1 : 0;
+    if (status == Status::ok || status == Status::degraded) return;
+    ++counts[recorder_cause(status)];
+    counts.cut_short += begun_ ? 1 : 0;
+    // Not the sum of all causes: the sink's may change meanwhile.
+    counts.lost_steps.add(step_, counts.wanted - counts.captured - counts.degraded == 1);
   }
 
   static constexpr std::uint32_t kNoLoad = 0;
@@ -244,6 +230,8 @@ class BasicRecorder {
                  .in_model = 0,
                  .target = target,
                  .known_as = kNotKnown,
+                 .load = 0,
+                 .op = 0,
                  .unused = 0},
         .unix_us = unix_us,
         .type = op.type,
@@ -259,6 +247,8 @@ class BasicRecorder {
     source.head.step = step_;
     source.head.model_id = plan.model->id;
     source.head.in_model = 1;
+    source.head.load = plan.load;
+    source.head.op = static_cast<std::uint32_t>(op);
     return source;
   }
 
@@ -276,7 +266,7 @@ class BasicRecorder {
       for (std::size_t i = 0; i < tensors.size(); ++i) {
         role = tensors.subspan(i, 1);
         source.first_index = static_cast<std::uint16_t>(i);
-        if (!begun) source.unix_us = begin_record();
+        if (!begun) source.unix_us = begin_record(source.head.target);
         begun = false;
         const Status of_one = take_sampled(source, role, target);
         if (status == Status::ok) status = of_one;
@@ -312,7 +302,7 @@ class BasicRecorder {
     const CapturedTensors tensors = source.tensors;
     const Status status = record(source, kNoLoad, 0, keep_empty);
     source.tensors = tensors;
-    wanted_.add_one();
+    count(source.head.target, DumpCount::wanted);
     const Status of_reduced = record_reduced(source);
     return status == Status::ok ? of_reduced : status;
   }
@@ -328,15 +318,15 @@ class BasicRecorder {
     std::uint64_t data_bytes = 0;
     const Result<std::uint32_t> head_bytes = record_head_bytes(source, data_bytes);
     if (head_bytes.ok() && data_bytes == 0 && !keep_empty) {
-      empty_.add_one();
-      return Status::ok;
+      return skip_empty(source.head.target);
     }
     source.sequence = sequence_++;
+    begun_ = false;
     if (OPDUMP_SMALL_CODE == 0 && head_bytes.ok() && load != kNoLoad)
       source.head.known_as = sent_.number_for(load, op, head_bytes.value());
     const Status status =
         head_bytes.ok() ? put(source, head_bytes.value(), data_bytes, load, op) : head_bytes.status();
-    return end_record(status == Status::ok ? status : give_up(source, status));
+    return end_record(source.head.target, status == Status::ok ? status : give_up(source, status));
   }
 
   /// The same for what the config wants instead of the tensors.
@@ -344,38 +334,46 @@ class BasicRecorder {
     std::uint64_t data_bytes = 0;
     const Result<std::uint32_t> head_bytes = record_head_bytes(source, data_bytes);
     if (head_bytes.ok() && data_bytes == 0) {
-      empty_.add_one();
-      return Status::ok;
+      return skip_empty(source.head.target);
     }
     source.sequence = sequence_++;
+    begun_ = false;
     const Status status = head_bytes.ok() ? put_reduced(source, head_bytes.value()) : head_bytes.status();
     if (status != Status::ok) lose(source, status);
-    return end_record(status);
+    return end_record(source.head.target, status);
+  }
+
+  Status skip_empty(std::uint8_t target) {
+    count(target, DumpCount::empty);
+    if (op_counts_ != nullptr) count_op(*op_counts_, Status::ok);
+    return Status::ok;
   }
 
   /// The same for an operator whose head the drainer knows.
   Status record_again(const ModelPlan& plan, const SentHeads::Entry& sent, std::uint64_t unix_us,
                       const CapturedTensors& tensors) {
     const std::uint32_t sequence = sequence_++;
+    begun_ = false;
     Status status = put_again(sent, unix_us, sequence, tensors);
     if (status != Status::ok) {
       RecordSource source = describe(plan, sent.op, unix_us, tensors);
       source.sequence = sequence;
       status = give_up(source, status);
     }
-    return end_record(status);
+    return end_record(plan.target, status);
   }
 
   /// Returns the time. Comes first in a record: what follows runs while the clock is being read.
-  std::uint64_t begin_record() {
+  std::uint64_t begin_record(std::uint8_t target) {
     const std::uint64_t unix_us = context().clock->unix_us();
-    wanted_.add_one();
+    count(target, DumpCount::wanted);
     feed_.begin_record();
     return unix_us;
   }
 
-  Status end_record(Status status) {
-    if (status == Status::ok) captured_.add_one();
+  Status end_record(std::uint8_t target, Status status) {
+    if (status == Status::ok) count(target, DumpCount::captured);
+    if (op_counts_ != nullptr) count_op(*op_counts_, status);
     feed_.wake_if_crowded();
     return status;
   }
@@ -390,7 +388,7 @@ class BasicRecorder {
     encode_record(source, head.data());
     if (whole) status = feed_.copy(head.data() + head_bytes, source.tensors);
     if (status != Status::ok) return status;
-    ring().commit(static_cast<std::uint32_t>(chunk.size()));
+    commit_first(static_cast<std::uint32_t>(chunk.size()), whole);
     if (OPDUMP_SMALL_CODE == 0 && source.head.known_as != kNotKnown)
       sent_.keep(load, op, head, source, data_bytes);
     return whole ? Status::ok : stream(source.tensors, data_bytes, head_bytes);
@@ -411,7 +409,7 @@ class BasicRecorder {
       std::memcpy(to, &tensors[i].address, sizeof(Address));
     if (whole) status = feed_.copy(to, tensors);
     if (status != Status::ok) return status;
-    ring().commit(static_cast<std::uint32_t>(chunk.size()));
+    commit_first(static_cast<std::uint32_t>(chunk.size()), whole);
     return whole ? Status::ok : stream(tensors, sent.data_bytes, sent.head_bytes);
   }
 
@@ -425,8 +423,15 @@ class BasicRecorder {
     const std::uint32_t bytes = static_cast<std::uint32_t>(whole ? first_bytes + data_bytes : first_bytes);
     const Status status = feed_.room(bytes, bytes, chunk);
     if (status != Status::ok) return status;
-    ::new (chunk.data()) ChunkHead{kind, whole, Status::ok, 0, head_bytes};
+    ::new (chunk.data()) ChunkHead(chunk_head(kind, whole, Status::ok, gap_, head_bytes));
     return Status::ok;
+  }
+
+  /// Makes the chunk visible that a record begins with; it tells of the gap before it.
+  void commit_first(std::uint32_t bytes, bool whole) {
+    ring().commit(bytes);
+    gap_ = {};
+    begun_ = !whole;
   }
 
   /// Sends the tensors of a record whose head is `head_bytes` long when it is whole.
@@ -451,7 +456,7 @@ class BasicRecorder {
     source.head.known_as = kNotKnown;
     const Status status = degrade(source, cause);
     if (status == Status::degraded) {
-      degraded_.add_one();
+      count(source.head.target, DumpCount::degraded);
     } else {
       lose(source, status);
     }
@@ -498,56 +503,47 @@ class BasicRecorder {
       const Status status = context().reduction->reduce(target, tensors[i], to);
       if (status != Status::ok) return status;
     }
-    const ChunkHead head = {ChunkKind::reduced, 1, cause, 0, head_bytes};
+    const ChunkHead head = chunk_head(ChunkKind::reduced, true, cause, gap_, head_bytes);
     std::memcpy(chunk.data(), &head, sizeof head);
     encode_record(source, chunk.data() + sizeof head);
     ring().commit(static_cast<std::uint32_t>(chunk.size()));
+    gap_ = {};
     return Status::ok;
   }
 
   Status lose_unseen(RecordSource& source, Status cause) {
     source.sequence = sequence_++;
+    begun_ = false;
     lose(source, cause);
-    return end_record(cause);
+    return end_record(source.head.target, cause);
   }
 
-  /// Leaves the tensors out of `source`.
-  void lose(RecordSource& source, Status cause) {
-    count_loss(cause);
+  /// Counts a lost record, and leaves a trace of it in the ring or remembers that there is none. Leaves the
+  /// tensors out of `source`.
+  void lose(RecordSource& source, Status status) {
+    const LossCause cause = recorder_cause(status);
+    count(source.head.target, count_of(cause));
+    if (begun_) count(source.head.target, DumpCount::cut_short);
+    if (put_loss(source, status)) {
+      gap_ = {};
+    } else {
+      gap_.add(cause, (*context().targets)[source.head.target].number);
+    }
+  }
+
+  bool put_loss(RecordSource& source, Status cause) {
     source.tensors = {};
     std::uint64_t data_bytes = 0;
     const Result<std::uint32_t> head_bytes = record_head_bytes(source, data_bytes);
-    if (!head_bytes.ok()) return;
+    if (!head_bytes.ok()) return false;
     const std::uint32_t bytes = sizeof(ChunkHead) + head_bytes.value();
     const MutableBytes chunk = feed_.room_at_once(bytes);
-    // Without room the gap in the sequence numbers still tells.
-    if (chunk.data() == nullptr) return;
-    const ChunkHead head = {ChunkKind::lost, 0, cause, 0, head_bytes.value()};
+    if (chunk.data() == nullptr) return false;
+    const ChunkHead head = chunk_head(ChunkKind::lost, false, cause, gap_, head_bytes.value());
     std::memcpy(chunk.data(), &head, sizeof head);
     encode_record(source, chunk.data() + sizeof head);
     ring().commit(bytes);
-  }
-
-  void count_loss(Status cause) {
-    switch (cause) {
-      case Status::ring_full:
-        ring_full_.add_one();
-        break;
-      case Status::timeout:
-        timed_out_.add_one();
-        break;
-      case Status::too_large:
-        too_large_.add_one();
-        break;
-      case Status::invalid_tensor:
-      case Status::name_too_long:
-      case Status::too_many_tensors:
-        invalid_.add_one();
-        break;
-      default:
-        device_failed_.add_one();
-        break;
-    }
+    return true;
   }
 
   // First, so that what follows goes where its alignment leaves room at its end.
@@ -556,8 +552,11 @@ class BasicRecorder {
   std::atomic<const ModelPlan*> plan_{nullptr};
   std::uint64_t step_ = 0;
   std::uint32_t sequence_ = 0;
-  Count wanted_, captured_, degraded_, empty_, invalid_, ring_full_, timed_out_, too_large_, device_failed_;
+  bool begun_ = false;  ///< the latest record, in the ring
+  [[no_unique_address]] LossGap gap_;
+  OpCounts* op_counts_ = nullptr;  ///< of the operator that is captured; null: not counted
   [[no_unique_address]] SentHeads sent_;
+  RecorderCounts counts_[Targets::kCounted];
 };
 
 }  // namespace OPDUMP_NAMESPACE

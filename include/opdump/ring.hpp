@@ -161,6 +161,9 @@ class BasicRing {
 
   // Consumer's side.
 
+  /// Whether all that the latest `peek` that looked for more has seen is popped: the next one looks again.
+  bool all_popped() const { return read_ == cached_head_; }
+
   /// The payload of the oldest chunk not yet popped; null data when there is none. It stays valid until
   /// `release`.
   Bytes peek() {

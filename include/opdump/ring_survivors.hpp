@@ -28,7 +28,8 @@ inline Result<std::uint32_t> drain_survivors(MutableBytes ring_memory, const Sur
   Ring ring;
   if (const Status status = ring.recover(ring_memory); status != Status::ok) return status;
   Targets targets;
-  Drainer drainer(parts.sink, targets, parts.scratch, parts.journal, nullptr);
+  PlanList no_plans;
+  Drainer drainer(parts.sink, targets, no_plans, parts.scratch, parts.journal, nullptr);
   drainer.start(0, {});
   std::uint32_t next_sequence = 0;
   for (Bytes chunk = ring.peek(); chunk.data() != nullptr; chunk = ring.peek()) {
@@ -52,10 +53,12 @@ inline Result<std::uint32_t> drain_survivors(MutableBytes ring_memory, const Sur
     }
     drainer.drain(0, ring, 1);
   }
-  drainer.finish(0, next_sequence);
+  drainer.finish(0, next_sequence, {});
   if (drainer.last_failure() != Status::ok) return drainer.last_failure();
   if (const Status status = parts.sink.sync(); status != Status::ok) return status;
-  return drainer.written();
+  DumpCounts counts;
+  for (std::size_t group = 0; group < Targets::kCounted; ++group) drainer.add_counts(group, counts);
+  return counts.written;
 }
 
 }  // namespace OPDUMP_NAMESPACE

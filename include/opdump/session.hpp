@@ -10,6 +10,7 @@
 #include "opdump/drainer.hpp"
 #include "opdump/dump_config.hpp"
 #include "opdump/model_plan.hpp"
+#include "opdump/plan_list.hpp"
 #include "opdump/recorder.hpp"
 #include "opdump/session_log.hpp"
 #include "opdump/sink.hpp"
@@ -67,7 +68,7 @@ class BasicSession {
         journal_(parts.journal),
         formats_(parts.formats),
         log_(parts.log),
-        drainer_(parts.sink, targets_, parts.scratch, parts.journal, parts.reduction) {
+        drainer_(parts.sink, targets_, plans_, parts.scratch, parts.journal, parts.reduction) {
     context_.memory = &parts.memory;
     context_.clock = &parts.clock;
     context_.drainer = &drainer_;
@@ -122,7 +123,7 @@ class BasicSession {
     if (initialised_) return Status::already_initialised;
     context_.when_full = options.when_full.value_or(when_full_);
     context_.block_limit_ms = options.block_limit_ms.value_or(block_limit_ms_);
-    drainer_.set_journal(options.journal.value_or(journal_));
+    journal_now_ = options.journal.value_or(journal_);
     return Status::ok;
   }
 
@@ -137,6 +138,7 @@ class BasicSession {
     // 0 stands for plans that belong to no session.
     if (++generation_ == 0) ++generation_;
     context_.generation = generation_;
+    drainer_.begin(journal_now_);
     return Status::ok;
   }
 
@@ -217,14 +219,28 @@ class BasicSession {
     return load_model(plan, model, plan.op_bits);
   }
 
-  /// Ends the use of `plan`, its bits and its model; their memory is free again at once, records still in a
-  /// ring need none of it. `model_not_loaded`, or `step_open` while a recorder runs a step of it: nothing
-  /// changes. Legal in any state.
+  /// Counts what becomes of each operator of a loaded `plan`, from its next step on, in `counts`: at least
+  /// one per operator, which stay until `unload_model`. Once per loading. `model_not_loaded`, `step_open`
+  /// while a recorder runs a step of it, `no_memory` for too few, `invalid_argument` for the second time:
+  /// nothing changes.
+  [[nodiscard]] Status count_ops(ModelPlan& plan, std::span<OpCounts> counts) {
+    if (plan.model == nullptr) return Status::model_not_loaded;
+    if (!plan.op_counts.empty()) return Status::invalid_argument;
+    if (is_open(plan)) return Status::step_open;
+    if (counts.size() < plan.model->ops.size()) return Status::no_memory;
+    plan.op_counts = counts.first(plan.model->ops.size());
+    if (!plan.op_counts.empty()) plans_.add(plan);
+    return Status::ok;
+  }
+
+  /// Ends the use of `plan`, its bits, its model and its OpCounts; their memory is free again at once,
+  /// records still in a ring need none of it. With OpCounts it waits for the `drain_some` that is at work, if
+  /// one is. `model_not_loaded`, or `step_open` while a recorder runs a step of it: nothing changes. Legal in
+  /// any state.
   [[nodiscard]] Status unload_model(ModelPlan& plan) {
     if (plan.model == nullptr) return Status::model_not_loaded;
-    for (const Recorder& recorder : recorders_) {
-      if (recorder.open_plan() == &plan) return Status::step_open;
-    }
+    if (is_open(plan)) return Status::step_open;
+    plans_.remove(plan, clock_);
     if (initialised_ && plan.generation == generation_) {
       --targets_[plan.target].plans;
       if (plan.target != context_.target) retire_if_unused(plan.target);
@@ -251,8 +267,9 @@ class BasicSession {
     while (drain_some(SIZE_MAX) != 0) {
     }
     for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
-      if (slot_state(slot) != SlotState::free) drainer_.finish(slot, recorders_[slot].next_sequence());
+      if (slot_state(slot) != SlotState::free) finish(slot);
     }
+    closing_ = false;
     for (std::uint8_t target = 0; target < Targets::kMax; ++target) {
       if (targets_.state(target) != Targets::State::free) close(target);
     }
@@ -262,23 +279,27 @@ class BasicSession {
   /// Moves about `budget_bytes` from each recorder's ring to the sink, in turn; returns the bytes moved, 0
   /// when there was nothing. From the idle loop, or by a drain thread.
   std::size_t drain_some(std::size_t budget_bytes) {
-    // What is seen leaving or retired before the rings are looked at has nothing left once they are empty.
-    Targets::State targets[Targets::kMax];
-    for (std::uint8_t target = 0; target < Targets::kMax; ++target) targets[target] = targets_.state(target);
+    plans_.enter();
+    if (!closing_) mark_retired();
     std::size_t moved = 0;
+    bool passed = true;
     for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
       const SlotState state = slot_state(slot);
       if (state == SlotState::free) continue;
       const std::size_t bytes = drainer_.drain(slot, recorders_[slot].ring(), budget_bytes);
       moved += bytes;
+      // Seen leaving before the ring was looked at, it has nothing left once that is empty.
       if (state == SlotState::leaving && bytes == 0) {
-        drainer_.finish(slot, recorders_[slot].next_sequence());
+        finish(slot);
         set_slot_state(slot, SlotState::free);
       }
+      passed = passed && drainer_.passed(slot);
     }
-    for (std::uint8_t target = 0; target < Targets::kMax && moved == 0; ++target) {
-      if (targets[target] == Targets::State::retired) close(target);
+    for (std::uint8_t target = 0; target < Targets::kMax && passed && closing_; ++target) {
+      if (targets_.state(target) == Targets::State::closing) close(target);
     }
+    closing_ = closing_ && !passed;
+    plans_.leave();
     return moved;
   }
 
@@ -327,18 +348,26 @@ class BasicSession {
   /// or drains.
   DumpCounts counts() const {
     DumpCounts counts;
-    for (const Recorder& recorder : recorders_) recorder.add_counts(counts);
-    counts.written = drainer_.written();
-    counts.sink_failed = drainer_.failed();
+#if OPDUMP_JOURNAL
+    closed_counts_.add_to(counts);
+#endif
+    for (std::size_t group = 0; group < Targets::kCounted; ++group) {
+      for (const Recorder& recorder : recorders_) recorder.add_counts(group, counts);
+      drainer_.add_counts(group, counts);
+    }
     return counts;
   }
 
   /// Cause of the latest record that the sink lost, `ok` if there was none.
-  Status last_sink_failure() const { return drainer_.last_failure(); }
+  Status last_sink_failure() const {
+    return drainer_.last_failure();
+  }
 
-  /// Whether a journal of this session lacks lines, because the sink refused them: the dump cannot prove its
-  /// completeness.
-  bool journal_failed() const { return drainer_.journal_failed(); }
+  /// Whether a journal of this session lacks lines since `init`, because the sink refused them: that dump
+  /// cannot prove its completeness.
+  bool journal_failed() const {
+    return drainer_.journal_failed();
+  }
 
  private:
   static constexpr std::size_t kMaxDirectoryPartBytes = 255;
@@ -353,8 +382,39 @@ class BasicSession {
     slot_states_[slot].store(static_cast<std::uint8_t>(state), std::memory_order_release);
   }
 
+  bool is_open(const ModelPlan& plan) const {
+    for (const Recorder& recorder : recorders_) {
+      if (recorder.open_plan() == &plan) return true;
+    }
+    return false;
+  }
+
+  void finish(std::size_t slot) {
+    drainer_.finish(slot, recorders_[slot].next_sequence(), recorders_[slot].gap());
+  }
+
+  /// Begins to close what is retired: what was captured for it lies in the rings now.
+  void mark_retired() {
+    for (std::uint8_t target = 0; target < Targets::kMax; ++target) {
+      if (targets_.state(target) != Targets::State::retired) continue;
+      targets_.set_state(target, Targets::State::closing);
+      closing_ = true;
+    }
+    for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS && closing_; ++slot) drainer_.mark(slot);
+  }
+
   void close(std::uint8_t target) {
-    drainer_.close(target, counts());
+    DumpCounts counts;
+#if OPDUMP_JOURNAL
+    for (Recorder& recorder : recorders_) {
+      recorder.add_counts(target, counts);
+      recorder.clear_counts(target);
+    }
+    drainer_.close(target, counts);
+    closed_counts_.add(counts);
+#else
+    drainer_.close(target, counts);
+#endif
     targets_.set_state(target, Targets::State::free);
   }
 
@@ -434,8 +494,10 @@ class BasicSession {
   const std::uint32_t block_limit_ms_;
   const WhenFull when_full_;
   const JournalDetail journal_;
+  JournalDetail journal_now_ = journal_;
   bool initialised_ = false;
   bool drainer_attached_ = false;
+  bool closing_ = false;  ///< targets wait for the rings to pass what was in them; the drain context's
   std::atomic<std::uint8_t> slot_states_[OPDUMP_MAX_RECORDERS] = {};
   const RecordFormats formats_;
   SessionLog* const log_;
@@ -444,6 +506,10 @@ class BasicSession {
   std::uint32_t generation_ = 0;
   std::uint32_t loads_ = 0;
   Targets targets_;
+  [[no_unique_address]] PlanList plans_;
+#if OPDUMP_JOURNAL
+  CountBlock<DumpCount::wanted, DumpCount::written> closed_counts_;  ///< of all targets closed so far
+#endif
   RecorderContext<Memory> context_;
   Drainer drainer_;
   Recorder recorders_[OPDUMP_MAX_RECORDERS];

@@ -49,6 +49,7 @@ enum class Status : std::uint8_t {
   io_error = 65,
   not_supported = 66,
   too_many_objects = 67,
+  quota_exceeded = 68,
   library_missing = 70,
   symbol_missing = 71,
   driver_failed = 72,
@@ -139,6 +140,8 @@ constexpr std::string_view to_string(Status status) {
       return "wrong device";
     case Status::not_registered:
       return "unknown address";
+    case Status::quota_exceeded:
+      return "the dump has all the room it may take";
     case Status::config_refused:
       return "the config is refused";
     case Status::not_a_record:

@@ -39,6 +39,7 @@ struct DumpTarget {
   std::span<const StatBits> columns{};  ///< of MindSpore's table, in order; empty: its own
   std::uint32_t world_size = 0;
   std::uint32_t rank = 0;
+  std::uint8_t number = 0;  ///< from 1; tells it from the one that had its index before
 };
 
 /// Whether names have the runtime's ids; elsewhere they are 0.
@@ -88,7 +89,12 @@ class Targets {
   static constexpr std::uint8_t kMax = OPDUMP_MAX_CONFIGS;
   static constexpr std::uint8_t kNone = 0xff;
 
-  enum class State : std::uint8_t { free, in_use, retired };
+  /// Records are counted in groups: by target, as each journal ends with its own counts; without journals,
+  /// all together.
+  static constexpr std::size_t kCounted = OPDUMP_JOURNAL != 0 ? kMax : 1;
+  static constexpr std::size_t counted(std::uint8_t target) { return OPDUMP_JOURNAL != 0 ? target : 0; }
+
+  enum class State : std::uint8_t { free, in_use, retired, closing };
 
   DumpTarget& operator[](std::uint8_t index) { return targets_[index]; }
   const DumpTarget& operator[](std::uint8_t index) const { return targets_[index]; }
@@ -98,6 +104,8 @@ class Targets {
     for (std::uint8_t index = 0; index < kMax; ++index) {
       if (state(index) != State::free) continue;
       targets_[index] = target;
+      if (++last_number_ == 0) ++last_number_;
+      targets_[index].number = last_number_;
       set_state(index, State::in_use);
       return index;
     }
@@ -115,6 +123,7 @@ class Targets {
 
  private:
   DumpTarget targets_[kMax];
+  std::uint8_t last_number_ = 0;
   std::atomic<std::uint8_t> states_[kMax] = {};
 };
 

@@ -138,10 +138,10 @@ class FileDump {
   /// One of the causes, the gravest first.
   Status cause_of_loss(const DumpCounts& counts) const {
     if (counts.sink_failed != 0) return session_.last_sink_failure();
-    if (counts.device_failed != 0) return Status::device_copy_failed;
     if (counts.invalid != 0) return Status::invalid_tensor;
-    if (counts.too_large != 0) return Status::too_large;
-    return counts.timed_out != 0 ? Status::timeout : Status::ring_full;
+    std::size_t cause = kLossCauses - 1;
+    while (counts[static_cast<LossCause>(cause)] == 0) --cause;
+    return kLossKinds[cause].status;
   }
 
   /// Does as the config's "opdump" object says; what it does not say is as this object was made.

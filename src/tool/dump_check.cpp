@@ -130,8 +130,6 @@ void DumpCheck::check_journal(const std::string& name) {
   }
   summary.records = check->records();
   summary.closed = check->closed();
-  summary.closed_line = check->closed_line();
-  summary.counts = check->counts();
   summary.written = check->written();
   summary.lost = check->lost();
 
@@ -202,9 +200,9 @@ void DumpCheck::on_written(const JournalPath& path, std::string_view path_text, 
   check_file(path_text, bytes, path.suffix);
 }
 
-void DumpCheck::on_reduced(std::uint32_t recorder, std::uint32_t sequence, std::string_view cause,
+void DumpCheck::on_reduced(std::uint32_t recorder, std::uint32_t sequence, std::string_view causes,
                            const JournalPath& path, std::string_view path_text, std::uint64_t bytes) {
-  add_loss(FindingKind::reduced, recorder, sequence, cause, &path);
+  add_loss(FindingKind::reduced, recorder, sequence, causes, &path);
   if (path.suffix.empty()) return add_row(path_text, bytes);
   check_file(path_text, bytes, path.suffix);
 }
@@ -266,18 +264,18 @@ void DumpCheck::check_file(std::string_view path_text, std::uint64_t bytes, std:
   }
 }
 
-void DumpCheck::on_lost(std::uint32_t recorder, std::uint32_t sequence, std::string_view cause,
+void DumpCheck::on_lost(std::uint32_t recorder, std::uint32_t sequence, std::string_view causes,
                         const JournalPath* path) {
-  add_loss(FindingKind::lost, recorder, sequence, cause, path);
+  add_loss(FindingKind::lost, recorder, sequence, causes, path);
 }
 
 void DumpCheck::add_loss(FindingKind kind, std::uint32_t recorder, std::uint32_t sequence,
-                         std::string_view cause, const JournalPath* path) {
+                         std::string_view causes, const JournalPath* path) {
   const bool in_model = path != nullptr && path->in_model;
   const std::string op = path == nullptr ? "of an unknown operator" : std::string(path->op);
   const std::string model =
       in_model ? std::string(path->model) + " (" + std::to_string(path->model_id) + ")" : std::string();
-  Loss& loss = losses_[{kind, model, op, recorder, std::string(cause)}];
+  Loss& loss = losses_[{kind, model, op, recorder, std::string(causes)}];
   if (loss.count++ == 0) loss.first = sequence;
   loss.last = sequence;
   loss.in_model = in_model;
@@ -292,7 +290,7 @@ void DumpCheck::add_loss(FindingKind kind, std::uint32_t recorder, std::uint32_t
   std::vector<FindingField> fields = {{"journal", journal_},
                                       {"recorder", {}, recorder, true},
                                       {"sequence", {}, sequence, true},
-                                      {"cause", std::string(cause)}};
+                                      {"cause", std::string(causes)}};
   if (path != nullptr) fields.push_back({"op", op});
   if (in_model) {
     fields.push_back({"model", std::string(path->model)});
@@ -302,33 +300,50 @@ void DumpCheck::add_loss(FindingKind kind, std::uint32_t recorder, std::uint32_t
   context_.findings.add_summed(kind, fields, 1);
 }
 
-void DumpCheck::on_gap(std::uint32_t recorder, std::uint32_t first, std::uint32_t last) {
+void DumpCheck::on_gap(std::uint32_t recorder, std::uint32_t first, std::uint32_t last,
+                       std::string_view causes) {
   const std::uint32_t count = last - first + 1;
   if (context_.wanted != nullptr) known_.add_nameless(count);
   context_.findings.add_summed(FindingKind::gap,
                                {{"journal", journal_},
                                 {"recorder", {}, recorder, true},
                                 {"first", {}, first, true},
-                                {"last", {}, last, true}},
+                                {"last", {}, last, true},
+                                {"cause", std::string(causes)}},
                                count);
   const std::string range = first == last
                                 ? "number " + std::to_string(first)
                                 : "numbers " + std::to_string(first) + " to " + std::to_string(last);
+  context_.findings.add_row(
+      FindingKind::gap,
+      {journal_, "recorder " + std::to_string(recorder) + ", " + range,
+       count_text(count, "record") + " lost, with no room even to tell which: " + causes_text(causes)});
+}
+
+void DumpCheck::on_untold(std::uint64_t number, std::uint32_t untold, const DumpCounts& counts) {
+  if (context_.wanted != nullptr) known_.add_nameless(untold);
+  context_.findings.add_summed(FindingKind::gap,
+                               {{"journal", journal_},
+                                {"line", {}, number, true},
+                                {"count", {}, untold, true},
+                                {"cause", causes_text(counts)}},
+                               untold);
   context_.findings.add_row(FindingKind::gap,
-                            {journal_, "recorder " + std::to_string(recorder) + ", " + range,
-                             count_text(count, "record") + " lost: no room even to tell which"});
+                            {journal_, "line " + std::to_string(number),
+                             count_text(untold, "record") +
+                                 " lost, with no room even for a number; of all: " + causes_text(counts)});
 }
 
 void DumpCheck::tell_losses() {
   for (auto& [key, loss] : losses_) {
-    const auto& [kind, model, op, recorder, cause] = key;
+    const auto& [kind, model, op, recorder, causes] = key;
     const std::string numbers = loss.first == loss.last ? "number " + std::to_string(loss.first)
                                                         : "numbers " + std::to_string(loss.first) + " to " +
                                                               std::to_string(loss.last);
     context_.findings.add_row(
         kind, {op, model, loss.in_model ? loss.steps.text() : std::string(),
                count_text(loss.count, "record") + (kind == FindingKind::lost ? " lost: " : " reduced: ") +
-                   cause + " (recorder " + std::to_string(recorder) + ", " + numbers + ")"});
+                   causes_text(causes) + " (recorder " + std::to_string(recorder) + ", " + numbers + ")"});
   }
 }
 

@@ -23,8 +23,6 @@ struct JournalSummary {
   JournalName name;
   bool records = true;
   bool closed = false;
-  std::uint64_t closed_line = 0;
-  JournalCounts counts{};
   std::uint64_t written = 0;
   std::uint64_t lost = 0;
 };
@@ -71,14 +69,16 @@ class DumpCheck final : private JournalListener {
 
   void on_written(const JournalPath& path, std::string_view path_text, std::uint64_t bytes) override;
   void on_row(const JournalPath& path, std::string_view path_text, std::uint64_t bytes) override;
-  void on_lost(std::uint32_t recorder, std::uint32_t sequence, std::string_view cause,
+  void on_lost(std::uint32_t recorder, std::uint32_t sequence, std::string_view causes,
                const JournalPath* path) override;
-  void on_reduced(std::uint32_t recorder, std::uint32_t sequence, std::string_view cause,
+  void on_reduced(std::uint32_t recorder, std::uint32_t sequence, std::string_view causes,
                   const JournalPath& path, std::string_view path_text, std::uint64_t bytes) override;
-  void on_gap(std::uint32_t recorder, std::uint32_t first, std::uint32_t last) override;
+  void on_gap(std::uint32_t recorder, std::uint32_t first, std::uint32_t last,
+              std::string_view causes) override;
+  void on_untold(std::uint64_t number, std::uint32_t untold, const DumpCounts& counts) override;
   void on_problem(std::uint64_t number, const std::string& what) override;
 
-  void add_loss(FindingKind kind, std::uint32_t recorder, std::uint32_t sequence, std::string_view cause,
+  void add_loss(FindingKind kind, std::uint32_t recorder, std::uint32_t sequence, std::string_view causes,
                 const JournalPath* path);
   bool is_sound(const std::string& file, std::string_view suffix);
   void check_file(std::string_view path_text, std::uint64_t bytes, std::string_view suffix);

@@ -139,13 +139,13 @@ void JournalCheck::tell(const JournalLine& line, std::string_view path_text) {
   } else if (line.kind == Kind::reduced) {
     ++written_;
     ++reduced_;
-    listener_.on_reduced(line.recorder, line.sequence, line.cause, line.path, path_text, line.bytes);
+    listener_.on_reduced(line.recorder, line.sequence, line.causes, line.path, path_text, line.bytes);
   } else if (line.kind == Kind::lost) {
     ++lost_;
-    listener_.on_lost(line.recorder, line.sequence, line.cause, path_text.empty() ? nullptr : &line.path);
+    listener_.on_lost(line.recorder, line.sequence, line.causes, path_text.empty() ? nullptr : &line.path);
   } else {
     lost_ += line.last - line.sequence + 1;
-    listener_.on_gap(line.recorder, line.sequence, line.last);
+    listener_.on_gap(line.recorder, line.sequence, line.last, line.causes);
   }
 }
 
@@ -170,18 +170,27 @@ void JournalCheck::take_closed(const JournalLine& line) {
   }
   const std::uint32_t written = static_cast<std::uint32_t>(written_ - closed_written_);
   const std::uint32_t lost = static_cast<std::uint32_t>(lost_ - closed_lost_);
+  const DumpCounts& counts = line.counts;
+  const std::uint32_t counted = counts.lost();
+  const bool adds_up =
+      counts.wanted == counts.empty + counts.written + counted &&
+      counts.cut_short <= counted - counts.sink_failed - counts.quota &&
+      counts.captured + counts.degraded == counts.written + counts.sink_failed + counts.quota;
   // After damage they cannot agree, and that is told already.
-  if (sound_ && (line.counts[kWrittenHere] != written || line.counts[kLostHere] != lost)) {
-    problem("counts " + std::to_string(line.counts[kWrittenHere]) + " written and " +
-            std::to_string(line.counts[kLostHere]) + " lost, and the lines before tell of " +
-            std::to_string(written) + " and " + std::to_string(lost));
+  if (sound_ && (counts.written != written || counted < lost)) {
+    problem("counts " + std::to_string(counts.written) + " written and " + std::to_string(counted) +
+            " lost, and the lines before tell of " + std::to_string(written) + " and " +
+            std::to_string(lost));
+  } else if (!adds_up) {
+    problem("the counts do not add up");
+  } else if (sound_ && counted > lost) {
+    lost_ += counted - lost;
+    listener_.on_untold(number_, counted - lost, counts);
   }
   closed_written_ = written_;
   closed_lost_ = lost_;
   sound_ = true;
   closed_ = true;
-  counts_ = line.counts;
-  closed_line_ = number_;
 }
 
 bool JournalCheck::reached(std::uint32_t recorder, std::uint32_t& next) const {

@@ -17,16 +17,20 @@ class JournalListener {
   /// The record at `path`, which has no file, was written as `bytes` bytes of the table beside it.
   virtual void on_row(const JournalPath& path, std::string_view path_text, std::uint64_t bytes) = 0;
 
-  /// A record was lost; `path` is null when nothing tells which operator's.
-  virtual void on_lost(std::uint32_t recorder, std::uint32_t sequence, std::string_view cause,
+  /// A record was lost; `path` is null when nothing tells which operator's. `causes` in the journal's words.
+  virtual void on_lost(std::uint32_t recorder, std::uint32_t sequence, std::string_view causes,
                        const JournalPath* path) = 0;
 
   /// Of record `sequence` only a reduced form of `bytes` bytes was written, to `path`.
-  virtual void on_reduced(std::uint32_t recorder, std::uint32_t sequence, std::string_view cause,
+  virtual void on_reduced(std::uint32_t recorder, std::uint32_t sequence, std::string_view causes,
                           const JournalPath& path, std::string_view path_text, std::uint64_t bytes) = 0;
 
   /// Records `first` to `last` were lost, and nothing else is known of them.
-  virtual void on_gap(std::uint32_t recorder, std::uint32_t first, std::uint32_t last) = 0;
+  virtual void on_gap(std::uint32_t recorder, std::uint32_t first, std::uint32_t last,
+                      std::string_view causes) = 0;
+
+  /// Besides, as many were lost as `untold`, and no line tells of them.
+  virtual void on_untold(std::uint64_t number, std::uint32_t untold, const DumpCounts& counts) = 0;
 
   /// Something that no writer writes stands in line `number`.
   virtual void on_problem(std::uint64_t number, const std::string& what) = 0;
@@ -51,11 +55,9 @@ class JournalCheck {
 
   bool closed() const { return closed_; }
   bool records() const { return records_; }
-  const JournalCounts& counts() const { return counts_; }  ///< of the last `closed`
-  std::uint64_t closed_line() const { return closed_line_; }
   std::uint64_t written() const { return written_; }
   std::uint64_t reduced() const { return reduced_; }  ///< of `written`
-  std::uint64_t lost() const { return lost_; }
+  std::uint64_t lost() const { return lost_; }        ///< also those that no line tells of
 
   /// What is known of recorder `recorder`: false when it is in no line, else its records up to before `next`.
   bool reached(std::uint32_t recorder, std::uint32_t& next) const;
@@ -87,8 +89,6 @@ class JournalCheck {
   bool records_ = true;
   bool closed_ = false;
   bool sound_ = true;  ///< since the last `closed`
-  JournalCounts counts_{};
-  std::uint64_t closed_line_ = 0;
   std::uint64_t written_ = 0;
   std::uint64_t reduced_ = 0;
   std::uint64_t lost_ = 0;

@@ -4,7 +4,7 @@
 #include <limits>
 #include <optional>
 
-#include "opdump/knobs.hpp"
+#include "opdump/journal.hpp"
 #include "opdump/status.hpp"
 #include "record_name.hpp"
 
@@ -73,12 +73,29 @@ bool parse_file(std::string_view file, JournalPath& path) {
   return true;
 }
 
-bool is_cause(std::string_view text) {
+bool is_status(std::string_view text) {
   for (unsigned code = 1; code <= 0xff; ++code) {
     const std::string_view known = to_string(static_cast<Status>(code));
     if (known == text) return known != to_string(static_cast<Status>(0xff));
   }
   return false;
+}
+
+const LossKind* find_kind(std::string_view word) {
+  const auto* found = std::find_if(std::begin(kLossKinds), std::end(kLossKinds),
+                                   [word](const LossKind& kind) { return kind.word == word; });
+  return found == std::end(kLossKinds) ? nullptr : found;
+}
+
+bool are_causes(std::string_view text) {
+  if (text == kUnfinishedWord) return true;
+  const bool has_status = text.find(':') != text.npos;
+  std::string_view words = cut_first(text, ':');
+  if (has_status && !is_status(text)) return false;
+  do {
+    if (find_kind(cut_first(words, '+')) == nullptr) return false;
+  } while (!words.empty());
+  return true;
 }
 
 bool parse_header(std::string_view rest, JournalLine& line, std::string& reason) {
@@ -94,9 +111,10 @@ bool parse_header(std::string_view rest, JournalLine& line, std::string& reason)
 }
 
 bool parse_closed(std::string_view rest, JournalLine& line) {
-  for (std::size_t i = 0; i < kJournalCounts; ++i) {
+  constexpr std::size_t kCounts = std::size(kDumpCountFields);
+  for (std::size_t i = 0; i < kCounts; ++i) {
     const bool more = rest.find(',') != rest.npos;
-    if (more != (i + 1 < kJournalCounts) || !parse_canonical(cut_first(rest, ','), line.counts[i]))
+    if (more != (i + 1 < kCounts) || !parse_canonical(cut_first(rest, ','), line.counts.*kDumpCountFields[i]))
       return false;
   }
   return true;
@@ -108,6 +126,28 @@ bool parse_path(std::string_view text, JournalLine& line) {
 }
 
 }  // namespace
+
+std::string causes_text(std::string_view words) {
+  if (words == kUnfinishedWord) return std::string(to_string(Status::unfinished));
+  const std::string_view status = words.substr(std::min(words.find(':'), words.size()));
+  words.remove_suffix(status.size());
+  std::string text;
+  while (!words.empty()) {
+    const LossKind* kind = find_kind(cut_first(words, '+'));
+    text += (text.empty() ? "" : " or ") + std::string(kind->text);
+  }
+  return status.empty() ? text : text + ": " + std::string(status.substr(1));
+}
+
+std::string causes_text(const LossCounts& counts) {
+  std::string text;
+  for (const LossKind& kind : kLossKinds) {
+    const std::uint32_t count = counts.*kind.count;
+    if (count != 0)
+      text += (text.empty() ? "" : ", ") + std::to_string(count) + ": " + std::string(kind.text);
+  }
+  return text;
+}
 
 bool parse_journal_name(std::string_view name, JournalName& journal) {
   constexpr std::string_view kStart = "opdump.";
@@ -180,12 +220,16 @@ bool parse_journal_line(std::string_view text, JournalLine& line, std::string& r
   if (!parse_canonical(cut_first(rest, ','), line.recorder) || line.recorder >= kMostRecorders) return false;
   if (line.kind == Kind::from || line.kind == Kind::to) return parse_canonical(rest, line.sequence);
   if (rest.find(',') == rest.npos || !parse_canonical(cut_first(rest, ','), line.sequence)) return false;
-  if (line.kind == Kind::gap) return parse_canonical(rest, line.last);
+  if (line.kind == Kind::gap) {
+    if (!parse_canonical(cut_first(rest, ','), line.last)) return false;
+    line.causes = rest;
+    return are_causes(rest);
+  }
   if (line.kind == Kind::begun) return !rest.empty() && parse_path(rest, line) && line.path.timed;
   if (line.kind != Kind::written && line.kind != Kind::row) {
     if (rest.find(',') == rest.npos) return false;
-    line.cause = cut_first(rest, ',');
-    if (!is_cause(line.cause)) return false;
+    line.causes = cut_first(rest, ',');
+    if (!are_causes(line.causes)) return false;
     if (line.kind == Kind::lost) return parse_path(rest, line);
   }
   if (rest.find(',') == rest.npos || !parse_canonical(cut_first(rest, ','), line.bytes)) return false;

@@ -1,8 +1,9 @@
 #pragma once
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
+
+#include "opdump/counts.hpp"
 
 namespace opdump::tool {
 
@@ -35,25 +36,11 @@ struct JournalPath {
 /// Strict: such paths as the core writes, and so none that leaves its directory.
 bool parse_journal_path(std::string_view text, JournalPath& path);
 
-/// The session's counts in a `closed` line, by their place.
-enum JournalCount : std::size_t {
-  kWanted,
-  kCaptured,
-  kEmpty,
-  kInvalid,
-  kRingFull,
-  kTimedOut,
-  kTooLarge,
-  kDeviceFailed,
-  kWritten,
-  kSinkFailed,
-  kDegraded,
-  kWrittenHere,
-  kLostHere,
-  kJournalCounts,
-};
+/// For people: the causes that a journal gives in its words.
+std::string causes_text(std::string_view words);
 
-using JournalCounts = std::array<std::uint32_t, kJournalCounts>;
+/// The same for counts: how many for each.
+std::string causes_text(const LossCounts& counts);
 
 /// One line of a journal; see opdump/journal.hpp. Refers to the text it was made of.
 struct JournalLine {
@@ -65,10 +52,10 @@ struct JournalLine {
   std::uint32_t sequence = 0;
   std::uint32_t last = 0;  ///< of a gap
   std::uint64_t bytes = 0;
-  std::string_view cause;
+  std::string_view causes;
   std::string_view path_text;  ///< may be empty
   JournalPath path;            ///< when `path_text` is not empty
-  JournalCounts counts{};
+  DumpCounts counts{};
 };
 
 /// On false `reason` says what is wrong with the line.

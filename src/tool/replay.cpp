@@ -377,18 +377,11 @@ class Replay {
       if (complete_) std::puts("lost     nothing");
       return;
     }
-    const std::pair<const char*, std::uint32_t> causes[] = {
-        {"a tensor or name that no record can hold", counts.invalid},
-        {"no room in the ring", counts.ring_full},
-        {"no room in the ring within the limit", counts.timed_out},
-        {"head too large for the ring", counts.too_large},
-        {"bytes of a tensor not readable", counts.device_failed},
-        {"file not written", counts.sink_failed},
-    };
     std::printf("lost     %u\n", counts.lost());
     Table table("  ", "r");
-    for (const auto& [cause, count] : causes) {
-      if (count != 0) table.add({std::to_string(count), cause});
+    for (const LossKind& kind : kLossKinds) {
+      const std::uint32_t count = counts.*kind.count;
+      if (count != 0) table.add({std::to_string(count), std::string(kind.text)});
     }
     table.print();
     if (sink_failure == Status::ok) return;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -113,62 +112,6 @@ void find_dumps(const std::string& directory, const std::string& name, std::vect
   }
 }
 
-std::uint32_t lost_of(const JournalCounts& counts) {
-  return counts[kInvalid] + counts[kRingFull] + counts[kTimedOut] + counts[kTooLarge] +
-         counts[kDeviceFailed] + counts[kSinkFailed];
-}
-
-std::string causes_text(const JournalCounts& counts) {
-  constexpr std::pair<JournalCount, std::string_view> kCauses[] = {
-      {kInvalid, "refused"},
-      {kRingFull, "the ring was full"},
-      {kTimedOut, "no room within the limit"},
-      {kTooLarge, "too large"},
-      {kDeviceFailed, "a device copy failed"},
-      {kSinkFailed, "the sink failed"},
-  };
-  std::string text;
-  for (const auto& [count, cause] : kCauses) {
-    if (counts[count] == 0) continue;
-    text += (text.empty() ? "" : ", ") + std::to_string(counts[count]) + ' ' + std::string(cause);
-  }
-  return text;
-}
-
-/// The counts of a session are of all its dumps, so what the journals do not explain is looked at over all of
-/// one device. A session that has lost records before DIR's first journal cannot be told from one that had no
-/// room to tell of a loss.
-void check_counts(const std::vector<JournalSummary>& journals, Findings& findings) {
-  const auto add = [&findings](const JournalSummary& journal, bool wrong, const std::string& what) {
-    const std::string place = journal.path + ':' + std::to_string(journal.closed_line);
-    findings.add(FindingKind::journal, wrong, {place + ": " + what},
-                 {{"journal", journal.path}, {"line", {}, journal.closed_line, true}, {"message", what}});
-  };
-  std::map<std::uint64_t, std::uint64_t> told;
-  std::map<std::uint64_t, std::uint64_t> newest;
-  for (const JournalSummary& journal : journals) {
-    told[journal.name.device] += journal.lost;
-    newest[journal.name.device] = std::max(newest[journal.name.device], journal.name.id);
-  }
-  for (const JournalSummary& journal : journals) {
-    if (!journal.closed) continue;
-    const JournalCounts& counts = journal.counts;
-    const std::uint32_t lost = lost_of(counts);
-    const std::uint64_t explained = told[journal.name.device];
-    if (lost > explained) {
-      add(journal, true,
-          "the session counts " + count_text(lost, "lost record") + " (" + causes_text(counts) +
-              "), and the journals here tell of " + std::to_string(explained) +
-              ": there was no room to tell of the others, or their journal is not here");
-    }
-    const std::uint32_t offered = counts[kCaptured] + counts[kDegraded];
-    const bool adds_up = counts[kWanted] == counts[kEmpty] + offered + lost - counts[kSinkFailed] &&
-                         offered == counts[kWritten] + counts[kSinkFailed];
-    // Closed while the session went on under a newer config, the counts are those of no one moment.
-    if (!adds_up) add(journal, journal.name.id == newest[journal.name.device], "the counts do not add up");
-  }
-}
-
 void print_journals(const std::vector<JournalSummary>& journals) {
   std::fputs(",\n\"journals\": [", stdout);
   bool first = true;
@@ -265,7 +208,6 @@ int run_verify(Words words) {
     } else if (options.config && !of_device) {
       none("no journal of device " + std::to_string(wanted.device()) + ", which RUN.json is of");
     }
-    check_counts(context.journals, findings);
     findings.print();
     print_summary(context, options.json);
   }

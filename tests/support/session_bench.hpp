@@ -86,9 +86,8 @@ inline DumpConfig everything() {
 }
 
 inline void check_adds_up(const DumpCounts& n) {
-  CHECK(n.wanted == n.empty + n.invalid + n.ring_full + n.timed_out + n.too_large + n.device_failed +
-                        n.captured + n.degraded);
-  CHECK(n.captured + n.degraded == n.written + n.sink_failed);
+  CHECK(n.wanted == n.empty + n.written + n.dropped() + n.aborted());
+  CHECK(n.captured + n.degraded == n.written + n.sink_failed + n.quota);
 }
 
 }  // namespace opdump::tests

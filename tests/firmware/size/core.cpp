@@ -23,8 +23,8 @@ Status size_end_step(HostRecorder& recorder) {
 std::size_t size_drain(Drainer& drainer, std::size_t slot, Ring& ring, std::size_t budget) {
   return drainer.drain(slot, ring, budget);
 }
-void size_finish(Drainer& drainer, std::size_t slot, std::uint32_t next) {
-  drainer.finish(slot, next);
+void size_finish(Drainer& drainer, std::size_t slot, std::uint32_t next, const LossGap& gap) {
+  drainer.finish(slot, next, gap);
 }
 extern const char bytes_of_session[sizeof(BasicSession<HostMemory>)];
 const char bytes_of_session[sizeof(BasicSession<HostMemory>)] = {};

@@ -1,0 +1,83 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+
+#include "opdump/clock.hpp"
+#include "opdump/model_plan.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+#if OPDUMP_SMALL_CODE == 0
+/// Which operator of which step a record is of, as long as the record lasts; its plan may be gone by then.
+struct OpStep {
+  std::uint64_t step = 0;
+  std::uint32_t load = 0;  ///< number of the model's loading; 0: none
+  std::uint32_t op = 0;
+};
+
+/// The plans whose operators are counted, where the drainer finds them again when the sink loses a record.
+/// `add` and `remove` belong to the control context, the rest to the drain context. Without locks or
+/// read-modify-write.
+class PlanList {
+ public:
+  /// `plan` has OpCounts and a `load`, and is not in the list.
+  void add(ModelPlan& plan) {
+    plan.next = first_.load(std::memory_order_relaxed);
+    first_.store(&plan, std::memory_order_seq_cst);
+  }
+
+  /// Returns when the drain context has let go of `plan`: after the `drain_some` that is at work, if one is.
+  /// A plan without OpCounts is in no list.
+  void remove(ModelPlan& plan, Clock& clock) {
+    if (plan.op_counts.empty()) return;
+    if (first_.load(std::memory_order_relaxed) == &plan) {
+      first_.store(plan.next, std::memory_order_seq_cst);
+    } else {
+      ModelPlan* before = first_.load(std::memory_order_relaxed);
+      while (before->next != &plan) before = before->next;
+      std::atomic_ref(before->next).store(plan.next, std::memory_order_seq_cst);
+    }
+    // seq_cst: either the drain context sees that the plan is gone, or this that the context is at work; and
+    // acquire: its last use of the plan comes before. Pairs with `enter` and `leave`.
+    const std::uint32_t at_work = turn_.load(std::memory_order_seq_cst);
+    while (at_work % 2 != 0 && turn_.load(std::memory_order_acquire) == at_work) clock.pause();
+  }
+
+  void enter() { turn_.store(turn_.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst); }
+  void leave() { turn_.store(turn_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
+
+  /// Between `enter` and `leave`: the sink lost a record of `op`.
+  void count_loss(const OpStep& op, LossCause cause) {
+    if (op.load == 0) return;
+    const ModelPlan* plan = first_.load(std::memory_order_seq_cst);
+    while (plan != nullptr && plan->load != op.load)
+      plan = std::atomic_ref(const_cast<ModelPlan*&>(plan->next)).load(std::memory_order_seq_cst);
+    if (plan == nullptr || op.op >= plan->op_counts.size()) return;
+    OpCounts& counts = plan->op_counts[op.op];
+    ++counts[cause];
+    counts.sink_lost_steps.add(op.step, counts.sink_failed + counts.quota == 1);
+  }
+
+ private:
+  std::atomic<ModelPlan*> first_{nullptr};
+  std::atomic<std::uint32_t> turn_{0};  ///< odd while the drain context is at work
+};
+#else
+/// Compiled out by OPDUMP_SMALL_CODE: operators are counted by their recorders alone.
+struct OpStep {
+  OpStep() = default;
+  OpStep(std::uint64_t, std::uint32_t, std::uint32_t) {}
+};
+class PlanList {
+ public:
+  void add(ModelPlan&) {}
+  void remove(ModelPlan&, Clock&) {}
+  void enter() {}
+  void leave() {}
+  void count_loss(const OpStep&, LossCause) {}
+};
+#endif
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump
