@@ -125,8 +125,8 @@ struct Setup {
   std::size_t known_heads = 0;
 };
 
-/// What became of the records: how many were written whole, reduced and lost.
-using Outcome = std::array<std::uint32_t, 3>;
+/// What became of the records: how many were written whole, reduced, dropped and aborted.
+using Outcome = std::array<std::uint32_t, 4>;
 
 /// A session with one recorder whose producer and consumer take turns as the choices fall.
 class Run final : Between {
@@ -245,7 +245,7 @@ class Run final : Between {
     const DumpCounts n = session_.counts();
     REQUIRE(n.wanted == setup_.tensor_bytes.size());
     REQUIRE(n.captured + n.degraded == captured_.size());
-    REQUIRE(n.wanted == n.written + n.lost());
+    REQUIRE(n.wanted == n.written + n.dropped() + n.aborted());
     REQUIRE(n.captured + n.degraded == n.written + n.sink_failed);
     if (setup_.when_full != WhenFull::degrade) REQUIRE(n.degraded == 0);
     if (setup_.when_full != WhenFull::block) REQUIRE(n.timed_out == 0);
@@ -275,7 +275,7 @@ class Run final : Between {
     }
     REQUIRE(reduced <= n.degraded);
     if (n.sink_failed == 0) REQUIRE(reduced == n.degraded);
-    seen_.insert({n.written - reduced, reduced, n.lost()});
+    seen_.insert({n.written - reduced, reduced, n.dropped(), n.aborted()});
     check_journal(n);
   }
 
@@ -426,7 +426,7 @@ TEST_CASE("every interleaving: degrade to statistics, then to a count") {
                        [fate](const Outcome& seen) { return seen[fate] != 0; });
   };
   if (OPDUMP_TEST_SHARE == 1) {
-    CHECK(outcomes.contains({4, 0, 0}));
+    CHECK(outcomes.contains({4, 0, 0, 0}));
     CHECK(some(1));
     CHECK(some(2));
   }

@@ -331,7 +331,7 @@ void run(const Round& round, std::chrono::milliseconds duration, std::uint32_t s
   demand(n.wanted == offered && n.captured == captured && n.degraded == degraded,
          "the producers counted otherwise");
   demand(n.written == sink.committed, "the sink counted otherwise");
-  demand(n.wanted == n.empty + n.written + n.lost(), "offered is not written and lost");
+  demand(n.wanted == n.empty + n.written + n.dropped() + n.aborted(), "offered is not written and lost");
   demand(n.captured + n.degraded == n.written + n.sink_failed,
          "what was in a ring is not written and failed in the sink");
   demand(round.sink_fails ? sink.reduced <= n.degraded : sink.reduced == n.degraded,
@@ -343,9 +343,9 @@ void run(const Round& round, std::chrono::milliseconds duration, std::uint32_t s
   demand(account.written + account.reduced == n.written && account.reduced == sink.reduced &&
              account.lost + account.in_gaps == n.lost(),
          "the journal counted otherwise");
-  std::printf("%s%s: %u offered = %u written + %u reduced + %u lost; %llu bytes checked\n", round.name,
-              round.sink_fails ? ", failing sink" : "", n.wanted, n.written - sink.reduced, sink.reduced,
-              n.lost(), static_cast<unsigned long long>(sink.bytes));
+  std::printf("%s%s: %u offered = %u written + %u reduced + %u dropped + %u aborted; %llu bytes checked\n",
+              round.name, round.sink_fails ? ", failing sink" : "", n.wanted, n.written - sink.reduced,
+              sink.reduced, n.dropped(), n.aborted(), static_cast<unsigned long long>(sink.bytes));
   demand(n.written != 0, "nothing written");
 }
 
