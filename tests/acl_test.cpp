@@ -25,6 +25,8 @@ class Files {
   Files() {
     write("good.json",
           R"({"dump":{"dump_path":")" + directory.text() + R"(","dump_list":[{}],"dump_mode":"output"}})");
+    write("limited.json", R"({"dump":{"dump_path":")" + directory.text() +
+                              R"(","dump_list":[{}]},"opdump":{"max_files":1,"journal":"none"}})");
     write("other.json", R"({"dump":{"dump_path":")" + directory.text() +
                             R"(","dump_list":[{"model_name":"none"}],"dump_mode":"all"}})");
     write("empty.json", "");
@@ -329,6 +331,26 @@ TEST_CASE("acl: the config's own options and formats hold") {
   const std::vector<std::string> records = records_below(files.directory.path());
   REQUIRE(records.size() == 1);
   CHECK(records.front().ends_with(".npy"));
+}
+
+TEST_CASE("acl: a config's limits hold, until the next config") {
+  const Files files;
+  CHECK(in_child([&] {
+          static Net net;
+          acl::Session::Recorder& recorder = *acl::session().add_recorder(net.ring).value();
+          OPDUMP_CHILD_CHECK(aclInit(nullptr) == ACL_SUCCESS);
+          OPDUMP_CHILD_CHECK(aclmdlInitDump() == ACL_SUCCESS);
+          OPDUMP_CHILD_CHECK(aclmdlSetDump(files.path("limited.json").c_str()) == ACL_SUCCESS);
+          OPDUMP_CHILD_CHECK(net.load());
+          OPDUMP_CHILD_CHECK(net.run(recorder, 5));
+          OPDUMP_CHILD_CHECK(acl::session().flush(10000) == Status::ok);
+          OPDUMP_CHILD_CHECK(acl::session().counts().quota == 4);
+          OPDUMP_CHILD_CHECK(aclmdlSetDump(files.path("good.json").c_str()) == ACL_SUCCESS);
+          OPDUMP_CHILD_CHECK(net.run(recorder, 5));
+          OPDUMP_CHILD_CHECK(aclmdlFinalizeDump() == ACL_SUCCESS);
+          return 0;
+        }) == 0);
+  CHECK(records_below(files.directory.path()).size() == 6);
 }
 
 TEST_CASE("acl: paths of the dumps") {

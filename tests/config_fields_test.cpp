@@ -149,6 +149,15 @@ TEST_CASE("config: the opdump object, with absent told from present") {
   CHECK(all.when_full == WhenFull::degrade);
   CHECK(all.block_limit_ms == 250u);
   CHECK(all.journal == JournalDetail::gaps);
+  const DumpOptions room = parse_file("accept", "options_room").config.options;
+  CHECK(room.max_bytes == 9223372036854775807u);
+  CHECK(room.max_files == 1u);
+  CHECK(room.reserve_bytes == 0u);
+  CHECK(room.keep == Keep::newest);
+  CHECK(room.fsync == Fsync::record);
+  CHECK(parse_file("accept", "options_keep_oldest").config.options.keep == Keep::oldest);
+  CHECK(parse_file("accept", "options_keep_oldest").config.options.fsync == Fsync::never);
+  CHECK(parse_file("accept", "options_fsync_finalize").config.options.fsync == Fsync::finalize);
   CHECK(parse_file("accept", "options_block").config.options.when_full == WhenFull::block);
   CHECK(parse_file("accept", "options_block").config.options.block_limit_ms == 0u);
   CHECK(parse_file("accept", "options_drop").config.options.when_full == WhenFull::drop);
@@ -161,6 +170,11 @@ TEST_CASE("config: the opdump object, with absent told from present") {
     CHECK_FALSE(none.when_full);
     CHECK_FALSE(none.block_limit_ms);
     CHECK_FALSE(none.journal);
+    CHECK_FALSE(none.max_bytes);
+    CHECK_FALSE(none.max_files);
+    CHECK_FALSE(none.reserve_bytes);
+    CHECK_FALSE(none.keep);
+    CHECK_FALSE(none.fsync);
   }
 }
 

@@ -43,11 +43,14 @@ struct FullConfig {
                              .models = rules,
                              .every_device = false,
                              .devices = devices,
-                             .options = {65536, WhenFull::degrade, 250, JournalDetail::gaps},
+                             .options = {65536, WhenFull::degrade, 250, JournalDetail::gaps, 1,
+                                         0x123456789abcdef0, 7, Keep::newest, Fsync::record},
                              .file_format = FileFormat::npy,
                              .layout = Layout::mindspore_graph,
                              .data = DumpData::full,
                              .statistics = kStatMd5 | kStatMin,
+                             .fixed_point = true,
+                             .trailing_comma = false,
                              .statistic_columns = columns,
                              .statistics_on_device = true,
                              .statistics_in_dtype = true,
@@ -64,6 +67,17 @@ struct FullConfig {
                              .overflow = true,
                              .watch = true,
                              .exception = ExceptionDump::detail};
+
+  /// What a plan of `version` holds of it.
+  DumpConfig of_version(std::uint32_t version) const {
+    DumpConfig older = config;
+    if (version < 3) older.options = {65536, WhenFull::degrade, 250, JournalDetail::gaps};
+    if (version < 2) {
+      older.fixed_point = false;
+      older.trailing_comma = true;
+    }
+    return older;
+  }
 };
 
 struct Loaded {
@@ -104,10 +118,14 @@ TEST_CASE("plan: every field comes back, at any address, with anything behind") 
 }
 
 TEST_CASE("plan: plans of every version are read") {
-  const std::string first = read_file(std::filesystem::path(OPDUMP_TEST_DATA) / "plan" / "version1.plan");
-  const Loaded loaded(as_bytes(first));
-  REQUIRE(loaded.status == Status::ok);
-  CHECK(to_text(loaded.config) == to_text(FullConfig().config));
+  const FullConfig full;
+  for (std::uint32_t version = 1; version < kPlanVersion; ++version) {
+    const std::string file = "version" + std::to_string(version) + ".plan";
+    const std::string plan = read_file(std::filesystem::path(OPDUMP_TEST_DATA) / "plan" / file);
+    const Loaded loaded(as_bytes(plan));
+    REQUIRE(loaded.status == Status::ok);
+    CHECK(to_text(loaded.config) == to_text(full.of_version(version)));
+  }
 }
 
 TEST_CASE("plan: a config and its compiled plan are equal, for every file of the corpus") {

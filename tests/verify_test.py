@@ -356,6 +356,67 @@ class Losses(Case):
         findings, _ = self.verify()
         self.assertLessEqual({f['kind'] for f in findings if f['wrong']}, {'lost', 'journal', 'not_final'})
 
+    def limit(self, **options):
+        self.write('acl.json', json.dumps({'dump': {'dump_path': 'dump', 'dump_list': [{}]}, 'opdump': options}))
+
+    def bytes_in_dump(self):
+        return sum(os.path.getsize(self.path('dump', path)) for path in self.files('dump'))
+
+    def test_what_the_quota_refused(self):
+        self.limit(max_files=5)
+        out = self.replay(dict(self.RUN, steps=20), expect=1)
+        findings, answer = self.verify()
+        self.assertEqual({(f['kind'], f['cause']) for f in findings}, {('lost', 'quota')})
+        self.assertEqual(len(findings) + answer['files'], 40)
+        self.assertIn('the quota was used up', out)
+        self.assertIn(' lost: the quota was used up (recorder 0, ', self.run_tool('verify', 'dump', expect=1)[0])
+
+    def test_what_was_removed_to_make_room(self):
+        for detail in ('records', 'gaps'):
+            shutil.rmtree(self.path('dump'))
+            os.mkdir(self.path('dump'))
+            self.limit(max_bytes=40000, keep='newest', journal=detail)
+            # Little in the ring at a time, so that the journal is there before there is no room.
+            ops = [op('Conv2D', 'conv', 300), op('MatMul', 'fc', 300)]
+            models = [{'name': 'net', 'id': 7, 'ops': ops}]
+            self.replay({'device_id': 2, 'steps': 100, 'models': models}, '--ring-bytes', '2048')
+            self.assertLessEqual(self.bytes_in_dump(), 40000)
+            findings, answer = self.verify()
+            self.assertEqual({f['kind'] for f in findings}, {'removed'})
+            if detail == 'records':
+                self.assertEqual({f['cause'] for f in findings}, {'quota'})
+                self.assertEqual(len(findings) + answer['files'], 200)
+                self.assertIn('removed: the quota was used up', self.run_tool('verify', 'dump', expect=1)[0])
+                step = max(f['step'] for f in findings)
+                self.assertGreater(step, 50)
+                self.assertTrue(all('/%d/' % s in ''.join(self.files('dump')) for s in range(step + 1, 100)))
+
+    def test_older_dumps_removed_leave_a_complete_one(self):
+        self.limit(max_files=8, keep='newest')
+        old = self.path('dump', '20200101000000', '2', 'net')
+        os.makedirs(old)
+        for name in 'abcd':
+            with open(os.path.join(old, name), 'wb'):
+                pass
+        self.replay()
+        findings, _ = self.verify(expect=0)
+        self.assertEqual([(f['kind'], f['count'], f['first'], f['wrong']) for f in findings],
+                         [('rotated', 1, 20200101000000, False)])
+
+    def test_space_left_to_others(self):
+        made = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=1024k', 'none', self.path('dump')],
+                              capture_output=True, check=False) if os.geteuid() == 0 else None
+        if made is None or made.returncode != 0:
+            self.skipTest('a tmpfs cannot be mounted here')
+        self.addCleanup(subprocess.run, ['umount', self.path('dump')], check=True)
+        self.limit(reserve_bytes=512 * 1024)
+        self.replay(dict(self.RUN, steps=100), expect=1)
+        free = os.statvfs(self.path('dump'))
+        self.assertGreaterEqual(free.f_bavail * free.f_frsize, 500 * 1024)
+        self.assertLessEqual(free.f_bavail * free.f_frsize, 560 * 1024)
+        findings, _ = self.verify()
+        self.assertEqual({f['cause'] for f in findings if f['kind'] == 'lost'}, {'quota'})
+
     def kill_replays(self, *options):
         """The findings that are wrong, of dumps whose writer was killed."""
         run = dict(self.RUN, steps=1000000)

@@ -33,12 +33,36 @@ enum class JournalDetail : std::uint8_t {
 /// The words for `JournalDetail`, in its order.
 inline constexpr std::string_view kJournalWords[] = {"none", "gaps", "records"};
 
+/// What goes when a dump has all the room it may take.
+enum class Keep : std::uint8_t {
+  oldest,  ///< new records are refused
+  newest,  ///< old dumps and records are removed
+};
+
+/// The words for `Keep`, in its order.
+inline constexpr std::string_view kKeepWords[] = {"oldest", "newest"};
+
+/// When what was written has to survive a loss of power.
+enum class Fsync : std::uint8_t {
+  never,     ///< when the system comes to it
+  finalize,  ///< when `finalize` has returned
+  record,    ///< each record when it is committed, which waits for the medium
+};
+
+/// The words for `Fsync`, in its order.
+inline constexpr std::string_view kFsyncWords[] = {"never", "finalize", "record"};
+
 /// How to dump, as far as a config says: its "opdump" object. What is absent is up to the program.
 struct DumpOptions {
   std::optional<std::uint32_t> ring_bytes{};  ///< of each recorder's ring
   std::optional<WhenFull> when_full{};
   std::optional<std::uint32_t> block_limit_ms{};
   std::optional<JournalDetail> journal{};
+  std::uint64_t max_bytes = 0;      ///< of all dumps below `dump_path`; 0: absent
+  std::uint64_t max_files = 0;      ///< likewise
+  std::uint64_t reserve_bytes = 0;  ///< of the file system, left free; 0: absent
+  std::optional<Keep> keep{};
+  std::optional<Fsync> fsync{};
 };
 
 }  // namespace OPDUMP_NAMESPACE

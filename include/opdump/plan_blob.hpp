@@ -27,7 +27,7 @@ class PlanReader {
 
   /// `object` is what `record` describes, its fields at their defaults.
   void read(const PlanRecord& record, std::byte* object) {
-    const PlanField* const end = record.fields + record.counts[version_ - 1];
+    const PlanField* const end = record.fields + plan_field_count(record, version_);
     for (const PlanField* field = record.fields; field != end; ++field) read(*field, object + field->offset);
   }
 
@@ -44,7 +44,7 @@ class PlanReader {
 
   void read(const PlanField& field, std::byte* at) {
     const PlanKind kind = field.kind;
-    if (kind >= PlanKind::option_u32 && kind <= PlanKind::option_journal && number(1, 1) == 0) return;
+    if (kind >= PlanKind::option_u32 && kind <= PlanKind::option_fsync && number(1, 1) == 0) return;
     switch (kind) {
       case PlanKind::u8:
         *at = static_cast<std::byte>(number(1, field.most));
@@ -73,6 +73,12 @@ class PlanReader {
         break;
       case PlanKind::option_journal:
         put<std::optional<JournalDetail>>(at, static_cast<JournalDetail>(number(1, field.most)));
+        break;
+      case PlanKind::option_keep:
+        put<std::optional<Keep>>(at, static_cast<Keep>(number(1, field.most)));
+        break;
+      case PlanKind::option_fsync:
+        put<std::optional<Fsync>>(at, static_cast<Fsync>(number(1, field.most)));
         break;
       default:
         read_list(kind, at);

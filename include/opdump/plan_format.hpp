@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <type_traits>
 
@@ -34,7 +35,9 @@
 ///               flag synchronous, flag quant_dumpable, u32 overflow_number, u32 first_step,
 ///               list of u32 devices, flag every_device, text net_name, u32 world_size, u32 rank,
 ///               u8 kernel_data, flag overflow, flag watch, choice exception;
-///               from version 2 on flag fixed_point, flag trailing_comma
+///               from version 2 on flag fixed_point, flag trailing_comma;
+///               from version 3 on u64 max_bytes, u64 max_files, u64 reserve_bytes, option choice keep,
+///               option choice fsync
 ///     step range  u64 first, u64 last
 ///     rule      text model_name, flag any_model, flag all_layers, list of texts layers, option extras
 ///     extras    list of op ranges, list of exclusions, list of texts watched, list of texts type_parts,
@@ -48,7 +51,7 @@ namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 inline constexpr std::uint32_t kPlanMagic = 0x4e50444f;
-inline constexpr std::uint32_t kPlanVersion = 2;
+inline constexpr std::uint32_t kPlanVersion = 3;
 inline constexpr std::size_t kPlanHeadBytes = 16;
 inline constexpr std::size_t kPlanCrcOffset = 4;
 inline constexpr std::size_t kPlanBytesOffset = 8;
@@ -64,6 +67,8 @@ enum class PlanKind : std::uint8_t {
   option_u32,
   option_when_full,
   option_journal,
+  option_keep,
+  option_fsync,
   // The config, and lists of what is named: spans, but for the pointer to `extras`, which is an option. The
   // order is that of kPlanRecords.
   config,
@@ -87,14 +92,17 @@ struct PlanField {
   std::uint8_t most;  ///< of `u8` and the options: the largest value
 };
 
-/// The fields of an object, in the order of the plan, and how many of them each version has. What a version
-/// does not have is zero, and in the config at its default.
+/// The fields of an object, in the order of the plan. What an older version does not have is zero, and in the
+/// config at its default.
 struct PlanRecord {
   const PlanField* fields;  ///< null: the bytes in the plan are the object
   std::uint8_t size;
   std::uint8_t alignment;
-  std::uint8_t counts[kPlanVersion];
+  std::uint8_t count;  ///< of fields
 };
+
+/// Fields that the config has in each version; nothing else has changed so far.
+inline constexpr std::uint8_t kPlanConfigCounts[kPlanVersion] = {35, 37, 42};
 
 #define OPDUMP_PLAN_FIELD(type, member, kind, most) \
   { offsetof(type, member), PlanKind::kind, static_cast<std::uint8_t>(most) }
@@ -137,6 +145,11 @@ inline constexpr PlanField kPlanConfig[] = {
     OPDUMP_PLAN_FIELD(DumpConfig, exception, u8, ExceptionDump::detail),
     OPDUMP_PLAN_FIELD(DumpConfig, fixed_point, u8, 1),
     OPDUMP_PLAN_FIELD(DumpConfig, trailing_comma, u8, 1),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.max_bytes, u64, 0),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.max_files, u64, 0),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.reserve_bytes, u64, 0),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.keep, option_keep, Keep::newest),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.fsync, option_fsync, Fsync::record),
 };
 inline constexpr PlanField kPlanStepRange[] = {
     OPDUMP_PLAN_FIELD(StepRange, first, u64, 0),
@@ -178,28 +191,29 @@ inline constexpr PlanField kPlanPattern[] = {
 };
 #undef OPDUMP_PLAN_FIELD
 
-#define OPDUMP_PLAN_RECORD(type, fields, ...) \
-  {                                           \
-    fields, sizeof(type), alignof(type), {    \
-      __VA_ARGS__                             \
-    }                                         \
-  }
+#define OPDUMP_PLAN_RECORD(type, fields, count) \
+  { fields, sizeof(type), alignof(type), count }
 inline constexpr PlanRecord kPlanRecords[] = {
-    OPDUMP_PLAN_RECORD(DumpConfig, kPlanConfig, 35, 37),
-    OPDUMP_PLAN_RECORD(StepRange, kPlanStepRange, 2, 2),
-    OPDUMP_PLAN_RECORD(ModelRule, kPlanRule, 5, 5),
-    OPDUMP_PLAN_RECORD(std::string_view, kPlanText, 1, 1),
-    OPDUMP_PLAN_RECORD(ModelExtras, kPlanExtras, 6, 6),
-    OPDUMP_PLAN_RECORD(OpRange, kPlanOpRange, 2, 2),
-    OPDUMP_PLAN_RECORD(TensorExclusion, kPlanExclusion, 3, 3),
-    OPDUMP_PLAN_RECORD(TensorPosition, kPlanPosition, 2, 2),
-    OPDUMP_PLAN_RECORD(StatBits, kPlanColumn, 1, 1),
-    OPDUMP_PLAN_RECORD(std::uint32_t, kPlanDevice, 1, 1),
-    OPDUMP_PLAN_RECORD(NamePattern, kPlanPattern, 3, 3),
-    OPDUMP_PLAN_RECORD(NameStep, nullptr, 0, 0),
-    OPDUMP_PLAN_RECORD(ByteSet, nullptr, 0, 0),
+    OPDUMP_PLAN_RECORD(DumpConfig, kPlanConfig, std::size(kPlanConfig)),
+    OPDUMP_PLAN_RECORD(StepRange, kPlanStepRange, std::size(kPlanStepRange)),
+    OPDUMP_PLAN_RECORD(ModelRule, kPlanRule, std::size(kPlanRule)),
+    OPDUMP_PLAN_RECORD(std::string_view, kPlanText, std::size(kPlanText)),
+    OPDUMP_PLAN_RECORD(ModelExtras, kPlanExtras, std::size(kPlanExtras)),
+    OPDUMP_PLAN_RECORD(OpRange, kPlanOpRange, std::size(kPlanOpRange)),
+    OPDUMP_PLAN_RECORD(TensorExclusion, kPlanExclusion, std::size(kPlanExclusion)),
+    OPDUMP_PLAN_RECORD(TensorPosition, kPlanPosition, std::size(kPlanPosition)),
+    OPDUMP_PLAN_RECORD(StatBits, kPlanColumn, std::size(kPlanColumn)),
+    OPDUMP_PLAN_RECORD(std::uint32_t, kPlanDevice, std::size(kPlanDevice)),
+    OPDUMP_PLAN_RECORD(NamePattern, kPlanPattern, std::size(kPlanPattern)),
+    OPDUMP_PLAN_RECORD(NameStep, nullptr, 0),
+    OPDUMP_PLAN_RECORD(ByteSet, nullptr, 0),
 };
 #undef OPDUMP_PLAN_RECORD
+
+/// Fields of `record` in a plan of `version`.
+constexpr std::size_t plan_field_count(const PlanRecord& record, std::uint32_t version) {
+  return &record == kPlanRecords ? kPlanConfigCounts[version - 1] : record.count;
+}
 
 /// Of `kind`, which has one.
 constexpr const PlanRecord& plan_record(PlanKind kind) {
@@ -211,9 +225,7 @@ static_assert(std::is_standard_layout_v<DumpConfig> && std::is_standard_layout_v
               std::is_standard_layout_v<ModelExtras> && std::is_standard_layout_v<TensorExclusion> &&
               std::is_standard_layout_v<NamePattern>);
 // The newest version has every field.
-static_assert(std::size(kPlanConfig) == plan_record(PlanKind::config).counts[kPlanVersion - 1]);
-static_assert(std::size(kPlanRule) == plan_record(PlanKind::rules).counts[kPlanVersion - 1]);
-static_assert(std::size(kPlanExtras) == plan_record(PlanKind::extras).counts[kPlanVersion - 1]);
+static_assert(std::size(kPlanConfig) == kPlanConfigCounts[kPlanVersion - 1]);
 // These lie in a plan as they are.
 static_assert(sizeof(NameStep) == 3 && alignof(NameStep) == 1);
 static_assert(sizeof(ByteSet) == 32 && alignof(ByteSet) == 1);

@@ -52,8 +52,9 @@ struct SessionParts {
 /// Threads: the calls of this class come from one control context, and none of init, set_config or finalize
 /// while a recorder captures; `drain_some` comes from one drain context at a time, which may be another one;
 /// each recorder belongs to its own. Under WhenFull::inline_drain all of them are one context. After fork()
-/// the child must not use the session. Source of the order: CANN's aclmdlInitDump, aclmdlSetDump,
-/// aclmdlFinalizeDump.
+/// the child has a copy, with what was in the rings, and without the parent's drain thread. It must not use
+/// it: what it dumps there is lost, as a sink that belongs to the parent refuses it. The parent goes on
+/// undisturbed. Source of the order: CANN's aclmdlInitDump, aclmdlSetDump, aclmdlFinalizeDump.
 template <class Memory>
 class BasicSession {
  public:

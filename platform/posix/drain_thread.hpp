@@ -127,6 +127,7 @@ class DrainThread final : private Waker {
   }
 
   void wake() override {
+    if (owner_ != getpid()) return;  // the lock may have been taken when the child was made
     pthread_mutex_lock(&mutex_);
     woken_ = true;
     pthread_cond_signal(&wake_);

@@ -158,6 +158,7 @@ class FileDump {
     }
     const Status added = session_.add_recorder(ring, heads_).status();
     if (status == Status::ok) status = added;
+    sink_.configure(tree_options(options));
     return status == Status::ok ? session_.configure(options) : status;
   }
 

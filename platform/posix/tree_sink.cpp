@@ -18,8 +18,8 @@
 #include <sys/syscall.h>
 #endif
 
-/// 1: `sync` flushes whole file systems with syncfs, once. 0: every `commit` waits for fsync of its file and
-/// directory, about half a millisecond on flash however small the file is.
+/// 1: `sync` flushes whole file systems with syncfs, once. 0: there is none, and every `commit` waits for
+/// fsync of its file and directory.
 #ifndef OPDUMP_POSIX_SYNCFS
 #if defined(__linux__)
 #define OPDUMP_POSIX_SYNCFS 1
@@ -75,7 +75,7 @@ int check_absent(int directory, const char* name) {
   return errno == ENOENT ? 0 : errno;
 }
 
-int open_or_make(int parent, const char* name, UniqueFd& opened) {
+int open_or_make(int parent, const char* name, bool syncs_each, UniqueFd& opened) {
   constexpr int kFlags = kOpenDirectory | O_NOFOLLOW;
   opened.reset(open_at(parent, name, kFlags));
   if (opened) return 0;
@@ -92,11 +92,11 @@ int open_or_make(int parent, const char* name, UniqueFd& opened) {
     opened.reset(open_at(parent, name, kFlags));
   }
   if (!opened) return errno;
-  if (!OPDUMP_POSIX_SYNCFS && fsync(parent) != 0) return errno;
+  if (syncs_each && fsync(parent) != 0) return errno;
   return force_mode(opened.get(), 0700);
 }
 
-int open_tree(std::string_view root, std::string_view directory, UniqueFd& opened) {
+int open_tree(std::string_view root, std::string_view directory, bool syncs_each, UniqueFd& opened) {
   char root_path[TreeSink::kMaxPathBytes + 1];
   root.copy(root_path, root.size());
   root_path[root.size()] = '\0';
@@ -111,7 +111,7 @@ int open_tree(std::string_view root, std::string_view directory, UniqueFd& opene
     part.copy(name, part.size());
     name[part.size()] = '\0';
     UniqueFd next;
-    if (const int error = open_or_make(at.get(), name, next)) return error;
+    if (const int error = open_or_make(at.get(), name, syncs_each, next)) return error;
     at = std::move(next);
   }
   opened = std::move(at);
@@ -143,7 +143,7 @@ int rename_exclusively(int directory, const char* from, const char* to) {
   return renameat(directory, from, directory, to) == 0 ? 0 : errno;
 }
 
-int append_row(int mapping, std::string_view short_name, std::string_view name) {
+int append_row(int mapping, std::string_view short_name, std::string_view name, bool syncs_each) {
   struct stat status;
   if (fstat(mapping, &status) != 0) return errno;
   if (!S_ISREG(status.st_mode) || status.st_nlink != 1) return EPERM;  // its bytes might land elsewhere
@@ -157,38 +157,57 @@ int append_row(int mapping, std::string_view short_name, std::string_view name) 
   const Bytes row[] = {as_bytes(last == '\n' ? "" : "\n"), as_bytes(short_name), as_bytes(","),
                        as_bytes(name), as_bytes("\n")};
   int error = write_all(mapping, row);
-  if (error == 0 && !OPDUMP_POSIX_SYNCFS && fsync(mapping) != 0) error = errno;
+  if (error == 0 && syncs_each && fsync(mapping) != 0) error = errno;
   if (error != 0 && ftruncate(mapping, status.st_size) != 0) return errno;
   return error;
 }
 
-int append_mapping(int directory, std::string_view short_name, std::string_view name) {
+int append_mapping(int directory, std::string_view short_name, std::string_view name, bool syncs_each) {
   UniqueFd mapping(open_at(directory, kMappingFile.data(), O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, 0600));
   if (!mapping) return errno;
   while (flock(mapping.get(), LOCK_EX) != 0)
     if (errno != EINTR) return errno;
-  const int error = append_row(mapping.get(), short_name, name);
+  const int error = append_row(mapping.get(), short_name, name, syncs_each);
   flock(mapping.get(), LOCK_UN);  // a child forked meanwhile would keep the lock beyond our close
   const int close_error = mapping.close();
   return error != 0 ? error : close_error;
 }
 
-int append_file(int directory, const char* name, std::span<const Bytes> parts) {
+/// `made` becomes true when there was no such file.
+int append_file(int directory, const char* name, std::span<const Bytes> parts, bool syncs_each, bool& made) {
   UniqueFd file(open_at(directory, name, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600));
   if (!file) return errno;
   struct stat status;
   if (fstat(file.get(), &status) != 0) return errno;
   if (!S_ISREG(status.st_mode) || status.st_nlink != 1) return EPERM;  // its bytes might land elsewhere
-  if (status.st_size == 0)
+  made = status.st_size == 0;
+  if (made)
     if (const int error = force_mode(file.get(), 0600)) return error;
   int error = write_all(file.get(), parts);
-  if (error == 0 && !OPDUMP_POSIX_SYNCFS && fsync(file.get()) != 0) error = errno;
+  if (error == 0 && syncs_each && fsync(file.get()) != 0) error = errno;
   if (error != 0 && ftruncate(file.get(), status.st_size) != 0) return errno;
   const int close_error = file.close();
   return error != 0 ? error : close_error;
 }
 
+std::uint64_t bytes_of(std::span<const Bytes> parts) {
+  std::uint64_t bytes = 0;
+  for (const Bytes part : parts) bytes += part.size();
+  return bytes;
+}
+
 }  // namespace
+
+TreeOptions tree_options(const DumpOptions& options, const TreeOptions& otherwise) {
+  const TreeLimits& limits = otherwise.limits;
+  return {
+      .limits = {.max_bytes = options.max_bytes != 0 ? options.max_bytes : limits.max_bytes,
+                 .max_files = options.max_files != 0 ? options.max_files : limits.max_files,
+                 .reserve_bytes = options.reserve_bytes != 0 ? options.reserve_bytes : limits.reserve_bytes,
+                 .keep = options.keep.value_or(limits.keep)},
+      .fsync = options.fsync.value_or(otherwise.fsync),
+      .has_journal = options.journal ? *options.journal != JournalDetail::none : otherwise.has_journal};
+}
 
 TreeSink::~TreeSink() {
   for (Object& object : objects_)
@@ -196,13 +215,16 @@ TreeSink::~TreeSink() {
 }
 
 Result<ObjectId> TreeSink::begin(const ObjectName& name) {
+  if (!is_ours()) return refuse(Status::not_supported);
   if (!is_file_name(name.file)) return refuse(Status::invalid_argument);
   if (name.file.size() > kMaxNameBytes) return refuse(Status::name_too_long);
   std::size_t slot = 0;
   while (slot < kMaxOpenObjects && objects_[slot].directory != nullptr) ++slot;
   if (slot == kMaxOpenObjects) return refuse(Status::too_many_objects);
 
+  if (const Status status = quota_.admit_file(name); status != Status::ok) return refuse(status);
   Object& object = objects_[slot];
+  object.bytes = 0;
   object.name_bytes = name.file.copy(object.name, kMaxNameBytes);
   object.name[object.name_bytes] = '\0';
   object.failed = Status::ok;
@@ -217,24 +239,35 @@ Result<ObjectId> TreeSink::begin(const ObjectName& name) {
     if (again || (error != ENOENT && error != ESTALE)) return fail(error);
     directory->path_bytes = 0;  // somebody deleted it
   }
+  quota_.hold();
   object.generation = (object.generation + 1) & 0xffffff;
   return static_cast<ObjectId>(object.generation << 8 | static_cast<std::uint32_t>(slot));
 }
 
 Status TreeSink::append(ObjectId id, std::span<const Bytes> parts) {
   Object* object = find(id);
-  if (object == nullptr || object->owner != getpid()) return refuse(Status::invalid_argument);
+  if (object == nullptr) return refuse(Status::invalid_argument);
+  if (!is_ours()) return refuse(Status::not_supported);
   if (object->failed != Status::ok) return object->failed;
-  const int error = write_all(object->file.get(), parts);
-  if (error == 0) return Status::ok;
+  const std::uint64_t bytes = bytes_of(parts);
+  object->failed = quota_.admit_bytes(object->bytes, bytes);
+  if (object->failed == Status::ok) {
+    const int error = write_all(object->file.get(), parts);
+    if (error == 0) {
+      object->bytes += bytes;
+      quota_.add(0, bytes);
+      return Status::ok;
+    }
+    object->failed = fail(error);
+  }
   take_back(*object);
-  object->failed = fail(error);
   return object->failed;
 }
 
 Status TreeSink::commit(ObjectId id) {
   Object* object = find(id);
-  if (object == nullptr || object->owner != getpid()) return refuse(Status::invalid_argument);
+  if (object == nullptr) return refuse(Status::invalid_argument);
+  if (!is_ours()) return refuse(Status::not_supported);
   Status status = object->failed;
   if (status == Status::ok) {
     const int error = publish(*object);
@@ -249,16 +282,24 @@ void TreeSink::abort(ObjectId id) {
 }
 
 Status TreeSink::append_journal(const ObjectName& name, std::span<const Bytes> parts) {
+  if (!is_ours()) return refuse(Status::not_supported);
   if (!is_file_name(name.file)) return refuse(Status::invalid_argument);
   if (name.file.size() > kMaxFileNameBytes) return refuse(Status::name_too_long);
   char file_name[kMaxFileNameBytes + 1];
   file_name[name.file.copy(file_name, kMaxFileNameBytes)] = '\0';
+  const std::uint64_t bytes = bytes_of(parts);
+  if (const Status status = quota_.admit_appended(name, bytes); status != Status::ok) return refuse(status);
   for (const bool again : {false, true}) {
     Directory* directory = nullptr;
     if (const int error = find_directory(name, directory)) return fail(error);
-    const int error = append_file(directory->fd.get(), file_name, parts);
+    bool made = false;
+    const int error = append_file(directory->fd.get(), file_name, parts, syncs_each(), made);
     directory->file_system->dirty = true;
-    if (error == 0) return Status::ok;
+    if (error == 0) {
+      quota_.add(made ? 1 : 0, bytes);
+      quota_.tell_in(name);
+      return Status::ok;
+    }
     if (again || (error != ENOENT && error != ESTALE)) return fail(error);
     directory->path_bytes = 0;  // somebody deleted it
   }
@@ -266,6 +307,9 @@ Status TreeSink::append_journal(const ObjectName& name, std::span<const Bytes> p
 }
 
 Status TreeSink::sync() {
+  if (!is_ours()) return refuse(Status::not_supported);
+  quota_.let_go();
+  if (fsync_ != Fsync::finalize) return Status::ok;
   int first_error = 0;
 #if OPDUMP_POSIX_SYNCFS
   for (FileSystem& file_system : file_systems_) {
@@ -275,6 +319,16 @@ Status TreeSink::sync() {
   }
 #endif
   return first_error == 0 ? Status::ok : fail(first_error);
+}
+
+bool TreeSink::is_ours() {
+  const pid_t self = getpid();
+  if (owner_ == 0) owner_ = self;
+  return owner_ == self;
+}
+
+bool TreeSink::syncs_each() const {
+  return fsync_ == Fsync::record || (fsync_ == Fsync::finalize && !OPDUMP_POSIX_SYNCFS);
 }
 
 Status TreeSink::refuse(Status status) {
@@ -314,7 +368,7 @@ int TreeSink::claim(Object& object) {
   }
   if (!object.file) return errno;
   object.claimed = true;
-  object.owner = getpid();
+  quota_.add(1, 0);
   if (!object.directory->keeps_mode) {
     if (const int error = force_mode(object.file.get(), 0600, object.directory->keeps_mode)) return error;
   }
@@ -332,7 +386,7 @@ int TreeSink::claim(Object& object) {
 
 int TreeSink::publish(Object& object) {
   const int directory = object.directory->fd.get();
-  if (!OPDUMP_POSIX_SYNCFS && fsync(object.file.get()) != 0) return errno;
+  if (syncs_each() && fsync(object.file.get()) != 0) return errno;
   if (const int error = object.file.close()) return error;
 
   char short_name[sizeof object.temporary];
@@ -343,9 +397,11 @@ int TreeSink::publish(Object& object) {
   object.claimed = false;  // from here on the temporary name may be another writer's
 
   object.directory->file_system->dirty = true;
-  int error = object.mapped ? append_mapping(directory, short_name, {object.name, object.name_bytes}) : 0;
-  if (error == 0 && !OPDUMP_POSIX_SYNCFS && fsync(directory) != 0) error = errno;
-  if (error != 0) unlinkat(directory, final_name, 0);
+  int error = object.mapped
+                  ? append_mapping(directory, short_name, {object.name, object.name_bytes}, syncs_each())
+                  : 0;
+  if (error == 0 && syncs_each() && fsync(directory) != 0) error = errno;
+  if (error != 0 && unlinkat(directory, final_name, 0) == 0) quota_.take_back(1, object.bytes);
   return error;
 }
 
@@ -357,7 +413,10 @@ void TreeSink::release(Object& object) {
 
 void TreeSink::take_back(Object& object) {
   object.file.reset();
-  if (object.claimed && object.owner == getpid()) unlinkat(object.directory->fd.get(), object.temporary, 0);
+  if (object.claimed && is_ours()) {
+    unlinkat(object.directory->fd.get(), object.temporary, 0);
+    quota_.take_back(1, object.bytes);
+  }
   object.claimed = false;
 }
 
@@ -387,7 +446,7 @@ int TreeSink::find_directory(const ObjectName& name, Directory*& found) {
   directory.path_bytes = 0;
   directory.keeps_mode = false;
   directory.fd.reset();
-  if (const int error = open_tree(name.root, name.directory, directory.fd)) return error;
+  if (const int error = open_tree(name.root, name.directory, syncs_each(), directory.fd)) return error;
   if (const int error = find_file_system(directory.fd.get(), directory.file_system)) return error;
   name.root.copy(directory.path, name.root.size());
   name.directory.copy(directory.path + name.root.size(), name.directory.size());

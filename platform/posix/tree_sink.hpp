@@ -8,10 +8,21 @@
 
 #include "opdump/knobs.hpp"
 #include "opdump/sink.hpp"
+#include "platform/posix/tree_quota.hpp"
 #include "platform/posix/unique_fd.hpp"
 
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
+
+/// What a TreeSink may take and promises.
+struct TreeOptions {
+  TreeLimits limits;
+  Fsync fsync = Fsync::finalize;
+  bool has_journal = true;  ///< false: of what is removed nothing tells, as the session keeps no journal
+};
+
+/// The options that a config gives, where they are not absent, over `otherwise`.
+TreeOptions tree_options(const DumpOptions& options, const TreeOptions& otherwise = {});
 
 /// A dump as a tree of files: an object becomes `{root}/{directory}/{file}`.
 ///
@@ -32,15 +43,19 @@ inline namespace OPDUMP_NAMESPACE {
 /// one that is deleted is made anew. On a file system that knows neither RENAME_NOREPLACE nor hard links, a
 /// file that some other program makes under the object's name during `commit` is replaced.
 ///
-/// *Durability.* `commit` does not wait for the disk. Until `sync` has returned, a loss of power may leave a
-/// committed file missing, empty or cut short. Linux before 5.8 does not report failed write-back to `sync`.
-/// Where there is no syncfs, every `commit` waits instead.
+/// *Durability.* With `Fsync::finalize` `commit` does not wait for the disk: until `sync` has returned, a
+/// loss of power may leave a committed file missing, empty or cut short. Linux before 5.8 does not report
+/// failed write-back to `sync`. With `Fsync::record`, and where there is no syncfs, every `commit` waits
+/// instead, about half a millisecond on flash however small the file is. With `Fsync::never` nothing waits.
+///
+/// *Limits.* See TreeQuota. An object that does not fit is refused with `quota_exceeded`.
 ///
 /// *Costs.* About 3.4 KiB of RAM for each of kMaxOpenObjects, 2 KiB of stack, no heap; at most
 /// 2 * kMaxOpenObjects + kMaxFileSystems descriptors, and two more during a call.
 ///
-/// Not thread-safe; two sinks, also in two processes, may share a tree. After fork() the child cannot
-/// write or take back the parent's open objects.
+/// Not thread-safe; two sinks, also in two processes, may share a tree. A sink belongs to the process that
+/// first configures it or writes with it: in a child after fork() it refuses everything with `not_supported`,
+/// and its end leaves the parent's files alone.
 class TreeSink final : public Sink {
  public:
   static constexpr std::size_t kMaxOpenObjects = OPDUMP_MAX_RECORDERS;
@@ -49,16 +64,28 @@ class TreeSink final : public Sink {
   static constexpr std::size_t kMaxFileSystems = 4;   ///< that one sink writes to during its life
 
   TreeSink() = default;
+  explicit TreeSink(const TreeOptions& options) { configure(options); }
   TreeSink(const TreeSink&) = delete;
   TreeSink& operator=(const TreeSink&) = delete;
 
   /// Aborts what is open.
   ~TreeSink();
 
+  /// For what is written from now on. While no object is open.
+  void configure(const TreeOptions& options) {
+    static_cast<void>(is_ours());
+    quota_.configure(options.limits, options.has_journal);
+    fsync_ = options.fsync;
+  }
+
+  /// What the limits have cost so far.
+  const QuotaCounts& quota_counts() const { return quota_.counts(); }
+
   /// `invalid_argument` for a file name that is empty, "." or "..", holds '/' or NUL, ends in ".part" or is
   /// "mapping.csv", and for a directory that is absolute or has such a part; `name_too_long` past the limits
   /// above or for a directory's part that the file system does not take; `not_found` without the root;
-  /// `too_many_objects` when every slot, file system or descriptor is taken.
+  /// `too_many_objects` when every slot, file system or descriptor is taken; `quota_exceeded` past a limit;
+  /// `not_supported` in a child after fork().
   Result<ObjectId> begin(const ObjectName& name) override;
 
   /// After an error the file is gone; the object waits for its `abort`.
@@ -73,7 +100,8 @@ class TreeSink final : public Sink {
   /// it be.
   [[nodiscard]] Status append_journal(const ObjectName& name, std::span<const Bytes> parts) override;
 
-  /// Flushes the file systems that were written to since the last good `sync`, as a whole.
+  /// Flushes the file systems that were written to since the last good `sync`, as a whole; with
+  /// `Fsync::finalize` only.
   [[nodiscard]] Status sync() override;
 
   /// The errno behind the last error, for messages; 0 if the system was not its cause.
@@ -102,7 +130,7 @@ class TreeSink final : public Sink {
     UniqueFd file;
     Directory* directory = nullptr;  // null: the slot is free
     std::uint32_t generation = 0;
-    pid_t owner = 0;
+    std::uint64_t bytes = 0;
     bool claimed = false;        // the temporary file is there, and ours
     bool mapped = false;         // the file gets the temporary's name without its suffix, and a row
     Status failed = Status::ok;  // what a failed append said
@@ -111,6 +139,8 @@ class TreeSink final : public Sink {
     char temporary[256];
   };
 
+  bool is_ours();
+  bool syncs_each() const;
   Status refuse(Status status);
   Status fail(int error);
   Object* find(ObjectId id);
@@ -121,6 +151,9 @@ class TreeSink final : public Sink {
   int find_directory(const ObjectName& name, Directory*& found);
   int find_file_system(int directory, FileSystem*& found);
 
+  TreeQuota quota_;
+  Fsync fsync_ = Fsync::finalize;
+  pid_t owner_ = 0;  ///< the process that writes; 0: none yet
   Object objects_[kMaxOpenObjects];
   Directory directories_[kMaxDirectories];
   FileSystem file_systems_[kMaxFileSystems];
@@ -128,7 +161,7 @@ class TreeSink final : public Sink {
   int last_errno_ = 0;
 };
 
-static_assert(sizeof(TreeSink) <= TreeSink::kMaxOpenObjects * 3456 + 1536);
+static_assert(sizeof(TreeSink) <= TreeSink::kMaxOpenObjects * 3456 + 2816);
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::posix

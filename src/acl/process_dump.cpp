@@ -238,7 +238,10 @@ aclError ProcessDump::use_config(const char* path) {
   if (const aclError error = start(); error != ACL_SUCCESS) return error;
   configs_.push_back(std::move(memory));
   config_ = config;
-  const Status status = session_.set_config(config);
+  drain_.stop();
+  sink_.configure(posix::tree_options(config.options));
+  Status status = drain_.start(session_);
+  if (status == Status::ok) status = session_.set_config(config);
   if (status == Status::ok) return ACL_SUCCESS;
   return fail(ACL_ERROR_INTERNAL_ERROR, std::string(path) + ": " + std::string(to_string(status)));
 }

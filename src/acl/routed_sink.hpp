@@ -60,6 +60,9 @@ class RoutedSink final : public Sink {
 
   ChunkWriter& writer() { return writer_; }
 
+  /// What files on the disk may take. While nothing is drained.
+  void configure(const posix::TreeOptions& options) { tree_.configure(options); }
+
  private:
   struct Route {
     Sink* sink = nullptr;  ///< null: free

@@ -9,9 +9,11 @@
 namespace opdump::config {
 namespace {
 
-constexpr std::array<std::string_view, 8> kKeys = {"ring_bytes",        "when_full",     "block_limit_ms",
-                                                   "journal",           "file_format",   "layout",
-                                                   "statistic_numbers", "trailing_comma"};
+constexpr std::array<std::string_view, 13> kKeys = {
+    "ring_bytes",  "when_full", "block_limit_ms",    "journal",
+    "file_format", "layout",    "statistic_numbers", "trailing_comma",
+    "max_bytes",   "max_files", "reserve_bytes",     "keep",
+    "fsync"};
 constexpr std::array<std::string_view, 2> kNumbers = {"server", "nano"};
 constexpr std::array<std::string_view, 2> kSwitch = {"off", "on"};
 constexpr KeyPath kOpdump{nullptr, "opdump", KeyPath::kNoIndex};
@@ -19,15 +21,23 @@ constexpr KeyPath kOpdump{nullptr, "opdump", KeyPath::kNoIndex};
 /// The longest wait that a clock of 32-bit milliseconds tells from none.
 constexpr std::uint32_t kMaxWaitMs = 0x7fffffff;
 
+/// Of bytes and files; what a file system can tell.
+constexpr std::uint64_t kMaxRoom = 0x7fffffffffffffff;
+
 }  // namespace
 
 bool OptionsJson::read(DumpConfig& config) {
   DumpOptions& options = config.options;
   return check_type(&node_, JsonType::object, kOpdump) && check_keys() &&
-         read_number("ring_bytes", Ring::kMinBytes, Ring::kMaxBytes, options.ring_bytes) &&
+         read_number<std::uint32_t>("ring_bytes", Ring::kMinBytes, Ring::kMaxBytes, options.ring_bytes) &&
          read_word<WhenFull>("when_full", kWhenFullWords, options.when_full) &&
-         read_number("block_limit_ms", 0, kMaxWaitMs, options.block_limit_ms) &&
+         read_number<std::uint32_t>("block_limit_ms", 0, kMaxWaitMs, options.block_limit_ms) &&
          read_word<JournalDetail>("journal", kJournalWords, options.journal) &&
+         read_number<std::uint64_t>("max_bytes", 1, kMaxRoom, options.max_bytes) &&
+         read_number<std::uint64_t>("max_files", 1, kMaxRoom, options.max_files) &&
+         read_number<std::uint64_t>("reserve_bytes", 0, kMaxRoom, options.reserve_bytes) &&
+         read_word<Keep>("keep", kKeepWords, options.keep) &&
+         read_word<Fsync>("fsync", kFsyncWords, options.fsync) &&
          read_word<FileFormat>("file_format", kFileFormatWords, config.file_format) &&
          read_word<Layout>("layout", kLayoutWords, config.layout) &&
          read_word<bool>("statistic_numbers", kNumbers, config.fixed_point) &&
@@ -46,13 +56,13 @@ bool OptionsJson::check_keys() {
   return true;
 }
 
-bool OptionsJson::read_number(std::string_view key, std::uint32_t least, std::uint32_t most,
-                              std::optional<std::uint32_t>& value) {
+template <class Number, class Value>
+bool OptionsJson::read_number(std::string_view key, Number least, Number most, Value& value) {
   const JsonNode* node = node_.member(key);
   if (node == nullptr) return true;
   if (!check_type(node, JsonType::number, kOpdump.key(key))) return false;
   const std::string_view text = number_text(*node);
-  std::uint32_t number = 0;
+  Number number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || end != text.data() + text.size() || number < least || number > most)
     return refuse(

@@ -17,8 +17,9 @@ class OptionsJson : NodeReader {
   using Words = std::span<const std::string_view>;
 
   bool check_keys();
-  bool read_number(std::string_view key, std::uint32_t least, std::uint32_t most,
-                   std::optional<std::uint32_t>& value);
+  /// Absent: `value` stays as it is.
+  template <class Number, class Value>
+  bool read_number(std::string_view key, Number least, Number most, Value& value);
   /// Absent: `value` stays as it is.
   template <class Word, class Value>
   bool read_word(std::string_view key, Words words, Value& value);

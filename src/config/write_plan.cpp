@@ -32,7 +32,7 @@ constexpr std::size_t member_count() {
 // Who adds a member here adds it to the plan: at the end of its record in plan_format.hpp, there also in the
 // description, and as a field of the next version.
 static_assert(member_count<DumpConfig>() == 34);
-static_assert(member_count<DumpOptions>() == 4);
+static_assert(member_count<DumpOptions>() == 9);
 static_assert(member_count<ModelRule>() == 5);
 static_assert(member_count<ModelExtras>() == 6);
 static_assert(member_count<TensorExclusion>() == 3);
@@ -43,7 +43,7 @@ class PlanWriter {
   explicit PlanWriter(std::vector<std::byte>& plan) : plan_(plan) {}
 
   void write(const PlanRecord& record, const std::byte* object) {
-    for (const PlanField& field : std::span(record.fields, record.counts[kPlanVersion - 1]))
+    for (const PlanField& field : std::span(record.fields, record.count))
       write(field.kind, object + field.offset);
   }
 
@@ -108,6 +108,10 @@ class PlanWriter {
         return add_option(get<std::optional<WhenFull>>(at));
       case PlanKind::option_journal:
         return add_option(get<std::optional<JournalDetail>>(at));
+      case PlanKind::option_keep:
+        return add_option(get<std::optional<Keep>>(at));
+      case PlanKind::option_fsync:
+        return add_option(get<std::optional<Fsync>>(at));
       case PlanKind::steps:
         return add_span<StepRange>(kind, at);
       case PlanKind::rules:

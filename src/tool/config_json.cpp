@@ -136,6 +136,11 @@ void write_options(JsonWriter& json, const DumpOptions& options) {
   if (options.when_full) json.key("when_full").text(word(kWhenFullWords, *options.when_full));
   if (options.block_limit_ms) json.key("block_limit_ms").number(*options.block_limit_ms);
   if (options.journal) json.key("journal").text(word(kJournalWords, *options.journal));
+  if (options.max_bytes != 0) json.key("max_bytes").number(options.max_bytes);
+  if (options.max_files != 0) json.key("max_files").number(options.max_files);
+  if (options.reserve_bytes != 0) json.key("reserve_bytes").number(options.reserve_bytes);
+  if (options.keep) json.key("keep").text(word(kKeepWords, *options.keep));
+  if (options.fsync) json.key("fsync").text(word(kFsyncWords, *options.fsync));
   json.close('}');
 }
 

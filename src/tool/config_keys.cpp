@@ -139,6 +139,18 @@ constexpr ConfigKey kKeys[] = {
      "\"on\", \"off\"", "\"on\""},
     {"journal", "what is kept to prove that the dump is complete", kOwn,
      "\"none\", \"gaps\" (what was lost), \"records\" (every file)", "up to the program"},
+    {"max_bytes", "most bytes of all dumps below dump_path together, journals included", kOwn,
+     "a whole number from 1 to 9223372036854775807; a sixteenth of it is kept for journals", "no limit"},
+    {"max_files", "most files of all dumps below dump_path together, journals included", kOwn,
+     "a whole number from 1 to 9223372036854775807", "no limit"},
+    {"reserve_bytes", "bytes of the file system to leave free", kOwn,
+     "a whole number from 0 to 9223372036854775807; records leave a sixteenth more free, for journals", "0"},
+    {"keep", "what goes when max_bytes, max_files or reserve_bytes is reached", kOwn,
+     "\"oldest\": new records are refused; \"newest\": the oldest dumps are removed, then, in the layout "
+     "\"cann\", the oldest records",
+     "\"oldest\""},
+    {"fsync", "when what was written has to survive a loss of power", kOwn,
+     "\"never\", \"finalize\" (when the dump ends), \"record\" (each record, which is slow)", "\"finalize\""},
 };
 
 }  // namespace

@@ -43,6 +43,20 @@ bool look_at(const std::string& path, struct stat& status) {
   return fstatat(AT_FDCWD, path.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+/// Stands for the cause of a removal, as for that of a refusal.
+constexpr std::string_view kQuotaWord = kind_of(LossCause::quota).word;
+
+constexpr std::string_view verb_of(FindingKind kind) {
+  switch (kind) {
+    case FindingKind::reduced:
+      return " reduced";
+    case FindingKind::removed:
+      return " removed";
+    default:
+      return " lost";
+  }
+}
+
 }  // namespace
 
 std::string path_of(const std::string& directory, std::string_view name) {
@@ -78,6 +92,8 @@ DumpCheck::DumpCheck(VerifyContext& context, std::string directory)
     : context_(context), directory_(std::move(directory)) {}
 
 void DumpCheck::check(const std::vector<std::string>& journal_names) {
+  for (const std::string& name : journal_names) read_removals(name);
+  std::sort(removed_.begin(), removed_.end());
   for (const std::string& name : journal_names) check_journal(name);
   check_tables();
   std::sort(listed_.begin(), listed_.end());
@@ -87,6 +103,24 @@ void DumpCheck::check(const std::vector<std::string>& journal_names) {
   if (context_.wanted == nullptr || !devices_.contains(context_.wanted->device())) return;
   known_.sort();
   context_.wanted->find_absent(known_, directory_, context_.findings);
+}
+
+/// What was removed is told behind the line that says it was written.
+void DumpCheck::read_removals(const std::string& name) {
+  JournalReader reader;
+  JournalLine line;
+  JournalName journal;
+  std::string reason;
+  static_cast<void>(parse_journal_name(name, journal));
+  if (!reader.open(path_of(directory_, name))) return;  // told when it is checked
+  for (JournalReader::Next next = reader.next(); next != JournalReader::Next::end; next = reader.next()) {
+    if (next == JournalReader::Next::failed) return;
+    if (next != JournalReader::Next::line || !reader.line().starts_with("removed,") ||
+        !parse_journal_line(reader.line(), line, reason))
+      continue;
+    removed_.push_back(path_hash(line.path_text));
+    ++devices_[journal.device].removed;
+  }
 }
 
 void DumpCheck::check_journal(const std::string& name) {
@@ -195,16 +229,19 @@ std::string DumpCheck::find_file(const std::string& path) {
   return found == names.end() ? full : full.substr(0, slash + 1) + found->second;
 }
 
-void DumpCheck::on_written(const JournalPath& path, std::string_view path_text, std::uint64_t bytes) {
+void DumpCheck::on_written(std::uint32_t recorder, std::uint32_t sequence, const JournalPath& path,
+                           std::string_view path_text, std::uint64_t bytes) {
   if (context_.wanted != nullptr) known_.add(path);
-  check_file(path_text, bytes, path.suffix);
+  if (!check_file(path_text, bytes, path.suffix))
+    add_loss(FindingKind::removed, recorder, sequence, kQuotaWord, &path);
 }
 
 void DumpCheck::on_reduced(std::uint32_t recorder, std::uint32_t sequence, std::string_view causes,
                            const JournalPath& path, std::string_view path_text, std::uint64_t bytes) {
   add_loss(FindingKind::reduced, recorder, sequence, causes, &path);
   if (path.suffix.empty()) return add_row(path_text, bytes);
-  check_file(path_text, bytes, path.suffix);
+  if (!check_file(path_text, bytes, path.suffix))
+    add_loss(FindingKind::removed, recorder, sequence, kQuotaWord, &path);
 }
 
 void DumpCheck::on_row(const JournalPath& path, std::string_view path_text, std::uint64_t bytes) {
@@ -242,13 +279,16 @@ bool DumpCheck::is_sound(const std::string& file, std::string_view suffix) {
   return !suffix.empty() || context_.file.open(file) == RecordFile::Opened::ok;
 }
 
-void DumpCheck::check_file(std::string_view path_text, std::uint64_t bytes, std::string_view suffix) {
+/// False when the file was removed to make room.
+bool DumpCheck::check_file(std::string_view path_text, std::uint64_t bytes, std::string_view suffix) {
   listed_.push_back(path_hash(path_text));
   const std::string text(path_text);
   const std::string file = find_file(text);
   struct stat status {};
   if (!look_at(file, status)) {
     const bool gone = errno == ENOENT || errno == ENAMETOOLONG || errno == ENOTDIR;
+    const std::string_view below = std::string_view(file).substr(path_of(directory_, {}).size());
+    if (gone && std::binary_search(removed_.begin(), removed_.end(), path_hash(below))) return false;
     add_file(FindingKind::missing, true, text, gone ? "" : strerror(errno));
   } else if (!S_ISREG(status.st_mode)) {
     add_file(FindingKind::bad_file, true, text, "not a regular file");
@@ -262,6 +302,7 @@ void DumpCheck::check_file(std::string_view path_text, std::uint64_t bytes, std:
     ++context_.files;
     context_.bytes += bytes;
   }
+  return true;
 }
 
 void DumpCheck::on_lost(std::uint32_t recorder, std::uint32_t sequence, std::string_view causes,
@@ -280,7 +321,7 @@ void DumpCheck::add_loss(FindingKind kind, std::uint32_t recorder, std::uint32_t
   loss.last = sequence;
   loss.in_model = in_model;
   if (in_model) loss.steps.add(path->step);
-  if (context_.wanted != nullptr) {
+  if (context_.wanted != nullptr && kind != FindingKind::removed) {
     if (path == nullptr) {
       known_.add_nameless(1);
     } else {
@@ -334,6 +375,16 @@ void DumpCheck::on_untold(std::uint64_t number, std::uint32_t untold, const Dump
                                  " lost, with no room even for a number; of all: " + causes_text(counts)});
 }
 
+void DumpCheck::on_dumps_removed(std::uint64_t count, std::uint64_t first, std::uint64_t last) {
+  const std::string range =
+      first == last ? std::to_string(first) : std::to_string(first) + " to " + std::to_string(last);
+  context_.findings.add(FindingKind::rotated, false, {journal_, count_text(count, "dump"), range},
+                        {{"journal", journal_},
+                         {"count", {}, count, true},
+                         {"first", {}, first, true},
+                         {"last", {}, last, true}});
+}
+
 void DumpCheck::tell_losses() {
   for (auto& [key, loss] : losses_) {
     const auto& [kind, model, op, recorder, causes] = key;
@@ -342,18 +393,25 @@ void DumpCheck::tell_losses() {
                                                               std::to_string(loss.last);
     context_.findings.add_row(
         kind, {op, model, loss.in_model ? loss.steps.text() : std::string(),
-               count_text(loss.count, "record") + (kind == FindingKind::lost ? " lost: " : " reduced: ") +
-                   causes_text(causes) + " (recorder " + std::to_string(recorder) + ", " + numbers + ")"});
+               count_text(loss.count, "record") + std::string(verb_of(kind)) + ": " + causes_text(causes) +
+                   " (recorder " + std::to_string(recorder) + ", " + numbers + ")"});
   }
 }
 
 /// Of a journal that names no files, the count of files is all that can be compared.
 void DumpCheck::tell_counted_files() {
   for (const auto& [number, device] : devices_) {
-    if (!device.has_gaps || device.found == device.unnamed) continue;
-    const bool fewer = device.found < device.unnamed;
+    if (!device.has_gaps) continue;
+    if (device.removed != 0) {
+      const std::string text = count_text(device.removed, "file");
+      add_file(FindingKind::removed, true, std::to_string(number), text);
+      if (context_.wanted != nullptr) known_.add_nameless(device.removed);
+    }
+    const std::uint64_t found = device.found + device.removed;
+    if (found == device.unnamed) continue;
+    const bool fewer = found < device.unnamed;
     if (!fewer && !device.all_closed) continue;
-    const std::string text = std::to_string(device.found) + " files, and the journals without names count " +
+    const std::string text = std::to_string(found) + " files, and the journals without names count " +
                              count_text(device.unnamed, "record");
     add_file(fewer ? FindingKind::missing : FindingKind::unlisted, true, std::to_string(number), text);
   }

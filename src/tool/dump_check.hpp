@@ -63,11 +63,13 @@ class DumpCheck final : private JournalListener {
     bool has_gaps = false;      ///< a journal that names no files
     std::uint64_t unnamed = 0;  ///< records that such journals count
     std::uint64_t found = 0;    ///< files that may be those
+    std::uint64_t removed = 0;  ///< files that were those
   };
 
   using RealNames = std::unordered_map<std::string, std::string>;
 
-  void on_written(const JournalPath& path, std::string_view path_text, std::uint64_t bytes) override;
+  void on_written(std::uint32_t recorder, std::uint32_t sequence, const JournalPath& path,
+                  std::string_view path_text, std::uint64_t bytes) override;
   void on_row(const JournalPath& path, std::string_view path_text, std::uint64_t bytes) override;
   void on_lost(std::uint32_t recorder, std::uint32_t sequence, std::string_view causes,
                const JournalPath* path) override;
@@ -76,14 +78,16 @@ class DumpCheck final : private JournalListener {
   void on_gap(std::uint32_t recorder, std::uint32_t first, std::uint32_t last,
               std::string_view causes) override;
   void on_untold(std::uint64_t number, std::uint32_t untold, const DumpCounts& counts) override;
+  void on_dumps_removed(std::uint64_t count, std::uint64_t first, std::uint64_t last) override;
   void on_problem(std::uint64_t number, const std::string& what) override;
 
   void add_loss(FindingKind kind, std::uint32_t recorder, std::uint32_t sequence, std::string_view causes,
                 const JournalPath* path);
   bool is_sound(const std::string& file, std::string_view suffix);
-  void check_file(std::string_view path_text, std::uint64_t bytes, std::string_view suffix);
+  bool check_file(std::string_view path_text, std::uint64_t bytes, std::string_view suffix);
   void add_row(std::string_view path_text, std::uint64_t bytes);
   void check_tables();
+  void read_removals(const std::string& name);
   void check_journal(const std::string& name);
   void tell_not_final(const JournalCheck& check);
   void tell_losses();
@@ -100,6 +104,7 @@ class DumpCheck final : private JournalListener {
   std::string journal_;  ///< path of the one being read
   std::vector<std::uint64_t> listed_;
   std::map<std::string, std::uint64_t> tables_;  ///< bytes of rows, by path
+  std::vector<std::uint64_t> removed_;           ///< paths as they are on the disk, sorted
   std::map<std::tuple<FindingKind, std::string, std::string, std::uint32_t, std::string>, Loss> losses_;
   std::map<std::uint64_t, Device> devices_;
   std::map<std::string, RealNames> mappings_;

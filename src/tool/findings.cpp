@@ -19,6 +19,7 @@ constexpr KindTexts kKinds[] = {
     {"lost", "lost"},
     {"reduced", "only a reduced form was kept"},
     {"gap", "lost, and only their numbers are known"},
+    {"removed", "removed to make room"},
     {"absent",
      "never captured: the runtime did not offer it, it has another name there, or its model did not run"},
     {"journal", "the journal cannot be trusted"},
@@ -27,6 +28,7 @@ constexpr KindTexts kKinds[] = {
     {"unlisted", "in no journal"},
     {"part", "not finished"},
     {"damage", "lost with bytes of the image"},
+    {"rotated", "older dumps, removed to make room"},
 };
 static_assert(std::size(kKinds) == static_cast<std::size_t>(FindingKind::kCount));
 

@@ -14,6 +14,7 @@ enum class FindingKind : std::uint8_t {
   lost,       ///< a record was lost, and its operator is known
   reduced,    ///< only a reduced form of a record was kept
   gap,        ///< records were lost, and only their numbers are known
+  removed,    ///< a record was written, and removed to make room
   absent,     ///< the config wants it, and nothing tells of it
   journal,    ///< the journal is damaged, or contradicts itself
   not_final,  ///< the journal does not end in `closed`
@@ -21,6 +22,7 @@ enum class FindingKind : std::uint8_t {
   unlisted,   ///< a file that no journal names
   part,       ///< a file that was never finished
   damage,     ///< bytes of a flash image are lost
+  rotated,    ///< older dumps were removed to make room
   kCount,
 };
 

@@ -24,6 +24,10 @@ void JournalCheck::take_damaged(std::uint64_t number, const std::string& reason)
 
 void JournalCheck::take(const JournalLine& line, std::uint64_t number) {
   number_ = number;
+  // Of what is removed to make room the sink tells, also behind the end of a dump.
+  if (line.kind == Kind::removed) return;
+  if (line.kind == Kind::dumps_removed)
+    return listener_.on_dumps_removed(line.bytes, line.first_time, line.last_time);
   closed_ = false;
   if (!has_header_ && line.kind != Kind::header) problem("a line before the journal's head");
   has_header_ = true;
@@ -45,6 +49,9 @@ void JournalCheck::take(const JournalLine& line, std::uint64_t number) {
     case Kind::reduced:
     case Kind::gap:
       return take_record(line);
+    case Kind::removed:
+    case Kind::dumps_removed:
+      return;
   }
 }
 
@@ -131,7 +138,8 @@ void JournalCheck::take_record(const JournalLine& line) {
 void JournalCheck::tell(const JournalLine& line, std::string_view path_text) {
   if (line.kind == Kind::written) {
     ++written_;
-    if (!path_text.empty()) listener_.on_written(line.path, path_text, line.bytes);
+    if (!path_text.empty())
+      listener_.on_written(line.recorder, line.sequence, line.path, path_text, line.bytes);
   } else if (line.kind == Kind::row) {
     ++written_;
     if (path_text.empty()) return problem("a row without path");

@@ -12,7 +12,8 @@ namespace opdump::tool {
 class JournalListener {
  public:
   /// The record at `path` of `bytes` bytes was written.
-  virtual void on_written(const JournalPath& path, std::string_view path_text, std::uint64_t bytes) = 0;
+  virtual void on_written(std::uint32_t recorder, std::uint32_t sequence, const JournalPath& path,
+                          std::string_view path_text, std::uint64_t bytes) = 0;
 
   /// The record at `path`, which has no file, was written as `bytes` bytes of the table beside it.
   virtual void on_row(const JournalPath& path, std::string_view path_text, std::uint64_t bytes) = 0;
@@ -31,6 +32,9 @@ class JournalListener {
 
   /// Besides, as many were lost as `untold`, and no line tells of them.
   virtual void on_untold(std::uint64_t number, std::uint32_t untold, const DumpCounts& counts) = 0;
+
+  /// As many dumps as `count`, from that of `first` to that of `last`, were removed to make room.
+  virtual void on_dumps_removed(std::uint64_t count, std::uint64_t first, std::uint64_t last) = 0;
 
   /// Something that no writer writes stands in line `number`.
   virtual void on_problem(std::uint64_t number, const std::string& what) = 0;

@@ -202,7 +202,9 @@ bool parse_journal_line(std::string_view text, JournalLine& line, std::string& r
                                                           {"reduced", Kind::reduced},
                                                           {"to", Kind::to},
                                                           {"closed", Kind::closed},
-                                                          {"row", Kind::row}};
+                                                          {"row", Kind::row},
+                                                          {"removed", Kind::removed},
+                                                          {"dumps_removed", Kind::dumps_removed}};
   line = {};
   std::string_view rest = text;
   const std::string_view word = cut_first(rest, ',');
@@ -216,6 +218,14 @@ bool parse_journal_line(std::string_view text, JournalLine& line, std::string& r
   reason = "not a line '" + std::string(word) + "' as a journal has it";
   if (line.kind == Kind::header) return parse_header(rest, line, reason);
   if (line.kind == Kind::closed) return parse_closed(rest, line);
+  if (line.kind == Kind::removed) {
+    line.path_text = rest;
+    return !rest.empty();
+  }
+  if (line.kind == Kind::dumps_removed) {
+    return parse_canonical(cut_first(rest, ','), line.bytes) &&
+           parse_canonical(cut_first(rest, ','), line.first_time) && parse_canonical(rest, line.last_time);
+  }
   constexpr std::uint32_t kMostRecorders = 255;
   if (!parse_canonical(cut_first(rest, ','), line.recorder) || line.recorder >= kMostRecorders) return false;
   if (line.kind == Kind::from || line.kind == Kind::to) return parse_canonical(rest, line.sequence);

@@ -44,7 +44,20 @@ std::string causes_text(const LossCounts& counts);
 
 /// One line of a journal; see opdump/journal.hpp. Refers to the text it was made of.
 struct JournalLine {
-  enum class Kind { header, from, begun, written, row, lost, reduced, gap, to, closed };
+  enum class Kind {
+    header,
+    from,
+    begun,
+    written,
+    row,
+    lost,
+    reduced,
+    gap,
+    to,
+    closed,
+    removed,        ///< to make room; `path_text` is that of the file, which need not be a JournalPath
+    dumps_removed,  ///< older ones, to make room: `bytes` of them, from `first_time` to `last_time`
+  };
 
   Kind kind = Kind::header;
   bool records = false;  ///< the header's detail
@@ -52,6 +65,8 @@ struct JournalLine {
   std::uint32_t sequence = 0;
   std::uint32_t last = 0;  ///< of a gap
   std::uint64_t bytes = 0;
+  std::uint64_t first_time = 0;
+  std::uint64_t last_time = 0;
   std::string_view causes;
   std::string_view path_text;  ///< may be empty
   JournalPath path;            ///< when `path_text` is not empty

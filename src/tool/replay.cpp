@@ -173,6 +173,7 @@ class Replay {
                      .log = &log_});
     if (const Status status = session.configure(settings_.options); status != Status::ok)
       return failed("the options", status);
+    sink_.configure(posix::tree_options(settings_.options));
     const MutableBytes ring_bytes =
         std::as_writable_bytes(std::span(ring.get(), words)).first(settings_.ring_bytes());
     const Result<SessionRecorder*> recorder = session.add_recorder(ring_bytes);

@@ -22,10 +22,11 @@ struct ReplaySettings {
   JournalDetail journal() const { return options.journal.value_or(JournalDetail::records); }
 
   void fill_in(const DumpOptions& config) {
-    if (!options.ring_bytes) options.ring_bytes = config.ring_bytes;
-    if (!options.when_full) options.when_full = config.when_full;
-    if (!options.block_limit_ms) options.block_limit_ms = config.block_limit_ms;
-    if (!options.journal) options.journal = config.journal;
+    DumpOptions both = config;
+    if (options.ring_bytes) both.ring_bytes = options.ring_bytes;
+    if (options.when_full) both.when_full = options.when_full;
+    if (options.journal) both.journal = options.journal;
+    options = both;
   }
 };
 

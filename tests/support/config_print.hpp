@@ -26,9 +26,16 @@ class ConfigPrint {
     put("when_full", config.options.when_full);
     put("block_limit_ms", config.options.block_limit_ms);
     put("journal", config.options.journal);
+    put("max_bytes", config.options.max_bytes);
+    put("max_files", config.options.max_files);
+    put("reserve_bytes", config.options.reserve_bytes);
+    put("keep", config.options.keep);
+    put("fsync", config.options.fsync);
     put("file_format", config.file_format);
     put("layout", config.layout);
     put("data", config.data);
+    put("fixed_point", config.fixed_point);
+    put("trailing_comma", config.trailing_comma);
     put("statistics", config.statistics);
     for (const StatBits column : config.statistic_columns) put("column", column);
     put("statistics_on_device", config.statistics_on_device);

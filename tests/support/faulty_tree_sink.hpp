@@ -87,12 +87,13 @@ long faulty_syscall(long number, int from_directory, const char* from, int to_di
 
 }  // namespace
 
+#include "platform/posix/tree_quota.cpp"
 #define openat faulty_openat
 #define fstatat faulty_fstatat
 #define syscall faulty_syscall
 #define linkat faulty_linkat
 #define unlinkat faulty_unlinkat
-#define fsync faulty_fsync
+#define fsync(file) faulty_fsync(file)
 #define syncfs faulty_syncfs
 #define flock faulty_flock
 #include "platform/posix/tree_sink.cpp"

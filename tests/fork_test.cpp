@@ -1,0 +1,143 @@
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+
+#include "platform/posix/file_dump.hpp"
+#include "support/child_process.hpp"
+#include "support/journal_account.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace fs = std::filesystem;
+using namespace opdump;
+using opdump::posix::FileDump;
+using opdump::test::start_child;
+using opdump::test::TemporaryDirectory;
+using opdump::test::wait_for;
+
+namespace {
+
+constexpr OpDesc kOps[] = {{.name = "n", .type = "T"}};
+constexpr ModelDesc kModel = {.name = "m", .ops = kOps};
+
+struct Program {
+  explicit Program(const char* options) {
+    std::ofstream(root.path() / "acl.json") << R"({"dump": {"dump_path": ")" << root.text()
+                                            << R"(", "dump_list": [{}]}, "opdump": )" << options << "}";
+    REQUIRE(dump.start((root.path() / "acl.json").c_str()) == Status::ok);
+    REQUIRE(dump.load_model(plan, kModel) == Status::ok);
+  }
+
+  Status capture(std::uint64_t steps) {
+    Status worst = Status::ok;
+    const Dim dims[] = {4};
+    const TensorView tensor = {address_of(values), sizeof values, DType::float32, Format::nd, dims};
+    for (std::uint64_t i = 0; i < steps; ++i) {
+      static_cast<void>(dump.recorder().begin_step(plan));
+      const Status status = dump.recorder().capture(0, {}, {&tensor, 1});
+      if (status != Status::ok) worst = status;
+      static_cast<void>(dump.recorder().end_step());
+    }
+    return worst;
+  }
+
+  std::map<std::string, std::string> files() const {
+    std::map<std::string, std::string> all;
+    for (const auto& entry : fs::recursive_directory_iterator(root.path()))
+      if (entry.is_regular_file()) all[entry.path().string()] = test::read_file(entry.path());
+    return all;
+  }
+
+  TemporaryDirectory root;
+  HostMemory memory;
+  FileDump<> dump{memory};
+  ModelPlanFor<1> plan;
+  float values[4] = {1, 2, 3, 4};
+};
+
+/// What `files` say of a dump of `records` records that nobody disturbed.
+void check_complete(const std::map<std::string, std::string>& files, std::uint32_t records) {
+  std::uint32_t found = 0;
+  for (const auto& [path, content] : files) {
+    CHECK_FALSE(path.ends_with(".part"));
+    if (path.ends_with(".journal")) {
+      const tests::JournalAccount account = tests::account_of(content);
+      CHECK(account.wrong == "");
+      CHECK(account.written == records);
+      CHECK(account.last_line.starts_with("closed,"));
+    } else {
+      found += path.find("/T.n.") != path.npos ? 1 : 0;
+    }
+  }
+  CHECK(found == records);
+}
+
+}  // namespace
+
+TEST_CASE("fork: a child that uses the parent's dump all the same changes nothing of it") {
+  for (const char* options :
+       {R"({"when_full": "drop"})", R"({"when_full": "inline"})",
+        R"({"when_full": "block", "block_limit_ms": 20, "max_files": 1000, "keep": "newest"})"}) {
+    CAPTURE(options);
+    Program program(options);
+    REQUIRE(program.capture(20) == Status::ok);
+    // The child has a copy of what is in the ring by then, and no drain thread.
+    const pid_t child = start_child([&] {
+      program.capture(2000);
+      OPDUMP_CHILD_CHECK(program.dump.stop() == Status::not_supported);
+      OPDUMP_CHILD_CHECK(program.dump.start((program.root.path() / "acl.json").c_str()) == Status::ok);
+      program.capture(10);
+      OPDUMP_CHILD_CHECK(program.dump.stop() == Status::not_supported);
+      return 0;
+    });
+    CHECK(wait_for(child) == 0);
+    CHECK(program.capture(20) == Status::ok);
+    REQUIRE(program.dump.unload_model(program.plan) == Status::ok);
+    CHECK(program.dump.stop() == Status::ok);
+    check_complete(program.files(), 40);
+  }
+}
+
+TEST_CASE("fork: a child that ends the parent's dump with its own destructors changes nothing of it") {
+  auto* program = new Program(R"({"when_full": "drop"})");
+  REQUIRE(program->capture(5) == Status::ok);
+  const std::string root = program->root.text();
+  const pid_t child = start_child([&] {
+    program->dump.~FileDump();
+    return 0;
+  });
+  CHECK(wait_for(child) == 0);
+  CHECK(program->capture(5) == Status::ok);
+  REQUIRE(program->dump.unload_model(program->plan) == Status::ok);
+  CHECK(program->dump.stop() == Status::ok);
+  check_complete(program->files(), 10);
+  delete program;
+}
+
+TEST_CASE("fork: the child may make a dump of its own, and a dump begun after the fork is the child's") {
+  TemporaryDirectory root;
+  HostMemory memory;
+  FileDump<> made_before(memory);
+  const pid_t child = start_child([&] {
+    std::ofstream(root.path() / "acl.json")
+        << R"({"dump": {"dump_path": ")" << root.text() << R"(", "dump_list": [{}]}})";
+    ModelPlanFor<1> plan;
+    OPDUMP_CHILD_CHECK(made_before.start((root.path() / "acl.json").c_str()) == Status::ok);
+    OPDUMP_CHILD_CHECK(made_before.load_model(plan, kModel) == Status::ok);
+    const float value = 1;
+    const Dim dims[] = {1};
+    const TensorView tensor = {address_of(&value), sizeof value, DType::float32, Format::nd, dims};
+    made_before.recorder().begin_step(plan);
+    OPDUMP_CHILD_CHECK(made_before.recorder().capture(0, {}, {&tensor, 1}) == Status::ok);
+    made_before.recorder().end_step();
+    OPDUMP_CHILD_CHECK(made_before.stop() == Status::ok);
+    return 0;
+  });
+  CHECK(wait_for(child) == 0);
+  std::uint32_t records = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(root.path()))
+    records += entry.path().filename().string().starts_with("T.n.") ? 1 : 0;
+  CHECK(records == 1);
+}
