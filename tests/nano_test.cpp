@@ -26,13 +26,11 @@ std::vector<std::byte> encode(const Captured& tensors, std::size_t batch) {
     for (const bool is_output : {false, true}) {
       const auto& list = is_output ? tensors.outputs : tensors.inputs;
       for (std::uint32_t i = 0; i < list.size(); ++i) {
-        TensorView tensor = list[i];
-        fill_in_originals(tensor, "op", static_cast<std::int32_t>(i));
-        use(tensor, is_output, i);
+        use(list[i], is_output, i);
       }
     }
   };
-  encode_nano_head(for_each_tensor, nano_head_sizes(for_each_tensor), head);
+  encode_nano_head(for_each_tensor, "op", nano_head_sizes(for_each_tensor, "op"), head);
   append(head.pending());
   std::uint8_t fill = 0;
   for (const auto* list : {&tensors.inputs, &tensors.outputs}) {
@@ -243,7 +241,7 @@ TEST_CASE("nano: the sample made by a device comes back from reader and writer b
           tensor.is_output, tensor.index);
     }
   };
-  encode_nano_head(for_each_tensor, nano_head_sizes(for_each_tensor), head);
+  encode_nano_head(for_each_tensor, {}, nano_head_sizes(for_each_tensor, {}), head);
   append(head.pending());
   for (const NanoTensor& tensor : tensors) append(Bytes(file).subspan(tensor.data_offset, tensor.bytes));
   CHECK(written == file);

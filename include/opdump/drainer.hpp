@@ -180,10 +180,11 @@ class Drainer {
     if (!record.ok() || record.value().head().target >= Targets::kMax) return;
     if (head.kind == ChunkKind::record) {
       if (OPDUMP_SMALL_CODE == 0) stream.heads.keep(head_body, record.value());
-      begin_record(slot, stream, record.value(), head.gap(), body.subspan(head.head_bytes), head.last());
+      const std::uint32_t file_at = head.head_bytes - record.value().head().file_bytes;
+      begin_record(slot, stream, record.value(), head.gap(), body.subspan(file_at), head.last());
     } else if (OPDUMP_DEGRADE != 0 && head.kind == ChunkKind::reduced) {
       take_reduced(slot, stream, record.value(), head, body.subspan(head.head_bytes));
-    } else {
+    } else if (OPDUMP_JOURNAL != 0) {
       take_loss(slot, stream, record.value(), head);
     }
   }
@@ -222,7 +223,6 @@ class Drainer {
 
   void take_loss(std::size_t slot, Stream& stream, const RecordView& record, const ChunkHead& head) {
     replace(slot, stream, record, head.gap());
-    if (OPDUMP_JOURNAL == 0) return;
     MutableBytes rest;
     const DumpTarget& target = targets_[stream.target];
     Result<ObjectName> name = namer_.name(record, target, 0, {}, rest);
@@ -247,7 +247,7 @@ class Drainer {
     if (reduction_ == nullptr ||
         reduced.size() != std::size_t{record.tensor_count()} * reduction_->bytes_per_tensor()) {
       status = Status::malformed;
-    } else if (has_table(target.layout)) {
+    } else if (OPDUMP_SMALL_CODE == 0 && has_table(target.layout)) {
       // A row has the time of the tensor's own file, where there is one.
       if (record.head().unix_us > stream.last_us) stream.last_us = record.head().unix_us;
       MutableBytes rest;
@@ -267,7 +267,7 @@ class Drainer {
       counts_[Targets::counted(stream.target)].add_one(DumpCount::written);
       if (head.cause != Status::ok) {
         journal_.reduced(target, slot, record.head().sequence, recorder_cause(head.cause), bytes, name);
-      } else if (has_table(target.layout)) {
+      } else if (OPDUMP_SMALL_CODE == 0 && has_table(target.layout)) {
         journal_.row(target, slot, record.head().sequence, bytes, name);
       } else {
         journal_.written(target, slot, record.head().sequence, bytes, name);
@@ -339,6 +339,10 @@ class Drainer {
   }
 
   Status open(Stream& stream, const RecordView& record, Bytes data, ObjectName& name) {
+#if OPDUMP_SMALL_CODE
+    return try_names(stream, record, {}, name,
+                     [&](MutableBytes) { return stream.writer.begin(sink_, name, data); });
+#else
     const DumpTarget& target = targets_[stream.target];
     char suffix_memory[kMaxSuffixBytes];
     const std::string_view suffix =
@@ -346,6 +350,7 @@ class Drainer {
     return try_names(stream, record, suffix, name, [&](MutableBytes rest) {
       return stream.writer.begin(sink_, name, record, data, rest, target.format);
     });
+#endif
   }
 
   /// Sets `name` and calls `use(rest of scratch)`, with later and later time stamps while that says

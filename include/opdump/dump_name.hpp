@@ -35,9 +35,9 @@ class DumpNamer {
     TextWriter file(memory_.subspan(directory_bytes_));
     file.add_sanitised(record.type()).add('.').add_sanitised(record.name());
     file.add('.')
-        .add_decimal(has_task_id(target.layout) ? head.task_id : 0)
+        .add_decimal(has_task_id(layout_of(target)) ? head.task_id : 0)
         .add('.')
-        .add_decimal(has_stream_id(target.layout) ? head.stream_id : 0);
+        .add_decimal(has_stream_id(layout_of(target)) ? head.stream_id : 0);
     file.add('.').add_decimal(unix_us, 16).add(suffix);
     if (file.overflowed()) return Status::name_too_long;
     unused = std::as_writable_bytes(file.rest());
@@ -57,10 +57,10 @@ class DumpNamer {
   bool write_directory(const RecordView& record, const DumpTarget& target) {
     const RecordHead& head = record.head();
     TextWriter text(memory_);
-    if (target.layout == Layout::mindspore_graph)
+    if (layout_of(target) == Layout::mindspore_graph)
       text.add_decimal(head.step).add('/').add_decimal(head.dump_time, 14);
     add_dump_directory(text, target);
-    if (target.layout == Layout::cann || target.layout == Layout::mindspore_graph)
+    if (layout_of(target) == Layout::cann || layout_of(target) == Layout::mindspore_graph)
       text.add('/').add_decimal(head.device_id);
     if (head.in_model != 0) {
       text.add('/');

@@ -50,7 +50,7 @@ class PlannedRecord {
       const std::size_t place = is_output ? i - tensors_.inputs.size() : i;
       const std::uint32_t index = first_index_ + static_cast<std::uint32_t>(place);
       TensorView tensor = tensors_[i];
-      fill_in_originals(tensor, name_, static_cast<std::int32_t>(index));
+      fill_in_originals(tensor, name_, index);
       use(tensor, is_output, index);
     }
   }
@@ -110,7 +110,8 @@ class OpCost {
   std::uint64_t file_bytes(const PlannedRecord& record, std::uint64_t data) const {
     switch (config_.file_format) {
       case FileFormat::nano:
-        return 8 + nano_head_sizes([&](auto use) { record.for_each_tensor(use); }).head_bytes() + data;
+        return data +
+               nano_head_sizes([&](auto use) { record.for_each_tensor(use); }, record.name()).file_bytes();
       case FileFormat::protobuf:
         return 8 + ProtobufFormat::message_bytes(record) + data;
       case FileFormat::npy:

@@ -61,12 +61,11 @@ class SentHeads {
   }
 
   /// Keeps `head`, which is in the ring under the number that it carries.
-  void keep(std::uint32_t load, std::size_t op, Bytes head, const RecordSource& source,
-            std::uint64_t data_bytes) {
-    Entry& entry = entries_[number(op)];
+  void keep(Bytes head, const RecordSource& source, std::uint64_t data_bytes) {
+    Entry& entry = entries_[number(source.op_index())];
     std::memcpy(entry.bytes, head.data(), head.size());
-    entry.load = load;
-    entry.op = static_cast<std::uint32_t>(op);
+    entry.load = source.plan->load;
+    entry.op = static_cast<std::uint32_t>(source.op_index());
     entry.head_bytes = static_cast<std::uint32_t>(head.size());
     entry.names_at = static_cast<std::uint32_t>(names_offset(source));
     entry.input_count = static_cast<std::uint32_t>(source.tensors.inputs.size());

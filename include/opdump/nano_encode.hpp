@@ -8,6 +8,26 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
+/// Writes little-endian fields one behind the other, where there is room for all of them.
+class FieldWriter {
+ public:
+  explicit FieldWriter(std::byte* at) : at_(at) {}
+
+  template <std::unsigned_integral T>
+  [[gnu::always_inline]] FieldWriter& add(T value) {
+    store_little_endian(at_, value);
+    at_ += sizeof value;
+    return *this;
+  }
+
+  [[gnu::always_inline]] FieldWriter& add(std::int32_t value) {
+    return add(static_cast<std::uint32_t>(value));
+  }
+
+ private:
+  std::byte* at_;
+};
+
 /// Hands bytes on in pieces of the size of its memory. `Put` is `void(Bytes)`.
 template <class Put>
 class ByteBatcher {
@@ -21,7 +41,13 @@ class ByteBatcher {
     add(Bytes(little_endian));
   }
 
-  void add(std::int32_t value) { add(static_cast<std::uint32_t>(value)); }
+  /// The fields that `write(FieldWriter)` writes, `kBytes` bytes altogether.
+  template <std::size_t kBytes, class Write>
+  void add_fields(Write write) {
+    std::byte fields[kBytes];
+    write(FieldWriter(fields));
+    add(Bytes(fields));
+  }
 
   void add(Bytes bytes) {
     while (!bytes.empty()) {
@@ -52,18 +78,16 @@ class ByteBatcher {
   Put put_;
 };
 
-/// Puts bytes where there is room for all of them. Same calls as `ByteBatcher`.
+/// Puts bytes where there is room for all of them.
 class ByteCursor {
  public:
   explicit ByteCursor(std::byte* at) : at_(at) {}
 
-  template <std::unsigned_integral T>
-  void add(T value) {
-    store_little_endian(at_, value);
-    at_ += sizeof value;
+  template <std::size_t kBytes, class Write>
+  void add_fields(Write write) {
+    write(FieldWriter(at_));
+    at_ += kBytes;
   }
-
-  void add(std::int32_t value) { add(static_cast<std::uint32_t>(value)); }
 
   void add_ascii(std::string_view text) {
     for (std::size_t i = 0; i < text.size(); ++i)
@@ -97,31 +121,24 @@ inline NanoForm nano_form(const TensorView& tensor) {
 }
 
 /// Bytes of the TLVs behind one tensor's fixed part.
-inline std::uint32_t nano_tlv_bytes(const TensorView& tensor, const NanoForm& form, bool is_output) {
-  std::uint32_t bytes = kNanoTlvHeadBytes + 8 * static_cast<std::uint32_t>(form.shape.size()) +
-                        kNanoTlvHeadBytes + 8 * static_cast<std::uint32_t>(tensor.original_shape.size());
-  if (is_output) bytes += kNanoTlvHeadBytes + static_cast<std::uint32_t>(tensor.original_name.size());
+inline std::uint32_t nano_tlv_bytes(const TensorView& tensor, const NanoForm& form, bool is_output,
+                                    std::string_view op_name) {
+  const std::size_t dims = form.shape.size() + original_shape_of(tensor).size();
+  std::uint32_t bytes = 2 * kNanoTlvHeadBytes + 8 * static_cast<std::uint32_t>(dims);
+  if (is_output)
+    bytes += kNanoTlvHeadBytes + static_cast<std::uint32_t>(original_name_of(tensor, op_name).size());
   return bytes;
 }
 
-/// Lengths in the head of a nano record, each for inputs and outputs.
-struct NanoHeadSizes {
-  std::uint32_t counts[2] = {0, 0};
-  std::uint32_t bytes[2] = {4, 4};  ///< of the values of TLVs 4 and 5
-
-  /// What the head's first field says.
-  std::uint64_t head_bytes() const { return std::uint64_t{8} + 2 * kNanoTlvHeadBytes + bytes[0] + bytes[1]; }
-};
-
-/// `for_each_tensor(use)` calls `use(tensor, is_output, index)` for inputs, then outputs, originals filled
-/// in.
+/// `for_each_tensor(use)` calls `use(tensor, is_output, index)` for the inputs of operator `op_name`, then
+/// the outputs.
 template <class ForEachTensor>
-NanoHeadSizes nano_head_sizes(ForEachTensor for_each_tensor) {
+NanoHeadSizes nano_head_sizes(ForEachTensor for_each_tensor, std::string_view op_name) {
   NanoHeadSizes sizes;
-  for_each_tensor([&sizes](const TensorView& tensor, bool is_output, std::uint32_t) {
+  for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t) {
     ++sizes.counts[is_output];
     sizes.bytes[is_output] += (is_output ? kNanoOutputBytes : kNanoInputBytes) +
-                              nano_tlv_bytes(tensor, nano_form(tensor), is_output);
+                              nano_tlv_bytes(tensor, nano_form(tensor), is_output, op_name);
   });
   return sizes;
 }
@@ -129,44 +146,52 @@ NanoHeadSizes nano_head_sizes(ForEachTensor for_each_tensor) {
 /// Writes the head of a nano record, from its length up to the first tensor byte: 8 + `sizes.head_bytes()`
 /// bytes, with `sizes` from `nano_head_sizes` of the same tensors.
 template <class ForEachTensor, class Out>
-void encode_nano_head(ForEachTensor for_each_tensor, const NanoHeadSizes& sizes, Out& out) {
-  const auto add_dims = [&out](std::uint32_t tag, Shape shape) {
-    out.add(tag);
-    out.add(static_cast<std::uint32_t>(8 * shape.size()));
-    for (const Dim dim : shape) out.add(dim);
+void encode_nano_head(ForEachTensor for_each_tensor, std::string_view op_name, const NanoHeadSizes& sizes,
+                      Out& out) {
+  const auto add_tlv_head = [&out](std::uint32_t tag, std::size_t bytes) {
+    out.template add_fields<kNanoTlvHeadBytes>(
+        [&](FieldWriter to) { to.add(tag).add(static_cast<std::uint32_t>(bytes)); });
+  };
+  const auto add_dims = [&](std::uint32_t tag, Shape shape) {
+    add_tlv_head(tag, shape.size_bytes());
+    for (const Dim dim : shape) out.template add_fields<sizeof dim>([dim](FieldWriter to) { to.add(dim); });
   };
   const auto add_list = [&](bool is_output) {
-    out.add(is_output ? kNanoTagOutputs : kNanoTagInputs);
-    out.add(sizes.bytes[is_output]);
-    out.add(sizes.counts[is_output]);
+    add_tlv_head(is_output ? kNanoTagOutputs : kNanoTagInputs, sizes.bytes[is_output]);
+    out.template add_fields<4>([&](FieldWriter to) { to.add(sizes.counts[is_output]); });
   };
-  out.add(sizes.head_bytes());
-  out.add(kNanoMagic);
-  out.add(kNanoVersion);
+  out.template add_fields<kNanoHeadLengthBytes + 8>(
+      [&sizes](FieldWriter to) { to.add(sizes.head_bytes()).add(kNanoMagic).add(kNanoVersion); });
   add_list(false);
   if (sizes.counts[0] == 0) add_list(true);
   std::uint32_t inputs_left = sizes.counts[0];
-  for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t) {
+  for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t index) {
     const NanoForm form = nano_form(tensor);
-    out.add(std::int32_t{codes_of(form.dtype).ge_code});
-    out.add(static_cast<std::int32_t>(form.format));
-    out.add(static_cast<std::int32_t>(tensor.address_kind));
+    out.template add_fields<12>([&](FieldWriter to) {
+      to.add(std::int32_t{codes_of(form.dtype).ge_code})
+          .add(static_cast<std::int32_t>(form.format))
+          .add(static_cast<std::int32_t>(tensor.address_kind));
+    });
     if (is_output) {
-      out.add(tensor.original_index);
-      out.add(std::int32_t{codes_of(tensor.original_dtype).ge_code});
-      out.add(static_cast<std::int32_t>(tensor.original_format));
+      out.template add_fields<kNanoOutputBytes - kNanoInputBytes>([&](FieldWriter to) {
+        to.add(original_index_of(tensor, index))
+            .add(std::int32_t{codes_of(original_dtype_of(tensor)).ge_code})
+            .add(static_cast<std::int32_t>(original_format_of(tensor)));
+      });
     }
-    out.add(tensor.address);
-    out.add(std::uint64_t{0});
-    out.add(tensor.bytes);
-    out.add(nano_tlv_bytes(tensor, form, is_output));
+    out.template add_fields<kNanoInputBytes - 12>([&](FieldWriter to) {
+      to.add(tensor.address)
+          .add(std::uint64_t{0})
+          .add(tensor.bytes)
+          .add(nano_tlv_bytes(tensor, form, is_output, op_name));
+    });
     add_dims(kNanoTagShape, form.shape);
-    add_dims(kNanoTagOriginalShape, tensor.original_shape);
+    add_dims(kNanoTagOriginalShape, original_shape_of(tensor));
     if (is_output) {
-      out.add(kNanoTagOriginalName);
-      out.add(static_cast<std::uint32_t>(tensor.original_name.size()));
       // The vendor's reader gives up the whole file over a byte that is not ASCII.
-      out.add_ascii(tensor.original_name);
+      const std::string_view name = original_name_of(tensor, op_name);
+      add_tlv_head(kNanoTagOriginalName, name.size());
+      out.add_ascii(name);
     }
     if (!is_output && --inputs_left == 0) add_list(true);
   });

@@ -64,7 +64,7 @@ class PlanList {
   std::atomic<std::uint32_t> turn_{0};  ///< odd while the drain context is at work
 };
 #else
-/// Compiled out by OPDUMP_SMALL_CODE: operators are counted by their recorders alone.
+/// Compiled out by OPDUMP_SMALL_CODE.
 struct OpStep {
   OpStep() = default;
   OpStep(std::uint64_t, std::uint32_t, std::uint32_t) {}

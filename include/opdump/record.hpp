@@ -9,6 +9,9 @@
 #include "opdump/bytes.hpp"
 #include "opdump/counts.hpp"
 #include "opdump/model.hpp"
+#include "opdump/model_plan.hpp"
+#include "opdump/nano.hpp"
+#include "opdump/targets.hpp"
 #include "opdump/tensor.hpp"
 
 /// How a record lies in a ring. It is a sequence of chunks: one `record` chunk with the head and as much of
@@ -85,12 +88,12 @@ struct RecordHead {
   std::uint16_t name_bytes;
   std::uint16_t input_count;
   std::uint16_t output_count;
-  std::uint8_t in_model;   ///< 0: an operator run on its own
-  std::uint8_t target;     ///< index in the session's table of targets
-  std::uint32_t known_as;  ///< number under which `again` chunks refer to this head; `kNotKnown`: none do
-  std::uint32_t load;      ///< which loading of a model the operator is of; 0: none
-  std::uint32_t op;        ///< index in its model
-  std::uint32_t unused;
+  std::uint8_t in_model;     ///< 0: an operator run on its own
+  std::uint8_t target;       ///< index in the session's table of targets
+  std::uint32_t known_as;    ///< number under which `again` chunks refer to this head; `kNotKnown`: none do
+  std::uint32_t load;        ///< which loading of a model the operator is of; 0: none
+  std::uint32_t op;          ///< index in its model
+  std::uint32_t file_bytes;  ///< how much at the end of this head begins the file; 0: nothing
 };
 static_assert(sizeof(RecordHead) == 72);
 
@@ -124,29 +127,49 @@ static_assert(sizeof(TensorHead) == 40);
 
 /// What is captured of one operator, as the recorder sees it.
 struct RecordSource {
-  RecordHead head;  ///< the rest of it is filled in by `encode_record`
-  std::uint64_t unix_us = 0;
-  std::uint32_t sequence = 0;
-  std::string_view model_name{};
-  std::string_view type{};
-  std::string_view name{};
-  CapturedTensors tensors{};
-  std::uint16_t first_index = 0;  ///< of the first input and the first output
+  const OpDesc* op;
+  const ModelPlan* plan;  ///< that `op` is of; null: it was run on its own
+  const DumpTarget* target;
+  std::uint64_t step;
+  std::uint64_t unix_us;
+  std::uint32_t sequence;
+  std::uint32_t known_as;
+  std::uint8_t target_index;
+  std::uint16_t first_index;  ///< of the first input and the first output
+  CapturedTensors tensors;
+  NanoHeadSizes nano_head;  ///< set by `nano_record_bytes`
+
+  std::string_view model_name() const { return plan != nullptr ? plan->directory_name : std::string_view(); }
+  std::size_t op_index() const { return static_cast<std::size_t>(op - plan->model->ops.data()); }
 };
 
 inline constexpr std::size_t kMaxTextBytes = 0xffff;
 inline constexpr std::size_t kMaxTensors = 0xffff;
 
-/// The tensor with the dims, dtype and format it had in the framework filled in where the runtime left them
-/// out.
-constexpr void fill_in_originals(TensorView& tensor, std::string_view op_name, std::int32_t index) {
-  if (tensor.original_shape.empty()) tensor.original_shape = tensor.shape;
-  if (tensor.original_dtype == DType::undefined) tensor.original_dtype = tensor.dtype;
-  if (tensor.original_format == Format::reserved) tensor.original_format = tensor.format;
-  if (tensor.original_name.empty()) {
-    tensor.original_name = op_name;
-    tensor.original_index = index;
-  }
+/// What a tensor was in the framework; where the runtime left it out, what it is on the device.
+constexpr Shape original_shape_of(const TensorView& tensor) {
+  return tensor.original_shape.empty() ? tensor.shape : tensor.original_shape;
+}
+constexpr DType original_dtype_of(const TensorView& tensor) {
+  return tensor.original_dtype == DType::undefined ? tensor.dtype : tensor.original_dtype;
+}
+constexpr Format original_format_of(const TensorView& tensor) {
+  return tensor.original_format == Format::reserved ? tensor.format : tensor.original_format;
+}
+constexpr std::string_view original_name_of(const TensorView& tensor, std::string_view op_name) {
+  return tensor.original_name.empty() ? op_name : tensor.original_name;
+}
+constexpr std::int32_t original_index_of(const TensorView& tensor, std::uint32_t index) {
+  return tensor.original_name.empty() ? static_cast<std::int32_t>(index) : tensor.original_index;
+}
+
+/// Fills them in.
+constexpr void fill_in_originals(TensorView& tensor, std::string_view op_name, std::uint32_t index) {
+  tensor.original_shape = original_shape_of(tensor);
+  tensor.original_dtype = original_dtype_of(tensor);
+  tensor.original_format = original_format_of(tensor);
+  tensor.original_index = original_index_of(tensor, index);
+  tensor.original_name = original_name_of(tensor, op_name);
 }
 
 /// Bytes of a tensor's head and its dims.
@@ -154,21 +177,22 @@ inline std::size_t encoded_tensor_bytes(const TensorView& tensor) {
   return sizeof(TensorHead) + tensor.shape.size_bytes() + tensor.original_shape.size_bytes();
 }
 
-/// Bytes that `encode_record` will write; `invalid_tensor`, `name_too_long` or `too_many_tensors` when it
-/// cannot. `data_bytes` becomes the sum of the tensors' bytes.
-inline Result<std::uint32_t> record_head_bytes(const RecordSource& source, std::uint64_t& data_bytes) {
+/// Whether heads go through the ring with a TensorHead per tensor.
+inline constexpr bool kTensorHeads = OPDUMP_SMALL_CODE == 0 || OPDUMP_DEGRADE != 0;
+
+/// `invalid_tensor`, `name_too_long` or `too_many_tensors` when no record can hold `source`. `data_bytes`
+/// becomes the sum of the tensors' bytes.
+inline Status check_record(const RecordSource& source, std::uint64_t& data_bytes) {
   data_bytes = 0;
-  if (source.model_name.size() > kMaxTextBytes || source.type.size() > kMaxTextBytes ||
-      source.name.size() > kMaxTextBytes) {
+  if (source.model_name().size() > kMaxTextBytes || source.op->type.size() > kMaxTextBytes ||
+      source.op->name.size() > kMaxTextBytes) {
     return Status::name_too_long;
   }
   const CapturedTensors& tensors = source.tensors;
   if (tensors.inputs.size() > kMaxTensors || tensors.outputs.size() > kMaxTensors)
     return Status::too_many_tensors;
   // Outputs without an original name get the operator's in the file, whose head counts in 32 bits.
-  if (tensors.outputs.size() * source.name.size() > 0x3fffffff) return Status::too_many_tensors;
-  std::uint64_t bytes =
-      sizeof(RecordHead) + source.model_name.size() + source.type.size() + source.name.size();
+  if (tensors.outputs.size() * source.op->name.size() > 0x3fffffff) return Status::too_many_tensors;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const TensorView& tensor = tensors[i];
     if (tensor.shape.size() > kMaxRank || tensor.original_shape.size() > kMaxRank)
@@ -177,18 +201,37 @@ inline Result<std::uint32_t> record_head_bytes(const RecordSource& source, std::
     const Result<std::uint64_t> needed = packed_bytes(tensor.dtype, tensor.shape);
     if (!needed.ok() || tensor.bytes < needed.value()) return Status::invalid_tensor;
     if (tensor.bytes > UINT64_MAX - data_bytes) return Status::invalid_tensor;
-    bytes += encoded_tensor_bytes(tensor) + tensor.original_name.size();
     data_bytes += tensor.bytes;
   }
-  // Rounded up so that the tensors' bytes start as aligned as the chunk's payload.
-  bytes = (bytes + 7) / 8 * 8;
-  if (bytes > 0x7fffffff) return Status::too_large;
-  return static_cast<std::uint32_t>(bytes);
+  return Status::ok;
+}
+
+/// Bytes of a record's head without those of its tensors.
+inline std::size_t plain_head_bytes(const RecordSource& source) {
+  return sizeof(RecordHead) + source.model_name().size() + source.op->type.size() + source.op->name.size();
+}
+
+/// `bytes` rounded up so that the tensors' bytes start as aligned as the chunk's payload.
+constexpr Result<std::uint32_t> aligned_head_bytes(std::uint64_t bytes) {
+  if (bytes > 0x7fffffff - 7) return Status::too_large;
+  return static_cast<std::uint32_t>((bytes + 7) / 8 * 8);
+}
+
+/// Bytes that `encode_record` will write; errors and `data_bytes` as `check_record`.
+inline Result<std::uint32_t> record_head_bytes(const RecordSource& source, std::uint64_t& data_bytes) {
+  if (const Status status = check_record(source, data_bytes); status != Status::ok) return status;
+  std::uint64_t bytes = plain_head_bytes(source);
+  if (kTensorHeads) {
+    source.tensors.for_each_tensor([&bytes](const TensorView& tensor, bool, std::uint32_t) {
+      bytes += encoded_tensor_bytes(tensor) + tensor.original_name.size();
+    });
+  }
+  return aligned_head_bytes(bytes);
 }
 
 /// Where in the head that `encode_record` writes the tensors' original names begin.
 inline std::size_t names_offset(const RecordSource& source) {
-  std::size_t bytes = sizeof(RecordHead) + source.model_name.size() + source.type.size() + source.name.size();
+  std::size_t bytes = plain_head_bytes(source);
   for (std::size_t i = 0; i < source.tensors.size(); ++i) bytes += encoded_tensor_bytes(source.tensors[i]);
   return bytes;
 }
@@ -220,25 +263,41 @@ inline bool describes_tensor(const std::byte* at, const std::byte* name, const T
           std::memcmp(name, tensor.original_name.data(), tensor.original_name.size()) == 0);
 }
 
-/// Writes the head, the tensors' heads and the texts to `to`, which is 8-byte aligned and has room for
-/// `record_head_bytes`.
-inline void encode_record(const RecordSource& source, std::byte* to) {
-  // In place, and the newest fields one by one: a wide copy of what was just stored waits for those stores.
-  RecordHead& head = *::new (to) RecordHead(source.head);
-  head.unix_us = source.unix_us;
-  head.sequence = source.sequence;
-  head.model_name_bytes = static_cast<std::uint16_t>(source.model_name.size());
-  head.type_bytes = static_cast<std::uint16_t>(source.type.size());
-  head.name_bytes = static_cast<std::uint16_t>(source.name.size());
-  head.input_count = static_cast<std::uint16_t>(source.tensors.inputs.size());
-  head.output_count = static_cast<std::uint16_t>(source.tensors.outputs.size());
+/// Writes the head, which says that `file_bytes` bytes of the file stand at its end, the heads of `tensors`
+/// and the texts to `to`, which is 8-byte aligned and has room for them.
+inline void encode_record(const RecordSource& source, const CapturedTensors& tensors,
+                          std::uint32_t file_bytes, std::byte* to) {
+  const ModelPlan* const plan = source.plan;
+  const std::string_view model_name = source.model_name();
+  const OpDesc& op = *source.op;
+  ::new (to) RecordHead{
+      .unix_us = source.unix_us,
+      .step = source.step,
+      .dump_time = source.target->time,
+      .sequence = source.sequence,
+      .device_id = source.target->device_id,
+      .model_id = plan != nullptr ? plan->model->id : 0,
+      .task_id = op.task_id,
+      .stream_id = op.stream_id,
+      .model_name_bytes = static_cast<std::uint16_t>(model_name.size()),
+      .type_bytes = static_cast<std::uint16_t>(op.type.size()),
+      .name_bytes = static_cast<std::uint16_t>(op.name.size()),
+      .input_count = static_cast<std::uint16_t>(tensors.inputs.size()),
+      .output_count = static_cast<std::uint16_t>(tensors.outputs.size()),
+      .in_model = static_cast<std::uint8_t>(plan != nullptr),
+      .target = source.target_index,
+      .known_as = source.known_as,
+      .load = plan != nullptr ? plan->load : 0,
+      .op = plan != nullptr ? static_cast<std::uint32_t>(source.op_index()) : 0,
+      .file_bytes = file_bytes,
+  };
   const auto put = [&to](const void* from, std::size_t bytes) {
     copy_short(to, from, bytes);
     to += bytes;
   };
-  to += sizeof head;
-  for (std::size_t i = 0; i < source.tensors.size(); ++i) {
-    const TensorView& tensor = source.tensors[i];
+  to += sizeof(RecordHead);
+  for (std::size_t i = 0; kTensorHeads && i < tensors.size(); ++i) {
+    const TensorView& tensor = tensors[i];
     ::new (to) TensorHead{
         .address = tensor.address,
         .bytes = tensor.bytes,
@@ -251,18 +310,18 @@ inline void encode_record(const RecordSource& source, std::byte* to) {
         .rank = static_cast<std::uint8_t>(tensor.shape.size()),
         .original_rank = static_cast<std::uint8_t>(tensor.original_shape.size()),
         .original_name_bytes = static_cast<std::uint16_t>(tensor.original_name.size()),
-        .index = static_cast<std::uint16_t>(
-            source.first_index + (i < source.tensors.inputs.size() ? i : i - source.tensors.inputs.size())),
+        .index = static_cast<std::uint16_t>(source.first_index +
+                                            (i < tensors.inputs.size() ? i : i - tensors.inputs.size())),
     };
     to += sizeof(TensorHead);
     put(tensor.shape.data(), tensor.shape.size_bytes());
     put(tensor.original_shape.data(), tensor.original_shape.size_bytes());
   }
-  for (const std::string_view text : {source.model_name, source.type, source.name}) {
+  for (const std::string_view text : {model_name, op.type, op.name}) {
     put(text.data(), text.size());
   }
-  for (std::size_t i = 0; i < source.tensors.size(); ++i) {
-    const std::string_view name = source.tensors[i].original_name;
+  for (std::size_t i = 0; kTensorHeads && i < tensors.size(); ++i) {
+    const std::string_view name = tensors[i].original_name;
     put(name.data(), name.size());
   }
 }
@@ -279,7 +338,7 @@ class RecordView {
     std::size_t at = sizeof(RecordHead);
     std::uint64_t text_bytes =
         std::uint64_t{view.head_->model_name_bytes} + view.head_->type_bytes + view.head_->name_bytes;
-    for (std::uint32_t i = 0; i < view.tensor_count(); ++i) {
+    for (std::uint32_t i = 0; kTensorHeads && i < view.tensor_count(); ++i) {
       if (bytes.size() - at < sizeof(TensorHead)) return Status::malformed;
       const TensorHead& tensor = *std::launder(reinterpret_cast<const TensorHead*>(bytes.data() + at));
       const std::size_t with_dims = tensor_bytes(tensor);
@@ -291,7 +350,8 @@ class RecordView {
       at += with_dims;
       text_bytes += tensor.original_name_bytes;
     }
-    if (bytes.size() - at < text_bytes) return Status::malformed;
+    if (bytes.size() - at < text_bytes || bytes.size() - at - text_bytes < view.head_->file_bytes)
+      return Status::malformed;
     view.texts_ = reinterpret_cast<const char*>(bytes.data() + at);
     return view;
   }
@@ -361,7 +421,7 @@ class RecordView {
         .original_format = static_cast<Format>(head.original_format),
         .address_kind = static_cast<AddressKind>(head.address_kind),
     };
-    fill_in_originals(tensor, name(), static_cast<std::int32_t>(head.index));
+    fill_in_originals(tensor, name(), head.index);
     place.tensor += tensor_bytes(head);
     place.text += head.original_name_bytes;
     index = head.index;

@@ -12,6 +12,18 @@ inline namespace OPDUMP_NAMESPACE {
 /// error nothing is open and the record is lost.
 class RecordWriter {
  public:
+#if OPDUMP_SMALL_CODE
+  /// Opens the record's object and writes `data`, the first bytes of its file. `already_exists` when the sink
+  /// has an object of that name.
+  [[nodiscard]] Status begin(Sink& sink, const ObjectName& name, Bytes data) {
+    const Status status = object_.begin(sink, name);
+    return status == Status::ok ? object_.put(data) : status;
+  }
+
+  [[nodiscard]] Status append(Bytes data) {
+    return object_.put(data);
+  }
+#else
   /// Opens the record's object and writes its head and `data`, the first of its tensors' bytes, in `format`;
   /// null: as a nano record. `scratch` (not empty) is used during the call only. `already_exists` when the
   /// sink has an object of that name.
@@ -22,33 +34,29 @@ class RecordWriter {
     if (format != nullptr) return format->begin(object_, state_, record, data, scratch);
 
     const auto for_each_tensor = [&record](auto use) { record.for_each_tensor(use); };
-    const NanoHeadSizes sizes = nano_head_sizes(for_each_tensor);
+    const NanoHeadSizes sizes = nano_head_sizes(for_each_tensor, record.name());
     const std::uint64_t head_bytes = kNanoHeadLengthBytes + sizes.head_bytes();
     if (head_bytes <= scratch.size()) {
       ByteCursor head(scratch.data());
-      encode_nano_head(for_each_tensor, sizes, head);
+      encode_nano_head(for_each_tensor, record.name(), sizes, head);
       const Bytes parts[] = {scratch.first(static_cast<std::size_t>(head_bytes)), data};
       return object_.put(parts);
     }
-#if OPDUMP_SMALL_CODE
-    object_.abort();
-    return Status::too_large;
-#else
     Status status = Status::ok;
     ByteBatcher head(scratch, [&](Bytes bytes) {
       if (status == Status::ok) status = object_.put(bytes);
     });
-    encode_nano_head(for_each_tensor, sizes, head);
+    encode_nano_head(for_each_tensor, record.name(), sizes, head);
     if (status != Status::ok) return status;
     const Bytes parts[] = {head.pending(), data};
     return object_.put(parts);
-#endif
   }
 
   /// Adds more of the tensors' bytes.
   [[nodiscard]] Status append(Bytes data) {
     return format_ == nullptr ? object_.put(data) : format_->append(object_, state_, data);
   }
+#endif
 
   [[nodiscard]] Status commit() {
     return object_.commit();
@@ -64,8 +72,10 @@ class RecordWriter {
 
  private:
   OpenObject object_;
+#if OPDUMP_SMALL_CODE == 0
   RecordFormat* format_ = nullptr;
   FormatState state_;
+#endif
 };
 
 }  // namespace OPDUMP_NAMESPACE

@@ -8,6 +8,7 @@
 #include "opdump/counts.hpp"
 #include "opdump/known_heads.hpp"
 #include "opdump/model_plan.hpp"
+#include "opdump/nano_record.hpp"
 #include "opdump/record.hpp"
 #include "opdump/record_feed.hpp"
 #include "opdump/recorder_context.hpp"
@@ -75,13 +76,13 @@ class BasicRecorder {
     if (op >= plan->model->ops.size()) return Status::no_such_op;
     if (!wants(op)) return Status::ok;
     const CapturedTensors tensors = select(bits_[op], inputs, outputs);
-    op_counts_ = op < plan->op_counts.size() ? &plan->op_counts[op] : nullptr;
+    count_for(plan, op);
     const std::uint64_t unix_us = begin_record(plan->target);
     feed_.prepare(plan->model->ops[op].stream_id);
     const SentHeads::Entry* sent = OPDUMP_SMALL_CODE == 0 ? sent_.find(plan->load, op, tensors) : nullptr;
     if (sent != nullptr) return record_again(*plan, *sent, unix_us, tensors);
-    RecordSource source = describe(*plan, op, unix_us, tensors);
-    return take(source, plan->load, op);
+    RecordSource source = describe(plan->model->ops[op], plan, plan->target, unix_us, tensors);
+    return take(source, true);
   }
 
   /// The same for an operator whose tensors cannot be handed over, because of `cause`: its record is lost and
@@ -92,8 +93,8 @@ class BasicRecorder {
     if (plan == nullptr) return Status::step_not_open;
     if (op >= plan->model->ops.size()) return Status::no_such_op;
     if (!wants(op)) return Status::ok;
-    op_counts_ = op < plan->op_counts.size() ? &plan->op_counts[op] : nullptr;
-    RecordSource source = describe(*plan, op, begin_record(plan->target), {});
+    count_for(plan, op);
+    RecordSource source = describe(plan->model->ops[op], plan, plan->target, begin_record(plan->target), {});
     return lose_unseen(source, cause);
   }
 
@@ -120,17 +121,19 @@ class BasicRecorder {
                            std::span<const TensorView> outputs) {
     if (!wants_single_ops()) return Status::ok;
     const CapturedTensors tensors = select(context().single_bits, inputs, outputs);
-    op_counts_ = nullptr;
-    RecordSource source = describe(op, context().target, begin_record(context().target), tensors);
+    count_for(nullptr, 0);
+    const std::uint8_t target = context().target;
+    RecordSource source = describe(op, nullptr, target, begin_record(target), tensors);
     feed_.prepare(op.stream_id);
-    return take(source, kNoLoad, 0);
+    return take(source, false);
   }
 
   /// As `refuse`, for an operator that has run outside any model.
   Status refuse_single_op(const OpDesc& op, Status cause) {
     if (!wants_single_ops()) return Status::ok;
-    op_counts_ = nullptr;
-    RecordSource source = describe(op, context().target, begin_record(context().target), {});
+    count_for(nullptr, 0);
+    const std::uint8_t target = context().target;
+    RecordSource source = describe(op, nullptr, target, begin_record(target), {});
     return lose_unseen(source, cause);
   }
 
@@ -191,7 +194,16 @@ class BasicRecorder {
     counts_[Targets::counted(target)].add_one(what);
   }
 
-  void count_op(OpCounts& counts, Status status) const {
+#if OPDUMP_SMALL_CODE
+  void count_for(const ModelPlan*, std::size_t) {}
+  void count_op(Status) const {}
+#else
+  void count_for(const ModelPlan* plan, std::size_t op) {
+    op_counts_ = plan != nullptr && op < plan->op_counts.size() ? &plan->op_counts[op] : nullptr;
+  }
+  void count_op(Status status) const {
+    if (op_counts_ == nullptr) return;
+    OpCounts& counts = *op_counts_;
     ++counts.wanted;
     counts.captured += status == Status::ok ? 1 : 0;
     counts.degraded += status == Status::degraded ? 1 : 0;
@@ -201,8 +213,7 @@ class BasicRecorder {
     // Not the sum of all causes: the sink's may change meanwhile.
     counts.lost_steps.add(step_, counts.wanted - counts.captured - counts.degraded == 1);
   }
-
-  static constexpr std::uint32_t kNoLoad = 0;
+#endif
 
   static CapturedTensors select(std::uint8_t bits, std::span<const TensorView> inputs,
                                 std::span<const TensorView> outputs) {
@@ -210,54 +221,27 @@ class BasicRecorder {
             .outputs = (bits & kCaptureOutputs) != 0 ? outputs : std::span<const TensorView>{}};
   }
 
-  RecordSource describe(const OpDesc& op, std::uint8_t target, std::uint64_t unix_us,
+  RecordSource describe(const OpDesc& op, const ModelPlan* plan, std::uint8_t target, std::uint64_t unix_us,
                         const CapturedTensors& tensors) const {
-    // Every field once: clearing the whole first would cost as much as the copy of a small tensor.
-    return {
-        .head = {.unix_us = 0,
-                 .step = 0,
-                 .dump_time = (*context().targets)[target].time,
-                 .sequence = 0,
-                 .device_id = (*context().targets)[target].device_id,
-                 .model_id = 0,
-                 .task_id = op.task_id,
-                 .stream_id = op.stream_id,
-                 .model_name_bytes = 0,
-                 .type_bytes = 0,
-                 .name_bytes = 0,
-                 .input_count = 0,
-                 .output_count = 0,
-                 .in_model = 0,
-                 .target = target,
-                 .known_as = kNotKnown,
-                 .load = 0,
-                 .op = 0,
-                 .unused = 0},
-        .unix_us = unix_us,
-        .type = op.type,
-        .name = op.name,
-        .tensors = tensors,
-    };
-  }
-
-  RecordSource describe(const ModelPlan& plan, std::size_t op, std::uint64_t unix_us,
-                        const CapturedTensors& tensors) const {
-    RecordSource source = describe(plan.model->ops[op], plan.target, unix_us, tensors);
-    source.model_name = plan.directory_name;
-    source.head.step = step_;
-    source.head.model_id = plan.model->id;
-    source.head.in_model = 1;
-    source.head.load = plan.load;
-    source.head.op = static_cast<std::uint32_t>(op);
-    return source;
+    return {.op = &op,
+            .plan = plan,
+            .target = &(*context().targets)[target],
+            .step = plan != nullptr ? step_ : 0,
+            .unix_us = unix_us,
+            .sequence = 0,
+            .known_as = kNotKnown,
+            .target_index = target,
+            .first_index = 0,
+            .tensors = tensors,
+            .nano_head = {}};
   }
 
   /// Makes of `source`, which is used up, the records that its target wants, the first of which has begun;
-  /// the first status of theirs that is not `ok`. `load` and `op` say whose head it is, `kNoLoad` that it
-  /// will not come again.
-  Status take(RecordSource& source, std::uint32_t load, std::size_t op) {
-    const DumpTarget& target = (*context().targets)[source.head.target];
-    if (!target.split || !has_bytes(source.tensors)) return take_whole(source, target, load, op);
+  /// the first status of theirs that is not `ok`. `in_plan`: its head may come again.
+  Status take(RecordSource& source, bool in_plan) {
+    const DumpTarget& target = *source.target;
+    if (OPDUMP_SMALL_CODE != 0 || !target.split || !has_bytes(source.tensors))
+      return take_whole(source, in_plan);
     Status status = Status::ok;
     const CapturedTensors all = source.tensors;
     bool begun = true;
@@ -266,9 +250,9 @@ class BasicRecorder {
       for (std::size_t i = 0; i < tensors.size(); ++i) {
         role = tensors.subspan(i, 1);
         source.first_index = static_cast<std::uint16_t>(i);
-        if (!begun) source.unix_us = begin_record(source.head.target);
+        if (!begun) source.unix_us = begin_record(source.target_index);
         begun = false;
-        const Status of_one = take_sampled(source, role, target);
+        const Status of_one = take_sampled(source, role);
         if (status == Status::ok) status = of_one;
       }
     };
@@ -278,31 +262,33 @@ class BasicRecorder {
   }
 
   /// `role` is the list of `one` that has its only tensor.
-  Status take_sampled(RecordSource& one, std::span<const TensorView>& role, const DumpTarget& target) {
+  Status take_sampled(RecordSource& one, std::span<const TensorView>& role) {
+    const DumpTarget& target = *one.target;
     // Source: MindSpore writes nothing of an empty tensor.
     const bool keep_empty = target.layout == Layout::cann;
     const Result<std::uint64_t> count = element_count(role[0].shape);
     if (target.sample_number == 0 || !count.ok() || count.value() <= target.sample_number)
-      return take_whole(one, target, kNoLoad, 0, keep_empty);
+      return take_whole(one, false, keep_empty);
     const Dim number = target.sample_number;
     TensorView first = role[0];
     first.shape = first.original_shape = {&number, 1};
     const std::uint64_t bytes = (number * codes_of(first.dtype).bits + 7) / 8;
     if (bytes <= first.bytes) first.bytes = bytes;
     role = {&first, 1};
-    return take_whole(one, target, kNoLoad, 0, keep_empty);
+    return take_whole(one, false, keep_empty);
   }
 
   /// As `take`, without splitting.
-  Status take_whole(RecordSource& source, const DumpTarget& target, std::uint32_t load, std::size_t op,
-                    bool keep_empty = false) {
-    if (OPDUMP_DEGRADE == 0 || target.data == DumpData::tensor) return record(source, load, op, keep_empty);
+  Status take_whole(RecordSource& source, bool may_come_again, bool keep_empty = false) {
+    const DumpTarget& target = *source.target;
+    if (OPDUMP_DEGRADE == 0 || target.data == DumpData::tensor)
+      return record(source, may_come_again, keep_empty);
     if (target.data == DumpData::statistics) return record_reduced(source);
     // A record that is given up loses its tensors.
     const CapturedTensors tensors = source.tensors;
-    const Status status = record(source, kNoLoad, 0, keep_empty);
+    const Status status = record(source, false, keep_empty);
     source.tensors = tensors;
-    count(source.head.target, DumpCount::wanted);
+    count(source.target_index, DumpCount::wanted);
     const Status of_reduced = record_reduced(source);
     return status == Status::ok ? of_reduced : status;
   }
@@ -314,19 +300,19 @@ class BasicRecorder {
     return false;
   }
 
-  Status record(RecordSource& source, std::uint32_t load, std::size_t op, bool keep_empty = false) {
+  Status record(RecordSource& source, bool may_come_again, bool keep_empty) {
     std::uint64_t data_bytes = 0;
-    const Result<std::uint32_t> head_bytes = record_head_bytes(source, data_bytes);
+    const Result<std::uint32_t> head_bytes = OPDUMP_SMALL_CODE != 0 ? nano_record_bytes(source, data_bytes)
+                                                                    : record_head_bytes(source, data_bytes);
     if (head_bytes.ok() && data_bytes == 0 && !keep_empty) {
-      return skip_empty(source.head.target);
+      return skip_empty(source.target_index);
     }
     source.sequence = sequence_++;
     begun_ = false;
-    if (OPDUMP_SMALL_CODE == 0 && head_bytes.ok() && load != kNoLoad)
-      source.head.known_as = sent_.number_for(load, op, head_bytes.value());
-    const Status status =
-        head_bytes.ok() ? put(source, head_bytes.value(), data_bytes, load, op) : head_bytes.status();
-    return end_record(source.head.target, status == Status::ok ? status : give_up(source, status));
+    if (OPDUMP_SMALL_CODE == 0 && head_bytes.ok() && may_come_again)
+      source.known_as = sent_.number_for(source.plan->load, source.op_index(), head_bytes.value());
+    const Status status = head_bytes.ok() ? put(source, head_bytes.value(), data_bytes) : head_bytes.status();
+    return end_record(source.target_index, status == Status::ok ? status : give_up(source, status));
   }
 
   /// The same for what the config wants instead of the tensors.
@@ -334,18 +320,18 @@ class BasicRecorder {
     std::uint64_t data_bytes = 0;
     const Result<std::uint32_t> head_bytes = record_head_bytes(source, data_bytes);
     if (head_bytes.ok() && data_bytes == 0) {
-      return skip_empty(source.head.target);
+      return skip_empty(source.target_index);
     }
     source.sequence = sequence_++;
     begun_ = false;
     const Status status = head_bytes.ok() ? put_reduced(source, head_bytes.value()) : head_bytes.status();
     if (status != Status::ok) lose(source, status);
-    return end_record(source.head.target, status);
+    return end_record(source.target_index, status);
   }
 
   Status skip_empty(std::uint8_t target) {
     count(target, DumpCount::empty);
-    if (op_counts_ != nullptr) count_op(*op_counts_, Status::ok);
+    count_op(Status::ok);
     return Status::ok;
   }
 
@@ -356,7 +342,7 @@ class BasicRecorder {
     begun_ = false;
     Status status = put_again(sent, unix_us, sequence, tensors);
     if (status != Status::ok) {
-      RecordSource source = describe(plan, sent.op, unix_us, tensors);
+      RecordSource source = describe(plan.model->ops[sent.op], &plan, plan.target, unix_us, tensors);
       source.sequence = sequence;
       status = give_up(source, status);
     }
@@ -373,24 +359,26 @@ class BasicRecorder {
 
   Status end_record(std::uint8_t target, Status status) {
     if (status == Status::ok) count(target, DumpCount::captured);
-    if (op_counts_ != nullptr) count_op(*op_counts_, status);
+    count_op(status);
     feed_.wake_if_crowded();
     return status;
   }
 
-  Status put(const RecordSource& source, std::uint32_t head_bytes, std::uint64_t data_bytes,
-             std::uint32_t load, std::size_t op) {
+  Status put(const RecordSource& source, std::uint32_t head_bytes, std::uint64_t data_bytes) {
     MutableBytes chunk;
     bool whole = false;
     Status status = open_chunk(ChunkKind::record, head_bytes, data_bytes, chunk, whole);
     if (status != Status::ok) return status;
     const MutableBytes head = chunk.subspan(sizeof(ChunkHead), head_bytes);
-    encode_record(source, head.data());
+    if (OPDUMP_SMALL_CODE != 0) {
+      encode_nano_record(source, head_bytes, head.data());
+    } else {
+      encode_record(source, source.tensors, 0, head.data());
+    }
     if (whole) status = feed_.copy(head.data() + head_bytes, source.tensors);
     if (status != Status::ok) return status;
     commit_first(static_cast<std::uint32_t>(chunk.size()), whole);
-    if (OPDUMP_SMALL_CODE == 0 && source.head.known_as != kNotKnown)
-      sent_.keep(load, op, head, source, data_bytes);
+    if (OPDUMP_SMALL_CODE == 0 && source.known_as != kNotKnown) sent_.keep(head, source, data_bytes);
     return whole ? Status::ok : stream(source.tensors, data_bytes, head_bytes);
   }
 
@@ -453,10 +441,10 @@ class BasicRecorder {
   /// Puts what can be kept of a record into the ring that could not be put there whole, and counts it:
   /// `degraded`, or `cause` when it is lost.
   Status give_up(RecordSource& source, Status cause) {
-    source.head.known_as = kNotKnown;
+    source.known_as = kNotKnown;
     const Status status = degrade(source, cause);
     if (status == Status::degraded) {
-      count(source.head.target, DumpCount::degraded);
+      count(source.target_index, DumpCount::degraded);
     } else {
       lose(source, status);
     }
@@ -496,16 +484,15 @@ class BasicRecorder {
   }
 
   Status reduce_into(MutableBytes chunk, const RecordSource& source, std::uint32_t head_bytes, Status cause) {
-    const DumpTarget& target = (*context().targets)[source.head.target];
     const CapturedTensors& tensors = source.tensors;
     std::byte* to = chunk.data() + sizeof(ChunkHead) + head_bytes;
     for (std::size_t i = 0; i < tensors.size(); ++i, to += context().reduction->bytes_per_tensor()) {
-      const Status status = context().reduction->reduce(target, tensors[i], to);
+      const Status status = context().reduction->reduce(*source.target, tensors[i], to);
       if (status != Status::ok) return status;
     }
     const ChunkHead head = chunk_head(ChunkKind::reduced, true, cause, gap_, head_bytes);
     std::memcpy(chunk.data(), &head, sizeof head);
-    encode_record(source, chunk.data() + sizeof head);
+    encode_record(source, source.tensors, 0, chunk.data() + sizeof head);
     ring().commit(static_cast<std::uint32_t>(chunk.size()));
     gap_ = {};
     return Status::ok;
@@ -515,19 +502,21 @@ class BasicRecorder {
     source.sequence = sequence_++;
     begun_ = false;
     lose(source, cause);
-    return end_record(source.head.target, cause);
+    return end_record(source.target_index, cause);
   }
 
   /// Counts a lost record, and leaves a trace of it in the ring or remembers that there is none. Leaves the
   /// tensors out of `source`.
   void lose(RecordSource& source, Status status) {
     const LossCause cause = recorder_cause(status);
-    count(source.head.target, count_of(cause));
-    if (begun_) count(source.head.target, DumpCount::cut_short);
+    count(source.target_index, count_of(cause));
+    if (begun_) count(source.target_index, DumpCount::cut_short);
+    // Without a journal nobody asks, and the next record's begin gives up what has begun.
+    if (OPDUMP_JOURNAL == 0) return;
     if (put_loss(source, status)) {
       gap_ = {};
     } else {
-      gap_.add(cause, (*context().targets)[source.head.target].number);
+      gap_.add(cause, source.target->number);
     }
   }
 
@@ -541,7 +530,7 @@ class BasicRecorder {
     if (chunk.data() == nullptr) return false;
     const ChunkHead head = chunk_head(ChunkKind::lost, false, cause, gap_, head_bytes.value());
     std::memcpy(chunk.data(), &head, sizeof head);
-    encode_record(source, chunk.data() + sizeof head);
+    encode_record(source, {}, 0, chunk.data() + sizeof head);
     ring().commit(bytes);
     return true;
   }
@@ -554,7 +543,9 @@ class BasicRecorder {
   std::uint32_t sequence_ = 0;
   bool begun_ = false;  ///< the latest record, in the ring
   [[no_unique_address]] LossGap gap_;
+#if OPDUMP_SMALL_CODE == 0
   OpCounts* op_counts_ = nullptr;  ///< of the operator that is captured; null: not counted
+#endif
   [[no_unique_address]] SentHeads sent_;
   RecorderCounts counts_[Targets::kCounted];
 };

@@ -222,9 +222,10 @@ class BasicSession {
 
   /// Counts what becomes of each operator of a loaded `plan`, from its next step on, in `counts`: at least
   /// one per operator, which stay until `unload_model`. Once per loading. `model_not_loaded`, `step_open`
-  /// while a recorder runs a step of it, `no_memory` for too few, `invalid_argument` for the second time:
-  /// nothing changes.
+  /// while a recorder runs a step of it, `no_memory` for too few, `invalid_argument` for the second time,
+  /// `not_supported` with OPDUMP_SMALL_CODE: nothing changes.
   [[nodiscard]] Status count_ops(ModelPlan& plan, std::span<OpCounts> counts) {
+    if (OPDUMP_SMALL_CODE != 0) return Status::not_supported;
     if (plan.model == nullptr) return Status::model_not_loaded;
     if (!plan.op_counts.empty()) return Status::invalid_argument;
     if (is_open(plan)) return Status::step_open;
@@ -421,6 +422,8 @@ class BasicSession {
 
   /// Sets how `target` is written.
   Status choose_form(const DumpConfig& config, DumpTarget& target) const {
+    if (OPDUMP_SMALL_CODE != 0 && (config.file_format != FileFormat::nano || config.layout != Layout::cann))
+      return Status::not_supported;
     switch (config.file_format) {
       case FileFormat::nano:
         break;

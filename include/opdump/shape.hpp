@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <type_traits>
 
 #include "opdump/status.hpp"
 
@@ -18,19 +19,20 @@ inline constexpr std::size_t kMaxRank = 32;
 /// must stay as long as the Shape is used (in firmware they usually are constants in flash).
 using Shape = std::span<const Dim>;
 
-/// Elements of `shape`: 1 for a scalar, 0 when a dim is 0. `too_large` when the product passes 64 bits.
+/// The largest number of elements. 64-bit products cost a microcontroller code.
+using ElementCount = std::conditional_t<OPDUMP_SMALL_CODE != 0, std::uint32_t, std::uint64_t>;
+
+/// Elements of `shape`: 1 for a scalar, 0 when a dim is 0. `too_large` past `ElementCount`.
 constexpr Result<std::uint64_t> element_count(Shape shape) {
-  for (Dim dim : shape) {
+  ElementCount count = 1;
+  bool too_large = false;
+  for (const Dim dim : shape) {
     if (dim == 0) return std::uint64_t{0};
+    const ElementCount factor = static_cast<ElementCount>(dim);
+    too_large |= factor != dim || __builtin_mul_overflow(count, factor, &count);
   }
-  std::uint64_t count = 1;
-  for (Dim dim : shape) {
-    // The division decides, and is only worth its time where a factor is large.
-    if ((count | dim) >> 32 != 0 && count > std::numeric_limits<std::uint64_t>::max() / dim)
-      return Status::too_large;
-    count *= dim;
-  }
-  return count;
+  if (too_large) return Status::too_large;
+  return std::uint64_t{count};
 }
 
 }  // namespace OPDUMP_NAMESPACE

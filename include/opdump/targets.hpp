@@ -42,6 +42,11 @@ struct DumpTarget {
   std::uint8_t number = 0;  ///< from 1; tells it from the one that had its index before
 };
 
+/// With OPDUMP_SMALL_CODE there is but one.
+constexpr Layout layout_of(const DumpTarget& target) {
+  return OPDUMP_SMALL_CODE != 0 ? Layout::cann : target.layout;
+}
+
 /// Whether names have the runtime's ids; elsewhere they are 0.
 constexpr bool has_task_id(Layout layout) {
   return !has_rank_folder(layout);
@@ -63,7 +68,7 @@ constexpr bool splits_records(DumpData data, Layout layout, bool one_tensor) {
 
 /// Adds the directory of the dump as a whole, in which its journal lies and below which its files do.
 inline TextWriter& add_dump_directory(TextWriter& to, const DumpTarget& target) {
-  switch (target.layout) {
+  switch (layout_of(target)) {
     case Layout::cann:
       if (target.world_size != 0) {
         to.add("worldsize").add_decimal(target.world_size);

@@ -61,6 +61,15 @@ struct CapturedTensors {
   const TensorView& operator[](std::size_t i) const {
     return i < inputs.size() ? inputs[i] : outputs[i - inputs.size()];
   }
+
+  /// Calls `use(tensor, is_output, index)` for each.
+  template <class Use>
+  void for_each_tensor(Use use) const {
+    for (std::size_t i = 0; i < size(); ++i) {
+      const bool is_output = i >= inputs.size();
+      use((*this)[i], is_output, static_cast<std::uint32_t>(is_output ? i - inputs.size() : i));
+    }
+  }
 };
 
 /// Bytes that `shape` elements of `dtype` fill, packed; sub-byte dtypes are rounded up to a whole byte. 0 for
@@ -68,12 +77,11 @@ struct CapturedTensors {
 constexpr Result<std::uint64_t> packed_bytes(DType dtype, Shape shape) {
   Result<std::uint64_t> count = element_count(shape);
   if (!count.ok()) return count;
-  const std::uint64_t bits = codes_of(dtype).bits;
-  if (count.value() >> 32 != 0 && bits != 0 &&
-      count.value() > (std::numeric_limits<std::uint64_t>::max() - 7) / bits) {
+  std::uint64_t bits = 0;
+  if (__builtin_mul_overflow(count.value(), std::uint64_t{codes_of(dtype).bits}, &bits) ||
+      bits > std::numeric_limits<std::uint64_t>::max() - 7)
     return Status::too_large;
-  }
-  return (count.value() * bits + 7) / 8;
+  return (bits + 7) / 8;
 }
 
 }  // namespace OPDUMP_NAMESPACE

@@ -11,15 +11,11 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// A bit for each ASCII character that may not stand in a part of a path: control characters, ' ', '"', '.',
-/// '/', '\'.
-inline constexpr std::uint32_t kNotInPath[4] = {0xffffffff,
-                                                1u | 1u << ('"' - 32) | 1u << ('.' - 32) | 1u << ('/' - 32),
-                                                1u << ('\\' - 64), 1u << (0x7f - 96)};
-
-/// The character that stands for `code` in a part of a path.
+/// The character that stands for `code` in a part of a path: '_' for control characters, ' ', '"', '.', '/'
+/// and '\\'.
 constexpr char sanitised(unsigned char code) {
-  const bool replaced = code < 128 && (kNotInPath[code / 32] >> code % 32 & 1) != 0;
+  const bool replaced =
+      code <= '/' ? code <= ' ' || code == '"' || code >= '.' : code == '\\' || code == 0x7f;
   return replaced ? '_' : static_cast<char>(code);
 }
 
