@@ -102,6 +102,22 @@ TEST_CASE("copies in the background: as many are under way as the backend and th
   CHECK(ends_with(bench.sink.objects.begin()->second, {&large}));
 }
 
+TEST_CASE("copies in the background: the device always has the next one when it ends one") {
+  for (const WhenFull when_full : {WhenFull::inline_drain, WhenFull::drop}) {
+    Bench<16384, FakeAsyncMemory> bench(when_full);
+    bench.memory.slow = true;
+    bench.start(everything());
+    const Data large(when_full == WhenFull::drop ? 12000 : 1000000);
+    bench.recorder.begin_step(bench.plan);
+    CHECK(bench.recorder.capture(2, {}, {&large.view, 1}) == Status::ok);
+    bench.recorder.end_step();
+    CHECK(bench.memory.started >= large.view.bytes / (16384 / 4));
+    CHECK(bench.memory.started_alone == 1);
+    REQUIRE(bench.session.finalize() == Status::ok);
+    CHECK(ends_with(bench.sink.objects.begin()->second, {&large}));
+  }
+}
+
 TEST_CASE("copies in the background: each may fail at its start or its end; its record goes, no other") {
   const Data small(100, 3);
   const Data large(9000);

@@ -242,10 +242,14 @@ class RecordFeed {
   Status room_behind(std::uint32_t least, std::uint32_t most, MutableBytes& chunk) {
     chunk = reserve(least, most);
     if constexpr (AsyncMemory<Memory>) {
-      // What is under way becomes room only by way of the drainer, to whom it has to be published first.
+      // What is under way becomes room only by way of the drainer, to whom it has to be published first. No
+      // more of it than is needed, so that the device has something left to do.
       while (chunk.data() == nullptr && !copies_.empty()) {
-        const Status status = complete_oldest();
-        if (status != Status::ok) return status;
+        if (context_->when_full != WhenFull::inline_drain || !drain()) {
+          const Status status = complete_oldest();
+          if (status != Status::ok) return status;
+          wake_if_crowded();
+        }
         chunk = reserve(least, most);
       }
     }
@@ -257,13 +261,16 @@ class RecordFeed {
     return Status::ok;
   }
 
+  /// Drains in the caller; whether there was something to drain.
+  bool drain() { return context_->drainer->drain(slot_, ring_, ring_.size()) != 0; }
+
   Status wait_for_room(std::uint32_t least, std::uint32_t most, MutableBytes& chunk) {
     switch (context_->when_full) {
       case WhenFull::drop:
       case WhenFull::degrade:
         return Status::ring_full;
       case WhenFull::inline_drain:
-        while (context_->drainer->drain(slot_, ring_, ring_.size()) != 0) {
+        while (drain()) {
           chunk = ring_.reserve(least, most);
           if (chunk.data() != nullptr) return Status::ok;
         }
