@@ -26,6 +26,7 @@ environment
   OPDUMP_NANO_PY    nano.py, an independent reader of nano records: it has to read ours too
   OPDUMP_FIRMWARE_KILLS  how often --firmware kills each of five boards; 20 by default
   CXX               the compiler of the first two builds
+  OPDUMP_ASCEND_RECORDS  how many records the simulated Ascend device copies in random order; 2000 by default
   OPDUMP_FLASH_CUTS  any value: more than a million losses of power in the flash log's tests, and a million
                      records; 'full': at every byte, and again at every byte of the recovery
 Tests that need something that is not there are skipped, and listed as such; OpenCL is installed if it can be.
