@@ -1,0 +1,46 @@
+// Configs of every dialect, and compiled plans: what is accepted is the same through its own plan.
+#include <string_view>
+#include <vector>
+
+#include "opdump/parse_config.hpp"
+#include "opdump/plan_blob.hpp"
+#include "opdump/write_plan.hpp"
+#include "record_use.hpp"
+#include "tests/support/config_print.hpp"
+
+namespace {
+
+using namespace opdump;
+
+void read(std::string_view text, MindSporeMode mode) {
+  std::vector<std::byte> memory(config_memory_bytes(text.size()));
+  Arena arena(memory);
+  ConfigContext context;
+  context.mindspore = mode;
+  context.diagnostic_path = "/diagnostic";
+  DumpConfig config;
+  ConfigError error;
+  std::vector<ConfigNote> notes;
+  const Status status = parse_config(text, arena, nullptr, config, error, &notes, context);
+  fuzz::require((status == Status::ok) == (error.fault == ConfigFault::none));
+  fuzz::require(error.fault != ConfigFault::no_memory);
+  fuzz::require(error.offset <= text.size() && notes.size() <= kMaxConfigNotes);
+  if (status != Status::ok) {
+    fuzz::require(!error.reason.empty() && !config.asked && !config.active);
+    return;
+  }
+  const std::vector<std::byte> plan = write_plan(config);
+  std::vector<std::byte> plan_memory(config_memory_bytes(plan.size()));
+  Arena plan_arena(plan_memory);
+  DumpConfig loaded;
+  fuzz::require(load_plan(plan, plan_arena, loaded) == Status::ok);
+  fuzz::require(test::to_text(loaded) == test::to_text(config));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  for (const MindSporeMode mode : {MindSporeMode::by_file, MindSporeMode::cpu}) read(text, mode);
+  return 0;
+}
