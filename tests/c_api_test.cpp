@@ -392,7 +392,7 @@ TEST_CASE("c api: copies in the background, behind a fence, by the port's rules"
   device.fence_answer = OPDUMP_OK;
   device.stuck_at = device.started + 3;
   CHECK(opdump_capture(dump.recorder, 0, nullptr, 0, &tensor, 1) == OPDUMP_ERR_DEVICE_COPY_FAILED);
-  CHECK(device.under_way.size() == 1);
+  CHECK_FALSE(device.under_way.empty());
   CHECK(opdump_capture(dump.recorder, 0, nullptr, 0, &tensor, 1) == OPDUMP_ERR_DEVICE_COPY_FAILED);
   device.stuck_at = 0;
   CHECK(opdump_capture(dump.recorder, 0, nullptr, 0, &tensor, 1) == OPDUMP_OK);
@@ -574,6 +574,29 @@ TEST_CASE("c api: NULL is refused, and calls with a handle that was not made do 
       .struct_bytes = sizeof half, .name = "net", .graph_name = nullptr, .id = 1, .op_count = 1, .ops = ops};
   opdump_model* model = nullptr;
   CHECK(opdump_model_load(dump.session, &half, memory, sizeof memory, &model) == OPDUMP_ERR_INVALID_ARGUMENT);
+}
+
+TEST_CASE("c api: a log is told what a model comes to") {
+  std::string said;
+  const opdump_say say = [](void* self, const char* line, std::size_t bytes) {
+    static_cast<std::string*>(self)->append(line, bytes).append("\n");
+  };
+  const Room room(opdump_log_size());
+  opdump_log* log = nullptr;
+  CHECK(opdump_log_create(room.at(), room.bytes(), nullptr, &said, 0, &log) == OPDUMP_ERR_INVALID_ARGUMENT);
+  CHECK(opdump_log_create(room.at(), 8, say, &said, 0, &log) == OPDUMP_ERR_NO_MEMORY);
+  REQUIRE(opdump_log_create(room.at(), room.bytes(), say, &said, 0, &log) == OPDUMP_OK);
+  Dump dump;
+  opdump_session_options options = dump.options;
+  options.log = log;
+  const Room session_room(opdump_session_size(&options)), model_room(opdump_model_size(&kNet));
+  opdump_session* session = nullptr;
+  opdump_model* model = nullptr;
+  REQUIRE(opdump_session_create(session_room.at(), session_room.bytes(), &options, &session) == OPDUMP_OK);
+  REQUIRE(opdump_session_init(session) == OPDUMP_OK);
+  REQUIRE(opdump_session_set_config(session, dump.config) == OPDUMP_OK);
+  REQUIRE(opdump_model_load(session, &kNet, model_room.at(), model_room.bytes(), &model) == OPDUMP_OK);
+  CHECK(said.find("model \"net\": 1 rule, 2 of 2 ops match") != std::string::npos);
 }
 
 TEST_CASE("c api: statuses have texts, and the versions are those of the header") {

@@ -90,6 +90,12 @@ enum {
   OPDUMP_ERR_IO = 65,
   OPDUMP_ERR_NOT_SUPPORTED = 66,
   OPDUMP_ERR_TOO_MANY_OBJECTS = 67,
+  OPDUMP_ERR_QUOTA_EXCEEDED = 68,
+  OPDUMP_ERR_LIBRARY_MISSING = 70,
+  OPDUMP_ERR_SYMBOL_MISSING = 71,
+  OPDUMP_ERR_DRIVER_FAILED = 72,
+  OPDUMP_ERR_WRONG_DEVICE = 73,
+  OPDUMP_ERR_NOT_REGISTERED = 74,
 
   /* Bytes from outside. */
   OPDUMP_ERR_CONFIG_REFUSED = 80,
@@ -397,6 +403,21 @@ size_t opdump_extras_size(void);
 /** `memory` is copied; NULL: plain memory. One for each session. */
 opdump_status opdump_extras_create(void *at, size_t bytes, const opdump_memory *memory, opdump_extras **extras);
 
+/** Tells in a line each what configs and models come to. */
+typedef struct opdump_log opdump_log;
+
+/** Takes a line of `bytes` bytes, without its end and without a zero, which is good during the call. */
+typedef void (*opdump_say)(void *context, const char *line, size_t bytes);
+
+size_t opdump_log_size(void);
+
+/**
+ * For the boot message: how many operators of a model match, what that takes per step, and what of a config this
+ * library does not do. `partition_bytes` is the room where the dump goes; 0: not known.
+ */
+opdump_status opdump_log_create(void *memory, size_t bytes, opdump_say say, void *context, uint64_t partition_bytes,
+                                opdump_log **log);
+
 /** What a recorder does when its ring has no room. */
 enum {
   OPDUMP_WHEN_FULL_DROP = 0,   /**< lose the record at once, counted */
@@ -419,6 +440,7 @@ typedef struct opdump_session_options {
   uint32_t block_limit_ms; /**< longest wait without progress; 0: none */
   uint32_t journal;
   uint32_t name_bytes; /**< longest name of a model, an operator or its type; 0: 128 */
+  opdump_log *log;     /**< NULL: nothing is told */
 } opdump_session_options;
 
 size_t opdump_session_size(const opdump_session_options *options);
@@ -464,6 +486,7 @@ typedef struct opdump_counts {
   uint32_t device_failed; /**< lost: a copy from device memory failed */
   uint32_t written;       /**< committed to the sink */
   uint32_t sink_failed;   /**< lost: the sink refused or failed */
+  uint32_t quota;         /**< lost: the dump has all the room it may take */
   uint32_t lost;          /**< all those that are lost */
 } opdump_counts;
 

@@ -14,6 +14,7 @@
 #include "opdump/session.hpp"
 #include "opdump/sink.hpp"
 #include "opdump/statistics_reduction.hpp"
+#include "opdump/text_log.hpp"
 #include "src/c_api/port.hpp"
 
 /// What the handles of opdump.h stand for.
@@ -35,6 +36,12 @@ struct opdump_extras {
   opdump::StatisticsReduction<opdump::c_api::PortMemory> reduction;
   opdump::ProtobufFormat protobuf;
   opdump::NpyFormat npy;
+};
+
+struct opdump_log {
+  opdump_say say;
+  void* context;
+  opdump::TextLog log;
 };
 
 struct opdump_session {

@@ -32,7 +32,8 @@ SessionParts<c_api::PortMemory> parts_of(const opdump_session_options& options, 
           .journal = journal_detail(options.journal),
           .reduction = extras == nullptr ? nullptr : &extras->reduction,
           .formats = {.protobuf = extras == nullptr ? nullptr : &extras->protobuf,
-                      .npy = extras == nullptr ? nullptr : &extras->npy}};
+                      .npy = extras == nullptr ? nullptr : &extras->npy},
+          .log = options.log == nullptr ? nullptr : &options.log->log};
 }
 
 static_assert(OPDUMP_WHEN_FULL_DROP == static_cast<int>(WhenFull::drop));
@@ -117,6 +118,7 @@ opdump_status opdump_session_counts(const opdump_session* session, opdump_counts
                              .device_failed = from.device_failed,
                              .written = from.written,
                              .sink_failed = from.sink_failed,
+                             .quota = from.quota,
                              .lost = from.lost()};
   std::memset(counts, 0, bytes);
   std::memcpy(counts, &all, bytes < sizeof all ? bytes : sizeof all);

@@ -39,6 +39,12 @@ OPDUMP_SAME_STATUS(NO_SPACE, no_space);
 OPDUMP_SAME_STATUS(IO, io_error);
 OPDUMP_SAME_STATUS(NOT_SUPPORTED, not_supported);
 OPDUMP_SAME_STATUS(TOO_MANY_OBJECTS, too_many_objects);
+OPDUMP_SAME_STATUS(QUOTA_EXCEEDED, quota_exceeded);
+OPDUMP_SAME_STATUS(LIBRARY_MISSING, library_missing);
+OPDUMP_SAME_STATUS(SYMBOL_MISSING, symbol_missing);
+OPDUMP_SAME_STATUS(DRIVER_FAILED, driver_failed);
+OPDUMP_SAME_STATUS(WRONG_DEVICE, wrong_device);
+OPDUMP_SAME_STATUS(NOT_REGISTERED, not_registered);
 OPDUMP_SAME_STATUS(CONFIG_REFUSED, config_refused);
 OPDUMP_SAME_STATUS(NOT_A_RECORD, not_a_record);
 OPDUMP_SAME_STATUS(TRUNCATED, truncated);
@@ -48,6 +54,14 @@ OPDUMP_SAME_STATUS(WRONG_BYTE_ORDER, wrong_byte_order);
 OPDUMP_SAME_STATUS(DAMAGED, damaged);
 OPDUMP_SAME_STATUS(NEWER_VERSION, newer_version);
 #undef OPDUMP_SAME_STATUS
+
+constexpr int kStatuses = [] {
+  int count = 0;
+  for (opdump_status status = 0; status < 0xff; ++status)
+    count += status == OPDUMP_OK || from_c(status, Status::ok) != Status::ok ? 1 : 0;
+  return count;
+}();
+static_assert(kStatuses == 44, "opdump.h has to have each status");
 
 #define OPDUMP_SAME_DTYPE(c, cpp) static_assert(OPDUMP_##c == static_cast<int>(DType::cpp))
 OPDUMP_SAME_DTYPE(UNDEFINED, undefined);
