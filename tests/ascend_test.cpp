@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -16,11 +17,11 @@
 #include "platform/ascend/acl_linked.hpp"
 #include "platform/ascend/ascend_memory.hpp"
 #include "platform/host/host_memory.hpp"
-#include "platform/posix/drain_thread.hpp"
-#include "platform/posix/system_clock.hpp"
+#include "platform/posix/file_dump.hpp"
 #include "support/ascend/ascend_rig.hpp"
 #include "support/digits_run.hpp"
 #include "support/fakes.hpp"
+#include "support/temporary_directory.hpp"
 
 using namespace opdump;
 using namespace opdump::ascend;
@@ -455,6 +456,37 @@ TEST_CASE("ascend: every call of the driver may fail; nothing hangs, leaks or is
   }
   MESSAGE("calls that failed, each in a run of its own: " << calls);
   CHECK(calls > 40);
+}
+
+TEST_CASE("ascend: a dump to files tells what the driver said of a copy that failed") {
+  const test::TemporaryDirectory directory;
+  const std::string config = directory.text() + "/acl.json";
+  test::write_file(config, R"({"dump": {"dump_path": ")" + directory.text() +
+                               R"(", "dump_list": [{"model_name": "net"}]}})");
+  Rig rig;
+  AscendMemory memory;
+  REQUIRE(memory.open(rig.api()) == Status::ok);
+  const Address on_device = rig.allocate(256);
+  auto dump = std::make_unique<posix::FileDump<AscendMemory>>(memory);
+  REQUIRE(dump->start(config.c_str()) == Status::ok);
+  ModelPlanFor<1> plan;
+  REQUIRE(dump->load_model(plan, kOneOpModel) == Status::ok);
+  const Dim dim = 256;
+  const TensorView tensor = {
+      .address = on_device, .bytes = dim, .dtype = DType::uint8, .shape = Shape(&dim, 1)};
+  rig.fail_copy(0, 507052);
+  for (int step = 0; step < 2; ++step) {
+    REQUIRE(dump->recorder().begin_step(plan) == Status::ok);
+    const Status expected = step == 0 ? Status::device_copy_failed : Status::ok;
+    CHECK(dump->recorder().capture(0, {}, {&tensor, 1}) == expected);
+    REQUIRE(dump->recorder().end_step() == Status::ok);
+  }
+  CHECK(dump->stop() == Status::device_copy_failed);
+  CHECK(
+      dump->error() ==
+      "1 of 2 records lost, because: copying from device memory failed; the driver's aclrtSynchronizeStream "
+      "returned 507052");
+  CHECK(dump->counts().written == 1);
 }
 
 TEST_CASE("ascend: every copy in the background may fail on the device") {

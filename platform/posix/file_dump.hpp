@@ -38,7 +38,8 @@ template <class Memory = HostMemory, std::size_t kRingBytes = 64 * 1024, std::si
 class FileDump {
  public:
   explicit FileDump(Memory& memory, std::uint32_t device_id = 0, WhenFull when_full = WhenFull::block)
-      : reduction_(memory, &statistics_kernels()),
+      : memory_(memory),
+        reduction_(memory, &statistics_kernels()),
         session_({.memory = memory,
                   .sink = sink_,
                   .clock = clock_,
@@ -126,6 +127,14 @@ class FileDump {
     error_ = std::to_string(counts.lost()) + " of " + std::to_string(counts.wanted) + " records lost";
     const Status cause = cause_of_loss(counts);
     error_.append(", because: ").append(to_string(cause));
+    if constexpr (ExplainingMemory<Memory>) {
+      const DriverError said = memory_.driver_error();
+      if (said.call != nullptr)
+        error_.append("; the driver's ")
+            .append(said.call)
+            .append(" returned ")
+            .append(std::to_string(said.code));
+    }
     return cause;
   }
 
@@ -192,6 +201,7 @@ class FileDump {
     return status;
   }
 
+  Memory& memory_;
   TreeSink sink_;
   SystemClock clock_;
   ConfigMemory config_memory_;
