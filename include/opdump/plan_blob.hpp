@@ -1,4 +1,5 @@
 #pragma once
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -174,20 +175,19 @@ class PlanReader {
 
 /// What the head of `plan` says: `ok` and the records behind it, or why not; see `load_plan`.
 inline Status open_plan(Bytes& plan, std::uint32_t& version) {
-  constexpr std::uint32_t kSwapped = 0x4f44504e;
-  constexpr std::uint32_t kSwappedHalves = 0x504e4f44;
+  constexpr std::uint32_t kSwapped = 0x4f44504e;  // in words of four bytes; of two, its halves the other way
   if (plan.size() < kPlanHeadBytes) return Status::not_a_plan;
-  std::uint32_t head[kPlanHeadBytes / 4];
-  for (std::size_t i = 0; i < kPlanHeadBytes / 4; ++i)
-    head[i] = load_little_endian<std::uint32_t>(plan.data() + 4 * i);
-  if (head[0] == kSwapped || head[0] == kSwappedHalves) return Status::wrong_byte_order;
-  if (head[0] != kPlanMagic) return Status::not_a_plan;
-  const std::uint32_t bytes = head[kPlanBytesOffset / 4];
+  const std::byte* const head = plan.data();
+  const auto word = [head](std::size_t offset) { return load_little_endian<std::uint32_t>(head + offset); };
+  const std::uint32_t magic = word(0);
+  if (magic == kSwapped || std::rotl(magic, 16) == kSwapped) return Status::wrong_byte_order;
+  if (magic != kPlanMagic) return Status::not_a_plan;
+  const std::uint32_t bytes = word(kPlanBytesOffset);
   if (bytes > plan.size()) return Status::truncated;
   if (bytes < kPlanHeadBytes) return Status::damaged;
   plan = plan.first(bytes);
-  if (plan_crc(plan) != head[kPlanCrcOffset / 4]) return Status::damaged;
-  version = head[kPlanVersionOffset / 4];
+  if (plan_crc(plan) != word(kPlanCrcOffset)) return Status::damaged;
+  version = word(kPlanVersionOffset);
   if (version > kPlanVersion) return Status::newer_version;
   return version == 0 ? Status::malformed : Status::ok;
 }
@@ -200,7 +200,10 @@ inline Status open_plan(Bytes& plan, std::uint32_t& version) {
 /// made by opdump; `no_memory`, the lists need more.
 [[nodiscard]] inline Status load_plan(Bytes plan, Arena& memory, DumpConfig& config) {
   std::uint32_t version = 0;
-  config = {};
+  // Cheaper than its defaults, field by field: a plan has them all, but for those that came later, and of
+  // these one is not zero.
+  std::memset(static_cast<void*>(&config), 0, sizeof config);
+  config.trailing_comma = true;
   Status status = open_plan(plan, version);
   if (status != Status::ok) return status;
   PlanReader reader(plan.subspan(kPlanHeadBytes), version, memory);
