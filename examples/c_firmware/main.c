@@ -1,7 +1,7 @@
 /*
- * Firmware in plain C that dumps what a network on an accelerator computes: the config is a plan in the program, made
- * by `opdump compile`; the tensors come from the accelerator by its driver; the dump goes to raw flash, and the main
- * loop drains. If anything of the dump fails, inference goes on without.
+ * Firmware in plain C that dumps what a network on an accelerator computes: the config is a plan in the
+ * program, made by `opdump compile`; the tensors come from the accelerator by its driver; the dump goes to
+ * raw flash, and the main loop drains. If anything of the dump fails, inference goes on without.
  *
  * usage: c_firmware IMAGE [STEPS]     IMAGE becomes what the flash holds, for `opdump extract`
  * Exit status 0 if nothing was lost.
@@ -16,27 +16,28 @@
 
 /* The port. */
 
-static opdump_status copy_from_npu(void *context, void *to, uint64_t from, size_t bytes) {
+static opdump_status copy_from_npu(void* context, void* to, uint64_t from, size_t bytes) {
   (void)context;
   return npu_read(to, from, bytes) == 0 ? OPDUMP_OK : OPDUMP_ERR_DEVICE_COPY_FAILED;
 }
 
-static opdump_status read_flash(void *context, uint32_t block, uint32_t offset, void *to, size_t bytes) {
+static opdump_status read_flash(void* context, uint32_t block, uint32_t offset, void* to, size_t bytes) {
   (void)context;
   return nor_read(block, offset, to, bytes) == 0 ? OPDUMP_OK : OPDUMP_ERR_IO;
 }
 
-static opdump_status program_flash(void *context, uint32_t block, uint32_t offset, const void *from, size_t bytes) {
+static opdump_status program_flash(void* context, uint32_t block, uint32_t offset, const void* from,
+                                   size_t bytes) {
   (void)context;
   return nor_program(block, offset, from, bytes) == 0 ? OPDUMP_OK : OPDUMP_ERR_IO;
 }
 
-static opdump_status erase_flash(void *context, uint32_t block) {
+static opdump_status erase_flash(void* context, uint32_t block) {
   (void)context;
   return nor_erase(block) == 0 ? OPDUMP_OK : OPDUMP_ERR_IO;
 }
 
-static opdump_status sync_flash(void *context) {
+static opdump_status sync_flash(void* context) {
   (void)context;
   return OPDUMP_OK;
 }
@@ -44,12 +45,12 @@ static opdump_status sync_flash(void *context) {
 /* A tick per record, so that two runs give the same names; a board has a timer. */
 static uint32_t ticks;
 
-static uint64_t unix_us(void *context) {
+static uint64_t unix_us(void* context) {
   (void)context;
   return UINT64_C(1700000000000000) + 100u * ++ticks;
 }
 
-static uint32_t monotonic_ms(void *context) {
+static uint32_t monotonic_ms(void* context) {
   (void)context;
   return ticks;
 }
@@ -63,7 +64,6 @@ static const uint64_t weight1_shape[] = {NPU_HIDDEN, NPU_INPUTS};
 static const uint64_t hidden_shape[] = {1, NPU_HIDDEN};
 static const uint64_t weight2_shape[] = {NPU_CLASSES, NPU_HIDDEN};
 static const uint64_t scores_shape[] = {1, NPU_CLASSES};
-
 
 static const opdump_op ops[OPS] = {
     [FC1] = {.name = "fc1", .type = "MatMul", .task_id = 0, .stream_id = 0},
@@ -81,7 +81,7 @@ static opdump_tensor int8_tensor(uint64_t address, const uint64_t shape[2]) {
   return tensor;
 }
 
-static void capture(opdump_recorder *recorder, uint32_t op) {
+static void capture(opdump_recorder* recorder, uint32_t op) {
   opdump_tensor in[2], out[1];
   switch (op) {
     case FC1:
@@ -103,13 +103,14 @@ static void capture(opdump_recorder *recorder, uint32_t op) {
   (void)opdump_capture(recorder, op, in, op == RELU ? 1 : 2, out, 1);
 }
 
-/* The dump: handles in static memory. The sizes are asked for, as they belong to the library, and may shrink or grow. */
+/* The dump: handles in static memory. The sizes are asked for, as they belong to the library, and may shrink
+ * or grow. */
 
 static struct {
-  opdump_sink *log;
-  opdump_session *session;
-  opdump_recorder *recorder;
-  opdump_model *model;
+  opdump_sink* log;
+  opdump_session* session;
+  opdump_recorder* recorder;
+  opdump_model* model;
 } dump;
 
 static unsigned char log_memory[2048], config_memory[2048], session_memory[16384], recorder_memory[8192],
@@ -131,19 +132,22 @@ static opdump_status start_dump(void) {
   const opdump_clock clock = {.struct_bytes = sizeof clock, .unix_us = unix_us, .monotonic_ms = monotonic_ms};
   opdump_session_options options = {
       .struct_bytes = sizeof options, .memory = &memory, .clock = &clock, .when_full = OPDUMP_WHEN_FULL_DROP};
-  const opdump_recorder_options recorder = {.struct_bytes = sizeof recorder, .ring_bytes = 2048, .max_tensors = 3};
+  const opdump_recorder_options recorder = {
+      .struct_bytes = sizeof recorder, .ring_bytes = 2048, .max_tensors = 3};
   const opdump_model_desc model = {
       .struct_bytes = sizeof model, .name = "gesture", .id = 1, .op_count = OPS, .ops = ops};
-  opdump_config *config = NULL;
+  opdump_config* config = NULL;
 
   opdump_status status = opdump_flash_log_create(log_memory, sizeof log_memory, &flash, &dump.log);
   options.sink = dump.log;
   if (status == OPDUMP_OK)
     status = opdump_session_create(session_memory, sizeof session_memory, &options, &dump.session);
   if (status == OPDUMP_OK)
-    status = opdump_recorder_add(dump.session, &recorder, recorder_memory, sizeof recorder_memory, &dump.recorder);
+    status =
+        opdump_recorder_add(dump.session, &recorder, recorder_memory, sizeof recorder_memory, &dump.recorder);
   if (status == OPDUMP_OK)
-    status = opdump_config_load_plan(config_memory, sizeof config_memory, dump_plan, sizeof dump_plan, &config);
+    status =
+        opdump_config_load_plan(config_memory, sizeof config_memory, dump_plan, sizeof dump_plan, &config);
   if (status == OPDUMP_OK) status = opdump_session_init(dump.session);
   if (status == OPDUMP_OK) status = opdump_session_set_config(dump.session, config);
   if (status == OPDUMP_OK)
@@ -151,7 +155,7 @@ static opdump_status start_dump(void) {
   return status;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   const uint32_t steps = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 5;
   opdump_counts counts = {0};
   opdump_status status;

@@ -4,7 +4,7 @@
 
 static int8_t memory[0x600];
 
-static int8_t *at(uint64_t address) {
+static int8_t* at(uint64_t address) {
   return memory + (address - NPU_BASE);
 }
 
@@ -43,8 +43,9 @@ void npu_run(uint32_t op) {
   }
 }
 
-int npu_read(void *to, uint64_t from, size_t bytes) {
-  if (from < NPU_BASE || from - NPU_BASE > sizeof memory || bytes > sizeof memory - (from - NPU_BASE)) return -1;
+int npu_read(void* to, uint64_t from, size_t bytes) {
+  if (from < NPU_BASE || from - NPU_BASE > sizeof memory || bytes > sizeof memory - (from - NPU_BASE))
+    return -1;
   memcpy(to, at(from), bytes);
   return 0;
 }

@@ -1,6 +1,7 @@
 #ifndef NPU_H
 #define NPU_H
-/* An accelerator with memory of its own, as a driver shows it: addresses that are no pointers, and copies by DMA. */
+/* An accelerator with memory of its own, as a driver shows it: addresses that are no pointers, and copies by
+ * DMA. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,5 +25,5 @@ void npu_load_input(uint32_t step);
 void npu_run(uint32_t op);
 
 /** 0, or -1 for memory that is not there. */
-int npu_read(void *to, uint64_t from, size_t bytes);
+int npu_read(void* to, uint64_t from, size_t bytes);
 #endif

@@ -1,31 +1,34 @@
 #ifndef OPDUMP_OPDUMP_H
 #define OPDUMP_OPDUMP_H
 /**
- * opdump for C: what firmware needs to dump its tensors. The C++ headers say the same in more words; what a call here
- * means, the call of that name there means too. C99 and C++.
+ * opdump for C: what firmware needs to dump its tensors. The C++ headers say the same in more words; what a
+ * call here means, the call of that name there means too. C99 and C++.
  *
- *     session, sink, recorder, config:   opdump_..._create into memory of yours, at boot
- *     opdump_session_init, opdump_session_set_config, opdump_model_load
- *     opdump_begin_step; for each operator: run it, if (opdump_wants(...)) opdump_capture(...); opdump_end_step
- *     opdump_session_drain from the idle loop, or a drain thread
- *     opdump_session_finalize
+ *     at boot      make sink, session, recorder and config in memory of yours; opdump_session_init,
+ *                  opdump_session_set_config, opdump_model_load
+ *     each step    opdump_begin_step; after each operator, if opdump_wants it, opdump_capture;
+ *                  opdump_end_step
+ *     idle loop    opdump_session_drain, or a drain thread
+ *     at the end   opdump_session_finalize
  *
- * Memory. Handles are opaque and live in memory of the caller's, of any alignment, which stays the handle's as long as
- * it is used and is neither moved nor copied; a call of ..._size tells how much. Nothing here allocates but
- * opdump_config_parse and opdump_config_read while they run. What a comment does not call copied must stay as it is as
- * long as the handle.
+ * Memory. Handles are opaque and live in memory of the caller's, of any alignment, which stays the handle's
+ * as long as it is used and is neither moved nor copied; a call of ..._size tells how much. Nothing here
+ * allocates but opdump_config_parse and opdump_config_read while they run. What a comment does not call
+ * copied must stay as it is as long as the handle.
  *
- * Errors. A call returns OPDUMP_OK or why it could not; opdump_status_text says it in words. NULL for a handle, an
- * option struct or a place for a result is OPDUMP_ERR_INVALID_ARGUMENT. A handle that could not be made is set to NULL,
- * and calls with it then say so and do nothing, so that inference goes on without a dump.
+ * Errors. A call returns OPDUMP_OK or why it could not; opdump_status_text says it in words. NULL for a
+ * handle, an option struct or a place for a result is OPDUMP_ERR_INVALID_ARGUMENT. A handle that could not be
+ * made is set to NULL, and calls with it then say so and do nothing, so that inference goes on without a
+ * dump.
  *
- * Threads. Those of the C++ classes: one control context for sessions, models, configs and sinks; one drain context;
- * each recorder in its own, which may be an interrupt handler. Callbacks must return: no longjmp, no C++ exceptions.
+ * Threads. Those of the C++ classes: one control context for sessions, models, configs and sinks; one drain
+ * context; each recorder in its own, which may be an interrupt handler. Callbacks must return: no longjmp, no
+ * C++ exceptions.
  *
  * ABI. Within one OPDUMP_API_MAJOR
  *  - a function stays, with its parameters and what it does; values of enumerations stay;
- *  - a struct that begins with `struct_bytes` may grow at its end: the caller sets that to sizeof, what lies behind it
- *    counts as zero, and zero always stands for what was done before the field was there;
+ *  - a struct that begins with `struct_bytes` may grow at its end: the caller sets that to sizeof, what is
+ *    not there counts as zero, and zero always stands for what was done before the field was there;
  *  - all other structs stay as they are;
  *  - sizes of handles may change with the library, so they are asked for at run time.
  * A program that was compiled with minor version n works with a library of n or later: opdump_api_version.
@@ -44,9 +47,9 @@ extern "C" {
 uint32_t opdump_api_version(void);
 
 /** The library's version, as "0.1.0". */
-const char *opdump_version(void);
+const char* opdump_version(void);
 
-/* Statuses ---------------------------------------------------------------------------------------------------------- */
+/* == Statuses == */
 
 /** One of the values below, or one that a later library knows. */
 typedef int32_t opdump_status;
@@ -109,9 +112,9 @@ enum {
 };
 
 /** The cause in a few words. Static; never NULL. */
-const char *opdump_status_text(opdump_status status);
+const char* opdump_status_text(opdump_status status);
 
-/* Tensors, operators, models ---------------------------------------------------------------------------------------- */
+/* == Tensors, operators, models == */
 
 /** Element types. */
 enum {
@@ -182,24 +185,28 @@ enum {
 
 /** A tensor as it was in the framework, where that differs. */
 typedef struct opdump_original {
-  const char *name; /**< the operator that an output stems from; NULL: the one that is captured */
+  const char* name; /**< the operator that an output stems from; NULL: the one that is captured */
   int32_t index;    /**< which of that operator's outputs */
   int32_t dtype;    /**< OPDUMP_UNDEFINED: the same as the tensor's */
   int32_t format;
   uint32_t rank;
-  const uint64_t *shape; /**< `rank` dims in the order of the framework's format; with rank 0 the tensor's shape */
+  const uint64_t*
+      shape; /**< `rank` dims in the order of the framework's format; with rank 0 the tensor's shape */
 } opdump_original;
 
-/** One tensor as it lies in memory when its operator has run; it need only live during the call that takes it. */
+/**
+ * One tensor as it lies in memory when its operator has run; it need only live during the call that takes
+ * it.
+ */
 typedef struct opdump_tensor {
   uint64_t address; /**< as the session's device memory understands it; a pointer in plain memory */
   uint64_t bytes;   /**< to capture; may exceed what the shape needs (padding), never fall short of it */
   int32_t dtype;
   int32_t format;
-  uint32_t rank;                   /**< at most 32 */
-  int32_t address_kind;            /**< 0; or 1 to 5, kinds of address of CANN's nano device, which are only noted */
-  const uint64_t *shape;           /**< `rank` dims, outermost first */
-  const opdump_original *original; /**< NULL: the same in the framework */
+  uint32_t rank;         /**< at most 32 */
+  int32_t address_kind;  /**< 0; or 1 to 5, kinds of address of CANN's nano device, which are only noted */
+  const uint64_t* shape; /**< `rank` dims, outermost first */
+  const opdump_original* original; /**< NULL: the same in the framework */
 } opdump_tensor;
 
 /** For `task_id` and `stream_id`: the runtime has none. */
@@ -214,18 +221,18 @@ enum {
 
 /** An argument that an operator was built with, as text. */
 typedef struct opdump_attribute {
-  const char *name;
-  const char *value;
+  const char* name;
+  const char* value;
 } opdump_attribute;
 
 /** One operator. */
 typedef struct opdump_op {
-  const char *name;
-  const char *type;
+  const char* name;
+  const char* type;
   uint32_t task_id;
   uint32_t stream_id;
-  const char *const *original_names; /**< operators of the framework that were fused into this one */
-  const opdump_attribute *attributes;
+  const char* const* original_names; /**< operators of the framework that were fused into this one */
+  const opdump_attribute* attributes;
   uint32_t original_name_count;
   uint32_t attribute_count;
   uint8_t level;
@@ -234,14 +241,14 @@ typedef struct opdump_op {
 
 typedef struct opdump_model_desc {
   size_t struct_bytes;
-  const char *name;       /**< of the model's file; a config's `model_name` is compared with it first */
-  const char *graph_name; /**< inside the file, compared second; NULL: none */
+  const char* name;       /**< of the model's file; a config's `model_name` is compared with it first */
+  const char* graph_name; /**< inside the file, compared second; NULL: none */
   uint32_t id;
   uint32_t op_count;
-  const opdump_op *ops; /**< in execution order; an operator's index is its position here */
+  const opdump_op* ops; /**< in execution order; an operator's index is its position here */
 } opdump_model_desc;
 
-/* What a port supplies ---------------------------------------------------------------------------------------------- */
+/* == What a port supplies == */
 
 /** For the port to tell one copy that is under way from another; the library does not look at it. */
 typedef struct opdump_copy {
@@ -251,29 +258,32 @@ typedef struct opdump_copy {
 /** Memory that tensors live in. Only `copy` is required: what is NULL or 0 the memory does not have. */
 typedef struct opdump_memory {
   size_t struct_bytes;
-  void *context; /**< handed to each function */
+  void* context; /**< handed to each function */
 
   /**
-   * Copies `bytes` bytes, in this machine's byte order, from device address `from` to `to`, and returns when they are
-   * there. Anything but OPDUMP_OK loses the record, which is counted. Called in the recorder's context, like the rest.
+   * Copies `bytes` bytes, in this machine's byte order, from device address `from` to `to`, and returns when
+   * they are there. Anything but OPDUMP_OK loses the record, which is counted. Called in the recorder's
+   * context, like the rest.
    */
-  opdump_status (*copy)(void *context, void *to, uint64_t from, size_t bytes);
+  opdump_status (*copy)(void* context, void* to, uint64_t from, size_t bytes);
 
   /**
-   * The same, but returns with the copy under way, so that the next piece of a tensor can be started meanwhile; up to
-   * four of one recorder are. OPDUMP_ERR_NOT_SUPPORTED when this one cannot be: `copy` is then called. Needs `complete`.
+   * The same, but returns with the copy under way, so that the next piece of a tensor can be started
+   * meanwhile; up to four of one recorder are. OPDUMP_ERR_NOT_SUPPORTED when this one cannot be: `copy` is
+   * then called. Needs `complete`.
    */
-  opdump_status (*start)(void *context, opdump_copy *copy, void *to, uint64_t from, size_t bytes);
+  opdump_status (*start)(void* context, opdump_copy* copy, void* to, uint64_t from, size_t bytes);
 
   /**
-   * Sets `over` to 1 when the copy is over, and to 0 when it still is not after `limit_ms`. An error: over, and failed.
-   * Once a copy is over, `to` must not be written any more. One that does not end within the session's `block_limit_ms`
-   * loses its record, and all later ones of the recorder until it does; so that limit must not be 0 here.
+   * Sets `over` to 1 when the copy is over, and to 0 when it still is not after `limit_ms`. An error: over,
+   * and failed. Once a copy is over, `to` must not be written any more. One that does not end within the
+   * session's `block_limit_ms` loses its record, and all later ones of the recorder until it does; so that
+   * limit must not be 0 here.
    */
-  opdump_status (*complete)(void *context, opdump_copy *copy, uint32_t limit_ms, int *over);
+  opdump_status (*complete)(void* context, opdump_copy* copy, uint32_t limit_ms, int* over);
 
-  /** Before the first byte of a record is read: returns when copies may see what the operators of that stream wrote. */
-  opdump_status (*fence)(void *context, uint32_t stream_id);
+  /** Before a record's first byte is read: returns when copies may see what the stream's operators wrote. */
+  opdump_status (*fence)(void* context, uint32_t stream_id);
 
   uint32_t alignment;   /**< a power of two, up to 64, that pieces are to begin at, where they can; 0: any */
   uint32_t whole_units; /**< 1: their sizes are to be multiples of it too, where they can */
@@ -282,23 +292,24 @@ typedef struct opdump_memory {
 
 typedef struct opdump_clock {
   size_t struct_bytes;
-  void *context;
-  uint64_t (*unix_us)(void *context); /**< microseconds since 1970, or any count of them; in recorders' contexts */
-  int32_t (*utc_offset_seconds)(void *context); /**< to local time; NULL: 0 */
-  uint32_t (*monotonic_ms)(void *context);      /**< wraps at 32 bits */
-  void (*pause)(void *context);                 /**< gives way for some tens of microseconds; NULL: does not */
+  void* context;
+  /** Microseconds since 1970, or any count of them. In recorders' contexts. */
+  uint64_t (*unix_us)(void* context);
+  int32_t (*utc_offset_seconds)(void* context); /**< to local time; NULL: 0 */
+  uint32_t (*monotonic_ms)(void* context);      /**< wraps at 32 bits */
+  void (*pause)(void* context); /**< gives way for some tens of microseconds; NULL: does not */
 } opdump_clock;
 
-/* Sinks ------------------------------------------------------------------------------------------------------------- */
+/* == Sinks == */
 
 /** Where a dump goes. */
 typedef struct opdump_sink opdump_sink;
 
 /** Ends a sink that no session uses any more; its memory is free. NULL is let pass. */
-void opdump_sink_destroy(opdump_sink *sink);
+void opdump_sink_destroy(opdump_sink* sink);
 
 /** Returns when everything committed so far would survive a loss of power. */
-opdump_status opdump_sink_sync(opdump_sink *sink);
+opdump_status opdump_sink_sync(opdump_sink* sink);
 
 enum {
   OPDUMP_PIECE_DATA = 0,      /**< more bytes of the object */
@@ -312,64 +323,68 @@ typedef struct opdump_piece {
   size_t struct_bytes;
   int32_t kind;
   uint32_t path_bytes;
-  const char *path; /**< the object's name, "root/directory/file", without a zero behind it */
-  const void *data;
+  const char* path; /**< the object's name, "root/directory/file", without a zero behind it */
+  const void* data;
   size_t data_bytes;
 } opdump_piece;
 
-/** Takes one piece, in the order of the bytes. Anything but OPDUMP_OK fails the object, which is then aborted. */
-typedef opdump_status (*opdump_take_piece)(void *context, const opdump_piece *piece);
+/**
+ * Takes one piece, in the order of the bytes. Anything but OPDUMP_OK fails the object, which is then
+ * aborted.
+ */
+typedef opdump_status (*opdump_take_piece)(void* context, const opdump_piece* piece);
 
 /** `path_bytes` is the length of the longest path. */
 size_t opdump_callback_sink_size(size_t path_bytes);
 
 /** A dump that goes wherever a function sends it: a network, a debug probe, another processor. */
-opdump_status opdump_callback_sink_create(void *memory, size_t bytes, size_t path_bytes, opdump_take_piece take,
-                                          void *context, opdump_sink **sink);
+opdump_status opdump_callback_sink_create(void* memory, size_t bytes, size_t path_bytes,
+                                          opdump_take_piece take, void* context, opdump_sink** sink);
 
-enum {
-  OPDUMP_FLASH_OVERWRITE_OLDEST = 0,
-  OPDUMP_FLASH_STOP_WHEN_FULL = 1
-};
+enum { OPDUMP_FLASH_OVERWRITE_OLDEST = 0, OPDUMP_FLASH_STOP_WHEN_FULL = 1 };
 
 /** A flash part, or the part of it that the log may use: its geometry and the port's functions. */
 typedef struct opdump_flash {
   size_t struct_bytes;
-  void *context;
-  uint32_t block_bytes;     /**< erased at once */
-  uint32_t block_count;     /**< 3 to 65535 */
-  uint32_t program_bytes;   /**< programs begin and end at multiples of it */
-  uint32_t page_bytes;      /**< collected in RAM and programmed at once; 0: 256 */
-  uint32_t policy;          /**< when every block is in use */
-  uint32_t erase_budget;    /**< erases until the next create; 0: no limit */
-  uint8_t erased;           /**< what an erased byte reads as: 0xff or 0 */
-  uint8_t bits_only_clear;  /**< 1: NOR flash, which may be programmed again where it was left erased */
-  uint8_t verify;           /**< 1: reads back all that was programmed or erased */
-  uint8_t prepared_blocks;  /**< that opdump_flash_log_prepare keeps ready */
+  void* context;
+  uint32_t block_bytes;    /**< erased at once */
+  uint32_t block_count;    /**< 3 to 65535 */
+  uint32_t program_bytes;  /**< programs begin and end at multiples of it */
+  uint32_t page_bytes;     /**< collected in RAM and programmed at once; 0: 256 */
+  uint32_t policy;         /**< when every block is in use */
+  uint32_t erase_budget;   /**< erases until the next create; 0: no limit */
+  uint8_t erased;          /**< what an erased byte reads as: 0xff or 0 */
+  uint8_t bits_only_clear; /**< 1: NOR flash, which may be programmed again where it was left erased */
+  uint8_t verify;          /**< 1: reads back all that was programmed or erased */
+  uint8_t prepared_blocks; /**< that opdump_flash_log_prepare keeps ready */
 
-  opdump_status (*read)(void *context, uint32_t block, uint32_t offset, void *to, size_t bytes);
-  opdump_status (*program)(void *context, uint32_t block, uint32_t offset, const void *from, size_t bytes);
-  opdump_status (*erase)(void *context, uint32_t block);
-  opdump_status (*sync)(void *context);
-  void (*protect)(void *context, int on); /**< NULL: the part has no write protection */
+  opdump_status (*read)(void* context, uint32_t block, uint32_t offset, void* to, size_t bytes);
+  opdump_status (*program)(void* context, uint32_t block, uint32_t offset, const void* from, size_t bytes);
+  opdump_status (*erase)(void* context, uint32_t block);
+  opdump_status (*sync)(void* context);
+  void (*protect)(void* context, int on); /**< NULL: the part has no write protection */
 } opdump_flash;
 
-size_t opdump_flash_log_size(const opdump_flash *flash);
+size_t opdump_flash_log_size(const opdump_flash* flash);
 
 /**
- * A dump in raw flash, which `opdump extract` turns into files. Reads the headers of all blocks and writes nothing.
- * `flash` is copied. OPDUMP_ERR_INVALID_ARGUMENT for an unusable geometry or a missing function;
+ * A dump in raw flash, which `opdump extract` turns into files. Reads the headers of all blocks and writes
+ * nothing. `flash` is copied. OPDUMP_ERR_INVALID_ARGUMENT for an unusable geometry or a missing function;
  * OPDUMP_ERR_NOT_SUPPORTED when a newer version or another geometry wrote there: erase the part first.
  */
-opdump_status opdump_flash_log_create(void *memory, size_t bytes, const opdump_flash *flash, opdump_sink **sink);
+opdump_status opdump_flash_log_create(void* memory, size_t bytes, const opdump_flash* flash,
+                                      opdump_sink** sink);
 
-/** One erase or program ahead of need, for idle time; `more` (may be NULL) becomes 1 when it should be called again. */
-opdump_status opdump_flash_log_prepare(opdump_sink *sink, int *more);
+/**
+ * One erase or program ahead of need, for idle time; `more` (may be NULL) becomes 1 when it should be called
+ * again.
+ */
+opdump_status opdump_flash_log_prepare(opdump_sink* sink, int* more);
 
 /** For fault handlers, with interrupts off: programs what is collected in RAM. */
-opdump_status opdump_flash_log_emergency(opdump_sink *sink);
+opdump_status opdump_flash_log_emergency(opdump_sink* sink);
 
-/* Configs ----------------------------------------------------------------------------------------------------------- */
+/* == Configs == */
 
 /** What a config file asks for. It stays until the sessions that it was given to are finalized. */
 typedef struct opdump_config opdump_config;
@@ -382,47 +397,52 @@ size_t opdump_config_size(size_t text_bytes);
  * OPDUMP_ERR_NOT_A_PLAN, OPDUMP_ERR_WRONG_BYTE_ORDER, OPDUMP_ERR_TRUNCATED, OPDUMP_ERR_DAMAGED,
  * OPDUMP_ERR_NEWER_VERSION or OPDUMP_ERR_MALFORMED for what is none, OPDUMP_ERR_NO_MEMORY.
  */
-opdump_status opdump_config_load_plan(void *memory, size_t bytes, const void *plan, size_t plan_bytes,
-                                      opdump_config **config);
+opdump_status opdump_config_load_plan(void* memory, size_t bytes, const void* plan, size_t plan_bytes,
+                                      opdump_config** config);
 
 /** 1: the config asks for something that this build does. */
-int opdump_config_active(const opdump_config *config);
+int opdump_config_active(const opdump_config* config);
 
 /** The ring size that the config's "opdump" object asks for; 0: none. */
-uint32_t opdump_config_ring_bytes(const opdump_config *config);
+uint32_t opdump_config_ring_bytes(const opdump_config* config);
 
-/* Sessions ---------------------------------------------------------------------------------------------------------- */
+/* == Sessions == */
 
 typedef struct opdump_session opdump_session;
 
-/** Statistics, and protobuf and npy files, for sessions whose configs may ask for them; code that others do not link. */
+/**
+ * Statistics, and protobuf and npy files, for sessions whose configs may ask for them; code that others do
+ * not link.
+ */
 typedef struct opdump_extras opdump_extras;
 
 size_t opdump_extras_size(void);
 
 /** `memory` is copied; NULL: plain memory. One for each session. */
-opdump_status opdump_extras_create(void *at, size_t bytes, const opdump_memory *memory, opdump_extras **extras);
+opdump_status opdump_extras_create(void* at, size_t bytes, const opdump_memory* memory,
+                                   opdump_extras** extras);
 
 /** Tells in a line each what configs and models come to. */
 typedef struct opdump_log opdump_log;
 
 /** Takes a line of `bytes` bytes, without its end and without a zero, which is good during the call. */
-typedef void (*opdump_say)(void *context, const char *line, size_t bytes);
+typedef void (*opdump_say)(void* context, const char* line, size_t bytes);
 
 size_t opdump_log_size(void);
 
 /**
- * For the boot message: how many operators of a model match, what that takes per step, and what of a config this
- * library does not do. `partition_bytes` is the room where the dump goes; 0: not known.
+ * For the boot message: how many operators of a model match, what that takes per step, and what of a config
+ * this library does not do. `partition_bytes` is the room where the dump goes; 0: not known.
  */
-opdump_status opdump_log_create(void *memory, size_t bytes, opdump_say say, void *context, uint64_t partition_bytes,
-                                opdump_log **log);
+opdump_status opdump_log_create(void* memory, size_t bytes, opdump_say say, void* context,
+                                uint64_t partition_bytes, opdump_log** log);
 
 /** What a recorder does when its ring has no room. */
 enum {
-  OPDUMP_WHEN_FULL_DROP = 0,   /**< lose the record at once, counted */
-  OPDUMP_WHEN_FULL_BLOCK = 1,  /**< wait for the drainer up to a limit, then lose it */
-  OPDUMP_WHEN_FULL_INLINE = 2, /**< empty the ring in the caller; recorders and drain calls are then one context */
+  OPDUMP_WHEN_FULL_DROP = 0,  /**< lose the record at once, counted */
+  OPDUMP_WHEN_FULL_BLOCK = 1, /**< wait for the drainer up to a limit, then lose it */
+  OPDUMP_WHEN_FULL_INLINE =
+      2, /**< empty the ring in the caller; recorders and drain calls are then one context */
   OPDUMP_WHEN_FULL_DEGRADE = 3 /**< keep its statistics instead, where there are extras */
 };
 
@@ -431,47 +451,47 @@ enum { OPDUMP_JOURNAL_RECORDS = 0, OPDUMP_JOURNAL_GAPS = 1, OPDUMP_JOURNAL_NONE 
 
 typedef struct opdump_session_options {
   size_t struct_bytes;
-  const opdump_memory *memory; /**< copied; NULL: plain memory */
-  const opdump_clock *clock;   /**< copied; required */
-  opdump_sink *sink;           /**< required */
-  opdump_extras *extras;       /**< NULL: configs that ask for them are OPDUMP_ERR_NOT_SUPPORTED */
+  const opdump_memory* memory; /**< copied; NULL: plain memory */
+  const opdump_clock* clock;   /**< copied; required */
+  opdump_sink* sink;           /**< required */
+  opdump_extras* extras;       /**< NULL: configs that ask for them are OPDUMP_ERR_NOT_SUPPORTED */
   uint32_t device_id;
   uint32_t when_full;
   uint32_t block_limit_ms; /**< longest wait without progress; 0: none */
   uint32_t journal;
   uint32_t name_bytes; /**< longest name of a model, an operator or its type; 0: 128 */
-  opdump_log *log;     /**< NULL: nothing is told */
+  opdump_log* log;     /**< NULL: nothing is told */
 } opdump_session_options;
 
-size_t opdump_session_size(const opdump_session_options *options);
-opdump_status opdump_session_create(void *memory, size_t bytes, const opdump_session_options *options,
-                                    opdump_session **session);
+size_t opdump_session_size(const opdump_session_options* options);
+opdump_status opdump_session_create(void* memory, size_t bytes, const opdump_session_options* options,
+                                    opdump_session** session);
 
 /**
- * Makes what the config's "opdump" object says count instead of the options, from the next opdump_session_init on; what
- * it does not say is as the options have it.
+ * Makes what the config's "opdump" object says count instead of the options, from the next
+ * opdump_session_init on; what it does not say is as the options have it.
  */
-opdump_status opdump_session_configure(opdump_session *session, const opdump_config *config);
+opdump_status opdump_session_configure(opdump_session* session, const opdump_config* config);
 
-opdump_status opdump_session_init(opdump_session *session);
+opdump_status opdump_session_init(opdump_session* session);
 
 /**
- * Makes `config` count for models loaded from now on; the last one wins. One that asks for nothing is accepted and
- * changes nothing. OPDUMP_ERR_NOT_SUPPORTED when it wants what the session has no extras for.
+ * Makes `config` count for models loaded from now on; the last one wins. One that asks for nothing is
+ * accepted and changes nothing. OPDUMP_ERR_NOT_SUPPORTED when it wants what the session has no extras for.
  */
-opdump_status opdump_session_set_config(opdump_session *session, const opdump_config *config);
+opdump_status opdump_session_set_config(opdump_session* session, const opdump_config* config);
 
 /**
  * Switches dumping off, moves everything captured to the sink and makes it durable. OPDUMP_ERR_STEP_OPEN and
  * OPDUMP_ERR_DRAINER_ATTACHED change nothing. After any other error the session is off all the same.
  */
-opdump_status opdump_session_finalize(opdump_session *session);
+opdump_status opdump_session_finalize(opdump_session* session);
 
 /** Moves about `budget_bytes` from each ring to the sink; the bytes moved, 0 when there was nothing. */
-size_t opdump_session_drain(opdump_session *session, size_t budget_bytes);
+size_t opdump_session_drain(opdump_session* session, size_t budget_bytes);
 
 /** Returns when all that was captured so far is in the sink; OPDUMP_ERR_TIMEOUT when that takes longer. */
-opdump_status opdump_session_flush(opdump_session *session, uint32_t limit_ms);
+opdump_status opdump_session_flush(opdump_session* session, uint32_t limit_ms);
 
 /** What became of the records since the session was made. All counts wrap at 32 bits. */
 typedef struct opdump_counts {
@@ -490,32 +510,35 @@ typedef struct opdump_counts {
   uint32_t lost;          /**< all those that are lost */
 } opdump_counts;
 
-/** Fills `bytes` bytes, at most sizeof(opdump_counts) as the library knows it, and the rest of them with zeros. */
-opdump_status opdump_session_counts(const opdump_session *session, opdump_counts *counts, size_t bytes);
+/**
+ * Fills `bytes` bytes, at most sizeof(opdump_counts) as the library knows it, and the rest of them with
+ * zeros.
+ */
+opdump_status opdump_session_counts(const opdump_session* session, opdump_counts* counts, size_t bytes);
 
 /** Cause of the latest record that the sink lost; OPDUMP_OK if there was none. */
-opdump_status opdump_session_last_sink_failure(const opdump_session *session);
+opdump_status opdump_session_last_sink_failure(const opdump_session* session);
 
-/* Loaded models ----------------------------------------------------------------------------------------------------- */
+/* == Loaded models == */
 
 typedef struct opdump_model opdump_model;
 
-size_t opdump_model_size(const opdump_model_desc *desc);
+size_t opdump_model_size(const opdump_model_desc* desc);
 
 /**
  * Resolves the config in force against a model. `desc` and its arrays are copied, the texts are referred to.
  * OPDUMP_ERR_NAME_TOO_LONG leaves the model loaded but uncaptured.
  */
-opdump_status opdump_model_load(opdump_session *session, const opdump_model_desc *desc, void *memory, size_t bytes,
-                                opdump_model **model);
+opdump_status opdump_model_load(opdump_session* session, const opdump_model_desc* desc, void* memory,
+                                size_t bytes, opdump_model** model);
 
 /** OPDUMP_ERR_STEP_OPEN while a recorder runs a step of it: nothing changes. Else its memory is free. */
-opdump_status opdump_model_unload(opdump_model *model);
+opdump_status opdump_model_unload(opdump_model* model);
 
 /** Operators of the model that the config in force wants; 0 for NULL. */
-uint32_t opdump_model_matched_ops(const opdump_model *model);
+uint32_t opdump_model_matched_ops(const opdump_model* model);
 
-/* Recorders --------------------------------------------------------------------------------------------------------- */
+/* == Recorders == */
 
 /** One context that captures. */
 typedef struct opdump_recorder opdump_recorder;
@@ -527,66 +550,75 @@ typedef struct opdump_recorder_options {
   uint32_t known_heads; /**< operators whose names and shapes go through the ring only once; 0: none */
 } opdump_recorder_options;
 
-size_t opdump_recorder_size(const opdump_recorder_options *options);
-
-/** OPDUMP_ERR_NO_FREE_RECORDER when the session serves no more; OPDUMP_ERR_INVALID_ARGUMENT for too small a ring. */
-opdump_status opdump_recorder_add(opdump_session *session, const opdump_recorder_options *options, void *memory,
-                                  size_t bytes, opdump_recorder **recorder);
-
-/** OPDUMP_ERR_RECORDER_BUSY while a step is open or its ring is not drained: call again. Else its memory is free. */
-opdump_status opdump_recorder_remove(opdump_recorder *recorder);
-
-/** Starts the model's next execution; steps count from 0 since it was loaded. */
-opdump_status opdump_begin_step(opdump_recorder *recorder, opdump_model *model);
-
-/** The same for a runtime that counts steps itself. */
-opdump_status opdump_begin_step_at(opdump_recorder *recorder, opdump_model *model, uint64_t step);
-
-/** 1: the open step captures operator `op`, an index of the model. */
-int opdump_wants(const opdump_recorder *recorder, uint32_t op);
+size_t opdump_recorder_size(const opdump_recorder_options* options);
 
 /**
- * Captures operator `op` of the open step, which has just run; the tensors' bytes are copied before it returns.
- * OPDUMP_OK also when the operator is not wanted. OPDUMP_ERR_STEP_NOT_OPEN and OPDUMP_ERR_NO_SUCH_OP change nothing;
- * OPDUMP_ERR_DEGRADED: statistics were kept; any other: the record is lost, counted, and leaves nothing in the dump.
+ * OPDUMP_ERR_NO_FREE_RECORDER when the session serves no more; OPDUMP_ERR_INVALID_ARGUMENT for too small a
+ * ring.
  */
-opdump_status opdump_capture(opdump_recorder *recorder, uint32_t op, const opdump_tensor *inputs,
-                             uint32_t input_count, const opdump_tensor *outputs, uint32_t output_count);
+opdump_status opdump_recorder_add(opdump_session* session, const opdump_recorder_options* options,
+                                  void* memory, size_t bytes, opdump_recorder** recorder);
 
-opdump_status opdump_end_step(opdump_recorder *recorder);
+/**
+ * OPDUMP_ERR_RECORDER_BUSY while a step is open or its ring is not drained: call again. Else its memory is
+ * free.
+ */
+opdump_status opdump_recorder_remove(opdump_recorder* recorder);
+
+/** Starts the model's next execution; steps count from 0 since it was loaded. */
+opdump_status opdump_begin_step(opdump_recorder* recorder, opdump_model* model);
+
+/** The same for a runtime that counts steps itself. */
+opdump_status opdump_begin_step_at(opdump_recorder* recorder, opdump_model* model, uint64_t step);
+
+/** 1: the open step captures operator `op`, an index of the model. */
+int opdump_wants(const opdump_recorder* recorder, uint32_t op);
+
+/**
+ * Captures operator `op` of the open step, which has just run; the tensors' bytes are copied before it
+ * returns. OPDUMP_OK also when the operator is not wanted. OPDUMP_ERR_STEP_NOT_OPEN and OPDUMP_ERR_NO_SUCH_OP
+ * change nothing; OPDUMP_ERR_DEGRADED: statistics were kept; any other: the record is lost, counted, and
+ * leaves nothing in the dump.
+ */
+opdump_status opdump_capture(opdump_recorder* recorder, uint32_t op, const opdump_tensor* inputs,
+                             uint32_t input_count, const opdump_tensor* outputs, uint32_t output_count);
+
+opdump_status opdump_end_step(opdump_recorder* recorder);
 
 /** 1: operators run outside a model are captured. */
-int opdump_wants_single_ops(const opdump_recorder *recorder);
+int opdump_wants_single_ops(const opdump_recorder* recorder);
 
-/** Captures an operator that has just run outside any model; of `op` only name, type and ids are looked at. */
-opdump_status opdump_capture_single_op(opdump_recorder *recorder, const opdump_op *op, const opdump_tensor *inputs,
-                                       uint32_t input_count, const opdump_tensor *outputs, uint32_t output_count);
+/** Captures an operator that has just run outside any model; of `op` only name, type and ids are looked at.
+ */
+opdump_status opdump_capture_single_op(opdump_recorder* recorder, const opdump_op* op,
+                                       const opdump_tensor* inputs, uint32_t input_count,
+                                       const opdump_tensor* outputs, uint32_t output_count);
 
-/* With an operating system ------------------------------------------------------------------------------------------ */
+/* == With an operating system == */
 /* Libraries for machines without one do not have what follows. */
 
 /** The system's clocks. Static. */
-const opdump_clock *opdump_system_clock(void);
+const opdump_clock* opdump_system_clock(void);
 
 size_t opdump_directory_sink_size(void);
 
 /** A dump as a tree of files below the config's `dump_path`. */
-opdump_status opdump_directory_sink_create(void *memory, size_t bytes, opdump_sink **sink);
+opdump_status opdump_directory_sink_create(void* memory, size_t bytes, opdump_sink** sink);
 
 /**
- * Takes the text of a config file of any dialect, or a plan. The text is not needed any more afterwards, a plan is
- * referred to. OPDUMP_ERR_CONFIG_REFUSED with the key, the reason and what to do in `message`, which is cut to
- * `message_bytes` and ends with a zero; NULL: not wanted.
+ * Takes the text of a config file of any dialect, or a plan. The text is not needed any more afterwards, a
+ * plan is referred to. OPDUMP_ERR_CONFIG_REFUSED with the key, the reason and what to do in `message`, which
+ * is cut to `message_bytes` and ends with a zero; NULL: not wanted.
  */
-opdump_status opdump_config_parse(void *memory, size_t bytes, const char *text, size_t text_bytes,
-                                  opdump_config **config, char *message, size_t message_bytes);
+opdump_status opdump_config_parse(void* memory, size_t bytes, const char* text, size_t text_bytes,
+                                  opdump_config** config, char* message, size_t message_bytes);
 
 /** Bytes that are enough for the config file `path` as it is now; 0 when it cannot be read. */
-size_t opdump_config_file_size(const char *path);
+size_t opdump_config_file_size(const char* path);
 
 /** The same of a file; `message` then begins with FILE:LINE:COLUMN. A plan in it is copied. */
-opdump_status opdump_config_read(void *memory, size_t bytes, const char *path, opdump_config **config, char *message,
-                                 size_t message_bytes);
+opdump_status opdump_config_read(void* memory, size_t bytes, const char* path, opdump_config** config,
+                                 char* message, size_t message_bytes);
 
 /** A thread that drains one session. */
 typedef struct opdump_drain_thread opdump_drain_thread;
@@ -594,11 +626,11 @@ typedef struct opdump_drain_thread opdump_drain_thread;
 size_t opdump_drain_thread_size(void);
 
 /** While no recorder captures. OPDUMP_ERR_DRAINER_ATTACHED when there is one; OPDUMP_ERR_TOO_MANY_OBJECTS. */
-opdump_status opdump_drain_thread_start(opdump_session *session, void *memory, size_t bytes,
-                                        opdump_drain_thread **thread);
+opdump_status opdump_drain_thread_start(opdump_session* session, void* memory, size_t bytes,
+                                        opdump_drain_thread** thread);
 
 /** Returns when the rings are empty and the thread has ended; its memory is free. NULL is let pass. */
-void opdump_drain_thread_stop(opdump_drain_thread *thread);
+void opdump_drain_thread_stop(opdump_drain_thread* thread);
 
 #ifdef __cplusplus
 }
