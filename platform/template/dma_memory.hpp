@@ -52,8 +52,8 @@ class DmaMemory final : public DeviceMemory {
   explicit DmaMemory(Engine& engine, std::uint32_t copy_limit_ms = 100)
       : engine_(engine), copy_limit_ms_(copy_limit_ms) {}
 
-  /// Through the buffer, piece by piece: any address and size. `timeout` when the engine does not end;
-  /// `recorder_busy` until it does, and while another recorder has the buffer.
+  /// Through the buffer, piece by piece: any address and size. `device_copy_failed` also when the engine
+  /// does not end; `recorder_busy` until it does, and while another recorder has the buffer.
   [[nodiscard]] Status copy(std::byte* to, Address from, std::size_t bytes) override {
     // acquire: the last user of the buffer is done with it; pairs with the release below.
     if (staging_taken_.exchange(true, std::memory_order_acquire)) return Status::recorder_busy;
@@ -145,7 +145,7 @@ class DmaMemory final : public DeviceMemory {
     const Result<bool> over = wait(kStagingChannel, copy_limit_ms_);
     if (!over.ok()) return over.status();
     staging_overdue_ = !over.value();
-    return staging_overdue_ ? Status::timeout : Status::ok;
+    return staging_overdue_ ? Status::device_copy_failed : Status::ok;
   }
 
   Engine& engine_;
