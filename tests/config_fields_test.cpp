@@ -36,14 +36,15 @@ TEST_CASE("config: statistics, kernel data and scenes are kept for who acts on t
   CHECK(parse_file("accept", "kernel_data_list").config.kernel_data == kKernelAll);
   CHECK(with(R"("dump_kernel_data": "assert,printf")").config.kernel_data == (kKernelAssert | kKernelPrintf));
 
-  CHECK(parse_file("not_acted_on", "debug_on").config.overflow);
-  CHECK(parse_file("not_acted_on", "exception_lite").config.exception == ExceptionDump::brief);
-  CHECK(parse_file("not_acted_on", "exception_brief").config.exception == ExceptionDump::brief);
-  CHECK(parse_file("not_acted_on", "exception_norm").config.exception == ExceptionDump::norm);
-  CHECK(parse_file("not_acted_on", "exception_detail").config.exception == ExceptionDump::detail);
-  CHECK(parse_file("not_acted_on", "exception_path_not_looked_at").config.dump_path == "missing");
+  CHECK(parse_file("accept", "debug_on").config.overflow);
+  CHECK(with(R"("dump_debug": "on", "dump_step": "1|3-4")").config.steps.ranges.size() == 2);
+  CHECK(parse_file("accept", "exception_lite").config.exception == ExceptionDump::brief);
+  CHECK(parse_file("accept", "exception_brief").config.exception == ExceptionDump::brief);
+  CHECK(parse_file("accept", "exception_norm").config.exception == ExceptionDump::norm);
+  CHECK(parse_file("accept", "exception_detail").config.exception == ExceptionDump::detail);
+  CHECK(parse_file("accept", "exception_path_not_looked_at").config.dump_path == "missing");
 
-  const ParsedConfig watcher = parse_file("not_acted_on", "watcher_with_layers");
+  const ParsedConfig watcher = parse_file("accept", "watcher_with_layers");
   CHECK(watcher.config.watch);
   REQUIRE(watcher.config.models.size() == 1);
   REQUIRE(watcher.config.models[0].extras != nullptr);
@@ -85,19 +86,21 @@ TEST_CASE("config: ranges add to layers, and a range alone is not every operator
 }
 
 TEST_CASE("config: what has no effect is noted, with its place") {
-  const ParsedConfig debug = parse_file("not_acted_on", "debug_on");
-  REQUIRE(debug.notes.size() == 1);
-  CHECK(debug.notes[0].key == "dump.dump_debug");
-  CHECK(debug.notes[0].line == 3);
-  CHECK(debug.notes[0].column == 42);
-  CHECK(to_string(debug.notes[0], "acl.json")
-            .starts_with("acl.json:3:42: note: dump.dump_debug: \"on\" is not"));
+  const ParsedConfig steps = parse_file("accept", "debug_step_not_looked_at");
+  CHECK(steps.config.steps.every_step());
+  REQUIRE(steps.notes.size() == 1);
+  CHECK(steps.notes[0].key == "dump.dump_step");
+  CHECK(steps.notes[0].line == 3);
+  CHECK(steps.notes[0].column == 61);
+  CHECK(to_string(steps.notes[0], "acl.json")
+            .starts_with("acl.json:3:61: note: dump.dump_step: not looked at, so every step counts: "));
 
   const auto first_key = [](const ParsedConfig& parsed) {
     return parsed.notes.empty() ? std::string() : parsed.notes[0].key;
   };
-  CHECK(first_key(parse_file("not_acted_on", "exception_norm")) == "dump.dump_scene");
-  CHECK(first_key(parse_file("not_acted_on", "watcher_with_nodes")) == "dump.dump_scene");
+  CHECK(parse_file("accept", "exception_norm").notes.empty());
+  CHECK(parse_file("accept", "watcher_with_nodes").notes.empty());
+  CHECK(parse_file("accept", "debug_on").notes.empty());
   CHECK(parse_file("accept", "data_stats").notes.empty());
   CHECK(first_key(parse_file("accept", "kernel_data_all")) == "dump.dump_kernel_data");
   CHECK(first_key(parse_file("accept", "blacklist_100_names")) == "dump.dump_list[0].opname_blacklist");

@@ -32,45 +32,51 @@ struct FullConfig {
   const ModelRule rules[3] = {{"resnet", false, false, layers, &extras}, {"", true, true, {}, nullptr}, {}};
   const StatBits columns[2] = {kStatSha1, kStatMax};
   const std::uint32_t devices[2] = {0, 0x80000001};
-  const DumpConfig config = {.asked = true,
-                             .active = true,
-                             .dump_path = "/flash/dump",
-                             .mode = DumpMode::all,
-                             .level = DumpLevel::kernel,
-                             .single_ops = true,
-                             .steps = {steps},
-                             .first_step = 102,
-                             .models = rules,
-                             .every_device = false,
-                             .devices = devices,
-                             .options = {65536, WhenFull::degrade, 250, JournalDetail::gaps, 1,
-                                         0x123456789abcdef0, 7, Keep::newest, Fsync::record},
-                             .file_format = FileFormat::npy,
-                             .layout = Layout::mindspore_graph,
-                             .data = DumpData::full,
-                             .statistics = kStatMd5 | kStatMin,
-                             .fixed_point = true,
-                             .trailing_comma = false,
-                             .statistic_columns = columns,
-                             .statistics_on_device = true,
-                             .statistics_in_dtype = true,
-                             .sample_number = 100,
-                             .device_format = true,
-                             .save_kernel_args = true,
-                             .synchronous = true,
-                             .quant_dumpable = true,
-                             .overflow_number = 101,
-                             .net_name = "net",
-                             .world_size = 103,
-                             .rank = 104,
-                             .kernel_data = kKernelAssert,
-                             .overflow = true,
-                             .watch = true,
-                             .exception = ExceptionDump::detail};
+  const DumpConfig config = {
+      .asked = true,
+      .active = true,
+      .dump_path = "/flash/dump",
+      .mode = DumpMode::all,
+      .level = DumpLevel::kernel,
+      .single_ops = true,
+      .steps = {steps},
+      .first_step = 102,
+      .models = rules,
+      .every_device = false,
+      .devices = devices,
+      .options = {65536, WhenFull::degrade, 250, JournalDetail::gaps, 1, 0x123456789abcdef0, 7, Keep::newest,
+                  Fsync::record, 111, 112, 113000},
+      .file_format = FileFormat::npy,
+      .layout = Layout::mindspore_graph,
+      .data = DumpData::full,
+      .statistics = kStatMd5 | kStatMin,
+      .fixed_point = true,
+      .trailing_comma = false,
+      .statistic_columns = columns,
+      .statistics_on_device = true,
+      .statistics_in_dtype = true,
+      .sample_number = 100,
+      .device_format = true,
+      .save_kernel_args = true,
+      .synchronous = true,
+      .quant_dumpable = true,
+      .overflow_number = 101,
+      .net_name = "net",
+      .world_size = 103,
+      .rank = 104,
+      .kernel_data = kKernelAssert,
+      .overflow = true,
+      .watch = true,
+      .watch_changes_only = true,
+      .exception = ExceptionDump::detail};
 
   /// What a plan of `version` holds of it.
   DumpConfig of_version(std::uint32_t version) const {
     DumpConfig older = config;
+    if (version < 4) {
+      older.watch_changes_only = false;
+      older.options.history_steps = older.options.after_steps = older.options.history_bytes = 0;
+    }
     if (version < 3) older.options = {65536, WhenFull::degrade, 250, JournalDetail::gaps};
     if (version < 2) {
       older.fixed_point = false;

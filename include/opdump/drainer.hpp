@@ -7,6 +7,7 @@
 #include "opdump/dump_name.hpp"
 #include "opdump/journal.hpp"
 #include "opdump/known_heads.hpp"
+#include "opdump/overflow_report.hpp"
 #include "opdump/plan_list.hpp"
 #include "opdump/record.hpp"
 #include "opdump/record_format.hpp"
@@ -22,6 +23,9 @@ inline namespace OPDUMP_NAMESPACE {
 /// Bytes of scratch that a drainer needs for names of these lengths.
 constexpr std::size_t drain_scratch_bytes(std::size_t model_name_bytes, std::size_t type_bytes,
                                           std::size_t name_bytes) {
+  // A report has a name of its own.
+  constexpr std::size_t kReportName = std::string_view("OpdebugNode_OpDebug").size();
+  if (OPDUMP_FAULTS != 0 && type_bytes + name_bytes < kReportName) name_bytes = kReportName - type_bytes;
   return 2 * journal_line_bytes(dump_name_bytes(model_name_bytes, type_bytes, name_bytes));
 }
 
@@ -184,6 +188,10 @@ class Drainer {
       begin_record(slot, stream, record.value(), head.gap(), body.subspan(file_at), head.last());
     } else if (OPDUMP_DEGRADE != 0 && head.kind == ChunkKind::reduced) {
       take_reduced(slot, stream, record.value(), head, body.subspan(head.head_bytes));
+#if OPDUMP_FAULTS
+    } else if (head.kind == ChunkKind::report) {
+      take_report(slot, stream, record.value(), head.gap(), body.subspan(head.head_bytes));
+#endif
     } else if (OPDUMP_JOURNAL != 0) {
       take_loss(slot, stream, record.value(), head);
     }
@@ -277,6 +285,65 @@ class Drainer {
       end_record(slot, stream, name);
     }
   }
+
+#if OPDUMP_FAULTS
+  /// Writes the report behind the operator's record, which it ends: the report's object is all there before
+  /// the record is committed, and given up when that fails. Where each tensor is a record of its own nothing
+  /// is unfinished.
+  void take_report(std::size_t slot, Stream& stream, const RecordView& record, const LossGap& gap,
+                   Bytes body) {
+    OverflowReport report;
+    if (body.size() != sizeof report) return;
+    std::memcpy(static_cast<void*>(&report), body.data(), sizeof report);
+    const bool ends_record = stream.state != State::idle;
+    if (!ends_record) reach(slot, stream, record.head(), gap);
+    RecordWriter writer;
+    ObjectName name;
+    Status status = stream.state == State::discarding ? stream.failure
+                                                      : open_report(stream, record, report, writer, name);
+    if (ends_record) {
+      if (status != Status::ok && stream.state == State::writing) {
+        stream.writer.abort();
+        note_failure(stream, status);
+      }
+      if (stream.state == State::writing) stream.failure = Status::ok;
+      end_record(slot, stream, {});
+      const Status committed = stream.failure;
+      if (status == Status::ok && committed != Status::ok) writer.abort();
+      status = committed;
+      reach(slot, stream, record.head(), gap);
+    }
+    stream.writer = writer;
+    stream.state = State::writing;
+    note_failure(stream, status);
+    end_record(slot, stream, name);
+  }
+
+  Status open_report(Stream& stream, const RecordView& record, const OverflowReport& report,
+                     RecordWriter& writer, ObjectName& name) {
+    RecordFormat* const format = targets_[stream.target].format;
+    const bool as_text = format != nullptr && format->one_tensor();
+    const Status status =
+        try_names(stream, record, as_text ? RecordFormat::kReportSuffix : std::string_view(), name,
+                  [&](MutableBytes rest) {
+                    return as_text ? writer.begin_report(sink_, name, report, *format)
+                                   : writer.begin(sink_, name, record, {}, rest, format);
+                  });
+    return status != Status::ok || as_text ? status : append_report(writer, report);
+  }
+
+  static Status append_report(RecordWriter& writer, const OverflowReport& report) {
+    constexpr std::size_t kPieceWords = 16;
+    static_assert(kOpDebugWords % kPieceWords == 0);
+    for (std::size_t word = 0; word < kOpDebugWords; word += kPieceWords) {
+      std::byte piece[kPieceWords * 8];
+      for (std::size_t i = 0; i < kPieceWords; ++i)
+        store_little_endian(piece + i * 8, op_debug_word(report, word + i));
+      if (const Status status = writer.append(piece); status != Status::ok) return status;
+    }
+    return Status::ok;
+  }
+#endif
 
   /// Gives up the unfinished record that `record` comes instead of, if there is one.
   void replace(std::size_t slot, Stream& stream, const RecordView& record, const LossGap& gap) {

@@ -128,8 +128,8 @@ struct DumpConfig {
   FileFormat file_format = FileFormat::nano;
   Layout layout = Layout::cann;
 
-  // Understood, and not acted on by this build: a config of which one of these is the only effect is not
-  // active.
+  // Of these, statistics_in_dtype, synchronous, quant_dumpable and kernel_data are understood, and not acted
+  // on by this build.
   DumpData data = DumpData::tensor;
   StatBits statistics = kStatsByDefault;
   bool fixed_point = false;    ///< CANN's statistics have the number texts of its nano devices
@@ -146,11 +146,12 @@ struct DumpConfig {
   bool quant_dumpable = false;    ///< of a quantized network, the data before quantization is captured
   std::uint32_t overflow_number = 0;  ///< overflowing operators that are captured; 0: all
   std::string_view net_name{};        ///< a directory of MindSpore's layouts
-  std::uint32_t world_size = 0;  ///< processes of a distributed run; 0: no rank folder in `cann`'s layout
-  std::uint32_t rank = 0;        ///< of this process, in all layouts that have a folder for it
-  std::uint8_t kernel_data = 0;  ///< 0: the config does not say
-  bool overflow = false;         ///< operators that overflow are captured, instead of those of `models`
-  bool watch = false;            ///< the watched operators of `models` are captured instead
+  std::uint32_t world_size = 0;     ///< processes of a distributed run; 0: no rank folder in `cann`'s layout
+  std::uint32_t rank = 0;           ///< of this process, in all layouts that have a folder for it
+  std::uint8_t kernel_data = 0;     ///< 0: the config does not say
+  bool overflow = false;            ///< operators of every model that overflow are captured, not `models`
+  bool watch = false;               ///< the watched operators of `models` are captured instead
+  bool watch_changes_only = false;  ///< and of them only what another operator has overwritten
   ExceptionDump exception = ExceptionDump::none;
 };
 

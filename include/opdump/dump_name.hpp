@@ -26,6 +26,11 @@ class DumpNamer {
   ///     mindspore_cpu     the same; the stream is 0 as well
   ///     mindspore_graph   {step}/{time}/{device}/{model}/{model id}/{step}
   ///
+  /// Of an operator that failed it is, with a local time in milliseconds, in extra-info/data-dump/{device}
+  ///
+  ///     brief, detail     exception_info.{stream}.{task}.{YYYYMMDDHHMMSSmmm}
+  ///     norm              {type}.{name}.{task}.{YYYYMMDDHHMMSSmmm}
+  ///
   /// It and `unused`, which becomes the memory behind it, are good until the next call. `name_too_long` when
   /// the memory is too small. Source: the directories and names of CANN's, torchair's and MindSpore's dumps.
   Result<ObjectName> name(const RecordView& record, const DumpTarget& target, std::uint64_t unix_us,
@@ -33,18 +38,38 @@ class DumpNamer {
     if (!is_in_directory(record) && !write_directory(record, target)) return Status::name_too_long;
     const RecordHead& head = record.head();
     TextWriter file(memory_.subspan(directory_bytes_));
-    file.add_sanitised(record.type()).add('.').add_sanitised(record.name());
-    file.add('.')
-        .add_decimal(has_task_id(layout_of(target)) ? head.task_id : 0)
-        .add('.')
-        .add_decimal(has_stream_id(layout_of(target)) ? head.stream_id : 0);
-    file.add('.').add_decimal(unix_us, 16).add(suffix);
+    if (holds_failures(target)) {
+      add_failure_name(file, record, target, unix_us);
+    } else {
+      file.add_sanitised(record.type()).add('.').add_sanitised(record.name());
+      file.add('.')
+          .add_decimal(has_task_id(layout_of(target)) ? head.task_id : 0)
+          .add('.')
+          .add_decimal(has_stream_id(layout_of(target)) ? head.stream_id : 0);
+      file.add('.').add_decimal(unix_us, 16).add(suffix);
+    }
     if (file.overflowed()) return Status::name_too_long;
     unused = std::as_writable_bytes(file.rest());
     return ObjectName{target.root, {memory_.data(), directory_bytes_}, file.text()};
   }
 
  private:
+#if OPDUMP_FAULTS
+  static void add_failure_name(TextWriter& file, const RecordView& record, const DumpTarget& target,
+                               std::uint64_t unix_us) {
+    const RecordHead& head = record.head();
+    if (target.exception == ExceptionDump::norm) {
+      file.add_sanitised(record.type()).add('.').add_sanitised(record.name());
+    } else {
+      file.add("exception_info.").add_decimal(head.stream_id);
+    }
+    const std::uint64_t time = local_time_number(unix_us / 1000000, target.utc_offset_seconds);
+    file.add('.').add_decimal(head.task_id).add('.').add_decimal(time * 1000 + unix_us / 1000 % 1000, 17);
+  }
+#else
+  static void add_failure_name(TextWriter&, const RecordView&, const DumpTarget&, std::uint64_t) {}
+#endif
+
   /// Whether the directory kept is the record's. A model's name that is not its own text in the directory
   /// counts as another one.
   bool is_in_directory(const RecordView& record) const {
@@ -57,12 +82,13 @@ class DumpNamer {
   bool write_directory(const RecordView& record, const DumpTarget& target) {
     const RecordHead& head = record.head();
     TextWriter text(memory_);
-    if (layout_of(target) == Layout::mindspore_graph)
+    const bool failures = holds_failures(target);
+    if (!failures && layout_of(target) == Layout::mindspore_graph)
       text.add_decimal(head.step).add('/').add_decimal(head.dump_time, 14);
     add_dump_directory(text, target);
-    if (layout_of(target) == Layout::cann || layout_of(target) == Layout::mindspore_graph)
+    if (!failures && (layout_of(target) == Layout::cann || layout_of(target) == Layout::mindspore_graph))
       text.add('/').add_decimal(head.device_id);
-    if (head.in_model != 0) {
+    if (!failures && head.in_model != 0) {
       text.add('/');
       const std::size_t at = text.text().size();
       text.add_sanitised(record.model_name());

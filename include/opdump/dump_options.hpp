@@ -52,6 +52,8 @@ enum class Fsync : std::uint8_t {
 /// The words for `Fsync`, in its order.
 inline constexpr std::string_view kFsyncWords[] = {"never", "finalize", "record"};
 
+inline constexpr std::uint32_t kDefaultHistoryBytes = 1024 * 1024;
+
 /// How to dump, as far as a config says: its "opdump" object. What is absent is up to the program.
 struct DumpOptions {
   std::optional<std::uint32_t> ring_bytes{};  ///< of each recorder's ring
@@ -63,6 +65,11 @@ struct DumpOptions {
   std::uint64_t reserve_bytes = 0;  ///< of the file system, left free; 0: absent
   std::optional<Keep> keep{};
   std::optional<Fsync> fsync{};
+  /// Steps that are kept in memory until something happens, see HistorySink; 0: everything is written at
+  /// once.
+  std::uint32_t history_steps = 0;
+  std::uint32_t after_steps = 0;    ///< that are written afterwards
+  std::uint32_t history_bytes = 0;  ///< of that memory; 0: kDefaultHistoryBytes
 };
 
 }  // namespace OPDUMP_NAMESPACE

@@ -29,12 +29,22 @@ class HistorySink final : public Sink {
  public:
   static constexpr std::size_t kBlockBytes = 512;
 
-  /// `memory`, 8-byte aligned, is this object's as long as it lives; there is one block at least.
+  /// Keeps nothing and hands everything on at once, until `configure`.
+  explicit HistorySink(Sink& sink) : sink_(sink) {}
   HistorySink(Sink& sink, MutableBytes memory, std::uint32_t history_steps, std::uint32_t after_steps)
-      : sink_(sink),
-        blocks_(reinterpret_cast<Block*>(memory.data())),
-        history_steps_(history_steps == 0 ? 1 : history_steps),
-        after_steps_(after_steps) {
+      : sink_(sink) {
+    configure(memory, history_steps, after_steps);
+  }
+
+  /// Forgets what is kept, and keeps `history_steps` (0: nothing) in `memory`, 8-byte aligned, which is this
+  /// object's from now on. While no object is open.
+  void configure(MutableBytes memory, std::uint32_t history_steps, std::uint32_t after_steps) {
+    blocks_ = reinterpret_cast<Block*>(memory.data());
+    history_steps_ = history_steps;
+    after_steps_ = after_steps;
+    first_ = last_ = kNone;
+    handing_on_until_ = 0;
+    has_step_ = false;
     const std::size_t count = memory.size() / sizeof(Block);
     for (std::size_t i = 0; i < count; ++i) {
       Block& block = *::new (&blocks_[i]) Block;
@@ -58,6 +68,7 @@ class HistorySink final : public Sink {
   std::uint32_t let_go() const { return let_go_; }
 
   Result<ObjectId> begin(const ObjectName& name) override {
+    if (history_steps_ == 0) return sink_.begin(name);
     look_for_trigger();
     const Result<std::uint32_t> object = make(Kind::object, name);
     if (!object.ok()) return object.status();
@@ -65,17 +76,24 @@ class HistorySink final : public Sink {
   }
 
   Status append(ObjectId object, std::span<const Bytes> parts) override {
+    if (history_steps_ == 0) return sink_.append(object, parts);
     for (const Bytes part : parts) {
       if (!add(static_cast<std::uint32_t>(object), part)) return Status::no_space;
     }
     return Status::ok;
   }
 
-  Status commit(ObjectId object) override { return keep(static_cast<std::uint32_t>(object)); }
+  Status commit(ObjectId object) override {
+    return history_steps_ == 0 ? sink_.commit(object) : keep(static_cast<std::uint32_t>(object));
+  }
 
-  void abort(ObjectId object) override { release(static_cast<std::uint32_t>(object)); }
+  void abort(ObjectId object) override {
+    if (history_steps_ == 0) return sink_.abort(object);
+    release(static_cast<std::uint32_t>(object));
+  }
 
   Status append_journal(const ObjectName& name, std::span<const Bytes> parts) override {
+    if (history_steps_ == 0) return sink_.append_journal(name, parts);
     look_for_trigger();
     const Result<std::uint32_t> head = make(Kind::lines, name);
     if (!head.ok()) return head.status();
@@ -275,15 +293,15 @@ class HistorySink final : public Sink {
   }
 
   Sink& sink_;
-  Block* blocks_;
+  Block* blocks_ = nullptr;
   std::uint32_t free_ = kNone;
   std::uint32_t first_ = kNone;  ///< of the objects that are kept
   std::uint32_t last_ = kNone;
   std::uint64_t step_ = 0;
   std::uint64_t number_ = 0;            ///< that the latest step's directory ends in
   std::uint64_t handing_on_until_ = 0;  ///< a step; 0: nothing has happened yet
-  const std::uint32_t history_steps_;
-  const std::uint32_t after_steps_;
+  std::uint32_t history_steps_ = 0;
+  std::uint32_t after_steps_ = 0;
   std::uint32_t triggers_ = 0;
   std::uint32_t let_go_ = 0;
   std::uint32_t lost_ = 0;

@@ -43,9 +43,10 @@ inline constexpr std::string_view kUnfinishedWord = "unfinished";
 /// What a recorder lost without a trace from a config whose journal is closed by then is in that one's COUNTS
 /// only. From several configs at once, it is told as a gap in the journal of the next record.
 ///
-/// PATH is relative to that directory. A journal that does not end in `closed` is of a dump that was not
-/// finalized. One writer per session; lines are batched in memory until `flush`. A sink that refuses them
-/// costs the lines, not the records: the journal then lacks what it would prove.
+/// Operators that failed are in no journal. PATH is relative to that directory. A journal that does not end
+/// in `closed` is of a dump that was not finalized. One writer per session; lines are batched in memory until
+/// `flush`. A sink that refuses them costs the lines, not the records: the journal then lacks what it would
+/// prove.
 class Journal {
  public:
   /// `memory` holds the batch and must exceed the longest line: `journal_line_bytes`.
@@ -169,7 +170,7 @@ class Journal {
 
   template <class AddFields>
   void add_line(const DumpTarget& target, const AddFields& add_fields) {
-    if (detail_ != JournalDetail::none) put_line(target, fields_of(add_fields));
+    if (detail_ != JournalDetail::none && !holds_failures(target)) put_line(target, fields_of(add_fields));
   }
 
   /// What writes the fields of a line, without its type: the code around it is there once.

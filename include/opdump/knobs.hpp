@@ -19,7 +19,7 @@
 #endif
 #endif
 
-/// Recorders (threads, streams, interrupt handlers) that one session can serve, 1 to 255. Costs one recorder
+/// Recorders (threads, streams, interrupt handlers) that one session can serve, 1 to 254. Costs one recorder
 /// of static RAM each (README, "What it costs").
 #ifndef OPDUMP_MAX_RECORDERS
 #if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M'
@@ -61,6 +61,16 @@
 #define OPDUMP_SMALL_CODE 0
 #endif
 
+/// 1: configs may ask for the dumps that find a bug: of overflows, of memory that is overwritten. 0: such
+/// configs are not supported. Not with OPDUMP_SMALL_CODE. Costs 200 bytes of RAM per recorder.
+#ifndef OPDUMP_FAULTS
+#if OPDUMP_SMALL_CODE
+#define OPDUMP_FAULTS 0
+#else
+#define OPDUMP_FAULTS 1
+#endif
+#endif
+
 /// 1: what a ring holds can be found again in its memory after a reset (`Ring::recover`), if startup code and
 /// caches leave that memory alone. Costs a store per chunk on either side.
 #ifndef OPDUMP_SURVIVE_RESET
@@ -78,15 +88,16 @@
 
 static_assert(OPDUMP_CACHE_LINE_BYTES >= 4 && OPDUMP_CACHE_LINE_BYTES <= 256 &&
               (OPDUMP_CACHE_LINE_BYTES & (OPDUMP_CACHE_LINE_BYTES - 1)) == 0);
-static_assert(OPDUMP_MAX_RECORDERS >= 1 && OPDUMP_MAX_RECORDERS <= 255);
+static_assert(OPDUMP_MAX_RECORDERS >= 1 && OPDUMP_MAX_RECORDERS <= 254);
+static_assert(OPDUMP_FAULTS == 0 || OPDUMP_SMALL_CODE == 0);
 static_assert(OPDUMP_MAX_CONFIGS >= 1 && OPDUMP_MAX_CONFIGS <= 254);
 
-#define OPDUMP_CONCAT_(a, b, c, d, e, f, g, h, i, j) a##b##c##d##e##f##g##_##h##_##i##_##j
-#define OPDUMP_CONCAT(a, b, c, d, e, f, g, h, i, j) OPDUMP_CONCAT_(a, b, c, d, e, f, g, h, i, j)
-#define OPDUMP_NAMESPACE                                                                                 \
-  OPDUMP_CONCAT(knobs_, OPDUMP_ENABLED, OPDUMP_SURVIVE_RESET, OPDUMP_JOURNAL, OPDUMP_DEGRADE,            \
-                OPDUMP_ALL_STATISTICS, OPDUMP_SMALL_CODE, OPDUMP_CACHE_LINE_BYTES, OPDUMP_MAX_RECORDERS, \
-                OPDUMP_MAX_CONFIGS)
+#define OPDUMP_CONCAT_(a, b, c, d, e, f, g, h, i, j, k) a##b##c##d##e##f##g##h##_##i##_##j##_##k
+#define OPDUMP_CONCAT(a, b, c, d, e, f, g, h, i, j, k) OPDUMP_CONCAT_(a, b, c, d, e, f, g, h, i, j, k)
+#define OPDUMP_NAMESPACE                                                                          \
+  OPDUMP_CONCAT(knobs_, OPDUMP_ENABLED, OPDUMP_SURVIVE_RESET, OPDUMP_JOURNAL, OPDUMP_DEGRADE,     \
+                OPDUMP_ALL_STATISTICS, OPDUMP_FAULTS, OPDUMP_SMALL_CODE, OPDUMP_CACHE_LINE_BYTES, \
+                OPDUMP_MAX_RECORDERS, OPDUMP_MAX_CONFIGS)
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {}

@@ -7,6 +7,8 @@
 #include "opdump/dump_config.hpp"
 #include "opdump/model.hpp"
 #include "opdump/targets.hpp"
+#include "opdump/watch.hpp"
+#include "opdump/watch_plan.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
@@ -14,6 +16,7 @@ inline namespace OPDUMP_NAMESPACE {
 /// What is captured of one operator, as bits.
 inline constexpr std::uint8_t kCaptureInputs = 1;
 inline constexpr std::uint8_t kCaptureOutputs = 2;
+inline constexpr std::uint8_t kCheckOverflow = 4;  ///< inputs and outputs, if the operator overflows
 
 /// Where losses lie; only with losses.
 struct LostSteps {
@@ -52,6 +55,9 @@ struct ModelPlan {
   std::uint8_t target = 0;       ///< index in the session's table of targets
   std::uint32_t generation = 0;  ///< of the session: which init the plan belongs to; 0: it captures nothing
   std::uint32_t load = 0;        ///< number of this loading in the session, from 1 on
+#if OPDUMP_FAULTS
+  WatchState watch{};  ///< without operators: the plan does not watch
+#endif
   std::uint64_t next_step = 0;
   std::uint64_t steps_seen = 0;
   std::uint64_t steps_wanted = 0;
@@ -156,6 +162,22 @@ class RangeWalk {
   Place place_ = Place::before;
 };
 
+/// What `config` wants of every operator that it takes, whatever its models say: 0 but for overflow dumps.
+constexpr std::uint8_t bits_of_all(const DumpConfig& config) {
+  return OPDUMP_FAULTS != 0 && config.overflow ? kCheckOverflow : std::uint8_t{0};
+}
+
+/// Fills `bits`, a byte per operator of `model`, with those of `watch_bits`; all 0 when nothing is watched.
+constexpr void resolve_watch(const DumpConfig& config, const ModelDesc& model, std::span<std::uint8_t> bits) {
+  bool any = false;
+  for (std::size_t i = 0; i < model.ops.size(); ++i) {
+    const OpDesc& op = model.ops[i];
+    bits[i] = takes_level(config.level, op.level) ? watch_bits(config.models, op) : std::uint8_t{0};
+    any = any || is_watched(bits[i]);
+  }
+  for (std::size_t i = 0; i < model.ops.size() && !any; ++i) bits[i] = 0;
+}
+
 /// Resolves `config` against `model` into `plan`, with `bits` (at least one byte per operator, else
 /// `no_memory`) as its memory. Of several rules for one name the last one counts; the file's name goes before
 /// the graph's; rules without a name hold besides; ranges add to layers. Takes time proportional to operators
@@ -180,29 +202,43 @@ class RangeWalk {
   const ModelRule* named = by_file != nullptr ? by_file : by_graph;
   if (named != nullptr) plan.directory_name = named->model_name;
   if (has_rank_folder(config.layout) && !config.net_name.empty()) plan.directory_name = config.net_name;
-  if (!config.active || (named == nullptr && any == nullptr)) return Status::ok;
+  const std::uint8_t of_all = bits_of_all(config);
+  const bool failures = OPDUMP_FAULTS != 0 && config.exception != ExceptionDump::none;
+  if (!config.active || (named == nullptr && any == nullptr && of_all == 0 && !failures)) return Status::ok;
   if (bits.size() < model.ops.size()) return Status::no_memory;
+  plan.steps = config.steps;
+  plan.next_step = config.first_step;
+  if (failures) {
+    // Any operator may fail, and none is captured before.
+    for (std::size_t i = 0; i < model.ops.size(); ++i) bits[i] = 0;
+    plan.matched_ops = static_cast<std::uint32_t>(model.ops.size());
+    plan.bits = bits.first(model.ops.size());
+    return Status::ok;
+  }
 
-  const std::uint8_t wanted = capture_bits(config.mode);
+  // A history keeps what is listed besides.
+  const bool listed = of_all == 0 || config.options.history_steps != 0;
+  const std::uint8_t wanted = listed ? capture_bits(config.mode) : std::uint8_t{0};
   for (std::size_t i = 0; i < model.ops.size(); ++i) {
     const OpDesc& op = model.ops[i];
-    const bool take = takes_level(config.level, op.level) &&
-                      ((named != nullptr && matches(*named, op)) || (any != nullptr && matches(*any, op)));
-    bits[i] = take ? wanted : std::uint8_t{0};
+    const bool at_level = takes_level(config.level, op.level);
+    const bool take =
+        at_level && ((named != nullptr && matches(*named, op)) || (any != nullptr && matches(*any, op)));
+    bits[i] = static_cast<std::uint8_t>((take ? wanted : 0) | (at_level ? of_all : 0));
   }
+  if (OPDUMP_FAULTS != 0 && config.watch) resolve_watch(config, model, bits);
   for (const ModelRule* rule : {named, any}) {
     if (rule == nullptr || rule->extras == nullptr) continue;
     for (const OpRange& range : rule->extras->ranges) {
       RangeWalk walk(range);
       for (std::size_t i = 0; i < model.ops.size(); ++i) {
-        if (walk.takes(model.ops[i].name) && takes_level(config.level, model.ops[i].level)) bits[i] = wanted;
+        if (walk.takes(model.ops[i].name) && takes_level(config.level, model.ops[i].level))
+          bits[i] = static_cast<std::uint8_t>(bits[i] | wanted);
       }
     }
   }
   for (std::size_t i = 0; i < model.ops.size(); ++i) plan.matched_ops += bits[i] != 0 ? 1 : 0;
   if (plan.matched_ops != 0) plan.bits = bits.first(model.ops.size());
-  plan.steps = config.steps;
-  plan.next_step = config.first_step;
   return Status::ok;
 }
 

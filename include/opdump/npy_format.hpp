@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "opdump/npy.hpp"
+#include "opdump/overflow_json.hpp"
 #include "opdump/record_format.hpp"
 #include "opdump/text.hpp"
 
@@ -78,6 +79,11 @@ class NpyFormat final : public RecordFormat {
       data = data.subspan(from_bytes);
     }
     return Status::ok;
+  }
+
+  [[nodiscard]] Status put_report(OpenObject& object, const OverflowReport& report) override {
+    TextWriter text({reinterpret_cast<char*>(buffer_), kBufferBytes});
+    return object.put(as_bytes(add_overflow_json(text, report).text()));
   }
 
  private:

@@ -37,7 +37,9 @@
 ///               u8 kernel_data, flag overflow, flag watch, choice exception;
 ///               from version 2 on flag fixed_point, flag trailing_comma;
 ///               from version 3 on u64 max_bytes, u64 max_files, u64 reserve_bytes, option choice keep,
-///               option choice fsync
+///               option choice fsync;
+///               from version 4 on flag watch_changes_only, u32 history_steps, u32 after_steps,
+///               u32 history_bytes
 ///     step range  u64 first, u64 last
 ///     rule      text model_name, flag any_model, flag all_layers, list of texts layers, option extras
 ///     extras    list of op ranges, list of exclusions, list of texts watched, list of texts type_parts,
@@ -51,7 +53,7 @@ namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 inline constexpr std::uint32_t kPlanMagic = 0x4e50444f;
-inline constexpr std::uint32_t kPlanVersion = 3;
+inline constexpr std::uint32_t kPlanVersion = 4;
 inline constexpr std::size_t kPlanHeadBytes = 16;
 inline constexpr std::size_t kPlanCrcOffset = 4;
 inline constexpr std::size_t kPlanBytesOffset = 8;
@@ -96,13 +98,13 @@ struct PlanField {
 /// config at its default.
 struct PlanRecord {
   const PlanField* fields;  ///< null: the bytes in the plan are the object
-  std::uint8_t size;
+  std::uint16_t size;
   std::uint8_t alignment;
   std::uint8_t count;  ///< of fields
 };
 
 /// Fields that the config has in each version; nothing else has changed so far.
-inline constexpr std::uint8_t kPlanConfigCounts[kPlanVersion] = {35, 37, 42};
+inline constexpr std::uint8_t kPlanConfigCounts[kPlanVersion] = {35, 37, 42, 46};
 
 #define OPDUMP_PLAN_FIELD(type, member, kind, most) \
   { offsetof(type, member), PlanKind::kind, static_cast<std::uint8_t>(most) }
@@ -150,6 +152,10 @@ inline constexpr PlanField kPlanConfig[] = {
     OPDUMP_PLAN_FIELD(DumpConfig, options.reserve_bytes, u64, 0),
     OPDUMP_PLAN_FIELD(DumpConfig, options.keep, option_keep, Keep::newest),
     OPDUMP_PLAN_FIELD(DumpConfig, options.fsync, option_fsync, Fsync::record),
+    OPDUMP_PLAN_FIELD(DumpConfig, watch_changes_only, u8, 1),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.history_steps, u32, 0),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.after_steps, u32, 0),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.history_bytes, u32, 0),
 };
 inline constexpr PlanField kPlanStepRange[] = {
     OPDUMP_PLAN_FIELD(StepRange, first, u64, 0),

@@ -47,6 +47,8 @@ class PlanList {
   void enter() { turn_.store(turn_.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst); }
   void leave() { turn_.store(turn_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
 
+  bool at_work() const { return turn_.load(std::memory_order_seq_cst) % 2 != 0; }
+
   /// Between `enter` and `leave`: the sink lost a record of `op`.
   void count_loss(const OpStep& op, LossCause cause) {
     if (op.load == 0) return;

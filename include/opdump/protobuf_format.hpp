@@ -49,6 +49,11 @@ class ProtobufFormat final : public RecordFormat {
     return object.put(data);
   }
 
+  [[nodiscard]] Status put_report(OpenObject& object, const OverflowReport& /*report*/) override {
+    object.abort();
+    return Status::not_supported;
+  }
+
   /// Bytes of the message for `record`, which answers as a RecordView does.
   static std::uint64_t message_bytes(const auto& record) {
     return ProtobufWriter<ByteCounter>::message_bytes([&record](auto& to) { add_dump_data(to, record); });

@@ -21,13 +21,15 @@
 /// known_heads.hpp). A `lost` chunk has the head of a record that was given up, without tensors, before or
 /// after it began; a `reduced` one has the whole head and what a Reduction made of each tensor, in the
 /// record's place. Either is left out when there is no room for it, so any chunk but `data` ends a record
-/// that is unfinished. Everything is in the byte order of the machine and refers to nothing outside the ring
-/// but the session's table of targets, so a record outlives its model.
+/// that is unfinished. A `report` chunk is the last of an operator's record that overflowed, which is written
+/// with it or not at all: it has the head of the record that the report becomes, and an OverflowReport.
+/// Everything is in the byte order of the machine and refers to nothing outside the ring but the session's
+/// table of targets, so a record outlives its model.
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-enum class ChunkKind : std::uint8_t { record = 1, data = 2, lost = 3, reduced = 4, again = 5 };
+enum class ChunkKind : std::uint8_t { record = 1, data = 2, lost = 3, reduced = 4, again = 5, report = 6 };
 
 #if OPDUMP_JOURNAL
 /// What a recorder lost without a trace in its ring.
@@ -138,9 +140,22 @@ struct RecordSource {
   std::uint16_t first_index;  ///< of the first input and the first output
   CapturedTensors tensors;
   NanoHeadSizes nano_head;  ///< set by `nano_record_bytes`
+#if OPDUMP_FAULTS
+  const OpDesc* of = nullptr;  ///< the operator of the plan, when `op` only names the record; null: `op`
+#endif
 
-  std::string_view model_name() const { return plan != nullptr ? plan->directory_name : std::string_view(); }
-  std::size_t op_index() const { return static_cast<std::size_t>(op - plan->model->ops.data()); }
+  std::string_view model_name() const {
+    return plan != nullptr ? plan->directory_name : std::string_view();
+  }
+#if OPDUMP_FAULTS
+  std::size_t op_index() const {
+    return static_cast<std::size_t>((of != nullptr ? of : op) - plan->model->ops.data());
+  }
+#else
+  std::size_t op_index() const {
+    return static_cast<std::size_t>(op - plan->model->ops.data());
+  }
+#endif
 };
 
 inline constexpr std::size_t kMaxTextBytes = 0xffff;

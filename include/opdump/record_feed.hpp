@@ -66,6 +66,14 @@ class RecordFeed {
     return at_rest() ? ring_.reserve(bytes, bytes) : MutableBytes();
   }
 
+#if OPDUMP_FAULTS
+  /// Whether bytes that cannot be read become zeros from now on, instead of losing the record; but those that
+  /// are copied in the background.
+  void zero_unreadable(bool zero) {
+    zero_unreadable_ = zero;
+  }
+#endif
+
   /// Copies the tensors, which fit, to `to`, which is in a chunk that has room and is not committed.
   Status copy(std::byte* to, const CapturedTensors& tensors) {
     for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -89,7 +97,9 @@ class RecordFeed {
   }
 
   /// Comes with every record: `wake_if_crowded` speaks up again when there was room in between.
-  void begin_record() { woken_ = woken_ && ring_.over(ring_.size() / 2); }
+  void begin_record() {
+    woken_ = woken_ && ring_.over(ring_.size() / 2);
+  }
 
   void wake_if_crowded() {
     if (!ring_.over(ring_.size() / 2)) {
@@ -171,10 +181,21 @@ class RecordFeed {
       if (status != Status::ok) return status;
       return copies_.publish_ready(*context_->memory, ring_);
     } else {
-      const Status status = copy_elements(*context_->memory, tensor, at, to);
+      const Status status = fetch(tensor, at, to);
       if (status == Status::ok) ring_.commit(chunk_bytes);
       return status;
     }
+  }
+
+  Status fetch(const TensorView& tensor, std::uint64_t at, MutableBytes to) {
+    const Status status = copy_elements(*context_->memory, tensor, at, to);
+#if OPDUMP_FAULTS
+    if (status != Status::ok && zero_unreadable_) {
+      std::memset(to.data(), 0, to.size());
+      return Status::ok;
+    }
+#endif
+    return status;
   }
 
   Status copy(const TensorView& tensor, MutableBytes to) {
@@ -187,7 +208,7 @@ class RecordFeed {
       }
       return status;
     } else {
-      return copy_elements(*context_->memory, tensor, 0, to);
+      return fetch(tensor, 0, to);
     }
   }
 
@@ -310,6 +331,9 @@ class RecordFeed {
   std::size_t slot_ = 0;
   bool stalled_ = false;
   bool woken_ = false;
+#if OPDUMP_FAULTS
+  bool zero_unreadable_ = false;
+#endif
   [[no_unique_address]] std::conditional_t<FencedMemory<Memory>, Fence, NoFence> fence_;
   [[no_unique_address]] std::conditional_t<AsyncMemory<Memory>, CopiesUnderWay<Memory>, NoCopies> copies_;
 };

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "opdump/open_object.hpp"
+#include "opdump/overflow_report.hpp"
 #include "opdump/record.hpp"
 #include "opdump/targets.hpp"
 
@@ -25,6 +26,8 @@ inline constexpr std::size_t kMaxSuffixBytes = 64;
 /// time.
 class RecordFormat {
  public:
+  static constexpr std::string_view kReportSuffix = ".output.0.json";
+
   /// Whether an object holds one tensor: each tensor then is a record of its own.
   virtual bool one_tensor() const = 0;
 
@@ -39,6 +42,10 @@ class RecordFormat {
 
   /// Writes more of the tensors' bytes, whole elements. Errors as `begin`.
   [[nodiscard]] virtual Status append(OpenObject& object, FormatState& state, Bytes data) = 0;
+
+  /// Writes `report`, where an object holds one tensor; elsewhere a report is a tensor among others. Errors
+  /// as `begin`.
+  [[nodiscard]] virtual Status put_report(OpenObject& object, const OverflowReport& report) = 0;
 
  protected:
   ~RecordFormat() = default;

@@ -52,6 +52,15 @@ class RecordWriter {
     return object_.put(parts);
   }
 
+#if OPDUMP_FAULTS
+  /// Opens an object and writes all of `report` to it. Errors as `begin`.
+  [[nodiscard]] Status begin_report(Sink& sink, const ObjectName& name, const OverflowReport& report,
+                                    RecordFormat& format) {
+    const Status status = object_.begin(sink, name);
+    return status == Status::ok ? format.put_report(object_, report) : status;
+  }
+#endif
+
   /// Adds more of the tensors' bytes.
   [[nodiscard]] Status append(Bytes data) {
     return format_ == nullptr ? object_.put(data) : format_->append(object_, state_, data);

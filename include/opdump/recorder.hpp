@@ -6,14 +6,18 @@
 #include <span>
 
 #include "opdump/counts.hpp"
+#include "opdump/exception_capture.hpp"
 #include "opdump/known_heads.hpp"
 #include "opdump/model_plan.hpp"
 #include "opdump/nano_record.hpp"
+#include "opdump/overflow.hpp"
+#include "opdump/overflow_capture.hpp"
 #include "opdump/record.hpp"
 #include "opdump/record_feed.hpp"
 #include "opdump/recorder_context.hpp"
 #include "opdump/ring.hpp"
 #include "opdump/targets.hpp"
+#include "opdump/watch_capture.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
@@ -68,13 +72,22 @@ class BasicRecorder {
   /// at. The tensors' bytes are copied before it returns (through the ring, in pieces when they are larger).
   /// `ok` also when the op is not wanted. `step_not_open` and `no_such_op` change nothing; any other error:
   /// this record is lost, counted, and leaves nothing in the dump. An operator that overwrites its inputs is
-  /// captured by two calls: inputs before it runs, outputs after. Compiled out, it is always `ok`.
+  /// captured by two calls: inputs before it runs, outputs after. Where the config asks for overflows, both
+  /// are handed over in one call after the run, and captured only if the operator overflowed; an error of the
+  /// check counts as such of a record. Compiled out, it is always `ok`.
   Status capture(std::size_t op, std::span<const TensorView> inputs, std::span<const TensorView> outputs) {
     if (!OPDUMP_ENABLED) return Status::ok;
     const ModelPlan* plan = open_plan();
     if (plan == nullptr) return Status::step_not_open;
     if (op >= plan->model->ops.size()) return Status::no_such_op;
     if (!wants(op)) return Status::ok;
+#if OPDUMP_FAULTS
+    if ((bits_[op] & kCheckOverflow) != 0) {
+      const Status overflow = OverflowCapture<BasicRecorder>(*this, *plan, op, {inputs, outputs}).check();
+      if ((bits_[op] & (kCaptureInputs | kCaptureOutputs)) == 0 || overflow != Status::ok) return overflow;
+    }
+    if (!plan->watch.ops.empty()) return WatchCapture<BasicRecorder>(*this, *plan, op, outputs).take();
+#endif
     const CapturedTensors tensors = select(bits_[op], inputs, outputs);
     count_for(plan, op);
     const std::uint64_t unix_us = begin_record(plan->target);
@@ -98,10 +111,69 @@ class BasicRecorder {
     return lose_unseen(source, cause);
   }
 
+#if OPDUMP_FAULTS
+  /// As `capture`, for an operator of which the runtime knows that it overflowed, as `report` says: nothing
+  /// is looked for. Captures it if the config asks for overflows and `overflow_number` of them have not been
+  /// captured yet.
+  Status capture_overflow(std::size_t op, std::span<const TensorView> inputs,
+                          std::span<const TensorView> outputs, const OverflowReport& report) {
+    if (!OPDUMP_ENABLED) return Status::ok;
+    const ModelPlan* plan = open_plan();
+    if (plan == nullptr) return Status::step_not_open;
+    if (op >= plan->model->ops.size()) return Status::no_such_op;
+    if (!wants(op) || (bits_[op] & kCheckOverflow) == 0) return Status::ok;
+    return OverflowCapture<BasicRecorder>(*this, *plan, op, {inputs, outputs}).take(report);
+  }
+
+  /// Operators that overflowed, captured or not. Any context may ask.
+  std::uint32_t overflows() const {
+    return overflow_.found.value();
+  }
+
+  /// From the recorder's own context, or while it rests.
+  const FirstBadOp& first_bad_op() const {
+    return overflow_.first;
+  }
+#endif
+
+#if OPDUMP_FAULTS
+  /// Says that operator `op` of the open step begins to run, on these tensors, so that it can be dumped when
+  /// it fails or the program dies in it: `capture_failure`, `BasicSession::crash_flush`. The lists and what
+  /// they refer to must stay until the next operator begins or the step ends. Costs a few stores.
+  void begin_op(std::size_t op, std::span<const TensorView> inputs, std::span<const TensorView> outputs) {
+    const ModelPlan* plan = open_plan();
+    if (!OPDUMP_ENABLED || bits_ == nullptr || plan == nullptr || op >= plan->model->ops.size()) return;
+    running_ = {&plan->model->ops[op], inputs, outputs};
+  }
+
+  /// Captures the operator that began last, which the runtime found to have failed, if the config asks for
+  /// that; `step_not_open`, or `no_such_op` when none has begun. Memory that cannot be read becomes zeros.
+  Status capture_failure() {
+    const ModelPlan* plan = open_plan();
+    if (plan == nullptr) return Status::step_not_open;
+    if (!context().failures || bits_ == nullptr) return Status::ok;
+    if (running_.op == nullptr) return Status::no_such_op;
+    return ExceptionCapture<BasicRecorder>(*this, *plan, running_).take();
+  }
+
+  /// Times that a watched operator's output was found overwritten. Any context may ask.
+  std::uint32_t overwrites() const {
+    return watch_.overwrites.value();
+  }
+
+  /// From the recorder's own context, or while it rests.
+  const Overwrite& first_overwrite() const {
+    return watch_.first;
+  }
+#endif
+
   /// Ends the open step; `step_not_open` without one.
   Status end_step() {
     if (open_plan() == nullptr) return Status::step_not_open;
     bits_ = nullptr;
+#if OPDUMP_FAULTS
+    running_ = {};
+#endif
     // release: the step's use of the plan comes before; pairs with the acquire in `open_plan`.
     plan_.store(nullptr, std::memory_order_release);
     return Status::ok;
@@ -186,6 +258,13 @@ class BasicRecorder {
   }
 
  private:
+  template <class Recorder>
+  friend class OverflowCapture;
+  template <class Recorder>
+  friend class WatchCapture;
+  template <class Recorder>
+  friend class ExceptionCapture;
+
   const RecorderContext<Memory>& context() const {
     return feed_.context();
   }
@@ -364,10 +443,14 @@ class BasicRecorder {
     return status;
   }
 
-  Status put(const RecordSource& source, std::uint32_t head_bytes, std::uint64_t data_bytes) {
+  /// `goes_on`: its last chunk is not among these.
+  Status put(const RecordSource& source, std::uint32_t head_bytes, std::uint64_t data_bytes,
+             bool goes_on = false) {
     MutableBytes chunk;
     bool whole = false;
     Status status = open_chunk(ChunkKind::record, head_bytes, data_bytes, chunk, whole);
+    if (OPDUMP_FAULTS != 0 && status == Status::ok && goes_on)
+      ::new (chunk.data()) ChunkHead(chunk_head(ChunkKind::record, false, Status::ok, gap_, head_bytes));
     if (status != Status::ok) return status;
     const MutableBytes head = chunk.subspan(sizeof(ChunkHead), head_bytes);
     if (OPDUMP_SMALL_CODE != 0) {
@@ -377,9 +460,11 @@ class BasicRecorder {
     }
     if (whole) status = feed_.copy(head.data() + head_bytes, source.tensors);
     if (status != Status::ok) return status;
-    commit_first(static_cast<std::uint32_t>(chunk.size()), whole);
+    commit_first(static_cast<std::uint32_t>(chunk.size()), whole && !goes_on);
     if (OPDUMP_SMALL_CODE == 0 && source.known_as != kNotKnown) sent_.keep(head, source, data_bytes);
-    return whole ? Status::ok : stream(source.tensors, data_bytes, head_bytes);
+    // A byte that never comes keeps the last chunk from being so.
+    return whole ? Status::ok
+                 : stream(source.tensors, data_bytes + (OPDUMP_FAULTS != 0 && goes_on ? 1 : 0), head_bytes);
   }
 
   Status put_again(const SentHeads::Entry& sent, std::uint64_t unix_us, std::uint32_t sequence,
@@ -520,6 +605,18 @@ class BasicRecorder {
     }
   }
 
+#if OPDUMP_FAULTS
+  /// Counts a record that was wanted, has begun, and never came into the ring; its number is used up.
+  Status lose_untraced(std::uint8_t target, Status status) {
+    ++sequence_;
+    begun_ = false;
+    const LossCause cause = recorder_cause(status);
+    count(target, count_of(cause));
+    gap_.add(cause, (*context().targets)[target].number);
+    return end_record(target, status);
+  }
+#endif
+
   bool put_loss(RecordSource& source, Status cause) {
     source.tensors = {};
     std::uint64_t data_bytes = 0;
@@ -548,6 +645,11 @@ class BasicRecorder {
 #endif
   [[no_unique_address]] SentHeads sent_;
   RecorderCounts counts_[Targets::kCounted];
+#if OPDUMP_FAULTS
+  RunningOp running_;
+#endif
+  [[no_unique_address]] OverflowTally overflow_;
+  [[no_unique_address]] WatchTally watch_;
 };
 
 }  // namespace OPDUMP_NAMESPACE

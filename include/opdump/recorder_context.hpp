@@ -5,8 +5,10 @@
 #include "opdump/clock.hpp"
 #include "opdump/drainer.hpp"
 #include "opdump/dump_options.hpp"
+#include "opdump/overflow.hpp"
 #include "opdump/reduction.hpp"
 #include "opdump/targets.hpp"
+#include "opdump/watch.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
@@ -22,6 +24,9 @@ class Waker {
   ~Waker() = default;
 };
 
+template <class Memory>
+class BasicRecorder;
+
 /// What the recorders of one session share. Set while no step is open, but for the waker.
 template <class Memory>
 struct RecorderContext {
@@ -30,6 +35,14 @@ struct RecorderContext {
   Drainer* drainer = nullptr;
   Reduction* reduction = nullptr;
   const Targets* targets = nullptr;
+#if OPDUMP_FAULTS
+  OverflowCheck* overflow = nullptr;
+  const BasicRecorder<Memory>* recorders = nullptr;  ///< OPDUMP_MAX_RECORDERS of them
+  std::uint32_t overflow_number = 0;                 ///< overflows that are captured; 0: all
+  WatchListener* watch_listener = nullptr;
+  bool watch_changes_only = false;
+  bool failures = false;  ///< the latest config wants operators that failed
+#endif
   std::atomic<Waker*> waker{nullptr};
   std::uint32_t block_limit_ms = 1000;
   std::uint32_t generation = 0;  ///< of the session; 0: it is off

@@ -35,8 +35,11 @@ struct SessionParts {
   JournalDetail journal = JournalDetail::records;
   /// For configs that want statistics, and WhenFull::degrade, which without it is WhenFull::drop.
   Reduction* reduction = nullptr;
-  RecordFormats formats{};    ///< that configs may ask for
-  SessionLog* log = nullptr;  ///< is told what configs and models come to; null: nobody
+  RecordFormats formats{};            ///< that configs may ask for
+  SessionLog* log = nullptr;          ///< is told what configs and models come to; null: nobody
+  OverflowCheck* overflow = nullptr;  ///< for configs that want overflow dumps
+  MutableBytes watch_memory{};        ///< for configs that watch, 8-byte aligned; see `watch_bytes`
+  WatchListener* watch_listener = nullptr;
 };
 
 /// One dump: its config, models, recorders and drainer. Holds no memory but itself and shares nothing with
@@ -75,6 +78,12 @@ class BasicSession {
     context_.drainer = &drainer_;
     context_.targets = &targets_;
     context_.reduction = parts.reduction;
+#if OPDUMP_FAULTS
+    context_.overflow = parts.overflow;
+    context_.recorders = recorders_;
+    context_.watch_listener = parts.watch_listener;
+    watch_memory_ = watch_rest_ = parts.watch_memory;
+#endif
     context_.when_full = parts.when_full;
     context_.block_limit_ms = parts.block_limit_ms;
   }
@@ -125,6 +134,8 @@ class BasicSession {
     context_.when_full = options.when_full.value_or(when_full_);
     context_.block_limit_ms = options.block_limit_ms.value_or(block_limit_ms_);
     journal_now_ = options.journal.value_or(journal_);
+    // A journal would tell of what a history has let go.
+    if (options.history_steps != 0) journal_now_ = JournalDetail::none;
     return Status::ok;
   }
 
@@ -147,14 +158,14 @@ class BasicSession {
   /// call names the dump's directory. A config that is inactive, or that leaves this device out, is accepted
   /// and changes nothing: what was set before stays in force. `not_initialised` before `init`;
   /// `too_many_configs`, with this config not in force, when models are still loaded under `Targets::kMax`
-  /// others; `not_supported` when it wants a file format or statistics that the session has not been
-  /// given. `config` is copied; what it refers to must stay until `finalize`.
+  /// others; `not_supported` when it wants a file format, statistics, overflows or a watch that the session
+  /// has not been given the means for. `config` is copied; what it refers to must stay until `finalize`.
   [[nodiscard]] Status set_config(const DumpConfig& config) {
     if (!initialised_) return Status::not_initialised;
     if (log_ != nullptr) log_->config_set(config, device_id_);
     if (!config.active || !dumps_on(config, device_id_)) return Status::ok;
     const std::uint64_t now = clock_.unix_us();
-    DumpTarget target = {.root = config.dump_path,
+    DumpTarget target = {.root = config.dump_path.empty() ? std::string_view(".") : config.dump_path,
                          .time = local_time_number(now / 1000000, clock_.utc_offset_seconds()),
                          .id = now > last_target_id_ ? now : last_target_id_ + 1,
                          .device_id = device_id_,
@@ -183,6 +194,11 @@ class BasicSession {
     context_.target = taken;
     last_target_id_ = target.id;
     config_ = config;
+#if OPDUMP_FAULTS
+    context_.overflow_number = config.overflow_number;
+    context_.watch_changes_only = config.watch_changes_only;
+    context_.failures = config.exception != ExceptionDump::none;
+#endif
     // Without a step counter a step filter can never hold for a single operator.
     context_.single_ops = config.single_ops && config.steps.every_step();
     context_.single_bits = capture_bits(config.mode);
@@ -200,6 +216,7 @@ class BasicSession {
     if (config_.active) {
       status = resolve_plan(config_, model, bits, plan);
       if (status == Status::ok && !plan.bits.empty()) status = check_names(plan, model);
+      if (status == Status::ok && !plan.bits.empty()) status = place_watch(plan, model);
       if (status != Status::ok) plan = ModelPlan{};
     }
     plan.model = &model;
@@ -242,6 +259,7 @@ class BasicSession {
   [[nodiscard]] Status unload_model(ModelPlan& plan) {
     if (plan.model == nullptr) return Status::model_not_loaded;
     if (is_open(plan)) return Status::step_open;
+    release_watch(plan);
     plans_.remove(plan, clock_);
     if (initialised_ && plan.generation == generation_) {
       --targets_[plan.target].plans;
@@ -282,6 +300,13 @@ class BasicSession {
   /// when there was nothing. From the idle loop, or by a drain thread.
   std::size_t drain_some(std::size_t budget_bytes) {
     plans_.enter();
+#if OPDUMP_FAULTS
+    // seq_cst: either this is seen, or `is_draining` sees the turn that has just begun.
+    if (crashed_.load(std::memory_order_seq_cst)) {
+      plans_.leave();
+      return 0;
+    }
+#endif
     if (!closing_) mark_retired();
     std::size_t moved = 0;
     bool passed = true;
@@ -305,9 +330,36 @@ class BasicSession {
     return moved;
   }
 
+#if OPDUMP_FAULTS
+  /// For fault, watchdog and signal handlers, which end the program afterwards: from now on `drain_some` does
+  /// nothing. Any context.
+  void begin_crash() {
+    crashed_.store(true, std::memory_order_seq_cst);
+  }
+
+  /// Whether a `drain_some` is at work in some context, which may be the one that is asked from.
+  bool is_draining() const {
+    return plans_.at_work();
+  }
+
+  /// After `begin_crash`: moves what the rings hold to the sink, and what the config asks for of the operator
+  /// that was running on `failed` (null: none), whose context is this one or rests. Does not wait, close or
+  /// sync. A record that was half drained when the crash came may be lost. Allocates nothing; as safe in a
+  /// signal handler as the sink and the device memory are.
+  void crash_flush(Recorder* failed) {
+    context_.when_full = WhenFull::drop;
+    drain_rings();
+    if (failed == nullptr || failed->open_plan() == nullptr) return;
+    static_cast<void>(failed->capture_failure());
+    drain_rings();
+  }
+#endif
+
   /// Whether a ring was more than an eighth full when `drain_some` looked at it, since the last call of this.
   /// For the drain context, which should then look again soon.
-  bool take_crowded() { return drainer_.take_crowded(); }
+  bool take_crowded() {
+    return drainer_.take_crowded();
+  }
 
   /// Returns when everything that the recorders have captured so far is in the sink: drains, or waits for the
   /// drain thread. `timeout` when that takes longer than `limit_ms`.
@@ -338,8 +390,12 @@ class BasicSession {
     drainer_attached_ = false;
   }
 
-  bool initialised() const { return initialised_; }
-  WhenFull when_full() const { return context_.when_full; }
+  bool initialised() const {
+    return initialised_;
+  }
+  WhenFull when_full() const {
+    return context_.when_full;
+  }
 
   /// YYYYMMDDHHMMSS of the config in force, 0 without one.
   std::uint64_t dump_time() const {
@@ -359,6 +415,38 @@ class BasicSession {
     }
     return counts;
   }
+
+#if OPDUMP_FAULTS
+  /// Operators that overflowed since the session was made, captured or not. Any context may ask.
+  std::uint32_t overflows() const {
+    std::uint32_t sum = 0;
+    for (const Recorder& recorder : recorders_) sum += recorder.overflows();
+    return sum;
+  }
+
+  /// The culprit. While no recorder captures; its names are the model's, which must still be loaded.
+  FirstBadOp first_bad_op() const {
+    FirstBadOp first;
+    for (const Recorder& recorder : recorders_) {
+      const FirstBadOp& bad = recorder.first_bad_op();
+      if (bad.unix_us != 0 && (first.unix_us == 0 || bad.unix_us < first.unix_us)) first = bad;
+    }
+    return first;
+  }
+
+  /// Times that a watched operator's output was found overwritten, and the first of them; as the two above.
+  std::uint32_t overwrites() const {
+    std::uint32_t sum = 0;
+    for (const Recorder& recorder : recorders_) sum += recorder.overwrites();
+    return sum;
+  }
+  Overwrite first_overwrite() const {
+    for (const Recorder& recorder : recorders_) {
+      if (recorder.overwrites() != 0) return recorder.first_overwrite();
+    }
+    return {};
+  }
+#endif
 
   /// Cause of the latest record that the sink lost, `ok` if there was none.
   Status last_sink_failure() const {
@@ -420,6 +508,59 @@ class BasicSession {
     targets_.set_state(target, Targets::State::free);
   }
 
+#if OPDUMP_FAULTS
+  void drain_rings() {
+    for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
+      if (slot_state(slot) == SlotState::free) continue;
+      while (drainer_.drain(slot, recorders_[slot].ring(), SIZE_MAX) != 0) {
+      }
+    }
+  }
+#endif
+
+  /// Memory goes back when the last plan that has some is unloaded.
+  Status place_watch([[maybe_unused]] ModelPlan& plan, [[maybe_unused]] const ModelDesc& model) {
+#if OPDUMP_FAULTS
+    if (!config_.watch) return Status::ok;
+    if (const Status status = plan.watch.place(plan.bits, model.ops, watch_rest_); status != Status::ok)
+      return status;
+    ++watch_plans_;
+#endif
+    return Status::ok;
+  }
+
+  void release_watch([[maybe_unused]] const ModelPlan& plan) {
+#if OPDUMP_FAULTS
+    if (!plan.watch.ops.empty() && --watch_plans_ == 0) watch_rest_ = watch_memory_;
+#endif
+  }
+
+#if OPDUMP_FAULTS
+  /// Sets what of `target` comes from a config that wants what goes wrong.
+  Status choose_faults(const DumpConfig& config, DumpTarget& target) const {
+    // Source: MindSpore hands whole graphs to CANN, and saves what it runs itself as ever.
+    if (config.exception != ExceptionDump::none && !has_rank_folder(config.layout)) {
+      target.exception = config.exception;
+      target.utc_offset_seconds = clock_.utc_offset_seconds();
+      target.format = formats_.protobuf;
+      target.data = DumpData::tensor;
+    }
+    if (config.watch && watch_memory_.empty()) return Status::not_supported;
+    if (!config.overflow) return Status::ok;
+    if (context_.overflow == nullptr) return Status::not_supported;
+    // Source: CANN dumps an overflow's tensors, whatever the config says; MindSpore has no reports where it
+    // dumps kernel by kernel.
+    if (config.layout == Layout::cann) target.data = DumpData::tensor;
+    target.reports = !has_rank_folder(config.layout);
+    return Status::ok;
+  }
+#else
+  static Status choose_faults(const DumpConfig& config, const DumpTarget&) {
+    return config.overflow || config.watch || config.exception != ExceptionDump::none ? Status::not_supported
+                                                                                      : Status::ok;
+  }
+#endif
+
   /// Sets how `target` is written.
   Status choose_form(const DumpConfig& config, DumpTarget& target) const {
     if (OPDUMP_SMALL_CODE != 0 && (config.file_format != FileFormat::nano || config.layout != Layout::cann))
@@ -435,11 +576,12 @@ class BasicSession {
         break;
     }
     if (config.file_format != FileFormat::nano && target.format == nullptr) return Status::not_supported;
+    if (const Status status = choose_faults(config, target); status != Status::ok) return status;
     target.split =
         splits_records(target.data, target.layout, target.format != nullptr && target.format->one_tensor());
     const bool reduces =
         OPDUMP_DEGRADE != 0 && context_.reduction != nullptr && context_.reduction->makes(target);
-    if (config.data != DumpData::tensor && !reduces) return Status::not_supported;
+    if (target.data != DumpData::tensor && !reduces) return Status::not_supported;
     target.default_format = has_rank_folder(config.layout) && !config.device_format;
     char directory_memory[kMaxDumpDirectoryBytes];
     TextWriter directory(directory_memory);
@@ -479,13 +621,29 @@ class BasicSession {
     return Status::ok;
   }
 
+  /// Bytes of the longest name that a record of operator `op` may have.
+  static std::size_t longest_name(const ModelPlan& plan, const ModelDesc& model, std::size_t op) {
+    std::size_t bytes = model.ops[op].name.size();
+#if OPDUMP_FAULTS
+    std::size_t longest = 0;
+    for (std::size_t i = 0; i < plan.bits.size() && is_suspect(plan.bits[op]); ++i) {
+      if (is_watched(plan.bits[i]) && model.ops[i].name.size() > longest) longest = model.ops[i].name.size();
+    }
+    if (longest != 0) bytes += WatchState::kBetween.size() + longest;
+#else
+    static_cast<void>(plan);
+#endif
+    return bytes;
+  }
+
   Status check_names(const ModelPlan& plan, const ModelDesc& model) const {
     if (plan.directory_name.size() > kMaxDirectoryPartBytes) return Status::name_too_long;
     for (std::size_t i = 0; i < plan.bits.size(); ++i) {
       const OpDesc& op = model.ops[i];
       if (plan.bits[i] == 0) continue;
-      if (op.type.size() > kMaxTextBytes || op.name.size() > kMaxTextBytes ||
-          !drainer_.fits(plan.directory_name.size(), op.type.size(), op.name.size())) {
+      const std::size_t name_bytes = longest_name(plan, model, i);
+      if (op.type.size() > kMaxTextBytes || name_bytes > kMaxTextBytes ||
+          !drainer_.fits(plan.directory_name.size(), op.type.size(), name_bytes)) {
         return Status::name_too_long;
       }
     }
@@ -501,10 +659,18 @@ class BasicSession {
   JournalDetail journal_now_ = journal_;
   bool initialised_ = false;
   bool drainer_attached_ = false;
+#if OPDUMP_FAULTS
+  std::atomic<bool> crashed_{false};
+#endif
   bool closing_ = false;  ///< targets wait for the rings to pass what was in them; the drain context's
   std::atomic<std::uint8_t> slot_states_[OPDUMP_MAX_RECORDERS] = {};
   const RecordFormats formats_;
   SessionLog* const log_;
+#if OPDUMP_FAULTS
+  MutableBytes watch_memory_;
+  MutableBytes watch_rest_;        ///< what no loaded plan has
+  std::uint32_t watch_plans_ = 0;  ///< that have some
+#endif
   DumpConfig config_;
   std::uint64_t last_target_id_ = 0;
   std::uint32_t generation_ = 0;

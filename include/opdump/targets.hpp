@@ -28,9 +28,14 @@ struct DumpTarget {
   RecordFormat* format = nullptr;  ///< null: nano records
   Layout layout = Layout::cann;
   DumpData data = DumpData::tensor;
-  bool fixed_point = false;          ///< as in DumpConfig
-  bool trailing_comma = true;        ///< as in DumpConfig
-  bool split = false;                ///< each tensor is a record of its own
+  bool fixed_point = false;    ///< as in DumpConfig
+  bool trailing_comma = true;  ///< as in DumpConfig
+  bool split = false;          ///< each tensor is a record of its own
+#if OPDUMP_FAULTS
+  ExceptionDump exception = ExceptionDump::none;  ///< else only operators that failed are dumped there
+  std::int32_t utc_offset_seconds = 0;            ///< for the names of those
+  bool reports = false;                           ///< an OpDebug file follows each operator that overflowed
+#endif
   bool default_format = false;       ///< files are named as MindSpore's are where it leaves the format out
   std::uint8_t directory_bytes = 0;  ///< of what `add_dump_directory` adds
   StatBits statistics = kStatsByDefault;
@@ -66,8 +71,18 @@ constexpr bool splits_records(DumpData data, Layout layout, bool one_tensor) {
   return data == DumpData::statistics ? has_table(layout) : one_tensor;
 }
 
+/// Whether only operators that failed are dumped there, in CANN's way.
+constexpr bool holds_failures([[maybe_unused]] const DumpTarget& target) {
+#if OPDUMP_FAULTS
+  return target.exception != ExceptionDump::none;
+#else
+  return false;
+#endif
+}
+
 /// Adds the directory of the dump as a whole, in which its journal lies and below which its files do.
 inline TextWriter& add_dump_directory(TextWriter& to, const DumpTarget& target) {
+  if (holds_failures(target)) return to.add("extra-info/data-dump/").add_decimal(target.device_id);
   switch (layout_of(target)) {
     case Layout::cann:
       if (target.world_size != 0) {

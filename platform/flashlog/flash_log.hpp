@@ -58,6 +58,9 @@ class FlashLog final : public Sink {
   /// Room before the page, for what a block begins with.
   static constexpr std::uint32_t kPrefixBytes = kMaxHeaderBytes + sizeof(BlockStart);
 
+  /// One per recorder, and a report beside the record that it belongs to.
+  static constexpr std::uint32_t kMaxOpenObjects = OPDUMP_MAX_RECORDERS + OPDUMP_FAULTS;
+
   /// `device` and `memory` are the log's as long as it lives. `memory` is `kPrefixBytes` and a page, whose
   /// size is a multiple of the granule, at least `kMinPageBytes`, and divides the block's.
   FlashLog(const Device& device, MutableBytes memory, const Options& options)
@@ -75,7 +78,7 @@ class FlashLog final : public Sink {
   [[nodiscard]] Status mount() {
     if (stuck_ != Status::not_initialised) return Status::already_initialised;
     if (!usable()) return Status::invalid_argument;
-    for (std::uint32_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
+    for (std::uint32_t slot = 0; slot < kMaxOpenObjects; ++slot) {
       objects_[slot].number = static_cast<std::uint16_t>(slot);
     }
     cursor_ = geometry().block_count - 1;
@@ -99,7 +102,7 @@ class FlashLog final : public Sink {
     return Status::ok;
   }
 
-  /// `too_many_objects` when OPDUMP_MAX_RECORDERS are open; `name_too_long` when directory and file together
+  /// `too_many_objects` when kMaxOpenObjects are open; `name_too_long` when directory and file together
   /// exceed a quarter of a block; `invalid_argument` for an empty file name.
   Result<ObjectId> begin(const ObjectName& name) override {
     if (const Status status = check(name); status != Status::ok) return status;
@@ -113,7 +116,7 @@ class FlashLog final : public Sink {
     if (const Status status = refer_to(Kind::directory, {&directory, 1}); status != Status::ok) return status;
     // Each slot has numbers of its own, so no two open objects share one.
     const std::uint32_t slot = static_cast<std::uint32_t>(object - objects_);
-    const std::uint32_t number = object->number + OPDUMP_MAX_RECORDERS;
+    const std::uint32_t number = object->number + kMaxOpenObjects;
     object->number = static_cast<std::uint16_t>(number < kObjectNumbers ? number : slot);
     object->bytes = 0;
     object->block = static_cast<std::uint16_t>(block_);
@@ -259,7 +262,7 @@ class FlashLog final : public Sink {
 
   Object* find(ObjectId id) {
     const std::uint32_t slot = static_cast<std::uint32_t>(id);
-    return slot < OPDUMP_MAX_RECORDERS && objects_[slot].state != State::free ? &objects_[slot] : nullptr;
+    return slot < kMaxOpenObjects && objects_[slot].state != State::free ? &objects_[slot] : nullptr;
   }
 
   std::uint32_t max_object_bytes() const {
@@ -588,12 +591,12 @@ class FlashLog final : public Sink {
   std::uint32_t page_crc_ = 0;
 
   Reference references_[2];  // the directory, the journal
-  Object objects_[OPDUMP_MAX_RECORDERS];
+  Object objects_[kMaxOpenObjects];
   Little<std::uint16_t> retired_[kMaxRetired];
 };
 
 #if UINTPTR_MAX == UINT32_MAX
-static_assert(OPDUMP_MAX_RECORDERS > 2 || sizeof(FlashLog) + FlashLog::kPrefixBytes <= 256);
+static_assert(FlashLog::kMaxOpenObjects > 2 || sizeof(FlashLog) + FlashLog::kPrefixBytes <= 256);
 #endif
 
 }  // namespace OPDUMP_NAMESPACE

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "opdump/history_sink.hpp"
 #include "opdump/npy_format.hpp"
 #include "opdump/protobuf_format.hpp"
 #include "opdump/session.hpp"
@@ -40,15 +41,18 @@ class FileDump {
   explicit FileDump(Memory& memory, std::uint32_t device_id = 0, WhenFull when_full = WhenFull::block)
       : memory_(memory),
         reduction_(memory, &statistics_kernels()),
+        overflow_(memory, non_finite_kernel()),
         session_({.memory = memory,
-                  .sink = sink_,
+                  .sink = history_,
                   .clock = clock_,
                   .scratch = scratch_,
                   .device_id = device_id,
                   .when_full = when_full,
                   .reduction = &reduction_,
                   .formats = {.protobuf = &protobuf_, .npy = &npy_},
-                  .log = &log_}),
+                  .log = &log_,
+                  .overflow = &overflow_,
+                  .watch_memory = watch_}),
         recorder_(*session_.add_recorder(ring_, heads_).value()) {}
 
   /// Lets `hook` hear, from the next `start` on, what of the config has no effect and what each model will
@@ -138,12 +142,36 @@ class FileDump {
     return cause;
   }
 
+  /// Writes what the config's "history_steps" keep, now.
+  void trigger_history() { history_.trigger(); }
+
   /// Why the last call that failed did.
   const std::string& error() const { return error_; }
 
-  DumpCounts counts() const { return session_.counts(); }
+#if OPDUMP_FAULTS
+  /// As those of BasicSession.
+  std::uint32_t overflows() const {
+    return session_.overflows();
+  }
+  FirstBadOp first_bad_op() const {
+    return session_.first_bad_op();
+  }
+  std::uint32_t overwrites() const {
+    return session_.overwrites();
+  }
+  Overwrite first_overwrite() const {
+    return session_.first_overwrite();
+  }
+#endif
+
+  DumpCounts counts() const {
+    return session_.counts();
+  }
 
  private:
+  /// For watching some ten operators.
+  static constexpr std::size_t kWatchBytes = OPDUMP_FAULTS != 0 ? 16 * 1024 : 8;
+
   /// One of the causes, the gravest first.
   Status cause_of_loss(const DumpCounts& counts) const {
     if (counts.sink_failed != 0) return session_.last_sink_failure();
@@ -151,6 +179,19 @@ class FileDump {
     std::size_t cause = kLossCauses - 1;
     while (counts[static_cast<LossCause>(cause)] == 0) --cause;
     return kLossKinds[cause].status;
+  }
+
+  Status keep_history(const DumpOptions& options) {
+    if (options.history_steps == 0) {
+      history_.configure({}, 0, 0);
+      return Status::ok;
+    }
+    const std::size_t words = (options.history_bytes == 0 ? kDefaultHistoryBytes : options.history_bytes) / 8;
+    history_memory_.reset(new (std::nothrow) std::uint64_t[words]);
+    if (history_memory_ == nullptr) return Status::no_memory;
+    history_.configure(std::as_writable_bytes(std::span(history_memory_.get(), words)), options.history_steps,
+                       options.after_steps);
+    return Status::ok;
   }
 
   /// Does as the config's "opdump" object says; what it does not say is as this object was made.
@@ -168,6 +209,7 @@ class FileDump {
     const Status added = session_.add_recorder(ring, heads_).status();
     if (status == Status::ok) status = added;
     sink_.configure(tree_options(options));
+    if (status == Status::ok) status = keep_history(options);
     return status == Status::ok ? session_.configure(options) : status;
   }
 
@@ -203,6 +245,8 @@ class FileDump {
 
   Memory& memory_;
   TreeSink sink_;
+  HistorySink history_{sink_};
+  std::unique_ptr<std::uint64_t[]> history_memory_;  ///< null: no config has asked for one
   SystemClock clock_;
   ConfigMemory config_memory_;
   DumpConfig config_;
@@ -210,9 +254,11 @@ class FileDump {
   std::vector<const ModelPlan*> models_;     ///< loaded, where there are extras
   std::byte scratch_[4096];
   alignas(OPDUMP_CACHE_LINE_BYTES) std::byte ring_[kRingBytes];
+  alignas(8) std::byte watch_[kWatchBytes];
   alignas(8) std::byte heads_[head_memory_bytes(kKnownHeads)];
   std::unique_ptr<std::uint64_t[]> own_ring_;  ///< the one that the config asks for; null: `ring_` is used
   StatisticsReduction<Memory> reduction_;
+  OverflowScan<Memory> overflow_;
   ProtobufFormat protobuf_;
   NpyFormat npy_;
   LogHook hook_ = nullptr;

@@ -58,7 +58,7 @@ TreeOptions tree_options(const DumpOptions& options, const TreeOptions& otherwis
 /// and its end leaves the parent's files alone.
 class TreeSink final : public Sink {
  public:
-  static constexpr std::size_t kMaxOpenObjects = OPDUMP_MAX_RECORDERS;
+  static constexpr std::size_t kMaxOpenObjects = OPDUMP_MAX_RECORDERS + OPDUMP_FAULTS;
   static constexpr std::size_t kMaxNameBytes = 2048;  ///< of `file`
   static constexpr std::size_t kMaxPathBytes = 1024;  ///< of `root` and `directory` together
   static constexpr std::size_t kMaxFileSystems = 4;   ///< that one sink writes to during its life

@@ -46,12 +46,15 @@ ProcessDump& ProcessDump::instance() {
 ProcessDump::ProcessDump()
     : memory_(host_memory_),
       reduction_(memory_),
+      overflow_(memory_, non_finite_kernel()),
       session_({.memory = memory_,
                 .sink = sink_,
                 .clock = clock_,
                 .scratch = scratch_,
                 .reduction = &reduction_,
-                .formats = {.protobuf = &protobuf_, .npy = &npy_}}) {}
+                .formats = {.protobuf = &protobuf_, .npy = &npy_},
+                .overflow = &overflow_,
+                .watch_memory = watch_}) {}
 
 void ProcessDump::use_product(Product product) {
   const std::lock_guard lock(mutex_);
@@ -228,6 +231,10 @@ aclError ProcessDump::use_config(const char* path) {
   error_.clear();
   for (const ConfigNote& note : notes) error_ += (error_.empty() ? "" : "\n") + to_string(note, path);
   if (!config.asked) return ACL_SUCCESS;
+  if (config.options.history_steps != 0)
+    return fail(
+        ACL_ERROR_INVALID_DUMP_CONFIG,
+        std::string(path) + ": opdump.history_steps: dumps of the ACL are written at once; leave it out");
   if (session_.initialised() || session_.configure(config.options) != Status::ok) {
     const DumpOptions& options = config.options;
     if (options.when_full || options.block_limit_ms || options.journal)

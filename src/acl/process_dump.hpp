@@ -82,9 +82,11 @@ class ProcessDump {
   RoutedSink sink_;
   posix::SystemClock clock_;
   std::byte scratch_[4096];
+  alignas(8) std::byte watch_[64 * 1024];
   StatisticsReduction<DeviceMemory> reduction_;
   ProtobufFormat protobuf_;
   NpyFormat npy_;
+  OverflowScan<DeviceMemory> overflow_;
   Session session_;
   posix::DrainThread<Session> drain_;
 };

@@ -52,8 +52,7 @@ class AclJson : NodeReader {
     if (!check_types() || !read_words(config) || !read_meaning(config)) return false;
     config.asked = has_elements(dump_.member("dump_list")) || config.single_ops || config.overflow ||
                    config.watch || config.exception != ExceptionDump::none;
-    config.active =
-        config.asked && !config.overflow && !config.watch && config.exception == ExceptionDump::none;
+    config.active = config.asked;
     note_unknown_keys(dump_, kDump, kKeys);
     return true;
   }
@@ -134,26 +133,17 @@ class AclJson : NodeReader {
   bool read_meaning(DumpConfig& config) {
     if (!check_scene(config)) return false;
     if (config.exception != ExceptionDump::none) {
-      note_value(
-          "dump_scene",
-          "not acted on: this build writes nothing when the device fails, and dumps nothing else either");
       return copy_path(config.dump_path);
     }
     if (!read_path(config.dump_path)) return false;
     if (config.overflow) {
       if (config.single_ops)
         return conflict("dump_debug", "\"on\" does not go with \"dump_op_switch\": \"on\": switch one off");
-      note_value(
-          "dump_debug",
-          "\"on\" is not acted on: this build does not look for overflows, and dumps nothing else either");
-      return true;
+      return read_steps_if_good(config.steps) && read_list_for_history(config);
     }
     if (!read_steps(config.steps) ||
         !list_.read({config.single_ops, config.watch, config.level}, config.models) || !check_stats(config))
       return false;
-    if (config.watch)
-      note_value("dump_scene",
-                 "\"watcher\" is not acted on by this build, and nothing else is dumped either");
     if (config.kernel_data != 0)
       note_value("dump_kernel_data", "not acted on: this build does not capture what kernels print");
     return true;
@@ -219,6 +209,28 @@ class AclJson : NodeReader {
     return node == nullptr || take(*node, kDump.key("dump_step"), steps, [&](std::string& reason) {
              return parse_steps(node->text(), memory_, reason);
            });
+  }
+
+  /// An overflow is what a history waits for, so it keeps the operators that are listed.
+  bool read_list_for_history(DumpConfig& config) {
+    return config.options.history_steps == 0 ||
+           list_.read({config.single_ops, config.watch, config.level}, config.models);
+  }
+
+  /// Beside overflow dump CANN does not check the steps before the device reads them.
+  bool read_steps_if_good(StepSet& steps) {
+    const JsonNode* node = dump_.member("dump_step");
+    if (node == nullptr) return true;
+    const KeyPath at = kDump.key("dump_step");
+    std::string reason;
+    const Result<StepSet> read = parse_steps(node->text(), memory_, reason);
+    if (read.status() == Status::no_memory) return no_memory(*node, at);
+    if (read.ok()) {
+      steps = read.value();
+    } else {
+      note(*node, at, "not looked at, so every step counts: " + reason);
+    }
+    return true;
   }
 
   template <class Value, class Parse>

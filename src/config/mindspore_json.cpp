@@ -407,7 +407,7 @@ class MindSporeJson : NodeReader {
     config.asked = asks(config);
     config.overflow = config.asked && debug_mode_ == kOverflowMode;
     if (config.asked && debug_mode_ == kExceptionMode) config.exception = ExceptionDump::brief;
-    config.active = config.asked && !config.overflow && config.exception == ExceptionDump::none;
+    config.active = config.asked;
     if (config.asked) note_abilities(config);
   }
 
@@ -455,23 +455,10 @@ class MindSporeJson : NodeReader {
   }
 
   void note_abilities(const DumpConfig& config) {
-    const auto unsupported = [this](const JsonNode* object, const KeyPath& path, std::string_view key,
-                                    std::string text) {
-      const JsonNode* node = object->member(key);
-      note(*node, path.key(key), std::move(text));
-    };
-    if (config.overflow)
-      unsupported(common_, kCommon, "op_debug_mode",
-                  "3 is not acted on: this build does not look for overflows, and dumps nothing else either");
-    if (config.exception != ExceptionDump::none)
-      unsupported(
-          common_, kCommon, "op_debug_mode",
-          "4 is not acted on: this build writes nothing when the device fails, and dumps nothing else "
-          "either");
-    if (config.statistics_on_device)
-      note_e2e("stat_calc_mode",
-               "\"device\" holds where the program's device memory computes statistics; elsewhere, and for dtypes "
-               "that it cannot, the host computes the same ones");
+    if (!config.statistics_on_device) return;
+    note_e2e("stat_calc_mode",
+             "\"device\" holds where the program's device memory computes statistics; elsewhere, and for dtypes "
+             "that it cannot, the host computes the same ones");
   }
 
   void note_keys() {

@@ -9,11 +9,13 @@
 namespace opdump::config {
 namespace {
 
-constexpr std::array<std::string_view, 13> kKeys = {
-    "ring_bytes",  "when_full", "block_limit_ms",    "journal",
-    "file_format", "layout",    "statistic_numbers", "trailing_comma",
-    "max_bytes",   "max_files", "reserve_bytes",     "keep",
-    "fsync"};
+constexpr std::array<std::string_view, 17> kKeys = {
+    "ring_bytes",   "when_full", "block_limit_ms",    "journal",
+    "file_format",  "layout",    "statistic_numbers", "trailing_comma",
+    "max_bytes",    "max_files", "reserve_bytes",     "keep",
+    "fsync",        "watch",     "history_steps",     "after_steps",
+    "history_bytes"};
+constexpr std::array<std::string_view, 2> kWatch = {"every", "verdict"};
 constexpr std::array<std::string_view, 2> kNumbers = {"server", "nano"};
 constexpr std::array<std::string_view, 2> kSwitch = {"off", "on"};
 constexpr KeyPath kOpdump{nullptr, "opdump", KeyPath::kNoIndex};
@@ -23,6 +25,10 @@ constexpr std::uint32_t kMaxWaitMs = 0x7fffffff;
 
 /// Of bytes and files; what a file system can tell.
 constexpr std::uint64_t kMaxRoom = 0x7fffffffffffffff;
+
+constexpr std::uint32_t kMaxSteps = 1'000'000;
+constexpr std::uint32_t kMinHistory = 4096;
+constexpr std::uint32_t kMaxHistory = 0x40000000;
 
 }  // namespace
 
@@ -41,7 +47,11 @@ bool OptionsJson::read(DumpConfig& config) {
          read_word<FileFormat>("file_format", kFileFormatWords, config.file_format) &&
          read_word<Layout>("layout", kLayoutWords, config.layout) &&
          read_word<bool>("statistic_numbers", kNumbers, config.fixed_point) &&
-         read_word<bool>("trailing_comma", kSwitch, config.trailing_comma);
+         read_word<bool>("trailing_comma", kSwitch, config.trailing_comma) &&
+         read_word<bool>("watch", kWatch, config.watch_changes_only) &&
+         read_number<std::uint32_t>("history_steps", 1, kMaxSteps, options.history_steps) &&
+         read_number<std::uint32_t>("after_steps", 0, kMaxSteps, options.after_steps) &&
+         read_number<std::uint32_t>("history_bytes", kMinHistory, kMaxHistory, options.history_bytes);
 }
 
 bool OptionsJson::check_keys() {

@@ -102,6 +102,10 @@ class ConfigReader {
           root.offset(), "the whole text",
           std::string(to_string(root.type())) + ", which switches nothing on: a config is an object");
     const JsonNode* options = root.member("opdump");
+    // What counts besides overflows depends on it; its value is read with the other options.
+    if (options != nullptr && options->type() == JsonType::object &&
+        options->member("history_steps") != nullptr)
+      config.options.history_steps = 1;
     if (!read_dialect(root, dialect, config) ||
         (options != nullptr && !OptionsJson(*options, memory_, refusal_).read(config)))
       return false;

@@ -52,7 +52,9 @@ bool read_plan(std::string_view text, Arena& memory, DumpPathCheck check_path, D
     return refusal.refuse(fault.fault, 0, {}, std::string(fault.reason));
   }
   std::string reason;
-  if (!config.active || check_path == nullptr || check_path(config.dump_path, reason)) return true;
+  if (!config.active || config.exception != ExceptionDump::none || check_path == nullptr ||
+      check_path(config.dump_path, reason))
+    return true;
   return refusal.refuse(ConfigFault::invalid_value, 0, "dump_path", std::move(reason));
 }
 

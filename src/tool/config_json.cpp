@@ -140,6 +140,9 @@ void write_options(JsonWriter& json, const DumpOptions& options) {
   if (options.max_files != 0) json.key("max_files").number(options.max_files);
   if (options.reserve_bytes != 0) json.key("reserve_bytes").number(options.reserve_bytes);
   if (options.keep) json.key("keep").text(word(kKeepWords, *options.keep));
+  if (options.history_steps != 0) json.key("history_steps").number(options.history_steps);
+  if (options.after_steps != 0) json.key("after_steps").number(options.after_steps);
+  if (options.history_bytes != 0) json.key("history_bytes").number(options.history_bytes);
   if (options.fsync) json.key("fsync").text(word(kFsyncWords, *options.fsync));
   json.close('}');
 }
@@ -176,6 +179,7 @@ void write_config(JsonWriter& json, const DumpConfig& config) {
   json.key("single_ops").flag(config.single_ops);
   json.key("overflow").flag(config.overflow);
   json.key("watch").flag(config.watch);
+  json.key("watch_changes_only").flag(config.watch_changes_only);
   json.key("exception").text(word(kExceptions, config.exception));
   write_columns(json, config);
   json.key("sample_number").number(config.sample_number);

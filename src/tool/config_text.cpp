@@ -2,6 +2,7 @@
 
 #include "human_text.hpp"
 #include "opdump/statistic_table.hpp"
+#include "opdump/targets.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -55,7 +56,19 @@ std::string steps_text(const StepSet& steps, std::uint32_t first_step) {
          " when a model is loaded";
 }
 
+std::string names_text(std::span<const std::string_view> names) {
+  std::string text;
+  for (const std::string_view name : names) text += (text.empty() ? "\"" : ", \"") + printable(name) + '"';
+  return text;
+}
+
+std::string watch_text(const ModelRule& rule) {
+  return "every model: " + names_text(rule.extras->watched) +
+         " watched; suspects: " + (rule.all_layers ? "every other operator" : names_text(rule.layers));
+}
+
 std::string rule_text(const ModelRule& rule) {
+  if (rule.extras != nullptr && !rule.extras->watched.empty()) return watch_text(rule);
   std::string text = rule.any_model ? "every model" : "model \"" + printable(rule.model_name) + '"';
   if (rule.all_layers) return text + ": every operator";
   text += ": ";
@@ -111,14 +124,40 @@ std::string place_text(const DumpConfig& config) {
          std::to_string(config.rank);
 }
 
+std::string history_text(const DumpOptions& options) {
+  const std::uint32_t bytes = options.history_bytes == 0 ? kDefaultHistoryBytes : options.history_bytes;
+  return "then the " + std::to_string(options.history_steps) + " steps before it, of at most " +
+         byte_text(bytes) + ", and " + std::to_string(options.after_steps) + " after it";
+}
+
+std::string overflow_text(const DumpConfig& config) {
+  std::string text = has_rank_folder(config.layout) ? "" : ", and what is known of each overflow";
+  if (config.overflow_number != 0) text += "; the first " + std::to_string(config.overflow_number);
+  return text;
+}
+
 }  // namespace
 
 std::vector<std::string> config_lines(const DumpConfig& config) {
   std::vector<std::string> lines;
-  lines.push_back("what    " + std::string(data_text(config.data)) + std::string(mode_text(config.mode)) +
-                  " of " + std::string(level_text(config.level)));
-  for (const ModelRule& rule : config.models) lines.push_back("models  " + rule_text(rule));
-  if (config.models.empty()) lines.push_back("models  none");
+  if (config.exception != ExceptionDump::none) {
+    lines.push_back("what    the operator that fails, and nothing else");
+    lines.push_back("models  every model: every operator");
+  } else if (config.watch) {
+    lines.push_back(config.watch_changes_only
+                        ? "what    outputs of the watched operators, when another operator overwrites them"
+                        : "what    outputs of the watched operators, when they and when suspects have run");
+  } else if (config.overflow) {
+    lines.push_back("what    the inputs and outputs of operators that overflow" + overflow_text(config));
+    if (config.models.empty()) lines.push_back("models  every model: every operator");
+  } else {
+    lines.push_back("what    " + std::string(data_text(config.data)) + std::string(mode_text(config.mode)) +
+                    " of " + std::string(level_text(config.level)));
+  }
+  const bool failures = config.exception != ExceptionDump::none;
+  for (const ModelRule& rule : failures ? std::span<const ModelRule>{} : config.models)
+    lines.push_back("models  " + rule_text(rule));
+  if (config.models.empty() && !config.overflow && !failures) lines.push_back("models  none");
   if (config.single_ops) {
     lines.push_back(
         config.steps.every_step()
@@ -132,6 +171,8 @@ std::vector<std::string> config_lines(const DumpConfig& config) {
     lines.push_back("as      " + std::string(kFileFormatWords[static_cast<std::size_t>(config.file_format)]) +
                     " files in the layout " +
                     std::string(kLayoutWords[static_cast<std::size_t>(config.layout)]));
+  if (config.options.history_steps != 0)
+    lines.push_back("when    something happens: " + history_text(config.options));
   if (config.data != DumpData::tensor) lines.push_back("stats   " + statistics_text(config));
   return lines;
 }

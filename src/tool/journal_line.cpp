@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "opdump/journal.hpp"
+#include "opdump/record_format.hpp"
 #include "opdump/status.hpp"
 #include "record_name.hpp"
 
@@ -38,9 +39,10 @@ bool is_sanitised(std::string_view name) {
   });
 }
 
-/// What may stand behind a time stamp: nothing, ".csv", or `.{input|output}.{index}.{format}.{dtype}.npy`.
+/// What may stand behind a time stamp: nothing, ".csv", that of a report, or
+/// `.{input|output}.{index}.{format}.{dtype}.npy`.
 bool is_suffix(std::string_view suffix) {
-  if (suffix.empty() || suffix == ".csv") return true;
+  if (suffix.empty() || suffix == ".csv" || suffix == RecordFormat::kReportSuffix) return true;
   std::string_view rest = suffix.substr(1);
   const std::string_view role = cut_first(rest, '.');
   std::uint16_t index = 0;

@@ -30,7 +30,7 @@ struct ConfigCase {
 inline std::vector<ConfigCase> accepted_configs(const std::filesystem::path& corpus) {
   std::vector<ConfigCase> cases;
   for (const std::string dialect : {"", "mindspore/", "torchair/"}) {
-    for (const std::string folder : {"accept", "inactive", "not_acted_on", "warn"}) {
+    for (const std::string folder : {"accept", "inactive", "warn"}) {
       if (!std::filesystem::is_directory(corpus / dialect / folder)) continue;
       for (const auto& entry : std::filesystem::directory_iterator(corpus / dialect / folder)) {
         const std::string name = entry.path().filename().string();

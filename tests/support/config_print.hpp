@@ -26,6 +26,9 @@ class ConfigPrint {
     put("when_full", config.options.when_full);
     put("block_limit_ms", config.options.block_limit_ms);
     put("journal", config.options.journal);
+    put("history_steps", config.options.history_steps);
+    put("after_steps", config.options.after_steps);
+    put("history_bytes", config.options.history_bytes);
     put("max_bytes", config.options.max_bytes);
     put("max_files", config.options.max_files);
     put("reserve_bytes", config.options.reserve_bytes);
@@ -55,6 +58,7 @@ class ConfigPrint {
     put("kernel_data", config.kernel_data);
     put("overflow", config.overflow);
     put("watch", config.watch);
+    put("watch_changes_only", config.watch_changes_only);
     put("exception", config.exception);
   }
 

@@ -45,7 +45,8 @@ struct Bench {
                  .block_limit_ms = limit_ms,
                  .journal = journal,
                  .reduction = &reduction,
-                 .formats = {.protobuf = &protobuf, .npy = &npy}}),
+                 .formats = {.protobuf = &protobuf, .npy = &npy},
+                 .overflow = &overflow}),
         recorder(*session.add_recorder(ring).value()) {}
 
   void start(const DumpConfig& config, const ModelDesc& model = kModel) {
@@ -67,6 +68,7 @@ struct Bench {
   FakeSink sink;
   FakeClock clock;
   StatisticsReduction<Memory> reduction{memory};
+  OverflowScan<Memory> overflow{memory};
   ProtobufFormat protobuf;
   NpyFormat npy;
   std::byte scratch[1024];

@@ -1,0 +1,140 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "opdump/counts.hpp"
+#include "opdump/model.hpp"
+#include "opdump/overflow_kernels.hpp"
+#include "opdump/overflow_report.hpp"
+#include "opdump/record.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// Knows which operators overflow. A session is given one by address, so that firmware which never asks
+/// carries no code for it. Called on the recorder's thread; several recorders may call at once.
+class OverflowCheck {
+ public:
+  /// Whether operator `op`, which has just run, overflowed; if so, fills in what is known in `report`. Errors
+  /// when neither the device nor the outputs tell.
+  virtual Result<bool> overflowed(const OpDesc& op, const CapturedTensors& tensors,
+                                  OverflowReport& report) = 0;
+
+  /// Whether any of `tensors` holds an infinity or a NaN.
+  virtual Result<bool> bad(std::span<const TensorView> tensors) = 0;
+
+ protected:
+  ~OverflowCheck() = default;
+};
+
+/// The first operator, in the order of time, whose outputs were bad while its inputs were clean.
+struct FirstBadOp {
+  std::uint64_t unix_us = 0;  ///< 0: there is none
+  std::uint64_t step = 0;
+  std::uint64_t status = 0;
+  std::string_view name{};  ///< the runtime's, until the model is unloaded; as the next
+  std::string_view type{};
+  std::uint32_t model_id = 0;
+  std::uint32_t op = 0;  ///< its index in the model
+};
+
+#if OPDUMP_FAULTS
+/// What one recorder knows of overflows.
+struct OverflowTally {
+  Count found;
+  FirstBadOp first{};
+};
+#else
+struct OverflowTally {};
+#endif
+
+/// Asks the device where it tells of overflows, and looks for infinities and NaNs in the outputs where it
+/// does not: `Memory` may have
+///
+///     Result<bool> overflowed(std::uint32_t stream_id);
+///
+/// which says whether an operator of that stream overflowed since the last call and resets it, or
+/// `not_supported`. Outputs are looked at where they lie if `Memory` has `view`, else in pieces, copied to
+/// the stack. The status says kOverflowFloat, and kOverflowToFloat16 where an output of float16 was made of
+/// inputs that were all wider.
+template <class Memory>
+class OverflowScan final : public OverflowCheck {
+ public:
+  /// `kernel` may be null; see `non_finite_kernel`.
+  explicit OverflowScan(Memory& memory, NonFiniteKernel kernel = nullptr)
+      : memory_(memory), kernel_(kernel) {}
+
+  Result<bool> overflowed([[maybe_unused]] const OpDesc& op, const CapturedTensors& tensors,
+                          OverflowReport& report) override {
+    if constexpr (requires { memory_.overflowed(op.stream_id); }) {
+      const Result<bool> told = memory_.overflowed(op.stream_id);
+      if (told.ok() && told.value()) report = synthesised(tensors, tensors.outputs);
+      if (told.status() != Status::not_supported) return told;
+    }
+    for (const TensorView& output : tensors.outputs) {
+      const Result<bool> found = is_bad(output);
+      if (!found.ok()) return found;
+      if (!found.value()) continue;
+      report = synthesised(tensors, {&output, 1});
+      return true;
+    }
+    return false;
+  }
+
+  Result<bool> bad(std::span<const TensorView> tensors) override {
+    for (const TensorView& tensor : tensors) {
+      const Result<bool> found = is_bad(tensor);
+      if (!found.ok() || found.value()) return found;
+    }
+    return false;
+  }
+
+ private:
+  static constexpr std::size_t kPieceBytes = 256;
+
+  static OverflowReport synthesised(const CapturedTensors& tensors, std::span<const TensorView> outputs) {
+    OverflowReport report;
+    for (const TensorView& output : outputs)
+      report.status[0] |= narrows(tensors.inputs, output) ? kOverflowToFloat16 : kOverflowFloat;
+    if (outputs.empty()) report.status[0] = kOverflowFloat;
+    return report;
+  }
+
+  static bool narrows(std::span<const TensorView> inputs, const TensorView& output) {
+    if (output.dtype != DType::float16 || inputs.empty()) return false;
+    for (const TensorView& input : inputs) {
+      if (input.dtype != DType::float32 && input.dtype != DType::int32) return false;
+    }
+    return true;
+  }
+
+  Result<bool> is_bad(const TensorView& tensor) {
+    if (!can_be_non_finite(tensor.dtype)) return false;
+    const Result<std::uint64_t> packed = packed_bytes(tensor.dtype, tensor.shape);
+    if (!packed.ok()) return packed.status();
+    const std::uint64_t all = packed.value();
+    // A tensor that falls short of its shape is refused when it is captured.
+    if (all > tensor.bytes) return Status::invalid_tensor;
+    if constexpr (requires { memory_.view(0, 0); }) {
+      const Bytes whole = memory_.view(tensor.address, all);
+      if (whole.size() != all) return Status::device_copy_failed;
+      return holds_non_finite(tensor.dtype, whole.data(), whole.size(), kernel_);
+    } else {
+      alignas(16) std::byte piece[kPieceBytes];
+      for (std::uint64_t at = 0; at < all; at += kPieceBytes) {
+        const std::size_t bytes = all - at < kPieceBytes ? static_cast<std::size_t>(all - at) : kPieceBytes;
+        const Status status = memory_.copy(piece, tensor.address + at, bytes);
+        if (status != Status::ok) return status;
+        if (holds_non_finite(tensor.dtype, piece, bytes, kernel_)) return true;
+      }
+      return false;
+    }
+  }
+
+  Memory& memory_;
+  NonFiniteKernel kernel_;
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump
