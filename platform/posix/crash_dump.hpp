@@ -1,0 +1,140 @@
+#pragma once
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+
+#include "opdump/sink.hpp"
+#include "platform/posix/raw_tree.hpp"
+
+namespace opdump::posix {
+inline namespace OPDUMP_NAMESPACE {
+
+/// A sink that forwards to another one until the process crashes, and to system calls alone from then on. A
+/// thread that comes here after the crash, but the one that crashed, is kept for good: what it works on is no
+/// longer its own. A session that is to survive a crash is given this sink.
+class CrashSink final : public Sink {
+ public:
+  explicit CrashSink(Sink& sink) : sink_(sink) {}
+
+  Result<ObjectId> begin(const ObjectName& name) override { return now().begin(name); }
+  Status append(ObjectId object, std::span<const Bytes> parts) override {
+    return now().append(object, parts);
+  }
+  Status commit(ObjectId object) override { return now().commit(object); }
+  void abort(ObjectId object) override { now().abort(object); }
+  Status append_journal(const ObjectName& name, std::span<const Bytes> parts) override {
+    return now().append_journal(name, parts);
+  }
+  Status sync() override { return now().sync(); }
+
+  /// From the thread that crashed.
+  void crash() { crashed_.store(thread_id(), std::memory_order_seq_cst); }
+
+  /// Whether another thread is kept.
+  bool keeps_thread() const { return kept_.load(std::memory_order_acquire); }
+
+  static long thread_id() { return syscall(SYS_gettid); }
+
+ private:
+  Sink& now() {
+    const long crashed = crashed_.load(std::memory_order_acquire);
+    if (crashed == 0) return sink_;
+    if (crashed != thread_id()) {
+      kept_.store(true, std::memory_order_release);
+      for (;;) pause();
+    }
+    return raw_;
+  }
+
+  Sink& sink_;
+  RawTree raw_;
+  std::atomic<long> crashed_{0};
+  std::atomic<bool> kept_{false};
+};
+
+/// Dumps what is left when the process dies of SIGSEGV, SIGBUS, SIGILL, SIGFPE or SIGABRT: what the rings
+/// hold, and, if the config asks for failures, the operator that was running. Then the signal takes its
+/// course as if nobody had handled it. The handler allocates nothing and takes no lock; it runs on a stack of
+/// its own in the thread that called `install`, and on that of the crashing thread elsewhere.
+///
+/// One per process. `install` is called by the thread that captures with `recorder`; the session has been
+/// given `sink`, and outlives this object.
+template <class Session>
+class CrashDump {
+ public:
+  using Recorder = typename Session::Recorder;
+
+  CrashDump() = default;
+  CrashDump(const CrashDump&) = delete;
+  CrashDump& operator=(const CrashDump&) = delete;
+  ~CrashDump() { remove(); }
+
+  /// `already_initialised` when one is installed.
+  [[nodiscard]] Status install(Session& session, CrashSink& sink, Recorder& recorder) {
+    CrashDump* none = nullptr;
+    if (!installed().compare_exchange_strong(none, this)) return Status::already_initialised;
+    session_ = &session;
+    sink_ = &sink;
+    recorder_ = &recorder;
+    thread_ = CrashSink::thread_id();
+    stack_t stack{};
+    stack.ss_sp = stack_;
+    stack.ss_size = sizeof stack_;
+    sigaltstack(&stack, &old_stack_);
+    struct sigaction action {};
+    action.sa_handler = &CrashDump::handle;
+    action.sa_flags = SA_ONSTACK | static_cast<int>(SA_RESETHAND);
+    sigemptyset(&action.sa_mask);
+    for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &action, &old_actions_[i]);
+    return Status::ok;
+  }
+
+  /// Puts back what was there before. By the thread that installed.
+  void remove() {
+    CrashDump* self = this;
+    if (!installed().compare_exchange_strong(self, nullptr)) return;
+    for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &old_actions_[i], nullptr);
+    sigaltstack(&old_stack_, nullptr);
+  }
+
+ private:
+  static constexpr std::array<int, 5> kSignals = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
+  static constexpr std::size_t kStackBytes = 64 * 1024;
+
+  static std::atomic<CrashDump*>& installed() {
+    static std::atomic<CrashDump*> dump{nullptr};
+    return dump;
+  }
+
+  static void handle(int signal) {
+    if (CrashDump* dump = installed().exchange(nullptr)) dump->save();
+    // The handler is gone, so this ends the process as the signal does.
+    raise(signal);
+  }
+
+  void save() {
+    constexpr int kLooks = 500;
+    constexpr timespec kPause = {0, 1'000'000};
+    sink_->crash();
+    session_->begin_crash();
+    for (int i = 0; i < kLooks && session_->is_draining() && !sink_->keeps_thread(); ++i)
+      clock_nanosleep(CLOCK_MONOTONIC, 0, &kPause, nullptr);
+    session_->crash_flush(thread_ == CrashSink::thread_id() ? recorder_ : nullptr);
+  }
+
+  Session* session_ = nullptr;
+  CrashSink* sink_ = nullptr;
+  Recorder* recorder_ = nullptr;
+  long thread_ = 0;
+  stack_t old_stack_{};
+  struct sigaction old_actions_[kSignals.size()] = {};
+  alignas(16) std::byte stack_[kStackBytes];
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::posix
