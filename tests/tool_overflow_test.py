@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Tests of `opdump overflow`: tool_overflow_test.py OPDUMP [unittest arguments].
+"""Tests of `opdump overflow`, and of faults in RUN.json: tool_overflow_test.py OPDUMP [unittest arguments].
 
 Standard library only.
 """
 import json
 import os
+import shutil
 import struct
 import sys
 
@@ -141,6 +142,126 @@ class Overflow(Case):
         for arguments in ([], ['-d', 'dump', 'x'], ['-d', 'dump', '-n', '0'], ['-d', 'dump', '-n', 'x'],
                           ['-d', 'dump', '-out', '']):
             self.run_tool('overflow', *arguments, expect=2)
+
+
+TENSOR = {'fill': 'ramp', 'dtype': 'float16', 'shape': [4]}
+
+
+class Faults(Case):
+    RUN = {'steps': 3, 'models': [{'name': 'net', 'id': 7, 'ops': [
+        {'name': name, 'type': 'T', 'task_id': i, 'stream_id': 4, 'inputs': [TENSOR], 'outputs': [TENSOR]}
+        for i, name in enumerate('abc')]}]}
+
+    def replay(self, faults, expect=0, **keys):
+        os.makedirs(self.path('dump'), exist_ok=True)
+        self.write('acl.json', json.dumps({'dump': {'dump_path': 'dump', 'dump_debug': 'on', **keys}}))
+        self.write('run.json', json.dumps(dict(self.RUN, inject=faults)))
+        return self.run_tool('replay', 'run.json', '--config', 'acl.json', expect=expect)
+
+    def dumped(self):
+        return ['.'.join(name.split('/')[-2:]).rsplit('.', 1)[0] for name in self.files('dump')]
+
+    def test_overflow_and_nan(self):
+        out, _ = self.replay([{'step': 1, 'op': 'b', 'kind': 'overflow', 'status': 256},
+                              {'step': 2, 'op': 'a', 'kind': 'nan', 'model': 'net'}])
+        self.assertIn('overflow 2 operators\nfirst    T b at step 1 of model 7, with clean inputs\n', out)
+        self.assertEqual(self.dumped(), ['1.Opdebug.Node_OpDebug.65535.4', '1.T.b.1.4',
+                                         '2.Opdebug.Node_OpDebug.65535.4', '2.T.a.0.4'])
+        self.run_tool('verify', 'dump')
+        out, error = self.run_tool('overflow', '-d', 'dump', '-out', 'out')
+        self.assertEqual(error, '')
+        self.assertIn('status 256 = 0x100: converting float32 or int32 to float16', out)
+        self.assertIn('status 32 = 0x20: floating-point computation', out)
+        self.assertIn('first bad operator: T b, model 7 (net), step 1, stream 4, task 1: output 0 holds 1 infinite', out)
+
+    def test_no_fault_no_file(self):
+        out, _ = self.replay([], expect=3)
+        self.assertIn('overflow 0 operators\n', out)
+        self.assertEqual(self.dumped(), [])
+
+    def test_steps_are_honoured(self):
+        faults = [{'step': step, 'op': 'a', 'kind': 'nan'} for step in range(3)]
+        self.replay(faults, dump_step='2')
+        self.assertEqual([name[0] for name in self.dumped()], ['2', '2'])
+
+    def watch(self, faults, expect=0, **options):
+        os.makedirs(self.path('dump'), exist_ok=True)
+        self.write('acl.json', json.dumps({
+            'dump': {'dump_path': 'dump', 'dump_mode': 'output', 'dump_scene': 'watcher',
+                     'dump_list': [{'layer': ['b', 'c'], 'watcher_nodes': ['a']}]}, 'opdump': options}))
+        self.write('run.json', json.dumps(dict(self.RUN, inject=faults)))
+        return self.run_tool('replay', 'run.json', '--config', 'acl.json', expect=expect)
+
+    TRAMPLE = {'step': 1, 'op': 'c', 'kind': 'trample', 'victim': 'a', 'offset': 2, 'bytes': 3}
+
+    def test_watch(self):
+        out, _ = self.watch([self.TRAMPLE])
+        self.assertIn('watch    1 overwrite\n  c overwrote output 0 of a at step 1, bytes 0..7\n', out)
+        self.assertEqual(self.dumped(), [name for step in '012' for name in
+                                         (step + '.T.a.0.4', step + '.T.b_To_a.1.4', step + '.T.c_To_a.2.4')])
+        self.run_tool('verify', 'dump')
+        self.run_tool('convert', '-r', '-d', 'dump', '-out', 'arrays')
+        elements = {}
+        for name in self.files('arrays'):
+            step, file = name.split('/')[-2:]
+            elements[step, file.split('.')[1]] = self.read('arrays', name)[-8:]
+        changed = {key for key, value in elements.items() if value != elements['0', 'a']}
+        self.assertEqual(changed, {('1', 'c_To_a')})
+
+    def test_watch_verdict(self):
+        out, _ = self.watch([self.TRAMPLE], watch='verdict')
+        self.assertIn('c overwrote output 0 of a at step 1, bytes 0..7\n', out)
+        self.assertEqual(self.dumped(), ['1.T.c_To_a.2.4'])
+        self.watch([], expect=3, watch='verdict')
+
+    def test_a_victim_has_to_have_the_bytes(self):
+        for keys in ({'offset': 8}, {'bytes': 9}, {'bytes': 0}, {'offset': 7, 'bytes': 2}):
+            _, error = self.watch([dict(self.TRAMPLE, **dict({'offset': 0}, **keys))], expect=1)
+            self.assertIn('inject[0].victim: its first output has 8 bytes', error)
+
+    def test_history(self):
+        os.makedirs(self.path('dump'), exist_ok=True)
+        self.write('acl.json', json.dumps({
+            'dump': {'dump_path': 'dump', 'dump_debug': 'on', 'dump_mode': 'output', 'dump_list': [{'layer': ['a']}]},
+            'opdump': {'history_steps': 3, 'after_steps': 1}}))
+        self.assertIn('when    something happens: then the 3 steps before it, of at most 1.0 MiB, and 1 after it\n',
+                      self.run_tool('check', 'acl.json')[0])
+        self.write('run.json', json.dumps(dict(self.RUN, steps=9, inject=[{'step': 5, 'op': 'b', 'kind': 'nan'}])))
+        out, _ = self.run_tool('replay', 'run.json', '--config', 'acl.json')
+        self.assertIn('history  written 1 time, ', out)
+        self.assertEqual(self.dumped(), ['3.T.a.0.4', '4.T.a.0.4', '5.Opdebug.Node_OpDebug.65535.4', '5.T.a.0.4',
+                                         '5.T.b.1.4', '6.T.a.0.4'])
+
+    def exception(self, scene):
+        os.makedirs(self.path('dump'), exist_ok=True)
+        self.write('acl.json', json.dumps({'dump': {'dump_path': 'dump', 'dump_scene': scene}}))
+        self.write('run.json', json.dumps(dict(self.RUN, inject=[{'step': 1, 'op': 'b', 'kind': 'exception'}])))
+        out, _ = self.run_tool('replay', 'run.json', '--config', 'acl.json')
+        self.assertIn('ended    b failed at step 1\n', out)
+        files = self.files('dump')
+        self.assertEqual(len(files), 1)
+        self.assertEqual(os.path.dirname(files[0]), 'extra-info/data-dump/0')
+        return os.path.basename(files[0])
+
+    def test_exception_scenes(self):
+        for scene in ('lite_exception', 'aic_err_brief_dump', 'aic_err_detail_dump'):
+            self.assertRegex(self.exception(scene), r'^exception_info\.4\.1\.20[0-9]{15}$')
+            shutil.rmtree(self.path('dump'))
+        name = self.exception('aic_err_norm_dump')
+        self.assertRegex(name, r'^T\.b\.1\.20[0-9]{15}$')
+        self.run_tool('convert', '-d', 'dump/extra-info/data-dump/0/' + name, '-out', 'arrays')
+        self.assertEqual(self.files('arrays'), [name + '.input.0.npy', name + '.output.0.npy'])
+
+    def test_a_fault_that_cannot_be_is_refused_at_its_place(self):
+        for fault, words in (
+                ({'op': 'x', 'kind': 'nan'}, 'inject[0].op: no operator of "net" is called "x"'),
+                ({'op': 'a', 'kind': 'nan', 'model': 'y'}, 'inject[0].model: no model is called "y"'),
+                ({'op': 'a', 'kind': 'bang'}, 'inject[0].kind: one of '),
+                ({'op': 'a'}, 'inject[0].kind: missing'),
+                ({'kind': 'nan'}, 'inject[0].op: missing'),
+                ({'op': 'a', 'kind': 'nan', 'Step': 1}, 'inject[0].Step: unknown key')):
+            _, error = self.replay([fault], expect=1)
+            self.assertIn(words, error)
 
 
 if __name__ == '__main__':

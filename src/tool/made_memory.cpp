@@ -139,6 +139,16 @@ Address MadeMemory::place(const RunTensor& tensor) {
 }
 
 Status MadeMemory::copy(std::byte* to, Address from, std::size_t bytes) {
+  const Status status = make(to, from, bytes);
+  for (const Patch& patch : patches_) {
+    const Address first = std::max(from, patch.at);
+    const Address end = std::min(from + bytes, patch.at + patch.bytes.size());
+    if (first < end) std::copy_n(patch.bytes.data() + (first - patch.at), end - first, to + (first - from));
+  }
+  return status;
+}
+
+Status MadeMemory::make(std::byte* to, Address from, std::size_t bytes) {
   const auto behind =
       std::upper_bound(placed_.begin(), placed_.end(), from,
                        [](Address address, const Placed& placed) { return address < placed.start; });

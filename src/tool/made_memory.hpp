@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "opdump/device_memory.hpp"
@@ -18,6 +19,12 @@ class MadeMemory final : public DeviceMemory {
   /// Gives `tensor` an address, from which its bytes can be copied. It must stay.
   Address place(const RunTensor& tensor);
 
+  /// Makes `bytes` the content from `at` on, until `restore`.
+  void overwrite(Address at, std::vector<std::byte> bytes) { patches_.push_back({at, std::move(bytes)}); }
+
+  /// Takes back everything that was overwritten.
+  void restore() { patches_.clear(); }
+
   /// `device_copy_failed` for bytes of no tensor and for a file that cannot be read or has become shorter;
   /// `failure()` then says which.
   Status copy(std::byte* to, Address from, std::size_t bytes) override;
@@ -33,9 +40,16 @@ class MadeMemory final : public DeviceMemory {
     const RunTensor* tensor;
   };
 
+  struct Patch {
+    Address at;
+    std::vector<std::byte> bytes;
+  };
+
+  Status make(std::byte* to, Address from, std::size_t bytes);
   Status read_file(std::byte* to, const RunTensor& tensor, std::uint64_t offset, std::size_t bytes);
 
   std::vector<Placed> placed_;  ///< in order of their addresses
+  std::vector<Patch> patches_;  ///< in the order in which they were made
   Address next_ = kAlignment;
   std::string failure_;
   Progress* progress_ = nullptr;

@@ -16,6 +16,7 @@
 #include "human_text.hpp"
 #include "interrupt.hpp"
 #include "made_memory.hpp"
+#include "opdump/history_sink.hpp"
 #include "opdump/npy_format.hpp"
 #include "opdump/opdump.hpp"
 #include "opdump/protobuf_format.hpp"
@@ -28,6 +29,7 @@
 #include "platform/posix/system_clock.hpp"
 #include "platform/posix/tree_sink.hpp"
 #include "progress.hpp"
+#include "replay_faults.hpp"
 #include "replay_settings.hpp"
 #include "run_file.hpp"
 #include "table.hpp"
@@ -101,6 +103,17 @@ std::vector<OpDesc> descs_of(const std::vector<RunOp>& ops) {
   return descs;
 }
 
+/// Enough for watching every operator of every model.
+std::size_t watch_words(const RunFile& run) {
+  std::size_t bytes = 8;
+  for (const RunModel& model : run.models) {
+    std::size_t longest = 0;
+    for (const RunOp& op : model.ops) longest = std::max(longest, op.desc.name.size());
+    bytes += watch_bytes(model.ops.size(), 2 * longest);
+  }
+  return bytes / 8;
+}
+
 std::size_t scratch_bytes(const RunFile& run, const DumpConfig& config) {
   std::size_t model_name = config.net_name.size();
   std::size_t type = 0;
@@ -116,6 +129,7 @@ std::size_t scratch_bytes(const RunFile& run, const DumpConfig& config) {
     look(model.ops);
   }
   look(run.single_ops);
+  if (config.watch) name = 2 * name + WatchState::kBetween.size();
   return drain_scratch_bytes(model_name, type, name);
 }
 
@@ -145,6 +159,24 @@ void say(const std::string& message) {
   std::fprintf(stderr, "opdump replay: %s\n", message.c_str());
 }
 
+/// Keeps in words what is told, for the first few.
+class WatchText final : public WatchListener {
+ public:
+  static constexpr std::size_t kMost = 20;
+
+  void overwritten(const Overwrite& overwrite) override {
+    if (lines_.size() == kMost) return;
+    lines_.push_back(printable(overwrite.by) + " overwrote output " + std::to_string(overwrite.output) +
+                     " of " + printable(overwrite.watched) + " at step " + std::to_string(overwrite.step) +
+                     ", bytes " + std::to_string(overwrite.first) + ".." + std::to_string(overwrite.last));
+  }
+
+  const std::vector<std::string>& lines() const { return lines_; }
+
+ private:
+  std::vector<std::string> lines_;
+};
+
 class Replay {
  public:
   Replay(const ReplaySettings& settings, const RunFile& run, const CheckedConfig& config)
@@ -153,7 +185,8 @@ class Replay {
         config_(config.config),
         config_text_(config.text()),
         log_(print_line, nullptr, settings.partition_bytes, true),
-        scratch_(scratch_bytes(run, config_)) {}
+        scratch_(scratch_bytes(run, config_)),
+        watch_memory_(config_.watch ? watch_words(run) : 0) {}
 
   int go() {
     const std::size_t words = (settings_.ring_bytes() + 7) / 8;
@@ -164,16 +197,20 @@ class Replay {
     }
     NamingClock clock;
     Session session({.memory = memory_,
-                     .sink = sink_,
+                     .sink = history_,
                      .clock = clock,
                      .scratch = scratch_,
                      .device_id = run_.device_id,
                      .reduction = &reduction_,
                      .formats = {.protobuf = &protobuf_, .npy = &npy_},
-                     .log = &log_});
+                     .log = &log_,
+                     .overflow = &overflow_,
+                     .watch_memory = std::as_writable_bytes(std::span(watch_memory_)),
+                     .watch_listener = &watch_listener_});
     if (const Status status = session.configure(settings_.options); status != Status::ok)
       return failed("the options", status);
     sink_.configure(posix::tree_options(settings_.options));
+    keep_history(settings_.options);
     const MutableBytes ring_bytes =
         std::as_writable_bytes(std::span(ring.get(), words)).first(settings_.ring_bytes());
     const Result<SessionRecorder*> recorder = session.add_recorder(ring_bytes);
@@ -248,9 +285,10 @@ class Replay {
     }
     Progress progress(bytes_to_come(recorder));
     memory_.count_into(&progress);
-    for (std::uint64_t step = 0; step < run_.steps && !interrupted(); ++step) {
+    for (std::uint64_t step = 0; step < run_.steps && !interrupted() && failed_at_.empty(); ++step) {
       for (const std::unique_ptr<LoadedModel>& model : models_) {
         if (!run_step(session, recorder, *model, progress)) return kExitFailed;
+        if (!failed_at_.empty()) break;
       }
       for (std::size_t i = 0; i < single_ops_.size() && !interrupted(); ++i) {
         PlacedOp& op = single_ops_[i];
@@ -266,13 +304,64 @@ class Replay {
   bool run_step(Session& session, SessionRecorder& recorder, LoadedModel& model, Progress& progress) {
     if (const Status status = recorder.begin_step(model.plan); status != Status::ok)
       return failed("a step", status) == kExitOk;
+    const std::uint64_t step = model.plan.next_step - 1;
+    memory_.restore();
     for (std::size_t i = 0; i < model.ops.size() && !interrupted(); ++i) {
-      if (!recorder.wants(i)) continue;
+      const RunFault* const fault = fault_at(model, i, step);
       PlacedOp& op = model.ops[i];
-      note(session, op, model.descs[i].name, recorder.capture(i, op.inputs, op.outputs), progress);
+      if (fault != nullptr && fault->kind == RunFault::Kind::exception) {
+        recorder.begin_op(i, op.inputs, op.outputs);
+        note(session, op, model.descs[i].name, recorder.capture_failure(), progress);
+        failed_at_ = printable(model.descs[i].name) + " failed at step " + std::to_string(step);
+        break;
+      }
+      if (fault != nullptr) inject(model, *fault);
+      if (!recorder.wants(i)) continue;
+      Status status = Status::ok;
+      if (fault != nullptr && fault->kind == RunFault::Kind::overflow) {
+        OverflowReport report;
+        report.status[0] = fault->status;
+        status = recorder.capture_overflow(i, op.inputs, op.outputs, report);
+      } else {
+        status = recorder.capture(i, op.inputs, op.outputs);
+      }
+      note(session, op, model.descs[i].name, status, progress);
     }
+    keep_first_bad(session);
     const Status status = recorder.end_step();
     return status == Status::ok || failed("a step", status) == kExitOk;
+  }
+
+  void keep_history(const DumpOptions& options) {
+    if (options.history_steps == 0) return;
+    const std::uint32_t bytes = options.history_bytes == 0 ? kDefaultHistoryBytes : options.history_bytes;
+    history_memory_.resize(bytes / 8);
+    history_.configure(std::as_writable_bytes(std::span(history_memory_)), options.history_steps,
+                       options.after_steps);
+  }
+
+  /// Null: operator `op` of that step does what it should.
+  const RunFault* fault_at(const LoadedModel& model, std::size_t op, std::uint64_t step) const {
+    for (const RunFault& fault : run_.faults) {
+      if (&run_.models[fault.model] == &model.run && fault.op == op && fault.step == step) return &fault;
+    }
+    return nullptr;
+  }
+
+  void inject(LoadedModel& model, const RunFault& fault) {
+    if (fault.kind != RunFault::Kind::trample)
+      return break_output(memory_, model.run.ops[fault.op], model.ops[fault.op].outputs,
+                          fault.kind == RunFault::Kind::nan);
+    const Status status = trample(memory_, fault, model.ops[fault.victim].outputs[0].address);
+    if (status != Status::ok) complete_ = failed("a trampled output", status) == kExitOk;
+  }
+
+  /// While the model is loaded, whose the names are.
+  void keep_first_bad(const Session& session) {
+    const FirstBadOp bad = session.first_bad_op();
+    if (bad.unix_us == 0 || !first_bad_.empty()) return;
+    first_bad_ = printable(bad.type) + " " + printable(bad.name) + " at step " + std::to_string(bad.step) +
+                 " of model " + std::to_string(bad.model_id) + ", with clean inputs";
   }
 
   /// Losses of room are only counted; what is wrong with an operator is told, once for the first few.
@@ -325,6 +414,16 @@ class Replay {
     }
     const DumpCounts counts = session.counts();
     std::printf("records  %u wanted, %u written\n", counts.wanted, counts.written);
+    if (config_.overflow) {
+      std::printf("overflow %s\n", count_text(session.overflows(), "operator").c_str());
+      if (!first_bad_.empty()) std::printf("first    %s\n", first_bad_.c_str());
+    }
+    if (settings_.options.history_steps != 0)
+      std::printf("history  written %s, %s let go\n", count_text(history_.triggers(), "time").c_str(),
+                  count_text(history_.let_go(), "file").c_str());
+    if (!failed_at_.empty()) std::printf("ended    %s\n", failed_at_.c_str());
+    if (config_.watch) std::printf("watch    %s\n", count_text(session.overwrites(), "overwrite").c_str());
+    for (const std::string& line : watch_listener_.lines()) std::printf("  %s\n", line.c_str());
     if (counts.empty != 0) std::printf("empty    %u, which no file is written for\n", counts.empty);
     if (counts.degraded != 0) std::printf("reduced  %u to their statistics\n", counts.degraded);
     if (interrupted()) {
@@ -397,6 +496,7 @@ class Replay {
   const std::string_view config_text_;
   MadeMemory memory_;
   StatisticsReduction<MadeMemory> reduction_{memory_, &statistics_kernels()};
+  OverflowScan<MadeMemory> overflow_{memory_, non_finite_kernel()};
   ProtobufFormat protobuf_;
   NpyFormat npy_;
   TextLog log_;
@@ -409,6 +509,12 @@ class Replay {
   std::uint32_t messages_ = 0;
   std::uint64_t time_ = 0;        ///< of the dump; names its directory
   std::uint64_t journal_id_ = 0;  ///< the same in microseconds; names its journal
+  HistorySink history_{sink_};
+  std::vector<std::uint64_t> history_memory_;
+  std::vector<std::uint64_t> watch_memory_;
+  WatchText watch_listener_;
+  std::string failed_at_;  ///< what ended the run, in words; empty: nothing
+  std::string first_bad_;  ///< the operator that went wrong first, in words
   bool complete_ = true;
 };
 

@@ -37,7 +37,8 @@ files. RUN.json describes the models. All is optional but names and types, and e
 
   {"device_id": 0, "steps": 2,
    "models": [{"name": "digits", "graph_name": "main", "id": 1, "ops": [OP, ...]}],
-   "single_ops": [OP, ...]}
+   "single_ops": [OP, ...],
+   "inject": [FAULT, ...]}
 
   OP      {"name": "conv1", "type": "Conv2D", "task_id": 3, "stream_id": 0, "level": "both",
            "original_names": ["conv1/conv", "conv1/relu"], "inputs": [TENSOR, ...], "outputs": [TENSOR, ...]}
@@ -48,6 +49,12 @@ files. RUN.json describes the models. All is optional but names and types, and e
           {"data": "x.bin", "dtype": "float16", "shape": [1, 1, 28, 28, 16], "format": "NC1HWC0",
            "original_shape": [1, 3, 28, 28]}
           {"fill": "ramp", "dtype": "int8", "shape": [10]}           or "zeros", "random"
+
+  FAULT   {"step": 1, "op": "conv1", "kind": "overflow", "status": 256}
+          "overflow": an output becomes infinite, and the device reports the status (32 without one)
+          "nan": an output becomes NaN, and the device reports nothing; "model" where there are several
+          "exception": the device reports that the operator failed, and the run ends
+          "trample": it overwrites the first output of the operator "victim": "bytes" (1) from "offset" (0) on
 
 A file is found beside RUN.json; one that is no .npy is raw bytes and may be padded at its end. Each step runs all
 models in order, then the single operators. Tensors may be larger than memory.

@@ -13,6 +13,7 @@
 #include <span>
 
 #include "npy_header.hpp"
+#include "opdump/overflow_kernels.hpp"
 #include "platform/posix/unique_fd.hpp"
 #include "record_name.hpp"
 #include "src/config/json_tree.hpp"
@@ -70,7 +71,8 @@ class RunReader {
 
   bool read(const JsonNode& root, RunFile& run) {
     const KeyPath here;
-    constexpr std::array<std::string_view, 4> kKeys = {"device_id", "models", "single_ops", "steps"};
+    constexpr std::array<std::string_view, 5> kKeys = {"device_id", "models", "single_ops", "steps",
+                                                       "inject"};
     run.has_steps = root.member("steps") != nullptr;
     return check_object(root, here, kKeys) && read_number(root, here, "device_id", run.device_id) &&
            read_number(root, here, "steps", run.steps) &&
@@ -78,8 +80,12 @@ class RunReader {
                     [&](const JsonNode& node, const KeyPath& path) {
                       return read_model(node, path, run.models.emplace_back());
                     }) &&
-           for_each(root, here, "single_ops", [&](const JsonNode& node, const KeyPath& path) {
-             return read_op(node, path, run.single_ops.emplace_back());
+           for_each(root, here, "single_ops",
+                    [&](const JsonNode& node, const KeyPath& path) {
+                      return read_op(node, path, run.single_ops.emplace_back());
+                    }) &&
+           for_each(root, here, "inject", [&](const JsonNode& node, const KeyPath& path) {
+             return read_fault(node, path, run, run.faults.emplace_back());
            });
   }
 
@@ -203,6 +209,71 @@ class RunReader {
            for_each(node, path, "outputs", [&](const JsonNode& child, const KeyPath& here) {
              return read_tensor(child, here, op.outputs.emplace_back());
            });
+  }
+
+  bool read_fault(const JsonNode& node, const KeyPath& path, const RunFile& run, RunFault& fault) {
+    constexpr std::array<std::string_view, 8> kKeys = {"step",   "model",  "op",     "kind",
+                                                       "status", "victim", "offset", "bytes"};
+    constexpr std::array<std::string_view, 4> kKinds = {"overflow", "nan", "exception", "trample"};
+    constexpr std::uint64_t kDefaultStatus = 0x20;
+    std::size_t kind = 0;
+    fault.status = kDefaultStatus;
+    if (!check_object(node, path, kKeys) || !read_number(node, path, "step", fault.step) ||
+        !read_word(node, path, "kind", kKinds, kind) || !read_number(node, path, "status", fault.status) ||
+        !read_number(node, path, "offset", fault.offset) || !read_number(node, path, "bytes", fault.bytes))
+      return false;
+    if (node.member("kind") == nullptr)
+      return missing(node, path.key("kind"), "one of " + config::listed(kKinds));
+    fault.kind = static_cast<RunFault::Kind>(kind);
+    return find_model(node, path, run, fault.model) &&
+           find_op(node, path, "op", run.models[fault.model], fault.op) &&
+           (fault.kind != RunFault::Kind::nan || check_floats(node, path, run, fault)) &&
+           (fault.kind != RunFault::Kind::trample || check_victim(node, path, run, fault));
+  }
+
+  bool find_model(const JsonNode& node, const KeyPath& path, const RunFile& run, std::size_t& index) {
+    std::string_view name;
+    if (!read_text(node, path, "model", name)) return false;
+    if (run.models.empty()) return refuse(node, path, "there is no model to go wrong");
+    const auto found = std::find_if(run.models.begin(), run.models.end(), [&](const RunModel& model) {
+      return name.empty() || model.name == name;
+    });
+    if (found == run.models.end())
+      return refuse(*node.member("model"), path.key("model"), "no model is called " + config::quoted(name));
+    index = static_cast<std::size_t>(found - run.models.begin());
+    return true;
+  }
+
+  bool find_op(const JsonNode& node, const KeyPath& path, std::string_view key, const RunModel& model,
+               std::size_t& index) {
+    std::string_view name;
+    if (node.member(key) == nullptr) return missing(node, path.key(key), "the name of an operator");
+    if (!read_text(node, path, key, name)) return false;
+    const auto found = std::find_if(model.ops.begin(), model.ops.end(),
+                                    [&](const RunOp& op) { return op.desc.name == name; });
+    if (found == model.ops.end())
+      return refuse(*node.member(key), path.key(key),
+                    "no operator of " + config::quoted(model.name) + " is called " + config::quoted(name));
+    index = static_cast<std::size_t>(found - model.ops.begin());
+    return true;
+  }
+
+  bool check_floats(const JsonNode& node, const KeyPath& path, const RunFile& run, const RunFault& fault) {
+    for (const RunTensor& output : run.models[fault.model].ops[fault.op].outputs) {
+      if (can_be_non_finite(output.dtype) && output.bytes != 0) return true;
+    }
+    return refuse(*node.member("op"), path.key("op"), "has no output of a floating-point dtype");
+  }
+
+  bool check_victim(const JsonNode& node, const KeyPath& path, const RunFile& run, RunFault& fault) {
+    const RunModel& model = run.models[fault.model];
+    if (!find_op(node, path, "victim", model, fault.victim)) return false;
+    const std::vector<RunTensor>& outputs = model.ops[fault.victim].outputs;
+    const std::uint64_t bytes = outputs.empty() ? 0 : outputs[0].bytes;
+    if (fault.bytes != 0 && fault.offset < bytes && fault.bytes <= bytes - fault.offset) return true;
+    return refuse(*node.member("victim"), path.key("victim"),
+                  "its first output has " + std::to_string(bytes) +
+                      " bytes, and \"offset\" and \"bytes\" have to lie within");
   }
 
   bool read_attributes(const JsonNode& parent, const KeyPath& path, std::vector<OpAttribute>& attributes) {

@@ -44,6 +44,27 @@ struct RunModel {
   std::vector<RunOp> ops;
 };
 
+/// Something that goes wrong while a model runs.
+struct RunFault {
+  enum class Kind : std::uint8_t {
+    overflow,   ///< an output of the operator becomes infinite, and the device reports `status`
+    nan,        ///< an output becomes NaN, and nothing is reported
+    exception,  ///< the device reports that the operator failed, and the run ends
+    trample,    ///< the operator overwrites bytes of the victim's first output
+  };
+
+  Kind kind = Kind::overflow;
+  std::uint64_t step = 0;
+  std::size_t model = 0;
+  std::size_t op = 0;
+  std::uint64_t status = 0;
+
+  // Of `trample` only.
+  std::size_t victim = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 1;
+};
+
 /// What is to be run: a RUN.json, read and checked, with the heads of the files it names.
 class RunFile {
  public:
@@ -63,6 +84,7 @@ class RunFile {
   bool has_steps = false;  ///< the file says how many
   std::vector<RunModel> models;
   std::vector<RunOp> single_ops;
+  std::vector<RunFault> faults;
 
  private:
   struct Text;
