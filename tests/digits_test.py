@@ -23,9 +23,9 @@ class Digits(unittest.TestCase):
         self.folder = temporary.name
         self.plain = self.run_digits(0, config=None)[0].splitlines()[0]
 
-    def run_digits(self, code, config, images=None, make_path=True):
+    def run_digits(self, code, config, images=None, make_path=True, arguments=()):
         """Output and errors of a run with `config`, which is an object, a text, or the name of a file."""
-        command = [DIGITS]
+        command = [DIGITS, *arguments]
         if make_path:
             os.makedirs(os.path.join(self.folder, 'dump'), exist_ok=True)
         if config is not None:
@@ -72,6 +72,21 @@ class Digits(unittest.TestCase):
         self.assertEqual(sorted({name.split('/')[5] for name in names}), ['0', '3', '4'])
         self.assertEqual(sorted({name.split('/')[6].split('.')[1] for name in names}), sorted(LAYERS))
         self.assertEqual(len(names), 15)
+
+    def test_the_layer_that_overflows_is_named(self):
+        config = {'dump': {'dump_path': 'dump', 'dump_debug': 'on', 'dump_step': '0-1'}}
+        self.same_result(self.run_digits(0, config)[0])
+        self.assertEqual(self.dumped(), [])
+        self.run_digits(1, config, arguments=['--overflow', '1'])
+        overflowed = [name.split('/')[6].split('.')[1] for name in self.dumped() if name.split('/')[5] == '0']
+        self.assertEqual(sorted(overflowed), ['Node_OpDebug'] * (len(overflowed) // 2) +
+                         sorted(name for name in overflowed if name != 'Node_OpDebug'))
+        self.assertIn('bias2', overflowed)
+        done = subprocess.run([OPDUMP, 'overflow', '-d', 'dump', '-out', 'overflows'], cwd=self.folder,
+                              capture_output=True, text=True, check=True)
+        self.assertIn('first bad operator: Conv2D conv2, model 1 (digits), step 0, stream 0, task 4: output 0 holds ',
+                      done.stdout)
+        self.assertIn(' and its inputs are clean', done.stdout)
 
     def test_an_unknown_model(self):
         out, _ = self.run_digits(0, dump_of(dump_list=[{'model_name': 'letters'}]))

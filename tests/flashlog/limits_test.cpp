@@ -110,9 +110,9 @@ TEST_CASE("flash log: what callers may not do") {
   CHECK(part.log.begin({{}, "d", ""}).status() == Status::invalid_argument);
   CHECK(part.log.begin({{}, std::string(1000, 'd'), std::string(100, 'f')}).status() ==
         Status::name_too_long);
-  for (std::size_t i = 0; i < OPDUMP_MAX_RECORDERS; ++i) REQUIRE(part.log.begin({{}, "d", "f"}).ok());
+  for (std::size_t i = 0; i < FlashLog::kMaxOpenObjects; ++i) REQUIRE(part.log.begin({{}, "d", "f"}).ok());
   CHECK(part.log.begin({{}, "d", "f"}).status() == Status::too_many_objects);
-  CHECK(part.log.commit(ObjectId{OPDUMP_MAX_RECORDERS}) == Status::invalid_argument);
+  CHECK(part.log.commit(ObjectId{FlashLog::kMaxOpenObjects}) == Status::invalid_argument);
   FlashLog unmounted(part.device, part.memory, {});
   CHECK(unmounted.begin({{}, "d", "f"}).status() == Status::not_initialised);
   FlashLog tight(part.device, std::span(part.memory).first(FlashLog::kPrefixBytes + 100), {});
