@@ -111,11 +111,12 @@ void give_up() {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST_CASE("crash: what the rings hold is written when the process dies, by a signal or by abort") {
   for (const bool with_thread : {false, true}) {
-    for (const auto& [die, ended_by] : {std::pair{&read_null, SIGSEGV}, std::pair{&give_up, SIGABRT}}) {
+    for (const auto& end : {std::pair{&read_null, SIGSEGV}, std::pair{&give_up, SIGABRT}}) {
+      const int ended_by = end.second;
       CAPTURE(with_thread);
       CAPTURE(ended_by);
       TemporaryDirectory directory;
-      CHECK(signal_that_ended(directory.text(), ExceptionDump::none, with_thread, die) == ended_by);
+      CHECK(signal_that_ended(directory.text(), ExceptionDump::none, with_thread, end.first) == ended_by);
       std::size_t records = 0;
       for (const std::filesystem::path& path : files_below(directory.text())) {
         CAPTURE(path.string());
