@@ -173,7 +173,12 @@ class Check(Case):
                                    r'the partition lasts %d steps$' % (65536 // got['models'][0]['bytes_per_step']))
             written = sum(len(self.read('dump', name)) for name in self.files('dump'))
             self.assertEqual(per_step * run['steps'], written)
+            per_step_of_records = per_step if not options else per_step_of_records
             shutil.rmtree(self.path('dump'))
+        self.write('acl.json', json.dumps({'dump': {'dump_path': '.', 'dump_mode': 'all', 'dump_list': [{}]},
+                                           'opdump': {'max_bytes': 65536}}))
+        self.assertIn('; the partition lasts %d steps\n' % (65536 // per_step_of_records),
+                      self.run_tool('check', 'acl.json', '--model=run.json')[0])
         for bad in ('', '0', '1.5K', '-1', 'K', '1KB', '99999999999999T', '18446744073709551616'):
             for command in (['check', 'acl.json', '--model', 'run.json'], ['replay', 'run.json', '--config', 'acl.json']):
                 self.assertIn('--partition', self.run_tool(*command, '--partition', bad, expect=2)[1])

@@ -75,11 +75,11 @@ class FileDump {
       error_ = to_string(refusal, config_path);
       return status;
     }
-    log_ = TextLog(hook_, hook_context_, free_bytes(config.dump_path), true);
+    if (config.active && config.layout != Layout::cann) status = make_place(std::string(config.dump_path));
+    log_ = TextLog(hook_, hook_context_, room_for(config), true);
     for (const ConfigNote& note : notes) {
       if (hook_ != nullptr) hook_(hook_context_, to_string(note, config_path));
     }
-    if (config.active && config.layout != Layout::cann) status = make_place(std::string(config.dump_path));
     if (status == Status::ok) status = follow(config.options);
     if (status == Status::ok) status = session_.init();
     if (status == Status::ok) status = session_.set_config(config);
@@ -211,6 +211,14 @@ class FileDump {
     sink_.configure(tree_options(options));
     if (status == Status::ok) status = keep_history(options);
     return status == Status::ok ? session_.configure(options) : status;
+  }
+
+  /// Bytes that the file system and the config's limits leave to dumps; 0: not known.
+  static std::uint64_t room_for(const DumpConfig& config) {
+    const std::uint64_t free = free_bytes(config.dump_path);
+    const std::uint64_t reserve = config.options.reserve_bytes;
+    const std::uint64_t room = free > reserve ? free - reserve : 0;
+    return config.options.max_bytes == 0 ? room : std::min(room, config.options.max_bytes);
   }
 
   /// MindSpore makes the directory that it dumps to.

@@ -25,7 +25,8 @@ usage: opdump check CONFIG [--model RUN.json [--partition BYTES]] [--personality
   --model RUN.json  says which operators of the models described there match, what matches nothing, and how many
                     bytes a step writes: files with their heads, but not the journal, nor what a file system or
                     flash adds; the file is that of 'opdump replay'
-  --partition BYTES says how many steps fit there; with K, M, G or T behind the number for 1024 bytes and so on
+  --partition BYTES says how many steps fit there; with K, M, G or T behind the number for 1024 bytes and so on.
+                    Otherwise the config's "max_bytes", if it has any, says so
   --personality P   which of MindSpore's ways to run the file is for: o0 and o1 (kernel by kernel), o2 (whole
                     graphs), cpu (GPU too). Otherwise o0 with an "e2e_dump_settings" and o2 without. Only for
                     a data_dump.json
@@ -123,7 +124,7 @@ int run_check(Words words) {
       return kExitFailed;
     }
     report = match_models(checked.config, run);
-    report.partition_bytes = *partition_bytes;
+    report.partition_bytes = partition ? *partition_bytes : checked.config.options.max_bytes;
   }
   const MatchReport* const shown = status == Status::ok && model ? &report : nullptr;
   if (json) {

@@ -184,7 +184,8 @@ class Replay {
         run_(run),
         config_(config.config),
         config_text_(config.text()),
-        log_(print_line, nullptr, settings.partition_bytes, true),
+        log_(print_line, nullptr,
+             settings.partition_bytes != 0 ? settings.partition_bytes : config_.options.max_bytes, true),
         scratch_(scratch_bytes(run, config_)),
         watch_memory_(config_.watch ? watch_words(run) : 0) {}
 
