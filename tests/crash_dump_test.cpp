@@ -19,6 +19,17 @@
 #include "platform/posix/tree_sink.hpp"
 #include "support/temporary_directory.hpp"
 
+// Sanitizers have handlers of their own for the signals.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define OPDUMP_TEST_SANITIZED 1
+#elif defined(__has_feature)
+#define OPDUMP_TEST_SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#else
+#define OPDUMP_TEST_SANITIZED 0
+#endif
+
+#if !OPDUMP_TEST_SANITIZED
+
 using namespace opdump;
 using opdump::test::TemporaryDirectory;
 
@@ -108,7 +119,6 @@ void give_up() {
 
 }  // namespace
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST_CASE("crash: what the rings hold is written when the process dies, by a signal or by abort") {
   for (const bool with_thread : {false, true}) {
     for (const auto& end : {std::pair{&read_null, SIGSEGV}, std::pair{&give_up, SIGABRT}}) {
