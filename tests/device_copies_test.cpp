@@ -107,7 +107,7 @@ TEST_CASE("copies in the background: the device always has the next one when it 
     Bench<16384, FakeAsyncMemory> bench(when_full);
     bench.memory.slow = true;
     bench.start(everything());
-    const Data large(when_full == WhenFull::drop ? 12000 : 1000000);
+    const Data large(when_full == WhenFull::drop ? 12000 : 200000);
     bench.recorder.begin_step(bench.plan);
     CHECK(bench.recorder.capture(2, {}, {&large.view, 1}) == Status::ok);
     bench.recorder.end_step();
