@@ -166,10 +166,9 @@ TEST_CASE("text log: a session tells what a config asks for in vain, and what a 
   REQUIRE(session.unload_model(plan) == Status::ok);
 
   lines.clear();
-  REQUIRE(session.set_config({.asked = true, .exception = ExceptionDump::brief}) == Status::ok);
+  REQUIRE(session.set_config({.asked = true}) == Status::ok);
   CHECK(lines ==
-        std::vector<std::string>{"config: nothing is written when the device fails",
-                                 "config: it switches nothing on, and what was set before stays in force"});
+        std::vector<std::string>{"config: it switches nothing on, and what was set before stays in force"});
   lines.clear();
   config = everything();
   config.every_device = false;
