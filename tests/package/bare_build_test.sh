@@ -1,7 +1,7 @@
 #!/bin/sh
 # usage: bare_build_test.sh SOURCE_ROOT COMPILER...
-# opdump without any build system: a user copies include/, the platform folders and one .cpp file, and calls the
-# compiler. Translation units that disagree about a knob do not link.
+# opdump without any build system: a user copies include/, the platform folders and the .cpp files of the sink, and
+# calls the compiler. Translation units that disagree about a knob do not link.
 
 set -eu
 source_root=$1
@@ -12,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 cp -R "$source_root/include" "$work"
 mkdir -p "$work/platform/posix" "$work/dump"
 cp -R "$source_root/platform/host" "$work/platform"
-cp "$source_root"/platform/posix/*.hpp "$source_root/platform/posix/tree_sink.cpp" "$work/platform/posix"
+cp "$source_root"/platform/posix/*.hpp "$source_root"/platform/posix/tree_*.cpp "$work/platform/posix"
 cp "$source_root"/tests/package/bare_build*.cpp "$work"
 cd "$work"
 
@@ -20,7 +20,7 @@ warnings='-Wall -Wextra -Wconversion -Wundef -Werror'
 strict="-std=c++20 -fno-exceptions -fno-rtti $warnings -Iinclude -I."
 
 # shellcheck disable=SC2086  # lists of options
-"$@" $strict -O2 bare_build.cpp platform/posix/tree_sink.cpp -o firmware
+"$@" $strict -O2 bare_build.cpp platform/posix/tree_*.cpp -o firmware
 ./firmware dump
 files=$(find dump -type f -name 'Conv2D.conv1.*' | wc -l)
 if [ "$files" != 1 ]; then
