@@ -8,6 +8,11 @@ using namespace opdump;
 DumpFiles dump_of_small_code(bool with_statistics);
 DumpFiles dump_of_smallest_code();
 
+std::span<std::byte, 4096> data_of_all() {
+  static std::byte data[4096];
+  return data;
+}
+
 TEST_CASE("small code: a dump has the same files, byte for byte") {
   const DumpFiles files = dump_of_all(DumpData::tensor);
   std::size_t sized = 0;

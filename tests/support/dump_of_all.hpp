@@ -4,12 +4,16 @@
 
 #include <cstddef>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "opdump/session.hpp"
 #include "opdump/statistics_reduction.hpp"
 #include "platform/host/host_memory.hpp"
+
+/// What the tensors hold. One for all builds, as records tell where their tensors lie.
+std::span<std::byte, 4096> data_of_all();
 
 namespace {
 
@@ -62,9 +66,9 @@ struct OpOfAll {
   std::vector<opdump::TensorView> inputs, outputs;
 };
 
-std::vector<OpOfAll> ops_of_all(const std::vector<std::byte>& data) {
+std::vector<OpOfAll> ops_of_all(std::span<std::byte, 4096> data) {
   static constexpr opdump::Dim kDims[] = {2, 3, 5, 7, 1, 1, 2, 1, 4096, 0};
-  const auto tensor = [&data](opdump::DType dtype, opdump::Shape shape) {
+  const auto tensor = [data](opdump::DType dtype, opdump::Shape shape) {
     const std::uint64_t bytes = opdump::packed_bytes(dtype, shape).value();
     return opdump::TensorView{
         .address = opdump::address_of(data.data()), .bytes = bytes, .dtype = dtype, .shape = shape};
@@ -112,7 +116,7 @@ DumpFiles dump_of_all(opdump::DumpData kind) {
                                                     .when_full = opdump::WhenFull::inline_drain,
                                                     .reduction = &reduction});
   auto& recorder = *session.add_recorder(ring).value();
-  std::vector<std::byte> data(4096);
+  const std::span<std::byte, 4096> data = data_of_all();
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::byte>(i * 7 + i / 256);
   const std::vector<OpOfAll> all = ops_of_all(data);
   std::vector<opdump::OpDesc> ops;
