@@ -112,11 +112,11 @@ TEST_CASE("flash log: this version writes its golden image") {
 
 // v1_eight_objects is of a log that held one object less open at once, and so gave out other numbers for the same.
 TEST_CASE("flash log: images of all versions are read") {
-  for (const auto& [name, contents] : {std::pair{"v1.img", "v1.txt"}, {"v1_eight_objects.img", "v1.txt"}}) {
+  for (const std::string name : {"v1.img", "v1_eight_objects.img"}) {
     CAPTURE(name);
     const std::string image = golden(name);
     FlashEmulator flash = part_of(image, geometry_of(image));
-    CHECK(listing(read_flash(flash.device())) == golden(contents));
+    CHECK(listing(read_flash(flash.device())) == golden("v1.txt"));
   }
 }
 
