@@ -26,7 +26,7 @@ class Files {
     write("good.json",
           R"({"dump":{"dump_path":")" + directory.text() + R"(","dump_list":[{}],"dump_mode":"output"}})");
     write("limited.json", R"({"dump":{"dump_path":")" + directory.text() +
-                              R"(","dump_list":[{}]},"opdump":{"max_files":1,"journal":"none"}})");
+                              R"(","dump_list":[{}]},"opdump":{"max_files":2,"journal":"none"}})");
     write("other.json", R"({"dump":{"dump_path":")" + directory.text() +
                             R"(","dump_list":[{"model_name":"none"}],"dump_mode":"all"}})");
     write("empty.json", "");

@@ -107,7 +107,7 @@ TEST_CASE("losses: a plan that is gone is no longer counted, and another one in 
     REQUIRE(bench.session.count_ops(plans[i], after) == Status::ok);
   }
   bench.step();
-  bench.sink.fail_at = bench.sink.calls;
+  bench.sink.fail_at = bench.sink.calls + 1;  // behind the journal's first lines
   REQUIRE(bench.session.unload_model(plans[1]) == Status::ok);
   REQUIRE(bench.session.unload_model(bench.plan) == Status::ok);
   REQUIRE(bench.session.unload_model(plans[2]) == Status::ok);

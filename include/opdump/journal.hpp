@@ -186,6 +186,7 @@ class Journal {
   }
 
   void put_line(const DumpTarget& target, const Fields& fields) {
+    const bool is_new = target.id > target_id_;
     if (target_ != &target || target_id_ != target.id) {
       flush();
       target_ = &target;
@@ -195,6 +196,8 @@ class Journal {
       }));
     }
     put(fields);
+    // A dump has its journal from the first record on: a quota removes only what a journal can tell of.
+    if (is_new) flush();
   }
 
   void put(const Fields& fields) {

@@ -453,6 +453,9 @@ class BasicSession {
     return drainer_.last_failure();
   }
 
+  /// What the journals of the dumps tell, as the last `configure` settled it.
+  JournalDetail journal() const { return journal_now_; }
+
   /// Whether a journal of this session lacks lines since `init`, because the sink refused them: that dump
   /// cannot prove its completeness.
   bool journal_failed() const {

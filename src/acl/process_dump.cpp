@@ -246,7 +246,9 @@ aclError ProcessDump::use_config(const char* path) {
   configs_.push_back(std::move(memory));
   config_ = config;
   drain_.stop();
-  sink_.configure(posix::tree_options(config.options));
+  posix::TreeOptions tree = posix::tree_options(config.options);
+  tree.has_journal = session_.journal() != JournalDetail::none;
+  sink_.configure(tree);
   Status status = drain_.start(session_);
   if (status == Status::ok) status = session_.set_config(config);
   if (status == Status::ok) return ACL_SUCCESS;
