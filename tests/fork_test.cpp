@@ -10,6 +10,12 @@
 #include "support/journal_account.hpp"
 #include "support/temporary_directory.hpp"
 
+// A child that starts threads is what is tried here; the thread sanitizer ends it unless told otherwise.
+extern "C" const char* __tsan_default_options();
+extern "C" const char* __tsan_default_options() {
+  return "die_after_fork=0";
+}
+
 namespace fs = std::filesystem;
 using namespace opdump;
 using opdump::posix::FileDump;
