@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Breaks ring.hpp in one place at a time and demands that a test of the ring fails each time.
 
-usage: mutate.py COMPILER SOURCE_ROOT
+usage: mutate.py SOURCE_ROOT COMPILER...
 
 Every acquire and release of the header is weakened to relaxed in turn, whatever they are; the other faults
 are listed below by the text they replace. A fault whose text is not in the header exactly once is an error:
@@ -128,7 +128,7 @@ class Test:
     def __init__(self, name, work, compiler, root, flags, prelude, sources, arguments):
         self.name = name
         self.arguments = arguments
-        self.command = [compiler, *flags]
+        self.command = [*compiler, *flags]
         self.includes = [f'-I{root}/include', f'-I{root}/tests', f'-I{root}']
         self.sources = [str(root / 'tests' / source) for source in sources]
         self.seconds = None
@@ -174,7 +174,7 @@ def write_header(work, number, header):
 
 
 def main():
-    compiler, root = sys.argv[1], pathlib.Path(sys.argv[2])
+    root, compiler = pathlib.Path(sys.argv[1]), sys.argv[2:]
     header = (root / 'include/opdump/ring.hpp').read_text()
     orders = list(weakened_orders(header))
     mutants = orders + list(listed_faults(header))
