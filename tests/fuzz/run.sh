@@ -61,7 +61,9 @@ for target in $targets; do
   ${CLANGXX:-clang++} -std=c++20 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
     -Iinclude -I. -Isrc/tool "tests/fuzz/${target}_fuzz.cpp" $sources -o "$folder/fuzz"
   echo "== $target: $seconds seconds"
-  "$folder/fuzz" -max_total_time="$seconds" -max_len=4096 -rss_limit_mb=512 -timeout=60 -print_final_stats=1 \
+  # What the sanitizer keeps of memory that is free again would reach a limit of memory by itself in some minutes.
+  ASAN_OPTIONS=quarantine_size_mb=16 "$folder/fuzz" -max_total_time="$seconds" -max_len=4096 -malloc_limit_mb=64 \
+    -rss_limit_mb=2048 -timeout=60 -print_final_stats=1 \
     -artifact_prefix="$folder/" "$folder/corpus" "tests/fuzz/corpus/$target" >"$folder/log" 2>&1 || {
     failed=1
     tail -n 30 "$folder/log"
