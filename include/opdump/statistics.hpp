@@ -148,12 +148,14 @@ class Statistics {
   template <class Element>
   void add_small_integers(Bytes chunk, IntegerKernel StatisticsKernels::*kernel);
   template <std::integral T>
-  void add_wide_integers(Bytes chunk);
+  void add_wide_integers(Bytes chunk, WideKernel StatisticsKernels::*kernel);
   template <class Format>
   void add_floats(Bytes chunk, FloatKernel StatisticsKernels::*kernel);
 
   template <class Element>
   static void run_integers(const std::byte* data, std::size_t count, IntegerRun& run);
+  template <std::integral T>
+  void run_wide_integers(const std::byte* data, std::size_t count, WideRun& run);
   template <class Format>
   void run_floats(const std::byte* data, std::size_t count, FloatRun& run);
   void add_found(const FloatRun& run);
@@ -272,7 +274,7 @@ inline void Statistics::add(Bytes chunk) {
     case DType::int32:
       return add_small_integers<AnyInteger<std::int32_t>>(chunk, &StatisticsKernels::int32);
     case DType::int64:
-      return add_wide_integers<std::int64_t>(chunk);
+      return add_wide_integers<std::int64_t>(chunk, &StatisticsKernels::int64);
     case DType::uint1:
       return add_small_integers<PackedInteger<1, false>>(chunk, nullptr);
     case DType::uint2:
@@ -282,7 +284,7 @@ inline void Statistics::add(Bytes chunk) {
     case DType::uint32:
       return add_small_integers<AnyInteger<std::uint32_t>>(chunk, &StatisticsKernels::uint32);
     case DType::uint64:
-      return add_wide_integers<std::uint64_t>(chunk);
+      return add_wide_integers<std::uint64_t>(chunk, &StatisticsKernels::uint64);
     case DType::float8_e5m2:
       return add_floats<Float8E5m2Format>(chunk, nullptr);
     case DType::float8_e4m3fn:
@@ -344,26 +346,44 @@ void Statistics::run_integers(const std::byte* data, std::size_t count, IntegerR
 }
 
 template <std::integral T>
-void Statistics::add_wide_integers(Bytes chunk) {
-  constexpr std::uint64_t kOffset = std::is_signed_v<T> ? 0 : std::uint64_t{1} << 63;
+void Statistics::add_wide_integers(Bytes chunk, WideKernel StatisticsKernels::*kernel) {
   std::uint64_t count = count_in(chunk, 64);
   const std::byte* data = chunk.data();
+  const WideKernel fast = kernels_ != nullptr ? kernels_->*kernel : nullptr;
   while (count != 0) {
-    const std::size_t run = static_cast<std::size_t>(std::min<std::uint64_t>(count, left_in_block()));
-    const std::size_t first = lane();
-    for (std::size_t i = 0; i < run; ++i) {
-      const T value = AnyInteger<T>::at(data, i);
-      const std::int64_t order = static_cast<std::int64_t>(static_cast<std::uint64_t>(value) ^ kOffset);
-      widen(order, order);
-      negative_ += value < 0;
-      positive_ += value > 0;
-      integer_sum_.add(value);
-      const double rounded = static_cast<double>(value);
-      lanes_.squares[(first + i) % kStatisticsLanes] += rounded * rounded;
+    const std::size_t run_count = static_cast<std::size_t>(std::min<std::uint64_t>(count, left_in_block()));
+    WideRun run;
+    std::size_t done = fast != nullptr && lane() == 0 ? fast(data, run_count, lanes_, run) : 0;
+    if (done == 0) {
+      done = fast != nullptr && lane() != 0 ? std::min(run_count, kStatisticsLanes - lane()) : run_count;
+      run_wide_integers<T>(data, done, run);
     }
-    advance(run);
-    count -= run;
-    data += run * sizeof(T);
+    widen(run.min, run.max);
+    negative_ += run.negative;
+    positive_ += run.positive;
+    integer_sum_.add(run.sum_low);
+    integer_sum_.add_shifted(run.sum_high);
+    advance(done);
+    count -= done;
+    data += done * sizeof(T);
+  }
+}
+
+template <std::integral T>
+void Statistics::run_wide_integers(const std::byte* data, std::size_t count, WideRun& run) {
+  constexpr std::uint64_t kOffset = std::is_signed_v<T> ? 0 : std::uint64_t{1} << 63;
+  const std::size_t first = lane();
+  for (std::size_t i = 0; i < count; ++i) {
+    const T value = AnyInteger<T>::at(data, i);
+    const std::int64_t order = static_cast<std::int64_t>(static_cast<std::uint64_t>(value) ^ kOffset);
+    run.min = std::min(run.min, order);
+    run.max = std::max(run.max, order);
+    run.negative += value < 0;
+    run.positive += value > 0;
+    run.sum_low += static_cast<std::uint32_t>(value);
+    run.sum_high += static_cast<std::int64_t>(value >> 32);
+    const double rounded = static_cast<double>(value);
+    lanes_.squares[(first + i) % kStatisticsLanes] += rounded * rounded;
   }
 }
 
@@ -462,7 +482,7 @@ inline void Statistics::add_run(std::uint64_t elements, const IntegerRun& run) {
   positive_ += run.positive;
   integer_sum_.add(run.sum);
   integer_squares_.add(run.squares_low);
-  integer_squares_.add_shifted(run.squares_high);
+  integer_squares_.add_shifted(static_cast<std::int64_t>(run.squares_high));
   count_ += elements;
 }
 

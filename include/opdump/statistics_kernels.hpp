@@ -48,6 +48,17 @@ struct IntegerRun {
   std::uint32_t positive = 0;
 };
 
+/// 64-bit integers, whose squares go to the lanes, as doubles.
+struct WideRun {
+  /// As they are; uint64 less 2^63.
+  std::int64_t min = std::numeric_limits<std::int64_t>::max();
+  std::int64_t max = std::numeric_limits<std::int64_t>::min();
+  std::uint64_t sum_low = 0;  ///< of the elements' low 32 bits
+  std::int64_t sum_high = 0;  ///< of the elements' bits from 32 on, with their sign
+  std::uint32_t negative = 0;
+  std::uint32_t positive = 0;
+};
+
 /// Takes in elements from the front of `elements` of them, at most kStatisticsBlock, at any address, of which
 /// the first belongs to lane 0. Returns how many: a multiple of 16; 0 leaves all as it was, and the portable
 /// loop goes on.
@@ -56,6 +67,10 @@ using FloatKernel = std::size_t (*)(const std::byte* data, std::size_t elements,
 
 /// The same for integers, which have no lanes; returns any number of elements.
 using IntegerKernel = std::size_t (*)(const std::byte* data, std::size_t elements, IntegerRun& run);
+
+/// The same for integers of 64 bits; returns a multiple of 16.
+using WideKernel = std::size_t (*)(const std::byte* data, std::size_t elements, FloatLanes& lanes,
+                                   WideRun& run);
 
 /// Null where there is none.
 struct StatisticsKernels {
@@ -69,6 +84,8 @@ struct StatisticsKernels {
   IntegerKernel uint16 = nullptr;
   IntegerKernel int32 = nullptr;
   IntegerKernel uint32 = nullptr;
+  WideKernel int64 = nullptr;
+  WideKernel uint64 = nullptr;
   IntegerKernel boolean = nullptr;
 };
 

@@ -30,7 +30,7 @@ class IntegerSum {
   void add(std::int64_t term) { add(static_cast<std::uint64_t>(term), term < 0 ? -1 : 0); }
   void add(std::uint64_t term) { add(term, 0); }
   /// Adds `term` times 2^32.
-  void add_shifted(std::uint64_t term) { add(term << 32, static_cast<std::int64_t>(term >> 32)); }
+  void add_shifted(std::int64_t term) { add(static_cast<std::uint64_t>(term) << 32, term >> 32); }
 
   double value() const {
     const bool negative = high_ < 0;

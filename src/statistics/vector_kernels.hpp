@@ -416,6 +416,53 @@ std::size_t words(const std::byte* data, std::size_t elements, IntegerRun& run) 
   return static_cast<std::size_t>(count);
 }
 
+/// int64 and uint64. A number goes to double by way of its halves, each on top of a power of two that makes
+/// room for it in the fraction; only the last addition rounds.
+template <bool kSigned>
+std::size_t longs(const std::byte* data, std::size_t elements, FloatLanes& lanes, WideRun& run) {
+  constexpr std::size_t kVectors = kStepBytes / kVectorBytes;
+  constexpr std::size_t kSteps = kStatisticsLanes * sizeof(std::int64_t) / kStepBytes;
+  const std::size_t rows = elements / kStatisticsLanes;
+  if (rows == 0) return 0;
+  const Longs lowest = Longs{} + std::numeric_limits<std::int64_t>::min();
+  const ULongs low_half = ULongs{} + 0xffffffffu;
+  const ULongs low_power = reinterpret_cast<ULongs>(Doubles{} + 0x1p52);
+  const ULongs high_power = reinterpret_cast<ULongs>(Doubles{} + (kSigned ? 0x1p84 + 0x1p63 : 0x1p84));
+  const Doubles powers = Doubles{} + (kSigned ? 0x1p84 + 0x1p63 + 0x1p52 : 0x1p84 + 0x1p52);
+  Sums sums(lanes);
+  Longs min = ~lowest, max = lowest, positive{};
+  ULongs negative{}, sum_low{}, sum_high{};
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::byte* const at_row = data + row * kStatisticsLanes * sizeof(std::int64_t);
+    each<kSteps>([&](auto step) { __builtin_prefetch(at_row + step * kStepBytes + kPrefetchBytes); });
+    each<kSteps * kVectors>([&](auto i) {
+      const ULongs bits = load<ULongs>(at_row + i * kVectorBytes);
+      const Longs x = reinterpret_cast<Longs>(kSigned ? bits : bits ^ reinterpret_cast<ULongs>(lowest));
+      const Longs is_less = x < min;
+      const Longs is_more = x > max;
+      min = (x & is_less) | (min & ~is_less);
+      max = (x & is_more) | (max & ~is_more);
+      const ULongs low = bits & low_half;
+      const ULongs high = bits >> 32;
+      sum_low += low;
+      sum_high += high;
+      if constexpr (kSigned) negative += bits >> 63;
+      positive -= kSigned ? x > 0 : x != lowest;
+      const Doubles value = (reinterpret_cast<Doubles>(high ^ high_power) - powers) +
+                            reinterpret_cast<Doubles>(low | low_power);
+      sums.squares[i] += Isa::rounded(value * value);
+    });
+  }
+  sums.store(lanes);
+  run.min = least<std::int64_t>(min);
+  run.max = greatest<std::int64_t>(max);
+  run.negative = across<std::uint32_t, std::uint64_t>(negative);
+  run.positive = across<std::uint32_t, std::uint64_t>(positive);
+  run.sum_low = across<std::uint64_t, std::uint64_t>(sum_low);
+  run.sum_high = across<std::int64_t, std::uint64_t>(sum_high) - (std::int64_t{run.negative} << 32);
+  return rows * kStatisticsLanes;
+}
+
 /// float64, where all numbers are zero or have squares that a double holds well; else none.
 std::size_t float64(const std::byte* data, std::size_t elements, FloatLanes& lanes, FloatRun& run) {
   constexpr std::size_t kVectors = kStepBytes / kVectorBytes;
@@ -470,6 +517,8 @@ inline constexpr StatisticsKernels kKernels{
     .uint16 = shorts<false>,
     .int32 = words<true>,
     .uint32 = words<false>,
+    .int64 = longs<true>,
+    .uint64 = longs<false>,
     .boolean = booleans,
 };
 

@@ -120,7 +120,7 @@ int main(int argc, char** argv) {
                  {"portable", StatisticsLevel::portable}};
   constexpr DType kDTypes[] = {DType::float32, DType::float16, DType::bfloat16, DType::float64,
                                DType::int8,    DType::uint8,   DType::int16,    DType::int32,
-                               DType::int64,   DType::boolean};
+                               DType::int64,   DType::uint64,  DType::boolean};
 
   std::printf("full statistics of %zu MiB, one thread; ratio: of the read bandwidth, median of turns\n",
               size >> 20);
