@@ -219,6 +219,11 @@ aclError ProcessDump::stop() {
   return fail(ACL_ERROR_INTERNAL_ERROR, "dumping has ended, but: " + std::string(to_string(status)));
 }
 
+void ProcessDump::note_line(const std::string& line) {
+  if (!error_.empty()) error_ += '\n';
+  error_ += line;
+}
+
 /// Reads, checks and applies a config.
 aclError ProcessDump::use_config(const char* path) {
   auto memory = std::make_unique<posix::ConfigMemory>();
@@ -229,7 +234,7 @@ aclError ProcessDump::use_config(const char* path) {
   if (posix::load_config_file(path, *memory, config, refusal, &notes) != Status::ok)
     return fail(acl_error(refusal), to_string(refusal, path));
   error_.clear();
-  for (const ConfigNote& note : notes) error_ += (error_.empty() ? "" : "\n") + to_string(note, path);
+  for (const ConfigNote& note : notes) note_line(to_string(note, path));
   if (!config.asked) return ACL_SUCCESS;
   if (config.options.history_steps != 0)
     return fail(
@@ -238,9 +243,9 @@ aclError ProcessDump::use_config(const char* path) {
   if (session_.initialised() || session_.configure(config.options) != Status::ok) {
     const DumpOptions& options = config.options;
     if (options.when_full || options.block_limit_ms || options.journal)
-      error_ +=
-          (error_.empty() ? "" : "\n") + std::string(path) +
-          ": note: opdump: its options count for configs that aclInit reads, and this session runs already";
+      note_line(
+          std::string(path) +
+          ": note: opdump: its options count for configs that aclInit reads, and this session runs already");
   }
   if (const aclError error = start(); error != ACL_SUCCESS) return error;
   configs_.push_back(std::move(memory));

@@ -60,6 +60,7 @@ class ProcessDump {
   aclError start();
   aclError stop();
   aclError use_config(const char* path);
+  void note_line(const std::string& line);  ///< adds it to `error_`
   static bool read_content(const char* path, std::string& content);
 
   std::mutex mutex_;
