@@ -56,6 +56,7 @@ class CheckingSink final : public Sink {
     wrong += same ? 0 : 1;
     return Status::ok;
   }
+  Status commit_both(ObjectId, ObjectId) override { return Status::not_supported; }
   void abort(ObjectId) override { ++aborted; }
   Status append_journal(const ObjectName&, std::span<const Bytes>) override { return Status::ok; }
   Status sync() override { return Status::ok; }

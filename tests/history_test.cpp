@@ -141,3 +141,41 @@ TEST_CASE("history: what the other sink refuses is counted, and lines keep their
   bench.sink.abort(object.value());
   CHECK(bench.inner.open_objects.empty());
 }
+
+#if OPDUMP_FAULTS
+TEST_CASE("history: of a pair both objects are handed on, or neither, whichever call fails") {
+  for (int call = 0;; ++call) {
+    CAPTURE(call);
+    HistoryBench bench(2, 0);
+    REQUIRE(bench.write(1, "a") == Status::ok);
+    bench.inner.fail_at = call;
+    const Result<ObjectId> op = bench.sink.begin({"/dump", "net/2", "Conv2D.conv1.1.0.1700000000000000"});
+    const Result<ObjectId> blob = bench.sink.begin({"/dump", "net/2", "Opdebug.Node_OpDebug.9.0.17"});
+    const Bytes part = as_bytes("bytes");
+    REQUIRE(bench.sink.append(op.value(), {&part, 1}) == Status::ok);
+    REQUIRE(bench.sink.append(blob.value(), {&part, 1}) == Status::ok);
+    const Status status = bench.sink.commit_both(op.value(), blob.value());
+    std::size_t of_pair = 0;
+    for (const std::string& path : bench.inner.order) of_pair += path.find("net/2") != path.npos ? 1 : 0;
+    CHECK(of_pair == (status == Status::ok ? 2u : 0u));
+    CHECK(bench.inner.open_objects.empty());
+    CHECK(bench.inner.stray_aborts == 0);
+    CHECK(bench.sink.triggers() == 1);
+    if (call >= bench.inner.calls) {
+      CHECK(bench.inner.order.size() == 3);
+      break;
+    }
+  }
+}
+
+TEST_CASE("history: a pair is kept as two objects") {
+  HistoryBench bench(2, 0);
+  const ObjectId one = bench.sink.begin({"/dump", "net/2", "a"}).value();
+  const ObjectId other = bench.sink.begin({"/dump", "net/2", "b"}).value();
+  CHECK(bench.sink.commit_both(one, other) == Status::ok);
+  CHECK(bench.inner.calls == 0);
+  bench.sink.trigger();
+  CHECK(bench.sink.sync() == Status::ok);
+  CHECK(bench.files(0) == std::vector<std::string>{"2/a", "2/b"});
+}
+#endif

@@ -86,6 +86,7 @@ class SteppedSink final : public Sink {
     }
     return store_.commit(object);
   }
+  Status commit_both(ObjectId, ObjectId) override { return Status::not_supported; }
   void abort(ObjectId object) override { store_.abort(object); }
   Status append_journal(const ObjectName& name, std::span<const Bytes> parts) override {
     const Status status = step();

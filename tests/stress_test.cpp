@@ -107,6 +107,7 @@ class CheckingSink final : public Sink {
     return Status::ok;
   }
 
+  Status commit_both(ObjectId, ObjectId) override { return Status::not_supported; }
   void abort(ObjectId object) override {
     demand(open_.erase(static_cast<std::uint32_t>(object)) == 1, "abort of an object that is not open");
   }

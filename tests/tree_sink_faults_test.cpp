@@ -124,3 +124,51 @@ TEST_CASE_FIXTURE(Fixture, "tree sink faults: a sync that fails is told until on
   CHECK(sink.sync() == Status::ok);
   CHECK(g_faults.fsync_calls == 0);
 }
+
+#if OPDUMP_FAULTS
+TEST_CASE_FIXTURE(Fixture, "tree sink faults: a pair is there whole or not at all") {
+  const std::string name_that_is_mapped(300, 'x');
+  for (const std::string& second : {std::string("blob"), name_that_is_mapped}) {
+    const auto open_both = [&] {
+      const ObjectId op = sink.begin({text, "d", "op"}).value();
+      const ObjectId blob = sink.begin({text, "d", second}).value();
+      REQUIRE(append_text(sink, op, "1") == Status::ok);
+      REQUIRE(append_text(sink, blob, "2") == Status::ok);
+      return std::pair{op, blob};
+    };
+    const auto files = [&] {
+      Names names = names_in(root.path() / "d");
+      std::erase(names, "mapping.csv");
+      return names;
+    };
+    // Something else takes the name of one of them meanwhile.
+    for (const char* taken : {"op", "blob"}) {
+      if (second != "blob" && std::string(taken) == "blob") continue;
+      CAPTURE(taken);
+      const auto [op, blob] = open_both();
+      write_file(root.path() / "d" / taken, "theirs");
+      CHECK(sink.commit_both(op, blob) == Status::already_exists);
+      CHECK(files() == Names{taken});
+      fs::remove(root.path() / "d" / taken);
+      CHECK(sink.commit(op) == Status::invalid_argument);
+    }
+    if (second != "blob") {  // the second one's row cannot be written
+      const auto [op, blob] = open_both();
+      g_faults.flock = ENOLCK;
+      CHECK(sink.commit_both(op, blob) == Status::io_error);
+      CHECK(files().empty());
+    }
+    {
+      const auto [op, blob] = open_both();
+      CHECK(sink.commit_both(op, op) == Status::invalid_argument);
+      CHECK(sink.commit_both(op, blob) == Status::invalid_argument);
+      CHECK(files().empty());
+    }
+    const auto [op, blob] = open_both();
+    CHECK(sink.commit_both(op, blob) == Status::ok);
+    CHECK(files().size() == 2);
+    CHECK(read_file(root.path() / "d/op") == "1");
+    fs::remove_all(root.path() / "d");
+  }
+}
+#endif

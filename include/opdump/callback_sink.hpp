@@ -15,7 +15,8 @@ struct SinkPiece {
   enum class Kind : std::uint8_t {
     data,       ///< more bytes of the object
     committed,  ///< the object is whole; no bytes
-    aborted,    ///< what came of the object is void; no bytes
+    aborted,    ///< what came of the object is void; no bytes. After `committed`: so it is all the same, as
+                ///< an object that belongs to it was refused
     journal,    ///< more bytes of the journal
   };
 
@@ -34,7 +35,7 @@ using TakePiece = Status (*)(void* context, const SinkPiece& piece);
 /// Not thread-safe.
 class CallbackSink final : public Sink {
  public:
-  static constexpr std::size_t kMaxOpenObjects = OPDUMP_MAX_RECORDERS;
+  static constexpr std::size_t kMaxOpenObjects = OPDUMP_MAX_RECORDERS + OPDUMP_FAULTS;
 
   /// `paths` is the sink's as long as it lives: an equal part of it holds the path of each open object, and
   /// one that of the journal. A path that does not fit its part is `name_too_long`.
@@ -70,6 +71,27 @@ class CallbackSink final : public Sink {
     return status;
   }
 
+#if OPDUMP_FAULTS
+  [[nodiscard]] Status commit_both(ObjectId first, ObjectId second) override {
+    const std::size_t first_slot = static_cast<std::size_t>(first);
+    if (!is_open(first_slot) || !is_open(static_cast<std::size_t>(second))) {
+      abort(first);
+      abort(second);
+      return Status::invalid_argument;
+    }
+    const std::size_t first_bytes = used_[first_slot];
+    Status status = commit(first);
+    if (status != Status::ok) {
+      abort(second);
+      return status;
+    }
+    status = commit(second);
+    if (status != Status::ok)
+      static_cast<void>(take_(context_, {SinkPiece::Kind::aborted, path(first_slot, first_bytes), {}}));
+    return status;
+  }
+#endif
+
   void abort(ObjectId object) override {
     const std::size_t slot = static_cast<std::size_t>(object);
     if (!is_open(slot)) return;
@@ -84,13 +106,21 @@ class CallbackSink final : public Sink {
   }
 
   /// There is nothing held back.
-  [[nodiscard]] Status sync() override { return Status::ok; }
+  [[nodiscard]] Status sync() override {
+    return Status::ok;
+  }
 
  private:
-  bool is_open(std::size_t slot) const { return slot < kMaxOpenObjects && used_[slot] != 0; }
+  bool is_open(std::size_t slot) const {
+    return slot < kMaxOpenObjects && used_[slot] != 0;
+  }
 
-  char* path_memory(std::size_t slot) { return reinterpret_cast<char*>(paths_.data()) + slot * path_bytes_; }
-  std::string_view path(std::size_t slot, std::size_t bytes) { return {path_memory(slot), bytes}; }
+  char* path_memory(std::size_t slot) {
+    return reinterpret_cast<char*>(paths_.data()) + slot * path_bytes_;
+  }
+  std::string_view path(std::size_t slot, std::size_t bytes) {
+    return {path_memory(slot), bytes};
+  }
 
   /// Length of the joined path, 0 when it does not fit.
   std::size_t join(std::size_t slot, const ObjectName& name) {

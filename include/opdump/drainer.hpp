@@ -213,8 +213,12 @@ class Drainer {
   }
 
   void end_record(std::size_t slot, Stream& stream, const ObjectName& name) {
-    const DumpTarget& target = targets_[stream.target];
     if (stream.state == State::writing) note_failure(stream, stream.writer.commit());
+    tell_end(slot, stream, name);
+  }
+
+  void tell_end(std::size_t slot, Stream& stream, const ObjectName& name) {
+    const DumpTarget& target = targets_[stream.target];
     // A record that its recorder gives up is counted there, so one that the sink loses counts only once it is
     // whole.
     if (stream.state == State::writing) {
@@ -287,9 +291,8 @@ class Drainer {
   }
 
 #if OPDUMP_FAULTS
-  /// Writes the report behind the operator's record, which it ends: the report's object is all there before
-  /// the record is committed, and given up when that fails. Where each tensor is a record of its own nothing
-  /// is unfinished.
+  /// Writes the report behind the operator's record, which it ends: both are committed together or given up.
+  /// Where each tensor is a record of its own nothing is unfinished.
   void take_report(std::size_t slot, Stream& stream, const RecordView& record, const LossGap& gap,
                    Bytes body) {
     OverflowReport report;
@@ -302,21 +305,21 @@ class Drainer {
     Status status = stream.state == State::discarding ? stream.failure
                                                       : open_report(stream, record, report, writer, name);
     if (ends_record) {
-      if (status != Status::ok && stream.state == State::writing) {
+      if (status == Status::ok) {
+        status = stream.writer.commit_with(writer);
+      } else if (stream.state == State::writing) {
         stream.writer.abort();
-        note_failure(stream, status);
       }
-      if (stream.state == State::writing) stream.failure = Status::ok;
-      end_record(slot, stream, {});
-      const Status committed = stream.failure;
-      if (status == Status::ok && committed != Status::ok) writer.abort();
-      status = committed;
+      note_failure(stream, status);
+      tell_end(slot, stream, {});
       reach(slot, stream, record.head(), gap);
+    } else if (status == Status::ok) {
+      status = writer.commit();
     }
     stream.writer = writer;
     stream.state = State::writing;
     note_failure(stream, status);
-    end_record(slot, stream, name);
+    tell_end(slot, stream, name);
   }
 
   Status open_report(Stream& stream, const RecordView& record, const OverflowReport& report,

@@ -87,6 +87,22 @@ class HistorySink final : public Sink {
     return history_steps_ == 0 ? sink_.commit(object) : keep(static_cast<std::uint32_t>(object));
   }
 
+#if OPDUMP_FAULTS
+  Status commit_both(ObjectId first, ObjectId second) override {
+    if (history_steps_ == 0) return sink_.commit_both(first, second);
+    const std::uint32_t objects[] = {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(second)};
+    look_for_trigger();
+    if (tells_of_a_bug(objects[0]) || tells_of_a_bug(objects[1])) hand_on_history();
+    if (!is_handing_on()) {
+      for (const std::uint32_t object : objects) enlist(object);
+      return Status::ok;
+    }
+    const Status status = hand_on_both(objects[0], objects[1]);
+    for (const std::uint32_t object : objects) release(object);
+    return status;
+  }
+#endif
+
   void abort(ObjectId object) override {
     if (history_steps_ == 0) return sink_.abort(object);
     release(static_cast<std::uint32_t>(object));
@@ -225,16 +241,22 @@ class HistorySink final : public Sink {
       release(object);
       return status;
     }
+    enlist(object);
+    return Status::ok;
+  }
+
+  void enlist(std::uint32_t object) {
     if (last_ == kNone) {
       first_ = object;
     } else {
       head_of(last_).next = object;
     }
     last_ = object;
-    return Status::ok;
   }
 
-  bool is_handing_on() const { return handing_on_until_ != 0 && step_ <= handing_on_until_; }
+  bool is_handing_on() const {
+    return handing_on_until_ != 0 && step_ <= handing_on_until_;
+  }
 
   void look_for_trigger() {
     if (!triggered_.load(std::memory_order_acquire)) return;
@@ -273,23 +295,44 @@ class HistorySink final : public Sink {
   }
 
   Status hand_on(std::uint32_t object) {
-    const ObjectName name = name_of(object);
-    const Head& head = head_of(object);
-    Result<ObjectId> id = ObjectId{};
-    if (head.kind == Kind::object) id = sink_.begin(name);
-    Status status = id.status();
-    std::size_t skipped = sizeof(Head) + name_bytes(head);
-    for (std::uint32_t at = object; at != kNone && status == Status::ok; at = blocks_[at].next) {
-      const Bytes part = Bytes(blocks_[at].bytes, blocks_[at].used).subspan(skipped);
-      skipped = 0;
-      if (part.empty()) continue;
-      status = head.kind == Kind::object ? sink_.append(id.value(), {&part, 1})
-                                         : sink_.append_journal(name, {&part, 1});
-    }
-    if (head.kind == Kind::lines || !id.ok()) return status;
-    if (status == Status::ok) return sink_.commit(id.value());
+    if (head_of(object).kind == Kind::lines)
+      return for_bytes(object, [&](Bytes part) { return sink_.append_journal(name_of(object), {&part, 1}); });
+    const Result<ObjectId> id = copy_out(object);
+    return id.ok() ? sink_.commit(id.value()) : id.status();
+  }
+
+#if OPDUMP_FAULTS
+  Status hand_on_both(std::uint32_t first, std::uint32_t second) {
+    const Result<ObjectId> first_id = copy_out(first);
+    if (!first_id.ok()) return first_id.status();
+    const Result<ObjectId> second_id = copy_out(second);
+    if (second_id.ok()) return sink_.commit_both(first_id.value(), second_id.value());
+    sink_.abort(first_id.value());
+    return second_id.status();
+  }
+#endif
+
+  /// An object of the other sink that has all the bytes of `object`; after an error there is none.
+  Result<ObjectId> copy_out(std::uint32_t object) {
+    const Result<ObjectId> id = sink_.begin(name_of(object));
+    if (!id.ok()) return id;
+    const Status status = for_bytes(object, [&](Bytes part) { return sink_.append(id.value(), {&part, 1}); });
+    if (status == Status::ok) return id;
     sink_.abort(id.value());
     return status;
+  }
+
+  /// Calls `use(piece)` for the bytes of `object` in order, while it returns `ok`.
+  template <class Use>
+  Status for_bytes(std::uint32_t object, Use use) {
+    std::size_t skipped = sizeof(Head) + name_bytes(head_of(object));
+    for (std::uint32_t at = object; at != kNone; at = blocks_[at].next) {
+      const Bytes part = Bytes(blocks_[at].bytes, blocks_[at].used).subspan(skipped);
+      skipped = 0;
+      const Status status = part.empty() ? Status::ok : use(part);
+      if (status != Status::ok) return status;
+    }
+    return Status::ok;
   }
 
   Sink& sink_;

@@ -314,7 +314,8 @@ opdump_status opdump_sink_sync(opdump_sink* sink);
 enum {
   OPDUMP_PIECE_DATA = 0,      /**< more bytes of the object */
   OPDUMP_PIECE_COMMITTED = 1, /**< the object is whole; no bytes */
-  OPDUMP_PIECE_ABORTED = 2,   /**< what came of the object is void; no bytes */
+  OPDUMP_PIECE_ABORTED = 2,   /**< what came of the object is void, even if it was committed, as an object
+                                   that belongs to it was refused; no bytes */
   OPDUMP_PIECE_JOURNAL = 3    /**< more bytes of the journal */
 };
 

@@ -30,6 +30,12 @@ class OpenObject {
 
   [[nodiscard]] Status commit() { return sink_->commit(object_); }
   void abort() { sink_->abort(object_); }
+#if OPDUMP_FAULTS
+  /// As `Sink::commit_both`, of this object and then `second`.
+  [[nodiscard]] Status commit_with(const OpenObject& second) {
+    return sink_->commit_both(object_, second.object_);
+  }
+#endif
 
   std::uint64_t bytes() const { return bytes_; }
 

@@ -73,6 +73,12 @@ class RecordWriter {
   void abort() {
     object_.abort();
   }
+#if OPDUMP_FAULTS
+  /// As `Sink::commit_both`, of this record and then `second`.
+  [[nodiscard]] Status commit_with(const RecordWriter& second) {
+    return object_.commit_with(second.object_);
+  }
+#endif
 
   /// Bytes written of the record so far.
   std::uint64_t bytes() const {

@@ -34,6 +34,12 @@ class Sink {
   /// Makes the object appear whole under its name and closes it. After an error it is gone, as after `abort`.
   [[nodiscard]] virtual Status commit(ObjectId object) = 0;
 
+#if OPDUMP_FAULTS
+  /// `commit` of two objects that only make sense together: both appear, `first` before `second`, or neither.
+  /// After an error both are gone.
+  [[nodiscard]] virtual Status commit_both(ObjectId first, ObjectId second) = 0;
+#endif
+
   /// Closes the object and takes back what was written of it.
   virtual void abort(ObjectId object) = 0;
 

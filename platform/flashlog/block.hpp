@@ -82,8 +82,8 @@ inline BlockUse look_at(const Device& device, std::uint32_t block, Header& heade
   }
   const std::uint32_t retired_count = header.head.retired_count;
   const std::uint32_t bytes = header.head.bytes;
-  const BlockHeader expected =
-      block_header(device.geometry, block, header.head.sequence, retired_count, bytes);
+  BlockHeader expected = block_header(device.geometry, block, header.head.sequence, retired_count, bytes);
+  if (header.head.version != 0 && header.head.version < kVersion) expected.version = header.head.version;
   if (std::memcmp(&header, &expected, sizeof expected) != 0 ||
       bytes != sizeof(BlockHeader) + sizeof(std::uint16_t) * retired_count + kCrcBytes) {
     return BlockUse::foreign;

@@ -159,6 +159,29 @@ class FlashLog final : public Sink {
     return status == Status::ok && !whole ? Status::no_space : status;
   }
 
+#if OPDUMP_FAULTS
+  /// Errors as for `append`. Also under a loss of power both are there or neither.
+  [[nodiscard]] Status commit_both(ObjectId first_id, ObjectId second_id) override {
+    Object* const first = find(first_id);
+    Object* const second = find(second_id);
+    const bool found = first != nullptr && second != nullptr && first != second;
+    // No block is entered between the two entries, which might cost one of the objects its first byte.
+    while (found && stuck_ == Status::ok && geometry().block_bytes - at_ - used_ < kPairBytes)
+      write(Kind::data, first->number, {});
+    if (!found || first->state == State::failed || second->state == State::failed) {
+      abort(first_id);
+      abort(second_id);
+      return found ? Status::no_space : Status::invalid_argument;
+    }
+    const Little<std::uint32_t> bytes[] = {first->bytes, second->bytes};
+    const Bytes bodies[] = {bytes_of(bytes[0]), bytes_of(bytes[1])};
+    write(Kind::commit_with_next, first->number, {&bodies[0], 1});
+    const Status status = write(Kind::commit, second->number, {&bodies[1], 1});
+    first->state = second->state = State::free;
+    return status;
+  }
+#endif
+
   void abort(ObjectId id) override {
     Object* object = find(id);
     if (object == nullptr) return;
@@ -215,13 +238,18 @@ class FlashLog final : public Sink {
   }
 
   /// Erases since the mount.
-  std::uint32_t erases() const { return erases_; }
+  std::uint32_t erases() const {
+    return erases_;
+  }
 
   /// Blocks known to be bad.
-  std::uint32_t retired() const { return retired_count_; }
+  std::uint32_t retired() const {
+    return retired_count_;
+  }
 
  private:
   static constexpr std::uint32_t kNoBlock = 0xffffffffu;
+  static constexpr std::uint32_t kPairBytes = 2 * (sizeof(EntryHead) + 4) + kCrcBytes;
 
   enum class State : std::uint8_t { free, open, failed };
 
@@ -238,7 +266,9 @@ class FlashLog final : public Sink {
     std::uint32_t bytes = kNoBlock;
   };
 
-  const Geometry& geometry() const { return device_.geometry; }
+  const Geometry& geometry() const {
+    return device_.geometry;
+  }
 
   bool usable() const {
     const Geometry& part = geometry();
@@ -347,7 +377,9 @@ class FlashLog final : public Sink {
   // The stream of bytes. When `stuck_` says why nothing can be written any more, nothing is.
 
   /// Bytes that fit the page before it has to be programmed.
-  std::uint32_t page_room() const { return page_bytes_ - at_ % page_bytes_; }
+  std::uint32_t page_room() const {
+    return page_bytes_ - at_ % page_bytes_;
+  }
 
   void make_room() {
     while (stuck_ == Status::ok) {

@@ -1,5 +1,5 @@
 #pragma once
-/// The flash log's format, version 1. Numbers are little-endian, offsets in bytes.
+/// The flash log's format, version 2. Numbers are little-endian, offsets in bytes.
 ///
 /// *Blocks.* The part is divided into erase blocks of equal size. A block in use begins with a BlockHeader:
 ///
@@ -52,6 +52,11 @@
 ///   6 abort      object  nothing                           yes
 ///   7 journal    0       directory, '/', name of journal   no
 ///   8 lines      0       bytes added to that journal       yes
+///   9 with next  object  u32, bytes of the object          no
+///
+/// Kind 9 commits an object as kind 5 does, and is followed by the commit of another one under the same CRC:
+/// so both count or neither. Version 1 does not have it and is the same otherwise; a log without
+/// OPDUMP_FAULTS writes that version.
 ///
 /// A CRC covers all entries since the last CRC or the beginning of the stream, its own entry included. What
 /// no valid CRC follows does not count. A directory or journal holds up to the next of its kind, and is given
@@ -66,7 +71,7 @@ namespace opdump::flashlog {
 inline namespace OPDUMP_NAMESPACE {
 
 inline constexpr std::uint32_t kMagic = 0x4c46504fu;
-inline constexpr std::uint8_t kVersion = 1;
+inline constexpr std::uint8_t kVersion = OPDUMP_FAULTS != 0 ? 2 : 1;
 
 /// An integer as it lies on the flash.
 template <class T>
@@ -110,6 +115,7 @@ enum class Kind : std::uint8_t {
   abort = 6,
   journal = 7,
   lines = 8,
+  commit_with_next = 9,
 };
 
 inline constexpr std::uint32_t kObjectNumbers = 0x1000;

@@ -127,6 +127,7 @@ class LogReader {
           }
           return true;
         case Kind::commit:
+        case Kind::commit_with_next:
         case Kind::abort: {
           const bool begun = begun_.test(number);
           begun_.reset(number);
@@ -319,7 +320,7 @@ class LogReader {
     entry.begin = at;
     if (!take_value(at, entry.head)) return false;
     entry.body = at;
-    return entry.head.kind() >= Kind::directory && entry.head.kind() <= Kind::lines;
+    return entry.head.kind() >= Kind::directory && entry.head.kind() <= Kind::commit_with_next;
   }
 
   /// Checks the entries from `at` up to the next CRC, which covers what has the CRC `crc` before. `at`
@@ -458,7 +459,7 @@ class LogReader {
       if (entry.head.number() != object.number) continue;
       if (entry.head.kind() == Kind::data) object.bytes += entry.head.body_bytes();
       if (entry.head.kind() == Kind::abort) object.state = ObjectState::aborted;
-      if (entry.head.kind() == Kind::commit) {
+      if (entry.head.kind() == Kind::commit || entry.head.kind() == Kind::commit_with_next) {
         Little<std::uint32_t> bytes;
         const bool good = entry.head.body_bytes() == sizeof bytes && take_value(entry.body, bytes) &&
                           bytes == static_cast<std::uint32_t>(object.bytes);

@@ -26,19 +26,34 @@ class CrashSink final : public Sink {
     return now().append(object, parts);
   }
   Status commit(ObjectId object) override { return now().commit(object); }
-  void abort(ObjectId object) override { now().abort(object); }
+#if OPDUMP_FAULTS
+  Status commit_both(ObjectId first, ObjectId second) override {
+    return now().commit_both(first, second);
+  }
+#endif
+  void abort(ObjectId object) override {
+    now().abort(object);
+  }
   Status append_journal(const ObjectName& name, std::span<const Bytes> parts) override {
     return now().append_journal(name, parts);
   }
-  Status sync() override { return now().sync(); }
+  Status sync() override {
+    return now().sync();
+  }
 
   /// From the thread that crashed.
-  void crash() { crashed_.store(thread_id(), std::memory_order_seq_cst); }
+  void crash() {
+    crashed_.store(thread_id(), std::memory_order_seq_cst);
+  }
 
   /// Whether another thread is kept.
-  bool keeps_thread() const { return kept_.load(std::memory_order_acquire); }
+  bool keeps_thread() const {
+    return kept_.load(std::memory_order_acquire);
+  }
 
-  static long thread_id() { return syscall(SYS_gettid); }
+  static long thread_id() {
+    return syscall(SYS_gettid);
+  }
 
  private:
   Sink& now() {

@@ -51,8 +51,25 @@ class RawTree final : public Sink {
     make_aside(object->path);
     close(object->file);
     object->file = -1;
-    return rename(aside_, object->path) == 0 ? Status::ok : status_of(errno);
+    if (rename(aside_, object->path) == 0) return Status::ok;
+    const int error = errno;
+    unlink(aside_);
+    return status_of(error);
   }
+
+#if OPDUMP_FAULTS
+  Status commit_both(ObjectId first, ObjectId second) override {
+    const Object* const made = find(first);
+    Status status = commit(first);
+    if (status == Status::ok) {
+      status = commit(second);
+      if (status != Status::ok) unlink(made->path);
+    } else {
+      abort(second);
+    }
+    return status;
+  }
+#endif
 
   void abort(ObjectId id) override {
     Object* object = find(id);
@@ -72,7 +89,9 @@ class RawTree final : public Sink {
     return error == 0 ? Status::ok : status_of(error);
   }
 
-  Status sync() override { return Status::ok; }
+  Status sync() override {
+    return Status::ok;
+  }
 
  private:
   struct Object {

@@ -270,12 +270,41 @@ Status TreeSink::commit(ObjectId id) {
   if (!is_ours()) return refuse(Status::not_supported);
   Status status = object->failed;
   if (status == Status::ok) {
-    const int error = publish(*object);
+    int error = finish(*object);
+    if (error == 0) error = publish(*object);
     if (error != 0) status = fail(error);
   }
   release(*object);
   return status;
 }
+
+#if OPDUMP_FAULTS
+Status TreeSink::commit_both(ObjectId first_id, ObjectId second_id) {
+  Object* const first = find(first_id);
+  Object* const second = find(second_id);
+  Status status = Status::ok;
+  if (first == nullptr || second == nullptr || first == second) {
+    status = refuse(Status::invalid_argument);
+  } else if (!is_ours()) {
+    return refuse(Status::not_supported);
+  } else {
+    status = first->failed != Status::ok ? first->failed : second->failed;
+  }
+  if (status == Status::ok) {
+    int error = finish(*first);
+    if (error == 0) error = finish(*second);
+    if (error == 0) error = publish(*first);
+    if (error == 0) {
+      error = publish(*second);
+      if (error != 0) retract(*first);
+    }
+    if (error != 0) status = fail(error);
+  }
+  abort(first_id);
+  abort(second_id);
+  return status;
+}
+#endif
 
 void TreeSink::abort(ObjectId id) {
   if (Object* object = find(id)) release(*object);
@@ -384,25 +413,41 @@ int TreeSink::claim(Object& object) {
   return check_absent(directory, final_name);
 }
 
+/// All its bytes are where the name may follow.
+int TreeSink::finish(Object& object) {
+  if (syncs_each() && fsync(object.file.get()) != 0) return errno;
+  return object.file.close();
+}
+
 int TreeSink::publish(Object& object) {
   const int directory = object.directory->fd.get();
-  if (syncs_each() && fsync(object.file.get()) != 0) return errno;
-  if (const int error = object.file.close()) return error;
-
-  char short_name[sizeof object.temporary];
-  const std::string_view temporary(object.temporary);
-  short_name[temporary.copy(short_name, temporary.size() - kSuffix.size())] = '\0';
-  const char* final_name = object.mapped ? short_name : object.name;
+  char memory[sizeof object.temporary];
+  const char* const final_name = name_of_file(object, memory);
   if (const int error = rename_exclusively(directory, object.temporary, final_name)) return error;
   object.claimed = false;  // from here on the temporary name may be another writer's
 
   object.directory->file_system->dirty = true;
   int error = object.mapped
-                  ? append_mapping(directory, short_name, {object.name, object.name_bytes}, syncs_each())
+                  ? append_mapping(directory, final_name, {object.name, object.name_bytes}, syncs_each())
                   : 0;
   if (error == 0 && syncs_each() && fsync(directory) != 0) error = errno;
-  if (error != 0 && unlinkat(directory, final_name, 0) == 0) quota_.take_back(1, object.bytes);
+  if (error != 0) retract(object);
   return error;
+}
+
+/// Of what has been published.
+void TreeSink::retract(Object& object) {
+  char memory[sizeof object.temporary];
+  if (unlinkat(object.directory->fd.get(), name_of_file(object, memory), 0) == 0)
+    quota_.take_back(1, object.bytes);
+}
+
+/// The name of the object's file, which may use `memory`.
+const char* TreeSink::name_of_file(const Object& object, std::span<char> memory) {
+  if (!object.mapped) return object.name;
+  const std::string_view temporary(object.temporary);
+  memory[temporary.copy(memory.data(), temporary.size() - kSuffix.size())] = '\0';
+  return memory.data();
 }
 
 void TreeSink::release(Object& object) {

@@ -94,6 +94,11 @@ class TreeSink final : public Sink {
   /// `already_exists` if some other program made a file of that name meanwhile.
   [[nodiscard]] Status commit(ObjectId object) override;
 
+#if OPDUMP_FAULTS
+  /// A process that is killed between the two renames leaves `first` alone.
+  [[nodiscard]] Status commit_both(ObjectId first, ObjectId second) override;
+#endif
+
   void abort(ObjectId object) override;
 
   /// Names as for `begin`. A line that was cut short by a full disk is taken back where the file system lets
@@ -105,7 +110,9 @@ class TreeSink final : public Sink {
   [[nodiscard]] Status sync() override;
 
   /// The errno behind the last error, for messages; 0 if the system was not its cause.
-  int last_errno() const { return last_errno_; }
+  int last_errno() const {
+    return last_errno_;
+  }
 
  private:
   static constexpr std::size_t kMaxDirectories = kMaxOpenObjects + 1;  // one more for the journal
@@ -145,7 +152,10 @@ class TreeSink final : public Sink {
   Status fail(int error);
   Object* find(ObjectId id);
   int claim(Object& object);
+  int finish(Object& object);
   int publish(Object& object);
+  void retract(Object& object);
+  static const char* name_of_file(const Object& object, std::span<char> memory);
   void release(Object& object);
   void take_back(Object& object);
   int find_directory(const ObjectName& name, Directory*& found);

@@ -106,6 +106,23 @@ Status RoutedSink::commit(ObjectId object) {
   return status;
 }
 
+#if OPDUMP_FAULTS
+Status RoutedSink::commit_both(ObjectId first, ObjectId second) {
+  Route& one = routes_[static_cast<std::size_t>(first)];
+  Route& other = routes_[static_cast<std::size_t>(second)];
+  Status status = Status::not_supported;
+  if (one.sink == other.sink) {
+    status = one.sink->commit_both(one.object, other.object);
+  } else {
+    // A callback came or went between the two.
+    one.sink->abort(one.object);
+    other.sink->abort(other.object);
+  }
+  one.sink = other.sink = nullptr;
+  return status;
+}
+#endif
+
 void RoutedSink::abort(ObjectId object) {
   Route& route = routes_[static_cast<std::size_t>(object)];
   route.sink->abort(route.object);

@@ -54,14 +54,21 @@ class RoutedSink final : public Sink {
   Result<ObjectId> begin(const ObjectName& name) override;
   [[nodiscard]] Status append(ObjectId object, std::span<const Bytes> parts) override;
   [[nodiscard]] Status commit(ObjectId object) override;
+#if OPDUMP_FAULTS
+  [[nodiscard]] Status commit_both(ObjectId first, ObjectId second) override;
+#endif
   void abort(ObjectId object) override;
   [[nodiscard]] Status append_journal(const ObjectName& name, std::span<const Bytes> parts) override;
   [[nodiscard]] Status sync() override;
 
-  ChunkWriter& writer() { return writer_; }
+  ChunkWriter& writer() {
+    return writer_;
+  }
 
   /// What files on the disk may take. While nothing is drained.
-  void configure(const posix::TreeOptions& options) { tree_.configure(options); }
+  void configure(const posix::TreeOptions& options) {
+    tree_.configure(options);
+  }
 
  private:
   struct Route {

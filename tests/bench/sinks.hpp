@@ -19,6 +19,7 @@ class NullSink final : public Sink {
     return Status::ok;
   }
   Status commit(ObjectId) override { return Status::ok; }
+  Status commit_both(ObjectId, ObjectId) override { return Status::ok; }
   void abort(ObjectId) override {}
   Status append_journal(const ObjectName&, std::span<const Bytes>) override { return Status::ok; }
   Status sync() override { return Status::ok; }
@@ -51,6 +52,7 @@ class LogSink final : public Sink {
   }
 
   Status commit(ObjectId) override { return Status::ok; }
+  Status commit_both(ObjectId, ObjectId) override { return Status::ok; }
   void abort(ObjectId) override {}
   Status append_journal(const ObjectName&, std::span<const Bytes>) override { return Status::ok; }
   Status sync() override { return flush({}) ? Status::ok : Status::io_error; }

@@ -50,6 +50,9 @@ struct NullSink final : Sink {
   Result<ObjectId> begin(const ObjectName&) override { return ObjectId{0}; }
   Status append(ObjectId, std::span<const Bytes>) override { return Status::ok; }
   Status commit(ObjectId) override { return Status::ok; }
+#if OPDUMP_FAULTS
+  Status commit_both(ObjectId, ObjectId) override { return Status::ok; }
+#endif
   void abort(ObjectId) override {}
   Status append_journal(const ObjectName&, std::span<const Bytes>) override { return Status::ok; }
   Status sync() override { return Status::ok; }

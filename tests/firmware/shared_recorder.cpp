@@ -38,6 +38,9 @@ struct CheckingSink final : Sink {
     ++committed;
     return Status::ok;
   }
+#if OPDUMP_FAULTS
+  Status commit_both(ObjectId, ObjectId) override { return Status::not_supported; }
+#endif
   void abort(ObjectId) override {}
   Status append_journal(const ObjectName&, std::span<const Bytes>) override { return Status::ok; }
   Status sync() override { return Status::ok; }

@@ -21,6 +21,9 @@ using flashlog::ObjectState;
 
 constexpr std::uint32_t kPage = 128;
 
+/// The name of this version's image.
+const std::string kGolden = OPDUMP_FAULTS != 0 ? "v2" : "v1_eight_objects";
+
 std::string golden(const std::string& name) {
   std::ifstream file(OPDUMP_TEST_DATA "/flash/" + name, std::ios::binary);
   REQUIRE(file.good());
@@ -70,7 +73,7 @@ void put(FlashLog& log, const std::string& directory, const std::string& file, s
   REQUIRE(log.commit(object) == Status::ok);
 }
 
-/// What the golden image of this version holds: two boots, all states, a retired block.
+/// What the golden image of this version holds: two boots, all states, a retired block, a pair.
 std::string make_image() {
   constexpr flashlog::Geometry kPart = {.block_bytes = 1024, .block_count = 9, .program_bytes = 16};
   FlashEmulator flash(kPart, kPage);
@@ -90,6 +93,13 @@ std::string make_image() {
     REQUIRE(log.append(aborted, {&part, 1}) == Status::ok);
     REQUIRE(log.append(torn, {&part, 1}) == Status::ok);
     log.abort(aborted);
+#if OPDUMP_FAULTS
+    const ObjectId failed = log.begin({{}, directory, "MatMul.fc.0.0.20"}).value();
+    const ObjectId report = log.begin({{}, directory, "Opdebug.Node_OpDebug.0.0.21"}).value();
+    REQUIRE(log.append(failed, {&part, 1}) == Status::ok);
+    REQUIRE(log.append(report, {&part, 1}) == Status::ok);
+    REQUIRE(log.commit_both(failed, report) == Status::ok);
+#endif
     const Bytes line = as_bytes("opdump-journal,1,records\n");
     REQUIRE(log.append_journal({{}, "20240102030405", "opdump.0.1.journal"}, {&line, 1}) == Status::ok);
     REQUIRE(log.sync() == Status::ok);
@@ -104,24 +114,47 @@ TEST_CASE("flash log: this version writes its golden image") {
   const std::string image = make_image();
   if (const char* folder = std::getenv("OPDUMP_FLASH_GOLDEN"); folder != nullptr) {
     FlashEmulator flash = part_of(image, geometry_of(image));
-    std::ofstream(std::string(folder) + "/v1.img", std::ios::binary) << image;
-    std::ofstream(std::string(folder) + "/v1.txt", std::ios::binary) << listing(read_flash(flash.device()));
+    std::ofstream(std::string(folder) + "/" + kGolden + ".img", std::ios::binary) << image;
+    std::ofstream(std::string(folder) + "/" + kGolden + ".txt", std::ios::binary)
+        << listing(read_flash(flash.device()));
   }
-  CHECK((image == golden("v1.img")));
+  CHECK((image == golden(kGolden + ".img")));
 }
 
-// v1_eight_objects is of a log that held one object less open at once, and so gave out other numbers for the same.
+// v1_eight_objects is of a log that held one object less open at once, and so gave out other numbers for the
+// same.
 TEST_CASE("flash log: images of all versions are read") {
-  for (const std::string name : {"v1.img", "v1_eight_objects.img"}) {
-    CAPTURE(name);
+  const std::pair<const char*, const char*> kImages[] = {
+      {"v1.img", "v1.txt"}, {"v1_eight_objects.img", "v1.txt"}, {"v2.img", "v2.txt"}};
+  for (const auto& [name, contents] : kImages) {
+    if (OPDUMP_FAULTS == 0 && std::string(name).starts_with("v2")) continue;
+    const std::string image_name = name;
+    CAPTURE(image_name);
     const std::string image = golden(name);
     FlashEmulator flash = part_of(image, geometry_of(image));
-    CHECK(listing(read_flash(flash.device())) == golden("v1.txt"));
+    CHECK(listing(read_flash(flash.device())) == golden(contents));
   }
+}
+
+TEST_CASE("flash log: a log of version 1 is continued") {
+  const std::string image = golden("v1.img");
+  FlashEmulator flash = part_of(image, geometry_of(image));
+  const flashlog::Device device = flash.device();
+  std::vector<std::byte> memory(FlashLog::kPrefixBytes + kPage);
+  FlashLog log(device, memory, {});
+  REQUIRE(log.mount() == Status::ok);
+  put(log, "d", "new", 100);
+  REQUIRE(log.sync() == Status::ok);
+  const FlashContents contents = read_flash(device);
+  REQUIRE(contents.find("d/new") != nullptr);
+  CHECK(contents.find("d/new")->state == ObjectState::committed);
+  const FlashContents::Object* old = contents.find("20240102030405/0/net/1/1/Conv2D.conv6.0.0.17");
+  REQUIRE(old != nullptr);
+  CHECK(old->state == ObjectState::committed);
 }
 
 TEST_CASE("flash log: a damaged byte costs what it hit, and never yields other bytes") {
-  const std::string image = golden("v1.img");
+  const std::string image = golden(kGolden + ".img");
   const flashlog::Geometry geometry = geometry_of(image);
   FlashEmulator whole = part_of(image, geometry);
   const FlashContents expected = read_flash(whole.device());

@@ -40,6 +40,11 @@ class FileMap final : public opdump::Sink {
     files_.insert(open_.extract(static_cast<std::uint32_t>(object)).mapped());
     return opdump::Status::ok;
   }
+#if OPDUMP_FAULTS
+  opdump::Status commit_both(opdump::ObjectId, opdump::ObjectId) override {
+    return opdump::Status::not_supported;
+  }
+#endif
   void abort(opdump::ObjectId object) override { open_.erase(static_cast<std::uint32_t>(object)); }
   opdump::Status append_journal(const opdump::ObjectName&, std::span<const opdump::Bytes>) override {
     return opdump::Status::ok;

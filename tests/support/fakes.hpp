@@ -66,13 +66,28 @@ class FakeSink final : public Sink {
   }
 
   Status commit(ObjectId object) override {
-    auto node = open_objects.extract(static_cast<std::uint32_t>(object));
-    if (node.empty()) return Status::invalid_argument;
-    if (const Status status = next_call(); status != Status::ok) return status;
-    order.push_back(node.mapped().first);
-    objects[node.mapped().first] = node.mapped().second;
+    if (!open_objects.contains(static_cast<std::uint32_t>(object))) return Status::invalid_argument;
+    const Status status = next_call();
+    if (status == Status::ok) {
+      keep(object);
+    } else {
+      open_objects.erase(static_cast<std::uint32_t>(object));
+    }
+    return status;
+  }
+
+#if OPDUMP_FAULTS
+  /// One call.
+  Status commit_both(ObjectId first, ObjectId second) override {
+    if (const Status status = next_call(); status != Status::ok) {
+      for (const ObjectId object : {first, second}) open_objects.erase(static_cast<std::uint32_t>(object));
+      return status;
+    }
+    keep(first);
+    keep(second);
     return Status::ok;
   }
+#endif
 
   void abort(ObjectId object) override {
     if (open_objects.erase(static_cast<std::uint32_t>(object)) == 0) ++stray_aborts;
@@ -106,6 +121,12 @@ class FakeSink final : public Sink {
   int syncs = 0;
 
  private:
+  void keep(ObjectId object) {
+    const auto node = open_objects.extract(static_cast<std::uint32_t>(object));
+    order.push_back(node.mapped().first);
+    objects[node.mapped().first] = node.mapped().second;
+  }
+
   Status next_call() {
     const int call = calls++;
     if (fail_at >= 0 && (call == fail_at || (fail_on && call > fail_at))) return failure;
