@@ -1,8 +1,8 @@
 #pragma once
 #include <cstddef>
 
-/// Long tests do one in this many of their rounds. More than 1 only on emulated targets, which are slow, and
-/// where the host has done all rounds.
+/// Long tests of one thread do one in this many of their rounds. More than 1 only on emulated targets and with
+/// sanitizers, which are slow, and where the host has done all rounds.
 #ifndef OPDUMP_TEST_SHARE
 #define OPDUMP_TEST_SHARE 1
 #endif
