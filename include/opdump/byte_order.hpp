@@ -4,6 +4,7 @@
 
 #include "opdump/bytes.hpp"
 #include "opdump/device_memory.hpp"
+#include "opdump/restorer.hpp"
 #include "opdump/tensor.hpp"
 
 namespace opdump {
@@ -54,6 +55,9 @@ template <class Memory>
 template <class Memory>
 [[nodiscard]] Status copy_elements(Memory& memory, const TensorView& tensor, std::uint64_t at,
                                    MutableBytes to) {
+#if OPDUMP_SMALL_CODE == 0
+  if (tensor.restored != nullptr) return tensor.restored->copy(tensor, at, to);
+#endif
   const Status status = copy_pieces(memory, tensor.address + at, to);
   if (status == Status::ok) to_little_endian(to, tensor.dtype);
   return status;

@@ -16,8 +16,8 @@ inline namespace OPDUMP_NAMESPACE {
 /// elements that the shape counts, without padding. bfloat16 becomes float32 and integers of fewer than 8
 /// bits become bytes; a dtype that NumPy has nothing like is written as an array of the tensor's bytes. The
 /// name has the dtype that the tensor had. Where MindSpore has tensors in the framework's format, and names
-/// that DefaultFormat, one in a format of the device is written as it is, with the name of that. Source:
-/// MindSpore's names and heads.
+/// that DefaultFormat, one that is still in a format of the device (see Restorer) is written as it is, with
+/// the name of that. Source: MindSpore's names and heads.
 class NpyFormat final : public RecordFormat {
  public:
   bool one_tensor() const override { return true; }

@@ -412,8 +412,8 @@ uint32_t opdump_config_ring_bytes(const opdump_config* config);
 typedef struct opdump_session opdump_session;
 
 /**
- * Statistics, and protobuf and npy files, for sessions whose configs may ask for them; code that others do
- * not link.
+ * Statistics, protobuf and npy files, and tensors taken out of the device's formats, for sessions whose
+ * configs may ask for them; code that others do not link.
  */
 typedef struct opdump_extras opdump_extras;
 

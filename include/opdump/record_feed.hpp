@@ -176,15 +176,17 @@ class RecordFeed {
   /// Fills `to`, which ends the chunk of `chunk_bytes` bytes that room was found for, and has it published.
   Status send(const TensorView& tensor, std::uint64_t at, MutableBytes to, std::uint32_t chunk_bytes) {
     if constexpr (AsyncMemory<Memory>) {
-      const Ring::Held chunk = ring_.hold(position(), chunk_bytes);
-      const Status status = start(tensor.address + at, to, tensor.dtype, chunk);
-      if (status != Status::ok) return status;
-      return copies_.publish_ready(*context_->memory, ring_);
-    } else {
-      const Status status = fetch(tensor, at, to);
-      if (status == Status::ok) ring_.commit(chunk_bytes);
-      return status;
+      if (!is_restored(tensor)) {
+        const Ring::Held chunk = ring_.hold(position(), chunk_bytes);
+        const Status status = start(tensor.address + at, to, tensor.dtype, chunk);
+        if (status != Status::ok) return status;
+        return copies_.publish_ready(*context_->memory, ring_);
+      }
     }
+    // No copy is under way: a restored tensor is alone in its record.
+    const Status status = fetch(tensor, at, to);
+    if (status == Status::ok) ring_.commit(chunk_bytes);
+    return status;
   }
 
   Status fetch(const TensorView& tensor, std::uint64_t at, MutableBytes to) {
@@ -200,16 +202,19 @@ class RecordFeed {
 
   Status copy(const TensorView& tensor, MutableBytes to) {
     if constexpr (AsyncMemory<Memory>) {
-      const std::size_t most = whole_units(rules_of(*context_->memory).max_bytes, kUnit);
-      Status status = Status::ok;
-      for (std::size_t at = 0; at < to.size() && status == Status::ok; at += most) {
-        const std::size_t bytes = to.size() - at < most ? to.size() - at : most;
-        status = start(tensor.address + at, to.subspan(at, bytes), tensor.dtype, {});
-      }
-      return status;
-    } else {
-      return fetch(tensor, 0, to);
+      if (!is_restored(tensor)) return start_all(tensor, to);
     }
+    return fetch(tensor, 0, to);
+  }
+
+  Status start_all(const TensorView& tensor, MutableBytes to) {
+    const std::size_t most = whole_units(rules_of(*context_->memory).max_bytes, kUnit);
+    Status status = Status::ok;
+    for (std::size_t at = 0; at < to.size() && status == Status::ok; at += most) {
+      const std::size_t bytes = to.size() - at < most ? to.size() - at : most;
+      status = start(tensor.address + at, to.subspan(at, bytes), tensor.dtype, {});
+    }
+    return status;
   }
 
   Status start(Address from, MutableBytes to, DType dtype, Ring::Held chunk) {
@@ -283,7 +288,9 @@ class RecordFeed {
   }
 
   /// Drains in the caller; whether there was something to drain.
-  bool drain() { return context_->drainer->drain(slot_, ring_, ring_.size()) != 0; }
+  bool drain() {
+    return context_->drainer->drain(slot_, ring_, ring_.size()) != 0;
+  }
 
   Status wait_for_room(std::uint32_t least, std::uint32_t most, MutableBytes& chunk) {
     switch (context_->when_full) {

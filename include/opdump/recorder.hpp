@@ -331,7 +331,7 @@ class BasicRecorder {
         source.first_index = static_cast<std::uint16_t>(i);
         if (!begun) source.unix_us = begin_record(source.target_index);
         begun = false;
-        const Status of_one = take_sampled(source, role);
+        const Status of_one = take_restored(source, role);
         if (status == Status::ok) status = of_one;
       }
     };
@@ -340,7 +340,20 @@ class BasicRecorder {
     return status;
   }
 
-  /// `role` is the list of `one` that has its only tensor.
+  /// As the framework has it, if the config wants that and it can be had. `role` is the list of `one` that
+  /// has its only tensor.
+  Status take_restored(RecordSource& one, std::span<const TensorView>& role) {
+#if OPDUMP_SMALL_CODE == 0
+    Restorer* const restorer = one.target->default_format ? context().restorer : nullptr;
+    if (restorer != nullptr) {
+      TensorView tensor = role[0];
+      if (restorer->restore(slot(), tensor)) role = {&tensor, 1};
+      return take_sampled(one, role);
+    }
+#endif
+    return take_sampled(one, role);
+  }
+
   Status take_sampled(RecordSource& one, std::span<const TensorView>& role) {
     const DumpTarget& target = *one.target;
     // Source: MindSpore writes nothing of an empty tensor.

@@ -7,6 +7,7 @@
 #include "opdump/dump_options.hpp"
 #include "opdump/overflow.hpp"
 #include "opdump/reduction.hpp"
+#include "opdump/restorer.hpp"
 #include "opdump/targets.hpp"
 #include "opdump/watch.hpp"
 
@@ -34,6 +35,9 @@ struct RecorderContext {
   Clock* clock = nullptr;
   Drainer* drainer = nullptr;
   Reduction* reduction = nullptr;
+#if OPDUMP_SMALL_CODE == 0
+  Restorer* restorer = nullptr;
+#endif
   const Targets* targets = nullptr;
 #if OPDUMP_FAULTS
   OverflowCheck* overflow = nullptr;

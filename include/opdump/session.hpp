@@ -40,6 +40,7 @@ struct SessionParts {
   OverflowCheck* overflow = nullptr;  ///< for configs that want overflow dumps
   MutableBytes watch_memory{};        ///< for configs that watch, 8-byte aligned; see `watch_bytes`
   WatchListener* watch_listener = nullptr;
+  Restorer* restorer = nullptr;  ///< for configs that want the framework's formats; null: tensors keep theirs
 };
 
 /// One dump: its config, models, recorders and drainer. Holds no memory but itself and shares nothing with
@@ -78,6 +79,9 @@ class BasicSession {
     context_.drainer = &drainer_;
     context_.targets = &targets_;
     context_.reduction = parts.reduction;
+#if OPDUMP_SMALL_CODE == 0
+    context_.restorer = parts.restorer;
+#endif
 #if OPDUMP_FAULTS
     context_.overflow = parts.overflow;
     context_.recorders = recorders_;
@@ -454,7 +458,9 @@ class BasicSession {
   }
 
   /// What the journals of the dumps tell, as the last `configure` settled it.
-  JournalDetail journal() const { return journal_now_; }
+  JournalDetail journal() const {
+    return journal_now_;
+  }
 
   /// Whether a journal of this session lacks lines since `init`, because the sink refused them: that dump
   /// cannot prove its completeness.

@@ -62,7 +62,7 @@ class StatisticsReduction final : public Reduction {
       if (with_sha1) digests.sha1.add(piece);
     };
     Status status = Status::not_supported;
-    if (target.statistics_on_device && !with_md5 && !with_sha1)
+    if (target.statistics_on_device && !with_md5 && !with_sha1 && !is_restored(tensor))
       status = add_on_device(tensor, elements.value(), statistics);
     if (status == Status::not_supported) status = for_each_piece(tensor, all, take);
     if (status != Status::ok) return status;
@@ -125,6 +125,7 @@ class StatisticsReduction final : public Reduction {
   template <class Take>
   Status for_each_piece(const TensorView& tensor, std::uint64_t bytes, Take take) {
     constexpr bool kAsTheyLie = std::endian::native == std::endian::little;
+    if (is_restored(tensor)) return copy_each_piece(tensor, bytes, take);
     if constexpr (kAsTheyLie && requires { memory_.view(0, 0); }) {
       const Bytes whole = memory_.view(tensor.address, bytes);
       if (whole.size() != bytes) return Status::device_copy_failed;
@@ -137,16 +138,21 @@ class StatisticsReduction final : public Reduction {
       take(whole.value());
       return memory_.unmap(tensor.address, whole.value());
     } else {
-      alignas(16) std::byte piece[kPieceBytes];
-      for (std::uint64_t at = 0; at < bytes; at += kPieceBytes) {
-        const std::uint64_t left = bytes - at;
-        const std::size_t now = left < kPieceBytes ? static_cast<std::size_t>(left) : kPieceBytes;
-        const Status status = copy_elements(memory_, tensor, at, {piece, now});
-        if (status != Status::ok) return status;
-        take(Bytes(piece, now));
-      }
-      return Status::ok;
+      return copy_each_piece(tensor, bytes, take);
     }
+  }
+
+  template <class Take>
+  Status copy_each_piece(const TensorView& tensor, std::uint64_t bytes, Take& take) {
+    alignas(16) std::byte piece[kPieceBytes];
+    for (std::uint64_t at = 0; at < bytes; at += kPieceBytes) {
+      const std::uint64_t left = bytes - at;
+      const std::size_t now = left < kPieceBytes ? static_cast<std::size_t>(left) : kPieceBytes;
+      const Status status = copy_elements(memory_, tensor, at, {piece, now});
+      if (status != Status::ok) return status;
+      take(Bytes(piece, now));
+    }
+    return Status::ok;
   }
 
   Result<std::uint64_t> add_rows(Sink& sink, const ObjectName& name, const DumpTarget& target,

@@ -7,6 +7,7 @@
 
 #include "opdump/dtype.hpp"
 #include "opdump/format.hpp"
+#include "opdump/knobs.hpp"
 #include "opdump/shape.hpp"
 
 namespace opdump {
@@ -30,6 +31,8 @@ enum class AddressKind : std::int32_t {
   nano_workspace = 5,
 };
 
+class RestoredElements;
+
 /// One tensor as it lies in memory when its operator has run. Everything is referred to, nothing copied; it
 /// need only live during the call that takes it.
 struct TensorView {
@@ -50,7 +53,20 @@ struct TensorView {
   DType original_dtype = DType::undefined;    ///< undefined: the same as `dtype`
   Format original_format = Format::reserved;  ///< reserved: the same as `format`
   AddressKind address_kind = AddressKind::traditional;
+
+#if OPDUMP_SMALL_CODE == 0
+  /// A recorder's own, set by its Restorer: how the elements are copied. Null: as they lie.
+  RestoredElements* restored = nullptr;
+#endif
 };
+
+constexpr bool is_restored([[maybe_unused]] const TensorView& tensor) {
+#if OPDUMP_SMALL_CODE == 0
+  return tensor.restored != nullptr;
+#else
+  return false;
+#endif
+}
 
 /// The tensors that are captured of one operator: inputs in order, then outputs in order.
 struct CapturedTensors {

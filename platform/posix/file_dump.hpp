@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "opdump/format_restorer.hpp"
 #include "opdump/history_sink.hpp"
 #include "opdump/npy_format.hpp"
 #include "opdump/protobuf_format.hpp"
@@ -42,6 +43,7 @@ class FileDump {
       : memory_(memory),
         reduction_(memory, &statistics_kernels()),
         overflow_(memory, non_finite_kernel()),
+        restorer_(memory),
         session_({.memory = memory,
                   .sink = history_,
                   .clock = clock_,
@@ -52,7 +54,8 @@ class FileDump {
                   .formats = {.protobuf = &protobuf_, .npy = &npy_},
                   .log = &log_,
                   .overflow = &overflow_,
-                  .watch_memory = watch_}),
+                  .watch_memory = watch_,
+                  .restorer = &restorer_}),
         recorder_(*session_.add_recorder(ring_, heads_).value()) {}
 
   /// Lets `hook` hear, from the next `start` on, what of the config has no effect and what each model will
@@ -267,6 +270,7 @@ class FileDump {
   std::unique_ptr<std::uint64_t[]> own_ring_;  ///< the one that the config asks for; null: `ring_` is used
   StatisticsReduction<Memory> reduction_;
   OverflowScan<Memory> overflow_;
+  FormatRestorer<Memory> restorer_;
   ProtobufFormat protobuf_;
   NpyFormat npy_;
   LogHook hook_ = nullptr;

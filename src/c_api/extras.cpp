@@ -4,7 +4,7 @@
 using namespace opdump;
 
 opdump_extras::opdump_extras(const opdump_memory& port)
-    : memory(port), reduction(memory, &statistics_kernels()) {}
+    : memory(port), reduction(memory, &statistics_kernels()), restorer(memory) {}
 
 extern "C" {
 

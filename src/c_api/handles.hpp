@@ -7,6 +7,7 @@
 
 #include "opdump/arena.hpp"
 #include "opdump/dump_config.hpp"
+#include "opdump/format_restorer.hpp"
 #include "opdump/model_plan.hpp"
 #include "opdump/npy_format.hpp"
 #include "opdump/opdump.h"
@@ -36,6 +37,7 @@ struct opdump_extras {
   opdump::StatisticsReduction<opdump::c_api::PortMemory> reduction;
   opdump::ProtobufFormat protobuf;
   opdump::NpyFormat npy;
+  opdump::FormatRestorer<opdump::c_api::PortMemory, OPDUMP_MAX_RECORDERS, 4096> restorer;
 };
 
 struct opdump_log {

@@ -33,7 +33,8 @@ SessionParts<c_api::PortMemory> parts_of(const opdump_session_options& options, 
           .reduction = extras == nullptr ? nullptr : &extras->reduction,
           .formats = {.protobuf = extras == nullptr ? nullptr : &extras->protobuf,
                       .npy = extras == nullptr ? nullptr : &extras->npy},
-          .log = options.log == nullptr ? nullptr : &options.log->log};
+          .log = options.log == nullptr ? nullptr : &options.log->log,
+          .restorer = extras == nullptr ? nullptr : &extras->restorer};
 }
 
 static_assert(OPDUMP_WHEN_FULL_DROP == static_cast<int>(WhenFull::drop));

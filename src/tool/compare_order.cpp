@@ -5,6 +5,7 @@
 
 #include "human_text.hpp"
 #include "opdump/format_axes.hpp"
+#include "opdump/format_restorer.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -23,12 +24,10 @@ bool in_device_format(const DumpTensor& tensor) {
   return !is_plain(axes_of(tensor.layout.format));
 }
 
-/// What a tensor in a device format is without it: msaccucmp's choice, and NCDHW for five dims.
+/// What a tensor in a device format is without it.
 Format plain_format(const DumpTensor& tensor) {
   if (!in_device_format(tensor)) return tensor.layout.format;
-  if (tensor.layout.format == Format::fractal_nz) return Format::nd;
-  const std::size_t rank = tensor.layout.original_shape.size();
-  return rank == 4 ? Format::nchw : rank == 5 ? Format::ncdhw : Format::nd;
+  return framework_format(tensor.layout.format, tensor.layout.original_shape.size());
 }
 
 ElementOrder as_it_lies(const DumpTensor& tensor) {

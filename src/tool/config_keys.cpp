@@ -94,9 +94,8 @@ constexpr ConfigKey kKeys[] = {
     {"initial_iteration", "the number of the first step", kCommon, "a whole number", "0"},
     {"enable", "write while the operator runs; has no effect here", kE2e, "true, false", "false"},
     {"trans_flag",
-     "dump tensors in the format of the framework, and name it DefaultFormat; here the program decides, and "
-     "a "
-     "tensor in a format of the device is dumped and named as such",
+     "dump tensors in the format of the framework, and name it DefaultFormat; one whose original shape the "
+     "program does not tell, or does not fit, keeps the device's format and its name",
      kE2e, "true, false", "true"},
     {"stat_calc_mode", "who computes statistics; the device only where its memory can", kE2e,
      "\"host\", \"device\"; the latter only with \"saved_data\": \"statistic\"", "\"host\""},

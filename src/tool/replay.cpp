@@ -16,6 +16,7 @@
 #include "human_text.hpp"
 #include "interrupt.hpp"
 #include "made_memory.hpp"
+#include "opdump/format_restorer.hpp"
 #include "opdump/history_sink.hpp"
 #include "opdump/npy_format.hpp"
 #include "opdump/opdump.hpp"
@@ -207,7 +208,8 @@ class Replay {
                      .log = &log_,
                      .overflow = &overflow_,
                      .watch_memory = std::as_writable_bytes(std::span(watch_memory_)),
-                     .watch_listener = &watch_listener_});
+                     .watch_listener = &watch_listener_,
+                     .restorer = &restorer_});
     if (const Status status = session.configure(settings_.options); status != Status::ok)
       return failed("the options", status);
     sink_.configure(posix::tree_options(settings_.options));
@@ -498,6 +500,7 @@ class Replay {
   MadeMemory memory_;
   StatisticsReduction<MadeMemory> reduction_{memory_, &statistics_kernels()};
   OverflowScan<MadeMemory> overflow_{memory_, non_finite_kernel()};
+  FormatRestorer<MadeMemory> restorer_{memory_};
   ProtobufFormat protobuf_;
   NpyFormat npy_;
   TextLog log_;

@@ -11,6 +11,7 @@ import csv
 import json
 import os
 import re
+import shutil
 import sys
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
@@ -42,6 +43,11 @@ COMMON = {'op_debug_mode': 0, 'dump_mode': 0, 'net_name': 'ResNet50', 'iteration
           'saved_data': 'tensor', 'input_output': 0, 'kernels': ['Default/Conv-op12'],
           'support_device': [0, 1, 2, 3, 4, 5, 6, 7], 'statistic_category': ['max', 'min', 'l2norm']}
 E2E = {'enable': True, 'trans_flag': True, 'stat_calc_mode': 'host'}
+
+
+def elements(npy):
+    """What stands behind an array's head."""
+    return npy[10 + int.from_bytes(npy[8:10], 'little'):]
 
 
 def sanitised(name):
@@ -142,9 +148,9 @@ class Examples(Case):
                     t['dtype'])
 
     @staticmethod
-    def named_format(t):
-        """trans_flag is true; a tensor in a format of the device has that, as nobody transforms it."""
-        return t['format'] if t.get('format') == 'NC1HWC0' else 'DefaultFormat'
+    def named_format(_t):
+        """trans_flag is true, and every tensor in a format of the device has its original shape."""
+        return 'DefaultFormat'
 
     def test_mindspore_o0(self):
         self.mindspore('o0', e2e=E2E)
@@ -175,6 +181,39 @@ class Examples(Case):
         self.check_tree('dump', ['rank_3/ResNet50/4/%d/statistic\\.csv' % step for step in STEPS] +
                         ['rank_3/execution_order/ms_execution_order_graph_4.csv'])
         self.msprobe_reads('statistic', 4)
+
+    def test_mindspore_transformed_as_by_convert(self):
+        """trans_flag makes, from the device's memory, the elements that convert makes of an untransformed record."""
+        cases = [('NC1HWC0', [2, 3, 5, 7, 16], [2, 40, 5, 7], 'NCHW', 'float32'),
+                 ('NC1HWC0', [1, 2, 9, 9, 32], [1, 61, 9, 9], 'NCHW', 'int8'),
+                 ('NDC1HWC0', [1, 2, 2, 3, 3, 16], [1, 20, 2, 3, 3], 'NCDHW', 'float16'),
+                 ('FRACTAL_Z', [18, 2, 16, 16], [20, 33, 3, 2], 'NCHW', 'float16'),
+                 ('FRACTAL_NZ', [3, 4, 3, 16, 16], [3, 33, 50], 'ND', 'float16'),
+                 ('FRACTAL_NZ', [63, 65, 16, 16], [1030, 1008], 'ND', 'bfloat16')]
+        ops = [{'name': 'op%d' % i, 'type': 'T', 'outputs': [{'fill': 'random', 'dtype': dtype, 'shape': shape,
+                                                             'format': fmt, 'original_shape': original}]}
+               for i, (fmt, shape, original, _, dtype) in enumerate(cases)]
+        run = {'models': [{'name': 'graph', 'id': 4, 'ops': ops}]}
+        os.mkdir(self.path('records'))
+        self.replay({'dump': {'dump_path': 'records', 'dump_list': [{}]}}, run)
+        common = dict(COMMON, path=self.path('dump'), iteration='0')
+        for trans_flag in (True, False):
+            config = {'common_dump_settings': common, 'e2e_dump_settings': dict(E2E, trans_flag=trans_flag)}
+            self.replay(config, run, '--personality', 'o0', '--ring-bytes', '4096')
+            for i, (fmt, shape, original, plain, dtype) in enumerate(cases):
+                record, = [name for name in self.files('records') if '.op%d.' % i in name]
+                converted = 'converted%d' % i
+                if trans_flag:
+                    self.run_tool('convert', '-d', 'records/' + record, '-out', converted, '-f', plain)
+                    array, = self.files(converted)
+                    expected, dims, named = elements(self.read(converted, array)), original, 'DefaultFormat'
+                else:
+                    expected, dims, named = None, shape, fmt
+                made, = [name for name in self.files('dump') if '.op%d.' % i in name and '.%s.%s.npy' % (named, dtype) in name]
+                self.assertIn(b"'shape': (%s,)" % ','.join(map(str, dims)).encode(), self.read('dump', made)[:128])
+                if expected is not None:
+                    self.assertEqual(elements(self.read('dump', made)), expected, cases[i])
+            shutil.rmtree(self.path('dump'))
 
     def test_mindspore_o2(self):
         self.mindspore('o2', {'file_format': 'npy'})

@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "opdump/format_restorer.hpp"
 #include "opdump/npy_format.hpp"
 #include "opdump/protobuf_format.hpp"
 #include "opdump/session.hpp"
@@ -46,7 +47,8 @@ struct Bench {
                  .journal = journal,
                  .reduction = &reduction,
                  .formats = {.protobuf = &protobuf, .npy = &npy},
-                 .overflow = &overflow}),
+                 .overflow = &overflow,
+                 .restorer = &restorer}),
         recorder(*session.add_recorder(ring).value()) {}
 
   void start(const DumpConfig& config, const ModelDesc& model = kModel) {
@@ -69,6 +71,7 @@ struct Bench {
   FakeClock clock;
   StatisticsReduction<Memory> reduction{memory};
   OverflowScan<Memory> overflow{memory};
+  FormatRestorer<Memory, 1, 4096> restorer{memory};
   ProtobufFormat protobuf;
   NpyFormat npy;
   std::byte scratch[1024];
