@@ -1,10 +1,14 @@
 #include <doctest/doctest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "opdump/exception_dump.hpp"
+#include "platform/posix/exception_environment.hpp"
+#include "support/temporary_directory.hpp"
 
 using namespace opdump;
 
@@ -79,4 +83,77 @@ TEST_CASE("exception dump: NPU_COLLECT_PATH asks for it where no scene is set") 
                 {.exception = ExceptionDump::norm}) ==
         "norm:dump_scene:./:the current directory ASCEND_DUMP_SCENE NPU_COLLECT_PATH ASCEND_DUMP_PATH "
         "ASCEND_WORK_PATH");
+}
+
+namespace {
+
+/// What a config becomes, as "dump:directory", and the keys of the notes after blanks.
+std::string followed(std::map<std::string, std::string> variables, const char* text) {
+  posix::ConfigMemory memory;
+  DumpConfig config;
+  ConfigError error;
+  std::vector<ConfigNote> notes;
+  REQUIRE(posix::load_config_text(text, "acl.json", memory, config, error, nullptr, {}, nullptr) ==
+          Status::ok);
+  {
+    FakeEnvironment environment(std::move(variables));
+    REQUIRE(posix::follow_environment(environment, memory, config, &notes) == Status::ok);
+  }
+  const std::string names[] = {"none", "brief", "norm", "detail"};
+  std::string told = config.active ? names[static_cast<std::size_t>(config.exception)] : "off";
+  told.append(":").append(config.dump_path);
+  for (const ConfigNote& note : notes) {
+    told.append(" ").append(note.key);
+    CHECK(to_string(note, "acl.json").starts_with("acl.json: note: "));
+  }
+  return told;
+}
+
+constexpr char kBrief[] = R"({"dump": {"dump_scene": "aic_err_brief_dump", "dump_path": "p"}})";
+
+}  // namespace
+
+TEST_CASE("exception dump: the environment's directory goes before the config's") {
+  CHECK(followed({}, kBrief) == "brief:p");
+  CHECK(followed({}, R"({"dump": {"dump_scene": "lite_exception"}})") == "brief:./");
+  CHECK(followed({{"ASCEND_WORK_PATH", "w"}}, kBrief) == "brief:w ASCEND_WORK_PATH");
+  CHECK(followed({{"ASCEND_WORK_PATH", "w"}, {"ASCEND_DUMP_PATH", "d"}}, kBrief) ==
+        "brief:d ASCEND_DUMP_PATH");
+  CHECK(followed({{"ASCEND_WORK_PATH", "w"}, {"ASCEND_DUMP_PATH", "bad"}}, kBrief) ==
+        "brief:w ASCEND_DUMP_PATH ASCEND_WORK_PATH");
+  CHECK(followed({{"ASCEND_DUMP_SCENE", "aic_err_norm_dump"}}, kBrief) == "norm:p ASCEND_DUMP_SCENE");
+}
+
+TEST_CASE("exception dump: the environment asks for it where the config asks for nothing") {
+  CHECK(followed({{"ASCEND_DUMP_PATH", "d"}}, "{}") == "off:");
+  CHECK(followed({{"ASCEND_DUMP_SCENE", "aic_err_detail_dump"}}, "{}") == "detail:./ ASCEND_DUMP_SCENE");
+  CHECK(followed({{"NPU_COLLECT_PATH", "c"}}, "") == "norm:c NPU_COLLECT_PATH NPU_COLLECT_PATH");
+}
+
+TEST_CASE("exception dump: no other dump goes where the environment says") {
+  for (const char* text : {R"({"dump": {"dump_path": "p", "dump_scene": "watcher", "dump_mode": "output"}})",
+                           R"({"dump": {"dump_path": "p", "dump_debug": "on"}})",
+                           R"({"dump": {"dump_path": "p", "dump_list": [{}]}})"}) {
+    CHECK(followed({{"ASCEND_DUMP_PATH", "d"}, {"ASCEND_WORK_PATH", "w"}}, text) == "none:p");
+    CHECK(followed({{"ASCEND_DUMP_SCENE", "aic_err_norm_dump"}}, text) == "none:p ASCEND_DUMP_SCENE");
+  }
+  CHECK(followed({{"ASCEND_DUMP_SCENE", "aic_err_norm_dump"}},
+                 R"({"dump_config": {"enable_dump": true, "dump_path": "p"}})")
+            .starts_with("none:p"));
+}
+
+TEST_CASE("exception dump: a directory of the environment is made, or would be") {
+  const test::TemporaryDirectory root;
+  const std::string deep = root.text() + "/a/b", file = root.text() + "/file";
+  std::ofstream(file) << "x";
+  posix::ProcessEnvironment looking(false), making(true);
+  CHECK(looking.usable(deep));
+  CHECK_FALSE(std::filesystem::exists(root.text() + "/a"));
+  CHECK(making.usable(deep));
+  CHECK(std::filesystem::is_directory(deep));
+  CHECK(looking.usable(deep));
+  for (posix::ProcessEnvironment* environment : {&looking, &making}) {
+    CHECK_FALSE(environment->usable(file));
+    CHECK_FALSE(environment->usable(file + "/below"));
+  }
 }

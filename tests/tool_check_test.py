@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import sys
+import unittest.mock
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'support'))
 import tool_case  # noqa: E402
@@ -103,6 +104,21 @@ class Check(Case):
             out, _ = self.run_tool('check', 'acl.json')
             for line in lines:
                 self.assertIn(line + '\n', out)
+
+    def test_the_environment_of_exception_dumps(self):
+        self.write('acl.json', '{"dump": {"dump_scene": "aic_err_norm_dump", "dump_path": "here"}}')
+        self.write('nothing.json', '{}')
+        with unittest.mock.patch.dict(os.environ, ASCEND_DUMP_PATH='not/there/yet'):
+            out, _ = self.run_tool('check', 'acl.json')
+            self.assertIn('  to      not/there/yet\n', out)
+            self.assertIn('acl.json: note: ASCEND_DUMP_PATH: ', out)
+            self.assertFalse(os.path.exists(self.path('not')))
+            self.run_tool('check', 'nothing.json', expect=3)
+        with unittest.mock.patch.dict(os.environ, ASCEND_DUMP_SCENE='aic_err_detail_dump'):
+            answer = json.loads(self.run_tool('check', 'nothing.json', '--json')[0])
+            self.assertEqual((answer['exception'], answer['dump_path']), ('detail', './'))
+            self.assertEqual([note['key'] for note in answer['notes']], ['ASCEND_DUMP_SCENE'])
+            self.run_tool('compile', 'nothing.json', '-o', 'plan', expect=3)
 
     def test_json(self):
         def checked(text, *arguments, expect=0):

@@ -59,7 +59,7 @@ struct ConfigNote {
   std::string key;   ///< path of the key
   std::string text;  ///< what is not acted on, and what follows from that
   std::size_t offset = 0;
-  std::uint32_t line = 1;
+  std::uint32_t line = 1;  ///< 0: it is not about a place in the file
   std::uint32_t column = 1;
   std::string file;  ///< as that of a ConfigError
 };

@@ -74,6 +74,12 @@ Status read_config_file(const char* path, ConfigText& text, ConfigError& error) 
   return Status::ok;
 }
 
+std::string_view ConfigMemory::keep(std::string_view text) {
+  kept_.reset(new (std::nothrow) char[text.size()]);
+  if (kept_ == nullptr) return {};
+  return {kept_.get(), text.copy(kept_.get(), text.size())};
+}
+
 /// Loads one config, and the file that it names.
 class ConfigLoader {
  public:

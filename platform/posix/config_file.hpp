@@ -27,11 +27,16 @@ class ConfigMemory {
   /// Heap bytes held: `config_memory_bytes` of the size of the file that counts.
   std::size_t size() const { return size_; }
 
+  /// A copy of `text` that lasts as long as what else is held, in place of the last one; empty when there is
+  /// no memory. For a directory that a config does not name itself.
+  std::string_view keep(std::string_view text);
+
  private:
   friend class ConfigLoader;
 
   std::unique_ptr<std::byte[]> bytes_;
   std::size_t size_ = 0;
+  std::unique_ptr<char[]> kept_;
 };
 
 /// Reads the config file `path` and checks its dump path with `check_dump_path`. `config_refused` with

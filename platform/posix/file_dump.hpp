@@ -20,6 +20,7 @@
 #include "platform/posix/drain_thread.hpp"
 #include "platform/posix/errno_status.hpp"
 #include "platform/posix/free_bytes.hpp"
+#include "platform/posix/exception_environment.hpp"
 #include "platform/posix/make_directories.hpp"
 #include "platform/posix/mindspore_extras.hpp"
 #include "platform/posix/system_clock.hpp"
@@ -78,6 +79,8 @@ class FileDump {
       error_ = to_string(refusal, config_path);
       return status;
     }
+    ProcessEnvironment environment(true);
+    status = follow_environment(environment, config_memory_, config, &notes);
     if (config.active && config.layout != Layout::cann) status = make_place(std::string(config.dump_path));
     log_ = TextLog(hook_, hook_context_, room_for(config), true);
     for (const ConfigNote& note : notes) {

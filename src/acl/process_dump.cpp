@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "platform/posix/exception_environment.hpp"
 #include "platform/posix/make_directories.hpp"
 
 namespace opdump::acl {
@@ -22,12 +23,6 @@ bool is_none(const char* path) {
 bool make_usable(const std::string& path) {
   return posix::make_directories(path) == 0 && access(path.c_str(), W_OK) == 0;
 }
-
-class ProcessEnvironment final : public Environment {
- public:
-  const char* variable(const char* name) override { return getenv(name); }
-  bool usable(std::string_view directory) override { return make_usable(std::string(directory)); }
-};
 
 std::string with_slash(std::string_view path) {
   std::string text(path);
@@ -163,7 +158,7 @@ const char* ProcessDump::path_of(acldumpType type) {
     case AIC_ERR_BRIEF_DUMP:
     case AIC_ERR_NORM_DUMP:
     case AIC_ERR_DETAIL_DUMP: {
-      ProcessEnvironment environment;
+      posix::ProcessEnvironment environment(true);
       const ExceptionPlan plan = plan_exceptions(config_, environment);
       if (plan.dump == ExceptionDump::none) return nullptr;
       path_ = with_slash(plan.directory) + kExceptionDirectory;
@@ -233,6 +228,10 @@ aclError ProcessDump::use_config(const char* path) {
   std::vector<ConfigNote> notes;
   if (posix::load_config_file(path, *memory, config, refusal, &notes) != Status::ok)
     return fail(acl_error(refusal), to_string(refusal, path));
+  posix::ProcessEnvironment environment(true);
+  if (const Status status = posix::follow_environment(environment, *memory, config, &notes);
+      status != Status::ok)
+    return fail(ACL_ERROR_BAD_ALLOC, std::string(path) + ": " + std::string(to_string(status)));
   error_.clear();
   for (const ConfigNote& note : notes) note_line(to_string(note, path));
   if (!config.asked) return ACL_SUCCESS;

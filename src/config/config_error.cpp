@@ -12,7 +12,8 @@ std::string to_string(const ConfigError& error, std::string_view file) {
 
 std::string to_string(const ConfigNote& note, std::string_view file) {
   std::string text = note.file.empty() ? std::string(file) : note.file;
-  text += ':' + std::to_string(note.line) + ':' + std::to_string(note.column) + ": note: ";
+  if (note.line != 0) text += ':' + std::to_string(note.line) + ':' + std::to_string(note.column);
+  text += ": note: ";
   return text + note.key + ": " + note.text;
 }
 

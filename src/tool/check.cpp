@@ -114,7 +114,8 @@ int run_check(Words words) {
 
   const std::string& file = files[0];
   CheckedConfig checked;
-  const Status status = checked.load(file, posix::check_dump_path, context);
+  Status status = checked.load(file, posix::check_dump_path, context);
+  if (status == Status::ok) status = checked.follow_environment();
   RunFile run;
   MatchReport report;
   if (status == Status::ok && model) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "human_text.hpp"
+#include "platform/posix/exception_environment.hpp"
 #include "refused_line.hpp"
 
 namespace opdump::tool {
@@ -38,6 +39,16 @@ Status CheckedConfig::load(const std::string& file, DumpPathCheck check_path, co
   if (read != Status::ok) return read;
   if (is_plan(text())) check_path = nullptr;
   return posix::load_config_text(text(), file.c_str(), memory_, config, error, &notes, context, check_path);
+}
+
+Status CheckedConfig::follow_environment() {
+  if (is_plan(text())) return Status::ok;
+  posix::ProcessEnvironment environment(false);
+  const Status status = posix::follow_environment(environment, memory_, config, &notes);
+  if (status == Status::ok) return status;
+  error.fault = ConfigFault::no_memory;
+  error.reason = to_string(status);
+  return status;
 }
 
 bool read_personality(const std::optional<std::string>& word, MindSporeMode& mode) {

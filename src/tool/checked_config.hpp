@@ -16,6 +16,10 @@ class CheckedConfig {
   /// not checked.
   Status load(const std::string& file, DumpPathCheck check_path, const ConfigContext& context = {});
 
+  /// Makes the variables of this process count that go before an acl.json, as where it dumps. Nothing is
+  /// made in the file system. A compiled plan is for another process: it stays as it is.
+  Status follow_environment();
+
   /// What was read, as far as it could be.
   std::string_view text() const { return text_.view(); }
 

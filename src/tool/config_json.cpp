@@ -92,7 +92,7 @@ void write_notes(JsonWriter& json, const std::vector<ConfigNote>& notes) {
     json.key("key").text(note.key);
     json.key("text").text(note.text);
     if (!note.file.empty()) json.key("file").text(note.file);
-    write_place(json, note);
+    if (note.line != 0) write_place(json, note);
     json.close('}');
   }
   json.close(']');

@@ -535,7 +535,8 @@ int run_replay(Words words) {
     return kExitFailed;
   }
   CheckedConfig checked;
-  if (checked.load(settings.config_path, posix::check_dump_path, settings.context) != Status::ok) {
+  if (checked.load(settings.config_path, posix::check_dump_path, settings.context) != Status::ok ||
+      checked.follow_environment() != Status::ok) {
     print_refusal(settings.config_path, checked.error, checked.text());
     return kExitFailed;
   }

@@ -1,0 +1,31 @@
+#pragma once
+#include <vector>
+
+#include "opdump/exception_dump.hpp"
+#include "opdump/parse_config.hpp"
+#include "platform/posix/config_file.hpp"
+
+namespace opdump::posix {
+
+/// The environment of this process.
+class ProcessEnvironment final : public Environment {
+ public:
+  /// `makes_directories` false: a directory that could be made counts as usable, and nothing is made.
+  explicit ProcessEnvironment(bool makes_directories) : makes_directories_(makes_directories) {}
+
+  const char* variable(const char* name) override;
+  bool usable(std::string_view directory) override;
+
+ private:
+  const bool makes_directories_;
+};
+
+/// Makes `config`, an acl.json that `memory` holds the bytes of, what CANN makes of it in `environment`: the
+/// directory of an exception dump is the one of `plan_exceptions`, and a config that asks for nothing dumps
+/// exceptions when a variable asks for them. `notes`, if given, gets what a variable has changed, and which
+/// ones are without effect: unknown scenes, directories that cannot be used, exceptions besides another dump.
+/// `no_memory` with `config` as it was. Configs of other layouts stay as they are. For boot: allocates.
+Status follow_environment(Environment& environment, ConfigMemory& memory, DumpConfig& config,
+                          std::vector<ConfigNote>* notes = nullptr);
+
+}  // namespace opdump::posix
