@@ -10,6 +10,7 @@ import struct
 import sys
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'support'))
+import proto_record  # noqa: E402
 import tool_case  # noqa: E402
 from tool_case import (Case, FLOAT, UINT8, floats, record, tensor)  # noqa: E402
 
@@ -251,6 +252,18 @@ class Faults(Case):
         self.assertRegex(name, r'^T\.b\.1\.20[0-9]{15}$')
         self.run_tool('convert', '-d', 'dump/extra-info/data-dump/0/' + name, '-out', 'arrays')
         self.assertEqual(self.files('arrays'), [name + '.input.0.npy', name + '.output.0.npy'])
+
+    def test_an_exception_has_the_attributes(self):
+        run = json.loads(json.dumps(self.RUN))
+        for model in run['models']:
+            model['ops'] = [dict(op, attributes={'axis': '-1', 'empty': ''}) for op in model['ops']]
+        self.RUN = run
+        name = self.exception('aic_err_norm_dump')
+        with open(self.path('dump/extra-info/data-dump/0/' + name), 'rb') as file:
+            data = file.read()
+        for attribute in (('axis', '-1'), ('empty', '')):
+            field = b''.join(proto_record.text(i + 1, text) for i, text in enumerate(attribute) if text)
+            self.assertIn(proto_record.text(7, field), data)
 
     def test_a_fault_that_cannot_be_is_refused_at_its_place(self):
         for fault, words in (

@@ -9,78 +9,132 @@ namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 #if OPDUMP_FAULTS
+/// What the runtime knows of an operator besides inputs and outputs. Only addresses and bytes are looked at.
+struct OpMemory {
+  std::span<const TensorView> arguments{};   ///< what its kernel was started with
+  std::span<const TensorView> workspaces{};  ///< memory that it works in
+};
+
 /// An operator that is running, as the runtime announced it.
 struct RunningOp {
   const OpDesc* op = nullptr;  ///< null: none
   std::span<const TensorView> inputs{};
   std::span<const TensorView> outputs{};
+  const OpMemory* memory = nullptr;  ///< null: not known
 };
 
-/// What a recorder does with an operator that failed. A part of the recorder.
+/// What a recorder does with an operator that failed. A part of the recorder. `norm` captures inputs,
+/// arguments, outputs, workspaces, and as text the attributes of its OpDesc; `brief` and `detail` inputs,
+/// outputs and arguments as bytes without a meaning, and no name: arguments are inputs behind the others.
+/// Where records are nano ones, which have no attributes, these are left out. Source: CANN's server, whose
+/// `detail` is `brief` on chips that write no core file.
 template <class Recorder>
 class ExceptionCapture {
  public:
   ExceptionCapture(Recorder& recorder, const ModelPlan& plan, const RunningOp& failed)
-      : recorder_(recorder), plan_(plan), failed_(failed) {
+      : recorder_(recorder),
+        plan_(plan),
+        failed_(failed),
+        memory_(failed.memory != nullptr ? *failed.memory : OpMemory{}),
+        desc_(*failed.op) {
     recorder_.count_for(nullptr, 0);
   }
 
   /// Captures what the scene asks for. Memory that cannot be read is captured as zeros.
   Status take() {
     recorder_.feed_.zero_unreadable(true);
-    const Status status = take_scene();
-    recorder_.feed_.zero_unreadable(false);
-    return status;
-  }
-
- private:
-  Status take_scene() {
     const DumpTarget& target = (*recorder_.context().targets)[plan_.target];
     switch (target.exception) {
       case ExceptionDump::none:
         // Source: MindSpore saves the inputs as it does those of any operator.
-        return record(*failed_.op, {.inputs = failed_.inputs});
+        note(record({.inputs = failed_.inputs}));
+        break;
       case ExceptionDump::norm:
-        return record(*failed_.op, {failed_.inputs, failed_.outputs});
+        take_norm(target.format != nullptr);
+        break;
       case ExceptionDump::brief:
       case ExceptionDump::detail:
+        take_brief();
         break;
     }
-    return record_brief();
+    recorder_.feed_.zero_unreadable(false);
+    return status_;
   }
 
-  /// Bytes without a meaning, and no name. Source: CANN's server.
-  Status record_brief() {
-    TensorView views[kMostBrief];
-    Dim bytes[kMostBrief];
-    std::size_t count = 0;
-    const auto add = [&](const TensorView& tensor) {
-      if (count == kMostBrief) return;
-      bytes[count] = tensor.bytes;
-      views[count] = {.address = tensor.address, .bytes = tensor.bytes, .shape = {&bytes[count], 1}};
-      ++count;
-    };
-    for (const TensorView& tensor : failed_.inputs) add(tensor);
-    const std::size_t input_count = count;
-    for (const TensorView& tensor : failed_.outputs) add(tensor);
-    OpDesc nameless = *failed_.op;
-    nameless.name = {};
-    const std::span<const TensorView> all(views, count);
-    return record(nameless, {all.first(input_count), all.subspan(input_count)});
+ private:
+  static constexpr Dim kNoElement[] = {0};
+  /// Parts of one record; an operator with more takes several.
+  static constexpr std::size_t kMost = sizeof(void*) > 4 ? 64 : 16;
+
+  void take_norm(bool has_attributes) {
+    for (const TensorView& tensor : failed_.inputs) add(tensor, false);
+    for (const TensorView& part : memory_.arguments) add_bytes(part, false, AddressKind::traditional);
+    for (const TensorView& tensor : failed_.outputs) add(tensor, true);
+    for (const TensorView& part : memory_.workspaces)
+      add_bytes(part, true, has_attributes ? AddressKind::workspace : AddressKind::nano_workspace);
+    for (const OpAttribute& attribute : failed_.op->attributes) {
+      if (!has_attributes) break;
+      if (count_ + 2 > kMost) flush();
+      add_text(attribute.name, AddressKind::attribute_name);
+      add_text(attribute.value, AddressKind::attribute_value);
+    }
+    flush();
   }
 
-  Status record(const OpDesc& desc, const CapturedTensors& tensors) {
+  void take_brief() {
+    desc_.name = {};
+    for (const auto& parts : {failed_.inputs, memory_.arguments})
+      for (const TensorView& part : parts) add_bytes(part, false, AddressKind::traditional);
+    for (const TensorView& part : failed_.outputs) add_bytes(part, true, AddressKind::traditional);
+    flush();
+  }
+
+  void add(const TensorView& part, bool is_output) {
+    if (count_ == kMost) flush();
+    parts_[count_++] = part;
+    if (!is_output) input_count_ = count_;
+  }
+
+  void add_bytes(const TensorView& part, bool is_output, AddressKind kind) {
+    if (count_ == kMost) flush();
+    bytes_[count_] = part.bytes;
+    add({.address = part.address, .bytes = part.bytes, .shape = {&bytes_[count_], 1}, .address_kind = kind},
+        is_output);
+  }
+
+  /// A text that is too long for a record is cut.
+  void add_text(std::string_view text, AddressKind kind) {
+    text = text.substr(0, kMaxTextBytes);
+    add({.address = text.size(), .shape = kNoElement, .original_name = text, .address_kind = kind}, true);
+  }
+
+  void flush() {
+    const std::span<const TensorView> parts(parts_, count_);
+    if (count_ != 0) note(record({parts.first(input_count_), parts.subspan(input_count_)}));
+    count_ = input_count_ = 0;
+  }
+
+  Status record(const CapturedTensors& tensors) {
     RecordSource source =
-        recorder_.describe(desc, &plan_, plan_.target, recorder_.begin_record(plan_.target), tensors);
+        recorder_.describe(desc_, &plan_, plan_.target, recorder_.begin_record(plan_.target), tensors);
     source.of = failed_.op;
     return recorder_.take(source, false);
   }
 
-  static constexpr std::size_t kMostBrief = 16;
+  void note(Status status) {
+    if (status_ == Status::ok) status_ = status;
+  }
 
   Recorder& recorder_;
   const ModelPlan& plan_;
   const RunningOp failed_;
+  const OpMemory memory_;
+  OpDesc desc_;  ///< as the record names it
+  Status status_ = Status::ok;
+  std::size_t count_ = 0;
+  std::size_t input_count_ = 0;  ///< the first ones
+  TensorView parts_[kMost];
+  Dim bytes_[kMost];
 };
 #endif
 

@@ -586,6 +586,42 @@ opdump_status opdump_capture(opdump_recorder* recorder, uint32_t op, const opdum
 
 opdump_status opdump_end_step(opdump_recorder* recorder);
 
+/** An operator that is running. Of arguments and workspaces only addresses and bytes are looked at. */
+typedef struct opdump_running_op {
+  size_t struct_bytes;
+  uint32_t op; /**< an index of the model */
+  uint32_t input_count;
+  uint32_t output_count;
+  uint32_t argument_count;
+  uint32_t workspace_count;
+  const opdump_tensor* inputs;
+  const opdump_tensor* outputs;
+  const opdump_tensor* arguments;  /**< what its kernel was started with */
+  const opdump_tensor* workspaces; /**< memory that it works in */
+} opdump_running_op;
+
+/**
+ * Says that an operator of the open step begins to run, so that it can be dumped when it fails. `*running` and
+ * what it refers to must stay until the next operator begins or the step ends. OPDUMP_ERR_TOO_MANY_TENSORS
+ * when all four lists together are longer than the recorder's `max_tensors`; OPDUMP_ERR_NOT_SUPPORTED by a
+ * library without the dumps that find a bug.
+ */
+opdump_status opdump_begin_op(opdump_recorder* recorder, const opdump_running_op* running);
+
+/**
+ * Captures the operator that began last, which the runtime found to have failed, if the config asks for that.
+ * Memory that cannot be read becomes zeros. OPDUMP_ERR_STEP_NOT_OPEN, or OPDUMP_ERR_NO_SUCH_OP when none has
+ * begun, change nothing.
+ */
+opdump_status opdump_capture_failure(opdump_recorder* recorder);
+
+/**
+ * For fault and watchdog handlers, which end the program afterwards: moves what the rings hold to the sink,
+ * and the operator that was running on `failed` (NULL: none) as the config asks for. Does not wait or sync;
+ * afterwards the session drains no more. As safe in a handler as the port's memory and sink are.
+ */
+opdump_status opdump_session_crash_flush(opdump_session* session, opdump_recorder* failed);
+
 /** 1: operators run outside a model are captured. */
 int opdump_wants_single_ops(const opdump_recorder* recorder);
 
@@ -632,6 +668,24 @@ opdump_status opdump_drain_thread_start(opdump_session* session, void* memory, s
 
 /** Returns when the rings are empty and the thread has ended; its memory is free. NULL is let pass. */
 void opdump_drain_thread_stop(opdump_drain_thread* thread);
+
+/** What is dumped when the process dies of SIGSEGV, SIGBUS, SIGILL, SIGFPE or SIGABRT. */
+typedef struct opdump_crash_dump opdump_crash_dump;
+
+size_t opdump_crash_dump_size(void);
+
+/**
+ * From now on, when the process dies, what the rings hold is written, and the operator that was running on
+ * `recorder` if the config asks for failures; then the signal goes to who handled it before. By the thread
+ * that captures with `recorder`. `sink` is the session's, a directory sink; OPDUMP_ERR_INVALID_ARGUMENT for
+ * another. OPDUMP_ERR_ALREADY_INITIALISED when one is installed; OPDUMP_ERR_NOT_SUPPORTED by a library
+ * without the dumps that find a bug.
+ */
+opdump_status opdump_crash_dump_install(opdump_session* session, opdump_sink* sink, opdump_recorder* recorder,
+                                        void* memory, size_t bytes, opdump_crash_dump** dump);
+
+/** Puts back what was there before; its memory is free. NULL is let pass. By the same thread. */
+void opdump_crash_dump_remove(opdump_crash_dump* dump);
 
 #ifdef __cplusplus
 }

@@ -13,13 +13,16 @@ inline namespace OPDUMP_NAMESPACE {
 ///
 ///     u64 bytes of the message
 ///     message DumpData
-///     the tensors' bytes: inputs in order, then outputs in order
+///     the tensors' bytes: inputs in order, then outputs in order, then workspaces in order
 ///
-///     DumpData    1 version "2.0", 2 time in microseconds, 3 outputs, 4 inputs, 6 operator's name
+///     DumpData    1 version "2.0", 2 time in microseconds, 3 outputs, 4 inputs, 6 operator's name,
+///                 7 attributes, 8 workspaces; these two of operators that failed
 ///     output      1 dtype, 2 format, 3 shape, 4 original operator, 6 bytes, 7 original shape, 9 address
 ///     input       1 dtype, 2 format, 3 shape, 5 bytes, 6 original shape, 8 address
 ///     shape       1 dims
 ///     original operator  1 name, 2 output's index, 3 dtype, 4 format
+///     attribute   1 name, 2 value
+///     workspace   3 bytes
 ///
 /// Dtypes have protobuf's own numbers; one without any is 0. Source: CANN's dump_task.proto.
 class ProtobufFormat final : public RecordFormat {
@@ -65,11 +68,25 @@ class ProtobufFormat final : public RecordFormat {
     to.add_number(2, record.head().unix_us);
     for (const bool outputs : {true, false}) {
       record.for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t) {
-        if (is_output != outputs) return;
+        if (is_output != outputs || !is_tensor(tensor.address_kind)) return;
         to.add_message(is_output ? 3 : 4, [&](auto& fields) { add_tensor(fields, tensor, is_output); });
       });
     }
     to.add_text(6, record.name());
+    std::string_view name;
+    record.for_each_tensor([&](const TensorView& part, bool, std::uint32_t) {
+      const std::string_view text = part.original_name.substr(0, static_cast<std::size_t>(part.address));
+      if (part.address_kind == AddressKind::attribute_name) name = text;
+      if (part.address_kind != AddressKind::attribute_value) return;
+      to.add_message(7, [&](auto& fields) {
+        fields.add_text(1, name);
+        fields.add_text(2, text);
+      });
+    });
+    record.for_each_tensor([&](const TensorView& part, bool, std::uint32_t) {
+      if (part.address_kind != AddressKind::workspace) return;
+      to.add_message(8, [&](auto& fields) { fields.add_number(3, part.bytes); });
+    });
   }
 
   static void add_tensor(auto& to, const TensorView& tensor, bool is_output) {

@@ -137,13 +137,15 @@ class BasicRecorder {
 #endif
 
 #if OPDUMP_FAULTS
-  /// Says that operator `op` of the open step begins to run, on these tensors, so that it can be dumped when
-  /// it fails or the program dies in it: `capture_failure`, `BasicSession::crash_flush`. The lists and what
-  /// they refer to must stay until the next operator begins or the step ends. Costs a few stores.
-  void begin_op(std::size_t op, std::span<const TensorView> inputs, std::span<const TensorView> outputs) {
+  /// Says that operator `op` of the open step begins to run, on these tensors and in `memory` (null: not
+  /// known), so that it can be dumped when it fails or the program dies in it: `capture_failure`,
+  /// `BasicSession::crash_flush`. All that is handed over must stay until the next operator begins or the
+  /// step ends. Costs a few stores.
+  void begin_op(std::size_t op, std::span<const TensorView> inputs, std::span<const TensorView> outputs,
+                const OpMemory* memory = nullptr) {
     const ModelPlan* plan = open_plan();
     if (!OPDUMP_ENABLED || bits_ == nullptr || plan == nullptr || op >= plan->model->ops.size()) return;
-    running_ = {&plan->model->ops[op], inputs, outputs};
+    running_ = {&plan->model->ops[op], inputs, outputs, memory};
   }
 
   /// Captures the operator that began last, which the runtime found to have failed, if the config asks for

@@ -29,7 +29,17 @@ enum class AddressKind : std::int32_t {
   nano_io = 3,
   nano_weight = 4,
   nano_workspace = 5,
+
+  // Not CANN's. What a record of an operator that failed has behind its outputs; see ExceptionCapture.
+  workspace = 0x100,
+  attribute_name = 0x101,   ///< the text is the original name, whose length is the address; no bytes
+  attribute_value = 0x102,  ///< likewise
 };
+
+/// Whether it is an input or output that is meant, and no other part of an operator.
+constexpr bool is_tensor(AddressKind kind) {
+  return kind < AddressKind::workspace;
+}
 
 class RestoredElements;
 

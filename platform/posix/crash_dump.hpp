@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 
+#include "opdump/history_sink.hpp"
 #include "opdump/sink.hpp"
 #include "platform/posix/raw_tree.hpp"
 
@@ -51,6 +52,11 @@ class CrashSink final : public Sink {
     return kept_.load(std::memory_order_acquire);
   }
 
+  /// The sink that it forwards to until then.
+  Sink& before_crash() {
+    return sink_;
+  }
+
   static long thread_id() {
     return syscall(SYS_gettid);
   }
@@ -74,11 +80,12 @@ class CrashSink final : public Sink {
 
 /// Dumps what is left when the process dies of SIGSEGV, SIGBUS, SIGILL, SIGFPE or SIGABRT: what the rings
 /// hold, and, if the config asks for failures, the operator that was running. Then the signal takes its
-/// course as if nobody had handled it. The handler allocates nothing and takes no lock; it runs on a stack of
-/// its own in the thread that called `install`, and on that of the crashing thread elsewhere.
+/// course: it goes to who handled it before, or ends the process. The handler allocates nothing and takes no
+/// lock; it runs on a stack of its own in the thread that called `install`, and on that of the crashing
+/// thread elsewhere. A child after fork() that dies dumps nothing.
 ///
-/// One per process. `install` is called by the thread that captures with `recorder`; the session has been
-/// given `sink`, and outlives this object.
+/// One per process and type of session. `install` is called by the thread that captures with `recorder`; the
+/// session has been given `sink`, and outlives this object.
 template <class Session>
 class CrashDump {
  public:
@@ -89,32 +96,43 @@ class CrashDump {
   CrashDump& operator=(const CrashDump&) = delete;
   ~CrashDump() { remove(); }
 
+  /// `history` (null: none) lies between the session and `sink`, and is handed on when the process dies.
   /// `already_initialised` when one is installed.
-  [[nodiscard]] Status install(Session& session, CrashSink& sink, Recorder& recorder) {
+  [[nodiscard]] Status install(Session& session, CrashSink& sink, Recorder& recorder,
+                               HistorySink* history = nullptr) {
     CrashDump* none = nullptr;
     if (!installed().compare_exchange_strong(none, this)) return Status::already_initialised;
     session_ = &session;
     sink_ = &sink;
     recorder_ = &recorder;
-    thread_ = CrashSink::thread_id();
-    stack_t stack{};
-    stack.ss_sp = stack_;
-    stack.ss_size = sizeof stack_;
-    sigaltstack(&stack, &old_stack_);
+    history_ = history;
+    process_ = getpid();
+    follow_thread();
     struct sigaction action {};
     action.sa_handler = &CrashDump::handle;
-    action.sa_flags = SA_ONSTACK | static_cast<int>(SA_RESETHAND);
+    action.sa_flags = SA_ONSTACK;
     sigemptyset(&action.sa_mask);
     for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &action, &old_actions_[i]);
     return Status::ok;
   }
 
-  /// Puts back what was there before. By the thread that installed.
+  /// By the thread that captures, when it is another one than has called `install`.
+  void follow_thread() {
+    thread_.store(CrashSink::thread_id(), std::memory_order_relaxed);
+    stack_t stack{};
+    stack.ss_sp = stack_;
+    stack.ss_size = sizeof stack_;
+    stack_t old{};
+    sigaltstack(&stack, &old);
+    if (old.ss_sp != stack_) old_stack_ = old;
+  }
+
+  /// Puts back what was there before. By the thread that captures, or when that has ended.
   void remove() {
     CrashDump* self = this;
     if (!installed().compare_exchange_strong(self, nullptr)) return;
     for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &old_actions_[i], nullptr);
-    sigaltstack(&old_stack_, nullptr);
+    if (thread_.load(std::memory_order_relaxed) == CrashSink::thread_id()) sigaltstack(&old_stack_, nullptr);
   }
 
  private:
@@ -127,8 +145,12 @@ class CrashDump {
   }
 
   static void handle(int signal) {
-    if (CrashDump* dump = installed().exchange(nullptr)) dump->save();
-    // The handler is gone, so this ends the process as the signal does.
+    if (CrashDump* const dump = installed().exchange(nullptr)) {
+      for (std::size_t i = 0; i < kSignals.size(); ++i)
+        sigaction(kSignals[i], &dump->old_actions_[i], nullptr);
+      if (dump->process_ == getpid()) dump->save();
+    }
+    // Comes when this returns, to who handled it before.
     raise(signal);
   }
 
@@ -139,13 +161,19 @@ class CrashDump {
     session_->begin_crash();
     for (int i = 0; i < kLooks && session_->is_draining() && !sink_->keeps_thread(); ++i)
       clock_nanosleep(CLOCK_MONOTONIC, 0, &kPause, nullptr);
-    session_->crash_flush(thread_ == CrashSink::thread_id() ? recorder_ : nullptr);
+    const bool ours = thread_.load(std::memory_order_relaxed) == CrashSink::thread_id();
+    session_->crash_flush(ours ? recorder_ : nullptr);
+    if (history_ == nullptr) return;
+    history_->trigger();
+    static_cast<void>(history_->sync());
   }
 
   Session* session_ = nullptr;
   CrashSink* sink_ = nullptr;
   Recorder* recorder_ = nullptr;
-  long thread_ = 0;
+  HistorySink* history_ = nullptr;
+  pid_t process_ = 0;
+  std::atomic<long> thread_{0};
   stack_t old_stack_{};
   struct sigaction old_actions_[kSignals.size()] = {};
   alignas(16) std::byte stack_[kStackBytes];

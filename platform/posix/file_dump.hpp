@@ -17,6 +17,7 @@
 #include "opdump/text_log.hpp"
 #include "platform/host/host_memory.hpp"
 #include "platform/posix/config_file.hpp"
+#include "platform/posix/crash_dump.hpp"
 #include "platform/posix/drain_thread.hpp"
 #include "platform/posix/errno_status.hpp"
 #include "platform/posix/free_bytes.hpp"
@@ -28,6 +29,15 @@
 
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
+
+#if OPDUMP_FAULTS
+/// Whether a FileDump handles the signals that a process dies of, see CrashDump.
+enum class OnCrash : std::uint8_t {
+  as_asked,  ///< while a config is in force that asks for failures or keeps a history
+  dump,      ///< while any config is in force
+  ignore,    ///< never: for programs that have handlers of their own and call no other
+};
+#endif
 
 /// A session with one recorder and a drain thread that dumps into a tree of files as a config file says, with
 /// all it needs inside: for programs that want no more than that. The config's "opdump" object goes before
@@ -66,6 +76,19 @@ class FileDump {
     hook_context_ = context;
   }
 
+#if OPDUMP_FAULTS
+  /// From the next `start` on; `as_asked` at first. Only one FileDump of a process handles signals; where
+  /// another does, the log is told and all else goes on. `start` is then called by the thread that captures,
+  /// or that thread calls `follow_thread` before its first step: elsewhere what runs when it dies is not
+  /// dumped.
+  void on_crash(OnCrash on_crash) {
+    on_crash_ = on_crash;
+  }
+  void follow_thread() {
+    if (crash_ != nullptr) crash_->follow_thread();
+  }
+#endif
+
   /// Reads `config_path`, as `context` says, and begins. After any error nothing is dumped and the program
   /// can run on as if nothing had been asked: `config_refused`, `already_initialised`, or what the drain
   /// thread says; `error` tells it in words.
@@ -93,6 +116,7 @@ class FileDump {
     if (status == Status::ok && active() && session_.when_full() != WhenFull::inline_drain)
       status = drain_.start(session_);
     if (status == Status::ok && active()) status = begin_extras(config_path);
+    if (status == Status::ok) status = watch_for_crash();
     if (status == Status::ok) return status;
     drain_.stop();
     if (session_.initialised()) static_cast<void>(session_.finalize());
@@ -100,7 +124,9 @@ class FileDump {
   }
 
   /// Whether a config that asks for something is in force.
-  bool active() const { return session_.dump_time() != 0; }
+  bool active() const {
+    return session_.dump_time() != 0;
+  }
 
   /// As `BasicSession::load_model`; `error` tells it in words.
   [[nodiscard]] Status load_model(ModelPlan& plan, const ModelDesc& model, std::span<std::uint8_t> bits) {
@@ -120,7 +146,9 @@ class FileDump {
     const Status status = session_.unload_model(plan);
     return status == Status::ok ? ended : status;
   }
-  BasicRecorder<Memory>& recorder() { return recorder_; }
+  BasicRecorder<Memory>& recorder() {
+    return recorder_;
+  }
 
   /// Writes out what is left, makes it durable and switches the dump off; `start` may follow. `ok` when
   /// nothing was lost since this object was made; otherwise `error` says what. Errors as
@@ -129,6 +157,9 @@ class FileDump {
     if (recorder_.open_plan() != nullptr) return fail(Status::step_open);
     Status ended = Status::ok;
     while (!models_.empty() && ended == Status::ok) ended = end_extras(models_.back());
+#if OPDUMP_FAULTS
+    crash_.reset();
+#endif
     drain_.stop();
     const Status status = session_.finalize();
     if (status != Status::ok || ended != Status::ok) return fail(status != Status::ok ? status : ended);
@@ -149,10 +180,14 @@ class FileDump {
   }
 
   /// Writes what the config's "history_steps" keep, now.
-  void trigger_history() { history_.trigger(); }
+  void trigger_history() {
+    history_.trigger();
+  }
 
   /// Why the last call that failed did.
-  const std::string& error() const { return error_; }
+  const std::string& error() const {
+    return error_;
+  }
 
 #if OPDUMP_FAULTS
   /// As those of BasicSession.
@@ -185,6 +220,21 @@ class FileDump {
     std::size_t cause = kLossCauses - 1;
     while (counts[static_cast<LossCause>(cause)] == 0) --cause;
     return kLossKinds[cause].status;
+  }
+
+  Status watch_for_crash() {
+#if OPDUMP_FAULTS
+    const bool asked = config_.exception != ExceptionDump::none || config_.options.history_steps != 0;
+    if (!active() || on_crash_ == OnCrash::ignore || (on_crash_ == OnCrash::as_asked && !asked))
+      return Status::ok;
+    crash_.reset(new (std::nothrow) CrashDump<BasicSession<Memory>>);
+    if (crash_ == nullptr) return Status::no_memory;
+    if (crash_->install(session_, crash_sink_, recorder_, &history_) == Status::ok) return Status::ok;
+    crash_.reset();
+    if (hook_ != nullptr)
+      hook_(hook_context_, "what runs when the process dies is not dumped: another dump handles the signals");
+#endif
+    return Status::ok;
   }
 
   Status keep_history(const DumpOptions& options) {
@@ -259,7 +309,8 @@ class FileDump {
 
   Memory& memory_;
   TreeSink sink_;
-  HistorySink history_{sink_};
+  CrashSink crash_sink_{sink_};
+  HistorySink history_{crash_sink_};
   std::unique_ptr<std::uint64_t[]> history_memory_;  ///< null: no config has asked for one
   SystemClock clock_;
   ConfigMemory config_memory_;
@@ -282,6 +333,10 @@ class FileDump {
   BasicSession<Memory> session_;
   BasicRecorder<Memory>& recorder_;
   DrainThread<BasicSession<Memory>> drain_;
+#if OPDUMP_FAULTS
+  OnCrash on_crash_ = OnCrash::as_asked;
+  std::unique_ptr<CrashDump<BasicSession<Memory>>> crash_;  ///< null: no signal is handled
+#endif
   std::string error_;
 };
 

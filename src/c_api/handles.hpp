@@ -24,6 +24,7 @@ struct opdump_sink {
   opdump::Sink& sink;
   void (*destroy)(opdump_sink* self) = nullptr;  ///< null: nothing to be done
   bool is_flash_log = false;
+  void* crash_sink = nullptr;  ///< a posix::CrashSink, which `sink` is; null: it is none
 };
 
 struct opdump_config {
@@ -65,9 +66,18 @@ struct opdump_recorder {
   opdump::c_api::PortSession& session;
   opdump::c_api::PortRecorder& recorder;
   std::span<opdump::TensorView> tensors;  ///< those of one operator, while it is captured
+#if OPDUMP_FAULTS
+  const opdump_running_op* running = nullptr;  ///< the caller's; null: none
+  opdump::OpMemory memory{};                   ///< of that
+#endif
 };
 
 namespace opdump::c_api {
+
+#if OPDUMP_FAULTS
+/// Tells the recorder of the operator that has begun.
+void announce_running(opdump_recorder& recorder);
+#endif
 
 /// Room for `count` objects of type T in an arena that begins at any address.
 template <class T>

@@ -60,7 +60,49 @@ Views views_of(const opdump_recorder& recorder, const opdump_tensor* inputs, std
   return {.inputs = memory.first(input_count), .outputs = memory.subspan(input_count, output_count)};
 }
 
+#if OPDUMP_FAULTS
+constexpr std::uint32_t opdump_running_op::*kRunningCounts[] = {
+    &opdump_running_op::input_count, &opdump_running_op::argument_count, &opdump_running_op::output_count,
+    &opdump_running_op::workspace_count};
+constexpr const opdump_tensor* opdump_running_op::*kRunningLists[] = {
+    &opdump_running_op::inputs, &opdump_running_op::arguments, &opdump_running_op::outputs,
+    &opdump_running_op::workspaces};
+
+Status check_running(const opdump_recorder& recorder, const opdump_running_op& running) {
+  std::size_t left = recorder.tensors.size();
+  for (std::size_t list = 0; list < std::size(kRunningLists); ++list) {
+    const std::uint32_t count = running.*kRunningCounts[list];
+    const opdump_tensor* const tensors = running.*kRunningLists[list];
+    if (count != 0 && tensors == nullptr) return Status::invalid_tensor;
+    if (count > left) return Status::too_many_tensors;
+    left -= count;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!is_tensor(tensors[i])) return Status::invalid_tensor;
+    }
+  }
+  return Status::ok;
+}
+#endif
+
 }  // namespace
+
+#if OPDUMP_FAULTS
+/// Only when it is needed, as its views share memory with others.
+void c_api::announce_running(opdump_recorder& recorder) {
+  const opdump_running_op* const running = recorder.running;
+  if (running == nullptr) return;
+  std::span<const TensorView> lists[std::size(kRunningLists)];
+  std::size_t used = 0;
+  for (std::size_t list = 0; list < std::size(lists); ++list) {
+    const std::span<TensorView> views = recorder.tensors.subspan(used, running->*kRunningCounts[list]);
+    for (std::size_t i = 0; i < views.size(); ++i) views[i] = view_of((running->*kRunningLists[list])[i]);
+    used += views.size();
+    lists[list] = views;
+  }
+  recorder.memory = {.arguments = lists[1], .workspaces = lists[3]};
+  recorder.recorder.begin_op(running->op, lists[0], lists[2], &recorder.memory);
+}
+#endif
 
 extern "C" {
 
@@ -121,8 +163,51 @@ opdump_status opdump_capture(opdump_recorder* recorder, std::uint32_t op, const 
 }
 
 opdump_status opdump_end_step(opdump_recorder* recorder) {
-  return recorder == nullptr ? c_api::kInvalidArgument : to_c(recorder->recorder.end_step());
+  if (recorder == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+#if OPDUMP_FAULTS
+  recorder->running = nullptr;
+#endif
+  return to_c(recorder->recorder.end_step());
 }
+
+#if OPDUMP_FAULTS
+opdump_status opdump_begin_op(opdump_recorder* recorder, const opdump_running_op* running) {
+  if (recorder == nullptr || running == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  if (running->struct_bytes != sizeof *running) return OPDUMP_ERR_NOT_SUPPORTED;
+  const ModelPlan* const plan = recorder->recorder.open_plan();
+  if (plan == nullptr) return OPDUMP_ERR_STEP_NOT_OPEN;
+  if (running->op >= plan->model->ops.size()) return OPDUMP_ERR_NO_SUCH_OP;
+  const Status status = check_running(*recorder, *running);
+  recorder->running = status == Status::ok ? running : nullptr;
+  return to_c(status);
+}
+
+opdump_status opdump_capture_failure(opdump_recorder* recorder) {
+  if (recorder == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  c_api::announce_running(*recorder);
+  return to_c(recorder->recorder.capture_failure());
+}
+
+opdump_status opdump_session_crash_flush(opdump_session* session, opdump_recorder* failed) {
+  if (session == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  session->session.begin_crash();
+  if (failed != nullptr) c_api::announce_running(*failed);
+  session->session.crash_flush(failed != nullptr ? &failed->recorder : nullptr);
+  return OPDUMP_OK;
+}
+#else
+opdump_status opdump_begin_op(opdump_recorder*, const opdump_running_op*) {
+  return OPDUMP_ERR_NOT_SUPPORTED;
+}
+
+opdump_status opdump_capture_failure(opdump_recorder*) {
+  return OPDUMP_ERR_NOT_SUPPORTED;
+}
+
+opdump_status opdump_session_crash_flush(opdump_session*, opdump_recorder*) {
+  return OPDUMP_ERR_NOT_SUPPORTED;
+}
+#endif
 
 int opdump_wants_single_ops(const opdump_recorder* recorder) {
   return recorder != nullptr && recorder->recorder.wants_single_ops() ? 1 : 0;

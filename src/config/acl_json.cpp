@@ -133,6 +133,11 @@ class AclJson : NodeReader {
   bool read_meaning(DumpConfig& config) {
     if (!check_scene(config)) return false;
     if (config.exception != ExceptionDump::none) {
+      if (config.exception == ExceptionDump::detail)
+        note_value(
+            "dump_scene",
+            "written as \"aic_err_brief_dump\", as CANN does on chips without core files: core file and "
+            "kernel binary are the driver's to write");
       return copy_path(config.dump_path);
     }
     if (!read_path(config.dump_path)) return false;
