@@ -19,6 +19,8 @@ namespace {
 struct Isa {
   static Floats smaller(Floats value, Floats other) { return _mm256_min_ps(value, other); }
   static Floats larger(Floats value, Floats other) { return _mm256_max_ps(value, other); }
+  static Doubles smaller(Doubles value, Doubles other) { return _mm256_min_pd(value, other); }
+  static Doubles larger(Doubles value, Doubles other) { return _mm256_max_pd(value, other); }
   static Shorts smaller(Shorts a, Shorts b) { return (Shorts)_mm256_min_epi16((__m256i)a, (__m256i)b); }
   static Shorts larger(Shorts a, Shorts b) { return (Shorts)_mm256_max_epi16((__m256i)a, (__m256i)b); }
 
@@ -26,26 +28,21 @@ struct Isa {
     return _mm256_cvtps_pd(_mm_loadu_ps(reinterpret_cast<const float*>(from)));
   }
 
-  static void widen_eight(__m128i halves, Doubles* to) {
-    const __m256 floats = _mm256_cvtph_ps(halves);
-    to[0] = _mm256_cvtps_pd(_mm256_castps256_ps128(floats));
-    to[1] = _mm256_cvtps_pd(_mm256_extractf128_ps(floats, 1));
-  }
-
-  static void widen_float16(const std::byte* from, Doubles (&to)[4]) {
+  static void widen_float16(const std::byte* from, std::byte* to) {
     const __m128i* const eights = reinterpret_cast<const __m128i*>(from);
-    widen_eight(_mm_loadu_si128(eights), to);
-    widen_eight(_mm_loadu_si128(eights + 1), to + 2);
+    float* const floats = reinterpret_cast<float*>(to);
+    _mm256_storeu_ps(floats, _mm256_cvtph_ps(_mm_loadu_si128(eights)));
+    _mm256_storeu_ps(floats + 8, _mm256_cvtph_ps(_mm_loadu_si128(eights + 1)));
   }
 
-  static void widen_bfloat16(const std::byte* from, Doubles (&to)[4]) {
-    const __m128i zero = _mm_setzero_si128();
-    const __m128i low = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
-    const __m128i high = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from) + 1);
-    to[0] = _mm256_cvtps_pd(_mm_castsi128_ps(_mm_unpacklo_epi16(zero, low)));
-    to[1] = _mm256_cvtps_pd(_mm_castsi128_ps(_mm_unpackhi_epi16(zero, low)));
-    to[2] = _mm256_cvtps_pd(_mm_castsi128_ps(_mm_unpacklo_epi16(zero, high)));
-    to[3] = _mm256_cvtps_pd(_mm_castsi128_ps(_mm_unpackhi_epi16(zero, high)));
+  static void widen_bfloat16(const std::byte* from, std::byte* to) {
+    const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+    // Unpacking works on each half of the register alone.
+    const __m256i quarters = _mm256_permute4x64_epi64(halves, 0xd8);
+    const __m256i zero = _mm256_setzero_si256();
+    __m256i* const floats = reinterpret_cast<__m256i*>(to);
+    _mm256_storeu_si256(floats, _mm256_unpacklo_epi16(zero, quarters));
+    _mm256_storeu_si256(floats + 1, _mm256_unpackhi_epi16(zero, quarters));
   }
 
   static Chars smaller(Chars a, Chars b) { return (Chars)_mm256_min_epi8((__m256i)a, (__m256i)b); }
@@ -60,9 +57,9 @@ struct Isa {
   static Longs sum_bytes(Chars x) { return (Longs)_mm256_sad_epu8((__m256i)x, _mm256_setzero_si256()); }
 
   static Ints square_bytes(Chars x) {
-    const __m256i low = _mm256_cvtepi8_epi16(_mm256_castsi256_si128((__m256i)x));
-    const __m256i high = _mm256_cvtepi8_epi16(_mm256_extracti128_si256((__m256i)x, 1));
-    return (Ints)_mm256_add_epi32(_mm256_madd_epi16(low, low), _mm256_madd_epi16(high, high));
+    const __m256i odd = _mm256_srai_epi16((__m256i)x, 8);
+    const __m256i even = _mm256_srai_epi16(_mm256_slli_epi16((__m256i)x, 8), 8);
+    return (Ints)_mm256_add_epi32(_mm256_madd_epi16(odd, odd), _mm256_madd_epi16(even, even));
   }
 };
 
@@ -79,6 +76,14 @@ struct Isa {
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 const StatisticsKernels kAvx2Kernels = kKernels;
+
+std::size_t avx2_float16(const std::byte* data, std::size_t elements, FloatLanes& lanes, FloatRun& run) {
+  return kKernels.float16(data, elements, lanes, run);
+}
+
+std::size_t avx2_bfloat16(const std::byte* data, std::size_t elements, FloatLanes& lanes, FloatRun& run) {
+  return kKernels.bfloat16(data, elements, lanes, run);
+}
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump
 #endif

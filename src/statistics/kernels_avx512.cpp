@@ -22,6 +22,8 @@ namespace {
 struct Isa {
   static Floats smaller(Floats value, Floats other) { return _mm512_min_ps(value, other); }
   static Floats larger(Floats value, Floats other) { return _mm512_max_ps(value, other); }
+  static Doubles smaller(Doubles value, Doubles other) { return _mm512_min_pd(value, other); }
+  static Doubles larger(Doubles value, Doubles other) { return _mm512_max_pd(value, other); }
   static Shorts smaller(Shorts a, Shorts b) { return (Shorts)_mm512_min_epi16((__m512i)a, (__m512i)b); }
   static Shorts larger(Shorts a, Shorts b) { return (Shorts)_mm512_max_epi16((__m512i)a, (__m512i)b); }
 
@@ -29,21 +31,8 @@ struct Isa {
     return _mm512_cvtps_pd(_mm256_loadu_ps(reinterpret_cast<const float*>(from)));
   }
 
-  static void widen_float16(const std::byte* from, Doubles (&to)[2]) {
-    const __m128i* const eights = reinterpret_cast<const __m128i*>(from);
-    to[0] = _mm512_cvtps_pd(_mm256_cvtph_ps(_mm_loadu_si128(eights)));
-    to[1] = _mm512_cvtps_pd(_mm256_cvtph_ps(_mm_loadu_si128(eights + 1)));
-  }
-
-  static Doubles widen_eight(__m128i bfloats) {
-    return _mm512_cvtps_pd(_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bfloats), 16)));
-  }
-
-  static void widen_bfloat16(const std::byte* from, Doubles (&to)[2]) {
-    const __m128i* const eights = reinterpret_cast<const __m128i*>(from);
-    to[0] = widen_eight(_mm_loadu_si128(eights));
-    to[1] = widen_eight(_mm_loadu_si128(eights + 1));
-  }
+  static constexpr FloatKernel kFloat16 = avx2_float16;
+  static constexpr FloatKernel kBfloat16 = avx2_bfloat16;
 
   static Chars smaller(Chars a, Chars b) { return (Chars)_mm512_min_epi8((__m512i)a, (__m512i)b); }
   static Chars larger(Chars a, Chars b) { return (Chars)_mm512_max_epi8((__m512i)a, (__m512i)b); }
@@ -57,9 +46,9 @@ struct Isa {
   static Longs sum_bytes(Chars x) { return (Longs)_mm512_sad_epu8((__m512i)x, _mm512_setzero_si512()); }
 
   static Ints square_bytes(Chars x) {
-    const __m512i low = _mm512_cvtepi8_epi16(_mm512_castsi512_si256((__m512i)x));
-    const __m512i high = _mm512_cvtepi8_epi16(_mm512_extracti64x4_epi64((__m512i)x, 1));
-    return (Ints)_mm512_add_epi32(_mm512_madd_epi16(low, low), _mm512_madd_epi16(high, high));
+    const __m512i odd = _mm512_srai_epi16((__m512i)x, 8);
+    const __m512i even = _mm512_srai_epi16(_mm512_slli_epi16((__m512i)x, 8), 8);
+    return (Ints)_mm512_add_epi32(_mm512_madd_epi16(odd, odd), _mm512_madd_epi16(even, even));
   }
 };
 

@@ -14,35 +14,31 @@ struct Isa {
   /// vminnm would turn a signalling NaN into a NaN.
   static Floats smaller(Floats value, Floats other) { return value < other ? value : other; }
   static Floats larger(Floats value, Floats other) { return value > other ? value : other; }
+  static Doubles smaller(Doubles value, Doubles other) { return value < other ? value : other; }
+  static Doubles larger(Doubles value, Doubles other) { return value > other ? value : other; }
 
   static Shorts smaller(Shorts a, Shorts b) { return vminq_s16(a, b); }
   static Shorts larger(Shorts a, Shorts b) { return vmaxq_s16(a, b); }
   static Chars smaller(Chars a, Chars b) { return vminq_s8(a, b); }
   static Chars larger(Chars a, Chars b) { return vmaxq_s8(a, b); }
 
-  static void widen(float32x4_t four, Doubles* to) {
-    to[0] = vcvt_f64_f32(vget_low_f32(four));
-    to[1] = vcvt_high_f64_f32(four);
-  }
-
   static Doubles widen_floats(const std::byte* from) {
     return vcvt_f64_f32(vreinterpret_f32_u8(vld1_u8(reinterpret_cast<const std::uint8_t*>(from))));
   }
 
-  static void widen_float16(const std::byte* from, Doubles (&to)[8]) {
-    for (int i = 0; i < 4; ++i) {
-      const uint16x4_t four =
-          vreinterpret_u16_u8(vld1_u8(reinterpret_cast<const std::uint8_t*>(from) + 8 * i));
-      widen(vcvt_f32_f16(vreinterpret_f16_u16(four)), to + 2 * i);
-    }
+  static uint16x4_t load_four(const std::byte* from) {
+    return vreinterpret_u16_u8(vld1_u8(reinterpret_cast<const std::uint8_t*>(from)));
   }
 
-  static void widen_bfloat16(const std::byte* from, Doubles (&to)[8]) {
-    for (int i = 0; i < 4; ++i) {
-      const uint16x4_t four =
-          vreinterpret_u16_u8(vld1_u8(reinterpret_cast<const std::uint8_t*>(from) + 8 * i));
-      widen(vreinterpretq_f32_u32(vshll_n_u16(four, 16)), to + 2 * i);
-    }
+  static void widen_float16(const std::byte* from, std::byte* to) {
+    float* const floats = reinterpret_cast<float*>(to);
+    for (int i = 0; i < 4; ++i)
+      vst1q_f32(floats + 4 * i, vcvt_f32_f16(vreinterpret_f16_u16(load_four(from + 8 * i))));
+  }
+
+  static void widen_bfloat16(const std::byte* from, std::byte* to) {
+    std::uint32_t* const bits = reinterpret_cast<std::uint32_t*>(to);
+    for (int i = 0; i < 4; ++i) vst1q_u32(bits + 4 * i, vshll_n_u16(load_four(from + 8 * i), 16));
   }
 
   static Ints multiply_pairs(Shorts a, Shorts b) {

@@ -13,6 +13,8 @@ namespace {
 struct Isa {
   static Floats smaller(Floats value, Floats other) { return _mm_min_ps(value, other); }
   static Floats larger(Floats value, Floats other) { return _mm_max_ps(value, other); }
+  static Doubles smaller(Doubles value, Doubles other) { return _mm_min_pd(value, other); }
+  static Doubles larger(Doubles value, Doubles other) { return _mm_max_pd(value, other); }
 
   static Shorts smaller(Shorts a, Shorts b) { return (Shorts)_mm_min_epi16((__m128i)a, (__m128i)b); }
   static Shorts larger(Shorts a, Shorts b) { return (Shorts)_mm_max_epi16((__m128i)a, (__m128i)b); }
@@ -26,25 +28,19 @@ struct Isa {
     return (Chars)(_mm_max_epu8((__m128i)a ^ sign, (__m128i)b ^ sign) ^ sign);
   }
 
-  static void widen(__m128 four, Doubles* to) {
-    to[0] = _mm_cvtps_pd(four);
-    to[1] = _mm_cvtps_pd(_mm_movehl_ps(four, four));
-  }
-
   static Doubles widen_floats(const std::byte* from) {
     return _mm_cvtps_pd(_mm_castsi128_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from))));
   }
 
-  static void widen_eight_bfloats(__m128i eight, Doubles* to) {
-    const __m128i zero = _mm_setzero_si128();
-    widen(_mm_castsi128_ps(_mm_unpacklo_epi16(zero, eight)), to);
-    widen(_mm_castsi128_ps(_mm_unpackhi_epi16(zero, eight)), to + 2);
-  }
-
-  static void widen_bfloat16(const std::byte* from, Doubles (&to)[8]) {
+  static void widen_bfloat16(const std::byte* from, std::byte* to) {
     const __m128i* const eights = reinterpret_cast<const __m128i*>(from);
-    widen_eight_bfloats(_mm_loadu_si128(eights), to);
-    widen_eight_bfloats(_mm_loadu_si128(eights + 1), to + 4);
+    __m128i* const fours = reinterpret_cast<__m128i*>(to);
+    const __m128i zero = _mm_setzero_si128();
+    for (int i = 0; i < 2; ++i) {
+      const __m128i eight = _mm_loadu_si128(eights + i);
+      _mm_storeu_si128(fours + 2 * i, _mm_unpacklo_epi16(zero, eight));
+      _mm_storeu_si128(fours + 2 * i + 1, _mm_unpackhi_epi16(zero, eight));
+    }
   }
 
   /// Of finite numbers; infinity and NaN come out finite, and the kernel does without their sums.
@@ -55,16 +51,15 @@ struct Isa {
     return _mm_or_ps(scaled, _mm_castsi128_ps(sign));
   }
 
-  static void widen_eight_halves(__m128i eight, Doubles* to) {
-    const __m128i zero = _mm_setzero_si128();
-    widen(half_to_float(_mm_unpacklo_epi16(eight, zero)), to);
-    widen(half_to_float(_mm_unpackhi_epi16(eight, zero)), to + 2);
-  }
-
-  static void widen_float16(const std::byte* from, Doubles (&to)[8]) {
+  static void widen_float16(const std::byte* from, std::byte* to) {
     const __m128i* const eights = reinterpret_cast<const __m128i*>(from);
-    widen_eight_halves(_mm_loadu_si128(eights), to);
-    widen_eight_halves(_mm_loadu_si128(eights + 1), to + 4);
+    float* const floats = reinterpret_cast<float*>(to);
+    const __m128i zero = _mm_setzero_si128();
+    for (int i = 0; i < 2; ++i) {
+      const __m128i eight = _mm_loadu_si128(eights + i);
+      _mm_storeu_ps(floats + 8 * i, half_to_float(_mm_unpacklo_epi16(eight, zero)));
+      _mm_storeu_ps(floats + 8 * i + 4, half_to_float(_mm_unpackhi_epi16(eight, zero)));
+    }
   }
 
   static Ints multiply_pairs(Shorts a, Shorts b) { return (Ints)_mm_madd_epi16((__m128i)a, (__m128i)b); }

@@ -3,10 +3,12 @@
 /// per translation unit and with the compiler set to that instruction set:
 ///
 ///     OPDUMP_VECTOR_BYTES    16, 32 or 64
-///     struct Isa             smaller, larger (of two Floats, Shorts, Chars; a NaN gives `other`), widen_*
-///                            (the 16 elements at an address as Doubles, in order), sum_bytes, square_bytes,
-///                            multiply_pairs (of Shorts, each two products added up), multiply_low (the low
-///                            halves of two ULongs), rounded (a product of Doubles that no addition takes in)
+///     struct Isa             smaller, larger (of two Floats, Doubles, Shorts, Chars; a NaN gives `other`),
+///                            widen_floats (the floats at an address as Doubles), widen_float16 and
+///                            widen_bfloat16 (16 halves at an address to floats; or kFloat16 and kBfloat16,
+///                            kernels of another set), sum_bytes, square_bytes, multiply_pairs (of Shorts,
+///                            each two products added up), multiply_low (the low halves of two ULongs),
+///                            rounded (a product of Doubles that no addition takes in)
 ///
 /// All names are local to the translation unit, so that no other one can end up with code for a processor
 /// that it did not ask for; for the same reason nothing is included here.
@@ -32,35 +34,37 @@ inline Vector load(const std::byte* from) {
   return vector;
 }
 
+/// A vector's elements in memory of their own: GCC keeps out of the registers what is looked at one by one.
 template <class Element, class Vector>
-inline Element at(const Vector& vector, std::size_t i) {
-  Element element;
-  __builtin_memcpy(&element, reinterpret_cast<const char*>(&vector) + i * sizeof element, sizeof element);
-  return element;
-}
+struct Elements {
+  static constexpr std::size_t kCount = sizeof(Vector) / sizeof(Element);
+  Element all[kCount];
+
+  explicit Elements(const Vector& vector) { __builtin_memcpy(all, &vector, sizeof all); }
+};
 
 /// The sum of the vector's elements, as `Sum`.
 template <class Sum, class Element, class Vector>
 inline Sum across(const Vector& vector) {
   Sum sum = 0;
-  for (std::size_t i = 0; i < sizeof vector / sizeof(Element); ++i)
-    sum += static_cast<Sum>(at<Element>(vector, i));
+  const Elements<Element, Vector> elements(vector);
+  for (const Element element : elements.all) sum += static_cast<Sum>(element);
   return sum;
 }
 
 template <class Element, class Vector>
 inline Element least(const Vector& vector) {
-  Element least = at<Element>(vector, 0);
-  for (std::size_t i = 1; i < sizeof vector / sizeof(Element); ++i)
-    least = at<Element>(vector, i) < least ? at<Element>(vector, i) : least;
+  const Elements<Element, Vector> elements(vector);
+  Element least = elements.all[0];
+  for (const Element element : elements.all) least = element < least ? element : least;
   return least;
 }
 
 template <class Element, class Vector>
 inline Element greatest(const Vector& vector) {
-  Element greatest = at<Element>(vector, 0);
-  for (std::size_t i = 1; i < sizeof vector / sizeof(Element); ++i)
-    greatest = at<Element>(vector, i) > greatest ? at<Element>(vector, i) : greatest;
+  const Elements<Element, Vector> elements(vector);
+  Element greatest = elements.all[0];
+  for (const Element element : elements.all) greatest = element > greatest ? element : greatest;
   return greatest;
 }
 
@@ -91,10 +95,74 @@ struct Sums {
   }
 };
 
-/// float16 and bfloat16. Everything but the sums is taken from the bits as 16-bit integers: `order` is -1 for
-/// the negative zero and else ascends with the value. `kAny` is for blocks that hold NaNs or infinities.
-template <class Format, bool kAny>
-inline bool halves(const std::byte* data, std::size_t rows, FloatLanes& lanes, FloatRun& run) {
+/// -1 for the negative zero, and else ascends with the value. `bits` are a half's, with its sign.
+inline std::int16_t order_of_half(int bits) {
+  return static_cast<std::int16_t>(bits < 0 ? bits ^ 0x7fff : bits);
+}
+
+/// What is taken from the bits of halves.
+struct HalfBits {
+  static constexpr std::int16_t kSign = std::numeric_limits<std::int16_t>::min();
+  Shorts least = ~(Shorts{} + kSign);     ///< of the bits
+  Shorts most = Shorts{} + kSign;         ///< of the bits
+  Shorts most_turned = Shorts{} + kSign;  ///< with the sign bit turned: those of negative numbers are above 0
+  Shorts negative{};
+  Shorts positive{};
+
+  void add(Shorts bits) {
+    const Shorts turned = bits ^ kSign;
+    least = Isa::smaller(bits, least);
+    most = Isa::larger(bits, most);
+    most_turned = Isa::larger(turned, most_turned);
+    negative -= turned > 0;
+    positive -= bits > 0;
+  }
+};
+
+/// Rows that are widened to floats in memory before any is added up: read back at once, a row would not have
+/// arrived yet.
+inline constexpr std::size_t kPartRows = 32;
+
+/// float16 and bfloat16. False, with nothing changed, where the block holds a NaN or an infinity.
+template <class Format>
+bool finite_halves(const std::byte* data, std::size_t rows, FloatLanes& lanes, FloatRun& run) {
+  constexpr std::size_t kVectors = kStepBytes / kVectorBytes;
+  constexpr std::size_t kRows = kStepBytes / (2 * kStatisticsLanes);
+  constexpr std::size_t kFloatRow = kStatisticsLanes * sizeof(float);
+  Sums sums(lanes);
+  HalfBits all;
+  alignas(kStepBytes) std::byte floats[kPartRows * kFloatRow];
+  for (std::size_t row = 0; row < rows;) {
+    const std::size_t part = rows - row < kPartRows ? rows - row : kPartRows;
+    for (std::size_t i = 0; i < part; i += kRows) {
+      const std::byte* const from = data + (row + i) * kStatisticsLanes * 2;
+      __builtin_prefetch(from + kPrefetchBytes);
+      each<kVectors>([&](auto k) { all.add(load<Shorts>(from + k * kVectorBytes)); });
+      each<kRows>(
+          [&](auto k) { Format::widen(from + k * kStatisticsLanes * 2, floats + (i + k) * kFloatRow); });
+    }
+    for (std::size_t i = 0; i < part; ++i) {
+      each<Sums::kVectors>(
+          [&](auto k) { sums.add(k, Isa::widen_floats(floats + i * kFloatRow + k * kVectorBytes / 2)); });
+    }
+    row += part;
+  }
+
+  const std::int16_t lowest = least<std::int16_t>(all.least), highest = greatest<std::int16_t>(all.most);
+  const std::int16_t below_zero = greatest<std::int16_t>(all.most_turned);
+  if (highest >= Format::kInfinity || below_zero >= Format::kInfinity) return false;
+  sums.store(lanes);
+  if (rows == 0) return true;
+  run.min = Format::from_order(order_of_half(below_zero >= 0 ? below_zero ^ HalfBits::kSign : lowest));
+  run.max = Format::from_order(order_of_half(highest >= 0 ? highest : lowest));
+  run.negative = across<std::uint32_t, std::uint16_t>(all.negative);
+  run.positive = across<std::uint32_t, std::uint16_t>(all.positive);
+  return true;
+}
+
+/// The same for any elements. `order` ascends with the value, as `order_of_half`.
+template <class Format>
+void any_halves(const std::byte* data, std::size_t rows, FloatLanes& lanes, FloatRun& run) {
   constexpr std::size_t kVectors = kStepBytes / kVectorBytes;
   constexpr std::size_t kRows = kStepBytes / (2 * kStatisticsLanes);
   constexpr std::int16_t kInfinity = Format::kInfinity;
@@ -111,36 +179,30 @@ inline bool halves(const std::byte* data, std::size_t rows, FloatLanes& lanes, F
     each<kVectors>([&](auto i) {
       const Shorts bits = load<Shorts>(from + i * kVectorBytes);
       Shorts order = bits ^ ((bits >> 15) & ~lowest);
-      if constexpr (kAny) {
-        const Shorts magnitude = bits & ~lowest;
-        const Shorts is_nan = magnitude > infinity;
-        const Shorts is_infinite = magnitude == infinity;
-        nan -= is_nan;
-        negative_inf -= is_infinite & (bits < 0);
-        positive_inf -= is_infinite & (bits > 0);
-        const Shorts kept = bits & (magnitude < infinity);
-        __builtin_memcpy(finite + i * kVectorBytes, &kept, sizeof kept);
-        const Shorts low = (order & ~is_nan) | (~lowest & is_nan);
-        min = Isa::smaller(low, min);
-        order = order & ~is_nan;
-        const Shorts high = order | (lowest & is_nan);
-        max = Isa::larger(high, max);
-      } else {
-        min = Isa::smaller(order, min);
-        max = Isa::larger(order, max);
-      }
+      const Shorts magnitude = bits & ~lowest;
+      const Shorts is_nan = magnitude > infinity;
+      const Shorts is_infinite = magnitude == infinity;
+      nan -= is_nan;
+      negative_inf -= is_infinite & (bits < 0);
+      positive_inf -= is_infinite & (bits > 0);
+      const Shorts kept = bits & (magnitude < infinity);
+      __builtin_memcpy(finite + i * kVectorBytes, &kept, sizeof kept);
+      const Shorts low = (order & ~is_nan) | (~lowest & is_nan);
+      min = Isa::smaller(low, min);
+      order = order & ~is_nan;
+      const Shorts high = order | (lowest & is_nan);
+      max = Isa::larger(high, max);
       negative -= order < -one;
       positive -= order > 0;
     });
+    alignas(kVectorBytes) std::byte floats[2 * kStepBytes];
     each<kRows>([&](auto i) {
-      Doubles values[Sums::kVectors];
-      Format::widen((kAny ? finite : from) + i * kStatisticsLanes * 2, values);
-      each<Sums::kVectors>([&](auto k) { sums.add(k, values[k]); });
+      Format::widen(finite + i * kStatisticsLanes * 2, floats);
+      each<Sums::kVectors>([&](auto k) { sums.add(k, Isa::widen_floats(floats + k * kVectorBytes / 2)); });
     });
   }
 
   const std::int16_t lowest_order = least<std::int16_t>(min), highest_order = greatest<std::int16_t>(max);
-  if (!kAny && (highest_order >= kInfinity || lowest_order <= ~kInfinity)) return false;
   sums.store(lanes);
   if (lowest_order <= highest_order) {
     run.min = Format::from_order(lowest_order);
@@ -151,14 +213,13 @@ inline bool halves(const std::byte* data, std::size_t rows, FloatLanes& lanes, F
   run.nan = across<std::uint32_t, std::uint16_t>(nan);
   run.negative_inf = across<std::uint32_t, std::uint16_t>(negative_inf);
   run.positive_inf = across<std::uint32_t, std::uint16_t>(positive_inf);
-  return true;
 }
 
 template <class Format>
 std::size_t halves(const std::byte* data, std::size_t elements, FloatLanes& lanes, FloatRun& run) {
   const std::size_t taken = elements / (kStepBytes / 2) * (kStepBytes / 2);
   const std::size_t rows = taken / kStatisticsLanes;
-  if (!halves<Format, false>(data, rows, lanes, run)) halves<Format, true>(data, rows, lanes, run);
+  if (!finite_halves<Format>(data, rows, lanes, run)) any_halves<Format>(data, rows, lanes, run);
   return taken;
 }
 
@@ -185,15 +246,17 @@ inline double half_from_order(std::int16_t order) {
   return order < 0 ? -value : value;
 }
 
+template <class Set>
 struct Float16 {
   static constexpr std::int16_t kInfinity = 0x7c00;
-  static void widen(const std::byte* from, Doubles (&to)[Sums::kVectors]) { Isa::widen_float16(from, to); }
+  static void widen(const std::byte* from, std::byte* to) { Set::widen_float16(from, to); }
   static double from_order(std::int16_t order) { return half_from_order<10>(order); }
 };
 
+template <class Set>
 struct Bfloat16 {
   static constexpr std::int16_t kInfinity = 0x7f80;
-  static void widen(const std::byte* from, Doubles (&to)[Sums::kVectors]) { Isa::widen_bfloat16(from, to); }
+  static void widen(const std::byte* from, std::byte* to) { Set::widen_bfloat16(from, to); }
   static double from_order(std::int16_t order) { return half_from_order<7>(order); }
 };
 
@@ -438,10 +501,8 @@ std::size_t longs(const std::byte* data, std::size_t elements, FloatLanes& lanes
     each<kSteps * kVectors>([&](auto i) {
       const ULongs bits = load<ULongs>(at_row + i * kVectorBytes);
       const Longs x = reinterpret_cast<Longs>(kSigned ? bits : bits ^ reinterpret_cast<ULongs>(lowest));
-      const Longs is_less = x < min;
-      const Longs is_more = x > max;
-      min = (x & is_less) | (min & ~is_less);
-      max = (x & is_more) | (max & ~is_more);
+      min = x < min ? x : min;
+      max = x > max ? x : max;
       const ULongs low = bits & low_half;
       const ULongs high = bits >> 32;
       sum_low += low;
@@ -483,21 +544,17 @@ std::size_t float64(const std::byte* data, std::size_t elements, FloatLanes& lan
       const Doubles x = load<Doubles>(at_row + i * kVectorBytes);
       const Doubles size = reinterpret_cast<Doubles>(reinterpret_cast<Longs>(x) & magnitude);
       fit &= (size <= large) & ((size >= small) | (size == Doubles{}));
-      const Longs is_less = x < min;
-      const Longs is_more = x > max;
-      min = reinterpret_cast<Doubles>((reinterpret_cast<Longs>(x) & is_less) |
-                                      (reinterpret_cast<Longs>(min) & ~is_less));
-      max = reinterpret_cast<Doubles>((reinterpret_cast<Longs>(x) & is_more) |
-                                      (reinterpret_cast<Longs>(max) & ~is_more));
+      min = Isa::smaller(x, min);
+      max = Isa::larger(x, max);
       negative -= x < 0;
       positive -= x > 0;
       sums.sums[i] += x;
       sums.squares[i] += Isa::rounded(x * x);
     });
   }
-  for (std::size_t i = 0; i < sizeof fit / sizeof(std::int64_t); ++i) {
-    if (at<std::int64_t>(fit, i) == 0) return 0;
-  }
+  if (across<std::int64_t, std::int64_t>(fit) !=
+      -static_cast<std::int64_t>(sizeof fit / sizeof(std::int64_t)))
+    return 0;
   sums.store(lanes);
   run.min = least<double>(min);
   run.max = greatest<double>(max);
@@ -506,10 +563,28 @@ std::size_t float64(const std::byte* data, std::size_t elements, FloatLanes& lan
   return rows * kStatisticsLanes;
 }
 
+template <class Set>
+constexpr FloatKernel float16_kernel() {
+  if constexpr (requires { Set::kFloat16; }) {
+    return Set::kFloat16;
+  } else {
+    return halves<Float16<Set>>;
+  }
+}
+
+template <class Set>
+constexpr FloatKernel bfloat16_kernel() {
+  if constexpr (requires { Set::kBfloat16; }) {
+    return Set::kBfloat16;
+  } else {
+    return halves<Bfloat16<Set>>;
+  }
+}
+
 inline constexpr StatisticsKernels kKernels{
     .float32 = float32,
-    .float16 = halves<Float16>,
-    .bfloat16 = halves<Bfloat16>,
+    .float16 = float16_kernel<Isa>(),
+    .bfloat16 = bfloat16_kernel<Isa>(),
     .float64 = float64,
     .int8 = bytes<true>,
     .uint8 = bytes<false>,
