@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 
 #include "opdump/counts.hpp"
 #include "opdump/dump_name.hpp"
@@ -162,9 +163,8 @@ class Drainer {
 
   void take_chunk(std::size_t slot, Bytes chunk) {
     Stream& stream = streams_[slot];
-    ChunkHead head{};
-    if (chunk.size() < sizeof head) return;
-    std::memcpy(&head, chunk.data(), sizeof head);
+    if (chunk.size() < sizeof(ChunkHead)) return;
+    const ChunkHead& head = *std::launder(reinterpret_cast<const ChunkHead*>(chunk.data()));
     const Bytes body = chunk.subspan(sizeof head);
     if (head.head_bytes > body.size()) return;
     if (head.kind == ChunkKind::data) {
@@ -174,16 +174,20 @@ class Drainer {
       return;
     }
     const Bytes head_body = body.first(head.head_bytes);
-    if (OPDUMP_SMALL_CODE == 0 && head.kind == ChunkKind::again) {
+#if OPDUMP_SMALL_CODE == 0
+    if (head.kind == ChunkKind::again) {
       const Result<const RecordView*> known = stream.heads.recall(head_body);
       if (known.ok())
         begin_record(slot, stream, *known.value(), head.gap(), body.subspan(head.head_bytes), head.last());
       return;
     }
+#endif
     const Result<RecordView> record = RecordView::parse(head_body);
     if (!record.ok() || record.value().head().target >= Targets::kMax) return;
     if (head.kind == ChunkKind::record) {
-      if (OPDUMP_SMALL_CODE == 0) stream.heads.keep(head_body, record.value());
+#if OPDUMP_SMALL_CODE == 0
+      stream.heads.keep(head_body, record.value());
+#endif
       const std::uint32_t file_at = head.head_bytes - record.value().head().file_bytes;
       begin_record(slot, stream, record.value(), head.gap(), body.subspan(file_at), head.last());
     } else if (OPDUMP_DEGRADE != 0 && head.kind == ChunkKind::reduced) {
@@ -237,8 +241,8 @@ class Drainer {
     replace(slot, stream, record, head.gap());
     MutableBytes rest;
     const DumpTarget& target = targets_[stream.target];
-    Result<ObjectName> name = namer_.name(record, target, 0, {}, rest);
-    ObjectName untimed = name.ok() ? name.value() : ObjectName{};
+    ObjectName untimed;
+    static_cast<void>(namer_.make(record, target, 0, {}, untimed, rest));
     const std::size_t time = untimed.file.rfind('.');
     if (time != std::string_view::npos) untimed.file = {untimed.file.data(), time};
     journal_.lost(target, slot, record.head().sequence, bit(recorder_cause(head.cause)), head.cause, untimed);
@@ -263,10 +267,8 @@ class Drainer {
       // A row has the time of the tensor's own file, where there is one.
       if (record.head().unix_us > stream.last_us) stream.last_us = record.head().unix_us;
       MutableBytes rest;
-      const Result<ObjectName> named = namer_.name(record, target, stream.last_us, {}, rest);
-      name = named.value();
-      status = named.status();
-      if (named.ok()) {
+      status = namer_.make(record, target, stream.last_us, {}, name, rest);
+      if (status == Status::ok) {
         status = write(
             [&] { return reduction_->write_rows(sink_, name, target, stream.last_us, record, reduced); });
       }
@@ -365,7 +367,9 @@ class Drainer {
     tell_gap(slot, stream, head.sequence, gap, head.target);
     switch_target(slot, stream, head.target);
     stream.expected = head.sequence + 1;
+#if OPDUMP_SMALL_CODE == 0
     stream.op = {head.step, head.load, head.op};
+#endif
   }
 
   void switch_target(std::size_t slot, Stream& stream, std::uint8_t target) {
@@ -436,9 +440,9 @@ class Drainer {
     Status status = Status::already_exists;
     for (int i = 0; i < kTries && status == Status::already_exists; ++i, ++unix_us) {
       MutableBytes rest;
-      const Result<ObjectName> named = namer_.name(record, targets_[stream.target], unix_us, suffix, rest);
-      if (!named.ok() || rest.empty()) return Status::name_too_long;
-      name = named.value();
+      if (namer_.make(record, targets_[stream.target], unix_us, suffix, name, rest) != Status::ok ||
+          rest.empty())
+        return Status::name_too_long;
       status = use(rest);
       stream.last_us = unix_us;
     }

@@ -31,10 +31,11 @@ class DumpNamer {
   ///     brief, detail     exception_info.{stream}.{task}.{YYYYMMDDHHMMSSmmm}
   ///     norm              {type}.{name}.{task}.{YYYYMMDDHHMMSSmmm}
   ///
-  /// It and `unused`, which becomes the memory behind it, are good until the next call. `name_too_long` when
-  /// the memory is too small. Source: the directories and names of CANN's, torchair's and MindSpore's dumps.
-  Result<ObjectName> name(const RecordView& record, const DumpTarget& target, std::uint64_t unix_us,
-                          std::string_view suffix, MutableBytes& unused) {
+  /// `name` becomes it, and `unused` the memory behind it; both are good until the next call. `name_too_long`
+  /// when the memory is too small: they are as they were. Source: the directories and names of CANN's,
+  /// torchair's and MindSpore's dumps.
+  [[nodiscard]] Status make(const RecordView& record, const DumpTarget& target, std::uint64_t unix_us,
+                            std::string_view suffix, ObjectName& name, MutableBytes& unused) {
     if (!is_in_directory(record) && !write_directory(record, target)) return Status::name_too_long;
     const RecordHead& head = record.head();
     TextWriter file(memory_.subspan(directory_bytes_));
@@ -50,7 +51,8 @@ class DumpNamer {
     }
     if (file.overflowed()) return Status::name_too_long;
     unused = std::as_writable_bytes(file.rest());
-    return ObjectName{target.root, {memory_.data(), directory_bytes_}, file.text()};
+    name = {target.root, {memory_.data(), directory_bytes_}, file.text()};
+    return Status::ok;
   }
 
  private:

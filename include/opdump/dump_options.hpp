@@ -20,6 +20,12 @@ enum class WhenFull : std::uint8_t {
             ///< either, lose it
 };
 
+/// What `policy` is in this build: OPDUMP_WAIT may rule it out.
+constexpr WhenFull possible(WhenFull policy) {
+  const bool waits = policy == WhenFull::block || policy == WhenFull::inline_drain;
+  return OPDUMP_WAIT == 0 && waits ? WhenFull::drop : policy;
+}
+
 /// The words for `WhenFull` in configs and on command lines, in its order.
 inline constexpr std::string_view kWhenFullWords[] = {"drop", "block", "inline", "degrade"};
 

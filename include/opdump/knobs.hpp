@@ -48,6 +48,13 @@
 #define OPDUMP_DEGRADE 1
 #endif
 
+/// 1: a recorder whose ring fills may wait for room and wake a drainer. 0: it does neither, as an interrupt
+/// handler would have it: WhenFull::block and WhenFull::inline_drain are WhenFull::drop, and wakers are not
+/// supported. Saves about 500 bytes of code on a Cortex-M, and the drainer's stack below a recorder's.
+#ifndef OPDUMP_WAIT
+#define OPDUMP_WAIT 1
+#endif
+
 /// 1: statistics of every dtype that has them. 0: of int8, uint8, float16 and float32 only. Saves about 7 KiB
 /// of code on a Cortex-M.
 #ifndef OPDUMP_ALL_STATISTICS
@@ -92,11 +99,11 @@ static_assert(OPDUMP_MAX_RECORDERS >= 1 && OPDUMP_MAX_RECORDERS <= 254);
 static_assert(OPDUMP_FAULTS == 0 || OPDUMP_SMALL_CODE == 0);
 static_assert(OPDUMP_MAX_CONFIGS >= 1 && OPDUMP_MAX_CONFIGS <= 254);
 
-#define OPDUMP_CONCAT_(a, b, c, d, e, f, g, h, i, j, k) a##b##c##d##e##f##g##h##_##i##_##j##_##k
-#define OPDUMP_CONCAT(a, b, c, d, e, f, g, h, i, j, k) OPDUMP_CONCAT_(a, b, c, d, e, f, g, h, i, j, k)
-#define OPDUMP_NAMESPACE                                                                          \
-  OPDUMP_CONCAT(knobs_, OPDUMP_ENABLED, OPDUMP_SURVIVE_RESET, OPDUMP_JOURNAL, OPDUMP_DEGRADE,     \
-                OPDUMP_ALL_STATISTICS, OPDUMP_FAULTS, OPDUMP_SMALL_CODE, OPDUMP_CACHE_LINE_BYTES, \
+#define OPDUMP_CONCAT_(a, b, c, d, e, f, g, h, i, j, k, l) a##b##c##d##e##f##g##h##i##_##j##_##k##_##l
+#define OPDUMP_CONCAT(a, b, c, d, e, f, g, h, i, j, k, l) OPDUMP_CONCAT_(a, b, c, d, e, f, g, h, i, j, k, l)
+#define OPDUMP_NAMESPACE                                                                                   \
+  OPDUMP_CONCAT(knobs_, OPDUMP_ENABLED, OPDUMP_SURVIVE_RESET, OPDUMP_JOURNAL, OPDUMP_DEGRADE, OPDUMP_WAIT, \
+                OPDUMP_ALL_STATISTICS, OPDUMP_FAULTS, OPDUMP_SMALL_CODE, OPDUMP_CACHE_LINE_BYTES,          \
                 OPDUMP_MAX_RECORDERS, OPDUMP_MAX_CONFIGS)
 
 namespace opdump {

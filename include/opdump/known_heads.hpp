@@ -17,6 +17,7 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
+#if OPDUMP_SMALL_CODE == 0
 /// Larger heads are sent whole each time. Enough for three tensors of rank 4 with all their originals.
 inline constexpr std::size_t kMaxKnownHeadBytes = 512;
 
@@ -136,16 +137,10 @@ class KnownHeads {
   std::span<Entry> entries_{};
 };
 
-/// Bytes of memory, 8-byte aligned, in which a recorder and the drainer keep the heads of `operators`
-/// operators.
-constexpr std::size_t head_memory_bytes(std::size_t operators) {
-  return operators * (sizeof(SentHeads::Entry) + sizeof(KnownHeads::Entry));
-}
-
 /// `memory` as entries for both sides, as many as fit.
 struct HeadMemory {
   explicit HeadMemory(MutableBytes memory) {
-    const std::size_t count = memory.size() / head_memory_bytes(1);
+    const std::size_t count = memory.size() / (sizeof(SentHeads::Entry) + sizeof(KnownHeads::Entry));
     sent = make<SentHeads::Entry>(memory.data(), count);
     known = make<KnownHeads::Entry>(memory.data() + count * sizeof(SentHeads::Entry), count);
   }
@@ -160,6 +155,28 @@ struct HeadMemory {
     return {std::launder(reinterpret_cast<Entry*>(at)), count};
   }
 };
+#else
+/// Compiled out by OPDUMP_SMALL_CODE.
+struct NoHeads {
+  struct Entry {};
+  void reset(std::span<Entry>) {}
+};
+using SentHeads = NoHeads;
+using KnownHeads = NoHeads;
+
+struct HeadMemory {
+  explicit HeadMemory(MutableBytes) {}
+
+  static constexpr std::span<NoHeads::Entry> sent{};
+  static constexpr std::span<NoHeads::Entry> known{};
+};
+#endif
+
+/// Bytes of memory, 8-byte aligned, in which a recorder and the drainer keep the heads of `operators`
+/// operators.
+constexpr std::size_t head_memory_bytes(std::size_t operators) {
+  return operators * (sizeof(SentHeads::Entry) + sizeof(KnownHeads::Entry));
+}
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump

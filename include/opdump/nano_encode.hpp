@@ -113,8 +113,10 @@ struct NanoForm {
 inline NanoForm nano_form(const TensorView& tensor) {
   bool readable = codes_of(tensor.dtype).nano_readable;
   if (tensor.dtype == DType::uint1) {
-    const Result<std::uint64_t> count = element_count(tensor.shape);
-    readable = count.ok() && count.value() % 8 == 0;
+    // What the product of the dims leaves, though it may not fit.
+    std::uint32_t count = 1;
+    for (const Dim dim : tensor.shape) count *= static_cast<std::uint32_t>(dim);
+    readable = count % 8 == 0;
   }
   if (readable) return {tensor.dtype, tensor.format, tensor.shape};
   return {DType::uint8, Format::nd, {&tensor.bytes, 1}};

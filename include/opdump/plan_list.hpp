@@ -67,10 +67,7 @@ class PlanList {
 };
 #else
 /// Compiled out by OPDUMP_SMALL_CODE.
-struct OpStep {
-  OpStep() = default;
-  OpStep(std::uint64_t, std::uint32_t, std::uint32_t) {}
-};
+struct OpStep {};
 class PlanList {
  public:
   void add(ModelPlan&) {}

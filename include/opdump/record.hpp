@@ -92,12 +92,14 @@ struct RecordHead {
   std::uint16_t output_count;
   std::uint8_t in_model;     ///< 0: an operator run on its own
   std::uint8_t target;       ///< index in the session's table of targets
-  std::uint32_t known_as;    ///< number under which `again` chunks refer to this head; `kNotKnown`: none do
-  std::uint32_t load;        ///< which loading of a model the operator is of; 0: none
-  std::uint32_t op;          ///< index in its model
   std::uint32_t file_bytes;  ///< how much at the end of this head begins the file; 0: nothing
+#if OPDUMP_SMALL_CODE == 0
+  std::uint32_t known_as;  ///< number under which `again` chunks refer to this head; `kNotKnown`: none do
+  std::uint32_t load;      ///< which loading of a model the operator is of; 0: none
+  std::uint32_t op;        ///< index in its model
+#endif
 };
-static_assert(sizeof(RecordHead) == 72);
+static_assert(sizeof(RecordHead) == (OPDUMP_SMALL_CODE != 0 ? 64 : 72));
 
 inline constexpr std::uint32_t kNotKnown = 0xffffffff;
 
@@ -135,7 +137,9 @@ struct RecordSource {
   std::uint64_t step;
   std::uint64_t unix_us;
   std::uint32_t sequence;
+#if OPDUMP_SMALL_CODE == 0
   std::uint32_t known_as;
+#endif
   std::uint8_t target_index;
   std::uint16_t first_index;  ///< of the first input and the first output
   CapturedTensors tensors;
@@ -285,26 +289,21 @@ inline void encode_record(const RecordSource& source, const CapturedTensors& ten
   const ModelPlan* const plan = source.plan;
   const std::string_view model_name = source.model_name();
   const OpDesc& op = *source.op;
-  ::new (to) RecordHead{
-      .unix_us = source.unix_us,
-      .step = source.step,
-      .dump_time = source.target->time,
-      .sequence = source.sequence,
-      .device_id = source.target->device_id,
-      .model_id = plan != nullptr ? plan->model->id : 0,
-      .task_id = op.task_id,
-      .stream_id = op.stream_id,
-      .model_name_bytes = static_cast<std::uint16_t>(model_name.size()),
-      .type_bytes = static_cast<std::uint16_t>(op.type.size()),
-      .name_bytes = static_cast<std::uint16_t>(op.name.size()),
-      .input_count = static_cast<std::uint16_t>(tensors.inputs.size()),
-      .output_count = static_cast<std::uint16_t>(tensors.outputs.size()),
-      .in_model = static_cast<std::uint8_t>(plan != nullptr),
-      .target = source.target_index,
-      .known_as = source.known_as,
-      .load = plan != nullptr ? plan->load : 0,
-      .op = plan != nullptr ? static_cast<std::uint32_t>(source.op_index()) : 0,
-      .file_bytes = file_bytes,
+  ::new (to) RecordHead {
+    .unix_us = source.unix_us, .step = source.step, .dump_time = source.target->time,
+    .sequence = source.sequence, .device_id = source.target->device_id,
+    .model_id = plan != nullptr ? plan->model->id : 0, .task_id = op.task_id, .stream_id = op.stream_id,
+    .model_name_bytes = static_cast<std::uint16_t>(model_name.size()),
+    .type_bytes = static_cast<std::uint16_t>(op.type.size()),
+    .name_bytes = static_cast<std::uint16_t>(op.name.size()),
+    .input_count = static_cast<std::uint16_t>(tensors.inputs.size()),
+    .output_count = static_cast<std::uint16_t>(tensors.outputs.size()),
+    .in_model = static_cast<std::uint8_t>(plan != nullptr), .target = source.target_index,
+    .file_bytes = file_bytes,
+#if OPDUMP_SMALL_CODE == 0
+    .known_as = source.known_as, .load = plan != nullptr ? plan->load : 0,
+    .op = plan != nullptr ? static_cast<std::uint32_t>(source.op_index()) : 0,
+#endif
   };
   const auto put = [&to](const void* from, std::size_t bytes) {
     copy_short(to, from, bytes);

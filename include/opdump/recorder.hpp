@@ -92,8 +92,10 @@ class BasicRecorder {
     count_for(plan, op);
     const std::uint64_t unix_us = begin_record(plan->target);
     feed_.prepare(plan->model->ops[op].stream_id);
-    const SentHeads::Entry* sent = OPDUMP_SMALL_CODE == 0 ? sent_.find(plan->load, op, tensors) : nullptr;
+#if OPDUMP_SMALL_CODE == 0
+    const SentHeads::Entry* sent = sent_.find(plan->load, op, tensors);
     if (sent != nullptr) return record_again(*plan, *sent, unix_us, tensors);
+#endif
     RecordSource source = describe(plan->model->ops[op], plan, plan->target, unix_us, tensors);
     return take(source, true);
   }
@@ -304,17 +306,14 @@ class BasicRecorder {
 
   RecordSource describe(const OpDesc& op, const ModelPlan* plan, std::uint8_t target, std::uint64_t unix_us,
                         const CapturedTensors& tensors) const {
-    return {.op = &op,
-            .plan = plan,
-            .target = &(*context().targets)[target],
-            .step = plan != nullptr ? step_ : 0,
-            .unix_us = unix_us,
-            .sequence = 0,
-            .known_as = kNotKnown,
-            .target_index = target,
-            .first_index = 0,
-            .tensors = tensors,
-            .nano_head = {}};
+    return {
+      .op = &op, .plan = plan, .target = &(*context().targets)[target], .step = plan != nullptr ? step_ : 0,
+      .unix_us = unix_us, .sequence = 0,
+#if OPDUMP_SMALL_CODE == 0
+      .known_as = kNotKnown,
+#endif
+      .target_index = target, .first_index = 0, .tensors = tensors, .nano_head = {}
+    };
   }
 
   /// Makes of `source`, which is used up, the records that its target wants, the first of which has begun;
@@ -394,7 +393,7 @@ class BasicRecorder {
     return false;
   }
 
-  Status record(RecordSource& source, bool may_come_again, bool keep_empty) {
+  Status record(RecordSource& source, [[maybe_unused]] bool may_come_again, bool keep_empty) {
     std::uint64_t data_bytes = 0;
     const Result<std::uint32_t> head_bytes = OPDUMP_SMALL_CODE != 0 ? nano_record_bytes(source, data_bytes)
                                                                     : record_head_bytes(source, data_bytes);
@@ -403,8 +402,10 @@ class BasicRecorder {
     }
     source.sequence = sequence_++;
     begun_ = false;
-    if (OPDUMP_SMALL_CODE == 0 && head_bytes.ok() && may_come_again)
+#if OPDUMP_SMALL_CODE == 0
+    if (head_bytes.ok() && may_come_again)
       source.known_as = sent_.number_for(source.plan->load, source.op_index(), head_bytes.value());
+#endif
     const Status status = head_bytes.ok() ? put(source, head_bytes.value(), data_bytes) : head_bytes.status();
     return end_record(source.target_index, status == Status::ok ? status : give_up(source, status));
   }
@@ -429,6 +430,7 @@ class BasicRecorder {
     return Status::ok;
   }
 
+#if OPDUMP_SMALL_CODE == 0
   /// The same for an operator whose head the drainer knows.
   Status record_again(const ModelPlan& plan, const SentHeads::Entry& sent, std::uint64_t unix_us,
                       const CapturedTensors& tensors) {
@@ -442,6 +444,7 @@ class BasicRecorder {
     }
     return end_record(plan.target, status);
   }
+#endif
 
   /// Returns the time. Comes first in a record: what follows runs while the clock is being read.
   std::uint64_t begin_record(std::uint8_t target) {
@@ -476,12 +479,15 @@ class BasicRecorder {
     if (whole) status = feed_.copy(head.data() + head_bytes, source.tensors);
     if (status != Status::ok) return status;
     commit_first(static_cast<std::uint32_t>(chunk.size()), whole && !goes_on);
-    if (OPDUMP_SMALL_CODE == 0 && source.known_as != kNotKnown) sent_.keep(head, source, data_bytes);
+#if OPDUMP_SMALL_CODE == 0
+    if (source.known_as != kNotKnown) sent_.keep(head, source, data_bytes);
+#endif
     // A byte that never comes keeps the last chunk from being so.
     return whole ? Status::ok
                  : stream(source.tensors, data_bytes + (OPDUMP_FAULTS != 0 && goes_on ? 1 : 0), head_bytes);
   }
 
+#if OPDUMP_SMALL_CODE == 0
   Status put_again(const SentHeads::Entry& sent, std::uint64_t unix_us, std::uint32_t sequence,
                    const CapturedTensors& tensors) {
     const std::uint32_t head_bytes =
@@ -500,6 +506,7 @@ class BasicRecorder {
     commit_first(static_cast<std::uint32_t>(chunk.size()), whole);
     return whole ? Status::ok : stream(tensors, sent.data_bytes, sent.head_bytes);
   }
+#endif
 
   /// Reserves the chunk that a record begins with and writes its head; `whole` when there is room in it for
   /// the tensors too.
@@ -541,7 +548,9 @@ class BasicRecorder {
   /// Puts what can be kept of a record into the ring that could not be put there whole, and counts it:
   /// `degraded`, or `cause` when it is lost.
   Status give_up(RecordSource& source, Status cause) {
+#if OPDUMP_SMALL_CODE == 0
     source.known_as = kNotKnown;
+#endif
     const Status status = degrade(source, cause);
     if (status == Status::degraded) {
       count(source.target_index, DumpCount::degraded);

@@ -69,7 +69,7 @@ class BasicSession {
         clock_(parts.clock),
         device_id_(parts.device_id),
         block_limit_ms_(parts.block_limit_ms),
-        when_full_(parts.when_full),
+        when_full_(possible(parts.when_full)),
         journal_(parts.journal),
         formats_(parts.formats),
         log_(parts.log),
@@ -88,7 +88,7 @@ class BasicSession {
     context_.watch_listener = parts.watch_listener;
     watch_memory_ = watch_rest_ = parts.watch_memory;
 #endif
-    context_.when_full = parts.when_full;
+    context_.when_full = when_full_;
     context_.block_limit_ms = parts.block_limit_ms;
   }
   BasicSession(const BasicSession&) = delete;
@@ -135,7 +135,7 @@ class BasicSession {
   /// next `init` on; rings are the caller's and not looked at. `already_initialised` until `finalize`.
   [[nodiscard]] Status configure(const DumpOptions& options) {
     if (initialised_) return Status::already_initialised;
-    context_.when_full = options.when_full.value_or(when_full_);
+    context_.when_full = possible(options.when_full.value_or(when_full_));
     context_.block_limit_ms = options.block_limit_ms.value_or(block_limit_ms_);
     journal_now_ = options.journal.value_or(journal_);
     // A journal would tell of what a history has let go.
@@ -379,9 +379,10 @@ class BasicSession {
 
   /// Announces a drain thread, which alone may call `drain_some` from now on. `waker`, if there is one, is
   /// woken when a ring fills, until it is detached. `drainer_attached` if there is one already,
-  /// `invalid_argument` under WhenFull::inline_drain. No recorder
-  /// may be capturing.
+  /// `invalid_argument` under WhenFull::inline_drain, `not_supported` for a waker with OPDUMP_WAIT=0. No
+  /// recorder may be capturing.
   [[nodiscard]] Status attach_drainer(Waker* waker = nullptr) {
+    if (OPDUMP_WAIT == 0 && waker != nullptr) return Status::not_supported;
     if (drainer_attached_) return Status::drainer_attached;
     if (context_.when_full == WhenFull::inline_drain) return Status::invalid_argument;
     drainer_attached_ = true;
