@@ -184,6 +184,37 @@ TEST_CASE("known heads: too large a head is always sent whole") {
   both.compare();
 }
 
+TEST_CASE("known heads: what is made ready of a head is as much as fits behind it") {
+  Both both(3);
+  both.load(kModel);
+  Tensors tensors;
+  for (std::size_t count = 1; count <= 8; ++count) {
+    CAPTURE(count);
+    std::vector<TensorView> outputs(count, tensors.output);
+    for (int i = 0; i < 3; ++i) {
+      both.capture(0, {}, outputs);
+      outputs.back().address += 32;
+    }
+  }
+  both.compare();
+}
+
+TEST_CASE("known heads: names follow the time, however it goes") {
+  Both both(3);
+  both.load(kModel);
+  Tensors tensors;
+  constexpr std::uint64_t kDigits = 10'000'000'000'000'000;
+  for (const std::uint64_t now_us :
+       {std::uint64_t{3}, std::uint64_t{99'999'998}, std::uint64_t{100'000'007}, std::uint64_t{5},
+        std::uint64_t{1'700'000'012'345'678}, std::uint64_t{1'700'000'099'999'998},
+        std::uint64_t{1'700'000'300'000'000}, kDigits - 2, kDigits + 1, 20 * kDigits}) {
+    CAPTURE(now_us);
+    both.knowing_.clock.now_us = both.plain_.clock.now_us = now_us;
+    for (const std::size_t op : {0u, 1u, 0u}) both.capture(op, {}, {&tensors.output, 1});
+  }
+  both.compare();
+}
+
 TEST_CASE("known heads: tensors larger than the ring stream behind a number too") {
   Both both(3);
   both.load(kModel);
@@ -213,8 +244,7 @@ TEST_CASE("known heads: a record that fails leaves no head that the drainer does
   CHECK(knowing.session.counts().device_failed == 2);
   CHECK(knowing.sink.objects.size() == 2);
   const std::string& journal = knowing.sink.journals.begin()->second;
-  CHECK(journal.find("lost,0,2,device_failed,0/net/9/0/Conv2D.conv1_relu1.3.1\n") !=
-        journal.npos);
+  CHECK(journal.find("lost,0,2,device_failed,0/net/9/0/Conv2D.conv1_relu1.3.1\n") != journal.npos);
 }
 
 TEST_CASE("known heads: a recorder that is added again knows nothing") {

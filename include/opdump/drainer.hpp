@@ -186,7 +186,7 @@ class Drainer {
     if (!record.ok() || record.value().head().target >= Targets::kMax) return;
     if (head.kind == ChunkKind::record) {
 #if OPDUMP_SMALL_CODE == 0
-      stream.heads.keep(head_body, record.value());
+      stream.heads.keep(head_body, record.value(), targets_[record.value().head().target]);
 #endif
       const std::uint32_t file_at = head.head_bytes - record.value().head().file_bytes;
       begin_record(slot, stream, record.value(), head.gap(), body.subspan(file_at), head.last());

@@ -10,6 +10,39 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
+#if OPDUMP_SMALL_CODE == 0
+/// The name of one operator's objects, of which only the time changes.
+class ReadyName {
+ public:
+  static constexpr std::size_t kTimeBytes = 16;
+  static constexpr std::uint64_t kTimeLimit = 10'000'000'000'000'000;
+
+  ReadyName() = default;
+  /// `text` ends with kTimeBytes bytes for the time, and stays as long as this.
+  explicit ReadyName(std::span<char> text) : text_(text) {}
+
+  /// The name at `unix_us`, less than kTimeLimit; good until the next call.
+  std::string_view at(std::uint64_t unix_us) {
+    if (unix_us - period_from_ >= kPeriod) {
+      period_from_ = unix_us / kPeriod * kPeriod;
+      TextWriter(text_.last(kTimeBytes)).add_decimal(unix_us / kPeriod, kPeriodDigits);
+    }
+    TextWriter(text_.last(kPeriodDigits))
+        .add_decimal(static_cast<std::uint32_t>(unix_us - period_from_), kPeriodDigits);
+    return {text_.data(), text_.size()};
+  }
+
+ private:
+  // A hundred seconds, the first digits of which stay in the text.
+  static constexpr std::uint64_t kPeriod = 100'000'000;
+  static constexpr std::size_t kPeriodDigits = 8;
+  static_assert(2 * kPeriodDigits == kTimeBytes);
+
+  std::span<char> text_{};
+  std::uint64_t period_from_ = UINT64_MAX - kPeriod;  // none
+};
+#endif
+
 /// Makes the names of records' objects, in memory of its own. It keeps the directory, which seldom changes.
 class DumpNamer {
  public:
@@ -37,22 +70,37 @@ class DumpNamer {
   [[nodiscard]] Status make(const RecordView& record, const DumpTarget& target, std::uint64_t unix_us,
                             std::string_view suffix, ObjectName& name, MutableBytes& unused) {
     if (!is_in_directory(record) && !write_directory(record, target)) return Status::name_too_long;
-    const RecordHead& head = record.head();
+#if OPDUMP_SMALL_CODE == 0
+    if (ReadyName* const ready = record.ready_name();
+        ready != nullptr && suffix.empty() && unix_us < ReadyName::kTimeLimit) {
+      unused = std::as_writable_bytes(memory_.subspan(directory_bytes_));
+      name = {target.root, {memory_.data(), directory_bytes_}, ready->at(unix_us)};
+      return Status::ok;
+    }
+#endif
     TextWriter file(memory_.subspan(directory_bytes_));
     if (holds_failures(target)) {
       add_failure_name(file, record, target, unix_us);
     } else {
-      file.add_sanitised(record.type()).add('.').add_sanitised(record.name());
-      file.add('.')
-          .add_decimal(has_task_id(layout_of(target)) ? head.task_id : 0)
-          .add('.')
-          .add_decimal(has_stream_id(layout_of(target)) ? head.stream_id : 0);
-      file.add('.').add_decimal(unix_us, 16).add(suffix);
+      add_stem(file, record, target);
+      file.add_decimal(unix_us, 16).add(suffix);
     }
     if (file.overflowed()) return Status::name_too_long;
     unused = std::as_writable_bytes(file.rest());
     name = {target.root, {memory_.data(), directory_bytes_}, file.text()};
     return Status::ok;
+  }
+
+  /// Adds what such a name begins with, unless it is that of an operator that failed: all but the time and
+  /// the suffix.
+  static void add_stem(TextWriter& file, const RecordView& record, const DumpTarget& target) {
+    const RecordHead& head = record.head();
+    file.add_sanitised(record.type()).add('.').add_sanitised(record.name());
+    file.add('.')
+        .add_decimal(has_task_id(layout_of(target)) ? head.task_id : 0)
+        .add('.')
+        .add_decimal(has_stream_id(layout_of(target)) ? head.stream_id : 0)
+        .add('.');
   }
 
  private:
@@ -76,8 +124,12 @@ class DumpNamer {
   /// counts as another one.
   bool is_in_directory(const RecordView& record) const {
     const RecordHead& head = record.head();
-    return directory_bytes_ != 0 && head.step == step_ && head.dump_time == dump_time_ &&
-           head.target == target_ && head.model_id == model_id_ && head.in_model == in_model_ &&
+    if (directory_bytes_ == 0 || head.step != step_ || head.target != target_) return false;
+#if OPDUMP_SMALL_CODE == 0
+    // A loading belongs to one model and one config.
+    if (head.load != 0 && head.load == load_) return true;
+#endif
+    return head.dump_time == dump_time_ && head.model_id == model_id_ && head.in_model == in_model_ &&
            (in_model_ == 0 || record.model_name() == model_name_);
   }
 
@@ -103,6 +155,9 @@ class DumpNamer {
     target_ = head.target;
     model_id_ = head.model_id;
     in_model_ = head.in_model;
+#if OPDUMP_SMALL_CODE == 0
+    load_ = head.load;
+#endif
     directory_bytes_ = text.overflowed() ? 0 : text.text().size();
     return directory_bytes_ != 0;
   }
@@ -115,6 +170,9 @@ class DumpNamer {
   std::uint8_t target_ = 0;
   std::uint8_t in_model_ = 0;
   std::string_view model_name_{};  // in the memory
+#if OPDUMP_SMALL_CODE == 0
+  std::uint32_t load_ = 0;
+#endif
 };
 
 /// Bytes that a `DumpNamer` needs at most for these texts.

@@ -6,6 +6,8 @@
 #include <span>
 
 #include "opdump/bytes.hpp"
+#include "opdump/dump_name.hpp"
+#include "opdump/nano_encode.hpp"
 #include "opdump/record.hpp"
 
 /// An operator's head seldom changes from one step to the next, and is larger than many a tensor. So a
@@ -95,11 +97,13 @@ class SentHeads {
   std::span<Entry> entries_{};
 };
 
-/// The same heads as the drainer keeps them. All calls from the drain context.
+/// The same heads as the drainer keeps them, and what it makes of them as far as there is room for it. All
+/// calls from the drain context.
 class KnownHeads {
  public:
   struct Entry {
     RecordView view{};
+    ReadyName name{};
     bool known = false;
     alignas(8) std::byte bytes[kMaxKnownHeadBytes];
   };
@@ -110,14 +114,15 @@ class KnownHeads {
     for (Entry& entry : entries_) entry.known = false;
   }
 
-  /// Keeps `head`, which `view` reads, under the number that it carries.
-  void keep(Bytes head, const RecordView& view) {
+  /// Keeps `head`, which `view` reads and which goes to `target`, under the number that it carries.
+  void keep(Bytes head, const RecordView& view, const DumpTarget& target) {
     const std::uint32_t number = view.head().known_as;
     if (number >= entries_.size() || head.size() > kMaxKnownHeadBytes) return;
     Entry& entry = entries_[number];
     std::memcpy(entry.bytes, head.data(), head.size());
     entry.view = view.moved_to(entry.bytes);
     entry.known = true;
+    make_ready(entry, MutableBytes(entry.bytes).subspan(head.size()), target);
   }
 
   /// The head that an `again` chunk's `body` refers to, made the new record's; good until the next call.
@@ -129,11 +134,34 @@ class KnownHeads {
     if (again.known_as >= entries_.size() || !entries_[again.known_as].known) return Status::malformed;
     Entry& entry = entries_[again.known_as];
     if (body.size() - sizeof again != sizeof(Address) * entry.view.tensor_count()) return Status::malformed;
-    entry.view.renew(again, entry.bytes, body.data() + sizeof again);
+    const bool moved = entry.view.renew(again, entry.bytes, body.data() + sizeof again);
+    const Bytes nano_head = entry.view.nano_head();
+    if (moved && !nano_head.empty()) {
+      renew_nano_addresses(entry.bytes + (nano_head.data() - entry.bytes), entry.view.head().input_count,
+                           entry.view.head().output_count, body.data() + sizeof again);
+    }
     return &entry.view;
   }
 
  private:
+  static void make_ready(Entry& entry, MutableBytes room, const DumpTarget& target) {
+    TextWriter stem({reinterpret_cast<char*>(room.data()), room.size()});
+    if (!holds_failures(target)) DumpNamer::add_stem(stem, entry.view, target);
+    if (stem.overflowed() || stem.text().empty() || stem.rest().size() < ReadyName::kTimeBytes) return;
+    const std::size_t name_bytes = stem.text().size() + ReadyName::kTimeBytes;
+    entry.name = ReadyName({reinterpret_cast<char*>(room.data()), name_bytes});
+    room = room.subspan(name_bytes);
+    Bytes nano_head;
+    const auto for_each_tensor = [&entry](auto use) { entry.view.for_each_tensor(use); };
+    const NanoHeadSizes sizes = nano_head_sizes(for_each_tensor, entry.view.name());
+    if (target.format == nullptr && sizes.file_bytes() <= room.size()) {
+      ByteCursor out(room.data());
+      encode_nano_head(for_each_tensor, entry.view.name(), sizes, out);
+      nano_head = room.first(static_cast<std::size_t>(sizes.file_bytes()));
+    }
+    entry.view.set_ready(entry.name, nano_head);
+  }
+
   std::span<Entry> entries_{};
 };
 

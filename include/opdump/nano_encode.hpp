@@ -199,5 +199,27 @@ void encode_nano_head(ForEachTensor for_each_tensor, std::string_view op_name, c
   });
 }
 
+/// Makes the addresses in `head`, a nano record's head of `inputs` inputs and `outputs` outputs, those at
+/// `addresses`, 8 bytes each as the machine has them.
+inline void renew_nano_addresses(std::byte* head, std::uint32_t inputs, std::uint32_t outputs,
+                                 const std::byte* addresses) {
+  constexpr std::size_t kListHeadBytes = kNanoTlvHeadBytes + 4;
+  // Behind the address: offset, bytes, bytes of TLVs.
+  constexpr std::size_t kBehindAddress = 8 + 8 + 8;
+  std::byte* at = head + kNanoHeadLengthBytes + 8;
+  const auto renew_list = [&](std::uint32_t count, std::size_t fixed_bytes) {
+    at += kListHeadBytes;
+    for (std::uint32_t i = 0; i < count; ++i, addresses += sizeof(Address)) {
+      std::byte* const lengths = at + fixed_bytes - 4;
+      Address address;
+      std::memcpy(&address, addresses, sizeof address);
+      store_little_endian(lengths - kBehindAddress, address);
+      at += fixed_bytes + load_little_endian<std::uint32_t>(lengths);
+    }
+  };
+  renew_list(inputs, kNanoInputBytes);
+  renew_list(outputs, kNanoOutputBytes);
+}
+
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump

@@ -340,6 +340,8 @@ inline void encode_record(const RecordSource& source, const CapturedTensors& ten
   }
 }
 
+class ReadyName;
+
 /// An encoded record's head, read in place. The bytes are checked once, by `parse`; they must stay.
 class RecordView {
  public:
@@ -381,25 +383,58 @@ class RecordView {
   }
 
   /// Makes the head at `bytes`, which this is the view of, that of the record that `again` and `addresses`
-  /// tell of.
-  void renew(const AgainHead& again, std::byte* bytes, const std::byte* addresses) const {
+  /// tell of. Returns whether an address is another one than before.
+  bool renew(const AgainHead& again, std::byte* bytes, const std::byte* addresses) const {
     RecordHead& head = *std::launder(reinterpret_cast<RecordHead*>(bytes));
     head.unix_us = again.unix_us;
     head.step = again.step;
     head.sequence = again.sequence;
     std::byte* at = bytes + sizeof head;
-    for (std::uint32_t i = 0; i < tensor_count(); ++i) {
+    bool moved = false;
+    for (std::uint32_t i = tensor_count(); i != 0; --i, addresses += sizeof(Address)) {
       TensorHead& tensor = *std::launder(reinterpret_cast<TensorHead*>(at));
-      std::memcpy(&tensor.address, addresses + i * sizeof(Address), sizeof(Address));
+      Address address;
+      std::memcpy(&address, addresses, sizeof address);
+      moved |= address != tensor.address;
+      tensor.address = address;
       at += tensor_bytes(tensor);
     }
+    return moved;
   }
 
-  const RecordHead& head() const { return *head_; }
-  std::string_view model_name() const { return {texts_, head_->model_name_bytes}; }
-  std::string_view type() const { return {end_of(model_name()), head_->type_bytes}; }
-  std::string_view name() const { return {end_of(type()), head_->name_bytes}; }
-  std::uint32_t tensor_count() const { return std::uint32_t{head_->input_count} + head_->output_count; }
+#if OPDUMP_SMALL_CODE == 0
+  /// The record's name in the sink but for the time; null: still to be made.
+  ReadyName* ready_name() const {
+    return ready_name_;
+  }
+
+  /// The head of the record's nano file; empty: still to be made.
+  Bytes nano_head() const {
+    return nano_head_;
+  }
+
+  /// What the drainer has made of this head before; must stay as long as this view.
+  void set_ready(ReadyName& name, Bytes nano_head) {
+    ready_name_ = &name;
+    nano_head_ = nano_head;
+  }
+#endif
+
+  const RecordHead& head() const {
+    return *head_;
+  }
+  std::string_view model_name() const {
+    return {texts_, head_->model_name_bytes};
+  }
+  std::string_view type() const {
+    return {end_of(model_name()), head_->type_bytes};
+  }
+  std::string_view name() const {
+    return {end_of(type()), head_->name_bytes};
+  }
+  std::uint32_t tensor_count() const {
+    return std::uint32_t{head_->input_count} + head_->output_count;
+  }
 
   /// Calls `use(tensor, is_output, index)` for the inputs in order, then the outputs, originals filled in.
   template <class Use>
@@ -442,7 +477,9 @@ class RecordView {
     return tensor;
   }
 
-  static const char* end_of(std::string_view text) { return text.data() + text.size(); }
+  static const char* end_of(std::string_view text) {
+    return text.data() + text.size();
+  }
 
   static std::size_t tensor_bytes(const TensorHead& tensor) {
     return sizeof(TensorHead) + sizeof(Dim) * (std::size_t{tensor.rank} + tensor.original_rank);
@@ -451,6 +488,10 @@ class RecordView {
   const RecordHead* head_ = nullptr;
   const std::byte* tensors_ = nullptr;
   const char* texts_ = nullptr;
+#if OPDUMP_SMALL_CODE == 0
+  ReadyName* ready_name_ = nullptr;
+  Bytes nano_head_{};
+#endif
 };
 
 }  // namespace OPDUMP_NAMESPACE

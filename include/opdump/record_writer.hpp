@@ -33,6 +33,10 @@ class RecordWriter {
     format_ = format;
     if (format != nullptr) return format->begin(object_, state_, record, data, scratch);
 
+    if (!record.nano_head().empty()) {
+      const Bytes parts[] = {record.nano_head(), data};
+      return object_.put(parts);
+    }
     const auto for_each_tensor = [&record](auto use) { record.for_each_tensor(use); };
     const NanoHeadSizes sizes = nano_head_sizes(for_each_tensor, record.name());
     const std::uint64_t head_bytes = kNanoHeadLengthBytes + sizes.head_bytes();

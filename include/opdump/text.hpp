@@ -53,6 +53,7 @@ class TextWriter {
       return add_digits(static_cast<std::uint32_t>(value % kLimit), kDigits);
     }
     const std::uint32_t part = static_cast<std::uint32_t>(value);
+    if (OPDUMP_SMALL_CODE == 0 && width == kDigits) return add_digits(part, kDigits);
     std::size_t count = 1;
     for (std::uint32_t limit = 10; part >= limit && count < kDigits; limit *= 10) ++count;
     return add_digits(part, count < width ? width : count);
