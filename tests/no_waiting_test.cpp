@@ -19,6 +19,7 @@ struct CountingSink final : Sink {
     ++committed;
     return Status::ok;
   }
+  Status commit_both(ObjectId, ObjectId) override { return Status::not_supported; }
   void abort(ObjectId) override {}
   Status append_journal(const ObjectName&, std::span<const Bytes>) override { return Status::ok; }
   Status sync() override { return Status::ok; }
