@@ -32,7 +32,9 @@ class SentHeads {
     std::uint32_t input_count = 0;
     std::uint32_t output_count = 0;
     std::uint32_t head_bytes = 0;
-    std::uint32_t names_at = 0;  ///< where the tensors' original names begin
+    std::uint32_t names_at = 0;     ///< where the tensors' original names begin
+    std::uint32_t again_bytes = 0;  ///< of the `again` chunk without the tensors' bytes
+    std::uint32_t whole_bytes = 0;  ///< of the same with them; 0: they do not fit one chunk
     std::uint64_t data_bytes = 0;
     alignas(8) std::byte bytes[kMaxKnownHeadBytes];  ///< as in the ring
   };
@@ -63,8 +65,9 @@ class SentHeads {
     return entry.load == load && entry.op != op ? kNotKnown : number(op);
   }
 
-  /// Keeps `head`, which is in the ring under the number that it carries.
-  void keep(Bytes head, const RecordSource& source, std::uint64_t data_bytes) {
+  /// Keeps `head`, which is in the ring under the number that it carries. The ring's largest chunk is
+  /// `max_chunk`.
+  void keep(Bytes head, const RecordSource& source, std::uint64_t data_bytes, std::uint32_t max_chunk) {
     Entry& entry = entries_[number(source.op_index())];
     std::memcpy(entry.bytes, head.data(), head.size());
     entry.load = source.plan->load;
@@ -74,6 +77,11 @@ class SentHeads {
     entry.input_count = static_cast<std::uint32_t>(source.tensors.inputs.size());
     entry.output_count = static_cast<std::uint32_t>(source.tensors.outputs.size());
     entry.data_bytes = data_bytes;
+    // Less than the head that the ring has just taken.
+    entry.again_bytes = static_cast<std::uint32_t>(sizeof(ChunkHead) + sizeof(AgainHead) +
+                                                   sizeof(Address) * source.tensors.size());
+    const bool fits = data_bytes <= max_chunk - entry.again_bytes;
+    entry.whole_bytes = fits ? entry.again_bytes + static_cast<std::uint32_t>(data_bytes) : 0;
   }
 
  private:

@@ -480,7 +480,7 @@ class BasicRecorder {
     if (status != Status::ok) return status;
     commit_first(static_cast<std::uint32_t>(chunk.size()), whole && !goes_on);
 #if OPDUMP_SMALL_CODE == 0
-    if (source.known_as != kNotKnown) sent_.keep(head, source, data_bytes);
+    if (source.known_as != kNotKnown) sent_.keep(head, source, data_bytes, ring().max_chunk());
 #endif
     // A byte that never comes keeps the last chunk from being so.
     return whole ? Status::ok
@@ -490,20 +490,22 @@ class BasicRecorder {
 #if OPDUMP_SMALL_CODE == 0
   Status put_again(const SentHeads::Entry& sent, std::uint64_t unix_us, std::uint32_t sequence,
                    const CapturedTensors& tensors) {
-    const std::uint32_t head_bytes =
-        static_cast<std::uint32_t>(sizeof(AgainHead) + sizeof(Address) * tensors.size());
+    const bool whole = sent.whole_bytes != 0;
+    const std::uint32_t bytes = whole ? sent.whole_bytes : sent.again_bytes;
     MutableBytes chunk;
-    bool whole = false;
-    Status status = open_chunk(ChunkKind::again, head_bytes, sent.data_bytes, chunk, whole);
+    Status status = feed_.room(bytes, bytes, chunk);
     if (status != Status::ok) return status;
-    std::byte* to = chunk.data() + sizeof(ChunkHead);
+    std::byte* to = chunk.data();
+    ::new (to) ChunkHead(
+        chunk_head(ChunkKind::again, whole, Status::ok, gap_, sent.again_bytes - sizeof(ChunkHead)));
+    to += sizeof(ChunkHead);
     ::new (to) AgainHead{unix_us, step_, sequence, sent_.number(sent)};
     to += sizeof(AgainHead);
     for (std::size_t i = 0; i < tensors.size(); ++i, to += sizeof(Address))
       std::memcpy(to, &tensors[i].address, sizeof(Address));
     if (whole) status = feed_.copy(to, tensors);
     if (status != Status::ok) return status;
-    commit_first(static_cast<std::uint32_t>(chunk.size()), whole);
+    commit_first(bytes, whole);
     return whole ? Status::ok : stream(tensors, sent.data_bytes, sent.head_bytes);
   }
 #endif
