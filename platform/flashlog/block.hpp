@@ -57,7 +57,7 @@ inline bool is_header(Header& header) {
 inline bool reads_as(const Device& device, std::uint32_t block, std::uint32_t offset,
                      const std::byte* expected, std::uint32_t bytes) {
   while (bytes != 0) {
-    std::byte memory[32];
+    std::byte memory[16];
     const std::uint32_t piece = bytes < sizeof memory ? bytes : sizeof memory;
     if (device.read(device.context, block, offset, {memory, piece}) != Status::ok) return false;
     for (std::uint32_t i = 0; i < piece; ++i) {
@@ -74,25 +74,57 @@ inline bool is_blank(const Device& device, std::uint32_t block, std::uint32_t of
   return reads_as(device, block, offset, nullptr, device.geometry.block_bytes - offset);
 }
 
-/// Reads the header of `block`. What cannot be read counts as none.
-inline BlockUse look_at(const Device& device, std::uint32_t block, Header& header) {
+/// Whether `head` is that of `block` in such a part, of a version that is known here.
+inline bool is_known(const BlockHeader& head, const Geometry& part, std::uint32_t block) {
+  return head.version != 0 && head.version <= kVersion && head.erased == part.erased &&
+         head.block_bytes == part.block_bytes && head.block_count == part.block_count &&
+         head.block == block && head.program_bytes == part.program_bytes &&
+         head.bytes == sizeof(BlockHeader) + sizeof(std::uint16_t) * head.retired_count + kCrcBytes;
+}
+
+/// Reads the header of `block`, as if nothing followed. What cannot be read counts as none.
+inline BlockUse read_header(const Device& device, std::uint32_t block, Header& header) {
   if (device.read(device.context, block, 0, {header.bytes(), sizeof header}) != Status::ok ||
       !is_header(header)) {
     return BlockUse::none;
   }
-  const std::uint32_t retired_count = header.head.retired_count;
-  const std::uint32_t bytes = header.head.bytes;
-  BlockHeader expected = block_header(device.geometry, block, header.head.sequence, retired_count, bytes);
-  if (header.head.version != 0 && header.head.version < kVersion) expected.version = header.head.version;
-  if (std::memcmp(&header, &expected, sizeof expected) != 0 ||
-      bytes != sizeof(BlockHeader) + sizeof(std::uint16_t) * retired_count + kCrcBytes) {
-    return BlockUse::foreign;
-  }
+  return is_known(header.head, device.geometry, block) ? BlockUse::prepared : BlockUse::foreign;
+}
+
+/// What a block is used for that begins with `bytes` bytes of header.
+inline BlockUse look_behind(const Device& device, std::uint32_t block, std::uint32_t bytes) {
   // What follows begins right behind, or at the next granule.
   const std::uint32_t next = round_up(bytes, device.geometry.program_bytes);
   return reads_as(device, block, bytes, nullptr, 1) && reads_as(device, block, next, nullptr, 1)
              ? BlockUse::prepared
              : BlockUse::taken;
+}
+
+/// Reads the header of `block`, and what seems to follow. What cannot be read counts as none.
+inline BlockUse look_at(const Device& device, std::uint32_t block, Header& header) {
+  const BlockUse use = read_header(device, block, header);
+  return use == BlockUse::prepared ? look_behind(device, block, header.head.bytes) : use;
+}
+
+/// What the log has to know of a block's header on its way; the header itself would take too much of the
+/// stack.
+struct HeaderFacts {
+  std::uint32_t sequence = 0;
+  std::uint32_t bytes = 0;
+};
+
+/// As `read_header`. Not inline, so that its stack is free again before what follows is read.
+[[gnu::noinline]] inline BlockUse read_facts(const Device& device, std::uint32_t block, HeaderFacts& facts) {
+  Header header;
+  const BlockUse use = read_header(device, block, header);
+  if (use == BlockUse::prepared) facts = {header.head.sequence, header.head.bytes};
+  return use;
+}
+
+/// As `look_at` above.
+inline BlockUse look_at(const Device& device, std::uint32_t block, HeaderFacts& facts) {
+  const BlockUse use = read_facts(device, block, facts);
+  return use == BlockUse::prepared ? look_behind(device, block, facts.bytes) : use;
 }
 
 }  // namespace OPDUMP_NAMESPACE

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <span>
 
 #include "opdump/crc32.hpp"
@@ -213,9 +214,9 @@ class FlashLog final : public Sink {
       block = block_after(block);
       // Never so far that it meets the block in use.
       if (block == kNoBlock || block == cursor_) return false;
-      Header header;
+      HeaderFacts header;
       const BlockUse use = look_at(device_, block, header);
-      if (use == BlockUse::prepared && header.head.sequence > sequence_) continue;
+      if (use == BlockUse::prepared && header.sequence > sequence_) continue;
       if (erased_ != block) return erase(block, use);
       if (used_ != kept_) {
         if (const Status status = flush(); status != Status::ok) return status;
@@ -306,20 +307,23 @@ class FlashLog final : public Sink {
   /// Writes an entry of `parts`, or several when they are too long for one.
   Status write(Kind kind, std::uint32_t number, std::span<const Bytes> parts) {
     std::size_t total = size_of(parts);
-    std::uint32_t body = begin_entry(kind, number, total);
-    for (Bytes part : parts) {
-      while (!part.empty()) {
-        if (body == 0) {
-          end_entry();
-          body = begin_entry(kind, number, total);
-        }
-        const std::size_t bytes = part.size() < body ? part.size() : body;
-        put(part.first(bytes));
-        part = part.subspan(bytes);
+    const Bytes* part = parts.data();
+    std::size_t at = 0;
+    do {
+      std::uint32_t body = begin_entry(kind, number, total);
+      while (body != 0) {
+        const std::size_t rest = part->size() - at;
+        const std::size_t bytes = rest < body ? rest : body;
+        put(part->subspan(at, bytes));
         body -= static_cast<std::uint32_t>(bytes);
+        at += bytes;
+        if (at == part->size()) {
+          ++part;
+          at = 0;
+        }
       }
-    }
-    end_entry();
+      end_entry();
+    } while (total != 0);
     return stuck_;
   }
 
@@ -357,7 +361,8 @@ class FlashLog final : public Sink {
     }
   }
 
-  bool is_said(const Reference& reference, std::span<const Bytes> parts) const {
+  /// Not inline, so that its stack is free again before `refer_to` writes.
+  [[gnu::noinline]] bool is_said(const Reference& reference, std::span<const Bytes> parts) const {
     if (reference.bytes != size_of(parts)) return false;
     std::uint32_t offset = reference.offset;
     for (const Bytes part : parts) {
@@ -394,16 +399,18 @@ class FlashLog final : public Sink {
   }
 
   void put(Bytes bytes) {
-    while (!bytes.empty()) {
+    const std::byte* from = bytes.data();
+    for (std::uint32_t rest = static_cast<std::uint32_t>(bytes.size()); rest != 0;) {
       make_room();
       if (stuck_ != Status::ok) return;
-      const std::size_t room = page_room() - used_;
-      const Bytes piece = bytes.first(bytes.size() < room ? bytes.size() : room);
-      std::memcpy(page_ + used_, piece.data(), piece.size());
-      crc_ = crc32(crc_, piece);
-      used_ += static_cast<std::uint32_t>(piece.size());
-      left_ -= 2 * static_cast<std::uint32_t>(piece.size());
-      bytes = bytes.subspan(piece.size());
+      const std::uint32_t room = page_room() - used_;
+      const std::uint32_t now = rest < room ? rest : room;
+      std::memcpy(page_ + used_, from, now);
+      crc_ = crc32(crc_, {from, now});
+      used_ += now;
+      left_ -= 2 * now;
+      from += now;
+      rest -= now;
     }
   }
 
@@ -441,14 +448,13 @@ class FlashLog final : public Sink {
     std::byte* const content = page_ + (prefix_ != 0 ? prefix_ : kept_);
     const std::uint32_t moving = static_cast<std::uint32_t>(page_ + used_ - content);
     if (prefix_ == 0) {
-      BlockStart start;
+      BlockStart& start = *::new (content - sizeof(BlockStart)) BlockStart;
       start.head = EntryHead(Kind::start, 0, BlockStart::kBodyBytes);
       start.previous = sequence_;
       start.previous_end = block_ == kNoBlock ? kNewStream : at_ + kept_;
       start.left = page_left_;
       start.run_crc = page_crc_;
       start.crc = crc32(0, bytes_of(start).first(sizeof start - kCrcBytes));
-      std::memcpy(content - sizeof start, &start, sizeof start);
     }
     references_[0] = references_[1] = {};
     for (;;) {
@@ -502,13 +508,13 @@ class FlashLog final : public Sink {
     for (std::uint32_t tries = geometry().block_count; tries != 0; --tries) {
       const std::uint32_t block = block_after(cursor_);
       if (block == kNoBlock || block == block_) break;
-      Header header;
+      HeaderFacts header;
       const BlockUse use = look_at(device_, block, header);
       at_ = 0;
-      if (prepared && use == BlockUse::prepared && header.head.sequence > sequence_ &&
-          is_blank(device_, block, header.head.bytes)) {
-        at_ = round_up(header.head.bytes, geometry().program_bytes);
-        sequence_ = header.head.sequence;
+      if (prepared && use == BlockUse::prepared && header.sequence > sequence_ &&
+          is_blank(device_, block, header.bytes)) {
+        at_ = round_up(header.bytes, geometry().program_bytes);
+        sequence_ = header.sequence;
       } else {
         if (erased_ != block) {
           if (!erase(block, use)) return Status::no_space;
