@@ -496,8 +496,8 @@ class BasicRecorder {
     Status status = feed_.room(bytes, bytes, chunk);
     if (status != Status::ok) return status;
     std::byte* to = chunk.data();
-    ::new (to) ChunkHead(
-        chunk_head(ChunkKind::again, whole, Status::ok, gap_, sent.again_bytes - sizeof(ChunkHead)));
+    ::new (to) ChunkHead(chunk_head(ChunkKind::again, whole, Status::ok, gap_,
+                                    sent.again_bytes - std::uint32_t{sizeof(ChunkHead)}));
     to += sizeof(ChunkHead);
     ::new (to) AgainHead{unix_us, step_, sequence, sent_.number(sent)};
     to += sizeof(AgainHead);
