@@ -21,8 +21,9 @@ constexpr Format framework_format(Format device_format, std::size_t original_ran
 /// 0 to `kRecorders` - 1, with memory of about 1 KiB and `kBoxBytes` each, whatever the size of the tensor.
 /// `kBoxBytes` must hold a block of the format: up to 4096 bytes for elements of 16 bytes.
 ///
-/// Left as they are: tensors without an original shape or with one that does not fit, elements below a byte,
-/// weights in groups, blocks larger than `kBoxBytes`. The elements keep their dtype.
+/// Left as they are: all with OPDUMP_SMALL_CODE; tensors without an original shape or with one that does not
+/// fit, elements below a byte, weights in groups, blocks larger than `kBoxBytes`. The elements keep their
+/// dtype.
 ///
 /// The device's memory is read in runs, and in parts more than once: where an axis that is split into blocks
 /// goes before others, as in NC1HWC0, each element comes as often as its block has elements unless the box
@@ -42,6 +43,7 @@ class FormatRestorer final : public Restorer {
   class Slot final : public RestoredElements {
    public:
     bool restore(Memory& memory, TensorView& tensor) {
+      if (OPDUMP_SMALL_CODE != 0) return false;
       const std::uint32_t bits = codes_of(tensor.dtype).bits;
       if (bits == 0 || bits % 8 != 0 || is_framework_format(tensor.format) || tensor.original_shape.empty())
         return false;
@@ -62,7 +64,9 @@ class FormatRestorer final : public Restorer {
       tensor.format = to;
       tensor.shape = relayout_.dims();
       tensor.bytes = relayout_.elements() * item_bytes_;
+#if OPDUMP_SMALL_CODE == 0
       tensor.restored = this;
+#endif
       return true;
     }
 
