@@ -64,6 +64,38 @@ TEST_CASE("mindspore files: an operator's arguments are sorted and quoted") {
   CHECK(write_kernel_args(sink, config(), 4, kOps[0], 7, small) == Status::name_too_long);
 }
 
+TEST_CASE("mindspore files: what CANN is given to dump of whole graphs") {
+  const ModelRule every[] = {{.any_model = true}};
+  const ModelRule some[] = {{.any_model = true, .all_layers = false}};
+  std::uint8_t bits[] = {1, 0, 1};
+  ModelPlan plan;
+  plan.model = &kModel;
+  plan.bits = bits;
+  const auto written = [&plan](DumpConfig of_graph, std::uint64_t step) {
+    FakeSink sink;
+    of_graph.layout = Layout::mindspore_graph;
+    REQUIRE(write_acl_dump(sink, of_graph, plan, 5, step) == Status::ok);
+    return text_of(sink, "/dump||acl_dump_5.json");
+  };
+  DumpConfig of_all = config();
+  of_all.models = every;
+  of_all.mode = DumpMode::all;
+  CHECK(written(of_all, 0) ==
+        "{\"dump\":{\"dump_list\":[],\"dump_mode\":\"all\",\"dump_op_switch\":\"on\",\"dump_path\":\"/dump/"
+        "0\"}}");
+  DumpConfig of_some = config();
+  of_some.models = some;
+  of_some.mode = DumpMode::input;
+  CHECK(written(of_some, 12345678901) ==
+        "{\"dump\":{\"dump_list\":[{\"layer\":[\"Default/fc.1-Dense/"
+        "MatMul-op5\",\"-x\"]}],\"dump_mode\":\"input\","
+        "\"dump_op_switch\":\"on\",\"dump_path\":\"/dump/12345678901\"}}");
+  of_some.overflow = true;
+  CHECK(written(of_some, 3) == "{\"dump\":{\"dump_debug\":\"on\",\"dump_path\":\"/dump/3\"}}");
+  of_some.exception = ExceptionDump::brief;
+  CHECK(written(of_some, 3) == "{\"dump\":{\"dump_scene\":\"lite_exception\"}}");
+}
+
 TEST_CASE("mindspore files: a sink that fails leaves nothing open") {
   for (int fail_at = 0; fail_at < 6; ++fail_at) {
     FakeSink sink;

@@ -5,6 +5,7 @@
 
 #include "opdump/dump_config.hpp"
 #include "opdump/model.hpp"
+#include "opdump/model_plan.hpp"
 #include "opdump/nano_encode.hpp"
 #include "opdump/open_object.hpp"
 #include "opdump/targets.hpp"
@@ -39,10 +40,9 @@ Status write_object(Sink& sink, const ObjectName& name, Add add) {
   return status == Status::already_exists ? Status::ok : status;
 }
 
-/// `text` in quotation marks, as JSON has it.
-void add_json(auto& out, std::string_view text) {
+/// `text` as it stands between quotation marks in JSON.
+void add_escaped(auto& out, std::string_view text) {
   constexpr std::string_view kHex = "0123456789abcdef";
-  out.add(as_bytes("\""));
   for (const char& c : text) {
     const auto code = static_cast<unsigned char>(c);
     if (c == '"' || c == '\\') {
@@ -55,7 +55,20 @@ void add_json(auto& out, std::string_view text) {
     }
     out.add(as_bytes({&c, 1}));
   }
+}
+
+void add_json(auto& out, std::string_view text) {
   out.add(as_bytes("\""));
+  add_escaped(out, text);
+  out.add(as_bytes("\""));
+}
+
+/// Whether the config picks operators, not all of them.
+inline bool names_operators(const DumpConfig& config) {
+  for (const ModelRule& rule : config.models) {
+    if (rule.all_layers) return false;
+  }
+  return true;
 }
 
 /// The attribute with the least name above `after`, null when there is none.
@@ -133,6 +146,49 @@ constexpr std::size_t mindspore_name_bytes(std::size_t net_name_bytes, std::size
                                          mindspore_files::add_json(out, version);
                                          out.add(as_bytes("}"));
                                        });
+}
+
+/// Writes `acl_dump_{device}.json` in the dump path: what MindSpore has CANN dump of whole graphs at `step`,
+/// of which MindSpore leaves that of the last one. The operators are those of `plan` that are wanted, where
+/// the config names some.
+[[nodiscard]] inline Status write_acl_dump(Sink& sink, const DumpConfig& config, const ModelPlan& plan,
+                                           std::uint32_t device_id, std::uint64_t step) {
+  char memory[80];
+  TextWriter number(memory);
+  number.add('/').add_decimal(step);
+  TextWriter file(number.rest());
+  file.add("acl_dump_").add_decimal(device_id).add(".json");
+  return mindspore_files::write_object(sink, {config.dump_path, {}, file.text()}, [&](auto& out) {
+    const auto add_path = [&] {
+      out.add(as_bytes("\"dump_path\":\""));
+      mindspore_files::add_escaped(out, config.dump_path);
+      out.add(as_bytes(number.text()));
+      out.add(as_bytes("\""));
+    };
+    if (config.exception != ExceptionDump::none)
+      return out.add(as_bytes("{\"dump\":{\"dump_scene\":\"lite_exception\"}}"));
+    if (config.overflow) {
+      out.add(as_bytes("{\"dump\":{\"dump_debug\":\"on\","));
+      add_path();
+      return out.add(as_bytes("}}"));
+    }
+    out.add(as_bytes("{\"dump\":{\"dump_list\":["));
+    const char* before = "{\"layer\":[";
+    for (std::size_t i = 0; i < plan.bits.size() && mindspore_files::names_operators(config); ++i) {
+      if (plan.bits[i] == 0) continue;
+      out.add(as_bytes(before));
+      mindspore_files::add_json(out, plan.model->ops[i].name);
+      before = ",";
+    }
+    out.add(as_bytes(*before == ',' ? "]}]" : "]"));
+    out.add(as_bytes(",\"dump_mode\":\""));
+    out.add(as_bytes(config.mode == DumpMode::all     ? "all"
+                     : config.mode == DumpMode::input ? "input"
+                                                      : "output"));
+    out.add(as_bytes("\",\"dump_op_switch\":\"on\","));
+    add_path();
+    out.add(as_bytes("}}"));
+  });
 }
 
 /// Writes `{type}.{name}.json` beside the tensors that operator `op` has at `step`: its attributes, sorted by

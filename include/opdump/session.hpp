@@ -143,6 +143,8 @@ class BasicSession {
     return Status::ok;
   }
 
+  std::uint32_t device_id() const { return device_id_; }
+
   /// Makes the session ready for configs. `already_initialised` until `finalize`; `wrong_device` when the
   /// memory is bound to another device than `SessionParts::device_id`.
   [[nodiscard]] Status init() {

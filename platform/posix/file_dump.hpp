@@ -286,12 +286,12 @@ class FileDump {
   Status begin_extras(const char* config_path) {
     models_.clear();
     extras_.reset();
-    if (!has_rank_folder(config_.layout)) return Status::ok;
+    if (config_.layout == Layout::cann) return Status::ok;
     ConfigText text;
     ConfigError unreadable;
     if (read_config_file(config_path, text, unreadable) != Status::ok) return Status::not_found;
     extras_.reset(new (std::nothrow) MindSporeExtras);
-    return extras_ == nullptr ? Status::no_memory : extras_->begin(config_, text.view());
+    return extras_ == nullptr ? Status::no_memory : extras_->begin(config_, text.view(), session_.device_id());
   }
 
   /// Of one that was loaded under the config in force.

@@ -10,28 +10,33 @@
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Writes what MindSpore's dumps have besides tensors and statistics, in its layouts with a folder per rank:
+/// Writes what MindSpore's dumps have besides tensors and statistics: in its layouts with a folder per rank
 /// the order of execution, on CPU and GPU the config and the steps that were run, and on Ascend the arguments
-/// of operators, where the config wants them. Nothing in other layouts. Has a sink of its own, so that a drain
-/// thread may run meanwhile. For the control thread; allocates.
+/// of operators, where the config wants them; of whole graphs the config that CANN is given. Nothing in
+/// CANN's layout. Has a sink of its own, so that a drain thread may run meanwhile. For the control thread;
+/// allocates.
 class MindSporeExtras {
  public:
   /// `config` stays until the last call; `config_text` is the file it was read from. Errors are the sink's.
-  [[nodiscard]] Status begin(const DumpConfig& config, std::string_view config_text) {
-    config_ = has_rank_folder(config.layout) ? &config : nullptr;
+  [[nodiscard]] Status begin(const DumpConfig& config, std::string_view config_text,
+                             std::uint32_t device_id) {
+    config_ = config.layout != Layout::cann ? &config : nullptr;
+    device_id_ = device_id;
     if (config_ == nullptr || config.layout != Layout::mindspore_cpu) return Status::ok;
     return write_dump_metadata(sink_, config, config_text, "CPU", "opdump");
   }
 
   /// After a model has been loaded.
   [[nodiscard]] Status loaded(const ModelPlan& plan) {
-    return applies_to(plan) ? write_execution_order(sink_, *config_, *plan.model) : Status::ok;
+    const bool applies = applies_to(plan) && has_rank_folder(config_->layout);
+    return applies ? write_execution_order(sink_, *config_, *plan.model) : Status::ok;
   }
 
   /// Before a model is unloaded, when its last step has ended. Steps are those from the config's first one to
   /// the plan's latest.
   [[nodiscard]] Status ended(const ModelPlan& plan) {
     if (!applies_to(plan)) return Status::ok;
+    if (config_->layout == Layout::mindspore_graph) return write_latest(plan);
     Status status = Status::ok;
     for (std::uint64_t step = config_->first_step; step < plan.next_step && status == Status::ok; ++step) {
       if (!plan.steps.contains(step)) continue;
@@ -45,6 +50,16 @@ class MindSporeExtras {
 
  private:
   bool applies_to(const ModelPlan& plan) const { return config_ != nullptr && !plan.bits.empty(); }
+
+  /// Of a whole graph, once one of its steps was wanted.
+  Status write_latest(const ModelPlan& plan) {
+    std::uint64_t step = plan.next_step;
+    while (step > config_->first_step && !plan.steps.contains(step - 1)) --step;
+    if (step <= config_->first_step) return Status::ok;
+    const Status status = write_acl_dump(sink_, *config_, plan, device_id_, step - 1);
+    const Status synced = sink_.sync();
+    return status == Status::ok ? synced : status;
+  }
 
   Status write_arguments(const ModelPlan& plan, std::uint64_t step) {
     Status status = Status::ok;
@@ -62,6 +77,7 @@ class MindSporeExtras {
   const DumpConfig* config_ = nullptr;
   TreeSink sink_;
   std::string names_;
+  std::uint32_t device_id_ = 0;
 };
 
 }  // namespace OPDUMP_NAMESPACE

@@ -21,8 +21,10 @@ namespace {
 
 constexpr std::string_view kUnfinishedSuffix = ".part";
 
-/// What a rank's folder of MindSpore has besides tensors; no journal names it.
+/// What dumps of MindSpore have besides tensors, those of whole graphs at the top and others in a rank's
+/// folder; no journal names it.
 bool is_extra(std::string_view directory, std::string_view path) {
+  if (path.starts_with("acl_dump_") && path.ends_with(".json")) return true;
   while (directory.ends_with('/')) directory.remove_suffix(1);
   if (!directory.substr(directory.rfind('/') + 1).starts_with("rank_")) return false;
   return path.starts_with(".dump_metadata/") || path.starts_with("execution_order/") ||

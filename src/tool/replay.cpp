@@ -224,7 +224,7 @@ class Replay {
     time_ = session.dump_time();
     journal_id_ = clock.last_us();
 
-    expect("what MindSpore writes besides tensors", extras_.begin(config_, config_text_));
+    expect("what MindSpore writes besides tensors", extras_.begin(config_, config_text_, run_.device_id));
     load_models(session);
     if (const int exit_code = run_steps(session, *recorder.value()); exit_code != kExitOk) return exit_code;
     const Status finalized = session.finalize();

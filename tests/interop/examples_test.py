@@ -219,7 +219,10 @@ class Examples(Case):
         self.mindspore('o2', {'file_format': 'npy'})
         names = list(self.array_names('65535', lambda op: op['stream_id'], lambda t: t.get('format', 'ND')))
         self.check_tree('dump', ['%d/%s/1/graph/4/%d/%s' % (step, SECOND, step, name)
-                                 for step in STEPS for name in names])
+                                 for step in STEPS for name in names] + [r'acl_dump_1\.json'])
+        self.assertEqual(self.read('dump/acl_dump_1.json').decode(),
+                         '{"dump":{"dump_list":[],"dump_mode":"all","dump_op_switch":"on","dump_path":"%s/8"}}'
+                         % self.path('dump'))
         self.assertIn(self.check_arrays('dump'), (0, len(STEPS) * len(names)))
 
     def test_mindspore_o2_in_records(self):
@@ -227,7 +230,10 @@ class Examples(Case):
         names = [r'%s\.%s\.65535\.%d\.%s' % (op['type'], re.escape(sanitised(op['name'])), op['stream_id'], TIME)
                  for op in (CONV, DENSE)]
         self.check_tree('dump', ['%d/%s/1/graph/4/%d/%s' % (step, SECOND, step, name)
-                                 for step in STEPS for name in names])
+                                 for step in STEPS for name in names] + [r'acl_dump_1\.json'])
+        self.assertEqual(self.read('dump/acl_dump_1.json').decode(),
+                         '{"dump":{"dump_list":[],"dump_mode":"all","dump_op_switch":"on","dump_path":"%s/8"}}'
+                         % self.path('dump'))
 
     def test_mindspore_cpu(self):
         self.mindspore('cpu', e2e={'enable': True, 'trans_flag': True})
