@@ -130,7 +130,7 @@ class DumpNamer {
     if (head.load != 0 && head.load == load_) return true;
 #endif
     return head.dump_time == dump_time_ && head.model_id == model_id_ && head.in_model == in_model_ &&
-           (in_model_ == 0 || record.model_name() == model_name_);
+           (in_model_ == 0 || record.model_name() == model_name());
   }
 
   bool write_directory(const RecordView& record, const DumpTarget& target) {
@@ -144,10 +144,9 @@ class DumpNamer {
       text.add('/').add_decimal(head.device_id);
     if (!failures && head.in_model != 0) {
       text.add('/');
-      const std::size_t at = text.text().size();
+      model_name_at_ = static_cast<std::uint32_t>(text.text().size());
       text.add_sanitised(record.model_name());
-      model_name_ = text.text();
-      model_name_.remove_prefix(at);
+      model_name_bytes_ = static_cast<std::uint16_t>(text.text().size() - model_name_at_);
       text.add('/').add_decimal(head.model_id).add('/').add_decimal(head.step);
     }
     dump_time_ = head.dump_time;
@@ -162,14 +161,19 @@ class DumpNamer {
     return directory_bytes_ != 0;
   }
 
+  std::string_view model_name() const {
+    return {memory_.data() + model_name_at_, model_name_bytes_};
+  }
+
   std::span<char> memory_;
   std::size_t directory_bytes_ = 0;  // at the start of the memory; 0: none yet
+  std::uint32_t model_id_ = 0;
   std::uint64_t dump_time_ = 0;
   std::uint64_t step_ = 0;
-  std::uint32_t model_id_ = 0;
+  std::uint32_t model_name_at_ = 0;  // in the memory
+  std::uint16_t model_name_bytes_ = 0;
   std::uint8_t target_ = 0;
   std::uint8_t in_model_ = 0;
-  std::string_view model_name_{};  // in the memory
 #if OPDUMP_SMALL_CODE == 0
   std::uint32_t load_ = 0;
 #endif

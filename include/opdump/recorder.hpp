@@ -319,9 +319,10 @@ class BasicRecorder {
   /// Makes of `source`, which is used up, the records that its target wants, the first of which has begun;
   /// the first status of theirs that is not `ok`. `in_plan`: its head may come again.
   Status take(RecordSource& source, bool in_plan) {
-    const DumpTarget& target = *source.target;
-    if (OPDUMP_SMALL_CODE != 0 || !target.split || !has_bytes(source.tensors))
-      return take_whole(source, in_plan);
+#if OPDUMP_SMALL_CODE
+    return take_whole(source, in_plan);
+#else
+    if (!source.target->split || !has_bytes(source.tensors)) return take_whole(source, in_plan);
     Status status = Status::ok;
     const CapturedTensors all = source.tensors;
     bool begun = true;
@@ -339,19 +340,19 @@ class BasicRecorder {
     take_each(all.inputs, source.tensors.inputs);
     take_each(all.outputs, source.tensors.outputs);
     return status;
+#endif
   }
 
+#if OPDUMP_SMALL_CODE == 0
   /// As the framework has it, if the config wants that and it can be had. `role` is the list of `one` that
   /// has its only tensor.
   Status take_restored(RecordSource& one, std::span<const TensorView>& role) {
-#if OPDUMP_SMALL_CODE == 0
     Restorer* const restorer = one.target->default_format ? context().restorer : nullptr;
     if (restorer != nullptr) {
       TensorView tensor = role[0];
       if (restorer->restore(slot(), tensor)) role = {&tensor, 1};
       return take_sampled(one, role);
     }
-#endif
     return take_sampled(one, role);
   }
 
@@ -370,6 +371,7 @@ class BasicRecorder {
     role = {&first, 1};
     return take_whole(one, false, keep_empty);
   }
+#endif
 
   /// As `take`, without splitting.
   Status take_whole(RecordSource& source, bool may_come_again, bool keep_empty = false) {

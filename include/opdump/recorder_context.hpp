@@ -1,6 +1,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <type_traits>
 
 #include "opdump/clock.hpp"
 #include "opdump/drainer.hpp"
@@ -25,6 +26,12 @@ class Waker {
   ~Waker() = default;
 };
 
+/// In the place of an atomic pointer to one, where recorders wake nobody.
+struct NoWaker {
+  static Waker* load(std::memory_order) { return nullptr; }
+  static void store(Waker*, std::memory_order) {}
+};
+
 template <class Memory>
 class BasicRecorder;
 
@@ -34,7 +41,11 @@ struct RecorderContext {
   Memory* memory = nullptr;
   Clock* clock = nullptr;
   Drainer* drainer = nullptr;
+#if OPDUMP_DEGRADE
   Reduction* reduction = nullptr;
+#else
+  static constexpr Reduction* reduction = nullptr;
+#endif
 #if OPDUMP_SMALL_CODE == 0
   Restorer* restorer = nullptr;
 #endif
@@ -47,7 +58,7 @@ struct RecorderContext {
   bool watch_changes_only = false;
   bool failures = false;  ///< the latest config wants operators that failed
 #endif
-  std::atomic<Waker*> waker{nullptr};
+  [[no_unique_address]] std::conditional_t<OPDUMP_WAIT != 0, std::atomic<Waker*>, NoWaker> waker{};
   std::uint32_t block_limit_ms = 1000;
   std::uint32_t generation = 0;  ///< of the session; 0: it is off
   WhenFull when_full = WhenFull::block;

@@ -43,10 +43,14 @@ inline Result<std::uint32_t> drain_survivors(MutableBytes ring_memory, const Sur
     if (record.ok() && record.value().head().target < Targets::kMax) {
       const RecordHead& its = record.value().head();
       if (targets[its.target].time != its.dump_time) {
-        targets[its.target] = {.root = parts.root,
-                               .time = its.dump_time,
-                               .id = parts.id + its.target,
-                               .device_id = its.device_id};
+        targets[its.target] = {
+          .root = parts.root,
+          .time = its.dump_time,
+#if OPDUMP_JOURNAL || OPDUMP_SMALL_CODE == 0
+          .id = parts.id + its.target,
+#endif
+          .device_id = its.device_id
+        };
         targets.set_state(its.target, Targets::State::in_use);
       }
       next_sequence = its.sequence + 1;

@@ -71,14 +71,18 @@ class BasicSession {
         block_limit_ms_(parts.block_limit_ms),
         when_full_(possible(parts.when_full)),
         journal_(parts.journal),
+#if OPDUMP_SMALL_CODE == 0
         formats_(parts.formats),
+#endif
         log_(parts.log),
         drainer_(parts.sink, targets_, plans_, parts.scratch, parts.journal, parts.reduction) {
     context_.memory = &parts.memory;
     context_.clock = &parts.clock;
     context_.drainer = &drainer_;
     context_.targets = &targets_;
+#if OPDUMP_DEGRADE
     context_.reduction = parts.reduction;
+#endif
 #if OPDUMP_SMALL_CODE == 0
     context_.restorer = parts.restorer;
 #endif
@@ -171,20 +175,26 @@ class BasicSession {
     if (log_ != nullptr) log_->config_set(config, device_id_);
     if (!config.active || !dumps_on(config, device_id_)) return Status::ok;
     const std::uint64_t now = clock_.unix_us();
-    DumpTarget target = {.root = config.dump_path.empty() ? std::string_view(".") : config.dump_path,
-                         .time = local_time_number(now / 1000000, clock_.utc_offset_seconds()),
-                         .id = now > last_target_id_ ? now : last_target_id_ + 1,
-                         .device_id = device_id_,
-                         .layout = config.layout,
-                         .data = config.data,
-                         .fixed_point = config.fixed_point,
-                         .trailing_comma = config.trailing_comma,
-                         .statistics = config.statistics,
-                         .statistics_on_device = config.statistics_on_device,
-                         .sample_number = config.sample_number,
-                         .columns = config.statistic_columns,
-                         .world_size = config.world_size,
-                         .rank = config.rank};
+    DumpTarget target = {
+      .root = config.dump_path.empty() ? std::string_view(".") : config.dump_path,
+      .time = local_time_number(now / 1000000, clock_.utc_offset_seconds()),
+#if OPDUMP_JOURNAL || OPDUMP_SMALL_CODE == 0
+      .id = now > last_target_id_ ? now : last_target_id_ + 1,
+#endif
+      .device_id = device_id_,
+#if OPDUMP_SMALL_CODE == 0
+      .sample_number = config.sample_number,
+      .columns = config.statistic_columns,
+#endif
+      .layout = config.layout,
+      .data = config.data,
+      .fixed_point = config.fixed_point,
+      .trailing_comma = config.trailing_comma,
+      .statistics_on_device = config.statistics_on_device,
+      .statistics = config.statistics,
+      .world_size = config.world_size,
+      .rank = config.rank
+    };
     if (const Status status = choose_form(config, target); status != Status::ok) return status;
     std::uint8_t taken = targets_.take(target);
     if (taken == Targets::kNone) {
@@ -198,7 +208,9 @@ class BasicSession {
     if (taken == Targets::kNone) return Status::too_many_configs;
     leave_config();
     context_.target = taken;
+#if OPDUMP_JOURNAL || OPDUMP_SMALL_CODE == 0
     last_target_id_ = target.id;
+#endif
     config_ = config;
 #if OPDUMP_FAULTS
     context_.overflow_number = config.overflow_number;
@@ -575,8 +587,9 @@ class BasicSession {
 
   /// Sets how `target` is written.
   Status choose_form(const DumpConfig& config, DumpTarget& target) const {
-    if (OPDUMP_SMALL_CODE != 0 && (config.file_format != FileFormat::nano || config.layout != Layout::cann))
-      return Status::not_supported;
+#if OPDUMP_SMALL_CODE
+    if (config.file_format != FileFormat::nano || config.layout != Layout::cann) return Status::not_supported;
+#else
     switch (config.file_format) {
       case FileFormat::nano:
         break;
@@ -588,13 +601,19 @@ class BasicSession {
         break;
     }
     if (config.file_format != FileFormat::nano && target.format == nullptr) return Status::not_supported;
+#endif
     if (const Status status = choose_faults(config, target); status != Status::ok) return status;
+#if OPDUMP_SMALL_CODE == 0
     target.split =
         splits_records(target.data, target.layout, target.format != nullptr && target.format->one_tensor());
-    const bool reduces =
-        OPDUMP_DEGRADE != 0 && context_.reduction != nullptr && context_.reduction->makes(target);
-    if (target.data != DumpData::tensor && !reduces) return Status::not_supported;
     target.default_format = has_rank_folder(config.layout) && !config.device_format;
+#endif
+#if OPDUMP_DEGRADE
+    const bool reduces = context_.reduction != nullptr && context_.reduction->makes(target);
+#else
+    constexpr bool reduces = false;
+#endif
+    if (target.data != DumpData::tensor && !reduces) return Status::not_supported;
     char directory_memory[kMaxDumpDirectoryBytes];
     TextWriter directory(directory_memory);
     target.directory_bytes = static_cast<std::uint8_t>(add_dump_directory(directory, target).text().size());
@@ -676,7 +695,9 @@ class BasicSession {
 #endif
   bool closing_ = false;  ///< targets wait for the rings to pass what was in them; the drain context's
   std::atomic<std::uint8_t> slot_states_[OPDUMP_MAX_RECORDERS] = {};
+#if OPDUMP_SMALL_CODE == 0
   const RecordFormats formats_;
+#endif
   SessionLog* const log_;
 #if OPDUMP_FAULTS
   MutableBytes watch_memory_;
@@ -684,7 +705,9 @@ class BasicSession {
   std::uint32_t watch_plans_ = 0;  ///< that have some
 #endif
   DumpConfig config_;
+#if OPDUMP_JOURNAL || OPDUMP_SMALL_CODE == 0
   std::uint64_t last_target_id_ = 0;
+#endif
   std::uint32_t generation_ = 0;
   std::uint32_t loads_ = 0;
   Targets targets_;

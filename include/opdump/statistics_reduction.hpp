@@ -103,13 +103,15 @@ class StatisticsReduction final : public Reduction {
     return object.bytes();
   }
 
-  Result<std::uint64_t> write_rows(Sink& sink, const ObjectName& name, const DumpTarget& target,
-                                   std::uint64_t unix_us, const RecordView& record, Bytes reduced) override {
-    if constexpr (kTables) {
-      return add_rows(sink, name, target, unix_us, record, reduced);
-    } else {
-      return Status::not_supported;
-    }
+  Result<std::uint64_t> write_rows([[maybe_unused]] Sink& sink, [[maybe_unused]] const ObjectName& name,
+                                   [[maybe_unused]] const DumpTarget& target,
+                                   [[maybe_unused]] std::uint64_t unix_us,
+                                   [[maybe_unused]] const RecordView& record,
+                                   [[maybe_unused]] Bytes reduced) override {
+#if OPDUMP_SMALL_CODE == 0
+    if constexpr (kTables) return add_rows(sink, name, target, unix_us, record, reduced);
+#endif
+    return Status::not_supported;
   }
 
  private:
@@ -155,6 +157,7 @@ class StatisticsReduction final : public Reduction {
     return Status::ok;
   }
 
+#if OPDUMP_SMALL_CODE == 0
   Result<std::uint64_t> add_rows(Sink& sink, const ObjectName& name, const DumpTarget& target,
                                  std::uint64_t unix_us, const RecordView& record, Bytes reduced) {
     const ObjectName table = {name.root, name.directory, kStatisticTableName};
@@ -190,6 +193,7 @@ class StatisticsReduction final : public Reduction {
     if (status != Status::ok) return status;
     return bytes;
   }
+#endif
 
   static constexpr std::size_t kPieceBytes = 256;
   static constexpr std::uint32_t kBytes = kDigests ? sizeof(TensorStatistics) : sizeof(StatisticsSummary);
@@ -208,6 +212,7 @@ class StatisticsReduction final : public Reduction {
     return statistics;
   }
 
+#if OPDUMP_SMALL_CODE == 0
   /// Names hold no quotation mark; with a comma they need some.
   static Bytes quote(std::string_view text) {
     return as_bytes(text.find(',') == text.npos ? std::string_view() : std::string_view("\""));
@@ -235,6 +240,7 @@ class StatisticsReduction final : public Reduction {
     for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
     return hash;
   }
+#endif
 
   Memory& memory_;
   const StatisticsKernels* kernels_;

@@ -22,29 +22,33 @@ constexpr bool has_rank_folder(Layout layout) {
 struct DumpTarget {
   std::string_view root{};
   std::uint64_t time = 0;  ///< YYYYMMDDHHMMSS of the moment the config was set
-  std::uint64_t id = 0;    ///< the same moment in microseconds; names the journal
+#if OPDUMP_JOURNAL || OPDUMP_SMALL_CODE == 0
+  std::uint64_t id = 0;  ///< the same moment in microseconds; names the journal
+#endif
   std::uint32_t device_id = 0;
-  std::uint32_t plans = 0;         ///< loaded models that dump there; the control context's
-  RecordFormat* format = nullptr;  ///< null: nano records
+  std::uint32_t plans = 0;  ///< loaded models that dump there; the control context's
+#if OPDUMP_SMALL_CODE == 0
+  RecordFormat* format = nullptr;       ///< null: nano records
+  std::uint32_t sample_number = 0;      ///< elements that are kept of a tensor, where it is split; 0: all
+  std::span<const StatBits> columns{};  ///< of MindSpore's table, in order; empty: its own
+#endif
   Layout layout = Layout::cann;
   DumpData data = DumpData::tensor;
   bool fixed_point = false;    ///< as in DumpConfig
   bool trailing_comma = true;  ///< as in DumpConfig
-  bool split = false;          ///< each tensor is a record of its own
 #if OPDUMP_FAULTS
   ExceptionDump exception = ExceptionDump::none;  ///< else only operators that failed are dumped there
   std::int32_t utc_offset_seconds = 0;            ///< for the names of those
   bool reports = false;                           ///< an OpDebug file follows each operator that overflowed
 #endif
-  bool default_format = false;       ///< files are named as MindSpore's are where it leaves the format out
-  std::uint8_t directory_bytes = 0;  ///< of what `add_dump_directory` adds
+  std::uint8_t directory_bytes = 0;   ///< of what `add_dump_directory` adds
+  bool split = false;                 ///< each tensor is a record of its own
+  bool default_format = false;        ///< files are named as MindSpore's are where it leaves the format out
+  std::uint8_t number = 0;            ///< from 1; tells it from the one that had its index before
+  bool statistics_on_device = false;  ///< where the device memory can
   StatBits statistics = kStatsByDefault;
-  bool statistics_on_device = false;    ///< where the device memory can
-  std::uint32_t sample_number = 0;      ///< elements that are kept of a tensor, where it is split; 0: all
-  std::span<const StatBits> columns{};  ///< of MindSpore's table, in order; empty: its own
   std::uint32_t world_size = 0;
   std::uint32_t rank = 0;
-  std::uint8_t number = 0;  ///< from 1; tells it from the one that had its index before
 };
 
 /// With OPDUMP_SMALL_CODE there is but one.
