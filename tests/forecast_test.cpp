@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -184,3 +185,57 @@ TEST_CASE("text log: a session tells what a config asks for in vain, and what a 
   REQUIRE(lines.size() == 1);
   CHECK(lines[0].starts_with("model \"a?b" + std::string(61, 'c') + "\": 1 rule, 3 of 3 ops match; what a"));
 }
+
+#if OPDUMP_FAULTS
+TEST_CASE("forecast: of what goes wrong, at most what a step takes when all of it does") {
+  Bench<> bench;
+  for (std::size_t i = 16; i < 32; ++i) bench.tensors.values[i] = std::numeric_limits<float>::infinity();
+  const SizedModel model(bench.tensors);
+  bench.start({.active = true, .dump_path = "/dump", .overflow = true}, model.desc);
+  const Forecast forecast = forecast_of({.active = true, .overflow = true}, bench.plan);
+  bench.step();
+  REQUIRE(bench.session.finalize() == Status::ok);
+  CHECK(bench.sink.objects.size() == 6);
+  std::uint64_t written = 0;
+  for (const auto& [name, bytes] : bench.sink.objects) written += bytes.size();
+  CHECK(forecast.bytes_per_step == written);
+  CHECK(text_of(forecast).find("3 of 3 ops match, at most ") != std::string::npos);
+}
+
+TEST_CASE("forecast: a failure takes at most the costliest operator") {
+  const Tensors tensors;
+  const SizedModel model(tensors);
+  DumpConfig config = everything();
+  config.exception = ExceptionDump::norm;
+  std::uint8_t bits[3];
+  ModelPlan plan;
+  REQUIRE(resolve_plan(config, model.desc, bits, plan) == Status::ok);
+  plan.model = &model.desc;
+  const Forecast forecast = forecast_of(config, plan);
+  CHECK(forecast.at_most);
+  CHECK(forecast.bytes_per_step > 128);
+  CHECK(forecast.bytes_per_step < 2 * 128 + 512);
+}
+
+TEST_CASE("forecast: a watched output is counted again for each suspect") {
+  const Tensors tensors;
+  const SizedModel model(tensors);
+  const std::string_view watched[] = {"pool1"};
+  const ModelExtras extras = {.watched = watched};
+  const ModelRule rules[] = {{.any_model = true, .extras = &extras}};
+  DumpConfig config = everything();
+  config.models = rules;
+  config.watch = true;
+  std::uint8_t bits[3];
+  ModelPlan plan;
+  REQUIRE(resolve_plan(config, model.desc, bits, plan) == Status::ok);
+  plan.model = &model.desc;
+  const Forecast all = forecast_of(config, plan);
+  CHECK_FALSE(all.at_most);
+  config.watch_changes_only = true;
+  const Forecast changes = forecast_of(config, plan);
+  CHECK(changes.at_most);
+  // Its own and two others', against those two.
+  CHECK(all.bytes_per_step * 2 == changes.bytes_per_step * 3);
+}
+#endif

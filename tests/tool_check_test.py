@@ -88,9 +88,8 @@ class Check(Case):
         self.write('run.json', json.dumps(tool_replay_test.Replay.RUN))
         _, error = self.run_tool('replay', 'run.json', '--config', 'acl.json')
         self.assertRegex(error, note)
-        self.write('acl.json', json.dumps({'dump': {'dump_path': '.', 'dump_level': 'op', 'dump_list': [
-            {'optype_blacklist': [{'name': 'a', 'pos': ['input0']}]}]}}))
-        self.assertIn('note: dump.dump_list[0].optype_blacklist: not acted on: ', self.run_tool('check', 'acl.json')[0])
+        self.write('acl.json', json.dumps({'dump': {'dump_path': '.', 'dump_scene': 'aic_err_detail_dump'}}))
+        self.assertIn('note: dump.dump_scene: written as "aic_err_brief_dump"', self.run_tool('check', 'acl.json')[0])
 
     def test_dumps_that_find_a_bug(self):
         for keys, lines in (

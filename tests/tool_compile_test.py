@@ -32,7 +32,7 @@ class Compile(Case):
         plan = self.read('dump.plan')
         self.assertEqual(error, '')
         self.assertRegex(out, r'^dump\.plan: %d bytes; loading it takes at most \d+ bytes of RAM\n$' % len(plan))
-        self.assertEqual(struct.unpack('<4sIII', plan[:16]), (b'ODPN', zlib.crc32(plan[8:]), len(plan), 4))
+        self.assertEqual(struct.unpack('<4sIII', plan[:16]), (b'ODPN', zlib.crc32(plan[8:]), len(plan), 5))
         self.assertEqual(self.run_tool('compile', 'acl.json', '--output=other.plan')[1], '')
         self.assertEqual(self.read('other.plan'), plan)
 

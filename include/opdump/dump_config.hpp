@@ -155,6 +155,14 @@ struct DumpConfig {
   ExceptionDump exception = ExceptionDump::none;
 };
 
+/// Whether an entry of `config` leaves tensors out.
+constexpr bool has_exclusions(const DumpConfig& config) {
+  for (const ModelRule& rule : config.models) {
+    if (rule.extras != nullptr && !rule.extras->exclusions.empty()) return true;
+  }
+  return false;
+}
+
 /// Whether the device with that id is one that dumps.
 constexpr bool dumps_on(const DumpConfig& config, std::uint32_t device_id) {
   if (config.every_device) return true;

@@ -6,6 +6,7 @@
 #include "opdump/model_plan.hpp"
 #include "opdump/nano_encode.hpp"
 #include "opdump/npy.hpp"
+#include "opdump/overflow_report.hpp"
 #include "opdump/protobuf_format.hpp"
 #include "opdump/record.hpp"
 #include "opdump/statistic_table.hpp"
@@ -24,7 +25,8 @@ struct Forecast {
   /// What a step writes: files with their heads, and rows of tables. Not the journal, nor what the medium
   /// adds. Statistics are counted with numbers of usual length.
   std::uint64_t bytes_per_step = 0;
-  bool sized = true;  ///< false: a matched model did not tell its tensors, and the bytes are too few
+  bool at_most = false;  ///< it writes that much only when all that can go wrong does
+  bool sized = true;     ///< false: a matched model did not tell its tensors, and the bytes are too few
 };
 
 namespace forecast {
@@ -194,6 +196,58 @@ inline TextWriter& add_bytes(TextWriter& to, std::uint64_t bytes) {
   return to.add_decimal(tenths / 10).add('.').add_decimal(tenths % 10).add(kUnits[unit]);
 }
 
+/// What operator `op` takes of a step by its place in the config's lists.
+inline std::uint64_t bytes_of_listed(const DumpConfig& config, const ModelPlan& plan, std::size_t op) {
+  const ModelDesc& model = *plan.model;
+  CapturedTensors wanted;
+  if ((plan.bits[op] & kCaptureInputs) != 0) wanted.inputs = model.tensors[op].inputs;
+  if ((plan.bits[op] & kCaptureOutputs) != 0) wanted.outputs = model.tensors[op].outputs;
+#if OPDUMP_SMALL_CODE == 0
+  if ((plan.bits[op] & kLeaveOut) != 0) {
+    const RemainingTensors remaining(plan, model.ops[op], wanted);
+    return remaining.fit() ? OpCost(config, model.ops[op]).bytes(remaining.tensors()) : 0;
+  }
+#endif
+  return OpCost(config, model.ops[op]).bytes(wanted);
+}
+
+#if OPDUMP_FAULTS
+/// Of the file that tells of an overflow.
+inline std::uint64_t report_bytes(const DumpConfig& config) {
+  const OpDesc op = {.name = "Node_OpDebug", .type = "Opdebug"};
+  const Dim bytes = kOpDebugBytes;
+  const TensorView report = {.bytes = bytes, .dtype = DType::uint8, .shape = {&bytes, 1}};
+  return OpCost(config, op).bytes({.outputs = {&report, 1}});
+}
+
+/// Adds what a step takes at most: when every operator overflows, when the costliest one fails, or when every
+/// suspect has overwritten every output that is watched. Of a watch without a verdict it takes just that.
+inline void add_faults(const DumpConfig& config, const ModelPlan& plan, Forecast& forecast) {
+  const ModelDesc& model = *plan.model;
+  DumpConfig as_written = config;
+  if (config.layout == Layout::cann && !config.watch) as_written.data = DumpData::tensor;
+  forecast.at_most = !config.watch || config.watch_changes_only;
+  for (std::size_t i = 0; i < plan.bits.size(); ++i) {
+    const OpCost cost(as_written, model.ops[i]);
+    if (config.exception != ExceptionDump::none) {
+      const std::uint64_t bytes = cost.bytes(model.tensors[i]);
+      if (bytes > forecast.bytes_per_step) forecast.bytes_per_step = bytes;
+    } else if (config.watch) {
+      if (!is_watched(plan.bits[i])) continue;
+      std::uint64_t times = config.watch_changes_only ? 0 : 1;
+      for (const std::uint8_t bits : plan.bits)
+        times += is_suspect(bits) && (bits & plan.bits[i] & kWatchEntries) != 0 ? 1 : 0;
+      forecast.bytes_per_step += times * cost.bytes({.outputs = model.tensors[i].outputs});
+    } else {
+      if ((plan.bits[i] & kCheckOverflow) != 0)
+        forecast.bytes_per_step +=
+            cost.bytes(model.tensors[i]) + (has_rank_folder(config.layout) ? 0 : report_bytes(as_written));
+      forecast.bytes_per_step += bytes_of_listed(config, plan, i);
+    }
+  }
+}
+#endif
+
 }  // namespace forecast
 
 /// What `config` takes of the model of `plan`, which has been resolved against it. Time as `resolve_plan`;
@@ -205,12 +259,14 @@ inline Forecast forecast_of(const DumpConfig& config, const ModelPlan& plan) {
                        .matched = plan.matched_ops,
                        .sized = plan.matched_ops == 0 || model.tensors.size() == model.ops.size()};
   if (!forecast.sized || plan.matched_ops == 0) return forecast;
+#if OPDUMP_FAULTS
+  if (config.overflow || config.watch || config.exception != ExceptionDump::none) {
+    forecast::add_faults(config, plan, forecast);
+    return forecast;
+  }
+#endif
   for (std::size_t i = 0; i < plan.bits.size(); ++i) {
-    if (plan.bits[i] == 0) continue;
-    CapturedTensors wanted;
-    if ((plan.bits[i] & kCaptureInputs) != 0) wanted.inputs = model.tensors[i].inputs;
-    if ((plan.bits[i] & kCaptureOutputs) != 0) wanted.outputs = model.tensors[i].outputs;
-    forecast.bytes_per_step += forecast::OpCost(config, model.ops[i]).bytes(wanted);
+    if (plan.bits[i] != 0) forecast.bytes_per_step += forecast::bytes_of_listed(config, plan, i);
   }
   if (config.data != DumpData::tensor && has_table(config.layout)) {
     char line[kMaxStatisticLine];
@@ -227,6 +283,7 @@ constexpr Forecast& operator+=(Forecast& sum, const Forecast& model) {
   sum.matched += model.matched;
   sum.bytes_per_step += model.bytes_per_step;
   sum.sized = sum.sized && model.sized;
+  sum.at_most = sum.at_most || model.at_most;
   return sum;
 }
 
@@ -237,7 +294,8 @@ inline TextWriter& add_forecast(TextWriter& to, const Forecast& forecast, std::u
   to.add_decimal(forecast.matched).add(" of ").add_decimal(forecast.ops);
   to.add(forecast.ops == 1 ? " op " : " ops ").add(forecast.matched == 1 ? "matches" : "match");
   if (!forecast.sized) return to.add("; what a step takes is not known: the model came without its tensors");
-  forecast::add_bytes(to.add(", about "), forecast.bytes_per_step).add(" per step");
+  to.add(forecast.at_most ? ", at most " : ", about ");
+  forecast::add_bytes(to, forecast.bytes_per_step).add(" per step");
   if (partition_bytes == 0 || forecast.bytes_per_step == 0) return to;
   const std::uint64_t steps = partition_bytes / forecast.bytes_per_step;
   to.add("; the partition lasts ").add_decimal(steps);

@@ -17,6 +17,8 @@ inline namespace OPDUMP_NAMESPACE {
 inline constexpr std::uint8_t kCaptureInputs = 1;
 inline constexpr std::uint8_t kCaptureOutputs = 2;
 inline constexpr std::uint8_t kCheckOverflow = 4;  ///< inputs and outputs, if the operator overflows
+/// But for the tensors that the config leaves out; in a plan that does not watch.
+inline constexpr std::uint8_t kLeaveOut = 8;
 
 /// Where losses lie; only with losses.
 struct LostSteps {
@@ -57,6 +59,9 @@ struct ModelPlan {
   std::uint32_t load = 0;        ///< number of this loading in the session, from 1 on
 #if OPDUMP_FAULTS
   WatchState watch{};  ///< without operators: the plan does not watch
+#endif
+#if OPDUMP_SMALL_CODE == 0
+  const ModelExtras* excluding[2] = {};  ///< the entries that leave tensors out; null: none
 #endif
   std::uint64_t next_step = 0;
   std::uint64_t steps_seen = 0;
@@ -162,6 +167,76 @@ class RangeWalk {
   Place place_ = Place::before;
 };
 
+#if OPDUMP_SMALL_CODE == 0
+/// What the config wants of an operator's tensors, where it leaves some out.
+class RemainingTensors {
+ public:
+  static constexpr std::size_t kMost = sizeof(void*) > 4 ? 64 : 16;
+
+  RemainingTensors(const ModelPlan& plan, const OpDesc& op, const CapturedTensors& all) {
+    all.for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t index) {
+      if (leaves_out(plan, op, is_output, index)) return;
+      fit_ = fit_ && count_ < kMost;
+      if (!fit_) return;
+      tensors_[count_] = tensor;
+      indexes_[count_++] = static_cast<std::uint16_t>(index);
+      if (!is_output) input_count_ = count_;
+    });
+  }
+
+  /// Whether they are no more than `kMost`; otherwise those behind are missing.
+  bool fit() const { return fit_; }
+  CapturedTensors tensors() const {
+    return {{tensors_, input_count_}, {tensors_ + input_count_, count_ - input_count_}};
+  }
+  /// Of each, its position among the operator's inputs or outputs.
+  const std::uint16_t* indexes() const { return indexes_; }
+
+  /// Whether an entry names `op`, by its own name or its type, exactly.
+  static constexpr bool names(const TensorExclusion& exclusion, const OpDesc& op) {
+    return exclusion.name == (exclusion.by_type ? op.type : op.name);
+  }
+
+ private:
+  static bool leaves_out(const ModelPlan& plan, const OpDesc& op, bool is_output, std::uint32_t index) {
+    for (const ModelExtras* extras : plan.excluding) {
+      if (extras == nullptr) continue;
+      for (const TensorExclusion& exclusion : extras->exclusions) {
+        if (!names(exclusion, op)) continue;
+        for (const TensorPosition& position : exclusion.positions) {
+          if (position.output == is_output && position.index == index) return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  TensorView tensors_[kMost];
+  std::uint16_t indexes_[kMost];
+  std::size_t count_ = 0;
+  std::size_t input_count_ = 0;
+  bool fit_ = true;
+};
+
+/// Marks the operators of `plan` of which the entries `rules` leave tensors out. Source: CANN's graph engine,
+/// where the entry that names the model and the one that names none hold together.
+inline void mark_exclusions(const ModelRule* const (&rules)[2], ModelPlan& plan, std::span<std::uint8_t> bits,
+                            std::span<const OpDesc> ops) {
+  for (std::size_t rule = 0; rule < 2; ++rule) {
+    const ModelExtras* const extras = rules[rule] != nullptr ? rules[rule]->extras : nullptr;
+    if (extras == nullptr || extras->exclusions.empty()) continue;
+    plan.excluding[rule] = extras;
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      if ((bits[i] & (kCaptureInputs | kCaptureOutputs)) == 0) continue;
+      for (const TensorExclusion& exclusion : extras->exclusions) {
+        if (RemainingTensors::names(exclusion, ops[i]))
+          bits[i] = static_cast<std::uint8_t>(bits[i] | kLeaveOut);
+      }
+    }
+  }
+}
+#endif
+
 /// What `config` wants of every operator that it takes, whatever its models say: 0 but for overflow dumps.
 constexpr std::uint8_t bits_of_all(const DumpConfig& config) {
   return OPDUMP_FAULTS != 0 && config.overflow ? kCheckOverflow : std::uint8_t{0};
@@ -237,6 +312,9 @@ constexpr void resolve_watch(const DumpConfig& config, const ModelDesc& model, s
       }
     }
   }
+#if OPDUMP_SMALL_CODE == 0
+  if (!config.watch) mark_exclusions({named, any}, plan, bits, model.ops);
+#endif
   for (std::size_t i = 0; i < model.ops.size(); ++i) plan.matched_ops += bits[i] != 0 ? 1 : 0;
   if (plan.matched_ops != 0) plan.bits = bits.first(model.ops.size());
   return Status::ok;

@@ -39,7 +39,8 @@
 ///               from version 3 on u64 max_bytes, u64 max_files, u64 reserve_bytes, option choice keep,
 ///               option choice fsync;
 ///               from version 4 on flag watch_changes_only, u32 history_steps, u32 after_steps,
-///               u32 history_bytes
+///               u32 history_bytes;
+///               version 5 is the same, and its exclusions are acted on
 ///     step range  u64 first, u64 last
 ///     rule      text model_name, flag any_model, flag all_layers, list of texts layers, option extras
 ///     extras    list of op ranges, list of exclusions, list of texts watched, list of texts type_parts,
@@ -53,7 +54,7 @@ namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 inline constexpr std::uint32_t kPlanMagic = 0x4e50444f;
-inline constexpr std::uint32_t kPlanVersion = 4;
+inline constexpr std::uint32_t kPlanVersion = 5;
 inline constexpr std::size_t kPlanHeadBytes = 16;
 inline constexpr std::size_t kPlanCrcOffset = 4;
 inline constexpr std::size_t kPlanBytesOffset = 8;
@@ -104,7 +105,7 @@ struct PlanRecord {
 };
 
 /// Fields that the config has in each version; nothing else has changed so far.
-inline constexpr std::uint8_t kPlanConfigCounts[kPlanVersion] = {35, 37, 42, 46};
+inline constexpr std::uint8_t kPlanConfigCounts[kPlanVersion] = {35, 37, 42, 46, 46};
 
 #define OPDUMP_PLAN_FIELD(type, member, kind, most) \
   { offsetof(type, member), PlanKind::kind, static_cast<std::uint8_t>(most) }

@@ -144,9 +144,20 @@ struct RecordSource {
   std::uint16_t first_index;  ///< of the first input and the first output
   CapturedTensors tensors;
   NanoHeadSizes nano_head;  ///< set by `nano_record_bytes`
+#if OPDUMP_SMALL_CODE == 0
+  const std::uint16_t* indexes = nullptr;  ///< of each tensor, where some are left out; null: consecutive
+#endif
 #if OPDUMP_FAULTS
   const OpDesc* of = nullptr;  ///< the operator of the plan, when `op` only names the record; null: `op`
 #endif
+
+  /// Of tensor `i`, the first `inputs` of which are inputs.
+  std::uint16_t index_of(std::size_t i, std::size_t inputs) const {
+#if OPDUMP_SMALL_CODE == 0
+    if (indexes != nullptr) return indexes[i];
+#endif
+    return static_cast<std::uint16_t>(first_index + (i < inputs ? i : i - inputs));
+  }
 
   std::string_view model_name() const {
     return plan != nullptr ? plan->directory_name : std::string_view();
@@ -324,8 +335,7 @@ inline void encode_record(const RecordSource& source, const CapturedTensors& ten
         .rank = static_cast<std::uint8_t>(tensor.shape.size()),
         .original_rank = static_cast<std::uint8_t>(tensor.original_shape.size()),
         .original_name_bytes = static_cast<std::uint16_t>(tensor.original_name.size()),
-        .index = static_cast<std::uint16_t>(source.first_index +
-                                            (i < tensors.inputs.size() ? i : i - tensors.inputs.size())),
+        .index = source.index_of(i, tensors.inputs.size()),
     };
     to += sizeof(TensorHead);
     put(tensor.shape.data(), tensor.shape.size_bytes());

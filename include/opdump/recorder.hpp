@@ -90,6 +90,9 @@ class BasicRecorder {
 #endif
     const CapturedTensors tensors = select(bits_[op], inputs, outputs);
     count_for(plan, op);
+#if OPDUMP_SMALL_CODE == 0
+    if ((bits_[op] & kLeaveOut) != 0) return capture_remaining(*plan, op, tensors);
+#endif
     const std::uint64_t unix_us = begin_record(plan->target);
     feed_.prepare(plan->model->ops[op].stream_id);
 #if OPDUMP_SMALL_CODE == 0
@@ -323,27 +326,43 @@ class BasicRecorder {
     return take_whole(source, in_plan);
 #else
     if (!source.target->split || !has_bytes(source.tensors)) return take_whole(source, in_plan);
+    const std::uint16_t* const indexes = source.indexes;
+    source.indexes = nullptr;
     Status status = Status::ok;
     const CapturedTensors all = source.tensors;
     bool begun = true;
-    const auto take_each = [&](std::span<const TensorView> tensors, std::span<const TensorView>& role) {
+    const auto take_each = [&](std::span<const TensorView> tensors, std::span<const TensorView>& role,
+                               const std::uint16_t* at) {
       source.tensors = {};
       for (std::size_t i = 0; i < tensors.size(); ++i) {
         role = tensors.subspan(i, 1);
-        source.first_index = static_cast<std::uint16_t>(i);
+        source.first_index = at != nullptr ? at[i] : static_cast<std::uint16_t>(i);
         if (!begun) source.unix_us = begin_record(source.target_index);
         begun = false;
         const Status of_one = take_restored(source, role);
         if (status == Status::ok) status = of_one;
       }
     };
-    take_each(all.inputs, source.tensors.inputs);
-    take_each(all.outputs, source.tensors.outputs);
+    take_each(all.inputs, source.tensors.inputs, indexes);
+    take_each(all.outputs, source.tensors.outputs,
+              indexes != nullptr ? indexes + all.inputs.size() : nullptr);
     return status;
 #endif
   }
 
 #if OPDUMP_SMALL_CODE == 0
+  /// Captures of `tensors` what the config does not leave out.
+  [[gnu::noinline]] Status capture_remaining(const ModelPlan& plan, std::size_t op,
+                                             const CapturedTensors& tensors) {
+    const OpDesc& desc = plan.model->ops[op];
+    const RemainingTensors remaining(plan, desc, tensors);
+    const std::uint64_t unix_us = begin_record(plan.target);
+    feed_.prepare(desc.stream_id);
+    RecordSource source = describe(desc, &plan, plan.target, unix_us, remaining.tensors());
+    source.indexes = remaining.indexes();
+    return remaining.fit() ? take(source, false) : lose_unseen(source, Status::too_many_tensors);
+  }
+
   /// As the framework has it, if the config wants that and it can be had. `role` is the list of `one` that
   /// has its only tensor.
   Status take_restored(RecordSource& one, std::span<const TensorView>& role) {

@@ -147,7 +147,9 @@ class BasicSession {
     return Status::ok;
   }
 
-  std::uint32_t device_id() const { return device_id_; }
+  std::uint32_t device_id() const {
+    return device_id_;
+  }
 
   /// Makes the session ready for configs. `already_initialised` until `finalize`; `wrong_device` when the
   /// memory is bound to another device than `SessionParts::device_id`.
@@ -588,7 +590,8 @@ class BasicSession {
   /// Sets how `target` is written.
   Status choose_form(const DumpConfig& config, DumpTarget& target) const {
 #if OPDUMP_SMALL_CODE
-    if (config.file_format != FileFormat::nano || config.layout != Layout::cann) return Status::not_supported;
+    if (config.file_format != FileFormat::nano || config.layout != Layout::cann || has_exclusions(config))
+      return Status::not_supported;
 #else
     switch (config.file_format) {
       case FileFormat::nano:

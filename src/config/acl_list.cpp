@@ -145,8 +145,6 @@ bool AclList::check_blacklist(const JsonNode* list, const KeyPath& at, DumpLevel
                       " are allowed");
   if (entries == 0) return true;
   if (!check_level(*list, at, level)) return false;
-  note(*list, at,
-       "not acted on: this build leaves no tensors out, so what is named here is dumped with the rest");
   return check_each(list, at, [this](const JsonNode& entry, const KeyPath& entry_at) {
     if (!excludes_something(entry))
       note(entry, entry_at, "leaves nothing out: it takes a name, and a \"pos\" of input0, output1, ...");

@@ -48,11 +48,11 @@ constexpr ConfigKey kKeys[] = {
      "a list of {\"begin\": NAME, \"end\": NAME}, both included; only with \"dump_level\": \"op\" and a "
      "model_name",
      "none"},
-    {"optype_blacklist", "tensors to leave out, by type of operator; not acted on yet", kItem,
+    {"optype_blacklist", "tensors to leave out, by type of operator", kItem,
      "a list of at most 100 {\"name\": TYPE, \"pos\": [\"input0\", \"output1\"]}; only with "
      "\"dump_level\": \"op\"",
      "none"},
-    {"opname_blacklist", "tensors to leave out, by name of operator; not acted on yet", kItem,
+    {"opname_blacklist", "tensors to leave out, by name of operator", kItem,
      "a list of at most 100 {\"name\": NAME, \"pos\": [\"input0\", \"output1\"]}; only with "
      "\"dump_level\": \"op\"",
      "none"},
