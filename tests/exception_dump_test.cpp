@@ -115,7 +115,7 @@ constexpr char kBrief[] = R"({"dump": {"dump_scene": "aic_err_brief_dump", "dump
 
 TEST_CASE("exception dump: the environment's directory goes before the config's") {
   CHECK(followed({}, kBrief) == "brief:p");
-  CHECK(followed({}, R"({"dump": {"dump_scene": "lite_exception"}})") == "brief:./");
+  CHECK(followed({}, R"({"dump": {"dump_scene": "lite_exception"}})") == "brief:");
   CHECK(followed({{"ASCEND_WORK_PATH", "w"}}, kBrief) == "brief:w ASCEND_WORK_PATH");
   CHECK(followed({{"ASCEND_WORK_PATH", "w"}, {"ASCEND_DUMP_PATH", "d"}}, kBrief) ==
         "brief:d ASCEND_DUMP_PATH");
@@ -126,7 +126,7 @@ TEST_CASE("exception dump: the environment's directory goes before the config's"
 
 TEST_CASE("exception dump: the environment asks for it where the config asks for nothing") {
   CHECK(followed({{"ASCEND_DUMP_PATH", "d"}}, "{}") == "off:");
-  CHECK(followed({{"ASCEND_DUMP_SCENE", "aic_err_detail_dump"}}, "{}") == "detail:./ ASCEND_DUMP_SCENE");
+  CHECK(followed({{"ASCEND_DUMP_SCENE", "aic_err_detail_dump"}}, "{}") == "detail: ASCEND_DUMP_SCENE");
   CHECK(followed({{"NPU_COLLECT_PATH", "c"}}, "") == "norm:c NPU_COLLECT_PATH NPU_COLLECT_PATH");
 }
 

@@ -115,7 +115,7 @@ class Check(Case):
             self.run_tool('check', 'nothing.json', expect=3)
         with unittest.mock.patch.dict(os.environ, ASCEND_DUMP_SCENE='aic_err_detail_dump'):
             answer = json.loads(self.run_tool('check', 'nothing.json', '--json')[0])
-            self.assertEqual((answer['exception'], answer['dump_path']), ('detail', './'))
+            self.assertEqual((answer['exception'], answer['dump_path']), ('detail', ''))
             self.assertEqual([note['key'] for note in answer['notes']], ['ASCEND_DUMP_SCENE'])
             self.run_tool('compile', 'nothing.json', '-o', 'plan', expect=3)
 

@@ -59,12 +59,13 @@ Status follow_environment(Environment& environment, ConfigMemory& memory, DumpCo
         "exceptions are not dumped");
     return Status::ok;
   }
-  const std::string_view directory = memory.keep(plan.directory);
-  if (directory.empty()) return Status::no_memory;
+  const bool has_variable = environment.variable(std::string(plan.directory_by).c_str()) != nullptr;
+  const std::string_view directory = has_variable ? memory.keep(plan.directory) : config.dump_path;
+  if (has_variable && directory.empty()) return Status::no_memory;
   if (!by_config || config.exception != plan.dump)
     note(notes, plan.asked_by,
          "this environment variable asks for exception dump, and goes before the config");
-  if (environment.variable(std::string(plan.directory_by).c_str()) != nullptr)
+  if (has_variable)
     note(
         notes, plan.directory_by,
         "this environment variable names the directory of exception dump: \"" + std::string(directory) + '"');

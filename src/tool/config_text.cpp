@@ -117,7 +117,7 @@ std::string devices_text(std::span<const std::uint32_t> devices) {
 }
 
 std::string place_text(const DumpConfig& config) {
-  std::string text = printable(config.dump_path);
+  std::string text = printable(config.dump_path.empty() ? "." : config.dump_path);
   if (config.layout != Layout::cann || config.world_size == 0) return text;
   if (!text.ends_with('/')) text += '/';
   return text + "worldsize" + std::to_string(config.world_size) + "_global_rank" +
