@@ -82,6 +82,13 @@ concept FencedMemory = requires(Memory& memory, std::uint32_t stream_id) {
   { memory.fence(stream_id) } -> std::same_as<Status>;
 };
 
+/// A backend whose memory the CPU reads where it lies. `view(from, bytes)` gives those bytes, or fewer when
+/// that cannot be: `copy` is then called. On the recorder's thread, after `fence`.
+template <class Memory>
+concept ViewableMemory = requires(Memory& memory, Address from, std::uint64_t bytes) {
+  { memory.view(from, bytes) } -> std::same_as<Bytes>;
+};
+
 /// A backend whose device tells of overflows. `overflowed(stream_id)`: whether an operator of that stream
 /// overflowed since the last call, which also resets it; an error when the device did not tell. Called on the
 /// recorder's thread, after `fence`.

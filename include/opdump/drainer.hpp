@@ -87,6 +87,14 @@ class Drainer {
     return moved;
   }
 
+  /// Takes `data` as the next bytes of the record that ring `slot`, which is empty, has begun; `last`: it is
+  /// whole then. Stands for data chunks of bytes that need not go through the ring.
+  void take_data(std::size_t slot, Bytes data, bool last) {
+    Stream& stream = streams_[slot];
+    if (stream.state == State::writing) note_failure(stream, stream.writer.append(data));
+    if (last) end_record(slot, stream, {});
+  }
+
   /// Whether a ring was more than an eighth full when it was drained, since the last call of this: it may
   /// soon be full.
   bool take_crowded() {
@@ -168,9 +176,7 @@ class Drainer {
     const Bytes body = chunk.subspan(sizeof head);
     if (head.head_bytes > body.size()) return;
     if (head.kind == ChunkKind::data) {
-      const Bytes data = body.subspan(head.head_bytes);
-      if (stream.state == State::writing) note_failure(stream, stream.writer.append(data));
-      if (head.last()) end_record(slot, stream, {});
+      take_data(slot, body.subspan(head.head_bytes), head.last());
       return;
     }
     const Bytes head_body = body.first(head.head_bytes);

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "opdump/counts.hpp"
+#include "opdump/device_memory.hpp"
 #include "opdump/model.hpp"
 #include "opdump/overflow_kernels.hpp"
 #include "opdump/overflow_report.hpp"
@@ -116,7 +117,7 @@ class OverflowScan final : public OverflowCheck {
     const std::uint64_t all = packed.value();
     // A tensor that falls short of its shape is refused when it is captured.
     if (all > tensor.bytes) return Status::invalid_tensor;
-    if constexpr (requires { memory_.view(0, 0); }) {
+    if constexpr (ViewableMemory<Memory>) {
       const Bytes whole = memory_.view(tensor.address, all);
       if (whole.size() != all) return Status::device_copy_failed;
       return holds_non_finite(tensor.dtype, whole.data(), whole.size(), kernel_);

@@ -1,4 +1,5 @@
 #pragma once
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -134,6 +135,14 @@ class RecordFeed {
 
   /// Sends the bytes of one tensor; `left` is what the record still has to send and is counted down.
   Status stream(const TensorView& tensor, std::uint64_t& left, std::uint32_t headroom) {
+    if (const Bytes bytes = in_place(tensor); bytes.size() != 0) {
+      left -= bytes.size();
+      // What the ring holds comes first, such as the record's head.
+      while (drain()) {
+      }
+      context_->drainer->take_data(slot_, bytes, left == 0);
+      return Status::ok;
+    }
     const CopyRules rules = rules_of(*context_->memory);
     const std::uint32_t unit = rules.alignment < kUnit ? kUnit : rules.alignment;
     const std::uint32_t slack = rules.alignment <= 8 ? 0 : rules.alignment - 8;
@@ -165,6 +174,21 @@ class RecordFeed {
       done += bytes;
     }
     return Status::ok;
+  }
+
+  /// The tensor's bytes, where they are as the record has them and the drainer works in this context, so that
+  /// it may take them from there; else none.
+  Bytes in_place(const TensorView& tensor) const {
+    if constexpr (OPDUMP_WAIT != 0 && OPDUMP_SMALL_CODE == 0 && ViewableMemory<Memory> &&
+                  !AsyncMemory<Memory> && std::endian::native == std::endian::little) {
+      if (context_->when_full != WhenFull::inline_drain || is_restored(tensor)) return {};
+#if OPDUMP_FAULTS
+      if (zero_unreadable_) return {};
+#endif
+      const Bytes bytes = context_->memory->view(tensor.address, tensor.bytes);
+      if (bytes.size() == tensor.bytes) return bytes;
+    }
+    return {};
   }
 
   static std::uint32_t padding_at(const std::byte* at, const CopyRules& rules) {

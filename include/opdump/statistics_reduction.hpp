@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "opdump/byte_order.hpp"
+#include "opdump/device_memory.hpp"
 #include "opdump/digest.hpp"
 #include "opdump/open_object.hpp"
 #include "opdump/reduction.hpp"
@@ -128,7 +129,7 @@ class StatisticsReduction final : public Reduction {
   Status for_each_piece(const TensorView& tensor, std::uint64_t bytes, Take take) {
     constexpr bool kAsTheyLie = std::endian::native == std::endian::little;
     if (is_restored(tensor)) return copy_each_piece(tensor, bytes, take);
-    if constexpr (kAsTheyLie && requires { memory_.view(0, 0); }) {
+    if constexpr (kAsTheyLie && ViewableMemory<Memory>) {
       const Bytes whole = memory_.view(tensor.address, bytes);
       if (whole.size() != bytes) return Status::device_copy_failed;
       take(whole);
