@@ -89,6 +89,7 @@ TEST_CASE("failure: norm has arguments, workspaces and attributes, in the order 
 TEST_CASE("failure: brief has the arguments as bytes, and neither workspaces nor attributes") {
   for (const ExceptionDump scene : {ExceptionDump::brief, ExceptionDump::detail}) {
     FailureBench bench;
+    bench.tensors.values[16] = 0;  // bytes are not put in order
     const std::string arguments(24, 'a');
     const TensorView list[] = {memory_at(arguments.data(), arguments.size())};
     const OpMemory memory = {.arguments = list, .workspaces = list};

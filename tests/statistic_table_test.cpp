@@ -8,6 +8,7 @@
 
 #include "platform/host/host_memory.hpp"
 #include "support/journal_account.hpp"
+#include "support/little_endian.hpp"
 #include "support/session_bench.hpp"
 
 using namespace opdump;
@@ -115,7 +116,7 @@ TEST_CASE("statistics: columns come in the order asked for, also twice, and with
             .ends_with(",Shape,SHA1,Count,Negative Zero Count,Positive Zero Count,Zero Count,NaN Count,"
                        "Negative Inf Count,Positive Inf Count,Avg Value,MD5,Count\n"));
   const auto hex = [&](auto digest, auto& bytes) {
-    digest.add(std::as_bytes(std::span(values, 8)));
+    digest.add(little_endian(values, 32, DType::float32));
     digest.finish(bytes);
     char text[40];
     TextWriter to(text);

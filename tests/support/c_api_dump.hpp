@@ -12,6 +12,7 @@
 #include "opdump/dump_config.hpp"
 #include "opdump/opdump.h"
 #include "opdump/write_plan.hpp"
+#include "support/little_endian.hpp"
 
 namespace opdump::test {
 
@@ -158,6 +159,11 @@ inline opdump_tensor tensor_of_values() {
           .address_kind = 0,
           .shape = kShape,
           .original = nullptr};
+}
+
+/// The bytes of the values as a dump has them.
+inline std::string dumped_values() {
+  return std::string(as_text(tests::little_endian(values, sizeof values, DType::float32)));
 }
 
 inline std::string only(const std::map<std::string, std::string>& files, const std::string& part) {
