@@ -136,6 +136,58 @@ TEST_CASE("compare: the measures follow their formulas, at every instruction set
   CHECK(levels >= 1);
 }
 
+TEST_CASE("compare: many elements are added up in runs of float32, which changes no digit that is shown") {
+  struct Values {
+    const char* name;
+    float scale, offset;
+  };
+  // Beyond 1e15 and below 1e-10 products leave float32.
+  constexpr Values kValues[] = {{"usual", 1, 0},
+                                {"far from zero", 1, 100},
+                                {"huge", 1e30F, 0},
+                                {"tiny", 1e-12F, 0},
+                                {"tiny and far", 1e-12F, 3e-11F}};
+  const std::size_t count = kThreadElements + 12345;
+  for (const StatisticsLevel level : kLevels) {
+    const PairKernels* kernels = pair_kernels(level);
+    if (kernels == nullptr) continue;
+    for (const auto& [name, scale, offset] : kValues) {
+      CAPTURE(name);
+      CAPTURE(static_cast<int>(level));
+      std::vector<float> x = normal(count, 1, scale), y = normal(count, 2, 0.01F * scale);
+      for (std::size_t i = 0; i < count; ++i) {
+        x[i] += offset;
+        y[i] += x[i];
+      }
+      const Comparison result = of(x, y, 2, *kernels);
+      const Reference reference(x, y);
+      CHECK(result.cosine_similarity == doctest::Approx(reference.cosine).epsilon(1e-8));
+      CHECK(result.relative_euclidean_distance == doctest::Approx(reference.distance).epsilon(1e-7));
+      CHECK(result.mean_absolute_error == doctest::Approx(reference.mean_absolute).epsilon(1e-7).scale(0));
+      CHECK(result.root_mean_square_error ==
+            doctest::Approx(reference.root_mean_square).epsilon(1e-7).scale(0));
+      CHECK(std::fabs(result.kullback_leibler_divergence - reference.divergence) < 1e-7);
+      CHECK(result.x_deviation == doctest::Approx(static_cast<double>(scale)).epsilon(0.01).scale(0));
+    }
+  }
+}
+
+TEST_CASE("compare: runs of float32 give way where one block's values are too far apart for them") {
+  std::vector<float> x = normal(2 * kThreadElements, 1), y = x;
+  for (std::size_t i = 0; i < x.size(); ++i) y[i] += i % 2 == 0 ? 1e-3F : -1e-3F;
+  const Comparison usual = of(x, y);
+  CHECK(usual.root_mean_square_error == doctest::Approx(1e-3).epsilon(1e-4));
+  x[1000] = y[1000] = std::numeric_limits<float>::lowest();
+  x[kThreadElements] = y[kThreadElements] = 1e20F;
+  const Comparison masked = of(x, y);
+  CHECK(masked.root_mean_square_error == doctest::Approx(1e-3).epsilon(1e-4));
+  CHECK(masked.cosine_similarity == 1);
+  CHECK(std::isfinite(masked.x_deviation));
+  x.assign(x.size(), 0);
+  y.assign(y.size(), 1e-18F);
+  CHECK(of(x, y).relative_euclidean_distance == doctest::Approx(1).epsilon(1e-6));
+}
+
 TEST_CASE("compare: what is printed does not depend on the number of threads") {
   const std::vector<float> x = normal(3 * kThreadElements + 5, 1);
   std::vector<float> y = x;

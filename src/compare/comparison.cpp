@@ -175,6 +175,26 @@ class PairReader {
   const float* numbers_[2] = {};
 };
 
+/// Whether no product of the block can have left float32, or lost digits at its lower end that would show.
+bool products_fit(const PairSums& block) {
+  const auto fits = [](float largest) { return largest == 0 || (largest > 0x1p-40F && largest < 0x1p+60F); };
+  return fits(std::max(-block.x_min, block.x_max)) && fits(std::max(-block.y_min, block.y_max)) &&
+         fits(block.max_absolute);
+}
+
+/// The rounding of float32 averages out over many blocks; few elements can afford float64.
+PairSums add_block(const PairKernels& kernels, const PairReader& pair, std::size_t count,
+                   bool is_one_of_many) {
+  PairSums block;
+  if (is_one_of_many) {
+    kernels.add_pairs_in_runs(pair.x(), pair.y(), count, block);
+    if (products_fit(block)) return block;
+    block = {};
+  }
+  kernels.add_pairs(pair.x(), pair.y(), count, block);
+  return block;
+}
+
 /// Something of each part is kept in memory, so that their number fits.
 std::size_t part_count(std::uint64_t elements) {
   return static_cast<std::size_t>((elements + kPartElements - 1) / kPartElements);
@@ -218,10 +238,11 @@ double deviation_from_squares(double sum, double squares, double count) {
   return variance < 0 ? 0 : std::sqrt(variance);
 }
 
-/// Whether the difference of squares would lose more digits than the result shows.
+/// Whether the difference of squares, which are right to about 7 digits, would lose digits that the result
+/// shows.
 bool squares_cancel(double sum, double squares, double count) {
   const double mean = sum / count;
-  return std::isfinite(squares) && mean * mean > 0.9999 * (squares / count);
+  return std::isfinite(squares) && mean * mean > 0.99 * (squares / count);
 }
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -276,8 +297,7 @@ std::optional<Comparison> compare(const ComparedArray& x, const ComparedArray& y
       x, y, elements, threads,
       [&](std::size_t part, const PairReader& pair, std::uint64_t at, std::size_t count) {
         FirstPass& pass = first[part];
-        PairSums block;
-        kernels.add_pairs(pair.x(), pair.y(), count, block);
+        const PairSums block = add_block(kernels, pair, count, elements >= kThreadElements);
         if (block.max_absolute > pass.absolute.value && max_absolute.reaches(block.max_absolute)) {
           max_absolute.raise(block.max_absolute);
           pass.absolute = find(block.max_absolute, absolute_error, pair.x(), pair.y(), count, at);

@@ -34,7 +34,8 @@ struct ComparedArray {
 };
 
 /// What two arrays of the same number of elements have in common. Both are taken as float32, as msaccucmp
-/// takes them, and all sums are float64. `x` is ours, `y` the golden one. Source of the ten measures:
+/// takes them. Sums are float64; from kThreadElements elements on, 16 terms at a time are added up as float32
+/// first, where they do not leave it. `x` is ours, `y` the golden one. Source of the ten measures:
 /// msaccucmp.
 struct Comparison {
   std::uint64_t elements = 0;

@@ -1,5 +1,6 @@
 #include "src/compare/pair_kernels.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -43,19 +44,14 @@ void ExactSums::add(const ExactSums& other) {
 
 ShareOf ShareOf::range(float min, float max) {
   // Where all values are one, all shares are: any value will do for them.
-  if (!(max > min)) return {.scale = 0, .low = -1, .factor = 1};
+  if (!(max > min)) return {.scale = 0, .low = -1};
+  const double range = static_cast<double>(max) - static_cast<double>(min);
+  constexpr int kLargest = 126;  // of a normal float whose reciprocal is one too
+  const int exponent = std::clamp(std::ilogb(range), -kLargest, kLargest);
   ShareOf share;
-  if (max - min > std::numeric_limits<float>::max()) share.scale = 0.25F;
+  share.scale = std::ldexp(1.0F, -exponent);
   share.low = min * share.scale;
-  const float range = max * share.scale - share.low;
-  // The reciprocal of a range below 2^-126 may be past float32.
-  if (range < 0x1p-100F) {
-    share.scale = 0x1p+48F;
-    share.low = min * share.scale;
-    share.factor = 1 / (max * share.scale - share.low);
-  } else {
-    share.factor = 1 / range;
-  }
+  share.least = kLeastShare * (max * share.scale - share.low);
   return share;
 }
 
@@ -145,6 +141,7 @@ void float16_to_float(const std::byte* from, std::size_t count, float* to) {
 
 const PairKernels kPortablePairs{
     .add_pairs = add_pairs,
+    .add_pairs_in_runs = add_pairs,
     .add_divergence = add_divergence,
     .add_deviation = add_deviation,
     .add_exact_float32 = add_exact<Float32Format>,

@@ -37,18 +37,19 @@ struct PairSums {
   void add(const PairSums& other);
 };
 
-/// Turns the values of one array into shares from kLeastShare to 1, whatever they are: (v * scale - low) *
-/// factor. The scale, a power of two, keeps differences of huge values finite.
+/// Turns the values of one array into shares from kLeastShare to 1 of a range, times a power of two, whatever
+/// the values are: v * scale - low, at least `least`. The scale, a power of two, brings the range to 1 to 2,
+/// so that neither huge nor tiny values leave float32, and nothing needs to be divided by it.
 struct ShareOf {
   float scale = 1;
   float low = 0;
-  float factor = 1;
+  float least = kLeastShare;
 
   static ShareOf range(float min, float max);
 
   float operator()(float value) const {
-    const float share = (value * scale - low) * factor;
-    return share > kLeastShare ? share : kLeastShare;
+    const float share = value * scale - low;
+    return share > least ? share : least;
   }
 };
 
@@ -79,6 +80,9 @@ struct ExactSums {
 /// All take any `count` and any address. Kernels of bytes take little-endian elements.
 struct PairKernels {
   void (*add_pairs)(const float* x, const float* y, std::size_t count, PairSums& sums);
+  /// The same with 16 terms of every sum added up as float32 before they go to a float64, which is within
+  /// 2^-20 of the sum of their magnitudes. Where products leave float32, so does the result.
+  void (*add_pairs_in_runs)(const float* x, const float* y, std::size_t count, PairSums& sums);
   void (*add_divergence)(const float* x, const float* y, std::size_t count, const ShareOf& p,
                          const ShareOf& q, DivergenceSums& sums);
   void (*add_deviation)(const float* x, const float* y, std::size_t count, double x_mean, double y_mean,

@@ -23,11 +23,17 @@ struct Isa {
 
   static Ints smaller(Ints a, Ints b) { return (Ints)_mm256_min_epi32((__m256i)a, (__m256i)b); }
   static Ints larger(Ints a, Ints b) { return (Ints)_mm256_max_epi32((__m256i)a, (__m256i)b); }
+  static UnsignedInts smaller(UnsignedInts a, UnsignedInts b) {
+    return (UnsignedInts)_mm256_min_epu32((__m256i)a, (__m256i)b);
+  }
   static UnsignedInts larger(UnsignedInts a, UnsignedInts b) {
     return (UnsignedInts)_mm256_max_epu32((__m256i)a, (__m256i)b);
   }
   static Shorts smaller(Shorts a, Shorts b) { return (Shorts)_mm256_min_epi16((__m256i)a, (__m256i)b); }
   static Shorts larger(Shorts a, Shorts b) { return (Shorts)_mm256_max_epi16((__m256i)a, (__m256i)b); }
+  static UnsignedShorts smaller(UnsignedShorts a, UnsignedShorts b) {
+    return (UnsignedShorts)_mm256_min_epu16((__m256i)a, (__m256i)b);
+  }
   static UnsignedShorts larger(UnsignedShorts a, UnsignedShorts b) {
     return (UnsignedShorts)_mm256_max_epu16((__m256i)a, (__m256i)b);
   }

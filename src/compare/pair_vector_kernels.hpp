@@ -58,27 +58,67 @@ inline float greatest(Floats values) {
   return greatest;
 }
 
-/// A sum of terms of which kRun are added up as float32 first.
+/// A sum of terms of which some, a run, are added up as float32 first.
 struct RunSum {
-  static constexpr std::size_t kRun = 4;
   Floats run{};
   Sum sum;
 
   void add(Floats values) { run += values; }
+  void add_product(Floats a, Floats b) { run += a * b; }
   void end_run() {
     Doubles wide[2];
     Isa::widen(run, wide);
     sum.add(wide);
     run = Floats{};
   }
+  double total() const { return sum.total(); }
 };
 
+/// The sums that decide means and angles, all in float64.
+struct WideSums {
+  static constexpr std::size_t kRun = 4;
+  Sum x, y, xx, yy, xy, squared;
+
+  void add(Floats a, Floats b, Floats) {
+    Doubles wide_a[2], wide_b[2];
+    Isa::widen(a, wide_a);
+    Isa::widen(b, wide_b);
+    const Doubles difference[2] = {wide_a[0] - wide_b[0], wide_a[1] - wide_b[1]};
+    x.add(wide_a);
+    y.add(wide_b);
+    xx.add_product(wide_a, wide_a);
+    yy.add_product(wide_b, wide_b);
+    xy.add_product(wide_a, wide_b);
+    squared.add_product(difference, difference);
+  }
+  void end_run() {}
+};
+
+/// The same in runs of float32.
+struct RunSums {
+  static constexpr std::size_t kRun = 16;
+  RunSum x, y, xx, yy, xy, squared;
+
+  void add(Floats a, Floats b, Floats difference) {
+    x.add(a);
+    y.add(b);
+    xx.add_product(a, a);
+    yy.add_product(b, b);
+    xy.add_product(a, b);
+    squared.add_product(difference, difference);
+  }
+  void end_run() {
+    for (RunSum* sum : {&x, &y, &xx, &yy, &xy, &squared}) sum->end_run();
+  }
+};
+
+template <class Pairs>
 void add_pairs(const float* x, const float* y, std::size_t count, PairSums& sums) {
-  constexpr std::size_t kStep = kWidth * RunSum::kRun;
+  constexpr std::size_t kStep = kWidth * Pairs::kRun;
   const std::size_t taken = count / kStep * kStep;
   const Floats infinity = Floats{} + std::numeric_limits<float>::infinity();
   const Floats zero_limit = Floats{} + static_cast<float>(kZero);
-  Sum x_sum, y_sum, xx, yy, xy, squared;
+  Pairs pairs;
   RunSum absolute_sum, relative_sum;
   Floats x_min = infinity, x_max = -infinity, y_min = infinity, y_max = -infinity;
   Floats max_absolute{}, max_relative{};
@@ -88,20 +128,12 @@ void add_pairs(const float* x, const float* y, std::size_t count, PairSums& sums
       __builtin_prefetch(y + k + kPrefetch);
       const Floats a = load<Floats>(x + k);
       const Floats b = load<Floats>(y + k);
-      const Floats absolute = magnitude(a - b);
+      const Floats difference = a - b;
+      const Floats absolute = magnitude(difference);
       // A NaN must stay one.
       const Ints is_zero = magnitude(b) <= zero_limit;
       const Floats relative = masked(magnitude(a / b - 1.0F), ~is_zero);
-      Doubles wide_a[2], wide_b[2];
-      Isa::widen(a, wide_a);
-      Isa::widen(b, wide_b);
-      const Doubles difference[2] = {wide_a[0] - wide_b[0], wide_a[1] - wide_b[1]};
-      x_sum.add(wide_a);
-      y_sum.add(wide_b);
-      xx.add_product(wide_a, wide_a);
-      yy.add_product(wide_b, wide_b);
-      xy.add_product(wide_a, wide_b);
-      squared.add_product(difference, difference);
+      pairs.add(a, b, difference);
       absolute_sum.add(absolute);
       relative_sum.add(relative);
       x_min = Isa::smaller(a, x_min);
@@ -111,18 +143,19 @@ void add_pairs(const float* x, const float* y, std::size_t count, PairSums& sums
       max_absolute = Isa::larger(absolute, max_absolute);
       max_relative = Isa::larger(relative, max_relative);
     }
+    pairs.end_run();
     absolute_sum.end_run();
     relative_sum.end_run();
   }
   sums.add({
-      .x = x_sum.total(),
-      .y = y_sum.total(),
-      .xx = xx.total(),
-      .yy = yy.total(),
-      .xy = xy.total(),
-      .absolute = absolute_sum.sum.total(),
-      .squared = squared.total(),
-      .relative = relative_sum.sum.total(),
+      .x = pairs.x.total(),
+      .y = pairs.y.total(),
+      .xx = pairs.xx.total(),
+      .yy = pairs.yy.total(),
+      .xy = pairs.xy.total(),
+      .absolute = absolute_sum.total(),
+      .squared = pairs.squared.total(),
+      .relative = relative_sum.total(),
       .x_min = least(x_min),
       .x_max = greatest(x_max),
       .y_min = least(y_min),
@@ -134,19 +167,19 @@ void add_pairs(const float* x, const float* y, std::size_t count, PairSums& sums
 }
 
 struct Shares {
-  Floats scale, low, factor;
+  Floats scale, low, least;
 
   explicit Shares(const ShareOf& of)
-      : scale(Floats{} + of.scale), low(Floats{} + of.low), factor(Floats{} + of.factor) {}
+      : scale(Floats{} + of.scale), low(Floats{} + of.low), least(Floats{} + of.least) {}
 
-  Floats operator()(Floats values) const {
-    return Isa::larger((values * scale - low) * factor, Floats{} + kLeastShare);
-  }
+  Floats operator()(Floats values) const { return Isa::larger(values * scale - low, least); }
 };
 
-/// ln(p / q) of normal numbers: of the mantissas by the series of the area hyperbolic tangent, whose argument
-/// stays within a third, and of the exponents besides. 0 exactly where p is q.
+/// ln(p / q) of normal numbers, 0 exactly where p is q. Without an `Isa::ln`, of the mantissas by the series
+/// of the area hyperbolic tangent, whose argument stays within a third, and of the exponents besides.
+template <class Set>
 inline Floats ln_ratio(Floats p, Floats q) {
+  if constexpr (requires { Set::ln(p); }) return Set::ln(p / q);
   const Ints p_bits = reinterpret_cast<Ints>(p);
   const Ints q_bits = reinterpret_cast<Ints>(q);
   const Ints one = Ints{} + 0x3f800000;
@@ -166,25 +199,30 @@ inline Floats ln_ratio(Floats p, Floats q) {
 
 void add_divergence(const float* x, const float* y, std::size_t count, const ShareOf& p_of,
                     const ShareOf& q_of, DivergenceSums& sums) {
-  constexpr std::size_t kStep = kWidth * RunSum::kRun;
+  constexpr std::size_t kStep = kWidth * 16;
   const std::size_t taken = count / kStep * kStep;
   const Shares p_shares(p_of), q_shares(q_of);
   RunSum p_sum, q_sum, p_ln_ratio;
+  // Several logarithms side by side, because each is a long chain.
+  constexpr std::size_t kAtOnce = 4;
   for (std::size_t i = 0; i < taken; i += kStep) {
-    for (std::size_t k = i; k < i + kStep; k += kWidth) {
-      __builtin_prefetch(x + k + kPrefetch);
-      __builtin_prefetch(y + k + kPrefetch);
-      const Floats p = p_shares(load<Floats>(x + k));
-      const Floats q = q_shares(load<Floats>(y + k));
-      p_sum.add(p);
-      q_sum.add(q);
-      p_ln_ratio.add(p * ln_ratio(p, q));
+    for (std::size_t k = i; k < i + kStep; k += kAtOnce * kWidth) {
+      Floats p[kAtOnce], q[kAtOnce];
+      for (std::size_t n = 0; n < kAtOnce; ++n) {
+        __builtin_prefetch(x + k + n * kWidth + kPrefetch);
+        __builtin_prefetch(y + k + n * kWidth + kPrefetch);
+        p[n] = p_shares(load<Floats>(x + k + n * kWidth));
+        q[n] = q_shares(load<Floats>(y + k + n * kWidth));
+        p_sum.add(p[n]);
+        q_sum.add(q[n]);
+      }
+      for (std::size_t n = 0; n < kAtOnce; ++n) p_ln_ratio.add_product(p[n], ln_ratio<Isa>(p[n], q[n]));
     }
     p_sum.end_run();
     q_sum.end_run();
     p_ln_ratio.end_run();
   }
-  sums.add({.p = p_sum.sum.total(), .q = q_sum.sum.total(), .p_ln_ratio = p_ln_ratio.sum.total()});
+  sums.add({.p = p_sum.total(), .q = q_sum.total(), .p_ln_ratio = p_ln_ratio.total()});
   kPortablePairs.add_divergence(x + taken, y + taken, count - taken, p_of, q_of, sums);
 }
 
@@ -210,38 +248,37 @@ template <class Signed, class Unsigned, auto kPortable, std::int32_t kInfinity>
 void add_exact(const std::byte* x, const std::byte* y, std::size_t count, ExactSums& sums) {
   using Element = std::remove_cvref_t<decltype(Signed{}[0])>;
   constexpr std::size_t kElements = sizeof(Signed) / sizeof(Element);
-  constexpr int kSignBit = static_cast<int>(sizeof(Element) * 8 - 1);
   // Before a 16-bit count is full, and small enough to be gone through again.
   constexpr std::size_t kRun = kElements * 64;
   const Signed magnitude_mask = Signed{} + std::numeric_limits<Element>::max();
-  const Signed infinity = Signed{} + static_cast<Element>(kInfinity);
+  const Signed lowest = Signed{} + std::numeric_limits<Element>::min();
   std::size_t done = 0;
   for (; count - done >= kRun; done += kRun) {
-    Unsigned equal{}, max_ulp{};
-    Signed nan{};
+    Unsigned different{}, max_ulp{};
+    Signed greatest{};
     for (std::size_t i = done; i < done + kRun; i += kElements) {
       const Signed a = load<Signed>(x + i * sizeof(Element));
       const Signed b = load<Signed>(y + i * sizeof(Element));
-      const Signed a_magnitude = a & magnitude_mask, b_magnitude = b & magnitude_mask;
-      nan |= (a_magnitude > infinity) | (b_magnitude > infinity);
+      greatest = Isa::larger(greatest, Isa::larger(a & magnitude_mask, b & magnitude_mask));
       // Integers that ascend with the number: less than zero by the magnitude, where the sign is set.
-      const Signed a_sign = a >> kSignBit, b_sign = b >> kSignBit;
-      const Signed a_order = (a_magnitude ^ a_sign) - a_sign;
-      const Signed b_order = (b_magnitude ^ b_sign) - b_sign;
+      const Signed a_order = a < 0 ? lowest - a : a;
+      const Signed b_order = b < 0 ? lowest - b : b;
       // Past the type's signed range, not past its unsigned one.
       const Unsigned high = reinterpret_cast<Unsigned>(Isa::larger(a_order, b_order));
       const Unsigned low = reinterpret_cast<Unsigned>(Isa::smaller(a_order, b_order));
-      max_ulp = Isa::larger(max_ulp, high - low);
-      equal -= reinterpret_cast<Unsigned>(a_order == b_order);
+      const Unsigned ulp = high - low;
+      max_ulp = Isa::larger(max_ulp, ulp);
+      different += Isa::smaller(ulp, Unsigned{} + 1);
     }
-    Element any_nan = 0;
-    for (std::size_t i = 0; i < kElements; ++i) any_nan |= nan[i];
-    if (any_nan != 0) {
+    Element magnitude = 0;
+    for (std::size_t i = 0; i < kElements; ++i) magnitude = greatest[i] > magnitude ? greatest[i] : magnitude;
+    if (magnitude > static_cast<Element>(kInfinity)) {
       (kPortablePairs.*kPortable)(x + done * sizeof(Element), y + done * sizeof(Element), kRun, sums);
       continue;
     }
+    sums.equal += kRun;
     for (std::size_t i = 0; i < kElements; ++i) {
-      sums.equal += equal[i];
+      sums.equal -= different[i];
       sums.max_ulp = max_ulp[i] > sums.max_ulp ? max_ulp[i] : sums.max_ulp;
     }
   }
@@ -258,7 +295,8 @@ void float16_to_float(const std::byte* from, std::size_t count, float* to) {
 }
 
 inline constexpr PairKernels kPairs{
-    .add_pairs = add_pairs,
+    .add_pairs = add_pairs<WideSums>,
+    .add_pairs_in_runs = add_pairs<RunSums>,
     .add_divergence = add_divergence,
     .add_deviation = add_deviation,
     .add_exact_float32 = add_exact<Ints, UnsignedInts, &PairKernels::add_exact_float32, 0x7f800000>,
