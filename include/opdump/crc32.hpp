@@ -15,11 +15,9 @@ class Crc32 {
   static_assert(TableBytes == 64 || TableBytes == 8192, "OPDUMP_CRC_TABLE_BYTES is 64 or 8192");
 
  public:
-  /// The CRC of what gave `crc` (0 for nothing), followed by `bytes`.
-  static std::uint32_t update(std::uint32_t crc, Bytes bytes) {
+  /// The CRC of what gave `crc` (0 for nothing), followed by the `left` bytes at `at`.
+  static std::uint32_t update(std::uint32_t crc, const std::byte* at, std::size_t left) {
     crc = ~crc;
-    const std::byte* at = bytes.data();
-    std::size_t left = bytes.size();
     if constexpr (kBits == 8) {
       for (; left >= 8; left -= 8, at += 8) {
         const std::uint32_t low = load_little_endian<std::uint32_t>(at) ^ crc;
@@ -57,7 +55,7 @@ class Crc32 {
 };
 
 inline std::uint32_t crc32(std::uint32_t crc, Bytes bytes) {
-  return Crc32<OPDUMP_CRC_TABLE_BYTES>::update(crc, bytes);
+  return Crc32<OPDUMP_CRC_TABLE_BYTES>::update(crc, bytes.data(), bytes.size());
 }
 
 }  // namespace OPDUMP_NAMESPACE

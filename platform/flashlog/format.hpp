@@ -125,27 +125,32 @@ inline constexpr std::uint32_t kMinSealedData = 512;
 inline constexpr std::uint32_t kUnknownLeft = 0xffffffffu;
 inline constexpr std::uint32_t kNewStream = 0xffffffffu;
 
+/// Kind and object number as one number.
+constexpr std::uint32_t entry_of(Kind kind, std::uint32_t number) {
+  return static_cast<std::uint32_t>(kind) << 12 | number % kObjectNumbers;
+}
+
+/// Whether an entry ends with a CRC.
+constexpr bool is_sealed(Kind kind, std::uint32_t body_bytes) {
+  return kind == Kind::commit || kind == Kind::abort || kind == Kind::lines ||
+         (kind == Kind::data && body_bytes >= kMinSealedData);
+}
+
 class EntryHead {
  public:
   EntryHead() = default;
-  EntryHead(Kind kind, std::uint32_t number, std::uint32_t body_bytes)
-      : kind_and_number_{static_cast<std::uint8_t>(static_cast<unsigned>(kind) << 4 | number >> 8),
-                         static_cast<std::uint8_t>(number)},
+  EntryHead(std::uint32_t entry, std::uint32_t body_bytes)
+      : kind_and_number_(static_cast<std::uint16_t>(entry >> 8 | entry << 8)),
         bytes_(static_cast<std::uint16_t>(body_bytes)) {}
 
-  Kind kind() const { return static_cast<Kind>(kind_and_number_[0] >> 4); }
-  std::uint32_t number() const { return (kind_and_number_[0] & 0xfu) << 8 | kind_and_number_[1]; }
+  Kind kind() const { return static_cast<Kind>(kind_and_number_ >> 4 & 0xf); }
+  std::uint32_t number() const { return (kind_and_number_ & 0xfu) << 8 | kind_and_number_ >> 8; }
   std::uint32_t body_bytes() const { return bytes_; }
 
-  /// Whether the entry ends with a CRC.
-  bool sealed() const {
-    const Kind its = kind();
-    return its == Kind::commit || its == Kind::abort || its == Kind::lines ||
-           (its == Kind::data && bytes_ >= kMinSealedData);
-  }
+  bool sealed() const { return is_sealed(kind(), body_bytes()); }
 
  private:
-  std::uint8_t kind_and_number_[2];
+  Little<std::uint16_t> kind_and_number_;
   Little<std::uint16_t> bytes_;
 };
 

@@ -83,11 +83,12 @@ class LogReader {
   /// quarter of a block is always enough.
   LogReader(const Device& device, std::span<char> names) : device_(device), names_(names) {}
 
-  /// Looks at the start of each block. `segments` has room for one per block (`no_memory`) and stays the
-  /// reader's. `search_bytes`: after damage, look for the next good entry at every byte instead of in the
-  /// next block, which loses less, until that many bytes have been read for it in all; `search_ended` then
-  /// tells.
+  /// Looks at the start of each block; `invalid_argument` when `is_usable` does not hold. `segments` has room
+  /// for one per block (`no_memory`) and stays the reader's. `search_bytes`: after damage, look for the next
+  /// good entry at every byte instead of in the next block, which loses less, until that many bytes have been
+  /// read for it in all; `search_ended` then tells.
   [[nodiscard]] Status open(std::span<Segment> segments, std::uint64_t search_bytes = 0) {
+    if (!is_usable(device_.geometry)) return Status::invalid_argument;
     if (segments.size() < device_.geometry.block_count) return Status::no_memory;
     segments_ = segments.first(0);
     search_left_ = search_bytes;

@@ -1,0 +1,145 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+
+#include "opdump/bytes.hpp"
+#include "opdump/crc32.hpp"
+#include "platform/flashlog/block.hpp"
+#include "platform/flashlog/device.hpp"
+#include "platform/flashlog/format.hpp"
+#include "platform/flashlog/log_state.hpp"
+
+namespace opdump::flashlog {
+inline namespace OPDUMP_NAMESPACE {
+
+/// The lowest floor of FlashLog: which block comes next, what is in it, and all that changes the flash.
+class BlockRotation : protected LogSetup, protected LogState {
+ public:
+  /// Room before the page, for what a block begins with.
+  static constexpr std::uint32_t kPrefixBytes = sizeof(Header) + sizeof(BlockStart);
+
+  /// A page is programmed at once; larger pages mean fewer programs.
+  static constexpr std::uint32_t kMinPageBytes = 128;
+
+ protected:
+  static constexpr std::uint32_t kNoBlock = 0xffffffffu;
+
+  BlockRotation(const Device& device, MutableBytes memory, const Options& options)
+      : LogSetup{device, memory.data() + kPrefixBytes,
+                 static_cast<std::uint32_t>(memory.size() - kPrefixBytes), options, Status::not_initialised},
+        LogState() {}
+
+  const Geometry& geometry() const { return device_.geometry; }
+
+  bool usable() const {
+    // `is_usable`, but for what follows from the page's size.
+    const Geometry& part = geometry();
+    return part.program_bytes - 1 < 4096 && part.block_count - 3 <= 0xffff - 3 &&
+           (part.erased == std::byte{0xff} || part.erased == std::byte{0}) && page_bytes_ >= kMinPageBytes &&
+           page_bytes_ % part.program_bytes == 0 && part.block_bytes > page_bytes_ &&
+           part.block_bytes % page_bytes_ == 0;
+  }
+
+  /// The header that was looked at last, in the memory before the page; what `next_block` puts there comes
+  /// later or lies behind it.
+  Header& header() const { return *reinterpret_cast<Header*>(page_ - kPrefixBytes); }
+
+  /// What `block` is used for; `none` too when it was prepared before the current one was.
+  BlockUse look_ahead(std::uint32_t block) const {
+    if (block == block_) return BlockUse::retired;
+    for (std::uint32_t i = 0; i < retired_count_; ++i) {
+      if (retired_[i] == block) return BlockUse::retired;
+    }
+    const BlockUse use = look_at(device_, block, header());
+    return use == BlockUse::prepared && header().head.sequence <= sequence_ ? BlockUse::none : use;
+  }
+
+  std::uint32_t block_after(std::uint32_t block) const {
+    return block + 1 == geometry().block_count ? 0 : block + 1;
+  }
+
+  /// Makes the next block of the rotation the current one, erased, or with its header if `prepared` will do.
+  Status take_block(bool prepared) {
+    for (std::uint32_t tries = geometry().block_count; tries != 0; --tries) {
+      const std::uint32_t block = cursor_ = block_after(cursor_);
+      const BlockUse use = look_ahead(block);
+      if (use == BlockUse::retired) continue;
+      at_ = 0;
+      const std::uint32_t bytes = header().head.bytes;
+      if (prepared && use == BlockUse::prepared && is_blank(device_, block, bytes)) {
+        at_ = round_up(bytes, geometry().program_bytes);
+        sequence_ = header().head.sequence;
+      } else {
+        if (erased_ != block && !erase(block, use)) return Status::no_space;
+        if (erased_ != block) continue;
+        erased_ = kNoBlock;
+        sequence_ = ++last_sequence_;
+      }
+      block_ = block;
+      return Status::ok;
+    }
+    return Status::io_error;
+  }
+
+  /// False when the block is to be kept. True otherwise: it is `erased_`, or failed and is retired.
+  bool erase(std::uint32_t block, BlockUse use) {
+    if (use == BlockUse::taken && options_.policy == Policy::stop_when_full) return false;
+    if (erases_ == options_.erase_budget) return false;
+    ++erases_;
+    move_objects(block, kLost);
+    erased_ = kNoBlock;
+    if (change(block, 0, nullptr, geometry().block_bytes, 0)) erased_ = block;
+    return true;
+  }
+
+  std::uint32_t header_bytes() const {
+    return static_cast<std::uint32_t>(sizeof(BlockHeader)) + 2 * retired_count_ + kCrcBytes;
+  }
+
+  void make_header(std::uint32_t block, std::byte* to) const {
+    const std::uint32_t bytes = header_bytes();
+    set_header(*::new (to) BlockHeader, geometry(), block, last_sequence_, retired_count_);
+    std::memcpy(to + sizeof(BlockHeader), retired_, 2 * retired_count_);
+    store_little_endian(to + bytes - kCrcBytes, crc32(0, {to, bytes - kCrcBytes}));
+  }
+
+  /// `from` is never written again, so what began there ends with what follows it in `to`; kLost: with
+  /// nothing.
+  [[gnu::noinline]] void move_objects(std::uint32_t from, std::uint32_t to) {
+    for (Object& object : objects_) {
+      if (object.block == from) object.block = static_cast<std::uint16_t>(to);
+    }
+  }
+
+  void protect(bool on) const {
+    if (device_.protect != nullptr) device_.protect(device_.context, on);
+  }
+
+  /// Programs `bytes` bytes, of which the first `kept` are there already and look erased in `from`, or erases
+  /// the block if `from` is null. False when it failed and is retired.
+  bool change(std::uint32_t block, std::uint32_t offset, const std::byte* from, std::uint32_t bytes,
+              std::uint32_t kept) {
+    protect(false);
+    Status status;
+    if (from != nullptr) {
+      status = device_.program(device_.context, block, offset, {from, bytes});
+    } else {
+      status = device_.erase(device_.context, block);
+      // The block must not be seen with a new header and old bytes.
+      if (status == Status::ok) status = device_.sync(device_.context);
+    }
+    protect(true);
+    if (status == Status::ok &&
+        (!options_.verify || reads_as(device_, block, offset + kept, from + kept, bytes - kept))) {
+      return true;
+    }
+    cursor_ = block;
+    if (retired_count_ < kMaxRetired) retired_[retired_count_++] = static_cast<std::uint16_t>(block);
+    return false;
+  }
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::flashlog

@@ -1,0 +1,212 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+
+#include "opdump/bytes.hpp"
+#include "opdump/crc32.hpp"
+#include "platform/flashlog/block_rotation.hpp"
+#include "platform/flashlog/format.hpp"
+
+namespace opdump::flashlog {
+inline namespace OPDUMP_NAMESPACE {
+
+/// The middle floor of FlashLog: entries as a stream of bytes, by way of the page, over the blocks in their
+/// rotation. When `stuck_` says why nothing can be written any more, nothing is.
+class EntryStream : protected BlockRotation {
+ protected:
+  using BlockRotation::BlockRotation;
+
+  /// Writes `entry` with `bytes` bytes, which begin in `part`, or several when they are too long for one.
+  Status write(std::uint32_t entry, const Bytes* part, std::size_t bytes) {
+    Bytes rest;
+    do {
+      std::uint32_t body = bytes < kMaxBody ? static_cast<std::uint32_t>(bytes) : kMaxBody;
+      bytes -= body;
+      const EntryHead head(entry, body);
+      left_ = 2 * (static_cast<std::uint32_t>(sizeof head) + body);
+      if (is_sealed(static_cast<Kind>(entry >> 12), body)) left_ += 2 * kCrcBytes + 1;
+      put(&head, sizeof head);
+      while (body != 0) {
+        if (rest.empty()) {
+          rest = *part++;
+          continue;
+        }
+        const std::uint32_t now = rest.size() < body ? static_cast<std::uint32_t>(rest.size()) : body;
+        put(rest.data(), now);
+        rest = rest.subspan(now);
+        body -= now;
+      }
+      if (left_ != 0) {
+        const Little<std::uint32_t> crc = crc_;
+        put(&crc, sizeof crc);
+        crc_ = left_ = 0;
+      }
+    } while (bytes != 0);
+    return stuck_;
+  }
+
+  /// Whether the current block has `left` bytes from `part` where `reference` says, which may be in the page
+  /// still. Not inline, so that its stack is free again before `refer_to` writes.
+  [[gnu::noinline]] bool is_said(const Reference& reference, const Bytes* part, std::size_t left) const {
+    std::uint32_t offset = reference.offset;
+    if (offset == 0 || reference.bytes != left) return false;
+    for (; left != 0; ++part) {
+      const std::uint32_t bytes = static_cast<std::uint32_t>(part->size());
+      const std::uint32_t programmed = at_ + kept_ > offset ? at_ + kept_ - offset : 0;
+      const std::uint32_t there = programmed < bytes ? programmed : bytes;
+      if (!reads_as(device_, block_, offset, part->data(), there)) return false;
+      if (there != bytes &&
+          std::memcmp(page_ + (offset + there - at_), part->data() + there, bytes - there) != 0) {
+        return false;
+      }
+      offset += bytes;
+      left -= bytes;
+    }
+    return true;
+  }
+
+  /// Bytes that fit the page before it has to be programmed.
+  std::uint32_t page_room() const { return page_bytes_ - at_ % page_bytes_; }
+
+  /// Bytes that can be put now, at least one unless `stuck_`.
+  std::uint32_t make_room() {
+    while (stuck_ == Status::ok) {
+      if (at_ >= geometry().block_bytes) {
+        next_block();
+        continue;
+      }
+      const std::uint32_t room = page_room() - used_;
+      if (room != 0) return room;
+      program_page();
+    }
+    return 0;
+  }
+
+  void put(const void* bytes, std::uint32_t left) {
+    const std::byte* from = static_cast<const std::byte*>(bytes);
+    while (left != 0) {
+      std::uint32_t now = make_room();
+      if (now == 0) return;
+      if (now > left) now = left;
+      std::memcpy(page_ + used_, from, now);
+      crc_ = crc32(crc_, {from, now});
+      used_ += now;
+      left_ -= 2 * now;
+      from += now;
+      left -= now;
+    }
+  }
+
+  Status flush() {
+    while (used_ != kept_) {
+      if (stuck_ != Status::ok) return stuck_;
+      program_page();
+    }
+    return Status::ok;
+  }
+
+  void erase_page(std::uint32_t from, std::uint32_t to) const {
+    std::memset(page_ + from, static_cast<int>(geometry().erased), to - from);
+  }
+
+  void program_page() {
+    const std::uint32_t granule = geometry().program_bytes;
+    const std::uint32_t filled = program_padded(block_, at_, used_, kept_);
+    if (filled == 0) return next_block();
+    // Where bits can only be cleared, the granule that is not full is programmed again with what comes.
+    kept_ = geometry().bits_only_clear ? used_ % granule : 0;
+    used_ = kept_;
+    at_ += kept_ != 0 ? filled - granule : filled;
+    erase_page(0, kept_);
+    prefix_ = 0;
+    page_left_ = left_;
+    page_crc_ = crc_;
+  }
+
+  /// Goes on in another block. What the page holds, because its block did not take it, moves along: it stays
+  /// where it is until it is programmed, and header and start are put before it.
+  void next_block() {
+    std::byte* const content = page_ + (prefix_ != 0 ? prefix_ : kept_);
+    const std::uint32_t moving = static_cast<std::uint32_t>(page_ + used_ - content);
+    if (prefix_ == 0) {
+      BlockStart& start = *::new (content - sizeof(BlockStart)) BlockStart;
+      start.head = EntryHead(entry_of(Kind::start, 0), BlockStart::kBodyBytes);
+      start.previous = sequence_;
+      start.previous_end = at_ + kept_;
+      start.left = page_left_;
+      start.run_crc = page_crc_;
+      start.crc = crc32(0, bytes_of(start).first(sizeof start - kCrcBytes));
+    }
+    references_[0].offset = references_[1].offset = 0;
+    for (;;) {
+      const std::uint32_t old = block_;
+      stuck_ = take_block(moving == 0);
+      if (stuck_ != Status::ok) return;
+      if (moving != 0) move_objects(old, block_);
+      std::byte* begin = content - sizeof(BlockStart);
+      if (at_ == 0) {
+        begin -= header_bytes();
+        make_header(block_, begin);
+      }
+      prefix_ = static_cast<std::uint32_t>(content - begin);
+      kept_ = 0;
+      used_ = prefix_ + moving;
+      const std::uint32_t room = page_room();
+      if (used_ > room) {
+        if (!change(block_, at_, begin, room, 0)) continue;
+        at_ += room;
+        used_ -= room;
+        begin += room;
+        prefix_ = 0;
+        page_left_ = kUnknownLeft;
+      }
+      std::memmove(page_, begin, used_);
+      return;
+    }
+  }
+
+  /// FlashLog::prepare.
+  Status prepare_block(bool& again) {
+    if (stuck_ != Status::ok) return stuck_;
+    std::uint32_t block = cursor_;
+    for (std::uint32_t ahead = options_.prepared_blocks; ahead != 0;) {
+      block = block_after(block);
+      // Never so far that it meets the block in use.
+      if (block == cursor_) break;
+      const BlockUse use = look_ahead(block);
+      if (use == BlockUse::retired) continue;
+      if (use == BlockUse::prepared) {
+        --ahead;
+        continue;
+      }
+      if (erased_ != block) {
+        again = erase(block, use);
+        break;
+      }
+      again = true;
+      if (used_ != kept_) return flush();
+      // By way of the page, which holds nothing but kept bytes.
+      ++last_sequence_;
+      make_header(block, page_);
+      program_padded(block, 0, header_bytes(), 0);
+      erased_ = kNoBlock;
+      erase_page(0, kept_);
+      break;
+    }
+    return Status::ok;
+  }
+
+  /// Programs the first `used` bytes of the page, filled up to a granule, of which `kept` are there already.
+  /// Returns how many that were, or 0 when the block failed and is retired.
+  std::uint32_t program_padded(std::uint32_t block, std::uint32_t offset, std::uint32_t used,
+                               std::uint32_t kept) {
+    const std::uint32_t filled = round_up(used, geometry().program_bytes);
+    erase_page(used, filled);
+    return change(block, offset, page_, filled, kept) ? filled : 0;
+  }
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::flashlog
