@@ -27,8 +27,9 @@ bool OutputFile::create(const std::string& directory, const std::string& name) {
   path_ = directory + '/' + name;
   // Not made from the file's name: that may be as long as the file system allows.
   static std::atomic<std::uint64_t> created{0};
+  static const std::string start = "/.opdump-" + std::to_string(getpid()) + '-';
   const std::string number = std::to_string(created.fetch_add(1, std::memory_order_relaxed));
-  const std::string aside = directory + "/.opdump-" + std::to_string(getpid()) + '-' + number + ".part";
+  const std::string aside = directory + start + number + ".part";
   file_.reset(open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file_) return fail(errno);
   aside_ = aside;

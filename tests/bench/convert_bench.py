@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Times `opdump convert` beside cp -r and msaccucmp: convert_bench.py OPDUMP FOLDER [REPETITIONS].
+"""Times `opdump convert` beside cp -r and msaccucmp: convert_bench.py OPDUMP FLOOR FOLDER [REPETITIONS].
 
-Each round runs all of them in turn, on the same records; the table has the medians and the ratios. Peak memory is
-what the kernel tells of the process, and never less than that of this script. Standard library only.
+FLOOR is convert_floor, which does nothing but the system calls that a conversion needs. Each round runs all of them
+in turn, on the same records; the table has the medians and the ratios. Peak memory is what the kernel tells of the
+process, and never less than that of this script. Standard library only.
 
 environment
   OPDUMP_MSACCUCMP  folder of the vendor's msaccucmp, or its msaccucmp.py; without it there is a column less
@@ -59,18 +60,18 @@ def run(command, out):
 
 
 def main():
-    opdump, scratch = os.path.abspath(sys.argv[1]), sys.argv[2]
-    repetitions = int(sys.argv[3]) if len(sys.argv) > 3 else 5
+    opdump, floor, scratch = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3]
+    repetitions = int(sys.argv[4]) if len(sys.argv) > 4 else 5
     msaccucmp = os.environ.get('OPDUMP_MSACCUCMP')
     if msaccucmp and os.path.isdir(msaccucmp):
         msaccucmp = os.path.join(msaccucmp, 'msaccucmp.py')
-    print('%-22s %10s %10s %10s %9s %9s %10s' % ('convert to npy', 'opdump ms', 'cp -r ms', 'vendor ms', 'of cp', 'faster',
-                                                  'peak KiB'))
+    print('%-22s %10s %10s %10s %10s %9s %9s %9s %10s' % (
+        'convert to npy', 'opdump ms', 'floor ms', 'cp -r ms', 'vendor ms', 'of floor', 'of cp', 'faster', 'peak KiB'))
     for name, count, size in CASES:
         source, out = os.path.join(scratch, 'convert_in'), os.path.join(scratch, 'convert_out')
         make(source, count, size)
         path = source if count > 1 else os.path.join(source, os.listdir(source)[0])
-        commands = {'opdump': [opdump, 'convert', '-d', path, '-out', out], 'cp': ['cp', '-r', path, out]}
+        commands = {'opdump': [opdump, 'convert', '-d', path, '-out', out], 'floor': [floor, path, out], 'cp': ['cp', '-r', path, out]}
         if msaccucmp:
             commands['vendor'] = [sys.executable, msaccucmp, 'convert', '-d', path, '-out', out]
         times, peak = {key: [] for key in commands}, 0
@@ -83,11 +84,12 @@ def main():
         remove(source)
         median = {key: 1e3 * statistics.median(values) for key, values in times.items()}
         vendor = median.get('vendor')
-        print('%-22s %10.1f %10.1f %10s %9.2f %9s %10d' % (
-            name, median['opdump'], median['cp'], '%.1f' % vendor if vendor else '-', median['opdump'] / median['cp'],
+        print('%-22s %10.1f %10.1f %10.1f %10s %9.2f %9.2f %9s %10d' % (
+            name, median['opdump'], median['floor'], median['cp'], '%.1f' % vendor if vendor else '-',
+            median['opdump'] / median['floor'], median['opdump'] / median['cp'],
             '%.1f x' % (vendor / median['opdump']) if vendor else '-', peak))
     own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print('"of cp" is the time as a multiple of cp -r; the peak is never told below the %d KiB of this script' % own)
+    print('"of floor" and "of cp" are times as multiples of those; the peak is never told below the %d KiB of this script' % own)
 
 
 if __name__ == '__main__':

@@ -118,7 +118,8 @@ for topic in $topics; do
   fi
   if [ "$topic" = convert ]; then
     find_numpy || say 'not measured: msaccucmp, which needs NumPy'
-    "$python" tests/bench/convert_bench.py "$folder/src/tool/opdump" "$scratch" "$repetitions" ||
+    "$python" tests/bench/convert_bench.py "$folder/src/tool/opdump" "$folder/tests/bench/convert_floor" "$scratch" \
+      "$repetitions" ||
       fail 'the benchmark failed'
     continue
   fi
