@@ -38,7 +38,8 @@ usage: opdump compare -m MINE -g GOLDEN [-out DIRECTORY]
 
 Tensors go together by operator, role and index, and by model and step where both dumps tell them; an output also
 by the name of the framework's operator that its record holds. Both are taken as float32, as msaccucmp takes them,
-and sums are float64, of large tensors over runs of 16 terms. Measures, with x mine, y golden and r = |x/y-1|, 0 where y is 0:
+and sums are float64, of large tensors over runs of 16 terms. Measures, with x mine, y golden and r = |x/y-1|,
+0 where y is 0:
 
   0  cosine    CosineSimilarity           5  std       StandardDeviation: means and deviations
   1  max_abs   MaxAbsoluteError           6  mean_abs  MeanAbsoluteError

@@ -205,7 +205,7 @@ bool add_mapping(const std::string& directory, const std::string& rows, std::str
 class Conversion {
  public:
   Conversion(const ConvertSettings& settings, const std::vector<FoundFile>& files)
-      : files_(files), progress_(total_bytes(files)), results_(kOrderedWindow) {
+      : files_(files), progress_(Progress::is_seen() ? total_bytes(files) : 0), results_(kOrderedWindow) {
     const std::size_t workers = std::max<std::size_t>(1, std::min(usable_workers(), files.size()));
     for (std::size_t i = 0; i < workers; ++i)
       workers_.push_back(std::make_unique<RecordConverter>(settings, kMemoryBytes / workers, progress_));
@@ -236,7 +236,10 @@ class Conversion {
 
   static std::uint64_t total_bytes(const std::vector<FoundFile>& files) {
     std::uint64_t bytes = 0;
-    for (const FoundFile& file : files) bytes += file.bytes;
+    for (const FoundFile& file : files) {
+      struct stat status {};
+      if (stat(file.path.c_str(), &status) == 0) bytes += static_cast<std::uint64_t>(status.st_size);
+    }
     return bytes;
   }
 

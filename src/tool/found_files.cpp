@@ -29,13 +29,41 @@ std::string joined(const std::string& directory, std::string_view name) {
   return path.append(name);
 }
 
+struct TimedFile {
+  std::optional<std::uint64_t> unix_us;
+  FoundFile file;
+};
+
 /// By time where both have one, those without behind.
-bool earlier(const FoundFile& a, const FoundFile& b) {
-  const std::optional<RecordName> name_a = find_record_name(a.real_name);
-  const std::optional<RecordName> name_b = find_record_name(b.real_name);
-  if (name_a.has_value() != name_b.has_value()) return name_a.has_value();
-  if (name_a && name_a->unix_us != name_b->unix_us) return name_a->unix_us < name_b->unix_us;
-  return natural_less(a.real_name, b.real_name);
+bool earlier(const TimedFile& a, const TimedFile& b) {
+  if (a.unix_us.has_value() != b.unix_us.has_value()) return a.unix_us.has_value();
+  if (a.unix_us != b.unix_us) return *a.unix_us < *b.unix_us;
+  return natural_less(a.file.real_name, b.file.real_name);
+}
+
+void sort_by_time(std::span<FoundFile> files) {
+  std::vector<TimedFile> timed;
+  timed.reserve(files.size());
+  for (FoundFile& file : files) {
+    const std::optional<RecordName> name = find_record_name(file.real_name);
+    timed.push_back({name ? std::optional(name->unix_us) : std::nullopt, std::move(file)});
+  }
+  std::sort(timed.begin(), timed.end(), earlier);
+  for (std::size_t i = 0; i < timed.size(); ++i) files[i] = std::move(timed[i].file);
+}
+
+enum class EntryKind { file, directory, other };
+
+/// Where the directory itself tells what the entry is, which many file systems do, the file is not asked.
+/// Nothing, and an errno, when it cannot be. A symbolic link to a directory is something else.
+std::optional<EntryKind> kind_of(const dirent& entry, const std::string& path) {
+  if (entry.d_type == DT_REG) return EntryKind::file;
+  if (entry.d_type == DT_DIR) return EntryKind::directory;
+  struct stat status {};
+  if (lstat(path.c_str(), &status) != 0) return std::nullopt;
+  if (S_ISDIR(status.st_mode)) return EntryKind::directory;
+  if (S_ISLNK(status.st_mode) && stat(path.c_str(), &status) != 0) return std::nullopt;
+  return S_ISREG(status.st_mode) ? EntryKind::file : EntryKind::other;
 }
 
 /// Adds the files directly in `directory`, and gives the names of its directories.
@@ -54,21 +82,17 @@ std::vector<std::string> list(const std::string& directory, const std::string& b
     const std::string_view name = entry->d_name;
     if (name == "." || name == ".." || name == kMappingFileName) continue;
     const std::string path = joined(directory, name);
-    struct stat link {};
-    struct stat status {};
-    int failed = lstat(path.c_str(), &link);
-    status = link;
-    if (failed == 0 && S_ISLNK(link.st_mode)) failed = stat(path.c_str(), &status);
-    if (failed != 0) {
+    const std::optional<EntryKind> kind = kind_of(*entry, path);
+    if (!kind) {
       report.error(path + ": " + strerror(errno));
-    } else if (S_ISDIR(link.st_mode)) {
+    } else if (*kind == EntryKind::directory) {
       directories.emplace_back(name);
-    } else if (!S_ISREG(status.st_mode)) {
+    } else if (*kind == EntryKind::other) {
       report.note(path + ": passed over, not a regular file");
     } else if (name.ends_with(kUnfinishedSuffix)) {
       report.note(path + ": passed over, not finished: its writer still runs or was cut off");
     } else {
-      files.push_back({path, std::string(name), below, static_cast<std::uint64_t>(status.st_size), false});
+      files.push_back({path, std::string(name), below, false});
     }
   }
   if (errno != 0) report.error(directory + ": " + strerror(errno));
@@ -84,7 +108,7 @@ void find_in(const std::string& directory, const std::string& below, bool recurs
   if (const std::string problem = mapping.read(joined(directory, kMappingFileName)); !problem.empty())
     report.note(problem);
   for (FoundFile& file : found) file.real_name = mapping.real_name(file.real_name);
-  std::sort(found.begin(), found.end(), earlier);
+  sort_by_time(found);
 
   if (!recursive) return;
   std::sort(directories.begin(), directories.end(), natural_less);
@@ -113,7 +137,7 @@ void find_files(const std::string& path, bool recursive, std::vector<FoundFile>&
   const std::string directory = slash == std::string::npos ? std::string() : path.substr(0, slash + 1);
   if (const std::string problem = mapping.read(joined(directory, kMappingFileName)); !problem.empty())
     report.note(problem);
-  files.push_back({path, mapping.real_name(name), {}, static_cast<std::uint64_t>(status.st_size), true});
+  files.push_back({path, mapping.real_name(name), {}, true});
 }
 
 }  // namespace opdump::tool

@@ -12,7 +12,6 @@ struct FoundFile {
   std::string path;
   std::string real_name;  ///< the file's name, or what `mapping.csv` says it should have been
   std::string below;      ///< directory of the file below the one that was named; empty: directly in it
-  std::uint64_t bytes = 0;
   bool named = false;  ///< on the command line, not found in a directory
 };
 

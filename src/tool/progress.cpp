@@ -28,8 +28,12 @@ std::string duration_text(double seconds) {
 
 }  // namespace
 
+bool Progress::is_seen() {
+  return isatty(STDERR_FILENO) == 1;
+}
+
 Progress::Progress(std::uint64_t total_bytes)
-    : on_(isatty(STDERR_FILENO) == 1), total_(total_bytes), start_(Clock::now()), next_(start_ + kFirst) {}
+    : on_(is_seen()), total_(total_bytes), start_(Clock::now()), next_(start_ + kFirst) {}
 
 Progress::~Progress() {
   wipe();

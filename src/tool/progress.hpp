@@ -11,6 +11,9 @@ namespace opdump::tool {
 /// Appears only when the work takes a moment, and is wiped away when this object ends. Any thread may call.
 class Progress {
  public:
+  /// Whether there is a terminal for it: if not, the total is of no interest.
+  static bool is_seen();
+
   explicit Progress(std::uint64_t total_bytes);
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;

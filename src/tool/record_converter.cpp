@@ -26,10 +26,10 @@ Converted RecordConverter::convert(const FoundFile& found) {
   if (opened == RecordFile::Opened::not_a_record && stray != Stray::error) {
     if (stray == Stray::worth_a_note)
       result_.messages.push_back(found.path + ": passed over, not a dump record");
-    progress_.add(found.bytes);
+    progress_.add(file_.bytes());
   } else if (opened != RecordFile::Opened::ok) {
     result_.fail(file_.error());
-    progress_.add(found.bytes);
+    progress_.add(file_.bytes());
   } else if (use_directory(found)) {
     ++result_.records;
     convert_tensors(found);
