@@ -185,14 +185,19 @@ class EntryStream : protected BlockRotation {
         again = erase(block, use);
         break;
       }
-      again = true;
-      if (used_ != kept_) return flush();
+      if (used_ != kept_) {
+        // A large granule is too much for a header, which can come with the block's first bytes instead.
+        if (ahead == 1 && geometry().program_bytes > kMaxHeaderBytes) break;
+        again = true;
+        return flush();
+      }
       // By way of the page, which holds nothing but kept bytes.
       ++last_sequence_;
       make_header(block, page_);
       program_padded(block, 0, header_bytes(), 0);
       erased_ = kNoBlock;
       erase_page(0, kept_);
+      again = true;
       break;
     }
     return Status::ok;

@@ -30,9 +30,9 @@ inline namespace OPDUMP_NAMESPACE {
 /// about to be overwritten fails likewise.
 ///
 /// *Wear.* Blocks are used in the order of their numbers, round and round, so none is erased more often than
-/// another; a loss of power during an erase costs that block one more. A block that fails to program or
-/// erase is retired: it is not written again, its readable part stays readable, and what it did not take goes
-/// to the next block; nothing is lost. The next block's header remembers it.
+/// another; a loss of power while a block is erased, or has no header yet, costs that block one more. A block
+/// that fails to program or erase is retired: it is not written again, its readable part stays readable, and
+/// what it did not take goes to the next block; nothing is lost. The next block's header remembers it.
 ///
 /// *Time.* `prepare` does at most one program or one erase. `append` does one program per page of bytes, and
 /// `begin`, `commit`, `abort` and `append_journal` likewise; each does one more erase per block it enters
@@ -67,7 +67,9 @@ class FlashLog final : public Sink, private EntryStream {
     }
     at_ = kNewStream;
     block_ = erased_ = kNoBlock;
-    for (std::uint32_t block = geometry().block_count; block-- != 0;) {
+    std::uint32_t block = geometry().block_count;
+    cursor_ = block - 1;
+    while (block-- != 0) {
       const BlockUse use = look_at(device_, block, header());
       if (use == BlockUse::foreign) return Status::not_supported;
       if (use == BlockUse::none) continue;
@@ -82,7 +84,6 @@ class FlashLog final : public Sink, private EntryStream {
         cursor_ = block;
       }
     }
-    if (sequence_ == 0) cursor_ = geometry().block_count - 1;
     stuck_ = Status::ok;
     return Status::ok;
   }
@@ -159,8 +160,9 @@ class FlashLog final : public Sink, private EntryStream {
   }
 
   /// One step towards `Options::prepared_blocks` erased blocks ahead, for idle time: one erase, or one
-  /// program, or nothing. True when it should be called again. Under overwrite_oldest this gives up the
-  /// oldest blocks early.
+  /// program, or nothing. True when it should be called again. With large granules a block gets its header
+  /// ahead only while nothing waits in the page. Under overwrite_oldest this gives up the oldest blocks
+  /// early.
   Result<bool> prepare() {
     bool again = false;
     if (const Status status = prepare_block(again); status != Status::ok) return status;

@@ -11,19 +11,20 @@ using opdump::tests::measure_flash_costs;
 }  // namespace
 
 TEST_CASE("flash log: writing costs little more than the bytes") {
-  constexpr std::uint32_t kPage = 256;
   const opdump::flashlog::Geometry parts[] = {
       {.block_bytes = 4096, .block_count = 64, .program_bytes = 1, .bits_only_clear = true},
       {.block_bytes = 65536, .block_count = 16, .program_bytes = 1, .bits_only_clear = true},
       {.block_bytes = 65536, .block_count = 16, .program_bytes = 16},
+      {.block_bytes = 65536, .block_count = 16, .program_bytes = 2048},
   };
   for (const opdump::flashlog::Geometry& part : parts) {
     CAPTURE(part.block_bytes);
     CAPTURE(part.program_bytes);
     const bool sync_each = part.program_bytes == 1;
+    const std::uint32_t page_bytes = part.program_bytes > 256 ? part.program_bytes : 256;
     for (const std::uint32_t bytes : {256u, 4096u, 65536u}) {
       CAPTURE(bytes);
-      const FlashCosts costs = measure_flash_costs(part, kPage, bytes, sync_each);
+      const FlashCosts costs = measure_flash_costs(part, page_bytes, bytes, sync_each);
       CHECK(costs.write_amplification >= 1);
       CHECK(costs.write_amplification <= (bytes == 256 ? 1.25 : 1.05));
       CHECK(costs.erase_amplification > 0.8);
