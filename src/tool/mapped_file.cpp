@@ -137,18 +137,6 @@ bool MappedFile::open(const std::string& path) {
   return true;
 }
 
-void MappedFile::expect(std::uint64_t offset, std::uint64_t count) const {
-  if (slot_ < 0 || offset >= bytes_.size()) return;
-  const auto [start, size] =
-      pages(bytes_.data() + offset, std::min<std::uint64_t>(count, bytes_.size() - offset));
-#ifdef MADV_POPULATE_READ
-  // One call in place of a fault for every few pages; only advice, so that it may fail.
-  madvise(start, size, MADV_POPULATE_READ);
-#else
-  madvise(start, size, MADV_WILLNEED);
-#endif
-}
-
 void MappedFile::drop(std::uint64_t offset, std::uint64_t count) const {
   if (slot_ < 0 || offset >= bytes_.size()) return;
   const auto [start, size] =

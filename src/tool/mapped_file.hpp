@@ -29,9 +29,6 @@ class MappedFile {
   /// The whole file, as long as it was when it was opened.
   Bytes bytes() const { return bytes_; }
 
-  /// Tells that the bytes from `offset` on will be read soon, in order.
-  void expect(std::uint64_t offset, std::uint64_t count) const;
-
   /// Gives back the memory that holds these bytes; they may be read again.
   void drop(std::uint64_t offset, std::uint64_t count) const;
 
