@@ -5,7 +5,9 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
+#include <new>
 #include <type_traits>
 
 #include "opdump/bytes.hpp"
@@ -76,8 +78,9 @@ struct StatisticsSummary {
 /// The result depends on the elements only, not on how they were cut into chunks, and with kernels it is the
 /// same to the last bit, as long as the compiler does not fuse multiplications into additions (float64 and
 /// 64-bit integers could then differ in the last digits of l2norm). Sums of integers are exact; those of
-/// floating numbers are taken in double, in the order that statistics_kernels.hpp states, with an error
-/// beneath 2 * 10^-13 of the sum of magnitudes. The vendors add up one element after the other, so their last
+/// floating numbers are taken in the order that statistics_kernels.hpp states, with an error beneath
+/// 2 * 10^-13 of the sum of magnitudes. Sixteen at a time, float16 and bfloat16 beneath 4096 are added up in
+/// float32 first: there it is 2.4 * 10^-7. The vendors add up one element after the other, so their last
 /// digits may differ, and their l2norm of float64 overflows.
 ///
 /// One thread at a time; distinct objects are independent.
@@ -93,7 +96,9 @@ class Statistics {
   /// the portable loops only. A dtype that is not supported gives a summary of no elements.
   explicit Statistics(DType dtype, std::uint64_t elements = kAllElements,
                       const StatisticsKernels* kernels = nullptr)
-      : dtype_(dtype), limit_(elements), kernels_(kernels) {}
+      : dtype_(dtype), limit_(elements), kernels_(kernels) {
+    if (is_half()) ::new (&groups_) HalfGroups;
+  }
 
   /// Takes in the tensor's next bytes, at any address: little-endian elements, sub-byte ones packed from the
   /// lowest bits up, but uint1 from the highest bit down. A chunk holds whole elements; what is left over at
@@ -138,6 +143,13 @@ class Statistics {
     static int at(const std::byte* data, std::size_t i) { return data[i] != std::byte{0}; }
   };
 
+  /// What float16 and bfloat16 have instead of lanes.
+  struct HalfGroups {
+    HalfLanes lanes;
+    std::byte begun[2 * kHalfGroup] = {};  ///< the elements of a group that more belong to
+    std::size_t elements = 0;              ///< in `begun`
+  };
+
   /// Whole elements of `bits` in `chunk` that are within the limit.
   std::uint64_t count_in(Bytes chunk, std::size_t bits) const {
     const std::uint64_t held =
@@ -151,13 +163,24 @@ class Statistics {
   void add_wide_integers(Bytes chunk, WideKernel StatisticsKernels::*kernel);
   template <class Format>
   void add_floats(Bytes chunk, FloatKernel StatisticsKernels::*kernel);
+  template <class Format>
+  void add_halves(Bytes chunk, HalfKernel StatisticsKernels::*kernel);
 
   template <class Element>
   static void run_integers(const std::byte* data, std::size_t count, IntegerRun& run);
   template <std::integral T>
   void run_wide_integers(const std::byte* data, std::size_t count, WideRun& run);
   template <class Format>
+  static bool begins_with_nan(const std::byte* data) {
+    return (load_element<typename Format::Bits>(data) & Format::kMagnitude) > Format::kMaxNumber;
+  }
+  template <class Format>
   void run_floats(const std::byte* data, std::size_t count, FloatRun& run);
+  template <class Format>
+  void begin_groups(const std::byte* data, std::size_t count);
+  template <class Format>
+  static void add_group(const std::byte* group, std::size_t count, HalfLanes& lanes);
+  void add_rest(CompensatedSum& sum, CompensatedSum& squares) const;
   void add_found(const FloatRun& run);
   void add_extreme_double(double value);
 
@@ -166,12 +189,16 @@ class Statistics {
     return kStatisticsBlock - static_cast<std::size_t>(count_ % kStatisticsBlock);
   }
   std::size_t lane() const { return static_cast<std::size_t>(count_ % kStatisticsLanes); }
-  void advance(std::size_t elements) {
+  void advance(std::size_t elements, auto& lanes) {
     count_ += elements;
-    if (count_ % kStatisticsBlock == 0) fold(lanes_, sum_, squares_);
+    if (count_ % kStatisticsBlock != 0) return;
+    add_totals(lanes, sum_, squares_);
+    lanes = {};
   }
-  static double total(const double (&lanes)[kStatisticsLanes]);
-  static void fold(FloatLanes& lanes, CompensatedSum& sum, CompensatedSum& squares);
+  template <std::size_t kLanes>
+  static double total(const double (&lanes)[kLanes]);
+  template <class Lanes>
+  static void add_totals(const Lanes& lanes, CompensatedSum& sum, CompensatedSum& squares);
 
   template <class T>
   void widen(T min, T max) {
@@ -180,6 +207,7 @@ class Statistics {
   }
 
   bool is_float() const;
+  bool is_half() const { return dtype_ == DType::float16 || dtype_ == DType::bfloat16; }
   Extreme extreme(std::int64_t order) const;
   void summarise_integers(StatisticsSummary& to) const;
   void summarise_floats(StatisticsSummary& to, StatisticsDialect dialect) const;
@@ -200,7 +228,10 @@ class Statistics {
 
   IntegerSum integer_sum_;
   IntegerSum integer_squares_;
-  FloatLanes lanes_;
+  union {
+    FloatLanes lanes_{};
+    HalfGroups groups_;  ///< of float16 and bfloat16
+  };
   CompensatedSum sum_;
   CompensatedSum squares_;
   /// Of float64 whose squares overflow or vanish: of x * 2^-600 and of (x * 2^600)^2.
@@ -259,7 +290,7 @@ inline void Statistics::add(Bytes chunk) {
     case DType::uint8:
       return add_small_integers<AnyInteger<std::uint8_t>>(chunk, &StatisticsKernels::uint8);
     case DType::float16:
-      return add_floats<Float16Format>(chunk, &StatisticsKernels::float16);
+      return add_halves<Float16Format>(chunk, &StatisticsKernels::float16);
     case DType::float32:
       return add_floats<Float32Format>(chunk, &StatisticsKernels::float32);
 #if OPDUMP_ALL_STATISTICS
@@ -290,7 +321,7 @@ inline void Statistics::add(Bytes chunk) {
     case DType::float8_e4m3fn:
       return add_floats<Float8E4m3fnFormat>(chunk, nullptr);
     case DType::bfloat16:
-      return add_floats<Bfloat16Format>(chunk, &StatisticsKernels::bfloat16);
+      return add_halves<Bfloat16Format>(chunk, &StatisticsKernels::bfloat16);
     case DType::float64:
       return add_floats<Float64Format>(chunk, &StatisticsKernels::float64);
 #endif
@@ -363,7 +394,7 @@ void Statistics::add_wide_integers(Bytes chunk, WideKernel StatisticsKernels::*k
     positive_ += run.positive;
     integer_sum_.add(run.sum_low);
     integer_sum_.add_shifted(run.sum_high);
-    advance(done);
+    advance(done, lanes_);
     count -= done;
     data += done * sizeof(T);
   }
@@ -393,10 +424,7 @@ void Statistics::add_floats(Bytes chunk, FloatKernel StatisticsKernels::*kernel)
   std::uint64_t count = count_in(chunk, kBytes * 8);
   const std::byte* data = chunk.data();
   const FloatKernel fast = kernels_ != nullptr && kernel != nullptr ? kernels_->*kernel : nullptr;
-  if (count_ == 0 && count != 0) {
-    const auto magnitude = load_element<typename Format::Bits>(data) & Format::kMagnitude;
-    starts_with_nan_ = magnitude > Format::kMaxNumber;
-  }
+  if (count_ == 0 && count != 0) starts_with_nan_ = begins_with_nan<Format>(data);
   while (count != 0) {
     const std::size_t run_count = static_cast<std::size_t>(std::min<std::uint64_t>(count, left_in_block()));
     FloatRun run;
@@ -407,10 +435,64 @@ void Statistics::add_floats(Bytes chunk, FloatKernel StatisticsKernels::*kernel)
       run_floats<Format>(data, done, run);
     }
     add_found(run);
-    advance(done);
+    advance(done, lanes_);
     count -= done;
     data += done * kBytes;
   }
+}
+
+template <class Format>
+void Statistics::add_halves(Bytes chunk, HalfKernel StatisticsKernels::*kernel) {
+  std::uint64_t count = count_in(chunk, 16);
+  const std::byte* data = chunk.data();
+  const HalfKernel fast = kernels_ != nullptr ? kernels_->*kernel : nullptr;
+  if (count_ == 0 && count != 0) starts_with_nan_ = begins_with_nan<Format>(data);
+  while (count != 0) {
+    const std::size_t run_count = static_cast<std::size_t>(std::min<std::uint64_t>(count, left_in_block()));
+    const std::size_t begun = groups_.elements;
+    FloatRun run;
+    std::size_t done = fast != nullptr && begun == 0 ? fast(data, run_count, groups_.lanes, run) : 0;
+    if (done == 0) {
+      done = fast != nullptr && begun != 0 ? std::min(run_count, kHalfGroup - begun) : run_count;
+      run_floats<Format>(data, done, run);
+      begin_groups<Format>(data, done);
+    }
+    add_found(run);
+    advance(done, groups_.lanes);
+    count -= done;
+    data += done * 2;
+  }
+}
+
+template <class Format>
+void Statistics::begin_groups(const std::byte* data, std::size_t count) {
+  while (count != 0) {
+    const std::size_t taken = std::min(count, kHalfGroup - groups_.elements);
+    std::memcpy(groups_.begun + groups_.elements * 2, data, taken * 2);
+    groups_.elements += taken;
+    if (groups_.elements == kHalfGroup) {
+      add_group<Format>(groups_.begun, kHalfGroup, groups_.lanes);
+      groups_.elements = 0;
+    }
+    data += taken * 2;
+    count -= taken;
+  }
+}
+
+template <class Format>
+void Statistics::add_group(const std::byte* group, std::size_t count, HalfLanes& lanes) {
+  const auto finite = [group, count](std::size_t i) {
+    const std::uint16_t bits = i < count ? load_element<std::uint16_t>(group + 2 * i) : std::uint16_t{0};
+    return (bits & Format::kMagnitude) < Format::kInfinity ? bits : std::uint16_t{0};
+  };
+  bool moderate = true;
+  for (std::size_t i = 0; i < count; ++i)
+    moderate &= is_moderate_half<Format>(finite(i) & Format::kMagnitude);
+  add_half_group(lanes, moderate, [&finite](std::size_t place) {
+    const std::uint16_t bits = finite(half_at<Format>(place));
+    const double size = Format::decode(bits & Format::kMagnitude);
+    return bits > Format::kMagnitude ? -size : size;
+  });
 }
 
 template <class Format>
@@ -439,6 +521,7 @@ void Statistics::run_floats(const std::byte* data, std::size_t count, FloatRun& 
       ++(below ? run.negative_inf : run.positive_inf);
       continue;
     }
+    if constexpr (sizeof(Bits) == 2) continue;
     const double size = Format::decode(magnitude);
     const double value =
         std::bit_cast<double>(std::bit_cast<std::uint64_t>(size) | std::uint64_t{below} << 63);
@@ -498,19 +581,35 @@ inline void Statistics::add_extreme_double(double value) {
   }
 }
 
-inline double Statistics::total(const double (&lanes)[kStatisticsLanes]) {
-  double sums[kStatisticsLanes / 2];
-  for (std::size_t i = 0; i < kStatisticsLanes / 2; ++i) sums[i] = lanes[i] + lanes[i + kStatisticsLanes / 2];
-  for (std::size_t width = kStatisticsLanes / 4; width != 0; width /= 2) {
+template <std::size_t kLanes>
+double Statistics::total(const double (&lanes)[kLanes]) {
+  double sums[kLanes / 2];
+  for (std::size_t i = 0; i < kLanes / 2; ++i) sums[i] = lanes[i] + lanes[i + kLanes / 2];
+  for (std::size_t width = kLanes / 4; width != 0; width /= 2) {
     for (std::size_t i = 0; i < width; ++i) sums[i] += sums[i + width];
   }
   return sums[0];
 }
 
-inline void Statistics::fold(FloatLanes& lanes, CompensatedSum& sum, CompensatedSum& squares) {
+template <class Lanes>
+void Statistics::add_totals(const Lanes& lanes, CompensatedSum& sum, CompensatedSum& squares) {
   sum.add(total(lanes.sums));
   squares.add(total(lanes.squares));
-  lanes = {};
+}
+
+inline void Statistics::add_rest(CompensatedSum& sum, CompensatedSum& squares) const {
+  if (is_half()) {
+    HalfLanes lanes = groups_.lanes;
+    if (const std::size_t rest = groups_.elements; rest != 0) {
+      if (dtype_ == DType::float16) add_group<Float16Format>(groups_.begun, rest, lanes);
+#if OPDUMP_ALL_STATISTICS
+      if (dtype_ == DType::bfloat16) add_group<Bfloat16Format>(groups_.begun, rest, lanes);
+#endif
+    }
+    add_totals(lanes, sum, squares);
+  } else {
+    add_totals(lanes_, sum, squares);
+  }
 }
 
 inline StatisticsSummary Statistics::summary(StatisticsDialect dialect) const {
@@ -542,9 +641,8 @@ inline void Statistics::summarise_integers(StatisticsSummary& to) const {
   to.max = extreme(max_);
   to.sum = integer_sum_.value();
   to.average = to.sum / static_cast<double>(count_);
-  FloatLanes lanes = lanes_;
   CompensatedSum unused, squares = squares_;
-  fold(lanes, unused, squares);
+  add_rest(unused, squares);
   to.l2norm = std::sqrt(squares.value() + integer_squares_.value());
 }
 
@@ -557,9 +655,8 @@ inline void Statistics::summarise_floats(StatisticsSummary& to, StatisticsDialec
   to.min = no_extremes ? Extreme(kNan) : extreme(min_);
   to.max = no_extremes ? Extreme(kNan) : extreme(max_);
 
-  FloatLanes lanes = lanes_;
   CompensatedSum sum = sum_, squares = squares_;
-  fold(lanes, sum, squares);
+  add_rest(sum, squares);
 
   const bool infinite = negative_inf_ != 0 || positive_inf_ != 0;
   const bool both = negative_inf_ != 0 && positive_inf_ != 0;

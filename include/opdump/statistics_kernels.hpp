@@ -3,13 +3,15 @@
 #include <cstdint>
 #include <limits>
 
+#include "opdump/statistics_halves.hpp"
 #include "opdump/status.hpp"
 
 /// The inner loops of `Statistics` that a host may replace by vectorised ones. A kernel gives bit by bit what
 /// the portable loop gives: sums of integers are exact, and those of floating numbers follow the order below.
 ///
-/// Element i of a tensor is added to lane i mod 16. After every 16384th element the lanes are added up in
-/// pairs, (0+8)+(4+12)+..., and the result goes to a compensated sum.
+/// Element i of a tensor is added to lane i mod 16, of float16 and bfloat16 as statistics_halves.hpp says.
+/// After every 16384th element the lanes are added up in pairs, (0+8)+(4+12)+..., and the result goes to a
+/// compensated sum.
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
@@ -65,6 +67,10 @@ struct WideRun {
 using FloatKernel = std::size_t (*)(const std::byte* data, std::size_t elements, FloatLanes& lanes,
                                     FloatRun& run);
 
+/// The same for float16 and bfloat16, of which the first begins a group; returns a multiple of 64.
+using HalfKernel = std::size_t (*)(const std::byte* data, std::size_t elements, HalfLanes& lanes,
+                                   FloatRun& run);
+
 /// The same for integers, which have no lanes; returns any number of elements.
 using IntegerKernel = std::size_t (*)(const std::byte* data, std::size_t elements, IntegerRun& run);
 
@@ -75,8 +81,8 @@ using WideKernel = std::size_t (*)(const std::byte* data, std::size_t elements, 
 /// Null where there is none.
 struct StatisticsKernels {
   FloatKernel float32 = nullptr;
-  FloatKernel float16 = nullptr;
-  FloatKernel bfloat16 = nullptr;
+  HalfKernel float16 = nullptr;
+  HalfKernel bfloat16 = nullptr;
   FloatKernel float64 = nullptr;
   IntegerKernel int8 = nullptr;
   IntegerKernel uint8 = nullptr;

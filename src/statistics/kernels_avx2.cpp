@@ -28,22 +28,22 @@ struct Isa {
     return _mm256_cvtps_pd(_mm_loadu_ps(reinterpret_cast<const float*>(from)));
   }
 
-  static void widen_float16(const std::byte* from, std::byte* to) {
-    const __m128i* const eights = reinterpret_cast<const __m128i*>(from);
-    float* const floats = reinterpret_cast<float*>(to);
-    _mm256_storeu_ps(floats, _mm256_cvtph_ps(_mm_loadu_si128(eights)));
-    _mm256_storeu_ps(floats + 8, _mm256_cvtph_ps(_mm_loadu_si128(eights + 1)));
+  static Floats widen_float16(const std::byte* from) {
+    return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
   }
 
-  static void widen_bfloat16(const std::byte* from, std::byte* to) {
-    const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
-    // Unpacking works on each half of the register alone.
-    const __m256i quarters = _mm256_permute4x64_epi64(halves, 0xd8);
-    const __m256i zero = _mm256_setzero_si256();
-    __m256i* const floats = reinterpret_cast<__m256i*>(to);
-    _mm256_storeu_si256(floats, _mm256_unpacklo_epi16(zero, quarters));
-    _mm256_storeu_si256(floats + 1, _mm256_unpackhi_epi16(zero, quarters));
+  /// Adds the lower and the upper half of `x` to `columns`.
+  static void add_columns(Doubles* columns, Floats x) {
+    *columns += _mm256_cvtps_pd(_mm256_castps256_ps128(x) + _mm256_extractf128_ps(x, 1));
   }
+
+  static UShorts smaller(UShorts a, UShorts b) { return (UShorts)_mm256_min_epu16((__m256i)a, (__m256i)b); }
+  static UShorts larger(UShorts a, UShorts b) { return (UShorts)_mm256_max_epu16((__m256i)a, (__m256i)b); }
+  static UShorts unfolded(UShorts constant) {
+    asm("" : "+x"(constant));
+    return constant;
+  }
+  static Chars narrow(Shorts a, Shorts b) { return (Chars)_mm256_packs_epi16((__m256i)a, (__m256i)b); }
 
   static Chars smaller(Chars a, Chars b) { return (Chars)_mm256_min_epi8((__m256i)a, (__m256i)b); }
   static Chars larger(Chars a, Chars b) { return (Chars)_mm256_max_epi8((__m256i)a, (__m256i)b); }
@@ -56,10 +56,11 @@ struct Isa {
 
   static Longs sum_bytes(Chars x) { return (Longs)_mm256_sad_epu8((__m256i)x, _mm256_setzero_si256()); }
 
+  /// Of -128, whose magnitude the second factor cannot have, the square's negative.
+  static constexpr bool kSubtractsLowestSquare = true;
   static Ints square_bytes(Chars x) {
-    const __m256i odd = _mm256_srai_epi16((__m256i)x, 8);
-    const __m256i even = _mm256_srai_epi16(_mm256_slli_epi16((__m256i)x, 8), 8);
-    return (Ints)_mm256_add_epi32(_mm256_madd_epi16(odd, odd), _mm256_madd_epi16(even, even));
+    const __m256i size = _mm256_abs_epi8((__m256i)x);
+    return (Ints)_mm256_madd_epi16(_mm256_maddubs_epi16(size, size), _mm256_set1_epi16(1));
   }
 };
 
@@ -67,6 +68,7 @@ struct Isa {
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump
 
+#include "src/statistics/vector_halves.hpp"
 #include "src/statistics/vector_kernels.hpp"
 
 #if defined(__clang__)
@@ -77,11 +79,11 @@ namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 const StatisticsKernels kAvx2Kernels = kKernels;
 
-std::size_t avx2_float16(const std::byte* data, std::size_t elements, FloatLanes& lanes, FloatRun& run) {
+std::size_t avx2_float16(const std::byte* data, std::size_t elements, HalfLanes& lanes, FloatRun& run) {
   return kKernels.float16(data, elements, lanes, run);
 }
 
-std::size_t avx2_bfloat16(const std::byte* data, std::size_t elements, FloatLanes& lanes, FloatRun& run) {
+std::size_t avx2_bfloat16(const std::byte* data, std::size_t elements, HalfLanes& lanes, FloatRun& run) {
   return kKernels.bfloat16(data, elements, lanes, run);
 }
 }  // namespace OPDUMP_NAMESPACE

@@ -31,9 +31,6 @@ struct Isa {
     return _mm512_cvtps_pd(_mm256_loadu_ps(reinterpret_cast<const float*>(from)));
   }
 
-  static constexpr FloatKernel kFloat16 = avx2_float16;
-  static constexpr FloatKernel kBfloat16 = avx2_bfloat16;
-
   static Chars smaller(Chars a, Chars b) { return (Chars)_mm512_min_epi8((__m512i)a, (__m512i)b); }
   static Chars larger(Chars a, Chars b) { return (Chars)_mm512_max_epi8((__m512i)a, (__m512i)b); }
   static Ints multiply_pairs(Shorts a, Shorts b) { return (Ints)_mm512_madd_epi16((__m512i)a, (__m512i)b); }
@@ -45,12 +42,16 @@ struct Isa {
 
   static Longs sum_bytes(Chars x) { return (Longs)_mm512_sad_epu8((__m512i)x, _mm512_setzero_si512()); }
 
+  /// Of -128, whose magnitude the second factor cannot have, the square's negative.
+  static constexpr bool kSubtractsLowestSquare = true;
   static Ints square_bytes(Chars x) {
-    const __m512i odd = _mm512_srai_epi16((__m512i)x, 8);
-    const __m512i even = _mm512_srai_epi16(_mm512_slli_epi16((__m512i)x, 8), 8);
-    return (Ints)_mm512_add_epi32(_mm512_madd_epi16(odd, odd), _mm512_madd_epi16(even, even));
+    const __m512i size = _mm512_abs_epi8((__m512i)x);
+    return (Ints)_mm512_madd_epi16(_mm512_maddubs_epi16(size, size), _mm512_set1_epi16(1));
   }
 };
+
+inline constexpr HalfKernel kFloat16 = avx2_float16;
+inline constexpr HalfKernel kBfloat16 = avx2_bfloat16;
 
 }  // namespace
 }  // namespace OPDUMP_NAMESPACE

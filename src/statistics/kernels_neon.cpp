@@ -26,20 +26,22 @@ struct Isa {
     return vcvt_f64_f32(vreinterpret_f32_u8(vld1_u8(reinterpret_cast<const std::uint8_t*>(from))));
   }
 
-  static uint16x4_t load_four(const std::byte* from) {
-    return vreinterpret_u16_u8(vld1_u8(reinterpret_cast<const std::uint8_t*>(from)));
+  static Floats widen_float16(const std::byte* from) {
+    return vcvt_f32_f16(vreinterpret_f16_u8(vld1_u8(reinterpret_cast<const std::uint8_t*>(from))));
   }
 
-  static void widen_float16(const std::byte* from, std::byte* to) {
-    float* const floats = reinterpret_cast<float*>(to);
-    for (int i = 0; i < 4; ++i)
-      vst1q_f32(floats + 4 * i, vcvt_f32_f16(vreinterpret_f16_u16(load_four(from + 8 * i))));
+  static void add_columns(Doubles* columns, Floats x) {
+    columns[0] += vcvt_f64_f32(vget_low_f32(x));
+    columns[1] += vcvt_high_f64_f32(x);
   }
 
-  static void widen_bfloat16(const std::byte* from, std::byte* to) {
-    std::uint32_t* const bits = reinterpret_cast<std::uint32_t*>(to);
-    for (int i = 0; i < 4; ++i) vst1q_u32(bits + 4 * i, vshll_n_u16(load_four(from + 8 * i), 16));
+  static UShorts smaller(UShorts a, UShorts b) { return vminq_u16(a, b); }
+  static UShorts larger(UShorts a, UShorts b) { return vmaxq_u16(a, b); }
+  static UShorts unfolded(UShorts constant) {
+    asm("" : "+w"(constant));
+    return constant;
   }
+  static Chars narrow(Shorts a, Shorts b) { return vqmovn_high_s16(vqmovn_s16(a), b); }
 
   static Ints multiply_pairs(Shorts a, Shorts b) {
     return vpaddq_s32(vmull_s16(vget_low_s16(a), vget_low_s16(b)), vmull_high_s16(a, b));
@@ -54,6 +56,7 @@ struct Isa {
 
   static Longs sum_bytes(Chars x) { return (Longs)vpaddlq_u32(vpaddlq_u16(vpaddlq_u8((uint8x16_t)x))); }
 
+  static constexpr bool kSubtractsLowestSquare = false;
   static Ints square_bytes(Chars x) {
     const int16x8_t low = vmull_s8(vget_low_s8(x), vget_low_s8(x));
     const int16x8_t high = vmull_high_s8(x, x);
@@ -65,6 +68,7 @@ struct Isa {
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump
 
+#include "src/statistics/vector_halves.hpp"
 #include "src/statistics/vector_kernels.hpp"
 
 namespace opdump {

@@ -32,35 +32,35 @@ struct Isa {
     return _mm_cvtps_pd(_mm_castsi128_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from))));
   }
 
-  static void widen_bfloat16(const std::byte* from, std::byte* to) {
-    const __m128i* const eights = reinterpret_cast<const __m128i*>(from);
-    __m128i* const fours = reinterpret_cast<__m128i*>(to);
+  /// Of moderate numbers, which are finite.
+  static Floats widen_float16(const std::byte* from) {
     const __m128i zero = _mm_setzero_si128();
-    for (int i = 0; i < 2; ++i) {
-      const __m128i eight = _mm_loadu_si128(eights + i);
-      _mm_storeu_si128(fours + 2 * i, _mm_unpacklo_epi16(zero, eight));
-      _mm_storeu_si128(fours + 2 * i + 1, _mm_unpackhi_epi16(zero, eight));
-    }
-  }
-
-  /// Of finite numbers; infinity and NaN come out finite, and the kernel does without their sums.
-  static __m128 half_to_float(__m128i halves) {
+    const __m128i halves = _mm_unpacklo_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from)), zero);
     const __m128i size = _mm_slli_epi32(_mm_and_si128(halves, _mm_set1_epi32(0x7fff)), 13);
     const __m128i sign = _mm_slli_epi32(_mm_srli_epi32(halves, 15), 31);
     const __m128 scaled = _mm_mul_ps(_mm_castsi128_ps(size), _mm_set1_ps(0x1p112f));
     return _mm_or_ps(scaled, _mm_castsi128_ps(sign));
   }
 
-  static void widen_float16(const std::byte* from, std::byte* to) {
-    const __m128i* const eights = reinterpret_cast<const __m128i*>(from);
-    float* const floats = reinterpret_cast<float*>(to);
-    const __m128i zero = _mm_setzero_si128();
-    for (int i = 0; i < 2; ++i) {
-      const __m128i eight = _mm_loadu_si128(eights + i);
-      _mm_storeu_ps(floats + 8 * i, half_to_float(_mm_unpacklo_epi16(eight, zero)));
-      _mm_storeu_ps(floats + 8 * i + 4, half_to_float(_mm_unpackhi_epi16(eight, zero)));
-    }
+  static void add_columns(Doubles* columns, Floats x) {
+    columns[0] += _mm_cvtps_pd(x);
+    columns[1] += _mm_cvtps_pd(_mm_movehl_ps(x, x));
   }
+
+  /// SSE2 compares signed numbers of 16 bits only.
+  static UShorts smaller(UShorts a, UShorts b) {
+    const Shorts sign = Shorts{} + std::int16_t{-32768};
+    return (UShorts)(smaller((Shorts)a ^ sign, (Shorts)b ^ sign) ^ sign);
+  }
+  static UShorts larger(UShorts a, UShorts b) {
+    const Shorts sign = Shorts{} + std::int16_t{-32768};
+    return (UShorts)(larger((Shorts)a ^ sign, (Shorts)b ^ sign) ^ sign);
+  }
+  static UShorts unfolded(UShorts constant) {
+    asm("" : "+x"(constant));
+    return constant;
+  }
+  static Chars narrow(Shorts a, Shorts b) { return (Chars)_mm_packs_epi16((__m128i)a, (__m128i)b); }
 
   static Ints multiply_pairs(Shorts a, Shorts b) { return (Ints)_mm_madd_epi16((__m128i)a, (__m128i)b); }
   static ULongs multiply_low(ULongs a, ULongs b) { return (ULongs)_mm_mul_epu32((__m128i)a, (__m128i)b); }
@@ -71,6 +71,7 @@ struct Isa {
 
   static Longs sum_bytes(Chars x) { return (Longs)_mm_sad_epu8((__m128i)x, _mm_setzero_si128()); }
 
+  static constexpr bool kSubtractsLowestSquare = false;
   static Ints square_bytes(Chars x) {
     const __m128i zero = _mm_setzero_si128();
     const __m128i low = _mm_srai_epi16(_mm_unpacklo_epi8(zero, (__m128i)x), 8);
@@ -83,6 +84,7 @@ struct Isa {
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump
 
+#include "src/statistics/vector_halves.hpp"
 #include "src/statistics/vector_kernels.hpp"
 
 namespace opdump {

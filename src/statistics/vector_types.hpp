@@ -15,6 +15,7 @@ namespace {
 typedef signed char Chars __attribute__((vector_size(OPDUMP_VECTOR_BYTES)));
 typedef unsigned char CharCounts __attribute__((vector_size(OPDUMP_VECTOR_BYTES)));
 typedef std::int16_t Shorts __attribute__((vector_size(OPDUMP_VECTOR_BYTES)));
+typedef std::uint16_t UShorts __attribute__((vector_size(OPDUMP_VECTOR_BYTES)));
 typedef std::int32_t Ints __attribute__((vector_size(OPDUMP_VECTOR_BYTES)));
 typedef std::uint32_t UnsignedInts __attribute__((vector_size(OPDUMP_VECTOR_BYTES)));
 typedef std::int64_t Longs __attribute__((vector_size(OPDUMP_VECTOR_BYTES)));
