@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <cstring>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@ using namespace opdump::test;
 namespace {
 
 constexpr Dim kShape[] = {4096};
+constexpr Dim kEmpty[] = {0};
 const OpDesc kOps[] = {{.name = "a", .type = "Relu"}};
 const ModelDesc kModel = {.name = "m", .ops = kOps};
 
@@ -136,6 +138,9 @@ TEST_CASE("file dump: makes MindSpore's directory, and what its dumps have besid
     const std::vector<float> values(4096, 1.5f);
     const TensorView tensor = {
         .address = address_of(values.data()), .bytes = 16384, .dtype = DType::float32, .shape = kShape};
+    const ConstantDesc constants[] = {{"data/1.w", tensor},
+                                      {"empty", {.dtype = DType::int8, .shape = kEmpty}}};
+    REQUIRE(dump.write_constants(plan, constants) == Status::ok);
     for (int step = 0; step < 3; ++step) {
       REQUIRE(dump.recorder().begin_step(plan) == Status::ok);
       static_cast<void>(dump.recorder().capture(0, {}, {&tensor, 1}));
@@ -150,4 +155,15 @@ TEST_CASE("file dump: makes MindSpore's directory, and what its dumps have besid
   CHECK(read_file(rank / "execution_order" / "ms_global_execution_order_graph_0.csv") == "1\n1\n");
   CHECK(read_file(rank / ".dump_metadata" / "data_dump.json") == read_file(config));
   CHECK(std::filesystem::is_directory(rank / "Net" / "0" / "1"));
+  std::vector<std::filesystem::path> written;
+  for (const auto& entry : std::filesystem::directory_iterator(rank / "Net" / "0" / "constants"))
+    written.push_back(entry.path());
+  REQUIRE(written.size() == 1);  // once, although the config was in force twice, and none for what is empty
+  const std::string name = written[0].filename().string();
+  CHECK(name.starts_with("Parameter.data_1_w.0.0."));
+  CHECK(name.ends_with(".output.0.DefaultFormat.float32.npy"));
+  const std::string text = read_file(written[0]);
+  REQUIRE(text.size() == 128 + 16384);
+  const std::vector<float> expected(4096, 1.5f);
+  CHECK(std::memcmp(text.data() + 128, expected.data(), 16384) == 0);
 }

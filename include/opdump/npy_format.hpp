@@ -26,28 +26,39 @@ class NpyFormat final : public RecordFormat {
                           std::span<char> memory) const override {
     TextWriter text(memory);
     record.for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t index) {
-      text.add(is_output ? ".output." : ".input.").add_decimal(index).add('.');
-      const std::string_view format = to_string(tensor.format);
-      if (target.default_format && is_framework_format(tensor.format)) {
-        text.add("DefaultFormat");
-      } else if (format.empty()) {
-        text.add_decimal(static_cast<std::uint32_t>(tensor.format));
-      } else {
-        text.add(format);
-      }
-      text.add('.').add(info(tensor.dtype).name).add(".npy");
+      add_suffix(text, tensor, is_output, index, target.default_format);
     });
     return text.text();
   }
 
+  static void add_suffix(TextWriter& to, const TensorView& tensor, bool is_output, std::uint32_t index,
+                         bool default_format) {
+    to.add(is_output ? ".output." : ".input.").add_decimal(index).add('.');
+    const std::string_view format = to_string(tensor.format);
+    if (default_format && is_framework_format(tensor.format)) {
+      to.add("DefaultFormat");
+    } else if (format.empty()) {
+      to.add_decimal(static_cast<std::uint32_t>(tensor.format));
+    } else {
+      to.add(format);
+    }
+    to.add('.').add(info(tensor.dtype).name).add(".npy");
+  }
+
   [[nodiscard]] Status begin(OpenObject& object, FormatState& state, const RecordView& record, Bytes data,
                              MutableBytes /*scratch*/) override {
-    std::size_t head_bytes = 0;
+    Status status = Status::ok;
     record.for_each_tensor([&](const TensorView& tensor, bool, std::uint32_t) {
-      state = {npy_data_bytes(tensor), tensor.dtype};
-      head_bytes = encode_npy_head(npy_descr(tensor.dtype), npy_shape(tensor), buffer_);
+      status = begin_tensor(object, state, tensor, data);
     });
-    const Bytes head(buffer_, head_bytes);
+    return status;
+  }
+
+  /// Puts the head of a file with `tensor`, and `data`, its first bytes; the others go to `append`.
+  [[nodiscard]] Status begin_tensor(OpenObject& object, FormatState& state, const TensorView& tensor,
+                                    Bytes data) {
+    state = {npy_data_bytes(tensor), tensor.dtype};
+    const Bytes head(buffer_, encode_npy_head(npy_descr(tensor.dtype), npy_shape(tensor), buffer_));
     if (is_as_it_lies(state.dtype)) {
       const Bytes parts[] = {head, take(state, data)};
       return object.put(parts);

@@ -141,6 +141,13 @@ class FileDump {
   [[nodiscard]] Status load_model(ModelPlanFor<Ops>& plan, const ModelDesc& model) {
     return load_model(plan, model, plan.op_bits);
   }
+  /// Writes the constants of a loaded model, where the config is MindSpore's for CPU and GPU and wants
+  /// outputs, unless the dump has them already. Errors as `opdump::write_constant`.
+  [[nodiscard]] Status write_constants(const ModelPlan& plan, std::span<const ConstantDesc> constants) {
+    if (extras_ == nullptr) return Status::ok;
+    const Status status = extras_->write_constants(plan, constants, memory_, clock_.unix_us());
+    return status == Status::ok ? status : fail(status);
+  }
   [[nodiscard]] Status unload_model(ModelPlan& plan) {
     const Status ended = recorder_.open_plan() == &plan ? Status::ok : end_extras(&plan);
     const Status status = session_.unload_model(plan);

@@ -1,8 +1,12 @@
 #pragma once
+#include <unistd.h>
+
 #include <algorithm>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "opdump/mindspore_constants.hpp"
 #include "opdump/mindspore_files.hpp"
 #include "opdump/model_plan.hpp"
 #include "platform/posix/tree_sink.hpp"
@@ -12,9 +16,9 @@ inline namespace OPDUMP_NAMESPACE {
 
 /// Writes what MindSpore's dumps have besides tensors and statistics: in its layouts with a folder per rank
 /// the order of execution, on CPU and GPU the config and the steps that were run, and on Ascend the arguments
-/// of operators, where the config wants them; of whole graphs the config that CANN is given. Nothing in
-/// CANN's layout. Has a sink of its own, so that a drain thread may run meanwhile. For the control thread;
-/// allocates.
+/// of operators, where the config wants them; of whole graphs the config that CANN is given; and the
+/// constants that it is told of. Nothing in CANN's layout. Has a sink of its own, so that a drain thread may
+/// run meanwhile. For the control thread; allocates.
 class MindSporeExtras {
  public:
   /// `config` stays until the last call; `config_text` is the file it was read from. Errors are the sink's.
@@ -30,6 +34,28 @@ class MindSporeExtras {
   [[nodiscard]] Status loaded(const ModelPlan& plan) {
     const bool applies = applies_to(plan) && has_rank_folder(config_->layout);
     return applies ? write_execution_order(sink_, *config_, *plan.model) : Status::ok;
+  }
+
+  /// The same, for a graph with constants: they are written once, and left alone where their folder is there
+  /// already. Errors also as `write_constant`.
+  template <class Memory>
+  [[nodiscard]] Status write_constants(const ModelPlan& plan, std::span<const ConstantDesc> constants,
+                                       Memory& memory, std::uint64_t unix_us) {
+    if (!applies_to(plan) || !wants_constants(*config_)) return Status::ok;
+    const std::size_t path_bytes = mindspore_name_bytes(config_->net_name.size(), 0, 0);
+    names_.resize(std::max(names_.size(), path_bytes));
+    TextWriter directory(names_);
+    add_constants_directory(directory, *config_, plan.model->id);
+    const std::string path = std::string(config_->dump_path) + '/' + std::string(directory.text());
+    if (access(path.c_str(), F_OK) == 0) return Status::ok;
+    Status status = Status::ok;
+    for (const ConstantDesc& constant : constants) {
+      names_.resize(std::max(names_.size(), path_bytes + constant.name.size()));
+      if (status == Status::ok)
+        status = write_constant(sink_, *config_, memory, npy_, plan.model->id, constant, unix_us, names_);
+    }
+    const Status synced = sink_.sync();
+    return status == Status::ok ? synced : status;
   }
 
   /// Before a model is unloaded, when its last step has ended. Steps are those from the config's first one to
@@ -76,6 +102,7 @@ class MindSporeExtras {
 
   const DumpConfig* config_ = nullptr;
   TreeSink sink_;
+  NpyFormat npy_;
   std::string names_;
   std::uint32_t device_id_ = 0;
 };

@@ -28,7 +28,7 @@ bool is_extra(std::string_view directory, std::string_view path) {
   while (directory.ends_with('/')) directory.remove_suffix(1);
   if (!directory.substr(directory.rfind('/') + 1).starts_with("rank_")) return false;
   return path.starts_with(".dump_metadata/") || path.starts_with("execution_order/") ||
-         path.ends_with(".json");
+         path.find("/constants/") != path.npos || path.ends_with(".json");
 }
 
 /// Bytes of a table behind its header; 0 when it cannot be read.

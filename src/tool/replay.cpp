@@ -60,6 +60,12 @@ class NamingClock final : public Clock {
   std::uint64_t last_us_ = 0;
 };
 
+TensorView placed_view(const RunTensor& tensor, MadeMemory& memory) {
+  TensorView view = view_of(tensor);
+  view.address = memory.place(tensor);
+  return view;
+}
+
 /// One operator with its tensors where the session can find them.
 struct PlacedOp {
   std::vector<TensorView> inputs;
@@ -70,11 +76,11 @@ struct PlacedOp {
 
   PlacedOp(const RunOp& op, MadeMemory& memory) {
     for (const RunTensor& tensor : op.inputs) {
-      inputs.push_back(view(tensor, memory));
+      inputs.push_back(placed_view(tensor, memory));
       input_bytes += tensor.bytes;
     }
     for (const RunTensor& tensor : op.outputs) {
-      outputs.push_back(view(tensor, memory));
+      outputs.push_back(placed_view(tensor, memory));
       output_bytes += tensor.bytes;
     }
   }
@@ -82,13 +88,6 @@ struct PlacedOp {
   std::uint64_t bytes(std::uint8_t capture_bits) const {
     return ((capture_bits & kCaptureInputs) != 0 ? input_bytes : 0) +
            ((capture_bits & kCaptureOutputs) != 0 ? output_bytes : 0);
-  }
-
- private:
-  static TensorView view(const RunTensor& tensor, MadeMemory& memory) {
-    TensorView view = view_of(tensor);
-    view.address = memory.place(tensor);
-    return view;
   }
 };
 
@@ -254,6 +253,11 @@ class Replay {
       if (status != Status::ok)
         complete_ = failed("model \"" + printable(model.name) + "\" is not captured", status) == kExitOk;
       expect("the order of execution", extras_.loaded(loaded.plan));
+      std::vector<ConstantDesc> constants;
+      for (const RunConstant& constant : model.constants)
+        constants.push_back({constant.name, placed_view(constant.tensor, memory_)});
+      expect("constants",
+             extras_.write_constants(loaded.plan, constants, memory_, posix::SystemClock().unix_us()));
     }
     single_ops_ = placed(run_.single_ops, memory_);
   }

@@ -36,7 +36,7 @@ A config is tried on the desk before it goes to the device: the same capture cod
 files. RUN.json describes the models. All is optional but names and types, and each tensor's data or fill:
 
   {"device_id": 0, "steps": 2,
-   "models": [{"name": "digits", "graph_name": "main", "id": 1, "ops": [OP, ...]}],
+   "models": [{"name": "digits", "graph_name": "main", "id": 1, "ops": [OP, ...], "constants": [CONST, ...]}],
    "single_ops": [OP, ...],
    "inject": [FAULT, ...]}
 
@@ -49,6 +49,8 @@ files. RUN.json describes the models. All is optional but names and types, and e
           {"data": "x.bin", "dtype": "float16", "shape": [1, 1, 28, 28, 16], "format": "NC1HWC0",
            "original_shape": [1, 3, 28, 28]}
           {"fill": "ramp", "dtype": "int8", "shape": [10]}           or "zeros", "random"
+
+  CONST   {"name": "data-12", "tensor": TENSOR}, which dumps of MindSpore on CPU and GPU hold once per graph
 
   FAULT   {"step": 1, "op": "conv1", "kind": "overflow", "status": 256}
           "overflow": an output becomes infinite, and the device reports the status (32 without one)

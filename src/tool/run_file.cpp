@@ -175,14 +175,27 @@ class RunReader {
   }
 
   bool read_model(const JsonNode& node, const KeyPath& path, RunModel& model) {
-    constexpr std::array<std::string_view, 4> kKeys = {"name", "graph_name", "id", "ops"};
+    constexpr std::array<std::string_view, 5> kKeys = {"name", "graph_name", "id", "ops", "constants"};
     if (!check_object(node, path, kKeys) || !read_text(node, path, "name", model.name) ||
         !read_text(node, path, "graph_name", model.graph_name) || !read_number(node, path, "id", model.id))
       return false;
     if (model.name.empty()) return missing(node, path.key("name"), "every model has a name");
-    return for_each(node, path, "ops", [&](const JsonNode& child, const KeyPath& here) {
-      return read_op(child, here, model.ops.emplace_back());
-    });
+    return for_each(node, path, "ops",
+                    [&](const JsonNode& child, const KeyPath& here) {
+                      return read_op(child, here, model.ops.emplace_back());
+                    }) &&
+           for_each(node, path, "constants", [&](const JsonNode& child, const KeyPath& here) {
+             return read_constant(child, here, model.constants.emplace_back());
+           });
+  }
+
+  bool read_constant(const JsonNode& node, const KeyPath& path, RunConstant& constant) {
+    constexpr std::array<std::string_view, 2> kKeys = {"name", "tensor"};
+    if (!check_object(node, path, kKeys) || !read_text(node, path, "name", constant.name)) return false;
+    if (constant.name.empty()) return missing(node, path.key("name"), "every constant has a name");
+    const JsonNode* tensor = node.member("tensor");
+    if (tensor == nullptr) return missing(node, path.key("tensor"), "every constant has a tensor");
+    return read_tensor(*tensor, path.key("tensor"), constant.tensor);
   }
 
   bool read_op(const JsonNode& node, const KeyPath& path, RunOp& op) {

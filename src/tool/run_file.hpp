@@ -37,11 +37,17 @@ struct RunOp {
   std::vector<RunTensor> outputs;
 };
 
+struct RunConstant {
+  std::string_view name;
+  RunTensor tensor;
+};
+
 struct RunModel {
   std::string_view name;
   std::string_view graph_name;
   std::uint32_t id = 0;
   std::vector<RunOp> ops;
+  std::vector<RunConstant> constants;
 };
 
 /// Something that goes wrong while a model runs.

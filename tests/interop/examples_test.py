@@ -90,6 +90,9 @@ def msprobe_functions():
     return space
 
 
+CONSTANTS = [{'name': 'data-12', 'tensor': {'fill': 'ramp', 'dtype': 'bfloat16', 'shape': [700]}}]
+
+
 class Examples(Case):
     def replay(self, config, run, *options, name='config.json', expect=0):
         self.write(name, json.dumps(config))
@@ -136,7 +139,8 @@ class Examples(Case):
         config = {'common_dump_settings': dict(COMMON, path=self.path('dump'), **dict(common))}
         if e2e is not None:
             config['e2e_dump_settings'] = e2e
-        run = {'steps': 10, 'device_id': 1, 'models': [{'name': 'graph', 'id': 4, 'ops': [CONV, DENSE]}]}
+        run = {'steps': 10, 'device_id': 1,
+               'models': [{'name': 'graph', 'id': 4, 'ops': [CONV, DENSE], 'constants': CONSTANTS}]}
         self.replay(config, run, '--personality', personality, '--rank', '3', '--world-size', '8')
 
     @staticmethod
@@ -239,7 +243,9 @@ class Examples(Case):
         self.mindspore('cpu', e2e={'enable': True, 'trans_flag': True})
         names = list(self.array_names('0', lambda op: '0', self.named_format))
         self.check_tree('dump', ['rank_3/ResNet50/4/%d/%s' % (step, name) for step in STEPS for name in names] +
-                        ['rank_3/execution_order/ms_execution_order_graph_4.csv',
+                        [r'rank_3/ResNet50/4/constants/Parameter\.data-12\.0\.0\.%s\.output\.0\.DefaultFormat\.bfloat16'
+                         r'\.npy' % TIME,
+                         'rank_3/execution_order/ms_execution_order_graph_4.csv',
                          'rank_3/execution_order/ms_global_execution_order_graph_4.csv',
                          r'rank_3/\.dump_metadata/data_dump\.json', r'rank_3/\.dump_metadata/config\.json'])
         order = 'dump/rank_3/execution_order/ms_%sexecution_order_graph_4.csv'
@@ -247,7 +253,12 @@ class Examples(Case):
                          ['NodeExecutionOrder-FullNameWithScope', CONV['name'], DENSE['name']])
         self.assertEqual(self.read(order % 'global_').decode().split(), [str(step) for step in STEPS])
         self.assertEqual(self.read('dump/rank_3/.dump_metadata/data_dump.json'), self.read('config.json'))
+        self.assertIn(self.check_arrays('dump'), (0, len(STEPS) * len(names) + 1))
         self.msprobe_reads('npy', len(names))
+
+    def test_mindspore_cpu_without_outputs(self):
+        self.mindspore('cpu', {'input_output': 1})
+        self.assertFalse([name for name in self.files('dump') if 'constants' in name or '.output.' in name])
 
     def msprobe_reads(self, mode, count):
         space = msprobe_functions()
