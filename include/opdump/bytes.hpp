@@ -60,6 +60,12 @@ inline void copy_short(std::byte* to, const void* from, std::size_t bytes) {
 #endif
 }
 
+/// The same; returns where the copy ends.
+inline std::byte* put_short(std::byte* to, const void* from, std::size_t bytes) {
+  copy_short(to, from, bytes);
+  return to + bytes;
+}
+
 template <std::unsigned_integral T>
 constexpr void store_little_endian(std::byte* to, T value) {
   if (std::endian::native == std::endian::little && !std::is_constant_evaluated()) {

@@ -159,8 +159,10 @@ static_assert(std::size(kDumpCountFields) == static_cast<std::size_t>(DumpCount:
 /// A count that one context adds to and any may read. Without read-modify-write, so it works on a Cortex-M0.
 class Count {
  public:
-  void add(std::uint32_t more) { value_.store(value() + more, std::memory_order_relaxed); }
-  void add_one() { add(1); }
+  [[gnu::always_inline]] void add(std::uint32_t more) {
+    value_.store(value() + more, std::memory_order_relaxed);
+  }
+  [[gnu::always_inline]] void add_one() { add(1); }
   void clear() { value_.store(0, std::memory_order_relaxed); }
   std::uint32_t value() const { return value_.load(std::memory_order_relaxed); }
 
@@ -172,7 +174,7 @@ class Count {
 template <DumpCount kFirst, DumpCount kLast>
 class CountBlock {
  public:
-  void add_one(DumpCount count) { counts_[index(count)].add_one(); }
+  [[gnu::always_inline]] void add_one(DumpCount count) { counts_[index(count)].add_one(); }
 
   /// Adds those of `counts` that are here.
   void add(const DumpCounts& counts) {

@@ -59,7 +59,7 @@ class Drainer {
   /// bytes moved.
   std::size_t drain(std::size_t slot, Ring& ring, std::size_t budget_bytes) {
     crowded_ = crowded_ || ring.used() > ring.size() / 8;
-    Stream& stream = streams_[slot];
+    Stream& stream = stream_of(slot);
     std::size_t moved = 0;
     std::uint32_t unreleased = 0;
     while (moved < budget_bytes) {
@@ -90,7 +90,7 @@ class Drainer {
   /// Takes `data` as the next bytes of the record that ring `slot`, which is empty, has begun; `last`: it is
   /// whole then. Stands for data chunks of bytes that need not go through the ring.
   void take_data(std::size_t slot, Bytes data, bool last) {
-    Stream& stream = streams_[slot];
+    Stream& stream = stream_of(slot);
     if (stream.state == State::writing) note_failure(stream, stream.writer.append(data));
     if (last) end_record(slot, stream, {});
   }
@@ -105,21 +105,21 @@ class Drainer {
 
   /// Begins the stream of `slot`, which is not drained yet, with memory for the heads that come with a
   /// number.
-  void start(std::size_t slot, std::span<KnownHeads::Entry> heads) { streams_[slot].heads.reset(heads); }
+  void start(std::size_t slot, std::span<KnownHeads::Entry> heads) { stream_of(slot).heads.reset(heads); }
 
   /// Asks for `passed` to tell when ring `slot` is drained of all that is in it now.
   void mark(std::size_t slot) {
     // What is there now is seen with the next look at the head at the latest; when that is used up there is
     // another.
-    streams_[slot].looks_to_pass = 2;
+    stream_of(slot).looks_to_pass = 2;
   }
 
-  bool passed(std::size_t slot) const { return streams_[slot].looks_to_pass == 0; }
+  bool passed(std::size_t slot) const { return stream_of(slot).looks_to_pass == 0; }
 
   /// Ends the stream of `slot`, whose ring is empty and whose recorder has given out sequence numbers below
   /// `next_sequence` and lost `gap` at the end: gives up an unfinished record and tells the journal.
   void finish(std::size_t slot, std::uint32_t next_sequence, const LossGap& gap) {
-    Stream& stream = streams_[slot];
+    Stream& stream = stream_of(slot);
     end_unfinished(slot, stream, gap.causes);
     tell_gap(slot, stream, next_sequence, gap, stream.target);
     switch_target(slot, stream, Targets::kNone);
@@ -132,10 +132,11 @@ class Drainer {
   /// all counts go on.
   void close(std::uint8_t target, DumpCounts& counts) {
     for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
-      if (streams_[slot].target != target) continue;
-      end_unfinished(slot, streams_[slot], 0);
-      switch_target(slot, streams_[slot], Targets::kNone);
+      if (stream_of(slot).target != target) continue;
+      end_unfinished(slot, stream_of(slot), 0);
+      switch_target(slot, stream_of(slot), Targets::kNone);
     }
+    forget_names(target);
     if (OPDUMP_JOURNAL != 0) {
       add_counts(target, counts);
       counts_[target].clear();
@@ -143,6 +144,9 @@ class Drainer {
     journal_.closed(targets_[target], counts);
     journal_.flush();
   }
+
+  /// The target of that index is another one from now on.
+  void forget_names(std::uint8_t target) { namer_.forget(target); }
 
   /// Adds the drainer's counts of the records of group `group` (`Targets::counted`) to `counts`. Any context
   /// may ask.
@@ -169,12 +173,15 @@ class Drainer {
     std::uint8_t looks_to_pass = 0;  // at the ring's head, until what was in it at `mark` is drained
   };
 
+  Stream& stream_of(std::size_t slot) { return streams_[OPDUMP_MAX_RECORDERS == 1 ? 0 : slot]; }
+  const Stream& stream_of(std::size_t slot) const { return streams_[OPDUMP_MAX_RECORDERS == 1 ? 0 : slot]; }
+
   void take_chunk(std::size_t slot, Bytes chunk) {
-    Stream& stream = streams_[slot];
-    if (chunk.size() < sizeof(ChunkHead)) return;
+    Stream& stream = stream_of(slot);
+    if (kDoubtRings && chunk.size() < sizeof(ChunkHead)) return;
     const ChunkHead& head = *std::launder(reinterpret_cast<const ChunkHead*>(chunk.data()));
     const Bytes body = chunk.subspan(sizeof head);
-    if (head.head_bytes > body.size()) return;
+    if (kDoubtRings && head.head_bytes > body.size()) return;
     if (head.kind == ChunkKind::data) {
       take_data(slot, body.subspan(head.head_bytes), head.last());
       return;
@@ -189,7 +196,7 @@ class Drainer {
     }
 #endif
     const Result<RecordView> record = RecordView::parse(head_body);
-    if (!record.ok() || record.value().head().target >= Targets::kMax) return;
+    if (kDoubtRings && (!record.ok() || record.value().head().target >= Targets::kMax)) return;
     if (head.kind == ChunkKind::record) {
 #if OPDUMP_SMALL_CODE == 0
       stream.heads.keep(head_body, record.value(), targets_[record.value().head().target]);
@@ -397,7 +404,7 @@ class Drainer {
 
   void tell_gap(std::size_t slot, Stream& stream, std::uint32_t next, const LossGap& gap,
                 std::uint8_t otherwise) {
-    if (next == stream.expected) return;
+    if (OPDUMP_JOURNAL == 0 || next == stream.expected) return;
     switch_target(slot, stream, target_of(gap, otherwise));
     if (stream.target != Targets::kNone)
       journal_.gap(targets_[stream.target], slot, stream.expected, next - 1, gap.causes);
@@ -436,23 +443,28 @@ class Drainer {
   /// Sets `name` and calls `use(rest of scratch)`, with later and later time stamps while that says
   /// `already_exists`.
   template <class Use>
-  Status try_names(Stream& stream, const RecordView& record, std::string_view suffix, ObjectName& name,
-                   Use use) {
-    // Two records of one microsecond would share a name if type, name, task and stream are the same. Between
-    // recorders the sink tells.
-    const std::uint64_t made = record.head().unix_us;
-    std::uint64_t unix_us = made > stream.last_us ? made : stream.last_us + 1;
-    constexpr int kTries = 1000;
+  [[gnu::always_inline]] Status try_names(Stream& stream, const RecordView& record, std::string_view suffix,
+                                          ObjectName& name, Use use) {
+    constexpr std::uint32_t kTries = 1000;
     Status status = Status::already_exists;
-    for (int i = 0; i < kTries && status == Status::already_exists; ++i, ++unix_us) {
+    for (std::uint32_t left = kTries; left != 0 && status == Status::already_exists; --left) {
       MutableBytes rest;
-      if (namer_.make(record, targets_[stream.target], unix_us, suffix, name, rest) != Status::ok ||
-          rest.empty())
-        return Status::name_too_long;
-      status = use(rest);
-      stream.last_us = unix_us;
+      status = next_name(stream, record, suffix, name, rest);
+      if (status == Status::ok) status = use(rest);
     }
     return status;
+  }
+
+  /// Sets `name` to the record's with the first time stamp that is later than any before. Two records of one
+  /// microsecond would share a name if type, name, task and stream are the same. Between recorders the sink
+  /// tells.
+  Status next_name(Stream& stream, const RecordView& record, std::string_view suffix, ObjectName& name,
+                   MutableBytes& rest) {
+    const std::uint64_t made = record.head().unix_us;
+    const std::uint64_t unix_us = made > stream.last_us ? made : stream.last_us + 1;
+    stream.last_us = unix_us;
+    const Status status = namer_.make(record, targets_[stream.target], unix_us, suffix, name, rest);
+    return OPDUMP_SMALL_CODE == 0 && status == Status::ok && rest.empty() ? Status::name_too_long : status;
   }
 
   Sink& sink_;

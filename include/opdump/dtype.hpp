@@ -121,9 +121,12 @@ constexpr const DTypeInfo& info(DType dtype) {
 
 /// What a device needs to know of a dtype: without names the table takes a tenth.
 struct DTypeCodes {
-  std::int8_t ge_code;
+  std::int8_t code_and_readable;  ///< twice the GE code; plus 1 when the vendor's reader of nano records
+                                  ///< makes an array of it
   std::uint8_t bits;
-  bool nano_readable;
+
+  constexpr std::int8_t ge_code() const { return static_cast<std::int8_t>(code_and_readable >> 1); }
+  constexpr bool nano_readable() const { return (code_and_readable & 1) != 0; }
 };
 
 struct DTypeCodeTable {
@@ -133,8 +136,8 @@ struct DTypeCodeTable {
 inline constexpr DTypeCodeTable kDTypeCodes = [] {
   DTypeCodeTable table{};
   for (int i = 0; i < kDTypeCount; ++i) {
-    table.codes[i] = {static_cast<std::int8_t>(kDTypes[i].ge_code), kDTypes[i].bits,
-                      kDTypes[i].nano_readable};
+    table.codes[i] = {static_cast<std::int8_t>(kDTypes[i].ge_code * 2 + (kDTypes[i].nano_readable ? 1 : 0)),
+                      kDTypes[i].bits};
   }
   return table;
 }();

@@ -50,6 +50,11 @@ class DumpNamer {
 
   std::size_t memory_bytes() const { return memory_.size(); }
 
+  /// The target of that index is another one from now on.
+  void forget(std::uint8_t target) {
+    if (target_ == target) directory_bytes_ = 0;
+  }
+
   /// The name of a record's object, with `suffix` at its end: file `{type}.{name}.{task}.{stream}.{us}`,
   /// microseconds in 16 digits, in a directory by the target's layout:
   ///
@@ -83,7 +88,8 @@ class DumpNamer {
       add_failure_name(file, record, target, unix_us);
     } else {
       add_stem(file, record, target);
-      file.add_decimal(unix_us, 16).add(suffix);
+      file.add_decimal(unix_us, 16);
+      if (!suffix.empty()) file.add(suffix);
     }
     if (file.overflowed()) return Status::name_too_long;
     unused = std::as_writable_bytes(file.rest());
@@ -120,17 +126,10 @@ class DumpNamer {
   static void add_failure_name(TextWriter&, const RecordView&, const DumpTarget&, std::uint64_t) {}
 #endif
 
-  /// Whether the directory kept is the record's. A model's name that is not its own text in the directory
-  /// counts as another one.
+  /// Whether the directory kept is the record's. A loading belongs to one model and one config.
   bool is_in_directory(const RecordView& record) const {
     const RecordHead& head = record.head();
-    if (directory_bytes_ == 0 || head.step != step_ || head.target != target_) return false;
-#if OPDUMP_SMALL_CODE == 0
-    // A loading belongs to one model and one config.
-    if (head.load != 0 && head.load == load_) return true;
-#endif
-    return head.dump_time == dump_time_ && head.model_id == model_id_ && head.in_model == in_model_ &&
-           (in_model_ == 0 || record.model_name() == model_name());
+    return directory_bytes_ != 0 && head.step == step_ && head.load == load_ && head.target == target_;
   }
 
   bool write_directory(const RecordView& record, const DumpTarget& target) {
@@ -138,45 +137,26 @@ class DumpNamer {
     TextWriter text(memory_);
     const bool failures = holds_failures(target);
     if (!failures && layout_of(target) == Layout::mindspore_graph)
-      text.add_decimal(head.step).add('/').add_decimal(head.dump_time, 14);
+      text.add_decimal(head.step).add('/').add_decimal(target.time, 14);
     add_dump_directory(text, target);
     if (!failures && (layout_of(target) == Layout::cann || layout_of(target) == Layout::mindspore_graph))
-      text.add('/').add_decimal(head.device_id);
+      text.add('/').add_decimal(target.device_id);
     if (!failures && head.in_model != 0) {
-      text.add('/');
-      model_name_at_ = static_cast<std::uint32_t>(text.text().size());
-      text.add_sanitised(record.model_name());
-      model_name_bytes_ = static_cast<std::uint16_t>(text.text().size() - model_name_at_);
+      text.add('/').add_sanitised(record.model_name());
       text.add('/').add_decimal(head.model_id).add('/').add_decimal(head.step);
     }
-    dump_time_ = head.dump_time;
     step_ = head.step;
-    target_ = head.target;
-    model_id_ = head.model_id;
-    in_model_ = head.in_model;
-#if OPDUMP_SMALL_CODE == 0
     load_ = head.load;
-#endif
+    target_ = head.target;
     directory_bytes_ = text.overflowed() ? 0 : text.text().size();
     return directory_bytes_ != 0;
   }
 
-  std::string_view model_name() const {
-    return {memory_.data() + model_name_at_, model_name_bytes_};
-  }
-
   std::span<char> memory_;
   std::size_t directory_bytes_ = 0;  // at the start of the memory; 0: none yet
-  std::uint32_t model_id_ = 0;
-  std::uint64_t dump_time_ = 0;
-  std::uint64_t step_ = 0;
-  std::uint32_t model_name_at_ = 0;  // in the memory
-  std::uint16_t model_name_bytes_ = 0;
-  std::uint8_t target_ = 0;
-  std::uint8_t in_model_ = 0;
-#if OPDUMP_SMALL_CODE == 0
   std::uint32_t load_ = 0;
-#endif
+  std::uint64_t step_ = 0;
+  std::uint8_t target_ = 0;
 };
 
 /// Bytes that a `DumpNamer` needs at most for these texts.

@@ -62,8 +62,9 @@
 #endif
 
 /// 1: leaves out what is only faster or rarer: tables, copies of short texts word by word, heads that are
-/// sent once (memory for them stays unused), OpCounts, file formats besides nano, layouts besides CANN's and
-/// lists of tensors to leave out (such configs are not supported). Saves about 2 KiB of code on a Cortex-M.
+/// sent once (memory for them stays unused), OpCounts, file formats besides nano, layouts besides CANN's,
+/// torchair's directories of several devices and lists of tensors to leave out (such configs are not
+/// supported), tensors of 4 GiB. Saves about 2 KiB of code on a Cortex-M.
 #ifndef OPDUMP_SMALL_CODE
 #define OPDUMP_SMALL_CODE 0
 #endif

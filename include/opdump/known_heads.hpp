@@ -35,7 +35,7 @@ class SentHeads {
     std::uint32_t names_at = 0;     ///< where the tensors' original names begin
     std::uint32_t again_bytes = 0;  ///< of the `again` chunk without the tensors' bytes
     std::uint32_t whole_bytes = 0;  ///< of the same with them; 0: they do not fit one chunk
-    std::uint64_t data_bytes = 0;
+    DataBytes data_bytes = 0;
     alignas(8) std::byte bytes[kMaxKnownHeadBytes];  ///< as in the ring
   };
 
@@ -67,7 +67,7 @@ class SentHeads {
 
   /// Keeps `head`, which is in the ring under the number that it carries. The ring's largest chunk is
   /// `max_chunk`.
-  void keep(Bytes head, const RecordSource& source, std::uint64_t data_bytes, std::uint32_t max_chunk) {
+  void keep(Bytes head, const RecordSource& source, DataBytes data_bytes, std::uint32_t max_chunk) {
     Entry& entry = entries_[number(source.op_index())];
     std::memcpy(entry.bytes, head.data(), head.size());
     entry.load = source.plan->load;
@@ -161,7 +161,7 @@ class KnownHeads {
     room = room.subspan(name_bytes);
     Bytes nano_head;
     const auto for_each_tensor = [&entry](auto use) { entry.view.for_each_tensor(use); };
-    const NanoHeadSizes sizes = nano_head_sizes(for_each_tensor, entry.view.name());
+    const NanoLists sizes = nano_head_sizes(for_each_tensor, entry.view.name());
     if (target.format == nullptr && sizes.file_bytes() <= room.size()) {
       ByteCursor out(room.data());
       encode_nano_head(for_each_tensor, entry.view.name(), sizes, out);

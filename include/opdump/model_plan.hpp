@@ -64,8 +64,10 @@ struct ModelPlan {
   const ModelExtras* excluding[2] = {};  ///< the entries that leave tensors out; null: none
 #endif
   std::uint64_t next_step = 0;
+#if OPDUMP_SMALL_CODE == 0
   std::uint64_t steps_seen = 0;
   std::uint64_t steps_wanted = 0;
+#endif
   std::uint32_t matched_ops = 0;
   std::span<OpCounts> op_counts{};  ///< one per operator; see `Session::count_ops`
   ModelPlan* next = nullptr;        ///< in that list

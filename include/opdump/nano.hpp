@@ -38,20 +38,10 @@ inline constexpr std::uint32_t kNanoTagShape = 0;
 inline constexpr std::uint32_t kNanoTagOriginalShape = 1;
 inline constexpr std::uint32_t kNanoTagOriginalName = 2;
 inline constexpr std::uint32_t kNanoTlvHeadBytes = 8;
+inline constexpr std::uint32_t kNanoListHeadBytes =
+    kNanoTlvHeadBytes + 4;  ///< of TLVs 4 and 5, with the count
 inline constexpr std::uint32_t kNanoInputBytes = 40;
 inline constexpr std::uint32_t kNanoOutputBytes = 52;
-
-/// Lengths in the head of a nano record, each for inputs and outputs.
-struct NanoHeadSizes {
-  std::uint32_t counts[2] = {0, 0};
-  std::uint32_t bytes[2] = {4, 4};  ///< of the values of TLVs 4 and 5
-
-  /// What the head's first field says.
-  std::uint64_t head_bytes() const { return std::uint64_t{8} + 2 * kNanoTlvHeadBytes + bytes[0] + bytes[1]; }
-
-  /// Bytes up to the first tensor byte.
-  std::uint64_t file_bytes() const { return kNanoHeadLengthBytes + head_bytes(); }
-};
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump

@@ -3,7 +3,7 @@
 
 #include "opdump/bytes.hpp"
 #include "opdump/nano.hpp"
-#include "opdump/record.hpp"
+#include "opdump/nano_form.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
@@ -85,8 +85,9 @@ class ByteCursor {
 
   template <std::size_t kBytes, class Write>
   void add_fields(Write write) {
-    write(FieldWriter(at_));
-    at_ += kBytes;
+    std::byte* const at = at_;
+    at_ = at + kBytes;
+    write(FieldWriter(at));
   }
 
   void add_ascii(std::string_view text) {
@@ -99,103 +100,105 @@ class ByteCursor {
   std::byte* at_;
 };
 
-/// What a nano record says of a tensor's elements.
-struct NanoForm {
-  DType dtype;
-  Format format;
-  Shape shape;  ///< refers to the tensor
+/// Writes the parts of a nano record's head to `Out`, a `ByteCursor`, a `ByteBatcher` or a reference to one.
+/// Refers to `sizes` and `op_name`.
+template <class Out>
+class NanoHeadWriter {
+ public:
+  NanoHeadWriter(Out out, const NanoHeadSizes& sizes, const std::string_view& op_name)
+      : out_(out), sizes_(sizes), op_name_(op_name) {}
+
+  void add_start() {
+    out_.template add_fields<kNanoHeadLengthBytes + 8>([this](FieldWriter to) {
+      to.add(sizes_.head_bytes()).add(std::uint32_t{0}).add(kNanoMagic).add(kNanoVersion);
+    });
+  }
+
+  /// What comes before the inputs or the outputs.
+  void add_list(bool is_output, std::uint32_t count) {
+    out_.template add_fields<kNanoListHeadBytes>([&](FieldWriter to) {
+      to.add(is_output ? kNanoTagOutputs : kNanoTagInputs).add(4 + sizes_.bytes[is_output]).add(count);
+    });
+  }
+
+  void add_all(std::span<const TensorView> list, bool is_output) {
+    const std::uint32_t count = static_cast<std::uint32_t>(list.size());
+    add_list(is_output, count);
+    for (std::uint32_t i = 0; i < count; ++i) add_tensor(list[i], is_output, i);
+  }
+
+  void add_tensor(const TensorView& tensor, bool is_output, std::uint32_t index) {
+    const NanoForm nano = nano_form(tensor, is_output, op_name_);
+    out_.template add_fields<12>([&](FieldWriter to) {
+      to.add(std::int32_t{codes_of(nano.dtype).ge_code()})
+          .add(static_cast<std::int32_t>(nano.format))
+          .add(static_cast<std::int32_t>(tensor.address_kind));
+    });
+    if (is_output) {
+      out_.template add_fields<kNanoOutputBytes - kNanoInputBytes>([&](FieldWriter to) {
+        to.add(original_index_of(tensor, index))
+            .add(std::int32_t{codes_of(original_dtype_of(tensor)).ge_code()})
+            .add(static_cast<std::int32_t>(original_format_of(tensor)));
+      });
+    }
+    out_.template add_fields<kNanoInputBytes - 12>([&](FieldWriter to) {
+      to.add(tensor.address).add(std::uint64_t{0}).add(tensor.bytes).add(nano.tlv_bytes);
+    });
+    add_dims(kNanoTagShape, nano.shape);
+    add_dims(kNanoTagOriginalShape, nano.original_shape);
+    if (is_output) {
+      add_tlv_head(kNanoTagOriginalName, nano.original_name.size());
+      // The vendor's reader gives up the whole file over a byte that is not ASCII.
+      out_.add_ascii(nano.original_name);
+    }
+  }
+
+ private:
+  void add_tlv_head(std::uint32_t tag, std::size_t bytes) {
+    out_.template add_fields<kNanoTlvHeadBytes>(
+        [&](FieldWriter to) { to.add(tag).add(static_cast<std::uint32_t>(bytes)); });
+  }
+
+  void add_dims(std::uint32_t tag, Shape shape) {
+    add_tlv_head(tag, shape.size_bytes());
+    for (const Dim dim : shape) out_.template add_fields<sizeof dim>([dim](FieldWriter to) { to.add(dim); });
+  }
+
+  Out out_;
+  const NanoHeadSizes& sizes_;
+  const std::string_view& op_name_;
 };
 
-/// The tensor as a nano record can hold it. A dtype that the vendor's reader cannot load would cost the user
-/// every other tensor of the file, so such a tensor is written as UINT8 with the number of its bytes as
-/// shape; its dims stay in the original shape and, for outputs, its dtype in the original dtype. UINT1 is
-/// read as 8 elements per byte.
-inline NanoForm nano_form(const TensorView& tensor) {
-  bool readable = codes_of(tensor.dtype).nano_readable;
-  if (tensor.dtype == DType::uint1) {
-    // What the product of the dims leaves, though it may not fit.
-    std::uint32_t count = 1;
-    for (const Dim dim : tensor.shape) count *= static_cast<std::uint32_t>(dim);
-    readable = count % 8 == 0;
-  }
-  if (readable) return {tensor.dtype, tensor.format, tensor.shape};
-  return {DType::uint8, Format::nd, {&tensor.bytes, 1}};
-}
-
-/// Bytes of the TLVs behind one tensor's fixed part.
-inline std::uint32_t nano_tlv_bytes(const TensorView& tensor, const NanoForm& form, bool is_output,
-                                    std::string_view op_name) {
-  const std::size_t dims = form.shape.size() + original_shape_of(tensor).size();
-  std::uint32_t bytes = 2 * kNanoTlvHeadBytes + 8 * static_cast<std::uint32_t>(dims);
-  if (is_output)
-    bytes += kNanoTlvHeadBytes + static_cast<std::uint32_t>(original_name_of(tensor, op_name).size());
-  return bytes;
-}
+/// The same with the number of inputs and of outputs.
+struct NanoLists : NanoHeadSizes {
+  std::uint32_t counts[2] = {0, 0};
+};
 
 /// `for_each_tensor(use)` calls `use(tensor, is_output, index)` for the inputs of operator `op_name`, then
 /// the outputs.
 template <class ForEachTensor>
-NanoHeadSizes nano_head_sizes(ForEachTensor for_each_tensor, std::string_view op_name) {
-  NanoHeadSizes sizes;
+NanoLists nano_head_sizes(ForEachTensor for_each_tensor, std::string_view op_name) {
+  NanoLists sizes;
   for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t) {
     ++sizes.counts[is_output];
-    sizes.bytes[is_output] += (is_output ? kNanoOutputBytes : kNanoInputBytes) +
-                              nano_tlv_bytes(tensor, nano_form(tensor), is_output, op_name);
+    sizes.add(tensor, is_output, op_name);
   });
   return sizes;
 }
 
-/// Writes the head of a nano record, from its length up to the first tensor byte: 8 + `sizes.head_bytes()`
+/// Writes the head of a nano record, from its length up to the first tensor byte: `sizes.file_bytes()`
 /// bytes, with `sizes` from `nano_head_sizes` of the same tensors.
 template <class ForEachTensor, class Out>
-void encode_nano_head(ForEachTensor for_each_tensor, std::string_view op_name, const NanoHeadSizes& sizes,
+void encode_nano_head(ForEachTensor for_each_tensor, std::string_view op_name, const NanoLists& sizes,
                       Out& out) {
-  const auto add_tlv_head = [&out](std::uint32_t tag, std::size_t bytes) {
-    out.template add_fields<kNanoTlvHeadBytes>(
-        [&](FieldWriter to) { to.add(tag).add(static_cast<std::uint32_t>(bytes)); });
-  };
-  const auto add_dims = [&](std::uint32_t tag, Shape shape) {
-    add_tlv_head(tag, shape.size_bytes());
-    for (const Dim dim : shape) out.template add_fields<sizeof dim>([dim](FieldWriter to) { to.add(dim); });
-  };
-  const auto add_list = [&](bool is_output) {
-    add_tlv_head(is_output ? kNanoTagOutputs : kNanoTagInputs, sizes.bytes[is_output]);
-    out.template add_fields<4>([&](FieldWriter to) { to.add(sizes.counts[is_output]); });
-  };
-  out.template add_fields<kNanoHeadLengthBytes + 8>(
-      [&sizes](FieldWriter to) { to.add(sizes.head_bytes()).add(kNanoMagic).add(kNanoVersion); });
-  add_list(false);
-  if (sizes.counts[0] == 0) add_list(true);
+  NanoHeadWriter<Out&> writer(out, sizes, op_name);
+  writer.add_start();
+  writer.add_list(false, sizes.counts[0]);
+  if (sizes.counts[0] == 0) writer.add_list(true, sizes.counts[1]);
   std::uint32_t inputs_left = sizes.counts[0];
   for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t index) {
-    const NanoForm form = nano_form(tensor);
-    out.template add_fields<12>([&](FieldWriter to) {
-      to.add(std::int32_t{codes_of(form.dtype).ge_code})
-          .add(static_cast<std::int32_t>(form.format))
-          .add(static_cast<std::int32_t>(tensor.address_kind));
-    });
-    if (is_output) {
-      out.template add_fields<kNanoOutputBytes - kNanoInputBytes>([&](FieldWriter to) {
-        to.add(original_index_of(tensor, index))
-            .add(std::int32_t{codes_of(original_dtype_of(tensor)).ge_code})
-            .add(static_cast<std::int32_t>(original_format_of(tensor)));
-      });
-    }
-    out.template add_fields<kNanoInputBytes - 12>([&](FieldWriter to) {
-      to.add(tensor.address)
-          .add(std::uint64_t{0})
-          .add(tensor.bytes)
-          .add(nano_tlv_bytes(tensor, form, is_output, op_name));
-    });
-    add_dims(kNanoTagShape, form.shape);
-    add_dims(kNanoTagOriginalShape, original_shape_of(tensor));
-    if (is_output) {
-      // The vendor's reader gives up the whole file over a byte that is not ASCII.
-      const std::string_view name = original_name_of(tensor, op_name);
-      add_tlv_head(kNanoTagOriginalName, name.size());
-      out.add_ascii(name);
-    }
-    if (!is_output && --inputs_left == 0) add_list(true);
+    writer.add_tensor(tensor, is_output, index);
+    if (!is_output && --inputs_left == 0) writer.add_list(true, sizes.counts[1]);
   });
 }
 

@@ -15,12 +15,12 @@ class OpenObject {
     if (!object.ok()) return object.status();
     sink_ = &sink;
     object_ = object.value();
-    bytes_ = 0;
+    restart_count();
     return Status::ok;
   }
 
   [[nodiscard]] Status put(std::span<const Bytes> parts) {
-    for (const Bytes part : parts) bytes_ += part.size();
+    count(parts);
     const Status status = sink_->append(object_, parts);
     if (status != Status::ok) sink_->abort(object_);
     return status;
@@ -37,12 +37,34 @@ class OpenObject {
   }
 #endif
 
-  std::uint64_t bytes() const { return bytes_; }
+#if OPDUMP_JOURNAL
+  std::uint64_t bytes() const {
+    return bytes_;
+  }
+#else
+  static constexpr std::uint64_t bytes() {
+    return 0;
+  }  // for journals
+#endif
 
  private:
+#if OPDUMP_JOURNAL
+  void restart_count() {
+    bytes_ = 0;
+  }
+  void count(std::span<const Bytes> parts) {
+    for (const Bytes part : parts) bytes_ += part.size();
+  }
+#else
+  void restart_count() {}
+  void count(std::span<const Bytes>) {}
+#endif
+
   Sink* sink_ = nullptr;
   ObjectId object_{};
+#if OPDUMP_JOURNAL
   std::uint64_t bytes_ = 0;
+#endif
 };
 
 }  // namespace OPDUMP_NAMESPACE

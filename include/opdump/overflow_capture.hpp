@@ -81,15 +81,14 @@ class OverflowCapture {
 
   /// Captures `source`, which has begun, and the report behind it as two records; when one is lost, both are.
   Status record_both(RecordSource& source, const OverflowReport& report) {
-    std::uint64_t data_bytes = 0;
-    const Result<std::uint32_t> head_bytes = record_head_bytes(source, data_bytes);
-    if (head_bytes.ok() && data_bytes == 0) return recorder_.skip_empty(plan_.target);
+    RecordBytes bytes;
+    Status status = measure_record(source, bytes);
+    if (status == Status::ok && bytes.data == 0) return recorder_.skip_empty(plan_.target);
     source.sequence = recorder_.sequence_++;
     recorder_.begun_ = false;
     RecordSource of_report = source;
     of_report.sequence = source.sequence + 1;
-    Status status = head_bytes.status();
-    if (status == Status::ok) status = recorder_.put(source, head_bytes.value(), data_bytes, true);
+    if (status == Status::ok) status = recorder_.put(source, bytes, true);
     if (status == Status::ok) status = put_report(of_report, report);
     if (status != Status::ok) recorder_.lose(source, status);
     recorder_.end_record(plan_.target, status);
@@ -110,20 +109,18 @@ class OverflowCapture {
     source.of = source.op;
     source.op = &named;
     source.tensors = {.outputs = {&tensor, 1}};
-    std::uint64_t data_bytes = 0;
-    const Result<std::uint32_t> head_bytes = record_head_bytes(source, data_bytes);
-    if (!head_bytes.ok()) return head_bytes.status();
-    const std::uint64_t bytes = sizeof(ChunkHead) + std::uint64_t{head_bytes.value()} + sizeof report;
-    if (bytes > recorder_.feed_.ring().max_chunk()) return Status::too_large;
-    MutableBytes chunk;
-    const std::uint32_t room = static_cast<std::uint32_t>(bytes);
-    const Status status = recorder_.feed_.room(room, room, chunk);
+    RecordBytes bytes;
+    Status status = measure_record(source, bytes);
     if (status != Status::ok) return status;
-    const ChunkHead head =
-        chunk_head(ChunkKind::report, true, Status::ok, recorder_.gap_, head_bytes.value());
+    const std::uint32_t room = sizeof(ChunkHead) + bytes.head + sizeof report;
+    if (room > recorder_.feed_.ring().max_chunk()) return Status::too_large;
+    MutableBytes chunk;
+    status = recorder_.feed_.room(room, room, chunk);
+    if (status != Status::ok) return status;
+    const ChunkHead head = chunk_head(ChunkKind::report, true, Status::ok, recorder_.gap_, bytes.head);
     std::memcpy(chunk.data(), &head, sizeof head);
     encode_record(source, source.tensors, 0, chunk.data() + sizeof head);
-    std::memcpy(chunk.data() + sizeof head + head_bytes.value(), &report, sizeof report);
+    std::memcpy(chunk.data() + sizeof head + bytes.head, &report, sizeof report);
     recorder_.feed_.ring().commit(room);
     recorder_.gap_ = {};
     return Status::ok;

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <span>
 #include <string_view>
@@ -10,7 +11,8 @@
 #include "opdump/counts.hpp"
 #include "opdump/model.hpp"
 #include "opdump/model_plan.hpp"
-#include "opdump/nano.hpp"
+#include "opdump/nano_form.hpp"
+#include "opdump/originals.hpp"
 #include "opdump/targets.hpp"
 #include "opdump/tensor.hpp"
 
@@ -77,31 +79,39 @@ constexpr ChunkHead chunk_head(ChunkKind kind, bool last, Status cause, const Lo
 /// Where a record belongs and when it was made.
 struct RecordHead {
   std::uint64_t unix_us;
-  std::uint64_t step;       ///< of the model; 0 without a model
-  std::uint64_t dump_time;  ///< YYYYMMDDHHMMSS of the config
+  std::uint64_t step;  ///< of the model; 0 without a model
+#if OPDUMP_SURVIVE_RESET
+  std::uint64_t dump_time;  ///< of the target, which does not survive
+#endif
   std::uint32_t
       sequence;  ///< of the recorder; counts the records there should be, so what was lost leaves a gap
-  std::uint32_t device_id;
+#if OPDUMP_SURVIVE_RESET
+  std::uint32_t device_id;  ///< of the target
+#endif
+  std::uint32_t load;  ///< which loading of a model the operator is of; 0: none
   std::uint32_t model_id;
   std::uint32_t task_id;
   std::uint32_t stream_id;
   std::uint16_t model_name_bytes;
   std::uint16_t type_bytes;
   std::uint16_t name_bytes;
+  std::uint8_t in_model;  ///< 0: an operator run on its own
+  std::uint8_t target;    ///< index in the session's table of targets
   std::uint16_t input_count;
   std::uint16_t output_count;
-  std::uint8_t in_model;     ///< 0: an operator run on its own
-  std::uint8_t target;       ///< index in the session's table of targets
   std::uint32_t file_bytes;  ///< how much at the end of this head begins the file; 0: nothing
 #if OPDUMP_SMALL_CODE == 0
   std::uint32_t known_as;  ///< number under which `again` chunks refer to this head; `kNotKnown`: none do
-  std::uint32_t load;      ///< which loading of a model the operator is of; 0: none
   std::uint32_t op;        ///< index in its model
 #endif
 };
-static_assert(sizeof(RecordHead) == (OPDUMP_SMALL_CODE != 0 ? 64 : 72));
+static_assert(sizeof(RecordHead) == (OPDUMP_SMALL_CODE != 0 ? 56 : 64) + (OPDUMP_SURVIVE_RESET != 0 ? 8 : 0));
 
 inline constexpr std::uint32_t kNotKnown = 0xffffffff;
+
+/// Whether what a ring holds is checked before it is believed. Its recorder has written it, but after a reset
+/// its memory may hold anything.
+inline constexpr bool kDoubtRings = OPDUMP_SMALL_CODE == 0 || OPDUMP_SURVIVE_RESET != 0;
 
 /// What an `again` chunk says of its record; the tensors' addresses follow, 8 bytes each.
 struct AgainHead {
@@ -143,8 +153,9 @@ struct RecordSource {
   std::uint8_t target_index;
   std::uint16_t first_index;  ///< of the first input and the first output
   CapturedTensors tensors;
-  NanoHeadSizes nano_head;  ///< set by `nano_record_bytes`
-#if OPDUMP_SMALL_CODE == 0
+#if OPDUMP_SMALL_CODE
+  NanoHeadSizes nano_head{};  ///< set by `check_record`
+#else
   const std::uint16_t* indexes = nullptr;  ///< of each tensor, where some are left out; null: consecutive
 #endif
 #if OPDUMP_FAULTS
@@ -175,32 +186,8 @@ struct RecordSource {
 
 inline constexpr std::size_t kMaxTextBytes = 0xffff;
 inline constexpr std::size_t kMaxTensors = 0xffff;
-
-/// What a tensor was in the framework; where the runtime left it out, what it is on the device.
-constexpr Shape original_shape_of(const TensorView& tensor) {
-  return tensor.original_shape.empty() ? tensor.shape : tensor.original_shape;
-}
-constexpr DType original_dtype_of(const TensorView& tensor) {
-  return tensor.original_dtype == DType::undefined ? tensor.dtype : tensor.original_dtype;
-}
-constexpr Format original_format_of(const TensorView& tensor) {
-  return tensor.original_format == Format::reserved ? tensor.format : tensor.original_format;
-}
-constexpr std::string_view original_name_of(const TensorView& tensor, std::string_view op_name) {
-  return tensor.original_name.empty() ? op_name : tensor.original_name;
-}
-constexpr std::int32_t original_index_of(const TensorView& tensor, std::uint32_t index) {
-  return tensor.original_name.empty() ? static_cast<std::int32_t>(index) : tensor.original_index;
-}
-
-/// Fills them in.
-constexpr void fill_in_originals(TensorView& tensor, std::string_view op_name, std::uint32_t index) {
-  tensor.original_shape = original_shape_of(tensor);
-  tensor.original_dtype = original_dtype_of(tensor);
-  tensor.original_format = original_format_of(tensor);
-  tensor.original_index = original_index_of(tensor, index);
-  tensor.original_name = original_name_of(tensor, op_name);
-}
+/// Bytes that a nano record says of its inputs or its outputs.
+inline constexpr std::size_t kMaxListBytes = 0x3fffffff;
 
 /// Bytes of a tensor's head and its dims.
 inline std::size_t encoded_tensor_bytes(const TensorView& tensor) {
@@ -212,26 +199,35 @@ inline constexpr bool kTensorHeads = OPDUMP_SMALL_CODE == 0 || OPDUMP_DEGRADE !=
 
 /// `invalid_tensor`, `name_too_long` or `too_many_tensors` when no record can hold `source`. `data_bytes`
 /// becomes the sum of the tensors' bytes.
-inline Status check_record(const RecordSource& source, std::uint64_t& data_bytes) {
+inline Status check_record(RecordSource& source, DataBytes& data_bytes) {
   data_bytes = 0;
-  if (source.model_name().size() > kMaxTextBytes || source.op->type.size() > kMaxTextBytes ||
-      source.op->name.size() > kMaxTextBytes) {
+#if OPDUMP_SMALL_CODE
+  source.nano_head = {};
+#endif
+  const OpDesc& op = *source.op;
+  static_assert((kMaxTextBytes & (kMaxTextBytes + 1)) == 0 && kMaxTensors == kMaxTextBytes);
+  if ((source.model_name().size() | op.type.size() | op.name.size()) > kMaxTextBytes)
     return Status::name_too_long;
-  }
   const CapturedTensors& tensors = source.tensors;
-  if (tensors.inputs.size() > kMaxTensors || tensors.outputs.size() > kMaxTensors)
-    return Status::too_many_tensors;
   // Outputs without an original name get the operator's in the file, whose head counts in 32 bits.
-  if (tensors.outputs.size() * source.op->name.size() > 0x3fffffff) return Status::too_many_tensors;
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const TensorView& tensor = tensors[i];
-    if (tensor.shape.size() > kMaxRank || tensor.original_shape.size() > kMaxRank)
-      return Status::invalid_tensor;
-    if (tensor.original_name.size() > kMaxTextBytes) return Status::name_too_long;
-    const Result<std::uint64_t> needed = packed_bytes(tensor.dtype, tensor.shape);
-    if (!needed.ok() || tensor.bytes < needed.value()) return Status::invalid_tensor;
-    if (tensor.bytes > UINT64_MAX - data_bytes) return Status::invalid_tensor;
-    data_bytes += tensor.bytes;
+  if ((tensors.inputs.size() | tensors.outputs.size()) > kMaxTensors ||
+      (OPDUMP_SMALL_CODE == 0 && tensors.outputs.size() * op.name.size() > kMaxListBytes))
+    return Status::too_many_tensors;
+  for (unsigned is_output = 0; is_output < 2; ++is_output) {
+    for (const TensorView& tensor : tensors.list(is_output != 0)) {
+      if (tensor.shape.size() > kMaxRank || tensor.original_shape.size() > kMaxRank)
+        return Status::invalid_tensor;
+      if (tensor.original_name.size() > kMaxTextBytes) return Status::name_too_long;
+      std::uint64_t needed = 0;
+      if (!count_bytes(tensor.dtype, tensor.shape, needed) || tensor.bytes < needed ||
+          tensor.bytes > std::numeric_limits<DataBytes>::max() - data_bytes)
+        return Status::invalid_tensor;
+      data_bytes += static_cast<DataBytes>(tensor.bytes);
+#if OPDUMP_SMALL_CODE
+      source.nano_head.add(tensor, is_output != 0, op.name);
+      if (source.nano_head.bytes[is_output] > kMaxListBytes) return Status::too_many_tensors;
+#endif
+    }
   }
   return Status::ok;
 }
@@ -241,22 +237,30 @@ inline std::size_t plain_head_bytes(const RecordSource& source) {
   return sizeof(RecordHead) + source.model_name().size() + source.op->type.size() + source.op->name.size();
 }
 
+/// Lengths of a record in the ring.
+struct RecordBytes {
+  std::uint32_t head = 0;  ///< of the head, up to the tensors' bytes
+  DataBytes data = 0;      ///< of the tensors
+};
+
 /// `bytes` rounded up so that the tensors' bytes start as aligned as the chunk's payload.
-constexpr Result<std::uint32_t> aligned_head_bytes(std::uint64_t bytes) {
-  if (bytes > 0x7fffffff - 7) return Status::too_large;
-  return static_cast<std::uint32_t>((bytes + 7) / 8 * 8);
+constexpr std::uint32_t aligned_head_bytes(std::uint32_t bytes) {
+  return (bytes + 7) / 8 * 8;
 }
 
-/// Bytes that `encode_record` will write; errors and `data_bytes` as `check_record`.
-inline Result<std::uint32_t> record_head_bytes(const RecordSource& source, std::uint64_t& data_bytes) {
-  if (const Status status = check_record(source, data_bytes); status != Status::ok) return status;
-  std::uint64_t bytes = plain_head_bytes(source);
+/// Sets `bytes` to what `encode_record` will write, and what follows. Errors as `check_record`, and
+/// `too_large`.
+inline Status measure_record(RecordSource& source, RecordBytes& bytes) {
+  if (const Status status = check_record(source, bytes.data); status != Status::ok) return status;
+  std::uint64_t head = plain_head_bytes(source);
   if (kTensorHeads) {
-    source.tensors.for_each_tensor([&bytes](const TensorView& tensor, bool, std::uint32_t) {
-      bytes += encoded_tensor_bytes(tensor) + tensor.original_name.size();
+    source.tensors.for_each_tensor([&head](const TensorView& tensor, bool, std::uint32_t) {
+      head += encoded_tensor_bytes(tensor) + tensor.original_name.size();
     });
   }
-  return aligned_head_bytes(bytes);
+  if (head > 0x7fffffff - 7) return Status::too_large;
+  bytes.head = aligned_head_bytes(static_cast<std::uint32_t>(head));
+  return Status::ok;
 }
 
 /// Where in the head that `encode_record` writes the tensors' original names begin.
@@ -298,28 +302,36 @@ inline bool describes_tensor(const std::byte* at, const std::byte* name, const T
 inline void encode_record(const RecordSource& source, const CapturedTensors& tensors,
                           std::uint32_t file_bytes, std::byte* to) {
   const ModelPlan* const plan = source.plan;
-  const std::string_view model_name = source.model_name();
   const OpDesc& op = *source.op;
-  ::new (to) RecordHead {
-    .unix_us = source.unix_us, .step = source.step, .dump_time = source.target->time,
-    .sequence = source.sequence, .device_id = source.target->device_id,
-    .model_id = plan != nullptr ? plan->model->id : 0, .task_id = op.task_id, .stream_id = op.stream_id,
-    .model_name_bytes = static_cast<std::uint16_t>(model_name.size()),
+  RecordHead& head = *::new (to) RecordHead {
+    .unix_us = source.unix_us, .step = source.step,
+#if OPDUMP_SURVIVE_RESET
+    .dump_time = source.target->time,
+#endif
+    .sequence = source.sequence,
+#if OPDUMP_SURVIVE_RESET
+    .device_id = source.target->device_id,
+#endif
+    .load = 0, .model_id = 0, .task_id = op.task_id, .stream_id = op.stream_id, .model_name_bytes = 0,
     .type_bytes = static_cast<std::uint16_t>(op.type.size()),
-    .name_bytes = static_cast<std::uint16_t>(op.name.size()),
+    .name_bytes = static_cast<std::uint16_t>(op.name.size()), .in_model = 0, .target = source.target_index,
     .input_count = static_cast<std::uint16_t>(tensors.inputs.size()),
-    .output_count = static_cast<std::uint16_t>(tensors.outputs.size()),
-    .in_model = static_cast<std::uint8_t>(plan != nullptr), .target = source.target_index,
-    .file_bytes = file_bytes,
+    .output_count = static_cast<std::uint16_t>(tensors.outputs.size()), .file_bytes = file_bytes,
 #if OPDUMP_SMALL_CODE == 0
-    .known_as = source.known_as, .load = plan != nullptr ? plan->load : 0,
-    .op = plan != nullptr ? static_cast<std::uint32_t>(source.op_index()) : 0,
+    .known_as = source.known_as, .op = 0,
 #endif
   };
-  const auto put = [&to](const void* from, std::size_t bytes) {
-    copy_short(to, from, bytes);
-    to += bytes;
-  };
+  std::string_view model_name;
+  if (plan != nullptr) {
+    model_name = plan->directory_name;
+    head.load = plan->load;
+    head.model_id = plan->model->id;
+    head.model_name_bytes = static_cast<std::uint16_t>(model_name.size());
+    head.in_model = 1;
+#if OPDUMP_SMALL_CODE == 0
+    head.op = static_cast<std::uint32_t>(source.op_index());
+#endif
+  }
   to += sizeof(RecordHead);
   for (std::size_t i = 0; kTensorHeads && i < tensors.size(); ++i) {
     const TensorView& tensor = tensors[i];
@@ -338,15 +350,15 @@ inline void encode_record(const RecordSource& source, const CapturedTensors& ten
         .index = source.index_of(i, tensors.inputs.size()),
     };
     to += sizeof(TensorHead);
-    put(tensor.shape.data(), tensor.shape.size_bytes());
-    put(tensor.original_shape.data(), tensor.original_shape.size_bytes());
+    to = put_short(to, tensor.shape.data(), tensor.shape.size_bytes());
+    to = put_short(to, tensor.original_shape.data(), tensor.original_shape.size_bytes());
   }
-  for (const std::string_view text : {model_name, op.type, op.name}) {
-    put(text.data(), text.size());
-  }
+  to = put_short(to, model_name.data(), model_name.size());
+  to = put_short(to, op.type.data(), op.type.size());
+  to = put_short(to, op.name.data(), op.name.size());
   for (std::size_t i = 0; kTensorHeads && i < tensors.size(); ++i) {
     const std::string_view name = tensors[i].original_name;
-    put(name.data(), name.size());
+    to = put_short(to, name.data(), name.size());
   }
 }
 
@@ -358,25 +370,27 @@ class RecordView {
   /// `malformed` when the lengths inside do not fit `bytes`, which are 8-byte aligned.
   static Result<RecordView> parse(Bytes bytes) {
     RecordView view;
-    if (bytes.size() < sizeof(RecordHead)) return Status::malformed;
+    if (kDoubtRings && bytes.size() < sizeof(RecordHead)) return Status::malformed;
     view.head_ = std::launder(reinterpret_cast<const RecordHead*>(bytes.data()));
     view.tensors_ = bytes.data() + sizeof(RecordHead);
     std::size_t at = sizeof(RecordHead);
     std::uint64_t text_bytes =
         std::uint64_t{view.head_->model_name_bytes} + view.head_->type_bytes + view.head_->name_bytes;
     for (std::uint32_t i = 0; kTensorHeads && i < view.tensor_count(); ++i) {
-      if (bytes.size() - at < sizeof(TensorHead)) return Status::malformed;
+      if (kDoubtRings && bytes.size() - at < sizeof(TensorHead)) return Status::malformed;
       const TensorHead& tensor = *std::launder(reinterpret_cast<const TensorHead*>(bytes.data() + at));
       const std::size_t with_dims = tensor_bytes(tensor);
-      if (tensor.rank > kMaxRank || tensor.original_rank > kMaxRank ||
-          static_cast<int>(tensor.dtype) >= kDTypeCount ||
-          static_cast<int>(tensor.original_dtype) >= kDTypeCount || bytes.size() - at < with_dims) {
+      if (kDoubtRings &&
+          (tensor.rank > kMaxRank || tensor.original_rank > kMaxRank ||
+           static_cast<int>(tensor.dtype) >= kDTypeCount ||
+           static_cast<int>(tensor.original_dtype) >= kDTypeCount || bytes.size() - at < with_dims)) {
         return Status::malformed;
       }
       at += with_dims;
       text_bytes += tensor.original_name_bytes;
     }
-    if (bytes.size() - at < text_bytes || bytes.size() - at - text_bytes < view.head_->file_bytes)
+    if (kDoubtRings &&
+        (bytes.size() - at < text_bytes || bytes.size() - at - text_bytes < view.head_->file_bytes))
       return Status::malformed;
     view.texts_ = reinterpret_cast<const char*>(bytes.data() + at);
     return view;

@@ -77,22 +77,26 @@ class RecordFeed {
 
   /// Copies the tensors, which fit, to `to`, which is in a chunk that has room and is not committed.
   Status copy(std::byte* to, const CapturedTensors& tensors) {
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      const std::size_t bytes = static_cast<std::size_t>(tensors[i].bytes);
-      if (bytes == 0) continue;
-      const Status status = copy(tensors[i], {to, bytes});
-      if (status != Status::ok) return give_up(status);
-      to += bytes;
+    for (unsigned list = 0; list < 2; ++list) {
+      for (const TensorView& tensor : tensors.list(list != 0)) {
+        const std::size_t bytes = static_cast<std::size_t>(tensor.bytes);
+        if (bytes == 0) continue;
+        const Status status = copy(tensor, {to, bytes});
+        if (status != Status::ok) return give_up(status);
+        to += bytes;
+      }
     }
     return complete();
   }
 
   /// Sends the tensors in chunks of their own, the last of which ends the record; `data_bytes` is the sum of
   /// their bytes. `headroom` bytes of the ring stay free.
-  Status stream(const CapturedTensors& tensors, std::uint64_t data_bytes, std::uint32_t headroom) {
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      const Status status = stream(tensors[i], data_bytes, headroom);
-      if (status != Status::ok) return give_up(status);
+  Status stream(const CapturedTensors& tensors, DataBytes data_bytes, std::uint32_t headroom) {
+    for (unsigned list = 0; list < 2; ++list) {
+      for (const TensorView& tensor : tensors.list(list != 0)) {
+        const Status status = stream(tensor, data_bytes, headroom);
+        if (status != Status::ok) return give_up(status);
+      }
     }
     return complete();
   }
@@ -134,9 +138,9 @@ class RecordFeed {
   }
 
   /// Sends the bytes of one tensor; `left` is what the record still has to send and is counted down.
-  Status stream(const TensorView& tensor, std::uint64_t& left, std::uint32_t headroom) {
+  Status stream(const TensorView& tensor, DataBytes& left, std::uint32_t headroom) {
     if (const Bytes bytes = in_place(tensor); bytes.size() != 0) {
-      left -= bytes.size();
+      left -= static_cast<DataBytes>(bytes.size());
       // What the ring holds comes first, such as the record's head.
       while (drain()) {
       }
@@ -150,9 +154,9 @@ class RecordFeed {
     const std::uint32_t quarter = ring_.size() / 4;
     const std::uint32_t most = whole_units(quarter < rules.max_bytes ? quarter : rules.max_bytes, unit);
     const std::uint32_t least = whole_units(most / 4, unit);
-    std::uint64_t done = 0;
-    while (done < tensor.bytes) {
-      const std::uint64_t remaining = tensor.bytes - done;
+    const DataBytes all = static_cast<DataBytes>(tensor.bytes);
+    for (DataBytes done = 0; done < all;) {
+      const DataBytes remaining = all - done;
       const auto at_most = [remaining](std::uint32_t limit) {
         return static_cast<std::uint32_t>(remaining < limit ? remaining : limit);
       };
@@ -167,8 +171,7 @@ class RecordFeed {
       if (bytes < remaining) bytes = bytes / unit * unit;
       if (rules.whole_units && bytes > rules.alignment) bytes = whole_units(bytes, rules.alignment);
       left -= bytes;
-      const ChunkHead head = chunk_head(ChunkKind::data, left == 0, Status::ok, {}, before - kHead);
-      std::memcpy(chunk.data(), &head, sizeof head);
+      ::new (chunk.data()) ChunkHead(chunk_head(ChunkKind::data, left == 0, Status::ok, {}, before - kHead));
       status = send(tensor, done, chunk.subspan(before, bytes), before + bytes);
       if (status != Status::ok) return status;
       done += bytes;
@@ -200,7 +203,7 @@ class RecordFeed {
   }
 
   /// Fills `to`, which ends the chunk of `chunk_bytes` bytes that room was found for, and has it published.
-  Status send(const TensorView& tensor, std::uint64_t at, MutableBytes to, std::uint32_t chunk_bytes) {
+  Status send(const TensorView& tensor, DataBytes at, MutableBytes to, std::uint32_t chunk_bytes) {
     if constexpr (AsyncMemory<Memory>) {
       if (!is_restored(tensor)) {
         const Ring::Held chunk = ring_.hold(position(), chunk_bytes);
@@ -215,7 +218,7 @@ class RecordFeed {
     return status;
   }
 
-  Status fetch(const TensorView& tensor, std::uint64_t at, MutableBytes to) {
+  Status fetch(const TensorView& tensor, DataBytes at, MutableBytes to) {
     const Status status = copy_elements(*context_->memory, tensor, at, to);
 #if OPDUMP_FAULTS
     if (status != Status::ok && zero_unreadable_) {
@@ -309,7 +312,7 @@ class RecordFeed {
       const Status status = wait_for_room(least, most, chunk);
       if (status != Status::ok) return status;
     }
-    stalled_ = false;
+    if (OPDUMP_WAIT != 0) stalled_ = false;
     return Status::ok;
   }
 

@@ -38,7 +38,7 @@ class RecordWriter {
       return object_.put(parts);
     }
     const auto for_each_tensor = [&record](auto use) { record.for_each_tensor(use); };
-    const NanoHeadSizes sizes = nano_head_sizes(for_each_tensor, record.name());
+    const NanoLists sizes = nano_head_sizes(for_each_tensor, record.name());
     const std::uint64_t head_bytes = kNanoHeadLengthBytes + sizes.head_bytes();
     if (head_bytes <= scratch.size()) {
       ByteCursor head(scratch.data());

@@ -52,8 +52,10 @@ class BasicRecorder {
     plan_.store(&plan, std::memory_order_relaxed);
     const bool on = plan.generation != 0 && plan.generation == context().generation;
     bits_ = on && !plan.bits.empty() && plan.steps.contains(step) ? plan.bits.data() : nullptr;
+#if OPDUMP_SMALL_CODE == 0
     ++plan.steps_seen;
     plan.steps_wanted += bits_ != nullptr ? 1 : 0;
+#endif
     return Status::ok;
   }
 
@@ -315,7 +317,7 @@ class BasicRecorder {
 #if OPDUMP_SMALL_CODE == 0
       .known_as = kNotKnown,
 #endif
-      .target_index = target, .first_index = 0, .tensors = tensors, .nano_head = {}
+      .target_index = target, .first_index = 0, .tensors = tensors
     };
   }
 
@@ -415,32 +417,28 @@ class BasicRecorder {
   }
 
   Status record(RecordSource& source, [[maybe_unused]] bool may_come_again, bool keep_empty) {
-    std::uint64_t data_bytes = 0;
-    const Result<std::uint32_t> head_bytes = OPDUMP_SMALL_CODE != 0 ? nano_record_bytes(source, data_bytes)
-                                                                    : record_head_bytes(source, data_bytes);
-    if (head_bytes.ok() && data_bytes == 0 && !keep_empty) {
-      return skip_empty(source.target_index);
-    }
+    RecordBytes bytes;
+    Status status = measure_whole_record(source, bytes);
+    if (status == Status::ok && bytes.data == 0 && !keep_empty) return skip_empty(source.target_index);
     source.sequence = sequence_++;
     begun_ = false;
 #if OPDUMP_SMALL_CODE == 0
-    if (head_bytes.ok() && may_come_again)
-      source.known_as = sent_.number_for(source.plan->load, source.op_index(), head_bytes.value());
+    if (status == Status::ok && may_come_again)
+      source.known_as = sent_.number_for(source.plan->load, source.op_index(), bytes.head);
 #endif
-    const Status status = head_bytes.ok() ? put(source, head_bytes.value(), data_bytes) : head_bytes.status();
-    return end_record(source.target_index, status == Status::ok ? status : give_up(source, status));
+    if (status == Status::ok) status = put(source, bytes);
+    if (status != Status::ok) status = give_up(source, status);
+    return end_record(source.target_index, status);
   }
 
   /// The same for what the config wants instead of the tensors.
   Status record_reduced(RecordSource& source) {
-    std::uint64_t data_bytes = 0;
-    const Result<std::uint32_t> head_bytes = record_head_bytes(source, data_bytes);
-    if (head_bytes.ok() && data_bytes == 0) {
-      return skip_empty(source.target_index);
-    }
+    RecordBytes bytes;
+    Status status = measure_record(source, bytes);
+    if (status == Status::ok && bytes.data == 0) return skip_empty(source.target_index);
     source.sequence = sequence_++;
     begun_ = false;
-    const Status status = head_bytes.ok() ? put_reduced(source, head_bytes.value()) : head_bytes.status();
+    if (status == Status::ok) status = put_reduced(source, bytes.head);
     if (status != Status::ok) lose(source, status);
     return end_record(source.target_index, status);
   }
@@ -482,30 +480,30 @@ class BasicRecorder {
     return status;
   }
 
-  /// `goes_on`: its last chunk is not among these.
-  Status put(const RecordSource& source, std::uint32_t head_bytes, std::uint64_t data_bytes,
-             bool goes_on = false) {
+  /// `more_follows`: its last chunk is not among these.
+  Status put(const RecordSource& source, const RecordBytes& bytes, bool more_follows = false) {
+    const bool goes_on = OPDUMP_FAULTS != 0 && more_follows;
+    // At most what `measure_record` allows.
+    const std::uint32_t first_bytes = sizeof(ChunkHead) + bytes.head;
+    const std::uint32_t most = ring().max_chunk();
+    if (first_bytes > most) return Status::too_large;
+    const bool whole = bytes.data <= most - first_bytes;
+    const std::uint32_t chunk_bytes = first_bytes + (whole ? static_cast<std::uint32_t>(bytes.data) : 0);
     MutableBytes chunk;
-    bool whole = false;
-    Status status = open_chunk(ChunkKind::record, head_bytes, data_bytes, chunk, whole);
-    if (OPDUMP_FAULTS != 0 && status == Status::ok && goes_on)
-      ::new (chunk.data()) ChunkHead(chunk_head(ChunkKind::record, false, Status::ok, gap_, head_bytes));
+    Status status = feed_.room(chunk_bytes, chunk_bytes, chunk);
     if (status != Status::ok) return status;
-    const MutableBytes head = chunk.subspan(sizeof(ChunkHead), head_bytes);
-    if (OPDUMP_SMALL_CODE != 0) {
-      encode_nano_record(source, head_bytes, head.data());
-    } else {
-      encode_record(source, source.tensors, 0, head.data());
-    }
-    if (whole) status = feed_.copy(head.data() + head_bytes, source.tensors);
+    ::new (chunk.data())
+        ChunkHead(chunk_head(ChunkKind::record, whole && !goes_on, Status::ok, gap_, bytes.head));
+    const MutableBytes head = chunk.subspan(sizeof(ChunkHead), bytes.head);
+    encode_whole_record(source, bytes.head, head.data());
+    if (whole) status = feed_.copy(head.data() + bytes.head, source.tensors);
     if (status != Status::ok) return status;
-    commit_first(static_cast<std::uint32_t>(chunk.size()), whole && !goes_on);
+    commit_first(chunk_bytes, whole && !goes_on);
 #if OPDUMP_SMALL_CODE == 0
-    if (source.known_as != kNotKnown) sent_.keep(head, source, data_bytes, ring().max_chunk());
+    if (source.known_as != kNotKnown) sent_.keep(head, source, bytes.data, ring().max_chunk());
 #endif
     // A byte that never comes keeps the last chunk from being so.
-    return whole ? Status::ok
-                 : stream(source.tensors, data_bytes + (OPDUMP_FAULTS != 0 && goes_on ? 1 : 0), head_bytes);
+    return whole ? Status::ok : stream(source.tensors, bytes.data + (goes_on ? 1 : 0), bytes.head);
   }
 
 #if OPDUMP_SMALL_CODE == 0
@@ -531,20 +529,6 @@ class BasicRecorder {
   }
 #endif
 
-  /// Reserves the chunk that a record begins with and writes its head; `whole` when there is room in it for
-  /// the tensors too.
-  Status open_chunk(ChunkKind kind, std::uint32_t head_bytes, std::uint64_t data_bytes, MutableBytes& chunk,
-                    bool& whole) {
-    const std::uint64_t first_bytes = sizeof(ChunkHead) + std::uint64_t{head_bytes};
-    if (first_bytes > ring().max_chunk()) return Status::too_large;
-    whole = data_bytes <= ring().max_chunk() - first_bytes;
-    const std::uint32_t bytes = static_cast<std::uint32_t>(whole ? first_bytes + data_bytes : first_bytes);
-    const Status status = feed_.room(bytes, bytes, chunk);
-    if (status != Status::ok) return status;
-    ::new (chunk.data()) ChunkHead(chunk_head(kind, whole, Status::ok, gap_, head_bytes));
-    return Status::ok;
-  }
-
   /// Makes the chunk visible that a record begins with; it tells of the gap before it.
   void commit_first(std::uint32_t bytes, bool whole) {
     ring().commit(bytes);
@@ -553,7 +537,7 @@ class BasicRecorder {
   }
 
   /// Sends the tensors of a record whose head is `head_bytes` long when it is whole.
-  Status stream(const CapturedTensors& tensors, std::uint64_t data_bytes, std::uint32_t head_bytes) {
+  Status stream(const CapturedTensors& tensors, DataBytes data_bytes, std::uint32_t head_bytes) {
     return feed_.stream(tensors, data_bytes, degrade_headroom(tensors.size(), head_bytes));
   }
 
@@ -575,7 +559,7 @@ class BasicRecorder {
     source.known_as = kNotKnown;
 #endif
     const Status status = degrade(source, cause);
-    if (status == Status::degraded) {
+    if (OPDUMP_DEGRADE != 0 && status == Status::degraded) {
       count(source.target_index, DumpCount::degraded);
     } else {
       lose(source, status);
@@ -594,18 +578,18 @@ class BasicRecorder {
   }
 
   /// The same instead of the tensors that there was no room for; `degraded` when it is there.
-  Status degrade(const RecordSource& source, Status cause) {
+  Status degrade(RecordSource& source, Status cause) {
     if (OPDUMP_DEGRADE == 0 || context().when_full != WhenFull::degrade || context().reduction == nullptr ||
         cause != Status::ring_full)
       return cause;
-    std::uint64_t data_bytes = 0;
-    const Result<std::uint32_t> head_bytes = record_head_bytes(source, data_bytes);
-    if (!head_bytes.ok()) return head_bytes.status();
-    const std::uint64_t bytes = reduced_bytes(source, head_bytes.value());
-    if (bytes > ring().max_chunk()) return cause;
-    const MutableBytes chunk = feed_.room_at_once(static_cast<std::uint32_t>(bytes));
+    RecordBytes bytes;
+    Status status = measure_record(source, bytes);
+    if (status != Status::ok) return status;
+    const std::uint64_t reduced = reduced_bytes(source, bytes.head);
+    if (reduced > ring().max_chunk()) return cause;
+    const MutableBytes chunk = feed_.room_at_once(static_cast<std::uint32_t>(reduced));
     if (chunk.data() == nullptr) return cause;
-    const Status status = reduce_into(chunk, source, head_bytes.value(), cause);
+    status = reduce_into(chunk, source, bytes.head, cause);
     return status == Status::ok ? Status::degraded : status;
   }
 
@@ -666,16 +650,15 @@ class BasicRecorder {
 
   bool put_loss(RecordSource& source, Status cause) {
     source.tensors = {};
-    std::uint64_t data_bytes = 0;
-    const Result<std::uint32_t> head_bytes = record_head_bytes(source, data_bytes);
-    if (!head_bytes.ok()) return false;
-    const std::uint32_t bytes = sizeof(ChunkHead) + head_bytes.value();
-    const MutableBytes chunk = feed_.room_at_once(bytes);
+    RecordBytes bytes;
+    if (measure_record(source, bytes) != Status::ok) return false;
+    const std::uint32_t chunk_bytes = sizeof(ChunkHead) + bytes.head;
+    const MutableBytes chunk = feed_.room_at_once(chunk_bytes);
     if (chunk.data() == nullptr) return false;
-    const ChunkHead head = chunk_head(ChunkKind::lost, false, cause, gap_, head_bytes.value());
+    const ChunkHead head = chunk_head(ChunkKind::lost, false, cause, gap_, bytes.head);
     std::memcpy(chunk.data(), &head, sizeof head);
     encode_record(source, {}, 0, chunk.data() + sizeof head);
-    ring().commit(bytes);
+    ring().commit(chunk_bytes);
     return true;
   }
 

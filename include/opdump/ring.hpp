@@ -90,7 +90,7 @@ class BasicRing {
 
   /// The largest payload that is sure to fit once the consumer has released everything.
   std::uint32_t max_chunk() const {
-    return size_ == 0 ? 0 : size_ / kGranule / 2 * kGranule - kChunkHeadBytes;
+    return size_ / kGranule / 2 * kGranule - (size_ == 0 ? 0 : kChunkHeadBytes);
   }
 
   // Producer's side.

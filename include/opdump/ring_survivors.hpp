@@ -25,6 +25,7 @@ struct SurvivorParts {
 /// written; else `malformed` when the memory holds no ring, as after power was off, or the sink's last error.
 /// Needs OPDUMP_SURVIVE_RESET (`not_supported`). About 1 KiB of stack.
 inline Result<std::uint32_t> drain_survivors(MutableBytes ring_memory, const SurvivorParts& parts) {
+#if OPDUMP_SURVIVE_RESET
   Ring ring;
   if (const Status status = ring.recover(ring_memory); status != Status::ok) return status;
   Targets targets;
@@ -52,6 +53,7 @@ inline Result<std::uint32_t> drain_survivors(MutableBytes ring_memory, const Sur
           .device_id = its.device_id
         };
         targets.set_state(its.target, Targets::State::in_use);
+        drainer.forget_names(its.target);
       }
       next_sequence = its.sequence + 1;
     }
@@ -63,6 +65,11 @@ inline Result<std::uint32_t> drain_survivors(MutableBytes ring_memory, const Sur
   DumpCounts counts;
   for (std::size_t group = 0; group < Targets::kCounted; ++group) drainer.add_counts(group, counts);
   return counts.written;
+#else
+  static_cast<void>(ring_memory);
+  static_cast<void>(parts);
+  return Status::not_supported;
+#endif
 }
 
 }  // namespace OPDUMP_NAMESPACE

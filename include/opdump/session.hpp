@@ -590,7 +590,8 @@ class BasicSession {
   /// Sets how `target` is written.
   Status choose_form(const DumpConfig& config, DumpTarget& target) const {
 #if OPDUMP_SMALL_CODE
-    if (config.file_format != FileFormat::nano || config.layout != Layout::cann || has_exclusions(config))
+    if (config.file_format != FileFormat::nano || config.layout != Layout::cann || config.world_size != 0 ||
+        has_exclusions(config))
       return Status::not_supported;
 #else
     switch (config.file_format) {

@@ -22,16 +22,24 @@ using Shape = std::span<const Dim>;
 /// The largest number of elements. 64-bit products cost a microcontroller code.
 using ElementCount = std::conditional_t<OPDUMP_SMALL_CODE != 0, std::uint32_t, std::uint64_t>;
 
-/// Elements of `shape`: 1 for a scalar, 0 when a dim is 0. `too_large` past `ElementCount`.
-constexpr Result<std::uint64_t> element_count(Shape shape) {
-  ElementCount count = 1;
-  bool too_large = false;
+/// Sets `count` to the elements of `shape`: 1 for a scalar, 0 when a dim is 0. False past `ElementCount`.
+constexpr bool count_elements(Shape shape, ElementCount& count) {
+  ElementCount product = 1;
+  bool fits = true;
   for (const Dim dim : shape) {
-    if (dim == 0) return std::uint64_t{0};
     const ElementCount factor = static_cast<ElementCount>(dim);
-    too_large |= factor != dim || __builtin_mul_overflow(count, factor, &count);
+    count = 0;
+    if (dim == 0) return true;
+    fits &= factor == dim && !__builtin_mul_overflow(product, factor, &product);
   }
-  if (too_large) return Status::too_large;
+  count = product;
+  return fits;
+}
+
+/// The same; `too_large` past `ElementCount`.
+constexpr Result<std::uint64_t> element_count(Shape shape) {
+  ElementCount count = 0;
+  if (!count_elements(shape, count)) return Status::too_large;
   return std::uint64_t{count};
 }
 

@@ -89,7 +89,7 @@ inline TextWriter& add_dump_directory(TextWriter& to, const DumpTarget& target) 
   if (holds_failures(target)) return to.add("extra-info/data-dump/").add_decimal(target.device_id);
   switch (layout_of(target)) {
     case Layout::cann:
-      if (target.world_size != 0) {
+      if (OPDUMP_SMALL_CODE == 0 && target.world_size != 0) {
         to.add("worldsize").add_decimal(target.world_size);
         to.add("_global_rank").add_decimal(target.rank).add('/');
       }
@@ -120,8 +120,8 @@ class Targets {
 
   enum class State : std::uint8_t { free, in_use, retired, closing };
 
-  DumpTarget& operator[](std::uint8_t index) { return targets_[index]; }
-  const DumpTarget& operator[](std::uint8_t index) const { return targets_[index]; }
+  DumpTarget& operator[](std::uint8_t index) { return targets_[kMax == 1 ? 0 : index]; }
+  const DumpTarget& operator[](std::uint8_t index) const { return targets_[kMax == 1 ? 0 : index]; }
 
   /// Index of a free target that is now in use, `kNone` if all are taken.
   std::uint8_t take(const DumpTarget& target) {

@@ -78,10 +78,15 @@ constexpr bool is_restored([[maybe_unused]] const TensorView& tensor) {
 #endif
 }
 
+/// The sum of the bytes of an operator's tensors, which limits what can be captured.
+using DataBytes = ElementCount;
+
 /// The tensors that are captured of one operator: inputs in order, then outputs in order.
 struct CapturedTensors {
   std::span<const TensorView> inputs{};
   std::span<const TensorView> outputs{};
+
+  const std::span<const TensorView>& list(bool is_output) const { return is_output ? outputs : inputs; }
 
   std::size_t size() const { return inputs.size() + outputs.size(); }
   const TensorView& operator[](std::size_t i) const {
@@ -98,16 +103,24 @@ struct CapturedTensors {
   }
 };
 
-/// Bytes that `shape` elements of `dtype` fill, packed; sub-byte dtypes are rounded up to a whole byte. 0 for
-/// dtypes whose elements have no fixed size. `too_large` past 64 bits.
-constexpr Result<std::uint64_t> packed_bytes(DType dtype, Shape shape) {
-  Result<std::uint64_t> count = element_count(shape);
-  if (!count.ok()) return count;
+/// Sets `bytes` to those that `shape` elements of `dtype` fill, packed; sub-byte dtypes are rounded up to a
+/// whole byte. 0 for dtypes whose elements have no fixed size. False past 64 bits and past `ElementCount`.
+constexpr bool count_bytes(DType dtype, Shape shape, std::uint64_t& bytes) {
+  ElementCount count = 0;
+  if (!count_elements(shape, count)) return false;
   std::uint64_t bits = 0;
-  if (__builtin_mul_overflow(count.value(), std::uint64_t{codes_of(dtype).bits}, &bits) ||
+  if (__builtin_mul_overflow(std::uint64_t{count}, std::uint64_t{codes_of(dtype).bits}, &bits) ||
       bits > std::numeric_limits<std::uint64_t>::max() - 7)
-    return Status::too_large;
-  return (bits + 7) / 8;
+    return false;
+  bytes = (bits + 7) / 8;
+  return true;
+}
+
+/// The same; `too_large` past what can be counted.
+constexpr Result<std::uint64_t> packed_bytes(DType dtype, Shape shape) {
+  std::uint64_t bytes = 0;
+  if (!count_bytes(dtype, shape, bytes)) return Status::too_large;
+  return bytes;
 }
 
 }  // namespace OPDUMP_NAMESPACE

@@ -25,54 +25,28 @@ class TextWriter {
   explicit TextWriter(std::span<char> memory) : memory_(memory) {}
 
   TextWriter& add(std::string_view text) {
-    if (overflowed_ || text.size() > memory_.size() - used_) {
-      overflowed_ = true;
-      return *this;
-    }
-    if (!text.empty()) std::memcpy(memory_.data() + used_, text.data(), text.size());
-    used_ += text.size();
+    char* const to = take(text.size());
+    if (to != nullptr && !text.empty()) std::memcpy(to, text.data(), text.size());
     return *this;
   }
 
   TextWriter& add(char c) {
-    if (overflowed_ || used_ == memory_.size()) {
-      overflowed_ = true;
-      return *this;
-    }
-    memory_[used_++] = c;
+    if (char* const to = take(1)) *to = c;
     return *this;
   }
 
   /// `value` in decimal, with leading zeros up to `width` digits.
-  TextWriter& add_decimal(std::uint64_t value, std::size_t width = 1) {
-    // Eight digits at a time: divisions of 64 bits are slow.
-    constexpr std::size_t kDigits = 8;
-    constexpr std::uint32_t kLimit = 100'000'000;
-    if (value >= kLimit || width > kDigits) {
-      add_decimal(value / kLimit, width > kDigits ? width - kDigits : 1);
-      return add_digits(static_cast<std::uint32_t>(value % kLimit), kDigits);
-    }
-    const std::uint32_t part = static_cast<std::uint32_t>(value);
-    if (OPDUMP_SMALL_CODE == 0 && width == kDigits) return add_digits(part, kDigits);
-    std::size_t count = 1;
-    for (std::uint32_t limit = 10; part >= limit && count < kDigits; limit *= 10) ++count;
-    return add_digits(part, count < width ? width : count);
-  }
+  TextWriter& add_decimal(std::uint64_t value, std::size_t width = 1) { return add_wide(width, value); }
 
   /// `name` as one part of a path: CANN turns ' ', '.', '/' and '\' into '_'; here control characters and
   /// '"' become that too, and an empty name becomes "_".
   TextWriter& add_sanitised(std::string_view name) {
     if (name.empty()) return add('_');
-    if (overflowed_ || name.size() > memory_.size() - used_) {
-      overflowed_ = true;
-      return *this;
+    char* to = take(name.size());
+    for (std::size_t i = 0; to != nullptr && i < name.size(); ++i) {
+      const unsigned char code = static_cast<unsigned char>(name[i]);
+      to[i] = OPDUMP_SMALL_CODE != 0 ? sanitised(code) : kSanitised[code];
     }
-    char* to = memory_.data() + used_;
-    for (const char c : name) {
-      const unsigned char code = static_cast<unsigned char>(c);
-      *to++ = OPDUMP_SMALL_CODE != 0 ? sanitised(code) : kSanitised[code];
-    }
-    used_ += name.size();
     return *this;
   }
 
@@ -88,20 +62,43 @@ class TextWriter {
     return table;
   }();
 
+  /// Where the next `count` characters go; null when they do not fit, nor will any that follow.
+  char* take(std::size_t count) {
+    if (count > memory_.size() - used_) {
+      overflowed_ = true;
+      memory_ = memory_.first(used_);
+      return nullptr;
+    }
+    char* const at = memory_.data() + used_;
+    used_ += count;
+    return at;
+  }
+
+  TextWriter& add_wide(std::size_t width, std::uint64_t value) {
+    // Eight digits at a time: divisions of 64 bits are slow.
+    constexpr std::size_t kDigits = 8;
+    constexpr std::uint32_t kLimit = 100'000'000;
+    if (value >= kLimit || width > kDigits) {
+      add_wide(width > kDigits ? width - kDigits : 1, value / kLimit);
+      return add_digits(static_cast<std::uint32_t>(value % kLimit), kDigits);
+    }
+    const std::uint32_t part = static_cast<std::uint32_t>(value);
+    if (OPDUMP_SMALL_CODE == 0 && width == kDigits) return add_digits(part, kDigits);
+    std::size_t count = 1;
+    for (std::uint32_t limit = 10; part >= limit && count < kDigits; limit *= 10) ++count;
+    return add_digits(part, count < width ? width : count);
+  }
+
   /// The last `count` digits of `value`.
   TextWriter& add_digits(std::uint32_t value, std::size_t count) {
-    if (overflowed_ || count > memory_.size() - used_) {
-      overflowed_ = true;
-      return *this;
-    }
-    char* const digits = memory_.data() + used_;
-    used_ += count;
-    for (; count >= 2; count -= 2, value /= 100) {
+    char* const digits = take(count);
+    if (digits == nullptr) return *this;
+    for (; OPDUMP_SMALL_CODE == 0 && count >= 2; count -= 2, value /= 100) {
       const std::uint32_t pair = value % 100;
       digits[count - 1] = static_cast<char>('0' + pair % 10);
       digits[count - 2] = static_cast<char>('0' + pair / 10);
     }
-    if (count == 1) digits[0] = static_cast<char>('0' + value % 10);
+    for (; count != 0; value /= 10) digits[--count] = static_cast<char>('0' + value % 10);
     return *this;
   }
 
