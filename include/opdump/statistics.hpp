@@ -174,6 +174,10 @@ class Statistics {
   static bool begins_with_nan(const std::byte* data) {
     return (load_element<typename Format::Bits>(data) & Format::kMagnitude) > Format::kMaxNumber;
   }
+  /// Without a branch, which no processor can foretell.
+  static double with_sign(double size, bool negative) {
+    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(size) | std::uint64_t{negative} << 63);
+  }
   template <class Format>
   void run_floats(const std::byte* data, std::size_t count, FloatRun& run);
   template <class Format>
@@ -485,14 +489,20 @@ void Statistics::add_group(const std::byte* group, std::size_t count, HalfLanes&
     const std::uint16_t bits = i < count ? load_element<std::uint16_t>(group + 2 * i) : std::uint16_t{0};
     return (bits & Format::kMagnitude) < Format::kInfinity ? bits : std::uint16_t{0};
   };
+  const auto value = [&finite](std::size_t place) {
+    const std::uint16_t bits = finite(half_at<Format>(place));
+    return with_sign(Format::decode(bits & Format::kMagnitude), bits > Format::kMagnitude);
+  };
   bool moderate = true;
   for (std::size_t i = 0; i < count; ++i)
     moderate &= is_moderate_half<Format>(finite(i) & Format::kMagnitude);
-  add_half_group(lanes, moderate, [&finite](std::size_t place) {
-    const std::uint16_t bits = finite(half_at<Format>(place));
-    const double size = Format::decode(bits & Format::kMagnitude);
-    return bits > Format::kMagnitude ? -size : size;
-  });
+#if OPDUMP_SMALL_CODE
+  add_half_group(lanes, moderate, value);
+#else
+  double values[kHalfGroup];
+  for (std::size_t place = 0; place < kHalfGroup; ++place) values[place] = value(place);
+  add_half_group(lanes, moderate, [&values](std::size_t place) { return values[place]; });
+#endif
 }
 
 template <class Format>
@@ -523,8 +533,7 @@ void Statistics::run_floats(const std::byte* data, std::size_t count, FloatRun& 
     }
     if constexpr (sizeof(Bits) == 2) continue;
     const double size = Format::decode(magnitude);
-    const double value =
-        std::bit_cast<double>(std::bit_cast<std::uint64_t>(size) | std::uint64_t{below} << 63);
+    const double value = with_sign(size, below);
     if constexpr (sizeof(Bits) == 8) {
       if (size > kLargeDouble || (size < kSmallDouble && magnitude != 0)) {
         add_extreme_double(value);

@@ -2,7 +2,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 
 #include "opdump/statistics_elements.hpp"
 
@@ -54,15 +53,17 @@ constexpr bool is_moderate_half(std::uint32_t magnitude) {
 
 /// Adds up the numbers at the places j + 4 i, to the first.
 [[gnu::always_inline]] inline void add_half_column(double (&x)[kHalfGroup / kHalfColumns], bool in_float) {
-  std::size_t done = 0;
-  for (const std::size_t apart : {2u, 4u, 8u, 1u}) {
-    done |= apart;
-    for (std::size_t i = 0; i < kHalfGroup / kHalfColumns; ++i) {
-      if ((i & done) != 0) continue;
-      const double sum = x[i] + x[i + apart];
-      x[i] = in_float ? round_to_float(sum) : sum;
+  const auto add = [&x, in_float](std::size_t i, std::size_t apart) {
+    const double sum = x[i] + x[i + apart];
+    x[i] = in_float ? round_to_float(sum) : sum;
+  };
+  for (std::size_t apart = 2; apart != 16; apart *= 2) {
+    for (std::size_t i = 0; i != 16; i += 2 * apart) {
+      add(i, apart);
+      add(i + 1, apart);
     }
   }
+  add(0, 1);
 }
 
 /// Adds a group to `lanes`; `at(place)` is an element. In every caller's own code: kernels are compiled for
