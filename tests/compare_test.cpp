@@ -19,7 +19,6 @@ struct Memory final : ElementSource {
   const std::byte* read(std::uint64_t offset, std::size_t, std::byte*) const override {
     return data + offset;
   }
-  void drop(std::uint64_t, std::size_t) const override {}
   const std::byte* data;
 };
 
@@ -30,7 +29,6 @@ struct ShortMemory final : ElementSource {
   const std::byte* read(std::uint64_t offset, std::size_t count, std::byte*) const override {
     return offset + count <= good ? data + offset : nullptr;
   }
-  void drop(std::uint64_t, std::size_t) const override {}
   const std::byte* data;
   std::uint64_t good;
 };

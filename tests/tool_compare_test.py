@@ -198,6 +198,20 @@ class Compare(Case):
         self.assertEqual((results[0]['cosine'], results[0]['diverges'], results[0]['equal']), ('nan', True, 1))
         self.compare('--fail-under', 'max_abs=1e30', expect=1)
 
+    def test_what_is_equal_keeps_every_limit(self):
+        for side in ('mine', 'golden'):
+            self.put('T.a.1.0.%016d' % 1, [], [one([1, math.nan, math.inf])], side)
+        results, _ = self.compare('--fail-under', 'cosine=0.99')
+        self.assertEqual((results[0]['cosine'], results[0]['diverges'], results[0]['equal']), ('nan', False, 3))
+
+    def test_memory_does_not_grow_with_the_files(self):
+        self.skip_under_sanitizers()
+        # No page begins with an element, and what the kernel maps around those that are read belongs to others.
+        count = 32 << 20
+        for side in ('mine', 'golden'):
+            self.put('T.a.1.0.%016d' % 1, [], [tensor(BF16, [count], b'\0\1\2\3' * (count // 2))], side)
+        self.assertIn(self.peak_kib('compare', '-m', 'mine', '-g', 'golden'), range(1, 16 << 10))
+
     def test_large_tensors_are_the_same_on_every_number_of_cores(self):
         count = 600000
         self.write('a.npy', npy('<f4', [count], floats(*([1.0] * (count - 1) + [2.0]))))

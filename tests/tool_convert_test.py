@@ -280,24 +280,12 @@ class Convert(Case):
             self.assertEqual(content[4 * i:4 * i + 4], b'\0\0' + data[2 * place:2 * place + 2], at)
 
     def test_memory_does_not_grow_with_the_file(self):
-        with open(tool_case.OPDUMP, 'rb') as file:
-            if b'__asan_init' in file.read():
-                self.skipTest('the sanitizer takes memory of its own')
+        self.skip_under_sanitizers()
         shape = [2, 8, 64, 512, 16]
         self.write(NAME, record([], [tensor(FLOAT16, shape, bytes(2 * 2 * 8 * 64 * 512 * 16), 3,
                                             [2, 128, 64, 512])]))
-
-        def peak(*options):
-            process = subprocess.Popen([tool_case.OPDUMP, 'convert', '-d', NAME, '-out', 'out', *options],
-                                       cwd=self.directory, stdout=subprocess.DEVNULL)
-            most = 0
-            while process.poll() is None:
-                with open('/proc/%d/status' % process.pid, encoding='ascii') as status:
-                    most = max([most] + [int(line.split()[1]) for line in status if line.startswith('VmHWM')])
-            self.assertEqual(process.returncode, 0)
-            return most
         for options in ([], ['-f', 'NCHW'], ['-f', 'NHWC'], ['-f', 'HWCN']):
-            self.assertIn(peak(*options), range(1, 16 << 10), options)
+            self.assertIn(self.peak_kib('convert', '-d', NAME, '-out', 'out', *options), range(1, 16 << 10), options)
 
     def test_the_bar_is_for_terminals_only(self):
         # The bar comes when the work takes a moment, so the work is held for one.

@@ -155,13 +155,6 @@ class PairReader {
     return true;
   }
 
-  void drop(std::uint64_t first, std::uint64_t count) const {
-    for (const ComparedArray* array : arrays_) {
-      array->source->drop(first * array->item_bits / 8,
-                          static_cast<std::size_t>(count * array->item_bits / 8));
-    }
-  }
-
   const float* x() const { return numbers_[0]; }
   const float* y() const { return numbers_[1]; }
   const std::byte* x_bytes() const { return bytes_[0]; }
@@ -222,7 +215,6 @@ bool for_each_block(const ComparedArray& x, const ComparedArray& y, std::uint64_
         }
         use(part, reader, first, count);
       }
-      reader.drop(part * kPartElements, end - part * kPartElements);
     }
   };
   std::vector<std::thread> helpers;

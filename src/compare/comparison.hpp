@@ -18,9 +18,6 @@ class ElementSource {
   /// they cannot be read.
   virtual const std::byte* read(std::uint64_t offset, std::size_t count, std::byte* buffer) const = 0;
 
-  /// Tells that these bytes are not needed for a while.
-  virtual void drop(std::uint64_t offset, std::size_t count) const = 0;
-
  protected:
   ~ElementSource() = default;
 };

@@ -33,7 +33,8 @@ usage: opdump compare -m MINE -g GOLDEN [-out DIRECTORY]
       --op GLOB                only operators whose name matches, such as 'conv*'
       --fail-under LIST        limits that every tensor has to keep, as 'cosine=0.99,max_abs=0.001'; the exit
                                status tells. Unless given, tensors with a cosine below 0.99 or a Euclidean
-                               distance over 0.05 are called diverging, and the exit status does not mind
+                               distance over 0.05 are called diverging, and the exit status does not mind.
+                               Equal tensors keep every limit, also with NaNs in them
       --json                   everything as JSON on stdout, instead of the summary
 
 Tensors go together by operator, role and index, and by model and step where both dumps tell them; an output also

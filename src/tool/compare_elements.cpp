@@ -42,7 +42,10 @@ bool CompareElements::open(const DumpSide& side, const DumpTensor& tensor,
 const std::byte* CompareElements::read(std::uint64_t offset, std::size_t count, std::byte* buffer) const {
   if (!relayout_) {
     if (offset + count > bytes_) return nullptr;
-    return file_.bytes().data() + offset_ + offset;
+    if (file_.bytes().size() <= MappedFile::kCopiedBytes) return file_.bytes().data() + offset_ + offset;
+    // What is mapped counts as memory, and with large pages that would be several MiB for each thread.
+    thread_local std::string reason;
+    return file_.read_at(offset_ + offset, {buffer, count}, reason) ? buffer : nullptr;
   }
   thread_local Window window;
   std::uint64_t element = offset / item_bytes_;
@@ -81,10 +84,6 @@ bool CompareElements::restore(std::uint64_t first, Window& window) const {
   window.first = piece.first;
   window.count = piece.elements;
   return true;
-}
-
-void CompareElements::drop(std::uint64_t offset, std::size_t count) const {
-  if (!relayout_) file_.drop(offset_ + offset, count);
 }
 
 bool CompareElements::cut_short() {

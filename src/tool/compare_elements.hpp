@@ -18,7 +18,6 @@ class CompareElements final : public compare::ElementSource {
   bool open(const DumpSide& side, const DumpTensor& tensor, const std::optional<Relayout>& relayout);
 
   const std::byte* read(std::uint64_t offset, std::size_t count, std::byte* buffer) const override;
-  void drop(std::uint64_t offset, std::size_t count) const override;
 
   /// Whether the file lost bytes meanwhile; `error()` then says so.
   bool cut_short();

@@ -121,7 +121,8 @@ std::vector<std::string> ranking_row(const CompareReport& report, const PairResu
 }  // namespace
 
 bool CompareReport::diverges(const PairResult& result) const {
-  return result.comparison &&
+  // What is equal, NaNs included, has NaNs for measures and diverges nowhere.
+  return result.comparison && result.comparison->equal != result.comparison->elements &&
          !std::all_of(thresholds.begin(), thresholds.end(),
                       [&](const Threshold& threshold) { return threshold.kept_by(*result.comparison); });
 }

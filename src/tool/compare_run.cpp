@@ -51,6 +51,7 @@ void compare_pair(const DumpSide& mine, const DumpSide& golden, unsigned threads
     result.problem = elements->error();
     result.comparison.reset();
   }
+  if (!result.comparison && result.problem.empty()) result.problem = "the files cannot be read any more";
 }
 
 }  // namespace

@@ -65,11 +65,15 @@ int take_slot() {
   return -1;
 }
 
-/// The whole pages within a stretch.
-std::pair<std::byte*, std::size_t> pages(const std::byte* first, std::uint64_t count) {
-  const std::uintptr_t page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  const std::uintptr_t start = reinterpret_cast<std::uintptr_t>(first) / page * page;
-  const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(first) + static_cast<std::uintptr_t>(count);
+/// What the kernel may have mapped for reads within a stretch: where a page is missing it maps those around,
+/// too, within 64 KiB of addresses.
+std::pair<std::byte*, std::size_t> pages_around(Bytes file, std::uint64_t offset, std::uint64_t count) {
+  constexpr std::uintptr_t kMappedAtOnce = 2 * 1024 * 1024;
+  const std::uintptr_t file_start = reinterpret_cast<std::uintptr_t>(file.data());
+  const std::uintptr_t first = file_start + static_cast<std::uintptr_t>(offset);
+  const std::uintptr_t start = std::max(file_start, first / kMappedAtOnce * kMappedAtOnce);
+  const std::uintptr_t behind = first + static_cast<std::uintptr_t>(count) + kMappedAtOnce - 1;
+  const std::uintptr_t end = std::min(file_start + file.size(), behind / kMappedAtOnce * kMappedAtOnce);
   return {reinterpret_cast<std::byte*>(start), end - start};
 }
 
@@ -140,19 +144,23 @@ bool MappedFile::open(const std::string& path) {
 void MappedFile::drop(std::uint64_t offset, std::uint64_t count) const {
   if (slot_ < 0 || offset >= bytes_.size()) return;
   const auto [start, size] =
-      pages(bytes_.data() + offset, std::min<std::uint64_t>(count, bytes_.size() - offset));
+      pages_around(bytes_, offset, std::min<std::uint64_t>(count, bytes_.size() - offset));
   // The zeros that stand in for missing pages come back as zeros.
   madvise(start, size, MADV_DONTNEED);
 }
 
 bool MappedFile::read_at(std::uint64_t offset, MutableBytes to) {
+  return read_at(offset, to, error_);
+}
+
+bool MappedFile::read_at(std::uint64_t offset, MutableBytes to, std::string& reason) const {
   std::size_t done = 0;
   while (done < to.size()) {
     const ssize_t got =
         pread(file_.get(), to.data() + done, to.size() - done, static_cast<off_t>(offset + done));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) {
-      error_ = path_ + ": at byte " + std::to_string(offset + done) + ": " +
+      reason = path_ + ": at byte " + std::to_string(offset + done) + ": " +
                (got == 0 ? "the file ends here; it was longer when it was opened" : strerror(errno));
       return false;
     }

@@ -35,6 +35,9 @@ class MappedFile {
   /// Copies bytes without touching the map, for reads all over a large file. False when the file ends before.
   bool read_at(std::uint64_t offset, MutableBytes to);
 
+  /// The same for several threads at once, each with a `reason` of its own in place of `error()`.
+  bool read_at(std::uint64_t offset, MutableBytes to, std::string& reason) const;
+
   /// Whether bytes read since `open` were not there any more; `error()` then says so.
   bool cut_short();
 

@@ -27,7 +27,6 @@ struct Memory final : compare::ElementSource {
   const std::byte* read(std::uint64_t offset, std::size_t, std::byte*) const override {
     return data + offset;
   }
-  void drop(std::uint64_t, std::size_t) const override {}
   const std::byte* data;
 };
 

@@ -105,6 +105,21 @@ class Case(unittest.TestCase):
         self.assertIn(done.returncode, expect if isinstance(expect, tuple) else (expect,), out + error)
         return out, error
 
+    def skip_under_sanitizers(self):
+        with open(OPDUMP, 'rb') as file:
+            if b'__asan_init' in file.read():
+                self.skipTest('the sanitizer takes memory of its own')
+
+    def peak_kib(self, *arguments):
+        """The most resident memory of a run that succeeds; 0 when that was over before anybody looked."""
+        process = subprocess.Popen([OPDUMP, *arguments], cwd=self.directory, stdout=subprocess.DEVNULL)
+        most = 0
+        while process.poll() is None:
+            with open('/proc/%d/status' % process.pid, encoding='ascii') as status:
+                most = max([most] + [int(line.split()[1]) for line in status if line.startswith('VmHWM')])
+        self.assertEqual(process.returncode, 0)
+        return most
+
     def files(self, directory='.'):
         found = []
         for root, _, names in os.walk(self.path(directory)):
