@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <cstring>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -202,4 +204,32 @@ TEST_CASE("watch: a model without a watched operator is not captured") {
   CHECK(bench.plan.matched_ops == 0);
   bench.step();
   CHECK(bench.files().empty());
+}
+
+TEST_CASE(
+    "watch: memory is read in pieces as small as its driver takes, also when overflows are looked for") {
+  struct SmallCopies final : DeviceMemory {
+    CopyRules copy_rules() const { return {.max_bytes = 16}; }
+    Status copy(std::byte* to, Address from, std::size_t bytes) override {
+      if (bytes > 16) return Status::device_copy_failed;
+      std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
+      return Status::ok;
+    }
+  } memory;
+  float values[100] = {};
+  const Dim dims[] = {100};
+  const TensorView tensor = {
+      .address = address_of(values), .bytes = sizeof values, .dtype = DType::float32, .shape = dims};
+  WatchedOutput watched;
+  Overwrite overwrite;
+  bool changed = false;
+  REQUIRE(watched.keep(tensor) == Status::ok);
+  CHECK(watched.look(memory, nullptr, changed) == Status::ok);
+  values[99] = std::numeric_limits<float>::infinity();
+  CHECK(watched.look(memory, &overwrite, changed) == Status::ok);
+  CHECK(changed);
+  OverflowScan<SmallCopies> scan(memory);
+  const Result<bool> bad = scan.bad({&tensor, 1});
+  CHECK(bad.ok());
+  CHECK(bad.value());
 }

@@ -3,6 +3,7 @@
 #include <span>
 #include <string_view>
 
+#include "opdump/byte_order.hpp"
 #include "opdump/counts.hpp"
 #include "opdump/device_memory.hpp"
 #include "opdump/model.hpp"
@@ -119,18 +120,16 @@ class OverflowScan final : public OverflowCheck {
     if (all > tensor.bytes) return Status::invalid_tensor;
     if constexpr (ViewableMemory<Memory>) {
       const Bytes whole = memory_.view(tensor.address, all);
-      if (whole.size() != all) return Status::device_copy_failed;
-      return holds_non_finite(tensor.dtype, whole.data(), whole.size(), kernel_);
-    } else {
-      alignas(16) std::byte piece[kPieceBytes];
-      for (std::uint64_t at = 0; at < all; at += kPieceBytes) {
-        const std::size_t bytes = all - at < kPieceBytes ? static_cast<std::size_t>(all - at) : kPieceBytes;
-        const Status status = memory_.copy(piece, tensor.address + at, bytes);
-        if (status != Status::ok) return status;
-        if (holds_non_finite(tensor.dtype, piece, bytes, kernel_)) return true;
-      }
-      return false;
+      if (whole.size() == all) return holds_non_finite(tensor.dtype, whole.data(), whole.size(), kernel_);
     }
+    alignas(16) std::byte piece[kPieceBytes];
+    for (std::uint64_t at = 0; at < all; at += kPieceBytes) {
+      const std::size_t bytes = all - at < kPieceBytes ? static_cast<std::size_t>(all - at) : kPieceBytes;
+      const Status status = copy_pieces(memory_, tensor.address + at, {piece, bytes});
+      if (status != Status::ok) return status;
+      if (holds_non_finite(tensor.dtype, piece, bytes, kernel_)) return true;
+    }
+    return false;
   }
 
   Memory& memory_;

@@ -131,7 +131,7 @@ class StatisticsReduction final : public Reduction {
     if (is_restored(tensor)) return copy_each_piece(tensor, bytes, take);
     if constexpr (kAsTheyLie && ViewableMemory<Memory>) {
       const Bytes whole = memory_.view(tensor.address, bytes);
-      if (whole.size() != bytes) return Status::device_copy_failed;
+      if (whole.size() != bytes) return copy_each_piece(tensor, bytes, take);
       take(whole);
       return Status::ok;
     } else if constexpr (kAsTheyLie && MappingMemory<Memory>) {

@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "opdump/byte_order.hpp"
 #include "opdump/counts.hpp"
 #include "opdump/crc32.hpp"
 #include "opdump/model.hpp"
@@ -127,7 +128,8 @@ struct WatchedOutput {
     std::byte piece[kPieceBytes];
     for (; from < end; from += kPieceBytes) {
       const std::size_t now = end - from < kPieceBytes ? static_cast<std::size_t>(end - from) : kPieceBytes;
-      if (const Status status = memory.copy(piece, address + from, now); status != Status::ok) return status;
+      const Status status = copy_pieces(memory, address + from, {piece, now});
+      if (status != Status::ok) return status;
       checksum = crc32(checksum, Bytes(piece, now));
     }
     return Status::ok;
