@@ -41,7 +41,7 @@ extern "C" {
 #endif
 
 #define OPDUMP_API_MAJOR 1
-#define OPDUMP_API_MINOR 0
+#define OPDUMP_API_MINOR 1
 
 /** The library's OPDUMP_API_MAJOR << 16 | OPDUMP_API_MINOR. */
 uint32_t opdump_api_version(void);
@@ -423,6 +423,50 @@ size_t opdump_extras_size(void);
 opdump_status opdump_extras_create(void* at, size_t bytes, const opdump_memory* memory,
                                    opdump_extras** extras);
 
+/** An operator's output that a config watches, found changed, and the operator that ran in between. */
+typedef struct opdump_overwrite {
+  size_t struct_bytes;
+  uint64_t step;
+  uint64_t first_byte; /**< of the output; no change lies outside these two */
+  uint64_t last_byte;
+  const char* by;      /**< names, as the model has them, without a zero behind them */
+  const char* watched; /**< the operator that the output is of */
+  uint32_t by_bytes;
+  uint32_t watched_bytes;
+  uint32_t output;
+} opdump_overwrite;
+
+typedef struct opdump_faults_options {
+  size_t struct_bytes;
+  const opdump_memory* memory; /**< copied; NULL: plain memory */
+  void* context;               /**< handed to both functions, which are called in recorders' contexts */
+
+  /**
+   * Sets `over` to 1 if an operator of that stream overflowed since the last call, which is over with it,
+   * else to 0. OPDUMP_ERR_NOT_SUPPORTED, and NULL: outputs are searched for infinities and NaNs. Another
+   * error counts as one of the operator's record.
+   */
+  opdump_status (*overflowed)(void* context, uint32_t stream_id, int* over);
+
+  /** Is told of what a config watches; `*overwrite` is good during the call. NULL: nobody is. */
+  void (*overwritten)(void* context, const opdump_overwrite* overwrite);
+
+  uint32_t watched_ops; /**< most operators that loaded models watch at a time; 0: none can be */
+  uint32_t name_bytes;  /**< longest name of one of them, and of one that may overwrite it; 0: 128 */
+} opdump_faults_options;
+
+/**
+ * Finds operators that overflow and memory that is overwritten, for sessions whose configs may ask for that;
+ * code that others do not link.
+ */
+typedef struct opdump_faults opdump_faults;
+
+size_t opdump_faults_size(const opdump_faults_options* options);
+
+/** `options` is copied. OPDUMP_ERR_NOT_SUPPORTED by a library without the dumps that find a bug. */
+opdump_status opdump_faults_create(void* at, size_t bytes, const opdump_faults_options* options,
+                                   opdump_faults** faults);
+
 /** Tells in a line each what configs and models come to. */
 typedef struct opdump_log opdump_log;
 
@@ -460,8 +504,9 @@ typedef struct opdump_session_options {
   uint32_t when_full;
   uint32_t block_limit_ms; /**< longest wait without progress; 0: none */
   uint32_t journal;
-  uint32_t name_bytes; /**< longest name of a model, an operator or its type; 0: 128 */
-  opdump_log* log;     /**< NULL: nothing is told */
+  uint32_t name_bytes;   /**< longest name of a model, an operator or its type; 0: 128 */
+  opdump_log* log;       /**< NULL: nothing is told */
+  opdump_faults* faults; /**< for this session alone; NULL: as with `extras` */
 } opdump_session_options;
 
 size_t opdump_session_size(const opdump_session_options* options);
@@ -478,7 +523,8 @@ opdump_status opdump_session_init(opdump_session* session);
 
 /**
  * Makes `config` count for models loaded from now on; the last one wins. One that asks for nothing is
- * accepted and changes nothing. OPDUMP_ERR_NOT_SUPPORTED when it wants what the session has no extras for.
+ * accepted and changes nothing. OPDUMP_ERR_NOT_SUPPORTED when it wants what the session has no extras or
+ * faults for.
  */
 opdump_status opdump_session_set_config(opdump_session* session, const opdump_config* config);
 
@@ -516,6 +562,24 @@ typedef struct opdump_counts {
  * zeros.
  */
 opdump_status opdump_session_counts(const opdump_session* session, opdump_counts* counts, size_t bytes);
+
+/** Operators that overflowed since the session was made, captured or not. */
+uint32_t opdump_session_overflows(const opdump_session* session);
+
+/** Times that a watched operator's output was found overwritten since the session was made. */
+uint32_t opdump_session_overwrites(const opdump_session* session);
+
+/** The first operator whose outputs were bad while its inputs were clean. */
+typedef struct opdump_bad_op {
+  uint64_t unix_us; /**< 0: there was none */
+  uint64_t step;
+  uint64_t status; /**< what overflowed, in CANN's bits */
+  uint32_t model_id;
+  uint32_t op; /**< its index in the model */
+} opdump_bad_op;
+
+/** While no recorder captures. Fills `bytes` bytes, as opdump_session_counts does. */
+opdump_status opdump_session_first_bad_op(const opdump_session* session, opdump_bad_op* bad, size_t bytes);
 
 /** Cause of the latest record that the sink lost; OPDUMP_OK if there was none. */
 opdump_status opdump_session_last_sink_failure(const opdump_session* session);
@@ -584,6 +648,24 @@ int opdump_wants(const opdump_recorder* recorder, uint32_t op);
 opdump_status opdump_capture(opdump_recorder* recorder, uint32_t op, const opdump_tensor* inputs,
                              uint32_t input_count, const opdump_tensor* outputs, uint32_t output_count);
 
+/** What a runtime was told of an overflow. What it was not told is 0. */
+typedef struct opdump_overflow {
+  size_t struct_bytes;
+  uint64_t status; /**< what overflowed, in CANN's bits; 0x20: floating-point computation */
+  uint64_t start;  /**< of the core's program, as the next three in the words of CANN's report */
+  uint64_t arguments;
+  uint64_t core_id;
+  uint64_t block_id;
+} opdump_overflow;
+
+/**
+ * As opdump_capture, for an operator of which the runtime knows that it overflowed: nothing is searched.
+ * Captures it if the config asks for overflows.
+ */
+opdump_status opdump_capture_overflow(opdump_recorder* recorder, uint32_t op, const opdump_tensor* inputs,
+                                      uint32_t input_count, const opdump_tensor* outputs,
+                                      uint32_t output_count, const opdump_overflow* overflow);
+
 opdump_status opdump_end_step(opdump_recorder* recorder);
 
 /** An operator that is running. Of arguments and workspaces only addresses and bytes are looked at. */
@@ -601,10 +683,10 @@ typedef struct opdump_running_op {
 } opdump_running_op;
 
 /**
- * Says that an operator of the open step begins to run, so that it can be dumped when it fails. `*running` and
- * what it refers to must stay until the next operator begins or the step ends. OPDUMP_ERR_TOO_MANY_TENSORS
- * when all four lists together are longer than the recorder's `max_tensors`; OPDUMP_ERR_NOT_SUPPORTED by a
- * library without the dumps that find a bug.
+ * Says that an operator of the open step begins to run, so that it can be dumped when it fails. `*running`
+ * and what it refers to must stay until the next operator begins or the step ends.
+ * OPDUMP_ERR_TOO_MANY_TENSORS when all four lists together are longer than the recorder's `max_tensors`;
+ * OPDUMP_ERR_NOT_SUPPORTED by a library without the dumps that find a bug.
  */
 opdump_status opdump_begin_op(opdump_recorder* recorder, const opdump_running_op* running);
 

@@ -183,8 +183,11 @@ class RecordFeed {
   /// it may take them from there; else none.
   Bytes in_place(const TensorView& tensor) const {
     if constexpr (OPDUMP_WAIT != 0 && OPDUMP_SMALL_CODE == 0 && ViewableMemory<Memory> &&
-                  !AsyncMemory<Memory> && std::endian::native == std::endian::little) {
+                  std::endian::native == std::endian::little) {
       if (context_->when_full != WhenFull::inline_drain || is_restored(tensor)) return {};
+      if constexpr (AsyncMemory<Memory>) {
+        if (!copies_.empty()) return {};
+      }
 #if OPDUMP_FAULTS
       if (zero_unreadable_) return {};
 #endif

@@ -11,11 +11,13 @@
 #include "opdump/model_plan.hpp"
 #include "opdump/npy_format.hpp"
 #include "opdump/opdump.h"
+#include "opdump/overflow.hpp"
 #include "opdump/protobuf_format.hpp"
 #include "opdump/session.hpp"
 #include "opdump/sink.hpp"
 #include "opdump/statistics_reduction.hpp"
 #include "opdump/text_log.hpp"
+#include "opdump/watch.hpp"
 #include "src/c_api/port.hpp"
 
 /// What the handles of opdump.h stand for.
@@ -40,6 +42,49 @@ struct opdump_extras {
   opdump::NpyFormat npy;
   opdump::FormatRestorer<opdump::c_api::PortMemory, OPDUMP_MAX_RECORDERS, 4096> restorer;
 };
+
+#if OPDUMP_FAULTS
+namespace opdump::c_api {
+
+/// The port's memory, and its device where that tells of overflows.
+class FaultMemory {
+ public:
+  FaultMemory(const opdump_memory& port, const opdump_faults_options& options)
+      : memory_(port), options_(options) {}
+
+  [[nodiscard]] Status copy(std::byte* to, Address from, std::size_t bytes) {
+    return memory_.copy(to, from, bytes);
+  }
+  Bytes view(Address from, std::uint64_t bytes) const { return memory_.view(from, bytes); }
+  CopyRules copy_rules() const { return memory_.copy_rules(); }
+
+  Result<bool> overflowed(std::uint32_t stream_id) {
+    if (options_.overflowed == nullptr) return Status::not_supported;
+    int over = 0;
+    const Status status =
+        from_c(options_.overflowed(options_.context, stream_id, &over), Status::device_copy_failed);
+    if (status != Status::ok) return status;
+    return over != 0;
+  }
+
+ private:
+  PortMemory memory_;
+  const opdump_faults_options& options_;
+};
+
+}  // namespace opdump::c_api
+
+struct opdump_faults final : opdump::WatchListener {
+  opdump_faults(const opdump_memory& port, const opdump_faults_options& from, opdump::MutableBytes watch);
+
+  void overwritten(const opdump::Overwrite& overwrite) override;
+
+  opdump_faults_options options;
+  opdump::c_api::FaultMemory memory;
+  opdump::OverflowScan<opdump::c_api::FaultMemory> overflow;
+  opdump::MutableBytes watch_memory;
+};
+#endif
 
 struct opdump_log {
   opdump_say say;

@@ -20,6 +20,11 @@ constexpr opdump_status to_c(Status status) {
 /// Of the type that a conditional expression wants: on some machines int32_t is no int.
 inline constexpr opdump_status kInvalidArgument = OPDUMP_ERR_INVALID_ARGUMENT;
 
+/// `name_bytes` of an option struct.
+constexpr std::size_t name_room(std::uint32_t name_bytes) {
+  return name_bytes == 0 ? 128 : name_bytes;
+}
+
 /// `otherwise` for a number that is no status.
 constexpr Status from_c(opdump_status status, Status otherwise) {
   if (status == OPDUMP_OK) return Status::ok;
@@ -49,6 +54,13 @@ Status take_struct(const Struct* from, Struct& to) {
   return Status::ok;
 }
 
+/// Fills the caller's `bytes` bytes with what it knows of the struct, and the rest of them with zeros.
+template <class Struct>
+void give_struct(const Struct& from, void* to, std::size_t bytes) {
+  std::memset(to, 0, bytes);
+  std::memcpy(to, &from, bytes < sizeof from ? bytes : sizeof from);
+}
+
 /// The port's memory; without a function, plain memory.
 class PortMemory final : public DeviceMemory {
  public:
@@ -57,6 +69,10 @@ class PortMemory final : public DeviceMemory {
   [[nodiscard]] Status copy(std::byte* to, Address from, std::size_t bytes) override {
     if (port_.copy == nullptr) return HostMemory().copy(to, from, bytes);
     return from_c(port_.copy(port_.context, to, from, bytes), Status::device_copy_failed);
+  }
+
+  Bytes view(Address from, std::uint64_t bytes) const {
+    return port_.copy == nullptr ? HostMemory().view(from, bytes) : Bytes();
   }
 
   using Copy = opdump_copy;

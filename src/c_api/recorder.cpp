@@ -182,6 +182,24 @@ opdump_status opdump_begin_op(opdump_recorder* recorder, const opdump_running_op
   return to_c(status);
 }
 
+opdump_status opdump_capture_overflow(opdump_recorder* recorder, std::uint32_t op,
+                                      const opdump_tensor* inputs, std::uint32_t input_count,
+                                      const opdump_tensor* outputs, std::uint32_t output_count,
+                                      const opdump_overflow* overflow) {
+  opdump_overflow told;
+  if (recorder == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  if (const Status status = c_api::take_struct(overflow, told); status != Status::ok) return to_c(status);
+  const Views views = views_of(*recorder, inputs, input_count, outputs, output_count);
+  if (views.status != Status::ok) return to_c(recorder->recorder.refuse(op, views.status));
+  OverflowReport report;
+  report.status[0] = told.status;
+  report.start = told.start;
+  report.arguments = told.arguments;
+  report.core_id = told.core_id;
+  report.block_id = told.block_id;
+  return to_c(recorder->recorder.capture_overflow(op, views.inputs, views.outputs, report));
+}
+
 opdump_status opdump_capture_failure(opdump_recorder* recorder) {
   if (recorder == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
   c_api::announce_running(*recorder);
@@ -197,6 +215,11 @@ opdump_status opdump_session_crash_flush(opdump_session* session, opdump_recorde
 }
 #else
 opdump_status opdump_begin_op(opdump_recorder*, const opdump_running_op*) {
+  return OPDUMP_ERR_NOT_SUPPORTED;
+}
+
+opdump_status opdump_capture_overflow(opdump_recorder*, std::uint32_t, const opdump_tensor*, std::uint32_t,
+                                      const opdump_tensor*, std::uint32_t, const opdump_overflow*) {
   return OPDUMP_ERR_NOT_SUPPORTED;
 }
 

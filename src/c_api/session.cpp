@@ -7,11 +7,14 @@ using c_api::to_c;
 
 namespace {
 
-constexpr std::uint32_t kDefaultNameBytes = 128;
-
 std::size_t scratch_bytes(const opdump_session_options& options) {
-  const std::size_t name = options.name_bytes == 0 ? kDefaultNameBytes : options.name_bytes;
-  return drain_scratch_bytes(name, name, name);
+  const std::size_t name = c_api::name_room(options.name_bytes);
+  std::size_t op_name = name;
+#if OPDUMP_FAULTS
+  // A watched operator's records have two names in one.
+  if (options.faults != nullptr) op_name = 2 * name + WatchState::kBetween.size();
+#endif
+  return drain_scratch_bytes(name, name, op_name);
 }
 
 JournalDetail journal_detail(std::uint32_t journal) {
@@ -22,19 +25,21 @@ JournalDetail journal_detail(std::uint32_t journal) {
 SessionParts<c_api::PortMemory> parts_of(const opdump_session_options& options, opdump_session& self,
                                          MutableBytes scratch) {
   opdump_extras* const extras = options.extras;
-  return {.memory = self.memory,
-          .sink = options.sink->sink,
-          .clock = self.clock,
-          .scratch = scratch,
-          .device_id = options.device_id,
-          .when_full = static_cast<WhenFull>(options.when_full),
-          .block_limit_ms = options.block_limit_ms,
-          .journal = journal_detail(options.journal),
-          .reduction = extras == nullptr ? nullptr : &extras->reduction,
-          .formats = {.protobuf = extras == nullptr ? nullptr : &extras->protobuf,
-                      .npy = extras == nullptr ? nullptr : &extras->npy},
-          .log = options.log == nullptr ? nullptr : &options.log->log,
-          .restorer = extras == nullptr ? nullptr : &extras->restorer};
+  return {
+    .memory = self.memory, .sink = options.sink->sink, .clock = self.clock, .scratch = scratch,
+    .device_id = options.device_id, .when_full = static_cast<WhenFull>(options.when_full),
+    .block_limit_ms = options.block_limit_ms, .journal = journal_detail(options.journal),
+    .reduction = extras == nullptr ? nullptr : &extras->reduction,
+    .formats = {.protobuf = extras == nullptr ? nullptr : &extras->protobuf,
+                .npy = extras == nullptr ? nullptr : &extras->npy},
+    .log = options.log == nullptr ? nullptr : &options.log->log,
+#if OPDUMP_FAULTS
+    .overflow = options.faults == nullptr ? nullptr : &options.faults->overflow,
+    .watch_memory = options.faults == nullptr ? MutableBytes() : options.faults->watch_memory,
+    .watch_listener = options.faults,
+#endif
+    .restorer = extras == nullptr ? nullptr : &extras->restorer
+  };
 }
 
 static_assert(OPDUMP_WHEN_FULL_DROP == static_cast<int>(WhenFull::drop));
@@ -121,10 +126,44 @@ opdump_status opdump_session_counts(const opdump_session* session, opdump_counts
                              .sink_failed = from.sink_failed,
                              .quota = from.quota,
                              .lost = from.lost()};
-  std::memset(counts, 0, bytes);
-  std::memcpy(counts, &all, bytes < sizeof all ? bytes : sizeof all);
+  c_api::give_struct(all, counts, bytes);
   return OPDUMP_OK;
 }
+
+#if OPDUMP_FAULTS
+std::uint32_t opdump_session_overflows(const opdump_session* session) {
+  return session == nullptr ? 0 : session->session.overflows();
+}
+
+std::uint32_t opdump_session_overwrites(const opdump_session* session) {
+  return session == nullptr ? 0 : session->session.overwrites();
+}
+
+opdump_status opdump_session_first_bad_op(const opdump_session* session, opdump_bad_op* bad,
+                                          std::size_t bytes) {
+  if (session == nullptr || bad == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  const FirstBadOp first = session->session.first_bad_op();
+  const opdump_bad_op all = {.unix_us = first.unix_us,
+                             .step = first.step,
+                             .status = first.status,
+                             .model_id = first.model_id,
+                             .op = first.op};
+  c_api::give_struct(all, bad, bytes);
+  return OPDUMP_OK;
+}
+#else
+std::uint32_t opdump_session_overflows(const opdump_session*) {
+  return 0;
+}
+
+std::uint32_t opdump_session_overwrites(const opdump_session*) {
+  return 0;
+}
+
+opdump_status opdump_session_first_bad_op(const opdump_session*, opdump_bad_op*, std::size_t) {
+  return OPDUMP_ERR_NOT_SUPPORTED;
+}
+#endif
 
 opdump_status opdump_session_last_sink_failure(const opdump_session* session) {
   return session == nullptr ? c_api::kInvalidArgument : to_c(session->session.last_sink_failure());

@@ -99,7 +99,8 @@ struct CDump {
   opdump_model* model = nullptr;
 
   explicit CDump(const opdump_memory* memory = nullptr,
-                 std::vector<std::byte> plan_bytes = plan_of_everything("/d"))
+                 std::vector<std::byte> plan_bytes = plan_of_everything("/d"),
+                 opdump_faults* faults = nullptr)
       : plan(std::move(plan_bytes)) {
     REQUIRE(opdump_callback_sink_create(sink_room.at(), sink_room.bytes(), 512, Received::take, &received,
                                         &sink) == OPDUMP_OK);
@@ -108,6 +109,7 @@ struct CDump {
     options.clock = &clock;
     options.block_limit_ms = 100;
     options.sink = sink;
+    options.faults = faults;
     session_room = std::make_unique<Room>(opdump_session_size(&options));
     REQUIRE(opdump_session_create(session_room->at(), session_room->bytes(), &options, &session) ==
             OPDUMP_OK);
