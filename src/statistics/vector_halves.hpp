@@ -97,11 +97,17 @@ struct HalfBits {
   }
 };
 
-/// Those that `run` counted as negative.
-inline std::uint32_t negative_zeros(const std::byte* data, std::size_t vectors) {
+/// Those that were counted as negative. Apart, for within the kernel no register is left for the sum.
+[[gnu::noinline]] inline std::uint32_t negative_zeros(const std::byte* data, std::size_t groups) {
   Shorts zeros{};
-  for (std::size_t i = 0; i < vectors; ++i)
-    zeros -= load<Shorts>(data + i * kVectorBytes) == std::numeric_limits<std::int16_t>::min();
+  for (std::size_t group = 0; group < groups; ++group) {
+    const std::byte* const from = data + group * kGroupBytes;
+    Shorts found{};
+    each<kGroupVectors>([&](auto i) {
+      found += load<Shorts>(from + i * kVectorBytes) == std::numeric_limits<std::int16_t>::min();
+    });
+    zeros -= found;
+  }
   return across<std::uint32_t, std::uint16_t>(zeros);
 }
 
@@ -111,8 +117,12 @@ bool moderate_halves(const std::byte* data, std::size_t groups, HalfLanes& lanes
   Columns columns(lanes);
   HalfBits<Format> all{.turn = Isa::unfolded(UShorts{} + kTurned)};
   Longs negative{}, positive{};
+  std::uint32_t zeros = 0;
   for (std::size_t group = 0; group < groups;) {
+    const std::size_t first = group;
     const std::size_t end = groups - group < kPartGroups ? groups : group + kPartGroups;
+    const Shorts least_before = all.least;
+    all.least = ~(Shorts{} + HalfBits<Format>::kSign);
     for (; group < end; ++group) {
       const std::byte* const from = data + group * kGroupBytes;
       LineSums lines[2];
@@ -130,6 +140,10 @@ bool moderate_halves(const std::byte* data, std::size_t groups, HalfLanes& lanes
     negative += Isa::sum_bytes(reinterpret_cast<Chars>(all.negative));
     positive += Isa::sum_bytes(reinterpret_cast<Chars>(all.positive));
     all.negative = all.positive = CharCounts{};
+    const Longs zero_is_least = reinterpret_cast<Longs>(all.least == HalfBits<Format>::kSign);
+    if (across<std::int64_t, std::int64_t>(zero_is_least) != 0)
+      zeros += negative_zeros(data + first * kGroupBytes, end - first);
+    all.least = Isa::smaller(all.least, least_before);
   }
 
   const std::int16_t lowest = least<std::int16_t>(all.least), highest = greatest<std::int16_t>(all.most);
@@ -141,9 +155,8 @@ bool moderate_halves(const std::byte* data, std::size_t groups, HalfLanes& lanes
   columns.store(lanes);
   run.min = Format::from_order(order_of_half(below_zero ? static_cast<std::int16_t>(most_unsigned) : lowest));
   run.max = Format::from_order(order_of_half(highest >= 0 ? highest : lowest));
-  run.negative = across<std::uint32_t, std::uint64_t>(negative);
+  run.negative = across<std::uint32_t, std::uint64_t>(negative) - zeros;
   run.positive = across<std::uint32_t, std::uint64_t>(positive);
-  if (lowest == HalfBits<Format>::kSign) run.negative -= negative_zeros(data, groups * kGroupVectors);
   return true;
 }
 
