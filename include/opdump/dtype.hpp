@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "opdump/packed_names.hpp"
 #include "opdump/status.hpp"
 
 namespace opdump {
@@ -144,6 +145,15 @@ inline constexpr DTypeCodeTable kDTypeCodes = [] {
 
 constexpr const DTypeCodes& codes_of(DType dtype) {
   return kDTypeCodes.codes[static_cast<int>(dtype)];
+}
+
+/// `info(dtype).cann_name`, without the table.
+constexpr std::string_view cann_name_of(DType dtype) {
+  constexpr auto& kNames =
+      kPackedNames<kDTypes,
+                   [](const DTypeInfo& known) { return static_cast<std::uint32_t>(&known - kDTypes); },
+                   [](const DTypeInfo& known) { return known.cann_name; }>;
+  return kNames.find(static_cast<std::uint32_t>(dtype));
 }
 
 /// The dtype of a GE/ACL code; `malformed` for a code nobody gave out.

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "opdump/packed_names.hpp"
 #include "opdump/status.hpp"
 
 namespace opdump {
@@ -103,10 +104,10 @@ inline constexpr FormatName kFormats[] = {
 
 /// CANN's name of `format`, empty where the code is not listed.
 constexpr std::string_view to_string(Format format) {
-  for (const FormatName& known : kFormats) {
-    if (known.format == format) return known.name;
-  }
-  return {};
+  constexpr auto& kNames =
+      kPackedNames<kFormats, [](const FormatName& known) { return static_cast<std::uint32_t>(known.format); },
+                   [](const FormatName& known) { return known.name; }>;
+  return kNames.find(static_cast<std::uint32_t>(format));
 }
 
 /// Whether the elements lie as a framework has them: no axis is split or padded for the device.

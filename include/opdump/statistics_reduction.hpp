@@ -56,7 +56,7 @@ class StatisticsReduction final : public Reduction {
     const bool with_md5 = kDigests && (target.statistics & kStatMd5) != 0;
     const bool with_sha1 = kDigests && (target.statistics & kStatSha1) != 0;
     const std::uint64_t packed = packed_bytes(tensor.dtype, tensor.shape).value();
-    const std::uint64_t all = info(tensor.dtype).bits == 0 ? tensor.bytes : packed;
+    const std::uint64_t all = codes_of(tensor.dtype).bits == 0 ? tensor.bytes : packed;
     const auto take = [&](Bytes piece) {
       statistics.add(piece);
       if (with_md5) digests.md5.add(piece);

@@ -140,7 +140,7 @@ inline TextWriter& add_stats_row(TextWriter& to, const StatsRow& row,
   if (row.dtype == DType::undefined) {
     to.add("-");
   } else {
-    to.add("DT_").add(info(row.dtype).cann_name);
+    to.add("DT_").add(cann_name_of(row.dtype));
   }
   const std::string_view format = to_string(row.format);
   to.add(",").add(format.empty() ? "-" : format).add(",");
