@@ -150,6 +150,16 @@ class Statistics {
     std::size_t elements = 0;              ///< in `begun`
   };
 
+  /// int8 or uint8, told apart when it runs, which takes less code than a loop for each.
+  struct AnyByte {
+    static constexpr std::size_t kBits = 8;
+    int sign;  // the sign bit, or 0
+    int at(const std::byte* data, std::size_t i) const {
+      const int raw = std::to_integer<int>(data[i]);
+      return raw - 2 * (raw & sign);
+    }
+  };
+
   /// Whole elements of `bits` in `chunk` that are within the limit.
   std::uint64_t count_in(Bytes chunk, std::size_t bits) const {
     const std::uint64_t held =
@@ -158,7 +168,7 @@ class Statistics {
   }
 
   template <class Element>
-  void add_small_integers(Bytes chunk, IntegerKernel StatisticsKernels::*kernel);
+  void add_small_integers(Bytes chunk, IntegerKernel StatisticsKernels::*kernel, Element element = {});
   template <std::integral T>
   void add_wide_integers(Bytes chunk, WideKernel StatisticsKernels::*kernel);
   template <class Format>
@@ -167,7 +177,7 @@ class Statistics {
   void add_halves(Bytes chunk, HalfKernel StatisticsKernels::*kernel);
 
   template <class Element>
-  static void run_integers(const std::byte* data, std::size_t count, IntegerRun& run);
+  static void run_integers(const std::byte* data, std::size_t count, IntegerRun& run, Element element);
   template <std::integral T>
   void run_wide_integers(const std::byte* data, std::size_t count, WideRun& run);
   template <class Format>
@@ -289,10 +299,16 @@ inline bool Statistics::is_float() const {
 
 inline void Statistics::add(Bytes chunk) {
   switch (dtype_) {
+#if OPDUMP_SMALL_CODE
+    case DType::int8:
+    case DType::uint8:
+      return add_small_integers(chunk, nullptr, AnyByte{dtype_ == DType::int8 ? 0x80 : 0});
+#else
     case DType::int8:
       return add_small_integers<AnyInteger<std::int8_t>>(chunk, &StatisticsKernels::int8);
     case DType::uint8:
       return add_small_integers<AnyInteger<std::uint8_t>>(chunk, &StatisticsKernels::uint8);
+#endif
     case DType::float16:
       return add_halves<Float16Format>(chunk, &StatisticsKernels::float16);
     case DType::float32:
@@ -335,7 +351,7 @@ inline void Statistics::add(Bytes chunk) {
 }
 
 template <class Element>
-void Statistics::add_small_integers(Bytes chunk, IntegerKernel StatisticsKernels::*kernel) {
+void Statistics::add_small_integers(Bytes chunk, IntegerKernel StatisticsKernels::*kernel, Element element) {
   // A run ends on a byte: the block holds a multiple of 8 elements, and what follows the limit is not read.
   std::uint64_t count = count_in(chunk, Element::kBits);
   const std::byte* data = chunk.data();
@@ -345,7 +361,7 @@ void Statistics::add_small_integers(Bytes chunk, IntegerKernel StatisticsKernels
     IntegerRun run;
     std::size_t done = fast != nullptr ? fast(data, run_count, run) : 0;
     if (done != run_count) {
-      run_integers<Element>(data + done * Element::kBits / 8, run_count - done, run);
+      run_integers(data + done * Element::kBits / 8, run_count - done, run, element);
       done = run_count;
     }
     add_run(done, run);
@@ -355,12 +371,12 @@ void Statistics::add_small_integers(Bytes chunk, IntegerKernel StatisticsKernels
 }
 
 template <class Element>
-void Statistics::run_integers(const std::byte* data, std::size_t count, IntegerRun& run) {
-  using T = decltype(Element::at(data, 0));
+void Statistics::run_integers(const std::byte* data, std::size_t count, IntegerRun& run, Element element) {
+  using T = decltype(element.at(data, 0));
   T min = std::numeric_limits<T>::max();
   T max = std::numeric_limits<T>::min();
   for (std::size_t i = 0; i < count; ++i) {
-    const T value = Element::at(data, i);
+    const T value = element.at(data, i);
     min = value < min ? value : min;
     max = value > max ? value : max;
     run.negative += value < 0;
@@ -676,8 +692,8 @@ inline void Statistics::summarise_floats(StatisticsSummary& to, StatisticsDialec
     to.sum = to.average = positive_inf_ != 0 ? kInf : -kInf;
   } else {
     CompensatedSum scaled = large_sum_;
-    scaled.add(sum.value() * 0x1p-600);
-    const bool large = large_squares_.value() != 0;
+    const bool large = OPDUMP_ALL_STATISTICS && large_squares_.value() != 0;
+    if (large) scaled.add(sum.value() * 0x1p-600);
     to.sum = large ? scaled.value() * 0x1p600 : sum.value();
     const double average = large ? scaled.value() / count * 0x1p600 : sum.value() / count;
     // Rounding may carry the average of equal numbers past them, and that of the largest ones to infinity.
@@ -688,6 +704,8 @@ inline void Statistics::summarise_floats(StatisticsSummary& to, StatisticsDialec
     to.l2norm = kNan;
   } else if (infinite) {
     to.l2norm = kInf;
+  } else if (!OPDUMP_ALL_STATISTICS) {
+    to.l2norm = std::sqrt(squares.value());
   } else if (large_squares_.value() != 0) {
     to.l2norm = std::sqrt(large_squares_.value() + squares.value() * 0x1p-600 * 0x1p-600) * 0x1p600;
   } else if (squares.value() != 0) {
