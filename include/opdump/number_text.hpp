@@ -22,8 +22,8 @@ class Natural {
     for (; value != 0; value >>= 32) words_[size_++] = static_cast<std::uint32_t>(value);
   }
 
-  void multiply(std::uint32_t factor) {
-    std::uint64_t carry = 0;
+  /// Multiplies by `factor` and adds `carry`.
+  void multiply(std::uint32_t factor, std::uint64_t carry = 0) {
     for (std::size_t i = 0; i < size_; ++i) {
       carry += std::uint64_t{words_[i]} * factor;
       words_[i] = static_cast<std::uint32_t>(carry);
@@ -40,44 +40,27 @@ class Natural {
       words_[i] = static_cast<std::uint32_t>(rest / divisor);
       rest %= divisor;
     }
-    trim();
+    while (size_ != 0 && words_[size_ - 1] == 0) --size_;
     return static_cast<std::uint32_t>(rest);
   }
 
-  void shift_left(unsigned bits) {
-    const std::size_t words = bits / 32;
-    if (bits % 32 != 0) multiply(std::uint32_t{1} << bits % 32);
-    for (std::size_t i = size_; i-- != 0;) words_[i + words] = words_[i];
-    for (std::size_t i = 0; i < words; ++i) words_[i] = 0;
-    size_ += words;
+  /// Multiplies by 2^`bits`.
+  void shift_left(int bits) {
+    for (; bits > 0; bits -= kShift) multiply(std::uint32_t{1} << (bits < kShift ? bits : kShift));
   }
 
-  /// Returns whether any bit shifted out was set.
-  bool shift_right(unsigned bits) {
-    const std::size_t words = bits / 32 < size_ ? bits / 32 : size_;
+  /// Divides by 2^`bits`, and returns whether any bit shifted out was set.
+  bool shift_right(int bits) {
     bool lost = false;
-    for (std::size_t i = 0; i < words; ++i) lost |= words_[i] != 0;
-    for (std::size_t i = words; i < size_; ++i) words_[i - words] = words_[i];
-    size_ -= words;
-    if (bits % 32 != 0) lost |= divide(std::uint32_t{1} << bits % 32) != 0;
+    for (; bits > 0; bits -= kShift) lost |= divide(std::uint32_t{1} << (bits < kShift ? bits : kShift)) != 0;
     return lost;
-  }
-
-  void add_one() {
-    std::size_t i = 0;
-    for (; i < size_; ++i) {
-      if (++words_[i] != 0) return;
-    }
-    words_[size_++] = 1;
   }
 
   bool is_zero() const { return size_ == 0; }
   std::uint32_t low_word() const { return size_ == 0 ? 0 : words_[0]; }
 
  private:
-  void trim() {
-    while (size_ != 0 && words_[size_ - 1] == 0) --size_;
-  }
+  static constexpr int kShift = 31;
 
   /// The largest is the least subnormal's neighbourhood times 10^330: 53 + 1097 bits.
   std::uint32_t words_[38] = {};
@@ -90,20 +73,45 @@ struct SixDigits {
   int exponent;          ///< of the first digit
 };
 
+/// A finite number without its sign: `mantissa` times 2^`exponent`.
+struct Parts {
+  std::uint64_t mantissa = 0;
+  int exponent = 0;
+};
+
+/// Takes `value` apart, whose sign it adds; if it is a NaN or infinite, it adds all of it and returns false.
+inline bool take_apart(TextWriter& to, double value, Parts& parts) {
+  const std::uint64_t bits = std::bit_cast<std::uint64_t>(value);
+  const std::uint64_t fraction = bits & ((std::uint64_t{1} << 52) - 1);
+  const int biased = static_cast<int>(bits >> 52 & 0x7ff);
+  const bool nan = biased == 0x7ff && fraction != 0;
+  if (!nan && bits >> 63 != 0) to.add('-');
+  if (biased == 0x7ff) {
+    to.add(nan ? "nan" : "inf");
+    return false;
+  }
+  parts = {fraction | std::uint64_t{biased != 0} << 52, (biased == 0 ? 1 : biased) - 1075};
+  return true;
+}
+
 /// Rounds `mantissa` times 2^`exponent` to six digits, exactly, ties to even. The mantissa's top bit is
 /// bit 52.
 inline SixDigits six_digits(std::uint64_t mantissa, int exponent) {
-  constexpr std::uint32_t kBillion = 1000000000;
+  [[maybe_unused]] constexpr std::uint32_t kBillion = 1000000000;
   // floor(log10) of the power of two below the value: the value's own exponent, or one less.
   int decimal = ((exponent + 52) * 78913) >> 18;
   int tens = 6 - decimal;
   bool rest = false;
   Natural number(mantissa);
-  if (exponent > 0) number.shift_left(static_cast<unsigned>(exponent));
+  number.shift_left(exponent);
+#if OPDUMP_SMALL_CODE == 0
   for (; tens >= 9; tens -= 9) number.multiply(kBillion);
+#endif
   for (; tens > 0; --tens) number.multiply(10);
-  if (exponent < 0) rest = number.shift_right(static_cast<unsigned>(-exponent));
+  rest = number.shift_right(-exponent);
+#if OPDUMP_SMALL_CODE == 0
   for (; tens <= -9; tens += 9) rest |= number.divide(kBillion) != 0;
+#endif
   for (; tens < 0; ++tens) rest |= number.divide(10) != 0;
 
   std::uint32_t digits = number.low_word();
@@ -130,50 +138,36 @@ inline constexpr std::size_t kMaxFixedText = 1 + 309 + 1 + kMaxDecimals;
 /// Adds `value` with `decimals` digits behind the point, at least one, as C's "%.*f" prints it: correctly
 /// rounded, ties to even. NaNs and infinities as `add_number`. Uses integers only.
 inline TextWriter& add_fixed(TextWriter& to, double value, unsigned decimals) {
-  const std::uint64_t bits = std::bit_cast<std::uint64_t>(value);
-  const std::uint64_t fraction = bits & ((std::uint64_t{1} << 52) - 1);
-  const int biased = static_cast<int>(bits >> 52 & 0x7ff);
-  if (biased == 0x7ff && fraction != 0) return to.add("nan");
-  if (bits >> 63 != 0) to.add("-");
-  if (biased == 0x7ff) return to.add("inf");
-
-  const int exponent = (biased == 0 ? 1 : biased) - 1075;
-  number_text::Natural number(fraction | std::uint64_t{biased != 0} << 52);
-  if (exponent > 0) number.shift_left(static_cast<unsigned>(exponent));
+  number_text::Parts parts;
+  if (!number_text::take_apart(to, value, parts)) return to;
+  number_text::Natural number(parts.mantissa);
+  number.shift_left(parts.exponent);
   for (unsigned i = 0; i < decimals; ++i) number.multiply(10);
-  if (exponent < 0) {
-    const bool rest = number.shift_right(static_cast<unsigned>(-exponent - 1));
+  if (parts.exponent < 0) {
+    const bool rest = number.shift_right(-parts.exponent - 1);
     const bool half = number.low_word() % 2 != 0;
     number.shift_right(1);
-    if (half && (rest || number.low_word() % 2 != 0)) number.add_one();
+    if (half && (rest || number.low_word() % 2 != 0)) number.multiply(1, 1);
   }
 
-  char text[kMaxFixedText];
-  std::size_t first = sizeof text;
+  // From the last digit to the first, so that no room is needed but the writer's.
+  const std::size_t first = to.text().size();
   for (unsigned digits = 0; digits <= decimals || !number.is_zero(); ++digits) {
-    if (digits == decimals) text[--first] = '.';
-    text[--first] = static_cast<char>('0' + number.divide(10));
+    if (digits == decimals) to.add('.');
+    to.add(static_cast<char>('0' + number.divide(10)));
   }
-  return to.add({text + first, sizeof text - first});
+  return to.reverse(first);
 }
 
 /// Adds `value` as C's "%g" prints it: six significant digits, correctly rounded, without trailing zeros. A
 /// NaN is "nan" whatever its sign, because processors disagree about the sign of the NaN that they make.
 /// Uses integers only.
 inline TextWriter& add_number(TextWriter& to, double value) {
-  const std::uint64_t bits = std::bit_cast<std::uint64_t>(value);
-  const std::uint64_t fraction = bits & ((std::uint64_t{1} << 52) - 1);
-  const int biased = static_cast<int>(bits >> 52 & 0x7ff);
-  if (biased == 0x7ff && fraction != 0) return to.add("nan");
-  if (bits >> 63 != 0) to.add("-");
-  if (biased == 0x7ff) return to.add("inf");
-  if (biased == 0 && fraction == 0) return to.add("0");
-
-  std::uint64_t mantissa = fraction | std::uint64_t{biased != 0} << 52;
-  const int shift = std::countl_zero(mantissa) - 11;
-  mantissa <<= shift;
-  const auto [digits, exponent] =
-      number_text::six_digits(mantissa, (biased == 0 ? 1 : biased) - 1075 - shift);
+  number_text::Parts parts;
+  if (!number_text::take_apart(to, value, parts)) return to;
+  if (parts.mantissa == 0) return to.add('0');
+  const int shift = std::countl_zero(parts.mantissa) - 11;
+  const auto [digits, exponent] = number_text::six_digits(parts.mantissa << shift, parts.exponent - shift);
 
   char text[6];
   std::uint32_t rest = digits;

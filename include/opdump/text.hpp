@@ -54,6 +54,17 @@ class TextWriter {
   std::span<char> rest() const { return memory_.subspan(used_); }
   bool overflowed() const { return overflowed_; }
 
+  /// Turns around what was added behind the first `first` characters, or takes it back if it did not all fit.
+  TextWriter& reverse(std::size_t first) {
+    if (overflowed_) used_ = first;
+    for (std::size_t last = used_; first + 1 < last; ++first) {
+      const char c = memory_[--last];
+      memory_[last] = memory_[first];
+      memory_[first] = c;
+    }
+    return *this;
+  }
+
  private:
   static constexpr std::array<char, 256> kSanitised = [] {
     std::array<char, 256> table{};
