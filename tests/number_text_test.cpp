@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <span>
 #include <string>
 
 #include "opdump/number_text.hpp"
@@ -139,6 +140,20 @@ TEST_CASE("number text: as libc for random bits, floats and short decimals") {
     if (!std::isnan(small) && !agree(small)) return;
     if (!agree(decimal) || !agree(static_cast<double>(bits >> (bits & 63)))) return;
   }
+}
+
+TEST_CASE("number text: of digits that do not fit none is left") {
+  for (std::size_t room = 0; room < 7; ++room) {
+    CAPTURE(room);
+    char memory[16];
+    TextWriter text(std::span(memory, 2 + room));
+    add_fixed(text.add("a="), 12.5, 4).add("!");
+    CHECK(text.overflowed());
+    CHECK(text.text() == "a=");
+  }
+  char memory[16];
+  TextWriter text(memory);
+  CHECK(add_fixed(text.add("a="), -12.5, 4).add("!").text() == "a=-12.5000!");
 }
 
 TEST_CASE("number text: digits behind the point are those of C's %.*f") {

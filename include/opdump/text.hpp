@@ -56,7 +56,10 @@ class TextWriter {
 
   /// Turns around what was added behind the first `first` characters, or takes it back if it did not all fit.
   TextWriter& reverse(std::size_t first) {
-    if (overflowed_) used_ = first;
+    if (overflowed_) {
+      used_ = first;
+      memory_ = memory_.first(used_);
+    }
     for (std::size_t last = used_; first + 1 < last; ++first) {
       const char c = memory_[--last];
       memory_[last] = memory_[first];
