@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+#include <type_traits>
 
 #include "opdump/byte_order.hpp"
 #include "opdump/device_memory.hpp"
@@ -67,11 +68,12 @@ class StatisticsReduction final : public Reduction {
       status = add_on_device(tensor, elements.value(), statistics);
     if (status == Status::not_supported) status = for_each_piece(tensor, all, take);
     if (status != Status::ok) return status;
-    TensorStatistics out;
-    out.summary = statistics.summary(target.layout == Layout::cann ? StatisticsDialect::cann
-                                                                   : StatisticsDialect::mindspore);
-    if (with_md5) digests.md5.finish(out.md5);
-    if (with_sha1) digests.sha1.finish(out.sha1);
+    Reduced out = {statistics.summary(target.layout == Layout::cann ? StatisticsDialect::cann
+                                                                    : StatisticsDialect::mindspore)};
+    if constexpr (kDigests) {
+      if (with_md5) digests.md5.finish(out.md5);
+      if (with_sha1) digests.sha1.finish(out.sha1);
+    }
     std::memcpy(to, &out, kBytes);
     return Status::ok;
   }
@@ -87,14 +89,15 @@ class StatisticsReduction final : public Reduction {
     TextWriter header(line_);
     status = object.put(as_bytes(add_stats_header(header, selected).text()));
     record.for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t index) {
+      const Taken of_tensor = take(reduced);
+      if (status != Status::ok) return;
       const StatsRow row = {.output = is_output,
                             .index = index,
                             .bytes = tensor.bytes,
                             .dtype = tensor.dtype,
                             .format = tensor.format,
                             .shape = tensor.shape,
-                            .summary = take(reduced).summary};
-      if (status != Status::ok) return;
+                            .summary = of_tensor.summary};
       TextWriter line(line_);
       add_stats_row(line, row, selected, target.fixed_point ? StatsNumbers::nano : StatsNumbers::server);
       status = object.put(as_bytes(line.text()));
@@ -197,7 +200,14 @@ class StatisticsReduction final : public Reduction {
 #endif
 
   static constexpr std::size_t kPieceBytes = 256;
-  static constexpr std::uint32_t kBytes = kDigests ? sizeof(TensorStatistics) : sizeof(StatisticsSummary);
+  /// TensorStatistics without digests.
+  struct SummaryOnly {
+    StatisticsSummary summary;
+  };
+  /// What a tensor is reduced to, and what it is written from.
+  using Reduced = std::conditional_t<kDigests, TensorStatistics, SummaryOnly>;
+  using Taken = std::conditional_t<kTables, TensorStatistics, Reduced>;
+  static constexpr std::uint32_t kBytes = sizeof(Reduced);
   static constexpr std::size_t kLineBytes =
       kTables && kMaxStatisticLine > kMaxStatsLine ? kMaxStatisticLine : kMaxStatsLine;
 
@@ -206,8 +216,8 @@ class StatisticsReduction final : public Reduction {
     Sha1 sha1;
   };
 
-  static TensorStatistics take(Bytes& reduced) {
-    TensorStatistics statistics;
+  static Taken take(Bytes& reduced) {
+    Taken statistics;
     std::memcpy(static_cast<void*>(&statistics), reduced.data(), kBytes);
     reduced = reduced.subspan(kBytes);
     return statistics;

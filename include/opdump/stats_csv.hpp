@@ -56,20 +56,32 @@ inline TextWriter& add_extreme(TextWriter& to, const Extreme& value) {
 
 namespace stats_csv {
 
-/// Calls `cell(kind, name)` for each selected statistic in the order of the columns; `kind` 0 is the count.
-/// The six defaults have the count in the midst, any other selection in front.
+struct Column {
+  std::uint32_t kind;  ///< its bit; 0: the count
+  std::string_view name;
+};
+
+inline constexpr Column kColumns[] = {
+    {0, "Count"},
+    {kStatMax, "Max Value"},
+    {kStatMin, "Min Value"},
+    {kStatMean, "Avg Value"},
+    {0, "Count"},
+    {kStatNan, "Nan Count"},
+    {kStatNegativeInf, "Negative Inf Count"},
+    {kStatPositiveInf, "Positive Inf Count"},
+    {kStatL2Norm, "l2norm"},
+};
+
+/// Calls `cell(column)` for each selected statistic in the order of the columns. The six defaults have the
+/// count in the midst, any other selection in front.
 template <class Cell>
 void for_each_column(std::uint32_t selected, Cell cell) {
-  constexpr std::string_view kCount = "Count";
-  if (selected != kStatsByDefault) cell(0u, kCount);
-  if (selected & kStatMax) cell(kStatMax, std::string_view("Max Value"));
-  if (selected & kStatMin) cell(kStatMin, std::string_view("Min Value"));
-  if (selected & kStatMean) cell(kStatMean, std::string_view("Avg Value"));
-  if (selected == kStatsByDefault) cell(0u, kCount);
-  if (selected & kStatNan) cell(kStatNan, std::string_view("Nan Count"));
-  if (selected & kStatNegativeInf) cell(kStatNegativeInf, std::string_view("Negative Inf Count"));
-  if (selected & kStatPositiveInf) cell(kStatPositiveInf, std::string_view("Positive Inf Count"));
-  if (selected & kStatL2Norm) cell(kStatL2Norm, std::string_view("l2norm"));
+  for (const Column& column : kColumns) {
+    const bool wanted = column.kind != 0 ? (selected & column.kind) != 0
+                                         : (&column == kColumns) == (selected != kStatsByDefault);
+    if (wanted) cell(column);
+  }
 }
 
 constexpr unsigned kMeanDecimals = 16;
@@ -128,7 +140,7 @@ inline void add_value(TextWriter& to, std::uint32_t kind, DType dtype, const Sta
 inline TextWriter& add_stats_header(TextWriter& to, std::uint32_t selected = kStatsByDefault) {
   to.add("Input/Output,Index,Data Size,Data Type,Format,Shape");
   stats_csv::for_each_column(selected,
-                             [&to](std::uint32_t, std::string_view name) { to.add(",").add(name); });
+                             [&to](const stats_csv::Column& column) { to.add(",").add(column.name); });
   return to.add("\n");
 }
 
@@ -146,9 +158,9 @@ inline TextWriter& add_stats_row(TextWriter& to, const StatsRow& row,
   to.add(",").add(format.empty() ? "-" : format).add(",");
   if (row.shape.empty()) to.add("-");
   for (std::size_t i = 0; i < row.shape.size(); ++i) to.add(i == 0 ? "" : "x").add_decimal(row.shape[i]);
-  stats_csv::for_each_column(selected, [&](std::uint32_t kind, std::string_view) {
+  stats_csv::for_each_column(selected, [&](const stats_csv::Column& column) {
     to.add(",");
-    stats_csv::add_value(to, kind, row.dtype, row.summary, numbers);
+    stats_csv::add_value(to, column.kind, row.dtype, row.summary, numbers);
   });
   return to.add("\n");
 }
