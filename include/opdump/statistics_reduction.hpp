@@ -199,7 +199,7 @@ class StatisticsReduction final : public Reduction {
   }
 #endif
 
-  static constexpr std::size_t kPieceBytes = 256;
+  static constexpr std::size_t kPieceBytes = OPDUMP_SMALL_CODE != 0 ? 64 : 256;
   /// TensorStatistics without digests.
   struct SummaryOnly {
     StatisticsSummary summary;
