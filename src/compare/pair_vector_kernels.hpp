@@ -251,7 +251,7 @@ void add_exact(const std::byte* x, const std::byte* y, std::size_t count, ExactS
   // Before a 16-bit count is full, and small enough to be gone through again.
   constexpr std::size_t kRun = kElements * 64;
   const Signed magnitude_mask = Signed{} + std::numeric_limits<Element>::max();
-  const Signed lowest = Signed{} + std::numeric_limits<Element>::min();
+  const Unsigned lowest = reinterpret_cast<Unsigned>(Signed{} + std::numeric_limits<Element>::min());
   std::size_t done = 0;
   for (; count - done >= kRun; done += kRun) {
     Unsigned different{}, max_ulp{};
@@ -261,8 +261,8 @@ void add_exact(const std::byte* x, const std::byte* y, std::size_t count, ExactS
       const Signed b = load<Signed>(y + i * sizeof(Element));
       greatest = Isa::larger(greatest, Isa::larger(a & magnitude_mask, b & magnitude_mask));
       // Integers that ascend with the number: less than zero by the magnitude, where the sign is set.
-      const Signed a_order = a < 0 ? lowest - a : a;
-      const Signed b_order = b < 0 ? lowest - b : b;
+      const Signed a_order = a < 0 ? reinterpret_cast<Signed>(lowest - reinterpret_cast<Unsigned>(a)) : a;
+      const Signed b_order = b < 0 ? reinterpret_cast<Signed>(lowest - reinterpret_cast<Unsigned>(b)) : b;
       // Past the type's signed range, not past its unsigned one.
       const Unsigned high = reinterpret_cast<Unsigned>(Isa::larger(a_order, b_order));
       const Unsigned low = reinterpret_cast<Unsigned>(Isa::smaller(a_order, b_order));
