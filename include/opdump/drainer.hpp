@@ -218,6 +218,7 @@ class Drainer {
                     Bytes data, bool whole) {
     end_unfinished(slot, stream, gap.causes);
     reach(slot, stream, record.head(), gap);
+    namer_.enter(record, targets_[stream.target]);
     ObjectName name;
     const Status status = open(stream, record, data, name);
     stream.state = State::writing;
@@ -255,6 +256,7 @@ class Drainer {
     MutableBytes rest;
     const DumpTarget& target = targets_[stream.target];
     ObjectName untimed;
+    namer_.enter(record, target);
     static_cast<void>(namer_.make(record, target, 0, {}, untimed, rest));
     const std::size_t time = untimed.file.rfind('.');
     if (time != std::string_view::npos) untimed.file = {untimed.file.data(), time};
@@ -268,6 +270,7 @@ class Drainer {
     std::uint64_t bytes = 0;
     Status status = Status::malformed;
     const DumpTarget& target = targets_[stream.target];
+    namer_.enter(record, target);
     const auto write = [&](auto one_way) {
       const Result<std::uint64_t> written = one_way();
       bytes = written.value();
@@ -341,6 +344,7 @@ class Drainer {
                      RecordWriter& writer, ObjectName& name) {
     RecordFormat* const format = targets_[stream.target].format;
     const bool as_text = format != nullptr && format->one_tensor();
+    namer_.enter(record, targets_[stream.target]);
     const Status status =
         try_names(stream, record, as_text ? RecordFormat::kReportSuffix : std::string_view(), name,
                   [&](MutableBytes rest) {
@@ -425,7 +429,7 @@ class Drainer {
     last_failure_.store(static_cast<std::uint8_t>(status), std::memory_order_relaxed);
   }
 
-  Status open(Stream& stream, const RecordView& record, Bytes data, ObjectName& name) {
+  Status open(Stream& stream, const RecordView& record, const Bytes& data, ObjectName& name) {
 #if OPDUMP_SMALL_CODE
     return try_names(stream, record, {}, name,
                      [&](MutableBytes) { return stream.writer.begin(sink_, name, data); });

@@ -55,6 +55,12 @@ class DumpNamer {
     if (target_ == target) directory_bytes_ = 0;
   }
 
+  /// Makes the record's directory the one that names are in. Apart from `make`, so that the stack of both is
+  /// not taken at once.
+  void enter(const RecordView& record, const DumpTarget& target) {
+    if (!is_in_directory(record)) write_directory(record, target);
+  }
+
   /// The name of a record's object, with `suffix` at its end: file `{type}.{name}.{task}.{stream}.{us}`,
   /// microseconds in 16 digits, in a directory by the target's layout:
   ///
@@ -69,12 +75,12 @@ class DumpNamer {
   ///     brief, detail     exception_info.{stream}.{task}.{YYYYMMDDHHMMSSmmm}
   ///     norm              {type}.{name}.{task}.{YYYYMMDDHHMMSSmmm}
   ///
-  /// `name` becomes it, and `unused` the memory behind it; both are good until the next call. `name_too_long`
-  /// when the memory is too small: they are as they were. Source: the directories and names of CANN's,
-  /// torchair's and MindSpore's dumps.
+  /// `enter` for that record comes before. `name` becomes it, and `unused` the memory behind it; both are
+  /// good until the next call. `name_too_long` when the memory is too small: they are as they were. Source:
+  /// the directories and names of CANN's, torchair's and MindSpore's dumps.
   [[nodiscard]] Status make(const RecordView& record, const DumpTarget& target, std::uint64_t unix_us,
                             std::string_view suffix, ObjectName& name, MutableBytes& unused) {
-    if (!is_in_directory(record) && !write_directory(record, target)) return Status::name_too_long;
+    if (directory_bytes_ == 0) return Status::name_too_long;
 #if OPDUMP_SMALL_CODE == 0
     if (ReadyName* const ready = record.ready_name();
         ready != nullptr && suffix.empty() && unix_us < ReadyName::kTimeLimit) {
@@ -132,7 +138,7 @@ class DumpNamer {
     return directory_bytes_ != 0 && head.step == step_ && head.load == load_ && head.target == target_;
   }
 
-  bool write_directory(const RecordView& record, const DumpTarget& target) {
+  void write_directory(const RecordView& record, const DumpTarget& target) {
     const RecordHead& head = record.head();
     TextWriter text(memory_);
     const bool failures = holds_failures(target);
@@ -149,7 +155,6 @@ class DumpNamer {
     load_ = head.load;
     target_ = head.target;
     directory_bytes_ = text.overflowed() ? 0 : text.text().size();
-    return directory_bytes_ != 0;
   }
 
   std::span<char> memory_;

@@ -41,7 +41,7 @@ class TextWriter {
   /// `name` as one part of a path: CANN turns ' ', '.', '/' and '\' into '_'; here control characters and
   /// '"' become that too, and an empty name becomes "_".
   TextWriter& add_sanitised(std::string_view name) {
-    if (name.empty()) return add('_');
+    if (name.empty()) name = "_";
     char* to = take(name.size());
     for (std::size_t i = 0; to != nullptr && i < name.size(); ++i) {
       const unsigned char code = static_cast<unsigned char>(name[i]);
