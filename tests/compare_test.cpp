@@ -149,12 +149,13 @@ TEST_CASE("compare: many elements are added up in runs of float32, which changes
   for (const StatisticsLevel level : kLevels) {
     const PairKernels* kernels = pair_kernels(level);
     if (kernels == nullptr) continue;
-    for (const auto& [name, scale, offset] : kValues) {
-      CAPTURE(name);
+    for (const Values& values : kValues) {
+      const float scale = values.scale;
+      CAPTURE(values.name);
       CAPTURE(static_cast<int>(level));
       std::vector<float> x = normal(count, 1, scale), y = normal(count, 2, 0.01F * scale);
       for (std::size_t i = 0; i < count; ++i) {
-        x[i] += offset;
+        x[i] += values.offset;
         y[i] += x[i];
       }
       const Comparison result = of(x, y, 2, *kernels);
