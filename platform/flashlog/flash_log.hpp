@@ -30,9 +30,10 @@ inline namespace OPDUMP_NAMESPACE {
 /// about to be overwritten fails likewise.
 ///
 /// *Wear.* Blocks are used in the order of their numbers, round and round, so none is erased more often than
-/// another; a loss of power while a block is erased, or has no header yet, costs that block one more. A block
-/// that fails to program or erase is retired: it is not written again, its readable part stays readable, and
-/// what it did not take goes to the next block; nothing is lost. The next block's header remembers it.
+/// another; a loss of power has up to `prepared_blocks` + 2 of them erased once more, which were erased and
+/// had nothing yet that was sure to stay. A block that fails to program or erase is retired: it is not
+/// written again, its readable part stays readable, and what it did not take goes to the next block; nothing
+/// is lost. The next block's header remembers it.
 ///
 /// *Time.* `prepare` does at most one program or one erase. `append` does one program per page of bytes, and
 /// `begin`, `commit`, `abort` and `append_journal` likewise; each does one more erase per block it enters

@@ -143,8 +143,7 @@ class FlashEmulator {
     if (before) before(*this, operation);
     if (operations == cut_at) return cut_erase(operation, cut_byte);
     Block& state = blocks_[block];
-    ++state.erases;
-    ++erases;
+    count_erase(block);
     std::erase_if(pending_, [&](const Program& program) { return program.block == block; });
     if (state.fault == Fault::erase_fails) return Status::io_error;
     wipe(block, part_.block_bytes);
@@ -182,17 +181,8 @@ class FlashEmulator {
   void set_fault(std::uint32_t block, Fault fault) { blocks_[block].fault = fault; }
   std::uint32_t erases_of(std::uint32_t block) const { return blocks_[block].erases; }
 
-  /// The block's latest erase was for nothing; told twice, it counts once.
-  void note_wasted(std::uint32_t block) {
-    Block& state = blocks_[block];
-    if (state.wasted_at != state.erases) ++state.wasted;
-    state.wasted_at = state.erases;
-  }
-
-  /// Erases that were not for nothing.
-  std::uint32_t good_erases_of(std::uint32_t block) const {
-    return blocks_[block].erases - blocks_[block].wasted;
-  }
+  /// Erases of the block that took the rotation of blocks further.
+  std::uint32_t turns_of(std::uint32_t block) const { return blocks_[block].turns; }
   const flashlog::Geometry& geometry() const { return part_; }
   std::vector<std::byte>& memory() { return memory_; }
   std::uint32_t random() { return static_cast<std::uint32_t>(random_()); }
@@ -209,6 +199,7 @@ class FlashEmulator {
   std::uint64_t programs = 0;
   std::uint64_t programmed_bytes = 0;
   std::uint64_t erases = 0;
+  std::uint64_t repeats = 0;  ///< erases that did not take the rotation further, as they were done before
   std::uint64_t reads = 0;
   std::uint64_t read_bytes = 0;
   std::uint64_t syncs = 0;
@@ -218,8 +209,7 @@ class FlashEmulator {
  private:
   struct Block {
     std::uint32_t erases = 0;
-    std::uint32_t wasted = 0;
-    std::uint32_t wasted_at = 0;  // `erases` then
+    std::uint32_t turns = 0;
     std::uint32_t reads = 0;
     bool half_erased = false;
     Fault fault = Fault::none;
@@ -255,6 +245,19 @@ class FlashEmulator {
 
   std::size_t granule(std::uint32_t block, std::uint32_t offset) const {
     return (std::size_t{block} * part_.block_bytes + offset) / part_.program_bytes;
+  }
+
+  /// The rotation has come to the latest block that is less than half a turn ahead.
+  void count_erase(std::uint32_t block) {
+    Block& state = blocks_[block];
+    ++state.erases;
+    const std::uint32_t ahead = (block + part_.block_count - front_) % part_.block_count;
+    if (erases++ != 0 && (ahead == 0 || ahead > part_.block_count / 2)) {
+      ++repeats;
+    } else {
+      front_ = block;
+      ++state.turns;
+    }
   }
 
   void mark(const Operation& operation) {
@@ -294,8 +297,7 @@ class FlashEmulator {
 
   Status cut_erase(const Operation& operation, std::uint32_t byte) {
     Block& state = blocks_[operation.block];
-    ++state.erases;
-    ++erases;
+    count_erase(operation.block);
     std::erase_if(pending_, [&](const Program& program) { return program.block == operation.block; });
     wipe(operation.block, byte);
     state.half_erased = true;
@@ -323,6 +325,7 @@ class FlashEmulator {
   std::vector<bool> granules_;  // whether they were programmed since the erase
   std::vector<Block> blocks_;
   std::vector<Program> pending_;
+  std::uint32_t front_ = 0;  // of the rotation: the block that it has come to
   std::minstd_rand random_;
 };
 

@@ -41,12 +41,7 @@ class FlashRig {
     REQUIRE(log_.mount() == Status::ok);
     promises.power_lost();
     promises.settle();
-    for (std::uint32_t block = 0; block < setup_.geometry.block_count; ++block) {
-      flashlog::Header header;
-      const flashlog::BlockUse use = look_at(device_, block, header);
-      const bool ready = use == flashlog::BlockUse::prepared && is_blank(device_, block, header.head.bytes);
-      if (use != flashlog::BlockUse::taken && !ready) flash.note_wasted(block);
-    }
+    repeats_before_ = flash.repeats;
     check();
   }
 
@@ -59,16 +54,17 @@ class FlashRig {
     if (!kept) FAIL(broken);
   }
 
-  /// Whether all blocks were erased equally often, up to the rotation under way; but for one more each time
-  /// that power went while a block was not in use again yet, or before the block's header was synced.
+  /// Whether all blocks were erased equally often, up to the rotation under way; but for what the loss of
+  /// power before the latest boot made necessary again. Each erase is synced, so that takes back no more than
+  /// the current block, those prepared ahead of it, and the one that was being erased.
   bool worn_evenly() const {
     std::uint32_t least = UINT32_MAX;
     std::uint32_t most = 0;
     for (std::uint32_t block = 0; block < setup_.geometry.block_count; ++block) {
-      least = std::min(least, flash.good_erases_of(block));
-      most = std::max(most, flash.good_erases_of(block));
+      least = std::min(least, flash.turns_of(block));
+      most = std::max(most, flash.turns_of(block));
     }
-    return most - least <= 2;
+    return most - least <= 1 && flash.repeats - repeats_before_ <= setup_.options.prepared_blocks + 2u;
   }
 
   void step() {
@@ -154,6 +150,7 @@ class FlashRig {
   }
 
   const FlashSetup& setup_;
+  std::uint64_t repeats_before_ = 0;
 
  public:
   FlashEmulator flash;
