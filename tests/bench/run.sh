@@ -112,8 +112,16 @@ for topic in $topics; do
     "$folder/tests/bench/config_bench" || fail 'the benchmark failed'
     continue
   fi
-  if [ "$topic" = statistics ] || [ "$topic" = overflow ] || [ "$topic" = flash ]; then
+  if [ "$topic" = overflow ] || [ "$topic" = flash ]; then
     "$folder/tests/bench/${topic}_bench" || fail 'the benchmark failed'
+    continue
+  fi
+  if [ "$topic" = statistics ]; then
+    "$folder/tests/bench/statistics_bench" >"$folder/statistics.txt" || fail 'the benchmark failed'
+    cat "$folder/statistics.txt"
+    if find_numpy; then
+      "$python" tests/bench/numpy_statistics.py "$folder/statistics.txt" || fail 'the benchmark failed'
+    fi
     continue
   fi
   if [ "$topic" = convert ]; then
