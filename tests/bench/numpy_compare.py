@@ -6,9 +6,10 @@ Prints the time of NumPy in memory, and that of the whole command on the same ar
 import os
 import subprocess
 import sys
-import time
 
 import numpy
+
+from best_time import best_time
 
 
 def shares(values):
@@ -26,15 +27,6 @@ def measures(x, y):
             ((x - y) ** 2).mean() ** 0.5, relative.max(), relative.mean()]
 
 
-def best(work):
-    times = []
-    for _ in range(5):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
 def main():
     opdump, folder = sys.argv[1:]
     random = numpy.random.default_rng(1)
@@ -43,9 +35,9 @@ def main():
     paths = [os.path.join(folder, name) for name in ('x.npy', 'y.npy')]
     for path, array in zip(paths, (x, y)):
         numpy.save(path, array)
-    with_numpy = best(lambda: measures(x, y))
-    command = best(lambda: subprocess.run([opdump, 'compare', '-m', paths[0], '-g', paths[1]], check=True,
-                                          stdout=subprocess.DEVNULL))
+    with_numpy = best_time(lambda: measures(x, y), 5)
+    command = best_time(lambda: subprocess.run([opdump, 'compare', '-m', paths[0], '-g', paths[1]], check=True,
+                                               stdout=subprocess.DEVNULL), 5)
     for path in paths:
         os.remove(path)
     print('NumPy, in memory %.3f s; opdump compare, from files, %.3f s: %.1f times as fast' %

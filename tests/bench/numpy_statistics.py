@@ -6,9 +6,10 @@ Prints, for float32 and float16, the time of both for a tensor of that size, and
 kernels is.
 """
 import sys
-import time
 
 import numpy
+
+from best_time import best_time
 
 DTYPES = {'float32': 'f4', 'float16': 'f2'}
 
@@ -17,15 +18,6 @@ def statistics(x):
     wide = x.astype('f8')
     return [x.max(), x.min(), wide.mean(), x.size, numpy.isnan(x).sum(), numpy.isneginf(x).sum(), numpy.isposinf(x).sum(),
             (x < 0).sum(), (x == 0).sum(), (x > 0).sum(), numpy.sqrt((wide ** 2).sum())]
-
-
-def best(work):
-    times = []
-    for _ in range(3):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def speeds(path):
@@ -41,7 +33,7 @@ def main():
     for dtype, code in DTYPES.items():
         values = numpy.random.default_rng(1).standard_normal(size // 4, dtype='f4').astype(code)
         values = numpy.resize(values, size // values.itemsize)
-        with_numpy = best(lambda: statistics(values))
+        with_numpy = best_time(lambda: statistics(values), 3)
         ours = ['%s %.1f ms, %.0f times as fast' % (kernels, size / speed * 1e3, with_numpy * speed / size)
                 for name, kernels, speed in rows if name == dtype]
         print('%s, %d MiB: NumPy %.0f ms; %s' % (dtype, size >> 20, with_numpy * 1e3, '; '.join(ours)))
