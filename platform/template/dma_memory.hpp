@@ -36,8 +36,9 @@ inline namespace OPDUMP_NAMESPACE {
 ///     };
 ///
 /// What breaks the engine's rules goes through channel 0 and a buffer of `kStagingBytes` of this object's.
-/// Recorders of several threads or interrupts may share one object, on cores that have an atomic exchange (a
-/// Cortex-M0 has none); a copy through the buffer while another recorder has it fails as `recorder_busy`.
+/// Recorders of several threads or interrupts may share one object, on cores that have an atomic exchange; on
+/// a Cortex-M0, which has none, no recorder that shares it may interrupt another. A copy through the buffer
+/// while another recorder has it fails as `recorder_busy`.
 template <class Engine, std::size_t kStagingBytes = 256>
 class DmaMemory final : public DeviceMemory {
  public:
@@ -55,18 +56,18 @@ class DmaMemory final : public DeviceMemory {
   /// Through the buffer, piece by piece: any address and size. `device_copy_failed` also when the engine
   /// does not end; `recorder_busy` until it does, and while another recorder has the buffer.
   [[nodiscard]] Status copy(std::byte* to, Address from, std::size_t bytes) override {
-    // acquire: the last user of the buffer is done with it; pairs with the release below.
-    if (staging_taken_.exchange(true, std::memory_order_acquire)) return Status::recorder_busy;
+    if (!take(staging_taken_)) return Status::recorder_busy;
     staging_overdue_ = staging_overdue_ && engine_.poll(kStagingChannel) == 0;
     const Status status = staging_overdue_ ? Status::recorder_busy : copy_staged(to, from, bytes);
-    staging_taken_.store(false, std::memory_order_release);
+    // release: our use of the buffer comes before; pairs with the acquire in `take`.
+    staging_taken_.store(0, std::memory_order_release);
     return status;
   }
 
   [[nodiscard]] Status start(Copy& copy, std::byte* to, Address from, std::size_t bytes) {
     if (((address_of(to) | from | bytes) & (Engine::kAlignment - 1)) != 0) return Status::not_supported;
     for (copy.channel = kStagingChannel + 1; copy.channel < Engine::kChannels; ++copy.channel) {
-      if (channels_taken_[copy.channel].exchange(true, std::memory_order_acquire)) continue;
+      if (!take(channels_taken_[copy.channel])) continue;
       engine_.start(copy.channel, to, from, static_cast<std::uint32_t>(bytes));
       return Status::ok;
     }
@@ -77,8 +78,8 @@ class DmaMemory final : public DeviceMemory {
 
   [[nodiscard]] Result<bool> complete(Copy& copy, std::uint32_t limit_ms) {
     const Result<bool> over = wait(copy.channel, limit_ms);
-    // release: our use of the channel comes before; pairs with the acquire in `start`.
-    if (!over.ok() || over.value()) channels_taken_[copy.channel].store(false, std::memory_order_release);
+    // release: our use of the channel comes before; pairs with the acquire in `take`.
+    if (!over.ok() || over.value()) channels_taken_[copy.channel].store(0, std::memory_order_release);
     return over;
   }
 
@@ -104,6 +105,21 @@ class DmaMemory final : public DeviceMemory {
   DriverError driver_error() const { return error_.get(); }
 
  private:
+  /// A word: not every core exchanges bytes.
+  using Taken = std::atomic<std::uint32_t>;
+
+  /// Takes what is not taken; whether it did.
+  static bool take(Taken& taken) {
+    // acquire: the last user is done with it; pairs with the releases above.
+#ifdef __GCC_HAVE_SYNC_COMPARE_AND_SWAP_4
+    return taken.exchange(1, std::memory_order_acquire) == 0;
+#else
+    const bool free = taken.load(std::memory_order_acquire) == 0;
+    taken.store(1, std::memory_order_relaxed);
+    return free;
+#endif
+  }
+
   static_assert(kStagingBytes % Engine::kAlignment == 0 && kStagingBytes >= 2 * Engine::kAlignment &&
                 kStagingBytes <= Engine::kMaxBytes);
 
@@ -150,9 +166,9 @@ class DmaMemory final : public DeviceMemory {
 
   Engine& engine_;
   const std::uint32_t copy_limit_ms_;
-  std::atomic<bool> staging_taken_{false};
+  Taken staging_taken_{0};
   bool staging_overdue_ = false;  ///< a transfer into the buffer has not ended; of whoever has taken it
-  std::array<std::atomic<bool>, Engine::kChannels> channels_taken_{};
+  std::array<Taken, Engine::kChannels> channels_taken_{};
   LatestDriverError error_{kCalls};
   alignas(Engine::kAlignment) std::array<std::byte, kStagingBytes> staging_{};
 };
