@@ -37,7 +37,7 @@ class MindSporeExtras {
   }
 
   /// The same, for a graph with constants: they are written once, and left alone where their folder is there
-  /// already. Errors also as `write_constant`.
+  /// already, also if a program that died has left it incomplete. Errors also as `write_constant`.
   template <class Memory>
   [[nodiscard]] Status write_constants(const ModelPlan& plan, std::span<const ConstantDesc> constants,
                                        Memory& memory, std::uint64_t unix_us) {
