@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 namespace opdump::tool {
@@ -44,8 +45,11 @@ const std::byte* CompareElements::read(std::uint64_t offset, std::size_t count, 
     if (offset + count > bytes_) return nullptr;
     if (file_.bytes().size() <= MappedFile::kCopiedBytes) return file_.bytes().data() + offset_ + offset;
     // What is mapped counts as memory, and with large pages that would be several MiB for each thread.
-    thread_local std::string reason;
-    return file_.read_at(offset_ + offset, {buffer, count}, reason) ? buffer : nullptr;
+    std::string reason;
+    if (file_.read_at(offset_ + offset, {buffer, count}, reason)) return buffer;
+    const std::lock_guard lock(failure_mutex_);
+    if (failure_.empty()) failure_ = std::move(reason);
+    return nullptr;
   }
   thread_local Window window;
   std::uint64_t element = offset / item_bytes_;
@@ -86,10 +90,10 @@ bool CompareElements::restore(std::uint64_t first, Window& window) const {
   return true;
 }
 
-bool CompareElements::cut_short() {
-  if (!file_.cut_short()) return false;
-  error_ = file_.error();
-  return true;
+bool CompareElements::failed() {
+  const bool cut_short = file_.cut_short();
+  error_ = cut_short ? file_.error() : failure_;
+  return !error_.empty();
 }
 
 }  // namespace opdump::tool

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -19,8 +20,9 @@ class CompareElements final : public compare::ElementSource {
 
   const std::byte* read(std::uint64_t offset, std::size_t count, std::byte* buffer) const override;
 
-  /// Whether the file lost bytes meanwhile; `error()` then says so.
-  bool cut_short();
+  /// Whether bytes could not be read, or the file lost some meanwhile; `error()` then says so. While nobody
+  /// reads.
+  bool failed();
   const std::string& error() const { return error_; }
 
  private:
@@ -30,6 +32,8 @@ class CompareElements final : public compare::ElementSource {
 
   MappedFile file_;
   std::string error_;
+  mutable std::mutex failure_mutex_;
+  mutable std::string failure_;  ///< the first of any thread
   std::optional<Relayout> relayout_;
   std::uint64_t offset_ = 0;
   std::uint64_t bytes_ = 0;

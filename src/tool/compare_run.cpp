@@ -47,7 +47,7 @@ void compare_pair(const DumpSide& mine, const DumpSide& golden, unsigned threads
   result.comparison =
       compare::compare(array_of(x_elements, x), array_of(y_elements, y), order.elements, threads);
   for (CompareElements* elements : {&x_elements, &y_elements}) {
-    if (!elements->cut_short()) continue;
+    if (!elements->failed()) continue;
     result.problem = elements->error();
     result.comparison.reset();
   }

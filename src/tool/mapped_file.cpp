@@ -66,7 +66,7 @@ int take_slot() {
 }
 
 /// What the kernel may have mapped for reads within a stretch: where a page is missing it maps those around,
-/// too, within 64 KiB of addresses.
+/// too, up to a large page.
 std::pair<std::byte*, std::size_t> pages_around(Bytes file, std::uint64_t offset, std::uint64_t count) {
   constexpr std::uintptr_t kMappedAtOnce = 2 * 1024 * 1024;
   const std::uintptr_t file_start = reinterpret_cast<std::uintptr_t>(file.data());
