@@ -173,7 +173,7 @@ bool near(double got, long double expected, long double tolerance) {
 }
 
 struct Level {
-  const char* name;
+  std::string name;
   const StatisticsKernels* kernels;
 };
 

@@ -96,8 +96,7 @@ void Statistics::run_wide_integers(const std::byte* data, std::size_t count, Wid
     run.positive += value > 0;
     run.sum_low += static_cast<std::uint32_t>(value);
     run.sum_high += static_cast<std::int64_t>(value >> 32);
-    const double rounded = static_cast<double>(value);
-    lanes_.squares[(first + i) % kStatisticsLanes] += rounded * rounded;
+    lanes_.squares[(first + i) % kStatisticsLanes] += rounded_square(static_cast<double>(value));
   }
 }
 
@@ -220,7 +219,7 @@ void Statistics::run_floats(const std::byte* data, std::size_t count, FloatRun& 
       }
     }
     lanes_.sums[(first + i) % kStatisticsLanes] += value;
-    lanes_.squares[(first + i) % kStatisticsLanes] += value * value;
+    lanes_.squares[(first + i) % kStatisticsLanes] += rounded_square(value);
   }
   if (min > max) return;
   const auto decode = [](Order order) {

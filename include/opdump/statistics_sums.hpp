@@ -6,6 +6,17 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
+/// `value` squared and rounded, also where the compiler would let an addition take the exact product in, as
+/// GCC does on machines with a fused multiply-add: sums have the same bits on every machine.
+inline double rounded_square(double value) {
+#if __has_builtin(__builtin_assoc_barrier)
+  return __builtin_assoc_barrier(value * value);
+#else
+  const double square = value * value;
+  return square;
+#endif
+}
+
 /// A sum of doubles that keeps what each addition rounds off (Neumaier), so its error does not grow with the
 /// number of terms. Not under -ffast-math, which takes the correction away.
 class CompensatedSum {
