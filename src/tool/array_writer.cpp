@@ -87,18 +87,18 @@ bool ArrayWriter::fetch_items(RecordFile& file, const RecordTensor& tensor, cons
   const std::uint64_t bits = array.element_bits;
   if (array.convert == nullptr) return fetch(file, tensor, first * bits / 8, count * bits / 8, to);
   // Converters start at a whole byte, so elements before the first one may come along.
-  constexpr std::uint64_t kBlock = 4096;
+  constexpr std::size_t kBlock = 4096;
   const std::uint64_t per_byte = bits < 8 ? 8 / bits : 1;
-  grow(source_, 2 * kBlock * bits / 8 + 16);
+  grow(source_, 2 * kBlock * array.element_bits / 8 + 16);
   grow(items_lead_, kBlock * array.item_bytes);
   while (count != 0) {
-    const std::uint64_t lead = first % per_byte;
-    const std::uint64_t now = std::min(count, kBlock - per_byte);
+    const std::size_t lead = static_cast<std::size_t>(first % per_byte);
+    const std::size_t now = static_cast<std::size_t>(std::min(count, kBlock - per_byte));
     const std::uint64_t start = (first - lead) * bits / 8;
     const std::uint64_t bytes = ((now + lead) * bits + 7) / 8;
     if (!fetch(file, tensor, start, bytes, source_.data())) return false;
     std::byte* const target = lead == 0 ? to : items_lead_.data();
-    array.convert(source_.data(), static_cast<std::size_t>(now + lead), target);
+    array.convert(source_.data(), now + lead, target);
     if (lead != 0)
       copy_bytes(to, Bytes(items_lead_).subspan(lead * array.item_bytes, now * array.item_bytes));
     first += now;

@@ -69,7 +69,7 @@ const Measure* find_measure(std::string_view name) {
     if (measure.name == name || measure.short_name == name) return &measure;
   }
   const std::optional<std::uint64_t> index = parse_decimal(name);
-  return index && *index < kMeasures.size() ? &kMeasures[*index] : nullptr;
+  return index && *index < kMeasures.size() ? &kMeasures[static_cast<std::size_t>(*index)] : nullptr;
 }
 
 std::string known_measures() {

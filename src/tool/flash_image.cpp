@@ -71,12 +71,12 @@ bool FlashImage::open(const std::string& path, std::optional<std::uint64_t> offs
   base_ = at - before;
   device_ = {.geometry = geometry, .context = this, .read = read_block};
   segments_.resize(geometry.block_count);
-  names_.resize(std::max<std::size_t>(std::min<std::uint64_t>(geometry.block_bytes / 4, size_), 4096));
+  names_.resize(std::max<std::size_t>(
+      static_cast<std::size_t>(std::min<std::uint64_t>(geometry.block_bytes / 4, size_)), 4096));
   reader_ = std::make_unique<flashlog::LogReader>(device_, names_);
   // A small image may tell of large blocks that it does not hold.
   const std::uint64_t search_bytes = std::min(kSearchBytes, 256 * size_) + 64 * size_;
-  if (const Status status_of_log = reader_->open(segments_, search_bytes);
-      status_of_log != Status::ok)
+  if (const Status status_of_log = reader_->open(segments_, search_bytes); status_of_log != Status::ok)
     return fail(std::string(to_string(status_of_log)));
   return true;
 }

@@ -243,7 +243,8 @@ int run_overflow(Words words) {
     std::erase_if(overflows, [&](const Overflow& overflow) {
       return !options.dump_file->ends_with(overflow.debug_file->real_name);
     });
-  const std::size_t shown = std::min<std::size_t>(overflows.size(), most.value_or(overflows.size()));
+  const std::size_t shown =
+      static_cast<std::size_t>(std::min<std::uint64_t>(overflows.size(), most.value_or(overflows.size())));
   report.line(count_text(overflows.size(), "overflow") +
               (shown < overflows.size() ? ", of which the first " + std::to_string(shown) + " follow" : ""));
   for (std::size_t i = 0; i < shown; ++i) report.add(i + 1, overflows[i]);
