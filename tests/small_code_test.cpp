@@ -1,5 +1,8 @@
 #include <doctest/doctest.h>
 
+#include <set>
+#include <sstream>
+
 #include "opdump/nano_reader.hpp"
 #include "support/dump_of_all.hpp"
 
@@ -31,8 +34,53 @@ TEST_CASE("small code: a dump has the same files, byte for byte") {
   CHECK(dump_of_smallest_code() == files);
 }
 
-TEST_CASE("small code: statistics beside the tensors are the same too") {
-  const DumpFiles files = dump_of_all(DumpData::full);
+namespace {
+
+std::vector<std::string> cells_of(const std::string& line) {
+  std::vector<std::string> cells(1);
+  for (const char c : line) {
+    if (c == ',') cells.emplace_back();
+    if (c != ',') cells.back() += c;
+  }
+  return cells;
+}
+
+/// The line that small code writes instead of `line` of a statistics file: without statistics where it has
+/// none of the dtype, of which it may have no name.
+std::string small_line(const std::string& line) {
+  static const std::set<std::string> with_statistics = {"Data Type", "DT_INT8", "DT_UINT8", "DT_FLOAT16",
+                                                        "DT_FLOAT"};
+  std::vector<std::string> cells = cells_of(line);
+  REQUIRE(cells.size() == 13);
+  if (with_statistics.contains(cells[3])) return line;
+  const DType dtype = cells[3] == "-" ? DType::undefined : dtype_from_name(cells[3]).value();
+  if (dtype == DType::undefined || dtype > DType::boolean)
+    cells[3] = std::to_string(static_cast<std::uint8_t>(codes_of(dtype).ge_code()));
+  std::string small = cells[0];
+  for (std::size_t i = 1; i < cells.size(); ++i) small += "," + (i < 6 ? cells[i] : std::string());
+  return small;
+}
+
+std::string small_csv(const std::string& text) {
+  std::string small, line;
+  std::istringstream lines(text);
+  while (std::getline(lines, line)) small += small_line(line) + "\n";
+  return small;
+}
+
+}  // namespace
+
+TEST_CASE("small code: statistics beside the tensors are the same where it has them") {
+  DumpFiles files = dump_of_all(DumpData::full);
   CHECK(files.size() > dump_of_all(DumpData::tensor).size());
-  CHECK(dump_of_small_code(true) == files);
+  for (auto& [name, content] : files) {
+    if (name.ends_with(".csv")) content = small_csv(content);
+  }
+  const DumpFiles small = dump_of_small_code(true);
+  CHECK(small.size() == files.size());
+  for (const auto& [name, content] : files) {
+    CAPTURE(name);
+    REQUIRE(small.contains(name));
+    CHECK(small.at(name) == content);
+  }
 }

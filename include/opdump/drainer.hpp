@@ -197,14 +197,19 @@ class Drainer {
 #endif
     const Result<RecordView> record = RecordView::parse(head_body);
     if (kDoubtRings && (!record.ok() || record.value().head().target >= Targets::kMax)) return;
-    if (head.kind == ChunkKind::record) {
+    if (head.kind == ChunkKind::record ||
+        (OPDUMP_SMALL_CODE != 0 && OPDUMP_DEGRADE != 0 && head.kind == ChunkKind::reduced)) {
 #if OPDUMP_SMALL_CODE == 0
       stream.heads.keep(head_body, record.value(), targets_[record.value().head().target]);
 #endif
       const std::uint32_t file_at = head.head_bytes - record.value().head().file_bytes;
+#if OPDUMP_SMALL_CODE
+      take_file(slot, stream, record.value(), head, body.subspan(file_at));
+#else
       begin_record(slot, stream, record.value(), head.gap(), body.subspan(file_at), head.last());
     } else if (OPDUMP_DEGRADE != 0 && head.kind == ChunkKind::reduced) {
       take_reduced(slot, stream, record.value(), head, body.subspan(head.head_bytes));
+#endif
 #if OPDUMP_FAULTS
     } else if (head.kind == ChunkKind::report) {
       take_report(slot, stream, record.value(), head.gap(), body.subspan(head.head_bytes));
@@ -214,6 +219,27 @@ class Drainer {
     }
   }
 
+#if OPDUMP_SMALL_CODE
+  /// Begins the file of a record, whole or reduced, which goes on with `data`.
+  void take_file(std::size_t slot, Stream& stream, const RecordView& record, const ChunkHead& head,
+                 Bytes data) {
+    replace(slot, stream, record, head.gap());
+    const DumpTarget& target = targets_[stream.target];
+    namer_.enter(record, target);
+    const bool reduced = OPDUMP_DEGRADE != 0 && head.kind == ChunkKind::reduced;
+    const std::string_view suffix = reduced ? Reduction::kSuffix : std::string_view();
+    ObjectName name;
+    const Status status = try_names(stream, record, suffix, name,
+                                    [&](MutableBytes) { return stream.writer.begin(sink_, name, data); });
+    stream.state = State::writing;
+    note_failure(stream, status);
+    if (head.last()) {
+      end_record(slot, stream, name, head.cause);
+    } else {
+      journal_.begun(target, slot, record.head().sequence, name);
+    }
+  }
+#else
   void begin_record(std::size_t slot, Stream& stream, const RecordView& record, const LossGap& gap,
                     Bytes data, bool whole) {
     end_unfinished(slot, stream, gap.causes);
@@ -229,19 +255,26 @@ class Drainer {
       journal_.begun(targets_[stream.target], slot, record.head().sequence, name);
     }
   }
+#endif
 
-  void end_record(std::size_t slot, Stream& stream, const ObjectName& name) {
+  void end_record(std::size_t slot, Stream& stream, const ObjectName& name, Status cause = Status::ok) {
     if (stream.state == State::writing) note_failure(stream, stream.writer.commit());
-    tell_end(slot, stream, name);
+    tell_end(slot, stream, name, cause);
   }
 
-  void tell_end(std::size_t slot, Stream& stream, const ObjectName& name) {
+  /// `cause`: why the record is reduced; `ok`: because it is wanted so, or it is not.
+  void tell_end(std::size_t slot, Stream& stream, const ObjectName& name, Status cause = Status::ok) {
     const DumpTarget& target = targets_[stream.target];
     // A record that its recorder gives up is counted there, so one that the sink loses counts only once it is
     // whole.
     if (stream.state == State::writing) {
       counts_[Targets::counted(stream.target)].add_one(DumpCount::written);
-      journal_.written(target, slot, stream.expected - 1, stream.writer.bytes(), name);
+      if (OPDUMP_SMALL_CODE != 0 && cause != Status::ok) {
+        journal_.reduced(target, slot, stream.expected - 1, recorder_cause(cause), stream.writer.bytes(),
+                         name);
+      } else {
+        journal_.written(target, slot, stream.expected - 1, stream.writer.bytes(), name);
+      }
     } else if (stream.state == State::discarding) {
       const LossCause cause = sink_cause(stream.failure);
       counts_[Targets::counted(stream.target)].add_one(count_of(cause));
@@ -263,6 +296,7 @@ class Drainer {
     journal_.lost(target, slot, record.head().sequence, bit(recorder_cause(head.cause)), head.cause, untimed);
   }
 
+#if OPDUMP_SMALL_CODE == 0
   void take_reduced(std::size_t slot, Stream& stream, const RecordView& record, const ChunkHead& head,
                     Bytes reduced) {
     replace(slot, stream, record, head.gap());
@@ -279,7 +313,7 @@ class Drainer {
     if (reduction_ == nullptr ||
         reduced.size() != std::size_t{record.tensor_count()} * reduction_->bytes_per_tensor()) {
       status = Status::malformed;
-    } else if (OPDUMP_SMALL_CODE == 0 && has_table(target.layout)) {
+    } else if (has_table(target.layout)) {
       // A row has the time of the tensor's own file, where there is one.
       if (record.head().unix_us > stream.last_us) stream.last_us = record.head().unix_us;
       MutableBytes rest;
@@ -297,7 +331,7 @@ class Drainer {
       counts_[Targets::counted(stream.target)].add_one(DumpCount::written);
       if (head.cause != Status::ok) {
         journal_.reduced(target, slot, record.head().sequence, recorder_cause(head.cause), bytes, name);
-      } else if (OPDUMP_SMALL_CODE == 0 && has_table(target.layout)) {
+      } else if (has_table(target.layout)) {
         journal_.row(target, slot, record.head().sequence, bytes, name);
       } else {
         journal_.written(target, slot, record.head().sequence, bytes, name);
@@ -307,6 +341,7 @@ class Drainer {
       end_record(slot, stream, name);
     }
   }
+#endif
 
 #if OPDUMP_FAULTS
   /// Writes the report behind the operator's record, which it ends: both are committed together or given up.
@@ -429,11 +464,8 @@ class Drainer {
     last_failure_.store(static_cast<std::uint8_t>(status), std::memory_order_relaxed);
   }
 
+#if OPDUMP_SMALL_CODE == 0
   Status open(Stream& stream, const RecordView& record, const Bytes& data, ObjectName& name) {
-#if OPDUMP_SMALL_CODE
-    return try_names(stream, record, {}, name,
-                     [&](MutableBytes) { return stream.writer.begin(sink_, name, data); });
-#else
     const DumpTarget& target = targets_[stream.target];
     char suffix_memory[kMaxSuffixBytes];
     const std::string_view suffix =
@@ -441,8 +473,8 @@ class Drainer {
     return try_names(stream, record, suffix, name, [&](MutableBytes rest) {
       return stream.writer.begin(sink_, name, record, data, rest, target.format);
     });
-#endif
   }
+#endif
 
   /// Sets `name` and calls `use(rest of scratch)`, with later and later time stamps while that says
   /// `already_exists`.
@@ -474,7 +506,7 @@ class Drainer {
   Sink& sink_;
   const Targets& targets_;
   PlanList& plans_;
-  Reduction* reduction_;
+  [[maybe_unused]] Reduction* reduction_;
   DumpNamer namer_;
   [[no_unique_address]] Journal journal_;
   Stream streams_[OPDUMP_MAX_RECORDERS];

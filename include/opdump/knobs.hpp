@@ -55,18 +55,24 @@
 #define OPDUMP_WAIT 1
 #endif
 
-/// 1: statistics of every dtype that has them. 0: of int8, uint8, float16 and float32 only. Saves about 7 KiB
-/// of code on a Cortex-M.
-#ifndef OPDUMP_ALL_STATISTICS
-#define OPDUMP_ALL_STATISTICS 1
-#endif
-
 /// 1: leaves out what is only faster or rarer: tables, copies of short texts word by word, heads that are
 /// sent once (memory for them stays unused), OpCounts, file formats besides nano, layouts besides CANN's,
 /// torchair's directories of several devices and lists of tensors to leave out (such configs are not
-/// supported), tensors of 4 GiB. Saves about 2 KiB of code on a Cortex-M.
+/// supported), tensors of 4 GiB. Statistics are summed up plainly (SmallStatistics), and rare dtypes and
+/// formats have their numbers as names there. Saves about 9 KiB of code on a Cortex-M with statistics, 2 KiB
+/// without.
 #ifndef OPDUMP_SMALL_CODE
 #define OPDUMP_SMALL_CODE 0
+#endif
+
+/// 1: statistics of every dtype that has them. 0: of int8, uint8, float16 and float32 only. Saves about 7 KiB
+/// of code on a Cortex-M. Not with OPDUMP_SMALL_CODE.
+#ifndef OPDUMP_ALL_STATISTICS
+#if OPDUMP_SMALL_CODE
+#define OPDUMP_ALL_STATISTICS 0
+#else
+#define OPDUMP_ALL_STATISTICS 1
+#endif
 #endif
 
 /// 1: configs may ask for the dumps that find a bug: of overflows, of memory that is overwritten. 0: such
@@ -98,6 +104,7 @@ static_assert(OPDUMP_CACHE_LINE_BYTES >= 4 && OPDUMP_CACHE_LINE_BYTES <= 256 &&
               (OPDUMP_CACHE_LINE_BYTES & (OPDUMP_CACHE_LINE_BYTES - 1)) == 0);
 static_assert(OPDUMP_MAX_RECORDERS >= 1 && OPDUMP_MAX_RECORDERS <= 254);
 static_assert(OPDUMP_FAULTS == 0 || OPDUMP_SMALL_CODE == 0);
+static_assert(OPDUMP_ALL_STATISTICS == 0 || OPDUMP_SMALL_CODE == 0);
 static_assert(OPDUMP_MAX_CONFIGS >= 1 && OPDUMP_MAX_CONFIGS <= 254);
 
 #define OPDUMP_CONCAT_(a, b, c, d, e, f, g, h, i, j, k, l) a##b##c##d##e##f##g##h##i##_##j##_##k##_##l

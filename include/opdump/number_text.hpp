@@ -14,69 +14,84 @@ inline constexpr std::size_t kMaxNumberText = 13;
 
 namespace number_text {
 
-/// An unsigned integer as large as it takes to hold any double times the power of ten that leaves seven
-/// digits before the point.
+/// A number without its sign, or one that is not finite: `mantissa` times 2^`exponent`.
+struct Parts {
+  std::uint64_t mantissa = 0;
+  int exponent = 0;
+};
+
+/// An unsigned integer as large as it takes to hold twice any number that is written out times the power of
+/// ten that leaves the digits asked for before the point.
 class Natural {
+#if OPDUMP_SMALL_CODE
+  using Limb = std::uint16_t;
+  using Wide = std::uint32_t;
+#else
+  using Limb = std::uint32_t;
+  using Wide = std::uint64_t;
+#endif
+  static constexpr int kLimbBits = sizeof(Limb) * 8;
+
  public:
   explicit Natural(std::uint64_t value) {
-    for (; value != 0; value >>= 32) words_[size_++] = static_cast<std::uint32_t>(value);
+    for (; value != 0; value >>= kLimbBits) limbs_[size_++] = static_cast<Limb>(value);
   }
 
   /// Multiplies by `factor` and adds `carry`.
-  void multiply(std::uint32_t factor, std::uint64_t carry = 0) {
+  void multiply(Wide factor, Wide carry = 0) {
     for (std::size_t i = 0; i < size_; ++i) {
-      carry += std::uint64_t{words_[i]} * factor;
-      words_[i] = static_cast<std::uint32_t>(carry);
-      carry >>= 32;
+      carry += limbs_[i] * factor;
+      limbs_[i] = static_cast<Limb>(carry);
+      carry >>= kLimbBits;
     }
-    if (carry != 0) words_[size_++] = static_cast<std::uint32_t>(carry);
+    if (carry != 0) limbs_[size_++] = static_cast<Limb>(carry);
   }
 
   /// Returns the remainder.
-  std::uint32_t divide(std::uint32_t divisor) {
-    std::uint64_t rest = 0;
+  Wide divide(Wide divisor) {
+    Wide rest = 0;
     for (std::size_t i = size_; i-- != 0;) {
-      rest = rest << 32 | words_[i];
-      words_[i] = static_cast<std::uint32_t>(rest / divisor);
+      rest = rest << kLimbBits | limbs_[i];
+      limbs_[i] = static_cast<Limb>(rest / divisor);
       rest %= divisor;
     }
-    while (size_ != 0 && words_[size_ - 1] == 0) --size_;
-    return static_cast<std::uint32_t>(rest);
+    while (size_ != 0 && limbs_[size_ - 1] == 0) --size_;
+    return rest;
   }
 
   /// Multiplies by 2^`bits`.
   void shift_left(int bits) {
-    for (; bits > 0; bits -= kShift) multiply(std::uint32_t{1} << (bits < kShift ? bits : kShift));
+    for (; bits > 0; bits -= kShift) multiply(Wide{1} << (bits < kShift ? bits : kShift));
   }
 
   /// Divides by 2^`bits`, and returns whether any bit shifted out was set.
   bool shift_right(int bits) {
     bool lost = false;
-    for (; bits > 0; bits -= kShift) lost |= divide(std::uint32_t{1} << (bits < kShift ? bits : kShift)) != 0;
+    for (; bits > 0; bits -= kShift) lost |= divide(Wide{1} << (bits < kShift ? bits : kShift)) != 0;
     return lost;
   }
 
-  bool is_zero() const { return size_ == 0; }
-  std::uint32_t low_word() const { return size_ == 0 ? 0 : words_[0]; }
+  bool is_zero() const {
+    return size_ == 0;
+  }
+  bool is_odd() const {
+    return limbs_[0] % 2 != 0;
+  }
+
+  /// Whether it has at most six digits.
+  bool is_short() const {
+    constexpr std::uint32_t kMillion = 1000000;
+    if constexpr (kLimbBits == 32) return size_ == 0 || (size_ == 1 && limbs_[0] < kMillion);
+    return size_ < 2 || (size_ == 2 && limbs_[0] + (std::uint32_t{limbs_[1]} << 16) < kMillion);
+  }
 
  private:
-  static constexpr int kShift = 31;
+  static constexpr int kShift = kLimbBits - 1;
+  /// Of any double the largest is the least subnormal's neighbourhood times 10^329: 54 + 1093 bits.
+  static constexpr int kMostBits = OPDUMP_SMALL_CODE != 0 ? 320 : 1184;
 
-  /// The largest is the least subnormal's neighbourhood times 10^330: 53 + 1097 bits.
-  std::uint32_t words_[38] = {};
+  Limb limbs_[kMostBits / kLimbBits] = {};
   std::size_t size_ = 0;
-};
-
-/// 0.d1d2d3d4d5d6 times 10^(exponent + 1).
-struct SixDigits {
-  std::uint32_t digits;  ///< 100000 to 999999
-  int exponent;          ///< of the first digit
-};
-
-/// A finite number without its sign: `mantissa` times 2^`exponent`.
-struct Parts {
-  std::uint64_t mantissa = 0;
-  int exponent = 0;
 };
 
 /// Takes `value` apart, whose sign it adds; if it is a NaN or infinite, it adds all of it and returns false.
@@ -94,99 +109,78 @@ inline bool take_apart(TextWriter& to, double value, Parts& parts) {
   return true;
 }
 
-/// Rounds `mantissa` times 2^`exponent` to six digits, exactly, ties to even. The mantissa's top bit is
-/// bit 52.
-inline SixDigits six_digits(std::uint64_t mantissa, int exponent) {
+/// `parts` times 10^`tens`, rounded to an integer, ties to even.
+inline Natural scaled(const Parts& parts, int tens) {
   [[maybe_unused]] constexpr std::uint32_t kBillion = 1000000000;
-  // floor(log10) of the power of two below the value: the value's own exponent, or one less.
-  int decimal = ((exponent + 52) * 78913) >> 18;
-  int tens = 6 - decimal;
-  bool rest = false;
-  Natural number(mantissa);
-  number.shift_left(exponent);
+  Natural number(parts.mantissa * 2);
+  number.shift_left(parts.exponent);
 #if OPDUMP_SMALL_CODE == 0
   for (; tens >= 9; tens -= 9) number.multiply(kBillion);
 #endif
   for (; tens > 0; --tens) number.multiply(10);
-  rest = number.shift_right(-exponent);
+  bool rest = number.shift_right(-parts.exponent);
 #if OPDUMP_SMALL_CODE == 0
   for (; tens <= -9; tens += 9) rest |= number.divide(kBillion) != 0;
 #endif
   for (; tens < 0; ++tens) rest |= number.divide(10) != 0;
+  const bool half = number.shift_right(1);
+  if (half && (rest || number.is_odd())) number.multiply(1, 1);
+  return number;
+}
 
-  std::uint32_t digits = number.low_word();
-  if (digits >= 10000000) {
-    rest |= digits % 10 != 0;
-    digits /= 10;
-    ++decimal;
+/// Adds `number`, with the last `decimals` digits behind a point; of these, `strip` leaves out zeros at the
+/// end, and the point when none is left.
+inline TextWriter& add_digits(TextWriter& to, Natural& number, int decimals, bool strip) {
+  // From the last digit to the first, so that no room is needed but the writer's.
+  const std::size_t first = to.text().size();
+  bool begun = !strip;
+  for (int digits = 0; digits <= decimals || !number.is_zero(); ++digits) {
+    if (digits == decimals) {
+      if (begun && digits != 0) to.add('.');
+      begun = true;
+    }
+    const char digit = static_cast<char>('0' + number.divide(10));
+    begun |= digit != '0';
+    if (begun) to.add(digit);
   }
-  const std::uint32_t last = digits % 10;
-  digits /= 10;
-  if (last > 5 || (last == 5 && (rest || digits % 2 != 0))) ++digits;
-  if (digits == 1000000) return {100000, decimal + 1};
-  return {digits, decimal};
+  return to.reverse(first);
 }
 
 }  // namespace number_text
 
 /// Most digits behind the point that `add_fixed` takes.
-inline constexpr unsigned kMaxDecimals = 16;
+inline constexpr int kMaxDecimals = 16;
 
 /// Longest text of `add_fixed`: the largest double's.
 inline constexpr std::size_t kMaxFixedText = 1 + 309 + 1 + kMaxDecimals;
 
-/// Adds `value` with `decimals` digits behind the point, at least one, as C's "%.*f" prints it: correctly
-/// rounded, ties to even. NaNs and infinities as `add_number`. Uses integers only.
-inline TextWriter& add_fixed(TextWriter& to, double value, unsigned decimals) {
+/// Adds `value` with `decimals` digits behind the point as C's "%.*f" prints it: correctly rounded, ties to
+/// even. NaNs, infinities and OPDUMP_SMALL_CODE as `add_number`. Uses integers only.
+inline TextWriter& add_fixed(TextWriter& to, double value, int decimals) {
   number_text::Parts parts;
   if (!number_text::take_apart(to, value, parts)) return to;
-  number_text::Natural number(parts.mantissa);
-  number.shift_left(parts.exponent);
-  for (unsigned i = 0; i < decimals; ++i) number.multiply(10);
-  if (parts.exponent < 0) {
-    const bool rest = number.shift_right(-parts.exponent - 1);
-    const bool half = number.low_word() % 2 != 0;
-    number.shift_right(1);
-    if (half && (rest || number.low_word() % 2 != 0)) number.multiply(1, 1);
-  }
-
-  // From the last digit to the first, so that no room is needed but the writer's.
-  const std::size_t first = to.text().size();
-  for (unsigned digits = 0; digits <= decimals || !number.is_zero(); ++digits) {
-    if (digits == decimals) to.add('.');
-    to.add(static_cast<char>('0' + number.divide(10)));
-  }
-  return to.reverse(first);
+  number_text::Natural number = number_text::scaled(parts, decimals);
+  return number_text::add_digits(to, number, decimals, false);
 }
 
 /// Adds `value` as C's "%g" prints it: six significant digits, correctly rounded, without trailing zeros. A
 /// NaN is "nan" whatever its sign, because processors disagree about the sign of the NaN that they make.
-/// Uses integers only.
+/// With OPDUMP_SMALL_CODE finite values are 0 or between 2^-200 and 2^200 in size, as those that float32 has
+/// are, and all statistics of them. Uses integers only.
 inline TextWriter& add_number(TextWriter& to, double value) {
   number_text::Parts parts;
   if (!number_text::take_apart(to, value, parts)) return to;
   if (parts.mantissa == 0) return to.add('0');
-  const int shift = std::countl_zero(parts.mantissa) - 11;
-  const auto [digits, exponent] = number_text::six_digits(parts.mantissa << shift, parts.exponent - shift);
-
-  char text[6];
-  std::uint32_t rest = digits;
-  for (int i = 5; i >= 0; --i, rest /= 10) text[i] = static_cast<char>('0' + rest % 10);
-  std::size_t used = 6;
-  while (text[used - 1] == '0') --used;
-
-  if (exponent < -4 || exponent > 5) {
-    to.add({text, 1});
-    if (used > 1) to.add(".").add({text + 1, used - 1});
-    to.add(exponent < 0 ? "e-" : "e+");
-    return to.add_decimal(static_cast<std::uint64_t>(exponent < 0 ? -exponent : exponent), 2);
-  }
-  if (exponent < 0) {
-    return to.add({"0.000", static_cast<std::size_t>(1 - exponent)}).add({text, used});
-  }
-  const std::size_t whole = static_cast<std::size_t>(exponent) + 1;
-  if (used <= whole) return to.add({text, whole});
-  return to.add({text, whole}).add(".").add({text + whole, used - whole});
+  // floor(log10) of the power of two below the value: the value's own exponent, or one less.
+  const int binary = 63 - std::countl_zero(parts.mantissa) + parts.exponent;
+  int decimal = (binary * 78913) >> 18;
+  number_text::Natural number = number_text::scaled(parts, 5 - decimal);
+  if (!number.is_short()) number = number_text::scaled(parts, 5 - ++decimal);
+  const bool has_exponent = decimal < -4 || decimal > 5;
+  number_text::add_digits(to, number, has_exponent ? 5 : 5 - decimal, true);
+  if (!has_exponent) return to;
+  to.add(decimal < 0 ? "e-" : "e+");
+  return to.add_decimal(static_cast<std::uint64_t>(decimal < 0 ? -decimal : decimal), 2);
 }
 
 }  // namespace OPDUMP_NAMESPACE

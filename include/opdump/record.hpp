@@ -22,8 +22,9 @@
 /// whose head is that of an earlier record of the same ring but for what it says itself (see
 /// known_heads.hpp). A `lost` chunk has the head of a record that was given up, without tensors, before or
 /// after it began; a `reduced` one has the whole head and what a Reduction made of each tensor, in the
-/// record's place. Either is left out when there is no room for it, so any chunk but `data` ends a record
-/// that is unfinished. A `report` chunk is the last of an operator's record that overflowed, which is written
+/// record's place; with OPDUMP_SMALL_CODE it has the head of a `lost` one, and the file that a Reduction
+/// made. Either is left out when there is no room for it, so any chunk but `data` ends a record that is
+/// unfinished. A `report` chunk is the last of an operator's record that overflowed, which is written
 /// with it or not at all: it has the head of the record that the report becomes, and an OverflowReport.
 /// Everything is in the byte order of the machine and refers to nothing outside the ring but the session's
 /// table of targets, so a record outlives its model.
@@ -195,7 +196,7 @@ inline std::size_t encoded_tensor_bytes(const TensorView& tensor) {
 }
 
 /// Whether heads go through the ring with a TensorHead per tensor.
-inline constexpr bool kTensorHeads = OPDUMP_SMALL_CODE == 0 || OPDUMP_DEGRADE != 0;
+inline constexpr bool kTensorHeads = OPDUMP_SMALL_CODE == 0;
 
 /// `invalid_tensor`, `name_too_long` or `too_many_tensors` when no record can hold `source`. `data_bytes`
 /// becomes the sum of the tensors' bytes.

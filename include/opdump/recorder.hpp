@@ -399,13 +399,13 @@ class BasicRecorder {
     const DumpTarget& target = *source.target;
     if (OPDUMP_DEGRADE == 0 || target.data == DumpData::tensor)
       return record(source, may_come_again, keep_empty);
-    if (target.data == DumpData::statistics) return record_reduced(source);
+    if (target.data == DumpData::statistics) return record(source, false, false, true);
     // A record that is given up loses its tensors.
     const CapturedTensors tensors = source.tensors;
     const Status status = record(source, false, keep_empty);
     source.tensors = tensors;
     count(source.target_index, DumpCount::wanted);
-    const Status of_reduced = record_reduced(source);
+    const Status of_reduced = record(source, false, false, true);
     return status == Status::ok ? of_reduced : status;
   }
 
@@ -416,7 +416,9 @@ class BasicRecorder {
     return false;
   }
 
-  Status record(RecordSource& source, [[maybe_unused]] bool may_come_again, bool keep_empty) {
+  /// `reduced`: what the config wants instead of the tensors.
+  Status record(RecordSource& source, [[maybe_unused]] bool may_come_again, bool keep_empty,
+                bool reduced = false) {
     RecordBytes bytes;
     Status status = measure_whole_record(source, bytes);
     if (status == Status::ok && bytes.data == 0 && !keep_empty) return skip_empty(source.target_index);
@@ -426,20 +428,10 @@ class BasicRecorder {
     if (status == Status::ok && may_come_again)
       source.known_as = sent_.number_for(source.plan->load, source.op_index(), bytes.head);
 #endif
-    if (status == Status::ok) status = put(source, bytes);
-    if (status != Status::ok) status = give_up(source, status);
-    return end_record(source.target_index, status);
-  }
-
-  /// The same for what the config wants instead of the tensors.
-  Status record_reduced(RecordSource& source) {
-    RecordBytes bytes;
-    Status status = measure_record(source, bytes);
-    if (status == Status::ok && bytes.data == 0) return skip_empty(source.target_index);
-    source.sequence = sequence_++;
-    begun_ = false;
-    if (status == Status::ok) status = put_reduced(source, bytes.head);
-    if (status != Status::ok) lose(source, status);
+    if (status == Status::ok)
+      status =
+          OPDUMP_DEGRADE != 0 && reduced ? put_reduced(source, bytes.head, Status::ok) : put(source, bytes);
+    if (status != Status::ok) status = give_up(source, status, OPDUMP_DEGRADE != 0 && !reduced);
     return end_record(source.target_index, status);
   }
 
@@ -546,19 +538,18 @@ class BasicRecorder {
   std::uint32_t degrade_headroom(std::uint64_t tensors, std::uint32_t head_bytes) const {
     if (OPDUMP_DEGRADE == 0 || context().when_full != WhenFull::degrade || context().reduction == nullptr)
       return 0;
-    const std::uint64_t reduced =
-        head_bytes + tensors * context().reduction->bytes_per_tensor() + 2 * Ring::kGranule;
-    const std::uint64_t headroom = ring().size() / 4 + Ring::kGranule + 2 * reduced;
+    const std::uint64_t reduced = reduced_bytes(tensors, head_bytes) - sizeof(ChunkHead);
+    const std::uint64_t headroom = ring().size() / 4 + Ring::kGranule + 2 * (reduced + 2 * Ring::kGranule);
     return headroom < ring().size() ? static_cast<std::uint32_t>(headroom) : ring().size();
   }
 
-  /// Puts what can be kept of a record into the ring that could not be put there whole, and counts it:
-  /// `degraded`, or `cause` when it is lost.
-  Status give_up(RecordSource& source, Status cause) {
+  /// Puts what can be kept of a record into the ring that could not be put there whole, if it may be
+  /// degraded, and counts it: `degraded`, or `cause` when it is lost.
+  Status give_up(RecordSource& source, Status cause, bool may_degrade = true) {
 #if OPDUMP_SMALL_CODE == 0
     source.known_as = kNotKnown;
 #endif
-    const Status status = degrade(source, cause);
+    const Status status = may_degrade ? degrade(source, cause) : cause;
     if (OPDUMP_DEGRADE != 0 && status == Status::degraded) {
       count(source.target_index, DumpCount::degraded);
     } else {
@@ -567,49 +558,72 @@ class BasicRecorder {
     return status;
   }
 
-  /// Puts the reduced form of the record into the ring.
-  Status put_reduced(const RecordSource& source, std::uint32_t head_bytes) {
-    const std::uint64_t bytes = reduced_bytes(source, head_bytes);
-    if (bytes > ring().max_chunk()) return Status::too_large;
-    MutableBytes chunk;
-    const Status status =
-        feed_.room(static_cast<std::uint32_t>(bytes), static_cast<std::uint32_t>(bytes), chunk);
-    return status == Status::ok ? reduce_into(chunk, source, head_bytes, Status::ok) : status;
-  }
-
-  /// The same instead of the tensors that there was no room for; `degraded` when it is there.
+  /// The reduced form of the record instead of the tensors that there was no room for; `degraded` when it is
+  /// in the ring.
   Status degrade(RecordSource& source, Status cause) {
     if (OPDUMP_DEGRADE == 0 || context().when_full != WhenFull::degrade || context().reduction == nullptr ||
-        cause != Status::ring_full)
+        cause != Status::ring_full || !feed_.at_rest())
       return cause;
     RecordBytes bytes;
-    Status status = measure_record(source, bytes);
-    if (status != Status::ok) return status;
-    const std::uint64_t reduced = reduced_bytes(source, bytes.head);
-    if (reduced > ring().max_chunk()) return cause;
-    const MutableBytes chunk = feed_.room_at_once(static_cast<std::uint32_t>(reduced));
-    if (chunk.data() == nullptr) return cause;
-    status = reduce_into(chunk, source, bytes.head, cause);
+    Status status = OPDUMP_SMALL_CODE != 0 ? Status::ok : measure_record(source, bytes);
+    if (status == Status::ok) status = put_reduced(source, bytes.head, cause);
     return status == Status::ok ? Status::degraded : status;
   }
 
-  /// Bytes of the chunk that holds the reduced form of the record.
-  std::uint64_t reduced_bytes(const RecordSource& source, std::uint32_t head_bytes) const {
-    return sizeof(ChunkHead) + head_bytes +
-           std::uint64_t{source.tensors.size()} * context().reduction->bytes_per_tensor();
+  /// Bytes of the chunk that holds the reduced form of a record.
+  std::uint64_t reduced_bytes(std::uint64_t tensors, std::uint32_t head_bytes) const {
+#if OPDUMP_SMALL_CODE
+    return sizeof(ChunkHead) + head_bytes + Reduction::kUsualBytes + tensors * Reduction::kUsualTensorBytes;
+#else
+    return sizeof(ChunkHead) + head_bytes + tensors * context().reduction->bytes_per_tensor();
+#endif
+  }
+
+  /// Puts the reduced form of the record, which was measured, into the ring. `cause`: why its tensors are not
+  /// there; `ok`: they are not wanted.
+  Status put_reduced(const RecordSource& source, std::uint32_t head_bytes, Status cause) {
+#if OPDUMP_SMALL_CODE
+    head_bytes = aligned_head_bytes(static_cast<std::uint32_t>(plain_head_bytes(source)));
+#endif
+    const std::uint32_t most = ring().max_chunk();
+    const std::uint64_t bytes = reduced_bytes(source.tensors.size(), head_bytes);
+    if (bytes > most) return cause == Status::ok ? Status::too_large : cause;
+    std::uint32_t least = static_cast<std::uint32_t>(bytes);
+    MutableBytes chunk;
+#if OPDUMP_SMALL_CODE
+    // Rows seldom take more; when they do, all is made room for that may be had.
+    for (;; least = most) {
+      Status status = feed_.room(least, most, chunk);
+      if (status == Status::ok) status = reduce_into(chunk, source, head_bytes, cause);
+      if (status != Status::too_large || least == most) return status;
+    }
+#else
+    const Status status = feed_.room(least, least, chunk);
+    return status == Status::ok ? reduce_into(chunk, source, head_bytes, cause) : status;
+#endif
   }
 
   Status reduce_into(MutableBytes chunk, const RecordSource& source, std::uint32_t head_bytes, Status cause) {
-    const CapturedTensors& tensors = source.tensors;
-    std::byte* to = chunk.data() + sizeof(ChunkHead) + head_bytes;
-    for (std::size_t i = 0; i < tensors.size(); ++i, to += context().reduction->bytes_per_tensor()) {
-      const Status status = context().reduction->reduce(*source.target, tensors[i], to);
+    std::uint32_t bytes = sizeof(ChunkHead) + head_bytes;
+#if OPDUMP_SMALL_CODE
+    const MutableBytes room = chunk.subspan(bytes);
+    TextWriter file({reinterpret_cast<char*>(room.data()), room.size()});
+    const Status status = context().reduction->write(*source.target, source.tensors, file);
+    if (status != Status::ok) return status;
+    if (file.overflowed()) return Status::too_large;
+    bytes += static_cast<std::uint32_t>(file.text().size());
+    const CapturedTensors described = {};
+#else
+    const CapturedTensors& described = source.tensors;
+    for (std::size_t i = 0; i < described.size(); ++i, bytes += context().reduction->bytes_per_tensor()) {
+      const Status status = context().reduction->reduce(*source.target, described[i], chunk.data() + bytes);
       if (status != Status::ok) return status;
     }
+#endif
     const ChunkHead head = chunk_head(ChunkKind::reduced, true, cause, gap_, head_bytes);
     std::memcpy(chunk.data(), &head, sizeof head);
-    encode_record(source, source.tensors, 0, chunk.data() + sizeof head);
-    ring().commit(static_cast<std::uint32_t>(chunk.size()));
+    encode_record(source, described, 0, chunk.data() + sizeof head);
+    ring().commit(bytes);
     gap_ = {};
     return Status::ok;
   }

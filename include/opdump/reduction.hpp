@@ -5,6 +5,7 @@
 #include "opdump/record.hpp"
 #include "opdump/sink.hpp"
 #include "opdump/targets.hpp"
+#include "opdump/text.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
@@ -13,6 +14,22 @@ inline namespace OPDUMP_NAMESPACE {
 /// there is no room for them. A session is given one by address, so that firmware which needs none carries no
 /// code for it.
 class Reduction {
+#if OPDUMP_SMALL_CODE
+ public:
+  /// What follows the record's name in the sink.
+  static constexpr std::string_view kSuffix = ".csv";
+  /// Bytes that a file takes as a rule, and each tensor in it besides.
+  static constexpr std::uint32_t kUsualBytes = 136;
+  static constexpr std::uint32_t kUsualTensorBytes = 104;
+
+  /// Whether it makes what `target` asks for.
+  virtual bool makes(const DumpTarget& target) const = 0;
+
+  /// Adds all that the record's file holds. Takes time proportional to the tensors. Called on the recorder's
+  /// thread; several recorders may call at once.
+  [[nodiscard]] virtual Status write(const DumpTarget& target, const CapturedTensors& tensors,
+                                     TextWriter& to) = 0;
+#else
  public:
   /// Bytes that `reduce` makes of one tensor.
   virtual std::uint32_t bytes_per_tensor() const = 0;
@@ -36,6 +53,7 @@ class Reduction {
   virtual Result<std::uint64_t> write_rows(Sink& sink, const ObjectName& name, const DumpTarget& target,
                                            std::uint64_t unix_us, const RecordView& record,
                                            Bytes reduced) = 0;
+#endif
 
  protected:
   ~Reduction() = default;

@@ -97,16 +97,6 @@ class Statistics {
     std::size_t elements = 0;              ///< in `begun`
   };
 
-  /// int8 or uint8, told apart when it runs, which takes less code than a loop for each.
-  struct AnyByte {
-    static constexpr std::size_t kBits = 8;
-    int sign;  // the sign bit, or 0
-    int at(const std::byte* data, std::size_t i) const {
-      const int raw = std::to_integer<int>(data[i]);
-      return raw - 2 * (raw & sign);
-    }
-  };
-
   /// Whole elements of `bits` in `chunk` that are within the limit.
   std::uint64_t count_in(Bytes chunk, std::size_t bits) const {
     const std::uint64_t held =
@@ -115,7 +105,7 @@ class Statistics {
   }
 
   template <class Element>
-  void add_small_integers(Bytes chunk, IntegerKernel StatisticsKernels::*kernel, Element element = {});
+  void add_small_integers(Bytes chunk, IntegerKernel StatisticsKernels::*kernel);
   template <std::integral T>
   void add_wide_integers(Bytes chunk, WideKernel StatisticsKernels::*kernel);
   template <class Format>
@@ -124,7 +114,7 @@ class Statistics {
   void add_halves(Bytes chunk, HalfKernel StatisticsKernels::*kernel);
 
   template <class Element>
-  static void run_integers(const std::byte* data, std::size_t count, IntegerRun& run, Element element);
+  static void run_integers(const std::byte* data, std::size_t count, IntegerRun& run);
   template <std::integral T>
   void run_wide_integers(const std::byte* data, std::size_t count, WideRun& run);
   template <class Format>
@@ -246,16 +236,10 @@ inline bool Statistics::is_float() const {
 
 inline void Statistics::add(Bytes chunk) {
   switch (dtype_) {
-#if OPDUMP_SMALL_CODE
-    case DType::int8:
-    case DType::uint8:
-      return add_small_integers(chunk, nullptr, AnyByte{dtype_ == DType::int8 ? 0x80 : 0});
-#else
     case DType::int8:
       return add_small_integers<AnyInteger<std::int8_t>>(chunk, &StatisticsKernels::int8);
     case DType::uint8:
       return add_small_integers<AnyInteger<std::uint8_t>>(chunk, &StatisticsKernels::uint8);
-#endif
     case DType::float16:
       return add_halves<Float16Format>(chunk, &StatisticsKernels::float16);
     case DType::float32:

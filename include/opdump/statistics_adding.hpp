@@ -14,7 +14,7 @@ namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 template <class Element>
-void Statistics::add_small_integers(Bytes chunk, IntegerKernel StatisticsKernels::*kernel, Element element) {
+void Statistics::add_small_integers(Bytes chunk, IntegerKernel StatisticsKernels::*kernel) {
   // A run ends on a byte: the block holds a multiple of 8 elements, and what follows the limit is not read.
   std::uint64_t count = count_in(chunk, Element::kBits);
   const std::byte* data = chunk.data();
@@ -24,7 +24,7 @@ void Statistics::add_small_integers(Bytes chunk, IntegerKernel StatisticsKernels
     IntegerRun run;
     std::size_t done = fast != nullptr ? fast(data, run_count, run) : 0;
     if (done != run_count) {
-      run_integers(data + done * Element::kBits / 8, run_count - done, run, element);
+      run_integers<Element>(data + done * Element::kBits / 8, run_count - done, run);
       done = run_count;
     }
     add_run(done, run);
@@ -34,12 +34,12 @@ void Statistics::add_small_integers(Bytes chunk, IntegerKernel StatisticsKernels
 }
 
 template <class Element>
-void Statistics::run_integers(const std::byte* data, std::size_t count, IntegerRun& run, Element element) {
-  using T = decltype(element.at(data, 0));
+void Statistics::run_integers(const std::byte* data, std::size_t count, IntegerRun& run) {
+  using T = decltype(Element::at(data, 0));
   T min = std::numeric_limits<T>::max();
   T max = std::numeric_limits<T>::min();
   for (std::size_t i = 0; i < count; ++i) {
-    const T value = element.at(data, i);
+    const T value = Element::at(data, i);
     min = value < min ? value : min;
     max = value > max ? value : max;
     run.negative += value < 0;
@@ -174,13 +174,9 @@ void Statistics::add_group(const std::byte* group, std::size_t count, HalfLanes&
   bool moderate = true;
   for (std::size_t i = 0; i < count; ++i)
     moderate &= is_moderate_half<Format>(finite(i) & Format::kMagnitude);
-#if OPDUMP_SMALL_CODE
-  add_half_group(lanes, moderate, value);
-#else
   double values[kHalfGroup];
   for (std::size_t place = 0; place < kHalfGroup; ++place) values[place] = value(place);
   add_half_group(lanes, moderate, [&values](std::size_t place) { return values[place]; });
-#endif
 }
 
 template <class Format>

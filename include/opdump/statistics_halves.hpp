@@ -43,12 +43,7 @@ constexpr bool is_moderate_half(std::uint32_t magnitude) {
 /// To float32 and back, for numbers that are neither subnormal nor too large there. An addition of two such
 /// numbers in float64 that is rounded so gives what float32 gives.
 [[gnu::always_inline]] inline double round_to_float(double value) {
-#if OPDUMP_SMALL_CODE
-  const std::uint64_t bits = std::bit_cast<std::uint64_t>(value);
-  return std::bit_cast<double>((bits + 0xfffffff + (bits >> 29 & 1)) >> 29 << 29);
-#else
   return static_cast<double>(static_cast<float>(value));
-#endif
 }
 
 /// Adds up the numbers at the places j + 4 i, to the first.

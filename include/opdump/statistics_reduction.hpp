@@ -15,6 +15,9 @@
 #include "opdump/statistics.hpp"
 #include "opdump/stats_csv.hpp"
 
+#if OPDUMP_SMALL_CODE
+#include "opdump/small_reduction.hpp"
+#else
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
@@ -112,9 +115,7 @@ class StatisticsReduction final : public Reduction {
                                    [[maybe_unused]] std::uint64_t unix_us,
                                    [[maybe_unused]] const RecordView& record,
                                    [[maybe_unused]] Bytes reduced) override {
-#if OPDUMP_SMALL_CODE == 0
     if constexpr (kTables) return add_rows(sink, name, target, unix_us, record, reduced);
-#endif
     return Status::not_supported;
   }
 
@@ -161,7 +162,6 @@ class StatisticsReduction final : public Reduction {
     return Status::ok;
   }
 
-#if OPDUMP_SMALL_CODE == 0
   Result<std::uint64_t> add_rows(Sink& sink, const ObjectName& name, const DumpTarget& target,
                                  std::uint64_t unix_us, const RecordView& record, Bytes reduced) {
     const ObjectName table = {name.root, name.directory, kStatisticTableName};
@@ -197,9 +197,8 @@ class StatisticsReduction final : public Reduction {
     if (status != Status::ok) return status;
     return bytes;
   }
-#endif
 
-  static constexpr std::size_t kPieceBytes = OPDUMP_SMALL_CODE != 0 ? 64 : 256;
+  static constexpr std::size_t kPieceBytes = 256;
   /// TensorStatistics without digests.
   struct SummaryOnly {
     StatisticsSummary summary;
@@ -223,7 +222,6 @@ class StatisticsReduction final : public Reduction {
     return statistics;
   }
 
-#if OPDUMP_SMALL_CODE == 0
   /// Names hold no quotation mark; with a comma they need some.
   static Bytes quote(std::string_view text) {
     return as_bytes(text.find(',') == text.npos ? std::string_view() : std::string_view("\""));
@@ -251,7 +249,6 @@ class StatisticsReduction final : public Reduction {
     for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
     return hash;
   }
-#endif
 
   Memory& memory_;
   const StatisticsKernels* kernels_;
@@ -261,3 +258,4 @@ class StatisticsReduction final : public Reduction {
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump
+#endif

@@ -84,9 +84,9 @@ void for_each_column(std::uint32_t selected, Cell cell) {
   }
 }
 
-constexpr unsigned kMeanDecimals = 16;
+constexpr int kMeanDecimals = 16;
 
-constexpr unsigned decimals_of(DType dtype) {
+constexpr int decimals_of(DType dtype) {
   if (dtype == DType::float64) return kMeanDecimals;
   return dtype == DType::float16 ? 3 : 7;
 }

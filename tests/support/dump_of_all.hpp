@@ -113,7 +113,7 @@ DumpFiles dump_of_all(opdump::DumpData kind) {
   opdump::HostMemory memory;
   opdump::StatisticsReduction<opdump::HostMemory> reduction(memory);
   std::byte scratch[1024];
-  alignas(8) std::byte ring[2048];
+  alignas(8) std::byte ring[4096];
   opdump::BasicSession<opdump::HostMemory> session({.memory = memory,
                                                     .sink = sink,
                                                     .clock = clock,

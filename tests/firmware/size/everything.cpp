@@ -9,6 +9,6 @@ Status size_load_plan(Bytes plan, Arena& memory, DumpConfig& config) {
   return load_plan(plan, memory, config);
 }
 Reduction* size_make_reduction(void* at, HostMemory& memory) {
-  return ::new (at) StatisticsReduction<HostMemory, false, false>(memory);
+  return ::new (at) StatisticsReduction<HostMemory>(memory);
 }
 }
