@@ -479,6 +479,15 @@ class Wanted(Case):
         self.assertEqual(self.absent(without), [('Conv2D.conv', 'steps 1-2')])
         self.assertEqual(self.absent(dict(self.RUN, steps=2 ** 64 - 1))[1:], [('Conv2D.conv', 'steps 1-2')])
 
+    def test_an_operator_all_of_whose_tensors_are_left_out(self):
+        for positions, records in ((['output0'], 3), (['input0'], 6)):
+            self.config(dump_level='op', dump_list=[
+                {'model_name': 'net', 'optype_blacklist': [{'name': 'Conv2D', 'pos': positions}]}])
+            self.replay()
+            self.assertEqual(self.verify(*self.ASKED, expect=0)[1]['files'], records)
+            shutil.rmtree(self.path('dump'))
+            os.mkdir(self.path('dump'))
+
     def test_models_and_single_operators(self):
         self.replay()
         self.config(dump_list=[{}], dump_op_switch='on')

@@ -32,14 +32,38 @@ std::string untimed_path(const std::string& directory, const OpDesc& op) {
          std::to_string(op.stream_id);
 }
 
-/// Bytes of what `bits` takes of `op`: without any, no file is written.
-std::uint64_t wanted_bytes(const RunOp& op, std::uint8_t bits) {
+std::vector<TensorView> views_of(const std::vector<RunTensor>& tensors) {
+  std::vector<TensorView> views;
+  for (const RunTensor& tensor : tensors) views.push_back(view_of(tensor));
+  return views;
+}
+
+/// Whether `plan` takes any byte of its operator `op`: without one, no file is written.
+bool wants_bytes(const ModelPlan& plan, std::size_t op, const RunOp& run) {
+  const std::uint8_t bits = plan.bits[op];
+  const std::vector<TensorView> inputs = views_of(run.inputs);
+  const std::vector<TensorView> outputs = views_of(run.outputs);
+  CapturedTensors tensors;
+  if ((bits & kCaptureInputs) != 0) tensors.inputs = inputs;
+  if ((bits & kCaptureOutputs) != 0) tensors.outputs = outputs;
   std::uint64_t bytes = 0;
-  if ((bits & kCaptureInputs) != 0)
-    for (const RunTensor& tensor : op.inputs) bytes |= tensor.bytes;
-  if ((bits & kCaptureOutputs) != 0)
-    for (const RunTensor& tensor : op.outputs) bytes |= tensor.bytes;
-  return bytes;
+  const auto add = [&bytes](const TensorView& tensor, bool, std::uint32_t) { bytes |= tensor.bytes; };
+  if ((bits & kLeaveOut) == 0) {
+    tensors.for_each_tensor(add);
+  } else {
+    RemainingTensors(plan, run.desc, tensors).tensors().for_each_tensor(add);
+  }
+  return bytes != 0;
+}
+
+/// The same of one that runs outside any model.
+bool wants_bytes(std::uint8_t bits, const RunOp& run) {
+  const auto has_bytes = [](const std::vector<RunTensor>& tensors) {
+    return std::any_of(tensors.begin(), tensors.end(),
+                       [](const RunTensor& tensor) { return tensor.bytes != 0; });
+  };
+  return ((bits & kCaptureInputs) != 0 && has_bytes(run.inputs)) ||
+         ((bits & kCaptureOutputs) != 0 && has_bytes(run.outputs));
 }
 
 }  // namespace
@@ -129,7 +153,7 @@ void WantedRecords::find_absent_model(Search& search, const RunModel& model) con
   if (resolve_plan(config_, desc, bits, plan) != Status::ok || plan.bits.empty()) return;
   std::vector<std::size_t> wanted;
   for (std::size_t i = 0; i < bits.size(); ++i) {
-    if (wanted_bytes(model.ops[i], bits[i]) != 0) wanted.push_back(i);
+    if (wants_bytes(plan, i, model.ops[i])) wanted.push_back(i);
   }
   if (wanted.empty()) return;
 
@@ -194,7 +218,7 @@ void WantedRecords::find_absent_single(Search& search) const {
   std::map<std::string, std::uint64_t> wanted;
   std::map<std::string, std::string> names;
   for (const RunOp& op : run_.single_ops) {
-    if (wanted_bytes(op, capture_bits(config_.mode)) == 0) continue;
+    if (!wants_bytes(capture_bits(config_.mode), op)) continue;
     const std::string path = untimed_path(std::to_string(run_.device_id), op.desc);
     wanted[path] += runs;
     names[path] = op_text(op.desc);
