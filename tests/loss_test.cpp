@@ -82,7 +82,7 @@ TEST_CASE("losses: what the sink loses is counted against its operator and step"
   CHECK(counts[1].sink_failed == 1);
   CHECK(counts[1].quota == 1);
   CHECK(counts[1].captured == 3);
-  CHECK(counts[1].sink_lost_steps.first == 2);  // the empty step had number 0  // the empty step had number 0
+  CHECK(counts[1].sink_lost_steps.first == 2);  // the empty step had number 0
   CHECK(counts[1].sink_lost_steps.last == 3);
   CHECK(counts[2].lost() == 0);
   REQUIRE(bench.session.unload_model(bench.plan) == Status::ok);
