@@ -168,7 +168,7 @@ class BasicRing {
   /// `release`.
   Bytes peek() {
     if (read_ == cached_head_) {
-      // acquire: the chunks before this head are whole; pairs with the release in `commit`.
+      // acquire: the chunks before this head are whole; pairs with the release in `publish`.
       cached_head_ = head_.load(std::memory_order_acquire);
       if (read_ == cached_head_) return {};
     }

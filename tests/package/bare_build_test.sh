@@ -34,7 +34,7 @@ printf '#include "opdump/opdump.hpp"\n#include "opdump/budget.hpp"\n' >headers.c
 
 # shellcheck disable=SC2086
 for knob in OPDUMP_MAX_RECORDERS=3 OPDUMP_CACHE_LINE_BYTES=128 OPDUMP_ENABLED=0 OPDUMP_JOURNAL=0 OPDUMP_DEGRADE=0 OPDUMP_WAIT=0 OPDUMP_FAULTS=0 \
-  OPDUMP_SMALL_CODE=1 OPDUMP_MAX_CONFIGS=1 OPDUMP_ALL_STATISTICS=0; do
+  OPDUMP_SMALL_CODE=1 OPDUMP_MAX_CONFIGS=1 OPDUMP_ALL_STATISTICS=0 OPDUMP_SURVIVE_RESET=1; do
   "$@" $strict -c -D$knob bare_build_caller.cpp -o caller.o
   "$@" $strict -c -D$knob bare_build_callee.cpp -o same.o
   "$@" $strict -c bare_build_callee.cpp -o other.o
