@@ -226,6 +226,40 @@ TEST_CASE("session: flush returns when all is in the sink") {
   REQUIRE(bench.session.finalize() == Status::ok);
 }
 
+TEST_CASE("session: flush returns while the recorders go on, and no ring is ever seen empty") {
+  struct Busy final : Waker {
+    explicit Busy(Bench<4096>& on) : bench(on) {}
+    void wake() override {
+      if (!drains) return;
+      ++turns;
+      bench.step();
+      bench.session.drain_some(1);
+    }
+    Bench<4096>& bench;
+    bool drains = true;
+    int turns = 0;
+  };
+  Bench<4096> bench(WhenFull::drop);
+  const ModelDesc one_op = {.name = "one", .ops = std::span(kOps).first(1)};
+  bench.start(everything(), one_op);
+  Busy busy(bench);
+  REQUIRE(bench.session.attach_drainer(&busy) == Status::ok);
+  for (int i = 0; i < 4; ++i) bench.step();
+  CHECK(bench.session.flush(100) == Status::ok);
+  CHECK_FALSE(bench.recorder.ring().drained());
+  CHECK(bench.sink.objects.size() >= 4);
+  CHECK(busy.turns < 20);
+  // One that was given up does not answer for the next.
+  busy.drains = false;
+  CHECK(bench.session.flush(3) == Status::timeout);
+  const std::uint32_t captured = bench.session.counts().captured;
+  busy.drains = true;
+  CHECK(bench.session.flush(100) == Status::ok);
+  CHECK(bench.session.counts().written >= captured);
+  bench.session.detach_drainer();
+  REQUIRE(bench.session.finalize() == Status::ok);
+}
+
 TEST_CASE("session: recorders are limited, and refuse unusable memory") {
   Bench bench;
   alignas(8) std::byte memory[OPDUMP_MAX_RECORDERS][64];

@@ -309,7 +309,7 @@ class BasicSession {
     for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
       if (slot_state(slot) != SlotState::free) finish(slot);
     }
-    closing_ = false;
+    passing_ = false;
     for (std::uint8_t target = 0; target < Targets::kMax; ++target) {
       if (targets_.state(target) != Targets::State::free) close(target);
     }
@@ -327,7 +327,7 @@ class BasicSession {
       return 0;
     }
 #endif
-    if (!closing_) mark_retired();
+    if (!passing_) mark_rings();
     std::size_t moved = 0;
     bool passed = true;
     for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
@@ -342,10 +342,12 @@ class BasicSession {
       }
       passed = passed && drainer_.passed(slot);
     }
-    for (std::uint8_t target = 0; target < Targets::kMax && passed && closing_; ++target) {
+    for (std::uint8_t target = 0; target < Targets::kMax && passed && passing_; ++target) {
       if (targets_.state(target) == Targets::State::closing) close(target);
     }
-    closing_ = closing_ && !passed;
+    // release: as in `flush`.
+    if (passed && passing_) flushes_passed_.store(flush_marked_, std::memory_order_release);
+    passing_ = passing_ && !passed;
     plans_.leave();
     return moved;
   }
@@ -382,15 +384,20 @@ class BasicSession {
   }
 
   /// Returns when everything that the recorders have captured so far is in the sink: drains, or waits for the
-  /// drain thread. `timeout` when that takes longer than `limit_ms`.
+  /// drain thread. Recorders may go on meanwhile. `timeout` when that takes longer than `limit_ms`.
   [[nodiscard]] Status flush(std::uint32_t limit_ms) {
-    const auto all_drained = [this] {
+    // release: what was captured before is seen by the drain context; pairs with the acquire in `mark_rings`.
+    const std::uint32_t asked = flushes_asked_.load(std::memory_order_relaxed) + 1;
+    flushes_asked_.store(asked, std::memory_order_release);
+    const auto all_passed = [this, asked] {
+      // acquire: it is in the sink; pairs with the release in `drain_some`.
+      if (flushes_passed_.load(std::memory_order_acquire) == asked) return true;
       for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
         if (slot_state(slot) != SlotState::free && !recorders_[slot].ring().drained()) return false;
       }
       return true;
     };
-    return wait_for_drainer(all_drained, limit_ms);
+    return wait_for_drainer(all_passed, limit_ms);
   }
 
   /// Announces a drain thread, which alone may call `drain_some` from now on. `waker`, if there is one, is
@@ -509,14 +516,19 @@ class BasicSession {
     drainer_.finish(slot, recorders_[slot].next_sequence(), recorders_[slot].gap());
   }
 
-  /// Begins to close what is retired: what was captured for it lies in the rings now.
-  void mark_retired() {
+  /// Begins to close what is retired, and what a `flush` waits for: what was captured for it lies in the
+  /// rings now.
+  void mark_rings() {
     for (std::uint8_t target = 0; target < Targets::kMax; ++target) {
       if (targets_.state(target) != Targets::State::retired) continue;
       targets_.set_state(target, Targets::State::closing);
-      closing_ = true;
+      passing_ = true;
     }
-    for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS && closing_; ++slot) drainer_.mark(slot);
+    // acquire: as in `flush`.
+    const std::uint32_t asked = flushes_asked_.load(std::memory_order_acquire);
+    passing_ = passing_ || asked != flush_marked_;
+    flush_marked_ = asked;
+    for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS && passing_; ++slot) drainer_.mark(slot);
   }
 
   void close(std::uint8_t target) {
@@ -697,8 +709,11 @@ class BasicSession {
 #if OPDUMP_FAULTS
   std::atomic<bool> crashed_{false};
 #endif
-  bool closing_ = false;  ///< targets wait for the rings to pass what was in them; the drain context's
+  bool passing_ = false;  ///< something waits for the rings to pass what was in them; the drain context's
   std::atomic<std::uint8_t> slot_states_[OPDUMP_MAX_RECORDERS] = {};
+  std::atomic<std::uint32_t> flushes_asked_{0};   ///< by the control context; the latest one's number
+  std::atomic<std::uint32_t> flushes_passed_{0};  ///< number of the latest one whose records are in the sink
+  std::uint32_t flush_marked_ = 0;  ///< of the one that waits for the rings; the drain context's
 #if OPDUMP_SMALL_CODE == 0
   const RecordFormats formats_;
 #endif
