@@ -25,6 +25,7 @@ struct Outcome {
   unsigned journals = 0;
   unsigned tables = 0;
   unsigned records = 0;
+  std::string told = {};  ///< by the journals
 };
 
 Outcome dumped(const std::string& options) {
@@ -56,6 +57,7 @@ Outcome dumped(const std::string& options) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(dump_path)) {
     if (!entry.is_regular_file()) continue;
     const std::string extension = entry.path().extension().string();
+    if (extension == ".journal") outcome.told += read_file(entry.path());
     ++(extension == ".journal" ? outcome.journals : extension == ".csv" ? outcome.tables : outcome.records);
   }
   return outcome;
@@ -67,6 +69,8 @@ TEST_CASE("file dump: the config's options go before what the program chose") {
   const Outcome made = dumped("{}");
   CHECK(made.stopped != Status::ok);
   CHECK(made.journals >= 1);
+  CHECK(made.told.find("\nop,3,0,2,3,0,0,") != std::string::npos);
+  CHECK(made.told.find(",0,m/Relu.a\nclosed,3,0,") != std::string::npos);
 
   const Outcome large_ring = dumped(R"({"ring_bytes": 262144})");
   CHECK(large_ring.stopped == Status::ok);

@@ -163,6 +163,47 @@ TEST_CASE("losses: a gap tells its causes, once there is room again") {
   CHECK(account.lost + account.in_gaps == bench.session.counts().lost());
 }
 
+TEST_CASE("losses: the journal ends with the counts of each operator that lost") {
+  Bench<1024> bench(WhenFull::drop);
+  bench.start(everything());
+  OpCounts counts[3];
+  REQUIRE(bench.session.count_ops(bench.plan, counts) == Status::ok);
+  std::vector<float> big(1000);
+  const Dim dims[] = {1000};
+  const TensorView tensor = {
+      .address = address_of(big.data()), .bytes = 4000, .dtype = DType::float32, .shape = dims};
+  for (int step = 0; step < 4; ++step) {
+    REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
+    CHECK(bench.recorder.capture(0, {&bench.tensors.input, 1}, {}) == Status::ok);
+    if (step == 1 || step == 3) CHECK(bench.recorder.capture(2, {&tensor, 1}, {}) == Status::ring_full);
+    REQUIRE(bench.recorder.end_step() == Status::ok);
+    if (step == 2) bench.sink.fail_at = bench.sink.calls;
+    drain(bench);
+  }
+  REQUIRE(bench.session.finalize() == Status::ok);
+  CHECK(counts[2].cut_short == 2);
+  const std::string text = journals(bench.sink).at(0);
+  CAPTURE(text);
+  CHECK(text.find("\nop,4,2,2,4,4,0,0,0,0,0,0,0,1,0,9,net/Conv2D.conv1_relu1\n"
+                  "op,4,1,3,2,0,0,2,0,2,0,0,0,0,0,9,net/MatMul.fc\n"
+                  "closed,6,4,0,0,2,0,2,0,0,0,1,0,3\n") != text.npos);
+  CHECK(text.find("pool1") == text.npos);
+
+  // A plan of the last `init` is not told again, and may be unloaded, though it is in no list any more.
+  REQUIRE(bench.session.init() == Status::ok);
+  REQUIRE(bench.session.set_config(everything()) == Status::ok);
+  ModelPlan later;
+  std::uint8_t bits[3];
+  OpCounts later_counts[3];
+  REQUIRE(bench.session.load_model(later, kModel, bits) == Status::ok);
+  REQUIRE(bench.session.count_ops(later, later_counts) == Status::ok);
+  REQUIRE(bench.session.unload_model(bench.plan) == Status::ok);
+  REQUIRE(bench.session.finalize() == Status::ok);
+  for (std::size_t i = 1; i < bench.sink.journals.size(); ++i)
+    CHECK(journals(bench.sink)[i].find("\nop,") == std::string::npos);
+  CHECK(bench.session.unload_model(later) == Status::ok);
+}
+
 TEST_CASE("losses: several causes of one gap are all told") {
   Bench<1024> bench(WhenFull::drop);
   bench.start(everything(), kOneOp);

@@ -36,7 +36,8 @@ class Case(tool_case.Case):
         return self.run_tool('replay', 'run.json', '--config', 'acl.json', *arguments, expect=expect)[0]
 
     def verify(self, *arguments, expect=1, where='dump'):
-        """The findings and the whole answer; the text for people says the same verdict."""
+        """The findings, without what was counted by operator, and the whole answer; the text for people says the
+        same verdict."""
         out = self.run_tool('verify', where, '--json', *arguments, expect=expect)[0]
         answer = json.loads(out)
         self.assertEqual(answer['complete'], expect == 0)
@@ -44,7 +45,7 @@ class Case(tool_case.Case):
         text = self.run_tool('verify', where, *arguments, expect=expect)[0]
         self.assertEqual(text.startswith('complete\n'), expect == 0)
         self.assertEqual(text.startswith('not complete\n'), expect == 1)
-        return answer['findings'], answer
+        return [f for f in answer['findings'] if f['kind'] != 'by_op'], answer
 
     def kinds(self, *arguments, expect=1, **keys):
         return [f['kind'] for f in self.verify(*arguments, expect=expect, **keys)[0]]
@@ -272,14 +273,42 @@ class Losses(Case):
         run = {'models': [{'name': 'm', 'ops': [op('T', 'n', 64), op('MatMul', 'dense', 1 << 16)]}], 'steps': 20}
         self.replay(run, '--when-full', 'drop', '--ring-bytes', '2048', expect=1)
         findings, answer = self.verify()
+        by_op = [f for f in answer['findings'] if f['kind'] == 'by_op']
         self.assertEqual({f['kind'] for f in findings} - {'gap'}, {'lost'})
         gone = sum(1 if f['kind'] == 'lost' else f['last'] - f['first'] + 1 for f in findings)
+        self.assertEqual(sum(f['ring_full'] for f in by_op), gone)
+        self.assertEqual({(f['model'], f['seen'], f['wanted'], f['degraded'], f['quota']) for f in by_op},
+                         {('m', 20, 20, 0, 0)})
+        for f in by_op:
+            self.assertEqual(f['wanted'], f['captured'] + f['dropped'] + f['aborted'])
+            self.assertLessEqual(f['last_step'], 19)
         self.assertEqual(gone, answer['journals'][0]['lost'])
         self.assertEqual(answer['journals'][0]['lost'] + answer['journals'][0]['written'], 40)
         lost = [f for f in findings if f.get('op') == 'MatMul.dense']
         self.assertEqual((lost[0]['model'], lost[0]['model_id'], lost[0]['recorder']), ('m', 0, 0))
         text = self.run_tool('verify', 'dump', expect=1)[0]
         self.assertRegex(text, r'\n  MatMul\.dense  m \(0\)  steps? 0.*\d records? lost: ')
+
+    def test_counts_of_operators(self):
+        self.replay()
+        lines = self.lines()
+        ops = ['op,3,0,0,3,2,1,0,0,0,0,0,0,0,0,7,net/Conv2D.conv\n', 'op,3,1,2,3,2,0,1,0,1,0,0,0,1,0,7,net/MatMul.fc\n']
+        self.put(lines[:-1] + ops + lines[-1:])
+        self.assertEqual([(f['kind'], f['op'], f['dropped'], f['aborted']) for f in self.verify()[1]['findings']],
+                         [('by_op', 'Conv2D.conv', 0, 0), ('by_op', 'MatMul.fc', 0, 2)])
+        text = self.run_tool('verify', 'dump', expect=1)[0]
+        self.assertIn('Conv2D.conv  net (7)             1 of 3 records reduced\n', text)
+        self.assertIn('MatMul.fc    net (7)  steps 1-2  2 of 3 records lost: 1: the ring was full, 1: the sink failed\n',
+                      text)
+        fields = ops[1].strip().split(',')
+        for i in range(1, len(fields)):
+            for bad in ('x', '-1', '00', '', 'n/a'):
+                self.put(lines[:-1] + [','.join(fields[:i] + [bad] + fields[i + 1:]) + '\n'] + lines[-1:])
+                self.assertIn('journal', self.kinds(), fields[:i] + [bad])
+        for i in (2, 4, 5, 6, 7):  # cut short: more than were lost
+            changed = fields[:i] + [str(int(fields[i]) + 9)] + fields[i + 1:]
+            self.put(lines[:-1] + [','.join(changed) + '\n'] + lines[-1:])
+            self.assertIn('journal', self.kinds(), changed)
 
     def test_losses_are_summed_up_by_operator_cause_and_steps(self):
         self.replay()

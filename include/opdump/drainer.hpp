@@ -127,6 +127,16 @@ class Drainer {
     journal_.flush();
   }
 
+  /// Tells the journal of `plan`, while nothing is drained, which of its operators lost or reduced records.
+  void tell_ops([[maybe_unused]] const ModelPlan& plan) {
+#if OPDUMP_SMALL_CODE == 0
+    for (std::size_t op = 0; op < plan.op_counts.size(); ++op) {
+      const OpCounts& counts = plan.op_counts[op];
+      if (counts.lost() != 0 || counts.degraded != 0) journal_.op(targets_[plan.target], plan, op);
+    }
+#endif
+  }
+
   /// Closes a target's journal: no stream has records for it any more. `counts` is what its recorders
   /// counted, and becomes all that was counted; the drainer's own counts of it begin anew. Without journals
   /// all counts go on.

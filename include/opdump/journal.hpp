@@ -5,6 +5,7 @@
 
 #include "opdump/counts.hpp"
 #include "opdump/dump_options.hpp"
+#include "opdump/model_plan.hpp"
 #include "opdump/sink.hpp"
 #include "opdump/targets.hpp"
 #include "opdump/text.hpp"
@@ -31,6 +32,10 @@ inline constexpr std::string_view kUnfinishedWord = "unfinished";
 ///                                     when it has no suffix
 ///     gap,R,S,T,CAUSES                records S to T are lost, nothing else is known of them
 ///     to,R,S                          recorder R's lines end before sequence number S
+///     op,SEEN,FIRST,LAST,COUNTS,ID,MODEL/TYPE.NAME
+///                                     all that was counted of an operator that lost or reduced records, in
+///                                     the SEEN steps of model MODEL, ID: losses from step FIRST to LAST, and
+///                                     the OpCounts in the order of `kOpCountFields`
 ///     closed,COUNTS                   after the last of these nothing was captured
 ///     removed,FILE                    a sink removed that file to make room, whatever is told of its record
 ///     dumps_removed,N,FIRST,LAST      and that N dumps from FIRST to LAST, whose directories are older
@@ -116,6 +121,22 @@ class Journal {
   void to(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence) {
     add_line(target, [&](TextWriter& line) { add_head(line, "to", recorder, sequence); });
   }
+
+#if OPDUMP_SMALL_CODE == 0
+  /// `op` is an operator of `plan`, whose operators are counted.
+  void op(const DumpTarget& target, const ModelPlan& plan, std::size_t op) {
+    const OpCounts& counts = plan.op_counts[op];
+    const LostSteps lost = lost_steps(counts);
+    const OpDesc& desc = plan.model->ops[op];
+    add_line(target, [&](TextWriter& line) {
+      line.add("op,").add_decimal(plan.steps_seen).add(',').add_decimal(lost.first);
+      line.add(',').add_decimal(lost.last);
+      for (const auto field : kOpCountFields) line.add(',').add_decimal(counts.*field);
+      line.add(',').add_decimal(plan.model->id).add(',').add_sanitised(plan.directory_name);
+      line.add('/').add_sanitised(desc.type).add('.').add_sanitised(desc.name);
+    });
+  }
+#endif
 
   void closed(const DumpTarget& target, const DumpCounts& counts) {
     add_line(target, [&](TextWriter& line) {
@@ -238,6 +259,7 @@ class Journal {
   void row(const DumpTarget&, std::size_t, std::uint32_t, std::uint64_t, const ObjectName&) {}
   void gap(const DumpTarget&, std::size_t, std::uint32_t, std::uint32_t, LossCauses) {}
   void to(const DumpTarget&, std::size_t, std::uint32_t) {}
+  void op(const DumpTarget&, const ModelPlan&, std::size_t) {}
   void closed(const DumpTarget&, const DumpCounts&) {}
   void flush() {}
 };

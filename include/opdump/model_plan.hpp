@@ -45,6 +45,24 @@ struct OpCounts : LossCounts {
   LostSteps sink_lost_steps{};  ///< by the sink
 };
 
+/// The counts in the order in which a journal has them.
+inline constexpr std::uint32_t OpCounts::*kOpCountFields[] = {
+    &OpCounts::wanted,        &OpCounts::captured,    &OpCounts::degraded,  &OpCounts::cut_short,
+    &OpCounts::invalid,       &OpCounts::ring_full,   &OpCounts::timed_out, &OpCounts::too_large,
+    &OpCounts::device_failed, &OpCounts::sink_failed, &OpCounts::quota,
+};
+
+/// Where all losses of an operator lie, whoever lost them; only with losses.
+constexpr LostSteps lost_steps(const OpCounts& counts) {
+  const bool sink_lost = counts.sink_failed + counts.quota != 0;
+  const bool recorder_lost = counts.wanted != counts.captured + counts.degraded;
+  if (!sink_lost) return counts.lost_steps;
+  if (!recorder_lost) return counts.sink_lost_steps;
+  const LostSteps& one = counts.lost_steps;
+  const LostSteps& other = counts.sink_lost_steps;
+  return {one.first < other.first ? one.first : other.first, one.last > other.last ? one.last : other.last};
+}
+
 /// A config resolved against one model: a byte per operator, and what a record needs besides. The caller owns
 /// it and the bytes, `Session::load_model` fills it; it must stay until `Session::unload_model`. Immutable
 /// while loaded, but for the step counter.

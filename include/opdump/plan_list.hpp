@@ -28,20 +28,29 @@ class PlanList {
   }
 
   /// Returns when the drain context has let go of `plan`: after the `drain_some` that is at work, if one is.
-  /// A plan without OpCounts is in no list.
+  /// A plan without OpCounts is in no list, nor is one since `let_go`.
   void remove(ModelPlan& plan, Clock& clock) {
     if (plan.op_counts.empty()) return;
     if (first_.load(std::memory_order_relaxed) == &plan) {
       first_.store(plan.next, std::memory_order_seq_cst);
     } else {
       ModelPlan* before = first_.load(std::memory_order_relaxed);
-      while (before->next != &plan) before = before->next;
+      while (before != nullptr && before->next != &plan) before = before->next;
+      if (before == nullptr) return;
       std::atomic_ref(before->next).store(plan.next, std::memory_order_seq_cst);
     }
     // seq_cst: either the drain context sees that the plan is gone, or this that the context is at work; and
     // acquire: its last use of the plan comes before. Pairs with `enter` and `leave`.
     const std::uint32_t at_work = turn_.load(std::memory_order_seq_cst);
     while (at_work % 2 != 0 && turn_.load(std::memory_order_acquire) == at_work) clock.pause();
+  }
+
+  /// While the drain context rests: calls `use(plan)` for each, and forgets them all.
+  template <class Use>
+  void let_go(Use use) {
+    for (ModelPlan* plan = first_.load(std::memory_order_relaxed); plan != nullptr; plan = plan->next)
+      use(*plan);
+    first_.store(nullptr, std::memory_order_relaxed);
   }
 
   void enter() { turn_.store(turn_.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst); }
@@ -72,6 +81,8 @@ class PlanList {
  public:
   void add(ModelPlan&) {}
   void remove(ModelPlan&, Clock&) {}
+  template <class Use>
+  void let_go(Use) {}
   void enter() {}
   void leave() {}
   void count_loss(const OpStep&, LossCause) {}

@@ -258,7 +258,8 @@ class BasicSession {
   }
 
   /// Counts what becomes of each operator of a loaded `plan`, from its next step on, in `counts`: at least
-  /// one per operator, which stay until `unload_model`. Once per loading. `model_not_loaded`, `step_open`
+  /// one per operator, which stay until `unload_model`; a plan that is still loaded then has those of the
+  /// operators with losses written at `finalize`. Once per loading. `model_not_loaded`, `step_open`
   /// while a recorder runs a step of it, `no_memory` for too few, `invalid_argument` for the second time,
   /// `not_supported` with OPDUMP_SMALL_CODE: nothing changes.
   [[nodiscard]] Status count_ops(ModelPlan& plan, std::span<OpCounts> counts) {
@@ -310,6 +311,9 @@ class BasicSession {
       if (slot_state(slot) != SlotState::free) finish(slot);
     }
     passing_ = false;
+    plans_.let_go([this](const ModelPlan& plan) {
+      if (plan.generation == generation_) drainer_.tell_ops(plan);
+    });
     for (std::uint8_t target = 0; target < Targets::kMax; ++target) {
       if (targets_.state(target) != Targets::State::free) close(target);
     }

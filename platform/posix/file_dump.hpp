@@ -6,6 +6,7 @@
 #include <new>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "opdump/format_restorer.hpp"
@@ -20,8 +21,8 @@
 #include "platform/posix/crash_dump.hpp"
 #include "platform/posix/drain_thread.hpp"
 #include "platform/posix/errno_status.hpp"
-#include "platform/posix/free_bytes.hpp"
 #include "platform/posix/exception_environment.hpp"
+#include "platform/posix/free_bytes.hpp"
 #include "platform/posix/make_directories.hpp"
 #include "platform/posix/mindspore_extras.hpp"
 #include "platform/posix/system_clock.hpp"
@@ -42,8 +43,9 @@ enum class OnCrash : std::uint8_t {
 /// A session with one recorder and a drain thread that dumps into a tree of files as a config file says, with
 /// all it needs inside: for programs that want no more than that. The config's "opdump" object goes before
 /// what this object was made with. In MindSpore's layouts it also writes what MindSpore's dumps have besides
-/// tensors. Allocates in `start` and `stop`, and then in `load_model` and `unload_model` too. It keeps the
-/// heads of `kKnownHeads` operators (see `BasicSession::add_recorder`).
+/// tensors. It counts what becomes of each operator (`BasicSession::count_ops`), and keeps the heads of
+/// `kKnownHeads` of them (`BasicSession::add_recorder`). Allocates in `start`, `stop`, `load_model` and
+/// `unload_model`.
 ///
 /// Threads: one control thread calls everything but the recorder; the recorder belongs to the capturing
 /// thread. Start, stop and the loading of models happen while no step is open.
@@ -131,6 +133,7 @@ class FileDump {
   /// As `BasicSession::load_model`; `error` tells it in words.
   [[nodiscard]] Status load_model(ModelPlan& plan, const ModelDesc& model, std::span<std::uint8_t> bits) {
     Status status = session_.load_model(plan, model, bits);
+    if (status == Status::ok && !plan.bits.empty()) status = count_ops(plan);
     if (status == Status::ok && extras_ != nullptr) {
       status = extras_->loaded(plan);
       models_.push_back(&plan);
@@ -152,7 +155,9 @@ class FileDump {
   [[nodiscard]] Status unload_model(ModelPlan& plan) {
     const Status ended = recorder_.open_plan() == &plan ? Status::ok : end_extras(&plan);
     const Status status = session_.unload_model(plan);
-    return status == Status::ok ? ended : status;
+    if (status != Status::ok) return status;
+    std::erase_if(op_counts_, [&plan](const CountedModel& counted) { return counted.plan == &plan; });
+    return ended;
   }
   BasicRecorder<Memory>& recorder() {
     return recorder_;
@@ -220,6 +225,20 @@ class FileDump {
  private:
   /// For watching some ten operators.
   static constexpr std::size_t kWatchBytes = OPDUMP_FAULTS != 0 ? 16 * 1024 : 8;
+
+  struct CountedModel {
+    const ModelPlan* plan;
+    std::unique_ptr<OpCounts[]> counts;
+  };
+
+  Status count_ops(ModelPlan& plan) {
+    if (OPDUMP_SMALL_CODE != 0) return Status::ok;
+    const std::size_t count = plan.bits.size();
+    std::unique_ptr<OpCounts[]> counts(new (std::nothrow) OpCounts[count]);
+    if (counts == nullptr) return Status::no_memory;
+    op_counts_.push_back({&plan, std::move(counts)});
+    return session_.count_ops(plan, {op_counts_.back().counts.get(), count});
+  }
 
   /// One of the causes, the gravest first.
   Status cause_of_loss(const DumpCounts& counts) const {
@@ -299,7 +318,8 @@ class FileDump {
     ConfigError unreadable;
     if (read_config_file(config_path, text, unreadable) != Status::ok) return Status::not_found;
     extras_.reset(new (std::nothrow) MindSporeExtras);
-    return extras_ == nullptr ? Status::no_memory : extras_->begin(config_, text.view(), session_.device_id());
+    return extras_ == nullptr ? Status::no_memory
+                              : extras_->begin(config_, text.view(), session_.device_id());
   }
 
   /// Of one that was loaded under the config in force.
@@ -325,6 +345,7 @@ class FileDump {
   DumpConfig config_;
   std::unique_ptr<MindSporeExtras> extras_;  ///< null: none are asked for
   std::vector<const ModelPlan*> models_;     ///< loaded, where there are extras
+  std::vector<CountedModel> op_counts_;      ///< of the loaded models of which something is captured
   std::byte scratch_[4096];
   alignas(OPDUMP_CACHE_LINE_BYTES) std::byte ring_[kRingBytes];
   alignas(8) std::byte watch_[kWatchBytes];

@@ -363,6 +363,36 @@ void DumpCheck::on_gap(std::uint32_t recorder, std::uint32_t first, std::uint32_
        count_text(count, "record") + " lost, with no room even to tell which: " + causes_text(causes)});
 }
 
+void DumpCheck::on_op(const JournalLine& line) {
+  const OpCounts& counts = line.op_counts;
+  const std::string model = std::string(line.path.model) + " (" + std::to_string(line.path.model_id) + ")";
+  const std::uint32_t sink_lost = counts.sink_failed + counts.quota;
+  std::vector<FindingField> fields = {{"journal", journal_},
+                                      {"op", std::string(line.path.op)},
+                                      {"model", std::string(line.path.model)},
+                                      {"model_id", {}, line.path.model_id, true},
+                                      {"seen", {}, line.steps_seen, true},
+                                      {"wanted", {}, counts.wanted, true},
+                                      {"captured", {}, counts.captured, true},
+                                      {"degraded", {}, counts.degraded, true},
+                                      {"dropped", {}, counts.lost() - counts.cut_short - sink_lost, true},
+                                      {"aborted", {}, counts.cut_short + sink_lost, true}};
+  for (const LossKind& kind : kLossKinds) fields.push_back({kind.word, {}, counts.*kind.count, true});
+  StepRanges steps;
+  const std::string of_all = " of " + count_text(counts.wanted, "record");
+  std::string what = std::to_string(counts.degraded) + of_all + " reduced";
+  if (counts.lost() != 0) {
+    steps.add(line.lost_steps.first, line.lost_steps.last);
+    const std::string reduced =
+        counts.degraded != 0 ? "; " + std::to_string(counts.degraded) + " reduced" : "";
+    what = std::to_string(counts.lost()) + of_all + " lost: " + causes_text(counts) + reduced;
+    fields.push_back({"first_step", {}, line.lost_steps.first, true});
+    fields.push_back({"last_step", {}, line.lost_steps.last, true});
+  }
+  const std::string where = counts.lost() != 0 ? steps.text() : std::string();
+  context_.findings.add(FindingKind::by_op, true, {std::string(line.path.op), model, where, what}, fields);
+}
+
 void DumpCheck::on_untold(std::uint64_t number, std::uint32_t untold, const DumpCounts& counts) {
   if (context_.wanted != nullptr) known_.add_nameless(untold);
   context_.findings.add_summed(FindingKind::gap,

@@ -77,6 +77,7 @@ class DumpCheck final : private JournalListener {
                   const JournalPath& path, std::string_view path_text, std::uint64_t bytes) override;
   void on_gap(std::uint32_t recorder, std::uint32_t first, std::uint32_t last,
               std::string_view causes) override;
+  void on_op(const JournalLine& line) override;
   void on_untold(std::uint64_t number, std::uint32_t untold, const DumpCounts& counts) override;
   void on_dumps_removed(std::uint64_t count, std::uint64_t first, std::uint64_t last) override;
   void on_problem(std::uint64_t number, const std::string& what) override;

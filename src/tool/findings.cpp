@@ -19,6 +19,7 @@ constexpr KindTexts kKinds[] = {
     {"lost", "lost"},
     {"reduced", "only a reduced form was kept"},
     {"gap", "lost, and only their numbers are known"},
+    {"by_op", "the same losses, as they were counted for each operator"},
     {"removed", "removed to make room"},
     {"absent",
      "never captured: the runtime did not offer it, it has another name there, or its model did not run"},

@@ -14,6 +14,7 @@ enum class FindingKind : std::uint8_t {
   lost,       ///< a record was lost, and its operator is known
   reduced,    ///< only a reduced form of a record was kept
   gap,        ///< records were lost, and only their numbers are known
+  by_op,      ///< what the session counted of an operator with losses; they are told besides
   removed,    ///< a record was written, and removed to make room
   absent,     ///< the config wants it, and nothing tells of it
   journal,    ///< the journal is damaged, or contradicts itself

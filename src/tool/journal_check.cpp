@@ -40,6 +40,8 @@ void JournalCheck::take(const JournalLine& line, std::uint64_t number) {
       return take_from(line);
     case Kind::to:
       return take_to(line);
+    case Kind::op:
+      return take_op(line);
     case Kind::closed:
       return take_closed(line);
     case Kind::begun:
@@ -168,6 +170,17 @@ void JournalCheck::take_to(const JournalLine& line) {
   stream.known = true;
   stream.open = stream.has_begun = false;
   stream.next = line.sequence;
+}
+
+void JournalCheck::take_op(const JournalLine& line) {
+  const OpCounts& counts = line.op_counts;
+  const std::uint32_t unrecorded = counts.lost() - counts.sink_failed - counts.quota;
+  if (counts.wanted != counts.captured + counts.degraded + unrecorded || counts.cut_short > unrecorded ||
+      line.lost_steps.first > line.lost_steps.last) {
+    problem("the counts of " + std::string(line.path.op) + " do not add up");
+  } else {
+    listener_.on_op(line);
+  }
 }
 
 void JournalCheck::take_closed(const JournalLine& line) {

@@ -30,6 +30,9 @@ class JournalListener {
   virtual void on_gap(std::uint32_t recorder, std::uint32_t first, std::uint32_t last,
                       std::string_view causes) = 0;
 
+  /// What was counted of one operator is in `line`.
+  virtual void on_op(const JournalLine& line) = 0;
+
   /// Besides, as many were lost as `untold`, and no line tells of them.
   virtual void on_untold(std::uint64_t number, std::uint32_t untold, const DumpCounts& counts) = 0;
 
@@ -80,6 +83,7 @@ class JournalCheck {
   void take_from(const JournalLine& line);
   void take_record(const JournalLine& line);
   void take_to(const JournalLine& line);
+  void take_op(const JournalLine& line);
   void take_closed(const JournalLine& line);
   void end_begun(const JournalLine& line, Stream& stream);
   bool reach(std::uint32_t recorder, Stream& stream, std::uint32_t sequence);

@@ -122,6 +122,25 @@ bool parse_closed(std::string_view rest, JournalLine& line) {
   return true;
 }
 
+/// Cuts all of `fields` off `rest`, with a comma behind each.
+bool parse_op(std::string_view rest, JournalLine& line) {
+  const auto take = [&rest](auto& number) {
+    return rest.find(',') != rest.npos && parse_canonical(cut_first(rest, ','), number);
+  };
+  if (!take(line.steps_seen) || !take(line.lost_steps.first) || !take(line.lost_steps.last)) return false;
+  for (const auto field : kOpCountFields) {
+    if (!take(line.op_counts.*field)) return false;
+  }
+  std::uint32_t id = 0;
+  if (!take(id)) return false;
+  line.path.in_model = true;
+  line.path.model_id = id;
+  line.path.model = cut_first(rest, '/');
+  line.path.op = rest;
+  const std::string_view type = cut_first(rest, '.');
+  return is_sanitised(line.path.model) && is_sanitised(type) && is_sanitised(rest);
+}
+
 bool parse_path(std::string_view text, JournalLine& line) {
   line.path_text = text;
   return text.empty() || parse_journal_path(text, line.path);
@@ -203,6 +222,7 @@ bool parse_journal_line(std::string_view text, JournalLine& line, std::string& r
                                                           {"gap", Kind::gap},
                                                           {"reduced", Kind::reduced},
                                                           {"to", Kind::to},
+                                                          {"op", Kind::op},
                                                           {"closed", Kind::closed},
                                                           {"row", Kind::row},
                                                           {"removed", Kind::removed},
@@ -220,6 +240,7 @@ bool parse_journal_line(std::string_view text, JournalLine& line, std::string& r
   reason = "not a line '" + std::string(word) + "' as a journal has it";
   if (line.kind == Kind::header) return parse_header(rest, line, reason);
   if (line.kind == Kind::closed) return parse_closed(rest, line);
+  if (line.kind == Kind::op) return parse_op(rest, line);
   if (line.kind == Kind::removed) {
     line.path_text = rest;
     return !rest.empty();

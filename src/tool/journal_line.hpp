@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "opdump/counts.hpp"
+#include "opdump/model_plan.hpp"
 
 namespace opdump::tool {
 
@@ -54,6 +55,7 @@ struct JournalLine {
     reduced,
     gap,
     to,
+    op,  ///< what was counted of the operator `path`, from `steps.first` to `steps.last`
     closed,
     removed,        ///< to make room; `path_text` is that of the file, which need not be a JournalPath
     dumps_removed,  ///< older ones, to make room: `bytes` of them, from `first_time` to `last_time`
@@ -71,6 +73,9 @@ struct JournalLine {
   std::string_view path_text;  ///< may be empty
   JournalPath path;            ///< when `path_text` is not empty
   DumpCounts counts{};
+  std::uint64_t steps_seen = 0;
+  LostSteps lost_steps{};
+  OpCounts op_counts{};
 };
 
 /// On false `reason` says what is wrong with the line.

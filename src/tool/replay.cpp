@@ -140,12 +140,17 @@ struct LoadedModel {
   std::vector<PlacedOp> ops;
   std::vector<CapturedTensors> tensors;
   std::vector<std::uint8_t> bits;
+  std::vector<OpCounts> counts;
   ModelDesc desc;
   ModelPlan plan;
   std::uint32_t wanted_ops = 0;
 
   LoadedModel(const RunModel& model, MadeMemory& memory)
-      : run(model), descs(descs_of(model.ops)), ops(placed(model.ops, memory)), bits(model.ops.size()) {
+      : run(model),
+        descs(descs_of(model.ops)),
+        ops(placed(model.ops, memory)),
+        bits(model.ops.size()),
+        counts(model.ops.size()) {
     for (const PlacedOp& op : ops) tensors.push_back({op.inputs, op.outputs});
     desc = {model.name, model.graph_name, model.id, descs, tensors};
   }
@@ -250,6 +255,8 @@ class Replay {
       LoadedModel& loaded = *models_.emplace_back(std::make_unique<LoadedModel>(model, memory_));
       const Status status = session.load_model(loaded.plan, loaded.desc, loaded.bits);
       loaded.wanted_ops = loaded.plan.matched_ops;
+      if (status == Status::ok && loaded.wanted_ops != 0)
+        expect("counting operators", session.count_ops(loaded.plan, loaded.counts));
       if (status != Status::ok)
         complete_ = failed("model \"" + printable(model.name) + "\" is not captured", status) == kExitOk;
       expect("the order of execution", extras_.loaded(loaded.plan));
