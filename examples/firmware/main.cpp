@@ -5,6 +5,7 @@
 // usage: digits [STEPS]
 // Prints `synced N` whenever N records would survive a loss of power. Exit status 0 if nothing was lost.
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 
@@ -21,11 +22,12 @@ namespace {
 using Session = opdump::BasicSession<firmware::NetworkMemory>;
 using Recorder = Session::Recorder;
 
-/// The time of the step, so that two runs give the same names.
+/// The time of the step, so that two runs give the same names. The timer's interrupt reads it too, so what is
+/// stored is a word that cannot be seen half written.
 class StepClock final : public opdump::Clock {
  public:
-  void begin_step(std::uint64_t step) { now_us_ = kStart + step * kStepUs; }
-  std::uint64_t unix_us() override { return now_us_; }
+  void begin_step(std::uint32_t step) { step_.store(step, std::memory_order_relaxed); }
+  std::uint64_t unix_us() override { return kStart + step_.load(std::memory_order_relaxed) * kStepUs; }
   std::int32_t utc_offset_seconds() override { return 0; }
   std::uint32_t monotonic_ms() override { return 0; }
   void pause() override {}
@@ -33,7 +35,7 @@ class StepClock final : public opdump::Clock {
  private:
   static constexpr std::uint64_t kStart = 1'700'000'000'000'000;
   static constexpr std::uint64_t kStepUs = 1000;
-  std::uint64_t now_us_ = kStart;
+  std::atomic<std::uint32_t> step_{0};
 };
 
 digits::Network network;
@@ -111,7 +113,7 @@ int run(std::size_t steps) {
   std::size_t right = 0;
   constexpr std::size_t kStepsPerSync = 4;
   for (std::size_t step = 0; step < steps; ++step) {
-    step_clock.begin_step(step);
+    step_clock.begin_step(static_cast<std::uint32_t>(step));
     run_step(session, recorder, log, step);
     right += network.predicted() == digits::kLabels[step % digits::kImageCount] ? 1u : 0u;
     if (step % kStepsPerSync == kStepsPerSync - 1 && log.sync() == opdump::Status::ok) {
