@@ -145,8 +145,8 @@ class FileDump {
     return load_model(plan, model, plan.op_bits);
   }
   /// Writes the constants of a loaded model, where the config is MindSpore's for CPU and GPU and wants
-  /// outputs, unless their folder is there already, be it that a program died while it wrote them. Errors as
-  /// `opdump::write_constant`.
+  /// outputs, but those whose files are there already. Errors as `opdump::write_constant`, and those of
+  /// reading their folder.
   [[nodiscard]] Status write_constants(const ModelPlan& plan, std::span<const ConstantDesc> constants) {
     if (extras_ == nullptr) return Status::ok;
     const Status status = extras_->write_constants(plan, constants, memory_, clock_.unix_us());

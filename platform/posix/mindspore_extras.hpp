@@ -1,7 +1,11 @@
 #pragma once
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,7 +13,9 @@
 #include "opdump/mindspore_constants.hpp"
 #include "opdump/mindspore_files.hpp"
 #include "opdump/model_plan.hpp"
+#include "platform/posix/errno_status.hpp"
 #include "platform/posix/tree_sink.hpp"
+#include "platform/posix/unique_fd.hpp"
 
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
@@ -36,8 +42,8 @@ class MindSporeExtras {
     return applies ? write_execution_order(sink_, *config_, *plan.model) : Status::ok;
   }
 
-  /// The same, for a graph with constants: they are written once, and left alone where their folder is there
-  /// already, also if a program that died has left it incomplete. Errors also as `write_constant`.
+  /// The same, for a graph with constants: each is written once, and left alone where its file is there
+  /// already, whoever wrote it. Errors also as `write_constant`, and those of reading the folder.
   template <class Memory>
   [[nodiscard]] Status write_constants(const ModelPlan& plan, std::span<const ConstantDesc> constants,
                                        Memory& memory, std::uint64_t unix_us) {
@@ -47,12 +53,13 @@ class MindSporeExtras {
     TextWriter directory(names_);
     add_constants_directory(directory, *config_, plan.model->id);
     const std::string path = std::string(config_->dump_path) + '/' + std::string(directory.text());
-    if (access(path.c_str(), F_OK) == 0) return Status::ok;
-    Status status = Status::ok;
+    std::string there;
+    Status status = list_files(path, there);
     for (const ConstantDesc& constant : constants) {
+      if (status != Status::ok) break;
       names_.resize(std::max(names_.size(), path_bytes + constant.name.size()));
-      if (status == Status::ok)
-        status = write_constant(sink_, *config_, memory, npy_, plan.model->id, constant, unix_us, names_);
+      if (there.find(start_of_file(constant)) != there.npos) continue;
+      status = write_constant(sink_, *config_, memory, npy_, plan.model->id, constant, unix_us, names_);
     }
     const Status synced = sink_.sync();
     return status == Status::ok ? synced : status;
@@ -76,6 +83,35 @@ class MindSporeExtras {
 
  private:
   bool applies_to(const ModelPlan& plan) const { return config_ != nullptr && !plan.bits.empty(); }
+
+  /// What the name of a constant's file begins with, and that of no other's holds.
+  static std::string start_of_file(const ConstantDesc& constant) {
+    std::string name(constant.name.size() + 1, '\0');
+    TextWriter writer(name);
+    writer.add_sanitised(constant.name);
+    return "Parameter." + std::string(writer.text()) + ".0.0.";
+  }
+
+  /// Adds the names of the files at `path` to `names`, also those that stand in mapping.csv, which holds the
+  /// real ones of files with a number. None when there is no such folder.
+  static Status list_files(const std::string& path, std::string& names) {
+    const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(path.c_str()), closedir);
+    if (folder == nullptr) return errno == ENOENT ? Status::ok : status_of(errno);
+    for (;;) {
+      errno = 0;
+      const dirent* entry = readdir(folder.get());
+      if (entry == nullptr) break;
+      const std::string_view name = entry->d_name;
+      if (!name.ends_with(".part")) names.append(name).append("\n");
+    }
+    if (errno != 0) return status_of(errno);
+    const UniqueFd mapping(open((path + "/mapping.csv").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    char piece[4096];
+    ssize_t got = 0;
+    while (mapping && (got = read(mapping.get(), piece, sizeof piece)) > 0)
+      names.append(piece, static_cast<std::size_t>(got));
+    return got == 0 && (mapping || errno == ENOENT) ? Status::ok : status_of(errno);
+  }
 
   /// Of a whole graph, once one of its steps was wanted.
   Status write_latest(const ModelPlan& plan) {
