@@ -91,9 +91,9 @@ class ByteCursor {
   }
 
   void add_ascii(std::string_view text) {
-    for (std::size_t i = 0; i < text.size(); ++i)
-      at_[i] = static_cast<std::byte>((text[i] & 0x80) != 0 ? '_' : text[i]);
-    at_ += text.size();
+    std::byte* at = at_;
+    for (const char c : text) *at++ = static_cast<std::byte>((c & 0x80) != 0 ? '_' : c);
+    at_ = at;
   }
 
  private:
