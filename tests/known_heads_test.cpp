@@ -119,17 +119,29 @@ TEST_CASE("known heads: whatever else changes, the head is sent whole") {
   const Dim other_dims[] = {2, 8};
   const Dim one_dim[] = {16};
   const std::string_view names[] = {"graph_op_1", "graph_op_2"};
+  const Dim first_dims[] = {1, 16};
+  TensorView with_originals = tensors.output;
+  with_originals.original_shape = first_dims;
+  with_originals.original_name = names[1];
+  with_originals.original_index = 1;
+  with_originals.original_dtype = DType::float16;
+  with_originals.original_format = Format::hwcn;
   int changes = 0;
   const auto change = [&](auto apply) {
-    CAPTURE(++changes);
-    Tensors changed;
-    changed.output.address = tensors.output.address;
-    changed.input.address = tensors.input.address;
-    apply(changed.output);
-    both.capture(0, {&tensors.input, 1}, {&tensors.output, 1});
-    CHECK(both.capture(0, {&tensors.input, 1}, {&tensors.output, 1}));
-    CHECK_FALSE(both.capture(0, {&tensors.input, 1}, {&changed.output, 1}));
-    CHECK(both.capture(0, {&tensors.input, 1}, {&changed.output, 1}));
+    ++changes;
+    for (const TensorView& base : {tensors.output, with_originals}) {
+      CAPTURE(changes);
+      CAPTURE(base.original_name);
+      TensorView changed = base;
+      apply(changed);
+      // A second output behind it, which is found only where the first one's description ends.
+      const TensorView before[] = {base, with_originals};
+      const TensorView after[] = {changed, with_originals};
+      both.capture(0, {&tensors.input, 1}, before);
+      CHECK(both.capture(0, {&tensors.input, 1}, before));
+      CHECK_FALSE(both.capture(0, {&tensors.input, 1}, after));
+      CHECK(both.capture(0, {&tensors.input, 1}, after));
+    }
   };
   change([](TensorView& view) { view.bytes = 72; });
   change([](TensorView& view) { view.dtype = DType::int32; });
@@ -143,6 +155,7 @@ TEST_CASE("known heads: whatever else changes, the head is sent whole") {
   change([](TensorView& view) { view.original_dtype = DType::float64; });
   change([](TensorView& view) { view.original_format = Format::nhwc; });
   change([](TensorView& view) { view.address_kind = AddressKind::raw; });
+  change([](TensorView& view) { view.original_name = "graph_op"; });
 
   // The same tensors in other roles, and names of the same length.
   both.capture(1, {&tensors.input, 1}, {&tensors.output, 1});

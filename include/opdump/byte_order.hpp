@@ -50,13 +50,21 @@ template <class Memory>
   return memory.copy(to.data(), from, to.size());
 }
 
+#if OPDUMP_SMALL_CODE == 0
+/// As `copy_elements`, of a restored tensor.
+[[nodiscard, gnu::noinline]] inline Status copy_restored(const TensorView& tensor, std::uint64_t at,
+                                                         std::byte* to, std::size_t bytes) {
+  return tensor.restored->copy(tensor, at, {to, bytes});
+}
+#endif
+
 /// Copies `to.size()` bytes of `tensor`, from its byte `at` on, which begins an element, and makes them
 /// little-endian. Errors are those of `memory.copy`.
 template <class Memory>
-[[nodiscard]] Status copy_elements(Memory& memory, const TensorView& tensor, std::uint64_t at,
-                                   MutableBytes to) {
+[[nodiscard, gnu::always_inline]] inline Status copy_elements(Memory& memory, const TensorView& tensor,
+                                                              std::uint64_t at, MutableBytes to) {
 #if OPDUMP_SMALL_CODE == 0
-  if (tensor.restored != nullptr) return tensor.restored->copy(tensor, at, to);
+  if (is_restored(tensor)) return copy_restored(tensor, at, to.data(), to.size());
 #endif
   const Status status = copy_pieces(memory, tensor.address + at, to);
   if (status == Status::ok) to_little_endian(to, tensor.dtype);

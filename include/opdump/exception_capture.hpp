@@ -37,7 +37,7 @@ class ExceptionCapture {
         failed_(failed),
         memory_(failed.memory != nullptr ? *failed.memory : OpMemory{}),
         desc_(*failed.op) {
-    recorder_.count_for(nullptr, 0);
+    recorder_.count_for_none();
   }
 
   /// Captures what the scene asks for. Memory that cannot be read is captured as zeros.

@@ -29,14 +29,26 @@ class SentHeads {
   struct Entry {
     std::uint32_t load = 0;  ///< which loading of a model the head is of; 0: none
     std::uint32_t op = 0;
+    std::uint32_t number = 0;  ///< its own
     std::uint32_t input_count = 0;
     std::uint32_t output_count = 0;
     std::uint32_t head_bytes = 0;
-    std::uint32_t names_at = 0;     ///< where the tensors' original names begin
-    std::uint32_t again_bytes = 0;  ///< of the `again` chunk without the tensors' bytes
-    std::uint32_t whole_bytes = 0;  ///< of the same with them; 0: they do not fit one chunk
+    ChunkHead again{};              ///< of the `again` chunk, when it tells of no gap
+    std::uint32_t chunk_bytes = 0;  ///< of that chunk, with the tensors' bytes if it is the last
     DataBytes data_bytes = 0;
     alignas(8) std::byte bytes[kMaxKnownHeadBytes];  ///< as in the ring
+
+    /// Writes the addresses of `tensors` to `to` and returns where they end; null when the head describes
+    /// other tensors. There are as many.
+    [[gnu::noinline]] std::byte* put_addresses(std::byte* to, const CapturedTensors& tensors) const {
+      const std::byte* at = bytes + sizeof(RecordHead);
+      const bool same = tensors.all([&](const TensorView& tensor) {
+        to = put_short(to, &tensor.address, sizeof(Address));
+        at = past_tensor(at, tensor);
+        return at != nullptr;
+      });
+      return same ? to : nullptr;
+    }
   };
 
   /// Forgets everything and goes on in `entries`.
@@ -45,16 +57,18 @@ class SentHeads {
     for (Entry& entry : entries_) entry.load = 0;
   }
 
-  /// The head of operator `op`, if it was sent and describes these tensors in all but their addresses; null
-  /// otherwise.
+  /// The head of operator `op`, if it was sent with as many tensors; null otherwise.
   const Entry* find(std::uint32_t load, std::size_t op, const CapturedTensors& tensors) const {
-    if (entries_.empty()) return nullptr;
-    const Entry& entry = entries_[number(op)];
-    return entry.load == load && entry.op == op && describes(entry, tensors) ? &entry : nullptr;
-  }
-
-  std::uint32_t number(const Entry& entry) const {
-    return static_cast<std::uint32_t>(&entry - entries_.data());
+    std::size_t at = op;
+    if (at >= entries_.size()) {
+      if (entries_.empty()) return nullptr;
+      at = number(op);
+    }
+    const Entry& entry = entries_[at];
+    return entry.load == load && entry.op == op && entry.input_count == tensors.inputs.size() &&
+                   entry.output_count == tensors.outputs.size()
+               ? &entry
+               : nullptr;
   }
 
   /// Number under which a head of `head_bytes` bytes may be kept, `kNotKnown` if it may not. The first
@@ -72,34 +86,23 @@ class SentHeads {
     std::memcpy(entry.bytes, head.data(), head.size());
     entry.load = source.plan->load;
     entry.op = static_cast<std::uint32_t>(source.op_index());
+    entry.number = number(source.op_index());
     entry.head_bytes = static_cast<std::uint32_t>(head.size());
-    entry.names_at = static_cast<std::uint32_t>(names_offset(source));
     entry.input_count = static_cast<std::uint32_t>(source.tensors.inputs.size());
     entry.output_count = static_cast<std::uint32_t>(source.tensors.outputs.size());
     entry.data_bytes = data_bytes;
-    // Less than the head that the ring has just taken.
-    entry.again_bytes = static_cast<std::uint32_t>(sizeof(ChunkHead) + sizeof(AgainHead) +
-                                                   sizeof(Address) * source.tensors.size());
-    const bool fits = data_bytes <= max_chunk - entry.again_bytes;
-    entry.whole_bytes = fits ? entry.again_bytes + static_cast<std::uint32_t>(data_bytes) : 0;
+    const auto again_bytes =
+        static_cast<std::uint32_t>(sizeof(AgainHead) + sizeof(Address) * source.tensors.size());
+    // No more than the head that the ring has just taken.
+    entry.chunk_bytes = static_cast<std::uint32_t>(sizeof(ChunkHead)) + again_bytes;
+    const bool whole = data_bytes <= max_chunk - entry.chunk_bytes;
+    if (whole) entry.chunk_bytes += static_cast<std::uint32_t>(data_bytes);
+    entry.again = chunk_head(ChunkKind::again, whole, Status::ok, {}, again_bytes);
   }
 
  private:
   std::uint32_t number(std::size_t op) const {
     return static_cast<std::uint32_t>(op) % static_cast<std::uint32_t>(entries_.size());
-  }
-
-  static bool describes(const Entry& entry, const CapturedTensors& tensors) {
-    if (entry.input_count != tensors.inputs.size() || entry.output_count != tensors.outputs.size())
-      return false;
-    const std::byte* at = entry.bytes + sizeof(RecordHead);
-    const std::byte* name = entry.bytes + entry.names_at;
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      if (!describes_tensor(at, name, tensors[i])) return false;
-      at += encoded_tensor_bytes(tensors[i]);
-      name += tensors[i].original_name.size();
-    }
-    return true;
   }
 
   std::span<Entry> entries_{};

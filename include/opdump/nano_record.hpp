@@ -16,8 +16,8 @@ inline namespace OPDUMP_NAMESPACE {
 /// limits what the head can come to.
 inline Status measure_whole_record(RecordSource& source, RecordBytes& bytes) {
   if (const Status status = check_record(source, bytes.data); status != Status::ok) return status;
-  bytes.head = aligned_head_bytes(static_cast<std::uint32_t>(plain_head_bytes(source)) +
-                                  source.nano_head.file_bytes());
+  bytes.head =
+      static_cast<std::uint32_t>(padded_bytes(plain_head_bytes(source) + source.nano_head.file_bytes()));
   return Status::ok;
 }
 

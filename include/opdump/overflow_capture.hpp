@@ -18,7 +18,7 @@ class OverflowCapture {
  public:
   OverflowCapture(Recorder& recorder, const ModelPlan& plan, std::size_t op, const CapturedTensors& tensors)
       : recorder_(recorder), plan_(plan), op_(op), tensors_(tensors) {
-    recorder_.count_for(&plan, op);
+    recorder_.count_for(plan, op);
     recorder_.feed_.prepare(desc().stream_id);
   }
 

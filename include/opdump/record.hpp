@@ -67,6 +67,12 @@ struct ChunkHead {
 
   bool last() const { return (last_and_gap & 1) != 0; }
 
+  /// This head, which tells of no gap, telling of `gap`.
+  ChunkHead with(const LossGap& gap) const {
+    if (gap.causes == 0) return *this;
+    return {kind, static_cast<std::uint8_t>(last_and_gap | gap.causes << 1), cause, gap.target, head_bytes};
+  }
+
   /// What was lost before a chunk that is not `data`.
   LossGap gap() const { return LossGap::of(static_cast<LossCauses>(last_and_gap >> 1), gap_target); }
 };
@@ -123,14 +129,16 @@ struct AgainHead {
 };
 static_assert(sizeof(AgainHead) == 24);
 
-/// One tensor of a record; `rank` + `original_rank` dims of 8 bytes follow each.
+/// One tensor of a record; `rank` + `original_rank` dims of 8 bytes follow each, and the original name,
+/// padded to 8 bytes.
 struct TensorHead {
   std::uint64_t address;
   std::uint64_t bytes;
   std::int32_t format;
   std::int32_t original_format;
   std::int32_t original_index;
-  std::int32_t address_kind;
+  std::uint16_t address_kind;
+  std::uint16_t has_originals;  ///< whether any `original_` field says something
   DType dtype;
   DType original_dtype;
   std::uint8_t rank;
@@ -190,9 +198,15 @@ inline constexpr std::size_t kMaxTensors = 0xffff;
 /// Bytes that a nano record says of its inputs or its outputs.
 inline constexpr std::size_t kMaxListBytes = 0x3fffffff;
 
-/// Bytes of a tensor's head and its dims.
+/// `bytes` rounded up, so that what follows is as aligned as what it follows.
+constexpr std::size_t padded_bytes(std::size_t bytes) {
+  return (bytes + 7) / 8 * 8;
+}
+
+/// Bytes of a tensor's head, its dims and its original name.
 inline std::size_t encoded_tensor_bytes(const TensorView& tensor) {
-  return sizeof(TensorHead) + tensor.shape.size_bytes() + tensor.original_shape.size_bytes();
+  return sizeof(TensorHead) + tensor.shape.size_bytes() + tensor.original_shape.size_bytes() +
+         padded_bytes(tensor.original_name.size());
 }
 
 /// Whether heads go through the ring with a TensorHead per tensor.
@@ -244,58 +258,64 @@ struct RecordBytes {
   DataBytes data = 0;      ///< of the tensors
 };
 
-/// `bytes` rounded up so that the tensors' bytes start as aligned as the chunk's payload.
-constexpr std::uint32_t aligned_head_bytes(std::uint32_t bytes) {
-  return (bytes + 7) / 8 * 8;
-}
-
 /// Sets `bytes` to what `encode_record` will write, and what follows. Errors as `check_record`, and
 /// `too_large`.
 inline Status measure_record(RecordSource& source, RecordBytes& bytes) {
   if (const Status status = check_record(source, bytes.data); status != Status::ok) return status;
   std::uint64_t head = plain_head_bytes(source);
   if (kTensorHeads) {
-    source.tensors.for_each_tensor([&head](const TensorView& tensor, bool, std::uint32_t) {
-      head += encoded_tensor_bytes(tensor) + tensor.original_name.size();
-    });
+    source.tensors.for_each_tensor(
+        [&head](const TensorView& tensor, bool, std::uint32_t) { head += encoded_tensor_bytes(tensor); });
   }
   if (head > 0x7fffffff - 7) return Status::too_large;
-  bytes.head = aligned_head_bytes(static_cast<std::uint32_t>(head));
+  bytes.head = static_cast<std::uint32_t>(padded_bytes(static_cast<std::size_t>(head)));
   return Status::ok;
 }
 
-/// Where in the head that `encode_record` writes the tensors' original names begin.
-inline std::size_t names_offset(const RecordSource& source) {
-  std::size_t bytes = plain_head_bytes(source);
-  for (std::size_t i = 0; i < source.tensors.size(); ++i) bytes += encoded_tensor_bytes(source.tensors[i]);
-  return bytes;
+/// Whether the runtime said anything of what `tensor` was in the framework.
+constexpr bool has_originals(const TensorView& tensor) {
+  return (static_cast<std::uint32_t>(tensor.original_dtype) |
+          static_cast<std::uint32_t>(tensor.original_index) |
+          (static_cast<std::uint32_t>(tensor.original_format) ^
+           static_cast<std::uint32_t>(Format::reserved)) |
+          tensor.original_shape.size() | tensor.original_name.size()) != 0;
 }
 
-/// Whether the dims at `at`, which is 8-byte aligned, are those of `shape`.
-inline bool has_dims(const std::byte* at, Shape shape) {
-  const Dim* dims = std::launder(reinterpret_cast<const Dim*>(at));
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (dims[i] != shape[i]) return false;
+/// Where the dims at `at` end if they are those of `shape`; else null.
+[[gnu::always_inline]] inline const std::byte* past_dims(const std::byte* at, Shape shape) {
+  for (const Dim dim : shape) {
+    if (*std::launder(reinterpret_cast<const Dim*>(at)) != dim) return nullptr;
+    at += sizeof dim;
   }
-  return true;
+  return at;
 }
 
-/// Whether the tensor's head and dims at `at` and its original name at `name` are those of `tensor`, but for
-/// the address.
-inline bool describes_tensor(const std::byte* at, const std::byte* name, const TensorView& tensor) {
+/// The same of the original dims and the original name, with whether the head says the other originals.
+[[gnu::noinline]] inline const std::byte* past_originals(const std::byte* at, const TensorHead& head,
+                                                         const TensorView& tensor) {
+  const std::string_view name = tensor.original_name;
+  if (head.original_dtype != tensor.original_dtype ||
+      head.original_format != static_cast<std::int32_t>(tensor.original_format) ||
+      head.original_index != tensor.original_index || head.original_rank != tensor.original_shape.size() ||
+      head.original_name_bytes != name.size())
+    return nullptr;
+  at = past_dims(at, tensor.original_shape);
+  if (at == nullptr || name.empty()) return at;
+  return std::memcmp(at, name.data(), name.size()) == 0 ? at + padded_bytes(name.size()) : nullptr;
+}
+
+/// Where what a head says of a tensor at `at`, which is 8-byte aligned, ends if it is what `tensor` is in all
+/// but its address; else null.
+[[gnu::always_inline]] inline const std::byte* past_tensor(const std::byte* at, const TensorView& tensor) {
   const TensorHead& head = *std::launder(reinterpret_cast<const TensorHead*>(at));
-  return head.bytes == tensor.bytes && head.dtype == tensor.dtype &&
-         head.original_dtype == tensor.original_dtype && head.rank == tensor.shape.size() &&
-         head.original_rank == tensor.original_shape.size() &&
-         head.format == static_cast<std::int32_t>(tensor.format) &&
-         head.original_format == static_cast<std::int32_t>(tensor.original_format) &&
-         head.original_index == tensor.original_index &&
-         head.address_kind == static_cast<std::int32_t>(tensor.address_kind) &&
-         has_dims(at + sizeof head, tensor.shape) &&
-         has_dims(at + sizeof head + tensor.shape.size_bytes(), tensor.original_shape) &&
-         head.original_name_bytes == tensor.original_name.size() &&
-         (tensor.original_name.empty() ||
-          std::memcmp(name, tensor.original_name.data(), tensor.original_name.size()) == 0);
+  if (head.bytes != tensor.bytes || head.dtype != tensor.dtype || head.rank != tensor.shape.size() ||
+      head.format != static_cast<std::int32_t>(tensor.format) ||
+      head.address_kind != static_cast<std::uint32_t>(tensor.address_kind))
+    return nullptr;
+  at = past_dims(at + sizeof head, tensor.shape);
+  if (at == nullptr) return nullptr;
+  if (has_originals(tensor)) return past_originals(at, head, tensor);
+  return head.has_originals == 0 ? at : nullptr;
 }
 
 /// Writes the head, which says that `file_bytes` bytes of the file stand at its end, the heads of `tensors`
@@ -342,7 +362,8 @@ inline void encode_record(const RecordSource& source, const CapturedTensors& ten
         .format = static_cast<std::int32_t>(tensor.format),
         .original_format = static_cast<std::int32_t>(tensor.original_format),
         .original_index = tensor.original_index,
-        .address_kind = static_cast<std::int32_t>(tensor.address_kind),
+        .address_kind = static_cast<std::uint16_t>(tensor.address_kind),
+        .has_originals = static_cast<std::uint16_t>(has_originals(tensor) ? 1 : 0),
         .dtype = tensor.dtype,
         .original_dtype = tensor.original_dtype,
         .rank = static_cast<std::uint8_t>(tensor.shape.size()),
@@ -353,14 +374,12 @@ inline void encode_record(const RecordSource& source, const CapturedTensors& ten
     to += sizeof(TensorHead);
     to = put_short(to, tensor.shape.data(), tensor.shape.size_bytes());
     to = put_short(to, tensor.original_shape.data(), tensor.original_shape.size_bytes());
+    copy_short(to, tensor.original_name.data(), tensor.original_name.size());
+    to += padded_bytes(tensor.original_name.size());
   }
   to = put_short(to, model_name.data(), model_name.size());
   to = put_short(to, op.type.data(), op.type.size());
-  to = put_short(to, op.name.data(), op.name.size());
-  for (std::size_t i = 0; kTensorHeads && i < tensors.size(); ++i) {
-    const std::string_view name = tensors[i].original_name;
-    to = put_short(to, name.data(), name.size());
-  }
+  copy_short(to, op.name.data(), op.name.size());
 }
 
 class ReadyName;
@@ -375,20 +394,19 @@ class RecordView {
     view.head_ = std::launder(reinterpret_cast<const RecordHead*>(bytes.data()));
     view.tensors_ = bytes.data() + sizeof(RecordHead);
     std::size_t at = sizeof(RecordHead);
-    std::uint64_t text_bytes =
-        std::uint64_t{view.head_->model_name_bytes} + view.head_->type_bytes + view.head_->name_bytes;
+    const std::size_t text_bytes =
+        std::size_t{view.head_->model_name_bytes} + view.head_->type_bytes + view.head_->name_bytes;
     for (std::uint32_t i = 0; kTensorHeads && i < view.tensor_count(); ++i) {
       if (kDoubtRings && bytes.size() - at < sizeof(TensorHead)) return Status::malformed;
       const TensorHead& tensor = *std::launder(reinterpret_cast<const TensorHead*>(bytes.data() + at));
-      const std::size_t with_dims = tensor_bytes(tensor);
+      const std::size_t whole = tensor_bytes(tensor);
       if (kDoubtRings &&
           (tensor.rank > kMaxRank || tensor.original_rank > kMaxRank ||
            static_cast<int>(tensor.dtype) >= kDTypeCount ||
-           static_cast<int>(tensor.original_dtype) >= kDTypeCount || bytes.size() - at < with_dims)) {
+           static_cast<int>(tensor.original_dtype) >= kDTypeCount || bytes.size() - at < whole)) {
         return Status::malformed;
       }
-      at += with_dims;
-      text_bytes += tensor.original_name_bytes;
+      at += whole;
     }
     if (kDoubtRings &&
         (bytes.size() - at < text_bytes || bytes.size() - at - text_bytes < view.head_->file_bytes))
@@ -464,23 +482,18 @@ class RecordView {
   /// Calls `use(tensor, is_output, index)` for the inputs in order, then the outputs, originals filled in.
   template <class Use>
   void for_each_tensor(Use use) const {
-    Place place = {tensors_, end_of(name())};
+    const std::byte* at = tensors_;
     for (std::uint32_t i = 0; i < tensor_count(); ++i) {
       std::uint32_t index = 0;
-      const TensorView tensor = next_tensor(place, index);
+      const TensorView tensor = next_tensor(at, index);
       use(tensor, i >= head_->input_count, index);
     }
   }
 
  private:
-  struct Place {
-    const std::byte* tensor;
-    const char* text;
-  };
-
-  TensorView next_tensor(Place& place, std::uint32_t& index) const {
-    const TensorHead& head = *std::launder(reinterpret_cast<const TensorHead*>(place.tensor));
-    const Dim* dims = reinterpret_cast<const Dim*>(place.tensor + sizeof head);
+  TensorView next_tensor(const std::byte*& at, std::uint32_t& index) const {
+    const TensorHead& head = *std::launder(reinterpret_cast<const TensorHead*>(at));
+    const Dim* dims = reinterpret_cast<const Dim*>(at + sizeof head);
     // Every field once: clearing the whole first would cost as much.
     TensorView tensor = {
         .address = head.address,
@@ -489,15 +502,15 @@ class RecordView {
         .format = static_cast<Format>(head.format),
         .shape = {dims, head.rank},
         .original_shape = {dims + head.rank, head.original_rank},
-        .original_name = {place.text, head.original_name_bytes},
+        .original_name = {reinterpret_cast<const char*>(dims + head.rank + head.original_rank),
+                          head.original_name_bytes},
         .original_index = head.original_index,
         .original_dtype = head.original_dtype,
         .original_format = static_cast<Format>(head.original_format),
         .address_kind = static_cast<AddressKind>(head.address_kind),
     };
     fill_in_originals(tensor, name(), head.index);
-    place.tensor += tensor_bytes(head);
-    place.text += head.original_name_bytes;
+    at += tensor_bytes(head);
     index = head.index;
     return tensor;
   }
@@ -507,7 +520,8 @@ class RecordView {
   }
 
   static std::size_t tensor_bytes(const TensorHead& tensor) {
-    return sizeof(TensorHead) + sizeof(Dim) * (std::size_t{tensor.rank} + tensor.original_rank);
+    return sizeof(TensorHead) + sizeof(Dim) * (std::size_t{tensor.rank} + tensor.original_rank) +
+           padded_bytes(tensor.original_name_bytes);
   }
 
   const RecordHead* head_ = nullptr;

@@ -76,17 +76,15 @@ class RecordFeed {
 #endif
 
   /// Copies the tensors, which fit, to `to`, which is in a chunk that has room and is not committed.
-  Status copy(std::byte* to, const CapturedTensors& tensors) {
-    for (unsigned list = 0; list < 2; ++list) {
-      for (const TensorView& tensor : tensors.list(list != 0)) {
-        const std::size_t bytes = static_cast<std::size_t>(tensor.bytes);
-        if (bytes == 0) continue;
-        const Status status = copy(tensor, {to, bytes});
-        if (status != Status::ok) return give_up(status);
-        to += bytes;
-      }
-    }
-    return complete();
+  [[gnu::noinline]] Status copy(std::byte* to, const CapturedTensors& tensors) {
+    Status status = Status::ok;
+    const bool all = tensors.all([&](const TensorView& tensor) {
+      const std::size_t bytes = static_cast<std::size_t>(tensor.bytes);
+      if (bytes != 0) status = copy(tensor, {to, bytes});
+      to += bytes;
+      return status == Status::ok;
+    });
+    return all ? complete() : give_up(status);
   }
 
   /// Sends the tensors in chunks of their own, the last of which ends the record; `data_bytes` is the sum of

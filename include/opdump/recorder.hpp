@@ -46,7 +46,7 @@ class BasicRecorder {
   /// The same for a runtime that counts steps itself.
   Status begin_step(ModelPlan& plan, std::uint64_t step) {
     if (plan.model == nullptr) return Status::model_not_loaded;
-    if (open_plan() != nullptr) return Status::step_open;
+    if (own_plan() != nullptr) return Status::step_open;
     plan.next_step = step + 1;
     step_ = step;
     plan_.store(&plan, std::memory_order_relaxed);
@@ -79,41 +79,38 @@ class BasicRecorder {
   /// check counts as such of a record. Compiled out, it is always `ok`.
   Status capture(std::size_t op, std::span<const TensorView> inputs, std::span<const TensorView> outputs) {
     if (!OPDUMP_ENABLED) return Status::ok;
-    const ModelPlan* plan = open_plan();
-    if (plan == nullptr) return Status::step_not_open;
-    if (op >= plan->model->ops.size()) return Status::no_such_op;
-    if (!wants(op)) return Status::ok;
+    const ModelPlan* plan = own_plan();
+    if (!captures(plan, op)) return not_captured(plan, op);
+    const std::uint8_t bits = bits_[op];
 #if OPDUMP_FAULTS
-    if ((bits_[op] & kCheckOverflow) != 0) {
+    if ((bits & kCheckOverflow) != 0) {
       const Status overflow = OverflowCapture<BasicRecorder>(*this, *plan, op, {inputs, outputs}).check();
-      if ((bits_[op] & (kCaptureInputs | kCaptureOutputs)) == 0 || overflow != Status::ok) return overflow;
+      if ((bits & (kCaptureInputs | kCaptureOutputs)) == 0 || overflow != Status::ok) return overflow;
     }
     if (!plan->watch.ops.empty()) return WatchCapture<BasicRecorder>(*this, *plan, op, outputs).take();
 #endif
-    const CapturedTensors tensors = select(bits_[op], inputs, outputs);
-    count_for(plan, op);
+    const CapturedTensors tensors = select(bits, inputs, outputs);
 #if OPDUMP_SMALL_CODE == 0
-    if ((bits_[op] & kLeaveOut) != 0) return capture_remaining(*plan, op, tensors);
+    if ((bits & kLeaveOut) != 0) return capture_remaining(*plan, op, tensors);
 #endif
     const std::uint64_t unix_us = begin_record(plan->target);
     feed_.prepare(plan->model->ops[op].stream_id);
-#if OPDUMP_SMALL_CODE == 0
-    const SentHeads::Entry* sent = sent_.find(plan->load, op, tensors);
-    if (sent != nullptr) return record_again(*plan, *sent, unix_us, tensors);
-#endif
+#if OPDUMP_SMALL_CODE
     RecordSource source = describe(plan->model->ops[op], plan, plan->target, unix_us, tensors);
     return take(source, true);
+#else
+    Status status;
+    return record_again(*plan, op, unix_us, tensors, status) ? status : take_new(*plan, op, unix_us, tensors);
+#endif
   }
 
   /// The same for an operator whose tensors cannot be handed over, because of `cause`: its record is lost and
   /// counted as such. Returns `cause`, or what `capture` would have said before it looked at the tensors.
   Status refuse(std::size_t op, Status cause) {
     if (!OPDUMP_ENABLED) return Status::ok;
-    const ModelPlan* plan = open_plan();
-    if (plan == nullptr) return Status::step_not_open;
-    if (op >= plan->model->ops.size()) return Status::no_such_op;
-    if (!wants(op)) return Status::ok;
-    count_for(plan, op);
+    const ModelPlan* plan = own_plan();
+    if (!captures(plan, op)) return not_captured(plan, op);
+    count_for(*plan, op);
     RecordSource source = describe(plan->model->ops[op], plan, plan->target, begin_record(plan->target), {});
     return lose_unseen(source, cause);
   }
@@ -125,10 +122,9 @@ class BasicRecorder {
   Status capture_overflow(std::size_t op, std::span<const TensorView> inputs,
                           std::span<const TensorView> outputs, const OverflowReport& report) {
     if (!OPDUMP_ENABLED) return Status::ok;
-    const ModelPlan* plan = open_plan();
-    if (plan == nullptr) return Status::step_not_open;
-    if (op >= plan->model->ops.size()) return Status::no_such_op;
-    if (!wants(op) || (bits_[op] & kCheckOverflow) == 0) return Status::ok;
+    const ModelPlan* plan = own_plan();
+    if (!captures(plan, op)) return not_captured(plan, op);
+    if ((bits_[op] & kCheckOverflow) == 0) return Status::ok;
     return OverflowCapture<BasicRecorder>(*this, *plan, op, {inputs, outputs}).take(report);
   }
 
@@ -178,7 +174,7 @@ class BasicRecorder {
 
   /// Ends the open step; `step_not_open` without one.
   Status end_step() {
-    if (open_plan() == nullptr) return Status::step_not_open;
+    if (own_plan() == nullptr) return Status::step_not_open;
     bits_ = nullptr;
 #if OPDUMP_FAULTS
     running_ = {};
@@ -202,7 +198,7 @@ class BasicRecorder {
                            std::span<const TensorView> outputs) {
     if (!wants_single_ops()) return Status::ok;
     const CapturedTensors tensors = select(context().single_bits, inputs, outputs);
-    count_for(nullptr, 0);
+    count_for_none();
     const std::uint8_t target = context().target;
     RecordSource source = describe(op, nullptr, target, begin_record(target), tensors);
     feed_.prepare(op.stream_id);
@@ -212,7 +208,7 @@ class BasicRecorder {
   /// As `refuse`, for an operator that has run outside any model.
   Status refuse_single_op(const OpDesc& op, Status cause) {
     if (!wants_single_ops()) return Status::ok;
-    count_for(nullptr, 0);
+    count_for_none();
     const std::uint8_t target = context().target;
     RecordSource source = describe(op, nullptr, target, begin_record(target), {});
     return lose_unseen(source, cause);
@@ -278,16 +274,36 @@ class BasicRecorder {
     return feed_.context();
   }
 
+  /// `open_plan`, asked by the context that sets it.
+  const ModelPlan* own_plan() const {
+    return plan_.load(std::memory_order_relaxed);
+  }
+
+  /// As `wants`, for any `op`. `plan` is the open one.
+  bool captures(const ModelPlan* plan, std::size_t op) const {
+    return bits_ != nullptr && op < plan->bits.size() && bits_[op] != 0;
+  }
+
+  /// What is said of an operator that is not captured.
+  static Status not_captured(const ModelPlan* plan, std::size_t op) {
+    if (plan == nullptr) return Status::step_not_open;
+    return op < plan->model->ops.size() ? Status::ok : Status::no_such_op;
+  }
+
   void count(std::uint8_t target, DumpCount what) {
     counts_[Targets::counted(target)].add_one(what);
   }
 
 #if OPDUMP_SMALL_CODE
-  void count_for(const ModelPlan*, std::size_t) {}
+  void count_for(const ModelPlan&, std::size_t) {}
+  void count_for_none() {}
   void count_op(Status) const {}
 #else
-  void count_for(const ModelPlan* plan, std::size_t op) {
-    op_counts_ = plan != nullptr && op < plan->op_counts.size() ? &plan->op_counts[op] : nullptr;
+  void count_for(const ModelPlan& plan, std::size_t op) {
+    op_counts_ = plan.op_counts.empty() ? nullptr : &plan.op_counts[op];
+  }
+  void count_for_none() {
+    op_counts_ = nullptr;
   }
   void count_op(Status status) const {
     if (op_counts_ == nullptr) return;
@@ -305,8 +321,8 @@ class BasicRecorder {
 
   static CapturedTensors select(std::uint8_t bits, std::span<const TensorView> inputs,
                                 std::span<const TensorView> outputs) {
-    return {.inputs = (bits & kCaptureInputs) != 0 ? inputs : std::span<const TensorView>{},
-            .outputs = (bits & kCaptureOutputs) != 0 ? outputs : std::span<const TensorView>{}};
+    return {.inputs = inputs.first((bits & kCaptureInputs) != 0 ? inputs.size() : 0),
+            .outputs = outputs.first((bits & kCaptureOutputs) != 0 ? outputs.size() : 0)};
   }
 
   RecordSource describe(const OpDesc& op, const ModelPlan* plan, std::uint8_t target, std::uint64_t unix_us,
@@ -356,6 +372,7 @@ class BasicRecorder {
   /// Captures of `tensors` what the config does not leave out.
   [[gnu::noinline]] Status capture_remaining(const ModelPlan& plan, std::size_t op,
                                              const CapturedTensors& tensors) {
+    count_for(plan, op);
     const OpDesc& desc = plan.model->ops[op];
     const RemainingTensors remaining(plan, desc, tensors);
     const std::uint64_t unix_us = begin_record(plan.target);
@@ -363,6 +380,14 @@ class BasicRecorder {
     RecordSource source = describe(desc, &plan, plan.target, unix_us, remaining.tensors());
     source.indexes = remaining.indexes();
     return remaining.fit() ? take(source, false) : lose_unseen(source, Status::too_many_tensors);
+  }
+
+  /// Captures what the drainer does not know the head of.
+  [[gnu::noinline]] Status take_new(const ModelPlan& plan, std::size_t op, std::uint64_t unix_us,
+                                    const CapturedTensors& tensors) {
+    count_for(plan, op);
+    RecordSource source = describe(plan.model->ops[op], &plan, plan.target, unix_us, tensors);
+    return take(source, true);
   }
 
   /// As the framework has it, if the config wants that and it can be had. `role` is the list of `one` that
@@ -441,22 +466,6 @@ class BasicRecorder {
     return Status::ok;
   }
 
-#if OPDUMP_SMALL_CODE == 0
-  /// The same for an operator whose head the drainer knows.
-  Status record_again(const ModelPlan& plan, const SentHeads::Entry& sent, std::uint64_t unix_us,
-                      const CapturedTensors& tensors) {
-    const std::uint32_t sequence = sequence_++;
-    begun_ = false;
-    Status status = put_again(sent, unix_us, sequence, tensors);
-    if (status != Status::ok) {
-      RecordSource source = describe(plan.model->ops[sent.op], &plan, plan.target, unix_us, tensors);
-      source.sequence = sequence;
-      status = give_up(source, status);
-    }
-    return end_record(plan.target, status);
-  }
-#endif
-
   /// Returns the time. Comes first in a record: what follows runs while the clock is being read.
   std::uint64_t begin_record(std::uint8_t target) {
     const std::uint64_t unix_us = context().clock->unix_us();
@@ -466,8 +475,8 @@ class BasicRecorder {
   }
 
   Status end_record(std::uint8_t target, Status status) {
-    if (status == Status::ok) count(target, DumpCount::captured);
     count_op(status);
+    if (status == Status::ok) count(target, DumpCount::captured);
     feed_.wake_if_crowded();
     return status;
   }
@@ -490,7 +499,8 @@ class BasicRecorder {
     encode_whole_record(source, bytes.head, head.data());
     if (whole) status = feed_.copy(head.data() + bytes.head, source.tensors);
     if (status != Status::ok) return status;
-    commit_first(chunk_bytes, whole && !goes_on);
+    commit_first(chunk_bytes);
+    begun_ = !whole || goes_on;
 #if OPDUMP_SMALL_CODE == 0
     if (source.known_as != kNotKnown) sent_.keep(head, source, bytes.data, ring().max_chunk());
 #endif
@@ -499,33 +509,50 @@ class BasicRecorder {
   }
 
 #if OPDUMP_SMALL_CODE == 0
-  Status put_again(const SentHeads::Entry& sent, std::uint64_t unix_us, std::uint32_t sequence,
-                   const CapturedTensors& tensors) {
-    const bool whole = sent.whole_bytes != 0;
-    const std::uint32_t bytes = whole ? sent.whole_bytes : sent.again_bytes;
+  /// Makes the record that has begun an `again` chunk; `status` is what became of it. False, with nothing
+  /// changed, when the drainer does not know its head or there is no room: `take_new` then has to see to it.
+  [[gnu::always_inline]] bool record_again(const ModelPlan& plan, std::size_t op, std::uint64_t unix_us,
+                                           const CapturedTensors& tensors, Status& status) {
+    const SentHeads::Entry* const sent = sent_.find(plan.load, op, tensors);
     MutableBytes chunk;
-    Status status = feed_.room(bytes, bytes, chunk);
-    if (status != Status::ok) return status;
-    std::byte* to = chunk.data();
-    ::new (to) ChunkHead(chunk_head(ChunkKind::again, whole, Status::ok, gap_,
-                                    sent.again_bytes - std::uint32_t{sizeof(ChunkHead)}));
-    to += sizeof(ChunkHead);
-    ::new (to) AgainHead{unix_us, step_, sequence, sent_.number(sent)};
-    to += sizeof(AgainHead);
-    for (std::size_t i = 0; i < tensors.size(); ++i, to += sizeof(Address))
-      std::memcpy(to, &tensors[i].address, sizeof(Address));
-    if (whole) status = feed_.copy(to, tensors);
-    if (status != Status::ok) return status;
-    commit_first(bytes, whole);
-    return whole ? Status::ok : stream(tensors, sent.data_bytes, sent.head_bytes);
+    if (sent == nullptr || feed_.room(sent->chunk_bytes, sent->chunk_bytes, chunk) != Status::ok)
+      return false;
+    std::byte* const to = sent->put_addresses(chunk.data() + sizeof(ChunkHead) + sizeof(AgainHead), tensors);
+    if (to == nullptr) return false;
+    const std::uint32_t sequence = sequence_++;
+    ::new (chunk.data()) ChunkHead(sent->again.with(gap_));
+    ::new (chunk.data() + sizeof(ChunkHead)) AgainHead{unix_us, step_, sequence, sent->number};
+    if (sent->again.last()) {
+      status = feed_.copy(to, tensors);
+      if (status == Status::ok) {
+        commit_first(sent->chunk_bytes);
+      } else {
+        begun_ = false;
+      }
+    } else {
+      commit_first(sent->chunk_bytes);
+      begun_ = true;
+      status = stream(tensors, sent->data_bytes, sent->head_bytes);
+    }
+    if (status != Status::ok) status = give_up_again(plan, op, unix_us, sequence, tensors, status);
+    count_for(plan, op);
+    status = end_record(plan.target, status);
+    return true;
+  }
+
+  [[gnu::noinline]] Status give_up_again(const ModelPlan& plan, std::size_t op, std::uint64_t unix_us,
+                                         std::uint32_t sequence, const CapturedTensors& tensors,
+                                         Status cause) {
+    RecordSource source = describe(plan.model->ops[op], &plan, plan.target, unix_us, tensors);
+    source.sequence = sequence;
+    return give_up(source, cause);
   }
 #endif
 
   /// Makes the chunk visible that a record begins with; it tells of the gap before it.
-  void commit_first(std::uint32_t bytes, bool whole) {
+  void commit_first(std::uint32_t bytes) {
     ring().commit(bytes);
     gap_ = {};
-    begun_ = !whole;
   }
 
   /// Sends the tensors of a record whose head is `head_bytes` long when it is whole.
@@ -583,7 +610,7 @@ class BasicRecorder {
   /// there; `ok`: they are not wanted.
   Status put_reduced(const RecordSource& source, std::uint32_t head_bytes, Status cause) {
 #if OPDUMP_SMALL_CODE
-    head_bytes = aligned_head_bytes(static_cast<std::uint32_t>(plain_head_bytes(source)));
+    head_bytes = static_cast<std::uint32_t>(padded_bytes(plain_head_bytes(source)));
 #endif
     const std::uint32_t most = ring().max_chunk();
     const std::uint64_t bytes = reduced_bytes(source.tensors.size(), head_bytes);
@@ -682,7 +709,7 @@ class BasicRecorder {
   std::atomic<const ModelPlan*> plan_{nullptr};
   std::uint64_t step_ = 0;
   std::uint32_t sequence_ = 0;
-  bool begun_ = false;  ///< the latest record, in the ring
+  bool begun_ = false;  ///< the latest record, in the ring; not kept of one that is captured
   [[no_unique_address]] LossGap gap_;
 #if OPDUMP_SMALL_CODE == 0
   OpCounts* op_counts_ = nullptr;  ///< of the operator that is captured; null: not counted

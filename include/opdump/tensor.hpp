@@ -93,6 +93,17 @@ struct CapturedTensors {
     return i < inputs.size() ? inputs[i] : outputs[i - inputs.size()];
   }
 
+  /// Whether `use(tensor)` is true of each; it is not called any more once it is false.
+  template <class Use>
+  [[gnu::always_inline]] bool all(Use use) const {
+    const TensorView* at = inputs.data();
+    for (std::size_t left = size(); left != 0; --left, ++at) {
+      if (left == outputs.size()) at = outputs.data();
+      if (!use(*at)) return false;
+    }
+    return true;
+  }
+
   /// Calls `use(tensor, is_output, index)` for each.
   template <class Use>
   void for_each_tensor(Use use) const {

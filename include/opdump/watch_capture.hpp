@@ -16,7 +16,7 @@ class WatchCapture {
  public:
   WatchCapture(Recorder& recorder, const ModelPlan& plan, std::size_t op, std::span<const TensorView> outputs)
       : recorder_(recorder), plan_(plan), op_(op), outputs_(outputs) {
-    recorder_.count_for(&plan, op);
+    recorder_.count_for(plan, op);
     recorder_.feed_.prepare(desc().stream_id);
   }
 
