@@ -1,0 +1,44 @@
+#pragma once
+#include <sys/types.h>
+
+#include <span>
+#include <string_view>
+
+#include "opdump/bytes.hpp"
+#include "platform/posix/unique_fd.hpp"
+
+/// The steps of which TreeSink makes files in a tree. No link is followed below the root. Each returns an
+/// errno, 0 for success.
+namespace opdump::posix {
+inline namespace OPDUMP_NAMESPACE {
+
+inline constexpr std::size_t kMaxFileNameBytes = 255;
+/// In a directory, the real names of the files whose names the file system does not take.
+inline constexpr std::string_view kMappingFile = "mapping.csv";
+
+/// As openat, closed on exec, also when a signal comes; the descriptor, -1 with errno.
+int open_at(int directory, const char* name, int flags, mode_t mode = 0);
+
+/// Opens `directory` below `root`, parts of which are made where they are missing. `syncs_each`: what is made
+/// survives a loss of power.
+int open_tree(std::string_view root, std::string_view directory, bool syncs_each, UniqueFd& opened);
+
+/// Gives the file `mode` where the umask has taken bits of it away; set-group-id and the like, which a
+/// directory inherits, stay. `kept` tells whether it took none.
+int force_mode(int fd, mode_t mode, bool& kept);
+int force_mode(int fd, mode_t mode);
+
+/// EEXIST when there is anything of that name.
+int check_absent(int directory, const char* name);
+
+/// Renames within `directory`, never over another file that an opdump writer made.
+int rename_exclusively(int directory, const char* from, const char* to);
+
+/// Adds the row `short_name,name` to the directory's `kMappingFile`, whole or not at all.
+int append_mapping(int directory, std::string_view short_name, std::string_view name, bool syncs_each);
+
+/// Adds `parts` to a file, all or nothing. `made` becomes true when there was no such file.
+int append_file(int directory, const char* name, std::span<const Bytes> parts, bool syncs_each, bool& made);
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::posix
