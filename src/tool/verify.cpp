@@ -41,6 +41,7 @@ that each dump keeps, '{time}/opdump.{device}.{id}.journal': every record has a 
 where it was written or why it was lost. A dump is complete when every journal was closed, leaves no number out and
 counts no loss, and every file it names is there, with its bytes and in the form of a record. A journal made with
 '--journal gaps' names no files; then they are counted. Files that no closed journal names are wrong too.
+What was lost without a name is told once more by operator, where the program had them counted (count_ops).
 
 Bytes inside tensors are not checked: the journal holds the files' sizes, not their sums.
 
