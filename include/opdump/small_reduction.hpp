@@ -12,6 +12,7 @@
 #include "opdump/reduction.hpp"
 #include "opdump/small_statistics.hpp"
 
+#if OPDUMP_SMALL_CODE
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
@@ -181,3 +182,4 @@ class StatisticsReduction final : public Reduction {
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump
+#endif
