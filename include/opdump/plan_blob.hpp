@@ -20,16 +20,14 @@ inline namespace OPDUMP_NAMESPACE {
 /// says why, and every value is zero or empty.
 class PlanReader {
  public:
-  PlanReader(Bytes records, std::uint32_t version, Arena& memory)
-      : at_(records.data()), left_(records.size()), version_(version), memory_(memory) {}
+  PlanReader(Bytes records, Arena& memory) : at_(records.data()), left_(records.size()), memory_(memory) {}
 
   /// `malformed` also when bytes are left over.
   Status status() const { return status_ == Status::ok && left_ != 0 ? Status::malformed : status_; }
 
-  /// `object` is what `record` describes, its fields at their defaults.
-  void read(const PlanRecord& record, std::byte* object) {
-    const PlanField* const end = record.fields + plan_field_count(record, version_);
-    for (const PlanField* field = record.fields; field != end; ++field) read(*field, object + field->offset);
+  /// Reads an object that has the `count` fields from `field` on, all at their defaults.
+  void read(const PlanField* field, std::size_t count, std::byte* object) {
+    for (; count != 0; --count, ++field) read(*field, object + field->offset());
   }
 
  private:
@@ -44,14 +42,14 @@ class PlanReader {
   }
 
   void read(const PlanField& field, std::byte* at) {
-    const PlanKind kind = field.kind;
-    if (kind >= PlanKind::option_u32 && kind <= PlanKind::option_fsync && number(1, 1) == 0) return;
+    const PlanKind kind = field.kind();
+    if (kind >= PlanKind::option_u32 && kind <= PlanKind::option_fsync && small(1) == 0) return;
     switch (kind) {
       case PlanKind::u8:
-        *at = static_cast<std::byte>(number(1, field.most));
+        *at = static_cast<std::byte>(small(field.most()));
         break;
       case PlanKind::u16:
-        put(at, static_cast<std::uint16_t>(number(2, 0xffff)));
+        put(at, static_cast<std::uint16_t>(number(2)));
         break;
       case PlanKind::u32:
         put(at, word());
@@ -70,16 +68,16 @@ class PlanReader {
         put<std::optional<std::uint32_t>>(at, word());
         break;
       case PlanKind::option_when_full:
-        put<std::optional<WhenFull>>(at, static_cast<WhenFull>(number(1, field.most)));
+        put<std::optional<WhenFull>>(at, static_cast<WhenFull>(small(field.most())));
         break;
       case PlanKind::option_journal:
-        put<std::optional<JournalDetail>>(at, static_cast<JournalDetail>(number(1, field.most)));
+        put<std::optional<JournalDetail>>(at, static_cast<JournalDetail>(small(field.most())));
         break;
       case PlanKind::option_keep:
-        put<std::optional<Keep>>(at, static_cast<Keep>(number(1, field.most)));
+        put<std::optional<Keep>>(at, static_cast<Keep>(small(field.most())));
         break;
       case PlanKind::option_fsync:
-        put<std::optional<Fsync>>(at, static_cast<Fsync>(number(1, field.most)));
+        put<std::optional<Fsync>>(at, static_cast<Fsync>(small(field.most())));
         break;
       default:
         read_list(kind, at);
@@ -87,10 +85,10 @@ class PlanReader {
   }
 
   void read_list(PlanKind kind, std::byte* at) {
-    const std::uint32_t size = kind == PlanKind::extras ? number(1, 1) : count();
+    const std::uint32_t size = kind == PlanKind::extras ? small(1) : count();
     if (size == 0) return;
     const PlanRecord& record = plan_record(kind);
-    if (record.fields == nullptr) {
+    if (record.count == 0) {
       if (size > left_ / record.size) return fail(Status::malformed);
       put_list(kind, at, take(size * record.size), size);
       return;
@@ -100,7 +98,8 @@ class PlanReader {
     if (element == nullptr) return fail(Status::no_memory);
     std::memset(element, 0, size * record.size);
     put_list(kind, at, element, size);
-    for (std::uint32_t i = 0; i < size; ++i, element += record.size) read(record, element);
+    for (std::uint32_t i = 0; i < size; ++i, element += record.size)
+      read(kPlanTable.fields + record.first, record.count, element);
   }
 
   static void put_list(PlanKind kind, std::byte* at, const std::byte* elements, std::size_t count) {
@@ -139,21 +138,29 @@ class PlanReader {
     return taken;
   }
 
-  void fail(Status status) {
+  [[gnu::noinline]] void fail(Status status) {
     if (status_ == Status::ok) status_ = status;
     left_ = 0;
   }
 
-  std::uint32_t word() { return number(4, 0xffffffff); }
+  std::uint32_t word() { return number(4); }
 
-  std::uint32_t number(std::size_t bytes, std::uint32_t most) {
-    std::uint32_t value = 0;
-    if (bytes <= left_) {
-      left_ -= bytes;
-      for (std::size_t shift = 0; shift < 8 * bytes; shift += 8)
-        value |= std::to_integer<std::uint32_t>(*at_++) << shift;
-      if (value <= most) return value;
+  std::uint32_t number(std::size_t bytes) {
+    if (bytes > left_) {
+      fail(Status::malformed);
+      return 0;
     }
+    left_ -= bytes;
+    std::uint32_t value = 0;
+    for (std::size_t shift = 0; shift < 8 * bytes; shift += 8)
+      value |= std::to_integer<std::uint32_t>(*at_++) << shift;
+    return value;
+  }
+
+  /// A byte that is at most `most`.
+  [[gnu::noinline]] std::uint32_t small(std::uint32_t most) {
+    const std::uint32_t value = number(1);
+    if (value <= most) return value;
     fail(Status::malformed);
     return 0;
   }
@@ -168,19 +175,19 @@ class PlanReader {
 
   const std::byte* at_;
   std::size_t left_;
-  const std::uint32_t version_;
   Arena& memory_;
   Status status_ = Status::ok;
 };
 
 /// What the head of `plan` says: `ok` and the records behind it, or why not; see `load_plan`.
 inline Status open_plan(Bytes& plan, std::uint32_t& version) {
-  constexpr std::uint32_t kSwapped = 0x4f44504e;  // in words of four bytes; of two, its halves the other way
   if (plan.size() < kPlanHeadBytes) return Status::not_a_plan;
   const std::byte* const head = plan.data();
   const auto word = [head](std::size_t offset) { return load_little_endian<std::uint32_t>(head + offset); };
   const std::uint32_t magic = word(0);
-  if (magic == kSwapped || std::rotl(magic, 16) == kSwapped) return Status::wrong_byte_order;
+  // Of words of four bytes, or of two.
+  if (__builtin_bswap32(magic) == kPlanMagic || __builtin_bswap32(std::rotl(magic, 16)) == kPlanMagic)
+    return Status::wrong_byte_order;
   if (magic != kPlanMagic) return Status::not_a_plan;
   const std::uint32_t bytes = word(kPlanBytesOffset);
   if (bytes > plan.size()) return Status::truncated;
@@ -206,8 +213,8 @@ inline Status open_plan(Bytes& plan, std::uint32_t& version) {
   config.trailing_comma = true;
   Status status = open_plan(plan, version);
   if (status != Status::ok) return status;
-  PlanReader reader(plan.subspan(kPlanHeadBytes), version, memory);
-  reader.read(kPlanRecords[0], reinterpret_cast<std::byte*>(&config));
+  PlanReader reader(plan.subspan(kPlanHeadBytes), memory);
+  reader.read(kPlanTable.fields, kPlanConfigCounts[version - 1], reinterpret_cast<std::byte*>(&config));
   status = reader.status();
   if (status != Status::ok) config.asked = config.active = false;
   return status;

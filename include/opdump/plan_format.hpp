@@ -89,26 +89,46 @@ enum class PlanKind : std::uint8_t {
   pattern_sets,
 };
 
-struct PlanField {
-  std::uint16_t offset;  ///< in the object
-  PlanKind kind;
-  std::uint8_t most;  ///< of `u8` and the options: the largest value
+/// In three bytes, as a device has about 70 of them.
+class PlanField {
+ public:
+  constexpr PlanField() = default;
+  constexpr PlanField(std::size_t offset, PlanKind kind, std::uint8_t most)
+      : offset_low_(static_cast<std::uint8_t>(offset)),
+        offset_and_kind_(static_cast<std::uint8_t>((offset >> 8) << kKindBits | static_cast<unsigned>(kind))),
+        most_(most) {}
+
+  /// In the object.
+  constexpr std::size_t offset() const {
+    return offset_low_ | std::size_t{static_cast<std::uint8_t>(offset_and_kind_ >> kKindBits)} << 8;
+  }
+  constexpr PlanKind kind() const { return static_cast<PlanKind>(offset_and_kind_ & ((1 << kKindBits) - 1)); }
+  /// Of `u8` and the options: the largest value.
+  constexpr std::uint8_t most() const { return most_; }
+
+ private:
+  static constexpr unsigned kKindBits = 5;
+
+  std::uint8_t offset_low_ = 0;
+  std::uint8_t offset_and_kind_ = 0;
+  std::uint8_t most_ = 0;
 };
 
 /// The fields of an object, in the order of the plan. What an older version does not have is zero, and in the
 /// config at its default.
 struct PlanRecord {
-  const PlanField* fields;  ///< null: the bytes in the plan are the object
-  std::uint16_t size;
+  std::uint8_t first;  ///< of the fields, in the table of all
+  std::uint8_t count;  ///< of fields; 0: the bytes in the plan are the object
+  std::uint8_t size;   ///< but of the config, which is in no list
   std::uint8_t alignment;
-  std::uint8_t count;  ///< of fields
 };
 
-/// Fields that the config has in each version; nothing else has changed so far.
+/// Fields that the config, which is first in the table of all, has in each version; nothing else has changed
+/// so far.
 inline constexpr std::uint8_t kPlanConfigCounts[kPlanVersion] = {35, 37, 42, 46, 46};
 
 #define OPDUMP_PLAN_FIELD(type, member, kind, most) \
-  { offsetof(type, member), PlanKind::kind, static_cast<std::uint8_t>(most) }
+  PlanField(offsetof(type, member), PlanKind::kind, static_cast<std::uint8_t>(most))
 
 inline constexpr PlanField kPlanConfig[] = {
     OPDUMP_PLAN_FIELD(DumpConfig, asked, u8, 1),
@@ -167,7 +187,7 @@ inline constexpr PlanField kPlanRule[] = {
     OPDUMP_PLAN_FIELD(ModelRule, all_layers, u8, 1),   OPDUMP_PLAN_FIELD(ModelRule, layers, texts, 0),
     OPDUMP_PLAN_FIELD(ModelRule, extras, extras, 0),
 };
-inline constexpr PlanField kPlanText[] = {{0, PlanKind::text, 0}};
+inline constexpr PlanField kPlanText[] = {PlanField(0, PlanKind::text, 0)};
 inline constexpr PlanField kPlanExtras[] = {
     OPDUMP_PLAN_FIELD(ModelExtras, ranges, ranges, 0),
     OPDUMP_PLAN_FIELD(ModelExtras, exclusions, exclusions, 0),
@@ -189,8 +209,8 @@ inline constexpr PlanField kPlanPosition[] = {
     OPDUMP_PLAN_FIELD(TensorPosition, output, u8, 1),
     OPDUMP_PLAN_FIELD(TensorPosition, index, u32, 0),
 };
-inline constexpr PlanField kPlanColumn[] = {{0, PlanKind::u16, 0}};
-inline constexpr PlanField kPlanDevice[] = {{0, PlanKind::u32, 0}};
+inline constexpr PlanField kPlanColumn[] = {PlanField(0, PlanKind::u16, 0)};
+inline constexpr PlanField kPlanDevice[] = {PlanField(0, PlanKind::u32, 0)};
 inline constexpr PlanField kPlanPattern[] = {
     OPDUMP_PLAN_FIELD(NamePattern, text, text, 0),
     OPDUMP_PLAN_FIELD(NamePattern, steps, pattern_steps, 0),
@@ -198,35 +218,54 @@ inline constexpr PlanField kPlanPattern[] = {
 };
 #undef OPDUMP_PLAN_FIELD
 
-#define OPDUMP_PLAN_RECORD(type, fields, count) \
-  { fields, sizeof(type), alignof(type), count }
-inline constexpr PlanRecord kPlanRecords[] = {
-    OPDUMP_PLAN_RECORD(DumpConfig, kPlanConfig, std::size(kPlanConfig)),
-    OPDUMP_PLAN_RECORD(StepRange, kPlanStepRange, std::size(kPlanStepRange)),
-    OPDUMP_PLAN_RECORD(ModelRule, kPlanRule, std::size(kPlanRule)),
-    OPDUMP_PLAN_RECORD(std::string_view, kPlanText, std::size(kPlanText)),
-    OPDUMP_PLAN_RECORD(ModelExtras, kPlanExtras, std::size(kPlanExtras)),
-    OPDUMP_PLAN_RECORD(OpRange, kPlanOpRange, std::size(kPlanOpRange)),
-    OPDUMP_PLAN_RECORD(TensorExclusion, kPlanExclusion, std::size(kPlanExclusion)),
-    OPDUMP_PLAN_RECORD(TensorPosition, kPlanPosition, std::size(kPlanPosition)),
-    OPDUMP_PLAN_RECORD(StatBits, kPlanColumn, std::size(kPlanColumn)),
-    OPDUMP_PLAN_RECORD(std::uint32_t, kPlanDevice, std::size(kPlanDevice)),
-    OPDUMP_PLAN_RECORD(NamePattern, kPlanPattern, std::size(kPlanPattern)),
-    OPDUMP_PLAN_RECORD(NameStep, nullptr, 0),
-    OPDUMP_PLAN_RECORD(ByteSet, nullptr, 0),
-};
-#undef OPDUMP_PLAN_RECORD
+/// All of the above in one place: whatever a record's fields are, they are found without an address.
+struct PlanTable {
+  static constexpr std::size_t kRecords =
+      static_cast<std::size_t>(PlanKind::pattern_sets) - static_cast<std::size_t>(PlanKind::config) + 1;
+  static constexpr std::size_t kFields =
+      std::size(kPlanConfig) + std::size(kPlanStepRange) + std::size(kPlanRule) + std::size(kPlanText) +
+      std::size(kPlanExtras) + std::size(kPlanOpRange) + std::size(kPlanExclusion) +
+      std::size(kPlanPosition) + std::size(kPlanColumn) + std::size(kPlanDevice) + std::size(kPlanPattern);
 
-/// Fields of `record` in a plan of `version`.
-constexpr std::size_t plan_field_count(const PlanRecord& record, std::uint32_t version) {
-  return &record == kPlanRecords ? kPlanConfigCounts[version - 1] : record.count;
+  PlanRecord records[kRecords] = {};
+  PlanField fields[kFields] = {};
+};
+
+inline constexpr PlanTable kPlanTable = [] {
+  PlanTable table;
+  std::size_t record = 0, used = 0;
+  const auto add = [&]<class T>(const T*, std::span<const PlanField> fields) {
+    table.records[record++] = {static_cast<std::uint8_t>(used), static_cast<std::uint8_t>(fields.size()),
+                               static_cast<std::uint8_t>(sizeof(T)), alignof(T)};
+    for (const PlanField& field : fields) table.fields[used++] = field;
+  };
+  add(static_cast<const DumpConfig*>(nullptr), kPlanConfig);
+  add(static_cast<const StepRange*>(nullptr), kPlanStepRange);
+  add(static_cast<const ModelRule*>(nullptr), kPlanRule);
+  add(static_cast<const std::string_view*>(nullptr), kPlanText);
+  add(static_cast<const ModelExtras*>(nullptr), kPlanExtras);
+  add(static_cast<const OpRange*>(nullptr), kPlanOpRange);
+  add(static_cast<const TensorExclusion*>(nullptr), kPlanExclusion);
+  add(static_cast<const TensorPosition*>(nullptr), kPlanPosition);
+  add(static_cast<const StatBits*>(nullptr), kPlanColumn);
+  add(static_cast<const std::uint32_t*>(nullptr), kPlanDevice);
+  add(static_cast<const NamePattern*>(nullptr), kPlanPattern);
+  add(static_cast<const NameStep*>(nullptr), {});
+  add(static_cast<const ByteSet*>(nullptr), {});
+  return table;
+}();
+
+/// The fields of `record`, all that its newest version has.
+constexpr std::span<const PlanField> plan_fields(const PlanRecord& record) {
+  return {kPlanTable.fields + record.first, record.count};
 }
 
 /// Of `kind`, which has one.
 constexpr const PlanRecord& plan_record(PlanKind kind) {
-  return kPlanRecords[static_cast<std::size_t>(kind) - static_cast<std::size_t>(PlanKind::config)];
+  return kPlanTable.records[static_cast<std::size_t>(kind) - static_cast<std::size_t>(PlanKind::config)];
 }
 
+static_assert(sizeof(DumpConfig) < 2048 && sizeof(ModelExtras) < 256 && sizeof(ModelRule) < 256);
 // offsetof is for these.
 static_assert(std::is_standard_layout_v<DumpConfig> && std::is_standard_layout_v<ModelRule> &&
               std::is_standard_layout_v<ModelExtras> && std::is_standard_layout_v<TensorExclusion> &&

@@ -43,8 +43,7 @@ class PlanWriter {
   explicit PlanWriter(std::vector<std::byte>& plan) : plan_(plan) {}
 
   void write(const PlanRecord& record, const std::byte* object) {
-    for (const PlanField& field : std::span(record.fields, record.count))
-      write(field.kind, object + field.offset);
+    for (const PlanField& field : plan_fields(record)) write(field.kind(), object + field.offset());
   }
 
   void add(std::uint32_t value) { add_number(value); }
@@ -74,9 +73,8 @@ class PlanWriter {
 
   void add_elements(PlanKind kind, const std::byte* elements, std::size_t count) {
     const PlanRecord& record = plan_record(kind);
-    if (record.fields == nullptr) plan_.insert(plan_.end(), elements, elements + count * record.size);
-    for (std::size_t i = 0; record.fields != nullptr && i < count; ++i)
-      write(record, elements + i * record.size);
+    if (record.count == 0) plan_.insert(plan_.end(), elements, elements + count * record.size);
+    for (std::size_t i = 0; record.count != 0 && i < count; ++i) write(record, elements + i * record.size);
   }
 
   template <class T>
@@ -158,7 +156,7 @@ std::vector<std::byte> write_plan(const DumpConfig& config) {
   config::PlanWriter writer(plan);
   for (const std::uint32_t field : {kPlanMagic, std::uint32_t{0}, std::uint32_t{0}, kPlanVersion})
     writer.add(field);
-  writer.write(kPlanRecords[0], reinterpret_cast<const std::byte*>(&config));
+  writer.write(plan_record(PlanKind::config), reinterpret_cast<const std::byte*>(&config));
   store_little_endian(&plan[kPlanBytesOffset], static_cast<std::uint32_t>(plan.size()));
   store_little_endian(&plan[kPlanCrcOffset], plan_crc(plan));
   return plan;
