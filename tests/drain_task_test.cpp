@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -35,7 +34,6 @@ struct Threads {
     const auto now = std::chrono::steady_clock::now().time_since_epoch();
     return static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
   }
-  void pause() { std::this_thread::yield(); }
 
   std::mutex mutex;
   std::condition_variable changed;
@@ -43,31 +41,7 @@ struct Threads {
   int notifications = 0;
 };
 
-/// An RTOS with one processor, on which the drain task runs while the control task sleeps.
-struct Priorities {
-  void notify() {}
-  void wait(std::uint32_t ms) { time_ms += ms; }
-  std::uint32_t now_ms() { return time_ms++; }
-  void pause() { lower(); }
-
-  std::uint32_t time_ms = 0;
-  std::function<void()> lower;
-};
-
 }  // namespace
-
-TEST_CASE("drain task: stops, with all drained, though the task that stops it has the processor") {
-  Bench<4096> bench(WhenFull::drop);
-  bench.start(everything());
-  Priorities rtos;
-  DrainTask task(bench.session, rtos);
-  rtos.lower = [&task] { task.run(); };
-  REQUIRE(task.attach() == Status::ok);
-  bench.step();
-  CHECK(task.stop(10) == Status::ok);
-  CHECK(bench.session.counts().written == 3);
-  REQUIRE(bench.session.finalize() == Status::ok);
-}
 
 TEST_CASE("drain task: drains while it is woken, and all that is left when it is stopped") {
   Bench<4096> bench(WhenFull::drop);

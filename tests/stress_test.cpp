@@ -196,7 +196,6 @@ class Producer {
       stall(random_);
     }
     recorder_->end_step();
-    told_.store(captured_ + degraded_, std::memory_order_release);
   }
 
   void rest() { std::this_thread::sleep_for(std::chrono::microseconds(random_() % 2000)); }
@@ -204,8 +203,6 @@ class Producer {
   std::uint32_t offered() const { return offered_; }
   std::uint32_t captured() const { return captured_; }
   std::uint32_t degraded() const { return degraded_; }
-  /// Records in the ring or beyond; any context may ask.
-  std::uint32_t told() const { return told_.load(std::memory_order_acquire); }
 
  private:
   void capture(const Stamp& stamp) {
@@ -234,7 +231,6 @@ class Producer {
   std::uint32_t offered_ = 0;
   std::uint32_t captured_ = 0;
   std::uint32_t degraded_ = 0;
-  std::atomic<std::uint32_t> told_{0};
 };
 
 /// A drainer that is stopped wherever it stands and started anew, until the producers have ended.
@@ -250,15 +246,6 @@ void drain_in_lives(StressSession& session, const std::atomic<bool>& producing, 
     life.join();
     if (random() % 4 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 2000));
   }
-}
-
-/// While the producers go on.
-void check_flush(StressSession& session, const std::vector<std::unique_ptr<Producer>>& producers) {
-  std::uint32_t told = 0;
-  for (const auto& producer : producers) told += producer->told();
-  demand(session.flush(60'000) == Status::ok, "a flush that does not end");
-  const DumpCounts counts = session.counts();
-  demand(counts.written + counts.sink_failed >= told, "a flush that left records behind");
 }
 
 enum class Drains : std::uint8_t { lives, drain_thread, caller };
@@ -323,7 +310,6 @@ void run(const Round& round, std::chrono::milliseconds duration, std::uint32_t s
     while (std::chrono::steady_clock::now() < end) {
       const DumpCounts counts = session->counts();  // any context may ask
       demand(counts.written + counts.sink_failed <= counts.wanted, "more written than wanted");
-      if (round.drains == Drains::drain_thread) check_flush(*session, producers);
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     for (std::thread& thread : threads) thread.join();

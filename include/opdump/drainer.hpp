@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <type_traits>
 
 #include "opdump/counts.hpp"
 #include "opdump/dump_name.hpp"
@@ -26,7 +27,7 @@ constexpr std::size_t drain_scratch_bytes(std::size_t model_name_bytes, std::siz
                                           std::size_t name_bytes) {
   // A report has a name of its own.
   constexpr std::size_t kReportName = std::string_view("OpdebugNode_OpDebug").size();
-  if (OPDUMP_FAULTS != 0 && type_bytes + name_bytes < kReportName) name_bytes = kReportName - type_bytes;
+  if (OPDUMP_OVERFLOW != 0 && type_bytes + name_bytes < kReportName) name_bytes = kReportName - type_bytes;
   return 2 * journal_line_bytes(dump_name_bytes(model_name_bytes, type_bytes, name_bytes));
 }
 
@@ -156,17 +157,25 @@ class Drainer {
   }
 
   /// The target of that index is another one from now on.
-  void forget_names(std::uint8_t target) { namer_.forget(target); }
+  void forget_names(std::uint8_t target) {
+    namer_.forget(target);
+  }
 
   /// Adds the drainer's counts of the records of group `group` (`Targets::counted`) to `counts`. Any context
   /// may ask.
-  void add_counts(std::size_t group, DumpCounts& counts) const { counts_[group].add_to(counts); }
+  void add_counts(std::size_t group, DumpCounts& counts) const {
+    counts_[group].add_to(counts);
+  }
 
   /// Cause of the latest record the sink lost, `ok` if there was none.
-  Status last_failure() const { return static_cast<Status>(last_failure_.load(std::memory_order_relaxed)); }
+  Status last_failure() const {
+    return static_cast<Status>(last_failure_.load(std::memory_order_relaxed));
+  }
 
   /// Whether lines of the journal were lost, so that it proves less than it should.
-  bool journal_failed() const { return journal_.failed(); }
+  bool journal_failed() const {
+    return journal_.failed();
+  }
 
  private:
   enum class State : std::uint8_t { idle, writing, discarding };
@@ -183,8 +192,17 @@ class Drainer {
     std::uint8_t looks_to_pass = 0;  // at the ring's head, until what was in it at `mark` is drained
   };
 
-  Stream& stream_of(std::size_t slot) { return streams_[OPDUMP_MAX_RECORDERS == 1 ? 0 : slot]; }
-  const Stream& stream_of(std::size_t slot) const { return streams_[OPDUMP_MAX_RECORDERS == 1 ? 0 : slot]; }
+  /// Files of small code are ready when they come.
+  struct NoReduction {
+    explicit NoReduction(Reduction*) {}
+  };
+
+  Stream& stream_of(std::size_t slot) {
+    return streams_[OPDUMP_MAX_RECORDERS == 1 ? 0 : slot];
+  }
+  const Stream& stream_of(std::size_t slot) const {
+    return streams_[OPDUMP_MAX_RECORDERS == 1 ? 0 : slot];
+  }
 
   void take_chunk(std::size_t slot, Bytes chunk) {
     Stream& stream = stream_of(slot);
@@ -208,7 +226,7 @@ class Drainer {
     const Result<RecordView> record = RecordView::parse(head_body);
     if (kDoubtRings && (!record.ok() || record.value().head().target >= Targets::kMax)) return;
     if (head.kind == ChunkKind::record ||
-        (OPDUMP_SMALL_CODE != 0 && OPDUMP_DEGRADE != 0 && head.kind == ChunkKind::reduced)) {
+        (OPDUMP_SMALL_CODE != 0 && OPDUMP_STATISTICS != 0 && head.kind == ChunkKind::reduced)) {
 #if OPDUMP_SMALL_CODE == 0
       stream.heads.keep(head_body, record.value(), targets_[record.value().head().target]);
 #endif
@@ -217,7 +235,7 @@ class Drainer {
       take_file(slot, stream, record.value(), head, body.subspan(file_at));
 #else
       begin_record(slot, stream, record.value(), head.gap(), body.subspan(file_at), head.last());
-    } else if (OPDUMP_DEGRADE != 0 && head.kind == ChunkKind::reduced) {
+    } else if (OPDUMP_STATISTICS != 0 && head.kind == ChunkKind::reduced) {
       take_reduced(slot, stream, record.value(), head, body.subspan(head.head_bytes));
 #endif
 #if OPDUMP_FAULTS
@@ -236,7 +254,7 @@ class Drainer {
     replace(slot, stream, record, head.gap());
     const DumpTarget& target = targets_[stream.target];
     namer_.enter(record, target);
-    const bool reduced = OPDUMP_DEGRADE != 0 && head.kind == ChunkKind::reduced;
+    const bool reduced = OPDUMP_STATISTICS != 0 && head.kind == ChunkKind::reduced;
     const std::string_view suffix = reduced ? Reduction::kSuffix : std::string_view();
     ObjectName name;
     const Status status = try_names(stream, record, suffix, name,
@@ -515,8 +533,9 @@ class Drainer {
 
   Sink& sink_;
   const Targets& targets_;
-  PlanList& plans_;
-  [[maybe_unused]] Reduction* reduction_;
+  // Of small code it has no state.
+  [[no_unique_address]] std::conditional_t<OPDUMP_SMALL_CODE != 0, PlanList, PlanList&> plans_;
+  [[no_unique_address]] std::conditional_t<OPDUMP_SMALL_CODE != 0, NoReduction, Reduction*> reduction_;
   DumpNamer namer_;
   [[no_unique_address]] Journal journal_;
   Stream streams_[OPDUMP_MAX_RECORDERS];

@@ -41,11 +41,16 @@
 #define OPDUMP_JOURNAL 1
 #endif
 
-/// 1: configs may ask for statistics, and `WhenFull::degrade` keeps a reduced form of a record that finds no
-/// room. 0: such configs are not supported, and it is `WhenFull::drop`. Saves about 1 KiB of code on a
-/// Cortex-M.
+/// 1: `WhenFull::degrade` keeps a reduced form of a record that finds no room. 0: it is `WhenFull::drop`.
+/// Saves about 300 bytes of code on a Cortex-M.
 #ifndef OPDUMP_DEGRADE
 #define OPDUMP_DEGRADE 1
+#endif
+
+/// 1: configs may ask for statistics. 0: such configs are not supported. Saves about 3 KiB of code on a
+/// Cortex-M; WhenFull::degrade needs it.
+#ifndef OPDUMP_STATISTICS
+#define OPDUMP_STATISTICS OPDUMP_DEGRADE
 #endif
 
 /// 1: a recorder whose ring fills may wait for room and wake a drainer. 0: it does neither, as an interrupt
@@ -59,8 +64,7 @@
 /// sent once (memory for them stays unused), OpCounts, file formats besides nano, layouts besides CANN's,
 /// torchair's directories of several devices and lists of tensors to leave out (such configs are not
 /// supported), tensors of 4 GiB. Statistics are summed up plainly (SmallStatistics), and rare dtypes and
-/// formats have their numbers as names there. Saves about 9 KiB of code on a Cortex-M with statistics, 2 KiB
-/// without.
+/// formats have their numbers as names there. Saves about 7 KiB of code on a Cortex-M, with statistics 13.
 #ifndef OPDUMP_SMALL_CODE
 #define OPDUMP_SMALL_CODE 0
 #endif
@@ -85,6 +89,13 @@
 #endif
 #endif
 
+/// 1: configs may ask for dumps of operators that overflow. Other than OPDUMP_FAULTS only with
+/// OPDUMP_SMALL_CODE, where it costs about 1 KiB of code on a Cortex-M: a report is committed after its
+/// operator and not with it, has a status and whose it is, and nobody tells the first bad operator.
+#ifndef OPDUMP_OVERFLOW
+#define OPDUMP_OVERFLOW OPDUMP_FAULTS
+#endif
+
 /// 1: what a ring holds can be found again in its memory after a reset (`Ring::recover`), if startup code and
 /// caches leave that memory alone. Costs a store per chunk on either side.
 #ifndef OPDUMP_SURVIVE_RESET
@@ -104,15 +115,19 @@ static_assert(OPDUMP_CACHE_LINE_BYTES >= 4 && OPDUMP_CACHE_LINE_BYTES <= 256 &&
               (OPDUMP_CACHE_LINE_BYTES & (OPDUMP_CACHE_LINE_BYTES - 1)) == 0);
 static_assert(OPDUMP_MAX_RECORDERS >= 1 && OPDUMP_MAX_RECORDERS <= 254);
 static_assert(OPDUMP_FAULTS == 0 || OPDUMP_SMALL_CODE == 0);
+static_assert(OPDUMP_DEGRADE == 0 || OPDUMP_STATISTICS != 0);
+static_assert(OPDUMP_OVERFLOW == OPDUMP_FAULTS || OPDUMP_SMALL_CODE != 0);
 static_assert(OPDUMP_ALL_STATISTICS == 0 || OPDUMP_SMALL_CODE == 0);
 static_assert(OPDUMP_MAX_CONFIGS >= 1 && OPDUMP_MAX_CONFIGS <= 254);
 
-#define OPDUMP_CONCAT_(a, b, c, d, e, f, g, h, i, j, k, l) a##b##c##d##e##f##g##h##i##_##j##_##k##_##l
-#define OPDUMP_CONCAT(a, b, c, d, e, f, g, h, i, j, k, l) OPDUMP_CONCAT_(a, b, c, d, e, f, g, h, i, j, k, l)
-#define OPDUMP_NAMESPACE                                                                                   \
-  OPDUMP_CONCAT(knobs_, OPDUMP_ENABLED, OPDUMP_SURVIVE_RESET, OPDUMP_JOURNAL, OPDUMP_DEGRADE, OPDUMP_WAIT, \
-                OPDUMP_ALL_STATISTICS, OPDUMP_FAULTS, OPDUMP_SMALL_CODE, OPDUMP_CACHE_LINE_BYTES,          \
-                OPDUMP_MAX_RECORDERS, OPDUMP_MAX_CONFIGS)
+#define OPDUMP_CONCAT_(a, b, c, d, e, f, g, h, i, j, k, l, m, n) \
+  a##b##c##d##e##f##g##h##i##j##k##_##l##_##m##_##n
+#define OPDUMP_CONCAT(a, b, c, d, e, f, g, h, i, j, k, l, m, n) \
+  OPDUMP_CONCAT_(a, b, c, d, e, f, g, h, i, j, k, l, m, n)
+#define OPDUMP_NAMESPACE                                                                               \
+  OPDUMP_CONCAT(knobs_, OPDUMP_ENABLED, OPDUMP_SURVIVE_RESET, OPDUMP_JOURNAL, OPDUMP_DEGRADE,          \
+                OPDUMP_STATISTICS, OPDUMP_WAIT, OPDUMP_ALL_STATISTICS, OPDUMP_FAULTS, OPDUMP_OVERFLOW, \
+                OPDUMP_SMALL_CODE, OPDUMP_CACHE_LINE_BYTES, OPDUMP_MAX_RECORDERS, OPDUMP_MAX_CONFIGS)
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {}

@@ -259,7 +259,7 @@ inline void mark_exclusions(const ModelRule* const (&rules)[2], ModelPlan& plan,
 
 /// What `config` wants of every operator that it takes, whatever its models say: 0 but for overflow dumps.
 constexpr std::uint8_t bits_of_all(const DumpConfig& config) {
-  return OPDUMP_FAULTS != 0 && config.overflow ? kCheckOverflow : std::uint8_t{0};
+  return OPDUMP_OVERFLOW != 0 && config.overflow ? kCheckOverflow : std::uint8_t{0};
 }
 
 /// Fills `bits`, a byte per operator of `model`, with those of `watch_bits`; all 0 when nothing is watched.

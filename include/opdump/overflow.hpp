@@ -23,8 +23,10 @@ class OverflowCheck {
   virtual Result<bool> overflowed(const OpDesc& op, const CapturedTensors& tensors,
                                   OverflowReport& report) = 0;
 
+#if OPDUMP_SMALL_CODE == 0
   /// Whether any of `tensors` holds an infinity or a NaN.
   virtual Result<bool> bad(std::span<const TensorView> tensors) = 0;
+#endif
 
  protected:
   ~OverflowCheck() = default;
@@ -41,16 +43,19 @@ struct FirstBadOp {
   std::uint32_t op = 0;  ///< its index in the model
 };
 
-#if OPDUMP_FAULTS
+#if OPDUMP_OVERFLOW
 /// What one recorder knows of overflows.
 struct OverflowTally {
   Count found;
+#if OPDUMP_FAULTS
   FirstBadOp first{};
+#endif
 };
 #else
 struct OverflowTally {};
 #endif
 
+#if OPDUMP_SMALL_CODE == 0
 /// Asks the device where it tells of overflows, and looks for infinities and NaNs in the outputs where it
 /// does not: `Memory` may have
 ///
@@ -135,6 +140,7 @@ class OverflowScan final : public OverflowCheck {
   Memory& memory_;
   NonFiniteKernel kernel_;
 };
+#endif
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump

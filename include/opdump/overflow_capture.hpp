@@ -39,7 +39,7 @@ class OverflowCapture {
     report.task_id = desc().task_id;
     if (recorder_.overflow_.first.unix_us == 0) keep_if_first(report);
     const std::uint32_t most = recorder_.context().overflow_number;
-    if (most != 0 && all_overflows() > most) return Status::ok;
+    if (most != 0 && recorder_.all_overflows() > most) return Status::ok;
     RecordSource source =
         recorder_.describe(desc(), &plan_, plan_.target, recorder_.begin_record(plan_.target), tensors_);
     const DumpTarget& target = *source.target;
@@ -69,14 +69,6 @@ class OverflowCapture {
                                  .type = desc().type,
                                  .model_id = plan_.model->id,
                                  .op = static_cast<std::uint32_t>(op_)};
-  }
-
-  /// Those of all recorders. Two that count at the same moment may both find the number passed.
-  std::uint32_t all_overflows() const {
-    std::uint32_t sum = 0;
-    for (std::size_t i = 0; i < OPDUMP_MAX_RECORDERS; ++i)
-      sum += recorder_.context().recorders[i].overflows();
-    return sum;
   }
 
   /// Captures `source`, which has begun, and the report behind it as two records; when one is lost, both are.

@@ -1,8 +1,9 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
-#include "opdump/knobs.hpp"
+#include "opdump/bytes.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
@@ -21,6 +22,15 @@ inline constexpr std::uint64_t kOverflowAccumulation = 0x400;  ///< in the cube 
 
 inline constexpr std::uint64_t kNoOverflowId = 65535;
 
+#if OPDUMP_SMALL_CODE
+/// What is known of one overflow: the content of an OpDebug file, as of an AI core in the older layout.
+struct OverflowReport {
+  std::uint64_t status[1] = {};
+  std::uint32_t model_id = 0;  ///< with the next two: filled in by the recorder
+  std::uint32_t stream_id = 0;
+  std::uint32_t task_id = 0;
+};
+#else
 /// What is known of one overflow: the content of an OpDebug file. What a unit has no field for is left out of
 /// the file. Source of the fields: CANN's device and msaccucmp.
 struct OverflowReport {
@@ -42,11 +52,13 @@ struct OverflowReport {
 
   constexpr bool any() const { return status[0] != 0 || (wide && (status[1] | status[2] | status[3]) != 0); }
 };
+#endif
 
 /// Bytes of the tensor in an OpDebug file, in either layout; what is behind the fields is zero.
 inline constexpr std::size_t kOpDebugBytes = 2048;
 inline constexpr std::size_t kOpDebugWords = kOpDebugBytes / 8;
 
+#if OPDUMP_SMALL_CODE == 0
 namespace op_debug {
 
 /// Fields of the newer layout, from its byte 24 on, as many as `unit` has.
@@ -119,6 +131,20 @@ constexpr std::uint64_t op_debug_word(const OverflowReport& report, std::size_t 
   return report.unit <= OverflowUnit::sdma ? op_debug::new_word(report, index)
                                            : op_debug::old_word(report, index);
 }
+#else
+/// Fills `to` with that tensor's bytes from byte `at` on; both are multiples of 8.
+inline void put_op_debug_bytes(const OverflowReport& report, std::uint32_t at, MutableBytes to) {
+  const auto put = [at, to](std::uint32_t word, std::uint64_t value) {
+    const std::uint32_t offset = word * 8 - at;
+    if (offset < to.size()) store_little_endian(to.data() + offset, value);
+  };
+  std::memset(to.data(), 0, to.size());
+  put(32, report.model_id);
+  put(33, report.stream_id);
+  put(34, report.task_id);
+  put(130, report.status[0]);
+}
+#endif
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump

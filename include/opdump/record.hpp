@@ -167,7 +167,7 @@ struct RecordSource {
 #else
   const std::uint16_t* indexes = nullptr;  ///< of each tensor, where some are left out; null: consecutive
 #endif
-#if OPDUMP_FAULTS
+#if OPDUMP_OVERFLOW
   const OpDesc* of = nullptr;  ///< the operator of the plan, when `op` only names the record; null: `op`
 #endif
 
@@ -182,6 +182,15 @@ struct RecordSource {
   std::string_view model_name() const {
     return plan != nullptr ? plan->directory_name : std::string_view();
   }
+#if OPDUMP_SMALL_CODE && OPDUMP_OVERFLOW
+  std::uint32_t stream_id() const {
+    return (of != nullptr ? of : op)->stream_id;
+  }
+#else
+  std::uint32_t stream_id() const {
+    return op->stream_id;
+  }
+#endif
 #if OPDUMP_FAULTS
   std::size_t op_index() const {
     return static_cast<std::size_t>((of != nullptr ? of : op) - plan->model->ops.data());
@@ -333,7 +342,7 @@ inline void encode_record(const RecordSource& source, const CapturedTensors& ten
 #if OPDUMP_SURVIVE_RESET
     .device_id = source.target->device_id,
 #endif
-    .load = 0, .model_id = 0, .task_id = op.task_id, .stream_id = op.stream_id, .model_name_bytes = 0,
+    .load = 0, .model_id = 0, .task_id = op.task_id, .stream_id = source.stream_id(), .model_name_bytes = 0,
     .type_bytes = static_cast<std::uint16_t>(op.type.size()),
     .name_bytes = static_cast<std::uint16_t>(op.name.size()), .in_model = 0, .target = source.target_index,
     .input_count = static_cast<std::uint16_t>(tensors.inputs.size()),

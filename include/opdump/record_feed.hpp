@@ -67,6 +67,16 @@ class RecordFeed {
     return at_rest() ? ring_.reserve(bytes, bytes) : MutableBytes();
   }
 
+#if OPDUMP_SMALL_CODE && OPDUMP_OVERFLOW
+  /// What tensors' bytes are made of from now on; null: they are copied from where they lie.
+  void set_report(const OverflowReport* report) {
+    report_ = report;
+  }
+  bool has_report() const {
+    return report_ != nullptr;
+  }
+#endif
+
 #if OPDUMP_FAULTS
   /// Whether bytes that cannot be read become zeros from now on, instead of losing the record; but those that
   /// are copied in the background.
@@ -195,6 +205,15 @@ class RecordFeed {
     return {};
   }
 
+  /// Whether its bytes may be copied in the background.
+  bool in_background([[maybe_unused]] const TensorView& tensor) const {
+#if OPDUMP_SMALL_CODE && OPDUMP_OVERFLOW
+    return report_ == nullptr;
+#else
+    return !is_restored(tensor);
+#endif
+  }
+
   static std::uint32_t padding_at(const std::byte* at, const CopyRules& rules) {
     if constexpr (RuledMemory<Memory>) {
       return static_cast<std::uint32_t>(-reinterpret_cast<std::uintptr_t>(at) & (rules.alignment - 1));
@@ -206,7 +225,7 @@ class RecordFeed {
   /// Fills `to`, which ends the chunk of `chunk_bytes` bytes that room was found for, and has it published.
   Status send(const TensorView& tensor, DataBytes at, MutableBytes to, std::uint32_t chunk_bytes) {
     if constexpr (AsyncMemory<Memory>) {
-      if (!is_restored(tensor)) {
+      if (in_background(tensor)) {
         const Ring::Held chunk = ring_.hold(position(), chunk_bytes);
         const Status status = start(tensor.address + at, to, tensor.dtype, chunk);
         if (status != Status::ok) return status;
@@ -220,6 +239,12 @@ class RecordFeed {
   }
 
   Status fetch(const TensorView& tensor, DataBytes at, MutableBytes to) {
+#if OPDUMP_SMALL_CODE && OPDUMP_OVERFLOW
+    if (report_ != nullptr) {
+      put_op_debug_bytes(*report_, at, to);
+      return Status::ok;
+    }
+#endif
     const Status status = copy_elements(*context_->memory, tensor, at, to);
 #if OPDUMP_FAULTS
     if (status != Status::ok && zero_unreadable_) {
@@ -232,7 +257,7 @@ class RecordFeed {
 
   Status copy(const TensorView& tensor, MutableBytes to) {
     if constexpr (AsyncMemory<Memory>) {
-      if (!is_restored(tensor)) return start_all(tensor, to);
+      if (in_background(tensor)) return start_all(tensor, to);
     }
     return fetch(tensor, 0, to);
   }
@@ -371,6 +396,9 @@ class RecordFeed {
   bool woken_ = false;
 #if OPDUMP_FAULTS
   bool zero_unreadable_ = false;
+#endif
+#if OPDUMP_SMALL_CODE && OPDUMP_OVERFLOW
+  const OverflowReport* report_ = nullptr;
 #endif
   [[no_unique_address]] std::conditional_t<FencedMemory<Memory>, Fence, NoFence> fence_;
   [[no_unique_address]] std::conditional_t<AsyncMemory<Memory>, CopiesUnderWay<Memory>, NoCopies> copies_;

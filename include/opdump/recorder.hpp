@@ -16,6 +16,7 @@
 #include "opdump/record_feed.hpp"
 #include "opdump/recorder_context.hpp"
 #include "opdump/ring.hpp"
+#include "opdump/small_overflow.hpp"
 #include "opdump/targets.hpp"
 #include "opdump/watch_capture.hpp"
 
@@ -82,6 +83,9 @@ class BasicRecorder {
     const ModelPlan* plan = own_plan();
     if (!captures(plan, op)) return not_captured(plan, op);
     const std::uint8_t bits = bits_[op];
+#if OPDUMP_SMALL_CODE && OPDUMP_OVERFLOW
+    if ((bits & kCheckOverflow) != 0) return capture_if_overflowed(op, inputs, outputs);
+#endif
 #if OPDUMP_FAULTS
     if ((bits & kCheckOverflow) != 0) {
       const Status overflow = OverflowCapture<BasicRecorder>(*this, *plan, op, {inputs, outputs}).check();
@@ -95,7 +99,9 @@ class BasicRecorder {
 #endif
     const std::uint64_t unix_us = begin_record(plan->target);
     feed_.prepare(plan->model->ops[op].stream_id);
-#if OPDUMP_SMALL_CODE
+#if OPDUMP_SMALL_CODE && OPDUMP_OVERFLOW
+    return take_small(plan->model->ops[op], *plan, unix_us, tensors);
+#elif OPDUMP_SMALL_CODE
     RecordSource source = describe(plan->model->ops[op], plan, plan->target, unix_us, tensors);
     return take(source, true);
 #else
@@ -115,7 +121,7 @@ class BasicRecorder {
     return lose_unseen(source, cause);
   }
 
-#if OPDUMP_FAULTS
+#if OPDUMP_OVERFLOW
   /// As `capture`, for an operator of which the runtime knows that it overflowed, as `report` says: nothing
   /// is looked for. Captures it if the config asks for overflows and `overflow_number` of them have not been
   /// captured yet.
@@ -125,21 +131,27 @@ class BasicRecorder {
     const ModelPlan* plan = own_plan();
     if (!captures(plan, op)) return not_captured(plan, op);
     if ((bits_[op] & kCheckOverflow) == 0) return Status::ok;
+#if OPDUMP_SMALL_CODE
+    feed_.prepare(plan->model->ops[op].stream_id);
+    OverflowReport filled_in = report;
+    return take_overflow(*plan, plan->model->ops[op], {inputs, outputs}, filled_in);
+#else
     return OverflowCapture<BasicRecorder>(*this, *plan, op, {inputs, outputs}).take(report);
+#endif
   }
 
   /// Operators that overflowed, captured or not. Any context may ask.
   std::uint32_t overflows() const {
     return overflow_.found.value();
   }
+#endif
 
+#if OPDUMP_FAULTS
   /// From the recorder's own context, or while it rests.
   const FirstBadOp& first_bad_op() const {
     return overflow_.first;
   }
-#endif
 
-#if OPDUMP_FAULTS
   /// Says that operator `op` of the open step begins to run, on these tensors and in `memory` (null: not
   /// known), so that it can be dumped when it fails or the program dies in it: `capture_failure`,
   /// `BasicSession::crash_flush`. All that is handed over must stay until the next operator begins or the
@@ -337,6 +349,66 @@ class BasicRecorder {
     };
   }
 
+#if OPDUMP_OVERFLOW
+  /// Those of all recorders. Two that count at the same moment may both find the number passed.
+  std::uint32_t all_overflows() const {
+#if OPDUMP_MAX_RECORDERS == 1
+    return overflows();
+#else
+    std::uint32_t sum = 0;
+    for (std::size_t i = 0; i < OPDUMP_MAX_RECORDERS; ++i) sum += context().recorders[i].overflows();
+    return sum;
+#endif
+  }
+#endif
+
+#if OPDUMP_SMALL_CODE && OPDUMP_OVERFLOW
+  // Not in `capture`, which would need room on the stack for all of this and `take_small` at once.
+  [[gnu::noinline]] Status capture_if_overflowed(std::size_t op, std::span<const TensorView> inputs,
+                                                 std::span<const TensorView> outputs) {
+    const ModelPlan& plan = *own_plan();
+    const CapturedTensors tensors = {inputs, outputs};
+    const OpDesc& desc = plan.model->ops[op];
+    feed_.prepare(desc.stream_id);
+    OverflowReport report;
+    const Result<bool> found = context().overflow->overflowed(desc, tensors, report);
+    if (found.ok()) return found.value() ? take_overflow(plan, desc, tensors, report) : Status::ok;
+    begin_record(plan.target);
+    return lose_untraced(plan.target, found.status());
+  }
+
+  /// Captures the operator, and then as a record of its own what is known of its overflow, which is filled
+  /// in.
+  Status take_overflow(const ModelPlan& plan, const OpDesc& op, const CapturedTensors& tensors,
+                       OverflowReport& report) {
+    overflow_.found.add_one();
+    const std::uint32_t most = context().overflow_number;
+    if (most != 0 && all_overflows() > most) return Status::ok;
+    RecordSource source = describe(op, &plan, plan.target, begin_record(plan.target), tensors);
+    // Statistics are not wanted here.
+    Status status = record(source, false, false);
+    if (status != Status::ok) return status;
+    report.model_id = plan.model->id;
+    report.stream_id = op.stream_id;
+    report.task_id = op.task_id;
+    source.of = &op;
+    source.op = &kReportOp;
+    source.tensors = {.outputs = kReportTensor};
+    count(plan.target, DumpCount::wanted);
+    feed_.set_report(&report);
+    status = record(source, false, false);
+    feed_.set_report(nullptr);
+    return status;
+  }
+
+  /// Takes a record of the open step, which has begun at `unix_us`. Not in `capture` either.
+  [[gnu::noinline]] Status take_small(const OpDesc& op, const ModelPlan& plan, std::uint64_t unix_us,
+                                      const CapturedTensors& tensors) {
+    RecordSource source = describe(op, &plan, plan.target, unix_us, tensors);
+    return take(source, true);
+  }
+#endif
+
   /// Makes of `source`, which is used up, the records that its target wants, the first of which has begun;
   /// the first status of theirs that is not `ok`. `in_plan`: its head may come again.
   Status take(RecordSource& source, bool in_plan) {
@@ -422,7 +494,7 @@ class BasicRecorder {
   /// As `take`, without splitting.
   Status take_whole(RecordSource& source, bool may_come_again, bool keep_empty = false) {
     const DumpTarget& target = *source.target;
-    if (OPDUMP_DEGRADE == 0 || target.data == DumpData::tensor)
+    if (OPDUMP_STATISTICS == 0 || target.data == DumpData::tensor)
       return record(source, may_come_again, keep_empty);
     if (target.data == DumpData::statistics) return record(source, false, false, true);
     // A record that is given up loses its tensors.
@@ -454,9 +526,9 @@ class BasicRecorder {
       source.known_as = sent_.number_for(source.plan->load, source.op_index(), bytes.head);
 #endif
     if (status == Status::ok)
-      status =
-          OPDUMP_DEGRADE != 0 && reduced ? put_reduced(source, bytes.head, Status::ok) : put(source, bytes);
-    if (status != Status::ok) status = give_up(source, status, OPDUMP_DEGRADE != 0 && !reduced);
+      status = OPDUMP_STATISTICS != 0 && reduced ? put_reduced(source, bytes.head, Status::ok)
+                                                 : put(source, bytes);
+    if (status != Status::ok) status = give_up(source, status, OPDUMP_STATISTICS == 0 || !reduced);
     return end_record(source.target_index, status);
   }
 
@@ -565,8 +637,8 @@ class BasicRecorder {
   std::uint32_t degrade_headroom(std::uint64_t tensors, std::uint32_t head_bytes) const {
     if (OPDUMP_DEGRADE == 0 || context().when_full != WhenFull::degrade || context().reduction == nullptr)
       return 0;
-    const std::uint64_t reduced = reduced_bytes(tensors, head_bytes) - sizeof(ChunkHead);
-    const std::uint64_t headroom = ring().size() / 4 + Ring::kGranule + 2 * (reduced + 2 * Ring::kGranule);
+    const auto reduced = reduced_bytes(tensors, head_bytes) - sizeof(ChunkHead);
+    const auto headroom = ring().size() / 4 + Ring::kGranule + 2 * (reduced + 2 * Ring::kGranule);
     return headroom < ring().size() ? static_cast<std::uint32_t>(headroom) : ring().size();
   }
 
@@ -591,6 +663,9 @@ class BasicRecorder {
     if (OPDUMP_DEGRADE == 0 || context().when_full != WhenFull::degrade || context().reduction == nullptr ||
         cause != Status::ring_full || !feed_.at_rest())
       return cause;
+#if OPDUMP_SMALL_CODE && OPDUMP_OVERFLOW
+    if (feed_.has_report()) return cause;
+#endif
     RecordBytes bytes;
     Status status = OPDUMP_SMALL_CODE != 0 ? Status::ok : measure_record(source, bytes);
     if (status == Status::ok) status = put_reduced(source, bytes.head, cause);
@@ -598,13 +673,16 @@ class BasicRecorder {
   }
 
   /// Bytes of the chunk that holds the reduced form of a record.
-  std::uint64_t reduced_bytes(std::uint64_t tensors, std::uint32_t head_bytes) const {
 #if OPDUMP_SMALL_CODE
-    return sizeof(ChunkHead) + head_bytes + Reduction::kUsualBytes + tensors * Reduction::kUsualTensorBytes;
-#else
-    return sizeof(ChunkHead) + head_bytes + tensors * context().reduction->bytes_per_tensor();
-#endif
+  static std::uint32_t reduced_bytes(std::uint64_t tensors, std::uint32_t head_bytes) {
+    return static_cast<std::uint32_t>(sizeof(ChunkHead)) + head_bytes + Reduction::kUsualBytes +
+           static_cast<std::uint32_t>(tensors) * Reduction::kUsualTensorBytes;
   }
+#else
+  std::uint64_t reduced_bytes(std::uint64_t tensors, std::uint32_t head_bytes) const {
+    return sizeof(ChunkHead) + head_bytes + tensors * context().reduction->bytes_per_tensor();
+  }
+#endif
 
   /// Puts the reduced form of the record, which was measured, into the ring. `cause`: why its tensors are not
   /// there; `ok`: they are not wanted.
@@ -613,7 +691,7 @@ class BasicRecorder {
     head_bytes = static_cast<std::uint32_t>(padded_bytes(plain_head_bytes(source)));
 #endif
     const std::uint32_t most = ring().max_chunk();
-    const std::uint64_t bytes = reduced_bytes(source.tensors.size(), head_bytes);
+    const auto bytes = reduced_bytes(source.tensors.size(), head_bytes);
     if (bytes > most) return cause == Status::ok ? Status::too_large : cause;
     std::uint32_t least = static_cast<std::uint32_t>(bytes);
     MutableBytes chunk;
@@ -677,7 +755,7 @@ class BasicRecorder {
     }
   }
 
-#if OPDUMP_FAULTS
+#if OPDUMP_OVERFLOW
   /// Counts a record that was wanted, has begun, and never came into the ring; its number is used up.
   Status lose_untraced(std::uint8_t target, Status status) {
     ++sequence_;
@@ -707,8 +785,8 @@ class BasicRecorder {
   [[no_unique_address]] RecordFeed<Memory> feed_;
   const std::uint8_t* bits_ = nullptr;  ///< null: the step is not wanted, or none is open
   std::atomic<const ModelPlan*> plan_{nullptr};
-  std::uint64_t step_ = 0;
   std::uint32_t sequence_ = 0;
+  std::uint64_t step_ = 0;
   bool begun_ = false;  ///< the latest record, in the ring; not kept of one that is captured
   [[no_unique_address]] LossGap gap_;
 #if OPDUMP_SMALL_CODE == 0

@@ -41,7 +41,7 @@ struct RecorderContext {
   Memory* memory = nullptr;
   Clock* clock = nullptr;
   Drainer* drainer = nullptr;
-#if OPDUMP_DEGRADE
+#if OPDUMP_STATISTICS
   Reduction* reduction = nullptr;
 #else
   static constexpr Reduction* reduction = nullptr;
@@ -50,10 +50,14 @@ struct RecorderContext {
   Restorer* restorer = nullptr;
 #endif
   const Targets* targets = nullptr;
-#if OPDUMP_FAULTS
+#if OPDUMP_OVERFLOW
   OverflowCheck* overflow = nullptr;
+#if OPDUMP_MAX_RECORDERS != 1
   const BasicRecorder<Memory>* recorders = nullptr;  ///< OPDUMP_MAX_RECORDERS of them
-  std::uint32_t overflow_number = 0;                 ///< overflows that are captured; 0: all
+#endif
+  std::uint32_t overflow_number = 0;  ///< overflows that are captured; 0: all
+#endif
+#if OPDUMP_FAULTS
   WatchListener* watch_listener = nullptr;
   bool watch_changes_only = false;
   bool failures = false;  ///< the latest config wants operators that failed

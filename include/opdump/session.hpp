@@ -66,7 +66,6 @@ class BasicSession {
 
   explicit BasicSession(const SessionParts<Memory>& parts)
       : sink_(parts.sink),
-        clock_(parts.clock),
         device_id_(parts.device_id),
         block_limit_ms_(parts.block_limit_ms),
         when_full_(possible(parts.when_full)),
@@ -80,15 +79,19 @@ class BasicSession {
     context_.clock = &parts.clock;
     context_.drainer = &drainer_;
     context_.targets = &targets_;
-#if OPDUMP_DEGRADE
+#if OPDUMP_STATISTICS
     context_.reduction = parts.reduction;
 #endif
 #if OPDUMP_SMALL_CODE == 0
     context_.restorer = parts.restorer;
 #endif
-#if OPDUMP_FAULTS
+#if OPDUMP_OVERFLOW
     context_.overflow = parts.overflow;
+#if OPDUMP_MAX_RECORDERS != 1
     context_.recorders = recorders_;
+#endif
+#endif
+#if OPDUMP_FAULTS
     context_.watch_listener = parts.watch_listener;
     watch_memory_ = watch_rest_ = parts.watch_memory;
 #endif
@@ -176,10 +179,10 @@ class BasicSession {
     if (!initialised_) return Status::not_initialised;
     if (log_ != nullptr) log_->config_set(config, device_id_);
     if (!config.active || !dumps_on(config, device_id_)) return Status::ok;
-    const std::uint64_t now = clock_.unix_us();
+    const std::uint64_t now = context_.clock->unix_us();
     DumpTarget target = {
       .root = config.dump_path.empty() ? std::string_view(".") : config.dump_path,
-      .time = local_time_number(now / 1000000, clock_.utc_offset_seconds()),
+      .time = local_time_number(now / 1000000, context_.clock->utc_offset_seconds()),
 #if OPDUMP_JOURNAL || OPDUMP_SMALL_CODE == 0
       .id = now > last_target_id_ ? now : last_target_id_ + 1,
 #endif
@@ -214,8 +217,10 @@ class BasicSession {
     last_target_id_ = target.id;
 #endif
     config_ = config;
-#if OPDUMP_FAULTS
+#if OPDUMP_OVERFLOW
     context_.overflow_number = config.overflow_number;
+#endif
+#if OPDUMP_FAULTS
     context_.watch_changes_only = config.watch_changes_only;
     context_.failures = config.exception != ExceptionDump::none;
 #endif
@@ -281,7 +286,7 @@ class BasicSession {
     if (plan.model == nullptr) return Status::model_not_loaded;
     if (is_open(plan)) return Status::step_open;
     release_watch(plan);
-    plans_.remove(plan, clock_);
+    plans_.remove(plan, *context_.clock);
     if (initialised_ && plan.generation == generation_) {
       --targets_[plan.target].plans;
       if (plan.target != context_.target) retire_if_unused(plan.target);
@@ -448,13 +453,16 @@ class BasicSession {
     return counts;
   }
 
-#if OPDUMP_FAULTS
+#if OPDUMP_OVERFLOW
   /// Operators that overflowed since the session was made, captured or not. Any context may ask.
   std::uint32_t overflows() const {
     std::uint32_t sum = 0;
     for (const Recorder& recorder : recorders_) sum += recorder.overflows();
     return sum;
   }
+#endif
+
+#if OPDUMP_FAULTS
 
   /// The culprit. While no recorder captures; its names are the model's, which must still be loaded.
   FirstBadOp first_bad_op() const {
@@ -583,7 +591,7 @@ class BasicSession {
     // Source: MindSpore hands whole graphs to CANN, and saves what it runs itself as ever.
     if (config.exception != ExceptionDump::none && !has_rank_folder(config.layout)) {
       target.exception = config.exception;
-      target.utc_offset_seconds = clock_.utc_offset_seconds();
+      target.utc_offset_seconds = context_.clock->utc_offset_seconds();
       target.format = formats_.protobuf;
       target.data = DumpData::tensor;
     }
@@ -597,9 +605,16 @@ class BasicSession {
     return Status::ok;
   }
 #else
-  static Status choose_faults(const DumpConfig& config, const DumpTarget&) {
-    return config.overflow || config.watch || config.exception != ExceptionDump::none ? Status::not_supported
-                                                                                      : Status::ok;
+  Status choose_faults(const DumpConfig& config, [[maybe_unused]] DumpTarget& target) const {
+    bool supported = !config.watch && config.exception == ExceptionDump::none;
+#if OPDUMP_OVERFLOW
+    // As above; the only layout is CANN's.
+    if (config.overflow) target.data = DumpData::tensor;
+    supported = supported && (!config.overflow || context_.overflow != nullptr);
+#else
+    supported = supported && !config.overflow;
+#endif
+    return supported ? Status::ok : Status::not_supported;
   }
 #endif
 
@@ -628,7 +643,7 @@ class BasicSession {
         splits_records(target.data, target.layout, target.format != nullptr && target.format->one_tensor());
     target.default_format = has_rank_folder(config.layout) && !config.device_format;
 #endif
-#if OPDUMP_DEGRADE
+#if OPDUMP_STATISTICS
     const bool reduces = context_.reduction != nullptr && context_.reduction->makes(target);
 #else
     constexpr bool reduces = false;
@@ -659,15 +674,15 @@ class BasicSession {
   template <class Done>
   Status wait_for_drainer(Done done, std::uint32_t limit_ms) {
     constexpr std::size_t kBudgetBytes = 64 * 1024;
-    const std::uint32_t start = clock_.monotonic_ms();
+    const std::uint32_t start = context_.clock->monotonic_ms();
     while (!done()) {
       if (!drainer_attached_) {
         if (drain_some(kBudgetBytes) == 0) return done() ? Status::ok : Status::timeout;
       } else {
         if (Waker* waker = context_.waker.load(std::memory_order_relaxed)) waker->wake();
-        clock_.pause();
+        context_.clock->pause();
       }
-      if (clock_.monotonic_ms() - start >= limit_ms) return done() ? Status::ok : Status::timeout;
+      if (context_.clock->monotonic_ms() - start >= limit_ms) return done() ? Status::ok : Status::timeout;
     }
     return Status::ok;
   }
@@ -702,7 +717,6 @@ class BasicSession {
   }
 
   Sink& sink_;
-  Clock& clock_;
   const std::uint32_t device_id_;
   const std::uint32_t block_limit_ms_;
   const WhenFull when_full_;

@@ -1,15 +1,14 @@
 #pragma once
-#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
-#include "opdump/byte_order.hpp"
-#include "opdump/device_memory.hpp"
 #include "opdump/format.hpp"
 #include "opdump/number_text.hpp"
 #include "opdump/packed_names.hpp"
 #include "opdump/reduction.hpp"
+#include "opdump/small_pieces.hpp"
 #include "opdump/small_statistics.hpp"
 
 #if OPDUMP_SMALL_CODE
@@ -23,11 +22,13 @@ constexpr std::uint32_t code_of(Format format) {
   return 128 + static_cast<std::uint32_t>(format);
 }
 
-/// CANN's names of the dtypes and formats that firmware has; what is rare is written as its number.
+/// CANN's names of the dtypes that have statistics and of usual formats; others are written as their numbers.
 inline constexpr auto kNames = [] {
   constexpr auto for_each = [](auto use) {
-    for (int code = static_cast<int>(DType::float32); code <= static_cast<int>(DType::boolean); ++code)
-      use(static_cast<std::uint32_t>(code), kDTypes[code].cann_name);
+    for (int code = 0; code < kDTypeCount; ++code) {
+      if (SmallStatistics::supports(static_cast<DType>(code)))
+        use(static_cast<std::uint32_t>(code), kDTypes[code].cann_name);
+    }
     for (const FormatName& known : kFormats) {
       if (is_framework_format(known.format) || known.format == Format::nc1hwc0 ||
           known.format == Format::fractal_z || known.format == Format::fractal_nz)
@@ -62,15 +63,13 @@ constexpr unsigned columns_of(std::uint32_t selected) {
 
 inline void add_header(TextWriter& to, unsigned columns) {
   to.add("Input/Output,Index,Data Size,Data Type,Format,Shape");
-  for (const char* name = kColumns; columns != 0; columns >>= 1) {
-    const std::string_view text = name;
-    if (columns % 2 != 0) to.add(text);
-    name += text.size() + 1;
+  for (const char* name = kColumns; columns != 0; columns >>= 1, name += std::strlen(name) + 1) {
+    if (columns % 2 != 0) to.add(name);
   }
   to.add('\n');
 }
 
-inline void add_name(TextWriter& to, std::string_view prefix, std::uint32_t code, std::uint32_t number) {
+inline void add_name(TextWriter& to, const char* prefix, std::uint32_t code, std::uint32_t number) {
   to.add(',');
   const std::string_view name = kNames.find(code);
   if (name.empty()) {
@@ -89,8 +88,8 @@ inline double number_of(const SmallStatistics& statistics, unsigned column) {
 /// Digits behind the point that a fixed-point number has.
 inline int decimals_of(const SmallStatistics& statistics, unsigned column) {
   if (column == kMean || column == kL2Norm) return 16;
-  if (!statistics.is_float()) return 0;
-  return statistics.dtype() == DType::float16 ? 3 : 7;
+  if (statistics.dtype() == DType::float16) return 3;
+  return statistics.dtype() == DType::float32 ? 7 : 0;
 }
 
 /// The cells of one tensor, empty without elements.
@@ -115,7 +114,7 @@ inline void add_tensor(TextWriter& to, const TensorView& tensor, bool is_output,
   to.add(is_output ? "Output," : "Input,").add_decimal(index).add(',').add_decimal(tensor.bytes);
   add_name(to, "DT_", static_cast<std::uint32_t>(tensor.dtype),
            static_cast<std::uint8_t>(codes_of(tensor.dtype).ge_code()));
-  add_name(to, {}, code_of(tensor.format), static_cast<std::uint32_t>(tensor.format));
+  add_name(to, "", code_of(tensor.format), static_cast<std::uint32_t>(tensor.format));
   to.add(',');
   if (tensor.shape.empty()) to.add('-');
   for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
@@ -144,7 +143,10 @@ class StatisticsReduction final : public Reduction {
       std::uint32_t index = 0;
       for (const TensorView& tensor : tensors.list(list != 0)) {
         SmallStatistics statistics(tensor.dtype);
-        if (const Status status = add_all(tensor, statistics); status != Status::ok) return status;
+        const Status status = read_pieces(memory_, tensor, &statistics, [](void* taking, Bytes piece) {
+          static_cast<SmallStatistics*>(taking)->add(piece);
+        });
+        if (status != Status::ok) return status;
         small_stats::add_tensor(to, tensor, list != 0, index++);
         small_stats::add_cells(to, columns, statistics, target.fixed_point);
       }
@@ -154,29 +156,6 @@ class StatisticsReduction final : public Reduction {
 
  private:
   static constexpr StatBits kDigests = kStatMd5 | kStatSha1;
-  static constexpr std::size_t kPieceBytes = 64;
-
-  Status add_all(const TensorView& tensor, SmallStatistics& statistics) {
-    std::uint64_t bytes = 0;
-    if (!count_bytes(tensor.dtype, tensor.shape, bytes)) return Status::too_large;
-    if constexpr (std::endian::native == std::endian::little && ViewableMemory<Memory>) {
-      const Bytes whole = memory_.view(tensor.address, bytes);
-      if (whole.size() == bytes) {
-        statistics.add(whole);
-        return Status::ok;
-      }
-    }
-    alignas(16) std::byte piece[kPieceBytes];
-    for (std::uint64_t at = 0; at < bytes; at += kPieceBytes) {
-      const std::uint64_t left = bytes - at;
-      const std::size_t now = left < kPieceBytes ? static_cast<std::size_t>(left) : kPieceBytes;
-      const Status status = copy_elements(memory_, tensor, at, {piece, now});
-      if (status != Status::ok) return status;
-      statistics.add({piece, now});
-    }
-    return Status::ok;
-  }
-
   Memory& memory_;
 };
 

@@ -1,5 +1,4 @@
 #pragma once
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -28,30 +27,26 @@ class SmallStatistics {
   }
 
   explicit SmallStatistics(DType dtype) {
-    if (!supports(dtype)) return;
-    bytes_ = codes_of(dtype).bits / 8u;
-    if (dtype != DType::uint8) sign_ = std::uint32_t{1} << (8 * bytes_ - 1);
-    if (bytes_ == 1) return;
-    fraction_bits_ = bytes_ == 2 ? 10 : 23;
-    unit_ = bytes_ == 2 ? -24 : -149;
-    infinity_ = sign_ - (std::uint32_t{1} << fraction_bits_);
+    for (const Form& form : kForms) {
+      if (form.dtype == dtype) form_ = &form;
+    }
   }
 
   /// Takes in the next elements, little-endian and whole, at any address; altogether fewer than 2^32.
   void add(Bytes chunk) {
-    if (bytes_ == 0) return;
+    if (form_->bytes == 0) return;
     const std::byte* at = chunk.data();
-    for (std::size_t left = chunk.size() / bytes_; left != 0; --left) {
+    for (std::size_t left = chunk.size() / form_->bytes; left != 0; --left) {
       std::uint32_t bits = 0;
-      for (std::uint32_t i = 0; i != bytes_; ++i) bits |= std::to_integer<std::uint32_t>(*at++) << 8 * i;
+      for (std::uint32_t i = 0; i != form_->bytes; ++i)
+        bits |= std::to_integer<std::uint32_t>(*at++) << 8 * i;
       add_element(bits);
     }
   }
 
   /// Of 0 to 3: all elements, NaNs, negative infinities, positive ones.
   std::uint32_t count(unsigned of) const { return counts_[of]; }
-  bool is_float() const { return bytes_ != 1; }
-  DType dtype() const { return bytes_ == 2 ? DType::float16 : DType::float32; }
+  DType dtype() const { return form_->dtype; }
 
   /// Of one element at least, as the following. A zero has no sign.
   double max() const { return starts_with_nan_ ? kNan : value_of(max_); }
@@ -62,8 +57,7 @@ class SmallStatistics {
     if (counts_[2] != 0) return -kInfinity;
     if (counts_[3] != 0) return kInfinity;
     if (counts_[1] != 0) return kNan;
-    // Rounding may carry the average of equal numbers past them.
-    return std::clamp(sum_ / counts_[0], value_of(min_), value_of(max_));
+    return sum_ / counts_[0];
   }
 
   double l2norm() const {
@@ -75,23 +69,41 @@ class SmallStatistics {
   static constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+  static constexpr std::uint32_t kNone = 0xffffffff;
+
+  struct Form {
+    DType dtype;
+    std::uint8_t bytes;          // of an element; 0: the dtype is not supported
+    std::uint8_t fraction_bits;  // without an exponent: all
+    std::int16_t unit;           // the least number is 2 to this power
+    std::uint32_t sign;          // the bit
+    std::uint32_t infinity;      // without its sign; what is larger is NaN
+  };
+  static constexpr Form kForms[] = {
+      {DType::int8, 1, 31, 0, 0x80, kNone},
+      {DType::uint8, 1, 31, 0, 0, kNone},
+      {DType::float16, 2, 10, -24, 0x8000, 0x7c00},
+      {DType::float32, 4, 23, -149, 0x80000000, 0x7f800000},
+      {DType::undefined, 0, 0, 0, 0, 0},
+  };
+
   /// An integer that orders numbers as their values do, 0 for both zeros; the value itself of integers.
   using Order = std::int32_t;
 
   void add_element(std::uint32_t bits) {
-    const std::uint32_t sign = bits & sign_;
+    const std::uint32_t sign = bits & form_->sign;
     const std::uint32_t magnitude = bits ^ sign;
-    const bool nan = magnitude > infinity_;
+    const bool nan = magnitude > form_->infinity;
     if (counts_[0]++ == 0) starts_with_nan_ = nan;
     if (nan) {
       ++counts_[1];
       return;
     }
     Order order = static_cast<Order>(magnitude);
-    if (sign != 0) order = infinity_ == kNone ? order - static_cast<Order>(sign) : -order;
+    if (sign != 0) order = form_->infinity == kNone ? order - static_cast<Order>(sign) : -order;
     if (order < min_) min_ = order;
     if (order > max_) max_ = order;
-    if (magnitude == infinity_) {
+    if (magnitude == form_->infinity) {
       ++counts_[sign != 0 ? 2 : 3];
       return;
     }
@@ -102,23 +114,17 @@ class SmallStatistics {
 
   double value_of(Order order) const {
     std::uint32_t magnitude = static_cast<std::uint32_t>(order < 0 ? -order : order);
-    if (magnitude == infinity_) return order < 0 ? -kInfinity : kInfinity;
+    if (magnitude == form_->infinity) return order < 0 ? -kInfinity : kInfinity;
     if (order == 0) return 0;
     // In units of the least number: with the bit that normal ones do not have, and shifted by their exponent.
-    std::int32_t exponent = static_cast<std::int32_t>(magnitude >> fraction_bits_);
-    if (exponent != 0) magnitude -= static_cast<std::uint32_t>(--exponent) << fraction_bits_;
+    std::int32_t exponent = static_cast<std::int32_t>(magnitude >> form_->fraction_bits);
+    if (exponent != 0) magnitude -= static_cast<std::uint32_t>(--exponent) << form_->fraction_bits;
     const Order units = static_cast<Order>(magnitude);
     const std::uint64_t bits = std::bit_cast<std::uint64_t>(static_cast<double>(order < 0 ? -units : units));
-    return std::bit_cast<double>(bits + (static_cast<std::uint64_t>(exponent + unit_) << 52));
+    return std::bit_cast<double>(bits + (static_cast<std::uint64_t>(exponent + form_->unit) << 52));
   }
 
-  static constexpr std::uint32_t kNone = 0xffffffff;
-
-  std::uint32_t bytes_ = 0;           // of an element; 0: the dtype is not supported
-  std::uint32_t sign_ = 0;            // the bit
-  std::uint32_t infinity_ = kNone;    // without its sign; what is larger is NaN
-  std::uint32_t fraction_bits_ = 31;  // without an exponent: all
-  std::int32_t unit_ = 0;             // the least number is 2 to this power
+  const Form* form_ = &kForms[4];
   bool starts_with_nan_ = false;
   std::uint32_t counts_[4] = {};
   Order min_ = std::numeric_limits<Order>::max();

@@ -30,6 +30,8 @@ class TextWriter {
     return *this;
   }
 
+  TextWriter& add(const char* text) { return add(std::string_view(text)); }
+
   TextWriter& add(char c) {
     if (char* const to = take(1)) *to = c;
     return *this;

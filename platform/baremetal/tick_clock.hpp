@@ -7,27 +7,20 @@
 namespace opdump::baremetal {
 inline namespace OPDUMP_NAMESPACE {
 
-/// A clock that counts the ticks of one timer interrupt. Readable from any context of the same core, also
-/// from interrupts above the timer's, without a lock or a loop; the time goes on for 2^63 ticks. Records of
-/// one tick have one time, and the drainer gives them different names. Tests put something else in the place
-/// of `Word`.
-template <class Word>
-class BasicTickClock : public Clock {
+/// A clock that counts the ticks of one timer interrupt. Readable from any context of the same core, without
+/// a lock; the time goes on for 2^63 ticks. Records of one tick have one time, and the drainer gives them
+/// different names.
+class TickClock : public Clock {
  public:
   /// `start_us` is the time at boot in microseconds since 1970, 0 without a calendar clock.
-  explicit BasicTickClock(std::uint32_t us_per_tick, std::uint64_t start_us = 0)
+  explicit TickClock(std::uint32_t us_per_tick, std::uint64_t start_us = 0)
       : us_per_tick_(us_per_tick), start_us_(start_us) {}
 
   /// From the timer's interrupt alone.
   void tick() {
     const std::uint32_t low = low_.load(std::memory_order_relaxed) + 1;
-    if (low != 0) return low_.store(low, std::memory_order_relaxed);
-    const std::uint32_t high = high_.load(std::memory_order_relaxed) + 1;
-    next_high_.store(high, std::memory_order_relaxed);
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    low_.store(0, std::memory_order_relaxed);
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    high_.store(high, std::memory_order_relaxed);
+    low_.store(low, std::memory_order_relaxed);
+    if (low == 0) high_.store(high_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
 
   std::uint64_t unix_us() override { return start_us_ + ticks() * us_per_tick_; }
@@ -42,25 +35,22 @@ class BasicTickClock : public Clock {
   }
 
  private:
-  /// The two high halves differ when the tick that carries comes in between, or is itself interrupted by
-  /// this: then the low half tells whether it was read before or after the carry.
+  /// When the tick that carries comes between the two reads, the high half tells.
   std::uint64_t ticks() const {
-    const std::uint32_t before = high_.load(std::memory_order_relaxed);
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    const std::uint32_t low = low_.load(std::memory_order_relaxed);
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    const std::uint32_t after = next_high_.load(std::memory_order_relaxed);
-    return std::uint64_t{low < 0x80000000u ? after : before} << 32 | low;
+    for (;;) {
+      const std::uint32_t high = high_.load(std::memory_order_relaxed);
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      const std::uint32_t low = low_.load(std::memory_order_relaxed);
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      if (high == high_.load(std::memory_order_relaxed)) return std::uint64_t{high} << 32 | low;
+    }
   }
 
   const std::uint32_t us_per_tick_;
   const std::uint64_t start_us_;
-  Word low_{0};
-  Word next_high_{0};  ///< `high_`, but for a moment within the tick that carries
-  Word high_{0};
+  std::atomic<std::uint32_t> low_{0};
+  std::atomic<std::uint32_t> high_{0};
 };
-
-using TickClock = BasicTickClock<std::atomic<std::uint32_t>>;
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::baremetal

@@ -9,7 +9,7 @@ namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 /// A low-priority task of an RTOS that drains one session. `Rtos` is the port: copy this one, which is
-/// FreeRTOS's, or write the same four functions for another kernel.
+/// FreeRTOS's, or write the same three functions for another kernel.
 ///
 ///     struct FreeRtos {
 ///       TaskHandle_t task = nullptr;
@@ -27,17 +27,10 @@ inline namespace OPDUMP_NAMESPACE {
 ///       void wait(std::uint32_t ms) { ulTaskNotifyTake(pdTRUE, pdMS_TO_TICKS(ms)); }
 ///       // Milliseconds that only grow, wrapping at 32 bits.
 ///       std::uint32_t now_ms() { return xTaskGetTickCount() * portTICK_PERIOD_MS; }
-///       // Sleeps for a moment, so that tasks of any priority run. On the control task.
-///       void pause() { vTaskDelay(1); }
 ///     };
 ///
-///     void drain(void* task) {
-///       static_cast<DrainTask<Session, FreeRtos>*>(task)->run();
-///       vTaskDelete(nullptr);
-///     }
-///     ...
-///     task.attach();
-///     xTaskCreate(drain, "opdump", 512, &task, tskIDLE_PRIORITY + 1, &rtos.task);
+///     void drain(void* task) { static_cast<DrainTask<Session, FreeRtos>*>(task)->run();
+///     vTaskDelete(nullptr); } xTaskCreate(drain, "opdump", 512, &task, tskIDLE_PRIORITY + 1, &rtos.task);
 template <class Session, class Rtos>
 class DrainTask final : private Waker {
  public:
@@ -70,8 +63,6 @@ class DrainTask final : private Waker {
     while (!done_.load(std::memory_order_acquire)) {
       if (rtos_.now_ms() - start >= limit_ms) return Status::timeout;
       rtos_.notify();
-      // This task's priority is the higher one: the other ends while it sleeps.
-      rtos_.pause();
     }
     session_.detach_drainer();
     return Status::ok;

@@ -22,8 +22,7 @@ constexpr KindTexts kKinds[] = {
     {"by_op", "the same losses, as they were counted for each operator"},
     {"removed", "removed to make room"},
     {"absent",
-     "named nowhere: lost without a name, not offered by the runtime, under another name, or its model did "
-     "not run"},
+     "never captured: the runtime did not offer it, it has another name there, or its model did not run"},
     {"journal", "the journal cannot be trusted"},
     {"not_final", "not finalized"},
     {"no_journal", "no journal"},

@@ -41,15 +41,20 @@ class FileMap final : public opdump::Sink {
     return opdump::Status::ok;
   }
 #if OPDUMP_FAULTS
-  opdump::Status commit_both(opdump::ObjectId, opdump::ObjectId) override {
-    return opdump::Status::not_supported;
+  opdump::Status commit_both(opdump::ObjectId first, opdump::ObjectId second) override {
+    static_cast<void>(commit(first));
+    return commit(second);
   }
 #endif
-  void abort(opdump::ObjectId object) override { open_.erase(static_cast<std::uint32_t>(object)); }
+  void abort(opdump::ObjectId object) override {
+    open_.erase(static_cast<std::uint32_t>(object));
+  }
   opdump::Status append_journal(const opdump::ObjectName&, std::span<const opdump::Bytes>) override {
     return opdump::Status::ok;
   }
-  opdump::Status sync() override { return opdump::Status::ok; }
+  opdump::Status sync() override {
+    return opdump::Status::ok;
+  }
 
  private:
   DumpFiles& files_;
@@ -106,12 +111,19 @@ std::vector<OpOfAll> ops_of_all(std::span<std::byte, 4096> data) {
   return ops;
 }
 
-DumpFiles dump_of_all(opdump::DumpData kind) {
+/// `overflow`: only of operators that overflow, in a dump where all elements are NaN that can be.
+DumpFiles dump_of_all(opdump::DumpData kind, [[maybe_unused]] bool overflow = false) {
   DumpFiles files;
   FileMap sink(files);
   CountedClock clock;
   opdump::HostMemory memory;
   opdump::StatisticsReduction<opdump::HostMemory> reduction(memory);
+#if OPDUMP_OVERFLOW
+  opdump::OverflowScan<opdump::HostMemory> scan(memory);
+  opdump::OverflowCheck* const check = &scan;
+#else
+  opdump::OverflowCheck* const check = nullptr;
+#endif
   std::byte scratch[1024];
   alignas(8) std::byte ring[4096];
   opdump::BasicSession<opdump::HostMemory> session({.memory = memory,
@@ -119,10 +131,12 @@ DumpFiles dump_of_all(opdump::DumpData kind) {
                                                     .clock = clock,
                                                     .scratch = scratch,
                                                     .when_full = opdump::WhenFull::inline_drain,
-                                                    .reduction = &reduction});
+                                                    .reduction = &reduction,
+                                                    .overflow = check});
   auto& recorder = *session.add_recorder(ring).value();
   const std::span<std::byte, 4096> data = data_of_all();
-  for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::byte>(i * 7 + i / 256);
+  for (std::size_t i = 0; i < data.size(); ++i)
+    data[i] = static_cast<std::byte>(overflow ? 0xff : i * 7 + i / 256);
   const std::vector<OpOfAll> all = ops_of_all(data);
   std::vector<opdump::OpDesc> ops;
   for (const OpOfAll& op : all)
@@ -136,7 +150,9 @@ DumpFiles dump_of_all(opdump::DumpData kind) {
                                      .mode = opdump::DumpMode::all,
                                      .single_ops = true,
                                      .models = any,
-                                     .data = kind};
+                                     .data = kind,
+                                     .overflow_number = 100,
+                                     .overflow = overflow};
   if (session.init() != opdump::Status::ok || session.set_config(config) != opdump::Status::ok ||
       session.load_model(plan, model, bits) != opdump::Status::ok)
     return files;

@@ -1,4 +1,4 @@
-// All that a device may carry: capture core, flash log, reader of plans, statistics as CANN has them.
+// All that a device may carry: capture core, flash log, reader of plans, statistics as CANN has them, overflows.
 
 #include "core_and_flash_log.cpp"
 #include "opdump/plan_blob.hpp"
@@ -10,5 +10,8 @@ Status size_load_plan(Bytes plan, Arena& memory, DumpConfig& config) {
 }
 Reduction* size_make_reduction(void* at, HostMemory& memory) {
   return ::new (at) StatisticsReduction<HostMemory>(memory);
+}
+OverflowCheck* size_make_overflow_check(void* at, HostMemory& memory) {
+  return ::new (at) OverflowScan<HostMemory>(memory);
 }
 }
