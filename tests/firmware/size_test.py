@@ -5,8 +5,9 @@ usage: size_test.py SOURCE_ROOT [--write]
 
 Each component is a file below tests/firmware/size that calls what a firmware calls. It is compiled with -Os and
 linked alone, unused functions left out; what it needs of the C library is not counted but has to be among the few
-functions that size.json allows. Stack is the deepest path through all its functions by -fcallgraph-info; what a
-port supplies behind a virtual call comes on top.
+functions that size.json allows. Stack is the deepest path through all its functions by -fcallgraph-info, as far as
+virtual calls; where size.json says which of them lead where, a second figure follows those too. What a port supplies
+behind a virtual call comes on top.
 
 The README's table has to be within 5 % of what is measured; --write brings it up to date.
 """
@@ -24,8 +25,8 @@ FLAGS = ('-std=c++20 -mthumb -Os -fno-exceptions -fno-rtti -fno-threadsafe-stati
          '-fdata-sections -Wall -Wextra -Wconversion -Wundef -Werror -Wno-psabi').split()
 SECTIONS = {'flash': ('.text', '.rodata', '.ARM.exidx', '.init_array'), 'ram': ('.data', '.bss')}
 
-def deepest_path(callgraph):
-    """Bytes of stack on the deepest path, and that path."""
+def deepest_path(callgraph, virtual=()):
+    """Bytes of stack on the deepest path, and that path. `virtual`: who calls whom virtually, by parts of names."""
     own, calls = {}, {}
     for title, label in re.findall(r'node: { title: "([^"]*)" label: "([^"]*)"', callgraph):
         size = re.search(r'(\d+) bytes \((\w[\w,]*)\)', label)
@@ -34,6 +35,12 @@ def deepest_path(callgraph):
             sys.exit(f'{title} takes stack without a bound')
     for source, target in re.findall(r'edge: { sourcename: "([^"]*)" targetname: "([^"]*)"', callgraph):
         calls.setdefault(source, set()).add(target)
+    for caller, callee in virtual:
+        pairs = [(a, b) for a in calls if caller in a and '__indirect_call' in calls[a] for b in own if callee in b]
+        if not pairs:
+            sys.exit(f'size.json: no virtual call from {caller} to {callee}')
+        for source, target in pairs:
+            calls[source].add(target)
     done = {}
 
     def depth(function, above):
@@ -53,10 +60,10 @@ def symbol_bytes(binary, prefix):
     return {s[3][len(prefix):]: int(s[1], 16) for s in sizes if len(s) == 4 and s[3].startswith(prefix)}
 
 
-def measure(root, component, source, knobs, cpu, folder):
-    source = root / 'tests/firmware/size' / source
+def measure(root, component, rule, cpu, folder):
+    source = root / 'tests/firmware/size' / rule.get('source', f'{component}.cpp')
     stem = folder / f'{component}-{cpu}'
-    include = [f'-I{root}/include', f'-I{root}', *(f'-D{knob}' for knob in knobs)]
+    include = [f'-I{root}/include', f'-I{root}', *(f'-D{knob}' for knob in rule.get('knobs', []))]
     run('arm-none-eabi-g++', *CPUS[cpu], *FLAGS, *include, '-fcallgraph-info=su', '-c', str(source), '-o', f'{stem}.o')
     entries = [line.split()[2] for line in run('arm-none-eabi-nm', f'{stem}.o').splitlines()
                if re.match(r'\w+ T size_', line)]
@@ -70,7 +77,10 @@ def measure(root, component, source, knobs, cpu, folder):
             sizes[fields[0]] = int(fields[1])
     figures = {what: sum(sizes.get(section, 0) for section in sections) for what, sections in SECTIONS.items()}
     figures['needs'] = sorted(line.split()[-1] for line in run('arm-none-eabi-nm', '-u', f'{stem}.elf').splitlines())
-    figures['stack'], figures['path'] = deepest_path(stem.with_suffix('.ci').read_text())
+    callgraph = stem.with_suffix('.ci').read_text()
+    figures['stack'], figures['path'] = deepest_path(callgraph)
+    if 'virtual' in rule:
+        figures['virtual stack'], figures['path'] = deepest_path(callgraph, rule['virtual'])
     figures['objects'] = symbol_bytes(f'{stem}.o', 'bytes_of_')
     return figures
 
@@ -99,8 +109,7 @@ def main():
     complaints, rows = [], []
     with tempfile.TemporaryDirectory() as folder:
         for component, rule in rules['components'].items():
-            source, knobs = rule.get('source', f'{component}.cpp'), rule.get('knobs', [])
-            figures = {cpu: measure(root, component, source, knobs, cpu, pathlib.Path(folder)) for cpu in CPUS}
+            figures = {cpu: measure(root, component, rule, cpu, pathlib.Path(folder)) for cpu in CPUS}
             for cpu, got in figures.items():
                 complaints.append(complaint(f'{component}, {cpu}, flash in bytes', got['flash'], rule['flash']))
                 complaints.append(complaint(f'{component}, {cpu}, stack in bytes', got['stack'], rule['stack']))
@@ -110,7 +119,13 @@ def main():
                     complaints.append(complaint(f'{name}, {cpu}, bytes', value, rule['objects'][name]))
                 if unknown := set(got['needs']) - set(rules['library']):
                     complaints.append(f'{component}, {cpu}: needs {", ".join(sorted(unknown))} of the library')
-                print(f'{component}, {cpu}: {got["flash"]} B flash, {got["stack"]} B stack', got['objects'] or '')
+                through = ''
+                if 'virtual' in rule:
+                    through = f', through virtual calls {got["virtual stack"]} B'
+                    complaints.append(complaint(f'{component}, {cpu}, stack through virtual calls in bytes',
+                                                got['virtual stack'], rule['virtual stack']))
+                print(f'{component}, {cpu}: {got["flash"]} B flash, {got["stack"]} B stack{through}',
+                      got['objects'] or '')
                 names = run('arm-none-eabi-c++filt', '-p', *(name for _, name in got['path'])).splitlines()
                 frames = (f'{name.split("::")[-1]} {own}' for name, (own, _) in zip(names, got['path']))
                 print('  deepest:', ', '.join(frames))
