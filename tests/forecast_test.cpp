@@ -141,7 +141,7 @@ TEST_CASE("text log: a session tells what a config asks for in vain, and what a 
   FakeMemory memory;
   FakeSink sink;
   FakeClock clock;
-  std::byte scratch[1024];
+  std::byte scratch[2048];
   BasicSession<FakeMemory> session(
       {.memory = memory, .sink = sink, .clock = clock, .scratch = scratch, .log = &log});
   REQUIRE(session.init() == Status::ok);

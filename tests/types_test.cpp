@@ -9,6 +9,7 @@
 #include "opdump/arena.hpp"
 #include "opdump/bytes.hpp"
 #include "opdump/dtype.hpp"
+#include "opdump/dump_name.hpp"
 #include "opdump/format.hpp"
 #include "opdump/step_set.hpp"
 #include "opdump/tensor.hpp"
@@ -147,6 +148,48 @@ TEST_CASE("text: decimals, sanitising, and saying so when it does not fit") {
   TextWriter sanitised(name);
   sanitised.add_sanitised("a b.c/d\\e\tf-g_h:i").add(".").add_sanitised("").add(".").add_sanitised("..");
   CHECK(sanitised.text() == "a_b_c_d_e_f-g_h:i._.__");
+}
+
+TEST_CASE("text: decimals of every length and width, in room for no more") {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 100000; ++i) {
+    const std::uint64_t value = random() >> (random() % 64);
+    const std::size_t width = 1 + random() % kMaxDecimalBytes;
+    std::string expected = std::to_string(value);
+    if (expected.size() < width) expected.insert(0, width - expected.size(), '0');
+    char digits[kMaxDecimalBytes];
+    const std::string got(digits, put_decimal(digits, value, width));
+    if (got != expected) FAIL_CHECK(got << " instead of " << expected);
+  }
+}
+
+TEST_CASE("names: the time in 16 digits, whichever way the clock goes") {
+  std::mt19937_64 random(1);
+  NameTime time;
+  char kept[NameTime::kDigits];
+  std::uint64_t unix_us = 0;
+  for (int i = 0; i < 100000; ++i) {
+    switch (random() % 4) {
+      case 0:
+        unix_us = random() % NameTime::kLimit;
+        break;
+      case 1:
+        unix_us = unix_us / 100'000'000 * 100'000'000 + random() % 3 - 1;
+        break;
+      default:
+        unix_us += random() % 60'000'000;
+    }
+    if (unix_us >= NameTime::kLimit) unix_us = 0;
+    std::string expected = std::to_string(unix_us);
+    expected.insert(0, NameTime::kBytes - expected.size(), '0');
+    char digits[kMaxDecimalBytes];
+    const std::string got(digits, time.put(digits, unix_us, kept));
+    if (got != expected) FAIL_CHECK(got << " instead of " << expected);
+  }
+#if OPDUMP_SMALL_CODE == 0
+  char digits[kMaxDecimalBytes];
+  CHECK(std::string(digits, time.put(digits, UINT64_MAX, kept)) == "18446744073709551615");
+#endif
 }
 
 TEST_CASE("text: local time numbers agree with libc over four centuries") {

@@ -59,7 +59,7 @@ class Drainer {
   /// Moves whole chunks out of ring `slot` until it is empty or `budget_bytes` bytes have gone. Returns the
   /// bytes moved.
   std::size_t drain(std::size_t slot, Ring& ring, std::size_t budget_bytes) {
-    crowded_ = crowded_ || ring.used() > ring.size() / 8;
+    if (OPDUMP_SMALL_CODE == 0) crowded_ = crowded_ || ring.used() > ring.size() / 8;
     Stream& stream = stream_of(slot);
     std::size_t moved = 0;
     std::uint32_t unreleased = 0;
@@ -73,6 +73,10 @@ class Drainer {
       take_chunk(slot, chunk);
       ring.pop();
       moved += chunk.size();
+      if (kReleaseEach) {
+        ring.release();
+        continue;
+      }
       unreleased += static_cast<std::uint32_t>(chunk.size());
       // Each release takes the line with the tail away from the producer's core, so it is not done per chunk.
       if (unreleased >= ring.size() / 8) {
@@ -80,7 +84,7 @@ class Drainer {
         unreleased = 0;
       }
     }
-    if (moved != 0) {
+    if (!kReleaseEach && moved != 0) {
       // In this order, so that whoever sees the ring empty finds all of it in the sink.
       journal_.flush();
       ring.release();
@@ -97,7 +101,7 @@ class Drainer {
   }
 
   /// Whether a ring was more than an eighth full when it was drained, since the last call of this: it may
-  /// soon be full.
+  /// soon be full. OPDUMP_SMALL_CODE does not look.
   bool take_crowded() {
     const bool crowded = crowded_;
     crowded_ = false;
@@ -178,6 +182,12 @@ class Drainer {
   }
 
  private:
+  /// There is no line to take away where there is but one core, and no journal that has to come first.
+  static constexpr bool kReleaseEach = OPDUMP_SMALL_CODE != 0 && OPDUMP_JOURNAL == 0;
+
+  /// Nobody else asks for sequence numbers.
+  static constexpr bool kCountsRecords = OPDUMP_JOURNAL != 0 || OPDUMP_DEGRADE != 0;
+
   enum class State : std::uint8_t { idle, writing, discarding };
 
   struct Stream {
@@ -257,8 +267,9 @@ class Drainer {
     const bool reduced = OPDUMP_STATISTICS != 0 && head.kind == ChunkKind::reduced;
     const std::string_view suffix = reduced ? Reduction::kSuffix : std::string_view();
     ObjectName name;
-    const Status status = try_names(stream, record, suffix, name,
-                                    [&](MutableBytes) { return stream.writer.begin(sink_, name, data); });
+    const Status status = try_names(stream, record, suffix, name, [&](const ObjectName& made, MutableBytes) {
+      return stream.writer.begin(sink_, made, data);
+    });
     stream.state = State::writing;
     note_failure(stream, status);
     if (head.last()) {
@@ -304,10 +315,10 @@ class Drainer {
         journal_.written(target, slot, stream.expected - 1, stream.writer.bytes(), name);
       }
     } else if (stream.state == State::discarding) {
-      const LossCause cause = sink_cause(stream.failure);
-      counts_[Targets::counted(stream.target)].add_one(count_of(cause));
-      plans_.count_loss(stream.op, cause);
-      journal_.lost(target, slot, stream.expected - 1, bit(cause), stream.failure, name);
+      const LossCause lost = sink_cause(stream.failure);
+      counts_[Targets::counted(stream.target)].add_one(count_of(lost));
+      plans_.count_loss(stream.op, lost);
+      journal_.lost(target, slot, stream.expected - 1, bit(lost), stream.failure, name);
     }
     stream.state = State::idle;
   }
@@ -316,12 +327,13 @@ class Drainer {
     replace(slot, stream, record, head.gap());
     MutableBytes rest;
     const DumpTarget& target = targets_[stream.target];
-    ObjectName untimed;
+    std::string_view untimed;
     namer_.enter(record, target);
     static_cast<void>(namer_.make(record, target, 0, {}, untimed, rest));
-    const std::size_t time = untimed.file.rfind('.');
-    if (time != std::string_view::npos) untimed.file = {untimed.file.data(), time};
-    journal_.lost(target, slot, record.head().sequence, bit(recorder_cause(head.cause)), head.cause, untimed);
+    const std::size_t time = untimed.rfind('.');
+    if (time != std::string_view::npos) untimed = {untimed.data(), time};
+    journal_.lost(target, slot, record.head().sequence, bit(recorder_cause(head.cause)), head.cause,
+                  namer_.in_directory(target, untimed));
   }
 
 #if OPDUMP_SMALL_CODE == 0
@@ -345,15 +357,18 @@ class Drainer {
       // A row has the time of the tensor's own file, where there is one.
       if (record.head().unix_us > stream.last_us) stream.last_us = record.head().unix_us;
       MutableBytes rest;
-      status = namer_.make(record, target, stream.last_us, {}, name, rest);
+      std::string_view file;
+      status = namer_.make(record, target, stream.last_us, {}, file, rest);
       if (status == Status::ok) {
+        name = namer_.in_directory(target, file);
         status = write(
             [&] { return reduction_->write_rows(sink_, name, target, stream.last_us, record, reduced); });
       }
     } else {
-      status = try_names(stream, record, reduction_->suffix(), name, [&](MutableBytes) {
-        return write([&] { return reduction_->write(sink_, name, target, record, reduced); });
-      });
+      status =
+          try_names(stream, record, reduction_->suffix(), name, [&](const ObjectName& made, MutableBytes) {
+            return write([&] { return reduction_->write(sink_, made, target, record, reduced); });
+          });
     }
     if (status == Status::ok) {
       counts_[Targets::counted(stream.target)].add_one(DumpCount::written);
@@ -410,9 +425,9 @@ class Drainer {
     namer_.enter(record, targets_[stream.target]);
     const Status status =
         try_names(stream, record, as_text ? RecordFormat::kReportSuffix : std::string_view(), name,
-                  [&](MutableBytes rest) {
-                    return as_text ? writer.begin_report(sink_, name, report, *format)
-                                   : writer.begin(sink_, name, record, {}, rest, format);
+                  [&](const ObjectName& made, MutableBytes rest) {
+                    return as_text ? writer.begin_report(sink_, made, report, *format)
+                                   : writer.begin(sink_, made, record, {}, rest, format);
                   });
     return status != Status::ok || as_text ? status : append_report(writer, report);
   }
@@ -432,7 +447,8 @@ class Drainer {
 
   /// Gives up the unfinished record that `record` comes instead of, if there is one.
   void replace(std::size_t slot, Stream& stream, const RecordView& record, const LossGap& gap) {
-    const bool had_begun = stream.state != State::idle && record.head().sequence == stream.expected - 1;
+    const bool had_begun =
+        kCountsRecords && stream.state != State::idle && record.head().sequence == stream.expected - 1;
     if (had_begun) {
       if (stream.state == State::writing) stream.writer.abort();
       stream.state = State::idle;
@@ -446,7 +462,7 @@ class Drainer {
   void reach(std::size_t slot, Stream& stream, const RecordHead& head, const LossGap& gap) {
     tell_gap(slot, stream, head.sequence, gap, head.target);
     switch_target(slot, stream, head.target);
-    stream.expected = head.sequence + 1;
+    if (kCountsRecords) stream.expected = head.sequence + 1;
 #if OPDUMP_SMALL_CODE == 0
     stream.op = {head.step, head.load, head.op};
 #endif
@@ -485,8 +501,11 @@ class Drainer {
     journal_.lost(targets_[stream.target], slot, stream.expected - 1, causes, Status::ok, {});
   }
 
-  void note_failure(Stream& stream, Status status) {
-    if (status == Status::ok) return;
+  [[gnu::always_inline]] void note_failure(Stream& stream, Status status) {
+    if (status != Status::ok) discard(stream, status);
+  }
+
+  void discard(Stream& stream, Status status) {
     stream.state = State::discarding;
     stream.failure = status;
     last_failure_.store(static_cast<std::uint8_t>(status), std::memory_order_relaxed);
@@ -498,37 +517,41 @@ class Drainer {
     char suffix_memory[kMaxSuffixBytes];
     const std::string_view suffix =
         target.format == nullptr ? std::string_view() : target.format->suffix(record, target, suffix_memory);
-    return try_names(stream, record, suffix, name, [&](MutableBytes rest) {
-      return stream.writer.begin(sink_, name, record, data, rest, target.format);
+    return try_names(stream, record, suffix, name, [&](const ObjectName& made, MutableBytes rest) {
+      return stream.writer.begin(sink_, made, record, data, rest, target.format);
     });
   }
 #endif
 
-  /// Sets `name` and calls `use(rest of scratch)`, with later and later time stamps while that says
+  /// Sets `name` and calls `use(name, rest of scratch)`, with later and later time stamps while that says
   /// `already_exists`.
   template <class Use>
   [[gnu::always_inline]] Status try_names(Stream& stream, const RecordView& record, std::string_view suffix,
-                                          ObjectName& name, Use use) {
+                                          [[maybe_unused]] ObjectName& name, Use use) {
     constexpr std::uint32_t kTries = 1000;
-    Status status = Status::already_exists;
-    for (std::uint32_t left = kTries; left != 0 && status == Status::already_exists; --left) {
+    const DumpTarget& target = targets_[stream.target];
+    for (std::uint32_t left = kTries;;) {
+      std::string_view file;
       MutableBytes rest;
-      status = next_name(stream, record, suffix, name, rest);
-      if (status == Status::ok) status = use(rest);
+      Status status = namer_.make(record, target, next_time(stream, record), suffix, file, rest);
+      if (status != Status::ok) return status;
+      if (OPDUMP_SMALL_CODE == 0 && rest.empty()) return Status::name_too_long;
+#if OPDUMP_JOURNAL
+      name = namer_.in_directory(target, file);
+      status = use(name, rest);
+#else
+      status = use(namer_.in_directory(target, file), rest);
+#endif
+      if (status != Status::already_exists || --left == 0) return status;
     }
-    return status;
   }
 
-  /// Sets `name` to the record's with the first time stamp that is later than any before. Two records of one
-  /// microsecond would share a name if type, name, task and stream are the same. Between recorders the sink
-  /// tells.
-  Status next_name(Stream& stream, const RecordView& record, std::string_view suffix, ObjectName& name,
-                   MutableBytes& rest) {
+  /// The record's time, made later than any before. Two records of one microsecond would share a name if
+  /// type, name, task and stream are the same. Between recorders the sink tells.
+  static std::uint64_t next_time(Stream& stream, const RecordView& record) {
     const std::uint64_t made = record.head().unix_us;
-    const std::uint64_t unix_us = made > stream.last_us ? made : stream.last_us + 1;
-    stream.last_us = unix_us;
-    const Status status = namer_.make(record, targets_[stream.target], unix_us, suffix, name, rest);
-    return OPDUMP_SMALL_CODE == 0 && status == Status::ok && rest.empty() ? Status::name_too_long : status;
+    stream.last_us = made > stream.last_us ? made : stream.last_us + 1;
+    return stream.last_us;
   }
 
   Sink& sink_;

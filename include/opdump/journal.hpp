@@ -102,8 +102,9 @@ class Journal {
     });
   }
 
-  void reduced(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence, LossCause cause,
-               std::uint64_t bytes, const ObjectName& name) {
+  // Apart from its callers, whose stack it would enlarge.
+  [[gnu::noinline]] void reduced(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence,
+                                 LossCause cause, std::uint64_t bytes, const ObjectName& name) {
     add_line(target, [&](TextWriter& line) {
       add_causes(add_head(line, "reduced", recorder, sequence).add(','), bit(cause), Status::ok);
       add_path(line.add(',').add_decimal(bytes), target, name);
@@ -148,13 +149,15 @@ class Journal {
   /// Hands the batch to the sink.
   void flush() {
     if (used_ == 0) return;
-    char name_memory[kMaxDumpDirectoryBytes + 50];
-    TextWriter directory(name_memory);
-    add_dump_directory(directory, *target_);
-    TextWriter file(directory.rest());
-    file.add("opdump.").add_decimal(target_->device_id).add('.').add_decimal(target_->id).add(".journal");
+    char directory[kMaxDumpDirectoryBytes];
+    const char* const directory_end = put_dump_directory(directory, *target_);
+    char file[7 + 10 + 1 + kMaxDecimalBytes + 8];
+    char* end = put_decimal(put_text(file, "opdump."), target_->device_id);
+    *end++ = '.';
+    end = put_text(put_decimal(end, target_->id), ".journal");
     const Bytes batch = memory_.first(used_);
-    const Status status = sink_.append_journal({target_->root, directory.text(), file.text()}, {&batch, 1});
+    const Status status =
+        sink_.append_journal({target_->root, {directory, directory_end}, {file, end}}, {&batch, 1});
     if (status != Status::ok) failed_.store(true, std::memory_order_relaxed);
     used_ = 0;
   }

@@ -156,11 +156,12 @@ class KnownHeads {
 
  private:
   static void make_ready(Entry& entry, MutableBytes room, const DumpTarget& target) {
-    TextWriter stem({reinterpret_cast<char*>(room.data()), room.size()});
-    if (!holds_failures(target)) DumpNamer::add_stem(stem, entry.view, target);
-    if (stem.overflowed() || stem.text().empty() || stem.rest().size() < ReadyName::kTimeBytes) return;
-    const std::size_t name_bytes = stem.text().size() + ReadyName::kTimeBytes;
-    entry.name = ReadyName({reinterpret_cast<char*>(room.data()), name_bytes});
+    if (holds_failures(target) || room.size() < DumpNamer::most_stem_bytes(entry.view) + NameTime::kBytes)
+      return;
+    char* const name = reinterpret_cast<char*>(room.data());
+    const std::size_t name_bytes =
+        static_cast<std::size_t>(DumpNamer::put_stem(name, entry.view, target) - name) + NameTime::kBytes;
+    entry.name = ReadyName({name, name_bytes});
     room = room.subspan(name_bytes);
     Bytes nano_head;
     const auto for_each_tensor = [&entry](auto use) { entry.view.for_each_tensor(use); };

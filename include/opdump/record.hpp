@@ -456,7 +456,7 @@ class RecordView {
 
 #if OPDUMP_SMALL_CODE == 0
   /// The record's name in the sink but for the time; null: still to be made.
-  ReadyName* ready_name() const {
+  const ReadyName* ready_name() const {
     return ready_name_;
   }
 
@@ -466,7 +466,7 @@ class RecordView {
   }
 
   /// What the drainer has made of this head before; must stay as long as this view.
-  void set_ready(ReadyName& name, Bytes nano_head) {
+  void set_ready(const ReadyName& name, Bytes nano_head) {
     ready_name_ = &name;
     nano_head_ = nano_head;
   }
@@ -537,7 +537,7 @@ class RecordView {
   const std::byte* tensors_ = nullptr;
   const char* texts_ = nullptr;
 #if OPDUMP_SMALL_CODE == 0
-  ReadyName* ready_name_ = nullptr;
+  const ReadyName* ready_name_ = nullptr;
   Bytes nano_head_{};
 #endif
 };

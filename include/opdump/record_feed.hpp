@@ -112,17 +112,14 @@ class RecordFeed {
   /// Comes with every record: `wake_if_crowded` speaks up again when there was room in between.
   void begin_record() {
     if (OPDUMP_WAIT == 0) return;
-    woken_ = woken_ && ring_.over(ring_.size() / 2);
+    woken_ = woken_ && crowded();
   }
 
   void wake_if_crowded() {
     if (OPDUMP_WAIT == 0) return;
-    if (!ring_.over(ring_.size() / 2)) {
-      woken_ = false;
-    } else if (!woken_) {
-      woken_ = true;
-      wake();
-    }
+    const bool was_woken = woken_;
+    woken_ = crowded();
+    if (woken_ && !was_woken) wake();
   }
 
  private:
@@ -135,6 +132,12 @@ class RecordFeed {
     Status status = Status::ok;  ///< of the operator that is captured
   };
   struct NoCopies {};
+
+  /// Whether more than half of the ring is taken.
+  bool crowded() {
+    // Where there is one core, the exact look costs no more than one at what was seen last.
+    return OPDUMP_SMALL_CODE != 0 ? ring_.used() > ring_.size() / 2 : ring_.over(ring_.size() / 2);
+  }
 
   void wake() const {
     if (Waker* waker = context_->waker.load(std::memory_order_acquire)) waker->wake();
@@ -168,7 +171,7 @@ class RecordFeed {
       const auto at_most = [remaining](std::uint32_t limit) {
         return static_cast<std::uint32_t>(remaining < limit ? remaining : limit);
       };
-      if (headroom != 0 && over(ring_.size() - headroom)) return Status::ring_full;
+      if (OPDUMP_DEGRADE != 0 && headroom != 0 && over(ring_.size() - headroom)) return Status::ring_full;
       MutableBytes chunk;
       Status status = room_behind(kHead + slack + at_most(least), kHead + slack + at_most(most), chunk);
       if (status != Status::ok) return status;
@@ -321,22 +324,12 @@ class RecordFeed {
   }
 
   Status room_behind(std::uint32_t least, std::uint32_t most, MutableBytes& chunk) {
-    chunk = reserve(least, most);
-    if constexpr (AsyncMemory<Memory>) {
-      // What is under way becomes room only by way of the drainer, to whom it has to be published first. No
-      // more of it than is needed, so that the device has something left to do.
-      while (chunk.data() == nullptr && !copies_.empty()) {
-        if (context_->when_full != WhenFull::inline_drain || !drain()) {
-          const Status status = complete_oldest();
-          if (status != Status::ok) return status;
-          wake_if_crowded();
-        }
-        chunk = reserve(least, most);
-      }
-    }
-    if (chunk.data() == nullptr) {
-      const Status status = wait_for_room(least, most, chunk);
-      if (status != Status::ok) return status;
+    Wait wait;
+    for (;;) {
+      chunk = reserve(least, most);
+      if (chunk.data() != nullptr) [[likely]]
+        break;
+      if (const Status status = make_room(wait); status != Status::ok) return status;
     }
     if (OPDUMP_WAIT != 0) stalled_ = false;
     return Status::ok;
@@ -347,47 +340,56 @@ class RecordFeed {
     return context_->drainer->drain(slot_, ring_, ring_.size()) != 0;
   }
 
-  Status wait_for_room(std::uint32_t least, std::uint32_t most, MutableBytes& chunk) {
-    if (OPDUMP_WAIT == 0) return Status::ring_full;
-    switch (context_->when_full) {
-      case WhenFull::drop:
-      case WhenFull::degrade:
-        return Status::ring_full;
-      case WhenFull::inline_drain:
-        while (drain()) {
-          chunk = ring_.reserve(least, most);
-          if (chunk.data() != nullptr) return Status::ok;
-        }
-        return Status::ring_full;
-      case WhenFull::block:
-        break;
-    }
-    if (stalled_) return Status::timeout;
-    wake();
-    // A drainer that is at work frees room within microseconds. Waiting awake for about as long as a pause
-    // takes is never far from the best; looks are few, as each takes the line with the tail away from the
-    // drainer.
-    constexpr int kLooks = 256;
-    constexpr int kRelaxesPerLook = 16;
-    for (int look = 0; look < kLooks; ++look) {
-      for (int i = 0; i < kRelaxesPerLook; ++i) cpu_relax();
-      chunk = ring_.reserve(least, most);
-      if (chunk.data() != nullptr) return Status::ok;
-    }
-    std::uint32_t start = context_->clock->monotonic_ms();
-    std::uint32_t used = ring_.used();
-    do {
-      context_->clock->pause();
-      chunk = ring_.reserve(least, most);
-      if (chunk.data() != nullptr) return Status::ok;
-      if (ring_.used() != used) {
-        used = ring_.used();
-        start = context_->clock->monotonic_ms();
+  /// How long a recorder has waited for room.
+  struct Wait {
+    std::uint32_t used = UINT32_MAX;  ///< of the ring when there was progress last; nothing yet
+    std::uint32_t since = 0;          ///< that moment, in milliseconds
+    int looks = 0;
+  };
+
+  /// Does a part of what may free room, or waits for a moment; when neither helps any more, why not.
+  [[gnu::always_inline]] Status make_room(Wait& wait) {
+    if constexpr (AsyncMemory<Memory>) {
+      // What is under way becomes room only by way of the drainer, to whom it has to be published first. No
+      // more of it than is needed, so that the device has something left to do.
+      if (!copies_.empty()) {
+        if (context_->when_full == WhenFull::inline_drain && drain()) return Status::ok;
+        const Status status = complete_oldest();
+        if (status == Status::ok) wake_if_crowded();
+        return status;
       }
-    } while (context_->clock->monotonic_ms() - start < context_->block_limit_ms);
-    stalled_ = true;
-    return Status::timeout;
+    }
+    if (OPDUMP_WAIT == 0) return Status::ring_full;
+    const WhenFull when_full = context_->when_full;
+    if (when_full == WhenFull::inline_drain && drain()) return Status::ok;
+    if (when_full != WhenFull::block) return Status::ring_full;
+    if (stalled_) return Status::timeout;
+    const bool first = wait.used == UINT32_MAX;
+    if (first) wake();
+    if (OPDUMP_SMALL_CODE == 0 && wait.looks != kLooks) {
+      ++wait.looks;
+      wait.used = 0;
+      for (int i = 0; i < kRelaxesPerLook; ++i) cpu_relax();
+      return Status::ok;
+    }
+    const std::uint32_t now = context_->clock->monotonic_ms();
+    const std::uint32_t used = ring_.used();
+    if (used != wait.used) {
+      wait.used = used;
+      wait.since = now;
+    } else if (now - wait.since >= context_->block_limit_ms) {
+      stalled_ = true;
+      return Status::timeout;
+    }
+    context_->clock->pause();
+    return Status::ok;
   }
+
+  // A drainer that is at work frees room within microseconds. Waiting awake for about as long as a pause
+  // takes is never far from the best; looks are few, as each takes the line with the tail away from the
+  // drainer.
+  static constexpr int kLooks = 256;
+  static constexpr int kRelaxesPerLook = 16;
 
   Ring ring_;
   const RecorderContext<Memory>* context_ = nullptr;

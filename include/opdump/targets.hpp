@@ -84,27 +84,34 @@ constexpr bool holds_failures([[maybe_unused]] const DumpTarget& target) {
 #endif
 }
 
-/// Adds the directory of the dump as a whole, in which its journal lies and below which its files do.
-inline TextWriter& add_dump_directory(TextWriter& to, const DumpTarget& target) {
-  if (holds_failures(target)) return to.add("extra-info/data-dump/").add_decimal(target.device_id);
+/// The longest text of `put_dump_directory`, whatever the time is.
+inline constexpr std::size_t kMaxDumpDirectoryBytes = 9 + 10 + 12 + 10 + 1 + kMaxDecimalBytes;
+
+/// Puts the directory of the dump as a whole, in which its journal lies and below which its files do, where
+/// there is room for kMaxDumpDirectoryBytes; returns the end.
+inline char* put_dump_directory(char* to, const DumpTarget& target) {
+  if (holds_failures(target)) return put_decimal(put_text(to, "extra-info/data-dump/"), target.device_id);
   switch (layout_of(target)) {
     case Layout::cann:
       if (OPDUMP_SMALL_CODE == 0 && target.world_size != 0) {
-        to.add("worldsize").add_decimal(target.world_size);
-        to.add("_global_rank").add_decimal(target.rank).add('/');
+        to = put_decimal(put_text(to, "worldsize"), target.world_size);
+        to = put_decimal(put_text(to, "_global_rank"), target.rank);
+        *to++ = '/';
       }
-      return to.add_decimal(target.time, 14);
+      return put_decimal(to, target.time, 14);
     case Layout::mindspore_kernel:
     case Layout::mindspore_cpu:
-      return to.add("rank_").add_decimal(target.rank);
+      return put_decimal(put_text(to, "rank_"), target.rank);
     case Layout::mindspore_graph:
       break;
   }
   return to;
 }
 
-/// The longest text of `add_dump_directory`.
-inline constexpr std::size_t kMaxDumpDirectoryBytes = 9 + 10 + 12 + 10 + 1 + 14;
+inline TextWriter& add_dump_directory(TextWriter& to, const DumpTarget& target) {
+  char memory[kMaxDumpDirectoryBytes];
+  return to.add({memory, static_cast<std::size_t>(put_dump_directory(memory, target) - memory)});
+}
 
 /// The targets of one session. A record in a ring names its target by index; a target is retired when no
 /// model and no config dumps there any more, and free again when the drainer has seen its last record.

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "opdump/status.hpp"
+#include "opdump/knobs.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
@@ -14,9 +14,108 @@ inline namespace OPDUMP_NAMESPACE {
 /// The character that stands for `code` in a part of a path: '_' for control characters, ' ', '"', '.', '/'
 /// and '\\'.
 constexpr char sanitised(unsigned char code) {
-  const bool replaced =
-      code <= '/' ? code <= ' ' || code == '"' || code >= '.' : code == '\\' || code == 0x7f;
+  if (code > '\\' && code != 0x7f) return static_cast<char>(code);
+  const bool replaced = code <= '/' ? code <= ' ' || code == '"' || code >= '.' : code >= '\\';
   return replaced ? '_' : static_cast<char>(code);
+}
+
+/// `sanitised` of every code.
+inline constexpr std::array<char, 256> kSanitised = [] {
+  std::array<char, 256> table{};
+  for (std::size_t code = 0; code < table.size(); ++code)
+    table[code] = sanitised(static_cast<unsigned char>(code));
+  return table;
+}();
+
+// Text into memory that has room for it; each returns where it ends.
+
+/// Of a text that is not empty.
+inline char* put_text(char* to, std::string_view text) {
+  std::memcpy(to, text.data(), text.size());
+  return to + text.size();
+}
+
+/// The longest decimal number.
+inline constexpr std::size_t kMaxDecimalBytes = 20;
+
+#if OPDUMP_SMALL_CODE == 0
+/// "00" to "99".
+inline constexpr std::array<char, 200> kDigitPairs = [] {
+  std::array<char, 200> pairs{};
+  for (std::size_t i = 0; i < pairs.size(); ++i)
+    pairs[i] = static_cast<char>('0' + (i % 2 == 0 ? i / 20 : i / 2 % 10));
+  return pairs;
+}();
+#endif
+
+/// The last `count` digits of `value`, 1 at least.
+inline char* put_digits(char* to, std::uint32_t value, std::size_t count) {
+  char* const end = to + count;
+  char* at = end;
+#if OPDUMP_SMALL_CODE == 0
+  for (; count >= 2; count -= 2, value /= 100)
+    std::memcpy(at -= 2, kDigitPairs.data() + 2 * (value % 100), 2);
+  if (count != 0) *--at = static_cast<char>('0' + value % 10);
+#else
+  do {
+    *--at = static_cast<char>('0' + value % 10);
+    value /= 10;
+  } while (--count != 0);
+#endif
+  return end;
+}
+
+/// `value` in decimal, with leading zeros up to `width` digits.
+inline char* put_short_decimal(char* to, std::uint32_t value, std::size_t width = 1) {
+  std::size_t count = 0;
+  std::uint32_t rest = value;
+  do {
+    ++count;
+    rest /= 10;
+  } while (rest != 0);
+  return put_digits(to, value, count < width ? width : count);
+}
+
+/// The same for up to 64 bits and kMaxDecimalBytes digits. In this order all of it is passed in registers.
+inline char* put_wide(char* to, std::size_t width, std::uint64_t value) {
+  // Eight digits at a time: divisions of 64 bits are slow.
+  constexpr std::size_t kDigits = 8;
+  constexpr std::uint32_t kLimit = 100'000'000;
+  std::uint32_t behind[2] = {};
+  std::size_t parts = 0;
+  while (value >= kLimit || width > kDigits) {
+    behind[parts++] = static_cast<std::uint32_t>(value % kLimit);
+    value /= kLimit;
+    width = width > kDigits ? width - kDigits : 1;
+  }
+  to = put_short_decimal(to, static_cast<std::uint32_t>(value), width);
+  while (parts != 0) to = put_digits(to, behind[--parts], kDigits);
+  return to;
+}
+
+[[gnu::always_inline]] inline char* put_decimal(char* to, std::uint64_t value, std::size_t width = 1) {
+  return put_wide(to, width, value);
+}
+
+/// Bytes of `name` as one part of a path.
+constexpr std::size_t sanitised_bytes(std::string_view name) {
+  return name.empty() ? 1 : name.size();
+}
+
+/// Puts `bytes` characters of `name`, 1 at least, as a part of a path.
+inline char* put_sanitised(char* to, const char* name, std::size_t bytes) {
+  char* const end = to + bytes;
+  do {
+    const unsigned char code = static_cast<unsigned char>(*name++);
+    *to++ = OPDUMP_SMALL_CODE != 0 ? sanitised(code) : kSanitised[code];
+  } while (to != end);
+  return to;
+}
+
+/// `name` as one part of a path: CANN turns ' ', '.', '/' and '\' into '_'; here control characters and '"'
+/// become that too, and an empty name becomes "_".
+[[gnu::always_inline]] inline char* put_sanitised(char* to, std::string_view name) {
+  return put_sanitised(to, name.empty() ? "_" : name.data(), sanitised_bytes(name));
 }
 
 /// Writes text into memory of a fixed size. What does not fit is left out and `overflowed()` says so.
@@ -26,7 +125,7 @@ class TextWriter {
 
   TextWriter& add(std::string_view text) {
     char* const to = take(text.size());
-    if (to != nullptr && !text.empty()) std::memcpy(to, text.data(), text.size());
+    if (to != nullptr && !text.empty()) put_text(to, text);
     return *this;
   }
 
@@ -37,18 +136,20 @@ class TextWriter {
     return *this;
   }
 
-  /// `value` in decimal, with leading zeros up to `width` digits.
-  TextWriter& add_decimal(std::uint64_t value, std::size_t width = 1) { return add_wide(width, value); }
-
-  /// `name` as one part of a path: CANN turns ' ', '.', '/' and '\' into '_'; here control characters and
-  /// '"' become that too, and an empty name becomes "_".
-  TextWriter& add_sanitised(std::string_view name) {
-    if (name.empty()) name = "_";
-    char* to = take(name.size());
-    for (std::size_t i = 0; to != nullptr && i < name.size(); ++i) {
-      const unsigned char code = static_cast<unsigned char>(name[i]);
-      to[i] = OPDUMP_SMALL_CODE != 0 ? sanitised(code) : kSanitised[code];
+  /// As `put_decimal`.
+  TextWriter& add_decimal(std::uint64_t value, std::size_t width = 1) {
+    if (OPDUMP_SMALL_CODE == 0 && memory_.size() - used_ >= kMaxDecimalBytes) {
+      char* const to = memory_.data() + used_;
+      used_ += static_cast<std::size_t>(put_decimal(to, value, width) - to);
+      return *this;
     }
+    char digits[kMaxDecimalBytes];
+    return add({digits, static_cast<std::size_t>(put_decimal(digits, value, width) - digits)});
+  }
+
+  /// As `put_sanitised`.
+  TextWriter& add_sanitised(std::string_view name) {
+    if (char* const to = take(sanitised_bytes(name))) put_sanitised(to, name);
     return *this;
   }
 
@@ -71,13 +172,6 @@ class TextWriter {
   }
 
  private:
-  static constexpr std::array<char, 256> kSanitised = [] {
-    std::array<char, 256> table{};
-    for (std::size_t code = 0; code < table.size(); ++code)
-      table[code] = sanitised(static_cast<unsigned char>(code));
-    return table;
-  }();
-
   /// Where the next `count` characters go; null when they do not fit, nor will any that follow.
   char* take(std::size_t count) {
     if (count > memory_.size() - used_) {
@@ -88,34 +182,6 @@ class TextWriter {
     char* const at = memory_.data() + used_;
     used_ += count;
     return at;
-  }
-
-  TextWriter& add_wide(std::size_t width, std::uint64_t value) {
-    // Eight digits at a time: divisions of 64 bits are slow.
-    constexpr std::size_t kDigits = 8;
-    constexpr std::uint32_t kLimit = 100'000'000;
-    if (value >= kLimit || width > kDigits) {
-      add_wide(width > kDigits ? width - kDigits : 1, value / kLimit);
-      return add_digits(static_cast<std::uint32_t>(value % kLimit), kDigits);
-    }
-    const std::uint32_t part = static_cast<std::uint32_t>(value);
-    if (OPDUMP_SMALL_CODE == 0 && width == kDigits) return add_digits(part, kDigits);
-    std::size_t count = 1;
-    for (std::uint32_t limit = 10; part >= limit && count < kDigits; limit *= 10) ++count;
-    return add_digits(part, count < width ? width : count);
-  }
-
-  /// The last `count` digits of `value`.
-  TextWriter& add_digits(std::uint32_t value, std::size_t count) {
-    char* const digits = take(count);
-    if (digits == nullptr) return *this;
-    for (; OPDUMP_SMALL_CODE == 0 && count >= 2; count -= 2, value /= 100) {
-      const std::uint32_t pair = value % 100;
-      digits[count - 1] = static_cast<char>('0' + pair % 10);
-      digits[count - 2] = static_cast<char>('0' + pair / 10);
-    }
-    for (; count != 0; value /= 10) digits[--count] = static_cast<char>('0' + value % 10);
-    return *this;
   }
 
   std::span<char> memory_;
