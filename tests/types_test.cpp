@@ -154,7 +154,7 @@ TEST_CASE("text: decimals of every length and width, in room for no more") {
   std::mt19937_64 random(1);
   for (int i = 0; i < 100000; ++i) {
     const std::uint64_t value = random() >> (random() % 64);
-    const std::size_t width = 1 + random() % kMaxDecimalBytes;
+    const std::size_t width = static_cast<std::size_t>(1 + random() % kMaxDecimalBytes);
     std::string expected = std::to_string(value);
     if (expected.size() < width) expected.insert(0, width - expected.size(), '0');
     char digits[kMaxDecimalBytes];
