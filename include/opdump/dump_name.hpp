@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "opdump/record.hpp"
 #include "opdump/record_format.hpp"
+#include "opdump/record_view.hpp"
 #include "opdump/sink.hpp"
 #include "opdump/targets.hpp"
 #include "opdump/text.hpp"

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "opdump/model_plan.hpp"
-#include "opdump/record.hpp"
+#include "opdump/record_source.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {

@@ -8,7 +8,9 @@
 #include "opdump/bytes.hpp"
 #include "opdump/dump_name.hpp"
 #include "opdump/nano_encode.hpp"
-#include "opdump/record.hpp"
+#include "opdump/record_match.hpp"
+#include "opdump/record_source.hpp"
+#include "opdump/record_view.hpp"
 
 /// An operator's head seldom changes from one step to the next, and is larger than many a tensor. So a
 /// recorder and the drainer each keep the heads that have gone through the ring, under numbers that the

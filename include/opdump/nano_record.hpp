@@ -2,7 +2,7 @@
 #include <cstdint>
 
 #include "opdump/nano_encode.hpp"
-#include "opdump/record.hpp"
+#include "opdump/record_source.hpp"
 
 /// How the head of a whole record goes through the ring. With OPDUMP_SMALL_CODE, behind RecordHead and the
 /// texts stands the head of the nano record itself, and ends where the tensors' bytes begin: the drainer

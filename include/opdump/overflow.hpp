@@ -9,7 +9,7 @@
 #include "opdump/model.hpp"
 #include "opdump/overflow_kernels.hpp"
 #include "opdump/overflow_report.hpp"
-#include "opdump/record.hpp"
+#include "opdump/record_view.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {

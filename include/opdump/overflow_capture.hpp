@@ -5,7 +5,7 @@
 
 #include "opdump/model_plan.hpp"
 #include "opdump/overflow.hpp"
-#include "opdump/record.hpp"
+#include "opdump/record_source.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {

@@ -8,7 +8,7 @@
 #include "opdump/byte_order.hpp"
 #include "opdump/copies_under_way.hpp"
 #include "opdump/device_memory.hpp"
-#include "opdump/record.hpp"
+#include "opdump/record_layout.hpp"
 #include "opdump/recorder_context.hpp"
 #include "opdump/ring.hpp"
 #include "opdump/spin.hpp"

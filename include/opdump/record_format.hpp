@@ -6,7 +6,7 @@
 
 #include "opdump/open_object.hpp"
 #include "opdump/overflow_report.hpp"
-#include "opdump/record.hpp"
+#include "opdump/record_view.hpp"
 #include "opdump/targets.hpp"
 
 namespace opdump {

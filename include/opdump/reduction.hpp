@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "opdump/record.hpp"
+#include "opdump/record_view.hpp"
 #include "opdump/sink.hpp"
 #include "opdump/targets.hpp"
 #include "opdump/text.hpp"

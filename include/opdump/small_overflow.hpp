@@ -5,7 +5,7 @@
 #include "opdump/device_memory.hpp"
 #include "opdump/model_plan.hpp"
 #include "opdump/overflow.hpp"
-#include "opdump/record.hpp"
+#include "opdump/record_source.hpp"
 #include "opdump/small_pieces.hpp"
 
 #if OPDUMP_SMALL_CODE && OPDUMP_OVERFLOW

@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "opdump/record.hpp"
+#include "opdump/record_source.hpp"
 #include "opdump/watch.hpp"
 
 namespace opdump {
