@@ -27,13 +27,28 @@ class PlanReader {
 
   /// Reads an object that has the `count` fields from `field` on, all at their defaults.
   void read(const PlanField* field, std::size_t count, std::byte* object) {
-    for (; count != 0; --count, ++field) read(*field, object + field->offset());
+    for (; count != 0; --count, ++field) {
+      const PlanKind kind = field->kind();
+      std::byte* at = object + field->offset();
+      if (kind >= PlanKind::option_when_full && kind <= PlanKind::extras) {
+        std::byte given{};
+        read_number(1, 1, &given);
+        if (given == std::byte{}) continue;
+        at = engage(kind, at);
+      }
+      if (kind >= PlanKind::extras) {
+        read_list(kind, at);
+      } else {
+        const PlanNumber number = kPlanNumbers[static_cast<std::size_t>(kind)];
+        read_number(number.bytes, number.most, at);
+      }
+    }
   }
 
  private:
   template <class T>
   static void put(std::byte* at, T value) {
-    *reinterpret_cast<T*>(at) = value;
+    std::memcpy(at, &value, sizeof value);
   }
 
   template <class T>
@@ -41,77 +56,52 @@ class PlanReader {
     put(at, std::span<const T>(reinterpret_cast<const T*>(elements), count));
   }
 
-  void read(const PlanField& field, std::byte* at) {
-    const PlanKind kind = field.kind();
-    if (kind >= PlanKind::option_u32 && kind <= PlanKind::option_fsync && small(1) == 0) return;
-    switch (kind) {
-      case PlanKind::u8:
-        *at = static_cast<std::byte>(small(field.most()));
-        break;
-      case PlanKind::u16:
-        put(at, static_cast<std::uint16_t>(number(2)));
-        break;
-      case PlanKind::u32:
-        put(at, word());
-        break;
-      case PlanKind::u64: {
-        const std::uint32_t low = word();
-        put(at, std::uint64_t{word()} << 32 | low);
-        break;
-      }
-      case PlanKind::text: {
-        const std::uint32_t bytes = count();
-        put(at, std::string_view(reinterpret_cast<const char*>(take(bytes)), bytes));
-        break;
-      }
-      case PlanKind::option_u32:
-        put<std::optional<std::uint32_t>>(at, word());
-        break;
-      case PlanKind::option_when_full:
-        put<std::optional<WhenFull>>(at, static_cast<WhenFull>(small(field.most())));
-        break;
-      case PlanKind::option_journal:
-        put<std::optional<JournalDetail>>(at, static_cast<JournalDetail>(small(field.most())));
-        break;
-      case PlanKind::option_keep:
-        put<std::optional<Keep>>(at, static_cast<Keep>(small(field.most())));
-        break;
-      case PlanKind::option_fsync:
-        put<std::optional<Fsync>>(at, static_cast<Fsync>(small(field.most())));
-        break;
-      default:
-        read_list(kind, at);
-    }
+  /// The value that the option at `at` now has.
+  template <class T>
+  static std::byte* engage(std::byte* at) {
+    return reinterpret_cast<std::byte*>(&reinterpret_cast<std::optional<T>*>(at)->emplace());
+  }
+
+  /// The same for an option of `kind`; of another kind, `at`.
+  static std::byte* engage(PlanKind kind, std::byte* at) {
+    if (kind == PlanKind::option_when_full) return engage<WhenFull>(at);
+    if (kind == PlanKind::option_journal) return engage<JournalDetail>(at);
+    if (kind == PlanKind::option_keep) return engage<Keep>(at);
+    if (kind == PlanKind::option_fsync) return engage<Fsync>(at);
+    if (kind == PlanKind::option_u32) return engage<std::uint32_t>(at);
+    return at;
   }
 
   void read_list(PlanKind kind, std::byte* at) {
-    const std::uint32_t size = kind == PlanKind::extras ? small(1) : count();
+    std::uint32_t size = kind == PlanKind::extras ? 1 : 0;
+    if (size == 0) read_number(4, kPlanAnyByte, reinterpret_cast<std::byte*>(&size));
     if (size == 0) return;
     const PlanRecord& record = plan_record(kind);
-    if (record.count == 0) {
-      if (size > left_ / record.size) return fail(Status::malformed);
-      put_list(kind, at, take(size * record.size), size);
-      return;
-    }
+    // An object with fields takes a byte at least.
+    const std::uint32_t least = record.count == 0 ? record.size : 1;
+    if (size > left_ / least) return fail(Status::malformed);
+    if (record.count == 0) return put_list(kind, at, take(size * record.size), size);
     // The bytes of the arena become the objects that are looked at: their types are implicit-lifetime ones.
     std::byte* element = memory_.take(size, record.size, record.alignment);
     if (element == nullptr) return fail(Status::no_memory);
     std::memset(element, 0, size * record.size);
     put_list(kind, at, element, size);
     for (std::uint32_t i = 0; i < size; ++i, element += record.size)
-      read(kPlanTable.fields + record.first, record.count, element);
+      read(plan_fields(record).data(), record.count, element);
   }
 
   static void put_list(PlanKind kind, std::byte* at, const std::byte* elements, std::size_t count) {
     switch (kind) {
+      case PlanKind::text:
+        return put(at, std::string_view(reinterpret_cast<const char*>(elements), count));
+      case PlanKind::extras:
+        return put(at, reinterpret_cast<const ModelExtras*>(elements));
       case PlanKind::steps:
         return put_span<StepRange>(at, elements, count);
       case PlanKind::rules:
         return put_span<ModelRule>(at, elements, count);
       case PlanKind::texts:
         return put_span<std::string_view>(at, elements, count);
-      case PlanKind::extras:
-        return put(at, reinterpret_cast<const ModelExtras*>(elements));
       case PlanKind::ranges:
         return put_span<OpRange>(at, elements, count);
       case PlanKind::exclusions:
@@ -143,34 +133,13 @@ class PlanReader {
     left_ = 0;
   }
 
-  std::uint32_t word() { return number(4); }
-
-  std::uint32_t number(std::size_t bytes) {
-    if (bytes > left_) {
-      fail(Status::malformed);
-      return 0;
-    }
-    left_ -= bytes;
-    std::uint32_t value = 0;
-    for (std::size_t shift = 0; shift < 8 * bytes; shift += 8)
-      value |= std::to_integer<std::uint32_t>(*at_++) << shift;
-    return value;
-  }
-
-  /// A byte that is at most `most`.
-  [[gnu::noinline]] std::uint32_t small(std::uint32_t most) {
-    const std::uint32_t value = number(1);
-    if (value <= most) return value;
-    fail(Status::malformed);
-    return 0;
-  }
-
-  /// Of elements or characters: each takes a byte at least.
-  std::uint32_t count() {
-    const std::uint32_t value = word();
-    if (value <= left_) return value;
-    fail(Status::malformed);
-    return 0;
+  /// To `at`, in the machine's order, a number whose first byte is at most `most`. On an error it is left
+  /// alone.
+  [[gnu::noinline]] void read_number(std::size_t bytes, std::uint32_t most, std::byte* at) {
+    if (bytes > left_ || std::to_integer<std::uint32_t>(*at_) > most) return fail(Status::malformed);
+    const std::byte* const number = take(bytes);
+    for (std::size_t i = 0; i < bytes; ++i)
+      at[std::endian::native == std::endian::little ? i : bytes - 1 - i] = number[i];
   }
 
   const std::byte* at_;
@@ -214,7 +183,8 @@ inline Status open_plan(Bytes& plan, std::uint32_t& version) {
   Status status = open_plan(plan, version);
   if (status != Status::ok) return status;
   PlanReader reader(plan.subspan(kPlanHeadBytes), memory);
-  reader.read(kPlanTable.fields, kPlanConfigCounts[version - 1], reinterpret_cast<std::byte*>(&config));
+  reader.read(plan_fields(plan_record(PlanKind::config)).data(), kPlanConfigCounts[version - 1],
+              reinterpret_cast<std::byte*>(&config));
   status = reader.status();
   if (status != Status::ok) config.asked = config.active = false;
   return status;

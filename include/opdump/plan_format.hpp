@@ -62,23 +62,31 @@ inline constexpr std::size_t kPlanVersionOffset = 12;
 
 /// What a field is in memory and in a plan.
 enum class PlanKind : std::uint8_t {
-  u8,  ///< a flag, a choice or bits
+  // Numbers, and options of numbers. The order is that of kPlanNumbers.
   u16,
   u32,
   u64,
-  text,
-  option_u32,
+  flag,
+  mode,
+  level,
+  file_format,
+  layout,
+  data,
+  kernel_data,
+  exception,
   option_when_full,
   option_journal,
   option_keep,
   option_fsync,
-  // The config, and lists of what is named: spans, but for the pointer to `extras`, which is an option. The
-  // order is that of kPlanRecords.
+  option_u32,
+  // A pointer that is an option, the config, and lists of what is named: spans, but for a text. The order is
+  // that of PlanTable::records.
+  extras,
   config,
+  text,
   steps,
   rules,
   texts,
-  extras,
   ranges,
   exclusions,
   positions,
@@ -89,29 +97,54 @@ enum class PlanKind : std::uint8_t {
   pattern_sets,
 };
 
-/// In three bytes, as a device has about 70 of them.
+/// What a number is in a plan.
+struct PlanNumber {
+  std::uint8_t bytes;
+  std::uint8_t most;  ///< the largest value of its first byte
+};
+inline constexpr std::uint8_t kPlanAnyByte = 255;
+
+template <class Choice>
+constexpr PlanNumber plan_choice(Choice last) {
+  return {1, static_cast<std::uint8_t>(last)};
+}
+
+/// Of each kind before `extras`.
+inline constexpr PlanNumber kPlanNumbers[] = {
+    {2, kPlanAnyByte},
+    {4, kPlanAnyByte},
+    {8, kPlanAnyByte},
+    {1, 1},
+    plan_choice(DumpMode::all),
+    plan_choice(DumpLevel::all),
+    plan_choice(FileFormat::npy),
+    plan_choice(Layout::mindspore_cpu),
+    plan_choice(DumpData::full),
+    {1, kKernelAll},
+    plan_choice(ExceptionDump::detail),
+    plan_choice(WhenFull::degrade),
+    plan_choice(JournalDetail::records),
+    plan_choice(Keep::newest),
+    plan_choice(Fsync::record),
+    {4, kPlanAnyByte},
+};
+static_assert(std::size(kPlanNumbers) == static_cast<std::size_t>(PlanKind::extras));
+
+/// In two bytes, as a device has about 70 of them.
 class PlanField {
  public:
   constexpr PlanField() = default;
-  constexpr PlanField(std::size_t offset, PlanKind kind, std::uint8_t most)
-      : offset_low_(static_cast<std::uint8_t>(offset)),
-        offset_and_kind_(static_cast<std::uint8_t>((offset >> 8) << kKindBits | static_cast<unsigned>(kind))),
-        most_(most) {}
+  constexpr PlanField(std::size_t offset, PlanKind kind)
+      : offset_and_kind_(static_cast<std::uint16_t>(offset << kKindBits | static_cast<unsigned>(kind))) {}
 
   /// In the object.
-  constexpr std::size_t offset() const {
-    return offset_low_ | std::size_t{static_cast<std::uint8_t>(offset_and_kind_ >> kKindBits)} << 8;
-  }
+  constexpr std::size_t offset() const { return offset_and_kind_ >> kKindBits; }
   constexpr PlanKind kind() const { return static_cast<PlanKind>(offset_and_kind_ & ((1 << kKindBits) - 1)); }
-  /// Of `u8` and the options: the largest value.
-  constexpr std::uint8_t most() const { return most_; }
 
  private:
   static constexpr unsigned kKindBits = 5;
 
-  std::uint8_t offset_low_ = 0;
-  std::uint8_t offset_and_kind_ = 0;
-  std::uint8_t most_ = 0;
+  std::uint16_t offset_and_kind_ = 0;
 };
 
 /// The fields of an object, in the order of the plan. What an older version does not have is zero, and in the
@@ -123,105 +156,103 @@ struct PlanRecord {
   std::uint8_t alignment;
 };
 
-/// Fields that the config, which is first in the table of all, has in each version; nothing else has changed
-/// so far.
+/// Fields that the config has in each version; nothing else has changed so far.
 inline constexpr std::uint8_t kPlanConfigCounts[kPlanVersion] = {35, 37, 42, 46, 46};
 
-#define OPDUMP_PLAN_FIELD(type, member, kind, most) \
-  PlanField(offsetof(type, member), PlanKind::kind, static_cast<std::uint8_t>(most))
+#define OPDUMP_PLAN_FIELD(type, member, kind) PlanField(offsetof(type, member), PlanKind::kind)
 
 inline constexpr PlanField kPlanConfig[] = {
-    OPDUMP_PLAN_FIELD(DumpConfig, asked, u8, 1),
-    OPDUMP_PLAN_FIELD(DumpConfig, active, u8, 1),
-    OPDUMP_PLAN_FIELD(DumpConfig, dump_path, text, 0),
-    OPDUMP_PLAN_FIELD(DumpConfig, mode, u8, DumpMode::all),
-    OPDUMP_PLAN_FIELD(DumpConfig, level, u8, DumpLevel::all),
-    OPDUMP_PLAN_FIELD(DumpConfig, single_ops, u8, 1),
-    OPDUMP_PLAN_FIELD(DumpConfig, steps.ranges, steps, 0),
-    OPDUMP_PLAN_FIELD(DumpConfig, models, rules, 0),
-    OPDUMP_PLAN_FIELD(DumpConfig, options.ring_bytes, option_u32, 0),
-    OPDUMP_PLAN_FIELD(DumpConfig, options.when_full, option_when_full, WhenFull::degrade),
-    OPDUMP_PLAN_FIELD(DumpConfig, options.block_limit_ms, option_u32, 0),
-    OPDUMP_PLAN_FIELD(DumpConfig, options.journal, option_journal, JournalDetail::records),
-    OPDUMP_PLAN_FIELD(DumpConfig, file_format, u8, FileFormat::npy),
-    OPDUMP_PLAN_FIELD(DumpConfig, layout, u8, Layout::mindspore_cpu),
-    OPDUMP_PLAN_FIELD(DumpConfig, data, u8, DumpData::full),
-    OPDUMP_PLAN_FIELD(DumpConfig, statistics, u16, 0),
-    OPDUMP_PLAN_FIELD(DumpConfig, statistic_columns, columns, 0),
-    OPDUMP_PLAN_FIELD(DumpConfig, statistics_on_device, u8, 1),
-    OPDUMP_PLAN_FIELD(DumpConfig, statistics_in_dtype, u8, 1),
-    OPDUMP_PLAN_FIELD(DumpConfig, sample_number, u32, 0),
-    OPDUMP_PLAN_FIELD(DumpConfig, device_format, u8, 1),
-    OPDUMP_PLAN_FIELD(DumpConfig, save_kernel_args, u8, 1),
-    OPDUMP_PLAN_FIELD(DumpConfig, synchronous, u8, 1),
-    OPDUMP_PLAN_FIELD(DumpConfig, quant_dumpable, u8, 1),
-    OPDUMP_PLAN_FIELD(DumpConfig, overflow_number, u32, 0),
-    OPDUMP_PLAN_FIELD(DumpConfig, first_step, u32, 0),
-    OPDUMP_PLAN_FIELD(DumpConfig, devices, devices, 0),
-    OPDUMP_PLAN_FIELD(DumpConfig, every_device, u8, 1),
-    OPDUMP_PLAN_FIELD(DumpConfig, net_name, text, 0),
-    OPDUMP_PLAN_FIELD(DumpConfig, world_size, u32, 0),
-    OPDUMP_PLAN_FIELD(DumpConfig, rank, u32, 0),
-    OPDUMP_PLAN_FIELD(DumpConfig, kernel_data, u8, kKernelAll),
-    OPDUMP_PLAN_FIELD(DumpConfig, overflow, u8, 1),
-    OPDUMP_PLAN_FIELD(DumpConfig, watch, u8, 1),
-    OPDUMP_PLAN_FIELD(DumpConfig, exception, u8, ExceptionDump::detail),
-    OPDUMP_PLAN_FIELD(DumpConfig, fixed_point, u8, 1),
-    OPDUMP_PLAN_FIELD(DumpConfig, trailing_comma, u8, 1),
-    OPDUMP_PLAN_FIELD(DumpConfig, options.max_bytes, u64, 0),
-    OPDUMP_PLAN_FIELD(DumpConfig, options.max_files, u64, 0),
-    OPDUMP_PLAN_FIELD(DumpConfig, options.reserve_bytes, u64, 0),
-    OPDUMP_PLAN_FIELD(DumpConfig, options.keep, option_keep, Keep::newest),
-    OPDUMP_PLAN_FIELD(DumpConfig, options.fsync, option_fsync, Fsync::record),
-    OPDUMP_PLAN_FIELD(DumpConfig, watch_changes_only, u8, 1),
-    OPDUMP_PLAN_FIELD(DumpConfig, options.history_steps, u32, 0),
-    OPDUMP_PLAN_FIELD(DumpConfig, options.after_steps, u32, 0),
-    OPDUMP_PLAN_FIELD(DumpConfig, options.history_bytes, u32, 0),
+    OPDUMP_PLAN_FIELD(DumpConfig, asked, flag),
+    OPDUMP_PLAN_FIELD(DumpConfig, active, flag),
+    OPDUMP_PLAN_FIELD(DumpConfig, dump_path, text),
+    OPDUMP_PLAN_FIELD(DumpConfig, mode, mode),
+    OPDUMP_PLAN_FIELD(DumpConfig, level, level),
+    OPDUMP_PLAN_FIELD(DumpConfig, single_ops, flag),
+    OPDUMP_PLAN_FIELD(DumpConfig, steps.ranges, steps),
+    OPDUMP_PLAN_FIELD(DumpConfig, models, rules),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.ring_bytes, option_u32),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.when_full, option_when_full),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.block_limit_ms, option_u32),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.journal, option_journal),
+    OPDUMP_PLAN_FIELD(DumpConfig, file_format, file_format),
+    OPDUMP_PLAN_FIELD(DumpConfig, layout, layout),
+    OPDUMP_PLAN_FIELD(DumpConfig, data, data),
+    OPDUMP_PLAN_FIELD(DumpConfig, statistics, u16),
+    OPDUMP_PLAN_FIELD(DumpConfig, statistic_columns, columns),
+    OPDUMP_PLAN_FIELD(DumpConfig, statistics_on_device, flag),
+    OPDUMP_PLAN_FIELD(DumpConfig, statistics_in_dtype, flag),
+    OPDUMP_PLAN_FIELD(DumpConfig, sample_number, u32),
+    OPDUMP_PLAN_FIELD(DumpConfig, device_format, flag),
+    OPDUMP_PLAN_FIELD(DumpConfig, save_kernel_args, flag),
+    OPDUMP_PLAN_FIELD(DumpConfig, synchronous, flag),
+    OPDUMP_PLAN_FIELD(DumpConfig, quant_dumpable, flag),
+    OPDUMP_PLAN_FIELD(DumpConfig, overflow_number, u32),
+    OPDUMP_PLAN_FIELD(DumpConfig, first_step, u32),
+    OPDUMP_PLAN_FIELD(DumpConfig, devices, devices),
+    OPDUMP_PLAN_FIELD(DumpConfig, every_device, flag),
+    OPDUMP_PLAN_FIELD(DumpConfig, net_name, text),
+    OPDUMP_PLAN_FIELD(DumpConfig, world_size, u32),
+    OPDUMP_PLAN_FIELD(DumpConfig, rank, u32),
+    OPDUMP_PLAN_FIELD(DumpConfig, kernel_data, kernel_data),
+    OPDUMP_PLAN_FIELD(DumpConfig, overflow, flag),
+    OPDUMP_PLAN_FIELD(DumpConfig, watch, flag),
+    OPDUMP_PLAN_FIELD(DumpConfig, exception, exception),
+    OPDUMP_PLAN_FIELD(DumpConfig, fixed_point, flag),
+    OPDUMP_PLAN_FIELD(DumpConfig, trailing_comma, flag),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.max_bytes, u64),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.max_files, u64),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.reserve_bytes, u64),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.keep, option_keep),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.fsync, option_fsync),
+    OPDUMP_PLAN_FIELD(DumpConfig, watch_changes_only, flag),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.history_steps, u32),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.after_steps, u32),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.history_bytes, u32),
 };
 inline constexpr PlanField kPlanStepRange[] = {
-    OPDUMP_PLAN_FIELD(StepRange, first, u64, 0),
-    OPDUMP_PLAN_FIELD(StepRange, last, u64, 0),
+    OPDUMP_PLAN_FIELD(StepRange, first, u64),
+    OPDUMP_PLAN_FIELD(StepRange, last, u64),
 };
 inline constexpr PlanField kPlanRule[] = {
-    OPDUMP_PLAN_FIELD(ModelRule, model_name, text, 0), OPDUMP_PLAN_FIELD(ModelRule, any_model, u8, 1),
-    OPDUMP_PLAN_FIELD(ModelRule, all_layers, u8, 1),   OPDUMP_PLAN_FIELD(ModelRule, layers, texts, 0),
-    OPDUMP_PLAN_FIELD(ModelRule, extras, extras, 0),
+    OPDUMP_PLAN_FIELD(ModelRule, model_name, text), OPDUMP_PLAN_FIELD(ModelRule, any_model, flag),
+    OPDUMP_PLAN_FIELD(ModelRule, all_layers, flag), OPDUMP_PLAN_FIELD(ModelRule, layers, texts),
+    OPDUMP_PLAN_FIELD(ModelRule, extras, extras),
 };
-inline constexpr PlanField kPlanText[] = {PlanField(0, PlanKind::text, 0)};
+inline constexpr PlanField kPlanText[] = {PlanField(0, PlanKind::text)};
 inline constexpr PlanField kPlanExtras[] = {
-    OPDUMP_PLAN_FIELD(ModelExtras, ranges, ranges, 0),
-    OPDUMP_PLAN_FIELD(ModelExtras, exclusions, exclusions, 0),
-    OPDUMP_PLAN_FIELD(ModelExtras, watched, texts, 0),
-    OPDUMP_PLAN_FIELD(ModelExtras, type_parts, texts, 0),
-    OPDUMP_PLAN_FIELD(ModelExtras, patterns, patterns, 0),
-    OPDUMP_PLAN_FIELD(ModelExtras, marked, u8, 1),
+    OPDUMP_PLAN_FIELD(ModelExtras, ranges, ranges),
+    OPDUMP_PLAN_FIELD(ModelExtras, exclusions, exclusions),
+    OPDUMP_PLAN_FIELD(ModelExtras, watched, texts),
+    OPDUMP_PLAN_FIELD(ModelExtras, type_parts, texts),
+    OPDUMP_PLAN_FIELD(ModelExtras, patterns, patterns),
+    OPDUMP_PLAN_FIELD(ModelExtras, marked, flag),
 };
 inline constexpr PlanField kPlanOpRange[] = {
-    OPDUMP_PLAN_FIELD(OpRange, begin, text, 0),
-    OPDUMP_PLAN_FIELD(OpRange, end, text, 0),
+    OPDUMP_PLAN_FIELD(OpRange, begin, text),
+    OPDUMP_PLAN_FIELD(OpRange, end, text),
 };
 inline constexpr PlanField kPlanExclusion[] = {
-    OPDUMP_PLAN_FIELD(TensorExclusion, by_type, u8, 1),
-    OPDUMP_PLAN_FIELD(TensorExclusion, name, text, 0),
-    OPDUMP_PLAN_FIELD(TensorExclusion, positions, positions, 0),
+    OPDUMP_PLAN_FIELD(TensorExclusion, by_type, flag),
+    OPDUMP_PLAN_FIELD(TensorExclusion, name, text),
+    OPDUMP_PLAN_FIELD(TensorExclusion, positions, positions),
 };
 inline constexpr PlanField kPlanPosition[] = {
-    OPDUMP_PLAN_FIELD(TensorPosition, output, u8, 1),
-    OPDUMP_PLAN_FIELD(TensorPosition, index, u32, 0),
+    OPDUMP_PLAN_FIELD(TensorPosition, output, flag),
+    OPDUMP_PLAN_FIELD(TensorPosition, index, u32),
 };
-inline constexpr PlanField kPlanColumn[] = {PlanField(0, PlanKind::u16, 0)};
-inline constexpr PlanField kPlanDevice[] = {PlanField(0, PlanKind::u32, 0)};
+inline constexpr PlanField kPlanColumn[] = {PlanField(0, PlanKind::u16)};
+inline constexpr PlanField kPlanDevice[] = {PlanField(0, PlanKind::u32)};
 inline constexpr PlanField kPlanPattern[] = {
-    OPDUMP_PLAN_FIELD(NamePattern, text, text, 0),
-    OPDUMP_PLAN_FIELD(NamePattern, steps, pattern_steps, 0),
-    OPDUMP_PLAN_FIELD(NamePattern, sets, pattern_sets, 0),
+    OPDUMP_PLAN_FIELD(NamePattern, text, text),
+    OPDUMP_PLAN_FIELD(NamePattern, steps, pattern_steps),
+    OPDUMP_PLAN_FIELD(NamePattern, sets, pattern_sets),
 };
 #undef OPDUMP_PLAN_FIELD
 
 /// All of the above in one place: whatever a record's fields are, they are found without an address.
 struct PlanTable {
   static constexpr std::size_t kRecords =
-      static_cast<std::size_t>(PlanKind::pattern_sets) - static_cast<std::size_t>(PlanKind::config) + 1;
+      static_cast<std::size_t>(PlanKind::pattern_sets) - static_cast<std::size_t>(PlanKind::extras) + 1;
   static constexpr std::size_t kFields =
       std::size(kPlanConfig) + std::size(kPlanStepRange) + std::size(kPlanRule) + std::size(kPlanText) +
       std::size(kPlanExtras) + std::size(kPlanOpRange) + std::size(kPlanExclusion) +
@@ -239,11 +270,12 @@ inline constexpr PlanTable kPlanTable = [] {
                                static_cast<std::uint8_t>(sizeof(T)), alignof(T)};
     for (const PlanField& field : fields) table.fields[used++] = field;
   };
+  add(static_cast<const ModelExtras*>(nullptr), kPlanExtras);
   add(static_cast<const DumpConfig*>(nullptr), kPlanConfig);
+  add(static_cast<const char*>(nullptr), {});
   add(static_cast<const StepRange*>(nullptr), kPlanStepRange);
   add(static_cast<const ModelRule*>(nullptr), kPlanRule);
   add(static_cast<const std::string_view*>(nullptr), kPlanText);
-  add(static_cast<const ModelExtras*>(nullptr), kPlanExtras);
   add(static_cast<const OpRange*>(nullptr), kPlanOpRange);
   add(static_cast<const TensorExclusion*>(nullptr), kPlanExclusion);
   add(static_cast<const TensorPosition*>(nullptr), kPlanPosition);
@@ -262,7 +294,7 @@ constexpr std::span<const PlanField> plan_fields(const PlanRecord& record) {
 
 /// Of `kind`, which has one.
 constexpr const PlanRecord& plan_record(PlanKind kind) {
-  return kPlanTable.records[static_cast<std::size_t>(kind) - static_cast<std::size_t>(PlanKind::config)];
+  return kPlanTable.records[static_cast<std::size_t>(kind) - static_cast<std::size_t>(PlanKind::extras)];
 }
 
 static_assert(sizeof(DumpConfig) < 2048 && sizeof(ModelExtras) < 256 && sizeof(ModelRule) < 256);

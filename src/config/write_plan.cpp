@@ -86,14 +86,21 @@ class PlanWriter {
 
   void write(PlanKind kind, const std::byte* at) {
     switch (kind) {
-      case PlanKind::u8:
-        return plan_.push_back(*at);
       case PlanKind::u16:
         return add_number(get<std::uint16_t>(at));
       case PlanKind::u32:
         return add_number(get<std::uint32_t>(at));
       case PlanKind::u64:
         return add_number(get<std::uint64_t>(at));
+      case PlanKind::flag:
+      case PlanKind::mode:
+      case PlanKind::level:
+      case PlanKind::file_format:
+      case PlanKind::layout:
+      case PlanKind::data:
+      case PlanKind::kernel_data:
+      case PlanKind::exception:
+        return plan_.push_back(*at);
       case PlanKind::text: {
         const Bytes bytes = as_bytes(get<std::string_view>(at));
         add_number(static_cast<std::uint32_t>(bytes.size()));
