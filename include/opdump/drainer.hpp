@@ -65,7 +65,7 @@ class Drainer {
     std::size_t moved = 0;
     std::uint32_t unreleased = 0;
     while (moved < budget_bytes) {
-      if (stream.looks_to_pass != 0 && ring.all_popped()) --stream.looks_to_pass;
+      if (ring.all_popped() && stream.looks_to_pass != 0) --stream.looks_to_pass;
       const Bytes chunk = ring.peek();
       if (chunk.data() == nullptr) {
         stream.looks_to_pass = 0;
@@ -215,7 +215,11 @@ class Drainer {
     return streams_[OPDUMP_MAX_RECORDERS == 1 ? 0 : slot];
   }
 
-  void take_chunk(std::size_t slot, Bytes chunk) {
+#if OPDUMP_SMALL_CODE
+  [[gnu::noinline]]  // keeps what `drain` counts with in registers
+#endif
+  void
+  take_chunk(std::size_t slot, Bytes chunk) {
     Stream& stream = stream_of(slot);
     if (kDoubtRings && chunk.size() < sizeof(ChunkHead)) return;
     const ChunkHead& head = *std::launder(reinterpret_cast<const ChunkHead*>(chunk.data()));
@@ -454,7 +458,7 @@ class Drainer {
       if (stream.state == State::writing) stream.writer.abort();
       stream.state = State::idle;
     } else {
-      end_unfinished(slot, stream, gap.causes);
+      if (stream.state != State::idle) end_unfinished(slot, stream, gap.causes);
       reach(slot, stream, record.head(), gap);
     }
   }
