@@ -324,11 +324,23 @@ class RecordFeed {
   }
 
   Status room_behind(std::uint32_t least, std::uint32_t most, MutableBytes& chunk) {
+#if OPDUMP_SMALL_CODE == 0
+    // Without the frame that waiting takes.
+    chunk = reserve(least, most);
+    if (chunk.data() != nullptr) [[likely]] {
+      if (OPDUMP_WAIT != 0) stalled_ = false;
+      return Status::ok;
+    }
+    if (OPDUMP_WAIT == 0 && !AsyncMemory<Memory>) return Status::ring_full;
+#endif
+    return wait_for_room(least, most, chunk);
+  }
+
+  [[gnu::noinline]] Status wait_for_room(std::uint32_t least, std::uint32_t most, MutableBytes& chunk) {
     Wait wait;
     for (;;) {
       chunk = reserve(least, most);
-      if (chunk.data() != nullptr) [[likely]]
-        break;
+      if (chunk.data() != nullptr) break;
       if (const Status status = make_room(wait); status != Status::ok) return status;
     }
     if (OPDUMP_WAIT != 0) stalled_ = false;
