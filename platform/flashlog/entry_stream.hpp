@@ -73,13 +73,12 @@ class EntryStream : protected BlockRotation {
   /// Bytes that can be put now, at least one unless `stuck_`.
   std::uint32_t make_room() {
     while (stuck_ == Status::ok) {
-      if (at_ >= geometry().block_bytes) {
-        next_block();
-        continue;
+      if (at_ < geometry().block_bytes) {
+        const std::uint32_t room = page_room() - used_;
+        if (room != 0) return room;
+        if (program_page()) continue;
       }
-      const std::uint32_t room = page_room() - used_;
-      if (room != 0) return room;
-      program_page();
+      next_block();
     }
     return 0;
   }
@@ -102,7 +101,7 @@ class EntryStream : protected BlockRotation {
   Status flush() {
     while (used_ != kept_) {
       if (stuck_ != Status::ok) return stuck_;
-      program_page();
+      if (!program_page()) next_block();
     }
     return Status::ok;
   }
@@ -111,18 +110,24 @@ class EntryStream : protected BlockRotation {
     std::memset(page_ + from, static_cast<int>(geometry().erased), to - from);
   }
 
-  void program_page() {
-    const std::uint32_t granule = geometry().program_bytes;
-    const std::uint32_t filled = program_padded(block_, at_, used_, kept_);
-    if (filled == 0) return next_block();
+  /// False when its block failed and takes no more: `next_block` comes next, from the caller, where the stack
+  /// of this is free again.
+  bool program_page() {
+    std::uint32_t gone = program_padded(block_, at_, used_, kept_);
+    if (gone == 0) return false;
     // Where bits can only be cleared, the granule that is not full is programmed again with what comes.
-    kept_ = geometry().bits_only_clear ? used_ % granule : 0;
-    used_ = kept_;
-    at_ += kept_ != 0 ? filled - granule : filled;
-    erase_page(0, kept_);
+    std::uint32_t kept = 0;
+    if (geometry().bits_only_clear) {
+      kept = used_ % geometry().program_bytes;
+      gone = used_ - kept;
+    }
+    at_ += gone;
+    kept_ = used_ = kept;
     prefix_ = 0;
+    erase_page(0, kept);
     page_left_ = left_;
     page_crc_ = crc_;
+    return true;
   }
 
   /// Goes on in another block. What the page holds, because its block did not take it, moves along: it stays
