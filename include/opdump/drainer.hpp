@@ -71,9 +71,9 @@ class Drainer {
         stream.looks_to_pass = 0;
         break;
       }
+      moved += chunk.size();
       take_chunk(slot, chunk);
       ring.pop();
-      moved += chunk.size();
       if (kReleaseEach) {
         ring.release();
         continue;
@@ -215,11 +215,7 @@ class Drainer {
     return streams_[OPDUMP_MAX_RECORDERS == 1 ? 0 : slot];
   }
 
-#if OPDUMP_SMALL_CODE
-  [[gnu::noinline]]  // keeps what `drain` counts with in registers
-#endif
-  void
-  take_chunk(std::size_t slot, Bytes chunk) {
+  void take_chunk(std::size_t slot, Bytes chunk) {
     Stream& stream = stream_of(slot);
     if (kDoubtRings && chunk.size() < sizeof(ChunkHead)) return;
     const ChunkHead& head = *std::launder(reinterpret_cast<const ChunkHead*>(chunk.data()));
@@ -265,12 +261,12 @@ class Drainer {
 #if OPDUMP_SMALL_CODE
   /// Begins the file of a record, whole or reduced, which goes on with `data`.
   void take_file(std::size_t slot, Stream& stream, const RecordView& record, const ChunkHead& head,
-                 Bytes data) {
+                 const Bytes& data) {
     replace(slot, stream, record, head.gap());
     const DumpTarget& target = targets_[stream.target];
     namer_.enter(record, target);
     const bool reduced = OPDUMP_STATISTICS != 0 && head.kind == ChunkKind::reduced;
-    const std::string_view suffix = reduced ? Reduction::kSuffix : std::string_view();
+    const std::string_view suffix = Reduction::kSuffix.substr(0, reduced ? Reduction::kSuffix.size() : 0);
     ObjectName name;
     const Status status = try_names(stream, record, suffix, name, [&](const ObjectName& made, MutableBytes) {
       return stream.writer.begin(sink_, made, data);

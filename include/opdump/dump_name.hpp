@@ -20,7 +20,11 @@ class NameTime {
   static constexpr std::uint64_t kLimit = 10'000'000'000'000'000;
 
   /// Puts `unix_us`, up to kMaxDecimalBytes long; returns the end. `kept` is the same at each call.
-  char* put(char* to, std::uint64_t unix_us, char* kept) {
+#if OPDUMP_SMALL_CODE
+  [[gnu::noinline]]
+#endif
+  char*
+  put(char* to, std::uint64_t unix_us, char* kept) {
     if (OPDUMP_SMALL_CODE == 0 && unix_us >= kLimit) return put_decimal(to, unix_us);
     if (unix_us - from_ >= kPeriod) {
       const std::uint32_t period = static_cast<std::uint32_t>(unix_us / kPeriod);

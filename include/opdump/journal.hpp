@@ -152,7 +152,7 @@ class Journal {
     char directory[kMaxDumpDirectoryBytes];
     const char* const directory_end = put_dump_directory(directory, *target_);
     char file[7 + 10 + 1 + kMaxDecimalBytes + 8];
-    char* end = put_decimal(put_text(file, "opdump."), target_->device_id);
+    char* end = put_short_decimal(put_text(file, "opdump."), target_->device_id);
     *end++ = '.';
     end = put_text(put_decimal(end, target_->id), ".journal");
     const Bytes batch = memory_.first(used_);

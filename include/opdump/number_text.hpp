@@ -94,19 +94,17 @@ class Natural {
   std::size_t size_ = 0;
 };
 
-/// Takes `value` apart, whose sign it adds; if it is a NaN or infinite, it adds all of it and returns false.
-inline bool take_apart(TextWriter& to, double value, Parts& parts) {
+/// Takes `value` apart, whose sign it adds. Returns all that is to be added besides if it is a NaN or
+/// infinite, else null.
+inline const char* take_apart(TextWriter& to, double value, Parts& parts) {
   const std::uint64_t bits = std::bit_cast<std::uint64_t>(value);
   const std::uint64_t fraction = bits & ((std::uint64_t{1} << 52) - 1);
   const int biased = static_cast<int>(bits >> 52 & 0x7ff);
   const bool nan = biased == 0x7ff && fraction != 0;
   if (!nan && bits >> 63 != 0) to.add('-');
-  if (biased == 0x7ff) {
-    to.add(nan ? "nan" : "inf");
-    return false;
-  }
+  if (biased == 0x7ff) return nan ? "nan" : "inf";
   parts = {fraction | std::uint64_t{biased != 0} << 52, (biased == 0 ? 1 : biased) - 1075};
-  return true;
+  return nullptr;
 }
 
 /// `parts` times 10^`tens`, rounded to an integer, ties to even.
@@ -158,7 +156,7 @@ inline constexpr std::size_t kMaxFixedText = 1 + 309 + 1 + kMaxDecimals;
 /// even. NaNs, infinities and OPDUMP_SMALL_CODE as `add_number`. Uses integers only.
 inline TextWriter& add_fixed(TextWriter& to, double value, int decimals) {
   number_text::Parts parts;
-  if (!number_text::take_apart(to, value, parts)) return to;
+  if (const char* const text = number_text::take_apart(to, value, parts)) return to.add(text);
   number_text::Natural number = number_text::scaled(parts, decimals);
   return number_text::add_digits(to, number, decimals, false);
 }
@@ -169,18 +167,20 @@ inline TextWriter& add_fixed(TextWriter& to, double value, int decimals) {
 /// are, and all statistics of them. Uses integers only.
 inline TextWriter& add_number(TextWriter& to, double value) {
   number_text::Parts parts;
-  if (!number_text::take_apart(to, value, parts)) return to;
+  if (const char* const text = number_text::take_apart(to, value, parts)) return to.add(text);
   if (parts.mantissa == 0) return to.add('0');
   // floor(log10) of the power of two below the value: the value's own exponent, or one less.
   const int binary = 63 - std::countl_zero(parts.mantissa) + parts.exponent;
   int decimal = (binary * 78913) >> 18;
-  number_text::Natural number = number_text::scaled(parts, 5 - decimal);
-  if (!number.is_short()) number = number_text::scaled(parts, 5 - ++decimal);
-  const bool has_exponent = decimal < -4 || decimal > 5;
-  number_text::add_digits(to, number, has_exponent ? 5 : 5 - decimal, true);
-  if (!has_exponent) return to;
+  for (;; ++decimal) {
+    number_text::Natural number = number_text::scaled(parts, 5 - decimal);
+    if (!number.is_short()) continue;
+    if (decimal >= -4 && decimal <= 5) return number_text::add_digits(to, number, 5 - decimal, true);
+    number_text::add_digits(to, number, 5, true);
+    break;
+  }
   to.add(decimal < 0 ? "e-" : "e+");
-  return to.add_decimal(static_cast<std::uint64_t>(decimal < 0 ? -decimal : decimal), 2);
+  return to.add_short_decimal(static_cast<std::uint32_t>(decimal < 0 ? -decimal : decimal), 2);
 }
 
 }  // namespace OPDUMP_NAMESPACE

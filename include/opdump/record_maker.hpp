@@ -26,6 +26,7 @@ class RecordMaker : public RecordSender<Memory> {
   using RecordSender<Memory>::feed_;
   using RecordSender<Memory>::lose_unseen;
   using RecordSender<Memory>::record;
+  using RecordSender<Memory>::record_reduced;
 
   static CapturedTensors select(std::uint8_t bits, std::span<const TensorView> inputs,
                                 std::span<const TensorView> outputs) {
@@ -117,16 +118,15 @@ class RecordMaker : public RecordSender<Memory> {
 
   /// As `take`, without splitting.
   Status take_whole(RecordSource& source, bool may_come_again, bool keep_empty = false) {
-    const DumpTarget& target = *source.target;
-    if (OPDUMP_STATISTICS == 0 || target.data == DumpData::tensor)
-      return record(source, may_come_again, keep_empty);
-    if (target.data == DumpData::statistics) return record(source, false, false, true);
-    // A record that is given up loses its tensors.
-    const CapturedTensors tensors = source.tensors;
-    const Status status = record(source, false, keep_empty);
-    source.tensors = tensors;
-    count(source.target_index, DumpCount::wanted);
-    const Status of_reduced = record(source, false, false, true);
+    const DumpData data = OPDUMP_STATISTICS != 0 ? source.target->data : DumpData::tensor;
+    Status status = Status::ok;
+    if (data != DumpData::statistics) {
+      const bool only = data == DumpData::tensor;
+      status = record(source, may_come_again && only, keep_empty);
+      if (only) return status;
+      count(source.target_index, DumpCount::wanted);
+    }
+    const Status of_reduced = record_reduced(source);
     return status == Status::ok ? of_reduced : status;
   }
 

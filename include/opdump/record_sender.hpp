@@ -93,22 +93,40 @@ class RecordSender {
     };
   }
 
-  /// `reduced`: what the config wants instead of the tensors.
-  Status record(RecordSource& source, [[maybe_unused]] bool may_come_again, bool keep_empty,
-                bool reduced = false) {
+  Status record(RecordSource& source, [[maybe_unused]] bool may_come_again, bool keep_empty) {
     RecordBytes bytes;
-    Status status = measure_whole_record(source, bytes);
-    if (status == Status::ok && bytes.data == 0 && !keep_empty) return skip_empty(source.target_index);
-    source.sequence = sequence_++;
-    begun_ = false;
+    Status status;
+    if (!begin(source, bytes, keep_empty, status)) return skip_empty(source.target_index);
 #if OPDUMP_SMALL_CODE == 0
     if (status == Status::ok && may_come_again)
       source.known_as = sent_.number_for(source.plan->load, source.op_index(), bytes.head);
 #endif
-    if (status == Status::ok)
-      status = OPDUMP_STATISTICS != 0 && reduced ? put_reduced(source, bytes.head, Status::ok)
-                                                 : put(source, bytes);
-    if (status != Status::ok) status = give_up(source, status, OPDUMP_STATISTICS == 0 || !reduced);
+    if (status == Status::ok) status = put(source, bytes);
+    return settle(source, status);
+  }
+
+  /// What the config wants instead of the tensors. Not with `record`, which needs more stack.
+  [[gnu::noinline]] Status record_reduced(RecordSource& source) {
+    RecordBytes bytes;
+    Status status;
+    if (!begin(source, bytes, false, status)) return skip_empty(source.target_index);
+    if (status == Status::ok) status = put_reduced(source, bytes.head, Status::ok);
+    return settle(source, status, false);
+  }
+
+  /// Measures a record, with `status`, and gives it its number. False, with nothing changed, when it has no
+  /// byte and is not to be kept.
+  bool begin(RecordSource& source, RecordBytes& bytes, bool keep_empty, Status& status) {
+    status = measure_whole_record(source, bytes);
+    if (status == Status::ok && bytes.data == 0 && !keep_empty) return false;
+    source.sequence = sequence_++;
+    begun_ = false;
+    return true;
+  }
+
+  /// Ends a record of which `status` says whether it is in the ring.
+  Status settle(RecordSource& source, Status status, bool may_degrade = true) {
+    if (status != Status::ok) status = give_up(source, status, may_degrade);
     return end_record(source.target_index, status);
   }
 
@@ -297,7 +315,8 @@ class RecordSender {
     if (status != Status::ok) return status;
     if (file.overflowed()) return Status::too_large;
     bytes += static_cast<std::uint32_t>(file.text().size());
-    const CapturedTensors described = {};
+    static constexpr CapturedTensors kNone{};
+    const CapturedTensors& described = kNone;
 #else
     const CapturedTensors& described = source.tensors;
     for (std::size_t i = 0; i < described.size(); ++i, bytes += context().reduction->bytes_per_tensor()) {
@@ -305,11 +324,9 @@ class RecordSender {
       if (status != Status::ok) return status;
     }
 #endif
-    const ChunkHead head = chunk_head(ChunkKind::reduced, true, cause, gap_, head_bytes);
-    std::memcpy(chunk.data(), &head, sizeof head);
-    encode_record(source, described, 0, chunk.data() + sizeof head);
-    ring().commit(bytes);
-    gap_ = {};
+    ::new (chunk.data()) ChunkHead(chunk_head(ChunkKind::reduced, true, cause, gap_, head_bytes));
+    encode_record(source, described, 0, chunk.data() + sizeof(ChunkHead));
+    commit_first(bytes);
     return Status::ok;
   }
 
@@ -320,19 +337,21 @@ class RecordSender {
     return end_record(source.target_index, cause);
   }
 
-  /// Counts a lost record, and leaves a trace of it in the ring or remembers that there is none. Leaves the
-  /// tensors out of `source`.
+  /// Counts a lost record, and leaves a trace of it in the ring or remembers that there is none.
   void lose(RecordSource& source, Status status) {
     const LossCause cause = recorder_cause(status);
     count(source.target_index, count_of(cause));
     if (begun_) count(source.target_index, DumpCount::cut_short);
     // Without a journal nobody asks, and the next record's begin gives up what has begun.
     if (OPDUMP_JOURNAL == 0) return;
+    const CapturedTensors tensors = source.tensors;
+    source.tensors = {};
     if (put_loss(source, status)) {
       gap_ = {};
     } else {
       gap_.add(cause, source.target->number);
     }
+    source.tensors = tensors;
   }
 
 #if OPDUMP_OVERFLOW
@@ -347,8 +366,8 @@ class RecordSender {
   }
 #endif
 
+  /// `source` comes without its tensors.
   bool put_loss(RecordSource& source, Status cause) {
-    source.tensors = {};
     RecordBytes bytes;
     if (measure_record(source, bytes) != Status::ok) return false;
     const std::uint32_t chunk_bytes = sizeof(ChunkHead) + bytes.head;

@@ -15,7 +15,7 @@ class RecordWriter {
 #if OPDUMP_SMALL_CODE
   /// Opens the record's object and writes `data`, the first bytes of its file. `already_exists` when the sink
   /// has an object of that name.
-  [[nodiscard]] Status begin(Sink& sink, const ObjectName& name, Bytes data) {
+  [[nodiscard]] Status begin(Sink& sink, const ObjectName& name, const Bytes& data) {
     const Status status = object_.begin(sink, name);
     return status == Status::ok ? object_.put(data) : status;
   }

@@ -74,8 +74,9 @@ class BasicRecorder : public RecordMaker<Memory> {
     if (!captures(plan, op)) return not_captured(plan, op);
     const std::uint8_t bits = bits_[op];
 #if OPDUMP_SMALL_CODE && OPDUMP_OVERFLOW
-    if ((bits & kCheckOverflow) != 0) return capture_if_overflowed(op, inputs, outputs);
-#endif
+    const CapturedTensors tensors = {inputs, outputs};
+    return (bits & kCheckOverflow) != 0 ? capture_if_overflowed(op, tensors) : capture_small(op, tensors);
+#else
 #if OPDUMP_FAULTS
     if ((bits & kCheckOverflow) != 0) {
       const Status overflow = OverflowCapture<BasicRecorder>(*this, *plan, op, {inputs, outputs}).check();
@@ -89,14 +90,13 @@ class BasicRecorder : public RecordMaker<Memory> {
 #endif
     const std::uint64_t unix_us = begin_record(plan->target);
     feed_.prepare(plan->model->ops[op].stream_id);
-#if OPDUMP_SMALL_CODE && OPDUMP_OVERFLOW
-    return take_small(plan->model->ops[op], *plan, unix_us, tensors);
-#elif OPDUMP_SMALL_CODE
+#if OPDUMP_SMALL_CODE
     RecordSource source = describe(plan->model->ops[op], plan, plan->target, unix_us, tensors);
     return take(source, true);
 #else
     Status status;
     return record_again(*plan, op, unix_us, tensors, status) ? status : take_new(*plan, op, unix_us, tensors);
+#endif
 #endif
   }
 
@@ -282,11 +282,9 @@ class BasicRecorder : public RecordMaker<Memory> {
 #endif
 
 #if OPDUMP_SMALL_CODE && OPDUMP_OVERFLOW
-  // Not in `capture`, which would need room on the stack for all of this and `take_small` at once.
-  [[gnu::noinline]] Status capture_if_overflowed(std::size_t op, std::span<const TensorView> inputs,
-                                                 std::span<const TensorView> outputs) {
+  // Not in `capture`, which would need room on the stack for all of this and `capture_small` at once.
+  [[gnu::noinline]] Status capture_if_overflowed(std::size_t op, const CapturedTensors& tensors) {
     const ModelPlan& plan = *own_plan();
-    const CapturedTensors tensors = {inputs, outputs};
     const OpDesc& desc = plan.model->ops[op];
     feed_.prepare(desc.stream_id);
     OverflowReport report;
@@ -320,10 +318,13 @@ class BasicRecorder : public RecordMaker<Memory> {
     return status;
   }
 
-  /// Takes a record of the open step, which has begun at `unix_us`. Not in `capture` either.
-  [[gnu::noinline]] Status take_small(const OpDesc& op, const ModelPlan& plan, std::uint64_t unix_us,
-                                      const CapturedTensors& tensors) {
-    RecordSource source = describe(op, &plan, plan.target, unix_us, tensors);
+  /// Captures what the config wants of an operator whether it overflows or not. Not in `capture` either.
+  [[gnu::noinline]] Status capture_small(std::size_t op, const CapturedTensors& tensors) {
+    const ModelPlan& plan = *own_plan();
+    const OpDesc& desc = plan.model->ops[op];
+    RecordSource source = describe(desc, &plan, plan.target, begin_record(plan.target),
+                                   select(bits_[op], tensors.inputs, tensors.outputs));
+    feed_.prepare(desc.stream_id);
     return take(source, true);
   }
 #endif

@@ -85,14 +85,15 @@ class OverflowScan final : public OverflowCheck {
   Result<bool> is_bad(const TensorView& tensor) {
     Search search = {exponent_of(tensor.dtype), false};
     if (search.exponent.mask == 0) return false;
-    const Status status = read_pieces(memory_, tensor, &search, [](void* to, Bytes piece) {
-      Search& searching = *static_cast<Search*>(to);
-      const Exponent exponent = searching.exponent;
-      for (std::size_t at = exponent.bytes - 2u; at < piece.size(); at += exponent.bytes) {
-        const std::uint16_t top = load_little_endian<std::uint16_t>(piece.data() + at);
-        searching.found |= (top & exponent.mask) == exponent.mask;
-      }
-    });
+    const Status status =
+        read_pieces(memory_, tensor, &search, [](void* to, const std::byte* piece, std::size_t bytes) {
+          Search& searching = *static_cast<Search*>(to);
+          const Exponent exponent = searching.exponent;
+          for (std::size_t at = exponent.bytes - 2u; at < bytes; at += exponent.bytes) {
+            const std::uint16_t top = load_little_endian<std::uint16_t>(piece + at);
+            searching.found |= (top & exponent.mask) == exponent.mask;
+          }
+        });
     if (status != Status::ok) return status;
     return search.found;
   }

@@ -73,7 +73,7 @@ inline void add_name(TextWriter& to, const char* prefix, std::uint32_t code, std
   to.add(',');
   const std::string_view name = kNames.find(code);
   if (name.empty()) {
-    to.add_decimal(number);
+    to.add_short_decimal(number);
   } else {
     to.add(prefix).add(name);
   }
@@ -99,7 +99,7 @@ inline void add_cells(TextWriter& to, unsigned columns, const SmallStatistics& s
     to.add(',');
     if (statistics.count(0) == 0) continue;
     if ((kNumbers >> column & 1) == 0) {
-      to.add_decimal(statistics.count(column % 4));
+      to.add_short_decimal(statistics.count(column % 4));
     } else if (const double number = number_of(statistics, column); fixed) {
       add_fixed(to, number, decimals_of(statistics, column));
     } else {
@@ -111,7 +111,7 @@ inline void add_cells(TextWriter& to, unsigned columns, const SmallStatistics& s
 
 /// What stands in front of the statistics.
 inline void add_tensor(TextWriter& to, const TensorView& tensor, bool is_output, std::uint32_t index) {
-  to.add(is_output ? "Output," : "Input,").add_decimal(index).add(',').add_decimal(tensor.bytes);
+  to.add(is_output ? "Output," : "Input,").add_short_decimal(index).add(',').add_decimal(tensor.bytes);
   add_name(to, "DT_", static_cast<std::uint32_t>(tensor.dtype),
            static_cast<std::uint8_t>(codes_of(tensor.dtype).ge_code()));
   add_name(to, "", code_of(tensor.format), static_cast<std::uint32_t>(tensor.format));
@@ -139,17 +139,15 @@ class StatisticsReduction final : public Reduction {
   Status write(const DumpTarget& target, const CapturedTensors& tensors, TextWriter& to) override {
     const unsigned columns = small_stats::columns_of(target.statistics);
     small_stats::add_header(to, columns);
-    for (unsigned list = 0; list < 2; ++list) {
-      std::uint32_t index = 0;
-      for (const TensorView& tensor : tensors.list(list != 0)) {
-        SmallStatistics statistics(tensor.dtype);
-        const Status status = read_pieces(memory_, tensor, &statistics, [](void* taking, Bytes piece) {
-          static_cast<SmallStatistics*>(taking)->add(piece);
-        });
-        if (status != Status::ok) return status;
-        small_stats::add_tensor(to, tensor, list != 0, index++);
-        small_stats::add_cells(to, columns, statistics, target.fixed_point);
-      }
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      const TensorView& tensor = tensors[i];
+      SmallStatistics statistics(tensor.dtype);
+      const Status status = read_pieces(memory_, tensor, &statistics, SmallStatistics::take);
+      if (status != Status::ok) return status;
+      const bool is_output = i >= tensors.inputs.size();
+      small_stats::add_tensor(to, tensor, is_output,
+                              static_cast<std::uint32_t>(is_output ? i - tensors.inputs.size() : i));
+      small_stats::add_cells(to, columns, statistics, target.fixed_point);
     }
     return Status::ok;
   }

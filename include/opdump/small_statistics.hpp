@@ -33,14 +33,18 @@ class SmallStatistics {
   }
 
   /// Takes in the next elements, little-endian and whole, at any address; altogether fewer than 2^32.
-  void add(Bytes chunk) {
-    if (form_->bytes == 0) return;
-    const std::byte* at = chunk.data();
-    for (std::size_t left = chunk.size() / form_->bytes; left != 0; --left) {
+  void add(Bytes chunk) { take(this, chunk.data(), chunk.size()); }
+
+  /// `add` for `read_pieces`, of which `statistics` is given.
+  static void take(void* statistics, const std::byte* at, std::size_t bytes) {
+    SmallStatistics& self = *static_cast<SmallStatistics*>(statistics);
+    const std::uint32_t element_bytes = self.form_->bytes;
+    if (element_bytes == 0) return;
+    for (std::size_t left = bytes / element_bytes; left != 0; --left) {
       std::uint32_t bits = 0;
-      for (std::uint32_t i = 0; i != form_->bytes; ++i)
+      for (std::uint32_t i = 0; i != element_bytes; ++i)
         bits |= std::to_integer<std::uint32_t>(*at++) << 8 * i;
-      add_element(bits);
+      self.add_element(bits);
     }
   }
 
