@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "platform/posix/file_dump.hpp"
+#include "support/little_endian.hpp"
 #include "support/temporary_directory.hpp"
 
 using namespace opdump;
@@ -168,7 +169,8 @@ TEST_CASE("file dump: makes MindSpore's directory, and what its dumps have besid
   CHECK(name.ends_with(".output.0.DefaultFormat.float32.npy"));
   const std::string text = read_file(written[0]);
   REQUIRE(text.size() == 128 + 16384);
-  const std::vector<float> expected(4096, 1.5f);
+  const std::vector<float> values(4096, 1.5f);
+  const std::vector<std::byte> expected = tests::little_endian(values.data(), 16384, DType::float32);
   CHECK(std::memcmp(text.data() + 128, expected.data(), 16384) == 0);
 }
 
