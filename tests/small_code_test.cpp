@@ -79,10 +79,10 @@ TEST_CASE("small code: statistics beside the tensors are the same where it has t
   }
   const DumpFiles small = dump_of_small_code(true);
   CHECK(small.size() == files.size());
-  for (const auto& [name, content] : files) {
-    CAPTURE(name);
-    REQUIRE(small.contains(name));
-    CHECK(small.at(name) == content);
+  for (const auto& file : files) {
+    CAPTURE(file.first);
+    REQUIRE(small.contains(file.first));
+    CHECK(small.at(file.first) == file.second);
   }
 }
 
