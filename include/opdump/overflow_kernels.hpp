@@ -62,7 +62,8 @@ constexpr NonFiniteRule non_finite_rule(DType dtype) {
 using NonFiniteKernel = std::size_t (*)(const std::byte* data, std::size_t bytes, const NonFiniteRule& rule,
                                         bool& found);
 
-/// The fastest kernel for the processor that this runs on. In the library, not in this header.
+/// The fastest kernel for the processor that this runs on, null where there is none. In the library, not in
+/// this header.
 NonFiniteKernel non_finite_kernel();
 
 namespace non_finite {

@@ -6,6 +6,8 @@ namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 namespace {
 
+// 32-bit Arm without NEON: GCC takes vectors apart into loads of words that trap at odd addresses.
+#if !defined(__arm__) || defined(__ARM_NEON)
 #define OPDUMP_WORDS(name, bytes)                                                              \
   struct name {                                                                                \
     typedef std::uint64_t Vector __attribute__((vector_size(bytes)));                          \
@@ -61,6 +63,9 @@ template <class Words>
 std::size_t scan_plain(const std::byte* data, std::size_t bytes, const NonFiniteRule& rule, bool& found) {
   return scan<Words16>(data, bytes, rule, found);
 }
+#else
+constexpr NonFiniteKernel scan_plain = nullptr;
+#endif
 
 }  // namespace
 
