@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <ctime>
 #include <limits>
 #include <random>
@@ -196,8 +197,11 @@ TEST_CASE("text: local time numbers agree with libc over four centuries") {
   CHECK(local_time_number(0, 0) == 19700101000000);
   CHECK(local_time_number(0, -3600) == 19700101000000);
   std::mt19937_64 random(1);
+  // As far as libc's time goes, which may have 32 bits.
+  constexpr std::uint64_t kSeconds = std::min<std::uint64_t>(
+      86400ull * 366 * 400, std::uint64_t{std::numeric_limits<std::time_t>::max()} - 86400);
   for (int i = 0; i < 200000; ++i) {
-    const std::time_t seconds = static_cast<std::time_t>(random() % (86400ull * 366 * 400));
+    const std::time_t seconds = static_cast<std::time_t>(random() % kSeconds);
     const int offset = static_cast<int>(random() % 86400) - 43200;
     const std::time_t local = seconds + offset < 0 ? 0 : seconds + offset;
     std::tm tm{};
