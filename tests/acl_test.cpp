@@ -16,7 +16,7 @@
 // The calls belong to the process, so every sequence of them runs in a process of its own.
 
 using namespace opdump;
-using namespace opdump::test;
+using namespace opdump::tests;
 
 namespace {
 

@@ -461,10 +461,10 @@ TEST_CASE("ascend: every call of the driver may fail; nothing hangs, leaks or is
 }
 
 TEST_CASE("ascend: a dump to files tells what the driver said of a copy that failed") {
-  const test::TemporaryDirectory directory;
+  const TemporaryDirectory directory;
   const std::string config = directory.text() + "/acl.json";
-  test::write_file(config, R"({"dump": {"dump_path": ")" + directory.text() +
-                               R"(", "dump_list": [{"model_name": "net"}]}})");
+  write_file(config, R"({"dump": {"dump_path": ")" + directory.text() +
+                         R"(", "dump_list": [{"model_name": "net"}]}})");
   Rig rig;
   AscendMemory memory;
   REQUIRE(memory.open(rig.api()) == Status::ok);

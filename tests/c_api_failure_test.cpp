@@ -8,7 +8,7 @@
 #if OPDUMP_FAULTS
 
 using namespace opdump;
-using namespace opdump::test;
+using namespace opdump::tests;
 
 namespace {
 

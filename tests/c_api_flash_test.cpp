@@ -7,7 +7,7 @@
 #include "opdump/opdump.h"
 #include "support/c_api_dump.hpp"
 
-using namespace opdump::test;
+using namespace opdump::tests;
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include "opdump/opdump.h"
 #include "support/c_api_dump.hpp"
 
-using namespace opdump::test;
+using namespace opdump::tests;
 
 TEST_CASE("c api: structs may be older than the library, and newer if they ask for nothing new") {
   CDump dump;
@@ -157,7 +157,7 @@ TEST_CASE("c api: NULL is refused, and calls with a handle that was not made do 
   opdump_model_desc nameless = kNet;
   nameless.name = nullptr;
   CHECK(opdump_model_size(&nameless) == 0);
-  opdump_op ops[] = {kOps[0]};
+  opdump_op ops[] = {kNetOps[0]};
   ops[0].attribute_count = 1;
   const opdump_model_desc half = {
       .struct_bytes = sizeof half, .name = "net", .graph_name = nullptr, .id = 1, .op_count = 1, .ops = ops};

@@ -9,7 +9,7 @@
 #include "opdump/opdump.h"
 #include "support/c_api_dump.hpp"
 
-using namespace opdump::test;
+using namespace opdump::tests;
 
 TEST_CASE("c api: the port's memory is asked, and what it refuses is counted") {
   struct Device {

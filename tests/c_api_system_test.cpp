@@ -8,7 +8,7 @@
 #include "support/c_api_dump.hpp"
 #include "support/temporary_directory.hpp"
 
-using namespace opdump::test;
+using namespace opdump::tests;
 
 TEST_CASE("c api: with a system, a config file, a tree of files and a drain thread") {
   const TemporaryDirectory directory;

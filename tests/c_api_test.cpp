@@ -7,7 +7,7 @@
 #include "opdump/opdump.h"
 #include "support/c_api_dump.hpp"
 
-using namespace opdump::test;
+using namespace opdump::tests;
 
 TEST_CASE("c api: a step is dumped as described") {
   CDump dump;
@@ -152,7 +152,7 @@ TEST_CASE("c api: layers match fused operators too, and options come from the co
   REQUIRE(opdump_end_step(dump.recorder) == OPDUMP_OK);
 
   const char* const originals[] = {"conv1_a", "conv1_b"};
-  opdump_op fused = kOps[0];
+  opdump_op fused = kNetOps[0];
   fused.name = "fused";
   fused.original_names = originals;
   fused.original_name_count = 2;

@@ -13,7 +13,7 @@
 #include "support/temporary_directory.hpp"
 
 using namespace opdump;
-using namespace opdump::test;
+using namespace opdump::tests;
 namespace fs = std::filesystem;
 
 TEST_CASE("check_dump_path: an existing directory that can be written to") {

@@ -24,7 +24,7 @@ constexpr bool kSanitized = false;
 #endif
 
 using namespace opdump;
-using namespace opdump::test;
+using namespace opdump::tests;
 
 namespace {
 

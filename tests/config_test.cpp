@@ -9,7 +9,7 @@
 #include "support/parsed_config.hpp"
 
 using namespace opdump;
-using namespace opdump::test;
+using namespace opdump::tests;
 
 namespace {
 

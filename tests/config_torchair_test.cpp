@@ -8,7 +8,7 @@
 #include "support/parsed_config.hpp"
 
 using namespace opdump;
-using namespace opdump::test;
+using namespace opdump::tests;
 
 namespace {
 

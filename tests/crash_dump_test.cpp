@@ -37,8 +37,8 @@
 #if !OPDUMP_TEST_SANITIZED
 
 using namespace opdump;
-using opdump::test::TemporaryDirectory;
-using opdump::test::write_file;
+using opdump::tests::TemporaryDirectory;
+using opdump::tests::write_file;
 
 namespace {
 

@@ -158,7 +158,7 @@ TEST_CASE("drain thread: a forked child can let go of it") {
   FakeSession session;
   auto thread = std::make_unique<DrainThread>();
   REQUIRE(thread->start(session) == Status::ok);
-  const int result = test::in_child([&] {
+  const int result = tests::in_child([&] {
     alarm(30);  // ends a child that waits for a thread it does not have
     thread.reset();
     OPDUMP_CHILD_CHECK(!session.attached);

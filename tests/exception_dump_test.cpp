@@ -143,7 +143,7 @@ TEST_CASE("exception dump: no other dump goes where the environment says") {
 }
 
 TEST_CASE("exception dump: a directory of the environment is made, or would be") {
-  const test::TemporaryDirectory root;
+  const tests::TemporaryDirectory root;
   const std::string deep = root.text() + "/a/b", file = root.text() + "/file";
   std::ofstream(file) << "x";
   posix::ProcessEnvironment looking(false), making(true);

@@ -10,7 +10,7 @@
 #include "support/temporary_directory.hpp"
 
 using namespace opdump;
-using namespace opdump::test;
+using namespace opdump::tests;
 
 namespace {
 
@@ -170,7 +170,7 @@ TEST_CASE("file dump: makes MindSpore's directory, and what its dumps have besid
   const std::string text = read_file(written[0]);
   REQUIRE(text.size() == 128 + 16384);
   const std::vector<float> values(4096, 1.5f);
-  const std::vector<std::byte> expected = tests::little_endian(values.data(), 16384, DType::float32);
+  const std::vector<std::byte> expected = little_endian(values.data(), 16384, DType::float32);
   CHECK(std::memcmp(text.data() + 128, expected.data(), 16384) == 0);
 }
 

@@ -19,9 +19,9 @@ extern "C" const char* __tsan_default_options() {
 namespace fs = std::filesystem;
 using namespace opdump;
 using opdump::posix::FileDump;
-using opdump::test::start_child;
-using opdump::test::TemporaryDirectory;
-using opdump::test::wait_for;
+using opdump::tests::start_child;
+using opdump::tests::TemporaryDirectory;
+using opdump::tests::wait_for;
 
 namespace {
 
@@ -52,7 +52,7 @@ struct Program {
   std::map<std::string, std::string> files() const {
     std::map<std::string, std::string> all;
     for (const auto& entry : fs::recursive_directory_iterator(root.path()))
-      if (entry.is_regular_file()) all[entry.path().string()] = test::read_file(entry.path());
+      if (entry.is_regular_file()) all[entry.path().string()] = tests::read_file(entry.path());
     return all;
   }
 

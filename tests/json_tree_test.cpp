@@ -10,7 +10,7 @@
 #include "support/parsed_config.hpp"
 
 using namespace opdump;
-using namespace opdump::test;
+using namespace opdump::tests;
 using config::JsonNode;
 using config::JsonTree;
 

@@ -20,7 +20,7 @@
 namespace {
 
 using namespace opdump;
-using namespace opdump::test;
+using namespace opdump::tests;
 
 /// A model with an operator for each name that `config` speaks of, and one that it does not.
 struct NamedModel {

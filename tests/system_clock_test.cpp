@@ -37,7 +37,7 @@ TEST_CASE("system clock: the zone in TZ") {
   };
   for (const Zone& zone : {Zone{"UTC0", 0}, Zone{"CST-8", 8 * 3600}, Zone{"NST3:30", -12'600}}) {
     CAPTURE(zone.name);
-    const int result = test::in_child([&] {
+    const int result = tests::in_child([&] {
       SystemClock clock;
       OPDUMP_CHILD_CHECK(clock.utc_offset_seconds() > -86'400);
       setenv("TZ", zone.name, 1);

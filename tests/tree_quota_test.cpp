@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 using namespace opdump;
 using opdump::posix::TreeOptions;
 using opdump::posix::TreeSink;
-using opdump::test::TemporaryDirectory;
+using opdump::tests::TemporaryDirectory;
 
 namespace {
 

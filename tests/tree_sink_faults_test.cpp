@@ -14,7 +14,7 @@
 namespace {
 
 using namespace opdump;
-using namespace opdump::test;
+using namespace opdump::tests;
 using opdump::posix::TreeSink;
 namespace fs = std::filesystem;
 using Names = std::vector<std::string>;

@@ -10,7 +10,7 @@
 #include "support/temporary_directory.hpp"
 
 using namespace opdump;
-using namespace opdump::test;
+using namespace opdump::tests;
 
 TEST_CASE("tree sink without syncfs: every commit waits for the disk") {
   g_faults = {};

@@ -179,7 +179,7 @@ TEST_CASE("flash log: a damaged byte costs what it hit, and never yields other b
 }
 
 TEST_CASE("flash log: a file is flash too") {
-  test::TemporaryDirectory folder;
+  TemporaryDirectory folder;
   const std::string path = folder.text() + "/flash.img";
   for (const std::uint32_t granule : {1u, 4096u}) {
     CAPTURE(granule);

@@ -34,7 +34,7 @@ void read(std::string_view text, MindSporeMode mode) {
   Arena plan_arena(plan_memory);
   DumpConfig loaded;
   fuzz::require(load_plan(plan, plan_arena, loaded) == Status::ok);
-  fuzz::require(test::to_text(loaded) == test::to_text(config));
+  fuzz::require(tests::to_text(loaded) == tests::to_text(config));
 }
 
 }  // namespace

@@ -7,13 +7,13 @@
 #include "opdump/session.hpp"
 #include "support/fakes.hpp"
 
-namespace opdump::test {
+namespace opdump::tests {
 
 /// A session over `Memory` that dumps all of one model into a sink in memory.
 template <class Memory>
 struct Dump {
-  tests::FakeSink sink;
-  tests::FakeClock clock;
+  FakeSink sink;
+  FakeClock clock;
   std::byte scratch[4096];
   alignas(8) std::byte ring[4096];
   std::vector<std::uint8_t> bits;
@@ -44,4 +44,4 @@ struct Dump {
   }
 };
 
-}  // namespace opdump::test
+}  // namespace opdump::tests

@@ -15,7 +15,7 @@
 #include "rig.hpp"
 
 using namespace opdump;
-using namespace opdump::test;
+using namespace opdump::tests;
 
 namespace {
 

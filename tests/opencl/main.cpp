@@ -12,14 +12,14 @@
 
 int main(int argc, char** argv) {
   constexpr int kSkipped = 77;
-  const opdump::test::TemporaryDirectory cache;
+  const opdump::tests::TemporaryDirectory cache;
   setenv("POCL_DEVICES", "basic pthread", 0);
   setenv("POCL_CACHE_DIR", cache.text().c_str(), 0);
-  if (opdump::test::all_devices().empty()) {
+  if (opdump::tests::all_devices().empty()) {
     std::printf("skipped: there is no device of OpenCL here; Debian has one in pocl-opencl-icd\n");
     return kSkipped;
   }
-  for (const cl_device_id device : opdump::test::all_devices())
-    std::printf("device: %s\n", opdump::test::name_of(device).c_str());
+  for (const cl_device_id device : opdump::tests::all_devices())
+    std::printf("device: %s\n", opdump::tests::name_of(device).c_str());
   return doctest::Context(argc, argv).run();
 }

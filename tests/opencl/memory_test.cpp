@@ -8,7 +8,7 @@
 #include "rig.hpp"
 
 using namespace opdump;
-using namespace opdump::test;
+using namespace opdump::tests;
 
 static_assert(AsyncMemory<OpenclMemory<>> && FencedMemory<OpenclMemory<>> &&
               IdentifiedMemory<OpenclMemory<>>);

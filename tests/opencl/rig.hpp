@@ -8,7 +8,7 @@
 
 #include "platform/opencl/opencl_memory.hpp"
 
-namespace opdump::test {
+namespace opdump::tests {
 
 /// An object of OpenCL, released in the end.
 template <class Object, cl_int (*kRelease)(Object)>
@@ -109,4 +109,4 @@ inline OpenclApi& loaded_api() {
   return api;
 }
 
-}  // namespace opdump::test
+}  // namespace opdump::tests

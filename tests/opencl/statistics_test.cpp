@@ -14,9 +14,7 @@
 #include "support/fakes.hpp"
 
 using namespace opdump;
-using namespace opdump::test;
-using opdump::tests::FakeClock;
-using opdump::tests::FakeSink;
+using namespace opdump::tests;
 
 namespace {
 

@@ -14,7 +14,7 @@
 #include "opdump/write_plan.hpp"
 #include "support/little_endian.hpp"
 
-namespace opdump::test {
+namespace opdump::tests {
 
 /// Memory for a handle, at an odd address and as small as its size allows.
 class Room {
@@ -146,9 +146,13 @@ inline opdump_op op_of(const char* name, const char* type, std::uint32_t task, s
   return op;
 }
 
-inline const opdump_op kOps[] = {op_of("conv1", "Conv2D", 3, 0), op_of("relu1", "Relu", 4, 0)};
-inline const opdump_model_desc kNet = {
-    .struct_bytes = sizeof kNet, .name = "net", .graph_name = nullptr, .id = 1, .op_count = 2, .ops = kOps};
+inline const opdump_op kNetOps[] = {op_of("conv1", "Conv2D", 3, 0), op_of("relu1", "Relu", 4, 0)};
+inline const opdump_model_desc kNet = {.struct_bytes = sizeof kNet,
+                                       .name = "net",
+                                       .graph_name = nullptr,
+                                       .id = 1,
+                                       .op_count = 2,
+                                       .ops = kNetOps};
 inline const std::uint64_t kShape[] = {2, 2};
 inline float values[4] = {1, 2, 3, 4};
 
@@ -165,7 +169,7 @@ inline opdump_tensor tensor_of_values() {
 
 /// The bytes of the values as a dump has them.
 inline std::string dumped_values() {
-  return std::string(as_text(tests::little_endian(values, sizeof values, DType::float32)));
+  return std::string(as_text(little_endian(values, sizeof values, DType::float32)));
 }
 
 inline std::string only(const std::map<std::string, std::string>& files, const std::string& part) {
@@ -178,4 +182,4 @@ inline std::string only(const std::map<std::string, std::string>& files, const s
   return found;
 }
 
-}  // namespace opdump::test
+}  // namespace opdump::tests

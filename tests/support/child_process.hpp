@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 
-namespace opdump::test {
+namespace opdump::tests {
 
 constexpr int kSkipped = 77;
 
@@ -42,4 +42,4 @@ int in_child(Body body) {
   return wait_for(start_child(body));
 }
 
-}  // namespace opdump::test
+}  // namespace opdump::tests

@@ -8,7 +8,7 @@
 
 #include "support/parsed_config.hpp"
 
-namespace opdump::test {
+namespace opdump::tests {
 
 /// The first word of a file's name may say which of MindSpore's ways it is for.
 inline ConfigContext context_of(std::string_view name) {
@@ -42,4 +42,4 @@ inline std::vector<ConfigCase> accepted_configs(const std::filesystem::path& cor
   return cases;
 }
 
-}  // namespace opdump::test
+}  // namespace opdump::tests

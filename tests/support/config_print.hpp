@@ -5,7 +5,7 @@
 
 #include "opdump/dump_config.hpp"
 
-namespace opdump::test {
+namespace opdump::tests {
 
 /// Everything a config says, a line each. Two configs are equal when their texts are.
 class ConfigPrint {
@@ -125,4 +125,4 @@ inline std::string to_text(const DumpConfig& config) {
   return ConfigPrint(config).text();
 }
 
-}  // namespace opdump::test
+}  // namespace opdump::tests

@@ -13,7 +13,7 @@
 #error "compile with -DOPDUMP_TEST_DATA=\"<the folder tests/data>\""
 #endif
 
-namespace opdump::test {
+namespace opdump::tests {
 
 /// Every path is a directory, but those that begin with "missing".
 inline bool check_path(std::string_view path, std::string& reason) {
@@ -78,4 +78,4 @@ inline std::string repeated(std::string_view piece, std::size_t count) {
   return text;
 }
 
-}  // namespace opdump::test
+}  // namespace opdump::tests

@@ -3,7 +3,7 @@
 
 #include "opdump/sink.hpp"
 
-namespace opdump::test {
+namespace opdump::tests {
 
 inline Status append_text(Sink& sink, ObjectId object, std::string_view text) {
   const Bytes part = as_bytes(text);
@@ -21,4 +21,4 @@ inline Status store(Sink& sink, const ObjectName& name, std::string_view text) {
   return sink.commit(object.value());
 }
 
-}  // namespace opdump::test
+}  // namespace opdump::tests

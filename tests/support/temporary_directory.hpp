@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace opdump::test {
+namespace opdump::tests {
 
 /// A new, empty directory that is deleted with all it holds.
 class TemporaryDirectory {
@@ -54,4 +54,4 @@ inline std::vector<std::string> names_in(const std::filesystem::path& directory)
   return names;
 }
 
-}  // namespace opdump::test
+}  // namespace opdump::tests
