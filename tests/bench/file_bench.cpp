@@ -1,6 +1,6 @@
-// Records on their way to a file, through a ring of 64 KiB: into one log beside plain writes of 1 MiB and
-// beside a ring that hands the same bytes over to write() and does nothing else, and into a tree of files
-// beside the same system calls without opdump.
+// Records on their way to a file, through a ring of 64 KiB: into one log, in memory and durable on a disk,
+// beside plain writes of 1 MiB and beside a bare ring that the same bytes go through with nothing else done
+// to them, and into a tree of files beside the same system calls without opdump.
 
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
@@ -12,10 +12,13 @@
 #include <atomic>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "log_place.hpp"
+#include "logs.hpp"
 #include "opdump/ring.hpp"
 #include "opdump/spin.hpp"
 #include "platform/posix/tree_sink.hpp"
@@ -29,39 +32,8 @@ using namespace opdump::bench;
 
 constexpr std::size_t kSizes[] = {64, 256, 4096, 65536, 1048576};
 constexpr std::size_t kRingBytes = 64 * 1024;
-constexpr std::size_t kLogBytes = std::size_t{256} << 20;
 
 std::filesystem::path base;
-
-/// Opens the one log of this program, from its start. It keeps its pages from one run to the next: fresh ones
-/// may cost ten times as much, and at random.
-int open_log() {
-  static const int file = [] {
-    const int opened = open((base / "log").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    const std::vector<std::byte> block(1 << 20);
-    for (std::size_t done = 0; done < kLogBytes + (kLogBytes >> 2); done += block.size())
-      if (write(opened, block.data(), block.size()) < 0) std::perror("write"), std::exit(2);
-    return opened;
-  }();
-  if (lseek(file, 0, SEEK_SET) != 0) std::perror("lseek"), std::exit(2);
-  return file;
-}
-
-void report(benchmark::State& state, double ns, double bytes) {
-  state.SetIterationTime(ns * 1e-9);
-  state.counters["gb_per_s"] = bytes / ns;
-}
-
-void plain_writes(benchmark::State& state) {
-  const std::vector<std::byte> block(1 << 20);
-  for (auto _ : state) {
-    const int file = open_log();
-    const double start_ns = nanoseconds_now();
-    for (std::size_t done = 0; done < kLogBytes; done += block.size())
-      if (write(file, block.data(), block.size()) < 0) state.SkipWithError("write failed");
-    report(state, nanoseconds_now() - start_ns, kLogBytes);
-  }
-}
 
 /// Bytes of the file that a record of `bytes` bytes becomes.
 std::size_t file_bytes(std::size_t bytes) {
@@ -75,21 +47,31 @@ std::size_t file_bytes(std::size_t bytes) {
 }
 
 std::size_t log_records_of(std::size_t bytes) {
-  return std::min<std::size_t>(500'000, kLogBytes / (bytes + 250));
+  return std::min<std::size_t>(500'000, LogPlace::kBytes / (bytes + 250));
 }
 
-void log_records(benchmark::State& state, std::size_t bytes, bool drain_thread) {
+/// Calls `use(log)` with the log that is the fastest there.
+template <class Use>
+double with_log(LogPlace& place, bool in_memory, Use use) {
+  if (in_memory) {
+    MappedLog log(place.rewound());
+    return use(log);
+  }
+  WrittenLog log(place.rewound(), place.durable());
+  return use(log);
+}
+
+template <class Log>
+double log_records(Log& log, std::size_t bytes, bool drain_thread) {
   const std::size_t count = log_records_of(bytes);
   const std::vector<std::byte> data(bytes);
-  for (auto _ : state) {
-    LogSink sink(open_log());
-    Rig<> rig(sink, {.ring_bytes = kRingBytes, .journal = JournalDetail::gaps, .drain_thread = drain_thread});
-    const ByteTensor tensor(address_of(data.data()), bytes);
-    const double start_ns = nanoseconds_now();
-    for (std::size_t i = 0; i < count; ++i) rig.recorder().capture(3, {}, {&tensor.view, 1});
-    rig.finish();
-    report(state, nanoseconds_now() - start_ns, static_cast<double>(sink.bytes()));
-  }
+  LogSink<Log> sink(log);
+  Rig<> rig(sink, {.ring_bytes = kRingBytes, .journal = JournalDetail::gaps, .drain_thread = drain_thread});
+  const ByteTensor tensor(address_of(data.data()), bytes);
+  const double start_ns = nanoseconds_now();
+  for (std::size_t i = 0; i < count; ++i) rig.recorder().capture(3, {}, {&tensor.view, 1});
+  rig.finish();
+  return (nanoseconds_now() - start_ns) / static_cast<double>(sink.bytes());
 }
 
 /// Waits a moment before the next look at the ring: each takes a line away from the other core.
@@ -97,14 +79,15 @@ void let_be() {
   for (int i = 0; i < 16; ++i) cpu_relax();
 }
 
-/// Writes what comes out of `ring`, as many chunks at a time as lie side by side in a quarter of it, until
-/// `stop`, and then what is left.
-void write_chunks(Ring& ring, int file, const std::atomic<bool>& stop) {
+/// Puts what comes out of `ring` into `log`, as many chunks at a time as lie side by side in a quarter of it,
+/// until `stop`, and then what is left.
+template <class Log>
+void log_chunks(Ring& ring, Log& log, const std::atomic<bool>& stop) {
   for (;;) {
     const bool last = stop.load(std::memory_order_acquire);
     Bytes run = ring.peek();
     if (run.data() == nullptr) {
-      if (last) return;
+      if (last) break;
       let_be();
       continue;
     }
@@ -114,40 +97,55 @@ void write_chunks(Ring& ring, int file, const std::atomic<bool>& stop) {
       if (next.data() < run.data() || run.size() + next.size() > kRingBytes / 4) break;
       run = {run.data(), static_cast<std::size_t>(next.data() - run.data()) + next.size()};
     } while (true);
-    if (write(file, run.data(), run.size()) < 0) std::perror("write"), std::exit(2);
+    if (!log.put(run)) std::perror("log"), std::exit(2);
     ring.release();
   }
+  if (!log.end()) std::perror("log"), std::exit(2);
 }
 
 /// The bytes of as many records as `log_records` makes, through a ring and into the log with no work done to
 /// them on the way.
-void ring_and_write(benchmark::State& state, std::size_t bytes) {
+template <class Log>
+double ring_alone(Log& log, std::size_t bytes) {
   const std::size_t record = file_bytes(bytes);
   const std::vector<std::byte> data(record);
   const std::size_t count = log_records_of(bytes);
-  for (auto _ : state) {
-    const RingMemory memory(kRingBytes);
-    Ring ring;
-    expect_ok(ring.reset(memory.bytes()), "ring");
-    std::atomic<bool> stop{false};
-    const int file = open_log();
-    pin_to(1);
-    std::thread consumer([&] { write_chunks(ring, file, stop); });
-    pin_to(0);
-    const double start_ns = nanoseconds_now();
-    for (std::size_t i = 0; i < count; ++i) {
-      for (std::size_t done = 0; done < record;) {
-        const std::uint32_t piece = static_cast<std::uint32_t>(std::min(record - done, kRingBytes / 4));
-        MutableBytes room;
-        while ((room = ring.reserve(piece, piece)).data() == nullptr) let_be();
-        std::memcpy(room.data(), data.data() + done, piece);
-        ring.commit(piece);
-        done += piece;
-      }
+  const RingMemory memory(kRingBytes);
+  Ring ring;
+  expect_ok(ring.reset(memory.bytes()), "ring");
+  std::atomic<bool> stop{false};
+  pin_to(1);
+  std::thread consumer([&] { log_chunks(ring, log, stop); });
+  pin_to(0);
+  const double start_ns = nanoseconds_now();
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t done = 0; done < record;) {
+      const std::uint32_t piece = static_cast<std::uint32_t>(std::min(record - done, kRingBytes / 4));
+      MutableBytes room;
+      while ((room = ring.reserve(piece, piece)).data() == nullptr) let_be();
+      std::memcpy(room.data(), data.data() + done, piece);
+      ring.commit(piece);
+      done += piece;
     }
-    stop.store(true, std::memory_order_release);
-    consumer.join();
-    report(state, nanoseconds_now() - start_ns, static_cast<double>(count * record));
+  }
+  stop.store(true, std::memory_order_release);
+  consumer.join();
+  return (nanoseconds_now() - start_ns) / static_cast<double>(count * record);
+}
+
+void add_log_rows(const std::string& topic, LogPlace& place, bool in_memory) {
+  for (const std::size_t bytes : kSizes) {
+    const auto add = [&](const char* name, auto write_log) {
+      const auto row = [=, &place](benchmark::State& state) {
+        beside_floor(state, place, [&] { return with_log(place, in_memory, write_log); });
+      };
+      benchmark::RegisterBenchmark((topic + '/' + name + '/' + std::to_string(bytes)).c_str(), row)
+          ->Iterations(1)
+          ->UseManualTime();
+    };
+    add("opdump", [=](auto& log) { return log_records(log, bytes, true); });
+    add("opdump, drained by the recording thread", [=](auto& log) { return log_records(log, bytes, false); });
+    add("ring alone", [=](auto& log) { return ring_alone(log, bytes); });
   }
 }
 
@@ -204,33 +202,41 @@ void bare_files(benchmark::State& state, std::size_t bytes) {
   }
 }
 
+/// A new folder in the one that `variable` names, or else in the current one.
+std::filesystem::path make_folder(const char* variable) {
+  const char* const parent = std::getenv(variable);
+  std::string made = std::string(parent == nullptr ? "." : parent) + "/opdump-bench-XXXXXX";
+  if (mkdtemp(made.data()) == nullptr) std::perror(made.c_str()), std::exit(2);
+  return made;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   pin_to(0);
-  const char* parent = std::getenv("OPDUMP_BENCH_FOLDER");
-  std::string made = std::string(parent == nullptr ? "." : parent) + "/opdump-bench-XXXXXX";
-  if (mkdtemp(made.data()) == nullptr) return std::perror(made.c_str()), 2;
-  base = made;
-  benchmark::RegisterBenchmark("log/plain write() of 1 MiB/0", plain_writes)->Iterations(1)->UseManualTime();
+  base = make_folder("OPDUMP_BENCH_FOLDER");
+  const std::filesystem::path disk = make_folder("OPDUMP_BENCH_DISK");
+  LogPlace log(base.string(), false);
+  add_log_rows("log", log, is_in_memory(base.string()));
+  std::optional<LogPlace> durable_log;
+  if (is_in_memory(disk.string())) {
+    std::fprintf(stderr, "not measured: a durable log, as %s is in memory\n", disk.c_str());
+  } else {
+    add_log_rows("durable log", durable_log.emplace(disk.string(), true), false);
+  }
   for (const std::size_t bytes : kSizes) {
     const std::string end = "/" + std::to_string(bytes);
-    const auto add = [&end](const char* name, auto function, std::size_t size) {
-      benchmark::RegisterBenchmark((name + end).c_str(), function, size)->Iterations(1)->UseManualTime();
+    const auto add = [&](const char* name, auto function) {
+      benchmark::RegisterBenchmark((name + end).c_str(), function, bytes)->Iterations(1)->UseManualTime();
     };
-    add(
-        "log/opdump", [](auto& state, std::size_t size) { log_records(state, size, true); }, bytes);
-    add(
-        "log/opdump, drained by the recording thread",
-        [](auto& state, std::size_t size) { log_records(state, size, false); }, bytes);
-    add("log/ring and write() alone", ring_and_write, bytes);
-    add("tree/open + write + close + rename", bare_files, bytes);
-    add("tree/opdump", tree_of_records, bytes);
+    add("tree/open + write + close + rename", bare_files);
+    add("tree/opdump", tree_of_records);
   }
   benchmark::Initialize(&argc, argv);
   const bool understood = !benchmark::ReportUnrecognizedArguments(argc, argv);
   if (understood) benchmark::RunSpecifiedBenchmarks();
   std::error_code ignored;
   std::filesystem::remove_all(base, ignored);
+  std::filesystem::remove_all(disk, ignored);
   return understood ? 0 : 2;
 }

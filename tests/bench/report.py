@@ -20,7 +20,7 @@ def load(paths):
                 continue
             topic, what, value = run['name'].replace('/iterations:1', '').replace('/manual_time', '').split('/')[:3]
             for counter, number in run.items():
-                if counter in ('p50', 'p99', 'mean', 'gb_per_s', 'per_byte', 'ram_kib'):
+                if counter in ('p50', 'p99', 'mean', 'gb_per_s', 'of_floor', 'floor_gb_per_s', 'per_byte', 'ram_kib'):
                     gathered[topic, what, int(value)][counter].append(number)
     return {key: {name: statistics.median(n) for name, n in runs.items()} for key, runs in gathered.items()}
 
@@ -91,17 +91,33 @@ def recording(results, topic, title):
     table(f'{title}: ratios (goal: every peer above 1)', rows)
 
 
+def logs(results, topic, title):
+    names, sizes = of_topic(results, topic)
+    if 'opdump' not in names:
+        return
+
+    def row(name, cell):
+        return [name] + [cell(value) for value in sizes]
+
+    def of_floor(name):
+        return lambda value: f'{results[topic, name, value]["of_floor"]:.2f}'
+
+    threads = 'opdump', 'opdump, drained by the recording thread'
+    rows = [row('', size)]
+    rows += [row(name, of_floor(name)) for name in threads]
+    rows.append(row('goal', lambda v: '0.75' if v < 256 else '0.90' if v < 65536 else '0.95'))
+    rows.append(row('a ring alone, with no work done to what it carries', of_floor('ring alone')))
+    rows.append(row('opdump, times the ring alone', lambda v: '{:.2f}'.format(
+        results[topic, 'opdump', v]['of_floor'] / results[topic, 'ring alone', v]['of_floor'])))
+    rows += [row(f'{name}, GB/s', lambda v, at=name: f'{results[topic, at, v]["gb_per_s"]:.2f}') for name in threads]
+    floors = [results[topic, name, value]['floor_gb_per_s'] for name in names for value in sizes]
+    table(f'{title} through a ring of 64 KiB, gaps alone in the journal: times plain write() of 1 MiB just before and '
+          f'after, {min(floors):.2f} to {max(floors):.2f} GB/s', rows)
+
+
 def files(results):
-    _, sizes = of_topic(results, 'log')
-    floor = results.get(('log', 'plain write() of 1 MiB', 0))
-    sizes = [value for value in sizes if value]
-    if floor and sizes:
-        rows = [[''] + [size(value) for value in sizes]]
-        for name in ('opdump', 'opdump, drained by the recording thread', 'ring and write() alone'):
-            rows.append([name] + [f'{results["log", name, value]["gb_per_s"] / floor["gb_per_s"]:.2f}' for value in sizes])
-        rows.append(['goal'] + ['0.75' if v < 256 else '0.90' if v < 65536 else '0.95' for v in sizes])
-        table(f'Records to one log through a ring of 64 KiB, gaps alone in the journal: times plain write() of 1 MiB, '
-              f'{floor["gb_per_s"]:.2f} GB/s', rows)
+    logs(results, 'log', 'Records to one log in OPDUMP_BENCH_FOLDER')
+    logs(results, 'durable log', 'Records to one log in OPDUMP_BENCH_DISK, until they would survive a loss of power,')
     _, sizes = of_topic(results, 'tree')
     if sizes:
         rows = [[''] + [size(value) for value in sizes]]

@@ -20,6 +20,7 @@ only when something cannot be built or run.
 environment
   OPDUMP_MSACCUCMP     folder of the vendor's msaccucmp, for the topic convert
   OPDUMP_BENCH_FOLDER  folder for the files that are written; /dev/shm if it is there, so that no disk is measured
+  OPDUMP_BENCH_DISK    folder on a disk for a log that has to be durable; build/ by default
   CXX                  the compiler
 END
 }
@@ -98,8 +99,9 @@ if [ -z "${OPDUMP_BENCH_FOLDER:-}" ]; then
   [ ! -d /dev/shm ] || [ ! -w /dev/shm ] || OPDUMP_BENCH_FOLDER=/dev/shm
 fi
 scratch=$(mktemp -d "$OPDUMP_BENCH_FOLDER/opdump-bench-XXXXXX")
-trap 'stop_lttng; rm -rf "$scratch"' EXIT
-export OPDUMP_BENCH_FOLDER="$scratch"
+disk_scratch=$(mktemp -d "${OPDUMP_BENCH_DISK:-$PWD/build}/opdump-bench-XXXXXX")
+trap 'stop_lttng; rm -rf "$scratch" "$disk_scratch"' EXIT
+export OPDUMP_BENCH_FOLDER="$scratch" OPDUMP_BENCH_DISK="$disk_scratch"
 
 folder=build/bench
 say "== building $folder"
@@ -155,6 +157,7 @@ for topic in $topics; do
     tail -n 20 "$folder/$topic.log" >&2
     fail "the benchmark failed, see above and $folder/$topic.log"
   }
+  grep '^not measured' "$folder/$topic.log" || true
   results="$folder/$topic.json $results"
   stop_lttng
 done

@@ -1,12 +1,7 @@
 #pragma once
-#include <unistd.h>
-
 #include <cstdint>
-#include <cstring>
-#include <vector>
 
 #include "opdump/sink.hpp"
-#include "platform/posix/write_all.hpp"
 
 namespace opdump::bench {
 
@@ -30,48 +25,30 @@ class NullSink final : public Sink {
   std::uint64_t bytes_ = 0;
 };
 
-/// Writes the bytes of all objects to one file, one object after the other.
+/// Puts the bytes of all objects into one log, one object after the other.
+template <class Log>
 class LogSink final : public Sink {
  public:
-  explicit LogSink(int file) : file_(file), buffer_(kBufferBytes) {}
+  explicit LogSink(Log& log) : log_(log) {}
 
   Result<ObjectId> begin(const ObjectName&) override { return ObjectId{0}; }
-
   Status append(ObjectId, std::span<const Bytes> parts) override {
     for (const Bytes part : parts) {
       bytes_ += part.size();
-      if (part.size() < kDirectBytes) {
-        if (buffer_.size() - used_ < part.size() && !flush({})) return Status::io_error;
-        copy_bytes(buffer_.data() + used_, part);
-        used_ += part.size();
-      } else if (!flush(part)) {
-        return Status::io_error;
-      }
+      if (!log_.put(part)) return Status::io_error;
     }
     return Status::ok;
   }
-
   Status commit(ObjectId) override { return Status::ok; }
   Status commit_both(ObjectId, ObjectId) override { return Status::ok; }
   void abort(ObjectId) override {}
   Status append_journal(const ObjectName&, std::span<const Bytes>) override { return Status::ok; }
-  Status sync() override { return flush({}) ? Status::ok : Status::io_error; }
+  Status sync() override { return log_.end() ? Status::ok : Status::io_error; }
 
   std::uint64_t bytes() const { return bytes_; }
 
  private:
-  static constexpr std::size_t kBufferBytes = 64 * 1024;
-  static constexpr std::size_t kDirectBytes = 8 * 1024;  // from here on a copy costs more than a call
-
-  bool flush(Bytes more) {
-    const Bytes parts[] = {Bytes(buffer_).first(used_), more};
-    used_ = 0;
-    return posix::write_all(file_, parts) == 0;
-  }
-
-  int file_;
-  std::vector<std::byte> buffer_;
-  std::size_t used_ = 0;
+  Log& log_;
   std::uint64_t bytes_ = 0;
 };
 
