@@ -272,6 +272,51 @@ TEST_CASE("recorder: block waits up to the limit, then stops waiting until there
   check_adds_up(bench.session.counts());
 }
 
+TEST_CASE("recorder: time in which the whole process was stopped is no waiting") {
+  const ModelDesc one_op = {.name = "one", .ops = std::span(kOps).first(1)};
+  // Stops for long at the third pause, and after it drains or not.
+  struct StoppedClock final : Clock {
+    std::uint64_t unix_us() override { return ++us; }
+    std::int32_t utc_offset_seconds() override { return 0; }
+    std::uint32_t monotonic_ms() override { return ms; }
+    void pause() override {
+      ms += ++pauses == 3 ? 100'000 : 1;
+      if (pauses > 3 && drains) static_cast<void>(session->drain_some(SIZE_MAX));
+    }
+    std::uint64_t us = 1'700'000'000'000'000;
+    std::uint32_t ms = UINT32_MAX - 10;
+    int pauses = 0;
+    bool drains = false;
+    BasicSession<FakeMemory>* session = nullptr;
+  };
+  for (const bool drains : {true, false}) {
+    StoppedClock clock;
+    FakeMemory memory;
+    FakeSink sink;
+    std::byte scratch[1024];
+    alignas(8) std::byte ring[1024];
+    BasicSession<FakeMemory> session(
+        {.memory = memory, .sink = sink, .clock = clock, .scratch = scratch, .block_limit_ms = 50});
+    clock.session = &session;
+    clock.drains = drains;
+    auto& recorder = *session.add_recorder(ring).value();
+    ModelPlanFor<1> plan;
+    Tensors tensors;
+    REQUIRE(session.init() == Status::ok);
+    REQUIRE(session.set_config(everything()) == Status::ok);
+    REQUIRE(session.load_model(plan, one_op) == Status::ok);
+    recorder.begin_step(plan);
+    Status status = Status::ok;
+    while (clock.pauses == 0 && status == Status::ok) status = recorder.capture(0, {&tensors.input, 1}, {});
+    recorder.end_step();
+    CHECK(status == (drains ? Status::ok : Status::timeout));
+    CHECK(clock.pauses == (drains ? 4 : 50 - 50 / 8));
+    REQUIRE(session.finalize() == Status::ok);
+    CHECK(session.counts().timed_out == (drains ? 0 : 1));
+    check_adds_up(session.counts());
+  }
+}
+
 TEST_CASE("recorder: bad tensors are refused and counted, empty operators write nothing") {
   Bench bench;
   bench.start(everything());
