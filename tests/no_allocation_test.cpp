@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -59,8 +60,9 @@ int main() {
   static posix::TreeSink sink;
   static posix::SystemClock clock;
   alignas(8) static std::byte ring[16 * 1024], scratch[1024];
+  // However slow the machine is: no record may be lost for want of time.
   static BasicSession<HostMemory> session(
-      {.memory = memory, .sink = sink, .clock = clock, .scratch = scratch});
+      {.memory = memory, .sink = sink, .clock = clock, .scratch = scratch, .block_limit_ms = UINT32_MAX});
   static BasicRecorder<HostMemory>& recorder = *session.add_recorder(ring).value();
   static posix::DrainThread<BasicSession<HostMemory>> drain;
 
@@ -99,8 +101,13 @@ int main() {
   ::operator delete(proof);
   counting = false;
   const long during = allocations.load() - 1;
-  std::printf("%u records written, %ld allocations\n", session.counts().written, during);
-  const bool good = status == Status::ok && session.counts().written == 2 * kSteps && during == 0;
+  const DumpCounts counts = session.counts();
+  std::printf("%u records written, %ld allocations\n", counts.written, during);
+  for (const LossKind& kind : kLossKinds) {
+    const std::uint32_t lost = counts.*kind.count;
+    if (lost != 0) std::printf("%u lost: %.*s\n", lost, static_cast<int>(kind.text.size()), kind.text.data());
+  }
+  const bool good = status == Status::ok && counts.written == 2 * kSteps && during == 0;
   const std::string remove = "rm -r " + std::string(directory);
   return std::system(remove.c_str()) == 0 && good ? 0 : 1;
 }
