@@ -8,6 +8,7 @@
 #include "opdump/byte_order.hpp"
 #include "opdump/copies_under_way.hpp"
 #include "opdump/device_memory.hpp"
+#include "opdump/past_caches.hpp"
 #include "opdump/record_layout.hpp"
 #include "opdump/recorder_context.hpp"
 #include "opdump/ring.hpp"
@@ -127,6 +128,10 @@ class RecordFeed {
   static constexpr std::uint32_t kUnit = 16;
   static constexpr std::uint32_t kHead = sizeof(ChunkHead);
 
+  /// Whether the CPU may find a tensor's bytes as a record has them.
+  static constexpr bool kReadsInPlace =
+      OPDUMP_SMALL_CODE == 0 && ViewableMemory<Memory> && std::endian::native == std::endian::little;
+
   struct NoFence {};
   struct Fence {
     Status status = Status::ok;  ///< of the operator that is captured
@@ -193,8 +198,7 @@ class RecordFeed {
   /// The tensor's bytes, where they are as the record has them and the drainer works in this context, so that
   /// it may take them from there; else none.
   Bytes in_place(const TensorView& tensor) const {
-    if constexpr (OPDUMP_WAIT != 0 && OPDUMP_SMALL_CODE == 0 && ViewableMemory<Memory> &&
-                  std::endian::native == std::endian::little) {
+    if constexpr (OPDUMP_WAIT != 0 && kReadsInPlace) {
       if (context_->when_full != WhenFull::inline_drain || is_restored(tensor)) return {};
       if constexpr (AsyncMemory<Memory>) {
         if (!copies_.empty()) return {};
@@ -236,9 +240,24 @@ class RecordFeed {
       }
     }
     // No copy is under way: a restored tensor is alone in its record.
-    const Status status = fetch(tensor, at, to);
+    const Status status = passes_caches(tensor, at, to) ? Status::ok : fetch(tensor, at, to);
     if (status == Status::ok) ring_.commit(chunk_bytes);
     return status;
+  }
+
+  /// Copies as `fetch`, but past the caches, while a drainer in another context is behind; whether it did.
+  bool passes_caches([[maybe_unused]] const TensorView& tensor, [[maybe_unused]] DataBytes at,
+                     [[maybe_unused]] MutableBytes to) {
+    if constexpr (kPassesCaches && kReadsInPlace) {
+      if (context_->when_full == WhenFull::inline_drain || is_restored(tensor) || !crowded()) return false;
+      const Bytes bytes = context_->memory->view(tensor.address + at, to.size());
+      if (bytes.size() != to.size()) return false;
+      copy_past_caches(to.data(), bytes);
+      end_past_caches();
+      return true;
+    } else {
+      return false;
+    }
   }
 
   Status fetch(const TensorView& tensor, DataBytes at, MutableBytes to) {

@@ -50,17 +50,6 @@ std::size_t log_records_of(std::size_t bytes) {
   return std::min<std::size_t>(500'000, LogPlace::kBytes / (bytes + 250));
 }
 
-/// Calls `use(log)` with the log that is the fastest there.
-template <class Use>
-double with_log(LogPlace& place, bool in_memory, Use use) {
-  if (in_memory) {
-    MappedLog log(place.rewound());
-    return use(log);
-  }
-  WrittenLog log(place.rewound(), place.durable());
-  return use(log);
-}
-
 template <class Log>
 double log_records(Log& log, std::size_t bytes, bool drain_thread) {
   const std::size_t count = log_records_of(bytes);
@@ -133,11 +122,13 @@ double ring_alone(Log& log, std::size_t bytes) {
   return (nanoseconds_now() - start_ns) / static_cast<double>(count * record);
 }
 
-void add_log_rows(const std::string& topic, LogPlace& place, bool in_memory) {
+/// `use_log(write)` calls `write(log)` with a log in `place` at its start.
+template <class UseLog>
+void add_log_rows(const std::string& topic, LogPlace& place, UseLog use_log) {
   for (const std::size_t bytes : kSizes) {
-    const auto add = [&](const char* name, auto write_log) {
+    const auto add = [&](const char* name, auto write) {
       const auto row = [=, &place](benchmark::State& state) {
-        beside_floor(state, place, [&] { return with_log(place, in_memory, write_log); });
+        beside_floor(state, place, [&] { return use_log(write); });
       };
       benchmark::RegisterBenchmark((topic + '/' + name + '/' + std::to_string(bytes)).c_str(), row)
           ->Iterations(1)
@@ -147,6 +138,13 @@ void add_log_rows(const std::string& topic, LogPlace& place, bool in_memory) {
     add("opdump, drained by the recording thread", [=](auto& log) { return log_records(log, bytes, false); });
     add("ring alone", [=](auto& log) { return ring_alone(log, bytes); });
   }
+}
+
+void add_written_rows(const std::string& topic, LogPlace& place) {
+  add_log_rows(topic, place, [&place](auto write) {
+    WrittenLog log(place.rewound(), place.durable());
+    return write(log);
+  });
 }
 
 std::size_t files_for(std::size_t bytes) {
@@ -217,12 +215,20 @@ int main(int argc, char** argv) {
   base = make_folder("OPDUMP_BENCH_FOLDER");
   const std::filesystem::path disk = make_folder("OPDUMP_BENCH_DISK");
   LogPlace log(base.string(), false);
-  add_log_rows("log", log, is_in_memory(base.string()));
-  std::optional<LogPlace> durable_log;
-  if (is_in_memory(disk.string())) {
-    std::fprintf(stderr, "not measured: a durable log, as %s is in memory\n", disk.c_str());
+  add_written_rows("log", log);
+  if (is_in_memory(base.string())) {
+    add_log_rows("mapped log", log, [&log](auto write) {
+      MappedLog mapped(log.rewound());
+      return write(mapped);
+    });
   } else {
-    add_log_rows("durable log", durable_log.emplace(disk.string(), true), false);
+    std::fprintf(stderr, "not measured: a mapped log, as %s is not in memory\n", base.c_str());
+  }
+  std::optional<LogPlace> durable_log;
+  if (!is_in_memory(disk.string())) {
+    add_written_rows("durable log", durable_log.emplace(disk.string(), true));
+  } else {
+    std::fprintf(stderr, "not measured: a durable log, as %s is in memory\n", disk.c_str());
   }
   for (const std::size_t bytes : kSizes) {
     const std::string end = "/" + std::to_string(bytes);

@@ -12,11 +12,8 @@
 #include <vector>
 
 #include "opdump/bytes.hpp"
+#include "opdump/past_caches.hpp"
 #include "platform/posix/write_all.hpp"
-
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
 
 /// Two ways in which programs write a log: with write(), and through a mapping. Each puts bytes behind each
 /// other from the start of `file` on; `put` and `end` say whether that went well.
@@ -67,115 +64,68 @@ class WrittenLog {
   std::uint64_t handed_over_ = 0;
 };
 
-/// Through a window that moves along the file, which is long enough. For files that are in memory anyway.
+/// Through a mapping of all of `file`, which is as long as the log may become: such as a log that begins
+/// anew when it is full, mapped when it is opened. For files that are in memory anyway.
 class MappedLog {
  public:
-  explicit MappedLog(int file) : file_(file) {
+  explicit MappedLog(int file) {
     struct stat status {};
-    if (fstat(file, &status) == 0) file_bytes_ = static_cast<std::uint64_t>(status.st_size);
+    if (fstat(file, &status) != 0) return;
+    const std::size_t bytes = static_cast<std::size_t>(status.st_size);
+    void* const start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (start == MAP_FAILED) return;
+    file_ = {static_cast<std::byte*>(start), bytes};
+    // Pages that are there are mapped in groups when they are read, and one by one when they are written.
+    static_cast<void>(madvise(start, bytes, MADV_POPULATE_READ));
   }
   MappedLog(const MappedLog&) = delete;
   MappedLog& operator=(const MappedLog&) = delete;
-  ~MappedLog() { unmap(); }
+  ~MappedLog() {
+    if (!file_.empty()) munmap(file_.data(), file_.size());
+  }
 
   bool put(Bytes part) {
     if (kStageBytes - staged_ >= part.size()) {
       stage(part);
       return true;
     }
-    const std::size_t to_line = (kLine - staged_ % kLine) % kLine;
-    stage(part.first(to_line));
-    part = part.subspan(to_line);
-    if (!stream({stage_, staged_})) return false;
-    staged_ = 0;
-    const std::size_t lines = part.size() / kLine * kLine;
-    if (!stream(part.first(lines))) return false;
-    stage(part.subspan(lines));
+    const Bytes to_line = part.first((kLine - staged_ % kLine) % kLine);
+    stage(to_line);
+    part = part.subspan(to_line.size());
+    const Bytes lines = part.first(part.size() / kLine * kLine);
+    if (!flush() || !store(lines)) return false;
+    stage(part.subspan(lines.size()));
     return true;
   }
 
   bool end() {
-    const std::size_t rest = staged_;
-    staged_ = (rest + kLine - 1) / kLine * kLine;
-    const bool good = stream({stage_, staged_});
-    staged_ = 0;
-    unmap();
+    const bool good = flush();
+    end_past_caches();
     return good;
   }
 
  private:
   static constexpr std::size_t kLine = 64;
   static constexpr std::size_t kStageBytes = 4096;
-  // Each change of window interrupts the other processors.
-  static constexpr std::size_t kWindowBytes = std::size_t{16} << 20;
-  static constexpr std::size_t kStepBytes = std::size_t{256} << 10;
 
   void stage(Bytes bytes) {
     copy_bytes(stage_ + staged_, bytes);
     staged_ += bytes.size();
   }
 
-  bool stream(Bytes lines) {
-    while (!lines.empty()) {
-      if (room_ == 0 && !step()) return false;
-      const std::size_t bytes = std::min(room_, lines.size());
-      stream_lines(to_, lines.first(bytes));
-      to_ += bytes;
-      room_ -= bytes;
-      lines = lines.subspan(bytes);
-    }
+  bool flush() { return store({stage_, std::exchange(staged_, 0)}); }
+
+  bool store(Bytes bytes) {
+    if (file_.size() - used_ < bytes.size()) return false;
+    copy_past_caches(file_.data() + used_, bytes);
+    used_ += bytes.size();
     return true;
   }
 
-  /// Past the caches where that can be told: nothing reads the lines again soon.
-  static void stream_lines(std::byte* to, Bytes lines) {
-#if defined(__SSE2__)
-    const auto line = [](const std::byte* from, std::byte* there) {
-      __m128i words[kLine / sizeof(__m128i)];
-      std::memcpy(words, from, kLine);
-      for (std::size_t i = 0; i < kLine / sizeof(__m128i); ++i)
-        _mm_stream_si128(reinterpret_cast<__m128i*>(there) + i, words[i]);
-    };
-    for (std::size_t at = 0; at < lines.size(); at += kLine) line(lines.data() + at, to + at);
-#else
-    copy_bytes(to, lines);
-#endif
-  }
-
-  /// Makes room at `to_`.
-  bool step() {
-    if (next_ % kWindowBytes == 0) {
-      void* const window =
-          mmap(window_, kWindowBytes, PROT_READ | PROT_WRITE,
-               MAP_SHARED | (window_ == nullptr ? 0 : MAP_FIXED), file_, static_cast<off_t>(next_));
-      if (window == MAP_FAILED) return false;
-      to_ = window_ = static_cast<std::byte*>(window);
-    }
-    if (next_ + kStepBytes > file_bytes_) return false;
-    next_ += kStepBytes;
-    room_ = kStepBytes;
-    // Pages that are there are mapped in groups when they are read, and one by one when they are written.
-    static_cast<void>(madvise(to_, kStepBytes, MADV_POPULATE_READ));
-    return true;
-  }
-
-  void unmap() {
-#if defined(__SSE2__)
-    _mm_sfence();
-#endif
-    if (window_ != nullptr) munmap(window_, kWindowBytes);
-    window_ = nullptr;
-    room_ = 0;
-  }
-
-  int file_;
-  std::uint64_t file_bytes_ = 0;
-  std::uint64_t next_ = 0;  ///< where the next step begins
-  std::byte* window_ = nullptr;
-  std::byte* to_ = nullptr;  ///< in the window
-  std::size_t room_ = 0;     ///< there, in this step
+  MutableBytes file_{};
+  std::size_t used_ = 0;  ///< of the file
   std::size_t staged_ = 0;
-  alignas(kLine) std::byte stage_[kStageBytes] = {};
+  alignas(kLine) std::byte stage_[kStageBytes + kLine] = {};
 };
 
 }  // namespace opdump::bench

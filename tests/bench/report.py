@@ -116,7 +116,8 @@ def logs(results, topic, title):
 
 
 def files(results):
-    logs(results, 'log', 'Records to one log in OPDUMP_BENCH_FOLDER')
+    logs(results, 'log', 'Records to one log in OPDUMP_BENCH_FOLDER, with write(),')
+    logs(results, 'mapped log', 'Records to one log in OPDUMP_BENCH_FOLDER, of fixed size and mapped beforehand,')
     logs(results, 'durable log', 'Records to one log in OPDUMP_BENCH_DISK, until they would survive a loss of power,')
     _, sizes = of_topic(results, 'tree')
     if sizes:
