@@ -42,7 +42,7 @@ class SentHeads {
 
     /// Writes the addresses of `tensors` to `to` and returns where they end; null when the head describes
     /// other tensors. There are as many.
-    [[gnu::noinline]] std::byte* put_addresses(std::byte* to, const CapturedTensors& tensors) const {
+    std::byte* put_addresses(std::byte* to, const CapturedTensors& tensors) const {
       const std::byte* at = bytes + sizeof(RecordHead);
       const bool same = tensors.all([&](const TensorView& tensor) {
         to = put_short(to, &tensor.address, sizeof(Address));

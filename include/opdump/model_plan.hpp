@@ -323,7 +323,7 @@ constexpr void resolve_watch(const DumpConfig& config, const ModelDesc& model, s
   }
   if (OPDUMP_FAULTS != 0 && config.watch) resolve_watch(config, model, bits);
   for (const ModelRule* rule : {named, any}) {
-    if (rule == nullptr || rule->extras == nullptr) continue;
+    if (rule == nullptr || rule->extras == nullptr || config.watch) continue;
     for (const OpRange& range : rule->extras->ranges) {
       RangeWalk walk(range);
       for (std::size_t i = 0; i < model.ops.size(); ++i) {

@@ -88,14 +88,22 @@ class RecordFeed {
 
   /// Copies the tensors, which fit, to `to`, which is in a chunk that has room and is not committed.
   [[gnu::noinline]] Status copy(std::byte* to, const CapturedTensors& tensors) {
-    Status status = Status::ok;
-    const bool all = tensors.all([&](const TensorView& tensor) {
-      const std::size_t bytes = static_cast<std::size_t>(tensor.bytes);
-      if (bytes != 0) status = copy(tensor, {to, bytes});
+    return copy_now(to, tensors);
+  }
+
+  /// The same without the frame of a call.
+  Status copy_now(std::byte* to, const CapturedTensors& tensors) {
+    const TensorView* at = tensors.inputs.data();
+    for (std::size_t left = tensors.size(); left != 0; --left, ++at) {
+      if (left == tensors.outputs.size()) at = tensors.outputs.data();
+      const std::size_t bytes = static_cast<std::size_t>(at->bytes);
+      if (bytes == 0) continue;
+      const Status status = copy(*at, {to, bytes});
+      if (status != Status::ok) [[unlikely]]
+        return give_up(status);
       to += bytes;
-      return status == Status::ok;
-    });
-    return all ? complete() : give_up(status);
+    }
+    return complete();
   }
 
   /// Sends the tensors in chunks of their own, the last of which ends the record; `data_bytes` is the sum of
@@ -118,9 +126,12 @@ class RecordFeed {
 
   void wake_if_crowded() {
     if (OPDUMP_WAIT == 0) return;
-    const bool was_woken = woken_;
-    woken_ = crowded();
-    if (woken_ && !was_woken) wake();
+    if (crowded()) [[unlikely]] {
+      if (!woken_) wake();
+      woken_ = true;
+    } else {
+      woken_ = false;
+    }
   }
 
  private:
@@ -351,8 +362,13 @@ class RecordFeed {
       return Status::ok;
     }
     if (OPDUMP_WAIT == 0 && !AsyncMemory<Memory>) return Status::ring_full;
-#endif
+    MutableBytes found;  // so that `chunk` may be in registers
+    const Status status = wait_for_room(least, most, found);
+    chunk = found;
+    return status;
+#else
     return wait_for_room(least, most, chunk);
+#endif
   }
 
   [[gnu::noinline]] Status wait_for_room(std::uint32_t least, std::uint32_t most, MutableBytes& chunk) {

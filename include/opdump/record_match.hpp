@@ -13,11 +13,11 @@ inline namespace OPDUMP_NAMESPACE {
 
 /// Where the dims at `at` end if they are those of `shape`; else null.
 [[gnu::always_inline]] inline const std::byte* past_dims(const std::byte* at, Shape shape) {
-  for (const Dim dim : shape) {
-    if (*std::launder(reinterpret_cast<const Dim*>(at)) != dim) return nullptr;
-    at += sizeof dim;
+  const Dim* const known = std::launder(reinterpret_cast<const Dim*>(at));
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (known[i] != shape[i]) return nullptr;
   }
-  return at;
+  return at + shape.size_bytes();
 }
 
 /// The same of the original dims and the original name, with whether the head says the other originals.

@@ -19,7 +19,7 @@ namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 /// A recorder's counts of one group of records.
-using RecorderCounts = CountBlock<DumpCount::wanted, DumpCount::last_recorder_cause>;
+using RecorderCounts = CountBlock<DumpCount::captured, DumpCount::last_recorder_cause>;
 
 /// Numbers a recorder's records, puts them into its ring, whole, behind a head that the drainer knows,
 /// reduced or as a mark that they are lost, and counts what became of each. From the recorder's own context.
@@ -28,7 +28,10 @@ class RecordSender {
  public:
   /// Adds this recorder's counts of the records of group `group` (`Targets::counted`) to `counts`. Any
   /// context may ask.
-  void add_counts(std::size_t group, DumpCounts& counts) const { counts_[group].add_to(counts); }
+  void add_counts(std::size_t group, DumpCounts& counts) const {
+    // Each record that was wanted is counted once, by what became of it, but for those cut short.
+    counts.wanted += counts_[group].add_to(counts) - counts_[group].value(DumpCount::cut_short);
+  }
 
   // For the session.
 
@@ -137,9 +140,11 @@ class RecordSender {
   }
 
   /// Returns the time. Comes first in a record: what follows runs while the clock is being read.
-  std::uint64_t begin_record(std::uint8_t target) {
+#if OPDUMP_SMALL_CODE
+  [[gnu::noinline]]  // several call it
+#endif
+  std::uint64_t begin_record() {
     const std::uint64_t unix_us = context().clock->unix_us();
-    count(target, DumpCount::wanted);
     feed_.begin_record();
     return unix_us;
   }
@@ -189,33 +194,45 @@ class RecordSender {
       return false;
     std::byte* const to = sent->put_addresses(chunk.data() + sizeof(ChunkHead) + sizeof(AgainHead), tensors);
     if (to == nullptr) return false;
-    const std::uint32_t sequence = sequence_++;
-    ::new (chunk.data()) ChunkHead(sent->again.with(gap_));
-    ::new (chunk.data() + sizeof(ChunkHead)) AgainHead{unix_us, step_, sequence, sent->number};
-    if (sent->again.last()) {
-      status = feed_.copy(to, tensors);
-      if (status == Status::ok) {
-        commit_first(sent->chunk_bytes);
-      } else {
-        begun_ = false;
-      }
-    } else {
-      commit_first(sent->chunk_bytes);
-      begun_ = true;
-      status = stream(tensors, sent->data_bytes, sent->head_bytes);
+    ChunkHead& head = *::new (chunk.data()) ChunkHead(sent->again);
+    if (gap_.causes != 0) [[unlikely]]
+      head = sent->again.with(gap_);
+    ::new (chunk.data() + sizeof(ChunkHead)) AgainHead{unix_us, step_, sequence_++, sent->number};
+    const bool whole = sent->again.last();
+    if (!whole) commit_first(sent->chunk_bytes);
+    status = whole ? feed_.copy_now(to, tensors) : stream_again(*sent, tensors.inputs, tensors.outputs);
+    if (status != Status::ok) [[unlikely]] {
+      status = give_up_again(plan, *sent, unix_us, tensors.inputs, tensors.outputs, status);
+      return true;
     }
-    if (status != Status::ok) status = give_up_again(plan, op, unix_us, sequence, tensors, status);
-    count_for(plan, op);
-    status = end_record(plan.target, status);
+    if (whole) commit_first(sent->chunk_bytes);
+    count_captured(plan, op);
+    feed_.wake_if_crowded();
     return true;
   }
 
-  [[gnu::noinline]] Status give_up_again(const ModelPlan& plan, std::size_t op, std::uint64_t unix_us,
-                                         std::uint32_t sequence, const CapturedTensors& tensors,
-                                         Status cause) {
-    RecordSource source = describe(plan.model->ops[op], &plan, plan.target, unix_us, tensors);
-    source.sequence = sequence;
-    return give_up(source, cause);
+  void count_captured(const ModelPlan& plan, std::size_t op) {
+    count(plan.target, DumpCount::captured);
+    if (plan.op_counts.empty()) return;
+    OpCounts& counts = plan.op_counts[op];
+    ++counts.wanted;
+    ++counts.captured;
+  }
+
+  // Lists go by value, so that `record_again` keeps them in registers.
+  [[gnu::noinline]] Status stream_again(const SentHeads::Entry& sent, std::span<const TensorView> inputs,
+                                        std::span<const TensorView> outputs) {
+    return stream({inputs, outputs}, sent.data_bytes, sent.head_bytes);
+  }
+
+  [[gnu::noinline]] Status give_up_again(const ModelPlan& plan, const SentHeads::Entry& sent,
+                                         std::uint64_t unix_us, std::span<const TensorView> inputs,
+                                         std::span<const TensorView> outputs, Status cause) {
+    RecordSource source = describe(plan.model->ops[sent.op], &plan, plan.target, unix_us, {inputs, outputs});
+    source.sequence = sequence_ - 1;
+    begun_ = !sent.again.last();
+    count_for(plan, sent.op);
+    return end_record(plan.target, give_up(source, cause));
   }
 #endif
 

@@ -68,6 +68,10 @@ class BasicRecorder : public RecordMaker<Memory> {
   /// captured by two calls: inputs before it runs, outputs after. Where the config asks for overflows, both
   /// are handed over in one call after the run, and captured only if the operator overflowed; an error of the
   /// check counts as such of a record. Compiled out, it is always `ok`.
+#if OPDUMP_ENABLED && OPDUMP_SMALL_CODE == 0 && UINTPTR_MAX > 0xffffffff
+  // One frame and all registers for the whole way.
+  [[gnu::noinline, gnu::flatten]]
+#endif
   Status capture(std::size_t op, std::span<const TensorView> inputs, std::span<const TensorView> outputs) {
     if (!OPDUMP_ENABLED) return Status::ok;
     const ModelPlan* plan = own_plan();
@@ -77,25 +81,22 @@ class BasicRecorder : public RecordMaker<Memory> {
     const CapturedTensors tensors = {inputs, outputs};
     return (bits & kCheckOverflow) != 0 ? capture_if_overflowed(op, tensors) : capture_small(op, tensors);
 #else
-#if OPDUMP_FAULTS
-    if ((bits & kCheckOverflow) != 0) {
-      const Status overflow = OverflowCapture<BasicRecorder>(*this, *plan, op, {inputs, outputs}).check();
-      if ((bits & (kCaptureInputs | kCaptureOutputs)) == 0 || overflow != Status::ok) return overflow;
+#if OPDUMP_SMALL_CODE == 0
+    Status status;
+    if ((bits & ~(kCaptureInputs | kCaptureOutputs)) != 0) [[unlikely]] {
+      if (!capture_specially(*plan, op, {inputs, outputs}, status)) return status;
     }
-    if (!plan->watch.ops.empty()) return WatchCapture<BasicRecorder>(*this, *plan, op, outputs).take();
 #endif
     const CapturedTensors tensors = select(bits, inputs, outputs);
-#if OPDUMP_SMALL_CODE == 0
-    if ((bits & kLeaveOut) != 0) return capture_remaining(*plan, op, tensors);
-#endif
-    const std::uint64_t unix_us = begin_record(plan->target);
+    const std::uint64_t unix_us = begin_record();
     feed_.prepare(plan->model->ops[op].stream_id);
 #if OPDUMP_SMALL_CODE
     RecordSource source = describe(plan->model->ops[op], plan, plan->target, unix_us, tensors);
     return take(source, true);
 #else
-    Status status;
-    return record_again(*plan, op, unix_us, tensors, status) ? status : take_new(*plan, op, unix_us, tensors);
+    return record_again(*plan, op, unix_us, tensors, status)
+               ? status
+               : take_new(*plan, op, unix_us, tensors.inputs, tensors.outputs);
 #endif
 #endif
   }
@@ -107,7 +108,7 @@ class BasicRecorder : public RecordMaker<Memory> {
     const ModelPlan* plan = own_plan();
     if (!captures(plan, op)) return not_captured(plan, op);
     count_for(*plan, op);
-    RecordSource source = describe(plan->model->ops[op], plan, plan->target, begin_record(plan->target), {});
+    RecordSource source = describe(plan->model->ops[op], plan, plan->target, begin_record(), {});
     return lose_unseen(source, cause);
   }
 
@@ -202,7 +203,7 @@ class BasicRecorder : public RecordMaker<Memory> {
     const CapturedTensors tensors = select(context().single_bits, inputs, outputs);
     count_for_none();
     const std::uint8_t target = context().target;
-    RecordSource source = describe(op, nullptr, target, begin_record(target), tensors);
+    RecordSource source = describe(op, nullptr, target, begin_record(), tensors);
     feed_.prepare(op.stream_id);
     return take(source, false);
   }
@@ -212,7 +213,7 @@ class BasicRecorder : public RecordMaker<Memory> {
     if (!wants_single_ops()) return Status::ok;
     count_for_none();
     const std::uint8_t target = context().target;
-    RecordSource source = describe(op, nullptr, target, begin_record(target), {});
+    RecordSource source = describe(op, nullptr, target, begin_record(), {});
     return lose_unseen(source, cause);
   }
 
@@ -268,6 +269,28 @@ class BasicRecorder : public RecordMaker<Memory> {
     return op < plan->model->ops.size() ? Status::ok : Status::no_such_op;
   }
 
+#if OPDUMP_SMALL_CODE == 0
+  /// Does what is to be done with an operator besides capturing all of its tensors, or instead of that. True:
+  /// all are to be captured too; else `status` is what became of it.
+  [[gnu::noinline]] bool capture_specially(const ModelPlan& plan, std::size_t op, CapturedTensors tensors,
+                                           Status& status) {
+    const std::uint8_t bits = bits_[op];
+#if OPDUMP_FAULTS
+    if (!plan.watch.ops.empty()) {
+      status = WatchCapture<BasicRecorder>(*this, plan, op, tensors.outputs).take();
+      return false;
+    }
+    if ((bits & kCheckOverflow) != 0) {
+      status = OverflowCapture<BasicRecorder>(*this, plan, op, tensors).check();
+      if ((bits & (kCaptureInputs | kCaptureOutputs)) == 0 || status != Status::ok) return false;
+    }
+#endif
+    if ((bits & kLeaveOut) == 0) return true;
+    status = capture_remaining(plan, op, select(bits, tensors.inputs, tensors.outputs));
+    return false;
+  }
+#endif
+
 #if OPDUMP_OVERFLOW
   /// Those of all recorders. Two that count at the same moment may both find the number passed.
   std::uint32_t all_overflows() const {
@@ -290,7 +313,7 @@ class BasicRecorder : public RecordMaker<Memory> {
     OverflowReport report;
     const Result<bool> found = context().overflow->overflowed(desc, tensors, report);
     if (found.ok()) return found.value() ? take_overflow(plan, desc, tensors, report) : Status::ok;
-    begin_record(plan.target);
+    begin_record();
     return lose_untraced(plan.target, found.status());
   }
 
@@ -301,7 +324,7 @@ class BasicRecorder : public RecordMaker<Memory> {
     overflow_.found.add_one();
     const std::uint32_t most = context().overflow_number;
     if (most != 0 && all_overflows() > most) return Status::ok;
-    RecordSource source = describe(op, &plan, plan.target, begin_record(plan.target), tensors);
+    RecordSource source = describe(op, &plan, plan.target, begin_record(), tensors);
     // Statistics are not wanted here.
     Status status = record(source, false, false);
     if (status != Status::ok) return status;
@@ -311,7 +334,6 @@ class BasicRecorder : public RecordMaker<Memory> {
     source.of = &op;
     source.op = &kReportOp;
     source.tensors = {.outputs = kReportTensor};
-    count(plan.target, DumpCount::wanted);
     feed_.set_report(&report);
     status = record(source, false, false);
     feed_.set_report(nullptr);
@@ -322,7 +344,7 @@ class BasicRecorder : public RecordMaker<Memory> {
   [[gnu::noinline]] Status capture_small(std::size_t op, const CapturedTensors& tensors) {
     const ModelPlan& plan = *own_plan();
     const OpDesc& desc = plan.model->ops[op];
-    RecordSource source = describe(desc, &plan, plan.target, begin_record(plan.target),
+    RecordSource source = describe(desc, &plan, plan.target, begin_record(),
                                    select(bits_[op], tensors.inputs, tensors.outputs));
     feed_.prepare(desc.stream_id);
     return take(source, true);
