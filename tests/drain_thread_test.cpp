@@ -20,7 +20,11 @@ using namespace std::chrono_literals;
 
 /// Stands for a session: bytes that wait in its rings, and how it was called.
 struct FakeSession {
-  Status attach_drainer(Waker*) { return attached.exchange(true) ? Status::drainer_attached : Status::ok; }
+  Status attach_drainer(Waker* to_wake) {
+    if (attached.exchange(true)) return Status::drainer_attached;
+    waker = to_wake;
+    return Status::ok;
+  }
   void detach_drainer() { attached = false; }
   std::size_t drain_some(std::size_t budget_bytes) {
     ++calls;
@@ -35,6 +39,7 @@ struct FakeSession {
   }
   bool take_crowded() { return crowded.exchange(false); }
 
+  Waker* waker = nullptr;
   std::atomic<bool> attached{false};
   std::atomic<bool> signals_blocked{true};
   std::atomic<int> calls{0};
@@ -104,6 +109,19 @@ TEST_CASE("drain thread: looks again soon while the rings fill fast, and then sl
   const int calls = session.calls;
   std::this_thread::sleep_for(100ms);
   CHECK(session.calls == calls);
+  thread.stop();
+}
+
+TEST_CASE("drain thread: once woken, it sleeps for a shorter time") {
+  FakeSession session;
+  DrainThread thread;
+  REQUIRE(thread.start(session, {.delay_us = 8'000'000}) == Status::ok);
+  while (session.calls < 1) std::this_thread::yield();
+  session.waker->wake();
+  while (session.calls < 2) std::this_thread::yield();
+  const auto woken = std::chrono::steady_clock::now();
+  while (session.calls < 3) std::this_thread::sleep_for(1ms);
+  CHECK(std::chrono::steady_clock::now() - woken < 6s);
   thread.stop();
 }
 
