@@ -32,9 +32,10 @@ namespace opdump::bench {
 
 inline constexpr std::size_t kQueueBytes = std::size_t{64} << 20;
 
-/// Bytes of opdump's ring for tensors of `bytes` bytes.
+/// Bytes of opdump's ring for tensors of `bytes` bytes: some tensors, and no more than a core's own cache holds
+/// where that can be.
 constexpr std::size_t ring_bytes_for(std::size_t bytes) {
-  return std::size_t{bytes < (1u << 20) ? 1u : 4u} << 20;
+  return bytes < (1u << 20) ? 512u << 10 : 4 * bytes;
 }
 
 /// What opdump says of a tensor besides its bytes, for peers that can carry it: without time, place and shape
@@ -65,19 +66,19 @@ class Memcpy {
  public:
   explicit Memcpy(std::size_t bytes) : buffer_(ring_bytes_for(bytes)) {}
   void record(const std::byte* data, std::size_t bytes) {
-    if (at_ + bytes > buffer_.size()) at_ = 0;
-    std::memcpy(buffer_.data() + at_, data, bytes);
+    if (at_ + bytes > buffer_.bytes().size()) at_ = 0;
+    std::memcpy(buffer_.bytes().data() + at_, data, bytes);
     at_ += (bytes + 63) / 64 * 64;
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
   void finish() {}
 
  private:
-  std::vector<std::byte> buffer_;
+  RingMemory buffer_;
   std::size_t at_ = 0;
 };
 
-/// Opdump as it is shipped: header, shape, names and time stamp, a ring of 1 MiB (4 MiB for records of 1
+/// Opdump as it is shipped: header, shape, names and time stamp, a ring of 512 KiB (4 MiB for records of 1
 /// MiB), and its own drain thread.
 class Opdump {
  public:

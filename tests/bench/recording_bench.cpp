@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <string>
-#include <vector>
 
 #include "peers.hpp"
 
@@ -39,7 +38,8 @@ void paced(benchmark::State& state, std::size_t bytes) {
   for (auto _ : state) {
     const Amount amount = amount_for(bytes);
     Samples samples(amount.paced);
-    std::vector<std::byte> tensor(bytes);
+    const RingMemory memory(bytes);
+    const opdump::MutableBytes tensor = memory.bytes();
     Peer peer(bytes);
     double sum = 0;
     double next = nanoseconds_now();
@@ -65,7 +65,8 @@ void flat(benchmark::State& state, std::size_t bytes) {
   for (auto _ : state) {
     const std::size_t count = amount_for(bytes).flat;
     Samples samples(count);
-    std::vector<std::byte> tensor(bytes, std::byte{1});
+    const RingMemory memory(bytes);
+    const opdump::MutableBytes tensor = memory.bytes();
     Peer peer(bytes);
     for (std::size_t i = 0; i < count / 10; ++i) peer.record(tensor.data(), bytes);
     const double start_ns = nanoseconds_now();

@@ -20,7 +20,7 @@ inline void expect_ok(Status status, const char* what) {
   std::abort();
 }
 
-/// The memory of one ring, on its own cache lines and touched once.
+/// Memory of a ring or a tensor, on its own cache lines and touched once.
 class RingMemory {
  public:
   explicit RingMemory(std::size_t bytes)
