@@ -154,7 +154,7 @@ class Bench:
         machine, *options = board.options(image)
         command = ['sh', str(self.here / 'qemu.sh'), machine, *options, str(self.program(name, variant)), str(steps)]
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                start_new_session=True, env={**os.environ, 'OPDUMP_QEMU_SECONDS': '120'})
+                                start_new_session=True, env={**os.environ, 'OPDUMP_QEMU_SECONDS': '600'})
 
 
 class FlashTest(unittest.TestCase):

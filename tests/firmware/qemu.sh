@@ -17,7 +17,7 @@ semihosting=enable=on,target=native,arg=${program##*/}
 for argument; do
   semihosting=$semihosting,arg=$argument
 done
-# A program that hangs has no exit status of its own.
+# A program that hangs has no exit status of its own, and QEMU heeds no other signal while it writes flash.
 # shellcheck disable=SC2086  # lists of options
-exec timeout "${OPDUMP_QEMU_SECONDS-300}" qemu-system-arm -M "$machine" $options ${OPDUMP_QEMU-} -nodefaults -nographic \
-  -monitor none -serial none -semihosting-config "$semihosting" -kernel "$program"
+exec timeout -s KILL "${OPDUMP_QEMU_SECONDS-300}" qemu-system-arm -M "$machine" $options ${OPDUMP_QEMU-} \
+  -nodefaults -nographic -monitor none -serial none -semihosting-config "$semihosting" -kernel "$program"
