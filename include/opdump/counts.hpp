@@ -40,10 +40,15 @@ struct LossCounts {
   std::uint32_t device_failed = 0;  ///< a copy from device memory failed
   std::uint32_t sink_failed = 0;    ///< the sink failed
   std::uint32_t quota = 0;          ///< the sink refused: the dump has all the room it may take
+  std::uint32_t cut_short = 0;      ///< of those a recorder lost: given up after they had begun
 
   std::uint32_t& operator[](LossCause cause);
   std::uint32_t operator[](LossCause cause) const;
   std::uint32_t lost() const;
+  /// Lost before any of it was in a ring.
+  std::uint32_t dropped() const { return lost() - aborted(); }
+  /// Lost later: what was there of it was taken back.
+  std::uint32_t aborted() const { return cut_short + sink_failed + quota; }
 };
 
 /// All that is said of one cause.
@@ -118,16 +123,10 @@ constexpr LossCause sink_cause(Status status) {
 /// drainer may be ahead by one of each recorder.
 struct DumpCounts : LossCounts {
   std::uint32_t wanted = 0;
-  std::uint32_t captured = 0;   ///< whole in a ring
-  std::uint32_t degraded = 0;   ///< reduced in a ring
-  std::uint32_t empty = 0;      ///< no tensor had a byte: CANN writes no file for such an operator
-  std::uint32_t cut_short = 0;  ///< of those a recorder lost: given up after they had begun
-  std::uint32_t written = 0;    ///< committed to the sink, whole or reduced
-
-  /// Lost before any of it was in a ring.
-  std::uint32_t dropped() const { return lost() - aborted(); }
-  /// Lost later: what was there of it was taken back.
-  std::uint32_t aborted() const { return cut_short + sink_failed + quota; }
+  std::uint32_t captured = 0;  ///< whole in a ring
+  std::uint32_t degraded = 0;  ///< reduced in a ring
+  std::uint32_t empty = 0;     ///< no tensor had a byte: CANN writes no file for such an operator
+  std::uint32_t written = 0;   ///< committed to the sink, whole or reduced
 };
 
 /// The counts in the order in which they are written: first a recorder's, then the drainer's.

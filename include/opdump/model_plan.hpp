@@ -31,16 +31,14 @@ struct LostSteps {
   }
 };
 
-/// What became of one operator's records since the model was loaded, or since the caller set these to {}
-/// between two steps: so they are counted over any range of steps. The operator was seen once in each step of
-/// the model, see `ModelPlan::steps_seen`. Operators without a byte count as captured. What a recorder counts
-/// is exact between steps, what the sink lost once `flush` says `ok`; until then the caller reads only the
-/// former.
+/// What became of one operator's records in the steps since `Session::count_ops`, or since
+/// `Session::restart_counts`. The operator was seen once in each step, see `ModelPlan::steps_seen`. Operators
+/// without a byte count as captured. What a recorder counts is exact between steps, what the sink lost once
+/// `flush` says `ok`; until then the caller reads only the former.
 struct OpCounts : LossCounts {
   std::uint32_t wanted = 0;
   std::uint32_t captured = 0;   ///< whole in a ring
   std::uint32_t degraded = 0;   ///< reduced in a ring
-  std::uint32_t cut_short = 0;  ///< of those a recorder lost: given up after they had begun
   LostSteps lost_steps{};       ///< by a recorder
   LostSteps sink_lost_steps{};  ///< by the sink
 };
@@ -83,7 +81,7 @@ struct ModelPlan {
 #endif
   std::uint64_t next_step = 0;
 #if OPDUMP_SMALL_CODE == 0
-  std::uint64_t steps_seen = 0;
+  std::uint64_t steps_seen = 0;  ///< since the model was loaded, or as its OpCounts
   std::uint64_t steps_wanted = 0;
 #endif
   std::uint32_t matched_ops = 0;

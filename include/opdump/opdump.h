@@ -29,6 +29,7 @@
  *  - a function stays, with its parameters and what it does; values of enumerations stay;
  *  - a struct that begins with `struct_bytes` may grow at its end: the caller sets that to sizeof, what is
  *    not there counts as zero, and zero always stands for what was done before the field was there;
+ *  - so may one that a call fills, which is told its size;
  *  - all other structs stay as they are;
  *  - sizes of handles may change with the library, so they are asked for at run time.
  * A program that was compiled with minor version n works with a library of n or later: opdump_api_version.
@@ -41,7 +42,7 @@ extern "C" {
 #endif
 
 #define OPDUMP_API_MAJOR 1
-#define OPDUMP_API_MINOR 1
+#define OPDUMP_API_MINOR 2
 
 /** The library's OPDUMP_API_MAJOR << 16 | OPDUMP_API_MINOR. */
 uint32_t opdump_api_version(void);
@@ -554,7 +555,9 @@ typedef struct opdump_counts {
   uint32_t written;       /**< committed to the sink */
   uint32_t sink_failed;   /**< lost: the sink refused or failed */
   uint32_t quota;         /**< lost: the dump has all the room it may take */
-  uint32_t lost;          /**< all those that are lost */
+  uint32_t lost;          /**< all those that are lost: dropped and aborted; since 1.2: */
+  uint32_t dropped;       /**< lost before any of it was in a ring */
+  uint32_t aborted;       /**< lost later: what was there of it was taken back */
 } opdump_counts;
 
 /**
@@ -602,6 +605,55 @@ opdump_status opdump_model_unload(opdump_model* model);
 
 /** Operators of the model that the config in force wants; 0 for NULL. */
 uint32_t opdump_model_matched_ops(const opdump_model* model);
+
+/** What became of one operator's records over a range of steps. Counts of 32 bits wrap. Since 1.2. */
+typedef struct opdump_op_counts {
+  uint64_t seen;            /**< steps that ran, each of which ran the operator once */
+  uint64_t first_lost_step; /**< all losses lie in the steps from this one; only with losses */
+  uint64_t last_lost_step;  /**< to this one */
+  uint32_t wanted;
+  uint32_t captured; /**< whole in a ring, or without a byte */
+  uint32_t degraded; /**< reduced in a ring */
+  uint32_t dropped;  /**< lost before any of it was in a ring */
+  uint32_t aborted;  /**< lost later: what was there of it was taken back */
+  uint32_t lost;     /**< both, by cause: */
+  uint32_t invalid;  /**< as in opdump_counts, as the rest */
+  uint32_t ring_full;
+  uint32_t timed_out;
+  uint32_t too_large;
+  uint32_t device_failed;
+  uint32_t sink_failed;
+  uint32_t quota;
+} opdump_op_counts;
+
+/** Bytes that counting a model's operators takes; 0 for one that is not loaded. */
+size_t opdump_model_count_size(const opdump_model* model);
+
+/**
+ * Counts what becomes of each operator of the model, from its next step on, in `memory`, which is free again
+ * when the model is unloaded. A model that is still loaded when the session is finalized has the counts of
+ * its operators with losses written to the dump's journal. Once per loading: OPDUMP_ERR_INVALID_ARGUMENT for
+ * the second time. OPDUMP_ERR_MODEL_NOT_LOADED, or OPDUMP_ERR_STEP_OPEN while a recorder runs a step of it:
+ * nothing changes.
+ */
+opdump_status opdump_model_count_ops(opdump_model* model, void* memory, size_t bytes);
+
+/**
+ * What was counted of operator `op`, an index of the model. Exact between two steps, but for what the sink
+ * lost: that once opdump_session_flush has said OPDUMP_OK. Fills `bytes` bytes, as opdump_session_counts
+ * does. OPDUMP_ERR_MODEL_NOT_LOADED; OPDUMP_ERR_NO_SUCH_OP; OPDUMP_ERR_INVALID_ARGUMENT when the model's
+ * operators are not counted.
+ */
+opdump_status opdump_model_op_counts(const opdump_model* model, uint32_t op, opdump_op_counts* counts,
+                                     size_t bytes);
+
+/**
+ * Begins a new range of steps: all counts of the model's operators, and `seen`, begin at 0 again. After
+ * opdump_session_flush, as what the sink loses later is counted in the new range.
+ * OPDUMP_ERR_MODEL_NOT_LOADED, OPDUMP_ERR_STEP_OPEN while a recorder runs a step of it,
+ * OPDUMP_ERR_INVALID_ARGUMENT when they are not counted: nothing changes.
+ */
+opdump_status opdump_model_restart_counts(opdump_model* model);
 
 /* == Recorders == */
 

@@ -276,7 +276,23 @@ class BasicSession {
     if (is_open(plan)) return Status::step_open;
     if (counts.size() < plan.model->ops.size()) return Status::no_memory;
     plan.op_counts = counts.first(plan.model->ops.size());
-    if (!plan.op_counts.empty()) plans_.add(plan);
+    if (plan.op_counts.empty()) return Status::ok;
+    plans_.add(plan);
+    return restart_counts(plan);
+  }
+
+  /// Begins a new range of steps for what `count_ops` counts of `plan`: those counts, and the steps that it
+  /// has seen and wanted, begin at 0 again. After a `flush`, as what the sink loses later counts in the new
+  /// range. `model_not_loaded`, `step_open` while a recorder runs a step of it, `invalid_argument` when its
+  /// operators are not counted: nothing changes.
+  [[nodiscard]] Status restart_counts(ModelPlan& plan) {
+    if (plan.model == nullptr) return Status::model_not_loaded;
+    if (plan.op_counts.empty()) return Status::invalid_argument;
+    if (is_open(plan)) return Status::step_open;
+#if OPDUMP_SMALL_CODE == 0
+    plan.steps_seen = plan.steps_wanted = 0;
+#endif
+    for (OpCounts& counts : plan.op_counts) counts = {};
     return Status::ok;
   }
 

@@ -125,7 +125,9 @@ opdump_status opdump_session_counts(const opdump_session* session, opdump_counts
                              .written = from.written,
                              .sink_failed = from.sink_failed,
                              .quota = from.quota,
-                             .lost = from.lost()};
+                             .lost = from.lost(),
+                             .dropped = from.dropped(),
+                             .aborted = from.aborted()};
   c_api::give_struct(all, counts, bytes);
   return OPDUMP_OK;
 }

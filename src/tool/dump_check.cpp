@@ -366,7 +366,6 @@ void DumpCheck::on_gap(std::uint32_t recorder, std::uint32_t first, std::uint32_
 void DumpCheck::on_op(const JournalLine& line) {
   const OpCounts& counts = line.op_counts;
   const std::string model = std::string(line.path.model) + " (" + std::to_string(line.path.model_id) + ")";
-  const std::uint32_t sink_lost = counts.sink_failed + counts.quota;
   std::vector<FindingField> fields = {{"journal", journal_},
                                       {"op", std::string(line.path.op)},
                                       {"model", std::string(line.path.model)},
@@ -375,8 +374,8 @@ void DumpCheck::on_op(const JournalLine& line) {
                                       {"wanted", {}, counts.wanted, true},
                                       {"captured", {}, counts.captured, true},
                                       {"degraded", {}, counts.degraded, true},
-                                      {"dropped", {}, counts.lost() - counts.cut_short - sink_lost, true},
-                                      {"aborted", {}, counts.cut_short + sink_lost, true}};
+                                      {"dropped", {}, counts.dropped(), true},
+                                      {"aborted", {}, counts.aborted(), true}};
   for (const LossKind& kind : kLossKinds) fields.push_back({kind.word, {}, counts.*kind.count, true});
   StepRanges steps;
   const std::string of_all = " of " + count_text(counts.wanted, "record");
