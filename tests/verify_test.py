@@ -445,11 +445,11 @@ class Losses(Case):
         findings, _ = self.verify()
         self.assertEqual({f['cause'] for f in findings if f['kind'] == 'lost'}, {'quota'})
 
-    def kill_replays(self, *options):
-        """The findings that are wrong, of dumps whose writer was killed."""
+    def kill_replays(self, *options, delays=(0, 0.02, 0.1)):
+        """The findings that are wrong, of dumps whose writer was killed as many seconds after it began."""
         run = dict(self.RUN, steps=1000000)
         self.write('run.json', json.dumps(run))
-        for delay in (0, 0.02, 0.1):
+        for delay in delays:
             shutil.rmtree(self.path('dump'))
             os.mkdir(self.path('dump'))
             process = subprocess.Popen([tool_case.OPDUMP, 'replay', 'run.json', '--config', 'acl.json', *options],
@@ -479,6 +479,17 @@ class Losses(Case):
                                                                 f.get('last', f.get('sequence')) + 1)))
             self.assertEqual(len(told), len(set(told)))
         self.assertEqual(set(causes), {'ring_full'})
+
+
+    def test_killed_long_after_it_lost_the_last_records(self):
+        """No record came after them that could have told of them; yet every one is accounted for."""
+        self.config(dump_list=[{}], dump_step='0')
+        self.RUN = dict(self.RUN, models=[{'name': 'net', 'id': 7, 'ops': [op('T', 'n%d' % i) for i in range(400)]}])
+        for wrong in self.kill_replays('--when-full', 'drop', '--ring-bytes', '1024', delays=(0.3, 0.3, 0.3)):
+            _, answer = self.verify()
+            told = sum(f.get('last', 0) - f.get('first', 0) + 1 for f in wrong if f['kind'] in ('lost', 'gap'))
+            self.assertGreater(told, 0)
+            self.assertEqual(answer['files'] + told, 400)
 
 
 class Wanted(Case):

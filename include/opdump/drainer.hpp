@@ -19,6 +19,7 @@
 #include "opdump/ring.hpp"
 #include "opdump/sink.hpp"
 #include "opdump/targets.hpp"
+#include "opdump/untold_losses.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
@@ -91,6 +92,22 @@ class Drainer {
       ring.release();
     }
     return moved;
+  }
+
+  /// Tells the journal of what the recorder of ring `slot` has lost without a trace, if nothing in the ring
+  /// will: so that a crash does not hide it, though no record comes any more.
+  void tell_untold(std::size_t slot, Ring& ring, const UntoldLosses& untold) {
+    std::uint32_t next = 0;
+    const LossGap gap = untold.look(next);
+    if (gap.causes == 0 || ring.peek().data() != nullptr) return;
+    Stream& stream = stream_of(slot);
+    // It may be older than what has come since, or of several targets, so that only the next record says
+    // where to tell it.
+    const bool is_old = static_cast<std::int32_t>(next - stream.expected) < 0;
+    if (is_old || target_of(gap, stream.target) == Targets::kNone) return;
+    end_unfinished(slot, stream, gap.causes);
+    tell_gap(slot, stream, next, gap, stream.target);
+    journal_.flush();
   }
 
   /// Takes `data` as the next bytes of the record that ring `slot`, which is empty, has begun; `last`: it is

@@ -107,12 +107,13 @@ class OverflowCapture {
     MutableBytes chunk;
     status = recorder_.feed_.room(room, room, chunk);
     if (status != Status::ok) return status;
-    const ChunkHead head = chunk_head(ChunkKind::report, true, Status::ok, recorder_.gap_, bytes.head);
+    const ChunkHead head =
+        chunk_head(ChunkKind::report, true, Status::ok, recorder_.untold_.gap(), bytes.head);
     std::memcpy(chunk.data(), &head, sizeof head);
     encode_record(source, source.tensors, 0, chunk.data() + sizeof head);
     std::memcpy(chunk.data() + sizeof head + bytes.head, &report, sizeof report);
     recorder_.feed_.ring().commit(room);
-    recorder_.gap_ = {};
+    recorder_.untold_.clear();
     return Status::ok;
   }
 

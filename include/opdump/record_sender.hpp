@@ -14,6 +14,7 @@
 #include "opdump/recorder_context.hpp"
 #include "opdump/ring.hpp"
 #include "opdump/targets.hpp"
+#include "opdump/untold_losses.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
@@ -38,7 +39,7 @@ class RecordSender {
   Status attach(const RecorderContext<Memory>& context, std::size_t slot, MutableBytes ring_memory,
                 std::span<SentHeads::Entry> head_memory) {
     sent_.reset(head_memory);
-    gap_ = {};
+    untold_.clear();
     return feed_.attach(context, slot, ring_memory);
   }
 
@@ -47,8 +48,7 @@ class RecordSender {
 
   std::size_t slot() const { return feed_.slot(); }
   std::uint32_t next_sequence() const { return sequence_; }
-  /// What was lost without a trace since the last trace in the ring.
-  const LossGap& gap() const { return gap_; }
+  const UntoldLosses& untold() const { return untold_; }
   /// Whether its backend still writes to the ring.
   bool at_rest() { return feed_.at_rest(); }
   Ring& ring() { return feed_.ring(); }
@@ -169,7 +169,7 @@ class RecordSender {
     Status status = feed_.room(chunk_bytes, chunk_bytes, chunk);
     if (status != Status::ok) return status;
     ::new (chunk.data())
-        ChunkHead(chunk_head(ChunkKind::record, whole && !goes_on, Status::ok, gap_, bytes.head));
+        ChunkHead(chunk_head(ChunkKind::record, whole && !goes_on, Status::ok, untold_.gap(), bytes.head));
     const MutableBytes head = chunk.subspan(sizeof(ChunkHead), bytes.head);
     encode_whole_record(source, bytes.head, head.data());
     if (whole) status = feed_.copy(head.data() + bytes.head, source.tensors);
@@ -195,8 +195,8 @@ class RecordSender {
     std::byte* const to = sent->put_addresses(chunk.data() + sizeof(ChunkHead) + sizeof(AgainHead), tensors);
     if (to == nullptr) return false;
     ChunkHead& head = *::new (chunk.data()) ChunkHead(sent->again);
-    if (gap_.causes != 0) [[unlikely]]
-      head = sent->again.with(gap_);
+    if (const LossGap gap = untold_.gap(); gap.causes != 0) [[unlikely]]
+      head = sent->again.with(gap);
     ::new (chunk.data() + sizeof(ChunkHead)) AgainHead{unix_us, step_, sequence_++, sent->number};
     const bool whole = sent->again.last();
     if (!whole) commit_first(sent->chunk_bytes);
@@ -239,7 +239,7 @@ class RecordSender {
   /// Makes the chunk visible that a record begins with; it tells of the gap before it.
   void commit_first(std::uint32_t bytes) {
     ring().commit(bytes);
-    gap_ = {};
+    untold_.clear();
   }
 
   /// Sends the tensors of a record whose head is `head_bytes` long when it is whole.
@@ -341,7 +341,7 @@ class RecordSender {
       if (status != Status::ok) return status;
     }
 #endif
-    ::new (chunk.data()) ChunkHead(chunk_head(ChunkKind::reduced, true, cause, gap_, head_bytes));
+    ::new (chunk.data()) ChunkHead(chunk_head(ChunkKind::reduced, true, cause, untold_.gap(), head_bytes));
     encode_record(source, described, 0, chunk.data() + sizeof(ChunkHead));
     commit_first(bytes);
     return Status::ok;
@@ -364,9 +364,9 @@ class RecordSender {
     const CapturedTensors tensors = source.tensors;
     source.tensors = {};
     if (put_loss(source, status)) {
-      gap_ = {};
+      untold_.clear();
     } else {
-      gap_.add(cause, source.target->number);
+      untold_.add(cause, source.target->number, sequence_);
     }
     source.tensors = tensors;
   }
@@ -378,7 +378,7 @@ class RecordSender {
     begun_ = false;
     const LossCause cause = recorder_cause(status);
     count(target, count_of(cause));
-    gap_.add(cause, (*context().targets)[target].number);
+    untold_.add(cause, (*context().targets)[target].number, sequence_);
     return end_record(target, status);
   }
 #endif
@@ -390,7 +390,7 @@ class RecordSender {
     const std::uint32_t chunk_bytes = sizeof(ChunkHead) + bytes.head;
     const MutableBytes chunk = feed_.room_at_once(chunk_bytes);
     if (chunk.data() == nullptr) return false;
-    const ChunkHead head = chunk_head(ChunkKind::lost, false, cause, gap_, bytes.head);
+    const ChunkHead head = chunk_head(ChunkKind::lost, false, cause, untold_.gap(), bytes.head);
     std::memcpy(chunk.data(), &head, sizeof head);
     encode_record(source, {}, 0, chunk.data() + sizeof head);
     ring().commit(chunk_bytes);
@@ -402,7 +402,7 @@ class RecordSender {
   std::uint32_t sequence_ = 0;
   std::uint64_t step_ = 0;
   bool begun_ = false;  ///< the latest record, in the ring; not kept of one that is captured
-  [[no_unique_address]] LossGap gap_;
+  [[no_unique_address]] UntoldLosses untold_;
 #if OPDUMP_SMALL_CODE == 0
   OpCounts* op_counts_ = nullptr;  ///< of the operator that is captured; null: not counted
 #endif

@@ -361,6 +361,9 @@ class BasicSession {
       const SlotState state = slot_state(slot);
       if (state == SlotState::free) continue;
       const std::size_t bytes = drainer_.drain(slot, recorders_[slot].ring(), budget_bytes);
+      // Not at each look, which would take the recorder's line away from its core.
+      if (bytes == 0 || passing_)
+        drainer_.tell_untold(slot, recorders_[slot].ring(), recorders_[slot].untold());
       moved += bytes;
       // Seen leaving before the ring was looked at, it has nothing left once that is empty.
       if (state == SlotState::leaving && bytes == 0) {
@@ -543,7 +546,7 @@ class BasicSession {
   }
 
   void finish(std::size_t slot) {
-    drainer_.finish(slot, recorders_[slot].next_sequence(), recorders_[slot].gap());
+    drainer_.finish(slot, recorders_[slot].next_sequence(), recorders_[slot].untold().gap());
   }
 
   /// Begins to close what is retired, and what a `flush` waits for: what was captured for it lies in the
@@ -582,6 +585,7 @@ class BasicSession {
       if (slot_state(slot) == SlotState::free) continue;
       while (drainer_.drain(slot, recorders_[slot].ring(), SIZE_MAX) != 0) {
       }
+      drainer_.tell_untold(slot, recorders_[slot].ring(), recorders_[slot].untold());
     }
   }
 #endif
