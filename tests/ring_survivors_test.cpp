@@ -4,7 +4,6 @@
 
 #include <cstring>
 #include <random>
-#include <string>
 #include <vector>
 
 #include "support/session_bench.hpp"
@@ -66,37 +65,4 @@ TEST_CASE("ring survivors: memory that no ring left gives nothing") {
     CHECK(drain_survivors(memory, after.parts).value() == 0);
   }
   CHECK(drain_survivors(MutableBytes(memory).first(8), after.parts).status() == Status::invalid_argument);
-}
-
-TEST_CASE("ring survivors: every chunk of every fill is found, in order") {
-  std::minstd_rand random(9);
-  alignas(8) std::byte memory[1024] = {};
-  Ring ring;
-  REQUIRE(ring.reset(memory) == Status::ok);
-  std::vector<std::string> waiting;
-  for (std::uint32_t step = 0; step < 20'000; ++step) {
-    if (random() % 2 == 0) {
-      const std::uint32_t bytes = static_cast<std::uint32_t>(random() % 300);
-      const MutableBytes room = ring.reserve(bytes, bytes);
-      if (room.data() == nullptr) continue;
-      waiting.emplace_back(bytes, static_cast<char>(random()));
-      copy_bytes(room.data(), as_bytes(waiting.back()));
-      ring.commit(bytes);
-    } else if (!waiting.empty()) {
-      REQUIRE(as_text(ring.peek()) == waiting.front());
-      ring.pop();
-      ring.release();
-      waiting.erase(waiting.begin());
-    }
-    alignas(8) std::byte copy[sizeof memory];
-    std::memcpy(copy, memory, sizeof memory);
-    Ring found;
-    REQUIRE(found.recover(copy) == Status::ok);
-    for (const std::string& text : waiting) {
-      const Bytes chunk = found.peek();
-      if (chunk.data() == nullptr || as_text(chunk) != text) FAIL("step ", step);
-      found.pop();
-    }
-    if (found.peek().data() != nullptr) FAIL("step ", step);
-  }
 }

@@ -108,6 +108,35 @@ TEST_CASE("ring: against a queue, random sizes, every ring size") {
   }
 }
 
+TEST_CASE("ring: all is popped once the chunks that were seen are, and drained once they are released") {
+  Storage storage(256);
+  Ring ring;
+  REQUIRE(ring.reset(storage.memory()) == Status::ok);
+  const auto put = [&ring] {
+    REQUIRE(ring.reserve(8, 8).data() != nullptr);
+    ring.commit(8);
+  };
+  CHECK(ring.drained());
+  put();
+  put();
+  CHECK(ring.all_popped());  // not looked yet
+  CHECK_FALSE(ring.drained());
+  REQUIRE(ring.peek().data() != nullptr);
+  CHECK_FALSE(ring.all_popped());
+  put();
+  ring.pop();
+  CHECK_FALSE(ring.all_popped());
+  REQUIRE(ring.peek().data() != nullptr);
+  ring.pop();
+  CHECK(ring.all_popped());  // the third was not seen
+  REQUIRE(ring.peek().data() != nullptr);
+  CHECK_FALSE(ring.all_popped());
+  ring.pop();
+  CHECK_FALSE(ring.drained());
+  ring.release();
+  CHECK(ring.drained());
+}
+
 TEST_CASE("ring: chunks that fill at the same time come out in order, once they are published") {
   std::minstd_rand random(5);
   for (const std::size_t bytes : {64u, 96u, 240u, 1024u}) {

@@ -77,7 +77,7 @@ class BasicRing {
       if (end_of_row(at) != at) return Status::malformed;
     }
     const bool wraps = start < size_;
-    if (low_end == size_ || (low_end != 0 && wraps && start - low_end < kGranule)) return Status::malformed;
+    if (low_end == size_) return Status::malformed;
     if (wraps && low_end != 0 && end != size_) write_length(end, kWrap);
     read_ = wraps ? start : 0;
     tail_.store(wraps ? start : 0, std::memory_order_relaxed);

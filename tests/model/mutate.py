@@ -19,6 +19,7 @@ import time
 FLAGS = ['-std=c++20', '-O1', '-w', '-pthread']
 # relacy places its objects as malloc does, so the ring may not ask for more alignment.
 MODEL_FLAGS = [*FLAGS, '-DOPDUMP_CACHE_LINE_BYTES=8']
+RECOVER_FLAGS = [*FLAGS, '-DOPDUMP_SURVIVE_RESET=1']
 
 FAULTS = [
     ('reset: any alignment', 'reinterpret_cast<std::uintptr_t>(memory.data()) % 8 != 0 || ', ''),
@@ -46,6 +47,10 @@ FAULTS = [
     ('reserve: room ignored', 'room < most ? room : most', 'most'),
     ('reserve: payload over the chunk head',
      'memory_ + reserved_at_ + kChunkHeadBytes, room', 'memory_ + reserved_at_, room'),
+    ('reserve: held chunks written over', 'if (!place(position, least)) {',
+     'if (position = head_.load(std::memory_order_relaxed), !place(position, least)) {'),
+    ('hold: published at once', 'return {reserved_at_, bytes};',
+     'publish({reserved_at_, bytes});\n    return {reserved_at_, bytes};'),
     ('commit: wrap marker not written', 'if (reserved_at_ != position) write_length(position, kWrap);', ''),
     ('commit: wrap marker always written',
      'if (reserved_at_ != position) write_length(position, kWrap);\n    write_length(reserved_at_, bytes);',
@@ -78,6 +83,13 @@ FAULTS = [
     ('over: at the limit',
      'return distance(cached_tail_, position) > bytes;\n', 'return distance(cached_tail_, position) >= bytes;\n'),
     ('over: not looked at', 'if (distance(cached_tail_, position) <= bytes) return false;', 'return false;'),
+    ('over: held chunks not counted', 'if (distance(cached_tail_, position) <= bytes) return false;',
+     'position = head_.load(std::memory_order_relaxed);\n    '
+     'if (distance(cached_tail_, position) <= bytes) return false;'),
+    ('all_popped: always', 'return read_ == cached_head_;', 'return true;'),
+    ('all_popped: never', 'return read_ == cached_head_;', 'return false;'),
+    ('drained: always', 'return tail == head_.load(std::memory_order_relaxed);', 'return true;'),
+    ('drained: never', 'return tail == head_.load(std::memory_order_relaxed);', 'return false;'),
     ('used: not around the end', 'head >= tail ? head - tail : size_ - tail + head', 'head - tail'),
     ('used: ring full when empty', 'return head >= tail', 'return head > tail'),
     ('a chunk without its head', 'payload + kChunkHeadBytes + kGranule - 1', 'payload + kGranule - 1'),
@@ -107,6 +119,32 @@ FAULTS = [
      'return need <= reserved_room_;\n  }', 'return need < reserved_room_;\n  }'),
 ]
 
+# Those of what survives a reset.
+RECOVER_FAULTS = [
+    ('publish: not marked', 'set_mark(chunk.at, mark_of(chunk.at, chunk.bytes));', ''),
+    ('pop: mark stays', 'set_mark(read_, 0);', ''),
+    ('hold: marked before it is published', 'return {reserved_at_, bytes};',
+     'set_mark(reserved_at_, mark_of(reserved_at_, bytes));\n    return {reserved_at_, bytes};'),
+    ('recover: any memory',
+     'if (const Status status = reset(memory); status != Status::ok) return status;',
+     'if (reset(memory) != Status::ok) return Status::ok;'),
+    ('recover: only what has wrapped', 'low_end = end_of_row(0);', 'low_end = 0;'),
+    ('recover: only what has not wrapped',
+     'while (start < size_ && end_of_row(start) == start) start += kGranule;', 'start = size_;'),
+    ('recover: rubbish behind the end believed', 'if (end_of_row(at) != at) return Status::malformed;', ''),
+    ('recover: a ring without a free granule believed', 'if (low_end == size_) return Status::malformed;', ''),
+    ('recover: wrap marker not written', 'if (wraps && low_end != 0 && end != size_) write_length(end, kWrap);', ''),
+    ('recover: reader at the start', 'read_ = wraps ? start : 0;', 'read_ = 0;'),
+    ('recover: tail at the start', 'tail_.store(wraps ? start : 0, std::memory_order_relaxed);', ''),
+    ('recover: head behind what has not wrapped', 'wraps && low_end == 0 ? end % size_ : low_end', 'low_end'),
+    ('recover: head behind what has wrapped', 'wraps && low_end == 0 ? end % size_ : low_end', 'end % size_'),
+    ('recover: head not wrapped at the end', 'end % size_ : low_end', 'end : low_end'),
+    ('recover: cached tail stays', 'cached_tail_ = cached_head_ = read_;', 'cached_head_ = read_;'),
+    ('recover: cached head stays', 'cached_tail_ = cached_head_ = read_;', 'cached_tail_ = read_;'),
+    ('mark: the same at every place', '(offset * 0x9e3779b1u) ^ ', '(offset - offset) ^ '),
+    ('mark: the same for every size of ring', ' ^ size_ ^ 0x474e4952u', ' ^ 0x474e4952u'),
+]
+
 
 def weakened_orders(header):
     for order in re.finditer(r'std::memory_order_(acquire|release|acq_rel|seq_cst)', header):
@@ -115,8 +153,8 @@ def weakened_orders(header):
         yield f'line {line}: {order[1]} weakened to relaxed', mutant
 
 
-def listed_faults(header):
-    for name, old, new in FAULTS:
+def listed_faults(header, faults):
+    for name, old, new in faults:
         if header.count(old) != 1:
             sys.exit(f'mutate.py: {name}: {header.count(old)} times in ring.hpp, not once: {old!r}')
         yield name, header.replace(old, new)
@@ -177,7 +215,9 @@ def main():
     root, compiler = pathlib.Path(sys.argv[1]), sys.argv[2:]
     header = (root / 'include/opdump/ring.hpp').read_text()
     orders = list(weakened_orders(header))
-    mutants = orders + list(listed_faults(header))
+    mutants = orders + list(listed_faults(header, FAULTS))
+    first_of_recover = len(mutants)
+    mutants += listed_faults(header, RECOVER_FAULTS)
     if len(orders) < 4:
         sys.exit('mutate.py: ring.hpp has fewer acquires and releases than a ring needs')
 
@@ -189,20 +229,24 @@ def main():
                      pool.submit(Test, 'unit', work, compiler, root, FLAGS,
                                  ['doctest/doctest.h', 'deque', 'random', 'thread', 'vector'],
                                  ['main.cpp', 'model/ring_states_test.cpp', 'ring_test.cpp'],
-                                 ['--abort-after=1'])]
-            model, unit = [part.result() for part in parts]
+                                 ['--abort-after=1']),
+                     pool.submit(Test, 'reset', work, compiler, root, RECOVER_FLAGS,
+                                 ['doctest/doctest.h', 'deque', 'string', 'vector'],
+                                 ['main.cpp', 'model/ring_recover_test.cpp'], ['--abort-after=1'])]
+            model, unit, reset = [part.result() for part in parts]
             sound = write_header(work, 'sound', header)
-            for test in [model, unit]:
+            for test in [model, unit, reset]:
                 if test.verdict(sound) != 'passes':
                     sys.exit(f'mutate.py: the {test.name} test fails with the ring as it is')
 
             def killer(number):
                 folder = write_header(work, number, mutants[number][1])
                 # Only the model sees memory orders reliably; the rest falls sooner to the unit tests.
-                for test in [model, unit] if number < len(orders) else [unit, model]:
+                tests = [model, unit] if number < len(orders) else [unit, model]
+                for test in [reset] if number >= first_of_recover else tests:
                     verdict = test.verdict(folder)
                     # A race shows at once; a model that hangs may only be slow, which proves nothing.
-                    if verdict == 'fails' or (verdict == 'hangs' and test is unit):
+                    if verdict == 'fails' or (verdict == 'hangs' and test is not model):
                         return f'{test.name} {verdict}'
                 return None
 
@@ -211,7 +255,7 @@ def main():
     for (name, _), by in zip(mutants, killers):
         print(f'{by or "NOBODY":11}  {name}')
     survivors = killers.count(None)
-    found = {verdict: killers.count(verdict) for verdict in ['model fails', 'unit fails', 'unit hangs']}
+    found = {verdict: killers.count(verdict) for verdict in sorted(set(killers) - {None})}
     print(f'{len(mutants)} faults: {found}, {survivors} found by nobody')
     sys.exit(1 if survivors else 0)
 
