@@ -23,6 +23,11 @@ Status size_end_step(HostRecorder& recorder) {
 std::size_t size_drain(Drainer& drainer, std::size_t slot, Ring& ring, std::size_t budget) {
   return drainer.drain(slot, ring, budget);
 }
+#if OPDUMP_JOURNAL
+void size_tell_untold(Drainer& drainer, std::size_t slot, Ring& ring, const UntoldLosses& untold) {
+  drainer.tell_untold(slot, ring, untold);
+}
+#endif
 void size_finish(Drainer& drainer, std::size_t slot, std::uint32_t next, const LossGap& gap) {
   drainer.finish(slot, next, gap);
 }
