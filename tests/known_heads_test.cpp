@@ -228,6 +228,43 @@ TEST_CASE("known heads: names follow the time, however it goes") {
   both.compare();
 }
 
+TEST_CASE("known heads: the records of one step, also where a name is taken, and where the sink fails") {
+  Tensors tensors;
+  const auto captured = [&](Knowing& to, int fail_in) {
+    to.load(kModel);
+    to.clock.now_us = 1'700'000'000'000'000;
+    REQUIRE(to.recorder.begin_step(to.plan) == Status::ok);
+    const auto capture = [&](std::size_t op) {
+      CHECK(to.recorder.capture(op, {}, {&tensors.output, 1}) == Status::ok);
+      to.drain();
+    };
+    for (const std::size_t op : {0u, 1u, 0u, 0u, 1u}) capture(op);
+    std::string taken = to.sink.objects.begin()->first;
+    taken.replace(taken.size() - 1, 1, "6");
+    to.sink.objects[taken] = {std::byte{1}};
+    if (fail_in >= 0) to.sink.fail_at = to.sink.calls + fail_in;
+    for (int i = 0; i < 6; ++i) capture(0);
+    REQUIRE(to.recorder.end_step() == Status::ok);
+    CHECK(to.session.finalize() == Status::ok);
+    CHECK(to.sink.open_objects.empty());
+    CHECK(to.sink.objects[taken].size() == 1);
+  };
+  for (int fail_in = -1; fail_in < 15; ++fail_in) {
+    CAPTURE(fail_in);
+    Knowing knowing(3);
+    Knowing plain(0);
+    captured(knowing, fail_in);
+    captured(plain, fail_in);
+    CHECK(knowing.sink.objects == plain.sink.objects);
+    CHECK(knowing.sink.journals == plain.sink.journals);
+    const DumpCounts counts = knowing.session.counts();
+    CHECK(counts.written == plain.session.counts().written);
+    CHECK(counts.written + counts.lost() == 11);
+    const bool journal_failed = knowing.session.journal_failed();
+    CHECK(counts.lost() == (fail_in < 0 || journal_failed ? 0 : 1));
+  }
+}
+
 TEST_CASE("known heads: tensors larger than the ring stream behind a number too") {
   Both both(3);
   both.load(kModel);

@@ -210,3 +210,19 @@ TEST_CASE("number text: digits behind the point are those of C's %.*f") {
     CHECK(add_fixed(text, value, 7).text() == expected);
   }
 }
+
+TEST_CASE("eight digits at once are those that come one after the other") {
+  const auto check = [](std::uint32_t value) {
+    char at_once[8];
+    char expected[9];
+    put_eight_digits(at_once, value);
+    std::snprintf(expected, sizeof expected, "%08u", value % 100'000'000);
+    CHECK(std::memcmp(at_once, expected, sizeof at_once) == 0);
+  };
+  for (std::uint32_t value = 0; value < 10'000; ++value) {
+    check(value);
+    check(value * 10'000);
+    check(99'999'999 - value);
+    check(value * 9'973 % 100'000'000);
+  }
+}

@@ -246,8 +246,10 @@ class Drainer {
 #if OPDUMP_SMALL_CODE == 0
     if (head.kind == ChunkKind::again) {
       const Result<const RecordView*> known = stream.heads.recall(head_body);
-      if (known.ok())
-        begin_record(slot, stream, *known.value(), head.gap(), body.subspan(head.head_bytes), head.last());
+      if (!known.ok()) return;
+      const Bytes data = body.subspan(head.head_bytes);
+      if (!head.last() || !put_next(slot, stream, *known.value(), data))
+        begin_record(slot, stream, *known.value(), head.gap(), data, head.last());
       return;
     }
 #endif
@@ -297,6 +299,34 @@ class Drainer {
     }
   }
 #else
+  /// Writes a record of which all is there, name and nano head included, when it comes right behind the one
+  /// before; false, with nothing changed but the latest time stamp, when it has to be done step by step.
+  [[gnu::always_inline]] bool put_next(std::size_t slot, Stream& stream, const RecordView& record,
+                                       Bytes data) {
+    const RecordHead& head = record.head();
+    if (record.nano_head().empty() || stream.state != State::idle || head.sequence != stream.expected ||
+        head.target != stream.target)
+      return false;
+    const DumpTarget& target = targets_[stream.target];
+    ObjectName name;
+    const std::uint64_t time = next_time(stream, record);
+    if (!namer_.make_again(record, target, time, name)) return false;
+    stream.last_us = time;
+    Status status = stream.writer.begin_ready(sink_, name, record, data);
+    if (status == Status::already_exists) return false;
+    if (status == Status::ok) status = stream.writer.commit();
+    stream.expected = head.sequence + 1;
+    if (status == Status::ok) [[likely]] {
+      counts_[Targets::counted(stream.target)].add_one(DumpCount::written);
+      journal_.written(target, slot, head.sequence, stream.writer.bytes(), name);
+    } else {
+      stream.op = {head.step, head.load, head.op};
+      discard(stream, status);
+      tell_end(slot, stream, name);
+    }
+    return true;
+  }
+
   void begin_record(std::size_t slot, Stream& stream, const RecordView& record, const LossGap& gap,
                     Bytes data, bool whole) {
     end_unfinished(slot, stream, gap.causes);
@@ -530,7 +560,8 @@ class Drainer {
   }
 
 #if OPDUMP_SMALL_CODE == 0
-  Status open(Stream& stream, const RecordView& record, const Bytes& data, ObjectName& name) {
+  [[gnu::noinline]] Status open(Stream& stream, const RecordView& record, const Bytes& data,
+                                ObjectName& name) {
     const DumpTarget& target = targets_[stream.target];
     char suffix_memory[kMaxSuffixBytes];
     const std::string_view suffix =
@@ -551,7 +582,8 @@ class Drainer {
     for (std::uint32_t left = kTries;;) {
       std::string_view file;
       MutableBytes rest;
-      Status status = namer_.make(record, target, next_time(stream, record), suffix, file, rest);
+      stream.last_us = next_time(stream, record);
+      Status status = namer_.make(record, target, stream.last_us, suffix, file, rest);
       if (status != Status::ok) return status;
       if (OPDUMP_SMALL_CODE == 0 && rest.empty()) return Status::name_too_long;
 #if OPDUMP_JOURNAL
@@ -566,10 +598,9 @@ class Drainer {
 
   /// The record's time, made later than any before. Two records of one microsecond would share a name if
   /// type, name, task and stream are the same. Between recorders the sink tells.
-  static std::uint64_t next_time(Stream& stream, const RecordView& record) {
+  static std::uint64_t next_time(const Stream& stream, const RecordView& record) {
     const std::uint64_t made = record.head().unix_us;
-    stream.last_us = made > stream.last_us ? made : stream.last_us + 1;
-    return stream.last_us;
+    return made > stream.last_us ? made : stream.last_us + 1;
   }
 
   Sink& sink_;

@@ -14,7 +14,7 @@ inline namespace OPDUMP_NAMESPACE {
 /// The microseconds in names, as 16 digits, the first half of which seldom changes and is kept by the caller.
 class NameTime {
  public:
-  static constexpr std::size_t kDigits = 8;  ///< that are kept
+  static constexpr std::size_t kDigits = 8;  ///< that are kept, and as many that are not
   static constexpr std::size_t kBytes = 2 * kDigits;
   /// From here on, which is in the year 2286, there are more digits; OPDUMP_SMALL_CODE leaves the first out.
   static constexpr std::uint64_t kLimit = 10'000'000'000'000'000;
@@ -32,7 +32,7 @@ class NameTime {
       from_ = std::uint64_t{period} * kPeriod;
     }
     std::memcpy(to, kept, kDigits);
-    return put_digits(to + kDigits, static_cast<std::uint32_t>(unix_us - from_), kDigits);
+    return put_eight_digits(to + kDigits, static_cast<std::uint32_t>(unix_us - from_));
   }
 
  private:
@@ -113,6 +113,19 @@ class DumpNamer {
 #endif
     return make_text(record, target, unix_us, suffix, file, unused);
   }
+
+#if OPDUMP_SMALL_CODE == 0
+  /// As `enter` and `make`, when all but the time is as it was before; false, with nothing changed, when it
+  /// is not.
+  [[gnu::always_inline]] bool make_again(const RecordView& record, const DumpTarget& target,
+                                         std::uint64_t unix_us, ObjectName& name) {
+    const ReadyName* const ready = record.ready_name();
+    if (ready == nullptr || !is_in_directory(record) || directory_bytes_ == 0 || unix_us >= NameTime::kLimit)
+      return false;
+    name = in_directory(target, ready->at(unix_us, time_, kept_digits()));
+    return true;
+  }
+#endif
 
   /// The name of an object of `target` in the directory that was entered.
   ObjectName in_directory(const DumpTarget& target, std::string_view file) const {

@@ -29,14 +29,11 @@ class RecordWriter {
   /// sink has an object of that name.
   [[nodiscard]] Status begin(Sink& sink, const ObjectName& name, const RecordView& record, Bytes data,
                              MutableBytes scratch, RecordFormat* format) {
+    if (format == nullptr && !record.nano_head().empty()) return begin_ready(sink, name, record, data);
     if (const Status status = object_.begin(sink, name); status != Status::ok) return status;
     format_ = format;
     if (format != nullptr) return format->begin(object_, state_, record, data, scratch);
 
-    if (!record.nano_head().empty()) {
-      const Bytes parts[] = {record.nano_head(), data};
-      return object_.put(parts);
-    }
     const auto for_each_tensor = [&record](auto use) { record.for_each_tensor(use); };
     const NanoLists sizes = nano_head_sizes(for_each_tensor, record.name());
     const std::uint64_t head_bytes = kNanoHeadLengthBytes + sizes.head_bytes();
@@ -53,6 +50,14 @@ class RecordWriter {
     encode_nano_head(for_each_tensor, record.name(), sizes, head);
     if (status != Status::ok) return status;
     const Bytes parts[] = {head.pending(), data};
+    return object_.put(parts);
+  }
+
+  /// As `begin`, of a nano record whose head is ready.
+  [[nodiscard]] Status begin_ready(Sink& sink, const ObjectName& name, const RecordView& record, Bytes data) {
+    format_ = nullptr;
+    if (const Status status = object_.begin(sink, name); status != Status::ok) return status;
+    const Bytes parts[] = {record.nano_head(), data};
     return object_.put(parts);
   }
 

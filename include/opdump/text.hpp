@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "opdump/bytes.hpp"
 #include "opdump/knobs.hpp"
 
 namespace opdump {
@@ -63,6 +64,23 @@ inline char* put_digits(char* to, std::uint32_t value, std::size_t count) {
   } while (--count != 0);
 #endif
   return end;
+}
+
+/// The eight digits of `value`, which has no more.
+[[gnu::always_inline]] inline char* put_eight_digits(char* to, std::uint32_t value) {
+  if constexpr (OPDUMP_SMALL_CODE != 0 || sizeof(std::size_t) < 8) {
+    return put_digits(to, value, 8);
+  } else {
+    // In lanes of 32, 16 and then 8 bits, the first digits in the lowest; each multiplication divides every
+    // lane.
+    std::uint64_t lanes = value / 10000 | std::uint64_t{value % 10000} << 32;
+    const std::uint64_t hundreds = (lanes * 10486 >> 20) & 0x0000007f'0000007f;
+    lanes = hundreds | (lanes - hundreds * 100) << 16;
+    const std::uint64_t tens = (lanes * 103 >> 10) & 0x000f000f'000f000f;
+    lanes = tens | (lanes - tens * 10) << 8;
+    store_little_endian(reinterpret_cast<std::byte*>(to), lanes | 0x3030303030303030);
+    return to + 8;
+  }
 }
 
 /// Digits of `value`, `width` at least.
