@@ -32,8 +32,8 @@ namespace opdump::bench {
 
 inline constexpr std::size_t kQueueBytes = std::size_t{64} << 20;
 
-/// Bytes of opdump's ring for tensors of `bytes` bytes: some tensors, and no more than a core's own cache holds
-/// where that can be.
+/// Bytes of opdump's ring for tensors of `bytes` bytes: some tensors, and no more than a core's own cache
+/// holds where that can be.
 constexpr std::size_t ring_bytes_for(std::size_t bytes) {
   return bytes < (1u << 20) ? 512u << 10 : 4 * bytes;
 }
@@ -86,14 +86,14 @@ class Opdump {
       : rig_(sink_, {.ring_bytes = ring_bytes_for(bytes)}), tensor_(0, bytes) {}
   void record(const std::byte* data, std::size_t) {
     tensor_.view.address = address_of(data);
-    auto& recorder = rig_.recorder();
-    if (recorder.wants(3)) recorder.capture(3, {}, {&tensor_.view, 1});
+    if (recorder_.wants(3)) recorder_.capture(3, {}, {&tensor_.view, 1});
   }
   void finish() { rig_.finish(); }
 
  private:
   NullSink sink_;
   Rig<> rig_;
+  Rig<>::Recorder& recorder_ = rig_.recorder();
   ByteTensor tensor_;
 };
 
