@@ -25,16 +25,27 @@ class RecordFeed {
  public:
   Status attach(const RecorderContext<Memory>& context, std::size_t slot, MutableBytes ring_memory) {
     context_ = &context;
+#if OPDUMP_SMALL_CODE == 0
+    clock_ = context.clock;
+#endif
     slot_ = slot;
     stalled_ = false;
     woken_ = false;
     return ring_.reset(ring_memory);
   }
 
-  const RecorderContext<Memory>& context() const { return *context_; }
-  std::size_t slot() const { return slot_; }
-  Ring& ring() { return ring_; }
-  const Ring& ring() const { return ring_; }
+  const RecorderContext<Memory>& context() const {
+    return *context_;
+  }
+  std::size_t slot() const {
+    return slot_;
+  }
+  Ring& ring() {
+    return ring_;
+  }
+  const Ring& ring() const {
+    return ring_;
+  }
 
   /// Comes before the first byte is read of what an operator on that stream has written.
   void prepare([[maybe_unused]] std::uint32_t stream_id) {
@@ -66,6 +77,14 @@ class RecordFeed {
   /// Room for a chunk without waiting; null data when there is none.
   MutableBytes room_at_once(std::uint32_t bytes) {
     return at_rest() ? ring_.reserve(bytes, bytes) : MutableBytes();
+  }
+
+  std::uint64_t unix_us() const {
+#if OPDUMP_SMALL_CODE
+    return context_->clock->unix_us();
+#else
+    return clock_->unix_us();
+#endif
   }
 
 #if OPDUMP_SMALL_CODE && OPDUMP_OVERFLOW
@@ -453,6 +472,10 @@ class RecordFeed {
 
   Ring ring_;
   const RecorderContext<Memory>* context_ = nullptr;
+#if OPDUMP_SMALL_CODE == 0
+  // The context's. A clock that reads a counter waits for all that comes before, so the way to it is short.
+  Clock* clock_ = nullptr;
+#endif
   std::size_t slot_ = 0;
   bool stalled_ = false;
   bool woken_ = false;

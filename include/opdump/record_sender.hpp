@@ -144,7 +144,7 @@ class RecordSender {
   [[gnu::noinline]]  // several call it
 #endif
   std::uint64_t begin_record() {
-    const std::uint64_t unix_us = context().clock->unix_us();
+    const std::uint64_t unix_us = feed_.unix_us();
     feed_.begin_record();
     return unix_us;
   }
