@@ -169,6 +169,22 @@ TEST_CASE("known heads: whatever else changes, the head is sent whole") {
   both.compare();
 }
 
+TEST_CASE("known heads: each dim counts, whatever the rank") {
+  Dim known[] = {2, 3, 4, 5, 6, 7};
+  const auto* const at = reinterpret_cast<const std::byte*>(known);
+  for (std::size_t rank = 0; rank <= std::size(known); ++rank) {
+    std::vector<Dim> dims(known, known + rank);
+    CHECK(past_dims(at, dims) == at + rank * sizeof(Dim));
+    for (std::size_t i = 0; i < rank; ++i) {
+      for (const Dim other : {dims[i] + 1, dims[i] + (Dim{1} << 63)}) {
+        dims[i] = other;
+        CHECK(past_dims(at, dims) == nullptr);
+        dims[i] = known[i];
+      }
+    }
+  }
+}
+
 TEST_CASE("known heads: the first operators of a model keep the memory, a model loaded later gets it") {
   Both both(1);
   both.load(kModel);

@@ -14,8 +14,14 @@ inline namespace OPDUMP_NAMESPACE {
 /// Where the dims at `at` end if they are those of `shape`; else null.
 [[gnu::always_inline]] inline const std::byte* past_dims(const std::byte* at, Shape shape) {
   const Dim* const known = std::launder(reinterpret_cast<const Dim*>(at));
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (known[i] != shape[i]) return nullptr;
+  const Dim* const dims = shape.data();
+  std::size_t left = shape.size();
+  if ((left & 1) != 0) {
+    --left;
+    if (known[left] != dims[left]) return nullptr;
+  }
+  for (; left != 0; left -= 2) {
+    if (((known[left - 1] ^ dims[left - 1]) | (known[left - 2] ^ dims[left - 2])) != 0) return nullptr;
   }
   return at + shape.size_bytes();
 }
