@@ -17,7 +17,8 @@ opdump_status opdump_model_count_ops(opdump_model* model, void* memory, std::siz
   if (!model->plan.op_counts.empty()) return OPDUMP_ERR_INVALID_ARGUMENT;
   Arena arena = c_api::arena_of(memory, bytes);
   const auto counts = arena.array<OpCounts>(model->desc.ops.size());
-  return counts.ok() ? to_c(model->session.count_ops(model->plan, counts.value())) : OPDUMP_ERR_NO_MEMORY;
+  if (!counts.ok()) return OPDUMP_ERR_NO_MEMORY;
+  return to_c(model->session.count_ops(model->plan, counts.value()));
 }
 
 opdump_status opdump_model_op_counts(const opdump_model* model, std::uint32_t op, opdump_op_counts* counts,
