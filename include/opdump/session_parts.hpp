@@ -1,0 +1,43 @@
+#pragma once
+#include <cstdint>
+
+#include "opdump/clock.hpp"
+#include "opdump/dump_options.hpp"
+#include "opdump/overflow.hpp"
+#include "opdump/record_format.hpp"
+#include "opdump/reduction.hpp"
+#include "opdump/restorer.hpp"
+#include "opdump/session_log.hpp"
+#include "opdump/sink.hpp"
+#include "opdump/watch.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// What a session is made of. Everything is referred to and must outlive it.
+template <class Memory>
+struct SessionParts {
+  Memory& memory;
+  Sink& sink;
+  Clock& clock;
+  MutableBytes scratch;  ///< for the drainer; see `drain_scratch_bytes`
+  std::uint32_t device_id = 0;
+  WhenFull when_full = WhenFull::block;
+  /// Longest wait without progress: of a recorder for room under WhenFull::block and for a copy in the
+  /// background, of the control context for the drainer. Where a recorder that waits for room cannot look for
+  /// longer than an eighth of this, as in a process that is stopped, the rest does not count (with
+  /// OPDUMP_SMALL_CODE it does).
+  std::uint32_t block_limit_ms = 1000;
+  JournalDetail journal = JournalDetail::records;
+  /// For configs that want statistics, and WhenFull::degrade, which without it is WhenFull::drop.
+  Reduction* reduction = nullptr;
+  RecordFormats formats{};            ///< that configs may ask for
+  SessionLog* log = nullptr;          ///< is told what configs and models come to; null: nobody
+  OverflowCheck* overflow = nullptr;  ///< for configs that want overflow dumps
+  MutableBytes watch_memory{};        ///< for configs that watch, 8-byte aligned; see `watch_bytes`
+  WatchListener* watch_listener = nullptr;
+  Restorer* restorer = nullptr;  ///< for configs that want the framework's formats; null: tensors keep theirs
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump
