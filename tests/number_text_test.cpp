@@ -216,7 +216,7 @@ TEST_CASE("eight digits at once are those that come one after the other") {
     char at_once[8];
     char expected[9];
     put_eight_digits(at_once, value);
-    std::snprintf(expected, sizeof expected, "%08u", value % 100'000'000);
+    std::snprintf(expected, sizeof expected, "%08u", static_cast<unsigned>(value % 100'000'000));
     CHECK(std::memcmp(at_once, expected, sizeof at_once) == 0);
   };
   for (std::uint32_t value = 0; value < 10'000; ++value) {
