@@ -190,7 +190,7 @@ TEST_CASE("known heads: the first operators of a model keep the memory, a model 
   both.load(kModel);
   Tensors tensors;
   for (int i = 0; i < 2; ++i) {
-    for (const std::size_t op : {1, 0, 2})
+    for (const std::size_t op : {1u, 0u, 2u})
       CHECK(both.capture(op, {}, {&tensors.output, 1}) == (i == 1 && op == 1));
   }
   both.unload();

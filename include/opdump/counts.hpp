@@ -119,8 +119,7 @@ constexpr LossCause sink_cause(Status status) {
 
 /// What became of the records that a config, or all configs of a session, wanted. All counts wrap at 32 bits.
 /// Once the rings are drained: wanted = empty + written + dropped() + aborted(), and captured + degraded =
-/// written + sink_failed + quota. A record counts as wanted when its recorder is done with it: until then the
-/// drainer may be ahead by one of each recorder.
+/// written + sink_failed + quota.
 struct DumpCounts : LossCounts {
   std::uint32_t wanted = 0;
   std::uint32_t captured = 0;  ///< whole in a ring
@@ -181,17 +180,9 @@ class CountBlock {
     for (std::size_t i = 0; i < kSize; ++i) counts_[i].add(counts.*kDumpCountFields[i + index0()]);
   }
 
-  std::uint32_t value(DumpCount count) const { return counts_[index(count)].value(); }
-
-  /// Adds these to `counts`; their sum.
-  std::uint32_t add_to(DumpCounts& counts) const {
-    std::uint32_t sum = 0;
-    for (std::size_t i = 0; i < kSize; ++i) {
-      const std::uint32_t value = counts_[i].value();
-      counts.*kDumpCountFields[i + index0()] += value;
-      sum += value;
-    }
-    return sum;
+  /// Adds these to `counts`.
+  void add_to(DumpCounts& counts) const {
+    for (std::size_t i = 0; i < kSize; ++i) counts.*kDumpCountFields[i + index0()] += counts_[i].value();
   }
 
   void clear() {

@@ -116,7 +116,7 @@ class ExceptionCapture {
 
   Status record(const CapturedTensors& tensors) {
     RecordSource source =
-        recorder_.describe(desc_, &plan_, plan_.target, recorder_.begin_record(), tensors);
+        recorder_.describe(desc_, &plan_, plan_.target, recorder_.begin_record(plan_.target), tensors);
     source.of = failed_.op;
     return recorder_.take(source, false);
   }

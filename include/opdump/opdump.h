@@ -543,7 +543,7 @@ opdump_status opdump_session_flush(opdump_session* session, uint32_t limit_ms);
 
 /** What became of the records since the session was made. All counts wrap at 32 bits. */
 typedef struct opdump_counts {
-  uint32_t wanted;        /**< by recorders that are done with them */
+  uint32_t wanted;
   uint32_t captured;      /**< whole in a ring */
   uint32_t degraded;      /**< reduced in a ring */
   uint32_t empty;         /**< no tensor had a byte */

@@ -27,7 +27,7 @@ class OverflowCapture {
     OverflowReport report;
     const Result<bool> found = recorder_.context().overflow->overflowed(desc(), tensors_, report);
     if (found.ok()) return found.value() ? take(report) : Status::ok;
-    recorder_.begin_record();
+    recorder_.begin_record(plan_.target);
     return recorder_.lose_untraced(plan_.target, found.status());
   }
 
@@ -41,13 +41,14 @@ class OverflowCapture {
     const std::uint32_t most = recorder_.context().overflow_number;
     if (most != 0 && recorder_.all_overflows() > most) return Status::ok;
     RecordSource source =
-        recorder_.describe(desc(), &plan_, plan_.target, recorder_.begin_record(), tensors_);
+        recorder_.describe(desc(), &plan_, plan_.target, recorder_.begin_record(plan_.target), tensors_);
     const DumpTarget& target = *source.target;
     if (!target.reports) return recorder_.take(source, false);
     if (!target.split) return record_both(source, report);
     RecordSource of_report = source;
     const Status status = recorder_.take(source, false);
     if (status != Status::ok) return status;
+    recorder_.count(plan_.target, DumpCount::wanted);
     of_report.sequence = recorder_.sequence_;
     const Status reported = put_report(of_report, report);
     if (reported != Status::ok) return recorder_.lose_untraced(plan_.target, reported);
@@ -83,6 +84,7 @@ class OverflowCapture {
     if (status == Status::ok) status = put_report(of_report, report);
     if (status != Status::ok) recorder_.lose(source, status);
     recorder_.end_record(plan_.target, status);
+    recorder_.count(plan_.target, DumpCount::wanted);
     if (status != Status::ok) return recorder_.lose_untraced(plan_.target, status);
     ++recorder_.sequence_;
     return recorder_.end_record(plan_.target, Status::ok);

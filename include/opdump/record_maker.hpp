@@ -52,7 +52,7 @@ class RecordMaker : public RecordSender<Memory> {
       for (std::size_t i = 0; i < tensors.size(); ++i) {
         role = tensors.subspan(i, 1);
         source.first_index = at != nullptr ? at[i] : static_cast<std::uint16_t>(i);
-        if (!begun) source.unix_us = begin_record();
+        if (!begun) source.unix_us = begin_record(source.target_index);
         begun = false;
         const Status of_one = take_restored(source, role);
         if (status == Status::ok) status = of_one;
@@ -72,7 +72,7 @@ class RecordMaker : public RecordSender<Memory> {
     count_for(plan, op);
     const OpDesc& desc = plan.model->ops[op];
     const RemainingTensors remaining(plan, desc, tensors);
-    const std::uint64_t unix_us = begin_record();
+    const std::uint64_t unix_us = begin_record(plan.target);
     feed_.prepare(desc.stream_id);
     RecordSource source = describe(desc, &plan, plan.target, unix_us, remaining.tensors());
     source.indexes = remaining.indexes();
@@ -124,6 +124,7 @@ class RecordMaker : public RecordSender<Memory> {
       const bool only = data == DumpData::tensor;
       status = record(source, may_come_again && only, keep_empty);
       if (only) return status;
+      count(source.target_index, DumpCount::wanted);
     }
     const Status of_reduced = record_reduced(source);
     return status == Status::ok ? of_reduced : status;

@@ -20,7 +20,7 @@ namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 /// A recorder's counts of one group of records.
-using RecorderCounts = CountBlock<DumpCount::captured, DumpCount::last_recorder_cause>;
+using RecorderCounts = CountBlock<DumpCount::wanted, DumpCount::last_recorder_cause>;
 
 /// Numbers a recorder's records, puts them into its ring, whole, behind a head that the drainer knows,
 /// reduced or as a mark that they are lost, and counts what became of each. From the recorder's own context.
@@ -29,10 +29,7 @@ class RecordSender {
  public:
   /// Adds this recorder's counts of the records of group `group` (`Targets::counted`) to `counts`. Any
   /// context may ask.
-  void add_counts(std::size_t group, DumpCounts& counts) const {
-    // Each record that was wanted is counted once, by what became of it, but for those cut short.
-    counts.wanted += counts_[group].add_to(counts) - counts_[group].value(DumpCount::cut_short);
-  }
+  void add_counts(std::size_t group, DumpCounts& counts) const { counts_[group].add_to(counts); }
 
   // For the session.
 
@@ -140,11 +137,10 @@ class RecordSender {
   }
 
   /// Returns the time. Comes first in a record: what follows runs while the clock is being read.
-#if OPDUMP_SMALL_CODE
-  [[gnu::noinline]]  // several call it
-#endif
-  std::uint64_t begin_record() {
+  std::uint64_t begin_record(std::uint8_t target) {
     const std::uint64_t unix_us = feed_.unix_us();
+    // On its own, not the sum of what became of them: a record that got lost on the way shows in the counts.
+    count(target, DumpCount::wanted);
     feed_.begin_record();
     return unix_us;
   }

@@ -72,7 +72,8 @@ class BasicRecorder : public RecordMaker<Memory> {
   // One frame and all registers for the whole way.
   [[gnu::noinline, gnu::flatten]]
 #endif
-  Status capture(std::size_t op, std::span<const TensorView> inputs, std::span<const TensorView> outputs) {
+  Status
+  capture(std::size_t op, std::span<const TensorView> inputs, std::span<const TensorView> outputs) {
     if (!OPDUMP_ENABLED) return Status::ok;
     const ModelPlan* plan = own_plan();
     if (!captures(plan, op)) return not_captured(plan, op);
@@ -88,7 +89,7 @@ class BasicRecorder : public RecordMaker<Memory> {
     }
 #endif
     const CapturedTensors tensors = select(bits, inputs, outputs);
-    const std::uint64_t unix_us = begin_record();
+    const std::uint64_t unix_us = begin_record(plan->target);
     feed_.prepare(plan->model->ops[op].stream_id);
 #if OPDUMP_SMALL_CODE
     RecordSource source = describe(plan->model->ops[op], plan, plan->target, unix_us, tensors);
@@ -108,7 +109,7 @@ class BasicRecorder : public RecordMaker<Memory> {
     const ModelPlan* plan = own_plan();
     if (!captures(plan, op)) return not_captured(plan, op);
     count_for(*plan, op);
-    RecordSource source = describe(plan->model->ops[op], plan, plan->target, begin_record(), {});
+    RecordSource source = describe(plan->model->ops[op], plan, plan->target, begin_record(plan->target), {});
     return lose_unseen(source, cause);
   }
 
@@ -203,7 +204,7 @@ class BasicRecorder : public RecordMaker<Memory> {
     const CapturedTensors tensors = select(context().single_bits, inputs, outputs);
     count_for_none();
     const std::uint8_t target = context().target;
-    RecordSource source = describe(op, nullptr, target, begin_record(), tensors);
+    RecordSource source = describe(op, nullptr, target, begin_record(target), tensors);
     feed_.prepare(op.stream_id);
     return take(source, false);
   }
@@ -213,7 +214,7 @@ class BasicRecorder : public RecordMaker<Memory> {
     if (!wants_single_ops()) return Status::ok;
     count_for_none();
     const std::uint8_t target = context().target;
-    RecordSource source = describe(op, nullptr, target, begin_record(), {});
+    RecordSource source = describe(op, nullptr, target, begin_record(target), {});
     return lose_unseen(source, cause);
   }
 
@@ -313,7 +314,7 @@ class BasicRecorder : public RecordMaker<Memory> {
     OverflowReport report;
     const Result<bool> found = context().overflow->overflowed(desc, tensors, report);
     if (found.ok()) return found.value() ? take_overflow(plan, desc, tensors, report) : Status::ok;
-    begin_record();
+    begin_record(plan.target);
     return lose_untraced(plan.target, found.status());
   }
 
@@ -324,7 +325,7 @@ class BasicRecorder : public RecordMaker<Memory> {
     overflow_.found.add_one();
     const std::uint32_t most = context().overflow_number;
     if (most != 0 && all_overflows() > most) return Status::ok;
-    RecordSource source = describe(op, &plan, plan.target, begin_record(), tensors);
+    RecordSource source = describe(op, &plan, plan.target, begin_record(plan.target), tensors);
     // Statistics are not wanted here.
     Status status = record(source, false, false);
     if (status != Status::ok) return status;
@@ -334,6 +335,7 @@ class BasicRecorder : public RecordMaker<Memory> {
     source.of = &op;
     source.op = &kReportOp;
     source.tensors = {.outputs = kReportTensor};
+    count(plan.target, DumpCount::wanted);
     feed_.set_report(&report);
     status = record(source, false, false);
     feed_.set_report(nullptr);
@@ -344,7 +346,7 @@ class BasicRecorder : public RecordMaker<Memory> {
   [[gnu::noinline]] Status capture_small(std::size_t op, const CapturedTensors& tensors) {
     const ModelPlan& plan = *own_plan();
     const OpDesc& desc = plan.model->ops[op];
-    RecordSource source = describe(desc, &plan, plan.target, begin_record(),
+    RecordSource source = describe(desc, &plan, plan.target, begin_record(plan.target),
                                    select(bits_[op], tensors.inputs, tensors.outputs));
     feed_.prepare(desc.stream_id);
     return take(source, true);

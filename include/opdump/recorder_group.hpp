@@ -174,8 +174,8 @@ class RecorderGroup {
     closed_counts_.add_to(counts);
 #endif
     for (std::size_t group = 0; group < Targets::kCounted; ++group) {
-      drainer_.add_counts(group, counts);
       for (const Recorder& recorder : recorders_) recorder.add_counts(group, counts);
+      drainer_.add_counts(group, counts);
     }
     return counts;
   }

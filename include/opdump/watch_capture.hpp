@@ -82,13 +82,13 @@ class WatchCapture {
     OpDesc named = desc();
     named.name = name;
     RecordSource source = recorder_.describe(named, &plan_, plan_.target,
-                                             recorder_.begin_record(), {.outputs = outputs});
+                                             recorder_.begin_record(plan_.target), {.outputs = outputs});
     source.of = &desc();
     return recorder_.take(source, false);
   }
 
   Status lose(Status status) {
-    recorder_.begin_record();
+    recorder_.begin_record(plan_.target);
     return recorder_.lose_untraced(plan_.target, status);
   }
 
