@@ -107,11 +107,12 @@ std::thread start_consumer(Consume consume) {
 }
 
 #if OPDUMP_BENCH_BOOST
-/// `kLazy`: the consumer sleeps a millisecond when the queue is empty, as opdump's does. Otherwise it polls.
+/// `kLazy`: the consumer sleeps a millisecond when the queue is empty, as opdump's does, and the queue is as
+/// large as opdump's ring. Otherwise it polls.
 template <bool kLazy>
 class BoostSpsc {
  public:
-  explicit BoostSpsc(std::size_t) : queue_(kLazy ? std::size_t{4} << 20 : kQueueBytes) {
+  explicit BoostSpsc(std::size_t bytes) : queue_(kLazy ? ring_bytes_for(bytes) : kQueueBytes) {
     consumer_ = start_consumer([this] {
       std::vector<char> taken(256 * 1024);
       for (;;) {
