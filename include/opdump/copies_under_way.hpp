@@ -65,7 +65,7 @@ class CopiesUnderWay {
 
   /// Publishes nothing more, and waits up to `limit_ms` for copies to end. Those that do not end stay under
   /// way: until this leaves none, the ring's free room may be written to by the device.
-  void abandon(Memory& memory, std::uint32_t limit_ms) {
+  [[gnu::noinline]] void abandon(Memory& memory, std::uint32_t limit_ms) {
     for (std::size_t i = 0; i < count_; ++i) {
       Entry& entry = at(i);
       if (entry.over) continue;

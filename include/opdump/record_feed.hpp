@@ -107,22 +107,16 @@ class RecordFeed {
 
   /// Copies the tensors, which fit, to `to`, which is in a chunk that has room and is not committed.
   [[gnu::noinline]] Status copy(std::byte* to, const CapturedTensors& tensors) {
-    return copy_now(to, tensors);
+    return copy_all(to, tensors);
   }
 
-  /// The same without the frame of a call.
+  /// The same without the frame of a call, where a copy is no more than that; a driver's code stays apart.
   Status copy_now(std::byte* to, const CapturedTensors& tensors) {
-    const TensorView* at = tensors.inputs.data();
-    for (std::size_t left = tensors.size(); left != 0; --left, ++at) {
-      if (left == tensors.outputs.size()) at = tensors.outputs.data();
-      const std::size_t bytes = static_cast<std::size_t>(at->bytes);
-      if (bytes == 0) continue;
-      const Status status = copy(*at, {to, bytes});
-      if (status != Status::ok) [[unlikely]]
-        return give_up(status);
-      to += bytes;
+    if constexpr (ViewableMemory<Memory> && !AsyncMemory<Memory>) {
+      return copy_all(to, tensors);
+    } else {
+      return copy(to, tensors);
     }
-    return complete();
   }
 
   /// Sends the tensors in chunks of their own, the last of which ends the record; `data_bytes` is the sum of
@@ -305,6 +299,20 @@ class RecordFeed {
     }
 #endif
     return status;
+  }
+
+  Status copy_all(std::byte* to, const CapturedTensors& tensors) {
+    const TensorView* at = tensors.inputs.data();
+    for (std::size_t left = tensors.size(); left != 0; --left, ++at) {
+      if (left == tensors.outputs.size()) at = tensors.outputs.data();
+      const std::size_t bytes = static_cast<std::size_t>(at->bytes);
+      if (bytes == 0) continue;
+      const Status status = copy(*at, {to, bytes});
+      if (status != Status::ok) [[unlikely]]
+        return give_up(status);
+      to += bytes;
+    }
+    return complete();
   }
 
   Status copy(const TensorView& tensor, MutableBytes to) {
