@@ -6,9 +6,11 @@
 #include <cstdlib>
 #include <thread>
 
+#include "platform/posix/counter_clock.hpp"
 #include "support/child_process.hpp"
 
 using namespace opdump;
+using opdump::posix::CounterClock;
 using opdump::posix::SystemClock;
 
 TEST_CASE("system clock: calendar time in microseconds") {
@@ -19,6 +21,21 @@ TEST_CASE("system clock: calendar time in microseconds") {
   const auto after = duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
   CHECK(before <= now);
   CHECK(now <= after);
+}
+
+TEST_CASE("system clock: calendar time counted on by the processor") {
+  CounterClock counted;
+  SystemClock clock;
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(60);
+  std::uint64_t wrong = 0;
+  while (std::chrono::steady_clock::now() < until) {
+    const std::uint64_t before = clock.unix_us();
+    const std::uint64_t now = counted.unix_us();
+    const std::uint64_t after = clock.unix_us();
+    // 5 us, twice for what the calendar's rate changes.
+    if (before > now + 10 || now > after + 10) ++wrong;
+  }
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("system clock: monotonic milliseconds grow with time, also past 32 bits") {

@@ -768,7 +768,7 @@ opdump_status opdump_capture_single_op(opdump_recorder* recorder, const opdump_o
 /* == With an operating system == */
 /* Libraries for machines without one do not have what follows. */
 
-/** The system's clocks. Static. */
+/** The system's clocks, for any number of threads. Static. The first call reads a file of sysfs: at boot. */
 const opdump_clock* opdump_system_clock(void);
 
 size_t opdump_directory_sink_size(void);

@@ -18,6 +18,7 @@
 #include "opdump/text_log.hpp"
 #include "platform/host/host_memory.hpp"
 #include "platform/posix/config_file.hpp"
+#include "platform/posix/counter_clock.hpp"
 #include "platform/posix/crash_dump.hpp"
 #include "platform/posix/drain_thread.hpp"
 #include "platform/posix/errno_status.hpp"
@@ -25,7 +26,6 @@
 #include "platform/posix/free_bytes.hpp"
 #include "platform/posix/make_directories.hpp"
 #include "platform/posix/mindspore_extras.hpp"
-#include "platform/posix/system_clock.hpp"
 #include "platform/posix/tree_sink.hpp"
 
 namespace opdump::posix {
@@ -340,7 +340,7 @@ class FileDump {
   CrashSink crash_sink_{sink_};
   HistorySink history_{crash_sink_};
   std::unique_ptr<std::uint64_t[]> history_memory_;  ///< null: no config has asked for one
-  SystemClock clock_;
+  CounterClock clock_;
   ConfigMemory config_memory_;
   DumpConfig config_;
   std::unique_ptr<MindSporeExtras> extras_;  ///< null: none are asked for

@@ -11,8 +11,8 @@
 #include "opdump/statistics_reduction.hpp"
 #include "platform/host/host_memory.hpp"
 #include "platform/posix/config_file.hpp"
+#include "platform/posix/counter_clock.hpp"
 #include "platform/posix/drain_thread.hpp"
-#include "platform/posix/system_clock.hpp"
 #include "src/acl/routed_sink.hpp"
 
 namespace opdump::acl {
@@ -81,7 +81,7 @@ class ProcessDump {
   HostMemory host_memory_;
   ForwardingMemory memory_;
   RoutedSink sink_;
-  posix::SystemClock clock_;
+  posix::CounterClock clock_;
   std::byte scratch_[4096];
   alignas(8) std::byte watch_[64 * 1024];
   StatisticsReduction<DeviceMemory> reduction_;

@@ -1,6 +1,6 @@
+#include "platform/posix/counter_clock.hpp"
 #include "platform/posix/crash_dump.hpp"
 #include "platform/posix/drain_thread.hpp"
-#include "platform/posix/system_clock.hpp"
 #include "platform/posix/tree_sink.hpp"
 #include "src/c_api/handles.hpp"
 
@@ -19,14 +19,9 @@ struct DirectorySink {
   }
 };
 
-// The system's clocks have no state.
-constexpr opdump_clock kSystemClock = {
-    .struct_bytes = sizeof(opdump_clock),
-    .context = nullptr,
-    .unix_us = [](void*) { return posix::SystemClock().unix_us(); },
-    .utc_offset_seconds = [](void*) { return posix::SystemClock().utc_offset_seconds(); },
-    .monotonic_ms = [](void*) { return posix::SystemClock().monotonic_ms(); },
-    .pause = [](void*) { posix::SystemClock().pause(); }};
+posix::CounterClock& clock_of(void* context) {
+  return *static_cast<posix::CounterClock*>(context);
+}
 
 }  // namespace
 
@@ -55,7 +50,15 @@ struct opdump_crash_dump {
 extern "C" {
 
 const opdump_clock* opdump_system_clock(void) {
-  return &kSystemClock;
+  static posix::CounterClock clock;
+  static const opdump_clock handle = {
+      .struct_bytes = sizeof(opdump_clock),
+      .context = &clock,
+      .unix_us = [](void* context) { return clock_of(context).unix_us(); },
+      .utc_offset_seconds = [](void* context) { return clock_of(context).utc_offset_seconds(); },
+      .monotonic_ms = [](void* context) { return clock_of(context).monotonic_ms(); },
+      .pause = [](void* context) { clock_of(context).pause(); }};
+  return &handle;
 }
 
 std::size_t opdump_directory_sink_size(void) {

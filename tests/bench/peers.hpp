@@ -57,7 +57,7 @@ class PeerHeads {
   }
 
  private:
-  posix::SystemClock clock_;
+  posix::CounterClock clock_;
   std::uint32_t sequence_ = 0;
 };
 

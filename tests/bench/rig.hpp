@@ -8,8 +8,8 @@
 
 #include "opdump/session.hpp"
 #include "platform/host/host_memory.hpp"
+#include "platform/posix/counter_clock.hpp"
 #include "platform/posix/drain_thread.hpp"
-#include "platform/posix/system_clock.hpp"
 #include "timing.hpp"
 
 namespace opdump::bench {
@@ -101,7 +101,7 @@ class Rig {
 
  private:
   Memory memory_;
-  posix::SystemClock clock_;
+  posix::CounterClock clock_;
   std::byte scratch_[4096];
   std::string root_;
   std::vector<RingMemory> rings_;
