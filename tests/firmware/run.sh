@@ -58,7 +58,7 @@ firmware_target() {
       ;;
     *)
       # shellcheck disable=SC2046  # a list of options
-      run "$1" '--suite unit' $(cross_files build/tests/root.ini "tests/firmware/cross/$1.ini") \
+      run "$1" '--suite unit --timeout-multiplier 3' $(cross_files build/tests/root.ini "tests/firmware/cross/$1.ini") \
         --force-fallback-for=simdjson -Dbuildtype=debugoptimized -Ddebug=false
       ;;
   esac
