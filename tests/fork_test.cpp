@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -7,6 +8,7 @@
 
 #include "platform/posix/file_dump.hpp"
 #include "support/child_process.hpp"
+#include "support/fakes.hpp"
 #include "support/journal_account.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -80,7 +82,84 @@ void check_complete(const std::map<std::string, std::string>& files, std::uint32
   CHECK(found == records);
 }
 
+/// Holds the first object until it is let go, as a slow disk does; in a child it takes none, as TreeSink.
+class SlowSink final : public Sink {
+ public:
+  Result<ObjectId> begin(const ObjectName& name) override {
+    if (getpid() != owner_) return Status::not_supported;
+    begun = true;
+    while (!let_go) usleep(100);
+    return files_.begin(name);
+  }
+  Status append(ObjectId object, std::span<const Bytes> parts) override {
+    return files_.append(object, parts);
+  }
+  Status commit(ObjectId object) override { return files_.commit(object); }
+  Status commit_both(ObjectId first, ObjectId second) override { return files_.commit_both(first, second); }
+  void abort(ObjectId object) override { files_.abort(object); }
+  Status append_journal(const ObjectName& name, std::span<const Bytes> parts) override {
+    return getpid() == owner_ ? files_.append_journal(name, parts) : Status::not_supported;
+  }
+  Status sync() override { return getpid() == owner_ ? files_.sync() : Status::not_supported; }
+
+  std::atomic<bool> begun{false};
+  std::atomic<bool> let_go{false};
+
+ private:
+  const pid_t owner_ = getpid();
+  tests::FakeSink files_;
+};
+
 }  // namespace
+
+TEST_CASE("fork: a child can end its copy that was made while the drain thread was at work") {
+  constexpr ModelRule kRules[] = {{.any_model = true}};
+  HostMemory memory;
+  SlowSink sink;
+  posix::SystemClock clock;
+  std::byte scratch[1024];
+  alignas(8) std::byte ring[4096];
+  BasicSession<HostMemory> session(
+      {.memory = memory, .sink = sink, .clock = clock, .scratch = scratch, .journal = JournalDetail::none});
+  BasicRecorder<HostMemory>& recorder = *session.add_recorder(ring).value();
+  ModelPlanFor<1> plan;
+  OpCounts counts[1];
+  REQUIRE(session.init() == Status::ok);
+  REQUIRE(session.set_config({.active = true, .dump_path = "d", .models = kRules}) == Status::ok);
+  REQUIRE(session.load_model(plan, kModel) == Status::ok);
+  REQUIRE(session.count_ops(plan, counts) == Status::ok);
+  posix::DrainThread<BasicSession<HostMemory>> drain;
+  REQUIRE(drain.start(session) == Status::ok);
+
+  const float values[4] = {1, 2, 3, 4};
+  const Dim dims[] = {4};
+  const TensorView tensor = {address_of(values), sizeof values, DType::float32, Format::nd, dims};
+  REQUIRE(recorder.begin_step(plan) == Status::ok);
+  REQUIRE(recorder.capture(0, {}, {&tensor, 1}) == Status::ok);
+  REQUIRE(recorder.end_step() == Status::ok);
+  while (!sink.begun) usleep(100);
+
+  for (const bool thread_first : {false, true}) {
+    CAPTURE(thread_first);
+    const pid_t child = start_child([&] {
+      alarm(20);
+      if (thread_first) drain.stop();
+      OPDUMP_CHILD_CHECK(session.unload_model(plan) == Status::ok);
+      OPDUMP_CHILD_CHECK(session.load_model(plan, kModel) == Status::ok);
+      OPDUMP_CHILD_CHECK(session.count_ops(plan, counts) == Status::ok);
+      drain.stop();
+      OPDUMP_CHILD_CHECK(session.finalize() == Status::not_supported);
+      OPDUMP_CHILD_CHECK(session.unload_model(plan) == Status::ok);
+      return 0;
+    });
+    CHECK(wait_for(child) == 0);
+  }
+  sink.let_go = true;
+  CHECK(session.unload_model(plan) == Status::ok);
+  drain.stop();
+  CHECK(session.finalize() == Status::ok);
+  CHECK(session.counts().written == 1);
+}
 
 TEST_CASE("fork: a child that uses the parent's dump all the same changes nothing of it") {
   for (const char* options :

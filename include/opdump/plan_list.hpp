@@ -53,8 +53,10 @@ class PlanList {
     first_.store(nullptr, std::memory_order_relaxed);
   }
 
-  void enter() { turn_.store(turn_.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst); }
-  void leave() { turn_.store(turn_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
+  // Each leads to its own parity also from there: after fork() the turn of a drain thread that the child
+  // lacks has no end.
+  void enter() { turn_.store((turn_.load(std::memory_order_relaxed) + 1) | 1, std::memory_order_seq_cst); }
+  void leave() { turn_.store((turn_.load(std::memory_order_relaxed) | 1) + 1, std::memory_order_release); }
 
   bool at_work() const { return turn_.load(std::memory_order_seq_cst) % 2 != 0; }
 

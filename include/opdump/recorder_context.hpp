@@ -22,6 +22,11 @@ class Waker {
   /// long.
   virtual void wake() = 0;
 
+  /// Whether there is somebody to wake: a child after fork() lacks its parent's threads.
+  virtual bool is_there() const {
+    return true;
+  }
+
  protected:
   ~Waker() = default;
 };

@@ -164,6 +164,7 @@ class RecorderGroup {
   void detach_drainer() {
     context_.waker.store(nullptr, std::memory_order_release);
     drainer_attached_ = false;
+    plans_.leave();  // in a child after fork() it may be missing in the midst of its work
   }
 
   /// What became of the records since the session was made. Any context may ask; exact while nothing captures
@@ -260,6 +261,13 @@ class RecorderGroup {
   }
   void set_slot_state(std::size_t slot, SlotState state) {
     slot_states_[slot].store(static_cast<std::uint8_t>(state), std::memory_order_release);
+  }
+
+  /// Before what waits for the drain thread without a limit.
+  void detach_missing_drainer() {
+    if (OPDUMP_SMALL_CODE != 0) return;
+    const Waker* waker = context_.waker.load(std::memory_order_relaxed);
+    if (waker != nullptr && !waker->is_there()) detach_drainer();
   }
 
   bool is_open(const ModelPlan& plan) const {

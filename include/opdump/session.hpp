@@ -30,8 +30,8 @@ inline namespace OPDUMP_NAMESPACE {
 /// while a recorder captures; `drain_some` comes from one drain context at a time, which may be another one;
 /// each recorder belongs to its own. Under WhenFull::inline_drain all of them are one context. After fork()
 /// the child has a copy, with what was in the rings, and without the parent's drain thread. It must not use
-/// it: what it dumps there is lost, as a sink that belongs to the parent refuses it. The parent goes on
-/// undisturbed. Source of the order: CANN's aclmdlInitDump, aclmdlSetDump, aclmdlFinalizeDump.
+/// it: what it dumps there is lost, as a sink that belongs to the parent refuses it, though no call waits
+/// there for ever. The parent goes on undisturbed. Source of the order: CANN's aclmdlInitDump, aclmdlSetDump, aclmdlFinalizeDump.
 template <class Memory>
 class BasicSession : public RecorderGroup<Memory> {
  public:
@@ -221,6 +221,7 @@ class BasicSession : public RecorderGroup<Memory> {
     if (plan.model == nullptr) return Status::model_not_loaded;
     if (is_open(plan)) return Status::step_open;
     release_watch(plan);
+    this->detach_missing_drainer();
     plans_.remove(plan, *context_.clock);
     if (initialised_ && plan.generation == generation_) {
       --targets_[plan.target].plans;

@@ -69,7 +69,7 @@ class DrainThread final : private Waker {
   /// does not return. In a child after fork(), which has no such thread, it only detaches the child's copy.
   void stop() {
     if (session_ == nullptr) return;
-    if (owner_ == getpid()) {
+    if (is_there()) {
       pthread_mutex_lock(&mutex_);
       stopping_ = true;
       pthread_cond_signal(&wake_);
@@ -139,12 +139,14 @@ class DrainThread final : private Waker {
   }
 
   void wake() override {
-    if (owner_ != getpid()) return;  // the lock may have been taken when the child was made
+    if (!is_there()) return;  // the lock may have been taken when the child was made
     pthread_mutex_lock(&mutex_);
     woken_ = true;
     pthread_cond_signal(&wake_);
     pthread_mutex_unlock(&mutex_);
   }
+
+  bool is_there() const override { return owner_ == getpid(); }
 
   static timespec now() {
     timespec time{};
