@@ -3,7 +3,8 @@
 /// caught by -Wundef. A knob that changes the layout of a type or what it does is part of the name of the
 /// inline namespace below: two translation units that disagree fail to link instead of corrupting each other.
 
-/// 1: capture is compiled in. 0: `Recorder::wants` is a constant false and the capture path leaves no code.
+/// 1: capture is compiled in. 0: no call of a recorder leaves code or data where it stands; `wants` is a
+/// constant false.
 #ifndef OPDUMP_ENABLED
 #define OPDUMP_ENABLED 1
 #endif

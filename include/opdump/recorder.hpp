@@ -17,7 +17,8 @@ namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 /// One context that captures: a thread, a stream, an interrupt handler. Wait-free but for what `WhenFull`
-/// allows. All calls on one recorder come from its own context, one at a time.
+/// allows. All calls on one recorder come from its own context, one at a time. Compiled out by
+/// OPDUMP_ENABLED, each returns `ok`, false, 0 or null at once.
 ///
 ///     recorder.begin_step(plan);
 ///     for each operator i:  run it;  if (recorder.wants(i)) recorder.capture(i, inputs, outputs);
@@ -36,6 +37,7 @@ class BasicRecorder : public RecordMaker<Memory> {
 
   /// The same for a runtime that counts steps itself.
   Status begin_step(ModelPlan& plan, std::uint64_t step) {
+    if (!OPDUMP_ENABLED) return Status::ok;
     if (plan.model == nullptr) return Status::model_not_loaded;
     if (own_plan() != nullptr) return Status::step_open;
     plan.next_step = step + 1;
@@ -67,7 +69,7 @@ class BasicRecorder : public RecordMaker<Memory> {
   /// this record is lost, counted, and leaves nothing in the dump. An operator that overwrites its inputs is
   /// captured by two calls: inputs before it runs, outputs after. Where the config asks for overflows, both
   /// are handed over in one call after the run, and captured only if the operator overflowed; an error of the
-  /// check counts as such of a record. Compiled out, it is always `ok`.
+  /// check counts as such of a record.
 #if OPDUMP_ENABLED && OPDUMP_SMALL_CODE == 0 && UINTPTR_MAX > 0xffffffff
   // One frame and all registers for the whole way.
   [[gnu::noinline, gnu::flatten]]
@@ -134,7 +136,7 @@ class BasicRecorder : public RecordMaker<Memory> {
 
   /// Operators that overflowed, captured or not. Any context may ask.
   std::uint32_t overflows() const {
-    return overflow_.found.value();
+    return OPDUMP_ENABLED != 0 ? overflow_.found.value() : 0;
   }
 #endif
 
@@ -150,14 +152,15 @@ class BasicRecorder : public RecordMaker<Memory> {
   /// step ends. Costs a few stores.
   void begin_op(std::size_t op, std::span<const TensorView> inputs, std::span<const TensorView> outputs,
                 const OpMemory* memory = nullptr) {
-    const ModelPlan* plan = open_plan();
-    if (!OPDUMP_ENABLED || bits_ == nullptr || plan == nullptr || op >= plan->model->ops.size()) return;
+    const ModelPlan* plan = own_plan();
+    if (bits_ == nullptr || plan == nullptr || op >= plan->model->ops.size()) return;
     running_ = {&plan->model->ops[op], inputs, outputs, memory};
   }
 
   /// Captures the operator that began last, which the runtime found to have failed, if the config asks for
   /// that; `step_not_open`, or `no_such_op` when none has begun. Memory that cannot be read becomes zeros.
   Status capture_failure() {
+    if (!OPDUMP_ENABLED) return Status::ok;
     const ModelPlan* plan = open_plan();
     if (plan == nullptr) return Status::step_not_open;
     if (!context().failures || bits_ == nullptr) return Status::ok;
@@ -167,7 +170,7 @@ class BasicRecorder : public RecordMaker<Memory> {
 
   /// Times that a watched operator's output was found overwritten. Any context may ask.
   std::uint32_t overwrites() const {
-    return watch_.overwrites.value();
+    return OPDUMP_ENABLED != 0 ? watch_.overwrites.value() : 0;
   }
 
   /// From the recorder's own context, or while it rests.
@@ -178,6 +181,7 @@ class BasicRecorder : public RecordMaker<Memory> {
 
   /// Ends the open step; `step_not_open` without one.
   Status end_step() {
+    if (!OPDUMP_ENABLED) return Status::ok;
     if (own_plan() == nullptr) return Status::step_not_open;
     bits_ = nullptr;
 #if OPDUMP_FAULTS
@@ -222,7 +226,7 @@ class BasicRecorder : public RecordMaker<Memory> {
   const ModelPlan* open_plan() const {
     // acquire: when it says that no step is open, the plan is out of use; pairs with the release in
     // `end_step`.
-    return plan_.load(std::memory_order_acquire);
+    return OPDUMP_ENABLED != 0 ? plan_.load(std::memory_order_acquire) : nullptr;
   }
 
  private:
@@ -256,7 +260,7 @@ class BasicRecorder : public RecordMaker<Memory> {
 
   /// `open_plan`, asked by the context that sets it.
   const ModelPlan* own_plan() const {
-    return plan_.load(std::memory_order_relaxed);
+    return OPDUMP_ENABLED != 0 ? plan_.load(std::memory_order_relaxed) : nullptr;
   }
 
   /// As `wants`, for any `op`. `plan` is the open one.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""With OPDUMP_ENABLED=0 an object file that captures is the same as one that never heard of opdump.
+"""With OPDUMP_ENABLED=0 an object file that calls a recorder is the same as one that never heard of opdump.
 
 Usage: compiled_out_check.py COMPILER SOURCE_ROOT
 """
@@ -8,40 +8,63 @@ import subprocess
 import sys
 import tempfile
 
-# The runtime's own code, which calls opdump after each operator.
+# The runtime's own code, which calls opdump around each step and operator, and looks at what is said.
 SOURCE = """
 #if WITH_OPDUMP
 #include "opdump/session.hpp"
 #include "platform/host/host_memory.hpp"
 using Recorder = opdump::BasicRecorder<opdump::HostMemory>;
+using Plan = opdump::ModelPlan;
 using Tensor = opdump::TensorView;
+using Operator = opdump::OpDesc;
+using Memory = opdump::OpMemory;
+using Report = opdump::OverflowReport;
+#define OPDUMP(...) __VA_ARGS__
+#define CHECKED(...) \
+  if (recorder->__VA_ARGS__ != opdump::Status::ok) refused()
 #else
 struct Recorder;
+struct Plan;
 struct Tensor;
+struct Operator;
+struct Memory;
+struct Report;
+#define OPDUMP(...)
+#define CHECKED(...)
 #endif
 
 extern "C" void run_operator(unsigned op);
+extern "C" void refused();
 
 extern "C" void guarded(Recorder* recorder, unsigned op, const Tensor* inputs, const Tensor* outputs) {
   run_operator(op);
-#if WITH_OPDUMP
-  if (recorder->wants(op)) recorder->capture(op, {inputs, 1}, {outputs, 1});
-#endif
+  OPDUMP(if (recorder->wants(op)) recorder->capture(op, {inputs, 1}, {outputs, 1});)
 }
 
 extern "C" void unguarded(Recorder* recorder, unsigned op, const Tensor* inputs, const Tensor* outputs) {
   run_operator(op);
-#if WITH_OPDUMP
-  recorder->capture(op, {inputs, 1}, {outputs, 1});
-#endif
+  CHECKED(capture(op, {inputs, 1}, {outputs, 1}));
 }
 
-extern "C" void single(Recorder* recorder, const void* description, const Tensor* inputs, const Tensor* outputs) {
+extern "C" void single(Recorder* recorder, const Operator* operation, const Tensor* inputs, const Tensor* outputs) {
   run_operator(0);
-#if WITH_OPDUMP
-  if (recorder->wants_single_ops())
-    recorder->capture_single_op(*static_cast<const opdump::OpDesc*>(description), {inputs, 1}, {outputs, 1});
-#endif
+  OPDUMP(if (recorder->wants_single_ops()) recorder->capture_single_op(*operation, {inputs, 1}, {outputs, 1});)
+  CHECKED(capture_single_op(*operation, {inputs, 1}, {outputs, 1}));
+  CHECKED(refuse_single_op(*operation, opdump::Status::invalid_tensor));
+}
+
+extern "C" void step(Recorder* recorder, Plan* plan, unsigned number, const Tensor* inputs, const Tensor* outputs,
+                     const Memory* memory, const Report* report) {
+  CHECKED(begin_step(*plan));
+  CHECKED(end_step());
+  CHECKED(begin_step(*plan, number));
+  OPDUMP(recorder->begin_op(1, {inputs, 1}, {outputs, 1}, memory);)
+  run_operator(1);
+  CHECKED(refuse(1, opdump::Status::invalid_tensor));
+  CHECKED(capture_overflow(1, {inputs, 1}, {outputs, 1}, *report));
+  CHECKED(capture_failure());
+  OPDUMP(if (recorder->overflows() != 0 || recorder->overwrites() != 0 || recorder->open_plan() != nullptr) return;)
+  CHECKED(end_step());
 }
 """
 
