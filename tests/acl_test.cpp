@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "opdump/acl.hpp"
@@ -331,6 +332,31 @@ TEST_CASE("acl: the config's own options and formats hold") {
   const std::vector<std::string> records = records_below(files.directory.path());
   REQUIRE(records.size() == 1);
   CHECK(records.front().ends_with(".npy"));
+}
+
+TEST_CASE("acl: a config may choose what happens when a ring is full") {
+  const std::pair<std::string, WhenFull> choices[] = {
+      {"block", WhenFull::block}, {"inline", WhenFull::inline_drain}, {"degrade", WhenFull::degrade}};
+  for (const auto& choice : choices) {
+    CAPTURE(choice.first);
+    const Files files;
+    write_file(files.directory.path() / "chosen.json", R"({"dump":{"dump_path":")" + files.directory.text() +
+                                                           R"(","dump_list":[{}]},"opdump":{"when_full":")" +
+                                                           choice.first + R"("}})");
+    const std::string chosen = files.path("chosen.json");
+    CHECK(in_child([&] {
+            static Net net;
+            OPDUMP_CHILD_CHECK(aclInit(chosen.c_str()) == ACL_SUCCESS);
+            OPDUMP_CHILD_CHECK(acl::session().when_full() == choice.second);
+            acl::Session::Recorder& recorder = *acl::session().add_recorder(net.ring).value();
+            OPDUMP_CHILD_CHECK(net.load());
+            OPDUMP_CHILD_CHECK(net.run(recorder, 20));
+            OPDUMP_CHILD_CHECK(aclFinalize() == ACL_SUCCESS);
+            OPDUMP_CHILD_CHECK(acl::session().counts().lost() == 0);
+            return 0;
+          }) == 0);
+    CHECK(records_below(files.directory.path()).size() == 20);
+  }
 }
 
 TEST_CASE("acl: a config's limits hold, until the next config") {

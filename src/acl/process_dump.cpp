@@ -190,14 +190,17 @@ aclError ProcessDump::fail(aclError code, std::string reason) {
 
 aclError ProcessDump::start() {
   if (session_.initialised()) return ACL_SUCCESS;
-  // The thread first: a session whose thread is somebody else's could not be finalized again. Under
-  // WhenFull::inline_drain the capturing threads drain, and no other may.
-  Status status = Status::ok;
-  if (session_.when_full() != WhenFull::inline_drain) status = drain_.start(session_);
+  // The thread first: a session whose thread is somebody else's could not be finalized again.
+  Status status = start_drain();
   if (status == Status::ok) status = session_.init();
   if (status == Status::ok) return ACL_SUCCESS;
   drain_.stop();
   return fail(ACL_ERROR_INTERNAL_ERROR, "dumping cannot start: " + std::string(to_string(status)));
+}
+
+Status ProcessDump::start_drain() {
+  // Under WhenFull::inline_drain the capturing threads drain, and no other may.
+  return session_.when_full() == WhenFull::inline_drain ? Status::ok : drain_.start(session_);
 }
 
 aclError ProcessDump::stop() {
@@ -205,7 +208,7 @@ aclError ProcessDump::stop() {
   drain_.stop();
   const Status status = session_.finalize();
   if (session_.initialised()) {
-    if (session_.when_full() != WhenFull::inline_drain) static_cast<void>(drain_.start(session_));
+    static_cast<void>(start_drain());
     return fail(ACL_ERROR_INTERNAL_ERROR, "dumping cannot end: " + std::string(to_string(status)));
   }
   configs_.clear();
@@ -253,7 +256,7 @@ aclError ProcessDump::use_config(const char* path) {
   posix::TreeOptions tree = posix::tree_options(config.options);
   tree.has_journal = session_.journal() != JournalDetail::none;
   sink_.configure(tree);
-  Status status = drain_.start(session_);
+  Status status = start_drain();
   if (status == Status::ok) status = session_.set_config(config);
   if (status == Status::ok) return ACL_SUCCESS;
   return fail(ACL_ERROR_INTERNAL_ERROR, std::string(path) + ": " + std::string(to_string(status)));

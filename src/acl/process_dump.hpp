@@ -59,6 +59,7 @@ class ProcessDump {
   aclError fail(aclError code, std::string reason);
   aclError start();
   aclError stop();
+  Status start_drain();
   aclError use_config(const char* path);
   void note_line(const std::string& line);  ///< adds it to `error_`
   static bool read_content(const char* path, std::string& content);
