@@ -102,6 +102,21 @@ TEST_CASE("in place: what cannot be seen whole, and what another context drains,
   CHECK(dropping.memory.copied != 0);
 }
 
+TEST_CASE("in place: the journal tells of a record as soon as it has ended") {
+  const TwoSizes of;
+  Bench<1024, SeenMemory> bench;
+  bench.start(everything());
+  REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
+  REQUIRE(bench.recorder.capture(0, {of.tensors, 1}, {of.tensors, 1}) == Status::ok);
+  REQUIRE(bench.recorder.ring().drained() == is_little_endian());
+  REQUIRE(bench.session.flush(0) == Status::ok);
+  REQUIRE(bench.sink.objects.size() == 1);
+  REQUIRE(bench.sink.journals.size() == 1);
+  CHECK(bench.sink.journals.begin()->second.find("\nwritten,0,0,") != std::string::npos);
+  REQUIRE(bench.recorder.end_step() == Status::ok);
+  REQUIRE(bench.session.finalize() == Status::ok);
+}
+
 TEST_CASE("in place: a sink that fails at any call leaves no half object, and every record is counted") {
   const TwoSizes of;
   Bench<1024, SeenMemory> whole;

@@ -112,10 +112,10 @@ class Drainer {
 
   /// Takes `data` as the next bytes of the record that ring `slot`, which is empty, has begun; `last`: it is
   /// whole then. Stands for data chunks of bytes that need not go through the ring.
-  void take_data(std::size_t slot, Bytes data, bool last) {
-    Stream& stream = stream_of(slot);
-    if (stream.state == State::writing) note_failure(stream, stream.writer.append(data));
-    if (last) end_record(slot, stream, {});
+  void take_in_place(std::size_t slot, Bytes data, bool last) {
+    take_data(slot, data, last);
+    // No `drain` comes after it.
+    if (last) journal_.flush();
   }
 
   /// Whether a ring was more than an eighth full when it was drained, since the last call of this: it may
@@ -230,6 +230,12 @@ class Drainer {
   }
   const Stream& stream_of(std::size_t slot) const {
     return streams_[OPDUMP_MAX_RECORDERS == 1 ? 0 : slot];
+  }
+
+  void take_data(std::size_t slot, Bytes data, bool last) {
+    Stream& stream = stream_of(slot);
+    if (stream.state == State::writing) note_failure(stream, stream.writer.append(data));
+    if (last) end_record(slot, stream, {});
   }
 
   void take_chunk(std::size_t slot, Bytes chunk) {

@@ -184,7 +184,7 @@ class RecordFeed {
       // What the ring holds comes first, such as the record's head.
       while (drain()) {
       }
-      context_->drainer->take_data(slot_, bytes, left == 0);
+      context_->drainer->take_in_place(slot_, bytes, left == 0);
       return Status::ok;
     }
     const CopyRules rules = rules_of(*context_->memory);
