@@ -272,15 +272,33 @@ TEST_CASE("recorder: block waits up to the limit, then stops waiting until there
   check_adds_up(bench.session.counts());
 }
 
+TEST_CASE("recorder: block keeps its limit where pauses are long") {
+  const ModelDesc one_op = {.name = "one", .ops = std::span(kOps).first(1)};
+  constexpr std::uint32_t kTick = 10;
+  for (const std::uint32_t limit : {1u, 5u, 10u, 20u, 50u, 1000u}) {
+    CAPTURE(limit);
+    Bench<1024> bench(WhenFull::block, limit);
+    bench.clock.ms_per_pause = kTick;
+    bench.start(everything(), one_op);
+    while (bench.last == Status::ok) bench.step();
+    CHECK(bench.last == Status::timeout);
+    CHECK(bench.clock.now_ms >= limit);
+    // One pause may have been a stop of the process, the others are waiting.
+    CHECK(bench.clock.now_ms <= (limit + kTick - 1) / kTick * kTick + kTick);
+    REQUIRE(bench.session.finalize() == Status::ok);
+  }
+}
+
 TEST_CASE("recorder: time in which the whole process was stopped is no waiting") {
   const ModelDesc one_op = {.name = "one", .ops = std::span(kOps).first(1)};
-  // Stops for long at the third pause, and after it drains or not.
+  // Its second pause is a long one. Stops for longer at the third, and after it drains or not.
   struct StoppedClock final : Clock {
     std::uint64_t unix_us() override { return ++us; }
     std::int32_t utc_offset_seconds() override { return 0; }
     std::uint32_t monotonic_ms() override { return ms; }
     void pause() override {
-      ms += ++pauses == 3 ? 100'000 : 1;
+      ++pauses;
+      ms += pauses == 3 ? 100'000 : pauses == 2 ? 30 : 1;
       if (pauses > 3 && drains) static_cast<void>(session->drain_some(SIZE_MAX));
     }
     std::uint64_t us = 1'700'000'000'000'000;
@@ -310,7 +328,8 @@ TEST_CASE("recorder: time in which the whole process was stopped is no waiting")
     while (clock.pauses == 0 && status == Status::ok) status = recorder.capture(0, {&tensors.input, 1}, {});
     recorder.end_step();
     CHECK(status == (drains ? Status::ok : Status::timeout));
-    CHECK(clock.pauses == (drains ? 4 : 50 - 50 / 8));
+    // Of the longest pause an eighth of the limit counts.
+    CHECK(clock.pauses == (drains ? 4 : 3 + 50 - (1 + 30 + 50 / 8 + 1)));
     REQUIRE(session.finalize() == Status::ok);
     CHECK(session.counts().timed_out == (drains ? 0 : 1));
     check_adds_up(session.counts());

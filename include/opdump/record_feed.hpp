@@ -419,6 +419,7 @@ class RecordFeed {
     std::uint32_t used = UINT32_MAX;  ///< of the ring when there was progress last; nothing yet
     std::uint32_t since = 0;          ///< that moment, in milliseconds; later by what does not count
     std::uint32_t at = 0;             ///< of the latest look at the time
+    std::uint32_t left_out = 0;       ///< milliseconds since that progress that do not count
     int looks = 0;
   };
 
@@ -452,6 +453,7 @@ class RecordFeed {
     if (used != wait.used) {
       wait.used = used;
       wait.since = now;
+      wait.left_out = 0;
     } else {
       if (OPDUMP_SMALL_CODE == 0) leave_out_stop(wait, now);
       if (now - wait.since >= context_->block_limit_ms) {
@@ -464,12 +466,14 @@ class RecordFeed {
     return Status::ok;
   }
 
-  /// Between two looks no more counts than an eighth of the limit: in the rest the drainer was most likely
-  /// stopped too.
+  /// Of the longest time between two looks no more counts than an eighth of the limit: in the rest the
+  /// drainer was most likely stopped too. But of that one only, as pauses may be as long.
   void leave_out_stop(Wait& wait, std::uint32_t now) const {
     const std::uint32_t passed = now - wait.at;
     const std::uint32_t most = context_->block_limit_ms / 8 + 1;
-    if (passed > most) wait.since += passed - most;
+    if (passed <= most + wait.left_out) return;
+    wait.since += passed - most - wait.left_out;
+    wait.left_out = passed - most;
   }
 
   // A drainer that is at work frees room within microseconds. Waiting awake for about as long as a pause

@@ -24,9 +24,9 @@ struct SessionParts {
   std::uint32_t device_id = 0;
   WhenFull when_full = WhenFull::block;
   /// Longest wait without progress: of a recorder for room under WhenFull::block and for a copy in the
-  /// background, of the control context for the drainer. Where a recorder that waits for room cannot look for
-  /// longer than an eighth of this, as in a process that is stopped, the rest does not count (with
-  /// OPDUMP_SMALL_CODE it does).
+  /// background, of the control context for the drainer. While a recorder waits for room, the longest time
+  /// between two of its looks counts as no more than an eighth of this, as the process may have been stopped
+  /// in it (with OPDUMP_SMALL_CODE it counts whole).
   std::uint32_t block_limit_ms = 1000;
   JournalDetail journal = JournalDetail::records;
   /// For configs that want statistics, and WhenFull::degrade, which without it is WhenFull::drop.
