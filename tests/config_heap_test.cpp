@@ -1,66 +1,17 @@
 // Counts what a config takes of the heap while it is read, checked and resolved against a model. Stands alone
 // because it replaces the allocation functions.
 
-#include <malloc.h>
-
 #include <cstddef>
 #include <cstdio>
-#include <cstdlib>
-#include <new>
 #include <string>
 #include <vector>
 
 #include "opdump/model_plan.hpp"
 #include "opdump/parse_config.hpp"
-
-namespace {
-
-std::size_t held = 0;
-std::size_t most_held = 0;
-
-void* take(std::size_t bytes) {
-  void* const memory = std::malloc(bytes);
-  if (memory == nullptr) return nullptr;
-  held += malloc_usable_size(memory);
-  if (held > most_held) most_held = held;
-  return memory;
-}
-
-void give_back(void* memory) {
-  if (memory != nullptr) held -= malloc_usable_size(memory);
-  std::free(memory);
-}
-
-}  // namespace
-
-void* operator new(std::size_t bytes) {
-  void* const memory = take(bytes);
-  if (memory == nullptr) std::abort();
-  return memory;
-}
-void* operator new[](std::size_t bytes) {
-  return operator new(bytes);
-}
-void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
-  return take(bytes);
-}
-void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
-  return take(bytes);
-}
-void operator delete(void* memory) noexcept {
-  give_back(memory);
-}
-void operator delete[](void* memory) noexcept {
-  give_back(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  give_back(memory);
-}
-void operator delete[](void* memory, std::size_t) noexcept {
-  give_back(memory);
-}
+#include "support/counted_heap.hpp"
 
 using namespace opdump;
+using tests::heap;
 
 namespace {
 
@@ -80,8 +31,8 @@ bool check(const std::string& text, std::size_t limit) {
   const std::vector<OpDesc> ops(kOps, OpDesc{.name = "conv1", .type = "Conv2D"});
   const ModelDesc model = {.name = "resnet50_v1", .ops = ops};
   std::uint8_t bits[kOps];
-  const std::size_t before = held;
-  most_held = held;
+  const std::size_t before = heap.held;
+  heap.most_held = heap.held;
   bool good = true;
   {
     Arena arena(memory);
@@ -91,10 +42,10 @@ bool check(const std::string& text, std::size_t limit) {
     good = parse_config(text, arena, nullptr, config, error) == Status::ok &&
            resolve_plan(config, model, bits, plan) == Status::ok && plan.matched_ops == kOps;
   }
-  const std::size_t peak = most_held - before;
+  const std::size_t peak = heap.most_held - before;
   std::printf("a config of %zu bytes takes %zu bytes of heap, %zu allowed, and leaves %zu\n", text.size(),
-              peak, limit, held - before);
-  return good && peak <= limit && held == before;
+              peak, limit, heap.held - before);
+  return good && peak <= limit && heap.held == before;
 }
 
 }  // namespace
