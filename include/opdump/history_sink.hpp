@@ -56,7 +56,7 @@ class HistorySink final : public Sink {
   HistorySink& operator=(const HistorySink&) = delete;
 
   /// Hands on what is kept, at the next call from the drainer.
-  void trigger() { triggered_.store(true, std::memory_order_release); }
+  void trigger() { triggered_.store(true, std::memory_order_release); }  // partner: `look_for_trigger`
 
   /// Times that the history was handed on.
   std::uint32_t triggers() const { return triggers_; }
@@ -259,7 +259,7 @@ class HistorySink final : public Sink {
   }
 
   void look_for_trigger() {
-    if (!triggered_.load(std::memory_order_acquire)) return;
+    if (!triggered_.load(std::memory_order_acquire)) return;  // partner: `trigger`
     triggered_.store(false, std::memory_order_relaxed);
     hand_on_history();
   }

@@ -24,7 +24,7 @@ class PlanList {
   /// `plan` has OpCounts and a `load`, and is not in the list.
   void add(ModelPlan& plan) {
     plan.next = first_.load(std::memory_order_relaxed);
-    first_.store(&plan, std::memory_order_seq_cst);
+    first_.store(&plan, std::memory_order_seq_cst);  // partner: `count_loss`, which reads the plan
   }
 
   /// Returns when the drain context has let go of `plan`: after the `drain_some` that is at work, if one is.
@@ -32,12 +32,12 @@ class PlanList {
   void remove(ModelPlan& plan, Clock& clock) {
     if (plan.op_counts.empty()) return;
     if (first_.load(std::memory_order_relaxed) == &plan) {
-      first_.store(plan.next, std::memory_order_seq_cst);
+      first_.store(plan.next, std::memory_order_seq_cst);  // partner: `count_loss`, see below
     } else {
       ModelPlan* before = first_.load(std::memory_order_relaxed);
       while (before != nullptr && before->next != &plan) before = before->next;
       if (before == nullptr) return;
-      std::atomic_ref(before->next).store(plan.next, std::memory_order_seq_cst);
+      std::atomic_ref(before->next).store(plan.next, std::memory_order_seq_cst);  // likewise
     }
     // seq_cst: either the drain context sees that the plan is gone, or this that the context is at work; and
     // acquire: its last use of the plan comes before. Pairs with `enter` and `leave`.
@@ -53,16 +53,18 @@ class PlanList {
     first_.store(nullptr, std::memory_order_relaxed);
   }
 
-  // Each leads to its own parity also from there: after fork() the turn of a drain thread that the child
-  // lacks has no end.
+  // partners: `remove`, `at_work`. Each leads to its own parity also from there: after fork() the turn of a
+  // drain thread that the child lacks has no end.
   void enter() { turn_.store((turn_.load(std::memory_order_relaxed) + 1) | 1, std::memory_order_seq_cst); }
   void leave() { turn_.store((turn_.load(std::memory_order_relaxed) | 1) + 1, std::memory_order_release); }
 
+  // partners: `enter`, `leave`.
   bool at_work() const { return turn_.load(std::memory_order_seq_cst) % 2 != 0; }
 
   /// Between `enter` and `leave`: the sink lost a record of `op`.
   void count_loss(const OpStep& op, LossCause cause) {
     if (op.load == 0) return;
+    // partners: `add`, and `remove`, which sees that `enter` was called where this misses its store.
     const ModelPlan* plan = first_.load(std::memory_order_seq_cst);
     while (plan != nullptr && plan->load != op.load)
       plan = std::atomic_ref(const_cast<ModelPlan*&>(plan->next)).load(std::memory_order_seq_cst);

@@ -169,6 +169,7 @@ class RecordFeed {
   }
 
   void wake() const {
+    // partner: `RecorderGroup::attach_drainer`.
     if (Waker* waker = context_->waker.load(std::memory_order_acquire)) waker->wake();
   }
 

@@ -104,6 +104,7 @@ class RecorderGroup {
   /// For fault, watchdog and signal handlers, which end the program afterwards: from now on `drain_some` does
   /// nothing. Any context.
   void begin_crash() {
+    // partner: `drain_some`.
     crashed_.store(true, std::memory_order_seq_cst);
   }
 
@@ -157,12 +158,12 @@ class RecorderGroup {
     if (drainer_attached_) return Status::drainer_attached;
     if (context_.when_full == WhenFull::inline_drain) return Status::invalid_argument;
     drainer_attached_ = true;
-    context_.waker.store(waker, std::memory_order_release);
+    context_.waker.store(waker, std::memory_order_release);  // partner: `RecordFeed::wake`
     return Status::ok;
   }
 
   void detach_drainer() {
-    context_.waker.store(nullptr, std::memory_order_release);
+    context_.waker.store(nullptr, std::memory_order_release);  // partner: `RecordFeed::wake`
     drainer_attached_ = false;
     plans_.leave();  // in a child after fork() it may be missing in the midst of its work
   }
@@ -266,6 +267,7 @@ class RecorderGroup {
   /// Before what waits for the drain thread without a limit.
   void detach_missing_drainer() {
     if (OPDUMP_SMALL_CODE != 0) return;
+    // relaxed: this context has stored it.
     const Waker* waker = context_.waker.load(std::memory_order_relaxed);
     if (waker != nullptr && !waker->is_there()) detach_drainer();
   }
@@ -336,6 +338,7 @@ class RecorderGroup {
       if (!drainer_attached_) {
         if (drain_some(kBudgetBytes) == 0) return done() ? Status::ok : Status::timeout;
       } else {
+        // relaxed: this context has stored it.
         if (Waker* waker = context_.waker.load(std::memory_order_relaxed)) waker->wake();
         context_.clock->pause();
       }

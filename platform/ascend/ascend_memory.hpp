@@ -94,7 +94,7 @@ class AscendMemory final : public DeviceMemory {
     };
     for (std::size_t i = 0; i < lane_count_; ++i) {
       Lane& lane = lanes_[i];
-      if (lane.taken.load(std::memory_order_acquire))
+      if (lane.taken.load(std::memory_order_acquire))  // partner: `give_back`
         note(check(kSynchronizeStream, api_.synchronize_stream(lane.stream)));
       note(check(kDestroyStream, api_.destroy_stream(lane.stream)));
       note(check(kFreeHost, api_.free_host(lane.staging)));
@@ -209,9 +209,10 @@ class AscendMemory final : public DeviceMemory {
     const bool told = known != nullptr && known->overflowed.load(std::memory_order_relaxed);
     if (told) known->overflowed.store(false, std::memory_order_relaxed);
     if (overflow_status_ == nullptr) return told ? Result<bool>(true) : Result<bool>(Status::not_supported);
+    // acquire: the last one's asking comes before; partner: the release below.
     if (asking_.exchange(true, std::memory_order_acquire)) return Status::recorder_busy;
     const Result<bool> answer = ask_device(known == nullptr ? nullptr : known->stream);
-    asking_.store(false, std::memory_order_release);
+    asking_.store(false, std::memory_order_release);  // partner: the acquire above
     return told ? Result<bool>(true) : answer;
   }
 
@@ -337,6 +338,7 @@ class AscendMemory final : public DeviceMemory {
     return false;
   }
 
+  // partners: `take_lane`, `close`.
   static void give_back(Lane& lane) { lane.taken.store(false, std::memory_order_release); }
 
   AclError wait_for(Stream stream, std::uint32_t limit_ms) {

@@ -44,11 +44,12 @@ class CrashSink final : public Sink {
 
   /// From the thread that crashed.
   void crash() {
-    crashed_.store(thread_id(), std::memory_order_seq_cst);
+    crashed_.store(thread_id(), std::memory_order_seq_cst);  // partner: `now`
   }
 
   /// Whether another thread is kept.
   bool keeps_thread() const {
+    // acquire: what that thread did comes before; partner: `now`.
     return kept_.load(std::memory_order_acquire);
   }
 
@@ -63,10 +64,10 @@ class CrashSink final : public Sink {
 
  private:
   Sink& now() {
-    const long crashed = crashed_.load(std::memory_order_acquire);
+    const long crashed = crashed_.load(std::memory_order_acquire);  // partner: `crash`
     if (crashed == 0) return sink_;
     if (crashed != thread_id()) {
-      kept_.store(true, std::memory_order_release);
+      kept_.store(true, std::memory_order_release);  // partner: `keeps_thread`
       for (;;) pause();
     }
     return raw_;

@@ -58,9 +58,9 @@ class DrainTask final : private Waker {
   /// From the control context, once recorders rest: waits for `run` to end and detaches. `timeout`, with the
   /// task still to end, after `limit_ms`; call again.
   [[nodiscard]] Status stop(std::uint32_t limit_ms) {
-    stopping_.store(true, std::memory_order_release);
+    stopping_.store(true, std::memory_order_release);  // partner: `run`
     const std::uint32_t start = rtos_.now_ms();
-    while (!done_.load(std::memory_order_acquire)) {
+    while (!done_.load(std::memory_order_acquire)) {  // partner: the end of `run`
       if (rtos_.now_ms() - start >= limit_ms) return Status::timeout;
       rtos_.notify();
     }
