@@ -11,7 +11,8 @@ help() {
 usage: sh tests/run.sh [--quick | --firmware [TARGET...]]
 
 Builds opdump under build/tests and runs its tests: plain, with the address and undefined behaviour
-sanitizers, and with clang's thread sanitizer. Missing tools are installed with apt-get where there is one.
+sanitizers, and with clang's thread sanitizer; the plain build has the stress test also with that of its own
+compiler. Missing tools are installed with apt-get where there is one.
 
   --quick     only the plain build
   --firmware  instead of these, build for other machines and run the tests there, emulated: all, or some of
