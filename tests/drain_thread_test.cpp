@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 #include <signal.h>
-#include <sys/resource.h>
+#include <time.h>
 
 #include <algorithm>
 #include <atomic>
@@ -27,7 +27,11 @@ struct FakeSession {
   }
   void detach_drainer() { attached = false; }
   std::size_t drain_some(std::size_t budget_bytes) {
-    ++calls;
+    timespec used{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    const auto now = std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+    if (calls++ == 0) used_at_first = now;
+    used_at_last = now;
     largest_budget = std::max(largest_budget.load(), budget_bytes);
     sigset_t mask;
     pthread_sigmask(SIG_SETMASK, nullptr, &mask);
@@ -40,6 +44,8 @@ struct FakeSession {
   bool take_crowded() { return crowded.exchange(false); }
 
   Waker* waker = nullptr;
+  std::chrono::nanoseconds used_at_first{};  ///< processor time of the drain thread at its first look
+  std::chrono::nanoseconds used_at_last{};
   std::atomic<bool> attached{false};
   std::atomic<bool> signals_blocked{true};
   std::atomic<int> calls{0};
@@ -86,7 +92,7 @@ TEST_CASE("drain thread: stop drains the rest at once, however long the delay") 
   CHECK_FALSE(session.attached);
 }
 
-TEST_CASE("drain thread: idle, it looks once per delay") {
+TEST_CASE("drain thread: idle, it looks once per delay, and sleeps in between") {
   FakeSession session;
   DrainThread thread;
   const auto before = std::chrono::steady_clock::now();
@@ -96,6 +102,8 @@ TEST_CASE("drain thread: idle, it looks once per delay") {
   const auto delays = (std::chrono::steady_clock::now() - before) / 10ms;
   CHECK(session.calls >= 2);
   CHECK(session.calls <= delays + 3);
+  // Of its own processor time, which no other load adds to: a tenth of what it would use awake.
+  CHECK(session.used_at_last - session.used_at_first <= (session.calls - 1) * 1ms);
 }
 
 TEST_CASE("drain thread: looks again soon while the rings fill fast, and then sleeps") {
