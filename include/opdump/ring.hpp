@@ -195,10 +195,11 @@ class BasicRing {
 
   /// Whether all that was committed before this call, as far as the caller knows of it, has been released.
   bool drained() const {
-    // acquire: what the consumer did with the chunks comes before; pairs with the release in `release`. The
-    // head is read after it: a newer one only says that there is more.
-    const std::uint32_t tail = tail_.load(std::memory_order_acquire);
-    return tail == head_.load(std::memory_order_relaxed);
+    // acquire: no tail is seen from before the producer saw that there was room up to this head, which is
+    // where a full ring's tail once was; pairs with the release in `publish`.
+    const std::uint32_t head = head_.load(std::memory_order_acquire);
+    // acquire: what the consumer did with the chunks comes before; pairs with the release in `release`.
+    return tail_.load(std::memory_order_acquire) == head;
   }
 
   /// Bytes taken, heads and padding included. Exact on neither side while the other is at work: on the

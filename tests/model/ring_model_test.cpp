@@ -25,8 +25,8 @@ struct Write {
   Then then = commit;
 };
 
-/// What the two threads do. `reads`: p peek and, if there is a chunk, use and pop it; r release; u ask what
-/// is used.
+/// What the threads do. `reads`: p peek and, if there is a chunk, use and pop it; r release; u ask what is
+/// used. A third thread, if there is one, asks whether the ring is drained.
 struct Case {
   std::uint32_t granules = 4;
   std::uint32_t start = 0;  ///< granule at which both ends stand when the threads start
@@ -42,11 +42,12 @@ std::byte pattern(std::uint32_t chunk, std::size_t at) {
   return static_cast<std::byte>(chunk * 131 + at * 7 + 1);
 }
 
-class RingModel : public rl::test_suite<RingModel, 2> {
+template <int kThreads>
+class RingModel : public rl::test_suite<RingModel<kThreads>, kThreads> {
  public:
   void before() {
     CheckedParts::memory = &memory_;
-    delivered_(here()).store(0);
+    announced_.store(0, rl::mo_relaxed, here());
     RL_ASSERT(ring_.reset(memory_.bytes(the_case.granules * kGranule)) == Status::ok);
     for (std::uint32_t i = 0; i < the_case.start; ++i) {
       write({});
@@ -60,6 +61,8 @@ class RingModel : public rl::test_suite<RingModel, 2> {
     if (index == 0) {
       for (std::uint32_t i = 0; i < the_case.write_count; ++i) write(the_case.writes[i]);
       for (std::uint32_t i = 0; i < the_case.random_calls; ++i) write(random_write());
+    } else if (index == 2) {
+      ask_drained(announced_.load(rl::mo_acquire, here()));
     } else {
       for (const char what : the_case.reads) consume(what);
       for (std::uint32_t i = 0; i < the_case.random_calls; ++i) consume("ppprru"[rl::rand(6)]);
@@ -93,8 +96,7 @@ class RingModel : public rl::test_suite<RingModel, 2> {
       return;
     }
     if (what.then == Write::ask_drained) {
-      // What the consumer did with the chunks must be visible to who sees the ring drained.
-      if (ring_.drained()) RL_ASSERT(delivered_(here()).load() == chunks_written_);
+      ask_drained(chunks_written_);
       return;
     }
     const MutableBytes room = ring_.reserve(what.least, what.most);
@@ -108,6 +110,13 @@ class RingModel : public rl::test_suite<RingModel, 2> {
     RL_ASSERT(chunks_written_ < kMaxChunks);
     sizes_[chunks_written_++] = bytes;
     ring_.commit(bytes);
+    if (kThreads > 2) announced_.store(chunks_written_, rl::mo_release, here());
+  }
+
+  /// What the consumer did with the chunks must be visible to who knows of `known` and sees the ring drained.
+  void ask_drained(std::uint32_t known) {
+    if (!ring_.drained()) return;
+    for (std::uint32_t i = 0; i < known; ++i) RL_ASSERT(delivered_[i](here()).load() == i + 1);
   }
 
   void consume(char what) {
@@ -129,8 +138,10 @@ class RingModel : public rl::test_suite<RingModel, 2> {
 
   // Popped chunks stay readable until now.
   void release() {
-    if (chunks_released_ < chunks_read_) delivered_(here()).store(chunks_read_);
-    while (chunks_released_ < chunks_read_) use(chunks_released_++);
+    for (; chunks_released_ < chunks_read_; ++chunks_released_) {
+      use(chunks_released_);
+      delivered_[chunks_released_](here()).store(chunks_released_ + 1);
+    }
     ring_.release();
   }
 
@@ -146,7 +157,9 @@ class RingModel : public rl::test_suite<RingModel, 2> {
 
   WatchedMemory memory_;
   ModelRing ring_;
-  rl::var<std::uint32_t> delivered_;  // what the consumer makes of the chunks before it releases them
+  rl::var<std::uint32_t>
+      delivered_[kMaxChunks];            // what the consumer makes of each chunk before it releases it
+  rl::atomic<std::uint32_t> announced_;  // chunks of which the third thread may know
   // For the test's own checks; the threads are fibers of one, so the ring does not need to publish these.
   std::uint32_t sizes_[kMaxChunks];
   std::uint32_t chunks_written_ = 0;
@@ -179,7 +192,8 @@ void print_case() {
   std::fprintf(stderr, "case: ring of %u granules, ends at %u, %u random calls\n", the_case.granules,
                the_case.start, the_case.random_calls);
   for (std::uint32_t i = 0; i < the_case.write_count; ++i) {
-    constexpr const char* kThen[] = {"commit all", "commit the least", "abandon", "look"};
+    constexpr const char* kThen[] = {"commit all", "commit the least", "abandon", "look",
+                                     "ask whether it is drained"};
     const Write& write = the_case.writes[i];
     std::fprintf(stderr, "  producer: reserve %u to %u bytes, %s\n", write.least, write.most,
                  kThen[write.then]);
@@ -187,6 +201,7 @@ void print_case() {
   std::fprintf(stderr, "  consumer: %.*s\n", static_cast<int>(the_case.reads.size()), the_case.reads.data());
 }
 
+template <int kThreads = 2>
 void run(rl::scheduler_type_e search, unsigned bound, unsigned executions, Tally& tally) {
   std::ostream out(&report);
   report.clear();
@@ -196,7 +211,7 @@ void run(rl::scheduler_type_e search, unsigned bound, unsigned executions, Tally
   params.iteration_count = executions;
   params.output_stream = &out;
   params.progress_stream = &out;
-  if (!rl::simulate<RingModel>(params)) {
+  if (!rl::simulate<RingModel<kThreads>>(params)) {
     print_case();
     report.print();
     std::exit(1);
@@ -315,6 +330,21 @@ void asking_whether_it_is_drained() {
   print("asking whether it is drained, every execution of two preemptions", tally);
 }
 
+// The ends may stand where they stood a turn of the ring before.
+void asking_from_a_third_thread() {
+  Tally tally;
+  the_case = {.write_count = 2, .reads = "pr"};
+  for_each_ring(4, [&] {
+    for (const Write& first : {kWrites[0], kWrites[3]}) {
+      for (const Write& second : {kWrites[0], kWrites[3], kWrites[5]}) {
+        the_case.writes = {first, second};
+        run<3>(rl::sched_bound, 2, 0, tally);
+      }
+    }
+  });
+  print("asking from a third thread, every execution of two preemptions", tally);
+}
+
 void random_calls(unsigned executions) {
   Tally tally;
   the_case = {.random_calls = 40};
@@ -335,6 +365,7 @@ int main(int count, char** arguments) {
       count > 1 ? static_cast<unsigned>(std::strtoul(arguments[1], nullptr, 10)) : 1'000;
   asking_what_is_used();
   asking_whether_it_is_drained();
+  asking_from_a_third_thread();
   two_writes_every_execution();
   three_writes_every_execution();
   four_writes_bounded();
