@@ -212,6 +212,24 @@ TEST_CASE("session: recorders come and go while it drains; counts and sequence n
   CHECK(text.find("gap") == std::string::npos);
 }
 
+TEST_CASE("session: a look without a budget does not end a recorder that leaves") {
+  Bench bench(WhenFull::drop);
+  bench.start(everything());
+  alignas(8) std::byte ring[1024];
+  auto& recorder = *bench.session.add_recorder(ring).value();
+  REQUIRE(recorder.begin_step(bench.plan) == Status::ok);
+  CHECK(recorder.capture(0, {&bench.tensors.input, 1}, {}) == Status::ok);
+  REQUIRE(recorder.end_step() == Status::ok);
+  REQUIRE(bench.session.attach_drainer() == Status::ok);
+  CHECK(bench.session.remove_recorder(recorder) == Status::recorder_busy);  // until somebody drains
+  CHECK(bench.session.drain_some(0) == 0);
+  CHECK(bench.session.drain_some(1 << 20) != 0);
+  CHECK(bench.session.remove_recorder(recorder) == Status::invalid_argument);  // it is gone
+  bench.session.detach_drainer();
+  CHECK(bench.session.counts().written == 1);
+  REQUIRE(bench.session.finalize() == Status::ok);
+}
+
 TEST_CASE("session: flush returns when all is in the sink") {
   Bench bench(WhenFull::block);
   bench.start(everything());

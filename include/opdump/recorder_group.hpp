@@ -83,8 +83,9 @@ class RecorderGroup {
       if (bytes == 0 || passing_)
         drainer_.tell_untold(slot, recorders_[slot].ring(), recorders_[slot].untold());
       moved += bytes;
-      // Seen leaving before the ring was looked at, it has nothing left once that is empty.
-      if (state == SlotState::leaving && bytes == 0) {
+      // Seen leaving before the ring was looked at, it has nothing left once that is empty; a budget of 0 does
+      // not tell.
+      if (state == SlotState::leaving && recorders_[slot].ring().drained()) {
         finish(slot);
         set_slot_state(slot, SlotState::free);
       }
