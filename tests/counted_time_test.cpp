@@ -27,9 +27,11 @@ struct Machine {
   std::uint64_t calendar_readings = 0;
   bool counter_stands = false;
   std::uint64_t counter_lost = 0;
+  std::uint64_t asleep_ns = 0;  ///< which the calendar counts and the monotonic clock does not
+  bool counter_sleeps = true;
   std::function<void()> interrupt = nullptr;  ///< comes while the calendar is being read
 
-  std::uint64_t calendar_us() const { return (calendar_offset + ns) / 1000; }
+  std::uint64_t calendar_us() const { return (calendar_offset + asleep_ns + ns) / 1000; }
 };
 
 struct Source {
@@ -37,15 +39,16 @@ struct Source {
 
   std::uint64_t ticks() {
     machine->ns += machine->reading_ns;
+    const std::uint64_t counted_ns = machine->ns + (machine->counter_sleeps ? 0 : machine->asleep_ns);
     // Never 0 and far from the calendar's numbers.
     return machine->counter_stands ? 77
-                                   : 77 + machine->ns * machine->ticks_per_us / 1000 - machine->counter_lost;
+                                   : 77 + counted_ns * machine->ticks_per_us / 1000 - machine->counter_lost;
   }
   std::uint64_t calendar_ns() {
     machine->ns += machine->reading_ns;
     ++machine->calendar_readings;
     if (machine->interrupt) std::exchange(machine->interrupt, nullptr)();
-    return machine->calendar_offset + machine->ns;
+    return machine->calendar_offset + machine->asleep_ns + machine->ns;
   }
   std::uint64_t monotonic_ns() {
     machine->ns += machine->reading_ns;
@@ -57,8 +60,10 @@ using Time = CountedTime<Source>;
 
 /// Has it measured the counter.
 void warm_up(Machine& machine, Time& time) {
-  time.unix_us();
-  machine.ns += 2 * kMs;
+  for (int i = 0; i < 2; ++i) {
+    time.unix_us();
+    machine.ns += 2 * kMs;
+  }
   time.unix_us();
   machine.calendar_readings = 0;
 }
@@ -79,8 +84,10 @@ TEST_CASE("counted time: the calendar until the counter is measured, then the co
       machine.ns += kMs / 10 - 1;
     }
     CHECK(machine.calendar_readings == 10);
-    machine.ns += kMs;
-    CHECK(time.unix_us() == machine.calendar_us());
+    for (int i = 0; i < 2; ++i) {
+      machine.ns += kMs;
+      CHECK(time.unix_us() == machine.calendar_us());
+    }
     machine.calendar_readings = 0;
     for (int i = 0; i < 30; ++i) {
       machine.ns += kMs / 10;
@@ -151,6 +158,35 @@ TEST_CASE("counted time: right after rests of any length") {
     for (int i = 0; i < 3; ++i) {
       CHECK(distance(time.unix_us(), machine.calendar_us()) <= 1);
       machine.ns += kMs * 3 / 4;
+    }
+  }
+}
+
+TEST_CASE("counted time: a machine that sleeps") {
+  const std::uint64_t sleeps_ms[] = {1, 5, 30, 500, 2000, 10'000, 400'000, 90'000'000};
+  for (const std::uint64_t ticks_per_us : {24u, 62u, 1000u, 2600u}) {
+    for (const std::uint64_t sleep_ms : sleeps_ms) {
+      for (const bool counter_sleeps : {false, true}) {
+        for (const std::uint64_t awake_us : {10u, 900u, 3000u}) {
+          CAPTURE(ticks_per_us);
+          CAPTURE(sleep_ms);
+          CAPTURE(counter_sleeps);
+          CAPTURE(awake_us);
+          Machine machine{.ticks_per_us = ticks_per_us, .counter_sleeps = counter_sleeps};
+          Time time(Source{&machine});
+          warm_up(machine, time);
+          machine.ns += awake_us * 1000;
+          time.unix_us();
+          machine.asleep_ns += sleep_ms * kMs;
+          const std::uint64_t woke_ns = machine.ns;
+          for (int i = 0; i < 400; ++i) {
+            machine.ns += kMs * 7 / 10;
+            const std::uint64_t us = time.unix_us();
+            // Until then a counter that slept too does not tell.
+            if (machine.ns - woke_ns > 20 * kMs) CHECK(distance(us, machine.calendar_us()) <= 1);
+          }
+        }
+      }
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "opdump/knobs.hpp"
 
@@ -20,12 +21,12 @@ concept TimeSource = requires(T source) {
 
 /// Calendar time that is counted on from its last reading, as a counter is cheaper to read than a calendar.
 /// It reads the calendar at least every 20 ms, and each time until the counter's frequency has been measured
-/// over 1 ms or where it is below 8 MHz; the result is off by at most 5 us, plus what the calendar's rate
-/// changes within 20 ms. Setting the calendar, or putting the machine to sleep, shows up to 20 ms late.
+/// twice over 1 ms or where it is below 8 MHz; the result is off by at most 5 us, plus what the calendar's
+/// rate changes within 20 ms. Setting the calendar, or putting the machine to sleep, shows up to 20 ms late.
 ///
 /// Threads and ISR: any number at once; none waits for another. One that is interrupted or that a fork leaves
 /// behind while it looks at the calendar makes the others read the calendar each time.
-template <TimeSource Source>
+template <TimeSource Source, template <class> class Atomic = std::atomic>
 class CountedTime {
  public:
   explicit CountedTime(Source source = Source()) : source_(source) {}
@@ -37,7 +38,8 @@ class CountedTime {
     // Acquire, so that the second look at `turn_` comes last; partner: the stores of `publish`.
     const std::uint64_t ticks = ticks_.load(std::memory_order_acquire);
     const std::uint64_t us = us_.load(std::memory_order_acquire);
-    const std::uint64_t pace = pace_.load(std::memory_order_acquire);
+    // That of another look does as well: it says itself how far it may be trusted.
+    const std::uint64_t pace = pace_.load(std::memory_order_relaxed);
     const std::uint64_t passed = now - ticks;
     // Also when another thread looked after the counter had been read.
     if (passed >= pace >> 32 || turn % 2 != 0 || turn_.load(std::memory_order_relaxed) != turn) [[unlikely]]
@@ -51,7 +53,8 @@ class CountedTime {
   static constexpr std::uint64_t kMostMeasuredNs = 2u << 30;  ///< its product with 2^32 fits
   static constexpr std::uint64_t kTogetherNs = 1000;          ///< in which readings count as one
   static constexpr std::uint64_t kLeastTicksPerUs = 8;
-  static constexpr std::uint64_t kAhead = 4;  ///< how many times its base a measure is good for
+  static constexpr std::uint64_t kAgree = 256;  ///< measures over 1 ms differ by 1/500
+  static constexpr std::uint64_t kAhead = 4;    ///< how many times its base a measure is good for
 
   struct Reading {
     std::uint64_t ticks = 0;
@@ -83,7 +86,11 @@ class CountedTime {
     const std::uint64_t us_per_tick = (ns << 32) / ticks / 1000;  // in 2^-32
     const std::uint64_t good_for = ticks * std::min(kAhead * ns, kMostNs) / ns;
     if (us_per_tick == 0 || us_per_tick > UINT32_MAX / kLeastTicksPerUs || good_for > UINT32_MAX) return;
-    publish(now, us_per_tick, good_for);
+    // Across a sleep of the machine one clock or the other stands still; two measures in a row say the same
+    // only when neither does.
+    const std::uint64_t before = std::exchange(measured_, us_per_tick);
+    if (std::max(before, us_per_tick) - std::min(before, us_per_tick) <= before / kAgree)
+      publish(now, us_per_tick, good_for);
   }
 
   void publish(const Reading& now, std::uint64_t us_per_tick, std::uint64_t good_for) {
@@ -92,18 +99,19 @@ class CountedTime {
     // Release, so that `turn_` is odd before any of them; partner: the loads of `unix_us`.
     ticks_.store(now.ticks - begun, std::memory_order_release);
     us_.store(now.calendar_ns / 1000, std::memory_order_release);
-    pace_.store(good_for << 32 | us_per_tick, std::memory_order_release);
+    pace_.store(good_for << 32 | us_per_tick, std::memory_order_relaxed);
   }
 
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
   Source source_;
-  std::atomic<std::uint32_t> turn_{0};   ///< odd while someone looks at the calendar
-  std::atomic<std::uint64_t> ticks_{0};  ///< when `us_` began
-  std::atomic<std::uint64_t> us_{0};
-  std::atomic<std::uint64_t> pace_{
-      0};         ///< microseconds per tick in 2^-32, above it the ticks this is good for
-  Reading last_;  ///< belongs to who made `turn_` odd
+  Atomic<std::uint32_t> turn_{0};   ///< odd while someone looks at the calendar
+  Atomic<std::uint64_t> ticks_{0};  ///< when `us_` began
+  Atomic<std::uint64_t> us_{0};
+  Atomic<std::uint64_t> pace_{0};  ///< microseconds per tick in 2^-32, above it the ticks this is good for
+  // What follows belongs to who made `turn_` odd.
+  Reading last_;
+  std::uint64_t measured_ = 0;  ///< microseconds per tick in 2^-32, the last time
 };
 
 }  // namespace OPDUMP_NAMESPACE

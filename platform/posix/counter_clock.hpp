@@ -3,9 +3,12 @@
 
 #include <cstdint>
 
-#include "platform/posix/counted_time.hpp"
 #include "platform/posix/processor_counter.hpp"
 #include "platform/posix/system_clock.hpp"
+
+#if defined(__x86_64__) || defined(__aarch64__)
+#include "platform/posix/counted_time.hpp"
+#endif
 
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {

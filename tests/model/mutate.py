@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Breaks ring.hpp in one place at a time and demands that a test of the ring fails each time.
+"""Breaks ring.hpp and counted_time.hpp in one place at a time and demands that a test of theirs fails each time.
 
 usage: mutate.py SOURCE_ROOT COMPILER...
 
-Every acquire and release of the header is weakened to relaxed in turn, whatever they are; the other faults
+Every acquire and release of the headers is weakened to relaxed in turn, whatever they are; the other faults
 are listed below by the text they replace. A fault whose text is not in the header exactly once is an error:
-the list has to follow the header. Exit status 1 if a fault goes unnoticed.
+the list has to follow it. Exit status 1 if a fault goes unnoticed.
 """
 import concurrent.futures
 import os
@@ -149,6 +149,12 @@ RECOVER_FAULTS = [
     ('mark: the same for every size of ring', ' ^ size_ ^ 0x474e4952u', ' ^ 0x474e4952u'),
 ]
 
+# Those of time that is counted on.
+COUNTED_FAULTS = [
+    ('unix_us: a look under way not seen', 'turn % 2 != 0 || turn_', 'turn_'),
+    ('unix_us: a look in between not seen', ' || turn_.load(std::memory_order_relaxed) != turn', ''),
+]
+
 
 def weakened_orders(header):
     for order in re.finditer(r'std::memory_order_(acquire|release|acq_rel|seq_cst)', header):
@@ -160,12 +166,12 @@ def weakened_orders(header):
 def listed_faults(header, faults):
     for name, old, new in faults:
         if header.count(old) != 1:
-            sys.exit(f'mutate.py: {name}: {header.count(old)} times in ring.hpp, not once: {old!r}')
+            sys.exit(f'mutate.py: {name}: {header.count(old)} times in its header, not once: {old!r}')
         yield name, header.replace(old, new)
 
 
 class Test:
-    """One test program of the ring, compiled against any header in place of ring.hpp."""
+    """One test program, compiled against any header in place of one of ours."""
 
     def __init__(self, name, work, compiler, root, flags, prelude, sources, arguments):
         self.name = name
@@ -188,7 +194,7 @@ class Test:
         subprocess.run([*self.command, *self.includes, *map(str, arguments)], check=True)
 
     def verdict(self, folder):
-        """'passes', 'fails' or 'hangs' with the ring.hpp of `folder`."""
+        """'passes', 'fails' or 'hangs' with the header of `folder`."""
         program = folder / self.name
         command = [*self.command, '-include', str(self.prelude), f'-I{folder}', *self.includes, *self.sources,
                    *self.objects, '-o', str(program)]
@@ -208,58 +214,65 @@ class Test:
         return 'passes' if done.returncode == 0 else 'fails'
 
 
-def write_header(work, number, header):
-    folder = work / str(number)
-    (folder / 'opdump').mkdir(parents=True)
-    (folder / 'opdump' / 'ring.hpp').write_text(header)
+def write_header(folder, path, text):
+    (folder / path).parent.mkdir(parents=True)
+    (folder / path).write_text(text)
     return folder
 
 
 def main():
     root, compiler = pathlib.Path(sys.argv[1]), sys.argv[2:]
-    header = (root / 'include/opdump/ring.hpp').read_text()
-    orders = list(weakened_orders(header))
-    mutants = orders + list(listed_faults(header, FAULTS))
-    first_of_recover = len(mutants)
-    mutants += listed_faults(header, RECOVER_FAULTS)
-    if len(orders) < 4:
-        sys.exit('mutate.py: ring.hpp has fewer acquires and releases than a ring needs')
+    ring = (root / 'include/opdump/ring.hpp').read_text()
+    counted_time = (root / 'platform/posix/counted_time.hpp').read_text()
+    ring_orders = list(weakened_orders(ring))
+    time_orders = list(weakened_orders(counted_time))
+    if len(ring_orders) < 4 or len(time_orders) < 4:
+        sys.exit('mutate.py: fewer acquires and releases than a ring or a sequence lock needs')
 
     with tempfile.TemporaryDirectory() as temporary:
         work = pathlib.Path(temporary)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            parts = [pool.submit(Test, 'model', work, compiler, root, MODEL_FLAGS, ['model/clean_relacy.hpp'],
-                                 ['model/ring_model_test.cpp'], []),
-                     pool.submit(Test, 'unit', work, compiler, root, FLAGS,
-                                 ['doctest/doctest.h', 'deque', 'random', 'thread', 'vector'],
-                                 ['main.cpp', 'ring_test.cpp'], ['--abort-after=1']),
-                     pool.submit(Test, 'states', work, compiler, root, FLAGS,
-                                 ['doctest/doctest.h', 'deque', 'vector'],
-                                 ['main.cpp', 'model/ring_states_test.cpp'], ['--abort-after=1']),
-                     pool.submit(Test, 'reset', work, compiler, root, RECOVER_FLAGS,
-                                 ['doctest/doctest.h', 'deque', 'string', 'vector'],
-                                 ['main.cpp', 'model/ring_recover_test.cpp'], ['--abort-after=1'])]
-            model, unit, states, reset = [part.result() for part in parts]
-            sound = write_header(work, 'sound', header)
-            for test, verdict in [(test, pool.submit(test.verdict, sound)) for test in [model, unit, states, reset]]:
+            def make(name, flags, prelude, *sources):
+                arguments = ['--abort-after=1'] if 'main.cpp' in sources else []
+                return pool.submit(Test, name, work, compiler, root, flags, prelude, sources, arguments)
+
+            parts = [make('model', MODEL_FLAGS, ['model/clean_relacy.hpp'], 'model/ring_model_test.cpp'),
+                     make('unit', FLAGS, ['doctest/doctest.h', 'deque', 'random', 'thread', 'vector'],
+                          'main.cpp', 'ring_test.cpp'),
+                     make('states', FLAGS, ['doctest/doctest.h', 'deque', 'vector'],
+                          'main.cpp', 'model/ring_states_test.cpp'),
+                     make('reset', RECOVER_FLAGS, ['doctest/doctest.h', 'deque', 'string', 'vector'],
+                          'main.cpp', 'model/ring_recover_test.cpp'),
+                     make('time', MODEL_FLAGS, ['model/clean_relacy.hpp', 'iostream'],
+                          'model/counted_time_model_test.cpp')]
+            model, unit, states, reset, counted = [part.result() for part in parts]
+            # Only the models see memory orders reliably; the rest falls sooner to the others.
+            groups = [('opdump/ring.hpp', ring_orders, [model, unit, states]),
+                      ('opdump/ring.hpp', listed_faults(ring, FAULTS), [unit, states, model]),
+                      ('opdump/ring.hpp', listed_faults(ring, RECOVER_FAULTS), [reset]),
+                      ('platform/posix/counted_time.hpp', time_orders, [counted]),
+                      ('platform/posix/counted_time.hpp', listed_faults(counted_time, COUNTED_FAULTS), [counted])]
+            mutants = [(name, path, text, tests) for path, faults, tests in groups for name, text in faults]
+            sound = write_header(work / 'sound', 'opdump/ring.hpp', ring)
+            for test, verdict in [(test, pool.submit(test.verdict, sound))
+                                  for test in [model, unit, states, reset, counted]]:
                 if verdict.result() != 'passes':
-                    sys.exit(f'mutate.py: the {test.name} test fails with the ring as it is')
+                    sys.exit(f'mutate.py: the {test.name} test fails with the header as it is')
 
             def killer(number):
-                folder = write_header(work, number, mutants[number][1])
-                # Only the model sees memory orders reliably; the rest falls sooner to the others.
-                tests = [model, unit, states] if number < len(orders) else [unit, states, model]
-                for test in [reset] if number >= first_of_recover else tests:
+                _, path, text, tests = mutants[number]
+                folder = write_header(work / str(number), path, text)
+                for test in tests:
                     verdict = test.verdict(folder)
                     # A race shows at once; a model that hangs may only be slow, which proves nothing.
-                    if verdict == 'fails' or (verdict == 'hangs' and test is not model):
+                    if verdict == 'fails' or (verdict == 'hangs' and test not in (model, counted)):
                         return f'{test.name} {verdict}'
                 return None
 
             killers = list(pool.map(killer, range(len(mutants))))
 
-    for (name, _), by in zip(mutants, killers):
-        print(f'{by or "NOBODY":11}  {name}')
+    for (name, *_), by in zip(mutants, killers):
+        print(f'{by or "NOBODY":13}  {name}')
     survivors = killers.count(None)
     found = {verdict: killers.count(verdict) for verdict in sorted(set(killers) - {None})}
     print(f'{len(mutants)} faults: {found}, {survivors} found by nobody')

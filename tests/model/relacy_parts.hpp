@@ -22,6 +22,12 @@ class CheckedAtomic {
     value_.store(value, relacy_order(order), place(file, line));
   }
 
+  bool compare_exchange_strong(T& expected, T value, std::memory_order success, std::memory_order failure,
+                               const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return value_.compare_exchange_strong(expected, value, relacy_order(success), place(file, line),
+                                          relacy_order(failure), place(file, line));
+  }
+
  private:
   static rl::debug_info place(const char* file, int line) { return {"", file, static_cast<unsigned>(line)}; }
 
