@@ -466,6 +466,10 @@ TEST_CASE("acl: a callback that refuses loses the file, counted and told") {
           OPDUMP_CHILD_CHECK(counts.sink_failed >= 3);
           acldumpUnregCallback();
           OPDUMP_CHILD_CHECK(net.run(recorder, 1));
+          // The journal was refused too.
+          OPDUMP_CHILD_CHECK(aclFinalize() == ACL_ERROR_INTERNAL_ERROR);
+          OPDUMP_CHILD_CHECK(acl::last_error().find("the journal lacks lines") != std::string::npos);
+          OPDUMP_CHILD_CHECK(!acl::session().initialised());
           OPDUMP_CHILD_CHECK(aclFinalize() == ACL_SUCCESS);
           return 0;
         }) == 0);

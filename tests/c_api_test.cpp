@@ -108,6 +108,28 @@ TEST_CASE("c api: a sink that refuses loses the record, counted and told") {
   CHECK(opdump_session_last_sink_failure(dump.session) == OPDUMP_ERR_NO_SPACE);
 }
 
+TEST_CASE("c api: a journal that cannot be ended is told, though no record is lost") {
+  CDump dump;
+  dump.start(kNet);
+  const opdump_tensor tensor = tensor_of_values();
+  REQUIRE(opdump_begin_step(dump.recorder, dump.model) == OPDUMP_OK);
+  REQUIRE(opdump_capture(dump.recorder, 0, nullptr, 0, &tensor, 1) == OPDUMP_OK);
+  REQUIRE(opdump_end_step(dump.recorder) == OPDUMP_OK);
+  REQUIRE(opdump_session_flush(dump.session, 1000) == OPDUMP_OK);
+  CHECK(opdump_session_journal_failure(dump.session) == OPDUMP_OK);
+  dump.received.journal_answer = OPDUMP_ERR_NO_SPACE;
+  CHECK(opdump_session_finalize(dump.session) == OPDUMP_ERR_NO_SPACE);
+  CHECK(opdump_session_journal_failure(dump.session) == OPDUMP_ERR_NO_SPACE);
+  CHECK(dump.counts().written == 1);
+  CHECK(dump.counts().lost == 0);
+  CHECK(opdump_session_finalize(dump.session) == OPDUMP_ERR_NOT_INITIALISED);
+  REQUIRE(opdump_session_init(dump.session) == OPDUMP_OK);
+  CHECK(opdump_session_journal_failure(dump.session) == OPDUMP_OK);
+  CHECK(opdump_session_journal_failure(nullptr) == OPDUMP_ERR_INVALID_ARGUMENT);
+  dump.received.journal_answer = OPDUMP_OK;
+  REQUIRE(opdump_session_finalize(dump.session) == OPDUMP_OK);
+}
+
 TEST_CASE("c api: a log is told what a model comes to") {
   std::string said;
   const opdump_say say = [](void* self, const char* line, std::size_t bytes) {

@@ -1,4 +1,6 @@
 #include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/resource.h>
 
 #include <cstring>
 #include <filesystem>
@@ -6,6 +8,7 @@
 #include <vector>
 
 #include "platform/posix/file_dump.hpp"
+#include "support/child_process.hpp"
 #include "support/little_endian.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -89,6 +92,38 @@ TEST_CASE("file dump: the config's options go before what the program chose") {
   const Outcome degraded = dumped(R"({"when_full": "degrade", "ring_bytes": 8192})");
   CHECK(degraded.records + degraded.tables == 3);
   CHECK(degraded.tables >= 1);
+}
+
+TEST_CASE("file dump: a journal that cannot be written to its end does not pass for well") {
+  const TemporaryDirectory directory;
+  const std::string config = (directory.path() / "acl.json").string();
+  write_file(config, R"({"dump": {"dump_path": ")" + directory.text() + R"(", "dump_list": [{}]}})");
+  CHECK(in_child([&config] {
+          // No file can grow beyond that: the records are smaller, the journal is not.
+          const rlimit limit = {.rlim_cur = 1024, .rlim_max = RLIM_INFINITY};
+          signal(SIGXFSZ, SIG_IGN);
+          OPDUMP_CHILD_CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+          HostMemory memory;
+          posix::FileDump<HostMemory, 4096> dump(memory);
+          OPDUMP_CHILD_CHECK(dump.start(config.c_str()) == Status::ok);
+          ModelPlanFor<1> plan;
+          OPDUMP_CHILD_CHECK(dump.load_model(plan, kModel) == Status::ok);
+          const float values[4] = {1, 2, 3, 4};
+          constexpr Dim kFour[] = {4};
+          const TensorView tensor = {
+              .address = address_of(values), .bytes = 16, .dtype = DType::float32, .shape = kFour};
+          for (int step = 0; step < 30; ++step) {
+            OPDUMP_CHILD_CHECK(dump.recorder().begin_step(plan) == Status::ok);
+            OPDUMP_CHILD_CHECK(dump.recorder().capture(0, {}, {&tensor, 1}) == Status::ok);
+            OPDUMP_CHILD_CHECK(dump.recorder().end_step() == Status::ok);
+          }
+          OPDUMP_CHILD_CHECK(dump.stop() == Status::io_error);
+          OPDUMP_CHILD_CHECK(dump.error().find("the journal lacks lines") != std::string::npos);
+          OPDUMP_CHILD_CHECK(!dump.active());
+          OPDUMP_CHILD_CHECK(dump.counts().written == 30);
+          OPDUMP_CHILD_CHECK(dump.counts().lost() == 0);
+          return 0;
+        }) == 0);
 }
 
 TEST_CASE("file dump: the log hears notes with their places, and what a model will cost") {

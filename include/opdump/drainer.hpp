@@ -194,9 +194,9 @@ class Drainer {
     return static_cast<Status>(last_failure_.load(std::memory_order_relaxed));
   }
 
-  /// Whether lines of the journal were lost, so that it proves less than it should.
-  bool journal_failed() const {
-    return journal_.failed();
+  /// Why lines of the journal were lost, so that it proves less than it should; `ok` when none were.
+  Status journal_failure() const {
+    return journal_.failure();
   }
 
  private:

@@ -61,11 +61,11 @@ class Journal {
   /// While no line is batched. Forgets failures.
   void begin(JournalDetail detail) {
     detail_ = detail;
-    failed_.store(false, std::memory_order_relaxed);
+    failure_.store(0, std::memory_order_relaxed);
   }
 
-  /// Whether lines were lost since `begin`. Any context may ask.
-  bool failed() const { return failed_.load(std::memory_order_relaxed); }
+  /// Why lines were lost since `begin`, the last time; `ok` when none were. Any context may ask.
+  Status failure() const { return static_cast<Status>(failure_.load(std::memory_order_relaxed)); }
 
   void from(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence) {
     add_line(target, [&](TextWriter& line) { add_head(line, "from", recorder, sequence); });
@@ -158,7 +158,7 @@ class Journal {
     const Bytes batch = memory_.first(used_);
     const Status status =
         sink_.append_journal({target_->root, {directory, directory_end}, {file, end}}, {&batch, 1});
-    if (status != Status::ok) failed_.store(true, std::memory_order_relaxed);
+    if (status != Status::ok) fail(status);
     used_ = 0;
   }
 
@@ -234,9 +234,13 @@ class Journal {
         used_ += line.text().size();
         return;
       }
-      if (again) failed_.store(true, std::memory_order_relaxed);
+      if (again) fail(Status::no_memory);
       flush();
     }
+  }
+
+  void fail(Status cause) {
+    failure_.store(static_cast<std::uint8_t>(cause), std::memory_order_relaxed);
   }
 
   Sink& sink_;
@@ -245,7 +249,7 @@ class Journal {
   const DumpTarget* target_ = nullptr;
   std::uint64_t target_id_ = 0;
   JournalDetail detail_;
-  std::atomic<bool> failed_{false};
+  std::atomic<std::uint8_t> failure_{0};
 };
 #else
 /// Compiled out by OPDUMP_JOURNAL=0: tells nothing and takes no room.
@@ -253,7 +257,7 @@ class Journal {
  public:
   Journal(Sink&, MutableBytes, JournalDetail) {}
   void begin(JournalDetail) {}
-  bool failed() const { return false; }
+  Status failure() const { return Status::ok; }
   void from(const DumpTarget&, std::size_t, std::uint32_t) {}
   void begun(const DumpTarget&, std::size_t, std::uint32_t, const ObjectName&) {}
   void written(const DumpTarget&, std::size_t, std::uint32_t, std::uint64_t, const ObjectName&) {}

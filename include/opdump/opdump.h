@@ -42,7 +42,7 @@ extern "C" {
 #endif
 
 #define OPDUMP_API_MAJOR 1
-#define OPDUMP_API_MINOR 2
+#define OPDUMP_API_MINOR 3
 
 /** The library's OPDUMP_API_MAJOR << 16 | OPDUMP_API_MINOR. */
 uint32_t opdump_api_version(void);
@@ -531,7 +531,8 @@ opdump_status opdump_session_set_config(opdump_session* session, const opdump_co
 
 /**
  * Switches dumping off, moves everything captured to the sink and makes it durable. OPDUMP_ERR_STEP_OPEN and
- * OPDUMP_ERR_DRAINER_ATTACHED change nothing. After any other error the session is off all the same.
+ * OPDUMP_ERR_DRAINER_ATTACHED change nothing. After any other error, such as that of
+ * opdump_session_journal_failure, the session is off all the same.
  */
 opdump_status opdump_session_finalize(opdump_session* session);
 
@@ -586,6 +587,12 @@ opdump_status opdump_session_first_bad_op(const opdump_session* session, opdump_
 
 /** Cause of the latest record that the sink lost; OPDUMP_OK if there was none. */
 opdump_status opdump_session_last_sink_failure(const opdump_session* session);
+
+/**
+ * Since 1.3: why a journal lacks lines since opdump_session_init, so that its dump cannot prove its
+ * completeness; OPDUMP_OK if none does.
+ */
+opdump_status opdump_session_journal_failure(const opdump_session* session);
 
 /* == Loaded models == */
 

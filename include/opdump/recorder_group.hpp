@@ -223,10 +223,13 @@ class RecorderGroup {
     return drainer_.last_failure();
   }
 
-  /// Whether a journal of this session lacks lines since `init`, because the sink refused them: that dump
-  /// cannot prove its completeness.
+  /// Why a journal of this session lacks lines since `init`, such as the sink's latest refusal: that dump
+  /// cannot prove its completeness. `ok` when none does. Any context may ask.
+  Status journal_failure() const {
+    return drainer_.journal_failure();
+  }
   bool journal_failed() const {
-    return drainer_.journal_failed();
+    return journal_failure() != Status::ok;
   }
 
  protected:

@@ -233,8 +233,9 @@ class BasicSession : public RecorderGroup<Memory> {
 
   /// Switches dumping off, moves everything captured to the sink, closes the journals and makes it all
   /// durable. `not_initialised` before `init`, `step_open` while a step is open, `drainer_attached` while a
-  /// drain thread runs (stop it first): nothing changes. An error of the sink's sync is returned, with the
-  /// session off all the same.
+  /// drain thread runs (stop it first): nothing changes. An error of the sink's sync, or else
+  /// `journal_failure`, is returned with the session off all the same: records are as `counts` says, but may
+  /// not be durable, or their journal lacks lines, such as its end.
   [[nodiscard]] Status finalize() {
     if (!initialised_) return Status::not_initialised;
     if (drainer_attached_) return Status::drainer_attached;
@@ -258,7 +259,8 @@ class BasicSession : public RecorderGroup<Memory> {
     for (std::uint8_t target = 0; target < Targets::kMax; ++target) {
       if (targets_.state(target) != Targets::State::free) close(target);
     }
-    return sink_.sync();
+    const Status synced = sink_.sync();
+    return synced == Status::ok ? drainer_.journal_failure() : synced;
   }
 
   bool initialised() const {

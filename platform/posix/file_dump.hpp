@@ -164,8 +164,8 @@ class FileDump {
   }
 
   /// Writes out what is left, makes it durable and switches the dump off; `start` may follow. `ok` when
-  /// nothing was lost since this object was made; otherwise `error` says what. Errors as
-  /// `BasicSession::finalize`.
+  /// nothing was lost since this object was made, and the journal tells of all; otherwise `error` says what.
+  /// Errors as `BasicSession::finalize`.
   [[nodiscard]] Status stop() {
     if (recorder_.open_plan() != nullptr) return fail(Status::step_open);
     Status ended = Status::ok;
@@ -175,21 +175,17 @@ class FileDump {
 #endif
     drain_.stop();
     const Status status = session_.finalize();
-    if (status != Status::ok || ended != Status::ok) return fail(status != Status::ok ? status : ended);
     const DumpCounts counts = session_.counts();
-    if (counts.lost() == 0) return Status::ok;
-    error_ = std::to_string(counts.lost()) + " of " + std::to_string(counts.wanted) + " records lost";
-    const Status cause = cause_of_loss(counts);
-    error_.append(", because: ").append(to_string(cause));
-    if constexpr (ExplainingMemory<Memory>) {
-      const DriverError said = memory_.driver_error();
-      if (said.call != nullptr)
-        error_.append("; the driver's ")
-            .append(said.call)
-            .append(" returned ")
-            .append(std::to_string(said.code));
+    if (status != Status::ok || ended != Status::ok) {
+      fail(status != Status::ok ? status : ended);
+      if (status != Status::ok && session_.journal_failure() == status)
+        error_ += ": the journal lacks lines, so nothing proves the dump complete; mend that and dump again";
+      if (counts.lost() != 0) error_.append("; ").append(losses(counts));
+      return status != Status::ok ? status : ended;
     }
-    return cause;
+    if (counts.lost() == 0) return Status::ok;
+    error_ = losses(counts);
+    return cause_of_loss(counts);
   }
 
   /// Writes what the config's "history_steps" keep, now.
@@ -247,6 +243,20 @@ class FileDump {
     std::size_t cause = kLossCauses - 1;
     while (counts[static_cast<LossCause>(cause)] == 0) --cause;
     return kLossKinds[cause].status;
+  }
+
+  std::string losses(const DumpCounts& counts) const {
+    std::string text = std::to_string(counts.lost()) + " of " + std::to_string(counts.wanted) +
+                       " records lost, because: " + std::string(to_string(cause_of_loss(counts)));
+    if constexpr (ExplainingMemory<Memory>) {
+      const DriverError said = memory_.driver_error();
+      if (said.call != nullptr)
+        text.append("; the driver's ")
+            .append(said.call)
+            .append(" returned ")
+            .append(std::to_string(said.code));
+    }
+    return text;
   }
 
   Status watch_for_crash() {

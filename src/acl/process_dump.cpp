@@ -214,7 +214,9 @@ aclError ProcessDump::stop() {
   configs_.clear();
   config_ = {};
   if (status == Status::ok) return ACL_SUCCESS;
-  return fail(ACL_ERROR_INTERNAL_ERROR, "dumping has ended, but: " + std::string(to_string(status)));
+  const bool untold = status == session_.journal_failure();
+  return fail(ACL_ERROR_INTERNAL_ERROR, "dumping has ended, but: " + std::string(to_string(status)) +
+                                            (untold ? ": the journal lacks lines" : ""));
 }
 
 void ProcessDump::note_line(const std::string& line) {

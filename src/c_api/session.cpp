@@ -171,4 +171,8 @@ opdump_status opdump_session_last_sink_failure(const opdump_session* session) {
   return session == nullptr ? c_api::kInvalidArgument : to_c(session->session.last_sink_failure());
 }
 
+opdump_status opdump_session_journal_failure(const opdump_session* session) {
+  return session == nullptr ? c_api::kInvalidArgument : to_c(session->session.journal_failure());
+}
+
 }  // extern "C"

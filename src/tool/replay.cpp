@@ -232,7 +232,8 @@ class Replay {
     load_models(session);
     if (const int exit_code = run_steps(session, *recorder.value()); exit_code != kExitOk) return exit_code;
     const Status finalized = session.finalize();
-    if (finalized != Status::ok) complete_ = failed("making the dump durable", finalized) == kExitOk;
+    if (finalized != Status::ok)
+      complete_ = failed("making the dump whole and durable", finalized) == kExitOk;
     for (const std::unique_ptr<LoadedModel>& model : models_) {
       expect("what MindSpore writes besides tensors", extras_.ended(model->plan));
       complete_ &= session.unload_model(model->plan) == Status::ok;

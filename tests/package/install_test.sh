@@ -31,7 +31,7 @@ pkg-config --exact-version="$version" opdump
 # shellcheck disable=SC2046
 "$@" "$work/consumer.o" -o "$work/c_consumer" $(pkg-config --static --libs opdump)
 printed=$(cd "$work" && ./c_consumer)
-if [ "$printed" != "opdump $version, C API 1.2" ]; then
+if [ "$printed" != "opdump $version, C API 1.3" ]; then
   echo "the program in C printed: $printed"
   exit 1
 fi

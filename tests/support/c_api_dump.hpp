@@ -46,6 +46,7 @@ struct Received {
   std::map<std::string, std::string> open, whole, journals;
   int aborted = 0;
   opdump_status answer = OPDUMP_OK;
+  opdump_status journal_answer = OPDUMP_OK;
 
   static opdump_status take(void* self, const opdump_piece* piece) {
     Received& to = *static_cast<Received*>(self);
@@ -64,6 +65,7 @@ struct Received {
         to.open.erase(path);
         break;
       default:
+        if (to.journal_answer != OPDUMP_OK) return to.journal_answer;
         to.journals[path] += data;
     }
     return OPDUMP_OK;
