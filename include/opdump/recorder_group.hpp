@@ -177,8 +177,9 @@ class RecorderGroup {
     closed_counts_.add_to(counts);
 #endif
     for (std::size_t group = 0; group < Targets::kCounted; ++group) {
-      for (const Recorder& recorder : recorders_) recorder.add_counts(group, counts);
+      // In this order, so that no record is seen written before it is seen wanted.
       drainer_.add_counts(group, counts);
+      for (const Recorder& recorder : recorders_) recorder.add_counts(group, counts);
     }
     return counts;
   }
