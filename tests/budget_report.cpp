@@ -14,6 +14,8 @@ int main() {
       .recorders = 1, .ring_bytes = 64 * 1024, .scratch_bytes = 1024, .models = 1, .ops = 100};
   constexpr Workload kLarge = {
       .recorders = 8, .ring_bytes = 1024 * 1024, .scratch_bytes = 4096, .models = 4, .ops = 4 * 10'000};
+  static_assert(ram_bytes<HostMemory>(kSmall) ==
+                sizeof(Session) + 64 * 1024 + 1024 + sizeof(ModelPlan) + 100);
   Workload counted = kLarge;
   counted.counted_ops = counted.ops;
   std::printf("| | bytes |\n|---|---|\n");

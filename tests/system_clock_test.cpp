@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
+#include <string>
 #include <thread>
 
 #include "platform/posix/counter_clock.hpp"
@@ -37,6 +39,20 @@ TEST_CASE("system clock: calendar time counted on by the processor") {
   }
   CHECK(wrong == 0);
 }
+
+#if defined(__x86_64__) || defined(__aarch64__)
+TEST_CASE("system clock: the processor's counter is trusted where the kernel names it as its clock source") {
+  std::ifstream file("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+  std::string source;
+  std::getline(file, source);
+  CAPTURE(source);
+#if defined(__x86_64__)
+  CHECK(opdump::posix::ProcessorCounter::is_trusted() == (source == "tsc"));
+#else
+  CHECK(opdump::posix::ProcessorCounter::is_trusted() == (source == "arch_sys_counter"));
+#endif
+}
+#endif
 
 TEST_CASE("system clock: monotonic milliseconds grow with time, also past 32 bits") {
   SystemClock clock;
