@@ -31,8 +31,8 @@ inline namespace OPDUMP_NAMESPACE {
 /// each recorder belongs to its own. Under WhenFull::inline_drain all of them are one context. After fork()
 /// the child has a copy, with what was in the rings, and without the parent's drain thread. It must not use
 /// it: what it dumps there is lost, as a sink that belongs to the parent refuses it, though no call waits
-/// there for ever. The parent goes on undisturbed. Source of the order: CANN's aclmdlInitDump, aclmdlSetDump,
-/// aclmdlFinalizeDump.
+/// there for ever if the drainer was attached with a Waker that says it is not there. The parent goes on
+/// undisturbed. Source of the order: CANN's aclmdlInitDump, aclmdlSetDump, aclmdlFinalizeDump.
 template <class Memory>
 class BasicSession : public RecorderGroup<Memory> {
  public:
