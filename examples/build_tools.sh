@@ -138,8 +138,11 @@ configure() {
   meson setup "$folder" "$@"
 }
 
+# Compiles all, or what build_targets names.
+build_targets=
 configure_and_compile() {
-  configure "$@" && ninja -C "$1" -j "$(processors)"
+  # shellcheck disable=SC2086  # a list of targets
+  configure "$@" && ninja -C "$1" -j "$(processors)" $build_targets
 }
 
 # build FOLDER MESON_OPTION...: never downloads; the output goes to FOLDER.log, and its end to stderr on

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what the tests need, builds opdump three ways and runs its tests. See --help.
+# Installs what the tests need, builds opdump and runs its tests. See --help.
 
 set -eu
 cd "$(dirname "$0")/.."
@@ -8,13 +8,15 @@ cd "$(dirname "$0")/.."
 
 help() {
   cat <<END
-usage: sh tests/run.sh [--quick | --firmware [TARGET...]]
+usage: sh tests/run.sh [--all | --firmware [TARGET...]]
 
-Builds opdump under build/tests and runs its tests: plain, with the address and undefined behaviour
-sanitizers, and with clang's thread sanitizer; the plain build has the stress test also with that of its own
-compiler. Missing tools are installed with apt-get where there is one.
+Builds opdump under build/tests, unoptimised, and runs its tests. Of what a test tries out exhaustively it takes
+one in ten. Missing tools are installed with apt-get where there is one.
 
-  --quick     only the plain build
+  --all       instead of this, everything: an optimised build, whose tests try out all and to which the models and
+              mutants of the ring and the stress test under its compiler's thread sanitizer belong; a build with
+              the address and undefined behaviour sanitizers; and one with clang's thread sanitizer
+  --quick     neither of the two, as without any option
   --firmware  instead of these, build for other machines and run the tests there, emulated: all, or some of
               $firmware_boards
               $firmware_linux
@@ -36,11 +38,12 @@ The last line is 'N passed, N failed'. The exit status is 1 if anything failed.
 END
 }
 
-quick=no firmware=no
+all=no firmware=no
 targets=
 for argument; do
   case $argument in
-    --quick) quick=yes ;;
+    --all) all=yes ;;
+    --quick) all=no ;;
     --firmware) firmware=yes ;;
     [a-z]*)
       case " $firmware_boards $firmware_linux " in
@@ -97,7 +100,7 @@ test_tools() {
   need protobuf-compiler 'protoc (reads our protobuf records)' command -v protoc
   need python3-numpy 'Python 3 with NumPy' has_numpy
   need python3-pandas 'pandas (reads our statistics)' has_pandas
-  [ "$quick" = yes ] || need 'clang libclang-rt-dev' 'clang++ >= 14 with its sanitizers' has_thread_sanitizer
+  [ "$all" = no ] || need 'clang libclang-rt-dev' 'clang++ >= 14 with its sanitizers' has_thread_sanitizer
 }
 
 # run NAME MESON_TEST_OPTIONS MESON_OPTION...: adds the log of results to $results; a build that fails leaves
@@ -125,18 +128,22 @@ export ASAN_OPTIONS="${ASAN_OPTIONS-halt_on_error=1:detect_stack_use_after_retur
 export UBSAN_OPTIONS="${UBSAN_OPTIONS-halt_on_error=1:print_stacktrace=1}"
 export TSAN_OPTIONS="${TSAN_OPTIONS-halt_on_error=1}"
 
+# What compiles fast: files share translation units, and nothing is told to debuggers beyond -g1.
+fast='-Dunity=on -Dunity_size=12 -Ddebug=false'
 results=
 if [ "$firmware" = yes ]; then
   # shellcheck disable=SC2086  # a list of targets
   run_firmware $targets
+elif [ "$all" = no ]; then
+  # shellcheck disable=SC2086  # a list of options
+  run plain '' $fast -Doptimization=0 -Dcpp_args= -Dslow_tests=false -Dtest_share=10
 else
   # -g1 is enough to name lines, and what -g adds is a quarter of GCC's time.
-  run plain '' -Ddebug=false -Dcpp_args=-g1
-fi
-if [ "$quick" = no ] && [ "$firmware" = no ]; then
+  # shellcheck disable=SC2086  # a list of options
+  run optimised '' $fast -Doptimization=2 -Dcpp_args=-g1
   # clang compiles what the sanitizers add in half of GCC's time, and unoptimised in a third of its own. The vptr check
   # needs type information, which the library is built without.
-  sanitized='-Ddebug=false -Db_lundef=false'
+  sanitized="$fast -Db_lundef=false"
   # shellcheck disable=SC2086  # a list of options
   CC=clang CXX=clang++ run address '--suite unit --suite tool --timeout-multiplier 5' $sanitized -Doptimization=0 \
     '-Dcpp_args=-g1 -fno-sanitize=vptr' -Db_sanitize=address,undefined

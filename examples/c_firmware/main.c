@@ -148,8 +148,7 @@ static opdump_status start_dump(void) {
   if (status == OPDUMP_OK)
     status =
         opdump_config_load_plan(config_memory, sizeof config_memory, dump_plan, sizeof dump_plan, &config);
-  if (status == OPDUMP_OK) status = opdump_session_init(dump.session);
-  if (status == OPDUMP_OK) status = opdump_session_set_config(dump.session, config);
+  if (status == OPDUMP_OK) status = opdump_session_boot(dump.session, config);
   if (status == OPDUMP_OK)
     status = opdump_model_load(dump.session, &model, model_memory, sizeof model_memory, &dump.model);
   return status;

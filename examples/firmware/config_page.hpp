@@ -1,10 +1,10 @@
 #pragma once
 #include <cstdio>
 
-#include "opdump/plan_blob.hpp"
+#include "opdump/config/blob.hpp"
 #include "platform/flashlog/device.hpp"
 #ifdef OPDUMP_EXAMPLE_JSON
-#include "opdump/parse_config.hpp"
+#include "opdump/config/parse.hpp"
 #endif
 
 namespace firmware {

@@ -14,6 +14,7 @@
 #include "board.hpp"
 #include "config_page.hpp"
 #include "network_memory.hpp"
+#include "opdump/boot.hpp"
 #include "opdump/session.hpp"
 #include "platform/flashlog/flash_log.hpp"
 
@@ -92,7 +93,9 @@ int run(std::size_t steps) {
                           .clock = step_clock,
                           .scratch = scratch,
                           .when_full = opdump::WhenFull::drop});
-  Recorder& recorder = *session.add_recorder(network_ring).value();
+  const opdump::DumpConfig& config = config_page.read(flash);
+  const opdump::Result<opdump::MutableBytes> ring = opdump::ring_for(network_ring, config.options);
+  Recorder& recorder = *session.add_recorder(ring.ok() ? ring.value() : network_ring).value();
   timer_recorder = session.add_recorder(timer_ring).value();
 
   static opdump::OpDesc ops[digits::Network::kOpCount];
@@ -100,9 +103,9 @@ int run(std::size_t steps) {
     ops[i] = {.name = network.ops()[i].name, .type = network.ops()[i].type, .task_id = i, .stream_id = 0};
   static const opdump::ModelDesc model = {.name = "digits", .id = 1, .ops = ops};
 
-  opdump::Status status = log.mount();
-  if (status == opdump::Status::ok) status = session.init();
-  if (status == opdump::Status::ok) status = session.set_config(config_page.read(flash));
+  opdump::Status status = ring.status();
+  if (status == opdump::Status::ok) status = log.mount();
+  if (status == opdump::Status::ok) status = opdump::boot(session, log, config);
   if (status == opdump::Status::ok) status = session.load_model(plan, model);
   if (status != opdump::Status::ok) {
     const std::string_view reason = opdump::to_string(status);

@@ -35,6 +35,17 @@ typedef int aclError;
 
 #define ACL_DUMP_MAX_FILE_PATH_LENGTH 4096
 
+/* CANN's chunk ends in an array that C++ does not have, but for its compilers, which say so when they are pedantic. */
+#ifdef __clang__
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wc99-extensions"
+#endif
+#ifdef __GNUC__
+#define OPDUMP_ACL_EXTENSION __extension__
+#else
+#define OPDUMP_ACL_EXTENSION
+#endif
+
 /** A piece of a file. The pieces of one file come in order; those of several files may alternate. */
 typedef struct acldumpChunk {
   char fileName[ACL_DUMP_MAX_FILE_PATH_LENGTH];
@@ -42,8 +53,13 @@ typedef struct acldumpChunk {
   uint32_t isLastChunk; /**< 1: the file is whole; 0: more follows */
   int64_t offset;       /**< -1: append */
   int32_t flag;         /**< 0; OPDUMP_ACL_ABORTED: what came of the file is void, and nothing follows */
-  uint8_t dataBuf[];
+  OPDUMP_ACL_EXTENSION uint8_t dataBuf[];
 } acldumpChunk;
+
+#undef OPDUMP_ACL_EXTENSION
+#ifdef __clang__
+#pragma clang diagnostic pop
+#endif
 
 /** opdump's own: CANN has no word for a file that is given up. */
 #define OPDUMP_ACL_ABORTED (-1)
@@ -81,17 +97,21 @@ aclError aclmdlFinalizeDump(void);
 /**
  * From now on files go to `messageCallback`, piece by piece, and not to the disk. Its second argument is the size of
  * chunk and data together; anything but 0 as its answer loses the file. It is called by the drain thread and must not
- * call this library. 500001 for NULL or a flag other than 0. A second callback is ignored, with 0.
+ * call this library. A journal's lines come one by one, and its last chunk, without data, when dumping ends. 500001 for
+ * NULL or a flag other than 0. A second callback is ignored, with 0.
  */
 aclError acldumpRegCallback(int32_t (*messageCallback)(const acldumpChunk *, int32_t), int32_t flag);
 
-/** Files that begin from now on go to the disk again. The callback may be called until those it has are whole. */
+/**
+ * Files that begin from now on go to the disk again. The callback may be called until those it has are whole: journals
+ * are when dumping ends.
+ */
 void acldumpUnregCallback(void);
 
 /**
  * The directory for a kind of dump, made if it is missing, with '/' at the end: for exceptions
  * "<path>/extra-info/data-dump/", for data and overflow the active dump's with its time stamp. NULL when there is none.
- * The text stays until the next call of this function.
+ * The text stays until the same thread's next call of this function.
  */
 const char *acldumpGetPath(acldumpType dumpType);
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 
+#include "opdump/impl/capture/sent_heads.hpp"
 #include "opdump/session.hpp"
 
 namespace opdump {

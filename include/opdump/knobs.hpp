@@ -3,6 +3,12 @@
 /// caught by -Wundef. A knob that changes the layout of a type or what it does is part of the name of the
 /// inline namespace below: two translation units that disagree fail to link instead of corrupting each other.
 
+#if __cplusplus < 201709L
+#error "opdump needs C++20: compile with -std=c++20"
+// A file that is not there ends the compilation: of all that would follow, nothing says more.
+#include "opdump needs C++20"
+#endif
+
 /// 1: capture is compiled in. 0: no call of a recorder leaves code or data where it stands; `wants` is a
 /// constant false.
 #ifndef OPDUMP_ENABLED
@@ -21,7 +27,7 @@
 #endif
 
 /// Recorders (threads, streams, interrupt handlers) that one session can serve, 1 to 254. Costs one recorder
-/// of static RAM each (README, "What it costs").
+/// of static RAM each (tests/bench/README.md).
 #ifndef OPDUMP_MAX_RECORDERS
 #if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M'
 #define OPDUMP_MAX_RECORDERS 2

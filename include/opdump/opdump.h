@@ -22,13 +22,15 @@
  * dump.
  *
  * Threads. Those of the C++ classes: one control context for sessions, models, configs and sinks; one drain
- * context; each recorder in its own, which may be an interrupt handler. Callbacks must return: no longjmp, no
+ * context; each recorder in its own, which may be an interrupt handler, with OPDUMP_RECORDER_DROP. Callbacks must return: no longjmp, no
  * C++ exceptions.
  *
  * ABI. Within one OPDUMP_API_MAJOR
  *  - a function stays, with its parameters and what it does; values of enumerations stay;
  *  - a struct that begins with `struct_bytes` may grow at its end: the caller sets that to sizeof, what is
- *    not there counts as zero, and zero always stands for what was done before the field was there;
+ *    not there, or not whole, counts as zero, and zero always stands for what was done before the field was
+ *    there. Fields that the library does not know yet have to be zero: OPDUMP_ERR_NOT_SUPPORTED. A size beyond
+ *    OPDUMP_MAX_STRUCT_BYTES is none: OPDUMP_ERR_INVALID_ARGUMENT, with nothing read behind it;
  *  - so may one that a call fills, which is told its size;
  *  - all other structs stay as they are;
  *  - sizes of handles may change with the library, so they are asked for at run time.
@@ -42,7 +44,10 @@ extern "C" {
 #endif
 
 #define OPDUMP_API_MAJOR 1
-#define OPDUMP_API_MINOR 3
+#define OPDUMP_API_MINOR 4
+
+/** No struct here will ever have more bytes. */
+#define OPDUMP_MAX_STRUCT_BYTES 4096
 
 /** The library's OPDUMP_API_MAJOR << 16 | OPDUMP_API_MINOR. */
 uint32_t opdump_api_version(void);
@@ -383,6 +388,13 @@ opdump_status opdump_flash_log_create(void* memory, size_t bytes, const opdump_f
  */
 opdump_status opdump_flash_log_prepare(opdump_sink* sink, int* more);
 
+/**
+ * What tells this boot, since opdump_flash_log_create, from all others whose bytes the log holds: a number
+ * from 1 that grows from one boot that writes to the next, often by more than 1. `opdump extract --boot`
+ * takes it.
+ */
+opdump_status opdump_flash_log_boot(opdump_sink* sink, uint32_t* boot);
+
 /** For fault handlers, with interrupts off: programs what is collected in RAM. */
 opdump_status opdump_flash_log_emergency(opdump_sink* sink);
 
@@ -488,7 +500,8 @@ enum {
   OPDUMP_WHEN_FULL_DROP = 0,  /**< lose the record at once, counted */
   OPDUMP_WHEN_FULL_BLOCK = 1, /**< wait for the drainer up to a limit, then lose it */
   OPDUMP_WHEN_FULL_INLINE =
-      2, /**< empty the ring in the caller; recorders and drain calls are then one context */
+      2, /**< empty the ring in the caller; recorders without a `when_full` and drain calls are then one
+              context */
   OPDUMP_WHEN_FULL_DEGRADE = 3 /**< keep its statistics instead, where there are extras */
 };
 
@@ -516,30 +529,44 @@ opdump_status opdump_session_create(void* memory, size_t bytes, const opdump_ses
 
 /**
  * Makes what the config's "opdump" object says count instead of the options, from the next
- * opdump_session_init on; what it does not say is as the options have it.
+ * opdump_session_init on; what it does not say is as the options have it. Since 1.4 limits, order and
+ * durability count for the sink too, whose objects are all closed then: OPDUMP_ERR_NOT_SUPPORTED when the sink
+ * cannot do what is asked of it. A directory can do all but a history, a flash log the order, a callback none.
  */
 opdump_status opdump_session_configure(opdump_session* session, const opdump_config* config);
+
+/**
+ * Boots: opdump_session_configure, opdump_session_init and opdump_session_set_config in one. Errors as theirs;
+ * the session is not initialised then, captures nothing and can be booted again. Since 1.4.
+ */
+opdump_status opdump_session_boot(opdump_session* session, const opdump_config* config);
 
 opdump_status opdump_session_init(opdump_session* session);
 
 /**
  * Makes `config` count for models loaded from now on; the last one wins. One that asks for nothing is
  * accepted and changes nothing. OPDUMP_ERR_NOT_SUPPORTED when it wants what the session has no extras or
- * faults for.
+ * faults for, or a history (`history_steps`), which no session of this API keeps.
  */
 opdump_status opdump_session_set_config(opdump_session* session, const opdump_config* config);
 
 /**
  * Switches dumping off, moves everything captured to the sink and makes it durable. OPDUMP_ERR_STEP_OPEN and
- * OPDUMP_ERR_DRAINER_ATTACHED change nothing. After any other error, such as that of
+ * OPDUMP_ERR_DRAINER_ATTACHED, also in a callback of the sink, change nothing. After any other error, such as that of
  * opdump_session_journal_failure, the session is off all the same.
  */
 opdump_status opdump_session_finalize(opdump_session* session);
 
-/** Moves about `budget_bytes` from each ring to the sink; the bytes moved, 0 when there was nothing. */
+/**
+ * Moves about `budget_bytes` from each ring to the sink; the bytes moved, 0 when there was nothing, and in a
+ * callback of the sink, which must not drain.
+ */
 size_t opdump_session_drain(opdump_session* session, size_t budget_bytes);
 
-/** Returns when all that was captured so far is in the sink; OPDUMP_ERR_TIMEOUT when that takes longer. */
+/**
+ * Returns when all that was captured so far is in the sink; OPDUMP_ERR_TIMEOUT when that takes longer,
+ * OPDUMP_ERR_DRAINER_ATTACHED in a callback of the sink.
+ */
 opdump_status opdump_session_flush(opdump_session* session, uint32_t limit_ms);
 
 /** What became of the records since the session was made. All counts wrap at 32 bits. */
@@ -548,7 +575,8 @@ typedef struct opdump_counts {
   uint32_t captured;      /**< whole in a ring */
   uint32_t degraded;      /**< reduced in a ring */
   uint32_t empty;         /**< no tensor had a byte */
-  uint32_t invalid;       /**< lost: a tensor shorter than its shape, or names or ranks beyond the limits */
+  uint32_t invalid;       /**< lost: a tensor shorter than its shape, names or ranks beyond the limits, or an
+                               argument that is none */
   uint32_t ring_full;     /**< lost: no room */
   uint32_t timed_out;     /**< lost: no room within the limit */
   uint32_t too_large;     /**< lost: the head does not fit the ring */
@@ -633,7 +661,10 @@ typedef struct opdump_op_counts {
   uint32_t quota;
 } opdump_op_counts;
 
-/** Bytes that counting a model's operators takes; 0 for one that is not loaded. */
+/**
+ * Bytes that counting a model's operators takes; 0 for one that is not loaded, and by a library of
+ * OPDUMP_SMALL_CODE, where this and the calls that follow are OPDUMP_ERR_NOT_SUPPORTED.
+ */
 size_t opdump_model_count_size(const opdump_model* model);
 
 /**
@@ -667,35 +698,49 @@ opdump_status opdump_model_restart_counts(opdump_model* model);
 /** One context that captures. */
 typedef struct opdump_recorder opdump_recorder;
 
+/** What a recorder does when its ring has no room. Since 1.4. */
+enum {
+  OPDUMP_RECORDER_AS_SESSION = 0, /**< the session's `when_full` */
+  OPDUMP_RECORDER_DROP = 1,       /**< lose the record at once, counted, whatever the session does */
+  OPDUMP_RECORDER_BLOCK = 2,
+  OPDUMP_RECORDER_DEGRADE = 3
+};
+
 typedef struct opdump_recorder_options {
   size_t struct_bytes;
   uint32_t ring_bytes;  /**< at least 1024 is a good start; larger tensors stream through it */
   uint32_t max_tensors; /**< inputs and outputs of one operator; 0: 16 */
   uint32_t known_heads; /**< operators whose names and shapes go through the ring only once; 0: none */
+  uint32_t reserved;    /**< 0; keeps what follows out of what was padding before 1.4 */
+  uint32_t when_full;   /**< since 1.4: OPDUMP_RECORDER_...; an interrupt's recorder is to drop */
 } opdump_recorder_options;
 
 size_t opdump_recorder_size(const opdump_recorder_options* options);
 
 /**
  * OPDUMP_ERR_NO_FREE_RECORDER when the session serves no more; OPDUMP_ERR_INVALID_ARGUMENT for too small a
- * ring.
+ * ring or an unknown `when_full`.
  */
 opdump_status opdump_recorder_add(opdump_session* session, const opdump_recorder_options* options,
                                   void* memory, size_t bytes, opdump_recorder** recorder);
 
 /**
- * OPDUMP_ERR_RECORDER_BUSY while a step is open or its ring is not drained: call again. Else its memory is
- * free.
+ * OPDUMP_ERR_RECORDER_BUSY while a step is open, or when its ring was not drained in time: call again; it
+ * keeps its memory and its place. Else its memory is free, and as long as that is left alone, calls with the
+ * handle say OPDUMP_ERR_INVALID_ARGUMENT and do nothing.
  */
 opdump_status opdump_recorder_remove(opdump_recorder* recorder);
 
-/** Starts the model's next execution; steps count from 0 since it was loaded. */
+/**
+ * Starts the model's next execution; steps count from 0 since it was loaded. OPDUMP_ERR_INVALID_ARGUMENT, and
+ * nothing changes, for a model of another session.
+ */
 opdump_status opdump_begin_step(opdump_recorder* recorder, opdump_model* model);
 
 /** The same for a runtime that counts steps itself. */
 opdump_status opdump_begin_step_at(opdump_recorder* recorder, opdump_model* model, uint64_t step);
 
-/** 1: the open step captures operator `op`, an index of the model. */
+/** 1: the open step captures operator `op`; 0 also when `op` is no index of the model or no step is open. */
 int opdump_wants(const opdump_recorder* recorder, uint32_t op);
 
 /**
@@ -719,7 +764,7 @@ typedef struct opdump_overflow {
 
 /**
  * As opdump_capture, for an operator of which the runtime knows that it overflowed: nothing is searched.
- * Captures it if the config asks for overflows.
+ * Where the config asks for overflows, the operator is captured with what was told; elsewhere as any other.
  */
 opdump_status opdump_capture_overflow(opdump_recorder* recorder, uint32_t op, const opdump_tensor* inputs,
                                       uint32_t input_count, const opdump_tensor* outputs,
@@ -743,8 +788,8 @@ typedef struct opdump_running_op {
 
 /**
  * Says that an operator of the open step begins to run, so that it can be dumped when it fails. `*running`
- * and what it refers to must stay until the next operator begins or the step ends.
- * OPDUMP_ERR_TOO_MANY_TENSORS when all four lists together are longer than the recorder's `max_tensors`;
+ * and what it refers to must stay until the next call of this function or the step ends. After any error
+ * none counts as running, not even the one before. OPDUMP_ERR_TOO_MANY_TENSORS when all four lists together are longer than the recorder's `max_tensors`;
  * OPDUMP_ERR_NOT_SUPPORTED by a library without the dumps that find a bug.
  */
 opdump_status opdump_begin_op(opdump_recorder* recorder, const opdump_running_op* running);
@@ -759,7 +804,8 @@ opdump_status opdump_capture_failure(opdump_recorder* recorder);
 /**
  * For fault and watchdog handlers, which end the program afterwards: moves what the rings hold to the sink,
  * and the operator that was running on `failed` (NULL: none) as the config asks for. Does not wait or sync;
- * afterwards the session drains no more. As safe in a handler as the port's memory and sink are.
+ * afterwards the session drains no more but in opdump_session_finalize, should the program go on. As safe in a
+ * handler as the port's memory and sink are.
  */
 opdump_status opdump_session_crash_flush(opdump_session* session, opdump_recorder* failed);
 
@@ -771,6 +817,14 @@ int opdump_wants_single_ops(const opdump_recorder* recorder);
 opdump_status opdump_capture_single_op(opdump_recorder* recorder, const opdump_op* op,
                                        const opdump_tensor* inputs, uint32_t input_count,
                                        const opdump_tensor* outputs, uint32_t output_count);
+
+/*
+ * Firmware compiles these sources of src/c_api, whatever the knobs (opdump/knobs.hpp) say; the linker leaves
+ * out what is not called: callback_sink config extras faults flash_log log model op_counts recorder session
+ * sink status (with OPDUMP_VERSION defined as a text). extras.cpp needs src/kernels/statistics/kernels.cpp and
+ * src/format/relayout.cpp, faults.cpp src/kernels/non_finite.cpp, config.cpp src/config/blob/plan.cpp unless they are
+ * compiled out or not called.
+ */
 
 /* == With an operating system == */
 /* Libraries for machines without one do not have what follows. */

@@ -1,5 +1,52 @@
 #pragma once
-/// The whole core. A config parser for hosts is in opdump/parse_config.hpp.
+/// Opdump from the front door: what a program or a port may include, in the order in which one reads it. Each
+/// of them may be included alone. Hosts find the readers of configs in opdump/config/, programs in C include
+/// opdump/opdump.h, programs for CANN opdump/acl.hpp. Of base/ status, bytes and arena are for users. Nothing
+/// of impl/ is: its rooms follow a tensor's way, plan, capture, record, drain; lean has what a small build
+/// takes in the place of other code.
 
-#include "opdump/nano_reader.hpp"
-#include "opdump/session.hpp"
+// What one calls.
+#include "opdump/budget.hpp"         // how much memory all this takes
+#include "opdump/knobs.hpp"          // every switch of a build
+#include "opdump/recorder.hpp"       // captures operators as they run
+#include "opdump/ring.hpp"           // takes records from a recorder to the drainer
+#include "opdump/session.hpp"        // a dump: configs, models, recorders, draining
+#include "opdump/session_parts.hpp"  // what a session is given
+
+// The words.
+#include "opdump/types/config.hpp"        // what a config asks for
+#include "opdump/types/counts.hpp"        // what was captured, and what was lost to which cause
+#include "opdump/types/dtype.hpp"         // of elements
+#include "opdump/types/format.hpp"        // how a tensor lies in memory
+#include "opdump/types/model.hpp"         // operators and models, as the runtime describes them
+#include "opdump/types/name_pattern.hpp"  // which names a config means
+#include "opdump/types/overflow.hpp"      // reports of operators that overflowed
+#include "opdump/types/plan.hpp"          // a config resolved against one model
+#include "opdump/types/tensor.hpp"        // a tensor where it lies
+#include "opdump/types/watch.hpp"         // who overwrites whose output
+
+// What a platform supplies.
+#include "opdump/port/buffer_table.hpp"   // host memory of buffers that a driver has handed out
+#include "opdump/port/clock.hpp"          // the time
+#include "opdump/port/device_copy.hpp"    // elements out of the device, and out of its formats
+#include "opdump/port/device_memory.hpp"  // copies from the device
+#include "opdump/port/listeners.hpp"      // is told of configs, models and overwrites
+#include "opdump/port/sink.hpp"           // where a dump goes
+#include "opdump/port/waker.hpp"          // sleeps until a ring fills
+
+// Parts that a session may be given.
+#include "opdump/parts/callback_sink.hpp"    // a sink that calls a function
+#include "opdump/parts/forecast.hpp"         // how large a dump will be
+#include "opdump/parts/format_restorer.hpp"  // tensors as the framework has them
+#include "opdump/parts/history_sink.hpp"     // the last steps, kept until something happens
+#include "opdump/parts/npy.hpp"              // files of NumPy
+#include "opdump/parts/overflow_scan.hpp"    // finds the operators that overflow
+#include "opdump/parts/protobuf.hpp"         // files of CANN's servers
+#include "opdump/parts/statistics.hpp"       // statistics in the place of tensors
+#include "opdump/parts/survivors.hpp"        // records that have survived a reset
+#include "opdump/parts/text_log.hpp"         // a session's log as lines of text
+
+// From a dump to tensors.
+#include "opdump/read/nano_reader.hpp"
+#include "opdump/read/proto_reader.hpp"
+#include "opdump/read/record_tensor.hpp"

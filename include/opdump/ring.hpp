@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "opdump/bytes.hpp"
-#include "opdump/compiler_fence.hpp"
+#include "opdump/base/bytes.hpp"
+#include "opdump/base/cpu.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {

@@ -1,17 +1,29 @@
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
-#include "opdump/device_memory.hpp"
-#include "opdump/dump_config.hpp"
-#include "opdump/model_plan.hpp"
-#include "opdump/recorder_group.hpp"
-#include "opdump/session_log.hpp"
+#include "opdump/impl/build.hpp"
+#include "opdump/impl/capture/recorder_context.hpp"
+#include "opdump/impl/capture/sent_heads.hpp"
+#include "opdump/impl/drain/counted_plans.hpp"
+#include "opdump/impl/drain/drainer.hpp"
+#include "opdump/impl/plan/resolve_plan.hpp"
+#include "opdump/impl/plan/target_form.hpp"
+#include "opdump/impl/record/targets.hpp"
+#include "opdump/port/device_memory.hpp"
+#include "opdump/port/listeners.hpp"
+#include "opdump/port/sink.hpp"
+#include "opdump/port/waker.hpp"
+#include "opdump/recorder.hpp"
 #include "opdump/session_parts.hpp"
-#include "opdump/sink.hpp"
-#include "opdump/target_means.hpp"
-#include "opdump/targets.hpp"
+#include "opdump/types/account.hpp"
+#include "opdump/types/config.hpp"
+#include "opdump/types/counts.hpp"
+#include "opdump/types/overflow.hpp"
+#include "opdump/types/plan.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
@@ -28,66 +40,31 @@ inline namespace OPDUMP_NAMESPACE {
 ///
 /// Threads: the calls of this class come from one control context, and none of init, set_config or finalize
 /// while a recorder captures; `drain_some` comes from one drain context at a time, which may be another one;
-/// each recorder belongs to its own. Under WhenFull::inline_drain all of them are one context. After fork()
-/// the child has a copy, with what was in the rings, and without the parent's drain thread. It must not use
-/// it: what it dumps there is lost, as a sink that belongs to the parent refuses it, though no call waits
-/// there for ever if the drainer was attached with a Waker that says it is not there. The parent goes on
-/// undisturbed. Source of the order: CANN's aclmdlInitDump, aclmdlSetDump, aclmdlFinalizeDump.
+/// each recorder belongs to its own. Under WhenFull::inline_drain all of them are one context, but for
+/// recorders with a `when_full` of their own, such as an interrupt's. After fork() the child has a copy, with
+/// what was in the rings, and without the parent's drain thread. It must not use it: what it dumps there is
+/// lost, as a sink that belongs to the parent refuses it, though no call waits there for ever if the drainer
+/// was attached with a Waker that says it is not there. The parent goes on undisturbed. Source of the order:
+/// CANN's aclmdlInitDump, aclmdlSetDump, aclmdlFinalizeDump.
 template <class Memory>
-class BasicSession : public RecorderGroup<Memory> {
+class BasicSession {
  public:
-  using typename RecorderGroup<Memory>::Recorder;
-  using RecorderGroup<Memory>::drain_some;
+  using Recorder = BasicRecorder<Memory>;
 
-  explicit BasicSession(const SessionParts<Memory>& parts)
-      : RecorderGroup<Memory>(parts),
-        sink_(parts.sink),
-        device_id_(parts.device_id),
-        block_limit_ms_(parts.block_limit_ms),
-        when_full_(possible(parts.when_full)),
-        journal_(parts.journal),
-#if OPDUMP_SMALL_CODE == 0
-        formats_(parts.formats),
-#endif
-#if OPDUMP_FAULTS
-        watch_memory_(parts.watch_memory),
-        watch_rest_(parts.watch_memory),
-#endif
-        log_(parts.log) {
-  }
+  explicit BasicSession(const SessionParts<Memory>& parts);
   BasicSession(const BasicSession&) = delete;
   BasicSession& operator=(const BasicSession&) = delete;
 
-  /// Makes `options` count, where they are not absent, instead of what the session was made with, from the
-  /// next `init` on; rings are the caller's and not looked at. `already_initialised` until `finalize`.
-  [[nodiscard]] Status configure(const DumpOptions& options) {
-    if (initialised_) return Status::already_initialised;
-    context_.when_full = possible(options.when_full.value_or(when_full_));
-    context_.block_limit_ms = options.block_limit_ms.value_or(block_limit_ms_);
-    journal_now_ = options.journal.value_or(journal_);
-    // A journal would tell of what a history has let go.
-    if (options.history_steps != 0) journal_now_ = JournalDetail::none;
-    return Status::ok;
-  }
+  // From the control context.
 
-  std::uint32_t device_id() const {
-    return device_id_;
-  }
+  /// Makes `options` count, where they are not absent, instead of what the session was made with, from the
+  /// next `init` on; rings are the caller's and not looked at, and a recorder's own `when_full` stays.
+  /// `already_initialised` until `finalize`.
+  [[nodiscard]] Status configure(const DumpOptions& options);
 
   /// Makes the session ready for configs. `already_initialised` until `finalize`; `wrong_device` when the
   /// memory is bound to another device than `SessionParts::device_id`.
-  [[nodiscard]] Status init() {
-    if (initialised_) return Status::already_initialised;
-    if constexpr (IdentifiedMemory<Memory>) {
-      if (context_.memory->device_id() != device_id_) return Status::wrong_device;
-    }
-    initialised_ = true;
-    // 0 stands for plans that belong to no session.
-    if (++generation_ == 0) ++generation_;
-    context_.generation = generation_;
-    drainer_.begin(journal_now_);
-    return Status::ok;
-  }
+  [[nodiscard]] Status init();
 
   /// Makes `config` count for models loaded from now on, and for single operators at once. The time of this
   /// call names the dump's directory. A config that is inactive, or that leaves this device out, is accepted
@@ -95,181 +72,148 @@ class BasicSession : public RecorderGroup<Memory> {
   /// `too_many_configs`, with this config not in force, when models are still loaded under `Targets::kMax`
   /// others; `not_supported` when it wants a file format, statistics, overflows or a watch that the session
   /// has not been given the means for. `config` is copied; what it refers to must stay until `finalize`.
-  [[nodiscard]] Status set_config(const DumpConfig& config) {
-    if (!initialised_) return Status::not_initialised;
-    if (log_ != nullptr) log_->config_set(config, device_id_);
-    if (!config.active || !dumps_on(config, device_id_)) return Status::ok;
-    const std::uint64_t now = context_.clock->unix_us();
-    DumpTarget target = {
-      .root = config.dump_path.empty() ? std::string_view(".") : config.dump_path,
-      .time = local_time_number(now / 1000000, context_.clock->utc_offset_seconds()),
-#if OPDUMP_JOURNAL || OPDUMP_SMALL_CODE == 0
-      .id = now > last_target_id_ ? now : last_target_id_ + 1,
-#endif
-      .device_id = device_id_,
-#if OPDUMP_SMALL_CODE == 0
-      .sample_number = config.sample_number,
-      .columns = config.statistic_columns,
-#endif
-      .layout = config.layout,
-      .data = config.data,
-      .fixed_point = config.fixed_point,
-      .trailing_comma = config.trailing_comma,
-      .statistics_on_device = config.statistics_on_device,
-      .statistics = config.statistics,
-      .world_size = config.world_size,
-      .rank = config.rank
-    };
-    if (const Status status = means().choose_form(config, target); status != Status::ok) return status;
-    std::uint8_t taken = targets_.take(target);
-    if (taken == Targets::kNone) {
-      leave_config();
-      const auto have_taken = [&] {
-        if (taken == Targets::kNone) taken = targets_.take(target);
-        return taken != Targets::kNone;
-      };
-      static_cast<void>(wait_for_drainer(have_taken, context_.block_limit_ms));
-    }
-    if (taken == Targets::kNone) return Status::too_many_configs;
-    leave_config();
-    context_.target = taken;
-#if OPDUMP_JOURNAL || OPDUMP_SMALL_CODE == 0
-    last_target_id_ = target.id;
-#endif
-    config_ = config;
-#if OPDUMP_OVERFLOW
-    context_.overflow_number = config.overflow_number;
-#endif
-#if OPDUMP_FAULTS
-    context_.watch_changes_only = config.watch_changes_only;
-    context_.failures = config.exception != ExceptionDump::none;
-#endif
-    // Without a step counter a step filter can never hold for a single operator.
-    context_.single_ops = config.single_ops && config.steps.every_step();
-    context_.single_bits = capture_bits(config.mode);
-    return Status::ok;
-  }
+  [[nodiscard]] Status set_config(const DumpConfig& config);
 
   /// Resolves the config in force against `model`. `bits` is a byte per operator for `plan`; both, and
   /// `model`, stay until `unload_model`. `model_already_loaded` leaves a loaded plan as it is. `no_memory`
   /// (too few bits) and `name_too_long` (a name does not fit the scratch or a path) leave the model loaded
-  /// but uncaptured: inference goes on.
-  [[nodiscard]] Status load_model(ModelPlan& plan, const ModelDesc& model, std::span<std::uint8_t> bits) {
-    if (plan.model != nullptr) return Status::model_already_loaded;
-    Status status = Status::ok;
-    plan = ModelPlan{};
-    if (config_.active) {
-      status = resolve_plan(config_, model, bits, plan);
-      if (status == Status::ok && !plan.bits.empty()) status = check_names(plan, model);
-      if (status == Status::ok && !plan.bits.empty()) status = place_watch(plan, model);
-      if (status != Status::ok) plan = ModelPlan{};
-    }
-    plan.model = &model;
-    if (log_ != nullptr && config_.active && status == Status::ok) log_->model_loaded(config_, plan);
-    if (!plan.bits.empty()) {
-      plan.generation = generation_;
-      // 0 stands for none.
-      if (++loads_ == 0) ++loads_;
-      plan.load = loads_;
-      plan.target = context_.target;
-      ++targets_[plan.target].plans;
-    }
-    return status;
-  }
+  /// but uncaptured: inference goes on. A caller with a heap may hand an `index` of the operators for the
+  /// time of the call: without one the time grows with names of the config times operators.
+  [[nodiscard]] Status load_model(ModelPlan& plan, const ModelDesc& model, std::span<std::uint8_t> bits,
+                                  const OpIndex& index = {});
 
   template <std::size_t Ops>
-  [[nodiscard]] Status load_model(ModelPlanFor<Ops>& plan, const ModelDesc& model) {
-    return load_model(plan, model, plan.op_bits);
-  }
+  [[nodiscard]] Status load_model(ModelPlanFor<Ops>& plan, const ModelDesc& model);
 
   /// Counts what becomes of each operator of a loaded `plan`, from its next step on, in `counts`: at least
   /// one per operator, which stay until `unload_model`; a plan that is still loaded then has those of the
   /// operators with losses written at `finalize`. Once per loading. `model_not_loaded`, `step_open`
-  /// while a recorder runs a step of it, `no_memory` for too few, `invalid_argument` for the second time,
-  /// `not_supported` with OPDUMP_SMALL_CODE: nothing changes.
-  [[nodiscard]] Status count_ops(ModelPlan& plan, std::span<OpCounts> counts) {
-    if (OPDUMP_SMALL_CODE != 0) return Status::not_supported;
-    if (plan.model == nullptr) return Status::model_not_loaded;
-    if (!plan.op_counts.empty()) return Status::invalid_argument;
-    if (is_open(plan)) return Status::step_open;
-    if (counts.size() < plan.model->ops.size()) return Status::no_memory;
-    plan.op_counts = counts.first(plan.model->ops.size());
-    if (plan.op_counts.empty()) return Status::ok;
-    plans_.add(plan);
-    return restart_counts(plan);
-  }
+  /// while a recorder runs a step of it, `no_memory` for too few, `invalid_argument` for the second time or
+  /// for a plan that another session has loaded, `not_supported` with OPDUMP_SMALL_CODE: nothing changes.
+  [[nodiscard]] Status count_ops(ModelPlan& plan, std::span<OpCounts> counts);
 
   /// Begins a new range of steps for what `count_ops` counts of `plan`: those counts, and the steps that it
   /// has seen and wanted, begin at 0 again. After a `flush`, as what the sink loses later counts in the new
   /// range. `model_not_loaded`, `step_open` while a recorder runs a step of it, `invalid_argument` when its
-  /// operators are not counted: nothing changes.
-  [[nodiscard]] Status restart_counts(ModelPlan& plan) {
-    if (plan.model == nullptr) return Status::model_not_loaded;
-    if (plan.op_counts.empty()) return Status::invalid_argument;
-    if (is_open(plan)) return Status::step_open;
-#if OPDUMP_SMALL_CODE == 0
-    plan.steps_seen = plan.steps_wanted = 0;
-#endif
-    for (OpCounts& counts : plan.op_counts) counts = {};
-    return Status::ok;
-  }
+  /// operators are not counted or another session has loaded it: nothing changes.
+  [[nodiscard]] Status restart_counts(ModelPlan& plan);
 
   /// Ends the use of `plan`, its bits, its model and its OpCounts; their memory is free again at once,
   /// records still in a ring need none of it. With OpCounts it waits for the `drain_some` that is at work, if
-  /// one is. `model_not_loaded`, or `step_open` while a recorder runs a step of it: nothing changes. Legal in
-  /// any state.
-  [[nodiscard]] Status unload_model(ModelPlan& plan) {
-    if (plan.model == nullptr) return Status::model_not_loaded;
-    if (is_open(plan)) return Status::step_open;
-    release_watch(plan);
-    this->detach_missing_drainer();
-    plans_.remove(plan, *context_.clock);
-    if (initialised_ && plan.generation == generation_) {
-      --targets_[plan.target].plans;
-      if (plan.target != context_.target) retire_if_unused(plan.target);
-    }
-    plan = ModelPlan{};
-    return Status::ok;
-  }
+  /// one is. `model_not_loaded`, `invalid_argument` for a plan that another session has loaded, or
+  /// `step_open` while a recorder runs a step of it: nothing changes. Legal in any state.
+  [[nodiscard]] Status unload_model(ModelPlan& plan);
 
   /// Switches dumping off, moves everything captured to the sink, closes the journals and makes it all
   /// durable. `not_initialised` before `init`, `step_open` while a step is open, `drainer_attached` while a
-  /// drain thread runs (stop it first): nothing changes. An error of the sink's sync, or else
+  /// drain thread runs (stop it first) or when it is called by what draining calls, such as the sink:
+  /// nothing changes. After a `begin_crash` that the program has outlived, whose handler has returned, it
+  /// moves what was captured since, too. An error of the sink's sync, or else
   /// `journal_failure`, is returned with the session off all the same: records are as `counts` says, but may
   /// not be durable, or their journal lacks lines, such as its end.
-  [[nodiscard]] Status finalize() {
-    if (!initialised_) return Status::not_initialised;
-    if (drainer_attached_) return Status::drainer_attached;
-    for (const Recorder& recorder : recorders_) {
-      if (recorder.open_plan() != nullptr) return Status::step_open;
-    }
-    initialised_ = false;
-    config_ = {};
-    context_.generation = 0;
-    context_.target = Targets::kNone;
-    context_.single_ops = false;
-    while (drain_some(SIZE_MAX) != 0) {
-    }
+  [[nodiscard]] Status finalize();
+
+  /// Gives a recorder for one more capturing context, with `ring_memory` as its ring (8-byte aligned, at
+  /// least `Ring::kMinBytes`), which stays the recorder's until it is removed, as does `head_memory` (8-byte
+  /// aligned; see `head_memory_bytes`). With that, an operator's names and shapes go through the ring once
+  /// and not at every step, which makes small records about twice as fast; without, nothing else changes.
+  /// `when_full`: what this recorder does when its ring has no room; absent: as the session does. That of an
+  /// interrupt or signal handler is given WhenFull::drop, so that it never waits: its record is then lost,
+  /// counted as `ring_full`, whatever the session and the other recorders do.
+  /// `no_free_recorder` when OPDUMP_MAX_RECORDERS are taken, `invalid_argument` for unusable memory, or for
+  /// WhenFull::inline_drain, which is a session's alone. At any time, also while the session drains.
+  Result<Recorder*> add_recorder(MutableBytes ring_memory, MutableBytes head_memory = {},
+                                 std::optional<WhenFull> when_full = {}) {
+    if (when_full == WhenFull::inline_drain) return Status::invalid_argument;
+    if (reinterpret_cast<std::uintptr_t>(head_memory.data()) % 8 != 0) return Status::invalid_argument;
     for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
-      if (slot_state(slot) != SlotState::free) finish(slot);
+      if (slot_state(slot) != SlotState::free) continue;
+      const HeadMemory heads(head_memory);
+      const Status status = recorders_[slot].attach(context_, slot, ring_memory, heads.sent, when_full);
+      if (status != Status::ok) return status;
+      drainer_.start(slot, heads.known);
+      set_slot_state(slot, SlotState::open);
+      return &recorders_[slot];
     }
-    passing_ = false;
-    plans_.let_go([this](const ModelPlan& plan) {
-      if (plan.generation == generation_) drainer_.tell_ops(plan);
-    });
-    for (std::uint8_t target = 0; target < Targets::kMax; ++target) {
-      if (targets_.state(target) != Targets::State::free) close(target);
-    }
-    const Status synced = sink_.sync();
-    return synced == Status::ok ? drainer_.journal_failure() : synced;
+    return Status::no_free_recorder;
   }
 
-  bool initialised() const {
-    return initialised_;
-  }
-  WhenFull when_full() const {
-    return context_.when_full;
-  }
+  /// Takes a recorder back when its ring is drained; its memory is free on `ok`. `recorder_busy` while a step
+  /// is open or the device still writes to the ring: nothing changes; or when the drainer made no end of the
+  /// ring within `block_limit_ms`: the recorder is leaving, its memory and its place stay its own, call again
+  /// until `ok`. A recorder that is leaving or gone opens no step and captures nothing (`begin_step` says
+  /// `invalid_argument`). `invalid_argument` for a recorder that is not the session's or already gone; once
+  /// `add_recorder` has given its place to another, the reference is that one's.
+  [[nodiscard]] Status remove_recorder(Recorder& recorder);
+
+  /// Returns when everything that the recorders have captured so far is in the sink: drains, or waits for the
+  /// drain thread. Recorders may go on meanwhile. `timeout` when that takes longer than `limit_ms`;
+  /// `drainer_attached` when it is called by what draining calls, such as the sink.
+  [[nodiscard]] Status flush(std::uint32_t limit_ms);
+
+  /// Announces a drain thread, which alone may call `drain_some` from now on. `waker`, if there is one, is
+  /// woken when a ring fills, until it is detached. `drainer_attached` if there is one already,
+  /// `invalid_argument` under WhenFull::inline_drain, `not_supported` for a waker with OPDUMP_WAIT=0. No
+  /// recorder may be capturing.
+  [[nodiscard]] Status attach_drainer(Waker* waker = nullptr);
+
+  void detach_drainer();
+
+  // From the drain context, and when the program dies.
+
+  /// Moves about `budget_bytes` from each recorder's ring to the sink, in turn; returns the bytes moved, 0
+  /// when there was nothing. From the idle loop, or by a drain thread. Called by what it calls itself, such
+  /// as the sink, it does nothing and returns 0.
+  std::size_t drain_some(std::size_t budget_bytes);
+
+  /// Whether a ring was more than an eighth full when `drain_some` looked at it, since the last call of this.
+  /// For the drain context, which should then look again soon.
+  bool take_crowded() { return drainer_.take_crowded(); }
+
+  /// After `begin_crash`: moves what the rings hold to the sink, and what the config asks for of the operator
+  /// that was running on `failed` (null: none), whose context is this one or rests. Does not wait, close or
+  /// sync. A record that was half drained when the crash came may be lost. Allocates nothing; as safe in a
+  /// signal handler as the sink and the device memory are. Without OPDUMP_FAULTS it does nothing.
+  void crash_flush(Recorder* failed);
+
+  // From any context, as each says.
+
+  /// For fault, watchdog and signal handlers, which end the program afterwards: from now on `drain_some` does
+  /// nothing, and a ring without room is WhenFull::drop to every recorder. Any context. `not_supported`
+  /// without OPDUMP_FAULTS: nothing changes.
+  Status begin_crash();
+
+  /// Whether a `drain_some` is at work in some context, which may be the one that is asked from.
+  bool is_draining() const { return plans_.at_work(); }
+
+  /// What became of the records since the session was made. Any context may ask; exact while nothing captures
+  /// or drains.
+  DumpCounts counts() const;
+
+  /// Operators that overflowed since the session was made where a config asked for overflows, captured or
+  /// not. Any context may ask.
+  std::uint32_t overflows() const;
+
+  /// The culprit. While no recorder captures; its names are the model's, which must still be loaded. This and
+  /// the next two tell of nothing without OPDUMP_FAULTS.
+  FirstBadOp first_bad_op() const;
+
+  /// Times that a watched operator's output was found overwritten, and the first of them; as the two above.
+  std::uint32_t overwrites() const;
+  Overwrite first_overwrite() const;
+
+  /// Cause of the latest record that the sink lost, `ok` if there was none.
+  Status last_sink_failure() const { return drainer_.last_failure(); }
+
+  /// Why a journal of this session lacks lines since `init`, such as the sink's latest refusal: that dump
+  /// cannot prove its completeness. `ok` when none does. Any context may ask.
+  Status journal_failure() const { return drainer_.journal_failure(); }
+  bool journal_failed() const { return journal_failure() != Status::ok; }
+
+  std::uint32_t device_id() const { return device_id_; }
+
+  bool initialised() const { return initialised_; }
+  WhenFull when_full() const { return context_.when_full; }
 
   /// YYYYMMDDHHMMSS of the config in force, 0 without one.
   std::uint64_t dump_time() const {
@@ -277,104 +221,145 @@ class BasicSession : public RecorderGroup<Memory> {
   }
 
   /// What the journals of the dumps tell, as the last `configure` settled it.
-  JournalDetail journal() const {
-    return journal_now_;
-  }
+  JournalDetail journal() const { return journal_now_; }
 
  private:
-  using Group = RecorderGroup<Memory>;
-  using Group::close;
-  using Group::context_;
-  using Group::drainer_;
-  using Group::drainer_attached_;
-  using Group::finish;
-  using Group::is_open;
-  using Group::passing_;
-  using Group::plans_;
-  using Group::recorders_;
-  using Group::retire_if_unused;
-  using Group::slot_state;
-  using Group::targets_;
-  using Group::wait_for_drainer;
-  using typename Group::SlotState;
+  enum class SlotState : std::uint8_t {
+    free,
+    left,  ///< out of the drainer's hands; `remove_recorder` has not said so yet
+    open,
+    leaving,
+  };
+
+  /// Something that only the drain context may do.
+  struct Job {
+    void (*run)(const void* use);
+    const void* use;
+    bool done = false;
+  };
 
   static constexpr std::size_t kMaxDirectoryPartBytes = 255;
 
-  TargetMeans means() const {
-    return {
-      .clock = *context_.clock,
-#if OPDUMP_SMALL_CODE == 0
-      .formats = formats_,
-#endif
-      .reduction = context_.reduction,
-#if OPDUMP_OVERFLOW
-      .overflow = context_.overflow,
-#else
-      .overflow = nullptr,
-#endif
-#if OPDUMP_FAULTS
-      .watches = !watch_memory_.empty(),
-#else
-      .watches = false,
-#endif
-    };
+  /// Memory for what plans watch.
+  struct WatchRoom {
+    explicit WatchRoom(MutableBytes all) : memory(all), rest(all) {}
+
+    MutableBytes memory;
+    MutableBytes rest;        ///< what no loaded plan has
+    std::uint32_t plans = 0;  ///< that have some
+  };
+
+  /// What of the config in force was captured so far.
+  struct Account {
+    AskedNames asked;
+    bool config_settled = true;
+    ModelPlan* loaded = nullptr;  ///< those that are captured and of which the config lists operators
+  };
+
+  /// Whether the drainer works on the ring of a recorder in that state.
+  static constexpr bool is_drained(SlotState state) { return state >= SlotState::open; }
+
+  // acquire and release: between control and drain context, which hand a recorder and its ring to each other.
+  SlotState slot_state(std::size_t slot) const {
+    return static_cast<SlotState>(slot_states_[slot].load(std::memory_order_acquire));
   }
+  void set_slot_state(std::size_t slot, SlotState state) {
+    slot_states_[slot].store(static_cast<std::uint8_t>(state), std::memory_order_release);
+  }
+
+  /// Whether this call comes from within one that drains: no drain thread is at work.
+  bool is_drained_here() const { return !drainer_attached_ && drainer_.is_busy(); }
+
+  void leave_drain();
+
+  /// Before what waits for the drain thread without a limit.
+  void detach_missing_drainer();
+
+  bool is_open(const ModelPlan& plan) const;
+
+  void finish(std::size_t slot) {
+    drainer_.finish(slot, recorders_[slot].next_sequence(), recorders_[slot].untold().gap());
+  }
+
+  void do_job();
+
+  /// On the control context: calls `use()` where it does not meet the drain context, which is this one
+  /// without a drain thread. False when the drain thread did not come to it within `block_limit_ms`: not
+  /// called.
+  template <class Use>
+  bool on_drain_context(const Use& use);
+
+  /// Begins to close what is retired, and what a `flush` waits for: what was captured for it lies in the
+  /// rings now.
+  void mark_rings();
+
+  void close(std::uint8_t target);
+
+  void drain_rings();
+
+  void retire_if_unused(std::uint8_t target) {
+    if (targets_[target].plans == 0) targets_.set_state(target, Targets::State::retired);
+  }
+
+  /// Drains, or lets the drain thread work, until `done` or for `limit_ms`; `timeout` when it is still not
+  /// done.
+  template <class Done>
+  Status wait_for_drainer(Done done, std::uint32_t limit_ms);
+
+  /// `ok` for a plan that this session has loaded and no recorder runs a step of.
+  Status at_rest(const ModelPlan& plan) const;
+
+  TargetMeans means() const;
+
+  static Status place_in(MutableBytes& rest, ModelPlan& plan, const ModelDesc& model);
 
   /// Memory goes back when the last plan that has some is unloaded.
-  Status place_watch([[maybe_unused]] ModelPlan& plan, [[maybe_unused]] const ModelDesc& model) {
-#if OPDUMP_FAULTS
-    if (!config_.watch) return Status::ok;
-    if (const Status status = plan.watch.place(plan.bits, model.ops, watch_rest_); status != Status::ok)
-      return status;
-    ++watch_plans_;
-#endif
-    return Status::ok;
-  }
+  Status place_watch(ModelPlan& plan, const ModelDesc& model);
 
-  void release_watch([[maybe_unused]] const ModelPlan& plan) {
-#if OPDUMP_FAULTS
-    if (!plan.watch.ops.empty() && --watch_plans_ == 0) watch_rest_ = watch_memory_;
-#endif
-  }
+  void release_watch(const ModelPlan& plan);
 
   /// Lets the config in force go unless models are loaded under it.
-  void leave_config() {
-    if (context_.target == Targets::kNone) return;
-    retire_if_unused(context_.target);
-    if (targets_[context_.target].plans != 0) return;
-    context_.target = Targets::kNone;
-    context_.single_ops = false;
-    config_ = {};
-  }
+  void leave_config();
+
+  /// Tells log and journal of `target` what `for_each(use)` calls `use(NeverCaptured)` for.
+  template <class ForEach>
+  void tell_never(std::uint8_t target, const ForEach& for_each);
+
+  void begin_config_account();
+
+  /// Of a plan that has just been loaded.
+  void open_account(ModelPlan& plan, const OpIndex& index);
+
+  /// Before `plan` is no longer captured.
+  void settle(ModelPlan& plan);
+
+  /// Before the config in force is so no longer.
+  void settle_config();
+
+  void settle_all();
 
   /// Bytes of the longest name that a record of operator `op` may have.
-  static std::size_t longest_name(const ModelPlan& plan, const ModelDesc& model, std::size_t op) {
-    std::size_t bytes = model.ops[op].name.size();
-#if OPDUMP_FAULTS
-    std::size_t longest = 0;
-    for (std::size_t i = 0; i < plan.bits.size() && is_suspect(plan.bits[op]); ++i) {
-      if (is_watched(plan.bits[i]) && model.ops[i].name.size() > longest) longest = model.ops[i].name.size();
-    }
-    if (longest != 0) bytes += WatchState::kBetween.size() + longest;
-#else
-    static_cast<void>(plan);
-#endif
-    return bytes;
-  }
+  static std::size_t longest_name(const ModelPlan& plan, const ModelDesc& model, std::size_t op);
 
-  Status check_names(const ModelPlan& plan, const ModelDesc& model) const {
-    if (plan.directory_name.size() > kMaxDirectoryPartBytes) return Status::name_too_long;
-    for (std::size_t i = 0; i < plan.bits.size(); ++i) {
-      const OpDesc& op = model.ops[i];
-      if (plan.bits[i] == 0) continue;
-      const std::size_t name_bytes = longest_name(plan, model, i);
-      if (op.type.size() > kMaxTextBytes || name_bytes > kMaxTextBytes ||
-          !drainer_.fits(plan.directory_name.size(), op.type.size(), name_bytes)) {
-        return Status::name_too_long;
-      }
-    }
-    return Status::ok;
-  }
+  Status check_names(const ModelPlan& plan, const ModelDesc& model) const;
+
+  // First, so that what follows leaves room at its end, where the session's goes.
+  Recorder recorders_[OPDUMP_MAX_RECORDERS];
+  bool drainer_attached_ = false;
+  bool passing_ = false;  ///< something waits for the rings to pass what was in them; the drain context's
+  std::atomic<std::uint8_t> slot_states_[OPDUMP_MAX_RECORDERS] = {};
+  std::atomic<std::uint32_t> flushes_asked_{0};   ///< by the control context; the latest one's number
+  std::atomic<std::uint32_t> flushes_passed_{0};  ///< number of the latest one whose records are in the sink
+  [[no_unique_address]] Maybe<!build::kLean, std::atomic<Job*>> job_{nullptr};  ///< null: none, or it is done
+  std::uint32_t flush_marked_ = 0;  ///< of the one that waits for the rings; the drain context's
+  Targets targets_;
+  [[no_unique_address]] PlanList plans_;
+  /// Of all targets closed so far.
+  [[no_unique_address]] Maybe<build::kJournal && kAlways<Memory>,
+                              CountBlock<DumpCount::wanted, DumpCount::written>>
+      closed_counts_;
+  RecorderContext<Memory> context_;
+  Drainer drainer_;
 
   Sink& sink_;
   const std::uint32_t device_id_;
@@ -383,19 +368,12 @@ class BasicSession : public RecorderGroup<Memory> {
   const JournalDetail journal_;
   JournalDetail journal_now_ = journal_;
   bool initialised_ = false;
-#if OPDUMP_SMALL_CODE == 0
-  const RecordFormats formats_;
-#endif
-#if OPDUMP_FAULTS
-  MutableBytes watch_memory_;
-  MutableBytes watch_rest_;        ///< what no loaded plan has
-  std::uint32_t watch_plans_ = 0;  ///< that have some
-#endif
+  [[no_unique_address]] const Maybe<!build::kLean, RecordFormats> formats_;
+  [[no_unique_address]] Maybe<build::kFaults && kAlways<Memory>, WatchRoom> watch_;
   SessionLog* const log_;
   DumpConfig config_;
-#if OPDUMP_JOURNAL || OPDUMP_SMALL_CODE == 0
-  std::uint64_t last_target_id_ = 0;
-#endif
+  [[no_unique_address]] Maybe<build::kJournal || !build::kLean, std::uint64_t> last_target_id_{};
+  [[no_unique_address]] Maybe<!build::kLean && kAlways<Memory>, Account> account_;
   std::uint32_t generation_ = 0;
   std::uint32_t loads_ = 0;
 };
@@ -406,3 +384,5 @@ using Recorder = Session::Recorder;
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump
+
+#include "opdump/impl/session.inl"

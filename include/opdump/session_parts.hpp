@@ -1,15 +1,12 @@
 #pragma once
 #include <cstdint>
 
-#include "opdump/clock.hpp"
-#include "opdump/dump_options.hpp"
-#include "opdump/overflow.hpp"
-#include "opdump/record_format.hpp"
-#include "opdump/reduction.hpp"
-#include "opdump/restorer.hpp"
-#include "opdump/session_log.hpp"
-#include "opdump/sink.hpp"
-#include "opdump/watch.hpp"
+#include "opdump/impl/record/part_interfaces.hpp"
+#include "opdump/port/clock.hpp"
+#include "opdump/port/device_copy.hpp"
+#include "opdump/port/listeners.hpp"
+#include "opdump/port/sink.hpp"
+#include "opdump/types/config.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
@@ -22,7 +19,7 @@ struct SessionParts {
   Clock& clock;
   MutableBytes scratch;  ///< for the drainer; see `drain_scratch_bytes`
   std::uint32_t device_id = 0;
-  WhenFull when_full = WhenFull::block;
+  WhenFull when_full = WhenFull::block;  ///< of recorders that are not given one of their own
   /// Longest wait without progress: of a recorder for room under WhenFull::block and for a copy in the
   /// background, of the control context for the drainer. While a recorder waits for room, the longest time
   /// between two of its looks counts as no more than an eighth of this, as the process may have been stopped

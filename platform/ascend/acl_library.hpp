@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "opdump/status.hpp"
+#include "opdump/base/status.hpp"
 #include "platform/ascend/acl_api.hpp"
 
 namespace opdump::ascend {

@@ -5,8 +5,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "opdump/byte_order.hpp"
-#include "opdump/device_memory.hpp"
+#include "opdump/port/device_copy.hpp"
+#include "opdump/port/device_memory.hpp"
+#include "opdump/types/overflow.hpp"
 #include "platform/ascend/acl_api.hpp"
 #include "platform/host/host_memory.hpp"
 

@@ -2,7 +2,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "opdump/clock.hpp"
+#include "opdump/port/clock.hpp"
 
 namespace opdump::baremetal {
 inline namespace OPDUMP_NAMESPACE {

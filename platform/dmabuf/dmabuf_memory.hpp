@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "opdump/buffer_table.hpp"
-#include "opdump/bytes.hpp"
-#include "opdump/device_memory.hpp"
+#include "opdump/base/bytes.hpp"
+#include "opdump/port/buffer_table.hpp"
+#include "opdump/port/device_memory.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {

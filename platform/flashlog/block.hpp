@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "opdump/crc32.hpp"
+#include "opdump/base/crc32.hpp"
 #include "platform/flashlog/device.hpp"
 #include "platform/flashlog/format.hpp"
 
@@ -20,12 +20,15 @@ struct Header {
 static_assert(sizeof(Header) == kMaxHeaderBytes + 4);
 
 enum class BlockUse : std::uint8_t {
-  none,      ///< no header
-  foreign,   ///< a header of another version or geometry
-  prepared,  ///< a header, and nothing seems to follow
-  taken,     ///< a header, and something follows
-  retired,   ///< not to be used; what there is was not looked at
+  none,        ///< no header
+  foreign,     ///< a header of another version or geometry
+  prepared,    ///< a header, and nothing seems to follow
+  taken,       ///< a header, and something follows
+  unreadable,  ///< bad, in use or not to be read now: there may be anything, and it stays
 };
+
+/// A read that fails is done again, for errors that pass.
+inline constexpr std::uint32_t kReadTries = 3;
 
 /// Sets the header of `block` but for the retired blocks and the CRC.
 [[gnu::noinline]] inline void set_header(BlockHeader& head, const Geometry& part, std::uint32_t block,
@@ -57,10 +60,14 @@ inline bool is_header(Header& header) {
 /// cannot be read.
 inline bool reads_as(const Device& device, std::uint32_t block, std::uint32_t offset,
                      const std::byte* expected, std::uint32_t bytes) {
-  while (bytes != 0) {
+  for (std::uint32_t tries = kReadTries; bytes != 0;) {
     std::byte memory[16];
     const std::uint32_t piece = bytes < sizeof memory ? bytes : sizeof memory;
-    if (device.read(device.context, block, offset, {memory, piece}) != Status::ok) return false;
+    if (device.read(device.context, block, offset, {memory, piece}) != Status::ok) {
+      if (--tries == 0) return false;
+      continue;
+    }
+    tries = kReadTries;
     for (std::uint32_t i = 0; i < piece; ++i) {
       if (memory[i] != (expected != nullptr ? *expected++ : device.geometry.erased)) return false;
     }
@@ -84,12 +91,13 @@ inline bool is_known(const BlockHeader& head, const Geometry& part, std::uint32_
   return known && std::memcmp(&expected, &head, sizeof head) == 0;
 }
 
-/// Reads the header of `block`, and what seems to follow. What cannot be read counts as none.
+/// Reads the header of `block`, and what seems to follow; if only that cannot be read, there is something.
 inline BlockUse look_at(const Device& device, std::uint32_t block, Header& header) {
-  if (device.read(device.context, block, 0, {header.bytes(), sizeof header}) != Status::ok ||
-      !is_header(header)) {
-    return BlockUse::none;
+  std::uint32_t tries = kReadTries;
+  while (device.read(device.context, block, 0, {header.bytes(), sizeof header}) != Status::ok) {
+    if (--tries == 0) return BlockUse::unreadable;
   }
+  if (!is_header(header)) return BlockUse::none;
   if (!is_known(header.head, device.geometry, block)) return BlockUse::foreign;
   // What follows begins right behind, or at the next granule.
   const std::uint32_t bytes = header.head.bytes;

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <new>
 
-#include "opdump/bytes.hpp"
-#include "opdump/crc32.hpp"
+#include "opdump/base/bytes.hpp"
+#include "opdump/base/crc32.hpp"
 #include "platform/flashlog/block.hpp"
 #include "platform/flashlog/device.hpp"
 #include "platform/flashlog/format.hpp"
@@ -46,14 +46,17 @@ class BlockRotation : protected LogSetup, protected LogState {
   /// later or lies behind it.
   Header& header() const { return *reinterpret_cast<Header*>(page_ - kPrefixBytes); }
 
-  /// What `block` is used for; `none` too when it was prepared before the current one was.
+  /// What `block` is used for; `none` too when it was prepared before the current one was, or before the
+  /// mount: what seems erased there may have been left so by a loss of power, and not be. By its number, a
+  /// header is of neither kind if the mount did not see it and it shows only now.
   BlockUse look_ahead(std::uint32_t block) const {
-    if (block == block_) return BlockUse::retired;
+    if (block == block_) return BlockUse::unreadable;
     for (std::uint32_t i = 0; i < retired_count_; ++i) {
-      if (retired_[i] == block) return BlockUse::retired;
+      if (retired_[i] == block) return BlockUse::unreadable;
     }
     const BlockUse use = look_at(device_, block, header());
-    return use == BlockUse::prepared && header().head.sequence <= sequence_ ? BlockUse::none : use;
+    const std::uint32_t ahead = header().head.sequence - sequence_ - 1;
+    return use == BlockUse::prepared && ahead >= last_sequence_ - sequence_ ? BlockUse::none : use;
   }
 
   std::uint32_t block_after(std::uint32_t block) const {
@@ -62,10 +65,10 @@ class BlockRotation : protected LogSetup, protected LogState {
 
   /// Makes the next block of the rotation the current one, erased, or with its header if `prepared` will do.
   Status take_block(bool prepared) {
-    for (std::uint32_t tries = geometry().block_count; tries != 0; --tries) {
+    while (failures_++ < geometry().block_count) {
       const std::uint32_t block = cursor_ = block_after(cursor_);
       const BlockUse use = look_ahead(block);
-      if (use == BlockUse::retired) continue;
+      if (use == BlockUse::unreadable) continue;
       at_ = 0;
       const std::uint32_t bytes = header().head.bytes;
       if (prepared && use == BlockUse::prepared && is_blank(device_, block, bytes)) {
@@ -133,6 +136,7 @@ class BlockRotation : protected LogSetup, protected LogState {
     protect(true);
     if (status == Status::ok &&
         (!options_.verify || reads_as(device_, block, offset + kept, from + kept, bytes - kept))) {
+      if (from != nullptr) failures_ = 0;
       return true;
     }
     cursor_ = block;

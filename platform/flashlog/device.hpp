@@ -2,8 +2,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "opdump/bytes.hpp"
-#include "opdump/status.hpp"
+#include "opdump/base/bytes.hpp"
+#include "opdump/base/status.hpp"
 
 namespace opdump::flashlog {
 inline namespace OPDUMP_NAMESPACE {

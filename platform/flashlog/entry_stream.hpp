@@ -4,8 +4,8 @@
 #include <cstring>
 #include <new>
 
-#include "opdump/bytes.hpp"
-#include "opdump/crc32.hpp"
+#include "opdump/base/bytes.hpp"
+#include "opdump/base/crc32.hpp"
 #include "platform/flashlog/block_rotation.hpp"
 #include "platform/flashlog/format.hpp"
 
@@ -142,6 +142,7 @@ class EntryStream : protected BlockRotation {
       start.previous_end = at_ + kept_;
       start.left = page_left_;
       start.run_crc = page_crc_;
+      start.boot = boot_;
       start.crc = crc32(0, bytes_of(start).first(sizeof start - kCrcBytes));
     }
     references_[0].offset = references_[1].offset = 0;
@@ -181,7 +182,7 @@ class EntryStream : protected BlockRotation {
       // Never so far that it meets the block in use.
       if (block == cursor_) break;
       const BlockUse use = look_ahead(block);
-      if (use == BlockUse::retired) continue;
+      if (use == BlockUse::unreadable) continue;
       if (use == BlockUse::prepared) {
         --ahead;
         continue;
@@ -205,6 +206,8 @@ class EntryStream : protected BlockRotation {
       again = true;
       break;
     }
+    // `block` failed, and such blocks are not remembered any more: they could be tried for ever.
+    if (block == cursor_ && retired_count_ == kMaxRetired) again = false;
     return Status::ok;
   }
 

@@ -5,8 +5,9 @@
 #include <new>
 #include <span>
 
-#include "opdump/bytes.hpp"
-#include "opdump/sink.hpp"
+#include "opdump/base/bytes.hpp"
+#include "opdump/port/sink.hpp"
+#include "opdump/types/config.hpp"
 #include "platform/flashlog/block.hpp"
 #include "platform/flashlog/device.hpp"
 #include "platform/flashlog/entry_stream.hpp"
@@ -36,7 +37,7 @@ inline namespace OPDUMP_NAMESPACE {
 /// is lost. The next block's header remembers it.
 ///
 /// *Time.* `prepare` does at most one program or one erase. `append` does one program per page of bytes, and
-/// `begin`, `commit`, `abort` and `append_journal` likewise; each does one more erase per block it enters
+/// `begin`, `commit`, `abort` and `append_lines` likewise; each does one more erase per block it enters
 /// that was not prepared, and after a failure what the next block needs. `sync` does one program.
 ///
 /// *RAM.* The page and kPrefixBytes, which the caller gives, and this object. No heap. Not thread-safe;
@@ -47,14 +48,26 @@ class FlashLog final : public Sink, private EntryStream {
   using BlockRotation::kPrefixBytes;
 
   /// One per recorder, and a report beside the record that it belongs to.
-  static constexpr std::uint32_t kMaxOpenObjects = OPDUMP_MAX_RECORDERS + OPDUMP_FAULTS;
+  static constexpr std::uint32_t kMaxOpenObjects = opdump::kMaxOpenObjects;
 
   /// `device` and `memory` are the log's as long as it lives. `memory` is `kPrefixBytes` and a page, whose
   /// size is a multiple of the granule, at least `kMinPageBytes`, and divides the block's.
   FlashLog(const Device& device, MutableBytes memory, const Options& options)
       : EntryStream(device, memory, options) {}
+  FlashLog(const Device&&, MutableBytes, const Options&) = delete;  // it would end before the log
   FlashLog(const FlashLog&) = delete;
   FlashLog& operator=(const FlashLog&) = delete;
+
+  /// See ConfigurableSink. `keep` counts instead of the policy that the log was made with; for limits, for
+  /// `fsync` of each record and for `history_steps` it is `not_supported`: the part is the limit.
+  [[nodiscard]] Status follow(const DumpOptions& options, JournalDetail /*journal*/) {
+    DumpOptions rest = options;
+    rest.keep.reset();
+    if (asks_sink(rest)) return Status::not_supported;
+    if (options.keep)
+      options_.policy = *options.keep == Keep::oldest ? Policy::stop_when_full : Policy::overwrite_oldest;
+    return Status::ok;
+  }
 
   /// Finds out where the log goes on: reads the headers of all blocks and two bytes behind each, and writes
   /// nothing. Objects that were open are gone. `invalid_argument` for a geometry or page out of bounds;
@@ -68,16 +81,25 @@ class FlashLog final : public Sink, private EntryStream {
     }
     at_ = kNewStream;
     block_ = erased_ = kNoBlock;
-    std::uint32_t block = geometry().block_count;
-    cursor_ = block - 1;
-    while (block-- != 0) {
+    const std::uint32_t count = geometry().block_count;
+    std::uint32_t block = cursor_ = count - 1;
+    std::uint32_t unreadable = 0;
+    // The first block twice, as it may follow the last one.
+    for (std::uint32_t i = 0; i <= count; ++i) {
+      block = block_after(block);
       const BlockUse use = look_at(device_, block, header());
       if (use == BlockUse::foreign) return Status::not_supported;
-      if (use == BlockUse::none) continue;
+      if (use == BlockUse::unreadable) {
+        // It may be newer than all that can be read: it keeps its place in the rotation, and its number.
+        ++unreadable;
+        if (block == block_after(cursor_)) cursor_ = block;
+      }
+      if (use == BlockUse::none || use == BlockUse::unreadable) continue;
       const std::uint32_t sequence = header().head.sequence;
       if (sequence > last_sequence_) {
         last_sequence_ = sequence;
-        retired_count_ = header().head.retired_count;
+        // Its header's length, which is within bounds, does not tell of the high byte.
+        retired_count_ = static_cast<std::uint8_t>(header().head.retired_count);
         std::memcpy(retired_, header().rest, retired_count_ * sizeof retired_[0]);
       }
       if (use == BlockUse::taken && sequence > sequence_) {
@@ -85,6 +107,9 @@ class FlashLog final : public Sink, private EntryStream {
         cursor_ = block;
       }
     }
+    if (unreadable > count) return Status::io_error;
+    sequence_ = last_sequence_ += unreadable * kUnreadableNumbers;
+    boot_ = sequence_ + 1;
     stuck_ = Status::ok;
     return Status::ok;
   }
@@ -118,36 +143,42 @@ class FlashLog final : public Sink, private EntryStream {
     return add(Kind::data, id, &parts);
   }
 
-  /// Does not wait for the flash: `sync` does. Errors as for `append`.
-  [[nodiscard]] Status commit(ObjectId id) override { return add(Kind::commit, id, nullptr); }
-
-#if OPDUMP_FAULTS
-  /// Errors as for `append`. Also under a loss of power both are there or neither.
-  [[nodiscard]] Status commit_both(ObjectId first_id, ObjectId second_id) override {
+  /// Does not wait for the flash: `sync` does. Errors as for `append`. Of two also those of `sync`: also
+  /// under a loss of power both are there or neither, whatever the part has in a write cache: what they hold
+  /// is synced first, but in an emergency, where LogReader alone sees to it. Both are overwritten
+  /// when the first byte of one is.
+  [[nodiscard]] Status commit(ObjectId first_id, ObjectId second_id = kNoObject) override {
+    if (!build::kFaults || second_id == kNoObject) return add(Kind::commit, first_id, nullptr);
     Object* const first = find(first_id);
     Object* const second = find(second_id);
+    Status status = Status::invalid_argument;
     const bool found = first != nullptr && second != nullptr && first != second;
-    // No block is entered between the two entries, which might cost one of the objects its first byte.
-    while (found && stuck_ == Status::ok && geometry().block_bytes - at_ - used_ < kPairBytes)
-      write(entry_of(Kind::data, first->number), nullptr, 0);
-    if (!found || first->block == kLost || second->block == kLost) {
+    // Both commits come with one program, and all that is before them in the log is synced by then. So no
+    // block is entered between the two either, which might cost one of the objects its first byte.
+    for (bool ready = false; found && !ready; ready = status != Status::ok || make_room() >= kPairBytes) {
+      while (make_room() < kPairBytes && stuck_ == Status::ok)
+        write(entry_of(Kind::data, first->number), nullptr, 0);
+      status = stuck_;
+      if (status == Status::ok && erases_ != options_.erase_budget) status = sync();
+    }
+    if (found && (first->block == kLost || second->block == kLost)) status = Status::no_space;
+    if (status != Status::ok) {
       abort(first_id);
       abort(second_id);
-      return found ? Status::no_space : Status::invalid_argument;
+      return status;
     }
     const Bytes body = bytes_of(first->bytes);
     write(entry_of(Kind::commit_with_next, first->number), &body, body.size());
     first->number ^= kOpen;
     return commit(second_id);
   }
-#endif
 
   void abort(ObjectId id) override {
     static_cast<void>(add(Kind::abort, id, nullptr));
   }
 
   /// Errors as for `begin` and `append`.
-  [[nodiscard]] Status append_journal(const ObjectName& name, std::span<const Bytes> parts) override {
+  [[nodiscard]] Status append_lines(const ObjectName& name, std::span<const Bytes> parts) override {
     const Status status = refer_to(name, true);
     return status == Status::ok
                ? write(entry_of(Kind::lines, 0), parts.data(), size_of(parts.data(), parts.size()))
@@ -185,12 +216,21 @@ class FlashLog final : public Sink, private EntryStream {
     return erases_;
   }
 
+  /// Tells this boot, since the mount, from all others whose bytes the log holds: a number from 1 that grows
+  /// from one boot that writes to the next, often by more than 1. LogReader and `opdump extract --boot` know
+  /// it.
+  std::uint32_t boot() const {
+    return boot_;
+  }
+
   /// Blocks known to be bad.
   std::uint32_t retired() const {
     return retired_count_;
   }
 
  private:
+  /// More numbers than are given out while one block is written.
+  static constexpr std::uint32_t kUnreadableNumbers = 256;
   static constexpr std::uint32_t kPairBytes = 2 * (sizeof(EntryHead) + 4) + kCrcBytes;
 
   static std::size_t size_of(const Bytes* parts, std::size_t count) {

@@ -1,5 +1,5 @@
 #pragma once
-/// The flash log's format, version 2. Numbers are little-endian, offsets in bytes.
+/// The flash log's format, version 3. Numbers are little-endian, offsets in bytes.
 ///
 /// *Blocks.* The part is divided into erase blocks of equal size. A block in use begins with a BlockHeader:
 ///
@@ -22,7 +22,7 @@
 /// After it, or at the next multiple of the granule if the byte after it is erased, stands a BlockStart. A
 /// block without one was prepared ahead and is empty:
 ///
-///      0  head of an entry of kind 1, number 0, with a body of 16 bytes
+///      0  head of an entry of kind 1, number 0, with a body of 20 bytes
 ///      4  u32  sequence number of the block written before; blocks numbered between the two are void
 ///      8  u32  offset in that block at which the stream goes on here, what follows there is void; all ones
 ///      if
@@ -30,7 +30,12 @@
 ///     12  u32  bytes here that still belong to the entry which began before this block, times 2, plus 1 if
 ///              it ends with a CRC; 0 if there is none, all ones if that is not known
 ///     16  u32  the CRC-32 that covers this entry, of its bytes up to here and all that it covers before
-///     20  u32  CRC-32 of all before in this list
+///     20  u32  boot: the same number in all blocks that were written between two mounts, higher than those
+///              of the boots before
+///     24  u32  CRC-32 of all before in this list
+///
+/// Before version 3 the body has 16 bytes, and the boot is missing: it is the sequence number of the block
+/// where the stream begins.
 ///
 /// *Stream.* All after the starts is one stream of bytes, cut wherever a block ends or could not be
 /// programmed any further. Each mount of the log begins a new stream; the objects of the older one that were
@@ -55,8 +60,8 @@
 ///   9 with next  object  u32, bytes of the object          no
 ///
 /// Kind 9 commits an object as kind 5 does, and is followed by the commit of another one under the same CRC:
-/// so both count or neither. Version 1 does not have it and is the same otherwise; a log without
-/// OPDUMP_FAULTS writes that version.
+/// so both count or neither: if bytes of one are missing, or its beginning is overwritten, the other one does
+/// not count either. Version 1 does not have it.
 ///
 /// A CRC covers all entries since the last CRC or the beginning of the stream, its own entry included. What
 /// no valid CRC follows does not count. A directory or journal holds up to the next of its kind, and is given
@@ -65,13 +70,13 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "opdump/bytes.hpp"
+#include "opdump/base/bytes.hpp"
 
 namespace opdump::flashlog {
 inline namespace OPDUMP_NAMESPACE {
 
 inline constexpr std::uint32_t kMagic = 0x4c46504fu;
-inline constexpr std::uint8_t kVersion = OPDUMP_FAULTS != 0 ? 2 : 1;
+inline constexpr std::uint8_t kVersion = 3;
 
 /// An integer as it lies on the flash.
 template <class T>
@@ -157,20 +162,22 @@ class EntryHead {
 static_assert(sizeof(EntryHead) == 4 && alignof(EntryHead) == 1);
 
 struct BlockStart {
-  static constexpr std::uint32_t kBodyBytes = 16;
+  static constexpr std::uint32_t kBodyBytes = 20;
+  static constexpr std::uint32_t kOldBodyBytes = 16;  ///< before version 3, without `boot`
 
   EntryHead head;
   Little<std::uint32_t> previous;
   Little<std::uint32_t> previous_end;
   Little<std::uint32_t> left;
   Little<std::uint32_t> run_crc;
+  Little<std::uint32_t> boot;
   Little<std::uint32_t> crc;
 };
 
-static_assert(sizeof(BlockStart) == 24 && alignof(BlockStart) == 1);
+static_assert(sizeof(BlockStart) == 28 && alignof(BlockStart) == 1);
 static_assert(offsetof(BlockStart, previous) == 4 && offsetof(BlockStart, previous_end) == 8);
 static_assert(offsetof(BlockStart, left) == 12 && offsetof(BlockStart, run_crc) == 16 &&
-              offsetof(BlockStart, crc) == 20);
+              offsetof(BlockStart, boot) == 20 && offsetof(BlockStart, crc) == 24);
 
 /// Retired blocks that a header has room for. One more is found out again each time its turn comes.
 inline constexpr std::uint32_t kMaxRetired = 16;

@@ -2,7 +2,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "opdump/status.hpp"
+#include "opdump/base/status.hpp"
+#include "opdump/port/sink.hpp"
 #include "platform/flashlog/device.hpp"
 #include "platform/flashlog/format.hpp"
 
@@ -51,10 +52,12 @@ struct LogState {
 
   std::uint32_t cursor_;         // the block that the rotation has reached
   std::uint32_t block_;          // the one being written
-  std::uint32_t sequence_;       // of the newest block that was taken
+  std::uint32_t sequence_;       // of the newest block that was taken, or the highest at the mount
   std::uint32_t last_sequence_;  // the highest given out
+  std::uint32_t boot_;
   std::uint32_t erased_;         // a block that is erased and has no header yet
   std::uint32_t erases_;
+  std::uint32_t failures_;  // blocks that were tried since the last good program
   std::uint32_t retired_count_;
 
   std::uint32_t at_;         // where in the block the page begins, a multiple of the granule
@@ -67,7 +70,7 @@ struct LogState {
   std::uint32_t page_crc_;
 
   Reference references_[2];  // the directory, the journal
-  Object objects_[OPDUMP_MAX_RECORDERS + OPDUMP_FAULTS];
+  Object objects_[kMaxOpenObjects];
   Little<std::uint16_t> retired_[kMaxRetired];
 };
 

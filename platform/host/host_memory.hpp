@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "opdump/bytes.hpp"
-#include "opdump/device_memory.hpp"
+#include "opdump/base/bytes.hpp"
+#include "opdump/port/device_memory.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {

@@ -8,7 +8,7 @@
 #include <CL/cl.h>
 #include <dlfcn.h>
 
-#include "opdump/status.hpp"
+#include "opdump/base/status.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {

@@ -5,11 +5,10 @@
 #include <cstdint>
 #include <cstring>
 
-#include "opdump/buffer_table.hpp"
-#include "opdump/bytes.hpp"
-#include "opdump/device_memory.hpp"
-#include "opdump/driver_error.hpp"
-#include "opdump/statistics.hpp"
+#include "opdump/base/bytes.hpp"
+#include "opdump/impl/stats/statistics.hpp"
+#include "opdump/port/buffer_table.hpp"
+#include "opdump/port/device_memory.hpp"
 #include "platform/opencl/opencl_api.hpp"
 #include "platform/opencl/opencl_statistics.hpp"
 

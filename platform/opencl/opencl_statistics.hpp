@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <mutex>
 
-#include "opdump/dtype.hpp"
-#include "opdump/statistics.hpp"
+#include "opdump/impl/stats/statistics.hpp"
+#include "opdump/types/dtype.hpp"
 #include "platform/opencl/opencl_api.hpp"
 #include "platform/opencl/statistics_source.hpp"
 

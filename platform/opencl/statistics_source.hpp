@@ -1,4 +1,5 @@
 #pragma once
+#include "opdump/knobs.hpp"
 #include <cstdint>
 
 namespace opdump {

@@ -1,4 +1,4 @@
-#include "config_file.hpp"
+#include "platform/posix/config_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -12,11 +12,13 @@
 #include <string>
 #include <utility>
 
-#include "dump_path.hpp"
-#include "opdump/arena.hpp"
-#include "unique_fd.hpp"
+#include "opdump/base/arena.hpp"
+#include "platform/posix/impl/dump_path.hpp"
+#include "platform/posix/impl/trusted_variable.hpp"
+#include "platform/posix/impl/unique_fd.hpp"
 
 namespace opdump::posix {
+inline namespace OPDUMP_NAMESPACE {
 namespace {
 
 Status refuse(ConfigError& error, ConfigFault fault, const char* path, const std::string& reason) {
@@ -48,7 +50,7 @@ ssize_t read_all(int descriptor, char* to, std::size_t size) {
 }
 
 std::string_view variable(const char* name) {
-  const char* value = std::getenv(name);
+  const char* value = trusted_variable(name);
   return value == nullptr ? std::string_view{} : value;
 }
 
@@ -180,4 +182,5 @@ Status load_mindspore_config(ConfigMemory& memory, DumpConfig& config, ConfigErr
   return loader.load_file(path);
 }
 
+}  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::posix

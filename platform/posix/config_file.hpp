@@ -4,10 +4,11 @@
 #include <string_view>
 #include <vector>
 
-#include "opdump/parse_config.hpp"
-#include "platform/posix/dump_path.hpp"
+#include "opdump/config/parse.hpp"
+#include "platform/posix/impl/dump_path.hpp"
 
 namespace opdump::posix {
+inline namespace OPDUMP_NAMESPACE {
 
 /// The bytes of a config file, on the heap.
 struct ConfigText {
@@ -62,4 +63,5 @@ Status load_config_text(std::string_view text, const char* name, ConfigMemory& m
 Status load_mindspore_config(ConfigMemory& memory, DumpConfig& config, ConfigError& error,
                              std::vector<ConfigNote>* notes = nullptr, const ConfigContext& context = {});
 
+}  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::posix

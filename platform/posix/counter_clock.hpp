@@ -3,11 +3,11 @@
 
 #include <cstdint>
 
-#include "platform/posix/processor_counter.hpp"
 #include "platform/posix/system_clock.hpp"
+#include "platform/posix/time/processor_counter.hpp"
 
 #if defined(__x86_64__) || defined(__aarch64__)
-#include "platform/posix/counted_time.hpp"
+#include "platform/posix/time/counted_time.hpp"
 #endif
 
 namespace opdump::posix {

@@ -8,9 +8,9 @@
 #include <atomic>
 #include <cstddef>
 
-#include "opdump/history_sink.hpp"
-#include "opdump/sink.hpp"
-#include "platform/posix/raw_tree.hpp"
+#include "opdump/parts/history_sink.hpp"
+#include "opdump/port/sink.hpp"
+#include "platform/posix/tree/raw_tree.hpp"
 
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
@@ -26,17 +26,15 @@ class CrashSink final : public Sink {
   Status append(ObjectId object, std::span<const Bytes> parts) override {
     return now().append(object, parts);
   }
-  Status commit(ObjectId object) override { return now().commit(object); }
-#if OPDUMP_FAULTS
-  Status commit_both(ObjectId first, ObjectId second) override {
-    return now().commit_both(first, second);
-  }
-#endif
+  Status commit(ObjectId object, ObjectId with = kNoObject) override { return now().commit(object, with); }
   void abort(ObjectId object) override {
     now().abort(object);
   }
-  Status append_journal(const ObjectName& name, std::span<const Bytes> parts) override {
-    return now().append_journal(name, parts);
+  Status append_lines(const ObjectName& name, std::span<const Bytes> parts) override {
+    return now().append_lines(name, parts);
+  }
+  Status claim_journal(const ObjectName& name) override {
+    return now().claim_journal(name);
   }
   Status sync() override {
     return now().sync();

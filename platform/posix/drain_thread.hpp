@@ -5,11 +5,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "opdump/base/cpu.hpp"
+#include "opdump/port/waker.hpp"
 #include "opdump/recorder.hpp"
-#include "opdump/spin.hpp"
+#include "platform/posix/impl/wake_event.hpp"
 
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
@@ -34,8 +37,8 @@ struct DrainOptions {
 /// `bool take_crowded()`, whether that found one filling fast.
 ///
 /// `start` and `stop` are called by one thread at a time, never by the drain thread, and while no recorder
-/// captures. Neither this object nor the session may move or end between them. Needs a POSIX system with
-/// clock selection (Linux, BSD, QNX).
+/// captures. Neither this object nor the session may move or end between them. A recorder wakes the thread
+/// without taking a lock, so it may capture in a signal handler, whatever that has interrupted.
 template <class Session>
 class DrainThread final : private Waker {
  public:
@@ -56,7 +59,7 @@ class DrainThread final : private Waker {
     session_ = &session;
     options_ = options;
     delay_us_ = options.delay_us;
-    stopping_ = false;
+    stopping_.store(false, std::memory_order_relaxed);
     owner_ = getpid();
     if (create_thread()) return Status::ok;
     session_ = nullptr;
@@ -70,38 +73,26 @@ class DrainThread final : private Waker {
   void stop() {
     if (session_ == nullptr) return;
     if (is_there()) {
-      pthread_mutex_lock(&mutex_);
-      stopping_ = true;
-      pthread_cond_signal(&wake_);
-      pthread_mutex_unlock(&mutex_);
+      stopping_.store(true, std::memory_order_release);  // partner: `drain`
+      event_.set();
       pthread_join(thread_, nullptr);
-      pthread_cond_destroy(&wake_);
-      pthread_mutex_destroy(&mutex_);
     }
     session_->detach_drainer();
     session_ = nullptr;
+    event_.close();
   }
 
  private:
   bool create_thread() {
-    pthread_condattr_t monotonic;
-    if (pthread_condattr_init(&monotonic) != 0) return false;
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    const bool have_wake = pthread_cond_init(&wake_, &monotonic) == 0;
-    pthread_condattr_destroy(&monotonic);
-    if (!have_wake) return false;
-    if (pthread_mutex_init(&mutex_, nullptr) == 0) {
-      sigset_t all;
-      sigset_t before;
-      sigfillset(&all);
-      pthread_sigmask(SIG_SETMASK, &all, &before);  // a thread inherits its creator's mask
-      const bool created = pthread_create(&thread_, nullptr, &DrainThread::run, this) == 0;
-      pthread_sigmask(SIG_SETMASK, &before, nullptr);
-      if (created) return true;
-      pthread_mutex_destroy(&mutex_);
-    }
-    pthread_cond_destroy(&wake_);
-    return false;
+    if (!event_.open()) return false;
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);  // a thread inherits its creator's mask
+    const bool created = pthread_create(&thread_, nullptr, &DrainThread::run, this) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (!created) event_.close();
+    return created;
   }
 
   static void* run(void* self) {
@@ -112,9 +103,8 @@ class DrainThread final : private Waker {
   void drain() {
     int looks = 0;  // left before it sleeps
     bool slept = false;
-    pthread_mutex_lock(&mutex_);
-    while (!stopping_) {
-      pthread_mutex_unlock(&mutex_);
+    // acquire: what was captured before `stop` comes before; pairs with the release there.
+    while (!stopping_.load(std::memory_order_acquire)) {
       const bool emptied = session_->drain_some(options_.budget_bytes) < options_.budget_bytes;
       if (session_->take_crowded()) {
         looks = kLooks;
@@ -126,24 +116,17 @@ class DrainThread final : private Waker {
       if (linger) {
         --looks;
         let_fill();
-      }
-      pthread_mutex_lock(&mutex_);
-      if (emptied && !linger && !stopping_) {
+      } else if (emptied) {
         sleep();
         slept = true;
       }
     }
-    pthread_mutex_unlock(&mutex_);
     while (session_->drain_some(options_.budget_bytes) != 0) {
     }
   }
 
   void wake() override {
-    if (!is_there()) return;  // the lock may have been taken when the child was made
-    pthread_mutex_lock(&mutex_);
-    woken_ = true;
-    pthread_cond_signal(&wake_);
-    pthread_mutex_unlock(&mutex_);
+    if (is_there()) event_.set();
   }
 
   bool is_there() const override { return owner_ == getpid(); }
@@ -172,20 +155,10 @@ class DrainThread final : private Waker {
 
   void sleep() {
     const timespec start = now();
-    timespec until = start;
-    until.tv_sec += static_cast<time_t>(delay_us_ / 1'000'000);
-    until.tv_nsec += static_cast<long>(delay_us_ % 1'000'000) * 1000;
-    if (until.tv_nsec >= 1'000'000'000) {
-      until.tv_nsec -= 1'000'000'000;
-      ++until.tv_sec;
-    }
-    if (!woken_) pthread_cond_timedwait(&wake_, &mutex_, &until);
-    if (woken_) {
-      const std::uint32_t shortest = options_.delay_us / 16;
-      const std::int64_t filled_in_us = ns_between(start, now()) / 1000;
-      delay_us_ = filled_in_us / 2 < shortest ? shortest : static_cast<std::uint32_t>(filled_in_us / 2);
-    }
-    woken_ = false;
+    if (!event_.take_within(delay_us_)) return;
+    const std::uint32_t shortest = options_.delay_us / 16;
+    const std::int64_t filled_in_us = ns_between(start, now()) / 1000;
+    delay_us_ = filled_in_us / 2 < shortest ? shortest : static_cast<std::uint32_t>(filled_in_us / 2);
   }
 
   static constexpr int kLooks = 8;
@@ -195,11 +168,9 @@ class DrainThread final : private Waker {
   Options options_;
   std::uint32_t delay_us_ = 0;  // of the next sleep
   pid_t owner_ = 0;
-  bool stopping_ = false;  // under mutex_, as is the next
-  bool woken_ = false;
+  std::atomic<bool> stopping_{false};
+  WakeEvent event_;  // set by recorders and `stop`
   pthread_t thread_{};
-  pthread_mutex_t mutex_{};
-  pthread_cond_t wake_{};
 };
 
 }  // namespace OPDUMP_NAMESPACE

@@ -1,14 +1,15 @@
-#include "exception_environment.hpp"
+#include "platform/posix/exception_environment.hpp"
 
 #include <unistd.h>
 
-#include <cstdlib>
 #include <string>
 
-#include "dump_path.hpp"
-#include "make_directories.hpp"
+#include "platform/posix/impl/dump_path.hpp"
+#include "platform/posix/impl/make_directories.hpp"
+#include "platform/posix/impl/trusted_variable.hpp"
 
 namespace opdump::posix {
+inline namespace OPDUMP_NAMESPACE {
 namespace {
 
 /// Whether `path` is a directory that can be written to, or can be made.
@@ -30,7 +31,7 @@ void note(std::vector<ConfigNote>* notes, std::string_view key, std::string text
 }  // namespace
 
 const char* ProcessEnvironment::variable(const char* name) {
-  return std::getenv(name);
+  return trusted_variable(name);
 }
 
 bool ProcessEnvironment::usable(std::string_view directory) {
@@ -75,4 +76,5 @@ Status follow_environment(Environment& environment, ConfigMemory& memory, DumpCo
   return Status::ok;
 }
 
+}  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::posix

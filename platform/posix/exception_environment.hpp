@@ -1,13 +1,14 @@
 #pragma once
 #include <vector>
 
-#include "opdump/exception_dump.hpp"
-#include "opdump/parse_config.hpp"
+#include "opdump/config/environment.hpp"
+#include "opdump/config/parse.hpp"
 #include "platform/posix/config_file.hpp"
 
 namespace opdump::posix {
+inline namespace OPDUMP_NAMESPACE {
 
-/// The environment of this process.
+/// The environment of this process; empty for a setuid program, see has_borrowed_rights.
 class ProcessEnvironment final : public Environment {
  public:
   /// `makes_directories` false: a directory that could be made counts as usable, and nothing is made.
@@ -28,4 +29,5 @@ class ProcessEnvironment final : public Environment {
 Status follow_environment(Environment& environment, ConfigMemory& memory, DumpConfig& config,
                           std::vector<ConfigNote>* notes = nullptr);
 
+}  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::posix

@@ -1,4 +1,7 @@
 #pragma once
+#include <sys/uio.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -9,36 +12,40 @@
 #include <utility>
 #include <vector>
 
-#include "opdump/format_restorer.hpp"
-#include "opdump/history_sink.hpp"
-#include "opdump/npy_format.hpp"
-#include "opdump/protobuf_format.hpp"
+#include "opdump/impl/build.hpp"
+#include "opdump/impl/capture/sent_heads.hpp"
+#include "opdump/parts/format_restorer.hpp"
+#include "opdump/parts/history_sink.hpp"
+#include "opdump/parts/npy.hpp"
+#include "opdump/parts/overflow_scan.hpp"
+#include "opdump/parts/protobuf.hpp"
+#include "opdump/parts/statistics.hpp"
+#include "opdump/parts/text_log.hpp"
 #include "opdump/session.hpp"
-#include "opdump/statistics_reduction.hpp"
-#include "opdump/text_log.hpp"
+#include "opdump/types/overflow.hpp"
 #include "platform/host/host_memory.hpp"
 #include "platform/posix/config_file.hpp"
 #include "platform/posix/counter_clock.hpp"
 #include "platform/posix/crash_dump.hpp"
 #include "platform/posix/drain_thread.hpp"
-#include "platform/posix/errno_status.hpp"
 #include "platform/posix/exception_environment.hpp"
-#include "platform/posix/free_bytes.hpp"
-#include "platform/posix/make_directories.hpp"
-#include "platform/posix/mindspore_extras.hpp"
+#include "platform/posix/impl/errno_status.hpp"
+#include "platform/posix/impl/make_directories.hpp"
+#include "platform/posix/impl/op_index_memory.hpp"
+#include "platform/posix/impl/room_for.hpp"
+#include "platform/posix/mindspore/extras.hpp"
+#include "platform/posix/run_description.hpp"
 #include "platform/posix/tree_sink.hpp"
 
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 
-#if OPDUMP_FAULTS
 /// Whether a FileDump handles the signals that a process dies of, see CrashDump.
 enum class OnCrash : std::uint8_t {
   as_asked,  ///< while a config is in force that asks for failures or keeps a history
   dump,      ///< while any config is in force
   ignore,    ///< never: for programs that have handlers of their own and call no other
 };
-#endif
 
 /// A session with one recorder and a drain thread that dumps into a tree of files as a config file says, with
 /// all it needs inside: for programs that want no more than that. The config's "opdump" object goes before
@@ -71,31 +78,32 @@ class FileDump {
                   .restorer = &restorer_}),
         recorder_(*session_.add_recorder(ring_, heads_).value()) {}
 
-  /// Lets `hook` hear, from the next `start` on, what of the config has no effect and what each model will
-  /// cost, with the steps that the free room of the file system lasts. Null: nobody.
+  /// Lets `hook` hear, from the next `start` on, what of the config has no effect, what each model will cost,
+  /// with the steps that the free room of the file system lasts, and what was asked for and never captured,
+  /// such as names that match nothing. Null: nobody. Without a call of this the lines go to stderr. What the
+  /// recorder is given and makes no sense is told on the capturing thread.
   void log_to(LogHook hook, void* context) {
     hook_ = hook;
     hook_context_ = context;
   }
 
-#if OPDUMP_FAULTS
   /// From the next `start` on; `as_asked` at first. Only one FileDump of a process handles signals; where
   /// another does, the log is told and all else goes on. `start` is then called by the thread that captures,
   /// or that thread calls `follow_thread` before its first step: elsewhere what runs when it dies is not
-  /// dumped.
-  void on_crash(OnCrash on_crash) {
-    on_crash_ = on_crash;
-  }
+  /// dumped. Without OPDUMP_FAULTS no signal is handled.
+  void on_crash(OnCrash on_crash) { on_crash_ = on_crash; }
   void follow_thread() {
     if (crash_ != nullptr) crash_->follow_thread();
   }
-#endif
 
-  /// Reads `config_path`, as `context` says, and begins. After any error nothing is dumped and the program
-  /// can run on as if nothing had been asked: `config_refused`, `already_initialised`, or what the drain
-  /// thread says; `error` tells it in words.
+  /// Reads `config_path`, as `context` says, and begins. Models that were loaded since the last `stop` are
+  /// dumped too, as if they were loaded at the end of this: their steps count anew. After any error nothing is dumped and the program
+  /// can run on as if nothing had been asked: `config_refused`, `already_initialised`, `step_open`, what the
+  /// drain thread says, or what `load_model` says of a model that is loaded already; `error` tells it in
+  /// words.
   [[nodiscard]] Status start(const char* config_path, const ConfigContext& context = {}) {
     if (session_.initialised()) return fail(Status::already_initialised);
+    if (recorder_.open_plan() != nullptr) return fail(Status::step_open);
     DumpConfig& config = config_;
     ConfigError refusal;
     std::vector<ConfigNote> notes;
@@ -119,6 +127,7 @@ class FileDump {
       status = drain_.start(session_);
     if (status == Status::ok && active()) status = begin_extras(config_path);
     if (status == Status::ok) status = watch_for_crash();
+    if (status == Status::ok && active()) status = load_again();
     if (status == Status::ok) return status;
     drain_.stop();
     if (session_.initialised()) static_cast<void>(session_.finalize());
@@ -130,14 +139,12 @@ class FileDump {
     return session_.dump_time() != 0;
   }
 
-  /// As `BasicSession::load_model`; `error` tells it in words.
+  /// As `BasicSession::load_model`, also before `start`; `error` tells it in words.
   [[nodiscard]] Status load_model(ModelPlan& plan, const ModelDesc& model, std::span<std::uint8_t> bits) {
-    Status status = session_.load_model(plan, model, bits);
-    if (status == Status::ok && !plan.bits.empty()) status = count_ops(plan);
-    if (status == Status::ok && extras_ != nullptr) {
-      status = extras_->loaded(plan);
-      models_.push_back(&plan);
-    }
+    if (plan.model != nullptr) return fail(Status::model_already_loaded);
+    const Status status = load(plan, model, bits);
+    if (plan.model != nullptr) described_.push_back(&plan);
+    if (plan.model != nullptr && !session_.initialised()) waiting_.push_back({&plan, &model, bits});
     return status == Status::ok ? status : fail(status);
   }
   template <std::size_t Ops>
@@ -156,23 +163,34 @@ class FileDump {
     const Status ended = recorder_.open_plan() == &plan ? Status::ok : end_extras(&plan);
     const Status status = session_.unload_model(plan);
     if (status != Status::ok) return status;
+    std::erase(described_, &plan);
+    std::erase_if(waiting_, [&plan](const LoadedModel& waiting) { return waiting.plan == &plan; });
     std::erase_if(op_counts_, [&plan](const CountedModel& counted) { return counted.plan == &plan; });
     return ended;
   }
+
+  /// Writes the RUN.json that tells the tool of the models that are loaded now, dumped or not, as
+  /// `describe_models`: for `opdump check --model` before the first dump, and `opdump verify --model` after.
+  [[nodiscard]] Status describe(const char* path) {
+    std::vector<const ModelDesc*> models;
+    for (const ModelPlan* plan : described_) models.push_back(plan->model);
+    const Status status = describe_models(path, models, session_.device_id());
+    return status == Status::ok ? status : fail(status);
+  }
+
   BasicRecorder<Memory>& recorder() {
     return recorder_;
   }
 
-  /// Writes out what is left, makes it durable and switches the dump off; `start` may follow. `ok` when
+  /// Writes out what is left, makes it durable and switches the dump off; `start` may follow, which
+  /// dumps a model that is loaded now only when that is unloaded and loaded again. `ok` when
   /// nothing was lost since this object was made, and the journal tells of all; otherwise `error` says what.
   /// Errors as `BasicSession::finalize`.
   [[nodiscard]] Status stop() {
     if (recorder_.open_plan() != nullptr) return fail(Status::step_open);
     Status ended = Status::ok;
     while (!models_.empty() && ended == Status::ok) ended = end_extras(models_.back());
-#if OPDUMP_FAULTS
     crash_.reset();
-#endif
     drain_.stop();
     const Status status = session_.finalize();
     const DumpCounts counts = session_.counts();
@@ -183,7 +201,10 @@ class FileDump {
       if (counts.lost() != 0) error_.append("; ").append(losses(counts));
       return status != Status::ok ? status : ended;
     }
-    if (counts.lost() == 0) return Status::ok;
+    if (counts.lost() == 0) {
+      error_.clear();
+      return Status::ok;
+    }
     error_ = losses(counts);
     return cause_of_loss(counts);
   }
@@ -193,12 +214,11 @@ class FileDump {
     history_.trigger();
   }
 
-  /// Why the last call that failed did.
+  /// Why the last call that failed did; empty after a `stop` without a loss.
   const std::string& error() const {
     return error_;
   }
 
-#if OPDUMP_FAULTS
   /// As those of BasicSession.
   std::uint32_t overflows() const {
     return session_.overflows();
@@ -212,7 +232,6 @@ class FileDump {
   Overwrite first_overwrite() const {
     return session_.first_overwrite();
   }
-#endif
 
   DumpCounts counts() const {
     return session_.counts();
@@ -220,12 +239,47 @@ class FileDump {
 
  private:
   /// For watching some ten operators.
-  static constexpr std::size_t kWatchBytes = OPDUMP_FAULTS != 0 ? 16 * 1024 : 8;
+  static constexpr std::size_t kWatchBytes = build::kFaults ? 16 * 1024 : 8;
 
   struct CountedModel {
     const ModelPlan* plan;
     std::unique_ptr<OpCounts[]> counts;
   };
+
+  /// As it was given to `load_model`.
+  struct LoadedModel {
+    ModelPlan* plan;
+    const ModelDesc* model;
+    std::span<std::uint8_t> bits;
+  };
+
+  static void say_to_stderr(void*, std::string_view line) {
+    const auto part = [](std::string_view text) { return iovec{const_cast<char*>(text.data()), text.size()}; };
+    const iovec parts[] = {part("opdump: "), part(line), part("\n")};
+    // One call that is allowed wherever something is captured, and keeps the line whole.
+    static_cast<void>(!::writev(STDERR_FILENO, parts, 3));
+  }
+
+  Status load(ModelPlan& plan, const ModelDesc& model, std::span<std::uint8_t> bits) {
+    Status status = session_.load_model(plan, model, bits, OpIndexMemory(model.ops).index());
+    if (status == Status::ok && !plan.bits.empty()) status = count_ops(plan);
+    if (status == Status::ok && extras_ != nullptr) {
+      status = extras_->loaded(plan);
+      models_.push_back(&plan);
+    }
+    return status;
+  }
+
+  /// Under the config that has come into force, what was loaded before it.
+  Status load_again() {
+    for (const LoadedModel& waiting : waiting_) {
+      Status status = session_.unload_model(*waiting.plan);
+      if (status == Status::ok) status = load(*waiting.plan, *waiting.model, waiting.bits);
+      if (status != Status::ok) return status;
+    }
+    waiting_.clear();
+    return Status::ok;
+  }
 
   Status count_ops(ModelPlan& plan) {
     if (OPDUMP_SMALL_CODE != 0) return Status::ok;
@@ -260,9 +314,8 @@ class FileDump {
   }
 
   Status watch_for_crash() {
-#if OPDUMP_FAULTS
     const bool asked = config_.exception != ExceptionDump::none || config_.options.history_steps != 0;
-    if (!active() || on_crash_ == OnCrash::ignore || (on_crash_ == OnCrash::as_asked && !asked))
+    if (!build::kFaults || !active() || on_crash_ == OnCrash::ignore || (on_crash_ == OnCrash::as_asked && !asked))
       return Status::ok;
     crash_.reset(new (std::nothrow) CrashDump<BasicSession<Memory>>);
     if (crash_ == nullptr) return Status::no_memory;
@@ -270,7 +323,6 @@ class FileDump {
     crash_.reset();
     if (hook_ != nullptr)
       hook_(hook_context_, "what runs when the process dies is not dumped: another dump handles the signals");
-#endif
     return Status::ok;
   }
 
@@ -304,14 +356,6 @@ class FileDump {
     sink_.configure(tree_options(options));
     if (status == Status::ok) status = keep_history(options);
     return status == Status::ok ? session_.configure(options) : status;
-  }
-
-  /// Bytes that the file system and the config's limits leave to dumps; 0: not known.
-  static std::uint64_t room_for(const DumpConfig& config) {
-    const std::uint64_t free = free_bytes(config.dump_path);
-    const std::uint64_t reserve = config.options.reserve_bytes;
-    const std::uint64_t room = free > reserve ? free - reserve : 0;
-    return config.options.max_bytes == 0 ? room : std::min(room, config.options.max_bytes);
   }
 
   /// MindSpore makes the directory that it dumps to.
@@ -355,6 +399,8 @@ class FileDump {
   DumpConfig config_;
   std::unique_ptr<MindSporeExtras> extras_;  ///< null: none are asked for
   std::vector<const ModelPlan*> models_;     ///< loaded, where there are extras
+  std::vector<const ModelPlan*> described_;  ///< all that are loaded, in order
+  std::vector<LoadedModel> waiting_;         ///< loaded before `start`
   std::vector<CountedModel> op_counts_;      ///< of the loaded models of which something is captured
   std::byte scratch_[4096];
   alignas(OPDUMP_CACHE_LINE_BYTES) std::byte ring_[kRingBytes];
@@ -366,18 +412,48 @@ class FileDump {
   FormatRestorer<Memory> restorer_;
   ProtobufFormat protobuf_;
   NpyFormat npy_;
-  LogHook hook_ = nullptr;
+  LogHook hook_ = say_to_stderr;
   void* hook_context_ = nullptr;
   TextLog log_;
   BasicSession<Memory> session_;
   BasicRecorder<Memory>& recorder_;
   DrainThread<BasicSession<Memory>> drain_;
-#if OPDUMP_FAULTS
   OnCrash on_crash_ = OnCrash::as_asked;
   std::unique_ptr<CrashDump<BasicSession<Memory>>> crash_;  ///< null: no signal is handled
-#endif
   std::string error_;
 };
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::posix
+
+// A program that links libopdump has these compiled already: opdump.pc and Meson's opdump_dep define
+// OPDUMP_LINKED. Without it, and where the program's own flags change what is compiled (GCC's debug mode, the
+// thread sanitizer, which has to see both ends of the ring), the program compiles its own.
+#if defined __has_feature
+#if __has_feature(thread_sanitizer)
+#define OPDUMP_THREAD_SANITIZER
+#endif
+#elif defined __SANITIZE_THREAD__
+#define OPDUMP_THREAD_SANITIZER
+#endif
+#if defined OPDUMP_LINKED && !defined _GLIBCXX_DEBUG && !defined OPDUMP_THREAD_SANITIZER
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+// The partner of file_dump.cpp.
+extern template class RecordSplitter<HostMemory>;
+extern template class BasicRecorder<HostMemory>;
+extern template class BasicSession<HostMemory>;
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump
+
+namespace opdump::posix {
+inline namespace OPDUMP_NAMESPACE {
+
+extern template class DrainThread<BasicSession<HostMemory>>;
+extern template class FileDump<HostMemory>;
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::posix
+#endif

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "platform/posix/errno_status.hpp"
+#include "platform/posix/impl/errno_status.hpp"
 
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "platform/flashlog/device.hpp"
-#include "platform/posix/unique_fd.hpp"
+#include "platform/posix/impl/unique_fd.hpp"
 
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {

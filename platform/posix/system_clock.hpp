@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "opdump/clock.hpp"
+#include "opdump/port/clock.hpp"
 
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {

@@ -9,9 +9,10 @@
 #include <cstring>
 #include <utility>
 
-#include "platform/posix/errno_status.hpp"
-#include "platform/posix/tree_files.hpp"
-#include "platform/posix/write_all.hpp"
+#include "opdump/base/fnv.hpp"
+#include "platform/posix/impl/errno_status.hpp"
+#include "platform/posix/impl/write_all.hpp"
+#include "platform/posix/tree/tree_files.hpp"
 
 /// 1: `sync` flushes whole file systems with syncfs, once. 0: there is none, and every `commit` waits for
 /// fsync of its file and directory.
@@ -42,8 +43,7 @@ bool is_file_name(std::string_view name) {
 
 /// Writes the number that stands for `name`, and the suffix of an incomplete file, to `to`.
 void write_short_temporary(std::string_view name, std::span<char> to) {
-  unsigned long long hash = 0xcbf29ce484222325;  // FNV-1a
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  const unsigned long long hash = fnv1a(name);
   std::snprintf(to.data(), to.size(), "%llu%s%s", hash, name.ends_with(".npy") ? ".npy" : "", kSuffix.data());
 }
 
@@ -121,7 +121,8 @@ Status TreeSink::append(ObjectId id, std::span<const Bytes> parts) {
   return object->failed;
 }
 
-Status TreeSink::commit(ObjectId id) {
+Status TreeSink::commit(ObjectId id, ObjectId with) {
+  if (with != kNoObject) return commit_pair(id, with);
   Object* object = find(id);
   if (object == nullptr) return refuse(Status::invalid_argument);
   if (!is_ours()) return refuse(Status::not_supported);
@@ -135,12 +136,11 @@ Status TreeSink::commit(ObjectId id) {
   return status;
 }
 
-#if OPDUMP_FAULTS
-Status TreeSink::commit_both(ObjectId first_id, ObjectId second_id) {
+Status TreeSink::commit_pair(ObjectId first_id, ObjectId second_id) {
   Object* const first = find(first_id);
   Object* const second = find(second_id);
   Status status = Status::ok;
-  if (first == nullptr || second == nullptr || first == second) {
+  if (first == nullptr || second == nullptr || first == second || first->directory != second->directory) {
     status = refuse(Status::invalid_argument);
   } else if (!is_ours()) {
     return refuse(Status::not_supported);
@@ -150,24 +150,34 @@ Status TreeSink::commit_both(ObjectId first_id, ObjectId second_id) {
   if (status == Status::ok) {
     int error = finish(*first);
     if (error == 0) error = finish(*second);
-    if (error == 0) error = publish(*first);
-    if (error == 0) {
-      error = publish(*second);
-      if (error != 0) retract(*first);
-    }
+    if (error == 0) error = publish_both(*first, *second);
     if (error != 0) status = fail(error);
   }
   abort(first_id);
   abort(second_id);
   return status;
 }
-#endif
 
 void TreeSink::abort(ObjectId id) {
   if (Object* object = find(id)) release(*object);
 }
 
-Status TreeSink::append_journal(const ObjectName& name, std::span<const Bytes> parts) {
+Status TreeSink::claim_journal(const ObjectName& name) {
+  if (!is_ours()) return refuse(Status::not_supported);
+  if (!is_file_name(name.file)) return refuse(Status::invalid_argument);
+  if (name.file.size() > kMaxFileNameBytes) return refuse(Status::name_too_long);
+  char file_name[kMaxFileNameBytes + 1];
+  file_name[name.file.copy(file_name, kMaxFileNameBytes)] = '\0';
+  // First, so that what the quota finds there is what was there before; the first line counts the file.
+  if (const Status status = quota_.admit_appended(name, 0); status != Status::ok) return refuse(status);
+  Directory* directory = nullptr;
+  if (const int error = find_directory(name, directory)) return fail(error);
+  const UniqueFd file(
+      open_at(directory->fd.get(), file_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
+  return file ? Status::ok : fail(errno);
+}
+
+Status TreeSink::append_lines(const ObjectName& name, std::span<const Bytes> parts) {
   if (!is_ours()) return refuse(Status::not_supported);
   if (!is_file_name(name.file)) return refuse(Status::invalid_argument);
   if (name.file.size() > kMaxFileNameBytes) return refuse(Status::name_too_long);
@@ -280,15 +290,56 @@ int TreeSink::publish(Object& object) {
   const int directory = object.directory->fd.get();
   char memory[sizeof object.temporary];
   const char* const final_name = name_of_file(object, memory);
+  if (object.mapped) {
+    // First: whatever ends this process in between, no number stays without its name.
+    if (const int error = add_row(object, final_name)) return error;
+  }
   if (const int error = rename_exclusively(directory, object.temporary, final_name)) return error;
   object.claimed = false;  // from here on the temporary name may be another writer's
 
   object.directory->file_system->dirty = true;
-  int error = object.mapped
-                  ? append_mapping(directory, final_name, {object.name, object.name_bytes}, syncs_each())
-                  : 0;
-  if (error == 0 && syncs_each() && fsync(directory) != 0) error = errno;
-  if (error != 0) retract(object);
+  if (!syncs_each() || fsync(directory) == 0) return 0;
+  const int error = errno;
+  retract(object);
+  return error;
+}
+
+#if OPDUMP_FAULTS
+/// There is no call that renames two files at once. Meanwhile a note beside them says that neither counts,
+/// and its removal is what commits them.
+int TreeSink::publish_both(Object& first, Object& second) {
+  const int directory = first.directory->fd.get();
+  char note[32];
+  std::snprintf(note, sizeof note, "%llu%s", static_cast<unsigned long long>(fnv1a(first.temporary)), kPairSuffix.data());
+  char memory[2][sizeof first.temporary];
+  const Bytes end = as_bytes(std::string_view("", 1));
+  const Bytes names[] = {as_bytes(name_of_file(first, memory[0])), end,
+                         as_bytes(name_of_file(second, memory[1])), end};
+  if (const int error = make_file(directory, note, names, syncs_each())) return error;
+  int error = publish(first);
+  if (error == 0) {
+    error = publish(second);
+    if (error == 0) {
+      error = end_note(directory, note);
+      if (error == 0) return 0;
+      retract(second);
+    }
+    retract(first);
+  }
+  unlinkat(directory, note, 0);
+  return error;
+}
+
+int TreeSink::end_note(int directory, const char* note) const {
+  return unlinkat(directory, note, 0) == 0 && (!syncs_each() || fsync(directory) == 0) ? 0 : errno;
+}
+#endif
+
+/// Waits for other writers of the rows, but once only while they stay: a drain of many names has one limit.
+int TreeSink::add_row(const Object& object, const char* final_name) {
+  const int error = append_mapping(object.directory->fd.get(), final_name, {object.name, object.name_bytes},
+                                   syncs_each(), mapping_is_held_ ? 0 : kMaxMappingWaitMs);
+  mapping_is_held_ = error == ETIMEDOUT;
   return error;
 }
 

@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "opdump/knobs.hpp"
-#include "opdump/sink.hpp"
-#include "platform/posix/tree_quota.hpp"
-#include "platform/posix/unique_fd.hpp"
+#include "opdump/port/sink.hpp"
+#include "platform/posix/impl/unique_fd.hpp"
+#include "platform/posix/tree/tree_quota.hpp"
 
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
@@ -31,17 +31,26 @@ TreeOptions tree_options(const DumpOptions& options, const TreeOptions& otherwis
 /// has open was left by a crash or a loss of power. Directories have mode 0700, files 0600, whatever the
 /// umask; if that changes while a directory is in use, files made there later may lose what it takes.
 ///
+/// *Pairs.* The files of `commit` are renamed one after the other while a file `{number}.pair.part`
+/// beside them holds their names, each with a NUL behind it: while it is there neither counts, whatever has
+/// its name already, and its removal commits both. Where the process is killed in between, the file stays;
+/// all commands of `opdump` pass over what it names, and `verify` tells of it. Other programs know nothing of
+/// it.
+///
 /// *Long names.* A file name that the file system does not take (over 255 bytes, or fewer where it says so)
 /// becomes a decimal number, with `.npy` after it if the name ends so, and when the object is committed the
-/// row `number,name` is added to `mapping.csv` beside it, as CANN and MindSpore do. Such a name holds no line
+/// row `number,name` is added to `mapping.csv` beside it, as CANN and MindSpore do, before the file has its
+/// number: a row may be without a file, never a file without its row. Other writers of rows are waited for up
+/// to kMaxMappingWaitMs, once until they are done; then `commit` gives `io_error`. Such a name holds no line
 /// break. The number is a hash of the name, so two writers of one name still meet; should two names share a
 /// number, the second gets `already_exists`.
 ///
 /// *Bounds.* `root` must exist, may be relative to the working directory and may be a symbolic link. Below
-/// it no link is followed: a link in the place of a directory or of `mapping.csv` is an error. Recently used
-/// directories stay open, so a directory that is moved away while it is in use takes its next objects along;
-/// one that is deleted is made anew. On a file system that knows neither RENAME_NOREPLACE nor hard links, a
-/// file that some other program makes under the object's name during `commit` is replaced.
+/// it no link is followed: a link in the place of a directory or of `mapping.csv` is an error. So is a
+/// directory that is there already and that others own or may write in, `permission_denied`; see open_tree.
+/// Recently used directories stay open, so a directory that is moved away while it is in use takes its next
+/// objects along; one that is deleted is made anew. On a file system that knows neither RENAME_NOREPLACE nor
+/// hard links, a file that some other program makes under the object's name during `commit` is replaced.
 ///
 /// *Durability.* With `Fsync::finalize` `commit` does not wait for the disk: until `sync` has returned, a
 /// loss of power may leave a committed file missing, empty or cut short. Linux before 5.8 does not report
@@ -58,10 +67,11 @@ TreeOptions tree_options(const DumpOptions& options, const TreeOptions& otherwis
 /// and its end leaves the parent's files alone.
 class TreeSink final : public Sink {
  public:
-  static constexpr std::size_t kMaxOpenObjects = OPDUMP_MAX_RECORDERS + OPDUMP_FAULTS;
+  static constexpr std::size_t kMaxOpenObjects = opdump::kMaxOpenObjects;
   static constexpr std::size_t kMaxNameBytes = 2048;  ///< of `file`
   static constexpr std::size_t kMaxPathBytes = 1024;  ///< of `root` and `directory` together
   static constexpr std::size_t kMaxFileSystems = 4;   ///< that one sink writes to during its life
+  static constexpr unsigned kMaxMappingWaitMs = 100;
 
   TreeSink() = default;
   explicit TreeSink(const TreeOptions& options) { configure(options); }
@@ -73,9 +83,17 @@ class TreeSink final : public Sink {
 
   /// For what is written from now on. While no object is open.
   void configure(const TreeOptions& options) {
-    static_cast<void>(is_ours());
-    quota_.configure(options.limits, options.has_journal);
-    fsync_ = options.fsync;
+    given_ = options;
+    apply(options);
+  }
+
+  /// See ConfigurableSink: over what `configure` was given last. `not_supported` for `history_steps`.
+  [[nodiscard]] Status follow(const DumpOptions& options, JournalDetail journal) {
+    if (options.history_steps != 0) return Status::not_supported;
+    TreeOptions now = tree_options(options, given_);
+    now.has_journal = journal != JournalDetail::none;
+    apply(now);
+    return Status::ok;
   }
 
   /// What the limits have cost so far.
@@ -91,19 +109,17 @@ class TreeSink final : public Sink {
   /// After an error the file is gone; the object waits for its `abort`.
   [[nodiscard]] Status append(ObjectId object, std::span<const Bytes> parts) override;
 
-  /// `already_exists` if some other program made a file of that name meanwhile.
-  [[nodiscard]] Status commit(ObjectId object) override;
-
-#if OPDUMP_FAULTS
-  /// A process that is killed between the two renames leaves `first` alone.
-  [[nodiscard]] Status commit_both(ObjectId first, ObjectId second) override;
-#endif
+  /// `already_exists` if some other program made a file of that name meanwhile. `invalid_argument` also for
+  /// objects of two directories.
+  [[nodiscard]] Status commit(ObjectId object, ObjectId with = kNoObject) override;
 
   void abort(ObjectId object) override;
 
+  [[nodiscard]] Status claim_journal(const ObjectName& name) override;
+
   /// Names as for `begin`. A line that was cut short by a full disk is taken back where the file system lets
   /// it be.
-  [[nodiscard]] Status append_journal(const ObjectName& name, std::span<const Bytes> parts) override;
+  [[nodiscard]] Status append_lines(const ObjectName& name, std::span<const Bytes> parts) override;
 
   /// Flushes the file systems that were written to since the last good `sync`, as a whole; with
   /// `Fsync::finalize` only.
@@ -115,6 +131,14 @@ class TreeSink final : public Sink {
   }
 
  private:
+  Status commit_pair(ObjectId first, ObjectId second);
+
+  void apply(const TreeOptions& options) {
+    static_cast<void>(is_ours());
+    quota_.configure(options.limits, options.has_journal);
+    fsync_ = options.fsync;
+  }
+
   static constexpr std::size_t kMaxDirectories = kMaxOpenObjects + 1;  // one more for the journal
 
   struct FileSystem {
@@ -154,6 +178,11 @@ class TreeSink final : public Sink {
   int claim(Object& object);
   int finish(Object& object);
   int publish(Object& object);
+#if OPDUMP_FAULTS
+  int publish_both(Object& first, Object& second);
+  int end_note(int directory, const char* note) const;
+#endif
+  int add_row(const Object& object, const char* final_name);
   void retract(Object& object);
   static const char* name_of_file(const Object& object, std::span<char> memory);
   void release(Object& object);
@@ -162,12 +191,14 @@ class TreeSink final : public Sink {
   int find_file_system(int directory, FileSystem*& found);
 
   TreeQuota quota_;
+  TreeOptions given_;
   Fsync fsync_ = Fsync::finalize;
   pid_t owner_ = 0;  ///< the process that writes; 0: none yet
   Object objects_[kMaxOpenObjects];
   Directory directories_[kMaxDirectories];
   FileSystem file_systems_[kMaxFileSystems];
   std::size_t next_evicted_ = 0;
+  bool mapping_is_held_ = false;  ///< by another process, when last asked
   int last_errno_ = 0;
 };
 

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "opdump/bytes.hpp"
-#include "opdump/device_memory.hpp"
-#include "opdump/spin.hpp"
+#include "opdump/base/bytes.hpp"
+#include "opdump/base/cpu.hpp"
+#include "opdump/port/device_memory.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {

@@ -3,13 +3,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "opdump/port/waker.hpp"
 #include "opdump/recorder.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 /// A low-priority task of an RTOS that drains one session. `Rtos` is the port: copy this one, which is
-/// FreeRTOS's, or write the same three functions for another kernel.
+/// FreeRTOS's, or write the same four functions for another kernel.
 ///
 ///     struct FreeRtos {
 ///       TaskHandle_t task = nullptr;
@@ -25,6 +26,8 @@ inline namespace OPDUMP_NAMESPACE {
 ///       }
 ///       // Sleeps until notified or for `ms`. On the drain task.
 ///       void wait(std::uint32_t ms) { ulTaskNotifyTake(pdTRUE, pdMS_TO_TICKS(ms)); }
+///       // Lets tasks of lower priority run for about `ms`. On the control task, which may have any priority.
+///       void sleep(std::uint32_t ms) { vTaskDelay(pdMS_TO_TICKS(ms) + 1); }
 ///       // Milliseconds that only grow, wrapping at 32 bits.
 ///       std::uint32_t now_ms() { return xTaskGetTickCount() * portTICK_PERIOD_MS; }
 ///     };
@@ -41,7 +44,10 @@ class DrainTask final : private Waker {
       : session_(session), rtos_(rtos), period_ms_(period_ms) {}
 
   /// Before the task is created. Errors are those of `Session::attach_drainer`.
-  [[nodiscard]] Status attach() { return session_.attach_drainer(this); }
+  [[nodiscard]] Status attach() {
+    // Recorders that never wait wake nobody: the task looks at its own times.
+    return session_.attach_drainer(OPDUMP_WAIT != 0 ? this : nullptr);
+  }
 
   /// The task's whole life: returns when `stop` was called and the rings were seen empty.
   void run() {
@@ -63,6 +69,7 @@ class DrainTask final : private Waker {
     while (!done_.load(std::memory_order_acquire)) {  // partner: the end of `run`
       if (rtos_.now_ms() - start >= limit_ms) return Status::timeout;
       rtos_.notify();
+      rtos_.sleep(1);
     }
     session_.detach_drainer();
     return Status::ok;

@@ -7,13 +7,17 @@
 #include <cstring>
 #include <utility>
 
+#include "opdump/impl/drain/dump_name.hpp"
 #include "platform/posix/exception_environment.hpp"
-#include "platform/posix/make_directories.hpp"
+#include "platform/posix/impl/make_directories.hpp"
 
 namespace opdump::acl {
+inline namespace OPDUMP_NAMESPACE {
 namespace {
 
-constexpr char kExceptionDirectory[] = "extra-info/data-dump/";
+/// The session's.
+constexpr std::uint32_t kDeviceId = 0;
+constexpr char kExceptionDirectory[] = "extra-info/data-dump";
 
 bool is_none(const char* path) {
   return path == nullptr || *path == '\0';
@@ -40,16 +44,27 @@ ProcessDump& ProcessDump::instance() {
 
 ProcessDump::ProcessDump()
     : memory_(host_memory_),
-      reduction_(memory_),
+      reduction_(memory_, &statistics_kernels()),
       overflow_(memory_, non_finite_kernel()),
+      restorer_(memory_),
       session_({.memory = memory_,
                 .sink = sink_,
                 .clock = clock_,
                 .scratch = scratch_,
+                .device_id = kDeviceId,
                 .reduction = &reduction_,
                 .formats = {.protobuf = &protobuf_, .npy = &npy_},
+                .log = &log_,
                 .overflow = &overflow_,
-                .watch_memory = watch_}) {}
+                .watch_memory = watch_,
+                .restorer = &restorer_}) {}
+
+void ProcessDump::log_to(LogHook hook, void* context) {
+  const std::lock_guard lock(mutex_);
+  hook_ = hook;
+  hook_context_ = context;
+  log_ = TextLog(hook_, hook_context_, 0, true);
+}
 
 void ProcessDump::use_product(Product product) {
   const std::lock_guard lock(mutex_);
@@ -153,29 +168,40 @@ void ProcessDump::unregister_callback() {
 }
 
 const char* ProcessDump::path_of(acldumpType type) {
-  const std::lock_guard lock(mutex_);
+  // Of the thread's own, so that another thread's call leaves the text alone.
+  thread_local std::string path;
+  {
+    const std::lock_guard lock(mutex_);
+    path = directory_of(type);
+  }
+  if (path.empty() || !make_usable(path)) return nullptr;
+  path += '/';
+  return path.c_str();
+}
+
+/// Without '/' at the end; empty when nobody dumps there.
+std::string ProcessDump::directory_of(acldumpType type) const {
   switch (type) {
     case AIC_ERR_BRIEF_DUMP:
     case AIC_ERR_NORM_DUMP:
     case AIC_ERR_DETAIL_DUMP: {
       posix::ProcessEnvironment environment(true);
       const ExceptionPlan plan = plan_exceptions(config_, environment);
-      if (plan.dump == ExceptionDump::none) return nullptr;
-      path_ = with_slash(plan.directory) + kExceptionDirectory;
-      break;
+      return plan.dump == ExceptionDump::none ? std::string()
+                                              : with_slash(plan.directory) + kExceptionDirectory;
     }
     case DATA_DUMP:
     case OVERFLOW_DUMP: {
-      if (session_.dump_time() == 0) return nullptr;
-      char time[24];
-      snprintf(time, sizeof time, "%014llu/", static_cast<unsigned long long>(session_.dump_time()));
-      path_ = with_slash(config_.dump_path) + time;
-      break;
+      const DumpTarget target = {.time = session_.dump_time(),
+                                 .layout = config_.layout,
+                                 .world_size = config_.world_size,
+                                 .rank = config_.rank};
+      if (target.time == 0 || config_.exception != ExceptionDump::none) return {};
+      char directory[kMaxDumpDirectoryBytes];
+      return with_slash(config_.dump_path).append(directory, put_dump_directory(directory, target));
     }
-    default:
-      return nullptr;
   }
-  return make_usable(path_.substr(0, path_.size() - 1)) ? path_.c_str() : nullptr;
+  return {};
 }
 
 std::string ProcessDump::last_error() {
@@ -206,13 +232,15 @@ Status ProcessDump::start_drain() {
 aclError ProcessDump::stop() {
   if (!session_.initialised()) return ACL_SUCCESS;
   drain_.stop();
-  const Status status = session_.finalize();
+  Status status = session_.finalize();
   if (session_.initialised()) {
     static_cast<void>(start_drain());
     return fail(ACL_ERROR_INTERNAL_ERROR, "dumping cannot end: " + std::string(to_string(status)));
   }
   configs_.clear();
   config_ = {};
+  const Status ended = sink_.end_journals();
+  if (status == Status::ok) status = ended;
   if (status == Status::ok) return ACL_SUCCESS;
   const bool untold = status == session_.journal_failure();
   return fail(ACL_ERROR_INTERNAL_ERROR, "dumping has ended, but: " + std::string(to_string(status)) +
@@ -251,17 +279,40 @@ aclError ProcessDump::use_config(const char* path) {
           std::string(path) +
           ": note: opdump: its options count for configs that aclInit reads, and this session runs already");
   }
+  const bool was_running = session_.initialised();
+  if (config.options.ring_bytes)
+    note_line(std::string(path) +
+              ": note: opdump.ring_bytes: the rings are those of the program's recorders");
   if (const aclError error = start(); error != ACL_SUCCESS) return error;
-  configs_.push_back(std::move(memory));
-  config_ = config;
-  drain_.stop();
+  const Status status = apply(config);
+  if (status == Status::ok) {
+    configs_.push_back(std::move(memory));
+    return ACL_SUCCESS;
+  }
+  if (!was_running) static_cast<void>(stop());
+  return fail(ACL_ERROR_INTERNAL_ERROR, std::string(path) + ": " + std::string(to_string(status)));
+}
+
+/// Puts a config in force; one that is refused, or that nothing is dumped of here, leaves the one before.
+Status ProcessDump::apply(const DumpConfig& config) {
+  if (!config.active || !dumps_on(config, kDeviceId)) return session_.set_config(config);
   posix::TreeOptions tree = posix::tree_options(config.options);
   tree.has_journal = session_.journal() != JournalDetail::none;
-  sink_.configure(tree);
-  Status status = start_drain();
+  const auto set_tree = [&](const posix::TreeOptions& options) {
+    drain_.stop();
+    log_ = TextLog(hook_, hook_context_, posix::room_for(config), true);
+    sink_.configure(options);
+    return start_drain();
+  };
+  Status status = set_tree(tree);
   if (status == Status::ok) status = session_.set_config(config);
-  if (status == Status::ok) return ACL_SUCCESS;
-  return fail(ACL_ERROR_INTERNAL_ERROR, std::string(path) + ": " + std::string(to_string(status)));
+  if (status != Status::ok) {
+    static_cast<void>(set_tree(tree_));
+    return status;
+  }
+  config_ = config;
+  tree_ = tree;
+  return Status::ok;
 }
 
 bool ProcessDump::read_content(const char* path, std::string& content) {
@@ -283,6 +334,9 @@ Session& session() {
 void use_product(Product product) {
   ProcessDump::instance().use_product(product);
 }
+void log_to(LogHook hook, void* context) {
+  ProcessDump::instance().log_to(hook, context);
+}
 void use_memory(DeviceMemory& memory) {
   ProcessDump::instance().use_memory(memory);
 }
@@ -290,4 +344,5 @@ std::string last_error() {
   return ProcessDump::instance().last_error();
 }
 
+}  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::acl

@@ -5,17 +5,22 @@
 #include <vector>
 
 #include "opdump/acl.hpp"
-#include "opdump/exception_dump.hpp"
-#include "opdump/npy_format.hpp"
-#include "opdump/protobuf_format.hpp"
-#include "opdump/statistics_reduction.hpp"
+#include "opdump/config/environment.hpp"
+#include "opdump/parts/format_restorer.hpp"
+#include "opdump/parts/npy.hpp"
+#include "opdump/parts/overflow_scan.hpp"
+#include "opdump/parts/protobuf.hpp"
+#include "opdump/parts/statistics.hpp"
+#include "opdump/parts/text_log.hpp"
 #include "platform/host/host_memory.hpp"
 #include "platform/posix/config_file.hpp"
 #include "platform/posix/counter_clock.hpp"
 #include "platform/posix/drain_thread.hpp"
+#include "platform/posix/impl/room_for.hpp"
 #include "src/acl/routed_sink.hpp"
 
 namespace opdump::acl {
+inline namespace OPDUMP_NAMESPACE {
 
 /// The memory that tensors lie in, which the program may name after the session was made.
 class ForwardingMemory final : public DeviceMemory {
@@ -48,6 +53,7 @@ class ProcessDump {
   void use_product(Product product);
   Session& session() { return session_; }
   void use_memory(DeviceMemory& memory) { memory_.forward_to(memory); }
+  void log_to(LogHook hook, void* context);
   std::string last_error();
 
  private:
@@ -56,11 +62,13 @@ class ProcessDump {
   aclError init_once(const char* path);
   aclError finalize_once();
   aclError check_ready(const char* call);
+  std::string directory_of(acldumpType type) const;
   aclError fail(aclError code, std::string reason);
   aclError start();
   aclError stop();
   Status start_drain();
   aclError use_config(const char* path);
+  Status apply(const DumpConfig& config);
   void note_line(const std::string& line);  ///< adds it to `error_`
   static bool read_content(const char* path, std::string& content);
 
@@ -73,11 +81,11 @@ class ProcessDump {
   bool ever_initialised_ = false;
   bool dump_ready_ = false;    ///< between aclmdlInitDump and aclmdlFinalizeDump
   std::string first_content_;  ///< of the config of the first aclInit
-  std::string path_;           ///< what path_of returned
 
   /// Configs stay in use until the session is finalized.
   std::vector<std::unique_ptr<posix::ConfigMemory>> configs_;
-  DumpConfig config_;  ///< the latest one that asks for something
+  DumpConfig config_;        ///< the one in force
+  posix::TreeOptions tree_;  ///< its own
 
   HostMemory host_memory_;
   ForwardingMemory memory_;
@@ -89,8 +97,13 @@ class ProcessDump {
   ProtobufFormat protobuf_;
   NpyFormat npy_;
   OverflowScan<DeviceMemory> overflow_;
+  FormatRestorer<DeviceMemory> restorer_;
+  LogHook hook_ = nullptr;
+  void* hook_context_ = nullptr;
+  TextLog log_;
   Session session_;
   posix::DrainThread<Session> drain_;
 };
 
+}  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::acl

@@ -5,15 +5,16 @@
 #include <new>
 
 namespace opdump::acl {
+inline namespace OPDUMP_NAMESPACE {
 
 Status ChunkWriter::take(const SinkPiece& piece) {
-  File* file = find(piece.path);
+  File* file = piece.kind == SinkPiece::Kind::journal ? find_journal(piece.path) : find(piece.path);
   if (file == nullptr) return Status::no_memory;
   switch (piece.kind) {
     case SinkPiece::Kind::data:
       return add(*file, piece.bytes);
     case SinkPiece::Kind::journal: {
-      // A journal has no last piece: every line goes at once.
+      // Every line goes at once: a crash must not cost it.
       Status status = add(*file, piece.bytes);
       if (status == Status::ok) status = send(*file, false, 0);
       file->chunk.reset();
@@ -51,6 +52,32 @@ ChunkWriter::File* ChunkWriter::find(std::string_view path) {
     return &file;
   }
   return nullptr;
+}
+
+/// The callback of a journal's first line gets all of them.
+ChunkWriter::File* ChunkWriter::find_journal(std::string_view path) {
+  File* const file = find(path);
+  if (file == nullptr) return nullptr;
+  for (const Journal& journal : journals_) {
+    if (journal.path != path) continue;
+    file->callback = journal.callback;
+    return file;
+  }
+  journals_.push_back({std::string(path), file->callback});
+  return file;
+}
+
+Status ChunkWriter::end_journals() {
+  Status status = Status::ok;
+  for (const Journal& journal : journals_) {
+    File* const file = find(journal.path);
+    if (file == nullptr) return Status::no_memory;
+    file->callback = journal.callback;
+    if (const Status sent = send(*file, true, 0); sent != Status::ok) status = sent;
+    file->chunk.reset();
+  }
+  journals_.clear();
+  return status;
 }
 
 Status ChunkWriter::add(File& file, Bytes bytes) {
@@ -99,20 +126,20 @@ Status RoutedSink::append(ObjectId object, std::span<const Bytes> parts) {
   return route.sink->append(route.object, parts);
 }
 
-Status RoutedSink::commit(ObjectId object) {
+Status RoutedSink::commit(ObjectId object, ObjectId with) {
+  if (with != kNoObject) return commit_pair(object, with);
   Route& route = routes_[static_cast<std::size_t>(object)];
   const Status status = route.sink->commit(route.object);
   route.sink = nullptr;
   return status;
 }
 
-#if OPDUMP_FAULTS
-Status RoutedSink::commit_both(ObjectId first, ObjectId second) {
+Status RoutedSink::commit_pair(ObjectId first, ObjectId second) {
   Route& one = routes_[static_cast<std::size_t>(first)];
   Route& other = routes_[static_cast<std::size_t>(second)];
   Status status = Status::not_supported;
   if (one.sink == other.sink) {
-    status = one.sink->commit_both(one.object, other.object);
+    status = one.sink->commit(one.object, other.object);
   } else {
     // A callback came or went between the two.
     one.sink->abort(one.object);
@@ -121,7 +148,6 @@ Status RoutedSink::commit_both(ObjectId first, ObjectId second) {
   one.sink = other.sink = nullptr;
   return status;
 }
-#endif
 
 void RoutedSink::abort(ObjectId object) {
   Route& route = routes_[static_cast<std::size_t>(object)];
@@ -129,12 +155,34 @@ void RoutedSink::abort(ObjectId object) {
   route.sink = nullptr;
 }
 
-Status RoutedSink::append_journal(const ObjectName& name, std::span<const Bytes> parts) {
-  return current().append_journal(name, parts);
+Status RoutedSink::append_lines(const ObjectName& name, std::span<const Bytes> parts) {
+  return route_of_journal(name).append_lines(name, parts);
+}
+
+Status RoutedSink::claim_journal(const ObjectName& name) {
+  const Status status = route_of_journal(name).claim_journal(name);
+  if (status == Status::already_exists) journals_.pop_back();
+  return status;
+}
+
+Sink& RoutedSink::route_of_journal(const ObjectName& name) {
+  for (const JournalRoute& route : journals_) {
+    if (route.file == name.file && route.directory == name.directory && route.root == name.root)
+      return *route.sink;
+  }
+  Sink& sink = current();
+  journals_.push_back({std::string(name.root), std::string(name.directory), std::string(name.file), &sink});
+  return sink;
+}
+
+Status RoutedSink::end_journals() {
+  journals_.clear();
+  return writer_.end_journals();
 }
 
 Status RoutedSink::sync() {
   return tree_.sync();
 }
 
+}  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::acl

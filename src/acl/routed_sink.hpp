@@ -2,12 +2,15 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "opdump/acl.h"
-#include "opdump/callback_sink.hpp"
+#include "opdump/parts/callback_sink.hpp"
 #include "platform/posix/tree_sink.hpp"
 
 namespace opdump::acl {
+inline namespace OPDUMP_NAMESPACE {
 
 using ChunkCallback = std::int32_t (*)(const acldumpChunk*, std::int32_t);
 
@@ -26,9 +29,17 @@ class ChunkWriter {
   }
   ChunkCallback callback() const { return callback_.load(std::memory_order_acquire); }
 
+  /// Tells the callbacks that no line follows in the journals that came here. While nothing is drained.
+  [[nodiscard]] Status end_journals();
+
  private:
   static constexpr std::uint32_t kDataBytes = 64 * 1024;
   static constexpr std::size_t kFiles = CallbackSink::kMaxOpenObjects + 1;
+
+  struct Journal {
+    std::string path;
+    ChunkCallback callback;
+  };
 
   struct File {
     std::unique_ptr<std::byte[]> chunk;  ///< null: the place is free
@@ -38,32 +49,36 @@ class ChunkWriter {
 
   Status take(const SinkPiece& piece);
   File* find(std::string_view path);
+  File* find_journal(std::string_view path);
   Status add(File& file, Bytes bytes);
   Status send(File& file, bool last, std::int32_t flag);
 
   std::atomic<ChunkCallback> callback_{nullptr};
   std::atomic<ChunkCallback> latest_{nullptr};  ///< for files that came here before the callback went away
   File files_[kFiles];
+  std::vector<Journal> journals_;
 };
 
-/// The disk, or the callback while there is one: each file goes where it began.
+/// The disk, or the callback while there is one: each file, and each journal, goes where it began.
 class RoutedSink final : public Sink {
  public:
   RoutedSink() : callback_sink_(ChunkWriter::take, &writer_, std::as_writable_bytes(std::span(paths_))) {}
 
   Result<ObjectId> begin(const ObjectName& name) override;
   [[nodiscard]] Status append(ObjectId object, std::span<const Bytes> parts) override;
-  [[nodiscard]] Status commit(ObjectId object) override;
-#if OPDUMP_FAULTS
-  [[nodiscard]] Status commit_both(ObjectId first, ObjectId second) override;
-#endif
+  [[nodiscard]] Status commit(ObjectId object, ObjectId with = kNoObject) override;
   void abort(ObjectId object) override;
-  [[nodiscard]] Status append_journal(const ObjectName& name, std::span<const Bytes> parts) override;
+  [[nodiscard]] Status claim_journal(const ObjectName& name) override;
+  [[nodiscard]] Status append_lines(const ObjectName& name, std::span<const Bytes> parts) override;
   [[nodiscard]] Status sync() override;
 
   ChunkWriter& writer() {
     return writer_;
   }
+
+  /// After the last line of all journals: what comes under their names later begins anew. While nothing is
+  /// drained.
+  [[nodiscard]] Status end_journals();
 
   /// What files on the disk may take. While nothing is drained.
   void configure(const posix::TreeOptions& options) {
@@ -76,13 +91,22 @@ class RoutedSink final : public Sink {
     ObjectId object{};
   };
 
+  struct JournalRoute {
+    std::string root, directory, file;
+    Sink* sink;
+  };
+
   Sink& current();
+  Status commit_pair(ObjectId first, ObjectId second);
+  Sink& route_of_journal(const ObjectName& name);
 
   ChunkWriter writer_;
   char paths_[(CallbackSink::kMaxOpenObjects + 1) * ACL_DUMP_MAX_FILE_PATH_LENGTH] = {};
   CallbackSink callback_sink_;
   posix::TreeSink tree_;
   Route routes_[CallbackSink::kMaxOpenObjects];
+  std::vector<JournalRoute> journals_;
 };
 
+}  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::acl

@@ -5,20 +5,24 @@
 #include <span>
 #include <utility>
 
-#include "opdump/arena.hpp"
-#include "opdump/dump_config.hpp"
-#include "opdump/format_restorer.hpp"
-#include "opdump/model_plan.hpp"
-#include "opdump/npy_format.hpp"
+#include "opdump/base/arena.hpp"
 #include "opdump/opdump.h"
-#include "opdump/overflow.hpp"
-#include "opdump/protobuf_format.hpp"
+#include "opdump/parts/overflow_scan.hpp"
+#include "opdump/parts/statistics.hpp"
+#include "opdump/parts/text_log.hpp"
+#include "opdump/port/sink.hpp"
 #include "opdump/session.hpp"
-#include "opdump/sink.hpp"
-#include "opdump/statistics_reduction.hpp"
-#include "opdump/text_log.hpp"
-#include "opdump/watch.hpp"
-#include "src/c_api/port.hpp"
+#include "opdump/types/config.hpp"
+#include "opdump/types/plan.hpp"
+#include "opdump/types/watch.hpp"
+#include "src/c_api/c_port.hpp"
+
+#if OPDUMP_SMALL_CODE == 0
+#include "opdump/parts/format_restorer.hpp"
+#include "opdump/parts/npy.hpp"
+#include "opdump/parts/protobuf.hpp"
+#include "opdump/port/listeners.hpp"
+#endif
 
 /// What the handles of opdump.h stand for.
 
@@ -27,6 +31,9 @@ struct opdump_sink {
   void (*destroy)(opdump_sink* self) = nullptr;  ///< null: nothing to be done
   bool is_flash_log = false;
   void* crash_sink = nullptr;  ///< a posix::CrashSink, which `sink` is; null: it is none
+  /// As ConfigurableSink; null: the sink can do nothing of the kind.
+  opdump::Status (*follow)(opdump_sink* self, const opdump::DumpOptions& options,
+                           opdump::JournalDetail journal) = nullptr;
 };
 
 struct opdump_config {
@@ -37,14 +44,19 @@ struct opdump_extras {
   explicit opdump_extras(const opdump_memory& port);
 
   opdump::c_api::PortMemory memory;
+#if OPDUMP_STATISTICS
   opdump::StatisticsReduction<opdump::c_api::PortMemory> reduction;
+#endif
+#if OPDUMP_SMALL_CODE == 0
   opdump::ProtobufFormat protobuf;
   opdump::NpyFormat npy;
   opdump::FormatRestorer<opdump::c_api::PortMemory, OPDUMP_MAX_RECORDERS, 4096> restorer;
+#endif
 };
 
 #if OPDUMP_FAULTS
 namespace opdump::c_api {
+inline namespace OPDUMP_NAMESPACE {
 
 /// The port's memory, and its device where that tells of overflows.
 class FaultMemory {
@@ -72,6 +84,7 @@ class FaultMemory {
   const opdump_faults_options& options_;
 };
 
+}  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::c_api
 
 struct opdump_faults final : opdump::WatchListener {
@@ -99,6 +112,9 @@ struct opdump_session {
   opdump::c_api::PortMemory memory;
   opdump::c_api::PortClock clock;
   opdump::c_api::PortSession session;
+  opdump_sink& sink;
+  opdump_log* log;  ///< null: nothing is told
+  bool configured = false;
 };
 
 struct opdump_model {
@@ -111,6 +127,7 @@ struct opdump_recorder {
   opdump::c_api::PortSession& session;
   opdump::c_api::PortRecorder& recorder;
   std::span<opdump::TensorView> tensors;  ///< those of one operator, while it is captured
+  bool gone = false;  ///< taken back; `recorder` may be another handle's
 #if OPDUMP_FAULTS
   const opdump_running_op* running = nullptr;  ///< the caller's; null: none
   opdump::OpMemory memory{};                   ///< of that
@@ -118,6 +135,7 @@ struct opdump_recorder {
 };
 
 namespace opdump::c_api {
+inline namespace OPDUMP_NAMESPACE {
 
 #if OPDUMP_FAULTS
 /// Tells the recorder of the operator that has begun.
@@ -141,4 +159,5 @@ inline Arena arena_of(void* memory, std::size_t bytes) {
   return Arena({static_cast<std::byte*>(memory), memory == nullptr ? 0 : bytes});
 }
 
+}  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::c_api

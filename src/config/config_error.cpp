@@ -1,4 +1,4 @@
-#include "opdump/parse_config.hpp"
+#include "opdump/config/parse.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {

@@ -1,4 +1,4 @@
-#include "options_json.hpp"
+#include "src/config/options_json.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,9 +7,10 @@
 #include "opdump/ring.hpp"
 
 namespace opdump::config {
+inline namespace OPDUMP_NAMESPACE {
 namespace {
 
-constexpr std::array<std::string_view, 17> kKeys = {
+constexpr std::array<std::string_view, 17> kOptionKeys = {
     "ring_bytes",   "when_full", "block_limit_ms",    "journal",
     "file_format",  "layout",    "statistic_numbers", "trailing_comma",
     "max_bytes",    "max_files", "reserve_bytes",     "keep",
@@ -17,7 +18,7 @@ constexpr std::array<std::string_view, 17> kKeys = {
     "history_bytes"};
 constexpr std::array<std::string_view, 2> kWatch = {"every", "verdict"};
 constexpr std::array<std::string_view, 2> kNumbers = {"server", "nano"};
-constexpr std::array<std::string_view, 2> kSwitch = {"off", "on"};
+constexpr std::array<std::string_view, 2> kOptionSwitch = {"off", "on"};
 constexpr KeyPath kOpdump{nullptr, "opdump", KeyPath::kNoIndex};
 
 /// The longest wait that a clock of 32-bit milliseconds tells from none.
@@ -47,7 +48,7 @@ bool OptionsJson::read(DumpConfig& config) {
          read_word<FileFormat>("file_format", kFileFormatWords, config.file_format) &&
          read_word<Layout>("layout", kLayoutWords, config.layout) &&
          read_word<bool>("statistic_numbers", kNumbers, config.fixed_point) &&
-         read_word<bool>("trailing_comma", kSwitch, config.trailing_comma) &&
+         read_word<bool>("trailing_comma", kOptionSwitch, config.trailing_comma) &&
          read_word<bool>("watch", kWatch, config.watch_changes_only) &&
          read_number<std::uint32_t>("history_steps", 1, kMaxSteps, options.history_steps) &&
          read_number<std::uint32_t>("after_steps", 0, kMaxSteps, options.after_steps) &&
@@ -56,10 +57,10 @@ bool OptionsJson::read(DumpConfig& config) {
 
 bool OptionsJson::check_keys() {
   for (const JsonNode* member = node_.first(); member != nullptr; member = member->next()) {
-    if (std::find(kKeys.begin(), kKeys.end(), member->key()) != kKeys.end()) continue;
-    std::string reason = "unknown key; allowed: " + listed(kKeys);
-    if (const std::string_view near = closest(member->key(), kKeys); !near.empty())
-      reason += "; did you mean " + quoted(near) + "?";
+    if (std::find(kOptionKeys.begin(), kOptionKeys.end(), member->key()) != kOptionKeys.end()) continue;
+    std::string reason = "unknown key; allowed: " + listed(kOptionKeys);
+    if (const std::string_view near = closest(member->key(), kOptionKeys); !near.empty())
+      reason += "; did you mean " + in_quotes(near) + "?";
     return refusal_.refuse(ConfigFault::not_in_list, member->key_offset(), kOpdump.key(member->key()).text(),
                            std::move(reason));
   }
@@ -75,9 +76,9 @@ bool OptionsJson::read_number(std::string_view key, Number least, Number most, V
   Number number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || end != text.data() + text.size() || number < least || number > most)
-    return refuse(
-        ConfigFault::invalid_value, *node, kOpdump.key(key),
-        quoted(text) + " is no whole number from " + std::to_string(least) + " to " + std::to_string(most));
+    return refuse(ConfigFault::invalid_value, *node, kOpdump.key(key),
+                  in_quotes(text) + " is no whole number from " + std::to_string(least) + " to " +
+                      std::to_string(most));
   value = number;
   return true;
 }
@@ -93,4 +94,5 @@ bool OptionsJson::read_word(std::string_view key, Words words, Value& value) {
   return true;
 }
 
+}  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::config

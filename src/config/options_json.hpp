@@ -1,8 +1,9 @@
 #pragma once
-#include "node_reader.hpp"
-#include "opdump/dump_config.hpp"
+#include "opdump/types/config.hpp"
+#include "src/config/json/node_reader.hpp"
 
 namespace opdump::config {
+inline namespace OPDUMP_NAMESPACE {
 
 /// Reads the "opdump" object beside a dialect's own. Strict: what it does not know, it refuses.
 class OptionsJson : NodeReader {
@@ -27,4 +28,5 @@ class OptionsJson : NodeReader {
   const JsonNode& node_;
 };
 
+}  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::config

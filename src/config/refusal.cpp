@@ -1,11 +1,14 @@
-#include "refusal.hpp"
+#include "src/config/refusal.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <utility>
 
+#include "src/config/letters.hpp"
+
 namespace opdump::config {
+inline namespace OPDUMP_NAMESPACE {
 
 std::string KeyPath::text() const {
   std::string text = parent == nullptr ? std::string() : parent->text();
@@ -45,7 +48,7 @@ void Refusal::note(std::size_t offset, std::string key, std::string text) {
   put_place(text_, offset, note);
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   constexpr std::size_t kShown = 64;
   std::string out = "\"";
   for (const char c : text.substr(0, kShown))
@@ -92,10 +95,6 @@ std::size_t slips(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
-}
-
 std::string folded(std::string_view text) {
   std::string out(text);
   std::transform(out.begin(), out.end(), out.begin(), lower);
@@ -119,4 +118,5 @@ std::string_view closest(std::string_view text, std::span<const std::string_view
   return best;
 }
 
+}  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::config

@@ -5,9 +5,10 @@
 #include <string_view>
 #include <vector>
 
-#include "opdump/parse_config.hpp"
+#include "opdump/config/parse.hpp"
 
 namespace opdump::config {
+inline namespace OPDUMP_NAMESPACE {
 
 /// Where a value stands, as a chain that lies on the callers' stacks: it becomes text only when something is
 /// refused.
@@ -67,7 +68,7 @@ Status finish(std::string_view text, DumpConfig& config, ConfigError& error, std
 }
 
 /// `text` in double quotes, printable and shortened where it is long.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 /// Those words, quoted, with commas between.
 std::string listed(std::span<const std::string_view> words);
@@ -75,4 +76,5 @@ std::string listed(std::span<const std::string_view> words);
 /// The word that `text` is a slip of the keys away from; empty when none is close.
 std::string_view closest(std::string_view text, std::span<const std::string_view> words);
 
+}  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::config

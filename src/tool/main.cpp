@@ -2,15 +2,15 @@
 #include <string>
 #include <string_view>
 
-#include "commands.hpp"
-#include "exit_code.hpp"
-#include "options.hpp"
+#include "src/tool/cli/commands.hpp"
+#include "src/tool/cli/exit_code.hpp"
+#include "src/tool/cli/options.hpp"
 
 namespace {
 
 using namespace opdump::tool;
 
-constexpr char kHelp[] =
+constexpr char kToolHelp[] =
     R"(opdump - looks at, converts, tries out and proves operator dumps
 
 usage: opdump COMMAND [ARGUMENTS]
@@ -76,7 +76,7 @@ int run(Words words) {
     if (command.name == name) return command.run(words.subspan(1));
   }
   if (name == "--help" || name == "-h" || name == "help") {
-    std::fputs(kHelp, stdout);
+    std::fputs(kToolHelp, stdout);
     return kExitOk;
   }
   if (name == "--version") {

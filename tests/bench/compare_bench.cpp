@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "memory_read.hpp"
-#include "src/compare/comparison.hpp"
+#include "src/tool/compare/comparison.hpp"
 
 using namespace opdump;
 

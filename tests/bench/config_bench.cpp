@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "opdump/model_plan.hpp"
-#include "opdump/parse_config.hpp"
+#include "opdump/config/parse.hpp"
+#include "opdump/impl/plan/resolve_plan.hpp"
+#include "opdump/types/plan.hpp"
 #include "timing.hpp"
 
 #if OPDUMP_BENCH_NLOHMANN

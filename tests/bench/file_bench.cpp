@@ -19,8 +19,8 @@
 
 #include "log_place.hpp"
 #include "logs.hpp"
+#include "opdump/base/cpu.hpp"
 #include "opdump/ring.hpp"
-#include "opdump/spin.hpp"
 #include "platform/posix/tree_sink.hpp"
 #include "rig.hpp"
 #include "sinks.hpp"

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstdio>
 
-#include "support/flash_costs.hpp"
+#include "tests/support/flash_costs.hpp"
 
 int main() {
   using namespace opdump;

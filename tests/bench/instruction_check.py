@@ -25,10 +25,9 @@ using HostRecorder = BasicRecorder<HostMemory>;
 struct NoSink final : Sink {
   Result<ObjectId> begin(const ObjectName&) override { return Status::no_space; }
   Status append(ObjectId, std::span<const Bytes>) override { return Status::no_space; }
-  Status commit(ObjectId) override { return Status::no_space; }
-  Status commit_both(ObjectId, ObjectId) override { return Status::no_space; }
+  Status commit(ObjectId, ObjectId) override { return Status::no_space; }
   void abort(ObjectId) override {}
-  Status append_journal(const ObjectName&, std::span<const Bytes>) override { return Status::no_space; }
+  Status append_lines(const ObjectName&, std::span<const Bytes>) override { return Status::no_space; }
   Status sync() override { return Status::ok; }
 };
 struct NoClock final : Clock {

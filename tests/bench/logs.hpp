@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "opdump/bytes.hpp"
-#include "opdump/past_caches.hpp"
-#include "platform/posix/write_all.hpp"
+#include "opdump/base/bytes.hpp"
+#include "opdump/base/cpu.hpp"
+#include "platform/posix/impl/write_all.hpp"
 
 /// Two ways in which programs write a log: with write(), and through a mapping. Each puts bytes behind each
 /// other from the start of `file` on; `put` and `end` say whether that went well.

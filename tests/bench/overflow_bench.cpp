@@ -11,7 +11,7 @@
 #include <cstring>
 #include <vector>
 
-#include "opdump/overflow_kernels.hpp"
+#include "opdump/impl/stats/non_finite.hpp"
 
 using namespace opdump;
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "opdump/impl/capture/sent_heads.hpp"
 #include "opdump/session.hpp"
 #include "platform/host/host_memory.hpp"
 #include "platform/posix/counter_clock.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 #include <cstdint>
 
-#include "opdump/sink.hpp"
+#include "opdump/port/sink.hpp"
 
 namespace opdump::bench {
 
@@ -13,10 +13,9 @@ class NullSink final : public Sink {
     for (const Bytes part : parts) bytes_ += part.size();
     return Status::ok;
   }
-  Status commit(ObjectId) override { return Status::ok; }
-  Status commit_both(ObjectId, ObjectId) override { return Status::ok; }
+  Status commit(ObjectId, ObjectId) override { return Status::ok; }
   void abort(ObjectId) override {}
-  Status append_journal(const ObjectName&, std::span<const Bytes>) override { return Status::ok; }
+  Status append_lines(const ObjectName&, std::span<const Bytes>) override { return Status::ok; }
   Status sync() override { return Status::ok; }
 
   std::uint64_t bytes() const { return bytes_; }
@@ -39,10 +38,9 @@ class LogSink final : public Sink {
     }
     return Status::ok;
   }
-  Status commit(ObjectId) override { return Status::ok; }
-  Status commit_both(ObjectId, ObjectId) override { return Status::ok; }
+  Status commit(ObjectId, ObjectId) override { return Status::ok; }
   void abort(ObjectId) override {}
-  Status append_journal(const ObjectName&, std::span<const Bytes>) override { return Status::ok; }
+  Status append_lines(const ObjectName&, std::span<const Bytes>) override { return Status::ok; }
   Status sync() override { return log_.end() ? Status::ok : Status::io_error; }
 
   std::uint64_t bytes() const { return bytes_; }

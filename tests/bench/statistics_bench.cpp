@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "memory_read.hpp"
-#include "opdump/statistics.hpp"
+#include "opdump/impl/stats/statistics.hpp"
 
 using namespace opdump;
 

@@ -4,8 +4,8 @@ also after the emulator is killed at random. Under Linux on other machines the w
 
 usage: flash_test.py SOURCE_ROOT OPDUMP HOST_COMPILER...
 
-On one board, killed once; with OPDUMP_FIRMWARE_KILLS=N on all five, each killed N times. Skips, saying so, without
-the ARM compiler or QEMU.
+On one board, killed in three boots of one log; with OPDUMP_FIRMWARE_KILLS=N on all five, each killed N times, with a
+new log after every fourth. Skips, saying so, without the ARM compiler or QEMU.
 """
 import os
 import pathlib
@@ -30,6 +30,7 @@ SIMDJSON = 'subprojects/packagecache/simdjson-3.0.1.tar.gz'
 MORE = {'mps2-an385': ['clang'], 'mps3-an547': ['json'], 'virt': ['json'], 'xilinx-zynq-a9': ['json']}
 STEPS = 20
 REFERENCE_STEPS = 700
+BOOTS = 4  # of one log; more would fill it
 
 
 class Board:
@@ -137,7 +138,7 @@ class Bench:
                         (folder / name.name).write_text(re.sub(r'\bpeek\(0\)', 'peek(int32_t(0))', text))
         return ['-w', '-DOPDUMP_EXAMPLE_JSON', '-DSIMDJSON_EXCEPTIONS=0', '-DSIMDJSON_IMPLEMENTATION_FALLBACK=1', '-DNDEBUG',
                 '-isystem', str(folder), str(folder / 'simdjson.cpp'),
-                *map(str, sorted((self.root / 'src/config').glob('*.cpp')))]
+                *map(str, sorted((self.root / 'src/config').rglob('*.cpp')))]
 
     def contents(self, image, board):
         """What `opdump extract` gets out of `image`: the folder, and the bytes of each file but journals."""
@@ -146,8 +147,17 @@ class Bench:
             part.write_bytes(whole.read(board.block * board.blocks))
         tree = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
         run(self.opdump, 'extract', str(part), '-o', str(tree))
+        return tree, self.files(tree)
+
+    def files(self, tree):
         files = (path for path in tree.rglob('*') if path.is_file() and path.suffix != '.journal')
-        return tree, {str(path.relative_to(tree)): path.read_bytes() for path in files}
+        return {str(path.relative_to(tree)): path.read_bytes() for path in files}
+
+    def boots(self, image, board):
+        """The folder of all that `image` holds, and the files of each boot, the oldest first."""
+        tree, files = self.contents(image, board)
+        boots = sorted(tree.glob('boot_*'))
+        return tree, [self.files(boot) for boot in boots] or [files]
 
     def start(self, name, image, steps, variant='gcc'):
         board = BOARDS[name]
@@ -210,8 +220,11 @@ class FlashTest(unittest.TestCase):
         board, image = BOARDS[name], self.bench.folder / f'{name}.img'
         chance = random.Random(name)
         records = 0
-        for _ in range(self.kills):
-            board.write_image(image, self.bench.config.read_bytes())
+        synced_in = []  # each boot of the log
+        for kill in range(self.kills):
+            if kill % BOOTS == 0:
+                board.write_image(image, self.bench.config.read_bytes())
+                synced_in = []
             qemu = self.bench.start(name, image, REFERENCE_STEPS)
             first = qemu.stdout.readline()
             time.sleep(chance.uniform(0, 0.5))
@@ -220,9 +233,12 @@ class FlashTest(unittest.TestCase):
             text, errors = qemu.communicate()
             synced = [int(line.split()[1]) for line in (first + text).splitlines() if line.startswith('synced ')]
             self.assertTrue(synced, f'{name} synced nothing before it was killed: {first}{text}{errors}')
-            tree, files = self.bench.contents(image, board)
-            found = sum(self.compare(files))
-            self.assertGreaterEqual(found, synced[-1], f'{name}: committed records are lost')
+            synced_in.append(synced[-1])
+            tree, boots = self.bench.boots(image, board)
+            self.assertEqual(len(boots), len(synced_in), f'{name}: the boots are not apart')
+            for boot, (files, least) in enumerate(zip(boots, synced_in)):
+                found = sum(self.compare(files))
+                self.assertGreaterEqual(found, least, f'{name}: committed records of boot {boot} are lost')
             shutil.rmtree(tree)
             records += found
         print(f'{name}: {self.kills} kills, {records} records found, none lost or changed')
@@ -232,7 +248,7 @@ def main():
     root, opdump, *compiler = sys.argv[1:]
     kills = os.environ.get('OPDUMP_FIRMWARE_KILLS')
     skip_without_tools()
-    FlashTest.kills = int(kills or 1)
+    FlashTest.kills = int(kills or 3)
     suite = unittest.TestSuite()
     checks = [(name, 'machine') for name in MACHINES] if kills else []
     for name in BOARDS if kills else ['mps2-an385']:

@@ -4,14 +4,16 @@
 Two builds are counted: one for speed, with memory for the operator's head, and one for size. The drainer takes
 eight records per call.
 
-usage: instruction_test.py SOURCE_ROOT
+usage: instruction_test.py SOURCE_ROOT [--write]
+
+The table of tests/firmware/README.md has to be within 5 % of what is counted; --write brings it up to date.
 """
 import json
 import pathlib
 import sys
 import tempfile
 
-from budget import complaint
+from budget import complaint, readme
 from emulated import build, execute, skip_without_tools
 
 
@@ -26,14 +28,20 @@ def main():
     root = pathlib.Path(sys.argv[1])
     skip_without_tools()
     rules = json.loads((root / 'tests/firmware/instructions.json').read_text())
-    complaints = []
+    complaints, rows = [], []
     with tempfile.TemporaryDirectory() as folder:
         for name, rule in rules.items():
-            got = count(root, rule.pop('options'), f'{folder}/{name}.elf')
+            options = rule.pop('options')
+            got = count(root, options, f'{folder}/{name}.elf')
             print(f'{name}:', ', '.join(f'{what} {value:g}' for what, value in got.items()))
             if got.keys() != rule.keys():
                 sys.exit(f'the program counted {", ".join(got)}, and instructions.json has {", ".join(rule)}')
             complaints += [complaint(f'{name}: {what}, instructions', got[what], rule[what]) for what in rule]
+            title = ' '.join(option for option in options if not option.endswith('=0'))
+            rows += [(what, f'`{title}`', f'{round(got[what])}', f'{rule[what]["budget"]}') for what in rule]
+    table = ['| instructions | built with | counted | goal |', '|---|---|---|---|',
+             *('| ' + ' | '.join(row) + ' |' for row in rows)]
+    complaints.append(readme(root, 'instructions', table, '--write' in sys.argv))
     complaints = list(filter(None, complaints))
     print('\n'.join(complaints))
     sys.exit(1 if complaints else 0)

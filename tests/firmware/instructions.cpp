@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "opdump/impl/capture/sent_heads.hpp"
 #include "opdump/session.hpp"
 #include "platform/host/host_memory.hpp"
 
@@ -49,12 +50,9 @@ double instructions(Work work) {
 struct NullSink final : Sink {
   Result<ObjectId> begin(const ObjectName&) override { return ObjectId{0}; }
   Status append(ObjectId, std::span<const Bytes>) override { return Status::ok; }
-  Status commit(ObjectId) override { return Status::ok; }
-#if OPDUMP_FAULTS
-  Status commit_both(ObjectId, ObjectId) override { return Status::ok; }
-#endif
+  Status commit(ObjectId, ObjectId) override { return Status::ok; }
   void abort(ObjectId) override {}
-  Status append_journal(const ObjectName&, std::span<const Bytes>) override { return Status::ok; }
+  Status append_lines(const ObjectName&, std::span<const Bytes>) override { return Status::ok; }
   Status sync() override { return Status::ok; }
 };
 

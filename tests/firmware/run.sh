@@ -64,7 +64,7 @@ firmware_target() {
   esac
 }
 
-# Compares the plans of all configs that the machines named have printed (tests/plan_print.cpp) with those made
+# Compares the plans of all configs that the machines named have printed (tests/unit/plan/plan_print.cpp) with those made
 # here.
 same_plans() {
   here=build/tests/plain

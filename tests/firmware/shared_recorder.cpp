@@ -30,7 +30,7 @@ struct CheckingSink final : Sink {
     }
     return Status::ok;
   }
-  Status commit(ObjectId) override {
+  Status commit(ObjectId, ObjectId) override {
     std::uint32_t words[kWords];
     if (used < sizeof words) return Status::malformed;
     std::memcpy(words, object + used - sizeof words, sizeof words);
@@ -38,11 +38,8 @@ struct CheckingSink final : Sink {
     ++committed;
     return Status::ok;
   }
-#if OPDUMP_FAULTS
-  Status commit_both(ObjectId, ObjectId) override { return Status::not_supported; }
-#endif
   void abort(ObjectId) override {}
-  Status append_journal(const ObjectName&, std::span<const Bytes>) override { return Status::ok; }
+  Status append_lines(const ObjectName&, std::span<const Bytes>) override { return Status::ok; }
   Status sync() override { return Status::ok; }
 
   std::byte object[512];

@@ -9,7 +9,7 @@ functions that size.json allows. Stack is the deepest path through all its funct
 virtual calls; where size.json says which of them lead where, a second figure follows those too. What a port supplies
 behind a virtual call comes on top.
 
-The README's table has to be within 5 % of what is measured; --write brings it up to date.
+The table of tests/firmware/README.md has to be within 5 % of what is measured; --write brings it up to date.
 """
 import json
 import pathlib
@@ -18,7 +18,10 @@ import shutil
 import sys
 import tempfile
 
-from budget import SKIP, complaint, run
+from budget import SKIP, complaint, readme, run
+
+sys.path.append(str(pathlib.Path(__file__).parents[1] / 'package'))
+from profiles import configurations
 
 CPUS = {'cortex-m3': ['-mcpu=cortex-m3'], 'cortex-m55': ['-mcpu=cortex-m55', '-mfloat-abi=hard']}
 FLAGS = ('-std=c++20 -mthumb -Os -fno-exceptions -fno-rtti -fno-threadsafe-statics -ffunction-sections '
@@ -63,7 +66,8 @@ def symbol_bytes(binary, prefix):
 def measure(root, component, rule, cpu, folder):
     source = root / 'tests/firmware/size' / rule.get('source', f'{component}.cpp')
     stem = folder / f'{component}-{cpu}'
-    include = [f'-I{root}/include', f'-I{root}', *(f'-D{knob}' for knob in rule.get('knobs', []))]
+    knobs = configurations()[rule['profile']] if 'profile' in rule else rule['knobs']
+    include = [f'-I{root}/include', f'-I{root}', *(f'-D{knob}' for knob in knobs)]
     run('arm-none-eabi-g++', *CPUS[cpu], *FLAGS, *include, '-fcallgraph-info=su', '-c', str(source), '-o', f'{stem}.o')
     entries = [line.split()[2] for line in run('arm-none-eabi-nm', f'{stem}.o').splitlines()
                if re.match(r'\w+ T size_', line)]
@@ -83,21 +87,6 @@ def measure(root, component, rule, cpu, folder):
         figures['virtual stack'], figures['path'] = deepest_path(callgraph, rule['virtual'])
     figures['objects'] = symbol_bytes(f'{stem}.o', 'bytes_of_')
     return figures
-
-
-def readme(path, table, write):
-    """Why the table in `path` is out of date, None if it is not."""
-    before, start, rest = path.read_text().partition('<!-- firmware -->\n')
-    there, end, after = rest.partition('<!-- /firmware -->')
-    if write:
-        path.write_text(before + start + '\n'.join(table) + '\n' + end + after)
-        return None
-    rows = [(re.split(r'\d+', line), [int(n) for n in re.findall(r'\d+', line)]) for line in there.splitlines()]
-    fresh = [(re.split(r'\d+', line), [int(n) for n in re.findall(r'\d+', line)]) for line in table]
-    close = len(rows) == len(fresh) and all(
-        words == new_words and all(abs(a - b) <= 0.05 * b for a, b in zip(figures, new_figures))
-        for (words, figures), (new_words, new_figures) in zip(rows, fresh))
-    return None if close else 'the table of the README is out of date: run size_test.py --write'
 
 
 def main():
@@ -134,7 +123,7 @@ def main():
                          f'{rule["stack"]["budget"]}'))
     table = ['| bytes, -Os | flash M3 | flash M55 | goal | deepest stack | goal |', '|---|---|---|---|---|---|',
              *('| ' + ' | '.join(row) + ' |' for row in rows)]
-    complaints.append(readme(root / 'README.md', table, '--write' in sys.argv))
+    complaints.append(readme(root, 'firmware', table, '--write' in sys.argv))
     complaints = list(filter(None, complaints))
     print('\n'.join(complaints))
     sys.exit(1 if complaints else 0)

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "support/effort.hpp"
-#include "support/flash_costs.hpp"
+#include "tests/support/effort.hpp"
+#include "tests/support/flash_costs.hpp"
 
 namespace {
 

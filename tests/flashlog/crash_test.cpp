@@ -6,9 +6,9 @@
 #include "opdump/session.hpp"
 #include "platform/flashlog/crash_flush.hpp"
 #include "platform/host/host_memory.hpp"
-#include "support/fakes.hpp"
-#include "support/flash_contents.hpp"
-#include "support/flash_emulator.hpp"
+#include "tests/support/fakes.hpp"
+#include "tests/support/flash_contents.hpp"
+#include "tests/support/flash_emulator.hpp"
 
 namespace {
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "platform/flashlog/flash_log.hpp"
-#include "support/flash_contents.hpp"
-#include "support/flash_emulator.hpp"
+#include "tests/support/flash_contents.hpp"
+#include "tests/support/flash_emulator.hpp"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "support/flash_rig.hpp"
+#include "tests/support/flash_rig.hpp"
 
 namespace {
 

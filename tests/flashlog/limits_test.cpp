@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "platform/flashlog/flash_log.hpp"
-#include "support/flash_contents.hpp"
-#include "support/flash_emulator.hpp"
+#include "tests/support/flash_contents.hpp"
+#include "tests/support/flash_emulator.hpp"
 
 namespace {
 
@@ -15,11 +15,11 @@ using flashlog::FlashLog;
 using flashlog::ObjectState;
 using flashlog::Options;
 
-constexpr flashlog::Geometry kPart = {
+constexpr flashlog::Geometry kSmallFlash = {
     .block_bytes = 4096, .block_count = 8, .program_bytes = 1, .bits_only_clear = true};
 
-struct Part {
-  explicit Part(const Options& options = {}) : log(device, memory, options) {
+struct SmallLog {
+  explicit SmallLog(const Options& options = {}) : log(device, memory, options) {
     REQUIRE(log.mount() == Status::ok);
   }
 
@@ -35,7 +35,7 @@ struct Part {
     return log.commit(object.value());
   }
 
-  FlashEmulator flash{kPart, 256};
+  FlashEmulator flash{kSmallFlash, 256};
   flashlog::Device device = flash.device();
   std::vector<std::byte> memory = std::vector<std::byte>(FlashLog::kPrefixBytes + 256);
   FlashLog log;
@@ -44,7 +44,7 @@ struct Part {
 }  // namespace
 
 TEST_CASE("flash log: an emergency programs what was committed, and erases nothing") {
-  Part part;
+  SmallLog part;
   REQUIRE(part.put("a", 100) == Status::ok);
   REQUIRE(part.log.prepare().value());
   REQUIRE(part.log.prepare().value());
@@ -66,7 +66,7 @@ TEST_CASE("flash log: an emergency programs what was committed, and erases nothi
 TEST_CASE("flash log: an emergency inside a call keeps what was committed before it") {
   for (std::uint64_t at = 1; at < 30; ++at) {
     CAPTURE(at);
-    Part part;
+    SmallLog part;
     std::uint32_t committed = 0;
     part.flash.before = [&](FlashEmulator& flash, const FlashEmulator::Operation&) {
       if (flash.operations != at) return;
@@ -82,7 +82,7 @@ TEST_CASE("flash log: an emergency inside a call keeps what was committed before
 }
 
 TEST_CASE("flash log: a budget of erases") {
-  Part part({.prepared_blocks = 0, .erase_budget = 3});
+  SmallLog part({.prepared_blocks = 0, .erase_budget = 3});
   std::uint32_t records = 0;
   while (part.put(std::to_string(records), 500) == Status::ok) ++records;
   CHECK(part.put("x", 500) == Status::no_space);
@@ -92,7 +92,7 @@ TEST_CASE("flash log: a budget of erases") {
 }
 
 TEST_CASE("flash log: one object may not push out all others") {
-  Part part;
+  SmallLog part;
   REQUIRE(part.put("before", 100) == Status::ok);
   CHECK(part.put("half", 16 * 1024) == Status::ok);
   CHECK(part.put("more than half", 16 * 1024 + 1) == Status::no_space);
@@ -106,7 +106,7 @@ TEST_CASE("flash log: one object may not push out all others") {
 }
 
 TEST_CASE("flash log: what callers may not do") {
-  Part part;
+  SmallLog part;
   CHECK(part.log.begin({{}, "d", ""}).status() == Status::invalid_argument);
   CHECK(part.log.begin({{}, std::string(1000, 'd'), std::string(100, 'f')}).status() ==
         Status::name_too_long);
@@ -126,7 +126,7 @@ TEST_CASE("flash log: what callers may not do") {
 }
 
 TEST_CASE("flash log: it reads too seldom to disturb") {
-  Part part;
+  SmallLog part;
   part.flash.read_disturb = 1000;
   for (std::uint32_t i = 0; i < 3000; ++i) {
     REQUIRE(part.put(std::to_string(i), 60) == Status::ok);

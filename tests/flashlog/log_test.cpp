@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "support/flash_contents.hpp"
-#include "support/flash_emulator.hpp"
+#include "tests/support/flash_contents.hpp"
+#include "tests/support/flash_emulator.hpp"
 
 namespace {
 
@@ -103,14 +103,14 @@ TEST_CASE("flash log: objects and journals interleave, end or not, and survive a
     const ObjectId c = part.log.begin({"", "d/e", "c"}).value();
     CHECK(part.log.append(a, parts) == Status::ok);
     const Bytes line = as_bytes("line one\n");
-    CHECK(part.log.append_journal({"", "d", "journal"}, {&line, 1}) == Status::ok);
+    CHECK(part.log.append_lines({"", "d", "journal"}, {&line, 1}) == Status::ok);
     CHECK(part.log.append(b, std::span(parts).first(1)) == Status::ok);
     CHECK(part.log.append(a, std::span(parts).first(1)) == Status::ok);
     CHECK(part.log.append(c, parts) == Status::ok);
     part.log.abort(c);
     CHECK(part.log.commit(c) == Status::invalid_argument);
     CHECK(part.log.commit(a) == Status::ok);
-    CHECK(part.log.append_journal({"", "d", "journal"}, {&line, 1}) == Status::ok);
+    CHECK(part.log.append_lines({"", "d", "journal"}, {&line, 1}) == Status::ok);
     CHECK(part.log.sync() == Status::ok);
     CHECK(part.log.mount() == Status::already_initialised);
     {
@@ -118,7 +118,7 @@ TEST_CASE("flash log: objects and journals interleave, end or not, and survive a
       REQUIRE(log.mount() == Status::ok);
       const ObjectId after = log.begin({"", "d/e", "after"}).value();
       CHECK(log.commit(after) == Status::ok);
-      CHECK(log.append_journal({"", "d", "journal"}, {&line, 1}) == Status::ok);
+      CHECK(log.append_lines({"", "d", "journal"}, {&line, 1}) == Status::ok);
       CHECK(log.sync() == Status::ok);
     }
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "support/flash_rig.hpp"
+#include "tests/support/flash_rig.hpp"
 
 namespace {
 
@@ -60,7 +60,7 @@ void run_scenario(const FlashSetup& setup, std::uint32_t steps, std::span<const 
   rig.check();
 }
 
-const FlashSetup kSetups[] = {
+const FlashSetup kCutSetups[] = {
     {.geometry = {.block_bytes = 1024, .block_count = 6, .program_bytes = 1, .bits_only_clear = true}},
     {.geometry = {.block_bytes = 1024, .block_count = 6, .program_bytes = 16}},
     {.geometry = {.block_bytes = 1024, .block_count = 6, .program_bytes = 64, .bits_only_clear = true},
@@ -74,7 +74,7 @@ const FlashSetup kSetups[] = {
 
 TEST_CASE("flash log: power is cut everywhere") {
   const std::uint32_t strides[] = {length() == Length::quick ? 61u : 1u};
-  for (const FlashSetup& setup : kSetups) {
+  for (const FlashSetup& setup : kCutSetups) {
     CAPTURE(setup.geometry.program_bytes);
     run_scenario(setup, 220, strides);
   }
@@ -84,7 +84,7 @@ TEST_CASE("flash log: power is cut everywhere") {
 TEST_CASE("flash log: power is cut everywhere, and again during recovery") {
   const std::uint32_t stride = length() == Length::full ? 1 : length() == Length::lengthy ? 11 : 301;
   const std::uint32_t strides[] = {stride, stride};
-  for (const FlashSetup& setup : kSetups) {
+  for (const FlashSetup& setup : kCutSetups) {
     CAPTURE(setup.geometry.program_bytes);
     run_scenario(setup, length() == Length::lengthy ? 220 : 120, strides);
   }

@@ -2,9 +2,9 @@
 #include <string_view>
 #include <vector>
 
-#include "opdump/parse_config.hpp"
-#include "opdump/plan_blob.hpp"
-#include "opdump/write_plan.hpp"
+#include "opdump/config/blob.hpp"
+#include "opdump/config/parse.hpp"
+#include "opdump/config/write_blob.hpp"
 #include "record_use.hpp"
 #include "tests/support/config_print.hpp"
 

@@ -1,5 +1,5 @@
 // Nano records: every tensor lies within the file, and what it becomes is bounded by it.
-#include "opdump/nano_reader.hpp"
+#include "opdump/read/nano_reader.hpp"
 #include "record_use.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {

@@ -1,5 +1,5 @@
 // Protobuf records: every tensor and blob lies within the file, and what it becomes is bounded by it.
-#include "opdump/proto_reader.hpp"
+#include "opdump/read/proto_reader.hpp"
 #include "record_use.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {

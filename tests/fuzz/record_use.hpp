@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "opdump/format_axes.hpp"
-#include "opdump/record_tensor.hpp"
-#include "opdump/relayout.hpp"
-#include "src/tool/npy_array.hpp"
+#include "opdump/impl/format/relayout.hpp"
+#include "opdump/read/record_tensor.hpp"
+#include "opdump/types/format.hpp"
+#include "src/tool/convert/npy_array.hpp"
 
 namespace opdump::fuzz {
 

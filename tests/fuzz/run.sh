@@ -47,19 +47,19 @@ done
 failed=0
 for target in $targets; do
   case $target in
-    nano | proto) sources='src/tool/npy_array.cpp src/tool/elements.cpp src/relayout.cpp' ;;
-    npy) sources='src/tool/npy_header.cpp src/tool/record_name.cpp src/relayout.cpp' ;;
-    op_debug) sources='src/tool/op_debug.cpp' ;;
-    csv) sources='src/tool/mapping_file.cpp' ;;
-    image) sources='src/tool/flash_image.cpp' ;;
-    config) sources='src/config/*.cpp -DSIMDJSON_EXCEPTIONS=0 -lsimdjson' ;;
+    nano | proto) sources='src/tool/convert/npy_array.cpp src/tool/dump/elements.cpp src/format/relayout.cpp' ;;
+    npy) sources='src/tool/cli/decimal.cpp src/tool/dump/npy_header.cpp src/tool/dump/record_name.cpp src/format/relayout.cpp' ;;
+    op_debug) sources='src/tool/cli/json.cpp src/tool/overflow/op_debug.cpp' ;;
+    csv) sources='src/tool/dump/mapping_file.cpp' ;;
+    image) sources='src/tool/flash/flash_image.cpp' ;;
+    config) sources='src/config/*.cpp src/config/*/*.cpp -DSIMDJSON_EXCEPTIONS=0 -lsimdjson' ;;
   esac
   folder=build/fuzz/$target
   mkdir -p "$folder/corpus"
   echo "== $target: building"
   # shellcheck disable=SC2086  # a list of files
   ${CLANGXX:-clang++} -std=c++20 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-    -Iinclude -I. -Isrc/tool "tests/fuzz/${target}_fuzz.cpp" $sources -o "$folder/fuzz"
+    -Iinclude -I. "tests/fuzz/${target}_fuzz.cpp" $sources -o "$folder/fuzz"
   echo "== $target: $seconds seconds"
   # What the sanitizer keeps of memory that is free again would reach a limit of memory by itself in some minutes.
   ASAN_OPTIONS=quarantine_size_mb=16 "$folder/fuzz" -max_total_time="$seconds" -max_len=4096 -malloc_limit_mb=64 \

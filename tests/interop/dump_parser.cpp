@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <string>
 
-#include "opdump/proto_reader.hpp"
+#include "opdump/read/proto_reader.hpp"
 
 namespace {
 

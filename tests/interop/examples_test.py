@@ -37,6 +37,8 @@ DENSE = {'name': 'Default/fc.3-Dense/Bias Add-op5', 'type': 'BiasAdd', 'stream_i
 # What MindSpore stores for a dtype that NumPy has not got.
 STORED = {'bfloat16': 'float32', 'int4': 'int8'}
 STEPS = (0, 5, 6, 7, 8)  # of "0|5-8|100-120", in ten steps
+NOT_REACHED = '%s  steps 100-120  the model did not come to them'
+NEVER_CAPTURED = 4  # verify's exit status
 
 # MindSpore's, as in its document but for the path.
 COMMON = {'op_debug_mode': 0, 'dump_mode': 0, 'net_name': 'ResNet50', 'iteration': '0|5-8|100-120',
@@ -99,15 +101,19 @@ class Examples(Case):
         self.write('run.json', json.dumps(run))
         return self.run_tool('replay', 'run.json', '--config', name, *options, expect=expect)
 
-    def check_tree(self, directory, patterns):
-        """Each file is that of one pattern, and each pattern that of one file."""
+    def check_tree(self, directory, patterns, never=None):
+        """Each file is that of one pattern, and each pattern that of one file. `never`: what was asked for in vain."""
         left = self.files(directory)
         for pattern in patterns:
             found = [name for name in left if re.fullmatch(pattern, name)]
             self.assertEqual(len(found), 1, (pattern, left))
             left.remove(found[0])
         self.assertEqual(left, [])
-        self.run_tool('verify', directory)
+        said = self.run_tool('verify', directory, expect=0 if never is None else NEVER_CAPTURED)[0]
+        if never is None:
+            self.assertTrue(said.startswith('complete\n'), said)
+        else:
+            self.assertRegex(said, r'never captured, as the session itself says \(1\)\n +%s\n' % re.escape(never))
 
     def check_arrays(self, directory):
         if numpy is None:
@@ -160,7 +166,7 @@ class Examples(Case):
         self.mindspore('o0', e2e=E2E)
         names = list(self.array_names('0', lambda op: op['stream_id'], self.named_format))
         self.check_tree('dump', ['rank_3/ResNet50/4/%d/%s' % (step, name) for step in STEPS for name in names] +
-                        ['rank_3/execution_order/ms_execution_order_graph_4.csv'])
+                        ['rank_3/execution_order/ms_execution_order_graph_4.csv'], never=NOT_REACHED % 'ResNet50')
         self.assertIn(self.check_arrays('dump'), (0, len(STEPS) * len(names)))
         self.msprobe_reads('npy', len(names))
 
@@ -170,7 +176,7 @@ class Examples(Case):
         names += ['statistic\\.csv'] + [r'%s\.%s\.json' % (kind, re.escape(sanitised(op['name'])))
                                         for kind, op in (('Conv2D', CONV), ('Bias_Add', DENSE))]
         self.check_tree('dump', ['rank_3/ResNet50/4/%d/%s' % (step, name) for step in STEPS for name in names] +
-                        ['rank_3/execution_order/ms_execution_order_graph_4.csv'])
+                        ['rank_3/execution_order/ms_execution_order_graph_4.csv'], never=NOT_REACHED % 'ResNet50')
         self.assertIn(self.check_tables('dump', index_col=False), (0, 4 * len(STEPS)))
         table = self.read('dump/rank_3/ResNet50/4/5/statistic.csv').decode()
         self.assertTrue(table.startswith('Op Type,Op Name,Task ID,Stream ID,Timestamp,IO,Slot,Data Size,Data Type,Shape,'
@@ -183,7 +189,7 @@ class Examples(Case):
     def test_mindspore_o0_statistics_alone(self):
         self.mindspore('o0', {'saved_data': 'statistic'}, E2E)
         self.check_tree('dump', ['rank_3/ResNet50/4/%d/statistic\\.csv' % step for step in STEPS] +
-                        ['rank_3/execution_order/ms_execution_order_graph_4.csv'])
+                        ['rank_3/execution_order/ms_execution_order_graph_4.csv'], never=NOT_REACHED % 'ResNet50')
         self.msprobe_reads('statistic', 4)
 
     def test_mindspore_transformed_as_by_convert(self):
@@ -223,7 +229,7 @@ class Examples(Case):
         self.mindspore('o2', {'file_format': 'npy'})
         names = list(self.array_names('65535', lambda op: op['stream_id'], lambda t: t.get('format', 'ND')))
         self.check_tree('dump', ['%d/%s/1/graph/4/%d/%s' % (step, SECOND, step, name)
-                                 for step in STEPS for name in names] + [r'acl_dump_1\.json'])
+                                 for step in STEPS for name in names] + [r'acl_dump_1\.json'], never=NOT_REACHED % 'graph')
         self.assertEqual(self.read('dump/acl_dump_1.json').decode(),
                          '{"dump":{"dump_list":[],"dump_mode":"all","dump_op_switch":"on","dump_path":"%s/8"}}'
                          % self.path('dump'))
@@ -234,7 +240,7 @@ class Examples(Case):
         names = [r'%s\.%s\.65535\.%d\.%s' % (op['type'], re.escape(sanitised(op['name'])), op['stream_id'], TIME)
                  for op in (CONV, DENSE)]
         self.check_tree('dump', ['%d/%s/1/graph/4/%d/%s' % (step, SECOND, step, name)
-                                 for step in STEPS for name in names] + [r'acl_dump_1\.json'])
+                                 for step in STEPS for name in names] + [r'acl_dump_1\.json'], never=NOT_REACHED % 'graph')
         self.assertEqual(self.read('dump/acl_dump_1.json').decode(),
                          '{"dump":{"dump_list":[],"dump_mode":"all","dump_op_switch":"on","dump_path":"%s/8"}}'
                          % self.path('dump'))
@@ -247,7 +253,8 @@ class Examples(Case):
                          r'\.npy' % TIME,
                          'rank_3/execution_order/ms_execution_order_graph_4.csv',
                          'rank_3/execution_order/ms_global_execution_order_graph_4.csv',
-                         r'rank_3/\.dump_metadata/data_dump\.json', r'rank_3/\.dump_metadata/config\.json'])
+                         r'rank_3/\.dump_metadata/data_dump\.json', r'rank_3/\.dump_metadata/config\.json'],
+                        never=NOT_REACHED % 'ResNet50')
         order = 'dump/rank_3/execution_order/ms_%sexecution_order_graph_4.csv'
         self.assertEqual(self.read(order % '').decode().splitlines(),
                          ['NodeExecutionOrder-FullNameWithScope', CONV['name'], DENSE['name']])
@@ -307,7 +314,8 @@ class Examples(Case):
         names = ['ResNet-101/1/%%d/Conv2D.any.65535.1.%s' % TIME, 'ResNet-101/1/%%d/BiasAdd.other.65535.2.%s' % TIME]
         names += ['ResNet-50/2/%%d/Conv2D.%s.%d.1.%s' % (name, task, TIME)
                   for name, task in (('conv1conv1_relu', 5), ('pool1', 6), ('fused', 7))]
-        self.check_tree('output', [SECOND + '/0/' + name.replace('.', r'\.') % step for step in (0, 1) for name in names])
+        self.check_tree('output', [SECOND + '/0/' + name.replace('.', r'\.') % step for step in (0, 1) for name in names],
+                        never='res2a_branch2ares2a_branch2a_relu  ResNet-50  the model has no operator of that name')
 
     def test_cann_single_operators(self):
         os.mkdir(self.path('output'))

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "model/relacy_parts.hpp"
-#include "platform/posix/counted_time.hpp"
+#include "platform/posix/time/counted_time.hpp"
+#include "relacy_parts.hpp"
 
 namespace {
 

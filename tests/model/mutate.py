@@ -223,7 +223,7 @@ def write_header(folder, path, text):
 def main():
     root, compiler = pathlib.Path(sys.argv[1]), sys.argv[2:]
     ring = (root / 'include/opdump/ring.hpp').read_text()
-    counted_time = (root / 'platform/posix/counted_time.hpp').read_text()
+    counted_time = (root / 'platform/posix/time/counted_time.hpp').read_text()
     ring_orders = list(weakened_orders(ring))
     time_orders = list(weakened_orders(counted_time))
     if len(ring_orders) < 4 or len(time_orders) < 4:
@@ -250,8 +250,8 @@ def main():
             groups = [('opdump/ring.hpp', ring_orders, [model, unit, states]),
                       ('opdump/ring.hpp', listed_faults(ring, FAULTS), [unit, states, model]),
                       ('opdump/ring.hpp', listed_faults(ring, RECOVER_FAULTS), [reset]),
-                      ('platform/posix/counted_time.hpp', time_orders, [counted]),
-                      ('platform/posix/counted_time.hpp', listed_faults(counted_time, COUNTED_FAULTS), [counted])]
+                      ('platform/posix/time/counted_time.hpp', time_orders, [counted]),
+                      ('platform/posix/time/counted_time.hpp', listed_faults(counted_time, COUNTED_FAULTS), [counted])]
             mutants = [(name, path, text, tests) for path, faults, tests in groups for name, text in faults]
             sound = write_header(work / 'sound', 'opdump/ring.hpp', ring)
             for test, verdict in [(test, pool.submit(test.verdict, sound))

@@ -2,7 +2,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "model/clean_relacy.hpp"
+#include "clean_relacy.hpp"
 #include "opdump/ring.hpp"
 
 namespace opdump::tests {

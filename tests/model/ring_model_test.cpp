@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "model/relacy_parts.hpp"
+#include "relacy_parts.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "opdump/ring.hpp"
-#include "support/choices.hpp"
+#include "tests/support/choices.hpp"
 
 static_assert(OPDUMP_SURVIVE_RESET != 0, "the ring has to mark its chunks");
 

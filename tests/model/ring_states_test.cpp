@@ -4,7 +4,7 @@
 #include <deque>
 
 #include "opdump/ring.hpp"
-#include "support/choices.hpp"
+#include "tests/support/choices.hpp"
 
 using namespace opdump;
 using namespace opdump::tests;

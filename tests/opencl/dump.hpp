@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "opdump/session.hpp"
-#include "support/fakes.hpp"
+#include "tests/support/fakes.hpp"
 
 namespace opdump::tests {
 

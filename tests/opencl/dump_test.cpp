@@ -8,9 +8,9 @@
 #include <thread>
 #include <vector>
 
-#include "../examples/digits/images.hpp"
-#include "../examples/digits/network.hpp"
 #include "dump.hpp"
+#include "examples/digits/images.hpp"
+#include "examples/digits/network.hpp"
 #include "opdump/session.hpp"
 #include "rig.hpp"
 

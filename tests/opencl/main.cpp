@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 #include "rig.hpp"
-#include "support/temporary_directory.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 int main(int argc, char** argv) {
   constexpr int kSkipped = 77;

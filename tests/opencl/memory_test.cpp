@@ -4,7 +4,7 @@
 #include <thread>
 #include <vector>
 
-#include "opdump/statistics_reduction.hpp"
+#include "opdump/parts/statistics.hpp"
 #include "rig.hpp"
 
 using namespace opdump;

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "opdump/parts/statistics.hpp"
 #include "opdump/session.hpp"
-#include "opdump/statistics_reduction.hpp"
 #include "rig.hpp"
-#include "support/fakes.hpp"
+#include "tests/support/fakes.hpp"
 
 using namespace opdump;
 using namespace opdump::tests;
@@ -103,7 +103,7 @@ TEST_CASE("opencl: statistics of the device are those of the host") {
       for (const DType dtype : kOnDevice) {
         CAPTURE(info(dtype).name);
         REQUIRE(OpenclStatistics::supports(dtype));
-        // The host adds up halves as float32 first: see statistics_halves.hpp.
+        // The host adds up halves as float32 first: see numbers.hpp.
         const bool half = dtype == DType::float16 || dtype == DType::bfloat16;
         const double precision = !with_doubles ? 1e-6 : half ? 2.4e-7 : 1e-13;
         for (const std::size_t elements :

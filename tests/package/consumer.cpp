@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <string_view>
 
+#include <opdump/config/parse.hpp>
 #include <opdump/opdump.hpp>
-#include <opdump/parse_config.hpp>
 #include <platform/posix/file_dump.hpp>
 
 int main() {

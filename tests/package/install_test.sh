@@ -24,6 +24,43 @@ pkg-config --exact-version="$version" opdump
   $(pkg-config --static --libs opdump)
 "$work/consumer"
 
+# With a sysroot pkg-config also names the system's own folder, for simdjson.
+folders=$(pkg-config --cflags-only-I opdump | tr ' ' '\n' | grep -v -x -e "-I$work/root/usr/include" -e '' || true)
+if [ "$(printf '%s\n' "$folders" | wc -l)" != 1 ] || [ ! -d "${folders#-I}/opdump" ]; then
+  echo "one include folder is enough: $folders"
+  exit 1
+fi
+for header in status.hpp opdump.hpp host/host_memory.hpp src/tool/cli/options.hpp tests/support/fakes.hpp; do
+  # shellcheck disable=SC2046
+  if echo "#include \"$header\"" | "$@" -std=c++20 $(pkg-config --cflags opdump) -fsyntax-only -xc++ - 2>/dev/null; then
+    echo "$header should not be on a user's include path"
+    exit 1
+  fi
+done
+if [ "$(pkg-config --variable=cxx_std opdump)" != c++20 ]; then
+  echo 'opdump.pc should tell the standard that its headers need'
+  exit 1
+fi
+
+# What the library has instantiated the program does not compile again, unless it leaves OPDUMP_LINKED out; then
+# it still links.
+for flag in -DOPDUMP_LINKED -UOPDUMP_LINKED; do
+  # shellcheck disable=SC2046
+  "$@" -std=c++20 -c "$(dirname "$0")/consumer.cpp" $(pkg-config --cflags opdump) $flag -o "$work/consumer.o"
+  # shellcheck disable=SC2046
+  "$@" "$work/consumer.o" -o "$work/consumer" $(pkg-config --static --libs opdump)
+  "$work/consumer"
+  defined=no
+  nm -C --defined-only "$work/consumer.o" | grep -q 'FileDump<.*>::start(' && defined=yes
+  case $flag$defined in
+    -D*no | -U*yes) ;;
+    *)
+      echo "with $flag: is FileDump::start compiled into the program? $defined"
+      exit 1
+      ;;
+  esac
+done
+
 # C is linked with the C++ compiler, which knows opdump's own libraries.
 # shellcheck disable=SC2046
 "${CC:-cc}" -std=c99 -Wall -Wextra -Wpedantic -Werror -c "$(dirname "$0")/consumer.c" $(pkg-config --cflags opdump) \
@@ -31,7 +68,7 @@ pkg-config --exact-version="$version" opdump
 # shellcheck disable=SC2046
 "$@" "$work/consumer.o" -o "$work/c_consumer" $(pkg-config --static --libs opdump)
 printed=$(cd "$work" && ./c_consumer)
-if [ "$printed" != "opdump $version, C API 1.3" ]; then
+if [ "$printed" != "opdump $version, C API 1.4" ]; then
   echo "the program in C printed: $printed"
   exit 1
 fi

@@ -15,9 +15,13 @@ opdump = dependency('opdump', version: '>=0.1', fallback: 'opdump')
 executable('firmware', 'main.cpp', dependencies: opdump)
 END
 cp "$(dirname "$0")/consumer.cpp" "$work/main.cpp"
+# Of what is not for users nothing is found.
+for header in status.hpp src/tool/cli/options.hpp tests/support/fakes.hpp README.md; do
+  printf '#if __has_include("%s")\n#error "%s is on a user'"'"'s include path"\n#endif\n' "$header" "$header"
+done >>"$work/main.cpp"
 
 cd "$work"
-meson setup build --wrap-mode=nodownload --force-fallback-for=opdump -Dbuildtype=plain
+meson setup build --wrap-mode=nodownload --force-fallback-for=opdump -Dbuildtype=plain -Dunity=on -Dunity_size=12
 ninja -C build
 
 built=$(find build/subprojects -type f -perm -u+x ! -name '*.so*')

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "opdump/dump_config.hpp"
+#include "opdump/config/write_blob.hpp"
 #include "opdump/opdump.h"
-#include "opdump/write_plan.hpp"
-#include "support/little_endian.hpp"
+#include "opdump/types/config.hpp"
+#include "tests/support/little_endian.hpp"
 
 namespace opdump::tests {
 
@@ -119,7 +119,8 @@ struct CDump {
     REQUIRE(opdump_config_load_plan(config_room->at(), config_room->bytes(), plan.data(), plan.size(),
                                     &config) == OPDUMP_OK);
     const opdump_recorder_options recorder_options = {
-        .struct_bytes = sizeof recorder_options, .ring_bytes = 4096, .max_tensors = 2, .known_heads = 1};
+        .struct_bytes = sizeof recorder_options, .ring_bytes = 4096, .max_tensors = 2, .known_heads = 1,
+        .reserved = 0, .when_full = 0};
     recorder_room = std::make_unique<Room>(opdump_recorder_size(&recorder_options));
     REQUIRE(opdump_recorder_add(session, &recorder_options, recorder_room->at(), recorder_room->bytes(),
                                 &recorder) == OPDUMP_OK);

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "support/parsed_config.hpp"
+#include "tests/support/parsed_config.hpp"
 
 namespace opdump::tests {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "opdump/dump_config.hpp"
+#include "opdump/types/config.hpp"
 
 namespace opdump::tests {
 

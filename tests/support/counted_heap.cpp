@@ -1,4 +1,4 @@
-#include "support/counted_heap.hpp"
+#include "tests/support/counted_heap.hpp"
 
 #include <malloc.h>
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "../../examples/digits/network.hpp"
+#include "examples/digits/network.hpp"
 #include "opdump/session.hpp"
-#include "support/fakes.hpp"
-#include "support/mapped_memory.hpp"
+#include "tests/support/fakes.hpp"
+#include "tests/support/mapped_memory.hpp"
 
 namespace opdump::tests {
 

@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "opdump/impl/record/part_interfaces.hpp"
+#include "opdump/parts/overflow_scan.hpp"
+#include "opdump/parts/statistics.hpp"
 #include "opdump/session.hpp"
-#include "opdump/statistics_reduction.hpp"
 #include "platform/host/host_memory.hpp"
 
 /// What the tensors hold. One for all builds, as records tell where their tensors lie.
@@ -36,20 +38,14 @@ class FileMap final : public opdump::Sink {
           .second.append(reinterpret_cast<const char*>(part.data()), part.size());
     return opdump::Status::ok;
   }
-  opdump::Status commit(opdump::ObjectId object) override {
+  opdump::Status commit(opdump::ObjectId object, opdump::ObjectId with) override {
     files_.insert(open_.extract(static_cast<std::uint32_t>(object)).mapped());
-    return opdump::Status::ok;
+    return with == opdump::kNoObject ? opdump::Status::ok : commit(with, opdump::kNoObject);
   }
-#if OPDUMP_FAULTS
-  opdump::Status commit_both(opdump::ObjectId first, opdump::ObjectId second) override {
-    static_cast<void>(commit(first));
-    return commit(second);
-  }
-#endif
   void abort(opdump::ObjectId object) override {
     open_.erase(static_cast<std::uint32_t>(object));
   }
-  opdump::Status append_journal(const opdump::ObjectName&, std::span<const opdump::Bytes>) override {
+  opdump::Status append_lines(const opdump::ObjectName&, std::span<const opdump::Bytes>) override {
     return opdump::Status::ok;
   }
   opdump::Status sync() override {
@@ -161,7 +157,7 @@ DumpFiles dump_of_all(opdump::DumpData kind, [[maybe_unused]] bool overflow = fa
     for (std::size_t i = 0; i < all.size(); ++i)
       static_cast<void>(recorder.capture(i, all[i].inputs, all[i].outputs));
     static_cast<void>(recorder.end_step());
-    static_cast<void>(recorder.capture_single_op(ops[0], all[0].inputs, all[0].outputs));
+    static_cast<void>(recorder.capture_single_op(ops[1], all[1].inputs, all[1].outputs));
   }
   if (session.finalize() != opdump::Status::ok) files.clear();
   return files;

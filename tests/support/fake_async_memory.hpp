@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "opdump/device_memory.hpp"
+#include "opdump/port/device_memory.hpp"
 
 namespace opdump::tests {
 

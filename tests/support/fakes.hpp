@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "opdump/clock.hpp"
-#include "opdump/device_memory.hpp"
-#include "opdump/sink.hpp"
+#include "opdump/port/clock.hpp"
+#include "opdump/port/device_memory.hpp"
+#include "opdump/port/sink.hpp"
 
 namespace opdump::tests {
 
@@ -65,36 +65,27 @@ class FakeSink final : public Sink {
     return Status::ok;
   }
 
-  Status commit(ObjectId object) override {
+  /// One call, of one object or two.
+  Status commit(ObjectId object, ObjectId with = kNoObject) override {
     if (!open_objects.contains(static_cast<std::uint32_t>(object))) return Status::invalid_argument;
     const Status status = next_call();
-    if (status == Status::ok) {
-      keep(object);
-    } else {
-      open_objects.erase(static_cast<std::uint32_t>(object));
+    for (const ObjectId one : {object, with}) {
+      if (one == kNoObject) continue;
+      if (status == Status::ok) {
+        keep(one);
+      } else {
+        open_objects.erase(static_cast<std::uint32_t>(one));
+      }
     }
     return status;
   }
-
-#if OPDUMP_FAULTS
-  /// One call.
-  Status commit_both(ObjectId first, ObjectId second) override {
-    if (const Status status = next_call(); status != Status::ok) {
-      for (const ObjectId object : {first, second}) open_objects.erase(static_cast<std::uint32_t>(object));
-      return status;
-    }
-    keep(first);
-    keep(second);
-    return Status::ok;
-  }
-#endif
 
   void abort(ObjectId object) override {
     if (open_objects.erase(static_cast<std::uint32_t>(object)) == 0) ++stray_aborts;
     ++aborts;
   }
 
-  Status append_journal(const ObjectName& name, std::span<const Bytes> parts) override {
+  Status append_lines(const ObjectName& name, std::span<const Bytes> parts) override {
     if (const Status status = next_call(); status != Status::ok) return status;
     std::string& text =
         journals[std::string(name.root) + "|" + std::string(name.directory) + "|" + std::string(name.file)];

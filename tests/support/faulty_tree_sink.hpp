@@ -24,6 +24,8 @@
 
 namespace {
 
+constexpr int kKilledExit = 9;
+
 /// An errno each, or 0 to let the real call through.
 struct Faults {
   std::size_t name_limit = 255;  ///< the file system says ENAMETOOLONG beyond it
@@ -33,7 +35,10 @@ struct Faults {
   int fsync = 0;
   int syncfs = 0;
   int flock = 0;
+  unsigned flock_calls = 0;
   int fsync_calls = 0;
+  unsigned calls = 0;                       ///< that change a directory
+  unsigned killed_at_call = 0;              ///< the process ends when that many have been made; 0: never
   const char* made_after_unlink = nullptr;  ///< file of another writer that appears after the next unlink
 } g_faults;
 
@@ -42,8 +47,14 @@ int injected(int error) {
   return -1;
 }
 
+/// Before each call that changes a directory.
+void maybe_kill() {
+  if (++g_faults.calls == g_faults.killed_at_call) _exit(kKilledExit);
+}
+
 [[maybe_unused]] int faulty_openat(int directory, const char* name, int flags, mode_t mode) {
   if (directory != AT_FDCWD && std::strlen(name) > g_faults.name_limit) return injected(ENAMETOOLONG);
+  if ((flags & O_CREAT) != 0) maybe_kill();
   return openat(directory, name, flags, mode);
 }
 
@@ -54,17 +65,20 @@ int injected(int error) {
 
 long faulty_syscall(long number, int from_directory, const char* from, int to_directory, const char* to,
                     unsigned flags) {
+  maybe_kill();
   if (g_faults.renameat2 != 0) return injected(g_faults.renameat2);
   return syscall(number, from_directory, from, to_directory, to, flags);
 }
 
 [[maybe_unused]] int faulty_linkat(int from_directory, const char* from, int to_directory, const char* to,
                                    int flags) {
+  maybe_kill();
   if (g_faults.linkat != 0) return injected(g_faults.linkat);
   return linkat(from_directory, from, to_directory, to, flags);
 }
 
 [[maybe_unused]] int faulty_unlinkat(int directory, const char* name, int flags) {
+  maybe_kill();
   if (g_faults.unlinkat != 0) return injected(std::exchange(g_faults.unlinkat, 0));
   const int result = unlinkat(directory, name, flags);
   if (const char* made = std::exchange(g_faults.made_after_unlink, nullptr))
@@ -82,12 +96,13 @@ long faulty_syscall(long number, int from_directory, const char* from, int to_di
 }
 
 [[maybe_unused]] int faulty_flock(int file, int operation) {
+  ++g_faults.flock_calls;
   return g_faults.flock != 0 ? injected(std::exchange(g_faults.flock, 0)) : flock(file, operation);
 }
 
 }  // namespace
 
-#include "platform/posix/tree_quota.cpp"
+#include "platform/posix/tree/tree_quota.cpp"
 #define openat faulty_openat
 #define fstatat faulty_fstatat
 #define syscall faulty_syscall
@@ -96,7 +111,7 @@ long faulty_syscall(long number, int from_directory, const char* from, int to_di
 #define fsync(file) faulty_fsync(file)
 #define syncfs faulty_syncfs
 #define flock faulty_flock
-#include "platform/posix/tree_files.cpp"
+#include "platform/posix/tree/tree_files.cpp"
 #include "platform/posix/tree_sink.cpp"
 #undef openat
 #undef fstatat

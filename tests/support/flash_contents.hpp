@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "opdump/bytes.hpp"
+#include "opdump/base/bytes.hpp"
 #include "platform/flashlog/log_reader.hpp"
 
 namespace opdump::tests {
@@ -49,7 +49,9 @@ inline FlashContents read_flash(const flashlog::Device& device, bool search = fa
       bytes += as_text(piece);
       return true;
     });
-    if (status != Status::ok) bytes = "unreadable";
+    // What was whole a moment ago may not be any more, where cells are unsteady.
+    if (status != Status::ok && object.state != flashlog::ObjectState::lines)
+      object.state = flashlog::ObjectState::damaged;
     if (object.state == flashlog::ObjectState::lines) {
       contents.journals[path] += bytes;
     } else {

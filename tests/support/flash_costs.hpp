@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "platform/flashlog/flash_log.hpp"
-#include "support/flash_emulator.hpp"
+#include "tests/support/flash_emulator.hpp"
 
 namespace opdump::tests {
 

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "opdump/bytes.hpp"
+#include "opdump/base/bytes.hpp"
 #include "platform/flashlog/device.hpp"
 
 namespace opdump::tests {
@@ -20,7 +20,12 @@ namespace opdump::tests {
 /// Half-programmed bytes hold some of the bits; half-erased blocks read differently each time. Programs since
 /// the last sync may be lost one by one, if `volatile_programs`.
 ///
-/// *Faults.* See Fault. Reads beyond `read_disturb` of a block since its erase flip a bit in it for good.
+/// *Unsteady cells.* With `unsteady`, what a cut leaves half done reads differently each time until it is
+/// erased or programmed again; or it reads as done, or as untouched, for a while first, so that a mount may
+/// not see it. Every granule that a program reached counts as programmed, whatever it reads as.
+///
+/// *Faults.* See Fault. Reads beyond `read_disturb` of a block since its erase flip a bit in it for good. One
+/// read in `read_errors` fails, and succeeds when it is done again; those of `fail_reads` go on failing.
 class FlashEmulator {
  public:
   enum class Fault : std::uint8_t {
@@ -75,13 +80,26 @@ class FlashEmulator {
     ++state.reads;
     ++reads;
     read_bytes += to.size();
+    if (state.failing_reads != 0) {
+      --state.failing_reads;
+      return Status::io_error;
+    }
+    read_failed_ = read_errors != 0 && !read_failed_ && random_() % read_errors == 0;
+    if (read_failed_) return Status::io_error;
     if (read_disturb != 0 && state.reads % read_disturb == 0) {
       ++disturbed;
       at(block, random() % part_.block_bytes) ^= static_cast<std::byte>(1u << random_() % 8);
     }
     copy_bytes(to.data(), {&at(block, offset), to.size()});
-    if (state.half_erased) {
+    if (state.half_erased && state.hidden_reads != 0) {
+      --state.hidden_reads;
+      if (state.seems_done) std::fill(to.begin(), to.end(), part_.erased);
+    } else if (state.half_erased) {
       for (std::byte& byte : to) byte = tear(byte, part_.erased);
+    }
+    const std::size_t first = place(block, offset);
+    for (Torn& torn : torn_) {
+      if (torn.place >= first && torn.place - first < to.size()) to[torn.place - first] = read_torn(torn);
     }
     return Status::ok;
   }
@@ -102,7 +120,9 @@ class FlashEmulator {
     const std::size_t first = granule(block, offset);
     const std::size_t count = from.size() / part_.program_bytes;
     for (std::size_t i = first; i < first + count; ++i) {
-      if (granules_[i] && !part_.bits_only_clear) return violate("program of a granule again");
+      if (!granules_[i] || part_.bits_only_clear) continue;
+      ++repeated_programs;
+      return violate("program of a granule again");
     }
     for (std::size_t i = 0; i < from.size(); ++i) {
       // Bits that are gone cannot come back; what is left as erased does not ask for any.
@@ -126,6 +146,7 @@ class FlashEmulator {
     }
     if (volatile_programs)
       pending_.push_back({block, offset, {&at(block, offset), &at(block, offset) + from.size()}});
+    settle(place(block, offset), from.size());
     for (std::size_t i = 0; i < from.size(); ++i) {
       std::byte& byte = at(block, offset + static_cast<std::uint32_t>(i));
       byte = programmed(byte, from[i]);
@@ -146,6 +167,7 @@ class FlashEmulator {
     count_erase(block);
     std::erase_if(pending_, [&](const Program& program) { return program.block == block; });
     if (state.fault == Fault::erase_fails) return Status::io_error;
+    settle(place(block, 0), part_.block_bytes);
     wipe(block, part_.block_bytes);
     state.half_erased = false;
     state.reads = 0;
@@ -170,6 +192,26 @@ class FlashEmulator {
     off = true;
   }
 
+  /// Likewise, and of the programs since the last sync just this one never happened; `which` counts them
+  /// from 0.
+  void cut_losing(std::size_t which) {
+    lose(pending_[which]);
+    pending_.clear();
+    off = true;
+  }
+
+  /// Programs since the last sync, if `volatile_programs`.
+  std::size_t unsynced() const { return pending_.size(); }
+
+  /// A part that holds for good what this one reads as now, each block in one read.
+  FlashEmulator image() {
+    FlashEmulator image(part_, page_bytes_);
+    for (std::uint32_t block = 0; block < part_.block_count; ++block) {
+      while (read(block, 0, {&image.at(block, 0), part_.block_bytes}) != Status::ok && !off) continue;
+    }
+    return image;
+  }
+
   /// Power is back. Faults of blocks stay.
   void power_on() {
     off = false;
@@ -179,6 +221,9 @@ class FlashEmulator {
   }
 
   void set_fault(std::uint32_t block, Fault fault) { blocks_[block].fault = fault; }
+
+  /// The next `count` reads of the block fail.
+  void fail_reads(std::uint32_t block, std::uint32_t count) { blocks_[block].failing_reads = count; }
   std::uint32_t erases_of(std::uint32_t block) const { return blocks_[block].erases; }
 
   /// Erases of the block that took the rotation of blocks further.
@@ -190,9 +235,11 @@ class FlashEmulator {
   bool off = false;
   bool is_protected = true;
   bool volatile_programs = false;
+  bool unsteady = false;
   std::uint64_t cut_at = 0;    ///< operation, counted from 1, in which power fails; 0: none
   std::uint32_t cut_byte = 0;  ///< and where in it
   std::uint32_t read_disturb = 0;
+  std::uint32_t read_errors = 0;
   std::function<void(FlashEmulator&, const Operation&)> before;  ///< each operation
 
   std::uint64_t operations = 0;
@@ -200,6 +247,7 @@ class FlashEmulator {
   std::uint64_t programmed_bytes = 0;
   std::uint64_t erases = 0;
   std::uint64_t repeats = 0;  ///< erases that did not take the rotation further, as they were done before
+  std::uint64_t repeated_programs = 0;  ///< of a granule that may be programmed once
   std::uint64_t reads = 0;
   std::uint64_t read_bytes = 0;
   std::uint64_t syncs = 0;
@@ -211,8 +259,20 @@ class FlashEmulator {
     std::uint32_t erases = 0;
     std::uint32_t turns = 0;
     std::uint32_t reads = 0;
+    std::uint32_t failing_reads = 0;
+    std::uint32_t hidden_reads = 0;  // that do not show yet that the block is half erased
+    bool seems_done = false;         // meanwhile
     bool half_erased = false;
     Fault fault = Fault::none;
+  };
+
+  /// A byte whose program was cut short.
+  struct Torn {
+    std::size_t place = 0;
+    std::byte was{};
+    std::byte done{};
+    std::uint32_t hidden_reads = 0;
+    bool seems_done = false;
   };
 
   struct Program {
@@ -223,9 +283,25 @@ class FlashEmulator {
 
   static FlashEmulator& of(void* self) { return *static_cast<FlashEmulator*>(self); }
 
-  std::byte& at(std::uint32_t block, std::uint32_t offset) {
-    return memory_[std::size_t{block} * part_.block_bytes + offset];
+  std::size_t place(std::uint32_t block, std::uint32_t offset) const {
+    return std::size_t{block} * part_.block_bytes + offset;
   }
+
+  std::byte& at(std::uint32_t block, std::uint32_t offset) { return memory_[place(block, offset)]; }
+
+  std::byte read_torn(Torn& torn) {
+    if (torn.hidden_reads == 0) return tear(torn.was, torn.done);
+    --torn.hidden_reads;
+    return torn.seems_done ? torn.done : torn.was;
+  }
+
+  /// What is torn there is erased or programmed now.
+  void settle(std::size_t first, std::size_t bytes) {
+    std::erase_if(torn_, [&](const Torn& torn) { return torn.place >= first && torn.place - first < bytes; });
+  }
+
+  /// For how many reads a tear is not seen: none in half of the cases.
+  std::uint32_t hidden_reads() { return random() % 2 == 0 ? 0 : random() % 64; }
 
   Status violate(const char* rule) {
     violation = rule;
@@ -276,6 +352,7 @@ class FlashEmulator {
   /// from front to back, and each byte is done, begun or untouched. A granule that shows nothing of it is as
   /// it was.
   void tear_program(const Operation& operation, std::uint32_t byte) {
+    if (unsteady) return tear_unsteadily(operation, byte);
     const bool scattered = random_() % 4 == 0;
     for (std::uint32_t i = 0; i < operation.bytes.size(); ++i) {
       std::byte& there = at(operation.block, operation.offset + i);
@@ -286,6 +363,23 @@ class FlashEmulator {
       if (state == 1) there = tear(there, done);
       if (there != was) granules_[granule(operation.block, operation.offset + i)] = true;
     }
+  }
+
+  /// Likewise; all bytes are begun in a case of four, and what is begun stays undecided.
+  void tear_unsteadily(const Operation& operation, std::uint32_t byte) {
+    const std::uint32_t how = random() % 4;
+    const std::uint32_t hidden = hidden_reads();
+    const bool seems_done = random() % 2 == 0;
+    for (std::uint32_t i = 0; i < operation.bytes.size(); ++i) {
+      std::byte& there = at(operation.block, operation.offset + i);
+      const std::byte done = programmed(there, operation.bytes[i]);
+      const std::uint32_t in_order = i < byte ? 0 : i == byte ? 1 : 2;
+      const std::uint32_t state = how == 0 ? random() % 3 : how == 1 ? 1 : in_order;
+      if (state == 1 && done != there)
+        torn_.push_back({place(operation.block, operation.offset + i), there, done, hidden, seems_done});
+      if (state == 0) there = done;
+    }
+    mark(operation);
   }
 
   Status cut_program(const Operation& operation, std::uint32_t byte) {
@@ -299,8 +393,13 @@ class FlashEmulator {
     Block& state = blocks_[operation.block];
     count_erase(operation.block);
     std::erase_if(pending_, [&](const Program& program) { return program.block == operation.block; });
-    wipe(operation.block, byte);
     state.half_erased = true;
+    if (unsteady) {
+      state.hidden_reads = hidden_reads();
+      state.seems_done = random() % 2 == 0;
+    } else {
+      wipe(operation.block, byte);
+    }
     lose_pending();
     off = true;
     return Status::io_error;
@@ -309,14 +408,17 @@ class FlashEmulator {
   /// Some of the programs that were not synced never happened.
   void lose_pending() {
     for (const Program& program : pending_) {
-      if (random_() % 2 == 0) continue;
-      for (std::size_t i = 0; i < program.before.size(); ++i) {
-        const std::uint32_t offset = program.offset + static_cast<std::uint32_t>(i);
-        at(program.block, offset) = program.before[i];
-        granules_[granule(program.block, offset)] = false;
-      }
+      if (random_() % 2 != 0) lose(program);
     }
     pending_.clear();
+  }
+
+  void lose(const Program& program) {
+    for (std::size_t i = 0; i < program.before.size(); ++i) {
+      const std::uint32_t offset = program.offset + static_cast<std::uint32_t>(i);
+      at(program.block, offset) = program.before[i];
+      granules_[granule(program.block, offset)] = false;
+    }
   }
 
   flashlog::Geometry part_;
@@ -325,6 +427,8 @@ class FlashEmulator {
   std::vector<bool> granules_;  // whether they were programmed since the erase
   std::vector<Block> blocks_;
   std::vector<Program> pending_;
+  std::vector<Torn> torn_;
+  bool read_failed_ = false;
   std::uint32_t front_ = 0;  // of the rotation: the block that it has come to
   std::minstd_rand random_;
 };

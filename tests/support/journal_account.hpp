@@ -51,7 +51,9 @@ inline JournalAccount account_of(std::string_view journal) {
     account.last_line = line;
     const std::vector<std::string_view> fields = split(line, ',');
     const std::string_view what = fields[0];
-    if (what == "opdump-journal" || what == "closed" || what == "begun" || what == "op") continue;
+    if (what == "opdump-journal" || what == "closed" || what == "begun" || what == "op" ||
+        what == "never")
+      continue;
     if (fields.size() < (what == "gap" ? 4 : 3)) {
       account.wrong = "a line too short: " + std::string(line);
       return account;

@@ -2,7 +2,7 @@
 #include <cstring>
 #include <vector>
 
-#include "opdump/byte_order.hpp"
+#include "opdump/port/device_copy.hpp"
 
 namespace opdump::tests {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <map>
 
-#include "opdump/device_memory.hpp"
+#include "opdump/port/device_memory.hpp"
 
 namespace opdump::tests {
 

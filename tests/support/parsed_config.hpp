@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "opdump/parse_config.hpp"
-#include "support/temporary_directory.hpp"
+#include "opdump/config/parse.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 #ifndef OPDUMP_TEST_DATA
 #error "compile with -DOPDUMP_TEST_DATA=\"<the folder tests/data>\""

@@ -6,12 +6,13 @@
 #include <span>
 #include <string_view>
 
-#include "opdump/format_restorer.hpp"
-#include "opdump/npy_format.hpp"
-#include "opdump/protobuf_format.hpp"
+#include "opdump/parts/format_restorer.hpp"
+#include "opdump/parts/npy.hpp"
+#include "opdump/parts/overflow_scan.hpp"
+#include "opdump/parts/protobuf.hpp"
+#include "opdump/parts/statistics.hpp"
 #include "opdump/session.hpp"
-#include "opdump/statistics_reduction.hpp"
-#include "support/fakes.hpp"
+#include "tests/support/fakes.hpp"
 
 namespace opdump::tests {
 

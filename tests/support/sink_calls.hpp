@@ -1,7 +1,7 @@
 #pragma once
 #include <string_view>
 
-#include "opdump/sink.hpp"
+#include "opdump/port/sink.hpp"
 
 namespace opdump::tests {
 

@@ -1,8 +1,10 @@
 // All that a device may carry: capture core, flash log, reader of plans, statistics as CANN has them, overflows.
 
 #include "core_and_flash_log.cpp"
-#include "opdump/plan_blob.hpp"
-#include "opdump/statistics_reduction.hpp"
+#include "opdump/config/blob.hpp"
+#include "opdump/impl/record/part_interfaces.hpp"
+#include "opdump/parts/overflow_scan.hpp"
+#include "opdump/parts/statistics.hpp"
 
 extern "C" {
 Status size_load_plan(Bytes plan, Arena& memory, DumpConfig& config) {

@@ -1,6 +1,6 @@
 // What a firmware needs to read its config: load_plan, as it is called at boot.
 
-#include "opdump/plan_blob.hpp"
+#include "opdump/config/blob.hpp"
 
 using namespace opdump;
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "platform/ascend/acl_library.hpp"
-#include "support/ascend/simulated_ascend.hpp"
+#include "tests/support/ascend/simulated_ascend.hpp"
 
 namespace opdump::tests {
 

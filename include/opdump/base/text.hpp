@@ -1,0 +1,240 @@
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+#include "opdump/base/bytes.hpp"
+#include "opdump/knobs.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// The character that stands for `code` in a part of a path: '_' for control characters, ' ', '"', '.', '/'
+/// and '\\'.
+constexpr char sanitised(unsigned char code) {
+  if (code > '\\' && code != 0x7f) return static_cast<char>(code);
+  const bool replaced = code <= '/' ? code <= ' ' || code == '"' || code >= '.' : code >= '\\';
+  return replaced ? '_' : static_cast<char>(code);
+}
+
+/// `sanitised` of every code.
+inline constexpr std::array<char, 256> kSanitised = [] {
+  std::array<char, 256> table{};
+  for (std::size_t code = 0; code < table.size(); ++code)
+    table[code] = sanitised(static_cast<unsigned char>(code));
+  return table;
+}();
+
+// Text into memory that has room for it; each returns where it ends.
+
+/// Of a text that is not empty.
+inline char* put_text(char* to, std::string_view text) {
+  std::memcpy(to, text.data(), text.size());
+  return to + text.size();
+}
+
+/// The longest decimal number.
+inline constexpr std::size_t kMaxDecimalBytes = 20;
+
+/// "00" to "99".
+inline constexpr std::array<char, 200> kDigitPairs = [] {
+  std::array<char, 200> pairs{};
+  for (std::size_t i = 0; i < pairs.size(); ++i)
+    pairs[i] = static_cast<char>('0' + (i % 2 == 0 ? i / 20 : i / 2 % 10));
+  return pairs;
+}();
+
+/// The last `count` digits of `value`, 1 at least.
+inline char* put_digits(char* to, std::uint32_t value, std::size_t count) {
+  char* const end = to + count;
+  char* at = end;
+  if constexpr (build::kLean) {
+    do {
+      *--at = static_cast<char>('0' + value % 10);
+      value /= 10;
+    } while (--count != 0);
+  } else {
+    for (; count >= 2; count -= 2, value /= 100)
+      std::memcpy(at -= 2, kDigitPairs.data() + 2 * (value % 100), 2);
+    if (count != 0) *--at = static_cast<char>('0' + value % 10);
+  }
+  return end;
+}
+
+/// The eight digits of `value`, which has no more.
+[[gnu::always_inline]] inline char* put_eight_digits(char* to, std::uint32_t value) {
+  if constexpr (build::kLean || sizeof(std::size_t) < 8) {
+    return put_digits(to, value, 8);
+  } else {
+    // In lanes of 32, 16 and then 8 bits, the first digits in the lowest; each multiplication divides every
+    // lane.
+    std::uint64_t lanes = value / 10000 | std::uint64_t{value % 10000} << 32;
+    const std::uint64_t hundreds = (lanes * 10486 >> 20) & 0x0000007f'0000007f;
+    lanes = hundreds | (lanes - hundreds * 100) << 16;
+    const std::uint64_t tens = (lanes * 103 >> 10) & 0x000f000f'000f000f;
+    lanes = tens | (lanes - tens * 10) << 8;
+    store_little_endian(reinterpret_cast<std::byte*>(to), lanes | 0x3030303030303030);
+    return to + 8;
+  }
+}
+
+/// Digits of `value`, `width` at least.
+[[gnu::always_inline]] inline std::size_t decimal_bytes(std::uint32_t value, std::size_t width) {
+  std::size_t count = 0;
+  do {
+    ++count;
+    value /= 10;
+  } while (value != 0);
+  return count < width ? width : count;
+}
+
+/// `value` in decimal, with leading zeros up to `width` digits.
+inline char* put_short_decimal(char* to, std::uint32_t value, std::size_t width = 1) {
+  return put_digits(to, value, decimal_bytes(value, width));
+}
+
+/// The same for up to 64 bits and kMaxDecimalBytes digits. In this order all of it is passed in registers.
+inline char* put_wide(char* to, std::size_t width, std::uint64_t value) {
+  // Eight digits at a time: divisions of 64 bits are slow.
+  constexpr std::size_t kDigits = 8;
+  constexpr std::uint32_t kLimit = 100'000'000;
+  std::uint32_t behind[2] = {};
+  std::size_t parts = 0;
+  while (value >= kLimit || width > kDigits) {
+    behind[parts++] = static_cast<std::uint32_t>(value % kLimit);
+    value /= kLimit;
+    width = width > kDigits ? width - kDigits : 1;
+  }
+  to = put_short_decimal(to, static_cast<std::uint32_t>(value), width);
+  while (parts != 0) to = put_digits(to, behind[--parts], kDigits);
+  return to;
+}
+
+[[gnu::always_inline]] inline char* put_decimal(char* to, std::uint64_t value, std::size_t width = 1) {
+  return put_wide(to, width, value);
+}
+
+/// Bytes of `name` as one part of a path.
+constexpr std::size_t sanitised_bytes(std::string_view name) {
+  return name.empty() ? 1 : name.size();
+}
+
+/// Puts `bytes` characters of `name`, 1 at least, as a part of a path.
+inline char* put_sanitised(char* to, const char* name, std::size_t bytes) {
+  char* const end = to + bytes;
+  do {
+    const unsigned char code = static_cast<unsigned char>(*name++);
+    *to++ = OPDUMP_SMALL_CODE != 0 ? sanitised(code) : kSanitised[code];
+  } while (to != end);
+  return to;
+}
+
+/// `name` as one part of a path: CANN turns ' ', '.', '/' and '\' into '_'; here control characters and '"'
+/// become that too, and an empty name becomes "_".
+[[gnu::always_inline]] inline char* put_sanitised(char* to, std::string_view name) {
+  return put_sanitised(to, name.empty() ? "_" : name.data(), sanitised_bytes(name));
+}
+
+/// Writes text into memory of a fixed size. What does not fit is left out and `overflowed()` says so.
+class TextWriter {
+ public:
+  explicit TextWriter(std::span<char> memory) : memory_(memory) {}
+
+  TextWriter& add(std::string_view text) {
+    char* const to = take(text.size());
+    if (to != nullptr && !text.empty()) put_text(to, text);
+    return *this;
+  }
+
+  TextWriter& add(const char* text) { return add(std::string_view(text)); }
+
+  TextWriter& add(char c) {
+    if (char* const to = take(1)) *to = c;
+    return *this;
+  }
+
+  /// As `put_decimal`.
+  TextWriter& add_decimal(std::uint64_t value, std::size_t width = 1) {
+    if (!build::kLean && memory_.size() - used_ >= kMaxDecimalBytes) {
+      char* const to = memory_.data() + used_;
+      used_ += static_cast<std::size_t>(put_decimal(to, value, width) - to);
+      return *this;
+    }
+    char digits[kMaxDecimalBytes];
+    return add({digits, static_cast<std::size_t>(put_decimal(digits, value, width) - digits)});
+  }
+
+  /// As `put_short_decimal`. Takes a third of the stack that `add_decimal` does.
+  TextWriter& add_short_decimal(std::uint32_t value, std::size_t width = 1) {
+    const std::size_t count = decimal_bytes(value, width);
+    if (char* const to = take(count)) put_digits(to, value, count);
+    return *this;
+  }
+
+  /// As `put_sanitised`.
+  TextWriter& add_sanitised(std::string_view name) {
+    if (char* const to = take(sanitised_bytes(name))) put_sanitised(to, name);
+    return *this;
+  }
+
+  std::string_view text() const { return {memory_.data(), used_}; }
+  std::span<char> rest() const { return memory_.subspan(used_); }
+  bool overflowed() const { return overflowed_; }
+
+  /// Turns around what was added behind the first `first` characters, or takes it back if it did not all fit.
+  TextWriter& reverse(std::size_t first) {
+    if (overflowed_) {
+      used_ = first;
+      memory_ = memory_.first(used_);
+    }
+    for (std::size_t last = used_; first + 1 < last; ++first) {
+      const char c = memory_[--last];
+      memory_[last] = memory_[first];
+      memory_[first] = c;
+    }
+    return *this;
+  }
+
+ private:
+  /// Where the next `count` characters go; null when they do not fit, nor will any that follow.
+  char* take(std::size_t count) {
+    if (count > memory_.size() - used_) {
+      overflowed_ = true;
+      memory_ = memory_.first(used_);
+      return nullptr;
+    }
+    char* const at = memory_.data() + used_;
+    used_ += count;
+    return at;
+  }
+
+  std::span<char> memory_;
+  std::size_t used_ = 0;
+  bool overflowed_ = false;
+};
+
+/// The local calendar time `unix_seconds` + `utc_offset_seconds` as the number YYYYMMDDHHMMSS, from 1970 on.
+constexpr std::uint64_t local_time_number(std::uint64_t unix_seconds, std::int32_t utc_offset_seconds) {
+  const std::int64_t local = static_cast<std::int64_t>(unix_seconds) + utc_offset_seconds;
+  const std::uint64_t seconds = local < 0 ? 0 : static_cast<std::uint64_t>(local);
+  const std::uint64_t second_of_day = seconds % 86400;
+  // Days counted from 0000-03-01, so that the leap day is the last of its year.
+  const std::uint64_t days = seconds / 86400 + 719468;
+  const std::uint64_t era = days / 146097;
+  const std::uint64_t day_of_era = days % 146097;
+  const std::uint64_t year_of_era =
+      (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+  const std::uint64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+  const std::uint64_t month_from_march = (5 * day_of_year + 2) / 153;
+  const std::uint64_t day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+  const std::uint64_t month = month_from_march < 10 ? month_from_march + 3 : month_from_march - 9;
+  const std::uint64_t year = era * 400 + year_of_era + (month <= 2 ? 1 : 0);
+  const std::uint64_t date = (year * 100 + month) * 100 + day;
+  return ((date * 100 + second_of_day / 3600) * 100 + second_of_day / 60 % 60) * 100 + second_of_day % 60;
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

@@ -1,0 +1,194 @@
+#pragma once
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "opdump/base/arena.hpp"
+#include "opdump/base/bytes.hpp"
+#include "opdump/base/status.hpp"
+#include "opdump/config/blob_format.hpp"
+#include "opdump/types/config.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// Reads the records of a plan. Nobody vouches for the bytes: after the first one that is wrong, `status()`
+/// says why, and every value is zero or empty.
+class PlanReader {
+ public:
+  PlanReader(Bytes records, Arena& memory) : at_(records.data()), left_(records.size()), memory_(memory) {}
+
+  /// `malformed` also when bytes are left over.
+  Status status() const { return status_ == Status::ok && left_ != 0 ? Status::malformed : status_; }
+
+  /// Reads an object that has the `count` fields from `field` on, all at their defaults.
+  void read(const PlanField* field, std::size_t count, std::byte* object) {
+    for (; count != 0; --count, ++field) {
+      const PlanKind kind = field->kind();
+      std::byte* at = object + field->offset();
+      if (kind >= PlanKind::option_when_full && kind <= PlanKind::extras) {
+        std::byte given{};
+        read_number(1, 1, &given);
+        if (given == std::byte{}) continue;
+        at = engage(kind, at);
+      }
+      if (kind >= PlanKind::extras) {
+        read_list(kind, at);
+      } else {
+        const PlanNumber number = kPlanNumbers[static_cast<std::size_t>(kind)];
+        read_number(number.bytes, number.most, at);
+      }
+    }
+  }
+
+ private:
+  template <class T>
+  static void put(std::byte* at, T value) {
+    std::memcpy(at, &value, sizeof value);
+  }
+
+  template <class T>
+  static void put_span(std::byte* at, const std::byte* elements, std::size_t count) {
+    put(at, std::span<const T>(reinterpret_cast<const T*>(elements), count));
+  }
+
+  /// The value that the option at `at` now has.
+  template <class T>
+  static std::byte* engage(std::byte* at) {
+    return reinterpret_cast<std::byte*>(&reinterpret_cast<std::optional<T>*>(at)->emplace());
+  }
+
+  /// The same for an option of `kind`; of another kind, `at`.
+  static std::byte* engage(PlanKind kind, std::byte* at) {
+    if (kind == PlanKind::option_when_full) return engage<WhenFull>(at);
+    if (kind == PlanKind::option_journal) return engage<JournalDetail>(at);
+    if (kind == PlanKind::option_keep) return engage<Keep>(at);
+    if (kind == PlanKind::option_fsync) return engage<Fsync>(at);
+    if (kind == PlanKind::option_u32) return engage<std::uint32_t>(at);
+    return at;
+  }
+
+  void read_list(PlanKind kind, std::byte* at) {
+    std::uint32_t size = kind == PlanKind::extras ? 1 : 0;
+    if (size == 0) read_number(4, kPlanAnyByte, reinterpret_cast<std::byte*>(&size));
+    if (size == 0) return;
+    const PlanRecord& record = plan_record(kind);
+    // An object with fields takes a byte at least.
+    const std::uint32_t least = record.count == 0 ? record.size : 1;
+    if (size > left_ / least) return fail(Status::malformed);
+    if (record.count == 0) return put_list(kind, at, take(size * record.size), size);
+    // The bytes of the arena become the objects that are looked at: their types are implicit-lifetime ones.
+    std::byte* element = memory_.take(size, record.size, record.alignment);
+    if (element == nullptr) return fail(Status::no_memory);
+    std::memset(element, 0, size * record.size);
+    put_list(kind, at, element, size);
+    for (std::uint32_t i = 0; i < size; ++i, element += record.size)
+      read(plan_fields(record).data(), record.count, element);
+  }
+
+  static void put_list(PlanKind kind, std::byte* at, const std::byte* elements, std::size_t count) {
+    switch (kind) {
+      case PlanKind::text:
+        return put(at, std::string_view(reinterpret_cast<const char*>(elements), count));
+      case PlanKind::extras:
+        return put(at, reinterpret_cast<const ModelExtras*>(elements));
+      case PlanKind::steps:
+        return put_span<StepRange>(at, elements, count);
+      case PlanKind::rules:
+        return put_span<ModelRule>(at, elements, count);
+      case PlanKind::texts:
+        return put_span<std::string_view>(at, elements, count);
+      case PlanKind::ranges:
+        return put_span<OpRange>(at, elements, count);
+      case PlanKind::exclusions:
+        return put_span<TensorExclusion>(at, elements, count);
+      case PlanKind::positions:
+        return put_span<TensorPosition>(at, elements, count);
+      case PlanKind::columns:
+        return put_span<StatBits>(at, elements, count);
+      case PlanKind::devices:
+        return put_span<std::uint32_t>(at, elements, count);
+      case PlanKind::patterns:
+        return put_span<NamePattern>(at, elements, count);
+      case PlanKind::pattern_steps:
+        return put_span<NameStep>(at, elements, count);
+      default:
+        return put_span<ByteSet>(at, elements, count);
+    }
+  }
+
+  const std::byte* take(std::size_t bytes) {
+    const std::byte* const taken = at_;
+    at_ += bytes;
+    left_ -= bytes;
+    return taken;
+  }
+
+  [[gnu::noinline]] void fail(Status status) {
+    if (status_ == Status::ok) status_ = status;
+    left_ = 0;
+  }
+
+  /// To `at`, in the machine's order, a number whose first byte is at most `most`. On an error it is left
+  /// alone.
+  [[gnu::noinline]] void read_number(std::size_t bytes, std::uint32_t most, std::byte* at) {
+    if (bytes > left_ || std::to_integer<std::uint32_t>(*at_) > most) return fail(Status::malformed);
+    const std::byte* const number = take(bytes);
+    for (std::size_t i = 0; i < bytes; ++i)
+      at[std::endian::native == std::endian::little ? i : bytes - 1 - i] = number[i];
+  }
+
+  const std::byte* at_;
+  std::size_t left_;
+  Arena& memory_;
+  Status status_ = Status::ok;
+};
+
+/// What the head of `plan` says: `ok` and the records behind it, or why not; see `load_plan`.
+inline Status open_plan(Bytes& plan, std::uint32_t& version) {
+  if (plan.size() < kPlanHeadBytes) return Status::not_a_plan;
+  const std::byte* const head = plan.data();
+  const auto word = [head](std::size_t offset) { return load_little_endian<std::uint32_t>(head + offset); };
+  const std::uint32_t magic = word(0);
+  // Of words of four bytes, or of two.
+  if (__builtin_bswap32(magic) == kPlanMagic || __builtin_bswap32(std::rotl(magic, 16)) == kPlanMagic)
+    return Status::wrong_byte_order;
+  if (magic != kPlanMagic) return Status::not_a_plan;
+  const std::uint32_t bytes = word(kPlanBytesOffset);
+  if (bytes > plan.size()) return Status::truncated;
+  if (bytes < kPlanHeadBytes) return Status::damaged;
+  plan = plan.first(bytes);
+  if (plan_crc(plan) != word(kPlanCrcOffset)) return Status::damaged;
+  version = word(kPlanVersionOffset);
+  if (version > kPlanVersion) return Status::newer_version;
+  return version == 0 ? Status::malformed : Status::ok;
+}
+
+/// Makes `config` of a plan that `opdump compile` has written. Its texts stay in `plan`, which may lie in
+/// flash at any address; its lists go to `memory`. Both must stay until the session that `config` is given to
+/// is finalized. Bytes behind the plan are not looked at. No heap. On any status but `ok`, `config` is
+/// inactive: `not_a_plan`; `wrong_byte_order`, a plan whose bytes were swapped on the way to the device;
+/// `truncated`; `damaged`, its checksum is wrong; `newer_version`, made by a later opdump; `malformed`, not
+/// made by opdump; `no_memory`, the lists need more.
+[[nodiscard]] inline Status load_plan(Bytes plan, Arena& memory, DumpConfig& config) {
+  std::uint32_t version = 0;
+  // Cheaper than its defaults, field by field: a plan has them all, but for those that came later, and of
+  // these one is not zero.
+  std::memset(static_cast<void*>(&config), 0, sizeof config);
+  config.trailing_comma = true;
+  Status status = open_plan(plan, version);
+  if (status != Status::ok) return status;
+  PlanReader reader(plan.subspan(kPlanHeadBytes), memory);
+  reader.read(plan_fields(plan_record(PlanKind::config)).data(), kPlanConfigCounts[version - 1],
+              reinterpret_cast<std::byte*>(&config));
+  status = reader.status();
+  if (status != Status::ok) config.asked = config.active = false;
+  return status;
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

@@ -1,0 +1,323 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <span>
+#include <type_traits>
+
+#include "opdump/base/bytes.hpp"
+#include "opdump/types/config.hpp"
+
+/// The compiled plan: a DumpConfig as bytes, for devices that cannot afford a JSON parser. Little endian
+/// whatever the machine, no padding, at any address.
+///
+///     u32 magic "ODPN"
+///     u32 CRC-32 (IEEE 802.3) of everything after this field
+///     u32 bytes of the whole plan, these 16 included; what follows them is not looked at
+///     u32 version
+///     the config
+///
+/// These 16 bytes are the same in every version. The version goes up when the config's bytes change, which
+/// means that a record below gets more fields at its end, and when a build learns to act on what earlier ones
+/// only understood. So what a build accepts, it acts on.
+///
+///     flag      u8, 0 or 1
+///     choice    u8, the enumeration's value
+///     text      u32 length, bytes
+///     list      u32 count, elements
+///     option    u8, 0 or 1; the value only after a 1
+///
+///     config    flag asked, flag active, text dump_path, choice mode, choice level, flag single_ops,
+///               list of step ranges, list of rules, option u32 ring_bytes, option choice when_full,
+///               option u32 block_limit_ms, option choice journal, choice file_format, choice layout,
+///               choice data, u16 statistics, list of u16 statistic_columns, flag statistics_on_device,
+///               flag statistics_in_dtype, u32 sample_number, flag device_format, flag save_kernel_args,
+///               flag synchronous, flag quant_dumpable, u32 overflow_number, u32 first_step,
+///               list of u32 devices, flag every_device, text net_name, u32 world_size, u32 rank,
+///               u8 kernel_data, flag overflow, flag watch, choice exception;
+///               from version 2 on flag fixed_point, flag trailing_comma;
+///               from version 3 on u64 max_bytes, u64 max_files, u64 reserve_bytes, option choice keep,
+///               option choice fsync;
+///               from version 4 on flag watch_changes_only, u32 history_steps, u32 after_steps,
+///               u32 history_bytes;
+///               version 5 is the same, and its exclusions are acted on
+///     step range  u64 first, u64 last
+///     rule      text model_name, flag any_model, flag all_layers, list of texts layers, option extras
+///     extras    list of op ranges, list of exclusions, list of texts watched, list of texts type_parts,
+///               list of patterns, flag marked
+///     op range  text begin, text end
+///     exclusion flag by_type, text name, list of positions
+///     position  flag output, u32 index
+///     pattern   text, list of 3 bytes steps, list of 32 bytes sets
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+inline constexpr std::uint32_t kPlanMagic = 0x4e50444f;
+inline constexpr std::uint32_t kPlanVersion = 5;
+inline constexpr std::size_t kPlanHeadBytes = 16;
+inline constexpr std::size_t kPlanCrcOffset = 4;
+inline constexpr std::size_t kPlanBytesOffset = 8;
+inline constexpr std::size_t kPlanVersionOffset = 12;
+
+/// What a field is in memory and in a plan.
+enum class PlanKind : std::uint8_t {
+  // Numbers, and options of numbers. The order is that of kPlanNumbers.
+  u16,
+  u32,
+  u64,
+  flag,
+  mode,
+  level,
+  file_format,
+  layout,
+  data,
+  kernel_data,
+  exception,
+  option_when_full,
+  option_journal,
+  option_keep,
+  option_fsync,
+  option_u32,
+  // A pointer that is an option, the config, and lists of what is named: spans, but for a text. The order is
+  // that of PlanTable::records.
+  extras,
+  config,
+  text,
+  steps,
+  rules,
+  texts,
+  ranges,
+  exclusions,
+  positions,
+  columns,
+  devices,
+  patterns,
+  pattern_steps,
+  pattern_sets,
+};
+
+/// What a number is in a plan.
+struct PlanNumber {
+  std::uint8_t bytes;
+  std::uint8_t most;  ///< the largest value of its first byte
+};
+inline constexpr std::uint8_t kPlanAnyByte = 255;
+
+template <class Choice>
+constexpr PlanNumber plan_choice(Choice last) {
+  return {1, static_cast<std::uint8_t>(last)};
+}
+
+/// Of each kind before `extras`.
+inline constexpr PlanNumber kPlanNumbers[] = {
+    {2, kPlanAnyByte},
+    {4, kPlanAnyByte},
+    {8, kPlanAnyByte},
+    {1, 1},
+    plan_choice(DumpMode::all),
+    plan_choice(DumpLevel::all),
+    plan_choice(FileFormat::npy),
+    plan_choice(Layout::mindspore_cpu),
+    plan_choice(DumpData::full),
+    {1, kKernelAll},
+    plan_choice(ExceptionDump::detail),
+    plan_choice(WhenFull::degrade),
+    plan_choice(JournalDetail::records),
+    plan_choice(Keep::newest),
+    plan_choice(Fsync::record),
+    {4, kPlanAnyByte},
+};
+static_assert(std::size(kPlanNumbers) == static_cast<std::size_t>(PlanKind::extras));
+
+/// In two bytes, as a device has about 70 of them.
+class PlanField {
+ public:
+  constexpr PlanField() = default;
+  constexpr PlanField(std::size_t offset, PlanKind kind)
+      : offset_and_kind_(static_cast<std::uint16_t>(offset << kKindBits | static_cast<unsigned>(kind))) {}
+
+  /// In the object.
+  constexpr std::size_t offset() const { return offset_and_kind_ >> kKindBits; }
+  constexpr PlanKind kind() const { return static_cast<PlanKind>(offset_and_kind_ & ((1 << kKindBits) - 1)); }
+
+ private:
+  static constexpr unsigned kKindBits = 5;
+
+  std::uint16_t offset_and_kind_ = 0;
+};
+
+/// The fields of an object, in the order of the plan. What an older version does not have is zero, and in the
+/// config at its default.
+struct PlanRecord {
+  std::uint8_t first;  ///< of the fields, in the table of all
+  std::uint8_t count;  ///< of fields; 0: the bytes in the plan are the object
+  std::uint8_t size;   ///< but of the config, which is in no list
+  std::uint8_t alignment;
+};
+
+/// Fields that the config has in each version; nothing else has changed so far.
+inline constexpr std::uint8_t kPlanConfigCounts[kPlanVersion] = {35, 37, 42, 46, 46};
+
+#define OPDUMP_PLAN_FIELD(type, member, kind) PlanField(offsetof(type, member), PlanKind::kind)
+
+inline constexpr PlanField kPlanConfig[] = {
+    OPDUMP_PLAN_FIELD(DumpConfig, asked, flag),
+    OPDUMP_PLAN_FIELD(DumpConfig, active, flag),
+    OPDUMP_PLAN_FIELD(DumpConfig, dump_path, text),
+    OPDUMP_PLAN_FIELD(DumpConfig, mode, mode),
+    OPDUMP_PLAN_FIELD(DumpConfig, level, level),
+    OPDUMP_PLAN_FIELD(DumpConfig, single_ops, flag),
+    OPDUMP_PLAN_FIELD(DumpConfig, steps.ranges, steps),
+    OPDUMP_PLAN_FIELD(DumpConfig, models, rules),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.ring_bytes, option_u32),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.when_full, option_when_full),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.block_limit_ms, option_u32),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.journal, option_journal),
+    OPDUMP_PLAN_FIELD(DumpConfig, file_format, file_format),
+    OPDUMP_PLAN_FIELD(DumpConfig, layout, layout),
+    OPDUMP_PLAN_FIELD(DumpConfig, data, data),
+    OPDUMP_PLAN_FIELD(DumpConfig, statistics, u16),
+    OPDUMP_PLAN_FIELD(DumpConfig, statistic_columns, columns),
+    OPDUMP_PLAN_FIELD(DumpConfig, statistics_on_device, flag),
+    OPDUMP_PLAN_FIELD(DumpConfig, statistics_in_dtype, flag),
+    OPDUMP_PLAN_FIELD(DumpConfig, sample_number, u32),
+    OPDUMP_PLAN_FIELD(DumpConfig, device_format, flag),
+    OPDUMP_PLAN_FIELD(DumpConfig, save_kernel_args, flag),
+    OPDUMP_PLAN_FIELD(DumpConfig, synchronous, flag),
+    OPDUMP_PLAN_FIELD(DumpConfig, quant_dumpable, flag),
+    OPDUMP_PLAN_FIELD(DumpConfig, overflow_number, u32),
+    OPDUMP_PLAN_FIELD(DumpConfig, first_step, u32),
+    OPDUMP_PLAN_FIELD(DumpConfig, devices, devices),
+    OPDUMP_PLAN_FIELD(DumpConfig, every_device, flag),
+    OPDUMP_PLAN_FIELD(DumpConfig, net_name, text),
+    OPDUMP_PLAN_FIELD(DumpConfig, world_size, u32),
+    OPDUMP_PLAN_FIELD(DumpConfig, rank, u32),
+    OPDUMP_PLAN_FIELD(DumpConfig, kernel_data, kernel_data),
+    OPDUMP_PLAN_FIELD(DumpConfig, overflow, flag),
+    OPDUMP_PLAN_FIELD(DumpConfig, watch, flag),
+    OPDUMP_PLAN_FIELD(DumpConfig, exception, exception),
+    OPDUMP_PLAN_FIELD(DumpConfig, fixed_point, flag),
+    OPDUMP_PLAN_FIELD(DumpConfig, trailing_comma, flag),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.max_bytes, u64),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.max_files, u64),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.reserve_bytes, u64),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.keep, option_keep),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.fsync, option_fsync),
+    OPDUMP_PLAN_FIELD(DumpConfig, watch_changes_only, flag),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.history_steps, u32),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.after_steps, u32),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.history_bytes, u32),
+};
+inline constexpr PlanField kPlanStepRange[] = {
+    OPDUMP_PLAN_FIELD(StepRange, first, u64),
+    OPDUMP_PLAN_FIELD(StepRange, last, u64),
+};
+inline constexpr PlanField kPlanRule[] = {
+    OPDUMP_PLAN_FIELD(ModelRule, model_name, text), OPDUMP_PLAN_FIELD(ModelRule, any_model, flag),
+    OPDUMP_PLAN_FIELD(ModelRule, all_layers, flag), OPDUMP_PLAN_FIELD(ModelRule, layers, texts),
+    OPDUMP_PLAN_FIELD(ModelRule, extras, extras),
+};
+inline constexpr PlanField kPlanText[] = {PlanField(0, PlanKind::text)};
+inline constexpr PlanField kPlanExtras[] = {
+    OPDUMP_PLAN_FIELD(ModelExtras, ranges, ranges),
+    OPDUMP_PLAN_FIELD(ModelExtras, exclusions, exclusions),
+    OPDUMP_PLAN_FIELD(ModelExtras, watched, texts),
+    OPDUMP_PLAN_FIELD(ModelExtras, type_parts, texts),
+    OPDUMP_PLAN_FIELD(ModelExtras, patterns, patterns),
+    OPDUMP_PLAN_FIELD(ModelExtras, marked, flag),
+};
+inline constexpr PlanField kPlanOpRange[] = {
+    OPDUMP_PLAN_FIELD(OpRange, begin, text),
+    OPDUMP_PLAN_FIELD(OpRange, end, text),
+};
+inline constexpr PlanField kPlanExclusion[] = {
+    OPDUMP_PLAN_FIELD(TensorExclusion, by_type, flag),
+    OPDUMP_PLAN_FIELD(TensorExclusion, name, text),
+    OPDUMP_PLAN_FIELD(TensorExclusion, positions, positions),
+};
+inline constexpr PlanField kPlanPosition[] = {
+    OPDUMP_PLAN_FIELD(TensorPosition, output, flag),
+    OPDUMP_PLAN_FIELD(TensorPosition, index, u32),
+};
+inline constexpr PlanField kPlanColumn[] = {PlanField(0, PlanKind::u16)};
+inline constexpr PlanField kPlanDevice[] = {PlanField(0, PlanKind::u32)};
+inline constexpr PlanField kPlanPattern[] = {
+    OPDUMP_PLAN_FIELD(NamePattern, text, text),
+    OPDUMP_PLAN_FIELD(NamePattern, steps, pattern_steps),
+    OPDUMP_PLAN_FIELD(NamePattern, sets, pattern_sets),
+};
+#undef OPDUMP_PLAN_FIELD
+
+/// All of the above in one place: whatever a record's fields are, they are found without an address.
+struct PlanTable {
+  static constexpr std::size_t kRecords =
+      static_cast<std::size_t>(PlanKind::pattern_sets) - static_cast<std::size_t>(PlanKind::extras) + 1;
+  static constexpr std::size_t kFields =
+      std::size(kPlanConfig) + std::size(kPlanStepRange) + std::size(kPlanRule) + std::size(kPlanText) +
+      std::size(kPlanExtras) + std::size(kPlanOpRange) + std::size(kPlanExclusion) +
+      std::size(kPlanPosition) + std::size(kPlanColumn) + std::size(kPlanDevice) + std::size(kPlanPattern);
+
+  PlanRecord records[kRecords] = {};
+  PlanField fields[kFields] = {};
+};
+
+inline constexpr PlanTable kPlanTable = [] {
+  PlanTable table;
+  std::size_t record = 0, used = 0;
+  const auto add = [&]<class T>(const T*, std::span<const PlanField> fields) {
+    table.records[record++] = {static_cast<std::uint8_t>(used), static_cast<std::uint8_t>(fields.size()),
+                               static_cast<std::uint8_t>(sizeof(T)), alignof(T)};
+    for (const PlanField& field : fields) table.fields[used++] = field;
+  };
+  add(static_cast<const ModelExtras*>(nullptr), kPlanExtras);
+  add(static_cast<const DumpConfig*>(nullptr), kPlanConfig);
+  add(static_cast<const char*>(nullptr), {});
+  add(static_cast<const StepRange*>(nullptr), kPlanStepRange);
+  add(static_cast<const ModelRule*>(nullptr), kPlanRule);
+  add(static_cast<const std::string_view*>(nullptr), kPlanText);
+  add(static_cast<const OpRange*>(nullptr), kPlanOpRange);
+  add(static_cast<const TensorExclusion*>(nullptr), kPlanExclusion);
+  add(static_cast<const TensorPosition*>(nullptr), kPlanPosition);
+  add(static_cast<const StatBits*>(nullptr), kPlanColumn);
+  add(static_cast<const std::uint32_t*>(nullptr), kPlanDevice);
+  add(static_cast<const NamePattern*>(nullptr), kPlanPattern);
+  add(static_cast<const NameStep*>(nullptr), {});
+  add(static_cast<const ByteSet*>(nullptr), {});
+  return table;
+}();
+
+/// The fields of `record`, all that its newest version has.
+constexpr std::span<const PlanField> plan_fields(const PlanRecord& record) {
+  return {kPlanTable.fields + record.first, record.count};
+}
+
+/// Of `kind`, which has one.
+constexpr const PlanRecord& plan_record(PlanKind kind) {
+  return kPlanTable.records[static_cast<std::size_t>(kind) - static_cast<std::size_t>(PlanKind::extras)];
+}
+
+static_assert(sizeof(DumpConfig) < 2048 && sizeof(ModelExtras) < 256 && sizeof(ModelRule) < 256);
+// offsetof is for these.
+static_assert(std::is_standard_layout_v<DumpConfig> && std::is_standard_layout_v<ModelRule> &&
+              std::is_standard_layout_v<ModelExtras> && std::is_standard_layout_v<TensorExclusion> &&
+              std::is_standard_layout_v<NamePattern>);
+// The newest version has every field.
+static_assert(std::size(kPlanConfig) == kPlanConfigCounts[kPlanVersion - 1]);
+// These lie in a plan as they are.
+static_assert(sizeof(NameStep) == 3 && alignof(NameStep) == 1);
+static_assert(sizeof(ByteSet) == 32 && alignof(ByteSet) == 1);
+
+/// The checksum of a plan, which has `kPlanHeadBytes` at least. A bit at a time: a table would take more
+/// flash than all the rest of the reader.
+constexpr std::uint32_t plan_crc(Bytes plan) {
+  std::uint32_t crc = 0xffffffff;
+  for (const std::byte byte : plan.subspan(kPlanBytesOffset)) {
+    crc ^= std::to_integer<std::uint32_t>(byte);
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ (0xedb88320u & (0u - (crc & 1)));
+  }
+  return ~crc;
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

@@ -1,0 +1,35 @@
+#pragma once
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "opdump/base/arena.hpp"
+#include "opdump/base/status.hpp"
+#include "opdump/config/parse.hpp"
+#include "opdump/types/config.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// The options of torchair's `config.dump_config`, under their names and with their defaults.
+struct TorchairConfig {
+  bool enable_dump = false;
+  std::string_view dump_path = "./";  ///< a directory that exists; the dump lies in its rank folder
+  std::string_view dump_mode = "all";
+  bool quant_dumpable = false;  ///< CANN does not know it: no effect
+  std::string_view dump_step{};
+  std::string_view dump_layer{};  ///< names of operators with blanks between; empty: every operator
+  std::string_view dump_data = "tensor";
+  std::optional<std::string_view> dump_config_path{};  ///< an acl.json that says it all instead
+  std::string_view data_dump_stage = "optimized";      ///< for aclgraph modes: no effect here
+};
+
+/// Turns `options` into what `{"dump_config": {...}}` with the same values would be parsed to; a refusal has
+/// a key and no place. All else as `parse_config`. Source: torchair's own checks.
+[[nodiscard]] Status read_torchair_config(const TorchairConfig& options, Arena& memory,
+                                          DumpPathCheck check_path, DumpConfig& config, ConfigError& error,
+                                          std::vector<ConfigNote>* notes = nullptr,
+                                          const ConfigContext& context = {});
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

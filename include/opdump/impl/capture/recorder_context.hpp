@@ -1,0 +1,53 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+
+#include "opdump/impl/build.hpp"
+#include "opdump/impl/drain/drainer.hpp"
+#include "opdump/impl/record/part_interfaces.hpp"
+#include "opdump/impl/record/targets.hpp"
+#include "opdump/port/clock.hpp"
+#include "opdump/port/device_copy.hpp"
+#include "opdump/port/listeners.hpp"
+#include "opdump/port/waker.hpp"
+#include "opdump/types/config.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+template <class Memory>
+class BasicRecorder;
+
+/// What the recorders of one session share. Set while no step is open, but for `waker` and `crashed`.
+template <class Memory>
+struct RecorderContext {
+  Memory* memory = nullptr;
+  Clock* clock = nullptr;
+  Drainer* drainer = nullptr;
+  [[no_unique_address]] Maybe<build::kStatistics, Reduction*> reduction{};
+  [[no_unique_address]] Maybe<!build::kLean, Restorer*> restorer{};
+  /// Null: nobody is told of faulty tensors.
+  [[no_unique_address]] Maybe<!build::kLean, SessionLog*> log{};
+  const Targets* targets = nullptr;
+  [[no_unique_address]] Maybe<build::kOverflow, OverflowCheck*> overflow{};
+  /// OPDUMP_MAX_RECORDERS of them.
+  [[no_unique_address]] Maybe<build::kOverflow && OPDUMP_MAX_RECORDERS != 1, const BasicRecorder<Memory>*>
+      recorders{};
+  /// Overflows that are captured; 0: all.
+  [[no_unique_address]] Maybe<build::kOverflow, std::uint32_t> overflow_number{};
+  [[no_unique_address]] Maybe<build::kFaults, WatchListener*> watch_listener{};
+  [[no_unique_address]] Maybe<build::kFaults, bool, 1> watch_changes_only{};
+  /// The latest config wants operators that failed.
+  [[no_unique_address]] Maybe<build::kFaults, bool, 2> failures{};
+  [[no_unique_address]] Maybe<build::kFaults, std::atomic<bool>> crashed{false};
+  [[no_unique_address]] Maybe<build::kWait, std::atomic<Waker*>> waker{};
+  std::uint32_t block_limit_ms = 1000;
+  std::uint32_t generation = 0;  ///< of the session; 0: it is off
+  WhenFull when_full = WhenFull::block;  ///< of recorders without one of their own
+  std::uint8_t target = Targets::kNone;  ///< of the latest config
+  bool single_ops = false;               ///< the latest config wants operators run outside a model
+  std::uint8_t single_bits = 0;
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

@@ -1,0 +1,226 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "opdump/impl/drain/drain_ledger.hpp"
+#include "opdump/types/overflow.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+#if OPDUMP_SMALL_CODE == 0
+/// Records as a recorder sends them that is not lean: the first chunk describes every tensor, or says by
+/// number who has described them, and of it files of any format are made. The partner of FinishedChunks.
+struct DescribedChunks {
+  using Stream = DrainLedger::Stream;
+  using State = DrainLedger::State;
+
+  /// Takes a chunk whose head has come before and is known by its number; false when it is no such chunk.
+  static bool take_again(DrainLedger& ledger, std::size_t slot, Stream& stream, const ChunkHead& head,
+                         const Bytes& body) {
+    if (head.kind != ChunkKind::again) return false;
+    const Result<const RecordView*> known = stream.heads.recall(body.first(head.head_bytes));
+    if (!known.ok()) return true;
+    const Bytes data = body.subspan(head.head_bytes);
+    if (!head.last() || !put_next(ledger, slot, stream, *known.value(), data))
+      begin_record(ledger, slot, stream, *known.value(), head.gap(), data, head.last());
+    return true;
+  }
+
+  /// Takes the chunk of `record`, whose `body` comes after the chunk's head; false when none of the record is
+  /// in it.
+  static bool take(DrainLedger& ledger, std::size_t slot, Stream& stream, const RecordView& record,
+                   const ChunkHead& head, const Bytes& body) {
+    if (head.kind == ChunkKind::record) {
+      stream.heads.keep(body.first(head.head_bytes), record, ledger.targets[record.head().target]);
+      const std::uint32_t file_at = head.head_bytes - record.head().file_bytes;
+      begin_record(ledger, slot, stream, record, head.gap(), body.subspan(file_at), head.last());
+    } else if (build::kStatistics && head.kind == ChunkKind::reduced) {
+      take_reduced(ledger, slot, stream, record, head, body.subspan(head.head_bytes));
+    } else if (build::kFaults && head.kind == ChunkKind::report) {
+      take_report(ledger, slot, stream, record, head.gap(), body.subspan(head.head_bytes));
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+ private:
+  /// Writes a record of which all is there, name and nano head included, when it comes right behind the one
+  /// before; false, with nothing changed but the latest time stamp, when it has to be done step by step.
+  [[gnu::always_inline]] static bool put_next(DrainLedger& ledger, std::size_t slot, Stream& stream,
+                                              const RecordView& record, Bytes data) {
+    const RecordHead& head = record.head();
+    if (record.nano_head().empty() || stream.state != State::idle || head.sequence != stream.expected ||
+        head.target != stream.target)
+      return false;
+    const DumpTarget& target = ledger.targets[stream.target];
+    ObjectName name;
+    const std::uint64_t time = DrainLedger::next_time(stream, record);
+    if (!ledger.namer.make_again(record, target, time, name)) return false;
+    stream.last_us = time;
+    Status status = stream.writer.begin_ready(ledger.sink, name, record, data);
+    if (status == Status::already_exists) return false;
+    if (status == Status::ok) status = stream.writer.commit();
+    stream.expected = head.sequence + 1;
+    if (status == Status::ok) [[likely]] {
+      ledger.counts[Targets::counted(stream.target)].add_one(DumpCount::written);
+      ledger.journal.written(target, slot, head.sequence, stream.writer.bytes(), name);
+    } else {
+      stream.op = {head.step, head.load, head.op};
+      ledger.discard(stream, status);
+      ledger.tell_end(slot, stream, name);
+    }
+    return true;
+  }
+
+  static void begin_record(DrainLedger& ledger, std::size_t slot, Stream& stream, const RecordView& record,
+                           const LossGap& gap, Bytes data, bool whole) {
+    ledger.end_unfinished(slot, stream, gap.causes);
+    reach(ledger, slot, stream, record.head(), gap);
+    ledger.namer.enter(record, ledger.targets[stream.target]);
+    DrainLedger::ToldName name;
+    const Status status = open(ledger, stream, record, data, name);
+    stream.state = State::writing;
+    ledger.note_failure(stream, status);
+    if (whole) {
+      ledger.end_record(slot, stream, name);
+    } else {
+      ledger.journal.begun(ledger.targets[stream.target], slot, record.head().sequence, name);
+    }
+  }
+
+  static void take_reduced(DrainLedger& ledger, std::size_t slot, Stream& stream, const RecordView& record,
+                           const ChunkHead& head, Bytes reduced) {
+    ledger.replace(slot, stream, record, head.gap());
+    stream.op = {record.head().step, record.head().load, record.head().op};
+    DrainLedger::ToldName name;
+    std::uint64_t bytes = 0;
+    Status status = Status::malformed;
+    const DumpTarget& target = ledger.targets[stream.target];
+    ledger.namer.enter(record, target);
+    const auto write = [&](auto one_way) {
+      const Result<std::uint64_t> written = one_way();
+      bytes = written.value();
+      return written.status();
+    };
+    if (ledger.reduction == nullptr ||
+        reduced.size() != std::size_t{record.tensor_count()} * ledger.reduction->bytes_per_tensor()) {
+      status = Status::malformed;
+    } else if (has_table(target.layout)) {
+      // A row has the time of the tensor's own file, where there is one.
+      if (record.head().unix_us > stream.last_us) stream.last_us = record.head().unix_us;
+      MutableBytes rest;
+      std::string_view file;
+      status = ledger.namer.make(record, target, stream.last_us, {}, file, rest);
+      if (status == Status::ok) {
+        const ObjectName beside = ledger.namer.in_directory(record, target, stream.last_us, file);
+        name = beside;
+        status = write([&] {
+          return ledger.reduction->write_rows(ledger.sink, beside, target, stream.last_us, record, reduced);
+        });
+      }
+    } else {
+      status = ledger.try_names(
+          stream, record, ledger.reduction->suffix(), name, [&](const ObjectName& made, MutableBytes) {
+            return write([&] { return ledger.reduction->write(ledger.sink, made, target, record, reduced); });
+          });
+    }
+    if (status == Status::ok) {
+      ledger.counts[Targets::counted(stream.target)].add_one(DumpCount::written);
+      if (head.cause != Status::ok) {
+        ledger.journal.reduced(target, slot, record.head().sequence, recorder_cause(head.cause), bytes, name);
+      } else if (has_table(target.layout)) {
+        ledger.journal.row(target, slot, record.head().sequence, bytes, name);
+      } else {
+        ledger.journal.written(target, slot, record.head().sequence, bytes, name);
+      }
+    } else {
+      ledger.note_failure(stream, status);
+      ledger.end_record(slot, stream, name);
+    }
+  }
+
+  /// Writes the report behind the operator's record, which it ends: both are committed together or given up.
+  /// Where each tensor is a record of its own nothing is unfinished.
+  static void take_report(DrainLedger& ledger, std::size_t slot, Stream& stream, const RecordView& record,
+                          const LossGap& gap, Bytes body) {
+    OverflowReport report;
+    if (body.size() != sizeof report) return;
+    std::memcpy(static_cast<void*>(&report), body.data(), sizeof report);
+    const bool ends_record = stream.state != State::idle;
+    if (!ends_record) reach(ledger, slot, stream, record.head(), gap);
+    RecordWriter writer;
+    DrainLedger::ToldName name;
+    Status status = stream.state == State::discarding
+                        ? stream.failure
+                        : open_report(ledger, stream, record, report, writer, name);
+    if (ends_record) {
+      if (status == Status::ok) {
+        status = stream.writer.commit(writer);
+      } else if (stream.state == State::writing) {
+        stream.writer.abort();
+      }
+      ledger.note_failure(stream, status);
+      ledger.tell_end(slot, stream, {});
+      reach(ledger, slot, stream, record.head(), gap);
+    } else if (status == Status::ok) {
+      status = writer.commit();
+    }
+    stream.writer = writer;
+    stream.state = State::writing;
+    ledger.note_failure(stream, status);
+    ledger.tell_end(slot, stream, name);
+  }
+
+  static Status open_report(DrainLedger& ledger, Stream& stream, const RecordView& record,
+                            const OverflowReport& report, RecordWriter& writer, DrainLedger::ToldName& name) {
+    RecordFormat* const format = ledger.targets[stream.target].format;
+    const bool as_text = format != nullptr && format->one_tensor();
+    ledger.namer.enter(record, ledger.targets[stream.target]);
+    const Status status =
+        ledger.try_names(stream, record, as_text ? RecordFormat::kReportSuffix : std::string_view(), name,
+                         [&](ObjectName made, MutableBytes rest) {
+                           made.facts.kind = ObjectKind::report;
+                           return as_text ? writer.begin_report(ledger.sink, made, report, *format)
+                                          : writer.begin(ledger.sink, made, record, {}, rest, format);
+                         });
+    return status != Status::ok || as_text ? status : append_report(writer, report);
+  }
+
+  static Status append_report(RecordWriter& writer, const OverflowReport& report) {
+    constexpr std::size_t kPieceWords = 16;
+    static_assert(kOpDebugWords % kPieceWords == 0);
+    for (std::size_t word = 0; word < kOpDebugWords; word += kPieceWords) {
+      std::byte piece[kPieceWords * 8];
+      for (std::size_t i = 0; i < kPieceWords; ++i)
+        store_little_endian(piece + i * 8, op_debug_word(report, word + i));
+      if (const Status status = writer.put(piece); status != Status::ok) return status;
+    }
+    return Status::ok;
+  }
+
+  static void reach(DrainLedger& ledger, std::size_t slot, Stream& stream, const RecordHead& head,
+                    const LossGap& gap) {
+    ledger.reach(slot, stream, head, gap);
+    stream.op = {head.step, head.load, head.op};
+  }
+
+  [[gnu::noinline]] static Status open(DrainLedger& ledger, Stream& stream, const RecordView& record,
+                                       const Bytes& data, DrainLedger::ToldName& name) {
+    const DumpTarget& target = ledger.targets[stream.target];
+    char suffix_memory[kMaxSuffixBytes];
+    const std::string_view suffix =
+        target.format == nullptr ? std::string_view() : target.format->suffix(record, target, suffix_memory);
+    return ledger.try_names(stream, record, suffix, name, [&](const ObjectName& made, MutableBytes rest) {
+      return stream.writer.begin(ledger.sink, made, record, data, rest, target.format);
+    });
+  }
+};
+using RecordChunks = DescribedChunks;
+#endif
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

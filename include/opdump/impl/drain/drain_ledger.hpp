@@ -1,0 +1,194 @@
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+#include "opdump/impl/build.hpp"
+#include "opdump/impl/drain/counted_plans.hpp"
+#include "opdump/impl/drain/dump_name.hpp"
+#include "opdump/impl/drain/journal.hpp"
+#include "opdump/impl/drain/known_heads.hpp"
+#include "opdump/impl/drain/record_writer.hpp"
+#include "opdump/impl/record/part_interfaces.hpp"
+#include "opdump/impl/record/record_view.hpp"
+#include "opdump/impl/record/ring_record.hpp"
+#include "opdump/impl/record/targets.hpp"
+#include "opdump/port/sink.hpp"
+#include "opdump/types/counts.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// What the drainer knows of each ring's stream of records, and by which sink, journal and counts are told
+/// what became of them: which record is being written, which sequence number comes next and what was lost in
+/// between. A part of Drainer, which is used by one context at a time.
+struct DrainLedger {
+  /// Of an object, as the journal is told of it.
+  using ToldName = Maybe<build::kJournal, ObjectName>;
+
+  /// Nobody else asks for sequence numbers.
+  static constexpr bool kCountsRecords = build::kJournal || build::kDegrade;
+
+  enum class State : std::uint8_t { idle, writing, discarding };
+
+  struct Stream {
+    RecordWriter writer;
+    [[no_unique_address]] KnownHeads heads;
+    std::uint64_t last_us = 0;
+    [[no_unique_address]] Maybe<!build::kLean, OpStep> op{};  // of the record that is being written
+    std::uint32_t expected = 0;  // sequence number that comes next if nothing is lost
+    State state = State::idle;   // of record `expected - 1`
+    std::uint8_t target = Targets::kNone;
+    Status failure = Status::ok;
+    std::uint8_t looks_to_pass = 0;  // at the ring's head, until what was in it at `mark` is drained
+  };
+
+  DrainLedger(Sink& to, const Targets& all, PlanList& counted, MutableBytes scratch, JournalDetail detail,
+              Reduction* reduced_by)
+      : sink(to),
+        targets(all),
+        plans(counted),
+        reduction(reduced_by),
+        namer(scratch.subspan(scratch.size() / 2)),
+        journal(to, scratch.first(scratch.size() / 2), detail) {}
+
+  Stream& stream_of(std::size_t slot) { return streams[OPDUMP_MAX_RECORDERS == 1 ? 0 : slot]; }
+  const Stream& stream_of(std::size_t slot) const { return streams[OPDUMP_MAX_RECORDERS == 1 ? 0 : slot]; }
+
+  /// Gives up the unfinished record that `record` comes instead of, if there is one.
+  void replace(std::size_t slot, Stream& stream, const RecordView& record, const LossGap& gap) {
+    const bool had_begun =
+        kCountsRecords && stream.state != State::idle && record.head().sequence == stream.expected - 1;
+    if (had_begun) {
+      if (stream.state == State::writing) stream.writer.abort();
+      stream.state = State::idle;
+    } else {
+      if (stream.state != State::idle) end_unfinished(slot, stream, gap.causes);
+      reach(slot, stream, record.head(), gap);
+    }
+  }
+
+  /// Follows the stream to the target and sequence number of `head`.
+  void reach(std::size_t slot, Stream& stream, const RecordHead& head, const LossGap& gap) {
+    tell_gap(slot, stream, head.sequence, gap, head.target);
+    switch_target(slot, stream, head.target);
+    if (kCountsRecords) stream.expected = head.sequence + 1;
+  }
+
+  void switch_target(std::size_t slot, Stream& stream, std::uint8_t target) {
+    if (stream.target == target) return;
+    if (stream.target != Targets::kNone) journal.to(targets[stream.target], slot, stream.expected);
+    stream.target = target;
+    if (target != Targets::kNone) journal.from(targets[target], slot, stream.expected);
+  }
+
+  /// The open target that `gap` was lost from, `otherwise` when there are several; none when it is closed.
+  std::uint8_t target_of(const LossGap& gap, std::uint8_t otherwise) const {
+    if (gap.target == 0) return otherwise;
+    for (std::uint8_t target = 0; target < Targets::kMax; ++target) {
+      if (targets.state(target) != Targets::State::free && targets[target].number == gap.target)
+        return target;
+    }
+    return Targets::kNone;
+  }
+
+  void tell_gap(std::size_t slot, Stream& stream, std::uint32_t next, const LossGap& gap,
+                std::uint8_t otherwise) {
+    if (!build::kJournal || next == stream.expected) return;
+    switch_target(slot, stream, target_of(gap, otherwise));
+    if (stream.target != Targets::kNone)
+      journal.gap(targets[stream.target], slot, stream.expected, next - 1, gap.causes);
+    stream.expected = next;
+  }
+
+  void end_unfinished(std::size_t slot, Stream& stream, LossCauses causes) {
+    if (stream.state == State::idle) return;
+    if (stream.state == State::writing) stream.writer.abort();
+    stream.state = State::idle;
+    journal.lost(targets[stream.target], slot, stream.expected - 1, causes, Status::ok, {});
+  }
+
+  [[gnu::always_inline]] void note_failure(Stream& stream, Status status) {
+    if (status != Status::ok) discard(stream, status);
+  }
+
+  void discard(Stream& stream, Status status) {
+    stream.state = State::discarding;
+    stream.failure = status;
+    last_failure.store(static_cast<std::uint8_t>(status), std::memory_order_relaxed);
+  }
+
+  void end_record(std::size_t slot, Stream& stream, const ToldName& name, Status cause = Status::ok) {
+    if (stream.state == State::writing) note_failure(stream, stream.writer.commit());
+    tell_end(slot, stream, name, cause);
+  }
+
+  /// `cause`: why the record is reduced; `ok`: because it is wanted so, or it is not.
+  void tell_end(std::size_t slot, Stream& stream, const ToldName& name, Status cause = Status::ok) {
+    const DumpTarget& target = targets[stream.target];
+    // A record that its recorder gives up is counted there, so one that the sink loses counts only once it is
+    // whole.
+    if (stream.state == State::writing) {
+      counts[Targets::counted(stream.target)].add_one(DumpCount::written);
+      if (build::kLean && cause != Status::ok) {
+        journal.reduced(target, slot, stream.expected - 1, recorder_cause(cause), stream.writer.bytes(),
+                        name);
+      } else {
+        journal.written(target, slot, stream.expected - 1, stream.writer.bytes(), name);
+      }
+    } else if (stream.state == State::discarding) {
+      const LossCause lost = sink_cause(stream.failure);
+      counts[Targets::counted(stream.target)].add_one(count_of(lost));
+      plans.count_loss(stream.op, lost);
+      journal.lost(target, slot, stream.expected - 1, bit(lost), stream.failure, name);
+    }
+    stream.state = State::idle;
+  }
+
+  /// Sets `name` and calls `use(name, rest of scratch)`, with later and later time stamps while that says
+  /// `already_exists`.
+  template <class Use>
+  [[gnu::always_inline]] Status try_names(Stream& stream, const RecordView& record, std::string_view suffix,
+                                          [[maybe_unused]] ToldName& name, Use use) {
+    constexpr std::uint32_t kTries = 1000;
+    const DumpTarget& target = targets[stream.target];
+    for (std::uint32_t left = kTries;;) {
+      std::string_view file;
+      MutableBytes rest;
+      stream.last_us = next_time(stream, record);
+      Status status = namer.make(record, target, stream.last_us, suffix, file, rest);
+      if (status != Status::ok) return status;
+      if (!build::kLean && rest.empty()) return Status::name_too_long;
+      if constexpr (build::kJournal) {
+        name = namer.in_directory(record, target, stream.last_us, file);
+        status = use(name, rest);
+      } else {
+        status = use(namer.in_directory(record, target, stream.last_us, file), rest);
+      }
+      if (status != Status::already_exists || --left == 0) return status;
+    }
+  }
+
+  /// The record's time, made later than any before. Two records of one microsecond would share a name if
+  /// type, name, task and stream are the same. Between recorders the sink tells.
+  static std::uint64_t next_time(const Stream& stream, const RecordView& record) {
+    const std::uint64_t made = record.head().unix_us;
+    return made > stream.last_us ? made : stream.last_us + 1;
+  }
+
+  Sink& sink;
+  const Targets& targets;
+  // A list that counts nothing has no state.
+  [[no_unique_address]] std::conditional_t<build::kLean, PlanList, PlanList&> plans;
+  [[no_unique_address]] Maybe<!build::kLean, Reduction*> reduction;
+  DumpNamer namer;
+  [[no_unique_address]] Journal journal;
+  Stream streams[OPDUMP_MAX_RECORDERS];
+  CountBlock<DumpCount::first_sink_cause, DumpCount::written> counts[Targets::kCounted];
+  std::atomic<std::uint8_t> last_failure{0};
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

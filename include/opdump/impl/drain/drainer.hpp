@@ -1,0 +1,249 @@
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <type_traits>
+
+#include "opdump/impl/build.hpp"
+#include "opdump/impl/drain/described_chunks.hpp"
+#include "opdump/impl/drain/drain_ledger.hpp"
+#include "opdump/impl/drain/finished_chunks.hpp"
+#include "opdump/impl/record/untraced_losses.hpp"
+#include "opdump/ring.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// Bytes of scratch that a drainer needs for names of these lengths.
+constexpr std::size_t drain_scratch_bytes(std::size_t model_name_bytes, std::size_t type_bytes,
+                                          std::size_t name_bytes) {
+  // A report has a name of its own.
+  constexpr std::size_t kReportName = std::string_view("OpdebugNode_OpDebug").size();
+  if (build::kOverflow && type_bytes + name_bytes < kReportName) name_bytes = kReportName - type_bytes;
+  return 2 * journal_line_bytes(dump_name_bytes(model_name_bytes, type_bytes, name_bytes));
+}
+
+/// Moves records from the recorders' rings to a sink, and tells the journal of each. One context at a time
+/// may call it.
+class Drainer {
+ public:
+  /// `scratch` is the drainer's as long as it lives. See `drain_scratch_bytes` for its size; a record whose
+  /// names do not fit is lost and counted.
+  Drainer(Sink& sink, const Targets& targets, PlanList& plans, MutableBytes scratch, JournalDetail detail,
+          Reduction* reduction)
+      : ledger_(sink, targets, plans, scratch, detail, reduction) {}
+  Drainer(const Drainer&) = delete;
+  Drainer& operator=(const Drainer&) = delete;
+
+  /// While nothing is drained and every target is closed. Forgets what went wrong with the journals before.
+  void begin(JournalDetail detail) { ledger_.journal.begin(detail); }
+
+  /// Whether names of these lengths fit the scratch.
+  bool fits(std::size_t model_name_bytes, std::size_t type_bytes, std::size_t name_bytes) const {
+    return drain_scratch_bytes(model_name_bytes, type_bytes, name_bytes) <= 2 * ledger_.namer.memory_bytes();
+  }
+
+  /// Comes before all that moves records, and `leave` after it; false when a call is at work already, such as
+  /// one whose sink calls back. A flag, not a lock: contexts that run at the same time are not told apart.
+  bool enter() {
+    if (is_busy()) return false;
+    busy_.store(true, std::memory_order_relaxed);
+    return true;
+  }
+  void leave() { busy_.store(false, std::memory_order_relaxed); }
+  bool is_busy() const { return busy_.load(std::memory_order_relaxed); }
+
+  /// Moves whole chunks out of ring `slot` until it is empty or `budget_bytes` bytes have gone. Returns the
+  /// bytes moved.
+  std::size_t drain(std::size_t slot, Ring& ring, std::size_t budget_bytes) {
+    if (!build::kLean) crowded_ = crowded_ || ring.used() > ring.size() / 8;
+    Stream& stream = ledger_.stream_of(slot);
+    std::size_t moved = 0;
+    std::uint32_t unreleased = 0;
+    while (moved < budget_bytes) {
+      if (ring.all_popped() && stream.looks_to_pass != 0) --stream.looks_to_pass;
+      const Bytes chunk = ring.peek();
+      if (chunk.data() == nullptr) {
+        stream.looks_to_pass = 0;
+        break;
+      }
+      moved += chunk.size();
+      take_chunk(slot, chunk);
+      ring.pop();
+      if (kReleaseEach) {
+        ring.release();
+        continue;
+      }
+      unreleased += static_cast<std::uint32_t>(chunk.size());
+      // Each release takes the line with the tail away from the producer's core, so it is not done per chunk.
+      if (unreleased >= ring.size() / 8) {
+        ring.release();
+        unreleased = 0;
+      }
+    }
+    if (!kReleaseEach && moved != 0) {
+      // In this order, so that whoever sees the ring empty finds all of it in the sink.
+      ledger_.journal.flush();
+      ring.release();
+    }
+    return moved;
+  }
+
+  /// Tells the journal of what the recorder of ring `slot` has lost without a trace, if nothing in the ring
+  /// will: so that a crash does not hide it, though no record comes any more.
+  void tell_untold(std::size_t slot, Ring& ring, const UntoldLosses& untold) {
+    std::uint32_t next = 0;
+    const LossGap gap = untold.look(next);
+    if (gap.causes == 0 || ring.peek().data() != nullptr) return;
+    Stream& stream = ledger_.stream_of(slot);
+    // It may be older than what has come since, or of several targets, so that only the next record says
+    // where to tell it.
+    const bool is_old = static_cast<std::int32_t>(next - stream.expected) < 0;
+    if (is_old || ledger_.target_of(gap, stream.target) == Targets::kNone) return;
+    ledger_.end_unfinished(slot, stream, gap.causes);
+    ledger_.tell_gap(slot, stream, next, gap, stream.target);
+    ledger_.journal.flush();
+  }
+
+  /// Takes `data` as the next bytes of the record that ring `slot`, which is empty, has begun; `last`: it is
+  /// whole then. Stands for data chunks of bytes that need not go through the ring.
+  void take_in_place(std::size_t slot, Bytes data, bool last) {
+    take_data(slot, ledger_.stream_of(slot), data, last);
+    // No `drain` comes after it.
+    if (last) ledger_.journal.flush();
+  }
+
+  /// Whether a ring was more than an eighth full when it was drained, since the last call of this: it may
+  /// soon be full. OPDUMP_SMALL_CODE does not look.
+  bool take_crowded() {
+    const bool crowded = crowded_;
+    crowded_ = false;
+    return crowded;
+  }
+
+  /// Begins the stream of `slot`, which is not drained yet, with memory for the heads that come with a
+  /// number.
+  void start(std::size_t slot, std::span<KnownHeads::Entry> heads) {
+    ledger_.stream_of(slot).heads.reset(heads);
+  }
+
+  /// Asks for `passed` to tell when ring `slot` is drained of all that is in it now.
+  void mark(std::size_t slot) {
+    // What is there now is seen with the next look at the head at the latest; when that is used up there is
+    // another.
+    ledger_.stream_of(slot).looks_to_pass = 2;
+  }
+
+  bool passed(std::size_t slot) const { return ledger_.stream_of(slot).looks_to_pass == 0; }
+
+  /// Ends the stream of `slot`, whose ring is empty and whose recorder has given out sequence numbers below
+  /// `next_sequence` and lost `gap` at the end: gives up an unfinished record and tells the journal.
+  void finish(std::size_t slot, std::uint32_t next_sequence, const LossGap& gap) {
+    Stream& stream = ledger_.stream_of(slot);
+    ledger_.end_unfinished(slot, stream, gap.causes);
+    ledger_.tell_gap(slot, stream, next_sequence, gap, stream.target);
+    ledger_.switch_target(slot, stream, Targets::kNone);
+    stream.looks_to_pass = 0;
+    ledger_.journal.flush();
+  }
+
+  /// Tells the journal of `plan`, while nothing is drained, which of its operators lost or reduced records.
+  void tell_ops(const ModelPlan& plan) {
+    for (std::size_t op = 0; op < plan.op_counts.size(); ++op) {
+      const OpCounts& counts = plan.op_counts[op];
+      if (counts.lost() != 0 || counts.degraded != 0)
+        ledger_.journal.op(ledger_.targets[plan.target], plan, op);
+    }
+  }
+
+  /// Tells the journal of `target`, which is in use, of something that was never captured.
+  void tell_never(std::uint8_t target, const NeverCaptured& what) {
+    ledger_.journal.never(ledger_.targets[target], what);
+  }
+
+  /// The journal lacks lines because of `cause`. Any context.
+  void fail_journal(Status cause) { ledger_.journal.fail(cause); }
+
+  /// Closes a target's journal: no stream has records for it any more. `counts` is what its recorders
+  /// counted, and becomes all that was counted; the drainer's own counts of it begin anew. Without journals
+  /// all counts go on.
+  void close(std::uint8_t target, DumpCounts& counts) {
+    for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
+      if (ledger_.stream_of(slot).target != target) continue;
+      ledger_.end_unfinished(slot, ledger_.stream_of(slot), 0);
+      ledger_.switch_target(slot, ledger_.stream_of(slot), Targets::kNone);
+    }
+    forget_names(target);
+    if (build::kJournal) {
+      add_counts(target, counts);
+      ledger_.counts[target].clear();
+    }
+    ledger_.journal.closed(ledger_.targets[target], counts);
+    ledger_.journal.flush();
+  }
+
+  /// The target of that index is another one from now on.
+  void forget_names(std::uint8_t target) { ledger_.namer.forget(target); }
+
+  /// Adds the drainer's counts of the records of group `group` (`Targets::counted`) to `counts`. Any context
+  /// may ask.
+  void add_counts(std::size_t group, DumpCounts& counts) const { ledger_.counts[group].add_to(counts); }
+
+  /// Cause of the latest record the sink lost, `ok` if there was none.
+  Status last_failure() const {
+    return static_cast<Status>(ledger_.last_failure.load(std::memory_order_relaxed));
+  }
+
+  /// Why lines of the journal were lost, so that it proves less than it should; `ok` when none were.
+  Status journal_failure() const { return ledger_.journal.failure(); }
+
+ private:
+  using State = DrainLedger::State;
+  using Stream = DrainLedger::Stream;
+
+  /// There is no line to take away where there is but one core, and no journal that has to come first.
+  static constexpr bool kReleaseEach = build::kLean && !build::kJournal;
+
+  void take_data(std::size_t slot, Stream& stream, Bytes data, bool last) {
+    if (stream.state == State::writing) ledger_.note_failure(stream, stream.writer.put(data));
+    if (last) ledger_.end_record(slot, stream, {});
+  }
+
+  void take_chunk(std::size_t slot, Bytes chunk) {
+    Stream& stream = ledger_.stream_of(slot);
+    if (kDoubtRings && chunk.size() < sizeof(ChunkHead)) return;
+    const ChunkHead& head = *std::launder(reinterpret_cast<const ChunkHead*>(chunk.data()));
+    const Bytes body = chunk.subspan(sizeof head);
+    if (kDoubtRings && head.head_bytes > body.size()) return;
+    // From end to end, as for files: less code than a subspan.
+    const std::byte* const end = chunk.data() + chunk.size();
+    if (head.kind == ChunkKind::data)
+      return take_data(slot, stream, {body.data() + head.head_bytes, end}, head.last());
+    if (RecordChunks::take_again(ledger_, slot, stream, head, body)) return;
+    const Result<RecordView> record = RecordView::parse(body.first(head.head_bytes));
+    if (kDoubtRings && (!record.ok() || record.value().head().target >= Targets::kMax)) return;
+    if (RecordChunks::take(ledger_, slot, stream, record.value(), head, body)) return;
+    if (build::kJournal) take_loss(slot, stream, record.value(), head);
+  }
+
+  void take_loss(std::size_t slot, Stream& stream, const RecordView& record, const ChunkHead& head) {
+    ledger_.replace(slot, stream, record, head.gap());
+    MutableBytes rest;
+    const DumpTarget& target = ledger_.targets[stream.target];
+    std::string_view untimed;
+    ledger_.namer.enter(record, target);
+    static_cast<void>(ledger_.namer.make(record, target, 0, {}, untimed, rest));
+    const std::size_t time = untimed.rfind('.');
+    if (time != std::string_view::npos) untimed = {untimed.data(), time};
+    ledger_.journal.lost(target, slot, record.head().sequence, bit(recorder_cause(head.cause)), head.cause,
+                         ledger_.namer.in_directory(record, target, 0, untimed));
+  }
+
+  [[no_unique_address]] DrainLedger ledger_;  // what follows takes the room at its end
+  std::atomic<bool> busy_{false};
+  bool crowded_ = false;
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

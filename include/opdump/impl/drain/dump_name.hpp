@@ -1,0 +1,292 @@
+#pragma once
+#include <cstdint>
+#include <cstring>
+
+#include "opdump/base/text.hpp"
+#include "opdump/impl/build.hpp"
+#include "opdump/impl/record/part_interfaces.hpp"
+#include "opdump/impl/record/record_view.hpp"
+#include "opdump/impl/record/targets.hpp"
+#include "opdump/port/sink.hpp"
+#include "opdump/types/config.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// The longest text of `put_dump_directory`, whatever the time is.
+inline constexpr std::size_t kMaxDumpDirectoryBytes = 9 + 10 + 12 + 10 + 1 + kMaxDecimalBytes;
+
+/// Puts the directory of the dump as a whole, in which its journal lies and below which its files do, where
+/// there is room for kMaxDumpDirectoryBytes; returns the end.
+inline char* put_dump_directory(char* to, const DumpTarget& target) {
+  if (holds_failures(target)) return put_decimal(put_text(to, "extra-info/data-dump/"), target.device_id);
+  switch (layout_of(target)) {
+    case Layout::cann:
+      if (OPDUMP_SMALL_CODE == 0 && target.world_size != 0) {
+        to = put_decimal(put_text(to, "worldsize"), target.world_size);
+        to = put_decimal(put_text(to, "_global_rank"), target.rank);
+        *to++ = '/';
+      }
+      return put_decimal(to, target.time, 14);
+    case Layout::mindspore_kernel:
+    case Layout::mindspore_cpu:
+      return put_decimal(put_text(to, "rank_"), target.rank);
+    case Layout::mindspore_graph:
+      break;
+  }
+  return to;
+}
+
+inline TextWriter& add_dump_directory(TextWriter& to, const DumpTarget& target) {
+  char memory[kMaxDumpDirectoryBytes];
+  return to.add({memory, static_cast<std::size_t>(put_dump_directory(memory, target) - memory)});
+}
+
+/// The microseconds in names, as 16 digits, the first half of which seldom changes and is kept by the caller.
+class NameTime {
+ public:
+  static constexpr std::size_t kDigits = 8;  ///< that are kept, and as many that are not
+  static constexpr std::size_t kBytes = 2 * kDigits;
+  /// From here on, which is in the year 2286, there are more digits; OPDUMP_SMALL_CODE leaves the first out.
+  static constexpr std::uint64_t kLimit = 10'000'000'000'000'000;
+
+  /// Puts `unix_us`, up to kMaxDecimalBytes long; returns the end. `kept` is the same at each call.
+  OPDUMP_APART_IF_LEAN char* put(char* to, std::uint64_t unix_us, char* kept) {
+    if (OPDUMP_SMALL_CODE == 0 && unix_us >= kLimit) return put_decimal(to, unix_us);
+    if (unix_us - from_ >= kPeriod) {
+      const std::uint32_t period = static_cast<std::uint32_t>(unix_us / kPeriod);
+      put_digits(kept, period, kDigits);
+      from_ = std::uint64_t{period} * kPeriod;
+    }
+    std::memcpy(to, kept, kDigits);
+    return put_eight_digits(to + kDigits, static_cast<std::uint32_t>(unix_us - from_));
+  }
+
+ private:
+  static constexpr std::uint32_t kPeriod = 100'000'000;  // a hundred seconds
+
+  std::uint64_t from_ = UINT64_MAX - kPeriod;  // none
+};
+
+/// The name of one operator's objects, of which only the time changes.
+class ReadyName {
+ public:
+  ReadyName() = default;
+  /// `text` ends with NameTime::kBytes bytes for the time, and stays as long as this.
+  explicit ReadyName(std::span<char> text) : text_(text) {}
+
+  /// The name at `unix_us`, less than NameTime::kLimit; good until the next call.
+  std::string_view at(std::uint64_t unix_us, NameTime& time, char* kept) const {
+    time.put(text_.last(NameTime::kBytes).data(), unix_us, kept);
+    return {text_.data(), text_.size()};
+  }
+
+ private:
+  std::span<char> text_{};
+};
+
+/// The longest directory of a record but for the model's name.
+inline constexpr std::size_t kDirectoryDigits = kMaxDumpDirectoryBytes + 1 + 10 + 1 + 1 + 10 + 1 + 20;
+
+/// Makes the names of records' objects, in memory of its own. It keeps the directory, which seldom changes.
+class DumpNamer {
+ public:
+  explicit DumpNamer(MutableBytes memory)
+      : memory_(reinterpret_cast<char*>(memory.data()),
+                memory.size() < NameTime::kDigits ? 0 : memory.size() - NameTime::kDigits) {}
+
+  std::size_t memory_bytes() const { return memory_.size() + NameTime::kDigits; }
+
+  /// The target of that index is another one from now on.
+  void forget(std::uint8_t target) {
+    if (Targets::kMax == 1 || target_ == target) load_ = kNoLoad;
+  }
+
+  /// Makes the record's directory the one that names are in. Apart from `make`, so that the stack of both is
+  /// not taken at once.
+  void enter(const RecordView& record, const DumpTarget& target) {
+    if (!is_in_directory(record)) write_directory(record, target);
+  }
+
+  /// The name of a record's object, with `suffix` at its end: file `{type}.{name}.{task}.{stream}.{us}`,
+  /// microseconds in 16 digits, in a directory by the target's layout:
+  ///
+  ///     cann              {time}/{device}/{model}/{model id}/{step}, without a model {time}/{device}; with a
+  ///                       world size below worldsize{size}_global_rank{rank}
+  ///     mindspore_kernel  rank_{rank}/{network}/{model id}/{step}; the task is 0
+  ///     mindspore_cpu     the same; the stream is 0 as well
+  ///     mindspore_graph   {step}/{time}/{device}/{model}/{model id}/{step}
+  ///
+  /// Of an operator that failed it is, with a local time in milliseconds, in extra-info/data-dump/{device}
+  ///
+  ///     brief, detail     exception_info.{stream}.{task}.{YYYYMMDDHHMMSSmmm}
+  ///     norm              {type}.{name}.{task}.{YYYYMMDDHHMMSSmmm}
+  ///
+  /// `enter` for that record comes before. `file` becomes the name without the directory, and `unused` the
+  /// memory behind it; both are good until the next call. `name_too_long` when the memory is too small: they
+  /// are as they were. Source: the directories and names of CANN's, torchair's and MindSpore's dumps.
+  [[nodiscard]] Status make(const RecordView& record, const DumpTarget& target, std::uint64_t unix_us,
+                            std::string_view suffix, std::string_view& file, MutableBytes& unused) {
+    if (directory_bytes_ == 0) return Status::name_too_long;
+    if (const ReadyName* const ready = record.ready_name();
+        ready != nullptr && suffix.empty() && unix_us < NameTime::kLimit) {
+      unused = std::as_writable_bytes(memory_.subspan(directory_bytes_));
+      file = ready->at(unix_us, time_, kept_digits());
+      return Status::ok;
+    }
+    return make_text(record, target, unix_us, suffix, file, unused);
+  }
+
+  /// As `enter` and `make`, when all but the time is as it was before; false, with nothing changed, when it
+  /// is not.
+  [[gnu::always_inline]] bool make_again(const RecordView& record, const DumpTarget& target,
+                                         std::uint64_t unix_us, ObjectName& name) {
+    const ReadyName* const ready = record.ready_name();
+    if (ready == nullptr || !is_in_directory(record) || directory_bytes_ == 0 || unix_us >= NameTime::kLimit)
+      return false;
+    name = in_directory(record, target, unix_us, ready->at(unix_us, time_, kept_digits()));
+    return true;
+  }
+
+  /// The name of the record's object in the directory that was entered; `unix_us` is the time in `file`.
+  ObjectName in_directory(const RecordView& record, const DumpTarget& target, std::uint64_t unix_us,
+                          std::string_view file) const {
+    return {.root = target.root,
+            .directory = {memory_.data(), directory_bytes_},
+            .file = file,
+            .facts = ObjectFacts{.kind = holds_failures(target) ? ObjectKind::failure : ObjectKind::record,
+                                 .load = record.head().load,
+                                 .step = record.head().step,
+                                 .unix_us = unix_us}};
+  }
+
+  /// Puts what such a name begins with, unless it is that of an operator that failed: all but the time and
+  /// the suffix. It takes `most_stem_bytes` at most; returns the end.
+  static char* put_stem(char* to, const RecordView& record, const DumpTarget& target) {
+    const RecordHead& head = record.head();
+    to = put_part(to, record.type());
+    to = put_part(to, record.name());
+    to = put_short_decimal(to, has_task_id(layout_of(target)) ? head.task_id : 0);
+    *to++ = '.';
+    to = put_short_decimal(to, has_stream_id(layout_of(target)) ? head.stream_id : 0);
+    *to++ = '.';
+    return to;
+  }
+  static std::size_t most_stem_bytes(const RecordView& record) {
+    return most_text_bytes(record) + 4 + 10 + 10;
+  }
+
+ private:
+  /// `make`, when nothing is ready.
+  OPDUMP_APART_IF_FAST Status make_text(const RecordView& record, const DumpTarget& target,
+                                        std::uint64_t unix_us, std::string_view suffix,
+                                        std::string_view& file, MutableBytes& unused) {
+    const std::span<char> room = memory_.subspan(directory_bytes_);
+    const bool failed = holds_failures(target);
+    if (room.size() <
+        (failed ? most_failure_bytes(record) : most_stem_bytes(record) + kMaxDecimalBytes) + suffix.size())
+      return Status::name_too_long;
+    char* end = nullptr;
+    if (failed) {
+      end = put_failure_name(room.data(), record, target, unix_us);
+    } else {
+      end = time_.put(put_stem(room.data(), record, target), unix_us, kept_digits());
+      if (!suffix.empty()) end = put_text(end, suffix);
+    }
+    const std::size_t bytes = static_cast<std::size_t>(end - room.data());
+    unused = std::as_writable_bytes(room.subspan(bytes));
+    file = {room.data(), bytes};
+    return Status::ok;
+  }
+
+  /// Of the type and the name, each one character at least.
+  static std::size_t most_text_bytes(const RecordView& record) {
+    return std::size_t{record.head().type_bytes} + record.head().name_bytes + 2;
+  }
+
+  static char* put_part(char* to, std::string_view text) {
+    to = put_sanitised(to, text);
+    *to++ = '.';
+    return to;
+  }
+
+  static std::size_t most_failure_bytes(const RecordView& record) {
+    return most_text_bytes(record) + 15 + 10 + 1 + 10 + 1 + kMaxDecimalBytes;
+  }
+
+  static char* put_failure_name(char* to, const RecordView& record, const DumpTarget& target,
+                                std::uint64_t unix_us) {
+    const RecordHead& head = record.head();
+    if (target.exception == ExceptionDump::norm) {
+      to = put_sanitised(put_part(to, record.type()), record.name());
+    } else {
+      to = put_decimal(put_text(to, "exception_info."), head.stream_id);
+    }
+    const std::uint64_t time = local_time_number(unix_us / 1000000, target.utc_offset_seconds);
+    *to++ = '.';
+    to = put_decimal(to, head.task_id);
+    *to++ = '.';
+    return put_decimal(to, time * 1000 + unix_us / 1000 % 1000, 17);
+  }
+
+  /// Whether the directory kept is the record's. A loading belongs to one model and one config.
+  bool is_in_directory(const RecordView& record) const {
+    const RecordHead& head = record.head();
+    return head.step == step_ && head.load == load_ && (Targets::kMax == 1 || head.target == target_);
+  }
+
+  void write_directory(const RecordView& record, const DumpTarget& target) {
+    const RecordHead& head = record.head();
+    step_ = head.step;
+    load_ = head.load;
+    target_ = head.target;
+    directory_bytes_ = 0;
+    if (memory_.size() < kDirectoryDigits + 1 + head.model_name_bytes) return;
+    char* to = memory_.data();
+    const bool failures = holds_failures(target);
+    if (!failures && layout_of(target) == Layout::mindspore_graph) {
+      to = put_decimal(to, head.step);
+      *to++ = '/';
+      to = put_decimal(to, target.time, 14);
+    }
+    to = put_dump_directory(to, target);
+    if (!failures && (layout_of(target) == Layout::cann || layout_of(target) == Layout::mindspore_graph))
+      to = put_number_part(to, target.device_id);
+    if (!failures && head.in_model != 0) {
+      *to++ = '/';
+      to = put_sanitised(to, record.model_name());
+      to = put_number_part(to, head.model_id);
+      *to++ = '/';
+      to = put_decimal(to, head.step);
+    }
+    directory_bytes_ = static_cast<std::uint32_t>(to - memory_.data()) & 0xffffff;
+  }
+
+  static char* put_number_part(char* to, std::uint32_t number) {
+    *to++ = '/';
+    return put_short_decimal(to, number);
+  }
+
+  static constexpr std::uint32_t kNoLoad = UINT32_MAX;
+
+  /// Of the time, behind the names.
+  char* kept_digits() const { return memory_.data() + memory_.size(); }
+
+  std::span<char> memory_;
+  NameTime time_;
+  std::uint64_t step_ = 0;
+  std::uint32_t load_ = kNoLoad;
+  std::uint32_t directory_bytes_ : 24 = 0;  // at the start of the memory; 0: none fits
+  std::uint32_t target_ : 8 = 0;
+};
+
+/// Bytes that a `DumpNamer` needs at most for these texts.
+constexpr std::size_t dump_name_bytes(std::size_t model_name_bytes, std::size_t type_bytes,
+                                      std::size_t name_bytes) {
+  constexpr std::size_t kFileDigits = 1 + 1 + 10 + 1 + 10 + 1 + 20 + kMaxSuffixBytes;
+  return NameTime::kDigits + kDirectoryDigits + kFileDigits + (model_name_bytes == 0 ? 1 : model_name_bytes) +
+         (type_bytes == 0 ? 1 : type_bytes) + (name_bytes == 0 ? 1 : name_bytes);
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

@@ -1,0 +1,342 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+
+#include "opdump/base/text.hpp"
+#include "opdump/impl/build.hpp"
+#include "opdump/impl/drain/dump_name.hpp"
+#include "opdump/impl/record/targets.hpp"
+#include "opdump/port/sink.hpp"
+#include "opdump/types/account.hpp"
+#include "opdump/types/config.hpp"
+#include "opdump/types/counts.hpp"
+#include "opdump/types/plan.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// What stands for the cause of a loss that nothing tells.
+inline constexpr std::string_view kUnfinishedWord = "unfinished";
+
+/// Writes the journal that lets a dump prove its own completeness: `opdump.{device}.{id}.journal` in
+/// the dump's directory (`add_dump_directory`), such as `{time}`. Text, a line per event, fields separated by
+/// commas, the path last:
+///
+///     opdump-journal,1,records        format version, detail; again when the session writes on
+///     from,R,S                        recorder R's lines start with sequence number S
+///     begun,R,S,PATH                  record S is larger than one chunk and has begun
+///     written,R,S,BYTES,PATH          record S is committed; PATH is empty after `begun`
+///     lost,R,S,CAUSES,PATH            record S is lost; PATH with or without time, or empty
+///     row,R,S,BYTES,PATH              what a Reduction made of record S is in `statistic.csv` beside PATH,
+///                                     as BYTES bytes of it; PATH is what a file of the record would have
+///     reduced,R,S,CAUSES,BYTES,PATH   the same instead of the tensors, committed as PATH, or as such a row
+///                                     when it has no suffix
+///     gap,R,S,T,CAUSES                records S to T are lost, nothing else is known of them
+///     to,R,S                          recorder R's lines end before sequence number S
+///     op,SEEN,FIRST,LAST,COUNTS,ID,MODEL/TYPE.NAME
+///                                     all that was counted of an operator that lost or reduced records, in
+///                                     the SEEN steps of model MODEL, ID: losses from step FIRST to LAST, and
+///                                     the OpCounts in the order of `kOpCountFields`
+///     never,CAUSE,FIRST,LAST,ID,MODEL/TYPE/NAME
+///                                     something that the config asks for was never captured: a model, an
+///                                     operator, its inputs or outputs, or steps FIRST to LAST (else 0), as
+///                                     the words of `kNeverKinds` have it; not told is "_", 0 or empty. NAME
+///                                     is as in the config or the model but for control characters. Before
+///                                     the first one the head comes again, as version 2: readers of version 1
+///                                     know no such line.
+///     closed,COUNTS                   after the last of these nothing was captured
+///     removed,FILE                    a sink removed that file to make room, whatever is told of its record
+///     dumps_removed,N,FIRST,LAST      and that N dumps from FIRST to LAST, whose directories are older
+///
+/// CAUSES are words of `kLossKinds`, joined by `+` where a recorder that had no room to tell has lost for
+/// several, or `unfinished` where it has not come to tell; a `:` and a status in words follow where the cause
+/// has several. COUNTS are the DumpCounts, in the order of `DumpCount`, of this journal's records since its
+/// last `closed`, also of those that got no line.
+///
+/// What a recorder lost without a trace from a config whose journal is closed by then is in that one's COUNTS
+/// only. From several configs at once, it is told as a gap in the journal of the next record.
+///
+/// Operators that failed are in no journal. PATH is relative to that directory. A journal that does not end
+/// in `closed` is of a dump that was not finalized. One writer per session; lines are batched in memory until
+/// `flush`. A sink that refuses them costs the lines, not the records: the journal then lacks what it would
+/// prove. With OPDUMP_JOURNAL=0 (`kHere` is false) it tells nothing and takes no room.
+template <bool kHere>
+class BasicJournal {
+ public:
+  /// `memory` holds the batch and must exceed the longest line: `journal_line_bytes`.
+  BasicJournal(Sink& sink, MutableBytes memory, JournalDetail detail) : batch_(sink, memory, detail) {}
+
+  /// While no line is batched. Forgets failures.
+  void begin(JournalDetail detail) {
+    if constexpr (kHere) {
+      batch_.detail = detail;
+      batch_.failure.store(0, std::memory_order_relaxed);
+    }
+  }
+
+  /// Why lines were lost since `begin`, the last time; `ok` when none were. Any context may ask.
+  Status failure() const {
+    if constexpr (!kHere)
+      return Status::ok;
+    else
+      return static_cast<Status>(batch_.failure.load(std::memory_order_relaxed));
+  }
+
+  void from(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence) {
+    add_line(target, [&](TextWriter& line) { add_head(line, "from", recorder, sequence); });
+  }
+
+  void begun(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence, const ObjectName& name) {
+    add_record_line(target, [&](TextWriter& line) {
+      add_path(add_head(line, "begun", recorder, sequence), target, name);
+    });
+  }
+
+  void written(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence, std::uint64_t bytes,
+               const ObjectName& name) {
+    add_record_line(target, [&](TextWriter& line) {
+      add_path(add_head(line, "written", recorder, sequence).add(',').add_decimal(bytes), target, name);
+    });
+  }
+
+  /// `status` goes with a single cause.
+  void lost(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence, LossCauses causes,
+            Status status, const ObjectName& name) {
+    add_line(target, [&](TextWriter& line) {
+      add_causes(add_head(line, "lost", recorder, sequence).add(','), causes, status);
+      add_path(line, target, name);
+    });
+  }
+
+  void row(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence, std::uint64_t bytes,
+           const ObjectName& name) {
+    add_record_line(target, [&](TextWriter& line) {
+      add_path(add_head(line, "row", recorder, sequence).add(',').add_decimal(bytes), target, name);
+    });
+  }
+
+  // Apart from its callers, whose stack it would enlarge.
+  [[gnu::noinline]] void reduced(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence,
+                                 LossCause cause, std::uint64_t bytes, const ObjectName& name) {
+    add_line(target, [&](TextWriter& line) {
+      add_causes(add_head(line, "reduced", recorder, sequence).add(','), bit(cause), Status::ok);
+      add_path(line.add(',').add_decimal(bytes), target, name);
+    });
+  }
+
+  void gap(const DumpTarget& target, std::size_t recorder, std::uint32_t first, std::uint32_t last,
+           LossCauses causes) {
+    add_line(target, [&](TextWriter& line) {
+      add_head(line, "gap", recorder, first).add(',').add_decimal(last).add(',');
+      add_causes(line, causes, Status::ok);
+    });
+  }
+
+  void to(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence) {
+    add_line(target, [&](TextWriter& line) { add_head(line, "to", recorder, sequence); });
+  }
+
+  /// `op` is an operator of `plan`, whose operators are counted.
+  void op(const DumpTarget& target, const ModelPlan& plan, std::size_t op) {
+    const OpCounts& counts = plan.op_counts[op];
+    const LostSteps lost = lost_steps(counts);
+    const OpDesc& desc = plan.model->ops[op];
+    add_line(target, [&](TextWriter& line) {
+      line.add("op,").add_decimal(plan.steps_seen).add(',').add_decimal(lost.first);
+      line.add(',').add_decimal(lost.last);
+      for (const auto field : kOpCountFields) line.add(',').add_decimal(counts.*field);
+      line.add(',').add_decimal(plan.model->id).add(',').add_sanitised(plan.directory_name);
+      line.add('/').add_sanitised(desc.type).add('.').add_sanitised(desc.name);
+    });
+  }
+
+  /// Texts of more than `kMostTextBytes` are cut.
+  void never(const DumpTarget& target, const NeverCaptured& what) {
+    constexpr std::size_t kMostTextBytes = 100;
+    if constexpr (kHere) begin_never(target);
+    add_line(target, [&](TextWriter& line) {
+      line.add("never,").add(kind_of(what.cause).word).add(',').add_decimal(what.steps.first);
+      line.add(',').add_decimal(what.steps.last).add(',').add_decimal(what.model_id).add(',');
+      line.add_sanitised(what.model.substr(0, kMostTextBytes)).add('/');
+      line.add_sanitised(what.type.substr(0, kMostTextBytes)).add('/');
+      for (const char c : what.name.substr(0, kMostTextBytes))
+        line.add(static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '_' : c);
+    });
+  }
+
+  /// Why lines are missing. Any context.
+  void fail(Status cause) {
+    if constexpr (kHere) batch_.failure.store(static_cast<std::uint8_t>(cause), std::memory_order_relaxed);
+  }
+
+  void closed(const DumpTarget& target, const DumpCounts& counts) {
+    add_line(target, [&](TextWriter& line) {
+      line.add("closed");
+      for (const auto field : kDumpCountFields) line.add(',').add_decimal(counts.*field);
+    });
+  }
+
+  /// Hands the batch to the sink.
+  void flush() {
+    if constexpr (kHere) {
+      if (batch_.used == 0) return;
+      char directory[kMaxDumpDirectoryBytes];
+      const char* const directory_end = put_dump_directory(directory, *batch_.target);
+      char file[7 + 10 + 1 + kMaxDecimalBytes + 8];
+      char* const number =
+          put_text(put_short_decimal(put_text(file, "opdump."), batch_.target->device_id), ".");
+      const Bytes batch = batch_.memory.first(batch_.used);
+      ObjectName name = {.root = batch_.target->root,
+                         .directory = {directory, directory_end},
+                         .file = file_of(file, number, batch_.target->id),
+                         .facts = ObjectFacts{.kind = ObjectKind::journal}};
+      if constexpr (!build::kLean) {
+        claim(file, number, name);
+        name.file = file_of(file, number, batch_.target->journal_id);
+      }
+      const Status status = batch_.sink.append_lines(name, {&batch, 1});
+      if (status != Status::ok) fail(status);
+      batch_.used = 0;
+    }
+  }
+
+ private:
+  /// The name in `file`, of which `number` ends with the journal's.
+  static std::string_view file_of(char* file, char* number, std::uint64_t id) {
+    return {file, put_text(put_decimal(number, id), ".journal")};
+  }
+
+  /// Gives the target's journal a number that no other has.
+  [[gnu::noinline]] void claim(char* file, char* number, ObjectName name) {
+    constexpr std::uint32_t kMost = 0xffff;
+    if (batch_.target->journal_id != 0) return;
+    std::uint64_t id = batch_.target->id;
+    for (std::uint32_t i = 0; i < kMost; ++i, ++id) {
+      name.file = file_of(file, number, id);
+      if (batch_.sink.claim_journal(name) != Status::already_exists) break;
+    }
+    batch_.target->journal_id = id;
+  }
+
+  void begin_never(const DumpTarget& target) {
+    if (batch_.never_told_of != target.id) {
+      add_line(target, [this](TextWriter& line) {
+        line.add("opdump-journal,2,").add(batch_.detail == JournalDetail::records ? "records" : "gaps");
+      });
+    }
+    batch_.never_told_of = target.id;
+  }
+
+  static TextWriter& add_head(TextWriter& line, std::string_view what, std::size_t recorder,
+                              std::uint32_t sequence) {
+    return line.add(what).add(',').add_decimal(recorder).add(',').add_decimal(sequence);
+  }
+
+  static void add_causes(TextWriter& line, LossCauses causes, Status status) {
+    if (causes == 0) line.add(kUnfinishedWord);
+    bool first = true;
+    for (std::size_t i = 0; i < kLossCauses; ++i) {
+      const LossCause cause = static_cast<LossCause>(i);
+      if ((causes & bit(cause)) == 0) continue;
+      line.add(first ? "" : "+").add(kind_of(cause).word);
+      if (status != Status::ok && status != kind_of(cause).status) line.add(':').add(to_string(status));
+      first = false;
+    }
+  }
+
+  static void add_path(TextWriter& line, const DumpTarget& target, const ObjectName& name) {
+    line.add(',');
+    if (name.file.empty()) return;
+    const std::size_t above = target.directory_bytes == 0 ? 0 : target.directory_bytes + std::size_t{1};
+    if (name.directory.size() > above) {
+      std::string_view below = name.directory;
+      below.remove_prefix(above);
+      line.add(below).add('/');
+    }
+    line.add(name.file);
+  }
+
+  template <class AddFields>
+  void add_line(const DumpTarget& target, const AddFields& add_fields) {
+    if constexpr (kHere) {
+      if (batch_.detail != JournalDetail::none && !holds_failures(target))
+        put_line(target, fields_of(add_fields));
+    }
+  }
+
+  /// A line of a record that is not lost.
+  template <class AddFields>
+  void add_record_line(const DumpTarget& target, const AddFields& add_fields) {
+    if constexpr (kHere) {
+      if (batch_.detail == JournalDetail::records) add_line(target, add_fields);
+    }
+  }
+
+  /// What writes the fields of a line, without its type: the code around it is there once.
+  struct Fields {
+    void (*add)(TextWriter& line, const void* fields);
+    const void* fields;
+  };
+
+  template <class AddFields>
+  static Fields fields_of(const AddFields& add_fields) {
+    return {[](TextWriter& line, const void* fields) { (*static_cast<const AddFields*>(fields))(line); },
+            &add_fields};
+  }
+
+  void put_line(const DumpTarget& target, const Fields& fields) {
+    const bool is_new = target.id > batch_.target_id;
+    if (batch_.target != &target || batch_.target_id != target.id) {
+      flush();
+      batch_.target = &target;
+      batch_.target_id = target.id;
+      put(fields_of([this](TextWriter& line) {
+        line.add("opdump-journal,1,").add(batch_.detail == JournalDetail::records ? "records" : "gaps");
+      }));
+    }
+    put(fields);
+    // A dump has its journal from the first record on: a quota removes only what a journal can tell of.
+    if (is_new) flush();
+  }
+
+  void put(const Fields& fields) {
+    for (const bool again : {false, true}) {
+      const MutableBytes room = batch_.memory.subspan(batch_.used);
+      TextWriter line({reinterpret_cast<char*>(room.data()), room.size()});
+      fields.add(line, fields.fields);
+      line.add('\n');
+      if (!line.overflowed()) {
+        batch_.used += line.text().size();
+        return;
+      }
+      if (again) fail(Status::no_memory);
+      flush();
+    }
+  }
+
+  struct Batch {
+    Batch(Sink& to, MutableBytes room, JournalDetail told) : sink(to), memory(room), detail(told) {}
+
+    Sink& sink;
+    MutableBytes memory;
+    std::size_t used = 0;
+    const DumpTarget* target = nullptr;
+    std::uint64_t target_id = 0;
+    [[no_unique_address]] Maybe<!build::kLean, std::uint64_t>
+        never_told_of{};  ///< the last target of such a line
+    JournalDetail detail;
+    std::atomic<std::uint8_t> failure{0};
+  };
+
+  [[no_unique_address]] Maybe<kHere, Batch> batch_;
+};
+using Journal = BasicJournal<build::kJournal>;
+
+/// Bytes of the longest line with a path of these texts.
+constexpr std::size_t journal_line_bytes(std::size_t name_bytes) {
+  return name_bytes + 176;
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

@@ -1,0 +1,104 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <span>
+
+#include "opdump/base/byte_output.hpp"
+#include "opdump/base/bytes.hpp"
+#include "opdump/impl/drain/dump_name.hpp"
+#include "opdump/impl/format/nano.hpp"
+#include "opdump/impl/record/record_view.hpp"
+
+/// An operator's head seldom changes from one step to the next, and is larger than many a tensor. So a
+/// recorder and the drainer each keep the heads that have gone through the ring, under numbers that the
+/// recorder gives out: it then sends an `again` chunk with the number, and what is new, instead of a head. As
+/// everything goes through the ring in order, what the recorder has sent the drainer knows, and neither looks
+/// into the memory of the other.
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+#if OPDUMP_SMALL_CODE == 0
+/// The same heads as the drainer keeps them, and what it makes of them as far as there is room for it. All
+/// calls from the drain context.
+class KnownHeads {
+ public:
+  struct Entry {
+    RecordView view{};
+    ReadyName name{};
+    bool known = false;
+    alignas(8) std::byte bytes[kMaxKnownHeadBytes];
+  };
+
+  /// Forgets everything and goes on in `entries`.
+  void reset(std::span<Entry> entries) {
+    entries_ = entries;
+    for (Entry& entry : entries_) entry.known = false;
+  }
+
+  /// Keeps `head`, which `view` reads and which goes to `target`, under the number that it carries.
+  void keep(Bytes head, const RecordView& view, const DumpTarget& target) {
+    const std::uint32_t number = view.head().known_as;
+    if (number >= entries_.size() || head.size() > kMaxKnownHeadBytes) return;
+    Entry& entry = entries_[number];
+    std::memcpy(entry.bytes, head.data(), head.size());
+    entry.view = view.moved_to(entry.bytes);
+    entry.known = true;
+    make_ready(entry, MutableBytes(entry.bytes).subspan(head.size()), target);
+  }
+
+  /// The head that an `again` chunk's `body` refers to, made the new record's; good until the next call.
+  /// `malformed` when it refers to none, or not to one with as many tensors.
+  Result<const RecordView*> recall(Bytes body) {
+    AgainHead again;
+    if (body.size() < sizeof again) return Status::malformed;
+    std::memcpy(&again, body.data(), sizeof again);
+    if (again.known_as >= entries_.size() || !entries_[again.known_as].known) return Status::malformed;
+    Entry& entry = entries_[again.known_as];
+    if (body.size() - sizeof again != sizeof(Address) * entry.view.tensor_count()) return Status::malformed;
+    const bool moved = entry.view.renew(again, entry.bytes, body.data() + sizeof again);
+    const Bytes nano_head = entry.view.nano_head();
+    if (moved && !nano_head.empty()) {
+      renew_nano_addresses(entry.bytes + (nano_head.data() - entry.bytes), entry.view.head().input_count,
+                           entry.view.head().output_count, body.data() + sizeof again);
+    }
+    return &entry.view;
+  }
+
+ private:
+  static void make_ready(Entry& entry, MutableBytes room, const DumpTarget& target) {
+    if (holds_failures(target) || room.size() < DumpNamer::most_stem_bytes(entry.view) + NameTime::kBytes)
+      return;
+    char* const name = reinterpret_cast<char*>(room.data());
+    const std::size_t name_bytes =
+        static_cast<std::size_t>(DumpNamer::put_stem(name, entry.view, target) - name) + NameTime::kBytes;
+    entry.name = ReadyName({name, name_bytes});
+    room = room.subspan(name_bytes);
+    Bytes nano_head;
+    const auto for_each_tensor = [&entry](auto use) { entry.view.for_each_tensor(use); };
+    const NanoLists sizes = nano_head_sizes(for_each_tensor, entry.view.name());
+    if (target.format == nullptr && sizes.file_bytes() <= room.size()) {
+      ByteCursor out(room.data());
+      encode_nano_head(for_each_tensor, entry.view.name(), sizes, out);
+      nano_head = room.first(static_cast<std::size_t>(sizes.file_bytes()));
+    }
+    entry.view.set_ready(entry.name, nano_head);
+  }
+
+  std::span<Entry> entries_{};
+};
+
+#else
+/// Compiled out by OPDUMP_SMALL_CODE.
+struct NoHeads {
+  struct Entry {};
+  void reset(std::span<Entry>) {}
+};
+using KnownHeads = NoHeads;
+
+#endif
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

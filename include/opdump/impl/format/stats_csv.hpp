@@ -1,0 +1,169 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "opdump/base/number_text.hpp"
+#include "opdump/base/text.hpp"
+#include "opdump/impl/stats/statistics.hpp"
+#include "opdump/types/config.hpp"
+#include "opdump/types/dtype.hpp"
+#include "opdump/types/format.hpp"
+#include "opdump/types/tensor.hpp"
+
+/// CANN's statistics files: a header line, then a line per tensor, inputs first. Source: the writer of CANN's
+/// device CPU (the six default statistics), and that of its host, which has the selection and l2norm.
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// Room that a line takes at most, with its line end.
+inline constexpr std::size_t kMaxStatsLine = 2176;
+
+/// Whose texts numbers have. Sources: the statistics of CANN's device CPU and host, and the tests of those of
+/// its nano devices.
+enum class StatsNumbers : std::uint8_t {
+  server,  ///< six digits
+  nano,    ///< digits behind the point: of float64 and averages 16, of float16 3, of other floating numbers 7
+};
+
+/// One tensor of a statistics file.
+struct StatsRow {
+  bool output = false;
+  std::uint32_t index = 0;  ///< among the operator's inputs or outputs
+  std::uint64_t bytes = 0;
+  DType dtype = DType::undefined;
+  Format format = Format::nd;
+  Shape shape{};                ///< at most kMaxRank dims
+  StatisticsSummary summary{};  ///< by the rules of `cann`; of no elements: its cells are left empty
+};
+
+/// Adds `value` as CANN does: integers with all digits, other numbers with six.
+inline TextWriter& add_extreme(TextWriter& to, const Extreme& value) {
+  switch (value.kind()) {
+    case Extreme::Kind::none:
+      return to;
+    case Extreme::Kind::integer:
+      if (value.integer() >= 0) return to.add_decimal(static_cast<std::uint64_t>(value.integer()));
+      return to.add("-").add_decimal(0 - static_cast<std::uint64_t>(value.integer()));
+    case Extreme::Kind::natural:
+      return to.add_decimal(value.natural());
+    case Extreme::Kind::real:
+      return add_number(to, value.real());
+  }
+  return to;
+}
+
+namespace stats_csv {
+
+struct Column {
+  std::uint32_t kind;  ///< its bit; 0: the count
+  std::string_view name;
+};
+
+inline constexpr Column kColumns[] = {
+    {0, "Count"},
+    {kStatMax, "Max Value"},
+    {kStatMin, "Min Value"},
+    {kStatMean, "Avg Value"},
+    {0, "Count"},
+    {kStatNan, "Nan Count"},
+    {kStatNegativeInf, "Negative Inf Count"},
+    {kStatPositiveInf, "Positive Inf Count"},
+    {kStatL2Norm, "l2norm"},
+};
+
+/// Calls `cell(column)` for each selected statistic in the order of the columns. The six defaults have the
+/// count in the midst, any other selection in front.
+template <class Cell>
+void for_each_column(std::uint32_t selected, Cell cell) {
+  for (const Column& column : kColumns) {
+    const bool wanted = column.kind != 0 ? (selected & column.kind) != 0
+                                         : (&column == kColumns) == (selected != kStatsByDefault);
+    if (wanted) cell(column);
+  }
+}
+
+constexpr int kMeanDecimals = 16;
+
+constexpr int decimals_of(DType dtype) {
+  if (dtype == DType::float64) return kMeanDecimals;
+  return dtype == DType::float16 ? 3 : 7;
+}
+
+inline void add_value(TextWriter& to, std::uint32_t kind, DType dtype, const StatisticsSummary& summary,
+                      StatsNumbers numbers) {
+  if (summary.count == 0) return;
+  const bool fixed = numbers == StatsNumbers::nano;
+  switch (kind) {
+    case kStatMax:
+    case kStatMin: {
+      const Extreme& extreme = kind == kStatMax ? summary.max : summary.min;
+      if (fixed && extreme.kind() == Extreme::Kind::real) {
+        add_fixed(to, extreme.real(), decimals_of(dtype));
+      } else {
+        add_extreme(to, extreme);
+      }
+      return;
+    }
+    case kStatMean:
+      if (fixed) {
+        add_fixed(to, summary.average, kMeanDecimals);
+      } else {
+        add_number(to, summary.average);
+      }
+      return;
+    case kStatNan:
+      to.add_decimal(summary.nan);
+      return;
+    case kStatNegativeInf:
+      to.add_decimal(summary.negative_inf);
+      return;
+    case kStatPositiveInf:
+      to.add_decimal(summary.positive_inf);
+      return;
+    case kStatL2Norm:
+      if (fixed) {
+        add_fixed(to, summary.l2norm, kMeanDecimals);
+      } else {
+        add_number(to, summary.l2norm);
+      }
+      return;
+    default:
+      to.add_decimal(summary.count);
+  }
+}
+
+}  // namespace stats_csv
+
+/// Adds the header line for the statistics in `selected`.
+inline TextWriter& add_stats_header(TextWriter& to, std::uint32_t selected = kStatsByDefault) {
+  to.add("Input/Output,Index,Data Size,Data Type,Format,Shape");
+  stats_csv::for_each_column(selected,
+                             [&to](const stats_csv::Column& column) { to.add(",").add(column.name); });
+  return to.add("\n");
+}
+
+/// Adds the line of one tensor; `selected` as in the header.
+inline TextWriter& add_stats_row(TextWriter& to, const StatsRow& row,
+                                 std::uint32_t selected = kStatsByDefault,
+                                 StatsNumbers numbers = StatsNumbers::server) {
+  to.add(row.output ? "Output," : "Input,").add_decimal(row.index).add(",").add_decimal(row.bytes).add(",");
+  if (row.dtype == DType::undefined) {
+    to.add("-");
+  } else {
+    to.add("DT_").add(cann_name_of(row.dtype));
+  }
+  const std::string_view format = to_string(row.format);
+  to.add(",").add(format.empty() ? "-" : format).add(",");
+  if (row.shape.empty()) to.add("-");
+  for (std::size_t i = 0; i < row.shape.size(); ++i) to.add(i == 0 ? "" : "x").add_decimal(row.shape[i]);
+  stats_csv::for_each_column(selected, [&](const stats_csv::Column& column) {
+    to.add(",");
+    stats_csv::add_value(to, column.kind, row.dtype, row.summary, numbers);
+  });
+  return to.add("\n");
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

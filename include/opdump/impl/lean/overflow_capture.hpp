@@ -1,0 +1,70 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "opdump/impl/build.hpp"
+#include "opdump/impl/capture/overflow_count.hpp"
+#include "opdump/impl/capture/record_sender.hpp"
+#include "opdump/types/overflow.hpp"
+#include "opdump/types/plan.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// Of the record that a report becomes.
+inline constexpr Dim kReportDims[] = {kOpDebugBytes};
+inline constexpr TensorView kReportTensor[] = {
+    {.bytes = kOpDebugBytes, .dtype = DType::uint8, .shape = kReportDims}};
+inline constexpr OpDesc kReportOp = {.name = "Node_OpDebug", .type = "Opdebug", .task_id = 65535};
+
+/// As OverflowCapture, in a lean build: the report is a record of its own behind the operator's.
+template <class Memory>
+class LeanOverflowCapture {
+ public:
+  LeanOverflowCapture(RecordSender<Memory>& sender, OverflowTally& tally, const ModelPlan& plan,
+                      std::size_t op, const CapturedTensors& tensors)
+      : sender_(sender), tally_(tally), plan_(plan), op_(plan.model->ops[op]), tensors_(tensors) {
+    sender_.feed().prepare(op_.stream_id);
+  }
+
+  /// Captures the operator if it overflowed.
+  Status check() {
+    LeanOverflowReport report;
+    const Result<bool> found = sender_.context().overflow->overflowed(op_, tensors_, report);
+    if (found.ok()) return found.value() ? take(report) : Status::ok;
+    sender_.begin_record(plan_.target);
+    return sender_.lose_untraced(plan_.target, found.status());
+  }
+
+  /// Captures it, and what is known of its overflow, which is filled in.
+  Status take(LeanOverflowReport& report) {
+    tally_.add_one();
+    if (enough_overflows(sender_.context(), tally_)) return Status::ok;
+    RecordSource source =
+        sender_.describe(op_, &plan_, plan_.target, sender_.begin_record(plan_.target), tensors_);
+    // Statistics are not wanted here.
+    Status status = sender_.record(source, false, false);
+    if (status != Status::ok) return status;
+    report.model_id = plan_.model->id;
+    report.stream_id = op_.stream_id;
+    report.task_id = op_.task_id;
+    source.of = &op_;
+    source.op = &kReportOp;
+    source.tensors = {.outputs = kReportTensor};
+    sender_.count(plan_.target, DumpCount::wanted);
+    sender_.feed().set_report(&report);
+    status = sender_.record(source, false, false);
+    sender_.feed().set_report(nullptr);
+    return status;
+  }
+
+ private:
+  RecordSender<Memory>& sender_;
+  OverflowTally& tally_;
+  const ModelPlan& plan_;
+  const OpDesc& op_;
+  const CapturedTensors& tensors_;
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

@@ -1,0 +1,148 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "opdump/types/model.hpp"
+#include "opdump/types/plan.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+#if OPDUMP_SMALL_CODE == 0
+/// How the form of `name` in names of files compares with `text`, by bytes: below 0, 0 or above.
+constexpr int compare_file_form(std::string_view name, std::string_view text) {
+  const std::size_t common = name.size() < text.size() ? name.size() : text.size();
+  for (std::size_t i = 0; i < common; ++i) {
+    const auto form = static_cast<unsigned char>(kSanitised[static_cast<unsigned char>(name[i])]);
+    const auto other = static_cast<unsigned char>(text[i]);
+    if (form != other) return form < other ? -1 : 1;
+  }
+  return name.size() == text.size() ? 0 : name.size() < text.size() ? -1 : 1;
+}
+
+/// Of two names, their forms.
+constexpr int compare_file_forms(std::string_view one, std::string_view other) {
+  const std::size_t common = one.size() < other.size() ? one.size() : other.size();
+  for (std::size_t i = 0; i < common; ++i) {
+    const auto a = static_cast<unsigned char>(kSanitised[static_cast<unsigned char>(one[i])]);
+    const auto b = static_cast<unsigned char>(kSanitised[static_cast<unsigned char>(other[i])]);
+    if (a != b) return a < b ? -1 : 1;
+  }
+  return one.size() == other.size() ? 0 : one.size() < other.size() ? -1 : 1;
+}
+
+/// One name of an operator, and what `resolve_plan` notes there.
+struct IndexedName {
+  std::uint32_t op = 0;
+  std::uint32_t original = 0;  ///< 0: its own name; else the position, from 1 on, among its original names
+  std::uint32_t reach = 0;     ///< of the operator at this entry's position: where ranges from there end
+  bool exact_taken = false;    ///< all that have this name are, of the first entry of them
+  bool form_taken = false;     ///< likewise, all whose file form this is
+};
+
+/// A model's operators in the order of their names and types, so that a name is found in time that grows with
+/// the logarithm of their number. Refers to memory that a caller with a heap has for the time of a
+/// `load_model`: one IndexedName per name and an uint32_t per operator. Empty: all operators are walked.
+class OpIndex {
+ public:
+  /// Entries that lie together.
+  using Names = std::span<IndexedName>;
+
+  constexpr OpIndex() = default;
+  /// Both sorted, by `before` and by type.
+  constexpr OpIndex(std::span<const OpDesc> ops, Names names, std::span<const std::uint32_t> by_type)
+      : ops_(ops), names_(names), by_type_(by_type) {}
+
+  bool empty() const { return names_.empty(); }
+  Names all() const { return names_; }
+
+  static std::string_view text_of(std::span<const OpDesc> ops, const IndexedName& name) {
+    const OpDesc& op = ops[name.op];
+    return name.original == 0 ? op.name : op.original_names[name.original - 1];
+  }
+
+  /// The order: by file form, own names before others, by name, by operator.
+  static bool before(std::span<const OpDesc> ops, const IndexedName& one, const IndexedName& other) {
+    const std::string_view a = text_of(ops, one);
+    const std::string_view b = text_of(ops, other);
+    if (const int forms = compare_file_forms(a, b); forms != 0) return forms < 0;
+    if ((one.original != 0) != (other.original != 0)) return one.original == 0;
+    if (const int names = a.compare(b); names != 0) return names < 0;
+    return one.op < other.op;
+  }
+
+  /// Those of operators' own names, or of their original names, that are `name`.
+  Names exact(std::string_view name, bool original) const {
+    return group([&](const IndexedName& entry) {
+      const std::string_view text = text_of(ops_, entry);
+      if (const int forms = compare_file_forms(text, name); forms != 0) return forms;
+      if ((entry.original != 0) != original) return original ? -1 : 1;
+      return text.compare(name);
+    });
+  }
+
+  /// Those of which `text` is the form in names of files.
+  Names file_forms(std::string_view text) const {
+    return group([&](const IndexedName& entry) { return compare_file_form(text_of(ops_, entry), text); });
+  }
+
+  /// Positions of the operators of that type.
+  std::span<const std::uint32_t> of_type(std::string_view type) const {
+    const auto compare = [&](std::uint32_t op) { return ops_[op].type.compare(type); };
+    const std::size_t first = count_while(by_type_, [&](std::uint32_t op) { return compare(op) < 0; });
+    const std::size_t end = count_while(by_type_, [&](std::uint32_t op) { return compare(op) <= 0; });
+    return by_type_.subspan(first, end - first);
+  }
+
+  /// As `opdump::match_of`.
+  NameMatch match_of(std::string_view name) const {
+    if (!exact(name, false).empty() || !exact(name, true).empty()) return NameMatch::exact;
+    return file_forms(name).empty() ? NameMatch::none : NameMatch::file_form;
+  }
+
+ private:
+  /// How many of `sorted`, from the front on, `holds` is true of.
+  template <class Entry, class Test>
+  static std::size_t count_while(std::span<Entry> sorted, Test holds) {
+    std::size_t first = 0;
+    for (std::size_t count = sorted.size(); count != 0;) {
+      const std::size_t half = count / 2;
+      const bool beyond = holds(sorted[first + half]);
+      first += beyond ? half + 1 : 0;
+      count = beyond ? count - half - 1 : half;
+    }
+    return first;
+  }
+
+  /// Those for which `compare` gives 0.
+  template <class Compare>
+  Names group(Compare compare) const {
+    const std::size_t first = count_while(names_, [&](const IndexedName& entry) { return compare(entry) < 0; });
+    const Names rest = names_.subspan(first);
+    return rest.first(count_while(rest, [&](const IndexedName& entry) { return compare(entry) == 0; }));
+  }
+
+  std::span<const OpDesc> ops_{};
+  Names names_{};
+  std::span<const std::uint32_t> by_type_{};
+};
+
+/// As `match_of`, by the index where there is one.
+inline NameMatch match_of(std::string_view name, std::span<const OpDesc> ops, const OpIndex& index) {
+  return index.empty() ? match_of(name, ops) : index.match_of(name);
+}
+#else
+/// Small code walks the operators.
+struct OpIndex {
+  static constexpr bool empty() { return true; }
+};
+
+constexpr NameMatch match_of(std::string_view name, std::span<const OpDesc> ops, const OpIndex&) {
+  return match_of(name, ops);
+}
+#endif
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

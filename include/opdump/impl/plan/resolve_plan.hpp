@@ -1,0 +1,366 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "opdump/impl/build.hpp"
+#include "opdump/impl/capture/remaining_tensors.hpp"
+#include "opdump/impl/plan/op_index.hpp"
+#include "opdump/types/config.hpp"
+#include "opdump/types/model.hpp"
+#include "opdump/types/plan.hpp"
+#include "opdump/types/watch.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// Whether `dump_level` takes an op of `level`.
+constexpr bool takes_level(DumpLevel dump_level, OpLevel level) {
+  if (dump_level == DumpLevel::all || level == OpLevel::both) return true;
+  return (dump_level == DumpLevel::op) == (level == OpLevel::op);
+}
+
+/// The part of an operator's full name behind its last slash, up to the last dash.
+constexpr std::string_view kernel_type(std::string_view full_name) {
+  const std::string_view last = full_name.substr(full_name.rfind('/') + 1);  // npos + 1 is 0: no slash
+  return last.substr(0, last.rfind('-'));
+}
+
+/// Whether `text` contains `part`, which is in lower case, in whatever case.
+constexpr bool contains_folded(std::string_view text, std::string_view part) {
+  const auto folded = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; };
+  for (std::size_t at = 0; at + part.size() <= text.size(); ++at) {
+    std::size_t same = 0;
+    while (same < part.size() && folded(text[at + same]) == part[same]) ++same;
+    if (same == part.size()) return true;
+  }
+  return false;
+}
+
+/// Whether `extras` name `op`, ranges aside.
+constexpr bool matches(const ModelExtras& extras, const OpDesc& op) {
+  if (extras.marked && op.marked) return true;
+  for (const NamePattern& pattern : extras.patterns) {
+    if (matches(pattern, op.name)) return true;
+  }
+  for (const std::string_view part : extras.type_parts) {
+    if (contains_folded(kernel_type(op.name), part)) return true;
+  }
+  return false;
+}
+
+/// Whether `rule` names `op`: by its own name or by that of an operator fused into it, exactly, or by what
+/// the extras have.
+constexpr bool matches(const ModelRule& rule, const OpDesc& op) {
+  if (rule.all_layers) return true;
+  if (rule.extras != nullptr && matches(*rule.extras, op)) return true;
+  if (names_layer(rule, op.name)) return true;
+  for (const std::string_view original : op.original_names) {
+    if (names_layer(rule, original)) return true;
+  }
+  return false;
+}
+
+/// Walks the operators of a model in execution order, and says of each whether it lies in `range`. From where
+/// the order goes against the range (its end before its begin, its begin a second time) it takes no more.
+/// Source: CANN's graph engine.
+class RangeWalk {
+ public:
+  constexpr explicit RangeWalk(const OpRange& range) : range_(range) {}
+
+  constexpr bool takes(std::string_view op_name) {
+    const bool begins = op_name == range_.begin;
+    const bool ends = op_name == range_.end;
+    if ((begins && place_ == Place::after) || (ends && !begins && place_ == Place::before))
+      place_ = Place::against;
+    if (begins && place_ == Place::before) place_ = Place::inside;
+    const bool taken = place_ == Place::inside;
+    if (taken && ends) place_ = Place::after;
+    return taken;
+  }
+
+  /// After the last operator: whether the range began and ended, in that order, once.
+  constexpr bool whole() const { return place_ == Place::after; }
+
+ private:
+  enum class Place : std::uint8_t { before, inside, after, against };
+
+  const OpRange& range_;
+  Place place_ = Place::before;
+};
+
+/// Marks the operators of which the entries of `rules` leave tensors out. Source: CANN's graph engine, where
+/// entries that name the model and those that name none hold together.
+inline void mark_exclusions(const RulesOfModel& rules, std::span<std::uint8_t> bits,
+                            std::span<const OpDesc> ops) {
+  rules.for_each([&](const ModelRule& rule) {
+    if (rule.extras == nullptr || rule.extras->exclusions.empty()) return;
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      if ((bits[i] & (kCaptureInputs | kCaptureOutputs)) == 0) continue;
+      for (const TensorExclusion& exclusion : rule.extras->exclusions) {
+        if (RemainingTensors::names(exclusion, ops[i]))
+          bits[i] = static_cast<std::uint8_t>(bits[i] | kLeaveOut);
+      }
+    }
+  });
+}
+
+/// Adds `wanted` to the operators that names of `rule` stand for though no operator has them exactly.
+inline void take_file_forms(const ModelRule& rule, const DumpConfig& config, std::span<const OpDesc> ops,
+                            std::uint8_t wanted, std::span<std::uint8_t> bits) {
+  for (const std::string_view layer : rule.layers) {
+    if (rule.all_layers || match_of(layer, ops) != NameMatch::file_form) continue;
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      const bool same = has_name(ops[i], [layer](std::string_view own) { return is_file_form(layer, own); });
+      if (same && takes_level(config.level, ops[i].level))
+        bits[i] = static_cast<std::uint8_t>(bits[i] | wanted);
+    }
+  }
+}
+
+#if OPDUMP_SMALL_CODE == 0
+/// Resolves what the names of a config stand for by an index: in time that grows with the names, with the
+/// operators, and with the logarithm of each, however the two are dealt out. Kernel types and patterns are
+/// held against each operator.
+class IndexedPlan {
+ public:
+  IndexedPlan(const DumpConfig& config, std::span<const OpDesc> ops, std::span<std::uint8_t> bits,
+              const OpIndex& index)
+      : level_(config.level), ops_(ops), bits_(bits), index_(index) {
+    for (IndexedName& name : index.all()) {
+      name.exact_taken = name.form_taken = false;
+      name.reach = 0;
+    }
+  }
+
+  /// Adds `wanted` to what `rule` lists, but for its ranges, which `finish` does.
+  void take(const ModelRule& rule, std::uint8_t wanted) {
+    if (rule.all_layers) {
+      if (!all_taken_) take_each(wanted, [](const OpDesc&) { return true; });
+      all_taken_ = true;
+      return;
+    }
+    for (const std::string_view layer : rule.layers) take(layer, wanted);
+    if (rule.extras == nullptr) return;
+    const ModelExtras& extras = *rule.extras;
+    if (extras.marked || !extras.patterns.empty() || !extras.type_parts.empty())
+      take_each(wanted, [&](const OpDesc& op) { return matches(extras, op); });
+    for (const OpRange& range : extras.ranges) reach(range);
+  }
+
+  /// Adds `wanted` to what lies in a range.
+  void finish(std::uint8_t wanted) {
+    std::uint32_t end = 0;
+    for (std::uint32_t i = 0; i < ops_.size(); ++i) {
+      const std::uint32_t reach = index_.all()[i].reach;
+      end = reach > end ? reach : end;
+      if (i < end) add(i, wanted);
+    }
+  }
+
+  void exclude(const TensorExclusion& exclusion) {
+    const auto leave_out = [this](std::uint32_t op) {
+      if ((bits_[op] & (kCaptureInputs | kCaptureOutputs)) != 0)
+        bits_[op] = static_cast<std::uint8_t>(bits_[op] | kLeaveOut);
+    };
+    if (exclusion.by_type) {
+      for (const std::uint32_t op : index_.of_type(exclusion.name)) leave_out(op);
+    } else {
+      for (const IndexedName& name : index_.exact(exclusion.name, false)) leave_out(name.op);
+    }
+  }
+
+  /// Sets the bits of `watch_bits`.
+  void watch(std::span<const ModelRule> rules) {
+    std::uint8_t entries_of_all = 0;
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+      if (!watches(rules[i])) continue;
+      const std::uint8_t entry = watch_entry(i);
+      const auto suspect = [&](std::size_t op) {
+        if (!is_collective(ops_[op])) add(op, entry);
+      };
+      const bool every_op = rules[i].all_layers && (entries_of_all & entry) == 0;
+      for (std::size_t op = 0; every_op && op < ops_.size(); ++op) suspect(op);
+      if (every_op) entries_of_all = static_cast<std::uint8_t>(entries_of_all | entry);
+      for (const std::string_view layer : rules[i].layers) {
+        for (const bool original : {false, true}) {
+          for (const IndexedName& name : index_.exact(layer, original)) suspect(name.op);
+        }
+      }
+    }
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+      if (!watches(rules[i])) continue;
+      const std::uint8_t entry = watch_entry(i);
+      for (const std::string_view watched : rules[i].extras->watched) {
+        for (const IndexedName& name : index_.exact(watched, false)) {
+          if (!is_watched(bits_[name.op])) bits_[name.op] = 0;
+          add(name.op, static_cast<std::uint8_t>(entry | kWatched));
+        }
+      }
+    }
+  }
+
+ private:
+  static bool watches(const ModelRule& rule) { return rule.extras != nullptr && !rule.extras->watched.empty(); }
+
+  void add(std::size_t op, std::uint8_t wanted) {
+    if (takes_level(level_, ops_[op].level)) bits_[op] = static_cast<std::uint8_t>(bits_[op] | wanted);
+  }
+
+  template <class Test>
+  void take_each(std::uint8_t wanted, Test takes) {
+    for (std::size_t i = 0; i < ops_.size(); ++i) {
+      if (takes(ops_[i])) add(i, wanted);
+    }
+  }
+
+  /// Once, however many rules name it.
+  void take(std::string_view layer, std::uint8_t wanted) {
+    bool found = false;
+    for (const bool original : {false, true}) {
+      const OpIndex::Names names = index_.exact(layer, original);
+      found = found || !names.empty();
+      take(names, &IndexedName::exact_taken, wanted);
+    }
+    if (!found) take(index_.file_forms(layer), &IndexedName::form_taken, wanted);
+  }
+
+  void take(OpIndex::Names names, bool IndexedName::*taken, std::uint8_t wanted) {
+    if (names.empty() || names.front().*taken) return;
+    names.front().*taken = true;
+    for (const IndexedName& name : names) add(name.op, wanted);
+  }
+
+  /// The first operator of that name, or so named in files; null without one.
+  const IndexedName* first_of(std::string_view name) const {
+    OpIndex::Names names = index_.exact(name, false);
+    if (names.empty()) names = index_.file_forms(name);
+    return names.empty() || names.front().original != 0 ? nullptr : &names.front();
+  }
+
+  /// Notes where `range` goes to, as a RangeWalk takes it: from the first of its begins to the first of its
+  /// ends, if that is not before; to the last operator when it never ends.
+  void reach(const OpRange& range) {
+    const IndexedName* const begin = first_of(range.begin);
+    const IndexedName* const end = first_of(range.end);
+    if (begin == nullptr || (end != nullptr && end->op < begin->op)) return;
+    const auto reach = end != nullptr ? end->op + 1 : static_cast<std::uint32_t>(ops_.size());
+    std::uint32_t& furthest = index_.all()[begin->op].reach;
+    furthest = reach > furthest ? reach : furthest;
+  }
+
+  const DumpLevel level_;
+  const std::span<const OpDesc> ops_;
+  const std::span<std::uint8_t> bits_;
+  const OpIndex& index_;
+  bool all_taken_ = false;
+};
+#endif
+
+/// What `config` wants of every operator that it takes, whatever its models say: 0 but for overflow dumps.
+constexpr std::uint8_t bits_of_all(const DumpConfig& config) {
+  return build::kOverflow && config.overflow ? kCheckOverflow : std::uint8_t{0};
+}
+
+/// Fills `bits`, a byte per operator of `model`, with those of `watch_bits`; all 0 when nothing is watched.
+inline void resolve_watch(const DumpConfig& config, const ModelDesc& model, std::span<std::uint8_t> bits,
+                          [[maybe_unused]] const OpIndex& index) {
+  bool any = false;
+#if OPDUMP_SMALL_CODE == 0
+  if (!index.empty()) IndexedPlan(config, model.ops, bits, index).watch(config.models);
+  const bool walk = index.empty();
+#else
+  const bool walk = true;
+#endif
+  for (std::size_t i = 0; i < model.ops.size(); ++i) {
+    const OpDesc& op = model.ops[i];
+    if (walk) bits[i] = takes_level(config.level, op.level) ? watch_bits(config.models, op) : std::uint8_t{0};
+    any = any || is_watched(bits[i]);
+  }
+  for (std::size_t i = 0; i < model.ops.size() && !any; ++i) bits[i] = 0;
+}
+
+/// Resolves `config` against `model` into `plan`, with `bits` (at least one byte per operator, else
+/// `no_memory`) as its memory. All rules for one name hold together; the file's name goes before the graph's;
+/// rules without a name hold besides; ranges add to layers. A name that is no operator's stands for those of
+/// which it is the form in names of files (not with OPDUMP_SMALL_CODE, nor for watched operators). With an
+/// `index` of the model, which is used up, takes time as IndexedPlan says; else proportional to operators times
+/// layers and ranges, where a parser has sorted them less. For model load, not for the hot path. Source: model
+/// and layer matching of CANN's graph engine, but that there a rule replaces the one before of the same name.
+[[nodiscard]] inline Status resolve_plan(const DumpConfig& config, const ModelDesc& model,
+                                         std::span<std::uint8_t> bits, ModelPlan& plan,
+                                         [[maybe_unused]] const OpIndex& index = {}) {
+  plan = ModelPlan{};
+  plan.directory_name = model.name;
+  const RulesOfModel rules(config.models, model);
+  if (rules.named()) plan.directory_name = rules.name();
+  if (has_rank_folder(config.layout) && !config.net_name.empty()) plan.directory_name = config.net_name;
+  const std::uint8_t of_all = bits_of_all(config);
+  const bool failures = build::kFaults && config.exception != ExceptionDump::none;
+  if (!config.active || (rules.none() && of_all == 0 && !failures)) return Status::ok;
+  if (bits.size() < model.ops.size()) return Status::no_memory;
+  plan.steps = config.steps;
+  plan.next_step = config.first_step;
+  for (std::size_t i = 0; i < model.ops.size(); ++i) bits[i] = 0;
+  if (failures) {
+    // Any operator may fail, and none is captured before.
+    plan.matched_ops = static_cast<std::uint32_t>(model.ops.size());
+    plan.bits = bits.first(model.ops.size());
+    return Status::ok;
+  }
+
+  // A history keeps what is listed besides.
+  const bool listed = of_all == 0 || config.options.history_steps != 0;
+  const std::uint8_t wanted = listed ? capture_bits(config.mode) : std::uint8_t{0};
+  const auto take_listed = [&](const ModelRule& rule) {
+    for (std::size_t i = 0; i < model.ops.size(); ++i) {
+      if (takes_level(config.level, model.ops[i].level) && matches(rule, model.ops[i])) bits[i] = wanted;
+    }
+    if constexpr (!build::kLean) take_file_forms(rule, config, model.ops, wanted, bits);
+    if (rule.extras == nullptr) return;
+    for (const OpRange& range : rule.extras->ranges) {
+      const OpRange& real = build::kLean ? range : with_real_names(range, model.ops);
+      RangeWalk walk(real);
+      for (std::size_t i = 0; i < model.ops.size(); ++i) {
+        if (walk.takes(model.ops[i].name) && takes_level(config.level, model.ops[i].level)) bits[i] = wanted;
+      }
+    }
+  };
+  if (build::kFaults && config.watch) {
+    resolve_watch(config, model, bits, index);
+  } else {
+#if OPDUMP_SMALL_CODE == 0
+    if (index.empty()) {
+      rules.for_each(take_listed);
+    } else {
+      IndexedPlan indexed(config, model.ops, bits, index);
+      rules.for_each([&](const ModelRule& rule) { indexed.take(rule, wanted); });
+      indexed.finish(wanted);
+    }
+#else
+    rules.for_each(take_listed);
+#endif
+    for (std::size_t i = 0; i < model.ops.size(); ++i) {
+      if (takes_level(config.level, model.ops[i].level))
+        bits[i] = static_cast<std::uint8_t>(bits[i] | of_all);
+    }
+    plan.rules = rules;
+#if OPDUMP_SMALL_CODE == 0
+    if (index.empty()) {
+      mark_exclusions(rules, bits, model.ops);
+    } else {
+      IndexedPlan indexed(config, model.ops, bits, index);
+      rules.for_each([&](const ModelRule& rule) {
+        if (rule.extras == nullptr) return;
+        for (const TensorExclusion& exclusion : rule.extras->exclusions) indexed.exclude(exclusion);
+      });
+    }
+#endif
+  }
+  for (std::size_t i = 0; i < model.ops.size(); ++i) plan.matched_ops += bits[i] != 0 ? 1 : 0;
+  if (plan.matched_ops != 0) plan.bits = bits.first(model.ops.size());
+  return Status::ok;
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

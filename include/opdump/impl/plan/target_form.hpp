@@ -1,0 +1,88 @@
+#pragma once
+#include <cstdint>
+
+#include "opdump/base/text.hpp"
+#include "opdump/impl/build.hpp"
+#include "opdump/impl/drain/dump_name.hpp"
+#include "opdump/impl/record/part_interfaces.hpp"
+#include "opdump/impl/record/targets.hpp"
+#include "opdump/port/clock.hpp"
+#include "opdump/types/config.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// What a session has been given to write dumps with, besides nano records of whole tensors. Chooses how what
+/// a config asks for is written.
+struct TargetMeans {
+  Clock& clock;
+  [[no_unique_address]] Maybe<!build::kLean, RecordFormats> formats;
+  Reduction* reduction;
+  const OverflowCheck* overflow;
+  bool watches;  ///< there is memory for it
+
+  /// Sets how `target`, whose other fields are those of `config`, is written. `not_supported` when the config
+  /// wants what there are no means for.
+  Status choose_form(const DumpConfig& config, DumpTarget& target) const {
+    if (const Status status = choose_format(config, target); status != Status::ok) return status;
+    if (const Status status = choose_faults(config, target); status != Status::ok) return status;
+    if constexpr (!build::kLean) {
+      const RecordFormat* const format = target.format;
+      target.split = splits_records(target.data, target.layout, format != nullptr && format->one_tensor());
+      target.default_format = has_rank_folder(config.layout) && !config.device_format;
+    }
+    const bool reduces = build::kStatistics && reduction != nullptr && reduction->makes(target);
+    if (target.data != DumpData::tensor && !reduces) return Status::not_supported;
+    char directory_memory[kMaxDumpDirectoryBytes];
+    TextWriter directory(directory_memory);
+    target.directory_bytes = static_cast<std::uint8_t>(add_dump_directory(directory, target).text().size());
+    return Status::ok;
+  }
+
+ private:
+  Status choose_format(const DumpConfig& config, DumpTarget& target) const {
+    if (build::kLean) {
+      const bool supported = config.file_format == FileFormat::nano && config.layout == Layout::cann &&
+                             config.world_size == 0 && !has_exclusions(config);
+      return supported ? Status::ok : Status::not_supported;
+    }
+    const RecordFormats given = formats;
+    RecordFormat* format = nullptr;
+    if (config.file_format == FileFormat::protobuf) format = given.protobuf;
+    if (config.file_format == FileFormat::npy) format = given.npy;
+    target.format = format;
+    return config.file_format != FileFormat::nano && format == nullptr ? Status::not_supported : Status::ok;
+  }
+
+  /// Sets what of `target` comes from a config that wants what goes wrong.
+  Status choose_faults(const DumpConfig& config, DumpTarget& target) const {
+    if (build::kFaults) return choose_all_faults(config, target);
+    // Source: as below; the only layout is CANN's.
+    if (build::kOverflow && config.overflow) target.data = DumpData::tensor;
+    const bool overflows = !config.overflow || (build::kOverflow && overflow != nullptr);
+    const bool supported = overflows && !config.watch && config.exception == ExceptionDump::none;
+    return supported ? Status::ok : Status::not_supported;
+  }
+
+  Status choose_all_faults(const DumpConfig& config, DumpTarget& target) const {
+    // Source: MindSpore hands whole graphs to CANN, and saves what it runs itself as ever.
+    if (config.exception != ExceptionDump::none && !has_rank_folder(config.layout)) {
+      const RecordFormats given = formats;
+      target.exception = config.exception;
+      target.utc_offset_seconds = clock.utc_offset_seconds();
+      target.format = given.protobuf;
+      target.data = DumpData::tensor;
+    }
+    if (config.watch && !watches) return Status::not_supported;
+    if (!config.overflow) return Status::ok;
+    if (overflow == nullptr) return Status::not_supported;
+    // Source: CANN dumps an overflow's tensors, whatever the config says; MindSpore has no reports where it
+    // dumps kernel by kernel.
+    if (config.layout == Layout::cann) target.data = DumpData::tensor;
+    target.reports = !has_rank_folder(config.layout);
+    return Status::ok;
+  }
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

@@ -1,0 +1,193 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <new>
+#include <string_view>
+
+#include "opdump/base/bytes.hpp"
+#include "opdump/impl/build.hpp"
+#include "opdump/impl/record/ring_record.hpp"
+#include "opdump/impl/record/targets.hpp"
+#include "opdump/types/faulty_tensor.hpp"
+#include "opdump/types/model.hpp"
+#include "opdump/types/plan.hpp"
+#include "opdump/types/tensor.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// What is captured of one operator, as the recorder sees it.
+struct RecordSource {
+  const OpDesc* op;
+  const ModelPlan* plan;  ///< that `op` is of; null: it was run on its own
+  const DumpTarget* target;
+  std::uint64_t step;
+  std::uint64_t unix_us;
+  std::uint32_t sequence;
+  [[no_unique_address]] Maybe<!build::kLean, std::uint32_t> known_as;
+  std::uint8_t target_index;
+  std::uint16_t first_index;  ///< of the first input and the first output
+  CapturedTensors tensors;
+  /// Of each tensor, where some are left out; null: consecutive.
+  [[no_unique_address]] Maybe<!build::kLean, const std::uint16_t*> indexes{};
+  /// The operator of the plan, when `op` only names the record; null: `op`.
+  [[no_unique_address]] Maybe<build::kOverflow, const OpDesc*> of{};
+
+  /// Of tensor `i`, the first `inputs` of which are inputs.
+  std::uint16_t index_of(std::size_t i, std::size_t inputs) const {
+    const std::uint16_t* const given = indexes;
+    if (given != nullptr) return given[i];
+    return static_cast<std::uint16_t>(first_index + (i < inputs ? i : i - inputs));
+  }
+
+  std::string_view model_name() const {
+    return plan != nullptr ? plan->directory_name : std::string_view();
+  }
+
+  /// The operator that has run.
+  const OpDesc& has_run() const {
+    const OpDesc* const one = of;
+    return one != nullptr ? *one : *op;
+  }
+  std::size_t op_index() const { return static_cast<std::size_t>(&has_run() - plan->model->ops.data()); }
+
+  /// Whether the drainer is to keep its head.
+  bool is_kept() const { return !build::kLean && known_as != kNotKnown; }
+};
+
+inline constexpr std::size_t kMaxTextBytes = 0xffff;
+inline constexpr std::size_t kMaxTensors = 0xffff;
+/// Bytes that a nano record says of its inputs or its outputs.
+inline constexpr std::size_t kMaxListBytes = 0x3fffffff;
+
+/// Lengths of a record in the ring, set by `Wire::measure`.
+struct RecordBytes {
+  std::uint32_t head;  ///< of the head, up to the tensors' bytes
+  DataBytes data;      ///< of the tensors
+};
+
+/// Whether the head of a record has room for the lengths of its texts.
+inline bool texts_fit(const RecordSource& source) {
+  static_assert((kMaxTextBytes & (kMaxTextBytes + 1)) == 0 && kMaxTensors == kMaxTextBytes);
+  return (source.model_name().size() | source.op->type.size() | source.op->name.size()) <= kMaxTextBytes;
+}
+
+/// What is dumped of an operator that failed has parts that are no tensors, so that no dtype is known.
+inline bool has_bare_bytes([[maybe_unused]] const RecordSource& source) {
+  if constexpr (build::kFaults) return source.of != nullptr;
+  return false;
+}
+
+/// `invalid_tensor`, `name_too_long` or `too_many_tensors` when no record can hold `source`. `data_bytes`
+/// becomes the sum of the tensors' bytes. Each tensor is told to `add(tensor, is_output)`, which says whether
+/// its list has room for it.
+template <class Add>
+[[gnu::always_inline]] inline Status check_record(const RecordSource& source, DataBytes& data_bytes, Add add) {
+  data_bytes = 0;
+  if (!texts_fit(source)) return Status::name_too_long;
+  const CapturedTensors& tensors = source.tensors;
+  // Outputs without an original name get the operator's in the file, whose head counts in 32 bits.
+  if ((tensors.inputs.size() | tensors.outputs.size()) > kMaxTensors ||
+      (!build::kLean && tensors.outputs.size() * source.op->name.size() > kMaxListBytes))
+    return Status::too_many_tensors;
+  for (unsigned is_output = 0; is_output < 2; ++is_output) {
+    for (const TensorView& tensor : tensors.list(is_output != 0)) {
+      if (tensor.original_name.size() > kMaxTextBytes) return Status::name_too_long;
+      std::uint64_t needed = 0;
+      if (fault_of(tensor, needed, has_bare_bytes(source)) != TensorFault::none ||
+          tensor.bytes > std::numeric_limits<DataBytes>::max() - data_bytes)
+        return Status::invalid_tensor;
+      data_bytes += static_cast<DataBytes>(tensor.bytes);
+      if (!add(tensor, is_output)) return Status::too_many_tensors;
+    }
+  }
+  return Status::ok;
+}
+
+#if OPDUMP_SMALL_CODE == 0
+/// The first tensor because of which `check_record` says `invalid_tensor` of `source`; without a fault where
+/// its tensors are not known.
+inline FaultyTensor first_faulty(const RecordSource& source) {
+  FaultyTensor faulty = {.model = source.model_name(), .op = source.op->name, .step = source.step};
+  DataBytes all = 0;
+  for (std::size_t i = 0; i < source.tensors.size(); ++i) {
+    const TensorView& tensor = source.tensors[i];
+    faulty.fault = fault_of(tensor, faulty.needed, has_bare_bytes(source));
+    faulty.is_output = i >= source.tensors.inputs.size();
+    faulty.index = source.index_of(i, source.tensors.inputs.size());
+    faulty.tensor = &tensor;
+    if (faulty.fault == TensorFault::none && tensor.bytes > std::numeric_limits<DataBytes>::max() - all)
+      faulty.fault = TensorFault::too_large;
+    if (faulty.fault != TensorFault::none) break;
+    all += static_cast<DataBytes>(tensor.bytes);
+  }
+  return faulty;
+}
+#endif
+
+/// Bytes of a record's head without those of its tensors.
+inline std::size_t plain_head_bytes(const RecordSource& source) {
+  return sizeof(RecordHead) + source.model_name().size() + source.op->type.size() + source.op->name.size();
+}
+
+/// Bytes of what `encode_head` writes when it tells of no tensor.
+inline std::uint32_t bare_head_bytes(const RecordSource& source) {
+  return static_cast<std::uint32_t>(padded_bytes(plain_head_bytes(source)));
+}
+
+/// Whether the runtime said anything of what `tensor` was in the framework.
+constexpr bool has_originals(const TensorView& tensor) {
+  return (static_cast<std::uint32_t>(tensor.original_dtype) |
+          static_cast<std::uint32_t>(tensor.original_index) |
+          (static_cast<std::uint32_t>(tensor.original_format) ^
+           static_cast<std::uint32_t>(Format::reserved)) |
+          tensor.original_shape.size() | tensor.original_name.size()) != 0;
+}
+
+/// Writes the head to `to`, which is 8-byte aligned and has room for it: RecordHead, which says that
+/// `file_bytes` bytes of the file stand at its end; what `describe` writes of `tensors` to where it is told,
+/// and returns the end of; the texts.
+template <class Describe>
+[[gnu::always_inline]] inline void encode_head(const RecordSource& source, const CapturedTensors& tensors,
+                                               std::uint32_t file_bytes, std::byte* to, Describe describe) {
+  const ModelPlan* const plan = source.plan;
+  const OpDesc& op = *source.op;
+  // Field by field: with members that are absent, a braced list would clear the whole first.
+  RecordHead& head = *::new (to) RecordHead;
+  head.unix_us = source.unix_us;
+  head.step = source.step;
+  head.dump_time = source.target->time;
+  head.sequence = source.sequence;
+  head.device_id = source.target->device_id;
+  head.load = 0;
+  head.model_id = 0;
+  head.task_id = op.task_id;
+  head.stream_id = source.has_run().stream_id;
+  head.model_name_bytes = 0;
+  head.type_bytes = static_cast<std::uint16_t>(op.type.size());
+  head.name_bytes = static_cast<std::uint16_t>(op.name.size());
+  head.in_model = 0;
+  head.target = source.target_index;
+  head.input_count = static_cast<std::uint16_t>(tensors.inputs.size());
+  head.output_count = static_cast<std::uint16_t>(tensors.outputs.size());
+  head.file_bytes = file_bytes;
+  head.known_as = source.known_as;
+  head.op = 0;
+  std::string_view model_name;
+  if (plan != nullptr) {
+    model_name = plan->directory_name;
+    head.load = plan->load;
+    head.model_id = plan->model->id;
+    head.model_name_bytes = static_cast<std::uint16_t>(model_name.size());
+    head.in_model = 1;
+    head.op = static_cast<std::uint32_t>(source.op_index());
+  }
+  to = describe(to + sizeof(RecordHead));
+  to = put_short(to, model_name.data(), model_name.size());
+  to = put_short(to, op.type.data(), op.type.size());
+  copy_short(to, op.name.data(), op.name.size());
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

@@ -1,0 +1,136 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "opdump/impl/build.hpp"
+#include "opdump/types/counts.hpp"
+#include "opdump/types/dtype.hpp"
+
+/// How a record lies in a ring. It is a sequence of chunks: one `record` chunk with the head and as much of
+/// the tensors' bytes as fitted, then `data` chunks with the rest; the last one says so. The bytes are those
+/// of the inputs in order, then of the outputs in order, without gaps. An `again` chunk is a `record` one
+/// whose head is that of an earlier record of the same ring but for what it says itself (see
+/// known_heads.hpp). A `lost` chunk has the head of a record that was given up, without tensors, before or
+/// after it began; a `reduced` one has the whole head and what a Reduction made of each tensor, in the
+/// record's place; with OPDUMP_SMALL_CODE it has the head of a `lost` one, and the file that a Reduction
+/// made. Either is left out when there is no room for it, so any chunk but `data` ends a record that is
+/// unfinished. A `report` chunk is the last of an operator's record that overflowed, which is written
+/// with it or not at all: it has the head of the record that the report becomes, and an OverflowReport.
+/// Everything is in the byte order of the machine and refers to nothing outside the ring but the session's
+/// table of targets, so a record outlives its model.
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+enum class ChunkKind : std::uint8_t { record = 1, data = 2, lost = 3, reduced = 4, again = 5, report = 6 };
+
+/// What a recorder lost without a trace in its ring; nothing where no journal would tell of it.
+struct LossGap {
+  [[no_unique_address]] Maybe<build::kJournal, LossCauses> causes{};  ///< 0: nothing
+  /// Number of the target that was lost from; 0: several.
+  [[no_unique_address]] Maybe<build::kJournal, std::uint8_t, 1> target{};
+
+  static LossGap of(LossCauses causes, std::uint8_t target) { return {causes, target}; }
+
+  void add(LossCause cause, std::uint8_t from) {
+    target = causes == 0 || target == from ? from : std::uint8_t{0};
+    causes = static_cast<LossCauses>(causes | bit(cause));
+  }
+};
+
+struct ChunkHead {
+  ChunkKind kind;
+  std::uint8_t last_and_gap;  ///< bit 0: the record is complete with this chunk; above: causes of the gap
+  Status cause;               ///< of a lost or reduced record
+  std::uint8_t gap_target;
+  std::uint32_t head_bytes;  ///< bytes from after this head to the tensors' bytes; padding in a data chunk
+
+  bool last() const { return (last_and_gap & 1) != 0; }
+
+  /// This head, which tells of no gap, telling of `gap`.
+  ChunkHead with(const LossGap& gap) const {
+    if (!build::kJournal || gap.causes == 0) return *this;
+    return {kind, static_cast<std::uint8_t>(last_and_gap | gap.causes << 1), cause, gap.target, head_bytes};
+  }
+
+  /// What was lost before a chunk that is not `data`.
+  LossGap gap() const { return LossGap::of(static_cast<LossCauses>(last_and_gap >> 1), gap_target); }
+};
+static_assert(sizeof(ChunkHead) == 8 && kLossCauses <= 7);
+
+constexpr ChunkHead chunk_head(ChunkKind kind, bool last, Status cause, const LossGap& gap,
+                               std::uint32_t head_bytes) {
+  return {kind, static_cast<std::uint8_t>(gap.causes << 1 | (last ? 1 : 0)), cause, gap.target, head_bytes};
+}
+
+/// Where a record belongs and when it was made.
+struct RecordHead {
+  std::uint64_t unix_us;
+  std::uint64_t step;  ///< of the model; 0 without a model
+  /// Of the target, which does not survive a reset.
+  [[no_unique_address]] Maybe<build::kSurvivesReset, std::uint64_t> dump_time;
+  std::uint32_t
+      sequence;  ///< of the recorder; counts the records there should be, so what was lost leaves a gap
+  [[no_unique_address]] Maybe<build::kSurvivesReset, std::uint32_t> device_id;  ///< of the target
+  std::uint32_t load;  ///< which loading of a model the operator is of; 0: none
+  std::uint32_t model_id;
+  std::uint32_t task_id;
+  std::uint32_t stream_id;
+  std::uint16_t model_name_bytes;
+  std::uint16_t type_bytes;
+  std::uint16_t name_bytes;
+  std::uint8_t in_model;  ///< 0: an operator run on its own
+  std::uint8_t target;    ///< index in the session's table of targets
+  std::uint16_t input_count;
+  std::uint16_t output_count;
+  std::uint32_t file_bytes;  ///< how much at the end of this head begins the file; 0: nothing
+  /// Number under which `again` chunks refer to this head; `kNotKnown`: none do.
+  [[no_unique_address]] Maybe<!build::kLean, std::uint32_t, 1> known_as;
+  [[no_unique_address]] Maybe<!build::kLean, std::uint32_t, 2> op;  ///< index in its model
+};
+static_assert(sizeof(RecordHead) == (build::kLean ? 56 : 64) + (build::kSurvivesReset ? 8 : 0));
+
+inline constexpr std::uint32_t kNotKnown = 0xffffffff;
+
+/// Whether what a ring holds is checked before it is believed. Its recorder has written it, but after a reset
+/// its memory may hold anything.
+inline constexpr bool kDoubtRings = !build::kLean || build::kSurvivesReset;
+
+/// What an `again` chunk says of its record; the tensors' addresses follow, 8 bytes each.
+struct AgainHead {
+  std::uint64_t unix_us;
+  std::uint64_t step;
+  std::uint32_t sequence;
+  std::uint32_t known_as;
+};
+static_assert(sizeof(AgainHead) == 24);
+
+/// One tensor of a record; `rank` + `original_rank` dims of 8 bytes follow each, and the original name,
+/// padded to 8 bytes.
+struct TensorHead {
+  std::uint64_t address;
+  std::uint64_t bytes;
+  std::int32_t format;
+  std::int32_t original_format;
+  std::int32_t original_index;
+  std::uint16_t address_kind;
+  std::uint16_t has_originals;  ///< whether any `original_` field says something
+  DType dtype;
+  DType original_dtype;
+  std::uint8_t rank;
+  std::uint8_t original_rank;
+  std::uint16_t original_name_bytes;
+  std::uint16_t index;  ///< among the operator's inputs or outputs
+};
+static_assert(sizeof(TensorHead) == 40);
+
+/// Larger heads are sent whole each time. Enough for three tensors of rank 4 with all their originals.
+inline constexpr std::size_t kMaxKnownHeadBytes = 512;
+
+/// `bytes` rounded up, so that what follows is as aligned as what it follows.
+constexpr std::size_t padded_bytes(std::size_t bytes) {
+  return (bytes + 7) / 8 * 8;
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

@@ -1,0 +1,107 @@
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "opdump/base/status.hpp"
+#include "opdump/impl/build.hpp"
+#include "opdump/types/config.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+class RecordFormat;
+
+/// Where the records of one config go, and in which form.
+struct DumpTarget {
+  std::string_view root{};
+  std::uint64_t time = 0;  ///< YYYYMMDDHHMMSS of the moment the config was set
+  /// The same moment in microseconds; the journal is named by it.
+  [[no_unique_address]] Maybe<build::kJournal || !build::kLean, std::uint64_t> id{};
+  std::uint32_t device_id = 0;
+  std::uint32_t plans = 0;  ///< loaded models that dump there; the control context's
+  /// `id`, or the next one free in the sink; 0: no line yet. The drainer's.
+  [[no_unique_address]] mutable Maybe<!build::kLean, std::uint64_t, 1> journal_id{};
+  [[no_unique_address]] Maybe<!build::kLean, RecordFormat*> format{};  ///< null: nano records
+  /// Elements that are kept of a tensor, where it is split; 0: all.
+  [[no_unique_address]] Maybe<!build::kLean, std::uint32_t> sample_number{};
+  /// Of MindSpore's table, in order; empty: its own.
+  [[no_unique_address]] Maybe<!build::kLean, std::span<const StatBits>> columns{};
+  Layout layout = Layout::cann;
+  DumpData data = DumpData::tensor;
+  bool fixed_point = false;    ///< as in DumpConfig
+  bool trailing_comma = true;  ///< as in DumpConfig
+  /// If not `none`, only operators that failed are dumped there.
+  [[no_unique_address]] Maybe<build::kFaults, ExceptionDump> exception{ExceptionDump::none};
+  [[no_unique_address]] Maybe<build::kFaults, std::int32_t> utc_offset_seconds{};  ///< for the names of those
+  /// An OpDebug file follows each operator that overflowed.
+  [[no_unique_address]] Maybe<build::kFaults, bool> reports{};
+  std::uint8_t directory_bytes = 0;   ///< of what `add_dump_directory` adds
+  bool split = false;                 ///< each tensor is a record of its own
+  bool default_format = false;        ///< files are named as MindSpore's are where it leaves the format out
+  std::uint8_t number = 0;            ///< from 1; tells it from the one that had its index before
+  bool statistics_on_device = false;  ///< where the device memory can
+  StatBits statistics = kStatsByDefault;
+  std::uint32_t world_size = 0;
+  std::uint32_t rank = 0;
+};
+
+/// With OPDUMP_SMALL_CODE there is but one.
+constexpr Layout layout_of(const DumpTarget& target) {
+  return build::kLean ? Layout::cann : target.layout;
+}
+
+/// Whether only operators that failed are dumped there, in CANN's way.
+constexpr bool holds_failures(const DumpTarget& target) {
+  return build::kFaults && target.exception != ExceptionDump::none;
+}
+
+/// The targets of one session. A record in a ring names its target by index; a target is retired when no
+/// model and no config dumps there any more, and free again when the drainer has seen its last record.
+class Targets {
+ public:
+  static constexpr std::uint8_t kMax = OPDUMP_MAX_CONFIGS;
+  static constexpr std::uint8_t kNone = 0xff;
+
+  /// Records are counted in groups: by target, as each journal ends with its own counts; without journals,
+  /// all together.
+  static constexpr std::size_t kCounted = build::kJournal ? kMax : 1;
+  static constexpr std::size_t counted(std::uint8_t target) { return build::kJournal ? target : 0; }
+
+  enum class State : std::uint8_t { free, in_use, retired, closing };
+
+  DumpTarget& operator[](std::uint8_t index) { return targets_[kMax == 1 ? 0 : index]; }
+  const DumpTarget& operator[](std::uint8_t index) const { return targets_[kMax == 1 ? 0 : index]; }
+
+  /// Index of a free target that is now in use, `kNone` if all are taken.
+  std::uint8_t take(const DumpTarget& target) {
+    for (std::uint8_t index = 0; index < kMax; ++index) {
+      if (state(index) != State::free) continue;
+      targets_[index] = target;
+      if (++last_number_ == 0) ++last_number_;
+      targets_[index].number = last_number_;
+      set_state(index, State::in_use);
+      return index;
+    }
+    return kNone;
+  }
+
+  // acquire and release: whoever sees a target retired sees all records made for it, and whoever sees it free
+  // may reuse it after the drainer's last look at it.
+  State state(std::uint8_t index) const {
+    return static_cast<State>(states_[index].load(std::memory_order_acquire));
+  }
+  void set_state(std::uint8_t index, State state) {
+    states_[index].store(static_cast<std::uint8_t>(state), std::memory_order_release);
+  }
+
+ private:
+  DumpTarget targets_[kMax];
+  std::uint8_t last_number_ = 0;
+  std::atomic<std::uint8_t> states_[kMax] = {};
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

@@ -1,0 +1,54 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+
+#include "opdump/impl/record/ring_record.hpp"
+#include "opdump/types/counts.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// What a recorder has lost since the last trace in its ring, where there was no room for one. It goes into
+/// the ring with the next record; should none come, the drain context asks for it here. Nothing without a journal.
+class UntoldLosses {
+ public:
+  // The recorder's.
+
+  /// A record of the target with that number is lost; the next one has `next_sequence`.
+  void add(LossCause cause, std::uint8_t target, std::uint32_t next_sequence) {
+    LossGap all = gap();
+    const bool first = all.causes == 0;
+    all.add(cause, target);
+    // release, all three: what was committed before is in the ring; pair with the acquires in `look`. The
+    // number goes first where the one that is there may be old, and else last: then these are its causes.
+    if (first) next_.store(next_sequence, std::memory_order_release);
+    gap_.store(static_cast<std::uint16_t>(all.causes | all.target << 8), std::memory_order_release);
+    next_.store(next_sequence, std::memory_order_release);
+  }
+
+  /// A chunk that tells of them is committed.
+  void clear() { gap_.store(0, std::memory_order_relaxed); }
+
+  LossGap gap() const { return unpacked(gap_.load(std::memory_order_relaxed)); }
+
+  // The drain context's.
+
+  /// The losses, up to before record `next`: if the ring is found empty after this, all that is missing below
+  /// that number is lost. Without causes when there are none, or when they change just now.
+  LossGap look(std::uint32_t& next) const {
+    next = next_.load(std::memory_order_acquire);
+    const LossGap found = unpacked(gap_.load(std::memory_order_acquire));
+    return next_.load(std::memory_order_relaxed) == next ? found : LossGap{};
+  }
+
+ private:
+  static LossGap unpacked(std::uint16_t gap) {
+    return LossGap::of(static_cast<LossCauses>(gap & 0xff), static_cast<std::uint8_t>(gap >> 8));
+  }
+
+  [[no_unique_address]] Maybe<build::kJournal, std::atomic<std::uint32_t>> next_{0u};
+  [[no_unique_address]] Maybe<build::kJournal, std::atomic<std::uint16_t>> gap_{std::uint16_t{0}};
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

@@ -1,0 +1,637 @@
+#pragma once
+// The bodies of session.hpp, which includes this file at its end. `inline` as in the class: size depends on
+// it.
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+template <class Memory>
+BasicSession<Memory>::BasicSession(const SessionParts<Memory>& parts)
+    : drainer_(parts.sink, targets_, plans_, parts.scratch, parts.journal, parts.reduction),
+      sink_(parts.sink),
+      device_id_(parts.device_id),
+      block_limit_ms_(parts.block_limit_ms),
+      when_full_(possible(parts.when_full)),
+      journal_(parts.journal),
+      formats_(parts.formats),
+      watch_(parts.watch_memory),
+      log_(parts.log) {
+  context_.memory = &parts.memory;
+  context_.clock = &parts.clock;
+  context_.drainer = &drainer_;
+  context_.targets = &targets_;
+  if constexpr (build::kStatistics) context_.reduction = parts.reduction;
+  if constexpr (!build::kLean) {
+    context_.restorer = parts.restorer;
+    context_.log = parts.log;
+  }
+  if constexpr (build::kOverflow) context_.overflow = parts.overflow;
+  if constexpr (build::kOverflow && OPDUMP_MAX_RECORDERS != 1) context_.recorders = recorders_;
+  if constexpr (build::kFaults) context_.watch_listener = parts.watch_listener;
+  context_.when_full = possible(parts.when_full);
+  context_.block_limit_ms = parts.block_limit_ms;
+}
+
+template <class Memory>
+inline Status BasicSession<Memory>::configure(const DumpOptions& options) {
+  if (initialised_) return Status::already_initialised;
+  context_.when_full = possible(options.when_full.value_or(when_full_));
+  for (Recorder& recorder : recorders_) recorder.follow(context_.when_full);
+  context_.block_limit_ms = options.block_limit_ms.value_or(block_limit_ms_);
+  journal_now_ = options.journal.value_or(journal_);
+  // A journal would tell of what a history has let go.
+  if (options.history_steps != 0) journal_now_ = JournalDetail::none;
+  return Status::ok;
+}
+
+template <class Memory>
+inline Status BasicSession<Memory>::init() {
+  if (initialised_) return Status::already_initialised;
+  if constexpr (IdentifiedMemory<Memory>) {
+    if (context_.memory->device_id() != device_id_) return Status::wrong_device;
+  }
+  initialised_ = true;
+  // 0 stands for plans that belong to no session.
+  if (++generation_ == 0) ++generation_;
+  context_.generation = generation_;
+  drainer_.begin(journal_now_);
+  return Status::ok;
+}
+
+template <class Memory>
+inline Status BasicSession<Memory>::set_config(const DumpConfig& config) {
+  if (!initialised_) return Status::not_initialised;
+  if (log_ != nullptr) log_->config_set(config, device_id_);
+  if (!config.active || !dumps_on(config, device_id_)) return Status::ok;
+  const std::uint64_t now = context_.clock->unix_us();
+  DumpTarget target = {.root = config.dump_path.empty() ? std::string_view(".") : config.dump_path,
+                       .time = local_time_number(now / 1000000, context_.clock->utc_offset_seconds()),
+                       .id = now > last_target_id_ ? now : last_target_id_ + 1,
+                       .device_id = device_id_,
+                       .sample_number = config.sample_number,
+                       .columns = config.statistic_columns,
+                       .layout = config.layout,
+                       .data = config.data,
+                       .fixed_point = config.fixed_point,
+                       .trailing_comma = config.trailing_comma,
+                       .statistics_on_device = config.statistics_on_device,
+                       .statistics = config.statistics,
+                       .world_size = config.world_size,
+                       .rank = config.rank};
+  if (const Status status = means().choose_form(config, target); status != Status::ok) return status;
+  std::uint8_t taken = targets_.take(target);
+  if (taken == Targets::kNone) {
+    leave_config();
+    const auto have_taken = [&] {
+      if (taken == Targets::kNone) taken = targets_.take(target);
+      return taken != Targets::kNone;
+    };
+    static_cast<void>(wait_for_drainer(have_taken, context_.block_limit_ms));
+  }
+  if (taken == Targets::kNone) return Status::too_many_configs;
+  leave_config();
+  settle_config();
+  context_.target = taken;
+  last_target_id_ = target.id;
+  config_ = config;
+  begin_config_account();
+  if constexpr (build::kOverflow) context_.overflow_number = config.overflow_number;
+  if constexpr (build::kFaults) {
+    context_.watch_changes_only = config.watch_changes_only;
+    context_.failures = config.exception != ExceptionDump::none;
+  }
+  // Without a step counter a step filter can never hold for a single operator.
+  context_.single_ops = config.single_ops && config.steps.every_step();
+  context_.single_bits = capture_bits(config.mode);
+  return Status::ok;
+}
+
+template <class Memory>
+inline Status BasicSession<Memory>::load_model(ModelPlan& plan, const ModelDesc& model,
+                                               std::span<std::uint8_t> bits, const OpIndex& index) {
+  if (plan.model != nullptr) return Status::model_already_loaded;
+  Status status = Status::ok;
+  plan = ModelPlan{};
+  if (config_.active) {
+    status = resolve_plan(config_, model, bits, plan, index);
+    if (status == Status::ok && !plan.bits.empty()) status = check_names(plan, model);
+    if (status == Status::ok && !plan.bits.empty()) status = place_watch(plan, model);
+    if (status != Status::ok) plan = ModelPlan{};
+  }
+  plan.model = &model;
+  plan.session = &context_;
+  if (log_ != nullptr && config_.active && status == Status::ok) log_->model_loaded(config_, plan);
+  if (!plan.bits.empty()) {
+    plan.generation = generation_;
+    // 0 stands for none.
+    if (++loads_ == 0) ++loads_;
+    plan.load = loads_;
+    plan.target = context_.target;
+    ++targets_[plan.target].plans;
+  }
+  if (status == Status::ok) open_account(plan, index);
+  return status;
+}
+
+template <class Memory>
+template <std::size_t Ops>
+inline Status BasicSession<Memory>::load_model(ModelPlanFor<Ops>& plan, const ModelDesc& model) {
+  return load_model(plan, model, plan.op_bits);
+}
+
+template <class Memory>
+inline Status BasicSession<Memory>::count_ops(ModelPlan& plan, std::span<OpCounts> counts) {
+  if (build::kLean) return Status::not_supported;
+  if (const Status status = at_rest(plan); status != Status::ok) return status;
+  if (!plan.op_counts.empty()) return Status::invalid_argument;
+  if (counts.size() < plan.model->ops.size()) return Status::no_memory;
+  plan.op_counts = counts.first(plan.model->ops.size());
+  if (plan.op_counts.empty()) return Status::ok;
+  plans_.add(plan);
+  return restart_counts(plan);
+}
+
+template <class Memory>
+inline Status BasicSession<Memory>::restart_counts(ModelPlan& plan) {
+  if (const Status status = at_rest(plan); status != Status::ok) return status;
+  if (plan.op_counts.empty()) return Status::invalid_argument;
+  plan.steps_seen = plan.steps_wanted = 0u;
+  for (OpCounts& counts : plan.op_counts) counts = {};
+  return Status::ok;
+}
+
+template <class Memory>
+inline Status BasicSession<Memory>::unload_model(ModelPlan& plan) {
+  if (const Status status = at_rest(plan); status != Status::ok) return status;
+  settle(plan);
+  release_watch(plan);
+  detach_missing_drainer();
+  plans_.remove(plan, *context_.clock);
+  if (initialised_ && plan.generation == generation_) {
+    --targets_[plan.target].plans;
+    if (plan.target != context_.target) retire_if_unused(plan.target);
+  }
+  plan = ModelPlan{};
+  return Status::ok;
+}
+
+template <class Memory>
+inline Status BasicSession<Memory>::finalize() {
+  if (!initialised_) return Status::not_initialised;
+  if (drainer_attached_) return Status::drainer_attached;
+  if (drainer_.is_busy()) return Status::drainer_attached;
+  for (const Recorder& recorder : recorders_) {
+    if (recorder.open_plan() != nullptr) return Status::step_open;
+  }
+  context_.generation = 0;
+  context_.single_ops = false;
+  if constexpr (build::kFaults) context_.crashed.store(false, std::memory_order_relaxed);
+  while (drain_some(SIZE_MAX) != 0) {
+  }
+  static_cast<void>(drainer_.enter());
+  for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
+    if (is_drained(slot_state(slot))) finish(slot);
+  }
+  settle_all();
+  initialised_ = false;
+  config_ = {};
+  context_.target = Targets::kNone;
+  passing_ = false;
+  plans_.let_go([this](const ModelPlan& plan) {
+    if (plan.generation == generation_) drainer_.tell_ops(plan);
+  });
+  for (std::uint8_t target = 0; target < Targets::kMax; ++target) {
+    if (targets_.state(target) != Targets::State::free) close(target);
+  }
+  const Status synced = sink_.sync();
+  drainer_.leave();
+  return synced == Status::ok ? drainer_.journal_failure() : synced;
+}
+
+template <class Memory>
+inline Status BasicSession<Memory>::remove_recorder(Recorder& recorder) {
+  const std::size_t slot = recorder.slot();
+  if (slot >= OPDUMP_MAX_RECORDERS || &recorders_[slot] != &recorder || slot_state(slot) == SlotState::free) {
+    return Status::invalid_argument;
+  }
+  if (slot_state(slot) == SlotState::open) {
+    if (recorder.open_plan() != nullptr || !recorder.at_rest()) return Status::recorder_busy;
+    recorder.detach();
+    set_slot_state(slot, SlotState::leaving);
+  }
+  const auto has_left = [&] { return slot_state(slot) == SlotState::left; };
+  if (wait_for_drainer(has_left, context_.block_limit_ms) != Status::ok) return Status::recorder_busy;
+  set_slot_state(slot, SlotState::free);
+  return Status::ok;
+}
+
+template <class Memory>
+inline Status BasicSession<Memory>::flush(std::uint32_t limit_ms) {
+  if (is_drained_here()) return Status::drainer_attached;
+  // release: what was captured before is seen by the drain context; pairs with the acquire in `mark_rings`.
+  const std::uint32_t asked = flushes_asked_.load(std::memory_order_relaxed) + 1;
+  flushes_asked_.store(asked, std::memory_order_release);
+  const auto all_passed = [this, asked] {
+    // acquire: it is in the sink; pairs with the release in `drain_some`.
+    if (flushes_passed_.load(std::memory_order_acquire) == asked) return true;
+    for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
+      if (is_drained(slot_state(slot)) && !recorders_[slot].ring().drained()) return false;
+    }
+    return true;
+  };
+  return wait_for_drainer(all_passed, limit_ms);
+}
+
+template <class Memory>
+inline Status BasicSession<Memory>::attach_drainer(Waker* waker) {
+  if (!build::kWait && waker != nullptr) return Status::not_supported;
+  if (drainer_attached_) return Status::drainer_attached;
+  if (context_.when_full == WhenFull::inline_drain) return Status::invalid_argument;
+  drainer_attached_ = true;
+  context_.waker.store(waker, std::memory_order_release);  // partner: `RingWriter::wake`
+  return Status::ok;
+}
+
+template <class Memory>
+inline void BasicSession<Memory>::detach_drainer() {
+  context_.waker.store(nullptr, std::memory_order_release);  // partner: `RingWriter::wake`
+  drainer_attached_ = false;
+  leave_drain();  // in a child after fork() it may be missing in the midst of its work
+}
+
+template <class Memory>
+inline std::size_t BasicSession<Memory>::drain_some(std::size_t budget_bytes) {
+  if (!drainer_.enter()) return 0;
+  plans_.enter();
+  if constexpr (build::kFaults) {
+    // seq_cst: either this is seen, or `is_draining` sees the turn that has just begun.
+    if (context_.crashed.load(std::memory_order_seq_cst)) {
+      leave_drain();
+      return 0;
+    }
+  }
+  do_job();
+  if (!passing_) mark_rings();
+  std::size_t moved = 0;
+  bool passed = true;
+  for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
+    const SlotState state = slot_state(slot);
+    if (!is_drained(state)) continue;
+    const std::size_t bytes = drainer_.drain(slot, recorders_[slot].ring(), budget_bytes);
+    // Not at each look, which would take the recorder's line away from its core.
+    if (bytes == 0 || passing_)
+      drainer_.tell_untold(slot, recorders_[slot].ring(), recorders_[slot].untold());
+    moved += bytes;
+    // Seen leaving before the ring was looked at, it has nothing left once that is empty; a budget of 0
+    // does not tell.
+    if (state == SlotState::leaving && recorders_[slot].ring().drained()) {
+      finish(slot);
+      set_slot_state(slot, SlotState::left);
+    }
+    passed = passed && drainer_.passed(slot);
+  }
+  for (std::uint8_t target = 0; target < Targets::kMax && passed && passing_; ++target) {
+    if (targets_.state(target) == Targets::State::closing) close(target);
+  }
+  // release: as in `flush`.
+  if (passed && passing_) flushes_passed_.store(flush_marked_, std::memory_order_release);
+  passing_ = passing_ && !passed;
+  leave_drain();
+  return moved;
+}
+
+template <class Memory>
+inline void BasicSession<Memory>::crash_flush(Recorder* failed) {
+  if constexpr (build::kFaults) {
+    // It may have interrupted a call that drains.
+    static_cast<void>(drainer_.enter());
+    drain_rings();
+    if (failed != nullptr && failed->open_plan() != nullptr) {
+      static_cast<void>(failed->capture_failure());
+      drain_rings();
+    }
+    drainer_.leave();
+  }
+}
+
+template <class Memory>
+inline Status BasicSession<Memory>::begin_crash() {
+  if constexpr (build::kFaults) {
+    // partner: `drain_some`.
+    context_.crashed.store(true, std::memory_order_seq_cst);
+    return Status::ok;
+  }
+  return Status::not_supported;
+}
+
+template <class Memory>
+inline DumpCounts BasicSession<Memory>::counts() const {
+  DumpCounts counts;
+  if constexpr (build::kJournal) closed_counts_.add_to(counts);
+  for (std::size_t group = 0; group < Targets::kCounted; ++group) {
+    // In this order, so that no record is seen written before it is seen wanted.
+    drainer_.add_counts(group, counts);
+    for (const Recorder& recorder : recorders_) recorder.add_counts(group, counts);
+  }
+  return counts;
+}
+
+template <class Memory>
+inline std::uint32_t BasicSession<Memory>::overflows() const {
+  std::uint32_t sum = 0;
+  if constexpr (build::kOverflow) {
+    for (const Recorder& recorder : recorders_) sum += recorder.overflows();
+  }
+  return sum;
+}
+
+template <class Memory>
+inline FirstBadOp BasicSession<Memory>::first_bad_op() const {
+  FirstBadOp first;
+  if constexpr (build::kFaults) {
+    for (const Recorder& recorder : recorders_) {
+      const FirstBadOp& bad = recorder.first_bad_op();
+      if (bad.unix_us != 0 && (first.unix_us == 0 || bad.unix_us < first.unix_us)) first = bad;
+    }
+  }
+  return first;
+}
+
+template <class Memory>
+inline std::uint32_t BasicSession<Memory>::overwrites() const {
+  std::uint32_t sum = 0;
+  if constexpr (build::kFaults) {
+    for (const Recorder& recorder : recorders_) sum += recorder.overwrites();
+  }
+  return sum;
+}
+
+template <class Memory>
+inline Overwrite BasicSession<Memory>::first_overwrite() const {
+  if constexpr (build::kFaults) {
+    for (const Recorder& recorder : recorders_) {
+      if (recorder.overwrites() != 0) return recorder.first_overwrite();
+    }
+  }
+  return {};
+}
+
+template <class Memory>
+inline void BasicSession<Memory>::leave_drain() {
+  plans_.leave();
+  drainer_.leave();
+}
+
+template <class Memory>
+inline void BasicSession<Memory>::detach_missing_drainer() {
+  if (build::kLean) return;
+  // relaxed: this context has stored it.
+  const Waker* waker = context_.waker.load(std::memory_order_relaxed);
+  if (waker != nullptr && !waker->is_there()) detach_drainer();
+}
+
+template <class Memory>
+inline bool BasicSession<Memory>::is_open(const ModelPlan& plan) const {
+  for (const Recorder& recorder : recorders_) {
+    if (recorder.open_plan() == &plan) return true;
+  }
+  return false;
+}
+
+template <class Memory>
+inline void BasicSession<Memory>::do_job() {
+  if constexpr (!build::kLean) {
+    // seq_cst: see `on_drain_context`, whose partner this is.
+    Job* const job = job_.load(std::memory_order_seq_cst);
+    if (job == nullptr) return;
+    job->run(job->use);
+    job->done = true;
+    job_.store(nullptr, std::memory_order_release);
+  }
+}
+
+template <class Memory>
+template <class Use>
+inline bool BasicSession<Memory>::on_drain_context(const Use& use) {
+  detach_missing_drainer();
+  if (!drainer_attached_) {
+    use();
+    return true;
+  }
+  Job job = {[](const void* of) { (*static_cast<const Use*>(of))(); }, &use};
+  job_.store(&job, std::memory_order_seq_cst);
+  // acquire: what the job did comes before; pairs with the release in `do_job`.
+  const auto is_done = [this] { return job_.load(std::memory_order_acquire) == nullptr; };
+  if (wait_for_drainer(is_done, context_.block_limit_ms) == Status::ok) return true;
+  job_.store(nullptr, std::memory_order_seq_cst);
+  plans_.wait_for_turn(*context_.clock);
+  return job.done;
+}
+
+template <class Memory>
+inline void BasicSession<Memory>::mark_rings() {
+  for (std::uint8_t target = 0; target < Targets::kMax; ++target) {
+    if (targets_.state(target) != Targets::State::retired) continue;
+    targets_.set_state(target, Targets::State::closing);
+    passing_ = true;
+  }
+  // acquire: as in `flush`.
+  const std::uint32_t asked = flushes_asked_.load(std::memory_order_acquire);
+  passing_ = passing_ || asked != flush_marked_;
+  flush_marked_ = asked;
+  for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS && passing_; ++slot) drainer_.mark(slot);
+}
+
+template <class Memory>
+inline void BasicSession<Memory>::close(std::uint8_t target) {
+  DumpCounts counts;
+  if constexpr (build::kJournal) {
+    for (Recorder& recorder : recorders_) {
+      recorder.add_counts(target, counts);
+      recorder.clear_counts(target);
+    }
+  }
+  drainer_.close(target, counts);
+  if constexpr (build::kJournal) closed_counts_.add(counts);
+  targets_.set_state(target, Targets::State::free);
+}
+
+template <class Memory>
+inline void BasicSession<Memory>::drain_rings() {
+  for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
+    if (!is_drained(slot_state(slot))) continue;
+    while (drainer_.drain(slot, recorders_[slot].ring(), SIZE_MAX) != 0) {
+    }
+    drainer_.tell_untold(slot, recorders_[slot].ring(), recorders_[slot].untold());
+  }
+}
+
+template <class Memory>
+template <class Done>
+inline Status BasicSession<Memory>::wait_for_drainer(Done done, std::uint32_t limit_ms) {
+  constexpr std::size_t kBudgetBytes = 64 * 1024;
+  const std::uint32_t start = context_.clock->monotonic_ms();
+  while (!done()) {
+    if (!drainer_attached_) {
+      if (drain_some(kBudgetBytes) == 0) return done() ? Status::ok : Status::timeout;
+    } else {
+      // relaxed: this context has stored it.
+      if (Waker* waker = context_.waker.load(std::memory_order_relaxed)) waker->wake();
+      context_.clock->pause();
+    }
+    if (context_.clock->monotonic_ms() - start >= limit_ms) return done() ? Status::ok : Status::timeout;
+  }
+  return Status::ok;
+}
+
+template <class Memory>
+inline Status BasicSession<Memory>::at_rest(const ModelPlan& plan) const {
+  if (plan.model == nullptr) return Status::model_not_loaded;
+  if (plan.session != &context_) return Status::invalid_argument;
+  return is_open(plan) ? Status::step_open : Status::ok;
+}
+
+template <class Memory>
+inline TargetMeans BasicSession<Memory>::means() const {
+  TargetMeans means = {.clock = *context_.clock,
+                       .formats = formats_,
+                       .reduction = context_.reduction,
+                       .overflow = nullptr,
+                       .watches = false};
+  if constexpr (build::kOverflow) means.overflow = context_.overflow;
+  if constexpr (build::kFaults) means.watches = !watch_.memory.empty();
+  return means;
+}
+
+template <class Memory>
+inline Status BasicSession<Memory>::place_in(MutableBytes& rest, ModelPlan& plan, const ModelDesc& model) {
+  WatchState watch = plan.watch;
+  const Status status = watch.place(plan.bits, model.ops, rest);
+  plan.watch = watch;
+  return status;
+}
+
+template <class Memory>
+inline Status BasicSession<Memory>::place_watch([[maybe_unused]] ModelPlan& plan,
+                                                [[maybe_unused]] const ModelDesc& model) {
+  if constexpr (build::kFaults) {
+    if (!config_.watch) return Status::ok;
+    if (const Status status = place_in(watch_.rest, plan, model); status != Status::ok) return status;
+    ++watch_.plans;
+  }
+  return Status::ok;
+}
+
+template <class Memory>
+inline void BasicSession<Memory>::release_watch([[maybe_unused]] const ModelPlan& plan) {
+  if constexpr (build::kFaults) {
+    const WatchState& watch = plan.watch;
+    if (!watch.ops.empty() && --watch_.plans == 0) watch_.rest = watch_.memory;
+  }
+}
+
+template <class Memory>
+inline void BasicSession<Memory>::leave_config() {
+  if (context_.target == Targets::kNone || targets_[context_.target].plans != 0) return;
+  settle_config();
+  retire_if_unused(context_.target);
+  context_.target = Targets::kNone;
+  context_.single_ops = false;
+  config_ = {};
+}
+
+template <class Memory>
+template <class ForEach>
+inline void BasicSession<Memory>::tell_never(std::uint8_t target, const ForEach& for_each) {
+  bool any = false;
+  for_each([&](const NeverCaptured& what) {
+    any = true;
+    if (log_ != nullptr) log_->never_captured(what);
+  });
+  if (!any || !build::kJournal) return;
+  const auto tell = [&] { for_each([&](const NeverCaptured& what) { drainer_.tell_never(target, what); }); };
+  if (!on_drain_context(tell)) drainer_.fail_journal(Status::timeout);
+}
+
+template <class Memory>
+inline void BasicSession<Memory>::begin_config_account() {
+  if constexpr (!build::kLean) {
+    account_.asked.clear();
+    account_.config_settled = false;
+  }
+}
+
+template <class Memory>
+inline void BasicSession<Memory>::open_account(ModelPlan& plan, const OpIndex& index) {
+  if constexpr (!build::kLean) {
+    if (!wants_listed(config_)) return;
+    account_.asked.meet(config_, *plan.model, index);
+    tell_never(context_.target, [&](const auto& use) {
+      for_each_unknown_name(config_, *plan.model, plan.directory_name, index, use);
+    });
+    if (plan.bits.empty()) return;
+    begin_account(plan);
+    plan.next_loaded = account_.loaded;
+    account_.loaded = &plan;
+  }
+}
+
+template <class Memory>
+inline void BasicSession<Memory>::settle(ModelPlan& plan) {
+  if constexpr (!build::kLean) {
+    auto* link = &account_.loaded;
+    while (*link != nullptr && *link != &plan) link = &(*link)->next_loaded;
+    if (*link == nullptr) return;
+    *link = plan.next_loaded;
+    tell_never(plan.target, [&](const auto& use) { for_each_uncaptured(plan, use); });
+  }
+}
+
+template <class Memory>
+inline void BasicSession<Memory>::settle_config() {
+  if constexpr (!build::kLean) {
+    if (account_.config_settled || context_.target == Targets::kNone) return;
+    account_.config_settled = true;
+    if (!wants_listed(config_)) return;
+    tell_never(context_.target, [&](const auto& use) { account_.asked.for_each_unmet(config_, use); });
+  }
+}
+
+template <class Memory>
+inline void BasicSession<Memory>::settle_all() {
+  if constexpr (!build::kLean) {
+    while (account_.loaded != nullptr) settle(*account_.loaded);
+    settle_config();
+  }
+}
+
+template <class Memory>
+inline std::size_t BasicSession<Memory>::longest_name([[maybe_unused]] const ModelPlan& plan,
+                                                      const ModelDesc& model, std::size_t op) {
+  std::size_t bytes = model.ops[op].name.size();
+  if constexpr (build::kFaults) {
+    std::size_t longest = 0;
+    for (std::size_t i = 0; i < plan.bits.size() && is_suspect(plan.bits[op]); ++i) {
+      if (is_watched(plan.bits[i]) && model.ops[i].name.size() > longest) longest = model.ops[i].name.size();
+    }
+    if (longest != 0) bytes += WatchState::kBetween.size() + longest;
+  }
+  return bytes;
+}
+
+template <class Memory>
+inline Status BasicSession<Memory>::check_names(const ModelPlan& plan, const ModelDesc& model) const {
+  if (plan.directory_name.size() > kMaxDirectoryPartBytes) return Status::name_too_long;
+  for (std::size_t i = 0; i < plan.bits.size(); ++i) {
+    const OpDesc& op = model.ops[i];
+    if (plan.bits[i] == 0) continue;
+    const std::size_t name_bytes = longest_name(plan, model, i);
+    if (op.type.size() > kMaxTextBytes || name_bytes > kMaxTextBytes ||
+        !drainer_.fits(plan.directory_name.size(), op.type.size(), name_bytes)) {
+      return Status::name_too_long;
+    }
+  }
+  return Status::ok;
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

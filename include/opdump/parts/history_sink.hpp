@@ -1,0 +1,387 @@
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <string_view>
+
+#include "opdump/port/sink.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// A flight recorder: keeps what the last steps dumped in memory, and hands it to another sink only when
+/// something happens, in the order in which it was committed, with what the steps afterwards dump. Until then
+/// the other sink is not touched.
+///
+/// What happens is a trigger: `trigger`, or by itself an object that tells of an overflow or of an operator
+/// that failed. The step in which it happens is handed on to its end, and `after_steps` more; then the
+/// history begins anew.
+///
+/// A step is one of a model. Where several models run in turn, it lasts until one of them begins its next
+/// step, so that it holds one of the model that runs most often; of more than kMaxModels in one step, more
+/// begin another. Operators that run on their own belong to the step in which they come. With
+/// OPDUMP_SMALL_CODE names tell neither steps nor kinds: each object is a step, and only `trigger` is a
+/// trigger. When the memory is full, the oldest step goes; an object that does not fit beside its own step is
+/// refused with `no_space`, as are lines of a journal. Root, directory and file of a name are 400 bytes
+/// together at most. A session that writes here keeps no journal, which would tell of objects that are gone.
+///
+/// `trigger` may be called from any context; all else as for any sink.
+class HistorySink final : public Sink {
+ public:
+  static constexpr std::size_t kBlockBytes = 512;
+  static constexpr std::size_t kMaxModels = 8;
+
+  /// Keeps nothing and hands everything on at once, until `configure`.
+  explicit HistorySink(Sink& sink) : sink_(sink) {}
+  HistorySink(Sink& sink, MutableBytes memory, std::uint32_t history_steps, std::uint32_t after_steps)
+      : sink_(sink) {
+    configure(memory, history_steps, after_steps);
+  }
+
+  /// Forgets what is kept, and keeps `history_steps` (0: nothing) in `memory`, 8-byte aligned, which is this
+  /// object's from now on. While no object is open.
+  void configure(MutableBytes memory, std::uint32_t history_steps, std::uint32_t after_steps) {
+    blocks_ = reinterpret_cast<Block*>(memory.data());
+    history_steps_ = history_steps;
+    after_steps_ = after_steps;
+    first_ = last_ = kNone;
+    handing_on_until_ = 0;
+    for (Run& run : runs_) run = {};
+    const std::size_t count = memory.size() / sizeof(Block);
+    for (std::size_t i = 0; i < count; ++i) {
+      Block& block = *::new (&blocks_[i]) Block;
+      block.next = i + 1 < count ? static_cast<std::uint32_t>(i + 1) : kNone;
+    }
+    free_ = count == 0 ? kNone : 0;
+  }
+  HistorySink(const HistorySink&) = delete;
+  HistorySink& operator=(const HistorySink&) = delete;
+
+  /// Hands on what is kept, at the next call from the drainer.
+  void trigger() { triggered_.store(true, std::memory_order_release); }  // partner: `look_for_trigger`
+
+  /// Times that the history was handed on.
+  std::uint32_t triggers() const { return triggers_; }
+
+  /// Objects of the history that the other sink refused.
+  std::uint32_t lost() const { return lost_; }
+
+  /// Objects that were let go because they were too old, or their memory was needed.
+  std::uint32_t let_go() const { return let_go_; }
+
+  Result<ObjectId> begin(const ObjectName& name) override {
+    if (history_steps_ == 0) return sink_.begin(name);
+    look_for_trigger();
+    const Result<std::uint32_t> object = make(Kind::object, name);
+    if (!object.ok()) return object.status();
+    return ObjectId{object.value()};
+  }
+
+  Status append(ObjectId object, std::span<const Bytes> parts) override {
+    if (history_steps_ == 0) return sink_.append(object, parts);
+    for (const Bytes part : parts) {
+      if (!add(static_cast<std::uint32_t>(object), part)) return Status::no_space;
+    }
+    return Status::ok;
+  }
+
+  Status commit(ObjectId object, ObjectId with = kNoObject) override {
+    if (history_steps_ == 0) return sink_.commit(object, with);
+    if (build::kFaults && with != kNoObject) return commit_pair(object, with);
+    return keep(static_cast<std::uint32_t>(object));
+  }
+
+  void abort(ObjectId object) override {
+    if (history_steps_ == 0) return sink_.abort(object);
+    release(static_cast<std::uint32_t>(object));
+  }
+
+  Status claim_journal(const ObjectName& name) override {
+    return history_steps_ == 0 ? sink_.claim_journal(name) : Status::ok;
+  }
+
+  Status append_lines(const ObjectName& name, std::span<const Bytes> parts) override {
+    if (history_steps_ == 0) return sink_.append_lines(name, parts);
+    look_for_trigger();
+    const Result<std::uint32_t> head = make(Kind::lines, name);
+    if (!head.ok()) return head.status();
+    for (const Bytes part : parts) {
+      if (add(head.value(), part)) continue;
+      release(head.value());
+      return Status::no_space;
+    }
+    return keep(head.value());
+  }
+
+  Status sync() override {
+    look_for_trigger();
+    return sink_.sync();
+  }
+
+ private:
+  static constexpr std::uint32_t kNone = 0xffffffff;
+
+  enum class Kind : std::uint8_t { object, lines };
+
+  /// An object is a chain of blocks; the first one has the head, and the bytes begin with the name's texts.
+  struct Block {
+    std::uint32_t next = kNone;
+    std::uint32_t used = 0;  ///< bytes of `bytes`
+    std::byte bytes[kBlockBytes - 8];
+  };
+  static_assert(sizeof(Block) == kBlockBytes);
+
+  struct Head {
+    std::uint64_t step = 0;      ///< counts those that came here
+    std::uint32_t next = kNone;  ///< of the objects that are kept, in order
+    std::uint32_t last = kNone;  ///< block of the chain
+    std::uint16_t root_bytes = 0;
+    std::uint16_t directory_bytes = 0;
+    std::uint16_t file_bytes = 0;
+    Kind kind = Kind::object;
+    [[no_unique_address]] Maybe<!build::kLean, ObjectFacts> facts{};
+  };
+
+  /// What was seen of a loaded model.
+  struct Run {
+    std::uint32_t load = 0;    ///< 0: of none
+    std::uint64_t number = 0;  ///< its latest step, as the model counts
+    std::uint64_t step = 0;    ///< the one that it fell into here
+  };
+
+  /// So that a name lies in one piece.
+  static constexpr std::size_t kMaxNameBytes = 400;
+  static_assert(sizeof(Head) + kMaxNameBytes <= sizeof(Block::bytes));
+
+  Head& head_of(std::uint32_t object) {
+    return *std::launder(reinterpret_cast<Head*>(blocks_[object].bytes));
+  }
+
+  Result<std::uint32_t> make(Kind kind, const ObjectName& name) {
+    if (name.root.size() + name.directory.size() + name.file.size() > kMaxNameBytes)
+      return Status::name_too_long;
+    follow_step(name.facts);
+    const std::uint32_t object = take_block();
+    if (object == kNone) return Status::no_space;
+    Head& head = *::new (blocks_[object].bytes) Head;
+    blocks_[object].used = sizeof(Head);
+    head.step = step_;
+    head.last = object;
+    head.kind = kind;
+    head.root_bytes = static_cast<std::uint16_t>(name.root.size());
+    head.directory_bytes = static_cast<std::uint16_t>(name.directory.size());
+    head.file_bytes = static_cast<std::uint16_t>(name.file.size());
+    head.facts = name.facts;
+    for (const std::string_view text : {name.root, name.directory, name.file}) add(object, as_bytes(text));
+    return object;
+  }
+
+  bool add(std::uint32_t object, Bytes bytes) {
+    while (!bytes.empty()) {
+      std::uint32_t last = head_of(object).last;
+      if (blocks_[last].used == sizeof blocks_[last].bytes) {
+        const std::uint32_t more = take_block();
+        if (more == kNone) return false;
+        blocks_[last].next = more;
+        head_of(object).last = last = more;
+      }
+      Block& block = blocks_[last];
+      const std::size_t room = sizeof block.bytes - block.used;
+      const std::size_t now = bytes.size() < room ? bytes.size() : room;
+      std::memcpy(block.bytes + block.used, bytes.data(), now);
+      block.used += static_cast<std::uint32_t>(now);
+      bytes = bytes.subspan(now);
+    }
+    return true;
+  }
+
+  /// A free block, of the oldest step if there is no other; none when all belong to the latest or are open.
+  std::uint32_t take_block() {
+    if (free_ == kNone && first_ != kNone && head_of(first_).step != step_) {
+      const std::uint64_t oldest = head_of(first_).step;
+      while (first_ != kNone && head_of(first_).step == oldest) drop_first();
+    }
+    const std::uint32_t block = free_;
+    if (block == kNone) return kNone;
+    free_ = blocks_[block].next;
+    blocks_[block].next = kNone;
+    blocks_[block].used = 0;
+    return block;
+  }
+
+  void release(std::uint32_t object) {
+    blocks_[head_of(object).last].next = free_;
+    free_ = object;
+  }
+
+  void drop_first() {
+    const std::uint32_t object = first_;
+    first_ = head_of(object).next;
+    if (first_ == kNone) last_ = kNone;
+    release(object);
+    ++let_go_;
+  }
+
+  void follow_step(const ObjectFacts& facts) {
+    if (build::kLean) return begin_step();
+    if (facts.load == 0) return;
+    Run& run = run_of(facts.load);
+    // Another recorder may be in a later step of that model.
+    if (run.load == facts.load && facts.step <= run.number) return;
+    const bool runs_again = run.step == step_;
+    run = {facts.load, facts.step, step_};
+    if (!runs_again) return;
+    begin_step();
+    run.step = step_;
+  }
+
+  /// What is known of that model; when nothing is, that of the one that has not run for longest.
+  Run& run_of(std::uint32_t load) {
+    Run* oldest = runs_;
+    for (Run& run : runs_) {
+      if (run.load == load) return run;
+      if (run.step < oldest->step) oldest = &run;
+    }
+    return *oldest;
+  }
+
+  void begin_step() {
+    ++step_;
+    while (first_ != kNone && head_of(first_).step + history_steps_ <= step_) drop_first();
+  }
+
+  /// Takes a whole object into the history, or hands it on.
+  Status keep(std::uint32_t object) {
+    look_for_trigger();
+    if (tells_of_a_bug(object)) hand_on_history();
+    if (is_handing_on()) {
+      const Status status = hand_on(object);
+      release(object);
+      return status;
+    }
+    enlist(object);
+    return Status::ok;
+  }
+
+  void enlist(std::uint32_t object) {
+    if (last_ == kNone) {
+      first_ = object;
+    } else {
+      head_of(last_).next = object;
+    }
+    last_ = object;
+  }
+
+  bool is_handing_on() const {
+    return handing_on_until_ != 0 && step_ <= handing_on_until_;
+  }
+
+  void look_for_trigger() {
+    if (!triggered_.load(std::memory_order_acquire)) return;  // partner: `trigger`
+    triggered_.store(false, std::memory_order_relaxed);
+    hand_on_history();
+  }
+
+  void hand_on_history() {
+    ++triggers_;
+    handing_on_until_ = step_ + after_steps_;
+    while (first_ != kNone) {
+      const std::uint32_t object = first_;
+      if (hand_on(object) != Status::ok) ++lost_;
+      first_ = head_of(object).next;
+      release(object);
+    }
+    last_ = kNone;
+  }
+
+  ObjectName name_of(std::uint32_t object) {
+    const Head& head = head_of(object);
+    const char* at = reinterpret_cast<const char*>(blocks_[object].bytes) + sizeof(Head);
+    ObjectName name = {{at, head.root_bytes},
+                       {at + head.root_bytes, head.directory_bytes},
+                       {at + head.root_bytes + head.directory_bytes, head.file_bytes}};
+    name.facts = head.facts;
+    return name;
+  }
+
+  static std::size_t name_bytes(const Head& head) {
+    return std::size_t{head.root_bytes} + head.directory_bytes + head.file_bytes;
+  }
+
+  bool tells_of_a_bug(std::uint32_t object) {
+    const ObjectFacts facts = head_of(object).facts;
+    return facts.kind == ObjectKind::report || facts.kind == ObjectKind::failure;
+  }
+
+  Status hand_on(std::uint32_t object) {
+    if (head_of(object).kind == Kind::lines)
+      return for_bytes(object, [&](Bytes part) { return sink_.append_lines(name_of(object), {&part, 1}); });
+    const Result<ObjectId> id = copy_out(object);
+    return id.ok() ? sink_.commit(id.value()) : id.status();
+  }
+
+  Status commit_pair(ObjectId first, ObjectId second) {
+    const std::uint32_t objects[] = {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(second)};
+    look_for_trigger();
+    if (tells_of_a_bug(objects[0]) || tells_of_a_bug(objects[1])) hand_on_history();
+    if (!is_handing_on()) {
+      for (const std::uint32_t object : objects) enlist(object);
+      return Status::ok;
+    }
+    const Status status = hand_on_both(objects[0], objects[1]);
+    for (const std::uint32_t object : objects) release(object);
+    return status;
+  }
+
+  Status hand_on_both(std::uint32_t first, std::uint32_t second) {
+    const Result<ObjectId> first_id = copy_out(first);
+    if (!first_id.ok()) return first_id.status();
+    const Result<ObjectId> second_id = copy_out(second);
+    if (second_id.ok()) return sink_.commit(first_id.value(), second_id.value());
+    sink_.abort(first_id.value());
+    return second_id.status();
+  }
+
+  /// An object of the other sink that has all the bytes of `object`; after an error there is none.
+  Result<ObjectId> copy_out(std::uint32_t object) {
+    const Result<ObjectId> id = sink_.begin(name_of(object));
+    if (!id.ok()) return id;
+    const Status status = for_bytes(object, [&](Bytes part) { return sink_.append(id.value(), {&part, 1}); });
+    if (status == Status::ok) return id;
+    sink_.abort(id.value());
+    return status;
+  }
+
+  /// Calls `use(piece)` for the bytes of `object` in order, while it returns `ok`.
+  template <class Use>
+  Status for_bytes(std::uint32_t object, Use use) {
+    std::size_t skipped = sizeof(Head) + name_bytes(head_of(object));
+    for (std::uint32_t at = object; at != kNone; at = blocks_[at].next) {
+      const Bytes part = Bytes(blocks_[at].bytes, blocks_[at].used).subspan(skipped);
+      skipped = 0;
+      const Status status = part.empty() ? Status::ok : use(part);
+      if (status != Status::ok) return status;
+    }
+    return Status::ok;
+  }
+
+  Sink& sink_;
+  Block* blocks_ = nullptr;
+  std::uint32_t free_ = kNone;
+  std::uint32_t first_ = kNone;  ///< of the objects that are kept
+  std::uint32_t last_ = kNone;
+  std::uint64_t step_ = 1;  ///< the latest; counts those that came here
+  Run runs_[kMaxModels];
+  std::uint64_t handing_on_until_ = 0;  ///< a step; 0: nothing has happened yet
+  std::uint32_t history_steps_ = 0;
+  std::uint32_t after_steps_ = 0;
+  std::uint32_t triggers_ = 0;
+  std::uint32_t let_go_ = 0;
+  std::uint32_t lost_ = 0;
+  std::atomic<bool> triggered_{false};
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

@@ -1,0 +1,104 @@
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "opdump/impl/lean/overflow.hpp"
+#include "opdump/impl/record/part_interfaces.hpp"
+#include "opdump/impl/stats/non_finite.hpp"
+#include "opdump/port/device_copy.hpp"
+#include "opdump/port/device_memory.hpp"
+#include "opdump/types/model.hpp"
+#include "opdump/types/overflow.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+#if OPDUMP_SMALL_CODE == 0
+/// Asks the device where it tells of overflows, and looks for infinities and NaNs in the outputs where it
+/// does not: `Memory` may have
+///
+///     Result<bool> overflowed(std::uint32_t stream_id);
+///
+/// which says whether an operator of that stream overflowed since the last call and resets it, or
+/// `not_supported`. Outputs are looked at where they lie if `Memory` has `view`, else in pieces, copied to
+/// the stack. The status says kOverflowFloat, and kOverflowToFloat16 where an output of float16 was made of
+/// inputs that were all wider.
+template <class Memory>
+class OverflowScan final : public OverflowCheck {
+ public:
+  /// `kernel` may be null; see `non_finite_kernel`.
+  explicit OverflowScan(Memory& memory, NonFiniteKernel kernel = nullptr)
+      : memory_(memory), kernel_(kernel) {}
+
+  Result<bool> overflowed([[maybe_unused]] const OpDesc& op, const CapturedTensors& tensors,
+                          OverflowReport& report) override {
+    if constexpr (requires { memory_.overflowed(op.stream_id); }) {
+      const Result<bool> told = memory_.overflowed(op.stream_id);
+      if (told.ok() && told.value()) report = synthesised(tensors, tensors.outputs);
+      if (told.status() != Status::not_supported) return told;
+    }
+    for (const TensorView& output : tensors.outputs) {
+      const Result<bool> found = is_bad(output);
+      if (!found.ok()) return found;
+      if (!found.value()) continue;
+      report = synthesised(tensors, {&output, 1});
+      return true;
+    }
+    return false;
+  }
+
+  Result<bool> bad(std::span<const TensorView> tensors) override {
+    for (const TensorView& tensor : tensors) {
+      const Result<bool> found = is_bad(tensor);
+      if (!found.ok() || found.value()) return found;
+    }
+    return false;
+  }
+
+ private:
+  static constexpr std::size_t kPieceBytes = 256;
+
+  static OverflowReport synthesised(const CapturedTensors& tensors, std::span<const TensorView> outputs) {
+    OverflowReport report;
+    for (const TensorView& output : outputs)
+      report.status[0] |= narrows(tensors.inputs, output) ? kOverflowToFloat16 : kOverflowFloat;
+    if (outputs.empty()) report.status[0] = kOverflowFloat;
+    return report;
+  }
+
+  static bool narrows(std::span<const TensorView> inputs, const TensorView& output) {
+    if (output.dtype != DType::float16 || inputs.empty()) return false;
+    for (const TensorView& input : inputs) {
+      if (input.dtype != DType::float32 && input.dtype != DType::int32) return false;
+    }
+    return true;
+  }
+
+  Result<bool> is_bad(const TensorView& tensor) {
+    if (!can_be_non_finite(tensor.dtype)) return false;
+    const Result<std::uint64_t> packed = packed_bytes(tensor.dtype, tensor.shape);
+    if (!packed.ok()) return packed.status();
+    const std::uint64_t all = packed.value();
+    // A tensor that falls short of its shape is refused when it is captured.
+    if (all > tensor.bytes) return Status::invalid_tensor;
+    if constexpr (ViewableMemory<Memory>) {
+      const Bytes whole = memory_.view(tensor.address, all);
+      if (whole.size() == all) return holds_non_finite(tensor.dtype, whole.data(), whole.size(), kernel_);
+    }
+    alignas(16) std::byte piece[kPieceBytes];
+    for (std::uint64_t at = 0; at < all; at += kPieceBytes) {
+      const std::size_t bytes = all - at < kPieceBytes ? static_cast<std::size_t>(all - at) : kPieceBytes;
+      const Status status = copy_pieces(memory_, tensor.address + at, {piece, bytes});
+      if (status != Status::ok) return status;
+      if (holds_non_finite(tensor.dtype, piece, bytes, kernel_)) return true;
+    }
+    return false;
+  }
+
+  Memory& memory_;
+  NonFiniteKernel kernel_;
+};
+#endif
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

@@ -1,0 +1,262 @@
+#pragma once
+#include <bit>
+#include <concepts>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <type_traits>
+
+#include "opdump/base/digest.hpp"
+#include "opdump/base/fnv.hpp"
+#include "opdump/impl/format/statistic_table.hpp"
+#include "opdump/impl/format/stats_csv.hpp"
+#include "opdump/impl/record/part_interfaces.hpp"
+#include "opdump/impl/stats/statistics.hpp"
+#include "opdump/port/device_copy.hpp"
+#include "opdump/port/device_memory.hpp"
+#include "opdump/port/sink.hpp"
+
+#if OPDUMP_SMALL_CODE
+#include "opdump/impl/lean/reduction.hpp"
+#include "opdump/types/config.hpp"
+#else
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// A backend whose device computes statistics, for configs that ask for that. `add_statistics` adds the first
+/// `elements` elements of `tensor` to `to`, as `Statistics::add_run` takes them; `not_supported` when the
+/// device cannot (such as for this dtype): `to` is as it was, and the host does it. Any other error loses the
+/// record. Called on the recorder's thread.
+template <class Memory>
+concept StatisticsMemory = requires(Memory& memory, const TensorView& tensor, std::uint64_t elements,
+                                    Statistics& to) {
+  { memory.add_statistics(tensor, elements, to) } -> std::same_as<Status>;
+};
+
+/// Reduces tensors to their statistics, and records to a CSV file in CANN's form or to rows of MindSpore's
+/// table, each by its own rules where NaNs and infinities meet. `kDigests`: with MD5 and SHA-1 of the
+/// tensors' bytes, padding left out. `kTables`: with MindSpore's table; a device that is never asked for it
+/// saves the code.
+///
+/// The table's header is written when the sink takes a new `statistic.csv`; rows are appended to one that is
+/// there already, whatever its columns, as MindSpore does.
+template <class Memory, bool kDigests = true, bool kTables = true>
+class StatisticsReduction final : public Reduction {
+ public:
+  /// `kernels` may be null, and must stay as long as this object.
+  explicit StatisticsReduction(Memory& memory, const StatisticsKernels* kernels = nullptr)
+      : memory_(memory), kernels_(kernels) {}
+
+  std::uint32_t bytes_per_tensor() const override { return kBytes; }
+
+  bool makes(const DumpTarget& target) const override {
+    return (kDigests || (target.statistics & (kStatMd5 | kStatSha1)) == 0) &&
+           (kTables || target.layout == Layout::cann);
+  }
+
+  Status reduce(const DumpTarget& target, const TensorView& tensor, std::byte* to) override {
+    const Result<std::uint64_t> elements = element_count(tensor.shape);
+    if (!elements.ok()) return elements.status();
+    Statistics statistics(tensor.dtype, elements.value(), kernels_);
+    Digests digests;
+    const bool with_md5 = kDigests && (target.statistics & kStatMd5) != 0;
+    const bool with_sha1 = kDigests && (target.statistics & kStatSha1) != 0;
+    const std::uint64_t packed = packed_bytes(tensor.dtype, tensor.shape).value();
+    const std::uint64_t all = codes_of(tensor.dtype).bits == 0 ? tensor.bytes : packed;
+    const auto take = [&](Bytes piece) {
+      statistics.add(piece);
+      if (with_md5) digests.md5.add(piece);
+      if (with_sha1) digests.sha1.add(piece);
+    };
+    Status status = Status::not_supported;
+    if (target.statistics_on_device && !with_md5 && !with_sha1 && !is_restored(tensor))
+      status = add_on_device(tensor, elements.value(), statistics);
+    if (status == Status::not_supported) status = for_each_piece(tensor, all, take);
+    if (status != Status::ok) return status;
+    Reduced out = {statistics.summary(target.layout == Layout::cann ? StatisticsDialect::cann
+                                                                    : StatisticsDialect::mindspore)};
+    if constexpr (kDigests) {
+      if (with_md5) digests.md5.finish(out.md5);
+      if (with_sha1) digests.sha1.finish(out.sha1);
+    }
+    std::memcpy(to, &out, kBytes);
+    return Status::ok;
+  }
+
+  std::string_view suffix() const override { return ".csv"; }
+
+  Result<std::uint64_t> write(Sink& sink, const ObjectName& name, const DumpTarget& target,
+                              const RecordView& record, Bytes reduced) override {
+    OpenObject object;
+    Status status = object.begin(sink, name);
+    if (status != Status::ok) return status;
+    const std::uint32_t selected = target.statistics & (kStatsByDefault | kStatL2Norm);
+    TextWriter header(line_);
+    status = object.put(as_bytes(add_stats_header(header, selected).text()));
+    record.for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t index) {
+      const Taken of_tensor = take(reduced);
+      if (status != Status::ok) return;
+      const StatsRow row = {.output = is_output,
+                            .index = index,
+                            .bytes = tensor.bytes,
+                            .dtype = tensor.dtype,
+                            .format = tensor.format,
+                            .shape = tensor.shape,
+                            .summary = of_tensor.summary};
+      TextWriter line(line_);
+      add_stats_row(line, row, selected, target.fixed_point ? StatsNumbers::nano : StatsNumbers::server);
+      status = object.put(as_bytes(line.text()));
+    });
+    if (status == Status::ok) status = object.commit();
+    if (status != Status::ok) return status;
+    return object.bytes();
+  }
+
+  Result<std::uint64_t> write_rows([[maybe_unused]] Sink& sink, [[maybe_unused]] const ObjectName& name,
+                                   [[maybe_unused]] const DumpTarget& target,
+                                   [[maybe_unused]] std::uint64_t unix_us,
+                                   [[maybe_unused]] const RecordView& record,
+                                   [[maybe_unused]] Bytes reduced) override {
+    if constexpr (kTables) return add_rows(sink, name, target, unix_us, record, reduced);
+    return Status::not_supported;
+  }
+
+ private:
+  Status add_on_device(const TensorView& tensor, std::uint64_t elements, Statistics& to) {
+    if constexpr (StatisticsMemory<Memory>) {
+      return memory_.add_statistics(tensor, elements, to);
+    } else {
+      return Status::not_supported;
+    }
+  }
+
+  /// Hands on the first `bytes` bytes of the tensor: all at once, where they need no copy.
+  template <class Take>
+  Status for_each_piece(const TensorView& tensor, std::uint64_t bytes, Take take) {
+    constexpr bool kAsTheyLie = std::endian::native == std::endian::little;
+    if (is_restored(tensor)) return copy_each_piece(tensor, bytes, take);
+    if constexpr (kAsTheyLie && ViewableMemory<Memory>) {
+      const Bytes whole = memory_.view(tensor.address, bytes);
+      if (whole.size() != bytes) return copy_each_piece(tensor, bytes, take);
+      take(whole);
+      return Status::ok;
+    } else if constexpr (kAsTheyLie && MappingMemory<Memory>) {
+      if (bytes == 0) return Status::ok;
+      const Result<Bytes> whole = memory_.map(tensor.address, bytes);
+      if (!whole.ok()) return whole.status();
+      take(whole.value());
+      return memory_.unmap(tensor.address, whole.value());
+    } else {
+      return copy_each_piece(tensor, bytes, take);
+    }
+  }
+
+  template <class Take>
+  Status copy_each_piece(const TensorView& tensor, std::uint64_t bytes, Take& take) {
+    alignas(16) std::byte piece[kPieceBytes];
+    for (std::uint64_t at = 0; at < bytes; at += kPieceBytes) {
+      const std::uint64_t left = bytes - at;
+      const std::size_t now = left < kPieceBytes ? static_cast<std::size_t>(left) : kPieceBytes;
+      const Status status = copy_elements(memory_, tensor, at, {piece, now});
+      if (status != Status::ok) return status;
+      take(Bytes(piece, now));
+    }
+    return Status::ok;
+  }
+
+  Result<std::uint64_t> add_rows(Sink& sink, const ObjectName& name, const DumpTarget& target,
+                                 std::uint64_t unix_us, const RecordView& record, Bytes reduced) {
+    ObjectName table = name;
+    table.file = kStatisticTableName;
+    table.facts.kind = ObjectKind::table;
+    Status status = open_table(sink, table, target);
+    const std::size_t type_bytes = name.file.find('.');
+    const std::string_view type = name.file.substr(0, type_bytes);
+    const std::string_view op =
+        name.file.substr(type_bytes + 1, name.file.find('.', type_bytes + 1) - type_bytes - 1);
+    std::uint64_t bytes = 0;
+    record.for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t index) {
+      const TensorStatistics statistics = take(reduced);
+      if (status != Status::ok) return;
+      const RecordHead& head = record.head();
+      const StatisticRow row = {.task_id = has_task_id(target.layout) ? head.task_id : 0,
+                                .stream_id = has_stream_id(target.layout) ? head.stream_id : 0,
+                                .unix_us = unix_us,
+                                .output = is_output,
+                                .index = index,
+                                .bytes = tensor.bytes,
+                                .dtype = tensor.dtype,
+                                .shape = tensor.shape};
+      TextWriter line(line_);
+      add_statistic_row(line, row, statistics, target.columns, target.statistics, target.trailing_comma);
+      if (line.overflowed()) {
+        status = Status::too_large;
+        return;
+      }
+      const Bytes parts[] = {quote(type), as_bytes(type), quote(type), as_bytes(","),
+                             quote(op),   as_bytes(op),   quote(op),   as_bytes(line.text())};
+      for (const Bytes part : parts) bytes += part.size();
+      status = sink.append_lines(table, parts);
+    });
+    if (status != Status::ok) return status;
+    return bytes;
+  }
+
+  static constexpr std::size_t kPieceBytes = 256;
+  /// TensorStatistics without digests.
+  struct SummaryOnly {
+    StatisticsSummary summary;
+  };
+  /// What a tensor is reduced to, and what it is written from.
+  using Reduced = std::conditional_t<kDigests, TensorStatistics, SummaryOnly>;
+  using Taken = std::conditional_t<kTables, TensorStatistics, Reduced>;
+  static constexpr std::uint32_t kBytes = sizeof(Reduced);
+  static constexpr std::size_t kLineBytes =
+      kTables && kMaxStatisticLine > kMaxStatsLine ? kMaxStatisticLine : kMaxStatsLine;
+
+  struct Digests {
+    Md5 md5;
+    Sha1 sha1;
+  };
+
+  static Taken take(Bytes& reduced) {
+    Taken statistics;
+    std::memcpy(static_cast<void*>(&statistics), reduced.data(), kBytes);
+    reduced = reduced.subspan(kBytes);
+    return statistics;
+  }
+
+  /// Names hold no quotation mark; with a comma they need some.
+  static Bytes quote(std::string_view text) {
+    return as_bytes(text.find(',') == text.npos ? std::string_view() : std::string_view("\""));
+  }
+
+  /// Makes the table if there is none, and remembers the latest one.
+  Status open_table(Sink& sink, const ObjectName& table, const DumpTarget& target) {
+    const std::uint64_t hash = hash_of(table.directory, hash_of(table.root, target.id));
+    if (hash == table_hash_) return Status::ok;
+    TextWriter header(line_);
+    add_statistic_header(header, target.columns, target.statistics);
+    if (header.overflowed()) return Status::too_large;
+    OpenObject object;
+    Status status = object.begin(sink, table);
+    if (status == Status::ok) status = object.put(as_bytes(header.text()));
+    if (status == Status::ok) status = object.commit();
+    if (status != Status::ok && status != Status::already_exists) return status;
+    table_hash_ = hash;
+    return Status::ok;
+  }
+
+  static std::uint64_t hash_of(std::string_view text, std::uint64_t hash) {
+    return fnv1a(text, hash ^ kFnvStart);
+  }
+
+  Memory& memory_;
+  const StatisticsKernels* kernels_;
+  std::uint64_t table_hash_ = 0;
+  char line_[kLineBytes];
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump
+#endif

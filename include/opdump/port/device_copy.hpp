@@ -1,0 +1,119 @@
+#pragma once
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "opdump/base/bytes.hpp"
+#include "opdump/impl/build.hpp"
+#include "opdump/port/device_memory.hpp"
+#include "opdump/types/tensor.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// The elements of a tensor as the framework has them, while they lie in a format of the device.
+class RestoredElements {
+ public:
+  /// Fills `to` with whole elements of `tensor`, from its byte `at` on, which begins one, and makes them
+  /// little-endian. Errors are those of `DeviceMemory::copy`.
+  [[nodiscard]] virtual Status copy(const TensorView& tensor, std::uint64_t at, MutableBytes to) = 0;
+
+ protected:
+  ~RestoredElements() = default;
+};
+
+/// Takes tensors out of the formats of the device, for configs that want them as the framework has them
+/// (MindSpore's `trans_flag`) and files that hold one tensor. A session is given one by address, so that
+/// firmware which needs none carries no code for it.
+class Restorer {
+ public:
+  /// Makes of `tensor` what it is in the framework: format, shape, bytes, and `restored`, by which its
+  /// elements are then copied. What that refers to stays until the next call for `slot`, the number of a
+  /// recorder, on whose thread this is called. False where it cannot be done: `tensor` is as it was.
+  virtual bool restore(std::size_t slot, TensorView& tensor) = 0;
+
+ protected:
+  ~Restorer() = default;
+};
+
+/// Bytes of a number inside an element of `dtype`: the two parts of a complex element are numbers of their
+/// own. 1 where bytes have no order: bytes, elements below a byte, texts.
+constexpr std::size_t number_bytes(DType dtype) {
+  switch (dtype) {
+    case DType::complex32:
+    case DType::complex64:
+    case DType::complex128:
+      return codes_of(dtype).bits / 16u;
+    default:
+      const std::size_t bits = codes_of(dtype).bits;
+      return bits == 16 || bits == 32 || bits == 64 ? bits / 8 : 1;
+  }
+}
+
+/// Turns elements that lie in `bytes` in this machine's byte order into little-endian ones. Bytes after the
+/// last whole number stay as they are. Nothing to do on a little-endian machine.
+inline void to_little_endian(MutableBytes bytes, DType dtype) {
+  if constexpr (std::endian::native == std::endian::big) {
+    const std::size_t width = number_bytes(dtype);
+    if (width == 1) return;
+    for (; bytes.size() >= width; bytes = bytes.subspan(width))
+      std::reverse(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(width));
+  }
+}
+
+/// Copies all of `to` from `from` on, in pieces that the backend takes. Errors are those of `memory.copy`.
+template <class Memory>
+[[nodiscard]] Status copy_pieces(Memory& memory, Address from, MutableBytes to) {
+  if constexpr (RuledMemory<Memory>) {
+    const std::size_t most = memory.copy_rules().max_bytes;
+    while (to.size() > most) {
+      const Status status = memory.copy(to.data(), from, most);
+      if (status != Status::ok) return status;
+      to = to.subspan(most);
+      from += most;
+    }
+  }
+  return memory.copy(to.data(), from, to.size());
+}
+
+/// As `copy_elements`, of a restored tensor.
+[[nodiscard, gnu::noinline]] inline Status copy_restored(const TensorView& tensor, std::uint64_t at,
+                                                         std::byte* to, std::size_t bytes) {
+  return restored_elements(tensor)->copy(tensor, at, {to, bytes});
+}
+
+/// Copies `to.size()` bytes of `tensor`, from its byte `at` on, which begins an element, and makes them
+/// little-endian. Errors are those of `memory.copy`.
+template <class Memory>
+[[nodiscard, gnu::always_inline]] inline Status copy_elements(Memory& memory, const TensorView& tensor,
+                                                              std::uint64_t at, MutableBytes to) {
+  if (!build::kLean && is_restored(tensor)) return copy_restored(tensor, at, to.data(), to.size());
+  const Status status = copy_pieces(memory, tensor.address + at, to);
+  if (status == Status::ok) to_little_endian(to, tensor.dtype);
+  return status;
+}
+
+/// What OPDUMP_SMALL_CODE looks at in a tensor comes by here: `take(to, piece, bytes)` is given its elements
+/// without padding, little-endian, from the stack and a few at a time. `invalid_tensor` for a tensor that
+/// falls short of its shape; other errors are those of `memory.copy`.
+template <class Memory>
+[[nodiscard]] Status read_pieces(Memory& memory, const TensorView& tensor, void* to,
+                                 void (*take)(void* to, const std::byte* piece, std::size_t bytes)) {
+  constexpr std::uint32_t kPieceBytes = 64;
+  std::uint64_t bytes = 0;
+  if (!count_bytes(tensor.dtype, tensor.shape, bytes) || bytes > tensor.bytes) return Status::invalid_tensor;
+  // Longer tensors cannot be captured.
+  const std::uint32_t end = static_cast<std::uint32_t>(bytes);
+  alignas(std::uint64_t) std::byte piece[kPieceBytes];
+  for (std::uint32_t at = 0; at < end; at += kPieceBytes) {
+    const std::uint32_t now = end - at < kPieceBytes ? end - at : kPieceBytes;
+    const Status status = copy_elements(memory, tensor, at, {piece, now});
+    if (status != Status::ok) return status;
+    take(to, piece, now);
+  }
+  return Status::ok;
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

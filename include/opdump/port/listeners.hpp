@@ -1,0 +1,48 @@
+#pragma once
+#include <cstdint>
+
+#include "opdump/types/account.hpp"
+#include "opdump/types/config.hpp"
+#include "opdump/types/faulty_tensor.hpp"
+#include "opdump/types/plan.hpp"
+#include "opdump/types/watch.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// Is told of each. On the recorder's thread or interrupt; must not block for long.
+class WatchListener {
+ public:
+  virtual void overwritten(const Overwrite& overwrite) = 0;
+
+ protected:
+  ~WatchListener() = default;
+};
+
+/// Is told what a session makes of its configs and models, on the control context, and of tensors that make no
+/// sense. A session is given one by
+/// address, so that firmware without any carries no code for it; TextLog makes lines of text.
+class SessionLog {
+ public:
+  /// `config` has been given to the session of that device, and may be refused yet.
+  virtual void config_set(const DumpConfig& config, std::uint32_t device_id) = 0;
+
+  /// `config`, which is active, has been resolved against the model of `plan`.
+  virtual void model_loaded(const DumpConfig& config, const ModelPlan& plan) = 0;
+
+  /// A config asked for that, and it was never captured. Names are told when a model is loaded that should
+  /// have them, all else when the model is unloaded or the config leaves. Not with OPDUMP_SMALL_CODE.
+  virtual void never_captured([[maybe_unused]] const NeverCaptured& what) {}
+
+  /// Of a wanted operator, the first tensor because of which a record of it was lost as `invalid_tensor`, once
+  /// per operator and loading; or, with `spare_bytes`, one that is doubtful when it is first captured. Other
+  /// than the rest on the recorder's thread or interrupt, between captures of other recorders: must not block
+  /// for long. Not with OPDUMP_SMALL_CODE.
+  virtual void tensor_faulty([[maybe_unused]] const FaultyTensor& faulty) {}
+
+ protected:
+  ~SessionLog() = default;
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

@@ -1,0 +1,30 @@
+#pragma once
+#include <atomic>
+
+#include "opdump/knobs.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// Something that sleeps until a ring fills, such as a drain thread.
+class Waker {
+ public:
+  /// Called on a recorder's thread when its ring is more than half full or has no room; must not block for
+  /// long.
+  virtual void wake() = 0;
+
+  /// Whether there is somebody to wake: a child after fork() lacks its parent's threads.
+  virtual bool is_there() const { return true; }
+
+ protected:
+  ~Waker() = default;
+};
+
+/// In the place of an atomic pointer to one, where recorders wake nobody.
+struct NoWaker {
+  static Waker* load(std::memory_order) { return nullptr; }
+  static void store(Waker*, std::memory_order) {}
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

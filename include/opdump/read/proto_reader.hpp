@@ -1,0 +1,286 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "opdump/base/bytes.hpp"
+#include "opdump/read/record_tensor.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// Bytes of a protobuf record that are no tensor: a buffer on the chip, or an operator's workspace.
+struct RecordBlob {
+  enum class Kind { buffer, workspace };
+  Kind kind = Kind::buffer;
+  std::uint32_t index = 0;  ///< within its kind
+  std::int32_t type = 0;    ///< of a buffer: 0 is the L1 buffer
+  std::uint64_t bytes = 0;
+  std::uint64_t data_offset = 0;  ///< in the file
+};
+
+/// Reads a protobuf dump record that nobody vouches for, CANN's format for servers: a u64 with the bytes of a
+/// message `DumpData`, the message, then the bytes of inputs, outputs, buffers and workspaces. Bytes behind
+/// them are allowed. Needs the file up to the end of the message in memory. Unknown fields are passed over,
+/// and like every protobuf reader it takes the last of several where one is meant.
+///
+///     ProtoReader reader;
+///     Status status = reader.open(head, file_bytes);
+///     for (RecordTensor tensor; reader.next(tensor);) ...
+///     for (RecordBlob blob; reader.next(blob);) ...
+///     status = reader.status();
+///
+/// Source of the format: the messages of CANN's dump_task.proto.
+class ProtoReader {
+ public:
+  /// `head` is the file from its start; `file_bytes` the length of the whole file. `truncated` (with
+  /// `head_bytes()` telling how much of the file is needed, unless the file itself ends before),
+  /// `not_a_record` when the message has nothing that a DumpData has, or `malformed`. Keeps a view of `head`.
+  [[nodiscard]] Status open(Bytes head, std::uint64_t file_bytes) {
+    *this = ProtoReader();
+    file_bytes_ = file_bytes;
+    status_ = open_checked(head);
+    return status_;
+  }
+
+  /// Bytes from the start of the file to the first tensor byte.
+  std::uint64_t head_bytes() const { return head_bytes_; }
+  std::uint64_t dump_time() const { return dump_time_; }
+
+  /// Refer to `head`.
+  std::string_view version() const { return version_; }
+  std::string_view op_name() const { return op_name_; }
+
+  /// Gives the next tensor, inputs first. False after the last one, or after an error, which `status` tells.
+  bool next(RecordTensor& tensor) {
+    for (; part_ < kBufferPart; start_part()) {
+      for (Field field; next_field(message_, field);) {
+        if (field.number != kPartFields[part_] || field.wire != kLengthWire) continue;
+        return read(field.bytes, tensor);
+      }
+      if (status_ != Status::ok) return false;
+    }
+    return false;
+  }
+
+  /// Gives the next buffer or workspace, buffers first. To be called after `next(RecordTensor&)` gave false.
+  bool next(RecordBlob& blob) {
+    for (; part_ < kParts; start_part()) {
+      for (Field field; next_field(message_, field);) {
+        if (field.number != kPartFields[part_] || field.wire != kLengthWire) continue;
+        return read(field.bytes, blob);
+      }
+      if (status_ != Status::ok) return false;
+    }
+    return false;
+  }
+
+  Status status() const { return status_; }
+
+  /// Where in the file the reader stopped, for messages.
+  std::uint64_t error_offset() const { return error_offset_; }
+
+ private:
+  static constexpr int kVarintWire = 0;
+  static constexpr int kFixed64Wire = 1;
+  static constexpr int kLengthWire = 2;
+  static constexpr int kFixed32Wire = 5;
+
+  // Parts in the order of their bytes in the file, with the number of their field of DumpData.
+  static constexpr int kBufferPart = 2;
+  static constexpr int kParts = 4;
+  static constexpr std::uint32_t kPartFields[kParts] = {4, 3, 5, 8};
+
+  struct Field {
+    std::uint32_t number = 0;
+    int wire = 0;
+    std::uint64_t value = 0;  ///< of a number
+    Bytes bytes{};            ///< of a length-delimited field
+  };
+
+  Status open_checked(Bytes head) {
+    constexpr std::size_t kLengthBytes = 8;
+    if (head.size() < kLengthBytes || file_bytes_ < head.size()) return Status::not_a_record;
+    const std::uint64_t length = load_little_endian<std::uint64_t>(head.data());
+    if (length > file_bytes_ - kLengthBytes) return Status::truncated;
+    head_bytes_ = kLengthBytes + length;
+    if (head.size() < head_bytes_) return Status::truncated;
+    file_ = head.data();
+    whole_ = head.subspan(kLengthBytes, static_cast<std::size_t>(length));
+    data_offset_ = head_bytes_;
+    status_ = Status::ok;
+    bool known = false;
+    start_message();
+    for (Field field; next_field(message_, field);) {
+      if (field.number == 1 && field.wire == kLengthWire) version_ = as_text(field.bytes);
+      if (field.number == 2 && field.wire == kVarintWire) dump_time_ = field.value;
+      if (field.number == 6 && field.wire == kLengthWire) op_name_ = as_text(field.bytes);
+      known |= (field.number == 2 && field.wire == kVarintWire) ||
+               (field.number >= 1 && field.number <= 8 && field.number != 2 && field.wire == kLengthWire);
+    }
+    if (status_ != Status::ok) return status_;
+    if (!known) return Status::not_a_record;
+    start_message();
+    return Status::ok;
+  }
+
+  void start_message() { message_ = ByteReader(whole_); }
+
+  void start_part() {
+    ++part_;
+    index_ = 0;
+    start_message();
+  }
+
+  bool read(Bytes message, RecordTensor& tensor) {
+    tensor = RecordTensor{};
+    tensor.is_output = part_ == 1;
+    tensor.index = index_++;
+    // A field that is not there is 0.
+    tensor.format = static_cast<Format>(0);
+    tensor.original_format = static_cast<Format>(0);
+    // Numbers of the fields behind the third, which inputs and outputs number differently.
+    const std::uint32_t shift = tensor.is_output ? 1 : 0;
+    ByteReader in(message);
+    bool good = true;
+    for (Field field; good && next_field(in, field);) {
+      if (field.number == 1 && field.wire == kVarintWire) tensor.dtype_code = number(field);
+      if (field.number == 2 && field.wire == kVarintWire) tensor.format = static_cast<Format>(number(field));
+      if (field.number == 3 && field.wire == kLengthWire)
+        good = read_dims(field.bytes, tensor.dims, tensor.rank);
+      if (tensor.is_output && field.number == 4 && field.wire == kLengthWire)
+        read_original(field.bytes, tensor);
+      if (field.number == 5 + shift && field.wire == kVarintWire) tensor.bytes = field.value;
+      if (field.number == 6 + shift && field.wire == kLengthWire)
+        good = read_dims(field.bytes, tensor.original_dims, tensor.original_rank);
+      if (field.number == 7 + shift && field.wire == kVarintWire) tensor.sub_format = number(field);
+      if (field.number == 8 + shift && field.wire == kVarintWire) tensor.address = field.value;
+      if (field.number == (tensor.is_output ? 11u : 9u) && field.wire == kVarintWire)
+        tensor.offset = field.value;
+    }
+    if (!good || status_ != Status::ok) return fail(message);
+    tensor.has_shape = true;  // a message cannot tell a scalar's shape from a missing one
+    tensor.has_original_shape = tensor.original_rank != 0;
+    const Result<DType> dtype = dtype_from_proto_code(tensor.dtype_code);
+    tensor.dtype_known = dtype.ok();
+    if (dtype.ok()) tensor.dtype = dtype.value();
+    const Result<DType> original = dtype_from_proto_code(tensor.original_dtype_code);
+    if (tensor.is_output && original.ok()) tensor.original_dtype = original.value();
+    return place(tensor.bytes, tensor.data_offset);
+  }
+
+  bool read(Bytes message, RecordBlob& blob) {
+    blob = RecordBlob{};
+    blob.kind = part_ == kBufferPart ? RecordBlob::Kind::buffer : RecordBlob::Kind::workspace;
+    blob.index = index_++;
+    ByteReader in(message);
+    for (Field field; next_field(in, field);) {
+      if (field.number == 1 && field.wire == kVarintWire) blob.type = number(field);
+      if (field.number == 3 && field.wire == kVarintWire) blob.bytes = field.value;
+    }
+    if (status_ != Status::ok) return fail(message);
+    return place(blob.bytes, blob.data_offset);
+  }
+
+  bool place(std::uint64_t bytes, std::uint64_t& offset) {
+    offset = data_offset_;
+    if (bytes > file_bytes_ - data_offset_) {
+      status_ = Status::truncated;
+      error_offset_ = data_offset_;
+      return false;
+    }
+    data_offset_ += bytes;
+    return true;
+  }
+
+  void read_original(Bytes message, RecordTensor& tensor) {
+    ByteReader in(message);
+    for (Field field; next_field(in, field);) {
+      if (field.number == 1 && field.wire == kLengthWire) tensor.original_name = as_text(field.bytes);
+      if (field.number == 2 && field.wire == kVarintWire) tensor.original_index = number(field);
+      if (field.number == 3 && field.wire == kVarintWire) tensor.original_dtype_code = number(field);
+      if (field.number == 4 && field.wire == kVarintWire)
+        tensor.original_format = static_cast<Format>(number(field));
+    }
+  }
+
+  /// Dims may be packed or one by one.
+  bool read_dims(Bytes message, Dim (&dims)[kMaxRank], std::uint8_t& rank) {
+    ByteReader in(message);
+    for (Field field; next_field(in, field);) {
+      if (field.number != 1) continue;
+      if (field.wire == kVarintWire) {
+        if (rank == kMaxRank) return false;
+        dims[rank++] = field.value;
+      }
+      if (field.wire != kLengthWire) continue;
+      for (ByteReader packed(field.bytes); packed.remaining() != 0;) {
+        if (rank == kMaxRank || !read_varint(packed, dims[rank])) return false;
+        ++rank;
+      }
+    }
+    return true;
+  }
+
+  static std::int32_t number(const Field& field) { return static_cast<std::int32_t>(field.value); }
+
+  static bool read_varint(ByteReader& in, std::uint64_t& value) {
+    constexpr unsigned kMostBits = 64;
+    value = 0;
+    for (unsigned shift = 0; shift < kMostBits; shift += 7) {
+      const std::uint8_t byte = in.read<std::uint8_t>();
+      if (in.truncated()) return false;
+      value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
+      if ((byte & 0x80) == 0) return true;
+    }
+    return false;
+  }
+
+  bool next_field(ByteReader& in, Field& field) {
+    if (status_ != Status::ok || in.remaining() == 0) return false;
+    const std::size_t before = in.remaining();
+    std::uint64_t tag = 0;
+    field = Field{};
+    bool good = read_varint(in, tag) && tag >> 3 != 0 && tag >> 32 == 0;
+    field.number = static_cast<std::uint32_t>(tag >> 3);
+    field.wire = static_cast<int>(tag & 7);
+    if (good && field.wire == kVarintWire) {
+      good = read_varint(in, field.value);
+    } else if (good && field.wire == kLengthWire) {
+      std::uint64_t length = 0;
+      good = read_varint(in, length);
+      field.bytes = in.take(length);
+    } else if (good && (field.wire == kFixed64Wire || field.wire == kFixed32Wire)) {
+      in.take(field.wire == kFixed64Wire ? 8 : 4);
+    } else {
+      good = false;
+    }
+    if (good && !in.truncated()) return true;
+    status_ = Status::malformed;
+    error_offset_ = head_bytes_ - before;  // of the outer message; `fail` knows where an inner one starts
+    return false;
+  }
+
+  bool fail(Bytes message) {
+    status_ = Status::malformed;
+    error_offset_ = static_cast<std::uint64_t>(message.data() - file_);
+    return false;
+  }
+
+  const std::byte* file_ = nullptr;
+  Bytes whole_{};
+  ByteReader message_{Bytes{}};
+  std::uint64_t file_bytes_ = 0;
+  std::uint64_t head_bytes_ = 0;
+  std::uint64_t data_offset_ = 0;
+  std::uint64_t error_offset_ = 0;
+  std::uint64_t dump_time_ = 0;
+  std::string_view version_{};
+  std::string_view op_name_{};
+  int part_ = 0;
+  std::uint32_t index_ = 0;
+  Status status_ = Status::not_a_record;
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

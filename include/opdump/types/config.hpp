@@ -1,0 +1,316 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "opdump/base/name_list.hpp"
+#include "opdump/base/status.hpp"
+#include "opdump/impl/build.hpp"
+#include "opdump/knobs.hpp"
+#include "opdump/types/name_pattern.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// Steps `first` to `last`, both included; none if `last` is before `first`.
+struct StepRange {
+  std::uint64_t first;
+  std::uint64_t last;
+};
+
+/// The steps a config asks for. Without ranges: every step. Refers to the ranges, which live as long as the
+/// config.
+struct StepSet {
+  std::span<const StepRange> ranges{};
+
+  constexpr bool every_step() const { return ranges.empty(); }
+
+  constexpr bool no_step() const { return ranges.size() == 1 && ranges[0].last < ranges[0].first; }
+
+  constexpr bool contains(std::uint64_t step) const {
+    if (every_step()) return true;
+    for (const StepRange& range : ranges) {
+      if (step >= range.first && step <= range.last) return true;
+    }
+    return false;
+  }
+};
+
+inline constexpr StepRange kEmptyRange{1, 0};
+
+/// No step at all.
+inline constexpr StepSet kNoSteps{{&kEmptyRange, 1}};
+
+/// What a recorder does when its ring has no room.
+enum class WhenFull : std::uint8_t {
+  drop,   ///< lose the record at once, counted; for interrupts and hard real time
+  block,  ///< wait for the drainer up to a limit without progress, then lose the record. After that, lose
+          ///< records at once until there is room again, so that a dead sink costs one limit and not one per
+          ///< operator
+  inline_drain,  ///< "inline": drain its own ring in the caller; for systems without threads: recorders,
+                 ///< `drain_some` and `flush` are then one context, but for recorders that are given another
+                 ///< policy of their own, and no drain thread can be attached
+  degrade,  ///< keep what the session's Reduction makes of the record, at once; if there is no room for that
+            ///< either, lose it
+};
+
+/// What `policy` is in this build: OPDUMP_WAIT may rule it out.
+constexpr WhenFull possible(WhenFull policy) {
+  const bool waits = policy == WhenFull::block || policy == WhenFull::inline_drain;
+  return OPDUMP_WAIT == 0 && waits ? WhenFull::drop : policy;
+}
+
+/// The words for `WhenFull` in configs and on command lines, in its order.
+inline constexpr std::string_view kWhenFullWords[] = {"drop", "block", "inline", "degrade"};
+
+/// How much a dump's journal tells.
+enum class JournalDetail : std::uint8_t {
+  none,     ///< no journal: losses are only counted
+  gaps,     ///< what was lost, and the totals
+  records,  ///< every record besides
+};
+
+/// The words for `JournalDetail`, in its order.
+inline constexpr std::string_view kJournalWords[] = {"none", "gaps", "records"};
+
+/// What goes when a dump has all the room it may take.
+enum class Keep : std::uint8_t {
+  oldest,  ///< new records are refused
+  newest,  ///< old dumps and records are removed
+};
+
+/// The words for `Keep`, in its order.
+inline constexpr std::string_view kKeepWords[] = {"oldest", "newest"};
+
+/// When what was written has to survive a loss of power.
+enum class Fsync : std::uint8_t {
+  never,     ///< when the system comes to it
+  finalize,  ///< when `finalize` has returned
+  record,    ///< each record when it is committed, which waits for the medium
+};
+
+/// The words for `Fsync`, in its order.
+inline constexpr std::string_view kFsyncWords[] = {"never", "finalize", "record"};
+
+inline constexpr std::uint32_t kDefaultHistoryBytes = 1024 * 1024;
+
+/// How to dump, as far as a config says: its "opdump" object. What is absent is up to the program.
+struct DumpOptions {
+  std::optional<std::uint32_t> ring_bytes{};  ///< of each recorder's ring
+  std::optional<WhenFull> when_full{};
+  std::optional<std::uint32_t> block_limit_ms{};
+  std::optional<JournalDetail> journal{};
+  std::uint64_t max_bytes = 0;      ///< of all dumps below `dump_path`; 0: absent
+  std::uint64_t max_files = 0;      ///< likewise
+  std::uint64_t reserve_bytes = 0;  ///< of the file system, left free; 0: absent
+  std::optional<Keep> keep{};
+  std::optional<Fsync> fsync{};
+  /// Steps that are kept in memory until something happens, see HistorySink; 0: everything is written at
+  /// once.
+  std::uint32_t history_steps = 0;
+  std::uint32_t after_steps = 0;    ///< that are written afterwards
+  std::uint32_t history_bytes = 0;  ///< of that memory; 0: kDefaultHistoryBytes
+};
+
+/// Whether `options` ask of a sink what not every sink does anyway.
+constexpr bool asks_sink(const DumpOptions& options) {
+  return options.max_bytes != 0 || options.max_files != 0 || options.reserve_bytes != 0 ||
+         options.keep.has_value() || options.fsync == Fsync::record || options.history_steps != 0;
+}
+
+/// Which tensors of an operator are captured.
+enum class DumpMode : std::uint8_t { input, output, all };
+
+/// Whether operators, their kernels, or both are captured.
+enum class DumpLevel : std::uint8_t { op, kernel, all };
+
+/// Whether the tensors themselves, their statistics, or both are written.
+enum class DumpData : std::uint8_t { tensor, statistics, full };
+
+/// Which statistics are written, as bits. Those of counts say how many elements are such.
+using StatBits = std::uint16_t;
+inline constexpr StatBits kStatMax = 1;
+inline constexpr StatBits kStatMin = 2;
+inline constexpr StatBits kStatMean = 4;
+inline constexpr StatBits kStatNan = 8;
+inline constexpr StatBits kStatNegativeInf = 16;
+inline constexpr StatBits kStatPositiveInf = 32;
+inline constexpr StatBits kStatL2Norm = 64;
+inline constexpr StatBits kStatCount = 128;     ///< all elements
+inline constexpr StatBits kStatNegative = 256;  ///< below zero; MindSpore's "negative zero count"
+inline constexpr StatBits kStatPositive = 512;  ///< above zero; MindSpore's "positive zero count"
+inline constexpr StatBits kStatZero = 1024;     ///< of either sign
+inline constexpr StatBits kStatMd5 = 2048;      ///< of the tensor's bytes
+inline constexpr StatBits kStatSha1 = 4096;     ///< of the tensor's bytes
+inline constexpr StatBits kStatsByDefault = 63;
+
+/// The format of the files that tensors are written to.
+enum class FileFormat : std::uint8_t {
+  nano,      ///< records of tag, length and value; one file per operator
+  protobuf,  ///< CANN's DumpData message with the data behind it; one file per operator
+  npy,       ///< NumPy arrays; one file per tensor
+};
+
+/// The words for `FileFormat`, in its order.
+inline constexpr std::string_view kFileFormatWords[] = {"nano", "protobuf", "npy"};
+
+/// The directories that files lie in, and their names.
+enum class Layout : std::uint8_t {
+  cann,              ///< CANN's, below torchair's rank folder if the config has a world size
+  mindspore_kernel,  ///< MindSpore's on Ascend, kernel by kernel: O0 and O1
+  mindspore_graph,   ///< MindSpore's on Ascend, whole graphs: O2
+  mindspore_cpu,     ///< MindSpore's on CPU and GPU
+};
+
+/// The words for `Layout`, in its order.
+inline constexpr std::string_view kLayoutWords[] = {"cann", "mindspore_kernel", "mindspore_graph",
+                                                    "mindspore_cpu"};
+
+/// What kernels may write besides tensors, as bits.
+inline constexpr std::uint8_t kKernelPrintf = 1;
+inline constexpr std::uint8_t kKernelTensor = 2;
+inline constexpr std::uint8_t kKernelAssert = 4;
+inline constexpr std::uint8_t kKernelTimestamp = 8;
+inline constexpr std::uint8_t kKernelAll = 15;
+
+/// What is written when the device fails.
+enum class ExceptionDump : std::uint8_t { none, brief, norm, detail };
+
+/// Operators from `begin` to `end` in execution order, both included.
+struct OpRange {
+  std::string_view begin{};
+  std::string_view end{};
+};
+
+/// A tensor of an operator: `input0` or `output12`.
+struct TensorPosition {
+  bool output = false;
+  std::uint32_t index = 0;
+};
+
+/// Tensors that are left out of the dump of one operator, or of all of one type.
+struct TensorExclusion {
+  bool by_type = false;  ///< `name` is that of a type
+  std::string_view name{};
+  std::span<const TensorPosition> positions{};
+};
+
+/// What few entries of a config have.
+struct ModelExtras {
+  std::span<const OpRange> ranges{};
+  std::span<const TensorExclusion> exclusions{};
+  /// Operators whose outputs are captured again after each of the entry's operators.
+  std::span<const std::string_view> watched{};
+  /// Operators whose kernel type contains one of these, in whatever case. The kernel type is the part of the
+  /// full name behind the last slash, up to the last dash. In lower case here.
+  std::span<const std::string_view> type_parts{};
+  std::span<const NamePattern> patterns{};  ///< operators whose full name one of these matches
+  bool marked = false;                      ///< operators that the program has marked, see `OpDesc::marked`
+};
+
+/// What one entry of a config says about the models it names.
+struct ModelRule {
+  std::string_view model_name{};  ///< empty when `any_model`
+  bool any_model = false;         ///< the entry names no model: it holds for every one
+  bool all_layers = true;         ///< the entry names no layer and no range: every operator
+  std::span<const std::string_view> layers{};
+  const ModelExtras* extras = nullptr;  ///< null: none
+  /// As `holds` takes it; empty: not sorted.
+  [[no_unique_address]] Maybe<!build::kLean, std::span<const std::uint32_t>> layers_by_name{};
+};
+
+/// Whether `name` is in the rule's list.
+constexpr bool names_layer(const ModelRule& rule, std::string_view name) {
+  return holds(rule.layers, rule.layers_by_name, name);
+}
+
+/// What a config file asks for, whatever its dialect. All texts and lists are referred to: they lie in the
+/// memory that was given to the parser, which must stay until the session it is given to is finalized.
+struct DumpConfig {
+  bool asked = false;   ///< the config switches something on, whether or not this build can do it
+  bool active = false;  ///< false: valid, but nothing that this build does is switched on
+  std::string_view dump_path{};
+  DumpMode mode = DumpMode::output;
+  DumpLevel level = DumpLevel::all;
+  bool single_ops = false;  ///< operators run outside a loaded model are captured too
+  StepSet steps{};
+  std::uint32_t first_step = 0;  ///< steps are counted from here when a model is loaded
+  std::span<const ModelRule> models{};
+  bool every_device = true;
+  std::span<const std::uint32_t> devices{};  ///< without `every_device`: the ids of those that dump
+  DumpOptions options{};
+  FileFormat file_format = FileFormat::nano;
+  Layout layout = Layout::cann;
+
+  // Of these, statistics_in_dtype, synchronous, quant_dumpable and kernel_data are understood, and not acted
+  // on by this build.
+  DumpData data = DumpData::tensor;
+  StatBits statistics = kStatsByDefault;
+  bool fixed_point = false;    ///< CANN's statistics have the number texts of its nano devices
+  bool trailing_comma = true;  ///< rows of MindSpore's table end with one
+  /// One bit per column, in the order asked for, where a layout leaves that order to the config; one may
+  /// stand there twice. Empty: the layout's own order.
+  std::span<const StatBits> statistic_columns{};
+  bool statistics_on_device = false;  ///< the device computes them
+  bool statistics_in_dtype = false;   ///< the device computes them in the tensor's dtype, not in float32
+  std::uint32_t sample_number = 0;    ///< elements kept of each tensor, from its start; 0: all
+  bool device_format = false;     ///< tensors keep the device's shape, dtype and format, not the framework's
+  bool save_kernel_args = false;  ///< the arguments that an operator was built with are written too
+  bool synchronous = false;       ///< an operator's record is written before the next operator runs
+  bool quant_dumpable = false;    ///< of a quantized network, the data before quantization is captured
+  std::uint32_t overflow_number = 0;  ///< overflowing operators that are captured; 0: all
+  std::string_view net_name{};        ///< a directory of MindSpore's layouts
+  std::uint32_t world_size = 0;     ///< processes of a distributed run; 0: no rank folder in `cann`'s layout
+  std::uint32_t rank = 0;           ///< of this process, in all layouts that have a folder for it
+  std::uint8_t kernel_data = 0;     ///< 0: the config does not say
+  bool overflow = false;            ///< operators of every model that overflow are captured, not `models`
+  bool watch = false;               ///< the watched operators of `models` are captured instead
+  bool watch_changes_only = false;  ///< and of them only what another operator has overwritten
+  ExceptionDump exception = ExceptionDump::none;
+};
+
+/// Whether an entry of `config` leaves tensors out.
+constexpr bool has_exclusions(const DumpConfig& config) {
+  for (const ModelRule& rule : config.models) {
+    if (rule.extras != nullptr && !rule.extras->exclusions.empty()) return true;
+  }
+  return false;
+}
+
+/// Whether the device with that id is one that dumps.
+constexpr bool dumps_on(const DumpConfig& config, std::uint32_t device_id) {
+  if (config.every_device) return true;
+  for (const std::uint32_t device : config.devices) {
+    if (device == device_id) return true;
+  }
+  return false;
+}
+
+/// Whether a dump of `layout` lies in one folder per rank and network, whatever the time and the device.
+constexpr bool has_rank_folder(Layout layout) {
+  return layout == Layout::mindspore_kernel || layout == Layout::mindspore_cpu;
+}
+
+/// Whether names have the runtime's ids; elsewhere they are 0.
+constexpr bool has_task_id(Layout layout) {
+  return !has_rank_folder(layout);
+}
+
+constexpr bool has_stream_id(Layout layout) {
+  return layout != Layout::mindspore_cpu;
+}
+
+/// Whether statistics are rows of a table per directory, not a file per operator.
+constexpr bool has_table(Layout layout) {
+  return layout != Layout::cann;
+}
+
+/// Whether each tensor is a record of its own, where a file holds one tensor or, `one_tensor` false, a
+/// record.
+constexpr bool splits_records(DumpData data, Layout layout, bool one_tensor) {
+  return data == DumpData::statistics ? has_table(layout) : one_tensor;
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

@@ -1,0 +1,55 @@
+#pragma once
+#include <cstdint>
+#include <string_view>
+
+#include "opdump/types/tensor.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// What does not fit together in what a runtime says of a tensor.
+enum class TensorFault : std::uint8_t {
+  none,
+  too_many_dims,  ///< more than `kMaxRank`
+  no_dtype,       ///< a value that is none, or `undefined` though there are bytes
+  uncountable,    ///< its elements cannot be counted: a dim is negative, or all together are too many
+  too_few_bytes,  ///< than dtype and shape ask for
+  too_large,      ///< with the other tensors of the operator
+  /// Far more than dtype and shape ask for: another dtype may be meant, or a shape is missing. Captured as it is.
+  spare_bytes,
+};
+
+/// Sets `needed` to the bytes that dtype and shape ask for, 0 when that is not known. `bare_bytes`: also of an
+/// `undefined` dtype.
+constexpr TensorFault fault_of(const TensorView& tensor, std::uint64_t& needed, bool bare_bytes = false) {
+  needed = 0;
+  if (tensor.shape.size() > kMaxRank || tensor.original_shape.size() > kMaxRank)
+    return TensorFault::too_many_dims;
+  if (!is_known(tensor.dtype) || !is_known(tensor.original_dtype)) return TensorFault::no_dtype;
+  if (tensor.dtype == DType::undefined && tensor.bytes != 0 && !bare_bytes) return TensorFault::no_dtype;
+  if (!count_bytes(tensor.dtype, tensor.shape, needed)) return TensorFault::uncountable;
+  return tensor.bytes < needed ? TensorFault::too_few_bytes : TensorFault::none;
+}
+
+/// Whether a tensor without a fault has `spare_bytes`: twice what is needed, and more than any padding of a
+/// few elements. Dtypes whose elements have no fixed size never have.
+constexpr bool has_spare_bytes(const TensorView& tensor, std::uint64_t needed) {
+  constexpr std::uint64_t kPadding = 64;
+  return codes_of(tensor.dtype).bits != 0 && needed != 0 && tensor.bytes - needed >= needed &&
+         tensor.bytes - needed > kPadding;
+}
+
+/// A tensor with a fault, and whose it is. Everything is referred to, for the time of the call.
+struct FaultyTensor {
+  TensorFault fault = TensorFault::none;
+  bool is_output = false;
+  std::uint32_t index = 0;   ///< among the operator's inputs or outputs
+  std::string_view model{};  ///< empty: the operator ran outside any
+  std::string_view op{};
+  std::uint64_t step = 0;
+  const TensorView* tensor = nullptr;
+  std::uint64_t needed = 0;  ///< bytes that dtype and shape ask for; 0: not known
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

@@ -1,0 +1,117 @@
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "opdump/base/status.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// A set of byte values: bit `value % 8` of byte `value / 8`.
+using ByteSet = std::array<std::uint8_t, 32>;
+
+constexpr bool contains(const ByteSet& set, std::uint8_t value) {
+  return ((set[value / 8] >> (value % 8)) & 1) != 0;
+}
+
+/// One step of a pattern's program. All fields are bytes, so that a program can lie in flash as it is.
+struct NameStep {
+  enum class Kind : std::uint8_t {
+    match,  ///< the whole name is matched if it ends here
+    byte,   ///< takes the byte `a`, then goes on with the next step
+    set,    ///< takes a byte of the set number `a`, then goes on with the next step
+    fork,   ///< goes on with the steps number `a` and `b` at once
+    begin,  ///< goes on with the next step at the start of the name only
+    end,    ///< goes on with the next step at the end of the name only
+  };
+  Kind kind = Kind::match;
+  std::uint8_t a = 0;
+  std::uint8_t b = 0;
+};
+
+/// The most steps of a program: their numbers are bytes.
+inline constexpr std::size_t kMaxNameSteps = 256;
+
+/// A regular expression over the bytes of an operator's name, compiled when the config is read.
+struct NamePattern {
+  std::string_view text{};  ///< as it was written
+  std::span<const NameStep> steps{};
+  std::span<const ByteSet> sets{};
+};
+
+/// The steps of a program that a name has led to so far.
+class NameStates {
+ public:
+  constexpr explicit NameStates(const NamePattern& pattern) : pattern_(pattern) {}
+
+  /// Adds the step number `first`, and all that it leads to without taking a byte.
+  constexpr void add(std::size_t first, bool at_begin, bool at_end) {
+    std::uint8_t waiting[kMaxNameSteps];
+    std::size_t count = 0;
+    const auto put = [&](std::size_t step) {
+      if (step < pattern_.steps.size() && step < kMaxNameSteps && !has(step)) {
+        bits_[step / 32] |= 1u << (step % 32);
+        waiting[count++] = static_cast<std::uint8_t>(step);
+      }
+    };
+    put(first);
+    while (count != 0) {
+      const std::size_t at = waiting[--count];
+      const NameStep& step = pattern_.steps[at];
+      if (step.kind == NameStep::Kind::fork) {
+        put(step.a);
+        put(step.b);
+      } else if ((step.kind == NameStep::Kind::begin && at_begin) ||
+                 (step.kind == NameStep::Kind::end && at_end)) {
+        put(at + 1);
+      }
+    }
+  }
+
+  /// `other` is of the same pattern.
+  constexpr void become(const NameStates& other) {
+    for (std::size_t i = 0; i < kMaxNameSteps / 32; ++i) bits_[i] = other.bits_[i];
+  }
+
+  constexpr bool has(std::size_t step) const { return ((bits_[step / 32] >> (step % 32)) & 1) != 0; }
+
+  constexpr bool takes(std::size_t step, std::uint8_t byte) const {
+    const NameStep& at = pattern_.steps[step];
+    if (at.kind == NameStep::Kind::byte) return at.a == byte;
+    return at.kind == NameStep::Kind::set && at.a < pattern_.sets.size() &&
+           contains(pattern_.sets[at.a], byte);
+  }
+
+  constexpr bool matched() const {
+    for (std::size_t step = 0; step < pattern_.steps.size() && step < kMaxNameSteps; ++step) {
+      if (has(step) && pattern_.steps[step].kind == NameStep::Kind::match) return true;
+    }
+    return false;
+  }
+
+ private:
+  const NamePattern& pattern_;
+  std::uint32_t bits_[kMaxNameSteps / 32] = {};
+};
+
+/// Whether `pattern` matches the whole of `name`. Takes time proportional to the name times the steps, and
+/// stack for a byte and two bits per step; a program that makes no sense matches nothing. For model load.
+constexpr bool matches(const NamePattern& pattern, std::string_view name) {
+  NameStates states(pattern);
+  states.add(0, true, name.empty());
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    NameStates next(pattern);
+    for (std::size_t step = 0; step < pattern.steps.size() && step < kMaxNameSteps; ++step) {
+      if (states.has(step) && states.takes(step, static_cast<std::uint8_t>(name[i])))
+        next.add(step + 1, false, i + 1 == name.size());
+    }
+    states.become(next);
+  }
+  return states.matched();
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

@@ -1,0 +1,215 @@
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "opdump/base/text.hpp"
+#include "opdump/impl/build.hpp"
+#include "opdump/types/config.hpp"
+#include "opdump/types/counts.hpp"
+#include "opdump/types/model.hpp"
+#include "opdump/types/watch.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// What is captured of one operator, as bits.
+inline constexpr std::uint8_t kCaptureInputs = 1;
+inline constexpr std::uint8_t kCaptureOutputs = 2;
+inline constexpr std::uint8_t kCheckOverflow = 4;  ///< inputs and outputs, if the operator overflows
+/// But for the tensors that the config leaves out; in a plan that does not watch.
+inline constexpr std::uint8_t kLeaveOut = 8;
+// What was not captured so far of an operator that is listed; in a plan that does not watch.
+inline constexpr std::uint8_t kNotRun = 16;
+inline constexpr std::uint8_t kNoInputs = 32;
+inline constexpr std::uint8_t kNoOutputs = 64;
+inline constexpr std::uint8_t kNotSeen = kNotRun | kNoInputs | kNoOutputs;
+/// A faulty tensor of the operator has been told of; in a plan that does not watch.
+inline constexpr std::uint8_t kFaultTold = 128;
+
+/// Where losses lie; only with losses.
+struct LostSteps {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+
+  void add(std::uint64_t step, bool is_first) {
+    if (is_first) first = step;
+    last = step;
+  }
+};
+
+/// What became of one operator's records in the steps since `Session::count_ops`, or since
+/// `Session::restart_counts`. The operator was seen once in each step, see `ModelPlan::steps_seen`. Operators
+/// without a byte count as captured. What a recorder counts is exact between steps, what the sink lost once
+/// `flush` says `ok`; until then the caller reads only the former.
+struct OpCounts : LossCounts {
+  std::uint32_t wanted = 0;
+  std::uint32_t captured = 0;   ///< whole in a ring
+  std::uint32_t degraded = 0;   ///< reduced in a ring
+  LostSteps lost_steps{};       ///< by a recorder
+  LostSteps sink_lost_steps{};  ///< by the sink
+};
+
+/// The counts in the order in which a journal has them.
+inline constexpr std::uint32_t OpCounts::*kOpCountFields[] = {
+    &OpCounts::wanted,        &OpCounts::captured,    &OpCounts::degraded,  &OpCounts::cut_short,
+    &OpCounts::invalid,       &OpCounts::ring_full,   &OpCounts::timed_out, &OpCounts::too_large,
+    &OpCounts::device_failed, &OpCounts::sink_failed, &OpCounts::quota,
+};
+
+/// Where all losses of an operator lie, whoever lost them; only with losses.
+constexpr LostSteps lost_steps(const OpCounts& counts) {
+  const bool sink_lost = counts.sink_failed + counts.quota != 0;
+  const bool recorder_lost = counts.wanted != counts.captured + counts.degraded;
+  if (!sink_lost) return counts.lost_steps;
+  if (!recorder_lost) return counts.sink_lost_steps;
+  const LostSteps& one = counts.lost_steps;
+  const LostSteps& other = counts.sink_lost_steps;
+  return {one.first < other.first ? one.first : other.first, one.last > other.last ? one.last : other.last};
+}
+
+/// The rules of a config that hold for one model: all that name it, by its file's name or, where none does,
+/// by the graph's, and all that name none. Refers to the rules.
+class RulesOfModel {
+ public:
+  constexpr RulesOfModel() = default;
+  constexpr RulesOfModel(std::span<const ModelRule> rules, const ModelDesc& model) : rules_(rules) {
+    bool by_file = false;
+    for (const ModelRule& rule : rules) {
+      if (rule.any_model) {
+        any_ = true;
+      } else if (rule.model_name == model.name || (!by_file && rule.model_name == model.graph_name)) {
+        named_ = true;
+        by_file = rule.model_name == model.name;
+        name_ = rule.model_name;
+      }
+    }
+  }
+
+  constexpr bool none() const { return !named_ && !any_; }
+
+  /// Whether there are some that name the model, and by which name.
+  constexpr bool named() const { return named_; }
+  constexpr std::string_view name() const { return name_; }
+
+  /// Calls `use(rule)` for each, in the order of the config.
+  template <class Use>
+  constexpr void for_each(Use use) const {
+    for (const ModelRule& rule : rules_) {
+      if (rule.any_model || (named_ && rule.model_name == name_)) use(rule);
+    }
+  }
+
+ private:
+  std::span<const ModelRule> rules_{};
+  std::string_view name_{};
+  bool named_ = false;
+  bool any_ = false;
+};
+
+/// A config resolved against one model: a byte per operator, and what a record needs besides. The caller owns
+/// it and the bytes, `Session::load_model` fills it; it must stay until `Session::unload_model`. Immutable
+/// while loaded, but for the step counter and the bits of `kNotSeen` and `kFaultTold`, which are the recorder's
+/// of the step.
+struct ModelPlan {
+  const ModelDesc* model = nullptr;  ///< null: not loaded
+  /// One byte per operator; empty when nothing of the model is captured.
+  std::span<std::uint8_t> bits{};
+  std::string_view directory_name{};  ///< the model's name in the dump
+  StepSet steps{};
+  const void* session = nullptr;  ///< that loaded it: the context of its recorders
+  std::uint8_t target = 0;        ///< index in the session's table of targets
+  std::uint32_t generation = 0;   ///< of the session: which init the plan belongs to; 0: it captures nothing
+  std::uint32_t load = 0;         ///< number of this loading in the session, from 1 on
+  [[no_unique_address]] Maybe<build::kFaults, WatchState> watch{};   ///< without operators: it does not watch
+  [[no_unique_address]] Maybe<!build::kLean, RulesOfModel> rules{};  ///< of which some leave tensors out
+  /// In the session's list of those that it captures.
+  [[no_unique_address]] Maybe<!build::kLean, ModelPlan*> next_loaded{};
+  std::uint64_t next_step = 0;
+  /// Since the model was loaded, or as its OpCounts.
+  [[no_unique_address]] Maybe<!build::kLean, std::uint64_t> steps_seen{};
+  [[no_unique_address]] Maybe<!build::kLean, std::uint64_t, 1> steps_wanted{};
+  std::uint32_t matched_ops = 0;
+  std::span<OpCounts> op_counts{};  ///< one per operator; see `Session::count_ops`
+  ModelPlan* next = nullptr;        ///< in that list
+};
+
+constexpr bool is_watching([[maybe_unused]] const ModelPlan& plan) {
+#if OPDUMP_FAULTS
+  return !plan.watch.ops.empty();
+#else
+  return false;
+#endif
+}
+
+/// A plan with its own memory, for models of up to `Ops` operators.
+template <std::size_t Ops>
+struct ModelPlanFor : ModelPlan {
+  std::uint8_t op_bits[Ops] = {};
+};
+
+/// The capture bits that `mode` stands for.
+constexpr std::uint8_t capture_bits(DumpMode mode) {
+  switch (mode) {
+    case DumpMode::input:
+      return kCaptureInputs;
+    case DumpMode::output:
+      return kCaptureOutputs;
+    case DumpMode::all:
+      break;
+  }
+  return kCaptureInputs | kCaptureOutputs;
+}
+
+/// Whether `text` is `name` as it stands in the name of a file.
+constexpr bool is_file_form(std::string_view text, std::string_view name) {
+  if (text.size() != name.size()) return false;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (text[i] != kSanitised[static_cast<unsigned char>(name[i])]) return false;
+  }
+  return true;
+}
+
+/// Whether `is_same(name of the operator)` holds for its own name or one of those fused into it.
+template <class IsSame>
+constexpr bool has_name(const OpDesc& op, IsSame is_same) {
+  if (is_same(op.name)) return true;
+  for (const std::string_view original : op.original_names) {
+    if (is_same(original)) return true;
+  }
+  return false;
+}
+
+/// What a name of a config stands for in a model.
+enum class NameMatch : std::uint8_t { none, file_form, exact };
+
+/// A name that no operator has exactly stands for those of which it is the form that files are named with.
+constexpr NameMatch match_of(std::string_view name, std::span<const OpDesc> ops) {
+  NameMatch match = NameMatch::none;
+  for (const OpDesc& op : ops) {
+    if (has_name(op, [name](std::string_view own) { return own == name; })) return NameMatch::exact;
+    if (has_name(op, [name](std::string_view own) { return is_file_form(name, own); }))
+      match = NameMatch::file_form;
+  }
+  return match;
+}
+
+/// `range` with the names that operators of the model have.
+constexpr OpRange with_real_names(const OpRange& range, std::span<const OpDesc> ops) {
+  OpRange real;
+  for (const auto end : {&OpRange::begin, &OpRange::end}) {
+    real.*end = range.*end;
+    bool exact = false;
+    for (const OpDesc& op : ops) exact = exact || op.name == range.*end;
+    // Of several that are so named in files, the first by bytes.
+    bool found = exact;
+    for (const OpDesc& op : ops) {
+      if (exact || !is_file_form(range.*end, op.name) || (found && real.*end <= op.name)) continue;
+      real.*end = op.name;
+      found = true;
+    }
+  }
+  return real;
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

@@ -1,0 +1,21 @@
+#pragma once
+#include <sys/statvfs.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "opdump/knobs.hpp"
+
+namespace opdump::posix {
+inline namespace OPDUMP_NAMESPACE {
+
+/// Bytes that this user may still write to the file system of `directory`; 0 when that cannot be told.
+inline std::uint64_t free_bytes(std::string_view directory) {
+  struct ::statvfs status {};
+  if (::statvfs(std::string(directory).c_str(), &status) != 0) return 0;
+  return std::uint64_t{status.f_bavail} * status.f_frsize;
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::posix

@@ -1,0 +1,31 @@
+#pragma once
+#include <errno.h>
+#include <sys/stat.h>
+
+#include <string>
+
+#include "opdump/knobs.hpp"
+
+namespace opdump::posix {
+inline namespace OPDUMP_NAMESPACE {
+
+/// Makes `path` and what is missing above it, for nobody but this user. 0, or the errno that says why there
+/// is no such directory.
+inline int make_directories(const std::string& path) {
+  for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    const std::string part = path.substr(0, end);
+    if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST && errno != EISDIR) {
+      // A directory that is there may be refused for other reasons, such as a read-only parent.
+      const int error = errno;
+      struct ::stat status {};
+      if (::stat(part.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return error;
+    }
+    if (end == std::string::npos) break;
+  }
+  struct ::stat status {};
+  if (::stat(path.c_str(), &status) != 0) return errno;
+  return S_ISDIR(status.st_mode) ? 0 : ENOTDIR;
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::posix

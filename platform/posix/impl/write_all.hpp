@@ -1,0 +1,47 @@
+#pragma once
+#include <errno.h>
+#include <limits.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+
+#include "opdump/base/bytes.hpp"
+
+namespace opdump::posix {
+inline namespace OPDUMP_NAMESPACE {
+
+/// Writes all `parts` to `file`, in order, with as few calls as the system allows. Returns 0 or the errno;
+/// after an error any number of the bytes may have been written. 1 KiB of stack.
+[[nodiscard]] inline int write_all(int file, std::span<const Bytes> parts) {
+  constexpr std::size_t kVectors = 64;
+  static_assert(kVectors <= IOV_MAX);
+  iovec vectors[kVectors];
+  std::size_t count = 0;
+  for (;;) {
+    for (; count < kVectors && !parts.empty(); parts = parts.subspan(1)) {
+      const Bytes part = parts.front();
+      if (!part.empty())
+        vectors[count++] = {.iov_base = const_cast<std::byte*>(part.data()), .iov_len = part.size()};
+    }
+    if (count == 0) return 0;
+
+    const ssize_t result = writev(file, vectors, static_cast<int>(count));
+    if (result < 0 && errno == EINTR) continue;
+    if (result < 0) return errno;
+    if (result == 0) return EIO;  // no progress and no reason: trying again could go on for ever
+
+    std::size_t written = static_cast<std::size_t>(result);
+    std::size_t done = 0;
+    while (done < count && written >= vectors[done].iov_len) written -= vectors[done++].iov_len;
+    std::copy(vectors + done, vectors + count, vectors);
+    count -= done;
+    if (count == 0) continue;
+    vectors[0].iov_base = static_cast<std::byte*>(vectors[0].iov_base) + written;
+    vectors[0].iov_len -= written;
+  }
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::posix

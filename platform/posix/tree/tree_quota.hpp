@@ -1,0 +1,134 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "opdump/port/sink.hpp"
+#include "opdump/types/config.hpp"
+#include "platform/posix/impl/unique_fd.hpp"
+
+namespace opdump::posix {
+inline namespace OPDUMP_NAMESPACE {
+
+/// How much room the dumps of one root may take; 0: as much as there is.
+struct TreeLimits {
+  std::uint64_t max_bytes = 0;      ///< of all files, as their sizes say
+  std::uint64_t max_files = 0;      ///< journals and `mapping.csv` included
+  std::uint64_t reserve_bytes = 0;  ///< of the file system, left free
+  Keep keep = Keep::oldest;
+};
+
+/// What the limits have cost so far.
+struct QuotaCounts {
+  std::uint64_t refused = 0;  ///< objects
+  std::uint64_t removed_dumps = 0;
+  std::uint64_t removed_files = 0;  ///< those of removed dumps included
+  std::uint64_t removed_bytes = 0;
+};
+
+/// Keeps the dumps below one root within limits. A dump is a directory `{root}/{14 digits}` (or that below
+/// torchair's directory of a rank); nothing else is counted or removed. Where the layout has no directory per
+/// dump, as MindSpore's, every file below the root counts and no record is removed. Files that others write
+/// meanwhile are not seen before the next scan.
+///
+/// *Keep oldest.* What does not fit is refused.
+///
+/// *Keep newest.* The oldest dumps go first, each as a whole: it is renamed to `{14 digits}.removed` and then
+/// deleted, which a later scan goes on with after a crash. A dump that another sink with limits writes, in
+/// this process or another, stays. If that does not do, the oldest records of the dump that is being written
+/// go, an eighth of the limit at a time; its journal names them. An object larger than the limit is refused
+/// and removes nothing.
+///
+/// A sixteenth of `max_bytes`, and as much besides `reserve_bytes` as a sixteenth of it, is kept for
+/// journals, and a file. A journal is not shortened: when it has no room left, it
+/// loses lines and proves less. Rows of a table are refused like records.
+///
+/// *Costs.* One scan of the dumps at the first object, one to four when something is removed; each takes the
+/// C library's memory for open directories, one per level.
+class TreeQuota {
+ public:
+  static constexpr std::size_t kMaxPathBytes = 1024;  ///< of a root, and of a path below it
+
+  /// `has_journal`: records of the dump being written are removed only when its journal can tell.
+  void configure(const TreeLimits& limits, bool has_journal) {
+    limits_ = limits;
+    has_journal_ = has_journal;
+  }
+
+  bool limited() const {
+    return limits_.max_bytes != 0 || limits_.max_files != 0 || limits_.reserve_bytes != 0;
+  }
+
+  /// Makes room for one more file below `name`'s directory. `quota_exceeded` when there is none.
+  [[nodiscard]] Status admit_file(const ObjectName& name);
+
+  /// Makes room for `more` bytes of an object that has `had`. `quota_exceeded` when there is none.
+  [[nodiscard]] Status admit_bytes(std::uint64_t had, std::uint64_t more);
+
+  /// The same for `more` bytes of what is appended to; a journal may use what is kept for it.
+  [[nodiscard]] Status admit_appended(const ObjectName& name, std::uint64_t more);
+
+  /// The dump's directory exists and is written to: others must not remove it.
+  void hold();
+
+  /// No dump is written to any more: others may remove them.
+  void let_go();
+
+  /// `name` took lines; if it is a journal, it is where removals are told.
+  void tell_in(const ObjectName& name);
+
+  void add(std::uint64_t files, std::uint64_t bytes) {
+    files_ += files;
+    bytes_ += bytes;
+  }
+  void take_back(std::uint64_t files, std::uint64_t bytes);
+
+  const QuotaCounts& counts() const { return counts_; }
+
+ private:
+  static constexpr std::uint64_t kForJournals = 16;  ///< as a part of a limit
+
+  enum class Kind { record, journal };
+
+  struct Need {
+    std::uint64_t files = 0;
+    std::uint64_t bytes = 0;
+  };
+
+  bool enter(const ObjectName& name);
+  void scan();
+  void count_below(UniqueFd directory);
+  bool fits(const Need& need, Kind kind) const;
+  void make_room(const Need& need);
+  bool remove_oldest_dump(std::uint64_t& after);
+  void remove_dump(const char* name);
+  void remove_oldest_records(const Need& need);
+  Need shortage(const Need& need) const;
+  std::uint64_t oldest_records_end(const Need& wanted) const;
+  void remove_file(int directory, const char* name, std::uint64_t bytes);
+  bool tell_removed(std::string_view path);
+  void tell_removed_dumps();
+  bool append_line(std::string_view line);
+  std::uint64_t record_bytes() const { return limits_.max_bytes - limits_.max_bytes / kForJournals; }
+
+  TreeLimits limits_;
+  bool has_journal_ = true;
+  QuotaCounts counts_;
+  std::uint64_t files_ = 0;
+  std::uint64_t bytes_ = 0;
+  bool whole_ = false;      ///< there is no directory per dump: all below `base_` counts
+  UniqueFd base_;           ///< the directory that holds the dumps
+  std::uint64_t time_ = 0;  ///< of the dump that is being written; 0: it has no such directory
+  UniqueFd dump_;           ///< its directory, locked against removal
+  UniqueFd last_dump_;      ///< the same of the one before, which may not be finished yet
+  std::size_t base_bytes_ = 0;
+  char base_path_[kMaxPathBytes];
+  char journal_[96] = "";      ///< in `dump_`; empty: not known yet
+  bool journal_made_ = false;  ///< of the dump that is being written
+  std::uint64_t told_dumps_ = 0;
+  std::uint64_t first_removed_ = 0;  ///< of the removed dumps that no journal tells of yet
+  std::uint64_t last_removed_ = 0;
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::posix

@@ -1,0 +1,36 @@
+#include "opdump/types/config.hpp"
+
+#include "opdump/config/blob.hpp"
+#include "opdump/config/parse.hpp"
+#include "src/c_api/handles.hpp"
+
+using namespace opdump;
+
+extern "C" {
+
+std::size_t opdump_config_size(std::size_t text_bytes) {
+  return c_api::room_for<opdump_config>() + config_memory_bytes(text_bytes);
+}
+
+opdump_status opdump_config_load_plan(void* memory, std::size_t bytes, const void* plan,
+                                      std::size_t plan_bytes, opdump_config** config) {
+  if (config == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  *config = nullptr;
+  if (plan == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  Arena arena = c_api::arena_of(memory, bytes);
+  opdump_config* const made = c_api::make<opdump_config>(arena);
+  if (made == nullptr) return OPDUMP_ERR_NO_MEMORY;
+  const Status status = load_plan({static_cast<const std::byte*>(plan), plan_bytes}, arena, made->config);
+  if (status == Status::ok) *config = made;
+  return c_api::to_c(status);
+}
+
+int opdump_config_active(const opdump_config* config) {
+  return config != nullptr && config->config.active ? 1 : 0;
+}
+
+std::uint32_t opdump_config_ring_bytes(const opdump_config* config) {
+  return config == nullptr ? 0 : config->config.options.ring_bytes.value_or(0);
+}
+
+}  // extern "C"

@@ -1,0 +1,76 @@
+#include <algorithm>
+#include <string>
+
+#include "opdump/config/parse.hpp"
+#include "platform/posix/config_file.hpp"
+#include "platform/posix/impl/trusted_variable.hpp"
+#include "src/c_api/handles.hpp"
+
+using namespace opdump;
+
+namespace {
+
+void put_text(const std::string& text, char* to, std::size_t bytes) {
+  if (to == nullptr || bytes == 0) return;
+  const std::size_t kept = std::min(text.size(), bytes - 1);
+  std::copy_n(text.data(), kept, to);
+  to[kept] = '\0';
+}
+
+/// `keeps_text`: the text stays as long as the config; else what refers to it is copied.
+Status parse(void* memory, std::size_t bytes, std::string_view text, bool keeps_text, opdump_config*& config,
+             ConfigError& error) {
+  Arena arena = c_api::arena_of(memory, bytes);
+  opdump_config* const made = c_api::make<opdump_config>(arena);
+  if (made == nullptr) return Status::no_memory;
+  if (!keeps_text && is_plan(text)) {
+    const Result<std::string_view> copy = arena.text(text);
+    if (!copy.ok()) return copy.status();
+    text = copy.value();
+  }
+  ConfigContext context;
+  if (const char* const path = posix::trusted_variable("MS_DIAGNOSTIC_DATA_PATH")) context.diagnostic_path = path;
+  const Status status =
+      parse_config(text, arena, posix::check_dump_path, made->config, error, nullptr, context);
+  if (status == Status::ok) config = made;
+  return error.fault == ConfigFault::no_memory ? Status::no_memory : status;
+}
+
+}  // namespace
+
+extern "C" {
+
+opdump_status opdump_config_parse(void* memory, std::size_t bytes, const char* text, std::size_t text_bytes,
+                                  opdump_config** config, char* message, std::size_t message_bytes) {
+  put_text("", message, message_bytes);
+  if (config == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  *config = nullptr;
+  if (text == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  ConfigError error;
+  const Status status = parse(memory, bytes, {text, text_bytes}, true, *config, error);
+  if (error.fault != ConfigFault::none) put_text(to_string(error, "config"), message, message_bytes);
+  return c_api::to_c(status);
+}
+
+std::size_t opdump_config_file_size(const char* path) {
+  posix::ConfigText text;
+  ConfigError error;
+  if (path == nullptr || posix::read_config_file(path, text, error) != Status::ok) return 0;
+  return opdump_config_size(text.size);
+}
+
+opdump_status opdump_config_read(void* memory, std::size_t bytes, const char* path, opdump_config** config,
+                                 char* message, std::size_t message_bytes) {
+  put_text("", message, message_bytes);
+  if (config == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  *config = nullptr;
+  if (path == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  posix::ConfigText text;
+  ConfigError error;
+  Status status = posix::read_config_file(path, text, error);
+  if (status == Status::ok) status = parse(memory, bytes, text.view(), false, *config, error);
+  if (error.fault != ConfigFault::none) put_text(to_string(error, path), message, message_bytes);
+  return c_api::to_c(status);
+}
+
+}  // extern "C"

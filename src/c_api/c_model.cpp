@@ -1,0 +1,128 @@
+#include "opdump/types/model.hpp"
+
+#include <string_view>
+
+#include "src/c_api/handles.hpp"
+
+using namespace opdump;
+
+namespace {
+
+/// Elements of the arrays that all operators have together.
+struct Totals {
+  std::size_t original_names = 0;
+  std::size_t attributes = 0;
+};
+
+Totals totals_of(const opdump_model_desc& desc) {
+  Totals totals;
+  for (std::uint32_t i = 0; i < desc.op_count; ++i) {
+    totals.original_names += desc.ops[i].original_name_count;
+    totals.attributes += desc.ops[i].attribute_count;
+  }
+  return totals;
+}
+
+bool is_described(const opdump_op& op) {
+  if (op.name == nullptr || op.type == nullptr || op.level > OPDUMP_LEVEL_KERNEL) return false;
+  if (op.original_name_count != 0 && op.original_names == nullptr) return false;
+  if (op.attribute_count != 0 && op.attributes == nullptr) return false;
+  for (std::uint32_t i = 0; i < op.original_name_count; ++i) {
+    if (op.original_names[i] == nullptr) return false;
+  }
+  for (std::uint32_t i = 0; i < op.attribute_count; ++i) {
+    if (op.attributes[i].name == nullptr || op.attributes[i].value == nullptr) return false;
+  }
+  return true;
+}
+
+Status take_desc(const opdump_model_desc* from, opdump_model_desc& desc) {
+  const Status status = c_api::take_struct(from, desc);
+  if (status != Status::ok) return status;
+  if (desc.name == nullptr || (desc.op_count != 0 && desc.ops == nullptr)) return Status::invalid_argument;
+  for (std::uint32_t i = 0; i < desc.op_count; ++i) {
+    if (!is_described(desc.ops[i])) return Status::invalid_argument;
+  }
+  return Status::ok;
+}
+
+/// Turns C's lists into C++'s, in memory that there is enough of.
+class OpCopier {
+ public:
+  OpCopier(std::span<std::string_view> names, std::span<OpAttribute> attributes)
+      : names_(names), attributes_(attributes) {}
+
+  OpDesc copy(const opdump_op& op) {
+    const std::span<std::string_view> names = names_.first(op.original_name_count);
+    names_ = names_.subspan(op.original_name_count);
+    for (std::size_t i = 0; i < names.size(); ++i) names[i] = op.original_names[i];
+    const std::span<OpAttribute> attributes = attributes_.first(op.attribute_count);
+    attributes_ = attributes_.subspan(op.attribute_count);
+    for (std::size_t i = 0; i < attributes.size(); ++i)
+      attributes[i] = {op.attributes[i].name, op.attributes[i].value};
+    return {.name = op.name,
+            .type = op.type,
+            .task_id = op.task_id,
+            .stream_id = op.stream_id,
+            .original_names = names,
+            .level = static_cast<OpLevel>(op.level),
+            .attributes = attributes,
+            .marked = op.marked != 0};
+  }
+
+ private:
+  std::span<std::string_view> names_;
+  std::span<OpAttribute> attributes_;
+};
+
+static_assert(OPDUMP_LEVEL_BOTH == static_cast<int>(OpLevel::both));
+static_assert(OPDUMP_LEVEL_OP == static_cast<int>(OpLevel::op));
+static_assert(OPDUMP_LEVEL_KERNEL == static_cast<int>(OpLevel::kernel));
+
+}  // namespace
+
+extern "C" {
+
+std::size_t opdump_model_size(const opdump_model_desc* from) {
+  opdump_model_desc desc;
+  if (take_desc(from, desc) != Status::ok) return 0;
+  const Totals totals = totals_of(desc);
+  return c_api::room_for<opdump_model>() + c_api::room_for<OpDesc>(desc.op_count) +
+         c_api::room_for<std::string_view>(totals.original_names) +
+         c_api::room_for<OpAttribute>(totals.attributes) + c_api::room_for<std::uint8_t>(desc.op_count);
+}
+
+opdump_status opdump_model_load(opdump_session* session, const opdump_model_desc* from, void* memory,
+                                std::size_t bytes, opdump_model** model) {
+  if (session == nullptr || model == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  *model = nullptr;
+  opdump_model_desc desc;
+  if (const Status status = take_desc(from, desc); status != Status::ok) return c_api::to_c(status);
+  const Totals totals = totals_of(desc);
+  Arena arena = c_api::arena_of(memory, bytes);
+  opdump_model* const made = c_api::make<opdump_model>(arena, session->session, ModelDesc{}, ModelPlan{});
+  const auto ops = arena.array<OpDesc>(desc.op_count);
+  const auto names = arena.array<std::string_view>(totals.original_names);
+  const auto attributes = arena.array<OpAttribute>(totals.attributes);
+  const auto bits = arena.array<std::uint8_t>(desc.op_count);
+  if (made == nullptr || !ops.ok() || !names.ok() || !attributes.ok() || !bits.ok())
+    return OPDUMP_ERR_NO_MEMORY;
+  OpCopier copier(names.value(), attributes.value());
+  for (std::uint32_t i = 0; i < desc.op_count; ++i) ops.value()[i] = copier.copy(desc.ops[i]);
+  made->desc = {
+      .name = desc.name, .graph_name = c_api::text_of(desc.graph_name), .id = desc.id, .ops = ops.value()};
+  const Status status = session->session.load_model(made->plan, made->desc, bits.value());
+  *model = made;
+  return c_api::to_c(status);
+}
+
+opdump_status opdump_model_unload(opdump_model* model) {
+  if (model == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  return c_api::to_c(model->session.unload_model(model->plan));
+}
+
+std::uint32_t opdump_model_matched_ops(const opdump_model* model) {
+  return model == nullptr ? 0 : model->plan.matched_ops;
+}
+
+}  // extern "C"

@@ -1,0 +1,166 @@
+#pragma once
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+#include "opdump/opdump.h"
+#include "opdump/port/clock.hpp"
+#include "opdump/port/device_memory.hpp"
+#include "opdump/session.hpp"
+#include "platform/host/host_memory.hpp"
+#include "src/c_api/c_layout.hpp"
+
+namespace opdump::c_api {
+inline namespace OPDUMP_NAMESPACE {
+
+/// What a C program says, in C++.
+
+constexpr opdump_status to_c(Status status) {
+  return static_cast<opdump_status>(status);
+}
+
+/// Of the type that a conditional expression wants: on some machines int32_t is no int.
+inline constexpr opdump_status kInvalidArgument = OPDUMP_ERR_INVALID_ARGUMENT;
+
+/// `name_bytes` of an option struct.
+constexpr std::size_t name_room(std::uint32_t name_bytes) {
+  return name_bytes == 0 ? 128 : name_bytes;
+}
+
+/// `otherwise` for a number that is no status.
+constexpr Status from_c(opdump_status status, Status otherwise) {
+  if (status == OPDUMP_OK) return Status::ok;
+  constexpr std::string_view kUnknown = to_string(static_cast<Status>(0xff));
+  const bool known = status > 0 && status < 0xff && to_string(static_cast<Status>(status)) != kUnknown;
+  return known ? static_cast<Status>(status) : otherwise;
+}
+
+inline std::string_view text_of(const char* text) {
+  return text == nullptr ? std::string_view{} : std::string_view(text);
+}
+
+/// No struct of opdump.h will ever have more: a larger size is none, and the bytes there are nobody's.
+inline constexpr std::size_t kMostStructBytes = OPDUMP_MAX_STRUCT_BYTES;
+
+/// `take_struct` of any struct, of `own_bytes` bytes here.
+inline Status take_prefix(const void* from, void* to, std::size_t own_bytes,
+                          std::span<const std::uint8_t> ends) {
+  std::memset(to, 0, own_bytes);
+  if (from == nullptr) return Status::invalid_argument;
+  std::size_t bytes;
+  std::memcpy(&bytes, from, sizeof bytes);
+  if (bytes < sizeof bytes || bytes > kMostStructBytes) return Status::invalid_argument;
+  std::memcpy(to, from, whole_bytes(ends, bytes));
+  std::memcpy(to, &own_bytes, sizeof own_bytes);
+  const unsigned char* const raw = static_cast<const unsigned char*>(from);
+  for (std::size_t i = own_bytes; i < bytes; ++i) {
+    if (raw[i] != 0) return Status::not_supported;
+  }
+  return Status::ok;
+}
+
+/// Copies the fields of a struct that begins with `struct_bytes` that the caller knows; the rest becomes
+/// zero. `invalid_argument` for null or a size that cannot be; `not_supported` when the caller knows fields
+/// that this library does not, and sets them.
+template <class Struct>
+Status take_struct(const Struct* from, Struct& to) {
+  return take_prefix(from, &to, sizeof to, kFieldEnds<Struct>);
+}
+
+/// Fills the caller's `bytes` bytes with the fields that it knows of the struct, and the rest of them with
+/// zeros. `invalid_argument` for a size that cannot be: nothing is written.
+template <class Struct>
+Status give_struct(const Struct& from, void* to, std::size_t bytes) {
+  if (bytes > kMostStructBytes) return Status::invalid_argument;
+  std::memset(to, 0, bytes);
+  std::memcpy(to, &from, whole_bytes(kFieldEnds<Struct>, bytes));
+  return Status::ok;
+}
+
+/// The port's memory; without a function, plain memory.
+class PortMemory final : public DeviceMemory {
+ public:
+  explicit PortMemory(const opdump_memory& port) : port_(port) {}
+
+  [[nodiscard]] Status copy(std::byte* to, Address from, std::size_t bytes) override {
+    if (port_.copy == nullptr) return HostMemory().copy(to, from, bytes);
+    return from_c(port_.copy(port_.context, to, from, bytes), Status::device_copy_failed);
+  }
+
+  Bytes view(Address from, std::uint64_t bytes) const {
+    return port_.copy == nullptr ? HostMemory().view(from, bytes) : Bytes();
+  }
+
+  using Copy = opdump_copy;
+  static constexpr std::size_t kMaxCopies = 4;
+
+  [[nodiscard]] Status start(Copy& copy, std::byte* to, Address from, std::size_t bytes) {
+    if (port_.start == nullptr) return Status::not_supported;
+    return from_c(port_.start(port_.context, &copy, to, from, bytes), Status::device_copy_failed);
+  }
+
+  [[nodiscard]] Result<bool> poll(Copy& copy) { return complete(copy, 0); }
+
+  [[nodiscard]] Result<bool> complete(Copy& copy, std::uint32_t limit_ms) {
+    int over = 0;
+    const Status status =
+        from_c(port_.complete(port_.context, &copy, limit_ms, &over), Status::device_copy_failed);
+    if (status != Status::ok) return status;
+    return over != 0;
+  }
+
+  [[nodiscard]] Status fence(std::uint32_t stream_id) {
+    if (port_.fence == nullptr) return Status::ok;
+    return from_c(port_.fence(port_.context, stream_id), Status::device_copy_failed);
+  }
+
+  CopyRules copy_rules() const {
+    return {.alignment = port_.alignment == 0 ? 1 : port_.alignment,
+            .whole_units = port_.whole_units != 0,
+            .max_bytes = port_.max_bytes == 0 ? UINT32_MAX : port_.max_bytes};
+  }
+
+ private:
+  opdump_memory port_;
+};
+
+using PortSession = BasicSession<PortMemory>;
+using PortRecorder = PortSession::Recorder;
+
+class PortClock final : public Clock {
+ public:
+  explicit PortClock(const opdump_clock& port) : port_(port) {}
+
+  std::uint64_t unix_us() override { return port_.unix_us(port_.context); }
+  std::int32_t utc_offset_seconds() override {
+    return port_.utc_offset_seconds == nullptr ? 0 : port_.utc_offset_seconds(port_.context);
+  }
+  std::uint32_t monotonic_ms() override { return port_.monotonic_ms(port_.context); }
+  void pause() override {
+    if (port_.pause != nullptr) port_.pause(port_.context);
+  }
+
+ private:
+  opdump_clock port_;
+};
+
+/// The port's memory as it is copied: null is plain memory; `invalid_argument` for a struct without `copy`,
+/// with `start` and no `complete`, or with rules that cannot be kept.
+inline Status take_memory(const opdump_memory* from, opdump_memory& to) {
+  to = {};
+  if (from == nullptr) return Status::ok;
+  const Status status = take_struct(from, to);
+  if (status != Status::ok) return status;
+  constexpr std::uint32_t kLeastMaxBytes = 16;
+  constexpr std::uint32_t kMostAlignment = 64;
+  const bool power_of_two = (to.alignment & (to.alignment - 1)) == 0 && to.alignment <= kMostAlignment;
+  const bool long_enough =
+      to.max_bytes == 0 || (to.max_bytes >= kLeastMaxBytes && to.max_bytes >= to.alignment);
+  const bool usable = to.copy != nullptr && (to.start == nullptr || to.complete != nullptr) && power_of_two &&
+                      long_enough && to.whole_units <= 1;
+  return usable ? Status::ok : Status::invalid_argument;
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::c_api

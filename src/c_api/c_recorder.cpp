@@ -1,0 +1,294 @@
+#include "opdump/recorder.hpp"
+
+#include <optional>
+
+#include "opdump/impl/capture/sent_heads.hpp"
+#include "opdump/types/overflow.hpp"
+#include "src/c_api/handles.hpp"
+
+using namespace opdump;
+using c_api::to_c;
+
+namespace {
+
+constexpr std::uint32_t kDefaultTensors = 16;
+/// Of the ring, for memory with rules.
+constexpr std::size_t kRingAlignment = 64;
+
+std::uint32_t max_tensors(const opdump_recorder_options& options) {
+  return options.max_tensors == 0 ? kDefaultTensors : options.max_tensors;
+}
+
+std::optional<WhenFull> own_when_full(const opdump_recorder_options& options) {
+  switch (options.when_full) {
+    case OPDUMP_RECORDER_DROP:
+      return WhenFull::drop;
+    case OPDUMP_RECORDER_BLOCK:
+      return WhenFull::block;
+    case OPDUMP_RECORDER_DEGRADE:
+      return WhenFull::degrade;
+    default:
+      return {};
+  }
+}
+
+bool is_tensor(const opdump_tensor& tensor) {
+  return tensor.dtype >= 0 && tensor.dtype < kDTypeCount && (tensor.rank == 0 || tensor.shape != nullptr) &&
+         (tensor.original == nullptr ||
+          ((tensor.original->rank == 0 || tensor.original->shape != nullptr) && tensor.original->dtype >= 0 &&
+           tensor.original->dtype < kDTypeCount));
+}
+
+TensorView view_of(const opdump_tensor& tensor) {
+  TensorView view = {.address = tensor.address,
+                     .bytes = tensor.bytes,
+                     .dtype = static_cast<DType>(tensor.dtype),
+                     .format = static_cast<Format>(tensor.format),
+                     .shape = {tensor.shape, tensor.rank}};
+  view.address_kind = static_cast<AddressKind>(tensor.address_kind);
+  if (const opdump_original* original = tensor.original) {
+    view.original_shape = {original->shape, original->rank};
+    view.original_name = c_api::text_of(original->name);
+    view.original_index = original->index;
+    view.original_dtype = static_cast<DType>(original->dtype);
+    view.original_format = static_cast<Format>(original->format);
+  }
+  return view;
+}
+
+/// Whether there is nothing behind the handle.
+bool is_gone(const opdump_recorder* recorder) {
+  return recorder == nullptr || recorder->gone;
+}
+
+struct Views {
+  Status status = Status::ok;
+  std::span<const TensorView> inputs{};
+  std::span<const TensorView> outputs{};
+};
+
+Views views_of(const opdump_recorder& recorder, const opdump_tensor* inputs, std::uint32_t input_count,
+               const opdump_tensor* outputs, std::uint32_t output_count) {
+  if ((input_count != 0 && inputs == nullptr) || (output_count != 0 && outputs == nullptr))
+    return {.status = Status::invalid_tensor};
+  const std::span<TensorView> memory = recorder.tensors;
+  if (input_count > memory.size() || output_count > memory.size() - input_count)
+    return {.status = Status::too_many_tensors};
+  for (std::size_t i = 0; i < input_count + std::size_t{output_count}; ++i) {
+    const opdump_tensor& tensor = i < input_count ? inputs[i] : outputs[i - input_count];
+    if (!is_tensor(tensor)) return {.status = Status::invalid_tensor};
+    memory[i] = view_of(tensor);
+  }
+  return {.inputs = memory.first(input_count), .outputs = memory.subspan(input_count, output_count)};
+}
+
+#if OPDUMP_FAULTS
+constexpr std::uint32_t opdump_running_op::*kRunningCounts[] = {
+    &opdump_running_op::input_count, &opdump_running_op::argument_count, &opdump_running_op::output_count,
+    &opdump_running_op::workspace_count};
+constexpr const opdump_tensor* opdump_running_op::*kRunningLists[] = {
+    &opdump_running_op::inputs, &opdump_running_op::arguments, &opdump_running_op::outputs,
+    &opdump_running_op::workspaces};
+
+Status check_running(const opdump_recorder& recorder, const opdump_running_op& running) {
+  std::size_t left = recorder.tensors.size();
+  for (std::size_t list = 0; list < std::size(kRunningLists); ++list) {
+    const std::uint32_t count = running.*kRunningCounts[list];
+    const opdump_tensor* const tensors = running.*kRunningLists[list];
+    if (count != 0 && tensors == nullptr) return Status::invalid_tensor;
+    if (count > left) return Status::too_many_tensors;
+    left -= count;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!is_tensor(tensors[i])) return Status::invalid_tensor;
+    }
+  }
+  return Status::ok;
+}
+
+/// Loses a wanted operator's record for an argument that is unusable, as `status` says; no device has failed.
+Status lose_unusable(opdump_recorder& recorder, std::uint32_t op, Status status) {
+  const Status lost = recorder.recorder.refuse(op, Status::invalid_tensor);
+  return lost == Status::invalid_tensor ? status : lost;
+}
+
+/// Whatever comes next, the operator before is over: its lists may be gone.
+void forget_running(opdump_recorder& recorder) {
+  recorder.running = nullptr;
+  recorder.recorder.end_op();
+}
+#endif
+
+}  // namespace
+
+#if OPDUMP_FAULTS
+/// Only when it is needed, as its views share memory with others.
+void c_api::announce_running(opdump_recorder& recorder) {
+  opdump_running_op running;
+  if (take_struct(recorder.running, running) != Status::ok) return;
+  std::span<const TensorView> lists[std::size(kRunningLists)];
+  std::size_t used = 0;
+  for (std::size_t list = 0; list < std::size(lists); ++list) {
+    const std::span<TensorView> views = recorder.tensors.subspan(used, running.*kRunningCounts[list]);
+    for (std::size_t i = 0; i < views.size(); ++i) views[i] = view_of((running.*kRunningLists[list])[i]);
+    used += views.size();
+    lists[list] = views;
+  }
+  recorder.memory = {.arguments = lists[1], .workspaces = lists[3]};
+  recorder.recorder.begin_op(running.op, lists[0], lists[2], &recorder.memory);
+}
+#endif
+
+extern "C" {
+
+std::size_t opdump_recorder_size(const opdump_recorder_options* from) {
+  opdump_recorder_options options;
+  if (c_api::take_struct(from, options) != Status::ok) return 0;
+  return c_api::room_for<opdump_recorder>() + c_api::room_for<TensorView>(max_tensors(options)) +
+         kRingAlignment + options.ring_bytes + c_api::room_for<std::uint64_t>() +
+         head_memory_bytes(options.known_heads);
+}
+
+opdump_status opdump_recorder_add(opdump_session* session, const opdump_recorder_options* from, void* memory,
+                                  std::size_t bytes, opdump_recorder** recorder) {
+  if (session == nullptr || recorder == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  *recorder = nullptr;
+  opdump_recorder_options options;
+  if (const Status status = c_api::take_struct(from, options); status != Status::ok) return to_c(status);
+  if (options.when_full > OPDUMP_RECORDER_DEGRADE) return OPDUMP_ERR_INVALID_ARGUMENT;
+  Arena arena = c_api::arena_of(memory, bytes);
+  const std::size_t head_bytes = head_memory_bytes(options.known_heads);
+  std::byte* const place = arena.take(1, sizeof(opdump_recorder), alignof(opdump_recorder));
+  const auto tensors = arena.array<TensorView>(max_tensors(options));
+  std::byte* const ring = arena.take(options.ring_bytes, 1, kRingAlignment);
+  std::byte* const heads = arena.take(head_bytes, 1, alignof(std::uint64_t));
+  if (place == nullptr || !tensors.ok() || ring == nullptr || heads == nullptr) return OPDUMP_ERR_NO_MEMORY;
+  const Result<c_api::PortRecorder*> added =
+      session->session.add_recorder({ring, options.ring_bytes}, {heads, head_bytes}, own_when_full(options));
+  if (!added.ok()) return to_c(added.status());
+  *recorder = ::new (place) opdump_recorder{session->session, *added.value(), tensors.value()};
+  return OPDUMP_OK;
+}
+
+opdump_status opdump_recorder_remove(opdump_recorder* recorder) {
+  if (is_gone(recorder)) return OPDUMP_ERR_INVALID_ARGUMENT;
+  const Status status = recorder->session.remove_recorder(recorder->recorder);
+  recorder->gone = status == Status::ok;
+  return to_c(status);
+}
+
+opdump_status opdump_begin_step(opdump_recorder* recorder, opdump_model* model) {
+  if (is_gone(recorder) || model == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  return to_c(recorder->recorder.begin_step(model->plan));
+}
+
+opdump_status opdump_begin_step_at(opdump_recorder* recorder, opdump_model* model, std::uint64_t step) {
+  if (is_gone(recorder) || model == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  return to_c(recorder->recorder.begin_step(model->plan, step));
+}
+
+int opdump_wants(const opdump_recorder* recorder, std::uint32_t op) {
+  if (is_gone(recorder)) return 0;
+  const ModelPlan* const plan = recorder->recorder.open_plan();
+  return plan != nullptr && op < plan->bits.size() && recorder->recorder.wants(op) ? 1 : 0;
+}
+
+opdump_status opdump_capture(opdump_recorder* recorder, std::uint32_t op, const opdump_tensor* inputs,
+                             std::uint32_t input_count, const opdump_tensor* outputs,
+                             std::uint32_t output_count) {
+  if (is_gone(recorder)) return OPDUMP_ERR_INVALID_ARGUMENT;
+  const Views views = views_of(*recorder, inputs, input_count, outputs, output_count);
+  return to_c(views.status == Status::ok ? recorder->recorder.capture(op, views.inputs, views.outputs)
+                                         : recorder->recorder.refuse(op, views.status));
+}
+
+opdump_status opdump_end_step(opdump_recorder* recorder) {
+  if (is_gone(recorder)) return OPDUMP_ERR_INVALID_ARGUMENT;
+#if OPDUMP_FAULTS
+  recorder->running = nullptr;
+#endif
+  return to_c(recorder->recorder.end_step());
+}
+
+#if OPDUMP_FAULTS
+opdump_status opdump_begin_op(opdump_recorder* recorder, const opdump_running_op* from) {
+  if (is_gone(recorder)) return OPDUMP_ERR_INVALID_ARGUMENT;
+  forget_running(*recorder);
+  opdump_running_op running;
+  if (const Status status = c_api::take_struct(from, running); status != Status::ok) return to_c(status);
+  const ModelPlan* const plan = recorder->recorder.open_plan();
+  if (plan == nullptr) return OPDUMP_ERR_STEP_NOT_OPEN;
+  if (running.op >= plan->model->ops.size()) return OPDUMP_ERR_NO_SUCH_OP;
+  const Status status = check_running(*recorder, running);
+  if (status == Status::ok) recorder->running = from;
+  return to_c(status);
+}
+
+opdump_status opdump_capture_overflow(opdump_recorder* recorder, std::uint32_t op,
+                                      const opdump_tensor* inputs, std::uint32_t input_count,
+                                      const opdump_tensor* outputs, std::uint32_t output_count,
+                                      const opdump_overflow* overflow) {
+  opdump_overflow told;
+  if (is_gone(recorder)) return OPDUMP_ERR_INVALID_ARGUMENT;
+  if (const Status status = c_api::take_struct(overflow, told); status != Status::ok)
+    return to_c(lose_unusable(*recorder, op, status));
+  const Views views = views_of(*recorder, inputs, input_count, outputs, output_count);
+  if (views.status != Status::ok) return to_c(recorder->recorder.refuse(op, views.status));
+  OverflowReport report;
+  report.status[0] = told.status;
+  report.start = told.start;
+  report.arguments = told.arguments;
+  report.core_id = told.core_id;
+  report.block_id = told.block_id;
+  return to_c(recorder->recorder.capture_overflow(op, views.inputs, views.outputs, report));
+}
+
+opdump_status opdump_capture_failure(opdump_recorder* recorder) {
+  if (is_gone(recorder)) return OPDUMP_ERR_INVALID_ARGUMENT;
+  c_api::announce_running(*recorder);
+  return to_c(recorder->recorder.capture_failure());
+}
+
+opdump_status opdump_session_crash_flush(opdump_session* session, opdump_recorder* failed) {
+  if (session == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  session->session.begin_crash();
+  if (!is_gone(failed)) c_api::announce_running(*failed);
+  session->session.crash_flush(!is_gone(failed) ? &failed->recorder : nullptr);
+  return OPDUMP_OK;
+}
+#else
+opdump_status opdump_begin_op(opdump_recorder*, const opdump_running_op*) {
+  return OPDUMP_ERR_NOT_SUPPORTED;
+}
+
+opdump_status opdump_capture_overflow(opdump_recorder*, std::uint32_t, const opdump_tensor*, std::uint32_t,
+                                      const opdump_tensor*, std::uint32_t, const opdump_overflow*) {
+  return OPDUMP_ERR_NOT_SUPPORTED;
+}
+
+opdump_status opdump_capture_failure(opdump_recorder*) {
+  return OPDUMP_ERR_NOT_SUPPORTED;
+}
+
+opdump_status opdump_session_crash_flush(opdump_session*, opdump_recorder*) {
+  return OPDUMP_ERR_NOT_SUPPORTED;
+}
+#endif
+
+int opdump_wants_single_ops(const opdump_recorder* recorder) {
+  return !is_gone(recorder) && recorder->recorder.wants_single_ops() ? 1 : 0;
+}
+
+opdump_status opdump_capture_single_op(opdump_recorder* recorder, const opdump_op* op,
+                                       const opdump_tensor* inputs, std::uint32_t input_count,
+                                       const opdump_tensor* outputs, std::uint32_t output_count) {
+  if (is_gone(recorder) || op == nullptr || op->name == nullptr || op->type == nullptr)
+    return OPDUMP_ERR_INVALID_ARGUMENT;
+  const OpDesc desc = {
+      .name = op->name, .type = op->type, .task_id = op->task_id, .stream_id = op->stream_id};
+  const Views views = views_of(*recorder, inputs, input_count, outputs, output_count);
+  return to_c(views.status == Status::ok
+                  ? recorder->recorder.capture_single_op(desc, views.inputs, views.outputs)
+                  : recorder->recorder.refuse_single_op(desc, views.status));
+}
+
+}  // extern "C"

@@ -1,0 +1,232 @@
+#include "opdump/session.hpp"
+
+#include "opdump/types/overflow.hpp"
+#include "src/c_api/handles.hpp"
+
+using namespace opdump;
+using c_api::to_c;
+
+namespace {
+
+std::size_t scratch_bytes(const opdump_session_options& options) {
+  const std::size_t name = c_api::name_room(options.name_bytes);
+  std::size_t op_name = name;
+#if OPDUMP_FAULTS
+  // A watched operator's records have two names in one.
+  if (options.faults != nullptr) op_name = 2 * name + WatchState::kBetween.size();
+#endif
+  return drain_scratch_bytes(name, name, op_name);
+}
+
+JournalDetail journal_detail(std::uint32_t journal) {
+  if (journal == OPDUMP_JOURNAL_NONE) return JournalDetail::none;
+  return journal == OPDUMP_JOURNAL_GAPS ? JournalDetail::gaps : JournalDetail::records;
+}
+
+/// Adds what the handle of extras has in this build.
+void add_extras(opdump_extras& extras, SessionParts<c_api::PortMemory>& parts) {
+#if OPDUMP_STATISTICS
+  parts.reduction = &extras.reduction;
+#endif
+#if OPDUMP_SMALL_CODE == 0
+  parts.formats = {.protobuf = &extras.protobuf, .npy = &extras.npy};
+  parts.restorer = &extras.restorer;
+#endif
+  static_cast<void>(extras);
+  static_cast<void>(parts);
+}
+
+SessionParts<c_api::PortMemory> parts_of(const opdump_session_options& options, opdump_session& self,
+                                         MutableBytes scratch) {
+  SessionParts<c_api::PortMemory> parts = {.memory = self.memory,
+                                           .sink = options.sink->sink,
+                                           .clock = self.clock,
+                                           .scratch = scratch,
+                                           .device_id = options.device_id,
+                                           .when_full = static_cast<WhenFull>(options.when_full),
+                                           .block_limit_ms = options.block_limit_ms,
+                                           .journal = journal_detail(options.journal),
+                                           .log = options.log == nullptr ? nullptr : &options.log->log};
+  if (options.extras != nullptr) add_extras(*options.extras, parts);
+#if OPDUMP_FAULTS
+  if (options.faults != nullptr) {
+    parts.overflow = &options.faults->overflow;
+    parts.watch_memory = options.faults->watch_memory;
+    parts.watch_listener = options.faults;
+  }
+#endif
+  return parts;
+}
+
+Status configure(opdump_session& self, const DumpOptions& options) {
+  const Status status = self.session.configure(options);
+  if (status != Status::ok) return status;
+  self.configured = true;
+  opdump_sink& sink = self.sink;
+  if (sink.follow != nullptr) return sink.follow(&sink, options, self.session.journal());
+  return asks_sink(options) ? Status::not_supported : Status::ok;
+}
+
+bool asks_session(const DumpOptions& options) {
+  return options.when_full || options.block_limit_ms || options.journal || options.fsync;
+}
+
+Status set_config(opdump_session& self, const DumpConfig& config) {
+  // What a history keeps back would be written at once.
+  if (config.options.history_steps != 0) return Status::not_supported;
+  if (!self.configured && self.log != nullptr &&
+      (asks_sink(config.options) || asks_session(config.options))) {
+    constexpr std::string_view kLine =
+        "config: the options in its \"opdump\" object do not count, as opdump_session_configure was not "
+        "called";
+    self.log->say(self.log->context, kLine.data(), kLine.size());
+  }
+  return self.session.set_config(config);
+}
+
+static_assert(OPDUMP_WHEN_FULL_DROP == static_cast<int>(WhenFull::drop));
+static_assert(OPDUMP_WHEN_FULL_BLOCK == static_cast<int>(WhenFull::block));
+static_assert(OPDUMP_WHEN_FULL_INLINE == static_cast<int>(WhenFull::inline_drain));
+static_assert(OPDUMP_WHEN_FULL_DEGRADE == static_cast<int>(WhenFull::degrade));
+
+}  // namespace
+
+opdump_session::opdump_session(const opdump_session_options& options, const opdump_memory& memory_port,
+                               const opdump_clock& clock_port, MutableBytes scratch)
+    : memory(memory_port),
+      clock(clock_port),
+      session(parts_of(options, *this, scratch)),
+      sink(*options.sink),
+      log(options.log) {}
+
+extern "C" {
+
+std::size_t opdump_session_size(const opdump_session_options* from) {
+  opdump_session_options options;
+  if (c_api::take_struct(from, options) != Status::ok) return 0;
+  return c_api::room_for<opdump_session>() + scratch_bytes(options);
+}
+
+opdump_status opdump_session_create(void* memory, std::size_t bytes, const opdump_session_options* from,
+                                    opdump_session** session) {
+  if (session == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  *session = nullptr;
+  opdump_session_options options;
+  opdump_memory memory_port;
+  opdump_clock clock_port;
+  Status status = c_api::take_struct(from, options);
+  if (status == Status::ok) status = c_api::take_memory(options.memory, memory_port);
+  if (status == Status::ok) status = c_api::take_struct(options.clock, clock_port);
+  if (status != Status::ok) return to_c(status);
+  if (clock_port.unix_us == nullptr || clock_port.monotonic_ms == nullptr || options.sink == nullptr ||
+      options.when_full > OPDUMP_WHEN_FULL_DEGRADE || options.journal > OPDUMP_JOURNAL_NONE)
+    return OPDUMP_ERR_INVALID_ARGUMENT;
+  Arena arena = c_api::arena_of(memory, bytes);
+  std::byte* const at = arena.take(1, sizeof(opdump_session), alignof(opdump_session));
+  std::byte* const scratch = at == nullptr ? nullptr : arena.take(scratch_bytes(options), 1, 1);
+  if (scratch == nullptr) return OPDUMP_ERR_NO_MEMORY;
+  *session = ::new (at)
+      opdump_session(options, memory_port, clock_port, MutableBytes(scratch, scratch_bytes(options)));
+  return OPDUMP_OK;
+}
+
+opdump_status opdump_session_configure(opdump_session* session, const opdump_config* config) {
+  if (session == nullptr || config == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  return to_c(configure(*session, config->config.options));
+}
+
+opdump_status opdump_session_boot(opdump_session* session, const opdump_config* config) {
+  if (session == nullptr || config == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  Status status = configure(*session, config->config.options);
+  if (status != Status::ok) return to_c(status);
+  status = session->session.init();
+  if (status == Status::ok) status = set_config(*session, config->config);
+  if (status != Status::ok && session->session.initialised()) static_cast<void>(session->session.finalize());
+  return to_c(status);
+}
+
+opdump_status opdump_session_init(opdump_session* session) {
+  return session == nullptr ? c_api::kInvalidArgument : to_c(session->session.init());
+}
+
+opdump_status opdump_session_set_config(opdump_session* session, const opdump_config* config) {
+  if (session == nullptr || config == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  return to_c(set_config(*session, config->config));
+}
+
+opdump_status opdump_session_finalize(opdump_session* session) {
+  return session == nullptr ? c_api::kInvalidArgument : to_c(session->session.finalize());
+}
+
+std::size_t opdump_session_drain(opdump_session* session, std::size_t budget_bytes) {
+  return session == nullptr ? 0 : session->session.drain_some(budget_bytes);
+}
+
+opdump_status opdump_session_flush(opdump_session* session, std::uint32_t limit_ms) {
+  return session == nullptr ? c_api::kInvalidArgument : to_c(session->session.flush(limit_ms));
+}
+
+opdump_status opdump_session_counts(const opdump_session* session, opdump_counts* counts, std::size_t bytes) {
+  if (session == nullptr || counts == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  const DumpCounts from = session->session.counts();
+  const opdump_counts all = {.wanted = from.wanted,
+                             .captured = from.captured,
+                             .degraded = from.degraded,
+                             .empty = from.empty,
+                             .invalid = from.invalid,
+                             .ring_full = from.ring_full,
+                             .timed_out = from.timed_out,
+                             .too_large = from.too_large,
+                             .device_failed = from.device_failed,
+                             .written = from.written,
+                             .sink_failed = from.sink_failed,
+                             .quota = from.quota,
+                             .lost = from.lost(),
+                             .dropped = from.dropped(),
+                             .aborted = from.aborted()};
+  return to_c(c_api::give_struct(all, counts, bytes));
+}
+
+#if OPDUMP_FAULTS
+std::uint32_t opdump_session_overflows(const opdump_session* session) {
+  return session == nullptr ? 0 : session->session.overflows();
+}
+
+std::uint32_t opdump_session_overwrites(const opdump_session* session) {
+  return session == nullptr ? 0 : session->session.overwrites();
+}
+
+opdump_status opdump_session_first_bad_op(const opdump_session* session, opdump_bad_op* bad,
+                                          std::size_t bytes) {
+  if (session == nullptr || bad == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  const FirstBadOp first = session->session.first_bad_op();
+  const opdump_bad_op all = {.unix_us = first.unix_us,
+                             .step = first.step,
+                             .status = first.status,
+                             .model_id = first.model_id,
+                             .op = first.op};
+  return to_c(c_api::give_struct(all, bad, bytes));
+}
+#else
+std::uint32_t opdump_session_overflows(const opdump_session*) {
+  return 0;
+}
+
+std::uint32_t opdump_session_overwrites(const opdump_session*) {
+  return 0;
+}
+
+opdump_status opdump_session_first_bad_op(const opdump_session*, opdump_bad_op*, std::size_t) {
+  return OPDUMP_ERR_NOT_SUPPORTED;
+}
+#endif
+
+opdump_status opdump_session_last_sink_failure(const opdump_session* session) {
+  return session == nullptr ? c_api::kInvalidArgument : to_c(session->session.last_sink_failure());
+}
+
+opdump_status opdump_session_journal_failure(const opdump_session* session) {
+  return session == nullptr ? c_api::kInvalidArgument : to_c(session->session.journal_failure());
+}
+
+}  // extern "C"

@@ -1,0 +1,143 @@
+#include "platform/posix/counter_clock.hpp"
+#include "platform/posix/crash_dump.hpp"
+#include "platform/posix/drain_thread.hpp"
+#include "platform/posix/tree_sink.hpp"
+#include "src/c_api/handles.hpp"
+
+using namespace opdump;
+
+namespace {
+
+struct DirectorySink {
+  posix::TreeSink tree;
+  posix::CrashSink sink{tree};
+  opdump_sink handle{sink, &DirectorySink::destroy, false, &sink, &DirectorySink::follow};
+
+  static posix::TreeSink& tree_of(opdump_sink* handle) {
+    return static_cast<posix::TreeSink&>(static_cast<posix::CrashSink*>(handle->crash_sink)->before_crash());
+  }
+
+  static Status follow(opdump_sink* handle, const DumpOptions& options, JournalDetail journal) {
+    return tree_of(handle).follow(options, journal);
+  }
+
+  static void destroy(opdump_sink* handle) { tree_of(handle).~TreeSink(); }
+};
+
+posix::CounterClock& clock_of(void* context) {
+  return *static_cast<posix::CounterClock*>(context);
+}
+
+}  // namespace
+
+struct opdump_drain_thread {
+  posix::DrainThread<c_api::PortSession> thread;
+};
+
+#if OPDUMP_FAULTS
+/// A C program's session as CrashDump wants it.
+struct CrashingSession {
+  using Recorder = opdump_recorder;
+
+  opdump_session& handle;
+
+  void begin_crash() { handle.session.begin_crash(); }
+  bool is_draining() const { return handle.session.is_draining(); }
+  void crash_flush(Recorder* failed) { static_cast<void>(opdump_session_crash_flush(&handle, failed)); }
+};
+
+struct opdump_crash_dump {
+  CrashingSession session;
+  posix::CrashDump<CrashingSession> dump;
+};
+#endif
+
+extern "C" {
+
+const opdump_clock* opdump_system_clock(void) {
+  static posix::CounterClock clock;
+  static const opdump_clock handle = {
+      .struct_bytes = sizeof(opdump_clock),
+      .context = &clock,
+      .unix_us = [](void* context) { return clock_of(context).unix_us(); },
+      .utc_offset_seconds = [](void* context) { return clock_of(context).utc_offset_seconds(); },
+      .monotonic_ms = [](void* context) { return clock_of(context).monotonic_ms(); },
+      .pause = [](void* context) { clock_of(context).pause(); }};
+  return &handle;
+}
+
+std::size_t opdump_directory_sink_size(void) {
+  return c_api::room_for<DirectorySink>();
+}
+
+opdump_status opdump_directory_sink_create(void* memory, std::size_t bytes, opdump_sink** sink) {
+  if (sink == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  *sink = nullptr;
+  Arena arena = c_api::arena_of(memory, bytes);
+  std::byte* const place = arena.take(1, sizeof(DirectorySink), alignof(DirectorySink));
+  if (place == nullptr) return OPDUMP_ERR_NO_MEMORY;
+  *sink = &(::new (place) DirectorySink)->handle;
+  return OPDUMP_OK;
+}
+
+std::size_t opdump_drain_thread_size(void) {
+  return c_api::room_for<opdump_drain_thread>();
+}
+
+opdump_status opdump_drain_thread_start(opdump_session* session, void* memory, std::size_t bytes,
+                                        opdump_drain_thread** thread) {
+  if (thread == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  *thread = nullptr;
+  if (session == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  Arena arena = c_api::arena_of(memory, bytes);
+  std::byte* const place = arena.take(1, sizeof(opdump_drain_thread), alignof(opdump_drain_thread));
+  if (place == nullptr) return OPDUMP_ERR_NO_MEMORY;
+  opdump_drain_thread* const made = ::new (place) opdump_drain_thread;
+  const Status status = made->thread.start(session->session);
+  if (status == Status::ok) *thread = made;
+  return c_api::to_c(status);
+}
+
+void opdump_drain_thread_stop(opdump_drain_thread* thread) {
+  if (thread != nullptr) thread->thread.stop();
+}
+
+#if OPDUMP_FAULTS
+std::size_t opdump_crash_dump_size(void) {
+  return c_api::room_for<opdump_crash_dump>();
+}
+
+opdump_status opdump_crash_dump_install(opdump_session* session, opdump_sink* sink, opdump_recorder* recorder,
+                                        void* memory, std::size_t bytes, opdump_crash_dump** dump) {
+  if (dump == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  *dump = nullptr;
+  if (session == nullptr || recorder == nullptr || recorder->gone || sink == nullptr ||
+      sink->crash_sink == nullptr)
+    return OPDUMP_ERR_INVALID_ARGUMENT;
+  Arena arena = c_api::arena_of(memory, bytes);
+  std::byte* const place = arena.take(1, sizeof(opdump_crash_dump), alignof(opdump_crash_dump));
+  if (place == nullptr) return OPDUMP_ERR_NO_MEMORY;
+  opdump_crash_dump* const made = ::new (place) opdump_crash_dump{{*session}, {}};
+  const Status status =
+      made->dump.install(made->session, *static_cast<posix::CrashSink*>(sink->crash_sink), *recorder);
+  if (status == Status::ok) *dump = made;
+  return c_api::to_c(status);
+}
+
+void opdump_crash_dump_remove(opdump_crash_dump* dump) {
+  if (dump != nullptr) dump->dump.remove();
+}
+#else
+std::size_t opdump_crash_dump_size(void) {
+  return 0;
+}
+
+opdump_status opdump_crash_dump_install(opdump_session*, opdump_sink*, opdump_recorder*, void*, std::size_t,
+                                        opdump_crash_dump**) {
+  return OPDUMP_ERR_NOT_SUPPORTED;
+}
+
+void opdump_crash_dump_remove(opdump_crash_dump*) {}
+#endif
+
+}  // extern "C"

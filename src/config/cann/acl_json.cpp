@@ -1,0 +1,267 @@
+#include "src/config/cann/acl_json.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "src/config/cann/acl_list.hpp"
+#include "src/config/cann/dump_path.hpp"
+#include "src/config/cann/dump_step.hpp"
+#include "src/config/json/node_reader.hpp"
+
+namespace opdump::config {
+inline namespace OPDUMP_NAMESPACE {
+namespace {
+
+using Words = std::span<const std::string_view>;
+
+// The order of the words is that of the enumerations and bits; kernel data has "all" before them.
+constexpr std::array<std::string_view, 3> kAclModes = {"input", "output", "all"};
+constexpr std::array<std::string_view, 3> kLevels = {"op", "kernel", "all"};
+constexpr std::array<std::string_view, 2> kAclData = {"tensor", "stats"};
+constexpr std::array<std::string_view, 2> kAclSwitch = {"off", "on"};
+constexpr std::array<std::string_view, 5> kScenes = {"lite_exception", "aic_err_brief_dump",
+                                                     "aic_err_norm_dump", "aic_err_detail_dump", "watcher"};
+constexpr std::array<std::string_view, 5> kKernelData = {"all", "printf", "tensor", "assert", "timestamp"};
+constexpr std::array<std::string_view, 7> kStats = {"Max",          "Min",          "Avg",   "Nan",
+                                                    "Negative Inf", "Positive Inf", "L2norm"};
+
+// In the order in which their types are checked.
+constexpr std::array<std::string_view, 9> kTexts = {"dump_path",  "dump_mode",        "dump_op_switch",
+                                                    "dump_level", "dump_scene",       "dump_data",
+                                                    "dump_debug", "dump_kernel_data", "dump_step"};
+constexpr std::array<std::string_view, 11> kAclKeys = {
+    "dump_path",  "dump_mode",        "dump_op_switch", "dump_level", "dump_scene", "dump_data",
+    "dump_debug", "dump_kernel_data", "dump_step",      "dump_stats", "dump_list"};
+
+std::size_t position_of(std::string_view word, Words words) {
+  return static_cast<std::size_t>(std::find(words.begin(), words.end(), word) - words.begin());
+}
+
+class AclJson : NodeReader {
+ public:
+  AclJson(const JsonNode& dump, bool keeps_history, Arena& memory, DumpPathCheck check_path, Refusal& refusal)
+      : NodeReader(memory, refusal),
+        dump_(dump),
+        keeps_history_(keeps_history),
+        check_path_(check_path),
+        list_(dump.member("dump_list"), kList, memory, refusal) {}
+
+  bool read(DumpConfig& config) {
+    if (!check_type(&dump_, JsonType::object, kDump)) return false;
+    if (dump_.first() == nullptr) return true;
+    if (!check_types() || !read_words(config) || !read_meaning(config)) return false;
+    config.asked = has_elements(dump_.member("dump_list")) || config.single_ops || config.overflow ||
+                   config.watch || config.exception != ExceptionDump::none;
+    config.active = config.asked;
+    note_unknown_keys(dump_, kDump, kAclKeys);
+    return true;
+  }
+
+ private:
+  static constexpr KeyPath kDump{nullptr, "dump", KeyPath::kNoIndex};
+  static constexpr KeyPath kList{&kDump, "dump_list", KeyPath::kNoIndex};
+
+  // Types.
+
+  bool check_types() {
+    for (const std::string_view key : kTexts) {
+      if (!check_type(dump_.member(key), JsonType::string, kDump.key(key))) return false;
+    }
+    return check_array_of(dump_.member("dump_stats"), JsonType::string, kDump.key("dump_stats")) &&
+           list_.check_types();
+  }
+
+  // Values.
+
+  bool read_words(DumpConfig& config) {
+    return read_word("dump_mode", kAclModes, config.mode) && read_word("dump_data", kAclData, config.data) &&
+           read_word("dump_op_switch", kAclSwitch, config.single_ops) &&
+           read_word("dump_level", kLevels, config.level) &&
+           read_word("dump_debug", kAclSwitch, config.overflow) && read_scene(config) &&
+           read_kernel_data(config.kernel_data) && read_stats(config.statistics);
+  }
+
+  /// Absent: `value` keeps its default.
+  template <class Value>
+  bool read_word(std::string_view key, Words words, Value& value) {
+    const JsonNode* node = dump_.member(key);
+    if (node == nullptr) return true;
+    if (!check_word(*node, node->text(), words, kDump.key(key))) return false;
+    value = static_cast<Value>(position_of(node->text(), words));
+    return true;
+  }
+
+  bool read_scene(DumpConfig& config) {
+    constexpr ExceptionDump kDumps[] = {ExceptionDump::brief, ExceptionDump::brief, ExceptionDump::norm,
+                                        ExceptionDump::detail, ExceptionDump::none};
+    std::size_t scene = kScenes.size();
+    if (!read_word("dump_scene", kScenes, scene)) return false;
+    if (scene == kScenes.size()) return true;
+    config.exception = kDumps[scene];
+    config.watch = config.exception == ExceptionDump::none;
+    return true;
+  }
+
+  bool read_kernel_data(std::uint8_t& kernel_data) {
+    const JsonNode* node = dump_.member("dump_kernel_data");
+    if (node == nullptr) return true;
+    for (std::size_t begin = 0; begin <= node->text().size();) {
+      const std::size_t end = std::min(node->text().find(',', begin), node->text().size());
+      const std::string_view part = node->text().substr(begin, end - begin);
+      if (!check_word(*node, part, kKernelData, kDump.key("dump_kernel_data"))) return false;
+      const std::size_t word = position_of(part, kKernelData);
+      kernel_data = static_cast<std::uint8_t>(kernel_data | (word == 0 ? kKernelAll : 1u << (word - 1)));
+      begin = end + 1;
+    }
+    return true;
+  }
+
+  bool read_stats(StatBits& statistics) {
+    const JsonNode* stats = dump_.member("dump_stats");
+    if (stats == nullptr) return true;
+    statistics = 0;
+    return check_each(stats, kDump.key("dump_stats"), [&](const JsonNode& node, const KeyPath& at) {
+      if (!check_word(node, node.text(), kStats, at)) return false;
+      statistics = static_cast<StatBits>(statistics | 1u << position_of(node.text(), kStats));
+      return true;
+    });
+  }
+
+  // Meaning.
+
+  /// Exception and overflow dump end the checks early, as in CANN.
+  bool read_meaning(DumpConfig& config) {
+    if (!check_scene(config)) return false;
+    if (config.exception != ExceptionDump::none) {
+      if (config.exception == ExceptionDump::detail)
+        note_value(
+            "dump_scene",
+            "written as \"aic_err_brief_dump\", as CANN does on chips without core files: core file and "
+            "kernel binary are the driver's to write");
+      return copy_path(config.dump_path);
+    }
+    if (!read_path(config.dump_path)) return false;
+    if (config.overflow) {
+      if (config.single_ops)
+        return conflict("dump_debug", "\"on\" does not go with \"dump_op_switch\": \"on\": switch one off");
+      return read_steps_if_good(config.steps) && read_list_for_history(config);
+    }
+    if (!read_steps(config.steps) ||
+        !list_.read({config.single_ops, config.watch, config.level}, config.models) || !check_stats(config))
+      return false;
+    if (config.kernel_data != 0)
+      note_value("dump_kernel_data", "not acted on: this build does not capture what kernels print");
+    return true;
+  }
+
+  void note_value(std::string_view key, std::string text) {
+    note(*dump_.member(key), kDump.key(key), std::move(text));
+  }
+
+  bool conflict(std::string_view key, std::string reason) {
+    return refuse(ConfigFault::conflict, *dump_.member(key), kDump.key(key), std::move(reason));
+  }
+
+  bool check_scene(const DumpConfig& config) {
+    if (!config.watch && config.exception == ExceptionDump::none) return true;
+    const std::string advice =
+        " does not go with \"dump_scene\": " + in_quotes(dump_.member("dump_scene")->text()) +
+        ": leave one out";
+    if (config.overflow) return conflict("dump_debug", "\"on\"" + advice);
+    if (config.single_ops) return conflict("dump_op_switch", "\"on\"" + advice);
+    if (config.watch && config.mode != DumpMode::output)
+      return conflict("dump_mode", in_quotes(dump_.member("dump_mode")->text()) + advice);
+    return true;
+  }
+
+  bool check_stats(const DumpConfig& config) {
+    const JsonNode* stats = dump_.member("dump_stats");
+    if (stats == nullptr) return true;
+    if (stats->first() == nullptr)
+      return empty(*stats, kDump.key("dump_stats"), "; allowed: " + listed(kStats));
+    return config.data == DumpData::statistics ||
+           conflict("dump_stats", "only goes with \"dump_data\": \"stats\": set that, or leave this key out");
+  }
+
+  /// Where exceptions go is not checked.
+  bool copy_path(std::string_view& path) {
+    const JsonNode* node = dump_.member("dump_path");
+    return node == nullptr || copy(node->text(), path) || no_memory(*node, kDump.key("dump_path"));
+  }
+
+  bool read_path(std::string_view& path) {
+    const KeyPath at = kDump.key("dump_path");
+    const JsonNode* node = dump_.member("dump_path");
+    if (node == nullptr) return missing_path(at);
+    if (node->text().empty()) return empty(*node, at, ": name the directory to write to");
+    return take(*node, at, path, [&](std::string& reason) {
+      return parse_dump_path(node->text(), check_path_, memory_, reason);
+    });
+  }
+
+  bool missing_path(const KeyPath& at) {
+    std::string reason = "missing: name the directory to write to";
+    constexpr std::array<std::string_view, 1> kKey = {"dump_path"};
+    for (const JsonNode* member = dump_.first(); member != nullptr; member = member->next()) {
+      if (closest(member->key(), kKey).empty()) continue;
+      reason += "; is " + in_quotes(member->key()) + " a slip of the keys?";
+      break;
+    }
+    return refuse(ConfigFault::missing, dump_, at, reason);
+  }
+
+  bool read_steps(StepSet& steps) {
+    const JsonNode* node = dump_.member("dump_step");
+    return node == nullptr || take(*node, kDump.key("dump_step"), steps, [&](std::string& reason) {
+             return parse_steps(node->text(), memory_, reason);
+           });
+  }
+
+  /// An overflow is what a history waits for, so it keeps the operators that are listed.
+  bool read_list_for_history(DumpConfig& config) {
+    return !keeps_history_ || list_.read({config.single_ops, config.watch, config.level}, config.models);
+  }
+
+  /// Beside overflow dump CANN does not check the steps before the device reads them.
+  bool read_steps_if_good(StepSet& steps) {
+    const JsonNode* node = dump_.member("dump_step");
+    if (node == nullptr) return true;
+    const KeyPath at = kDump.key("dump_step");
+    std::string reason;
+    const Result<StepSet> read = parse_steps(node->text(), memory_, reason);
+    if (read.status() == Status::no_memory) return no_memory(*node, at);
+    if (read.ok()) {
+      steps = read.value();
+    } else {
+      note(*node, at, "not looked at, so every step counts: " + reason);
+    }
+    return true;
+  }
+
+  template <class Value, class Parse>
+  bool take(const JsonNode& node, const KeyPath& at, Value& value, Parse parse) {
+    std::string reason;
+    const Result<Value> result = parse(reason);
+    if (result.status() == Status::no_memory) return no_memory(node, at);
+    if (!result.ok()) return refuse(ConfigFault::invalid_value, node, at, reason);
+    value = result.value();
+    return true;
+  }
+
+  const JsonNode& dump_;
+  bool keeps_history_;
+  DumpPathCheck check_path_;
+  AclList list_;
+};
+
+}  // namespace
+
+bool read_acl_json(const JsonNode& dump, bool keeps_history, Arena& memory, DumpPathCheck check_path,
+                   DumpConfig& config, Refusal& refusal) {
+  return AclJson(dump, keeps_history, memory, check_path, refusal).read(config);
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::config

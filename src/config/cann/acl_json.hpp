@@ -1,0 +1,17 @@
+#pragma once
+#include "opdump/base/arena.hpp"
+#include "opdump/config/parse.hpp"
+#include "src/config/json/json_tree.hpp"
+#include "src/config/refusal.hpp"
+
+namespace opdump::config {
+inline namespace OPDUMP_NAMESPACE {
+
+/// Reads the `dump` object of CANN's acl.json, with the rules and the order of checks of CANN's server
+/// implementation: the first failure decides what is reported. With `keeps_history` the operators that are
+/// listed count besides overflows. On false, `config` is in no useful state.
+bool read_acl_json(const JsonNode& dump, bool keeps_history, Arena& memory, DumpPathCheck check_path,
+                   DumpConfig& config, Refusal& refusal);
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::config

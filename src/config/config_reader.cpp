@@ -1,0 +1,188 @@
+#include "opdump/config/parse.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "src/config/blob/plan.hpp"
+#include "src/config/cann/acl_json.hpp"
+#include "src/config/json/byte_words.hpp"
+#include "src/config/json/json_tree.hpp"
+#include "src/config/mindspore/mindspore_json.hpp"
+#include "src/config/options_json.hpp"
+#include "src/config/refusal.hpp"
+#include "src/config/torchair/torchair_json.hpp"
+
+namespace opdump {
+namespace config {
+namespace {
+
+constexpr std::size_t kMaxNesting = 10;
+
+/// Of the dialects from `acl` on, in their order.
+constexpr std::array<std::string_view, 3> kDialectKeys = {"dump", "common_dump_settings", "dump_config"};
+
+/// Whether one of the eight bytes is a bracket of either kind, or zero.
+bool has_bracket_or_nul(ByteWord bytes) {
+  // This bit is all that "[" and "{", "]" and "}" differ in.
+  const ByteWord folded = bytes | eight_times('{' ^ '[');
+  return (zero_bytes(folded ^ eight_times('{')) | zero_bytes(folded ^ eight_times('}')) |
+          zero_bytes(bytes)) != 0;
+}
+
+/// The byte that CANN refuses a text at for its nesting; `npos`: none. CANN counts the raw bytes, those
+/// inside strings too, up to a NUL byte.
+std::size_t find_too_deep(std::string_view text) {
+  std::size_t objects = 0;
+  std::size_t arrays = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    while (text.size() - i > sizeof(ByteWord) && !has_bracket_or_nul(load_word(text.data() + i)))
+      i += sizeof(ByteWord);
+    const char c = text[i];
+    if (c == '\0') break;
+    if (c == '{') ++objects;
+    if (c == '[') ++arrays;
+    if (c == '}' && objects > 0) --objects;
+    if (c == ']' && arrays > 0) --arrays;
+    if (std::max(objects, arrays) > kMaxNesting) return i;
+  }
+  return std::string_view::npos;
+}
+
+/// CANN takes a file without "dump" for one that asks for nothing.
+void note_misspelt_key(const JsonNode& root, Refusal& refusal) {
+  for (const JsonNode* member = root.first(); member != nullptr && refusal.takes_notes();
+       member = member->next()) {
+    if (const std::string_view near = closest(member->key(), kDialectKeys); !near.empty())
+      refusal.note(member->key_offset(), std::string(member->key()),
+                   "unknown, and ignored; is it a slip of the keys for " + in_quotes(near) + "?");
+  }
+}
+
+/// Where a value of the text stands: in what, and there as the member of a key or the element of a number.
+struct Place {
+  const Place* above = nullptr;
+  const JsonNode* member = nullptr;  ///< null: an element
+  std::size_t element = 0;
+
+  std::string text() const {
+    if (above == nullptr) return {};
+    std::string text = above->text();
+    if (member == nullptr) return text + '[' + std::to_string(element) + ']';
+    return text.append(text.empty() ? "" : ".").append(member->key());
+  }
+};
+
+/// Notes the keys that stand several times in one object, in `node` and all below it: readers of JSON do not
+/// agree which of them counts.
+void note_repeated_keys(const JsonNode& node, const Place& place, Refusal& refusal) {
+  const bool is_object = node.type() == JsonType::object;
+  std::vector<const JsonNode*> members;
+  std::size_t index = 0;
+  for (const JsonNode* child = node.first(); child != nullptr && refusal.takes_notes(); child = child->next()) {
+    if (is_object) members.push_back(child);
+    note_repeated_keys(*child, {&place, is_object ? child : nullptr, index++}, refusal);
+  }
+  std::stable_sort(members.begin(), members.end(),
+                   [](const JsonNode* a, const JsonNode* b) { return a->key() < b->key(); });
+  const auto same = [](const JsonNode* a, const JsonNode* b) { return a->key() == b->key(); };
+  auto at = std::adjacent_find(members.begin(), members.end(), same);
+  while (at != members.end() && refusal.takes_notes()) {
+    const auto end = std::find_if(at, members.end(), [&](const JsonNode* one) { return !same(one, *at); });
+    const JsonNode* const last = *std::prev(end);
+    refusal.note(last->key_offset(), Place{&place, last}.text(),
+                 "stands there " + std::to_string(end - at) + " times, and this one counts");
+    at = std::adjacent_find(end, members.end(), same);
+  }
+}
+
+/// One text on its way to a config.
+class ConfigReader {
+ public:
+  ConfigReader(std::string_view text, const ConfigContext& context, Arena& memory, DumpPathCheck check_path,
+               Refusal& refusal)
+      : text_(text), context_(context), memory_(memory), check_path_(check_path), refusal_(refusal) {}
+
+  bool read(DumpConfig& config) {
+    if (text_.empty() && reads_as_cann(context_.dialect)) return true;
+    if (text_.size() > kMaxConfigBytes)
+      return refusal_.refuse(ConfigFault::unreadable, 0, {},
+                             std::to_string(text_.size()) + " bytes long, and at most " +
+                                 std::to_string(kMaxConfigBytes) + " are allowed");
+    if (is_plan(text_)) return read_plan(text_, memory_, check_path_, config, refusal_);
+    const std::size_t too_deep = find_too_deep(text_);
+    JsonTree tree;
+    const bool parsed = tree.parse(text_, refusal_);
+    const ConfigDialect dialect = parsed ? dialect_of(tree.root()) : context_.dialect;
+    if (reads_as_cann(dialect) && too_deep != std::string_view::npos)
+      return refusal_.refuse(
+          ConfigFault::too_deep, too_deep, {},
+          "more than 10 objects or 10 arrays inside one another; brackets inside strings count too");
+    return parsed && read_root(tree.root(), dialect, config);
+  }
+
+ private:
+  static bool reads_as_cann(ConfigDialect dialect) {
+    return dialect == ConfigDialect::by_key || dialect == ConfigDialect::acl;
+  }
+
+  ConfigDialect dialect_of(const JsonNode& root) const {
+    if (context_.dialect != ConfigDialect::by_key) return context_.dialect;
+    for (std::size_t i = 0; i < kDialectKeys.size(); ++i) {
+      if (root.member(kDialectKeys[i]) != nullptr) return static_cast<ConfigDialect>(i + 1);
+    }
+    return ConfigDialect::by_key;
+  }
+
+  bool read_root(const JsonNode& root, ConfigDialect dialect, DumpConfig& config) {
+    if (root.type() != JsonType::object && refusal_.takes_notes())
+      refusal_.note(
+          root.offset(), "the whole text",
+          std::string(to_string(root.type())) + ", which switches nothing on: a config is an object");
+    if (refusal_.takes_notes()) note_repeated_keys(root, {}, refusal_);
+    const JsonNode* options = root.member("opdump");
+    const bool keeps_history = options != nullptr && options->type() == JsonType::object &&
+                               options->member("history_steps") != nullptr;
+    return read_dialect(root, dialect, keeps_history, config) &&
+           (options == nullptr || OptionsJson(*options, memory_, refusal_).read(config));
+  }
+
+  bool read_dialect(const JsonNode& root, ConfigDialect dialect, bool keeps_history, DumpConfig& config) {
+    switch (dialect) {
+      case ConfigDialect::mindspore:
+        return read_mindspore_json(root, context_, memory_, config, refusal_);
+      case ConfigDialect::torchair:
+        return read_torchair_json(root, context_, memory_, check_path_, config, refusal_);
+      case ConfigDialect::by_key:
+      case ConfigDialect::acl:
+        break;
+    }
+    if (const JsonNode* dump = root.member(kDialectKeys[0]))
+      return read_acl_json(*dump, keeps_history, memory_, check_path_, config, refusal_);
+    note_misspelt_key(root, refusal_);
+    return true;
+  }
+
+  std::string_view text_;
+  const ConfigContext& context_;
+  Arena& memory_;
+  DumpPathCheck check_path_;
+  Refusal& refusal_;
+};
+
+}  // namespace
+}  // namespace config
+
+inline namespace OPDUMP_NAMESPACE {
+
+Status parse_config(std::string_view text, Arena& memory, DumpPathCheck check_path, DumpConfig& config,
+                    ConfigError& error, std::vector<ConfigNote>* notes, const ConfigContext& context) {
+  return config::finish(text, config, error, notes, [&](DumpConfig& read, config::Refusal& refusal) {
+    return config::ConfigReader(text, context, memory, check_path, refusal).read(read);
+  });
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

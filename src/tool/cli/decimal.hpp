@@ -1,0 +1,15 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace opdump::tool {
+
+inline bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+/// A decimal number without sign, all of `text`; nothing when it is something else or passes 64 bits.
+std::optional<std::uint64_t> parse_decimal(std::string_view text);
+
+}  // namespace opdump::tool

@@ -1,0 +1,58 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace opdump::tool {
+
+/// Writes JSON piece by piece, with the commas and blanks between the pieces. Everything stands on one line,
+/// but for what `line` says.
+class JsonWriter {
+ public:
+  /// `indent`: if not 0, each member and element stands on a line of its own, with that many blanks for each
+  /// bracket that is open, as Python's json module writes it.
+  explicit JsonWriter(std::size_t indent = 0) : indent_(indent) {}
+
+  JsonWriter& open(char bracket);
+  JsonWriter& close(char bracket);
+
+  /// The key of the member that comes next.
+  JsonWriter& key(std::string_view name);
+
+  /// The next member or element, or the closing bracket if that comes first, begins a line, behind `blanks`.
+  JsonWriter& line(std::size_t blanks = 0);
+
+  /// A string. Bytes that are no UTF-8 become the surrogates that Python's surrogateescape uses.
+  JsonWriter& text(std::string_view value);
+  JsonWriter& flag(bool value);
+  JsonWriter& number(std::uint64_t value);
+
+  /// JSON has no number for what is not finite: the string "nan", "inf" or "-inf" stands for it.
+  JsonWriter& real(double value);
+
+  /// An array of such numbers, without blanks.
+  JsonWriter& reals(std::span<const double> values);
+
+  /// A value that is JSON as it stands.
+  JsonWriter& json(std::string_view value);
+
+  /// What was written since the last call. Writing may go on.
+  std::string take();
+
+ private:
+  void start();
+  void indent();
+  bool break_line();
+
+  std::size_t indent_;
+  std::size_t depth_ = 0;  ///< brackets that are open
+  std::size_t blanks_ = 0;
+  bool on_new_line_ = false;
+  bool after_key_ = false;
+  bool first_ = true;  ///< of the innermost bracket
+  std::string text_;
+};
+
+}  // namespace opdump::tool

@@ -1,0 +1,75 @@
+#include "src/tool/cli/output_file.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+
+#include "platform/posix/impl/write_all.hpp"
+
+namespace opdump::tool {
+namespace {
+
+/// 16 letters that no other process can foresee; those of the clock and the process where the system has no
+/// random bytes yet.
+std::string random_word() {
+  std::uint64_t word = 0;
+  if (getrandom(&word, sizeof word, GRND_NONBLOCK) != sizeof word) {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    static std::atomic<std::uint64_t> made{0};
+    word = (static_cast<std::uint64_t>(now.tv_nsec) << 32 ^ static_cast<std::uint64_t>(getpid()) << 16) +
+           made.fetch_add(1, std::memory_order_relaxed);
+  }
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(word));
+  return text;
+}
+
+}  // namespace
+
+OutputFile::~OutputFile() {
+  if (!aside_.empty()) unlink(aside_.c_str());
+}
+
+bool OutputFile::fail(int error) {
+  error_ = path_ + ": " + strerror(error);
+  return false;
+}
+
+bool OutputFile::create(const std::string& directory, const std::string& name) {
+  path_ = directory + '/' + name;
+  // Not made from the file's name: that may be as long as the file system allows. Nobody can foresee it, and
+  // what somebody put there is left alone.
+  constexpr int kTries = 16;
+  std::string aside;
+  for (int i = 0; i < kTries && !file_; ++i) {
+    aside = directory + "/.opdump-" + random_word() + ".part";
+    file_.reset(open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!file_ && errno != EEXIST) break;
+  }
+  if (!file_) return fail(errno);
+  aside_ = aside;
+  return true;
+}
+
+bool OutputFile::write(std::span<const Bytes> parts) {
+  const int error = posix::write_all(file_.get(), parts);
+  return error == 0 || fail(error);
+}
+
+bool OutputFile::commit() {
+  if (const int error = file_.close(); error != 0) return fail(error);
+  if (rename(aside_.c_str(), path_.c_str()) != 0) return fail(errno);
+  aside_.clear();
+  return true;
+}
+
+}  // namespace opdump::tool

@@ -1,0 +1,80 @@
+#include "src/tool/cli/progress.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "src/tool/cli/human_text.hpp"
+#include "src/tool/cli/messages.hpp"
+
+namespace opdump::tool {
+namespace {
+
+constexpr std::chrono::milliseconds kFirst(300);
+constexpr std::chrono::milliseconds kEvery(100);
+constexpr std::size_t kBarWidth = 30;
+
+std::string duration_text(double seconds) {
+  constexpr double kMost = 359999;
+  const unsigned long whole = static_cast<unsigned long>(std::min(seconds, kMost) + 0.5);
+  char text[32];
+  if (whole >= 3600) {
+    std::snprintf(text, sizeof text, "%lu:%02lu:%02lu", whole / 3600, whole / 60 % 60, whole % 60);
+  } else {
+    std::snprintf(text, sizeof text, "%lu:%02lu", whole / 60, whole % 60);
+  }
+  return text;
+}
+
+}  // namespace
+
+bool Progress::is_seen() {
+  return isatty(STDERR_FILENO) == 1;
+}
+
+Progress::Progress(std::uint64_t total_bytes)
+    : on_(is_seen()), total_(total_bytes), start_(Clock::now()), next_(start_ + kFirst) {}
+
+Progress::~Progress() {
+  wipe();
+}
+
+void Progress::wipe() {
+  const std::lock_guard lock(mutex_);
+  if (shown_) std::fputs("\r\033[K", stderr);
+  shown_ = false;
+}
+
+void Progress::say(const std::string& line) {
+  const std::lock_guard lock(mutex_);
+  if (shown_) std::fputs("\r\033[K", stderr);
+  opdump::tool::say(line);
+  shown_ = false;
+}
+
+void Progress::add(std::uint64_t bytes) {
+  const std::uint64_t done = done_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  if (!on_) return;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  const Clock::time_point now = Clock::now();
+  if (!lock || now < next_) return;
+  next_ = now + kEvery;
+  draw(done, std::chrono::duration<double>(now - start_).count());
+}
+
+void Progress::draw(std::uint64_t done, double seconds) {
+  const double part =
+      total_ == 0 ? 1.0 : std::min(1.0, static_cast<double>(done) / static_cast<double>(total_));
+  const std::size_t filled = static_cast<std::size_t>(part * static_cast<double>(kBarWidth));
+  std::string bar(filled, '=');
+  bar.resize(kBarWidth, ' ');
+  const std::string rate = byte_text(static_cast<std::uint64_t>(static_cast<double>(done) / seconds));
+  const std::string left = part > 0 ? duration_text(seconds * (1 - part) / part) : "?";
+  std::fprintf(stderr, "\r[%s] %3d%%  %s of %s  %s/s  %s left\033[K", bar.c_str(),
+               static_cast<int>(part * 100), byte_text(done).c_str(), byte_text(total_).c_str(), rate.c_str(),
+               left.c_str());
+  shown_ = true;
+}
+
+}  // namespace opdump::tool

@@ -1,0 +1,41 @@
+#pragma once
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/tool/cli/display_text.hpp"
+
+namespace opdump::tool {
+
+/// Rows of cells, printed to stdout with their columns aligned.
+class Table {
+ public:
+  /// A column whose letter in `alignment` is 'r' is aligned to the right, every other to the left.
+  Table(std::string_view indent, std::string_view alignment) : indent_(indent), alignment_(alignment) {}
+
+  // What would drive a terminal is made visible in both.
+
+  void add(std::vector<std::string> row);
+
+  /// A line between the rows that keeps to no column.
+  void add_line(std::string line);
+
+  /// Prints the rows and forgets them.
+  void print();
+
+ private:
+  std::string_view indent_;
+  std::string_view alignment_;
+  struct Row {
+    std::vector<std::string> cells;
+    bool is_line = false;
+  };
+  std::vector<Row> rows_;
+  std::vector<std::size_t> widths_;
+};
+
+/// Columns of the terminal that stdout is, 0 when it is none.
+std::size_t terminal_width();
+
+}  // namespace opdump::tool

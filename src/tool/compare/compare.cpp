@@ -1,0 +1,227 @@
+#include <fnmatch.h>
+#include <string.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/tool/cli/commands.hpp"
+#include "src/tool/cli/exit_code.hpp"
+#include "src/tool/cli/interrupt.hpp"
+#include "src/tool/cli/messages.hpp"
+#include "src/tool/cli/options.hpp"
+#include "src/tool/cli/output_file.hpp"
+#include "src/tool/compare/compare_report.hpp"
+#include "src/tool/flash/extracted_image.hpp"
+
+namespace opdump::tool {
+namespace {
+
+constexpr char kCompareHelp[] =
+    R"(opdump compare - compares a dump with a golden one, tensor by tensor
+
+usage: opdump compare -m MINE -g GOLDEN [-out DIRECTORY]
+       opdump compare MINE GOLDEN [-out DIRECTORY]
+
+  -m, --my_dump_path PATH      a dump file, an .npy file, a directory with all that is below it, or a flash image
+  -g, --golden_dump_path PATH  what it should be like: a dump in any layout, or a framework's .npy files
+  -out, --output DIRECTORY     where 'result_{time}.csv' goes, with the columns of msaccucmp; made if missing;
+                               without it no file is written
+  -alg, --algorithm LIST       the measures of csv and json: numbers 0 to 9 or names, with commas between; all
+                               of them by default
+      --op GLOB                only operators whose name matches, such as 'conv*'
+      --map FILE               what my operators are called in the golden dump: rows 'name,golden name'
+      --by-order               operators go together by their turn within a step, whatever their names
+      --limits LIST            what a tensor has to keep or is called diverging, as 'cosine=0.99,max_abs=0.001';
+                               unless given, a cosine of 0.99 and a Euclidean distance of 0.05. The first
+                               tensor that is not equal is told besides. Equal tensors keep every limit, also
+                               with NaNs in them
+      --fail-under LIST        as --limits, and the exit status tells whether every tensor keeps them
+      --json                   everything as JSON on stdout, instead of the summary
+
+Tensors go together by operator, role and index, and by model and step where both dumps tell them, by step alone
+where each has one model; an output also by the name of the framework's operator that a record of either dump
+holds. Of several operators of one name those with the same task, type and shape go together, then by their turn.
+Both are taken as float32, as msaccucmp takes them, and sums are float64, of large tensors over runs of 16 terms.
+Measures, with x mine, y golden and r = |x/y-1|, 0 where y is 0:
+
+  0  cosine    CosineSimilarity           5  std       StandardDeviation: means and deviations
+  1  max_abs   MaxAbsoluteError           6  mean_abs  MeanAbsoluteError
+  2  sum_rel   AccumulatedRelativeError   7  rmse      RootMeanSquareError
+  3  euclid    RelativeEuclideanDistance  8  max_rel   MaxRelativeError
+  4  kl        KullbackLeiblerDivergence  9  mean_rel  MeanRelativeError
+
+Besides: the share of equal elements, the largest distance in units in the last place ("ulp") where both have one
+floating dtype, and where the largest absolute error lies.
+
+  opdump compare -m dump -g golden
+  opdump compare -m dump/20260131130559/0/digits/1/9 -g framework_npy -out results
+  opdump compare -m a.npy -g b.npy --json
+  opdump compare -m dump -g golden --fail-under cosine=0.999 || echo 'not good enough'
+
+exit status
+  0  all tensors of mine were compared, and keep the limits of --fail-under
+  1  one does not, has no golden tensor, or could not be compared; the summary and stderr say which
+  2  the command line is wrong
+)";
+
+struct CompareOptions {
+  std::optional<std::string> mine;
+  std::optional<std::string> golden;
+  std::optional<std::string> output;
+  std::optional<std::string> algorithm;
+  std::optional<std::string> op;
+  std::optional<std::string> limits;
+  std::optional<std::string> fail_under;
+  std::optional<std::string> map;
+  bool by_order = false;
+  bool json = false;
+};
+
+/// Tensors of other operators go away.
+void keep_ops(const std::string& glob, DumpSide& side) {
+  std::erase_if(side.tensors, [&](const DumpTensor& tensor) {
+    return fnmatch(glob.c_str(), side.files[tensor.file].op.c_str(), 0) != 0;
+  });
+}
+
+constexpr std::uint64_t kMostProblems = 10;
+
+bool is_pair(const PairResult& result) {
+  return result.pair.mine && result.pair.golden;
+}
+
+/// "'conv1', 'relu1', 'fc' and 3 more".
+std::string some_ops(const DumpSide& side) {
+  constexpr std::size_t kMost = 3;
+  std::vector<std::string> ops;
+  for (const DumpTensor& tensor : side.tensors) {
+    const std::string& op = side.files[tensor.file].op;
+    if (ops.empty() || ops.back() != op) ops.push_back(op);
+  }
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kMost, ops.size()); ++i)
+    text += (i == 0 ? "'" : ", '") + ops[i] + "'";
+  return ops.size() <= kMost ? text : text + " and " + std::to_string(ops.size() - kMost) + " more";
+}
+
+std::string result_name() {
+  const time_t now = time(nullptr);
+  tm local{};
+  localtime_r(&now, &local);
+  char text[64];
+  strftime(text, sizeof text, "result_%Y%m%d%H%M%S.csv", &local);
+  return text;
+}
+
+bool write_csv(const std::string& directory, const std::string& csv) {
+  if (const int error = make_directories(directory); error != 0) {
+    say("opdump: " + directory + ": " + strerror(error));
+    return false;
+  }
+  OutputFile file;
+  const std::string name = result_name();
+  const Bytes parts[] = {as_bytes(csv)};
+  if (!file.create(directory, name) || !file.write(parts) || !file.commit()) {
+    say("opdump: " + file.error());
+    return false;
+  }
+  say(directory + '/' + name);
+  return true;
+}
+
+}  // namespace
+
+int run_compare(Words words) {
+  CompareOptions options;
+  const Option list[] = {
+      {"-m", "--my_dump_path", nullptr, &options.mine},
+      {"-g", "--golden_dump_path", nullptr, &options.golden},
+      {"-out", "--output", nullptr, &options.output},
+      {"-alg", "--algorithm", nullptr, &options.algorithm},
+      {"--op", {}, nullptr, &options.op},
+      {"--fail-under", {}, nullptr, &options.fail_under},
+      {"--limits", {}, nullptr, &options.limits},
+      {"--map", {}, nullptr, &options.map},
+      {"--by-order", {}, &options.by_order},
+      {"--json", {}, &options.json},
+  };
+  std::vector<std::string> rest;
+  if (const std::optional<int> end = read_options({"compare", kCompareHelp, list}, words, rest)) return *end;
+  for (const std::string& path : rest) {
+    std::optional<std::string>& side = !options.mine ? options.mine : options.golden;
+    if (side) return usage_error("compare", "there are two dumps already, so '" + path + "' has no meaning");
+    side = path;
+  }
+  if (options.mine.value_or("").empty()) return usage_error("compare", "'-m MINE' is missing");
+  if (options.golden.value_or("").empty()) return usage_error("compare", "'-g GOLDEN' is missing");
+  if (options.output && options.output->empty()) return usage_error("compare", "'-out' needs a directory");
+  std::string error;
+  std::vector<const Measure*> chosen;
+  if (!choose_measures(options.algorithm.value_or("all"), chosen, error))
+    return usage_error("compare", error);
+  std::vector<Threshold> thresholds;
+  if (options.limits && options.fail_under)
+    return usage_error("compare", "'--limits' and '--fail-under' exclude each other");
+  const std::optional<std::string>& limits = options.limits ? options.limits : options.fail_under;
+  if (limits && !read_thresholds(*limits, thresholds, error)) return usage_error("compare", error);
+  if (!limits) thresholds = usual_thresholds();
+  NameMap names;
+  if (options.map && options.by_order)
+    return usage_error("compare", "'--map' and '--by-order' exclude each other");
+  if (options.map && !names.load(*options.map, error)) {
+    say("opdump: " + error);
+    return kExitFailed;
+  }
+
+  bool good = true;
+  const SearchReport search = {
+      .error =
+          [&](const std::string& message) {
+            say("opdump: " + message);
+            good = false;
+          },
+      .note = [](const std::string& message) { say("opdump: " + message); }};
+  catch_interrupts();
+  ExtractedImage my_image, golden_image;
+  DumpSide mine = read_side(my_image.open(*options.mine, search), search);
+  DumpSide golden = read_side(golden_image.open(*options.golden, search), search);
+  if (options.op) {
+    keep_ops(*options.op, mine);
+    keep_ops(*options.op, golden);
+  }
+  if (mine.tensors.empty()) search.error(*options.mine + ": there is no tensor to compare");
+  if (golden.tensors.empty()) search.error(*options.golden + ": there is no tensor to compare with");
+  if (mine.tensors.empty() || golden.tensors.empty()) return kExitFailed;
+
+  const std::vector<PairResult> results = compare_pairs(
+      mine, golden,
+      pair_tensors(mine, golden, {.names = options.map ? &names : nullptr, .by_order = options.by_order}));
+  if (interrupted()) die_of_interrupt();
+  const CompareReport report = {mine, golden, results, chosen, thresholds};
+  std::uint64_t problems = 0;
+  for (const PairResult& result : results) {
+    if (!result.pair.mine) continue;
+    if (!result.comparison && ++problems <= kMostProblems)
+      search.error(report.tensor_name(result) + ": " + result.problem);
+    if (options.fail_under && report.diverges(result)) good = false;
+  }
+  if (problems > kMostProblems)
+    search.error("and " + std::to_string(problems - kMostProblems) + " more; --json and -out have all");
+  if (std::none_of(results.begin(), results.end(), is_pair))
+    search.error("no tensor of mine has the name, role and index of a golden one: mine has " + some_ops(mine) +
+                 ", the golden dump " + some_ops(golden) +
+                 "; '--map FILE' says what is called how, '--by-order' takes operators by their turn");
+  if (options.json) {
+    std::fputs(compare_json(report).c_str(), stdout);
+  } else {
+    print_comparison(report);
+  }
+  if (options.output && !write_csv(*options.output, compare_csv(report))) good = false;
+  return good ? kExitOk : kExitFailed;
+}
+
+}  // namespace opdump::tool

@@ -1,0 +1,158 @@
+#include "src/tool/compare/compare_measures.hpp"
+
+#include <stdlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "src/tool/cli/decimal.hpp"
+
+namespace opdump::tool {
+namespace {
+
+using compare::Comparison;
+
+constexpr std::array<Measure, 10> kMeasures = {{
+    {"CosineSimilarity", "cosine", [](const Comparison& c) { return c.cosine_similarity; }, true},
+    {"MaxAbsoluteError", "max_abs", [](const Comparison& c) { return c.max_absolute_error; }},
+    {"AccumulatedRelativeError", "sum_rel", [](const Comparison& c) { return c.accumulated_relative_error; }},
+    {"RelativeEuclideanDistance", "euclid",
+     [](const Comparison& c) { return c.relative_euclidean_distance; }},
+    {"KullbackLeiblerDivergence", "kl", [](const Comparison& c) { return c.kullback_leibler_divergence; }},
+    {"StandardDeviation", "std", nullptr},
+    {"MeanAbsoluteError", "mean_abs", [](const Comparison& c) { return c.mean_absolute_error; }},
+    {"RootMeanSquareError", "rmse", [](const Comparison& c) { return c.root_mean_square_error; }},
+    {"MaxRelativeError", "max_rel", [](const Comparison& c) { return c.max_relative_error; }},
+    {"MeanRelativeError", "mean_rel", [](const Comparison& c) { return c.mean_relative_error; }},
+}};
+
+enum : std::size_t { kCosine = 0, kMaxAbsolute = 1, kDivergence = 4, kDeviation = 5, kMaxRelative = 8 };
+
+bool is(const Measure& measure, std::size_t which) {
+  return &measure == &kMeasures[which];
+}
+
+template <class... Arguments>
+std::string printed(const char* format, Arguments... arguments) {
+  char text[1500];
+  std::snprintf(text, sizeof text, format, arguments...);
+  return text;
+}
+
+std::string number(double value, const char* format) {
+  return std::isnan(value) ? "nan" : printed(format, value);
+}
+
+/// Deviations and means below a thousandth print as zero.
+std::string deviation_number(double value) {
+  return number(std::fabs(value) < 0.001 ? 0.0 : value, "%.3f");
+}
+
+/// Whether the vendor refuses an answer.
+bool refused(const Measure& measure, const Comparison& c) {
+  if (is(measure, kCosine)) return c.x_is_zero || c.y_is_zero;
+  return c.elements == 0 &&
+         (is(measure, kMaxAbsolute) || is(measure, kDivergence) || is(measure, kMaxRelative));
+}
+
+std::string_view next_item(std::string_view& list) {
+  const std::size_t comma = list.find(',');
+  const std::string_view item = list.substr(0, comma);
+  list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
+  return item;
+}
+
+const Measure* find_measure(std::string_view name) {
+  for (const Measure& measure : kMeasures) {
+    if (measure.name == name || measure.short_name == name) return &measure;
+  }
+  const std::optional<std::uint64_t> index = parse_decimal(name);
+  return index && *index < kMeasures.size() ? &kMeasures[static_cast<std::size_t>(*index)] : nullptr;
+}
+
+std::string known_measures() {
+  std::string names;
+  for (const Measure& measure : kMeasures) {
+    if (!names.empty()) names += ", ";
+    names.append(measure.short_name);
+  }
+  return names;
+}
+
+}  // namespace
+
+std::span<const Measure> measures() {
+  return kMeasures;
+}
+
+std::string measure_text(const Measure& measure, const Comparison& comparison, bool scalar) {
+  if (is(measure, kCosine) && scalar) return "1.000000";
+  if (refused(measure, comparison)) return "NaN";
+  if (is(measure, kDeviation)) {
+    return "(" + deviation_number(comparison.x_mean) + ";" + deviation_number(comparison.x_deviation) +
+           "),(" + deviation_number(comparison.y_mean) + ";" + deviation_number(comparison.y_deviation) + ")";
+  }
+  return number(measure.value(comparison), "%.6f");
+}
+
+std::string measure_remark(const Measure& measure, const Comparison& comparison, bool scalar) {
+  if (is(measure, kCosine) && scalar) return "This tensor is scalar.";
+  if (!refused(measure, comparison)) return {};
+  if (!is(measure, kCosine)) return std::string(measure.name) + ": the tensors are empty.";
+  return "Cannot compare by Cosine Similarity. All the data is zero in " +
+         std::string(comparison.x_is_zero ? "my dump." : "the golden dump.");
+}
+
+bool choose_measures(std::string_view list, std::vector<const Measure*>& chosen, std::string& error) {
+  chosen.clear();
+  if (list == "all") {
+    for (const Measure& measure : kMeasures) chosen.push_back(&measure);
+    return true;
+  }
+  do {
+    const std::string_view name = next_item(list);
+    const Measure* measure = find_measure(name);
+    if (measure == nullptr) {
+      error = "there is no measure '" + std::string(name) + "': name one by its number, 0 to 9, as " +
+              known_measures() + ", or 'all'";
+      return false;
+    }
+    if (std::find(chosen.begin(), chosen.end(), measure) == chosen.end()) chosen.push_back(measure);
+  } while (!list.empty());
+  return true;
+}
+
+bool Threshold::kept_by(const Comparison& comparison) const {
+  const double value = measure->value(comparison);
+  return measure->larger_is_better ? value >= limit : value <= limit;
+}
+
+bool read_thresholds(std::string_view text, std::vector<Threshold>& thresholds, std::string& error) {
+  do {
+    const std::string item(next_item(text));
+    const std::size_t equals = item.find('=');
+    const Measure* measure = find_measure(std::string_view(item).substr(0, equals));
+    if (equals == std::string::npos || measure == nullptr || measure->value == nullptr) {
+      error = "'" + item + "' is no limit: write MEASURE=NUMBER, MEASURE being one of " + known_measures() +
+              " but for std";
+      return false;
+    }
+    char* end = nullptr;
+    const std::string number_part = item.substr(equals + 1);
+    const double limit = strtod(number_part.c_str(), &end);
+    if (number_part.empty() || *end != '\0' || !std::isfinite(limit)) {
+      error = "'" + number_part + "' in '" + item + "' is no number";
+      return false;
+    }
+    thresholds.push_back({measure, limit});
+  } while (!text.empty());
+  return true;
+}
+
+std::vector<Threshold> usual_thresholds() {
+  return {{find_measure("cosine"), 0.99}, {find_measure("euclid"), 0.05}};
+}
+
+}  // namespace opdump::tool

@@ -1,0 +1,48 @@
+#pragma once
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/tool/compare/comparison.hpp"
+
+namespace opdump::tool {
+
+/// One way to tell how far two arrays are apart.
+struct Measure {
+  std::string_view name;                                   ///< the vendor's
+  std::string_view short_name;                             ///< ours, for thresholds and tables
+  double (*value)(const compare::Comparison& comparison);  ///< null: it is no single number
+  bool larger_is_better = false;
+};
+
+/// The vendor's ten, in its order. Source: msaccucmp.
+std::span<const Measure> measures();
+
+/// As the vendor prints it: six decimals, "NaN" where it refuses an answer, "nan" where a sum is none.
+std::string measure_text(const Measure& measure, const compare::Comparison& comparison, bool scalar);
+
+/// What the vendor says besides; empty: nothing.
+std::string measure_remark(const Measure& measure, const compare::Comparison& comparison, bool scalar);
+
+/// The measures that a list names by number or name, with commas between, or "all". On false `error` says
+/// which it does not know.
+bool choose_measures(std::string_view list, std::vector<const Measure*>& chosen, std::string& error);
+
+/// A limit that a comparison has to keep.
+struct Threshold {
+  const Measure* measure = nullptr;
+  double limit = 0;
+
+  /// A number that is none keeps no limit.
+  bool kept_by(const compare::Comparison& comparison) const;
+};
+
+/// Reads "cosine=0.99,max_abs=1e-3". On false `error` says what is wrong.
+bool read_thresholds(std::string_view text, std::vector<Threshold>& thresholds, std::string& error);
+
+/// What counts as a divergence unless the user says otherwise.
+std::vector<Threshold> usual_thresholds();
+
+}  // namespace opdump::tool

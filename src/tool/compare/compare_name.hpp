@@ -1,0 +1,25 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace opdump::tool {
+
+/// What the name of an `.npy` file tells of the tensor it holds. Refers to the name.
+struct NpyName {
+  std::string_view type{};  ///< empty: not told
+  std::string_view op;
+  bool is_output = true;
+  std::uint32_t index = 0;
+  std::uint64_t unix_us = 0;  ///< 0: not told
+  std::optional<std::uint64_t> task{};
+};
+
+/// Takes the name of an `.npy` file apart. Understood are what `opdump convert`, msaccucmp and MindSpore
+/// write
+/// (`TYPE.OP.task.stream.time.output.0.npy`, with a format's name before `.npy` or without), what frameworks
+/// dump for msaccucmp (`OP.0.time.npy`), `OP.output.0.npy`, and for every other name the whole of it as the
+/// operator's, of which it is output 0.
+NpyName parse_array_name(std::string_view file_name);
+
+}  // namespace opdump::tool

@@ -1,0 +1,161 @@
+#include "src/tool/compare/compare_side.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+#include "src/tool/convert/npy_array.hpp"
+#include "src/tool/dump/elements.hpp"
+#include "src/tool/dump/mapped_file.hpp"
+#include "src/tool/dump/npy_header.hpp"
+#include "src/tool/dump/record_file.hpp"
+#include "src/tool/dump/record_name.hpp"
+
+namespace opdump::tool {
+namespace {
+
+/// Fills in what shape and bytes make of the elements, or what is wrong with them.
+void count_elements(DumpTensor& tensor, bool has_shape) {
+  if (element_reader(tensor.dtype) == nullptr) {
+    tensor.problem = "elements of " + std::string(info(tensor.dtype).name) + " are no numbers";
+    return;
+  }
+  const std::uint64_t bits = info(tensor.dtype).bits;
+  const std::uint64_t most =
+      tensor.data_bytes > UINT64_MAX / 8 ? UINT64_MAX / bits : tensor.data_bytes * 8 / bits;
+  if (!has_shape) {
+    tensor.elements = most;
+    tensor.shape = {most};
+    return;
+  }
+  const Result<std::uint64_t> count = element_count(tensor.shape);
+  if (!count.ok() || count.value() > most) {
+    tensor.problem = "its " + std::to_string(tensor.data_bytes) + " bytes do not fill its shape";
+    return;
+  }
+  tensor.elements = count.value();
+}
+
+void add_record(const RecordFile& file, std::size_t number, DumpSide& side) {
+  RecordTensors reader = file.tensors();
+  for (RecordTensor in; reader.next(in);) {
+    DumpTensor tensor;
+    tensor.file = number;
+    tensor.is_output = in.is_output;
+    tensor.index = in.index;
+    tensor.dtype = in.dtype;
+    tensor.layout = memory_layout(in);
+    tensor.shape.assign(in.shape().begin(), in.shape().end());
+    tensor.data_offset = in.data_offset;
+    tensor.data_bytes = in.bytes;
+    tensor.address = in.address;
+    tensor.original_op = in.original_name;
+    tensor.original_index = in.original_index > 0 ? static_cast<std::uint32_t>(in.original_index) : 0;
+    if (in.dtype_known) {
+      count_elements(tensor, in.has_shape);
+    } else {
+      tensor.problem = "its dtype code " + std::to_string(in.dtype_code) + " is unknown";
+    }
+    side.tensors.push_back(std::move(tensor));
+  }
+}
+
+bool add_array(MappedFile& file, std::size_t number, const NpyName& name, DumpSide& side,
+               std::string& reason) {
+  NpyFile npy;
+  if (!parse_npy(file.bytes().first(std::min<std::size_t>(file.bytes().size(), kMostNpyHeadBytes)), npy,
+                 reason))
+    return false;
+  if (file.bytes().size() < npy.data_offset + npy.data_bytes) {
+    reason = "the file ends before its last element";
+    return false;
+  }
+  DumpTensor tensor;
+  tensor.file = number;
+  tensor.is_output = name.is_output;
+  tensor.index = name.index;
+  tensor.dtype = npy.dtype;
+  tensor.shape = npy.shape;
+  tensor.data_offset = npy.data_offset;
+  tensor.data_bytes = npy.data_bytes;
+  count_elements(tensor, true);
+  side.tensors.push_back(std::move(tensor));
+  return true;
+}
+
+class SideReader {
+ public:
+  explicit SideReader(const SearchReport& report) : report_(report) {}
+
+  void add(const FoundFile& found, DumpSide& side) {
+    DumpFile file;
+    file.path = found.path;
+    const std::string& real_name = found.real_name;
+    const std::string directory = directory_of(found);
+    if (const std::optional<RecordPlace> place = parse_record_place(directory))
+      file.place = std::string(place->model) + "/" + std::to_string(place->step);
+    const std::size_t number = side.files.size();
+    if (real_name.ends_with(".npy")) {
+      const NpyName name = parse_array_name(real_name);
+      file.type = name.type;
+      file.op = name.op;
+      file.unix_us = name.unix_us;
+      file.task = name.task;
+      std::string reason;
+      if (!array_.open(found.path)) return report_.error(array_.error());
+      if (!add_array(array_, number, name, side, reason)) return report_.error(found.path + ": " + reason);
+    } else {
+      const RecordFile::Opened opened = record_.open(found.path);
+      if (const Stray stray = judge_stray(found);
+          opened == RecordFile::Opened::not_a_record && stray != Stray::error) {
+        if (stray == Stray::worth_a_note) report_.note(found.path + ": passed over, not a dump record");
+        return;
+      }
+      if (opened != RecordFile::Opened::ok) return report_.error(record_.error());
+      const std::optional<RecordName> name = parse_record_name(real_name);
+      file.op = name ? std::string(name->name) : real_name;
+      if (name) {
+        file.type = name->type;
+        file.task = name->task;
+        file.unix_us = name->unix_us;
+      }
+      file.is_record = true;
+      add_record(record_, number, side);
+    }
+    side.files.push_back(std::move(file));
+  }
+
+ private:
+  static std::string directory_of(const FoundFile& found) {
+    const std::size_t slash = found.path.rfind('/');
+    return slash == std::string::npos ? std::string() : found.path.substr(0, slash);
+  }
+
+  const SearchReport& report_;
+  MappedFile array_;
+  RecordFile record_;
+};
+
+}  // namespace
+
+DumpSide read_side(const std::string& path, const SearchReport& report) {
+  std::vector<FoundFile> found;
+  find_files(path, true, found, report);
+  DumpSide side;
+  side.named_file = found.size() == 1 && found[0].named;
+  SideReader reader(report);
+  for (const FoundFile& file : found) reader.add(file, side);
+  // Files without a time stay where they were found, behind those with one.
+  const auto when = [&](const DumpTensor& tensor) {
+    const std::uint64_t time = side.files[tensor.file].unix_us;
+    return time == 0 ? UINT64_MAX : time;
+  };
+  std::stable_sort(side.tensors.begin(), side.tensors.end(), [&](const DumpTensor& a, const DumpTensor& b) {
+    if (when(a) != when(b)) return when(a) < when(b);
+    if (side.files[a.file].op != side.files[b.file].op) return a.file < b.file;
+    return a.is_output != b.is_output ? b.is_output : a.index < b.index;
+  });
+  return side;
+}
+
+}  // namespace opdump::tool

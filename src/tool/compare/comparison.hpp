@@ -1,0 +1,73 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "opdump/types/dtype.hpp"
+#include "src/kernels/pairs/pair_kernels.hpp"
+
+namespace opdump::compare {
+
+/// Turns `count` elements, packed and little-endian from `from` on, into float32.
+using ToFloats = void (*)(const std::byte* from, std::size_t count, float* to);
+
+/// The bytes of one array. Several threads may read at once.
+class ElementSource {
+ public:
+  /// The `count` bytes from `offset` on: in `buffer`, which has room for them, or where they lie. Null when
+  /// they cannot be read.
+  virtual const std::byte* read(std::uint64_t offset, std::size_t count, std::byte* buffer) const = 0;
+
+ protected:
+  ~ElementSource() = default;
+};
+
+/// One side of a comparison.
+struct ComparedArray {
+  const ElementSource* source = nullptr;
+  DType dtype = DType::undefined;
+  std::uint32_t item_bits = 0;  ///< of an element, 1 to 128
+  ToFloats to_floats = nullptr;
+};
+
+/// What two arrays of the same number of elements have in common. Both are taken as float32, as msaccucmp
+/// takes them. Sums are float64; from kThreadElements elements on, 16 terms at a time are added up as float32
+/// first, where they do not leave it. `x` is ours, `y` the golden one. Source of the ten measures:
+/// msaccucmp.
+struct Comparison {
+  std::uint64_t elements = 0;
+  double cosine_similarity = 0;
+  double max_absolute_error = 0;
+  double accumulated_relative_error = 0;
+  double relative_euclidean_distance = 0;
+  double kullback_leibler_divergence = 0;
+  double x_mean = 0;
+  double x_deviation = 0;
+  double y_mean = 0;
+  double y_deviation = 0;
+  double mean_absolute_error = 0;
+  double root_mean_square_error = 0;
+  double max_relative_error = 0;
+  double mean_relative_error = 0;
+
+  bool x_is_zero = false;  ///< by its norm, for the cosine
+  bool y_is_zero = false;
+
+  std::uint64_t equal =
+      0;  ///< elements of the same value: bit by bit, but for the sign of zero and NaNs' bits
+  std::optional<std::uint64_t> max_ulp;          ///< where both have the same floating dtype
+  std::optional<std::uint64_t> max_absolute_at;  ///< first element with the largest error, if there is any
+  std::optional<std::uint64_t> max_relative_at;
+  double x_at_max = 0;  ///< the elements there
+  double y_at_max = 0;
+};
+
+/// Compares `elements` elements of `x` and `y`, on up to `threads` threads, in a fixed amount of memory for
+/// each. The result does not depend on the number of threads. Nothing when a source cannot be read.
+std::optional<Comparison> compare(const ComparedArray& x, const ComparedArray& y, std::uint64_t elements,
+                                  unsigned threads, const PairKernels& kernels = pair_kernels());
+
+/// Elements below which a comparison never uses more than one thread.
+inline constexpr std::uint64_t kThreadElements = std::uint64_t{1} << 18;
+
+}  // namespace opdump::compare

@@ -1,0 +1,148 @@
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "platform/posix/impl/dump_path.hpp"
+#include "src/tool/cli/byte_size.hpp"
+#include "src/tool/cli/commands.hpp"
+#include "src/tool/cli/exit_code.hpp"
+#include "src/tool/cli/human_text.hpp"
+#include "src/tool/cli/messages.hpp"
+#include "src/tool/cli/options.hpp"
+#include "src/tool/config/checked_config.hpp"
+#include "src/tool/config/config_json.hpp"
+#include "src/tool/config/config_text.hpp"
+#include "src/tool/config/model_match.hpp"
+
+namespace opdump::tool {
+namespace {
+
+constexpr char kCheckHelp[] =
+    R"(opdump check - says what a config means, or why it is refused
+
+usage: opdump check CONFIG [--model RUN.json [--partition BYTES]] [--personality o0|o1|o2|cpu] [--for-device]
+                    [--json]
+
+  --model RUN.json  says which operators of the models described there match, what matches nothing, and how many
+                    bytes a step writes: files with their heads, but not the journal, nor what a file system or
+                    flash adds; the file is that of 'opdump replay'
+  --partition BYTES says how many steps fit there; with K, M, G or T behind the number for 1024 bytes and so on.
+                    Otherwise the config's "max_bytes", if it has any, says so
+  --personality P   which of MindSpore's ways to run the file is for: o0 and o1 (kernel by kernel), o2 (whole
+                    graphs), cpu (GPU too). Otherwise o0 with an "e2e_dump_settings" and o2 without. Only for
+                    a data_dump.json
+  --for-device      the config is for another machine: the directory to dump to need not exist here
+  --json            the answer as a JSON object on stdout, a refusal too
+
+CONFIG is CANN's acl.json, MindSpore's data_dump.json, torchair's options as {"dump_config": {...}}, a plan that
+'opdump compile' has made of one of them, or '-' for standard input. The answer goes by the rules the device goes
+by; the directory to dump to must exist here too, but for MindSpore, which makes it, for a plan, and with
+--for-device. Notes tell of keys that have
+no effect. 'opdump explain' says what a key does.
+
+A config for one operator of one model, checked before it is shipped:
+
+  $ mkdir dump
+  $ cat acl.json
+  {"dump": {"dump_path": "dump", "dump_mode": "all", "dump_step": "0|5-9",
+            "dump_list": [{"model_name": "digits", "layer": ["conv1"]}]}}
+  $ opdump check acl.json
+  acl.json: valid and active
+    what    the inputs and outputs of operators and kernels
+    models  model "digits": "conv1", by their own names or those of operators fused into them
+    steps   steps 0, 5 to 9, counted from 0 when a model is loaded
+    to      dump
+
+How long 64 MiB of flash last:
+
+  $ opdump check acl.json --model run.json --partition 64M
+    ...
+    match   model "digits": 1 of 10 operators: "conv1"
+    cost    1 rule, 1 of 10 ops matches, about 2.6 kB per step; the partition lasts 25420 steps
+
+A slip is told with its place:
+
+  $ echo '{"dump": {"dump_path": ".", "dump_mode": "ouput"}}' | opdump check -
+  -:1:42: dump.dump_mode: "ouput" is not allowed; allowed: "input", "output", "all"; did you mean "output"?
+    1 | {"dump": {"dump_path": ".", "dump_mode": "ouput"}}
+      |                                          ^
+
+exit status
+  0  valid and active
+  1  refused, or not readable; stderr says where and why
+  2  the command line is wrong
+  3  valid, and nothing that this build does is switched on
+)";
+
+void print_words(const std::string& file, const CheckedConfig& checked, const MatchReport* report) {
+  const char* verdict = "valid and active";
+  if (!checked.config.active)
+    verdict = "valid, but it switches nothing on; 'opdump explain' tells of the keys that do";
+  print_line(file + ": " + verdict);
+  if (checked.config.active) {
+    for (const std::string& line : config_lines(checked.config)) print_line("  " + line);
+  }
+  if (report != nullptr) {
+    for (const std::string& line : match_lines(*report)) print_line("  " + line);
+  }
+  for (const ConfigNote& note : checked.notes) print_line(to_string(note, file));
+}
+
+}  // namespace
+
+int run_check(Words words) {
+  bool json = false;
+  bool for_device = false;
+  std::optional<std::string> model;
+  std::optional<std::string> partition;
+  std::optional<std::string> personality;
+  const Option options[] = {{"--json", {}, &json},
+                            {"--for-device", {}, &for_device},
+                            {"--model", {}, nullptr, &model},
+                            {"--partition", {}, nullptr, &partition},
+                            {"--personality", {}, nullptr, &personality}};
+  std::vector<std::string> files;
+  if (const std::optional<int> exit_code = read_options({"check", kCheckHelp, options}, words, files))
+    return *exit_code;
+  if (files.empty()) return usage_error("check", "a CONFIG is missing");
+  if (files.size() > 1) return usage_error("check", "one CONFIG at a time, not also '" + files[1] + "'");
+  ConfigContext context;
+  if (!read_personality(personality, context.mindspore))
+    return usage_error("check", "--personality takes o0, o1, o2 or cpu, not '" + *personality + "'");
+
+  const std::optional<std::uint64_t> partition_bytes = parse_byte_size(partition.value_or("0"));
+  if (!partition_bytes || (partition && *partition_bytes == 0))
+    return usage_error("check", "--partition takes a number of bytes such as 4096, 64K, 16M or 1G, not '" +
+                                    *partition + "'");
+  if (partition && !model)
+    return usage_error("check", "--partition needs --model, which tells what a step is");
+
+  const std::string& file = files[0];
+  CheckedConfig checked;
+  Status status = checked.load(file, for_device ? nullptr : posix::check_dump_path, context);
+  if (status == Status::ok) status = checked.follow_environment();
+  RunFile run;
+  MatchReport report;
+  if (status == Status::ok && model) {
+    ConfigError error;
+    if (!run.load(*model, error)) {
+      print_refusal(*model, error, run.text());
+      return kExitFailed;
+    }
+    report = match_models(checked.config, run);
+    report.partition_bytes = partition ? *partition_bytes : checked.config.options.max_bytes;
+  }
+  const MatchReport* const shown = status == Status::ok && model ? &report : nullptr;
+  if (json) {
+    std::puts(config_json(file, checked.error, checked.config, checked.notes, shown).c_str());
+  } else if (status == Status::ok) {
+    print_words(file, checked, shown);
+  } else {
+    print_refusal(file, checked.error, checked.text());
+  }
+  if (status != Status::ok) return kExitFailed;
+  return checked.config.active ? kExitOk : kExitInactive;
+}
+
+}  // namespace opdump::tool

@@ -1,0 +1,43 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "opdump/config/parse.hpp"
+#include "platform/posix/config_file.hpp"
+
+namespace opdump::tool {
+
+/// A config with the text it was read from and the memory it lies in.
+class CheckedConfig {
+ public:
+  /// Reads `file`, or standard input for "-". The directory of a compiled plan is one of the device: it is
+  /// not checked.
+  Status load(const std::string& file, DumpPathCheck check_path, const ConfigContext& context = {});
+
+  /// Makes the variables of this process count that go before an acl.json, as where it dumps. Nothing is
+  /// made in the file system. A compiled plan is for another process: it stays as it is.
+  Status follow_environment();
+
+  /// What was read, as far as it could be.
+  std::string_view text() const { return text_.view(); }
+
+  DumpConfig config;
+  ConfigError error;
+  std::vector<ConfigNote> notes;
+
+ private:
+  Status read_standard_input();
+
+  posix::ConfigText text_;
+  posix::ConfigMemory memory_;
+};
+
+/// Reads the word of `--personality`: o0, o1, o2 or cpu. False: it is another one. Nothing: `mode` stays.
+bool read_personality(const std::optional<std::string>& word, MindSporeMode& mode);
+
+/// Says on stderr what is wrong with `file`, with the line of `text` if there is one.
+void print_refusal(const std::string& file, const ConfigError& error, std::string_view text);
+
+}  // namespace opdump::tool

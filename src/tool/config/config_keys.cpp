@@ -1,0 +1,173 @@
+#include "src/tool/config/config_keys.hpp"
+
+namespace opdump::tool {
+namespace {
+
+constexpr std::string_view kDump = "\"dump\" of CANN's acl.json";
+constexpr std::string_view kItem = "items of \"dump_list\" of CANN's acl.json";
+constexpr std::string_view kOwn = "\"opdump\" beside any dialect's own object";
+
+constexpr std::string_view kCommon = "\"common_dump_settings\" of MindSpore's data_dump.json";
+constexpr std::string_view kE2e = "\"e2e_dump_settings\" of MindSpore's data_dump.json";
+constexpr std::string_view kTorchair = "\"dump_config\" of torchair";
+
+constexpr ConfigKey kKeys[] = {
+    {"dump_path", "the directory to dump to, which must exist", kDump,
+     "1 to 512 bytes; relative to the directory that the process runs in, '~' and '$' are not expanded; of the "
+     "form a.b.c.d:path the path is taken, below the current directory",
+     "none: the key must be there, but for exception dump"},
+    {"dump_mode", "which tensors of an operator to dump", kDump, "\"input\", \"output\", \"all\"",
+     "\"output\""},
+    {"dump_level", "operators as a whole, their kernels, or both", kDump, "\"op\", \"kernel\", \"all\"",
+     "\"all\""},
+    {"dump_op_switch", "dump operators that run outside a model", kDump, "\"on\", \"off\"", "\"off\""},
+    {"dump_step", "the steps to dump", kDump,
+     "\"5\", \"3-9\", joined with |; at most 100 items; both ends are included", "every step"},
+    {"dump_data", "tensors or their statistics", kDump, "\"tensor\", \"stats\"", "\"tensor\""},
+    {"dump_stats", "which statistics to dump", kDump,
+     "a list of \"Max\", \"Min\", \"Avg\", \"Nan\", \"Negative Inf\", \"Positive Inf\", \"L2norm\"; only "
+     "with \"dump_data\": \"stats\"",
+     "all but \"L2norm\""},
+    {"dump_debug",
+     "dump the operators that overflow, with what the device says of it, instead of those listed", kDump,
+     "\"on\", \"off\"; not \"on\" with dump_op_switch or dump_scene", "\"off\""},
+    {"dump_scene", "dump the operator that fails, instead of others, or find who overwrites memory (watcher)",
+     kDump,
+     "\"lite_exception\" and \"aic_err_brief_dump\" (the same), \"aic_err_norm_dump\", "
+     "\"aic_err_detail_dump\", \"watcher\"",
+     "none"},
+    {"dump_kernel_data", "what kernels print or assert; not acted on yet", kDump,
+     "\"all\", \"printf\", \"tensor\", \"assert\", \"timestamp\", joined with commas", "not said"},
+    {"dump_list", "the models and operators to dump", kDump,
+     "a list of objects; an empty object means every operator of every model", "nothing of any model"},
+    {"model_name", "the model an item is for: the name of its file, or of its graph", kItem,
+     "a name, not empty", "every model"},
+    {"layer", "the operators to dump, by their own names or those of operators fused into them", kItem,
+     "a list of names, not empty; letter by letter, no wildcards",
+     "every operator, if there is no opname_range either"},
+    {"opname_range", "operators to dump besides, from one to another in the order they run", kItem,
+     "a list of {\"begin\": NAME, \"end\": NAME}, both included; only with \"dump_level\": \"op\" and a "
+     "model_name",
+     "none"},
+    {"optype_blacklist", "tensors to leave out, by type of operator", kItem,
+     "a list of at most 100 {\"name\": TYPE, \"pos\": [\"input0\", \"output1\"]}; only with "
+     "\"dump_level\": \"op\"",
+     "none"},
+    {"opname_blacklist", "tensors to leave out, by name of operator", kItem,
+     "a list of at most 100 {\"name\": NAME, \"pos\": [\"input0\", \"output1\"]}; only with "
+     "\"dump_level\": \"op\"",
+     "none"},
+    {"watcher_nodes", "operators whose outputs to dump again after each of \"layer\" has run", kItem,
+     "a list of names, not empty; only with \"dump_scene\": \"watcher\", and then needed", "none"},
+    {"dump_mode", "which operators to dump", kCommon,
+     "0: every one, 1: those of kernels, 2: those that the program marks (set_dump, Ascend only)",
+     "none: it must be there"},
+    {"path", "the directory to dump to, which is made", kCommon,
+     "an absolute path of letters, digits, -, _ and /", "$MS_DIAGNOSTIC_DATA_PATH/debug_dump"},
+    {"net_name", "the network, and the directory for it", kCommon, "letters, digits, - and _",
+     "none: it must be there"},
+    {"iteration", "the steps to dump", kCommon, "\"all\", or \"5\" and \"3-9\", joined with |; no blanks",
+     "none: it must be there"},
+    {"input_output", "which tensors of an operator to dump", kCommon,
+     "0: inputs and outputs, 1: inputs, 2: outputs", "none: it must be there"},
+    {"kernels", "the operators to dump, with \"dump_mode\": 1", kCommon,
+     "a list of full names (with a / or -op), parts of types (\"conv\"), and \"name-regex(...)\", which must "
+     "match the "
+     "whole name; an empty list means every operator",
+     "none: it must be there"},
+    {"support_device", "the devices that dump; not looked at on CPU", kCommon, "a list of device ids",
+     "none: it must be there"},
+    {"op_debug_mode", "dump operators that overflow, or the one that fails", kCommon,
+     "0: neither, 1, 2 and 3: overflow, 4: exception", "0; it must be there without \"e2e_dump_settings\""},
+    {"overflow_number", "how many overflowing operators to dump, the first in time", kCommon,
+     "a whole number; only with \"op_debug_mode\": 3", "0: all"},
+    {"saved_data", "tensors, their statistics, or both", kCommon,
+     "\"tensor\", \"statistic\", \"full\"; on O2 the last two need \"file_format\": \"npy\"", "\"tensor\""},
+    {"statistic_category", "the columns of statistic.csv, in this order", kCommon,
+     "a list of \"max\", \"min\", \"avg\", \"l2norm\" and, on the host only, \"count\", \"negative zero "
+     "count\", "
+     "\"positive zero count\", \"nan count\", \"negative inf count\", \"positive inf count\", \"zero "
+     "count\", "
+     "\"md5\", \"hash\", \"hash:sha1\", \"hash:md5\"",
+     "[\"max\", \"min\", \"l2norm\"]"},
+    {"file_format", "the format of the files, on O2", kCommon, "\"bin\", \"npy\"",
+     "\"bin\"; \"npy\" everywhere but on O2"},
+    {"initial_iteration", "the number of the first step", kCommon, "a whole number", "0"},
+    {"enable", "write while the operator runs; has no effect here", kE2e, "true, false", "false"},
+    {"trans_flag",
+     "dump tensors in the format of the framework, and name it DefaultFormat; one whose original shape the "
+     "program does not tell, or does not fit, keeps the device's format and its name",
+     kE2e, "true, false", "true"},
+    {"stat_calc_mode", "who computes statistics; the device only where its memory can", kE2e,
+     "\"host\", \"device\"; the latter only with \"saved_data\": \"statistic\"", "\"host\""},
+    {"device_stat_precision_mode", "in what the device computes statistics; has no effect here", kE2e,
+     "\"high\": float32, \"low\": the tensor's dtype", "\"high\""},
+    {"sample_mode", "keep the first elements of a tensor only", kE2e, "0: no, 1: yes", "0"},
+    {"sample_num", "how many elements, with \"sample_mode\": 1", kE2e, "a whole number from 1 on", "100"},
+    {"save_kernel_args", "dump the arguments of operators too", kE2e,
+     "true, false; only with \"enable\": true", "false"},
+    {"enable_dump", "whether to dump at all", kTorchair, "true, false", "false"},
+    {"dump_path", "the directory to dump to, which must exist; files lie in worldsizeN_global_rankR below it",
+     kTorchair, "a path", "\"./\""},
+    {"dump_mode", "which tensors of an operator to dump", kTorchair, "\"input\", \"output\", \"all\"",
+     "\"all\""},
+    {"dump_step", "the steps to dump", kTorchair,
+     "\"5\", \"3-9\", joined with |, and one | at the end if you like", "every step"},
+    {"dump_layer", "the operators to dump, by name", kTorchair,
+     "names with blanks between, of letters, digits and _ \" / \\ .", "every operator"},
+    {"dump_data", "tensors or their statistics", kTorchair, "\"tensor\", \"stats\"", "\"tensor\""},
+    {"quant_dumpable", "dump what is before quantization; has no effect: CANN does not know it", kTorchair,
+     "true, false", "false"},
+    {"dump_config_path", "an acl.json that says it all instead; does not go with enable_dump", kTorchair,
+     "the path of a file that ends with .json", "none"},
+    {"data_dump_stage", "has no effect: it is for aclgraph modes", kTorchair, "\"original\", \"optimized\"",
+     "\"optimized\""},
+    {"ring_bytes", "size of the ring between capture and files", kOwn, "a whole number from 64 to 2147483648",
+     "up to the program"},
+    {"when_full", "what happens when the ring is full", kOwn,
+     "\"drop\": the record is lost; \"block\": wait for the writer; \"inline\": write in the capturing "
+     "thread; \"degrade\": keep statistics",
+     "up to the program"},
+    {"block_limit_ms", "longest wait without progress, with \"when_full\": \"block\"", kOwn,
+     "a whole number from 0 to 2147483647, in milliseconds", "up to the program"},
+    {"file_format", "the format of the files", kOwn,
+     "\"nano\" (records), \"protobuf\" (CANN's DumpData), \"npy\" (a NumPy file per tensor)", "\"nano\""},
+    {"layout", "the directories of the files, and their names", kOwn,
+     "\"cann\", \"mindspore_kernel\" (O0 and O1), \"mindspore_graph\" (O2), \"mindspore_cpu\"", "\"cann\""},
+    {"statistic_numbers", "how CANN's statistics files print numbers", kOwn,
+     "\"server\" (six digits), \"nano\" (digits behind the point: 16, of float32 7, of float16 3)",
+     "\"server\""},
+    {"trailing_comma", "whether rows of MindSpore's statistic.csv end with a comma, as MindSpore's do", kOwn,
+     "\"on\", \"off\"", "\"on\""},
+    {"journal", "what is kept to prove that the dump is complete", kOwn,
+     "\"none\", \"gaps\" (what was lost), \"records\" (every file)", "up to the program"},
+    {"watch", "what of the watched operators to dump, with \"dump_scene\": \"watcher\"", kOwn,
+     "\"every\": all that CANN does, \"verdict\": only outputs that were found overwritten", "\"every\""},
+    {"history_steps",
+     "steps to keep in memory and write only when something happens: an overflow, an exception, a trigger",
+     kOwn, "a whole number from 1 to 1000000", "everything is written at once"},
+    {"after_steps", "with history_steps: steps to write after the one in which it happens", kOwn,
+     "a whole number up to 1000000", "0"},
+    {"history_bytes", "with history_steps: the memory for them; when it is full, the oldest step goes", kOwn,
+     "a whole number from 4096 to 1073741824", "1048576"},
+    {"max_bytes", "most bytes of all dumps below dump_path together, journals included", kOwn,
+     "a whole number from 1 to 9223372036854775807; a sixteenth of it is kept for journals", "no limit"},
+    {"max_files", "most files of all dumps below dump_path together, journals included", kOwn,
+     "a whole number from 1 to 9223372036854775807", "no limit"},
+    {"reserve_bytes", "bytes of the file system to leave free", kOwn,
+     "a whole number from 0 to 9223372036854775807; records leave a sixteenth more free, for journals", "0"},
+    {"keep", "what goes when max_bytes, max_files or reserve_bytes is reached", kOwn,
+     "\"oldest\": new records are refused; \"newest\": the oldest dumps are removed, then, in the layout "
+     "\"cann\", the oldest records",
+     "\"oldest\""},
+    {"fsync", "when what was written has to survive a loss of power", kOwn,
+     "\"never\", \"finalize\" (when the dump ends), \"record\" (each record, which is slow)", "\"finalize\""},
+};
+
+}  // namespace
+
+std::span<const ConfigKey> config_keys() {
+  return kKeys;
+}
+
+}  // namespace opdump::tool

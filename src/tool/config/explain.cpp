@@ -1,0 +1,145 @@
+#include <array>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/config/refusal.hpp"
+#include "src/tool/cli/commands.hpp"
+#include "src/tool/cli/exit_code.hpp"
+#include "src/tool/cli/messages.hpp"
+#include "src/tool/cli/options.hpp"
+#include "src/tool/config/config_keys.hpp"
+
+namespace opdump::tool {
+namespace {
+
+constexpr char kExplainHelp[] =
+    R"(opdump explain - says what a key of a config does
+
+usage: opdump explain [KEY]
+       opdump explain --markdown
+
+  --markdown  all keys with all that is said of them, as tables for a document
+
+KEY is the name of a key, without the objects it stands in; keys of that name in other dialects are told too. Of
+an object, such as opdump, the keys in it are listed.
+Without KEY the keys are listed.
+
+  $ opdump explain iteration
+  iteration: the steps to dump
+    in       "common_dump_settings" of MindSpore's data_dump.json
+    values   "all", or "5" and "3-9", joined with |; no blanks
+    default  none: it must be there
+
+exit status
+  0  told
+  1  there is no such key; stderr names the closest
+  2  the command line is wrong
+)";
+
+void print(const ConfigKey& key) {
+  const auto line = [](const char* head, std::string_view text) {
+    std::printf("  %-8s %.*s\n", head, static_cast<int>(text.size()), text.data());
+  };
+  std::printf("%.*s: %.*s\n", static_cast<int>(key.name.size()), key.name.data(),
+              static_cast<int>(key.what.size()), key.what.data());
+  line("in", key.in);
+  line("values", key.values);
+  line("default", key.otherwise);
+}
+
+/// The first name in quotes of `in`: of the object or list that a key stands in.
+std::string_view object_of(std::string_view in) {
+  const std::string_view rest = in.substr(in.find('"') + 1);
+  return rest.substr(0, rest.find('"'));
+}
+
+/// Whether there are keys in objects of that name; they are listed.
+bool print_object(std::string_view name, bool behind_others) {
+  std::string_view in;
+  for (const ConfigKey& key : config_keys()) {
+    if (object_of(key.in) != name) continue;
+    if (key.in != in) {
+      if (behind_others || !in.empty()) print_line({});
+      print_line("keys of " + std::string(key.in));
+    }
+    in = key.in;
+    std::printf("  %-26.*s %.*s\n", static_cast<int>(key.name.size()), key.name.data(),
+                static_cast<int>(key.what.size()), key.what.data());
+  }
+  return !in.empty();
+}
+
+void print_all() {
+  std::string_view in;
+  for (const ConfigKey& key : config_keys()) {
+    if (key.in != in)
+      std::printf("%s%.*s\n", in.empty() ? "" : "\n", static_cast<int>(key.in.size()), key.in.data());
+    in = key.in;
+    std::printf("  %-26.*s %.*s\n", static_cast<int>(key.name.size()), key.name.data(),
+                static_cast<int>(key.what.size()), key.what.data());
+  }
+}
+
+/// A bar would end the cell.
+std::string markdown_cell(std::string_view text) {
+  std::string cell;
+  for (const char c : text) {
+    if (c == '|') cell += '\\';
+    cell += c;
+  }
+  return cell;
+}
+
+void print_markdown() {
+  std::string_view in;
+  for (const ConfigKey& key : config_keys()) {
+    if (key.in != in) {
+      std::printf("%s### %.*s\n\n| key | what it says | values | default |\n|---|---|---|---|\n",
+                  in.empty() ? "" : "\n", static_cast<int>(key.in.size()), key.in.data());
+    }
+    in = key.in;
+    std::printf("| `%.*s` | %s | %s | %s |\n", static_cast<int>(key.name.size()), key.name.data(),
+                markdown_cell(key.what).c_str(), markdown_cell(key.values).c_str(),
+                markdown_cell(key.otherwise).c_str());
+  }
+}
+
+}  // namespace
+
+int run_explain(Words words) {
+  bool markdown = false;
+  const Option options[] = {{.name = "--markdown", .flag = &markdown}};
+  std::vector<std::string> names;
+  if (const std::optional<int> exit_code = read_options({"explain", kExplainHelp, options}, words, names))
+    return *exit_code;
+  if (markdown && !names.empty()) return usage_error("explain", "--markdown goes with no KEY");
+  if (markdown) {
+    print_markdown();
+    return kExitOk;
+  }
+  if (names.size() > 1) return usage_error("explain", "one KEY at a time, not also '" + names[1] + "'");
+  if (names.empty()) {
+    print_all();
+    return kExitOk;
+  }
+  std::vector<std::string_view> known;
+  bool told = false;
+  for (const ConfigKey& key : config_keys()) {
+    known.push_back(key.name);
+    if (key.name != names[0]) continue;
+    print(key);
+    told = true;
+  }
+  if (print_object(names[0], told)) return kExitOk;
+  if (told) return kExitOk;
+  std::string message = "no key " + config::in_quotes(names[0]);
+  if (const std::string_view near = config::closest(names[0], known); !near.empty())
+    message += ", did you mean " + config::in_quotes(near) + "?";
+  say("opdump explain: " + message + "; 'opdump explain' lists them");
+  return kExitFailed;
+}
+
+}  // namespace opdump::tool

@@ -1,0 +1,294 @@
+#include "src/tool/config/model_match.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "opdump/impl/plan/resolve_plan.hpp"
+#include "opdump/types/plan.hpp"
+#include "platform/posix/impl/op_index_memory.hpp"
+#include "src/config/refusal.hpp"
+#include "src/tool/cli/human_text.hpp"
+#include "src/tool/run/run_tensors.hpp"
+
+namespace opdump::tool {
+namespace {
+
+std::string in_quotes(std::string_view text) {
+  return '"' + printable(text) + '"';
+}
+
+std::vector<OpDesc> descs_of(const RunModel& model) {
+  std::vector<OpDesc> descs;
+  for (const RunOp& op : model.ops) {
+    descs.push_back(op.desc);
+    descs.back().original_names = op.original_names;
+  }
+  return descs;
+}
+
+ModelMatch match(const DumpConfig& config, const RunModel& model) {
+  const std::vector<OpDesc> descs = descs_of(model);
+  const RunTensors tensors(model.ops);
+  const ModelDesc desc = {model.name, model.graph_name, model.id, descs, tensors.of_ops()};
+  std::vector<std::uint8_t> bits(descs.size());
+  ModelPlan plan;
+  ModelMatch match = {.model = std::string(model.name)};
+  // There are as many bits as it takes.
+  if (resolve_plan(config, desc, bits, plan, posix::OpIndexMemory(descs).index()) != Status::ok)
+    return match;
+  plan.model = &desc;
+  match.forecast = forecast_of(config, plan);
+  for (std::size_t i = 0; i < plan.bits.size(); ++i) {
+    if (plan.bits[i] != 0) match.matched.emplace_back(descs[i].name);
+  }
+  return match;
+}
+
+/// `name` as it stands in the names of files.
+std::string file_form(std::string_view name) {
+  std::string text(name);
+  for (char& c : text) c = kSanitised[static_cast<unsigned char>(c)];
+  return text;
+}
+
+/// Where a name is in the order of execution.
+struct OpPlaces {
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+
+/// One described model's names, found in logarithmic time.
+class NamedModel {
+ public:
+  explicit NamedModel(const RunModel& run) : model(run) {
+    for (std::size_t i = 0; i < run.ops.size(); ++i) {
+      const auto [at, is_new] = places_.emplace(run.ops[i].desc.name, OpPlaces{i, i});
+      if (!is_new) at->second.last = i;
+      by_file_form_.emplace(file_form(run.ops[i].desc.name), run.ops[i].desc.name);
+      for (const std::string_view original : run.ops[i].original_names) {
+        originals_.insert(original);
+        by_file_form_.emplace(file_form(original), original);
+      }
+    }
+  }
+
+  /// The name that files named `name` stand for; empty without one.
+  std::string_view stands_for(std::string_view name) const {
+    const auto found = by_file_form_.find(name);
+    return found == by_file_form_.end() ? std::string_view() : found->second;
+  }
+
+  bool has(std::string_view name) const { return places_.contains(name) || originals_.contains(name); }
+
+  const OpPlaces* find(std::string_view op) const {
+    const auto found = places_.find(op);
+    return found == places_.end() ? nullptr : &found->second;
+  }
+
+  const OpPlaces* find_or_stand_in(std::string_view op) const {
+    const OpPlaces* const found = find(op);
+    return found != nullptr ? found : find(stands_for(op));
+  }
+
+  const RunModel& model;
+
+ private:
+  std::map<std::string_view, OpPlaces> places_;
+  std::map<std::string, std::string_view, std::less<>> by_file_form_;
+  std::set<std::string_view> originals_;
+};
+
+/// The described models, by both of their names.
+class NamedModels {
+ public:
+  explicit NamedModels(const RunFile& run) {
+    for (const RunModel& model : run.models) all_.emplace_back(model);
+    for (const NamedModel& named : all_) {
+      every_.push_back(&named);
+      names_.push_back(named.model.name);
+      by_name_[named.model.name].push_back(&named);
+      if (named.model.graph_name.empty()) continue;
+      names_.push_back(named.model.graph_name);
+      if (named.model.graph_name != named.model.name) by_name_[named.model.graph_name].push_back(&named);
+    }
+  }
+
+  const std::vector<const NamedModel*>& of(const ModelRule& rule) const {
+    if (rule.any_model) return every_;
+    const auto found = by_name_.find(rule.model_name);
+    return found == by_name_.end() ? none_ : found->second;
+  }
+
+  const std::vector<std::string_view>& names() const { return names_; }
+
+ private:
+  std::deque<NamedModel> all_;
+  std::vector<const NamedModel*> every_;
+  std::vector<const NamedModel*> none_;
+  std::vector<std::string_view> names_;
+  std::map<std::string_view, std::vector<const NamedModel*>> by_name_;
+};
+
+/// Looks for what the names of one rule are the names of.
+class RuleCheck {
+ public:
+  RuleCheck(const ModelRule& rule, const NamedModels& models, MatchReport& report)
+      : rule_(rule), misses_(report.misses), stand_ins_(report.stand_ins), models_(models.of(rule)), model_names_(models.names()) {}
+
+  void run() {
+    if (models_.empty()) {
+      misses_.push_back({owner(), closest(rule_.model_name, model_names_)});
+      return;
+    }
+    for (const std::string_view layer : rule_.layers) {
+      if (!is_known(layer)) miss("layer " + in_quotes(layer) + " of " + owner(), layer);
+    }
+    if (rule_.extras != nullptr) run(*rule_.extras);
+  }
+
+ private:
+  std::string owner() const {
+    return rule_.any_model ? "every model" : "model " + in_quotes(rule_.model_name);
+  }
+
+  void run(const ModelExtras& extras) {
+    for (const OpRange& range : extras.ranges) check(range);
+    for (const NamePattern& pattern : extras.patterns) {
+      if (!takes_any({.patterns = {&pattern, 1}}))
+        misses_.push_back({"pattern " + in_quotes(pattern.text) + " of " + owner(), {}});
+    }
+    for (const std::string_view& type : extras.type_parts) {
+      if (!takes_any({.type_parts = {&type, 1}}))
+        misses_.push_back({"type " + in_quotes(type) + " of " + owner(), closest(type, types())});
+    }
+    if (extras.marked && !takes_any({.marked = true}))
+      misses_.push_back({"the choice of marked operators", {}});
+  }
+
+  /// What the kernels of the models are called where types are looked for.
+  std::vector<std::string_view> types() const {
+    std::vector<std::string_view> types;
+    for (const NamedModel* named : models_) {
+      for (const RunOp& op : named->model.ops) types.push_back(kernel_type(op.desc.name));
+    }
+    return types;
+  }
+
+  bool takes_any(const ModelExtras& extras) const {
+    for (const NamedModel* named : models_) {
+      for (const RunOp& op : named->model.ops) {
+        if (matches(extras, op.desc)) return true;
+      }
+    }
+    return false;
+  }
+
+  /// Whether an operator has that name, or files that are named so.
+  bool is_known(std::string_view name) {
+    if (any([&](const NamedModel& named) { return named.has(name); })) return true;
+    for (const NamedModel* named : models_) {
+      const std::string_view own = named->stands_for(name);
+      if (own.empty()) continue;
+      stand_ins_.push_back(in_quotes(name) + " of " + owner() + " stands for " + in_quotes(own) +
+                           ", whose files are named so");
+      return true;
+    }
+    return false;
+  }
+
+  void check(const OpRange& range) {
+    const std::string what =
+        "range " + in_quotes(range.begin) + " to " + in_quotes(range.end) + " of " + owner();
+    for (const std::string_view name : {range.begin, range.end}) {
+      if (is_known(name)) continue;
+      return miss(in_quotes(name) + " in " + what, name);
+    }
+    if (!any([&](const NamedModel& named) { return holds_whole(named, range); }))
+      misses_.push_back({what + ", which does not run in that order,", {}});
+  }
+
+  /// As RangeWalk::whole: it begins, then ends, and begins no more.
+  static bool holds_whole(const NamedModel& named, const OpRange& range) {
+    const OpPlaces* const begin = named.find_or_stand_in(range.begin);
+    const OpPlaces* const end = named.find_or_stand_in(range.end);
+    return begin != nullptr && end != nullptr && begin->first <= end->first && begin->last <= end->first;
+  }
+
+  template <class Test>
+  bool any(Test test) const {
+    return std::any_of(models_.begin(), models_.end(), [&](const NamedModel* named) { return test(*named); });
+  }
+
+  void miss(std::string what, std::string_view name) {
+    misses_.push_back(
+        {std::move(what), misses_.size() < kMostHints ? closest(name, op_names()) : std::string()});
+  }
+
+  /// A hint looks at every name, so only the first misses get one.
+  std::string closest(std::string_view name, const std::vector<std::string_view>& names) const {
+    return misses_.size() < kMostHints ? std::string(config::closest(name, names)) : std::string();
+  }
+
+  std::vector<std::string_view> op_names() const {
+    std::vector<std::string_view> names;
+    for (const NamedModel* named : models_) {
+      for (const RunOp& op : named->model.ops) {
+        names.push_back(op.desc.name);
+        names.insert(names.end(), op.original_names.begin(), op.original_names.end());
+      }
+    }
+    return names;
+  }
+
+  static constexpr std::size_t kMostHints = 10;
+
+  const ModelRule& rule_;
+  std::vector<Miss>& misses_;
+  std::vector<std::string>& stand_ins_;
+  const std::vector<const NamedModel*>& models_;
+  const std::vector<std::string_view>& model_names_;
+};
+
+}  // namespace
+
+MatchReport match_models(const DumpConfig& config, const RunFile& run) {
+  MatchReport report;
+  report.forecast.rules = config.models.size();
+  for (const RunModel& model : run.models)
+    report.forecast += report.models.emplace_back(match(config, model)).forecast;
+  const NamedModels models(run);
+  for (const ModelRule& rule : config.models) RuleCheck(rule, models, report).run();
+  return report;
+}
+
+std::string miss_text(const Miss& miss) {
+  std::string text = miss.what + " matches nothing";
+  if (!miss.closest.empty()) text += "; did you mean " + in_quotes(miss.closest) + "?";
+  return text;
+}
+
+std::vector<std::string> match_lines(const MatchReport& report) {
+  std::vector<std::string> lines;
+  for (const ModelMatch& model : report.models) {
+    std::string line = "match   model " + in_quotes(model.model) + ": " +
+                       std::to_string(model.matched.size()) + " of " +
+                       count_text(model.forecast.ops, "operator");
+    for (std::size_t i = 0; i < model.matched.size(); ++i)
+      line += (i == 0 ? ": " : ", ") + in_quotes(model.matched[i]);
+    lines.push_back(std::move(line));
+  }
+  for (const std::string& name : report.stand_ins) lines.push_back("name    " + name);
+  for (const Miss& miss : report.misses) lines.push_back("miss    " + miss_text(miss));
+  char memory[kMaxForecastText];
+  TextWriter forecast(memory);
+  lines.push_back("cost    " +
+                  std::string(add_forecast(forecast, report.forecast, report.partition_bytes).text()));
+  return lines;
+}
+
+}  // namespace opdump::tool

@@ -1,0 +1,56 @@
+#include "src/tool/config/plan_source.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+namespace opdump::tool {
+namespace {
+
+constexpr std::size_t kBytesPerLine = 16;
+
+bool starts_c_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+bool continues_c_name(char c) {
+  return starts_c_name(c) || (c >= '0' && c <= '9');
+}
+
+std::string upper(std::string_view name) {
+  std::string out(name);
+  for (char& c : out) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return out;
+}
+
+}  // namespace
+
+bool is_c_name(std::string_view name) {
+  return !name.empty() && starts_c_name(name.front()) &&
+         std::all_of(name.begin(), name.end(), continues_c_name);
+}
+
+std::string plan_source(Bytes plan, std::string_view name, std::size_t memory_bytes) {
+  constexpr char kHex[] = "0123456789abcdef";
+  const std::string macro = upper(name);
+  std::string text =
+      "/* Written by opdump compile: include it in one file, and give it to opdump::load_plan. */\n";
+  text += "#ifndef " + macro + "_BYTES\n";
+  text += "#define " + macro + "_BYTES " + std::to_string(plan.size()) + "u\n";
+  text += "/* RAM that load_plan takes for the lists: so much is enough on every machine. */\n";
+  text += "#define " + macro + "_MEMORY_BYTES " + std::to_string(memory_bytes) + "u\n";
+  text +=
+      "#ifdef __cplusplus\nalignas(8)\n#elif defined __STDC_VERSION__ && __STDC_VERSION__ >= 201112L\n"
+      "_Alignas(8)\n#endif\n";
+  text += "static const unsigned char " + std::string(name) + "[" + macro + "_BYTES] = {";
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    const std::uint8_t byte = std::to_integer<std::uint8_t>(plan[i]);
+    text += i % kBytesPerLine == 0 ? "\n    0x" : " 0x";
+    text += kHex[byte >> 4];
+    text += kHex[byte & 15];
+    text += ',';
+  }
+  return text + "\n};\n#endif\n";
+}
+
+}  // namespace opdump::tool

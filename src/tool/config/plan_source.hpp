@@ -1,0 +1,17 @@
+#pragma once
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "opdump/base/bytes.hpp"
+
+namespace opdump::tool {
+
+/// Whether `name` can be that of an array in C.
+bool is_c_name(std::string_view name);
+
+/// A C and C++ header that holds `plan` as the array `name`, 8-byte aligned. `memory_bytes` is what loading
+/// it takes at most.
+std::string plan_source(Bytes plan, std::string_view name, std::size_t memory_bytes);
+
+}  // namespace opdump::tool

@@ -1,0 +1,54 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "opdump/impl/format/relayout.hpp"
+#include "src/tool/cli/output_file.hpp"
+#include "src/tool/cli/progress.hpp"
+#include "src/tool/convert/npy_array.hpp"
+#include "src/tool/dump/record_file.hpp"
+
+namespace opdump::tool {
+
+/// Writes the arrays that tensors become. Holds a fixed amount of memory, whatever their size.
+class ArrayWriter {
+ public:
+  /// It takes up to twice `memory_bytes`, which are at least 64 KiB. The progress is told of the source's
+  /// bytes.
+  ArrayWriter(std::size_t memory_bytes, Progress& progress)
+      : memory_bytes_(memory_bytes), progress_(progress) {}
+
+  /// Each writes one array to `out`, behind `header`, in elements of the array. On false `reason` says why,
+  /// if it is not the interrupt.
+
+  /// In the order in which the tensor lies in memory.
+  bool write(RecordFile& file, const RecordTensor& tensor, const NpyArray& array, const std::string& header,
+             OutputFile& out, std::string& reason);
+
+  /// Rearranged.
+  bool write(RecordFile& file, const RecordTensor& tensor, const NpyArray& array, const Relayout& relayout,
+             const std::string& header, OutputFile& out, std::string& reason);
+
+  /// Bytes of the file as they are.
+  bool write(RecordFile& file, std::uint64_t offset, std::uint64_t count, OutputFile& out,
+             std::string& reason);
+
+ private:
+  bool fetch(RecordFile& file, const RecordTensor& tensor, std::uint64_t offset, std::uint64_t count,
+             std::byte* to);
+  bool fetch_items(RecordFile& file, const RecordTensor& tensor, const NpyArray& array, std::uint64_t first,
+                   std::uint64_t count, std::byte* to);
+
+  const std::size_t memory_bytes_;
+  Progress& progress_;
+  std::vector<std::byte> items_;       ///< converted, or of the result
+  std::vector<std::byte> box_;         ///< of the source
+  std::vector<std::byte> whole_;       ///< a whole tensor, if it is small
+  std::size_t whole_bytes_ = 0;        ///< of it; 0: it is read piece by piece
+  std::vector<std::byte> source_;      ///< before they are converted
+  std::vector<std::byte> items_lead_;  ///< converted, with some before the first one
+};
+
+}  // namespace opdump::tool

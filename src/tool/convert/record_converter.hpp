@@ -1,0 +1,82 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/tool/cli/progress.hpp"
+#include "src/tool/convert/array_name.hpp"
+#include "src/tool/convert/array_writer.hpp"
+#include "src/tool/dump/found_files.hpp"
+#include "src/tool/dump/record_file.hpp"
+
+namespace opdump::tool {
+
+/// What `opdump convert` was asked for.
+struct ConvertSettings {
+  std::string output;  ///< directory
+  ArrayType type = ArrayType::npy;
+  bool keep_bfloat16 = false;
+  std::optional<Format> format{};
+  std::vector<Dim> shape{};  ///< of the result, in the order of `format`; empty: the record's original shape
+
+  struct Selection {
+    bool is_output = true;
+    std::uint64_t index = 0;
+  };
+  std::optional<Selection> only{};
+};
+
+/// What became of one file, to be told in the order of the files.
+struct Converted {
+  std::uint64_t records = 0;
+  std::uint64_t files = 0;  ///< written
+  std::uint64_t failures = 0;
+  std::vector<std::string> messages{};  ///< of failures, and notes
+
+  /// Rows for the `mapping.csv` of a directory: names too long for files.
+  std::string mapping_directory{};
+  std::string mapping_rows{};
+
+  void fail(std::string message) {
+    ++failures;
+    messages.push_back(std::move(message));
+  }
+};
+
+/// Turns the tensors of records into files, one record at a time. Several of them may work side by side.
+class RecordConverter {
+ public:
+  RecordConverter(const ConvertSettings& settings, std::size_t memory_bytes, Progress& progress)
+      : settings_(settings), progress_(progress), writer_(memory_bytes, progress) {}
+
+  Converted convert(const FoundFile& found);
+
+ private:
+  bool use_directory(const FoundFile& found);
+  void convert_tensors(const FoundFile& found);
+  void convert_tensor(const FoundFile& found, const RecordTensor& tensor);
+  bool write_array(const FoundFile& found, const RecordTensor& tensor, std::string& reason);
+  bool write_restored(const FoundFile& found, const RecordTensor& tensor, NpyArray array,
+                      std::string& reason);
+  bool write_in_order(const FoundFile& found, const RecordTensor& tensor, const NpyArray& array,
+                      std::string& reason);
+  bool write_op_debug(const FoundFile& found, const RecordTensor& tensor, std::string& reason);
+  void write_blob(const FoundFile& found, const RecordBlob& blob);
+
+  ArrayName wanted_name(Format format) const;
+  std::string header(const NpyArray& array) const;
+  bool create(OutputFile& out, const std::string& long_name, std::string_view suffix, std::string& reason);
+  bool commit(OutputFile& out, bool written, std::string& reason);
+
+  const ConvertSettings& settings_;
+  Progress& progress_;
+  ArrayWriter writer_;
+  RecordFile file_;
+  std::string directory_;    ///< the last one made
+  std::string mapping_row_;  ///< of the file in hand
+  Converted result_;
+};
+
+}  // namespace opdump::tool

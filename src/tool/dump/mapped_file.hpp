@@ -1,0 +1,58 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "opdump/base/bytes.hpp"
+#include "platform/posix/impl/unique_fd.hpp"
+
+namespace opdump::tool {
+
+/// The bytes of one regular file, read-only, that nobody vouches for. A small file is copied into memory that
+/// the object keeps, a large one is mapped. A file that is cut short meanwhile reads as zeros behind its new
+/// end, `cut_short` tells, and no signal ends the process. One object serves many files, one after the other;
+/// several objects may be used by several threads, each by one.
+class MappedFile {
+ public:
+  /// Files up to this size are copied.
+  static constexpr std::size_t kCopiedBytes = 256 * 1024;
+
+  MappedFile() = default;
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile();
+
+  /// On false `error()` says why, "FILE: reason". Views of the file before end.
+  bool open(const std::string& path);
+
+  /// The whole file, as long as it was when it was opened.
+  Bytes bytes() const { return bytes_; }
+
+  /// Gives back the memory that holds these bytes; they may be read again.
+  void drop(std::uint64_t offset, std::uint64_t count) const;
+
+  /// Copies bytes without touching the map, for reads all over a large file. False when the file ends before.
+  bool read_at(std::uint64_t offset, MutableBytes to);
+
+  /// The same for several threads at once, each with a `reason` of its own in place of `error()`.
+  bool read_at(std::uint64_t offset, MutableBytes to, std::string& reason) const;
+
+  /// Whether bytes read since `open` were not there any more; `error()` then says so.
+  bool cut_short();
+
+  const std::string& error() const { return error_; }
+
+ private:
+  void close();
+  bool fail(int error);
+
+  std::string path_;
+  std::string error_;
+  posix::UniqueFd file_;
+  Bytes bytes_;
+  std::unique_ptr<std::byte[]> copy_;
+  int slot_ = -1;  ///< of the table that the signal handler looks at; -1: nothing is mapped
+};
+
+}  // namespace opdump::tool

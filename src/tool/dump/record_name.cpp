@@ -1,0 +1,109 @@
+#include "src/tool/dump/record_name.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "src/tool/cli/decimal.hpp"
+
+namespace opdump::tool {
+namespace {
+
+/// Cuts the part behind the last `separator` off `text`; all of it when there is none.
+std::string_view cut_last(std::string_view& text, char separator) {
+  const std::size_t at = text.rfind(separator);
+  const std::string_view part = at == std::string_view::npos ? text : text.substr(at + 1);
+  text = at == std::string_view::npos ? std::string_view() : text.substr(0, at);
+  return part;
+}
+
+}  // namespace
+
+std::optional<RecordName> parse_record_name(std::string_view file_name) {
+  constexpr std::size_t kShort = 5;
+  constexpr std::size_t kLong = 9;
+  std::array<std::string_view, kLong> parts{};
+  std::size_t count = 0;
+  for (std::size_t start = 0; start <= file_name.size(); ++count) {
+    if (count == kLong) return std::nullopt;
+    const std::size_t dot = std::min(file_name.find('.', start), file_name.size());
+    parts[count] = file_name.substr(start, dot - start);
+    start = dot + 1;
+  }
+  if ((count != kShort && count != kLong) || parts[0].empty() || parts[1].empty()) return std::nullopt;
+  std::array<std::uint64_t, kLong> numbers{};
+  for (std::size_t i = 2; i < count; ++i) {
+    const std::optional<std::uint64_t> number = parse_decimal(parts[i]);
+    if (!number) return std::nullopt;
+    numbers[i] = *number;
+  }
+  constexpr std::size_t kContext = 6;
+  constexpr std::size_t kThread = 7;
+  return RecordName{parts[0],   parts[1],       numbers[2],        numbers[3],
+                    numbers[4], count == kLong, numbers[kContext], numbers[kThread]};
+}
+
+std::optional<TensorName> parse_tensor_name(std::string_view file_name) {
+  std::string_view rest = file_name;
+  if (cut_last(rest, '.') != "npy") return std::nullopt;
+  TensorName tensor;
+  tensor.dtype = cut_last(rest, '.');
+  tensor.format = cut_last(rest, '.');
+  const std::optional<std::uint64_t> index = parse_decimal(cut_last(rest, '.'));
+  const std::string_view role = cut_last(rest, '.');
+  const std::optional<RecordName> record = parse_record_name(rest);
+  if (!index || !record || (role != "input" && role != "output")) return std::nullopt;
+  tensor.record = *record;
+  tensor.is_output = role == "output";
+  tensor.index = *index;
+  return tensor;
+}
+
+std::optional<RecordName> find_record_name(std::string_view file_name) {
+  constexpr std::string_view kStatistics = ".csv";
+  if (const std::optional<TensorName> tensor = parse_tensor_name(file_name)) return tensor->record;
+  if (file_name.ends_with(kStatistics)) file_name.remove_suffix(kStatistics.size());
+  return parse_record_name(file_name);
+}
+
+std::optional<RecordPlace> parse_record_place(std::string_view directory) {
+  constexpr std::string_view kRank = "rank_";
+  constexpr std::size_t kTimeDigits = 14;
+  const std::optional<std::uint64_t> step = parse_decimal(cut_last(directory, '/'));
+  const std::optional<std::uint64_t> model_id = parse_decimal(cut_last(directory, '/'));
+  const std::string_view model = cut_last(directory, '/');
+  const std::string_view above = cut_last(directory, '/');
+  if (step && model_id && above.starts_with(kRank) && parse_decimal(above.substr(kRank.size())))
+    return RecordPlace{model, *model_id, *step};
+  const std::optional<std::uint64_t> device = parse_decimal(above);
+  const std::string_view time = cut_last(directory, '/');
+  if (!step || !model_id || !device || time.size() != kTimeDigits || !parse_decimal(time))
+    return std::nullopt;
+  return RecordPlace{model, *model_id, *step};
+}
+
+bool natural_less(std::string_view a, std::string_view b) {
+  std::size_t i = 0;
+  std::size_t j = 0;
+  while (i < a.size() && j < b.size()) {
+    if (!is_digit(a[i]) || !is_digit(b[j])) {
+      if (a[i] != b[j]) return static_cast<unsigned char>(a[i]) < static_cast<unsigned char>(b[j]);
+      ++i;
+      ++j;
+      continue;
+    }
+    while (i < a.size() && a[i] == '0') ++i;
+    while (j < b.size() && b[j] == '0') ++j;
+    const std::size_t first_a = i;
+    const std::size_t first_b = j;
+    while (i < a.size() && is_digit(a[i])) ++i;
+    while (j < b.size() && is_digit(b[j])) ++j;
+    if (i - first_a != j - first_b) return i - first_a < j - first_b;
+    const int order = a.substr(first_a, i - first_a).compare(b.substr(first_b, j - first_b));
+    if (order != 0) return order < 0;
+  }
+  if (i == a.size() && j == b.size()) return a < b;
+  return i == a.size();
+}
+
+}  // namespace opdump::tool

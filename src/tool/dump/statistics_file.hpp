@@ -1,0 +1,65 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/tool/dump/csv_file.hpp"
+#include "src/tool/dump/found_files.hpp"
+#include "src/tool/dump/record_name.hpp"
+
+namespace opdump::tool {
+
+/// The statistics of one tensor, as their file has them.
+struct StatisticsLine {
+  bool is_output = false;
+  std::uint64_t index = 0;
+  std::uint64_t bytes = 0;
+  std::string dtype;
+  std::string format;                                         ///< empty: the file has none
+  std::string shape;                                          ///< as "[2,3]"; empty: not known
+  std::vector<std::pair<std::string, std::string>> values{};  ///< title and text of each statistic
+};
+
+/// Those of one operator, of one run of it.
+struct StatisticsRecord {
+  std::string type;
+  std::string name;
+  std::optional<RecordName> record{};  ///< refers to `type` and `name`; nothing: the file does not say
+  std::vector<StatisticsLine> lines{};
+};
+
+/// Reads a file of statistics that nobody vouches for: CANN's of one operator, or MindSpore's table, whose
+/// rows of one operator, one after the other, are a record.
+class StatisticsFile {
+ public:
+  enum class Opened { ok, no_statistics, failed };
+
+  /// Unless `ok`, `error()` says what is wrong.
+  Opened open(const FoundFile& found);
+
+  /// Gives the next record; false after the last one, or when it cannot be read, which `error()` then tells.
+  bool next(StatisticsRecord& record);
+
+  const std::string& error() const { return error_; }
+
+ private:
+  using Cells = std::vector<std::string>;
+
+  bool next_row();
+  bool take_row(StatisticsRecord& record);
+  bool fail(const std::string& reason);
+
+  CsvFile csv_;
+  std::string path_;
+  std::string error_;
+  std::optional<RecordName> named_;  ///< by the file's name; refers to `file_name_`
+  std::string file_name_;
+  bool is_table_ = false;
+  Cells titles_;
+  Cells row_;
+  bool has_row_ = false;
+};
+
+}  // namespace opdump::tool

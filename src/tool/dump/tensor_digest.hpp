@@ -1,0 +1,39 @@
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/tool/dump/record_file.hpp"
+#include "src/tool/dump/statistics.hpp"
+
+namespace opdump::tool {
+
+/// What `opdump show` tells of a tensor's elements.
+struct TensorDigest {
+  static constexpr std::size_t kBins = 24;
+
+  bool are_numbers = false;  ///< otherwise nothing else is known
+  std::uint64_t elements = 0;
+  Statistics statistics{};
+
+  /// Of a second look, when the spread was asked for.
+  bool has_spread = false;
+  double deviation = 0;  ///< standard deviation of the finite elements
+  std::uint64_t zeros = 0;
+  std::array<std::uint64_t, kBins>
+      bins{};  ///< finite elements from the smallest to the largest, in equal steps
+
+  std::vector<double> head{};  ///< the first elements
+};
+
+/// Reads the tensor's bytes. False, with `error`, when they cannot be read or are fewer than its shape needs.
+bool digest_tensor(RecordFile& file, const RecordTensor& tensor, bool spread, std::size_t head,
+                   TensorDigest& digest, std::string& error);
+
+/// The bins as a line of blocks, as high as the fullest bin allows.
+std::string histogram_text(const std::array<std::uint64_t, TensorDigest::kBins>& bins);
+
+}  // namespace opdump::tool

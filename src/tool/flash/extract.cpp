@@ -1,0 +1,203 @@
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/tool/cli/commands.hpp"
+#include "src/tool/cli/decimal.hpp"
+#include "src/tool/cli/exit_code.hpp"
+#include "src/tool/cli/human_text.hpp"
+#include "src/tool/cli/interrupt.hpp"
+#include "src/tool/cli/messages.hpp"
+#include "src/tool/cli/options.hpp"
+#include "src/tool/cli/table.hpp"
+#include "src/tool/flash/image_contents.hpp"
+
+namespace opdump::tool {
+namespace {
+
+constexpr char kExtractHelp[] =
+    R"(opdump extract - gets the dumps out of a flash log
+
+usage: opdump extract IMAGE -o DIR [--boot N] [--offset BYTES]
+       opdump extract IMAGE --list|--verify [--boot N] [--offset BYTES]
+
+  -o, -out, --output DIR
+                     writes everything that was committed below DIR, as the tree of files that the device would
+                     have written with a file system; made if it is missing, and nothing in it is replaced
+      --list         lists what the log holds instead, the oldest first, with what became of it, boot by boot
+      --verify       says instead whether the log is undamaged; writes nothing
+      --boot N       of what was written between two mounts of the log, that of boot N alone; the device knows
+                     the number too (FlashLog::boot), and --list gives all
+      --offset BYTES where in IMAGE the log begins; else it is found by its block headers
+
+IMAGE, also as '-d IMAGE', is what was read out of the flash part, or the block device itself: nothing is written
+to it. What the log holds, and what becomes of it:
+
+  committed    whole, each byte under a valid checksum: written to DIR
+  journal      a piece of a dump's journal: appended to it below DIR
+  aborted      given up by the device, told in the journal
+  torn         never ended: power failed, or the part was full
+  overwritten  its beginning made room for newer records
+  damaged      was whole, and bytes of it are lost
+
+A log of several boots is written to DIR/boot_N, each boot apart, since a device without a calendar gives the
+names of one boot again in the next; with --boot, and a log of one boot, to DIR itself.
+
+A damaged image gives everything that is intact.
+
+  dd if=/dev/mtd3 of=flash.img
+  opdump extract flash.img --list
+  opdump extract flash.img -o dump && opdump verify dump && opdump show dump
+
+exit status
+  0  all that was committed and is not overwritten was written, or --verify found no damage
+  1  something is damaged or could not be written; stderr lists it, and the rest is written
+  2  the command line is wrong
+)";
+
+struct ExtractOptions {
+  std::optional<std::string> output;
+  std::optional<std::string> offset;
+  std::optional<std::string> boot;
+  bool list = false;
+  bool verify = false;
+};
+
+void print_tally(FlashImage& image, const ImageTally& tally) {
+  std::string text = count_text(tally.committed, "committed file") + ", " + byte_text(tally.committed_bytes);
+  const auto add = [&text](std::uint64_t count, const char* what) {
+    if (count != 0) text += ", " + std::to_string(count) + " " + what;
+  };
+  add(tally.journals, "pieces of journals");
+  add(tally.aborted, "aborted");
+  add(tally.torn, "torn");
+  add(tally.overwritten, "overwritten");
+  add(tally.damaged, "damaged");
+  add(tally.nameless, "without a name");
+  if (const std::size_t boots = image.boots().size(); boots > 1)
+    text += "; " + std::to_string(boots) + " boots";
+  std::printf("%s; %u blocks of %s from byte %llu on, %zu in use\n", text.c_str(),
+              image.geometry().block_count, byte_text(image.geometry().block_bytes).c_str(),
+              static_cast<unsigned long long>(image.offset()), image.reader().segments().size());
+}
+
+void list_row(const flashlog::LogReader::Object& object, Table& table) {
+  table.add({std::string(state_text(object)), std::to_string(object.bytes), printable(path_text(object))});
+}
+
+/// Prints a table of objects, or one per boot if there are several.
+class Listing {
+ public:
+  explicit Listing(bool titled) : titled_(titled) {}
+
+  void add(const flashlog::LogReader::Object& object) {
+    if (!table_ || object.boot != boot_) begin(object.boot);
+    list_row(object, *table_);
+  }
+
+  void print() {
+    if (table_) table_->print();
+    table_.reset();
+  }
+
+ private:
+  void begin(std::uint32_t boot) {
+    print();
+    if (titled_) std::printf("boot %u\n", boot);
+    table_ = std::make_unique<Table>("", "lrl");
+    boot_ = boot;
+  }
+
+  const bool titled_;
+  std::uint32_t boot_ = 0;
+  std::unique_ptr<Table> table_;
+};
+
+/// Those of `image`, for messages.
+std::string boots_text(const std::vector<std::uint32_t>& boots) {
+  constexpr std::size_t kMost = 20;
+  std::string text;
+  for (std::size_t i = boots.size() > kMost ? boots.size() - kMost : 0; i < boots.size(); ++i)
+    text += (text.empty() ? "" : ", ") + std::to_string(boots[i]);
+  return (boots.size() > kMost ? "..., " : "") + text;
+}
+
+int run(const std::string& path, const ExtractOptions& options, std::optional<std::uint64_t> offset,
+        std::optional<std::uint32_t> boot) {
+  FlashImage image;
+  if (!image.open(path, offset)) {
+    say("opdump: " + image.error());
+    return kExitFailed;
+  }
+  bool good = true;
+  const auto error = [&good](const std::string& message) {
+    say("opdump: " + message);
+    good = false;
+  };
+  if (image.missing_bytes() != 0)
+    error(path + ": ends " + byte_text(image.missing_bytes()) + " before the log does");
+  const std::vector<std::uint32_t> boots = image.boots();
+  if (boot && std::find(boots.begin(), boots.end(), *boot) == boots.end()) {
+    say("opdump: " + path + ": holds nothing of boot " + std::to_string(*boot) + "; its boots are " + boots_text(boots));
+    return kExitFailed;
+  }
+  catch_interrupts();
+  ImageTally tally;
+  if (options.output) {
+    tally = extract_image(image, *options.output, boot, error);
+  } else {
+    Listing listing(boots.size() > 1);
+    tally = walk_image(image, boot, [&](const flashlog::LogReader::Object& object) {
+      if (options.list) listing.add(object);
+      if (object.state == flashlog::ObjectState::damaged && options.verify)
+        error(path_text(object) + ": damaged");
+    });
+    listing.print();
+  }
+  if (interrupted()) die_of_interrupt();
+  if (image.reader().search_ended())
+    error(path + ": so much of it is damaged that not all of it was searched for what is left");
+  print_tally(image, tally);
+  if (tally.damaged != 0 || tally.nameless != 0) good = false;
+  return good ? kExitOk : kExitFailed;
+}
+
+}  // namespace
+
+int run_extract(Words words) {
+  ExtractOptions options;
+  std::vector<std::string> rest;
+  const Option list[] = {
+      {"-o", "--output", nullptr, &options.output},
+      {"--boot", {}, nullptr, &options.boot},
+      {"-out", {}, nullptr, &options.output},
+      {"--offset", {}, nullptr, &options.offset},
+      {"--list", {}, &options.list},
+      {"--verify", {}, &options.verify},
+      {"-d", "--dump_file", nullptr, nullptr, &rest},
+  };
+  if (const std::optional<int> end = read_options({"extract", kExtractHelp, list}, words, rest)) return *end;
+  if (rest.empty()) return usage_error("extract", "an IMAGE is missing");
+  if (rest.size() > 1) return usage_error("extract", "one IMAGE at a time, so '" + rest[1] + "' is too many");
+  if ((options.output ? 1 : 0) + (options.list ? 1 : 0) + (options.verify ? 1 : 0) != 1)
+    return usage_error("extract", "give one of '-o DIR', '--list' and '--verify'");
+  if (options.output && options.output->empty()) return usage_error("extract", "'-o' needs a directory");
+  std::optional<std::uint64_t> offset;
+  if (options.offset) {
+    offset = parse_decimal(*options.offset);
+    if (!offset) return usage_error("extract", "'" + *options.offset + "' is no number of bytes");
+  }
+  std::optional<std::uint32_t> boot;
+  if (options.boot) {
+    const std::optional<std::uint64_t> number = parse_decimal(*options.boot);
+    if (!number || *number > UINT32_MAX)
+      return usage_error("extract", "'" + *options.boot + "' is no number of a boot");
+    boot = static_cast<std::uint32_t>(*number);
+  }
+  return run(rest[0], options, offset, boot);
+}
+
+}  // namespace opdump::tool

@@ -1,0 +1,42 @@
+#include "src/tool/flash/extracted_image.hpp"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <filesystem>
+
+#include "platform/posix/impl/trusted_variable.hpp"
+#include "src/tool/flash/flash_image.hpp"
+#include "src/tool/flash/image_contents.hpp"
+
+namespace opdump::tool {
+
+ExtractedImage::~ExtractedImage() {
+  std::error_code ignored;
+  if (!directory_.empty()) std::filesystem::remove_all(directory_, ignored);
+}
+
+std::string ExtractedImage::open(const std::string& path, const SearchReport& report) {
+  if (!FlashImage::is_image(path)) return path;
+  FlashImage image;
+  if (!image.open(path, std::nullopt)) {
+    report.error(image.error());
+    return path;
+  }
+  const char* const temporary = posix::trusted_variable("TMPDIR");
+  std::string name = std::string(temporary != nullptr && *temporary != '\0' ? temporary : "/tmp") +
+                     "/opdump-" + std::string(6, 'X');
+  if (mkdtemp(name.data()) == nullptr) {
+    report.error(name + ": " + strerror(errno));
+    return path;
+  }
+  directory_ = name;
+  const ImageTally tally = extract_image(
+      image, directory_, std::nullopt, [&](const std::string& message) { report.error(path + ": " + message); });
+  if (tally.overwritten != 0)
+    report.note(path + ": " + std::to_string(tally.overwritten) + " files made room for newer ones");
+  return directory_;
+}
+
+}  // namespace opdump::tool

@@ -1,0 +1,148 @@
+#include "src/tool/flash/flash_image.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace opdump::tool {
+namespace {
+
+constexpr char kMagicText[] = {'O', 'P', 'F', 'L'};
+
+ssize_t read_some(int file, MutableBytes to, std::uint64_t at) {
+  for (;;) {
+    const ssize_t got = pread(file, to.data(), to.size(), static_cast<off_t>(at));
+    if (got >= 0 || errno != EINTR) return got;
+  }
+}
+
+}  // namespace
+
+bool FlashImage::is_image(const std::string& path) {
+  const posix::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  flashlog::Header header{};
+  return file && read_some(file.get(), {header.bytes(), sizeof header}, 0) == sizeof header &&
+         flashlog::is_header(header);
+}
+
+bool FlashImage::open(const std::string& path, std::optional<std::uint64_t> offset) {
+  path_ = path;
+  file_ = posix::UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status {};
+  if (!file_ || fstat(file_.get(), &status) != 0) return fail(strerror(errno));
+  if (!S_ISREG(status.st_mode) && !S_ISBLK(status.st_mode)) return fail("neither a file nor a block device");
+  const off_t end = lseek(file_.get(), 0, SEEK_END);
+  if (end < 0) return fail(strerror(errno));
+  size_ = static_cast<std::uint64_t>(end);
+  window_.resize(kWindowBytes);
+  window_bytes_ = 0;
+
+  flashlog::Header header{};
+  std::uint64_t at = 0;
+  if (!find_header(offset, header, at)) {
+    return fail(offset ? "there is no valid block header of a flash log from byte " +
+                             std::to_string(*offset) + " on"
+                       : "there is no valid block header of a flash log in it");
+  }
+  if (header.head.version > flashlog::kVersion) {
+    return fail("its format has version " + std::to_string(header.head.version) +
+                ", and this opdump reads up to version " + std::to_string(flashlog::kVersion) +
+                ": use the opdump of the firmware that wrote it");
+  }
+  const std::uint64_t before = std::uint64_t{header.head.block} * header.head.block_bytes;
+  const flashlog::Geometry geometry = {.block_bytes = header.head.block_bytes,
+                                       .block_count = header.head.block_count,
+                                       .program_bytes = header.head.program_bytes,
+                                       .erased = header.head.erased};
+  if (!flashlog::is_usable(geometry)) {
+    return fail("at byte " + std::to_string(at) + ": the block header tells of " +
+                std::to_string(geometry.block_count) + " blocks of " + std::to_string(geometry.block_bytes) +
+                " bytes, programmed by " + std::to_string(geometry.program_bytes) + ", which no log has");
+  }
+  if (header.head.block >= header.head.block_count || before > at || (offset && at - before != *offset)) {
+    return fail("at byte " + std::to_string(at) + ": the block header tells of a log that cannot begin " +
+                (offset ? "at byte " + std::to_string(*offset) : "in this image"));
+  }
+  base_ = at - before;
+  device_ = {.geometry = geometry, .context = this, .read = read_block};
+  segments_.resize(geometry.block_count);
+  names_.resize(std::max<std::size_t>(
+      static_cast<std::size_t>(std::min<std::uint64_t>(geometry.block_bytes / 4, size_)), 4096));
+  reader_ = std::make_unique<flashlog::LogReader>(device_, names_);
+  // A small image may tell of large blocks that it does not hold.
+  const std::uint64_t search_bytes = std::min(kSearchBytes, 256 * size_) + 64 * size_;
+  if (const Status status_of_log = reader_->open(segments_, search_bytes); status_of_log != Status::ok)
+    return fail(std::string(to_string(status_of_log)));
+  return true;
+}
+
+std::vector<std::uint32_t> FlashImage::boots() const {
+  std::vector<std::uint32_t> boots;
+  for (const flashlog::Segment& segment : reader_->segments()) boots.push_back(segment.boot);
+  std::sort(boots.begin(), boots.end());
+  boots.erase(std::unique(boots.begin(), boots.end()), boots.end());
+  return boots;
+}
+
+std::uint64_t FlashImage::missing_bytes() const {
+  const std::uint64_t end = base_ + std::uint64_t{geometry().block_bytes} * geometry().block_count;
+  return end > size_ ? end - size_ : 0;
+}
+
+bool FlashImage::fail(const std::string& reason) {
+  error_ = path_ + ": " + reason;
+  return false;
+}
+
+bool FlashImage::find_header(std::optional<std::uint64_t> offset, flashlog::Header& header,
+                             std::uint64_t& at) {
+  std::vector<std::byte> piece(static_cast<std::size_t>(std::min<std::uint64_t>(size_, 1024 * 1024)));
+  for (std::uint64_t from = offset.value_or(0); from + sizeof(flashlog::BlockHeader) <= size_;) {
+    const ssize_t got = read_some(file_.get(), piece, from);
+    if (got < static_cast<ssize_t>(sizeof kMagicText)) return false;
+    const char* const text = reinterpret_cast<const char*>(piece.data());
+    const char* const end = text + got;
+    for (const char* found = text;
+         (found = std::search(found, end, std::begin(kMagicText), std::end(kMagicText))) != end; ++found) {
+      at = from + static_cast<std::uint64_t>(found - text);
+      header = {};
+      const std::uint64_t bytes = std::min<std::uint64_t>(sizeof header, size_ - at);
+      if (read_at(at, {header.bytes(), static_cast<std::size_t>(bytes)}) && flashlog::is_header(header))
+        return true;
+    }
+    // What begins at the end of a piece is whole in the next one.
+    from += static_cast<std::uint64_t>(got) - (sizeof kMagicText - 1);
+  }
+  return false;
+}
+
+bool FlashImage::read_at(std::uint64_t at, MutableBytes to) {
+  while (!to.empty()) {
+    if (at >= size_) return false;
+    if (at < window_at_ || at >= window_at_ + window_bytes_) {
+      window_at_ = at / kWindowBytes * kWindowBytes;
+      const ssize_t got = read_some(file_.get(), window_, window_at_);
+      window_bytes_ = got > 0 ? static_cast<std::size_t>(got) : 0;
+      if (at >= window_at_ + window_bytes_) return false;
+    }
+    const std::size_t in_window = static_cast<std::size_t>(at - window_at_);
+    const std::size_t now = std::min(to.size(), window_bytes_ - in_window);
+    std::memcpy(to.data(), window_.data() + in_window, now);
+    at += now;
+    to = to.subspan(now);
+  }
+  return true;
+}
+
+Status FlashImage::read_block(void* image, std::uint32_t block, std::uint32_t offset, MutableBytes to) {
+  FlashImage& self = *static_cast<FlashImage*>(image);
+  const std::uint64_t at = self.base_ + std::uint64_t{block} * self.device_.geometry.block_bytes + offset;
+  return self.read_at(at, to) ? Status::ok : Status::io_error;
+}
+
+}  // namespace opdump::tool

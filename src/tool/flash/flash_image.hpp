@@ -1,0 +1,67 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "opdump/base/bytes.hpp"
+#include "platform/flashlog/log_reader.hpp"
+#include "platform/posix/impl/unique_fd.hpp"
+
+namespace opdump::tool {
+
+/// A flash log in an image file or on a block device, that nobody vouches for. Nothing is written to it.
+class FlashImage {
+ public:
+  FlashImage() = default;
+  FlashImage(const FlashImage&) = delete;
+  FlashImage& operator=(const FlashImage&) = delete;
+
+  /// Whether `path` is a file that begins with a log, as far as its first bytes tell.
+  static bool is_image(const std::string& path);
+
+  /// Finds the log in `path`, whose first block lies at byte `offset`, or, if that is not given, wherever the
+  /// first valid block header says. On false `error()` says why there is none.
+  bool open(const std::string& path, std::optional<std::uint64_t> offset);
+
+  /// Reads the log from its beginning; the image must stay.
+  flashlog::LogReader& reader() { return *reader_; }
+
+  /// Numbers of the boots that have blocks in the log, growing.
+  std::vector<std::uint32_t> boots() const;
+
+  const flashlog::Geometry& geometry() const { return device_.geometry; }
+  std::uint64_t offset() const { return base_; }
+  std::uint64_t bytes() const { return size_; }
+
+  /// Bytes of the last blocks that the image does not hold; 0 when it is whole.
+  std::uint64_t missing_bytes() const;
+
+  /// "FILE: reason".
+  const std::string& error() const { return error_; }
+
+ private:
+  static constexpr std::size_t kWindowBytes = 64 * 1024;
+  static constexpr std::uint64_t kSearchBytes = std::uint64_t{256} << 20;
+
+  bool fail(const std::string& reason);
+  bool find_header(std::optional<std::uint64_t> offset, flashlog::Header& header, std::uint64_t& at);
+  bool read_at(std::uint64_t at, MutableBytes to);
+  static Status read_block(void* image, std::uint32_t block, std::uint32_t offset, MutableBytes to);
+
+  std::string path_;
+  std::string error_;
+  posix::UniqueFd file_;
+  std::uint64_t size_ = 0;
+  std::uint64_t base_ = 0;
+  std::vector<std::byte> window_;  ///< the bytes of the image from `window_at_` on that were read last
+  std::uint64_t window_at_ = 0;
+  std::size_t window_bytes_ = 0;
+  flashlog::Device device_{};
+  std::vector<flashlog::Segment> segments_;
+  std::vector<char> names_;
+  std::unique_ptr<flashlog::LogReader> reader_;
+};
+
+}  // namespace opdump::tool

@@ -1,0 +1,185 @@
+#include "src/tool/flash/image_contents.hpp"
+
+#include <string.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "platform/posix/tree_sink.hpp"
+#include "src/tool/cli/interrupt.hpp"
+#include "src/tool/cli/output_file.hpp"
+#include "src/tool/cli/progress.hpp"
+
+namespace opdump::tool {
+namespace {
+
+using Object = flashlog::LogReader::Object;
+using flashlog::ObjectState;
+
+bool is_named(const Object& object) {
+  return object.directory_known && !object.file.empty();
+}
+
+/// The beginning of an object is overwritten only where its stream's is; elsewhere it is lost.
+ObjectState real_state(const flashlog::LogReader& reader, const Object& object) {
+  const bool whole_stream = reader.segments()[object.walk.first_segment].previous == 0;
+  return object.state == ObjectState::overwritten && whole_stream ? ObjectState::damaged : object.state;
+}
+
+void count(const Object& object, ImageTally& tally) {
+  switch (object.state) {
+    case ObjectState::committed:
+      if (is_named(object)) {
+        ++tally.committed;
+        tally.committed_bytes += object.bytes;
+      } else {
+        ++tally.nameless;
+      }
+      break;
+    case ObjectState::lines:
+      ++(is_named(object) ? tally.journals : tally.nameless);
+      break;
+    case ObjectState::aborted:
+      ++tally.aborted;
+      break;
+    case ObjectState::torn:
+      ++tally.torn;
+      break;
+    case ObjectState::damaged:
+      ++tally.damaged;
+      break;
+    case ObjectState::overwritten:
+      ++tally.overwritten;
+      break;
+  }
+}
+
+class TreeWriter {
+ public:
+  TreeWriter(FlashImage& image, const std::string& directory, bool boots_apart,
+             const std::function<void(const std::string& message)>& error)
+      : image_(image),
+        directory_(directory),
+        boots_apart_(boots_apart),
+        error_(error),
+        sink_(new posix::TreeSink),
+        memory_(64 * 1024) {}
+
+  void write(const Object& object) {
+    if (object.state == ObjectState::damaged) error_(path_text(object) + ": damaged, not written");
+    if (object.state != ObjectState::committed && object.state != ObjectState::lines) return;
+    if (!is_named(object))
+      return error_("block " + std::to_string(image_.reader().segments()[object.walk.at.segment].block) +
+                    ": damage has taken the name of a " + std::string(state_text(object)) + " object of " +
+                    std::to_string(object.bytes) + " bytes, so it is not written");
+    const std::string root = boots_apart_ ? directory_ + '/' + boot_directory(object.boot) : directory_;
+    if (const int problem = make_directories(root); problem != 0)
+      return error_(root + ": " + strerror(problem));
+    const ObjectName name = {.root = root, .directory = object.directory, .file = object.file};
+    const Status status =
+        object.state == ObjectState::lines ? add_lines(object, name) : add_file(object, name);
+    if (status != Status::ok) error_(path_text(object) + ": " + std::string(to_string(status)));
+  }
+
+  void sync() {
+    if (const Status status = sink_->sync(); status != Status::ok)
+      error_(directory_ + ": " + std::string(to_string(status)));
+  }
+
+ private:
+  Status add_file(const Object& object, const ObjectName& name) {
+    const Result<ObjectId> file = sink_->begin(name);
+    if (!file.ok()) return file.status();
+    Status status = Status::ok;
+    const Status read = image_.reader().read(object, memory_, [&](Bytes bytes) {
+      status = sink_->append(file.value(), {&bytes, 1});
+      return status == Status::ok;
+    });
+    if (status == Status::ok) status = read;
+    if (status == Status::ok) return sink_->commit(file.value());
+    sink_->abort(file.value());
+    return status;
+  }
+
+  Status add_lines(const Object& object, const ObjectName& name) {
+    std::vector<std::byte> lines;
+    const Status status = image_.reader().read(object, memory_, [&](Bytes bytes) {
+      lines.insert(lines.end(), bytes.begin(), bytes.end());
+      return true;
+    });
+    if (status != Status::ok) return status;
+    const Bytes part = lines;
+    return sink_->append_lines(name, {&part, 1});
+  }
+
+  FlashImage& image_;
+  const std::string& directory_;
+  const bool boots_apart_;
+  const std::function<void(const std::string& message)>& error_;
+  std::unique_ptr<posix::TreeSink> sink_;
+  std::vector<std::byte> memory_;
+};
+
+}  // namespace
+
+std::string path_text(const Object& object) {
+  std::string text = object.directory_known ? std::string(object.directory) : "?";
+  if (!text.empty()) text += '/';
+  return object.file.empty() ? text + '?' : text.append(object.file);
+}
+
+std::string boot_directory(std::uint32_t boot) {
+  constexpr std::size_t kDigits = 6;
+  const std::string number = std::to_string(boot);
+  return "boot_" + std::string(kDigits - std::min(kDigits, number.size()), '0') + number;
+}
+
+std::string_view state_text(const Object& object) {
+  switch (object.state) {
+    case ObjectState::committed:
+      return "committed";
+    case ObjectState::aborted:
+      return "aborted";
+    case ObjectState::torn:
+      return "torn";
+    case ObjectState::damaged:
+      return "damaged";
+    case ObjectState::overwritten:
+      return "overwritten";
+    case ObjectState::lines:
+      return "journal";
+  }
+  return "?";
+}
+
+ImageTally walk_image(FlashImage& image, std::optional<std::uint32_t> boot,
+                      const std::function<void(const Object&)>& use) {
+  ImageTally tally;
+  for (Object object; !interrupted() && image.reader().next(object);) {
+    if (boot && object.boot != *boot) continue;
+    object.state = real_state(image.reader(), object);
+    count(object, tally);
+    use(object);
+  }
+  tally.unreadable_runs = image.reader().unreadable_runs();
+  return tally;
+}
+
+ImageTally extract_image(FlashImage& image, const std::string& directory, std::optional<std::uint32_t> boot,
+                         const std::function<void(const std::string& message)>& error) {
+  if (const int problem = make_directories(directory); problem != 0) {
+    error(directory + ": " + strerror(problem));
+    return {};
+  }
+  TreeWriter writer(image, directory, !boot && image.boots().size() > 1, error);
+  Progress progress(std::uint64_t{image.geometry().block_bytes} * image.geometry().block_count);
+  const ImageTally tally = walk_image(image, boot, [&](const Object& object) {
+    writer.write(object);
+    progress.add(object.bytes);
+  });
+  writer.sync();
+  return tally;
+}
+
+}  // namespace opdump::tool

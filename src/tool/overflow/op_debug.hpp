@@ -1,0 +1,57 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "opdump/base/bytes.hpp"
+
+namespace opdump::tool {
+
+/// What an OpDebug file's tensor says: the status that hardware reported when an operator overflowed.
+struct OpDebug {
+  struct Field {
+    std::string_view name;
+    std::vector<std::uint64_t> values;  ///< one, but for the status of version 1, which has four
+    bool is_hex = false;                ///< how the vendor's tool prints it
+  };
+
+  /// One reporting unit, such as "AI Core" or "AIC".
+  struct Block {
+    std::string_view unit;
+    std::vector<Field> fields;
+
+    /// The value of a field that every block has, such as "task_id".
+    std::uint64_t value(std::string_view name) const;
+
+    bool has(std::string_view name) const;
+
+    /// The status bits, of version 1 all four words joined.
+    std::uint64_t status() const;
+  };
+
+  bool is_old = false;  ///< the layout of 2048 bytes without a magic number
+
+  // Of the new layout only.
+  std::uint32_t version = 0;
+  std::uint32_t valid = 0;
+  std::uint32_t reserved = 0;
+  std::uint32_t data_bytes = 0;  ///< as the file claims
+
+  std::vector<Block> blocks;  ///< three in the old layout, one in the new
+};
+
+/// On false `reason` says what is wrong with the bytes.
+bool parse_op_debug(Bytes bytes, OpDebug& debug, std::string& reason);
+
+/// The JSON that the vendor's tool makes of it, byte by byte.
+std::string op_debug_json(const OpDebug& debug);
+
+/// What the bits of a status mean, one text per bit that is set and has a meaning.
+std::vector<std::string_view> status_texts(std::uint64_t status);
+
+/// Whether a file of that name holds OpDebug tensors. Every spelling of the prefix counts: the vendor's
+/// documents and tools do not agree on one.
+bool is_op_debug_name(std::string_view file_name);
+
+}  // namespace opdump::tool

@@ -1,0 +1,12 @@
+#pragma once
+#include <string>
+
+#include "src/tool/dump/record_file.hpp"
+#include "src/tool/overflow/op_debug.hpp"
+
+namespace opdump::tool {
+
+/// Reads what an OpDebug file's `tensor` says. On false `reason` tells what is wrong.
+bool read_op_debug(RecordFile& file, const RecordTensor& tensor, OpDebug& debug, std::string& reason);
+
+}  // namespace opdump::tool

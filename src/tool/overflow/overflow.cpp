@@ -1,0 +1,265 @@
+#include <string.h>
+
+#include <charconv>
+#include <cstdio>
+#include <ctime>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "opdump/types/overflow.hpp"
+#include "src/tool/cli/commands.hpp"
+#include "src/tool/cli/decimal.hpp"
+#include "src/tool/cli/exit_code.hpp"
+#include "src/tool/cli/human_text.hpp"
+#include "src/tool/cli/messages.hpp"
+#include "src/tool/cli/options.hpp"
+#include "src/tool/cli/output_file.hpp"
+#include "src/tool/dump/record_name.hpp"
+#include "src/tool/dump/tensor_digest.hpp"
+#include "src/tool/flash/found_dump.hpp"
+#include "src/tool/overflow/overflow_pairs.hpp"
+
+namespace opdump::tool {
+namespace {
+
+constexpr char kOverflowHelp[] =
+    R"(opdump overflow - lists the operators that overflowed, and names the first one that went wrong
+
+usage: opdump overflow [-d] PATH [-out DIRECTORY] [-n N]
+
+  -d, --dump_file PATH   the dump: a directory with all below it, a flash image, or one Opdebug file
+  -out, --output DIRECTORY
+                         where the JSON files and the summary go; made if it is missing; default: the current
+                         directory
+  -n N                   only the first N overflows in the order of time; default: all
+
+An overflow dump has two files per operator that overflowed: its inputs and outputs, and what the device tells of
+it, Opdebug.Node_OpDebug.... Both are found by task and stream, and thread where names have one; every spelling of
+the prefix counts, and 'mapping.csv' is followed. Printed, and written to overflow_summary_{time}.txt, are model,
+stream, task and operator, the status in words, and what the tensors hold. What the device tells is also written as
+
+  {Opdebug file}.output.0.json     the JSON of 'msaccucmp convert', byte for byte
+
+An operator is bad when an output holds an infinity or a NaN. The first bad operator is the first in time whose
+inputs hold none: what comes later may only pass on what it was given.
+
+  opdump overflow -d dump -out overflows
+  opdump overflow -d dump/20260131130559/0 -n 1
+
+exit status
+  0  it worked, also when nothing overflowed
+  1  a file could not be read or written, or an operator's file is missing
+  2  the command line is wrong
+)";
+
+struct OverflowOptions {
+  std::optional<std::string> dump_file;
+  std::optional<std::string> output;
+  std::optional<std::string> number;
+};
+
+/// Whether tensors hold infinities or NaNs.
+struct Health {
+  bool has_inputs = false;
+  bool inputs_bad = false;
+  bool outputs_bad = false;
+};
+
+class OverflowReportText {
+ public:
+  explicit OverflowReportText(std::string output) : output_(std::move(output)) {}
+
+  void add(std::size_t number, const Overflow& overflow) {
+    line(std::to_string(number) + "  " + time_text(overflow.unix_us) + "  " + place_of(overflow));
+    if (overflow.op_file != nullptr) {
+      const std::optional<RecordName> name = parse_record_name(overflow.op_file->real_name);
+      line("   operator " + printable(name->type) + " " + printable(name->name) + ", " +
+           printable(overflow.op_file->path));
+    } else {
+      fail(overflow.debug_file->path + ": no operator's file of that task and stream is beside it");
+    }
+    for (const OpDebug::Block& block : overflow.debug.blocks) {
+      if (block.status() != 0) add_status(block);
+    }
+    if (reporting_block(overflow.debug) == nullptr) line("   no unit reports a status");
+    if (overflow.op_file != nullptr) add_op(overflow);
+    write_json(overflow);
+  }
+
+  void add_first_bad() {
+    if (first_bad_.empty()) {
+      line("first bad operator: none; no operator here has bad outputs and clean inputs");
+    } else {
+      line("first bad operator: " + first_bad_);
+    }
+  }
+
+  void line(const std::string& text) {
+    std::puts(text.c_str());
+    text_ += text + '\n';
+  }
+
+  void fail(const std::string& message) {
+    ++failures_;
+    std::fflush(stdout);
+    say("opdump overflow: " + message);
+  }
+
+  void write_summary() {
+    char time[16];
+    const std::time_t now = std::time(nullptr);
+    std::strftime(time, sizeof time, "%Y%m%d%H%M%S", std::localtime(&now));
+    write({}, std::string("overflow_summary_") + time + ".txt", text_);
+  }
+
+  bool good() const { return failures_ == 0; }
+
+ private:
+  static std::string place_of(const Overflow& overflow) {
+    const OpDebug::Block* block = reporting_block(overflow.debug);
+    if (block == nullptr) block = &overflow.debug.blocks[0];
+    std::string text = "model " + std::to_string(block->value("model_id"));
+    const std::string& path = overflow.debug_file->path;
+    const std::optional<RecordPlace> place =
+        parse_record_place(std::string_view(path).substr(0, std::min(path.rfind('/'), path.size())));
+    if (place) text += " (" + printable(place->model) + "), step " + std::to_string(place->step);
+    return text + ", stream " + std::to_string(block->value("stream_id")) + ", task " +
+           std::to_string(block->value("task_id"));
+  }
+
+  void add_status(const OpDebug::Block& block) {
+    const std::uint64_t status = block.status();
+    char hex[16];
+    const auto end = std::to_chars(hex, hex + sizeof hex, status, 16).ptr;
+    std::string text = "   " + std::string(block.unit) + " status " + std::to_string(status) + " = 0x" +
+                       std::string(hex, end);
+    bool first = true;
+    for (const std::string_view bit : status_texts(status)) {
+      text += (first ? ": " : ", ") + std::string(bit);
+      first = false;
+    }
+    line(text);
+  }
+
+  void add_op(const Overflow& overflow) {
+    const FoundFile& found = *overflow.op_file;
+    if (record_.open(found.path) != RecordFile::Opened::ok) return fail(record_.error());
+    Health health;
+    std::string bad_output;
+    RecordTensors tensors = record_.tensors();
+    for (RecordTensor tensor; tensors.next(tensor);) {
+      const std::string role =
+          std::string(tensor.is_output ? "output " : "input ") + std::to_string(tensor.index);
+      TensorDigest digest;
+      std::string error;
+      if (!digest_tensor(record_, tensor, false, 0, digest, error)) {
+        fail(found.path + ": " + role + ": " + error);
+        continue;
+      }
+      line("   " + role + "  " + std::string(info(tensor.dtype).name) + " " + shape_text(tensor.shape()) +
+           "  " + content_of(digest));
+      const Statistics& numbers = digest.statistics;
+      const bool bad = digest.are_numbers && numbers.nan() + numbers.infinite() != 0;
+      (tensor.is_output ? health.outputs_bad : health.inputs_bad) |= bad;
+      if (bad && tensor.is_output && bad_output.empty()) bad_output = role + " holds " + content_of(digest);
+    }
+    if (!first_bad_.empty() || !health.outputs_bad || health.inputs_bad) return;
+    const std::optional<RecordName> name = parse_record_name(found.real_name);
+    first_bad_ = printable(name->type) + " " + printable(name->name) + ", " + place_of(overflow) + ": " +
+                 bad_output + ", and its inputs are clean";
+  }
+
+  static std::string content_of(const TensorDigest& digest) {
+    if (!digest.are_numbers) return "no numbers";
+    const Statistics& numbers = digest.statistics;
+    std::string text;
+    if (numbers.infinite() != 0) text += std::to_string(numbers.infinite()) + " infinite, ";
+    if (numbers.nan() != 0) text += std::to_string(numbers.nan()) + " NaN, ";
+    text += std::to_string(numbers.finite()) + " finite";
+    if (numbers.finite() == 0) return text;
+    return text + ": min " + number_text(numbers.min()) + ", max " + number_text(numbers.max()) + ", mean " +
+           number_text(numbers.mean());
+  }
+
+  void write_json(const Overflow& overflow) {
+    write(overflow.debug_file->below, overflow.debug_file->real_name + ".output.0.json",
+          op_debug_json(overflow.debug));
+  }
+
+  void write(const std::string& below, const std::string& name, const std::string& text) {
+    const std::string directory = below.empty() ? output_ : output_ + '/' + below;
+    if (const int error = make_directories(directory); error != 0)
+      return fail(directory + ": " + strerror(error));
+    OutputFile out;
+    const Bytes part = as_bytes(text);
+    if (!out.create(directory, name) || !out.write({&part, 1}) || !out.commit()) fail(out.error());
+  }
+
+  const std::string output_;
+  std::string text_;
+  std::string first_bad_;
+  RecordFile record_;
+  std::uint64_t failures_ = 0;
+};
+
+/// An Opdebug file that is named alone has its operator's file beside it.
+std::string place_to_search(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (!is_op_debug_name(std::string_view(path).substr(slash + 1))) return path;
+  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
+}  // namespace
+
+int run_overflow(Words words) {
+  OverflowOptions options;
+  const Option table[] = {
+      {"-d", "--dump_file", nullptr, &options.dump_file},
+      {"-out", "--output", nullptr, &options.output},
+      {"-n", {}, nullptr, &options.number},
+  };
+  std::vector<std::string> rest;
+  if (const std::optional<int> exit_code = read_options({"overflow", kOverflowHelp, table}, words, rest))
+    return *exit_code;
+  if (rest.size() == 1 && !options.dump_file) {
+    options.dump_file = std::move(rest[0]);
+  } else if (!rest.empty()) {
+    return usage_error("overflow", "a dump is named already, so '" + rest[0] + "' has no meaning");
+  }
+  if (options.dump_file.value_or("").empty()) return usage_error("overflow", "'-d PATH' is missing");
+  if (options.output && options.output->empty()) return usage_error("overflow", "'-out' needs a directory");
+  std::optional<std::uint64_t> most;
+  if (options.number) {
+    most = parse_decimal(*options.number);
+    if (!most || *most == 0)
+      return usage_error("overflow", "'-n " + *options.number + "' is no number from 1 on");
+  }
+
+  OverflowReportText report(options.output.value_or("."));
+  const SearchReport search = {
+      [&report](const std::string& message) { report.fail(message); },
+      [](const std::string&) {},
+  };
+  FoundDump dump;
+  const std::string place = place_to_search(*options.dump_file);
+  dump.add(place, place == *options.dump_file, search);
+  std::vector<Overflow> overflows =
+      pair_overflows(dump.files(), [&report](const std::string& message) { report.fail(message); });
+  if (place != *options.dump_file)
+    std::erase_if(overflows, [&](const Overflow& overflow) {
+      return !options.dump_file->ends_with(overflow.debug_file->real_name);
+    });
+  const std::size_t shown =
+      static_cast<std::size_t>(std::min<std::uint64_t>(overflows.size(), most.value_or(overflows.size())));
+  report.line(count_text(overflows.size(), "overflow") +
+              (shown < overflows.size() ? ", of which the first " + std::to_string(shown) + " follow" : ""));
+  for (std::size_t i = 0; i < shown; ++i) report.add(i + 1, overflows[i]);
+  if (shown != 0) {
+    report.add_first_bad();
+    report.write_summary();
+  }
+  return report.good() ? kExitOk : kExitFailed;
+}
+
+}  // namespace opdump::tool

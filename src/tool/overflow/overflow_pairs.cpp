@@ -1,0 +1,115 @@
+#include "src/tool/overflow/overflow_pairs.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <tuple>
+
+#include "src/tool/cli/decimal.hpp"
+#include "src/tool/dump/record_name.hpp"
+
+namespace opdump::tool {
+namespace {
+
+constexpr std::uint64_t kUnknownId = 65535;
+
+std::string_view directory_of(const FoundFile& file) {
+  const std::size_t slash = file.path.rfind('/');
+  return std::string_view(file.path).substr(0, slash == std::string::npos ? 0 : slash);
+}
+
+/// Operators' files by their directory, task and stream, in the order of their time.
+class OpFiles {
+ public:
+  explicit OpFiles(const std::vector<FoundFile>& files) {
+    for (const FoundFile& file : files) {
+      if (is_op_debug_name(file.real_name)) continue;
+      const std::optional<RecordName> name = parse_record_name(file.real_name);
+      if (name) files_[{directory_of(file), name->task, name->stream}].push_back({&file, *name});
+    }
+    for (auto& [key, found] : files_)
+      std::sort(found.begin(), found.end(),
+                [](const Entry& a, const Entry& b) { return a.name.unix_us < b.name.unix_us; });
+  }
+
+  /// The latest that is not younger than the report, else the first there is.
+  const FoundFile* find(const FoundFile& debug_file, std::uint64_t unix_us,
+                        const OpDebug::Block& block) const {
+    const auto found =
+        files_.find({directory_of(debug_file), block.value("task_id"), block.value("stream_id")});
+    if (found == files_.end()) return nullptr;
+    const FoundFile* best = nullptr;
+    for (const Entry& entry : found->second) {
+      if (!is_of(entry.name, block)) continue;
+      if (best == nullptr || entry.name.unix_us <= unix_us) best = entry.file;
+    }
+    return best;
+  }
+
+ private:
+  struct Entry {
+    const FoundFile* file;
+    RecordName name;
+  };
+
+  /// Threads of one operator have files of their own, where the name has room for their ids.
+  static bool is_of(const RecordName& name, const OpDebug::Block& block) {
+    const auto same = [&](std::string_view field, std::uint64_t id) {
+      const std::uint64_t wanted = block.has(field) ? block.value(field) : kUnknownId;
+      return wanted == kUnknownId || (name.has_thread && wanted == id);
+    };
+    return same("context_id", name.context) && same("thread_id", name.thread);
+  }
+
+  std::map<std::tuple<std::string_view, std::uint64_t, std::uint64_t>, std::vector<Entry>> files_;
+};
+
+/// The vendor's documents have names without a stream too.
+std::uint64_t time_of(const FoundFile& file) {
+  if (const std::optional<RecordName> name = parse_record_name(file.real_name)) return name->unix_us;
+  return parse_decimal(std::string_view(file.real_name).substr(file.real_name.rfind('.') + 1)).value_or(0);
+}
+
+}  // namespace
+
+const OpDebug::Block* reporting_block(const OpDebug& debug) {
+  for (const OpDebug::Block& block : debug.blocks) {
+    if (block.status() != 0) return &block;
+  }
+  return nullptr;
+}
+
+std::vector<Overflow> pair_overflows(const std::vector<FoundFile>& files,
+                                     const std::function<void(const std::string& message)>& fail) {
+  const OpFiles op_files(files);
+  std::vector<Overflow> overflows;
+  RecordFile record;
+  for (const FoundFile& file : files) {
+    if (!is_op_debug_name(file.real_name) || file.real_name.ends_with(".json")) continue;
+    if (record.open(file.path) != RecordFile::Opened::ok) {
+      fail(record.error());
+      continue;
+    }
+    Overflow overflow;
+    overflow.debug_file = &file;
+    overflow.unix_us = time_of(file);
+    RecordTensors tensors = record.tensors();
+    RecordTensor tensor;
+    bool found = false;
+    while (!found && tensors.next(tensor)) found = tensor.is_output;
+    std::string reason = "it has no output";
+    if (!found || !read_op_debug(record, tensor, overflow.debug, reason)) {
+      fail(file.path + ": " + reason);
+      continue;
+    }
+    if (const OpDebug::Block* block = reporting_block(overflow.debug))
+      overflow.op_file = op_files.find(file, overflow.unix_us, *block);
+    overflows.push_back(std::move(overflow));
+  }
+  std::stable_sort(overflows.begin(), overflows.end(),
+                   [](const Overflow& a, const Overflow& b) { return a.unix_us < b.unix_us; });
+  return overflows;
+}
+
+}  // namespace opdump::tool

@@ -1,0 +1,100 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "opdump/config/parse.hpp"
+#include "opdump/types/model.hpp"
+#include "opdump/types/tensor.hpp"
+
+namespace opdump::tool {
+
+/// How a tensor without a file gets its bytes.
+enum class Fill : std::uint8_t { none, zeros, ramp, random };
+
+/// A tensor as RUN.json describes it.
+struct RunTensor {
+  DType dtype = DType::undefined;
+  Format format = Format::nd;
+  std::vector<Dim> shape;
+  std::vector<Dim> original_shape;
+  std::uint64_t bytes = 0;
+  Fill fill = Fill::none;  ///< none: the bytes come from `file`
+  std::string file;
+  std::uint64_t file_offset = 0;  ///< of the first byte in `file`
+};
+
+/// The tensor as an operator would hand it over, at no address. Refers to `tensor`.
+TensorView view_of(const RunTensor& tensor);
+
+struct RunOp {
+  OpDesc desc;  ///< its texts lie in the RunFile
+  std::vector<std::string_view> original_names;
+  std::vector<OpAttribute> attributes;
+  std::vector<RunTensor> inputs;
+  std::vector<RunTensor> outputs;
+};
+
+struct RunConstant {
+  std::string_view name;
+  RunTensor tensor;
+};
+
+struct RunModel {
+  std::string_view name;
+  std::string_view graph_name;
+  std::uint32_t id = 0;
+  std::vector<RunOp> ops;
+  std::vector<RunConstant> constants;
+};
+
+/// Something that goes wrong while a model runs.
+struct RunFault {
+  enum class Kind : std::uint8_t {
+    overflow,   ///< an output of the operator becomes infinite, and the device reports `status`
+    nan,        ///< an output becomes NaN, and nothing is reported
+    exception,  ///< the device reports that the operator failed, and the run ends
+    trample,    ///< the operator overwrites bytes of the victim's first output
+  };
+
+  Kind kind = Kind::overflow;
+  std::uint64_t step = 0;
+  std::size_t model = 0;
+  std::size_t op = 0;
+  std::uint64_t status = 0;
+
+  // Of `trample` only.
+  std::size_t victim = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 1;
+};
+
+/// What is to be run: a RUN.json, read and checked, with the heads of the files it names.
+class RunFile {
+ public:
+  RunFile();
+  RunFile(const RunFile&) = delete;
+  RunFile& operator=(const RunFile&) = delete;
+  ~RunFile();
+
+  /// On false `error` says where and why; its line and column are those of RUN.json.
+  bool load(const std::string& path, ConfigError& error);
+
+  /// What was read, as far as it could be.
+  std::string_view text() const;
+
+  std::uint32_t device_id = 0;
+  std::uint64_t steps = 1;
+  bool has_steps = false;  ///< the file says how many
+  std::vector<RunModel> models;
+  std::vector<RunOp> single_ops;
+  std::vector<RunFault> faults;
+
+ private:
+  struct Text;
+  std::unique_ptr<Text> text_;
+};
+
+}  // namespace opdump::tool

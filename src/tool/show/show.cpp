@@ -1,0 +1,244 @@
+#include <fnmatch.h>
+#include <limits.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "opdump/base/arena.hpp"
+#include "src/config/cann/dump_step.hpp"
+#include "src/tool/cli/commands.hpp"
+#include "src/tool/cli/decimal.hpp"
+#include "src/tool/cli/exit_code.hpp"
+#include "src/tool/cli/messages.hpp"
+#include "src/tool/cli/options.hpp"
+#include "src/tool/dump/found_files.hpp"
+#include "src/tool/dump/record_file.hpp"
+#include "src/tool/dump/record_name.hpp"
+#include "src/tool/flash/found_dump.hpp"
+#include "src/tool/show/show_listing.hpp"
+
+namespace opdump::tool {
+namespace {
+
+constexpr char kShowHelp[] =
+    R"(opdump show - lists the records of a dump
+
+usage: opdump show PATH... [--op GLOB] [--step STEPS] [--stats] [--head N] [--json]
+
+  --op GLOB     only operators whose name matches, such as 'conv*' or 'layer?_relu'
+  --step STEPS  only these steps, such as 3, 3-5 or 0|3-5
+  --stats       also the standard deviation, the number of zeros, and a histogram from the least to the greatest
+  --head N      also the first N elements of each tensor, at most 1000
+  --json        the same for programs
+
+A PATH, also as '-d PATH', is a dump file, a flash image, or a directory, which is searched with all that is below
+it. Records come in the order in which their operators ran. Each gets a line with its operator's type and name,
+task, stream, local time, step and model, and below it a line per tensor: role and index, dtype, format, shape,
+bytes, and the minimum, maximum and mean of its finite elements. Elements that are no finite number are counted;
+complex numbers are shown by their magnitude. '-' stands for what is not known. Files of one tensor (.npy) and of
+statistics (.csv) are records too, in CANN's layout and in MindSpore's; statistics are shown as they stand there.
+
+Everything of a dump, the convolutions of some steps, and what one of them holds:
+
+  opdump show dump
+  opdump show dump --op 'conv*' --step 3-5
+  opdump show dump/20260131130559/0/digits/1/9/Conv2D.conv1.* --stats --head 8
+
+A tensor with NaN or Inf in it:
+
+  opdump show dump | grep -E ' (nan|inf) '
+
+exit status
+  0  every record was shown
+  1  a file could not be read, or nothing was found; stderr says which, and the rest is shown
+  2  the command line is wrong
+)";
+
+struct ShowOptions {
+  std::optional<std::string> op;
+  std::optional<std::string> step;
+  std::optional<std::string> head;
+  bool stats = false;
+  bool json = false;
+};
+
+struct Filter {
+  std::optional<std::string> op;
+  std::optional<StepSet> steps;
+
+  bool takes(const std::optional<RecordName>& name, const std::optional<RecordPlace>& place) const {
+    if (op && (!name || fnmatch(op->c_str(), std::string(name->name).c_str(), 0) != 0)) return false;
+    return !steps || (place && steps->contains(place->step));
+  }
+};
+
+/// `directory` itself when it cannot be resolved.
+std::string real_path(const std::string& directory) {
+  const std::unique_ptr<char, decltype(&free)> real(realpath(directory.c_str(), nullptr), free);
+  return real == nullptr ? directory : real.get();
+}
+
+/// By time, whatever directory they lie in; files without one stay behind, in the order they were found in.
+void sort_by_time(std::vector<FoundFile>& files) {
+  std::vector<std::pair<std::uint64_t, std::size_t>> times;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const std::optional<RecordName> name = find_record_name(files[i].real_name);
+    times.emplace_back(name ? name->unix_us : UINT64_MAX, i);
+  }
+  std::sort(times.begin(), times.end());
+  std::vector<FoundFile> sorted;
+  sorted.reserve(files.size());
+  for (const auto& [time, i] : times) sorted.push_back(std::move(files[i]));
+  files = std::move(sorted);
+}
+
+class Show {
+ public:
+  explicit Show(const Filter& filter) : filter_(filter) {}
+
+  /// False when something could not be shown.
+  template <class Listing>
+  bool run(const std::vector<FoundFile>& files, Listing& listing) {
+    bool good = true;
+    for (const FoundFile& file : files) good &= show(file, listing);
+    listing.finish();
+    return good && listing.sums().records != 0;
+  }
+
+ private:
+  template <class Listing>
+  bool show(const FoundFile& found, Listing& listing) {
+    if (found.real_name.ends_with(".csv")) return show_statistics(found, listing);
+    const ShownRecord record = {found, find_record_name(found.real_name), place_of(found)};
+    if (!filter_.takes(record.name, record.place)) return true;
+    const std::optional<TensorName> tensor = parse_tensor_name(found.real_name);
+    const RecordFile::Opened opened =
+        tensor ? file_.open_array(found.path, named_tensor(*tensor)) : file_.open(found.path);
+    const Stray stray = judge_stray(found);
+    if (opened == RecordFile::Opened::not_a_record && stray != Stray::error) {
+      if (stray == Stray::worth_a_note) tell(found.path + ": passed over, not a dump record");
+      return true;
+    }
+    std::string error = file_.error();
+    if (opened == RecordFile::Opened::ok) {
+      error.clear();
+      if (listing.show(record, file_, error)) return true;
+    }
+    tell(error);
+    return false;
+  }
+
+  /// What a tensor's file tells by its name.
+  static RecordTensor named_tensor(const TensorName& name) {
+    RecordTensor tensor;
+    tensor.is_output = name.is_output;
+    tensor.index = static_cast<std::uint32_t>(name.index);
+    if (const Result<Format> format = format_from_name(name.format); format.ok())
+      tensor.format = format.value();
+    if (const Result<DType> dtype = dtype_from_name(name.dtype); dtype.ok())
+      tensor.original_dtype = dtype.value();
+    return tensor;
+  }
+
+  template <class Listing>
+  bool show_statistics(const FoundFile& found, Listing& listing) {
+    const StatisticsFile::Opened opened = statistics_.open(found);
+    const bool is_record = found.named || find_record_name(found.real_name);
+    if (opened == StatisticsFile::Opened::no_statistics && !is_record) return true;
+    if (opened != StatisticsFile::Opened::ok) {
+      tell(statistics_.error());
+      return false;
+    }
+    for (StatisticsRecord statistics; statistics_.next(statistics);) {
+      const ShownRecord record = {found, statistics.record, place_of(found)};
+      if (filter_.takes(record.name, record.place)) listing.show(record, statistics);
+    }
+    if (!statistics_.error().empty()) tell(statistics_.error());
+    return statistics_.error().empty();
+  }
+
+  std::optional<RecordPlace> place_of(const FoundFile& found) {
+    const std::string directory = found.path.substr(0, found.path.rfind('/') + 1);
+    if (!directory_ || directory != *directory_) {
+      directory_ = directory;
+      real_directory_ = real_path(directory.empty() ? "." : directory);
+    }
+    return parse_record_place(real_directory_);
+  }
+
+  static void tell(const std::string& message) {
+    say("opdump show: " + message);
+  }
+
+  const Filter& filter_;
+  std::optional<std::string> directory_;  ///< of the record looked at last
+  std::string real_directory_;
+  RecordFile file_;
+  StatisticsFile statistics_;
+};
+
+}  // namespace
+
+int run_show(Words words) {
+  ShowOptions options;
+  std::vector<std::string> paths;
+  const Option table[] = {
+      {"--op", {}, nullptr, &options.op},     {"--step", {}, nullptr, &options.step},
+      {"--head", {}, nullptr, &options.head}, {"--stats", {}, &options.stats, nullptr},
+      {"--json", {}, &options.json, nullptr},
+      {"-d", "--dump_file", nullptr, nullptr, &paths},
+  };
+  if (const std::optional<int> exit_code = read_options({"show", kShowHelp, table}, words, paths))
+    return *exit_code;
+  if (paths.empty()) return usage_error("show", "a PATH is missing");
+  Filter filter = {options.op, std::nullopt};
+  const std::size_t step_bytes = (options.step.value_or("").size() + 1) * sizeof(StepRange);
+  const std::unique_ptr<std::byte[]> step_memory(new std::byte[step_bytes]);
+  Arena arena({step_memory.get(), step_bytes});
+  if (options.step) {
+    std::string reason;
+    const Result<StepSet> steps = config::parse_steps(*options.step, arena, reason);
+    if (!steps.ok()) return usage_error("show", "'--step " + *options.step + "': " + reason);
+    filter.steps = steps.value();
+  }
+  ShowDetail detail = {.spread = options.stats};
+  if (options.head) {
+    constexpr std::uint64_t kMost = 1000;
+    const std::optional<std::uint64_t> head = parse_decimal(*options.head);
+    if (!head || *head == 0 || *head > kMost)
+      return usage_error("show",
+                         "'--head " + *options.head + "' is no number from 1 to " + std::to_string(kMost));
+    detail.head = static_cast<std::size_t>(*head);
+  }
+
+  bool failed = false;
+  const SearchReport report = {
+      [&failed](const std::string& message) {
+        failed = true;
+        say("opdump show: " + message);
+      },
+      [](const std::string& message) { say("opdump show: " + message); },
+  };
+  FoundDump dump;
+  std::sort(paths.begin(), paths.end(), natural_less);
+  for (const std::string& path : paths) dump.add(path, true, report);
+  std::vector<FoundFile>& files = dump.files();
+  sort_by_time(files);
+  Show show(filter);
+  if (options.json) {
+    JsonListing listing(detail);
+    failed |= !show.run(files, listing);
+  } else {
+    TextListing listing(files, detail);
+    failed |= !show.run(files, listing);
+  }
+  return failed ? kExitFailed : kExitOk;
+}
+
+}  // namespace opdump::tool

@@ -1,0 +1,86 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/tool/cli/json.hpp"
+#include "src/tool/dump/found_files.hpp"
+#include "src/tool/dump/record_file.hpp"
+#include "src/tool/dump/record_name.hpp"
+#include "src/tool/dump/statistics_file.hpp"
+#include "src/tool/dump/tensor_digest.hpp"
+
+namespace opdump::tool {
+
+/// What `opdump show` tells about each tensor.
+struct ShowDetail {
+  bool spread = false;
+  std::size_t head = 0;  ///< elements
+};
+
+/// One record on its way to the listing.
+struct ShownRecord {
+  const FoundFile& found;
+  std::optional<RecordName> name;
+  std::optional<RecordPlace> place;
+};
+
+struct ShownSums {
+  std::uint64_t records = 0;
+  std::uint64_t tensors = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// The dtype, and in brackets the one that an output had before it was written as another.
+std::string dtype_text(const RecordTensor& tensor);
+
+/// A line for each record and tensor, for people.
+class TextListing {
+ public:
+  /// Columns are made wide enough for the names of `files`.
+  TextListing(const std::vector<FoundFile>& files, const ShowDetail& detail);
+
+  /// False, with `error`, when not all of the record could be shown.
+  bool show(const ShownRecord& record, RecordFile& file, std::string& error);
+
+  /// The same of statistics without a tensor.
+  void show(const ShownRecord& record, const StatisticsRecord& statistics);
+
+  void finish() const;
+  const ShownSums& sums() const { return sums_; }
+
+ private:
+  void print_head(const ShownRecord& record);
+  void print_head(const std::string& type, const std::string& name, const std::string& task,
+                  const std::string& stream, const std::string& time, const std::string& step,
+                  const std::string& model) const;
+
+  ShowDetail detail_;
+  std::size_t type_width_ = 4;
+  std::size_t name_width_ = 4;
+  bool fit_ = false;  ///< names are shortened to the terminal
+  ShownSums sums_;
+};
+
+/// The same as JSON, for programs.
+class JsonListing {
+ public:
+  explicit JsonListing(const ShowDetail& detail);
+
+  bool show(const ShownRecord& record, RecordFile& file, std::string& error);
+  void show(const ShownRecord& record, const StatisticsRecord& statistics);
+  void finish();
+  const ShownSums& sums() const { return sums_; }
+
+ private:
+  void write_head(const ShownRecord& record);
+  void print();
+
+  ShowDetail detail_;
+  ShownSums sums_;
+  JsonWriter json_;
+};
+
+}  // namespace opdump::tool

@@ -1,0 +1,132 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "src/tool/cli/progress.hpp"
+#include "src/tool/cli/step_ranges.hpp"
+#include "src/tool/dump/pending_pairs.hpp"
+#include "src/tool/dump/record_file.hpp"
+#include "src/tool/verify/findings.hpp"
+#include "src/tool/verify/journal_check.hpp"
+#include "src/tool/verify/journal_line.hpp"
+#include "src/tool/verify/wanted_records.hpp"
+
+namespace opdump::tool {
+
+/// What one journal came to.
+struct JournalSummary {
+  std::string path;
+  JournalName name;
+  bool records = true;
+  bool closed = false;
+  std::uint64_t written = 0;
+  std::uint64_t lost = 0;
+};
+
+/// What the check of all dumps shares.
+struct VerifyContext {
+  Findings& findings;
+  Progress& progress;
+  const WantedRecords* wanted = nullptr;  ///< null: not asked for
+  bool quick = false;                     ///< files are not opened
+  RecordFile file{};
+  std::vector<JournalSummary> journals{};
+  std::uint64_t files = 0;  ///< that are there as they were written
+  std::uint64_t bytes = 0;
+};
+
+/// Checks the directory of one moment: its journals, and the files that they name or do not name. Remembers 8
+/// bytes for each file, twice that with a config, and the operators with losses.
+class DumpCheck final : private JournalListener {
+ public:
+  DumpCheck(VerifyContext& context, std::string directory);
+
+  void check(const std::vector<std::string>& journal_names);
+
+ private:
+  struct Loss {
+    std::uint64_t count = 0;
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+    StepRanges steps;
+    bool in_model = false;
+  };
+
+  /// Files of one device: what its journals say about files they do not name.
+  struct Device {
+    bool has_journal = false;
+    bool all_closed = true;
+    bool has_gaps = false;      ///< a journal that names no files
+    std::uint64_t unnamed = 0;  ///< records that such journals count
+    std::uint64_t found = 0;    ///< files that may be those
+    std::uint64_t removed = 0;  ///< files that were those
+  };
+
+  using RealNames = std::unordered_map<std::string, std::string>;
+
+  void on_written(std::uint32_t recorder, std::uint32_t sequence, const JournalPath& path,
+                  std::string_view path_text, std::uint64_t bytes) override;
+  void on_row(const JournalPath& path, std::string_view path_text, std::uint64_t bytes) override;
+  void on_lost(std::uint32_t recorder, std::uint32_t sequence, std::string_view causes,
+               const JournalPath* path) override;
+  void on_reduced(std::uint32_t recorder, std::uint32_t sequence, std::string_view causes,
+                  const JournalPath& path, std::string_view path_text, std::uint64_t bytes) override;
+  void on_gap(std::uint32_t recorder, std::uint32_t first, std::uint32_t last,
+              std::string_view causes) override;
+  void on_op(const JournalLine& line) override;
+  void on_never(const NeverCaptured& what) override;
+  void on_untold(std::uint64_t number, std::uint32_t untold, const DumpCounts& counts) override;
+  void on_dumps_removed(std::uint64_t count, std::uint64_t first, std::uint64_t last) override;
+  void on_problem(std::uint64_t number, const std::string& what) override;
+
+  void add_loss(FindingKind kind, std::uint32_t recorder, std::uint32_t sequence, std::string_view causes,
+                const JournalPath* path);
+  bool is_sound(const std::string& file, std::string_view suffix);
+  bool check_file(std::string_view path_text, std::uint64_t bytes, std::string_view suffix);
+  void add_row(std::string_view path_text, std::uint64_t bytes);
+  void check_tables();
+  void read_removals(const std::string& name);
+  void check_journal(const std::string& name);
+  void tell_not_final(const JournalCheck& check);
+  void tell_losses();
+  void tell_counted_files();
+  std::string find_file(const std::string& path);
+  const RealNames& real_names(const std::string& directory);
+  void add_file(FindingKind kind, bool wrong, const std::string& path, const std::string& message);
+  void walk(const std::string& below);
+  void walk_file(const std::string& below, const std::string& name, const std::string& real_name,
+                 const PendingPairs& pairs);
+  void check_unnamed(Device& device, const std::string& path, std::string_view suffix);
+
+  VerifyContext& context_;
+  const std::string directory_;
+  std::string journal_;  ///< path of the one being read
+  std::vector<std::uint64_t> listed_;
+  std::map<std::string, std::uint64_t> tables_;  ///< bytes of rows, by path
+  std::vector<std::uint64_t> removed_;           ///< paths as they are on the disk, sorted
+  std::map<std::tuple<FindingKind, std::string, std::string, std::uint32_t, std::string>, Loss> losses_;
+  std::map<std::uint64_t, Device> devices_;
+  std::map<std::string, RealNames> mappings_;
+  KnownRecords known_;
+};
+
+/// `directory` and `name` as one path.
+std::string path_of(const std::string& directory, std::string_view name);
+
+/// One entry of a directory.
+struct DirectoryEntry {
+  enum class Kind { file, directory, other };
+  std::string name;
+  Kind kind = Kind::other;
+};
+
+/// The entries of `directory` in natural order; symbolic links are `other`. False, with errno, when it cannot
+/// be read.
+bool list_directory(const std::string& directory, std::vector<DirectoryEntry>& entries);
+
+}  // namespace opdump::tool

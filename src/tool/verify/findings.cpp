@@ -1,0 +1,113 @@
+#include "src/tool/verify/findings.hpp"
+
+#include <cstdio>
+
+#include "src/tool/cli/human_text.hpp"
+#include "src/tool/cli/table.hpp"
+
+namespace opdump::tool {
+namespace {
+
+struct KindTexts {
+  std::string_view name;     ///< in JSON
+  std::string_view heading;  ///< for people
+};
+
+constexpr KindTexts kKinds[] = {
+    {"missing", "not there, though the journal says it was written"},
+    {"bad_file", "there, but not what was written"},
+    {"lost", "lost"},
+    {"reduced", "only a reduced form was kept"},
+    {"gap", "lost, and only their numbers are known"},
+    {"by_op", "the same losses, as they were counted for each operator"},
+    {"removed", "removed to make room"},
+    {"never", "asked for and never captured, as the session itself says"},
+    {"absent",
+     "never captured: the runtime did not offer it, it has another name there, or its model did not run"},
+    {"journal", "the journal cannot be trusted"},
+    {"not_final", "not finalized"},
+    {"no_journal", "no journal"},
+    {"unlisted", "in no journal"},
+    {"part", "not finished"},
+    {"damage", "lost with bytes of the image"},
+    {"rotated", "older dumps, removed to make room"},
+};
+static_assert(std::size(kKinds) == static_cast<std::size_t>(FindingKind::kCount));
+
+}  // namespace
+
+Findings::Findings(JsonWriter* json) : json_(json) {
+  if (json_ != nullptr) json_->open('{').key("findings").open('[');
+}
+
+void Findings::add(FindingKind kind, bool wrong, std::vector<std::string> row,
+                   const std::vector<FindingField>& fields) {
+  complete_ &= !wrong;
+  if (json_ != nullptr) return print_json(kind, wrong, fields);
+  if (!wrong) row.push_back("(nothing wrong by itself)");
+  ++groups_[static_cast<std::size_t>(kind)].findings;
+  add_row(kind, std::move(row));
+}
+
+void Findings::add_summed(FindingKind kind, const std::vector<FindingField>& fields, std::uint64_t count) {
+  complete_ = false;
+  if (json_ != nullptr) return print_json(kind, true, fields);
+  groups_[static_cast<std::size_t>(kind)].findings += count;
+}
+
+void Findings::add_never(std::vector<std::string> row, const std::vector<FindingField>& fields) {
+  ++never_;
+  if (json_ != nullptr) return print_json(FindingKind::never, false, fields);
+  ++groups_[static_cast<std::size_t>(FindingKind::never)].findings;
+  add_row(FindingKind::never, std::move(row));
+}
+
+void Findings::add_row(FindingKind kind, std::vector<std::string> row) {
+  if (json_ != nullptr) return;
+  Group& group = groups_[static_cast<std::size_t>(kind)];
+  ++group.lines;
+  if (group.rows.size() >= kMostRows) return;
+  for (std::string& cell : row) cell = printable(cell);
+  group.rows.push_back(std::move(row));
+}
+
+void Findings::print_json(FindingKind kind, bool wrong, const std::vector<FindingField>& fields) {
+  any_ = true;
+  json_->line(2).open('{').key("kind").text(kKinds[static_cast<std::size_t>(kind)].name);
+  json_->key("wrong").flag(wrong);
+  for (const FindingField& field : fields) {
+    json_->key(field.name);
+    field.is_number ? json_->number(field.number) : json_->text(field.text);
+  }
+  json_->close('}');
+  std::fputs(json_->take().c_str(), stdout);
+}
+
+void Findings::print() {
+  if (json_ != nullptr) {
+    if (any_) json_->line();
+    json_->close(']');
+    return;
+  }
+  if (complete_ && never_ != 0) {
+    std::puts("complete, but some of what was asked for was never captured");
+  } else {
+    std::puts(complete_ ? "complete" : "not complete");
+  }
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    Group& group = groups_[i];
+    if (group.lines == 0) continue;
+    std::printf("\n%s (%llu)\n", std::string(kKinds[i].heading).c_str(),
+                static_cast<unsigned long long>(group.findings));
+    Table table("  ", "llll");
+    for (std::vector<std::string>& row : group.rows) table.add(std::move(row));
+    table.print();
+    if (group.lines > group.rows.size()) {
+      std::printf("  and %llu more such lines; '--json' gives all\n",
+                  static_cast<unsigned long long>(group.lines - group.rows.size()));
+    }
+  }
+  std::puts("");
+}
+
+}  // namespace opdump::tool

@@ -1,0 +1,86 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/tool/cli/json.hpp"
+
+namespace opdump::tool {
+
+/// What `verify` may find, most important first.
+enum class FindingKind : std::uint8_t {
+  missing,    ///< a file that a journal names is not there
+  bad_file,   ///< it is there, and is not what was written
+  lost,       ///< a record was lost, and its operator is known
+  reduced,    ///< only a reduced form of a record was kept
+  gap,        ///< records were lost, and only their numbers are known
+  by_op,      ///< what the session counted of an operator with losses; they are told besides
+  removed,    ///< a record was written, and removed to make room
+  never,      ///< the config asked for it, and the session says that it was never captured
+  absent,     ///< the config wants it, and nothing tells of it
+  journal,    ///< the journal is damaged, or contradicts itself
+  not_final,  ///< the journal does not end in `closed`
+  none,       ///< there is no journal
+  unlisted,   ///< a file that no journal names
+  part,       ///< a file that was never finished
+  damage,     ///< bytes of a flash image are lost
+  rotated,    ///< older dumps were removed to make room
+  kCount,
+};
+
+/// One fact beside a finding's text, for programs. Numbers are written as such.
+struct FindingField {
+  std::string_view name;
+  std::string text{};
+  std::uint64_t number = 0;
+  bool is_number = false;
+};
+
+/// Gathers findings for people, the first of each kind and the count of the rest, or prints every one at once
+/// as JSON.
+class Findings {
+ public:
+  /// Null `json`: for people. Otherwise the findings are the first member of an object that `json` writes,
+  /// and each is on stdout once it is added.
+  explicit Findings(JsonWriter* json);
+
+  /// `wrong`: it stands against the dump being complete. `row` is the finding in cells of a table.
+  void add(FindingKind kind, bool wrong, std::vector<std::string> row,
+           const std::vector<FindingField>& fields);
+
+  /// The same, for findings that people see summed up: only counted for them.
+  void add_summed(FindingKind kind, const std::vector<FindingField>& fields, std::uint64_t count);
+
+  /// The same, for what was asked for and never captured: nothing of what was captured is missing.
+  void add_never(std::vector<std::string> row, const std::vector<FindingField>& fields);
+
+  /// A line that sums up findings told with `add_summed`.
+  void add_row(FindingKind kind, std::vector<std::string> row);
+
+  bool complete() const { return complete_; }
+  bool has_never() const { return never_ != 0; }
+
+  /// For people: the verdict and the findings. For programs: the end of the list.
+  void print();
+
+ private:
+  static constexpr std::size_t kMostRows = 50;
+
+  struct Group {
+    std::vector<std::vector<std::string>> rows;
+    std::uint64_t lines = 0;
+    std::uint64_t findings = 0;
+  };
+
+  void print_json(FindingKind kind, bool wrong, const std::vector<FindingField>& fields);
+
+  JsonWriter* const json_;
+  bool any_ = false;
+  bool complete_ = true;
+  std::uint64_t never_ = 0;
+  std::array<Group, static_cast<std::size_t>(FindingKind::kCount)> groups_;
+};
+
+}  // namespace opdump::tool

@@ -1,0 +1,224 @@
+#include "src/tool/verify/journal_check.hpp"
+
+namespace opdump::tool {
+namespace {
+
+using Kind = JournalLine::Kind;
+
+std::string record_text(std::uint32_t recorder, std::uint32_t sequence) {
+  return "record " + std::to_string(sequence) + " of recorder " + std::to_string(recorder);
+}
+
+}  // namespace
+
+void JournalCheck::problem(const std::string& what) {
+  sound_ = false;
+  listener_.on_problem(number_, what);
+}
+
+void JournalCheck::take_damaged(std::uint64_t number, const std::string& reason) {
+  number_ = number;
+  closed_ = false;
+  problem(reason);
+}
+
+void JournalCheck::take(const JournalLine& line, std::uint64_t number) {
+  number_ = number;
+  // Of what is removed to make room the sink tells, also behind the end of a dump.
+  if (line.kind == Kind::removed) return;
+  if (line.kind == Kind::dumps_removed)
+    return listener_.on_dumps_removed(line.bytes, line.first_time, line.last_time);
+  closed_ = false;
+  if (!has_header_ && line.kind != Kind::header) problem("a line before the journal's head");
+  has_header_ = true;
+  if (line.path.has_device && line.path.device != device_)
+    problem("a record of device " + std::to_string(line.path.device) + ", not of the journal's");
+  switch (line.kind) {
+    case Kind::header:
+      return take_header(line);
+    case Kind::from:
+      return take_from(line);
+    case Kind::to:
+      return take_to(line);
+    case Kind::op:
+      return take_op(line);
+    case Kind::never:
+      return listener_.on_never(line.never);
+    case Kind::closed:
+      return take_closed(line);
+    case Kind::begun:
+    case Kind::written:
+    case Kind::row:
+    case Kind::lost:
+    case Kind::reduced:
+    case Kind::gap:
+      return take_record(line);
+    case Kind::removed:
+    case Kind::dumps_removed:
+      return;
+  }
+}
+
+void JournalCheck::take_header(const JournalLine& line) {
+  if (number_ != 1 && line.records != records_) problem("the detail is another one than before");
+  records_ = line.records;
+}
+
+void JournalCheck::take_from(const JournalLine& line) {
+  Stream& stream = streams_[line.recorder];
+  if (stream.open) {
+    problem("recorder " + std::to_string(line.recorder) + " begins again before its lines ended");
+  } else if (stream.known && static_cast<std::int32_t>(line.sequence - stream.next) < 0) {
+    problem("recorder " + std::to_string(line.recorder) + " begins with a number it has passed");
+  }
+  stream.known = stream.open = true;
+  stream.has_begun = false;
+  stream.next = line.sequence;
+}
+
+bool JournalCheck::reach(std::uint32_t recorder, Stream& stream, std::uint32_t sequence) {
+  const std::int32_t ahead = static_cast<std::int32_t>(sequence - stream.next);
+  if (ahead < 0) {
+    problem(record_text(recorder, sequence) + " comes a second time or too late");
+    return false;
+  }
+  if (ahead == 0) return true;
+  if (!records_) {
+    written_ += static_cast<std::uint32_t>(ahead);
+  } else if (ahead == 1) {
+    problem("no line tells of " + record_text(recorder, stream.next));
+  } else {
+    problem("no line tells of records " + std::to_string(stream.next) + " to " +
+            std::to_string(sequence - 1) + " of recorder " + std::to_string(recorder));
+  }
+  return true;
+}
+
+void JournalCheck::end_begun(const JournalLine& line, Stream& stream) {
+  stream.has_begun = false;
+  if (line.kind == Kind::reduced) {
+    JournalPath begun;
+    if (!parse_journal_path(stream.begun, begun) || begun.untimed != line.path.untimed)
+      problem("not the path that was begun");
+    return tell(line, line.path_text);
+  }
+  JournalLine whole = line;
+  whole.path_text = stream.begun;
+  // Was parsed once already, in its `begun` line.
+  static_cast<void>(parse_journal_path(whole.path_text, whole.path));
+  const bool may_tell = line.kind == Kind::lost && line.path.untimed == whole.path.untimed;
+  if (!line.path_text.empty() && !may_tell) problem("not the path that was begun");
+  tell(whole, whole.path_text);
+}
+
+void JournalCheck::take_record(const JournalLine& line) {
+  Stream& stream = streams_[line.recorder];
+  if (!records_ && (line.kind == Kind::begun || line.kind == Kind::written || line.kind == Kind::row))
+    problem("a journal of gaps only has no such line");
+  if (!stream.open) {
+    problem("recorder " + std::to_string(line.recorder) + " has no line 'from' before this");
+    stream.known = stream.open = true;
+    stream.has_begun = false;
+    stream.next = line.sequence;
+  }
+  if (stream.has_begun) {
+    const bool ends = line.kind == Kind::written || line.kind == Kind::lost || line.kind == Kind::reduced;
+    if (ends && line.sequence == stream.next - 1) return end_begun(line, stream);
+    problem(record_text(line.recorder, stream.next - 1) + " was begun and has no end");
+    stream.has_begun = false;
+  }
+  const std::uint32_t last = line.kind == Kind::gap ? line.last : line.sequence;
+  if (static_cast<std::int32_t>(last - line.sequence) < 0) problem("the gap ends before it begins");
+  if (line.kind == Kind::written && line.path_text.empty()) problem("a record without path");
+  if (reach(line.recorder, stream, line.sequence)) stream.next = last + 1;
+  if (line.kind == Kind::begun) {
+    stream.has_begun = true;
+    stream.begun = line.path_text;
+    return;
+  }
+  tell(line, line.path_text);
+}
+
+void JournalCheck::tell(const JournalLine& line, std::string_view path_text) {
+  if (line.kind == Kind::written) {
+    ++written_;
+    if (!path_text.empty())
+      listener_.on_written(line.recorder, line.sequence, line.path, path_text, line.bytes);
+  } else if (line.kind == Kind::row) {
+    ++written_;
+    if (path_text.empty()) return problem("a row without path");
+    listener_.on_row(line.path, path_text, line.bytes);
+  } else if (line.kind == Kind::reduced) {
+    ++written_;
+    ++reduced_;
+    listener_.on_reduced(line.recorder, line.sequence, line.causes, line.path, path_text, line.bytes);
+  } else if (line.kind == Kind::lost) {
+    ++lost_;
+    listener_.on_lost(line.recorder, line.sequence, line.causes, path_text.empty() ? nullptr : &line.path);
+  } else {
+    lost_ += line.last - line.sequence + 1;
+    listener_.on_gap(line.recorder, line.sequence, line.last, line.causes);
+  }
+}
+
+void JournalCheck::take_to(const JournalLine& line) {
+  Stream& stream = streams_[line.recorder];
+  if (!stream.open) {
+    problem("recorder " + std::to_string(line.recorder) + " ends without a line 'from'");
+  } else {
+    if (stream.has_begun) problem(record_text(line.recorder, stream.next - 1) + " was begun and has no end");
+    reach(line.recorder, stream, line.sequence);
+  }
+  stream.known = true;
+  stream.open = stream.has_begun = false;
+  stream.next = line.sequence;
+}
+
+void JournalCheck::take_op(const JournalLine& line) {
+  const OpCounts& counts = line.op_counts;
+  const std::uint32_t unrecorded = counts.lost() - counts.sink_failed - counts.quota;
+  if (counts.wanted != counts.captured + counts.degraded + unrecorded || counts.cut_short > unrecorded ||
+      line.lost_steps.first > line.lost_steps.last) {
+    problem("the counts of " + std::string(line.path.op) + " do not add up");
+  } else {
+    listener_.on_op(line);
+  }
+}
+
+void JournalCheck::take_closed(const JournalLine& line) {
+  for (std::size_t recorder = 0; recorder < kMostRecorders; ++recorder) {
+    if (!streams_[recorder].open) continue;
+    problem("recorder " + std::to_string(recorder) + " has no line 'to' before this");
+    streams_[recorder].open = streams_[recorder].has_begun = false;
+  }
+  const std::uint32_t written = static_cast<std::uint32_t>(written_ - closed_written_);
+  const std::uint32_t lost = static_cast<std::uint32_t>(lost_ - closed_lost_);
+  const DumpCounts& counts = line.counts;
+  const std::uint32_t counted = counts.lost();
+  const bool adds_up =
+      counts.wanted == counts.empty + counts.written + counted &&
+      counts.cut_short <= counted - counts.sink_failed - counts.quota &&
+      counts.captured + counts.degraded == counts.written + counts.sink_failed + counts.quota;
+  // After damage they cannot agree, and that is told already.
+  if (sound_ && (counts.written != written || counted < lost)) {
+    problem("counts " + std::to_string(counts.written) + " written and " + std::to_string(counted) +
+            " lost, and the lines before tell of " + std::to_string(written) + " and " +
+            std::to_string(lost));
+  } else if (!adds_up) {
+    problem("the counts do not add up");
+  } else if (sound_ && counted > lost) {
+    lost_ += counted - lost;
+    listener_.on_untold(number_, counted - lost, counts);
+  }
+  closed_written_ = written_;
+  closed_lost_ = lost_;
+  sound_ = true;
+  closed_ = true;
+}
+
+bool JournalCheck::reached(std::uint32_t recorder, std::uint32_t& next) const {
+  next = streams_[recorder].next;
+  return streams_[recorder].known;
+}
+
+}  // namespace opdump::tool

@@ -1,0 +1,87 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "opdump/types/account.hpp"
+#include "opdump/types/counts.hpp"
+#include "opdump/types/plan.hpp"
+
+namespace opdump::tool {
+
+/// What the name of a journal, `opdump.{device}.{id}.journal`, tells.
+struct JournalName {
+  std::uint64_t device = 0;
+  std::uint64_t id = 0;  ///< microseconds of the moment the dump began
+};
+
+/// False when `name` is none.
+bool parse_journal_name(std::string_view name, JournalName& journal);
+
+/// Path of a record's file as a journal gives it: `{device}/{model}/{model id}/{step}/{file}`, or
+/// `{device}/{file}` outside a model; in MindSpore's layouts `{network}/{model id}/{step}/{file}`, `{file}`
+/// or
+/// `{step}/{time}/{device}/{model}/{model id}/{step}/{file}`. Refers to the text it was made of.
+struct JournalPath {
+  bool has_device = false;
+  std::uint64_t device = 0;
+  bool in_model = false;
+  std::string_view model;
+  std::uint64_t model_id = 0;
+  std::uint64_t step = 0;
+  std::string_view op;       ///< `{type}.{name}`
+  std::string_view untimed;  ///< the path without its time stamp
+  bool timed = false;
+  std::string_view suffix;  ///< behind the time stamp, such as ".csv"; empty: CANN's records
+};
+
+/// Strict: such paths as the core writes, and so none that leaves its directory.
+bool parse_journal_path(std::string_view text, JournalPath& path);
+
+/// For people: the causes that a journal gives in its words.
+std::string causes_text(std::string_view words);
+
+/// The same for counts: how many for each.
+std::string causes_text(const LossCounts& counts);
+
+/// One line of a journal; see opdump/impl/drain/journal.hpp. Refers to the text it was made of.
+struct JournalLine {
+  enum class Kind {
+    header,
+    from,
+    begun,
+    written,
+    row,
+    lost,
+    reduced,
+    gap,
+    to,
+    op,  ///< what was counted of the operator `path`, from `steps.first` to `steps.last`
+    never,  ///< `never` was asked for and not captured
+    closed,
+    removed,        ///< to make room; `path_text` is that of the file, which need not be a JournalPath
+    dumps_removed,  ///< older ones, to make room: `bytes` of them, from `first_time` to `last_time`
+  };
+
+  Kind kind = Kind::header;
+  bool records = false;  ///< the header's detail
+  std::uint32_t recorder = 0;
+  std::uint32_t sequence = 0;
+  std::uint32_t last = 0;  ///< of a gap
+  std::uint64_t bytes = 0;
+  std::uint64_t first_time = 0;
+  std::uint64_t last_time = 0;
+  std::string_view causes;
+  std::string_view path_text;  ///< may be empty
+  JournalPath path;            ///< when `path_text` is not empty
+  DumpCounts counts{};
+  std::uint64_t steps_seen = 0;
+  LostSteps lost_steps{};
+  OpCounts op_counts{};
+  NeverCaptured never{};
+};
+
+/// On false `reason` says what is wrong with the line.
+bool parse_journal_line(std::string_view text, JournalLine& line, std::string& reason);
+
+}  // namespace opdump::tool

@@ -1,0 +1,229 @@
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/tool/cli/commands.hpp"
+#include "src/tool/cli/decimal.hpp"
+#include "src/tool/cli/exit_code.hpp"
+#include "src/tool/cli/human_text.hpp"
+#include "src/tool/cli/json.hpp"
+#include "src/tool/cli/messages.hpp"
+#include "src/tool/cli/options.hpp"
+#include "src/tool/flash/extracted_image.hpp"
+#include "src/tool/flash/flash_image.hpp"
+#include "src/tool/verify/dump_check.hpp"
+#include "src/tool/verify/findings.hpp"
+#include "src/tool/verify/wanted_records.hpp"
+
+namespace opdump::tool {
+namespace {
+
+constexpr char kVerifyHelp[] =
+    R"(opdump verify - proves that a dump is complete, or lists what is missing and why
+
+usage: opdump verify DIR|IMAGE [--config CONFIG --model RUN.json] [--quick] [--json]
+
+  --config CONFIG     what the device was asked for, in CANN's acl.json format; with --model
+  --model RUN.json    the models that ran, as for 'opdump replay'; "steps" says how many if it is given. An
+                      operator is expected with the bytes of its tensors; one without any leaves no record
+  --quick             sizes only: does not open the files
+  --json              all findings, for programs; otherwise the first 50 lines of each kind
+
+DIR, also as '-d DIR', is the dump_path, one of the time directories in it, or anything above. IMAGE is what was
+read out of a flash log, or its block device; the findings then name files of a copy that is gone afterwards. The
+proof is the journal that each dump keeps, '{time}/opdump.{device}.{id}.journal': every record has a number there,
+and a line that says where it was written or why it was lost. A dump is complete when every journal was closed,
+leaves no number out and counts no loss, and every file it names is there, with its bytes and in the form of a
+record. A journal made with '--journal gaps' names no files; then they are counted. Files that no closed journal
+names are wrong too.
+What was lost without a name is told once more by operator, where the program had them counted (count_ops).
+The journal also tells what the config asked for and no call ever brought: a model that was not loaded, a name that
+no operator has, an operator that did not run, or was given no inputs or no outputs, steps that were not reached.
+Where nothing else is wrong, the verdict then is 'complete, but ... never captured'. Small code (OPDUMP_SMALL_CODE)
+keeps no such account; there, '--config' and '--model' tell it.
+
+Bytes inside tensors are not checked: the journal holds the files' sizes, not their sums.
+
+Is all of the dump there, and all that the config asks for?
+
+  opdump verify dump
+  opdump verify dump/20260131130559 --config acl.json --model run.json
+
+What is missing, as a list for a script:
+
+  opdump verify dump --json | python3 -c 'import json, sys
+  for f in json.load(sys.stdin)["findings"]: print(f["kind"], f.get("path", f.get("op")))'
+
+exit status
+  0  complete
+  1  not complete, or it cannot be proved; the list says what is missing and why
+  2  the command line is wrong
+  4  all that was captured is there, but something that the config asked for was never captured
+)";
+
+struct VerifyOptions {
+  std::optional<std::string> config;
+  std::optional<std::string> model;
+  bool quick = false;
+  bool json = false;
+};
+
+/// A directory that holds journals, or should.
+struct JournaledDump {
+  std::string directory;
+  std::vector<std::string> journals;
+};
+
+bool is_time(std::string_view name) {
+  constexpr std::size_t kDigits = 14;
+  return name.size() == kDigits && parse_decimal(name);
+}
+
+std::string own_name(const std::string& directory) {
+  const std::unique_ptr<char, decltype(&free)> real(realpath(directory.c_str(), nullptr), free);
+  const std::string path = real == nullptr ? directory : real.get();
+  return path.substr(path.rfind('/') + 1);
+}
+
+/// Adds the dumps in and below `directory`; what lies below one belongs to it.
+void find_dumps(const std::string& directory, const std::string& name, std::vector<JournaledDump>& dumps,
+                std::uint64_t& journal_bytes, Findings& findings) {
+  std::vector<DirectoryEntry> entries;
+  if (!list_directory(directory, entries)) {
+    const std::string message = std::string("cannot be read: ") + strerror(errno);
+    findings.add(FindingKind::none, true, {directory, message}, {{"path", directory}, {"message", message}});
+    return;
+  }
+  JournaledDump dump = {directory, {}};
+  for (const DirectoryEntry& entry : entries) {
+    JournalName journal;
+    if (entry.kind != DirectoryEntry::Kind::file || !parse_journal_name(entry.name, journal)) continue;
+    dump.journals.push_back(entry.name);
+    struct stat status {};
+    if (stat(path_of(directory, entry.name).c_str(), &status) == 0)
+      journal_bytes += static_cast<std::uint64_t>(status.st_size);
+  }
+  if (!dump.journals.empty() || is_time(name)) {
+    dumps.push_back(std::move(dump));
+    return;
+  }
+  for (const DirectoryEntry& entry : entries) {
+    if (entry.kind == DirectoryEntry::Kind::directory)
+      find_dumps(path_of(directory, entry.name), entry.name, dumps, journal_bytes, findings);
+  }
+}
+
+void write_journals(JsonWriter& json, const std::vector<JournalSummary>& journals) {
+  json.line().key("journals").open('[');
+  for (const JournalSummary& journal : journals) {
+    json.line(2).open('{').key("path").text(journal.path);
+    json.key("detail").text(journal.records ? "records" : "gaps").key("closed").flag(journal.closed);
+    json.key("written").number(journal.written).key("lost").number(journal.lost).close('}');
+  }
+  if (!journals.empty()) json.line();
+  json.close(']');
+}
+
+void print_json(JsonWriter& json, const VerifyContext& context) {
+  write_journals(json, context.journals);
+  json.line().key("files").number(context.files).key("bytes").number(context.bytes);
+  json.key("complete").flag(context.findings.complete());
+  json.key("never_captured").flag(context.findings.has_never()).close('}');
+  std::puts(json.take().c_str());
+}
+
+void print_summary(const VerifyContext& context) {
+  std::uint64_t written = 0;
+  std::uint64_t lost = 0;
+  for (const JournalSummary& journal : context.journals) {
+    written += journal.written;
+    lost += journal.lost;
+  }
+  std::printf("%s: %s written, %s lost; %s there as written, %s%s\n",
+              count_text(context.journals.size(), "journal").c_str(), count_text(written, "record").c_str(),
+              std::to_string(lost).c_str(), count_text(context.files, "file").c_str(),
+              byte_text(context.bytes).c_str(), context.quick ? ", not opened" : "");
+}
+
+std::optional<int> check_usage(const VerifyOptions& options, const std::vector<std::string>& rest) {
+  if (rest.empty()) return usage_error("verify", "a DIR is missing");
+  if (rest.size() > 1) return usage_error("verify", "one DIR at a time, not also '" + rest[1] + "'");
+  if (options.config && !options.model) return usage_error("verify", "'--model RUN.json' is missing");
+  if (options.model && !options.config) return usage_error("verify", "'--config CONFIG' is missing");
+  struct stat status {};
+  if (stat(rest[0].c_str(), &status) == 0 && !S_ISDIR(status.st_mode) && !FlashImage::is_image(rest[0]))
+    return usage_error("verify", "'" + rest[0] + "' is neither a directory nor a flash image");
+  return std::nullopt;
+}
+
+}  // namespace
+
+int run_verify(Words words) {
+  VerifyOptions options;
+  std::vector<std::string> rest;
+  const Option table[] = {
+      {"--config", {}, nullptr, &options.config},
+      {"--model", {}, nullptr, &options.model},
+      {"--quick", {}, &options.quick},
+      {"--json", {}, &options.json},
+      {"-d", "--dump_file", nullptr, nullptr, &rest},
+  };
+  if (const std::optional<int> exit_code = read_options({"verify", kVerifyHelp, table}, words, rest))
+    return *exit_code;
+  if (const std::optional<int> exit_code = check_usage(options, rest)) return *exit_code;
+
+  WantedRecords wanted;
+  std::string error;
+  if (options.config && !wanted.load(*options.config, *options.model, error)) {
+    say(error);
+    return kExitFailed;
+  }
+  JsonWriter json;
+  Findings findings(options.json ? &json : nullptr);
+  std::vector<JournaledDump> dumps;
+  std::uint64_t journal_bytes = 0;
+  ExtractedImage image;
+  const auto add_damage = [&](const std::string& message) {
+    findings.add(FindingKind::damage, true, {rest[0], message}, {{"path", rest[0]}, {"message", message}});
+  };
+  const auto add_note = [](const std::string& message) { say("opdump: " + message); };
+  const std::string dump = image.open(rest[0], {add_damage, add_note});
+  find_dumps(dump, own_name(dump), dumps, journal_bytes, findings);
+  bool of_device = false;
+  {
+    Progress progress(journal_bytes);
+    VerifyContext context = {findings, progress, options.config ? &wanted : nullptr, options.quick};
+    for (const JournaledDump& dump : dumps) DumpCheck(context, dump.directory).check(dump.journals);
+    progress.wipe();
+    for (const JournalSummary& journal : context.journals)
+      of_device |= options.config && journal.name.device == wanted.device();
+    const auto none = [&](const std::string& message) {
+      findings.add(FindingKind::none, true, {rest[0], message}, {{"path", rest[0]}, {"message", message}});
+    };
+    if (context.journals.empty()) {
+      none(
+          "no journal: nothing to prove completeness with. It is 'opdump.{device}.{id}.journal' in the "
+          "directory of the time, unless the session was told to keep none");
+    } else if (options.config && !of_device) {
+      none("no journal of device " + std::to_string(wanted.device()) + ", which RUN.json is of");
+    }
+    findings.print();
+    if (options.json) {
+      print_json(json, context);
+    } else {
+      print_summary(context);
+    }
+  }
+  if (!findings.complete()) return kExitFailed;
+  return findings.has_never() ? kExitNever : kExitOk;
+}
+
+}  // namespace opdump::tool

@@ -1,0 +1,244 @@
+#include "src/tool/verify/wanted_records.hpp"
+
+#include <errno.h>
+#include <string.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+
+#include "opdump/base/arena.hpp"
+#include "opdump/base/text.hpp"
+#include "opdump/config/parse.hpp"
+#include "opdump/impl/capture/remaining_tensors.hpp"
+#include "opdump/impl/plan/resolve_plan.hpp"
+#include "opdump/types/plan.hpp"
+#include "platform/posix/impl/op_index_memory.hpp"
+#include "src/tool/cli/human_text.hpp"
+#include "src/tool/verify/findings.hpp"
+
+namespace opdump::tool {
+namespace {
+
+std::string sanitised(std::string_view name) {
+  std::string memory(std::max<std::size_t>(name.size(), 1), '\0');
+  TextWriter writer(memory);
+  writer.add_sanitised(name);
+  return std::string(writer.text());
+}
+
+std::string op_text(const OpDesc& op) {
+  return sanitised(op.type) + '.' + sanitised(op.name);
+}
+
+std::string untimed_path(const std::string& directory, const OpDesc& op) {
+  return directory + '/' + op_text(op) + '.' + std::to_string(op.task_id) + '.' +
+         std::to_string(op.stream_id);
+}
+
+std::vector<TensorView> views_of(const std::vector<RunTensor>& tensors) {
+  std::vector<TensorView> views;
+  for (const RunTensor& tensor : tensors) views.push_back(view_of(tensor));
+  return views;
+}
+
+/// Whether `plan` takes any byte of its operator `op`: without one, no file is written.
+bool wants_bytes(const ModelPlan& plan, std::size_t op, const RunOp& run) {
+  const std::uint8_t bits = plan.bits[op];
+  const std::vector<TensorView> inputs = views_of(run.inputs);
+  const std::vector<TensorView> outputs = views_of(run.outputs);
+  CapturedTensors tensors;
+  if ((bits & kCaptureInputs) != 0) tensors.inputs = inputs;
+  if ((bits & kCaptureOutputs) != 0) tensors.outputs = outputs;
+  std::uint64_t bytes = 0;
+  const auto add = [&bytes](const TensorView& tensor, bool, std::uint32_t) { bytes |= tensor.bytes; };
+  if ((bits & kLeaveOut) == 0) {
+    tensors.for_each_tensor(add);
+  } else {
+    RemainingTensors(plan, run.desc, tensors).tensors().for_each_tensor(add);
+  }
+  return bytes != 0;
+}
+
+/// The same of one that runs outside any model.
+bool wants_bytes(std::uint8_t bits, const RunOp& run) {
+  const auto has_bytes = [](const std::vector<RunTensor>& tensors) {
+    return std::any_of(tensors.begin(), tensors.end(),
+                       [](const RunTensor& tensor) { return tensor.bytes != 0; });
+  };
+  return ((bits & kCaptureInputs) != 0 && has_bytes(run.inputs)) ||
+         ((bits & kCaptureOutputs) != 0 && has_bytes(run.outputs));
+}
+
+}  // namespace
+
+std::uint64_t path_hash(std::string_view path) {
+  return std::hash<std::string_view>()(path);
+}
+
+void KnownRecords::add(const JournalPath& path) {
+  hashes_.push_back(path_hash(path.untimed));
+  if (!path.in_model) return;
+  std::vector<std::uint64_t>& steps = steps_[{std::string(path.model), path.model_id}];
+  if (steps.empty() || steps.back() != path.step) steps.push_back(path.step);
+}
+
+void KnownRecords::sort() {
+  std::sort(hashes_.begin(), hashes_.end());
+  for (auto& [model, steps] : steps_) {
+    std::sort(steps.begin(), steps.end());
+    steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
+  }
+}
+
+std::size_t KnownRecords::count(std::string_view untimed) const {
+  const auto [first, last] = std::equal_range(hashes_.begin(), hashes_.end(), path_hash(untimed));
+  return static_cast<std::size_t>(last - first);
+}
+
+std::vector<std::uint64_t> KnownRecords::steps(std::string_view model, std::uint64_t model_id) const {
+  const auto found = steps_.find(std::pair(std::string(model), model_id));
+  return found == steps_.end() ? std::vector<std::uint64_t>() : found->second;
+}
+
+bool WantedRecords::load_config(const std::string& path, std::string& error) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"), std::fclose);
+  std::string text(kMaxConfigBytes + 1, '\0');
+  const std::size_t got = file == nullptr ? 0 : std::fread(text.data(), 1, text.size(), file.get());
+  if (file == nullptr || std::ferror(file.get()) != 0) {
+    error = path + ": " + strerror(errno);
+    return false;
+  }
+  text.resize(got);
+  const std::size_t bytes = config_memory_bytes(text.size());
+  memory_.reset(new std::byte[bytes]);
+  Arena arena({memory_.get(), bytes});
+  ConfigError refusal;
+  if (parse_config(text, arena, nullptr, config_, refusal) != Status::ok) {
+    error = to_string(refusal, path);
+    return false;
+  }
+  if (!config_.active) error = path + ": valid, but it switches nothing on, so it wants nothing";
+  return config_.active;
+}
+
+bool WantedRecords::load(const std::string& config_path, const std::string& run_path, std::string& error) {
+  if (!load_config(config_path, error)) return false;
+  ConfigError refusal;
+  if (run_.load(run_path, refusal)) return true;
+  error = to_string(refusal, run_path);
+  return false;
+}
+
+struct WantedRecords::Search {
+  const KnownRecords& known;
+  const std::string& directory;
+  Findings& findings;
+
+  void add(const std::string& op, const std::string& model, StepRanges* steps, const std::string& how_many) {
+    std::string note = how_many;
+    if (known.nameless() != 0)
+      note += "; may be among the " + count_text(known.nameless(), "record") + " lost without a name";
+    std::vector<FindingField> fields = {{"dump", directory}, {"op", op}, {"message", note}};
+    if (!model.empty()) fields.push_back({"model", model});
+    if (steps != nullptr) fields.push_back({"steps", steps->text()});
+    findings.add(FindingKind::absent, true,
+                 {op, model.empty() ? "single operator" : model, steps == nullptr ? "" : steps->text(), note},
+                 fields);
+  }
+};
+
+void WantedRecords::find_absent_model(Search& search, const RunModel& model) const {
+  std::vector<OpDesc> descs;
+  for (const RunOp& op : model.ops) descs.push_back(op.desc);
+  std::vector<std::uint8_t> bits(descs.size());
+  const ModelDesc desc = {model.name, model.graph_name, model.id, descs};
+  ModelPlan plan;
+  const posix::OpIndexMemory index(descs);
+  if (resolve_plan(config_, desc, bits, plan, index.index()) != Status::ok || plan.bits.empty()) return;
+  std::vector<std::size_t> wanted;
+  for (std::size_t i = 0; i < bits.size(); ++i) {
+    if (wants_bytes(plan, i, model.ops[i])) wanted.push_back(i);
+  }
+  if (wanted.empty()) return;
+
+  const std::string directory = sanitised(plan.directory_name);
+  const std::string model_text = directory + " (" + std::to_string(model.id) + ")";
+  const std::vector<std::uint64_t> seen = search.known.steps(directory, model.id);
+  const std::string every = "any of its " + count_text(wanted.size(), "wanted operator");
+  if (seen.empty() && !run_.has_steps) return search.add(every, model_text, nullptr, "at no step");
+  const std::uint64_t first = run_.has_steps ? 0 : seen.front();
+  if (run_.has_steps && run_.steps == 0) return;
+  const std::uint64_t last = run_.has_steps ? run_.steps - 1 : seen.back();
+
+  StepRanges asked;
+  if (config_.steps.every_step()) asked.add(first, last);
+  for (const StepRange& range : config_.steps.ranges) {
+    if (range.first <= last && range.last >= first)
+      asked.add(std::max(range.first, first), std::min(range.last, last));
+  }
+  // Steps of which nothing is known are told in one line, and not walked: there may be 2^64 of them.
+  StepRanges unseen;
+  std::vector<std::uint64_t> steps;
+  for (const StepRange& range : asked.merged()) {
+    std::uint64_t next = range.first;
+    bool ended = false;
+    for (auto step = std::lower_bound(seen.begin(), seen.end(), range.first);
+         step != seen.end() && *step <= range.last; ++step) {
+      if (*step > next) unseen.add(next, *step - 1);
+      steps.push_back(*step);
+      ended = *step == range.last;
+      next = *step + 1;
+    }
+    if (!ended) unseen.add(next, range.last);
+  }
+  if (!unseen.merged().empty()) search.add(every, model_text, &unseen, "at none of these steps");
+
+  // Operators that share type, name, task and stream share their paths.
+  std::map<std::string, std::size_t> same;
+  for (const std::size_t i : wanted) ++same[untimed_path({}, model.ops[i].desc)];
+  for (const std::size_t i : wanted) {
+    const auto times = same.find(untimed_path({}, model.ops[i].desc));
+    if (times == same.end()) continue;
+    StepRanges absent;
+    std::uint64_t records = 0;
+    for (const std::uint64_t step : steps) {
+      const std::string place = std::to_string(run_.device_id) + '/' + directory + '/' +
+                                std::to_string(model.id) + '/' + std::to_string(step);
+      const std::size_t known = search.known.count(untimed_path(place, model.ops[i].desc));
+      if (known >= times->second) continue;
+      absent.add(step);
+      records += times->second - known;
+    }
+    if (records != 0)
+      search.add(op_text(model.ops[i].desc), model_text, &absent, count_text(records, "record"));
+    same.erase(times);
+  }
+}
+
+void WantedRecords::find_absent_single(Search& search) const {
+  // As the session has it: without a step counter, a filter of steps never holds.
+  if (!config_.single_ops || !config_.steps.every_step()) return;
+  const std::uint64_t runs = run_.has_steps ? run_.steps : 1;
+  std::map<std::string, std::uint64_t> wanted;
+  std::map<std::string, std::string> names;
+  for (const RunOp& op : run_.single_ops) {
+    if (!wants_bytes(capture_bits(config_.mode), op)) continue;
+    const std::string path = untimed_path(std::to_string(run_.device_id), op.desc);
+    wanted[path] += runs;
+    names[path] = op_text(op.desc);
+  }
+  for (const auto& [path, count] : wanted) {
+    const std::uint64_t known = search.known.count(path);
+    if (known < count) search.add(names[path], {}, nullptr, count_text(count - known, "record"));
+  }
+}
+
+void WantedRecords::find_absent(const KnownRecords& known, const std::string& directory,
+                                Findings& findings) const {
+  Search search = {known, directory, findings};
+  for (const RunModel& model : run_.models) find_absent_model(search, model);
+  find_absent_single(search);
+}
+
+}  // namespace opdump::tool

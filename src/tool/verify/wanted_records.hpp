@@ -1,0 +1,69 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "opdump/types/config.hpp"
+#include "src/tool/cli/step_ranges.hpp"
+#include "src/tool/run/run_file.hpp"
+#include "src/tool/verify/findings.hpp"
+#include "src/tool/verify/journal_line.hpp"
+
+namespace opdump::tool {
+
+/// What a dump tells of, in hashes, so that it stays small: 8 bytes for each record.
+class KnownRecords {
+ public:
+  /// A record that was written, or lost with its operator known.
+  void add(const JournalPath& path);
+
+  /// Records that were lost without their operator being known.
+  void add_nameless(std::uint64_t count) { nameless_ += count; }
+
+  /// To be called once after all `add`.
+  void sort();
+
+  /// Records of that path without time stamp.
+  std::size_t count(std::string_view untimed) const;
+
+  /// Steps of a model, ascending; empty when none of its records is known.
+  std::vector<std::uint64_t> steps(std::string_view model, std::uint64_t model_id) const;
+
+  std::uint64_t nameless() const { return nameless_; }
+
+ private:
+  std::vector<std::uint64_t> hashes_;
+  std::map<std::pair<std::string, std::uint64_t>, std::vector<std::uint64_t>, std::less<>> steps_;
+  std::uint64_t nameless_ = 0;
+};
+
+std::uint64_t path_hash(std::string_view path);
+
+/// What a config wants of the models and single operators of a RUN.json.
+class WantedRecords {
+ public:
+  /// On false `error` says where and why. The config's directory need not be here.
+  bool load(const std::string& config_path, const std::string& run_path, std::string& error);
+
+  std::uint64_t device() const { return run_.device_id; }
+
+  /// Adds what is wanted and not known of the dump in `directory`.
+  void find_absent(const KnownRecords& known, const std::string& directory, Findings& findings) const;
+
+ private:
+  struct Search;
+
+  bool load_config(const std::string& path, std::string& error);
+  void find_absent_model(Search& search, const RunModel& model) const;
+  void find_absent_single(Search& search) const;
+
+  std::unique_ptr<std::byte[]> memory_;
+  DumpConfig config_;
+  RunFile run_;
+};
+
+}  // namespace opdump::tool

@@ -1,0 +1,5 @@
+extern "C" int run_c_api(void);
+
+int main() {
+  return run_c_api();
+}

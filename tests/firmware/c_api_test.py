@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+"""The C API compiles, links and runs on an emulated Cortex-M3 in the profiles of the knobs, without a build system.
+
+usage: c_api_test.py SOURCE_ROOT
+"""
+import pathlib
+import sys
+import tempfile
+
+from budget import run
+from emulated import build, execute, skip_without_tools
+
+SOURCES = ('callback_sink config extras faults flash_log log model op_counts recorder session sink status').split()
+BELOW = ('src/format/relayout.cpp', 'src/kernels/statistics/kernels.cpp', 'src/kernels/non_finite.cpp', 'src/config/blob/plan.cpp')
+PROFILES = ('', 'OPDUMP_SMALL_CODE=1', 'OPDUMP_SMALL_CODE=1 OPDUMP_DEGRADE=0 OPDUMP_JOURNAL=0 OPDUMP_WAIT=0',
+            'OPDUMP_SMALL_CODE=1 OPDUMP_DEGRADE=0 OPDUMP_STATISTICS=1 OPDUMP_OVERFLOW=1 OPDUMP_MAX_RECORDERS=1 '
+            'OPDUMP_MAX_CONFIGS=1', 'OPDUMP_FAULTS=0 OPDUMP_DEGRADE=0')
+
+
+def main():
+    root = pathlib.Path(sys.argv[1])
+    skip_without_tools()
+    sources = [root / f'src/c_api/c_{name}.cpp' for name in SOURCES]
+    sources += [root / name for name in BELOW] + [root / 'tests/firmware/c_api_main.cpp']
+    with tempfile.TemporaryDirectory() as folder:
+        program, c_object = f'{folder}/c_api.elf', f'{folder}/c_api.o'
+        run('arm-none-eabi-gcc', '-std=c99', '-Wall', '-Wextra', '-Wpedantic', '-Werror', '-mcpu=cortex-m3', '-mthumb',
+            '-Os', f'-I{root}/include', '-c', str(root / 'tests/firmware/c_api.c'), '-o', c_object)
+        for profile in PROFILES if len(sys.argv) < 3 else sys.argv[2:]:
+            knobs = [f'-D{knob}' for knob in profile.split()]
+            build(root, 'mps2-an385', 'cortex_m', [*sources, c_object], program, '-Os', '-mcpu=cortex-m3',
+                  '-DOPDUMP_VERSION="0.1.0"', *knobs)
+            print(f'{profile or "default knobs"}: {execute(root, "mps2-an385", program).strip() or "ran"}')
+
+
+if __name__ == '__main__':
+    main()

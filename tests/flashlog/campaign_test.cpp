@@ -1,0 +1,103 @@
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+#include <string>
+
+#include "tests/support/effort.hpp"
+#include "tests/support/flash_rig.hpp"
+
+// Any number of cuts, on parts of all kinds with all that flash may do at once:
+//
+//     OPDUMP_FLASH_CUTS=10000000 flash_tests -tc="flash log: campaign"
+//
+// OPDUMP_FLASH_SEED=N begins with life N instead of the first. A failure prints the seed of its life.
+
+namespace {
+
+using namespace opdump;
+using namespace opdump::tests;
+using flashlog::Policy;
+using Fault = FlashEmulator::Fault;
+
+std::uint64_t number_of(const char* variable, std::uint64_t otherwise) {
+  const char* const text = std::getenv(variable);
+  const std::uint64_t number = text != nullptr ? std::strtoull(text, nullptr, 10) : 0;
+  return number != 0 ? number : otherwise;
+}
+
+/// A life's part, log and faults, all from its seed.
+struct Life {
+  explicit Life(std::uint32_t seed)
+      : setup(kSetups[seed % std::size(kSetups)]),
+        flash((choose(seed), setup.geometry), setup.page_bytes, seed * 7 + 1) {
+    flash.volatile_programs = seed / 11 % 2 == 0;
+    flash.unsteady = seed / 23 % 4 != 0;
+    flash.read_errors = seed / 5 % 3 == 0 ? 50 : 0;
+    for (std::uint32_t i = 0; i < setup.bad_blocks; ++i) {
+      const Fault faults[] = {Fault::program_fails, Fault::erase_fails, Fault::dying};
+      flash.set_fault(flash.random() % setup.geometry.block_count, faults[flash.random() % 3]);
+    }
+  }
+
+  FlashSetup setup;
+  FlashEmulator flash;
+
+ private:
+  void choose(std::uint32_t seed) {
+    setup.options.policy = seed / 3 % 4 == 0 ? Policy::stop_when_full : Policy::overwrite_oldest;
+    setup.options.prepared_blocks = static_cast<std::uint8_t>(seed / 7 % 4);
+    setup.options.verify = seed / 13 % 4 == 0;
+    setup.geometry.block_count = 6 + seed / 17 % 12;
+    if (seed / 19 % 6 == 0) setup.bad_blocks = 1 + seed / 29 % 2;
+    if (setup.bad_blocks != 0) setup.geometry.block_count += 4;
+  }
+
+  static constexpr FlashSetup kSetups[] = {
+      {.geometry = {.block_bytes = 1024, .program_bytes = 1, .bits_only_clear = true}},
+      {.geometry = {.block_bytes = 512, .program_bytes = 4, .bits_only_clear = true}},
+      {.geometry = {.block_bytes = 1024, .program_bytes = 16}},
+      {.geometry = {.block_bytes = 512, .program_bytes = 8}},
+      {.geometry = {.block_bytes = 512, .program_bytes = 32}},
+      {.geometry = {.block_bytes = 1024, .program_bytes = 64, .bits_only_clear = true}},
+      {.geometry = {.block_bytes = 1024, .program_bytes = 128, .erased = std::byte{0}}},
+  };
+};
+
+constexpr std::uint32_t kBoots = 24;
+
+/// Boots again and again on one log and loses power somewhere; how often.
+std::uint32_t live(std::uint32_t seed) {
+  Life life(seed);
+  FlashPromises promises;
+  for (std::uint32_t boot = 0; boot < kBoots; ++boot) {
+    FlashRig rig(life.setup, life.flash, promises, seed * 1000 + boot);
+    rig.boot();
+    if (boot % 4 == 3 && life.setup.options.policy == Policy::overwrite_oldest && !rig.accepts())
+      FAIL("the log takes nothing any more");
+    rig.flash.cut_at = rig.flash.operations + 1 + rig.flash.random() % 40;
+    rig.flash.cut_byte = rig.flash.random() % life.setup.page_bytes;
+    const std::uint32_t steps = rig.flash.random() % 120;
+    for (std::uint32_t i = 0; i < steps && !rig.flash.off; ++i) rig.step();
+    if (!rig.flash.off) rig.flash.cut();
+    life.flash = rig.flash;
+    promises = rig.promises;
+  }
+  return kBoots;
+}
+
+}  // namespace
+
+TEST_CASE("flash log: campaign") {
+  const std::uint64_t wanted = number_of("OPDUMP_FLASH_CUTS", rounds(20'000));
+  std::uint64_t cuts = 0;
+  std::uint32_t seed = static_cast<std::uint32_t>(number_of("OPDUMP_FLASH_SEED", 1));
+  for (; cuts < wanted; ++seed) {
+    CAPTURE(seed);
+    cuts += live(seed);
+    if (wanted >= 1'000'000 && seed % 50'000 == 0)
+      std::fprintf(stderr, "%llu cuts, seed %u\n", static_cast<unsigned long long>(cuts), seed);
+  }
+  MESSAGE(cuts, " cuts, none of which broke a promise");
+}

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Compiles every public header alone and included twice with all and with the least of opdump, those for C as C and as C++11 too,
+and all of them together under every configuration of profiles.txt. Under C++17 each C++ header says what it needs.
+
+usage: header_check.py COMPILER SOURCE_ROOT
+"""
+import concurrent.futures
+import os
+import pathlib
+import subprocess
+import sys
+
+from profiles import configurations
+
+FLAGS = '-std=c++20 -fno-exceptions -fno-rtti -Wall -Wextra -Wconversion -Wshadow -Wundef -Werror -fsyntax-only -xc++ -'.split()
+
+
+# C's headers are for programs in any C++, and in C.
+C_CXX_FLAGS = '-std=c++11 -pedantic -Wall -Wextra -Wconversion -Wshadow -Wundef -Werror -fsyntax-only -xc++ -'.split()
+C_FLAGS = '-std=c99 -pedantic -Wall -Wextra -Wconversion -Wshadow -Wundef -Werror -fsyntax-only -xc -'.split()
+OLD_FLAGS = '-std=c++17 -fsyntax-only -xc++ -'.split()
+
+# What a header forgets to include shows where most and where least is compiled.
+ALONE = ('full', 'lean')
+
+# Its macros are those of CANN's own headers, which another header stands in for.
+STANDS_ALONE = 'platform/ascend/acl_linked.hpp'
+
+
+def compile_source(compiler, root, source, flags):
+    command = [compiler, f'-I{root}/include', f'-I{root}', *flags]
+    done = subprocess.run(command, input=source, text=True, capture_output=True)
+    return done.returncode, done.stderr
+
+
+def compile_twice(compiler, root, header, flags):
+    # An empty translation unit is no C.
+    return compile_source(compiler, root, f'#include "{header}"\n#include "{header}"\nextern int one;\n', flags)
+
+
+def compile_alone(compiler, root, header, flags):
+    """Why the header does not compile; None if it does."""
+    code, text = compile_twice(compiler, root, header, flags)
+    return None if code == 0 else f'{header} does not compile alone{told(flags)}:\n{text}'
+
+
+def compile_all(compiler, root, headers, flags):
+    """Why the headers do not compile together; None if they do."""
+    source = ''.join(f'#include "{header}"\n' for header in headers)
+    code, text = compile_source(compiler, root, source, flags)
+    return None if code == 0 else f'the headers do not compile together{told(flags)}:\n{text}'
+
+
+def compile_as_old(compiler, root, header):
+    """What the header fails to say to a compiler of C++17; None if it says what it needs, and nothing else."""
+    code, text = compile_source(compiler, root, f'#include "{header}"\n', OLD_FLAGS)
+    errors = [line for line in text.splitlines() if 'error' in line.partition(' ')[2]]
+    named = [line for line in errors if 'error:' in line and 'opdump needs C++20' in line]
+    if code != 0 and named and len([line for line in errors if 'error:' in line]) == len(named) == 2:
+        return None
+    return f'{header} as C++17 should say that it needs C++20, and says:\n' + '\n'.join(text.splitlines()[:20])
+
+
+def told(flags):
+    knobs = [flag[2:] for flag in flags if flag.startswith('-DOPDUMP_')]
+    return ' with ' + ' '.join(knobs) if knobs else ''
+
+
+def has_opencl(compiler):
+    return subprocess.run([compiler, '-fsyntax-only', '-xc', '-'], input='#include <CL/cl.h>\n', text=True,
+                          capture_output=True, check=False).returncode == 0
+
+
+def main():
+    compiler, root = sys.argv[1], pathlib.Path(sys.argv[2])
+    headers = [p.relative_to(root / 'include') for p in sorted((root / 'include/opdump').rglob('*.hpp'))]
+    headers += [p.relative_to(root) for p in sorted((root / 'platform').rglob('*.hpp'))]
+    if not has_opencl(compiler):
+        print('left out: platform/opencl, as OpenCL\'s headers are not there')
+        headers = [p for p in headers if p.parts[:2] != ('platform', 'opencl')]
+    c_headers = [p.relative_to(root / 'include') for p in sorted((root / 'include/opdump').rglob('*.h'))]
+    if len(headers) < 10 or not c_headers:
+        sys.exit(f'only {len(headers)} headers found below {root}')
+    work = [(compile_alone, header, flags) for header in c_headers for flags in (C_FLAGS, C_CXX_FLAGS)]
+    for name, knobs in configurations().items():
+        flags = [f'-D{knob}' for knob in knobs] + FLAGS
+        if name in ALONE:
+            work += [(compile_alone, header, flags) for header in headers + c_headers]
+        work += [(compile_all, [h for h in headers if str(h) != STANDS_ALONE], flags)]
+    work += [(compile_as_old, header) for header in headers]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        faults = [*filter(None, pool.map(lambda item: item[0](compiler, root, *item[1:]), work))]
+    print('\n'.join([*faults, f'{len(work)} compilations, {len(faults)} failed']))
+    sys.exit(1 if faults else 0)
+
+
+if __name__ == '__main__':
+    main()

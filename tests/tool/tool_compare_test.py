@@ -1,0 +1,413 @@
+#!/usr/bin/env python3
+"""Tests of `opdump compare` from outside: tool_compare_test.py OPDUMP [unittest arguments].
+
+Standard library only.
+"""
+import csv
+import json
+import math
+import os
+import struct
+import sys
+
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
+import tool_case  # noqa: E402
+from tool_case import (BF16, BOOL, COMPLEX64, Case, FLOAT, INT32, INT4, STRING, floats,
+                       npy, record, tensor)  # noqa: E402
+
+HEADER = ['Index', 'OpType', 'NPUDump', 'DataType', 'Address', 'GroundTruth', 'DataType', 'Address', 'TensorIndex',
+          'Shape', 'CosineSimilarity', 'MaxAbsoluteError', 'AccumulatedRelativeError', 'RelativeEuclideanDistance',
+          'KullbackLeiblerDivergence', 'StandardDeviation', 'MeanAbsoluteError', 'RootMeanSquareError',
+          'MaxRelativeError', 'MeanRelativeError', 'CompareFailReason']
+
+
+def one(values, dtype=FLOAT, code='f', **more):
+    return tensor(dtype, [len(values)], struct.pack('<%d%s' % (len(values), code), *values), **more)
+
+
+NCHW, NHWC, FRACTAL_NZ, NC1HWC0 = 0, 1, 29, 3
+
+
+def nhwc(values, dims):
+    n, c, h, w = dims
+    return [values[((i * c + k) * h + y) * w + x]
+            for i in range(n) for y in range(h) for x in range(w) for k in range(c)]
+
+
+def nc1hwc0(values, dims, padding=0):
+    n, c, h, w = dims
+    blocks = (c + 15) // 16
+    return [n, blocks, h, w, 16], [
+        values[((i * c + 16 * b + k) * h + y) * w + x] if 16 * b + k < c else padding
+        for i in range(n) for b in range(blocks) for y in range(h) for x in range(w) for k in range(16)]
+
+
+def fractal_nz(values, dims):
+    *leading, rows, columns = dims
+    count = math.prod(leading)
+    down, right = (rows + 15) // 16, (columns + 15) // 16
+    return [*leading, right, down, 16, 16], [
+        values[(i * rows + 16 * d + a) * columns + 16 * r + b]
+        if 16 * d + a < rows and 16 * r + b < columns else 0
+        for i in range(count) for r in range(right) for d in range(down) for a in range(16) for b in range(16)]
+
+
+class Compare(Case):
+    def put(self, name, inputs, outputs, side):
+        self.write(side + '/' + name, record(inputs, outputs))
+
+    def compare(self, *arguments, expect=0):
+        out, error = self.run_tool('compare', '-m', 'mine', '-g', 'golden', '--json', *arguments, expect=expect)
+        return json.loads(out)['tensors'], error
+
+    def csv(self, *arguments, expect=0):
+        self.run_tool('compare', '-m', 'mine', '-g', 'golden', '-out', 'out', *arguments, expect=expect)
+        (name,) = os.listdir(self.path('out'))
+        self.assertRegex(name, r'^result_\d{14}\.csv$')
+        with open(self.path('out', name), newline='', encoding='utf-8') as file:
+            rows = list(csv.reader(file))
+        os.remove(self.path('out', name))
+        return rows
+
+    def pairs(self, *arguments, expect=0):
+        return [(os.path.basename(t['mine']['file']), os.path.basename(t['golden']['file']))
+                for t in self.compare(*arguments, expect=expect)[0] if t['mine'] and t['golden']]
+
+    def test_a_map_tells_what_operators_are_called_elsewhere(self):
+        for name in ('conv', 'relu'):
+            self.put('T.%s.3.0.1' % name, [], [one([1, 2])], 'mine')
+        self.write('golden/layer1.0.1.npy', npy('<f4', [2], floats(1, 2)))
+        self.write('golden/a,b.0.1.npy', npy('<f4', [2], floats(1, 2)))
+        self.write('map', '# ours, theirs\nconv,layer1\r\n\nrelu\ta,b\n')
+        self.assertEqual(self.pairs('--map', 'map'),
+                         [('T.conv.3.0.1', 'layer1.0.1.npy'), ('T.relu.3.0.1', 'a,b.0.1.npy')])
+        for text, told in (('x', 'map:1: not a row'), ('\na,b,c', 'map:2: not a row'), (',b', 'map:1: not a row'),
+                           ('a,b\na,c', "map:2: 'a' has a row already")):
+            self.write('map', text)
+            _, error = self.run_tool('compare', 'mine', 'golden', '--map', 'map', expect=1)
+            self.assertIn(told, error)
+        self.assertIn('exclude each other', self.run_tool('compare', 'mine', 'golden', '--map', 'map', '--by-order',
+                                                          expect=2)[1])
+
+    def test_operators_go_together_by_their_turn_when_asked(self):
+        for i, (a, b) in enumerate((('x', 'conv'), ('y', 'relu'), ('z', 'conv'))):
+            self.put('T.%s.3.0.%d' % (a, 100 + i), [one([i])], [one([i, i]), one([7])], 'mine')
+            self.put('U.%s.9.0.%d' % (b, 500 + i), [one([i])], [one([i, i])], 'golden')
+        self.assertEqual(self.pairs('--by-order', expect=1), [('T.x.3.0.100', 'U.conv.9.0.500')] * 2 +
+                         [('T.y.3.0.101', 'U.relu.9.0.501')] * 2 + [('T.z.3.0.102', 'U.conv.9.0.502')] * 2)
+        self.assertTrue(all(t['equal'] == t['elements'] for t in self.compare('--by-order', expect=1)[0]
+                            if 'equal' in t))
+
+    def test_nothing_that_pairs_is_told_briefly_and_with_a_way_out(self):
+        for i in range(200):
+            self.put('T.mine%d.3.0.%d' % (i, 100 + i), [], [one([1], name=b'')], 'mine')
+            self.put('T.theirs%d.3.0.%d' % (i, 100 + i), [], [one([1], name=b'')], 'golden')
+        out, error = self.run_tool('compare', 'mine', 'golden', expect=1)
+        self.assertEqual(error.count('\n'), 12, error)
+        self.assertIn('and 190 more', error)
+        for piece in ('--map', '--by-order', "'mine0'", "'theirs0'", 'and 197 more'):
+            self.assertIn(piece, error.splitlines()[-1])
+        self.assertIn('200 without golden, 200 only golden', out)
+        self.assertEqual(len(self.compare(expect=1)[0]), 400)
+        self.put('T.mine7.3.0.999', [], [one([1], name=b'')], 'golden')
+        self.assertNotIn('--by-order', self.run_tool('compare', 'mine', 'golden', expect=1)[1])
+
+    def test_one_model_on_each_side_goes_together_whatever_its_name(self):
+        place = '%s/20260131130559/0/%s/1/%d'
+        for step in (0, 1):
+            self.put('T.a.3.0.%d' % (5 + step), [], [one([step])], place % ('mine', 'float', step))
+            self.put('T.a.3.0.%d' % (9 - step), [], [one([step])], place % ('golden', 'quantised', step))
+        self.assertEqual([t['equal'] for t in self.compare()[0]], [1, 1])
+        self.put('T.a.3.0.7', [], [one([0])], place % ('golden', 'another', 0))
+        self.assertEqual(self.pairs(expect=1), [])
+
+    def test_original_names_hold_dots_and_stand_on_either_side(self):
+        self.put('T.fused.3.0.1', [], [one([1], name=b'block.0/conv.relu')], 'mine')
+        self.write('golden/block_0_conv_relu.0.1.npy', npy('<f4', [1], floats(1)))
+        self.write('mine/head_out.0.2.npy', npy('<f4', [1], floats(2)))
+        self.put('T.last.3.0.2', [], [one([2], name=b'head.out')], 'golden')
+        self.put('T.mine_name.3.0.3', [], [one([3], name=b'x.y')], 'mine')
+        self.put('T.their_name.3.0.3', [], [one([3], name=b'x.y')], 'golden')
+        self.put('T.a_b_c.3.0.4', [], [one([4], name=b'')], 'mine')
+        self.write('golden/a_b.c.0.4.npy', npy('<f4', [1], floats(4)))
+        self.assertEqual([t['equal'] for t in self.compare()[0]], [1] * 4)
+
+    def test_namesakes_go_together_by_task_type_and_shape_before_their_turn(self):
+        self.put('Add.n.3.0.1', [], [one([1, 1])], 'mine')
+        self.put('Mul.n.4.0.2', [], [one([2, 2])], 'mine')
+        self.put('Mul.n.5.0.3', [], [one([3, 3])], 'mine')
+        self.put('Mul.n.5.0.11', [], [one([3, 3])], 'golden')
+        self.put('Mul.n.8.0.12', [], [one([2, 2])], 'golden')
+        self.put('Add.n.9.0.13', [], [one([1, 1])], 'golden')
+        self.assertEqual(self.pairs(), [('Add.n.3.0.1', 'Add.n.9.0.13'), ('Mul.n.4.0.2', 'Mul.n.8.0.12'),
+                                        ('Mul.n.5.0.3', 'Mul.n.5.0.11')])
+        self.put('Sub.m.3.0.21', [], [one([1, 2, 3])], 'mine')
+        self.put('Sub.m.3.0.22', [], [one([1, 2])], 'mine')
+        self.write('golden/m.0.31.npy', npy('<f4', [2], floats(1, 2)))
+        self.write('golden/m.0.32.npy', npy('<f4', [3], floats(1, 2, 3)))
+        self.assertEqual({t['equal'] == t['elements'] for t in self.compare()[0]}, {True})
+        self.put('Sub.m.3.0.23', [], [one([5] * 6)], 'mine')
+        self.write('golden/m.0.33.npy', npy('<f4', [1, 6], floats(*[5] * 6)))
+        self.assertIn('paired by its turn', [t.get('remark', '') for t in self.compare()[0]][-1])
+        self.assertIn('1 tensor share a name', self.run_tool('compare', 'mine', 'golden')[0])
+
+    def test_what_is_unequal_below_the_limits_is_told_and_limits_can_be_given(self):
+        self.put('T.a.3.0.1', [], [one([1, 2, 3, 4])], 'mine')
+        self.put('T.a.3.0.1', [], [one([1, 2, 3, 4])], 'golden')
+        self.put('T.b.3.0.2', [], [one([1, 2, 3, 4.02])], 'mine')
+        self.put('T.b.3.0.2', [], [one([1, 2, 3, 4])], 'golden')
+        out, _ = self.run_tool('compare', 'mine', 'golden')
+        self.assertIn('0 diverging\n', out)
+        self.assertRegex(out, r'\nfirst unequal: b:output:0 \(cosine 0.9999\d+, euclid 0.003\d+\)\n')
+        out, _ = self.run_tool('compare', 'mine', 'golden', '--limits', 'max_abs=0.01')
+        self.assertIn('1 diverging\nfirst to diverge: b:output:0 (max_abs 0.02 > 0.01)\n', out)
+        self.run_tool('compare', 'mine', 'golden', '--fail-under', 'max_abs=0.01', expect=1)
+        self.assertIn('exclude', self.run_tool('compare', 'mine', 'golden', '--limits', 'max_abs=1', '--fail-under',
+                                               'max_abs=1', expect=2)[1])
+
+    def test_measures_of_two_arrays(self):
+        self.write('a.npy', npy('<f4', [2, 2], floats(1, 2, 3, 5)))
+        self.write('b.npy', npy('<f4', [2, 2], floats(1, 2, 3, 4)))
+        out, _ = self.run_tool('compare', '-m', 'a.npy', '-g', 'b.npy', '--json')
+        (result,) = json.loads(out)['tensors']
+        self.assertAlmostEqual(result['cosine'], 34 / math.sqrt(39 * 30))
+        self.assertEqual((result['max_abs'], result['sum_rel'], result['max_rel']), (1, 0.25, 0.25))
+        self.assertAlmostEqual(result['euclid'], math.sqrt(1 / 30))
+        self.assertEqual((result['mean_abs'], result['rmse'], result['mean_rel']), (0.25, 0.5, 0.0625))
+        self.assertAlmostEqual(result['std']['mine_std'], math.sqrt(35 / 16))
+        self.assertEqual((result['equal'], result['elements'], result['max_abs_at']), (3, 4, [1, 1]))
+        self.assertEqual((result['mine_there'], result['golden_there'], result['max_ulp']), (5, 4, 1 << 21))
+        p = [max((v - 1) / 4, 2 ** -23) for v in (1, 2, 3, 5)]
+        q = [max((v - 1) / 3, 2 ** -23) for v in (1, 2, 3, 4)]
+        divergence = sum(a / sum(p) * math.log(a / sum(p) / (b / sum(q))) for a, b in zip(p, q))
+        self.assertAlmostEqual(result['kl'], divergence, places=6)
+
+    def test_csv_has_the_columns_of_the_vendor(self):
+        name = 'Conv2D.conv1.3.0.%016d'
+        self.put(name % 20, [one([1, 2])], [one([3, 4])], 'mine')
+        self.put(name % 90, [one([1, 2])], [one([3, 5])], 'golden')
+        self.put('Add.add.4.0.%016d' % 10, [], [one([0, 0])], 'mine')
+        self.put('Add.add.4.0.%016d' % 11, [], [one([1, 1])], 'golden')
+        rows = self.csv()
+        self.assertEqual(rows[0], HEADER)
+        self.assertEqual([row[8] for row in rows[1:]], ['add:output:0', 'conv1:input:0', 'conv1:output:0'])
+        self.assertEqual([row[0] for row in rows[1:]], ['0', '1', '1'])
+        self.assertEqual(rows[1][1:10], ['Add', 'add', 'float32', 'NaN', 'add', 'float32', 'NaN', 'add:output:0', '[2]'])
+        self.assertEqual(rows[1][10], 'NaN')
+        self.assertIn('All the data is zero in my dump', rows[1][-1])
+        self.assertEqual(rows[2][10:], ['1.000000', '0.000000', '0.000000', '0.000000', '0.000000',
+                                        '(1.500;0.500),(1.500;0.500)', '0.000000', '0.000000', '0.000000',
+                                        '0.000000', ''])
+        self.assertEqual(rows[3][15], '(3.500;0.500),(4.000;1.000)')
+        self.assertEqual([len(row) for row in rows], [len(HEADER)] * 4)
+        self.assertEqual(self.csv('-alg', '0,RootMeanSquareError')[0],
+                         HEADER[:11] + ['RootMeanSquareError', 'CompareFailReason'])
+
+    def test_addresses_go_where_a_side_is_arrays(self):
+        self.put('Add.add.4.0.%016d' % 10, [], [one([1])], 'mine')
+        self.write('golden/add.0.1589195081588018.npy', npy('<f4', [1], floats(1)))
+        self.assertEqual(self.csv()[0], HEADER[:7] + HEADER[8:])
+
+    def test_steps_go_together(self):
+        for side, time in (('mine', '20260131130559'), ('golden', '20260201000000')):
+            for step in range(3):
+                self.put('%s/0/net/1/%d/Add.add.4.0.%016d' % (time, step, 100 - step), [],
+                         [one([step + (side == 'mine' and step == 1)])], side)
+        results, _ = self.compare()
+        self.assertEqual({(r['place'], r['max_abs']) for r in results}, {('net/0', 0), ('net/1', 1), ('net/2', 0)})
+
+    def test_a_golden_array_serves_every_step(self):
+        for step in range(3):
+            self.put('20260131130559/0/net/1/%d/Add.add.4.0.%016d' % (step, step), [], [one([1])], 'mine')
+        self.write('golden/add.0.1589195081588018.npy', npy('<f4', [1], floats(1)))
+        self.assertEqual([r['cosine'] for r in self.compare()[0]], [1, 1, 1])
+
+    def test_runs_of_one_operator_go_together_in_turn(self):
+        for turn in range(3):
+            self.put('Add.add.4.0.%016d' % (10 + turn), [], [one([turn])], 'mine')
+            self.put('Add.add.4.0.%016d' % (20 + turn), [], [one([turn])], 'golden')
+        self.assertEqual([r['max_abs'] for r in self.compare()[0]], [0, 0, 0])
+        self.put('Add.add.4.0.%016d' % 13, [], [one([3])], 'mine')
+        results, error = self.compare(expect=1)
+        self.assertIn("there is no output 0 of operator 'add' in the golden dump", error)
+        self.assertEqual(sum('problem' in r for r in results), 1)
+
+    def test_fused_operators_go_by_their_original_names(self):
+        self.put('Conv2D.conv1_relu.3.0.%016d' % 1, [], [one([1, 2], name=b'net/relu:x')], 'mine')
+        self.write('golden/net_relu:x.0.1589195081588018.npy', npy('<f4', [2], floats(1, 2)))
+        self.assertEqual([r['equal'] for r in self.compare()[0]], [2])
+
+    def test_file_names_of_arrays(self):
+        for name in ('TYPE.op.1.0.1589195081588018.output.1.npy', 'TYPE.op.1.0.1589195081588018.output.1.NCHW.npy',
+                     'op.1.1589195081588018.npy', 'op.output.1.npy'):
+            with self.subTest(name):
+                self.put('TYPE.op.1.0.%016d' % 7, [], [one([1]), one([5])], 'mine')
+                path = self.write('golden/' + name, npy('<f4', [1], floats(5)))
+                results, _ = self.compare(expect=1)
+                self.assertEqual([r.get('equal') for r in results], [None, 1])
+                os.remove(path)
+
+    def test_dtypes_meet_as_float32(self):
+        self.put('A.op.1.0.%016d' % 7, [one([-1, 7], INT32, 'i'), one([1, 0], BOOL, '?')],
+                 [one([0x3f80, 0x4000], BF16, 'H'), tensor(INT4, [2], b'\xf7'), one([1, 2, 3, 4], COMPLEX64, 'f')],
+                 'mine')
+        for index, (role, values) in enumerate([('input.0', (-1, 7)), ('input.1', (1, 0)), ('output.0', (1, 2)),
+                                                ('output.1', (7, -1))]):
+            self.write('golden/op.%s.npy' % role, npy('<f8', [2], struct.pack('<2d', *values)))
+        self.write('golden/op.output.2.npy', npy('<f4', [4], floats(1, 3, 0, 0)))
+        results, error = self.compare(expect=1)
+        self.assertEqual([r.get('equal') for r in results], [2, 2, 2, 2, None])
+        self.assertIn('op:output:2', error)
+        self.assertTrue(all('max_ulp' not in r for r in results))
+
+    def test_what_cannot_be_compared_is_told(self):
+        self.put('A.op.1.0.%016d' % 7, [one([1, 2]), tensor(STRING, [1], b'x')], [one([1])], 'mine')
+        self.put('A.op.1.0.%016d' % 8, [one([1, 2, 3]), tensor(STRING, [1], b'x')], [one([1])], 'golden')
+        self.put('A.extra.1.0.%016d' % 9, [], [one([1])], 'golden')
+        results, error = self.compare(expect=1)
+        self.assertIn('op:input:0: the shapes differ: mine [2], golden [3]', error)
+        self.assertIn('op:input:1: mine: elements of string are no numbers', error)
+        self.assertNotIn('extra', error)
+        self.assertEqual([r['problem'] for r in results if r['mine'] is None],
+                         ["there is no output 0 of operator 'extra' in my dump"])
+        out, _ = self.run_tool('compare', '-m', 'mine', '-g', 'golden', expect=1)
+        self.assertEqual(out.splitlines()[0],
+                         '1 tensor compared: 1 equal, 0 diverging, 2 not comparable, 1 only golden')
+        rows = self.csv(expect=1)
+        self.assertEqual([row[10] for row in rows[1:]], ['NaN', 'NaN', '1.000000', 'NaN'])
+
+    def test_summary_ranks_the_worst_and_names_the_first(self):
+        for number, (op, error) in enumerate([('a', 0), ('b', 0.2), ('c', 3), ('d', 0.001)]):
+            self.put('T.%s.%d.0.%016d' % (op, number, number + 1), [], [one([1, 1, 1 + error])], 'mine')
+            self.put('T.%s.%d.0.%016d' % (op, number, number + 5), [], [one([1, 1, 1])], 'golden')
+        out, _ = self.run_tool('compare', '-m', 'mine', '-g', 'golden')
+        self.golden('compare.txt', out)
+        self.run_tool('compare', '-m', 'mine', '-g', 'golden', '--fail-under', 'cosine=0.99', expect=1)
+        self.run_tool('compare', '-m', 'mine', '-g', 'golden', '--fail-under', 'cosine=0.5,max_abs=3')
+        self.run_tool('compare', '-m', 'mine', '-g', 'golden', '--fail-under', 'max_abs=2.9', expect=1)
+        self.run_tool('compare', '-m', 'mine', '-g', 'golden', '--fail-under', 'max_abs=0.3', '--op', '[ab]')
+
+    def test_nan_keeps_no_limit(self):
+        self.put('T.a.1.0.%016d' % 1, [], [one([1, math.nan])], 'mine')
+        self.put('T.a.1.0.%016d' % 1, [], [one([1, 2])], 'golden')
+        results, _ = self.compare()
+        self.assertEqual((results[0]['cosine'], results[0]['diverges'], results[0]['equal']), ('nan', True, 1))
+        self.compare('--fail-under', 'max_abs=1e30', expect=1)
+
+    def test_what_is_equal_keeps_every_limit(self):
+        for side in ('mine', 'golden'):
+            self.put('T.a.1.0.%016d' % 1, [], [one([1, math.nan, math.inf])], side)
+        results, _ = self.compare('--fail-under', 'cosine=0.99')
+        self.assertEqual((results[0]['cosine'], results[0]['diverges'], results[0]['equal']), ('nan', False, 3))
+
+    def test_memory_does_not_grow_with_the_files(self):
+        self.skip_under_sanitizers()
+        # No page begins with an element, and what the kernel maps around those that are read belongs to others.
+        count = 32 << 20
+        for side in ('mine', 'golden'):
+            self.put('T.a.1.0.%016d' % 1, [], [tensor(BF16, [count], b'\0\1\2\3' * (count // 2))], side)
+        self.assertIn(self.peak_kib('compare', '-m', 'mine', '-g', 'golden'), range(1, 16 << 10))
+
+    def test_large_tensors_are_the_same_on_every_number_of_cores(self):
+        count = 600000
+        self.write('a.npy', npy('<f4', [count], floats(*([1.0] * (count - 1) + [2.0]))))
+        self.write('b.npy', npy('<f4', [count], floats(*([1.0] * count))))
+        outs = set()
+        for cores in ({0}, set(os.sched_getaffinity(0))):
+            outs.add(self.run_tool('compare', '-m', 'a.npy', '-g', 'b.npy', '--json',
+                                   preexec_fn=lambda cores=cores: os.sched_setaffinity(0, cores)
+                                   if cores <= os.sched_getaffinity(0) else None)[0])
+        (text,) = outs
+        self.assertEqual(json.loads(text)['tensors'][0]['max_abs_at'], [count - 1])
+
+    def place(self, side, shape, values, fmt, original):
+        self.put('T.a.1.0.%016d' % 1, [], [tensor(FLOAT, list(shape), floats(*values), fmt=fmt, original=original)],
+                 side)
+
+    def test_device_formats_are_restored_first(self):
+        dims = [2, 19, 3, 5]
+        values = [float(i % 251) + 1 for i in range(math.prod(dims))]
+        matrix = [3, 35, 20]
+        cells = [float(i % 241) + 1 for i in range(math.prod(matrix))]
+        blocked, blocks = nc1hwc0(values, dims)
+        _, dirty = nc1hwc0(values, dims, padding=99)
+        fractal, fractals = fractal_nz(cells, matrix)
+        last = [2, 3, 5, 19]
+        for mine, golden, restored in (
+                ((blocked, blocks, NC1HWC0, dims), (dims, values, NCHW, dims), dims),
+                ((dims, values, NCHW, dims), (blocked, blocks, NC1HWC0, dims), dims),
+                ((blocked, blocks, NC1HWC0, dims), (blocked, dirty, NC1HWC0, dims), dims),
+                ((blocked, blocks, NC1HWC0, dims), (last, nhwc(values, dims), NHWC, last), last),
+                ((last, nhwc(values, dims), NHWC, last), (dims, values, NCHW, dims), dims),
+                ((fractal, fractals, FRACTAL_NZ, matrix), (matrix, cells, tool_case.ND, matrix), matrix)):
+            for wrong in (False, True):
+                with self.subTest(mine=mine[2], golden=golden[2], wrong=wrong):
+                    self.place('mine', *mine)
+                    golden_values = list(golden[1])
+                    if wrong:
+                        golden_values[golden_values.index(7.0)] = 8.0
+                    self.place('golden', golden[0], golden_values, *golden[2:])
+                    (result,), _ = self.compare()
+                    self.assertEqual((result['elements'], result['equal']),
+                                     (math.prod(restored), math.prod(restored) - wrong))
+                    self.assertEqual(result.get('compared_shape', result['mine']['shape']), restored)
+                    if wrong:
+                        at = 0
+                        for dim, index in zip(restored, result['max_abs_at']):
+                            at = at * dim + index
+                        ours = nhwc(values, dims) if restored == last else cells if restored == matrix else values
+                        self.assertEqual((ours[at], result['mine_there'], result['golden_there']), (7, 7, 8))
+
+    def test_device_formats_follow_the_dims_of_an_array(self):
+        dims = [2, 19, 3, 5]
+        values = [float(i) for i in range(math.prod(dims))]
+        self.place('mine', *nc1hwc0(values, dims), NC1HWC0, dims)
+        for shape, ordered in ((dims, values), ([2, 3, 5, 19], nhwc(values, dims))):
+            self.write('golden/a.output.0.npy', npy('<f4', shape, floats(*ordered)))
+            (result,), _ = self.compare()
+            self.assertEqual((result['equal'], result['compared_shape']), (len(values), shape))
+        self.write('golden/a.output.0.npy', npy('<f4', [2, 19, 15, 1, 1, 2], floats(*values, *values)))
+        (result,), _ = self.compare(expect=1)
+        self.assertEqual(result['problem'], 'the shapes differ: mine NC1HWC0 [2,2,3,5,16] of [2,19,3,5], '
+                                            'golden [2,19,15,1,1,2]')
+
+    def test_what_cannot_be_restored_is_compared_with_its_padding(self):
+        blocked, blocks = nc1hwc0([1.0] * 19, [1, 19, 1, 1])
+        for side in ('mine', 'golden'):
+            self.place(side, blocked, blocks, NC1HWC0, [1, 40, 1, 1])
+        (result,), _ = self.compare()
+        self.assertEqual((result['elements'], result['equal']), (32, 32))
+        self.assertIn('compared with its padding: NC1HWC0 [1,2,1,1,16] of [1,40,1,1]', result['remark'])
+        self.assertEqual(self.csv()[1][-1].split(':')[0], 'compared with its padding')
+
+    def test_a_large_tensor_is_restored_in_windows(self):
+        dims = [1, 17, 200, 300]
+        values = [float(i % 65521) for i in range(math.prod(dims))]
+        self.place('mine', *nc1hwc0(values, dims), NC1HWC0, dims)
+        self.place('golden', dims, values, NCHW, dims)
+        (result,), _ = self.compare()
+        self.assertEqual((result['elements'], result['equal']), (len(values), len(values)))
+
+    def test_usage(self):
+        for arguments, reason in (([], "'-m MINE' is missing"), (['-m', 'x'], "'-g GOLDEN' is missing"),
+                                  (['-m', 'x', '-g', 'y', 'z'], "'z' has no meaning"),
+                                  (['-m', 'x', '-g', 'y', '-alg', '10'], "there is no measure '10'"),
+                                  (['-m', 'x', '-g', 'y', '--fail-under', 'std=1'], "'std=1' is no limit"),
+                                  (['-m', 'x', '-g', 'y', '--fail-under', 'cosine=a'], "'a' in 'cosine=a'")):
+            self.assertIn(reason, self.run_tool('compare', *arguments, expect=2)[1])
+        self.assertIn('exit status', self.run_tool('compare', '--help')[0])
+        self.assertIn('No such file', self.run_tool('compare', '-m', 'x', '-g', 'y', expect=1)[1])
+
+    def test_hostile_files_are_errors(self):
+        good = record([], [one([1, 2, 3])])
+        self.write('golden/T.a.1.0.%016d' % 1, good)
+        self.put('T.b.1.0.%016d' % 1, [], [one([1])], 'golden')
+        self.put('T.b.1.0.%016d' % 1, [], [one([1])], 'mine')
+        for cut in range(len(good)):
+            self.write('mine/T.a.1.0.%016d' % 1, good[:cut])
+            results, _ = self.compare(expect=1)
+            self.assertIn(1, [r.get('equal') for r in results])
+
+
+if __name__ == '__main__':
+    tool_case.main()

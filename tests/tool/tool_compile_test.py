@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Tests of `opdump compile` from outside: tool_compile_test.py OPDUMP [unittest arguments].
+
+Standard library only. Compilers that are not there are left out.
+"""
+import glob
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import zlib
+
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
+import tool_case  # noqa: E402
+from tool_case import Case  # noqa: E402
+import tool_replay_test  # noqa: E402
+
+CORPUS = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'data', 'config')
+CONFIG = {'dump': {'dump_path': 'no/such/directory', 'dump_mode': 'all', 'dump_step': '0|5-9',
+                   'dump_list': [{'model_name': 'digits', 'layer': ['conv1', 'fx']}]}}
+
+
+class Compile(Case):
+    def compile_config(self, config=None, *arguments, **options):
+        self.write('acl.json', json.dumps(CONFIG if config is None else config))
+        return self.run_tool('compile', 'acl.json', '-o', 'dump.plan', *arguments, **options)
+
+    def test_the_plan_is_whole_and_described(self):
+        out, error = self.compile_config()
+        plan = self.read('dump.plan')
+        self.assertEqual(error, '')
+        self.assertRegex(out, r'^dump\.plan: %d bytes; loading it takes at most \d+ bytes of RAM\n$' % len(plan))
+        self.assertEqual(struct.unpack('<4sIII', plan[:16]), (b'ODPN', zlib.crc32(plan[8:]), len(plan), 5))
+        self.assertEqual(self.run_tool('compile', 'acl.json', '--output=other.plan')[1], '')
+        self.assertEqual(self.read('other.plan'), plan)
+
+    def test_check_says_the_same_of_both(self):
+        os.makedirs(self.path('output'))
+        checked = 0
+        for folder in ('accept', 'inactive'):
+            for file in sorted(glob.glob(os.path.join(CORPUS, folder, '*.json'))):
+                with open(file, 'rb') as text:
+                    self.write('acl.json', text.read())
+                codes = (0,) if folder == 'accept' else (3,)
+                self.run_tool('compile', 'acl.json', '-o', 'dump.plan', expect=codes)
+                plan = self.read('dump.plan')
+                for options in ([], ['--json']):
+                    from_plan, _ = self.run_tool('check', '-', *options, stdin=plan, expect=codes)
+                    got, error = self.run_tool('check', '-', *options, stdin=self.read('acl.json'), expect=(*codes, 1))
+                    if 'dump.dump_path' in got + error:
+                        continue  # of a directory that is not there, only the plan is described
+                    if options:
+                        got, from_plan = json.loads(got), json.loads(from_plan)
+                        del got['notes'], from_plan['notes']
+                    else:
+                        got = ''.join(line for line in got.splitlines(True) if ': note: ' not in line)
+                    self.assertEqual(got, from_plan, file)
+                    checked += 1
+        self.assertGreater(checked, 40)
+
+    def test_what_is_damaged_is_told(self):
+        self.compile_config()
+        plan = self.read('dump.plan')
+
+        def refused(data):
+            return self.run_tool('check', '-', stdin=data, expect=1)[1]
+        self.assertIn('ends too early', refused(plan[:-1]))
+        self.assertIn('wrong checksum', refused(plan[:40] + b'?' + plan[41:]))
+        self.assertIn('first 16 bytes', refused(b'?' + plan[1:]))
+        newer = plan[8:12] + struct.pack('<I', 999) + plan[16:]
+        self.assertIn('newer opdump', refused(plan[:4] + struct.pack('<I', zlib.crc32(newer)) + newer))
+        padded = plan + bytes(-len(plan) % 4)
+        self.assertIn('have been swapped',
+                      refused(b''.join(padded[i:i + 4][::-1] for i in range(0, len(padded), 4))))
+        got = json.loads(self.run_tool('check', '-', '--json', stdin=plan[:-1], expect=1)[0])
+        self.assertEqual(got['error']['fault'], 'damaged_plan')
+
+    def test_lines_that_match_nothing_are_told(self):
+        self.write('run.json', json.dumps(tool_replay_test.Replay.RUN))
+        _, error = self.compile_config(None, '--model', 'run.json')
+        self.assertEqual(error, 'acl.json: layer "fx" of model "digits" matches nothing; did you mean "fc"?\n')
+        self.write('run.json', '{"models": 1}')
+        self.assertIn('run.json:1:12', self.compile_config(None, '--model', 'run.json', expect=1)[1])
+
+    def test_refused(self):
+        _, error = self.compile_config({'dump': {'dump_path': '.', 'dump_mode': 'ouput'}}, expect=1)
+        self.assertIn('dump.dump_mode', error)
+        self.assertIn('^', error)
+        self.assertEqual(self.files(), ['acl.json'])
+        self.assertIn('no/such', self.run_tool('compile', 'no/such', '-o', 'x', expect=1)[1])
+        self.write('acl.json', json.dumps(CONFIG))
+        self.assertIn('no/where/x', self.run_tool('compile', 'acl.json', '-o', 'no/where/x', expect=1)[1])
+        self.assertIn('-o PLAN', self.run_tool('compile', 'acl.json', expect=2)[1])
+        self.assertIn('no name', self.run_tool('compile', 'acl.json', '-o', 'x', '--c', '1a', expect=2)[1])
+        self.assertIn('is missing', self.run_tool('compile', expect=2)[1])
+
+    def test_inactive(self):
+        _, error = self.compile_config({'dump': {'dump_path': '.'}}, expect=3)
+        self.assertIn('switches nothing on', error)
+        self.assertEqual(len(self.read('dump.plan')) > 16, True)
+
+    def test_c_header(self):
+        self.compile_config()
+        self.run_tool('compile', 'acl.json', '-o', 'plan.h', '--c', 'dump_plan')
+        source = '#include "plan.h"\n#include "plan.h"\n#include <stdio.h>\nint main(void) {\n' \
+            '  fwrite(dump_plan, 1, DUMP_PLAN_BYTES, stdout);\n' \
+            '  return (unsigned long)dump_plan % 8 != 0 || DUMP_PLAN_MEMORY_BYTES == 0;\n}\n'
+        built = 0
+        for compiler, standard, suffix in (('gcc', 'c11', 'c'), ('g++', 'c++11', 'cpp'), ('clang++', 'c++20', 'cpp')):
+            if shutil.which(compiler) is None:
+                continue
+            self.write('main.' + suffix, source)
+            subprocess.run([compiler, '-std=' + standard, '-Wall', '-Wextra', '-Werror', 'main.' + suffix, '-o', 'main'],
+                           cwd=self.directory, check=True)
+            done = subprocess.run(['./main'], cwd=self.directory, check=True, stdout=subprocess.PIPE)
+            self.assertEqual(done.stdout, self.read('dump.plan'))
+            built += 1
+        if built == 0:
+            self.skipTest('no compiler')
+
+
+if __name__ == '__main__':
+    tool_case.main()

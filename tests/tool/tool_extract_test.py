@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+"""Tests of `opdump extract` from outside: tool_extract_test.py OPDUMP FLASH_IMAGE_MAKER [unittest arguments].
+
+Standard library only.
+"""
+import json
+import os
+import random
+import re
+import struct
+import subprocess
+import sys
+
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
+import flash_log  # noqa: E402
+import tool_case  # noqa: E402
+from tool_case import Case  # noqa: E402
+
+MAKER = ''
+BLOCK = 4096
+
+
+class Extract(Case):
+    def make(self, kind='plain'):
+        os.makedirs(self.path('tree'), exist_ok=True)
+        done = subprocess.run([MAKER, self.path('flash.img'), self.path('tree'), kind], check=True, stdout=subprocess.PIPE)
+        self.said = done.stdout.decode().split()
+        return self.read('flash.img')
+
+    def tree(self, directory):
+        """Every file's bytes, but for those that were never finished."""
+        return {name: self.read(directory, name) for name in self.all_files(directory) if not name.endswith('.part')}
+
+    def all_files(self, directory):
+        return [os.path.relpath(os.path.join(root, name), self.path(directory))
+                for root, _, names in os.walk(self.path(directory)) for name in names]
+
+    def test_the_tree_is_that_of_the_tree_sink(self):
+        self.make()
+        out, error = self.run_tool('extract', 'flash.img', '-o', 'dump')
+        self.assertEqual(error, '')
+        wanted = self.tree('tree')
+        self.assertEqual(len(wanted), 10)
+        self.assertEqual(self.tree('dump'), wanted)
+        self.assertRegex(out, r'^8 committed files, 103\.\d KiB, 3 pieces of journals, 3 aborted, 1 torn; '
+                              r'200 blocks of 4\.0 KiB from byte 0 on, \d+ in use\n$')
+
+    def test_nothing_is_replaced(self):
+        self.make()
+        self.run_tool('extract', 'flash.img', '-o', 'dump')
+        before = self.tree('dump')
+        _, error = self.run_tool('extract', 'flash.img', '-o', 'dump', expect=1)
+        self.assertIn('already exists', error)
+        journal = os.path.join('20260131130559', 'opdump.0.1.journal')
+        after = self.tree('dump')
+        del before[journal], after[journal]
+        self.assertEqual(after, before)
+
+    def test_list(self):
+        self.make()
+        out, _ = self.run_tool('extract', 'flash.img', '--list')
+        lines = out.splitlines()
+        self.assertRegex(lines[0], r'^committed +310  20260131130559/0/net/1/0/Add\.add\.1\.0\.1589195081588018$')
+        self.assertRegex(lines[1], r'^committed +35000  20260131130559/0/net/1/0/Conv2D\.conv1\.')
+        self.assertRegex(lines[2], r'^journal +7  20260131130559/opdump\.0\.1\.journal$')
+        self.assertRegex(lines[3], r'^aborted +5000  20260131130559/0/net/1/0/Mul\.gone\.')
+        self.assertRegex(lines[-2], r'^torn +3000  20260131130559/0/Relu\.torn\.')
+        self.assertFalse(os.path.exists(self.path('dump')))
+
+    def test_the_log_is_found_behind_other_things(self):
+        image = self.make()
+        self.write('whole.img', b'\xff' * 3333 + b'OPFL' + b'\0' * 1000 + image + b'\xff' * 999)
+        self.run_tool('extract', 'whole.img', '-o', 'dump')
+        self.assertEqual(self.tree('dump'), self.tree('tree'))
+        self.run_tool('extract', 'whole.img', '-o', 'again', '--offset', str(3333 + 4 + 1000))
+        self.assertEqual(self.tree('again'), self.tree('tree'))
+        _, error = self.run_tool('extract', 'whole.img', '--list', '--offset', '12', expect=1)
+        self.assertIn('cannot begin at byte 12', error)
+
+    def test_a_log_whose_first_block_is_gone_is_found_too(self):
+        image = self.make()
+        self.write('flash.img', b'\0' * BLOCK + image[BLOCK:])
+        self.run_tool('extract', 'flash.img', '-o', 'dump', expect=(0, 1))
+        wanted = self.tree('tree')
+        got = self.tree('dump')
+        self.assertGreater(len(got), 4)
+        for name, data in got.items():
+            if not name.endswith('.journal'):
+                self.assertEqual(data, wanted[name])
+
+    def test_whatever_is_damaged_the_rest_comes(self):
+        image = bytearray(self.make())
+        wanted = self.tree('tree')
+        used = len(image.rstrip(b'\xff'))
+        source = random.Random(1)
+        for turn in range(40):
+            hurt = bytearray(image)
+            for _ in range(source.randrange(1, 4)):
+                at = source.randrange(used)
+                hurt[at] ^= 1 << source.randrange(8)
+            self.write('hurt.img', bytes(hurt))
+            directory = 'dump%d' % turn
+            _, error = self.run_tool('extract', 'hurt.img', '-o', directory, expect=(0, 1))
+            got = {name: data for name, data in self.tree(directory).items() if not name.endswith('.journal')}
+            for name, data in got.items():
+                if not name.endswith('mapping.csv'):
+                    self.assertEqual(data, wanted[name], (turn, name, error))
+            self.assertGreaterEqual(len(got), 4, (turn, error))
+
+    def test_images_cut_short(self):
+        image = self.make()
+        wanted = self.tree('tree')
+        for size in (0, 3, 24, 50, 100, BLOCK - 1, BLOCK, 3 * BLOCK + 77, len(image) - 1):
+            self.write('short.img', image[:size])
+            directory = 'dump%d' % size
+            out, error = self.run_tool('extract', 'short.img', '-o', directory, expect=1)
+            self.assertIn('short.img: ', error)
+            for name, data in self.tree(directory).items():
+                if not name.endswith('.journal'):
+                    self.assertEqual(data, wanted[name])
+            self.assertEqual(bool(out), size >= 50)
+
+    def test_names_that_leave_the_directory_are_refused(self):
+        self.make('hostile')
+        os.makedirs(self.path('here'))
+        out, error = self.run_tool('extract', self.path('flash.img'), '-o', 'here/dump', expect=(0, 1))
+        self.assertEqual(sorted(self.files('here')), [])
+        self.assertFalse(os.path.exists(self.path('here', 'escape')))
+        if re.match(r'[1-9]', out):
+            self.assertIn('invalid argument', error)
+
+    def test_newer_formats_and_other_files(self):
+        image = self.make()
+        self.write('text.img', b'no flash log in here')
+        self.assertIn('there is no valid block header', self.run_tool('extract', 'text.img', '--list', expect=1)[1])
+        self.assertIn('No such file', self.run_tool('extract', 'nothing', '--list', expect=1)[1])
+        import binascii
+        newer = bytearray(image)
+        for block in range(len(image) // BLOCK):
+            at = block * BLOCK
+            if newer[at:at + 4] != b'OPFL':
+                continue
+            newer[at + 4] = 4
+            size = newer[at + 6] + 256 * newer[at + 7]
+            newer[at + size - 4:at + size] = binascii.crc32(newer[at:at + size - 4]).to_bytes(4, 'little')
+        self.write('newer.img', bytes(newer))
+        self.assertIn('version 4', self.run_tool('extract', 'newer.img', '--list', expect=1)[1])
+
+    def test_verify_says_whether_the_log_is_undamaged(self):
+        image = bytearray(self.make())
+        self.run_tool('extract', 'flash.img', '--verify')
+        image[image.find(b'Conv2D.conv1') + 6000] ^= 1
+        self.write('hurt.img', bytes(image))
+        _, error = self.run_tool('extract', 'hurt.img', '--verify', expect=1)
+        self.assertIn('damaged', error)
+
+    def test_a_session_in_flash_proves_its_completeness(self):
+        image = bytearray(self.make('session'))
+        self.run_tool('verify', 'flash.img')
+        self.run_tool('extract', 'flash.img', '-o', 'dump')
+        self.run_tool('verify', 'dump')
+        self.assertEqual(len([name for name in self.files('dump') if 'conv1' in name]), 4)
+        out, _ = self.run_tool('compare', '-m', 'flash.img', '-g', 'dump')
+        self.assertIn('8 tensors compared: 8 equal', out)
+        image[image.find(b'MatMul.fc') + 5000] ^= 1
+        self.write('hurt.img', bytes(image))
+        out, _ = self.run_tool('verify', 'hurt.img', expect=1)
+        self.assertIn('lost with bytes of the image', out)
+        self.assertIn('not there, though the journal says it was written', out)
+
+    def test_the_boots_of_a_device_without_a_calendar_come_out_apart(self):
+        image = self.make('reboots')
+        boots = [int(word) for word in self.said]
+        self.assertEqual(len(boots), 3)
+        out, error = self.run_tool('extract', 'flash.img', '-o', 'dump')
+        self.assertEqual(error, '')
+        self.assertIn('24 committed files', out)
+        self.assertIn('; 3 boots; ', out)
+        self.assertEqual(sorted(os.listdir(self.path('dump'))), ['boot_%06d' % boot for boot in boots])
+        names = set()
+        for number, boot in enumerate(boots, 1):
+            files = {name: data for name, data in self.tree(os.path.join('dump', 'boot_%06d' % boot)).items()
+                     if not name.endswith('.journal')}
+            self.assertEqual(len(files), 8)
+            for name, data in files.items():
+                self.assertIn(struct.pack('<fff', number, 2, 3), data, name)
+            names.add(tuple(sorted(files)))
+            self.run_tool('extract', 'flash.img', '-o', 'boot%d' % boot, '--boot', str(boot))
+            self.assertEqual(self.tree('boot%d' % boot), self.tree('dump/boot_%06d' % boot))
+            self.run_tool('verify', 'dump/boot_%06d' % boot)
+            listed, _ = self.run_tool('extract', 'flash.img', '--list', '--boot', str(boot))
+            self.assertEqual(listed.count('committed  '), 8)
+        self.assertEqual(len(names), 1, 'the names of all boots were to be the same')
+        out, _ = self.run_tool('extract', 'flash.img', '--list')
+        self.assertEqual([line for line in out.splitlines() if line.startswith('boot ')], ['boot %d' % boot for boot in boots])
+        out, _ = self.run_tool('verify', 'flash.img')
+        self.assertIn('3 journals: 24 records written, 0 lost', out)
+        out, error = self.run_tool('show', 'flash.img')
+        self.assertEqual(error, '')
+        out, _ = self.run_tool('compare', '-m', 'flash.img', '-g', 'flash.img')
+        self.assertIn('24 tensors compared: 24 equal', out)
+        _, error = self.run_tool('extract', 'flash.img', '--list', '--boot', '77', expect=1)
+        self.assertIn('holds nothing of boot 77; its boots are ' + ', '.join(map(str, boots)), error)
+        # An independent reader finds the same.
+        found = {}
+        for boot, path, data in flash_log.committed(image):
+            found['boot_%06d/%s' % (boot, path)] = data
+        self.assertEqual({name: data for name, data in self.tree('dump').items() if not name.endswith('.journal')}, found)
+
+    def test_verify_tells_of_each_boot_that_a_power_cut_ended(self):
+        self.make('power_cuts')
+        boots = [int(word) for word in self.said]
+        self.assertEqual(len(boots), 5)
+        self.assertEqual(len(set(boots)), 5)
+        out, _ = self.run_tool('verify', 'flash.img', '--json', expect=1)
+        answer = json.loads(out)
+        wrong = sorted((re.search(r'boot_(\d+)', f['journal']).group(1), f['kind']) for f in answer['findings'] if f['wrong'])
+        self.assertEqual(wrong, [('%06d' % boots[1], 'not_final'), ('%06d' % boots[3], 'not_final')])
+        written = {int(re.search(r'boot_(\d+)', j['path']).group(1)): (j['closed'], j['written']) for j in answer['journals']}
+        self.assertEqual(sorted(written), sorted(boots))
+        for number, boot in enumerate(boots, 1):
+            closed, records = written[boot]
+            self.assertEqual(closed, number % 2 == 1)
+            self.assertTrue(records == 8 if closed else 0 < records < 8, records)
+        self.run_tool('extract', 'flash.img', '-o', 'dump')
+        for number, boot in enumerate(boots, 1):
+            directory = 'dump/boot_%06d' % boot
+            self.run_tool('verify', directory, expect=number % 2 ^ 1)
+            files = {name: data for name, data in self.tree(directory).items() if not name.endswith('.journal')}
+            self.assertGreaterEqual(len(files), written[boot][1])
+            for name, data in files.items():
+                self.assertIn(struct.pack('<fff', number, 2, 3), data, name)
+
+    def test_an_independent_reader_finds_the_same(self):
+        image = self.make()
+        self.run_tool('extract', 'flash.img', '-o', 'dump')
+        found = {path: data for _, path, data in flash_log.committed(image)}
+        for name, data in self.tree('dump').items():
+            if not name.endswith(('.journal', 'mapping.csv')) and os.path.basename(name).count('.') > 1:
+                self.assertEqual(found.pop(name), data)
+        # The one whose name is too long for a file.
+        self.assertEqual([len(data) for data in found.values()], [100])
+
+    def test_usage(self):
+        for arguments, reason in (([], 'an IMAGE is missing'), (['a', 'b', '--list'], "'b' is too many"),
+                                  (['a'], 'give one of'), (['a', '--list', '--verify'], 'give one of'),
+                                  (['a', '--list', '--offset', 'x'], "'x' is no number"),
+                                  (['a', '--list', '--boot', '-1'], "'-1' is no number of a boot")):
+            self.assertIn(reason, self.run_tool('extract', *arguments, expect=2)[1])
+        self.assertIn('exit status', self.run_tool('extract', '--help')[0])
+
+
+if __name__ == '__main__':
+    MAKER = os.path.abspath(sys.argv.pop(2))
+    tool_case.main()

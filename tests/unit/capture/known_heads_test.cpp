@@ -1,0 +1,342 @@
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "opdump/impl/capture/sent_heads.hpp"
+#include "opdump/impl/drain/known_heads.hpp"
+#include "tests/support/session_bench.hpp"
+
+namespace opdump::tests {
+namespace {
+
+constexpr std::size_t kRingBytes = 8192;
+
+/// A session that keeps the heads of up to `operators` operators.
+struct Knowing {
+  explicit Knowing(std::size_t operators)
+      : heads(head_memory_bytes(operators) / 8),
+        recorder(*session.add_recorder(ring, std::as_writable_bytes(std::span(heads))).value()) {
+    REQUIRE(session.init() == Status::ok);
+    REQUIRE(session.set_config(everything()) == Status::ok);
+  }
+
+  void load(const ModelDesc& model) { REQUIRE(session.load_model(plan, model, bits) == Status::ok); }
+
+  /// Captures operator `op` as a step of its own into the drained ring; returns the bytes of its first chunk.
+  std::size_t capture(std::size_t op, std::span<const TensorView> inputs,
+                      std::span<const TensorView> outputs) {
+    drain();
+    REQUIRE(recorder.begin_step(plan) == Status::ok);
+    CHECK(recorder.capture(op, inputs, outputs) == Status::ok);
+    REQUIRE(recorder.end_step() == Status::ok);
+    return recorder.ring().peek().size();
+  }
+
+  void drain() {
+    while (session.drain_some(SIZE_MAX) != 0) {
+    }
+  }
+
+  FakeMemory memory;
+  FakeSink sink;
+  FakeClock clock;
+  std::byte scratch[1024];
+  alignas(8) std::byte ring[kRingBytes];
+  std::vector<std::uint64_t> heads;
+  BasicSession<FakeMemory> session{{.memory = memory,
+                                    .sink = sink,
+                                    .clock = clock,
+                                    .scratch = scratch,
+                                    .when_full = WhenFull::inline_drain}};
+  BasicRecorder<FakeMemory>& recorder;
+  ModelPlan plan;
+  std::uint8_t bits[16] = {};
+};
+
+/// Captures with a knowing session and one that knows nothing, whose dumps have to be the same.
+class Both {
+ public:
+  explicit Both(std::size_t operators) : knowing_(operators), plain_(0) {}
+
+  void load(const ModelDesc& model) {
+    knowing_.load(model);
+    plain_.load(model);
+  }
+  void unload() {
+    CHECK(knowing_.session.unload_model(knowing_.plan) == Status::ok);
+    CHECK(plain_.session.unload_model(plain_.plan) == Status::ok);
+  }
+
+  /// Whether the head was sent as a number alone.
+  bool capture(std::size_t op, std::span<const TensorView> inputs, std::span<const TensorView> outputs) {
+    return knowing_.capture(op, inputs, outputs) < plain_.capture(op, inputs, outputs);
+  }
+
+  void compare() {
+    knowing_.drain();
+    plain_.drain();
+    CHECK(knowing_.session.finalize() == Status::ok);
+    CHECK(plain_.session.finalize() == Status::ok);
+    CHECK(knowing_.sink.objects == plain_.sink.objects);
+    CHECK(knowing_.sink.journals == plain_.sink.journals);
+    CHECK(knowing_.session.counts().written == plain_.session.counts().written);
+    CHECK(knowing_.session.counts().lost() == 0);
+  }
+
+  Knowing knowing_;
+  Knowing plain_;
+};
+
+}  // namespace
+
+TEST_CASE("known heads: a head that comes again is sent as a number") {
+  Both both(3);
+  both.load(kModel);
+  Tensors tensors;
+  CHECK_FALSE(both.capture(0, {&tensors.input, 1}, {&tensors.output, 1}));
+  CHECK(both.capture(0, {&tensors.input, 1}, {&tensors.output, 1}));
+  CHECK_FALSE(both.capture(1, {&tensors.input, 1}, {&tensors.output, 1}));
+  CHECK(both.capture(1, {&tensors.input, 1}, {&tensors.output, 1}));
+  CHECK(both.capture(0, {&tensors.input, 1}, {&tensors.output, 1}));
+  both.compare();
+}
+
+TEST_CASE("known heads: an address may be another one each time") {
+  Both both(1);
+  both.load(kModel);
+  Tensors tensors;
+  both.capture(0, {&tensors.input, 1}, {&tensors.output, 1});
+  tensors.input.address += 32;
+  tensors.output.address += 64;
+  CHECK(both.capture(0, {&tensors.input, 1}, {&tensors.output, 1}));
+  both.compare();
+}
+
+TEST_CASE("known heads: whatever else changes, the head is sent whole") {
+  Both both(3);
+  both.load(kModel);
+  Tensors tensors;
+  const Dim other_dims[] = {2, 8};
+  const Dim one_dim[] = {16};
+  const std::string_view names[] = {"graph_op_1", "graph_op_2"};
+  const Dim first_dims[] = {1, 16};
+  TensorView with_originals = tensors.output;
+  with_originals.original_shape = first_dims;
+  with_originals.original_name = names[1];
+  with_originals.original_index = 1;
+  with_originals.original_dtype = DType::float16;
+  with_originals.original_format = Format::hwcn;
+  int changes = 0;
+  const auto change = [&](auto apply) {
+    ++changes;
+    for (const TensorView& base : {tensors.output, with_originals}) {
+      CAPTURE(changes);
+      CAPTURE(base.original_name);
+      TensorView changed = base;
+      apply(changed);
+      // A second output behind it, which is found only where the first one's description ends.
+      const TensorView before[] = {base, with_originals};
+      const TensorView after[] = {changed, with_originals};
+      both.capture(0, {&tensors.input, 1}, before);
+      CHECK(both.capture(0, {&tensors.input, 1}, before));
+      CHECK_FALSE(both.capture(0, {&tensors.input, 1}, after));
+      CHECK(both.capture(0, {&tensors.input, 1}, after));
+    }
+  };
+  change([](TensorView& view) { view.bytes = 72; });
+  change([](TensorView& view) { view.dtype = DType::int32; });
+  change([](TensorView& view) { view.format = Format::nchw; });
+  change([&](TensorView& view) { view.shape = other_dims; });
+  change([&](TensorView& view) { view.shape = one_dim; });
+  change([&](TensorView& view) { view.original_shape = other_dims; });
+  change([&](TensorView& view) { view.original_shape = one_dim; });
+  change([&](TensorView& view) { view.original_name = names[0]; });
+  change([](TensorView& view) { view.original_index = 3; });
+  change([](TensorView& view) { view.original_dtype = DType::float64; });
+  change([](TensorView& view) { view.original_format = Format::nhwc; });
+  change([](TensorView& view) { view.address_kind = AddressKind::raw; });
+  change([](TensorView& view) { view.original_name = "graph_op"; });
+
+  // The same tensors in other roles, and names of the same length.
+  both.capture(1, {&tensors.input, 1}, {&tensors.output, 1});
+  const TensorView inputs[] = {tensors.input, tensors.output};
+  CHECK_FALSE(both.capture(1, inputs, {}));
+  CHECK_FALSE(both.capture(1, {}, inputs));
+  tensors.output.original_name = names[0];
+  both.capture(2, {}, {&tensors.output, 1});
+  tensors.output.original_name = names[1];
+  CHECK_FALSE(both.capture(2, {}, {&tensors.output, 1}));
+  both.compare();
+}
+
+TEST_CASE("known heads: each dim counts, whatever the rank") {
+  Dim known[] = {2, 3, 4, 5, 6, 7};
+  const auto* const at = reinterpret_cast<const std::byte*>(known);
+  for (std::size_t rank = 0; rank <= std::size(known); ++rank) {
+    std::vector<Dim> dims(known, known + rank);
+    CHECK(past_dims(at, dims) == at + rank * sizeof(Dim));
+    for (std::size_t i = 0; i < rank; ++i) {
+      for (const Dim other : {dims[i] + 1, dims[i] + (Dim{1} << 63)}) {
+        dims[i] = other;
+        CHECK(past_dims(at, dims) == nullptr);
+        dims[i] = known[i];
+      }
+    }
+  }
+}
+
+TEST_CASE("known heads: the first operators of a model keep the memory, a model loaded later gets it") {
+  Both both(1);
+  both.load(kModel);
+  Tensors tensors;
+  for (int i = 0; i < 2; ++i) {
+    for (const std::size_t op : {1u, 0u, 2u})
+      CHECK(both.capture(op, {}, {&tensors.output, 1}) == (i == 1 && op == 1));
+  }
+  both.unload();
+  OpDesc ops[] = {kOps[0], kOps[1], kOps[2]};
+  ops[1].name = "pool9";
+  const ModelDesc other = {.name = "ten", .id = 10, .ops = ops};
+  both.load(other);
+  CHECK_FALSE(both.capture(1, {}, {&tensors.output, 1}));
+  CHECK(both.capture(1, {}, {&tensors.output, 1}));
+  both.compare();
+}
+
+TEST_CASE("known heads: too large a head is always sent whole") {
+  Both both(1);
+  both.load(kModel);
+  Tensors tensors;
+  const std::vector<TensorView> outputs(8, tensors.output);
+  both.capture(0, {}, outputs);
+  CHECK_FALSE(both.capture(0, {}, outputs));
+  both.compare();
+}
+
+TEST_CASE("known heads: what is made ready of a head is as much as fits behind it") {
+  Both both(3);
+  both.load(kModel);
+  Tensors tensors;
+  for (std::size_t count = 1; count <= 8; ++count) {
+    CAPTURE(count);
+    std::vector<TensorView> outputs(count, tensors.output);
+    for (int i = 0; i < 3; ++i) {
+      both.capture(0, {}, outputs);
+      outputs.back().address += 32;
+    }
+  }
+  both.compare();
+}
+
+TEST_CASE("known heads: names follow the time, however it goes") {
+  Both both(3);
+  both.load(kModel);
+  Tensors tensors;
+  constexpr std::uint64_t kDigits = 10'000'000'000'000'000;
+  for (const std::uint64_t now_us :
+       {std::uint64_t{3}, std::uint64_t{99'999'998}, std::uint64_t{100'000'007}, std::uint64_t{5},
+        std::uint64_t{1'700'000'012'345'678}, std::uint64_t{1'700'000'099'999'998},
+        std::uint64_t{1'700'000'300'000'000}, kDigits - 2, kDigits + 1, 20 * kDigits}) {
+    CAPTURE(now_us);
+    both.knowing_.clock.now_us = both.plain_.clock.now_us = now_us;
+    for (const std::size_t op : {0u, 1u, 0u}) both.capture(op, {}, {&tensors.output, 1});
+  }
+  both.compare();
+}
+
+TEST_CASE("known heads: the records of one step, also where a name is taken, and where the sink fails") {
+  Tensors tensors;
+  const auto captured = [&](Knowing& to, int fail_in) {
+    to.load(kModel);
+    to.clock.now_us = 1'700'000'000'000'000;
+    REQUIRE(to.recorder.begin_step(to.plan) == Status::ok);
+    const auto capture = [&](std::size_t op) {
+      CHECK(to.recorder.capture(op, {}, {&tensors.output, 1}) == Status::ok);
+      to.drain();
+    };
+    for (const std::size_t op : {0u, 1u, 0u, 0u, 1u}) capture(op);
+    std::string taken = to.sink.objects.begin()->first;
+    taken.replace(taken.size() - 1, 1, "6");
+    to.sink.objects[taken] = {std::byte{1}};
+    if (fail_in >= 0) to.sink.fail_at = to.sink.calls + fail_in;
+    for (int i = 0; i < 6; ++i) capture(0);
+    REQUIRE(to.recorder.end_step() == Status::ok);
+    const Status ended = to.session.finalize();
+    CHECK(ended == to.session.journal_failure());
+    CHECK(to.sink.open_objects.empty());
+    CHECK(to.sink.objects[taken].size() == 1);
+  };
+  for (int fail_in = -1; fail_in < 15; ++fail_in) {
+    CAPTURE(fail_in);
+    Knowing knowing(3);
+    Knowing plain(0);
+    captured(knowing, fail_in);
+    captured(plain, fail_in);
+    CHECK(knowing.sink.objects == plain.sink.objects);
+    CHECK(knowing.sink.journals == plain.sink.journals);
+    const DumpCounts counts = knowing.session.counts();
+    CHECK(counts.written == plain.session.counts().written);
+    CHECK(counts.written + counts.lost() == 11);
+    const bool journal_failed = knowing.session.journal_failed();
+    CHECK(counts.lost() == (fail_in < 0 || journal_failed ? 0 : 1));
+  }
+}
+
+TEST_CASE("known heads: tensors larger than the ring stream behind a number too") {
+  Both both(3);
+  both.load(kModel);
+  std::vector<std::byte> data(3 * kRingBytes);
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::byte>(i * 7);
+  const Dim dims[] = {data.size()};
+  const TensorView large = {
+      .address = address_of(data.data()), .bytes = data.size(), .dtype = DType::uint8, .shape = dims};
+  for (int i = 0; i < 3; ++i) both.capture(2, {&large, 1}, {&large, 1});
+  both.compare();
+}
+
+TEST_CASE("known heads: a record that fails leaves no head that the drainer does not know") {
+  Knowing knowing(3);
+  knowing.load(kModel);
+  Tensors tensors;
+  REQUIRE(knowing.recorder.begin_step(knowing.plan) == Status::ok);
+  knowing.memory.fail_at = 0;
+  CHECK(knowing.recorder.capture(0, {}, {&tensors.output, 1}) == Status::device_copy_failed);
+  CHECK(knowing.recorder.capture(0, {}, {&tensors.output, 1}) == Status::ok);
+  knowing.memory.fail_at = knowing.memory.copies;
+  CHECK(knowing.recorder.capture(0, {}, {&tensors.output, 1}) == Status::device_copy_failed);
+  CHECK(knowing.recorder.capture(0, {}, {&tensors.output, 1}) == Status::ok);
+  REQUIRE(knowing.recorder.end_step() == Status::ok);
+  REQUIRE(knowing.session.finalize() == Status::ok);
+  CHECK(knowing.session.counts().written == 2);
+  CHECK(knowing.session.counts().device_failed == 2);
+  CHECK(knowing.sink.objects.size() == 2);
+  const std::string& journal = knowing.sink.journals.begin()->second;
+  CHECK(journal.find("lost,0,2,device_failed,0/net/9/0/Conv2D.conv1_relu1.3.1\n") != journal.npos);
+}
+
+TEST_CASE("known heads: a recorder that is added again knows nothing") {
+  Knowing knowing(3);
+  knowing.load(kModel);
+  Tensors tensors;
+  const std::size_t whole = knowing.capture(0, {}, {&tensors.output, 1});
+  CHECK(knowing.capture(0, {}, {&tensors.output, 1}) < whole);
+  CHECK(knowing.session.remove_recorder(knowing.recorder) == Status::ok);
+  std::vector<std::uint64_t> heads(head_memory_bytes(2) / 8);
+  REQUIRE(knowing.session.add_recorder(knowing.ring, std::as_writable_bytes(std::span(heads))).value() ==
+          &knowing.recorder);
+  CHECK(knowing.capture(0, {}, {&tensors.output, 1}) == whole);
+  CHECK(knowing.capture(0, {}, {&tensors.output, 1}) < whole);
+  CHECK(knowing.session.finalize() == Status::ok);
+  CHECK(knowing.session.counts().written == 4);
+}
+
+TEST_CASE("known heads: memory that is not aligned is refused, too little of it is none") {
+  Knowing knowing(0);
+  alignas(8) std::byte ring[256];
+  alignas(8) std::byte heads[64];
+  CHECK(knowing.session.add_recorder(ring, std::span(heads).subspan(1)).status() == Status::invalid_argument);
+  REQUIRE(knowing.session.add_recorder(ring, heads).ok());
+}
+
+}  // namespace opdump::tests

@@ -1,0 +1,298 @@
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "opdump/parts/text_log.hpp"
+#include "tests/support/journal_account.hpp"
+#include "tests/support/session_bench.hpp"
+
+using namespace opdump;
+using namespace opdump::tests;
+
+namespace {
+
+std::vector<std::string> never_lines(const std::string& journal) {
+  std::vector<std::string> lines;
+  for (const std::string_view line : split(journal, '\n')) {
+    if (line.starts_with("never,")) lines.emplace_back(line);
+  }
+  return lines;
+}
+
+ModelRule rule_of(std::string_view model, std::span<const std::string_view> layers) {
+  return {.model_name = model, .any_model = model.empty(), .all_layers = layers.empty(), .layers = layers};
+}
+
+struct AccountBench : Bench<> {
+  explicit AccountBench(const DumpConfig& config, const ModelDesc& model = kModel) { start(config, model); }
+
+  void step(std::vector<std::size_t> ops, bool inputs = true, bool outputs = true) {
+    REQUIRE(recorder.begin_step(plan) == Status::ok);
+    for (const std::size_t op : ops)
+      CHECK(recorder.capture(op, {&tensors.input, inputs ? 1u : 0u}, {&tensors.output, outputs ? 1u : 0u}) ==
+            Status::ok);
+    REQUIRE(recorder.end_step() == Status::ok);
+  }
+
+  std::vector<std::string> end() {
+    REQUIRE(session.finalize() == Status::ok);
+    REQUIRE(sink.journals.size() == 1);
+    const std::string& journal = sink.journals.begin()->second;
+    CHECK(account_of(journal).wrong == "");
+    CHECK(account_of(journal).last_line.starts_with("closed,"));
+    return never_lines(journal);
+  }
+};
+
+DumpConfig config_of(std::span<const ModelRule> rules, DumpMode mode = DumpMode::output) {
+  DumpConfig config = everything();
+  config.mode = mode;
+  config.models = rules;
+  return config;
+}
+
+using Lines = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("account: nothing is told of a dump that has all it asks for") {
+  AccountBench bench(everything());
+  bench.step({0, 1, 2});
+  CHECK(bench.end().empty());
+  CHECK(bench.sink.journals.begin()->second.find("opdump-journal,2") == std::string::npos);
+}
+
+TEST_CASE("account: a name that no operator has is told, of a named model and of any") {
+  const std::string_view layers[] = {"pool1", "model/conv9", "relu1"};
+  for (const std::string_view model : {"net", ""}) {
+    CAPTURE(model);
+    const ModelRule rules[] = {rule_of(model, layers)};
+    AccountBench bench(config_of(rules));
+    bench.step({0, 1});
+    CHECK(bench.end() == Lines{model.empty() ? "never,no_op,0,0,0,_/_/model/conv9"
+                                             : "never,no_op,0,0,9,net/_/model/conv9"});
+  }
+}
+
+TEST_CASE("account: a model that is never loaded is told, and that none is loaded") {
+  const ModelRule rules[] = {rule_of("net", {}), rule_of("ne.t2", {})};
+  {
+    AccountBench bench(config_of(rules));
+    bench.step({0, 1, 2});
+    CHECK(bench.end() == Lines{"never,no_model,0,0,0,ne_t2/_/"});
+  }
+  Bench<> bench;
+  REQUIRE(bench.session.init() == Status::ok);
+  REQUIRE(bench.session.set_config(config_of(rules)) == Status::ok);
+  REQUIRE(bench.session.finalize() == Status::ok);
+  CHECK(never_lines(bench.sink.journals.begin()->second) == Lines{"never,no_model,0,0,0,_/_/"});
+}
+
+TEST_CASE("account: operators that did not run are told, whether the model is unloaded first or not") {
+  for (const bool unload : {false, true}) {
+    CAPTURE(unload);
+    AccountBench bench(everything());
+    bench.step({1});
+    bench.step({1});
+    if (unload) REQUIRE(bench.session.unload_model(bench.plan) == Status::ok);
+    CHECK(bench.end() ==
+          Lines{"never,not_run,0,0,9,net/Conv2D/conv1_relu1", "never,not_run,0,0,9,net/MatMul/fc"});
+  }
+  AccountBench none(everything());
+  none.step({});
+  CHECK(none.end() == Lines{"never,not_dumped,0,0,9,net/_/"});
+}
+
+TEST_CASE("account: a role that was asked for and never given is told") {
+  const std::string_view layers[] = {"pool1"};
+  const ModelRule rules[] = {rule_of("net", layers)};
+  const auto lines = [&](DumpMode mode, bool inputs, bool outputs) {
+    AccountBench bench(config_of(rules, mode));
+    bench.step({1}, inputs, outputs);
+    return bench.end();
+  };
+  const std::string no_inputs = "never,no_inputs,0,0,9,net/MaxPool/pool1";
+  const std::string no_outputs = "never,no_outputs,0,0,9,net/MaxPool/pool1";
+  CHECK(lines(DumpMode::all, true, true).empty());
+  CHECK(lines(DumpMode::all, false, true) == Lines{no_inputs});
+  CHECK(lines(DumpMode::all, true, false) == Lines{no_outputs});
+  CHECK(lines(DumpMode::all, false, false) == Lines{no_inputs, no_outputs});
+  CHECK(lines(DumpMode::input, false, true) == Lines{no_inputs});
+  CHECK(lines(DumpMode::output, false, true).empty());
+}
+
+TEST_CASE("account: of an operator that the model says has no inputs, none are missed") {
+  const Tensors tensors;
+  const OpDesc ops[] = {{.name = "data", .type = "Data"}};
+  const CapturedTensors known[] = {{.outputs = {&tensors.output, 1}}};
+  AccountBench bench(everything(), {.name = "net", .ops = ops, .tensors = known});
+  bench.step({0}, false);
+  CHECK(bench.end().empty());
+}
+
+TEST_CASE("account: what was refused is lost, and so was seen") {
+  AccountBench bench(everything());
+  bench.step({0, 1});
+  REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
+  CHECK(bench.recorder.refuse(2, Status::invalid_tensor) == Status::invalid_tensor);
+  REQUIRE(bench.recorder.end_step() == Status::ok);
+  CHECK(bench.end().empty());
+}
+
+TEST_CASE("account: steps that the model did not come to are told") {
+  constexpr StepRange kSteps[] = {{0, 0}, {1, 4}, {7, 7}};
+  DumpConfig config = everything();
+  config.steps = {kSteps};
+  AccountBench bench(config);
+  for (int step = 0; step < 3; ++step) bench.step({0, 1, 2});
+  CHECK(bench.end() == Lines{"never,steps,3,4,9,net/_/", "never,steps,7,7,9,net/_/"});
+}
+
+TEST_CASE("account: each config tells its own when another one comes") {
+  const std::string_view layers[] = {"pool1", "gone"};
+  const ModelRule first[] = {rule_of("", layers)};
+  const ModelRule second[] = {rule_of("net", {})};
+  AccountBench bench(config_of(first));
+  bench.step({1});
+  REQUIRE(bench.session.set_config(config_of(second)) == Status::ok);
+  REQUIRE(bench.session.unload_model(bench.plan) == Status::ok);
+  REQUIRE(bench.session.load_model(bench.plan, kModel, bench.bits) == Status::ok);
+  bench.step({0, 1, 2});
+  REQUIRE(bench.session.finalize() == Status::ok);
+  REQUIRE(bench.sink.journals.size() == 2);
+  const auto& journals = bench.sink.journals;
+  CHECK(never_lines(journals.begin()->second) == Lines{"never,no_op,0,0,0,_/_/gone"});
+  CHECK(never_lines(journals.rbegin()->second).empty());
+}
+
+TEST_CASE("account: overflow dumps ask for what goes wrong, and miss nothing") {
+  DumpConfig config = everything();
+  config.overflow = true;
+  AccountBench bench(config);
+  bench.step({0});
+  CHECK(bench.end().empty());
+}
+
+TEST_CASE("account: a drain thread writes the lines of what is loaded and unloaded meanwhile") {
+  const std::string_view layers[] = {"pool1", "gone", "fc"};
+  const ModelRule rules[] = {rule_of("net", layers)};
+  Bench<> bench(WhenFull::drop, 2'000'000'000);
+  REQUIRE(bench.session.init() == Status::ok);
+  REQUIRE(bench.session.set_config(config_of(rules)) == Status::ok);
+  REQUIRE(bench.session.attach_drainer() == Status::ok);
+  std::atomic<bool> stop{false};
+  std::thread drainer([&] {
+    while (!stop) {
+      static_cast<void>(bench.session.drain_some(4096));
+      std::this_thread::yield();
+    }
+  });
+  for (int turn = 0; turn < 20; ++turn) {
+    REQUIRE(bench.session.load_model(bench.plan, kModel, bench.bits) == Status::ok);
+    REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
+    CHECK(bench.recorder.capture(1, {}, {&bench.tensors.output, 1}) == Status::ok);
+    REQUIRE(bench.recorder.end_step() == Status::ok);
+    REQUIRE(bench.session.unload_model(bench.plan) == Status::ok);
+  }
+  stop = true;
+  drainer.join();
+  bench.session.detach_drainer();
+  REQUIRE(bench.session.finalize() == Status::ok);
+  CHECK(never_lines(bench.sink.journals.begin()->second).size() == 40);
+}
+
+TEST_CASE("account: the log tells it in words") {
+  std::vector<std::string> said;
+  const LogHook hook = [](void* to, std::string_view line) {
+    static_cast<std::vector<std::string>*>(to)->emplace_back(line);
+  };
+  TextLog log(hook, &said);
+  log.never_captured({.cause = NeverCause::no_op, .model = "net", .name = "conv9"});
+  log.never_captured({.cause = NeverCause::steps, .model = "net", .steps = {3, 4}});
+  log.never_captured({});
+  CHECK(said == Lines{"never captured: operator \"conv9\" of model \"net\": the model has no operator of that name",
+                      "never captured: steps 3 to 4 of model \"net\": the model did not come to them",
+                      "never captured: all that is asked for: no such model was loaded under the config, which only "
+                      "those see that are loaded after it"});
+}
+
+TEST_CASE("account: a tensor that makes no sense is lost, and told once per operator with the numbers") {
+  std::vector<std::string> said;
+  TextLog log([](void* to, std::string_view line) {
+    if (line.starts_with("lost") || line.starts_with("doubt"))
+      static_cast<std::vector<std::string>*>(to)->emplace_back(line);
+  }, &said);
+  FakeMemory memory;
+  FakeSink sink;
+  FakeClock clock;
+  alignas(8) std::byte ring[4096];
+  std::byte scratch[1024];
+  BasicSession<FakeMemory> session(
+      {.memory = memory, .sink = sink, .clock = clock, .scratch = scratch, .when_full = WhenFull::inline_drain, .log = &log});
+  BasicRecorder<FakeMemory>& recorder = *session.add_recorder(ring).value();
+  REQUIRE(session.init() == Status::ok);
+  REQUIRE(session.set_config(everything()) == Status::ok);
+  ModelPlanFor<3> plan;
+  REQUIRE(session.load_model(plan, kModel) == Status::ok);
+  Tensors tensors;
+  const auto capture = [&](std::size_t op, TensorView input, TensorView output) {
+    REQUIRE(recorder.begin_step(plan) == Status::ok);
+    const Status status = recorder.capture(op, {&input, 1}, {&output, 1});
+    REQUIRE(recorder.end_step() == Status::ok);
+    return status;
+  };
+  TensorView few = tensors.output;
+  few.bytes = 63;
+  CHECK(capture(0, tensors.input, few) == Status::invalid_tensor);
+  CHECK(capture(0, tensors.input, few) == Status::invalid_tensor);
+  CHECK(said == Lines{"lost: output 0 of operator \"conv1_relu1\" of model \"net\" at step 0: 63 bytes given, "
+                      "float32 [4,4] takes 64"});
+  said.clear();
+  CHECK(capture(0, tensors.input, tensors.output) == Status::ok);
+
+  TensorView untyped = tensors.input;
+  untyped.dtype = DType::undefined;
+  CHECK(capture(1, untyped, tensors.output) == Status::invalid_tensor);
+  CHECK(said == Lines{"lost: input 0 of operator \"pool1\" of model \"net\" at step 3: 64 bytes given, and no dtype"});
+  said.clear();
+  untyped.bytes = 0;
+  const Dim none = 0;
+  untyped.shape = {&none, 1};
+  CHECK(capture(1, untyped, tensors.output) == Status::ok);
+
+  const Dim negative[] = {4, static_cast<Dim>(-1)};
+  TensorView unsized = tensors.input;
+  unsized.shape = negative;
+  CHECK(capture(2, unsized, tensors.output) == Status::invalid_tensor);
+  CHECK(said == Lines{"lost: input 0 of operator \"fc\" of model \"net\" at step 5: 64 bytes given, float32 [4,-1] has "
+                      "no size"});
+  CHECK(session.counts().invalid == 4);
+  REQUIRE(session.unload_model(plan) == Status::ok);
+
+  // Each loading tells anew, and a tensor that says less than it holds is told of, and captured.
+  said.clear();
+  REQUIRE(session.load_model(plan, kModel) == Status::ok);
+  CHECK(capture(0, tensors.input, few) == Status::invalid_tensor);
+  CHECK(said.size() == 1);
+  said.clear();
+  TensorView shapeless = tensors.output;
+  shapeless.bytes = 192;
+  shapeless.shape = {};
+  CHECK(capture(1, tensors.input, shapeless) == Status::ok);
+  CHECK(capture(1, tensors.input, shapeless) == Status::ok);
+  CHECK(said == Lines{"doubtful: output 0 of operator \"pool1\" of model \"net\" at step 1: 192 bytes given, float32 [] "
+                      "takes 4; all are captured: is a shape missing, or the dtype another?"});
+  said.clear();
+  const OpDesc single = {.name = "alone", .type = "Relu"};
+  CHECK(session.finalize() == Status::ok);
+  DumpConfig singles = everything();
+  singles.single_ops = true;
+  REQUIRE(session.init() == Status::ok);
+  REQUIRE(session.set_config(singles) == Status::ok);
+  for (int i = 0; i < 2; ++i) CHECK(recorder.capture_single_op(single, {&few, 1}, {}) == Status::invalid_tensor);
+  CHECK(said.size() == 1);
+  CHECK(session.counts().invalid == 7);
+}

@@ -1,0 +1,104 @@
+#include "platform/template/drain_task.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "opdump/session.hpp"
+#include "tests/support/session_bench.hpp"
+
+using namespace opdump;
+using namespace opdump::tests;
+
+namespace {
+
+/// An RTOS of threads: one notification that stays until it is taken.
+struct Threads {
+  void notify() {
+    {
+      const std::lock_guard lock(mutex);
+      notified = true;
+      ++notifications;
+    }
+    changed.notify_one();
+  }
+  void wait(std::uint32_t ms) {
+    std::unique_lock lock(mutex);
+    changed.wait_for(lock, std::chrono::milliseconds(ms), [this] { return notified; });
+    notified = false;
+  }
+  void sleep(std::uint32_t ms) {
+    ++sleeps;
+    if (sleeping) sleeping();
+    std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+  }
+  std::uint32_t now_ms() {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
+  }
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool notified = false;
+  int notifications = 0;
+  int sleeps = 0;
+  std::function<void()> sleeping;  ///< what runs while the control task sleeps
+};
+
+}  // namespace
+
+TEST_CASE("drain task: drains while it is woken, and all that is left when it is stopped") {
+  Bench<4096> bench(WhenFull::drop);
+  bench.start(everything());
+  Threads rtos;
+  DrainTask task(bench.session, rtos, 60'000);
+  REQUIRE(task.attach() == Status::ok);
+  CHECK(bench.session.attach_drainer() == Status::drainer_attached);
+  std::thread thread([&task] { task.run(); });
+  // Only a ring that fills wakes the task, which else sleeps longer than this test lasts.
+  for (int step = 0; step < 100; ++step) {
+    bench.step();
+    while (bench.recorder.ring().used() > bench.recorder.ring().size() / 2) std::this_thread::yield();
+  }
+  CHECK(rtos.notifications > 0);
+  REQUIRE(task.stop(10'000) == Status::ok);
+  thread.join();
+  CHECK(bench.session.attach_drainer() == Status::ok);
+  bench.session.detach_drainer();
+  REQUIRE(bench.session.finalize() == Status::ok);
+  CHECK(bench.session.counts().lost() == 0);
+  CHECK(bench.session.counts().written == 300);
+}
+
+TEST_CASE("drain task: a stop that nobody answers times out") {
+  Bench<1024> bench(WhenFull::drop);
+  Threads rtos;
+  DrainTask task(bench.session, rtos);
+  REQUIRE(task.attach() == Status::ok);
+  CHECK(task.stop(5) == Status::timeout);
+  task.run();
+  CHECK(task.stop(5) == Status::ok);
+}
+
+TEST_CASE("drain task: a stop from a task of higher priority lets the drain task run") {
+  Bench<4096> bench(WhenFull::drop);
+  bench.start(everything());
+  Threads rtos;
+  DrainTask task(bench.session, rtos);
+  REQUIRE(task.attach() == Status::ok);
+  bench.step();
+  // The drain task runs only while the control task sleeps.
+  bool ran = false;
+  rtos.sleeping = [&] {
+    if (!ran) task.run();
+    ran = true;
+  };
+  CHECK(task.stop(10'000) == Status::ok);
+  CHECK(rtos.sleeps == 1);
+  REQUIRE(bench.session.finalize() == Status::ok);
+  CHECK(bench.session.counts().written == 3);
+}

@@ -1,0 +1,260 @@
+#include "opdump/config/blob.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "opdump/config/write_blob.hpp"
+#include "tests/support/config_cases.hpp"
+#include "tests/support/config_print.hpp"
+#include "tests/support/parsed_config.hpp"
+
+using namespace opdump;
+using namespace opdump::tests;
+
+namespace {
+
+/// A config in which every field has a value of its own.
+struct FullConfig {
+  const StepRange steps[2] = {{0, 3}, {0x1122334455667788, 0xffffffffffffffff}};
+  const std::string_view layers[2] = {"conv1", "a layer with \xc3\xa4"};
+  const OpRange ranges[1] = {{"first", "last"}};
+  const TensorPosition positions[2] = {{true, 7}, {false, 0xfffffffe}};
+  const TensorExclusion exclusions[2] = {{true, "Conv2D", positions}, {false, "conv2", {}}};
+  const std::string_view watched[1] = {"seen"};
+  const std::string_view parts[2] = {"conv", ""};
+  const NameStep name_steps[2] = {{NameStep::Kind::byte, 'a', 3}, {NameStep::Kind::set, 0, 255}};
+  const ByteSet sets[1] = {{1, 2, 3, 0xff}};
+  const NamePattern patterns[2] = {{"a.*", name_steps, sets}, {"b", {}, {}}};
+  const ModelExtras extras = {ranges, exclusions, watched, parts, patterns, true};
+  const ModelRule rules[3] = {{"resnet", false, false, layers, &extras}, {"", true, true, {}, nullptr}, {}};
+  const StatBits columns[2] = {kStatSha1, kStatMax};
+  const std::uint32_t devices[2] = {0, 0x80000001};
+  const DumpConfig config = {
+      .asked = true,
+      .active = true,
+      .dump_path = "/flash/dump",
+      .mode = DumpMode::all,
+      .level = DumpLevel::kernel,
+      .single_ops = true,
+      .steps = {steps},
+      .first_step = 102,
+      .models = rules,
+      .every_device = false,
+      .devices = devices,
+      .options = {65536, WhenFull::degrade, 250, JournalDetail::gaps, 1, 0x123456789abcdef0, 7, Keep::newest,
+                  Fsync::record, 111, 112, 113000},
+      .file_format = FileFormat::npy,
+      .layout = Layout::mindspore_graph,
+      .data = DumpData::full,
+      .statistics = kStatMd5 | kStatMin,
+      .fixed_point = true,
+      .trailing_comma = false,
+      .statistic_columns = columns,
+      .statistics_on_device = true,
+      .statistics_in_dtype = true,
+      .sample_number = 100,
+      .device_format = true,
+      .save_kernel_args = true,
+      .synchronous = true,
+      .quant_dumpable = true,
+      .overflow_number = 101,
+      .net_name = "net",
+      .world_size = 103,
+      .rank = 104,
+      .kernel_data = kKernelAssert,
+      .overflow = true,
+      .watch = true,
+      .watch_changes_only = true,
+      .exception = ExceptionDump::detail};
+
+  /// What a plan of `version` holds of it.
+  DumpConfig of_version(std::uint32_t version) const {
+    DumpConfig older = config;
+    if (version < 4) {
+      older.watch_changes_only = false;
+      older.options.history_steps = older.options.after_steps = older.options.history_bytes = 0;
+    }
+    if (version < 3) older.options = {65536, WhenFull::degrade, 250, JournalDetail::gaps};
+    if (version < 2) {
+      older.fixed_point = false;
+      older.trailing_comma = true;
+    }
+    return older;
+  }
+};
+
+struct Loaded {
+  explicit Loaded(Bytes plan, std::size_t memory_bytes = 65536) : memory(memory_bytes) {
+    Arena arena(memory);
+    config.active = true;
+    status = load_plan(plan, arena, config);
+    used = arena.used();
+  }
+  std::vector<std::byte> memory;
+  DumpConfig config;
+  Status status;
+  std::size_t used = 0;
+};
+
+std::vector<std::byte> with_right_checksum(std::vector<std::byte> plan) {
+  store_little_endian(&plan[kPlanCrcOffset], plan_crc(plan));
+  return plan;
+}
+
+}  // namespace
+
+TEST_CASE("plan: every field comes back, at any address, with anything behind") {
+  const FullConfig full;
+  const std::vector<std::byte> plan = write_plan(full.config);
+  for (std::size_t shift = 0; shift < 8; ++shift) {
+    std::vector<std::byte> flash(shift, std::byte{0xff});
+    flash.insert(flash.end(), plan.begin(), plan.end());
+    flash.resize(flash.size() + 100, std::byte{0xff});
+    const Loaded loaded(Bytes(flash).subspan(shift));
+    REQUIRE(loaded.status == Status::ok);
+    CHECK(to_text(loaded.config) == to_text(full.config));
+    const char* const path = loaded.config.dump_path.data();
+    CHECK(path >= reinterpret_cast<const char*>(flash.data()));
+    CHECK(path < reinterpret_cast<const char*>(flash.data() + flash.size()));
+  }
+  CHECK(to_text(Loaded(write_plan({})).config) == to_text({}));
+}
+
+TEST_CASE("plan: plans of every version are read") {
+  const FullConfig full;
+  for (std::uint32_t version = 1; version < kPlanVersion; ++version) {
+    const std::string file = "version" + std::to_string(version) + ".plan";
+    const std::string plan = read_file(std::filesystem::path(OPDUMP_TEST_DATA) / "plan" / file);
+    const Loaded loaded(as_bytes(plan));
+    REQUIRE(loaded.status == Status::ok);
+    CHECK(to_text(loaded.config) == to_text(full.of_version(version)));
+  }
+}
+
+TEST_CASE("plan: a config and its compiled plan are equal, for every file of the corpus") {
+  const std::vector<ConfigCase> cases = accepted_configs(std::filesystem::path(OPDUMP_TEST_DATA) / "config");
+  CHECK(cases.size() > 200);
+  for (const ConfigCase& one : cases) {
+    CAPTURE(one.name);
+    const ParsedConfig parsed(read_file(one.file), check_path, one.context);
+    REQUIRE(parsed.status == Status::ok);
+    const std::vector<std::byte> plan = write_plan(parsed.config);
+    const Loaded loaded(plan, config_memory_bytes(plan.size()));
+    CHECK(loaded.status == Status::ok);
+    CHECK(to_text(loaded.config) == to_text(parsed.config));
+    CHECK(write_plan(loaded.config) == plan);
+    const ParsedConfig recognised(as_text(plan));
+    CHECK(recognised.status == Status::ok);
+    CHECK(to_text(recognised.config) == to_text(parsed.config));
+  }
+}
+
+TEST_CASE("plan: what is damaged is told") {
+  const std::vector<std::byte> plan = write_plan(FullConfig().config);
+  for (std::size_t bytes = 0; bytes < plan.size(); ++bytes) {
+    const Loaded cut(Bytes(plan).first(bytes));
+    CHECK(cut.status == (bytes < kPlanHeadBytes ? Status::not_a_plan : Status::truncated));
+    CHECK_FALSE(cut.config.active);
+  }
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    for (int bit = 0; bit < 8; ++bit) {
+      std::vector<std::byte> flipped = plan;
+      flipped[i] ^= std::byte{1} << bit;
+      const Loaded loaded(flipped);
+      CAPTURE(i);
+      CHECK_FALSE(loaded.config.active);
+      if (i < kPlanCrcOffset) {
+        CHECK(loaded.status == Status::not_a_plan);
+      } else {
+        CHECK((loaded.status == Status::damaged || loaded.status == Status::truncated));
+      }
+      const ParsedConfig parsed(as_text(flipped));
+      CHECK(parsed.status == Status::config_refused);
+      CHECK(parsed.error.fault == ConfigFault::damaged_plan);
+    }
+  }
+}
+
+TEST_CASE("plan: a newer version is told from damage") {
+  std::vector<std::byte> plan = write_plan(FullConfig().config);
+  store_little_endian(&plan[kPlanVersionOffset], kPlanVersion + 1);
+  CHECK(Loaded(plan).status == Status::damaged);
+  plan = with_right_checksum(plan);
+  CHECK(Loaded(plan).status == Status::newer_version);
+  const ParsedConfig parsed(as_text(plan));
+  CHECK(parsed.error.fault == ConfigFault::newer_plan);
+  CHECK(parsed.error.reason.find("newer opdump") != std::string::npos);
+  store_little_endian(&plan[kPlanVersionOffset], std::uint32_t{0});
+  CHECK(Loaded(with_right_checksum(plan)).status == Status::malformed);
+}
+
+TEST_CASE("plan: swapped bytes are told") {
+  for (const std::size_t word : {2u, 4u}) {
+    std::vector<std::byte> plan = write_plan(FullConfig().config);
+    plan.resize((plan.size() + 3) / 4 * 4);
+    for (std::size_t i = 0; i < plan.size(); i += word)
+      std::reverse(plan.begin() + static_cast<std::ptrdiff_t>(i),
+                   plan.begin() + static_cast<std::ptrdiff_t>(i + word));
+    CHECK(Loaded(plan).status == Status::wrong_byte_order);
+    CHECK(ParsedConfig(as_text(plan)).error.fault == ConfigFault::swapped_plan);
+  }
+}
+
+TEST_CASE("plan: something else is told") {
+  CHECK(Loaded(Bytes{}).status == Status::not_a_plan);
+  CHECK(Loaded(as_bytes(R"({"dump": {"dump_path": "x"}})")).status == Status::not_a_plan);
+  CHECK(Loaded(std::vector<std::byte>(64, std::byte{0xff})).status == Status::not_a_plan);
+  CHECK_FALSE(is_plan(R"({"dump": {}})"));
+  CHECK_FALSE(is_plan(""));
+}
+
+TEST_CASE("plan: contents that opdump does not write do no harm") {
+  const std::vector<std::byte> plan = write_plan(FullConfig().config);
+  std::size_t refused = 0;
+  for (std::size_t i = kPlanHeadBytes; i < plan.size(); ++i) {
+    for (const int value : {0, 1, 2, 0x7f, 0x80, 0xff}) {
+      std::vector<std::byte> forged = plan;
+      forged[i] = static_cast<std::byte>(value);
+      forged = with_right_checksum(forged);
+      const Loaded loaded(forged);
+      CHECK((loaded.status == Status::ok || loaded.status == Status::malformed ||
+             loaded.status == Status::no_memory));
+      if (loaded.status == Status::ok) CHECK_FALSE(to_text(loaded.config).empty());
+      if (loaded.status != Status::ok) CHECK_FALSE(loaded.config.active);
+      refused += loaded.status != Status::ok;
+    }
+  }
+  CHECK(refused > plan.size());
+  std::vector<std::byte> longer = plan;
+  longer.push_back(std::byte{0});
+  store_little_endian(&longer[kPlanBytesOffset], static_cast<std::uint32_t>(longer.size()));
+  CHECK(Loaded(with_right_checksum(longer)).status == Status::malformed);
+}
+
+TEST_CASE("plan: memory that is too small is told") {
+  const std::vector<std::byte> plan = write_plan(FullConfig().config);
+  const std::size_t needed = Loaded(plan).used;
+  REQUIRE(needed > 0);
+  for (std::size_t bytes = 0; bytes < needed; ++bytes) {
+    const Loaded loaded(plan, bytes);
+    CHECK(loaded.status == Status::no_memory);
+    CHECK_FALSE(loaded.config.active);
+  }
+  CHECK(Loaded(plan, needed).status == Status::ok);
+  CHECK(ParsedConfig(plan.size(), as_text(plan)).error.fault == ConfigFault::no_memory);
+}
+
+TEST_CASE("plan: the directory is looked for as that of a text is") {
+  DumpConfig config;
+  config.asked = config.active = true;
+  config.dump_path = "missing/dir";
+  const std::vector<std::byte> plan = write_plan(config);
+  const ParsedConfig parsed(as_text(plan));
+  CHECK(parsed.error.fault == ConfigFault::invalid_value);
+  CHECK(parsed.error.key == "dump_path");
+  CHECK(parsed.error.reason == "no such directory");
+  CHECK(ParsedConfig(as_text(plan), nullptr).config.dump_path == "missing/dir");
+}

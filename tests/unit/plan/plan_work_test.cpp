@@ -1,0 +1,108 @@
+// That a config is resolved against a model in time that grows as their lengths do, by counting the basic
+// blocks that run: this file, which has all of it, is compiled with a call in each of them.
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "opdump/impl/plan/resolve_plan.hpp"
+#include "opdump/types/account.hpp"
+#include "platform/posix/impl/op_index_memory.hpp"
+
+namespace {
+
+std::uint64_t blocks = 0;
+
+}  // namespace
+
+#ifdef __clang__
+#define NOT_COUNTED __attribute__((no_sanitize("coverage")))
+#else
+#define NOT_COUNTED __attribute__((no_sanitize_coverage))
+#endif
+
+extern "C" NOT_COUNTED void __sanitizer_cov_trace_pc() {
+  ++blocks;
+}
+
+namespace {
+
+using namespace opdump;
+
+enum class Form { one_rule, many_rules, file_forms, same_name, ranges, watched, suspects, exclusions, types, unknown };
+
+std::string name_of(std::size_t number, char between) {
+  std::string digits = std::to_string(number);
+  return "layer" + std::string(1, between) + std::string(8 - digits.size(), '0') + digits;
+}
+
+/// Basic blocks that it takes to load a model of `count` operators under a config with as many names.
+std::uint64_t work(Form shape, std::size_t count) {
+  std::vector<std::string> op_names;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < count; ++i) {
+    op_names.push_back(shape == Form::same_name ? "same" : name_of(i, '/'));
+    const bool misses = shape == Form::unknown;
+    names.push_back(shape == Form::same_name ? "same"
+                                              : name_of(count - 1 - i, misses ? '-' : shape == Form::file_forms ? '_' : '/'));
+  }
+  std::vector<OpDesc> ops;
+  for (const std::string& name : op_names) ops.push_back({.name = name, .type = name});
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  const std::span<const std::string_view> list = views;
+  std::vector<OpRange> ranges;
+  std::vector<TensorExclusion> exclusions;
+  for (std::size_t i = 0; i < count; ++i) {
+    ranges.push_back({list[count - 1 - i / 2], list[0]});
+    exclusions.push_back({.by_type = shape == Form::types, .name = list[i]});
+  }
+  const std::string_view none = "none";
+  ModelExtras extras;
+  if (shape == Form::ranges) extras.ranges = ranges;
+  if (shape == Form::watched) extras.watched = list;
+  if (shape == Form::suspects) extras.watched = {&none, 1};
+  if (shape == Form::exclusions || shape == Form::types) extras.exclusions = exclusions;
+  std::vector<ModelRule> rules;
+  const bool many = shape == Form::many_rules || shape == Form::same_name;
+  for (std::size_t i = 0; many && i < count; ++i)
+    rules.push_back({.model_name = "m", .all_layers = false, .layers = list.subspan(i, 1)});
+  const bool listed = shape == Form::one_rule || shape == Form::file_forms || shape == Form::suspects || shape == Form::unknown;
+  if (!many)
+    rules.push_back({.model_name = "m",
+                     .all_layers = shape == Form::exclusions || shape == Form::types,
+                     .layers = list.first(listed ? count : 0),
+                     .extras = &extras});
+  const DumpConfig config = {.active = true,
+                             .models = rules,
+                             .watch = shape == Form::watched || shape == Form::suspects};
+  const ModelDesc model = {.name = "m", .ops = ops};
+  std::vector<std::uint8_t> bits(count);
+  ModelPlan plan;
+  std::size_t unknown = 0;
+  AskedNames asked;
+  const std::uint64_t before = blocks;
+  const posix::OpIndexMemory index(ops);
+  REQUIRE(resolve_plan(config, model, bits, plan, index.index()) == Status::ok);
+  asked.meet(config, model, index.index());
+  for_each_unknown_name(config, model, "m", index.index(), [&](const NeverCaptured&) { ++unknown; });
+  const std::uint64_t taken = blocks - before;
+  const bool none_matches = shape == Form::unknown || shape == Form::suspects;
+  CHECK(plan.matched_ops == (none_matches ? 0 : count));
+  CHECK(unknown == (shape == Form::unknown ? count : 0));
+  return taken;
+}
+
+}  // namespace
+
+TEST_CASE("plan: the work to load a model is linear in names and operators, but for a logarithm") {
+  constexpr std::size_t kCount = 1000;
+  for (int shape = 0; shape <= static_cast<int>(Form::unknown); ++shape) {
+    CAPTURE(shape);
+    const std::uint64_t one = work(static_cast<Form>(shape), kCount);
+    const std::uint64_t sixteen = work(static_cast<Form>(shape), 16 * kCount);
+    CHECK(one > 0);
+    CHECK(sixteen < 16 * 1.5 * static_cast<double>(one));  // log: 1.4; quadratic: 256 times
+  }
+}

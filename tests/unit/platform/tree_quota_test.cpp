@@ -1,0 +1,302 @@
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+
+#include "platform/posix/tree_sink.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+namespace fs = std::filesystem;
+using namespace opdump;
+using opdump::posix::TreeOptions;
+using opdump::posix::TreeSink;
+using opdump::tests::TemporaryDirectory;
+
+namespace {
+
+constexpr const char* kOld[] = {"20260101000000", "20260102000000", "20260103000000"};
+constexpr const char* kNow = "20260201000000";
+constexpr const char* kJournal = "opdump.0.1.journal";
+const std::string kThousand(1000, 'r');
+
+std::string stamp(int number) {
+  return "T.n.0.0." + std::to_string(1'700'000'000'000'000 + number);
+}
+
+struct Tree {
+  explicit Tree(const TreeOptions& options) : sink(options) {}
+
+  Status store(const std::string& time, int number, std::size_t bytes) {
+    const std::string directory = time + "/0/m/1/" + std::to_string(number);
+    const Result<ObjectId> object = sink.begin({root.text(), directory, stamp(number)});
+    if (!object.ok()) return object.status();
+    const std::string half(bytes / 2, 'x');
+    for (int i = 0; i < 2; ++i) {
+      const Bytes part = as_bytes(half);
+      if (const Status status = sink.append(object.value(), {&part, 1}); status != Status::ok) {
+        sink.abort(object.value());
+        return status;
+      }
+    }
+    return sink.commit(object.value());
+  }
+
+  Status tell(const std::string& time, const std::string& line) {
+    const Bytes part = as_bytes(line);
+    return sink.append_lines({root.text(), time, kJournal}, {&part, 1});
+  }
+
+  /// What another program left.
+  void put(const std::string& path, std::size_t bytes) {
+    fs::create_directories((root.path() / path).parent_path());
+    std::ofstream(root.path() / path) << std::string(bytes, 'o');
+  }
+
+  void put_dump(const std::string& time) {
+    put(time + "/0/m/1/0/" + stamp(0), 1000);
+    put(time + "/0/m/1/1/" + stamp(1), 1000);
+    put(time + "/" + kJournal, 100);
+  }
+
+  std::set<std::string> files() const {
+    std::set<std::string> paths;
+    for (const auto& entry : fs::recursive_directory_iterator(root.path()))
+      if (entry.is_regular_file()) paths.insert(fs::relative(entry.path(), root.path()).string());
+    return paths;
+  }
+
+  std::uint64_t bytes() const {
+    std::uint64_t sum = 0;
+    for (const std::string& path : files()) sum += fs::file_size(root.path() / path);
+    return sum;
+  }
+
+  std::string journal(const std::string& time) const {
+    std::ifstream file(root.path() / time / kJournal);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  bool has(const std::string& path) const { return fs::exists(root.path() / path); }
+
+  TemporaryDirectory root;
+  TreeSink sink;
+};
+
+}  // namespace
+
+TEST_CASE("quota: keep oldest refuses what does not fit, and takes back what it began") {
+  Tree tree({.limits = {.max_bytes = 16'000}});
+  int stored = 0;
+  while (tree.store(kNow, stored, 1000) == Status::ok) ++stored;
+  CHECK(stored == 15);  // the rest is the journal's
+  CHECK(tree.store(kNow, 99, 1000) == Status::quota_exceeded);
+  CHECK(tree.sink.quota_counts().refused == 2);
+  CHECK(tree.files().size() == 15);
+  CHECK(tree.bytes() == 15'000);
+  CHECK(tree.tell(kNow, std::string(1000, 'l')) == Status::ok);
+  CHECK(tree.tell(kNow, "l") == Status::quota_exceeded);
+  CHECK(tree.bytes() == 16'000);
+  CHECK(tree.sink.quota_counts().removed_files == 0);
+}
+
+TEST_CASE("quota: a limit of files counts those that are there, in dumps only") {
+  Tree tree({.limits = {.max_files = 8}});
+  tree.put_dump(kOld[0]);
+  tree.put("notes.txt", 10);
+  tree.put("2026/x", 10);
+  int stored = 0;
+  while (tree.store(kNow, stored, 10) == Status::ok) ++stored;
+  CHECK(stored == 4);
+  CHECK(tree.tell(kNow, "line\n") == Status::ok);
+  CHECK(tree.files().size() == 8 + 2);  // and those that are no dump's
+}
+
+TEST_CASE("quota: keep newest removes whole dumps, the oldest first, and nothing else") {
+  Tree tree({.limits = {.max_bytes = 7000, .keep = Keep::newest}});
+  for (const char* time : kOld) tree.put_dump(time);
+  tree.put_dump("20260301000000");  // younger than the one that will be written
+  tree.put("notes.txt", 50'000);
+  tree.put("20260101000000.txt", 50'000);
+  tree.put("2026010100000x/0/file", 50'000);
+  CHECK(tree.store(kNow, 1, 1000) == Status::ok);
+  CHECK(tree.sink.quota_counts().removed_dumps == 2);
+  CHECK(tree.sink.quota_counts().removed_files == 6);
+  CHECK(tree.sink.quota_counts().removed_bytes == 4200);
+  CHECK_FALSE(tree.has(kOld[0]));
+  CHECK_FALSE(tree.has(kOld[1]));
+  CHECK(tree.has(std::string(kOld[2]) + "/0/m/1/1/" + stamp(1)));
+  CHECK(tree.tell(kNow, "head\n") == Status::ok);
+  CHECK(tree.journal(kNow) == "head\ndumps_removed,2,20260101000000,20260102000000\n");
+  CHECK(tree.store(kNow, 2, 4000) == Status::ok);
+  CHECK_FALSE(tree.has(kOld[2]));
+  CHECK(tree.journal(kNow).find("\ndumps_removed,1,20260103000000,20260103000000\n") != std::string::npos);
+  for (const char* stays :
+       {"20260301000000/0/m/1/0", "notes.txt", "20260101000000.txt", "2026010100000x/0/file"})
+    CHECK(tree.has(stays));
+  CHECK(tree.sink.quota_counts().refused == 0);
+}
+
+TEST_CASE("quota: keep newest goes on to the oldest records of the dump itself, and its journal names them") {
+  Tree tree({.limits = {.max_bytes = 40'000, .keep = Keep::newest}});
+  CHECK(tree.tell(kNow, "head\n") == Status::ok);
+  for (int i = 0; i < 500; ++i) {
+    REQUIRE(tree.store(kNow, i, 1000) == Status::ok);
+    REQUIRE(tree.bytes() <= 40'000);
+  }
+  const std::string journal = tree.journal(kNow);
+  std::size_t lines = 0;
+  // Each number is there or told to be removed, and what is there are the latest.
+  bool there = false;
+  for (int i = 0; i < 500; ++i) {
+    const std::string path = "0/m/1/" + std::to_string(i) + "/" + stamp(i);
+    const bool is_there = tree.has(std::string(kNow) + "/" + path);
+    const bool is_told = journal.find("\nremoved," + path + "\n") != journal.npos;
+    REQUIRE(is_there != is_told);
+    REQUIRE(is_there >= there);
+    there = is_there;
+    lines += is_told ? 1 : 0;
+    if (!is_there) REQUIRE_FALSE(tree.has(std::string(kNow) + "/0/m/1/" + std::to_string(i)));
+  }
+  CHECK(there);
+  CHECK(tree.sink.quota_counts().removed_files == lines);
+  CHECK(tree.sink.quota_counts().refused == 0);
+}
+
+TEST_CASE("quota: of records at unequal distances in time only the oldest go") {
+  Tree tree({.limits = {.max_files = 64, .keep = Keep::newest}, .has_journal = false});
+  REQUIRE(tree.store(kNow, -1'000'000'000, 10) == Status::ok);
+  for (int i = 0; i < 63; ++i) REQUIRE(tree.store(kNow, i, 10) == Status::ok);
+  REQUIRE(tree.store(kNow, 1000, 10) == Status::ok);
+  CHECK(tree.files().size() == 64 + 1 - (1 + 64 / 8));
+  CHECK(tree.has(std::string(kNow) + "/0/m/1/62"));
+  CHECK(tree.has(std::string(kNow) + "/0/m/1/8"));
+  CHECK_FALSE(tree.has(std::string(kNow) + "/0/m/1/7"));
+}
+
+TEST_CASE("quota: without a journal to tell in, records of the dump itself stay") {
+  Tree tree({.limits = {.max_files = 4, .keep = Keep::newest}});
+  for (int i = 0; i < 3; ++i) REQUIRE(tree.store(kNow, i, 10) == Status::ok);
+  CHECK(tree.store(kNow, 3, 10) == Status::quota_exceeded);
+  CHECK(tree.files().size() == 3);
+}
+
+TEST_CASE("quota: an object larger than the limit is refused and removes nothing") {
+  Tree tree({.limits = {.max_bytes = 16'000, .keep = Keep::newest}});
+  REQUIRE(tree.tell(kNow, "head\n") == Status::ok);
+  for (int i = 0; i < 5; ++i) REQUIRE(tree.store(kNow, i, 1000) == Status::ok);
+  CHECK(tree.store(kNow, 9, 32'000) == Status::quota_exceeded);
+  CHECK(tree.files().size() == 6);
+  CHECK(tree.sink.quota_counts().refused == 1);
+}
+
+TEST_CASE("quota: what is being written stays, here and in another sink") {
+  Tree tree({.limits = {.max_files = 6, .keep = Keep::newest}});
+  tree.put_dump(kOld[0]);
+  TreeSink other({.limits = {.max_files = 100}});
+  const auto begun = other.begin({tree.root.text(), std::string(kOld[0]) + "/0", "open"});
+  REQUIRE(begun.ok());
+  REQUIRE(tree.tell(kNow, "head\n") == Status::ok);
+  const auto own = tree.sink.begin({tree.root.text(), std::string(kNow) + "/0", stamp(0)});
+  REQUIRE(own.ok());
+  CHECK(tree.store(kNow, 1, 10) == Status::quota_exceeded);
+  CHECK(tree.has(std::string(kOld[0]) + "/0/m/1/0/" + stamp(0)));
+  CHECK(other.commit(begun.value()) == Status::ok);
+  CHECK(tree.sink.commit(own.value()) == Status::ok);
+  CHECK(tree.has(std::string(kNow) + "/0/" + stamp(0)));
+}
+
+TEST_CASE("quota: the dump before stays while it may be unfinished, and goes after sync") {
+  Tree tree({.limits = {.max_files = 5, .keep = Keep::newest}});
+  for (int i = 0; i < 3; ++i) REQUIRE(tree.store(kOld[0], i, 10) == Status::ok);
+  REQUIRE(tree.store(kNow, 1, 10) == Status::ok);
+  CHECK(tree.store(kNow, 2, 10) == Status::quota_exceeded);
+  CHECK(tree.has(kOld[0]));
+  REQUIRE(tree.sink.sync() == Status::ok);
+  CHECK(tree.store(kNow, 2, 10) == Status::ok);
+  CHECK_FALSE(tree.has(kOld[0]));
+}
+
+TEST_CASE("quota: a removal that was cut off is finished, and its files do not count") {
+  Tree tree({.limits = {.max_files = 3}});
+  tree.put("20260101000000.removed/0/m/1/0/" + stamp(0), 10);
+  CHECK(tree.store(kNow, 1, 10) == Status::ok);
+  CHECK_FALSE(tree.has("20260101000000.removed"));
+  CHECK(tree.store(kNow, 2, 10) == Status::ok);
+  CHECK(tree.store(kNow, 3, 10) == Status::quota_exceeded);
+}
+
+TEST_CASE("quota: links in a dump are neither followed nor counted") {
+  Tree tree({.limits = {.max_bytes = 3000, .keep = Keep::newest}});
+  tree.put_dump(kOld[0]);
+  TemporaryDirectory elsewhere;
+  std::ofstream(elsewhere.path() / "precious") << "data";
+  fs::create_directory_symlink(elsewhere.path(), tree.root.path() / kOld[0] / "link");
+  fs::create_directory_symlink(elsewhere.path(), tree.root.path() / kOld[1]);
+  REQUIRE(tree.store(kNow, 1, 2000) == Status::ok);
+  CHECK(fs::exists(elsewhere.path() / "precious"));
+  CHECK(tree.has(kOld[1]));
+  CHECK_FALSE(tree.has(std::string(kOld[0]) + "/0"));
+}
+
+TEST_CASE("quota: the ranks of torchair's layout are limited each for itself") {
+  Tree tree({.limits = {.max_files = 3}});
+  const std::string rank = "worldsize2_global_rank1/";
+  tree.put(std::string("worldsize2_global_rank0/") + kOld[0] + "/0/file", 10);
+  tree.put(rank + kOld[0] + "/0/file", 10);
+  CHECK(tree.store(rank + kNow, 1, 10) == Status::ok);
+  CHECK(tree.store(rank + kNow, 2, 10) == Status::quota_exceeded);
+}
+
+TEST_CASE("quota: a layout without a directory per dump is limited as a whole, and loses nothing old") {
+  Tree tree({.limits = {.max_bytes = 16'000, .keep = Keep::newest}});
+  tree.put("rank_0/net/1/0/" + stamp(0) + ".npy", 10'000);
+  const auto store = [&tree](int number) {
+    const Bytes part = as_bytes(std::string_view(kThousand));
+    const Result<ObjectId> object = tree.sink.begin({tree.root.text(), "rank_0/net/1/1", stamp(number)});
+    if (!object.ok()) return object.status();
+    const Status status = tree.sink.append(object.value(), {&part, 1});
+    if (status == Status::ok) return tree.sink.commit(object.value());
+    tree.sink.abort(object.value());
+    return status;
+  };
+  int stored = 0;
+  while (store(stored) == Status::ok) ++stored;
+  CHECK(stored == 5);
+  CHECK(tree.bytes() == 15'000);
+  CHECK(tree.tell("rank_0", std::string(900, 'l')) == Status::ok);
+  CHECK(tree.sink.quota_counts().removed_files == 0);
+}
+
+TEST_CASE("quota: rows of a table leave journals their room, and are not taken for one") {
+  Tree tree({.limits = {.max_bytes = 16'000, .keep = Keep::newest}});
+  tree.put_dump(kOld[0]);
+  const auto add_row = [&tree] {
+    const Bytes part = as_bytes(std::string_view(kThousand));
+    return tree.sink.append_lines({tree.root.text(), std::string(kNow) + "/0", "statistic.csv"},
+                                    {&part, 1});
+  };
+  CHECK(tree.tell(kNow, "head\n") == Status::ok);
+  int rows = 0;
+  while (add_row() == Status::ok) ++rows;
+  CHECK(rows == 14);
+  CHECK_FALSE(tree.has(kOld[0]));
+  CHECK(tree.sink.quota_counts().refused == 1);
+  CHECK(tree.tell(kNow, std::string(900, 'l')) == Status::ok);
+  CHECK(tree.journal(kNow).starts_with("head\ndumps_removed,1,20260101000000,20260101000000\n"));
+}
+
+TEST_CASE("options: those of a config go before the program's") {
+  const TreeOptions own = {.limits = {.max_bytes = 5, .max_files = 6}, .fsync = Fsync::never};
+  const TreeOptions both = posix::tree_options(
+      {.journal = JournalDetail::none, .max_bytes = 7, .reserve_bytes = 8, .keep = Keep::newest}, own);
+  CHECK(both.limits.max_bytes == 7);
+  CHECK(both.limits.max_files == 6);
+  CHECK(both.limits.reserve_bytes == 8);
+  CHECK(both.limits.keep == Keep::newest);
+  CHECK(both.fsync == Fsync::never);
+  CHECK_FALSE(both.has_journal);
+}

@@ -1,0 +1,295 @@
+#define OPDUMP_TEST_RECORDERS 3
+#define OPDUMP_POSIX_SYNCFS 1
+#include "tests/support/faulty_tree_sink.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/support/child_process.hpp"
+#include "tests/support/sink_calls.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+namespace {
+
+using namespace opdump;
+using namespace opdump::tests;
+using opdump::posix::TreeSink;
+namespace fs = std::filesystem;
+using Names = std::vector<std::string>;
+
+struct Fixture {
+  Fixture() { g_faults = {}; }
+  TemporaryDirectory root;
+  std::string text = root.text();
+  TreeSink sink;
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "tree sink faults: a file system of shorter names") {
+  g_faults.name_limit = 100;
+  const std::string fits(95, 'a');
+  const std::string suffix_does_not_fit(98, 'b');
+  const std::string too_long(101, 'c');
+  for (const std::string& file : {fits, suffix_does_not_fit, too_long}) {
+    const Result<ObjectId> object = sink.begin({text, "d", file});
+    REQUIRE(object.ok());
+    CHECK(sink.begin({text, "d", file}).status() == Status::already_exists);
+    REQUIRE(append_text(sink, object.value(), file) == Status::ok);
+    REQUIRE(sink.commit(object.value()) == Status::ok);
+    CHECK(sink.begin({text, "d", file}).status() == Status::already_exists);
+  }
+  CHECK(read_file(root.path() / "d" / fits) == fits);
+  CHECK(read_file(root.path() / "d" / suffix_does_not_fit) == suffix_does_not_fit);
+  const std::string row = read_file(root.path() / "d/mapping.csv");
+  REQUIRE(row.find(',') != row.npos);
+  CHECK(row.substr(row.find(',')) == "," + too_long + "\n");
+  CHECK(read_file(root.path() / "d" / row.substr(0, row.find(','))) == too_long);
+  CHECK(names_in(root.path() / "d").size() == 4);
+  CHECK(sink.begin({text, std::string(101, 'd'), "file"}).status() == Status::name_too_long);
+}
+
+TEST_CASE_FIXTURE(Fixture, "tree sink faults: without RENAME_NOREPLACE") {
+  for (const int missing : {EINVAL, ENOSYS}) {
+    for (const int link_error : {0, EPERM, EOPNOTSUPP}) {
+      CAPTURE(missing);
+      CAPTURE(link_error);
+      g_faults.renameat2 = missing;
+      g_faults.linkat = link_error;
+      const std::string directory = std::to_string(missing) + "." + std::to_string(link_error);
+      CHECK(store(sink, {text, directory, "file"}, "ours") == Status::ok);
+      CHECK(store(sink, {text, directory, std::string(300, 'x')}, "ours") == Status::ok);
+      CHECK(store(sink, {text, directory, "file"}, "again") == Status::already_exists);
+
+      const Result<ObjectId> object = sink.begin({text, directory, "theirs"});
+      REQUIRE(object.ok());
+      write_file(root.path() / directory / "theirs", "theirs");
+      CHECK(sink.commit(object.value()) == Status::already_exists);
+      CHECK(read_file(root.path() / directory / "theirs") == "theirs");
+      CHECK(read_file(root.path() / directory / "file") == "ours");
+      CHECK(names_in(root.path() / directory).size() == 4);  // and no .part
+    }
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "tree sink faults: a rename that fails takes the file back") {
+  g_faults.renameat2 = EIO;
+  CHECK(store(sink, {text, "", "file"}, "x") == Status::io_error);
+  CHECK(sink.last_errno() == EIO);
+  g_faults.renameat2 = EINVAL;
+  g_faults.linkat = EDQUOT;
+  CHECK(store(sink, {text, "", "file"}, "x") == Status::no_space);
+  CHECK(names_in(root.path()).empty());
+
+  g_faults.linkat = 0;  // linked under both names, and the first unlink fails
+  g_faults.unlinkat = EIO;
+  CHECK(store(sink, {text, "", "file"}, "x") == Status::io_error);
+  CHECK(names_in(root.path()).empty());
+}
+
+TEST_CASE_FIXTURE(Fixture, "tree sink faults: mapping.csv that cannot be locked") {
+  g_faults.flock = ENOLCK;
+  CHECK(store(sink, {text, "", std::string(300, 'x')}, "x") == Status::io_error);
+  CHECK(sink.last_errno() == ENOLCK);
+  CHECK(names_in(root.path()) == Names{"mapping.csv"});
+  CHECK(read_file(root.path() / "mapping.csv").empty());
+  g_faults.flock = EINTR;
+  CHECK(store(sink, {text, "", std::string(300, 'x')}, "x") == Status::ok);
+}
+
+TEST_CASE_FIXTURE(Fixture, "tree sink faults: the row is there before the file has its number") {
+  const std::string file(300, 'x');
+  g_faults.renameat2 = EIO;  // as if the process ended here
+  CHECK(store(sink, {text, "", file}, "x") == Status::io_error);
+  const std::string rows = read_file(root.path() / "mapping.csv");
+  REQUIRE(rows.find(',') != rows.npos);
+  CHECK(rows.substr(rows.find(',')) == "," + file + "\n");
+  CHECK(names_in(root.path()) == Names{"mapping.csv"});
+  g_faults.renameat2 = 0;
+  REQUIRE(store(sink, {text, "", file}, "x") == Status::ok);
+  CHECK(read_file(root.path() / rows.substr(0, rows.find(','))) == "x");
+}
+
+TEST_CASE_FIXTURE(Fixture, "tree sink faults: rows that another process holds are waited for once") {
+  std::ofstream(root.path() / "mapping.csv").flush();
+  const int held = open((root.path() / "mapping.csv").c_str(), O_RDWR | O_CLOEXEC);
+  REQUIRE(held >= 0);
+  REQUIRE(flock(held, LOCK_EX) == 0);  // of another opening, as in another process
+  g_faults.flock_calls = 0;
+  for (char letter = 'a'; letter < 'e'; ++letter) {
+    CHECK(store(sink, {text, "", std::string(300, letter)}, "x") == Status::io_error);
+    CHECK(sink.last_errno() == ETIMEDOUT);
+  }
+  CHECK(names_in(root.path()) == Names{"mapping.csv"});
+  CHECK(g_faults.flock_calls == TreeSink::kMaxMappingWaitMs + 1 + 3);
+  close(held);
+  CHECK(store(sink, {text, "", std::string(300, 'x')}, "x") == Status::ok);
+}
+
+TEST_CASE_FIXTURE(Fixture, "tree sink faults: a directory that others own or may write in is refused") {
+  const fs::path directory = root.path() / "20260131130559";
+  fs::create_directory(directory);
+  const ObjectName name{text, "20260131130559/0/m/1/0", "file"};
+  SUBCASE("all may write in it") {
+    fs::permissions(directory, fs::perms::all);
+  }
+  SUBCASE("as above, with the sticky bit above") {
+    fs::permissions(root.path(), fs::perms::all | fs::perms::sticky_bit);
+    fs::permissions(directory, fs::perms::all);
+  }
+  SUBCASE("another owner") {
+    if (chown(directory.c_str(), 65534, 65534) != 0) return;  // only root may try
+  }
+  CHECK(store(sink, name, "x") == Status::permission_denied);
+  CHECK(names_in(directory).empty());
+}
+
+TEST_CASE_FIXTURE(Fixture, "tree sink faults: a directory is good enough where the one above is no better") {
+  const fs::path directory = root.path() / "rank_0";
+  fs::create_directory(directory);
+  SUBCASE("no file system of owners and modes") {
+    fs::permissions(root.path(), fs::perms::all);
+    fs::permissions(directory, fs::perms::all);
+  }
+  SUBCASE("a group works together") {
+    fs::permissions(directory, fs::perms::owner_all | fs::perms::group_all);
+  }
+  SUBCASE("the owner of all of it lets us in") {
+    for (const fs::path& path : {root.path(), directory})
+      if (chown(path.c_str(), 65534, 65534) != 0) return;
+  }
+  CHECK(store(sink, {text, "rank_0", "file"}, "x") == Status::ok);
+}
+
+TEST_CASE_FIXTURE(Fixture, "tree sink faults: a commit that fails late spares the next writer of the name") {
+  const std::string file(300, 'x');
+  const Result<ObjectId> first = sink.begin({text, "", file});
+  REQUIRE(first.ok());
+  const Names claim = names_in(root.path());
+  REQUIRE(claim.size() == 1);
+  g_faults.flock = ENOLCK;
+  g_faults.made_after_unlink = claim[0].c_str();
+  CHECK(sink.commit(first.value()) == Status::io_error);
+  CHECK(names_in(root.path()) == Names{claim[0], "mapping.csv"});
+}
+
+TEST_CASE_FIXTURE(Fixture, "tree sink faults: a sync that fails is told until one succeeds") {
+  g_faults.syncfs = EIO;
+  CHECK(sink.sync() == Status::ok);  // nothing was written
+  REQUIRE(store(sink, {text, "", "file"}, "x") == Status::ok);
+  CHECK(sink.sync() == Status::io_error);
+  CHECK(sink.last_errno() == EIO);
+  CHECK(sink.sync() == Status::io_error);
+  g_faults.syncfs = 0;
+  CHECK(sink.sync() == Status::ok);
+  g_faults.syncfs = EIO;
+  CHECK(sink.sync() == Status::ok);
+  CHECK(g_faults.fsync_calls == 0);
+}
+
+#if OPDUMP_FAULTS
+TEST_CASE_FIXTURE(Fixture, "tree sink faults: a pair is there whole or not at all") {
+  const std::string name_that_is_mapped(300, 'x');
+  for (const std::string& second : {std::string("blob"), name_that_is_mapped}) {
+    const auto open_both = [&] {
+      const ObjectId op = sink.begin({text, "d", "op"}).value();
+      const ObjectId blob = sink.begin({text, "d", second}).value();
+      REQUIRE(append_text(sink, op, "1") == Status::ok);
+      REQUIRE(append_text(sink, blob, "2") == Status::ok);
+      return std::pair{op, blob};
+    };
+    const auto files = [&] {
+      Names names = names_in(root.path() / "d");
+      std::erase(names, "mapping.csv");
+      return names;
+    };
+    // Something else takes the name of one of them meanwhile.
+    for (const char* taken : {"op", "blob"}) {
+      if (second != "blob" && std::string(taken) == "blob") continue;
+      CAPTURE(taken);
+      const auto [op, blob] = open_both();
+      write_file(root.path() / "d" / taken, "theirs");
+      CHECK(sink.commit(op, blob) == Status::already_exists);
+      CHECK(files() == Names{taken});
+      fs::remove(root.path() / "d" / taken);
+      CHECK(sink.commit(op) == Status::invalid_argument);
+    }
+    if (second != "blob") {  // the second one's row cannot be written
+      const auto [op, blob] = open_both();
+      g_faults.flock = ENOLCK;
+      CHECK(sink.commit(op, blob) == Status::io_error);
+      CHECK(files().empty());
+    }
+    {
+      const auto [op, blob] = open_both();
+      CHECK(sink.commit(op, op) == Status::invalid_argument);
+      CHECK(sink.commit(op, blob) == Status::invalid_argument);
+      CHECK(files().empty());
+    }
+    const auto [op, blob] = open_both();
+    CHECK(sink.commit(op, blob) == Status::ok);
+    CHECK(files().size() == 2);
+    CHECK(read_file(root.path() / "d/op") == "1");
+    fs::remove_all(root.path() / "d");
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "tree sink faults: a pair counts whole or not at all, wherever its process is killed") {
+  for (const int renameat2 : {0, EINVAL}) {
+    for (const std::string& second : {std::string("blob"), std::string(300, 'x')}) {
+      CAPTURE(renameat2);
+      CAPTURE(second);
+      int whole = 0;
+      int one_alone = 0;
+      for (unsigned call = 1; whole == 0; ++call) {
+        CAPTURE(call);
+        REQUIRE(call < 20);
+        fs::remove_all(root.path() / "d");
+        const int exit = in_child([&] {
+          const ObjectId op = sink.begin({text, "d", "op"}).value();
+          const ObjectId blob = sink.begin({text, "d", second}).value();
+          OPDUMP_CHILD_CHECK(append_text(sink, op, "1") == Status::ok);
+          OPDUMP_CHILD_CHECK(append_text(sink, blob, "2") == Status::ok);
+          g_faults = {.renameat2 = renameat2, .killed_at_call = call};
+          OPDUMP_CHILD_CHECK(sink.commit(op, blob) == Status::ok);
+          return 0;
+        });
+        REQUIRE((exit == 0 || exit == kKilledExit));
+        std::string named;  // in notes
+        Names there;
+        for (const std::string& name : names_in(root.path() / "d")) {
+          if (name.ends_with(".pair.part")) named += read_file(root.path() / "d" / name);
+          if (!name.ends_with(".part") && name != "mapping.csv") there.push_back(name);
+        }
+        if (exit == 0) {
+          CHECK(named.empty());
+          CHECK(there.size() == 2);
+          whole = 1;
+          continue;
+        }
+        if (there.size() == 1) ++one_alone;
+        for (const std::string& name : there) CHECK(named.find(name + '\0') != named.npos);
+      }
+      CHECK(one_alone != 0);
+    }
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "tree sink faults: a pair that cannot be committed leaves nothing") {
+  const ObjectId op = sink.begin({text, "d", "op"}).value();
+  const ObjectId blob = sink.begin({text, "d", "blob"}).value();
+  g_faults.unlinkat = EIO;  // of the note, with which both would count
+  CHECK(sink.commit(op, blob) == Status::io_error);
+  CHECK(names_in(root.path() / "d").empty());
+  const ObjectId here = sink.begin({text, "d", "op"}).value();
+  const ObjectId elsewhere = sink.begin({text, "e", "blob"}).value();
+  CHECK(sink.commit(here, elsewhere) == Status::invalid_argument);
+  CHECK(names_in(root.path() / "d").empty());
+  CHECK(names_in(root.path() / "e").empty());
+}
+#endif
