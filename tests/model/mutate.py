@@ -238,7 +238,7 @@ def main():
 
             parts = [make('model', MODEL_FLAGS, ['model/clean_relacy.hpp'], 'model/ring_model_test.cpp'),
                      make('unit', FLAGS, ['doctest/doctest.h', 'deque', 'random', 'thread', 'vector'],
-                          'main.cpp', 'ring_test.cpp'),
+                          'main.cpp', 'unit/ring/ring_test.cpp'),
                      make('states', FLAGS, ['doctest/doctest.h', 'deque', 'vector'],
                           'main.cpp', 'model/ring_states_test.cpp'),
                      make('reset', RECOVER_FLAGS, ['doctest/doctest.h', 'deque', 'string', 'vector'],

@@ -128,7 +128,8 @@ TEST_CASE("account: of an operator that the model says has no inputs, none are m
   const Tensors tensors;
   const OpDesc ops[] = {{.name = "data", .type = "Data"}};
   const CapturedTensors known[] = {{.outputs = {&tensors.output, 1}}};
-  AccountBench bench(everything(), {.name = "net", .ops = ops, .tensors = known});
+  const ModelDesc model = {.name = "net", .ops = ops, .tensors = known};
+  AccountBench bench(everything(), model);
   bench.step({0}, false);
   CHECK(bench.end().empty());
 }
