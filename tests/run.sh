@@ -148,7 +148,7 @@ else
   CC=clang CXX=clang++ run address '--suite unit --suite tool --timeout-multiplier 5' $sanitized -Doptimization=0 \
     '-Dcpp_args=-g1 -fno-sanitize=vptr' -Db_sanitize=address,undefined
   # shellcheck disable=SC2086  # a list of options
-  CC=clang CXX=clang++ run thread '--suite unit --timeout-multiplier 5' $sanitized -Doptimization=2 \
+  CC=clang CXX=clang++ run thread '--suite unit --timeout-multiplier 5' $sanitized -Doptimization=1 \
     -Dcpp_args=-g1 -Db_sanitize=thread -Dtool=disabled
 fi
 

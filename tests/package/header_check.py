@@ -2,7 +2,9 @@
 """Compiles every public header alone and included twice with all and with the least of opdump, those for C as C and as C++11 too,
 and all of them together under every configuration of profiles.txt. Under C++17 each C++ header says what it needs.
 
-usage: header_check.py COMPILER SOURCE_ROOT
+usage: header_check.py COMPILER SOURCE_ROOT [SHARE [PROFILE...]]
+
+Of the headers alone one in SHARE is compiled, and only under the PROFILEs if there are any.
 """
 import concurrent.futures
 import os
@@ -73,6 +75,8 @@ def has_opencl(compiler):
 
 def main():
     compiler, root = sys.argv[1], pathlib.Path(sys.argv[2])
+    share = int(sys.argv[3]) if len(sys.argv) > 3 else 1
+    alone = sys.argv[4:] or ALONE
     headers = [p.relative_to(root / 'include') for p in sorted((root / 'include/opdump').rglob('*.hpp'))]
     headers += [p.relative_to(root) for p in sorted((root / 'platform').rglob('*.hpp'))]
     if not has_opencl(compiler):
@@ -81,13 +85,15 @@ def main():
     c_headers = [p.relative_to(root / 'include') for p in sorted((root / 'include/opdump').rglob('*.h'))]
     if len(headers) < 10 or not c_headers:
         sys.exit(f'only {len(headers)} headers found below {root}')
+    if unknown := set(alone) - set(configurations()):
+        sys.exit(f'profiles.txt has no {unknown}')
     work = [(compile_alone, header, flags) for header in c_headers for flags in (C_FLAGS, C_CXX_FLAGS)]
     for name, knobs in configurations().items():
         flags = [f'-D{knob}' for knob in knobs] + FLAGS
-        if name in ALONE:
-            work += [(compile_alone, header, flags) for header in headers + c_headers]
+        if name in alone:
+            work += [(compile_alone, header, flags) for header in headers[::share] + c_headers]
         work += [(compile_all, [h for h in headers if str(h) != STANDS_ALONE], flags)]
-    work += [(compile_as_old, header) for header in headers]
+    work += [(compile_as_old, header) for header in headers[::share]]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         faults = [*filter(None, pool.map(lambda item: item[0](compiler, root, *item[1:]), work))]
     print('\n'.join([*faults, f'{len(work)} compilations, {len(faults)} failed']))

@@ -38,6 +38,12 @@ struct Program {
     REQUIRE(dump.load_model(plan, kModel) == Status::ok);
   }
 
+  /// The drain thread is at work then. One that only starts may hold the allocator of a sanitizer when the process
+  /// forks, and nobody in the child lets go of it.
+  void wait_for_drainer() {
+    while (dump.counts().written == 0) usleep(100);
+  }
+
   Status capture(std::uint64_t steps) {
     Status worst = Status::ok;
     const Dim dims[] = {4};
@@ -167,7 +173,8 @@ TEST_CASE("fork: a child that uses the parent's dump all the same changes nothin
     CAPTURE(options);
     Program program(options);
     REQUIRE(program.capture(20) == Status::ok);
-    // The child has a copy of what is in the ring by then, and no drain thread.
+    program.wait_for_drainer();
+    // The child has a copy of the ring, and no drain thread.
     const pid_t child = start_child([&] {
       program.capture(2000);
       OPDUMP_CHILD_CHECK(program.dump.stop() == Status::not_supported);
@@ -187,6 +194,7 @@ TEST_CASE("fork: a child that uses the parent's dump all the same changes nothin
 TEST_CASE("fork: a child that ends the parent's dump with its own destructors changes nothing of it") {
   auto* program = new Program(R"({"when_full": "drop"})");
   REQUIRE(program->capture(5) == Status::ok);
+  program->wait_for_drainer();
   const std::string root = program->root.text();
   const pid_t child = start_child([&] {
     program->dump.~FileDump();
