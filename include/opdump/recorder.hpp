@@ -43,6 +43,10 @@ class BasicRecorder {
   /// model.
   bool wants(std::size_t op) const { return build::kEnabled && bits_ != nullptr && bits_[op] != 0; }
 
+  /// What the open step captures of each operator, as in `ModelPlan::bits`; null when it captures nothing or no
+  /// step is open.
+  const std::uint8_t* bits() const { return build::kEnabled ? bits_ : nullptr; }
+
   /// Captures operator `op` of the open step, which has just run; only the role the config asks for is looked
   /// at. The tensors' bytes are copied before it returns (through the ring, in pieces when they are larger).
   /// `ok` also when the op is not wanted. `step_not_open` and `no_such_op` change nothing; any other error:
