@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "opdump/impl/build.hpp"
+#include "opdump/base/build.hpp"
 #include "opdump/impl/capture/exception_capture.hpp"
 #include "opdump/impl/capture/record_splitter.hpp"
 #include "opdump/types/overflow.hpp"

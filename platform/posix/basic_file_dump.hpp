@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "opdump/impl/build.hpp"
+#include "opdump/base/build.hpp"
 #include "opdump/impl/capture/sent_heads.hpp"
 #include "opdump/parts/format_restorer.hpp"
 #include "opdump/parts/history_sink.hpp"

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "opdump/budget.hpp"
 #include "opdump/impl/capture/sent_heads.hpp"
+#include "opdump/session.hpp"
 #include "platform/posix/file_dump.hpp"
 #include "platform/posix/system_clock.hpp"
 #include "tests/support/counted_heap.hpp"
