@@ -3,7 +3,6 @@
 #include <string>
 
 #include "opdump/acl.h"
-#include "opdump/parts/text_log.hpp"
 #include "opdump/session.hpp"
 
 namespace opdump::acl {

@@ -2,11 +2,8 @@
 #include <concepts>
 #include <cstddef>
 
-#include "opdump/base/arena.hpp"
-#include "opdump/base/bytes.hpp"
 #include "opdump/config/blob.hpp"
 #include "opdump/session.hpp"
-#include "opdump/types/config.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {

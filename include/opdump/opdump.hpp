@@ -1,17 +1,14 @@
 #pragma once
-/// Opdump from the front door: what a program or a port may include, in the order in which one reads it. Each
-/// of them may be included alone. Hosts find the readers of configs in opdump/config/, programs in C include
-/// opdump/opdump.h, programs for CANN opdump/acl.hpp. Of base/ status, bytes and arena are for users. Nothing
-/// of impl/ is: its rooms follow a tensor's way, plan, capture, record, drain; lean has what a small build
-/// takes in the place of other code.
+/// The table of contents: what a program or a port may include, in the order in which one reads it. Each header
+/// may be included alone. Not in this table are opdump/boot.hpp for firmware, opdump/config/ with the readers of
+/// configs, opdump/opdump.h for C and opdump/acl.hpp for CANN. Every switch of a build is in opdump/knobs.hpp.
+/// Of base/, status, bytes and arena are for users. Nothing of impl/ is: its rooms follow a tensor's way, plan,
+/// capture, record, drain; lean has the code that a small build takes in the place of other code.
 
 // What one calls.
-#include "opdump/budget.hpp"         // how much memory all this takes
-#include "opdump/knobs.hpp"          // every switch of a build
 #include "opdump/recorder.hpp"       // captures operators as they run
 #include "opdump/ring.hpp"           // takes records from a recorder to the drainer
-#include "opdump/session.hpp"        // a dump: configs, models, recorders, draining
-#include "opdump/session_parts.hpp"  // what a session is given
+#include "opdump/session.hpp"        // a dump: its parts, configs, models, recorders, draining, memory
 
 // The words.
 #include "opdump/types/config.hpp"        // what a config asks for

@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "opdump/impl/build.hpp"
+#include "opdump/base/build.hpp"
 #include "opdump/impl/capture/exception_capture.hpp"
 #include "opdump/impl/capture/record_splitter.hpp"
 #include "opdump/types/overflow.hpp"
@@ -42,6 +42,10 @@ class BasicRecorder {
   /// Whether the open step captures operator `op`; false when no step is open. `op` must be an index of the
   /// model.
   bool wants(std::size_t op) const { return build::kEnabled && bits_ != nullptr && bits_[op] != 0; }
+
+  /// What the open step captures of each operator, as in `ModelPlan::bits`; null when it captures nothing or no
+  /// step is open.
+  const std::uint8_t* bits() const { return build::kEnabled ? bits_ : nullptr; }
 
   /// Captures operator `op` of the open step, which has just run; only the role the config asks for is looked
   /// at. The tensors' bytes are copied before it returns (through the ring, in pieces when they are larger).

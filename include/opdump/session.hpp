@@ -5,21 +5,23 @@
 #include <optional>
 #include <span>
 
-#include "opdump/impl/build.hpp"
+#include "opdump/base/build.hpp"
 #include "opdump/impl/capture/recorder_context.hpp"
 #include "opdump/impl/capture/sent_heads.hpp"
 #include "opdump/impl/drain/counted_plans.hpp"
 #include "opdump/impl/drain/drainer.hpp"
+#include "opdump/impl/plan/account.hpp"
 #include "opdump/impl/plan/resolve_plan.hpp"
 #include "opdump/impl/plan/target_form.hpp"
+#include "opdump/impl/record/part_interfaces.hpp"
 #include "opdump/impl/record/targets.hpp"
+#include "opdump/port/clock.hpp"
+#include "opdump/port/device_copy.hpp"
 #include "opdump/port/device_memory.hpp"
 #include "opdump/port/listeners.hpp"
 #include "opdump/port/sink.hpp"
 #include "opdump/port/waker.hpp"
 #include "opdump/recorder.hpp"
-#include "opdump/session_parts.hpp"
-#include "opdump/types/account.hpp"
 #include "opdump/types/config.hpp"
 #include "opdump/types/counts.hpp"
 #include "opdump/types/overflow.hpp"
@@ -27,6 +29,31 @@
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
+
+/// What a session is made of. Everything is referred to and must outlive it.
+template <class Memory>
+struct SessionParts {
+  Memory& memory;
+  Sink& sink;
+  Clock& clock;
+  MutableBytes scratch;  ///< for the drainer; see `drain_scratch_bytes`
+  std::uint32_t device_id = 0;
+  WhenFull when_full = WhenFull::block;  ///< of recorders that are not given one of their own
+  /// Longest wait without progress: of a recorder for room under WhenFull::block and for a copy in the
+  /// background, of the control context for the drainer. While a recorder waits for room, the longest time
+  /// between two of its looks counts as no more than an eighth of this, as the process may have been stopped
+  /// in it (with OPDUMP_SMALL_CODE it counts whole).
+  std::uint32_t block_limit_ms = 1000;
+  JournalDetail journal = JournalDetail::records;
+  /// For configs that want statistics, and WhenFull::degrade, which without it is WhenFull::drop.
+  Reduction* reduction = nullptr;
+  RecordFormats formats{};            ///< that configs may ask for
+  SessionLog* log = nullptr;          ///< is told what configs and models come to; null: nobody
+  OverflowCheck* overflow = nullptr;  ///< for configs that want overflow dumps
+  MutableBytes watch_memory{};        ///< for configs that watch, 8-byte aligned; see `watch_bytes`
+  WatchListener* watch_listener = nullptr;
+  Restorer* restorer = nullptr;  ///< for configs that want the framework's formats; null: tensors keep theirs
+};
 
 /// One dump: its config, models, recorders and drainer. Holds no memory but itself and shares nothing with
 /// other sessions. Order of calls:
@@ -381,6 +408,35 @@ class BasicSession {
 /// A session whose device memory is reached through a virtual call.
 using Session = BasicSession<DeviceMemory>;
 using Recorder = Session::Recorder;
+
+/// What a session is to serve.
+struct Workload {
+  std::size_t recorders = 1;      ///< at most OPDUMP_MAX_RECORDERS
+  std::size_t ring_bytes = 0;     ///< of each recorder
+  std::size_t known_heads = 0;    ///< operators whose heads each recorder keeps, if it is given the memory
+  std::size_t scratch_bytes = 0;  ///< see `drain_scratch_bytes`
+  std::size_t models = 1;         ///< loaded at once
+  std::size_t ops = 0;            ///< of all these models together
+  std::size_t counted_ops = 0;    ///< of these, in models given to `BasicSession::count_ops`
+};
+
+/// RAM in bytes that a session over `Memory` takes for `workload`, all of it given by the caller: the session
+/// itself, the rings, the heads, the scratch, a plan with a byte per operator for each model, and OpCounts
+/// for operators that are counted. It depends on neither the tensors nor the number of records. The sink, the
+/// clock and the config's texts come besides.
+template <class Memory>
+constexpr std::size_t ram_bytes(const Workload& workload) {
+  return sizeof(BasicSession<Memory>) +
+         workload.recorders * (workload.ring_bytes + head_memory_bytes(workload.known_heads)) +
+         workload.scratch_bytes + workload.models * sizeof(ModelPlan) + workload.ops +
+         workload.counted_ops * sizeof(OpCounts);
+}
+
+/// RAM in bytes of a session that serves nothing yet: what is added to the memory the caller hands over.
+template <class Memory>
+constexpr std::size_t fixed_ram_bytes() {
+  return ram_bytes<Memory>({.recorders = 0, .models = 0});
+}
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump

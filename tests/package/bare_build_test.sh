@@ -29,7 +29,7 @@ if [ "$files" != 1 ]; then
   exit 1
 fi
 
-printf '#include "opdump/opdump.hpp"\n#include "opdump/budget.hpp"\n' >headers.cpp
+printf '#include "opdump/opdump.hpp"\n' >headers.cpp
 # shellcheck disable=SC2086
 "$@" $strict -ffreestanding -c headers.cpp -o headers.o
 

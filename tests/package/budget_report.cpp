@@ -2,8 +2,8 @@
 
 #include <cstdio>
 
-#include "opdump/budget.hpp"
 #include "opdump/impl/capture/sent_heads.hpp"
+#include "opdump/session.hpp"
 #include "platform/host/host_memory.hpp"
 #include "platform/posix/tree_sink.hpp"
 

@@ -11,9 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "opdump/budget.hpp"
 #include "opdump/impl/capture/sent_heads.hpp"
+#include "opdump/session.hpp"
 #include "platform/posix/file_dump.hpp"
+#include "platform/posix/system_clock.hpp"
 #include "tests/support/counted_heap.hpp"
 #include "tests/support/temporary_directory.hpp"
 
@@ -127,7 +128,7 @@ void check_file_dump() {
   const ModelDesc model = {.name = "m", .ops = ops};
   const auto plan = std::make_unique<ModelPlanFor<kOps>>();
   HostMemory memory;
-  const auto dump = std::make_unique<posix::FileDump<>>(memory);
+  const auto dump = std::make_unique<posix::FileDump>(memory);
   CHECK(dump->start(config.c_str()) == Status::ok);
   constexpr std::size_t kSaid = ram_bytes<HostMemory>({.counted_ops = kOps}) - ram_bytes<HostMemory>({});
   // The list of the models, which grows, and an index of the operators, which goes with the call.

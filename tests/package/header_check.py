@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Compiles every public header alone and included twice with all and with the least of opdump, those for C as C and as C++11 too,
-and all of them together under every configuration of profiles.txt. Under C++17 each C++ header says what it needs.
+and all of them together under every configuration of profiles.txt. Under C++17 each C++ header says what it needs. What a
+program that links the library reads of opdump's headers stays within MOST_READ.
 
 usage: header_check.py COMPILER SOURCE_ROOT [SHARE [PROFILE...]]
 
@@ -27,6 +28,9 @@ ALONE = ('full', 'lean')
 
 # Its macros are those of CANN's own headers, which another header stands in for.
 STANDS_ALONE = 'platform/ascend/acl_linked.hpp'
+
+# Headers of opdump, itself among them, that are read for one of them.
+MOST_READ = {'platform/posix/file_dump.hpp': 34, 'opdump/session.hpp': 68, 'opdump/types/plan.hpp': 16}
 
 
 def compile_source(compiler, root, source, flags):
@@ -63,6 +67,19 @@ def compile_as_old(compiler, root, header):
     return f'{header} as C++17 should say that it needs C++20, and says:\n' + '\n'.join(text.splitlines()[:20])
 
 
+def count_read(compiler, root, header):
+    """What is wrong with how many headers of opdump are read for this one; None if nothing is."""
+    command = [compiler, f'-I{root}/include', '-std=c++20', '-DOPDUMP_LINKED', '-M', '-xc++', '-']
+    # Elsewhere a header that stands in this folder would be taken for the one in `include`.
+    done = subprocess.run(command, input=f'#include "{header}"\n', text=True, capture_output=True, cwd='/')
+    if done.returncode != 0:
+        return f'{header} does not compile for a program that links the library:\n{done.stderr}'
+    read = sorted({word for word in done.stdout.split() if word.startswith(f'{root}/include/')})
+    if 0 < len(read) <= MOST_READ[header]:
+        return None
+    return f'{header} reads {len(read)} headers of opdump, at most {MOST_READ[header]} are wanted:\n' + '\n'.join(read)
+
+
 def told(flags):
     knobs = [flag[2:] for flag in flags if flag.startswith('-DOPDUMP_')]
     return ' with ' + ' '.join(knobs) if knobs else ''
@@ -94,6 +111,7 @@ def main():
             work += [(compile_alone, header, flags) for header in headers[::share] + c_headers]
         work += [(compile_all, [h for h in headers if str(h) != STANDS_ALONE], flags)]
     work += [(compile_as_old, header) for header in headers[::share]]
+    work += [(count_read, header) for header in MOST_READ]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         faults = [*filter(None, pool.map(lambda item: item[0](compiler, root, *item[1:]), work))]
     print('\n'.join([*faults, f'{len(work)} compilations, {len(faults)} failed']))

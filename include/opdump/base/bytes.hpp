@@ -8,8 +8,8 @@
 #include <string_view>
 #include <type_traits>
 
+#include "opdump/base/build.hpp"
 #include "opdump/base/status.hpp"
-#include "opdump/impl/build.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {

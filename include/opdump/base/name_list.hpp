@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "opdump/impl/build.hpp"
+#include "opdump/base/build.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {

@@ -1,10 +1,9 @@
 #pragma once
-// The bodies of recorder.hpp.
+// The bodies of recorder.hpp, which includes this file at its end.
 
 #include "opdump/impl/capture/overflow_capture.hpp"
 #include "opdump/impl/capture/watch_capture.hpp"
 #include "opdump/impl/lean/overflow_capture.hpp"
-#include "opdump/recorder.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <string_view>
 
-#include "opdump/knobs.hpp"
 #include "opdump/port/sink.hpp"
 
 namespace opdump {

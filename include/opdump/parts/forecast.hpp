@@ -2,12 +2,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "opdump/base/build.hpp"
 #include "opdump/base/text.hpp"
-#include "opdump/impl/build.hpp"
-#include "opdump/impl/capture/remaining_tensors.hpp"
 #include "opdump/impl/format/nano.hpp"
 #include "opdump/impl/format/statistic_table.hpp"
 #include "opdump/impl/format/stats_csv.hpp"
+#include "opdump/impl/plan/remaining_tensors.hpp"
 #include "opdump/impl/record/record_encoder.hpp"
 #include "opdump/impl/record/record_view.hpp"
 #include "opdump/parts/npy.hpp"

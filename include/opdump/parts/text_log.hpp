@@ -10,9 +10,6 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Takes one line without its end, which is good during the call. From whom it comes, it must not be called.
-using LogHook = void (*)(void* context, std::string_view line);
-
 /// Calls `use(text)` for each thing that `config` asks for and this build does not do.
 template <class Use>
 constexpr void for_each_not_done(const DumpConfig& config, Use use) {

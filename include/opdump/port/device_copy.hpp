@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "opdump/base/build.hpp"
 #include "opdump/base/bytes.hpp"
-#include "opdump/impl/build.hpp"
 #include "opdump/port/device_memory.hpp"
 #include "opdump/types/tensor.hpp"
 

@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "opdump/base/bytes.hpp"
-#include "opdump/knobs.hpp"
 #include "opdump/types/tensor.hpp"
 
 namespace opdump {

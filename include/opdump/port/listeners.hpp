@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <string_view>
 
 #include "opdump/types/account.hpp"
 #include "opdump/types/config.hpp"
@@ -9,6 +10,10 @@
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
+
+/// Takes one line without its end, which is good during the call. Must not call back into the object that
+/// calls it.
+using LogHook = void (*)(void* context, std::string_view line);
 
 /// Is told of each. On the recorder's thread or interrupt; must not block for long.
 class WatchListener {

@@ -3,9 +3,9 @@
 #include <span>
 #include <string_view>
 
+#include "opdump/base/build.hpp"
 #include "opdump/base/bytes.hpp"
 #include "opdump/base/status.hpp"
-#include "opdump/impl/build.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {

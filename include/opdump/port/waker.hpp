@@ -1,7 +1,7 @@
 #pragma once
 #include <atomic>
 
-#include "opdump/knobs.hpp"
+#include "opdump/base/build.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {

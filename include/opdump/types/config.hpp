@@ -4,10 +4,9 @@
 #include <span>
 #include <string_view>
 
+#include "opdump/base/build.hpp"
 #include "opdump/base/name_list.hpp"
 #include "opdump/base/status.hpp"
-#include "opdump/impl/build.hpp"
-#include "opdump/knobs.hpp"
 #include "opdump/types/name_pattern.hpp"
 
 namespace opdump {
@@ -58,7 +57,7 @@ enum class WhenFull : std::uint8_t {
 /// What `policy` is in this build: OPDUMP_WAIT may rule it out.
 constexpr WhenFull possible(WhenFull policy) {
   const bool waits = policy == WhenFull::block || policy == WhenFull::inline_drain;
-  return OPDUMP_WAIT == 0 && waits ? WhenFull::drop : policy;
+  return !build::kWait && waits ? WhenFull::drop : policy;
 }
 
 /// The words for `WhenFull` in configs and on command lines, in its order.

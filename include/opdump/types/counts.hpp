@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "opdump/base/status.hpp"
-#include "opdump/knobs.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {

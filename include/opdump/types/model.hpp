@@ -36,6 +36,12 @@ struct OpDesc {
   bool marked = false;  ///< the program wants it dumped, whatever its name; MindSpore's `set_dump`
 };
 
+/// What the runtime knows of an operator besides inputs and outputs. Only addresses and bytes are looked at.
+struct OpMemory {
+  std::span<const TensorView> arguments{};   ///< what its kernel was started with
+  std::span<const TensorView> workspaces{};  ///< memory that it works in
+};
+
 /// A model as the runtime loaded it. Everything is referred to and must stay until the model is unloaded.
 struct ModelDesc {
   std::string_view name{};  ///< name of the model file; what a config's `model_name` is compared with first

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <type_traits>
 
+#include "opdump/base/build.hpp"
 #include "opdump/base/bytes.hpp"
-#include "opdump/impl/build.hpp"
 #include "opdump/types/counts.hpp"
 
 namespace opdump {

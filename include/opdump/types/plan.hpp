@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <span>
 
+#include "opdump/base/build.hpp"
 #include "opdump/base/text.hpp"
-#include "opdump/impl/build.hpp"
 #include "opdump/types/config.hpp"
 #include "opdump/types/counts.hpp"
 #include "opdump/types/model.hpp"

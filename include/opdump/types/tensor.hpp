@@ -6,8 +6,8 @@
 #include <string_view>
 #include <type_traits>
 
+#include "opdump/base/build.hpp"
 #include "opdump/base/status.hpp"
-#include "opdump/impl/build.hpp"
 #include "opdump/types/dtype.hpp"
 #include "opdump/types/format.hpp"
 

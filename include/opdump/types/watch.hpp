@@ -6,8 +6,8 @@
 #include <span>
 #include <string_view>
 
+#include "opdump/base/build.hpp"
 #include "opdump/base/bytes.hpp"
-#include "opdump/impl/build.hpp"
 #include "opdump/types/config.hpp"
 #include "opdump/types/counts.hpp"
 #include "opdump/types/model.hpp"

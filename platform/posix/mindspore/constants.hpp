@@ -8,16 +8,11 @@
 #include "opdump/impl/drain/dump_name.hpp"
 #include "opdump/parts/npy.hpp"
 #include "opdump/port/device_copy.hpp"
+#include "platform/posix/mindspore/constant_desc.hpp"
 #include "platform/posix/mindspore/files.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
-
-/// A tensor that a graph was built with. `name` is MindSpore's, such as `data-12`.
-struct ConstantDesc {
-  std::string_view name{};
-  TensorView tensor{};
-};
 
 /// Whether a config has constants written: on CPU and GPU, where it wants outputs, which MindSpore counts
 /// them among.

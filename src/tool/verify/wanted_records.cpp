@@ -1,3 +1,4 @@
+#include "opdump/impl/plan/remaining_tensors.hpp"
 #include "src/tool/verify/wanted_records.hpp"
 
 #include <errno.h>
@@ -10,7 +11,6 @@
 #include "opdump/base/arena.hpp"
 #include "opdump/base/text.hpp"
 #include "opdump/config/parse.hpp"
-#include "opdump/impl/capture/remaining_tensors.hpp"
 #include "opdump/impl/plan/resolve_plan.hpp"
 #include "opdump/types/plan.hpp"
 #include "platform/posix/impl/op_index_memory.hpp"

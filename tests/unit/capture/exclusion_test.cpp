@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "opdump/impl/capture/remaining_tensors.hpp"
+#include "opdump/impl/plan/remaining_tensors.hpp"
 #include "opdump/read/nano_reader.hpp"
 #include "tests/support/session_bench.hpp"
 

@@ -6,7 +6,10 @@
 #include <map>
 #include <string>
 
+#include "opdump/session.hpp"
+#include "platform/posix/drain_thread.hpp"
 #include "platform/posix/file_dump.hpp"
+#include "platform/posix/system_clock.hpp"
 #include "tests/support/child_process.hpp"
 #include "tests/support/fakes.hpp"
 #include "tests/support/journal_account.hpp"
@@ -66,7 +69,7 @@ struct Program {
 
   TemporaryDirectory root;
   HostMemory memory;
-  FileDump<> dump{memory};
+  FileDump dump{memory};
   ModelPlanFor<1> plan;
   float values[4] = {1, 2, 3, 4};
 };
@@ -211,7 +214,7 @@ TEST_CASE("fork: a child that ends the parent's dump with its own destructors ch
 TEST_CASE("fork: the child may make a dump of its own, and a dump begun after the fork is the child's") {
   TemporaryDirectory root;
   HostMemory memory;
-  FileDump<> made_before(memory);
+  FileDump made_before(memory);
   const pid_t child = start_child([&] {
     std::ofstream(root.path() / "acl.json")
         << R"({"dump": {"dump_path": ")" << root.text() << R"(", "dump_list": [{}]}})";

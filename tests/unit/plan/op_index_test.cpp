@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "opdump/impl/plan/account.hpp"
 #include "opdump/impl/plan/resolve_plan.hpp"
-#include "opdump/types/account.hpp"
 #include "platform/posix/impl/op_index_memory.hpp"
 
 using namespace opdump;

@@ -17,7 +17,7 @@
 #include "platform/ascend/acl_linked.hpp"
 #include "platform/ascend/ascend_memory.hpp"
 #include "platform/host/host_memory.hpp"
-#include "platform/posix/file_dump.hpp"
+#include "platform/posix/basic_file_dump.hpp"
 #include "tests/support/ascend/ascend_rig.hpp"
 #include "tests/support/digits_run.hpp"
 #include "tests/support/fakes.hpp"
@@ -468,7 +468,7 @@ TEST_CASE("ascend: a dump to files tells what the driver said of a copy that fai
   AscendMemory memory;
   REQUIRE(memory.open(rig.api()) == Status::ok);
   const Address on_device = rig.allocate(256);
-  auto dump = std::make_unique<posix::FileDump<AscendMemory>>(memory);
+  auto dump = std::make_unique<posix::BasicFileDump<AscendMemory>>(memory);
   REQUIRE(dump->start(config.c_str()) == Status::ok);
   ModelPlanFor<1> plan;
   REQUIRE(dump->load_model(plan, kOneOpModel) == Status::ok);

@@ -200,7 +200,7 @@ int ended_by(Run run, int* exit_code = nullptr) {
 void run_file_dump(const std::string& config_path, std::optional<posix::OnCrash> on_crash, void (*die)(),
                    bool in_thread = false) {
   static HostMemory memory;
-  static posix::FileDump<> dump(memory);
+  static posix::FileDump dump(memory);
   static ModelPlanFor<2> plan;
   if (on_crash) dump.on_crash(*on_crash);
   if (dump.start(config_path.c_str()) != Status::ok || dump.load_model(plan, kModel) != Status::ok) _exit(99);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "platform/posix/basic_file_dump.hpp"
 #include "platform/posix/file_dump.hpp"
 #include "tests/support/child_process.hpp"
 #include "tests/support/little_endian.hpp"
@@ -43,7 +44,7 @@ Outcome dumped(const std::string& options) {
   write_file(config, R"({"dump": {"dump_path": ")" + dump_path.string() +
                          R"(", "dump_list": [{}]}, "opdump": )" + options + "}");
   HostMemory memory;
-  posix::FileDump<HostMemory, 1024> dump(memory, 0, WhenFull::drop);
+  posix::BasicFileDump<HostMemory, 1024> dump(memory, 0, WhenFull::drop);
   // Twice, so that the recorder and its ring come back whole.
   REQUIRE(dump.start(config.c_str()) == Status::ok);
   REQUIRE(dump.stop() == Status::ok);
@@ -81,7 +82,7 @@ TEST_CASE("file dump: a model that was loaded before the start is dumped, unless
                          R"(", "dump_list": [{"model_name": "m", "layer": ["a", "gone"]}]}})");
   HostMemory memory;
   std::vector<std::string> said;
-  posix::FileDump<> dump(memory);
+  posix::FileDump dump(memory);
   dump.log_to([](void* to, std::string_view line) {
     static_cast<std::vector<std::string>*>(to)->emplace_back(line);
   }, &said);
@@ -125,7 +126,7 @@ TEST_CASE("file dump: the log goes to stderr until it is told where") {
     if (child == 0) {
       if (std::freopen(log.c_str(), "w", stderr) == nullptr) _exit(2);
       HostMemory memory;
-      posix::FileDump<> dump(memory);
+      posix::FileDump dump(memory);
       if (silent) dump.log_to(nullptr, nullptr);
       ModelPlanFor<1> plan;
       const bool good = dump.start(config.c_str()) == Status::ok && dump.load_model(plan, kModel) == Status::ok &&
@@ -177,7 +178,7 @@ TEST_CASE("file dump: a journal that cannot be written to its end does not pass 
           signal(SIGXFSZ, SIG_IGN);
           OPDUMP_CHILD_CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
           HostMemory memory;
-          posix::FileDump<HostMemory, 4096> dump(memory);
+          posix::BasicFileDump<HostMemory, 4096> dump(memory);
           OPDUMP_CHILD_CHECK(dump.start(config.c_str()) == Status::ok);
           ModelPlanFor<1> plan;
           OPDUMP_CHILD_CHECK(dump.load_model(plan, kModel) == Status::ok);
@@ -205,7 +206,7 @@ TEST_CASE("file dump: the log hears notes with their places, and what a model wi
   write_file(config, R"({"dump": {"dump_path": ")" + directory.text() +
                          R"(", "dump_list": [{}], "dump_kernel_data": "all"}})");
   HostMemory memory;
-  posix::FileDump<HostMemory, 1024> dump(memory);
+  posix::BasicFileDump<HostMemory, 1024> dump(memory);
   std::vector<std::string> lines;
   dump.log_to(
       [](void* context, std::string_view line) {
@@ -240,7 +241,7 @@ TEST_CASE("file dump: makes MindSpore's directory, and what its dumps have besid
                          R"(", "net_name": "Net", "iteration": "1|3", "input_output": 0, "kernels": [],
                          "support_device": [0]}, "e2e_dump_settings": {"enable": true}})");
   HostMemory memory;
-  posix::FileDump<HostMemory, 65536> dump(memory);
+  posix::FileDump dump(memory);
   ConfigContext context;
   context.mindspore = MindSporeMode::cpu;
   context.rank = 5;
@@ -312,7 +313,7 @@ TEST_CASE("file dump: writes the constants that a program which died has left ou
     return found;
   };
   for (int i = 0; i < 3; ++i) {
-    posix::FileDump<HostMemory, 65536> dump(memory);
+    posix::FileDump dump(memory);
     REQUIRE(dump.start(config.c_str(), context) == Status::ok);
     ModelPlanFor<1> plan;
     REQUIRE(dump.load_model(plan, kModel) == Status::ok);
@@ -346,7 +347,7 @@ TEST_CASE("file dump: describes its loaded models for the tool") {
   const CapturedTensors of_ops[] = {{.inputs = tensors, .outputs = {tensors, 1}}, {}};
   const ModelDesc net = {.name = "net", .graph_name = "main", .id = 4, .ops = ops, .tensors = of_ops};
   HostMemory memory;
-  auto dump = std::make_unique<posix::FileDump<HostMemory>>(memory, 5);
+  auto dump = std::make_unique<posix::FileDump>(memory, 5);
   ModelPlanFor<2> plan;
   ModelPlanFor<1> other;
   REQUIRE(dump->load_model(plan, net) == Status::ok);
@@ -377,7 +378,7 @@ TEST_CASE("file dump: a stop without a loss leaves no older error") {
   write_file(config, R"({"dump": {"dump_path": ")" + (directory.path() / "dump").string() +
                          R"(", "dump_list": [{"model_name": "m"}]}})");
   HostMemory memory;
-  auto dump = std::make_unique<posix::FileDump<HostMemory>>(memory);
+  auto dump = std::make_unique<posix::FileDump>(memory);
   dump->log_to(nullptr, nullptr);
   REQUIRE(dump->start(config.c_str()) == Status::ok);
   CHECK(dump->start(config.c_str()) == Status::already_initialised);

@@ -8,12 +8,6 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// What the runtime knows of an operator besides inputs and outputs. Only addresses and bytes are looked at.
-struct OpMemory {
-  std::span<const TensorView> arguments{};   ///< what its kernel was started with
-  std::span<const TensorView> workspaces{};  ///< memory that it works in
-};
-
 /// An operator that is running, as the runtime announced it.
 struct RunningOp {
   const OpDesc* op = nullptr;  ///< null: none

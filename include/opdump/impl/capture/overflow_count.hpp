@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "opdump/impl/build.hpp"
+#include "opdump/base/build.hpp"
 #include "opdump/impl/capture/recorder_context.hpp"
 #include "opdump/types/overflow.hpp"
 

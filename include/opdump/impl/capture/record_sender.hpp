@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "opdump/impl/build.hpp"
+#include "opdump/base/build.hpp"
 #include "opdump/impl/capture/recorder_context.hpp"
 #include "opdump/impl/capture/ring_writer.hpp"
 #include "opdump/impl/capture/sent_heads.hpp"

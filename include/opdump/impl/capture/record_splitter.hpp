@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <span>
 
-#include "opdump/impl/build.hpp"
+#include "opdump/base/build.hpp"
 #include "opdump/impl/capture/record_sender.hpp"
-#include "opdump/impl/capture/remaining_tensors.hpp"
+#include "opdump/impl/plan/remaining_tensors.hpp"
 #include "opdump/impl/record/record_encoder.hpp"
 #include "opdump/impl/record/targets.hpp"
 #include "opdump/types/plan.hpp"

@@ -2,7 +2,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "opdump/impl/build.hpp"
+#include "opdump/base/build.hpp"
 #include "opdump/impl/drain/drainer.hpp"
 #include "opdump/impl/record/part_interfaces.hpp"
 #include "opdump/impl/record/targets.hpp"

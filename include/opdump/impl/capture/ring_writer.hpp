@@ -6,8 +6,8 @@
 #include <optional>
 #include <type_traits>
 
+#include "opdump/base/build.hpp"
 #include "opdump/base/cpu.hpp"
-#include "opdump/impl/build.hpp"
 #include "opdump/impl/capture/copies_in_flight.hpp"
 #include "opdump/impl/capture/recorder_context.hpp"
 #include "opdump/impl/record/ring_record.hpp"

@@ -6,8 +6,8 @@
 #include <span>
 #include <string_view>
 
+#include "opdump/base/build.hpp"
 #include "opdump/base/bytes.hpp"
-#include "opdump/impl/build.hpp"
 #include "opdump/impl/drain/known_heads.hpp"
 #include "opdump/impl/record/record_encoder.hpp"
 #include "opdump/impl/record/ring_record.hpp"

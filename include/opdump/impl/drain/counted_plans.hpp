@@ -2,7 +2,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "opdump/impl/build.hpp"
+#include "opdump/base/build.hpp"
 #include "opdump/port/clock.hpp"
 #include "opdump/types/plan.hpp"
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "opdump/impl/build.hpp"
+#include "opdump/base/build.hpp"
 #include "opdump/impl/drain/counted_plans.hpp"
 #include "opdump/impl/drain/dump_name.hpp"
 #include "opdump/impl/drain/journal.hpp"

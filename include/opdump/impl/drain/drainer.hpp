@@ -5,7 +5,7 @@
 #include <new>
 #include <type_traits>
 
-#include "opdump/impl/build.hpp"
+#include "opdump/base/build.hpp"
 #include "opdump/impl/drain/described_chunks.hpp"
 #include "opdump/impl/drain/drain_ledger.hpp"
 #include "opdump/impl/drain/finished_chunks.hpp"

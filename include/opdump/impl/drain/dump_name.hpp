@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "opdump/base/build.hpp"
 #include "opdump/base/text.hpp"
-#include "opdump/impl/build.hpp"
 #include "opdump/impl/record/part_interfaces.hpp"
 #include "opdump/impl/record/record_view.hpp"
 #include "opdump/impl/record/targets.hpp"

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "opdump/base/build.hpp"
 #include "opdump/base/text.hpp"
-#include "opdump/impl/build.hpp"
 #include "opdump/impl/drain/dump_name.hpp"
 #include "opdump/impl/record/targets.hpp"
 #include "opdump/port/sink.hpp"

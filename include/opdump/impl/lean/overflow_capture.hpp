@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "opdump/impl/build.hpp"
+#include "opdump/base/build.hpp"
 #include "opdump/impl/capture/overflow_count.hpp"
 #include "opdump/impl/capture/record_sender.hpp"
 #include "opdump/types/overflow.hpp"

@@ -3,9 +3,9 @@
 #include <span>
 #include <string_view>
 
-#include "opdump/impl/build.hpp"
-#include "opdump/impl/capture/remaining_tensors.hpp"
+#include "opdump/base/build.hpp"
 #include "opdump/impl/plan/op_index.hpp"
+#include "opdump/impl/plan/remaining_tensors.hpp"
 #include "opdump/types/config.hpp"
 #include "opdump/types/model.hpp"
 #include "opdump/types/plan.hpp"

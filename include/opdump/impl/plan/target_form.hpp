@@ -1,8 +1,8 @@
 #pragma once
 #include <cstdint>
 
+#include "opdump/base/build.hpp"
 #include "opdump/base/text.hpp"
-#include "opdump/impl/build.hpp"
 #include "opdump/impl/drain/dump_name.hpp"
 #include "opdump/impl/record/part_interfaces.hpp"
 #include "opdump/impl/record/targets.hpp"

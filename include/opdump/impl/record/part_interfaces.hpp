@@ -5,9 +5,9 @@
 #include <string_view>
 #include <type_traits>
 
+#include "opdump/base/build.hpp"
 #include "opdump/base/status.hpp"
 #include "opdump/base/text.hpp"
-#include "opdump/impl/build.hpp"
 #include "opdump/impl/record/record_view.hpp"
 #include "opdump/impl/record/targets.hpp"
 #include "opdump/port/sink.hpp"

@@ -5,8 +5,8 @@
 #include <new>
 #include <string_view>
 
+#include "opdump/base/build.hpp"
 #include "opdump/base/bytes.hpp"
-#include "opdump/impl/build.hpp"
 #include "opdump/impl/record/ring_record.hpp"
 #include "opdump/impl/record/targets.hpp"
 #include "opdump/types/faulty_tensor.hpp"

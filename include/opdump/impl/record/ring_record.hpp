@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "opdump/impl/build.hpp"
+#include "opdump/base/build.hpp"
 #include "opdump/types/counts.hpp"
 #include "opdump/types/dtype.hpp"
 

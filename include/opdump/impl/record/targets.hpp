@@ -5,8 +5,8 @@
 #include <span>
 #include <string_view>
 
+#include "opdump/base/build.hpp"
 #include "opdump/base/status.hpp"
-#include "opdump/impl/build.hpp"
 #include "opdump/types/config.hpp"
 
 namespace opdump {

@@ -1,7 +1,7 @@
 #pragma once
 #include <type_traits>
 
-#include "opdump/impl/build.hpp"
+#include "opdump/base/build.hpp"
 #include "opdump/impl/record/wire_described.hpp"
 #include "opdump/impl/record/wire_finished.hpp"
 

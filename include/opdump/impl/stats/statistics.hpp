@@ -10,8 +10,8 @@
 #include <new>
 #include <type_traits>
 
+#include "opdump/base/build.hpp"
 #include "opdump/base/bytes.hpp"
-#include "opdump/impl/build.hpp"
 #include "opdump/impl/stats/kernels.hpp"
 #include "opdump/impl/stats/numbers.hpp"
 #include "opdump/types/dtype.hpp"

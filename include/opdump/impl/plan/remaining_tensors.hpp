@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "opdump/impl/build.hpp"
+#include "opdump/base/build.hpp"
 #include "opdump/types/model.hpp"
 #include "opdump/types/plan.hpp"
 

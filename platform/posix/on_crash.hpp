@@ -1,0 +1,17 @@
+#pragma once
+#include <cstdint>
+
+#include "opdump/knobs.hpp"
+
+namespace opdump::posix {
+inline namespace OPDUMP_NAMESPACE {
+
+/// Whether a FileDump handles the signals that a process dies of, see CrashDump.
+enum class OnCrash : std::uint8_t {
+  as_asked,  ///< while a config is in force that asks for failures or keeps a history
+  dump,      ///< while any config is in force
+  ignore,    ///< never: for programs that have handlers of their own and call no other
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::posix
