@@ -16,6 +16,7 @@ namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 
 template class DrainThread<BasicSession<HostMemory>>;
+template class DumpKit<HostMemory>;
 template class FileDump<HostMemory>;
 
 }  // namespace OPDUMP_NAMESPACE
