@@ -44,26 +44,11 @@ ProcessDump& ProcessDump::instance() {
 
 ProcessDump::ProcessDump()
     : memory_(host_memory_),
-      reduction_(memory_, &statistics_kernels()),
-      overflow_(memory_, non_finite_kernel()),
-      restorer_(memory_),
-      session_({.memory = memory_,
-                .sink = sink_,
-                .clock = clock_,
-                .scratch = scratch_,
-                .device_id = kDeviceId,
-                .reduction = &reduction_,
-                .formats = {.protobuf = &protobuf_, .npy = &npy_},
-                .log = &log_,
-                .overflow = &overflow_,
-                .watch_memory = watch_,
-                .restorer = &restorer_}) {}
+      kit_(memory_, {.scratch = scratch_, .watch_memory = watch_, .device_id = kDeviceId}) {}
 
 void ProcessDump::log_to(LogHook hook, void* context) {
   const std::lock_guard lock(mutex_);
-  hook_ = hook;
-  hook_context_ = context;
-  log_ = TextLog(hook_, hook_context_, 0, true);
+  kit_.log_to(hook, context);
 }
 
 void ProcessDump::use_product(Product product) {
@@ -158,13 +143,14 @@ aclError ProcessDump::register_callback(ChunkCallback callback, std::int32_t fla
   if (flag != 0)
     return fail(ACL_ERROR_FAILURE,
                 "acldumpRegCallback: flag " + std::to_string(flag) + " has no meaning, only 0 has");
-  if (sink_.writer().callback() == nullptr) sink_.writer().set_callback(callback);
+  ChunkWriter& writer = kit_.store().writer();
+  if (writer.callback() == nullptr) writer.set_callback(callback);
   return ACL_SUCCESS;
 }
 
 void ProcessDump::unregister_callback() {
   const std::lock_guard lock(mutex_);
-  sink_.writer().set_callback(nullptr);
+  kit_.store().writer().set_callback(nullptr);
 }
 
 const char* ProcessDump::path_of(acldumpType type) {
@@ -186,19 +172,20 @@ std::string ProcessDump::directory_of(acldumpType type) const {
     case AIC_ERR_NORM_DUMP:
     case AIC_ERR_DETAIL_DUMP: {
       posix::ProcessEnvironment environment(true);
-      const ExceptionPlan plan = plan_exceptions(config_, environment);
+      const ExceptionPlan plan = plan_exceptions(kit_.config(), environment);
       return plan.dump == ExceptionDump::none ? std::string()
                                               : with_slash(plan.directory) + kExceptionDirectory;
     }
     case DATA_DUMP:
     case OVERFLOW_DUMP: {
-      const DumpTarget target = {.time = session_.dump_time(),
-                                 .layout = config_.layout,
-                                 .world_size = config_.world_size,
-                                 .rank = config_.rank};
-      if (target.time == 0 || config_.exception != ExceptionDump::none) return {};
+      const DumpConfig& config = kit_.config();
+      const DumpTarget target = {.time = kit_.session().dump_time(),
+                                 .layout = config.layout,
+                                 .world_size = config.world_size,
+                                 .rank = config.rank};
+      if (target.time == 0 || config.exception != ExceptionDump::none) return {};
       char directory[kMaxDumpDirectoryBytes];
-      return with_slash(config_.dump_path).append(directory, put_dump_directory(directory, target));
+      return with_slash(config.dump_path).append(directory, put_dump_directory(directory, target));
     }
   }
   return {};
@@ -215,34 +202,21 @@ aclError ProcessDump::fail(aclError code, std::string reason) {
 }
 
 aclError ProcessDump::start() {
-  if (session_.initialised()) return ACL_SUCCESS;
-  // The thread first: a session whose thread is somebody else's could not be finalized again.
-  Status status = start_drain();
-  if (status == Status::ok) status = session_.init();
+  const Status status = kit_.session().initialised() ? Status::ok : kit_.begin();
   if (status == Status::ok) return ACL_SUCCESS;
-  drain_.stop();
   return fail(ACL_ERROR_INTERNAL_ERROR, "dumping cannot start: " + std::string(to_string(status)));
 }
 
-Status ProcessDump::start_drain() {
-  // Under WhenFull::inline_drain the capturing threads drain, and no other may.
-  return session_.when_full() == WhenFull::inline_drain ? Status::ok : drain_.start(session_);
-}
-
 aclError ProcessDump::stop() {
-  if (!session_.initialised()) return ACL_SUCCESS;
-  drain_.stop();
-  Status status = session_.finalize();
-  if (session_.initialised()) {
-    static_cast<void>(start_drain());
+  if (!kit_.session().initialised()) return ACL_SUCCESS;
+  Status status = kit_.end();
+  if (kit_.session().initialised())
     return fail(ACL_ERROR_INTERNAL_ERROR, "dumping cannot end: " + std::string(to_string(status)));
-  }
   configs_.clear();
-  config_ = {};
-  const Status ended = sink_.end_journals();
+  const Status ended = kit_.store().end_journals();
   if (status == Status::ok) status = ended;
   if (status == Status::ok) return ACL_SUCCESS;
-  const bool untold = status == session_.journal_failure();
+  const bool untold = status == kit_.session().journal_failure();
   return fail(ACL_ERROR_INTERNAL_ERROR, "dumping has ended, but: " + std::string(to_string(status)) +
                                             (untold ? ": the journal lacks lines" : ""));
 }
@@ -272,47 +246,18 @@ aclError ProcessDump::use_config(const char* path) {
     return fail(
         ACL_ERROR_INVALID_DUMP_CONFIG,
         std::string(path) + ": opdump.history_steps: dumps of the ACL are written at once; leave it out");
-  if (session_.initialised() || session_.configure(config.options) != Status::ok) {
-    const DumpOptions& options = config.options;
-    if (options.when_full || options.block_limit_ms || options.journal)
-      note_line(
-          std::string(path) +
-          ": note: opdump: its options count for configs that aclInit reads, and this session runs already");
-  }
-  const bool was_running = session_.initialised();
-  if (config.options.ring_bytes)
+  const DumpOptions& options = config.options;
+  if (kit_.session().initialised() && (options.when_full || options.block_limit_ms || options.journal))
+    note_line(
+        std::string(path) +
+        ": note: opdump: its options count for configs that aclInit reads, and this session runs already");
+  if (options.ring_bytes)
     note_line(std::string(path) +
               ": note: opdump.ring_bytes: the rings are those of the program's recorders");
-  if (const aclError error = start(); error != ACL_SUCCESS) return error;
-  const Status status = apply(config);
-  if (status == Status::ok) {
-    configs_.push_back(std::move(memory));
-    return ACL_SUCCESS;
-  }
-  if (!was_running) static_cast<void>(stop());
-  return fail(ACL_ERROR_INTERNAL_ERROR, std::string(path) + ": " + std::string(to_string(status)));
-}
-
-/// Puts a config in force; one that is refused, or that nothing is dumped of here, leaves the one before.
-Status ProcessDump::apply(const DumpConfig& config) {
-  if (!config.active || !dumps_on(config, kDeviceId)) return session_.set_config(config);
-  posix::TreeOptions tree = posix::tree_options(config.options);
-  tree.has_journal = session_.journal() != JournalDetail::none;
-  const auto set_tree = [&](const posix::TreeOptions& options) {
-    drain_.stop();
-    log_ = TextLog(hook_, hook_context_, posix::room_for(config), true);
-    sink_.configure(options);
-    return start_drain();
-  };
-  Status status = set_tree(tree);
-  if (status == Status::ok) status = session_.set_config(config);
-  if (status != Status::ok) {
-    static_cast<void>(set_tree(tree_));
-    return status;
-  }
-  config_ = config;
-  tree_ = tree;
-  return Status::ok;
+  if (const Status status = kit_.apply(config); status != Status::ok)
+    return fail(ACL_ERROR_INTERNAL_ERROR, std::string(path) + ": " + std::string(to_string(status)));
+  configs_.push_back(std::move(memory));
+  return ACL_SUCCESS;
 }
 
 bool ProcessDump::read_content(const char* path, std::string& content) {

@@ -6,17 +6,9 @@
 
 #include "opdump/acl.hpp"
 #include "opdump/config/environment.hpp"
-#include "opdump/parts/format_restorer.hpp"
-#include "opdump/parts/npy.hpp"
-#include "opdump/parts/overflow_scan.hpp"
-#include "opdump/parts/protobuf.hpp"
-#include "opdump/parts/statistics.hpp"
-#include "opdump/parts/text_log.hpp"
 #include "platform/host/host_memory.hpp"
 #include "platform/posix/config_file.hpp"
-#include "platform/posix/counter_clock.hpp"
-#include "platform/posix/drain_thread.hpp"
-#include "platform/posix/impl/room_for.hpp"
+#include "platform/posix/dump_kit.hpp"
 #include "src/acl/routed_sink.hpp"
 
 namespace opdump::acl {
@@ -51,7 +43,7 @@ class ProcessDump {
   const char* path_of(acldumpType type);
 
   void use_product(Product product);
-  Session& session() { return session_; }
+  Session& session() { return kit_.session(); }
   void use_memory(DeviceMemory& memory) { memory_.forward_to(memory); }
   void log_to(LogHook hook, void* context);
   std::string last_error();
@@ -66,9 +58,7 @@ class ProcessDump {
   aclError fail(aclError code, std::string reason);
   aclError start();
   aclError stop();
-  Status start_drain();
   aclError use_config(const char* path);
-  Status apply(const DumpConfig& config);
   void note_line(const std::string& line);  ///< adds it to `error_`
   static bool read_content(const char* path, std::string& content);
 
@@ -84,25 +74,12 @@ class ProcessDump {
 
   /// Configs stay in use until the session is finalized.
   std::vector<std::unique_ptr<posix::ConfigMemory>> configs_;
-  DumpConfig config_;        ///< the one in force
-  posix::TreeOptions tree_;  ///< its own
 
   HostMemory host_memory_;
   ForwardingMemory memory_;
-  RoutedSink sink_;
-  posix::CounterClock clock_;
   std::byte scratch_[4096];
   alignas(8) std::byte watch_[64 * 1024];
-  StatisticsReduction<DeviceMemory> reduction_;
-  ProtobufFormat protobuf_;
-  NpyFormat npy_;
-  OverflowScan<DeviceMemory> overflow_;
-  FormatRestorer<DeviceMemory> restorer_;
-  LogHook hook_ = nullptr;
-  void* hook_context_ = nullptr;
-  TextLog log_;
-  Session session_;
-  posix::DrainThread<Session> drain_;
+  posix::DumpKit<DeviceMemory, RoutedSink> kit_;
 };
 
 }  // namespace OPDUMP_NAMESPACE

@@ -80,9 +80,9 @@ class RoutedSink final : public Sink {
   /// drained.
   [[nodiscard]] Status end_journals();
 
-  /// What files on the disk may take. While nothing is drained.
-  void configure(const posix::TreeOptions& options) {
-    tree_.configure(options);
+  /// As ConfigurableSink, for files on the disk.
+  [[nodiscard]] Status follow(const DumpOptions& options, JournalDetail journal) {
+    return tree_.follow(options, journal);
   }
 
  private:

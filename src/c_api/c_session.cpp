@@ -81,6 +81,9 @@ Status set_config(opdump_session& self, const DumpConfig& config) {
         "called";
     self.log->say(self.log->context, kLine.data(), kLine.size());
   }
+  if (self.sink.make_place != nullptr && config.active) {
+    if (const Status status = self.sink.make_place(config); status != Status::ok) return status;
+  }
   return self.session.set_config(config);
 }
 

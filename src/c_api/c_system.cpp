@@ -1,6 +1,7 @@
 #include "platform/posix/counter_clock.hpp"
 #include "platform/posix/crash_dump.hpp"
 #include "platform/posix/drain_thread.hpp"
+#include "platform/posix/impl/make_directories.hpp"
 #include "platform/posix/tree_sink.hpp"
 #include "src/c_api/handles.hpp"
 
@@ -11,7 +12,8 @@ namespace {
 struct DirectorySink {
   posix::TreeSink tree;
   posix::CrashSink sink{tree};
-  opdump_sink handle{sink, &DirectorySink::destroy, false, &sink, &DirectorySink::follow};
+  opdump_sink handle{sink, &DirectorySink::destroy, false, &sink, &DirectorySink::follow,
+                     &posix::make_place};
 
   static posix::TreeSink& tree_of(opdump_sink* handle) {
     return static_cast<posix::TreeSink&>(static_cast<posix::CrashSink*>(handle->crash_sink)->before_crash());

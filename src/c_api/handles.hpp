@@ -34,6 +34,8 @@ struct opdump_sink {
   /// As ConfigurableSink; null: the sink can do nothing of the kind.
   opdump::Status (*follow)(opdump_sink* self, const opdump::DumpOptions& options,
                            opdump::JournalDetail journal) = nullptr;
+  /// Makes the place that `config` dumps to, where that is not the program's; null: there is none to make.
+  opdump::Status (*make_place)(const opdump::DumpConfig& config) = nullptr;
 };
 
 struct opdump_config {

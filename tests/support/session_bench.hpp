@@ -6,11 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "opdump/parts/format_restorer.hpp"
-#include "opdump/parts/npy.hpp"
-#include "opdump/parts/overflow_scan.hpp"
-#include "opdump/parts/protobuf.hpp"
-#include "opdump/parts/statistics.hpp"
+#include "opdump/parts/all.hpp"
 #include "opdump/session.hpp"
 #include "tests/support/fakes.hpp"
 
@@ -38,18 +34,14 @@ template <std::size_t RingBytes = 4096, class Memory = FakeMemory>
 struct Bench {
   explicit Bench(WhenFull when_full = WhenFull::inline_drain, std::uint32_t limit_ms = 50,
                  JournalDetail journal = JournalDetail::records)
-      : session({.memory = memory,
-                 .sink = sink,
-                 .clock = clock,
-                 .scratch = scratch,
-                 .device_id = 2,
-                 .when_full = when_full,
-                 .block_limit_ms = limit_ms,
-                 .journal = journal,
-                 .reduction = &reduction,
-                 .formats = {.protobuf = &protobuf, .npy = &npy},
-                 .overflow = &overflow,
-                 .restorer = &restorer}),
+      : session(parts.added_to({.memory = memory,
+                                .sink = sink,
+                                .clock = clock,
+                                .scratch = scratch,
+                                .device_id = 2,
+                                .when_full = when_full,
+                                .block_limit_ms = limit_ms,
+                                .journal = journal})),
         recorder(*session.add_recorder(ring).value()) {}
 
   void start(const DumpConfig& config, const ModelDesc& model = kModel) {
@@ -70,11 +62,7 @@ struct Bench {
   Memory memory;
   FakeSink sink;
   FakeClock clock;
-  StatisticsReduction<Memory> reduction{memory};
-  OverflowScan<Memory> overflow{memory};
-  FormatRestorer<Memory, 1, 4096> restorer{memory};
-  ProtobufFormat protobuf;
-  NpyFormat npy;
+  AllParts<Memory, 1, 4096> parts{memory};
   std::byte scratch[1024];
   alignas(8) std::byte ring[RingBytes];
   BasicSession<Memory> session;

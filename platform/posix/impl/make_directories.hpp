@@ -4,7 +4,8 @@
 
 #include <string>
 
-#include "opdump/knobs.hpp"
+#include "opdump/types/config.hpp"
+#include "platform/posix/impl/errno_status.hpp"
 
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
@@ -25,6 +26,12 @@ inline int make_directories(const std::string& path) {
   struct ::stat status {};
   if (::stat(path.c_str(), &status) != 0) return errno;
   return S_ISDIR(status.st_mode) ? 0 : ENOTDIR;
+}
+
+/// Makes the directory that `config` dumps to where the framework does: MindSpore makes it, CANN wants it.
+inline Status make_place(const DumpConfig& config) {
+  const int error = config.layout == Layout::cann ? 0 : make_directories(std::string(config.dump_path));
+  return error == 0 ? Status::ok : status_of(error);
 }
 
 }  // namespace OPDUMP_NAMESPACE

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
-#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,23 +10,12 @@
 
 #include "opdump/impl/drain/dump_name.hpp"
 #include "opdump/opdump.hpp"
-#include "opdump/parts/format_restorer.hpp"
-#include "opdump/parts/history_sink.hpp"
-#include "opdump/parts/npy.hpp"
-#include "opdump/parts/overflow_scan.hpp"
-#include "opdump/parts/protobuf.hpp"
-#include "opdump/parts/statistics.hpp"
-#include "opdump/parts/text_log.hpp"
 #include "opdump/port/listeners.hpp"
 #include "opdump/types/config.hpp"
 #include "opdump/types/overflow.hpp"
 #include "platform/posix/config_file.hpp"
-#include "platform/posix/drain_thread.hpp"
-#include "platform/posix/impl/make_directories.hpp"
-#include "platform/posix/impl/op_index_memory.hpp"
-#include "platform/posix/mindspore/extras.hpp"
+#include "platform/posix/dump_kit.hpp"
 #include "platform/posix/system_clock.hpp"
-#include "platform/posix/tree_sink.hpp"
 #include "src/tool/cli/commands.hpp"
 #include "src/tool/cli/exit_code.hpp"
 #include "src/tool/cli/human_text.hpp"
@@ -48,9 +36,6 @@ namespace {
 /// Short, because made tensors come faster than those of a device.
 constexpr std::uint32_t kDrainDelayUs = 100;
 
-using Session = BasicSession<MadeMemory>;
-using SessionRecorder = Session::Recorder;
-
 /// The system's clocks, and the latest time they gave: the session names its journal after the one it asked
 /// for in `set_config`.
 class NamingClock final : public Clock {
@@ -66,6 +51,10 @@ class NamingClock final : public Clock {
   posix::SystemClock system_;
   std::uint64_t last_us_ = 0;
 };
+
+using Kit = posix::DumpKit<MadeMemory, posix::TreeSink, NamingClock>;
+using Session = Kit::Session;
+using SessionRecorder = Session::Recorder;
 
 TensorView placed_view(const RunTensor& tensor, MadeMemory& memory) {
   TensorView view = view_of(tensor);
@@ -147,7 +136,6 @@ struct LoadedModel {
   std::vector<PlacedOp> ops;
   std::vector<CapturedTensors> tensors;
   std::vector<std::uint8_t> bits;
-  std::vector<OpCounts> counts;
   ModelDesc desc;
   ModelPlan plan;
   std::uint32_t wanted_ops = 0;
@@ -156,8 +144,7 @@ struct LoadedModel {
       : run(model),
         descs(descs_of(model.ops)),
         ops(placed(model.ops, memory)),
-        bits(model.ops.size()),
-        counts(model.ops.size()) {
+        bits(model.ops.size()) {
     for (const PlacedOp& op : ops) tensors.push_back({op.inputs, op.outputs});
     desc = {model.name, model.graph_name, model.id, descs, tensors};
   }
@@ -192,59 +179,42 @@ class WatchText final : public WatchListener {
 class Replay {
  public:
   Replay(const ReplaySettings& settings, const RunFile& run, const CheckedConfig& config)
-      : settings_(settings),
-        run_(run),
+      : run_(run),
         config_(config.config),
         config_text_(config.text()),
-        log_(print_session_line, nullptr,
-             settings.partition_bytes != 0 ? settings.partition_bytes : config_.options.max_bytes, true),
         scratch_(scratch_bytes(run, config_)),
-        watch_memory_(config_.watch ? watch_words(run) : 0) {}
+        watch_memory_(config_.watch ? watch_words(run) : 0),
+        kit_(memory_, {.scratch = scratch_,
+                       .watch_memory = std::as_writable_bytes(std::span(watch_memory_)),
+                       .watch_listener = &watch_listener_,
+                       .device_id = run.device_id,
+                       .drain_delay_us = kDrainDelayUs,
+                       .room_bytes = settings.partition_bytes != 0 ? settings.partition_bytes
+                                                                   : config_.options.max_bytes}) {
+    kit_.log_to(print_session_line, nullptr);
+  }
 
   int go() {
-    const std::size_t words = (settings_.ring_bytes() + 7) / 8;
-    const std::unique_ptr<std::uint64_t[]> ring(new (std::nothrow) std::uint64_t[words]);
-    if (ring == nullptr) {
-      complain("no memory for a ring of " + std::to_string(settings_.ring_bytes()) + " bytes");
+    const Result<MutableBytes> ring = kit_.ring_for(config_.options, {});
+    if (!ring.ok()) {
+      complain("no memory for a ring of " + std::to_string(*config_.options.ring_bytes) + " bytes");
       return kExitFailed;
     }
-    NamingClock clock;
-    Session session({.memory = memory_,
-                     .sink = history_,
-                     .clock = clock,
-                     .scratch = scratch_,
-                     .device_id = run_.device_id,
-                     .reduction = &reduction_,
-                     .formats = {.protobuf = &protobuf_, .npy = &npy_},
-                     .log = &log_,
-                     .overflow = &overflow_,
-                     .watch_memory = std::as_writable_bytes(std::span(watch_memory_)),
-                     .watch_listener = &watch_listener_,
-                     .restorer = &restorer_});
-    if (const Status status = session.configure(settings_.options); status != Status::ok)
-      return failed("the options", status);
-    sink_.configure(posix::tree_options(settings_.options));
-    keep_history(settings_.options);
-    const MutableBytes ring_bytes =
-        std::as_writable_bytes(std::span(ring.get(), words)).first(settings_.ring_bytes());
-    const Result<SessionRecorder*> recorder = session.add_recorder(ring_bytes);
+    Session& session = kit_.session();
+    const Result<SessionRecorder*> recorder = session.add_recorder(ring.value());
     if (!recorder.ok()) return failed("the ring", recorder.status());
-    if (const Status status = session.init(); status != Status::ok) return failed("init", status);
-    if (const Status status = session.set_config(config_); status != Status::ok)
-      return failed("the config", status);
+    if (const Status status = kit_.apply(config_, config_text_); status != Status::ok)
+      return failed("a dump below " + printable(config_.dump_path), status);
     time_ = session.dump_time();
-    journal_id_ = clock.last_us();
+    journal_id_ = kit_.clock().last_us();
 
-    expect("what MindSpore writes besides tensors", extras_.begin(config_, config_text_, run_.device_id));
-    load_models(session);
+    load_models();
     if (const int exit_code = run_steps(session, *recorder.value()); exit_code != kExitOk) return exit_code;
-    const Status finalized = session.finalize();
-    if (finalized != Status::ok)
-      complete_ = failed("making the dump whole and durable", finalized) == kExitOk;
-    for (const std::unique_ptr<LoadedModel>& model : models_) {
-      expect("what MindSpore writes besides tensors", extras_.ended(model->plan));
+    expect("what MindSpore writes besides tensors", kit_.end_extras());
+    if (const Status status = kit_.end(); status != Status::ok)
+      complete_ = failed("making the dump whole and durable", status) == kExitOk;
+    for (const std::unique_ptr<LoadedModel>& model : models_)
       complete_ &= session.unload_model(model->plan) == Status::ok;
-    }
     return summary(session);
   }
 
@@ -258,22 +228,17 @@ class Replay {
     if (status != Status::ok) complete_ = failed(what, status) == kExitOk;
   }
 
-  void load_models(Session& session) {
+  void load_models() {
     for (const RunModel& model : run_.models) {
       LoadedModel& loaded = *models_.emplace_back(std::make_unique<LoadedModel>(model, memory_));
-      const Status status = session.load_model(loaded.plan, loaded.desc, loaded.bits,
-                                               posix::OpIndexMemory(loaded.desc.ops).index());
+      const Status status = kit_.load_model(loaded.plan, loaded.desc, loaded.bits);
       loaded.wanted_ops = loaded.plan.matched_ops;
-      if (status == Status::ok && loaded.wanted_ops != 0)
-        expect("counting operators", session.count_ops(loaded.plan, loaded.counts));
       if (status != Status::ok)
         complete_ = failed("model \"" + printable(model.name) + "\" is not captured", status) == kExitOk;
-      expect("the order of execution", extras_.loaded(loaded.plan));
       std::vector<ConstantDesc> constants;
       for (const RunConstant& constant : model.constants)
         constants.push_back({constant.name, placed_view(constant.tensor, memory_)});
-      expect("constants",
-             extras_.write_constants(loaded.plan, constants, memory_, posix::SystemClock().unix_us()));
+      expect("constants", kit_.write_constants(loaded.plan, constants));
     }
     single_ops_ = placed(run_.single_ops, memory_);
   }
@@ -301,11 +266,6 @@ class Replay {
   }
 
   int run_steps(Session& session, SessionRecorder& recorder) {
-    posix::DrainThread<Session> drain;
-    if (settings_.options.when_full != WhenFull::inline_drain) {
-      if (const Status status = drain.start(session, {.delay_us = kDrainDelayUs}); status != Status::ok)
-        return failed("the thread that writes", status);
-    }
     Progress progress(bytes_to_come(recorder));
     memory_.count_into(&progress);
     for (std::uint64_t step = 0; step < run_.steps && !interrupted() && failed_at_.empty(); ++step) {
@@ -353,14 +313,6 @@ class Replay {
     keep_first_bad(session);
     const Status status = recorder.end_step();
     return status == Status::ok || failed("a step", status) == kExitOk;
-  }
-
-  void keep_history(const DumpOptions& options) {
-    if (options.history_steps == 0) return;
-    const std::uint32_t bytes = options.history_bytes == 0 ? kDefaultHistoryBytes : options.history_bytes;
-    history_memory_.resize(bytes / 8);
-    history_.configure(std::as_writable_bytes(std::span(history_memory_)), options.history_steps,
-                       options.after_steps);
   }
 
   /// Null: operator `op` of that step does what it should.
@@ -441,9 +393,9 @@ class Replay {
       std::printf("overflow %s\n", count_text(session.overflows(), "operator").c_str());
       if (!first_bad_.empty()) std::printf("first    %s\n", first_bad_.c_str());
     }
-    if (settings_.options.history_steps != 0)
-      std::printf("history  written %s, %s let go\n", count_text(history_.triggers(), "time").c_str(),
-                  count_text(history_.let_go(), "file").c_str());
+    if (config_.options.history_steps != 0)
+      std::printf("history  written %s, %s let go\n", count_text(kit_.history().triggers(), "time").c_str(),
+                  count_text(kit_.history().let_go(), "file").c_str());
     if (!failed_at_.empty()) std::printf("ended    %s\n", failed_at_.c_str());
     if (config_.watch) std::printf("watch    %s\n", count_text(session.overwrites(), "overwrite").c_str());
     for (const std::string& line : watch_listener_.lines()) std::printf("  %s\n", line.c_str());
@@ -455,7 +407,7 @@ class Replay {
       die_of_interrupt();
     }
     print_losses(counts, session.last_sink_failure());
-    print_journal(session.journal_failed(), counts.lost() != 0);
+    print_journal(session, counts.lost() != 0);
     if (!complete_ || counts.lost() != 0 || session.journal_failed()) return kExitFailed;
     if (counts.wanted == 0 && !dumps_on(config_, run_.device_id)) {
       std::printf("nothing  is dumped on device %u, which RUN.json runs on: the config leaves it out\n",
@@ -487,8 +439,9 @@ class Replay {
     return std::to_string(model.wanted_ops) + " of " + count_text(model.ops.size(), "operator");
   }
 
-  void print_journal(bool failed, bool lost) const {
-    if (settings_.journal() == JournalDetail::none) {
+  void print_journal(const Session& session, bool lost) const {
+    const bool failed = session.journal_failed();
+    if (session.journal() == JournalDetail::none) {
       std::puts("journal  none");
       return;
     }
@@ -518,34 +471,25 @@ class Replay {
     table.print();
     if (sink_failure == Status::ok) return;
     std::string reason(to_string(sink_failure));
-    if (sink_.last_errno() != 0) reason += std::string(" (") + strerror(sink_.last_errno()) + ")";
+    const int error = kit_.store().last_errno();
+    if (error != 0) reason += std::string(" (") + strerror(error) + ")";
     complain("writing below " + printable(config_.dump_path) + " failed: " + reason);
   }
 
-  const ReplaySettings& settings_;
   const RunFile& run_;
   const DumpConfig& config_;
   const std::string_view config_text_;
   MadeMemory memory_;
-  StatisticsReduction<MadeMemory> reduction_{memory_, &statistics_kernels()};
-  OverflowScan<MadeMemory> overflow_{memory_, non_finite_kernel()};
-  FormatRestorer<MadeMemory> restorer_{memory_};
-  ProtobufFormat protobuf_;
-  NpyFormat npy_;
-  TextLog log_;
-  posix::TreeSink sink_;
-  posix::MindSporeExtras extras_;
   std::vector<std::byte> scratch_;
+  std::vector<std::uint64_t> watch_memory_;
+  WatchText watch_listener_;
   std::vector<std::unique_ptr<LoadedModel>> models_;
   std::vector<PlacedOp> single_ops_;
+  Kit kit_;
   std::uint32_t captured_ = 0;
   std::uint32_t messages_ = 0;
   std::uint64_t time_ = 0;        ///< of the dump; names its directory
   std::uint64_t journal_id_ = 0;  ///< the same in microseconds; names its journal
-  HistorySink history_{sink_};
-  std::vector<std::uint64_t> history_memory_;
-  std::vector<std::uint64_t> watch_memory_;
-  WatchText watch_listener_;
   std::string failed_at_;  ///< what ended the run, in words; empty: nothing
   std::string first_bad_;  ///< the operator that went wrong first, in words
   bool complete_ = true;
@@ -571,18 +515,11 @@ int run_replay(Words words) {
   }
   for (const ConfigNote& note : checked.notes)
     say(to_string(note, settings.config_path));
-  const DumpConfig& config = checked.config;
-  if (!config.active) {
+  if (!checked.config.active) {
     print_line(settings.config_path + ": valid, but it switches nothing on");
     return kExitInactive;
   }
-  if (config.layout != Layout::cann) {
-    if (const int error = posix::make_directories(std::string(config.dump_path)); error != 0) {
-      complain(printable(config.dump_path) + ": " + strerror(error));
-      return kExitFailed;
-    }
-  }
-  settings.fill_in(config.options);
+  checked.config.options = settings.over(checked.config.options);
   catch_interrupts();
   return std::make_unique<Replay>(settings, run, checked)->go();
 }

@@ -18,15 +18,13 @@ struct ReplaySettings {
   std::uint64_t partition_bytes = 0;
   ConfigContext context;
 
-  std::size_t ring_bytes() const { return options.ring_bytes.value_or(1024 * 1024); }
-  JournalDetail journal() const { return options.journal.value_or(JournalDetail::records); }
-
-  void fill_in(const DumpOptions& config) {
+  /// What they and those of the config come to; there is always a size of the ring.
+  DumpOptions over(const DumpOptions& config) const {
     DumpOptions both = config;
-    if (options.ring_bytes) both.ring_bytes = options.ring_bytes;
+    both.ring_bytes = options.ring_bytes ? options.ring_bytes : config.ring_bytes.value_or(1024 * 1024);
     if (options.when_full) both.when_full = options.when_full;
     if (options.journal) both.journal = options.journal;
-    options = both;
+    return both;
   }
 };
 

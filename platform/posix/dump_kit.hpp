@@ -1,0 +1,296 @@
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "opdump/impl/stats/kernels.hpp"
+#include "opdump/impl/stats/non_finite.hpp"
+#include "opdump/parts/all.hpp"
+#include "opdump/parts/history_sink.hpp"
+#include "opdump/parts/text_log.hpp"
+#include "opdump/session.hpp"
+#include "platform/posix/counter_clock.hpp"
+#include "platform/posix/crash_dump.hpp"
+#include "platform/posix/drain_thread.hpp"
+#include "platform/posix/impl/make_directories.hpp"
+#include "platform/posix/impl/op_index_memory.hpp"
+#include "platform/posix/impl/room_for.hpp"
+#include "platform/posix/mindspore/extras.hpp"
+#include "platform/posix/tree_sink.hpp"
+
+namespace opdump::posix {
+inline namespace OPDUMP_NAMESPACE {
+
+/// What a DumpKit is made with, besides its memory. All is referred to and outlives the kit.
+struct KitOptions {
+  MutableBytes scratch;         ///< see `drain_scratch_bytes`
+  MutableBytes watch_memory{};  ///< see `watch_bytes`
+  WatchListener* watch_listener = nullptr;
+  std::uint32_t device_id = 0;
+  WhenFull when_full = WhenFull::block;  ///< where the config does not say
+  std::uint32_t drain_delay_us = DrainOptions{}.delay_us;
+  std::optional<std::uint64_t> room_bytes{};  ///< for forecasts; absent: the room that there is
+};
+
+/// A session with all that a config may ask of it: every part, a sink that survives crashes and keeps a
+/// history, a clock, a drain thread, a log, and what MindSpore's dumps have besides tensors. It is what
+/// FileDump, `opdump replay` and the ACL calls have in common: one config means the same to each. The
+/// recorders are the program's.
+///
+/// `Store` is where files go, and follows a config's options as ConfigurableSink says.
+///
+/// One control thread calls everything, while no step is open. `apply`, `load_model` and `ring_for` allocate.
+template <class Memory, class Store = TreeSink, class KitClock = CounterClock>
+class DumpKit {
+ public:
+  using Session = BasicSession<Memory>;
+
+  DumpKit(Memory& memory, const KitOptions& options)
+      : memory_(memory),
+        parts_(memory, &statistics_kernels(), non_finite_kernel()),
+        drain_delay_us_(options.drain_delay_us),
+        room_bytes_(options.room_bytes),
+        session_(parts_.added_to({.memory = memory,
+                                  .sink = history_,
+                                  .clock = clock_,
+                                  .scratch = options.scratch,
+                                  .device_id = options.device_id,
+                                  .when_full = options.when_full,
+                                  .log = &log_,
+                                  .watch_memory = options.watch_memory,
+                                  .watch_listener = options.watch_listener})) {}
+
+  Session& session() { return session_; }
+  const Session& session() const { return session_; }
+  Store& store() { return store_; }
+  const Store& store() const { return store_; }
+  CrashSink& crash_sink() { return crash_sink_; }
+  HistorySink& history() { return history_; }
+  const HistorySink& history() const { return history_; }
+  KitClock& clock() { return clock_; }
+
+  /// The config in force; one that is not active without any.
+  const DumpConfig& config() const { return config_; }
+
+  /// Whether a config that dumps something here is in force.
+  bool active() const { return session_.dump_time() != 0; }
+
+  /// Lets `hook` hear what of configs has no effect, what models will cost, and what was asked for and never
+  /// captured. Null: nobody.
+  void log_to(LogHook hook, void* context) {
+    hook_ = hook;
+    hook_context_ = context;
+    log_ = TextLog(hook_, hook_context_, room_bytes_.value_or(0), true);
+  }
+
+  /// Tells whom `log_to` names.
+  void say(std::string_view line) const {
+    if (hook_ != nullptr) hook_(hook_context_, line);
+  }
+
+  /// The ring that `options` ask for, and otherwise `ring`; the kit's own until the next call. `no_memory`
+  /// leaves the ring of the last call as it was.
+  Result<MutableBytes> ring_for(const DumpOptions& options, MutableBytes ring) {
+    if (!options.ring_bytes) return ring;
+    const std::size_t bytes = *options.ring_bytes;
+    std::unique_ptr<std::uint64_t[]> own(new (std::nothrow) std::uint64_t[(bytes + 7) / 8]);
+    if (own == nullptr) return Status::no_memory;
+    own_ring_ = std::move(own);
+    return std::as_writable_bytes(std::span(own_ring_.get(), (bytes + 7) / 8)).first(bytes);
+  }
+
+  /// Begins without a config; `apply` may give one later. Errors as `DrainThread::start` and
+  /// `BasicSession::init`: nothing runs then.
+  [[nodiscard]] Status begin() {
+    Status status = check_drainer();
+    if (status == Status::ok) status = session_.init();
+    if (status == Status::ok) status = start_thread();
+    if (status != Status::ok && session_.initialised()) static_cast<void>(session_.finalize());
+    return status;
+  }
+
+  /// Begins if nothing has begun, and puts `config` in force with its "opdump" object: for the session as far
+  /// as that begins now, and for the sink, the history and the log. A thread drains unless the capturing ones
+  /// do. A config that dumps nothing here leaves the one before. `text` is the file that `config` was read
+  /// from; without it nothing is written in MindSpore's layouts besides tensors and statistics. What `config`
+  /// refers to stays until `end`.
+  ///
+  /// After any error all is as it was before: errors as `BasicSession::configure`, `init` and `set_config`,
+  /// `DrainThread::start` and `MindSporeExtras::begin`; those of the system for a directory that MindSpore
+  /// makes; `no_memory`; `not_supported` also for a history in a session that has begun without one.
+  [[nodiscard]] Status apply(const DumpConfig& config, std::string_view text = {}) {
+    const bool begins = !session_.initialised();
+    const bool dumps = config.active && dumps_on(config, session_.device_id());
+    Status status = begins ? prepare(config.options) : Status::ok;
+    if (!begins && config.options.history_steps != 0) status = Status::not_supported;
+    if (status == Status::ok && dumps) status = make_place(config);
+    if (dumps || begins) log_ = TextLog(hook_, hook_context_, room_of(config), true);
+    if (status == Status::ok && dumps) status = move_store(config.options);
+    if (status == Status::ok && begins) status = session_.init();
+    if (status == Status::ok && dumps) status = start_thread();
+    if (status == Status::ok) status = session_.set_config(config);
+    if (status == Status::ok && dumps) {
+      config_ = config;
+      status = begin_extras(text);
+    }
+    if (status == Status::ok) return status;
+    if (begins && session_.initialised()) static_cast<void>(end());
+    if (!begins && dumps && move_store(config_.options) == Status::ok) static_cast<void>(start_thread());
+    return status;
+  }
+
+  /// As `BasicSession::load_model`, with an index of the operators, what becomes of each counted
+  /// (`BasicSession::count_ops`), and what MindSpore's dumps tell of a model.
+  [[nodiscard]] Status load_model(ModelPlan& plan, const ModelDesc& model, std::span<std::uint8_t> bits) {
+    Status status = session_.load_model(plan, model, bits, OpIndexMemory(model.ops).index());
+    if (status == Status::ok && !plan.bits.empty()) status = count_ops(plan);
+    if (status == Status::ok && extras_ != nullptr) {
+      status = extras_->loaded(plan);
+      models_.push_back(&plan);
+    }
+    return status;
+  }
+
+  /// Writes the constants of a loaded model as `MindSporeExtras::write_constants`.
+  [[nodiscard]] Status write_constants(const ModelPlan& plan, std::span<const ConstantDesc> constants) {
+    return extras_ == nullptr ? Status::ok
+                              : extras_->write_constants(plan, constants, memory_, clock_.unix_us());
+  }
+
+  /// As `BasicSession::unload_model`. `extras` becomes what `MindSporeExtras::ended` said.
+  [[nodiscard]] Status unload_model(ModelPlan& plan, Status& extras) {
+    extras = end_extras(&plan);
+    const Status status = session_.unload_model(plan);
+    if (status == Status::ok)
+      std::erase_if(op_counts_, [&plan](const CountedModel& counted) { return counted.plan == &plan; });
+    return status;
+  }
+
+  /// Writes what MindSpore's dumps have of models when those end, for all that are loaded, until one fails.
+  [[nodiscard]] Status end_extras() {
+    Status status = Status::ok;
+    while (!models_.empty() && status == Status::ok) status = end_extras(models_.back());
+    return status;
+  }
+
+  /// Writes out what is left and ends the session, as `BasicSession::finalize`; no config is in force then.
+  /// Where it cannot end, the thread goes on.
+  [[nodiscard]] Status end() {
+    drain_.stop();
+    const Status status = session_.finalize();
+    if (session_.initialised()) {
+      static_cast<void>(start_thread());
+      return status;
+    }
+    extras_.reset();
+    models_.clear();
+    config_ = {};
+    return status;
+  }
+
+ private:
+  struct CountedModel {
+    const ModelPlan* plan;
+    std::unique_ptr<OpCounts[]> counts;
+  };
+
+  std::uint64_t room_of(const DumpConfig& config) const {
+    return room_bytes_ ? *room_bytes_ : room_for(config);
+  }
+
+  Status start_thread() {
+    // Under WhenFull::inline_drain the capturing threads drain, and no other may.
+    return session_.when_full() == WhenFull::inline_drain
+               ? Status::ok
+               : drain_.start(session_, {.delay_us = drain_delay_us_});
+  }
+
+  /// A session whose drainer is somebody else's could be begun here and never be ended.
+  Status check_drainer() {
+    if (session_.when_full() == WhenFull::inline_drain) return Status::ok;
+    const Status status = session_.attach_drainer();
+    if (status == Status::ok) session_.detach_drainer();
+    return status;
+  }
+
+  /// Makes `options` count for what they count for before a session begins.
+  Status prepare(const DumpOptions& options) {
+    Status status = session_.configure(options);
+    if (status == Status::ok) status = check_drainer();
+    return status == Status::ok ? keep_history(options) : status;
+  }
+
+  /// Lets the store do as `options` say, while nothing is drained.
+  Status move_store(DumpOptions options) {
+    drain_.stop();
+    options.history_steps = 0;  // Those are `history_`'s.
+    return store_.follow(options, session_.journal());
+  }
+
+  Status keep_history(const DumpOptions& options) {
+    const std::size_t bytes = options.history_bytes == 0 ? kDefaultHistoryBytes : options.history_bytes;
+    history_.configure({}, 0, 0);
+    history_memory_.reset();
+    if (options.history_steps == 0) return Status::ok;
+    history_memory_.reset(new (std::nothrow) std::uint64_t[bytes / 8]);
+    if (history_memory_ == nullptr) return Status::no_memory;
+    history_.configure(std::as_writable_bytes(std::span(history_memory_.get(), bytes / 8)),
+                       options.history_steps, options.after_steps);
+    return Status::ok;
+  }
+
+  Status count_ops(ModelPlan& plan) {
+    if (build::kLean) return Status::ok;
+    const std::size_t count = plan.bits.size();
+    std::unique_ptr<OpCounts[]> counts(new (std::nothrow) OpCounts[count]);
+    if (counts == nullptr) return Status::no_memory;
+    op_counts_.push_back({&plan, std::move(counts)});
+    return session_.count_ops(plan, {op_counts_.back().counts.get(), count});
+  }
+
+  Status begin_extras(std::string_view text) {
+    models_.clear();
+    extras_.reset();
+    if (config_.layout == Layout::cann || text.empty()) return Status::ok;
+    extras_.reset(new (std::nothrow) MindSporeExtras);
+    return extras_ == nullptr ? Status::no_memory : extras_->begin(config_, text, session_.device_id());
+  }
+
+  /// Of one that was loaded under the config in force.
+  Status end_extras(const ModelPlan* plan) {
+    const auto model = std::find(models_.begin(), models_.end(), plan);
+    if (model == models_.end()) return Status::ok;
+    models_.erase(model);
+    return extras_->ended(*plan);
+  }
+
+  Memory& memory_;
+  Store store_;
+  CrashSink crash_sink_{store_};
+  HistorySink history_{crash_sink_};
+  std::unique_ptr<std::uint64_t[]> history_memory_;  ///< null: nothing is kept
+  KitClock clock_;
+  DumpConfig config_;                        ///< the one in force
+  std::unique_ptr<MindSporeExtras> extras_;  ///< null: none are asked for
+  std::vector<const ModelPlan*> models_;     ///< loaded, where there are extras
+  std::vector<CountedModel> op_counts_;      ///< of the loaded models of which something is captured
+  std::unique_ptr<std::uint64_t[]> own_ring_;
+  AllParts<Memory> parts_;
+  std::uint32_t drain_delay_us_;
+  std::optional<std::uint64_t> room_bytes_;
+  LogHook hook_ = nullptr;
+  void* hook_context_ = nullptr;
+  TextLog log_;
+  Session session_;
+  DrainThread<Session> drain_;
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::posix
