@@ -37,7 +37,7 @@ struct Tensors {
 template <std::size_t RingBytes = 4096, class Memory = FakeMemory>
 struct Bench {
   explicit Bench(WhenFull when_full = WhenFull::inline_drain, std::uint32_t limit_ms = 50,
-                 JournalDetail journal = JournalDetail::records)
+                 JournalDetail journal = JournalDetail::records, SessionLog* log = nullptr)
       : session({.memory = memory,
                  .sink = sink,
                  .clock = clock,
@@ -48,6 +48,7 @@ struct Bench {
                  .journal = journal,
                  .reduction = &reduction,
                  .formats = {.protobuf = &protobuf, .npy = &npy},
+                 .log = log,
                  .overflow = &overflow,
                  .restorer = &restorer}),
         recorder(*session.add_recorder(ring).value()) {}

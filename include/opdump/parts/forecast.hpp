@@ -146,6 +146,7 @@ class OpCost {
     record.for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t index) {
       TextWriter row(line);
       if (has_table(config_.layout)) {
+        if (!has_table_row(tensor.dtype)) return;
         bytes += op_.type.size() + 1 + op_.name.size();
         add_statistic_row(row, table_row(record, tensor, is_output, index), {.summary = usual(tensor)},
                           config_.statistic_columns, config_.statistics, config_.trailing_comma);

@@ -74,7 +74,9 @@ class TextLog final : public SessionLog {
     if (say_ == nullptr) return;
     char memory[2 * kMaxNameBytes + 20 * kMaxToldDims + 256];
     TextWriter line(memory);
-    line.add(faulty.fault == TensorFault::spare_bytes ? "doubtful: " : "lost: ");
+    line.add(faulty.fault == TensorFault::spare_bytes     ? "doubtful: "
+             : faulty.fault == TensorFault::no_statistics ? "left out: "
+                                                          : "lost: ");
     line.add(faulty.is_output ? "output " : "input ").add_decimal(faulty.index);
     add_name(line.add(" of operator "), faulty.op);
     if (!faulty.model.empty()) add_name(line.add(" of model "), faulty.model);
@@ -105,6 +107,8 @@ class TextLog final : public SessionLog {
       case TensorFault::spare_bytes:
         add_layout(line, tensor).add(" takes ").add_decimal(faulty.needed);
         return line.add("; all are captured: is a shape missing, or the dtype another?");
+      case TensorFault::no_statistics:
+        return add_layout(line, tensor).add(" has no row in statistic.csv, an array only");
       default:
         return add_layout(line, tensor).add(" takes ").add_decimal(faulty.needed);
     }

@@ -8,6 +8,7 @@
 #include "opdump/base/status.hpp"
 #include "opdump/impl/build.hpp"
 #include "opdump/knobs.hpp"
+#include "opdump/types/dtype.hpp"
 #include "opdump/types/name_pattern.hpp"
 
 namespace opdump {
@@ -304,6 +305,12 @@ constexpr bool has_stream_id(Layout layout) {
 /// Whether statistics are rows of a table per directory, not a file per operator.
 constexpr bool has_table(Layout layout) {
   return layout != Layout::cann;
+}
+
+/// Whether that table has rows of tensors of `dtype`. Source: MindSpore's document, by which complex numbers
+/// are saved as arrays only.
+constexpr bool has_table_row(DType dtype) {
+  return dtype != DType::complex32 && dtype != DType::complex64 && dtype != DType::complex128;
 }
 
 /// Whether each tensor is a record of its own, where a file holds one tensor or, `one_tensor` false, a
