@@ -263,7 +263,7 @@ struct DumpConfig {
   std::uint32_t overflow_number = 0;  ///< overflowing operators that are captured; 0: all
   std::string_view net_name{};        ///< a directory of MindSpore's layouts
   std::uint32_t world_size = 0;     ///< processes of a distributed run; 0: no rank folder in `cann`'s layout
-  std::uint32_t rank = 0;           ///< of this process, in all layouts that have a folder for it
+  std::uint32_t rank = 0;           ///< of this process, see `folder_rank`
   std::uint8_t kernel_data = 0;     ///< 0: the config does not say
   bool overflow = false;            ///< operators of every model that overflow are captured, not `models`
   bool watch = false;               ///< the watched operators of `models` are captured instead
@@ -291,6 +291,14 @@ constexpr bool dumps_on(const DumpConfig& config, std::uint32_t device_id) {
 /// Whether a dump of `layout` lies in one folder per rank and network, whatever the time and the device.
 constexpr bool has_rank_folder(Layout layout) {
   return layout == Layout::mindspore_kernel || layout == Layout::mindspore_cpu;
+}
+
+/// The rank that the folder of device `device_id` is named after: that of the run or, of a run of one process,
+/// the device's id, so that devices of one process lie apart. Source: MindSpore's document has the id of the
+/// logical device there.
+constexpr std::uint32_t folder_rank(const DumpConfig& config, std::uint32_t device_id) {
+  const bool one_process = config.world_size <= 1 && config.rank == 0;
+  return one_process && has_rank_folder(config.layout) ? device_id : config.rank;
 }
 
 /// Whether names have the runtime's ids; elsewhere they are 0.
