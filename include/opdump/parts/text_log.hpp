@@ -19,6 +19,10 @@ constexpr void for_each_not_done(const DumpConfig& config, Use use) {
   if (config.kernel_data != 0) use("what kernels print is not captured");
 }
 
+/// Of a model under a config of torchair with dump_layer.
+inline constexpr std::string_view kNoDataOps =
+    "Data operators that feed the chosen ones are not captured, as the model does not tell its producers";
+
 /// Tells in words what a session's configs ask for in vain, what each model will cost, and which tensors make no
 /// sense:
 ///
@@ -54,6 +58,10 @@ class TextLog final : public SessionLog {
     TextWriter line(memory);
     add_name(line.add("model "), plan.model->name);
     say_(context_, add_forecast(line.add(": "), forecast_of(config, plan), partition_bytes_).text());
+    if (plan.matched_ops == 0 || !promises_data_ops(config) || tell_producers(plan.model->ops)) return;
+    TextWriter note(memory);
+    add_name(note.add("model "), plan.model->name).add(": ").add(kNoDataOps);
+    say_(context_, note.text());
   }
 
   void never_captured(const NeverCaptured& what) override {

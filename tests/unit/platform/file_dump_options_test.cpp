@@ -371,11 +371,12 @@ TEST_CASE("file dump: describes its loaded models for the tool") {
   const TemporaryDirectory directory;
   const std::string path = (directory.path() / "run.json").string();
   constexpr std::string_view kFused[] = {"a/\"relu\"", "back\\slash\x01"};
+  constexpr std::uint32_t kProducers[] = {0, 1};
   constexpr OpAttribute kAttributes[] = {{"transpose_a", "True"}, {"alpha", "1"}};
   const OpDesc ops[] = {
       {.name = "conv/1", .type = "Conv2D", .task_id = 3, .stream_id = 1, .original_names = kFused,
        .attributes = kAttributes, .marked = true},
-      {.name = "kernel\xc3\xa9", .type = "Relu", .level = OpLevel::kernel}};
+      {.name = "kernel\xc3\xa9", .type = "Relu", .level = OpLevel::kernel, .producers = kProducers}};
   constexpr Dim kDims[] = {1, 2, 4, 4, 16};
   constexpr Dim kOriginal[] = {1, 20, 4, 4};
   const TensorView tensors[] = {
