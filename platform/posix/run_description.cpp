@@ -53,6 +53,10 @@ class RunWriter {
     for (std::size_t i = 0; i < op.original_names.size(); ++i)
       add_text(i == 0 ? ", \"original_names\": [" : ", ", op.original_names[i]);
     if (!op.original_names.empty()) text_ += ']';
+    const std::span<const std::uint32_t> producers = op.producers;
+    for (std::size_t i = 0; i < producers.size(); ++i)
+      text_ += (i == 0 ? ", \"producers\": [" : ", ") + std::to_string(producers[i]);
+    if (!producers.empty()) text_ += ']';
     for (std::size_t i = 0; i < op.attributes.size(); ++i) {
       add_text(i == 0 ? ", \"attributes\": {" : ", ", op.attributes[i].name);
       add_text(": ", op.attributes[i].value);

@@ -231,6 +231,39 @@ def check_foreign(checks, nano, msaccucmp, opdump, folder):
                         (name, sorted(files_of(ours)), sorted(files_of(theirs))))
 
 
+def check_left_out(checks, msaccucmp, opdump, folder):
+    """A record that says which inputs it has: msaccucmp counts those, opdump gives their numbers."""
+    root = os.path.join(folder, 'left_out')
+    os.makedirs(os.path.join(root, 'dump'))
+    inputs = []
+    for number in range(3):
+        with open(os.path.join(root, str(number)), 'wb') as file:
+            file.write(bytes([number] * 4))
+        inputs.append({'dtype': 'uint8', 'shape': [4], 'data': str(number)})
+    with open(os.path.join(root, 'run.json'), 'w', encoding='utf-8') as file:
+        json.dump({'steps': 1, 'models': [{'name': 'net', 'ops': [
+            {'name': 'a', 'type': 'Add', 'inputs': inputs, 'outputs': inputs[:1]}]}]}, file)
+    with open(os.path.join(root, 'acl.json'), 'w', encoding='utf-8') as file:
+        json.dump({'dump': {'dump_path': os.path.join(root, 'dump'), 'dump_mode': 'all', 'dump_level': 'op',
+                            'dump_list': [{'opname_blacklist': [{'name': 'a', 'pos': ['input0']}]}]}}, file)
+    if not run_command(checks, [opdump, 'replay', os.path.join(root, 'run.json'), '--config',
+                                os.path.join(root, 'acl.json')]):
+        return
+    found = [os.path.join(directory, name) for directory, _, names in os.walk(os.path.join(root, 'dump'))
+             for name in names if not name.endswith('.journal')]
+    checks.that(len(found) == 1, 'records with tensors left out: %s' % found)
+    arrays = {}
+    for tool, command in (('ours', [opdump]), ('theirs', [sys.executable, msaccucmp])):
+        out = os.path.join(root, tool)
+        if run_command(checks, [*command, 'convert', '-d', found[0], '-out', out],
+                       cwd=os.path.dirname(msaccucmp)):
+            arrays[tool] = {name.split('.', 5)[5]: content for name, content in files_of(out).items()}
+    ours, theirs = arrays.get('ours', {}), arrays.get('theirs', {})
+    checks.that(sorted(ours) == ['input.1.npy', 'input.2.npy', 'output.0.npy'], 'opdump: %s' % sorted(ours))
+    checks.that([theirs[name] for name in sorted(theirs)] == [ours[name] for name in sorted(ours)],
+                'msaccucmp: %s' % sorted(theirs))
+
+
 def load_module(path):
     spec = importlib.util.spec_from_file_location('nano', path)
     module = importlib.util.module_from_spec(spec)
@@ -277,6 +310,7 @@ def main():
                 check_fields(checks, nano, records[name], name, run.expected[name])
         if nano is not None:
             check_foreign(checks, nano, msaccucmp, opdump, folder)
+        check_left_out(checks, msaccucmp, opdump, folder)
     print('%d checks, %d failed' % (checks.done, checks.failed))
     return 1 if checks.failed else 0
 

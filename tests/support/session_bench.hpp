@@ -33,7 +33,7 @@ struct Tensors {
 template <std::size_t RingBytes = 4096, class Memory = FakeMemory>
 struct Bench {
   explicit Bench(WhenFull when_full = WhenFull::inline_drain, std::uint32_t limit_ms = 50,
-                 JournalDetail journal = JournalDetail::records)
+                 JournalDetail journal = JournalDetail::records, SessionLog* log = nullptr)
       : session(parts.added_to({.memory = memory,
                                 .sink = sink,
                                 .clock = clock,
@@ -41,7 +41,8 @@ struct Bench {
                                 .device_id = 2,
                                 .when_full = when_full,
                                 .block_limit_ms = limit_ms,
-                                .journal = journal})),
+                                .journal = journal,
+                                .log = log})),
         recorder(*session.add_recorder(ring).value()) {}
 
   void start(const DumpConfig& config, const ModelDesc& model = kModel) {

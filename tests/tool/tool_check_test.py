@@ -465,6 +465,36 @@ class OtherDialects(Case):
         out, _ = self.run_tool('check', 'torchair.json')
         self.assertIn('every model: "Add_1", "Mul2"', out)
         self.assertIn('to      dump/worldsize1_global_rank0', out)
+        self.assertIn('also    Data operators that feed these, where the model tells its "producers"', out)
+
+    def test_torchair_brings_data_operators(self):
+        os.mkdir(self.path('dump'))
+        self.write('torchair.json', json.dumps({'dump_config': {
+            'enable_dump': True, 'dump_path': 'dump', 'dump_layer': 'add'}}))
+        tensor = {'fill': 'ramp', 'dtype': 'float32', 'shape': [2]}
+        ops = [{'name': 'x', 'type': 'Data', 'outputs': [tensor]},
+               {'name': 'y', 'type': 'Data', 'outputs': [tensor]},
+               {'name': 'add', 'type': 'Add', 'inputs': [tensor, tensor], 'outputs': [tensor]}]
+
+        def check():
+            self.write('run.json', json.dumps({'steps': 1, 'models': [{'name': 'net', 'ops': ops}]}))
+            return self.run_tool('check', 'torchair.json', '--model', 'run.json')[0]
+
+        out = check()
+        self.assertIn('  match   model "net": 1 of 3 operators: "add"\n', out)
+        self.assertIn('  note    model "net": Data operators that feed the chosen ones are not captured, as the model '
+                      'does not tell its producers\n', out)
+        ops[2]['producers'] = [0, 1]
+        out = check()
+        self.assertIn('  match   model "net": 3 of 3 operators: "x", "y", "add"\n', out)
+        self.assertNotIn('note ', out)
+        self.run_tool('replay', 'run.json', '--config', 'torchair.json')
+        self.assertEqual(sorted(name.rsplit('/', 1)[1].split('.')[1] for name in self.files('dump')),
+                         ['add', 'x', 'y'])
+        ops[2]['producers'] = [0, -1]
+        self.write('run.json', json.dumps({'models': [{'name': 'net', 'ops': ops}]}))
+        _, error = self.run_tool('check', 'torchair.json', '--model', 'run.json', expect=1)
+        self.assertIn('models[0].ops[2].producers[1]', error)
 
     def test_a_refusal_of_the_file_that_torchair_names(self):
         self.write('torchair.json', json.dumps({'dump_config': {'dump_config_path': 'acl.json'}}))

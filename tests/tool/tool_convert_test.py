@@ -345,6 +345,36 @@ class Convert(Case):
         self.run_tool('convert', '-d', 'd', '-out', 'none', expect=1)
         self.run_tool('show', 'd', expect=1)
 
+    def test_inputs_keep_their_numbers_where_others_are_left_out(self):
+        def made(number):
+            self.write('data%d' % number, bytes([number] * 2))
+            return {'dtype': 'uint8', 'shape': [1, 1, 1, 2], 'format': 'NCHW', 'data': 'data%d' % number}
+
+        op = {'name': 'a', 'type': 'Add', 'inputs': [made(1), made(2), made(3)], 'outputs': [made(4), made(5)]}
+        self.write('run.json', json.dumps({'steps': 1, 'models': [{'name': 'net', 'ops': [op]}]}))
+        for made_of in ('nano', 'protobuf'):
+            os.mkdir(self.path(made_of))
+            config = {'dump': {'dump_path': self.path(made_of), 'dump_mode': 'all',
+                               'dump_level': 'op', 'dump_list': [{'opname_blacklist': [
+                                   {'name': 'a', 'pos': ['input0', 'output0']}]}]},
+                      'opdump': {'file_format': made_of}}
+            self.write('acl.json', json.dumps(config))
+            self.run_tool('replay', 'run.json', '--config', 'acl.json')
+            shown = self.run_tool('show', made_of)[0].splitlines()
+            self.assertEqual([line.split()[:2] for line in shown if line.startswith('  ')],
+                             [['input', '1'], ['input', '2'], ['output', '1']])
+            record = glob.glob(self.path(made_of, '*', '*', 'net', '*', '0', 'Add.*'))[0]
+            out = 'out_' + made_of
+            self.run_tool('convert', '-d', record, '-out', out)
+            self.assertEqual([name.split('.', 5)[5] for name in self.files(out)],
+                             ['input.1.npy', 'input.2.npy', 'output.1.npy'])
+            numbers = [self.read(out, name)[-2:] for name in self.files(out)]
+            self.assertEqual(numbers, [b'\2\2', b'\3\3', b'\5\5'])
+            self.run_tool('convert', '-d', record, '-f', 'NHWC', '-i', '2', '-out', 'one_' + made_of)
+            self.assertEqual(len(self.files('one_' + made_of)), 1)
+            _, error = self.run_tool('convert', '-d', record, '-f', 'NHWC', '-i', '0', '-out', 'none', expect=1)
+            self.assertIn('there is no input 0: the record has 2 inputs', error)
+
     def test_overflow_records_become_json(self):
         words = [0] * 256
         words[32:38] = [514, 563, 57, 0, 0x1008005b0000, 0x100800297000]

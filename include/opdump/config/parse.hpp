@@ -98,7 +98,7 @@ struct ConfigContext {
   /// environment variable MS_DIAGNOSTIC_DATA_PATH.
   std::string_view diagnostic_path{};
   std::uint32_t world_size = 1;  ///< processes of a distributed run, for the rank folders
-  std::uint32_t rank = 0;        ///< of this process
+  std::uint32_t rank = 0;        ///< of this process; MindSpore's folder of a run of one has the device's id
   /// Becomes torchair's `dump_config_path`, when that is said and counts; the caller then reads that file as
   /// an acl.json, instead of `config`. Null: the file is not read, and a note says so.
   std::string* acl_file = nullptr;

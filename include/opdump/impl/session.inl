@@ -76,7 +76,7 @@ inline Status BasicSession<Memory>::set_config(const DumpConfig& config) {
                        .statistics_on_device = config.statistics_on_device,
                        .statistics = config.statistics,
                        .world_size = config.world_size,
-                       .rank = config.rank};
+                       .rank = build::kLean ? 0 : folder_rank(config, device_id_)};
   if (const Status status = means().choose_form(config, target); status != Status::ok) return status;
   std::uint8_t taken = targets_.take(target);
   if (taken == Targets::kNone) {

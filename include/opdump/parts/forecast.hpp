@@ -40,8 +40,10 @@ class PlannedRecord {
     std::uint64_t unix_us;
   };
 
-  PlannedRecord(std::string_view name, const CapturedTensors& tensors, std::uint32_t first_index)
-      : name_(name), tensors_(tensors), first_index_(first_index) {}
+  /// `indexes`: of each tensor; null: they count from `first_index` on.
+  PlannedRecord(std::string_view name, const CapturedTensors& tensors, std::uint32_t first_index,
+                const std::uint16_t* indexes)
+      : name_(name), tensors_(tensors), first_index_(first_index), indexes_(indexes) {}
 
   /// A stamp as long as all of this century.
   Head head() const { return {1'700'000'000'000'000}; }
@@ -52,7 +54,8 @@ class PlannedRecord {
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       const bool is_output = i >= tensors_.inputs.size();
       const std::size_t place = is_output ? i - tensors_.inputs.size() : i;
-      const std::uint32_t index = first_index_ + static_cast<std::uint32_t>(place);
+      const std::uint32_t index =
+          indexes_ != nullptr ? indexes_[i] : first_index_ + static_cast<std::uint32_t>(place);
       TensorView tensor = tensors_[i];
       fill_in_originals(tensor, name_, index);
       use(tensor, is_output, index);
@@ -63,6 +66,7 @@ class PlannedRecord {
   std::string_view name_;
   const CapturedTensors& tensors_;
   std::uint32_t first_index_;
+  const std::uint16_t* indexes_;
 };
 
 /// Counts what one operator's records take.
@@ -70,10 +74,11 @@ class OpCost {
  public:
   OpCost(const DumpConfig& config, const OpDesc& op) : config_(config), op_(op) {}
 
-  std::uint64_t bytes(const CapturedTensors& tensors) const {
+  /// `indexes` as for PlannedRecord.
+  std::uint64_t bytes(const CapturedTensors& tensors, const std::uint16_t* indexes = nullptr) const {
     if (data_bytes(tensors) == 0) return 0;
     if (!splits_records(config_.data, config_.layout, config_.file_format == FileFormat::npy))
-      return of_record(tensors, 0);
+      return of_record(tensors, 0, indexes);
     std::uint64_t sum = 0;
     for (std::uint32_t i = 0; i < tensors.inputs.size(); ++i)
       sum += of_sample(tensors.inputs[i], i, &CapturedTensors::inputs);
@@ -103,8 +108,9 @@ class OpCost {
     return of_record(one, index);
   }
 
-  std::uint64_t of_record(const CapturedTensors& tensors, std::uint32_t first_index) const {
-    const PlannedRecord record(op_.name, tensors, first_index);
+  std::uint64_t of_record(const CapturedTensors& tensors, std::uint32_t first_index,
+                          const std::uint16_t* indexes = nullptr) const {
+    const PlannedRecord record(op_.name, tensors, first_index, indexes);
     std::uint64_t bytes = 0;
     if (config_.data != DumpData::statistics) bytes += file_bytes(record, data_bytes(tensors));
     if (config_.data != DumpData::tensor && data_bytes(tensors) != 0) bytes += statistics_bytes(record);
@@ -140,6 +146,7 @@ class OpCost {
     record.for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t index) {
       TextWriter row(line);
       if (has_table(config_.layout)) {
+        if (!has_table_row(tensor.dtype)) return;
         bytes += op_.type.size() + 1 + op_.name.size();
         add_statistic_row(row, table_row(record, tensor, is_output, index), {.summary = usual(tensor)},
                           config_.statistic_columns, config_.statistics, config_.trailing_comma);
@@ -206,7 +213,8 @@ inline std::uint64_t bytes_of_listed(const DumpConfig& config, const ModelPlan& 
   if ((plan.bits[op] & kCaptureOutputs) != 0) wanted.outputs = model.tensors[op].outputs;
   if (!build::kLean && (plan.bits[op] & kLeaveOut) != 0) {
     const RemainingTensors remaining(plan, model.ops[op], wanted);
-    return remaining.fit() ? OpCost(config, model.ops[op]).bytes(remaining.tensors()) : 0;
+    if (!remaining.fit()) return 0;
+    return OpCost(config, model.ops[op]).bytes(remaining.tensors(), remaining.indexes());
   }
   return OpCost(config, model.ops[op]).bytes(wanted);
 }

@@ -116,9 +116,14 @@ class ProtobufWriter {
 ///     attribute   1 name, 2 value
 ///     workspace   3 bytes
 ///
+/// An input or output also has 1000, opdump's own: its position among those of the operator, from 1 on. Only
+/// where the file lacks tensors that come before others. Readers of CANN's message pass over it.
+///
 /// Dtypes have protobuf's own numbers; one without any is 0. Source: CANN's dump_task.proto.
 class ProtobufFormat final : public RecordFormat {
  public:
+  static constexpr std::uint32_t kPositionField = 1000;
+
   bool one_tensor() const override { return false; }
 
   std::string_view suffix(const RecordView& /*record*/, const DumpTarget& /*target*/,
@@ -158,10 +163,18 @@ class ProtobufFormat final : public RecordFormat {
   static void add_dump_data(auto& to, const auto& record) {
     to.add_text(1, "2.0");
     to.add_number(2, record.head().unix_us);
+    std::uint32_t counts[2] = {0, 0};
+    bool has_gaps = false;
+    record.for_each_tensor([&](const TensorView&, bool is_output, std::uint32_t index) {
+      has_gaps = has_gaps || index != counts[is_output]++;
+    });
     for (const bool outputs : {true, false}) {
-      record.for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t) {
+      record.for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t index) {
         if (is_output != outputs || !is_tensor(tensor.address_kind)) return;
-        to.add_message(is_output ? 3 : 4, [&](auto& fields) { add_tensor(fields, tensor, is_output); });
+        to.add_message(is_output ? 3 : 4, [&](auto& fields) {
+          add_tensor(fields, tensor, is_output);
+          if (has_gaps) fields.add_number(kPositionField, std::uint64_t{index} + 1);
+        });
       });
     }
     to.add_text(6, record.name());

@@ -177,7 +177,7 @@ class StatisticsReduction final : public Reduction {
     std::uint64_t bytes = 0;
     record.for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t index) {
       const TensorStatistics statistics = take(reduced);
-      if (status != Status::ok) return;
+      if (status != Status::ok || !has_table_row(tensor.dtype)) return;
       const RecordHead& head = record.head();
       const StatisticRow row = {.task_id = has_task_id(target.layout) ? head.task_id : 0,
                                 .stream_id = has_stream_id(target.layout) ? head.stream_id : 0,

@@ -16,6 +16,10 @@ constexpr void for_each_not_done(const DumpConfig& config, Use use) {
   if (config.kernel_data != 0) use("what kernels print is not captured");
 }
 
+/// Of a model under a config of torchair with dump_layer.
+inline constexpr std::string_view kNoDataOps =
+    "Data operators that feed the chosen ones are not captured, as the model does not tell its producers";
+
 /// Tells in words what a session's configs ask for in vain, what each model will cost, and which tensors make no
 /// sense:
 ///
@@ -51,6 +55,10 @@ class TextLog final : public SessionLog {
     TextWriter line(memory);
     add_name(line.add("model "), plan.model->name);
     say_(context_, add_forecast(line.add(": "), forecast_of(config, plan), partition_bytes_).text());
+    if (plan.matched_ops == 0 || !promises_data_ops(config) || tell_producers(plan.model->ops)) return;
+    TextWriter note(memory);
+    add_name(note.add("model "), plan.model->name).add(": ").add(kNoDataOps);
+    say_(context_, note.text());
   }
 
   void never_captured(const NeverCaptured& what) override {
@@ -71,7 +79,9 @@ class TextLog final : public SessionLog {
     if (say_ == nullptr) return;
     char memory[2 * kMaxNameBytes + 20 * kMaxToldDims + 256];
     TextWriter line(memory);
-    line.add(faulty.fault == TensorFault::spare_bytes ? "doubtful: " : "lost: ");
+    line.add(faulty.fault == TensorFault::spare_bytes     ? "doubtful: "
+             : faulty.fault == TensorFault::no_statistics ? "left out: "
+                                                          : "lost: ");
     line.add(faulty.is_output ? "output " : "input ").add_decimal(faulty.index);
     add_name(line.add(" of operator "), faulty.op);
     if (!faulty.model.empty()) add_name(line.add(" of model "), faulty.model);
@@ -102,6 +112,8 @@ class TextLog final : public SessionLog {
       case TensorFault::spare_bytes:
         add_layout(line, tensor).add(" takes ").add_decimal(faulty.needed);
         return line.add("; all are captured: is a shape missing, or the dtype another?");
+      case TensorFault::no_statistics:
+        return add_layout(line, tensor).add(" has no row in statistic.csv, an array only");
       default:
         return add_layout(line, tensor).add(" takes ").add_decimal(faulty.needed);
     }

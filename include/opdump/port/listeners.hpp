@@ -40,9 +40,9 @@ class SessionLog {
   virtual void never_captured([[maybe_unused]] const NeverCaptured& what) {}
 
   /// Of a wanted operator, the first tensor because of which a record of it was lost as `invalid_tensor`, once
-  /// per operator and loading; or, with `spare_bytes`, one that is doubtful when it is first captured. Other
-  /// than the rest on the recorder's thread or interrupt, between captures of other recorders: must not block
-  /// for long. Not with OPDUMP_SMALL_CODE.
+  /// per operator and loading; or, with `spare_bytes` or `no_statistics`, when the operator is first captured.
+  /// Other than the rest on the recorder's thread or interrupt, between captures of other recorders: must not
+  /// block for long. Not with OPDUMP_SMALL_CODE.
   virtual void tensor_faulty([[maybe_unused]] const FaultyTensor& faulty) {}
 
  protected:

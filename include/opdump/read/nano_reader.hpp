@@ -72,7 +72,7 @@ class NanoReader {
     ByteReader reader(head.first(static_cast<std::size_t>(head_bytes_)).subspan(12));
     version_ = reader.read<std::uint32_t>();
     for (const int role : {0, 1}) {
-      // Either list may be left out; what follows the lists is not looked at, as the vendor's reader does.
+      // Either list may be left out.
       const ByteReader before = reader;
       const std::uint32_t tag = reader.read<std::uint32_t>();
       const Bytes value = reader.take(reader.read<std::uint32_t>());
@@ -87,7 +87,30 @@ class NanoReader {
       if (records_[role].truncated()) return Status::truncated;
     }
     data_offset_ = head_bytes_;
+    return open_positions(reader);
+  }
+
+  /// What follows the lists and is not this TLV is not looked at, as the vendor's reader does.
+  Status open_positions(ByteReader& reader) {
+    if (reader.read<std::uint32_t>() != kNanoTagPositions) return Status::ok;
+    const Bytes value = reader.take(reader.read<std::uint32_t>());
+    if (reader.truncated()) return Status::ok;
+    if (value.size() != (std::uint64_t{counts_[0]} + counts_[1]) * 4) {
+      error_offset_ = static_cast<std::uint64_t>(value.data() - file_);
+      return Status::malformed;
+    }
+    positions_ = ByteReader(value);
     return Status::ok;
+  }
+
+  /// Positions ascend, so that each is one tensor's.
+  bool read_position(std::uint32_t& position) {
+    position = index_;
+    if (positions_.remaining() == 0) return true;
+    position = positions_.read<std::uint32_t>();
+    const bool ascends = position >= index_ && (index_ == 0 || position > last_position_);
+    last_position_ = position;
+    return ascends;
   }
 
   bool read(NanoTensor& tensor) {
@@ -95,7 +118,7 @@ class NanoReader {
     error_offset_ = position();
     tensor = NanoTensor{};
     tensor.is_output = role_ == 1;
-    tensor.index = index_;
+    if (!read_position(tensor.index)) return fail(Status::malformed, error_offset_);
     tensor.dtype_code = read_i32(in);
     tensor.format = static_cast<Format>(read_i32(in));
     tensor.address_kind = static_cast<AddressKind>(read_i32(in));
@@ -160,6 +183,8 @@ class NanoReader {
   std::uint32_t counts_[2] = {0, 0};
   ByteReader records_[2] = {ByteReader({}), ByteReader({})};
   std::uint64_t starts_[2] = {0, 0};
+  ByteReader positions_{Bytes{}};  ///< of the tensors to come; empty: they lie side by side
+  std::uint32_t last_position_ = 0;
   int role_ = 0;
   std::uint32_t index_ = 0;
   Status status_ = Status::not_a_record;

@@ -86,6 +86,9 @@ class ProtoReader {
   static constexpr int kLengthWire = 2;
   static constexpr int kFixed32Wire = 5;
 
+  /// See ProtobufFormat.
+  static constexpr std::uint32_t kPositionField = 1000;
+
   // Parts in the order of their bytes in the file, with the number of their field of DumpData.
   static constexpr int kBufferPart = 2;
   static constexpr int kParts = 4;
@@ -157,6 +160,7 @@ class ProtoReader {
       if (field.number == 8 + shift && field.wire == kVarintWire) tensor.address = field.value;
       if (field.number == (tensor.is_output ? 11u : 9u) && field.wire == kVarintWire)
         tensor.offset = field.value;
+      if (field.number == kPositionField && field.wire == kVarintWire) good = take_position(field.value, tensor);
     }
     if (!good || status_ != Status::ok) return fail(message);
     tensor.has_shape = true;  // a message cannot tell a scalar's shape from a missing one
@@ -190,6 +194,14 @@ class ProtoReader {
       return false;
     }
     data_offset_ += bytes;
+    return true;
+  }
+
+  /// Positions ascend, so that each is one tensor's.
+  bool take_position(std::uint64_t position, RecordTensor& tensor) {
+    if (position < index_ || position > UINT32_MAX) return false;
+    index_ = static_cast<std::uint32_t>(position);
+    tensor.index = index_ - 1;
     return true;
   }
 

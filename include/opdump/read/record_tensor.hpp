@@ -10,7 +10,7 @@ inline namespace OPDUMP_NAMESPACE {
 /// One tensor of a dump record. Fixed size; `shape()` and `original_shape()` refer to it.
 struct RecordTensor {
   bool is_output = false;
-  std::uint32_t index = 0;
+  std::uint32_t index = 0;  ///< among the operator's inputs or outputs, as far as the file tells
   std::int32_t dtype_code = 0;  ///< as in the file, in the numbering of its kind
   bool dtype_known = false;     ///< whether somebody gave the code out; otherwise `dtype` is `undefined`
   DType dtype = DType::undefined;

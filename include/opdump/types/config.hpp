@@ -7,6 +7,7 @@
 #include "opdump/base/build.hpp"
 #include "opdump/base/name_list.hpp"
 #include "opdump/base/status.hpp"
+#include "opdump/types/dtype.hpp"
 #include "opdump/types/name_pattern.hpp"
 
 namespace opdump {
@@ -261,7 +262,7 @@ struct DumpConfig {
   std::uint32_t overflow_number = 0;  ///< overflowing operators that are captured; 0: all
   std::string_view net_name{};        ///< a directory of MindSpore's layouts
   std::uint32_t world_size = 0;     ///< processes of a distributed run; 0: no rank folder in `cann`'s layout
-  std::uint32_t rank = 0;           ///< of this process, in all layouts that have a folder for it
+  std::uint32_t rank = 0;           ///< of this process, see `folder_rank`
   std::uint8_t kernel_data = 0;     ///< 0: the config does not say
   bool overflow = false;            ///< operators of every model that overflow are captured, not `models`
   bool watch = false;               ///< the watched operators of `models` are captured instead
@@ -291,6 +292,14 @@ constexpr bool has_rank_folder(Layout layout) {
   return layout == Layout::mindspore_kernel || layout == Layout::mindspore_cpu;
 }
 
+/// The rank that the folder of device `device_id` is named after: that of the run or, of a run of one process,
+/// the device's id, so that devices of one process lie apart. Source: MindSpore's document has the id of the
+/// logical device there.
+constexpr std::uint32_t folder_rank(const DumpConfig& config, std::uint32_t device_id) {
+  const bool one_process = config.world_size <= 1 && config.rank == 0;
+  return one_process && has_rank_folder(config.layout) ? device_id : config.rank;
+}
+
 /// Whether names have the runtime's ids; elsewhere they are 0.
 constexpr bool has_task_id(Layout layout) {
   return !has_rank_folder(layout);
@@ -303,6 +312,12 @@ constexpr bool has_stream_id(Layout layout) {
 /// Whether statistics are rows of a table per directory, not a file per operator.
 constexpr bool has_table(Layout layout) {
   return layout != Layout::cann;
+}
+
+/// Whether that table has rows of tensors of `dtype`. Source: MindSpore's document, by which complex numbers
+/// are saved as arrays only.
+constexpr bool has_table_row(DType dtype) {
+  return dtype != DType::complex32 && dtype != DType::complex64 && dtype != DType::complex128;
 }
 
 /// Whether each tensor is a record of its own, where a file holds one tensor or, `one_tensor` false, a

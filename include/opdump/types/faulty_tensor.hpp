@@ -17,6 +17,8 @@ enum class TensorFault : std::uint8_t {
   too_large,      ///< with the other tensors of the operator
   /// Far more than dtype and shape ask for: another dtype may be meant, or a shape is missing. Captured as it is.
   spare_bytes,
+  /// Statistics of it are asked for, and its dtype has none in a table. Where arrays are asked for, they come.
+  no_statistics,
 };
 
 /// Sets `needed` to the bytes that dtype and shape ask for, 0 when that is not known. `bare_bytes`: also of an

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "opdump/base/status.hpp"
+#include "opdump/impl/build.hpp"
 #include "opdump/types/tensor.hpp"
 
 namespace opdump {
@@ -34,6 +35,9 @@ struct OpDesc {
   OpLevel level = OpLevel::both;
   std::span<const OpAttribute> attributes{};
   bool marked = false;  ///< the program wants it dumped, whatever its name; MindSpore's `set_dump`
+  /// Of the operators whose outputs are its inputs, in any order, the positions in `ModelDesc::ops`. Those of
+  /// type Data are captured with it. Empty: not known. Not with OPDUMP_SMALL_CODE.
+  [[no_unique_address]] Maybe<!build::kLean, std::span<const std::uint32_t>> producers{};
 };
 
 /// What the runtime knows of an operator besides inputs and outputs. Only addresses and bytes are looked at.

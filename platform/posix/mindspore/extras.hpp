@@ -28,13 +28,15 @@ inline namespace OPDUMP_NAMESPACE {
 /// run meanwhile. For the control thread; allocates.
 class MindSporeExtras {
  public:
-  /// `config` stays until the last call; `config_text` is the file it was read from. Errors are the sink's.
+  /// What `config` refers to stays until the last call; `config_text` is the file it was read from. Errors are the sink's.
   [[nodiscard]] Status begin(const DumpConfig& config, std::string_view config_text,
                              std::uint32_t device_id) {
-    config_ = config.layout != Layout::cann ? &config : nullptr;
+    device_config_ = config;
+    device_config_.rank = folder_rank(config, device_id);
+    config_ = config.layout != Layout::cann ? &device_config_ : nullptr;
     device_id_ = device_id;
     if (config_ == nullptr || config.layout != Layout::mindspore_cpu) return Status::ok;
-    return write_dump_metadata(sink_, config, config_text, "CPU", "opdump");
+    return write_dump_metadata(sink_, *config_, config_text, "CPU", "opdump");
   }
 
   /// After a model has been loaded.
@@ -137,7 +139,8 @@ class MindSporeExtras {
     return status;
   }
 
-  const DumpConfig* config_ = nullptr;
+  const DumpConfig* config_ = nullptr;  ///< null: there are no extras
+  DumpConfig device_config_;            ///< of the session's device
   TreeSink sink_;
   NpyFormat npy_;
   std::string names_;

@@ -113,7 +113,10 @@ constexpr ConfigKey kKeys[] = {
      "\"all\""},
     {"dump_step", "the steps to dump", kTorchair,
      "\"5\", \"3-9\", joined with |, and one | at the end if you like", "every step"},
-    {"dump_layer", "the operators to dump, by name", kTorchair,
+    {"dump_layer",
+     "the operators to dump, by name; where outputs are wanted and the model tells who feeds whom, also the Data "
+     "operators that feed them",
+     kTorchair,
      "names with blanks between, of letters, digits and _ \" / \\ .", "every operator"},
     {"dump_data", "tensors or their statistics", kTorchair, "\"tensor\", \"stats\"", "\"tensor\""},
     {"quant_dumpable", "dump what is before quantization; has no effect: CANN does not know it", kTorchair,

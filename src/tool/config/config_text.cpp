@@ -1,6 +1,7 @@
 #include "src/tool/config/config_text.hpp"
 
 #include "opdump/impl/format/statistic_table.hpp"
+#include "opdump/impl/plan/resolve_plan.hpp"
 #include "opdump/types/config.hpp"
 #include "src/tool/cli/human_text.hpp"
 
@@ -218,6 +219,8 @@ std::vector<std::string> config_lines(const DumpConfig& config) {
   const bool failures = config.exception != ExceptionDump::none;
   for (const ModelRule& rule : failures ? std::span<const ModelRule>{} : config.models)
     lines.push_back("models  " + rule_text(rule));
+  if (promises_data_ops(config))
+    lines.push_back("also    Data operators that feed these, where the model tells its \"producers\"");
   if (config.models.empty() && !config.overflow && !failures) lines.push_back("models  none");
   if (config.single_ops) {
     lines.push_back(

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "opdump/impl/plan/resolve_plan.hpp"
+#include "opdump/parts/text_log.hpp"
 #include "opdump/types/plan.hpp"
 #include "platform/posix/impl/op_index_memory.hpp"
 #include "src/config/refusal.hpp"
@@ -46,6 +47,7 @@ ModelMatch match(const DumpConfig& config, const RunModel& model) {
   for (std::size_t i = 0; i < plan.bits.size(); ++i) {
     if (plan.bits[i] != 0) match.matched.emplace_back(descs[i].name);
   }
+  match.lacks_producers = !match.matched.empty() && promises_data_ops(config) && !tell_producers(descs);
   return match;
 }
 
@@ -281,6 +283,8 @@ std::vector<std::string> match_lines(const MatchReport& report) {
     for (std::size_t i = 0; i < model.matched.size(); ++i)
       line += (i == 0 ? ": " : ", ") + in_quotes(model.matched[i]);
     lines.push_back(std::move(line));
+    if (model.lacks_producers)
+      lines.push_back("note    model " + in_quotes(model.model) + ": " + std::string(kNoDataOps));
   }
   for (const std::string& name : report.stand_ins) lines.push_back("name    " + name);
   for (const Miss& miss : report.misses) lines.push_back("miss    " + miss_text(miss));

@@ -14,6 +14,7 @@ struct ModelMatch {
   std::string model;
   std::vector<std::string> matched{};  ///< names of operators, in execution order
   Forecast forecast{};
+  bool lacks_producers = false;  ///< so that Data operators that the config promises are not found
 };
 
 /// A name of the config that is that of nothing.

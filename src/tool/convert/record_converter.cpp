@@ -43,15 +43,17 @@ bool RecordConverter::use_directory(const FoundFile& found) {
 void RecordConverter::convert_tensors(const FoundFile& found) {
   RecordTensors tensors = file_.tensors();
   std::uint64_t selectable = 0;
+  bool found_it = false;
   for (RecordTensor tensor; !interrupted() && tensors.next(tensor);) {
     if (settings_.only) {
       if (tensor.is_output != settings_.only->is_output) continue;
       ++selectable;
       if (tensor.index != settings_.only->index) continue;
+      found_it = true;
     }
     convert_tensor(found, tensor);
   }
-  if (settings_.only && !interrupted() && settings_.only->index >= selectable) {
+  if (settings_.only && !interrupted() && !found_it) {
     result_.fail(found.path + ": there is no " + (settings_.only->is_output ? "output " : "input ") +
                  std::to_string(settings_.only->index) + ": the record has " +
                  count_text(selectable, settings_.only->is_output ? "output" : "input"));

@@ -45,6 +45,7 @@ files. RUN.json describes the models. All is optional but names and types, and e
           "level": "op" for an operator of several kernels, "kernel" for one of those, "both" otherwise
           "marked": true for one that the program has marked, as MindSpore's set_dump does
           "attributes": {"transpose_a": "True"}, what save_kernel_args writes
+          "producers": [0, 2], the places in "ops" of those whose outputs are its inputs
   TENSOR  {"data": "x.npy", "format": "NCHW"}
           {"data": "x.bin", "dtype": "float16", "shape": [1, 1, 28, 28, 16], "format": "NC1HWC0",
            "original_shape": [1, 3, 28, 28]}

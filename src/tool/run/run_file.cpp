@@ -199,9 +199,9 @@ class RunReader {
   }
 
   bool read_op(const JsonNode& node, const KeyPath& path, RunOp& op) {
-    constexpr std::array<std::string_view, 10> kKeys = {"name",   "type",           "task_id", "stream_id",
-                                                        "level",  "original_names", "inputs",  "outputs",
-                                                        "marked", "attributes"};
+    constexpr std::array<std::string_view, 11> kKeys = {
+        "name",   "type",    "task_id", "stream_id",  "level",    "original_names",
+        "inputs", "outputs", "marked",  "attributes", "producers"};
     if (!check_object(node, path, kKeys) || !read_text(node, path, "name", op.desc.name) ||
         !read_text(node, path, "type", op.desc.type) ||
         !read_number(node, path, "task_id", op.desc.task_id) ||
@@ -214,6 +214,14 @@ class RunReader {
            for_each(node, path, "original_names",
                     [&](const JsonNode& child, const KeyPath& here) {
                       return take_text(child, here, op.original_names.emplace_back());
+                    }) &&
+           for_each(node, path, "producers",
+                    [&](const JsonNode& child, const KeyPath& here) {
+                      std::uint64_t place = 0;
+                      if (!take_number(child, here, std::numeric_limits<std::uint32_t>::max(), place))
+                        return false;
+                      op.producers.push_back(static_cast<std::uint32_t>(place));
+                      return true;
                     }) &&
            for_each(node, path, "inputs",
                     [&](const JsonNode& child, const KeyPath& here) {
@@ -464,6 +472,7 @@ void fill_descs(std::vector<RunOp>& ops) {
   for (RunOp& op : ops) {
     op.desc.original_names = op.original_names;
     op.desc.attributes = op.attributes;
+    op.desc.producers = op.producers;
   }
 }
 

@@ -33,6 +33,7 @@ struct RunOp {
   OpDesc desc;  ///< its texts lie in the RunFile
   std::vector<std::string_view> original_names;
   std::vector<OpAttribute> attributes;
+  std::vector<std::uint32_t> producers;
   std::vector<RunTensor> inputs;
   std::vector<RunTensor> outputs;
 };

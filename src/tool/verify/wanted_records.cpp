@@ -42,8 +42,8 @@ std::vector<TensorView> views_of(const std::vector<RunTensor>& tensors) {
   return views;
 }
 
-/// Whether `plan` takes any byte of its operator `op`: without one, no file is written.
-bool wants_bytes(const ModelPlan& plan, std::size_t op, const RunOp& run) {
+/// Whether `plan` of `config` takes any byte of its operator `op`: without one, no file and no row is written.
+bool wants_bytes(const DumpConfig& config, const ModelPlan& plan, std::size_t op, const RunOp& run) {
   const std::uint8_t bits = plan.bits[op];
   const std::vector<TensorView> inputs = views_of(run.inputs);
   const std::vector<TensorView> outputs = views_of(run.outputs);
@@ -51,7 +51,10 @@ bool wants_bytes(const ModelPlan& plan, std::size_t op, const RunOp& run) {
   if ((bits & kCaptureInputs) != 0) tensors.inputs = inputs;
   if ((bits & kCaptureOutputs) != 0) tensors.outputs = outputs;
   std::uint64_t bytes = 0;
-  const auto add = [&bytes](const TensorView& tensor, bool, std::uint32_t) { bytes |= tensor.bytes; };
+  const bool rows_only = config.data == DumpData::statistics && has_table(config.layout);
+  const auto add = [&](const TensorView& tensor, bool, std::uint32_t) {
+    if (!rows_only || has_table_row(tensor.dtype)) bytes |= tensor.bytes;
+  };
   if ((bits & kLeaveOut) == 0) {
     tensors.for_each_tensor(add);
   } else {
@@ -158,7 +161,7 @@ void WantedRecords::find_absent_model(Search& search, const RunModel& model) con
   if (resolve_plan(config_, desc, bits, plan, index.index()) != Status::ok || plan.bits.empty()) return;
   std::vector<std::size_t> wanted;
   for (std::size_t i = 0; i < bits.size(); ++i) {
-    if (wants_bytes(plan, i, model.ops[i])) wanted.push_back(i);
+    if (wants_bytes(config_, plan, i, model.ops[i])) wanted.push_back(i);
   }
   if (wanted.empty()) return;
 

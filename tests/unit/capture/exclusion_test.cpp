@@ -5,6 +5,7 @@
 
 #include "opdump/impl/plan/remaining_tensors.hpp"
 #include "opdump/read/nano_reader.hpp"
+#include "opdump/read/proto_reader.hpp"
 #include "tests/support/session_bench.hpp"
 
 using namespace opdump;
@@ -101,6 +102,46 @@ TEST_CASE("exclusions: the mode holds besides, and what is left of nothing makes
   ExclusionBench bench;
   CHECK(bench.dumped(config) == std::vector<std::string>{"conv1_relu1 8", "pool1 4 8"});
   CHECK(bench.session.counts().empty == 1);
+}
+
+TEST_CASE("exclusions: a record says which of its operator's tensors it has, in every format") {
+  const TensorExclusion exclusions[] = {{.by_type = false, .name = "fc", .positions = kFirstInput},
+                                        {.by_type = false, .name = "fc", .positions = kOutputs}};
+  const ModelExtras extras = {.exclusions = exclusions};
+  const std::string_view layers[] = {"conv1_relu1", "fc"};
+  const ModelRule rules[] = {{.any_model = true, .all_layers = false, .layers = layers, .extras = &extras}};
+  DumpConfig config = config_of(rules);
+  const auto positions = [](auto reader, Bytes file) {
+    REQUIRE(reader.open(file, file.size()) == Status::ok);
+    std::string text;
+    for (RecordTensor tensor; reader.next(tensor);)
+      text += (tensor.is_output ? " out" : " in") + std::to_string(tensor.index);
+    CHECK(reader.status() == Status::ok);
+    return text;
+  };
+  for (const FileFormat format : {FileFormat::nano, FileFormat::protobuf}) {
+    config.file_format = format;
+    ExclusionBench bench;
+    bench.start(config);
+    bench.step();
+    bench.step();
+    REQUIRE(bench.session.finalize() == Status::ok);
+    REQUIRE(bench.sink.order.size() == 4);
+    for (std::size_t i = 0; i < 4; ++i) {
+      const Bytes file = bench.sink.objects.at(bench.sink.order[i]);
+      CHECK((format == FileFormat::nano ? positions(NanoReader(), file) : positions(ProtoReader(), file)) ==
+            (i % 2 == 0 ? " in0 in1 out0 out1 out2" : " in1 out1"));
+    }
+  }
+  config.file_format = FileFormat::nano;
+  config.data = DumpData::statistics;
+  ExclusionBench bench;
+  bench.start(config);
+  bench.step();
+  REQUIRE(bench.session.finalize() == Status::ok);
+  const std::string_view csv = as_text(bench.sink.objects.at(bench.sink.order[1]));
+  CHECK(csv.find("\nInput,1,8,") != csv.npos);
+  CHECK(csv.find("\nOutput,1,16,") != csv.npos);
 }
 
 TEST_CASE("exclusions: files of one tensor keep the position in their names") {

@@ -203,6 +203,48 @@ TEST_CASE("nano: a file cut at any byte, grown, or with any byte changed is neve
   CHECK(refused > 5000);
 }
 
+TEST_CASE("nano: positions are told only where tensors before others are missing") {
+  const TensorView tensor = {.bytes = 0, .dtype = DType::float32, .shape = {kDims, 0}};
+  const auto file_of = [&tensor](std::vector<std::uint32_t> inputs, std::vector<std::uint32_t> outputs) {
+    const auto for_each_tensor = [&](auto use) {
+      for (const std::uint32_t index : inputs) use(tensor, false, index);
+      for (const std::uint32_t index : outputs) use(tensor, true, index);
+    };
+    std::vector<std::byte> file(4096);
+    ByteCursor out(file.data());
+    const NanoLists sizes = nano_head_sizes(for_each_tensor, "op");
+    encode_nano_head(for_each_tensor, "op", sizes, out);
+    file.resize(sizes.file_bytes());
+    return file;
+  };
+  const auto positions_in = [](const std::vector<std::byte>& file) {
+    std::vector<std::uint32_t> positions;
+    NanoReader reader;
+    if (reader.open(file, file.size()) == Status::ok) {
+      for (RecordTensor read; reader.next(read);) positions.push_back(read.index);
+    }
+    if (reader.status() != Status::ok) positions.push_back(static_cast<std::uint32_t>(reader.status()) + 1000);
+    return positions;
+  };
+  using Positions = std::vector<std::uint32_t>;
+  const std::vector<std::byte> gapless = file_of({0, 1}, {0});
+  CHECK(positions_in(gapless) == Positions{0, 1, 0});
+  const std::vector<std::byte> gaps = file_of({1, 4}, {2});
+  CHECK(gaps.size() == gapless.size() + 8 + 3 * 4);
+  CHECK(positions_in(gaps) == Positions{1, 4, 2});
+  CHECK(positions_in(file_of({}, {1})) == Positions{1});
+  CHECK(positions_in(file_of({1}, {})) == Positions{1});
+
+  // A position that another tensor has, and a list of another length.
+  const std::uint32_t malformed = static_cast<std::uint32_t>(Status::malformed) + 1000;
+  std::vector<std::byte> doubled = gaps;
+  doubled[gaps.size() - 8] = std::byte{1};
+  CHECK(positions_in(doubled) == Positions{1, malformed});
+  std::vector<std::byte> shorter = gaps;
+  shorter[gaps.size() - 16] = std::byte{8};
+  CHECK(positions_in(shorter) == Positions{malformed});
+}
+
 TEST_CASE("nano: the sample made by a device comes back from reader and writer byte for byte") {
   const char* sample = std::getenv("OPDUMP_NANO_SAMPLE");
   if (sample == nullptr) {

@@ -132,6 +132,37 @@ TEST_CASE("forecast: in words") {
   CHECK(bytes_text(UINT64_MAX) == "18.4 EB");
 }
 
+TEST_CASE("text log: torchair's dump_layer does not bring Data operators where the model tells no producers") {
+  std::string told;
+  const auto add_line = [](void* to, std::string_view line) {
+    static_cast<std::string*>(to)->append(line).append("\n");
+  };
+  TextLog log(add_line, &told);
+  const std::uint32_t from_x[] = {0};
+  const std::string_view conv[] = {"conv"};
+  const ModelRule rules[] = {{.any_model = true, .all_layers = false, .layers = conv}};
+  for (const bool tells : {false, true}) {
+    const OpDesc ops[] = {
+        {.name = "x", .type = "Data"},
+        {.name = "conv", .type = "Conv2D", .producers = std::span(from_x).first(tells ? 1 : 0)}};
+    const ModelDesc model = {.name = "net", .ops = ops};
+    for (const std::uint32_t world_size : {0, 1}) {
+      DumpConfig config = everything();
+      config.models = rules;
+      config.world_size = world_size;
+      ModelPlan plan;
+      std::uint8_t bits[2];
+      REQUIRE(resolve_plan(config, model, bits, plan) == Status::ok);
+      CHECK(plan.matched_ops == (tells ? 2 : 1));
+      plan.model = &model;
+      told.clear();
+      log.model_loaded(config, plan);
+      CHECK((told.find("model \"net\": Data operators that feed the chosen ones are not captured, as the model "
+                       "does not tell its producers\n") != told.npos) == (world_size == 1 && !tells));
+    }
+  }
+}
+
 TEST_CASE("text log: a session tells what a config asks for in vain, and what a model will cost") {
   std::vector<std::string> lines;
   TextLog log(

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "opdump/impl/plan/resolve_plan.hpp"
+#include "platform/posix/impl/op_index_memory.hpp"
 #include "tests/support/session_bench.hpp"
 
 using namespace opdump;
@@ -65,6 +66,43 @@ TEST_CASE("plan: a name that no operator has stands for the one whose files are 
   CHECK(matched("model_conv2d/Conv2D") == "");
   constexpr OpRange kRange[] = {{"model_conv2d_Conv2D", "model/pool"}};
   CHECK(matched("none", kRange) == "1110");
+}
+
+TEST_CASE("plan: a listed operator brings the Data operators that feed it, where its outputs are wanted") {
+  const std::uint32_t from_x[] = {0, 2};
+  const std::uint32_t from_conv[] = {1, 3, 99};
+  const OpDesc ops[] = {{.name = "x", .type = "Data"},
+                        {.name = "w", .type = "RefData"},
+                        {.name = "c", .type = "Const"},
+                        {.name = "conv", .type = "Conv2D", .producers = from_x},
+                        {.name = "add", .type = "Add", .producers = from_conv}};
+  const ModelDesc model = {.name = "net", .ops = ops};
+  const auto bits_of = [&](std::span<const std::string_view> layers, DumpMode mode) {
+    const ModelRule rules[] = {{.any_model = true, .all_layers = false, .layers = layers}};
+    DumpConfig config = everything();
+    config.models = rules;
+    config.mode = mode;
+    std::string first;
+    for (const bool indexed : {false, true}) {
+      ModelPlan plan;
+      std::uint8_t bits[5];
+      const posix::OpIndexMemory index(ops);
+      REQUIRE(resolve_plan(config, model, bits, plan, indexed ? index.index() : OpIndex()) == Status::ok);
+      std::string text;
+      for (const std::uint8_t each : plan.bits) text += static_cast<char>('0' + each);
+      CHECK((!indexed || text == first));
+      first = text;
+    }
+    return first;
+  };
+  const std::string_view conv[] = {"conv"};
+  const std::string_view add[] = {"add"};
+  const std::string_view both[] = {"w", "conv"};
+  CHECK(bits_of(conv, DumpMode::all) == "20030");
+  CHECK(bits_of(conv, DumpMode::output) == "20020");
+  CHECK(bits_of(conv, DumpMode::input) == "00010");
+  CHECK(bits_of(add, DumpMode::all) == "02003");
+  CHECK(bits_of(both, DumpMode::all) == "23030");
 }
 
 TEST_CASE("plan: a range takes what runs between its ends, and is added to the layers") {

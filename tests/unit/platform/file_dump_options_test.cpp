@@ -229,6 +229,44 @@ TEST_CASE("file dump: the log hears notes with their places, and what a model wi
   CHECK(dump.stop() == Status::ok);
 }
 
+TEST_CASE("file dump: two devices of one process have a folder each in MindSpore's layouts") {
+  const TemporaryDirectory directory;
+  const std::string config = (directory.path() / "data_dump.json").string();
+  if (directory.text().find('.') != std::string::npos) {
+    MESSAGE("skipped: MindSpore takes no dots in a path");
+    return;
+  }
+  write_file(config, R"({"common_dump_settings": {"dump_mode": 0, "path": ")" + directory.text() +
+                         R"(", "net_name": "Net", "iteration": "all", "input_output": 2, "kernels": [],
+                         "saved_data": "statistic", "support_device": [0, 1]},
+                         "e2e_dump_settings": {"enable": true}})");
+  HostMemory memory;
+  posix::FileDump<HostMemory, 65536> first(memory, 0);
+  posix::FileDump<HostMemory, 65536> second(memory, 1);
+  posix::FileDump<HostMemory, 65536>* const dumps[] = {&first, &second};
+  ModelPlanFor<1> plans[2];
+  for (int i = 0; i < 2; ++i) {
+    REQUIRE(dumps[i]->start(config.c_str()) == Status::ok);
+    REQUIRE(dumps[i]->load_model(plans[i], kModel) == Status::ok);
+  }
+  for (int i = 0; i < 2; ++i) {
+    const std::vector<float> values(4096, 1.5f + static_cast<float>(i));
+    const TensorView tensor = {
+        .address = address_of(values.data()), .bytes = 16384, .dtype = DType::float32, .shape = kShape};
+    REQUIRE(dumps[i]->recorder().begin_step(plans[i]) == Status::ok);
+    CHECK(dumps[i]->recorder().capture(0, {}, {&tensor, 1}) == Status::ok);
+    REQUIRE(dumps[i]->recorder().end_step() == Status::ok);
+  }
+  for (int i = 0; i < 2; ++i) {
+    REQUIRE(dumps[i]->stop() == Status::ok);
+    const std::filesystem::path rank = directory.path() / ("rank_" + std::to_string(i));
+    const std::string rows = read_file(rank / "Net" / "0" / "0" / "statistic.csv");
+    CHECK(rows.find(i == 0 ? ",1.5,1.5," : ",2.5,2.5,") != rows.npos);
+    CHECK(rows.find(i == 0 ? ",2.5,2.5," : ",1.5,1.5,") == rows.npos);
+    CHECK(std::filesystem::exists(rank / "execution_order" / "ms_execution_order_graph_0.csv"));
+  }
+}
+
 TEST_CASE("file dump: makes MindSpore's directory, and what its dumps have besides tensors") {
   const TemporaryDirectory directory;
   const std::string config = (directory.path() / "data_dump.json").string();
@@ -334,11 +372,12 @@ TEST_CASE("file dump: describes its loaded models for the tool") {
   const TemporaryDirectory directory;
   const std::string path = (directory.path() / "run.json").string();
   constexpr std::string_view kFused[] = {"a/\"relu\"", "back\\slash\x01"};
+  constexpr std::uint32_t kProducers[] = {0, 1};
   constexpr OpAttribute kAttributes[] = {{"transpose_a", "True"}, {"alpha", "1"}};
   const OpDesc ops[] = {
       {.name = "conv/1", .type = "Conv2D", .task_id = 3, .stream_id = 1, .original_names = kFused,
        .attributes = kAttributes, .marked = true},
-      {.name = "kernel\xc3\xa9", .type = "Relu", .level = OpLevel::kernel}};
+      {.name = "kernel\xc3\xa9", .type = "Relu", .level = OpLevel::kernel, .producers = kProducers}};
   constexpr Dim kDims[] = {1, 2, 4, 4, 16};
   constexpr Dim kOriginal[] = {1, 20, 4, 4};
   const TensorView tensors[] = {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "opdump/parts/text_log.hpp"
 #include "opdump/types/config.hpp"
 #include "platform/host/host_memory.hpp"
 #include "tests/support/journal_account.hpp"
@@ -223,14 +224,56 @@ TEST_CASE("statistics: names with commas are quoted; a dtype without statistics 
   Bench<4096> bench;
   bench.start(statistics_config(Layout::mindspore_graph, kStatMax | kStatCount | kStatMd5), model);
   const std::uint64_t value[2] = {1, 2};
-  const TensorView output = {.address = address_of(value), .bytes = 16, .dtype = DType::complex128};
+  const Dim dims[] = {8};
+  const TensorView output = {
+      .address = address_of(value), .bytes = 16, .dtype = DType::quint16, .shape = dims};
   REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
   REQUIRE(bench.recorder.capture(0, {}, {&output, 1}) == Status::ok);
   REQUIRE(bench.recorder.end_step() == Status::ok);
   REQUIRE(bench.session.finalize() == Status::ok);
   const std::string rows = rows_at(bench.sink, "/dump|0/20231114221320/2/m/1/0|statistic.csv");
   CHECK(rows.starts_with("\"T,U\",\"a,_b\",65535,65535,17"));
-  CHECK(rows.find(",output,0,16,complex128,\"()\",null,null,") != std::string::npos);
+  CHECK(rows.find(",output,0,16,quint16,\"(8)\",null,null,") != std::string::npos);
+}
+
+TEST_CASE("statistics: complex tensors have arrays and no rows, and the log says so") {
+  const float values[] = {1, 2, 3, 4};
+  const Dim dims[] = {2};
+  const Dim number[] = {4};
+  const TensorView input = {.address = address_of(values), .bytes = 16, .dtype = DType::complex64, .shape = dims};
+  const TensorView output = {
+      .address = address_of(values), .bytes = 16, .dtype = DType::float32, .shape = number};
+  for (const DumpData data : {DumpData::statistics, DumpData::full}) {
+    std::string told;
+    const auto add_line = [](void* to, std::string_view line) {
+      static_cast<std::string*>(to)->append(line).append("\n");
+    };
+    TextLog log(add_line, &told);
+    Bench<4096> bench(WhenFull::inline_drain, 50, JournalDetail::records, &log);
+    DumpConfig config = statistics_config(Layout::mindspore_kernel, kStatMax | kStatMd5);
+    config.data = data;
+    bench.start(config, kAddNet);
+    for (int step = 0; step < 2; ++step) {
+      REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
+      CHECK(bench.recorder.capture(0, {&input, 1}, {&output, 1}) == Status::ok);
+      REQUIRE(bench.recorder.end_step() == Status::ok);
+    }
+    REQUIRE(bench.session.finalize() == Status::ok);
+    check_adds_up(bench.session.counts());
+    CHECK(bench.session.counts().lost() == 0);
+    CHECK(bench.session.counts().empty == 2);
+    for (const char* step : {"0", "1"}) {
+      const std::string rows = rows_at(bench.sink, "/dump|rank_3/net/7/" + std::string(step) + "|statistic.csv");
+      CHECK(split(rows, '\n').size() == 2);  // with what follows the last
+      CHECK(rows.find(",output,0,16,float32,") != rows.npos);
+    }
+    std::size_t arrays = 0;
+    for (const auto& [path, object] : bench.sink.objects) arrays += path.ends_with(".complex64.npy") ? 1 : 0;
+    CHECK(arrays == (data == DumpData::full ? 2 : 0));
+    CHECK(told.find("left out: input 0 of operator \"Default/Add-op0\" of model \"net\" at step 0: 16 bytes given, "
+                    "complex64 [2] has no row in statistic.csv, an array only\n") != told.npos);
+    CHECK(told.find("left out:") == told.rfind("left out:"));
+  }
 }
 
 TEST_CASE("statistics: what fails is counted, at the sink and at the device") {

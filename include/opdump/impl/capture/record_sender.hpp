@@ -113,7 +113,7 @@ class RecordSender {
   OPDUMP_APART Status record_reduced(RecordSource& source) {
     Measured bytes;
     Status status;
-    if (!begin(source, bytes, false, status)) return skip_empty(source.target_index);
+    if (lacks_rows(source) || !begin(source, bytes, false, status)) return skip_empty(source.target_index);
     if (status == Status::ok) status = Wire::put_reduced(*this, source, bytes, Status::ok);
     return settle(source, bytes, status, false);
   }
@@ -247,10 +247,14 @@ class RecordSender {
   /// Tells of those of `tensors`, which operator `op` has for the first time, that are doubtful.
   [[gnu::noinline]] void tell_doubtful(const ModelPlan& plan, std::size_t op, const CapturedTensors& tensors) {
     if (context().log == nullptr) return;
+    const DumpTarget& target = (*context().targets)[plan.target];
+    const bool in_table = target.data != DumpData::tensor && has_table(target.layout);
     tensors.for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t index) {
       std::uint64_t needed = 0;
-      if (fault_of(tensor, needed) != TensorFault::none || !has_spare_bytes(tensor, needed)) return;
-      context().log->tensor_faulty({.fault = TensorFault::spare_bytes,
+      if (fault_of(tensor, needed) != TensorFault::none) return;
+      const bool no_row = in_table && !has_table_row(tensor.dtype);
+      if (!no_row && !has_spare_bytes(tensor, needed)) return;
+      context().log->tensor_faulty({.fault = no_row ? TensorFault::no_statistics : TensorFault::spare_bytes,
                                     .is_output = is_output,
                                     .index = index,
                                     .model = plan.directory_name,
@@ -342,6 +346,15 @@ class RecordSender {
     return build::kDegrade && feed_.when_full() == WhenFull::degrade && context().reduction != nullptr;
   }
 
+  /// Whether the table has a row of none of its tensors.
+  static bool lacks_rows([[maybe_unused]] const RecordSource& source) {
+    if (build::kLean || !has_table(source.target->layout)) return false;
+    bool lacks = true;
+    for (std::size_t i = 0; i < source.tensors.size(); ++i)
+      lacks = lacks && !has_table_row(source.tensors[i].dtype);
+    return lacks;
+  }
+
   /// Bytes of the ring that a streamed record leaves free, so that its reduced form finds room when it has to
   /// be given up: one piece, and that form twice, as it may have to skip the end of the ring.
   std::uint32_t degrade_headroom(std::uint64_t tensors, std::uint32_t head_bytes) const {
@@ -371,7 +384,9 @@ class RecordSender {
   /// The reduced form of the record instead of the tensors that there was no room for; `degraded` when it is
   /// in the ring.
   Status degrade(RecordSource& source, const Measured& bytes, Status cause) {
-    if (!degrades() || cause != Status::ring_full || !feed_.at_rest() || feed_.has_report()) return cause;
+    if (!degrades() || cause != Status::ring_full || !feed_.at_rest() || feed_.has_report() ||
+        lacks_rows(source))
+      return cause;
     const Status status = Wire::put_reduced(*this, source, bytes, cause);
     return status == Status::ok ? Status::degraded : status;
   }

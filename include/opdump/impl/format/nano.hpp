@@ -15,6 +15,7 @@
 ///     u32 version 0
 ///     TLV 4: u32 count, then `count` input records
 ///     TLV 5: u32 count, then `count` output records
+///     TLV 0x4f50: u32 per tensor; opdump's own, see below
 ///     the tensors' bytes: inputs in order, then outputs in order
 ///
 ///     TLV            u32 tag, u32 bytes of the value, value
@@ -26,6 +27,9 @@
 ///                    0, 1, 2
 ///     TLV 0, 1       shape, original shape: a u64 per dim
 ///     TLV 2          name of the original operator
+///     TLV 0x4f50     of each input, then of each output, its position among those of the operator. Only where
+///                    the file lacks tensors that come before others. The vendor's reader ignores it, and
+///                    counts the tensors of the file instead.
 ///
 /// A file is exactly 8 + head_bytes + the sum of the tensors' bytes long. Source: the vendor's reader, its
 /// tests' sample made by a device, and its `.dbg` structures.
@@ -38,6 +42,7 @@ inline constexpr std::uint32_t kNanoVersion = 0;
 inline constexpr std::uint32_t kNanoHeadLengthBytes = 8;
 inline constexpr std::uint32_t kNanoTagInputs = 4;
 inline constexpr std::uint32_t kNanoTagOutputs = 5;
+inline constexpr std::uint32_t kNanoTagPositions = 0x4f50;
 inline constexpr std::uint32_t kNanoTagShape = 0;
 inline constexpr std::uint32_t kNanoTagOriginalShape = 1;
 inline constexpr std::uint32_t kNanoTagOriginalName = 2;
@@ -115,9 +120,12 @@ class NanoHeadWriter {
   NanoHeadWriter(Out out, const NanoHeadSizes& sizes, const std::string_view& op_name)
       : out_(out), sizes_(sizes), op_name_(op_name) {}
 
-  void add_start() {
-    out_.template add_fields<kNanoHeadLengthBytes + 8>([this](FieldWriter to) {
-      to.add(sizes_.head_bytes()).add(std::uint32_t{0}).add(kNanoMagic).add(kNanoVersion);
+  void add_start() { add_start(sizes_.head_bytes()); }
+
+  /// `head_bytes`: with what comes behind the lists.
+  void add_start(std::uint32_t head_bytes) {
+    out_.template add_fields<kNanoHeadLengthBytes + 8>([head_bytes](FieldWriter to) {
+      to.add(head_bytes).add(std::uint32_t{0}).add(kNanoMagic).add(kNanoVersion);
     });
   }
 
@@ -176,17 +184,25 @@ class NanoHeadWriter {
   const std::string_view& op_name_;
 };
 
-/// The same with the number of inputs and of outputs.
+/// The same with the number of inputs and of outputs, and whether their positions have to be told.
 struct NanoLists : NanoHeadSizes {
   std::uint32_t counts[2] = {0, 0};
+  bool has_gaps = false;
+
+  std::uint32_t position_bytes() const { return (counts[0] + counts[1]) * 4; }
+  std::uint32_t head_bytes() const {
+    return NanoHeadSizes::head_bytes() + (has_gaps ? kNanoTlvHeadBytes + position_bytes() : 0);
+  }
+  std::uint32_t file_bytes() const { return kNanoHeadLengthBytes + head_bytes(); }
 };
 
 /// `for_each_tensor(use)` calls `use(tensor, is_output, index)` for the inputs of operator `op_name`, then
-/// the outputs.
+/// the outputs, each with its position among those of the operator.
 template <class ForEachTensor>
 NanoLists nano_head_sizes(ForEachTensor for_each_tensor, std::string_view op_name) {
   NanoLists sizes;
-  for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t) {
+  for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t index) {
+    sizes.has_gaps = sizes.has_gaps || index != sizes.counts[is_output];
     ++sizes.counts[is_output];
     sizes.add(tensor, is_output, op_name);
   });
@@ -199,13 +215,19 @@ template <class ForEachTensor, class Out>
 void encode_nano_head(ForEachTensor for_each_tensor, std::string_view op_name, const NanoLists& sizes,
                       Out& out) {
   NanoHeadWriter<Out&> writer(out, sizes, op_name);
-  writer.add_start();
+  writer.add_start(sizes.head_bytes());
   writer.add_list(false, sizes.counts[0]);
   if (sizes.counts[0] == 0) writer.add_list(true, sizes.counts[1]);
   std::uint32_t inputs_left = sizes.counts[0];
   for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t index) {
     writer.add_tensor(tensor, is_output, index);
     if (!is_output && --inputs_left == 0) writer.add_list(true, sizes.counts[1]);
+  });
+  if (!sizes.has_gaps) return;
+  out.template add_fields<kNanoTlvHeadBytes>(
+      [&sizes](FieldWriter to) { to.add(kNanoTagPositions).add(sizes.position_bytes()); });
+  for_each_tensor([&out](const TensorView&, bool, std::uint32_t index) {
+    out.template add_fields<sizeof index>([index](FieldWriter to) { to.add(index); });
   });
 }
 

@@ -118,6 +118,43 @@ inline void take_file_forms(const ModelRule& rule, const DumpConfig& config, std
   }
 }
 
+/// Whether `op` stands for an input of the whole model. Source: CANN's graph engine.
+constexpr bool is_data(const OpDesc& op) {
+  return op.type == "Data" || op.type == "RefData" || op.type == "AippData" || op.type == "AnnData";
+}
+
+/// Adds `wanted` to the operators of `is_data` that feed those with bits, as far as the model tells.
+inline void take_data_ops(std::span<const OpDesc> ops, std::uint8_t wanted, std::span<std::uint8_t> bits) {
+  if constexpr (!build::kLean) {
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      if (bits[i] == 0) continue;
+      const std::span<const std::uint32_t> producers = ops[i].producers;
+      for (const std::uint32_t from : producers) {
+        if (from < ops.size() && is_data(ops[from])) bits[from] = static_cast<std::uint8_t>(bits[from] | wanted);
+      }
+    }
+  }
+}
+
+/// Whether `config` is torchair's and names operators, with which torchair promises those of `is_data` that
+/// feed them.
+constexpr bool promises_data_ops(const DumpConfig& config) {
+  if (config.layout != Layout::cann || config.world_size == 0 || config.mode == DumpMode::input) return false;
+  for (const ModelRule& rule : config.models) {
+    if (!rule.all_layers) return true;
+  }
+  return false;
+}
+
+/// Whether `ops` tell which of them feed which.
+constexpr bool tell_producers(std::span<const OpDesc> ops) {
+  for (const OpDesc& op : ops) {
+    const std::span<const std::uint32_t> producers = op.producers;
+    if (!producers.empty()) return true;
+  }
+  return false;
+}
+
 #if OPDUMP_SMALL_CODE == 0
 /// Resolves what the names of a config stand for by an index: in time that grows with the names, with the
 /// operators, and with the logarithm of each, however the two are dealt out. Kernel types and patterns are
@@ -282,7 +319,8 @@ inline void resolve_watch(const DumpConfig& config, const ModelDesc& model, std:
 
 /// Resolves `config` against `model` into `plan`, with `bits` (at least one byte per operator, else
 /// `no_memory`) as its memory. All rules for one name hold together; the file's name goes before the graph's;
-/// rules without a name hold besides; ranges add to layers. A name that is no operator's stands for those of
+/// rules without a name hold besides; ranges add to layers. Where outputs are wanted, those of Data operators
+/// are that feed one that is listed (`OpDesc::producers`). A name that is no operator's stands for those of
 /// which it is the form in names of files (not with OPDUMP_SMALL_CODE, nor for watched operators). With an
 /// `index` of the model, which is used up, takes time as IndexedPlan says; else proportional to operators times
 /// layers and ranges, where a parser has sorted them less. For model load, not for the hot path. Source: model
@@ -340,6 +378,7 @@ inline void resolve_watch(const DumpConfig& config, const ModelDesc& model, std:
 #else
     rules.for_each(take_listed);
 #endif
+    take_data_ops(model.ops, wanted & kCaptureOutputs, bits);
     for (std::size_t i = 0; i < model.ops.size(); ++i) {
       if (takes_level(config.level, model.ops[i].level))
         bits[i] = static_cast<std::uint8_t>(bits[i] | of_all);
