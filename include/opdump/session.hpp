@@ -69,8 +69,8 @@ class BasicSession {
   /// Makes `config` count for models loaded from now on, and for single operators at once. The time of this
   /// call names the dump's directory. A config that is inactive, or that leaves this device out, is accepted
   /// and changes nothing: what was set before stays in force. `not_initialised` before `init`;
-  /// `too_many_configs`, with this config not in force, when models are still loaded under `Targets::kMax`
-  /// others; `not_supported` when it wants a file format, statistics, overflows or a watch that the session
+  /// `too_many_configs`, with this config not in force, when models are still loaded under as many others as
+  /// the session has room for (OPDUMP_MAX_CONFIGS, `SessionParts::more_configs`); `not_supported` when it wants a file format, statistics, overflows or a watch that the session
   /// has not been given the means for. `config` is copied; what it refers to must stay until `finalize`.
   [[nodiscard]] Status set_config(const DumpConfig& config);
 

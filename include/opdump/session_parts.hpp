@@ -2,6 +2,7 @@
 #include <cstdint>
 
 #include "opdump/impl/record/part_interfaces.hpp"
+#include "opdump/impl/record/targets.hpp"
 #include "opdump/port/clock.hpp"
 #include "opdump/port/device_copy.hpp"
 #include "opdump/port/listeners.hpp"
@@ -33,6 +34,10 @@ struct SessionParts {
   OverflowCheck* overflow = nullptr;  ///< for configs that want overflow dumps
   MutableBytes watch_memory{};        ///< for configs that watch, 8-byte aligned; see `watch_bytes`
   WatchListener* watch_listener = nullptr;
+  /// For configs in use at once beyond OPDUMP_MAX_CONFIGS, 8-byte aligned; see `more_config_bytes`. 254 may be
+  /// in use in all. Without a journal, with OPDUMP_SMALL_CODE, OPDUMP_SURVIVE_RESET or OPDUMP_MAX_CONFIGS=1
+  /// it stays unused.
+  MutableBytes more_configs{};
   Restorer* restorer = nullptr;  ///< for configs that want the framework's formats; null: tensors keep theirs
 };
 

@@ -57,6 +57,7 @@ ProcessDump::ProcessDump()
                 .log = &log_,
                 .overflow = &overflow_,
                 .watch_memory = watch_,
+                .more_configs = more_configs_,
                 .restorer = &restorer_}) {}
 
 void ProcessDump::log_to(LogHook hook, void* context) {

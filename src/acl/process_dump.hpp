@@ -93,6 +93,9 @@ class ProcessDump {
   posix::CounterClock clock_;
   std::byte scratch_[4096];
   alignas(8) std::byte watch_[64 * 1024];
+  /// In ACL each model that is loaded may have a config of its own.
+  static constexpr std::size_t kMoreConfigs = 60;
+  alignas(8) std::byte more_configs_[more_config_bytes(kMoreConfigs)];
   StatisticsReduction<DeviceMemory> reduction_;
   ProtobufFormat protobuf_;
   NpyFormat npy_;

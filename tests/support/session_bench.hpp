@@ -37,7 +37,7 @@ struct Tensors {
 template <std::size_t RingBytes = 4096, class Memory = FakeMemory>
 struct Bench {
   explicit Bench(WhenFull when_full = WhenFull::inline_drain, std::uint32_t limit_ms = 50,
-                 JournalDetail journal = JournalDetail::records)
+                 JournalDetail journal = JournalDetail::records, MutableBytes more_configs = {})
       : session({.memory = memory,
                  .sink = sink,
                  .clock = clock,
@@ -49,6 +49,7 @@ struct Bench {
                  .reduction = &reduction,
                  .formats = {.protobuf = &protobuf, .npy = &npy},
                  .overflow = &overflow,
+                 .more_configs = more_configs,
                  .restorer = &restorer}),
         recorder(*session.add_recorder(ring).value()) {}
 
