@@ -146,7 +146,8 @@ struct DrainLedger {
     } else if (stream.state == State::discarding) {
       const LossCause lost = sink_cause(stream.failure);
       counts_of(stream.target).add_one(count_of(lost));
-      plans.count_loss(stream.op, lost);
+      // Of an operator that failed its recorder counts nothing.
+      if (!holds_failures(target)) plans.count_loss(stream.op, lost);
       journal.lost(target, slot, stream.expected - 1, bit(lost), stream.failure, name);
     }
     stream.state = State::idle;
