@@ -37,7 +37,8 @@
 #endif
 
 /// Configs that a session may have in use at once, 1 to 254: the latest one, and older ones whose models are
-/// still loaded. Each costs about 70 bytes of RAM on a 32-bit machine, 100 on a 64-bit one.
+/// still loaded. Each costs about 100 bytes of RAM on a 32-bit machine, 130 on a 64-bit one, and 40 for each
+/// recorder. A session may be given memory for more (`SessionParts::more_configs`).
 #ifndef OPDUMP_MAX_CONFIGS
 #define OPDUMP_MAX_CONFIGS 4
 #endif

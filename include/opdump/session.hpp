@@ -52,6 +52,10 @@ struct SessionParts {
   OverflowCheck* overflow = nullptr;  ///< for configs that want overflow dumps
   MutableBytes watch_memory{};        ///< for configs that watch, 8-byte aligned; see `watch_bytes`
   WatchListener* watch_listener = nullptr;
+  /// For configs in use at once beyond OPDUMP_MAX_CONFIGS, 8-byte aligned; see `more_config_bytes`. 254 may be
+  /// in use in all. Without a journal, with OPDUMP_SMALL_CODE, OPDUMP_SURVIVE_RESET or OPDUMP_MAX_CONFIGS=1
+  /// it stays unused.
+  MutableBytes more_configs{};
   Restorer* restorer = nullptr;  ///< for configs that want the framework's formats; null: tensors keep theirs
 };
 
@@ -96,8 +100,8 @@ class BasicSession {
   /// Makes `config` count for models loaded from now on, and for single operators at once. The time of this
   /// call names the dump's directory. A config that is inactive, or that leaves this device out, is accepted
   /// and changes nothing: what was set before stays in force. `not_initialised` before `init`;
-  /// `too_many_configs`, with this config not in force, when models are still loaded under `Targets::kMax`
-  /// others; `not_supported` when it wants a file format, statistics, overflows or a watch that the session
+  /// `too_many_configs`, with this config not in force, when models are still loaded under as many others as
+  /// the session has room for (OPDUMP_MAX_CONFIGS, `SessionParts::more_configs`); `not_supported` when it wants a file format, statistics, overflows or a watch that the session
   /// has not been given the means for. `config` is copied; what it refers to must stay until `finalize`.
   [[nodiscard]] Status set_config(const DumpConfig& config);
 

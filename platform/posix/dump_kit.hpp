@@ -33,6 +33,7 @@ struct KitOptions {
   MutableBytes scratch;         ///< see `drain_scratch_bytes`
   MutableBytes watch_memory{};  ///< see `watch_bytes`
   WatchListener* watch_listener = nullptr;
+  MutableBytes more_configs{};  ///< see `more_config_bytes`
   std::uint32_t device_id = 0;
   WhenFull when_full = WhenFull::block;  ///< where the config does not say
   std::uint32_t drain_delay_us = DrainOptions{}.delay_us;
@@ -65,7 +66,8 @@ class DumpKit {
                                   .when_full = options.when_full,
                                   .log = &log_,
                                   .watch_memory = options.watch_memory,
-                                  .watch_listener = options.watch_listener})) {}
+                                  .watch_listener = options.watch_listener,
+                                  .more_configs = options.more_configs})) {}
 
   Session& session() { return session_; }
   const Session& session() const { return session_; }

@@ -44,7 +44,10 @@ ProcessDump& ProcessDump::instance() {
 
 ProcessDump::ProcessDump()
     : memory_(host_memory_),
-      kit_(memory_, {.scratch = scratch_, .watch_memory = watch_, .device_id = kDeviceId}) {}
+      kit_(memory_, {.scratch = scratch_,
+                     .watch_memory = watch_,
+                     .more_configs = more_configs_,
+                     .device_id = kDeviceId}) {}
 
 void ProcessDump::log_to(LogHook hook, void* context) {
   const std::lock_guard lock(mutex_);

@@ -79,6 +79,9 @@ class ProcessDump {
   ForwardingMemory memory_;
   std::byte scratch_[4096];
   alignas(8) std::byte watch_[64 * 1024];
+  /// In ACL each model that is loaded may have a config of its own.
+  static constexpr std::size_t kMoreConfigs = 60;
+  alignas(8) std::byte more_configs_[more_config_bytes(kMoreConfigs)];
   posix::DumpKit<DeviceMemory, RoutedSink> kit_;
 };
 

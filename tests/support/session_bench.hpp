@@ -33,7 +33,8 @@ struct Tensors {
 template <std::size_t RingBytes = 4096, class Memory = FakeMemory>
 struct Bench {
   explicit Bench(WhenFull when_full = WhenFull::inline_drain, std::uint32_t limit_ms = 50,
-                 JournalDetail journal = JournalDetail::records, SessionLog* log = nullptr)
+                 JournalDetail journal = JournalDetail::records, SessionLog* log = nullptr,
+                 MutableBytes more_configs = {})
       : session(parts.added_to({.memory = memory,
                                 .sink = sink,
                                 .clock = clock,
@@ -42,7 +43,8 @@ struct Bench {
                                 .when_full = when_full,
                                 .block_limit_ms = limit_ms,
                                 .journal = journal,
-                                .log = log})),
+                                .log = log,
+                                .more_configs = more_configs})),
         recorder(*session.add_recorder(ring).value()) {}
 
   void start(const DumpConfig& config, const ModelDesc& model = kModel) {

@@ -5,6 +5,7 @@ Standard library only.
 """
 import json
 import os
+import re
 import shutil
 import struct
 import sys
@@ -239,11 +240,13 @@ class Faults(Case):
         self.write('run.json', json.dumps(dict(self.RUN, inject=[{'step': 1, 'op': 'b', 'kind': 'exception'}])))
         out, _ = self.run_tool('replay', 'run.json', '--config', 'acl.json')
         self.assertIn('ended    b failed at step 1\n', out)
-        self.assertIn('journal  none: a dump of operators that failed keeps none\n', out)
-        self.assertNotIn('.journal', out)
+        self.assertIn('dump     dump/extra-info/data-dump/0\n', out)
         files = self.files('dump')
         self.assertEqual(len(files), 1)
         self.assertEqual(os.path.dirname(files[0]), 'extra-info/data-dump/0')
+        journal = re.search(r'^journal  (dump/extra-info/data-dump/opdump\.0\.[0-9]+\.journal)$', out, re.M).group(1)
+        self.assertTrue(os.path.exists(self.path(journal)))
+        self.assertIn('1 journal: 1 record written, 0 lost; 1 file there', self.run_tool('verify', 'dump')[0])
         return os.path.basename(files[0])
 
     def test_exception_scenes(self):
@@ -254,6 +257,34 @@ class Faults(Case):
         self.assertRegex(name, r'^T\.b\.1\.20[0-9]{15}$')
         self.run_tool('convert', '-d', 'dump/extra-info/data-dump/0/' + name, '-out', 'arrays')
         self.assertEqual(self.files('arrays'), [name + '.input.0.npy', name + '.output.0.npy'])
+
+    def test_an_exception_that_is_lost_or_removed_is_told(self):
+        run = json.loads(json.dumps(self.RUN))
+        for op in run['models'][0]['ops']:
+            op['outputs'] = [dict(TENSOR, shape=[1000])]
+        self.RUN = run
+        for scene, op in (('lite_exception', 'exception_info.4.1'), ('aic_err_norm_dump', 'T.b')):
+            name = self.exception(scene)
+            os.remove(self.path('dump/extra-info/data-dump/0/' + name))
+            out, _ = self.run_tool('verify', 'dump', expect=1)
+            self.assertIn('not there, though the journal says it was written (1)', out)
+            self.assertIn(name, out)
+            shutil.rmtree(self.path('dump'))
+            self.write('acl.json', json.dumps({'dump': {'dump_path': 'dump', 'dump_scene': scene},
+                                               'opdump': {'max_bytes': 1000}}))
+            os.makedirs(self.path('dump'))
+            self.run_tool('replay', 'run.json', '--config', 'acl.json', expect=1)
+            out, _ = self.run_tool('verify', 'dump', expect=1)
+            self.assertRegex(out, op.replace('.', r'\.') + r' .*1 record lost: the quota was used up')
+            shutil.rmtree(self.path('dump'))
+
+    def test_a_dump_in_which_no_operator_fails_leaves_nothing(self):
+        os.makedirs(self.path('dump'))
+        self.write('acl.json', json.dumps({'dump': {'dump_path': 'dump', 'dump_scene': 'lite_exception'}}))
+        self.write('run.json', json.dumps(self.RUN))
+        out, _ = self.run_tool('replay', 'run.json', '--config', 'acl.json', expect=3)
+        self.assertIn('journal  none: no operator failed\n', out)
+        self.assertEqual(os.listdir(self.path('dump')), [])
 
     def test_an_exception_has_the_attributes(self):
         run = json.loads(json.dumps(self.RUN))

@@ -15,6 +15,7 @@ BasicSession<Memory>::BasicSession(const SessionParts<Memory>& parts)
       formats_(parts.formats),
       watch_(parts.watch_memory),
       log_(parts.log) {
+  targets_.grow(parts.more_configs);
   context_.memory = &parts.memory;
   context_.clock = &parts.clock;
   context_.drainer = &drainer_;
@@ -199,7 +200,7 @@ inline Status BasicSession<Memory>::finalize() {
   plans_.let_go([this](const ModelPlan& plan) {
     if (plan.generation == generation_) drainer_.tell_ops(plan);
   });
-  for (std::uint8_t target = 0; target < Targets::kMax; ++target) {
+  for (std::uint8_t target = 0; target < targets_.size(); ++target) {
     if (targets_.state(target) != Targets::State::free) close(target);
   }
   const Status synced = sink_.sync();
@@ -289,7 +290,7 @@ inline std::size_t BasicSession<Memory>::drain_some(std::size_t budget_bytes) {
     }
     passed = passed && drainer_.passed(slot);
   }
-  for (std::uint8_t target = 0; target < Targets::kMax && passed && passing_; ++target) {
+  for (std::uint8_t target = 0; target < targets_.size() && passed && passing_; ++target) {
     if (targets_.state(target) == Targets::State::closing) close(target);
   }
   // release: as in `flush`.
@@ -331,6 +332,12 @@ inline DumpCounts BasicSession<Memory>::counts() const {
     // In this order, so that no record is seen written before it is seen wanted.
     drainer_.add_counts(group, counts);
     for (const Recorder& recorder : recorders_) recorder.add_counts(group, counts);
+  }
+  if constexpr (Targets::kGrows) {
+    for (const MoreTarget& more : targets_.more()) {
+      more.drained.add_to(counts);
+      for (const RecorderCounts& recorded : more.recorded) recorded.add_to(counts);
+    }
   }
   return counts;
 }
@@ -429,7 +436,7 @@ inline bool BasicSession<Memory>::on_drain_context(const Use& use) {
 
 template <class Memory>
 inline void BasicSession<Memory>::mark_rings() {
-  for (std::uint8_t target = 0; target < Targets::kMax; ++target) {
+  for (std::uint8_t target = 0; target < targets_.size(); ++target) {
     if (targets_.state(target) != Targets::State::retired) continue;
     targets_.set_state(target, Targets::State::closing);
     passing_ = true;
@@ -445,9 +452,16 @@ template <class Memory>
 inline void BasicSession<Memory>::close(std::uint8_t target) {
   DumpCounts counts;
   if constexpr (build::kJournal) {
-    for (Recorder& recorder : recorders_) {
-      recorder.add_counts(target, counts);
-      recorder.clear_counts(target);
+    if (Targets::is_more(target)) {
+      for (RecorderCounts& recorded : targets_.more_at(target).recorded) {
+        recorded.add_to(counts);
+        recorded.clear();
+      }
+    } else {
+      for (Recorder& recorder : recorders_) {
+        recorder.add_counts(target, counts);
+        recorder.clear_counts(target);
+      }
     }
   }
   drainer_.close(target, counts);

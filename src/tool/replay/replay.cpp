@@ -407,7 +407,7 @@ class Replay {
       die_of_interrupt();
     }
     print_losses(counts, session.last_sink_failure());
-    print_journal(session, counts.lost() != 0);
+    print_journal(session, counts);
     if (!complete_ || counts.lost() != 0 || session.journal_failed()) return kExitFailed;
     if (counts.wanted == 0 && !dumps_on(config_, run_.device_id)) {
       std::printf("nothing  is dumped on device %u, which RUN.json runs on: the config leaves it out\n",
@@ -426,7 +426,12 @@ class Replay {
   /// Of all of it, in which its journal lies.
   std::string dump_directory() const {
     const DumpTarget target = {
-        .time = time_, .layout = config_.layout, .world_size = config_.world_size, .rank = config_.rank};
+        .time = time_,
+        .layout = config_.layout,
+        .exception = holds_only_failures() ? config_.exception : ExceptionDump::none,
+        .world_size = config_.world_size,
+        .rank = config_.rank,
+    };
     char memory[kMaxDumpDirectoryBytes];
     TextWriter below(memory);
     add_dump_directory(below, target);
@@ -439,14 +444,18 @@ class Replay {
     return std::to_string(model.wanted_ops) + " of " + count_text(model.ops.size(), "operator");
   }
 
-  void print_journal(const Session& session, bool lost) const {
+  bool holds_only_failures() const {
+    return config_.exception != ExceptionDump::none && !has_rank_folder(config_.layout);
+  }
+
+  void print_journal(const Session& session, const DumpCounts& counts) const {
     const bool failed = session.journal_failed();
     if (session.journal() == JournalDetail::none) {
       std::puts("journal  none");
       return;
     }
-    if (config_.exception != ExceptionDump::none && !has_rank_folder(config_.layout)) {
-      std::puts("journal  none: a dump of operators that failed keeps none");
+    if (holds_only_failures() && counts.wanted == 0) {
+      std::puts("journal  none: no operator failed");
       return;
     }
     const std::string directory = dump_directory();
@@ -454,7 +463,7 @@ class Replay {
                 static_cast<unsigned long long>(journal_id_));
     if (failed)
       complain("the journal lacks lines that could not be written: it does not prove what is in the dump");
-    if (lost) std::printf("what was lost, and why: opdump verify %s\n", directory.c_str());
+    if (counts.lost() != 0) std::printf("what was lost, and why: opdump verify %s\n", directory.c_str());
   }
 
   void print_losses(const DumpCounts& counts, Status sink_failure) const {

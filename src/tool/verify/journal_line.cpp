@@ -75,6 +75,23 @@ bool parse_file(std::string_view file, JournalPath& path) {
   return true;
 }
 
+/// `{type}.{name}.{task}` or `exception_info.{stream}.{task}`, with a time or without.
+bool parse_failure(std::string_view file, JournalPath& path) {
+  constexpr std::size_t kTimeDigits = 17;
+  std::string_view rest = file;
+  const std::string_view type = cut_first(rest, '.');
+  const std::string_view name = cut_first(rest, '.');
+  const std::string_view task = cut_first(rest, '.');
+  std::uint32_t number = 0;
+  if (!is_sanitised(type) || !is_sanitised(name) || !parse_canonical(task, number)) return false;
+  path.timed = !rest.empty();
+  if (path.timed && (rest.size() != kTimeDigits || !parse_decimal(rest))) return false;
+  path.suffix = {};
+  path.op = type == "exception_info" ? file.substr(0, type.size() + 1 + name.size() + 1 + task.size())
+                                     : file.substr(0, type.size() + 1 + name.size());
+  return true;
+}
+
 bool is_status(std::string_view text) {
   for (unsigned code = 1; code <= 0xff; ++code) {
     const std::string_view known = to_string(static_cast<Status>(code));
@@ -225,7 +242,7 @@ bool parse_journal_path(std::string_view text, JournalPath& path) {
       return false;
     path.model_id = number;
   }
-  if (!parse_file(rest, path)) return false;
+  if (!parse_file(rest, path) && (parts != 1 || !parse_failure(rest, path))) return false;
   path.untimed = text.substr(0, text.size() - path.suffix.size());
   if (path.timed) path.untimed = path.untimed.substr(0, path.untimed.rfind('.'));
   return true;

@@ -310,6 +310,34 @@ TEST_CASE("acl: models loaded after a config are dumped, those before are not") 
   CHECK(records_below(files.directory.path()).size() == 3);
 }
 
+TEST_CASE("acl: each of many loaded models may have a config of its own") {
+  constexpr int kModels = 64;
+  const Files files;
+  const std::string good = files.path("good.json");
+  CHECK(in_child([&] {
+          static Net nets[kModels + 1];
+          acl::Session::Recorder& recorder = *acl::session().add_recorder(nets[0].ring).value();
+          OPDUMP_CHILD_CHECK(aclInit(nullptr) == ACL_SUCCESS);
+          OPDUMP_CHILD_CHECK(aclmdlInitDump() == ACL_SUCCESS);
+          for (int i = 0; i < kModels; ++i) {
+            OPDUMP_CHILD_CHECK(aclmdlSetDump(good.c_str()) == ACL_SUCCESS);
+            OPDUMP_CHILD_CHECK(nets[i].load());
+          }
+          OPDUMP_CHILD_CHECK(aclmdlSetDump(good.c_str()) == ACL_ERROR_INTERNAL_ERROR);
+          OPDUMP_CHILD_CHECK(acl::last_error().find("too many configs have models loaded under them") != std::string::npos);
+          for (int i = 0; i < kModels; ++i) OPDUMP_CHILD_CHECK(nets[i].run(recorder, 2));
+          for (int i = 0; i < kModels; i += 2)
+            OPDUMP_CHILD_CHECK(acl::session().unload_model(nets[i].plan) == Status::ok);
+          OPDUMP_CHILD_CHECK(aclmdlSetDump(good.c_str()) == ACL_SUCCESS);
+          OPDUMP_CHILD_CHECK(nets[kModels].load());
+          OPDUMP_CHILD_CHECK(nets[kModels].run(recorder, 1));
+          OPDUMP_CHILD_CHECK(aclmdlFinalizeDump() == ACL_SUCCESS);
+          OPDUMP_CHILD_CHECK(acl::session().counts().written == 2 * kModels + 1);
+          return 0;
+        }) == 0);
+  CHECK(records_below(files.directory.path()).size() == 2 * kModels + 1);
+}
+
 TEST_CASE("acl: the config's own options and formats hold") {
   const Files files;
   write_file(
@@ -588,7 +616,7 @@ TEST_CASE("acl: paths name the dump that goes on, not one of a config that was r
           unsetenv("NPU_COLLECT_PATH");
           OPDUMP_CHILD_CHECK(aclInit(nullptr) == ACL_SUCCESS);
           OPDUMP_CHILD_CHECK(aclmdlInitDump() == ACL_SUCCESS);
-          static Net nets[Targets::kMax];
+          static Net nets[64];
           for (Net& net : nets) {
             OPDUMP_CHILD_CHECK(aclmdlSetDump(files.path("good.json").c_str()) == ACL_SUCCESS);
             OPDUMP_CHILD_CHECK(net.load());

@@ -316,6 +316,58 @@ TEST_CASE("losses: a gap is told where it belongs while both configs run") {
   CHECK(texts[1].ends_with("closed,1,1,0,0,0,0,0,0,0,0,0,0,1\n"));
 }
 
+TEST_CASE("losses: configs in memory of the caller have journals and counts of their own") {
+  constexpr int kMore = 5, kAll = Targets::kMax + kMore;
+  alignas(8) std::byte more[more_config_bytes(kMore) + 7];
+  Bench<512> bench(WhenFull::drop, 50, JournalDetail::records, nullptr, more);
+  REQUIRE(bench.session.init() == Status::ok);
+  alignas(8) std::byte ring[512];
+  auto& other = *bench.session.add_recorder(ring).value();
+  ModelPlan plans[kAll];
+  std::uint8_t bits[kAll][1];
+  for (int again = 0; again < 2; ++again) {
+    CAPTURE(again);
+    const std::size_t journals_before = bench.sink.journals.size();
+    const DumpCounts before = bench.session.counts();
+    for (int i = 0; i < kAll; ++i) {
+      REQUIRE(bench.session.set_config(everything()) == Status::ok);
+      REQUIRE(bench.session.load_model(plans[i], kOneOp, bits[i]) == Status::ok);
+    }
+    CHECK(bench.session.set_config(everything()) == Status::too_many_configs);
+    for (int i = 0; i < kAll; ++i) {
+      lose_untold(bench, plans[i], 6);
+      drain(bench);
+      REQUIRE(other.begin_step(plans[i]) == Status::ok);
+      CHECK(other.capture(0, {&bench.tensors.input, 1}, {}) == Status::ok);
+      REQUIRE(other.end_step() == Status::ok);
+      drain(bench);
+    }
+    const DumpCounts open = bench.session.counts();
+    check_adds_up(open);
+    CHECK(open.wanted - before.wanted >= 7 * kAll);
+    for (ModelPlan& plan : plans) REQUIRE(bench.session.unload_model(plan) == Status::ok);
+    // Their places are free again once the drainer has seen to it.
+    REQUIRE(bench.session.set_config(everything()) == Status::ok);
+    drain(bench);
+    const DumpCounts closed = bench.session.counts();
+    CHECK(closed.wanted == open.wanted);
+    CHECK(closed.written == open.written);
+    CHECK(bench.sink.journals.size() - journals_before >= kAll);
+  }
+  REQUIRE(bench.session.finalize() == Status::ok);
+  check_adds_up(bench.session.counts());
+  std::uint32_t written = 0, lost = 0;
+  for (const std::string& text : journals(bench.sink)) {
+    const JournalAccount account = account_of(text);
+    CHECK(account.wrong == "");
+    CHECK(text.find("\nclosed,") != text.npos);
+    written += account.written;
+    lost += account.lost + account.in_gaps;
+  }
+  CHECK(written == bench.session.counts().written);
+  CHECK(lost == bench.session.counts().lost());
+}
+
 TEST_CASE("losses: a config that nothing uses any more closes while another recorder never rests") {
   Bench<1024> bench(WhenFull::drop);
   bench.start(everything(), kOneOp);

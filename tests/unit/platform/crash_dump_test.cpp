@@ -164,7 +164,10 @@ TEST_CASE("crash: the operator that was running is written as the scene has it")
     TemporaryDirectory brief;
     CHECK(signal_that_ended(brief.text(), ExceptionDump::brief, with_thread, &read_null) == SIGSEGV);
     std::vector<std::filesystem::path> files = files_below(brief.text());
-    REQUIRE(files.size() == 1);
+    REQUIRE(files.size() == 2);
+    std::sort(files.begin(), files.end());
+    CHECK(files[1].filename().string().starts_with("opdump.0."));
+    CHECK(files[1].extension() == ".journal");
     CHECK(files[0].parent_path() == std::filesystem::path(brief.text()) / "extra-info/data-dump/0");
     const std::string name = files[0].filename().string();
     CHECK(name.starts_with("exception_info.5.1."));
@@ -173,8 +176,10 @@ TEST_CASE("crash: the operator that was running is written as the scene has it")
     TemporaryDirectory norm;
     CHECK(signal_that_ended(norm.text(), ExceptionDump::norm, with_thread, &give_up) == SIGABRT);
     files = files_below(norm.text());
-    REQUIRE(files.size() == 1);
+    REQUIRE(files.size() == 2);
+    std::sort(files.begin(), files.end());
     CHECK(files[0].filename().string().starts_with("T.b.1.20"));
+    CHECK(tests::read_file(files[1]).find(",0/" + files[0].filename().string() + '\n') != std::string::npos);
   }
 }
 

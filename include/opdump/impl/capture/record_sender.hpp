@@ -21,17 +21,14 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// A recorder's counts of one group of records.
-using RecorderCounts = CountBlock<DumpCount::wanted, DumpCount::last_recorder_cause>;
-
 /// Numbers a recorder's records, puts them into its ring, whole, behind a head that the drainer knows,
 /// reduced or as a mark that they are lost, and counts what became of each. From the recorder's own context,
 /// but for what says otherwise.
 template <class Memory>
 class RecordSender {
  public:
-  /// Adds this recorder's counts of the records of group `group` (`Targets::counted`) to `counts`. Any
-  /// context may ask.
+  /// Adds this recorder's counts of the records of group `group` (`Targets::counted`, below `kCounted`) to
+  /// `counts`. Any context may ask.
   void add_counts(std::size_t group, DumpCounts& counts) const { counts_[group].add_to(counts); }
 
   // For the session.
@@ -73,7 +70,7 @@ class RecordSender {
   /// Number of a record that is put into the ring by other means.
   std::uint32_t take_number() { return sequence_++; }
 
-  void count(std::uint8_t target, DumpCount what) { counts_[Targets::counted(target)].add_one(what); }
+  void count(std::uint8_t target, DumpCount what) { counts_of(target).add_one(what); }
 
   /// Says which operator's OpCounts the next records are of; a lean build has none.
   void count_for(const ModelPlan& plan, std::size_t op) {
@@ -240,7 +237,7 @@ class RecordSender {
       return !told;
     }
     DumpCounts counts;
-    counts_[Targets::counted(source.target_index)].add_to(counts);
+    counts_of(source.target_index).add_to(counts);
     return counts.invalid == 0;
   }
 
@@ -402,6 +399,11 @@ class RecordSender {
     Wire::encode_bare(source, chunk.data() + sizeof(ChunkHead));
     commit(chunk_bytes);
     return true;
+  }
+
+  [[gnu::always_inline]] RecorderCounts& counts_of(std::uint8_t target) {
+    if (Targets::is_more(target)) return context().targets->more_at(target).recorded[slot()];
+    return counts_[Targets::counted(target)];
   }
 
   // First, so that what follows goes where its alignment leaves room at its end.

@@ -57,6 +57,11 @@ struct DrainLedger {
   Stream& stream_of(std::size_t slot) { return streams[OPDUMP_MAX_RECORDERS == 1 ? 0 : slot]; }
   const Stream& stream_of(std::size_t slot) const { return streams[OPDUMP_MAX_RECORDERS == 1 ? 0 : slot]; }
 
+  DrainerCounts& counts_of(std::uint8_t target) {
+    if (Targets::is_more(target)) return targets.more_at(target).drained;
+    return counts[Targets::counted(target)];
+  }
+
   /// Gives up the unfinished record that `record` comes instead of, if there is one.
   void replace(std::size_t slot, Stream& stream, const RecordView& record, const LossGap& gap) {
     const bool had_begun =
@@ -87,7 +92,7 @@ struct DrainLedger {
   /// The open target that `gap` was lost from, `otherwise` when there are several; none when it is closed.
   std::uint8_t target_of(const LossGap& gap, std::uint8_t otherwise) const {
     if (gap.target == 0) return otherwise;
-    for (std::uint8_t target = 0; target < Targets::kMax; ++target) {
+    for (std::uint8_t target = 0; target < targets.size(); ++target) {
       if (targets.state(target) != Targets::State::free && targets[target].number == gap.target)
         return target;
     }
@@ -131,7 +136,7 @@ struct DrainLedger {
     // A record that its recorder gives up is counted there, so one that the sink loses counts only once it is
     // whole.
     if (stream.state == State::writing) {
-      counts[Targets::counted(stream.target)].add_one(DumpCount::written);
+      counts_of(stream.target).add_one(DumpCount::written);
       if (build::kLean && cause != Status::ok) {
         journal.reduced(target, slot, stream.expected - 1, recorder_cause(cause), stream.writer.bytes(),
                         name);
@@ -140,8 +145,9 @@ struct DrainLedger {
       }
     } else if (stream.state == State::discarding) {
       const LossCause lost = sink_cause(stream.failure);
-      counts[Targets::counted(stream.target)].add_one(count_of(lost));
-      plans.count_loss(stream.op, lost);
+      counts_of(stream.target).add_one(count_of(lost));
+      // Of an operator that failed its recorder counts nothing.
+      if (!holds_failures(target)) plans.count_loss(stream.op, lost);
       journal.lost(target, slot, stream.expected - 1, bit(lost), stream.failure, name);
     }
     stream.state = State::idle;
@@ -186,7 +192,7 @@ struct DrainLedger {
   DumpNamer namer;
   [[no_unique_address]] Journal journal;
   Stream streams[OPDUMP_MAX_RECORDERS];
-  CountBlock<DumpCount::first_sink_cause, DumpCount::written> counts[Targets::kCounted];
+  DrainerCounts counts[Targets::kCounted];
   std::atomic<std::uint8_t> last_failure{0};
 };
 

@@ -176,8 +176,8 @@ class Drainer {
     }
     forget_names(target);
     if (build::kJournal) {
-      add_counts(target, counts);
-      ledger_.counts[target].clear();
+      ledger_.counts_of(target).add_to(counts);
+      ledger_.counts_of(target).clear();
     }
     ledger_.journal.closed(ledger_.targets[target], counts);
     ledger_.journal.flush();
@@ -186,8 +186,8 @@ class Drainer {
   /// The target of that index is another one from now on.
   void forget_names(std::uint8_t target) { ledger_.namer.forget(target); }
 
-  /// Adds the drainer's counts of the records of group `group` (`Targets::counted`) to `counts`. Any context
-  /// may ask.
+  /// Adds the drainer's counts of the records of group `group` (`Targets::counted`, below `kCounted`) to
+  /// `counts`. Any context may ask.
   void add_counts(std::size_t group, DumpCounts& counts) const { ledger_.counts[group].add_to(counts); }
 
   /// Cause of the latest record the sink lost, `ok` if there was none.
@@ -222,7 +222,7 @@ class Drainer {
       return take_data(slot, stream, {body.data() + head.head_bytes, end}, head.last());
     if (RecordChunks::take_again(ledger_, slot, stream, head, body)) return;
     const Result<RecordView> record = RecordView::parse(body.first(head.head_bytes));
-    if (kDoubtRings && (!record.ok() || record.value().head().target >= Targets::kMax)) return;
+    if (kDoubtRings && (!record.ok() || record.value().head().target >= ledger_.targets.size())) return;
     if (RecordChunks::take(ledger_, slot, stream, record.value(), head, body)) return;
     if (build::kJournal) take_loss(slot, stream, record.value(), head);
   }

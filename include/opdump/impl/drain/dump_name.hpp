@@ -19,7 +19,7 @@ inline constexpr std::size_t kMaxDumpDirectoryBytes = 9 + 10 + 12 + 10 + 1 + kMa
 /// Puts the directory of the dump as a whole, in which its journal lies and below which its files do, where
 /// there is room for kMaxDumpDirectoryBytes; returns the end.
 inline char* put_dump_directory(char* to, const DumpTarget& target) {
-  if (holds_failures(target)) return put_decimal(put_text(to, "extra-info/data-dump/"), target.device_id);
+  if (holds_failures(target)) return put_text(to, "extra-info/data-dump");
   switch (layout_of(target)) {
     case Layout::cann:
       if (OPDUMP_SMALL_CODE == 0 && target.world_size != 0) {
@@ -250,7 +250,7 @@ class DumpNamer {
       to = put_decimal(to, target.time, 14);
     }
     to = put_dump_directory(to, target);
-    if (!failures && (layout_of(target) == Layout::cann || layout_of(target) == Layout::mindspore_graph))
+    if (failures || layout_of(target) == Layout::cann || layout_of(target) == Layout::mindspore_graph)
       to = put_number_part(to, target.device_id);
     if (!failures && head.in_model != 0) {
       *to++ = '/';

@@ -57,7 +57,8 @@ inline constexpr std::string_view kUnfinishedWord = "unfinished";
 /// What a recorder lost without a trace from a config whose journal is closed by then is in that one's COUNTS
 /// only. From several configs at once, it is told as a gap in the journal of the next record.
 ///
-/// Operators that failed are in no journal. PATH is relative to that directory. A journal that does not end
+/// PATH is relative to that directory. A dump of operators that failed has a journal from the first such operator
+/// on, and none when no operator fails. A journal that does not end
 /// in `closed` is of a dump that was not finalized. One writer per session; lines are batched in memory until
 /// `flush`. A sink that refuses them costs the lines, not the records: the journal then lacks what it would
 /// prove. With OPDUMP_JOURNAL=0 (`kHere` is false) it tells nothing and takes no room.
@@ -171,6 +172,7 @@ class BasicJournal {
   }
 
   void closed(const DumpTarget& target, const DumpCounts& counts) {
+    if (holds_failures(target) && counts.wanted == 0) return;
     add_line(target, [&](TextWriter& line) {
       line.add("closed");
       for (const auto field : kDumpCountFields) line.add(',').add_decimal(counts.*field);
@@ -260,8 +262,7 @@ class BasicJournal {
   template <class AddFields>
   void add_line(const DumpTarget& target, const AddFields& add_fields) {
     if constexpr (kHere) {
-      if (batch_.detail != JournalDetail::none && !holds_failures(target))
-        put_line(target, fields_of(add_fields));
+      if (batch_.detail != JournalDetail::none) put_line(target, fields_of(add_fields));
     }
   }
 

@@ -2,12 +2,15 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <span>
 #include <string_view>
 
 #include "opdump/base/build.hpp"
+#include "opdump/base/bytes.hpp"
 #include "opdump/base/status.hpp"
 #include "opdump/types/config.hpp"
+#include "opdump/types/counts.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
@@ -58,11 +61,28 @@ constexpr bool holds_failures(const DumpTarget& target) {
   return build::kFaults && target.exception != ExceptionDump::none;
 }
 
+/// A recorder's counts of one group of records, and the drainer's.
+using RecorderCounts = CountBlock<DumpCount::wanted, DumpCount::last_recorder_cause>;
+using DrainerCounts = CountBlock<DumpCount::first_sink_cause, DumpCount::written>;
+
+/// A target in memory of the caller, with all that is counted of it.
+struct MoreTarget {
+  DumpTarget target;
+  std::atomic<std::uint8_t> state{0};
+  DrainerCounts drained;
+  RecorderCounts recorded[OPDUMP_MAX_RECORDERS];
+};
+
+/// Bytes of `SessionParts::more_configs` for so many of them.
+constexpr std::size_t more_config_bytes(std::size_t configs) {
+  return configs * sizeof(MoreTarget);
+}
+
 /// The targets of one session. A record in a ring names its target by index; a target is retired when no
 /// model and no config dumps there any more, and free again when the drainer has seen its last record.
 class Targets {
  public:
-  static constexpr std::uint8_t kMax = OPDUMP_MAX_CONFIGS;
+  static constexpr std::uint8_t kMax = OPDUMP_MAX_CONFIGS;  ///< without those in memory of the caller
   static constexpr std::uint8_t kNone = 0xff;
 
   /// Records are counted in groups: by target, as each journal ends with its own counts; without journals,
@@ -70,18 +90,52 @@ class Targets {
   static constexpr std::size_t kCounted = build::kJournal ? kMax : 1;
   static constexpr std::size_t counted(std::uint8_t target) { return build::kJournal ? target : 0; }
 
+  /// Whether the caller may give memory for more: not where a ring is read without the session that wrote it.
+  static constexpr bool kGrows = !build::kLean && build::kJournal && !build::kSurvivesReset && kMax != 1;
+
   enum class State : std::uint8_t { free, in_use, retired, closing };
 
-  DumpTarget& operator[](std::uint8_t index) { return targets_[kMax == 1 ? 0 : index]; }
-  const DumpTarget& operator[](std::uint8_t index) const { return targets_[kMax == 1 ? 0 : index]; }
+  Targets() = default;
+  Targets(const Targets&) = delete;
+  Targets& operator=(const Targets&) = delete;
+
+  /// Adds as many as `memory`, 8-byte aligned, holds; it stays theirs. Before any is taken. Without `kGrows`
+  /// it adds none.
+  void grow(MutableBytes memory) {
+    if constexpr (kGrows) {
+      constexpr std::size_t kMost = kNone - std::size_t{kMax};
+      std::size_t count = memory.size() / sizeof(MoreTarget);
+      if (count > kMost) count = kMost;
+      if (count == 0 || reinterpret_cast<std::uintptr_t>(memory.data()) % alignof(MoreTarget) != 0) return;
+      auto* const first = reinterpret_cast<MoreTarget*>(memory.data());
+      for (std::size_t i = 0; i < count; ++i) new (first + i) MoreTarget;
+      more_ = std::span<MoreTarget>(first, count);
+    }
+  }
+
+  std::uint8_t size() const { return static_cast<std::uint8_t>(kMax + more().size()); }
+
+  /// Those beyond `kMax`, in order.
+  std::span<MoreTarget> more() const { return more_; }
+  static constexpr bool is_more(std::size_t index) { return kGrows && index >= kMax; }
+  MoreTarget& more_at(std::size_t index) const { return more()[index - kMax]; }
+
+  DumpTarget& operator[](std::uint8_t index) {
+    if (is_more(index)) return more_at(index).target;
+    return targets_[kMax == 1 ? 0 : index];
+  }
+  const DumpTarget& operator[](std::uint8_t index) const {
+    if (is_more(index)) return more_at(index).target;
+    return targets_[kMax == 1 ? 0 : index];
+  }
 
   /// Index of a free target that is now in use, `kNone` if all are taken.
   std::uint8_t take(const DumpTarget& target) {
-    for (std::uint8_t index = 0; index < kMax; ++index) {
+    for (std::uint8_t index = 0; index < size(); ++index) {
       if (state(index) != State::free) continue;
-      targets_[index] = target;
+      (*this)[index] = target;
       if (++last_number_ == 0) ++last_number_;
-      targets_[index].number = last_number_;
+      (*this)[index].number = last_number_;
       set_state(index, State::in_use);
       return index;
     }
@@ -91,14 +145,22 @@ class Targets {
   // acquire and release: whoever sees a target retired sees all records made for it, and whoever sees it free
   // may reuse it after the drainer's last look at it.
   State state(std::uint8_t index) const {
-    return static_cast<State>(states_[index].load(std::memory_order_acquire));
+    return static_cast<State>(state_at(index).load(std::memory_order_acquire));
   }
   void set_state(std::uint8_t index, State state) {
-    states_[index].store(static_cast<std::uint8_t>(state), std::memory_order_release);
+    state_at(index).store(static_cast<std::uint8_t>(state), std::memory_order_release);
   }
 
  private:
+  const std::atomic<std::uint8_t>& state_at(std::uint8_t index) const {
+    return is_more(index) ? more_at(index).state : states_[index];
+  }
+  std::atomic<std::uint8_t>& state_at(std::uint8_t index) {
+    return is_more(index) ? more_at(index).state : states_[index];
+  }
+
   DumpTarget targets_[kMax];
+  [[no_unique_address]] Maybe<kGrows, std::span<MoreTarget>> more_{};
   std::uint8_t last_number_ = 0;
   std::atomic<std::uint8_t> states_[kMax] = {};
 };
