@@ -6,6 +6,7 @@
 /// capture, record, drain; lean has the code that a small build takes in the place of other code.
 
 // What one calls.
+#include "opdump/all_parts.hpp"      // every part that a config may ask for
 #include "opdump/recorder.hpp"       // captures operators as they run
 #include "opdump/ring.hpp"           // takes records from a recorder to the drainer
 #include "opdump/session.hpp"        // a dump: its parts, configs, models, recorders, draining, memory

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "opdump/base/text.hpp"
+#include "opdump/impl/plan/resolve_plan.hpp"
 #include "opdump/parts/forecast.hpp"
 #include "opdump/port/listeners.hpp"
 

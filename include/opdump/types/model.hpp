@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "opdump/base/status.hpp"
-#include "opdump/impl/build.hpp"
+#include "opdump/base/build.hpp"
 #include "opdump/types/tensor.hpp"
 
 namespace opdump {

@@ -241,9 +241,9 @@ TEST_CASE("file dump: two devices of one process have a folder each in MindSpore
                          "saved_data": "statistic", "support_device": [0, 1]},
                          "e2e_dump_settings": {"enable": true}})");
   HostMemory memory;
-  posix::FileDump<HostMemory, 65536> first(memory, 0);
-  posix::FileDump<HostMemory, 65536> second(memory, 1);
-  posix::FileDump<HostMemory, 65536>* const dumps[] = {&first, &second};
+  posix::FileDump first(memory, 0);
+  posix::FileDump second(memory, 1);
+  posix::FileDump* const dumps[] = {&first, &second};
   ModelPlanFor<1> plans[2];
   for (int i = 0; i < 2; ++i) {
     REQUIRE(dumps[i]->start(config.c_str()) == Status::ok);

@@ -7,7 +7,7 @@
 #include "opdump/parts/overflow_scan.hpp"
 #include "opdump/parts/protobuf.hpp"
 #include "opdump/parts/statistics.hpp"
-#include "opdump/session_parts.hpp"
+#include "opdump/session.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
