@@ -180,6 +180,7 @@ class BasicRecorder {
   Status capture_if_overflowed(std::size_t op, const CapturedTensors& tensors);
   Status capture_small(std::size_t op, const CapturedTensors& tensors);
   void see(const ModelPlan& plan, std::size_t op, const CapturedTensors& tensors);
+  void tell_doubtful(const ModelPlan& plan, std::size_t op, const CapturedTensors& tensors);
   void note_seen(const ModelPlan& plan, std::size_t op, bool inputs, bool outputs);
 
   [[no_unique_address]] RecordSplitter<Memory> splitter_;

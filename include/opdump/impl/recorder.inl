@@ -235,10 +235,34 @@ inline void BasicRecorder<Memory>::see(const ModelPlan& plan, std::size_t op,
   note_seen(plan, op, !tensors.inputs.empty(), !tensors.outputs.empty());
   if constexpr (!build::kLean) {
     const unsigned first = before & ~unsigned{bits_[op]};
-    sender().tell_doubtful(plan, op,
-                           {tensors.inputs.first((first & kNoInputs) != 0 ? tensors.inputs.size() : 0),
-                            tensors.outputs.first((first & kNoOutputs) != 0 ? tensors.outputs.size() : 0)});
+    tell_doubtful(plan, op,
+                  {tensors.inputs.first((first & kNoInputs) != 0 ? tensors.inputs.size() : 0),
+                   tensors.outputs.first((first & kNoOutputs) != 0 ? tensors.outputs.size() : 0)});
   }
+}
+
+/// Tells of those of `tensors`, which operator `op` has for the first time, that are doubtful.
+template <class Memory>
+OPDUMP_APART inline void BasicRecorder<Memory>::tell_doubtful(const ModelPlan& plan, std::size_t op,
+                                                              const CapturedTensors& tensors) {
+  SessionLog* const log = sender().context().log;
+  if (log == nullptr) return;
+  const DumpTarget& target = (*sender().context().targets)[plan.target];
+  const bool in_table = target.data != DumpData::tensor && has_table(target.layout);
+  tensors.for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t index) {
+    std::uint64_t needed = 0;
+    if (fault_of(tensor, needed) != TensorFault::none) return;
+    const bool no_row = in_table && !has_table_row(tensor.dtype);
+    if (!no_row && !has_spare_bytes(tensor, needed)) return;
+    log->tensor_faulty({.fault = no_row ? TensorFault::no_statistics : TensorFault::spare_bytes,
+                        .is_output = is_output,
+                        .index = index,
+                        .model = plan.directory_name,
+                        .op = plan.model->ops[op].name,
+                        .step = sender().step(),
+                        .tensor = &tensor,
+                        .needed = needed});
+  });
 }
 
 /// Notes that operator `op` ran, and which tensors were given.

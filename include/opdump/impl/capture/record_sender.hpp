@@ -175,7 +175,7 @@ class RecordSender {
   /// of the gap before it. Waits as WhenFull says.
   [[gnu::always_inline]] Status open(const ChunkHead& head, std::uint32_t least, std::uint32_t most, MutableBytes& chunk) {
     const Status status = feed_.room(least, most, chunk);
-    if (status == Status::ok) begin_chunk(head, chunk);
+    if (status == Status::ok) ::new (chunk.data()) ChunkHead(head.with(untold_.gap()));
     return status;
   }
 
@@ -219,50 +219,6 @@ class RecordSender {
     return end_record(source.target_index, cause);
   }
 
-#if OPDUMP_SMALL_CODE == 0
-  /// Before the loss of `source` is counted. Of an operator whose plan does not keep what was told, of each
-  /// recorder and target the first.
-  [[gnu::noinline]] void tell_faulty(const RecordSource& source) {
-    SessionLog* const log = context().log;
-    if (log == nullptr) return;
-    const FaultyTensor faulty = first_faulty(source);
-    if (faulty.fault != TensorFault::none && tells_first(source)) log->tensor_faulty(faulty);
-  }
-
-  bool tells_first(const RecordSource& source) {
-    if (source.plan != nullptr && !is_watching(*source.plan)) {
-      std::uint8_t& bits = source.plan->bits[source.op_index()];
-      const bool told = (bits & kFaultTold) != 0;
-      bits = static_cast<std::uint8_t>(bits | kFaultTold);
-      return !told;
-    }
-    DumpCounts counts;
-    counts_of(source.target_index).add_to(counts);
-    return counts.invalid == 0;
-  }
-
-  /// Tells of those of `tensors`, which operator `op` has for the first time, that are doubtful.
-  [[gnu::noinline]] void tell_doubtful(const ModelPlan& plan, std::size_t op, const CapturedTensors& tensors) {
-    if (context().log == nullptr) return;
-    const DumpTarget& target = (*context().targets)[plan.target];
-    const bool in_table = target.data != DumpData::tensor && has_table(target.layout);
-    tensors.for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t index) {
-      std::uint64_t needed = 0;
-      if (fault_of(tensor, needed) != TensorFault::none) return;
-      const bool no_row = in_table && !has_table_row(tensor.dtype);
-      if (!no_row && !has_spare_bytes(tensor, needed)) return;
-      context().log->tensor_faulty({.fault = no_row ? TensorFault::no_statistics : TensorFault::spare_bytes,
-                                    .is_output = is_output,
-                                    .index = index,
-                                    .model = plan.directory_name,
-                                    .op = plan.model->ops[op].name,
-                                    .step = step_,
-                                    .tensor = &tensor,
-                                    .needed = needed});
-    });
-  }
-#endif
-
   /// Counts a lost record, and leaves a trace of it in the ring or remembers that there is none.
   void lose(RecordSource& source, Status status) {
     const LossCause cause = recorder_cause(status);
@@ -284,10 +240,6 @@ class RecordSender {
   }
 
  private:
-  [[gnu::always_inline]] void begin_chunk(const ChunkHead& head, MutableBytes chunk) const {
-    ::new (chunk.data()) ChunkHead(head.with(untold_.gap()));
-  }
-
   void count_op(Status status) const {
     if (build::kLean || op_counts_ == nullptr) return;
     OpCounts& counts = *op_counts_;
@@ -362,12 +314,33 @@ class RecordSender {
     return headroom < ring().size() ? static_cast<std::uint32_t>(headroom) : ring().size();
   }
 
+  /// Tells of the tensor because of which `source` is lost, before the loss is counted: of each operator the
+  /// first, and of operators whose plan does not keep what was told, of each recorder and target the first.
+  [[gnu::noinline]] void tell_faulty(const RecordSource& source) {
+    SessionLog* const log = context().log;
+    if (log == nullptr) return;
+    const bool is_first_here = !has_lost_invalid(source.target_index);
+    const bool is_kept = source.plan != nullptr && !is_watching(*source.plan);
+    std::uint8_t* const bits = is_kept ? &source.plan->bits[source.op_index()] : nullptr;
+    if (is_kept ? (*bits & kFaultTold) != 0 : !is_first_here) return;
+    const FaultyTensor faulty = first_faulty(source);
+    if (faulty.fault == TensorFault::none) return;
+    if (is_kept) *bits = static_cast<std::uint8_t>(*bits | kFaultTold);
+    log->tensor_faulty(faulty);
+  }
+
+  bool has_lost_invalid(std::uint8_t target) {
+    DumpCounts counts;
+    counts_of(target).add_to(counts);
+    return counts.invalid != 0;
+  }
+
   /// Puts what can be kept of a record into the ring that could not be put there whole, if it may be
   /// degraded, and counts it: `degraded`, or `cause` when it is lost.
   Status give_up(RecordSource& source, const Measured& bytes, Status cause, bool may_degrade = true) {
     source.known_as = kNotKnown;
     if constexpr (!build::kLean) {
-      if (cause == Status::invalid_tensor) this->tell_faulty(source);
+      if (cause == Status::invalid_tensor) tell_faulty(source);
     }
     const Status status = may_degrade ? degrade(source, bytes, cause) : cause;
     if (build::kDegrade && status == Status::degraded) {
@@ -395,7 +368,8 @@ class RecordSender {
     const std::uint32_t chunk_bytes = sizeof(ChunkHead) + head_bytes;
     const MutableBytes chunk = feed_.room_at_once(chunk_bytes);
     if (chunk.data() == nullptr) return false;
-    begin_chunk(chunk_head(ChunkKind::lost, false, cause, {}, head_bytes), chunk);
+    ::new (chunk.data())
+        ChunkHead(chunk_head(ChunkKind::lost, false, cause, untold_.gap(), head_bytes));
     Wire::encode_bare(source, chunk.data() + sizeof(ChunkHead));
     commit(chunk_bytes);
     return true;

@@ -105,18 +105,18 @@ template <class Add>
   return Status::ok;
 }
 
-#if OPDUMP_SMALL_CODE == 0
 /// The first tensor because of which `check_record` says `invalid_tensor` of `source`; without a fault where
 /// its tensors are not known.
 inline FaultyTensor first_faulty(const RecordSource& source) {
   FaultyTensor faulty = {.model = source.model_name(), .op = source.op->name, .step = source.step};
+  const bool bare_bytes = has_bare_bytes(source);
   DataBytes all = 0;
   for (std::size_t i = 0; i < source.tensors.size(); ++i) {
     const TensorView& tensor = source.tensors[i];
-    faulty.fault = fault_of(tensor, faulty.needed, has_bare_bytes(source));
+    faulty.tensor = &tensor;
     faulty.is_output = i >= source.tensors.inputs.size();
     faulty.index = source.index_of(i, source.tensors.inputs.size());
-    faulty.tensor = &tensor;
+    faulty.fault = fault_of(tensor, faulty.needed, bare_bytes);
     if (faulty.fault == TensorFault::none && tensor.bytes > std::numeric_limits<DataBytes>::max() - all)
       faulty.fault = TensorFault::too_large;
     if (faulty.fault != TensorFault::none) break;
@@ -124,7 +124,6 @@ inline FaultyTensor first_faulty(const RecordSource& source) {
   }
   return faulty;
 }
-#endif
 
 /// Bytes of a record's head without those of its tensors.
 inline std::size_t plain_head_bytes(const RecordSource& source) {
