@@ -51,7 +51,7 @@ for target in $targets; do
     npy) sources='src/tool/cli/decimal.cpp src/tool/dump/npy_header.cpp src/tool/dump/record_name.cpp src/format/relayout.cpp' ;;
     op_debug) sources='src/tool/cli/json.cpp src/tool/overflow/op_debug.cpp' ;;
     csv) sources='src/tool/dump/mapping_file.cpp' ;;
-    image) sources='src/tool/flash/flash_image.cpp' ;;
+    image) sources='src/tool/flash/flash_image.cpp platform/flashlog/log_reader.cpp platform/flashlog/impl/log_runs.cpp' ;;
     config) sources='src/config/*.cpp src/config/*/*.cpp -DSIMDJSON_EXCEPTIONS=0 -lsimdjson' ;;
   esac
   folder=build/fuzz/$target
