@@ -8,32 +8,31 @@
 namespace opdump::acl {
 inline namespace OPDUMP_NAMESPACE {
 
-/// The session behind the calls of opdump/acl.h: one per process, as these are the process's. The runtime
-/// adds its recorders and loads its models here, after aclInit; begin_step, capture and end_step are the
-/// recorders'. Init, configs and finalize are left to the ACL calls.
+/// The session behind the calls of opdump/acl.h: one per process, because those calls are the process's.
+/// After aclInit the runtime adds its recorders and loads its models here; it calls begin_step, capture and
+/// end_step on the recorders. Leave init, configs and finalize to the ACL calls.
 using Session = BasicSession<DeviceMemory>;
 Session& session();
 
 /// Whose rules the ACL calls follow where they differ.
 enum class Product : std::uint8_t {
   server,
-  /// aclInit is counted: every further call returns 0, and aclFinalize is called as often; whatever is wrong
-  /// with the first one is 500000. aclmdlInitDump, aclmdlSetDump and aclmdlFinalizeDump are not there:
-  /// 200001.
+  /// aclInit is counted: every further call returns 0, and aclFinalize is called as often. An error in the
+  /// first call is 500000. aclmdlInitDump, aclmdlSetDump and aclmdlFinalizeDump are not there: 200001.
   nano,
 };
 
-/// `Product::server` unless it is called, before aclInit.
+/// Call it before aclInit; without a call the product is `Product::server`.
 void use_product(Product product);
 
-/// Where tensors lie from now on; plain memory unless it is called. Before aclInit.
+/// Where tensors lie from now on. Call it before aclInit; without a call they lie in plain memory.
 void use_memory(DeviceMemory& memory);
 
-/// Lets `hook` hear from now on which configs switch nothing on and what each model will cost. What has no
-/// effect of a config is in `last_error`. Null: nobody, as at first.
+/// Lets `hook` hear from now on which configs switch nothing on and what each model will cost. `last_error`
+/// says what of a config has no effect. Null: nobody hears, as at first.
 void log_to(LogHook hook, void* context);
 
-/// Why the last refused call failed, for logs. Of any thread.
+/// Why the last refused call failed, for logs. Any thread may ask.
 std::string last_error();
 
 }  // namespace OPDUMP_NAMESPACE

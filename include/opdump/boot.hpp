@@ -8,9 +8,9 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// A sink that can do as a config's options say. `journal` is what the session's journal tells. `follow`
-/// returns `not_supported`, and changes nothing, when the sink cannot do all that `options` ask of it; what
-/// they do not say is as the sink was made. While no object is open.
+/// A sink that can follow the options of a config. `journal` is how much the session's journal says. `follow`
+/// returns `not_supported`, and changes nothing, when the sink cannot do all that `options` ask of it;
+/// options that are absent leave the sink as it was made. Called while no object is open.
 template <class To>
 concept ConfigurableSink = requires(To& sink, const DumpOptions& options, JournalDetail journal) {
   { sink.follow(options, journal) } -> std::same_as<Status>;
@@ -27,20 +27,20 @@ template <class To>
   }
 }
 
-/// The ring that the config's `ring_bytes` asks for, at the beginning of `room`; all of `room` when it does
-/// not say. `no_memory` when it asks for more.
+/// The ring that the config's `ring_bytes` asks for, at the beginning of `room`; all of `room` when the
+/// config does not say. `no_memory` when the config asks for more.
 inline Result<MutableBytes> ring_for(MutableBytes room, const DumpOptions& options) {
   const std::size_t bytes = options.ring_bytes ? *options.ring_bytes : room.size();
   if (bytes > room.size()) return Status::no_memory;
   return room.first(bytes);
 }
 
-/// Boots a session that is not initialised: all that the config's "opdump" object says counts, for the
-/// session and for `sink`, which is the session's own, and `config` is in force. Models are loaded next.
-/// Rings are the caller's, see `ring_for`; so is the memory of a history, so that `history_steps` is
-/// `not_supported` here. Errors as `BasicSession::configure`, `init` and `set_config`, and `not_supported`
-/// when the sink cannot do what is asked of it: the session is not initialised then, captures nothing and can
-/// be booted again.
+/// Boots a session that is not initialised: the config's "opdump" object counts, for the session and for
+/// `sink`, which is the session's own, and `config` is in force. Load the models next. The rings are the
+/// caller's, see `ring_for`; the memory of a history would be too, so `history_steps` is `not_supported`
+/// here. Errors as `BasicSession::configure`, `init` and `set_config`, and `not_supported` when the sink
+/// cannot do what the config asks of it: the session is then not initialised, captures nothing and can be
+/// booted again.
 template <class Memory, class To>
 [[nodiscard]] Status boot(BasicSession<Memory>& session, To& sink, const DumpConfig& config) {
   Status status = session.configure(config.options);
@@ -52,8 +52,9 @@ template <class Memory, class To>
   return status;
 }
 
-/// As above, from a plan that `opdump compile` has made. `plan` is referred to, in flash for instance, and
-/// `lists` hold what `load_plan` makes of it; both stay until `finalize`. Errors also as `load_plan`.
+/// As above, from a plan that `opdump compile` has made. The session refers to `plan`, which may lie in
+/// flash, and to `lists`, which hold what `load_plan` makes of it; both stay until `finalize`. Errors also as
+/// `load_plan`.
 template <class Memory, class To>
 [[nodiscard]] Status boot(BasicSession<Memory>& session, To& sink, Bytes plan, Arena& lists) {
   DumpConfig config;

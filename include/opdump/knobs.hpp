@@ -5,7 +5,7 @@
 
 #if __cplusplus < 201709L
 #error "opdump needs C++20: compile with -std=c++20"
-// A file that is not there ends the compilation: of all that would follow, nothing says more.
+// A file that is not there ends the compilation, so that this message is not lost among others.
 #include "opdump needs C++20"
 #endif
 
@@ -43,7 +43,7 @@
 #define OPDUMP_MAX_CONFIGS 4
 #endif
 
-/// 1: sessions write a journal, by which a dump proves its own completeness. 0: none, whatever JournalDetail
+/// 1: sessions write a journal, by which a dump proves that it is complete. 0: none, whatever JournalDetail
 /// says; gaps in a dump then show in the counts alone. Saves about 3 KiB of code on a Cortex-M.
 #ifndef OPDUMP_JOURNAL
 #define OPDUMP_JOURNAL 1
@@ -61,15 +61,15 @@
 #define OPDUMP_STATISTICS OPDUMP_DEGRADE
 #endif
 
-/// 1: a recorder whose ring fills may wait for room and wake a drainer. 0: it does neither, as an interrupt
-/// handler would have it: WhenFull::block and WhenFull::inline_drain are WhenFull::drop, and wakers are not
+/// 1: a recorder whose ring fills may wait for room and wake a drainer. 0: it does neither, which suits
+/// interrupt handlers: WhenFull::block and WhenFull::inline_drain are WhenFull::drop, and wakers are not
 /// supported. Saves about 500 bytes of code on a Cortex-M, and the drainer's stack below a recorder's.
 #ifndef OPDUMP_WAIT
 #define OPDUMP_WAIT 1
 #endif
 
 /// 1: leaves out what is only faster or rarer: tables, copies of short texts word by word, heads that are
-/// sent once (memory for them stays unused), OpCounts, file formats besides nano, layouts besides CANN's,
+/// sent once (memory for them stays unused), OpCounts, file formats other than nano, layouts other than CANN's,
 /// torchair's directories of several devices and lists of tensors to leave out (such configs are not
 /// supported), tensors of 4 GiB. Statistics are summed up plainly (SmallStatistics), and rare dtypes and
 /// formats have their numbers as names there. Saves about 7 KiB of code on a Cortex-M, with statistics 13.
@@ -99,7 +99,7 @@
 
 /// 1: configs may ask for dumps of operators that overflow. Other than OPDUMP_FAULTS only with
 /// OPDUMP_SMALL_CODE, where it costs about 1 KiB of code on a Cortex-M: a report is committed after its
-/// operator and not with it, has a status and whose it is, and nobody tells the first bad operator.
+/// operator and not with it, it has only a status and the operator, and the first bad operator is not known.
 #ifndef OPDUMP_OVERFLOW
 #define OPDUMP_OVERFLOW OPDUMP_FAULTS
 #endif

@@ -12,7 +12,7 @@
  *     at the end   opdump_session_finalize
  *
  * Memory. Handles are opaque and live in memory of the caller's, of any alignment, which stays the handle's
- * as long as it is used and is neither moved nor copied; a call of ..._size tells how much. Nothing here
+ * as long as it is used and is neither moved nor copied; a call of ..._size says how much. Nothing here
  * allocates but opdump_config_parse and opdump_config_read while they run. What a comment does not call
  * copied must stay as it is as long as the handle.
  *
@@ -30,8 +30,8 @@
  *  - a struct that begins with `struct_bytes` may grow at its end: the caller sets that to sizeof, what is
  *    not there, or not whole, counts as zero, and zero always stands for what was done before the field was
  *    there. Fields that the library does not know yet have to be zero: OPDUMP_ERR_NOT_SUPPORTED. A size beyond
- *    OPDUMP_MAX_STRUCT_BYTES is none: OPDUMP_ERR_INVALID_ARGUMENT, with nothing read behind it;
- *  - so may one that a call fills, which is told its size;
+ *    OPDUMP_MAX_STRUCT_BYTES is no size: OPDUMP_ERR_INVALID_ARGUMENT, and the library reads nothing behind it;
+ *  - a struct that a call fills may grow too: the caller passes its size;
  *  - all other structs stay as they are;
  *  - sizes of handles may change with the library, so they are asked for at run time.
  * A program that was compiled with minor version n works with a library of n or later: opdump_api_version.
@@ -256,7 +256,7 @@ typedef struct opdump_model_desc {
 
 /* == What a port supplies == */
 
-/** For the port to tell one copy that is under way from another; the library does not look at it. */
+/** Lets the port distinguish the copies that are under way; the library does not look at it. */
 typedef struct opdump_copy {
   uint64_t words[2];
 } opdump_copy;
@@ -311,7 +311,7 @@ typedef struct opdump_clock {
 /** Where a dump goes. */
 typedef struct opdump_sink opdump_sink;
 
-/** Ends a sink that no session uses any more; its memory is free. NULL is let pass. */
+/** Ends a sink that no session uses any more; its memory is free. NULL does nothing. */
 void opdump_sink_destroy(opdump_sink* sink);
 
 /** Returns when everything committed so far would survive a loss of power. */
@@ -389,9 +389,9 @@ opdump_status opdump_flash_log_create(void* memory, size_t bytes, const opdump_f
 opdump_status opdump_flash_log_prepare(opdump_sink* sink, int* more);
 
 /**
- * What tells this boot, since opdump_flash_log_create, from all others whose bytes the log holds: a number
- * from 1 that grows from one boot that writes to the next, often by more than 1. `opdump extract --boot`
- * takes it.
+ * The number of this boot, since opdump_flash_log_create. No other boot whose bytes the log holds has the same
+ * number; it starts at 1 and grows from one boot that writes to the next, often by more than 1.
+ * `opdump extract --boot` takes it.
  */
 opdump_status opdump_flash_log_boot(opdump_sink* sink, uint32_t* boot);
 
@@ -407,9 +407,10 @@ typedef struct opdump_config opdump_config;
 size_t opdump_config_size(size_t text_bytes);
 
 /**
- * Takes a plan that `opdump compile` has made. `plan` is referred to: in flash, for instance, at any address.
+ * Takes a plan that `opdump compile` has made. The config refers to `plan`, which may lie in flash, at any
+ * address.
  * OPDUMP_ERR_NOT_A_PLAN, OPDUMP_ERR_WRONG_BYTE_ORDER, OPDUMP_ERR_TRUNCATED, OPDUMP_ERR_DAMAGED,
- * OPDUMP_ERR_NEWER_VERSION or OPDUMP_ERR_MALFORMED for what is none, OPDUMP_ERR_NO_MEMORY.
+ * OPDUMP_ERR_NEWER_VERSION or OPDUMP_ERR_MALFORMED for bytes that are no plan, OPDUMP_ERR_NO_MEMORY.
  */
 opdump_status opdump_config_load_plan(void* memory, size_t bytes, const void* plan, size_t plan_bytes,
                                       opdump_config** config);
@@ -455,13 +456,13 @@ typedef struct opdump_faults_options {
   void* context;               /**< handed to both functions, which are called in recorders' contexts */
 
   /**
-   * Sets `over` to 1 if an operator of that stream overflowed since the last call, which is over with it,
-   * else to 0. OPDUMP_ERR_NOT_SUPPORTED, and NULL: outputs are searched for infinities and NaNs. Another
-   * error counts as one of the operator's record.
+   * Sets `over` to 1 if an operator of that stream overflowed since the last call, else to 0, and resets the
+   * report. OPDUMP_ERR_NOT_SUPPORTED, or NULL in place of the function: outputs are searched for infinities and
+   * NaNs. Any other error counts as an error of the operator's record.
    */
   opdump_status (*overflowed)(void* context, uint32_t stream_id, int* over);
 
-  /** Is told of what a config watches; `*overwrite` is good during the call. NULL: nobody is. */
+  /** Hears of overwrites that a config watches for; `*overwrite` is valid during the call. May be NULL. */
   void (*overwritten)(void* context, const opdump_overwrite* overwrite);
 
   uint32_t watched_ops; /**< most operators that loaded models watch at a time; 0: none can be */
@@ -480,7 +481,7 @@ size_t opdump_faults_size(const opdump_faults_options* options);
 opdump_status opdump_faults_create(void* at, size_t bytes, const opdump_faults_options* options,
                                    opdump_faults** faults);
 
-/** Tells in a line each what configs and models come to. */
+/** Says in a line each what becomes of configs and models. */
 typedef struct opdump_log opdump_log;
 
 /** Takes a line of `bytes` bytes, without its end and without a zero, which is good during the call. */
@@ -519,7 +520,7 @@ typedef struct opdump_session_options {
   uint32_t block_limit_ms; /**< longest wait without progress; 0: none */
   uint32_t journal;
   uint32_t name_bytes;   /**< longest name of a model, an operator or its type; 0: 128 */
-  opdump_log* log;       /**< NULL: nothing is told */
+  opdump_log* log;       /**< NULL: nobody hears */
   opdump_faults* faults; /**< for this session alone; NULL: as with `extras` */
 } opdump_session_options;
 
@@ -752,7 +753,7 @@ int opdump_wants(const opdump_recorder* recorder, uint32_t op);
 opdump_status opdump_capture(opdump_recorder* recorder, uint32_t op, const opdump_tensor* inputs,
                              uint32_t input_count, const opdump_tensor* outputs, uint32_t output_count);
 
-/** What a runtime was told of an overflow. What it was not told is 0. */
+/** What a runtime knows of an overflow. What it does not know is 0. */
 typedef struct opdump_overflow {
   size_t struct_bytes;
   uint64_t status; /**< what overflowed, in CANN's bits; 0x20: floating-point computation */
@@ -764,7 +765,7 @@ typedef struct opdump_overflow {
 
 /**
  * As opdump_capture, for an operator of which the runtime knows that it overflowed: nothing is searched.
- * Where the config asks for overflows, the operator is captured with what was told; elsewhere as any other.
+ * Where the config asks for overflows, the operator is captured with this report; elsewhere as any other.
  */
 opdump_status opdump_capture_overflow(opdump_recorder* recorder, uint32_t op, const opdump_tensor* inputs,
                                       uint32_t input_count, const opdump_tensor* outputs,
@@ -861,7 +862,7 @@ size_t opdump_drain_thread_size(void);
 opdump_status opdump_drain_thread_start(opdump_session* session, void* memory, size_t bytes,
                                         opdump_drain_thread** thread);
 
-/** Returns when the rings are empty and the thread has ended; its memory is free. NULL is let pass. */
+/** Returns when the rings are empty and the thread has ended; its memory is free. NULL does nothing. */
 void opdump_drain_thread_stop(opdump_drain_thread* thread);
 
 /** What is dumped when the process dies of SIGSEGV, SIGBUS, SIGILL, SIGFPE or SIGABRT. */
@@ -879,7 +880,7 @@ size_t opdump_crash_dump_size(void);
 opdump_status opdump_crash_dump_install(opdump_session* session, opdump_sink* sink, opdump_recorder* recorder,
                                         void* memory, size_t bytes, opdump_crash_dump** dump);
 
-/** Puts back what was there before; its memory is free. NULL is let pass. By the same thread. */
+/** Puts back what was there before; its memory is free. NULL does nothing. By the same thread. */
 void opdump_crash_dump_remove(opdump_crash_dump* dump);
 
 #ifdef __cplusplus

@@ -15,10 +15,10 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// One context that captures: a thread, a stream, an interrupt handler. Wait-free but for what `WhenFull`
-/// allows. All calls on one recorder come from its own context, one at a time. Compiled out by
-/// OPDUMP_ENABLED, each returns `ok`, false, 0 or null at once;
-/// what a knob leaves out is `not_supported`, 0 or nothing.
+/// One context that captures: a thread, a stream, an interrupt handler. A recorder is wait-free, except as
+/// `WhenFull` allows. All calls on one recorder come from its own context, one at a time. Where
+/// OPDUMP_ENABLED leaves capturing out, each call returns `ok`, false, 0 or null at once. A call that another
+/// knob leaves out returns `not_supported`, 0 or nothing.
 ///
 ///     recorder.begin_step(plan);
 ///     for each operator i:  run it;  if (recorder.wants(i)) recorder.capture(i, inputs, outputs);
@@ -31,9 +31,9 @@ class BasicRecorder {
   BasicRecorder& operator=(const BasicRecorder&) = delete;
 
   /// Starts the plan's next execution; steps count from 0 since the model was loaded. `model_not_loaded`,
-  /// `step_open` when the last step was not ended, or `invalid_argument` when the plan was loaded by another
-  /// session or this recorder has been taken back: nothing changes. Models run one step at a time, on any
-  /// recorder of their session.
+  /// `step_open` when the last step was not ended, or `invalid_argument` when another session has loaded the
+  /// plan or this recorder has been taken back: nothing changes. A model runs one step at a time, on any
+  /// recorder of its session.
   Status begin_step(ModelPlan& plan) { return begin_step(plan, plan.next_step); }
 
   /// The same for a runtime that counts steps itself.
@@ -43,17 +43,17 @@ class BasicRecorder {
   /// model.
   bool wants(std::size_t op) const { return build::kEnabled && bits_ != nullptr && bits_[op] != 0; }
 
-  /// What the open step captures of each operator, as in `ModelPlan::bits`; null when it captures nothing or no
-  /// step is open.
+  /// What the open step captures of each operator, as in `ModelPlan::bits`; null when the step captures
+  /// nothing or no step is open.
   const std::uint8_t* bits() const { return build::kEnabled ? bits_ : nullptr; }
 
-  /// Captures operator `op` of the open step, which has just run; only the role the config asks for is looked
-  /// at. The tensors' bytes are copied before it returns (through the ring, in pieces when they are larger).
-  /// `ok` also when the op is not wanted. `step_not_open` and `no_such_op` change nothing; any other error:
-  /// this record is lost, counted, and leaves nothing in the dump. An operator that overwrites its inputs is
-  /// captured by two calls: inputs before it runs, outputs after. Where the config asks for overflows, both
-  /// are handed over in one call after the run, and captured only if the operator overflowed; an error of the
-  /// check counts as such of a record.
+  /// Captures operator `op` of the open step, which has just run; the call looks only at the role that the
+  /// config asks for. It copies the tensors' bytes before it returns (through the ring, in pieces when they
+  /// are larger). `ok` also when the operator is not wanted. `step_not_open` and `no_such_op` change nothing;
+  /// after any other error this record is lost, counted, and leaves nothing in the dump. Capture an operator
+  /// that overwrites its inputs with two calls: the inputs before it runs, the outputs after. Where the
+  /// config asks for overflows, hand both over in one call after the run; they are captured only if the
+  /// operator overflowed, and an error of the check counts as an error of a record.
   OPDUMP_HOT Status capture(std::size_t op, std::span<const TensorView> inputs,
                             std::span<const TensorView> outputs) {
     if (!build::kEnabled) return Status::ok;
@@ -68,14 +68,15 @@ class BasicRecorder {
     return capture_listed(*plan, op, select(bits, inputs, outputs));
   }
 
-  /// The same for an operator whose tensors cannot be handed over, because of `cause`: its record is lost and
-  /// counted as such. Returns `cause`, or what `capture` would have said before it looked at the tensors.
+  /// As `capture`, for an operator whose tensors cannot be handed over, because of `cause`: the record is
+  /// lost and counted under that cause. Returns `cause`, or what `capture` would have returned before it
+  /// looked at the tensors.
   Status refuse(std::size_t op, Status cause);
 
-  /// As `capture`, for an operator of which the runtime knows that it overflowed, as `report` says: nothing
-  /// is looked for. Where the config asks for overflows, captures it with the report unless `overflow_number`
-  /// of them have been captured; elsewhere the report goes no further. `not_supported` without
-  /// OPDUMP_OVERFLOW.
+  /// As `capture`, for an operator of which the runtime knows that it overflowed, as `report` says: the
+  /// outputs are not searched. Where the config asks for overflows, captures the operator with the report
+  /// unless `overflow_number` of them have been captured; elsewhere the report is dropped. `not_supported`
+  /// without OPDUMP_OVERFLOW.
   Status capture_overflow(std::size_t op, std::span<const TensorView> inputs,
                           std::span<const TensorView> outputs, const OverflowReport& report);
 
@@ -86,22 +87,22 @@ class BasicRecorder {
   FirstBadOp first_bad_op() const { return overflow_.first; }
 
   /// Says that operator `op` of the open step begins to run, on these tensors and in `memory` (null: not
-  /// known), so that it can be dumped when it fails or the program dies in it: `capture_failure`,
-  /// `BasicSession::crash_flush`. All that is handed over must stay until the next operator begins or the
-  /// step ends. When `op` is no index of the model none runs any more. Costs a few stores, and nothing
-  /// without OPDUMP_FAULTS.
+  /// known), so that `capture_failure` can dump it when it fails, or `BasicSession::crash_flush` when the
+  /// program dies in it. What is handed over must stay until the next operator begins or the step ends. When
+  /// `op` is no index of the model, no operator runs any more. Costs a few stores, and nothing without
+  /// OPDUMP_FAULTS.
   void begin_op(std::size_t op, std::span<const TensorView> inputs, std::span<const TensorView> outputs,
                 const OpMemory* memory = nullptr);
 
-  /// Says that no operator runs any more: what `begin_op` was handed may go.
+  /// Says that no operator runs any more: what `begin_op` was given need not stay.
   void end_op();
 
-  /// Captures the operator that began last, which the runtime found to have failed, if the config asks for
+  /// Captures the operator that began last and that the runtime found to have failed, if the config asks for
   /// that; `step_not_open`, or `no_such_op` when none has begun. Memory that cannot be read becomes zeros.
   /// `not_supported` without OPDUMP_FAULTS.
   Status capture_failure();
 
-  /// Times that a watched operator's output was found overwritten. Any context may ask.
+  /// How often a watched operator's output was found overwritten. Any context may ask.
   std::uint32_t overwrites() const { return build::kEnabled ? watch_.count() : 0; }
 
   /// From the recorder's own context, or while it rests.

@@ -25,11 +25,10 @@ struct RingParts {
 ///
 /// Producer: reserve, fill, commit or abandon. Consumer: peek, use, pop, and release from time to time.
 ///
-/// In memory a chunk is a head of 8 bytes (its length; a mark while it waits, under OPDUMP_SURVIVE_RESET, or
-/// nothing), the payload, and padding up to
-/// the granule. A chunk that does not fit before the end starts at offset 0, and a length of `kWrap` marks
-/// the place it skipped. `head_` and `tail_` are offsets; equal means empty, so the last granule before
-/// `tail_` is never filled.
+/// In memory a chunk is a head of 8 bytes (its length, and under OPDUMP_SURVIVE_RESET a mark while it waits),
+/// the payload, and padding up to the granule. A chunk that does not fit before the end starts at offset 0,
+/// and a length of `kWrap` marks the place that it skipped. `head_` and `tail_` are offsets; equal means
+/// empty, so the last granule before `tail_` is never filled.
 template <class Parts = RingParts>
 class BasicRing {
  public:
@@ -43,8 +42,8 @@ class BasicRing {
   BasicRing(const BasicRing&) = delete;
   BasicRing& operator=(const BasicRing&) = delete;
 
-  /// Takes `memory` (8-byte aligned, `kMinBytes` to `kMaxBytes`; a size that is no multiple of the granule
-  /// loses the rest) and empties the ring. `invalid_argument` leaves it as it was. Neither side may be at
+  /// Takes `memory` (8-byte aligned, `kMinBytes` to `kMaxBytes`; what is left over a multiple of the granule
+  /// is not used) and empties the ring. `invalid_argument` leaves the ring as it was. Neither side may be at
   /// work.
   [[nodiscard]] Status reset(MutableBytes memory) {
     if (reinterpret_cast<std::uintptr_t>(memory.data()) % 8 != 0 || memory.size() < kMinBytes ||
@@ -61,10 +60,10 @@ class BasicRing {
     return Status::ok;
   }
 
-  /// Like `reset`, but finds what was committed and not popped before a reset of the machine left `memory` as
-  /// it was; the size must be the same. `malformed` when it holds what no ring can have left, as after power
-  /// was off: the ring is empty then, as it is when there was nothing. Lengths are checked, payloads are not.
-  /// `not_supported` without OPDUMP_SURVIVE_RESET.
+  /// Like `reset`, but finds what was committed and not popped before a reset of the machine that left
+  /// `memory` as it was; the size must be the same. `malformed` when the memory holds what no ring can have
+  /// left, as after power was off: the ring is then empty, as it is when nothing was waiting. The call checks
+  /// lengths, not payloads. `not_supported` without OPDUMP_SURVIVE_RESET.
   [[nodiscard]] Status recover(MutableBytes memory) {
     if (OPDUMP_SURVIVE_RESET == 0) return Status::not_supported;
     if (const Status status = reset(memory); status != Status::ok) return status;
@@ -131,8 +130,8 @@ class BasicRing {
     std::uint32_t bytes = 0;
   };
 
-  /// Makes of the first `bytes` bytes of the latest reservation, which was for `position`, a chunk that waits
-  /// to be published.
+  /// Makes a waiting chunk of the first `bytes` bytes of the latest reservation, which was for `position`;
+  /// the chunk has yet to be published.
   Held hold(std::uint32_t position, std::uint32_t bytes) {
     if (reserved_at_ != position) write_length(position, kWrap);
     write_length(reserved_at_, bytes);
@@ -262,7 +261,8 @@ class BasicRing {
     std::memcpy(memory_ + offset + sizeof mark, &mark, sizeof mark);
   }
 
-  /// The end of the marked chunks that follow each other from `offset` on; `offset` if there is none.
+  /// The end of the marked chunks that follow each other from `offset` on; `offset` if there is no such
+  /// chunk.
   std::uint32_t end_of_row(std::uint32_t offset) const {
     while (offset < size_) {
       const std::uint32_t length = read_length(offset);

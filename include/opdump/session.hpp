@@ -30,25 +30,25 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// What a session is made of. Everything is referred to and must outlive it.
+/// What a session is made of. The session refers to all of it, so all of it must outlive the session.
 template <class Memory>
 struct SessionParts {
   Memory& memory;
   Sink& sink;
   Clock& clock;
-  MutableBytes scratch;  ///< for the drainer; see `drain_scratch_bytes`
+  MutableBytes scratch;  ///< the drainer's; see `drain_scratch_bytes`
   std::uint32_t device_id = 0;
-  WhenFull when_full = WhenFull::block;  ///< of recorders that are not given one of their own
-  /// Longest wait without progress: of a recorder for room under WhenFull::block and for a copy in the
-  /// background, of the control context for the drainer. While a recorder waits for room, the longest time
-  /// between two of its looks counts as no more than an eighth of this, as the process may have been stopped
-  /// in it (with OPDUMP_SMALL_CODE it counts whole).
+  WhenFull when_full = WhenFull::block;  ///< of recorders that have none of their own
+  /// Longest wait without progress: of a recorder for room under WhenFull::block, of a recorder for a copy in
+  /// the background, and of the control context for the drainer. While a recorder waits for room, the time
+  /// between two of its looks counts as no more than an eighth of this limit, because the process may have
+  /// been stopped in between (with OPDUMP_SMALL_CODE that time counts whole).
   std::uint32_t block_limit_ms = 1000;
   JournalDetail journal = JournalDetail::records;
-  /// For configs that want statistics, and WhenFull::degrade, which without it is WhenFull::drop.
+  /// For configs that want statistics. WhenFull::degrade needs it too, and is WhenFull::drop without it.
   Reduction* reduction = nullptr;
   RecordFormats formats{};            ///< that configs may ask for
-  SessionLog* log = nullptr;          ///< is told what configs and models come to; null: nobody
+  SessionLog* log = nullptr;          ///< hears what becomes of configs and models; null: nobody
   OverflowCheck* overflow = nullptr;  ///< for configs that want overflow dumps
   MutableBytes watch_memory{};        ///< for configs that watch, 8-byte aligned; see `watch_bytes`
   WatchListener* watch_listener = nullptr;
@@ -59,24 +59,27 @@ struct SessionParts {
   Restorer* restorer = nullptr;  ///< for configs that want the framework's formats; null: tensors keep theirs
 };
 
-/// One dump: its config, models, recorders and drainer. Holds no memory but itself and shares nothing with
-/// other sessions. Order of calls:
+/// One dump: its config, models, recorders and drainer. A session holds no memory but itself and shares
+/// nothing with other sessions. Order of calls:
 ///
 ///     add_recorder, init, set_config, load_model, (begin_step, capture, end_step)..., finalize, unload_model
 ///
-/// `set_config` may be repeated: the latest one counts, for models loaded after it. A model loaded before any
-/// config, or while the session is off, is legal and not captured. After `finalize` loaded models run on
-/// uncaptured, and `init` starts over; a model has to be loaded again to be captured again. Whatever is
-/// called out of order returns its own status and changes nothing.
+/// `set_config` may be repeated: the latest config counts, for models that are loaded after it. A model that
+/// is loaded before any config, or while the session is off, is legal and not captured. After `finalize`
+/// loaded models run on uncaptured, and `init` starts over; a model has to be loaded again to be captured
+/// again. A call out of order returns its own status and changes nothing.
 ///
-/// Threads: the calls of this class come from one control context, and none of init, set_config or finalize
-/// while a recorder captures; `drain_some` comes from one drain context at a time, which may be another one;
-/// each recorder belongs to its own. Under WhenFull::inline_drain all of them are one context, but for
-/// recorders with a `when_full` of their own, such as an interrupt's. After fork() the child has a copy, with
-/// what was in the rings, and without the parent's drain thread. It must not use it: what it dumps there is
-/// lost, as a sink that belongs to the parent refuses it, though no call waits there for ever if the drainer
-/// was attached with a Waker that says it is not there. The parent goes on undisturbed. Source of the order:
-/// CANN's aclmdlInitDump, aclmdlSetDump, aclmdlFinalizeDump.
+/// Threads: one control context makes the calls of this class, and calls init, set_config and finalize only
+/// while no recorder captures. One drain context at a time calls `drain_some`; it may be another context.
+/// Each recorder belongs to a context of its own. Under WhenFull::inline_drain all of these are one context,
+/// except recorders with a `when_full` of their own, such as an interrupt's.
+///
+/// After fork() the child has a copy of the session and of what was in the rings, but not the parent's drain
+/// thread. The child must not use the session: a sink that belongs to the parent refuses what the child
+/// dumps. No call of the child waits for ever if the drainer was attached with a Waker that says it is not
+/// there. The parent goes on undisturbed.
+///
+/// Source of the order: CANN's aclmdlInitDump, aclmdlSetDump, aclmdlFinalizeDump.
 template <class Memory>
 class BasicSession {
  public:
@@ -88,71 +91,75 @@ class BasicSession {
 
   // From the control context.
 
-  /// Makes `options` count, where they are not absent, instead of what the session was made with, from the
-  /// next `init` on; rings are the caller's and not looked at, and a recorder's own `when_full` stays.
-  /// `already_initialised` until `finalize`.
+  /// From the next `init` on, each option that is present replaces what the session was made with. The
+  /// session ignores the size of the rings, which are the caller's, and a recorder keeps a `when_full` of its
+  /// own. `already_initialised` until `finalize`.
   [[nodiscard]] Status configure(const DumpOptions& options);
 
   /// Makes the session ready for configs. `already_initialised` until `finalize`; `wrong_device` when the
   /// memory is bound to another device than `SessionParts::device_id`.
   [[nodiscard]] Status init();
 
-  /// Makes `config` count for models loaded from now on, and for single operators at once. The time of this
-  /// call names the dump's directory. A config that is inactive, or that leaves this device out, is accepted
-  /// and changes nothing: what was set before stays in force. `not_initialised` before `init`;
+  /// Makes `config` count for models that are loaded from now on, and for single operators at once. The time
+  /// of this call names the dump's directory. A config that is inactive, or that leaves this device out, is
+  /// accepted and changes nothing: the config before it stays in force. `not_initialised` before `init`;
   /// `too_many_configs`, with this config not in force, when models are still loaded under as many others as
-  /// the session has room for (OPDUMP_MAX_CONFIGS, `SessionParts::more_configs`); `not_supported` when it wants a file format, statistics, overflows or a watch that the session
-  /// has not been given the means for. `config` is copied; what it refers to must stay until `finalize`.
+  /// the session has room for (OPDUMP_MAX_CONFIGS, `SessionParts::more_configs`); `not_supported` when the config wants a file format, statistics, overflows or a watch
+  /// that the session has no part for. The session copies `config`; the texts and lists of `config` must stay
+  /// until `finalize`.
   [[nodiscard]] Status set_config(const DumpConfig& config);
 
-  /// Resolves the config in force against `model`. `bits` is a byte per operator for `plan`; both, and
-  /// `model`, stay until `unload_model`. `model_already_loaded` leaves a loaded plan as it is. `no_memory`
+  /// Resolves the config in force against `model`. `bits` has a byte per operator for `plan`; `bits`, `plan`
+  /// and `model` stay until `unload_model`. `model_already_loaded` leaves a loaded plan as it is. `no_memory`
   /// (too few bits) and `name_too_long` (a name does not fit the scratch or a path) leave the model loaded
-  /// but uncaptured: inference goes on. A caller with a heap may hand an `index` of the operators for the
-  /// time of the call: without one the time grows with names of the config times operators.
+  /// but uncaptured: inference goes on. A caller with a heap may hand over an `index` of the operators for
+  /// the time of the call: without one, the time grows with the number of names in the config times the
+  /// number of operators.
   [[nodiscard]] Status load_model(ModelPlan& plan, const ModelDesc& model, std::span<std::uint8_t> bits,
                                   const OpIndex& index = {});
 
   template <std::size_t Ops>
   [[nodiscard]] Status load_model(ModelPlanFor<Ops>& plan, const ModelDesc& model);
 
-  /// Counts what becomes of each operator of a loaded `plan`, from its next step on, in `counts`: at least
-  /// one per operator, which stay until `unload_model`; a plan that is still loaded then has those of the
-  /// operators with losses written at `finalize`. Once per loading. `model_not_loaded`, `step_open`
-  /// while a recorder runs a step of it, `no_memory` for too few, `invalid_argument` for the second time or
-  /// for a plan that another session has loaded, `not_supported` with OPDUMP_SMALL_CODE: nothing changes.
+  /// Counts in `counts` what becomes of each operator of a loaded `plan`, from the plan's next step on.
+  /// `counts` has at least one element per operator and stays until `unload_model`. If the plan is still
+  /// loaded at `finalize`, `finalize` writes the counts of the operators with losses. Once per loading.
+  /// `model_not_loaded`, `step_open` while a recorder runs a step of the plan, `no_memory` for too few
+  /// elements, `invalid_argument` for the second time or for a plan that another session has loaded,
+  /// `not_supported` with OPDUMP_SMALL_CODE: nothing changes.
   [[nodiscard]] Status count_ops(ModelPlan& plan, std::span<OpCounts> counts);
 
-  /// Begins a new range of steps for what `count_ops` counts of `plan`: those counts, and the steps that it
-  /// has seen and wanted, begin at 0 again. After a `flush`, as what the sink loses later counts in the new
-  /// range. `model_not_loaded`, `step_open` while a recorder runs a step of it, `invalid_argument` when its
-  /// operators are not counted or another session has loaded it: nothing changes.
+  /// Sets what `count_ops` counts of `plan` back to 0, and the numbers of steps that the plan has seen and
+  /// wanted. Call it after a `flush`: what the sink loses later counts in the new range of steps.
+  /// `model_not_loaded`, `step_open` while a recorder runs a step of the plan, `invalid_argument` when the
+  /// plan's operators are not counted or another session has loaded it: nothing changes.
   [[nodiscard]] Status restart_counts(ModelPlan& plan);
 
   /// Ends the use of `plan`, its bits, its model and its OpCounts; their memory is free again at once,
-  /// records still in a ring need none of it. With OpCounts it waits for the `drain_some` that is at work, if
-  /// one is. `model_not_loaded`, `invalid_argument` for a plan that another session has loaded, or
-  /// `step_open` while a recorder runs a step of it: nothing changes. Legal in any state.
+  /// because records that are still in a ring do not need it. A plan with OpCounts waits for the `drain_some`
+  /// that is at work, if there is one. `model_not_loaded`, `invalid_argument` for a plan that another session
+  /// has loaded, or `step_open` while a recorder runs a step of the plan: nothing changes. Legal in any
+  /// state.
   [[nodiscard]] Status unload_model(ModelPlan& plan);
 
   /// Switches dumping off, moves everything captured to the sink, closes the journals and makes it all
   /// durable. `not_initialised` before `init`, `step_open` while a step is open, `drainer_attached` while a
-  /// drain thread runs (stop it first) or when it is called by what draining calls, such as the sink:
-  /// nothing changes. After a `begin_crash` that the program has outlived, whose handler has returned, it
-  /// moves what was captured since, too. An error of the sink's sync, or else
-  /// `journal_failure`, is returned with the session off all the same: records are as `counts` says, but may
-  /// not be durable, or their journal lacks lines, such as its end.
+  /// drain thread runs (stop it first) or when the call comes from within draining, such as from the sink:
+  /// nothing changes. If the program has outlived a `begin_crash`, and its handler has returned, `finalize`
+  /// also moves what was captured since. It returns an error of the sink's sync, or else `journal_failure`,
+  /// and the session is off all the same: the counts of records are right, but records may not be durable, or
+  /// their journal lacks lines, such as its end.
   [[nodiscard]] Status finalize();
 
-  /// Gives a recorder for one more capturing context, with `ring_memory` as its ring (8-byte aligned, at
-  /// least `Ring::kMinBytes`), which stays the recorder's until it is removed, as does `head_memory` (8-byte
-  /// aligned; see `head_memory_bytes`). With that, an operator's names and shapes go through the ring once
-  /// and not at every step, which makes small records about twice as fast; without, nothing else changes.
-  /// `when_full`: what this recorder does when its ring has no room; absent: as the session does. That of an
-  /// interrupt or signal handler is given WhenFull::drop, so that it never waits: its record is then lost,
-  /// counted as `ring_full`, whatever the session and the other recorders do.
+  /// Gives a recorder for one more capturing context. `ring_memory` is its ring (8-byte aligned, at least
+  /// `Ring::kMinBytes`); `head_memory` (8-byte aligned; see `head_memory_bytes`) keeps heads. Both belong to
+  /// the recorder until it is removed. With `head_memory`, an operator's names and shapes go through the ring
+  /// once and not at every step, which makes small records about twice as fast; without it nothing else
+  /// changes. `when_full` is what this recorder does when its ring has no room; absent: what the session
+  /// does. Give WhenFull::drop to the recorder of an interrupt or signal handler, so that it never waits: its
+  /// record is then lost and counted as `ring_full`, whatever the session and the other recorders do.
   /// `no_free_recorder` when OPDUMP_MAX_RECORDERS are taken, `invalid_argument` for unusable memory, or for
-  /// WhenFull::inline_drain, which is a session's alone. At any time, also while the session drains.
+  /// WhenFull::inline_drain, which only a whole session can have. At any time, also while the session drains.
   Result<Recorder*> add_recorder(MutableBytes ring_memory, MutableBytes head_memory = {},
                                  std::optional<WhenFull> when_full = {}) {
     if (when_full == WhenFull::inline_drain) return Status::invalid_argument;
@@ -170,20 +177,21 @@ class BasicSession {
   }
 
   /// Takes a recorder back when its ring is drained; its memory is free on `ok`. `recorder_busy` while a step
-  /// is open or the device still writes to the ring: nothing changes; or when the drainer made no end of the
-  /// ring within `block_limit_ms`: the recorder is leaving, its memory and its place stay its own, call again
-  /// until `ok`. A recorder that is leaving or gone opens no step and captures nothing (`begin_step` says
-  /// `invalid_argument`). `invalid_argument` for a recorder that is not the session's or already gone; once
-  /// `add_recorder` has given its place to another, the reference is that one's.
+  /// is open or the device still writes to the ring: nothing changes. `recorder_busy` also when the drainer
+  /// did not come to the end of the ring within `block_limit_ms`: the recorder is leaving, keeps its memory
+  /// and its place, and the caller calls again until `ok`. A recorder that is leaving or gone opens no step
+  /// and captures nothing (`begin_step` says `invalid_argument`). `invalid_argument` for a recorder that is
+  /// not the session's or already gone. Once `add_recorder` has given the place to another recorder, the
+  /// reference refers to that one.
   [[nodiscard]] Status remove_recorder(Recorder& recorder);
 
   /// Returns when everything that the recorders have captured so far is in the sink: drains, or waits for the
   /// drain thread. Recorders may go on meanwhile. `timeout` when that takes longer than `limit_ms`;
-  /// `drainer_attached` when it is called by what draining calls, such as the sink.
+  /// `drainer_attached` when the call comes from within draining, such as from the sink.
   [[nodiscard]] Status flush(std::uint32_t limit_ms);
 
-  /// Announces a drain thread, which alone may call `drain_some` from now on. `waker`, if there is one, is
-  /// woken when a ring fills, until it is detached. `drainer_attached` if there is one already,
+  /// Announces a drain thread; from now on only that thread may call `drain_some`. `waker`, if there is one,
+  /// is woken when a ring fills, until the thread is detached. `drainer_attached` if there is one already,
   /// `invalid_argument` under WhenFull::inline_drain, `not_supported` for a waker with OPDUMP_WAIT=0. No
   /// recorder may be capturing.
   [[nodiscard]] Status attach_drainer(Waker* waker = nullptr);
@@ -193,28 +201,29 @@ class BasicSession {
   // From the drain context, and when the program dies.
 
   /// Moves about `budget_bytes` from each recorder's ring to the sink, in turn; returns the bytes moved, 0
-  /// when there was nothing. From the idle loop, or by a drain thread. Called by what it calls itself, such
-  /// as the sink, it does nothing and returns 0.
+  /// when there was nothing. An idle loop or a drain thread calls it. A call from within itself, such as from
+  /// the sink, does nothing and returns 0.
   std::size_t drain_some(std::size_t budget_bytes);
 
-  /// Whether a ring was more than an eighth full when `drain_some` looked at it, since the last call of this.
-  /// For the drain context, which should then look again soon.
+  /// Whether `drain_some` has found a ring more than an eighth full since the last call of this function. For
+  /// the drain context, which should then look again soon.
   bool take_crowded() { return drainer_.take_crowded(); }
 
-  /// After `begin_crash`: moves what the rings hold to the sink, and what the config asks for of the operator
-  /// that was running on `failed` (null: none), whose context is this one or rests. Does not wait, close or
-  /// sync. A record that was half drained when the crash came may be lost. Allocates nothing; as safe in a
-  /// signal handler as the sink and the device memory are. Without OPDUMP_FAULTS it does nothing.
+  /// After `begin_crash`: moves what the rings hold to the sink, and then what the config asks for of the
+  /// operator that was running on `failed` (null: none). The context of `failed` is this one, or rests. Does
+  /// not wait, close or sync. A record that was half drained when the crash came may be lost. Allocates
+  /// nothing; in a signal handler it is as safe as the sink and the device memory are. Without OPDUMP_FAULTS
+  /// it does nothing.
   void crash_flush(Recorder* failed);
 
   // From any context, as each says.
 
   /// For fault, watchdog and signal handlers, which end the program afterwards: from now on `drain_some` does
-  /// nothing, and a ring without room is WhenFull::drop to every recorder. Any context. `not_supported`
-  /// without OPDUMP_FAULTS: nothing changes.
+  /// nothing, and a recorder whose ring has no room drops the record. Any context. `not_supported` without
+  /// OPDUMP_FAULTS: nothing changes.
   Status begin_crash();
 
-  /// Whether a `drain_some` is at work in some context, which may be the one that is asked from.
+  /// Whether a `drain_some` is at work in some context; the asking context may be that one.
   bool is_draining() const { return plans_.at_work(); }
 
   /// What became of the records since the session was made. Any context may ask; exact while nothing captures
@@ -225,11 +234,13 @@ class BasicSession {
   /// not. Any context may ask.
   std::uint32_t overflows() const;
 
-  /// The culprit. While no recorder captures; its names are the model's, which must still be loaded. This and
-  /// the next two tell of nothing without OPDUMP_FAULTS.
+  /// The operator that overflowed first although its inputs were clean. Ask while no recorder captures; the
+  /// names are the model's, which must still be loaded. Without OPDUMP_FAULTS this call and the next two
+  /// report nothing.
   FirstBadOp first_bad_op() const;
 
-  /// Times that a watched operator's output was found overwritten, and the first of them; as the two above.
+  /// How often a watched operator's output was found overwritten, and the first time. Rules as for
+  /// `first_bad_op`.
   std::uint32_t overwrites() const;
   Overwrite first_overwrite() const;
 
@@ -237,7 +248,7 @@ class BasicSession {
   Status last_sink_failure() const { return drainer_.last_failure(); }
 
   /// Why a journal of this session lacks lines since `init`, such as the sink's latest refusal: that dump
-  /// cannot prove its completeness. `ok` when none does. Any context may ask.
+  /// cannot prove that it is complete. `ok` when no journal lacks lines. Any context may ask.
   Status journal_failure() const { return drainer_.journal_failure(); }
   bool journal_failed() const { return journal_failure() != Status::ok; }
 
@@ -251,7 +262,7 @@ class BasicSession {
     return context_.target == Targets::kNone ? 0 : targets_[context_.target].time;
   }
 
-  /// What the journals of the dumps tell, as the last `configure` settled it.
+  /// How much the journals of the dumps say, as the last `configure` settled it.
   JournalDetail journal() const { return journal_now_; }
 
  private:
@@ -426,8 +437,8 @@ struct Workload {
 
 /// RAM in bytes that a session over `Memory` takes for `workload`, all of it given by the caller: the session
 /// itself, the rings, the heads, the scratch, a plan with a byte per operator for each model, and OpCounts
-/// for operators that are counted. It depends on neither the tensors nor the number of records. The sink, the
-/// clock and the config's texts come besides.
+/// for operators that are counted. The sum depends neither on the tensors nor on the number of records. The
+/// sink, the clock and the texts of the config are not in it.
 template <class Memory>
 constexpr std::size_t ram_bytes(const Workload& workload) {
   return sizeof(BasicSession<Memory>) +
@@ -436,7 +447,7 @@ constexpr std::size_t ram_bytes(const Workload& workload) {
          workload.counted_ops * sizeof(OpCounts);
 }
 
-/// RAM in bytes of a session that serves nothing yet: what is added to the memory the caller hands over.
+/// RAM in bytes of a session that serves nothing yet, without the memory that the caller hands over.
 template <class Memory>
 constexpr std::size_t fixed_ram_bytes() {
   return ram_bytes<Memory>({.recorders = 0, .models = 0});

@@ -14,8 +14,8 @@ struct SinkPiece {
   enum class Kind : std::uint8_t {
     data,       ///< more bytes of the object
     committed,  ///< the object is whole; no bytes
-    aborted,    ///< what came of the object is void; no bytes. After `committed`: so it is all the same, as
-                ///< an object that belongs to it was refused
+    aborted,    ///< all pieces of the object are void; no bytes. Also after `committed`, when an object that
+                ///< belongs to it was refused
     journal,    ///< more bytes of the journal
   };
 
@@ -24,20 +24,20 @@ struct SinkPiece {
   Bytes bytes{};            ///< valid during the call
 };
 
-/// Takes one piece; the order of calls is that of the bytes. Anything but `ok` fails the object, which is
-/// then aborted with a last piece, whose status is not looked at. Called by the drainer.
+/// Takes one piece; pieces come in the order of their bytes. Any status but `ok` fails the object, which is
+/// then aborted with a last piece, whose status is ignored. Called by the drainer.
 using TakePiece = Status (*)(void* context, const SinkPiece& piece);
 
 /// A dump that goes wherever a function sends it: a network, a debug probe, another processor. Pieces of
-/// several objects may alternate; the path tells them apart. Holds no bytes back and none but the open
-/// objects' paths. Names are not checked against those of earlier objects: whoever stores the pieces has to.
-/// Not thread-safe.
+/// several objects may alternate; the path says which object a piece belongs to. Holds no bytes back, and
+/// keeps only the paths of open objects. Does not compare names with those of earlier objects: the function
+/// that stores the pieces has to. Not thread-safe.
 class CallbackSink final : public Sink {
  public:
   static constexpr std::size_t kMaxOpenObjects = opdump::kMaxOpenObjects;
 
-  /// `paths` is the sink's as long as it lives: an equal part of it holds the path of each open object, and
-  /// one that of the journal. A path that does not fit its part is `name_too_long`.
+  /// `paths` belongs to the sink as long as the sink lives: an equal part of it holds the path of each open
+  /// object, and one part that of the journal. A path that does not fit its part is `name_too_long`.
   CallbackSink(TakePiece take, void* context, MutableBytes paths)
       : take_(take), context_(context), paths_(paths), path_bytes_(paths.size() / (kMaxOpenObjects + 1)) {}
   CallbackSink(const CallbackSink&) = delete;
@@ -84,7 +84,7 @@ class CallbackSink final : public Sink {
     return give(SinkPiece::Kind::journal, path(kMaxOpenObjects, bytes), parts);
   }
 
-  /// There is nothing held back.
+  /// Returns `ok`: the sink holds nothing back.
   [[nodiscard]] Status sync() override {
     return Status::ok;
   }

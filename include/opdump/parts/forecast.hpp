@@ -19,16 +19,16 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// What a config takes of one or several models, and what a step of all of them costs.
+/// How much of one or several models a config takes, and what a step of all of them costs.
 struct Forecast {
   std::size_t rules = 0;    ///< of the config
   std::size_t ops = 0;      ///< of the models
   std::size_t matched = 0;  ///< of `ops`
-  /// What a step writes: files with their heads, and rows of tables. Not the journal, nor what the medium
-  /// adds. Statistics are counted with numbers of usual length.
+  /// What a step writes: files with their heads, and rows of tables, without the journal and without what the
+  /// medium adds. Statistics are counted with numbers of usual length.
   std::uint64_t bytes_per_step = 0;
-  bool at_most = false;  ///< it writes that much only when all that can go wrong does
-  bool sized = true;     ///< false: a matched model did not tell its tensors, and the bytes are too few
+  bool at_most = false;  ///< it writes that much only when everything goes wrong that can
+  bool sized = true;     ///< false: a matched model came without its tensors, and the bytes are too few
 };
 
 namespace forecast {
@@ -228,7 +228,7 @@ inline std::uint64_t report_bytes(const DumpConfig& config) {
 }
 
 /// Adds what a step takes at most: when every operator overflows, when the costliest one fails, or when every
-/// suspect has overwritten every output that is watched. Of a watch without a verdict it takes just that.
+/// suspect has overwritten every output that is watched. A watch without a verdict takes exactly that.
 inline void add_faults(const DumpConfig& config, const ModelPlan& plan, Forecast& forecast) {
   const ModelDesc& model = *plan.model;
   DumpConfig as_written = config;
@@ -256,8 +256,8 @@ inline void add_faults(const DumpConfig& config, const ModelPlan& plan, Forecast
 
 }  // namespace forecast
 
-/// What `config` takes of the model of `plan`, which has been resolved against it. Time as `resolve_plan`;
-/// 3 KiB of stack.
+/// What `config` takes of the model of `plan`, which has been resolved against the config. Time as
+/// `resolve_plan`; 3 KiB of stack.
 inline Forecast forecast_of(const DumpConfig& config, const ModelPlan& plan) {
   const ModelDesc& model = *plan.model;
   Forecast forecast = {.rules = config.models.size(),

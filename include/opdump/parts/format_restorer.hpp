@@ -9,7 +9,7 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// What a tensor in a format of the device is in the framework, where the runtime does not say: msaccucmp's
+/// The framework's format of a tensor in a format of the device, when the runtime does not say: msaccucmp's
 /// choice, and NCDHW for five dims.
 constexpr Format framework_format(Format device_format, std::size_t original_rank) {
   if (device_format == Format::fractal_nz) return Format::nd;

@@ -12,36 +12,38 @@ namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 /// A flight recorder: keeps what the last steps dumped in memory, and hands it to another sink only when
-/// something happens, in the order in which it was committed, with what the steps afterwards dump. Until then
-/// the other sink is not touched.
+/// something happens, in the order in which it was committed, together with what the steps afterwards dump.
+/// Until then it does not touch the other sink.
 ///
-/// What happens is a trigger: `trigger`, or by itself an object that tells of an overflow or of an operator
-/// that failed. The step in which it happens is handed on to its end, and `after_steps` more; then the
+/// What happens is a trigger: a call of `trigger`, or an object that reports an overflow or an operator that
+/// failed. The step of the trigger is handed on to its end, and so are `after_steps` steps more; then the
 /// history begins anew.
 ///
-/// A step is one of a model. Where several models run in turn, it lasts until one of them begins its next
-/// step, so that it holds one of the model that runs most often; of more than kMaxModels in one step, more
-/// begin another. Operators that run on their own belong to the step in which they come. With
-/// OPDUMP_SMALL_CODE names tell neither steps nor kinds: each object is a step, and only `trigger` is a
-/// trigger. When the memory is full, the oldest step goes; an object that does not fit beside its own step is
-/// refused with `no_space`, as are lines of a journal. Root, directory and file of a name are 400 bytes
-/// together at most. A session that writes here keeps no journal, which would tell of objects that are gone.
+/// A step is a step of a model. Where several models run in turn, a step of the history lasts until one of
+/// them begins its next step, so that it holds one step of the model that runs most often; a model beyond
+/// kMaxModels in one step begins another. Operators that run on their own belong to the step in which they
+/// come. With OPDUMP_SMALL_CODE an object has neither step nor kind: each object is a step, and only a call
+/// of `trigger` is a trigger.
 ///
-/// `trigger` may be called from any context; all else as for any sink.
+/// When the memory is full, the oldest step goes; an object that does not fit beside its own step is refused
+/// with `no_space`, as are lines of a journal. Root, directory and file of a name are 400 bytes together at
+/// most. A session that writes here keeps no journal, because the journal would name objects that are gone.
+///
+/// `trigger` may be called from any context; all other calls as for any sink.
 class HistorySink final : public Sink {
  public:
   static constexpr std::size_t kBlockBytes = 512;
   static constexpr std::size_t kMaxModels = 8;
 
-  /// Keeps nothing and hands everything on at once, until `configure`.
+  /// Until `configure`, keeps nothing and hands everything on at once.
   explicit HistorySink(Sink& sink) : sink_(sink) {}
   HistorySink(Sink& sink, MutableBytes memory, std::uint32_t history_steps, std::uint32_t after_steps)
       : sink_(sink) {
     configure(memory, history_steps, after_steps);
   }
 
-  /// Forgets what is kept, and keeps `history_steps` (0: nothing) in `memory`, 8-byte aligned, which is this
-  /// object's from now on. While no object is open.
+  /// Forgets what is kept, and from now on keeps `history_steps` (0: nothing) in `memory`, 8-byte aligned,
+  /// which then belongs to this object. While no object is open.
   void configure(MutableBytes memory, std::uint32_t history_steps, std::uint32_t after_steps) {
     blocks_ = reinterpret_cast<Block*>(memory.data());
     history_steps_ = history_steps;
@@ -62,7 +64,7 @@ class HistorySink final : public Sink {
   /// Hands on what is kept, at the next call from the drainer.
   void trigger() { triggered_.store(true, std::memory_order_release); }  // partner: `look_for_trigger`
 
-  /// Times that the history was handed on.
+  /// How often the history was handed on.
   std::uint32_t triggers() const { return triggers_; }
 
   /// Objects of the history that the other sink refused.

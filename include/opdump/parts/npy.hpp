@@ -56,8 +56,8 @@ constexpr std::string_view npy_descr(DType dtype) {
   return info(dtype).npy_descr;
 }
 
-/// Bytes of the elements behind the head: what the shape counts, without padding. The count and the packed
-/// bytes of the tensor fit 64 bits.
+/// Bytes of the elements behind the head: as many as the shape counts, without padding. The count and the
+/// packed bytes of the tensor fit 64 bits.
 inline std::uint64_t npy_data_bytes(const TensorView& tensor) {
   const NpyElements elements = npy_elements(tensor.dtype);
   if (elements == NpyElements::opaque) return tensor.bytes;
@@ -71,14 +71,14 @@ inline Shape npy_shape(const TensorView& tensor) {
   return npy_elements(tensor.dtype) == NpyElements::opaque ? Shape(&tensor.bytes, 1) : tensor.shape;
 }
 
-/// Widens as many bfloat16 at `from` as there are four bytes in `to`.
+/// Widens bfloat16 numbers at `from` to float32 until `to` is full.
 inline void widen_bfloat16(const std::byte* from, MutableBytes to) {
   for (std::size_t i = 0; i < to.size() / 4; ++i)
     store_little_endian(to.data() + 4 * i, std::uint32_t{load_element<std::uint16_t>(from + 2 * i)} << 16);
 }
 
-/// Unpacks as many elements of `dtype` at `from` as there are bytes in `to`: from the lowest bits of a byte
-/// up, but uint1 from the highest down.
+/// Unpacks elements of `dtype` at `from`, a byte each, until `to` is full: from the lowest bits of a byte up,
+/// but uint1 from the highest down.
 inline void unpack_elements(DType dtype, const std::byte* from, MutableBytes to) {
   const unsigned bits = info(dtype).bits;
   const bool has_sign = dtype == DType::int4 || dtype == DType::int2;
@@ -92,12 +92,12 @@ inline void unpack_elements(DType dtype, const std::byte* from, MutableBytes to)
   }
 }
 
-/// Writes a NumPy file for each tensor, named `....{input|output}.{index}.{format}.{dtype}.npy`, of the
-/// elements that the shape counts, without padding. bfloat16 becomes float32 and integers of fewer than 8
+/// Writes a NumPy file for each tensor, named `....{input|output}.{index}.{format}.{dtype}.npy`, with the
+/// elements that the shape counts, without padding. bfloat16 becomes float32, and integers of fewer than 8
 /// bits become bytes; a dtype that NumPy has nothing like is written as an array of the tensor's bytes. The
-/// name has the dtype that the tensor had. Where MindSpore has tensors in the framework's format, and names
-/// that DefaultFormat, one that is still in a format of the device (see Restorer) is written as it is, with
-/// the name of that. Source: MindSpore's names and heads.
+/// name has the dtype that the tensor had. Where MindSpore has tensors in the framework's format and calls
+/// that DefaultFormat, a tensor that is still in a format of the device (see Restorer) is written as it is,
+/// with the name of its own format. Source: MindSpore's names and heads.
 class NpyFormat final : public RecordFormat {
  public:
   bool one_tensor() const override { return true; }

@@ -14,15 +14,15 @@ namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 #if OPDUMP_SMALL_CODE == 0
-/// Asks the device where it tells of overflows, and looks for infinities and NaNs in the outputs where it
-/// does not: `Memory` may have
+/// Asks the device where it reports overflows, and looks for infinities and NaNs in the outputs where it does
+/// not: `Memory` may have
 ///
 ///     Result<bool> overflowed(std::uint32_t stream_id);
 ///
-/// which says whether an operator of that stream overflowed since the last call and resets it, or
-/// `not_supported`. Outputs are looked at where they lie if `Memory` has `view`, else in pieces, copied to
-/// the stack. The status says kOverflowFloat, and kOverflowToFloat16 where an output of float16 was made of
-/// inputs that were all wider.
+/// which says whether an operator of that stream overflowed since the last call, and resets the report, or
+/// `not_supported`. If `Memory` has `view`, outputs are searched where they lie, else in pieces that are
+/// copied to the stack. The status says kOverflowFloat, and also kOverflowToFloat16 where an output of float16 was
+/// made of inputs that were all wider.
 template <class Memory>
 class OverflowScan final : public OverflowCheck {
  public:

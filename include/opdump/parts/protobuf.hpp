@@ -8,8 +8,8 @@
 #include "opdump/impl/record/part_interfaces.hpp"
 #include "opdump/types/overflow.hpp"
 
-/// As much of protobuf's wire format as a dump record needs. Fields that are zero or empty are left out, as
-/// proto3 has it. Source: protobuf's description of its encoding.
+/// The part of protobuf's wire format that a dump record needs. Fields that are zero or empty are left out,
+/// as proto3 has it. Source: protobuf's description of its encoding.
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
@@ -25,7 +25,7 @@ class ByteCounter {
   std::uint64_t bytes_ = 0;
 };
 
-/// Whether `text` is UTF-8, which protobuf wants strings to be.
+/// Whether `text` is UTF-8, which protobuf requires of strings.
 inline bool is_utf8(std::string_view text) {
   std::size_t follow = 0;
   std::uint32_t code = 0;
@@ -70,7 +70,7 @@ class ProtobufWriter {
     add_number(field, static_cast<std::uint64_t>(std::int64_t{value}));
   }
 
-  /// With '_' for every byte beyond ASCII if the text is not UTF-8.
+  /// Writes '_' for every byte beyond ASCII if the text is not UTF-8.
   void add_text(std::uint32_t field, std::string_view text) {
     if (text.empty()) return;
     add_length(field, text.size());

@@ -25,8 +25,8 @@ inline namespace OPDUMP_NAMESPACE {
 
 /// A backend whose device computes statistics, for configs that ask for that. `add_statistics` adds the first
 /// `elements` elements of `tensor` to `to`, as `Statistics::add_run` takes them; `not_supported` when the
-/// device cannot (such as for this dtype): `to` is as it was, and the host does it. Any other error loses the
-/// record. Called on the recorder's thread.
+/// device cannot (such as for this dtype): `to` is as it was, and the host computes them. Any other error
+/// loses the record. Called on the recorder's thread.
 template <class Memory>
 concept StatisticsMemory = requires(Memory& memory, const TensorView& tensor, std::uint64_t elements,
                                     Statistics& to) {
@@ -34,12 +34,12 @@ concept StatisticsMemory = requires(Memory& memory, const TensorView& tensor, st
 };
 
 /// Reduces tensors to their statistics, and records to a CSV file in CANN's form or to rows of MindSpore's
-/// table, each by its own rules where NaNs and infinities meet. `kDigests`: with MD5 and SHA-1 of the
-/// tensors' bytes, padding left out. `kTables`: with MindSpore's table; a device that is never asked for it
-/// saves the code.
+/// table. Each form has its own rules for NaNs and infinities. `kDigests`: with MD5 and SHA-1 of the tensors'
+/// bytes, without padding. `kTables`: with MindSpore's table; a device that is never asked for it saves the
+/// code.
 ///
-/// The table's header is written when the sink takes a new `statistic.csv`; rows are appended to one that is
-/// there already, whatever its columns, as MindSpore does.
+/// The table's header is written when the sink takes a new `statistic.csv`; rows are appended to a table that
+/// is already there, whatever its columns, as MindSpore does.
 template <class Memory, bool kDigests = true, bool kTables = true>
 class StatisticsReduction final : public Reduction {
  public:

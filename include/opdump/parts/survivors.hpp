@@ -9,21 +9,22 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Where the records go that a ring kept over a reset.
+/// Where the records go that a ring kept across a reset.
 struct SurvivorParts {
   Sink& sink;
   std::string_view root{};  ///< as the config's `dump_path`
-  std::uint64_t id = 0;     ///< names their journal, as no other of this device: the time in microseconds
+  std::uint64_t id = 0;     ///< names their journal, and no other one of this device: the time in microseconds
   MutableBytes scratch{};   ///< see `drain_scratch_bytes`
   JournalDetail journal = JournalDetail::records;
 };
 
-/// Writes the records that the last boot left in `ring_memory` to the sink and syncs it, with the names they
-/// would have had; before the memory is given to a recorder again. Records are in a journal of their own that
-/// is not closed: their dump never was. One whose first chunk had been drained before the reset, or whose
-/// head is not in the ring (`add_recorder` with memory for heads), is left out. Returns the number of records
-/// written; else `malformed` when the memory holds no ring, as after power was off, or the sink's last error.
-/// Needs OPDUMP_SURVIVE_RESET (`not_supported`). About 1 KiB of stack.
+/// Writes the records that the last boot left in `ring_memory` to the sink, under the names that they would
+/// have had, and syncs the sink. Call it before the memory is given to a recorder again. The records are in a
+/// journal of their own that is not closed, because their dump never was. A record is left out if its first
+/// chunk had been drained before the reset, or if its head is not in the ring (`add_recorder` with memory for
+/// heads). Returns the number of records written; else `malformed` when the memory holds no ring, as after
+/// power was off, or the sink's last error. Needs OPDUMP_SURVIVE_RESET (`not_supported`). About 1 KiB of
+/// stack.
 inline Result<std::uint32_t> drain_survivors(MutableBytes ring_memory, const SurvivorParts& parts) {
 #if OPDUMP_SURVIVE_RESET
   Ring ring;

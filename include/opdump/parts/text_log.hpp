@@ -11,7 +11,7 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Calls `use(text)` for each thing that `config` asks for and this build does not do.
+/// Calls `use(text)` for each thing that `config` asks for and that this build does not do.
 template <class Use>
 constexpr void for_each_not_done(const DumpConfig& config, Use use) {
   if (config.kernel_data != 0) use("what kernels print is not captured");
@@ -21,8 +21,8 @@ constexpr void for_each_not_done(const DumpConfig& config, Use use) {
 inline constexpr std::string_view kNoDataOps =
     "Data operators that feed the chosen ones are not captured, as the model does not tell its producers";
 
-/// Tells in words what a session's configs ask for in vain, what each model will cost, and which tensors make no
-/// sense:
+/// Says in words what a session's configs ask for in vain, what each model will cost, and which tensors are
+/// faulty:
 ///
 ///     config: what kernels print is not captured
 ///     model "digits": 3 rules, 41 of 214 ops match, about 1.9 MB per step; the partition lasts 12 steps
@@ -30,8 +30,8 @@ inline constexpr std::string_view kNoDataOps =
 ///     lost: output 0 of operator "conv1" of model "digits" at step 0: 100 bytes given, float32 [8,24] takes 768
 class TextLog final : public SessionLog {
  public:
-  /// `say` may be null: nothing is told. `partition_bytes` is the room where the dump goes; 0: not known.
-  /// `has_notes`: the notes of the parser are told elsewhere, so that they need not be again.
+  /// `say` may be null: the log is silent. `partition_bytes` is the room where the dump goes; 0: not known.
+  /// `has_notes`: the caller reports the notes of the parser, so that the log need not.
   explicit TextLog(LogHook say = nullptr, void* context = nullptr, std::uint64_t partition_bytes = 0,
                    bool has_notes = false)
       : say_(say), context_(context), partition_bytes_(partition_bytes), has_notes_(has_notes) {}

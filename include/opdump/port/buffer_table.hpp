@@ -8,9 +8,9 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Gives addresses to buffers that have none, only handles: each buffer gets a range of 2^40 bytes of its
-/// own, in which offsets are added as in memory. What lies outside a buffer is found out. Numbers of buffers
-/// that were removed are used again. For device memories; `kBuffers` is how many there can be at once.
+/// Gives addresses to buffers that have only handles: each buffer gets a range of 2^40 bytes of its own, in
+/// which offsets are added as in memory. An access outside every buffer is found out. The number of a removed
+/// buffer is used again. For device memories; `kBuffers` is how many buffers there can be at once.
 template <class Buffer, std::size_t kBuffers>
 class BufferTable {
  public:
@@ -41,10 +41,10 @@ class BufferTable {
     return Status::too_many_objects;
   }
 
-  /// Forgets the entry.
+  /// Removes the buffer.
   void remove(Entry& entry) { entry = {}; }
 
-  /// Where `bytes` bytes from `address` on lie; nowhere, unless all are in one buffer.
+  /// Where `bytes` bytes from `address` on lie; nowhere, unless all of them are in one buffer.
   Place find(Address address, std::uint64_t bytes) {
     const std::uint64_t number = address >> kOffsetBits;
     const std::uint64_t offset = address & (kMaxBytes - 1);

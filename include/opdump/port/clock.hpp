@@ -16,7 +16,7 @@ class Clock {
   /// Seconds to add to UTC for local time, which names the dump's directory.
   virtual std::int32_t utc_offset_seconds() = 0;
 
-  /// Milliseconds that only grow, wrapping at 32 bits; bounds how long a recorder waits for room.
+  /// Milliseconds that only grow, wrapping at 32 bits. They limit how long a recorder waits for room.
   virtual std::uint32_t monotonic_ms() = 0;
 
   /// Gives way for a moment (some tens of microseconds) while a recorder waits for room in its ring. Never

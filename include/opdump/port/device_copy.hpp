@@ -12,33 +12,35 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// The elements of a tensor as the framework has them, while they lie in a format of the device.
+/// The elements of a tensor in the framework's format, copied from a tensor that lies in a format of the
+/// device.
 class RestoredElements {
  public:
-  /// Fills `to` with whole elements of `tensor`, from its byte `at` on, which begins one, and makes them
-  /// little-endian. Errors are those of `DeviceMemory::copy`.
+  /// Fills `to` with whole elements of `tensor`, from its byte `at` on, which is the first byte of an
+  /// element, and makes them little-endian. Errors are those of `DeviceMemory::copy`.
   [[nodiscard]] virtual Status copy(const TensorView& tensor, std::uint64_t at, MutableBytes to) = 0;
 
  protected:
   ~RestoredElements() = default;
 };
 
-/// Takes tensors out of the formats of the device, for configs that want them as the framework has them
-/// (MindSpore's `trans_flag`) and files that hold one tensor. A session is given one by address, so that
-/// firmware which needs none carries no code for it.
+/// Takes tensors out of the formats of the device, for configs that want them in the framework's formats
+/// (MindSpore's `trans_flag`) and for files that hold one tensor. A session is given a Restorer by address,
+/// so that firmware which needs none carries no code for it.
 class Restorer {
  public:
-  /// Makes of `tensor` what it is in the framework: format, shape, bytes, and `restored`, by which its
-  /// elements are then copied. What that refers to stays until the next call for `slot`, the number of a
-  /// recorder, on whose thread this is called. False where it cannot be done: `tensor` is as it was.
+  /// Turns `tensor` into what it is in the framework: format, shape, bytes, and `restored`, which then copies
+  /// its elements. What `tensor` refers to afterwards stays until the next call for `slot`, the number of a
+  /// recorder, on whose thread this is called. False when the tensor cannot be restored: `tensor` is as it
+  /// was.
   virtual bool restore(std::size_t slot, TensorView& tensor) = 0;
 
  protected:
   ~Restorer() = default;
 };
 
-/// Bytes of a number inside an element of `dtype`: the two parts of a complex element are numbers of their
-/// own. 1 where bytes have no order: bytes, elements below a byte, texts.
+/// Bytes of one number in an element of `dtype`: a complex element has two numbers. 1 where bytes have no
+/// order: bytes, elements below a byte, texts.
 constexpr std::size_t number_bytes(DType dtype) {
   switch (dtype) {
     case DType::complex32:
@@ -52,7 +54,7 @@ constexpr std::size_t number_bytes(DType dtype) {
 }
 
 /// Turns elements that lie in `bytes` in this machine's byte order into little-endian ones. Bytes after the
-/// last whole number stay as they are. Nothing to do on a little-endian machine.
+/// last whole number stay as they are. Does nothing on a little-endian machine.
 inline void to_little_endian(MutableBytes bytes, DType dtype) {
   if constexpr (std::endian::native == std::endian::big) {
     const std::size_t width = number_bytes(dtype);
@@ -77,14 +79,14 @@ template <class Memory>
   return memory.copy(to.data(), from, to.size());
 }
 
-/// As `copy_elements`, of a restored tensor.
+/// As `copy_elements`, for a restored tensor.
 [[nodiscard, gnu::noinline]] inline Status copy_restored(const TensorView& tensor, std::uint64_t at,
                                                          std::byte* to, std::size_t bytes) {
   return restored_elements(tensor)->copy(tensor, at, {to, bytes});
 }
 
-/// Copies `to.size()` bytes of `tensor`, from its byte `at` on, which begins an element, and makes them
-/// little-endian. Errors are those of `memory.copy`.
+/// Copies `to.size()` bytes of `tensor`, from its byte `at` on, which is the first byte of an element, and
+/// makes them little-endian. Errors are those of `memory.copy`.
 template <class Memory>
 [[nodiscard, gnu::always_inline]] inline Status copy_elements(Memory& memory, const TensorView& tensor,
                                                               std::uint64_t at, MutableBytes to) {
@@ -94,9 +96,10 @@ template <class Memory>
   return status;
 }
 
-/// What OPDUMP_SMALL_CODE looks at in a tensor comes by here: `take(to, piece, bytes)` is given its elements
-/// without padding, little-endian, from the stack and a few at a time. `invalid_tensor` for a tensor that
-/// falls short of its shape; other errors are those of `memory.copy`.
+/// With OPDUMP_SMALL_CODE, whatever looks at the elements of a tensor gets them from here: `take(to, piece,
+/// bytes)` is given the elements without padding, little-endian, on the stack and a few at a time.
+/// `invalid_tensor` for a tensor with fewer bytes than its shape needs; other errors are those of
+/// `memory.copy`.
 template <class Memory>
 [[nodiscard]] Status read_pieces(Memory& memory, const TensorView& tensor, void* to,
                                  void (*take)(void* to, const std::byte* piece, std::size_t bytes)) {

@@ -10,7 +10,7 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// What a driver said when a call of it failed.
+/// The error that a call of a driver returned.
 struct DriverError {
   const char* call = nullptr;  ///< name of the driver's function; null: nothing has failed
   std::int32_t code = 0;       ///< as the driver returned it
@@ -35,31 +35,31 @@ class LatestDriverError {
 
  private:
   const char* const* calls_;
-  // In one word, so that name and code are always of the same call.
+  // In one word, so that name and code always belong to the same call.
   std::atomic<std::uint32_t> packed_{0};
 };
 
 /// Memory that tensors live in, as a platform supplies it. A recorder is a template over it: a final class
 /// (such as `HostMemory`) is called directly, this base class virtually.
 ///
-/// `copy` is all that a backend must have. What it may offer besides are the concepts below: a member
-/// function of the right form is found when the session is compiled and used from then on, and what a backend
+/// A backend must have `copy` and nothing else. The concepts below say what else it may offer: the session
+/// finds a member function of the right form when it is compiled and uses it from then on, and what a backend
 /// lacks costs nothing. platform/template/dma_memory.hpp has them all for a DMA engine, to copy from.
 class DeviceMemory {
  public:
-  /// Copies `bytes` bytes, whose elements are in this machine's byte order, from `from` to `to`, which lies
-  /// in a ring, and returns when they are there. Takes any address and any size up to
-  /// `CopyRules::max_bytes`; a driver that does not needs a buffer of its own in between. Must not allocate
-  /// and must not block beyond the copy. `device_copy_failed`, or a more exact status, when not every byte
-  /// arrived; what `to` then holds is ignored. Called on the recorder's thread or interrupt.
+  /// Copies `bytes` bytes from `from` to `to`, which lies in a ring, and returns when they are there.
+  /// Elements are in this machine's byte order. Takes any address and any size up to `CopyRules::max_bytes`;
+  /// a driver with narrower rules needs a buffer of its own in between. Must not allocate and must not block
+  /// beyond the copy. `device_copy_failed`, or a more exact status, when not every byte arrived; the session
+  /// then ignores what `to` holds. Called on the recorder's thread or interrupt.
   [[nodiscard]] virtual Status copy(std::byte* to, Address from, std::size_t bytes) = 0;
 
  protected:
   ~DeviceMemory() = default;
 };
 
-/// Copies that go on in the background. The recorder starts the next piece of a tensor while earlier ones are
-/// on their way, and has them all before `capture` returns, as the operator after it may reuse the memory.
+/// Copies that go on in the background. The recorder starts the next piece of a tensor while earlier pieces
+/// are on their way, and has all of them before `capture` returns: the next operator may reuse the memory.
 ///
 ///   Copy         One copy under way. Default-constructible, never moved: the recorder keeps `kMaxCopies` of
 ///                them and uses each again and again.
@@ -93,33 +93,33 @@ struct CopyRules {
   std::uint32_t max_bytes = 0xffffffff;  ///< of one copy: no fewer than the alignment, nor than 16
 };
 
-/// A backend with rules. They may depend on the device that was found, but not change once the session is
-/// made. Of a tensor that is streamed in pieces, each begins at a multiple of `alignment` in the ring, and in
-/// the device too if the tensor does; its last bytes, and what shares a chunk with other tensors, lie as they
-/// come. Costs up to `alignment` bytes of the ring per piece.
+/// A backend with rules. The rules may depend on the device that was found, but do not change once the
+/// session is made. Each piece of a streamed tensor begins at a multiple of `alignment` in the ring, and in
+/// the device too if the tensor does. The last bytes of a tensor, and tensors that share a chunk, are not
+/// aligned. Costs up to `alignment` bytes of the ring per piece.
 template <class Memory>
 concept RuledMemory = requires(const Memory& memory) {
   { memory.copy_rules() } -> std::same_as<CopyRules>;
 };
 
-/// A backend that has to order copies after the operator. `fence(stream_id)` is called on the recorder's
-/// thread before the first byte of a record is read, with `OpDesc::stream_id`: it waits for the operator, or
-/// makes the copies that follow wait for it, or invalidates caches. An error loses the record. Without it,
-/// the operator must be over when `capture` is called.
+/// A backend that has to order copies after the operator. `fence(stream_id)` is called with
+/// `OpDesc::stream_id` on the recorder's thread before the first byte of a record is read: it waits for the
+/// operator, or makes the copies that follow wait for it, or invalidates caches. An error loses the record. A
+/// backend without a fence needs the operator to be over when `capture` is called.
 template <class Memory>
 concept FencedMemory = requires(Memory& memory, std::uint32_t stream_id) {
   { memory.fence(stream_id) } -> std::same_as<Status>;
 };
 
 /// A backend whose memory the CPU reads where it lies. `view(from, bytes)` gives those bytes, or fewer when
-/// that cannot be: `copy` is then called. On the recorder's thread, after `fence`.
+/// the CPU cannot read them: then `copy` is called. On the recorder's thread, after `fence`.
 template <class Memory>
 concept ViewableMemory = requires(Memory& memory, Address from, std::uint64_t bytes) {
   { memory.view(from, bytes) } -> std::same_as<Bytes>;
 };
 
-/// A backend whose device tells of overflows. `overflowed(stream_id)`: whether an operator of that stream
-/// overflowed since the last call, which also resets it; an error when the device did not tell. Called on the
+/// A backend whose device reports overflows. `overflowed(stream_id)` says whether an operator of that stream
+/// overflowed since the last call, and resets the report; an error when the device did not say. Called on the
 /// recorder's thread, after `fence`.
 template <class Memory>
 concept OverflowMemory = requires(Memory& memory, std::uint32_t stream_id) {
@@ -148,9 +148,9 @@ constexpr CopyRules rules_of(const Memory& memory) {
   }
 }
 
-/// A backend that can show a tensor to the CPU where it lies, which is cheaper than copies where it is looked
-/// at as a whole. `map` gives the bytes, which stay readable until `unmap` of the same. Called on the
-/// recorder's thread.
+/// A backend that can show the CPU a tensor where it lies, which is cheaper than copies when all of the
+/// tensor is looked at. `map` gives the bytes, which stay readable until `unmap` is called for them. Called
+/// on the recorder's thread.
 template <class Memory>
 concept MappingMemory = requires(Memory& memory, Address from, std::uint64_t bytes, Bytes mapped) {
   { memory.map(from, bytes) } -> std::same_as<Result<Bytes>>;

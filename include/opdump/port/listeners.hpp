@@ -15,7 +15,7 @@ inline namespace OPDUMP_NAMESPACE {
 /// calls it.
 using LogHook = void (*)(void* context, std::string_view line);
 
-/// Is told of each. On the recorder's thread or interrupt; must not block for long.
+/// Hears of each overwrite. Called on the recorder's thread or interrupt; must not block for long.
 class WatchListener {
  public:
   virtual void overwritten(const Overwrite& overwrite) = 0;
@@ -24,25 +24,27 @@ class WatchListener {
   ~WatchListener() = default;
 };
 
-/// Is told what a session makes of its configs and models, on the control context, and of tensors that make no
-/// sense. A session is given one by
-/// address, so that firmware without any carries no code for it; TextLog makes lines of text.
+/// Hears, on the control context, what a session makes of its configs and models, and, on the recorder's,
+/// which tensors are faulty. A session is given one by address, so that firmware without a log carries no
+/// code for it; TextLog makes lines of text.
 class SessionLog {
  public:
-  /// `config` has been given to the session of that device, and may be refused yet.
+  /// The session of that device was given `config`, and may still refuse it.
   virtual void config_set(const DumpConfig& config, std::uint32_t device_id) = 0;
 
   /// `config`, which is active, has been resolved against the model of `plan`.
   virtual void model_loaded(const DumpConfig& config, const ModelPlan& plan) = 0;
 
-  /// A config asked for that, and it was never captured. Names are told when a model is loaded that should
-  /// have them, all else when the model is unloaded or the config leaves. Not with OPDUMP_SMALL_CODE.
+  /// A config asked for `what`, and it was never captured. Names are reported when a model is loaded that
+  /// should have them, all else when the model is unloaded or the config is no longer in force. Not with
+  /// OPDUMP_SMALL_CODE.
   virtual void never_captured([[maybe_unused]] const NeverCaptured& what) {}
 
-  /// Of a wanted operator, the first tensor because of which a record of it was lost as `invalid_tensor`, once
-  /// per operator and loading; or, with `spare_bytes` or `no_statistics`, when the operator is first captured.
-  /// Other than the rest on the recorder's thread or interrupt, between captures of other recorders: must not
-  /// block for long. Not with OPDUMP_SMALL_CODE.
+  /// A tensor of a wanted operator is faulty: the first one that lost a record as `invalid_tensor`, once per
+  /// operator and loading; or, with `spare_bytes` or `no_statistics`, a tensor that is doubtful when it is first
+  /// captured.
+  /// Unlike the other calls, this one comes on the recorder's thread or interrupt, between captures of other
+  /// recorders, and must not block for long. Not with OPDUMP_SMALL_CODE.
   virtual void tensor_faulty([[maybe_unused]] const FaultyTensor& faulty) {}
 
  protected:

@@ -12,15 +12,15 @@ inline namespace OPDUMP_NAMESPACE {
 
 /// What an object is.
 enum class ObjectKind : std::uint8_t {
-  extra,    ///< what a framework's dumps have besides
-  record,   ///< of an operator, or of one of its tensors
-  report,   ///< of an operator's overflow
-  failure,  ///< of an operator that failed
+  extra,    ///< another file of a framework's dumps
+  record,   ///< the record of an operator, or of one of its tensors
+  report,   ///< the report of an operator's overflow
+  failure,  ///< the record of an operator that failed
   table,    ///< rows of statistics
   journal,
 };
 
-/// What is known of an object besides its name.
+/// What is known of an object apart from its name.
 struct ObjectFacts {
   ObjectKind kind = ObjectKind::extra;
   std::uint32_t load = 0;     ///< which loading of a model the operator is of; 0: none
@@ -33,7 +33,7 @@ struct ObjectName {
   std::string_view root{};       ///< the config's `dump_path`; a sink without directories may leave it out
   std::string_view directory{};  ///< below root, '/'-separated, no empty, "." or ".." part; may be empty
   std::string_view file{};       ///< no '/'; may be longer than a file system allows
-  [[no_unique_address]] Maybe<!build::kLean, ObjectFacts> facts{};  ///< OPDUMP_SMALL_CODE tells none
+  [[no_unique_address]] Maybe<!build::kLean, ObjectFacts> facts{};  ///< absent with OPDUMP_SMALL_CODE
 };
 
 /// One object that a sink has open.
@@ -42,7 +42,8 @@ enum class ObjectId : std::uint32_t {};
 /// Never an object that is open.
 inline constexpr ObjectId kNoObject{0xffffffff};
 
-/// Objects that a session has open at once in its sink: one per recorder, and what goes with one of them.
+/// Objects that a session has open at once in its sink: one per recorder, and one more that is committed
+/// together with one of them.
 inline constexpr std::uint32_t kMaxOpenObjects = OPDUMP_MAX_RECORDERS + (build::kFaults ? 1 : 0);
 
 /// Where a dump goes: a tree of files, a raw flash log, a callback. Objects are written by begin, append and
@@ -50,30 +51,29 @@ inline constexpr std::uint32_t kMaxOpenObjects = OPDUMP_MAX_RECORDERS + (build::
 /// kMaxOpenObjects may be open at once.
 class Sink {
  public:
-  /// Opens a new object. `already_exists` when one of that name is there (the drainer then picks another
-  /// name); any other error: nothing is open.
+  /// Opens a new object. `already_exists` when there is an object of that name (the drainer then picks
+  /// another name); any other error: nothing is open.
   virtual Result<ObjectId> begin(const ObjectName& name) = 0;
 
-  /// Adds `parts` to the end, in order. After an error the object can only be aborted.
+  /// Adds `parts` to the end of the object, in order. After an error the object can only be aborted.
   [[nodiscard]] virtual Status append(ObjectId object, std::span<const Bytes> parts) = 0;
 
-  /// Makes the object appear whole under its name and closes it. With `with`, another one that only makes
-  /// sense together with it: both appear, `object` before `with`, or neither. After an error what was to
-  /// appear is gone, as after `abort`. Without OPDUMP_FAULTS nobody gives `with`, and a sink need not look
-  /// at it.
+  /// Makes the object appear whole under its name and closes it. `with` is another object that only makes
+  /// sense together with it: both appear, `object` before `with`, or neither does. After an error what was to
+  /// appear is gone, as after `abort`. Without OPDUMP_FAULTS nobody passes `with`, and a sink may ignore it.
   [[nodiscard]] virtual Status commit(ObjectId object, ObjectId with = kNoObject) = 0;
 
   /// Closes the object and takes back what was written of it.
   virtual void abort(ObjectId object) = 0;
 
   /// Adds `parts`, which are whole lines, to the object of that name in one piece, and makes the object if
-  /// there is none: lines of a journal, rows of a table. What was added counts at once and stays, also when
-  /// nothing is ever committed; a crash may cut the last piece short.
+  /// there is none: lines of a journal, rows of a table. The lines count at once and stay, even if nothing is
+  /// ever committed; a crash may cut the last piece short.
   [[nodiscard]] virtual Status append_lines(const ObjectName& name, std::span<const Bytes> parts) = 0;
 
-  /// Before the first piece of a journal: `already_exists` when there is one of that name, of another process
-  /// or of one before whose clock told the same; the drainer then picks another name. A
-  /// lean build does not ask. Otherwise, and after whatever other error, `append_lines` is what follows.
+  /// Called before the first piece of a journal. `already_exists` when there is a journal of that name, of
+  /// another process or of an earlier process whose clock gave the same time; the drainer then picks another
+  /// name. A lean build does not ask. After `ok`, and after any other error, `append_lines` follows.
   [[nodiscard]] virtual Status claim_journal([[maybe_unused]] const ObjectName& name) { return Status::ok; }
 
   /// Returns when everything committed so far would survive a loss of power.
@@ -83,7 +83,7 @@ class Sink {
   ~Sink() = default;
 };
 
-/// An object that is being written to a sink, and how long it is so far. After any error nothing is open.
+/// An object that is being written to a sink, and its length so far. After any error nothing is open.
 class OpenObject {
  public:
   [[nodiscard]] Status begin(Sink& sink, const ObjectName& name) {
@@ -107,7 +107,7 @@ class OpenObject {
   [[nodiscard]] Status put(Bytes part) { return put({&part, 1}); }
 
   [[nodiscard]] Status commit() { return sink_->commit(object_); }
-  /// As `Sink::commit`, of this object and `with`.
+  /// As `Sink::commit`, for this object and `with`.
   [[nodiscard]] Status commit(const OpenObject& with) { return sink_->commit(object_, with.object_); }
   void abort() { sink_->abort(object_); }
 

@@ -13,14 +13,14 @@ class Waker {
   /// long.
   virtual void wake() = 0;
 
-  /// Whether there is somebody to wake: a child after fork() lacks its parent's threads.
+  /// Whether there is a thread to wake: a child after fork() lacks its parent's threads.
   virtual bool is_there() const { return true; }
 
  protected:
   ~Waker() = default;
 };
 
-/// In the place of an atomic pointer to one, where recorders wake nobody.
+/// Takes the place of an atomic pointer to a Waker where recorders wake nobody.
 struct NoWaker {
   static Waker* load(std::memory_order) { return nullptr; }
   static void store(Waker*, std::memory_order) {}

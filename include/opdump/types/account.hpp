@@ -9,15 +9,15 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// How something that a config asks for was never captured.
+/// Why something that a config asks for was never captured.
 enum class NeverCause : std::uint8_t {
-  no_model,    ///< no model of that name was loaded; without a name: no model at all
+  no_model,    ///< no model of that name was loaded; if the name is empty: no model at all
   no_op,       ///< the model has no operator of that name
   not_dumped,  ///< the model was loaded, and not one of its operators was captured at any step
   not_run,     ///< the operator was not captured at any step
   no_inputs,   ///< it was captured, and never given an input
   no_outputs,  ///< it was captured, and never given an output
-  steps,       ///< the model did not come to these steps
+  steps,       ///< the model did not reach these steps
 };
 
 struct NeverKind {
@@ -41,7 +41,7 @@ constexpr const NeverKind& kind_of(NeverCause cause) {
   return kNeverKinds[static_cast<std::size_t>(cause)];
 }
 
-/// Something that a config asks for and that was never captured, for one reason. Texts are referred to.
+/// Something that a config asks for and that was never captured, for one reason. Refers to the texts.
 struct NeverCaptured {
   NeverCause cause = NeverCause::no_model;
   std::uint32_t model_id = 0;

@@ -19,8 +19,8 @@ struct StepRange {
   std::uint64_t last;
 };
 
-/// The steps a config asks for. Without ranges: every step. Refers to the ranges, which live as long as the
-/// config.
+/// The steps that a config asks for. Without ranges: every step. Refers to the ranges, which live as long as
+/// the config.
 struct StepSet {
   std::span<const StepRange> ranges{};
 
@@ -48,11 +48,11 @@ enum class WhenFull : std::uint8_t {
   block,  ///< wait for the drainer up to a limit without progress, then lose the record. After that, lose
           ///< records at once until there is room again, so that a dead sink costs one limit and not one per
           ///< operator
-  inline_drain,  ///< "inline": drain its own ring in the caller; for systems without threads: recorders,
-                 ///< `drain_some` and `flush` are then one context, but for recorders that are given another
-                 ///< policy of their own, and no drain thread can be attached
-  degrade,  ///< keep what the session's Reduction makes of the record, at once; if there is no room for that
-            ///< either, lose it
+  inline_drain,  ///< "inline": the recorder drains its own ring; for systems without threads. Recorders,
+                 ///< `drain_some` and `flush` are then one context, except recorders with another policy of
+                 ///< their own, and no drain thread can be attached
+  degrade,  ///< keep, at once, what the session's Reduction makes of the record; if the ring has no room for
+            ///< that either, lose the record
 };
 
 /// What `policy` is in this build: OPDUMP_WAIT may rule it out.
@@ -64,17 +64,17 @@ constexpr WhenFull possible(WhenFull policy) {
 /// The words for `WhenFull` in configs and on command lines, in its order.
 inline constexpr std::string_view kWhenFullWords[] = {"drop", "block", "inline", "degrade"};
 
-/// How much a dump's journal tells.
+/// How much a dump's journal says.
 enum class JournalDetail : std::uint8_t {
   none,     ///< no journal: losses are only counted
   gaps,     ///< what was lost, and the totals
-  records,  ///< every record besides
+  records,  ///< every record too
 };
 
 /// The words for `JournalDetail`, in its order.
 inline constexpr std::string_view kJournalWords[] = {"none", "gaps", "records"};
 
-/// What goes when a dump has all the room it may take.
+/// What is given up when a dump has all the room that it may take.
 enum class Keep : std::uint8_t {
   oldest,  ///< new records are refused
   newest,  ///< old dumps and records are removed
@@ -83,11 +83,11 @@ enum class Keep : std::uint8_t {
 /// The words for `Keep`, in its order.
 inline constexpr std::string_view kKeepWords[] = {"oldest", "newest"};
 
-/// When what was written has to survive a loss of power.
+/// From when on what was written has to survive a loss of power.
 enum class Fsync : std::uint8_t {
-  never,     ///< when the system comes to it
+  never,     ///< when the system writes it back
   finalize,  ///< when `finalize` has returned
-  record,    ///< each record when it is committed, which waits for the medium
+  record,    ///< when its record is committed; the commit waits for the medium
 };
 
 /// The words for `Fsync`, in its order.
@@ -95,7 +95,7 @@ inline constexpr std::string_view kFsyncWords[] = {"never", "finalize", "record"
 
 inline constexpr std::uint32_t kDefaultHistoryBytes = 1024 * 1024;
 
-/// How to dump, as far as a config says: its "opdump" object. What is absent is up to the program.
+/// How to dump, as the config's "opdump" object says. The program decides what is absent.
 struct DumpOptions {
   std::optional<std::uint32_t> ring_bytes{};  ///< of each recorder's ring
   std::optional<WhenFull> when_full{};
@@ -106,14 +106,14 @@ struct DumpOptions {
   std::uint64_t reserve_bytes = 0;  ///< of the file system, left free; 0: absent
   std::optional<Keep> keep{};
   std::optional<Fsync> fsync{};
-  /// Steps that are kept in memory until something happens, see HistorySink; 0: everything is written at
+  /// How many steps are kept in memory until something happens, see HistorySink; 0: everything is written at
   /// once.
   std::uint32_t history_steps = 0;
   std::uint32_t after_steps = 0;    ///< that are written afterwards
   std::uint32_t history_bytes = 0;  ///< of that memory; 0: kDefaultHistoryBytes
 };
 
-/// Whether `options` ask of a sink what not every sink does anyway.
+/// Whether `options` ask a sink for something that not every sink does anyway.
 constexpr bool asks_sink(const DumpOptions& options) {
   return options.max_bytes != 0 || options.max_files != 0 || options.reserve_bytes != 0 ||
          options.keep.has_value() || options.fsync == Fsync::record || options.history_steps != 0;
@@ -128,7 +128,7 @@ enum class DumpLevel : std::uint8_t { op, kernel, all };
 /// Whether the tensors themselves, their statistics, or both are written.
 enum class DumpData : std::uint8_t { tensor, statistics, full };
 
-/// Which statistics are written, as bits. Those of counts say how many elements are such.
+/// Which statistics are written, as bits. A count says how many elements are of its kind.
 using StatBits = std::uint16_t;
 inline constexpr StatBits kStatMax = 1;
 inline constexpr StatBits kStatMin = 2;
@@ -155,7 +155,7 @@ enum class FileFormat : std::uint8_t {
 /// The words for `FileFormat`, in its order.
 inline constexpr std::string_view kFileFormatWords[] = {"nano", "protobuf", "npy"};
 
-/// The directories that files lie in, and their names.
+/// The directories that files lie in, and the names of the files.
 enum class Layout : std::uint8_t {
   cann,              ///< CANN's, below torchair's rank folder if the config has a world size
   mindspore_kernel,  ///< MindSpore's on Ascend, kernel by kernel: O0 and O1
@@ -167,7 +167,7 @@ enum class Layout : std::uint8_t {
 inline constexpr std::string_view kLayoutWords[] = {"cann", "mindspore_kernel", "mindspore_graph",
                                                     "mindspore_cpu"};
 
-/// What kernels may write besides tensors, as bits.
+/// What kernels may write in addition to tensors, as bits.
 inline constexpr std::uint8_t kKernelPrintf = 1;
 inline constexpr std::uint8_t kKernelTensor = 2;
 inline constexpr std::uint8_t kKernelAssert = 4;
@@ -189,14 +189,14 @@ struct TensorPosition {
   std::uint32_t index = 0;
 };
 
-/// Tensors that are left out of the dump of one operator, or of all of one type.
+/// Tensors that the dump of one operator, or of all operators of one type, leaves out.
 struct TensorExclusion {
   bool by_type = false;  ///< `name` is that of a type
   std::string_view name{};
   std::span<const TensorPosition> positions{};
 };
 
-/// What few entries of a config have.
+/// What only few entries of a config have.
 struct ModelExtras {
   std::span<const OpRange> ranges{};
   std::span<const TensorExclusion> exclusions{};
@@ -216,7 +216,7 @@ struct ModelRule {
   bool all_layers = true;         ///< the entry names no layer and no range: every operator
   std::span<const std::string_view> layers{};
   const ModelExtras* extras = nullptr;  ///< null: none
-  /// As `holds` takes it; empty: not sorted.
+  /// In the order that `holds` needs; empty: not sorted.
   [[no_unique_address]] Maybe<!build::kLean, std::span<const std::uint32_t>> layers_by_name{};
 };
 
@@ -225,8 +225,8 @@ constexpr bool names_layer(const ModelRule& rule, std::string_view name) {
   return holds(rule.layers, rule.layers_by_name, name);
 }
 
-/// What a config file asks for, whatever its dialect. All texts and lists are referred to: they lie in the
-/// memory that was given to the parser, which must stay until the session it is given to is finalized.
+/// What a config file asks for, whatever its dialect. Refers to all texts and lists: they lie in the memory
+/// that was given to the parser, which must stay until the session that is given the config is finalized.
 struct DumpConfig {
   bool asked = false;   ///< the config switches something on, whether or not this build can do it
   bool active = false;  ///< false: valid, but nothing that this build does is switched on
@@ -243,14 +243,14 @@ struct DumpConfig {
   FileFormat file_format = FileFormat::nano;
   Layout layout = Layout::cann;
 
-  // Of these, statistics_in_dtype, synchronous, quant_dumpable and kernel_data are understood, and not acted
-  // on by this build.
+  // This build understands statistics_in_dtype, synchronous, quant_dumpable and kernel_data, but does not act
+  // on them.
   DumpData data = DumpData::tensor;
   StatBits statistics = kStatsByDefault;
   bool fixed_point = false;    ///< CANN's statistics have the number texts of its nano devices
   bool trailing_comma = true;  ///< rows of MindSpore's table end with one
-  /// One bit per column, in the order asked for, where a layout leaves that order to the config; one may
-  /// stand there twice. Empty: the layout's own order.
+  /// One bit per column, in the order asked for, for layouts that leave that order to the config; a column
+  /// may occur twice. Empty: the layout's own order.
   std::span<const StatBits> statistic_columns{};
   bool statistics_on_device = false;  ///< the device computes them
   bool statistics_in_dtype = false;   ///< the device computes them in the tensor's dtype, not in float32
@@ -278,7 +278,7 @@ constexpr bool has_exclusions(const DumpConfig& config) {
   return false;
 }
 
-/// Whether the device with that id is one that dumps.
+/// Whether the device with that id dumps.
 constexpr bool dumps_on(const DumpConfig& config, std::uint32_t device_id) {
   if (config.every_device) return true;
   for (const std::uint32_t device : config.devices) {
@@ -300,7 +300,7 @@ constexpr std::uint32_t folder_rank(const DumpConfig& config, std::uint32_t devi
   return one_process && has_rank_folder(config.layout) ? device_id : config.rank;
 }
 
-/// Whether names have the runtime's ids; elsewhere they are 0.
+/// Whether file names have the runtime's ids; in other layouts the ids are 0.
 constexpr bool has_task_id(Layout layout) {
   return !has_rank_folder(layout);
 }
@@ -320,7 +320,7 @@ constexpr bool has_table_row(DType dtype) {
   return dtype != DType::complex32 && dtype != DType::complex64 && dtype != DType::complex128;
 }
 
-/// Whether each tensor is a record of its own, where a file holds one tensor or, `one_tensor` false, a
+/// Whether each tensor is a record of its own. `one_tensor`: a file holds one tensor; false: a file holds a
 /// record.
 constexpr bool splits_records(DumpData data, Layout layout, bool one_tensor) {
   return data == DumpData::statistics ? has_table(layout) : one_tensor;

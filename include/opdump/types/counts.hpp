@@ -11,7 +11,7 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Why a record was lost: first what a recorder finds, then what the sink does.
+/// Why a record was lost: first the causes that a recorder finds, then those of the sink.
 enum class LossCause : std::uint8_t {
   invalid,
   ring_full,
@@ -39,18 +39,18 @@ struct LossCounts {
   std::uint32_t device_failed = 0;  ///< a copy from device memory failed
   std::uint32_t sink_failed = 0;    ///< the sink failed
   std::uint32_t quota = 0;          ///< the sink refused: the dump has all the room it may take
-  std::uint32_t cut_short = 0;      ///< of those a recorder lost: given up after they had begun
+  std::uint32_t cut_short = 0;      ///< records that a recorder gave up after they had begun
 
   std::uint32_t& operator[](LossCause cause);
   std::uint32_t operator[](LossCause cause) const;
   std::uint32_t lost() const;
   /// Lost before any of it was in a ring.
   std::uint32_t dropped() const { return lost() - aborted(); }
-  /// Lost later: what was there of it was taken back.
+  /// Lost later: what was already written of the record was taken back.
   std::uint32_t aborted() const { return cut_short + sink_failed + quota; }
 };
 
-/// All that is said of one cause.
+/// The words for one cause.
 struct LossKind {
   std::uint32_t LossCounts::*count;
   std::string_view word;  ///< in journals and JSON
@@ -74,7 +74,7 @@ constexpr const LossKind& kind_of(LossCause cause) {
   return kLossKinds[static_cast<std::size_t>(cause)];
 }
 
-/// The counts of `kLossKinds` alone, for programs that need none of its texts.
+/// The counts of `kLossKinds` without the texts, for programs that need none of them.
 inline constexpr auto kLossFields = [] {
   std::array<std::uint32_t LossCounts::*, kLossCauses> fields{};
   for (std::size_t i = 0; i < kLossCauses; ++i) fields[i] = kLossKinds[i].count;
@@ -154,7 +154,8 @@ inline constexpr std::uint32_t DumpCounts::*kDumpCountFields[] = {
 };
 static_assert(std::size(kDumpCountFields) == static_cast<std::size_t>(DumpCount::written) + 1);
 
-/// A count that one context adds to and any may read. Without read-modify-write, so it works on a Cortex-M0.
+/// A count that one context adds to and any context may read. It needs no read-modify-write, so it works on a
+/// Cortex-M0.
 class Count {
  public:
   [[gnu::always_inline]] void add(std::uint32_t more) {
@@ -168,7 +169,7 @@ class Count {
   std::atomic<std::uint32_t> value_{0};
 };
 
-/// The counts from `kFirst` to `kLast`, which one context adds to and any may read.
+/// The counts from `kFirst` to `kLast`, which one context adds to and any context may read.
 template <DumpCount kFirst, DumpCount kLast>
 class CountBlock {
  public:

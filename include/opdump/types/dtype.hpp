@@ -116,7 +116,7 @@ inline constexpr DTypeInfo kDTypes[kDTypeCount] = {
     {"variant", "VARIANT", "", 26, 26, 0, false},
 };
 
-/// Whether it is one of the values above; others come from a cast.
+/// Whether `dtype` is one of the values above; a cast can give others.
 constexpr bool is_known(DType dtype) {
   return static_cast<int>(dtype) < kDTypeCount;
 }
@@ -163,7 +163,7 @@ constexpr std::string_view cann_name_of(DType dtype) {
   return kNames.find(static_cast<std::uint32_t>(dtype));
 }
 
-/// The dtype of a GE/ACL code; `malformed` for a code nobody gave out.
+/// The dtype of a GE/ACL code; `malformed` for a code that nobody has given out.
 constexpr Result<DType> dtype_from_ge_code(std::int32_t code) {
   for (int i = 0; i < kDTypeCount; ++i) {
     if (kDTypes[i].ge_code >= 0 && kDTypes[i].ge_code == code) return static_cast<DType>(i);
@@ -171,7 +171,7 @@ constexpr Result<DType> dtype_from_ge_code(std::int32_t code) {
   return Status::malformed;
 }
 
-/// The dtype of a protobuf dump record's code; `malformed` for a code nobody gave out.
+/// The dtype of a protobuf dump record's code; `malformed` for a code that nobody has given out.
 constexpr Result<DType> dtype_from_proto_code(std::int32_t code) {
   for (int i = 0; i < kDTypeCount; ++i) {
     if (kDTypes[i].proto_code >= 0 && kDTypes[i].proto_code == code) return static_cast<DType>(i);

@@ -7,22 +7,23 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// What does not fit together in what a runtime says of a tensor.
+/// What is wrong with a tensor as the runtime describes it.
 enum class TensorFault : std::uint8_t {
   none,
   too_many_dims,  ///< more than `kMaxRank`
-  no_dtype,       ///< a value that is none, or `undefined` though there are bytes
+  no_dtype,       ///< no value of DType, or `undefined` though there are bytes
   uncountable,    ///< its elements cannot be counted: a dim is negative, or all together are too many
-  too_few_bytes,  ///< than dtype and shape ask for
-  too_large,      ///< with the other tensors of the operator
-  /// Far more than dtype and shape ask for: another dtype may be meant, or a shape is missing. Captured as it is.
+  too_few_bytes,  ///< fewer than dtype and shape ask for
+  too_large,      ///< together with the operator's other tensors
+  /// Far more bytes than dtype and shape ask for: another dtype may be meant, or a shape is missing. The
+  /// tensor is captured as it is.
   spare_bytes,
   /// Statistics of it are asked for, and its dtype has none in a table. Where arrays are asked for, they come.
   no_statistics,
 };
 
-/// Sets `needed` to the bytes that dtype and shape ask for, 0 when that is not known. `bare_bytes`: also of an
-/// `undefined` dtype.
+/// Sets `needed` to the bytes that dtype and shape ask for, 0 when that is not known. `bare_bytes`: a tensor
+/// of `undefined` dtype may have bytes.
 constexpr TensorFault fault_of(const TensorView& tensor, std::uint64_t& needed, bool bare_bytes = false) {
   needed = 0;
   if (tensor.shape.size() > kMaxRank || tensor.original_shape.size() > kMaxRank)
@@ -33,15 +34,16 @@ constexpr TensorFault fault_of(const TensorView& tensor, std::uint64_t& needed, 
   return tensor.bytes < needed ? TensorFault::too_few_bytes : TensorFault::none;
 }
 
-/// Whether a tensor without a fault has `spare_bytes`: twice what is needed, and more than any padding of a
-/// few elements. Dtypes whose elements have no fixed size never have.
+/// Whether a tensor without a fault has `spare_bytes`: at least twice the bytes needed, and more than any
+/// padding of a few elements. A dtype whose elements have no fixed size never has.
 constexpr bool has_spare_bytes(const TensorView& tensor, std::uint64_t needed) {
   constexpr std::uint64_t kPadding = 64;
   return codes_of(tensor.dtype).bits != 0 && needed != 0 && tensor.bytes - needed >= needed &&
          tensor.bytes - needed > kPadding;
 }
 
-/// A tensor with a fault, and whose it is. Everything is referred to, for the time of the call.
+/// A tensor with a fault, and the operator that it belongs to. Refers to everything, for the time of the
+/// call.
 struct FaultyTensor {
   TensorFault fault = TensorFault::none;
   bool is_output = false;

@@ -8,8 +8,8 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Memory layout of a tensor. The values are CANN's, in every file format; others than those listed pass
-/// through.
+/// Memory layout of a tensor. The values are CANN's, in every file format; a value that is not listed passes
+/// through unchanged.
 enum class Format : std::int32_t {
   nchw = 0,
   nhwc = 1,
@@ -140,10 +140,10 @@ constexpr Result<Format> format_from_name(std::string_view name) {
   return Status::malformed;
 }
 
-/// How a format lays a tensor out: a letter for each dim of memory, outermost first. Of an axis that is split
-/// into blocks, the capital is the number of the block and the small letter the place within it. A and B are
-/// rows and columns of a matrix, L is everything before them. FRACTAL_Z formats have one dim for everything
-/// before the N.
+/// How a format lays a tensor out: a letter for each dim of memory, outermost first. Where an axis is split
+/// into blocks, the capital letter is the number of the block and the small letter the place within the
+/// block. A and B are rows and columns of a matrix, L is everything before them. FRACTAL_Z formats have one
+/// dim for everything before the N.
 struct FormatAxes {
   Format format;
   std::string_view axes;
@@ -160,7 +160,7 @@ inline constexpr FormatAxes kFormatAxes[] = {
 
 inline constexpr std::string_view kMatrixAxes = "LAB";
 
-/// The axes of `format`, empty where it has none of its own.
+/// The axes of `format`; empty where a format has no axes of its own.
 constexpr std::string_view axes_of(Format format) {
   for (const FormatAxes& known : kFormatAxes) {
     if (known.format == format) return known.axes;

@@ -23,14 +23,15 @@ struct OpAttribute {
   std::string_view value{};
 };
 
-/// One operator of a model, or one operator run on its own. Texts are referred to: in a loaded model they
-/// must stay until it is unloaded.
+/// One operator of a model, or one operator run on its own. Refers to its texts: in a loaded model they must
+/// stay until the model is unloaded.
 struct OpDesc {
   std::string_view name{};
   std::string_view type{};
   std::uint32_t task_id = 65535;    ///< 65535: the runtime has none
   std::uint32_t stream_id = 65535;  ///< 65535: the runtime has none
-  /// Operators of the framework that were fused into this one; `layer` entries of a config match them too.
+  /// Operators of the framework that were fused into this one; the `layer` entries of a config match these
+  /// names too.
   std::span<const std::string_view> original_names{};
   OpLevel level = OpLevel::both;
   std::span<const OpAttribute> attributes{};
@@ -40,20 +41,20 @@ struct OpDesc {
   [[no_unique_address]] Maybe<!build::kLean, std::span<const std::uint32_t>> producers{};
 };
 
-/// What the runtime knows of an operator besides inputs and outputs. Only addresses and bytes are looked at.
+/// Memory of an operator apart from its inputs and outputs. Only addresses and bytes are used.
 struct OpMemory {
   std::span<const TensorView> arguments{};   ///< what its kernel was started with
   std::span<const TensorView> workspaces{};  ///< memory that it works in
 };
 
-/// A model as the runtime loaded it. Everything is referred to and must stay until the model is unloaded.
+/// A model as the runtime loaded it. Refers to everything, which must stay until the model is unloaded.
 struct ModelDesc {
   std::string_view name{};  ///< name of the model file; what a config's `model_name` is compared with first
   std::string_view graph_name{};  ///< name inside the file, compared second; empty: none
   std::uint32_t id = 0;
   std::span<const OpDesc> ops{};  ///< in execution order; an op's index is its position here
-  /// Of each op, what it reads and writes, as far as that is known at load: for forecasts only, which do not
-  /// look at addresses. Empty: not known.
+  /// The tensors that each op reads and writes, as far as they are known at load. Only forecasts use them,
+  /// and do not look at addresses. Empty: not known.
   std::span<const CapturedTensors> tensors{};
 };
 

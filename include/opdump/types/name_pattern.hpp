@@ -42,12 +42,12 @@ struct NamePattern {
   std::span<const ByteSet> sets{};
 };
 
-/// The steps of a program that a name has led to so far.
+/// The steps of a program that a name has reached so far.
 class NameStates {
  public:
   constexpr explicit NameStates(const NamePattern& pattern) : pattern_(pattern) {}
 
-  /// Adds the step number `first`, and all that it leads to without taking a byte.
+  /// Adds the step number `first`, and every step that it reaches without taking a byte.
   constexpr void add(std::size_t first, bool at_begin, bool at_end) {
     std::uint8_t waiting[kMaxNameSteps];
     std::size_t count = 0;
@@ -71,7 +71,7 @@ class NameStates {
     }
   }
 
-  /// `other` is of the same pattern.
+  /// `other` belongs to the same pattern.
   constexpr void become(const NameStates& other) {
     for (std::size_t i = 0; i < kMaxNameSteps / 32; ++i) bits_[i] = other.bits_[i];
   }
@@ -98,7 +98,7 @@ class NameStates {
 };
 
 /// Whether `pattern` matches the whole of `name`. Takes time proportional to the name times the steps, and
-/// stack for a byte and two bits per step; a program that makes no sense matches nothing. For model load.
+/// stack for a byte and two bits per step; an invalid program matches nothing. For model load.
 constexpr bool matches(const NamePattern& pattern, std::string_view name) {
   NameStates states(pattern);
   states.add(0, true, name.empty());

@@ -26,16 +26,16 @@ inline constexpr std::uint64_t kOverflowAccumulation = 0x400;  ///< in the cube 
 
 inline constexpr std::uint64_t kNoOverflowId = 65535;
 
-/// What a lean build knows of one overflow: the content of an OpDebug file, as of an AI core in the older
-/// layout.
+/// What a lean build knows of one overflow: the content of an OpDebug file, as an AI core gives it in the
+/// older layout.
 struct LeanOverflowReport {
   std::uint64_t status[1] = {};
   std::uint32_t model_id = 0;  ///< with the next two: filled in by the recorder
   std::uint32_t stream_id = 0;
   std::uint32_t task_id = 0;
 };
-/// What is known of one overflow: the content of an OpDebug file. What a unit has no field for is left out of
-/// the file. Source of the fields: CANN's device and msaccucmp.
+/// What is known of one overflow: the content of an OpDebug file. The file leaves out a field that the unit
+/// does not have. Source of the fields: CANN's device and msaccucmp.
 struct FullOverflowReport {
   std::uint64_t status[4] = {};  ///< the first word counts, of a `wide` one all four
   std::uint64_t task_type = 0;
@@ -58,7 +58,7 @@ struct FullOverflowReport {
 
 using OverflowReport = std::conditional_t<build::kLean, LeanOverflowReport, FullOverflowReport>;
 
-/// Bytes of the tensor in an OpDebug file, in either layout; what is behind the fields is zero.
+/// Bytes of the tensor in an OpDebug file, in either layout; the bytes behind the fields are zero.
 inline constexpr std::size_t kOpDebugBytes = 2048;
 inline constexpr std::size_t kOpDebugWords = kOpDebugBytes / 8;
 
@@ -148,12 +148,12 @@ inline void put_op_debug_bytes(const LeanOverflowReport& report, std::uint32_t a
   put(130, report.status[0]);
 }
 
-/// The first operator, in the order of time, whose outputs were bad while its inputs were clean.
+/// The operator that was first to have bad outputs although its inputs were clean.
 struct FirstBadOp {
   std::uint64_t unix_us = 0;  ///< 0: there is none
   std::uint64_t step = 0;
   std::uint64_t status = 0;
-  std::string_view name{};  ///< the runtime's, until the model is unloaded; as the next
+  std::string_view name{};  ///< the runtime's text, until the model is unloaded; the next one too
   std::string_view type{};
   std::uint32_t model_id = 0;
   std::uint32_t op = 0;  ///< its index in the model

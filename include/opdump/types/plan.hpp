@@ -16,14 +16,14 @@ inline namespace OPDUMP_NAMESPACE {
 inline constexpr std::uint8_t kCaptureInputs = 1;
 inline constexpr std::uint8_t kCaptureOutputs = 2;
 inline constexpr std::uint8_t kCheckOverflow = 4;  ///< inputs and outputs, if the operator overflows
-/// But for the tensors that the config leaves out; in a plan that does not watch.
+/// All but the tensors that the config leaves out; in a plan that does not watch.
 inline constexpr std::uint8_t kLeaveOut = 8;
-// What was not captured so far of an operator that is listed; in a plan that does not watch.
+// What has not been captured so far of a listed operator; in a plan that does not watch.
 inline constexpr std::uint8_t kNotRun = 16;
 inline constexpr std::uint8_t kNoInputs = 32;
 inline constexpr std::uint8_t kNoOutputs = 64;
 inline constexpr std::uint8_t kNotSeen = kNotRun | kNoInputs | kNoOutputs;
-/// A faulty tensor of the operator has been told of; in a plan that does not watch.
+/// A faulty tensor of the operator has been reported; in a plan that does not watch.
 inline constexpr std::uint8_t kFaultTold = 128;
 
 /// Where losses lie; only with losses.
@@ -39,8 +39,8 @@ struct LostSteps {
 
 /// What became of one operator's records in the steps since `Session::count_ops`, or since
 /// `Session::restart_counts`. The operator was seen once in each step, see `ModelPlan::steps_seen`. Operators
-/// without a byte count as captured. What a recorder counts is exact between steps, what the sink lost once
-/// `flush` says `ok`; until then the caller reads only the former.
+/// without a byte count as captured. The counts of the recorder are exact between steps, those of the sink
+/// once `flush` says `ok`; before that the caller reads only the recorder's.
 struct OpCounts : LossCounts {
   std::uint32_t wanted = 0;
   std::uint32_t captured = 0;   ///< whole in a ring
@@ -67,8 +67,8 @@ constexpr LostSteps lost_steps(const OpCounts& counts) {
   return {one.first < other.first ? one.first : other.first, one.last > other.last ? one.last : other.last};
 }
 
-/// The rules of a config that hold for one model: all that name it, by its file's name or, where none does,
-/// by the graph's, and all that name none. Refers to the rules.
+/// The rules of a config that hold for one model: all that name it, by the name of its file or, if no rule
+/// does, by that of its graph, and all that name no model. Refers to the rules.
 class RulesOfModel {
  public:
   constexpr RulesOfModel() = default;
@@ -87,11 +87,11 @@ class RulesOfModel {
 
   constexpr bool none() const { return !named_ && !any_; }
 
-  /// Whether there are some that name the model, and by which name.
+  /// Whether some rules name the model, and by which name.
   constexpr bool named() const { return named_; }
   constexpr std::string_view name() const { return name_; }
 
-  /// Calls `use(rule)` for each, in the order of the config.
+  /// Calls `use(rule)` for each rule, in the order of the config.
   template <class Use>
   constexpr void for_each(Use use) const {
     for (const ModelRule& rule : rules_) {
@@ -106,10 +106,10 @@ class RulesOfModel {
   bool any_ = false;
 };
 
-/// A config resolved against one model: a byte per operator, and what a record needs besides. The caller owns
-/// it and the bytes, `Session::load_model` fills it; it must stay until `Session::unload_model`. Immutable
-/// while loaded, but for the step counter and the bits of `kNotSeen` and `kFaultTold`, which are the recorder's
-/// of the step.
+/// A config resolved against one model: a byte per operator, and what else a record needs. The caller owns
+/// the plan and the bytes, and `Session::load_model` fills them; both must stay until
+/// `Session::unload_model`. A loaded plan does not change, except for the step counter and the bits of
+/// `kNotSeen` and `kFaultTold`, which the recorder of the open step changes.
 struct ModelPlan {
   const ModelDesc* model = nullptr;  ///< null: not loaded
   /// One byte per operator; empty when nothing of the model is captured.
@@ -122,7 +122,7 @@ struct ModelPlan {
   std::uint32_t load = 0;         ///< number of this loading in the session, from 1 on
   [[no_unique_address]] Maybe<build::kFaults, WatchState> watch{};   ///< without operators: it does not watch
   [[no_unique_address]] Maybe<!build::kLean, RulesOfModel> rules{};  ///< of which some leave tensors out
-  /// In the session's list of those that it captures.
+  /// Used by the session's list of the plans that it captures.
   [[no_unique_address]] Maybe<!build::kLean, ModelPlan*> next_loaded{};
   std::uint64_t next_step = 0;
   /// Since the model was loaded, or as its OpCounts.
@@ -179,10 +179,10 @@ constexpr bool has_name(const OpDesc& op, IsSame is_same) {
   return false;
 }
 
-/// What a name of a config stands for in a model.
+/// How a name of a config matches the operators of a model.
 enum class NameMatch : std::uint8_t { none, file_form, exact };
 
-/// A name that no operator has exactly stands for those of which it is the form that files are named with.
+/// A name that no operator has exactly stands for the operators whose names take that form in names of files.
 constexpr NameMatch match_of(std::string_view name, std::span<const OpDesc> ops) {
   NameMatch match = NameMatch::none;
   for (const OpDesc& op : ops) {
@@ -193,7 +193,7 @@ constexpr NameMatch match_of(std::string_view name, std::span<const OpDesc> ops)
   return match;
 }
 
-/// `range` with the names that operators of the model have.
+/// `range` with its names replaced by those that operators of the model have.
 constexpr OpRange with_real_names(const OpRange& range, std::span<const OpDesc> ops) {
   OpRange real;
   for (const auto end : {&OpRange::begin, &OpRange::end}) {

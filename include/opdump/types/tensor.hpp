@@ -70,14 +70,14 @@ enum class AddressKind : std::int32_t {
   attribute_value = 0x102,  ///< likewise
 };
 
-/// Whether it is an input or output that is meant, and no other part of an operator.
+/// Whether `kind` is an input or an output, and no other part of an operator.
 constexpr bool is_tensor(AddressKind kind) {
   return kind < AddressKind::workspace;
 }
 
 class RestoredElements;
 
-/// One tensor as it lies in memory when its operator has run. Everything is referred to, nothing copied; it
+/// One tensor as it lies in memory when its operator has run. Refers to everything and copies nothing; it
 /// need only live during the call that takes it.
 struct TensorView {
   Address address = 0;
@@ -138,7 +138,7 @@ struct CapturedTensors {
     return i < inputs.size() ? inputs[i] : outputs[i - inputs.size()];
   }
 
-  /// Whether `use(tensor)` is true of each; it is not called any more once it is false.
+  /// Whether `use(tensor)` is true for each tensor; it is not called again once it is false.
   template <class Use>
   [[gnu::always_inline]] bool all(Use use) const {
     const TensorView* at = inputs.data();
@@ -149,7 +149,7 @@ struct CapturedTensors {
     return true;
   }
 
-  /// Calls `use(tensor, is_output, index)` for each.
+  /// Calls `use(tensor, is_output, index)` for each tensor.
   template <class Use>
   void for_each_tensor(Use use) const {
     for (std::size_t i = 0; i < size(); ++i) {
@@ -159,8 +159,8 @@ struct CapturedTensors {
   }
 };
 
-/// Sets `bytes` to those that `shape` elements of `dtype` fill, packed; sub-byte dtypes are rounded up to a
-/// whole byte. 0 for dtypes whose elements have no fixed size. False past 64 bits and past `ElementCount`.
+/// Sets `bytes` to the size of `shape` elements of `dtype`, packed; sub-byte dtypes are rounded up to a whole
+/// byte. 0 for dtypes whose elements have no fixed size. False past 64 bits and past `ElementCount`.
 constexpr bool count_bytes(DType dtype, Shape shape, std::uint64_t& bytes) {
   ElementCount count = 0;
   if (!count_elements(shape, count)) return false;
@@ -179,7 +179,7 @@ constexpr Result<std::uint64_t> packed_bytes(DType dtype, Shape shape) {
   return bytes;
 }
 
-/// What a tensor was in the framework; where the runtime left it out, what it is on the device.
+/// What a tensor was in the framework; if the runtime left that out, what the tensor is on the device.
 constexpr Shape original_shape_of(const TensorView& tensor) {
   return tensor.original_shape.empty() ? tensor.shape : tensor.original_shape;
 }

@@ -16,9 +16,9 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Of a plan that watches, an operator's byte: whether it is watched, and of which entries of the config's
-/// list it is a suspect, or its watched operator. The first three entries are told apart, all others count as
-/// one.
+/// An operator's byte in a plan that watches: whether the operator is watched, and of which entries of the
+/// config's list it is the watched operator or a suspect. The first three entries have a bit each, all others
+/// share one.
 inline constexpr std::uint8_t kWatched = 8;
 inline constexpr std::uint8_t kWatchEntries = 0xf0;
 
@@ -39,8 +39,8 @@ constexpr std::uint8_t watch_entry(std::size_t rule) {
   return static_cast<std::uint8_t>(0x10u << (rule < 3 ? rule : 3));
 }
 
-/// The bits of `op` under `rules`, which watch. A watched operator is never a suspect. Watched names are
-/// those of operators as they run, not of what was fused into them. Source: CANN.
+/// The bits of `op` under `rules`, which watch. A watched operator is never a suspect. The names of watched
+/// operators are those of operators as they run, not of operators that were fused into them. Source: CANN.
 constexpr std::uint8_t watch_bits(std::span<const ModelRule> rules, const OpDesc& op) {
   std::uint8_t watched = 0;
   std::uint8_t suspected = 0;
@@ -60,20 +60,21 @@ constexpr std::uint8_t watch_bits(std::span<const ModelRule> rules, const OpDesc
 }
 
 /// Watching finds out which operator overwrites the output of another: after each suspect (`layer`) the
-/// outputs of the watched operators are looked at again. An operator's byte in the plan says which entries of
-/// the config's list it is a suspect of, so that each watched operator is looked at after its own suspects.
+/// recorder looks again at the outputs of the watched operators. An operator's byte in the plan says of which
+/// entries of the config's list it is a suspect, so that each watched operator is looked at after its own
+/// suspects.
 
 /// A watched operator's output that has changed since the last look, and the operator that ran in between.
 struct Overwrite {
   std::uint64_t step = 0;
-  std::string_view by{};  ///< names of the runtime, until the model is unloaded; as the next
+  std::string_view by{};  ///< the runtime's text, until the model is unloaded; the next one too
   std::string_view watched{};
   std::uint32_t output = 0;
   std::uint64_t first = 0;  ///< bytes of the output, whole blocks of 16 or more (`WatchedOutput`); no change lies outside
   std::uint64_t last = 0;
 };
 
-/// What one recorder has seen.
+/// The overwrites that one recorder has seen.
 struct WatchTally {
   [[no_unique_address]] Maybe<build::kFaults, Count> overwrites{};
   [[no_unique_address]] Maybe<build::kFaults, Overwrite> first{};
@@ -151,8 +152,8 @@ struct WatchedOutput {
             .address_kind = address_kind};
   }
 
-  /// Takes the checksums anew. `changed` tells whether one differs, and `overwrite` gets the bytes; without
-  /// it none is compared. Errors are those of `memory`.
+  /// Takes the checksums anew. `changed` becomes whether one differs, and `overwrite` gets the bytes that
+  /// did; without `overwrite` nothing is compared. Errors are those of `memory`.
   template <class Memory>
   Status look(Memory& memory, Overwrite* overwrite, bool& changed);
 
@@ -168,8 +169,8 @@ struct WatchedOp {
   WatchedOutput outputs[kMaxWatchedOutputs] = {};
 };
 
-/// Bytes of memory, 8-byte aligned, that watching `ops` operators takes whose names, with those of the
-/// longest suspect, are `name_bytes` long.
+/// Bytes of memory, 8-byte aligned, for watching `ops` operators. `name_bytes`: the length of their names
+/// together with the name of the longest suspect.
 constexpr std::size_t watch_bytes(std::size_t ops, std::size_t name_bytes) {
   return ops * sizeof(WatchedOp) + (name_bytes + 4 + 7) / 8 * 8;
 }
@@ -189,7 +190,7 @@ struct WatchState {
     return nullptr;
   }
 
-  /// Lays itself out in the front of `memory`, which loses it; `no_memory` when it does not fit.
+  /// Takes its place at the front of `memory`, which becomes the rest; `no_memory` when it does not fit.
   Status place(std::span<const std::uint8_t> bits, std::span<const OpDesc> descs, MutableBytes& memory) {
     std::size_t count = 0;
     std::size_t longest_watched = 0;
