@@ -94,6 +94,7 @@ class ConfigLoader {
         context_(context),
         check_path_(check_path) {
     if (context_.diagnostic_path.empty()) context_.diagnostic_path = variable("MS_DIAGNOSTIC_DATA_PATH");
+    context_.ge_dump = context_.ge_dump || variable("ENABLE_MS_GE_DUMP") == "1";
     context_.acl_file = &acl_file_;
     config_ = {};
     error_ = {};

@@ -44,8 +44,9 @@ class ConfigMemory {
 /// `error` filled when the file cannot be read, is not a regular file, is longer than `kMaxConfigBytes`, or
 /// when its text is refused; `config` is then inactive and `memory` is as it was. On success `memory` holds
 /// the bytes of the new config, and what it held before is freed: give another one while a config of it is in
-/// use. `notes` as `parse_config`. `context` as `parse_config`, with two additions: without a
-/// `diagnostic_path` the environment variable MS_DIAGNOSTIC_DATA_PATH is taken; and torchair's
+/// use. `notes` as `parse_config`. `context` as `parse_config`, with three additions: without a
+/// `diagnostic_path` the environment variable MS_DIAGNOSTIC_DATA_PATH is taken; `ge_dump` holds also where
+/// ENABLE_MS_GE_DUMP says so; and torchair's
 /// `dump_config_path` is read, so that `acl_file` is not used. Error and notes then name that file. For boot:
 /// allocates.
 Status load_config_file(const char* path, ConfigMemory& memory, DumpConfig& config, ConfigError& error,

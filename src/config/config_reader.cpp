@@ -145,8 +145,12 @@ class ConfigReader {
     const JsonNode* options = root.member("opdump");
     const bool keeps_history = options != nullptr && options->type() == JsonType::object &&
                                options->member("history_steps") != nullptr;
-    return read_dialect(root, dialect, keeps_history, config) &&
-           (options == nullptr || OptionsJson(*options, memory_, refusal_).read(config));
+    if (!read_dialect(root, dialect, keeps_history, config) ||
+        (options != nullptr && !OptionsJson(*options, memory_, refusal_).read(config)))
+      return false;
+    // In CANN's layout only torchair has a folder for the rank.
+    if (dialect == ConfigDialect::mindspore && config.layout == Layout::cann) config.world_size = 0;
+    return true;
   }
 
   bool read_dialect(const JsonNode& root, ConfigDialect dialect, bool keeps_history, DumpConfig& config) {

@@ -97,6 +97,7 @@ struct ConfigContext {
   /// Of a config for MindSpore without `path`: it dumps to "debug_dump" in here. MindSpore takes the
   /// environment variable MS_DIAGNOSTIC_DATA_PATH.
   std::string_view diagnostic_path{};
+  bool ge_dump = false;          ///< MindSpore's ENABLE_MS_GE_DUMP is 1: a note says that nothing follows it
   std::uint32_t world_size = 1;  ///< processes of a distributed run, for the rank folders
   std::uint32_t rank = 0;        ///< of this process; MindSpore's folder of a run of one has the device's id
   /// Becomes torchair's `dump_config_path`, when that is said and counts; the caller then reads that file as

@@ -411,6 +411,10 @@ class MindSporeJson : NodeReader {
     if (config.asked && debug_mode_ == kExceptionMode) config.exception = ExceptionDump::brief;
     config.active = config.asked;
     if (config.asked) note_abilities(config);
+    if (config.asked && context_.ge_dump && mode_ == MindSporeMode::graph)
+      refusal_.note(root_.offset(), "ENABLE_MS_GE_DUMP",
+                    "the variable is not followed: directories are those of O2 without it; with \"opdump\": "
+                    "{\"layout\": \"cann\"} tensors lie in those of GE");
   }
 
   /// Whether MindSpore dumps anything at all with such a file.
@@ -457,6 +461,14 @@ class MindSporeJson : NodeReader {
   }
 
   void note_abilities(const DumpConfig& config) {
+    if (config.synchronous)
+      note_e2e("enable", mode_ == MindSporeMode::cpu
+                             ? "true has no effect on CPU and GPU"
+                             : "true only lets through what MindSpore ties to it (save_kernel_args, device "
+                               "statistics of overflows); when files are written is up to \"when_full\"");
+    if (config.statistics_in_dtype)
+      note_e2e("device_stat_precision_mode",
+               "\"low\" has no effect: statistics are computed as exactly as with \"high\", or more");
     if (!config.statistics_on_device) return;
     note_e2e("stat_calc_mode",
              "\"device\" holds where the program's device memory computes statistics; elsewhere, and for dtypes "

@@ -338,6 +338,38 @@ TEST_CASE("mindspore: what is read is kept for who acts on it") {
   CHECK(parse("", "", context).config.world_size == 8);
 }
 
+TEST_CASE("mindspore: what has no effect is told") {
+  const auto note_of = [](const ParsedConfig& parsed, std::string_view key) {
+    std::string text;
+    for (const ConfigNote& note : parsed.notes) text += note.key.ends_with(key) ? note.text : "";
+    return text;
+  };
+  ConfigContext context;
+  CHECK(note_of(parse("", R"("enable": true)"), "enable").find("up to \"when_full\"") != std::string::npos);
+  CHECK(note_of(parse("", R"("enable": false)"), "enable").empty());
+  context.mindspore = MindSporeMode::cpu;
+  CHECK(note_of(parse("", R"("enable": true)", context), "enable") == "true has no effect on CPU and GPU");
+  context.mindspore = MindSporeMode::by_file;
+  const std::string key = "device_stat_precision_mode";
+  CHECK(note_of(parse("", '"' + key + R"(": "low")"), key).starts_with("\"low\" has no effect"));
+  CHECK(note_of(parse("", '"' + key + R"(": "high")"), key).empty());
+  const std::string variable = "ENABLE_MS_GE_DUMP";
+  CHECK(note_of(parse("", "none", context), variable).empty());
+  context.ge_dump = true;
+  CHECK(note_of(parse("", "none", context), variable).starts_with("the variable is not followed: "));
+  CHECK(note_of(parse("", "", context), variable).empty());  // it is about O2 alone
+}
+
+TEST_CASE("mindspore: in CANN's layout there is no folder for the rank") {
+  const std::string text = read_file(corpus("mindspore/accept") / "o2_bin.json");
+  const std::string members = text.substr(text.find('{') + 1);
+  const ParsedConfig parsed(R"({"opdump": {"layout": "cann"}, )" + members, check_path);
+  REQUIRE(parsed.status == Status::ok);
+  CHECK(parsed.config.layout == Layout::cann);
+  CHECK(parsed.config.world_size == 0);
+  CHECK(parse("").config.world_size == 1);
+}
+
 TEST_CASE("mindspore: iterations that select nothing") {
   const auto steps = [](const std::string& iteration) {
     return parse(R"("iteration": ")" + iteration + "\"").config.steps;

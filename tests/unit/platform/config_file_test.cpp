@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -225,4 +226,15 @@ TEST_CASE("load_mindspore_config: what the environment says") {
   CHECK(config.dump_path == "/diagnostic/debug_dump");
   unsetenv("MS_DIAGNOSTIC_DATA_PATH");
   unsetenv("MINDSPORE_DUMP_CONFIG");
+
+  const fs::path o2 = fs::path(OPDUMP_TEST_DATA) / "config" / "mindspore" / "accept" / "o2_bin.json";
+  for (const char* value : {"0", "1"}) {
+    setenv("ENABLE_MS_GE_DUMP", value, 1);
+    std::vector<ConfigNote> notes;
+    CHECK(posix::load_config_file(o2.c_str(), memory, config, error, &notes) == Status::ok);
+    CHECK(std::any_of(notes.begin(), notes.end(), [](const ConfigNote& note) {
+            return note.key == "ENABLE_MS_GE_DUMP";
+          }) == (std::string(value) == "1"));
+  }
+  unsetenv("ENABLE_MS_GE_DUMP");
 }
