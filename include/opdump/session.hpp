@@ -104,9 +104,9 @@ class BasicSession {
   /// of this call names the dump's directory. A config that is inactive, or that leaves this device out, is
   /// accepted and changes nothing: the config before it stays in force. `not_initialised` before `init`;
   /// `too_many_configs`, with this config not in force, when models are still loaded under as many others as
-  /// the session has room for (OPDUMP_MAX_CONFIGS, `SessionParts::more_configs`); `not_supported` when the config wants a file format, statistics, overflows or a watch
-  /// that the session has no part for. The session copies `config`; the texts and lists of `config` must stay
-  /// until `finalize`.
+  /// the session has room for (OPDUMP_MAX_CONFIGS, `SessionParts::more_configs`); `not_supported` when the
+  /// config wants a file format, statistics, overflows or a watch that the session has no part for. The session
+  /// copies `config`; the texts and lists of `config` must stay until `finalize`.
   [[nodiscard]] Status set_config(const DumpConfig& config);
 
   /// Resolves the config in force against `model`. `bits` has a byte per operator for `plan`; `bits`, `plan`

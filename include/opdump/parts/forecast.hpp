@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 
 #include "opdump/base/build.hpp"
 #include "opdump/base/text.hpp"
@@ -15,6 +16,7 @@
 #include "opdump/types/config.hpp"
 #include "opdump/types/overflow.hpp"
 #include "opdump/types/plan.hpp"
+#include "opdump/types/watch.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
@@ -234,6 +236,10 @@ inline void add_faults(const DumpConfig& config, const ModelPlan& plan, Forecast
   DumpConfig as_written = config;
   if (config.layout == Layout::cann && !config.watch) as_written.data = DumpData::tensor;
   forecast.at_most = !config.watch || config.watch_changes_only;
+  std::uint32_t suspects[kWatchEntries / 16 + 1] = {};  // by the entries that they are in
+  for (const std::uint8_t bits : plan.bits) {
+    if (is_suspect(bits)) ++suspects[(bits & kWatchEntries) / 16];
+  }
   for (std::size_t i = 0; i < plan.bits.size(); ++i) {
     const OpCost cost(as_written, model.ops[i]);
     if (config.exception != ExceptionDump::none) {
@@ -242,8 +248,8 @@ inline void add_faults(const DumpConfig& config, const ModelPlan& plan, Forecast
     } else if (config.watch) {
       if (!is_watched(plan.bits[i])) continue;
       std::uint64_t times = config.watch_changes_only ? 0 : 1;
-      for (const std::uint8_t bits : plan.bits)
-        times += is_suspect(bits) && (bits & plan.bits[i] & kWatchEntries) != 0 ? 1 : 0;
+      for (std::uint32_t entries = 0; entries < std::size(suspects); ++entries)
+        times += (entries & plan.bits[i] / 16u) != 0 ? suspects[entries] : 0;
       forecast.bytes_per_step += times * cost.bytes({.outputs = model.tensors[i].outputs});
     } else {
       if ((plan.bits[i] & kCheckOverflow) != 0)

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "opdump/impl/plan/op_index.hpp"
+#include "platform/posix/impl/name_search.hpp"
 
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
@@ -15,7 +16,7 @@ inline namespace OPDUMP_NAMESPACE {
 class OpIndexMemory {
  public:
   /// Empty when there is no memory. `ops` stay as long as the index is used.
-  explicit OpIndexMemory(std::span<const OpDesc> ops) {
+  explicit OpIndexMemory(std::span<const OpDesc> ops) : search_(ops) {
     std::size_t count = 0;
     for (const OpDesc& op : ops) count += 1 + op.original_names.size();
     names_.reset(new (std::nothrow) IndexedName[count]);
@@ -32,14 +33,19 @@ class OpIndexMemory {
     std::sort(by_type_.get(), by_type_.get() + ops.size(), [ops](std::uint32_t a, std::uint32_t b) {
       return ops[a].type < ops[b].type;
     });
-    index_ = OpIndex(ops, {names_.get(), count}, {by_type_.get(), ops.size()});
+    index_ = OpIndex(ops, {names_.get(), count}, {by_type_.get(), ops.size()}, &search_);
   }
 
+  OpIndexMemory(const OpIndexMemory&) = delete;
+  OpIndexMemory& operator=(const OpIndexMemory&) = delete;
+
+  /// For one `load_model`.
   const OpIndex& index() const { return index_; }
 
  private:
   std::unique_ptr<IndexedName[]> names_;
   std::unique_ptr<std::uint32_t[]> by_type_;
+  NameSearch search_;
   OpIndex index_;
 };
 #else

@@ -14,6 +14,7 @@ inline namespace OPDUMP_NAMESPACE {
 namespace {
 
 constexpr std::string_view kPatternHead = "name-regex(";
+constexpr std::size_t kMaxPatterns = 1000;
 
 bool is_dropped(char c) {
   return c == ' ' || c == '"';
@@ -31,6 +32,10 @@ bool MindSporeKernels::read(ModelRule& rule) {
     note(list_, at_, "names no operator, which stands for every one");
     return true;
   }
+  if (number(Kind::pattern) > kMaxPatterns)
+    return refuse(ConfigFault::invalid_value, list_, at_,
+                  std::to_string(number(Kind::pattern)) + " regular expressions, and at most " +
+                      std::to_string(kMaxPatterns) + " are allowed: join some of them with |");
   const auto names = memory_.array<std::string_view>(number(Kind::name));
   const auto types = memory_.array<std::string_view>(number(Kind::type));
   const auto patterns = memory_.array<NamePattern>(number(Kind::pattern));

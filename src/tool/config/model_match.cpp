@@ -11,6 +11,7 @@
 #include "opdump/impl/plan/resolve_plan.hpp"
 #include "opdump/parts/text_log.hpp"
 #include "opdump/types/plan.hpp"
+#include "platform/posix/impl/name_search.hpp"
 #include "platform/posix/impl/op_index_memory.hpp"
 #include "src/config/refusal.hpp"
 #include "src/tool/cli/human_text.hpp"
@@ -160,16 +161,29 @@ class RuleCheck {
 
   void run(const ModelExtras& extras) {
     for (const OpRange& range : extras.ranges) check(range);
-    for (const NamePattern& pattern : extras.patterns) {
-      if (!takes_any({.patterns = {&pattern, 1}}))
-        misses_.push_back({"pattern " + in_quotes(pattern.text) + " of " + owner(), {}});
-    }
-    for (const std::string_view& type : extras.type_parts) {
-      if (!takes_any({.type_parts = {&type, 1}}))
-        misses_.push_back({"type " + in_quotes(type) + " of " + owner(), closest(type, types())});
-    }
+    if (!extras.patterns.empty() || !extras.type_parts.empty()) search(extras);
     if (extras.marked && !takes_any({.marked = true}))
       misses_.push_back({"the choice of marked operators", {}});
+  }
+
+  void search(const ModelExtras& extras) {
+    std::vector<OpDesc> ops;
+    for (const NamedModel* named : models_) {
+      for (const RunOp& op : named->model.ops) ops.push_back(op.desc);
+    }
+    posix::NameSearch search(ops);
+    search.add(extras);
+    static_cast<void>(search.find());
+    for (std::size_t i = 0; i < extras.patterns.size(); ++i) {
+      if (!search.has_pattern(i))
+        misses_.push_back({"pattern " + in_quotes(extras.patterns[i].text) + " of " + owner(), {}});
+    }
+    for (std::size_t i = 0; i < extras.type_parts.size(); ++i) {
+      if (search.has_type_part(i)) continue;
+      misses_.push_back(
+          {"type " + in_quotes(extras.type_parts[i]) + " of " + owner(),
+           misses_.size() < kMostHints ? closest(extras.type_parts[i], types()) : std::string()});
+    }
   }
 
   /// What the kernels of the models are called where types are looked for.

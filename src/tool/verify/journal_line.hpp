@@ -21,7 +21,8 @@ bool parse_journal_name(std::string_view name, JournalName& journal);
 /// Path of a record's file as a journal gives it: `{device}/{model}/{model id}/{step}/{file}`, or
 /// `{device}/{file}` outside a model; in MindSpore's layouts `{network}/{model id}/{step}/{file}`, `{file}`
 /// or
-/// `{step}/{time}/{device}/{model}/{model id}/{step}/{file}`; of an operator that failed `{device}/{file}`. Refers to the text it was made of.
+/// `{step}/{time}/{device}/{model}/{model id}/{step}/{file}`; of an operator that failed `{device}/{file}`.
+/// Refers to the text it was made of.
 struct JournalPath {
   bool has_device = false;
   std::uint64_t device = 0;

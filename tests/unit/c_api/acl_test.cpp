@@ -324,7 +324,8 @@ TEST_CASE("acl: each of many loaded models may have a config of its own") {
             OPDUMP_CHILD_CHECK(nets[i].load());
           }
           OPDUMP_CHILD_CHECK(aclmdlSetDump(good.c_str()) == ACL_ERROR_INTERNAL_ERROR);
-          OPDUMP_CHILD_CHECK(acl::last_error().find("too many configs have models loaded under them") != std::string::npos);
+          OPDUMP_CHILD_CHECK(acl::last_error().find("too many configs have models loaded under them") !=
+                             std::string::npos);
           for (int i = 0; i < kModels; ++i) OPDUMP_CHILD_CHECK(nets[i].run(recorder, 2));
           for (int i = 0; i < kModels; i += 2)
             OPDUMP_CHILD_CHECK(acl::session().unload_model(nets[i].plan) == Status::ok);

@@ -469,3 +469,17 @@ TEST_CASE("mindspore: the memory that is always enough, is") {
     CHECK(parsed.status == Status::ok);
   }
 }
+
+TEST_CASE("mindspore: a thousand patterns are taken, and one more is refused") {
+  const std::string pattern = "\"name-regex(a.*)\",";
+  const auto text = [&](std::size_t patterns) {
+    return R"("dump_mode": 1, "kernels": ["a/b",)" + repeated(pattern, patterns - 1) +
+           pattern.substr(0, pattern.size() - 1) + "]";
+  };
+  CHECK(parse(text(1000)).status == Status::ok);
+  const ParsedConfig refused = parse(text(1001));
+  CHECK(refused.error.fault == ConfigFault::invalid_value);
+  CHECK(refused.error.key == "common_dump_settings.kernels");
+  CHECK(refused.error.reason ==
+        "1001 regular expressions, and at most 1000 are allowed: join some of them with |");
+}

@@ -11,6 +11,7 @@
 #include "opdump/impl/plan/account.hpp"
 #include "opdump/impl/plan/resolve_plan.hpp"
 #include "platform/posix/impl/op_index_memory.hpp"
+#include "src/config/pattern/pattern_compiler.hpp"
 
 using namespace opdump;
 
@@ -44,12 +45,21 @@ struct Rule {
   std::vector<std::string_view> watched;
   std::vector<OpRange> ranges;
   std::vector<TensorExclusion> exclusions;
+  std::vector<std::string_view> type_parts;
+  std::vector<NamePattern> patterns;
   ModelExtras extras;
 };
 
 }  // namespace
 
 TEST_CASE("plan: with an index of its operators a model comes to the same") {
+  constexpr std::string_view kTypeParts[] = {"a", "b", "/", "e_", "", "c"};
+  std::vector<std::byte> memory(4096);
+  Arena arena(memory);
+  std::vector<NamePattern> patterns;
+  std::string reason;
+  for (const char* text : {".*b", "a.+", "c|e/?", "$^", "[^a]*"})
+    patterns.push_back(config::compile_pattern(text, arena, reason).value());
   for (std::uint32_t seed = 0; seed < 3000; ++seed) {
     CAPTURE(seed);
     Random random(seed);
@@ -71,7 +81,15 @@ TEST_CASE("plan: with an index of its operators a model comes to the same") {
       for (std::size_t i = random.below(3); i != 0; --i)
         list.exclusions.push_back({.by_type = random.often(), .name = random.name()});
       if (watch) list.watched = random.names(3);
-      list.extras = {.ranges = list.ranges, .exclusions = list.exclusions, .watched = list.watched,
+      for (std::size_t i = random.below(3); i != 0; --i)
+        list.patterns.push_back(patterns[random.below(patterns.size())]);
+      for (std::size_t i = random.below(3); i != 0; --i)
+        list.type_parts.push_back(kTypeParts[random.below(std::size(kTypeParts))]);
+      list.extras = {.ranges = list.ranges,
+                     .exclusions = list.exclusions,
+                     .watched = list.watched,
+                     .type_parts = list.type_parts,
+                     .patterns = list.patterns,
                      .marked = !random.often()};
       rules.push_back({.model_name = "m", .any_model = random.often(), .all_layers = !random.often(),
                        .layers = list.layers, .extras = random.often() ? &list.extras : nullptr});

@@ -31,7 +31,20 @@ namespace {
 
 using namespace opdump;
 
-enum class Form { one_rule, many_rules, file_forms, same_name, ranges, watched, suspects, exclusions, types, unknown };
+enum class Form {
+  one_rule,
+  many_rules,
+  file_forms,
+  same_name,
+  ranges,
+  watched,
+  suspects,
+  exclusions,
+  types,
+  unknown,
+  kernel_types,
+  patterns
+};
 
 std::string name_of(std::size_t number, char between) {
   std::string digits = std::to_string(number);
@@ -47,6 +60,7 @@ std::uint64_t work(Form shape, std::size_t count) {
     const bool misses = shape == Form::unknown;
     names.push_back(shape == Form::same_name ? "same"
                                               : name_of(count - 1 - i, misses ? '-' : shape == Form::file_forms ? '_' : '/'));
+    if (shape == Form::kernel_types) names.back().erase(0, names.back().find('/') + 1);
   }
   std::vector<OpDesc> ops;
   for (const std::string& name : op_names) ops.push_back({.name = name, .type = name});
@@ -59,7 +73,16 @@ std::uint64_t work(Form shape, std::size_t count) {
     exclusions.push_back({.by_type = shape == Form::types, .name = list[i]});
   }
   const std::string_view none = "none";
+  std::vector<std::vector<NameStep>> steps(shape == Form::patterns ? count : 0);
+  std::vector<NamePattern> patterns;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    for (const char c : names[i]) steps[i].push_back({NameStep::Kind::byte, static_cast<std::uint8_t>(c)});
+    steps[i].push_back({NameStep::Kind::match});
+    patterns.push_back({.text = names[i], .steps = steps[i]});
+  }
   ModelExtras extras;
+  if (shape == Form::kernel_types) extras.type_parts = list;
+  if (shape == Form::patterns) extras.patterns = patterns;
   if (shape == Form::ranges) extras.ranges = ranges;
   if (shape == Form::watched) extras.watched = list;
   if (shape == Form::suspects) extras.watched = {&none, 1};
@@ -98,7 +121,7 @@ std::uint64_t work(Form shape, std::size_t count) {
 
 TEST_CASE("plan: the work to load a model is linear in names and operators, but for a logarithm") {
   constexpr std::size_t kCount = 1000;
-  for (int shape = 0; shape <= static_cast<int>(Form::unknown); ++shape) {
+  for (int shape = 0; shape <= static_cast<int>(Form::patterns); ++shape) {
     CAPTURE(shape);
     const std::uint64_t one = work(static_cast<Form>(shape), kCount);
     const std::uint64_t sixteen = work(static_cast<Form>(shape), 16 * kCount);

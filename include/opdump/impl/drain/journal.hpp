@@ -57,11 +57,11 @@ inline constexpr std::string_view kUnfinishedWord = "unfinished";
 /// What a recorder lost without a trace from a config whose journal is closed by then is in that one's COUNTS
 /// only. From several configs at once, it is told as a gap in the journal of the next record.
 ///
-/// PATH is relative to that directory. A dump of operators that failed has a journal from the first such operator
-/// on, and none when no operator fails. A journal that does not end
-/// in `closed` is of a dump that was not finalized. One writer per session; lines are batched in memory until
-/// `flush`. A sink that refuses them costs the lines, not the records: the journal then lacks what it would
-/// prove. With OPDUMP_JOURNAL=0 (`kHere` is false) it tells nothing and takes no room.
+/// PATH is relative to that directory. A dump of operators that failed has a journal from the first such
+/// operator on, and none when no operator fails. A journal that does not end in `closed` is of a dump that
+/// was not finalized. One writer per session; lines are batched in memory until `flush`. A sink that refuses
+/// them costs the lines, not the records: the journal then lacks what it would prove. With OPDUMP_JOURNAL=0
+/// (`kHere` is false) it tells nothing and takes no room.
 template <bool kHere>
 class BasicJournal {
  public:

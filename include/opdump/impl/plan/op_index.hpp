@@ -42,6 +42,20 @@ struct IndexedName {
   bool form_taken = false;     ///< likewise, all whose file form this is
 };
 
+/// Finds what the patterns, the kernel types and the mark of many rules name at once, for a caller with a
+/// heap.
+class ExtrasSearch {
+ public:
+  /// `extras` stay until `find`.
+  virtual void add(const ModelExtras& extras) = 0;
+
+  /// A byte per operator: not 0 for those that one of the added extras names, ranges aside.
+  virtual std::span<const std::uint8_t> find() = 0;
+
+ protected:
+  ~ExtrasSearch() = default;
+};
+
 /// A model's operators in the order of their names and types, so that a name is found in time that grows with
 /// the logarithm of their number. Refers to memory that a caller with a heap has for the time of a
 /// `load_model`: one IndexedName per name and an uint32_t per operator. Empty: all operators are walked.
@@ -51,9 +65,12 @@ class OpIndex {
   using Names = std::span<IndexedName>;
 
   constexpr OpIndex() = default;
-  /// Both sorted, by `before` and by type.
-  constexpr OpIndex(std::span<const OpDesc> ops, Names names, std::span<const std::uint32_t> by_type)
-      : ops_(ops), names_(names), by_type_(by_type) {}
+  /// Both sorted, by `before` and by type. Without a `search` each operator is held against the extras.
+  constexpr OpIndex(std::span<const OpDesc> ops, Names names, std::span<const std::uint32_t> by_type,
+                    ExtrasSearch* search = nullptr)
+      : ops_(ops), names_(names), by_type_(by_type), search_(search) {}
+
+  ExtrasSearch* search() const { return search_; }
 
   bool empty() const { return names_.empty(); }
   Names all() const { return names_; }
@@ -127,6 +144,7 @@ class OpIndex {
   std::span<const OpDesc> ops_{};
   Names names_{};
   std::span<const std::uint32_t> by_type_{};
+  ExtrasSearch* search_ = nullptr;
 };
 
 /// As `match_of`, by the index where there is one.

@@ -158,7 +158,7 @@ constexpr bool tell_producers(std::span<const OpDesc> ops) {
 #if OPDUMP_SMALL_CODE == 0
 /// Resolves what the names of a config stand for by an index: in time that grows with the names, with the
 /// operators, and with the logarithm of each, however the two are dealt out. Kernel types and patterns are
-/// held against each operator.
+/// left to the index's search, and without one held against each operator.
 class IndexedPlan {
  public:
   IndexedPlan(const DumpConfig& config, std::span<const OpDesc> ops, std::span<std::uint8_t> bits,
@@ -170,7 +170,7 @@ class IndexedPlan {
     }
   }
 
-  /// Adds `wanted` to what `rule` lists, but for its ranges, which `finish` does.
+  /// Adds `wanted` to the operators that `rule` names; what its extras list waits for `finish`.
   void take(const ModelRule& rule, std::uint8_t wanted) {
     if (rule.all_layers) {
       if (!all_taken_) take_each(wanted, [](const OpDesc&) { return true; });
@@ -180,13 +180,16 @@ class IndexedPlan {
     for (const std::string_view layer : rule.layers) take(layer, wanted);
     if (rule.extras == nullptr) return;
     const ModelExtras& extras = *rule.extras;
-    if (extras.marked || !extras.patterns.empty() || !extras.type_parts.empty())
-      take_each(wanted, [&](const OpDesc& op) { return matches(extras, op); });
+    if (has_search(extras)) {
+      searched_ = true;
+      if (index_.search() != nullptr) index_.search()->add(extras);
+    }
     for (const OpRange& range : extras.ranges) reach(range);
   }
 
-  /// Adds `wanted` to what lies in a range.
-  void finish(std::uint8_t wanted) {
+  /// Adds `wanted` to what the extras of `rules`, which were all taken, list.
+  void finish(const RulesOfModel& rules, std::uint8_t wanted) {
+    if (searched_) search(rules, wanted);
     std::uint32_t end = 0;
     for (std::uint32_t i = 0; i < ops_.size(); ++i) {
       const std::uint32_t reach = index_.all()[i].reach;
@@ -238,6 +241,24 @@ class IndexedPlan {
   }
 
  private:
+  static bool has_search(const ModelExtras& extras) {
+    return extras.marked || !extras.patterns.empty() || !extras.type_parts.empty();
+  }
+
+  void search(const RulesOfModel& rules, std::uint8_t wanted) {
+    if (index_.search() != nullptr) {
+      const std::span<const std::uint8_t> found = index_.search()->find();
+      for (std::size_t op = 0; op < found.size(); ++op) {
+        if (found[op] != 0) add(op, wanted);
+      }
+      return;
+    }
+    rules.for_each([&](const ModelRule& rule) {
+      if (rule.extras != nullptr && has_search(*rule.extras))
+        take_each(wanted, [&](const OpDesc& op) { return matches(*rule.extras, op); });
+    });
+  }
+
   static bool watches(const ModelRule& rule) { return rule.extras != nullptr && !rule.extras->watched.empty(); }
 
   void add(std::size_t op, std::uint8_t wanted) {
@@ -291,6 +312,7 @@ class IndexedPlan {
   const std::span<std::uint8_t> bits_;
   const OpIndex& index_;
   bool all_taken_ = false;
+  bool searched_ = false;
 };
 #endif
 
@@ -373,7 +395,7 @@ inline void resolve_watch(const DumpConfig& config, const ModelDesc& model, std:
     } else {
       IndexedPlan indexed(config, model.ops, bits, index);
       rules.for_each([&](const ModelRule& rule) { indexed.take(rule, wanted); });
-      indexed.finish(wanted);
+      indexed.finish(rules, wanted);
     }
 #else
     rules.for_each(take_listed);

@@ -1,0 +1,38 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "opdump/impl/plan/op_index.hpp"
+#include "platform/posix/impl/kernel_types.hpp"
+#include "platform/posix/impl/pattern_set.hpp"
+
+namespace opdump::posix {
+inline namespace OPDUMP_NAMESPACE {
+
+#if OPDUMP_SMALL_CODE == 0
+/// Finds all that patterns and kernel types name in a model at once, by tables on the heap.
+class NameSearch final : public ExtrasSearch {
+ public:
+  /// `ops` stay as long as this.
+  explicit NameSearch(std::span<const OpDesc> ops) : ops_(ops) {}
+
+  void add(const ModelExtras& extras) override { extras_.push_back(&extras); }
+  std::span<const std::uint8_t> find() override;
+
+  // After `find`, of the only extras that were added.
+
+  bool has_pattern(std::size_t number) const { return patterns_.used(number); }
+  bool has_type_part(std::size_t number) const { return parts_used_[number]; }
+
+ private:
+  const std::span<const OpDesc> ops_;
+  std::vector<const ModelExtras*> extras_;
+  PatternSet patterns_;
+  std::vector<bool> parts_used_;
+  std::vector<std::uint8_t> found_;
+};
+#endif
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::posix
