@@ -96,6 +96,13 @@ class Never(Case):
         self.replay()
         self.assertEqual(self.never(), [('steps', 'net', 3, 5)])
 
+    def test_a_suspect_that_runs_before_what_is_watched(self):
+        self.config(dump_list=[{'layer': ['conv'], 'watcher_nodes': ['fc']}], dump_scene='watcher', dump_mode='output')
+        self.replay()
+        self.assertEqual(self.never(), [('before_run', 'net', 'Conv2D', 'conv_To_fc', 0, 0)])
+        text = self.run_tool('verify', 'dump', expect=NEVER)[0]
+        self.assertIn('the watched operator had not run by then', text)
+
     def test_a_loss_goes_before(self):
         self.config(dump_list=[{'model_name': 'net', 'layer': ['fc', 'gone']}])
         self.replay()

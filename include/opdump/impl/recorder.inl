@@ -184,9 +184,10 @@ template <class Memory>
 OPDUMP_APART inline bool BasicRecorder<Memory>::capture_specially(const ModelPlan& plan, std::size_t op,
                                                                   CapturedTensors tensors, Status& status) {
   const std::uint8_t bits = bits_[op];
-  if ((bits & kNotSeen) != 0) see(plan, op, tensors);
+  if ((bits & kNotSeen) != 0 && !watches(plan)) see(plan, op, tensors);
   if constexpr (build::kFaults) {
     if (watches(plan)) {
+      note_seen(plan, op, true, true);
       status = WatchCapture<Memory, ModelPlan>(splitter_, watch_, plan, op, tensors.outputs).take();
       return false;
     }
@@ -269,7 +270,8 @@ OPDUMP_APART inline void BasicRecorder<Memory>::tell_doubtful(const ModelPlan& p
 template <class Memory>
 inline void BasicRecorder<Memory>::note_seen(const ModelPlan& plan, std::size_t op, bool inputs,
                                              bool outputs) {
-  if (build::kLean || watches(plan)) return;
+  if (build::kLean) return;
+  if (watches(plan)) return recorder_steps::clear(bits_[op], kWatchNotRun);
   const unsigned seen = unsigned{kNotRun} | (inputs ? kNoInputs : 0u) | (outputs ? kNoOutputs : 0u);
   if constexpr (!build::kLean) recorder_steps::clear(bits_[op], seen);
 }

@@ -596,7 +596,10 @@ inline void BasicSession<Memory>::settle(ModelPlan& plan) {
     while (*link != nullptr && *link != &plan) link = &(*link)->next_loaded;
     if (*link == nullptr) return;
     *link = plan.next_loaded;
-    tell_never(plan.target, [&](const auto& use) { for_each_uncaptured(plan, use); });
+    tell_never(plan.target, [&](const auto& use) {
+      if (is_watching(plan)) return for_each_unwatched(plan, context_.watch_changes_only, use);
+      for_each_uncaptured(plan, use);
+    });
   }
 }
 

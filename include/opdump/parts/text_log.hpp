@@ -67,7 +67,7 @@ class TextLog final : public SessionLog {
     char memory[2 * kMaxNameBytes + 192];
     TextWriter line(memory);
     line.add("never captured: ");
-    if (what.cause == NeverCause::steps)
+    if (has_steps(what.cause))
       line.add("steps ").add_decimal(what.steps.first).add(" to ").add_decimal(what.steps.last).add(" of ");
     if (!what.name.empty()) add_name(line.add("operator "), what.name).add(what.model.empty() ? "" : " of ");
     if (!what.model.empty()) add_name(line.add("model "), what.model);

@@ -18,6 +18,7 @@ enum class NeverCause : std::uint8_t {
   no_inputs,   ///< it was captured, and never given an input
   no_outputs,  ///< it was captured, and never given an output
   steps,       ///< the model did not reach these steps
+  before_run,  ///< a suspect ran, at these steps, before the watched operator ever did; named A_To_C
 };
 
 struct NeverKind {
@@ -34,8 +35,14 @@ inline constexpr NeverKind kNeverKinds[] = {
     {"no_inputs", "its inputs are asked for, and none were given"},
     {"no_outputs", "its outputs are asked for, and none were given"},
     {"steps", "the model did not come to them"},
+    {"before_run", "the watched operator had not run by then, so that there was no output to look at"},
 };
-static_assert(std::size(kNeverKinds) == static_cast<std::size_t>(NeverCause::steps) + 1);
+static_assert(std::size(kNeverKinds) == static_cast<std::size_t>(NeverCause::before_run) + 1);
+
+/// Whether it is about steps.
+constexpr bool has_steps(NeverCause cause) {
+  return cause == NeverCause::steps || cause == NeverCause::before_run;
+}
 
 constexpr const NeverKind& kind_of(NeverCause cause) {
   return kNeverKinds[static_cast<std::size_t>(cause)];
@@ -48,7 +55,7 @@ struct NeverCaptured {
   std::string_view model{};  ///< its directory in the dump, or the name that the config has
   std::string_view type{};   ///< of the operator
   std::string_view name{};   ///< the operator's own, or the name that the config has
-  StepRange steps{0, 0};     ///< with `steps`
+  StepRange steps{0, 0};     ///< see `has_steps`
 };
 
 }  // namespace OPDUMP_NAMESPACE

@@ -20,6 +20,8 @@ inline namespace OPDUMP_NAMESPACE {
 /// config's list it is the watched operator or a suspect. The first three entries have a bit each, all others
 /// share one.
 inline constexpr std::uint8_t kWatched = 8;
+/// It has not run so far.
+inline constexpr std::uint8_t kWatchNotRun = 1;
 inline constexpr std::uint8_t kWatchEntries = 0xf0;
 
 constexpr bool is_watched(std::uint8_t bits) {
@@ -162,10 +164,31 @@ struct WatchedOutput {
   Status sum(Memory& memory, std::uint64_t from, std::uint64_t end, std::uint32_t& checksum) const;
 };
 
+/// The suspects that ran before a watched operator ever did, so that there was no output to look at.
+struct EarlySuspects {
+  static constexpr std::size_t kMost = 6;
+
+  std::uint32_t count = 0;  ///< of which the first kMost are told, by their positions in the model
+  std::uint32_t ops[kMost] = {};
+  std::uint64_t first_step = 0;
+  std::uint64_t last_step = 0;
+
+  void add(std::size_t op, std::uint64_t step) {
+    if (count == 0) first_step = step;
+    last_step = step;
+    for (std::uint32_t i = 0; i < count && i < kMost; ++i) {
+      if (ops[i] == op) return;
+    }
+    if (count < kMost) ops[count] = static_cast<std::uint32_t>(op);
+    ++count;
+  }
+};
+
 /// A watched operator of one loaded plan.
 struct WatchedOp {
   std::uint32_t op = 0;
-  std::uint32_t output_count = 0;  ///< 0: it has not run yet
+  std::uint32_t output_count = 0;  ///< 0: there is nothing to look at yet
+  [[no_unique_address]] Maybe<!build::kLean, EarlySuspects> early{};
   WatchedOutput outputs[kMaxWatchedOutputs] = {};
 };
 

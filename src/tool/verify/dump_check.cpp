@@ -399,7 +399,7 @@ void DumpCheck::on_never(const NeverCaptured& what) {
   const std::string model = known(what.model);
   const std::string type = known(what.type);
   const std::string op = type.empty() ? std::string(what.name) : type + ' ' + std::string(what.name);
-  const bool of_steps = what.cause == NeverCause::steps;
+  const bool of_steps = has_steps(what.cause);
   StepRanges steps;
   if (of_steps) steps.add(what.steps.first, what.steps.last);
   const NeverKind& kind = kind_of(what.cause);

@@ -133,6 +133,56 @@ TEST_CASE("watch: a name on both sides is watched, and a collective operator may
                                                   "Add.B_To_C.4.1", "Add.B_To_A.4.1", "Add.B_To_H.4.1"});
 }
 
+TEST_CASE("watch: a suspect that runs before the watched operator ever did is told, and who never ran") {
+  const auto never_lines = [](const WatchBench& bench) {
+    std::vector<std::string> lines;
+    REQUIRE(bench.sink.journals.size() == 1);
+    const std::string& journal = bench.sink.journals.begin()->second;
+    for (std::size_t at = 0, end; (end = journal.find('\n', at)) != journal.npos; at = end + 1) {
+      if (journal.compare(at, 6, "never,") == 0) lines.push_back(journal.substr(at, end - at));
+    }
+    return lines;
+  };
+  using Lines = std::vector<std::string>;
+  const ModelRule rules[] = {{.any_model = true, .all_layers = false, .layers = kAB, .extras = &kWatchCD}};
+  for (const bool changes_only : {false, true}) {
+    WatchBench bench;
+    bench.start(watching(rules, changes_only));
+    bench.step();
+    bench.step();
+    REQUIRE(bench.session.finalize() == Status::ok);
+    CHECK(never_lines(bench) == (changes_only ? Lines{} : Lines{"never,before_run,0,0,9,net/Add/A_To_D"}));
+    check_adds_up(bench.session.counts());
+  }
+  constexpr std::string_view kWatched[] = {"C", "D", "nobody"};
+  constexpr std::string_view kSuspects[] = {"A", "B", "none"};
+  const ModelExtras watched = {.watched = kWatched};
+  const ModelRule misspelt[] = {
+      {.any_model = true, .all_layers = false, .layers = kSuspects, .extras = &watched}};
+  constexpr StepRange kSteps[] = {{0, 3}};
+  DumpConfig config = watching(misspelt);
+  config.steps = {kSteps};
+  WatchBench bench;
+  bench.start(config);
+  const Dim dims[] = {4096};
+  const auto run = [&](std::size_t op) {
+    const TensorView output = {
+        .address = address_of(bench.outputs[op]), .bytes = 4096, .dtype = DType::uint8, .shape = dims};
+    CHECK(bench.recorder.capture(op, {}, {&output, 1}) == Status::ok);
+  };
+  for (int step = 0; step < 3; ++step) {
+    REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
+    run(1);
+    if (step == 2) run(0);
+    REQUIRE(bench.recorder.end_step() == Status::ok);
+  }
+  REQUIRE(bench.session.finalize() == Status::ok);
+  CHECK(never_lines(bench) ==
+        Lines{"never,not_run,0,0,9,net/Conv/D", "never,not_run,0,0,9,net/Add/B", "never,steps,3,3,9,net/_/",
+              "never,before_run,0,2,9,net/Add/A_To_C", "never,no_op,0,0,0,_/_/none",
+              "never,no_op,0,0,0,_/_/nobody"});
+}
+
 TEST_CASE("watch: each entry has suspects of its own") {
   constexpr std::string_view kA[] = {"A"};
   constexpr std::string_view kB[] = {"B"};

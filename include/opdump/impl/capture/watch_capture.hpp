@@ -80,11 +80,21 @@ class WatchCapture {
     Status status = Status::ok;
     for (WatchedOp& watched : plan_.watch.ops) {
       const bool mine = (plan_.bits[watched.op] & plan_.bits[op_] & kWatchEntries) != 0;
-      if (!mine || watched.output_count == 0) continue;
+      if (!mine) continue;
+      if (watched.output_count == 0) {
+        note_early(watched);
+        continue;
+      }
       const Status of_one = look_at(watched);
       if (status == Status::ok) status = of_one;
     }
     return status;
+  }
+
+  /// Not of one that has run, and was lost.
+  void note_early([[maybe_unused]] WatchedOp& watched) const {
+    if ((plan_.bits[watched.op] & kWatchNotRun) == 0) return;
+    if_here(watched.early, [this](auto& early) { early.add(op_, sender_.step()); });
   }
 
   Status look_at(WatchedOp& watched) {

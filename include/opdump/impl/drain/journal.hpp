@@ -40,11 +40,12 @@ inline constexpr std::string_view kUnfinishedWord = "unfinished";
 ///                                     the OpCounts in the order of `kOpCountFields`
 ///     never,CAUSE,FIRST,LAST,ID,MODEL/TYPE/NAME
 ///                                     something that the config asks for was never captured: a model, an
-///                                     operator, its inputs or outputs, or steps FIRST to LAST (else 0), as
-///                                     the words of `kNeverKinds` have it; not told is "_", 0 or empty. NAME
-///                                     is as in the config or the model but for control characters. Before
-///                                     the first one the head comes again, as version 2: readers of version 1
-///                                     know no such line.
+///                                     operator, its inputs or outputs, steps FIRST to LAST (else 0), or in
+///                                     such steps a look at what is watched, A_To_C, as the words of
+///                                     `kNeverKinds` have it; not told is "_", 0 or empty. NAME is as in the
+///                                     config or the model but for control characters. Before the first one
+///                                     the head comes again, as version 2: readers of version 1 know no such
+///                                     line.
 ///     closed,COUNTS                   after the last of these nothing was captured
 ///     removed,FILE                    a sink removed that file to make room, whatever is told of its record
 ///     dumps_removed,N,FIRST,LAST      and that N dumps from FIRST to LAST, whose directories are older
