@@ -310,6 +310,22 @@ class OtherFiles(Case):
         values = [t['statistics']['Max Value'] for t in self.shown()['records'][0]['tensors']]
         self.assertEqual(values, [1, -0.5, 1e10] + list(numbers[3:]))
 
+    def test_arrays_named_in_each_of_mindspores_ways(self):
+        self.write('run.json', json.dumps({'steps': 1, 'models': [{'name': 'net', 'ops': [
+            {'name': 'a', 'type': 'Add', 'outputs': [{'fill': 'ramp', 'dtype': 'bfloat16', 'shape': [2]}]}]}]}))
+        told = []
+        for layout, end in (('mindspore_cpu', 'bfloat16.npy'), ('mindspore_cpu_product', 'BFloat16.npy'),
+                            ('mindspore_cpu_document', 'DefaultFormat.npy')):
+            os.mkdir(self.path(layout))
+            self.write('acl.json', json.dumps({'dump': {'dump_path': layout, 'dump_list': [{}]},
+                                               'opdump': {'layout': layout, 'file_format': 'npy'}}))
+            self.run_tool('replay', 'run.json', '--config', 'acl.json')
+            self.assertEqual([name.rsplit('.', 2)[1] + '.npy' for name in self.files(layout) if name.endswith('.npy')],
+                             [end])
+            self.run_tool('verify', layout)
+            told.append(self.run_tool('show', layout)[0].split('\n')[2].split('  ')[3])
+        self.assertEqual(told, ['float32 (bfloat16)', 'float32 (bfloat16)', 'float32'])
+
     def test_arrays_that_are_damaged(self):
         self.mindspore('tensor')
         name = os.path.join('dump', [name for name in self.files('dump') if name.endswith('.int8.npy')][0])

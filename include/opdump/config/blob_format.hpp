@@ -118,7 +118,7 @@ inline constexpr PlanNumber kPlanNumbers[] = {
     plan_choice(DumpMode::all),
     plan_choice(DumpLevel::all),
     plan_choice(FileFormat::npy),
-    plan_choice(Layout::mindspore_cpu),
+    plan_choice(Layout::mindspore_cpu_document),
     plan_choice(DumpData::full),
     {1, kKernelAll},
     plan_choice(ExceptionDump::detail),

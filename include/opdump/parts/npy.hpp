@@ -95,9 +95,9 @@ inline void unpack_elements(DType dtype, const std::byte* from, MutableBytes to)
 /// Writes a NumPy file for each tensor, named `....{input|output}.{index}.{format}.{dtype}.npy`, with the
 /// elements that the shape counts, without padding. bfloat16 becomes float32, and integers of fewer than 8
 /// bits become bytes; a dtype that NumPy has nothing like is written as an array of the tensor's bytes. The
-/// name has the dtype that the tensor had. Where MindSpore has tensors in the framework's format and calls
-/// that DefaultFormat, a tensor that is still in a format of the device (see Restorer) is written as it is,
-/// with the name of its own format. Source: MindSpore's names and heads.
+/// name has the dtype that the tensor had, as the layout spells it. Where MindSpore has tensors in the
+/// framework's format and calls that DefaultFormat, a tensor that is still in a format of the device (see
+/// Restorer) is written as it is, with the name of its own format. Source: MindSpore's names and heads.
 class NpyFormat final : public RecordFormat {
  public:
   bool one_tensor() const override { return true; }
@@ -106,13 +106,13 @@ class NpyFormat final : public RecordFormat {
                           std::span<char> memory) const override {
     TextWriter text(memory);
     record.for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t index) {
-      add_suffix(text, tensor, is_output, index, target.default_format);
+      add_suffix(text, tensor, is_output, index, target.default_format, target.layout);
     });
     return text.text();
   }
 
   static void add_suffix(TextWriter& to, const TensorView& tensor, bool is_output, std::uint32_t index,
-                         bool default_format) {
+                         bool default_format, Layout layout) {
     to.add(is_output ? ".output." : ".input.").add_decimal(index).add('.');
     const std::string_view format = to_string(tensor.format);
     if (default_format && is_framework_format(tensor.format)) {
@@ -122,7 +122,19 @@ class NpyFormat final : public RecordFormat {
     } else {
       to.add(format);
     }
-    to.add('.').add(info(tensor.dtype).name).add(".npy");
+    if (layout != Layout::mindspore_cpu_document) add_dtype(to.add('.'), info(tensor.dtype).name, layout);
+    to.add(".npy");
+  }
+
+  /// As `uint8`, or in capitals as `UInt8`. Source: MindSpore's names of types.
+  static void add_dtype(TextWriter& to, std::string_view name, Layout layout) {
+    if (layout != Layout::mindspore_cpu_product) {
+      to.add(name);
+      return;
+    }
+    const std::size_t capitals = name.starts_with("uint") || name.starts_with("bfloat") ? 2 : 1;
+    for (std::size_t i = 0; i < name.size(); ++i)
+      to.add(i < capitals ? static_cast<char>(name[i] - 'a' + 'A') : name[i]);
   }
 
   [[nodiscard]] Status begin(OpenObject& object, FormatState& state, const RecordView& record, Bytes data,

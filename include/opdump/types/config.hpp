@@ -160,12 +160,20 @@ enum class Layout : std::uint8_t {
   cann,              ///< CANN's, below torchair's rank folder if the config has a world size
   mindspore_kernel,  ///< MindSpore's on Ascend, kernel by kernel: O0 and O1
   mindspore_graph,   ///< MindSpore's on Ascend, whole graphs: O2
-  mindspore_cpu,     ///< MindSpore's on CPU and GPU
+  mindspore_cpu,     ///< MindSpore's on CPU and GPU; names of arrays end as the product's on GPU: float32
+  mindspore_cpu_product,   ///< the same; as the product's on CPU: Float32
+  mindspore_cpu_document,  ///< the same; as in MindSpore's document, without the dtype
 };
 
 /// The words for `Layout`, in its order.
-inline constexpr std::string_view kLayoutWords[] = {"cann", "mindspore_kernel", "mindspore_graph",
-                                                    "mindspore_cpu"};
+inline constexpr std::string_view kLayoutWords[] = {
+    "cann",          "mindspore_kernel",      "mindspore_graph",
+    "mindspore_cpu", "mindspore_cpu_product", "mindspore_cpu_document"};
+
+/// Whether it is MindSpore's on CPU and GPU.
+constexpr bool is_cpu(Layout layout) {
+  return layout >= Layout::mindspore_cpu;
+}
 
 /// What kernels may write in addition to tensors, as bits.
 inline constexpr std::uint8_t kKernelPrintf = 1;
@@ -289,7 +297,7 @@ constexpr bool dumps_on(const DumpConfig& config, std::uint32_t device_id) {
 
 /// Whether a dump of `layout` lies in one folder per rank and network, whatever the time and the device.
 constexpr bool has_rank_folder(Layout layout) {
-  return layout == Layout::mindspore_kernel || layout == Layout::mindspore_cpu;
+  return layout == Layout::mindspore_kernel || is_cpu(layout);
 }
 
 /// The rank that the folder of device `device_id` is named after: that of the run or, of a run of one process,
@@ -306,7 +314,7 @@ constexpr bool has_task_id(Layout layout) {
 }
 
 constexpr bool has_stream_id(Layout layout) {
-  return layout != Layout::mindspore_cpu;
+  return !is_cpu(layout);
 }
 
 /// Whether statistics are rows of a table per directory, not a file per operator.

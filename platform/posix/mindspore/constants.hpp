@@ -17,7 +17,7 @@ inline namespace OPDUMP_NAMESPACE {
 /// Whether a config has constants written: on CPU and GPU, where it wants outputs, which MindSpore counts
 /// them among.
 constexpr bool wants_constants(const DumpConfig& config) {
-  return config.layout == Layout::mindspore_cpu && config.mode != DumpMode::input;
+  return is_cpu(config.layout) && config.mode != DumpMode::input;
 }
 
 /// Adds the folder of a graph's constants, `rank_{rank}/{network}/{graph}/constants`.
@@ -26,8 +26,8 @@ inline TextWriter& add_constants_directory(TextWriter& to, const DumpConfig& con
   return to.add('/').add_decimal(graph_id).add("/constants");
 }
 
-/// Writes `Parameter.{name}.0.0.{unix_us}.output.0.DefaultFormat.{dtype}.npy` in that folder, the name as
-/// MindSpore's files have it, through `format` and a sink as above. A tensor without elements gets no file.
+/// Writes `Parameter.{name}.0.0.{unix_us}.output.0.DefaultFormat.{dtype}.npy` in that folder, the name and the
+/// dtype as MindSpore's files have them, through `format` and a sink as above. A tensor without elements gets no file.
 /// Names are put together in `names`: `mindspore_name_bytes` of the network, 0 and the constant, else
 /// `name_too_long`. Other errors are the sink's and those of `DeviceMemory::copy`.
 template <class Memory>
@@ -46,7 +46,7 @@ template <class Memory>
   add_constants_directory(directory, config, graph_id);
   TextWriter file(directory.rest());
   file.add("Parameter.").add_sanitised(constant.name).add(".0.0.").add_decimal(unix_us);
-  NpyFormat::add_suffix(file, tensor, true, 0, true);
+  NpyFormat::add_suffix(file, tensor, true, 0, true, config.layout);
   if (directory.overflowed() || file.overflowed()) return Status::name_too_long;
 
   OpenObject object;

@@ -35,7 +35,7 @@ class MindSporeExtras {
     device_config_.rank = folder_rank(config, device_id);
     config_ = config.layout != Layout::cann ? &device_config_ : nullptr;
     device_id_ = device_id;
-    if (config_ == nullptr || config.layout != Layout::mindspore_cpu) return Status::ok;
+    if (config_ == nullptr || !is_cpu(config.layout)) return Status::ok;
     return write_dump_metadata(sink_, *config_, config_text, "CPU", "opdump");
   }
 
@@ -76,7 +76,7 @@ class MindSporeExtras {
     Status status = Status::ok;
     for (std::uint64_t step = config_->first_step; step < plan.next_step && status == Status::ok; ++step) {
       if (!plan.steps.contains(step)) continue;
-      if (config_->layout == Layout::mindspore_cpu)
+      if (is_cpu(config_->layout))
         status = append_executed_step(sink_, *config_, plan.model->id, step);
       if (config_->save_kernel_args && status == Status::ok) status = write_arguments(plan, step);
     }

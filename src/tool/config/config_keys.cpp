@@ -139,7 +139,10 @@ constexpr ConfigKey kKeys[] = {
     {"file_format", "the format of the files", kOwn,
      "\"nano\" (records), \"protobuf\" (CANN's DumpData), \"npy\" (a NumPy file per tensor)", "\"nano\""},
     {"layout", "the directories of the files, and their names", kOwn,
-     "\"cann\", \"mindspore_kernel\" (O0 and O1), \"mindspore_graph\" (O2), \"mindspore_cpu\"", "\"cann\""},
+     "\"cann\", \"mindspore_kernel\" (O0 and O1), \"mindspore_graph\" (O2), \"mindspore_cpu\" (arrays are named "
+     "...float32.npy, as MindSpore does on GPU), \"mindspore_cpu_product\" (...Float32.npy, as on CPU), "
+     "\"mindspore_cpu_document\" (without the dtype, as in its document)",
+     "\"cann\""},
     {"statistic_numbers", "how CANN's statistics files print numbers", kOwn,
      "\"server\" (six digits), \"nano\" (digits behind the point: 16, of float32 7, of float16 3)",
      "\"server\""},

@@ -44,19 +44,22 @@ std::optional<RecordName> parse_record_name(std::string_view file_name) {
 }
 
 std::optional<TensorName> parse_tensor_name(std::string_view file_name) {
-  std::string_view rest = file_name;
-  if (cut_last(rest, '.') != "npy") return std::nullopt;
-  TensorName tensor;
-  tensor.dtype = cut_last(rest, '.');
-  tensor.format = cut_last(rest, '.');
-  const std::optional<std::uint64_t> index = parse_decimal(cut_last(rest, '.'));
-  const std::string_view role = cut_last(rest, '.');
-  const std::optional<RecordName> record = parse_record_name(rest);
-  if (!index || !record || (role != "input" && role != "output")) return std::nullopt;
-  tensor.record = *record;
-  tensor.is_output = role == "output";
-  tensor.index = *index;
-  return tensor;
+  if (cut_last(file_name, '.') != "npy") return std::nullopt;
+  for (const bool has_dtype : {true, false}) {
+    std::string_view rest = file_name;
+    TensorName tensor;
+    if (has_dtype) tensor.dtype = cut_last(rest, '.');
+    tensor.format = cut_last(rest, '.');
+    const std::optional<std::uint64_t> index = parse_decimal(cut_last(rest, '.'));
+    const std::string_view role = cut_last(rest, '.');
+    const std::optional<RecordName> record = parse_record_name(rest);
+    if (!index || !record || (role != "input" && role != "output")) continue;
+    tensor.record = *record;
+    tensor.is_output = role == "output";
+    tensor.index = *index;
+    return tensor;
+  }
+  return std::nullopt;
 }
 
 std::optional<RecordName> find_record_name(std::string_view file_name) {

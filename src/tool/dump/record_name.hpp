@@ -25,13 +25,13 @@ struct RecordName {
 std::optional<RecordName> parse_record_name(std::string_view file_name);
 
 /// What the name of a tensor's own file tells: a record's name, and behind it
-/// `.{input|output}.{index}.{format}.{dtype}.npy`.
+/// `.{input|output}.{index}.{format}.{dtype}.npy`, or the same without the dtype.
 struct TensorName {
   RecordName record;
   bool is_output = false;
   std::uint64_t index = 0;
   std::string_view format;
-  std::string_view dtype;
+  std::string_view dtype;  ///< in capitals or not; empty: not told
 };
 
 /// As `parse_record_name`.

@@ -141,7 +141,9 @@ class Show {
     tensor.index = static_cast<std::uint32_t>(name.index);
     if (const Result<Format> format = format_from_name(name.format); format.ok())
       tensor.format = format.value();
-    if (const Result<DType> dtype = dtype_from_name(name.dtype); dtype.ok())
+    std::string dtype_name(name.dtype);
+    for (char& c : dtype_name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    if (const Result<DType> dtype = dtype_from_name(dtype_name); dtype.ok())
       tensor.original_dtype = dtype.value();
     return tensor;
   }

@@ -40,14 +40,15 @@ bool is_sanitised(std::string_view name) {
 }
 
 /// What may stand behind a time stamp: nothing, ".csv", that of a report, or
-/// `.{input|output}.{index}.{format}.{dtype}.npy`.
+/// `.{input|output}.{index}.{format}.{dtype}.npy`, or the same without the dtype.
 bool is_suffix(std::string_view suffix) {
   if (suffix.empty() || suffix == ".csv" || suffix == RecordFormat::kReportSuffix) return true;
   std::string_view rest = suffix.substr(1);
   const std::string_view role = cut_first(rest, '.');
   std::uint16_t index = 0;
   return (role == "input" || role == "output") && parse_canonical(cut_first(rest, '.'), index) &&
-         is_sanitised(cut_first(rest, '.')) && is_sanitised(cut_first(rest, '.')) && rest == "npy";
+         is_sanitised(cut_first(rest, '.')) &&
+         (rest == "npy" || (is_sanitised(cut_first(rest, '.')) && rest == "npy"));
 }
 
 bool parse_file(std::string_view file, JournalPath& path) {

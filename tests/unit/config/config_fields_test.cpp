@@ -201,6 +201,10 @@ TEST_CASE("config: the opdump object has a say in file format and layout") {
   CHECK(parse_file("accept", "options_layout_mindspore_kernel").config.layout == Layout::mindspore_kernel);
   CHECK(parse_file("accept", "options_layout_mindspore_graph").config.layout == Layout::mindspore_graph);
   CHECK(parse_file("accept", "options_layout_mindspore_cpu").config.layout == Layout::mindspore_cpu);
+  CHECK(parse_file("accept", "options_layout_mindspore_cpu_product").config.layout ==
+        Layout::mindspore_cpu_product);
+  CHECK(parse_file("accept", "options_layout_mindspore_cpu_document").config.layout ==
+        Layout::mindspore_cpu_document);
   CHECK(parse_file("accept", "options_format_npy").config.active);
   CHECK_FALSE(none.fixed_point);
   CHECK(none.trailing_comma);

@@ -153,6 +153,40 @@ TEST_CASE("npy: each tensor is a file and a record of its own") {
   check_adds_up(counts);
 }
 
+TEST_CASE("npy: names on CPU and GPU have the dtype as GPU's, as CPU's, or as the document, which has none") {
+  const Dim dims[] = {8};
+  const std::uint8_t bytes[64] = {};
+  const auto ends = [&](Layout layout) {
+    Bench<8192> bench;
+    DumpConfig config = npy_config();
+    config.layout = layout;
+    config.net_name = "Net";
+    bench.start(config);
+    std::vector<TensorView> outputs;
+    for (const DType dtype : {DType::float32, DType::bfloat16, DType::uint16, DType::boolean, DType::int64})
+      outputs.push_back({.address = address_of(bytes), .bytes = 64, .dtype = dtype, .shape = dims});
+    REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
+    REQUIRE(bench.recorder.capture(0, {}, outputs) == Status::ok);
+    REQUIRE(bench.recorder.end_step() == Status::ok);
+    REQUIRE(bench.session.finalize() == Status::ok);
+    std::string text;
+    for (const std::string& path : bench.sink.order) {
+      CHECK(path.starts_with("/dump|rank_2/Net/9/0|Conv2D.conv1_relu1.0.0."));
+      text += path.substr(path.find(".output.") + 8) + ' ';
+    }
+    return text;
+  };
+  CHECK(ends(Layout::mindspore_cpu) ==
+        "0.DefaultFormat.float32.npy 1.DefaultFormat.bfloat16.npy 2.DefaultFormat.uint16.npy "
+        "3.DefaultFormat.bool.npy 4.DefaultFormat.int64.npy ");
+  CHECK(ends(Layout::mindspore_cpu_product) ==
+        "0.DefaultFormat.Float32.npy 1.DefaultFormat.BFloat16.npy 2.DefaultFormat.UInt16.npy "
+        "3.DefaultFormat.Bool.npy 4.DefaultFormat.Int64.npy ");
+  CHECK(ends(Layout::mindspore_cpu_document) ==
+        "0.DefaultFormat.npy 1.DefaultFormat.npy 2.DefaultFormat.npy 3.DefaultFormat.npy "
+        "4.DefaultFormat.npy ");
+}
+
 TEST_CASE("npy: scalars, indices and foreign formats are named; an operator without a byte leaves nothing") {
   Bench bench;
   bench.start(npy_config());

@@ -30,6 +30,8 @@ inline char* put_dump_directory(char* to, const DumpTarget& target) {
       return put_decimal(to, target.time, 14);
     case Layout::mindspore_kernel:
     case Layout::mindspore_cpu:
+    case Layout::mindspore_cpu_product:
+    case Layout::mindspore_cpu_document:
       return put_decimal(put_text(to, "rank_"), target.rank);
     case Layout::mindspore_graph:
       break;
