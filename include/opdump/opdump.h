@@ -606,7 +606,7 @@ uint32_t opdump_session_overwrites(const opdump_session* session);
 typedef struct opdump_bad_op {
   uint64_t unix_us; /**< 0: there was none */
   uint64_t step;
-  uint64_t status; /**< what overflowed, in CANN's bits */
+  uint64_t status; /**< what overflowed, in CANN's bits; 0: nothing reported it, and a search found it */
   uint32_t model_id;
   uint32_t op; /**< its index in the model */
 } opdump_bad_op;

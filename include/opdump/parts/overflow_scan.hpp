@@ -21,8 +21,8 @@ inline namespace OPDUMP_NAMESPACE {
 ///
 /// which says whether an operator of that stream overflowed since the last call, and resets the report, or
 /// `not_supported`. If `Memory` has `view`, outputs are searched where they lie, else in pieces that are
-/// copied to the stack. The status says kOverflowFloat, and also kOverflowToFloat16 where an output of float16 was
-/// made of inputs that were all wider.
+/// copied to the stack; the report then says `searched`. The status says kOverflowFloat, and also
+/// kOverflowToFloat16 where an output of float16 was made of inputs that were all wider.
 template <class Memory>
 class OverflowScan final : public OverflowCheck {
  public:
@@ -42,6 +42,7 @@ class OverflowScan final : public OverflowCheck {
       if (!found.ok()) return found;
       if (!found.value()) continue;
       report = synthesised(tensors, {&output, 1});
+      report.searched = true;
       return true;
     }
     return false;

@@ -33,6 +33,7 @@ struct LeanOverflowReport {
   std::uint32_t model_id = 0;  ///< with the next two: filled in by the recorder
   std::uint32_t stream_id = 0;
   std::uint32_t task_id = 0;
+  bool searched = false;  ///< as in FullOverflowReport
 };
 /// What is known of one overflow: the content of an OpDebug file. The file leaves out a field that the unit
 /// does not have. Source of the fields: CANN's device and msaccucmp.
@@ -52,6 +53,9 @@ struct FullOverflowReport {
   std::uint32_t debug_task_id = 65535;  ///< in the file's name; not that of the operator
   OverflowUnit unit = OverflowUnit::ai_core;
   bool wide = false;  ///< version 1 of the newer layout, of `aic` and `aiv`
+  /// Nothing reported it: an infinity or a NaN was found in an output. The status then only says which it
+  /// may have been, as the vendor's tool passes over files without one; such a file has 1 in kSearchedWord.
+  bool searched = false;
 
   constexpr bool any() const { return status[0] != 0 || (wide && (status[1] | status[2] | status[3]) != 0); }
 };
@@ -61,6 +65,8 @@ using OverflowReport = std::conditional_t<build::kLean, LeanOverflowReport, Full
 /// Bytes of the tensor in an OpDebug file, in either layout; the bytes behind the fields are zero.
 inline constexpr std::size_t kOpDebugBytes = 2048;
 inline constexpr std::size_t kOpDebugWords = kOpDebugBytes / 8;
+/// Of the older layout, where CANN has nothing; opdump's own.
+inline constexpr std::size_t kSearchedWord = 63;
 
 namespace op_debug {
 
@@ -122,6 +128,7 @@ constexpr std::uint64_t old_word(const FullOverflowReport& report, std::size_t i
   if (index >= place.fields && index - place.fields < sizeof fields / sizeof fields[0])
     return fields[index - place.fields];
   const bool core = report.unit == OverflowUnit::ai_core;
+  if (index == kSearchedWord) return report.searched ? 1 : 0;
   if (core && index == place.status) return report.kernel_code;
   if (core && index == place.status + std::size_t{1}) return report.block_id;
   return index == place.status + (core ? std::size_t{2} : std::size_t{0}) ? report.status[0] : 0;
@@ -145,6 +152,7 @@ inline void put_op_debug_bytes(const LeanOverflowReport& report, std::uint32_t a
   put(32, report.model_id);
   put(33, report.stream_id);
   put(34, report.task_id);
+  put(kSearchedWord, report.searched ? 1 : 0);
   put(130, report.status[0]);
 }
 
@@ -152,8 +160,8 @@ inline void put_op_debug_bytes(const LeanOverflowReport& report, std::uint32_t a
 struct FirstBadOp {
   std::uint64_t unix_us = 0;  ///< 0: there is none
   std::uint64_t step = 0;
-  std::uint64_t status = 0;
-  std::string_view name{};  ///< the runtime's text, until the model is unloaded; the next one too
+  std::uint64_t status = 0;  ///< 0: nothing reported one
+  std::string_view name{};   ///< the runtime's text, until the model is unloaded; the next one too
   std::string_view type{};
   std::uint32_t model_id = 0;
   std::uint32_t op = 0;  ///< its index in the model

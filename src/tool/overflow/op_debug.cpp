@@ -5,6 +5,7 @@
 #include <charconv>
 #include <span>
 
+#include "opdump/types/overflow.hpp"
 #include "src/tool/cli/json.hpp"
 
 namespace opdump::tool {
@@ -70,6 +71,7 @@ OpDebug parse_old(Bytes bytes) {
     block.fields.push_back(one_field("status", word_at(bytes, status)));
     debug.blocks.push_back(std::move(block));
   }
+  debug.searched = word_at(bytes, 8 * kSearchedWord) == 1;
   return debug;
 }
 

@@ -30,7 +30,8 @@ struct OpDebug {
     std::uint64_t status() const;
   };
 
-  bool is_old = false;  ///< the layout of 2048 bytes without a magic number
+  bool is_old = false;    ///< the layout of 2048 bytes without a magic number
+  bool searched = false;  ///< no unit reported the status: opdump found an infinity or a NaN
 
   // Of the new layout only.
   std::uint32_t version = 0;

@@ -80,7 +80,7 @@ class OverflowReportText {
       fail(overflow.debug_file->path + ": no operator's file of that task and stream is beside it");
     }
     for (const OpDebug::Block& block : overflow.debug.blocks) {
-      if (block.status() != 0) add_status(block);
+      if (block.status() != 0) add_status(block, overflow.debug.searched);
     }
     if (reporting_block(overflow.debug) == nullptr) line("   no unit reports a status");
     if (overflow.op_file != nullptr) add_op(overflow);
@@ -128,8 +128,13 @@ class OverflowReportText {
            std::to_string(block->value("task_id"));
   }
 
-  void add_status(const OpDebug::Block& block) {
+  void add_status(const OpDebug::Block& block, bool searched) {
     const std::uint64_t status = block.status();
+    if (searched) {
+      line("   nothing reported a status: an infinity or a NaN was found in an output; the file has " +
+           std::to_string(status) + " for tools that want one");
+      return;
+    }
     char hex[16];
     const auto end = std::to_chars(hex, hex + sizeof hex, status, 16).ptr;
     std::string text = "   " + std::string(block.unit) + " status " + std::to_string(status) + " = 0x" +

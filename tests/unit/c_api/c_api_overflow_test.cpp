@@ -114,7 +114,7 @@ TEST_CASE("c api: an operator whose outputs are not finite is dumped with a repo
   REQUIRE(opdump_session_first_bad_op(dump.session, &bad, sizeof bad) == OPDUMP_OK);
   CHECK(bad.op == 1);
   CHECK(bad.step == 1);
-  CHECK(bad.status == 0x20);
+  CHECK(bad.status == 0);
   CHECK(opdump_session_finalize(dump.session) == OPDUMP_OK);
   CHECK(dump.received.whole.size() == 2);
   CHECK_FALSE(only(dump.received.whole, "/1/Relu.relu1.4.0.").empty());

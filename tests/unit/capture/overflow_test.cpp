@@ -95,8 +95,10 @@ TEST_CASE("overflow: the operator's file first, then what is known of it, and no
   CHECK(word(33) == 1);
   CHECK(word(34) == 4);
   CHECK(word(130) == kOverflowFloat);
+  CHECK(word(kSearchedWord) == 1);
 
   const FirstBadOp first = bench.session.first_bad_op();
+  CHECK(first.status == 0);  // nothing reported one
   CHECK(first.name == "pool1");
   CHECK(first.step == 1);
   CHECK(first.op == 1);
@@ -331,7 +333,9 @@ TEST_CASE("overflow: the device goes before the outputs, and they before nothing
   memory.flag = true;
   CHECK(scan.overflowed({.stream_id = 1}, both, report).value());
   CHECK(report.status[0] == kOverflowFloat);
+  CHECK_FALSE(report.searched);
   CHECK(scan.overflowed({.stream_id = 9}, both, report).value());
+  CHECK(report.searched);
   tensors.values[16] = 0;
   CHECK_FALSE(scan.overflowed({.stream_id = 9}, both, report).value());
 

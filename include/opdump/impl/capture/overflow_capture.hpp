@@ -70,7 +70,7 @@ class OverflowCapture {
     if (!bad.ok() || bad.value()) return;
     tally_.first = FirstBadOp{.unix_us = sender_.context().clock->unix_us(),
                               .step = sender_.step(),
-                              .status = report.status[0],
+                              .status = report.searched ? 0 : report.status[0],
                               .name = desc().name,
                               .type = desc().type,
                               .model_id = plan_.model->id,

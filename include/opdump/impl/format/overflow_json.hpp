@@ -46,7 +46,7 @@ inline void add_unit(TextWriter& to, std::string_view name, const FullOverflowRe
 }  // namespace overflow_json
 
 /// Adds `report` as the JSON object that MindSpore writes for `file_format` "npy": its three units, keys in
-/// alphabetical order, no blanks. What a unit of the newer layout tells stands under "AI Core". Not with
+/// alphabetical order, no blanks; and "searched", true where nothing reported the status. What a unit of the newer layout tells stands under "AI Core". Not with
 /// OPDUMP_SMALL_CODE, which knows no units.
 inline TextWriter& add_overflow_json(TextWriter& to, const FullOverflowReport& report) {
   to.add('{');
@@ -55,6 +55,7 @@ inline TextWriter& add_overflow_json(TextWriter& to, const FullOverflowReport& r
   overflow_json::add_unit(to, "DHA Atomic Add", report, OverflowUnit::dha_atomic_add);
   to.add(',');
   overflow_json::add_unit(to, "L2 Atomic Add", report, OverflowUnit::l2_atomic_add);
+  if (report.searched) overflow_json::add_key(to.add(','), "searched").add("true");
   return to.add('}');
 }
 

@@ -35,6 +35,7 @@ class OverflowScan final : public OverflowCheck {
         if (!found.value()) continue;
       }
       report.status[0] |= narrows(tensors.inputs, output) ? kOverflowToFloat16 : kOverflowFloat;
+      report.searched = !told;
       if (!told) return true;
     }
     return told;
