@@ -6,14 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "src/config/blob/plan.hpp"
 #include "src/config/cann/acl_json.hpp"
+#include "src/config/config_reader.hpp"
 #include "src/config/json/byte_words.hpp"
 #include "src/config/json/json_tree.hpp"
-#include "src/config/mindspore/mindspore_json.hpp"
 #include "src/config/options_json.hpp"
 #include "src/config/refusal.hpp"
-#include "src/config/torchair/torchair_json.hpp"
 
 namespace opdump {
 namespace config {
@@ -101,9 +99,14 @@ void note_repeated_keys(const JsonNode& node, const Place& place, Refusal& refus
 /// One text on its way to a config.
 class ConfigReader {
  public:
-  ConfigReader(std::string_view text, const ConfigContext& context, Arena& memory, DumpPathCheck check_path,
-               Refusal& refusal)
-      : text_(text), context_(context), memory_(memory), check_path_(check_path), refusal_(refusal) {}
+  ConfigReader(std::string_view text, const LinkedDialects& linked, const ConfigContext& context,
+               Arena& memory, DumpPathCheck check_path, Refusal& refusal)
+      : text_(text),
+        linked_(linked),
+        context_(context),
+        memory_(memory),
+        check_path_(check_path),
+        refusal_(refusal) {}
 
   bool read(DumpConfig& config) {
     if (text_.empty() && reads_as_cann(context_.dialect)) return true;
@@ -111,7 +114,8 @@ class ConfigReader {
       return refusal_.refuse(ConfigFault::unreadable, 0, {},
                              std::to_string(text_.size()) + " bytes long, and at most " +
                                  std::to_string(kMaxConfigBytes) + " are allowed");
-    if (is_plan(text_)) return read_plan(text_, memory_, check_path_, config, refusal_);
+    if (linked_.plan != nullptr && linked_.plan->is_one(text_))
+      return linked_.plan->read(text_, memory_, check_path_, config, refusal_);
     const std::size_t too_deep = find_too_deep(text_);
     JsonTree tree;
     const bool parsed = tree.parse(text_, refusal_);
@@ -156,9 +160,11 @@ class ConfigReader {
   bool read_dialect(const JsonNode& root, ConfigDialect dialect, bool keeps_history, DumpConfig& config) {
     switch (dialect) {
       case ConfigDialect::mindspore:
-        return read_mindspore_json(root, context_, memory_, config, refusal_);
+        if (linked_.mindspore == nullptr) return refuse_unlinked(root, dialect);
+        return linked_.mindspore(root, context_, memory_, config, refusal_);
       case ConfigDialect::torchair:
-        return read_torchair_json(root, context_, memory_, check_path_, config, refusal_);
+        if (linked_.torchair == nullptr) return refuse_unlinked(root, dialect);
+        return linked_.torchair(root, context_, memory_, check_path_, config, refusal_);
       case ConfigDialect::by_key:
       case ConfigDialect::acl:
         break;
@@ -169,7 +175,16 @@ class ConfigReader {
     return true;
   }
 
+  bool refuse_unlinked(const JsonNode& root, ConfigDialect dialect) {
+    const std::string_view key = kDialectKeys[static_cast<std::size_t>(dialect) - 1];
+    const JsonNode* const node = root.member(key);
+    return refusal_.refuse(ConfigFault::not_in_list, node != nullptr ? node->key_offset() : root.offset(),
+                           std::string(key),
+                           "of a dialect that this program was built without: it reads CANN's acl.json only");
+  }
+
   std::string_view text_;
+  const LinkedDialects& linked_;
   const ConfigContext& context_;
   Arena& memory_;
   DumpPathCheck check_path_;
@@ -177,15 +192,25 @@ class ConfigReader {
 };
 
 }  // namespace
+
+inline namespace OPDUMP_NAMESPACE {
+
+Status parse_linked(std::string_view text, const LinkedDialects& linked, Arena& memory,
+                    DumpPathCheck check_path, DumpConfig& config, ConfigError& error,
+                    std::vector<ConfigNote>* notes, const ConfigContext& context) {
+  return finish(text, config, error, notes, [&](DumpConfig& read, Refusal& refusal) {
+    return ConfigReader(text, linked, context, memory, check_path, refusal).read(read);
+  });
+}
+
+}  // namespace OPDUMP_NAMESPACE
 }  // namespace config
 
 inline namespace OPDUMP_NAMESPACE {
 
-Status parse_config(std::string_view text, Arena& memory, DumpPathCheck check_path, DumpConfig& config,
-                    ConfigError& error, std::vector<ConfigNote>* notes, const ConfigContext& context) {
-  return config::finish(text, config, error, notes, [&](DumpConfig& read, config::Refusal& refusal) {
-    return config::ConfigReader(text, context, memory, check_path, refusal).read(read);
-  });
+Status parse_acl_config(std::string_view text, Arena& memory, DumpPathCheck check_path, DumpConfig& config,
+                        ConfigError& error, std::vector<ConfigNote>* notes) {
+  return config::parse_linked(text, {}, memory, check_path, config, error, notes, {});
 }
 
 }  // namespace OPDUMP_NAMESPACE

@@ -121,6 +121,13 @@ bool is_plan(std::string_view text);
                                   std::vector<ConfigNote>* notes = nullptr,
                                   const ConfigContext& context = {});
 
+/// As `parse_config`, of CANN's acl.json and its "opdump" object alone: a text of another dialect is refused, a
+/// compiled plan as no JSON. A program that calls no other parser links no other dialect; the README of this
+/// folder says what that saves.
+[[nodiscard]] Status parse_acl_config(std::string_view text, Arena& memory, DumpPathCheck check_path,
+                                      DumpConfig& config, ConfigError& error,
+                                      std::vector<ConfigNote>* notes = nullptr);
+
 /// Bytes of arena that are enough for any config text of `text_bytes` bytes.
 constexpr std::size_t config_memory_bytes(std::size_t text_bytes) {
   constexpr std::size_t kShortestEntryBytes = 3;  // "{},", which becomes a ModelRule

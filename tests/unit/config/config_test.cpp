@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/config_print.hpp"
 #include "tests/support/effort.hpp"
 #include "tests/support/parsed_config.hpp"
 
@@ -274,6 +275,46 @@ TEST_CASE("config: every file of refuse/ is refused for its reason, at its place
   }
   const Names files = names_in(corpus("refuse"));
   CHECK(std::set<std::string>(files.begin(), files.end()) == expected);
+}
+
+TEST_CASE("config: the parser of acl.json alone says of it what that of all dialects does, and refuses others") {
+  const auto parse = [](std::string_view text, std::vector<std::byte>& memory, DumpConfig& config,
+                        ConfigError& error) {
+    memory.resize(config_memory_bytes(text.size()));
+    Arena arena(memory);
+    return parse_acl_config(text, arena, check_path, config, error);
+  };
+  for (const char* folder : {"accept", "inactive", "refuse"}) {
+    for (const std::string& name : names_in(corpus(folder))) {
+      CAPTURE(name);
+      const std::string text = read_file(corpus(folder) / name);
+      const ParsedConfig all(text);
+      std::vector<std::byte> memory;
+      DumpConfig config;
+      ConfigError error;
+      CHECK(parse(text, memory, config, error) == all.status);
+      CHECK(to_string(error, name) == to_string(all.error, name));
+      CHECK(ConfigPrint(config).text() == ConfigPrint(all.config).text());
+    }
+  }
+  for (const char* name : {"mindspore/accept/documented_o2.json", "torchair/accept/data_stats.json"}) {
+    CAPTURE(name);
+    std::vector<std::byte> memory;
+    DumpConfig config;
+    ConfigError error;
+    const std::string text = read_file(corpus(name));
+    REQUIRE(ParsedConfig(text).status == Status::ok);
+    CHECK(parse(text, memory, config, error) == Status::config_refused);
+    CHECK(error.key == (name[0] == 'm' ? "common_dump_settings" : "dump_config"));
+    CHECK(error.reason ==
+          "of a dialect that this program was built without: it reads CANN's acl.json only");
+    CHECK_FALSE(config.asked);
+  }
+  std::vector<std::byte> memory;
+  DumpConfig config;
+  ConfigError error;
+  const std::string plan = read_file(corpus("accept").parent_path().parent_path() / "plan" / "version3.plan");
+  CHECK(parse(plan, memory, config, error) == Status::config_refused);
 }
 
 TEST_CASE("config: the documented model dump") {

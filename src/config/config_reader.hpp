@@ -1,0 +1,34 @@
+#pragma once
+#include <string_view>
+#include <vector>
+
+#include "opdump/config/parse.hpp"
+#include "src/config/json/json_tree.hpp"
+#include "src/config/refusal.hpp"
+
+namespace opdump::config {
+inline namespace OPDUMP_NAMESPACE {
+
+/// The reader of compiled plans.
+struct PlanReader {
+  bool (*is_one)(std::string_view text);
+  bool (*read)(std::string_view text, Arena& memory, DumpPathCheck check_path, DumpConfig& config,
+               Refusal& refusal);
+};
+
+/// The readers besides that of CANN's acl.json. What is null is not linked, and a text for it is refused.
+struct LinkedDialects {
+  const PlanReader* plan = nullptr;
+  bool (*mindspore)(const JsonNode& root, const ConfigContext& context, Arena& memory, DumpConfig& config,
+                    Refusal& refusal) = nullptr;
+  bool (*torchair)(const JsonNode& root, const ConfigContext& context, Arena& memory,
+                   DumpPathCheck check_path, DumpConfig& config, Refusal& refusal) = nullptr;
+};
+
+/// As `parse_config`, with the readers of `linked`.
+Status parse_linked(std::string_view text, const LinkedDialects& linked, Arena& memory,
+                    DumpPathCheck check_path, DumpConfig& config, ConfigError& error,
+                    std::vector<ConfigNote>* notes, const ConfigContext& context);
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::config

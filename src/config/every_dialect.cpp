@@ -1,0 +1,20 @@
+#include "opdump/config/parse.hpp"
+#include "src/config/blob/plan.hpp"
+#include "src/config/config_reader.hpp"
+#include "src/config/mindspore/mindspore_json.hpp"
+#include "src/config/torchair/torchair_json.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+// On its own, so that a program that calls `parse_acl_config` links no other dialect.
+Status parse_config(std::string_view text, Arena& memory, DumpPathCheck check_path, DumpConfig& config,
+                    ConfigError& error, std::vector<ConfigNote>* notes, const ConfigContext& context) {
+  static constexpr config::PlanReader kPlan = {is_plan, config::read_plan};
+  static constexpr config::LinkedDialects kEvery = {&kPlan, config::read_mindspore_json,
+                                                    config::read_torchair_json};
+  return config::parse_linked(text, kEvery, memory, check_path, config, error, notes, context);
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump
