@@ -471,8 +471,8 @@ class MindSporeJson : NodeReader {
                "\"low\" has no effect: statistics are computed as exactly as with \"high\", or more");
     if (!config.statistics_on_device) return;
     note_e2e("stat_calc_mode",
-             "\"device\" holds where the program's device memory computes statistics; elsewhere, and for dtypes "
-             "that it cannot, the host computes the same ones");
+             "\"device\" holds where the program's device memory computes statistics, as that for OpenCL does; with "
+             "others, that for Ascend among them, and for dtypes that it cannot, the host computes the same ones");
   }
 
   void note_keys() {

@@ -101,7 +101,10 @@ constexpr ConfigKey kKeys[] = {
      "dump tensors in the format of the framework, and name it DefaultFormat; one whose original shape the "
      "program does not tell, or does not fit, keeps the device's format and its name",
      kE2e, "true, false", "true"},
-    {"stat_calc_mode", "who computes statistics; the device only where its memory can", kE2e,
+    {"stat_calc_mode",
+     "who computes statistics; the device only where the program's device memory can, as that for OpenCL and not that "
+     "for Ascend",
+     kE2e,
      "\"host\", \"device\"; the latter only with \"saved_data\": \"statistic\"", "\"host\""},
     {"device_stat_precision_mode", "in what the device computes statistics; \"low\" has no effect here", kE2e,
      "\"high\": float32, \"low\": the tensor's dtype", "\"high\""},

@@ -353,6 +353,9 @@ TEST_CASE("mindspore: what has no effect is told") {
   const std::string key = "device_stat_precision_mode";
   CHECK(note_of(parse("", '"' + key + R"(": "low")"), key).starts_with("\"low\" has no effect"));
   CHECK(note_of(parse("", '"' + key + R"(": "high")"), key).empty());
+  // tests/unit/platform/ascend_test.cpp and tests/opencl/memory_test.cpp hold it against the memories.
+  const ParsedConfig on_device = parse(R"("saved_data": "statistic")", R"("stat_calc_mode": "device")");
+  CHECK(note_of(on_device, "stat_calc_mode").find("that for Ascend among them") != std::string::npos);
   const std::string variable = "ENABLE_MS_GE_DUMP";
   CHECK(note_of(parse("", "none", context), variable).empty());
   context.ge_dump = true;

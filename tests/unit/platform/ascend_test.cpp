@@ -30,6 +30,8 @@ using namespace opdump::tests;
 static_assert(AsyncMemory<AscendMemory> && RuledMemory<AscendMemory> && FencedMemory<AscendMemory> &&
               OverflowMemory<AscendMemory> && IdentifiedMemory<AscendMemory> &&
               ExplainingMemory<AscendMemory>);
+// As the note on "stat_calc_mode" says.
+static_assert(!StatisticsMemory<AscendMemory>);
 
 namespace {
 
