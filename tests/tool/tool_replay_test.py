@@ -56,6 +56,19 @@ class Replay(Case):
         {'name': 'other', 'ops': [{'name': 'x', 'type': 'X', 'outputs': [{'fill': 'zeros', 'dtype': 'bool', 'shape': [1]}]}]}],
         'single_ops': [{'name': 's', 'type': 'Mul', 'outputs': [{'fill': 'ramp', 'dtype': 'uint8', 'shape': [3]}]}]}
 
+    def test_a_run_that_the_disk_cannot_hold_is_refused_before_it_writes(self):
+        tensor = {'fill': 'zeros', 'dtype': 'float32', 'shape': [2 ** 31, 2 ** 20]}
+        run = {'steps': 3, 'models': [{'name': 'm', 'ops': [{'name': 'n', 'type': 'T', 'outputs': [tensor]}]}]}
+        _, error = self.replay(run, expect=1)
+        self.assertRegex(error, r'^opdump replay: dump: the run takes 24\.0 PiB, and [0-9.]+ ([KMGT]i)?B are free there: ')
+        self.assertEqual(os.listdir(self.path('dump')), [])
+        run['steps'] = 2 ** 60
+        self.assertIn(' are free there: ', self.replay(run, expect=1)[1])
+        single = {'models': [], 'single_ops': run['models'][0]['ops']}
+        self.config(dump_op_switch='on')
+        self.assertIn(' are free there: ', self.replay(single, expect=1)[1])
+        self.assertEqual(os.listdir(self.path('dump')), [])
+
     def test_a_device_that_is_left_out_is_the_reason(self):
         self.write('run.json', json.dumps({'device_id': 3, 'models': [{'name': 'm', 'ops': [
             {'name': 'a', 'type': 'T', 'outputs': [{'dtype': 'float32', 'shape': [1], 'fill': 'zeros'}]}]}]}))

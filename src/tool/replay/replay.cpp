@@ -10,11 +10,13 @@
 
 #include "opdump/impl/drain/dump_name.hpp"
 #include "opdump/opdump.hpp"
+#include "opdump/parts/forecast.hpp"
 #include "opdump/port/listeners.hpp"
 #include "opdump/types/config.hpp"
 #include "opdump/types/overflow.hpp"
 #include "platform/posix/config_file.hpp"
 #include "platform/posix/dump_kit.hpp"
+#include "platform/posix/impl/free_bytes.hpp"
 #include "platform/posix/system_clock.hpp"
 #include "src/tool/cli/commands.hpp"
 #include "src/tool/cli/exit_code.hpp"
@@ -209,6 +211,8 @@ class Replay {
     journal_id_ = kit_.clock().last_us();
 
     load_models();
+    if (!has_room(*recorder.value())) return kExitFailed;
+    write_constants();
     if (const int exit_code = run_steps(session, *recorder.value()); exit_code != kExitOk) return exit_code;
     expect("what MindSpore writes besides tensors", kit_.end_extras());
     if (const Status status = kit_.end(); status != Status::ok)
@@ -235,12 +239,52 @@ class Replay {
       loaded.wanted_ops = loaded.plan.matched_ops;
       if (status != Status::ok)
         complete_ = failed("model \"" + printable(model.name) + "\" is not captured", status) == kExitOk;
-      std::vector<ConstantDesc> constants;
-      for (const RunConstant& constant : model.constants)
-        constants.push_back({constant.name, placed_view(constant.tensor, memory_)});
-      expect("constants", kit_.write_constants(loaded.plan, constants));
     }
     single_ops_ = placed(run_.single_ops, memory_);
+  }
+
+  void write_constants() {
+    for (const std::unique_ptr<LoadedModel>& model : models_) {
+      std::vector<ConstantDesc> constants;
+      for (const RunConstant& constant : model->run.constants)
+        constants.push_back({constant.name, placed_view(constant.tensor, memory_)});
+      expect("constants", kit_.write_constants(model->plan, constants));
+    }
+  }
+
+  /// Bytes that the run writes at least, as far as they are known before it; UINT64_MAX: as many or more.
+  std::uint64_t bytes_to_write(const SessionRecorder& recorder) const {
+    std::uint64_t bytes = 0;
+    const auto add = [&bytes](std::uint64_t more) { bytes += std::min(more, UINT64_MAX - bytes); };
+    const std::uint64_t steps = wanted_steps();
+    const auto add_steps = [&](std::uint64_t each) {
+      add(each != 0 && steps > UINT64_MAX / each ? UINT64_MAX : each * steps);
+    };
+    for (const std::unique_ptr<LoadedModel>& model : models_) {
+      const Forecast forecast = forecast_of(config_, model->plan);
+      if (!forecast.at_most && config_.options.history_steps == 0) add_steps(forecast.bytes_per_step);
+      for (const RunConstant& constant : model->run.constants) {
+        if (model->plan.matched_ops != 0 && wants_constants(config_)) add(constant.tensor.bytes);
+      }
+    }
+    const bool whole = recorder.wants_single_ops() && config_.data == DumpData::tensor;
+    for (const PlacedOp& op : single_ops_) {
+      if (whole) add_steps(op.bytes(capture_bits(config_.mode)));
+    }
+    return bytes;
+  }
+
+  /// Before tensors are written. A config with limits of its own fills no disk.
+  bool has_room(const SessionRecorder& recorder) const {
+    if (config_.options.max_bytes != 0 || config_.options.reserve_bytes != 0) return true;
+    const std::uint64_t needed = bytes_to_write(recorder);
+    const std::uint64_t free = posix::free_bytes(config_.dump_path);
+    if (free == 0 || needed <= free) return true;
+    complain(printable(config_.dump_path) + ": the run takes " + byte_text(needed) + ", and " +
+             byte_text(free) +
+             " are free there: choose fewer operators or steps, statistics (\"dump_data\": \"stats\"), or say "
+             "what a dump may take (\"opdump\": {\"max_bytes\": ...})");
+    return false;
   }
 
   /// Steps that the config wants, those of overlapping ranges more than once.
