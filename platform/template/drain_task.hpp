@@ -3,13 +3,20 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "opdump/base/status.hpp"
 #include "opdump/port/waker.hpp"
 #include "opdump/recorder.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// A low-priority task of an RTOS that drains one session. `Rtos` is the port: copy this one, which is
+/// What a DrainTask has no log for.
+struct NoLog {
+  static Status sync() { return Status::ok; }
+};
+
+/// A low-priority task of an RTOS that drains one session, and between two turns does for the log behind it,
+/// such as a `flashlog::FlashLog`, what is for idle time. `Rtos` is the port: copy this one, which is
 /// FreeRTOS's, or write the same four functions for another kernel.
 ///
 ///     struct FreeRtos {
@@ -26,15 +33,15 @@ inline namespace OPDUMP_NAMESPACE {
 ///       }
 ///       // Sleeps until notified or for `ms`. On the drain task.
 ///       void wait(std::uint32_t ms) { ulTaskNotifyTake(pdTRUE, pdMS_TO_TICKS(ms)); }
-///       // Lets tasks of lower priority run for about `ms`. On the control task, which may have any priority.
-///       void sleep(std::uint32_t ms) { vTaskDelay(pdMS_TO_TICKS(ms) + 1); }
+///       // Lets tasks of lower priority run for about `ms`. On the control task, which may have any
+///       priority. void sleep(std::uint32_t ms) { vTaskDelay(pdMS_TO_TICKS(ms) + 1); }
 ///       // Milliseconds that only grow, wrapping at 32 bits.
 ///       std::uint32_t now_ms() { return xTaskGetTickCount() * portTICK_PERIOD_MS; }
 ///     };
 ///
 ///     void drain(void* task) { static_cast<DrainTask<Session, FreeRtos>*>(task)->run();
 ///     vTaskDelete(nullptr); } xTaskCreate(drain, "opdump", 512, &task, tskIDLE_PRIORITY + 1, &rtos.task);
-template <class Session, class Rtos>
+template <class Session, class Rtos, class Log = NoLog>
 class DrainTask final : private Waker {
  public:
   static constexpr std::size_t kBudgetBytes = 4096;
@@ -42,6 +49,12 @@ class DrainTask final : private Waker {
   /// `period_ms`: how long a record waits at most while nothing fills a ring.
   DrainTask(Session& session, Rtos& rtos, std::uint32_t period_ms = 10)
       : session_(session), rtos_(rtos), period_ms_(period_ms) {}
+
+  /// `log` is the session's sink or stands behind it. Where it has a `prepare`, as a FlashLog has, that is
+  /// called while the rings are empty, one step at a time. Its `sync` is called `sync_ms` after records have
+  /// come, or later: so much a loss of power may take.
+  DrainTask(Session& session, Rtos& rtos, Log& log, std::uint32_t sync_ms, std::uint32_t period_ms = 10)
+      : session_(session), rtos_(rtos), log_(&log), period_ms_(period_ms), sync_ms_(sync_ms) {}
 
   /// Before the task is created. Errors are those of `Session::attach_drainer`.
   [[nodiscard]] Status attach() {
@@ -53,13 +66,20 @@ class DrainTask final : private Waker {
   void run() {
     // acquire: what was captured before `stop` comes before; pairs with the release there.
     while (!stopping_.load(std::memory_order_acquire)) {
-      if (session_.drain_some(kBudgetBytes) < kBudgetBytes) rtos_.wait(period_ms_);
+      const std::size_t moved = session_.drain_some(kBudgetBytes);
+      if (moved != 0) note_moved();
+      sync_if_due();
+      if (moved >= kBudgetBytes || (moved == 0 && prepare())) continue;
+      rtos_.wait(period_ms_);
     }
     while (session_.drain_some(kBudgetBytes) != 0) {
     }
     // release: the task's last use of the session comes before; pairs with the acquire in `stop`.
     done_.store(true, std::memory_order_release);
   }
+
+  /// Why a `prepare` or `sync` of the log failed, the last time; `ok` when none did. Any context.
+  Status log_failure() const { return static_cast<Status>(log_failure_.load(std::memory_order_relaxed)); }
 
   /// From the control context, once recorders rest: waits for `run` to end and detaches. `timeout`, with the
   /// task still to end, after `limit_ms`; call again.
@@ -78,9 +98,41 @@ class DrainTask final : private Waker {
  private:
   void wake() override { rtos_.notify(); }
 
+  void note(Status status) {
+    if (status != Status::ok)
+      log_failure_.store(static_cast<std::uint8_t>(status), std::memory_order_relaxed);
+  }
+
+  void note_moved() {
+    if (log_ != nullptr && !unsynced_) moved_ms_ = rtos_.now_ms();
+    unsynced_ = log_ != nullptr;
+  }
+
+  void sync_if_due() {
+    if (!unsynced_ || rtos_.now_ms() - moved_ms_ < sync_ms_) return;
+    unsynced_ = false;
+    note(log_->sync());
+  }
+
+  /// One step; true when there may be another.
+  bool prepare() {
+    if constexpr (requires(Log & log) { log.prepare(); }) {
+      if (log_ == nullptr) return false;
+      const Result<bool> again = log_->prepare();
+      note(again.status());
+      return again.ok() && again.value();
+    }
+    return false;
+  }
+
   Session& session_;
   Rtos& rtos_;
+  Log* const log_ = nullptr;
   const std::uint32_t period_ms_;
+  const std::uint32_t sync_ms_ = 0;
+  std::uint32_t moved_ms_ = 0;  ///< when the first record came that is not synced
+  bool unsynced_ = false;
+  std::atomic<std::uint8_t> log_failure_{0};
   std::atomic<bool> stopping_{false};
   std::atomic<bool> done_{false};
 };

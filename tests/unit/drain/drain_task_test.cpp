@@ -49,7 +49,90 @@ struct Threads {
   std::function<void()> sleeping;  ///< what runs while the control task sleeps
 };
 
+/// A kernel whose time goes on only while the task waits.
+struct Clockwork {
+  void notify() {}
+  void wait(std::uint32_t ms) {
+    now += ms;
+    waiting();
+  }
+  void sleep(std::uint32_t ms) { now += ms; }
+  std::uint32_t now_ms() const { return now; }
+
+  std::uint32_t now = UINT32_MAX - 20;
+  std::function<void()> waiting;
+};
+
+struct CountedLog {
+  Result<bool> prepare() {
+    ++prepared;
+    if (failing) return Status::io_error;
+    return --steps > 0;
+  }
+  Status sync() {
+    ++syncs;
+    return failing ? Status::no_space : Status::ok;
+  }
+
+  int steps = 0;
+  int prepared = 0;
+  int syncs = 0;
+  bool failing = false;
+};
+
 }  // namespace
+
+TEST_CASE("drain task: prepares the log while the rings are empty, and syncs it when it is due") {
+  Bench<4096> bench(WhenFull::drop);
+  bench.start(everything());
+  Clockwork rtos;
+  CountedLog log;
+  log.steps = 3;
+  DrainTask task(bench.session, rtos, log, 25, 10);
+  REQUIRE(task.attach() == Status::ok);
+  int turn = 0;
+  rtos.waiting = [&] {
+    CAPTURE(turn);
+    switch (turn++) {
+      case 0:
+        CHECK(log.prepared == 3);
+        CHECK(log.syncs == 0);
+        bench.step();  // written in the next turn, which counts the time from then on
+        break;
+      case 1:
+        CHECK(bench.session.counts().written == 3);
+        CHECK(log.prepared == 3);
+        break;
+      case 2:
+        bench.step();  // later records do not put the sync off
+        break;
+      case 3:
+        CHECK(log.syncs == 0);
+        break;
+      case 4:
+        CHECK(log.syncs == 1);
+        break;
+      case 20:
+        CHECK(log.syncs == 1);  // nothing new
+        CHECK(task.log_failure() == Status::ok);
+        log.failing = true;
+        bench.step();
+        break;
+      case 26:
+        CHECK(log.syncs == 2);
+        CHECK(task.log_failure() == Status::io_error);
+        CHECK(task.stop(0) == Status::timeout);
+        break;
+      default:
+        break;
+    }
+  };
+  task.run();
+  CHECK(turn == 27);
+  CHECK(task.stop(0) == Status::ok);
+  REQUIRE(bench.session.finalize() == Status::ok);
+  CHECK(bench.session.counts().written == 9);
+}
 
 TEST_CASE("drain task: drains while it is woken, and all that is left when it is stopped") {
   Bench<4096> bench(WhenFull::drop);
