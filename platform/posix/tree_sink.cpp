@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <utility>
@@ -27,6 +28,14 @@
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 namespace {
+
+/// Whether a FAT file system takes the name, which refuses others with EINVAL.
+bool fits_fat(std::string_view name) {
+  return std::none_of(name.begin(), name.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 ||
+           std::string_view("\"*:<>?\\|").find(c) != std::string_view::npos;
+  });
+}
 
 constexpr std::string_view kSuffix = ".part";
 
@@ -251,12 +260,14 @@ int TreeSink::claim(Object& object) {
   object.mapped = false;
 
   bool shortened = name.size() + kSuffix.size() > kMaxFileNameBytes;
+  bool refused = false;
   if (!shortened) {
     name.copy(object.temporary, name.size());
     kSuffix.copy(object.temporary + name.size(), kSuffix.size());
     object.temporary[name.size() + kSuffix.size()] = '\0';
     object.file.reset(open_at(directory, object.temporary, kFlags, 0600));
-    shortened = !object.file && errno == ENAMETOOLONG;
+    refused = !object.file && errno == EINVAL && !fits_fat(name);
+    shortened = refused || (!object.file && errno == ENAMETOOLONG);
   }
   if (shortened) {
     write_short_temporary(name, object.temporary);
@@ -271,7 +282,7 @@ int TreeSink::claim(Object& object) {
 
   // Only now: before the claim, another writer could still have renamed its file to this name.
   const int error = name.size() > kMaxFileNameBytes ? ENAMETOOLONG : check_absent(directory, object.name);
-  if (error != ENAMETOOLONG || !shortened) return error;
+  if (!(refused && error == 0) && (error != ENAMETOOLONG || !shortened)) return error;
   if (name.find_first_of("\r\n") != name.npos) return EINVAL;
   object.mapped = true;
   char final_name[sizeof object.temporary];

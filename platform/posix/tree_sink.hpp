@@ -37,13 +37,13 @@ TreeOptions tree_options(const DumpOptions& options, const TreeOptions& otherwis
 /// all commands of `opdump` pass over what it names, and `verify` tells of it. Other programs know nothing of
 /// it.
 ///
-/// *Long names.* A file name that the file system does not take (over 255 bytes, or fewer where it says so)
-/// becomes a decimal number, with `.npy` after it if the name ends so, and when the object is committed the
-/// row `number,name` is added to `mapping.csv` beside it, as CANN and MindSpore do, before the file has its
-/// number: a row may be without a file, never a file without its row. Other writers of rows are waited for up
-/// to kMaxMappingWaitMs, once until they are done; then `commit` gives `io_error`. Such a name holds no line
-/// break. The number is a hash of the name, so two writers of one name still meet; should two names share a
-/// number, the second gets `already_exists`.
+/// *Long names.* A file name that the file system does not take (over 255 bytes, or fewer where it says so;
+/// on a FAT card one with a character such as ':') becomes a decimal number, with `.npy` after it if the name
+/// ends so, and when the object is committed the row `number,name` is added to `mapping.csv` beside it, as
+/// CANN and MindSpore do, before the file has its number: a row may be without a file, never a file without
+/// its row. Other writers of rows are waited for up to kMaxMappingWaitMs, once until they are done; then
+/// `commit` gives `io_error`. Such a name holds no line break. The number is a hash of the name, so two
+/// writers of one name still meet; should two names share a number, the second gets `already_exists`.
 ///
 /// *Bounds.* `root` must exist, may be relative to the working directory and may be a symbolic link. Below
 /// it no link is followed: a link in the place of a directory or of `mapping.csv` is an error. So is a

@@ -29,6 +29,7 @@ constexpr int kKilledExit = 9;
 /// An errno each, or 0 to let the real call through.
 struct Faults {
   std::size_t name_limit = 255;  ///< the file system says ENAMETOOLONG beyond it
+  const char* forbidden = "";    ///< characters of which it takes no file's name: EINVAL
   int renameat2 = 0;
   int linkat = 0;
   int unlinkat = 0;
@@ -54,6 +55,7 @@ void maybe_kill() {
 
 [[maybe_unused]] int faulty_openat(int directory, const char* name, int flags, mode_t mode) {
   if (directory != AT_FDCWD && std::strlen(name) > g_faults.name_limit) return injected(ENAMETOOLONG);
+  if ((flags & O_CREAT) != 0 && std::strpbrk(name, g_faults.forbidden) != nullptr) return injected(EINVAL);
   if ((flags & O_CREAT) != 0) maybe_kill();
   return openat(directory, name, flags, mode);
 }

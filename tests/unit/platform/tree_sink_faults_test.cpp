@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,34 @@ TEST_CASE_FIXTURE(Fixture, "tree sink faults: a file system of shorter names") {
   CHECK(read_file(root.path() / "d" / row.substr(0, row.find(','))) == too_long);
   CHECK(names_in(root.path() / "d").size() == 4);
   CHECK(sink.begin({text, std::string(101, 'd'), "file"}).status() == Status::name_too_long);
+}
+
+TEST_CASE_FIXTURE(Fixture, "tree sink faults: a FAT card takes no colon, so the name goes into the mapping") {
+  g_faults.forbidden = "\"*:<>?\\|";
+  for (const std::string file :
+       {"Conv2D.a:0.1.2.3", "Conv2D.b.1.2.3", "Conv2D.what?.1.2.3.output.0.ND.npy"}) {
+    const Result<ObjectId> object = sink.begin({text, "d", file});
+    REQUIRE(object.ok());
+    REQUIRE(append_text(sink, object.value(), file) == Status::ok);
+    REQUIRE(sink.commit(object.value()) == Status::ok);
+  }
+  std::map<std::string, std::string> rows;
+  std::ifstream mapping(root.path() / "d/mapping.csv");
+  for (std::string line; std::getline(mapping, line);)
+    rows[line.substr(line.find(',') + 1)] = line.substr(0, line.find(','));
+  REQUIRE(rows.size() == 2);
+  CHECK(read_file(root.path() / "d" / rows["Conv2D.a:0.1.2.3"]) == "Conv2D.a:0.1.2.3");
+  const std::string npy = rows["Conv2D.what?.1.2.3.output.0.ND.npy"];
+  CHECK(npy.ends_with(".npy"));
+  CHECK(read_file(root.path() / "d" / npy) == "Conv2D.what?.1.2.3.output.0.ND.npy");
+  CHECK(read_file(root.path() / "d/Conv2D.b.1.2.3") == "Conv2D.b.1.2.3");
+  CHECK(names_in(root.path() / "d").size() == 4);
+}
+
+TEST_CASE_FIXTURE(Fixture, "tree sink faults: EINVAL for a name that any file system takes stays an error") {
+  g_faults.forbidden = "a";
+  CHECK(sink.begin({text, "d", "a"}).status() == Status::invalid_argument);
+  CHECK(names_in(root.path() / "d").empty());
 }
 
 TEST_CASE_FIXTURE(Fixture, "tree sink faults: without RENAME_NOREPLACE") {
