@@ -166,7 +166,10 @@ enum {
   OPDUMP_STRING = 39,
   OPDUMP_STRING_REF = 40,
   OPDUMP_RESOURCE = 41,
-  OPDUMP_VARIANT = 42
+  OPDUMP_VARIANT = 42,
+  OPDUMP_UINT4 = 43,
+  OPDUMP_FLOAT8_E4M3FNUZ = 44,
+  OPDUMP_FLOAT8_E5M2FNUZ = 45
 };
 
 /** Memory layouts, with CANN's numbers; others pass through. */

@@ -108,7 +108,10 @@ OPDUMP_SAME_DTYPE(STRING, string);
 OPDUMP_SAME_DTYPE(STRING_REF, string_ref);
 OPDUMP_SAME_DTYPE(RESOURCE, resource);
 OPDUMP_SAME_DTYPE(VARIANT, variant);
-static_assert(kDTypeCount == OPDUMP_VARIANT + 1);
+OPDUMP_SAME_DTYPE(UINT4, uint4);
+OPDUMP_SAME_DTYPE(FLOAT8_E4M3FNUZ, float8_e4m3fnuz);
+OPDUMP_SAME_DTYPE(FLOAT8_E5M2FNUZ, float8_e5m2fnuz);
+static_assert(kDTypeCount == OPDUMP_FLOAT8_E5M2FNUZ + 1);
 #undef OPDUMP_SAME_DTYPE
 
 #define OPDUMP_SAME_FORMAT(c, cpp) static_assert(OPDUMP_FORMAT_##c == static_cast<int>(Format::cpp))

@@ -36,6 +36,7 @@ constexpr NpyElements npy_elements(DType dtype) {
     case DType::int2:
     case DType::uint2:
     case DType::uint1:
+    case DType::uint4:
       return NpyElements::packed;
     default:
       return info(dtype).npy_descr.empty() ? NpyElements::opaque : NpyElements::plain;

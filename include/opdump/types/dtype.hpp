@@ -53,9 +53,14 @@ enum class DType : std::uint8_t {
   string_ref,
   resource,
   variant,
+  // No vendor's dump format has a code for these: see DTypeInfo.
+  uint4,
+  float8_e4m3fnuz,
+  float8_e5m2fnuz,
 };
 
-/// What is known of a dtype.
+/// What is known of a dtype. Where a dump's format has no code for it, a nano record gives the tensor's bytes
+/// as uint8, and a protobuf record as of an undefined dtype.
 struct DTypeInfo {
   std::string_view name;       ///< as in configs and listings: "float16"
   std::string_view cann_name;  ///< without the DT_ of CANN's texts: "FLOAT16"
@@ -66,10 +71,10 @@ struct DTypeInfo {
   bool nano_readable;          ///< the vendor's reader turns it into an array when it stands in a nano record
 };
 
-inline constexpr int kDTypeCount = static_cast<int>(DType::variant) + 1;
+inline constexpr int kDTypeCount = static_cast<int>(DType::float8_e5m2fnuz) + 1;
 
 /// Indexed by DType. Sources: CANN's GE types for ge_code, its dump_task.proto for proto_code, msaccucmp's
-/// nano table for nano_readable.
+/// nano table for nano_readable; ONNX for the last three.
 inline constexpr DTypeInfo kDTypes[kDTypeCount] = {
     {"undefined", "UNDEFINED", "", 28, 0, 8, false},
     {"float32", "FLOAT", "<f4", 0, 1, 32, true},
@@ -114,6 +119,9 @@ inline constexpr DTypeInfo kDTypes[kDTypeCount] = {
     {"string_ref", "STRING_REF", "", 24, 24, 0, false},
     {"resource", "RESOURCE", "<i8", 23, 23, 64, true},
     {"variant", "VARIANT", "", 26, 26, 0, false},
+    {"uint4", "UINT4", "", -1, -1, 4, false},
+    {"float8_e4m3fnuz", "FLOAT8_E4M3FNUZ", "", -1, -1, 8, false},
+    {"float8_e5m2fnuz", "FLOAT8_E5M2FNUZ", "", -1, -1, 8, false},
 };
 
 /// Whether `dtype` is one of the values above; a cast can give others.

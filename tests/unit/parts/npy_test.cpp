@@ -94,6 +94,7 @@ TEST_CASE("npy: elements that NumPy has not become ones it has") {
   CHECK(elements_of(file_of(DType::uint1, five, bits)) == std::vector<std::uint8_t>{1, 0, 1, 0, 0});
   const std::uint8_t nibbles[] = {0x8f};
   CHECK(elements_of(file_of(DType::int4, two, nibbles)) == std::vector<std::uint8_t>{0xff, 0xf8});
+  CHECK(elements_of(file_of(DType::uint4, two, nibbles)) == std::vector<std::uint8_t>{0x0f, 0x08});
   const std::uint8_t pairs[] = {0b11100100, 0xff};
   CHECK(elements_of(file_of(DType::uint2, five, pairs)) == std::vector<std::uint8_t>{0, 1, 2, 3, 3});
   CHECK(elements_of(file_of(DType::int2, five, pairs)) == std::vector<std::uint8_t>{0, 1, 0xfe, 0xff, 0xff});

@@ -6,6 +6,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <tuple>
 
 #include "opdump/base/arena.hpp"
 #include "opdump/base/bytes.hpp"
@@ -39,6 +40,19 @@ TEST_CASE("dtype: both CANN numberings give out each code once and read back") {
   CHECK_FALSE(dtype_from_ge_code(-1).ok());
   CHECK_FALSE(dtype_from_proto_code(43).ok());
   CHECK_FALSE(dtype_from_name("float17").ok());
+}
+
+TEST_CASE("dtype: those without a code in any dump keep their size and name") {
+  const Dim dims[] = {3, 5};
+  for (const auto& [dtype, name, bytes] :
+       {std::tuple{DType::uint4, "uint4", 8}, std::tuple{DType::float8_e4m3fnuz, "float8_e4m3fnuz", 15},
+        std::tuple{DType::float8_e5m2fnuz, "float8_e5m2fnuz", 15}}) {
+    CAPTURE(name);
+    CHECK(info(dtype).name == name);
+    CHECK(info(dtype).ge_code == -1);
+    CHECK(info(dtype).proto_code == -1);
+    CHECK(packed_bytes(dtype, dims).value() == bytes);
+  }
 }
 
 TEST_CASE("dtype: the table of cann.md 4.1 and 4.2, row by row") {
