@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "opdump/config/blob.hpp"
+#include "opdump/config/sealed_plan.hpp"
 #include "opdump/session.hpp"
 
 namespace opdump {
@@ -59,6 +60,16 @@ template <class Memory, class To>
 [[nodiscard]] Status boot(BasicSession<Memory>& session, To& sink, Bytes plan, Arena& lists) {
   DumpConfig config;
   const Status status = load_plan(plan, lists, config);
+  return status == Status::ok ? boot(session, sink, config) : status;
+}
+
+/// As above, from a plan with a seal behind it, which `verify` checks first: see `load_plan` in
+/// config/sealed_plan.hpp.
+template <class Memory, class To, PlanVerifier Verify>
+[[nodiscard]] Status boot(BasicSession<Memory>& session, To& sink, Bytes sealed, Verify&& verify,
+                          Arena& lists) {
+  DumpConfig config;
+  const Status status = load_plan(sealed, verify, lists, config);
   return status == Status::ok ? boot(session, sink, config) : status;
 }
 
