@@ -509,7 +509,7 @@ enum {
   OPDUMP_WHEN_FULL_DEGRADE = 3 /**< keep its statistics instead, where there are extras */
 };
 
-/** How much a dump's journal tells. */
+/** How much a dump's journal tells. With OPDUMP_SMALL_CODE RECORDS is GAPS. */
 enum { OPDUMP_JOURNAL_RECORDS = 0, OPDUMP_JOURNAL_GAPS = 1, OPDUMP_JOURNAL_NONE = 2 };
 
 typedef struct opdump_session_options {

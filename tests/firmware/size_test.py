@@ -9,6 +9,8 @@ functions that size.json allows. Stack is the deepest path through all its funct
 virtual calls; where size.json says which of them lead where, a second figure follows those too. What a port supplies
 behind a virtual call comes on top.
 
+A component that is "more than" another build is what it takes more flash than that one.
+
 The table of tests/firmware/README.md has to be within 5 % of what is measured; --write brings it up to date.
 """
 import json
@@ -80,6 +82,8 @@ def measure(root, component, rule, cpu, folder):
         if (fields := line.split()) and fields[0].startswith('.'):
             sizes[fields[0]] = int(fields[1])
     figures = {what: sum(sizes.get(section, 0) for section in sections) for what, sections in SECTIONS.items()}
+    if 'more than' in rule:
+        figures['flash'] -= measure(root, f'{component}-less', rule['more than'], cpu, folder)['flash']
     figures['needs'] = sorted(line.split()[-1] for line in run('arm-none-eabi-nm', '-u', f'{stem}.elf').splitlines())
     callgraph = stem.with_suffix('.ci').read_text()
     figures['stack'], figures['path'] = deepest_path(callgraph)

@@ -14,6 +14,8 @@ namespace build {
 
 inline constexpr bool kEnabled = OPDUMP_ENABLED != 0;
 inline constexpr bool kJournal = OPDUMP_JOURNAL != 0;
+inline constexpr bool kFullJournal = OPDUMP_JOURNAL != 0 && OPDUMP_SMALL_CODE == 0;
+inline constexpr bool kLeanJournal = OPDUMP_JOURNAL != 0 && OPDUMP_SMALL_CODE != 0;
 inline constexpr bool kDegrade = OPDUMP_DEGRADE != 0;
 inline constexpr bool kStatistics = OPDUMP_STATISTICS != 0;
 inline constexpr bool kWait = OPDUMP_WAIT != 0;

@@ -96,7 +96,7 @@ class OpenObject {
   }
 
   [[nodiscard]] Status put(std::span<const Bytes> parts) {
-    if constexpr (build::kJournal) {
+    if constexpr (build::kFullJournal) {
       for (const Bytes part : parts) bytes_ = bytes_ + part.size();
     }
     const Status status = sink_->append(object_, parts);
@@ -111,13 +111,13 @@ class OpenObject {
   [[nodiscard]] Status commit(const OpenObject& with) { return sink_->commit(object_, with.object_); }
   void abort() { sink_->abort(object_); }
 
-  /// Counted for journals; without any it is 0.
+  /// Counted for journals that name records; else it is 0.
   std::uint64_t bytes() const { return bytes_; }
 
  private:
   Sink* sink_ = nullptr;
   ObjectId object_{};
-  [[no_unique_address]] Maybe<build::kJournal, std::uint64_t> bytes_{};
+  [[no_unique_address]] Maybe<build::kFullJournal, std::uint64_t> bytes_{};
 };
 
 }  // namespace OPDUMP_NAMESPACE

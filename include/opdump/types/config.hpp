@@ -68,7 +68,7 @@ inline constexpr std::string_view kWhenFullWords[] = {"drop", "block", "inline",
 enum class JournalDetail : std::uint8_t {
   none,     ///< no journal: losses are only counted
   gaps,     ///< what was lost, and the totals
-  records,  ///< every record too
+  records,  ///< every record too; with OPDUMP_SMALL_CODE it is `gaps`
 };
 
 /// The words for `JournalDetail`, in its order.

@@ -224,8 +224,8 @@ class RecordSender {
     const LossCause cause = recorder_cause(status);
     count(source.target_index, count_of(cause));
     if (begun_) count(source.target_index, DumpCount::cut_short);
-    // Without a journal nobody asks, and the next record's begin gives up what has begun.
-    if (!build::kJournal || put_loss(source, status)) return;
+    // Without a journal that names records nobody asks, and the next record's begin gives up what has begun.
+    if (!build::kJournal || (build::kFullJournal && put_loss(source, status))) return;
     untold_.add(cause, source.target->number, sequence_);
   }
 

@@ -11,6 +11,7 @@
 #include "opdump/impl/drain/journal.hpp"
 #include "opdump/impl/drain/known_heads.hpp"
 #include "opdump/impl/drain/record_writer.hpp"
+#include "opdump/impl/lean/journal.hpp"
 #include "opdump/impl/record/part_interfaces.hpp"
 #include "opdump/impl/record/record_view.hpp"
 #include "opdump/impl/record/ring_record.hpp"
@@ -26,7 +27,7 @@ inline namespace OPDUMP_NAMESPACE {
 /// between. A part of Drainer, which is used by one context at a time.
 struct DrainLedger {
   /// Of an object, as the journal is told of it.
-  using ToldName = Maybe<build::kJournal, ObjectName>;
+  using ToldName = Maybe<build::kFullJournal, ObjectName>;
 
   /// Nobody else asks for sequence numbers.
   static constexpr bool kCountsRecords = build::kJournal || build::kDegrade;
@@ -38,7 +39,8 @@ struct DrainLedger {
     [[no_unique_address]] KnownHeads heads;
     std::uint64_t last_us = 0;
     [[no_unique_address]] Maybe<!build::kLean, OpStep> op{};  // of the record that is being written
-    std::uint32_t expected = 0;  // sequence number that comes next if nothing is lost
+    /// Sequence number that comes next if nothing is lost.
+    [[no_unique_address]] Maybe<kCountsRecords, std::uint32_t> expected{0u};
     State state = State::idle;   // of record `expected - 1`
     std::uint8_t target = Targets::kNone;
     Status failure = Status::ok;
@@ -78,15 +80,16 @@ struct DrainLedger {
   /// Follows the stream to the target and sequence number of `head`.
   void reach(std::size_t slot, Stream& stream, const RecordHead& head, const LossGap& gap) {
     tell_gap(slot, stream, head.sequence, gap, head.target);
-    switch_target(slot, stream, head.target);
+    switch_target(slot, stream, head.target, head.sequence);
     if (kCountsRecords) stream.expected = head.sequence + 1;
   }
 
-  void switch_target(std::size_t slot, Stream& stream, std::uint8_t target) {
+  /// `next`: sequence number of what comes from there.
+  void switch_target(std::size_t slot, Stream& stream, std::uint8_t target, std::uint32_t next) {
     if (stream.target == target) return;
     if (stream.target != Targets::kNone) journal.to(targets[stream.target], slot, stream.expected);
     stream.target = target;
-    if (target != Targets::kNone) journal.from(targets[target], slot, stream.expected);
+    if (target != Targets::kNone) journal.from(targets[target], slot, next);
   }
 
   /// The open target that `gap` was lost from, `otherwise` when there are several; none when it is closed.
@@ -102,7 +105,13 @@ struct DrainLedger {
   void tell_gap(std::size_t slot, Stream& stream, std::uint32_t next, const LossGap& gap,
                 std::uint8_t otherwise) {
     if (!build::kJournal || next == stream.expected) return;
-    switch_target(slot, stream, target_of(gap, otherwise));
+    if constexpr (build::kLeanJournal) {
+      // Of what is lost before a target's first record its counts tell.
+      if (stream.target == otherwise)
+        journal.gap(targets[otherwise], slot, stream.expected, next - 1, gap.causes);
+      return;
+    }
+    switch_target(slot, stream, target_of(gap, otherwise), stream.expected);
     if (stream.target != Targets::kNone)
       journal.gap(targets[stream.target], slot, stream.expected, next - 1, gap.causes);
     stream.expected = next;
@@ -167,7 +176,7 @@ struct DrainLedger {
       Status status = namer.make(record, target, stream.last_us, suffix, file, rest);
       if (status != Status::ok) return status;
       if (!build::kLean && rest.empty()) return Status::name_too_long;
-      if constexpr (build::kJournal) {
+      if constexpr (build::kFullJournal) {
         name = namer.in_directory(record, target, stream.last_us, file);
         status = use(name, rest);
       } else {

@@ -93,6 +93,7 @@ class Drainer {
   /// Tells the journal of what the recorder of ring `slot` has lost without a trace, if nothing in the ring
   /// will: so that a crash does not hide it, though no record comes any more.
   void tell_untold(std::size_t slot, Ring& ring, const UntoldLosses& untold) {
+    if constexpr (!build::kFullJournal) return;
     std::uint32_t next = 0;
     const LossGap gap = untold.look(next);
     if (gap.causes == 0 || ring.peek().data() != nullptr) return;
@@ -142,8 +143,8 @@ class Drainer {
   void finish(std::size_t slot, std::uint32_t next_sequence, const LossGap& gap) {
     Stream& stream = ledger_.stream_of(slot);
     ledger_.end_unfinished(slot, stream, gap.causes);
-    ledger_.tell_gap(slot, stream, next_sequence, gap, stream.target);
-    ledger_.switch_target(slot, stream, Targets::kNone);
+    if (!build::kLeanJournal) ledger_.tell_gap(slot, stream, next_sequence, gap, stream.target);
+    ledger_.switch_target(slot, stream, Targets::kNone, 0);
     stream.looks_to_pass = 0;
     ledger_.journal.flush();
   }
@@ -172,7 +173,7 @@ class Drainer {
     for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
       if (ledger_.stream_of(slot).target != target) continue;
       ledger_.end_unfinished(slot, ledger_.stream_of(slot), 0);
-      ledger_.switch_target(slot, ledger_.stream_of(slot), Targets::kNone);
+      ledger_.switch_target(slot, ledger_.stream_of(slot), Targets::kNone, 0);
     }
     forget_names(target);
     if (build::kJournal) {
@@ -202,8 +203,9 @@ class Drainer {
   using State = DrainLedger::State;
   using Stream = DrainLedger::Stream;
 
-  /// There is no line to take away where there is but one core, and no journal that has to come first.
-  static constexpr bool kReleaseEach = build::kLean && !build::kJournal;
+  /// There is no line to take away where there is but one core, and no batch of a journal's lines that has to
+  /// come first.
+  static constexpr bool kReleaseEach = build::kLean;
 
   void take_data(std::size_t slot, Stream& stream, Bytes data, bool last) {
     if (stream.state == State::writing) ledger_.note_failure(stream, stream.writer.put(data));
@@ -224,7 +226,7 @@ class Drainer {
     const Result<RecordView> record = RecordView::parse(body.first(head.head_bytes));
     if (kDoubtRings && (!record.ok() || record.value().head().target >= ledger_.targets.size())) return;
     if (RecordChunks::take(ledger_, slot, stream, record.value(), head, body)) return;
-    if (build::kJournal) take_loss(slot, stream, record.value(), head);
+    if constexpr (build::kFullJournal) take_loss(slot, stream, record.value(), head);
   }
 
   void take_loss(std::size_t slot, Stream& stream, const RecordView& record, const ChunkHead& head) {

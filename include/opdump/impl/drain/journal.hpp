@@ -333,7 +333,6 @@ class BasicJournal {
 
   [[no_unique_address]] Maybe<kHere, Batch> batch_;
 };
-using Journal = BasicJournal<build::kJournal>;
 
 /// Bytes of the longest line with a path of these texts.
 constexpr std::size_t journal_line_bytes(std::size_t name_bytes) {

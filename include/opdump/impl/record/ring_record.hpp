@@ -27,8 +27,8 @@ enum class ChunkKind : std::uint8_t { record = 1, data = 2, lost = 3, reduced = 
 /// What a recorder lost without a trace in its ring; nothing where no journal would tell of it.
 struct LossGap {
   [[no_unique_address]] Maybe<build::kJournal, LossCauses> causes{};  ///< 0: nothing
-  /// Number of the target that was lost from; 0: several.
-  [[no_unique_address]] Maybe<build::kJournal, std::uint8_t, 1> target{};
+  /// Number of the target that was lost from; 0: several, or not told.
+  [[no_unique_address]] Maybe<build::kFullJournal, std::uint8_t, 1> target{};
 
   static LossGap of(LossCauses causes, std::uint8_t target) { return {causes, target}; }
 

@@ -9,7 +9,8 @@ namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 /// What a recorder has lost since the last trace in its ring, where there was no room for one. It goes into
-/// the ring with the next record; should none come, the drain context asks for it here. Nothing without a journal.
+/// the ring with the next record; should none come, the drain context asks for it here, but in a lean build,
+/// whose counts tell of it in the end. Nothing without a journal.
 class UntoldLosses {
  public:
   // The recorder's.
@@ -17,6 +18,11 @@ class UntoldLosses {
   /// A record of the target with that number is lost; the next one has `next_sequence`.
   void add(LossCause cause, std::uint8_t target, std::uint32_t next_sequence) {
     LossGap all = gap();
+    if constexpr (!build::kFullJournal) {
+      all.add(cause, target);
+      gap_.store(all.causes, std::memory_order_relaxed);
+      return;
+    }
     const bool first = all.causes == 0;
     all.add(cause, target);
     // release, all three: what was committed before is in the ring; pair with the acquires in `look`. The
@@ -46,7 +52,7 @@ class UntoldLosses {
     return LossGap::of(static_cast<LossCauses>(gap & 0xff), static_cast<std::uint8_t>(gap >> 8));
   }
 
-  [[no_unique_address]] Maybe<build::kJournal, std::atomic<std::uint32_t>> next_{0u};
+  [[no_unique_address]] Maybe<build::kFullJournal, std::atomic<std::uint32_t>> next_{0u};
   [[no_unique_address]] Maybe<build::kJournal, std::atomic<std::uint16_t>> gap_{std::uint16_t{0}};
 };
 
