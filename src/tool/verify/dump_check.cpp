@@ -431,6 +431,14 @@ void DumpCheck::on_untold(std::uint64_t number, std::uint32_t untold, const Dump
                                  " lost, with no room even for a number; of all: " + causes_text(counts)});
 }
 
+void DumpCheck::on_untold_reduced(std::uint64_t number, std::uint32_t untold) {
+  context_.findings.add(
+      FindingKind::reduced, true,
+      {journal_, "line " + std::to_string(number),
+       count_text(untold, "record") + " reduced: no room for more in the ring, and none to tell which"},
+      {{"journal", journal_}, {"line", {}, number, true}, {"count", {}, untold, true}});
+}
+
 void DumpCheck::on_dumps_removed(std::uint64_t count, std::uint64_t first, std::uint64_t last) {
   const std::string range =
       first == last ? std::to_string(first) : std::to_string(first) + " to " + std::to_string(last);

@@ -59,6 +59,17 @@ void JournalCheck::take(const JournalLine& line, std::uint64_t number) {
   }
 }
 
+/// A line of a recorder that has not begun.
+void JournalCheck::take_headless(const JournalLine& line) {
+  const std::string recorder = "recorder " + std::to_string(line.recorder);
+  if (!records_ && !streams_[line.recorder].known) {
+    problem("the beginning is gone, as where newer records took its place: how " + recorder + " began is unknown");
+  } else {
+    problem(line.kind == Kind::to ? recorder + " ends without a line 'from'"
+                                  : recorder + " has no line 'from' before this");
+  }
+}
+
 void JournalCheck::take_header(const JournalLine& line) {
   if (number_ != 1 && line.records != records_) problem("the detail is another one than before");
   records_ = line.records;
@@ -116,7 +127,7 @@ void JournalCheck::take_record(const JournalLine& line) {
   if (!records_ && (line.kind == Kind::begun || line.kind == Kind::written || line.kind == Kind::row))
     problem("a journal of gaps only has no such line");
   if (!stream.open) {
-    problem("recorder " + std::to_string(line.recorder) + " has no line 'from' before this");
+    take_headless(line);
     stream.known = stream.open = true;
     stream.has_begun = false;
     stream.next = line.sequence;
@@ -164,7 +175,7 @@ void JournalCheck::tell(const JournalLine& line, std::string_view path_text) {
 void JournalCheck::take_to(const JournalLine& line) {
   Stream& stream = streams_[line.recorder];
   if (!stream.open) {
-    problem("recorder " + std::to_string(line.recorder) + " ends without a line 'from'");
+    take_headless(line);
   } else {
     if (stream.has_begun) problem(record_text(line.recorder, stream.next - 1) + " was begun and has no end");
     reach(line.recorder, stream, line.sequence);
@@ -209,9 +220,16 @@ void JournalCheck::take_closed(const JournalLine& line) {
   } else if (sound_ && counted > lost) {
     lost_ += counted - lost;
     listener_.on_untold(number_, counted - lost, counts);
+  } else if (!sound_ && !records_) {
+    written_ = closed_written_ + counts.written;
+    lost_ = closed_lost_ + counted;
   }
+  const std::uint64_t told = reduced_ - closed_reduced_ + counts.sink_failed + counts.quota;
+  if (adds_up && counts.degraded > told)
+    listener_.on_untold_reduced(number_, counts.degraded - static_cast<std::uint32_t>(told));
   closed_written_ = written_;
   closed_lost_ = lost_;
+  closed_reduced_ = reduced_;
   sound_ = true;
   closed_ = true;
 }

@@ -39,6 +39,9 @@ class JournalListener {
   /// Besides, as many were lost as `untold`, and no line tells of them.
   virtual void on_untold(std::uint64_t number, std::uint32_t untold, const DumpCounts& counts) = 0;
 
+  /// Besides, of as many as `untold` at least only a reduced form was written, and no line tells of them.
+  virtual void on_untold_reduced(std::uint64_t number, std::uint32_t untold) = 0;
+
   /// As many dumps as `count`, from that of `first` to that of `last`, were removed to make room.
   virtual void on_dumps_removed(std::uint64_t count, std::uint64_t first, std::uint64_t last) = 0;
 
@@ -52,6 +55,9 @@ class JournalListener {
 /// Follows the lines of one journal and checks that they leave nothing out: the sequence numbers of each
 /// recorder go on without a hole, what was begun ends, and the counts are those of the lines. Needs the same
 /// memory whatever the journal's length.
+///
+/// The beginning of a journal of gaps may be gone, where a log has overwritten its oldest blocks. Then what
+/// was written and lost is as the counts of `closed` say.
 class JournalCheck {
  public:
   static constexpr std::size_t kMostRecorders = 255;
@@ -88,6 +94,7 @@ class JournalCheck {
   void take_to(const JournalLine& line);
   void take_op(const JournalLine& line);
   void take_closed(const JournalLine& line);
+  void take_headless(const JournalLine& line);
   void end_begun(const JournalLine& line, Stream& stream);
   bool reach(std::uint32_t recorder, Stream& stream, std::uint32_t sequence);
   void tell(const JournalLine& line, std::string_view path_text);
@@ -105,6 +112,7 @@ class JournalCheck {
   std::uint64_t lost_ = 0;
   std::uint64_t closed_written_ = 0;  ///< of `written_`, before the last `closed`
   std::uint64_t closed_lost_ = 0;
+  std::uint64_t closed_reduced_ = 0;
 };
 
 }  // namespace opdump::tool
