@@ -17,26 +17,31 @@ struct DescribedChunks {
   using Stream = DrainLedger::Stream;
   using State = DrainLedger::State;
 
+  /// Whether a chunk of that kind may be taken piece by piece once its head is.
+  static constexpr bool may_split(ChunkKind kind) {
+    return kind == ChunkKind::record || kind == ChunkKind::data || kind == ChunkKind::again;
+  }
+
   /// Takes a chunk whose head has come before and is known by its number; false when it is no such chunk.
   static bool take_again(DrainLedger& ledger, std::size_t slot, Stream& stream, const ChunkHead& head,
-                         const Bytes& body) {
+                         const Bytes& body, bool last) {
     if (head.kind != ChunkKind::again) return false;
     const Result<const RecordView*> known = stream.heads.recall(body.first(head.head_bytes));
     if (!known.ok()) return true;
     const Bytes data = body.subspan(head.head_bytes);
-    if (!head.last() || !put_next(ledger, slot, stream, *known.value(), data))
-      begin_record(ledger, slot, stream, *known.value(), head.gap(), data, head.last());
+    if (!last || !put_next(ledger, slot, stream, *known.value(), data))
+      begin_record(ledger, slot, stream, *known.value(), head.gap(), data, last);
     return true;
   }
 
   /// Takes the chunk of `record`, whose `body` comes after the chunk's head; false when none of the record is
   /// in it.
   static bool take(DrainLedger& ledger, std::size_t slot, Stream& stream, const RecordView& record,
-                   const ChunkHead& head, const Bytes& body) {
+                   const ChunkHead& head, const Bytes& body, bool last) {
     if (head.kind == ChunkKind::record) {
       stream.heads.keep(body.first(head.head_bytes), record, ledger.targets[record.head().target]);
       const std::uint32_t file_at = head.head_bytes - record.head().file_bytes;
-      begin_record(ledger, slot, stream, record, head.gap(), body.subspan(file_at), head.last());
+      begin_record(ledger, slot, stream, record, head.gap(), body.subspan(file_at), last);
     } else if (build::kStatistics && head.kind == ChunkKind::reduced) {
       take_reduced(ledger, slot, stream, record, head, body.subspan(head.head_bytes));
     } else if (build::kFaults && head.kind == ChunkKind::report) {

@@ -39,6 +39,7 @@ struct DrainLedger {
     [[no_unique_address]] KnownHeads heads;
     std::uint64_t last_us = 0;
     [[no_unique_address]] Maybe<!build::kLean, OpStep> op{};  // of the record that is being written
+    const std::byte* rest = nullptr;  // what is left of the ring's oldest chunk, if not all
     /// Sequence number that comes next if nothing is lost.
     [[no_unique_address]] Maybe<kCountsRecords, std::uint32_t> expected{0u};
     State state = State::idle;   // of record `expected - 1`

@@ -54,8 +54,9 @@ class Drainer {
   void leave() { busy_.store(false, std::memory_order_relaxed); }
   bool is_busy() const { return busy_.load(std::memory_order_relaxed); }
 
-  /// Moves whole chunks out of ring `slot` until it is empty or `budget_bytes` bytes have gone. Returns the
-  /// bytes moved.
+  /// Moves chunks out of ring `slot` until it is empty or `budget_bytes` bytes have gone; the head of a record
+  /// and `kLeastPiece` bytes more at most. What is left of the last chunk stays in the ring. Returns the bytes
+  /// moved.
   std::size_t drain(std::size_t slot, Ring& ring, std::size_t budget_bytes) {
     if (!build::kLean) crowded_ = crowded_ || ring.used() > ring.size() / 8;
     Stream& stream = ledger_.stream_of(slot);
@@ -68,8 +69,8 @@ class Drainer {
         stream.looks_to_pass = 0;
         break;
       }
-      moved += chunk.size();
-      take_chunk(slot, chunk);
+      moved += take_chunk(slot, chunk, budget_bytes - moved);
+      if (stream.rest != nullptr) break;
       ring.pop();
       if (kReleaseEach) {
         ring.release();
@@ -212,20 +213,54 @@ class Drainer {
     if (last) ledger_.end_record(slot, stream, {});
   }
 
-  void take_chunk(std::size_t slot, Bytes chunk) {
+  /// A chunk is not cut into smaller ones, less 1; a power of two less 1.
+  static constexpr std::size_t kLeastPiece = 255;
+
+  /// Takes about `most` bytes of `chunk`, or of what is left of it, and returns how many.
+  std::size_t take_chunk(std::size_t slot, const Bytes& chunk, std::size_t most) {
     Stream& stream = ledger_.stream_of(slot);
-    if (kDoubtRings && chunk.size() < sizeof(ChunkHead)) return;
+    if (kDoubtRings && chunk.size() < sizeof(ChunkHead)) return chunk.size();
     const ChunkHead& head = *std::launder(reinterpret_cast<const ChunkHead*>(chunk.data()));
-    const Bytes body = chunk.subspan(sizeof head);
-    if (kDoubtRings && head.head_bytes > body.size()) return;
+    if (kDoubtRings && head.head_bytes > chunk.size() - sizeof head) return chunk.size();
+    const std::byte* const body = chunk.data() + sizeof head;
+    const std::byte* from = stream.rest;
+    const std::byte* data = from;
+    bool begins = false;
+    if (from == nullptr) {
+      from = chunk.data();
+      data = body + head.head_bytes;
+      begins = head.kind != ChunkKind::data;
+    }
+    if (build::kLean && begins) open_file<RecordChunks>(slot, stream, head, body, data);
     // From end to end, as for files: less code than a subspan.
-    const std::byte* const end = chunk.data() + chunk.size();
-    if (head.kind == ChunkKind::data)
-      return take_data(slot, stream, {body.data() + head.head_bytes, end}, head.last());
-    if (RecordChunks::take_again(ledger_, slot, stream, head, body)) return;
+    const std::byte* end = chunk.data() + chunk.size();
+    most |= kLeastPiece;
+    const bool split = static_cast<std::size_t>(end - data) > most && RecordChunks::may_split(head.kind);
+    if (split) end = data + most;
+    stream.rest = split ? end : nullptr;
+    const bool last = !split && head.last();
+    if (build::kLean || !begins) {
+      take_data(slot, stream, {data, end}, last);
+    } else if constexpr (!build::kLean) {
+      begin_record<RecordChunks>(slot, stream, head, {body, end}, last);
+    }
+    return static_cast<std::size_t>(end - from);
+  }
+
+  /// In a lean build. Both are templates, as each build has the chunks of one.
+  template <class Chunks>
+  void open_file(std::size_t slot, Stream& stream, const ChunkHead& head, const std::byte* body,
+                 const std::byte*& data) {
+    if constexpr (build::kLean && kAlways<Chunks>) Chunks::open(ledger_, slot, stream, head, body, data);
+  }
+
+  /// In the other one.
+  template <class Chunks>
+  void begin_record(std::size_t slot, Stream& stream, const ChunkHead& head, const Bytes& body, bool last) {
+    if (Chunks::take_again(ledger_, slot, stream, head, body, last)) return;
     const Result<RecordView> record = RecordView::parse(body.first(head.head_bytes));
-    if (kDoubtRings && (!record.ok() || record.value().head().target >= ledger_.targets.size())) return;
-    if (RecordChunks::take(ledger_, slot, stream, record.value(), head, body)) return;
+    if (!record.ok() || record.value().head().target >= ledger_.targets.size()) return;
+    if (Chunks::take(ledger_, slot, stream, record.value(), head, body, last)) return;
     if constexpr (build::kFullJournal) take_loss(slot, stream, record.value(), head);
   }
 

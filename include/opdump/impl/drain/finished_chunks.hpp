@@ -14,48 +14,28 @@ inline namespace OPDUMP_NAMESPACE {
 struct FinishedChunks {
   using Stream = DrainLedger::Stream;
 
-  /// A head is never sent by number.
-  static constexpr bool take_again(DrainLedger&, std::size_t, Stream&, const ChunkHead&, const Bytes&) {
-    return false;
-  }
+  /// Whether a chunk of that kind may be taken piece by piece once its head is: all are of a file.
+  static constexpr bool may_split(ChunkKind) { return true; }
 
-  /// Takes the chunk of `record`, whose `body` comes after the chunk's head; false when none of the record is
-  /// in it.
-  static bool take(DrainLedger& ledger, std::size_t slot, Stream& stream, const RecordView& record,
-                   const ChunkHead& head, const Bytes& body) {
-    const bool reduced = build::kStatistics && head.kind == ChunkKind::reduced;
-    if (head.kind != ChunkKind::record && !reduced) return false;
-    const std::byte* const file = body.data() + head.head_bytes - record.head().file_bytes;
-    // From end to end: less code than a subspan.
-    take_file(ledger, slot, stream, record, head, {file, body.data() + body.size()});
-    return true;
-  }
-
- private:
-  /// Begins the file of a record, whole or reduced, which goes on with `data`.
-  static void take_file(DrainLedger& ledger, std::size_t slot, Stream& stream, const RecordView& record,
-                        const ChunkHead& head, const Bytes& data) {
+  /// Opens the file of the record, whole or reduced, that the chunk of `head` and `body` begins. `data`, which
+  /// is behind the chunk's own head, becomes where the file begins.
+  static void open(DrainLedger& ledger, std::size_t slot, Stream& stream, const ChunkHead& head,
+                   const std::byte* body, const std::byte*& data) {
+    const Result<RecordView> parsed = RecordView::parse({body, data});
+    if (kDoubtRings && (!parsed.ok() || parsed.value().head().target >= ledger.targets.size())) return;
+    const RecordView& record = parsed.value();
+    data -= record.head().file_bytes;
     ledger.replace(slot, stream, record, head.gap());
-    const DumpTarget& target = ledger.targets[stream.target];
-    ledger.namer.enter(record, target);
+    ledger.namer.enter(record, ledger.targets[stream.target]);
     const bool reduced = build::kStatistics && head.kind == ChunkKind::reduced;
     const std::string_view suffix = Reduction::kSuffix.substr(0, reduced ? Reduction::kSuffix.size() : 0);
     DrainLedger::ToldName name;
-    const Status status = ledger.try_names(
-        stream, record, suffix, name,
-        [&](const ObjectName& made, MutableBytes) { return begin(ledger, stream, made, data); });
+    const Status status =
+        ledger.try_names(stream, record, suffix, name, [&](const ObjectName& made, MutableBytes) {
+          return stream.writer.begin(ledger.sink, made);
+        });
     stream.state = DrainLedger::State::writing;
     ledger.note_failure(stream, status);
-    if (head.last()) {
-      ledger.end_record(slot, stream, name, head.cause);
-    } else {
-      ledger.journal.begun(target, slot, record.head().sequence, name);
-    }
-  }
-
-  static Status begin(DrainLedger& ledger, Stream& stream, const ObjectName& name, const Bytes& data) {
-    const Status status = stream.writer.begin(ledger.sink, name);
-    return status == Status::ok ? stream.writer.put(data) : status;
   }
 };
 using RecordChunks = FinishedChunks;
