@@ -151,6 +151,12 @@ class BasicSession {
   /// their journal lacks lines, such as its end.
   [[nodiscard]] Status finalize();
 
+  /// The same in steps, for a watchdog: each call moves what `drain_some(budget_bytes)` moves and returns
+  /// `unfinished` until there is nothing left; the last one writes the end of each journal, a line or two for
+  /// each recorder and each config, and with OpCounts or unmet names a line for each of those, and syncs the
+  /// sink. Nothing is captured from the first call on. Between two calls only sink and clock may be used.
+  [[nodiscard]] Status finalize_some(std::size_t budget_bytes);
+
   /// Gives a recorder for one more capturing context. `ring_memory` is its ring (8-byte aligned, at least
   /// `Ring::kMinBytes`); `head_memory` (8-byte aligned; see `head_memory_bytes`) keeps heads. Both belong to
   /// the recorder until it is removed. With `head_memory`, an operator's names and shapes go through the ring

@@ -37,8 +37,18 @@ inline namespace OPDUMP_NAMESPACE {
 /// is lost. The next block's header remembers it.
 ///
 /// *Time.* `prepare` does at most one program or one erase. `append` does one program per page of bytes, and
-/// `begin`, `commit`, `abort` and `append_lines` likewise; each does one more erase per block it enters
-/// that was not prepared, and after a failure what the next block needs. `sync` does one program.
+/// `begin`, `commit`, `abort` and `append_lines` likewise; each does one more program and one more erase per
+/// block it enters that was not prepared, and after a failure what the next block needs. `sync` does one
+/// program. A call that moves n bytes out of rings adds `most_bytes(n)` at most to the log.
+///
+/// *Erases at a time of the caller's choice.* With an `Options::erase_budget` of 0 no call erases but
+/// `erase_ahead`, and a drain that is bounded never waits for an erase:
+///
+///     if (log.ready_bytes() >= FlashLog::most_bytes(kMoved)) session.drain_some(kBudget);
+///     log.erase_ahead();
+///
+/// where a block, or all `prepared_blocks` together, must have room for `most_bytes(kMoved)`. What is written
+/// without such room is refused with `no_space`, and its records are counted as lost.
 ///
 /// *RAM.* The page and kPrefixBytes, which the caller gives, and this object. No heap. Not thread-safe;
 /// several logs work side by side. Two objects of one name are both kept.
@@ -159,7 +169,7 @@ class FlashLog final : public Sink, private EntryStream {
       while (make_room() < kPairBytes && stuck_ == Status::ok)
         write(entry_of(Kind::data, first->number), nullptr, 0);
       status = stuck_;
-      if (status == Status::ok && erases_ != options_.erase_budget) status = sync();
+      if (status == Status::ok && !in_emergency_) status = sync();
     }
     if (found && (first->block == kLost || second->block == kLost)) status = Status::no_space;
     if (status != Status::ok) {
@@ -201,12 +211,44 @@ class FlashLog final : public Sink, private EntryStream {
     return again;
   }
 
+  /// As `prepare`, and erases whatever `Options::erase_budget` says; for a log that has 0 there. After a
+  /// refusal for want of an erased block the log goes on: what was open then has failed. Not after
+  /// `emergency`.
+  Result<bool> erase_ahead() {
+    if (stuck_ == Status::no_space && used_ == kept_) go_on();
+    options_.erase_budget = UINT32_MAX;
+    const Result<bool> again = prepare();
+    options_.erase_budget = erases_;
+    return again;
+  }
+
+  /// Bytes that the log takes now without an erase, its own entries included; fewer after a program that
+  /// fails.
+  std::uint32_t ready_bytes() const {
+    if (stuck_ != Status::ok) return 0;
+    std::uint32_t bytes = at_ < geometry().block_bytes ? geometry().block_bytes - at_ - used_ : 0;
+    std::uint32_t block = cursor_;
+    for (std::uint32_t left = geometry().block_count - 1; left != 0; --left) {
+      block = block_after(block);
+      const BlockUse use = look_ahead(block);
+      if (use == BlockUse::unreadable) continue;
+      if (use != BlockUse::prepared && block != erased_) break;
+      bytes += geometry().block_bytes - kPrefixBytes - geometry().program_bytes;
+    }
+    return bytes;
+  }
+
+  /// Most bytes that a session's call adds to the log when it moves `moved` bytes out of rings: names,
+  /// journals' lines and the log's own entries included.
+  static constexpr std::uint32_t most_bytes(std::uint32_t moved) { return 4 * moved + 1024; }
+
   /// For fault and watchdog handlers, with interrupts off: programs what the page holds, polled. From now on
   /// until the next mount the log neither erases nor syncs; while prepared blocks last, rings may still be
   /// drained into it, followed by this call again. `unfinished` when it interrupted another call of this log:
   /// then nothing can be added.
   Status emergency() {
     options_.erase_budget = erases_;
+    in_emergency_ = true;
     const Status status = flush();
     return left_ != 0 ? Status::unfinished : status;
   }
@@ -232,6 +274,16 @@ class FlashLog final : public Sink, private EntryStream {
   /// More numbers than are given out while one block is written.
   static constexpr std::uint32_t kUnreadableNumbers = 256;
   static constexpr std::uint32_t kPairBytes = 2 * (sizeof(EntryHead) + 4) + kCrcBytes;
+
+  /// In a new stream, behind a block that is whole.
+  void go_on() {
+    for (Object& object : objects_) object.block = static_cast<std::uint16_t>(kLost);
+    at_ = kNewStream;
+    used_ = kept_ = prefix_ = left_ = crc_ = page_left_ = page_crc_ = 0;
+    // The block that was not to be erased comes again.
+    cursor_ = cursor_ == 0 ? geometry().block_count - 1 : cursor_ - 1;
+    stuck_ = Status::ok;
+  }
 
   static std::size_t size_of(const Bytes* parts, std::size_t count) {
     std::size_t bytes = 0;

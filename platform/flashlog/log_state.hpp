@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "opdump/base/status.hpp"
+#include "opdump/base/build.hpp"
 #include "opdump/port/sink.hpp"
 #include "platform/flashlog/device.hpp"
 #include "platform/flashlog/format.hpp"
@@ -20,7 +21,8 @@ struct Options {
   Policy policy = Policy::overwrite_oldest;
   bool verify = false;                      ///< reads back all that was programmed or erased
   std::uint8_t prepared_blocks = 1;         ///< that `prepare` keeps ready
-  std::uint32_t erase_budget = UINT32_MAX;  ///< erases until the next mount; then `no_space`
+  /// Erases until the next mount; then `no_space`. 0: `FlashLog::erase_ahead` alone erases.
+  std::uint32_t erase_budget = UINT32_MAX;
 };
 
 /// What a log is given, and whether it works.
@@ -69,6 +71,8 @@ struct LogState {
   std::uint32_t page_left_;  // both when the page was empty
   std::uint32_t page_crc_;
 
+  /// Who commits two at once asks.
+  [[no_unique_address]] Maybe<build::kFaults, bool> in_emergency_;
   Reference references_[2];  // the directory, the journal
   Object objects_[kMaxOpenObjects];
   Little<std::uint16_t> retired_[kMaxRetired];

@@ -48,7 +48,9 @@ struct PortFlash {
                                                                  : flashlog::Policy::overwrite_oldest,
             .verify = port.verify != 0,
             .prepared_blocks = port.prepared_blocks,
-            .erase_budget = port.erase_budget == 0 ? UINT32_MAX : port.erase_budget};
+            .erase_budget = port.erase_ahead != 0    ? 0
+                            : port.erase_budget == 0 ? UINT32_MAX
+                                                     : port.erase_budget};
   }
 };
 
@@ -74,11 +76,16 @@ FlashLog* log_of(opdump_sink* sink) {
   return sink != nullptr && sink->is_flash_log ? static_cast<FlashLog*>(&sink->sink) : nullptr;
 }
 
+opdump_status tell(const Result<bool>& again, int* more) {
+  if (more != nullptr) *more = again.ok() && again.value() ? 1 : 0;
+  return c_api::to_c(again.status());
+}
+
 Status take_flash(const opdump_flash* from, opdump_flash& flash) {
   const Status status = c_api::take_struct(from, flash);
   if (status != Status::ok) return status;
   if (flash.read == nullptr || flash.program == nullptr || flash.erase == nullptr || flash.sync == nullptr ||
-      flash.policy > OPDUMP_FLASH_STOP_WHEN_FULL)
+      flash.policy > OPDUMP_FLASH_STOP_WHEN_FULL || flash.erase_ahead > 1)
     return Status::invalid_argument;
   if (flash.page_bytes == 0) flash.page_bytes = kDefaultPageBytes;
   return Status::ok;
@@ -113,10 +120,17 @@ opdump_status opdump_flash_log_create(void* memory, std::size_t bytes, const opd
 
 opdump_status opdump_flash_log_prepare(opdump_sink* sink, int* more) {
   FlashLog* const log = log_of(sink);
-  if (log == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
-  const Result<bool> again = log->prepare();
-  if (more != nullptr) *more = again.ok() && again.value() ? 1 : 0;
-  return c_api::to_c(again.status());
+  return log == nullptr ? c_api::kInvalidArgument : tell(log->prepare(), more);
+}
+
+opdump_status opdump_flash_log_erase_ahead(opdump_sink* sink, int* more) {
+  FlashLog* const log = log_of(sink);
+  return log == nullptr ? c_api::kInvalidArgument : tell(log->erase_ahead(), more);
+}
+
+std::uint32_t opdump_flash_log_ready_bytes(opdump_sink* sink) {
+  const FlashLog* const log = log_of(sink);
+  return log == nullptr ? 0 : log->ready_bytes();
 }
 
 opdump_status opdump_flash_log_boot(opdump_sink* sink, std::uint32_t* boot) {

@@ -105,14 +105,14 @@ OPDUMP_LAYOUT(opdump_clock, 48, 24, OPDUMP_FIELD(struct_bytes, 0, 0), OPDUMP_FIE
 OPDUMP_LAYOUT(opdump_piece, 40, 24, OPDUMP_FIELD(struct_bytes, 0, 0), OPDUMP_FIELD(kind, 8, 4),
               OPDUMP_FIELD(path_bytes, 12, 8), OPDUMP_FIELD(path, 16, 12), OPDUMP_FIELD(data, 24, 16),
               OPDUMP_FIELD(data_bytes, 32, 20));
-OPDUMP_LAYOUT(opdump_flash, 88, 56, OPDUMP_FIELD(struct_bytes, 0, 0), OPDUMP_FIELD(context, 8, 4),
+OPDUMP_LAYOUT(opdump_flash, 96, 60, OPDUMP_FIELD(struct_bytes, 0, 0), OPDUMP_FIELD(context, 8, 4),
               OPDUMP_FIELD(block_bytes, 16, 8), OPDUMP_FIELD(block_count, 20, 12),
               OPDUMP_FIELD(program_bytes, 24, 16), OPDUMP_FIELD(page_bytes, 28, 20),
               OPDUMP_FIELD(policy, 32, 24), OPDUMP_FIELD(erase_budget, 36, 28), OPDUMP_FIELD(erased, 40, 32),
               OPDUMP_FIELD(bits_only_clear, 41, 33), OPDUMP_FIELD(verify, 42, 34),
               OPDUMP_FIELD(prepared_blocks, 43, 35), OPDUMP_FIELD(read, 48, 36),
               OPDUMP_FIELD(program, 56, 40), OPDUMP_FIELD(erase, 64, 44), OPDUMP_FIELD(sync, 72, 48),
-              OPDUMP_FIELD(protect, 80, 52));
+              OPDUMP_FIELD(protect, 80, 52), OPDUMP_FIELD(erase_ahead, 88, 56));
 OPDUMP_LAYOUT(opdump_overwrite, 64, 56, OPDUMP_FIELD(struct_bytes, 0, 0), OPDUMP_FIELD(step, 8, 8),
               OPDUMP_FIELD(first_byte, 16, 16), OPDUMP_FIELD(last_byte, 24, 24), OPDUMP_FIELD(by, 32, 32),
               OPDUMP_FIELD(watched, 40, 36), OPDUMP_FIELD(by_bytes, 48, 40),

@@ -161,6 +161,10 @@ opdump_status opdump_session_finalize(opdump_session* session) {
   return session == nullptr ? c_api::kInvalidArgument : to_c(session->session.finalize());
 }
 
+opdump_status opdump_session_finalize_some(opdump_session* session, std::size_t budget_bytes) {
+  return session == nullptr ? c_api::kInvalidArgument : to_c(session->session.finalize_some(budget_bytes));
+}
+
 std::size_t opdump_session_drain(opdump_session* session, std::size_t budget_bytes) {
   return session == nullptr ? 0 : session->session.drain_some(budget_bytes);
 }

@@ -177,6 +177,15 @@ inline Status BasicSession<Memory>::unload_model(ModelPlan& plan) {
 
 template <class Memory>
 inline Status BasicSession<Memory>::finalize() {
+  Status status;
+  do {
+    status = finalize_some(SIZE_MAX);
+  } while (status == Status::unfinished);
+  return status;
+}
+
+template <class Memory>
+inline Status BasicSession<Memory>::finalize_some(std::size_t budget_bytes) {
   if (!initialised_) return Status::not_initialised;
   if (drainer_attached_) return Status::drainer_attached;
   if (drainer_.is_busy()) return Status::drainer_attached;
@@ -186,8 +195,7 @@ inline Status BasicSession<Memory>::finalize() {
   context_.generation = 0;
   context_.single_ops = false;
   if constexpr (build::kFaults) context_.crashed.store(false, std::memory_order_relaxed);
-  while (drain_some(SIZE_MAX) != 0) {
-  }
+  if (drain_some(budget_bytes) != 0) return Status::unfinished;
   static_cast<void>(drainer_.enter());
   for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
     if (is_drained(slot_state(slot))) finish(slot);

@@ -18,6 +18,7 @@ struct Nor {
   std::vector<unsigned char> cells = std::vector<unsigned char>(16 * 4096, 0xff);
   opdump_status answer = OPDUMP_OK;
   int protections = 0;
+  int erases = 0;
 
   unsigned char* at(std::uint32_t block, std::uint32_t offset) {
     return cells.data() + std::size_t{block} * 4096 + offset;
@@ -46,6 +47,7 @@ struct Nor {
     };
     flash.erase = [](void* self, std::uint32_t block) {
       std::memset(static_cast<Nor*>(self)->at(block, 0), 0xff, 4096);
+      ++static_cast<Nor*>(self)->erases;
       return static_cast<Nor*>(self)->answer;
     };
     flash.sync = [](void*) { return opdump_status{OPDUMP_OK}; };
@@ -134,6 +136,42 @@ TEST_CASE("c api: a flash log over a port's functions") {
   CHECK(prepared > 0);
   CHECK(opdump_session_finalize(dump.session) == OPDUMP_OK);
   CHECK(opdump_flash_log_emergency(log) == OPDUMP_OK);
+  opdump_sink_destroy(log);
+}
+
+TEST_CASE("c api: a log that erases only when it is asked to, and a session that ends in steps") {
+  Nor nor;
+  opdump_flash flash = nor.flash();
+  flash.erase_ahead = 2;
+  CHECK(opdump_flash_log_size(&flash) == 0);
+  flash.erase_ahead = 1;
+  flash.prepared_blocks = 1;
+  const Room room(opdump_flash_log_size(&flash));
+  opdump_sink* log = nullptr;
+  REQUIRE(opdump_flash_log_create(room.at(), room.bytes(), &flash, &log) == OPDUMP_OK);
+  CHECK(opdump_flash_log_ready_bytes(log) == 0);
+  CHECK(opdump_flash_log_ready_bytes(nullptr) == 0);
+  CHECK(opdump_flash_log_erase_ahead(nullptr, nullptr) == OPDUMP_ERR_INVALID_ARGUMENT);
+  // No other call erases.
+  int more = 1;
+  REQUIRE(opdump_flash_log_prepare(log, &more) == OPDUMP_OK);
+  CHECK(more == 0);
+  CHECK(nor.erases == 0);
+  do {
+    REQUIRE(opdump_flash_log_erase_ahead(log, &more) == OPDUMP_OK);
+  } while (more != 0);
+  CHECK(nor.erases == 1);
+  CHECK(opdump_flash_log_ready_bytes(log) > 3500);
+  FlashDump dump(log);
+  opdump_status status = OPDUMP_ERR_UNFINISHED;
+  int calls = 0;
+  for (; status == OPDUMP_ERR_UNFINISHED; ++calls) status = opdump_session_finalize_some(dump.session, 100);
+  CHECK(status == OPDUMP_OK);
+  CHECK(calls >= 1);
+  CHECK(nor.erases == 1);
+  CHECK(opdump_session_finalize_some(dump.session, 100) == OPDUMP_ERR_NOT_INITIALISED);
+  CHECK(opdump_session_finalize_some(nullptr, 100) == OPDUMP_ERR_INVALID_ARGUMENT);
+  CHECK(boots_of_objects(nor).size() == 1);
   opdump_sink_destroy(log);
 }
 
