@@ -17,7 +17,7 @@
 
 /// Bytes that two cores must not share, a power of two from 4 to 256. The ring's two ends are kept this far
 /// apart, which costs two such lines per recorder. Single-core microcontrollers gain nothing from more
-/// than 4.
+/// than 4, also with a data cache: what caches and DMA ask for is in platform/README.md.
 #ifndef OPDUMP_CACHE_LINE_BYTES
 #if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M'
 #define OPDUMP_CACHE_LINE_BYTES 4

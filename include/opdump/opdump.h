@@ -297,6 +297,12 @@ typedef struct opdump_memory {
   uint32_t alignment;   /**< a power of two, up to 64, that pieces are to begin at, where they can; 0: any */
   uint32_t whole_units; /**< 1: their sizes are to be multiples of it too, where they can */
   uint32_t max_bytes;   /**< of one copy, at least 16 and `alignment`; 0: any */
+
+  /**
+   * Behind `fence`, for each tensor of a record before its first byte is read, such as by `copy`: invalidates what
+   * the data cache holds of it. Since 1.5.
+   */
+  void (*will_read)(void* context, uint64_t from, uint64_t bytes);
 } opdump_memory;
 
 typedef struct opdump_clock {

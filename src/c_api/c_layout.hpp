@@ -95,10 +95,10 @@ OPDUMP_LAYOUT(opdump_model_desc, 40, 24, OPDUMP_FIELD(struct_bytes, 0, 0), OPDUM
               OPDUMP_FIELD(graph_name, 16, 8), OPDUMP_FIELD(id, 24, 12), OPDUMP_FIELD(op_count, 28, 16),
               OPDUMP_FIELD(ops, 32, 20));
 OPDUMP_LAYOUT(opdump_copy, 16, 16, OPDUMP_FIELD(words, 0, 0));
-OPDUMP_LAYOUT(opdump_memory, 64, 36, OPDUMP_FIELD(struct_bytes, 0, 0), OPDUMP_FIELD(context, 8, 4),
+OPDUMP_LAYOUT(opdump_memory, 72, 40, OPDUMP_FIELD(struct_bytes, 0, 0), OPDUMP_FIELD(context, 8, 4),
               OPDUMP_FIELD(copy, 16, 8), OPDUMP_FIELD(start, 24, 12), OPDUMP_FIELD(complete, 32, 16),
               OPDUMP_FIELD(fence, 40, 20), OPDUMP_FIELD(alignment, 48, 24), OPDUMP_FIELD(whole_units, 52, 28),
-              OPDUMP_FIELD(max_bytes, 56, 32));
+              OPDUMP_FIELD(max_bytes, 56, 32), OPDUMP_FIELD(will_read, 64, 36));
 OPDUMP_LAYOUT(opdump_clock, 48, 24, OPDUMP_FIELD(struct_bytes, 0, 0), OPDUMP_FIELD(context, 8, 4),
               OPDUMP_FIELD(unix_us, 16, 8), OPDUMP_FIELD(utc_offset_seconds, 24, 12),
               OPDUMP_FIELD(monotonic_ms, 32, 16), OPDUMP_FIELD(pause, 40, 20));

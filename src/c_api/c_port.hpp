@@ -115,6 +115,10 @@ class PortMemory final : public DeviceMemory {
     return from_c(port_.fence(port_.context, stream_id), Status::device_copy_failed);
   }
 
+  void will_read(Address from, std::uint64_t bytes) {
+    if (port_.will_read != nullptr) port_.will_read(port_.context, from, bytes);
+  }
+
   CopyRules copy_rules() const {
     return {.alignment = port_.alignment == 0 ? 1 : port_.alignment,
             .whole_units = port_.whole_units != 0,

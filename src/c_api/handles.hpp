@@ -71,6 +71,7 @@ class FaultMemory {
   }
   Bytes view(Address from, std::uint64_t bytes) const { return memory_.view(from, bytes); }
   CopyRules copy_rules() const { return memory_.copy_rules(); }
+  void will_read(Address from, std::uint64_t bytes) { memory_.will_read(from, bytes); }
 
   Result<bool> overflowed(std::uint32_t stream_id) {
     if (options_.overflowed == nullptr) return Status::not_supported;

@@ -122,7 +122,7 @@ inline Status BasicRecorder<Memory>::capture_single_op(const OpDesc& op, std::sp
   sender().count_for_none();
   const std::uint8_t target = sender().context().target;
   RecordSource source = sender().describe(op, nullptr, target, sender().begin_record(target), tensors);
-  sender().feed().prepare(op.stream_id);
+  sender().feed().prepare(op.stream_id, tensors);
   return splitter_.take(source, false);
 }
 
@@ -166,7 +166,7 @@ inline Status BasicRecorder<Memory>::capture_listed(const ModelPlan& plan,
                                                                            std::size_t op,
                                                                            const CapturedTensors& tensors) {
   const std::uint64_t unix_us = sender().begin_record(plan.target);
-  sender().feed().prepare(plan.model->ops[op].stream_id);
+  sender().feed().prepare(plan.model->ops[op].stream_id, tensors);
   if constexpr (build::kLean) {
     RecordSource source = sender().describe(plan.model->ops[op], &plan, plan.target, unix_us, tensors);
     return splitter_.take(source, true);
@@ -224,7 +224,7 @@ OPDUMP_APART inline Status BasicRecorder<Memory>::capture_small(std::size_t op,
   const OpDesc& desc = plan.model->ops[op];
   RecordSource source = sender().describe(desc, &plan, plan.target, sender().begin_record(plan.target),
                                           select(bits_[op], tensors.inputs, tensors.outputs));
-  sender().feed().prepare(desc.stream_id);
+  sender().feed().prepare(desc.stream_id, source.tensors);
   return splitter_.take(source, true);
 }
 

@@ -104,12 +104,30 @@ concept RuledMemory = requires(const Memory& memory) {
 
 /// A backend that has to order copies after the operator. `fence(stream_id)` is called with
 /// `OpDesc::stream_id` on the recorder's thread before the first byte of a record is read: it waits for the
-/// operator, or makes the copies that follow wait for it, or invalidates caches. An error loses the record. A
-/// backend without a fence needs the operator to be over when `capture` is called.
+/// operator, or makes the copies that follow wait for it. An error loses the record. A backend without a
+/// fence needs the operator to be over when `capture` is called.
 template <class Memory>
 concept FencedMemory = requires(Memory& memory, std::uint32_t stream_id) {
   { memory.fence(stream_id) } -> std::same_as<Status>;
 };
+
+/// A backend that has to be told what is read, such as one that reads through a data cache what a device wrote
+/// past it. `will_read(from, bytes)` is called on the recorder's thread for each tensor of a record, and each
+/// range that a watch looks at, after `fence` and before the first byte is read; `bytes` is not 0. For an
+/// operator that failed neither is called.
+template <class Memory>
+concept CachedMemory = requires(Memory& memory, Address from, std::uint64_t bytes) {
+  { memory.will_read(from, bytes) } -> std::same_as<void>;
+};
+
+/// Tells `memory` of what is about to be read, if it is to be told.
+template <class Memory>
+constexpr void tell_will_read([[maybe_unused]] Memory& memory, [[maybe_unused]] Address from,
+                              [[maybe_unused]] std::uint64_t bytes) {
+  if constexpr (CachedMemory<Memory>) {
+    if (bytes != 0) memory.will_read(from, bytes);
+  }
+}
 
 /// A backend whose memory the CPU reads where it lies. `view(from, bytes)` gives those bytes, or fewer when
 /// the CPU cannot read them: then `copy` is called. On the recorder's thread, after `fence`.

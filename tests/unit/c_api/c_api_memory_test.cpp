@@ -64,6 +64,7 @@ struct Background {
   int misaligned = 0;
   int copies = 0;
   std::vector<std::uint32_t> fences;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> told;  ///< by `will_read`
   std::uint64_t fail_at = 0;   ///< number of the copy that fails; 0: none
   std::uint64_t stuck_at = 0;  ///< number of the copy that does not end; 0: none
   opdump_status fence_answer = OPDUMP_OK;
@@ -103,6 +104,11 @@ struct Background {
       static_cast<Background*>(self)->fences.push_back(stream_id);
       return static_cast<Background*>(self)->fence_answer;
     };
+    memory.will_read = [](void* self, std::uint64_t from, std::uint64_t bytes) {
+      Background& device = *static_cast<Background*>(self);
+      CHECK(device.fences.size() == device.told.size() + 1);  // in this order, and before the first copy
+      device.told.push_back({from, bytes});
+    };
     memory.alignment = 32;
     memory.max_bytes = 512;
     return memory;
@@ -134,6 +140,7 @@ TEST_CASE("c api: copies in the background, behind a fence, by the port's rules"
   CHECK(device.longest <= 512);
   CHECK(device.misaligned == 0);
   CHECK(device.fences == std::vector<std::uint32_t>{0});
+  CHECK(device.told == std::vector<std::pair<std::uint64_t, std::uint64_t>>{{tensor.address, sizeof large}});
   REQUIRE(opdump_session_flush(dump.session, 1000) == OPDUMP_OK);
   const std::string record = only(dump.received.whole, "Conv2D.conv1.");
   CHECK(record.ends_with(std::string(reinterpret_cast<const char*>(large), sizeof large)));

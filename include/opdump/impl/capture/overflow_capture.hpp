@@ -25,7 +25,7 @@ class OverflowCapture {
         op_(op),
         tensors_(tensors) {
     sender_.count_for(plan, op);
-    sender_.feed().prepare(desc().stream_id);
+    sender_.feed().prepare(desc().stream_id, tensors);
   }
 
   /// Captures the operator if it overflowed.

@@ -58,7 +58,7 @@ class RecordSplitter {
     const OpDesc& desc = plan.model->ops[op];
     const RemainingTensors remaining(plan, desc, tensors);
     const std::uint64_t unix_us = sender_.begin_record(plan.target);
-    sender_.feed().prepare(desc.stream_id);
+    sender_.feed().prepare(desc.stream_id, remaining.tensors());
     RecordSource source = sender_.describe(desc, &plan, plan.target, unix_us, remaining.tensors());
     source.indexes = remaining.indexes();
     return remaining.fit() ? take(source, false) : sender_.lose_unseen(source, Status::too_many_tensors);

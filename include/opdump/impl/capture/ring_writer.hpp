@@ -72,10 +72,14 @@ class RingWriter {
     return ring_;
   }
 
-  /// Comes before the first byte is read of what an operator on that stream has written.
-  void prepare([[maybe_unused]] std::uint32_t stream_id) {
+  /// Comes before the first byte is read of what an operator on that stream has written: `tensors`.
+  void prepare([[maybe_unused]] std::uint32_t stream_id, [[maybe_unused]] const CapturedTensors& tensors) {
     static_cast<void>(at_rest());
     if constexpr (FencedMemory<Memory>) fence_.status = context_->memory->fence(stream_id);
+    if constexpr (CachedMemory<Memory>) {
+      for (std::size_t i = 0; i < tensors.size(); ++i)
+        tell_will_read(*context_->memory, tensors[i].address, tensors[i].bytes);
+    }
   }
 
   /// Whether the device writes no more to the ring's free room, on behalf of a record that was given up.

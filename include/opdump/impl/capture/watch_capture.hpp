@@ -14,6 +14,7 @@ inline namespace OPDUMP_NAMESPACE {
 template <class Memory>
 inline Status WatchedOutput::look(Memory& memory, Overwrite* overwrite, bool& changed) {
   changed = false;
+  tell_will_read(memory, address, bytes);
   for (std::size_t block = 0; block * block_bytes < bytes; ++block) {
     const std::uint64_t from = block * block_bytes;
     const std::uint64_t end = bytes - from < block_bytes ? bytes : from + block_bytes;
@@ -51,7 +52,7 @@ class WatchCapture {
                std::span<const TensorView> outputs)
       : splitter_(splitter), sender_(splitter.sender()), tally_(tally), plan_(plan), op_(op), outputs_(outputs) {
     sender_.count_for(plan, op);
-    sender_.feed().prepare(desc().stream_id);
+    sender_.feed().prepare(desc().stream_id, {});
   }
 
   Status take() { return is_watched(plan_.bits[op_]) ? remember() : look_at_watched(); }

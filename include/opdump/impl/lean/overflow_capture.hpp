@@ -24,7 +24,7 @@ class LeanOverflowCapture {
   LeanOverflowCapture(RecordSender<Memory>& sender, OverflowTally& tally, const ModelPlan& plan,
                       std::size_t op, const CapturedTensors& tensors)
       : sender_(sender), tally_(tally), plan_(plan), op_(plan.model->ops[op]), tensors_(tensors) {
-    sender_.feed().prepare(op_.stream_id);
+    sender_.feed().prepare(op_.stream_id, tensors);
   }
 
   /// Captures the operator if it overflowed.
