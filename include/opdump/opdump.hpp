@@ -7,7 +7,6 @@
 /// other code.
 
 // What one calls.
-#include "opdump/all_parts.hpp"      // every part that a config may ask for
 #include "opdump/recorder.hpp"       // captures operators as they run
 #include "opdump/ring.hpp"           // takes records from a recorder to the drainer
 #include "opdump/session.hpp"        // a dump: its parts, configs, models, recorders, draining, memory
@@ -34,6 +33,7 @@
 #include "opdump/port/waker.hpp"          // sleeps until a ring fills
 
 // Parts that a session may be given.
+#include "opdump/parts/all.hpp"              // every part that a config may ask for
 #include "opdump/parts/callback_sink.hpp"    // a sink that calls a function
 #include "opdump/parts/forecast.hpp"         // how large a dump will be
 #include "opdump/parts/format_restorer.hpp"  // tensors as the framework has them

@@ -12,7 +12,7 @@
 
 #include "opdump/impl/stats/kernels.hpp"
 #include "opdump/impl/stats/non_finite.hpp"
-#include "opdump/all_parts.hpp"
+#include "opdump/parts/all.hpp"
 #include "opdump/parts/history_sink.hpp"
 #include "opdump/parts/text_log.hpp"
 #include "opdump/session.hpp"

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "opdump/all_parts.hpp"
+#include "opdump/parts/all.hpp"
 #include "opdump/session.hpp"
 #include "tests/support/fakes.hpp"
 

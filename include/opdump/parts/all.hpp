@@ -7,14 +7,17 @@
 #include "opdump/parts/overflow_scan.hpp"
 #include "opdump/parts/protobuf.hpp"
 #include "opdump/parts/statistics.hpp"
-#include "opdump/session.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
+template <class Memory>
+struct SessionParts;
+
 /// Every part that a config may ask for, as far as this build has it: statistics, the search for overflows,
-/// the file formats besides nano, and the restorer of the framework's formats, which has memory for
-/// `kRecorders` recorders as FormatRestorer says. A device that needs some of them makes those alone.
+/// the file formats other than nano, and the restorer of the framework's formats, which has memory for
+/// `kRecorders` recorders as FormatRestorer says. A device that needs only some of them makes those alone.
+/// For a session, so session.hpp has to be included too.
 template <class Memory, std::size_t kRecorders = 1, std::size_t kBoxBytes = 32 * 1024>
 class AllParts {
  public:
@@ -26,7 +29,7 @@ class AllParts {
   AllParts(Memory& memory, const Kernels* kernels, NonFinite non_finite)
       : reduction_(memory, kernels), overflow_(memory, non_finite), restorer_(memory) {}
 
-  /// `parts` with all of these besides.
+  /// `parts` with all of these added.
   SessionParts<Memory> added_to(SessionParts<Memory> parts) {
     if constexpr (build::kStatistics) parts.reduction = &reduction_;
     if constexpr (build::kOverflow) parts.overflow = &overflow_;
