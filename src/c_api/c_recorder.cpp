@@ -33,10 +33,10 @@ std::optional<WhenFull> own_when_full(const opdump_recorder_options& options) {
 }
 
 bool is_tensor(const opdump_tensor& tensor) {
-  return tensor.dtype >= 0 && tensor.dtype < kDTypeCount && (tensor.rank == 0 || tensor.shape != nullptr) &&
+  return tensor.dtype >= 0 && tensor.dtype < kKnownDTypes && (tensor.rank == 0 || tensor.shape != nullptr) &&
          (tensor.original == nullptr ||
           ((tensor.original->rank == 0 || tensor.original->shape != nullptr) && tensor.original->dtype >= 0 &&
-           tensor.original->dtype < kDTypeCount));
+           tensor.original->dtype < kKnownDTypes));
 }
 
 TensorView view_of(const opdump_tensor& tensor) {

@@ -80,7 +80,8 @@ std::vector<OpOfAll> ops_of_all(std::span<std::byte, 4096> data) {
         .address = opdump::address_of(data.data()), .bytes = bytes, .dtype = dtype, .shape = shape};
   };
   std::vector<OpOfAll> ops;
-  for (int code = 0; code < opdump::kDTypeCount; ++code) {
+  // Those that each build knows.
+  for (int code = 0; code <= static_cast<int>(opdump::DType::variant); ++code) {
     const opdump::TensorView one = tensor(static_cast<opdump::DType>(code), {kDims, 2});
     ops.push_back({"dtype" + std::to_string(code), {one}, {one, one}});
   }

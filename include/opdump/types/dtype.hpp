@@ -53,7 +53,8 @@ enum class DType : std::uint8_t {
   string_ref,
   resource,
   variant,
-  // No vendor's dump format has a code for these: see DTypeInfo.
+  // No vendor's dump format has a code for these: see DTypeInfo. Builds with OPDUMP_SMALL_CODE do not know
+  // them.
   uint4,
   float8_e4m3fnuz,
   float8_e5m2fnuz,
@@ -124,9 +125,13 @@ inline constexpr DTypeInfo kDTypes[kDTypeCount] = {
     {"float8_e5m2fnuz", "FLOAT8_E5M2FNUZ", "", -1, -1, 8, false},
 };
 
+/// How many of the values, from the first one on, this build knows.
+inline constexpr int kKnownDTypes =
+    OPDUMP_SMALL_CODE != 0 ? static_cast<int>(DType::variant) + 1 : kDTypeCount;
+
 /// Whether `dtype` is one of the values above; a cast can give others.
 constexpr bool is_known(DType dtype) {
-  return static_cast<int>(dtype) < kDTypeCount;
+  return static_cast<int>(dtype) < kKnownDTypes;
 }
 
 /// That of `undefined` for a value that is none.
@@ -145,12 +150,12 @@ struct DTypeCodes {
 };
 
 struct DTypeCodeTable {
-  DTypeCodes codes[kDTypeCount];
+  DTypeCodes codes[kKnownDTypes];
 };
 
 inline constexpr DTypeCodeTable kDTypeCodes = [] {
   DTypeCodeTable table{};
-  for (int i = 0; i < kDTypeCount; ++i) {
+  for (int i = 0; i < kKnownDTypes; ++i) {
     table.codes[i] = {static_cast<std::int8_t>(kDTypes[i].ge_code * 2 + (kDTypes[i].nano_readable ? 1 : 0)),
                       kDTypes[i].bits};
   }

@@ -79,9 +79,9 @@ class RestoredElements;
 
 /// One tensor as it lies in memory when its operator has run. Refers to everything and copies nothing; it
 /// need only live during the call that takes it. Its elements lie one behind the other: formats of dumps have
-/// no strides, so of a view with gaps the caller hands over a dense copy, or the range that it lies in. Blocks
-/// of quantised elements with their scales, as in ggml, have no code in any format: they are given as uint8,
-/// with the shape in bytes and the original shape in elements.
+/// no strides, so of a view with gaps the caller hands over a dense copy, or the range that it lies in.
+/// Blocks of quantised elements with their scales, as in ggml, have no code in any format: they are given as
+/// uint8, with the shape in bytes and the original shape in elements.
 struct TensorView {
   Address address = 0;
   std::uint64_t bytes =

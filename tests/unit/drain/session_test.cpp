@@ -320,7 +320,7 @@ TEST_CASE("session: a recorder may keep what it can where the session drops, but
 }
 
 TEST_CASE("session: a tensor of a dtype that there is not is refused") {
-  for (const int number : {kDTypeCount, 100, 255}) {
+  for (const int number : {kKnownDTypes, 100, 255}) {
     Bench bench(WhenFull::drop);
     DumpConfig config = everything();
     config.single_ops = true;

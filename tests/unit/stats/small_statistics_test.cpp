@@ -169,7 +169,7 @@ TEST_CASE("small statistics: sums of integers are exact") {
 
 TEST_CASE("small statistics: nothing of other dtypes") {
   const std::byte bytes[16] = {};
-  for (int code = 0; code < kDTypeCount; ++code) {
+  for (int code = 0; code < kKnownDTypes; ++code) {
     const DType dtype = static_cast<DType>(code);
     CAPTURE(code);
     SmallStatistics small(dtype);

@@ -25,7 +25,7 @@ constexpr std::uint32_t code_of(Format format) {
 /// CANN's names of the dtypes that have statistics and of usual formats; others are written as their numbers.
 inline constexpr auto kNames = [] {
   constexpr auto for_each = [](auto use) {
-    for (int code = 0; code < kDTypeCount; ++code) {
+    for (int code = 0; code < kKnownDTypes; ++code) {
       if (SmallStatistics::supports(static_cast<DType>(code)))
         use(static_cast<std::uint32_t>(code), kDTypes[code].cann_name);
     }

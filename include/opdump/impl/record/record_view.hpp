@@ -32,8 +32,8 @@ class RecordView {
       const std::size_t whole = tensor_bytes(tensor);
       if (kDoubtRings &&
           (tensor.rank > kMaxRank || tensor.original_rank > kMaxRank ||
-           static_cast<int>(tensor.dtype) >= kDTypeCount ||
-           static_cast<int>(tensor.original_dtype) >= kDTypeCount || bytes.size() - at < whole)) {
+           static_cast<int>(tensor.dtype) >= kKnownDTypes ||
+           static_cast<int>(tensor.original_dtype) >= kKnownDTypes || bytes.size() - at < whole)) {
         return Status::malformed;
       }
       at += whole;
