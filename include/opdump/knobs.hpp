@@ -72,8 +72,8 @@
 
 /// 1: leaves out what is only faster or rarer: tables, copies of short texts word by word, heads that are
 /// sent once (memory for them stays unused), OpCounts, file formats other than nano, layouts other than CANN's,
-/// torchair's directories of several devices and lists of tensors to leave out (such configs are not
-/// supported), tensors of 4 GiB. Statistics are summed up plainly (SmallStatistics), and rare dtypes and
+/// torchair's directories of several devices, lists of tensors to leave out, operators by a part of their type
+/// or by a pattern (such configs are not supported), tensors of 4 GiB. Statistics are summed up plainly (SmallStatistics), and rare dtypes and
 /// formats have their numbers as names there. Saves about 7 KiB of code on a Cortex-M, with statistics 13.
 #ifndef OPDUMP_SMALL_CODE
 #define OPDUMP_SMALL_CODE 0

@@ -357,7 +357,7 @@ class BasicSession {
   /// Drains, or lets the drain thread work, until `done` or for `limit_ms`; `timeout` when it is still not
   /// done.
   template <class Done>
-  Status wait_for_drainer(Done done, std::uint32_t limit_ms);
+  OPDUMP_INLINE_IF_LEAN Status wait_for_drainer(Done done, std::uint32_t limit_ms);
 
   /// `ok` for a plan that this session has loaded and no recorder runs a step of.
   Status at_rest(const ModelPlan& plan) const;
@@ -424,7 +424,7 @@ class BasicSession {
   [[no_unique_address]] const Maybe<!build::kLean, RecordFormats> formats_;
   [[no_unique_address]] Maybe<build::kFaults && kAlways<Memory>, WatchRoom> watch_;
   SessionLog* const log_;
-  DumpConfig config_;
+  std::optional<DumpConfig> config_;  ///< in force; absent: none
   [[no_unique_address]] Maybe<build::kJournal || !build::kLean, std::uint64_t> last_target_id_{};
   [[no_unique_address]] Maybe<!build::kLean && kAlways<Memory>, Account> account_;
   std::uint32_t generation_ = 0;

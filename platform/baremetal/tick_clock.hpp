@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "opdump/base/divide.hpp"
 #include "opdump/port/clock.hpp"
 
 namespace opdump::baremetal {
@@ -25,7 +26,11 @@ class TickClock : public Clock {
 
   std::uint64_t unix_us() override { return start_us_ + ticks() * us_per_tick_; }
   std::int32_t utc_offset_seconds() override { return 0; }
-  std::uint32_t monotonic_ms() override { return static_cast<std::uint32_t>(ticks() * us_per_tick_ / 1000); }
+  std::uint32_t monotonic_ms() override {
+    std::uint64_t time = ticks() * us_per_tick_;
+    divide(time, 1000);
+    return static_cast<std::uint32_t>(time);
+  }
 
   /// Sleeps until the next interrupt, at latest the next tick.
   void pause() override {

@@ -88,7 +88,7 @@ inline bool is_known(const BlockHeader& head, const Geometry& part, std::uint32_
   set_header(expected, part, block, head.sequence, head.retired_count);
   const bool known = head.version != 0 && head.version <= kVersion;
   expected.version = head.version;
-  return known && std::memcmp(&expected, &head, sizeof head) == 0;
+  return known && is_same(bytes_of(expected).data(), bytes_of(head).data(), sizeof head);
 }
 
 /// Reads the header of `block`, and what seems to follow; if only that cannot be read, there is something.

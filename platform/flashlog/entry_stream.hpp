@@ -58,7 +58,7 @@ class EntryStream : protected BlockRotation {
       const std::uint32_t there = programmed < bytes ? programmed : bytes;
       if (!reads_as(device_, block_, offset, part->data(), there)) return false;
       if (there != bytes &&
-          std::memcmp(page_ + (offset + there - at_), part->data() + there, bytes - there) != 0) {
+          !is_same(page_ + (offset + there - at_), part->data() + there, bytes - there)) {
         return false;
       }
       offset += bytes;
@@ -168,7 +168,7 @@ class EntryStream : protected BlockRotation {
         prefix_ = 0;
         page_left_ = kUnknownLeft;
       }
-      std::memmove(page_, begin, used_);
+      move_bytes(page_, begin, used_);
       return;
     }
   }

@@ -187,8 +187,9 @@ class FlashLog final : public Sink, private EntryStream {
     static_cast<void>(add(Kind::abort, id, nullptr));
   }
 
-  /// Errors as for `begin` and `append`.
+  /// Errors as for `begin` and `append`. `not_supported` in a lean build without a journal, which has no lines.
   [[nodiscard]] Status append_lines(const ObjectName& name, std::span<const Bytes> parts) override {
+    if (build::kLean && !build::kJournal) return Status::not_supported;
     const Status status = refer_to(name, true);
     return status == Status::ok
                ? write(entry_of(Kind::lines, 0), parts.data(), size_of(parts.data(), parts.size()))

@@ -8,6 +8,7 @@
 #include "opdump/port/clock.hpp"
 #include "opdump/port/device_memory.hpp"
 #include "opdump/session.hpp"
+#include "opdump/types/name_pattern.hpp"
 #include "platform/host/host_memory.hpp"
 #include "src/c_api/c_layout.hpp"
 
@@ -28,11 +29,19 @@ constexpr std::size_t name_room(std::uint32_t name_bytes) {
   return name_bytes == 0 ? 128 : name_bytes;
 }
 
+/// The numbers that are a status: those that have a text. As a set, so that a device need not have the texts.
+inline constexpr ByteSet kStatusSet = [] {
+  ByteSet set{};
+  for (unsigned value = 0; value < 0xff; ++value) {
+    if (to_string(static_cast<Status>(value)) != to_string(static_cast<Status>(0xff)))
+      set[value / 8] = static_cast<std::uint8_t>(set[value / 8] | 1u << (value % 8));
+  }
+  return set;
+}();
+
 /// `otherwise` for a number that is no status.
 constexpr Status from_c(opdump_status status, Status otherwise) {
-  if (status == OPDUMP_OK) return Status::ok;
-  constexpr std::string_view kUnknown = to_string(static_cast<Status>(0xff));
-  const bool known = status > 0 && status < 0xff && to_string(static_cast<Status>(status)) != kUnknown;
+  const bool known = status >= 0 && status <= 0xff && contains(kStatusSet, static_cast<std::uint8_t>(status));
   return known ? static_cast<Status>(status) : otherwise;
 }
 

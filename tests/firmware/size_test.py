@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Flash, RAM and stack of opdump's components on Cortex-M3 and M55 stay within tests/firmware/size.json.
+"""Flash, RAM and stack of opdump on Cortex-M3 and M55, in parts and in whole firmware, stay within
+tests/firmware/size.json.
 
 usage: size_test.py SOURCE_ROOT [--write]
 
@@ -7,11 +8,11 @@ Each component is a file below tests/firmware/size that calls what a firmware ca
 linked alone, unused functions left out; what it needs of the C library is not counted but has to be among the few
 functions that size.json allows. Stack is the deepest path through all its functions by -fcallgraph-info, as far as
 virtual calls; where size.json says which of them lead where, a second figure follows those too. What a port supplies
-behind a virtual call comes on top.
+behind a virtual call comes on top. Of whole firmware see linked_size.py.
 
 A component that is "more than" another build is what it takes more flash than that one.
 
-The table of tests/firmware/README.md has to be within 5 % of what is measured; --write brings it up to date.
+The tables of tests/firmware/README.md have to be within 5 % of what is measured; --write brings them up to date.
 """
 import json
 import pathlib
@@ -21,43 +22,16 @@ import sys
 import tempfile
 
 from budget import SKIP, complaint, readme, run
+from callgraph import CallGraph
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / 'package'))
+from linked_size import linked_rows, linked_table
 from profiles import configurations
 
 CPUS = {'cortex-m3': ['-mcpu=cortex-m3'], 'cortex-m55': ['-mcpu=cortex-m55', '-mfloat-abi=hard']}
 FLAGS = ('-std=c++20 -mthumb -Os -fno-exceptions -fno-rtti -fno-threadsafe-statics -ffunction-sections '
          '-fdata-sections -Wall -Wextra -Wconversion -Wundef -Werror -Wno-psabi').split()
 SECTIONS = {'flash': ('.text', '.rodata', '.ARM.exidx', '.init_array'), 'ram': ('.data', '.bss')}
-
-def deepest_path(callgraph, virtual=()):
-    """Bytes of stack on the deepest path, and that path. `virtual`: who calls whom virtually, by parts of names."""
-    own, calls = {}, {}
-    for title, label in re.findall(r'node: { title: "([^"]*)" label: "([^"]*)"', callgraph):
-        size = re.search(r'(\d+) bytes \((\w[\w,]*)\)', label)
-        own[title] = int(size[1]) if size else 0
-        if size and 'static' not in size[2] and 'bounded' not in size[2]:
-            sys.exit(f'{title} takes stack without a bound')
-    for source, target in re.findall(r'edge: { sourcename: "([^"]*)" targetname: "([^"]*)"', callgraph):
-        calls.setdefault(source, set()).add(target)
-    for caller, callee in virtual:
-        pairs = [(a, b) for a in calls if caller in a and '__indirect_call' in calls[a] for b in own if callee in b]
-        if not pairs:
-            sys.exit(f'size.json: no virtual call from {caller} to {callee}')
-        for source, target in pairs:
-            calls[source].add(target)
-    done = {}
-
-    def depth(function, above):
-        if function in above:
-            return 0, ('recursion',)
-        if function not in done:
-            below = max((depth(f, above | {function}) for f in calls.get(function, ())), default=(0, ()))
-            done[function] = own.get(function, 0) + below[0], (function, *below[1])
-        return done[function]
-
-    total, path = max(depth(function, frozenset()) for function in own)
-    return total, [(own.get(function, 0), function.split(':')[-1]) for function in path]
 
 
 def symbol_bytes(binary, prefix):
@@ -85,10 +59,11 @@ def measure(root, component, rule, cpu, folder):
     if 'more than' in rule:
         figures['flash'] -= measure(root, f'{component}-less', rule['more than'], cpu, folder)['flash']
     figures['needs'] = sorted(line.split()[-1] for line in run('arm-none-eabi-nm', '-u', f'{stem}.elf').splitlines())
-    callgraph = stem.with_suffix('.ci').read_text()
-    figures['stack'], figures['path'] = deepest_path(callgraph)
+    graph = CallGraph(stem.with_suffix('.ci').read_text())
+    figures['stack'], figures['path'], _ = graph.deepest()
     if 'virtual' in rule:
-        figures['virtual stack'], figures['path'] = deepest_path(callgraph, rule['virtual'])
+        graph.add_virtual(rule['virtual'])
+        figures['virtual stack'], figures['path'], _ = graph.deepest()
     figures['objects'] = symbol_bytes(f'{stem}.o', 'bytes_of_')
     return figures
 
@@ -125,9 +100,12 @@ def main():
             rows.append((rule['title'], *(f'{figures[cpu]["flash"]}' for cpu in CPUS),
                          f'{rule["flash"]["budget"]}', f'{max(f["stack"] for f in figures.values())}',
                          f'{rule["stack"]["budget"]}'))
+        linked, others = linked_rows(root, rules['linked'], pathlib.Path(folder))
     table = ['| bytes, -Os | flash M3 | flash M55 | goal | deepest stack | goal |', '|---|---|---|---|---|---|',
              *('| ' + ' | '.join(row) + ' |' for row in rows)]
+    complaints += others
     complaints.append(readme(root, 'firmware', table, '--write' in sys.argv))
+    complaints.append(readme(root, 'linked', linked_table(linked), '--write' in sys.argv))
     complaints = list(filter(None, complaints))
     print('\n'.join(complaints))
     sys.exit(1 if complaints else 0)

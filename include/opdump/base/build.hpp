@@ -86,7 +86,9 @@ inline constexpr bool kAlways = true;
 #if OPDUMP_SMALL_CODE
 #define OPDUMP_APART_IF_LEAN OPDUMP_APART
 #define OPDUMP_APART_IF_FAST
+#define OPDUMP_INLINE_IF_LEAN __attribute__((always_inline))
 #else
+#define OPDUMP_INLINE_IF_LEAN
 #define OPDUMP_APART_IF_LEAN
 #define OPDUMP_APART_IF_FAST OPDUMP_APART
 #endif

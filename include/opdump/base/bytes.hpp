@@ -30,6 +30,34 @@ inline void copy_bytes(std::byte* to, Bytes bytes) {
   if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
 }
 
+/// Whether `bytes` bytes are the same. A lean build does without the library's memcmp, which takes more code.
+OPDUMP_APART_IF_LEAN constexpr bool is_same(const char* one, const char* other, std::size_t bytes) {
+  if constexpr (!build::kLean) return std::string_view(one, bytes) == std::string_view(other, bytes);
+  for (; bytes != 0; --bytes) {
+    if (*one++ != *other++) return false;
+  }
+  return true;
+}
+inline bool is_same(const std::byte* one, const std::byte* other, std::size_t bytes) {
+  if constexpr (!build::kLean) return std::memcmp(one, other, bytes) == 0;
+  return is_same(reinterpret_cast<const char*>(one), reinterpret_cast<const char*>(other), bytes);
+}
+
+constexpr bool is_same(const std::string_view& one, const std::string_view& other) {
+  return one.size() == other.size() && is_same(one.data(), other.data(), one.size());
+}
+
+/// `memmove`, likewise.
+inline void move_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
+  if constexpr (!build::kLean) {
+    std::memmove(to, from, bytes);
+  } else if (to < from) {
+    for (std::size_t i = 0; i < bytes; ++i) to[i] = from[i];
+  } else {
+    while (bytes-- != 0) to[bytes] = from[bytes];
+  }
+}
+
 /// `memcpy` for names and dims, which are so short that the call would cost more than the copy.
 inline void copy_short(std::byte* to, const void* from, std::size_t bytes) {
   if constexpr (build::kLean) {

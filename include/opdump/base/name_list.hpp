@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "opdump/base/build.hpp"
+#include "opdump/base/bytes.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
@@ -15,7 +16,7 @@ inline constexpr std::size_t kSortedNames = 16;
 /// Whether `name` is one of `names`. `by_name` has the positions of all of them in the order of their bytes, so
 /// that the time grows with the logarithm of their number; empty: each is looked at.
 constexpr bool holds(std::span<const std::string_view> names,
-                     std::span<const std::uint32_t> by_name, std::string_view name) {
+                     std::span<const std::uint32_t> by_name, const std::string_view& name) {
   if (!build::kLean && !by_name.empty()) {
     std::size_t first = 0;
     for (std::size_t count = by_name.size(); count != 0;) {
@@ -26,8 +27,8 @@ constexpr bool holds(std::span<const std::string_view> names,
     }
     return first != by_name.size() && names[by_name[first]] == name;
   }
-  for (const std::string_view one : names) {
-    if (one == name) return true;
+  for (const std::string_view& one : names) {
+    if (is_same(one, name)) return true;
   }
   return false;
 }

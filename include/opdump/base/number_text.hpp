@@ -91,7 +91,7 @@ class Natural {
 };
 
 /// Takes `value` apart, whose sign it adds. Returns all that is to be added besides if it is a NaN or
-/// infinite, else null.
+/// infinite, 3 characters; else null.
 inline const char* take_apart(TextWriter& to, double value, Parts& parts) {
   const std::uint64_t bits = std::bit_cast<std::uint64_t>(value);
   const std::uint64_t fraction = bits & ((std::uint64_t{1} << 52) - 1);
@@ -148,7 +148,7 @@ inline constexpr std::size_t kMaxFixedText = 1 + 309 + 1 + kMaxDecimals;
 /// even. NaNs, infinities and OPDUMP_SMALL_CODE as `add_number`. Uses integers only.
 inline TextWriter& add_fixed(TextWriter& to, double value, int decimals) {
   number_text::Parts parts;
-  if (const char* const text = number_text::take_apart(to, value, parts)) return to.add(text);
+  if (const char* const text = number_text::take_apart(to, value, parts)) return to.add({text, 3});
   number_text::Natural number = number_text::scaled(parts, decimals);
   return number_text::add_digits(to, number, decimals, false);
 }
@@ -159,7 +159,7 @@ inline TextWriter& add_fixed(TextWriter& to, double value, int decimals) {
 /// are, and all statistics of them. Uses integers only.
 inline TextWriter& add_number(TextWriter& to, double value) {
   number_text::Parts parts;
-  if (const char* const text = number_text::take_apart(to, value, parts)) return to.add(text);
+  if (const char* const text = number_text::take_apart(to, value, parts)) return to.add({text, 3});
   if (parts.mantissa == 0) return to.add('0');
   // floor(log10) of the power of two below the value: the value's own exponent, or one less.
   const int binary = 63 - std::countl_zero(parts.mantissa) + parts.exponent;
@@ -171,7 +171,7 @@ inline TextWriter& add_number(TextWriter& to, double value) {
     number_text::add_digits(to, number, 5, true);
     break;
   }
-  to.add(decimal < 0 ? "e-" : "e+");
+  to.add({decimal < 0 ? "e-" : "e+", 2});
   return to.add_short_decimal(static_cast<std::uint32_t>(decimal < 0 ? -decimal : decimal), 2);
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "opdump/base/bytes.hpp"
+#include "opdump/base/divide.hpp"
 #include "opdump/knobs.hpp"
 
 namespace opdump {
@@ -98,14 +99,11 @@ inline char* put_short_decimal(char* to, std::uint32_t value, std::size_t width 
 
 /// The same for up to 64 bits and kMaxDecimalBytes digits. In this order all of it is passed in registers.
 inline char* put_wide(char* to, std::size_t width, std::uint64_t value) {
-  // Eight digits at a time: divisions of 64 bits are slow.
-  constexpr std::size_t kDigits = 8;
-  constexpr std::uint32_t kLimit = 100'000'000;
-  std::uint32_t behind[2] = {};
+  constexpr std::size_t kDigits = 4;
+  std::uint32_t behind[3] = {};
   std::size_t parts = 0;
-  while (value >= kLimit || width > kDigits) {
-    behind[parts++] = static_cast<std::uint32_t>(value % kLimit);
-    value /= kLimit;
+  while (value > UINT32_MAX || width > 10) {
+    behind[parts++] = divide(value, 10000);
     width = width > kDigits ? width - kDigits : 1;
   }
   to = put_short_decimal(to, static_cast<std::uint32_t>(value), width);
@@ -217,23 +215,27 @@ class TextWriter {
 };
 
 /// The local calendar time `unix_seconds` + `utc_offset_seconds` as the number YYYYMMDDHHMMSS, from 1970 on.
-constexpr std::uint64_t local_time_number(std::uint64_t unix_seconds, std::int32_t utc_offset_seconds) {
+OPDUMP_INLINE_IF_LEAN constexpr std::uint64_t local_time_number(std::uint64_t unix_seconds, std::int32_t utc_offset_seconds) {
   const std::int64_t local = static_cast<std::int64_t>(unix_seconds) + utc_offset_seconds;
-  const std::uint64_t seconds = local < 0 ? 0 : static_cast<std::uint64_t>(local);
-  const std::uint64_t second_of_day = seconds % 86400;
+  std::uint64_t left = local < 0 ? 0 : static_cast<std::uint64_t>(local);
+  const std::uint32_t second = divide(left, 60);
+  const std::uint32_t minute = divide(left, 60);
+  const std::uint32_t hour = divide(left, 24);
   // Days counted from 0000-03-01, so that the leap day is the last of its year.
-  const std::uint64_t days = seconds / 86400 + 719468;
-  const std::uint64_t era = days / 146097;
-  const std::uint64_t day_of_era = days % 146097;
-  const std::uint64_t year_of_era =
-      (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
-  const std::uint64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-  const std::uint64_t month_from_march = (5 * day_of_year + 2) / 153;
-  const std::uint64_t day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-  const std::uint64_t month = month_from_march < 10 ? month_from_march + 3 : month_from_march - 9;
-  const std::uint64_t year = era * 400 + year_of_era + (month <= 2 ? 1 : 0);
-  const std::uint64_t date = (year * 100 + month) * 100 + day;
-  return ((date * 100 + second_of_day / 3600) * 100 + second_of_day / 60 % 60) * 100 + second_of_day % 60;
+  const std::uint32_t days = static_cast<std::uint32_t>(left) + 719468;
+  // A century has 36524.25 of them, a year in it 365.25, and five months from March on 153.
+  const std::uint32_t quarters = 4 * days + 3;
+  const std::uint32_t of_century = (quarters % 146097) | 3;
+  const std::uint32_t fifths = of_century % 1461 / 4 * 5 + 2;
+  const std::uint32_t day = fifths % 153 / 5 + 1;
+  std::uint32_t month = fifths / 153 + 3;
+  std::uint32_t year = quarters / 146097 * 100 + of_century / 1461;
+  if (month > 12) {
+    month -= 12;
+    ++year;
+  }
+  const std::uint32_t time = (((month * 100 + day) * 100 + hour) * 100 + minute) * 100 + second;
+  return std::uint64_t{year} * 10'000'000'000 + time;
 }
 
 }  // namespace OPDUMP_NAMESPACE

@@ -35,7 +35,7 @@ inline Status BasicRecorder<Memory>::begin_step(ModelPlan& plan, std::uint64_t s
   sender().set_step(step);
   plan_.store(&plan, std::memory_order_relaxed);
   const bool on = plan.generation != 0 && plan.generation == sender().context().generation;
-  bits_ = on && !plan.bits.empty() && plan.steps.contains(step) ? plan.bits.data() : nullptr;
+  bits_ = on && plan.steps.contains(step) ? plan.bits.data() : nullptr;
   recorder_steps::count_step(plan, bits_ != nullptr);
   return Status::ok;
 }

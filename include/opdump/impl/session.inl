@@ -64,8 +64,11 @@ inline Status BasicSession<Memory>::set_config(const DumpConfig& config) {
   if (log_ != nullptr) log_->config_set(config, device_id_);
   if (!config.active || !dumps_on(config, device_id_)) return Status::ok;
   const std::uint64_t now = context_.clock->unix_us();
-  DumpTarget target = {.root = config.dump_path.empty() ? std::string_view(".") : config.dump_path,
-                       .time = local_time_number(now / 1000000, context_.clock->utc_offset_seconds()),
+  std::uint64_t seconds = now;
+  divide(seconds, 1000);
+  divide(seconds, 1000);
+  DumpTarget target = {.root = config.dump_path.empty() ? std::string_view(".", 1) : config.dump_path,
+                       .time = local_time_number(seconds, context_.clock->utc_offset_seconds()),
                        .id = now > last_target_id_ ? now : last_target_id_ + 1,
                        .device_id = device_id_,
                        .sample_number = config.sample_number,
@@ -79,21 +82,17 @@ inline Status BasicSession<Memory>::set_config(const DumpConfig& config) {
                        .world_size = config.world_size,
                        .rank = build::kLean ? 0 : folder_rank(config, device_id_)};
   if (const Status status = means().choose_form(config, target); status != Status::ok) return status;
-  std::uint8_t taken = targets_.take(target);
-  if (taken == Targets::kNone) {
-    leave_config();
-    const auto have_taken = [&] {
-      if (taken == Targets::kNone) taken = targets_.take(target);
-      return taken != Targets::kNone;
-    };
-    static_cast<void>(wait_for_drainer(have_taken, context_.block_limit_ms));
-  }
-  if (taken == Targets::kNone) return Status::too_many_configs;
   leave_config();
+  std::uint8_t taken = Targets::kNone;
+  const auto has_taken = [&] {
+    taken = targets_.take(target);
+    return taken != Targets::kNone;
+  };
+  if (wait_for_drainer(has_taken, context_.block_limit_ms) != Status::ok) return Status::too_many_configs;
   settle_config();
   context_.target = taken;
   last_target_id_ = target.id;
-  config_ = config;
+  config_.emplace(config);
   begin_config_account();
   if constexpr (build::kOverflow) context_.overflow_number = config.overflow_number;
   if constexpr (build::kFaults) {
@@ -111,16 +110,15 @@ inline Status BasicSession<Memory>::load_model(ModelPlan& plan, const ModelDesc&
                                                std::span<std::uint8_t> bits, const OpIndex& index) {
   if (plan.model != nullptr) return Status::model_already_loaded;
   Status status = Status::ok;
-  plan = ModelPlan{};
-  if (config_.active) {
-    status = resolve_plan(config_, model, bits, plan, index);
+  if (config_) {
+    status = resolve_plan(*config_, model, bits, plan, index);
     if (status == Status::ok && !plan.bits.empty()) status = check_names(plan, model);
     if (status == Status::ok && !plan.bits.empty()) status = place_watch(plan, model);
-    if (status != Status::ok) plan = ModelPlan{};
   }
+  if (!config_ || status != Status::ok) plan = ModelPlan{};
   plan.model = &model;
   plan.session = &context_;
-  if (log_ != nullptr && config_.active && status == Status::ok) log_->model_loaded(config_, plan);
+  if (log_ != nullptr && config_ && status == Status::ok) log_->model_loaded(*config_, plan);
   if (!plan.bits.empty()) {
     plan.generation = generation_;
     // 0 stands for none.
@@ -202,7 +200,7 @@ inline Status BasicSession<Memory>::finalize_some(std::size_t budget_bytes) {
   }
   settle_all();
   initialised_ = false;
-  config_ = {};
+  config_.reset();
   context_.target = Targets::kNone;
   passing_ = false;
   plans_.let_go([this](const ModelPlan& plan) {
@@ -492,15 +490,16 @@ template <class Done>
 inline Status BasicSession<Memory>::wait_for_drainer(Done done, std::uint32_t limit_ms) {
   constexpr std::size_t kBudgetBytes = 64 * 1024;
   const std::uint32_t start = context_.clock->monotonic_ms();
-  while (!done()) {
+  for (bool last = false; !done();) {
+    if (last) return Status::timeout;
     if (!drainer_attached_) {
-      if (drain_some(kBudgetBytes) == 0) return done() ? Status::ok : Status::timeout;
+      last = drain_some(kBudgetBytes) == 0;
     } else {
       // relaxed: this context has stored it.
       if (Waker* waker = context_.waker.load(std::memory_order_relaxed)) waker->wake();
       context_.clock->pause();
     }
-    if (context_.clock->monotonic_ms() - start >= limit_ms) return done() ? Status::ok : Status::timeout;
+    last = last || context_.clock->monotonic_ms() - start >= limit_ms;
   }
   return Status::ok;
 }
@@ -536,7 +535,7 @@ template <class Memory>
 inline Status BasicSession<Memory>::place_watch([[maybe_unused]] ModelPlan& plan,
                                                 [[maybe_unused]] const ModelDesc& model) {
   if constexpr (build::kFaults) {
-    if (!config_.watch) return Status::ok;
+    if (!config_->watch) return Status::ok;
     if (const Status status = place_in(watch_.rest, plan, model); status != Status::ok) return status;
     ++watch_.plans;
   }
@@ -558,7 +557,7 @@ inline void BasicSession<Memory>::leave_config() {
   retire_if_unused(context_.target);
   context_.target = Targets::kNone;
   context_.single_ops = false;
-  config_ = {};
+  config_.reset();
 }
 
 template <class Memory>
@@ -585,10 +584,10 @@ inline void BasicSession<Memory>::begin_config_account() {
 template <class Memory>
 inline void BasicSession<Memory>::open_account(ModelPlan& plan, const OpIndex& index) {
   if constexpr (!build::kLean) {
-    if (!wants_listed(config_)) return;
-    account_.asked.meet(config_, *plan.model, index);
+    if (!config_ || !wants_listed(*config_)) return;
+    account_.asked.meet(*config_, *plan.model, index);
     tell_never(context_.target, [&](const auto& use) {
-      for_each_unknown_name(config_, *plan.model, plan.directory_name, index, use);
+      for_each_unknown_name(*config_, *plan.model, plan.directory_name, index, use);
     });
     if (plan.bits.empty()) return;
     begin_account(plan);
@@ -616,8 +615,8 @@ inline void BasicSession<Memory>::settle_config() {
   if constexpr (!build::kLean) {
     if (account_.config_settled || context_.target == Targets::kNone) return;
     account_.config_settled = true;
-    if (!wants_listed(config_)) return;
-    tell_never(context_.target, [&](const auto& use) { account_.asked.for_each_unmet(config_, use); });
+    if (!config_ || !wants_listed(*config_)) return;
+    tell_never(context_.target, [&](const auto& use) { account_.asked.for_each_unmet(*config_, use); });
   }
 }
 

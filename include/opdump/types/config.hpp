@@ -229,7 +229,7 @@ struct ModelRule {
 };
 
 /// Whether `name` is in the rule's list.
-constexpr bool names_layer(const ModelRule& rule, std::string_view name) {
+constexpr bool names_layer(const ModelRule& rule, const std::string_view& name) {
   return holds(rule.layers, rule.layers_by_name, name);
 }
 
@@ -278,10 +278,14 @@ struct DumpConfig {
   ExceptionDump exception = ExceptionDump::none;
 };
 
-/// Whether an entry of `config` leaves tensors out.
-constexpr bool has_exclusions(const DumpConfig& config) {
+/// Whether an entry of `config` leaves tensors out, or knows operators by a part of their type or by a pattern.
+/// OPDUMP_SMALL_CODE can do neither.
+constexpr bool has_rare_extras(const DumpConfig& config) {
   for (const ModelRule& rule : config.models) {
-    if (rule.extras != nullptr && !rule.extras->exclusions.empty()) return true;
+    const ModelExtras* const extras = rule.extras;
+    if (extras != nullptr &&
+        (!extras->exclusions.empty() || !extras->type_parts.empty() || !extras->patterns.empty()))
+      return true;
   }
   return false;
 }

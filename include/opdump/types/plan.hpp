@@ -77,9 +77,12 @@ class RulesOfModel {
     for (const ModelRule& rule : rules) {
       if (rule.any_model) {
         any_ = true;
-      } else if (rule.model_name == model.name || (!by_file && rule.model_name == model.graph_name)) {
+        continue;
+      }
+      const bool is_file = is_same(rule.model_name, model.name);
+      if (is_file || (!by_file && is_same(rule.model_name, model.graph_name))) {
         named_ = true;
-        by_file = rule.model_name == model.name;
+        by_file = is_file;
         name_ = rule.model_name;
       }
     }
@@ -93,9 +96,9 @@ class RulesOfModel {
 
   /// Calls `use(rule)` for each rule, in the order of the config.
   template <class Use>
-  constexpr void for_each(Use use) const {
+  OPDUMP_INLINE_IF_LEAN constexpr void for_each(Use use) const {
     for (const ModelRule& rule : rules_) {
-      if (rule.any_model || (named_ && rule.model_name == name_)) use(rule);
+      if (rule.any_model || (named_ && is_same(rule.model_name, name_))) use(rule);
     }
   }
 
@@ -149,15 +152,10 @@ struct ModelPlanFor : ModelPlan {
 
 /// The capture bits that `mode` stands for.
 constexpr std::uint8_t capture_bits(DumpMode mode) {
-  switch (mode) {
-    case DumpMode::input:
-      return kCaptureInputs;
-    case DumpMode::output:
-      return kCaptureOutputs;
-    case DumpMode::all:
-      break;
-  }
-  return kCaptureInputs | kCaptureOutputs;
+  static_assert(static_cast<int>(DumpMode::input) + 1 == kCaptureInputs &&
+                static_cast<int>(DumpMode::output) + 1 == kCaptureOutputs &&
+                static_cast<int>(DumpMode::all) + 1 == (kCaptureInputs | kCaptureOutputs));
+  return static_cast<std::uint8_t>(static_cast<int>(mode) + 1);
 }
 
 /// Whether `text` is `name` as it stands in the name of a file.

@@ -6,6 +6,7 @@
 
 #include "opdump/read/nano_reader.hpp"
 #include "tests/support/dump_of_all.hpp"
+#include "tests/unit/format/small_code_dump.hpp"
 
 using namespace opdump;
 
@@ -170,4 +171,11 @@ TEST_CASE("small code: operators that overflow, each with its report, but for el
     CHECK(small[i].name == expected[i].name);
     CHECK(small[i].content == expected[i].content);
   }
+}
+
+TEST_CASE("small code: a config with patterns or parts of types is not supported, ranges and marks are") {
+  for (const Unusual what : {Unusual::patterns, Unusual::type_parts, Unusual::exclusions})
+    CHECK(static_cast<Status>(status_of_small_code(what)) == Status::not_supported);
+  for (const Unusual what : {Unusual::ranges, Unusual::marked})
+    CHECK(static_cast<Status>(status_of_small_code(what)) == Status::ok);
 }

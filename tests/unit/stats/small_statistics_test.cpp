@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "opdump/base/square_root.hpp"
 #include "opdump/impl/lean/statistics.hpp"
 #include "opdump/impl/stats/statistics.hpp"
 #include "tests/support/effort.hpp"
@@ -179,4 +180,23 @@ TEST_CASE("small statistics: nothing of other dtypes") {
   SmallStatistics none(DType::float32);
   none.add({});
   CHECK(none.count(0) == 0);
+}
+
+TEST_CASE("small statistics: square roots have the bits of the library's") {
+  const auto same = [](double value) {
+    return std::bit_cast<std::uint64_t>(square_root(value)) == std::bit_cast<std::uint64_t>(std::sqrt(value));
+  };
+  CHECK(same(0));
+  CHECK(same(std::numeric_limits<double>::min()));
+  CHECK(same(std::numeric_limits<double>::max()));
+  for (double root = 1; root < 20000; root += 7) {
+    CHECK(square_root(root * root) == root);
+    CHECK(same(std::nextafter(root * root, 0)));
+    CHECK(same(std::nextafter(root * root, 1e300)));
+  }
+  std::mt19937_64 random(1);
+  for (std::size_t i = 0; i < rounds(200000); ++i) {
+    const double value = std::bit_cast<double>(random() >> 1);
+    if (std::isnormal(value)) REQUIRE(same(value));
+  }
 }

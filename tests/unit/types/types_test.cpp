@@ -10,6 +10,7 @@
 
 #include "opdump/base/arena.hpp"
 #include "opdump/base/bytes.hpp"
+#include "opdump/base/divide.hpp"
 #include "opdump/base/text.hpp"
 #include "opdump/impl/drain/dump_name.hpp"
 #include "opdump/types/config.hpp"
@@ -175,6 +176,24 @@ TEST_CASE("text: decimals of every length and width, in room for no more") {
     char digits[kMaxDecimalBytes];
     const std::string got(digits, put_decimal(digits, value, width));
     if (got != expected) FAIL_CHECK(got << " instead of " << expected);
+  }
+}
+
+TEST_CASE("text: a machine of 32 bits divides as one of 64 bits does") {
+  std::mt19937_64 random(1);
+  const auto agrees = [](std::uint64_t value, std::uint32_t by) {
+    std::uint64_t quotient = value;
+    const std::uint32_t rest = divide_by_digits(quotient, by);
+    std::uint64_t chosen = value;
+    return quotient == value / by && rest == value % by && divide(chosen, by) == rest && chosen == quotient;
+  };
+  const std::uint64_t values[] = {0, 1, 9999, 10000, 65535, 65536, UINT32_MAX, std::uint64_t{1} << 48, UINT64_MAX};
+  for (const std::uint64_t value : values) {
+    for (const std::uint32_t by : {1u, 2u, 60u, 1000u, 10000u, 65535u}) CHECK(agrees(value, by));
+  }
+  for (int i = 0; i < 20000; ++i) {
+    const std::uint64_t value = random() >> random() % 64;
+    REQUIRE(agrees(value, static_cast<std::uint32_t>(random() % 65535 + 1)));
   }
 }
 

@@ -80,14 +80,13 @@ class RecordSender {
 
   RecordSource describe(const OpDesc& op, const ModelPlan* plan, std::uint8_t target, std::uint64_t unix_us,
                         const CapturedTensors& tensors) const {
-    // Field by field, as in `encode_head`.
+    // Field by field, as in `encode_head`. Its number comes when it begins, or is lost.
     RecordSource source;
     source.op = &op;
     source.plan = plan;
     source.target = &(*context().targets)[target];
     source.step = plan != nullptr ? step_ : 0;
     source.unix_us = unix_us;
-    source.sequence = 0;
     source.known_as = kNotKnown;
     source.target_index = target;
     source.first_index = 0;

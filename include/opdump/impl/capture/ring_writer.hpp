@@ -153,20 +153,19 @@ class RingWriter {
     return complete();
   }
 
-  /// Comes with every record: `wake_if_crowded` speaks up again when there was room in between.
+  /// Comes with every record: `wake_if_crowded` speaks up again when there was room in between. A lean build
+  /// does so at each record.
   void begin_record() {
-    if (!build::kWait) return;
+    if (!build::kWait || build::kLean) return;
     woken_ = woken_ && crowded();
   }
 
   void wake_if_crowded() {
     if (!build::kWait) return;
-    if (crowded()) [[unlikely]] {
-      if (!woken_) wake();
-      woken_ = true;
-    } else {
-      woken_ = false;
-    }
+    const bool is_crowded = crowded();
+    if (is_crowded && (build::kLean || !woken_)) [[unlikely]]
+      wake();
+    if (!build::kLean) woken_ = is_crowded;
   }
 
  private:
@@ -216,7 +215,9 @@ class RingWriter {
     const std::uint32_t slack = rules.alignment <= 8 ? 0 : rules.alignment - 8;
     // Small enough for the drainer to work on one piece while the next is copied.
     const std::uint32_t quarter = ring_.size() / 4;
-    const std::uint32_t most = whole_units(quarter < rules.max_bytes ? quarter : rules.max_bytes, unit);
+    const std::uint32_t most = RuledMemory<Memory>
+                                   ? whole_units(quarter < rules.max_bytes ? quarter : rules.max_bytes, unit)
+                                   : quarter / kUnit * kUnit;
     const std::uint32_t least = whole_units(most / 4, unit);
     const DataBytes all = static_cast<DataBytes>(tensor.bytes);
     for (DataBytes done = 0; done < all;) {
@@ -502,7 +503,7 @@ class RingWriter {
   [[no_unique_address]] Maybe<!build::kLean, Clock*> clock_{};
   std::size_t slot_ = 0;
   bool stalled_ = false;
-  bool woken_ = false;
+  [[no_unique_address]] Maybe<!build::kLean, bool, 1> woken_{};
   bool own_when_full_ = false;
   WhenFull when_full_ = WhenFull::drop;
   [[no_unique_address]] Maybe<build::kFaults, bool> zero_unreadable_{};

@@ -56,7 +56,10 @@ class NameTime {
   OPDUMP_APART_IF_LEAN char* put(char* to, std::uint64_t unix_us, char* kept) {
     if (OPDUMP_SMALL_CODE == 0 && unix_us >= kLimit) return put_decimal(to, unix_us);
     if (unix_us - from_ >= kPeriod) {
-      const std::uint32_t period = static_cast<std::uint32_t>(unix_us / kPeriod);
+      std::uint64_t periods = unix_us;
+      divide(periods, 10000);
+      divide(periods, kPeriod / 10000);
+      const std::uint32_t period = static_cast<std::uint32_t>(periods);
       put_digits(kept, period, kDigits);
       from_ = std::uint64_t{period} * kPeriod;
     }

@@ -142,7 +142,7 @@ class NanoHeadWriter {
     for (std::uint32_t i = 0; i < count; ++i) add_tensor(list[i], is_output, i);
   }
 
-  void add_tensor(const TensorView& tensor, bool is_output, std::uint32_t index) {
+  OPDUMP_INLINE_IF_LEAN void add_tensor(const TensorView& tensor, bool is_output, std::uint32_t index) {
     const NanoForm nano = nano_form(tensor, is_output, op_name_);
     out_.template add_fields<12>([&](FieldWriter to) {
       to.add(std::int32_t{codes_of(nano.dtype).ge_code()})

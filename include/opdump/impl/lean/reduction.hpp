@@ -17,6 +17,8 @@ inline namespace OPDUMP_NAMESPACE {
 
 namespace small_stats {
 
+using namespace std::string_view_literals;  // the length of a literal comes without strlen
+
 /// A format's code in the table of names, where those of dtypes come first.
 constexpr std::uint32_t code_of(Format format) {
   return 128 + static_cast<std::uint32_t>(format);
@@ -62,20 +64,25 @@ constexpr unsigned columns_of(std::uint32_t selected) {
 }
 
 inline void add_header(TextWriter& to, unsigned columns) {
-  to.add("Input/Output,Index,Data Size,Data Type,Format,Shape");
-  for (const char* name = kColumns; columns != 0; columns >>= 1, name += std::strlen(name) + 1) {
-    if (columns % 2 != 0) to.add(name);
+  to.add("Input/Output,Index,Data Size,Data Type,Format,Shape"sv);
+  for (const char c : kColumns) {
+    if (c == '\0') {
+      columns >>= 1;
+    } else if (columns % 2 != 0) {
+      to.add(c);
+    }
   }
   to.add('\n');
 }
 
-inline void add_name(TextWriter& to, const char* prefix, std::uint32_t code, std::uint32_t number) {
+/// `prefix_bytes`: how much of "DT_" goes before a name.
+inline void add_name(TextWriter& to, std::size_t prefix_bytes, std::uint32_t code, std::uint32_t number) {
   to.add(',');
   const std::string_view name = kNames.find(code);
   if (name.empty()) {
     to.add_short_decimal(number);
   } else {
-    to.add(prefix).add(name);
+    to.add({"DT_", prefix_bytes}).add(name);
   }
 }
 
@@ -111,10 +118,10 @@ inline void add_cells(TextWriter& to, unsigned columns, const SmallStatistics& s
 
 /// What stands in front of the statistics.
 inline void add_tensor(TextWriter& to, const TensorView& tensor, bool is_output, std::uint32_t index) {
-  to.add(is_output ? "Output," : "Input,").add_short_decimal(index).add(',').add_decimal(tensor.bytes);
-  add_name(to, "DT_", static_cast<std::uint32_t>(tensor.dtype),
+  to.add({is_output ? "Output," : "Input,", is_output ? 7u : 6u}).add_short_decimal(index).add(',').add_decimal(tensor.bytes);
+  add_name(to, 3, static_cast<std::uint32_t>(tensor.dtype),
            static_cast<std::uint8_t>(codes_of(tensor.dtype).ge_code()));
-  add_name(to, "", code_of(tensor.format), static_cast<std::uint32_t>(tensor.format));
+  add_name(to, 0, code_of(tensor.format), static_cast<std::uint32_t>(tensor.format));
   to.add(',');
   if (tensor.shape.empty()) to.add('-');
   for (std::size_t i = 0; i < tensor.shape.size(); ++i) {

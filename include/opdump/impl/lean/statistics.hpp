@@ -1,11 +1,11 @@
 #pragma once
 #include <bit>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 
 #include "opdump/base/bytes.hpp"
+#include "opdump/base/square_root.hpp"
 #include "opdump/impl/stats/numbers.hpp"
 #include "opdump/types/dtype.hpp"
 
@@ -66,7 +66,7 @@ class SmallStatistics {
 
   double l2norm() const {
     if (counts_[1] != 0) return kNan;
-    return (counts_[2] | counts_[3]) != 0 ? kInfinity : std::sqrt(squares_);
+    return (counts_[2] | counts_[3]) != 0 ? kInfinity : square_root(squares_);
   }
 
  private:

@@ -40,6 +40,7 @@ constexpr bool contains_folded(std::string_view text, std::string_view part) {
 /// Whether `extras` name `op`, ranges aside.
 constexpr bool matches(const ModelExtras& extras, const OpDesc& op) {
   if (extras.marked && op.marked) return true;
+  if (build::kLean) return false;  // refused: `has_rare_extras`
   for (const NamePattern& pattern : extras.patterns) {
     if (matches(pattern, op.name)) return true;
   }
@@ -55,7 +56,7 @@ constexpr bool matches(const ModelRule& rule, const OpDesc& op) {
   if (rule.all_layers) return true;
   if (rule.extras != nullptr && matches(*rule.extras, op)) return true;
   if (names_layer(rule, op.name)) return true;
-  for (const std::string_view original : op.original_names) {
+  for (const std::string_view& original : op.original_names) {
     if (names_layer(rule, original)) return true;
   }
   return false;
@@ -68,9 +69,9 @@ class RangeWalk {
  public:
   constexpr explicit RangeWalk(const OpRange& range) : range_(range) {}
 
-  constexpr bool takes(std::string_view op_name) {
-    const bool begins = op_name == range_.begin;
-    const bool ends = op_name == range_.end;
+  constexpr bool takes(const std::string_view& op_name) {
+    const bool begins = is_same(op_name, range_.begin);
+    const bool ends = is_same(op_name, range_.end);
     if ((begins && place_ == Place::after) || (ends && !begins && place_ == Place::before))
       place_ = Place::against;
     if (begins && place_ == Place::before) place_ = Place::inside;
@@ -354,7 +355,7 @@ inline void resolve_watch(const DumpConfig& config, const ModelDesc& model, std:
   plan.directory_name = model.name;
   const RulesOfModel rules(config.models, model);
   if (rules.named()) plan.directory_name = rules.name();
-  if (has_rank_folder(config.layout) && !config.net_name.empty()) plan.directory_name = config.net_name;
+  if (!build::kLean && has_rank_folder(config.layout) && !config.net_name.empty()) plan.directory_name = config.net_name;
   const std::uint8_t of_all = bits_of_all(config);
   const bool failures = build::kFaults && config.exception != ExceptionDump::none;
   if (!config.active || (rules.none() && of_all == 0 && !failures)) return Status::ok;
@@ -372,7 +373,7 @@ inline void resolve_watch(const DumpConfig& config, const ModelDesc& model, std:
   // A history keeps what is listed besides.
   const bool listed = of_all == 0 || config.options.history_steps != 0;
   const std::uint8_t wanted = listed ? capture_bits(config.mode) : std::uint8_t{0};
-  const auto take_listed = [&](const ModelRule& rule) {
+  const auto take_listed = [&](const ModelRule& rule) OPDUMP_INLINE_IF_LEAN {
     for (std::size_t i = 0; i < model.ops.size(); ++i) {
       if (takes_level(config.level, model.ops[i].level) && matches(rule, model.ops[i])) bits[i] = wanted;
     }

@@ -33,9 +33,10 @@ struct TargetMeans {
     }
     const bool reduces = build::kStatistics && reduction != nullptr && reduction->makes(target);
     if (target.data != DumpData::tensor && !reduces) return Status::not_supported;
-    char directory_memory[kMaxDumpDirectoryBytes];
-    TextWriter directory(directory_memory);
-    target.directory_bytes = static_cast<std::uint8_t>(add_dump_directory(directory, target).text().size());
+    if constexpr (!build::kLean) {
+      char directory[kMaxDumpDirectoryBytes];
+      target.directory_bytes = static_cast<std::uint8_t>(put_dump_directory(directory, target) - directory);
+    }
     return Status::ok;
   }
 
@@ -43,7 +44,7 @@ struct TargetMeans {
   Status choose_format(const DumpConfig& config, DumpTarget& target) const {
     if (build::kLean) {
       const bool supported = config.file_format == FileFormat::nano && config.layout == Layout::cann &&
-                             config.world_size == 0 && !has_exclusions(config);
+                             config.world_size == 0 && !has_rare_extras(config);
       return supported ? Status::ok : Status::not_supported;
     }
     const RecordFormats given = formats;

@@ -27,7 +27,8 @@ struct RecordSource {
   std::uint32_t sequence;
   [[no_unique_address]] Maybe<!build::kLean, std::uint32_t> known_as;
   std::uint8_t target_index;
-  std::uint16_t first_index;  ///< of the first input and the first output
+  /// Of the first input and the first output.
+  [[no_unique_address]] Maybe<!build::kLean, std::uint16_t> first_index;
   CapturedTensors tensors;
   /// Of each tensor, where some are left out; null: consecutive.
   [[no_unique_address]] Maybe<!build::kLean, const std::uint16_t*> indexes{};

@@ -32,28 +32,31 @@ struct DumpTarget {
   [[no_unique_address]] Maybe<!build::kLean, std::uint32_t> sample_number{};
   /// Of MindSpore's table, in order; empty: its own.
   [[no_unique_address]] Maybe<!build::kLean, std::span<const StatBits>> columns{};
-  Layout layout = Layout::cann;
+  [[no_unique_address]] Maybe<!build::kLean, Layout> layout{Layout::cann};
   DumpData data = DumpData::tensor;
-  bool fixed_point = false;    ///< as in DumpConfig
-  bool trailing_comma = true;  ///< as in DumpConfig
+  [[no_unique_address]] Maybe<build::kStatistics, bool> fixed_point{};  ///< as in DumpConfig
+  [[no_unique_address]] Maybe<!build::kLean, bool, 1> trailing_comma{true};  ///< as in DumpConfig
   /// If not `none`, only operators that failed are dumped there.
   [[no_unique_address]] Maybe<build::kFaults, ExceptionDump> exception{ExceptionDump::none};
   [[no_unique_address]] Maybe<build::kFaults, std::int32_t> utc_offset_seconds{};  ///< for the names of those
   /// An OpDebug file follows each operator that overflowed.
-  [[no_unique_address]] Maybe<build::kFaults, bool> reports{};
-  std::uint8_t directory_bytes = 0;   ///< of what `add_dump_directory` adds
-  bool split = false;                 ///< each tensor is a record of its own
-  bool default_format = false;        ///< files are named as MindSpore's are where it leaves the format out
-  std::uint8_t number = 0;            ///< from 1; tells it from the one that had its index before
-  bool statistics_on_device = false;  ///< where the device memory can
-  StatBits statistics = kStatsByDefault;
-  std::uint32_t world_size = 0;
-  std::uint32_t rank = 0;
+  [[no_unique_address]] Maybe<build::kFaults, bool, 2> reports{};
+  /// Of what `add_dump_directory` adds.
+  [[no_unique_address]] Maybe<!build::kLean, std::uint8_t> directory_bytes{};
+  [[no_unique_address]] Maybe<!build::kLean, bool, 3> split{};  ///< each tensor is a record of its own
+  /// Files are named as MindSpore's are where it leaves the format out.
+  [[no_unique_address]] Maybe<!build::kLean, bool, 4> default_format{};
+  std::uint8_t number = 0;  ///< from 1; tells it from the one that had its index before
+  /// Where the device memory can.
+  [[no_unique_address]] Maybe<!build::kLean, bool, 5> statistics_on_device{};
+  [[no_unique_address]] Maybe<build::kStatistics, StatBits> statistics{kStatsByDefault};
+  [[no_unique_address]] Maybe<!build::kLean, std::uint32_t, 1> world_size{};
+  [[no_unique_address]] Maybe<!build::kLean, std::uint32_t, 2> rank{};
 };
 
 /// With OPDUMP_SMALL_CODE there is but one.
 constexpr Layout layout_of(const DumpTarget& target) {
-  return build::kLean ? Layout::cann : target.layout;
+  return target.layout;
 }
 
 /// Whether only operators that failed are dumped there, in CANN's way.

@@ -16,13 +16,12 @@ inline namespace OPDUMP_NAMESPACE {
 /// offers to a sender is the same as DescribedWire does.
 struct FinishedWire {
   struct Measured : RecordBytes {
-    NanoHeadSizes file{};  ///< of the file's head
+    NanoHeadSizes file{};  ///< of the file's head; nothing is added before `measure`
   };
 
   /// Sets `to` to what `encode` will write, and what follows. Errors as `check_record`, which limits what the
   /// head can come to.
   static Status measure(const RecordSource& source, Measured& to) {
-    to.file = {};
     const auto add = [&source, &to](const TensorView& tensor, unsigned is_output) {
       to.file.add(tensor, is_output != 0, source.op->name);
       return to.file.bytes[is_output] <= kMaxListBytes;
