@@ -299,8 +299,8 @@ typedef struct opdump_memory {
   uint32_t max_bytes;   /**< of one copy, at least 16 and `alignment`; 0: any */
 
   /**
-   * Behind `fence`, for each tensor of a record before its first byte is read, such as by `copy`: invalidates what
-   * the data cache holds of it. Since 1.5.
+   * Behind `fence`, for each tensor of a record before its first byte is read, such as by `copy`:
+   * invalidates what the data cache holds of it. Since 1.5.
    */
   void (*will_read)(void* context, uint64_t from, uint64_t bytes);
 } opdump_memory;
@@ -380,7 +380,8 @@ typedef struct opdump_flash {
   opdump_status (*sync)(void* context);
   void (*protect)(void* context, int on); /**< NULL: the part has no write protection */
 
-  uint32_t erase_ahead; /**< 1: opdump_flash_log_erase_ahead alone erases, and `erase_budget` does not count. Since 1.5. */
+  /** 1: opdump_flash_log_erase_ahead alone erases, and `erase_budget` does not count. Since 1.5. */
+  uint32_t erase_ahead;
 } opdump_flash;
 
 size_t opdump_flash_log_size(const opdump_flash* flash);
@@ -407,15 +408,15 @@ opdump_status opdump_flash_log_prepare(opdump_sink* sink, int* more);
 opdump_status opdump_flash_log_boot(opdump_sink* sink, uint32_t* boot);
 
 /**
- * The same for a log with `erase_ahead`, which no other call erases. Where no block was ready a record is refused and
- * counted as lost; after this call the log goes on. Not after opdump_flash_log_emergency. Since 1.5.
+ * The same for a log with `erase_ahead`, which no other call erases. Where no block was ready a record is
+ * refused and counted as lost; after this call the log goes on. Not after opdump_flash_log_emergency. Since
+ * 1.5.
  */
 opdump_status opdump_flash_log_erase_ahead(opdump_sink* sink, int* more);
 
 /**
- * Bytes that the log takes now without an erase. A call of opdump_session_drain that moves n bytes adds at most
- * 4 * n + 1024 to the log, and so do opdump_session_finalize_some and what they program. 0 for a sink of another
- * kind. Since 1.5.
+ * Bytes that the log takes now without an erase. A call of opdump_session_drain that moves n bytes, or of
+ * opdump_session_finalize_some, adds at most 4 * n + 1024 to the log. 0 for a sink of another kind. Since 1.5.
  */
 uint32_t opdump_flash_log_ready_bytes(opdump_sink* sink);
 
@@ -584,14 +585,14 @@ opdump_status opdump_session_finalize(opdump_session* session);
 
 /**
  * The same in steps, for a watchdog: each call moves what opdump_session_drain moves and returns
- * OPDUMP_ERR_UNFINISHED until there is nothing left; the last one ends the journals and syncs the sink. Between two
- * calls only the sink may be used. Since 1.5.
+ * OPDUMP_ERR_UNFINISHED until there is nothing left; the last one ends the journals and syncs the sink.
+ * Between two calls only the sink may be used. Since 1.5.
  */
 opdump_status opdump_session_finalize_some(opdump_session* session, size_t budget_bytes);
 
 /**
- * Moves up to `budget_bytes` from each ring to the sink, and at most 255 bytes and the head of a record more; the
- * bytes moved, 0 when there was nothing, and in a callback of the sink, which must not drain.
+ * Moves up to `budget_bytes` from each ring to the sink, and at most 255 bytes and the head of a record more;
+ * returns the bytes moved, 0 when there was nothing, and in a callback of the sink, which must not drain.
  */
 size_t opdump_session_drain(opdump_session* session, size_t budget_bytes);
 

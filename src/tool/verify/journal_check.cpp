@@ -63,7 +63,8 @@ void JournalCheck::take(const JournalLine& line, std::uint64_t number) {
 void JournalCheck::take_headless(const JournalLine& line) {
   const std::string recorder = "recorder " + std::to_string(line.recorder);
   if (!records_ && !streams_[line.recorder].known) {
-    problem("the beginning is gone, as where newer records took its place: how " + recorder + " began is unknown");
+    problem("the beginning is gone, as where newer records took its place: how " + recorder +
+            " began is unknown");
   } else {
     problem(line.kind == Kind::to ? recorder + " ends without a line 'from'"
                                   : recorder + " has no line 'from' before this");

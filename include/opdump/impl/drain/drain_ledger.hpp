@@ -168,7 +168,7 @@ struct DrainLedger {
   template <class Use>
   [[gnu::always_inline]] Status try_names(Stream& stream, const RecordView& record, std::string_view suffix,
                                           [[maybe_unused]] ToldName& name, Use use) {
-    constexpr std::uint32_t kTries = 1000;
+    constexpr std::uint32_t kTries = build::kLean ? 255 : 1000;
     const DumpTarget& target = targets[stream.target];
     for (std::uint32_t left = kTries;;) {
       std::string_view file;

@@ -70,7 +70,7 @@ class Drainer {
         break;
       }
       moved += take_chunk(slot, chunk, budget_bytes - moved);
-      if (stream.rest != nullptr) break;
+      if (stream.rest != nullptr) continue;  // the budget has gone; less code than a break
       ring.pop();
       if (kReleaseEach) {
         ring.release();
@@ -230,8 +230,8 @@ class Drainer {
       from = chunk.data();
       data = body + head.head_bytes;
       begins = head.kind != ChunkKind::data;
+      if (build::kLean && begins) open_file<RecordChunks>(slot, stream, head, body, data);
     }
-    if (build::kLean && begins) open_file<RecordChunks>(slot, stream, head, body, data);
     // From end to end, as for files: less code than a subspan.
     const std::byte* end = chunk.data() + chunk.size();
     most |= kLeastPiece;
