@@ -260,9 +260,11 @@ opdump_status opdump_begin_op(opdump_recorder*, const opdump_running_op*) {
   return OPDUMP_ERR_NOT_SUPPORTED;
 }
 
-opdump_status opdump_capture_overflow(opdump_recorder*, std::uint32_t, const opdump_tensor*, std::uint32_t,
-                                      const opdump_tensor*, std::uint32_t, const opdump_overflow*) {
-  return OPDUMP_ERR_NOT_SUPPORTED;
+opdump_status opdump_capture_overflow(opdump_recorder* recorder, std::uint32_t op,
+                                      const opdump_tensor* inputs, std::uint32_t input_count,
+                                      const opdump_tensor* outputs, std::uint32_t output_count,
+                                      const opdump_overflow*) {
+  return opdump_capture(recorder, op, inputs, input_count, outputs, output_count);
 }
 
 opdump_status opdump_capture_failure(opdump_recorder*) {

@@ -14,6 +14,7 @@ DumpFiles dump_of_small_code(bool with_statistics);
 DumpFiles dump_of_smallest_code();
 DumpFiles dump_of_few_statistics();
 DumpFiles overflows_of_small_code();
+std::size_t overflows_listed_in_smallest_code();
 
 std::span<std::byte, 4096> data_of_all() {
   static std::byte data[4096];
@@ -148,6 +149,10 @@ bool is_report(const TimedFile& file) {
 }
 
 }  // namespace
+
+TEST_CASE("small code: without OPDUMP_OVERFLOW, a listed operator that overflows is captured as any other") {
+  CHECK(overflows_listed_in_smallest_code() == 1);
+}
 
 TEST_CASE("small code: operators that overflow, each with its report, but for elements of 8 bits") {
   const std::vector<TimedFile> files = by_time(dump_of_all(DumpData::tensor, true));
