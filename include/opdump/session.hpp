@@ -421,6 +421,7 @@ class BasicSession {
   const JournalDetail journal_;
   JournalDetail journal_now_ = journal_;
   bool initialised_ = false;
+  [[no_unique_address]] Maybe<!build::kLean, bool> configured_{};
   [[no_unique_address]] const Maybe<!build::kLean, RecordFormats> formats_;
   [[no_unique_address]] Maybe<build::kFaults && kAlways<Memory>, WatchRoom> watch_;
   SessionLog* const log_;

@@ -67,15 +67,11 @@ Status configure(opdump_session& self, const DumpOptions& options) {
   return asks_sink(options) ? Status::not_supported : Status::ok;
 }
 
-bool asks_session(const DumpOptions& options) {
-  return options.when_full || options.block_limit_ms || options.journal || options.fsync;
-}
-
 Status set_config(opdump_session& self, const DumpConfig& config) {
   // What a history keeps back would be written at once.
   if (config.options.history_steps != 0) return Status::not_supported;
-  if (!self.configured && self.log != nullptr &&
-      (asks_sink(config.options) || asks_session(config.options))) {
+  // Elsewhere the session says so.
+  if (build::kLean && !self.configured && self.log != nullptr && asks_anything(config.options)) {
     constexpr std::string_view kLine =
         "config: the options in its \"opdump\" object do not count, as opdump_session_configure was not "
         "called";

@@ -41,6 +41,7 @@ inline Status BasicSession<Memory>::configure(const DumpOptions& options) {
   journal_now_ = options.journal.value_or(journal_);
   // A journal would tell of what a history has let go.
   if (options.history_steps != 0) journal_now_ = JournalDetail::none;
+  if constexpr (!build::kLean) configured_ = true;
   return Status::ok;
 }
 
@@ -62,6 +63,8 @@ template <class Memory>
 inline Status BasicSession<Memory>::set_config(const DumpConfig& config) {
   if (!initialised_) return Status::not_initialised;
   if (log_ != nullptr) log_->config_set(config, device_id_);
+  if (!build::kLean && log_ != nullptr && !configured_ && asks_anything(config.options))
+    log_->options_ignored();
   if (!config.active || !dumps_on(config, device_id_)) return Status::ok;
   const std::uint64_t now = context_.clock->unix_us();
   std::uint64_t seconds = now;

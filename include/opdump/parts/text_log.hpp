@@ -36,6 +36,13 @@ class TextLog final : public SessionLog {
                    bool has_notes = false)
       : say_(say), context_(context), partition_bytes_(partition_bytes), has_notes_(has_notes) {}
 
+  void options_ignored() override {
+    constexpr std::string_view kLine =
+        "config: the options in its \"opdump\" object do not count: the session was neither booted nor configured "
+        "with them";
+    if (say_ != nullptr) say_(context_, kLine);
+  }
+
   void config_set(const DumpConfig& config, std::uint32_t device_id) override {
     if (say_ == nullptr) return;
     const auto say = [this](std::string_view text) {

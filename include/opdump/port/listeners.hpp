@@ -32,6 +32,10 @@ class SessionLog {
   /// The session of that device was given `config`, and may still refuse it.
   virtual void config_set(const DumpConfig& config, std::uint32_t device_id) = 0;
 
+  /// The config asks for options, none of which counts for the session: neither `boot` nor
+  /// `BasicSession::configure` got them. Not with OPDUMP_SMALL_CODE.
+  virtual void options_ignored() {}
+
   /// `config`, which is active, has been resolved against the model of `plan`.
   virtual void model_loaded(const DumpConfig& config, const ModelPlan& plan) = 0;
 

@@ -119,6 +119,11 @@ constexpr bool asks_sink(const DumpOptions& options) {
          options.keep.has_value() || options.fsync == Fsync::record || options.history_steps != 0;
 }
 
+/// Whether `options` ask for something that a session has to be configured for.
+constexpr bool asks_anything(const DumpOptions& options) {
+  return asks_sink(options) || options.when_full || options.block_limit_ms || options.journal || options.fsync;
+}
+
 /// Which tensors of an operator are captured.
 enum class DumpMode : std::uint8_t { input, output, all };
 

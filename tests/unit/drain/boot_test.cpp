@@ -6,6 +6,7 @@
 #include "opdump/boot.hpp"
 #include "opdump/config/parse.hpp"
 #include "opdump/config/write_blob.hpp"
+#include "opdump/parts/text_log.hpp"
 #include "platform/flashlog/flash_log.hpp"
 #include "platform/posix/tree_sink.hpp"
 #include "tests/support/fakes.hpp"
@@ -152,4 +153,34 @@ TEST_CASE("boot: from a compiled plan in flash, and the log follows what is to b
     CHECK_FALSE(bench.session.initialised());
     CHECK(boot(bench.session, log, ConfigWith(R"("max_bytes": 1000)").config) == Status::not_supported);
   }
+}
+
+TEST_CASE("boot: options that nobody configured the session with are told") {
+  FakeSink sink;
+  std::vector<std::string> lines;
+  TextLog log([](void* to, std::string_view line) { static_cast<std::vector<std::string>*>(to)->emplace_back(line); },
+              &lines);
+  const auto said = [&](const std::string& options, bool boots) {
+    lines.clear();
+    const ConfigWith with(options);
+    FakeMemory memory;
+    FakeClock clock;
+    alignas(8) std::byte scratch[4096];
+    BasicSession<FakeMemory> session({.memory = memory, .sink = sink, .clock = clock, .scratch = scratch, .log = &log});
+    if (boots) {
+      REQUIRE(boot(session, sink, with.config) == Status::ok);
+    } else {
+      REQUIRE(session.init() == Status::ok);
+      REQUIRE(session.set_config(with.config) == Status::ok);
+    }
+    static_cast<void>(session.finalize());
+    for (const std::string& line : lines) {
+      if (line.find("\"opdump\" object do not count") != std::string::npos) return true;
+    }
+    return false;
+  };
+  CHECK(said(R"("when_full": "drop")", false));
+  CHECK(said(R"("max_bytes": 50000)", false));
+  CHECK_FALSE(said("", false));
+  CHECK_FALSE(said(R"("when_full": "drop")", true));
 }
