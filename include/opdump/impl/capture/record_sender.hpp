@@ -134,7 +134,7 @@ class RecordSender {
   std::uint64_t begin_record(std::uint8_t target) {
     const std::uint64_t unix_us = feed_.unix_us();
     // On its own, not the sum of what became of them: a record that got lost on the way shows in the counts.
-    count(target, DumpCount::wanted);
+    counts_of(target).add_one(DumpCount::wanted);
     feed_.begin_record();
     return unix_us;
   }

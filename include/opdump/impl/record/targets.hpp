@@ -91,7 +91,7 @@ class Targets {
   /// Records are counted in groups: by target, as each journal ends with its own counts; without journals,
   /// all together.
   static constexpr std::size_t kCounted = build::kJournal ? kMax : 1;
-  static constexpr std::size_t counted(std::uint8_t target) { return build::kJournal ? target : 0; }
+  static constexpr std::size_t counted(std::uint8_t target) { return kCounted == 1 ? 0 : target; }
 
   /// Whether the caller may give memory for more: not where a ring is read without the session that wrote it.
   static constexpr bool kGrows = !build::kLean && build::kJournal && !build::kSurvivesReset && kMax != 1;
