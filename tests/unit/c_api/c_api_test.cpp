@@ -74,7 +74,7 @@ TEST_CASE("c api: tensors that cannot be handed on lose the record, counted") {
   CHECK(opdump_capture(dump.recorder, 0, tensors, UINT32_MAX, tensors, UINT32_MAX) ==
         OPDUMP_ERR_TOO_MANY_TENSORS);
   CHECK(opdump_capture(dump.recorder, 0, nullptr, 1, nullptr, 0) == OPDUMP_ERR_INVALID_TENSOR);
-  tensors[0].dtype = OPDUMP_VARIANT + 1;
+  tensors[0].dtype = OPDUMP_FLOAT8_E5M2FNUZ + 1;
   CHECK(opdump_capture(dump.recorder, 0, tensors, 1, nullptr, 0) == OPDUMP_ERR_INVALID_TENSOR);
   tensors[0] = tensor_of_values();
   tensors[0].shape = nullptr;
