@@ -26,7 +26,7 @@ inline namespace OPDUMP_NAMESPACE {
 ///
 /// *overwrite_oldest* takes objects, oldest first and only whole: one whose first byte is overwritten counts
 /// as overwritten, and the bytes that are left of it as nothing. So a session larger than the part keeps its
-/// newest objects, and the journal in it tells which ones are gone. One object may take half of the part:
+/// newest objects and journal lines; `opdump verify` tells from which sequence number on all is there. One object may take half of the part:
 /// `no_space` beyond that, so that it cannot push out all the others; an open object whose first byte is
 /// about to be overwritten fails likewise.
 ///

@@ -1,11 +1,13 @@
 /// Writes the same dump into a flash log and into a tree of files, for the tests of `opdump extract`:
 ///
-///     flash_image_maker IMAGE TREE plain|hostile|session|reboots|power_cuts
+///     flash_image_maker IMAGE TREE plain|hostile|session|reboots|power_cuts|wrapped|wrapped_boots|wrapped_power
 ///
 /// IMAGE becomes what the flash part holds; TREE, which must exist, what the tree sink writes. "session"
 /// dumps a model into the image only; "reboots" does so in three boots of a device without a calendar, whose
 /// clock starts at 0 each time, with the number of the boot in the first value of each tensor; "power_cuts"
 /// is likewise of five boots, of which power ends the second and the fourth in the midst of a program.
+/// "wrapped" is one session larger than the part, which keeps the newest; "wrapped_boots" are six sessions,
+/// together larger; "wrapped_power" is as "wrapped", and power ends before the session does.
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -176,7 +178,7 @@ void write_hostile(flashlog::FlashLog& log) {
   }
 }
 
-void write_session(flashlog::FlashLog& log, Clock& clock, float first_value) {
+void write_session(flashlog::FlashLog& log, Clock& clock, float first_value, int steps = 4, bool ends = true) {
   static std::byte scratch[4096];
   alignas(8) static std::byte ring[4096];
   HostMemory memory;
@@ -201,16 +203,21 @@ void write_session(flashlog::FlashLog& log, Clock& clock, float first_value) {
   ModelPlanFor<2> plan;
   need(session.init() == Status::ok && session.set_config(config) == Status::ok, "set_config");
   need(session.load_model(plan, model) == Status::ok, "load_model");
-  for (int step = 0; step < 4; ++step) {
+  for (int step = 0; step < steps; ++step) {
     need(recorder.begin_step(plan) == Status::ok, "begin_step");
     for (std::size_t op = 0; op < 2; ++op)
       need(recorder.capture(op, {}, {&tensor, 1}) == Status::ok, "capture");
     need(recorder.end_step() == Status::ok, "end_step");
   }
-  need(session.finalize() == Status::ok, "finalize");
+  if (ends) {
+    need(session.finalize() == Status::ok, "finalize");
+  } else {
+    while (session.drain_some(4096)) {
+    }
+  }
 }
 
-void write_reboots(MemoryFlash& flash, int boots, bool cuts) {
+void write_reboots(MemoryFlash& flash, int boots, bool cuts, int steps = 4, bool ends = true) {
   const flashlog::Device device = flash.device();
   for (int boot = 1; boot <= boots; ++boot) {
     std::byte page[flashlog::FlashLog::kPrefixBytes + 256];
@@ -218,7 +225,7 @@ void write_reboots(MemoryFlash& flash, int boots, bool cuts) {
     need(log.mount() == Status::ok, "mount");
     baremetal::TickClock clock(1000);
     if (cuts && boot % 2 == 0) flash.cut_after(80 * static_cast<std::uint64_t>(boot));
-    write_session(log, clock, static_cast<float>(boot));
+    write_session(log, clock, static_cast<float>(boot), steps, ends);
     need(log.sync() == Status::ok, "sync");
     std::printf("%u\n", log.boot());
     flash.power_on();
@@ -228,7 +235,7 @@ void write_reboots(MemoryFlash& flash, int boots, bool cuts) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) give_up("usage: flash_image_maker IMAGE TREE plain|hostile|session|reboots|power_cuts");
+  if (argc != 4) give_up("usage: flash_image_maker IMAGE TREE SCENE");
   MemoryFlash flash;
   const flashlog::Device device = flash.device();
   std::byte page[flashlog::FlashLog::kPrefixBytes + 256];
@@ -243,6 +250,9 @@ int main(int argc, char** argv) {
   if (what == "session") write_session(log, clock, 1);
   if (what == "reboots") write_reboots(flash, 3, false);
   if (what == "power_cuts") write_reboots(flash, 5, true);
+  if (what == "wrapped") write_reboots(flash, 1, false, 60);
+  if (what == "wrapped_power") write_reboots(flash, 1, false, 60, false);
+  if (what == "wrapped_boots") write_reboots(flash, 6, false, 9);
   need(log.sync() == Status::ok, "sync");
   need(flash.write_to(argv[1]), "the image cannot be written");
 }

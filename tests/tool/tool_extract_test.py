@@ -231,6 +231,66 @@ class Extract(Case):
             for name, data in files.items():
                 self.assertIn(struct.pack('<fff', number, 2, 3), data, name)
 
+    def wrong(self, where):
+        """The verdict's first line, the findings and the journals of what `verify` finds incomplete."""
+        text, _ = self.run_tool('verify', where, expect=1)
+        for untrue in ('cannot be trusted', 'not there, though'):
+            self.assertNotIn(untrue, text)
+        answer = json.loads(self.run_tool('verify', where, '--json', expect=1)[0])
+        return text.splitlines()[0], answer['findings'], answer['journals']
+
+    def test_a_session_larger_than_the_part_is_complete_from_a_number_on(self):
+        self.make('wrapped')
+        out, _ = self.run_tool('extract', 'flash.img', '-o', 'dump')
+        self.assertIn('newer records have taken the beginning of boot 1;', out)
+        there = sorted(int(name.split('/')[4]) * 2 + ('MatMul' in name) for name in self.all_files('dump')
+                       if not name.endswith('.journal'))
+        self.assertEqual(there, list(range(there[0], 120)))
+        for where in ('flash.img', 'dump'):
+            verdict, (finding,), (journal,) = self.wrong(where)
+            self.assertEqual(verdict, 'complete but for the oldest records, which newer ones have overwritten')
+            self.assertEqual((finding['kind'], finding['count'], finding['recorder'], finding['complete_from']),
+                             ('overwritten', there[0], 0, there[0]))
+            self.assertEqual((journal['closed'], journal['written']), (True, 120))
+            text, _ = self.run_tool('verify', where, expect=1)
+            self.assertRegex(text, r'overwritten by newer records, as the log went round \(%d\)\n.*the beginning is gone, '
+                                   r'%d records  recorder 0 is complete from sequence number %d on' % ((there[0],) * 3))
+        # What is missing behind the beginning is still told as missing.
+        gone = sorted(name for name in self.all_files('dump') if '/1/50/' in name)[0]
+        os.remove(os.path.join(self.path('dump'), gone))
+        findings = json.loads(self.run_tool('verify', 'dump', '--json', expect=1)[0])['findings']
+        self.assertEqual(sorted(finding['kind'] for finding in findings), ['missing', 'overwritten'])
+        self.assertTrue(self.run_tool('verify', 'dump', expect=1)[0].startswith('not complete'))
+
+    def test_a_wrapped_session_that_power_ended_tells_the_most_that_is_gone(self):
+        self.make('wrapped_power')
+        verdict, findings, (journal,) = self.wrong('flash.img')
+        self.assertEqual(verdict, 'not complete')
+        self.assertEqual(sorted(finding['kind'] for finding in findings), ['not_final', 'overwritten'])
+        (gone,) = [finding for finding in findings if finding['kind'] == 'overwritten']
+        self.assertEqual(gone['most'], gone['complete_from'])
+        self.assertFalse(journal['closed'])
+
+    def test_of_several_boots_only_the_oldest_lacks_its_beginning(self):
+        self.make('wrapped_boots')
+        verdict, (finding,), journals = self.wrong('flash.img')
+        self.assertEqual(verdict, 'complete but for the oldest records, which newer ones have overwritten')
+        self.assertTrue(1 < len(journals) < 6)
+        self.assertEqual(finding['journal'].split('/boot_')[1], min(j['path'].split('/boot_')[1] for j in journals))
+        self.assertEqual({journal['written'] for journal in journals}, {18})
+        _, error = self.run_tool('verify', 'flash.img', expect=1)
+        boot = int(re.search(r'boot_(\d+)', finding['journal']).group(1))
+        self.assertIn('newer records have taken the beginning of boot %d\n' % boot, error)
+        self.run_tool('extract', 'flash.img', '-o', 'newest', '--boot', self.said[-1])
+        self.run_tool('verify', 'newest')
+
+    def test_a_lost_first_block_is_no_rotation(self):
+        image = bytearray(self.make('session'))
+        image[0:BLOCK] = bytes(BLOCK)
+        self.write('hurt.img', bytes(image))
+        out, error = self.run_tool('extract', 'hurt.img', '-o', 'dump', expect=(0, 1))
+        self.assertNotIn('gone round', out + error)
+
     def test_an_independent_reader_finds_the_same(self):
         image = self.make()
         self.run_tool('extract', 'flash.img', '-o', 'dump')

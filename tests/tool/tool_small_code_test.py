@@ -118,10 +118,10 @@ class SmallCode(tool_case.Case):
         self.assertEqual(status, 'ok')
         dump = self.extract()
         findings, answer = self.verify(dump, 1)
-        self.assertEqual(sorted(findings), ['journal', 'missing'])
-        self.assertIn('the beginning is gone', findings['journal'][0]['message'])
+        self.assertEqual(list(findings), ['overwritten'])
+        self.assertIn('the beginning is gone', findings['overwritten'][0]['message'])
         self.assertIn('%d files, and the journals without names count %d records' % (len(self.files(dump)), written),
-                      findings['missing'][0]['message'])
+                      findings['overwritten'][1]['message'])
         self.assertEqual(answer['journals'][0]['written'], written)
 
     def test_power_that_fails_at_any_program(self):

@@ -46,6 +46,9 @@ to it. What the log holds, and what becomes of it:
 A log of several boots is written to DIR/boot_N, each boot apart, since a device without a calendar gives the
 names of one boot again in the next; with --boot, and a log of one boot, to DIR itself.
 
+Where the log has gone round, newer records took the beginning of the oldest boot. The summary says so, and so does
+the last line of that dump's journal, 'overwritten', by which 'opdump verify' tells what is gone.
+
 A damaged image gives everything that is intact.
 
   dd if=/dev/mtd3 of=flash.img
@@ -66,7 +69,7 @@ struct ExtractOptions {
   bool verify = false;
 };
 
-void print_tally(FlashImage& image, const ImageTally& tally) {
+void print_tally(FlashImage& image, std::optional<std::uint32_t> boot, const ImageTally& tally) {
   std::string text = count_text(tally.committed, "committed file") + ", " + byte_text(tally.committed_bytes);
   const auto add = [&text](std::uint64_t count, const char* what) {
     if (count != 0) text += ", " + std::to_string(count) + " " + what;
@@ -82,6 +85,8 @@ void print_tally(FlashImage& image, const ImageTally& tally) {
   std::printf("%s; %u blocks of %s from byte %llu on, %zu in use\n", text.c_str(),
               image.geometry().block_count, byte_text(image.geometry().block_bytes).c_str(),
               static_cast<unsigned long long>(image.offset()), image.reader().segments().size());
+  if (const std::optional<std::uint32_t> cut = image.cut_boot(); cut && (!boot || *boot == *cut))
+    std::printf("%s; 'opdump verify' tells how much\n", cut_text(*cut).c_str());
 }
 
 void list_row(const flashlog::LogReader::Object& object, Table& table) {
@@ -160,7 +165,7 @@ int run(const std::string& path, const ExtractOptions& options, std::optional<st
   if (interrupted()) die_of_interrupt();
   if (image.reader().search_ended())
     error(path + ": so much of it is damaged that not all of it was searched for what is left");
-  print_tally(image, tally);
+  print_tally(image, boot, tally);
   if (tally.damaged != 0 || tally.nameless != 0) good = false;
   return good ? kExitOk : kExitFailed;
 }

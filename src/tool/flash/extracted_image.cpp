@@ -32,10 +32,9 @@ std::string ExtractedImage::open(const std::string& path, const SearchReport& re
     return path;
   }
   directory_ = name;
-  const ImageTally tally = extract_image(
-      image, directory_, std::nullopt, [&](const std::string& message) { report.error(path + ": " + message); });
-  if (tally.overwritten != 0)
-    report.note(path + ": " + std::to_string(tally.overwritten) + " files made room for newer ones");
+  extract_image(image, directory_, std::nullopt,
+                [&](const std::string& message) { report.error(path + ": " + message); });
+  if (const std::optional<std::uint32_t> cut = image.cut_boot()) report.note(path + ": " + cut_text(*cut));
   return directory_;
 }
 

@@ -89,6 +89,23 @@ std::vector<std::uint32_t> FlashImage::boots() const {
   return boots;
 }
 
+std::optional<std::uint32_t> FlashImage::cut_boot() {
+  const std::span<const flashlog::Segment> segments = reader_->segments();
+  if (segments.empty() || segments[0].starts) return std::nullopt;
+  const std::uint32_t blocks = geometry().block_count;
+  // Each block's first use has a number up to their count, so a greater one is of a later round. Before that
+  // the oldest block can only have been erased to have room ahead.
+  if (segments.back().sequence <= blocks) {
+    std::byte first[sizeof(flashlog::BlockHeader)];
+    const std::uint32_t before = (segments[0].block + blocks - 1) % blocks;
+    if (read_block(this, before, 0, first) != Status::ok) return std::nullopt;
+    for (const std::byte byte : first) {
+      if (byte != geometry().erased) return std::nullopt;
+    }
+  }
+  return segments[0].boot;
+}
+
 std::uint64_t FlashImage::missing_bytes() const {
   const std::uint64_t end = base_ + std::uint64_t{geometry().block_bytes} * geometry().block_count;
   return end > size_ ? end - size_ : 0;

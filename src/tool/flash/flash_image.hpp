@@ -31,6 +31,10 @@ class FlashImage {
   /// Numbers of the boots that have blocks in the log, growing.
   std::vector<std::uint32_t> boots() const;
 
+  /// The boot whose beginning newer blocks have taken, as the log went round; none where it lacks nothing,
+  /// or lacks it for another reason.
+  std::optional<std::uint32_t> cut_boot();
+
   const flashlog::Geometry& geometry() const { return device_.geometry; }
   std::uint64_t offset() const { return base_; }
   std::uint64_t bytes() const { return size_; }

@@ -62,18 +62,20 @@ class TreeWriter {
       : image_(image),
         directory_(directory),
         boots_apart_(boots_apart),
+        cut_(image.cut_boot().has_value()),
         error_(error),
         sink_(new posix::TreeSink),
         memory_(64 * 1024) {}
 
   void write(const Object& object) {
+    note_cut(object);
     if (object.state == ObjectState::damaged) error_(path_text(object) + ": damaged, not written");
     if (object.state != ObjectState::committed && object.state != ObjectState::lines) return;
     if (!is_named(object))
       return error_("block " + std::to_string(image_.reader().segments()[object.walk.at.segment].block) +
                     ": damage has taken the name of a " + std::string(state_text(object)) + " object of " +
                     std::to_string(object.bytes) + " bytes, so it is not written");
-    const std::string root = boots_apart_ ? directory_ + '/' + boot_directory(object.boot) : directory_;
+    const std::string root = root_of(object);
     if (const int problem = make_directories(root); problem != 0)
       return error_(root + ": " + strerror(problem));
     const ObjectName name = {.root = root, .directory = object.directory, .file = object.file};
@@ -82,12 +84,37 @@ class TreeWriter {
     if (status != Status::ok) error_(path_text(object) + ": " + std::string(to_string(status)));
   }
 
-  void sync() {
+  /// To be called once, behind all objects.
+  void finish() {
+    if (!cut_journal_.file.empty()) {
+      const Bytes part = as_bytes(std::string_view("overwritten\n"));
+      const ObjectName name = {.root = cut_journal_.root, .directory = cut_journal_.directory, .file = cut_journal_.file};
+      if (const Status status = sink_->append_lines(name, {&part, 1}); status != Status::ok)
+        error_(cut_journal_.directory + '/' + cut_journal_.file + ": " + std::string(to_string(status)));
+    }
     if (const Status status = sink_->sync(); status != Status::ok)
       error_(directory_ + ": " + std::string(to_string(status)));
   }
 
  private:
+  struct Journal {
+    std::string root;
+    std::string directory;
+    std::string file;
+  };
+
+  /// The journal of what lost its beginning is the first one in the stream that did.
+  void note_cut(const Object& object) {
+    if (!cut_ || object.walk.first_segment != 0) return;
+    const bool is_journal = object.state == ObjectState::lines && object.file.ends_with(".journal");
+    if (is_journal && object.directory_known && cut_journal_.file.empty())
+      cut_journal_ = {root_of(object), std::string(object.directory), std::string(object.file)};
+  }
+
+  std::string root_of(const Object& object) const {
+    return boots_apart_ ? directory_ + '/' + boot_directory(object.boot) : directory_;
+  }
+
   Status add_file(const Object& object, const ObjectName& name) {
     const Result<ObjectId> file = sink_->begin(name);
     if (!file.ok()) return file.status();
@@ -116,6 +143,8 @@ class TreeWriter {
   FlashImage& image_;
   const std::string& directory_;
   const bool boots_apart_;
+  const bool cut_;
+  Journal cut_journal_;
   const std::function<void(const std::string& message)>& error_;
   std::unique_ptr<posix::TreeSink> sink_;
   std::vector<std::byte> memory_;
@@ -127,6 +156,10 @@ std::string path_text(const Object& object) {
   std::string text = object.directory_known ? std::string(object.directory) : "?";
   if (!text.empty()) text += '/';
   return object.file.empty() ? text + '?' : text.append(object.file);
+}
+
+std::string cut_text(std::uint32_t boot) {
+  return "the log has gone round: newer records have taken the beginning of boot " + std::to_string(boot);
 }
 
 std::string boot_directory(std::uint32_t boot) {
@@ -178,7 +211,7 @@ ImageTally extract_image(FlashImage& image, const std::string& directory, std::o
     writer.write(object);
     progress.add(object.bytes);
   });
-  writer.sync();
+  writer.finish();
   return tally;
 }
 

@@ -24,6 +24,9 @@ struct ImageTally {
 /// "directory/file", with '?' for what damage has taken.
 std::string path_text(const flashlog::LogReader::Object& object);
 
+/// Says that a log which went round took the beginning of `boot`.
+std::string cut_text(std::uint32_t boot);
+
 /// "boot_N", so that the order of names is that of boots.
 std::string boot_directory(std::uint32_t boot);
 
@@ -38,7 +41,8 @@ ImageTally walk_image(FlashImage& image, std::optional<std::uint32_t> boot,
 /// Writes all that was committed, and the journals, below `directory`, which is made if it is missing: the
 /// tree that the tree sink would have written; of `boot` alone if it is given, else each boot in a directory
 /// of its own if there are several, as a device without a calendar gives the names of one boot again in the
-/// next. Each problem goes to `error`; the rest is written all the same.
+/// next. Where the log has gone round, the journal of what it took the beginning of ends in a line that says
+/// so. Each problem goes to `error`; the rest is written all the same.
 ImageTally extract_image(FlashImage& image, const std::string& directory, std::optional<std::uint32_t> boot,
                          const std::function<void(const std::string& message)>& error);
 

@@ -109,7 +109,7 @@ void DumpCheck::check(const std::vector<std::string>& journal_names) {
   context_.wanted->find_absent(known_, directory_, context_.findings);
 }
 
-/// What was removed is told behind the line that says it was written.
+/// What was removed or overwritten is told behind the line that says it was written.
 void DumpCheck::read_removals(const std::string& name) {
   JournalReader reader;
   JournalLine line;
@@ -117,11 +117,21 @@ void DumpCheck::read_removals(const std::string& name) {
   std::string reason;
   static_cast<void>(parse_journal_name(name, journal));
   if (!reader.open(path_of(directory_, name))) return;  // told when it is checked
+  bool names_files = false;
   for (JournalReader::Next next = reader.next(); next != JournalReader::Next::end; next = reader.next()) {
     if (next == JournalReader::Next::failed) return;
-    if (next != JournalReader::Next::line || !reader.line().starts_with("removed,") ||
+    if (next != JournalReader::Next::line) continue;
+    names_files |= reader.line().starts_with("written,") || reader.line().starts_with("row,");
+    const bool is_cut = reader.line() == "overwritten";
+    if ((!is_cut && !reader.line().starts_with("removed,")) ||
         !parse_journal_line(reader.line(), line, reason))
       continue;
+    if (is_cut) {
+      Cut& cut = cuts_[name];
+      cut.may_be = true;
+      cut.records = names_files;
+      continue;
+    }
     removed_.push_back(path_hash(line.path_text));
     ++devices_[journal.device].removed;
   }
@@ -133,6 +143,10 @@ void DumpCheck::check_journal(const std::string& name) {
   static_cast<void>(parse_journal_name(name, summary.name));
   journal_ = summary.path = path_of(directory_, name);
   const std::unique_ptr<JournalCheck> check(new JournalCheck(summary.name.device, *this));
+  Cut none;
+  const auto cut = cuts_.find(name);
+  cut_ = cut == cuts_.end() ? &none : &cut->second;
+  if (cut_->may_be) check->expect_cut(cut_->records);
   JournalReader reader;
   if (!reader.open(journal_)) {
     on_problem(0, "cannot be read: " + reader.error());
@@ -166,6 +180,7 @@ void DumpCheck::check_journal(const std::string& name) {
     }
     if (!check->closed()) tell_not_final(*check);
   }
+  tell_cut();
   summary.records = check->records();
   summary.closed = check->closed();
   summary.written = check->written();
@@ -174,6 +189,8 @@ void DumpCheck::check_journal(const std::string& name) {
   Device& device = devices_[summary.name.device];
   device.has_journal = true;
   device.all_closed &= summary.closed;
+  device.is_cut |= cut_->may_be;
+  cut_ = nullptr;
   if (!summary.records) {
     device.has_gaps = true;
     device.unnamed += summary.written - check->reduced();
@@ -196,6 +213,58 @@ void DumpCheck::tell_not_final(const JournalCheck& check) {
   if (!first) what += " is unknown";
   context_.findings.add(FindingKind::not_final, true, {journal_, "was not finalized: " + what},
                         {{"journal", journal_}, {"message", "was not finalized: " + what}});
+}
+
+void DumpCheck::on_cut(std::uint32_t recorder, std::uint32_t next) {
+  cut_->lines = true;
+  cut_->complete_from[recorder] = next;
+}
+
+void DumpCheck::on_cut_counts(std::uint32_t written, std::uint32_t lost) {
+  cut_->counted = true;
+  cut_->written = written;
+  cut_->lost = lost;
+  if (context_.wanted != nullptr) known_.add_nameless(std::uint64_t{written} + lost);
+}
+
+/// Whether the file that is not there made room for newer ones. A recorder's files are written one after
+/// another, so none of it is there before.
+bool DumpCheck::is_overwritten(std::uint32_t recorder, std::uint32_t sequence) {
+  const bool is_first = cut_->there.empty() || cut_->complete_from.contains(recorder);
+  if (!cut_->may_be || !is_first || cut_->there.contains(recorder)) return false;
+  ++cut_->files;
+  cut_->complete_from[recorder] = sequence + 1;
+  return true;
+}
+
+void DumpCheck::tell_cut() {
+  const Cut& cut = *cut_;
+  if (cut.complete_from.empty() && cut.written + cut.lost == 0) return;
+  std::uint64_t count = cut.written + cut.lost + cut.files;
+  std::string rest;
+  for (const auto& [recorder, next] : cut.complete_from) {
+    rest += (rest.empty() ? "recorder " : ", recorder ") + std::to_string(recorder) +
+            (cut.records ? " is complete from" : " is told of from") + " sequence number " +
+            std::to_string(next) + " on";
+  }
+  std::string what = "the beginning is gone";
+  if (cut.counted || !cut.lines) {
+    what += ", " + count_text(count, "record");
+    if (cut.lost != 0) what += ", of which " + std::to_string(cut.lost) + " were lost before";
+  } else {
+    count = 0;
+    for (const auto& [recorder, next] : cut.complete_from) count += next;
+    what += ", " + count_text(count, "record") + " at most";
+  }
+  std::vector<FindingField> fields = {{"journal", journal_},
+                                      {cut.counted || !cut.lines ? "count" : "most", {}, count, true},
+                                      {"message", rest.empty() ? what : what + ": " + rest}};
+  if (cut.complete_from.size() == 1) {
+    fields.push_back({"recorder", {}, cut.complete_from.begin()->first, true});
+    fields.push_back({"complete_from", {}, cut.complete_from.begin()->second, true});
+  }
+  context_.findings.add_overwritten(fields, count);
+  context_.findings.add_row(FindingKind::overwritten, {journal_, what, rest});
 }
 
 void DumpCheck::on_problem(std::uint64_t number, const std::string& what) {
@@ -236,7 +305,7 @@ std::string DumpCheck::find_file(const std::string& path) {
 void DumpCheck::on_written(std::uint32_t recorder, std::uint32_t sequence, const JournalPath& path,
                            std::string_view path_text, std::uint64_t bytes) {
   if (context_.wanted != nullptr) known_.add(path);
-  if (!check_file(path_text, bytes, path.suffix))
+  if (!check_file(recorder, sequence, path_text, bytes, path.suffix))
     add_loss(FindingKind::removed, recorder, sequence, kQuotaWord, &path);
 }
 
@@ -244,7 +313,7 @@ void DumpCheck::on_reduced(std::uint32_t recorder, std::uint32_t sequence, std::
                            const JournalPath& path, std::string_view path_text, std::uint64_t bytes) {
   add_loss(FindingKind::reduced, recorder, sequence, causes, &path);
   if (path.suffix.empty()) return add_row(path_text, bytes);
-  if (!check_file(path_text, bytes, path.suffix))
+  if (!check_file(recorder, sequence, path_text, bytes, path.suffix))
     add_loss(FindingKind::removed, recorder, sequence, kQuotaWord, &path);
 }
 
@@ -263,11 +332,17 @@ void DumpCheck::check_tables() {
   for (const auto& [path, bytes] : tables_) {
     listed_.push_back(path_hash(path));
     struct stat status {};
-    if (!look_at(path_of(directory_, path), status)) {
+    const bool there = look_at(path_of(directory_, path), status);
+    const bool gone = !there && errno == ENOENT;
+    if (!cuts_.empty() && (gone || (there && row_bytes(path_of(directory_, path)) < bytes))) {
+      const std::string message = gone ? "gone with all its rows" : "its first rows are gone";
+      context_.findings.add_overwritten({{"path", path_of(directory_, path)}, {"message", message}}, 0);
+      context_.findings.add_row(FindingKind::overwritten, {path_of(directory_, path), message});
+    } else if (!there) {
       add_file(FindingKind::missing, true, path, errno == ENOENT ? "" : strerror(errno));
-    } else if (const std::uint64_t there = row_bytes(path_of(directory_, path)); there < bytes) {
+    } else if (const std::uint64_t rows = row_bytes(path_of(directory_, path)); rows < bytes) {
       add_file(FindingKind::bad_file, true, path,
-               "has " + std::to_string(there) + " bytes of rows behind its header, and " +
+               "has " + std::to_string(rows) + " bytes of rows behind its header, and " +
                    std::to_string(bytes) + " were written");
     } else {
       ++context_.files;
@@ -284,7 +359,8 @@ bool DumpCheck::is_sound(const std::string& file, std::string_view suffix) {
 }
 
 /// False when the file was removed to make room.
-bool DumpCheck::check_file(std::string_view path_text, std::uint64_t bytes, std::string_view suffix) {
+bool DumpCheck::check_file(std::uint32_t recorder, std::uint32_t sequence, std::string_view path_text,
+                           std::uint64_t bytes, std::string_view suffix) {
   listed_.push_back(path_hash(path_text));
   const std::string text(path_text);
   const std::string file = find_file(text);
@@ -293,8 +369,12 @@ bool DumpCheck::check_file(std::string_view path_text, std::uint64_t bytes, std:
     const bool gone = errno == ENOENT || errno == ENAMETOOLONG || errno == ENOTDIR;
     const std::string_view below = std::string_view(file).substr(path_of(directory_, {}).size());
     if (gone && std::binary_search(removed_.begin(), removed_.end(), path_hash(below))) return false;
+    if (gone && is_overwritten(recorder, sequence)) return true;
     add_file(FindingKind::missing, true, text, gone ? "" : strerror(errno));
-  } else if (!S_ISREG(status.st_mode)) {
+    return true;
+  }
+  cut_->there.insert(recorder);
+  if (!S_ISREG(status.st_mode)) {
     add_file(FindingKind::bad_file, true, text, "not a regular file");
   } else if (static_cast<std::uint64_t>(status.st_size) != bytes) {
     add_file(
@@ -477,6 +557,12 @@ void DumpCheck::tell_counted_files() {
     if (!fewer && !device.all_closed) continue;
     const std::string text = std::to_string(found) + " files, and the journals without names count " +
                              count_text(device.unnamed, "record");
+    if (fewer && device.is_cut) {
+      const std::string path = path_of(directory_, std::to_string(number));
+      context_.findings.add_overwritten({{"path", path}, {"message", text}}, device.unnamed - found);
+      context_.findings.add_row(FindingKind::overwritten, {path, text});
+      continue;
+    }
     add_file(fewer ? FindingKind::missing : FindingKind::unlisted, true, std::to_string(number), text);
   }
 }

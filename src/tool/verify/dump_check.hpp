@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -65,6 +66,20 @@ class DumpCheck final : private JournalListener {
     std::uint64_t unnamed = 0;  ///< records that such journals count
     std::uint64_t found = 0;    ///< files that may be those
     std::uint64_t removed = 0;  ///< files that were those
+    bool is_cut = false;        ///< a log that went round took the oldest
+  };
+
+  /// What a log that went round took of one dump.
+  struct Cut {
+    bool may_be = false;
+    bool records = true;        ///< the journal's detail, as far as lines tell
+    std::set<std::uint32_t> there;  ///< recorders of which a file is there
+    std::uint64_t files = 0;     ///< that are overwritten and have a line
+    bool lines = false;          ///< lines are overwritten too
+    bool counted = false;        ///< the next two are known
+    std::uint64_t written = 0;  ///< records whose lines are overwritten too
+    std::uint64_t lost = 0;     ///< and of those that were lost
+    std::map<std::uint32_t, std::uint32_t> complete_from;  ///< sequence numbers, by recorder
   };
 
   using RealNames = std::unordered_map<std::string, std::string>;
@@ -83,15 +98,20 @@ class DumpCheck final : private JournalListener {
   void on_untold(std::uint64_t number, std::uint32_t untold, const DumpCounts& counts) override;
   void on_untold_reduced(std::uint64_t number, std::uint32_t untold) override;
   void on_dumps_removed(std::uint64_t count, std::uint64_t first, std::uint64_t last) override;
+  void on_cut(std::uint32_t recorder, std::uint32_t next) override;
+  void on_cut_counts(std::uint32_t written, std::uint32_t lost) override;
   void on_problem(std::uint64_t number, const std::string& what) override;
 
   void add_loss(FindingKind kind, std::uint32_t recorder, std::uint32_t sequence, std::string_view causes,
                 const JournalPath* path);
   bool is_sound(const std::string& file, std::string_view suffix);
-  bool check_file(std::string_view path_text, std::uint64_t bytes, std::string_view suffix);
+  bool check_file(std::uint32_t recorder, std::uint32_t sequence, std::string_view path_text,
+                  std::uint64_t bytes, std::string_view suffix);
+  bool is_overwritten(std::uint32_t recorder, std::uint32_t sequence);
   void add_row(std::string_view path_text, std::uint64_t bytes);
   void check_tables();
   void read_removals(const std::string& name);
+  void tell_cut();
   void check_journal(const std::string& name);
   void tell_not_final(const JournalCheck& check);
   void tell_losses();
@@ -107,6 +127,8 @@ class DumpCheck final : private JournalListener {
   VerifyContext& context_;
   const std::string directory_;
   std::string journal_;  ///< path of the one being read
+  std::map<std::string, Cut> cuts_;  ///< by the journal's name
+  Cut* cut_ = nullptr;               ///< of the one being read
   std::vector<std::uint64_t> listed_;
   std::map<std::string, std::uint64_t> tables_;  ///< bytes of rows, by path
   std::vector<std::uint64_t> removed_;           ///< paths as they are on the disk, sorted

@@ -21,6 +21,7 @@ constexpr KindTexts kKinds[] = {
     {"gap", "lost, and only their numbers are known"},
     {"by_op", "the same losses, as they were counted for each operator"},
     {"removed", "removed to make room"},
+    {"overwritten", "overwritten by newer records, as the log went round"},
     {"never", "asked for and never captured, as the session itself says"},
     {"absent",
      "never captured: the runtime did not offer it, it has another name there, or its model did not run"},
@@ -62,6 +63,12 @@ void Findings::add_never(std::vector<std::string> row, const std::vector<Finding
   add_row(FindingKind::never, std::move(row));
 }
 
+void Findings::add_overwritten(const std::vector<FindingField>& fields, std::uint64_t count) {
+  overwritten_ = true;
+  if (json_ != nullptr) return print_json(FindingKind::overwritten, true, fields);
+  groups_[static_cast<std::size_t>(FindingKind::overwritten)].findings += count;
+}
+
 void Findings::add_row(FindingKind kind, std::vector<std::string> row) {
   if (json_ != nullptr) return;
   Group& group = groups_[static_cast<std::size_t>(kind)];
@@ -89,7 +96,10 @@ void Findings::print() {
     json_->close(']');
     return;
   }
-  if (complete_ && never_ != 0) {
+  if (complete_ && overwritten_) {
+    std::printf("complete but for the oldest records, which newer ones have overwritten%s\n",
+                never_ != 0 ? "; and some of what was asked for was never captured" : "");
+  } else if (complete_ && never_ != 0) {
     std::puts("complete, but some of what was asked for was never captured");
   } else {
     std::puts(complete_ ? "complete" : "not complete");

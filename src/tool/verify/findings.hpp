@@ -18,6 +18,7 @@ enum class FindingKind : std::uint8_t {
   gap,        ///< records were lost, and only their numbers are known
   by_op,      ///< what the session counted of an operator with losses; they are told besides
   removed,    ///< a record was written, and removed to make room
+  overwritten,  ///< a flash log has gone round and taken the oldest records
   never,      ///< the config asked for it, and the session says that it was never captured
   absent,     ///< the config wants it, and nothing tells of it
   journal,    ///< the journal is damaged, or contradicts itself
@@ -56,10 +57,13 @@ class Findings {
   /// The same, for what was asked for and never captured: nothing of what was captured is missing.
   void add_never(std::vector<std::string> row, const std::vector<FindingField>& fields);
 
+  /// The same as `add_summed`, for what newer records took: of the rest nothing is missing.
+  void add_overwritten(const std::vector<FindingField>& fields, std::uint64_t count);
+
   /// A line that sums up findings told with `add_summed`.
   void add_row(FindingKind kind, std::vector<std::string> row);
 
-  bool complete() const { return complete_; }
+  bool complete() const { return complete_ && !overwritten_; }
   bool has_never() const { return never_ != 0; }
 
   /// For people: the verdict and the findings. For programs: the end of the list.
@@ -78,7 +82,8 @@ class Findings {
 
   JsonWriter* const json_;
   bool any_ = false;
-  bool complete_ = true;
+  bool complete_ = true;  ///< but for what was overwritten
+  bool overwritten_ = false;
   std::uint64_t never_ = 0;
   std::array<Group, static_cast<std::size_t>(FindingKind::kCount)> groups_;
 };

@@ -25,11 +25,14 @@ void JournalCheck::take_damaged(std::uint64_t number, const std::string& reason)
 void JournalCheck::take(const JournalLine& line, std::uint64_t number) {
   number_ = number;
   // Of what is removed to make room the sink tells, also behind the end of a dump.
-  if (line.kind == Kind::removed) return;
+  if (line.kind == Kind::removed || line.kind == Kind::overwritten) return;
   if (line.kind == Kind::dumps_removed)
     return listener_.on_dumps_removed(line.bytes, line.first_time, line.last_time);
   closed_ = false;
-  if (!has_header_ && line.kind != Kind::header) problem("a line before the journal's head");
+  if (!has_header_ && line.kind != Kind::header) {
+    cut_ = may_be_cut_;
+    if (!cut_) problem("a line before the journal's head");
+  }
   has_header_ = true;
   if (line.path.has_device && line.path.device != device_)
     problem("a record of device " + std::to_string(line.path.device) + ", not of the journal's");
@@ -55,6 +58,7 @@ void JournalCheck::take(const JournalLine& line, std::uint64_t number) {
       return take_record(line);
     case Kind::removed:
     case Kind::dumps_removed:
+    case Kind::overwritten:
       return;
   }
 }
@@ -62,6 +66,10 @@ void JournalCheck::take(const JournalLine& line, std::uint64_t number) {
 /// A line of a recorder that has not begun.
 void JournalCheck::take_headless(const JournalLine& line) {
   const std::string recorder = "recorder " + std::to_string(line.recorder);
+  if (may_be_cut_ && !streams_[line.recorder].known) {
+    cut_ = true;
+    return listener_.on_cut(line.recorder, line.sequence);
+  }
   if (!records_ && !streams_[line.recorder].known) {
     problem("the beginning is gone, as where newer records took its place: how " + recorder +
             " began is unknown");
@@ -127,6 +135,7 @@ void JournalCheck::take_record(const JournalLine& line) {
   Stream& stream = streams_[line.recorder];
   if (!records_ && (line.kind == Kind::begun || line.kind == Kind::written || line.kind == Kind::row))
     problem("a journal of gaps only has no such line");
+  const bool first_of_cut = may_be_cut_ && !stream.open && !stream.known;
   if (!stream.open) {
     take_headless(line);
     stream.known = stream.open = true;
@@ -141,7 +150,15 @@ void JournalCheck::take_record(const JournalLine& line) {
   }
   const std::uint32_t last = line.kind == Kind::gap ? line.last : line.sequence;
   if (static_cast<std::int32_t>(last - line.sequence) < 0) problem("the gap ends before it begins");
-  if (line.kind == Kind::written && line.path_text.empty()) problem("a record without path");
+  if (line.kind == Kind::written && line.path_text.empty()) {
+    // Its path was in the line `begun`.
+    if (first_of_cut) {
+      listener_.on_cut(line.recorder, line.sequence + 1);
+      stream.next = line.sequence + 1;
+      return;
+    }
+    problem("a record without path");
+  }
   if (reach(line.recorder, stream, line.sequence)) stream.next = last + 1;
   if (line.kind == Kind::begun) {
     stream.has_begun = true;
@@ -207,12 +224,18 @@ void JournalCheck::take_closed(const JournalLine& line) {
   const std::uint32_t lost = static_cast<std::uint32_t>(lost_ - closed_lost_);
   const DumpCounts& counts = line.counts;
   const std::uint32_t counted = counts.lost();
+  const bool cut = cut_ && sound_ && counts.written >= written && counted >= lost;
   const bool adds_up =
       counts.wanted == counts.empty + counts.written + counted &&
       counts.cut_short <= counted - counts.sink_failed - counts.quota &&
       counts.captured + counts.degraded == counts.written + counts.sink_failed + counts.quota;
+  may_be_cut_ = cut_ = false;
   // After damage they cannot agree, and that is told already.
-  if (sound_ && (counts.written != written || counted < lost)) {
+  if (adds_up && cut) {
+    written_ += counts.written - written;
+    lost_ += counted - lost;
+    listener_.on_cut_counts(counts.written - written, counted - lost);
+  } else if (sound_ && (counts.written != written || counted < lost)) {
     problem("counts " + std::to_string(counts.written) + " written and " + std::to_string(counted) +
             " lost, and the lines before tell of " + std::to_string(written) + " and " +
             std::to_string(lost));
@@ -226,7 +249,7 @@ void JournalCheck::take_closed(const JournalLine& line) {
     lost_ = closed_lost_ + counted;
   }
   const std::uint64_t told = reduced_ - closed_reduced_ + counts.sink_failed + counts.quota;
-  if (adds_up && counts.degraded > told)
+  if (adds_up && !cut && counts.degraded > told)
     listener_.on_untold_reduced(number_, counts.degraded - static_cast<std::uint32_t>(told));
   closed_written_ = written_;
   closed_lost_ = lost_;

@@ -45,6 +45,12 @@ class JournalListener {
   /// As many dumps as `count`, from that of `first` to that of `last`, were removed to make room.
   virtual void on_dumps_removed(std::uint64_t count, std::uint64_t first, std::uint64_t last) = 0;
 
+  /// Newer records have overwritten the lines of `recorder` before those of `next`.
+  virtual void on_cut(std::uint32_t recorder, std::uint32_t next) = 0;
+
+  /// Such lines told of as many records as `written`, and of as many lost ones as `lost` at most.
+  virtual void on_cut_counts(std::uint32_t written, std::uint32_t lost) = 0;
+
   /// Something that no writer writes stands in line `number`.
   virtual void on_problem(std::uint64_t number, const std::string& what) = 0;
 
@@ -56,13 +62,19 @@ class JournalListener {
 /// recorder go on without a hole, what was begun ends, and the counts are those of the lines. Needs the same
 /// memory whatever the journal's length.
 ///
-/// The beginning of a journal of gaps may be gone, where a log has overwritten its oldest blocks. Then what
-/// was written and lost is as the counts of `closed` say.
+/// The beginning of a journal may be gone, where a log has overwritten its oldest blocks. Then what was written
+/// and lost is as the counts of `closed` say.
 class JournalCheck {
  public:
   static constexpr std::size_t kMostRecorders = 255;
 
   JournalCheck(std::uint64_t device, JournalListener& listener) : device_(device), listener_(listener) {}
+
+  /// Before the first line: the beginning may be overwritten, of a journal of such detail.
+  void expect_cut(bool records) {
+    may_be_cut_ = true;
+    records_ = records;
+  }
 
   void take(const JournalLine& line, std::uint64_t number);
 
@@ -104,6 +116,8 @@ class JournalCheck {
   std::array<Stream, kMostRecorders> streams_;
   std::uint64_t number_ = 0;
   bool has_header_ = false;
+  bool may_be_cut_ = false;
+  bool cut_ = false;  ///< and it is, before the next `closed`
   bool records_ = true;
   bool closed_ = false;
   bool sound_ = true;  ///< since the last `closed`

@@ -263,7 +263,8 @@ bool parse_journal_line(std::string_view text, JournalLine& line, std::string& r
                                                           {"closed", Kind::closed},
                                                           {"row", Kind::row},
                                                           {"removed", Kind::removed},
-                                                          {"dumps_removed", Kind::dumps_removed}};
+                                                          {"dumps_removed", Kind::dumps_removed},
+                                                          {"overwritten", Kind::overwritten}};
   line = {};
   std::string_view rest = text;
   const std::string_view word = cut_first(rest, ',');
@@ -283,6 +284,7 @@ bool parse_journal_line(std::string_view text, JournalLine& line, std::string& r
     line.path_text = rest;
     return !rest.empty();
   }
+  if (line.kind == Kind::overwritten) return text == word;
   if (line.kind == Kind::dumps_removed) {
     return parse_canonical(cut_first(rest, ','), line.bytes) &&
            parse_canonical(cut_first(rest, ','), line.first_time) && parse_canonical(rest, line.last_time);

@@ -62,6 +62,7 @@ struct JournalLine {
     closed,
     removed,        ///< to make room; `path_text` is that of the file, which need not be a JournalPath
     dumps_removed,  ///< older ones, to make room: `bytes` of them, from `first_time` to `last_time`
+    overwritten,    ///< a log that went round took the beginning of the dump
   };
 
   Kind kind = Kind::header;

@@ -50,6 +50,10 @@ no operator has, an operator that did not run, or was given no inputs or no outp
 Where nothing else is wrong, the verdict then is 'complete, but ... never captured'. Small code (OPDUMP_SMALL_CODE)
 keeps no such account; there, '--config' and '--model' tell it.
 
+Where a flash log has gone round, newer records took the beginning of the oldest dump: how many, and from which
+sequence number on it is complete, is told apart from what is missing for other reasons. Of a dump of which it took
+all, nothing is left to tell.
+
 Bytes inside tensors are not checked: the journal holds the files' sizes, not their sums.
 
 Is all of the dump there, and all that the config asks for?
@@ -64,7 +68,8 @@ What is missing, as a list for a script:
 
 exit status
   0  complete
-  1  not complete, or it cannot be proved; the list says what is missing and why
+  1  not complete, or it cannot be proved; the list says what is missing and why, also what was removed to make room
+     or overwritten by newer records
   2  the command line is wrong
   4  all that was captured is there, but something that the config asked for was never captured
 )";

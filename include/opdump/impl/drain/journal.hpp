@@ -49,6 +49,8 @@ inline constexpr std::string_view kUnfinishedWord = "unfinished";
 ///     closed,COUNTS                   after the last of these nothing was captured
 ///     removed,FILE                    a sink removed that file to make room, whatever is told of its record
 ///     dumps_removed,N,FIRST,LAST      and that N dumps from FIRST to LAST, whose directories are older
+///     overwritten                     `opdump extract` found that a flash log has gone round and taken the
+///                                     beginning of the dump, perhaps with the first lines here
 ///
 /// CAUSES are words of `kLossKinds`, joined by `+` where a recorder that had no room to tell has lost for
 /// several, or `unfinished` where it has not come to tell; a `:` and a status in words follow where the cause
