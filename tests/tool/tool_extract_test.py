@@ -195,12 +195,30 @@ class Extract(Case):
         self.assertEqual([line for line in out.splitlines() if line.startswith('boot ')], ['boot %d' % boot for boot in boots])
         out, _ = self.run_tool('verify', 'flash.img')
         self.assertIn('3 journals: 24 records written, 0 lost', out)
-        out, error = self.run_tool('show', 'flash.img')
+        out_of_show, error = self.run_tool('show', 'flash.img')
         self.assertEqual(error, '')
         out, _ = self.run_tool('compare', '-m', 'flash.img', '-g', 'flash.img')
         self.assertIn('24 tensors compared: 24 equal', out)
         _, error = self.run_tool('extract', 'flash.img', '--list', '--boot', '77', expect=1)
         self.assertIn('holds nothing of boot 77; its boots are ' + ', '.join(map(str, boots)), error)
+        self.assertEqual([line for line in out_of_show.splitlines() if line.startswith('boot ')],
+                         ['boot %d' % boot for boot in boots])
+        for where in ('flash.img', 'dump'):
+            records = json.loads(self.run_tool('show', where, '--json')[0])['records']
+            self.assertEqual([record['boot'] for record in records], [boot for boot in boots for _ in range(8)])
+            out, _ = self.run_tool('show', where, '--boot', str(boots[1]), '--head', '1')
+            self.assertIn('8 records, ', out)
+            self.assertEqual(out.count('min 0  max 3'), 8, out)
+            for mine, golden, equal in ((1, 1, 8), (1, 2, 0)):
+                out, _ = self.run_tool('compare', '-m', where, '-g', where, '--boot', str(boots[mine]), '--golden-boot', str(boots[golden]))
+                self.assertIn('8 tensors compared', out)
+                self.assertEqual('8 equal' in out, equal == 8)
+        self.assertIn('boot %d net/' % boots[2], self.run_tool(
+            'compare', '-m', 'dump/boot_%06d' % boots[2], '-g', 'dump/boot_%06d' % boots[0])[0])
+        for command in (['show'], ['overflow'], ['compare', '-g', 'dump', '-m']):
+            _, error = self.run_tool(*command, 'flash.img', '--boot', '77', expect=1)
+            self.assertIn('holds nothing of boot 77; its boots are ' + ', '.join(map(str, boots)), error)
+            self.assertIn('is no number of a boot', self.run_tool(*command, 'flash.img', '--boot', 'x', expect=2)[1])
         # An independent reader finds the same.
         found = {}
         for boot, path, data in flash_log.committed(image):

@@ -33,6 +33,8 @@ usage: opdump compare -m MINE -g GOLDEN [-out DIRECTORY]
   -alg, --algorithm LIST       the measures of csv and json: numbers 0 to 9 or names, with commas between; all
                                of them by default
       --op GLOB                only operators whose name matches, such as 'conv*'
+      --boot N                 of MINE only boot N, where it is a flash image or what 'opdump extract' wrote
+      --golden-boot N          the same of GOLDEN
       --map FILE               what my operators are called in the golden dump: rows 'name,golden name'
       --by-order               operators go together by their turn within a step, whatever their names
       --limits LIST            what a tensor has to keep or is called diverging, as 'cosine=0.99,max_abs=0.001';
@@ -77,6 +79,8 @@ struct CompareOptions {
   std::optional<std::string> limits;
   std::optional<std::string> fail_under;
   std::optional<std::string> map;
+  std::optional<std::string> boot;
+  std::optional<std::string> golden_boot;
   bool by_order = false;
   bool json = false;
 };
@@ -146,6 +150,8 @@ int run_compare(Words words) {
       {"--fail-under", {}, nullptr, &options.fail_under},
       {"--limits", {}, nullptr, &options.limits},
       {"--map", {}, nullptr, &options.map},
+      {"--boot", {}, nullptr, &options.boot},
+      {"--golden-boot", {}, nullptr, &options.golden_boot},
       {"--by-order", {}, &options.by_order},
       {"--json", {}, &options.json},
   };
@@ -159,6 +165,11 @@ int run_compare(Words words) {
   if (options.mine.value_or("").empty()) return usage_error("compare", "'-m MINE' is missing");
   if (options.golden.value_or("").empty()) return usage_error("compare", "'-g GOLDEN' is missing");
   if (options.output && options.output->empty()) return usage_error("compare", "'-out' needs a directory");
+  const std::optional<std::uint32_t> boot = parse_boot(options.boot.value_or(""));
+  const std::optional<std::uint32_t> golden_boot = parse_boot(options.golden_boot.value_or(""));
+  if (options.boot && !boot) return usage_error("compare", "'" + *options.boot + "' is no number of a boot");
+  if (options.golden_boot && !golden_boot)
+    return usage_error("compare", "'" + *options.golden_boot + "' is no number of a boot");
   std::string error;
   std::vector<const Measure*> chosen;
   if (!choose_measures(options.algorithm.value_or("all"), chosen, error))
@@ -187,8 +198,12 @@ int run_compare(Words words) {
       .note = [](const std::string& message) { say("opdump: " + message); }};
   catch_interrupts();
   ExtractedImage my_image, golden_image;
-  DumpSide mine = read_side(my_image.open(*options.mine, search), search);
-  DumpSide golden = read_side(golden_image.open(*options.golden, search), search);
+  const auto read = [&](ExtractedImage& image, const std::string& path, std::optional<std::uint32_t> of_boot) {
+    const std::string there = image.open(path, search, of_boot);
+    return read_side(there, search, there == path ? of_boot : std::nullopt);
+  };
+  DumpSide mine = read(my_image, *options.mine, boot);
+  DumpSide golden = read(golden_image, *options.golden, golden_boot);
   if (options.op) {
     keep_ops(*options.op, mine);
     keep_ops(*options.op, golden);

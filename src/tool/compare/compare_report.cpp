@@ -129,7 +129,8 @@ std::vector<std::string> ranking_row(const CompareReport& report, const PairResu
          number_text(c.y_at_max);
   }
   return {printable(report.tensor_name(result)),
-          file.place.empty() ? "-" : printable(file.place),
+          (file.boot ? "boot " + std::to_string(*file.boot) + " " : std::string()) +
+              (file.place.empty() ? "-" : printable(file.place)),
           measure_text(measures()[0], c, is_scalar(tensor)),
           number_text(c.relative_euclidean_distance),
           number_text(c.max_absolute_error),
@@ -216,6 +217,8 @@ std::string compare_json(const CompareReport& report) {
     const DumpTensor* x = tensor_of(report.mine, result.pair.mine);
     const DumpTensor* y = tensor_of(report.golden, result.pair.golden);
     json.line(2).open('{').key("tensor").text(report.tensor_name(result));
+    if (x != nullptr && report.mine.files[x->file].boot)
+      json.key("boot").number(*report.mine.files[x->file].boot);
     if (x != nullptr && !report.mine.files[x->file].place.empty())
       json.key("place").text(report.mine.files[x->file].place);
     write_side(json.key("mine"), report.mine, x);

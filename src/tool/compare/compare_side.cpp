@@ -90,6 +90,7 @@ class SideReader {
   void add(const FoundFile& found, DumpSide& side) {
     DumpFile file;
     file.path = found.path;
+    file.boot = boot_of(found.path);
     const std::string& real_name = found.real_name;
     const std::string directory = directory_of(found);
     if (const std::optional<RecordPlace> place = parse_record_place(directory))
@@ -138,9 +139,10 @@ class SideReader {
 
 }  // namespace
 
-DumpSide read_side(const std::string& path, const SearchReport& report) {
+DumpSide read_side(const std::string& path, const SearchReport& report, std::optional<std::uint32_t> boot) {
   std::vector<FoundFile> found;
   find_files(path, true, found, report);
+  if (boot) std::erase_if(found, [&](const FoundFile& file) { return boot_of(file.path) != boot; });
   DumpSide side;
   side.named_file = found.size() == 1 && found[0].named;
   SideReader reader(report);
@@ -151,6 +153,8 @@ DumpSide read_side(const std::string& path, const SearchReport& report) {
     return time == 0 ? UINT64_MAX : time;
   };
   std::stable_sort(side.tensors.begin(), side.tensors.end(), [&](const DumpTensor& a, const DumpTensor& b) {
+    if (side.files[a.file].boot != side.files[b.file].boot)
+      return side.files[a.file].boot < side.files[b.file].boot;
     if (when(a) != when(b)) return when(a) < when(b);
     if (side.files[a.file].op != side.files[b.file].op) return a.file < b.file;
     return a.is_output != b.is_output ? b.is_output : a.index < b.index;

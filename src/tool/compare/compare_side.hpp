@@ -33,6 +33,7 @@ struct DumpFile {
   std::string type;
   std::string op;
   std::string place;  ///< model and step; empty: not told
+  std::optional<std::uint32_t> boot{};  ///< of a flash log of several
   std::uint64_t unix_us = 0;
   std::optional<std::uint64_t> task{};  ///< as the file's name has it
   bool is_record = false;
@@ -45,7 +46,8 @@ struct DumpSide {
   bool named_file = false;  ///< the path is a file
 };
 
-/// Reads the heads of all files below `path`. What cannot be used is told to `report`.
-DumpSide read_side(const std::string& path, const SearchReport& report);
+/// Reads the heads of all files below `path`; with `boot`, of those of that boot. What cannot be used is told to `report`.
+DumpSide read_side(const std::string& path, const SearchReport& report,
+                   std::optional<std::uint32_t> boot = std::nullopt);
 
 }  // namespace opdump::tool

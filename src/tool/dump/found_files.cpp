@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 
+#include "src/tool/cli/decimal.hpp"
 #include "src/tool/dump/mapping_file.hpp"
 #include "src/tool/dump/pending_pairs.hpp"
 #include "src/tool/dump/record_name.hpp"
@@ -136,6 +137,23 @@ void find_in(const std::string& directory, const std::string& below, bool recurs
 }
 
 }  // namespace
+
+std::optional<std::uint32_t> parse_boot(std::string_view text) {
+  const std::optional<std::uint64_t> number = parse_decimal(text);
+  if (!number || *number > UINT32_MAX) return std::nullopt;
+  return static_cast<std::uint32_t>(*number);
+}
+
+std::optional<std::uint32_t> boot_of(std::string_view path) {
+  constexpr std::string_view kStart = "boot_";
+  for (std::size_t slash = path.rfind('/'); slash != path.npos; slash = path.rfind('/')) {
+    path = path.substr(0, slash);
+    const std::string_view name = path.substr(path.rfind('/') + 1);
+    if (!name.starts_with(kStart)) continue;
+    if (const std::optional<std::uint32_t> boot = parse_boot(name.substr(kStart.size()))) return boot;
+  }
+  return std::nullopt;
+}
 
 Stray judge_stray(const FoundFile& file) {
   if (file.named || parse_record_name(file.real_name)) return Stray::error;

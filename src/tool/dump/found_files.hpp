@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,12 @@ struct SearchReport {
 /// directories are followed only in `path` itself.
 void find_files(const std::string& path, bool recursive, std::vector<FoundFile>& files,
                 const SearchReport& report);
+
+/// The number of the boot whose folder, `boot_N`, the file at `path` lies in; nothing outside any.
+std::optional<std::uint32_t> boot_of(std::string_view path);
+
+/// `text` as the number of a boot.
+std::optional<std::uint32_t> parse_boot(std::string_view text);
 
 /// What a file that turned out to be no dump record is.
 enum class Stray {

@@ -13,6 +13,7 @@
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/options.hpp"
 #include "src/tool/cli/table.hpp"
+#include "src/tool/dump/found_files.hpp"
 #include "src/tool/flash/image_contents.hpp"
 
 namespace opdump::tool {
@@ -121,15 +122,6 @@ class Listing {
   std::unique_ptr<Table> table_;
 };
 
-/// Those of `image`, for messages.
-std::string boots_text(const std::vector<std::uint32_t>& boots) {
-  constexpr std::size_t kMost = 20;
-  std::string text;
-  for (std::size_t i = boots.size() > kMost ? boots.size() - kMost : 0; i < boots.size(); ++i)
-    text += (text.empty() ? "" : ", ") + std::to_string(boots[i]);
-  return (boots.size() > kMost ? "..., " : "") + text;
-}
-
 int run(const std::string& path, const ExtractOptions& options, std::optional<std::uint64_t> offset,
         std::optional<std::uint32_t> boot) {
   FlashImage image;
@@ -145,8 +137,8 @@ int run(const std::string& path, const ExtractOptions& options, std::optional<st
   if (image.missing_bytes() != 0)
     error(path + ": ends " + byte_text(image.missing_bytes()) + " before the log does");
   const std::vector<std::uint32_t> boots = image.boots();
-  if (boot && std::find(boots.begin(), boots.end(), *boot) == boots.end()) {
-    say("opdump: " + path + ": holds nothing of boot " + std::to_string(*boot) + "; its boots are " + boots_text(boots));
+  if (const std::string problem = boot ? missing_boot_text(image, *boot) : std::string(); !problem.empty()) {
+    say("opdump: " + path + ": " + problem);
     return kExitFailed;
   }
   catch_interrupts();
@@ -197,10 +189,8 @@ int run_extract(Words words) {
   }
   std::optional<std::uint32_t> boot;
   if (options.boot) {
-    const std::optional<std::uint64_t> number = parse_decimal(*options.boot);
-    if (!number || *number > UINT32_MAX)
-      return usage_error("extract", "'" + *options.boot + "' is no number of a boot");
-    boot = static_cast<std::uint32_t>(*number);
+    boot = parse_boot(*options.boot);
+    if (!boot) return usage_error("extract", "'" + *options.boot + "' is no number of a boot");
   }
   return run(rest[0], options, offset, boot);
 }

@@ -17,7 +17,8 @@ ExtractedImage::~ExtractedImage() {
   if (!directory_.empty()) std::filesystem::remove_all(directory_, ignored);
 }
 
-std::string ExtractedImage::open(const std::string& path, const SearchReport& report) {
+std::string ExtractedImage::open(const std::string& path, const SearchReport& report,
+                                 std::optional<std::uint32_t> boot) {
   if (!FlashImage::is_image(path)) return path;
   FlashImage image;
   if (!image.open(path, std::nullopt)) {
@@ -32,9 +33,14 @@ std::string ExtractedImage::open(const std::string& path, const SearchReport& re
     return path;
   }
   directory_ = name;
-  extract_image(image, directory_, std::nullopt,
+  if (const std::string problem = boot ? missing_boot_text(image, *boot) : std::string(); !problem.empty()) {
+    report.error(path + ": " + problem);
+    return directory_;
+  }
+  extract_image(image, directory_, boot,
                 [&](const std::string& message) { report.error(path + ": " + message); });
-  if (const std::optional<std::uint32_t> cut = image.cut_boot()) report.note(path + ": " + cut_text(*cut));
+  if (const std::optional<std::uint32_t> cut = image.cut_boot(); cut && (!boot || *boot == *cut))
+    report.note(path + ": " + cut_text(*cut));
   return directory_;
 }
 

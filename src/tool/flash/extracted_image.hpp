@@ -1,4 +1,6 @@
 #pragma once
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "src/tool/dump/found_files.hpp"
@@ -16,7 +18,9 @@ class ExtractedImage {
 
   /// The directory to look at in place of `path`; `path` itself when that is no flash image. What the image
   /// lacks is told to `report`.
-  std::string open(const std::string& path, const SearchReport& report);
+  /// With `boot`, that of boot `boot` alone is there.
+  std::string open(const std::string& path, const SearchReport& report,
+                   std::optional<std::uint32_t> boot = std::nullopt);
 
  private:
   std::string directory_;

@@ -1,5 +1,9 @@
 #pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,11 +16,18 @@ namespace opdump::tool {
 /// directories of their own as long as this object lives.
 class FoundDump {
  public:
-  /// Adds what `path` names; everything in a flash image, whatever `recursive` says.
-  void add(const std::string& path, bool recursive, const SearchReport& report) {
+  /// Adds what `path` names; everything in a flash image, whatever `recursive` says. With `boot`, only what is
+  /// of that boot, in an image or below its folder.
+  void add(const std::string& path, bool recursive, const SearchReport& report,
+           std::optional<std::uint32_t> boot = std::nullopt) {
     images_.push_back(std::make_unique<ExtractedImage>());
-    const std::string there = images_.back()->open(path, report);
+    const std::string there = images_.back()->open(path, report, boot);
+    const std::size_t first = files_.size();
     find_files(there, recursive || there != path, files_, report);
+    if (boot && there == path)
+      files_.erase(std::remove_if(files_.begin() + static_cast<std::ptrdiff_t>(first), files_.end(),
+                                  [&](const FoundFile& file) { return boot_of(file.path) != boot; }),
+                   files_.end());
   }
 
   std::vector<FoundFile>& files() { return files_; }

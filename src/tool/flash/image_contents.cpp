@@ -162,6 +162,17 @@ std::string cut_text(std::uint32_t boot) {
   return "the log has gone round: newer records have taken the beginning of boot " + std::to_string(boot);
 }
 
+std::string missing_boot_text(const FlashImage& image, std::uint32_t boot) {
+  constexpr std::size_t kMost = 20;
+  const std::vector<std::uint32_t> boots = image.boots();
+  if (std::find(boots.begin(), boots.end(), boot) != boots.end()) return {};
+  std::string text = "holds nothing of boot " + std::to_string(boot) + "; its boots are ";
+  const std::size_t first = boots.size() > kMost ? boots.size() - kMost : 0;
+  if (first != 0) text += "..., ";
+  for (std::size_t i = first; i < boots.size(); ++i) text += (i == first ? "" : ", ") + std::to_string(boots[i]);
+  return text;
+}
+
 std::string boot_directory(std::uint32_t boot) {
   constexpr std::size_t kDigits = 6;
   const std::string number = std::to_string(boot);

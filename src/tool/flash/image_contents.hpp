@@ -27,6 +27,9 @@ std::string path_text(const flashlog::LogReader::Object& object);
 /// Says that a log which went round took the beginning of `boot`.
 std::string cut_text(std::uint32_t boot);
 
+/// That the log holds nothing of `boot`, and which boots it has; empty when it holds some.
+std::string missing_boot_text(const FlashImage& image, std::uint32_t boot);
+
 /// "boot_N", so that the order of names is that of boots.
 std::string boot_directory(std::uint32_t boot);
 

@@ -26,13 +26,14 @@ namespace {
 constexpr char kOverflowHelp[] =
     R"(opdump overflow - lists the operators that overflowed, and names the first one that went wrong
 
-usage: opdump overflow [-d] PATH [-out DIRECTORY] [-n N]
+usage: opdump overflow [-d] PATH [-out DIRECTORY] [-n N] [--boot N]
 
   -d, --dump_file PATH   the dump: a directory with all below it, a flash image, or one Opdebug file
   -out, --output DIRECTORY
                          where the JSON files and the summary go; made if it is missing; default: the current
                          directory
-  -n N                   only the first N overflows in the order of time; default: all
+  -n N                   only the first N overflows in the order of boots and time; default: all
+  --boot N               only boot N, of a flash image or of what 'opdump extract' wrote
 
 An overflow dump has two files per operator that overflowed: its inputs and outputs, and what the device tells of
 it, Opdebug.Node_OpDebug.... Both are found by task and stream, and thread where names have one; every spelling of
@@ -57,6 +58,7 @@ struct OverflowOptions {
   std::optional<std::string> dump_file;
   std::optional<std::string> output;
   std::optional<std::string> number;
+  std::optional<std::string> boot;
 };
 
 /// Whether tensors hold infinities or NaNs.
@@ -119,8 +121,9 @@ class OverflowReportText {
   static std::string place_of(const Overflow& overflow) {
     const OpDebug::Block* block = reporting_block(overflow.debug);
     if (block == nullptr) block = &overflow.debug.blocks[0];
-    std::string text = "model " + std::to_string(block->value("model_id"));
     const std::string& path = overflow.debug_file->path;
+    const std::optional<std::uint32_t> boot = boot_of(path);
+    std::string text = (boot ? "boot " + std::to_string(*boot) + ", model " : "model ") + std::to_string(block->value("model_id"));
     const std::optional<RecordPlace> place =
         parse_record_place(std::string_view(path).substr(0, std::min(path.rfind('/'), path.size())));
     if (place) text += " (" + printable(place->model) + "), step " + std::to_string(place->step);
@@ -223,6 +226,7 @@ int run_overflow(Words words) {
       {"-d", "--dump_file", nullptr, &options.dump_file},
       {"-out", "--output", nullptr, &options.output},
       {"-n", {}, nullptr, &options.number},
+      {"--boot", {}, nullptr, &options.boot},
   };
   std::vector<std::string> rest;
   if (const std::optional<int> exit_code = read_options({"overflow", kOverflowHelp, table}, words, rest))
@@ -241,6 +245,9 @@ int run_overflow(Words words) {
       return usage_error("overflow", "'-n " + *options.number + "' is no number from 1 on");
   }
 
+  const std::optional<std::uint32_t> boot = parse_boot(options.boot.value_or(""));
+  if (options.boot && !boot) return usage_error("overflow", "'" + *options.boot + "' is no number of a boot");
+
   OverflowReportText report(options.output.value_or("."));
   const SearchReport search = {
       [&report](const std::string& message) { report.fail(message); },
@@ -248,7 +255,7 @@ int run_overflow(Words words) {
   };
   FoundDump dump;
   const std::string place = place_to_search(*options.dump_file);
-  dump.add(place, place == *options.dump_file, search);
+  dump.add(place, place == *options.dump_file, search, boot);
   std::vector<Overflow> overflows =
       pair_overflows(dump.files(), [&report](const std::string& message) { report.fail(message); });
   if (place != *options.dump_file)

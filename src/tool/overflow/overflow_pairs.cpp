@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/dump/record_name.hpp"
@@ -108,7 +109,10 @@ std::vector<Overflow> pair_overflows(const std::vector<FoundFile>& files,
     overflows.push_back(std::move(overflow));
   }
   std::stable_sort(overflows.begin(), overflows.end(),
-                   [](const Overflow& a, const Overflow& b) { return a.unix_us < b.unix_us; });
+                   [](const Overflow& a, const Overflow& b) {
+                     return std::pair(boot_of(a.debug_file->path), a.unix_us) <
+                            std::pair(boot_of(b.debug_file->path), b.unix_us);
+                   });
   return overflows;
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -29,10 +30,11 @@ namespace {
 constexpr char kShowHelp[] =
     R"(opdump show - lists the records of a dump
 
-usage: opdump show PATH... [--op GLOB] [--step STEPS] [--stats] [--head N] [--json]
+usage: opdump show PATH... [--op GLOB] [--step STEPS] [--boot N] [--stats] [--head N] [--json]
 
   --op GLOB     only operators whose name matches, such as 'conv*' or 'layer?_relu'
   --step STEPS  only these steps, such as 3, 3-5 or 0|3-5
+  --boot N      only boot N, of a flash image or of what 'opdump extract' wrote; of several boots each is listed apart
   --stats       also the standard deviation, the number of zeros, and a histogram from the least to the greatest
   --head N      also the first N elements of each tensor, at most 1000
   --json        the same for programs
@@ -63,6 +65,7 @@ exit status
 struct ShowOptions {
   std::optional<std::string> op;
   std::optional<std::string> step;
+  std::optional<std::string> boot;
   std::optional<std::string> head;
   bool stats = false;
   bool json = false;
@@ -84,17 +87,18 @@ std::string real_path(const std::string& directory) {
   return real == nullptr ? directory : real.get();
 }
 
-/// By time, whatever directory they lie in; files without one stay behind, in the order they were found in.
+/// By boot and time, whatever directory they lie in; files without a time stay behind, in the order they were
+/// found in.
 void sort_by_time(std::vector<FoundFile>& files) {
-  std::vector<std::pair<std::uint64_t, std::size_t>> times;
+  std::vector<std::tuple<std::optional<std::uint32_t>, std::uint64_t, std::size_t>> times;
   for (std::size_t i = 0; i < files.size(); ++i) {
     const std::optional<RecordName> name = find_record_name(files[i].real_name);
-    times.emplace_back(name ? name->unix_us : UINT64_MAX, i);
+    times.emplace_back(boot_of(files[i].path), name ? name->unix_us : UINT64_MAX, i);
   }
   std::sort(times.begin(), times.end());
   std::vector<FoundFile> sorted;
   sorted.reserve(files.size());
-  for (const auto& [time, i] : times) sorted.push_back(std::move(files[i]));
+  for (const auto& [boot, time, i] : times) sorted.push_back(std::move(files[i]));
   files = std::move(sorted);
 }
 
@@ -192,6 +196,7 @@ int run_show(Words words) {
   std::vector<std::string> paths;
   const Option table[] = {
       {"--op", {}, nullptr, &options.op},     {"--step", {}, nullptr, &options.step},
+      {"--boot", {}, nullptr, &options.boot},
       {"--head", {}, nullptr, &options.head}, {"--stats", {}, &options.stats, nullptr},
       {"--json", {}, &options.json, nullptr},
       {"-d", "--dump_file", nullptr, nullptr, &paths},
@@ -209,6 +214,8 @@ int run_show(Words words) {
     if (!steps.ok()) return usage_error("show", "'--step " + *options.step + "': " + reason);
     filter.steps = steps.value();
   }
+  const std::optional<std::uint32_t> boot = parse_boot(options.boot.value_or(""));
+  if (options.boot && !boot) return usage_error("show", "'" + *options.boot + "' is no number of a boot");
   ShowDetail detail = {.spread = options.stats};
   if (options.head) {
     constexpr std::uint64_t kMost = 1000;
@@ -229,7 +236,7 @@ int run_show(Words words) {
   };
   FoundDump dump;
   std::sort(paths.begin(), paths.end(), natural_less);
-  for (const std::string& path : paths) dump.add(path, true, report);
+  for (const std::string& path : paths) dump.add(path, true, report, boot);
   std::vector<FoundFile>& files = dump.files();
   sort_by_time(files);
   Show show(filter);

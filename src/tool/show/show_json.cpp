@@ -82,6 +82,7 @@ JsonListing::JsonListing(const ShowDetail& detail) : detail_(detail) {
 void JsonListing::write_head(const ShownRecord& record) {
   ++sums_.records;
   json_.line().open('{').key("file").text(record.found.path);
+  if (const std::optional<std::uint32_t> boot = boot_of(record.found.path)) json_.key("boot").number(*boot);
   if (record.name) {
     json_.key("type").text(record.name->type).key("name").text(record.name->name);
     json_.key("task").number(record.name->task).key("stream").number(record.name->stream);

@@ -60,6 +60,7 @@ class TextListing {
   ShowDetail detail_;
   std::size_t type_width_ = 4;
   std::size_t name_width_ = 4;
+  std::optional<std::uint32_t> boot_;  ///< of the records under the last heading
   bool fit_ = false;  ///< names are shortened to the terminal
   ShownSums sums_;
 };
