@@ -35,11 +35,11 @@ constexpr TensorFault fault_of(const TensorView& tensor, std::uint64_t& needed, 
 }
 
 /// Whether a tensor without a fault has `spare_bytes`: at least twice the bytes needed, and more than any
-/// padding of a few elements. A dtype whose elements have no fixed size never has.
+/// padding of a few elements, unless it has no dims: then its shape may be forgotten. A dtype whose elements have no fixed size never has.
 constexpr bool has_spare_bytes(const TensorView& tensor, std::uint64_t needed) {
   constexpr std::uint64_t kPadding = 64;
   return codes_of(tensor.dtype).bits != 0 && needed != 0 && tensor.bytes - needed >= needed &&
-         tensor.bytes - needed > kPadding;
+         (tensor.bytes - needed > kPadding || tensor.shape.empty());
 }
 
 /// A tensor with a fault, and the operator that it belongs to. Refers to everything, for the time of the
