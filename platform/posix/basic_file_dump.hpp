@@ -67,7 +67,7 @@ class BasicFileDump {
     for (const ConfigNote& note : notes) kit_.say(to_string(note, config_path));
     if (status == Status::ok) status = take_ring(config.options);
     ConfigText text;
-    if (status == Status::ok && config.layout != Layout::cann &&
+    if (status == Status::ok && config.form.layout != Layout::cann &&
         read_config_file(config_path, text, refusal) != Status::ok)
       status = Status::not_found;
     if (status == Status::ok) status = kit_.apply(config, text.view());

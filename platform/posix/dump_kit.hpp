@@ -260,7 +260,7 @@ class DumpKit {
   Status begin_extras(std::string_view text) {
     models_.clear();
     extras_.reset();
-    if (config_.layout == Layout::cann || text.empty()) return Status::ok;
+    if (config_.form.layout == Layout::cann || text.empty()) return Status::ok;
     extras_.reset(new (std::nothrow) MindSporeExtras);
     return extras_ == nullptr ? Status::no_memory : extras_->begin(config_, text, session_.device_id());
   }

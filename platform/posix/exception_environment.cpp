@@ -43,7 +43,7 @@ bool ProcessEnvironment::usable(std::string_view directory) {
 
 Status follow_environment(Environment& environment, ConfigMemory& memory, DumpConfig& config,
                           std::vector<ConfigNote>* notes) {
-  if (config.layout != Layout::cann) return Status::ok;
+  if (config.form.layout != Layout::cann) return Status::ok;
   const ExceptionPlan plan = plan_exceptions(config, environment);
   for (std::size_t i = 0; i < plan.ignored_count; ++i) {
     note(notes, plan.ignored[i],

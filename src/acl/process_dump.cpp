@@ -182,10 +182,7 @@ std::string ProcessDump::directory_of(acldumpType type) const {
     case DATA_DUMP:
     case OVERFLOW_DUMP: {
       const DumpConfig& config = kit_.config();
-      const DumpTarget target = {.time = kit_.session().dump_time(),
-                                 .layout = config.layout,
-                                 .world_size = config.world_size,
-                                 .rank = config.rank};
+      const DumpTarget target = {.time = kit_.session().dump_time(), .form = config.form};
       if (target.time == 0 || config.exception != ExceptionDump::none) return {};
       char directory[kMaxDumpDirectoryBytes];
       return with_slash(config.dump_path).append(directory, put_dump_directory(directory, target));

@@ -153,7 +153,7 @@ class ConfigReader {
         (options != nullptr && !OptionsJson(*options, memory_, refusal_).read(config)))
       return false;
     // In CANN's layout only torchair has a folder for the rank.
-    if (dialect == ConfigDialect::mindspore && config.layout == Layout::cann) config.world_size = 0;
+    if (dialect == ConfigDialect::mindspore && config.form.layout == Layout::cann) config.form.world_size = 0;
     return true;
   }
 

@@ -46,9 +46,9 @@ bool OptionsJson::read(DumpConfig& config) {
          read_word<Keep>("keep", kKeepWords, options.keep) &&
          read_word<Fsync>("fsync", kFsyncWords, options.fsync) &&
          read_word<FileFormat>("file_format", kFileFormatWords, config.file_format) &&
-         read_word<Layout>("layout", kLayoutWords, config.layout) &&
-         read_word<bool>("statistic_numbers", kNumbers, config.fixed_point) &&
-         read_word<bool>("trailing_comma", kOptionSwitch, config.trailing_comma) &&
+         read_word<Layout>("layout", kLayoutWords, config.form.layout) &&
+         read_word<bool>("statistic_numbers", kNumbers, config.form.fixed_point) &&
+         read_word<bool>("trailing_comma", kOptionSwitch, config.form.trailing_comma) &&
          read_word<bool>("watch", kWatch, config.watch_changes_only) &&
          read_number<std::uint32_t>("history_steps", 1, kMaxSteps, options.history_steps) &&
          read_number<std::uint32_t>("after_steps", 0, kMaxSteps, options.after_steps) &&

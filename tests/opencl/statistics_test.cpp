@@ -217,11 +217,11 @@ TEST_CASE("opencl: a config that asks the device for statistics gets the host's 
     config.asked = config.active = true;
     config.dump_path = "/d";
     config.models = rules;
-    config.layout = Layout::mindspore_kernel;
-    config.data = DumpData::statistics;
-    config.statistics = kStatMax | kStatMin | kStatMean | kStatL2Norm;
+    config.form.layout = Layout::mindspore_kernel;
+    config.form.data = DumpData::statistics;
+    config.form.statistics = kStatMax | kStatMin | kStatMean | kStatL2Norm;
     config.statistic_columns = columns;
-    config.statistics_on_device = on_device;
+    config.form.statistics_on_device = on_device;
     ModelPlanFor<1> plan;
     REQUIRE(session.init() == Status::ok);
     REQUIRE(session.set_config(config) == Status::ok);

@@ -147,7 +147,7 @@ DumpFiles dump_of_all(opdump::DumpData kind, [[maybe_unused]] bool overflow = fa
                                      .mode = opdump::DumpMode::all,
                                      .single_ops = true,
                                      .models = any,
-                                     .data = kind,
+                                     .form = {.data = kind},
                                      .overflow_number = 100,
                                      .overflow = overflow};
   if (session.init() != opdump::Status::ok || session.set_config(config) != opdump::Status::ok ||

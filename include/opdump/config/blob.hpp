@@ -179,7 +179,7 @@ inline Status open_plan(Bytes& plan, std::uint32_t& version) {
   // Cheaper than its defaults, field by field: a plan has them all, but for those that came later, and of
   // these one is not zero.
   std::memset(static_cast<void*>(&config), 0, sizeof config);
-  config.trailing_comma = true;
+  config.form.trailing_comma = true;
   Status status = open_plan(plan, version);
   if (status != Status::ok) return status;
   PlanReader reader(plan.subspan(kPlanHeadBytes), memory);

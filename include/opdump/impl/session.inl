@@ -76,14 +76,8 @@ inline Status BasicSession<Memory>::set_config(const DumpConfig& config) {
                        .device_id = device_id_,
                        .sample_number = config.sample_number,
                        .columns = config.statistic_columns,
-                       .layout = config.layout,
-                       .data = config.data,
-                       .fixed_point = config.fixed_point,
-                       .trailing_comma = config.trailing_comma,
-                       .statistics_on_device = config.statistics_on_device,
-                       .statistics = config.statistics,
-                       .world_size = config.world_size,
-                       .rank = build::kLean ? 0 : folder_rank(config, device_id_)};
+                       .form = config.form};
+  if constexpr (!build::kLean) target.form.rank = folder_rank(config, device_id_);
   if (const Status status = means().choose_form(config, target); status != Status::ok) return status;
   leave_config();
   std::uint8_t taken = Targets::kNone;

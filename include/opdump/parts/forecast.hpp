@@ -79,7 +79,7 @@ class OpCost {
   /// `indexes` as for PlannedRecord.
   std::uint64_t bytes(const CapturedTensors& tensors, const std::uint16_t* indexes = nullptr) const {
     if (data_bytes(tensors) == 0) return 0;
-    if (!splits_records(config_.data, config_.layout, config_.file_format == FileFormat::npy))
+    if (!splits_records(config_.form.data, config_.form.layout, config_.file_format == FileFormat::npy))
       return of_record(tensors, 0, indexes);
     std::uint64_t sum = 0;
     for (std::uint32_t i = 0; i < tensors.inputs.size(); ++i)
@@ -98,7 +98,7 @@ class OpCost {
 
   std::uint64_t of_sample(TensorView tensor, std::uint32_t index,
                           std::span<const TensorView> CapturedTensors::*role) const {
-    if (tensor.bytes == 0 && has_table(config_.layout)) return 0;
+    if (tensor.bytes == 0 && has_table(config_.form.layout)) return 0;
     const Result<std::uint64_t> count = element_count(tensor.shape);
     const Dim number = config_.sample_number;
     if (number != 0 && count.ok() && count.value() > number) {
@@ -114,8 +114,8 @@ class OpCost {
                           const std::uint16_t* indexes = nullptr) const {
     const PlannedRecord record(op_.name, tensors, first_index, indexes);
     std::uint64_t bytes = 0;
-    if (config_.data != DumpData::statistics) bytes += file_bytes(record, data_bytes(tensors));
-    if (config_.data != DumpData::tensor && data_bytes(tensors) != 0) bytes += statistics_bytes(record);
+    if (config_.form.data != DumpData::statistics) bytes += file_bytes(record, data_bytes(tensors));
+    if (config_.form.data != DumpData::tensor && data_bytes(tensors) != 0) bytes += statistics_bytes(record);
     return bytes;
   }
 
@@ -139,19 +139,19 @@ class OpCost {
 
   std::uint64_t statistics_bytes(const PlannedRecord& record) const {
     char line[kMaxStatsLine > kMaxStatisticLine ? kMaxStatsLine : kMaxStatisticLine];
-    const std::uint32_t selected = config_.statistics & (kStatsByDefault | kStatL2Norm);
+    const std::uint32_t selected = config_.form.statistics & (kStatsByDefault | kStatL2Norm);
     std::uint64_t bytes = 0;
-    if (!has_table(config_.layout)) {
+    if (!has_table(config_.form.layout)) {
       TextWriter header(line);
       bytes += add_stats_header(header, selected).text().size();
     }
     record.for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t index) {
       TextWriter row(line);
-      if (has_table(config_.layout)) {
+      if (has_table(config_.form.layout)) {
         if (!has_table_row(tensor.dtype)) return;
         bytes += op_.type.size() + 1 + op_.name.size();
         add_statistic_row(row, table_row(record, tensor, is_output, index), {.summary = usual(tensor)},
-                          config_.statistic_columns, config_.statistics, config_.trailing_comma);
+                          config_.statistic_columns, config_.form.statistics, config_.form.trailing_comma);
       } else {
         add_stats_row(row,
                       {.output = is_output,
@@ -161,7 +161,7 @@ class OpCost {
                        .format = tensor.format,
                        .shape = tensor.shape,
                        .summary = usual(tensor)},
-                      selected, config_.fixed_point ? StatsNumbers::nano : StatsNumbers::server);
+                      selected, config_.form.fixed_point ? StatsNumbers::nano : StatsNumbers::server);
       }
       bytes += row.text().size();
     });
@@ -170,8 +170,8 @@ class OpCost {
 
   StatisticRow table_row(const PlannedRecord& record, const TensorView& tensor, bool is_output,
                          std::uint32_t index) const {
-    return {.task_id = has_task_id(config_.layout) ? op_.task_id : 0,
-            .stream_id = has_stream_id(config_.layout) ? op_.stream_id : 0,
+    return {.task_id = has_task_id(config_.form.layout) ? op_.task_id : 0,
+            .stream_id = has_stream_id(config_.form.layout) ? op_.stream_id : 0,
             .unix_us = record.head().unix_us,
             .output = is_output,
             .index = index,
@@ -234,7 +234,7 @@ inline std::uint64_t report_bytes(const DumpConfig& config) {
 inline void add_faults(const DumpConfig& config, const ModelPlan& plan, Forecast& forecast) {
   const ModelDesc& model = *plan.model;
   DumpConfig as_written = config;
-  if (config.layout == Layout::cann && !config.watch) as_written.data = DumpData::tensor;
+  if (config.form.layout == Layout::cann && !config.watch) as_written.form.data = DumpData::tensor;
   forecast.at_most = !config.watch || config.watch_changes_only;
   std::uint32_t suspects[kWatchEntries / 16 + 1] = {};  // by the entries that they are in
   for (const std::uint8_t bits : plan.bits) {
@@ -253,8 +253,8 @@ inline void add_faults(const DumpConfig& config, const ModelPlan& plan, Forecast
       forecast.bytes_per_step += times * cost.bytes({.outputs = model.tensors[i].outputs});
     } else {
       if ((plan.bits[i] & kCheckOverflow) != 0)
-        forecast.bytes_per_step +=
-            cost.bytes(model.tensors[i]) + (has_rank_folder(config.layout) ? 0 : report_bytes(as_written));
+        forecast.bytes_per_step += cost.bytes(model.tensors[i]) +
+                                   (has_rank_folder(config.form.layout) ? 0 : report_bytes(as_written));
       forecast.bytes_per_step += bytes_of_listed(config, plan, i);
     }
   }
@@ -279,11 +279,11 @@ inline Forecast forecast_of(const DumpConfig& config, const ModelPlan& plan) {
   for (std::size_t i = 0; i < plan.bits.size(); ++i) {
     if (plan.bits[i] != 0) forecast.bytes_per_step += forecast::bytes_of_listed(config, plan, i);
   }
-  if (config.data != DumpData::tensor && has_table(config.layout)) {
+  if (config.form.data != DumpData::tensor && has_table(config.form.layout)) {
     char line[kMaxStatisticLine];
     TextWriter header(line);
     forecast.bytes_per_step +=
-        add_statistic_header(header, config.statistic_columns, config.statistics).text().size();
+        add_statistic_header(header, config.statistic_columns, config.form.statistics).text().size();
   }
   return forecast;
 }

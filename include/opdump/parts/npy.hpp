@@ -107,7 +107,7 @@ class NpyFormat final : public RecordFormat {
                           std::span<char> memory) const override {
     TextWriter text(memory);
     record.for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t index) {
-      add_suffix(text, tensor, is_output, index, target.default_format, target.layout);
+      add_suffix(text, tensor, is_output, index, target.default_format, target.form.layout);
     });
     return text.text();
   }

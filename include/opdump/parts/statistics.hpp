@@ -50,8 +50,8 @@ class StatisticsReduction final : public Reduction {
   std::uint32_t bytes_per_tensor() const override { return kBytes; }
 
   bool makes(const DumpTarget& target) const override {
-    return (kDigests || (target.statistics & (kStatMd5 | kStatSha1)) == 0) &&
-           (kTables || target.layout == Layout::cann);
+    return (kDigests || (target.form.statistics & (kStatMd5 | kStatSha1)) == 0) &&
+           (kTables || target.form.layout == Layout::cann);
   }
 
   Status reduce(const DumpTarget& target, const TensorView& tensor, std::byte* to) override {
@@ -59,8 +59,8 @@ class StatisticsReduction final : public Reduction {
     if (!elements.ok()) return elements.status();
     Statistics statistics(tensor.dtype, elements.value(), kernels_);
     Digests digests;
-    const bool with_md5 = kDigests && (target.statistics & kStatMd5) != 0;
-    const bool with_sha1 = kDigests && (target.statistics & kStatSha1) != 0;
+    const bool with_md5 = kDigests && (target.form.statistics & kStatMd5) != 0;
+    const bool with_sha1 = kDigests && (target.form.statistics & kStatSha1) != 0;
     const std::uint64_t packed = packed_bytes(tensor.dtype, tensor.shape).value();
     const std::uint64_t all = codes_of(tensor.dtype).bits == 0 ? tensor.bytes : packed;
     const auto take = [&](Bytes piece) {
@@ -69,12 +69,12 @@ class StatisticsReduction final : public Reduction {
       if (with_sha1) digests.sha1.add(piece);
     };
     Status status = Status::not_supported;
-    if (target.statistics_on_device && !with_md5 && !with_sha1 && !is_restored(tensor))
+    if (target.form.statistics_on_device && !with_md5 && !with_sha1 && !is_restored(tensor))
       status = add_on_device(tensor, elements.value(), statistics);
     if (status == Status::not_supported) status = for_each_piece(tensor, all, take);
     if (status != Status::ok) return status;
-    Reduced out = {statistics.summary(target.layout == Layout::cann ? StatisticsDialect::cann
-                                                                    : StatisticsDialect::mindspore)};
+    Reduced out = {statistics.summary(target.form.layout == Layout::cann ? StatisticsDialect::cann
+                                                                         : StatisticsDialect::mindspore)};
     if constexpr (kDigests) {
       if (with_md5) digests.md5.finish(out.md5);
       if (with_sha1) digests.sha1.finish(out.sha1);
@@ -90,7 +90,7 @@ class StatisticsReduction final : public Reduction {
     OpenObject object;
     Status status = object.begin(sink, name);
     if (status != Status::ok) return status;
-    const std::uint32_t selected = target.statistics & (kStatsByDefault | kStatL2Norm);
+    const std::uint32_t selected = target.form.statistics & (kStatsByDefault | kStatL2Norm);
     TextWriter header(line_);
     status = object.put(as_bytes(add_stats_header(header, selected).text()));
     record.for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t index) {
@@ -104,7 +104,7 @@ class StatisticsReduction final : public Reduction {
                             .shape = tensor.shape,
                             .summary = of_tensor.summary};
       TextWriter line(line_);
-      add_stats_row(line, row, selected, target.fixed_point ? StatsNumbers::nano : StatsNumbers::server);
+      add_stats_row(line, row, selected, target.form.fixed_point ? StatsNumbers::nano : StatsNumbers::server);
       status = object.put(as_bytes(line.text()));
     });
     if (status == Status::ok) status = object.commit();
@@ -179,8 +179,8 @@ class StatisticsReduction final : public Reduction {
       const TensorStatistics statistics = take(reduced);
       if (status != Status::ok || !has_table_row(tensor.dtype)) return;
       const RecordHead& head = record.head();
-      const StatisticRow row = {.task_id = has_task_id(target.layout) ? head.task_id : 0,
-                                .stream_id = has_stream_id(target.layout) ? head.stream_id : 0,
+      const StatisticRow row = {.task_id = has_task_id(target.form.layout) ? head.task_id : 0,
+                                .stream_id = has_stream_id(target.form.layout) ? head.stream_id : 0,
                                 .unix_us = unix_us,
                                 .output = is_output,
                                 .index = index,
@@ -188,7 +188,8 @@ class StatisticsReduction final : public Reduction {
                                 .dtype = tensor.dtype,
                                 .shape = tensor.shape};
       TextWriter line(line_);
-      add_statistic_row(line, row, statistics, target.columns, target.statistics, target.trailing_comma);
+      add_statistic_row(line, row, statistics, target.columns, target.form.statistics,
+                        target.form.trailing_comma);
       if (line.overflowed()) {
         status = Status::too_large;
         return;
@@ -236,7 +237,7 @@ class StatisticsReduction final : public Reduction {
     const std::uint64_t hash = hash_of(table.directory, hash_of(table.root, target.id));
     if (hash == table_hash_) return Status::ok;
     TextWriter header(line_);
-    add_statistic_header(header, target.columns, target.statistics);
+    add_statistic_header(header, target.columns, target.form.statistics);
     if (header.overflowed()) return Status::too_large;
     OpenObject object;
     Status status = object.begin(sink, table);

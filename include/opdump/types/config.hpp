@@ -180,6 +180,18 @@ constexpr bool is_cpu(Layout layout) {
   return layout >= Layout::mindspore_cpu;
 }
 
+/// The form of a dump's files: what of a config also holds for each record.
+struct DumpForm {
+  Layout layout = Layout::cann;
+  DumpData data = DumpData::tensor;
+  StatBits statistics = kStatsByDefault;
+  bool fixed_point = false;           ///< CANN's statistics have the number texts of its nano devices
+  bool trailing_comma = true;         ///< rows of MindSpore's table end with one
+  bool statistics_on_device = false;  ///< the device computes them, where the device memory can
+  std::uint32_t world_size = 0;  ///< processes of a distributed run; 0: no rank folder in `cann`'s layout
+  std::uint32_t rank = 0;        ///< of this process, see `folder_rank`
+};
+
 /// What kernels may write in addition to tensors, as bits.
 inline constexpr std::uint8_t kKernelPrintf = 1;
 inline constexpr std::uint8_t kKernelTensor = 2;
@@ -254,32 +266,25 @@ struct DumpConfig {
   std::span<const std::uint32_t> devices{};  ///< without `every_device`: the ids of those that dump
   DumpOptions options{};
   FileFormat file_format = FileFormat::nano;
-  Layout layout = Layout::cann;
+  DumpForm form{};
 
   // This build understands statistics_in_dtype, synchronous, quant_dumpable and kernel_data, but does not act
   // on them.
-  DumpData data = DumpData::tensor;
-  StatBits statistics = kStatsByDefault;
-  bool fixed_point = false;    ///< CANN's statistics have the number texts of its nano devices
-  bool trailing_comma = true;  ///< rows of MindSpore's table end with one
   /// One bit per column, in the order asked for, for layouts that leave that order to the config; a column
   /// may occur twice. Empty: the layout's own order.
   std::span<const StatBits> statistic_columns{};
-  bool statistics_on_device = false;  ///< the device computes them
-  bool statistics_in_dtype = false;   ///< the device computes them in the tensor's dtype, not in float32
-  std::uint32_t sample_number = 0;    ///< elements kept of each tensor, from its start; 0: all
+  std::uint32_t sample_number = 0;  ///< elements kept of each tensor, from its start; 0: all
   bool device_format = false;     ///< tensors keep the device's shape, dtype and format, not the framework's
   bool save_kernel_args = false;  ///< the arguments that an operator was built with are written too
   bool synchronous = false;       ///< an operator's record is written before the next operator runs
   bool quant_dumpable = false;    ///< of a quantized network, the data before quantization is captured
   std::uint32_t overflow_number = 0;  ///< overflowing operators that are captured; 0: all
   std::string_view net_name{};        ///< a directory of MindSpore's layouts
-  std::uint32_t world_size = 0;     ///< processes of a distributed run; 0: no rank folder in `cann`'s layout
-  std::uint32_t rank = 0;           ///< of this process, see `folder_rank`
-  std::uint8_t kernel_data = 0;     ///< 0: the config does not say
-  bool overflow = false;            ///< operators of every model that overflow are captured, not `models`
-  bool watch = false;               ///< the watched operators of `models` are captured instead
-  bool watch_changes_only = false;  ///< and of them only what another operator has overwritten
+  bool statistics_in_dtype = false;   ///< of the device, in the tensor's dtype and not in float32
+  std::uint8_t kernel_data = 0;       ///< 0: the config does not say
+  bool overflow = false;              ///< operators of every model that overflow are captured, not `models`
+  bool watch = false;                 ///< the watched operators of `models` are captured instead
+  bool watch_changes_only = false;    ///< and of them only what another operator has overwritten
   ExceptionDump exception = ExceptionDump::none;
 };
 
@@ -309,12 +314,12 @@ constexpr bool has_rank_folder(Layout layout) {
   return layout == Layout::mindspore_kernel || is_cpu(layout);
 }
 
-/// The rank that the folder of device `device_id` is named after: that of the run or, of a run of one process,
-/// the device's id, so that devices of one process lie apart. Source: MindSpore's document has the id of the
-/// logical device there.
+/// The rank that the folder of device `device_id` is named after: that of the run or, of a run of one
+/// process, the device's id, so that devices of one process lie apart. Source: MindSpore's document has the
+/// id of the logical device there.
 constexpr std::uint32_t folder_rank(const DumpConfig& config, std::uint32_t device_id) {
-  const bool one_process = config.world_size <= 1 && config.rank == 0;
-  return one_process && has_rank_folder(config.layout) ? device_id : config.rank;
+  const bool one_process = config.form.world_size <= 1 && config.form.rank == 0;
+  return one_process && has_rank_folder(config.form.layout) ? device_id : config.form.rank;
 }
 
 /// Whether file names have the runtime's ids; in other layouts the ids are 0.

@@ -30,7 +30,7 @@ inline int make_directories(const std::string& path) {
 
 /// Makes the directory that `config` dumps to where the framework does: MindSpore makes it, CANN wants it.
 inline Status make_place(const DumpConfig& config) {
-  const int error = config.layout == Layout::cann ? 0 : make_directories(std::string(config.dump_path));
+  const int error = config.form.layout == Layout::cann ? 0 : make_directories(std::string(config.dump_path));
   return error == 0 ? Status::ok : status_of(error);
 }
 

@@ -17,7 +17,7 @@ inline namespace OPDUMP_NAMESPACE {
 /// Whether a config has constants written: on CPU and GPU, where it wants outputs, which MindSpore counts
 /// them among.
 constexpr bool wants_constants(const DumpConfig& config) {
-  return is_cpu(config.layout) && config.mode != DumpMode::input;
+  return is_cpu(config.form.layout) && config.mode != DumpMode::input;
 }
 
 /// Adds the folder of a graph's constants, `rank_{rank}/{network}/{graph}/constants`.
@@ -46,7 +46,7 @@ template <class Memory>
   add_constants_directory(directory, config, graph_id);
   TextWriter file(directory.rest());
   file.add("Parameter.").add_sanitised(constant.name).add(".0.0.").add_decimal(unix_us);
-  NpyFormat::add_suffix(file, tensor, true, 0, true, config.layout);
+  NpyFormat::add_suffix(file, tensor, true, 0, true, config.form.layout);
   if (directory.overflowed() || file.overflowed()) return Status::name_too_long;
 
   OpenObject object;

@@ -32,16 +32,16 @@ class MindSporeExtras {
   [[nodiscard]] Status begin(const DumpConfig& config, std::string_view config_text,
                              std::uint32_t device_id) {
     device_config_ = config;
-    device_config_.rank = folder_rank(config, device_id);
-    config_ = config.layout != Layout::cann ? &device_config_ : nullptr;
+    device_config_.form.rank = folder_rank(config, device_id);
+    config_ = config.form.layout != Layout::cann ? &device_config_ : nullptr;
     device_id_ = device_id;
-    if (config_ == nullptr || !is_cpu(config.layout)) return Status::ok;
+    if (config_ == nullptr || !is_cpu(config.form.layout)) return Status::ok;
     return write_dump_metadata(sink_, *config_, config_text, "CPU", "opdump");
   }
 
   /// After a model has been loaded.
   [[nodiscard]] Status loaded(const ModelPlan& plan) {
-    const bool applies = applies_to(plan) && has_rank_folder(config_->layout);
+    const bool applies = applies_to(plan) && has_rank_folder(config_->form.layout);
     return applies ? write_execution_order(sink_, *config_, *plan.model) : Status::ok;
   }
 
@@ -72,11 +72,11 @@ class MindSporeExtras {
   /// the plan's latest.
   [[nodiscard]] Status ended(const ModelPlan& plan) {
     if (!applies_to(plan)) return Status::ok;
-    if (config_->layout == Layout::mindspore_graph) return write_latest(plan);
+    if (config_->form.layout == Layout::mindspore_graph) return write_latest(plan);
     Status status = Status::ok;
     for (std::uint64_t step = config_->first_step; step < plan.next_step && status == Status::ok; ++step) {
       if (!plan.steps.contains(step)) continue;
-      if (is_cpu(config_->layout))
+      if (is_cpu(config_->form.layout))
         status = append_executed_step(sink_, *config_, plan.model->id, step);
       if (config_->save_kernel_args && status == Status::ok) status = write_arguments(plan, step);
     }

@@ -83,7 +83,7 @@ inline const OpAttribute* next_attribute(const OpDesc& op, const OpAttribute* af
 }
 
 inline DumpTarget target_of(const DumpConfig& config) {
-  return {.root = config.dump_path, .layout = config.layout, .rank = config.rank};
+  return {.root = config.dump_path, .form = config.form};
 }
 
 }  // namespace mindspore_files

@@ -76,11 +76,12 @@ class AclJson : NodeReader {
   // Values.
 
   bool read_words(DumpConfig& config) {
-    return read_word("dump_mode", kAclModes, config.mode) && read_word("dump_data", kAclData, config.data) &&
+    return read_word("dump_mode", kAclModes, config.mode) &&
+           read_word("dump_data", kAclData, config.form.data) &&
            read_word("dump_op_switch", kAclSwitch, config.single_ops) &&
            read_word("dump_level", kLevels, config.level) &&
            read_word("dump_debug", kAclSwitch, config.overflow) && read_scene(config) &&
-           read_kernel_data(config.kernel_data) && read_stats(config.statistics);
+           read_kernel_data(config.kernel_data) && read_stats(config.form.statistics);
   }
 
   /// Absent: `value` keeps its default.
@@ -181,7 +182,7 @@ class AclJson : NodeReader {
     if (stats == nullptr) return true;
     if (stats->first() == nullptr)
       return empty(*stats, kDump.key("dump_stats"), "; allowed: " + listed(kStats));
-    return config.data == DumpData::statistics ||
+    return config.form.data == DumpData::statistics ||
            conflict("dump_stats", "only goes with \"dump_data\": \"stats\": set that, or leave this key out");
   }
 

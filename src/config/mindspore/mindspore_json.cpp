@@ -366,7 +366,7 @@ class MindSporeJson : NodeReader {
     }
     std::size_t word = 0;
     if (!read_word(node, at, kMindSporeData, word)) return false;
-    config.data = static_cast<DumpData>(word);
+    config.form.data = static_cast<DumpData>(word);
     if (word != 0 && !reads_e2e_ && config.file_format != FileFormat::npy)
       return refuse(ConfigFault::conflict, *node, at,
                     in_quotes(node->text()) + " only goes with \"file_format\": \"npy\" on O2: set that");
@@ -379,7 +379,8 @@ class MindSporeJson : NodeReader {
     fix_side(config);
     const KeyPath at = kCommon.key("statistic_category");
     const JsonNode* node = common_->member("statistic_category");
-    if (config.data != DumpData::tensor) return MindSporeStatistics(node, at, memory_, refusal_).read(config);
+    if (config.form.data != DumpData::tensor)
+      return MindSporeStatistics(node, at, memory_, refusal_).read(config);
     if (node != nullptr) note(*node, at, "not looked at: it only counts with saved_data statistic or full");
     return true;
   }
@@ -387,11 +388,11 @@ class MindSporeJson : NodeReader {
   void fix_side(DumpConfig& config) {
     if (side_ == 0) return;
     std::string_view why;
-    if (config.data != DumpData::statistics) why = "it only goes with \"saved_data\": \"statistic\"";
+    if (config.form.data != DumpData::statistics) why = "it only goes with \"saved_data\": \"statistic\"";
     if (mode_ == MindSporeMode::cpu) why = "there is no such device";
     if (debug_mode_ == kOverflowMode && !config.synchronous)
       why = "with op_debug_mode 3 it only goes with \"enable\": true";
-    config.statistics_on_device = why.empty();
+    config.form.statistics_on_device = why.empty();
     if (!why.empty()) note_e2e("stat_calc_mode", "counts as \"host\": " + std::string(why));
   }
 
@@ -402,9 +403,9 @@ class MindSporeJson : NodeReader {
     constexpr Layout kLayouts[] = {Layout::cann, Layout::mindspore_kernel, Layout::mindspore_graph,
                                    Layout::mindspore_cpu};
     config.mode = kModes[input_output_];
-    config.layout = kLayouts[static_cast<std::size_t>(mode_)];
-    config.world_size = context_.world_size;
-    config.rank = context_.rank;
+    config.form.layout = kLayouts[static_cast<std::size_t>(mode_)];
+    config.form.world_size = context_.world_size;
+    config.form.rank = context_.rank;
     drop_idle_settings(config);
     config.asked = asks(config);
     config.overflow = config.asked && debug_mode_ == kOverflowMode;
@@ -452,7 +453,7 @@ class MindSporeJson : NodeReader {
       note_e2e("trans_flag", "false has no effect on CPU and GPU");
       config.device_format = false;
     }
-    if (config.save_kernel_args && (cpu || !config.synchronous || config.statistics_on_device)) {
+    if (config.save_kernel_args && (cpu || !config.synchronous || config.form.statistics_on_device)) {
       note_e2e("save_kernel_args",
                cpu ? "has no effect on CPU and GPU"
                    : "has no effect but with \"enable\": true and statistics of the host");
@@ -469,7 +470,7 @@ class MindSporeJson : NodeReader {
     if (config.statistics_in_dtype)
       note_e2e("device_stat_precision_mode",
                "\"low\" has no effect: statistics are computed as exactly as with \"high\", or more");
-    if (!config.statistics_on_device) return;
+    if (!config.form.statistics_on_device) return;
     note_e2e("stat_calc_mode",
              "\"device\" holds where the program's device memory computes statistics, as that for OpenCL does; with "
              "others, that for Ascend among them, and for dtypes that it cannot, the host computes the same ones");

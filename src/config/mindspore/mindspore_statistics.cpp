@@ -53,10 +53,11 @@ const Category& category_of(std::string_view name) {
 }  // namespace
 
 bool MindSporeStatistics::read(DumpConfig& config) {
-  config.statistics = 0;
+  config.form.statistics = 0;
   if (list_ == nullptr) {
     config.statistic_columns = kByDefault;
-    for (const StatBits bit : kByDefault) config.statistics = static_cast<StatBits>(config.statistics | bit);
+    for (const StatBits bit : kByDefault)
+      config.form.statistics = static_cast<StatBits>(config.form.statistics | bit);
     return true;
   }
   if (!check_array_of(list_, JsonType::string, at_, [this](const JsonNode& node, const KeyPath& at) {
@@ -68,12 +69,12 @@ bool MindSporeStatistics::read(DumpConfig& config) {
   std::size_t taken = 0;
   check_each(list_, at_, [&](const JsonNode& node, const KeyPath& at) {
     const Category& category = category_of(node.text());
-    if (config.statistics_on_device && !category.on_device) {
+    if (config.form.statistics_on_device && !category.on_device) {
       note(node, at, in_quotes(node.text()) + " is left out: the device cannot compute it");
       return true;
     }
     columns.value()[taken++] = category.bit;
-    config.statistics = static_cast<StatBits>(config.statistics | category.bit);
+    config.form.statistics = static_cast<StatBits>(config.form.statistics | category.bit);
     return true;
   });
   config.statistic_columns = columns.value().first(taken);

@@ -92,9 +92,9 @@ class Torchair : NodeReader {
     if (options_.quant_dumpable) note_set("quant_dumpable", "has no effect: CANN does not know it");
     config.quant_dumpable = options_.quant_dumpable;
     config.mode = static_cast<DumpMode>(place_of(options_.dump_mode, kTorchairModes));
-    config.data = static_cast<DumpData>(place_of(options_.dump_data, kTorchairData));
-    config.world_size = std::max<std::uint32_t>(context_.world_size, 1u);
-    config.rank = config.world_size == 1 ? 0 : context_.rank;
+    config.form.data = static_cast<DumpData>(place_of(options_.dump_data, kTorchairData));
+    config.form.world_size = std::max<std::uint32_t>(context_.world_size, 1u);
+    config.form.rank = config.form.world_size == 1 ? 0 : context_.rank;
     if (!copy(options_.dump_path, config.dump_path) || !read_layers(config.models) ||
         !read_steps(config.steps))
       return refuse(ConfigFault::no_memory, "", "the memory for the config is full: give it more");

@@ -116,7 +116,7 @@ void write_numbers(JsonWriter& json, std::string_view key, const Numbers& number
 
 /// Of the statistics, in their order; nothing for tensors only.
 void write_columns(JsonWriter& json, const DumpConfig& config) {
-  if (config.data == DumpData::tensor) return;
+  if (config.form.data == DumpData::tensor) return;
   json.key("statistics").open('[');
   const auto write = [&json](StatBits bit) {
     json.text(kStatistics[static_cast<std::size_t>(std::countr_zero(bit))]);
@@ -124,7 +124,7 @@ void write_columns(JsonWriter& json, const DumpConfig& config) {
   for (const StatBits bit : config.statistic_columns) write(bit);
   for (std::size_t i = 0; config.statistic_columns.empty() && i < kStatistics.size(); ++i) {
     const StatBits bit = static_cast<StatBits>(1u << i);
-    if ((config.statistics & bit) != 0) write(bit);
+    if ((config.form.statistics & bit) != 0) write(bit);
   }
   json.close(']');
 }
@@ -133,9 +133,9 @@ void write_config(JsonWriter& json, const DumpConfig& config) {
   json.key("dump_path").text(config.dump_path);
   json.key("mode").text(word(kModes, config.mode));
   json.key("level").text(word(kLevels, config.level));
-  json.key("data").text(word(kData, config.data));
+  json.key("data").text(word(kData, config.form.data));
   json.key("file_format").text(word(kFileFormatWords, config.file_format));
-  json.key("layout").text(word(kLayoutWords, config.layout));
+  json.key("layout").text(word(kLayoutWords, config.form.layout));
   json.key("single_ops").flag(config.single_ops);
   json.key("overflow").flag(config.overflow);
   json.key("watch").flag(config.watch);
@@ -149,8 +149,8 @@ void write_config(JsonWriter& json, const DumpConfig& config) {
   json.key("first_step").number(config.first_step);
   if (!config.every_device) write_numbers(json, "devices", config.devices);
   json.key("net_name").text(config.net_name);
-  json.key("world_size").number(config.world_size);
-  json.key("rank").number(config.rank);
+  json.key("world_size").number(config.form.world_size);
+  json.key("rank").number(config.form.rank);
   json.key("steps").open('[');
   for (const StepRange& range : config.steps.ranges) {
     json.open('[').number(range.first);

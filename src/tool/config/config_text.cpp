@@ -39,7 +39,7 @@ std::string statistics_text(const DumpConfig& config) {
       if (column.bit == bit) text.append(text.empty() ? "" : ", ").append(column.title);
     }
   };
-  for_each_statistic(config.statistic_columns, config.statistics, add);
+  for_each_statistic(config.statistic_columns, config.form.statistics, add);
   return text;
 }
 
@@ -119,10 +119,10 @@ std::string devices_text(std::span<const std::uint32_t> devices) {
 
 std::string place_text(const DumpConfig& config) {
   std::string text = printable(config.dump_path.empty() ? "." : config.dump_path);
-  if (config.layout != Layout::cann || config.world_size == 0) return text;
+  if (config.form.layout != Layout::cann || config.form.world_size == 0) return text;
   if (!text.ends_with('/')) text += '/';
-  return text + "worldsize" + std::to_string(config.world_size) + "_global_rank" +
-         std::to_string(config.rank);
+  return text + "worldsize" + std::to_string(config.form.world_size) + "_global_rank" +
+         std::to_string(config.form.rank);
 }
 
 std::string history_text(const DumpOptions& options) {
@@ -193,7 +193,7 @@ void add_option_lines(const DumpOptions& options, std::vector<std::string>& line
 }
 
 std::string overflow_text(const DumpConfig& config) {
-  std::string text = has_rank_folder(config.layout) ? "" : ", and what is known of each overflow";
+  std::string text = has_rank_folder(config.form.layout) ? "" : ", and what is known of each overflow";
   if (config.overflow_number != 0) text += "; the first " + std::to_string(config.overflow_number);
   return text;
 }
@@ -213,8 +213,8 @@ std::vector<std::string> config_lines(const DumpConfig& config) {
     lines.push_back("what    the inputs and outputs of operators that overflow" + overflow_text(config));
     if (config.models.empty()) lines.push_back("models  every model: every operator");
   } else {
-    lines.push_back("what    " + std::string(data_text(config.data)) + std::string(mode_text(config.mode)) +
-                    " of " + std::string(level_text(config.level)));
+    lines.push_back("what    " + std::string(data_text(config.form.data)) +
+                    std::string(mode_text(config.mode)) + " of " + std::string(level_text(config.level)));
   }
   const bool failures = config.exception != ExceptionDump::none;
   for (const ModelRule& rule : failures ? std::span<const ModelRule>{} : config.models)
@@ -231,13 +231,13 @@ std::vector<std::string> config_lines(const DumpConfig& config) {
   lines.push_back("steps   " + steps_text(config.steps, config.first_step));
   if (!config.every_device) lines.push_back("devices " + devices_text(config.devices));
   lines.push_back("to      " + place_text(config));
-  if (config.layout != Layout::cann || config.file_format != FileFormat::nano)
+  if (config.form.layout != Layout::cann || config.file_format != FileFormat::nano)
     lines.push_back("as      " + std::string(kFileFormatWords[static_cast<std::size_t>(config.file_format)]) +
                     " files in the layout " +
-                    std::string(kLayoutWords[static_cast<std::size_t>(config.layout)]));
+                    std::string(kLayoutWords[static_cast<std::size_t>(config.form.layout)]));
   if (config.options.history_steps != 0)
     lines.push_back("when    something happens: " + history_text(config.options));
-  if (config.data != DumpData::tensor) lines.push_back("stats   " + statistics_text(config));
+  if (config.form.data != DumpData::tensor) lines.push_back("stats   " + statistics_text(config));
   add_option_lines(config.options, lines);
   return lines;
 }

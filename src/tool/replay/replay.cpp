@@ -267,7 +267,7 @@ class Replay {
         if (model->plan.matched_ops != 0 && wants_constants(config_)) add(constant.tensor.bytes);
       }
     }
-    const bool whole = recorder.wants_single_ops() && config_.data == DumpData::tensor;
+    const bool whole = recorder.wants_single_ops() && config_.form.data == DumpData::tensor;
     for (const PlacedOp& op : single_ops_) {
       if (whole) add_steps(op.bytes(capture_bits(config_.mode)));
     }
@@ -419,7 +419,7 @@ class Replay {
   int summary(const Session& session) const {
     const std::string directory = dump_directory();
     std::printf("dump     %s%s\n", directory.c_str(),
-                config_.layout == Layout::cann ? ('/' + std::to_string(run_.device_id)).c_str() : "");
+                config_.form.layout == Layout::cann ? ('/' + std::to_string(run_.device_id)).c_str() : "");
     for (const std::unique_ptr<LoadedModel>& model : models_) {
       std::printf("model    %s (%u): %s wanted, %s captured\n", printable(model->run.name).c_str(),
                   model->run.id, operators_text(*model).c_str(),
@@ -469,13 +469,12 @@ class Replay {
 
   /// Of all of it, in which its journal lies.
   std::string dump_directory() const {
-    const DumpTarget target = {
+    DumpTarget target = {
         .time = time_,
-        .layout = config_.layout,
+        .form = config_.form,
         .exception = holds_only_failures() ? config_.exception : ExceptionDump::none,
-        .world_size = config_.world_size,
-        .rank = config_.rank,
     };
+    target.form.rank = folder_rank(config_, run_.device_id);
     char memory[kMaxDumpDirectoryBytes];
     TextWriter below(memory);
     add_dump_directory(below, target);
@@ -489,7 +488,7 @@ class Replay {
   }
 
   bool holds_only_failures() const {
-    return config_.exception != ExceptionDump::none && !has_rank_folder(config_.layout);
+    return config_.exception != ExceptionDump::none && !has_rank_folder(config_.form.layout);
   }
 
   void print_journal(const Session& session, const DumpCounts& counts) const {

@@ -51,7 +51,7 @@ bool wants_bytes(const DumpConfig& config, const ModelPlan& plan, std::size_t op
   if ((bits & kCaptureInputs) != 0) tensors.inputs = inputs;
   if ((bits & kCaptureOutputs) != 0) tensors.outputs = outputs;
   std::uint64_t bytes = 0;
-  const bool rows_only = config.data == DumpData::statistics && has_table(config.layout);
+  const bool rows_only = config.form.data == DumpData::statistics && has_table(config.form.layout);
   const auto add = [&](const TensorView& tensor, bool, std::uint32_t) {
     if (!rows_only || has_table_row(tensor.dtype)) bytes |= tensor.bytes;
   };

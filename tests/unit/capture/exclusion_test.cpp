@@ -134,7 +134,7 @@ TEST_CASE("exclusions: a record says which of its operator's tensors it has, in 
     }
   }
   config.file_format = FileFormat::nano;
-  config.data = DumpData::statistics;
+  config.form.data = DumpData::statistics;
   ExclusionBench bench;
   bench.start(config);
   bench.step();

@@ -281,7 +281,7 @@ TEST_CASE("overflow: without the means for it the config is not supported") {
 
 TEST_CASE("overflow: MindSpore writes tensors alone kernel by kernel, and a text of each graph's") {
   DumpConfig config = overflows();
-  config.layout = Layout::mindspore_kernel;
+  config.form.layout = Layout::mindspore_kernel;
   config.file_format = FileFormat::npy;
   config.net_name = "net";
   OverflowBench kernels;
@@ -292,7 +292,7 @@ TEST_CASE("overflow: MindSpore writes tensors alone kernel by kernel, and a text
         std::vector<std::string>{"0/MaxPool.pool1.0.1.input.0.DefaultFormat.float32.npy",
                                  "0/MaxPool.pool1.0.1.output.0.DefaultFormat.float32.npy"});
 
-  config.layout = Layout::mindspore_graph;
+  config.form.layout = Layout::mindspore_graph;
   OverflowBench graphs;
   graphs.start(config);
   graphs.step_with(1);

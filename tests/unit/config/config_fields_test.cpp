@@ -24,11 +24,11 @@ std::vector<std::string> notes_of(const ParsedConfig& parsed) {
 }  // namespace
 
 TEST_CASE("config: statistics, kernel data and scenes are kept for who acts on them") {
-  CHECK(parse_file("accept", "data_stats").config.data == DumpData::statistics);
-  CHECK(parse_file("accept", "data_stats").config.statistics == kStatsByDefault);
-  CHECK(parse_file("accept", "stats_all").config.statistics == (kStatsByDefault | kStatL2Norm));
-  CHECK(parse_file("accept", "stats_one").config.statistics == kStatMax);
-  CHECK(with(R"("dump_data": "stats", "dump_stats": ["Nan", "Positive Inf", "Nan"])").config.statistics ==
+  CHECK(parse_file("accept", "data_stats").config.form.data == DumpData::statistics);
+  CHECK(parse_file("accept", "data_stats").config.form.statistics == kStatsByDefault);
+  CHECK(parse_file("accept", "stats_all").config.form.statistics == (kStatsByDefault | kStatL2Norm));
+  CHECK(parse_file("accept", "stats_one").config.form.statistics == kStatMax);
+  CHECK(with(R"("dump_data": "stats", "dump_stats": ["Nan", "Positive Inf", "Nan"])").config.form.statistics ==
         (kStatNan | kStatPositiveInf));
 
   CHECK(parse_file("accept", "data_tensor").config.kernel_data == 0);
@@ -195,19 +195,19 @@ TEST_CASE("config: the opdump object, with absent told from present") {
 TEST_CASE("config: the opdump object has a say in file format and layout") {
   const DumpConfig none = parse_file("accept", "range").config;
   CHECK(none.file_format == FileFormat::nano);
-  CHECK(none.layout == Layout::cann);
+  CHECK(none.form.layout == Layout::cann);
   CHECK(parse_file("accept", "options_format_npy").config.file_format == FileFormat::npy);
   CHECK(parse_file("accept", "options_format_protobuf").config.file_format == FileFormat::protobuf);
-  CHECK(parse_file("accept", "options_layout_mindspore_kernel").config.layout == Layout::mindspore_kernel);
-  CHECK(parse_file("accept", "options_layout_mindspore_graph").config.layout == Layout::mindspore_graph);
-  CHECK(parse_file("accept", "options_layout_mindspore_cpu").config.layout == Layout::mindspore_cpu);
-  CHECK(parse_file("accept", "options_layout_mindspore_cpu_product").config.layout ==
+  CHECK(parse_file("accept", "options_layout_mindspore_kernel").config.form.layout == Layout::mindspore_kernel);
+  CHECK(parse_file("accept", "options_layout_mindspore_graph").config.form.layout == Layout::mindspore_graph);
+  CHECK(parse_file("accept", "options_layout_mindspore_cpu").config.form.layout == Layout::mindspore_cpu);
+  CHECK(parse_file("accept", "options_layout_mindspore_cpu_product").config.form.layout ==
         Layout::mindspore_cpu_product);
-  CHECK(parse_file("accept", "options_layout_mindspore_cpu_document").config.layout ==
+  CHECK(parse_file("accept", "options_layout_mindspore_cpu_document").config.form.layout ==
         Layout::mindspore_cpu_document);
   CHECK(parse_file("accept", "options_format_npy").config.active);
-  CHECK_FALSE(none.fixed_point);
-  CHECK(none.trailing_comma);
-  CHECK(parse_file("accept", "options_numbers_nano").config.fixed_point);
-  CHECK_FALSE(parse_file("accept", "options_no_trailing_comma").config.trailing_comma);
+  CHECK_FALSE(none.form.fixed_point);
+  CHECK(none.form.trailing_comma);
+  CHECK(parse_file("accept", "options_numbers_nano").config.form.fixed_point);
+  CHECK_FALSE(parse_file("accept", "options_no_trailing_comma").config.form.trailing_comma);
 }

@@ -277,8 +277,8 @@ TEST_CASE("mindspore: the documented files") {
   CHECK(o0.dump_path == "/absolute_path");
   CHECK(o0.net_name == "ResNet50");
   CHECK(o0.mode == DumpMode::all);
-  CHECK(o0.data == DumpData::tensor);
-  CHECK(o0.layout == Layout::mindspore_kernel);
+  CHECK(o0.form.data == DumpData::tensor);
+  CHECK(o0.form.layout == Layout::mindspore_kernel);
   CHECK(o0.file_format == FileFormat::npy);
   CHECK(o0.synchronous);
   CHECK_FALSE(o0.device_format);
@@ -293,12 +293,12 @@ TEST_CASE("mindspore: the documented files") {
   CHECK(o0.devices[7] == 7);
 
   const DumpConfig& o2 = parse_case("accept", "documented_o2").config;
-  CHECK(o2.layout == Layout::mindspore_graph);
+  CHECK(o2.form.layout == Layout::mindspore_graph);
   CHECK(o2.file_format == FileFormat::npy);
   CHECK(parse_case("accept", "o2_default_format").config.file_format == FileFormat::protobuf);
 
   const DumpConfig& cpu = parse_case("accept", "cpu_documented").config;
-  CHECK(cpu.layout == Layout::mindspore_cpu);
+  CHECK(cpu.form.layout == Layout::mindspore_cpu);
   CHECK(cpu.every_device);
 }
 
@@ -313,9 +313,9 @@ TEST_CASE("mindspore: what is read is kept for who acts on it") {
   CHECK(parse("", R"("enable": true, "save_kernel_args": true)").config.save_kernel_args);
   CHECK_FALSE(parse("", R"("save_kernel_args": true)").config.save_kernel_args);
   CHECK(parse("", R"("device_stat_precision_mode": "low")").config.statistics_in_dtype);
-  CHECK(parse(R"("saved_data": "statistic")", R"("stat_calc_mode": "device")").config.statistics_on_device);
-  CHECK_FALSE(parse(R"("saved_data": "full")", R"("stat_calc_mode": "device")").config.statistics_on_device);
-  CHECK(parse(R"("saved_data": "full")").config.data == DumpData::full);
+  CHECK(parse(R"("saved_data": "statistic")", R"("stat_calc_mode": "device")").config.form.statistics_on_device);
+  CHECK_FALSE(parse(R"("saved_data": "full")", R"("stat_calc_mode": "device")").config.form.statistics_on_device);
+  CHECK(parse(R"("saved_data": "full")").config.form.data == DumpData::full);
 
   const DumpConfig& overflow = parse(R"("op_debug_mode": 3, "overflow_number": 2, "input_output": 1)").config;
   CHECK(overflow.overflow);
@@ -329,13 +329,13 @@ TEST_CASE("mindspore: what is read is kept for who acts on it") {
   CHECK(exception.exception == ExceptionDump::brief);
   CHECK(exception.steps.every_step());
   CHECK(exception.models[0].all_layers);
-  CHECK(exception.data == DumpData::tensor);
+  CHECK(exception.form.data == DumpData::tensor);
 
   ConfigContext context;
   context.world_size = 8;
   context.rank = 3;
-  CHECK(parse("", "", context).config.rank == 3);
-  CHECK(parse("", "", context).config.world_size == 8);
+  CHECK(parse("", "", context).config.form.rank == 3);
+  CHECK(parse("", "", context).config.form.world_size == 8);
 }
 
 TEST_CASE("mindspore: what has no effect is told") {
@@ -368,9 +368,9 @@ TEST_CASE("mindspore: in CANN's layout there is no folder for the rank") {
   const std::string members = text.substr(text.find('{') + 1);
   const ParsedConfig parsed(R"({"opdump": {"layout": "cann"}, )" + members, check_path);
   REQUIRE(parsed.status == Status::ok);
-  CHECK(parsed.config.layout == Layout::cann);
-  CHECK(parsed.config.world_size == 0);
-  CHECK(parse("").config.world_size == 1);
+  CHECK(parsed.config.form.layout == Layout::cann);
+  CHECK(parsed.config.form.world_size == 0);
+  CHECK(parse("").config.form.world_size == 1);
 }
 
 TEST_CASE("mindspore: iterations that select nothing") {
@@ -398,13 +398,13 @@ TEST_CASE("mindspore: statistics in the order of their columns") {
   using Columns = std::vector<StatBits>;
   const ParsedConfig none = parse(R"("saved_data": "full")");
   CHECK(columns(none) == Columns{kStatMax, kStatMin, kStatL2Norm});
-  CHECK(none.config.statistics == (kStatMax | kStatMin | kStatL2Norm));
+  CHECK(none.config.form.statistics == (kStatMax | kStatMin | kStatL2Norm));
   CHECK(columns(parse_case("accept", "categories_all")) ==
         Columns{kStatMax, kStatMin, kStatMean, kStatCount, kStatNegative, kStatPositive, kStatNan,
                 kStatNegativeInf, kStatPositiveInf, kStatZero, kStatL2Norm, kStatMd5});
   CHECK(columns(parse_case("accept", "categories_twice")) == Columns{kStatMin, kStatMax, kStatMin});
   CHECK(columns(parse_case("accept", "categories_hash")) == Columns{kStatSha1, kStatSha1, kStatMd5});
-  CHECK(parse_case("accept", "categories_of_no_more_than_common_columns").config.statistics == 0);
+  CHECK(parse_case("accept", "categories_of_no_more_than_common_columns").config.form.statistics == 0);
   CHECK(columns(parse_case("warn", "device_cannot_compute")) == Columns{kStatMax});
 }
 
@@ -429,7 +429,7 @@ TEST_CASE("mindspore: the mode that is given goes before what the file says") {
     context.mindspore = mode;
     const ParsedConfig parsed(text, check_path, context);
     REQUIRE(parsed.status == Status::ok);
-    return std::pair(parsed.config.layout, parsed.config.asked);
+    return std::pair(parsed.config.form.layout, parsed.config.asked);
   };
   CHECK(layout(with, MindSporeMode::by_file) == std::pair(Layout::mindspore_kernel, true));
   CHECK(layout(with, MindSporeMode::kernel) == std::pair(Layout::mindspore_kernel, true));

@@ -137,19 +137,19 @@ TEST_CASE("torchair: the documented options") {
   CHECK_FALSE(config.steps.contains(2));
   CHECK(layers_of(config) == std::vector<std::string>{"Add_1Mul_1", "Add2"});
   CHECK(config.models[0].any_model);
-  CHECK(config.layout == Layout::cann);
-  CHECK(config.world_size == 1);
-  CHECK(config.rank == 0);
+  CHECK(config.form.layout == Layout::cann);
+  CHECK(config.form.world_size == 1);
+  CHECK(config.form.rank == 0);
 }
 
 TEST_CASE("torchair: defaults, layers and steps") {
   const DumpConfig& plain = parse_case("accept", "enable_true").config;
   CHECK(plain.dump_path == "./");
   CHECK(plain.mode == DumpMode::all);
-  CHECK(plain.data == DumpData::tensor);
+  CHECK(plain.form.data == DumpData::tensor);
   CHECK(plain.steps.every_step());
   CHECK(plain.models[0].all_layers);
-  CHECK(parse_case("accept", "data_stats").config.data == DumpData::statistics);
+  CHECK(parse_case("accept", "data_stats").config.form.data == DumpData::statistics);
   CHECK(parse_case("accept", "mode_input").config.mode == DumpMode::input);
   CHECK(parse_case("warn", "quant_dumpable_true").config.quant_dumpable);
   CHECK(layers_of(parse_case("accept", "layer_many_blanks").config) ==
@@ -177,10 +177,10 @@ TEST_CASE("torchair: the rank folder is the caller's") {
   context.rank = 2;
   const std::string text = read_file(corpus("torchair/accept") / "enable_true.json");
   const ParsedConfig parsed(text, check_path, context);
-  CHECK(parsed.config.world_size == 4);
-  CHECK(parsed.config.rank == 2);
+  CHECK(parsed.config.form.world_size == 4);
+  CHECK(parsed.config.form.rank == 2);
   context.world_size = 1;
-  CHECK(ParsedConfig(text, check_path, context).config.rank == 0);
+  CHECK(ParsedConfig(text, check_path, context).config.form.rank == 0);
 }
 
 TEST_CASE("torchair: dump_config_path is passed on, and not in silence where nobody reads it") {

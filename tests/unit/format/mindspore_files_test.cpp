@@ -23,8 +23,10 @@ const OpDesc kOps[] = {
 const ModelDesc kModel = {.name = "file", .id = 4, .ops = kOps};
 
 DumpConfig config() {
-  return {
-      .active = true, .dump_path = "/dump", .layout = Layout::mindspore_cpu, .net_name = "Net 1", .rank = 2};
+  return {.active = true,
+          .dump_path = "/dump",
+          .form = {.layout = Layout::mindspore_cpu, .rank = 2},
+          .net_name = "Net 1"};
 }
 
 std::string text_of(const FakeSink& sink, const std::string& path) {
@@ -77,7 +79,7 @@ TEST_CASE("mindspore files: what CANN is given to dump of whole graphs") {
   plan.bits = bits;
   const auto written = [&plan](DumpConfig of_graph, std::uint64_t step) {
     FakeSink sink;
-    of_graph.layout = Layout::mindspore_graph;
+    of_graph.form.layout = Layout::mindspore_graph;
     REQUIRE(write_acl_dump(sink, of_graph, plan, 5, step) == Status::ok);
     return text_of(sink, "/dump||acl_dump_5.json");
   };

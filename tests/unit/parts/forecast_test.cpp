@@ -68,7 +68,7 @@ TEST_CASE("forecast: says what the sink then gets, to the byte where there are o
         for (const bool all : {true, false}) {
           DumpConfig config = everything();
           config.file_format = format;
-          config.layout = layout;
+          config.form.layout = layout;
           config.mode = mode;
           config.net_name = "net";
           if (!all) config.models = rules;
@@ -86,9 +86,9 @@ TEST_CASE("forecast: counts samples, and statistics about right") {
     for (const DumpData data : {DumpData::statistics, DumpData::full}) {
       for (const FileFormat format : {FileFormat::nano, FileFormat::npy}) {
         DumpConfig config = everything();
-        config.layout = layout;
+        config.form.layout = layout;
         config.file_format = format;
-        config.data = data;
+        config.form.data = data;
         config.net_name = "net";
         const Step step = one_step(config);
         CAPTURE(step.written);
@@ -99,7 +99,7 @@ TEST_CASE("forecast: counts samples, and statistics about right") {
   }
   DumpConfig config = everything();
   config.file_format = FileFormat::npy;
-  config.layout = Layout::mindspore_kernel;
+  config.form.layout = Layout::mindspore_kernel;
   config.sample_number = 5;
   const Step sampled = one_step(config);
   CHECK(sampled.forecast.bytes_per_step == sampled.written);
@@ -149,7 +149,7 @@ TEST_CASE("text log: torchair's dump_layer does not bring Data operators where t
     for (const std::uint32_t world_size : {0, 1}) {
       DumpConfig config = everything();
       config.models = rules;
-      config.world_size = world_size;
+      config.form.world_size = world_size;
       ModelPlan plan;
       std::uint8_t bits[2];
       REQUIRE(resolve_plan(config, model, bits, plan) == Status::ok);

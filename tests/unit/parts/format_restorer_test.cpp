@@ -36,7 +36,7 @@ const Case kCases[] = {
 
 DumpConfig restoring_config() {
   DumpConfig config = everything();
-  config.layout = Layout::mindspore_kernel;
+  config.form.layout = Layout::mindspore_kernel;
   config.file_format = FileFormat::npy;
   config.net_name = "net";
   return config;
@@ -168,8 +168,8 @@ TEST_CASE("restorer: statistics are those of the restored elements, without padd
   to_little_endian(memory, DType::float32);
   Bench<4096> bench;
   DumpConfig config = restoring_config();
-  config.data = DumpData::statistics;
-  config.statistics = kStatMax | kStatMin | kStatMean | kStatCount;
+  config.form.data = DumpData::statistics;
+  config.form.statistics = kStatMax | kStatMin | kStatMean | kStatCount;
   bench.start(config, kNet);
   const TensorView tensor = view_of(one, DType::float32, memory);
   REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);

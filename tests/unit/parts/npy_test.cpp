@@ -160,7 +160,7 @@ TEST_CASE("npy: names on CPU and GPU have the dtype as GPU's, as CPU's, or as th
   const auto ends = [&](Layout layout) {
     Bench<8192> bench;
     DumpConfig config = npy_config();
-    config.layout = layout;
+    config.form.layout = layout;
     config.net_name = "Net";
     bench.start(config);
     std::vector<TensorView> outputs;

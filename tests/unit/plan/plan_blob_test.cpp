@@ -47,14 +47,15 @@ struct FullConfig {
       .options = {65536, WhenFull::degrade, 250, JournalDetail::gaps, 1, 0x123456789abcdef0, 7, Keep::newest,
                   Fsync::record, 111, 112, 113000},
       .file_format = FileFormat::npy,
-      .layout = Layout::mindspore_graph,
-      .data = DumpData::full,
-      .statistics = kStatMd5 | kStatMin,
-      .fixed_point = true,
-      .trailing_comma = false,
+      .form = {.layout = Layout::mindspore_graph,
+               .data = DumpData::full,
+               .statistics = kStatMd5 | kStatMin,
+               .fixed_point = true,
+               .trailing_comma = false,
+               .statistics_on_device = true,
+               .world_size = 103,
+               .rank = 104},
       .statistic_columns = columns,
-      .statistics_on_device = true,
-      .statistics_in_dtype = true,
       .sample_number = 100,
       .device_format = true,
       .save_kernel_args = true,
@@ -62,8 +63,7 @@ struct FullConfig {
       .quant_dumpable = true,
       .overflow_number = 101,
       .net_name = "net",
-      .world_size = 103,
-      .rank = 104,
+      .statistics_in_dtype = true,
       .kernel_data = kKernelAssert,
       .overflow = true,
       .watch = true,
@@ -79,8 +79,8 @@ struct FullConfig {
     }
     if (version < 3) older.options = {65536, WhenFull::degrade, 250, JournalDetail::gaps};
     if (version < 2) {
-      older.fixed_point = false;
-      older.trailing_comma = true;
+      older.form.fixed_point = false;
+      older.form.trailing_comma = true;
     }
     return older;
   }

@@ -20,11 +20,11 @@ namespace {
 
 DumpConfig statistics_config(Layout layout, StatBits statistics = kStatMax | kStatMin | kStatL2Norm) {
   DumpConfig config = everything();
-  config.data = DumpData::statistics;
-  config.layout = layout;
-  config.statistics = statistics;
+  config.form.data = DumpData::statistics;
+  config.form.layout = layout;
+  config.form.statistics = statistics;
   config.net_name = "net";
-  config.rank = 3;
+  config.form.rank = 3;
   config.file_format = layout == Layout::cann ? FileFormat::nano : FileFormat::npy;
   return config;
 }
@@ -100,8 +100,8 @@ TEST_CASE("statistics: columns come in the order asked for, also twice, and with
                               kStatMean, kStatMd5,   kStatCount};
   DumpConfig config = statistics_config(Layout::mindspore_cpu);
   config.statistic_columns = columns;
-  config.statistics = kStatSha1 | kStatMd5;
-  config.trailing_comma = false;
+  config.form.statistics = kStatSha1 | kStatMd5;
+  config.form.trailing_comma = false;
   bench.start(config, kAddNet);
   constexpr float kInf = std::numeric_limits<float>::infinity();
   const float values[] = {-1, 0, -0.0f, 3, kInf, -kInf, std::nanf(""), 5, 7};
@@ -134,7 +134,7 @@ TEST_CASE("statistics: columns come in the order asked for, also twice, and with
 TEST_CASE("statistics: a full dump has each tensor's file and its row, with one time") {
   Bench<4096> bench;
   DumpConfig config = statistics_config(Layout::mindspore_kernel);
-  config.data = DumpData::full;
+  config.form.data = DumpData::full;
   bench.clock.us_per_reading = 0;  // so that names collide
   bench.start(config, kAddNet);
   run_add(bench);
@@ -176,7 +176,7 @@ TEST_CASE("statistics: CANN's file per operator has the selected columns") {
 TEST_CASE("statistics: the numbers of CANN's nano devices have fixed digits") {
   Bench<4096> bench;
   DumpConfig config = statistics_config(Layout::cann, kStatMax | kStatMin | kStatMean);
-  config.fixed_point = true;
+  config.form.fixed_point = true;
   bench.start(config, kAddNet);
   run_add(bench);
   REQUIRE(bench.session.finalize() == Status::ok);
@@ -251,7 +251,7 @@ TEST_CASE("statistics: complex tensors have arrays and no rows, and the log says
     TextLog log(add_line, &told);
     Bench<4096> bench(WhenFull::inline_drain, 50, JournalDetail::records, &log);
     DumpConfig config = statistics_config(Layout::mindspore_kernel, kStatMax | kStatMd5);
-    config.data = data;
+    config.form.data = data;
     bench.start(config, kAddNet);
     for (int step = 0; step < 2; ++step) {
       REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
@@ -301,7 +301,7 @@ TEST_CASE("statistics: what fails is counted, at the sink and at the device") {
 TEST_CASE("statistics: sampling keeps the first elements") {
   Bench<4096> bench;
   DumpConfig config = statistics_config(Layout::mindspore_kernel);
-  config.data = DumpData::full;
+  config.form.data = DumpData::full;
   config.sample_number = 4;
   bench.start(config, kAddNet);
   run_add(bench);

@@ -296,7 +296,7 @@ class RecordSender {
 
   /// Whether the table has a row of none of its tensors.
   static bool lacks_rows([[maybe_unused]] const RecordSource& source) {
-    if (build::kLean || !has_table(source.target->layout)) return false;
+    if (build::kLean || !has_table(source.target->form.layout)) return false;
     bool lacks = true;
     for (std::size_t i = 0; i < source.tensors.size(); ++i)
       lacks = lacks && !has_table_row(source.tensors[i].dtype);

@@ -89,7 +89,7 @@ class RecordSplitter {
   Status take_sampled(RecordSource& one, std::span<const TensorView>& role) {
     const DumpTarget& target = *one.target;
     // Source: MindSpore writes nothing of an empty tensor.
-    const bool keep_empty = target.layout == Layout::cann;
+    const bool keep_empty = target.form.layout == Layout::cann;
     const Result<std::uint64_t> elements = element_count(role[0].shape);
     if (target.sample_number == 0 || !elements.ok() || elements.value() <= target.sample_number)
       return take_whole(one, false, keep_empty);
@@ -104,7 +104,7 @@ class RecordSplitter {
 
   /// As `take`, without splitting.
   Status take_whole(RecordSource& source, bool may_come_again, bool keep_empty = false) {
-    const DumpData data = build::kStatistics ? source.target->data : DumpData::tensor;
+    const DumpData data = build::kStatistics ? source.target->form.data : DumpData::tensor;
     Status status = Status::ok;
     if (data != DumpData::statistics) {
       const bool only = data == DumpData::tensor;

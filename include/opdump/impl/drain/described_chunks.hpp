@@ -114,7 +114,7 @@ struct DescribedChunks {
     if (ledger.reduction == nullptr ||
         reduced.size() != std::size_t{record.tensor_count()} * ledger.reduction->bytes_per_tensor()) {
       status = Status::malformed;
-    } else if (has_table(target.layout)) {
+    } else if (has_table(target.form.layout)) {
       // A row has the time of the tensor's own file, where there is one.
       if (record.head().unix_us > stream.last_us) stream.last_us = record.head().unix_us;
       MutableBytes rest;
@@ -137,7 +137,7 @@ struct DescribedChunks {
       ledger.counts[Targets::counted(stream.target)].add_one(DumpCount::written);
       if (head.cause != Status::ok) {
         ledger.journal.reduced(target, slot, record.head().sequence, recorder_cause(head.cause), bytes, name);
-      } else if (has_table(target.layout)) {
+      } else if (has_table(target.form.layout)) {
         ledger.journal.row(target, slot, record.head().sequence, bytes, name);
       } else {
         ledger.journal.written(target, slot, record.head().sequence, bytes, name);

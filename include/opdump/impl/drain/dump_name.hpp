@@ -22,9 +22,9 @@ inline char* put_dump_directory(char* to, const DumpTarget& target) {
   if (holds_failures(target)) return put_text(to, "extra-info/data-dump");
   switch (layout_of(target)) {
     case Layout::cann:
-      if (OPDUMP_SMALL_CODE == 0 && target.world_size != 0) {
-        to = put_decimal(put_text(to, "worldsize"), target.world_size);
-        to = put_decimal(put_text(to, "_global_rank"), target.rank);
+      if (OPDUMP_SMALL_CODE == 0 && target.form.world_size != 0) {
+        to = put_decimal(put_text(to, "worldsize"), target.form.world_size);
+        to = put_decimal(put_text(to, "_global_rank"), target.form.rank);
         *to++ = '/';
       }
       return put_decimal(to, target.time, 14);
@@ -32,7 +32,7 @@ inline char* put_dump_directory(char* to, const DumpTarget& target) {
     case Layout::mindspore_cpu:
     case Layout::mindspore_cpu_product:
     case Layout::mindspore_cpu_document:
-      return put_decimal(put_text(to, "rank_"), target.rank);
+      return put_decimal(put_text(to, "rank_"), target.form.rank);
     case Layout::mindspore_graph:
       break;
   }

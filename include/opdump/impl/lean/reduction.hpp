@@ -141,10 +141,10 @@ class StatisticsReduction final : public Reduction {
  public:
   explicit StatisticsReduction(Memory& memory) : memory_(memory) {}
 
-  bool makes(const DumpTarget& target) const override { return (target.statistics & kDigests) == 0; }
+  bool makes(const DumpTarget& target) const override { return (target.form.statistics & kDigests) == 0; }
 
   Status write(const DumpTarget& target, const CapturedTensors& tensors, TextWriter& to) override {
-    const unsigned columns = small_stats::columns_of(target.statistics);
+    const unsigned columns = small_stats::columns_of(target.form.statistics);
     small_stats::add_header(to, columns);
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       const TensorView& tensor = tensors[i];
@@ -154,7 +154,7 @@ class StatisticsReduction final : public Reduction {
       const bool is_output = i >= tensors.inputs.size();
       small_stats::add_tensor(to, tensor, is_output,
                               static_cast<std::uint32_t>(is_output ? i - tensors.inputs.size() : i));
-      small_stats::add_cells(to, columns, statistics, target.fixed_point);
+      small_stats::add_cells(to, columns, statistics, target.form.fixed_point);
     }
     return Status::ok;
   }

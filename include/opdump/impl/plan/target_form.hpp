@@ -28,11 +28,11 @@ struct TargetMeans {
     if (const Status status = choose_faults(config, target); status != Status::ok) return status;
     if constexpr (!build::kLean) {
       const RecordFormat* const format = target.format;
-      target.split = splits_records(target.data, target.layout, format != nullptr && format->one_tensor());
-      target.default_format = has_rank_folder(config.layout) && !config.device_format;
+      target.split = splits_records(target.form.data, target.form.layout, format != nullptr && format->one_tensor());
+      target.default_format = has_rank_folder(config.form.layout) && !config.device_format;
     }
     const bool reduces = build::kStatistics && reduction != nullptr && reduction->makes(target);
-    if (target.data != DumpData::tensor && !reduces) return Status::not_supported;
+    if (target.form.data != DumpData::tensor && !reduces) return Status::not_supported;
     if constexpr (!build::kLean) {
       char directory[kMaxDumpDirectoryBytes];
       target.directory_bytes = static_cast<std::uint8_t>(put_dump_directory(directory, target) - directory);
@@ -43,8 +43,8 @@ struct TargetMeans {
  private:
   Status choose_format(const DumpConfig& config, DumpTarget& target) const {
     if (build::kLean) {
-      const bool supported = config.file_format == FileFormat::nano && config.layout == Layout::cann &&
-                             config.world_size == 0 && !has_rare_extras(config);
+      const bool supported = config.file_format == FileFormat::nano && config.form.layout == Layout::cann &&
+                             config.form.world_size == 0 && !has_rare_extras(config);
       return supported ? Status::ok : Status::not_supported;
     }
     const RecordFormats given = formats;
@@ -59,7 +59,7 @@ struct TargetMeans {
   Status choose_faults(const DumpConfig& config, DumpTarget& target) const {
     if (build::kFaults) return choose_all_faults(config, target);
     // Source: as below; the only layout is CANN's.
-    if (build::kOverflow && config.overflow) target.data = DumpData::tensor;
+    if (build::kOverflow && config.overflow) target.form.data = DumpData::tensor;
     const bool overflows = !config.overflow || (build::kOverflow && overflow != nullptr);
     const bool supported = overflows && !config.watch && config.exception == ExceptionDump::none;
     return supported ? Status::ok : Status::not_supported;
@@ -67,20 +67,20 @@ struct TargetMeans {
 
   Status choose_all_faults(const DumpConfig& config, DumpTarget& target) const {
     // Source: MindSpore hands whole graphs to CANN, and saves what it runs itself as ever.
-    if (config.exception != ExceptionDump::none && !has_rank_folder(config.layout)) {
+    if (config.exception != ExceptionDump::none && !has_rank_folder(config.form.layout)) {
       const RecordFormats given = formats;
       target.exception = config.exception;
       target.utc_offset_seconds = clock.utc_offset_seconds();
       target.format = given.protobuf;
-      target.data = DumpData::tensor;
+      target.form.data = DumpData::tensor;
     }
     if (config.watch && !watches) return Status::not_supported;
     if (!config.overflow) return Status::ok;
     if (overflow == nullptr) return Status::not_supported;
     // Source: CANN dumps an overflow's tensors, whatever the config says; MindSpore has no reports where it
     // dumps kernel by kernel.
-    if (config.layout == Layout::cann) target.data = DumpData::tensor;
-    target.reports = !has_rank_folder(config.layout);
+    if (config.form.layout == Layout::cann) target.form.data = DumpData::tensor;
+    target.reports = !has_rank_folder(config.form.layout);
     return Status::ok;
   }
 };

@@ -5,6 +5,7 @@
 #include <new>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 #include "opdump/base/build.hpp"
 #include "opdump/base/bytes.hpp"
@@ -16,6 +17,25 @@ namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 class RecordFormat;
+
+/// What a lean build has room for of a config's form, and acts on.
+struct LeanForm {
+  constexpr LeanForm() = default;
+  constexpr LeanForm(const DumpForm& form)
+      : data(form.data), fixed_point(form.fixed_point), statistics(form.statistics) {}
+
+  [[no_unique_address]] Absent<Layout> layout{};
+  DumpData data = DumpData::tensor;
+  [[no_unique_address]] Maybe<build::kStatistics, bool> fixed_point{};
+  [[no_unique_address]] Maybe<build::kStatistics, StatBits> statistics{kStatsByDefault};
+  [[no_unique_address]] Absent<bool, 1> trailing_comma{};
+  [[no_unique_address]] Absent<bool, 2> statistics_on_device{};
+  [[no_unique_address]] Absent<std::uint32_t, 1> world_size{};
+  [[no_unique_address]] Absent<std::uint32_t, 2> rank{};
+};
+
+/// A config's form as records need it.
+using TargetForm = std::conditional_t<build::kLean, LeanForm, DumpForm>;
 
 /// Where the records of one config go, and in which form.
 struct DumpTarget {
@@ -32,10 +52,7 @@ struct DumpTarget {
   [[no_unique_address]] Maybe<!build::kLean, std::uint32_t> sample_number{};
   /// Of MindSpore's table, in order; empty: its own.
   [[no_unique_address]] Maybe<!build::kLean, std::span<const StatBits>> columns{};
-  [[no_unique_address]] Maybe<!build::kLean, Layout> layout{Layout::cann};
-  DumpData data = DumpData::tensor;
-  [[no_unique_address]] Maybe<build::kStatistics, bool> fixed_point{};  ///< as in DumpConfig
-  [[no_unique_address]] Maybe<!build::kLean, bool, 1> trailing_comma{true};  ///< as in DumpConfig
+  TargetForm form{};  ///< the config's, but for `data` where that is settled by what went wrong
   /// If not `none`, only operators that failed are dumped there.
   [[no_unique_address]] Maybe<build::kFaults, ExceptionDump> exception{ExceptionDump::none};
   [[no_unique_address]] Maybe<build::kFaults, std::int32_t> utc_offset_seconds{};  ///< for the names of those
@@ -47,16 +64,11 @@ struct DumpTarget {
   /// Files are named as MindSpore's are where it leaves the format out.
   [[no_unique_address]] Maybe<!build::kLean, bool, 4> default_format{};
   std::uint8_t number = 0;  ///< from 1; tells it from the one that had its index before
-  /// Where the device memory can.
-  [[no_unique_address]] Maybe<!build::kLean, bool, 5> statistics_on_device{};
-  [[no_unique_address]] Maybe<build::kStatistics, StatBits> statistics{kStatsByDefault};
-  [[no_unique_address]] Maybe<!build::kLean, std::uint32_t, 1> world_size{};
-  [[no_unique_address]] Maybe<!build::kLean, std::uint32_t, 2> rank{};
 };
 
 /// With OPDUMP_SMALL_CODE there is but one.
 constexpr Layout layout_of(const DumpTarget& target) {
-  return target.layout;
+  return target.form.layout;
 }
 
 /// Whether only operators that failed are dumped there, in CANN's way.
