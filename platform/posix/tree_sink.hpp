@@ -87,9 +87,11 @@ class TreeSink final : public Sink {
     apply(options);
   }
 
-  /// See ConfigurableSink: over what `configure` was given last. `not_supported` for `history_steps`.
+  /// See ConfigurableSink: over what `configure` was given last. `not_supported` for `history_steps`, and
+  /// with OPDUMP_SMALL_CODE for Keep::newest.
   [[nodiscard]] Status follow(const DumpOptions& options, JournalDetail journal) {
-    if (options.history_steps != 0) return Status::not_supported;
+    if (options.history_steps != 0 || (build::kLean && options.keep == Keep::newest))
+      return Status::not_supported;
     TreeOptions now = tree_options(options, given_);
     now.has_journal = journal != JournalDetail::none;
     apply(now);

@@ -170,10 +170,9 @@ class StatisticsReduction final : public Reduction {
     table.file = kStatisticTableName;
     table.facts.kind = ObjectKind::table;
     Status status = open_table(sink, table, target);
-    const std::size_t type_bytes = name.file.find('.');
-    const std::string_view type = name.file.substr(0, type_bytes);
-    const std::string_view op =
-        name.file.substr(type_bytes + 1, name.file.find('.', type_bytes + 1) - type_bytes - 1);
+    // The file's name begins with both, as parts of a path.
+    const std::string_view type = name.file.substr(0, sanitised_bytes(record.type()));
+    const std::string_view op = name.file.substr(type.size() + 1, sanitised_bytes(record.name()));
     std::uint64_t bytes = 0;
     record.for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t index) {
       const TensorStatistics statistics = take(reduced);

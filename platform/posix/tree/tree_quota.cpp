@@ -38,21 +38,18 @@ std::uint64_t time_of(std::string_view name) {
   return name.size() == kTimeDigits ? number_of(name) : 0;
 }
 
-/// The time of the dump whose files lie in `directory`, and what is above its own directory: nothing, or that
-/// of a rank. 0 in a layout that has no such directory.
-std::uint64_t dump_of(std::string_view directory, std::string_view& above) {
-  const std::string_view first = directory.substr(0, directory.find('/'));
-  above = {};
-  if (const std::uint64_t time = time_of(first); time != 0) return time;
-  if (!first.starts_with("worldsize") || first.size() == directory.size()) return 0;
-  const std::string_view rest = directory.substr(first.size() + 1);
-  const std::uint64_t time = time_of(rest.substr(0, rest.find('/')));
-  if (time != 0) above = directory.substr(0, first.size() + 1);
-  return time;
+ObjectFacts facts_of(const ObjectName& name) {
+  return name.facts;
 }
 
-bool is_journal(std::string_view file) {
-  return file.ends_with(".journal");
+bool is_journal(const ObjectName& name) {
+  return facts_of(name).kind == ObjectKind::journal;
+}
+
+/// Bytes of what is above the dump's own directory, '/' included: nothing, or that of a rank.
+std::size_t bytes_above_dump(const ObjectName& name) {
+  const std::size_t bytes = facts_of(name).dump_bytes;
+  return bytes < kTimeDigits ? 0 : bytes - kTimeDigits;
 }
 
 /// Microseconds of the moment a record was made: from its name, or when that was too long for one, from its
@@ -80,7 +77,7 @@ struct Found {
   std::uint64_t bytes() const { return static_cast<std::uint64_t>(status.st_size); }
   bool is_record() const {
     const std::string_view file(name);
-    return !is_journal(file) && !file.ends_with(".part") && file != "mapping.csv" &&
+    return !file.ends_with(".journal") && !file.ends_with(".part") && file != "mapping.csv" &&
            file != kStatisticTableName;
   }
 };
@@ -154,8 +151,9 @@ void for_each_dump(int base, std::string_view suffix, Use use) {
 }  // namespace
 
 bool TreeQuota::enter(const ObjectName& name) {
-  std::string_view above;
-  const std::uint64_t time = dump_of(name.directory, above);
+  const std::string_view above = name.directory.substr(0, bytes_above_dump(name));
+  const bool has_own = facts_of(name).dump_bytes != 0;
+  const std::uint64_t time = has_own ? number_of(name.directory.substr(above.size(), kTimeDigits)) : 0;
   const std::size_t bytes = name.root.size() + 1 + above.size();
   if (bytes + 1 > sizeof base_path_) return false;
   char path[sizeof base_path_];
@@ -254,7 +252,7 @@ Status TreeQuota::admit_bytes(std::uint64_t had, std::uint64_t more) {
 
 Status TreeQuota::admit_appended(const ObjectName& name, std::uint64_t more) {
   if (!limited() || !enter(name)) return Status::ok;
-  const Kind kind = is_journal(name.file) ? Kind::journal : Kind::record;
+  const Kind kind = is_journal(name) ? Kind::journal : Kind::record;
   const Need need = {.bytes = more};
   if (fits(need, kind)) return Status::ok;
   make_room(need);
@@ -391,8 +389,8 @@ void TreeQuota::remove_file(int directory, const char* name, std::uint64_t bytes
 void TreeQuota::tell_in(const ObjectName& name) {
   if (!limited()) return;
   hold();
-  journal_made_ = journal_made_ || is_journal(name.file);
-  if (!dump_ || !is_journal(name.file) || name.file.size() >= sizeof journal_) return;
+  journal_made_ = journal_made_ || is_journal(name);
+  if (!dump_ || !is_journal(name) || name.file.size() >= sizeof journal_) return;
   journal_[name.file.copy(journal_, sizeof journal_ - 1)] = '\0';
   tell_removed_dumps();
 }

@@ -31,6 +31,9 @@ struct QuotaCounts {
 /// dump, as MindSpore's, every file below the root counts and no record is removed. Files that others write
 /// meanwhile are not seen before the next scan.
 ///
+/// What an object is, and which dump is its own, its name's facts say. OPDUMP_SMALL_CODE tells none: all
+/// files below the root count then, and nothing can be removed.
+///
 /// *Keep oldest.* What does not fit is refused.
 ///
 /// *Keep newest.* The oldest dumps go first, each as a whole: it is renamed to `{14 digits}.removed` and then

@@ -18,12 +18,14 @@ struct HistoryBench {
 
   Status write(std::uint64_t step, const std::string& file, std::size_t bytes = 100) {
     const std::string directory = "20260101000000/0/net/1/" + std::to_string(step);
-    return write({"/dump", directory, file, {ObjectKind::record, 1, step}}, step, bytes);
+    return write({"/dump", directory, file, {.kind = ObjectKind::record, .load = 1, .step = step}}, step,
+                 bytes);
   }
 
   Status write_report(std::uint64_t step, const std::string& file) {
     const std::string directory = "20260101000000/0/net/1/" + std::to_string(step);
-    return write({"/dump", directory, file, {ObjectKind::report, 1, step}}, step, 100);
+    return write({"/dump", directory, file, {.kind = ObjectKind::report, .load = 1, .step = step}}, step,
+                 100);
   }
 
   Status write(const ObjectName& name, std::uint64_t step, std::size_t bytes) {
@@ -93,8 +95,8 @@ TEST_CASE("history: an overflow and an exception are triggers") {
 
   HistoryBench failed(2, 0);
   failed.write(1, "a");
-  const Result<ObjectId> object =
-      failed.sink.begin({"/dump", "extra-info/data-dump/0", "exception_info.0.1.2", {ObjectKind::failure}});
+  const Result<ObjectId> object = failed.sink.begin(
+      {"/dump", "extra-info/data-dump/0", "exception_info.0.1.2", {.kind = ObjectKind::failure}});
   REQUIRE(object.ok());
   REQUIRE(failed.sink.commit(object.value()) == Status::ok);
   CHECK(failed.inner.order.size() == 2);
@@ -214,8 +216,11 @@ TEST_CASE("history: with more models than it knows, steps go on and memory stays
   HistoryBench bench(2, 0, 64 * HistorySink::kBlockBytes);
   for (std::uint64_t step = 0; step < 50; ++step) {
     for (std::uint32_t load = 1; load <= 2 * HistorySink::kMaxModels; ++load)
-      REQUIRE(bench.write({"/dump", "net", std::to_string(load), {ObjectKind::record, load, step}}, step,
-                          100) == Status::ok);
+      REQUIRE(bench.write({"/dump",
+                           "net",
+                           std::to_string(load),
+                           {.kind = ObjectKind::record, .load = load, .step = step}},
+                          step, 100) == Status::ok);
   }
   CHECK(bench.sink.let_go() >= 49 * 2 * HistorySink::kMaxModels - 2 * HistorySink::kMaxModels);
 }
@@ -281,7 +286,7 @@ TEST_CASE("history: of a pair both objects are handed on, or neither, whichever 
     bench.inner.fail_at = call;
     const Result<ObjectId> op = bench.sink.begin({"/dump", "net/2", "Conv2D.conv1.1.0.1700000000000000"});
     const Result<ObjectId> blob =
-        bench.sink.begin({"/dump", "net/2", "Opdebug.Node_OpDebug.9.0.17", {ObjectKind::report}});
+        bench.sink.begin({"/dump", "net/2", "Opdebug.Node_OpDebug.9.0.17", {.kind = ObjectKind::report}});
     const Bytes part = as_bytes("bytes");
     REQUIRE(bench.sink.append(op.value(), {&part, 1}) == Status::ok);
     REQUIRE(bench.sink.append(blob.value(), {&part, 1}) == Status::ok);

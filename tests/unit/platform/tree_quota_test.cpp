@@ -27,12 +27,21 @@ std::string stamp(int number) {
   return "T.n.0.0." + std::to_string(1'700'000'000'000'000 + number);
 }
 
+/// Of an object in `directory`, which begins with that of its dump, if there is one.
+ObjectFacts facts_of(const std::string& directory, ObjectKind kind) {
+  const std::size_t at = directory.starts_with("worldsize") ? directory.find('/') + 1 : 0;
+  const std::string time = directory.substr(at, directory.find('/', at) - at);
+  if (time.size() != 14) return {.kind = kind};
+  return {.kind = kind, .dump_bytes = static_cast<std::uint8_t>(at + 14)};
+}
+
 struct Tree {
   explicit Tree(const TreeOptions& options) : sink(options) {}
 
   Status store(const std::string& time, int number, std::size_t bytes) {
     const std::string directory = time + "/0/m/1/" + std::to_string(number);
-    const Result<ObjectId> object = sink.begin({root.text(), directory, stamp(number)});
+    const Result<ObjectId> object =
+        sink.begin({root.text(), directory, stamp(number), facts_of(directory, ObjectKind::record)});
     if (!object.ok()) return object.status();
     const std::string half(bytes / 2, 'x');
     for (int i = 0; i < 2; ++i) {
@@ -47,7 +56,7 @@ struct Tree {
 
   Status tell(const std::string& time, const std::string& line) {
     const Bytes part = as_bytes(line);
-    return sink.append_lines({root.text(), time, kJournal}, {&part, 1});
+    return sink.append_lines({root.text(), time, kJournal, facts_of(time, ObjectKind::journal)}, {&part, 1});
   }
 
   /// What another program left.
@@ -197,10 +206,12 @@ TEST_CASE("quota: what is being written stays, here and in another sink") {
   Tree tree({.limits = {.max_files = 6, .keep = Keep::newest}});
   tree.put_dump(kOld[0]);
   TreeSink other({.limits = {.max_files = 100}});
-  const auto begun = other.begin({tree.root.text(), std::string(kOld[0]) + "/0", "open"});
+  const auto begun = other.begin(
+      {tree.root.text(), std::string(kOld[0]) + "/0", "open", facts_of(kOld[0], ObjectKind::record)});
   REQUIRE(begun.ok());
   REQUIRE(tree.tell(kNow, "head\n") == Status::ok);
-  const auto own = tree.sink.begin({tree.root.text(), std::string(kNow) + "/0", stamp(0)});
+  const auto own = tree.sink.begin(
+      {tree.root.text(), std::string(kNow) + "/0", stamp(0), facts_of(kNow, ObjectKind::record)});
   REQUIRE(own.ok());
   CHECK(tree.store(kNow, 1, 10) == Status::quota_exceeded);
   CHECK(tree.has(std::string(kOld[0]) + "/0/m/1/0/" + stamp(0)));
@@ -276,8 +287,9 @@ TEST_CASE("quota: rows of a table leave journals their room, and are not taken f
   tree.put_dump(kOld[0]);
   const auto add_row = [&tree] {
     const Bytes part = as_bytes(std::string_view(kThousand));
-    return tree.sink.append_lines({tree.root.text(), std::string(kNow) + "/0", "statistic.csv"},
-                                    {&part, 1});
+    return tree.sink.append_lines(
+        {tree.root.text(), std::string(kNow) + "/0", "statistic.csv", facts_of(kNow, ObjectKind::table)},
+        {&part, 1});
   };
   CHECK(tree.tell(kNow, "head\n") == Status::ok);
   int rows = 0;
@@ -299,4 +311,17 @@ TEST_CASE("options: those of a config go before the program's") {
   CHECK(both.limits.keep == Keep::newest);
   CHECK(both.fsync == Fsync::never);
   CHECK_FALSE(both.has_journal);
+}
+
+TEST_CASE("quota: what an object is comes from what is known of it, not from how its name looks") {
+  Tree tree({.limits = {.max_bytes = 16'000}});
+  const std::string thousand(1000, 'l');
+  const auto add = [&](const ObjectFacts& facts) {
+    const Bytes part = as_bytes(thousand);
+    return tree.sink.append_lines({tree.root.text(), kNow, kJournal, facts}, {&part, 1});
+  };
+  const ObjectFacts rows = facts_of(kNow, ObjectKind::table);
+  for (int i = 0; i < 15; ++i) REQUIRE(add(rows) == Status::ok);
+  CHECK(add(rows) == Status::quota_exceeded);  // the rest is the journal's
+  CHECK(add(facts_of(kNow, ObjectKind::journal)) == Status::ok);
 }

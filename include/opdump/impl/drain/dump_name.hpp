@@ -39,6 +39,16 @@ inline char* put_dump_directory(char* to, const DumpTarget& target) {
   return to;
 }
 
+/// Whether each dump of the target has a directory of its own, which its time names.
+constexpr bool has_own_directory(const DumpTarget& target) {
+  return !holds_failures(target) && layout_of(target) == Layout::cann;
+}
+
+/// What is known of every object of the target.
+constexpr ObjectFacts facts_of(const DumpTarget& target, ObjectKind kind) {
+  return {.kind = kind, .dump_bytes = has_own_directory(target) ? target.directory_bytes : std::uint8_t{0}};
+}
+
 inline TextWriter& add_dump_directory(TextWriter& to, const DumpTarget& target) {
   char memory[kMaxDumpDirectoryBytes];
   return to.add({memory, static_cast<std::size_t>(put_dump_directory(memory, target) - memory)});
@@ -156,13 +166,14 @@ class DumpNamer {
   /// The name of the record's object in the directory that was entered; `unix_us` is the time in `file`.
   ObjectName in_directory(const RecordView& record, const DumpTarget& target, std::uint64_t unix_us,
                           std::string_view file) const {
+    ObjectFacts facts = facts_of(target, holds_failures(target) ? ObjectKind::failure : ObjectKind::record);
+    facts.load = record.head().load;
+    facts.step = record.head().step;
+    facts.unix_us = unix_us;
     return {.root = target.root,
             .directory = {memory_.data(), directory_bytes_},
             .file = file,
-            .facts = ObjectFacts{.kind = holds_failures(target) ? ObjectKind::failure : ObjectKind::record,
-                                 .load = record.head().load,
-                                 .step = record.head().step,
-                                 .unix_us = unix_us}};
+            .facts = facts};
   }
 
   /// Puts what such a name begins with, unless it is that of an operator that failed: all but the time and

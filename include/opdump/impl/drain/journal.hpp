@@ -195,7 +195,7 @@ class BasicJournal {
       ObjectName name = {.root = batch_.target->root,
                          .directory = {directory, directory_end},
                          .file = file_of(file, number, batch_.target->id),
-                         .facts = ObjectFacts{.kind = ObjectKind::journal}};
+                         .facts = facts_of(*batch_.target, ObjectKind::journal)};
       if constexpr (!build::kLean) {
         claim(file, number, name);
         name.file = file_of(file, number, batch_.target->journal_id);
