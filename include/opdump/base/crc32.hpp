@@ -10,13 +10,15 @@ inline namespace OPDUMP_NAMESPACE {
 
 /// The CRC-32 of IEEE 802.3 (reflected, polynomial 0xEDB88320), as zlib counts it. A type for the tables of
 /// each size, so that translation units that disagree about OPDUMP_CRC_TABLE_BYTES do not share a function.
+/// 0: without a table, a bit at a time, in the least code.
 template <std::size_t TableBytes>
 class Crc32 {
-  static_assert(TableBytes == 64 || TableBytes == 8192, "OPDUMP_CRC_TABLE_BYTES is 64 or 8192");
+  static_assert(TableBytes == 0 || TableBytes == 64 || TableBytes == 8192,
+                "OPDUMP_CRC_TABLE_BYTES is 64 or 8192");
 
  public:
   /// The CRC of what gave `crc` (0 for nothing), followed by the `left` bytes at `at`.
-  static std::uint32_t update(std::uint32_t crc, const std::byte* at, std::size_t left) {
+  static constexpr std::uint32_t update(std::uint32_t crc, const std::byte* at, std::size_t left) {
     crc = ~crc;
     if constexpr (kBits == 8) {
       for (; left >= 8; left -= 8, at += 8) {
@@ -31,15 +33,23 @@ class Crc32 {
     }
     for (; left != 0; --left) {
       crc ^= std::to_integer<std::uint32_t>(*at++);
-      for (unsigned bits = 0; bits < 8; bits += kBits) crc = crc >> kBits ^ kTable[crc % kEntries];
+      for (unsigned bits = 0; bits < 8; bits += kBits) crc = crc >> kBits ^ entry(crc % kEntries);
     }
     return ~crc;
   }
 
  private:
   static constexpr std::uint32_t kPolynomial = 0xedb88320u;
-  static constexpr unsigned kBits = TableBytes == 64 ? 4 : 8;
+  static constexpr unsigned kBits = TableBytes == 0 ? 1 : TableBytes == 64 ? 4 : 8;
   static constexpr std::size_t kEntries = std::size_t{1} << kBits;
+
+  static constexpr std::uint32_t entry(std::uint32_t i) {
+    if constexpr (TableBytes == 0) {
+      return kPolynomial & (0u - i);
+    } else {
+      return kTable[i];
+    }
+  }
 
   /// Entry `i` of row `r` is what the bits of `i` add to the CRC once `r` more bytes of zeros have followed.
   static constexpr std::array<std::uint32_t, TableBytes / 4> kTable = [] {

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "opdump/base/bytes.hpp"
+#include "opdump/base/crc32.hpp"
 #include "opdump/types/config.hpp"
 
 /// The compiled plan: a DumpConfig as bytes, for devices that cannot afford a JSON parser. Little endian
@@ -308,15 +309,11 @@ static_assert(std::size(kPlanConfig) == kPlanConfigCounts[kPlanVersion - 1]);
 static_assert(sizeof(NameStep) == 3 && alignof(NameStep) == 1);
 static_assert(sizeof(ByteSet) == 32 && alignof(ByteSet) == 1);
 
-/// The checksum of a plan, which has `kPlanHeadBytes` at least. A bit at a time: a table would take more
-/// flash than all the rest of the reader.
+/// The checksum of a plan, which has `kPlanHeadBytes` at least. Without a table, which would take more flash
+/// than all the rest of the reader.
 constexpr std::uint32_t plan_crc(Bytes plan) {
-  std::uint32_t crc = 0xffffffff;
-  for (const std::byte byte : plan.subspan(kPlanBytesOffset)) {
-    crc ^= std::to_integer<std::uint32_t>(byte);
-    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ (0xedb88320u & (0u - (crc & 1)));
-  }
-  return ~crc;
+  const Bytes counted = plan.subspan(kPlanBytesOffset);
+  return Crc32<0>::update(0, counted.data(), counted.size());
 }
 
 }  // namespace OPDUMP_NAMESPACE
