@@ -1,6 +1,4 @@
 #pragma once
-#include <atomic>
-
 #include "opdump/base/build.hpp"
 
 namespace opdump {
@@ -21,10 +19,6 @@ class Waker {
 };
 
 /// Takes the place of an atomic pointer to a Waker where recorders wake nobody.
-struct NoWaker {
-  static Waker* load(std::memory_order) { return nullptr; }
-  static void store(Waker*, std::memory_order) {}
-};
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump

@@ -36,7 +36,7 @@ struct DrainLedger {
 
   struct Stream {
     RecordWriter writer;
-    [[no_unique_address]] KnownHeads heads;
+    [[no_unique_address]] Maybe<!build::kLean, KnownHeads> heads;
     std::uint64_t last_us = 0;
     [[no_unique_address]] Maybe<!build::kLean, OpStep> op{};  // of the record that is being written
     const std::byte* rest = nullptr;  // what is left of the ring's oldest chunk, if not all

@@ -127,7 +127,7 @@ class Drainer {
   /// Begins the stream of `slot`, which is not drained yet, with memory for the heads that come with a
   /// number.
   void start(std::size_t slot, std::span<KnownHeads::Entry> heads) {
-    ledger_.stream_of(slot).heads.reset(heads);
+    if_here(ledger_.stream_of(slot).heads, [heads](auto& known) { known.reset(heads); });
   }
 
   /// Asks for `passed` to tell when ring `slot` is drained of all that is in it now.

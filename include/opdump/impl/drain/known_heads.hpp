@@ -20,9 +20,8 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-#if OPDUMP_SMALL_CODE == 0
-/// The same heads as the drainer keeps them, and what it makes of them as far as there is room for it. All
-/// calls from the drain context.
+/// The same heads as the drainer keeps them, and what it makes of them as far as there is room for it; a lean
+/// build has none. All calls from the drain context.
 class KnownHeads {
  public:
   struct Entry {
@@ -89,16 +88,6 @@ class KnownHeads {
 
   std::span<Entry> entries_{};
 };
-
-#else
-/// Compiled out by OPDUMP_SMALL_CODE.
-struct NoHeads {
-  struct Entry {};
-  void reset(std::span<Entry>) {}
-};
-using KnownHeads = NoHeads;
-
-#endif
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump
