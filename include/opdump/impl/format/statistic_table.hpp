@@ -7,6 +7,7 @@
 #include "opdump/base/bytes.hpp"
 #include "opdump/base/number_text.hpp"
 #include "opdump/base/text.hpp"
+#include "opdump/impl/format/statistic_count.hpp"
 #include "opdump/impl/stats/statistics.hpp"
 #include "opdump/types/config.hpp"
 #include "opdump/types/dtype.hpp"
@@ -113,26 +114,8 @@ inline void add_statistic(TextWriter& to, StatBits bit, const TensorStatistics& 
     case kStatL2Norm:
       add_number(to, summary.l2norm);
       return;
-    case kStatCount:
-      to.add_decimal(summary.count);
-      return;
-    case kStatNegative:
-      to.add_decimal(summary.negative);
-      return;
-    case kStatPositive:
-      to.add_decimal(summary.positive);
-      return;
-    case kStatZero:
-      to.add_decimal(summary.zero);
-      return;
-    case kStatNan:
-      to.add_decimal(summary.nan);
-      return;
-    case kStatNegativeInf:
-      to.add_decimal(summary.negative_inf);
-      return;
     default:
-      to.add_decimal(summary.positive_inf);
+      to.add_decimal(count_of(summary, bit));
   }
 }
 

@@ -5,6 +5,8 @@
 
 #include "opdump/base/number_text.hpp"
 #include "opdump/base/text.hpp"
+#include "opdump/impl/format/statistic_count.hpp"
+#include "opdump/impl/format/stats_columns.hpp"
 #include "opdump/impl/stats/statistics.hpp"
 #include "opdump/types/config.hpp"
 #include "opdump/types/dtype.hpp"
@@ -56,30 +58,12 @@ inline TextWriter& add_extreme(TextWriter& to, const Extreme& value) {
 
 namespace stats_csv {
 
-struct Column {
-  std::uint32_t kind;  ///< its bit; 0: the count
-  std::string_view name;
-};
-
-inline constexpr Column kColumns[] = {
-    {0, "Count"},
-    {kStatMax, "Max Value"},
-    {kStatMin, "Min Value"},
-    {kStatMean, "Avg Value"},
-    {0, "Count"},
-    {kStatNan, "Nan Count"},
-    {kStatNegativeInf, "Negative Inf Count"},
-    {kStatPositiveInf, "Positive Inf Count"},
-    {kStatL2Norm, "l2norm"},
-};
-
-/// Calls `cell(column)` for each selected statistic in the order of the columns. The six defaults have the
-/// count in the midst, any other selection in front.
+/// Calls `cell(column)` for each selected statistic in the order of the columns.
 template <class Cell>
 void for_each_column(std::uint32_t selected, Cell cell) {
-  for (const Column& column : kColumns) {
-    const bool wanted = column.kind != 0 ? (selected & column.kind) != 0
-                                         : (&column == kColumns) == (selected != kStatsByDefault);
+  for (const StatsColumn& column : kStatsColumns) {
+    const bool wanted = column.bit != 0 ? (selected & column.bit) != 0
+                                        : (&column == kStatsColumns) == (selected != kStatsByDefault);
     if (wanted) cell(column);
   }
 }
@@ -91,14 +75,14 @@ constexpr int decimals_of(DType dtype) {
   return dtype == DType::float16 ? 3 : 7;
 }
 
-inline void add_value(TextWriter& to, std::uint32_t kind, DType dtype, const StatisticsSummary& summary,
+inline void add_value(TextWriter& to, StatBits bit, DType dtype, const StatisticsSummary& summary,
                       StatsNumbers numbers) {
   if (summary.count == 0) return;
   const bool fixed = numbers == StatsNumbers::nano;
-  switch (kind) {
+  switch (bit) {
     case kStatMax:
     case kStatMin: {
-      const Extreme& extreme = kind == kStatMax ? summary.max : summary.min;
+      const Extreme& extreme = bit == kStatMax ? summary.max : summary.min;
       if (fixed && extreme.kind() == Extreme::Kind::real) {
         add_fixed(to, extreme.real(), decimals_of(dtype));
       } else {
@@ -113,15 +97,6 @@ inline void add_value(TextWriter& to, std::uint32_t kind, DType dtype, const Sta
         add_number(to, summary.average);
       }
       return;
-    case kStatNan:
-      to.add_decimal(summary.nan);
-      return;
-    case kStatNegativeInf:
-      to.add_decimal(summary.negative_inf);
-      return;
-    case kStatPositiveInf:
-      to.add_decimal(summary.positive_inf);
-      return;
     case kStatL2Norm:
       if (fixed) {
         add_fixed(to, summary.l2norm, kMeanDecimals);
@@ -130,7 +105,7 @@ inline void add_value(TextWriter& to, std::uint32_t kind, DType dtype, const Sta
       }
       return;
     default:
-      to.add_decimal(summary.count);
+      to.add_decimal(count_of(summary, bit));
   }
 }
 
@@ -138,9 +113,8 @@ inline void add_value(TextWriter& to, std::uint32_t kind, DType dtype, const Sta
 
 /// Adds the header line for the statistics in `selected`.
 inline TextWriter& add_stats_header(TextWriter& to, std::uint32_t selected = kStatsByDefault) {
-  to.add("Input/Output,Index,Data Size,Data Type,Format,Shape");
-  stats_csv::for_each_column(selected,
-                             [&to](const stats_csv::Column& column) { to.add(",").add(column.name); });
+  to.add(kStatsHeader);
+  stats_csv::for_each_column(selected, [&to](const StatsColumn& column) { to.add(",").add(column.title); });
   return to.add("\n");
 }
 
@@ -158,9 +132,9 @@ inline TextWriter& add_stats_row(TextWriter& to, const StatsRow& row,
   to.add(",").add(format.empty() ? "-" : format).add(",");
   if (row.shape.empty()) to.add("-");
   for (std::size_t i = 0; i < row.shape.size(); ++i) to.add(i == 0 ? "" : "x").add_decimal(row.shape[i]);
-  stats_csv::for_each_column(selected, [&](const stats_csv::Column& column) {
+  stats_csv::for_each_column(selected, [&](const StatsColumn& column) {
     to.add(",");
-    stats_csv::add_value(to, column.kind, row.dtype, row.summary, numbers);
+    stats_csv::add_value(to, column.bit, row.dtype, row.summary, numbers);
   });
   return to.add("\n");
 }

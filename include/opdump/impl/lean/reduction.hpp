@@ -1,11 +1,14 @@
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <string_view>
 
 #include "opdump/base/number_text.hpp"
 #include "opdump/base/packed_names.hpp"
+#include "opdump/impl/format/stats_columns.hpp"
 #include "opdump/impl/lean/statistics.hpp"
 #include "opdump/impl/record/part_interfaces.hpp"
 #include "opdump/port/device_copy.hpp"
@@ -47,11 +50,25 @@ inline constexpr auto kNames = [] {
   return names;
 }();
 
-/// Of each column a text that begins with a comma.
-inline constexpr char kColumns[] =
-    ",Count\0,Max Value\0,Min Value\0,Avg Value\0,Count\0,Nan Count\0,Negative Inf Count\0"
-    ",Positive Inf Count\0,l2norm";
+/// Of each column its title, with a comma in front and a zero behind.
+inline constexpr auto kColumns = [] {
+  constexpr std::size_t kBytes = [] {
+    std::size_t bytes = 0;
+    for (const StatsColumn& column : kStatsColumns) bytes += column.title.size() + 2;
+    return bytes;
+  }();
+  std::array<char, kBytes> texts{};
+  std::size_t at = 0;
+  for (const StatsColumn& column : kStatsColumns) {
+    texts[at++] = ',';
+    for (const char c : column.title) texts[at++] = c;
+    texts[at++] = '\0';
+  }
+  return texts;
+}();
 enum Column : unsigned { kMax = 1, kMin = 2, kMean = 3, kL2Norm = 8, kColumnCount = 9 };
+static_assert(std::size(kStatsColumns) == kColumnCount && kStatsColumns[kMean].bit == kStatMean &&
+              kStatsColumns[kL2Norm].bit == kStatL2Norm);
 inline constexpr unsigned kNumbers = 1 << kMax | 1 << kMin | 1 << kMean | 1 << kL2Norm;
 
 /// The columns, a bit for each, of `selected` statistics. The six defaults have the count in the midst, any
@@ -64,7 +81,7 @@ constexpr unsigned columns_of(std::uint32_t selected) {
 }
 
 inline void add_header(TextWriter& to, unsigned columns) {
-  to.add("Input/Output,Index,Data Size,Data Type,Format,Shape"sv);
+  to.add(kStatsHeader);
   for (const char c : kColumns) {
     if (c == '\0') {
       columns >>= 1;
