@@ -9,6 +9,16 @@
 #include "opdump needs C++20"
 #endif
 
+#ifdef OPDUMP_DEGRADE
+#error "OPDUMP_DEGRADE is gone: OPDUMP_STATISTICS is 2 with WhenFull::degrade, 1 with statistics alone, 0 without"
+#endif
+#ifdef OPDUMP_OVERFLOW
+#error "OPDUMP_OVERFLOW is gone: OPDUMP_FAULTS is 2 with all faults, 1 with overflows alone, 0 without"
+#endif
+#ifdef OPDUMP_ALL_STATISTICS
+#error "OPDUMP_ALL_STATISTICS is gone: OPDUMP_SMALL_CODE=1 has statistics of few dtypes, other builds of all"
+#endif
+
 /// 1: capture is compiled in. 0: no call of a recorder leaves code or data where it stands; `wants` is a
 /// constant false.
 #ifndef OPDUMP_ENABLED
@@ -51,16 +61,11 @@
 #define OPDUMP_JOURNAL 1
 #endif
 
-/// 1: `WhenFull::degrade` keeps a reduced form of a record that finds no room. 0: it is `WhenFull::drop`.
-/// Saves about 300 bytes of code on a Cortex-M.
-#ifndef OPDUMP_DEGRADE
-#define OPDUMP_DEGRADE 1
-#endif
-
-/// 1: configs may ask for statistics. 0: such configs are not supported. Saves about 3 KiB of code on a
-/// Cortex-M; WhenFull::degrade needs it.
+/// 2: configs may ask for statistics, and `WhenFull::degrade` keeps those of a record that finds no room. 1:
+/// that is `WhenFull::drop`, which saves about 300 bytes of code on a Cortex-M. 0: configs that ask for
+/// statistics are not supported either, which saves about 3 KiB more.
 #ifndef OPDUMP_STATISTICS
-#define OPDUMP_STATISTICS OPDUMP_DEGRADE
+#define OPDUMP_STATISTICS 2
 #endif
 
 /// 1: a recorder whose ring fills may wait for room and wake a drainer. 0: it does neither, which suits
@@ -73,37 +78,25 @@
 /// 1: leaves out what is only faster or rarer: tables, copies of short texts word by word, heads that are
 /// sent once (memory for them stays unused), OpCounts, file formats other than nano, layouts other than CANN's,
 /// torchair's directories of several devices, lists of tensors to leave out, operators by a part of their type
-/// or by a pattern (such configs are not supported), tensors of 4 GiB. Statistics are summed up plainly (SmallStatistics), and rare dtypes and
-/// formats have their numbers as names there. Saves about 7 KiB of code on a Cortex-M, with statistics 13.
+/// or by a pattern (such configs are not supported), tensors of 4 GiB. Statistics are summed up plainly
+/// (SmallStatistics), of int8, uint8, float16 and float32 only, and rare dtypes and formats have their numbers
+/// as names there. Saves about 7 KiB of code on a Cortex-M, with statistics 13.
 #ifndef OPDUMP_SMALL_CODE
 #define OPDUMP_SMALL_CODE 0
 #endif
 
-/// 1: statistics of every dtype that has them. 0: of int8, uint8, float16 and float32 only. Saves about 7 KiB
-/// of code on a Cortex-M. Not with OPDUMP_SMALL_CODE.
-#ifndef OPDUMP_ALL_STATISTICS
-#if OPDUMP_SMALL_CODE
-#define OPDUMP_ALL_STATISTICS 0
-#else
-#define OPDUMP_ALL_STATISTICS 1
-#endif
-#endif
-
-/// 1: configs may ask for the dumps that find a bug: of overflows, of memory that is overwritten. 0: such
-/// configs are not supported. Not with OPDUMP_SMALL_CODE. Costs 200 bytes of RAM per recorder.
+/// 2: configs may ask for the dumps that find a bug: of operators that overflow or fail, of memory that is
+/// overwritten. Costs 200 bytes of RAM per recorder. Not with OPDUMP_SMALL_CODE. 1: of operators that overflow
+/// alone; only with OPDUMP_SMALL_CODE, where it costs about 1 KiB of code on a Cortex-M: a report is committed
+/// after its operator and not with it, it has only a status and the operator, and the first bad operator is
+/// not known.
+/// 0: such configs are not supported.
 #ifndef OPDUMP_FAULTS
 #if OPDUMP_SMALL_CODE
 #define OPDUMP_FAULTS 0
 #else
-#define OPDUMP_FAULTS 1
+#define OPDUMP_FAULTS 2
 #endif
-#endif
-
-/// 1: configs may ask for dumps of operators that overflow. Other than OPDUMP_FAULTS only with
-/// OPDUMP_SMALL_CODE, where it costs about 1 KiB of code on a Cortex-M: a report is committed after its
-/// operator and not with it, it has only a status and the operator, and the first bad operator is not known.
-#ifndef OPDUMP_OVERFLOW
-#define OPDUMP_OVERFLOW OPDUMP_FAULTS
 #endif
 
 /// 1: what a ring holds can be found again in its memory after a reset (`Ring::recover`), if startup code and
@@ -124,20 +117,17 @@
 static_assert(OPDUMP_CACHE_LINE_BYTES >= 4 && OPDUMP_CACHE_LINE_BYTES <= 256 &&
               (OPDUMP_CACHE_LINE_BYTES & (OPDUMP_CACHE_LINE_BYTES - 1)) == 0);
 static_assert(OPDUMP_MAX_RECORDERS >= 1 && OPDUMP_MAX_RECORDERS <= 254);
-static_assert(OPDUMP_FAULTS == 0 || OPDUMP_SMALL_CODE == 0);
-static_assert(OPDUMP_DEGRADE == 0 || OPDUMP_STATISTICS != 0);
-static_assert(OPDUMP_OVERFLOW == OPDUMP_FAULTS || OPDUMP_SMALL_CODE != 0);
-static_assert(OPDUMP_ALL_STATISTICS == 0 || OPDUMP_SMALL_CODE == 0);
+static_assert(OPDUMP_STATISTICS >= 0 && OPDUMP_STATISTICS <= 2);
+static_assert(OPDUMP_FAULTS == 0 || OPDUMP_FAULTS == (OPDUMP_SMALL_CODE ? 1 : 2),
+              "OPDUMP_FAULTS is 0 or 2, and with OPDUMP_SMALL_CODE 0 or 1");
 static_assert(OPDUMP_MAX_CONFIGS >= 1 && OPDUMP_MAX_CONFIGS <= 254);
 
-#define OPDUMP_CONCAT_(a, b, c, d, e, f, g, h, i, j, k, l, m, n) \
-  a##b##c##d##e##f##g##h##i##j##k##_##l##_##m##_##n
-#define OPDUMP_CONCAT(a, b, c, d, e, f, g, h, i, j, k, l, m, n) \
-  OPDUMP_CONCAT_(a, b, c, d, e, f, g, h, i, j, k, l, m, n)
-#define OPDUMP_NAMESPACE                                                                               \
-  OPDUMP_CONCAT(knobs_, OPDUMP_ENABLED, OPDUMP_SURVIVE_RESET, OPDUMP_JOURNAL, OPDUMP_DEGRADE,          \
-                OPDUMP_STATISTICS, OPDUMP_WAIT, OPDUMP_ALL_STATISTICS, OPDUMP_FAULTS, OPDUMP_OVERFLOW, \
-                OPDUMP_SMALL_CODE, OPDUMP_CACHE_LINE_BYTES, OPDUMP_MAX_RECORDERS, OPDUMP_MAX_CONFIGS)
+#define OPDUMP_CONCAT_(a, b, c, d, e, f, g, h, i, j, k) a##b##c##d##e##f##g##h##_##i##_##j##_##k
+#define OPDUMP_CONCAT(a, b, c, d, e, f, g, h, i, j, k) OPDUMP_CONCAT_(a, b, c, d, e, f, g, h, i, j, k)
+#define OPDUMP_NAMESPACE                                                                         \
+  OPDUMP_CONCAT(knobs_, OPDUMP_ENABLED, OPDUMP_SURVIVE_RESET, OPDUMP_JOURNAL, OPDUMP_STATISTICS, \
+                OPDUMP_WAIT, OPDUMP_FAULTS, OPDUMP_SMALL_CODE, OPDUMP_CACHE_LINE_BYTES,          \
+                OPDUMP_MAX_RECORDERS, OPDUMP_MAX_CONFIGS)
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {}

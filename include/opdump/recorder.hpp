@@ -75,7 +75,7 @@ class BasicRecorder {
 
   /// As `capture`, for an operator of which the runtime knows that it overflowed, as `report` says: the
   /// outputs are not searched. Where the config asks for overflows, captures the operator with the report
-  /// unless `overflow_number` of them have been captured; elsewhere, and without OPDUMP_OVERFLOW, the report is
+  /// unless `overflow_number` of them have been captured; elsewhere, and without OPDUMP_FAULTS, the report is
   /// dropped.
   Status capture_overflow(std::size_t op, std::span<const TensorView> inputs,
                           std::span<const TensorView> outputs, const OverflowReport& report);

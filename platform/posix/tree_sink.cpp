@@ -315,7 +315,7 @@ int TreeSink::publish(Object& object) {
   return error;
 }
 
-#if OPDUMP_FAULTS
+#if OPDUMP_FAULTS == 2
 /// There is no call that renames two files at once. Meanwhile a note beside them says that neither counts,
 /// and its removal is what commits them.
 int TreeSink::publish_both(Object& first, Object& second) {

@@ -180,7 +180,7 @@ class TreeSink final : public Sink {
   int claim(Object& object);
   int finish(Object& object);
   int publish(Object& object);
-#if OPDUMP_FAULTS
+#if OPDUMP_FAULTS == 2
   int publish_both(Object& first, Object& second);
   int end_note(int directory, const char* note) const;
 #endif

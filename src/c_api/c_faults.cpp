@@ -1,7 +1,7 @@
 #include "opdump/opdump.h"
 #include "src/c_api/handles.hpp"
 
-#if OPDUMP_FAULTS
+#if OPDUMP_FAULTS == 2
 #include "opdump/impl/stats/non_finite.hpp"
 
 using namespace opdump;

@@ -82,7 +82,7 @@ Views views_of(const opdump_recorder& recorder, const opdump_tensor* inputs, std
   return {.inputs = memory.first(input_count), .outputs = memory.subspan(input_count, output_count)};
 }
 
-#if OPDUMP_FAULTS
+#if OPDUMP_FAULTS == 2
 constexpr std::uint32_t opdump_running_op::*kRunningCounts[] = {
     &opdump_running_op::input_count, &opdump_running_op::argument_count, &opdump_running_op::output_count,
     &opdump_running_op::workspace_count};
@@ -120,7 +120,7 @@ void forget_running(opdump_recorder& recorder) {
 
 }  // namespace
 
-#if OPDUMP_FAULTS
+#if OPDUMP_FAULTS == 2
 /// Only when it is needed, as its views share memory with others.
 void c_api::announce_running(opdump_recorder& recorder) {
   opdump_running_op running;
@@ -203,13 +203,13 @@ opdump_status opdump_capture(opdump_recorder* recorder, std::uint32_t op, const 
 
 opdump_status opdump_end_step(opdump_recorder* recorder) {
   if (is_gone(recorder)) return OPDUMP_ERR_INVALID_ARGUMENT;
-#if OPDUMP_FAULTS
+#if OPDUMP_FAULTS == 2
   recorder->running = nullptr;
 #endif
   return to_c(recorder->recorder.end_step());
 }
 
-#if OPDUMP_FAULTS
+#if OPDUMP_FAULTS == 2
 opdump_status opdump_begin_op(opdump_recorder* recorder, const opdump_running_op* from) {
   if (is_gone(recorder)) return OPDUMP_ERR_INVALID_ARGUMENT;
   forget_running(*recorder);

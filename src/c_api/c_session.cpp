@@ -11,7 +11,7 @@ namespace {
 std::size_t scratch_bytes(const opdump_session_options& options) {
   const std::size_t name = c_api::name_room(options.name_bytes);
   std::size_t op_name = name;
-#if OPDUMP_FAULTS
+#if OPDUMP_FAULTS == 2
   // A watched operator's records have two names in one.
   if (options.faults != nullptr) op_name = 2 * name + WatchState::kBetween.size();
 #endif
@@ -48,7 +48,7 @@ SessionParts<c_api::PortMemory> parts_of(const opdump_session_options& options, 
                                            .journal = journal_detail(options.journal),
                                            .log = options.log == nullptr ? nullptr : &options.log->log};
   if (options.extras != nullptr) add_extras(*options.extras, parts);
-#if OPDUMP_FAULTS
+#if OPDUMP_FAULTS == 2
   if (options.faults != nullptr) {
     parts.overflow = &options.faults->overflow;
     parts.watch_memory = options.faults->watch_memory;
@@ -77,7 +77,8 @@ Status set_config(opdump_session& self, const DumpConfig& config) {
         "called";
     self.log->say(self.log->context, kLine.data(), kLine.size());
   }
-  if (self.sink.make_place != nullptr && config.active) {
+  // A lean build knows no layout that has one made.
+  if (!build::kLean && self.sink.make_place != nullptr && config.active) {
     if (const Status status = self.sink.make_place(config); status != Status::ok) return status;
   }
   return self.session.set_config(config);
@@ -190,7 +191,7 @@ opdump_status opdump_session_counts(const opdump_session* session, opdump_counts
   return to_c(c_api::give_struct(all, counts, bytes));
 }
 
-#if OPDUMP_FAULTS
+#if OPDUMP_FAULTS == 2
 std::uint32_t opdump_session_overflows(const opdump_session* session) {
   return session == nullptr ? 0 : session->session.overflows();
 }

@@ -36,7 +36,7 @@ struct opdump_drain_thread {
   posix::DrainThread<c_api::PortSession> thread;
 };
 
-#if OPDUMP_FAULTS
+#if OPDUMP_FAULTS == 2
 /// A C program's session as CrashDump wants it.
 struct CrashingSession {
   using Recorder = opdump_recorder;
@@ -104,7 +104,7 @@ void opdump_drain_thread_stop(opdump_drain_thread* thread) {
   if (thread != nullptr) thread->thread.stop();
 }
 
-#if OPDUMP_FAULTS
+#if OPDUMP_FAULTS == 2
 std::size_t opdump_crash_dump_size(void) {
   return c_api::room_for<opdump_crash_dump>();
 }

@@ -56,7 +56,7 @@ struct opdump_extras {
 #endif
 };
 
-#if OPDUMP_FAULTS
+#if OPDUMP_FAULTS == 2
 namespace opdump::c_api {
 inline namespace OPDUMP_NAMESPACE {
 
@@ -131,7 +131,7 @@ struct opdump_recorder {
   opdump::c_api::PortRecorder& recorder;
   std::span<opdump::TensorView> tensors;  ///< those of one operator, while it is captured
   bool gone = false;  ///< taken back; `recorder` may be another handle's
-#if OPDUMP_FAULTS
+#if OPDUMP_FAULTS == 2
   const opdump_running_op* running = nullptr;  ///< the caller's; null: none
   opdump::OpMemory memory{};                   ///< of that
 #endif
@@ -140,7 +140,7 @@ struct opdump_recorder {
 namespace opdump::c_api {
 inline namespace OPDUMP_NAMESPACE {
 
-#if OPDUMP_FAULTS
+#if OPDUMP_FAULTS == 2
 /// Tells the recorder of the operator that has begun.
 void announce_running(opdump_recorder& recorder);
 #endif

@@ -26,7 +26,9 @@ CALLS = {'boot': ('boot', 'load'), 'capture': ('capture',), 'drain': ('drain',)}
 
 def built(root, name, rule, folder, *options):
     """The program, compiled and linked with `options` besides."""
-    knobs = [*configurations()[rule['profile']], *rule.get('knobs', ())]
+    # The rule's own go before those of its profile.
+    values = dict(knob.split('=') for knob in [*configurations()[rule['profile']], *rule.get('knobs', ())])
+    knobs = [f'{knob}={value}' for knob, value in values.items()]
     sources = [*rule['sources'], 'tests/firmware/linked/start.cpp']
     objects = []
     for source in map(root.joinpath, sources):

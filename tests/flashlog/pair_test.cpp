@@ -8,7 +8,7 @@
 #include "tests/support/flash_contents.hpp"
 #include "tests/support/flash_emulator.hpp"
 
-#if OPDUMP_FAULTS
+#if OPDUMP_FAULTS == 2
 
 namespace {
 

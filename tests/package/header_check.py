@@ -26,6 +26,14 @@ OLD_FLAGS = '-std=c++17 -fsyntax-only -xc++ -'.split()
 # What a header forgets to include shows where most and where least is compiled.
 ALONE = ('full', 'lean')
 
+# Knobs that are gone, with what takes their place, and values that some builds have not.
+REFUSED = {
+    'OPDUMP_DEGRADE=0': ('OPDUMP_DEGRADE is gone', 'OPDUMP_STATISTICS'),
+    'OPDUMP_OVERFLOW=1': ('OPDUMP_OVERFLOW is gone', 'OPDUMP_FAULTS'),
+    'OPDUMP_ALL_STATISTICS=0': ('OPDUMP_ALL_STATISTICS is gone', 'OPDUMP_SMALL_CODE'),
+    'OPDUMP_FAULTS=1': ('OPDUMP_FAULTS is 0 or 2',),
+}
+
 # Its macros are those of CANN's own headers, which another header stands in for.
 STANDS_ALONE = 'platform/ascend/acl_linked.hpp'
 
@@ -80,6 +88,13 @@ def count_read(compiler, root, header):
     return f'{header} reads {len(read)} headers of opdump, at most {MOST_READ[header]} are wanted:\n' + '\n'.join(read)
 
 
+def refuse(compiler, root, knob, names):
+    """What is wrong with how knobs.hpp takes `knob`; None if it is an error that names all of `names`."""
+    code, text = compile_source(compiler, root, '#include "opdump/knobs.hpp"\n', [f'-D{knob}', *FLAGS])
+    told = [line for line in text.splitlines() if 'error' in line and all(name in line for name in names)]
+    return None if code != 0 and told else f'knobs.hpp with {knob} should be refused with {names}, and is not:\n{text}'
+
+
 def told(flags):
     knobs = [flag[2:] for flag in flags if flag.startswith('-DOPDUMP_')]
     return ' with ' + ' '.join(knobs) if knobs else ''
@@ -112,6 +127,7 @@ def main():
         work += [(compile_all, [h for h in headers if str(h) != STANDS_ALONE], flags)]
     work += [(compile_as_old, header) for header in headers[::share]]
     work += [(count_read, header) for header in MOST_READ]
+    work += [(refuse, knob, names) for knob, names in REFUSED.items()]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         faults = [*filter(None, pool.map(lambda item: item[0](compiler, root, *item[1:]), work))]
     print('\n'.join([*faults, f'{len(work)} compilations, {len(faults)} failed']))

@@ -8,9 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "opdump/impl/record/part_interfaces.hpp"
-#include "opdump/parts/overflow_scan.hpp"
-#include "opdump/parts/statistics.hpp"
+#include "opdump/parts/all.hpp"
 #include "opdump/session.hpp"
 #include "platform/host/host_memory.hpp"
 
@@ -42,15 +40,11 @@ class FileMap final : public opdump::Sink {
     files_.insert(open_.extract(static_cast<std::uint32_t>(object)).mapped());
     return with == opdump::kNoObject ? opdump::Status::ok : commit(with, opdump::kNoObject);
   }
-  void abort(opdump::ObjectId object) override {
-    open_.erase(static_cast<std::uint32_t>(object));
-  }
+  void abort(opdump::ObjectId object) override { open_.erase(static_cast<std::uint32_t>(object)); }
   opdump::Status append_lines(const opdump::ObjectName&, std::span<const opdump::Bytes>) override {
     return opdump::Status::ok;
   }
-  opdump::Status sync() override {
-    return opdump::Status::ok;
-  }
+  opdump::Status sync() override { return opdump::Status::ok; }
 
  private:
   DumpFiles& files_;
@@ -109,27 +103,21 @@ std::vector<OpOfAll> ops_of_all(std::span<std::byte, 4096> data) {
 }
 
 /// `overflow`: only of operators that overflow, in a dump where all elements are NaN that can be.
-DumpFiles dump_of_all(opdump::DumpData kind, [[maybe_unused]] bool overflow = false) {
+DumpFiles dump_of_all(opdump::DumpData kind, bool overflow = false) {
   DumpFiles files;
   FileMap sink(files);
   CountedClock clock;
   opdump::HostMemory memory;
-  opdump::StatisticsReduction<opdump::HostMemory> reduction(memory);
-#if OPDUMP_OVERFLOW
-  opdump::OverflowScan<opdump::HostMemory> scan(memory);
-  opdump::OverflowCheck* const check = &scan;
-#else
-  opdump::OverflowCheck* const check = nullptr;
-#endif
+  opdump::AllParts<opdump::HostMemory> all_parts(memory);
   std::byte scratch[1024];
   alignas(8) std::byte ring[4096];
-  opdump::BasicSession<opdump::HostMemory> session({.memory = memory,
-                                                    .sink = sink,
-                                                    .clock = clock,
-                                                    .scratch = scratch,
-                                                    .when_full = opdump::WhenFull::inline_drain,
-                                                    .reduction = &reduction,
-                                                    .overflow = check});
+  auto parts = all_parts.added_to({.memory = memory,
+                                   .sink = sink,
+                                   .clock = clock,
+                                   .scratch = scratch,
+                                   .when_full = opdump::WhenFull::inline_drain});
+  parts.restorer = nullptr;  // A lean build restores nothing.
+  opdump::BasicSession<opdump::HostMemory> session(parts);
   auto& recorder = *session.add_recorder(ring).value();
   const std::span<std::byte, 4096> data = data_of_all();
   for (std::size_t i = 0; i < data.size(); ++i)

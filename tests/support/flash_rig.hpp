@@ -69,7 +69,7 @@ class FlashRig {
     const std::uint32_t dice = random() % 16;
     if (dice < 4) {
       begin();
-#if OPDUMP_FAULTS
+#if OPDUMP_FAULTS == 2
     } else if (dice == 12 && open_.size() > 1 && random() % 2 == 0) {
       end_pair();
 #endif
@@ -162,7 +162,7 @@ class FlashRig {
     open_.erase(open_.begin());
   }
 
-#if OPDUMP_FAULTS
+#if OPDUMP_FAULTS == 2
   void end_pair() {
     const Open pair[] = {open_[0], open_[1]};
     for (const Open& open : pair) promises[open.promise].state = FlashPromises::State::in_doubt;

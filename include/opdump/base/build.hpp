@@ -16,13 +16,12 @@ inline constexpr bool kEnabled = OPDUMP_ENABLED != 0;
 inline constexpr bool kJournal = OPDUMP_JOURNAL != 0;
 inline constexpr bool kFullJournal = OPDUMP_JOURNAL != 0 && OPDUMP_SMALL_CODE == 0;
 inline constexpr bool kLeanJournal = OPDUMP_JOURNAL != 0 && OPDUMP_SMALL_CODE != 0;
-inline constexpr bool kDegrade = OPDUMP_DEGRADE != 0;
 inline constexpr bool kStatistics = OPDUMP_STATISTICS != 0;
+inline constexpr bool kDegrade = OPDUMP_STATISTICS == 2;
 inline constexpr bool kWait = OPDUMP_WAIT != 0;
 inline constexpr bool kLean = OPDUMP_SMALL_CODE != 0;
-inline constexpr bool kAllStatistics = OPDUMP_ALL_STATISTICS != 0;
-inline constexpr bool kFaults = OPDUMP_FAULTS != 0;
-inline constexpr bool kOverflow = OPDUMP_OVERFLOW != 0;
+inline constexpr bool kOverflow = OPDUMP_FAULTS != 0;
+inline constexpr bool kFaults = OPDUMP_FAULTS == 2;  ///< overflows and all else that goes wrong
 inline constexpr bool kSurvivesReset = OPDUMP_SURVIVE_RESET != 0;
 
 }  // namespace build

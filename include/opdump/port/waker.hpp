@@ -18,7 +18,5 @@ class Waker {
   ~Waker() = default;
 };
 
-/// Takes the place of an atomic pointer to a Waker where recorders wake nobody.
-
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump

@@ -182,10 +182,10 @@ constexpr bool is_cpu(Layout layout) {
 
 /// The form of a dump's files: what of a config also holds for each record.
 struct DumpForm {
-  Layout layout = Layout::cann;
   DumpData data = DumpData::tensor;
+  bool fixed_point = false;  ///< CANN's statistics have the number texts of its nano devices
   StatBits statistics = kStatsByDefault;
-  bool fixed_point = false;           ///< CANN's statistics have the number texts of its nano devices
+  Layout layout = Layout::cann;
   bool trailing_comma = true;         ///< rows of MindSpore's table end with one
   bool statistics_on_device = false;  ///< the device computes them, where the device memory can
   std::uint32_t world_size = 0;  ///< processes of a distributed run; 0: no rank folder in `cann`'s layout
@@ -288,8 +288,8 @@ struct DumpConfig {
   ExceptionDump exception = ExceptionDump::none;
 };
 
-/// Whether an entry of `config` leaves tensors out, or knows operators by a part of their type or by a pattern.
-/// OPDUMP_SMALL_CODE can do neither.
+/// Whether an entry of `config` leaves tensors out, or knows operators by a part of their type or by a
+/// pattern. OPDUMP_SMALL_CODE can do neither.
 constexpr bool has_rare_extras(const DumpConfig& config) {
   for (const ModelRule& rule : config.models) {
     const ModelExtras* const extras = rule.extras;

@@ -137,7 +137,7 @@ struct ModelPlan {
 };
 
 constexpr bool is_watching([[maybe_unused]] const ModelPlan& plan) {
-#if OPDUMP_FAULTS
+#if OPDUMP_FAULTS == 2
   return !plan.watch.ops.empty();
 #else
   return false;

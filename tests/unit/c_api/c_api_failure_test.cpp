@@ -5,7 +5,7 @@
 #include "opdump/read/nano_reader.hpp"
 #include "tests/support/c_api_dump.hpp"
 
-#if OPDUMP_FAULTS
+#if OPDUMP_FAULTS == 2
 
 using namespace opdump;
 using namespace opdump::tests;

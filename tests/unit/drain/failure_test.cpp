@@ -7,7 +7,7 @@
 #include "opdump/read/proto_reader.hpp"
 #include "tests/support/session_bench.hpp"
 
-#if OPDUMP_FAULTS
+#if OPDUMP_FAULTS == 2
 
 using namespace opdump;
 using namespace opdump::tests;

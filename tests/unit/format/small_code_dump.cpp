@@ -1,6 +1,7 @@
 #undef OPDUMP_SMALL_CODE
 #define OPDUMP_SMALL_CODE 1
-#define OPDUMP_OVERFLOW 1
+#undef OPDUMP_FAULTS
+#define OPDUMP_FAULTS 1
 #include "tests/support/dump_of_all.hpp"
 #include "tests/unit/format/small_code_dump.hpp"
 

@@ -12,7 +12,6 @@ using namespace opdump;
 
 DumpFiles dump_of_small_code(bool with_statistics);
 DumpFiles dump_of_smallest_code();
-DumpFiles dump_of_few_statistics();
 DumpFiles overflows_of_small_code();
 std::size_t overflows_listed_in_smallest_code();
 
@@ -76,32 +75,6 @@ std::string small_csv(const std::string& text) {
 }
 
 }  // namespace
-
-TEST_CASE("few statistics: those that are left are the same, and the others are left out") {
-  const DumpFiles files = dump_of_all(DumpData::full), few = dump_of_few_statistics();
-  REQUIRE(few.size() == files.size());
-  std::size_t same = 0, left_out = 0;
-  for (const auto& file : files) {
-    const std::string& name = file.first;
-    const std::string& content = file.second;
-    CAPTURE(name);
-    REQUIRE(few.contains(name));
-    if (!name.ends_with(".csv")) CHECK(few.at(name) == content);
-    if (!name.ends_with(".csv")) continue;
-    std::istringstream all(content), left(few.at(name));
-    std::string line, few_line;
-    while (std::getline(all, line)) {
-      REQUIRE(std::getline(left, few_line));
-      const std::vector<std::string> cells = cells_of(line), few_cells = cells_of(few_line);
-      REQUIRE(few_cells.size() == cells.size());
-      const bool there = has_few_statistics(cells[3]);
-      for (std::size_t i = 0; i < cells.size(); ++i) CHECK(few_cells[i] == (there || i < 6 ? cells[i] : ""));
-      ++(there ? same : left_out);
-    }
-  }
-  CHECK(same > 30);
-  CHECK(left_out > 30);
-}
 
 TEST_CASE("small code: statistics beside the tensors are the same where it has them") {
   DumpFiles files = dump_of_all(DumpData::full);

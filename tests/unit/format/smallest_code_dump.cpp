@@ -1,9 +1,9 @@
 #undef OPDUMP_SMALL_CODE
 #undef OPDUMP_JOURNAL
-#undef OPDUMP_DEGRADE
+#undef OPDUMP_STATISTICS
 #define OPDUMP_SMALL_CODE 1
 #define OPDUMP_JOURNAL 0
-#define OPDUMP_DEGRADE 0
+#define OPDUMP_STATISTICS 0
 #include "tests/support/dump_of_all.hpp"
 
 std::map<std::string, std::string> dump_of_smallest_code() {

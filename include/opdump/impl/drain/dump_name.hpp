@@ -46,7 +46,8 @@ constexpr bool has_own_directory(const DumpTarget& target) {
 
 /// What is known of every object of the target.
 constexpr ObjectFacts facts_of(const DumpTarget& target, ObjectKind kind) {
-  return {.kind = kind, .dump_bytes = has_own_directory(target) ? target.directory_bytes : std::uint8_t{0}};
+  const std::uint8_t bytes = target.directory_bytes;
+  return {.kind = kind, .dump_bytes = has_own_directory(target) ? bytes : std::uint8_t{0}};
 }
 
 inline TextWriter& add_dump_directory(TextWriter& to, const DumpTarget& target) {

@@ -89,7 +89,7 @@ class Statistics {
   static constexpr std::uint64_t kAllElements = std::numeric_limits<std::uint64_t>::max();
 
   /// Whether there are statistics of `dtype`: bool, all integers, and floating types of 16 to 64 bits,
-  /// float8_e5m2 and float8_e4m3fn. With OPDUMP_ALL_STATISTICS=0: int8, uint8, float16 and float32.
+  /// float8_e5m2 and float8_e4m3fn.
   static constexpr bool supports(DType dtype);
 
   /// Elements beyond `elements` are padding and ignored. `kernels` must stay as long as this object; null:
@@ -253,7 +253,6 @@ constexpr bool Statistics::supports(DType dtype) {
     case DType::uint8:
     case DType::float16:
     case DType::float32:
-      return true;
     case DType::boolean:
     case DType::int2:
     case DType::int4:
@@ -269,7 +268,7 @@ constexpr bool Statistics::supports(DType dtype) {
     case DType::float8_e4m3fn:
     case DType::bfloat16:
     case DType::float64:
-      return build::kAllStatistics;
+      return true;
     default:
       return false;
   }
@@ -300,7 +299,7 @@ inline void Statistics::add(Bytes chunk) {
     case DType::float32:
       return add_floats<Float32Format>(chunk, &StatisticsKernels::float32);
     default:
-      if constexpr (build::kAllStatistics) add_rarer(chunk);
+      add_rarer(chunk);
   }
 }
 
@@ -396,7 +395,7 @@ inline void Statistics::summarise_floats(StatisticsSummary& to, StatisticsDialec
     to.sum = to.average = positive_inf_ != 0 ? kInf : -kInf;
   } else {
     CompensatedSum scaled = large_sum_;
-    const bool large = OPDUMP_ALL_STATISTICS && large_squares_.value() != 0;
+    const bool large = large_squares_.value() != 0;
     if (large) scaled.add(sum.value() * 0x1p-600);
     to.sum = large ? scaled.value() * 0x1p600 : sum.value();
     const double average = large ? scaled.value() / count * 0x1p600 : sum.value() / count;
@@ -408,8 +407,6 @@ inline void Statistics::summarise_floats(StatisticsSummary& to, StatisticsDialec
     to.l2norm = kNan;
   } else if (infinite) {
     to.l2norm = kInf;
-  } else if (!build::kAllStatistics) {
-    to.l2norm = std::sqrt(squares.value());
   } else if (large_squares_.value() != 0) {
     to.l2norm = std::sqrt(large_squares_.value() + squares.value() * 0x1p-600 * 0x1p-600) * 0x1p600;
   } else if (squares.value() != 0) {

@@ -285,8 +285,7 @@ inline void Statistics::add_rest(CompensatedSum& sum, CompensatedSum& squares) c
     HalfLanes lanes = groups_.lanes;
     if (const std::size_t rest = groups_.elements; rest != 0) {
       if (dtype_ == DType::float16) add_group<Float16Format>(groups_.begun, rest, lanes);
-      if (build::kAllStatistics && dtype_ == DType::bfloat16)
-        add_group<Bfloat16Format>(groups_.begun, rest, lanes);
+      if (dtype_ == DType::bfloat16) add_group<Bfloat16Format>(groups_.begun, rest, lanes);
     }
     add_totals(lanes, sum, squares);
   } else {
