@@ -85,6 +85,18 @@ class Replay(Case):
         self.assertIn('nothing  is dumped on device 3', out)
         self.assertNotIn('letter by letter', out)
 
+    def test_the_journal_of_a_device_is_where_the_summary_says(self):
+        self.write('run.json', json.dumps({'device_id': 3, 'models': [{'name': 'm', 'ops': [
+            {'name': 'a', 'type': 'T', 'outputs': [{'dtype': 'float32', 'shape': [1], 'fill': 'zeros'}]}]}]}))
+        self.write('c.json', json.dumps({
+            'common_dump_settings': {'dump_mode': 0, 'path': self.path('dump'), 'net_name': 'n', 'iteration': 'all',
+                                     'input_output': 0, 'kernels': [], 'support_device': [3], 'op_debug_mode': 0},
+            'e2e_dump_settings': {'enable': True}}))
+        out, _ = self.run_tool('replay', 'run.json', '--config', 'c.json')
+        journal = re.search(r'^journal  (.*)$', out, re.M)[1]
+        self.assertIn('/rank_3/', journal)
+        self.assertTrue(os.path.isfile(journal), out)
+
     def test_the_config_says_how_and_the_command_line_goes_before_it(self):
         def journal(options, *arguments):
             self.write('acl.json', json.dumps({'dump': {'dump_path': 'dump', 'dump_list': [{}]}, 'opdump': options}))

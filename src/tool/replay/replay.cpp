@@ -1,169 +1,52 @@
-#include <string.h>
-
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "opdump/impl/drain/dump_name.hpp"
 #include "opdump/opdump.hpp"
 #include "opdump/parts/forecast.hpp"
 #include "opdump/port/listeners.hpp"
 #include "opdump/types/config.hpp"
 #include "opdump/types/overflow.hpp"
 #include "platform/posix/config_file.hpp"
-#include "platform/posix/dump_kit.hpp"
 #include "platform/posix/impl/free_bytes.hpp"
-#include "platform/posix/system_clock.hpp"
 #include "src/tool/cli/commands.hpp"
 #include "src/tool/cli/exit_code.hpp"
 #include "src/tool/cli/human_text.hpp"
 #include "src/tool/cli/interrupt.hpp"
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/progress.hpp"
-#include "src/tool/cli/table.hpp"
 #include "src/tool/config/checked_config.hpp"
 #include "src/tool/config/config_text.hpp"
 #include "src/tool/replay/made_memory.hpp"
+#include "src/tool/replay/placed_run.hpp"
 #include "src/tool/replay/replay_faults.hpp"
+#include "src/tool/replay/replay_outcome.hpp"
 #include "src/tool/replay/replay_settings.hpp"
+#include "src/tool/replay/replay_summary.hpp"
 #include "src/tool/run/run_file.hpp"
 
 namespace opdump::tool {
 namespace {
 
+using Session = ReplayKit::Session;
+using SessionRecorder = Session::Recorder;
+
 /// Short, because made tensors come faster than those of a device.
 constexpr std::uint32_t kDrainDelayUs = 100;
 
-/// The system's clocks, and the latest time they gave: the session names its journal after the one it asked
-/// for in `set_config`.
-class NamingClock final : public Clock {
- public:
-  std::uint64_t unix_us() override { return last_us_ = system_.unix_us(); }
-  std::int32_t utc_offset_seconds() override { return system_.utc_offset_seconds(); }
-  std::uint32_t monotonic_ms() override { return system_.monotonic_ms(); }
-  void pause() override { system_.pause(); }
-
-  std::uint64_t last_us() const { return last_us_; }
-
- private:
-  posix::SystemClock system_;
-  std::uint64_t last_us_ = 0;
-};
-
-using Kit = posix::DumpKit<MadeMemory, posix::TreeSink, NamingClock>;
-using Session = Kit::Session;
-using SessionRecorder = Session::Recorder;
-
-TensorView placed_view(const RunTensor& tensor, MadeMemory& memory) {
-  TensorView view = view_of(tensor);
-  view.address = memory.place(tensor);
-  return view;
-}
-
-/// One operator with its tensors where the session can find them.
-struct PlacedOp {
-  std::vector<TensorView> inputs;
-  std::vector<TensorView> outputs;
-  std::uint64_t input_bytes = 0;
-  std::uint64_t output_bytes = 0;
-  std::uint64_t records = 0;
-
-  PlacedOp(const RunOp& op, MadeMemory& memory) {
-    for (const RunTensor& tensor : op.inputs) {
-      inputs.push_back(placed_view(tensor, memory));
-      input_bytes += tensor.bytes;
-    }
-    for (const RunTensor& tensor : op.outputs) {
-      outputs.push_back(placed_view(tensor, memory));
-      output_bytes += tensor.bytes;
-    }
-  }
-
-  std::uint64_t bytes(std::uint8_t capture_bits) const {
-    return ((capture_bits & kCaptureInputs) != 0 ? input_bytes : 0) +
-           ((capture_bits & kCaptureOutputs) != 0 ? output_bytes : 0);
-  }
-};
-
-std::vector<PlacedOp> placed(const std::vector<RunOp>& ops, MadeMemory& memory) {
-  std::vector<PlacedOp> out;
-  for (const RunOp& op : ops) out.emplace_back(op, memory);
-  return out;
-}
-
-std::vector<OpDesc> descs_of(const std::vector<RunOp>& ops) {
-  std::vector<OpDesc> descs;
-  for (const RunOp& op : ops) descs.push_back(op.desc);
-  return descs;
-}
-
-/// Enough for watching every operator of every model.
-std::size_t watch_words(const RunFile& run) {
-  std::size_t bytes = 8;
-  for (const RunModel& model : run.models) {
-    std::size_t longest = 0;
-    for (const RunOp& op : model.ops) longest = std::max(longest, op.desc.name.size());
-    bytes += watch_bytes(model.ops.size(), 2 * longest);
-  }
-  return bytes / 8;
-}
-
-std::size_t scratch_bytes(const RunFile& run, const DumpConfig& config) {
-  std::size_t model_name = config.net_name.size();
-  std::size_t type = 0;
-  std::size_t name = 0;
-  const auto look = [&](const std::vector<RunOp>& ops) {
-    for (const RunOp& op : ops) {
-      type = std::max(type, op.desc.type.size());
-      name = std::max(name, op.desc.name.size());
-    }
-  };
-  for (const RunModel& model : run.models) {
-    model_name = std::max({model_name, model.name.size(), model.graph_name.size()});
-    look(model.ops);
-  }
-  look(run.single_ops);
-  if (config.watch) name = 2 * name + WatchState::kBetween.size();
-  return drain_scratch_bytes(model_name, type, name);
-}
-
-/// A model as the session knows it. Does not move while it is loaded.
-struct LoadedModel {
-  const RunModel& run;
-  std::vector<OpDesc> descs;
-  std::vector<PlacedOp> ops;
-  std::vector<CapturedTensors> tensors;
-  std::vector<std::uint8_t> bits;
-  ModelDesc desc;
-  ModelPlan plan;
-  std::uint32_t wanted_ops = 0;
-
-  LoadedModel(const RunModel& model, MadeMemory& memory)
-      : run(model),
-        descs(descs_of(model.ops)),
-        ops(placed(model.ops, memory)),
-        bits(model.ops.size()) {
-    for (const PlacedOp& op : ops) tensors.push_back({op.inputs, op.outputs});
-    desc = {model.name, model.graph_name, model.id, descs, tensors};
-  }
-};
-
 void print_session_line(void* /*context*/, std::string_view line) {
   print_line("session  " + std::string(line));
-}
-
-void complain(const std::string& message) {
-  say("opdump replay: " + message);
 }
 
 /// Keeps in words what is told, for the first few.
 class WatchText final : public WatchListener {
  public:
   static constexpr std::size_t kMost = 20;
+
+  explicit WatchText(std::vector<std::string>& lines) : lines_(lines) {}
 
   void overwritten(const Overwrite& overwrite) override {
     if (lines_.size() == kMost) return;
@@ -172,10 +55,8 @@ class WatchText final : public WatchListener {
                      ", bytes " + std::to_string(overwrite.first) + ".." + std::to_string(overwrite.last));
   }
 
-  const std::vector<std::string>& lines() const { return lines_; }
-
  private:
-  std::vector<std::string> lines_;
+  std::vector<std::string>& lines_;
 };
 
 class Replay {
@@ -199,7 +80,7 @@ class Replay {
   int go() {
     const Result<MutableBytes> ring = kit_.ring_for(config_.options, {});
     if (!ring.ok()) {
-      complain("no memory for a ring of " + std::to_string(*config_.options.ring_bytes) + " bytes");
+      complain_of_replay("no memory for a ring of " + std::to_string(*config_.options.ring_bytes) + " bytes");
       return kExitFailed;
     }
     Session& session = kit_.session();
@@ -207,8 +88,8 @@ class Replay {
     if (!recorder.ok()) return failed("the ring", recorder.status());
     if (const Status status = kit_.apply(config_, config_text_); status != Status::ok)
       return failed("a dump below " + printable(config_.dump_path), status);
-    time_ = session.dump_time();
-    journal_id_ = kit_.clock().last_us();
+    outcome_.time = session.dump_time();
+    outcome_.journal_id = kit_.clock().last_us();
 
     load_models();
     if (!has_room(*recorder.value())) return kExitFailed;
@@ -216,35 +97,36 @@ class Replay {
     if (const int exit_code = run_steps(session, *recorder.value()); exit_code != kExitOk) return exit_code;
     expect("what MindSpore writes besides tensors", kit_.end_extras());
     if (const Status status = kit_.end(); status != Status::ok)
-      complete_ = failed("making the dump whole and durable", status) == kExitOk;
-    for (const std::unique_ptr<LoadedModel>& model : models_)
-      complete_ &= session.unload_model(model->plan) == Status::ok;
-    return summary(session);
+      outcome_.complete = failed("making the dump whole and durable", status) == kExitOk;
+    for (const std::unique_ptr<LoadedModel>& model : outcome_.models)
+      outcome_.complete &= session.unload_model(model->plan) == Status::ok;
+    return print_replay(run_, config_, kit_, outcome_);
   }
 
  private:
   static int failed(const std::string& what, Status status) {
-    complain(what + ": " + std::string(to_string(status)));
+    complain_of_replay(what + ": " + std::string(to_string(status)));
     return kExitFailed;
   }
 
   void expect(const std::string& what, Status status) {
-    if (status != Status::ok) complete_ = failed(what, status) == kExitOk;
+    if (status != Status::ok) outcome_.complete = failed(what, status) == kExitOk;
   }
 
   void load_models() {
     for (const RunModel& model : run_.models) {
-      LoadedModel& loaded = *models_.emplace_back(std::make_unique<LoadedModel>(model, memory_));
+      LoadedModel& loaded = *outcome_.models.emplace_back(std::make_unique<LoadedModel>(model, memory_));
       const Status status = kit_.load_model(loaded.plan, loaded.desc, loaded.bits);
       loaded.wanted_ops = loaded.plan.matched_ops;
       if (status != Status::ok)
-        complete_ = failed("model \"" + printable(model.name) + "\" is not captured", status) == kExitOk;
+        outcome_.complete =
+            failed("model \"" + printable(model.name) + "\" is not captured", status) == kExitOk;
     }
-    single_ops_ = placed(run_.single_ops, memory_);
+    outcome_.single_ops = placed(run_.single_ops, memory_);
   }
 
   void write_constants() {
-    for (const std::unique_ptr<LoadedModel>& model : models_) {
+    for (const std::unique_ptr<LoadedModel>& model : outcome_.models) {
       std::vector<ConstantDesc> constants;
       for (const RunConstant& constant : model->run.constants)
         constants.push_back({constant.name, placed_view(constant.tensor, memory_)});
@@ -260,7 +142,7 @@ class Replay {
     const auto add_steps = [&](std::uint64_t each) {
       add(each != 0 && steps > UINT64_MAX / each ? UINT64_MAX : each * steps);
     };
-    for (const std::unique_ptr<LoadedModel>& model : models_) {
+    for (const std::unique_ptr<LoadedModel>& model : outcome_.models) {
       const Forecast forecast = forecast_of(config_, model->plan);
       if (!forecast.at_most && config_.options.history_steps == 0) add_steps(forecast.bytes_per_step);
       for (const RunConstant& constant : model->run.constants) {
@@ -268,7 +150,7 @@ class Replay {
       }
     }
     const bool whole = recorder.wants_single_ops() && config_.form.data == DumpData::tensor;
-    for (const PlacedOp& op : single_ops_) {
+    for (const PlacedOp& op : outcome_.single_ops) {
       if (whole) add_steps(op.bytes(capture_bits(config_.mode)));
     }
     return bytes;
@@ -280,10 +162,10 @@ class Replay {
     const std::uint64_t needed = bytes_to_write(recorder);
     const std::uint64_t free = posix::free_bytes(config_.dump_path);
     if (free == 0 || needed <= free) return true;
-    complain(printable(config_.dump_path) + ": the run takes " + byte_text(needed) + ", and " +
-             byte_text(free) +
-             " are free there: choose fewer operators or steps, statistics (\"dump_data\": \"stats\"), or say "
-             "what a dump may take (\"opdump\": {\"max_bytes\": ...})");
+    complain_of_replay(
+        printable(config_.dump_path) + ": the run takes " + byte_text(needed) + ", and " + byte_text(free) +
+        " are free there: choose fewer operators or steps, statistics (\"dump_data\": \"stats\"), or say "
+        "what a dump may take (\"opdump\": {\"max_bytes\": ...})");
     return false;
   }
 
@@ -300,11 +182,11 @@ class Replay {
   /// Bytes that the steps will capture, for the bar.
   std::uint64_t bytes_to_come(const SessionRecorder& recorder) const {
     std::uint64_t bytes = 0;
-    for (const std::unique_ptr<LoadedModel>& model : models_) {
+    for (const std::unique_ptr<LoadedModel>& model : outcome_.models) {
       for (std::size_t i = 0; i < model->plan.bits.size(); ++i)
         bytes += model->ops[i].bytes(model->plan.bits[i]);
     }
-    for (const PlacedOp& op : single_ops_)
+    for (const PlacedOp& op : outcome_.single_ops)
       bytes += recorder.wants_single_ops() ? op.bytes(capture_bits(config_.mode)) : 0;
     return bytes * wanted_steps();
   }
@@ -312,13 +194,13 @@ class Replay {
   int run_steps(Session& session, SessionRecorder& recorder) {
     Progress progress(bytes_to_come(recorder));
     memory_.count_into(&progress);
-    for (std::uint64_t step = 0; step < run_.steps && !interrupted() && failed_at_.empty(); ++step) {
-      for (const std::unique_ptr<LoadedModel>& model : models_) {
+    for (std::uint64_t step = 0; step < run_.steps && !interrupted() && outcome_.failed_at.empty(); ++step) {
+      for (const std::unique_ptr<LoadedModel>& model : outcome_.models) {
         if (!run_step(session, recorder, *model, progress)) return kExitFailed;
-        if (!failed_at_.empty()) break;
+        if (!outcome_.failed_at.empty()) break;
       }
-      for (std::size_t i = 0; i < single_ops_.size() && !interrupted(); ++i) {
-        PlacedOp& op = single_ops_[i];
+      for (std::size_t i = 0; i < outcome_.single_ops.size() && !interrupted(); ++i) {
+        PlacedOp& op = outcome_.single_ops[i];
         if (!recorder.wants_single_ops()) continue;
         note(session, op, run_.single_ops[i].desc.name,
              recorder.capture_single_op(run_.single_ops[i].desc, op.inputs, op.outputs), progress);
@@ -339,7 +221,7 @@ class Replay {
       if (fault != nullptr && fault->kind == RunFault::Kind::exception) {
         recorder.begin_op(i, op.inputs, op.outputs);
         note(session, op, model.descs[i].name, recorder.capture_failure(), progress);
-        failed_at_ = printable(model.descs[i].name) + " failed at step " + std::to_string(step);
+        outcome_.failed_at = printable(model.descs[i].name) + " failed at step " + std::to_string(step);
         break;
       }
       if (fault != nullptr) inject(model, *fault);
@@ -372,15 +254,16 @@ class Replay {
       return break_output(memory_, model.run.ops[fault.op], model.ops[fault.op].outputs,
                           fault.kind == RunFault::Kind::nan);
     const Status status = trample(memory_, fault, model.ops[fault.victim].outputs[0].address);
-    if (status != Status::ok) complete_ = failed("a trampled output", status) == kExitOk;
+    if (status != Status::ok) outcome_.complete = failed("a trampled output", status) == kExitOk;
   }
 
   /// While the model is loaded, whose the names are.
   void keep_first_bad(const Session& session) {
     const FirstBadOp bad = session.first_bad_op();
-    if (bad.unix_us == 0 || !first_bad_.empty()) return;
-    first_bad_ = printable(bad.type) + " " + printable(bad.name) + " at step " + std::to_string(bad.step) +
-                 " of model " + std::to_string(bad.model_id) + ", with clean inputs";
+    if (bad.unix_us == 0 || !outcome_.first_bad.empty()) return;
+    outcome_.first_bad = printable(bad.type) + " " + printable(bad.name) + " at step " +
+                         std::to_string(bad.step) + " of model " + std::to_string(bad.model_id) +
+                         ", with clean inputs";
   }
 
   /// Losses of room are only counted; what is wrong with an operator is told, once for the first few.
@@ -396,136 +279,8 @@ class Replay {
       std::string reason(to_string(status));
       if (status == Status::device_copy_failed && !memory_.failure().empty()) reason = memory_.failure();
       if (status == Status::too_large) reason += "; a larger --ring-bytes helps";
-      complain("operator \"" + printable(name) + "\" is lost: " + reason);
+      complain_of_replay("operator \"" + printable(name) + "\" is lost: " + reason);
     }
-  }
-
-  void print_ops(const std::vector<RunOp>& run, const std::vector<PlacedOp>& ops) const {
-    Table table("  ", "llr");
-    for (std::size_t i = 0; i < ops.size(); ++i) {
-      if (ops[i].records == 0) continue;
-      table.add(
-          {printable(run[i].desc.name), printable(run[i].desc.type), count_text(ops[i].records, "record")});
-    }
-    table.print();
-  }
-
-  static std::uint64_t records_of(const std::vector<PlacedOp>& ops) {
-    std::uint64_t records = 0;
-    for (const PlacedOp& op : ops) records += op.records;
-    return records;
-  }
-
-  int summary(const Session& session) const {
-    const std::string directory = dump_directory();
-    std::printf("dump     %s%s\n", directory.c_str(),
-                config_.form.layout == Layout::cann ? ('/' + std::to_string(run_.device_id)).c_str() : "");
-    for (const std::unique_ptr<LoadedModel>& model : models_) {
-      std::printf("model    %s (%u): %s wanted, %s captured\n", printable(model->run.name).c_str(),
-                  model->run.id, operators_text(*model).c_str(),
-                  count_text(records_of(model->ops), "record").c_str());
-      print_ops(model->run.ops, model->ops);
-    }
-    if (!single_ops_.empty()) {
-      std::printf("single   %s, %s captured\n", count_text(single_ops_.size(), "operator").c_str(),
-                  count_text(records_of(single_ops_), "record").c_str());
-      print_ops(run_.single_ops, single_ops_);
-    }
-    const DumpCounts counts = session.counts();
-    std::printf("records  %u wanted, %u written\n", counts.wanted, counts.written);
-    if (config_.overflow) {
-      std::printf("overflow %s\n", count_text(session.overflows(), "operator").c_str());
-      if (!first_bad_.empty()) std::printf("first    %s\n", first_bad_.c_str());
-    }
-    if (config_.options.history_steps != 0)
-      std::printf("history  written %s, %s let go\n", count_text(kit_.history().triggers(), "time").c_str(),
-                  count_text(kit_.history().let_go(), "file").c_str());
-    if (!failed_at_.empty()) std::printf("ended    %s\n", failed_at_.c_str());
-    if (config_.watch) std::printf("watch    %s\n", count_text(session.overwrites(), "overwrite").c_str());
-    for (const std::string& line : watch_listener_.lines()) std::printf("  %s\n", line.c_str());
-    if (counts.empty != 0) std::printf("empty    %u, which no file is written for\n", counts.empty);
-    if (counts.degraded != 0) std::printf("reduced  %u to their statistics\n", counts.degraded);
-    if (interrupted()) {
-      complain("interrupted; what is in the dump is whole");
-      std::fflush(stdout);
-      die_of_interrupt();
-    }
-    print_losses(counts, session.last_sink_failure());
-    print_journal(session, counts);
-    if (!complete_ || counts.lost() != 0 || session.journal_failed()) return kExitFailed;
-    if (counts.wanted == 0 && !dumps_on(config_, run_.device_id)) {
-      std::printf("nothing  is dumped on device %u, which RUN.json runs on: the config leaves it out\n",
-                  run_.device_id);
-      return kExitInactive;
-    }
-    if (counts.wanted == 0) {
-      std::puts(
-          "nothing  of RUN.json matches the config: names of models and operators must be the same, "
-          "letter by letter, and the steps must be run");
-      return kExitInactive;
-    }
-    return kExitOk;
-  }
-
-  /// Of all of it, in which its journal lies.
-  std::string dump_directory() const {
-    DumpTarget target = {
-        .time = time_,
-        .form = config_.form,
-        .exception = holds_only_failures() ? config_.exception : ExceptionDump::none,
-    };
-    target.form.rank = folder_rank(config_, run_.device_id);
-    char memory[kMaxDumpDirectoryBytes];
-    TextWriter below(memory);
-    add_dump_directory(below, target);
-    std::string directory = printable(config_.dump_path);
-    if (!below.text().empty()) directory.append("/").append(below.text());
-    return directory;
-  }
-
-  static std::string operators_text(const LoadedModel& model) {
-    return std::to_string(model.wanted_ops) + " of " + count_text(model.ops.size(), "operator");
-  }
-
-  bool holds_only_failures() const {
-    return config_.exception != ExceptionDump::none && !has_rank_folder(config_.form.layout);
-  }
-
-  void print_journal(const Session& session, const DumpCounts& counts) const {
-    const bool failed = session.journal_failed();
-    if (session.journal() == JournalDetail::none) {
-      std::puts("journal  none");
-      return;
-    }
-    if (holds_only_failures() && counts.wanted == 0) {
-      std::puts("journal  none: no operator failed");
-      return;
-    }
-    const std::string directory = dump_directory();
-    std::printf("journal  %s/opdump.%u.%llu.journal\n", directory.c_str(), run_.device_id,
-                static_cast<unsigned long long>(journal_id_));
-    if (failed)
-      complain("the journal lacks lines that could not be written: it does not prove what is in the dump");
-    if (counts.lost() != 0) std::printf("what was lost, and why: opdump verify %s\n", directory.c_str());
-  }
-
-  void print_losses(const DumpCounts& counts, Status sink_failure) const {
-    if (counts.lost() == 0) {
-      if (complete_) std::puts("lost     nothing");
-      return;
-    }
-    std::printf("lost     %u\n", counts.lost());
-    Table table("  ", "r");
-    for (const LossKind& kind : kLossKinds) {
-      const std::uint32_t count = counts.*kind.count;
-      if (count != 0) table.add({std::to_string(count), std::string(kind.text)});
-    }
-    table.print();
-    if (sink_failure == Status::ok) return;
-    std::string reason(to_string(sink_failure));
-    const int error = kit_.store().last_errno();
-    if (error != 0) reason += std::string(" (") + strerror(error) + ")";
-    complain("writing below " + printable(config_.dump_path) + " failed: " + reason);
   }
 
   const RunFile& run_;
@@ -534,20 +289,18 @@ class Replay {
   MadeMemory memory_;
   std::vector<std::byte> scratch_;
   std::vector<std::uint64_t> watch_memory_;
-  WatchText watch_listener_;
-  std::vector<std::unique_ptr<LoadedModel>> models_;
-  std::vector<PlacedOp> single_ops_;
-  Kit kit_;
+  ReplayOutcome outcome_;
+  WatchText watch_listener_{outcome_.overwrites};
+  ReplayKit kit_;
   std::uint32_t captured_ = 0;
   std::uint32_t messages_ = 0;
-  std::uint64_t time_ = 0;        ///< of the dump; names its directory
-  std::uint64_t journal_id_ = 0;  ///< the same in microseconds; names its journal
-  std::string failed_at_;  ///< what ended the run, in words; empty: nothing
-  std::string first_bad_;  ///< the operator that went wrong first, in words
-  bool complete_ = true;
 };
 
 }  // namespace
+
+void complain_of_replay(const std::string& message) {
+  say("opdump replay: " + message);
+}
 
 int run_replay(Words words) {
   ReplaySettings settings;
@@ -565,8 +318,7 @@ int run_replay(Words words) {
     print_refusal(settings.config_path, checked.error, checked.text());
     return kExitFailed;
   }
-  for (const ConfigNote& note : checked.notes)
-    say(to_string(note, settings.config_path));
+  for (const ConfigNote& note : checked.notes) say(to_string(note, settings.config_path));
   if (!checked.config.active) {
     print_line(settings.config_path + ": valid, but it switches nothing on");
     return kExitInactive;

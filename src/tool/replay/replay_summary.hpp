@@ -1,0 +1,13 @@
+#pragma once
+#include "opdump/types/config.hpp"
+#include "src/tool/replay/replay_outcome.hpp"
+#include "src/tool/run/run_file.hpp"
+
+namespace opdump::tool {
+
+/// Prints what was dumped and what was lost of a replay that has ended; returns the exit status of the
+/// command. `config` is the one that `kit` was given.
+int print_replay(const RunFile& run, const DumpConfig& config, const ReplayKit& kit,
+                 const ReplayOutcome& outcome);
+
+}  // namespace opdump::tool
