@@ -123,7 +123,7 @@ bool is_report(const TimedFile& file) {
 
 }  // namespace
 
-TEST_CASE("small code: without OPDUMP_OVERFLOW, a listed operator that overflows is captured as any other") {
+TEST_CASE("small code: without OPDUMP_FAULTS, a listed operator that overflows is captured as any other") {
   CHECK(overflows_listed_in_smallest_code() == 1);
 }
 
