@@ -45,7 +45,7 @@ bool OptionsJson::read(DumpConfig& config) {
          read_number<std::uint64_t>("reserve_bytes", 0, kMaxRoom, options.reserve_bytes) &&
          read_word<Keep>("keep", kKeepWords, options.keep) &&
          read_word<Fsync>("fsync", kFsyncWords, options.fsync) &&
-         read_word<FileFormat>("file_format", kFileFormatWords, config.file_format) &&
+         read_word<FileFormat>("file_format", kFileFormatWords, config.form.file_format) &&
          read_word<Layout>("layout", kLayoutWords, config.form.layout) &&
          read_word<bool>("statistic_numbers", kNumbers, config.form.fixed_point) &&
          read_word<bool>("trailing_comma", kOptionSwitch, config.form.trailing_comma) &&

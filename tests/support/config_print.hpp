@@ -34,7 +34,7 @@ class ConfigPrint {
     put("reserve_bytes", config.options.reserve_bytes);
     put("keep", config.options.keep);
     put("fsync", config.options.fsync);
-    put("file_format", config.file_format);
+    put("file_format", config.form.file_format);
     put("layout", config.form.layout);
     put("data", config.form.data);
     put("fixed_point", config.form.fixed_point);

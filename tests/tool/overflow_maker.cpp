@@ -59,7 +59,7 @@ int main(int argc, char** argv) {
   DumpConfig config;
   config.active = config.overflow = true;
   config.dump_path = argv[2];
-  config.file_format = std::string_view(argv[1]) == "nano" ? FileFormat::nano : FileFormat::protobuf;
+  config.form.file_format = std::string_view(argv[1]) == "nano" ? FileFormat::nano : FileFormat::protobuf;
   OpDesc ops[kOps];
   char names[kOps][8];
   for (std::uint32_t i = 0; i < kOps; ++i) {

@@ -175,7 +175,7 @@ inline constexpr PlanField kPlanConfig[] = {
     OPDUMP_PLAN_FIELD(DumpConfig, options.when_full, option_when_full),
     OPDUMP_PLAN_FIELD(DumpConfig, options.block_limit_ms, option_u32),
     OPDUMP_PLAN_FIELD(DumpConfig, options.journal, option_journal),
-    OPDUMP_PLAN_FIELD(DumpConfig, file_format, file_format),
+    OPDUMP_PLAN_FIELD(DumpConfig, form.file_format, file_format),
     OPDUMP_PLAN_FIELD(DumpConfig, form.layout, layout),
     OPDUMP_PLAN_FIELD(DumpConfig, form.data, data),
     OPDUMP_PLAN_FIELD(DumpConfig, form.statistics, u16),

@@ -79,7 +79,7 @@ class OpCost {
   /// `indexes` as for PlannedRecord.
   std::uint64_t bytes(const CapturedTensors& tensors, const std::uint16_t* indexes = nullptr) const {
     if (data_bytes(tensors) == 0) return 0;
-    if (!splits_records(config_.form.data, config_.form.layout, config_.file_format == FileFormat::npy))
+    if (!splits_records(config_.form.data, config_.form.layout, config_.form.file_format == FileFormat::npy))
       return of_record(tensors, 0, indexes);
     std::uint64_t sum = 0;
     for (std::uint32_t i = 0; i < tensors.inputs.size(); ++i)
@@ -120,7 +120,7 @@ class OpCost {
   }
 
   std::uint64_t file_bytes(const PlannedRecord& record, std::uint64_t data) const {
-    switch (config_.file_format) {
+    switch (config_.form.file_format) {
       case FileFormat::nano:
         return data +
                nano_head_sizes([&](auto use) { record.for_each_tensor(use); }, record.name()).file_bytes();

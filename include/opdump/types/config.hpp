@@ -185,6 +185,7 @@ struct DumpForm {
   DumpData data = DumpData::tensor;
   bool fixed_point = false;  ///< CANN's statistics have the number texts of its nano devices
   StatBits statistics = kStatsByDefault;
+  FileFormat file_format = FileFormat::nano;
   Layout layout = Layout::cann;
   bool trailing_comma = true;         ///< rows of MindSpore's table end with one
   bool statistics_on_device = false;  ///< the device computes them, where the device memory can
@@ -265,7 +266,6 @@ struct DumpConfig {
   bool every_device = true;
   std::span<const std::uint32_t> devices{};  ///< without `every_device`: the ids of those that dump
   DumpOptions options{};
-  FileFormat file_format = FileFormat::nano;
   DumpForm form{};
 
   // This build understands statistics_in_dtype, synchronous, quant_dumpable and kernel_data, but does not act

@@ -192,7 +192,7 @@ class MindSporeJson : NodeReader {
     return read_dump_mode() && read_path(config.dump_path) && read_net_name(config.net_name) &&
            read_iteration(config.steps) && read_choice("input_output", 2, input_output_) &&
            read_kernels(config) && read_devices(config) && read_choice("op_debug_mode", 4, debug_mode_) &&
-           fix_debug_mode(config) && read_format(config.file_format) &&
+           fix_debug_mode(config) && read_format(config.form.file_format) &&
            read_overflow_number(config.overflow_number) && read_saved_data(config) &&
            read_uint(common_->member("initial_iteration"), kCommon.key("initial_iteration"),
                      config.first_step) &&
@@ -367,7 +367,7 @@ class MindSporeJson : NodeReader {
     std::size_t word = 0;
     if (!read_word(node, at, kMindSporeData, word)) return false;
     config.form.data = static_cast<DumpData>(word);
-    if (word != 0 && !reads_e2e_ && config.file_format != FileFormat::npy)
+    if (word != 0 && !reads_e2e_ && config.form.file_format != FileFormat::npy)
       return refuse(ConfigFault::conflict, *node, at,
                     in_quotes(node->text()) + " only goes with \"file_format\": \"npy\" on O2: set that");
     if (word != 0 && mode_ == MindSporeMode::cpu)

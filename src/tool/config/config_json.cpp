@@ -134,7 +134,7 @@ void write_config(JsonWriter& json, const DumpConfig& config) {
   json.key("mode").text(word(kModes, config.mode));
   json.key("level").text(word(kLevels, config.level));
   json.key("data").text(word(kData, config.form.data));
-  json.key("file_format").text(word(kFileFormatWords, config.file_format));
+  json.key("file_format").text(word(kFileFormatWords, config.form.file_format));
   json.key("layout").text(word(kLayoutWords, config.form.layout));
   json.key("single_ops").flag(config.single_ops);
   json.key("overflow").flag(config.overflow);

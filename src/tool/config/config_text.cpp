@@ -231,10 +231,10 @@ std::vector<std::string> config_lines(const DumpConfig& config) {
   lines.push_back("steps   " + steps_text(config.steps, config.first_step));
   if (!config.every_device) lines.push_back("devices " + devices_text(config.devices));
   lines.push_back("to      " + place_text(config));
-  if (config.form.layout != Layout::cann || config.file_format != FileFormat::nano)
-    lines.push_back("as      " + std::string(kFileFormatWords[static_cast<std::size_t>(config.file_format)]) +
-                    " files in the layout " +
-                    std::string(kLayoutWords[static_cast<std::size_t>(config.form.layout)]));
+  if (config.form.layout != Layout::cann || config.form.file_format != FileFormat::nano)
+    lines.push_back(
+        "as      " + std::string(kFileFormatWords[static_cast<std::size_t>(config.form.file_format)]) +
+        " files in the layout " + std::string(kLayoutWords[static_cast<std::size_t>(config.form.layout)]));
   if (config.options.history_steps != 0)
     lines.push_back("when    something happens: " + history_text(config.options));
   if (config.form.data != DumpData::tensor) lines.push_back("stats   " + statistics_text(config));

@@ -120,7 +120,7 @@ TEST_CASE("exclusions: a record says which of its operator's tensors it has, in 
     return text;
   };
   for (const FileFormat format : {FileFormat::nano, FileFormat::protobuf}) {
-    config.file_format = format;
+    config.form.file_format = format;
     ExclusionBench bench;
     bench.start(config);
     bench.step();
@@ -133,7 +133,7 @@ TEST_CASE("exclusions: a record says which of its operator's tensors it has, in 
             (i % 2 == 0 ? " in0 in1 out0 out1 out2" : " in1 out1"));
     }
   }
-  config.file_format = FileFormat::nano;
+  config.form.file_format = FileFormat::nano;
   config.form.data = DumpData::statistics;
   ExclusionBench bench;
   bench.start(config);
@@ -150,7 +150,7 @@ TEST_CASE("exclusions: files of one tensor keep the position in their names") {
   const std::string_view layers[] = {"fc"};
   const ModelRule rules[] = {{.any_model = true, .all_layers = false, .layers = layers, .extras = &extras}};
   DumpConfig config = config_of(rules);
-  config.file_format = FileFormat::npy;
+  config.form.file_format = FileFormat::npy;
   ExclusionBench bench;
   bench.start(config);
   bench.step();

@@ -69,7 +69,7 @@ TEST_CASE("in place: the dump is that of tensors that go through the ring, in ev
   const TwoSizes of;
   for (const FileFormat format : {FileFormat::nano, FileFormat::protobuf, FileFormat::npy}) {
     DumpConfig config = everything();
-    config.file_format = format;
+    config.form.file_format = format;
     Bench<1024, FakeMemory> through;
     dump(through, config, of);
     Bench<1024, SeenMemory> seen;

@@ -282,7 +282,7 @@ TEST_CASE("overflow: without the means for it the config is not supported") {
 TEST_CASE("overflow: MindSpore writes tensors alone kernel by kernel, and a text of each graph's") {
   DumpConfig config = overflows();
   config.form.layout = Layout::mindspore_kernel;
-  config.file_format = FileFormat::npy;
+  config.form.file_format = FileFormat::npy;
   config.net_name = "net";
   OverflowBench kernels;
   kernels.start(config);

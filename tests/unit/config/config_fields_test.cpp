@@ -194,10 +194,10 @@ TEST_CASE("config: the opdump object, with absent told from present") {
 
 TEST_CASE("config: the opdump object has a say in file format and layout") {
   const DumpConfig none = parse_file("accept", "range").config;
-  CHECK(none.file_format == FileFormat::nano);
+  CHECK(none.form.file_format == FileFormat::nano);
   CHECK(none.form.layout == Layout::cann);
-  CHECK(parse_file("accept", "options_format_npy").config.file_format == FileFormat::npy);
-  CHECK(parse_file("accept", "options_format_protobuf").config.file_format == FileFormat::protobuf);
+  CHECK(parse_file("accept", "options_format_npy").config.form.file_format == FileFormat::npy);
+  CHECK(parse_file("accept", "options_format_protobuf").config.form.file_format == FileFormat::protobuf);
   CHECK(parse_file("accept", "options_layout_mindspore_kernel").config.form.layout == Layout::mindspore_kernel);
   CHECK(parse_file("accept", "options_layout_mindspore_graph").config.form.layout == Layout::mindspore_graph);
   CHECK(parse_file("accept", "options_layout_mindspore_cpu").config.form.layout == Layout::mindspore_cpu);

@@ -279,7 +279,7 @@ TEST_CASE("mindspore: the documented files") {
   CHECK(o0.mode == DumpMode::all);
   CHECK(o0.form.data == DumpData::tensor);
   CHECK(o0.form.layout == Layout::mindspore_kernel);
-  CHECK(o0.file_format == FileFormat::npy);
+  CHECK(o0.form.file_format == FileFormat::npy);
   CHECK(o0.synchronous);
   CHECK_FALSE(o0.device_format);
   REQUIRE(o0.models.size() == 1);
@@ -294,8 +294,8 @@ TEST_CASE("mindspore: the documented files") {
 
   const DumpConfig& o2 = parse_case("accept", "documented_o2").config;
   CHECK(o2.form.layout == Layout::mindspore_graph);
-  CHECK(o2.file_format == FileFormat::npy);
-  CHECK(parse_case("accept", "o2_default_format").config.file_format == FileFormat::protobuf);
+  CHECK(o2.form.file_format == FileFormat::npy);
+  CHECK(parse_case("accept", "o2_default_format").config.form.file_format == FileFormat::protobuf);
 
   const DumpConfig& cpu = parse_case("accept", "cpu_documented").config;
   CHECK(cpu.form.layout == Layout::mindspore_cpu);

@@ -67,7 +67,7 @@ TEST_CASE("forecast: says what the sink then gets, to the byte where there are o
       for (const DumpMode mode : {DumpMode::input, DumpMode::output, DumpMode::all}) {
         for (const bool all : {true, false}) {
           DumpConfig config = everything();
-          config.file_format = format;
+          config.form.file_format = format;
           config.form.layout = layout;
           config.mode = mode;
           config.net_name = "net";
@@ -87,7 +87,7 @@ TEST_CASE("forecast: counts samples, and statistics about right") {
       for (const FileFormat format : {FileFormat::nano, FileFormat::npy}) {
         DumpConfig config = everything();
         config.form.layout = layout;
-        config.file_format = format;
+        config.form.file_format = format;
         config.form.data = data;
         config.net_name = "net";
         const Step step = one_step(config);
@@ -98,7 +98,7 @@ TEST_CASE("forecast: counts samples, and statistics about right") {
     }
   }
   DumpConfig config = everything();
-  config.file_format = FileFormat::npy;
+  config.form.file_format = FileFormat::npy;
   config.form.layout = Layout::mindspore_kernel;
   config.sample_number = 5;
   const Step sampled = one_step(config);

@@ -37,7 +37,7 @@ const Case kCases[] = {
 DumpConfig restoring_config() {
   DumpConfig config = everything();
   config.form.layout = Layout::mindspore_kernel;
-  config.file_format = FileFormat::npy;
+  config.form.file_format = FileFormat::npy;
   config.net_name = "net";
   return config;
 }

@@ -41,7 +41,7 @@ std::vector<std::uint8_t> elements_of(const std::vector<std::byte>& file) {
 
 DumpConfig npy_config() {
   DumpConfig config = everything();
-  config.file_format = FileFormat::npy;
+  config.form.file_format = FileFormat::npy;
   return config;
 }
 

@@ -66,7 +66,7 @@ std::string shown(const std::vector<Field>& fields) {
 
 DumpConfig protobuf_config() {
   DumpConfig config = everything();
-  config.file_format = FileFormat::protobuf;
+  config.form.file_format = FileFormat::protobuf;
   return config;
 }
 

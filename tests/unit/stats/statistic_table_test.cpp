@@ -25,7 +25,7 @@ DumpConfig statistics_config(Layout layout, StatBits statistics = kStatMax | kSt
   config.form.statistics = statistics;
   config.net_name = "net";
   config.form.rank = 3;
-  config.file_format = layout == Layout::cann ? FileFormat::nano : FileFormat::npy;
+  config.form.file_format = layout == Layout::cann ? FileFormat::nano : FileFormat::npy;
   return config;
 }
 

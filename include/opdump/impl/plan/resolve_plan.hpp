@@ -140,7 +140,8 @@ inline void take_data_ops(std::span<const OpDesc> ops, std::uint8_t wanted, std:
 /// Whether `config` is torchair's and names operators, with which torchair promises those of `is_data` that
 /// feed them.
 constexpr bool promises_data_ops(const DumpConfig& config) {
-  if (config.form.layout != Layout::cann || config.form.world_size == 0 || config.mode == DumpMode::input) return false;
+  if (config.form.layout != Layout::cann || config.form.world_size == 0 || config.mode == DumpMode::input)
+    return false;
   for (const ModelRule& rule : config.models) {
     if (!rule.all_layers) return true;
   }
@@ -355,7 +356,8 @@ inline void resolve_watch(const DumpConfig& config, const ModelDesc& model, std:
   plan.directory_name = model.name;
   const RulesOfModel rules(config.models, model);
   if (rules.named()) plan.directory_name = rules.name();
-  if (!build::kLean && has_rank_folder(config.form.layout) && !config.net_name.empty()) plan.directory_name = config.net_name;
+  if (!build::kLean && has_rank_folder(config.form.layout) && !config.net_name.empty())
+    plan.directory_name = config.net_name;
   const std::uint8_t of_all = bits_of_all(config);
   const bool failures = build::kFaults && config.exception != ExceptionDump::none;
   if (!config.active || (rules.none() && of_all == 0 && !failures)) return Status::ok;

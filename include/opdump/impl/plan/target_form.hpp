@@ -28,7 +28,8 @@ struct TargetMeans {
     if (const Status status = choose_faults(config, target); status != Status::ok) return status;
     if constexpr (!build::kLean) {
       const RecordFormat* const format = target.format;
-      target.split = splits_records(target.form.data, target.form.layout, format != nullptr && format->one_tensor());
+      target.split =
+          splits_records(target.form.data, target.form.layout, format != nullptr && format->one_tensor());
       target.default_format = has_rank_folder(config.form.layout) && !config.device_format;
     }
     const bool reduces = build::kStatistics && reduction != nullptr && reduction->makes(target);
@@ -43,16 +44,18 @@ struct TargetMeans {
  private:
   Status choose_format(const DumpConfig& config, DumpTarget& target) const {
     if (build::kLean) {
-      const bool supported = config.file_format == FileFormat::nano && config.form.layout == Layout::cann &&
-                             config.form.world_size == 0 && !has_rare_extras(config);
+      const bool supported = config.form.file_format == FileFormat::nano &&
+                             config.form.layout == Layout::cann && config.form.world_size == 0 &&
+                             !has_rare_extras(config);
       return supported ? Status::ok : Status::not_supported;
     }
     const RecordFormats given = formats;
     RecordFormat* format = nullptr;
-    if (config.file_format == FileFormat::protobuf) format = given.protobuf;
-    if (config.file_format == FileFormat::npy) format = given.npy;
+    if (config.form.file_format == FileFormat::protobuf) format = given.protobuf;
+    if (config.form.file_format == FileFormat::npy) format = given.npy;
     target.format = format;
-    return config.file_format != FileFormat::nano && format == nullptr ? Status::not_supported : Status::ok;
+    return config.form.file_format != FileFormat::nano && format == nullptr ? Status::not_supported
+                                                                            : Status::ok;
   }
 
   /// Sets what of `target` comes from a config that wants what goes wrong.
