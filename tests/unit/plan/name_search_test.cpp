@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,24 +10,21 @@
 #include "platform/posix/impl/kernel_types.hpp"
 #include "platform/posix/impl/pattern_set.hpp"
 #include "src/config/pattern/pattern_compiler.hpp"
+#include "tests/support/random.hpp"
 
 using namespace opdump;
 
 namespace {
 
-class Random {
+class RandomText : public tests::Random {
  public:
-  explicit Random(std::uint32_t seed) : engine_(seed) {}
+  using Random::Random;
 
-  std::size_t below(std::size_t end) { return engine_() % end; }
   std::string text(std::string_view letters, std::size_t most) {
     std::string text;
     for (std::size_t i = below(most + 1); i != 0; --i) text += letters[below(letters.size())];
     return text;
   }
-
- private:
-  std::mt19937 engine_;
 };
 
 }  // namespace
@@ -39,7 +35,7 @@ TEST_CASE("name search: a set of patterns matches what each of them does, and kn
   std::uint32_t matched = 0;
   for (std::uint32_t seed = 0; seed < 2000; ++seed) {
     CAPTURE(seed);
-    Random random(seed);
+    RandomText random(seed);
     std::vector<std::byte> memory(1 << 16);
     Arena arena(memory);
     std::vector<NamePattern> patterns;
@@ -83,7 +79,7 @@ TEST_CASE("name search: a program that makes no sense matches nothing") {
 TEST_CASE("name search: parts of kernel types are found as by looking at each") {
   for (std::uint32_t seed = 0; seed < 2000; ++seed) {
     CAPTURE(seed);
-    Random random(seed);
+    RandomText random(seed);
     std::vector<std::string> names(random.below(8));
     std::vector<OpDesc> ops;
     for (std::string& name : names) {

@@ -4,7 +4,6 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -12,16 +11,16 @@
 #include "opdump/impl/plan/resolve_plan.hpp"
 #include "platform/posix/impl/op_index_memory.hpp"
 #include "src/config/pattern/pattern_compiler.hpp"
+#include "tests/support/random.hpp"
 
 using namespace opdump;
 
 namespace {
 
-class Random {
+class RandomNames : public tests::Random {
  public:
-  explicit Random(std::uint32_t seed) : engine_(seed) {}
+  using Random::Random;
 
-  std::size_t below(std::size_t end) { return engine_() % end; }
   bool often() { return below(4) != 0; }
 
   /// One of few, of which some have the same form in names of files.
@@ -35,9 +34,6 @@ class Random {
     for (std::string_view& one : names) one = name();
     return names;
   }
-
- private:
-  std::mt19937 engine_;
 };
 
 struct Rule {
@@ -62,7 +58,7 @@ TEST_CASE("plan: with an index of its operators a model comes to the same") {
     patterns.push_back(config::compile_pattern(text, arena, reason).value());
   for (std::uint32_t seed = 0; seed < 3000; ++seed) {
     CAPTURE(seed);
-    Random random(seed);
+    RandomNames random(seed);
     std::vector<OpDesc> ops(random.below(12));
     std::vector<std::vector<std::string_view>> originals(ops.size());
     for (std::size_t i = 0; i < ops.size(); ++i) {

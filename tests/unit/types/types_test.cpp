@@ -6,7 +6,6 @@
 #include <random>
 #include <set>
 #include <string>
-#include <tuple>
 
 #include "opdump/base/arena.hpp"
 #include "opdump/base/bytes.hpp"
@@ -45,14 +44,18 @@ TEST_CASE("dtype: both CANN numberings give out each code once and read back") {
 
 TEST_CASE("dtype: those without a code in any dump keep their size and name") {
   const Dim dims[] = {3, 5};
-  for (const auto& [dtype, name, bytes] :
-       {std::tuple{DType::uint4, "uint4", 8}, std::tuple{DType::float8_e4m3fnuz, "float8_e4m3fnuz", 15},
-        std::tuple{DType::float8_e5m2fnuz, "float8_e5m2fnuz", 15}}) {
-    CAPTURE(name);
-    CHECK(info(dtype).name == name);
-    CHECK(info(dtype).ge_code == -1);
-    CHECK(info(dtype).proto_code == -1);
-    CHECK(packed_bytes(dtype, dims).value() == bytes);
+  struct Row {
+    DType dtype;
+    std::string_view name;
+    std::uint64_t bytes;
+  };
+  for (const Row& row : {Row{DType::uint4, "uint4", 8}, Row{DType::float8_e4m3fnuz, "float8_e4m3fnuz", 15},
+                         Row{DType::float8_e5m2fnuz, "float8_e5m2fnuz", 15}}) {
+    CAPTURE(row.name);
+    CHECK(info(row.dtype).name == row.name);
+    CHECK(info(row.dtype).ge_code == -1);
+    CHECK(info(row.dtype).proto_code == -1);
+    CHECK(packed_bytes(row.dtype, dims).value() == row.bytes);
   }
 }
 
