@@ -19,8 +19,8 @@ namespace {
 constexpr std::uint32_t kMostHead = 500;
 constexpr std::uint32_t kMostPiece = 255;
 
-constexpr OpDesc kOps[] = {{.name = "conv1/with/a/name", .type = "Conv2D", .task_id = 1}};
-constexpr ModelDesc kModel = {.name = "net", .id = 1, .ops = kOps};
+constexpr OpDesc kConv[] = {{.name = "conv1/with/a/name", .type = "Conv2D", .task_id = 1}};
+constexpr ModelDesc kConvModel = {.name = "net", .id = 1, .ops = kConv};
 constexpr ModelRule kRules[] = {{.any_model = true}};
 
 struct Setup {
@@ -31,9 +31,9 @@ struct Setup {
 };
 
 /// A firmware that drains into flash, and counts what each of its calls does there.
-class Firmware {
+class DrainingFirmware {
  public:
-  explicit Firmware(const Setup& setup)
+  explicit DrainingFirmware(const Setup& setup)
       : setup_(setup),
         flash(setup.part, kPageBytes),
         device_(flash.device()),
@@ -46,7 +46,7 @@ class Firmware {
     config.models = kRules;
     REQUIRE(session.init() == Status::ok);
     REQUIRE(session.set_config(config) == Status::ok);
-    REQUIRE(session.load_model(plan_, kModel) == Status::ok);
+    REQUIRE(session.load_model(plan_, kConvModel) == Status::ok);
   }
 
   void step() {
@@ -148,7 +148,7 @@ TEST_CASE("flash log: a drain programs no more than its bound, and erases only a
         CAPTURE(part.program_bytes);
         CAPTURE(tensor_bytes);
         CAPTURE(budget);
-        Firmware firmware(
+        DrainingFirmware firmware(
             {.part = part, .tensor_bytes = tensor_bytes, .budget = budget, .prepared_blocks = 4});
         for (int round = 0; round < 300; ++round) {
           if (round % 4 == 0) firmware.step();
@@ -167,7 +167,7 @@ TEST_CASE("flash log: a drain programs no more than its bound, and erases only a
 }
 
 TEST_CASE("flash log: finalize in steps ends what is left of large records") {
-  Firmware firmware({.part = {.block_bytes = 4096, .block_count = 24, .program_bytes = 4},
+  DrainingFirmware firmware({.part = {.block_bytes = 4096, .block_count = 24, .program_bytes = 4},
                      .tensor_bytes = 7000,
                      .budget = 512});
   firmware.step();
@@ -179,7 +179,7 @@ TEST_CASE("flash log: finalize in steps ends what is left of large records") {
 }
 
 TEST_CASE("flash log: without a block erased ahead it refuses, and goes on when there is one") {
-  Firmware firmware({.part = {.block_bytes = 4096, .block_count = 8, .program_bytes = 4, .bits_only_clear = true},
+  DrainingFirmware firmware({.part = {.block_bytes = 4096, .block_count = 8, .program_bytes = 4, .bits_only_clear = true},
                      .tensor_bytes = 3000,
                      .prepared_blocks = 1});
   firmware.erase_ahead();
