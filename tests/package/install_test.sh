@@ -68,7 +68,7 @@ done
 # shellcheck disable=SC2046
 "$@" "$work/consumer.o" -o "$work/c_consumer" $(pkg-config --static --libs opdump)
 printed=$(cd "$work" && ./c_consumer)
-if [ "$printed" != "opdump $version, C API 1.4" ]; then
+if [ "$printed" != "opdump $version, C API 1.5" ]; then
   echo "the program in C printed: $printed"
   exit 1
 fi

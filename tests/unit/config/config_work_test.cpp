@@ -92,7 +92,7 @@ const Shape kShapes[] = {
     {kMindSpore + R"("support_device":[0],"kernels":["a/b")", R"(,"c/d")", "]}}"},
     {kMindSpore + R"("support_device":[0],"kernels":["conv")", R"(,"conv")", "]}}"},
     {kMindSpore + R"x("support_device":[0],"kernels":["name-regex(a)")x",
-     R"x(,"name-regex(a.*[bc]{2,3}d|e+)")x", "]}}"},
+     R"x(,"name-regex(a.*[bc]{2,3}d|e+)")x", "]}}", ConfigFault::invalid_value},
     {kMindSpore + R"x("support_device":[0],"kernels":["name-regex()x", "ab", R"x()"]}})x",
      ConfigFault::invalid_value},
     {kMindSpore + R"("kernels":[],"support_device":[0)", ",7", "]}}"},

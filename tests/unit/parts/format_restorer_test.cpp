@@ -176,7 +176,7 @@ TEST_CASE("restorer: statistics are those of the restored elements, without padd
   REQUIRE(bench.recorder.capture(0, {}, {&tensor, 1}) == Status::ok);
   REQUIRE(bench.recorder.end_step() == Status::ok);
   REQUIRE(bench.session.finalize() == Status::ok);
-  CHECK(bench.sink.journals["/dump|rank_0/net/7/0|statistic.csv"].ends_with(
+  CHECK(bench.sink.journals["/dump|rank_2/net/7/0|statistic.csv"].ends_with(
       ",output,0,48,float32,\"(1,3,2,2)\",3,1,2,12,\n"));
 }
 
