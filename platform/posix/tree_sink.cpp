@@ -315,7 +315,6 @@ int TreeSink::publish(Object& object) {
   return error;
 }
 
-#if OPDUMP_FAULTS == 2
 /// There is no call that renames two files at once. Meanwhile a note beside them says that neither counts,
 /// and its removal is what commits them.
 int TreeSink::publish_both(Object& first, Object& second) {
@@ -344,7 +343,6 @@ int TreeSink::publish_both(Object& first, Object& second) {
 int TreeSink::end_note(int directory, const char* note) const {
   return unlinkat(directory, note, 0) == 0 && (!syncs_each() || fsync(directory) == 0) ? 0 : errno;
 }
-#endif
 
 /// Waits for other writers of the rows, but once only while they stay: a drain of many names has one limit.
 int TreeSink::add_row(const Object& object, const char* final_name) {

@@ -180,10 +180,8 @@ class TreeSink final : public Sink {
   int claim(Object& object);
   int finish(Object& object);
   int publish(Object& object);
-#if OPDUMP_FAULTS == 2
   int publish_both(Object& first, Object& second);
   int end_note(int directory, const char* note) const;
-#endif
   int add_row(const Object& object, const char* final_name);
   void retract(Object& object);
   static const char* name_of_file(const Object& object, std::span<char> memory);

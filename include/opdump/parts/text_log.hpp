@@ -82,7 +82,6 @@ class TextLog final : public SessionLog {
     say_(context_, line.add(": ").add(kind_of(what.cause).text).text());
   }
 
-#if OPDUMP_SMALL_CODE == 0
   void tensor_faulty(const FaultyTensor& faulty) override {
     if (say_ == nullptr) return;
     char memory[2 * kMaxNameBytes + 20 * kMaxToldDims + 256];
@@ -96,11 +95,9 @@ class TextLog final : public SessionLog {
     line.add(" at step ").add_decimal(faulty.step).add(": ").add_decimal(faulty.tensor->bytes);
     say_(context_, add_fault(line.add(" bytes given, "), faulty).text());
   }
-#endif
 
  private:
   static constexpr std::size_t kMaxNameBytes = 64;
-#if OPDUMP_SMALL_CODE == 0
   static constexpr std::size_t kMaxToldDims = 8;
 
   static TextWriter& add_fault(TextWriter& line, const FaultyTensor& faulty) {
@@ -137,7 +134,6 @@ class TextLog final : public SessionLog {
     }
     return line.add(tensor.shape.size() > kMaxToldDims ? ",...]" : "]");
   }
-#endif
 
   static TextWriter& add_name(TextWriter& line, std::string_view name) {
     line.add('"');

@@ -136,12 +136,10 @@ struct ModelPlan {
   ModelPlan* next = nullptr;        ///< in that list
 };
 
-constexpr bool is_watching([[maybe_unused]] const ModelPlan& plan) {
-#if OPDUMP_FAULTS == 2
-  return !plan.watch.ops.empty();
-#else
-  return false;
-#endif
+constexpr bool is_watching(const ModelPlan& plan) {
+  bool watching = false;
+  if_here(plan.watch, [&](const auto& watch) { watching = !watch.ops.empty(); });
+  return watching;
 }
 
 /// A plan with its own memory, for models of up to `Ops` operators.

@@ -3,7 +3,6 @@
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 
-#if OPDUMP_SMALL_CODE == 0
 std::span<const std::uint8_t> NameSearch::find() {
   found_.assign(ops_.size(), 0);
   std::size_t parts = 0;
@@ -28,7 +27,6 @@ std::span<const std::uint8_t> NameSearch::find() {
   }
   return found_;
 }
-#endif
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::posix

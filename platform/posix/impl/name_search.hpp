@@ -10,7 +10,6 @@
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 
-#if OPDUMP_SMALL_CODE == 0
 /// Finds all that patterns and kernel types name in a model at once, by tables on the heap.
 class NameSearch final : public ExtrasSearch {
  public:
@@ -32,7 +31,6 @@ class NameSearch final : public ExtrasSearch {
   std::vector<bool> parts_used_;
   std::vector<std::uint8_t> found_;
 };
-#endif
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::posix

@@ -11,12 +11,12 @@
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 
-#if OPDUMP_SMALL_CODE == 0
 /// An index of a model's operators, on the heap.
 class OpIndexMemory {
  public:
-  /// Empty when there is no memory. `ops` stay as long as the index is used.
+  /// Empty when there is no memory, and with OPDUMP_SMALL_CODE. `ops` stay as long as the index is used.
   explicit OpIndexMemory(std::span<const OpDesc> ops) : search_(ops) {
+    if (build::kLean) return;
     std::size_t count = 0;
     for (const OpDesc& op : ops) count += 1 + op.original_names.size();
     names_.reset(new (std::nothrow) IndexedName[count]);
@@ -48,12 +48,6 @@ class OpIndexMemory {
   NameSearch search_;
   OpIndex index_;
 };
-#else
-struct OpIndexMemory {
-  explicit OpIndexMemory(std::span<const OpDesc>) {}
-  OpIndex index() const { return {}; }
-};
-#endif
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::posix

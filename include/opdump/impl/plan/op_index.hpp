@@ -10,7 +10,6 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-#if OPDUMP_SMALL_CODE == 0
 /// How the form of `name` in names of files compares with `text`, by bytes: below 0, 0 or above.
 constexpr int compare_file_form(std::string_view name, std::string_view text) {
   const std::size_t common = name.size() < text.size() ? name.size() : text.size();
@@ -58,7 +57,8 @@ class ExtrasSearch {
 
 /// A model's operators in the order of their names and types, so that a name is found in time that grows with
 /// the logarithm of their number. Refers to memory that a caller with a heap has for the time of a
-/// `load_model`: one IndexedName per name and an uint32_t per operator. Empty: all operators are walked.
+/// `load_model`: one IndexedName per name and an uint32_t per operator. Empty, as it always is with
+/// OPDUMP_SMALL_CODE: all operators are walked.
 class OpIndex {
  public:
   /// Entries that lie together.
@@ -72,7 +72,7 @@ class OpIndex {
 
   ExtrasSearch* search() const { return search_; }
 
-  bool empty() const { return names_.empty(); }
+  bool empty() const { return build::kLean || names_.empty(); }
   Names all() const { return names_; }
 
   static std::string_view text_of(std::span<const OpDesc> ops, const IndexedName& name) {
@@ -151,16 +151,6 @@ class OpIndex {
 inline NameMatch match_of(std::string_view name, std::span<const OpDesc> ops, const OpIndex& index) {
   return index.empty() ? match_of(name, ops) : index.match_of(name);
 }
-#else
-/// Small code walks the operators.
-struct OpIndex {
-  static constexpr bool empty() { return true; }
-};
-
-constexpr NameMatch match_of(std::string_view name, std::span<const OpDesc> ops, const OpIndex&) {
-  return match_of(name, ops);
-}
-#endif
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump

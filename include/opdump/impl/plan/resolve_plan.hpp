@@ -157,7 +157,6 @@ constexpr bool tell_producers(std::span<const OpDesc> ops) {
   return false;
 }
 
-#if OPDUMP_SMALL_CODE == 0
 /// Resolves what the names of a config stand for by an index: in time that grows with the names, with the
 /// operators, and with the logarithm of each, however the two are dealt out. Kernel types and patterns are
 /// left to the index's search, and without one held against each operator.
@@ -316,7 +315,6 @@ class IndexedPlan {
   bool all_taken_ = false;
   bool searched_ = false;
 };
-#endif
 
 /// What `config` wants of every operator that it takes, whatever its models say: 0 but for overflow dumps.
 constexpr std::uint8_t bits_of_all(const DumpConfig& config) {
@@ -327,12 +325,8 @@ constexpr std::uint8_t bits_of_all(const DumpConfig& config) {
 inline void resolve_watch(const DumpConfig& config, const ModelDesc& model, std::span<std::uint8_t> bits,
                           [[maybe_unused]] const OpIndex& index) {
   bool any = false;
-#if OPDUMP_SMALL_CODE == 0
-  if (!index.empty()) IndexedPlan(config, model.ops, bits, index).watch(config.models);
   const bool walk = index.empty();
-#else
-  const bool walk = true;
-#endif
+  if (!walk) IndexedPlan(config, model.ops, bits, index).watch(config.models);
   for (std::size_t i = 0; i < model.ops.size(); ++i) {
     const OpDesc& op = model.ops[i];
     if (walk) bits[i] = takes_level(config.level, op.level) ? watch_bits(config.models, op) : std::uint8_t{0};
@@ -392,7 +386,6 @@ inline void resolve_watch(const DumpConfig& config, const ModelDesc& model, std:
   if (build::kFaults && config.watch) {
     resolve_watch(config, model, bits, index);
   } else {
-#if OPDUMP_SMALL_CODE == 0
     if (index.empty()) {
       rules.for_each(take_listed);
     } else {
@@ -400,26 +393,20 @@ inline void resolve_watch(const DumpConfig& config, const ModelDesc& model, std:
       rules.for_each([&](const ModelRule& rule) { indexed.take(rule, wanted); });
       indexed.finish(rules, wanted);
     }
-#else
-    rules.for_each(take_listed);
-#endif
     take_data_ops(model.ops, wanted & kCaptureOutputs, bits);
     for (std::size_t i = 0; i < model.ops.size(); ++i) {
       if (takes_level(config.level, model.ops[i].level))
         bits[i] = static_cast<std::uint8_t>(bits[i] | of_all);
     }
     plan.rules = rules;
-#if OPDUMP_SMALL_CODE == 0
-    if (index.empty()) {
-      mark_exclusions(rules, bits, model.ops);
-    } else {
+    if (!build::kLean && index.empty()) mark_exclusions(rules, bits, model.ops);
+    if (!index.empty()) {
       IndexedPlan indexed(config, model.ops, bits, index);
       rules.for_each([&](const ModelRule& rule) {
         if (rule.extras == nullptr) return;
         for (const TensorExclusion& exclusion : rule.extras->exclusions) indexed.exclude(exclusion);
       });
     }
-#endif
   }
   for (std::size_t i = 0; i < model.ops.size(); ++i) plan.matched_ops += bits[i] != 0 ? 1 : 0;
   if (plan.matched_ops != 0) plan.bits = bits.first(model.ops.size());
