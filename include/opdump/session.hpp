@@ -383,8 +383,8 @@ class BasicSession {
   /// Of a plan that has just been loaded.
   void open_account(ModelPlan& plan, const OpIndex& index);
 
-  /// Before `plan` is no longer captured.
-  void settle(ModelPlan& plan);
+  /// Before `plan` is no longer captured. `may_come_again`: its model may be loaded again.
+  void settle(ModelPlan& plan, bool may_come_again);
 
   /// Before the config in force is so no longer.
   void settle_config();

@@ -118,6 +118,27 @@ class Never(Case):
         self.put(lines[:-1] + ['opdump-journal,2,records\n', 'never,not_run,0,0,7,net/T/a b\n'] + lines[-1:])
         self.assertEqual(self.never(), [('not_run', 'net', 'T', 'a b')])
 
+    def never_said(self, *lines, arguments=()):
+        """What verify says of a replayed dump whose journal says that besides."""
+        shutil.rmtree(self.path('dump'))
+        os.mkdir(self.path('dump'))
+        self.replay(None, *arguments)
+        told = self.lines()
+        head = 'opdump-journal,2,%s\n' % ('gaps' if arguments else 'records')
+        self.put(told[:-1] + [head] + ['never,%s\n' % line for line in lines] + told[-1:])
+        return self.never
+
+    def test_what_another_loading_captured_is_not_missing(self):
+        there = ('not_run,0,0,7,net/Conv2D/conv', 'not_dumped,0,0,7,net/_/', 'steps,1,2,7,net/_/',
+                 'no_outputs,0,0,7,net/MatMul/fc')
+        for arguments in ((), ('--journal', 'gaps')):
+            self.never_said(*there, arguments=arguments)
+            self.assertEqual(self.verify(expect=0)[0], [])
+        self.assertEqual(self.never_said('steps,1,9,7,net/_/')(), [('steps', 'net', 3, 9)])
+        self.assertEqual(self.never_said('no_inputs,0,0,7,net/MatMul/fc')(), [('no_inputs', 'net', 'MatMul', 'fc')])
+        other_model = 'not_run,0,0,8,net/Conv2D/conv'
+        self.assertEqual(self.never_said(other_model, other_model)(), [('not_run', 'net', 'Conv2D', 'conv')])
+
     def test_a_name_copied_from_show(self):
         run = {'models': [{'name': 'net', 'ops': [op('Conv2D', 'model/conv2d/Conv2D'), op('T', 'b')]}]}
         self.config(dump_list=[{'model_name': 'net', 'layer': ['model_conv2d_Conv2D']}])

@@ -158,7 +158,7 @@ inline Status BasicSession<Memory>::restart_counts(ModelPlan& plan) {
 template <class Memory>
 inline Status BasicSession<Memory>::unload_model(ModelPlan& plan) {
   if (const Status status = at_rest(plan); status != Status::ok) return status;
-  settle(plan);
+  settle(plan, true);
   release_watch(plan);
   detach_missing_drainer();
   plans_.remove(plan, *context_.clock);
@@ -594,13 +594,18 @@ inline void BasicSession<Memory>::open_account(ModelPlan& plan, const OpIndex& i
 }
 
 template <class Memory>
-inline void BasicSession<Memory>::settle(ModelPlan& plan) {
+inline void BasicSession<Memory>::settle(ModelPlan& plan, bool may_come_again) {
   if constexpr (!build::kLean) {
     auto* link = &account_.loaded;
     while (*link != nullptr && *link != &plan) link = &(*link)->next_loaded;
     if (*link == nullptr) return;
     *link = plan.next_loaded;
-    tell_never(plan.target, [&](const auto& use) {
+    const std::uint32_t load = may_come_again || loads_ != 1 ? plan.load : 0;
+    tell_never(plan.target, [&](const auto& use_as) {
+      const auto use = [&](NeverCaptured what) {
+        what.load = load;
+        use_as(what);
+      };
       if (is_watching(plan)) return for_each_unwatched(plan, context_.watch_changes_only, use);
       for_each_uncaptured(plan, use);
     });
@@ -620,7 +625,7 @@ inline void BasicSession<Memory>::settle_config() {
 template <class Memory>
 inline void BasicSession<Memory>::settle_all() {
   if constexpr (!build::kLean) {
-    while (account_.loaded != nullptr) settle(*account_.loaded);
+    while (account_.loaded != nullptr) settle(*account_.loaded, false);
     settle_config();
   }
 }

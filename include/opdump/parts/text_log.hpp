@@ -27,6 +27,7 @@ inline constexpr std::string_view kNoDataOps =
 ///     config: what kernels print is not captured
 ///     model "digits": 3 rules, 41 of 214 ops match, about 1.9 MB per step; the partition lasts 12 steps
 ///     never captured: operator "conv9" of model "digits": the model has no operator of that name
+///     never captured: operator "fc" of model "digits" in loading 2: it was not captured at any step ...
 ///     lost: output 0 of operator "conv1" of model "digits" at step 0: 100 bytes given, float32 [8,24] takes 768
 class TextLog final : public SessionLog {
  public:
@@ -78,6 +79,7 @@ class TextLog final : public SessionLog {
       line.add("steps ").add_decimal(what.steps.first).add(" to ").add_decimal(what.steps.last).add(" of ");
     if (!what.name.empty()) add_name(line.add("operator "), what.name).add(what.model.empty() ? "" : " of ");
     if (!what.model.empty()) add_name(line.add("model "), what.model);
+    if (what.load != 0) line.add(" in loading ").add_decimal(what.load);
     if (what.name.empty() && what.model.empty()) line.add("all that is asked for");
     say_(context_, line.add(": ").add(kind_of(what.cause).text).text());
   }

@@ -56,6 +56,8 @@ struct NeverCaptured {
   std::string_view type{};   ///< of the operator
   std::string_view name{};   ///< the operator's own, or the name that the config has
   StepRange steps{0, 0};     ///< see `has_steps`
+  /// In this loading of the session, as `ModelPlan::load`; 0: in all of them, as there was no other one.
+  std::uint32_t load = 0;
 };
 
 }  // namespace OPDUMP_NAMESPACE

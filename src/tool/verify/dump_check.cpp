@@ -104,6 +104,7 @@ void DumpCheck::check(const std::vector<std::string>& journal_names) {
   walk({});
   tell_counted_files();
   tell_losses();
+  never_.tell(context_.findings);
   if (context_.wanted == nullptr || !devices_.contains(context_.wanted->device())) return;
   known_.sort();
   context_.wanted->find_absent(known_, directory_, context_.findings);
@@ -141,6 +142,7 @@ void DumpCheck::check_journal(const std::string& name) {
   JournalSummary summary;
   // The caller has picked such names only.
   static_cast<void>(parse_journal_name(name, summary.name));
+  journal_device_ = summary.name.device;
   journal_ = summary.path = path_of(directory_, name);
   const std::unique_ptr<JournalCheck> check(new JournalCheck(summary.name.device, *this));
   Cut none;
@@ -305,6 +307,7 @@ std::string DumpCheck::find_file(const std::string& path) {
 void DumpCheck::on_written(std::uint32_t recorder, std::uint32_t sequence, const JournalPath& path,
                            std::string_view path_text, std::uint64_t bytes) {
   if (context_.wanted != nullptr) known_.add(path);
+  never_.see(journal_device_, path);
   if (!check_file(recorder, sequence, path_text, bytes, path.suffix))
     add_loss(FindingKind::removed, recorder, sequence, kQuotaWord, &path);
 }
@@ -319,6 +322,7 @@ void DumpCheck::on_reduced(std::uint32_t recorder, std::uint32_t sequence, std::
 
 void DumpCheck::on_row(const JournalPath& path, std::string_view path_text, std::uint64_t bytes) {
   if (context_.wanted != nullptr) known_.add(path);
+  never_.see(journal_device_, path);
   add_row(path_text, bytes);
 }
 
@@ -397,6 +401,7 @@ void DumpCheck::on_lost(std::uint32_t recorder, std::uint32_t sequence, std::str
 void DumpCheck::add_loss(FindingKind kind, std::uint32_t recorder, std::uint32_t sequence,
                          std::string_view causes, const JournalPath* path) {
   const bool in_model = path != nullptr && path->in_model;
+  if (path != nullptr) never_.see(journal_device_, *path);
   const std::string op = path == nullptr ? "of an unknown operator" : std::string(path->op);
   const std::string model =
       in_model ? std::string(path->model) + " (" + std::to_string(path->model_id) + ")" : std::string();
@@ -475,26 +480,7 @@ void DumpCheck::on_op(const JournalLine& line) {
 }
 
 void DumpCheck::on_never(const NeverCaptured& what) {
-  const auto known = [](std::string_view text) { return std::string(text == "_" ? "" : text); };
-  const std::string model = known(what.model);
-  const std::string type = known(what.type);
-  const std::string op = type.empty() ? std::string(what.name) : type + ' ' + std::string(what.name);
-  const bool of_steps = has_steps(what.cause);
-  StepRanges steps;
-  if (of_steps) steps.add(what.steps.first, what.steps.last);
-  const NeverKind& kind = kind_of(what.cause);
-  std::vector<FindingField> fields = {{"journal", journal_}, {"cause", std::string(kind.word)}};
-  if (!model.empty()) fields.push_back({"model", model});
-  if (!model.empty() && what.cause != NeverCause::no_model)
-    fields.push_back({"model_id", {}, what.model_id, true});
-  if (!type.empty()) fields.push_back({"type", type});
-  if (!what.name.empty()) fields.push_back({"name", std::string(what.name)});
-  if (of_steps) {
-    fields.push_back({"first_step", {}, what.steps.first, true});
-    fields.push_back({"last_step", {}, what.steps.last, true});
-  }
-  context_.findings.add_never({op, model, of_steps ? steps.text() : std::string(), std::string(kind.text)},
-                              fields);
+  never_.add(journal_device_, journal_, what);
 }
 
 void DumpCheck::on_untold(std::uint64_t number, std::uint32_t untold, const DumpCounts& counts) {
@@ -579,6 +565,22 @@ void DumpCheck::check_unnamed(Device& device, const std::string& path, std::stri
   if (look_at(full, status)) context_.bytes += static_cast<std::uint64_t>(status.st_size);
 }
 
+/// Tells what the file of a record shows of what is said to be missing.
+void DumpCheck::see_file(const std::string& path, const JournalPath& parsed) {
+  if (devices_.empty()) return;
+  const std::uint64_t device = parsed.has_device ? parsed.device : devices_.begin()->first;
+  never_.see(device, parsed);
+  if (!never_.wants_roles(device, parsed)) return;
+  bool inputs = parsed.suffix.starts_with(".input.");
+  bool outputs = parsed.suffix.starts_with(".output.");
+  if (parsed.suffix.empty() && !context_.quick &&
+      context_.file.open(path_of(directory_, path)) == RecordFile::Opened::ok) {
+    RecordTensors tensors = context_.file.tensors();
+    for (RecordTensor tensor; tensors.next(tensor);) (tensor.is_output ? outputs : inputs) = true;
+  }
+  never_.see_roles(device, parsed, inputs, outputs);
+}
+
 void DumpCheck::walk_file(const std::string& below, const std::string& name, const std::string& real_name,
                           const PendingPairs& pairs) {
   const std::string path = below.empty() ? name : path_of(below, name);
@@ -595,6 +597,9 @@ void DumpCheck::walk_file(const std::string& below, const std::string& name, con
     return add_file(FindingKind::part, all_closed, path,
                     "was being written: its writer still runs or was cut off");
   }
+  JournalPath parsed;
+  const bool is_record = parse_journal_path(real_path, parsed) && parsed.timed;
+  if (is_record) see_file(path, parsed);
   const auto [first, last] = std::equal_range(listed_.begin(), listed_.end(), path_hash(real_path));
   if (last - first > 1) add_file(FindingKind::bad_file, true, path, "told to be written more than once");
   if (first != last || is_extra(directory_, real_path)) return;
@@ -603,8 +608,6 @@ void DumpCheck::walk_file(const std::string& below, const std::string& name, con
         FindingKind::part, all_closed, path,
         "not committed: its writer was cut off before " + *other + ", without which it does not count");
   }
-  JournalPath parsed;
-  const bool is_record = parse_journal_path(real_path, parsed) && parsed.timed;
   if (is_record && context_.wanted != nullptr) known_.add(parsed);
   if (is_record && known_device && device->second.has_gaps)
     return check_unnamed(device->second, path, parsed.suffix);

@@ -15,6 +15,7 @@
 #include "src/tool/verify/findings.hpp"
 #include "src/tool/verify/journal_check.hpp"
 #include "src/tool/verify/journal_line.hpp"
+#include "src/tool/verify/never_lines.hpp"
 #include "src/tool/verify/wanted_records.hpp"
 
 namespace opdump::tool {
@@ -42,7 +43,8 @@ struct VerifyContext {
 };
 
 /// Checks the directory of one moment: its journals, and the files that they name or do not name. Remembers 8
-/// bytes for each file, twice that with a config, and the operators with losses.
+/// bytes for each file, twice that with a config, the operators with losses, and the
+/// name of each other operator once.
 class DumpCheck final : private JournalListener {
  public:
   DumpCheck(VerifyContext& context, std::string directory);
@@ -119,6 +121,7 @@ class DumpCheck final : private JournalListener {
   std::string find_file(const std::string& path);
   const RealNames& real_names(const std::string& directory);
   void add_file(FindingKind kind, bool wrong, const std::string& path, const std::string& message);
+  void see_file(const std::string& path, const JournalPath& parsed);
   void walk(const std::string& below);
   void walk_file(const std::string& below, const std::string& name, const std::string& real_name,
                  const PendingPairs& pairs);
@@ -127,6 +130,7 @@ class DumpCheck final : private JournalListener {
   VerifyContext& context_;
   const std::string directory_;
   std::string journal_;  ///< path of the one being read
+  std::uint64_t journal_device_ = 0;
   std::map<std::string, Cut> cuts_;  ///< by the journal's name
   Cut* cut_ = nullptr;               ///< of the one being read
   std::vector<std::uint64_t> listed_;
@@ -136,6 +140,7 @@ class DumpCheck final : private JournalListener {
   std::map<std::uint64_t, Device> devices_;
   std::map<std::string, RealNames> mappings_;
   KnownRecords known_;
+  NeverLines never_;
 };
 
 /// `directory` and `name` as one path.

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "opdump/base/status.hpp"
+#include "opdump/base/text.hpp"
 #include "opdump/impl/drain/journal.hpp"
 #include "opdump/impl/record/part_interfaces.hpp"
 #include "src/tool/cli/decimal.hpp"
@@ -183,6 +184,13 @@ bool parse_path(std::string_view text, JournalLine& line) {
 }
 
 }  // namespace
+
+std::string sanitised(std::string_view name) {
+  std::string memory(std::max<std::size_t>(name.size(), 1), '\0');
+  TextWriter writer(memory);
+  writer.add_sanitised(name);
+  return std::string(writer.text());
+}
 
 std::string causes_text(std::string_view words) {
   if (words == kUnfinishedWord) return std::string(to_string(Status::unfinished));

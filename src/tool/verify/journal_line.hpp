@@ -39,6 +39,9 @@ struct JournalPath {
 /// Strict: such paths as the core writes, and so none that leaves its directory.
 bool parse_journal_path(std::string_view text, JournalPath& path);
 
+/// `name` as the core writes it in a path.
+std::string sanitised(std::string_view name);
+
 /// For people: the causes that a journal gives in its words.
 std::string causes_text(std::string_view words);
 

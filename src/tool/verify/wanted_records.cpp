@@ -9,7 +9,6 @@
 #include <functional>
 
 #include "opdump/base/arena.hpp"
-#include "opdump/base/text.hpp"
 #include "opdump/config/parse.hpp"
 #include "opdump/impl/plan/resolve_plan.hpp"
 #include "opdump/types/plan.hpp"
@@ -19,13 +18,6 @@
 
 namespace opdump::tool {
 namespace {
-
-std::string sanitised(std::string_view name) {
-  std::string memory(std::max<std::size_t>(name.size(), 1), '\0');
-  TextWriter writer(memory);
-  writer.add_sanitised(name);
-  return std::string(writer.text());
-}
 
 std::string op_text(const OpDesc& op) {
   return sanitised(op.type) + '.' + sanitised(op.name);

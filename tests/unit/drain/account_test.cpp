@@ -220,6 +220,29 @@ TEST_CASE("account: the log tells it in words") {
                       "those see that are loaded after it"});
 }
 
+TEST_CASE("account: of a model that is loaded again, the log says in which loading something is missing") {
+  std::vector<std::string> said;
+  TextLog log(
+      [](void* to, std::string_view line) {
+        if (line.starts_with("never")) static_cast<std::vector<std::string>*>(to)->emplace_back(line);
+      },
+      &said);
+  Bench<> bench(WhenFull::inline_drain, 50, JournalDetail::records, &log);
+  constexpr StepRange kSteps[] = {{0, 1}};
+  DumpConfig config = everything();
+  config.steps = {kSteps};
+  bench.start(config);
+  bench.step();
+  REQUIRE(bench.session.unload_model(bench.plan) == Status::ok);
+  CHECK(said ==
+        Lines{"never captured: steps 1 to 1 of model \"net\" in loading 1: the model did not come to them"});
+  REQUIRE(bench.session.load_model(bench.plan, kModel, bench.bits) == Status::ok);
+  bench.step();
+  bench.step();
+  REQUIRE(bench.session.finalize() == Status::ok);
+  CHECK(said.size() == 1);
+}
+
 TEST_CASE("account: a tensor that makes no sense is lost, and told once per operator with the numbers") {
   std::vector<std::string> said;
   TextLog log([](void* to, std::string_view line) {

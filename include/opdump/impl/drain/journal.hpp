@@ -19,6 +19,9 @@ inline namespace OPDUMP_NAMESPACE {
 /// What stands for the cause of a loss that nothing tells.
 inline constexpr std::string_view kUnfinishedWord = "unfinished";
 
+/// Of each text of a line `never`.
+inline constexpr std::size_t kMostNeverTextBytes = 100;
+
 /// Writes the journal that lets a dump prove its own completeness: `opdump.{device}.{id}.journal` in
 /// the dump's directory (`add_dump_directory`), such as `{time}`. Text, a line per event, fields separated by
 /// commas, the path last:
@@ -42,10 +45,11 @@ inline constexpr std::string_view kUnfinishedWord = "unfinished";
 ///                                     something that the config asks for was never captured: a model, an
 ///                                     operator, its inputs or outputs, steps FIRST to LAST (else 0), or in
 ///                                     such steps a look at what is watched, A_To_C, as the words of
-///                                     `kNeverKinds` have it; not told is "_", 0 or empty. NAME is as in the
-///                                     config or the model but for control characters. Before the first one
-///                                     the head comes again, as version 2: readers of version 1 know no such
-///                                     line.
+///                                     `kNeverKinds` have it. It holds for one loading of the model: when
+///                                     another one captured it, that one's records tell. Not told is "_", 0
+///                                     or empty. NAME is as in the config or the model but for control
+///                                     characters. Before the first one the head comes again, as version 2:
+///                                     readers of version 1 know no such line.
 ///     closed,COUNTS                   after the last of these nothing was captured
 ///     removed,FILE                    a sink removed that file to make room, whatever is told of its record
 ///     dumps_removed,N,FIRST,LAST      and that N dumps from FIRST to LAST, whose directories are older
@@ -155,16 +159,15 @@ class BasicJournal {
     });
   }
 
-  /// Texts of more than `kMostTextBytes` are cut.
+  /// Texts of more than `kMostNeverTextBytes` are cut.
   void never(const DumpTarget& target, const NeverCaptured& what) {
-    constexpr std::size_t kMostTextBytes = 100;
     if constexpr (kHere) begin_never(target);
     add_line(target, [&](TextWriter& line) {
       line.add("never,").add(kind_of(what.cause).word).add(',').add_decimal(what.steps.first);
       line.add(',').add_decimal(what.steps.last).add(',').add_decimal(what.model_id).add(',');
-      line.add_sanitised(what.model.substr(0, kMostTextBytes)).add('/');
-      line.add_sanitised(what.type.substr(0, kMostTextBytes)).add('/');
-      for (const char c : what.name.substr(0, kMostTextBytes))
+      line.add_sanitised(what.model.substr(0, kMostNeverTextBytes)).add('/');
+      line.add_sanitised(what.type.substr(0, kMostNeverTextBytes)).add('/');
+      for (const char c : what.name.substr(0, kMostNeverTextBytes))
         line.add(static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '_' : c);
     });
   }

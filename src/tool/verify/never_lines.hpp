@@ -1,0 +1,76 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "opdump/types/account.hpp"
+#include "src/tool/cli/step_ranges.hpp"
+#include "src/tool/verify/findings.hpp"
+#include "src/tool/verify/journal_line.hpp"
+
+namespace opdump::tool {
+
+/// What the journals of one dump say was never captured, against all that the dump has. A journal says it of
+/// one loading of a model; what another loading captured is not missing. Remembers each operator once, and
+/// the steps.
+class NeverLines {
+ public:
+  /// The dump has, or has lost, the record at `path` of device `device`.
+  void see(std::uint64_t device, const JournalPath& path);
+
+  /// A line of `journal`. `what` need not stay.
+  void add(std::uint64_t device, const std::string& journal, const NeverCaptured& what);
+
+  /// Whether a file of the record at `path` may have a tensor that a line says was never given.
+  bool wants_roles(std::uint64_t device, const JournalPath& path) const;
+
+  /// The record at `path` has inputs, outputs or both.
+  void see_roles(std::uint64_t device, const JournalPath& path, bool inputs, bool outputs);
+
+  /// Adds what is not there in any loading, each once.
+  void tell(Findings& findings);
+
+ private:
+  /// Device, directory and id of a model.
+  using Model = std::tuple<std::uint64_t, std::string, std::uint64_t>;
+
+  struct Seen {
+    std::set<std::string, std::less<>> ops;
+    std::set<std::string, std::less<>> with_inputs;
+    std::set<std::string, std::less<>> with_outputs;
+    StepRanges steps;
+    std::uint64_t last_step = 0;
+  };
+
+  struct Line {
+    std::uint64_t device = 0;
+    std::string journal;
+    NeverCause cause{};
+    std::uint64_t model_id = 0;
+    std::string model;
+    std::string type;
+    std::string name;
+    StepRange steps{0, 0};
+    auto operator<=>(const Line& other) const {
+      return std::tie(device, cause, model_id, model, type, name, steps.first, steps.last) <=>
+             std::tie(other.device, other.cause, other.model_id, other.model, other.type, other.name,
+                      other.steps.first, other.steps.last);
+    }
+  };
+
+  Seen* seen_of(const Line& line);
+  bool is_there(const Line& line);
+  StepRanges missing_steps(const Line& line);
+  static std::string op_of(const Line& line);
+  static void tell(const Line& line, StepRanges* steps, Findings& findings);
+
+  std::map<Model, Seen> seen_;
+  std::set<std::pair<Model, std::string>> roles_;  ///< operators of which a line misses tensors
+  std::vector<Line> lines_;
+};
+
+}  // namespace opdump::tool
