@@ -145,6 +145,29 @@ class Never(Case):
         self.replay(run)
         self.assertEqual(self.verify(expect=0)[1]['files'], 1)
 
+    def test_what_a_config_of_mindspore_names_in_vain(self):
+        def said(**keys):
+            self.write('acl.json', json.dumps({'common_dump_settings': dict(
+                {'op_debug_mode': 0, 'dump_mode': 1, 'path': self.path('dump'), 'net_name': 'net', 'iteration': 'all',
+                 'saved_data': 'tensor', 'input_output': 0, 'kernels': [], 'support_device': [2]}, **keys),
+                'e2e_dump_settings': {'enable': True, 'trans_flag': False}}))
+            shutil.rmtree(self.path('dump'))
+            os.mkdir(self.path('dump'))
+            self.replay(run, expect=(0, 3))
+            return self.never()
+        run = {'device_id': 2, 'models': [{'name': 'net', 'ops': [op('Conv2D', 'Default/conv-op1')]}]}
+        self.assertEqual(said(kernels=['Default/conv-op1', 'Blah', 'CONV', 'name-regex(zzz.+)', 'name-regex(.*op1)']),
+                         [('no_type', 'blah'), ('no_match', 'zzz.+')])
+        self.assertEqual(said(dump_mode=2), [('no_mark',)])
+        text = self.run_tool('verify', 'dump', expect=NEVER)[0]
+        self.assertIn('the program has marked no operator', text)
+
+    def test_what_dump_level_leaves_out(self):
+        run = {'models': [{'name': 'net', 'ops': [op('Conv2D', 'conv', level='op'), op('MatMul', 'fc')]}]}
+        self.config(dump_list=[{'layer': ['conv', 'fc']}], dump_level='kernel')
+        self.replay(run)
+        self.assertEqual(self.never(), [('level', 'net', 'conv')])
+
     def test_two_items_of_one_model(self):
         self.config(dump_list=[{'model_name': 'net', 'layer': ['conv']}, {'model_name': 'net', 'layer': ['fc']}])
         self.replay()

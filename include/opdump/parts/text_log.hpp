@@ -77,11 +77,12 @@ class TextLog final : public SessionLog {
     line.add("never captured: ");
     if (has_steps(what.cause))
       line.add("steps ").add_decimal(what.steps.first).add(" to ").add_decimal(what.steps.last).add(" of ");
-    if (!what.name.empty()) add_name(line.add("operator "), what.name).add(what.model.empty() ? "" : " of ");
+    const NeverKind& kind = kind_of(what.cause);
+    if (!what.name.empty() || what.model.empty()) line.add(kind.subject);
+    if (!what.name.empty()) add_name(line.add(' '), what.name).add(what.model.empty() ? "" : " of ");
     if (!what.model.empty()) add_name(line.add("model "), what.model);
     if (what.load != 0) line.add(" in loading ").add_decimal(what.load);
-    if (what.name.empty() && what.model.empty()) line.add("all that is asked for");
-    say_(context_, line.add(": ").add(kind_of(what.cause).text).text());
+    say_(context_, line.add(": ").add(kind.text).text());
   }
 
   void tensor_faulty(const FaultyTensor& faulty) override {

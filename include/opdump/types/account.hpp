@@ -19,16 +19,23 @@ enum class NeverCause : std::uint8_t {
   no_outputs,  ///< it was captured, and never given an output
   steps,       ///< the model did not reach these steps
   before_run,  ///< a suspect ran, at these steps, before the watched operator ever did; named A_To_C
+  no_type,     ///< no model has an operator of that kernel type
+  no_match,    ///< no model has an operator that the pattern matches
+  no_mark,     ///< the program has marked no operator
+  level,       ///< the operator, or every one of the model, is of a level that `dump_level` leaves out
+  uncounted,   ///< the first of the names that are too many to be told from those that were met
 };
 
 struct NeverKind {
   std::string_view word;  ///< in a journal
   std::string_view text;  ///< for people
+  std::string_view subject = "operator";  ///< what the name is, or is missing
 };
 
 /// In the order of `NeverCause`.
 inline constexpr NeverKind kNeverKinds[] = {
-    {"no_model", "no such model was loaded under the config, which only those see that are loaded after it"},
+    {"no_model", "no such model was loaded under the config, which only those see that are loaded after it",
+     "all that is asked for"},
     {"no_op", "the model has no operator of that name"},
     {"not_dumped", "none of its operators was captured at any step"},
     {"not_run", "it was not captured at any step: it did not run, or is not what runs"},
@@ -36,8 +43,16 @@ inline constexpr NeverKind kNeverKinds[] = {
     {"no_outputs", "its outputs are asked for, and none were given"},
     {"steps", "the model did not come to them"},
     {"before_run", "the watched operator had not run by then, so that there was no output to look at"},
+    {"no_type", "no operator's kernel type contains it", "kernel type"},
+    {"no_match", "no operator's name matches it", "pattern"},
+    {"no_mark", "the program has marked no operator", "marked operators"},
+    {"level", "dump_level leaves it out"},
+    {"uncounted",
+     "no account is kept of the names behind the 256th, and no model has all of them; this is the first "
+     "one that the last model lacks",
+     "name"},
 };
-static_assert(std::size(kNeverKinds) == static_cast<std::size_t>(NeverCause::before_run) + 1);
+static_assert(std::size(kNeverKinds) == static_cast<std::size_t>(NeverCause::uncounted) + 1);
 
 /// Whether it is about steps.
 constexpr bool has_steps(NeverCause cause) {

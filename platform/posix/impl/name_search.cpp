@@ -28,5 +28,21 @@ std::span<const std::uint8_t> NameSearch::find() {
   return found_;
 }
 
+bool NameSearch::has_pattern(const ModelExtras& extras, std::size_t number) const {
+  for (const ModelExtras* const added : extras_) {
+    if (added == &extras) return patterns_.used(number);
+    number += added->patterns.size();
+  }
+  return false;
+}
+
+bool NameSearch::has_type_part(const ModelExtras& extras, std::size_t number) const {
+  for (const ModelExtras* const added : extras_) {
+    if (added == &extras) return parts_used_[number];
+    number += added->type_parts.size();
+  }
+  return false;
+}
+
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::posix

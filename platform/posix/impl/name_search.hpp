@@ -19,10 +19,8 @@ class NameSearch final : public ExtrasSearch {
   void add(const ModelExtras& extras) override { extras_.push_back(&extras); }
   std::span<const std::uint8_t> find() override;
 
-  // After `find`, of the only extras that were added.
-
-  bool has_pattern(std::size_t number) const { return patterns_.used(number); }
-  bool has_type_part(std::size_t number) const { return parts_used_[number]; }
+  bool has_pattern(const ModelExtras& extras, std::size_t number) const override;
+  bool has_type_part(const ModelExtras& extras, std::size_t number) const override;
 
  private:
   const std::span<const OpDesc> ops_;

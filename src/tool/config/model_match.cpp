@@ -175,11 +175,11 @@ class RuleCheck {
     search.add(extras);
     static_cast<void>(search.find());
     for (std::size_t i = 0; i < extras.patterns.size(); ++i) {
-      if (!search.has_pattern(i))
+      if (!search.has_pattern(extras, i))
         misses_.push_back({"pattern " + in_quotes(extras.patterns[i].text) + " of " + owner(), {}});
     }
     for (std::size_t i = 0; i < extras.type_parts.size(); ++i) {
-      if (search.has_type_part(i)) continue;
+      if (search.has_type_part(extras, i)) continue;
       misses_.push_back(
           {"type " + in_quotes(extras.type_parts[i]) + " of " + owner(),
            misses_.size() < kMostHints ? closest(extras.type_parts[i], types()) : std::string()});

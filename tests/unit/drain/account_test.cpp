@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "opdump/parts/text_log.hpp"
+#include "platform/posix/impl/op_index_memory.hpp"
 #include "tests/support/journal_account.hpp"
 #include "tests/support/session_bench.hpp"
 
@@ -152,6 +153,94 @@ TEST_CASE("account: steps that the model did not come to are told") {
   CHECK(bench.end() == Lines{"never,steps,3,4,9,net/_/", "never,steps,7,7,9,net/_/"});
 }
 
+TEST_CASE("account: kernel types, patterns and marks that no operator has are told") {
+  const OpDesc ops[] = {{.name = "Default/conv-op1", .type = "Conv2D"},
+                        {.name = "Default/relu-op2", .type = "ReLU"}};
+  const ModelDesc model = {.name = "net", .ops = ops};
+  const std::string_view types[] = {"relu", "nope"};
+  const NameStep never_ends[] = {{NameStep::Kind::byte, 'z'}, {NameStep::Kind::match}};
+  const NamePattern patterns[] = {{.text = "z", .steps = never_ends}};
+  const ModelExtras listed = {.type_parts = types, .patterns = patterns};
+  const ModelExtras marks = {.marked = true};
+  const ModelRule rules[] = {
+      {.any_model = true, .all_layers = false, .extras = &listed},
+      {.any_model = true, .all_layers = false, .extras = &marks},
+  };
+  for (const bool indexed : {false, true}) {
+    CAPTURE(indexed);
+    Bench<> bench;
+    REQUIRE(bench.session.init() == Status::ok);
+    REQUIRE(bench.session.set_config(config_of(rules)) == Status::ok);
+    const posix::OpIndexMemory index(ops);
+    REQUIRE(bench.session.load_model(bench.plan, model, bench.bits, indexed ? index.index() : OpIndex()) ==
+            Status::ok);
+    REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
+    CHECK(bench.recorder.capture(1, {}, {&bench.tensors.output, 1}) == Status::ok);
+    REQUIRE(bench.recorder.end_step() == Status::ok);
+    REQUIRE(bench.session.finalize() == Status::ok);
+    CHECK(never_lines(bench.sink.journals.begin()->second) ==
+          Lines{"never,no_type,0,0,0,_/_/nope", "never,no_match,0,0,0,_/_/z", "never,no_mark,0,0,0,_/_/"});
+  }
+}
+
+TEST_CASE("account: what dump_level leaves out though the config lists it is told") {
+  const OpDesc ops[] = {{.name = "model/a", .level = OpLevel::op}, {.name = "b", .level = OpLevel::kernel}};
+  const ModelDesc model = {.name = "net", .id = 9, .ops = ops};
+  const std::string_view layers[] = {"model_a", "b"};
+  const auto lines = [&](std::string_view name, bool list, bool indexed, DumpLevel level, std::size_t count) {
+    const ModelRule rules[] = {rule_of(name, {layers, list ? 2u : 0u})};
+    DumpConfig config = config_of(rules);
+    config.level = level;
+    const ModelDesc loaded = {.name = "net", .id = 9, .ops = {ops, count}};
+    Bench<> bench;
+    REQUIRE(bench.session.init() == Status::ok);
+    REQUIRE(bench.session.set_config(config) == Status::ok);
+    const posix::OpIndexMemory index(loaded.ops);
+    REQUIRE(bench.session.load_model(bench.plan, loaded, bench.bits, indexed ? index.index() : OpIndex()) ==
+            Status::ok);
+    REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
+    for (std::size_t op = 0; op < count; ++op)
+      CHECK(bench.recorder.capture(op, {}, {&bench.tensors.output, 1}) == Status::ok);
+    REQUIRE(bench.recorder.end_step() == Status::ok);
+    REQUIRE(bench.session.finalize() == Status::ok);
+    return never_lines(bench.sink.journals.begin()->second);
+  };
+  for (const std::string_view name : {"net", ""}) {
+    for (const bool indexed : {false, true}) {
+      CAPTURE(name);
+      CAPTURE(indexed);
+      CHECK(lines(name, true, indexed, DumpLevel::all, 2).empty());
+      CHECK(lines(name, true, indexed, DumpLevel::kernel, 2) == Lines{"never,level,0,0,9,net/_/model_a"});
+      CHECK(lines(name, true, indexed, DumpLevel::op, 2) == Lines{"never,level,0,0,9,net/_/b"});
+      CHECK(lines(name, false, indexed, DumpLevel::kernel, 2).empty());
+      CHECK(lines(name, false, indexed, DumpLevel::kernel, 1) == Lines{"never,level,0,0,9,net/_/"});
+    }
+  }
+}
+
+TEST_CASE("account: names behind the 256th are told only when no model has all of them") {
+  std::vector<std::string> texts;
+  for (int i = 0; i < 300; ++i) texts.push_back("op" + std::to_string(i));
+  std::vector<OpDesc> ops;
+  for (const std::string& text : texts) ops.push_back({.name = text});
+  const ModelDesc whole = {.name = "net", .ops = ops};
+  const ModelDesc part = {.name = "net", .ops = {ops.data(), 280}};
+  const std::vector<std::string_view> layers(texts.begin(), texts.end());
+  const ModelRule rules[] = {rule_of("", layers)};
+  const auto unmet = [&](std::vector<const ModelDesc*> models) {
+    AskedNames asked;
+    for (const ModelDesc* const model : models) asked.meet(config_of(rules), *model);
+    Lines told;
+    asked.for_each_unmet(config_of(rules), [&](const NeverCaptured& what) {
+      told.push_back(std::string(kind_of(what.cause).word) + ' ' + std::string(what.name));
+    });
+    return told;
+  };
+  CHECK(unmet({&whole}).empty());
+  CHECK(unmet({&part, &whole, &part}).empty());
+  CHECK(unmet({&part}) == Lines{"uncounted op280"});
+}
+
 TEST_CASE("account: each config tells its own when another one comes") {
   const std::string_view layers[] = {"pool1", "gone"};
   const ModelRule first[] = {rule_of("", layers)};
@@ -214,10 +303,15 @@ TEST_CASE("account: the log tells it in words") {
   log.never_captured({.cause = NeverCause::no_op, .model = "net", .name = "conv9"});
   log.never_captured({.cause = NeverCause::steps, .model = "net", .steps = {3, 4}});
   log.never_captured({});
-  CHECK(said == Lines{"never captured: operator \"conv9\" of model \"net\": the model has no operator of that name",
-                      "never captured: steps 3 to 4 of model \"net\": the model did not come to them",
-                      "never captured: all that is asked for: no such model was loaded under the config, which only "
-                      "those see that are loaded after it"});
+  log.never_captured({.cause = NeverCause::no_match, .name = "name-regex(z)"});
+  log.never_captured({.cause = NeverCause::no_mark});
+  CHECK(said ==
+        Lines{"never captured: operator \"conv9\" of model \"net\": the model has no operator of that name",
+              "never captured: steps 3 to 4 of model \"net\": the model did not come to them",
+              "never captured: all that is asked for: no such model was loaded under the config, which only "
+              "those see that are loaded after it",
+              "never captured: pattern \"name-regex(z)\": no operator's name matches it",
+              "never captured: marked operators: the program has marked no operator"});
 }
 
 TEST_CASE("account: of a model that is loaded again, the log says in which loading something is missing") {

@@ -16,41 +16,83 @@ namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 /// What of a config has been met by a model so far: by rule, and by name in rules that hold for every model.
-/// Of a long config the last ones count as met.
+/// Of a long config it keeps only whether one model has met all of the last ones.
 class AskedNames {
  public:
   static constexpr std::size_t kMost = 256;
 
-  void clear() {
-    for (std::uint32_t& word : met_) word = 0;
-    models_ = 0;
-  }
+  void clear() { *this = AskedNames(); }
 
-  /// Notes what `model` meets.
-  void meet(const DumpConfig& config, const ModelDesc& model, const OpIndex& ops = {}) {
+  /// Notes what `model` meets. An `index` with a search has searched for the extras of `config`.
+  void meet(const DumpConfig& config, const ModelDesc& model, const OpIndex& index = {}) {
     ++models_;
     const RulesOfModel rules(config.models, model);
-    for_each(config, [&](std::size_t index, const ModelRule& rule, std::string_view name, bool watched) {
-      if (index >= kMost) return;
-      const bool met = watched          ? is_own_name(name, model.ops, ops)
-                       : rule.any_model ? match_of(name, model.ops, ops) != NameMatch::none
-                                        : rules.named() && rule.model_name == rules.name();
-      if (met) met_[index / 32] |= std::uint32_t{1} << (index % 32);
+    std::size_t first_unmet = kNone;
+    for_each(config, [&](std::size_t number, const Asked& asked) {
+      if (!is_met(asked, rules, model.ops, index)) {
+        if (number >= kMost && first_unmet == kNone) first_unmet = number;
+      } else if (number < kMost) {
+        met_[number / 32] |= std::uint32_t{1} << (number % 32);
+      }
     });
+    if (last_unmet_ != kNone) last_unmet_ = first_unmet;
   }
 
   /// Calls `use(NeverCaptured)` for each that no model has met.
   template <class Use>
   void for_each_unmet(const DumpConfig& config, Use use) const {
     if (models_ == 0 && !config.single_ops) return use(NeverCaptured{});
-    for_each(config, [&](std::size_t index, const ModelRule& rule, std::string_view name, bool) {
-      if (index >= kMost || ((met_[index / 32] >> (index % 32)) & 1) != 0) return;
-      if (rule.any_model) return use(NeverCaptured{.cause = NeverCause::no_op, .name = name});
-      use(NeverCaptured{.cause = NeverCause::no_model, .model = rule.model_name});
+    for_each(config, [&](std::size_t number, const Asked& asked) {
+      const bool of_model = asked.cause == NeverCause::no_model;
+      const std::string_view model = of_model ? asked.rule.model_name : std::string_view();
+      if (number >= kMost) {
+        if (number == last_unmet_ || (last_unmet_ == kUnknown && number == kMost))
+          use(NeverCaptured{.cause = NeverCause::uncounted, .name = of_model ? model : asked.name});
+      } else if (((met_[number / 32] >> (number % 32)) & 1) == 0) {
+        use(NeverCaptured{.cause = asked.cause, .model = model, .name = asked.name});
+      }
     });
   }
 
  private:
+  static constexpr std::size_t kNone = SIZE_MAX;         ///< a model has met them all
+  static constexpr std::size_t kUnknown = SIZE_MAX - 1;  ///< no model came
+
+  /// What can be met, and how it is told when no model does.
+  struct Asked {
+    NeverCause cause;
+    const ModelRule& rule;
+    std::string_view name{};
+    std::size_t index = 0;  ///< in its list
+    bool watched = false;
+  };
+
+  static bool is_met(const Asked& asked, const RulesOfModel& rules, std::span<const OpDesc> ops,
+                     const OpIndex& index) {
+    const auto any = [ops](auto test) {
+      for (const OpDesc& op : ops) {
+        if (test(op)) return true;
+      }
+      return false;
+    };
+    switch (asked.cause) {
+      case NeverCause::no_model:
+        return rules.named() && asked.rule.model_name == rules.name();
+      case NeverCause::no_mark:
+        return any([](const OpDesc& op) { return op.marked; });
+      case NeverCause::no_type:
+        if (index.search() != nullptr) return index.search()->has_type_part(*asked.rule.extras, asked.index);
+        return any([&](const OpDesc& op) { return contains_folded(kernel_type(op.name), asked.name); });
+      case NeverCause::no_match:
+        if (index.search() != nullptr) return index.search()->has_pattern(*asked.rule.extras, asked.index);
+        return any(
+            [&](const OpDesc& op) { return matches(asked.rule.extras->patterns[asked.index], op.name); });
+      default:
+        return asked.watched ? is_own_name(asked.name, ops, index)
+                             : match_of(asked.name, ops, index) != NameMatch::none;
+    }
+  }
+
   /// Watched names are those of operators as they run, not of what was fused into them.
   template <class Index>
   static bool is_own_name(std::string_view name, std::span<const OpDesc> descs, const Index& ops) {
@@ -63,23 +105,35 @@ class AskedNames {
     return false;
   }
 
-  /// Calls `use(index, rule, name, watched)`.
+  /// Calls `use(number, asked)`.
   template <class Use>
   static void for_each(const DumpConfig& config, Use use) {
-    std::size_t index = 0;
+    std::size_t number = 0;
     for (const ModelRule& rule : config.models) {
       if (!rule.any_model) {
-        use(index++, rule, std::string_view(), false);
+        use(number++, Asked{NeverCause::no_model, rule});
       } else if (!rule.all_layers) {
-        for (const std::string_view layer : rule.layers) use(index++, rule, layer, false);
+        for (const std::string_view layer : rule.layers) use(number++, Asked{NeverCause::no_op, rule, layer});
       }
-      if (!config.watch || rule.extras == nullptr) continue;
-      for (const std::string_view watched : rule.extras->watched) use(index++, rule, watched, true);
+      if (rule.extras == nullptr) continue;
+      const ModelExtras& extras = *rule.extras;
+      if (config.watch) {
+        for (const std::string_view watched : extras.watched)
+          use(number++, Asked{.cause = NeverCause::no_op, .rule = rule, .name = watched, .watched = true});
+      } else if (rule.any_model) {
+        for (std::size_t i = 0; i < extras.type_parts.size(); ++i)
+          use(number++, Asked{NeverCause::no_type, rule, extras.type_parts[i], i});
+        for (std::size_t i = 0; i < extras.patterns.size(); ++i)
+          use(number++, Asked{NeverCause::no_match, rule, extras.patterns[i].text, i});
+        if (extras.marked) use(number++, Asked{NeverCause::no_mark, rule});
+      }
     }
   }
 
   std::uint32_t met_[kMost / 32] = {};
   std::uint32_t models_ = 0;
+  /// The first one from `kMost` on that the last model has not met.
+  std::size_t last_unmet_ = kUnknown;
 };
 
 /// Whether what `config` lists is wanted whatever happens: otherwise it asks for what goes wrong.
@@ -87,23 +141,59 @@ constexpr bool wants_listed(const DumpConfig& config) {
   return config.active && bits_of_all(config) == 0 && config.exception == ExceptionDump::none;
 }
 
+/// What `level` makes of the operators that `name` stands for, by the index where there is one.
+template <class Index>
+NameLevel level_of(std::string_view name, DumpLevel level, std::span<const OpDesc> ops, const Index& index) {
+  if constexpr (!build::kLean) {
+    if (!index.empty())
+      return index.level_of(name, [&](std::uint32_t op) { return takes_level(level, ops[op].level); });
+  }
+  const NameMatch match = match_of(name, ops);
+  if (match == NameMatch::none) return NameLevel::no_op;
+  for (const OpDesc& op : ops) {
+    if (takes_level(level, op.level) && has_name(op, [&](std::string_view own) {
+          return match == NameMatch::exact ? own == name : is_file_form(name, own);
+        }))
+      return NameLevel::taken;
+  }
+  return NameLevel::left_out;
+}
+
 /// Calls `use(NeverCaptured)` for each name that rules of `config` which name `model` have, and no operator
-/// of it.
+/// of it; and for all that `dump_level` leaves out though a rule lists it.
 template <class Use>
 void for_each_unknown_name(const DumpConfig& config, const ModelDesc& model, std::string_view directory,
                            const OpIndex& index, Use use) {
-  const auto check = [&](std::string_view name) {
-    if (match_of(name, model.ops, index) == NameMatch::none)
-      use(NeverCaptured{.cause = NeverCause::no_op, .model_id = model.id, .model = directory, .name = name});
+  NeverCaptured what = {.model_id = model.id, .model = directory};
+  const auto tell = [&](NeverCause cause, std::string_view name) {
+    what.cause = cause;
+    what.name = name;
+    use(what);
   };
+  bool takes_any = config.level == DumpLevel::all || model.ops.empty();
+  for (std::size_t i = 0; i < model.ops.size() && !takes_any; ++i)
+    takes_any = takes_level(config.level, model.ops[i].level);
   RulesOfModel(config.models, model).for_each([&](const ModelRule& rule) {
-    if (!rule.any_model && !rule.all_layers) {
-      for (const std::string_view layer : rule.layers) check(layer);
+    if (rule.all_layers && !takes_any) {
+      tell(NeverCause::level, {});
+      takes_any = true;
+    }
+    const bool named = !rule.any_model;
+    for (const std::string_view layer : rule.layers) {
+      if (rule.all_layers || (!named && config.level == DumpLevel::all)) break;
+      const NameLevel found = level_of(layer, config.level, model.ops, index);
+      if (found == NameLevel::left_out) tell(NeverCause::level, layer);
+      if (found == NameLevel::no_op && named) tell(NeverCause::no_op, layer);
     }
     if (rule.extras == nullptr) return;
+    for (const std::string_view watched : rule.extras->watched) {
+      if (config.watch && level_of(watched, config.level, model.ops, index) == NameLevel::left_out)
+        tell(NeverCause::level, watched);
+    }
     for (const OpRange& range : rule.extras->ranges) {
-      check(range.begin);
-      check(range.end);
+      for (const std::string_view end : {range.begin, range.end}) {
+        if (match_of(end, model.ops, index) == NameMatch::none) tell(NeverCause::no_op, end);
+      }
     }
   });
 }

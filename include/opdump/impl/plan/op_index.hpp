@@ -10,6 +10,9 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
+/// Whether operators have a name, and one of them a level that `dump_level` takes.
+enum class NameLevel : std::uint8_t { unknown, no_op, left_out, taken };
+
 /// How the form of `name` in names of files compares with `text`, by bytes: below 0, 0 or above.
 constexpr int compare_file_form(std::string_view name, std::string_view text) {
   const std::size_t common = name.size() < text.size() ? name.size() : text.size();
@@ -32,13 +35,15 @@ constexpr int compare_file_forms(std::string_view one, std::string_view other) {
   return one.size() == other.size() ? 0 : one.size() < other.size() ? -1 : 1;
 }
 
-/// One name of an operator, and what `resolve_plan` notes there.
+/// One name of an operator, and what is noted there while a model is loaded.
 struct IndexedName {
   std::uint32_t op = 0;
   std::uint32_t original = 0;  ///< 0: its own name; else the position, from 1 on, among its original names
   std::uint32_t reach = 0;     ///< of the operator at this entry's position: where ranges from there end
   bool exact_taken = false;    ///< all that have this name are, of the first entry of them
   bool form_taken = false;     ///< likewise, all whose file form this is
+  NameLevel exact_level = NameLevel::unknown;  ///< likewise, of all that have this name
+  NameLevel form_level = NameLevel::unknown;   ///< likewise, of all whose file form this is
 };
 
 /// Finds what the patterns, the kernel types and the mark of many rules name at once, for a caller with a
@@ -50,6 +55,12 @@ class ExtrasSearch {
 
   /// A byte per operator: not 0 for those that one of the added extras names, ranges aside.
   virtual std::span<const std::uint8_t> find() = 0;
+
+  /// After `find`: whether an operator matches pattern number `number` of `extras`, which were added.
+  virtual bool has_pattern(const ModelExtras& extras, std::size_t number) const = 0;
+
+  /// The same of a part of kernel types.
+  virtual bool has_type_part(const ModelExtras& extras, std::size_t number) const = 0;
 
  protected:
   ~ExtrasSearch() = default;
@@ -119,7 +130,32 @@ class OpIndex {
     return file_forms(name).empty() ? NameMatch::none : NameMatch::file_form;
   }
 
+  /// Of the operators that `name` stands for; `takes(op)` says of each position whether its level is taken.
+  /// Every name has to be asked for with the same answers.
+  template <class Takes>
+  NameLevel level_of(std::string_view name, Takes takes) const {
+    NameLevel level = level_in(exact(name, false), &IndexedName::exact_level, NameLevel::no_op, takes);
+    if (level != NameLevel::taken)
+      level = level_in(exact(name, true), &IndexedName::exact_level, level, takes);
+    return level != NameLevel::no_op ? level
+                                     : level_in(file_forms(name), &IndexedName::form_level, level, takes);
+  }
+
  private:
+  template <class Takes>
+  static NameLevel level_in(Names names, NameLevel IndexedName::*known, NameLevel if_empty, Takes takes) {
+    if (names.empty()) return if_empty;
+    NameLevel& level = names.front().*known;
+    if (level != NameLevel::unknown) return level;
+    level = NameLevel::left_out;
+    for (const IndexedName& name : names) {
+      if (!takes(name.op)) continue;
+      level = NameLevel::taken;
+      break;
+    }
+    return level;
+  }
+
   /// How many of `sorted`, from the front on, `holds` is true of.
   template <class Entry, class Test>
   static std::size_t count_while(std::span<Entry> sorted, Test holds) {
