@@ -135,6 +135,7 @@ class Never(Case):
             self.never_said(*there, arguments=arguments)
             self.assertEqual(self.verify(expect=0)[0], [])
         self.assertEqual(self.never_said('steps,1,9,7,net/_/')(), [('steps', 'net', 3, 9)])
+        self.assertEqual(self.never_said('skipped,0,0,7,net/_/', 'skipped,2,4,7,net/_/')(), [('skipped', 'net', 3, 4)])
         self.assertEqual(self.never_said('no_inputs,0,0,7,net/MatMul/fc')(), [('no_inputs', 'net', 'MatMul', 'fc')])
         other_model = 'not_run,0,0,8,net/Conv2D/conv'
         self.assertEqual(self.never_said(other_model, other_model)(), [('not_run', 'net', 'Conv2D', 'conv')])

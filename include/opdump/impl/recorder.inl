@@ -18,6 +18,28 @@ void count_step(Plan& plan, bool wanted) {
   }
 }
 
+/// Notes the wanted steps from the end of those that have begun up to `step`.
+template <class Plan>
+OPDUMP_APART void skip_to(Plan& plan, std::uint64_t step) {
+  for (const StepRange& range : plan.steps.ranges) {
+    const std::uint64_t first = range.first < plan.steps_end ? plan.steps_end : range.first;
+    const std::uint64_t last = range.last < step ? range.last : step - 1;
+    if (first > last) continue;
+    const bool none = plan.skipped.last < plan.skipped.first;
+    if (none || first < plan.skipped.first) plan.skipped.first = first;
+    if (none || last > plan.skipped.last) plan.skipped.last = last;
+  }
+}
+
+template <class Plan>
+void count_to([[maybe_unused]] Plan& plan, [[maybe_unused]] std::uint64_t step) {
+  if constexpr (!build::kLean) {
+    if (step < plan.steps_end) return;
+    if (step > plan.steps_end) [[unlikely]] skip_to(plan, step);
+    plan.steps_end = step + 1;
+  }
+}
+
 template <class Byte>
 void clear(Byte& byte, unsigned bits) {
   byte = static_cast<Byte>(byte & ~bits);
@@ -32,6 +54,7 @@ inline Status BasicRecorder<Memory>::begin_step(ModelPlan& plan, std::uint64_t s
   if (own_plan() != nullptr) return Status::step_open;
   if (!sender().feed().is_attached_to(plan.session)) return Status::invalid_argument;
   plan.next_step = step + 1;
+  recorder_steps::count_to(plan, step);
   sender().set_step(step);
   plan_.store(&plan, std::memory_order_relaxed);
   const bool on = plan.generation != 0 && plan.generation == sender().context().generation;

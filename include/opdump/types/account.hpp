@@ -23,6 +23,7 @@ enum class NeverCause : std::uint8_t {
   no_match,    ///< no model has an operator that the pattern matches
   no_mark,     ///< the program has marked no operator
   level,       ///< the operator, or every one of the model, is of a level that `dump_level` leaves out
+  skipped,     ///< the model's count of steps went past these, or past some of them
   uncounted,   ///< the first of the names that are too many to be told from those that were met
 };
 
@@ -47,6 +48,7 @@ inline constexpr NeverKind kNeverKinds[] = {
     {"no_match", "no operator's name matches it", "pattern"},
     {"no_mark", "the program has marked no operator", "marked operators"},
     {"level", "dump_level leaves it out"},
+    {"skipped", "the count of steps went past them, or past some of them"},
     {"uncounted",
      "no account is kept of the names behind the 256th, and no model has all of them; this is the first "
      "one that the last model lacks",
@@ -56,7 +58,7 @@ static_assert(std::size(kNeverKinds) == static_cast<std::size_t>(NeverCause::unc
 
 /// Whether it is about steps.
 constexpr bool has_steps(NeverCause cause) {
-  return cause == NeverCause::steps || cause == NeverCause::before_run;
+  return cause == NeverCause::steps || cause == NeverCause::skipped || cause == NeverCause::before_run;
 }
 
 constexpr const NeverKind& kind_of(NeverCause cause) {

@@ -128,6 +128,10 @@ struct ModelPlan {
   /// Used by the session's list of the plans that it captures.
   [[no_unique_address]] Maybe<!build::kLean, ModelPlan*> next_loaded{};
   std::uint64_t next_step = 0;
+  /// No step from here on has begun.
+  [[no_unique_address]] Maybe<!build::kLean, std::uint64_t, 2> steps_end{};
+  /// From the first to the last of the wanted steps before that which the count of steps went past.
+  [[no_unique_address]] Maybe<!build::kLean, StepRange> skipped{kEmptyRange};
   /// Since the model was loaded, or as its OpCounts.
   [[no_unique_address]] Maybe<!build::kLean, std::uint64_t> steps_seen{};
   [[no_unique_address]] Maybe<!build::kLean, std::uint64_t, 1> steps_wanted{};

@@ -68,7 +68,7 @@ bool NeverLines::is_there(const Line& line) {
 StepRanges NeverLines::missing_steps(const Line& line) {
   StepRanges missing;
   std::uint64_t next = line.steps.first;
-  if (Seen* const seen = line.cause == NeverCause::steps ? seen_of(line) : nullptr) {
+  if (Seen* const seen = line.cause == NeverCause::before_run ? nullptr : seen_of(line)) {
     for (const StepRange& range : seen->steps.merged()) {
       if (range.last < next) continue;
       if (range.first > line.steps.last) break;

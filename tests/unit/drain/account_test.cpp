@@ -153,6 +153,29 @@ TEST_CASE("account: steps that the model did not come to are told") {
   CHECK(bench.end() == Lines{"never,steps,3,4,9,net/_/", "never,steps,7,7,9,net/_/"});
 }
 
+TEST_CASE("account: steps that the runtime's count goes past are told, and none that it goes back to") {
+  constexpr StepRange kSteps[] = {{0, 0}, {6, 7}, {9, 9}};
+  DumpConfig config = everything();
+  config.steps = {kSteps};
+  const auto lines = [&](std::vector<std::uint64_t> counted) {
+    AccountBench bench(config);
+    for (const std::uint64_t step : counted) {
+      bench.plan.next_step = step;
+      bench.step({0, 1, 2});
+    }
+    return bench.end();
+  };
+  CHECK(lines({0, 1, 2, 3, 4, 5, 6, 7, 8, 9}).empty());
+  CHECK(lines({0, 5, 6, 7, 9}).empty());
+  CHECK(lines({5, 6, 7, 9}) == Lines{"never,skipped,0,0,9,net/_/"});
+  CHECK(lines({0, 6, 8, 9}) == Lines{"never,skipped,7,7,9,net/_/"});
+  CHECK(lines({0, 6, 7}) == Lines{"never,steps,9,9,9,net/_/"});
+  CHECK(lines({0, 6, 7, 9, 0, 1}).empty());
+  // From the first to the last of them: journals tell of those between, and `verify` knows which are there.
+  CHECK(lines({5, 6, 7, 12}) ==
+        Lines{"never,skipped,0,0,9,net/_/", "never,skipped,6,7,9,net/_/", "never,skipped,9,9,9,net/_/"});
+}
+
 TEST_CASE("account: kernel types, patterns and marks that no operator has are told") {
   const OpDesc ops[] = {{.name = "Default/conv-op1", .type = "Conv2D"},
                         {.name = "Default/relu-op2", .type = "ReLU"}};

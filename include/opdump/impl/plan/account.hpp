@@ -198,16 +198,22 @@ void for_each_unknown_name(const DumpConfig& config, const ModelDesc& model, std
   });
 }
 
-/// Calls `use(NeverCaptured)` for the steps that `plan` asks for and the model did not come to.
-template <class Use>
-void for_each_missed_step(const ModelPlan& plan, Use use) {
-  NeverCaptured what = {
-      .cause = NeverCause::steps, .model_id = plan.model->id, .model = plan.directory_name};
-  for (const StepRange& range : plan.steps.ranges) {
-    const std::uint64_t first = range.first < plan.next_step ? plan.next_step : range.first;
-    if (first > range.last) continue;
-    what.steps = {first, range.last};
-    use(what);
+/// Calls `use(NeverCaptured)` for the steps that `plan` asks for and the model did not come to, or of which
+/// its count of steps went past some.
+template <class Plan, class Use>
+void for_each_missed_step(const Plan& plan, Use use) {
+  NeverCaptured what = {.model_id = plan.model->id, .model = plan.directory_name};
+  const auto tell = [&](NeverCause cause, const StepRange& within) {
+    what.cause = cause;
+    for (const StepRange& range : plan.steps.ranges) {
+      what.steps.first = range.first < within.first ? within.first : range.first;
+      what.steps.last = range.last < within.last ? range.last : within.last;
+      if (what.steps.first <= what.steps.last) use(what);
+    }
+  };
+  if constexpr (!build::kLean) {
+    tell(NeverCause::skipped, plan.skipped);
+    tell(NeverCause::steps, {plan.steps_end, UINT64_MAX});
   }
 }
 
