@@ -239,6 +239,15 @@ class Check(Case):
         (time,) = [name for name in os.listdir(self.directory) if name.isdigit()]
         self.run_tool('verify', time, '--config', 'acl.json', '--model', run)
 
+    def test_model_names_in_blacklists(self):
+        self.write('run.json', json.dumps({'models': [{'name': 'net', 'ops': [{'name': 'a/b', 'type': 'Conv2D'}]}]}))
+        self.write('acl.json', json.dumps({'dump': {'dump_path': '.', 'dump_level': 'op', 'dump_list': [
+            {'model_name': 'net', 'opname_blacklist': [{'name': name, 'pos': ['input0']} for name in ('a/b', 'a_b')],
+             'optype_blacklist': [{'name': name, 'pos': ['input0']} for name in ('Conv2D', 'conv2d')]}]}}))
+        out = self.run_tool('check', 'acl.json', '--model', 'run.json', '--json', expect=(0, 1, 3))[0]
+        self.assertEqual([miss['what'] for miss in json.loads(out)['misses']],
+                         ['"conv2d" in the optype_blacklist of model "net"', '"a_b" in the opname_blacklist of model "net"'])
+
     def test_model_two_items_of_one(self):
         self.write('run.json', json.dumps(tool_replay_test.Replay.RUN))
         self.write('acl.json', json.dumps({'dump': {'dump_path': '.', 'dump_list': [

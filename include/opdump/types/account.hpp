@@ -11,20 +11,22 @@ inline namespace OPDUMP_NAMESPACE {
 
 /// Why something that a config asks for was never captured.
 enum class NeverCause : std::uint8_t {
-  no_model,    ///< no model of that name was loaded; if the name is empty: no model at all
-  no_op,       ///< the model has no operator of that name
-  not_dumped,  ///< the model was loaded, and not one of its operators was captured at any step
-  not_run,     ///< the operator was not captured at any step
-  no_inputs,   ///< it was captured, and never given an input
-  no_outputs,  ///< it was captured, and never given an output
-  steps,       ///< the model did not reach these steps
-  before_run,  ///< a suspect ran, at these steps, before the watched operator ever did; named A_To_C
-  no_type,     ///< no model has an operator of that kernel type
-  no_match,    ///< no model has an operator that the pattern matches
-  no_mark,     ///< the program has marked no operator
-  level,       ///< the operator, or every one of the model, is of a level that `dump_level` leaves out
-  skipped,     ///< the model's count of steps went past these, or past some of them
-  uncounted,   ///< the first of the names that are too many to be told from those that were met
+  no_model,          ///< no model of that name was loaded; if the name is empty: no model at all
+  no_op,             ///< the model has no operator of that name
+  not_dumped,        ///< the model was loaded, and not one of its operators was captured at any step
+  not_run,           ///< the operator was not captured at any step
+  no_inputs,         ///< it was captured, and never given an input
+  no_outputs,        ///< it was captured, and never given an output
+  steps,             ///< the model did not reach these steps
+  before_run,        ///< a suspect ran, at these steps, before the watched operator ever did; named A_To_C
+  no_type,           ///< no model has an operator of that kernel type
+  no_match,          ///< no model has an operator that the pattern matches
+  no_mark,           ///< the program has marked no operator
+  no_excluded_op,    ///< there is no operator of the name from which the config leaves tensors out
+  no_excluded_type,  ///< likewise of the type
+  level,             ///< the operator, or every one of the model, is of a level that `dump_level` leaves out
+  skipped,           ///< the model's count of steps went past these, or past some of them
+  uncounted,         ///< the first of the names that are too many to be told from those that were met
 };
 
 struct NeverKind {
@@ -47,6 +49,10 @@ inline constexpr NeverKind kNeverKinds[] = {
     {"no_type", "no operator's kernel type contains it", "kernel type"},
     {"no_match", "no operator's name matches it", "pattern"},
     {"no_mark", "the program has marked no operator", "marked operators"},
+    {"no_excluded_op", "no operator has the name, so that the blacklist leaves nothing out",
+     "opname_blacklist"},
+    {"no_excluded_type", "no operator has the type, so that the blacklist leaves nothing out",
+     "optype_blacklist"},
     {"level", "dump_level leaves it out"},
     {"skipped", "the count of steps went past them, or past some of them"},
     {"uncounted",

@@ -72,6 +72,7 @@ class NamedModel {
     for (std::size_t i = 0; i < run.ops.size(); ++i) {
       const auto [at, is_new] = places_.emplace(run.ops[i].desc.name, OpPlaces{i, i});
       if (!is_new) at->second.last = i;
+      types.insert(run.ops[i].desc.type);
       by_file_form_.emplace(file_form(run.ops[i].desc.name), run.ops[i].desc.name);
       for (const std::string_view original : run.ops[i].original_names) {
         originals_.insert(original);
@@ -99,6 +100,7 @@ class NamedModel {
   }
 
   const RunModel& model;
+  std::set<std::string_view> types;
 
  private:
   std::map<std::string_view, OpPlaces> places_;
@@ -162,6 +164,7 @@ class RuleCheck {
   void run(const ModelExtras& extras) {
     for (const OpRange& range : extras.ranges) check(range);
     if (!extras.patterns.empty() || !extras.type_parts.empty()) search(extras);
+    for (const TensorExclusion& exclusion : extras.exclusions) check(exclusion);
     if (extras.marked && !takes_any({.marked = true}))
       misses_.push_back({"the choice of marked operators", {}});
   }
@@ -217,6 +220,19 @@ class RuleCheck {
     return false;
   }
 
+  void check(const TensorExclusion& exclusion) {
+    const bool by_type = exclusion.by_type;
+    const auto names = [&](const NamedModel& named) {
+      return by_type ? named.types.contains(exclusion.name) : named.find(exclusion.name) != nullptr;
+    };
+    if (any(names)) return;
+    const std::string list = by_type ? "optype_blacklist" : "opname_blacklist";
+    misses_.push_back({in_quotes(exclusion.name) + " in the " + list + " of " + owner(),
+                       misses_.size() < kMostHints
+                           ? closest(exclusion.name, by_type ? op_types() : op_names())
+                           : std::string()});
+  }
+
   void check(const OpRange& range) {
     const std::string what =
         "range " + in_quotes(range.begin) + " to " + in_quotes(range.end) + " of " + owner();
@@ -248,6 +264,12 @@ class RuleCheck {
   /// A hint looks at every name, so only the first misses get one.
   std::string closest(std::string_view name, const std::vector<std::string_view>& names) const {
     return misses_.size() < kMostHints ? std::string(config::closest(name, names)) : std::string();
+  }
+
+  std::vector<std::string_view> op_types() const {
+    std::vector<std::string_view> all;
+    for (const NamedModel* named : models_) all.insert(all.end(), named->types.begin(), named->types.end());
+    return all;
   }
 
   std::vector<std::string_view> op_names() const {

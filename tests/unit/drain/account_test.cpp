@@ -206,6 +206,34 @@ TEST_CASE("account: kernel types, patterns and marks that no operator has are to
   }
 }
 
+TEST_CASE("account: what a blacklist names and no operator has is told") {
+  constexpr TensorPosition kFirst[] = {{.output = true, .index = 0}};
+  const TensorExclusion exclusions[] = {{.name = "pool1", .positions = kFirst},
+                                        {.name = "POOL1", .positions = kFirst},
+                                        {.by_type = true, .name = "MatMul", .positions = kFirst},
+                                        {.by_type = true, .name = "pool1", .positions = kFirst}};
+  const ModelExtras extras = {.exclusions = exclusions};
+  for (const std::string_view name : {"net", ""}) {
+    for (const bool indexed : {false, true}) {
+      CAPTURE(name);
+      CAPTURE(indexed);
+      const ModelRule rules[] = {{.model_name = name, .any_model = name.empty(), .extras = &extras}};
+      Bench<> bench;
+      REQUIRE(bench.session.init() == Status::ok);
+      REQUIRE(bench.session.set_config(config_of(rules)) == Status::ok);
+      const posix::OpIndexMemory index(kModel.ops);
+      REQUIRE(bench.session.load_model(bench.plan, kModel, bench.bits, indexed ? index.index() : OpIndex()) ==
+              Status::ok);
+      bench.step();
+      REQUIRE(bench.session.finalize() == Status::ok);
+      const std::string model = name.empty() ? "0,_/_/" : "9,net/_/";
+      CHECK(never_lines(bench.sink.journals.begin()->second) ==
+            Lines{"never,no_excluded_op,0,0," + model + "POOL1",
+                  "never,no_excluded_type,0,0," + model + "pool1"});
+    }
+  }
+}
+
 TEST_CASE("account: what dump_level leaves out though the config lists it is told") {
   const OpDesc ops[] = {{.name = "model/a", .level = OpLevel::op}, {.name = "b", .level = OpLevel::kernel}};
   const ModelDesc model = {.name = "net", .id = 9, .ops = ops};

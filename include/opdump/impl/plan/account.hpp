@@ -15,6 +15,25 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
+/// Whether the model has an operator that `exclusion` names.
+template <class Index>
+bool is_met(const TensorExclusion& exclusion, std::span<const OpDesc> ops, const Index& index) {
+  if constexpr (!build::kLean) {
+    if (!index.empty())
+      return exclusion.by_type ? !index.of_type(exclusion.name).empty()
+                               : !index.exact(exclusion.name, false).empty();
+  }
+  for (const OpDesc& op : ops) {
+    if (RemainingTensors::names(exclusion, op)) return true;
+  }
+  return false;
+}
+
+/// How it is told that none has.
+constexpr NeverCause cause_of(const TensorExclusion& exclusion) {
+  return exclusion.by_type ? NeverCause::no_excluded_type : NeverCause::no_excluded_op;
+}
+
 /// What of a config has been met by a model so far: by rule, and by name in rules that hold for every model.
 /// Of a long config it keeps only whether one model has met all of the last ones.
 class AskedNames {
@@ -78,6 +97,9 @@ class AskedNames {
     switch (asked.cause) {
       case NeverCause::no_model:
         return rules.named() && asked.rule.model_name == rules.name();
+      case NeverCause::no_excluded_op:
+      case NeverCause::no_excluded_type:
+        return opdump::is_met(asked.rule.extras->exclusions[asked.index], ops, index);
       case NeverCause::no_mark:
         return any([](const OpDesc& op) { return op.marked; });
       case NeverCause::no_type:
@@ -126,6 +148,8 @@ class AskedNames {
         for (std::size_t i = 0; i < extras.patterns.size(); ++i)
           use(number++, Asked{NeverCause::no_match, rule, extras.patterns[i].text, i});
         if (extras.marked) use(number++, Asked{NeverCause::no_mark, rule});
+        for (std::size_t i = 0; i < extras.exclusions.size(); ++i)
+          use(number++, Asked{cause_of(extras.exclusions[i]), rule, extras.exclusions[i].name, i});
       }
     }
   }
@@ -160,7 +184,7 @@ NameLevel level_of(std::string_view name, DumpLevel level, std::span<const OpDes
 }
 
 /// Calls `use(NeverCaptured)` for each name that rules of `config` which name `model` have, and no operator
-/// of it; and for all that `dump_level` leaves out though a rule lists it.
+/// of it, also where they leave tensors out; and for all that `dump_level` leaves out though a rule lists it.
 template <class Use>
 void for_each_unknown_name(const DumpConfig& config, const ModelDesc& model, std::string_view directory,
                            const OpIndex& index, Use use) {
@@ -194,6 +218,10 @@ void for_each_unknown_name(const DumpConfig& config, const ModelDesc& model, std
       for (const std::string_view end : {range.begin, range.end}) {
         if (match_of(end, model.ops, index) == NameMatch::none) tell(NeverCause::no_op, end);
       }
+    }
+    for (const TensorExclusion& exclusion : rule.extras->exclusions) {
+      if (named && !config.watch && !is_met(exclusion, model.ops, index))
+        tell(cause_of(exclusion), exclusion.name);
     }
   });
 }
