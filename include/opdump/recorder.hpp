@@ -131,6 +131,10 @@ class BasicRecorder {
     return build::kEnabled ? plan_.load(std::memory_order_acquire) : nullptr;
   }
 
+  /// How many operators that ran outside a model came while they were wanted, as a count that goes round. Any
+  /// context may ask.
+  std::uint32_t single_ops() const { return single_ops_.load(std::memory_order_relaxed); }
+
   /// Adds this recorder's counts of the records of group `group` (`Targets::counted`) to `counts`. Any
   /// context may ask.
   void add_counts(std::size_t group, DumpCounts& counts) const { sender().add_counts(group, counts); }
@@ -182,12 +186,14 @@ class BasicRecorder {
   Status capture_small(std::size_t op, const CapturedTensors& tensors);
   void see(const ModelPlan& plan, std::size_t op, const CapturedTensors& tensors);
   void tell_doubtful(const ModelPlan& plan, std::size_t op, const CapturedTensors& tensors);
+  void count_single_op();
   void note_seen(const ModelPlan& plan, std::size_t op, bool inputs, bool outputs);
 
   [[no_unique_address]] RecordSplitter<Memory> splitter_;
   decltype(ModelPlan::bits)::pointer bits_ = nullptr;  ///< null: the step is not wanted, or none is open
   std::atomic<const ModelPlan*> plan_{nullptr};
   [[no_unique_address]] Maybe<build::kFaults, RunningOp> running_{};
+  [[no_unique_address]] Maybe<!build::kLean, std::atomic<std::uint32_t>> single_ops_{0u};
   [[no_unique_address]] OverflowTally overflow_;
   [[no_unique_address]] WatchTally watch_;
 };

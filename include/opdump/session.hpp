@@ -305,6 +305,7 @@ class BasicSession {
   /// What of the config in force was captured so far.
   struct Account {
     AskedNames asked;
+    std::uint32_t single_ops_before = 0;  ///< the recorders' count when the config was set
     bool config_settled = true;
     ModelPlan* loaded = nullptr;  ///< those that are captured and of which the config lists operators
   };
@@ -379,6 +380,9 @@ class BasicSession {
   void tell_never(std::uint8_t target, const ForEach& for_each);
 
   void begin_config_account();
+
+  /// Of all recorders.
+  std::uint32_t count_single_ops() const;
 
   /// Of a plan that has just been loaded.
   void open_account(ModelPlan& plan, const OpIndex& index);

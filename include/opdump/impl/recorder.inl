@@ -143,7 +143,7 @@ inline Status BasicRecorder<Memory>::capture_single_op(const OpDesc& op, std::sp
                                                        std::span<const TensorView> outputs) {
   if (!wants_single_ops()) return no_single_ops();
   const CapturedTensors tensors = select(sender().context().single_bits, inputs, outputs);
-  sender().count_for_none();
+  count_single_op();
   const std::uint8_t target = sender().context().target;
   RecordSource source = sender().describe(op, nullptr, target, sender().begin_record(target), tensors);
   sender().feed().prepare(op.stream_id, tensors);
@@ -153,7 +153,7 @@ inline Status BasicRecorder<Memory>::capture_single_op(const OpDesc& op, std::sp
 template <class Memory>
 inline Status BasicRecorder<Memory>::refuse_single_op(const OpDesc& op, Status cause) {
   if (!wants_single_ops()) return no_single_ops();
-  sender().count_for_none();
+  count_single_op();
   const std::uint8_t target = sender().context().target;
   RecordSource source = sender().describe(op, nullptr, target, sender().begin_record(target), {});
   return sender().lose_unseen(source, cause);
@@ -288,6 +288,14 @@ OPDUMP_APART inline void BasicRecorder<Memory>::tell_doubtful(const ModelPlan& p
                         .tensor = &tensor,
                         .needed = needed});
   });
+}
+
+template <class Memory>
+inline void BasicRecorder<Memory>::count_single_op() {
+  sender().count_for_none();
+  // relaxed, and not at once: only this context counts.
+  if constexpr (!build::kLean && kAlways<Memory>)
+    single_ops_.store(single_ops() + 1, std::memory_order_relaxed);
 }
 
 /// Notes that operator `op` ran, and which tensors were given.

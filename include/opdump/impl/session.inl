@@ -575,7 +575,15 @@ inline void BasicSession<Memory>::begin_config_account() {
   if constexpr (!build::kLean) {
     account_.asked.clear();
     account_.config_settled = false;
+    account_.single_ops_before = count_single_ops();
   }
+}
+
+template <class Memory>
+inline std::uint32_t BasicSession<Memory>::count_single_ops() const {
+  std::uint32_t count = 0;
+  for (const Recorder& recorder : recorders_) count += recorder.single_ops();
+  return count;
 }
 
 template <class Memory>
@@ -618,7 +626,11 @@ inline void BasicSession<Memory>::settle_config() {
     if (account_.config_settled || context_.target == Targets::kNone) return;
     account_.config_settled = true;
     if (!config_ || !wants_listed(*config_)) return;
-    tell_never(context_.target, [&](const auto& use) { account_.asked.for_each_unmet(*config_, use); });
+    const bool no_single_op = config_->single_ops && count_single_ops() == account_.single_ops_before;
+    tell_never(context_.target, [&](const auto& use) {
+      account_.asked.for_each_unmet(*config_, use);
+      if (no_single_op) use(NeverCaptured{.cause = NeverCause::no_single_op});
+    });
   }
 }
 

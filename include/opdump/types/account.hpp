@@ -24,6 +24,7 @@ enum class NeverCause : std::uint8_t {
   no_mark,           ///< the program has marked no operator
   no_excluded_op,    ///< there is no operator of the name from which the config leaves tensors out
   no_excluded_type,  ///< likewise of the type
+  no_single_op,      ///< operators outside models are asked for, and none was captured
   level,             ///< the operator, or every one of the model, is of a level that `dump_level` leaves out
   skipped,           ///< the model's count of steps went past these, or past some of them
   uncounted,         ///< the first of the names that are too many to be told from those that were met
@@ -53,6 +54,9 @@ inline constexpr NeverKind kNeverKinds[] = {
      "opname_blacklist"},
     {"no_excluded_type", "no operator has the type, so that the blacklist leaves nothing out",
      "optype_blacklist"},
+    {"no_single_op",
+     "none was captured that ran outside a model, or the config asks for steps, which those have not",
+     "single operators"},
     {"level", "dump_level leaves it out"},
     {"skipped", "the count of steps went past them, or past some of them"},
     {"uncounted",

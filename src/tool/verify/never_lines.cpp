@@ -93,7 +93,8 @@ void NeverLines::tell(const Line& line, StepRanges* steps, Findings& findings) {
     fields.push_back({"first_step", {}, steps->merged().front().first, true});
     fields.push_back({"last_step", {}, steps->merged().back().last, true});
   }
-  const std::string op = line.type.empty() ? line.name : line.type + ' ' + line.name;
+  std::string op = line.type.empty() ? line.name : line.type + ' ' + line.name;
+  if (op.empty() && line.model.empty()) op = kind.subject;
   findings.add_never(
       {op, line.model, steps != nullptr ? steps->text() : std::string(), std::string(kind.text)}, fields);
 }

@@ -206,6 +206,33 @@ TEST_CASE("account: kernel types, patterns and marks that no operator has are to
   }
 }
 
+TEST_CASE("account: operators outside models are told when none came under the config, or none can") {
+  constexpr StepRange kSteps[] = {{0, 3}};
+  const OpDesc single = {.name = "alone", .type = "Relu"};
+  DumpConfig config = everything();
+  config.models = {};
+  config.single_ops = true;
+  Bench<> bench;
+  const auto lines = [&] {
+    const Lines told = never_lines(bench.sink.journals.rbegin()->second);
+    bench.sink.journals.clear();
+    return told;
+  };
+  for (const bool runs : {true, false}) {
+    REQUIRE(bench.session.init() == Status::ok);
+    REQUIRE(bench.session.set_config(config) == Status::ok);
+    if (runs) CHECK(bench.recorder.capture_single_op(single, {}, {&bench.tensors.output, 1}) == Status::ok);
+    REQUIRE(bench.session.finalize() == Status::ok);
+    CHECK(lines() == (runs ? Lines{} : Lines{"never,no_single_op,0,0,0,_/_/"}));
+  }
+  config.steps = {kSteps};
+  REQUIRE(bench.session.init() == Status::ok);
+  REQUIRE(bench.session.set_config(config) == Status::ok);
+  CHECK(bench.recorder.capture_single_op(single, {}, {&bench.tensors.output, 1}) == Status::ok);
+  REQUIRE(bench.session.finalize() == Status::ok);
+  CHECK(lines() == Lines{"never,no_single_op,0,0,0,_/_/"});
+}
+
 TEST_CASE("account: what a blacklist names and no operator has is told") {
   constexpr TensorPosition kFirst[] = {{.output = true, .index = 0}};
   const TensorExclusion exclusions[] = {{.name = "pool1", .positions = kFirst},
