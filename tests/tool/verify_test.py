@@ -163,6 +163,16 @@ class Never(Case):
         text = self.run_tool('verify', 'dump', expect=NEVER)[0]
         self.assertIn('the program has marked no operator', text)
 
+    def test_single_operators_that_never_came(self):
+        self.config(dump_list=[{}], dump_op_switch='on')
+        self.replay()
+        self.assertEqual(self.never(), [('no_single_op',)])
+        self.assertIn('single operators', self.run_tool('verify', 'dump', expect=NEVER)[0])
+        shutil.rmtree(self.path('dump'))
+        os.mkdir(self.path('dump'))
+        self.replay(dict(self.RUN, single_ops=[op('Relu', 'alone')]))
+        self.verify(expect=0)
+
     def test_what_dump_level_leaves_out(self):
         run = {'models': [{'name': 'net', 'ops': [op('Conv2D', 'conv', level='op'), op('MatMul', 'fc')]}]}
         self.config(dump_list=[{'layer': ['conv', 'fc']}], dump_level='kernel')
@@ -173,6 +183,46 @@ class Never(Case):
         self.config(dump_list=[{'model_name': 'net', 'layer': ['conv']}, {'model_name': 'net', 'layer': ['fc']}])
         self.replay()
         self.assertEqual(self.verify(expect=0)[1]['files'], 6)
+
+
+class SomeSteps(Case):
+    def conditional(self, *arguments):
+        """A dump of three steps that has `conv` at two of them."""
+        self.replay(None, *arguments)
+        (gone,) = [name for name in self.files('dump') if '/1/Conv2D.conv.' in name]
+        os.unlink(self.path('dump', gone))
+        lines = self.lines()
+        kept = [line for line in lines if os.path.basename(gone) not in line]
+        number = [line for line in lines if line not in kept][0].split(',')[2]
+        renumber = lambda line: re.sub(r'^(written,0|to,0),(\d+)', lambda found: '%s,%d' % (
+            found[1], int(found[2]) - (int(found[2]) > int(number))), line)
+        self.put([re.sub(r'\b6\b', '5', line) if line.startswith('closed') else renumber(line) for line in kept])
+
+    def test_an_operator_that_ran_at_some_steps_is_a_note(self):
+        self.conditional()
+        findings, _ = self.verify(expect=0)
+        self.assertEqual([(f['kind'], f['op'], f['steps'], f['of_steps'], f['wrong']) for f in findings],
+                         [('some_steps', 'Conv2D.conv', 2, 3, False)])
+        text = self.run_tool('verify', 'dump')[0]
+        self.assertRegex(text, r'Conv2D\.conv +net +at 2 of 3 steps +steps 0, 2\n')
+
+    def test_what_is_lost_is_not_told_so(self):
+        self.replay()
+        os.unlink(self.record())
+        self.assertNotIn('some_steps', self.kinds(expect=1))
+
+    def test_what_is_captured_by_chance_is_not_told_so(self):
+        self.conditional()
+        lines = self.lines()
+        self.put([line.replace('Conv2D.conv', 'Opdebug.Node_OpDebug') for line in lines])
+        for name in self.files('dump'):
+            os.rename(self.path('dump', name), self.path('dump', name.replace('Conv2D.conv', 'Opdebug.Node_OpDebug')))
+        self.assertNotIn('some_steps', self.kinds('--quick', expect=0))
+        shutil.rmtree(self.path('dump'))
+        os.mkdir(self.path('dump'))
+        self.config(dump_list=[{'layer': ['fc'], 'watcher_nodes': ['conv']}], dump_scene='watcher', dump_mode='output')
+        self.replay()
+        self.assertEqual(self.verify(expect=0)[0], [])
 
 
 class Complete(Case):

@@ -105,6 +105,7 @@ void DumpCheck::check(const std::vector<std::string>& journal_names) {
   tell_counted_files();
   tell_losses();
   never_.tell(context_.findings);
+  if (context_.findings.complete()) op_steps_.tell(context_.findings);
   if (context_.wanted == nullptr || !devices_.contains(context_.wanted->device())) return;
   known_.sort();
   context_.wanted->find_absent(known_, directory_, context_.findings);
@@ -307,7 +308,7 @@ std::string DumpCheck::find_file(const std::string& path) {
 void DumpCheck::on_written(std::uint32_t recorder, std::uint32_t sequence, const JournalPath& path,
                            std::string_view path_text, std::uint64_t bytes) {
   if (context_.wanted != nullptr) known_.add(path);
-  never_.see(journal_device_, path);
+  see(path);
   if (!check_file(recorder, sequence, path_text, bytes, path.suffix))
     add_loss(FindingKind::removed, recorder, sequence, kQuotaWord, &path);
 }
@@ -322,7 +323,7 @@ void DumpCheck::on_reduced(std::uint32_t recorder, std::uint32_t sequence, std::
 
 void DumpCheck::on_row(const JournalPath& path, std::string_view path_text, std::uint64_t bytes) {
   if (context_.wanted != nullptr) known_.add(path);
-  never_.see(journal_device_, path);
+  see(path);
   add_row(path_text, bytes);
 }
 
@@ -401,7 +402,7 @@ void DumpCheck::on_lost(std::uint32_t recorder, std::uint32_t sequence, std::str
 void DumpCheck::add_loss(FindingKind kind, std::uint32_t recorder, std::uint32_t sequence,
                          std::string_view causes, const JournalPath* path) {
   const bool in_model = path != nullptr && path->in_model;
-  if (path != nullptr) never_.see(journal_device_, *path);
+  if (path != nullptr) see(*path);
   const std::string op = path == nullptr ? "of an unknown operator" : std::string(path->op);
   const std::string model =
       in_model ? std::string(path->model) + " (" + std::to_string(path->model_id) + ")" : std::string();
@@ -563,6 +564,11 @@ void DumpCheck::check_unnamed(Device& device, const std::string& path, std::stri
   ++context_.files;
   struct stat status {};
   if (look_at(full, status)) context_.bytes += static_cast<std::uint64_t>(status.st_size);
+}
+
+void DumpCheck::see(const JournalPath& path) {
+  never_.see(journal_device_, path);
+  op_steps_.see(journal_, path);
 }
 
 /// Tells what the file of a record shows of what is said to be missing.

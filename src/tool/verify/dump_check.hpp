@@ -16,6 +16,7 @@
 #include "src/tool/verify/journal_check.hpp"
 #include "src/tool/verify/journal_line.hpp"
 #include "src/tool/verify/never_lines.hpp"
+#include "src/tool/verify/op_steps.hpp"
 #include "src/tool/verify/wanted_records.hpp"
 
 namespace opdump::tool {
@@ -44,7 +45,7 @@ struct VerifyContext {
 
 /// Checks the directory of one moment: its journals, and the files that they name or do not name. Remembers 8
 /// bytes for each file, twice that with a config, the operators with losses, and the
-/// name of each other operator once.
+/// name of each other operator once, with ranges of steps.
 class DumpCheck final : private JournalListener {
  public:
   DumpCheck(VerifyContext& context, std::string directory);
@@ -121,6 +122,8 @@ class DumpCheck final : private JournalListener {
   std::string find_file(const std::string& path);
   const RealNames& real_names(const std::string& directory);
   void add_file(FindingKind kind, bool wrong, const std::string& path, const std::string& message);
+  /// Notes what a line of the journal says of a record, whatever became of that.
+  void see(const JournalPath& path);
   void see_file(const std::string& path, const JournalPath& parsed);
   void walk(const std::string& below);
   void walk_file(const std::string& below, const std::string& name, const std::string& real_name,
@@ -141,6 +144,7 @@ class DumpCheck final : private JournalListener {
   std::map<std::string, RealNames> mappings_;
   KnownRecords known_;
   NeverLines never_;
+  OpSteps op_steps_;
 };
 
 /// `directory` and `name` as one path.

@@ -31,6 +31,7 @@ constexpr KindTexts kKinds[] = {
     {"unlisted", "in no journal"},
     {"part", "not finished"},
     {"damage", "lost with bytes of the image"},
+    {"some_steps", "captured at some of the model's steps only, as operators are that run under a condition"},
     {"rotated", "older dumps, removed to make room"},
 };
 static_assert(std::size(kKinds) == static_cast<std::size_t>(FindingKind::kCount));
@@ -58,9 +59,14 @@ void Findings::add_summed(FindingKind kind, const std::vector<FindingField>& fie
 
 void Findings::add_never(std::vector<std::string> row, const std::vector<FindingField>& fields) {
   ++never_;
-  if (json_ != nullptr) return print_json(FindingKind::never, false, fields);
-  ++groups_[static_cast<std::size_t>(FindingKind::never)].findings;
-  add_row(FindingKind::never, std::move(row));
+  add_note(FindingKind::never, std::move(row), fields);
+}
+
+void Findings::add_note(FindingKind kind, std::vector<std::string> row,
+                        const std::vector<FindingField>& fields) {
+  if (json_ != nullptr) return print_json(kind, false, fields);
+  ++groups_[static_cast<std::size_t>(kind)].findings;
+  add_row(kind, std::move(row));
 }
 
 void Findings::add_overwritten(const std::vector<FindingField>& fields, std::uint64_t count) {

@@ -11,23 +11,24 @@ namespace opdump::tool {
 
 /// What `verify` may find, most important first.
 enum class FindingKind : std::uint8_t {
-  missing,    ///< a file that a journal names is not there
-  bad_file,   ///< it is there, and is not what was written
-  lost,       ///< a record was lost, and its operator is known
-  reduced,    ///< only a reduced form of a record was kept
-  gap,        ///< records were lost, and only their numbers are known
-  by_op,      ///< what the session counted of an operator with losses; they are told besides
-  removed,    ///< a record was written, and removed to make room
+  missing,      ///< a file that a journal names is not there
+  bad_file,     ///< it is there, and is not what was written
+  lost,         ///< a record was lost, and its operator is known
+  reduced,      ///< only a reduced form of a record was kept
+  gap,          ///< records were lost, and only their numbers are known
+  by_op,        ///< what the session counted of an operator with losses; they are told besides
+  removed,      ///< a record was written, and removed to make room
   overwritten,  ///< a flash log has gone round and taken the oldest records
-  never,      ///< the config asked for it, and the session says that it was never captured
-  absent,     ///< the config wants it, and nothing tells of it
-  journal,    ///< the journal is damaged, or contradicts itself
-  not_final,  ///< the journal does not end in `closed`
-  none,       ///< there is no journal
-  unlisted,   ///< a file that no journal names
-  part,       ///< a file that was never finished
-  damage,     ///< bytes of a flash image are lost
-  rotated,    ///< older dumps were removed to make room
+  never,        ///< the config asked for it, and the session says that it was never captured
+  absent,       ///< the config wants it, and nothing tells of it
+  journal,      ///< the journal is damaged, or contradicts itself
+  not_final,    ///< the journal does not end in `closed`
+  none,         ///< there is no journal
+  unlisted,     ///< a file that no journal names
+  part,         ///< a file that was never finished
+  damage,       ///< bytes of a flash image are lost
+  some_steps,   ///< an operator that was captured at some of its model's steps only, as conditional ones are
+  rotated,      ///< older dumps were removed to make room
   kCount,
 };
 
@@ -56,6 +57,9 @@ class Findings {
 
   /// The same, for what was asked for and never captured: nothing of what was captured is missing.
   void add_never(std::vector<std::string> row, const std::vector<FindingField>& fields);
+
+  /// The same, for what is worth knowing and stands against nothing.
+  void add_note(FindingKind kind, std::vector<std::string> row, const std::vector<FindingField>& fields);
 
   /// The same as `add_summed`, for what newer records took: of the rest nothing is missing.
   void add_overwritten(const std::vector<FindingField>& fields, std::uint64_t count);

@@ -45,8 +45,11 @@ leaves no number out and counts no loss, and every file it names is there, with 
 record. A journal made with '--journal gaps' names no files; then they are counted. Files that no closed journal
 names are wrong too.
 What was lost without a name is told once more by operator, where the program had them counted (count_ops).
-The journal also tells what the config asked for and no call ever brought: a model that was not loaded, a name that
-no operator has, an operator that did not run, or was given no inputs or no outputs, steps that were not reached.
+The journal also tells what the config asked for and no call ever brought: a model that was not loaded, a name, a
+kernel type, a pattern or a blacklist entry that no operator has, an operator that did not run, that dump_level left
+out, or that was given no inputs or no outputs, steps that were not reached or that were skipped, operators outside
+models. What one loading of a model captured is not missing in another. An operator that was captured at some of its
+model's steps only, as one that runs under a condition, is noted, and nothing stands against it.
 Where nothing else is wrong, the verdict then is 'complete, but ... never captured'. Small code (OPDUMP_SMALL_CODE)
 keeps no such account; there, '--config' and '--model' tell it.
 
