@@ -44,7 +44,7 @@ extern "C" {
 #endif
 
 #define OPDUMP_API_MAJOR 1
-#define OPDUMP_API_MINOR 5
+#define OPDUMP_API_MINOR 6
 
 /** No struct here will ever have more bytes. */
 #define OPDUMP_MAX_STRUCT_BYTES 4096
@@ -430,6 +430,12 @@ typedef struct opdump_config opdump_config;
 
 /** Bytes that are enough for any config of `text_bytes` bytes, JSON or plan. Plans usually take far less. */
 size_t opdump_config_size(size_t text_bytes);
+
+/**
+ * Sets `bytes` to what opdump_config_load_plan needs for `plan`, to within 32 bytes. Reads the plan, and
+ * takes about 500 bytes of stack. Errors as opdump_config_load_plan, with `bytes` 0. Since 1.6.
+ */
+opdump_status opdump_plan_size(const void* plan, size_t plan_bytes, size_t* bytes);
 
 /**
  * Takes a plan that `opdump compile` has made. The config refers to `plan`, which may lie in flash, at any

@@ -1,3 +1,5 @@
+#include <cstddef>
+
 #include "opdump/types/config.hpp"
 
 #include "opdump/config/blob.hpp"
@@ -10,6 +12,17 @@ extern "C" {
 
 std::size_t opdump_config_size(std::size_t text_bytes) {
   return c_api::room_for<opdump_config>() + config_memory_bytes(text_bytes);
+}
+
+opdump_status opdump_plan_size(const void* plan, std::size_t plan_bytes, std::size_t* bytes) {
+  if (bytes == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  *bytes = 0;
+  if (plan == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  std::size_t lists = 0;
+  const Status status = measure_plan({static_cast<const std::byte*>(plan), plan_bytes}, lists);
+  // The lists begin behind the config, whose size need not be a multiple of their alignment.
+  if (status == Status::ok) *bytes = c_api::room_for<opdump_config>() + alignof(std::max_align_t) - 1 + lists;
+  return c_api::to_c(status);
 }
 
 opdump_status opdump_config_load_plan(void* memory, std::size_t bytes, const void* plan,

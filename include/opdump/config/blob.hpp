@@ -6,8 +6,10 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 #include "opdump/base/arena.hpp"
+#include "opdump/base/build.hpp"
 #include "opdump/base/bytes.hpp"
 #include "opdump/base/status.hpp"
 #include "opdump/config/blob_format.hpp"
@@ -16,11 +18,40 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
+/// Stands for the arena where a plan is only measured: counts what is taken, and keeps none of it.
+class PlanMeasure {
+ public:
+  /// Room for one object; null when no memory is so large.
+  std::byte* take(std::size_t count, std::size_t size, std::size_t alignment) {
+    const std::size_t padding = static_cast<std::size_t>(-bytes_ & (alignment - 1));
+    if (count > (SIZE_MAX / 2 - bytes_ - padding) / size) return nullptr;
+    bytes_ += padding + count * size;
+    return object_;
+  }
+
+  /// In memory that is aligned for all.
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  static constexpr std::size_t kLargest = [] {
+    std::size_t largest = 0;
+    for (const PlanRecord& record : kPlanTable.records)
+      largest = record.size > largest ? record.size : largest;
+    return largest;
+  }();
+
+  std::size_t bytes_ = 0;
+  alignas(std::max_align_t) std::byte object_[kLargest];
+};
+
 /// Reads the records of a plan. Nobody vouches for the bytes: after the first one that is wrong, `status()`
 /// says why, and every value is zero or empty.
+template <class Memory>
 class PlanReader {
+  static constexpr bool kKeeps = !std::is_same_v<Memory, PlanMeasure>;
+
  public:
-  PlanReader(Bytes records, Arena& memory) : at_(records.data()), left_(records.size()), memory_(memory) {}
+  PlanReader(Bytes records, Memory& memory) : at_(records.data()), left_(records.size()), memory_(memory) {}
 
   /// `malformed` also when bytes are left over.
   Status status() const { return status_ == Status::ok && left_ != 0 ? Status::malformed : status_; }
@@ -84,9 +115,9 @@ class PlanReader {
     // The bytes of the arena become the objects that are looked at: their types are implicit-lifetime ones.
     std::byte* element = memory_.take(size, record.size, record.alignment);
     if (element == nullptr) return fail(Status::no_memory);
-    std::memset(element, 0, size * record.size);
+    if constexpr (kKeeps) std::memset(element, 0, size * record.size);
     put_list(kind, at, element, size);
-    for (std::uint32_t i = 0; i < size; ++i, element += record.size)
+    for (std::uint32_t i = 0; i < size; ++i, element += kKeeps ? record.size : 0)
       read(plan_fields(record).data(), record.count, element);
   }
 
@@ -144,7 +175,7 @@ class PlanReader {
 
   const std::byte* at_;
   std::size_t left_;
-  Arena& memory_;
+  Memory& memory_;
   Status status_ = Status::ok;
 };
 
@@ -168,6 +199,30 @@ inline Status open_plan(Bytes& plan, std::uint32_t& version) {
   return version == 0 ? Status::malformed : Status::ok;
 }
 
+/// `config` has all fields at their defaults.
+template <class Memory>
+OPDUMP_INLINE_IF_LEAN inline Status read_plan(Bytes plan, std::uint32_t version, Memory& memory,
+                                              DumpConfig& config) {
+  PlanReader<Memory> reader(plan.subspan(kPlanHeadBytes), memory);
+  reader.read(plan_fields(plan_record(PlanKind::config)).data(), kPlanConfigCounts[version - 1],
+              reinterpret_cast<std::byte*>(&config));
+  return reader.status();
+}
+
+/// Sets `bytes` to those of arena that `load_plan` takes of memory that is aligned for a `std::max_align_t`.
+/// Takes the time of `load_plan` and the stack of a DumpConfig besides. Errors as `load_plan`,
+/// with `bytes` 0.
+[[nodiscard]] inline Status measure_plan(Bytes plan, std::size_t& bytes) {
+  bytes = 0;
+  std::uint32_t version = 0;
+  if (const Status status = open_plan(plan, version); status != Status::ok) return status;
+  PlanMeasure measure;
+  DumpConfig config;
+  const Status status = read_plan(plan, version, measure, config);
+  if (status == Status::ok) bytes = measure.bytes();
+  return status;
+}
+
 /// Makes `config` of a plan that `opdump compile` has written. Its texts stay in `plan`, which may lie in
 /// flash at any address; its lists go to `memory`. Both must stay until the session that `config` is given to
 /// is finalized. Bytes behind the plan are not looked at. No heap. On any status but `ok`, `config` is
@@ -182,10 +237,7 @@ inline Status open_plan(Bytes& plan, std::uint32_t& version) {
   config.form.trailing_comma = true;
   Status status = open_plan(plan, version);
   if (status != Status::ok) return status;
-  PlanReader reader(plan.subspan(kPlanHeadBytes), memory);
-  reader.read(plan_fields(plan_record(PlanKind::config)).data(), kPlanConfigCounts[version - 1],
-              reinterpret_cast<std::byte*>(&config));
-  status = reader.status();
+  status = read_plan(plan, version, memory, config);
   if (status != Status::ok) config.asked = config.active = false;
   return status;
 }

@@ -205,6 +205,53 @@ TEST_CASE("c api: layers match fused operators too, and options come from the co
   CHECK(opdump_model_matched_ops(model) == 1);
 }
 
+TEST_CASE("c api: the memory that a plan needs is told, to within a few bytes") {
+  const std::string_view layers[] = {"a", "b", "c"};
+  const opdump::OpRange ranges[] = {{"a", "b"}};
+  const opdump::TensorPosition positions[] = {{true, 1}, {false, 2}, {true, 3}};
+  const opdump::TensorExclusion exclusions[] = {{.name = "x", .positions = positions},
+                                                {.by_type = true, .name = "y"}};
+  const std::uint32_t devices[] = {0, 7, 8};
+  const opdump::StepRange steps[] = {{0, 1}, {7, 9}};
+  const opdump::StatBits columns[] = {1, 2, 4};
+  const opdump::ModelExtras extras[] = {{.ranges = ranges, .exclusions = exclusions}, {.marked = true}};
+  const opdump::ModelRule rules[] = {
+      {.model_name = "m", .all_layers = false, .layers = layers, .extras = &extras[0]},
+      {.any_model = true, .extras = &extras[1]}};
+  opdump::DumpConfig wanted;
+  wanted.asked = wanted.active = true;
+  wanted.dump_path = "/d";
+  for (int lists = 0; lists < 2; ++lists) {
+    const std::vector<std::byte> plan = opdump::write_plan(wanted);
+    std::size_t bytes = 0;
+    REQUIRE(opdump_plan_size(plan.data(), plan.size(), &bytes) == OPDUMP_OK);
+    CAPTURE(bytes);
+    // At any address.
+    for (std::size_t shift = 0; shift < 16; ++shift) {
+      std::vector<char> memory(bytes + 16);
+      opdump_config* config = nullptr;
+      CHECK(opdump_config_load_plan(memory.data() + shift, bytes, plan.data(), plan.size(), &config) ==
+            OPDUMP_OK);
+      CHECK(opdump_config_load_plan(memory.data() + shift, bytes - 32, plan.data(), plan.size(), &config) ==
+            OPDUMP_ERR_NO_MEMORY);
+    }
+    if (lists == 0) CHECK(bytes < 600);
+    wanted.models = rules;
+    wanted.every_device = false;
+    wanted.devices = devices;
+    wanted.steps = {steps};
+    wanted.statistic_columns = columns;
+  }
+  std::vector<std::byte> plan = plan_of_everything("/d");
+  std::size_t bytes = 1;
+  plan.back() ^= std::byte{1};
+  CHECK(opdump_plan_size(plan.data(), plan.size(), &bytes) == OPDUMP_ERR_DAMAGED);
+  CHECK(bytes == 0);
+  CHECK(opdump_plan_size(plan.data(), 3, &bytes) == OPDUMP_ERR_NOT_A_PLAN);
+  CHECK(opdump_plan_size(nullptr, 3, &bytes) == OPDUMP_ERR_INVALID_ARGUMENT);
+  CHECK(opdump_plan_size(plan.data(), 3, nullptr) == OPDUMP_ERR_INVALID_ARGUMENT);
+}
+
 TEST_CASE("c api: a plan that is none is refused, by its cause") {
   std::vector<std::byte> plan = plan_of_everything("/d");
   const Room room(opdump_config_size(plan.size()));
