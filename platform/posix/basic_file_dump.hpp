@@ -197,7 +197,7 @@ class BasicFileDump {
   /// One of the causes, the gravest first.
   Status cause_of_loss(const DumpCounts& counts) const {
     if (counts.sink_failed != 0) return kit_.session().last_sink_failure();
-    if (counts.invalid != 0) return Status::invalid_tensor;
+    if (counts.invalid != 0) return Status::unrecordable;
     std::size_t cause = kLossCauses - 1;
     while (counts[static_cast<LossCause>(cause)] == 0) --cause;
     return kLossKinds[cause].status;

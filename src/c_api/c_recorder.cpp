@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "opdump/impl/capture/sent_heads.hpp"
+#include "opdump/types/faulty_tensor.hpp"
 #include "opdump/types/overflow.hpp"
 #include "src/c_api/handles.hpp"
 
@@ -32,11 +33,22 @@ std::optional<WhenFull> own_when_full(const opdump_recorder_options& options) {
   }
 }
 
-bool is_tensor(const opdump_tensor& tensor) {
-  return tensor.dtype >= 0 && tensor.dtype < kKnownDTypes && (tensor.rank == 0 || tensor.shape != nullptr) &&
-         (tensor.original == nullptr ||
-          ((tensor.original->rank == 0 || tensor.original->shape != nullptr) && tensor.original->dtype >= 0 &&
-           tensor.original->dtype < kKnownDTypes));
+/// Of a list or report that is not there; small code has one cause for all that cannot be handed on.
+constexpr Status kMissing = build::kLean ? Status::invalid_tensor : Status::missing_argument;
+
+bool is_dtype(std::int32_t dtype) {
+  return dtype >= 0 && dtype < kKnownDTypes;
+}
+
+/// Whether a TensorView can say the same.
+Status check(const opdump_tensor& tensor) {
+  const opdump_original* const original = tensor.original;
+  if (!is_dtype(tensor.dtype) || (original != nullptr && !is_dtype(original->dtype)))
+    return status_of(TensorFault::no_dtype);
+  const bool has_shapes = (tensor.rank == 0 || tensor.shape != nullptr) &&
+                          (original == nullptr || original->rank == 0 || original->shape != nullptr);
+  if (has_shapes) return Status::ok;
+  return kMissing;
 }
 
 TensorView view_of(const opdump_tensor& tensor) {
@@ -70,13 +82,13 @@ struct Views {
 Views views_of(const opdump_recorder& recorder, const opdump_tensor* inputs, std::uint32_t input_count,
                const opdump_tensor* outputs, std::uint32_t output_count) {
   if ((input_count != 0 && inputs == nullptr) || (output_count != 0 && outputs == nullptr))
-    return {.status = Status::invalid_tensor};
+    return {.status = kMissing};
   const std::span<TensorView> memory = recorder.tensors;
   if (input_count > memory.size() || output_count > memory.size() - input_count)
     return {.status = Status::too_many_tensors};
   for (std::size_t i = 0; i < input_count + std::size_t{output_count}; ++i) {
     const opdump_tensor& tensor = i < input_count ? inputs[i] : outputs[i - input_count];
-    if (!is_tensor(tensor)) return {.status = Status::invalid_tensor};
+    if (const Status status = check(tensor); status != Status::ok) return {.status = status};
     memory[i] = view_of(tensor);
   }
   return {.inputs = memory.first(input_count), .outputs = memory.subspan(input_count, output_count)};
@@ -95,20 +107,21 @@ Status check_running(const opdump_recorder& recorder, const opdump_running_op& r
   for (std::size_t list = 0; list < std::size(kRunningLists); ++list) {
     const std::uint32_t count = running.*kRunningCounts[list];
     const opdump_tensor* const tensors = running.*kRunningLists[list];
-    if (count != 0 && tensors == nullptr) return Status::invalid_tensor;
+    if (count != 0 && tensors == nullptr) return kMissing;
     if (count > left) return Status::too_many_tensors;
     left -= count;
     for (std::size_t i = 0; i < count; ++i) {
-      if (!is_tensor(tensors[i])) return Status::invalid_tensor;
+      if (const Status status = check(tensors[i]); status != Status::ok) return status;
     }
   }
   return Status::ok;
 }
 
-/// Loses a wanted operator's record for an argument that is unusable, as `status` says; no device has failed.
-Status lose_unusable(opdump_recorder& recorder, std::uint32_t op, Status status) {
-  const Status lost = recorder.recorder.refuse(op, Status::invalid_tensor);
-  return lost == Status::invalid_tensor ? status : lost;
+/// Loses a wanted operator's record because of `cause`, an argument that is unusable; then says `status`.
+Status lose_unusable(opdump_recorder& recorder, std::uint32_t op, Status cause, Status status) {
+  const Status told = build::kLean ? Status::invalid_tensor : cause;
+  const Status lost = recorder.recorder.refuse(op, told);
+  return lost == told ? status : lost;
 }
 
 /// Whatever comes next, the operator before is over: its lists may be gone.
@@ -230,7 +243,7 @@ opdump_status opdump_capture_overflow(opdump_recorder* recorder, std::uint32_t o
   opdump_overflow told;
   if (is_gone(recorder)) return OPDUMP_ERR_INVALID_ARGUMENT;
   if (const Status status = c_api::take_struct(overflow, told); status != Status::ok)
-    return to_c(lose_unusable(*recorder, op, status));
+    return to_c(lose_unusable(*recorder, op, overflow == nullptr ? kMissing : status, status));
   const Views views = views_of(*recorder, inputs, input_count, outputs, output_count);
   if (views.status != Status::ok) return to_c(recorder->recorder.refuse(op, views.status));
   OverflowReport report;

@@ -27,6 +27,11 @@ OPDUMP_SAME_STATUS(NO_MEMORY, no_memory);
 OPDUMP_SAME_STATUS(NO_FREE_RECORDER, no_free_recorder);
 OPDUMP_SAME_STATUS(TOO_MANY_TENSORS, too_many_tensors);
 OPDUMP_SAME_STATUS(TOO_MANY_CONFIGS, too_many_configs);
+OPDUMP_SAME_STATUS(UNKNOWN_DTYPE, unknown_dtype);
+OPDUMP_SAME_STATUS(UNCOUNTABLE_SHAPE, uncountable_shape);
+OPDUMP_SAME_STATUS(TOO_MANY_DIMS, too_many_dims);
+OPDUMP_SAME_STATUS(MISSING_ARGUMENT, missing_argument);
+OPDUMP_SAME_STATUS(UNRECORDABLE, unrecordable);
 OPDUMP_SAME_STATUS(RING_FULL, ring_full);
 OPDUMP_SAME_STATUS(TOO_LARGE, too_large);
 OPDUMP_SAME_STATUS(TIMEOUT, timeout);
@@ -62,7 +67,7 @@ constexpr int kStatuses = [] {
     count += status == OPDUMP_OK || from_c(status, Status::ok) != Status::ok ? 1 : 0;
   return count;
 }();
-static_assert(kStatuses == 44, "opdump.h has to have each status");
+static_assert(kStatuses == 49, "opdump.h has to have each status");
 
 #define OPDUMP_SAME_DTYPE(c, cpp) static_assert(OPDUMP_##c == static_cast<int>(DType::cpp))
 OPDUMP_SAME_DTYPE(UNDEFINED, undefined);

@@ -185,6 +185,25 @@ class Never(Case):
         self.assertEqual(self.verify(expect=0)[1]['files'], 6)
 
 
+class Causes(Case):
+    def test_each_cause_of_a_faulty_tensor_is_read(self):
+        self.replay()
+        lines = self.lines()
+        at = [line.startswith('written') for line in lines].index(True)
+        word, recorder, number, _, path = lines[at].split(',')
+        os.unlink(os.path.join(os.path.dirname(self.journal()), path.strip()))
+        for text in ('the tensor holds fewer bytes than its shape and dtype need',
+                     'the tensor has no dtype or one that is none', 'the tensor has too many dims',
+                     'the tensor has a negative dim or more elements than can be counted',
+                     'an array or a report is missing', 'invalid argument'):
+            lines[at] = ','.join(('lost', recorder, number, 'invalid:' + text, path))
+            lines[-1] = 'closed,6,5,0,0,0,1,0,0,0,0,0,0,5\n'
+            self.put(lines)
+            findings, _ = self.verify()
+            self.assertEqual([(f['kind'], f['cause']) for f in findings], [('lost', 'invalid:' + text)])
+            self.assertIn(text, self.run_tool('verify', 'dump', expect=1)[0])
+
+
 class SomeSteps(Case):
     def conditional(self, *arguments):
         """A dump of three steps that has `conv` at two of them."""

@@ -32,6 +32,11 @@ enum class Status : std::uint8_t {
   no_free_recorder = 25,
   too_many_tensors = 26,
   too_many_configs = 27,
+  unknown_dtype = 28,
+  uncountable_shape = 29,
+  too_many_dims = 30,
+  missing_argument = 31,
+  unrecordable = 32,
 
   // Room.
   ring_full = 40,
@@ -67,7 +72,7 @@ enum class Status : std::uint8_t {
   newer_version = 87,
 };
 
-/// The cause in a few words, for logs and messages. Static text.
+/// The cause in a few words without a comma, for logs, messages and journals. Static text.
 constexpr std::string_view to_string(Status status) {
   switch (status) {
     case Status::ok:
@@ -104,6 +109,16 @@ constexpr std::string_view to_string(Status status) {
       return "the operator has too many tensors";
     case Status::too_many_configs:
       return "too many configs have models loaded under them";
+    case Status::unknown_dtype:
+      return "the tensor has no dtype or one that is none";
+    case Status::uncountable_shape:
+      return "the tensor has a negative dim or more elements than can be counted";
+    case Status::too_many_dims:
+      return "the tensor has too many dims";
+    case Status::missing_argument:
+      return "an array or a report is missing";
+    case Status::unrecordable:
+      return "a tensor or name that no record can hold";
     case Status::ring_full:
       return "the ring is full";
     case Status::too_large:

@@ -44,11 +44,10 @@ class SessionLog {
   /// OPDUMP_SMALL_CODE.
   virtual void never_captured([[maybe_unused]] const NeverCaptured& what) {}
 
-  /// A tensor of a wanted operator is faulty: the first one that lost a record as `invalid_tensor`, once per
-  /// operator and loading; or, with `spare_bytes` or `no_statistics`, a tensor that is doubtful when it is first
-  /// captured.
-  /// Unlike the other calls, this one comes on the recorder's thread or interrupt, between captures of other
-  /// recorders, and must not block for long. Not with OPDUMP_SMALL_CODE.
+  /// A tensor of a wanted operator is faulty: the first one that lost a record as `invalid`, once per
+  /// operator and loading; or, with `spare_bytes` or `no_statistics`, a tensor that is doubtful when it is
+  /// first captured. Unlike the other calls, this one comes on the recorder's thread or interrupt, between
+  /// captures of other recorders, and must not block for long. Not with OPDUMP_SMALL_CODE.
   virtual void tensor_faulty([[maybe_unused]] const FaultyTensor& faulty) {}
 
  protected:

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "opdump/base/build.hpp"
 #include "opdump/base/status.hpp"
 
 namespace opdump {
@@ -106,6 +107,14 @@ constexpr LossCause recorder_cause(Status status) {
     case Status::name_too_long:
     case Status::too_many_tensors:
       return LossCause::invalid;
+    case Status::invalid_argument:
+    case Status::unknown_dtype:
+    case Status::uncountable_shape:
+    case Status::too_many_dims:
+    case Status::missing_argument:
+    case Status::unrecordable:
+      if (!build::kLean) return LossCause::invalid;
+      [[fallthrough]];
     default:
       return LossCause::device_failed;
   }

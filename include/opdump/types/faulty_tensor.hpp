@@ -2,6 +2,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "opdump/base/build.hpp"
+#include "opdump/base/status.hpp"
 #include "opdump/types/tensor.hpp"
 
 namespace opdump {
@@ -32,6 +34,15 @@ constexpr TensorFault fault_of(const TensorView& tensor, std::uint64_t& needed, 
   if (tensor.dtype == DType::undefined && tensor.bytes != 0 && !bare_bytes) return TensorFault::no_dtype;
   if (!count_bytes(tensor.dtype, tensor.shape, needed)) return TensorFault::uncountable;
   return tensor.bytes < needed ? TensorFault::too_few_bytes : TensorFault::none;
+}
+
+/// What a record is lost as because of `fault`, which is one.
+constexpr Status status_of(TensorFault fault) {
+  // Small code does not tell them apart.
+  if (build::kLean || fault == TensorFault::too_few_bytes) return Status::invalid_tensor;
+  if (fault == TensorFault::too_many_dims) return Status::too_many_dims;
+  if (fault == TensorFault::no_dtype) return Status::unknown_dtype;
+  return fault == TensorFault::uncountable ? Status::uncountable_shape : Status::unrecordable;
 }
 
 /// Whether a tensor without a fault has `spare_bytes`: at least twice the bytes needed, and more than any

@@ -123,10 +123,10 @@ struct WatchedOutput {
   Dim dims[2 * kMaxWatchedRank] = {};
   std::uint32_t checksums[kBlocks] = {};
 
-  /// `invalid_tensor` for more dims than there is room for.
+  /// `too_many_dims` for more than there is room for.
   Status keep(const TensorView& tensor) {
     if (tensor.shape.size() > kMaxWatchedRank || tensor.original_shape.size() > kMaxWatchedRank)
-      return Status::invalid_tensor;
+      return Status::too_many_dims;
     address = tensor.address;
     bytes = tensor.bytes;
     block_bytes = (bytes / kBlocks / 16 + 1) * 16;

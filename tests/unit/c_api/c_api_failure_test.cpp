@@ -59,7 +59,7 @@ TEST_CASE("c api: an operator that failed, with its memory") {
   CHECK(opdump_begin_op(dump.recorder, &running) == OPDUMP_ERR_NO_SUCH_OP);
   running.op = 1;
   running.argument_count = 1;
-  CHECK(opdump_begin_op(dump.recorder, &running) == OPDUMP_ERR_INVALID_TENSOR);
+  CHECK(opdump_begin_op(dump.recorder, &running) == OPDUMP_ERR_MISSING_ARGUMENT);
   running.arguments = &workspace;
   CHECK(opdump_begin_op(dump.recorder, &running) == OPDUMP_ERR_TOO_MANY_TENSORS);
   CHECK(opdump_capture_failure(dump.recorder) == OPDUMP_ERR_NO_SUCH_OP);
@@ -101,7 +101,7 @@ TEST_CASE("c api: the struct of a running operator may be older than the library
   CHECK(opdump_begin_op(dump.recorder, old_op) == OPDUMP_OK);
   CHECK(opdump_capture_failure(dump.recorder) == OPDUMP_OK);
   old_op->output_count = 1;
-  CHECK(opdump_begin_op(dump.recorder, old_op) == OPDUMP_ERR_INVALID_TENSOR);
+  CHECK(opdump_begin_op(dump.recorder, old_op) == OPDUMP_ERR_MISSING_ARGUMENT);
   REQUIRE(opdump_end_step(dump.recorder) == OPDUMP_OK);
   REQUIRE(opdump_session_finalize(dump.session) == OPDUMP_OK);
   CHECK(dump.counts().written == 2);
@@ -122,7 +122,7 @@ TEST_CASE("c api: after an operator that was refused the one before it runs no m
   good.input_count = 1;
   good.inputs = &in;
   Refused refused[] = {{OPDUMP_ERR_NO_SUCH_OP, good},
-                       {OPDUMP_ERR_INVALID_TENSOR, good},
+                       {OPDUMP_ERR_MISSING_ARGUMENT, good},
                        {OPDUMP_ERR_TOO_MANY_TENSORS, good},
                        {OPDUMP_ERR_INVALID_ARGUMENT, good}};
   refused[0].op.op = 99;

@@ -158,7 +158,7 @@ TEST_CASE("c api: what the runtime knows of an overflow is in the report") {
   REQUIRE(opdump_begin_step(dump.recorder, dump.model) == OPDUMP_OK);
   CHECK(capture(&overflow) == OPDUMP_OK);
   CHECK(opdump_capture_overflow(dump.recorder, 0, nullptr, 0, nullptr, 1, &overflow) ==
-        OPDUMP_ERR_INVALID_TENSOR);
+        OPDUMP_ERR_MISSING_ARGUMENT);
   REQUIRE(opdump_end_step(dump.recorder) == OPDUMP_OK);
   CHECK(opdump_session_finalize(dump.session) == OPDUMP_OK);
   CHECK(opdump_session_overflows(dump.session) == 1);
@@ -189,6 +189,10 @@ TEST_CASE("c api: an overflow that nothing is told of is lost, and counted") {
   CHECK(counts.wanted == 2);
   CHECK(counts.invalid == 2);
   CHECK(counts.lost == 2);
+  REQUIRE(dump.received.journals.size() == 1);
+  const std::string& journal = dump.received.journals.begin()->second;
+  CHECK(journal.find(",invalid:an array or a report is missing,") != std::string::npos);
+  CHECK(journal.find(",invalid:invalid argument,") != std::string::npos);
 }
 
 TEST_CASE("c api: what overflowed is captured as any other where the config asks for no overflows") {

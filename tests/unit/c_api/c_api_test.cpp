@@ -73,12 +73,12 @@ TEST_CASE("c api: tensors that cannot be handed on lose the record, counted") {
   CHECK(opdump_capture(dump.recorder, 0, tensors, 2, tensors, 1) == OPDUMP_ERR_TOO_MANY_TENSORS);
   CHECK(opdump_capture(dump.recorder, 0, tensors, UINT32_MAX, tensors, UINT32_MAX) ==
         OPDUMP_ERR_TOO_MANY_TENSORS);
-  CHECK(opdump_capture(dump.recorder, 0, nullptr, 1, nullptr, 0) == OPDUMP_ERR_INVALID_TENSOR);
+  CHECK(opdump_capture(dump.recorder, 0, nullptr, 1, nullptr, 0) == OPDUMP_ERR_MISSING_ARGUMENT);
   tensors[0].dtype = OPDUMP_FLOAT8_E5M2FNUZ + 1;
-  CHECK(opdump_capture(dump.recorder, 0, tensors, 1, nullptr, 0) == OPDUMP_ERR_INVALID_TENSOR);
+  CHECK(opdump_capture(dump.recorder, 0, tensors, 1, nullptr, 0) == OPDUMP_ERR_UNKNOWN_DTYPE);
   tensors[0] = tensor_of_values();
   tensors[0].shape = nullptr;
-  CHECK(opdump_capture(dump.recorder, 0, tensors, 1, nullptr, 0) == OPDUMP_ERR_INVALID_TENSOR);
+  CHECK(opdump_capture(dump.recorder, 0, tensors, 1, nullptr, 0) == OPDUMP_ERR_MISSING_ARGUMENT);
   tensors[0] = tensor_of_values();
   tensors[0].bytes = 15;
   CHECK(opdump_capture(dump.recorder, 0, tensors, 1, nullptr, 0) == OPDUMP_ERR_INVALID_TENSOR);

@@ -415,6 +415,38 @@ TEST_CASE("account: of a model that is loaded again, the log says in which loadi
   CHECK(said.size() == 1);
 }
 
+TEST_CASE("account: each fault of a tensor has a cause of its own in the journal") {
+  const Dim negative[] = {4, static_cast<Dim>(-1)};
+  const Dim many[33] = {};
+  AccountBench bench(everything());
+  const auto capture = [&](auto spoil) {
+    TensorView tensor = bench.tensors.input;
+    spoil(tensor);
+    REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
+    const Status status = bench.recorder.capture(0, {&tensor, 1}, {});
+    REQUIRE(bench.recorder.end_step() == Status::ok);
+    return status;
+  };
+  const std::pair<Status, std::string_view> all[] = {
+      {capture([](TensorView& tensor) { tensor.bytes = 63; }),
+       "holds fewer bytes than its shape and dtype need"},
+      {capture([](TensorView& tensor) { tensor.dtype = DType::undefined; }),
+       "has no dtype or one that is none"},
+      {capture([&](TensorView& tensor) { tensor.shape = negative; }), "has a negative dim"},
+      {capture([&](TensorView& tensor) { tensor.shape = many; }), "has too many dims"},
+  };
+  static_cast<void>(bench.end());
+  const std::string& journal = bench.sink.journals.begin()->second;
+  for (const auto& [status, text] : all) {
+    CAPTURE(text);
+    CHECK(to_string(status).find(text) != std::string_view::npos);
+    CHECK(journal.find(",invalid:" + std::string(to_string(status)) + ",") != std::string::npos);
+  }
+  CHECK(bench.session.counts().invalid == 4);
+  for (int code = 0; code < 256; ++code)
+    CHECK(to_string(static_cast<Status>(code)).find(',') == std::string_view::npos);
+}
+
 TEST_CASE("account: a tensor that makes no sense is lost, and told once per operator with the numbers") {
   std::vector<std::string> said;
   TextLog log([](void* to, std::string_view line) {
@@ -451,7 +483,7 @@ TEST_CASE("account: a tensor that makes no sense is lost, and told once per oper
 
   TensorView untyped = tensors.input;
   untyped.dtype = DType::undefined;
-  CHECK(capture(1, untyped, tensors.output) == Status::invalid_tensor);
+  CHECK(capture(1, untyped, tensors.output) == Status::unknown_dtype);
   CHECK(said == Lines{"lost: input 0 of operator \"pool1\" of model \"net\" at step 3: 64 bytes given, and no dtype"});
   said.clear();
   untyped.bytes = 0;
@@ -462,7 +494,7 @@ TEST_CASE("account: a tensor that makes no sense is lost, and told once per oper
   const Dim negative[] = {4, static_cast<Dim>(-1)};
   TensorView unsized = tensors.input;
   unsized.shape = negative;
-  CHECK(capture(2, unsized, tensors.output) == Status::invalid_tensor);
+  CHECK(capture(2, unsized, tensors.output) == Status::uncountable_shape);
   CHECK(said == Lines{"lost: input 0 of operator \"fc\" of model \"net\" at step 5: 64 bytes given, float32 [4,-1] has "
                       "no size"});
   CHECK(session.counts().invalid == 4);

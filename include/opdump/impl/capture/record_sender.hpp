@@ -339,7 +339,7 @@ class RecordSender {
   Status give_up(RecordSource& source, const Measured& bytes, Status cause, bool may_degrade = true) {
     source.known_as = kNotKnown;
     if constexpr (!build::kLean) {
-      if (cause == Status::invalid_tensor) tell_faulty(source);
+      if (recorder_cause(cause) == LossCause::invalid) tell_faulty(source);
     }
     const Status status = may_degrade ? degrade(source, bytes, cause) : cause;
     if (build::kDegrade && status == Status::degraded) {

@@ -80,7 +80,7 @@ inline bool has_bare_bytes([[maybe_unused]] const RecordSource& source) {
   return false;
 }
 
-/// `invalid_tensor`, `name_too_long` or `too_many_tensors` when no record can hold `source`. `data_bytes`
+/// That of `status_of`, `name_too_long` or `too_many_tensors` when no record can hold `source`. `data_bytes`
 /// becomes the sum of the tensors' bytes. Each tensor is told to `add(tensor, is_output)`, which says whether
 /// its list has room for it.
 template <class Add>
@@ -96,9 +96,10 @@ template <class Add>
     for (const TensorView& tensor : tensors.list(is_output != 0)) {
       if (tensor.original_name.size() > kMaxTextBytes) return Status::name_too_long;
       std::uint64_t needed = 0;
-      if (fault_of(tensor, needed, has_bare_bytes(source)) != TensorFault::none ||
-          tensor.bytes > std::numeric_limits<DataBytes>::max() - data_bytes)
-        return Status::invalid_tensor;
+      TensorFault fault = fault_of(tensor, needed, has_bare_bytes(source));
+      if (fault == TensorFault::none && tensor.bytes > std::numeric_limits<DataBytes>::max() - data_bytes)
+        fault = TensorFault::too_large;
+      if (fault != TensorFault::none) return status_of(fault);
       data_bytes += static_cast<DataBytes>(tensor.bytes);
       if (!add(tensor, is_output)) return Status::too_many_tensors;
     }
@@ -106,7 +107,7 @@ template <class Add>
   return Status::ok;
 }
 
-/// The first tensor because of which `check_record` says `invalid_tensor` of `source`; without a fault where
+/// The first tensor because of which `check_record` refuses `source`; without a fault where
 /// its tensors are not known.
 inline FaultyTensor first_faulty(const RecordSource& source) {
   FaultyTensor faulty = {.model = source.model_name(), .op = source.op->name, .step = source.step};
