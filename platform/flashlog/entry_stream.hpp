@@ -106,6 +106,9 @@ class EntryStream : protected BlockRotation {
     return Status::ok;
   }
 
+  /// The next entries that need the directory, or the journal, give it again.
+  void forget_names() { references_[0].offset = references_[1].offset = 0; }
+
   void erase_page(std::uint32_t from, std::uint32_t to) const {
     std::memset(page_ + from, static_cast<int>(geometry().erased), to - from);
   }
@@ -115,6 +118,8 @@ class EntryStream : protected BlockRotation {
   bool program_page() {
     std::uint32_t gone = program_padded(block_, at_, used_, kept_);
     if (gone == 0) return false;
+    // A loss of power may take what was added to a granule, which then reads as padding.
+    if (kept_ != 0) forget_names();
     // Where bits can only be cleared, the granule that is not full is programmed again with what comes.
     std::uint32_t kept = 0;
     if (geometry().bits_only_clear) {
@@ -130,22 +135,25 @@ class EntryStream : protected BlockRotation {
     return true;
   }
 
+  /// For the stream to go on behind what its block took.
+  [[gnu::noinline]] void make_start(std::byte* to) const {
+    BlockStart& start = *::new (to) BlockStart;
+    start.head = EntryHead(entry_of(Kind::start, 0), BlockStart::kBodyBytes);
+    start.previous = sequence_;
+    start.previous_end = at_ + kept_;
+    start.left = page_left_;
+    start.run_crc = page_crc_;
+    start.boot = boot_;
+    start.crc = crc32(0, bytes_of(start).first(sizeof start - kCrcBytes));
+  }
+
   /// Goes on in another block. What the page holds, because its block did not take it, moves along: it stays
   /// where it is until it is programmed, and header and start are put before it.
   void next_block() {
     std::byte* const content = page_ + (prefix_ != 0 ? prefix_ : kept_);
     const std::uint32_t moving = static_cast<std::uint32_t>(page_ + used_ - content);
-    if (prefix_ == 0) {
-      BlockStart& start = *::new (content - sizeof(BlockStart)) BlockStart;
-      start.head = EntryHead(entry_of(Kind::start, 0), BlockStart::kBodyBytes);
-      start.previous = sequence_;
-      start.previous_end = at_ + kept_;
-      start.left = page_left_;
-      start.run_crc = page_crc_;
-      start.boot = boot_;
-      start.crc = crc32(0, bytes_of(start).first(sizeof start - kCrcBytes));
-    }
-    references_[0].offset = references_[1].offset = 0;
+    if (prefix_ == 0) make_start(content - sizeof(BlockStart));
+    forget_names();
     for (;;) {
       const std::uint32_t old = block_;
       stuck_ = take_block(moving == 0);

@@ -67,8 +67,9 @@
 ///
 /// A CRC covers all entries since the last CRC or the beginning of the stream, its own entry included. What
 /// no valid CRC follows does not count. A directory or journal holds up to the next of its kind, and is given
-/// again in each block before it is needed. Up to 255 objects are open at once, no two of one number. Other
-/// kinds are not written by this version.
+/// again before it is needed in each block, and behind a granule that was programmed in parts: a part that is
+/// lost reads as void. Up to 255 objects are open at once, no two of one number. Other kinds are not written
+/// by this version.
 #include <cstddef>
 #include <cstdint>
 

@@ -7,7 +7,7 @@
 #include "tests/support/flash_contents.hpp"
 #include "tests/support/flash_emulator.hpp"
 
-// What is left of programs that failed.
+// What is left of programs that failed, or is missing of those that were lost.
 
 namespace {
 
@@ -34,6 +34,11 @@ struct Writer {
     REQUIRE(log.commit(object) == Status::ok);
   }
 
+  void add_line(const std::string& directory, const std::string& text) {
+    const Bytes part = as_bytes(text);
+    REQUIRE(log.append_lines({{}, directory, "journal"}, {&part, 1}) == Status::ok);
+  }
+
   flashlog::Device device;
   std::vector<std::byte> memory;
   FlashLog log;
@@ -43,6 +48,19 @@ bool is_committed(FlashEmulator& flash, const std::string& path) {
   const FlashContents contents = read_flash(flash.device());
   const FlashContents::Object* const object = contents.find(path);
   return object != nullptr && object->state == ObjectState::committed;
+}
+
+/// Whether objects and lines, whose text begins with their directory, are in it.
+bool is_filed_right(const FlashContents& contents) {
+  for (const FlashContents::Object& object : contents.objects) {
+    if (object.state == ObjectState::committed && object.path[0] != object.path[2]) return false;
+  }
+  for (const auto& [path, lines] : contents.journals) {
+    for (std::size_t at = 0; at < lines.size(); at = lines.find('\n', at) + 1) {
+      if (lines[at] != path[0]) return false;
+    }
+  }
+  return true;
 }
 
 /// A block whose program fails though all its bits are there, and a loss of power before the next block has all
@@ -121,4 +139,34 @@ TEST_CASE("flash log: a damaged header does not cost what the block before it to
   writer.put("d", "next", 200);
   REQUIRE(writer.log.sync() == Status::ok);
   CHECK(is_committed(flash, failed.kept));
+}
+
+TEST_CASE("flash log: a granule that is lost leaves no object and no line under another name") {
+  constexpr Geometry kPart = {
+      .block_bytes = 1024, .block_count = 8, .program_bytes = 64, .bits_only_clear = true};
+  for (std::size_t bytes = 1; bytes <= kPart.program_bytes; ++bytes) {
+    for (const bool lines : {false, true}) {
+      CAPTURE(bytes);
+      CAPTURE(lines);
+      FlashEmulator flash(kPart, kFilledPage);
+      flash.volatile_programs = true;
+      Writer writer(flash);
+      const auto add = [&](const std::string& directory, std::size_t size) {
+        if (lines) return writer.add_line(directory, directory + std::string(size, ' ') + "\n");
+        writer.put(directory, directory, size);
+      };
+      add("a", 1);
+      // The rest of the granule comes with a program of its own, and `bytes` decides where the next one begins.
+      REQUIRE(writer.log.sync() == Status::ok);
+      add("b", bytes);
+      for (int i = 0; i < 20; ++i) add("b", 10);
+      CHECK(flash.unsynced() > 2);
+      for (std::size_t lost = 0; lost < flash.unsynced(); ++lost) {
+        FlashEmulator dead = flash;
+        dead.cut_losing(lost);
+        dead.power_on();
+        CHECK(is_filed_right(read_flash(dead.device())));
+      }
+    }
+  }
 }
