@@ -12,8 +12,8 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Hands out pieces of one block of memory that the caller owns; nothing is given back but all at once by the
-/// caller. Not for several threads.
+/// Hands out pieces of one block of memory that the caller owns. No piece is given back alone; the caller
+/// frees the whole block. One thread at a time.
 class Arena {
  public:
   explicit Arena(MutableBytes memory) : memory_(memory) {}
@@ -28,7 +28,7 @@ class Arena {
     return std::span<T>(first, count);
   }
 
-  /// Bytes for `count` objects of that size and alignment, a power of two; null when they do not fit, with
+  /// Bytes for `count` objects of `size` and `alignment`, a power of two; null when they do not fit, with
   /// nothing taken.
   std::byte* take(std::size_t count, std::size_t size, std::size_t alignment) {
     std::byte* const free = memory_.data() + used_;

@@ -26,8 +26,8 @@ inline constexpr bool kSurvivesReset = OPDUMP_SURVIVE_RESET != 0;
 
 }  // namespace build
 
-/// Stands where a build leaves a member out: has no state, takes any value, keeps none and answers `T{}`. Two
-/// in one object have to differ in `T` or in `kTag`, else the second one takes a byte.
+/// Stands in for a member that a build leaves out: has no state, drops every value it is given and reads as
+/// `T{}`. Two in one object must differ in `T` or in `kTag`; otherwise the second one takes a byte.
 template <class T, int kTag = 0>
 struct Absent {
   constexpr Absent() = default;
@@ -48,11 +48,11 @@ struct Absent<std::atomic<T>, kTag> {
   static constexpr void store(T, std::memory_order) {}
 };
 
-/// A member that is there only where `kHere`. Wants `[[no_unique_address]]`.
+/// A member that exists only if `kHere`. Declare it `[[no_unique_address]]`.
 template <bool kHere, class T, int kTag = 0>
 using Maybe = std::conditional_t<kHere, T, Absent<T, kTag>>;
 
-/// Calls `use(member)` where the member is there.
+/// Calls `use(member)` if the member exists.
 template <class Member, class Use>
 [[gnu::always_inline]] constexpr void if_here(Member& member, Use&& use) {
   use(member);
@@ -62,26 +62,26 @@ constexpr void if_here(Absent<T, kTag>&, Use&&) {}
 template <class T, int kTag, class Use>
 constexpr void if_here(const Absent<T, kTag>&, Use&&) {}
 
-/// True, whatever `Of` is. A `Maybe` member of a template whose `kHere` depends on it may be used, within
-/// `if constexpr`, as if it were there.
+/// True for every `Of`. In a template, `if constexpr` may use a `Maybe` member as if it existed only when
+/// `kHere` depends on a template parameter; this makes it depend on `Of`.
 template <class Of>
 inline constexpr bool kAlways = true;
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump
 
-/// Before a function of which the whole way gets one frame and all registers, where there are enough.
+/// Marks a function that is compiled into one frame with all it calls, on machines with enough registers.
 #if OPDUMP_ENABLED && OPDUMP_SMALL_CODE == 0 && UINTPTR_MAX > 0xffffffff
 #define OPDUMP_HOT [[gnu::noinline, gnu::flatten]]
 #else
 #define OPDUMP_HOT
 #endif
 
-/// Before a function that is kept out of its caller's frame.
+/// Marks a function that is kept out of its caller's frame.
 #define OPDUMP_APART [[gnu::noinline]]
 
-/// The same in a lean build alone, to save code, and in the other one alone, to keep what is rare out of what
-/// is fast.
+/// OPDUMP_APART in lean builds only, to save code; in full builds only, to keep rare code out of fast code.
+/// OPDUMP_INLINE_IF_LEAN inlines in lean builds only.
 #if OPDUMP_SMALL_CODE
 #define OPDUMP_APART_IF_LEAN OPDUMP_APART
 #define OPDUMP_APART_IF_FAST

@@ -9,7 +9,7 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Writes little-endian fields one behind the other, where there is room for all of them.
+/// Writes little-endian fields one after another, to memory with room for all of them.
 class FieldWriter {
  public:
   explicit FieldWriter(std::byte* at) : at_(at) {}
@@ -29,7 +29,8 @@ class FieldWriter {
   std::byte* at_;
 };
 
-/// Hands bytes on in pieces of the size of its memory. `Put` is `void(Bytes)`.
+/// Passes bytes on in pieces as large as its memory; the last piece stays `pending()`. `Put` is
+/// `void(Bytes)`.
 template <class Put>
 class ByteBatcher {
  public:
@@ -42,7 +43,7 @@ class ByteBatcher {
     add(Bytes(little_endian));
   }
 
-  /// The fields that `write(FieldWriter)` writes, `kBytes` bytes altogether.
+  /// Adds the fields that `write(FieldWriter)` writes, `kBytes` bytes in all.
   template <std::size_t kBytes, class Write>
   void add_fields(Write write) {
     std::byte fields[kBytes];
@@ -61,7 +62,7 @@ class ByteBatcher {
     }
   }
 
-  /// `text` with '_' for every byte that is not ASCII.
+  /// Adds `text` with '_' for every byte that is not ASCII.
   void add_ascii(std::string_view text) {
     for (const char c : text) add(static_cast<std::uint8_t>((c & 0x80) != 0 ? '_' : c));
   }
@@ -79,7 +80,7 @@ class ByteBatcher {
   Put put_;
 };
 
-/// Puts bytes where there is room for all of them.
+/// As ByteBatcher, but writes to memory with room for all bytes.
 class ByteCursor {
  public:
   explicit ByteCursor(std::byte* at) : at_(at) {}

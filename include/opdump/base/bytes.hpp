@@ -30,7 +30,7 @@ inline void copy_bytes(std::byte* to, Bytes bytes) {
   if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
 }
 
-/// Whether `bytes` bytes are the same. A lean build does without the library's memcmp, which takes more code.
+/// Whether the `bytes` bytes at both places are equal. A lean build avoids memcmp, which takes more code.
 OPDUMP_APART_IF_LEAN constexpr bool is_same(const char* one, const char* other, std::size_t bytes) {
   if constexpr (!build::kLean) return std::string_view(one, bytes) == std::string_view(other, bytes);
   for (; bytes != 0; --bytes) {
@@ -47,7 +47,7 @@ constexpr bool is_same(const std::string_view& one, const std::string_view& othe
   return one.size() == other.size() && is_same(one.data(), other.data(), one.size());
 }
 
-/// `memmove`, likewise.
+/// `memmove`, which a lean build avoids too.
 inline void move_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
   if constexpr (!build::kLean) {
     std::memmove(to, from, bytes);
@@ -89,7 +89,7 @@ inline void copy_short(std::byte* to, const void* from, std::size_t bytes) {
   }
 }
 
-/// The same; returns where the copy ends.
+/// As `copy_short`; returns where the copy ends.
 inline std::byte* put_short(std::byte* to, const void* from, std::size_t bytes) {
   copy_short(to, from, bytes);
   return to + bytes;
@@ -117,8 +117,8 @@ constexpr T load_little_endian(const std::byte* from) {
   return value;
 }
 
-/// Reads little-endian values off the front of bytes that nobody vouches for. After the first value that does
-/// not fit, `truncated()` is true, every read gives zero or nothing, and the position no longer moves.
+/// Reads little-endian values off the front of untrusted bytes. After the first value that does not fit,
+/// `truncated()` is true, every read gives zero or nothing, and the position no longer moves.
 class ByteReader {
  public:
   explicit ByteReader(Bytes bytes) : bytes_(bytes) {}

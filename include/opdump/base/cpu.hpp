@@ -14,7 +14,7 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Tells the core that it is in a loop that waits for another core; some tens of cycles.
+/// Tells the core that it spins, waiting for another core. Takes some tens of cycles.
 inline void cpu_relax() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -23,22 +23,22 @@ inline void cpu_relax() {
 #endif
 }
 
-/// Keeps the compiler from moving loads and stores across, for memory that outlives a reset of this
-/// processor.
+/// Keeps the compiler from moving loads and stores across this call, for memory that outlives a reset of
+/// this processor.
 inline void compiler_fence() {
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
-/// Whether `copy_past_caches` is more than a copy.
+/// Whether `copy_past_caches` bypasses the caches on this processor.
 #if defined(__SSE2__)
 inline constexpr bool kPassesCaches = true;
 #else
 inline constexpr bool kPassesCaches = false;
 #endif
 
-/// Copies `bytes` past the caches of this processor, where it can: to lines that another one has looked at,
-/// and that would have to be taken back from there, or to more memory than fits the caches. Slower where the
-/// lines are here. `end_past_caches` has to come before what tells others of them.
+/// Copies `bytes`, bypassing this processor's caches where it can. Use it for lines that another processor
+/// has read, and would have to give back first, and for more memory than fits the caches; it is slower for
+/// lines that this cache holds. Call `end_past_caches` before the store that tells others of the bytes.
 inline void copy_past_caches(std::byte* to, Bytes bytes) {
 #if defined(__SSE2__)
   constexpr std::size_t kLine = 64;
@@ -58,7 +58,7 @@ inline void copy_past_caches(std::byte* to, Bytes bytes) {
   copy_bytes(to, bytes);
 }
 
-/// Orders what `copy_past_caches` has stored before all that is stored from now on: a release alone does not.
+/// Orders the stores of `copy_past_caches` before all later stores; a release alone does not.
 inline void end_past_caches() {
 #if defined(__SSE2__)
   _mm_sfence();

@@ -8,16 +8,16 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// The CRC-32 of IEEE 802.3 (reflected, polynomial 0xEDB88320), as zlib counts it. A type for the tables of
-/// each size, so that translation units that disagree about OPDUMP_CRC_TABLE_BYTES do not share a function.
-/// 0: without a table, a bit at a time, in the least code.
+/// The CRC-32 of IEEE 802.3 (reflected, polynomial 0xEDB88320), as zlib computes it. Each table size is a
+/// type of its own, so that translation units that disagree about OPDUMP_CRC_TABLE_BYTES do not share a
+/// function. 0: no table, one bit at a time, the least code.
 template <std::size_t TableBytes>
 class Crc32 {
   static_assert(TableBytes == 0 || TableBytes == 64 || TableBytes == 8192,
                 "OPDUMP_CRC_TABLE_BYTES is 64 or 8192");
 
  public:
-  /// The CRC of what gave `crc` (0 for nothing), followed by the `left` bytes at `at`.
+  /// Continues `crc`, the CRC of the bytes so far (0 for none), with the `left` bytes at `at`.
   static constexpr std::uint32_t update(std::uint32_t crc, const std::byte* at, std::size_t left) {
     crc = ~crc;
     if constexpr (kBits == 8) {

@@ -6,13 +6,13 @@
 
 #include "opdump/base/bytes.hpp"
 
-/// MD5 and SHA-1 of bytes as they come by. For telling tensors apart, not for security. Sources: RFC 1321 and
-/// RFC 3174.
+/// MD5 and SHA-1 of bytes that come in pieces. For telling tensors apart, not for security. Sources: RFC 1321
+/// and RFC 3174.
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// What both have in common: blocks of 64 bytes, of which the last ends with the length in bits.
+/// What both share: blocks of 64 bytes, the last of which ends with the length in bits.
 template <class Algorithm>
 class Digest {
  public:
@@ -32,7 +32,7 @@ class Digest {
     copy_bytes(block_, bytes);
   }
 
-  /// Writes the digest of what was added; after that only assignment may follow.
+  /// Writes the digest of what was added. Afterwards the object may only be assigned to.
   void finish(std::byte (&to)[kBytes]) {
     std::size_t used = static_cast<std::size_t>(length_ % kBlock);
     block_[used++] = std::byte{0x80};
@@ -67,7 +67,7 @@ struct Md5Algorithm {
   }
 
   static void take(State& state, const std::byte* block) {
-    // The sines of 1 to 64, of which each is the floor of its magnitude times 2^32.
+    // The floor of |sin(i)| * 2^32 for i from 1 to 64.
     constexpr std::uint32_t kSines[64] = {
         0xd76aa478, 0xe8c7b756, 0x242070db, 0xc1bdceee, 0xf57c0faf, 0x4787c62a, 0xa8304613, 0xfd469501,
         0x698098d8, 0x8b44f7af, 0xffff5bb1, 0x895cd7be, 0x6b901122, 0xfd987193, 0xa679438e, 0x49b40821,
@@ -117,7 +117,7 @@ struct Sha1Algorithm {
 
   static void take(State& state, const std::byte* block) {
     constexpr std::uint32_t kRounds[4] = {0x5a827999, 0x6ed9eba1, 0x8f1bbcdc, 0xca62c1d6};
-    std::uint32_t input[16];  // of the 80 words the last 16
+    std::uint32_t input[16];  // the last 16 of the 80 words
     for (std::size_t i = 0; i < 16; ++i) {
       input[i] = 0;
       for (std::size_t k = 0; k < 4; ++k)

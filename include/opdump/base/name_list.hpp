@@ -10,11 +10,11 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// From so many names on a parser sorts a list: looking at all of fewer costs no more.
+/// A parser sorts lists of at least this many names; a shorter one costs no more to search in order.
 inline constexpr std::size_t kSortedNames = 16;
 
-/// Whether `name` is one of `names`. `by_name` has the positions of all of them in the order of their bytes, so
-/// that the time grows with the logarithm of their number; empty: each is looked at.
+/// Whether `name` is one of `names`. `by_name` holds the positions of all names, sorted by the names' bytes,
+/// so that the search takes logarithmic time; empty: each name is compared.
 constexpr bool holds(std::span<const std::string_view> names,
                      std::span<const std::uint32_t> by_name, const std::string_view& name) {
   if (!build::kLean && !by_name.empty()) {

@@ -15,14 +15,14 @@ inline constexpr std::size_t kMaxNumberText = 13;
 
 namespace number_text {
 
-/// A number without its sign, or one that is not finite: `mantissa` times 2^`exponent`.
+/// The magnitude of a finite number: `mantissa` times 2^`exponent`.
 struct Parts {
   std::uint64_t mantissa = 0;
   int exponent = 0;
 };
 
-/// An unsigned integer as large as it takes to hold twice any number that is written out times the power of
-/// ten that leaves the digits asked for before the point.
+/// An unsigned integer that can hold twice any number that is written here, times the power of ten that moves
+/// the digits asked for before the point.
 class Natural {
   using Limb = std::conditional_t<build::kLean, std::uint16_t, std::uint32_t>;
   using Wide = std::conditional_t<build::kLean, std::uint32_t, std::uint64_t>;
@@ -83,15 +83,15 @@ class Natural {
 
  private:
   static constexpr int kShift = kLimbBits - 1;
-  /// Of any double the largest is the least subnormal's neighbourhood times 10^329: 54 + 1093 bits.
+  /// The largest for any double: 54 bits times 10^329 (1093 bits), near the least subnormal.
   static constexpr int kMostBits = OPDUMP_SMALL_CODE != 0 ? 320 : 1184;
 
   Limb limbs_[kMostBits / kLimbBits] = {};
   std::size_t size_ = 0;
 };
 
-/// Takes `value` apart, whose sign it adds. Returns all that is to be added besides if it is a NaN or
-/// infinite, 3 characters; else null.
+/// Takes a finite `value` apart into `parts` and adds its sign; returns null. A NaN or an infinity leaves
+/// `parts` alone: returns the 3 characters to add after the sign.
 inline const char* take_apart(TextWriter& to, double value, Parts& parts) {
   const std::uint64_t bits = std::bit_cast<std::uint64_t>(value);
   const std::uint64_t fraction = bits & ((std::uint64_t{1} << 52) - 1);
@@ -118,10 +118,10 @@ inline Natural scaled(const Parts& parts, int tens) {
   return number;
 }
 
-/// Adds `number`, with the last `decimals` digits behind a point; of these, `strip` leaves out zeros at the
-/// end, and the point when none is left.
+/// Adds `number`, with its last `decimals` digits behind a point. `strip` leaves out trailing zeros behind
+/// the point, and the point when no digit is left behind it.
 inline TextWriter& add_digits(TextWriter& to, Natural& number, int decimals, bool strip) {
-  // From the last digit to the first, so that no room is needed but the writer's.
+  // From the last digit to the first, so that only the writer's memory is needed.
   const std::size_t first = to.text().size();
   bool begun = !strip;
   for (int digits = 0; digits <= decimals || !number.is_zero(); ++digits) {
@@ -155,8 +155,8 @@ inline TextWriter& add_fixed(TextWriter& to, double value, int decimals) {
 
 /// Adds `value` as C's "%g" prints it: six significant digits, correctly rounded, without trailing zeros. A
 /// NaN is "nan" whatever its sign, because processors disagree about the sign of the NaN that they make.
-/// With OPDUMP_SMALL_CODE finite values are 0 or between 2^-200 and 2^200 in size, as those that float32 has
-/// are, and all statistics of them. Uses integers only.
+/// With OPDUMP_SMALL_CODE finite values must be 0 or between 2^-200 and 2^200 in magnitude, as float32 values
+/// and all statistics of them are. Uses integers only.
 inline TextWriter& add_number(TextWriter& to, double value) {
   number_text::Parts parts;
   if (const char* const text = number_text::take_apart(to, value, parts)) return to.add({text, 3});

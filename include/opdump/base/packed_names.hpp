@@ -8,12 +8,12 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Names of codes below 256, made at compile time: each behind its code and its length, which takes a third
-/// of what a table of string_views does.
+/// Names of codes below 256, packed at compile time: code, length, name. Takes a third of the bytes of a
+/// table of string_views.
 template <std::size_t kBytes>
 class PackedNames {
  public:
-  /// Room that `name` takes.
+  /// Bytes that `name` takes.
   static constexpr std::size_t bytes_of(std::string_view name) { return 2 + name.size(); }
 
   constexpr void add(std::uint32_t code, std::string_view name) {
@@ -22,7 +22,7 @@ class PackedNames {
     for (const char c : name) text_[used_++] = c;
   }
 
-  /// The name of `code`, empty where it has none.
+  /// The name of `code`; empty: the code has none.
   constexpr std::string_view find(std::uint32_t code) const {
     for (std::size_t at = 0; at != kBytes;) {
       const std::size_t bytes = static_cast<unsigned char>(text_[at + 1]);
@@ -37,7 +37,7 @@ class PackedNames {
   std::size_t used_ = 0;
 };
 
-/// The packed form of `table`, of whose entries `code` and `name` give a code below 256 and a name below 256
+/// The packed form of `kTable`. `kCode` gives an entry's code, below 256; `kName` its name of fewer than 256
 /// characters.
 template <auto& kTable, auto kCode, auto kName>
 inline constexpr auto kPackedNames = [] {

@@ -7,8 +7,8 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// The square root of `value`, correctly rounded, as std::sqrt gives it: of 0, or of a positive number that is
-/// finite and not subnormal. Uses integers only: the library's brings 1 KiB of code to a Cortex-M without doubles.
+/// The square root of `value`, correctly rounded, as std::sqrt gives it. `value` is 0, or positive, finite
+/// and not subnormal. Uses integers only: std::sqrt adds 1 KiB of code on a Cortex-M without doubles.
 OPDUMP_APART_IF_LEAN inline double square_root(double value) {
 #if defined(__ARM_FP) && (__ARM_FP & 8) != 0
   return __builtin_sqrt(value);
@@ -17,9 +17,9 @@ OPDUMP_APART_IF_LEAN inline double square_root(double value) {
   const std::uint64_t bits = std::bit_cast<std::uint64_t>(value);
   if (bits == 0) return value;
   const std::uint32_t biased = static_cast<std::uint32_t>(bits >> 52);
-  // As an integer with an even exponent, and 54 bits, the first of them at the top.
+  // The value as an integer of 54 bits with an even exponent, its first bit at the top.
   std::uint64_t left = ((bits & (kOne - 1)) | kOne) << (biased % 2 != 0 ? 10 : 11);
-  // Two bits bring one of the root. The last one, of 54, rounds: a root is never half way between two numbers.
+  // Two bits give one bit of the root. The last of its 54 rounds: no root lies half way between two numbers.
   std::uint64_t root = 0;
   std::uint64_t rest = 0;
   for (int i = 0; i < 54; ++i) {

@@ -7,8 +7,8 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// What became of a call. One value per cause, grouped by where the cause lies; the numbers are
-/// stable. Functions whose status must not be passed over are marked so one by one: what a recorder says is
+/// What became of a call. One value per cause, grouped by where the cause lies; the numbers are stable. The
+/// type is not [[nodiscard]], only functions whose status must not be ignored are: a recorder's errors are
 /// also counted.
 enum class Status : std::uint8_t {
   ok = 0,

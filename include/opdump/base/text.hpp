@@ -29,15 +29,15 @@ inline constexpr std::array<char, 256> kSanitised = [] {
   return table;
 }();
 
-// Text into memory that has room for it; each returns where it ends.
+// These put text into memory that has room for it, and return where the text ends.
 
-/// Of a text that is not empty.
+/// `text` must not be empty.
 inline char* put_text(char* to, std::string_view text) {
   std::memcpy(to, text.data(), text.size());
   return to + text.size();
 }
 
-/// The longest decimal number.
+/// Digits of the longest 64-bit number.
 inline constexpr std::size_t kMaxDecimalBytes = 20;
 
 /// "00" to "99".
@@ -48,7 +48,7 @@ inline constexpr std::array<char, 200> kDigitPairs = [] {
   return pairs;
 }();
 
-/// The last `count` digits of `value`, 1 at least.
+/// Puts the last `count` digits of `value`, at least 1.
 inline char* put_digits(char* to, std::uint32_t value, std::size_t count) {
   char* const end = to + count;
   char* at = end;
@@ -65,7 +65,7 @@ inline char* put_digits(char* to, std::uint32_t value, std::size_t count) {
   return end;
 }
 
-/// The eight digits of `value`, which has no more.
+/// Puts the eight digits of `value`, which must have no more.
 [[gnu::always_inline]] inline char* put_eight_digits(char* to, std::uint32_t value) {
   if constexpr (build::kLean || sizeof(std::size_t) < 8) {
     return put_digits(to, value, 8);
@@ -82,7 +82,7 @@ inline char* put_digits(char* to, std::uint32_t value, std::size_t count) {
   }
 }
 
-/// Digits of `value`, `width` at least.
+/// The number of digits of `value`, at least `width`.
 [[gnu::always_inline]] inline std::size_t decimal_bytes(std::uint32_t value, std::size_t width) {
   std::size_t count = 0;
   do {
@@ -92,12 +92,12 @@ inline char* put_digits(char* to, std::uint32_t value, std::size_t count) {
   return count < width ? width : count;
 }
 
-/// `value` in decimal, with leading zeros up to `width` digits.
+/// Puts `value` in decimal, with leading zeros up to `width` digits.
 inline char* put_short_decimal(char* to, std::uint32_t value, std::size_t width = 1) {
   return put_digits(to, value, decimal_bytes(value, width));
 }
 
-/// The same for up to 64 bits and kMaxDecimalBytes digits. In this order all of it is passed in registers.
+/// The same for 64 bits and up to kMaxDecimalBytes digits. In this order all arguments pass in registers.
 inline char* put_wide(char* to, std::size_t width, std::uint64_t value) {
   constexpr std::size_t kDigits = 4;
   std::uint32_t behind[3] = {};
@@ -120,7 +120,7 @@ constexpr std::size_t sanitised_bytes(std::string_view name) {
   return name.empty() ? 1 : name.size();
 }
 
-/// Puts `bytes` characters of `name`, 1 at least, as a part of a path.
+/// Puts `bytes` characters of `name`, at least 1, as a part of a path.
 inline char* put_sanitised(char* to, const char* name, std::size_t bytes) {
   char* const end = to + bytes;
   do {
@@ -136,7 +136,7 @@ inline char* put_sanitised(char* to, const char* name, std::size_t bytes) {
   return put_sanitised(to, name.empty() ? "_" : name.data(), sanitised_bytes(name));
 }
 
-/// Writes text into memory of a fixed size. What does not fit is left out and `overflowed()` says so.
+/// Writes text into memory of a fixed size. Text that does not fit is left out, and `overflowed()` says so.
 class TextWriter {
  public:
   explicit TextWriter(std::span<char> memory) : memory_(memory) {}
@@ -182,7 +182,7 @@ class TextWriter {
   std::span<char> rest() const { return memory_.subspan(used_); }
   bool overflowed() const { return overflowed_; }
 
-  /// Turns around what was added behind the first `first` characters, or takes it back if it did not all fit.
+  /// Reverses what was added after the first `first` characters, or takes it back if it did not all fit.
   TextWriter& reverse(std::size_t first) {
     if (overflowed_) {
       used_ = first;
@@ -197,7 +197,7 @@ class TextWriter {
   }
 
  private:
-  /// Where the next `count` characters go; null when they do not fit, nor will any that follow.
+  /// Where the next `count` characters go; null when they do not fit, and then nothing later will.
   char* take(std::size_t count) {
     if (count > memory_.size() - used_) {
       overflowed_ = true;
@@ -223,7 +223,7 @@ OPDUMP_INLINE_IF_LEAN constexpr std::uint64_t local_time_number(std::uint64_t un
   const std::uint32_t hour = divide(left, 24);
   // Days counted from 0000-03-01, so that the leap day is the last of its year.
   const std::uint32_t days = static_cast<std::uint32_t>(left) + 719468;
-  // A century has 36524.25 of them, a year in it 365.25, and five months from March on 153.
+  // A century has 36524.25 days, a year of it 365.25, and five months from March on 153.
   const std::uint32_t quarters = 4 * days + 3;
   const std::uint32_t of_century = (quarters % 146097) | 3;
   const std::uint32_t fifths = of_century % 1461 / 4 * 5 + 2;
