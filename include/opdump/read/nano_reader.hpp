@@ -17,7 +17,7 @@ inline bool is_nano(Bytes start) {
   return start.size() >= 12 && load_little_endian<std::uint32_t>(start.data() + 8) == kNanoMagic;
 }
 
-/// Reads a nano record that nobody vouches for. Needs the file's head in memory, not the tensors' bytes.
+/// Reads an untrusted nano record. Needs the file's head in memory, not the tensors' bytes.
 ///
 ///     NanoReader reader;
 ///     Status status = reader.open(head, file_bytes);
@@ -26,8 +26,8 @@ inline bool is_nano(Bytes start) {
 class NanoReader {
  public:
   /// `head` is the file from its start, at least up to the first tensor byte; `file_bytes` the length of the
-  /// whole file. `not_a_record`, `truncated` (with `head_bytes()` telling how much of the file is needed,
-  /// unless the file itself ends before) or `malformed`. Keeps a view of `head`.
+  /// whole file. `not_a_record`, `truncated` (then `head_bytes()` says how much of the file is needed, unless
+  /// the file itself is shorter) or `malformed`. Keeps a view of `head`.
   [[nodiscard]] Status open(Bytes head, std::uint64_t file_bytes) {
     status_ = open_checked(head, file_bytes);
     return status_;
@@ -39,7 +39,8 @@ class NanoReader {
   std::uint32_t input_count() const { return counts_[0]; }
   std::uint32_t output_count() const { return counts_[1]; }
 
-  /// Gives the next tensor, inputs first. False after the last one, or after an error, which `status` tells.
+  /// Gives the next tensor, inputs first. False after the last one, or after an error, which `status()`
+  /// gives.
   bool next(NanoTensor& tensor) {
     if (status_ != Status::ok) return false;
     while (role_ < 2 && index_ == counts_[role_]) {
@@ -90,7 +91,7 @@ class NanoReader {
     return open_positions(reader);
   }
 
-  /// What follows the lists and is not this TLV is not looked at, as the vendor's reader does.
+  /// Bytes after the lists that are not this TLV are ignored, as in the vendor's reader.
   Status open_positions(ByteReader& reader) {
     if (reader.read<std::uint32_t>() != kNanoTagPositions) return Status::ok;
     const Bytes value = reader.take(reader.read<std::uint32_t>());
@@ -103,7 +104,7 @@ class NanoReader {
     return Status::ok;
   }
 
-  /// Positions ascend, so that each is one tensor's.
+  /// Positions ascend, so that no two tensors share one.
   bool read_position(std::uint32_t& position) {
     position = index_;
     if (positions_.remaining() == 0) return true;
@@ -183,7 +184,7 @@ class NanoReader {
   std::uint32_t counts_[2] = {0, 0};
   ByteReader records_[2] = {ByteReader({}), ByteReader({})};
   std::uint64_t starts_[2] = {0, 0};
-  ByteReader positions_{Bytes{}};  ///< of the tensors to come; empty: they lie side by side
+  ByteReader positions_{Bytes{}};  ///< of the tensors still to read; empty: they are consecutive
   std::uint32_t last_position_ = 0;
   int role_ = 0;
   std::uint32_t index_ = 0;

@@ -9,7 +9,7 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Bytes of a protobuf record that are no tensor: a buffer on the chip, or an operator's workspace.
+/// Bytes of a protobuf record that are not a tensor's: a buffer on the chip, or an operator's workspace.
 struct RecordBlob {
   enum class Kind { buffer, workspace };
   Kind kind = Kind::buffer;
@@ -19,10 +19,10 @@ struct RecordBlob {
   std::uint64_t data_offset = 0;  ///< in the file
 };
 
-/// Reads a protobuf dump record that nobody vouches for, CANN's format for servers: a u64 with the bytes of a
-/// message `DumpData`, the message, then the bytes of inputs, outputs, buffers and workspaces. Bytes behind
-/// them are allowed. Needs the file up to the end of the message in memory. Unknown fields are passed over,
-/// and like every protobuf reader it takes the last of several where one is meant.
+/// Reads an untrusted protobuf dump record, CANN's format for servers: a u64 with the length of a message
+/// `DumpData`, the message, then the bytes of inputs, outputs, buffers and workspaces. Bytes behind them are
+/// allowed. Needs the file up to the end of the message in memory. Unknown fields are skipped. Like every
+/// protobuf reader it takes the last value of a field that is not a list.
 ///
 ///     ProtoReader reader;
 ///     Status status = reader.open(head, file_bytes);
@@ -33,9 +33,9 @@ struct RecordBlob {
 /// Source of the format: the messages of CANN's dump_task.proto.
 class ProtoReader {
  public:
-  /// `head` is the file from its start; `file_bytes` the length of the whole file. `truncated` (with
-  /// `head_bytes()` telling how much of the file is needed, unless the file itself ends before),
-  /// `not_a_record` when the message has nothing that a DumpData has, or `malformed`. Keeps a view of `head`.
+  /// `head` is the file from its start; `file_bytes` the length of the whole file. `truncated` (then
+  /// `head_bytes()` says how much of the file is needed, unless the file itself is shorter), `not_a_record`
+  /// when the message has nothing that a DumpData has, or `malformed`. Keeps a view of `head`.
   [[nodiscard]] Status open(Bytes head, std::uint64_t file_bytes) {
     *this = ProtoReader();
     file_bytes_ = file_bytes;
@@ -47,11 +47,12 @@ class ProtoReader {
   std::uint64_t head_bytes() const { return head_bytes_; }
   std::uint64_t dump_time() const { return dump_time_; }
 
-  /// Refer to `head`.
+  /// The texts refer to `head`.
   std::string_view version() const { return version_; }
   std::string_view op_name() const { return op_name_; }
 
-  /// Gives the next tensor, inputs first. False after the last one, or after an error, which `status` tells.
+  /// Gives the next tensor, inputs first. False after the last one, or after an error, which `status()`
+  /// gives.
   bool next(RecordTensor& tensor) {
     for (; part_ < kBufferPart; start_part()) {
       for (Field field; next_field(message_, field);) {
@@ -63,7 +64,8 @@ class ProtoReader {
     return false;
   }
 
-  /// Gives the next buffer or workspace, buffers first. To be called after `next(RecordTensor&)` gave false.
+  /// Gives the next buffer or workspace, buffers first. Call it only after `next(RecordTensor&)` has returned
+  /// false.
   bool next(RecordBlob& blob) {
     for (; part_ < kParts; start_part()) {
       for (Field field; next_field(message_, field);) {
@@ -89,7 +91,7 @@ class ProtoReader {
   /// See ProtobufFormat.
   static constexpr std::uint32_t kPositionField = 1000;
 
-  // Parts in the order of their bytes in the file, with the number of their field of DumpData.
+  // Parts in the order of their bytes in the file, with their field numbers in DumpData.
   static constexpr int kBufferPart = 2;
   static constexpr int kParts = 4;
   static constexpr std::uint32_t kPartFields[kParts] = {4, 3, 5, 8};
@@ -139,10 +141,10 @@ class ProtoReader {
     tensor = RecordTensor{};
     tensor.is_output = part_ == 1;
     tensor.index = index_++;
-    // A field that is not there is 0.
+    // A missing field is 0.
     tensor.format = static_cast<Format>(0);
     tensor.original_format = static_cast<Format>(0);
-    // Numbers of the fields behind the third, which inputs and outputs number differently.
+    // Outputs have one more field behind the third than inputs, so later fields have higher numbers.
     const std::uint32_t shift = tensor.is_output ? 1 : 0;
     ByteReader in(message);
     bool good = true;
@@ -197,7 +199,7 @@ class ProtoReader {
     return true;
   }
 
-  /// Positions ascend, so that each is one tensor's.
+  /// Positions ascend, so that no two tensors share one.
   bool take_position(std::uint64_t position, RecordTensor& tensor) {
     if (position < index_ || position > UINT32_MAX) return false;
     index_ = static_cast<std::uint32_t>(position);
@@ -269,7 +271,7 @@ class ProtoReader {
     }
     if (good && !in.truncated()) return true;
     status_ = Status::malformed;
-    error_offset_ = head_bytes_ - before;  // of the outer message; `fail` knows where an inner one starts
+    error_offset_ = head_bytes_ - before;  // of the outer message; in an inner one, `fail` corrects it
     return false;
   }
 
