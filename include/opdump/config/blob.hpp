@@ -44,8 +44,8 @@ class PlanMeasure {
   alignas(std::max_align_t) std::byte object_[kLargest];
 };
 
-/// Reads the records of a plan. Nobody vouches for the bytes: after the first one that is wrong, `status()`
-/// says why, and every value is zero or empty.
+/// Reads the records of an untrusted plan. After the first wrong byte, `status()` says why, and every later
+/// value is zero or empty.
 template <class Memory>
 class PlanReader {
   static constexpr bool kKeeps = !std::is_same_v<Memory, PlanMeasure>;
@@ -56,7 +56,7 @@ class PlanReader {
   /// `malformed` also when bytes are left over.
   Status status() const { return status_ == Status::ok && left_ != 0 ? Status::malformed : status_; }
 
-  /// Reads an object that has the `count` fields from `field` on, all at their defaults.
+  /// Reads the `count` fields from `field` on into `object`, whose fields hold their defaults.
   void read(const PlanField* field, std::size_t count, std::byte* object) {
     for (; count != 0; --count, ++field) {
       const PlanKind kind = field->kind();
@@ -87,13 +87,13 @@ class PlanReader {
     put(at, std::span<const T>(reinterpret_cast<const T*>(elements), count));
   }
 
-  /// The value that the option at `at` now has.
+  /// Gives the option at `at` a value, and returns where that value lies.
   template <class T>
   static std::byte* engage(std::byte* at) {
     return reinterpret_cast<std::byte*>(&reinterpret_cast<std::optional<T>*>(at)->emplace());
   }
 
-  /// The same for an option of `kind`; of another kind, `at`.
+  /// The same for an option of `kind`; any other kind returns `at`.
   static std::byte* engage(PlanKind kind, std::byte* at) {
     if (kind == PlanKind::option_when_full) return engage<WhenFull>(at);
     if (kind == PlanKind::option_journal) return engage<JournalDetail>(at);
@@ -108,11 +108,11 @@ class PlanReader {
     if (size == 0) read_number(4, kPlanAnyByte, reinterpret_cast<std::byte*>(&size));
     if (size == 0) return;
     const PlanRecord& record = plan_record(kind);
-    // An object with fields takes a byte at least.
+    // An object with fields takes at least one byte.
     const std::uint32_t least = record.count == 0 ? record.size : 1;
     if (size > left_ / least) return fail(Status::malformed);
     if (record.count == 0) return put_list(kind, at, take(size * record.size), size);
-    // The bytes of the arena become the objects that are looked at: their types are implicit-lifetime ones.
+    // The arena's bytes become the objects: their types have implicit lifetime.
     std::byte* element = memory_.take(size, record.size, record.alignment);
     if (element == nullptr) return fail(Status::no_memory);
     if constexpr (kKeeps) std::memset(element, 0, size * record.size);
@@ -164,8 +164,8 @@ class PlanReader {
     left_ = 0;
   }
 
-  /// To `at`, in the machine's order, a number whose first byte is at most `most`. On an error it is left
-  /// alone.
+  /// Reads a number to `at`, in the machine's byte order. Fails when its first byte is over `most`, and then
+  /// leaves `at` unchanged.
   [[gnu::noinline]] void read_number(std::size_t bytes, std::uint32_t most, std::byte* at) {
     if (bytes > left_ || std::to_integer<std::uint32_t>(*at_) > most) return fail(Status::malformed);
     const std::byte* const number = take(bytes);
@@ -179,13 +179,13 @@ class PlanReader {
   Status status_ = Status::ok;
 };
 
-/// What the head of `plan` says: `ok` and the records behind it, or why not; see `load_plan`.
+/// Checks the head of `plan`, cuts `plan` to its length and sets `version`. Errors as `load_plan`.
 inline Status open_plan(Bytes& plan, std::uint32_t& version) {
   if (plan.size() < kPlanHeadBytes) return Status::not_a_plan;
   const std::byte* const head = plan.data();
   const auto word = [head](std::size_t offset) { return load_little_endian<std::uint32_t>(head + offset); };
   const std::uint32_t magic = word(0);
-  // Of words of four bytes, or of two.
+  // Swapped in words of four bytes, or of two.
   if (__builtin_bswap32(magic) == kPlanMagic || __builtin_bswap32(std::rotl(magic, 16)) == kPlanMagic)
     return Status::wrong_byte_order;
   if (magic != kPlanMagic) return Status::not_a_plan;
@@ -199,6 +199,7 @@ inline Status open_plan(Bytes& plan, std::uint32_t& version) {
   return version == 0 ? Status::malformed : Status::ok;
 }
 
+<<<<<<< HEAD
 /// `config` has all fields at their defaults.
 template <class Memory>
 OPDUMP_INLINE_IF_LEAN inline Status read_plan(Bytes plan, std::uint32_t version, Memory& memory,
@@ -229,10 +230,18 @@ OPDUMP_INLINE_IF_LEAN inline Status read_plan(Bytes plan, std::uint32_t version,
 /// inactive: `not_a_plan`; `wrong_byte_order`, a plan whose bytes were swapped on the way to the device;
 /// `truncated`; `damaged`, its checksum is wrong; `newer_version`, made by a later opdump; `malformed`, not
 /// made by opdump; `no_memory`, the lists need more.
+=======
+/// Makes `config` from a plan that `opdump compile` wrote. Its texts stay in `plan`, which may lie in flash
+/// at any address; its lists go to `memory`. Both must stay until the session that gets `config` is
+/// finalized. Bytes behind the plan are ignored. No heap. On any status but `ok`, `config` is inactive:
+/// `not_a_plan`; `wrong_byte_order`, a plan whose bytes were swapped on the way to the device; `truncated`;
+/// `damaged`, its checksum is wrong; `newer_version`, made by a later opdump; `malformed`, not made by
+/// opdump; `no_memory`, the lists need more.
+>>>>>>> e32883c (config: say in plain words what a plan, a note and a refusal hold)
 [[nodiscard]] inline Status load_plan(Bytes plan, Arena& memory, DumpConfig& config) {
   std::uint32_t version = 0;
-  // Cheaper than its defaults, field by field: a plan has them all, but for those that came later, and of
-  // these one is not zero.
+  // Cheaper than the defaults field by field: a plan sets every field except those of later versions, and
+  // only one of their defaults is not zero.
   std::memset(static_cast<void*>(&config), 0, sizeof config);
   config.form.trailing_comma = true;
   Status status = open_plan(plan, version);

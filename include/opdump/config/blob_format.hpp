@@ -9,18 +9,18 @@
 #include "opdump/base/crc32.hpp"
 #include "opdump/types/config.hpp"
 
-/// The compiled plan: a DumpConfig as bytes, for devices that cannot afford a JSON parser. Little endian
-/// whatever the machine, no padding, at any address.
+/// The compiled plan: a DumpConfig as bytes, for devices that cannot afford a JSON parser. Little endian on
+/// every machine, no padding, at any address.
 ///
 ///     u32 magic "ODPN"
 ///     u32 CRC-32 (IEEE 802.3) of everything after this field
-///     u32 bytes of the whole plan, these 16 included; what follows them is not looked at
+///     u32 bytes of the whole plan, these 16 included; bytes after the plan are ignored
 ///     u32 version
 ///     the config
 ///
-/// These 16 bytes are the same in every version. The version goes up when the config's bytes change, which
-/// means that a record below gets more fields at its end, and when a build learns to act on what earlier ones
-/// only understood. So what a build accepts, it acts on.
+/// These 16 bytes are the same in every version. The version goes up when the config's bytes change (a record
+/// below gets more fields at its end), and when a build learns to act on a field that earlier builds only
+/// read. So a build acts on everything it accepts.
 ///
 ///     flag      u8, 0 or 1
 ///     choice    u8, the enumeration's value
@@ -41,7 +41,7 @@
 ///               option choice fsync;
 ///               from version 4 on flag watch_changes_only, u32 history_steps, u32 after_steps,
 ///               u32 history_bytes;
-///               version 5 is the same, and its exclusions are acted on
+///               version 5 has the same fields; a build acts on the exclusions
 ///     step range  u64 first, u64 last
 ///     rule      text model_name, flag any_model, flag all_layers, list of texts layers, option extras
 ///     extras    list of op ranges, list of exclusions, list of texts watched, list of texts type_parts,
@@ -80,8 +80,8 @@ enum class PlanKind : std::uint8_t {
   option_keep,
   option_fsync,
   option_u32,
-  // A pointer that is an option, the config, and lists of what is named: spans, but for a text. The order is
-  // that of PlanTable::records.
+  // A pointer that may be null, the config, a text, and spans of what the name says. The order is that of
+  // PlanTable::records.
   extras,
   config,
   text,
@@ -98,7 +98,7 @@ enum class PlanKind : std::uint8_t {
   pattern_sets,
 };
 
-/// What a number is in a plan.
+/// How a number lies in a plan.
 struct PlanNumber {
   std::uint8_t bytes;
   std::uint8_t most;  ///< the largest value of its first byte
@@ -110,7 +110,7 @@ constexpr PlanNumber plan_choice(Choice last) {
   return {1, static_cast<std::uint8_t>(last)};
 }
 
-/// Of each kind before `extras`.
+/// For each kind before `extras`.
 inline constexpr PlanNumber kPlanNumbers[] = {
     {2, kPlanAnyByte},
     {4, kPlanAnyByte},
@@ -131,14 +131,14 @@ inline constexpr PlanNumber kPlanNumbers[] = {
 };
 static_assert(std::size(kPlanNumbers) == static_cast<std::size_t>(PlanKind::extras));
 
-/// In two bytes, as a device has about 70 of them.
+/// One field of an object, in two bytes because a device holds about 70 fields.
 class PlanField {
  public:
   constexpr PlanField() = default;
   constexpr PlanField(std::size_t offset, PlanKind kind)
       : offset_and_kind_(static_cast<std::uint16_t>(offset << kKindBits | static_cast<unsigned>(kind))) {}
 
-  /// In the object.
+  /// Bytes from the start of the object.
   constexpr std::size_t offset() const { return offset_and_kind_ >> kKindBits; }
   constexpr PlanKind kind() const { return static_cast<PlanKind>(offset_and_kind_ & ((1 << kKindBits) - 1)); }
 
@@ -148,16 +148,16 @@ class PlanField {
   std::uint16_t offset_and_kind_ = 0;
 };
 
-/// The fields of an object, in the order of the plan. What an older version does not have is zero, and in the
-/// config at its default.
+/// The fields of an object, in the order of the plan. Fields that an older version lacks are zero; in the
+/// config they have their defaults.
 struct PlanRecord {
-  std::uint8_t first;  ///< of the fields, in the table of all
-  std::uint8_t count;  ///< of fields; 0: the bytes in the plan are the object
-  std::uint8_t size;   ///< but of the config, which is in no list
+  std::uint8_t first;  ///< index of the first field in PlanTable::fields
+  std::uint8_t count;  ///< number of fields; 0: the bytes in the plan are the object
+  std::uint8_t size;   ///< of the object; meaningless for the config, which is in no list
   std::uint8_t alignment;
 };
 
-/// Fields that the config has in each version; nothing else has changed so far.
+/// How many fields the config has in each version; no other record has changed so far.
 inline constexpr std::uint8_t kPlanConfigCounts[kPlanVersion] = {35, 37, 42, 46, 46};
 
 #define OPDUMP_PLAN_FIELD(type, member, kind) PlanField(offsetof(type, member), PlanKind::kind)
@@ -250,7 +250,7 @@ inline constexpr PlanField kPlanPattern[] = {
 };
 #undef OPDUMP_PLAN_FIELD
 
-/// All of the above in one place: whatever a record's fields are, they are found without an address.
+/// All of the above in one table, so that a record finds its fields without a pointer.
 struct PlanTable {
   static constexpr std::size_t kRecords =
       static_cast<std::size_t>(PlanKind::pattern_sets) - static_cast<std::size_t>(PlanKind::extras) + 1;
@@ -288,18 +288,18 @@ inline constexpr PlanTable kPlanTable = [] {
   return table;
 }();
 
-/// The fields of `record`, all that its newest version has.
+/// All fields of `record`, as in its newest version.
 constexpr std::span<const PlanField> plan_fields(const PlanRecord& record) {
   return {kPlanTable.fields + record.first, record.count};
 }
 
-/// Of `kind`, which has one.
+/// The record of `kind`, which is `extras` or a later one.
 constexpr const PlanRecord& plan_record(PlanKind kind) {
   return kPlanTable.records[static_cast<std::size_t>(kind) - static_cast<std::size_t>(PlanKind::extras)];
 }
 
 static_assert(sizeof(DumpConfig) < 2048 && sizeof(ModelExtras) < 256 && sizeof(ModelRule) < 256);
-// offsetof is for these.
+// offsetof needs standard layout.
 static_assert(std::is_standard_layout_v<DumpConfig> && std::is_standard_layout_v<ModelRule> &&
               std::is_standard_layout_v<ModelExtras> && std::is_standard_layout_v<TensorExclusion> &&
               std::is_standard_layout_v<NamePattern>);
@@ -309,8 +309,8 @@ static_assert(std::size(kPlanConfig) == kPlanConfigCounts[kPlanVersion - 1]);
 static_assert(sizeof(NameStep) == 3 && alignof(NameStep) == 1);
 static_assert(sizeof(ByteSet) == 32 && alignof(ByteSet) == 1);
 
-/// The checksum of a plan, which has `kPlanHeadBytes` at least. Without a table, which would take more flash
-/// than all the rest of the reader.
+/// The checksum of a plan of at least `kPlanHeadBytes` bytes. Uses no table: one would take more flash than
+/// the rest of the reader.
 constexpr std::uint32_t plan_crc(Bytes plan) {
   const Bytes counted = plan.subspan(kPlanBytesOffset);
   return Crc32<0>::update(0, counted.data(), counted.size());

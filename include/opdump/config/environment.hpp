@@ -9,13 +9,13 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// What the environment of a process says, for who must not ask the process itself.
+/// The environment of a process, for code that must not ask the process itself.
 class Environment {
  public:
-  /// The value of the variable `name`, null when it is not set.
+  /// The value of the variable `name`; null: it is not set.
   virtual const char* variable(const char* name) = 0;
 
-  /// Whether `directory` can be written to; it is made, with those above it, where it is missing.
+  /// Whether `directory` can be written to. Makes it, and its parents, if it is missing.
   virtual bool usable(std::string_view directory) = 0;
 
  protected:
@@ -26,7 +26,7 @@ class Environment {
 struct ExceptionPlan {
   ExceptionDump dump = ExceptionDump::none;
   std::string_view directory{};  ///< lies in the environment or in the config; empty when nothing is written
-  /// The variable or key that switches it on, and the one that names the directory. Static text.
+  /// The variable or key that switches the dump on, and the one that names the directory. Static text.
   std::string_view asked_by{};
   std::string_view directory_by{};
   /// Variables that are set and ignored: an unknown scene, a directory that cannot be used. Static texts.
@@ -34,10 +34,11 @@ struct ExceptionPlan {
   std::size_t ignored_count = 0;
 };
 
-/// Says what `config` and `environment` together ask for. The environment goes first, as it is read when the
-/// program starts: ASCEND_DUMP_SCENE, then NPU_COLLECT_PATH, which is its own directory, then the config. The
-/// directory is ASCEND_DUMP_PATH, ASCEND_WORK_PATH, `dump_path` or the current one, the first there is. Only
-/// exception dump depends on the environment. Source: CANN's server implementation.
+/// Says what `config` and `environment` together ask for. ASCEND_DUMP_SCENE comes first, then
+/// NPU_COLLECT_PATH, which also names the directory, then the config: CANN reads the environment when the
+/// program starts. Otherwise the directory is the first usable one of ASCEND_DUMP_PATH and ASCEND_WORK_PATH,
+/// else `dump_path`, else the current one. Only exception dump depends on the environment. Source: CANN's
+/// server implementation.
 inline ExceptionPlan plan_exceptions(const DumpConfig& config, Environment& environment) {
   ExceptionPlan plan;
   const auto ignore = [&plan](std::string_view variable) { plan.ignored[plan.ignored_count++] = variable; };

@@ -24,10 +24,10 @@ enum class ConfigFault : std::uint8_t {
   wrong_type,       ///< a value has the wrong type
   empty,            ///< a value is present but empty
   not_in_list,      ///< a value is none of those allowed
-  invalid_value,    ///< a value has the right type and is wrong all the same
+  invalid_value,    ///< a value has the right type but is wrong
   conflict,         ///< two keys exclude each other
   no_memory,        ///< the memory given for the result is too small
-  damaged_plan,     ///< a compiled plan that is not whole any more
+  damaged_plan,     ///< a compiled plan that is truncated or damaged
   newer_plan,       ///< a compiled plan of a version that this build does not know
   swapped_plan,     ///< a compiled plan whose bytes were swapped on the way
 };
@@ -35,16 +35,17 @@ enum class ConfigFault : std::uint8_t {
 /// Where and why a config is refused.
 struct ConfigError {
   ConfigFault fault = ConfigFault::none;
-  std::string key;           ///< path of the key, as "dump.dump_list[1].layer"; empty when no key is to blame
+  std::string key;           ///< path of the key: "dump.dump_list[1].layer"; empty when no key is to blame
   std::string reason;        ///< what is wrong and what would be right
   std::size_t offset = 0;    ///< byte in the text
   std::uint32_t line = 1;    ///< from 1
   std::uint32_t column = 1;  ///< from 1, in bytes
-  /// The file that all this is about, if it is not the one that was given but one that it names.
+  /// The refused file, if it is not the config given but a file that the config names; else empty.
   std::string file;
 };
 
-/// The refusal as "file:line:column: key: reason", with the file that it is about.
+/// The refusal as "file:line:column: key: reason". `file` is the config given; `error.file` takes its place
+/// if set.
 std::string to_string(const ConfigError& error, std::string_view file);
 
 /// The aclError that CANN returns for such a config: 100003 (file), 100006 (nested too deeply), 100009
@@ -54,17 +55,17 @@ int acl_error(const ConfigError& error);
 /// The message that CANN's log shows for such a config, EP0001 to EP0005; empty where it has none.
 std::string_view cann_message_id(ConfigFault fault);
 
-/// Something of an accepted config that has no effect, or not the whole one.
+/// A part of an accepted config that has no effect, or not its full effect.
 struct ConfigNote {
   std::string key;   ///< path of the key
-  std::string text;  ///< what is not acted on, and what follows from that
+  std::string text;  ///< what has no effect, and the consequence
   std::size_t offset = 0;
-  std::uint32_t line = 1;  ///< 0: it is not about a place in the file
+  std::uint32_t line = 1;  ///< 0: the note is about no place in the file
   std::uint32_t column = 1;
-  std::string file;  ///< as that of a ConfigError
+  std::string file;  ///< as `ConfigError::file`
 };
 
-/// At most so many notes are given for one text; the last one then says that there are more.
+/// One text gets at most this many notes; the last one then says that there are more.
 inline constexpr std::size_t kMaxConfigNotes = 64;
 
 /// The note as "file:line:column: note: key: text".
@@ -73,8 +74,8 @@ std::string to_string(const ConfigNote& note, std::string_view file);
 /// Says whether `dump_path` can be dumped to; on `false`, `reason` says why not.
 using DumpPathCheck = bool (*)(std::string_view dump_path, std::string& reason);
 
-/// The dialects of config files. Each has a top-level key of its own, by which it is recognised: "dump",
-/// "common_dump_settings", "dump_config"; of several, the first counts.
+/// The dialects of config files. Each is recognised by its own top-level key, "dump", "common_dump_settings"
+/// or "dump_config"; if a text has several, the first counts.
 enum class ConfigDialect : std::uint8_t {
   by_key,
   acl,        ///< CANN's acl.json
@@ -82,7 +83,7 @@ enum class ConfigDialect : std::uint8_t {
   torchair,   ///< the options of torchair's dump_config, as {"dump_config": {...}}
 };
 
-/// Which of MindSpore's ways to run a network a data_dump.json is read for: they have different rules.
+/// MindSpore's ways to run a network; each has its own rules for data_dump.json.
 enum class MindSporeMode : std::uint8_t {
   by_file,  ///< on Ascend, as the file says: `kernel` with an "e2e_dump_settings" object, `graph` without
   kernel,   ///< on Ascend, kernel by kernel: jit levels O0 and O1
@@ -92,38 +93,38 @@ enum class MindSporeMode : std::uint8_t {
 
 /// What the meaning of a config depends on besides its text.
 struct ConfigContext {
-  ConfigDialect dialect = ConfigDialect::by_key;  ///< anything else: the text is of that one, or is refused
+  ConfigDialect dialect = ConfigDialect::by_key;  ///< not `by_key`: a text of another dialect is refused
   MindSporeMode mindspore = MindSporeMode::by_file;
-  /// Of a config for MindSpore without `path`: it dumps to "debug_dump" in here. MindSpore takes the
+  /// A MindSpore config without `path` dumps to "debug_dump" in this directory. MindSpore takes it from the
   /// environment variable MS_DIAGNOSTIC_DATA_PATH.
   std::string_view diagnostic_path{};
-  bool ge_dump = false;          ///< MindSpore's ENABLE_MS_GE_DUMP is 1: a note says that nothing follows it
+  bool ge_dump = false;          ///< MindSpore's ENABLE_MS_GE_DUMP is 1: a note says that it has no effect
   std::uint32_t world_size = 1;  ///< processes of a distributed run, for the rank folders
-  std::uint32_t rank = 0;        ///< of this process; MindSpore's folder of a run of one has the device's id
-  /// Becomes torchair's `dump_config_path`, when that is said and counts; the caller then reads that file as
-  /// an acl.json, instead of `config`. Null: the file is not read, and a note says so.
+  std::uint32_t rank = 0;        ///< of this process; alone, it dumps to a folder with the device's id
+  /// Set to torchair's `dump_config_path` when that key is given and counts; the caller then reads that file
+  /// as an acl.json, and uses it instead of `config`. Null: the file is not read, and a note says so.
   std::string* acl_file = nullptr;
 };
 
-/// Whether `text` is meant to be a compiled plan: by its first bytes, also where one of them is damaged or
-/// they are swapped.
+/// Whether `text` begins as a compiled plan does, even if one of its first bytes is damaged or they are
+/// swapped.
 bool is_plan(std::string_view text);
 
 /// Turns the text of a config file into a DumpConfig whose texts and lists lie in `memory`. Recognises the
-/// dialect by its top-level key, and what `opdump compile` has written by its first bytes. Returns
-/// `config_refused` and fills `error` when the text is refused; `config` is then inactive. An empty text is a
-/// valid config that switches nothing on. `check_path` may be null: the path is then taken as it is. `notes`,
-/// if given, becomes the list of what has no effect: keys that this build does not act on, and unknown ones;
-/// show it to the user. For boot and for hosts: allocates while it runs and frees everything before it
-/// returns. Rules: CANN's server implementation of acl.json, MindSpore 2.5 to 2.7, torchair.
+/// dialect by its top-level key, and a compiled plan by its first bytes. Returns `config_refused` and fills
+/// `error` when the text is refused; `config` is then inactive. An empty text is a valid config that switches
+/// nothing on. `check_path` may be null: the path is then taken as it is. `notes`, if given, becomes the list
+/// of keys without effect (those that this build does not act on, and unknown ones); show it to the user. For
+/// boot and for hosts: allocates while it runs and frees everything before it returns. Rules: CANN's server
+/// implementation of acl.json, MindSpore 2.5 to 2.7, torchair.
 [[nodiscard]] Status parse_config(std::string_view text, Arena& memory, DumpPathCheck check_path,
                                   DumpConfig& config, ConfigError& error,
                                   std::vector<ConfigNote>* notes = nullptr,
                                   const ConfigContext& context = {});
 
-/// As `parse_config`, of CANN's acl.json and its "opdump" object alone: a text of another dialect is refused, a
-/// compiled plan as no JSON. A program that calls no other parser links no other dialect; the README of this
-/// folder says what that saves.
+/// As `parse_config`, for CANN's acl.json and its "opdump" object only: a text of another dialect is refused,
+/// and so is a compiled plan, as not JSON. A program that calls no other parser links no other dialect; the
+/// README of this folder says what that saves.
 [[nodiscard]] Status parse_acl_config(std::string_view text, Arena& memory, DumpPathCheck check_path,
                                       DumpConfig& config, ConfigError& error,
                                       std::vector<ConfigNote>* notes = nullptr);
@@ -132,7 +133,7 @@ bool is_plan(std::string_view text);
 constexpr std::size_t config_memory_bytes(std::size_t text_bytes) {
   constexpr std::size_t kShortestEntryBytes = 3;  // "{},", which becomes a ModelRule
   constexpr std::size_t kPerEntry = (sizeof(ModelRule) + kShortestEntryBytes - 1) / kShortestEntryBytes;
-  constexpr std::size_t kPerName = 16;  // whatever the list of names
+  constexpr std::size_t kPerName = 16;  // in any list of names
   return 4096 + (kPerEntry > kPerName ? kPerEntry : kPerName) * text_bytes;
 }
 

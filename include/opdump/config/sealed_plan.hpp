@@ -17,8 +17,8 @@ struct SealedPlan {
   Bytes seal;
 };
 
-/// Where in `bytes` the plan ends and its seal begins, by the length in the plan's head. Nobody vouches for
-/// either. Errors are those of `load_plan` that a head can have.
+/// Splits untrusted `bytes` into a plan and its seal, by the length in the plan's head. Errors as `load_plan`
+/// for a bad head or checksum.
 [[nodiscard]] inline Result<SealedPlan> split_plan(Bytes bytes) {
   Bytes plan = bytes;
   std::uint32_t version = 0;
@@ -26,16 +26,16 @@ struct SealedPlan {
   return SealedPlan{plan, bytes.subspan(plan.size())};
 }
 
-/// Says of a plan and its seal whether they belong together: `ok`, or why the plan is not to be used.
+/// Decides whether a seal fits its plan: `ok`, or why the plan must not be used.
 template <class Verify>
 concept PlanVerifier = requires(Verify verify, Bytes bytes) {
   { verify(bytes, bytes) } -> std::same_as<Status>;
 };
 
-/// As `load_plan`, of a plan that `verify(plan, seal)` has called `ok` before anything behind its head is
-/// looked at; what it returns else is returned, and `config` is inactive. The key, the algorithm and what is
-/// done about plans that are older than the last one are the caller's. `bytes` must not change from then on:
-/// a plan in flash that others may write is copied first.
+/// As `load_plan`, but calls `verify(plan, seal)` before it parses anything behind the plan's head; only the
+/// checksum is computed earlier. If `verify` does not return `ok`, its status is returned and `config` is
+/// inactive. The caller chooses the key, the algorithm and what to do about plans older than the last one.
+/// `bytes` must not change from the call on: copy a plan first from flash that others may write.
 template <PlanVerifier Verify>
 [[nodiscard]] Status load_plan(Bytes bytes, Verify&& verify, Arena& memory, DumpConfig& config) {
   config = DumpConfig{};

@@ -20,12 +20,12 @@ struct TorchairConfig {
   std::string_view dump_step{};
   std::string_view dump_layer{};  ///< names of operators with blanks between; empty: every operator
   std::string_view dump_data = "tensor";
-  std::optional<std::string_view> dump_config_path{};  ///< an acl.json that says it all instead
+  std::optional<std::string_view> dump_config_path{};  ///< an acl.json to use instead of these options
   std::string_view data_dump_stage = "optimized";      ///< for aclgraph modes: no effect here
 };
 
-/// Turns `options` into what `{"dump_config": {...}}` with the same values would be parsed to; a refusal has
-/// a key and no place. All else as `parse_config`. Source: torchair's own checks.
+/// Turns `options` into the config that `{"dump_config": {...}}` with the same values would give. A refusal
+/// has a key but no place. Otherwise as `parse_config`. Source: torchair's own checks.
 [[nodiscard]] Status read_torchair_config(const TorchairConfig& options, Arena& memory,
                                           DumpPathCheck check_path, DumpConfig& config, ConfigError& error,
                                           std::vector<ConfigNote>* notes = nullptr,
