@@ -199,7 +199,6 @@ inline Status open_plan(Bytes& plan, std::uint32_t& version) {
   return version == 0 ? Status::malformed : Status::ok;
 }
 
-<<<<<<< HEAD
 /// `config` has all fields at their defaults.
 template <class Memory>
 OPDUMP_INLINE_IF_LEAN inline Status read_plan(Bytes plan, std::uint32_t version, Memory& memory,
@@ -224,20 +223,12 @@ OPDUMP_INLINE_IF_LEAN inline Status read_plan(Bytes plan, std::uint32_t version,
   return status;
 }
 
-/// Makes `config` of a plan that `opdump compile` has written. Its texts stay in `plan`, which may lie in
-/// flash at any address; its lists go to `memory`. Both must stay until the session that `config` is given to
-/// is finalized. Bytes behind the plan are not looked at. No heap. On any status but `ok`, `config` is
-/// inactive: `not_a_plan`; `wrong_byte_order`, a plan whose bytes were swapped on the way to the device;
-/// `truncated`; `damaged`, its checksum is wrong; `newer_version`, made by a later opdump; `malformed`, not
-/// made by opdump; `no_memory`, the lists need more.
-=======
 /// Makes `config` from a plan that `opdump compile` wrote. Its texts stay in `plan`, which may lie in flash
 /// at any address; its lists go to `memory`. Both must stay until the session that gets `config` is
 /// finalized. Bytes behind the plan are ignored. No heap. On any status but `ok`, `config` is inactive:
 /// `not_a_plan`; `wrong_byte_order`, a plan whose bytes were swapped on the way to the device; `truncated`;
 /// `damaged`, its checksum is wrong; `newer_version`, made by a later opdump; `malformed`, not made by
 /// opdump; `no_memory`, the lists need more.
->>>>>>> e32883c (config: say in plain words what a plan, a note and a refusal hold)
 [[nodiscard]] inline Status load_plan(Bytes plan, Arena& memory, DumpConfig& config) {
   std::uint32_t version = 0;
   // Cheaper than the defaults field by field: a plan sets every field except those of later versions, and

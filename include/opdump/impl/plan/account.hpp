@@ -34,15 +34,15 @@ constexpr NeverCause cause_of(const TensorExclusion& exclusion) {
   return exclusion.by_type ? NeverCause::no_excluded_type : NeverCause::no_excluded_op;
 }
 
-/// What of a config has been met by a model so far: by rule, and by name in rules that hold for every model.
-/// Of a long config it keeps only whether one model has met all of the last ones.
+/// Which entries of a config some model has met so far: rules for one model, and the names in rules for every
+/// model. Of the entries beyond `kMost` it keeps only whether one model has met all of them.
 class AskedNames {
  public:
   static constexpr std::size_t kMost = 256;
 
   void clear() { *this = AskedNames(); }
 
-  /// Notes what `model` meets. An `index` with a search has searched for the extras of `config`.
+  /// Notes which entries `model` meets. An `index` with a search has searched for the extras of `config`.
   void meet(const DumpConfig& config, const ModelDesc& model, const OpIndex& index = {}) {
     ++models_;
     const RulesOfModel rules(config.models, model);
@@ -57,7 +57,8 @@ class AskedNames {
     if (last_unmet_ != kNone) last_unmet_ = first_unmet;
   }
 
-  /// Calls `use(NeverCaptured)` for each that no model has met.
+  /// Calls `use(NeverCaptured)` for each entry that no model has met; once, without a name, if no model was
+  /// loaded.
   template <class Use>
   void for_each_unmet(const DumpConfig& config, Use use) const {
     if (models_ == 0 && !config.single_ops) return use(NeverCaptured{});
@@ -115,7 +116,7 @@ class AskedNames {
     }
   }
 
-  /// Watched names are those of operators as they run, not of what was fused into them.
+  /// A watched name must be an operator's own name, not that of an operator fused into it.
   template <class Index>
   static bool is_own_name(std::string_view name, std::span<const OpDesc> descs, const Index& ops) {
     if constexpr (!build::kLean) {
@@ -127,7 +128,7 @@ class AskedNames {
     return false;
   }
 
-  /// Calls `use(number, asked)`.
+  /// Calls `use(number, asked)` for each entry.
   template <class Use>
   static void for_each(const DumpConfig& config, Use use) {
     std::size_t number = 0;
@@ -160,7 +161,7 @@ class AskedNames {
   std::size_t last_unmet_ = kUnknown;
 };
 
-/// Whether what `config` lists is wanted whatever happens: otherwise it asks for what goes wrong.
+/// Whether `config` wants the listed operators unconditionally; otherwise it asks for overflows or failures.
 constexpr bool wants_listed(const DumpConfig& config) {
   return config.active && bits_of_all(config) == 0 && config.exception == ExceptionDump::none;
 }
@@ -245,8 +246,8 @@ void for_each_missed_step(const Plan& plan, Use use) {
   }
 }
 
-/// Calls `use(NeverCaptured)` for each operator of `plan`, which watches, that did not run so far, and for what
-/// could not be looked at as the watched operator had not run.
+/// Calls `use(NeverCaptured)` for each operator of a watching `plan` that has not run so far, and for each
+/// output that could not be compared because the watched operator had not run yet.
 template <class Plan, class Use>
 void for_each_unwatched(const Plan& plan, bool changes_only, Use use) {
   NeverCaptured what = {.model_id = plan.model->id, .model = plan.directory_name};
@@ -265,7 +266,7 @@ void for_each_unwatched(const Plan& plan, bool changes_only, Use use) {
   if constexpr (build::kFaults && !build::kLean) {
     for (const auto& watched : plan.watch.ops) {
       const EarlySuspects& early = watched.early;
-      // Without a first run there is nothing to compare with either.
+      // If the watched operator never ran, `not_run` above says so already.
       if (changes_only || early.count == 0 || (plan.bits[watched.op] & kWatchNotRun) != 0) continue;
       const std::string_view name = plan.model->ops[watched.op].name;
       what.steps = {early.first_step, early.last_step};
@@ -277,7 +278,7 @@ void for_each_unwatched(const Plan& plan, bool changes_only, Use use) {
   }
 }
 
-/// Calls `use(NeverCaptured)` for each operator and step of `plan` that was not captured so far, in full.
+/// Calls `use(NeverCaptured)` for each operator and step of `plan` that has not been captured in full so far.
 template <class Use>
 void for_each_uncaptured(const ModelPlan& plan, Use use) {
   const ModelDesc& model = *plan.model;
@@ -310,7 +311,7 @@ void for_each_uncaptured(const ModelPlan& plan, Use use) {
   if (any) for_each_missed_step(plan, use);
 }
 
-/// Marks what `plan` lists as not captured so far.
+/// Marks all operators that `plan` lists as not captured yet.
 inline void begin_account(ModelPlan& plan) {
   for (std::size_t i = 0; i < plan.bits.size(); ++i) {
     std::uint8_t& bits = plan.bits[i];

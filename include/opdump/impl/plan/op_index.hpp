@@ -13,7 +13,7 @@ inline namespace OPDUMP_NAMESPACE {
 /// Whether operators have a name, and one of them a level that `dump_level` takes.
 enum class NameLevel : std::uint8_t { unknown, no_op, left_out, taken };
 
-/// How the form of `name` in names of files compares with `text`, by bytes: below 0, 0 or above.
+/// Compares `name`, as it stands in file names, with `text`, byte by byte: below 0, 0 or above.
 constexpr int compare_file_form(std::string_view name, std::string_view text) {
   const std::size_t common = name.size() < text.size() ? name.size() : text.size();
   for (std::size_t i = 0; i < common; ++i) {
@@ -24,7 +24,7 @@ constexpr int compare_file_form(std::string_view name, std::string_view text) {
   return name.size() == text.size() ? 0 : name.size() < text.size() ? -1 : 1;
 }
 
-/// Of two names, their forms.
+/// The same for two names, both as they stand in file names.
 constexpr int compare_file_forms(std::string_view one, std::string_view other) {
   const std::size_t common = one.size() < other.size() ? one.size() : other.size();
   for (std::size_t i = 0; i < common; ++i) {
@@ -35,25 +35,25 @@ constexpr int compare_file_forms(std::string_view one, std::string_view other) {
   return one.size() == other.size() ? 0 : one.size() < other.size() ? -1 : 1;
 }
 
-/// One name of an operator, and what is noted there while a model is loaded.
+/// One name of an operator, and what is noted in its entry while a model is loaded.
 struct IndexedName {
   std::uint32_t op = 0;
   std::uint32_t original = 0;  ///< 0: its own name; else the position, from 1 on, among its original names
-  std::uint32_t reach = 0;     ///< of the operator at this entry's position: where ranges from there end
-  bool exact_taken = false;    ///< all that have this name are, of the first entry of them
-  bool form_taken = false;     ///< likewise, all whose file form this is
-  NameLevel exact_level = NameLevel::unknown;  ///< likewise, of all that have this name
-  NameLevel form_level = NameLevel::unknown;   ///< likewise, of all whose file form this is
+  std::uint32_t reach = 0;     ///< where ranges end that begin at operator i; i: the entry's position
+  bool exact_taken = false;    ///< in a name's first entry: all operators with this name are taken
+  bool form_taken = false;     ///< the same for the operators whose file form this is
+  NameLevel exact_level = NameLevel::unknown;  ///< of the operators with this name, likewise
+  NameLevel form_level = NameLevel::unknown;   ///< of the operators whose file form this is
 };
 
-/// Finds what the patterns, the kernel types and the mark of many rules name at once, for a caller with a
-/// heap.
+/// Finds in one pass the operators that patterns, kernel types and marks of many rules name. For a caller
+/// with a heap.
 class ExtrasSearch {
  public:
-  /// `extras` stay until `find`.
+  /// `extras` must stay until `find`.
   virtual void add(const ModelExtras& extras) = 0;
 
-  /// A byte per operator: not 0 for those that one of the added extras names, ranges aside.
+  /// A byte per operator: not 0 if one of the added extras names the operator, ranges aside.
   virtual std::span<const std::uint8_t> find() = 0;
 
   /// After `find`: whether an operator matches pattern number `number` of `extras`, which were added.
@@ -66,17 +66,17 @@ class ExtrasSearch {
   ~ExtrasSearch() = default;
 };
 
-/// A model's operators in the order of their names and types, so that a name is found in time that grows with
-/// the logarithm of their number. Refers to memory that a caller with a heap has for the time of a
-/// `load_model`: one IndexedName per name and an uint32_t per operator. Empty, as it always is with
-/// OPDUMP_SMALL_CODE: all operators are walked.
+/// A model's operators sorted by name and by type, so that finding a name takes logarithmic time. Refers to
+/// memory that a caller with a heap provides during a `load_model`: an IndexedName per name and a uint32_t
+/// per operator. While the index is empty, as it always is with OPDUMP_SMALL_CODE, all operators are walked.
 class OpIndex {
  public:
-  /// Entries that lie together.
+  /// Adjacent entries.
   using Names = std::span<IndexedName>;
 
   constexpr OpIndex() = default;
-  /// Both sorted, by `before` and by type. Without a `search` each operator is held against the extras.
+  /// `names` is sorted by `before`, `by_type` by type. Without a `search` each operator is compared with the
+  /// extras.
   constexpr OpIndex(std::span<const OpDesc> ops, Names names, std::span<const std::uint32_t> by_type,
                     ExtrasSearch* search = nullptr)
       : ops_(ops), names_(names), by_type_(by_type), search_(search) {}
@@ -101,7 +101,7 @@ class OpIndex {
     return one.op < other.op;
   }
 
-  /// Those of operators' own names, or of their original names, that are `name`.
+  /// The entries equal to `name`, among operators' own names or among their original names.
   Names exact(std::string_view name, bool original) const {
     return group([&](const IndexedName& entry) {
       const std::string_view text = text_of(ops_, entry);
@@ -111,7 +111,7 @@ class OpIndex {
     });
   }
 
-  /// Those of which `text` is the form in names of files.
+  /// The entries that stand in file names as `text`.
   Names file_forms(std::string_view text) const {
     return group([&](const IndexedName& entry) { return compare_file_form(text_of(ops_, entry), text); });
   }
@@ -156,7 +156,7 @@ class OpIndex {
     return level;
   }
 
-  /// How many of `sorted`, from the front on, `holds` is true of.
+  /// For how many of `sorted`, from the front on, `holds` is true.
   template <class Entry, class Test>
   static std::size_t count_while(std::span<Entry> sorted, Test holds) {
     std::size_t first = 0;
@@ -169,7 +169,7 @@ class OpIndex {
     return first;
   }
 
-  /// Those for which `compare` gives 0.
+  /// The entries for which `compare` gives 0.
   template <class Compare>
   Names group(Compare compare) const {
     const std::size_t first = count_while(names_, [&](const IndexedName& entry) { return compare(entry) < 0; });
@@ -183,7 +183,7 @@ class OpIndex {
   ExtrasSearch* search_ = nullptr;
 };
 
-/// As `match_of`, by the index where there is one.
+/// As `match_of`, but uses the index unless it is empty.
 inline NameMatch match_of(std::string_view name, std::span<const OpDesc> ops, const OpIndex& index) {
   return index.empty() ? match_of(name, ops) : index.match_of(name);
 }

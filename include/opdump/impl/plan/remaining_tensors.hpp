@@ -9,7 +9,7 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// What the config wants of an operator's tensors, where it leaves some out.
+/// The tensors of an operator that remain when the config leaves some out.
 class RemainingTensors {
  public:
   static constexpr std::size_t kMost = sizeof(void*) > 4 ? 64 : 16;
@@ -25,15 +25,15 @@ class RemainingTensors {
     });
   }
 
-  /// Whether they are no more than `kMost`; otherwise those behind are missing.
+  /// Whether at most `kMost` tensors remain; otherwise the later ones are missing.
   bool fit() const { return fit_; }
   CapturedTensors tensors() const {
     return {{tensors_, input_count_}, {tensors_ + input_count_, count_ - input_count_}};
   }
-  /// Of each, its position among the operator's inputs or outputs.
+  /// The position of each tensor among the operator's inputs or outputs.
   const std::uint16_t* indexes() const { return indexes_; }
 
-  /// Whether an entry names `op`, by its own name or its type, exactly.
+  /// Whether `exclusion` names `op`, exactly, by its own name or its type.
   static constexpr bool names(const TensorExclusion& exclusion, const OpDesc& op) {
     return exclusion.name == (exclusion.by_type ? op.type : op.name);
   }

@@ -26,7 +26,7 @@ constexpr std::string_view kernel_type(std::string_view full_name) {
   return last.substr(0, last.rfind('-'));
 }
 
-/// Whether `text` contains `part`, which is in lower case, in whatever case.
+/// Whether `text` contains `part` in any case; `part` is in lower case.
 constexpr bool contains_folded(std::string_view text, std::string_view part) {
   const auto folded = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; };
   for (std::size_t at = 0; at + part.size() <= text.size(); ++at) {
@@ -50,8 +50,8 @@ constexpr bool matches(const ModelExtras& extras, const OpDesc& op) {
   return false;
 }
 
-/// Whether `rule` names `op`: by its own name or by that of an operator fused into it, exactly, or by what
-/// the extras have.
+/// Whether `rule` names `op`: exactly, by its own name or that of an operator fused into it, or by its
+/// extras.
 constexpr bool matches(const ModelRule& rule, const OpDesc& op) {
   if (rule.all_layers) return true;
   if (rule.extras != nullptr && matches(*rule.extras, op)) return true;
@@ -62,8 +62,8 @@ constexpr bool matches(const ModelRule& rule, const OpDesc& op) {
   return false;
 }
 
-/// Walks the operators of a model in execution order, and says of each whether it lies in `range`. From where
-/// the order goes against the range (its end before its begin, its begin a second time) it takes no more.
+/// Walks the operators of a model in execution order, and says whether each one lies in `range`. Once the
+/// order contradicts the range (its end before its begin, or its begin again after its end), takes no more.
 /// Source: CANN's graph engine.
 class RangeWalk {
  public:
@@ -80,7 +80,7 @@ class RangeWalk {
     return taken;
   }
 
-  /// After the last operator: whether the range began and ended, in that order, once.
+  /// To be asked after the last operator: whether the range began and ended, in that order, once.
   constexpr bool whole() const { return place_ == Place::after; }
 
  private:
@@ -90,8 +90,8 @@ class RangeWalk {
   Place place_ = Place::before;
 };
 
-/// Marks the operators of which the entries of `rules` leave tensors out. Source: CANN's graph engine, where
-/// entries that name the model and those that name none hold together.
+/// Marks the operators whose tensors `rules` leave out in part. Source: CANN's graph engine, which applies
+/// entries for the model and entries for every model together.
 inline void mark_exclusions(const RulesOfModel& rules, std::span<std::uint8_t> bits,
                             std::span<const OpDesc> ops) {
   rules.for_each([&](const ModelRule& rule) {
@@ -106,7 +106,8 @@ inline void mark_exclusions(const RulesOfModel& rules, std::span<std::uint8_t> b
   });
 }
 
-/// Adds `wanted` to the operators that names of `rule` stand for though no operator has them exactly.
+/// For each name of `rule` that no operator has exactly, adds `wanted` to the operators with this name in
+/// files.
 inline void take_file_forms(const ModelRule& rule, const DumpConfig& config, std::span<const OpDesc> ops,
                             std::uint8_t wanted, std::span<std::uint8_t> bits) {
   for (const std::string_view layer : rule.layers) {
@@ -124,7 +125,8 @@ constexpr bool is_data(const OpDesc& op) {
   return op.type == "Data" || op.type == "RefData" || op.type == "AippData" || op.type == "AnnData";
 }
 
-/// Adds `wanted` to the operators of `is_data` that feed those with bits, as far as the model tells.
+/// Adds `wanted` to the `is_data` operators that feed operators with bits, as far as the model names
+/// producers.
 inline void take_data_ops(std::span<const OpDesc> ops, std::uint8_t wanted, std::span<std::uint8_t> bits) {
   if constexpr (!build::kLean) {
     for (std::size_t i = 0; i < ops.size(); ++i) {
@@ -137,8 +139,8 @@ inline void take_data_ops(std::span<const OpDesc> ops, std::uint8_t wanted, std:
   }
 }
 
-/// Whether `config` is torchair's and names operators, with which torchair promises those of `is_data` that
-/// feed them.
+/// Whether `config` is torchair's and names operators: torchair promises to dump the `is_data` operators that
+/// feed them too.
 constexpr bool promises_data_ops(const DumpConfig& config) {
   if (config.form.layout != Layout::cann || config.form.world_size == 0 || config.mode == DumpMode::input)
     return false;
@@ -148,7 +150,7 @@ constexpr bool promises_data_ops(const DumpConfig& config) {
   return false;
 }
 
-/// Whether `ops` tell which of them feed which.
+/// Whether any of `ops` names its producers.
 constexpr bool tell_producers(std::span<const OpDesc> ops) {
   for (const OpDesc& op : ops) {
     const std::span<const std::uint32_t> producers = op.producers;
@@ -157,9 +159,9 @@ constexpr bool tell_producers(std::span<const OpDesc> ops) {
   return false;
 }
 
-/// Resolves what the names of a config stand for by an index: in time that grows with the names, with the
-/// operators, and with the logarithm of each, however the two are dealt out. Kernel types and patterns are
-/// left to the index's search, and without one held against each operator.
+/// Resolves the names of a config by an index. The time grows with the number of names plus the number of
+/// operators, times a logarithm, however the names are spread over rules. Kernel types and patterns are left
+/// to the index's search; without one, each operator is compared with them.
 class IndexedPlan {
  public:
   IndexedPlan(const DumpConfig& config, std::span<const OpDesc> ops, std::span<std::uint8_t> bits,
@@ -171,7 +173,7 @@ class IndexedPlan {
     }
   }
 
-  /// Adds `wanted` to the operators that `rule` names; what its extras list waits for `finish`.
+  /// Adds `wanted` to the operators that `rule` names; those that its extras name wait for `finish`.
   void take(const ModelRule& rule, std::uint8_t wanted) {
     if (rule.all_layers) {
       if (!all_taken_) take_each(wanted, [](const OpDesc&) { return true; });
@@ -188,7 +190,7 @@ class IndexedPlan {
     for (const OpRange& range : extras.ranges) reach(range);
   }
 
-  /// Adds `wanted` to what the extras of `rules`, which were all taken, list.
+  /// Adds `wanted` to the operators that the extras of `rules` name. All of `rules` must have been taken.
   void finish(const RulesOfModel& rules, std::uint8_t wanted) {
     if (searched_) search(rules, wanted);
     std::uint32_t end = 0;
@@ -211,7 +213,7 @@ class IndexedPlan {
     }
   }
 
-  /// Sets the bits of `watch_bits`.
+  /// Sets the bits that `watch_bits` gives.
   void watch(std::span<const ModelRule> rules) {
     std::uint8_t entries_of_all = 0;
     for (std::size_t i = 0; i < rules.size(); ++i) {
@@ -273,7 +275,7 @@ class IndexedPlan {
     }
   }
 
-  /// Once, however many rules name it.
+  /// Does so once, however many rules name `layer`.
   void take(std::string_view layer, std::uint8_t wanted) {
     bool found = false;
     for (const bool original : {false, true}) {
@@ -290,15 +292,15 @@ class IndexedPlan {
     for (const IndexedName& name : names) add(name.op, wanted);
   }
 
-  /// The first operator of that name, or so named in files; null without one.
+  /// The first operator with this name, else the first so named in files; null: there is none.
   const IndexedName* first_of(std::string_view name) const {
     OpIndex::Names names = index_.exact(name, false);
     if (names.empty()) names = index_.file_forms(name);
     return names.empty() || names.front().original != 0 ? nullptr : &names.front();
   }
 
-  /// Notes where `range` goes to, as a RangeWalk takes it: from the first of its begins to the first of its
-  /// ends, if that is not before; to the last operator when it never ends.
+  /// Notes how far `range` reaches, as RangeWalk takes it: from the first operator named `begin` to the first
+  /// named `end`, or to the last operator if none is. Notes nothing if the end comes before the begin.
   void reach(const OpRange& range) {
     const IndexedName* const begin = first_of(range.begin);
     const IndexedName* const end = first_of(range.end);
@@ -316,12 +318,12 @@ class IndexedPlan {
   bool searched_ = false;
 };
 
-/// What `config` wants of every operator that it takes, whatever its models say: 0 but for overflow dumps.
+/// What `config` wants of every operator of its level, whatever its rules list: 0 except for overflow dumps.
 constexpr std::uint8_t bits_of_all(const DumpConfig& config) {
   return build::kOverflow && config.overflow ? kCheckOverflow : std::uint8_t{0};
 }
 
-/// Fills `bits`, a byte per operator of `model`, with those of `watch_bits`; all 0 when nothing is watched.
+/// Fills `bits`, a byte per operator of `model`, as `watch_bits` says; all 0 when no operator is watched.
 inline void resolve_watch(const DumpConfig& config, const ModelDesc& model, std::span<std::uint8_t> bits,
                           [[maybe_unused]] const OpIndex& index) {
   bool any = false;
@@ -335,14 +337,15 @@ inline void resolve_watch(const DumpConfig& config, const ModelDesc& model, std:
   for (std::size_t i = 0; i < model.ops.size() && !any; ++i) bits[i] = 0;
 }
 
-/// Resolves `config` against `model` into `plan`, with `bits` (at least one byte per operator, else
-/// `no_memory`) as its memory. All rules for one name hold together; the file's name goes before the graph's;
-/// rules without a name hold besides; ranges add to layers. Where outputs are wanted, those of Data operators
-/// are that feed one that is listed (`OpDesc::producers`). A name that is no operator's stands for those of
-/// which it is the form in names of files (not with OPDUMP_SMALL_CODE, nor for watched operators). With an
-/// `index` of the model, which is used up, takes time as IndexedPlan says; else proportional to operators times
-/// layers and ranges, where a parser has sorted them less. For model load, not for the hot path. Source: model
-/// and layer matching of CANN's graph engine, but that there a rule replaces the one before of the same name.
+/// Resolves `config` against `model` into `plan`, which refers to `bits` (at least one byte per operator,
+/// else `no_memory`). All rules for one model name apply together, and so do rules without one; the name of
+/// the model's file takes precedence over that of its graph. Ranges add to layers. Where outputs are wanted,
+/// the outputs of Data operators that feed a listed operator are wanted too (`OpDesc::producers`). A name
+/// that no operator has stands for the operators that have it in file names (not with OPDUMP_SMALL_CODE, nor
+/// for watched operators). With an `index` of the model, which is used up, takes the time that IndexedPlan
+/// states; else time proportional to operators times layers and ranges, or less where a parser has sorted the
+/// layers. For model load, not for the hot path. Source: model and layer matching of CANN's graph engine;
+/// there, however, a rule replaces an earlier one for the same name.
 [[nodiscard]] inline Status resolve_plan(const DumpConfig& config, const ModelDesc& model,
                                          std::span<std::uint8_t> bits, ModelPlan& plan,
                                          [[maybe_unused]] const OpIndex& index = {}) {
@@ -360,13 +363,13 @@ inline void resolve_watch(const DumpConfig& config, const ModelDesc& model, std:
   plan.next_step = config.first_step;
   for (std::size_t i = 0; i < model.ops.size(); ++i) bits[i] = 0;
   if (failures) {
-    // Any operator may fail, and none is captured before.
+    // Any operator may fail; none is captured before it does.
     plan.matched_ops = static_cast<std::uint32_t>(model.ops.size());
     plan.bits = bits.first(model.ops.size());
     return Status::ok;
   }
 
-  // A history keeps what is listed besides.
+  // A history keeps the listed operators too.
   const bool listed = of_all == 0 || config.options.history_steps != 0;
   const std::uint8_t wanted = listed ? capture_bits(config.mode) : std::uint8_t{0};
   const auto take_listed = [&](const ModelRule& rule) OPDUMP_INLINE_IF_LEAN {

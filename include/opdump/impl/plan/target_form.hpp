@@ -12,17 +12,17 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// What a session has been given to write dumps with, besides nano records of whole tensors. Chooses how what
-/// a config asks for is written.
+/// The parts that a session was given for dumps other than nano records of whole tensors. Chooses the form in
+/// which a config's dump is written.
 struct TargetMeans {
   Clock& clock;
   [[no_unique_address]] Maybe<!build::kLean, RecordFormats> formats;
   Reduction* reduction;
   const OverflowCheck* overflow;
-  bool watches;  ///< there is memory for it
+  bool watches;  ///< there is memory for a watch
 
-  /// Sets how `target`, whose other fields are those of `config`, is written. `not_supported` when the config
-  /// wants what there are no means for.
+  /// Sets the form of `target`, whose other fields are those of `config`. `not_supported` when the config
+  /// needs a part that the session was not given.
   Status choose_form(const DumpConfig& config, DumpTarget& target) const {
     if (const Status status = choose_format(config, target); status != Status::ok) return status;
     if (const Status status = choose_faults(config, target); status != Status::ok) return status;
@@ -58,7 +58,7 @@ struct TargetMeans {
                                                                             : Status::ok;
   }
 
-  /// Sets what of `target` comes from a config that wants what goes wrong.
+  /// Sets the fields of `target` that depend on overflows, failures and watches.
   Status choose_faults(const DumpConfig& config, DumpTarget& target) const {
     if (build::kFaults) return choose_all_faults(config, target);
     // Source: as below; the only layout is CANN's.
@@ -69,7 +69,7 @@ struct TargetMeans {
   }
 
   Status choose_all_faults(const DumpConfig& config, DumpTarget& target) const {
-    // Source: MindSpore hands whole graphs to CANN, and saves what it runs itself as ever.
+    // Source: MindSpore leaves whole graphs to CANN, and saves in its usual form what it runs itself.
     if (config.exception != ExceptionDump::none && !has_rank_folder(config.form.layout)) {
       const RecordFormats given = formats;
       target.exception = config.exception;
@@ -80,8 +80,8 @@ struct TargetMeans {
     if (config.watch && !watches) return Status::not_supported;
     if (!config.overflow) return Status::ok;
     if (overflow == nullptr) return Status::not_supported;
-    // Source: CANN dumps an overflow's tensors, whatever the config says; MindSpore has no reports where it
-    // dumps kernel by kernel.
+    // Source: CANN dumps an overflow's tensors even if the config asks for statistics; MindSpore writes no
+    // reports where it dumps kernel by kernel.
     if (config.form.layout == Layout::cann) target.form.data = DumpData::tensor;
     target.reports = !has_rank_folder(config.form.layout);
     return Status::ok;
