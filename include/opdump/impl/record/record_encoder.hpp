@@ -20,22 +20,22 @@ inline namespace OPDUMP_NAMESPACE {
 /// What is captured of one operator, as the recorder sees it.
 struct RecordSource {
   const OpDesc* op;
-  const ModelPlan* plan;  ///< that `op` is of; null: it was run on its own
+  const ModelPlan* plan;  ///< the plan of `op`; null: `op` ran outside a model
   const DumpTarget* target;
   std::uint64_t step;
   std::uint64_t unix_us;
   std::uint32_t sequence;
   [[no_unique_address]] Maybe<!build::kLean, std::uint32_t> known_as;
   std::uint8_t target_index;
-  /// Of the first input and the first output.
+  /// Index of the first input and of the first output.
   [[no_unique_address]] Maybe<!build::kLean, std::uint16_t> first_index;
   CapturedTensors tensors;
-  /// Of each tensor, where some are left out; null: consecutive.
+  /// Index of each tensor, where some are left out; null: indexes are consecutive.
   [[no_unique_address]] Maybe<!build::kLean, const std::uint16_t*> indexes{};
-  /// The operator of the plan, when `op` only names the record; null: `op`.
+  /// The operator of the plan, when `op` only names the record; null: `op` is it.
   [[no_unique_address]] Maybe<build::kOverflow, const OpDesc*> of{};
 
-  /// Of tensor `i`, the first `inputs` of which are inputs.
+  /// The index of tensor `i`; the first `inputs` tensors are inputs.
   std::uint16_t index_of(std::size_t i, std::size_t inputs) const {
     const std::uint16_t* const given = indexes;
     if (given != nullptr) return given[i];
@@ -53,13 +53,13 @@ struct RecordSource {
   }
   std::size_t op_index() const { return static_cast<std::size_t>(&has_run() - plan->model->ops.data()); }
 
-  /// Whether the drainer is to keep its head.
+  /// Whether the drainer must keep the record's head.
   bool is_kept() const { return !build::kLean && known_as != kNotKnown; }
 };
 
 inline constexpr std::size_t kMaxTextBytes = 0xffff;
 inline constexpr std::size_t kMaxTensors = 0xffff;
-/// Bytes that a nano record says of its inputs or its outputs.
+/// Most bytes of a nano record's list of inputs or of outputs.
 inline constexpr std::size_t kMaxListBytes = 0x3fffffff;
 
 /// Lengths of a record in the ring, set by `Wire::measure`.
@@ -68,27 +68,27 @@ struct RecordBytes {
   DataBytes data;      ///< of the tensors
 };
 
-/// Whether the head of a record has room for the lengths of its texts.
+/// Whether the lengths of the record's texts fit the fields of its head.
 inline bool texts_fit(const RecordSource& source) {
   static_assert((kMaxTextBytes & (kMaxTextBytes + 1)) == 0 && kMaxTensors == kMaxTextBytes);
   return (source.model_name().size() | source.op->type.size() | source.op->name.size()) <= kMaxTextBytes;
 }
 
-/// What is dumped of an operator that failed has parts that are no tensors, so that no dtype is known.
+/// Whether the record is of a failed operator: it has parts that are not tensors and have no dtype.
 inline bool has_bare_bytes([[maybe_unused]] const RecordSource& source) {
   if constexpr (build::kFaults) return source.of != nullptr;
   return false;
 }
 
-/// That of `status_of`, `name_too_long` or `too_many_tensors` when no record can hold `source`. `data_bytes`
-/// becomes the sum of the tensors' bytes. Each tensor is told to `add(tensor, is_output)`, which says whether
-/// its list has room for it.
+/// The status of `status_of`, `name_too_long` or `too_many_tensors` when no record can hold `source`. `data_bytes`
+/// becomes the sum of the tensors' bytes. Calls `add(tensor, is_output)` for each tensor; `add` returns
+/// whether the tensor's list has room for it.
 template <class Add>
 [[gnu::always_inline]] inline Status check_record(const RecordSource& source, DataBytes& data_bytes, Add add) {
   data_bytes = 0;
   if (!texts_fit(source)) return Status::name_too_long;
   const CapturedTensors& tensors = source.tensors;
-  // Outputs without an original name get the operator's in the file, whose head counts in 32 bits.
+  // In the file, outputs without an original name get the operator's name; the file's head counts in 32 bits.
   if ((tensors.inputs.size() | tensors.outputs.size()) > kMaxTensors ||
       (!build::kLean && tensors.outputs.size() * source.op->name.size() > kMaxListBytes))
     return Status::too_many_tensors;
@@ -107,8 +107,8 @@ template <class Add>
   return Status::ok;
 }
 
-/// The first tensor because of which `check_record` refuses `source`; without a fault where
-/// its tensors are not known.
+/// The first tensor of `source` that makes `check_record` refuse it; no fault when its tensors
+/// are not known.
 inline FaultyTensor first_faulty(const RecordSource& source) {
   FaultyTensor faulty = {.model = source.model_name(), .op = source.op->name, .step = source.step};
   const bool bare_bytes = has_bare_bytes(source);
@@ -132,12 +132,12 @@ inline std::size_t plain_head_bytes(const RecordSource& source) {
   return sizeof(RecordHead) + source.model_name().size() + source.op->type.size() + source.op->name.size();
 }
 
-/// Bytes of what `encode_head` writes when it tells of no tensor.
+/// Bytes that `encode_head` writes when it describes no tensor.
 inline std::uint32_t bare_head_bytes(const RecordSource& source) {
   return static_cast<std::uint32_t>(padded_bytes(plain_head_bytes(source)));
 }
 
-/// Whether the runtime said anything of what `tensor` was in the framework.
+/// Whether the runtime said anything about `tensor` as it was in the framework.
 constexpr bool has_originals(const TensorView& tensor) {
   return (static_cast<std::uint32_t>(tensor.original_dtype) |
           static_cast<std::uint32_t>(tensor.original_index) |
@@ -146,15 +146,15 @@ constexpr bool has_originals(const TensorView& tensor) {
           tensor.original_shape.size() | tensor.original_name.size()) != 0;
 }
 
-/// Writes the head to `to`, which is 8-byte aligned and has room for it: RecordHead, which says that
-/// `file_bytes` bytes of the file stand at its end; what `describe` writes of `tensors` to where it is told,
-/// and returns the end of; the texts.
+/// Writes the head to `to`, which is 8-byte aligned and has room for it: a RecordHead with the counts of
+/// `tensors` and with `file_bytes` (bytes of the file at the head's end); the description of `tensors`; the
+/// texts. `describe(at)` writes the description to `at` and returns its end.
 template <class Describe>
 [[gnu::always_inline]] inline void encode_head(const RecordSource& source, const CapturedTensors& tensors,
                                                std::uint32_t file_bytes, std::byte* to, Describe describe) {
   const ModelPlan* const plan = source.plan;
   const OpDesc& op = *source.op;
-  // Field by field: with members that are absent, a braced list would clear the whole first.
+  // Field by field: with absent members, a braced list would first clear the whole object.
   RecordHead& head = *::new (to) RecordHead;
   head.unix_us = source.unix_us;
   head.step = source.step;

@@ -45,7 +45,7 @@ class RecordView {
     return view;
   }
 
-  /// This view of a copy of the bytes at `bytes`.
+  /// The same view of a copy of its bytes at `bytes`.
   RecordView moved_to(const std::byte* bytes) const {
     RecordView view;
     view.head_ = std::launder(reinterpret_cast<const RecordHead*>(bytes));
@@ -55,8 +55,8 @@ class RecordView {
     return view;
   }
 
-  /// Makes the head at `bytes`, which this is the view of, that of the record that `again` and `addresses`
-  /// tell of. Returns whether an address is another one than before.
+  /// Turns the head at `bytes`, which this is a view of, into that of the record that `again` and `addresses`
+  /// describe. Returns whether an address has changed.
   bool renew(const AgainHead& again, std::byte* bytes, const std::byte* addresses) const {
     RecordHead& head = *std::launder(reinterpret_cast<RecordHead*>(bytes));
     head.unix_us = again.unix_us;
@@ -75,17 +75,17 @@ class RecordView {
     return moved;
   }
 
-  /// The record's name in the sink but for the time; null: still to be made.
+  /// The record's name in the sink, without the time; null: not made yet.
   const ReadyName* ready_name() const {
     return ready_name_;
   }
 
-  /// The head of the record's nano file; empty: still to be made.
+  /// The head of the record's nano file; empty: not made yet.
   Bytes nano_head() const {
     return nano_head_;
   }
 
-  /// What the drainer has made of this head before; must stay as long as this view.
+  /// Sets what the drainer has made of this head before. Both must stay as long as this view.
   void set_ready(const ReadyName& name, Bytes nano_head) {
     ready_name_ = &name;
     nano_head_ = nano_head;

@@ -6,28 +6,28 @@
 #include "opdump/types/counts.hpp"
 #include "opdump/types/dtype.hpp"
 
-/// How a record lies in a ring. It is a sequence of chunks: one `record` chunk with the head and as much of
-/// the tensors' bytes as fitted, then `data` chunks with the rest; the last one says so. The bytes are those
-/// of the inputs in order, then of the outputs in order, without gaps. An `again` chunk is a `record` one
-/// whose head is that of an earlier record of the same ring but for what it says itself (see
-/// known_heads.hpp). A `lost` chunk has the head of a record that was given up, without tensors, before or
-/// after it began; a `reduced` one has the whole head and what a Reduction made of each tensor, in the
-/// record's place; with OPDUMP_SMALL_CODE it has the head of a `lost` one, and the file that a Reduction
-/// made. Either is left out when there is no room for it, so any chunk but `data` ends a record that is
-/// unfinished. A `report` chunk is the last of an operator's record that overflowed, which is written
-/// with it or not at all: it has the head of the record that the report becomes, and an OverflowReport.
-/// Everything is in the byte order of the machine and refers to nothing outside the ring but the session's
-/// table of targets, so a record outlives its model.
+/// How a record lies in a ring: as a sequence of chunks. One `record` chunk holds the head and as much of the
+/// tensors' bytes as fitted; `data` chunks hold the rest, and the last chunk says that it is the last. The
+/// bytes are those of the inputs in order, then of the outputs in order, without gaps. An `again` chunk is a
+/// `record` chunk that holds only how its head differs from that of an earlier record of the same ring (see
+/// known_heads.hpp). A `lost` chunk holds the head, without tensors, of a record that was given up before or
+/// after it began. A `reduced` chunk takes the record's place: it holds the whole head and what a Reduction
+/// made of each tensor; with OPDUMP_SMALL_CODE, the head as in a `lost` chunk and the file that a Reduction
+/// made. Both kinds are left out when the ring has no room for them, so any chunk but `data` ends a record
+/// that is unfinished. A `report` chunk is the last chunk of an overflowed operator's record, which is
+/// written with its report or not at all: it holds the head of the record that the report becomes, and an
+/// OverflowReport. Everything is in the byte order of the machine and refers to nothing outside the ring but
+/// the session's table of targets, so a record outlives its model.
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 enum class ChunkKind : std::uint8_t { record = 1, data = 2, lost = 3, reduced = 4, again = 5, report = 6 };
 
-/// What a recorder lost without a trace in its ring; nothing where no journal would tell of it.
+/// What a recorder lost without a trace in its ring. Empty in a build without a journal to report it.
 struct LossGap {
   [[no_unique_address]] Maybe<build::kJournal, LossCauses> causes{};  ///< 0: nothing
-  /// Number of the target that was lost from; 0: several, or not told.
+  /// Number of the target that lost records; 0: several, or not known.
   [[no_unique_address]] Maybe<build::kFullJournal, std::uint8_t, 1> target{};
 
   static LossGap of(LossCauses causes, std::uint8_t target) { return {causes, target}; }
@@ -47,7 +47,7 @@ struct ChunkHead {
 
   bool last() const { return (last_and_gap & 1) != 0; }
 
-  /// This head, which tells of no gap, telling of `gap`.
+  /// This head, which has no gap, with `gap` added.
   ChunkHead with(const LossGap& gap) const {
     if (!build::kJournal || gap.causes == 0) return *this;
     return {kind, static_cast<std::uint8_t>(last_and_gap | gap.causes << 1), cause, gap.target, head_bytes};
@@ -67,10 +67,10 @@ constexpr ChunkHead chunk_head(ChunkKind kind, bool last, Status cause, const Lo
 struct RecordHead {
   std::uint64_t unix_us;
   std::uint64_t step;  ///< of the model; 0 without a model
-  /// Of the target, which does not survive a reset.
+  /// The target's time; the table of targets does not survive a reset.
   [[no_unique_address]] Maybe<build::kSurvivesReset, std::uint64_t> dump_time;
   std::uint32_t
-      sequence;  ///< of the recorder; counts the records there should be, so what was lost leaves a gap
+      sequence;  ///< of the recorder; counts lost records too, so that a loss leaves a gap
   [[no_unique_address]] Maybe<build::kSurvivesReset, std::uint32_t> device_id;  ///< of the target
   std::uint32_t load;  ///< which loading of a model the operator is of; 0: none
   std::uint32_t model_id;
@@ -83,7 +83,7 @@ struct RecordHead {
   std::uint8_t target;    ///< index in the session's table of targets
   std::uint16_t input_count;
   std::uint16_t output_count;
-  std::uint32_t file_bytes;  ///< how much at the end of this head begins the file; 0: nothing
+  std::uint32_t file_bytes;  ///< bytes at the end of this head that begin the file; 0: none
   /// Number under which `again` chunks refer to this head; `kNotKnown`: none do.
   [[no_unique_address]] Maybe<!build::kLean, std::uint32_t, 1> known_as;
   [[no_unique_address]] Maybe<!build::kLean, std::uint32_t, 2> op;  ///< index in its model
@@ -92,11 +92,11 @@ static_assert(sizeof(RecordHead) == (build::kLean ? 56 : 64) + (build::kSurvives
 
 inline constexpr std::uint32_t kNotKnown = 0xffffffff;
 
-/// Whether what a ring holds is checked before it is believed. Its recorder has written it, but after a reset
-/// its memory may hold anything.
+/// Whether the content of a ring is checked before it is believed. A recorder wrote it, but after a reset the
+/// ring's memory may hold anything.
 inline constexpr bool kDoubtRings = !build::kLean || build::kSurvivesReset;
 
-/// What an `again` chunk says of its record; the tensors' addresses follow, 8 bytes each.
+/// What an `again` chunk says about its record; the tensors' addresses follow, 8 bytes each.
 struct AgainHead {
   std::uint64_t unix_us;
   std::uint64_t step;
@@ -105,8 +105,8 @@ struct AgainHead {
 };
 static_assert(sizeof(AgainHead) == 24);
 
-/// One tensor of a record; `rank` + `original_rank` dims of 8 bytes follow each, and the original name,
-/// padded to 8 bytes.
+/// One tensor of a record. `rank` + `original_rank` dims of 8 bytes follow it, then the original name, padded
+/// to 8 bytes.
 struct TensorHead {
   std::uint64_t address;
   std::uint64_t bytes;
@@ -114,7 +114,7 @@ struct TensorHead {
   std::int32_t original_format;
   std::int32_t original_index;
   std::uint16_t address_kind;
-  std::uint16_t has_originals;  ///< whether any `original_` field says something
+  std::uint16_t has_originals;  ///< whether any `original_` field is set
   DType dtype;
   DType original_dtype;
   std::uint8_t rank;
@@ -124,10 +124,11 @@ struct TensorHead {
 };
 static_assert(sizeof(TensorHead) == 40);
 
-/// Larger heads are sent whole each time. Enough for three tensors of rank 4 with all their originals.
+/// Heads larger than this are sent whole each time. Enough for three tensors of rank 4 with all their
+/// originals.
 inline constexpr std::size_t kMaxKnownHeadBytes = 512;
 
-/// `bytes` rounded up, so that what follows is as aligned as what it follows.
+/// `bytes` rounded up to a multiple of 8, so that the next field stays aligned.
 constexpr std::size_t padded_bytes(std::size_t bytes) {
   return (bytes + 7) / 8 * 8;
 }

@@ -18,7 +18,7 @@ inline namespace OPDUMP_NAMESPACE {
 
 class RecordFormat;
 
-/// What a lean build has room for of a config's form, and acts on.
+/// The fields of a config's form that a lean build keeps and acts on.
 struct LeanForm {
   constexpr LeanForm() = default;
   constexpr LeanForm(const DumpForm& form)
@@ -41,37 +41,37 @@ using TargetForm = std::conditional_t<build::kLean, LeanForm, DumpForm>;
 struct DumpTarget {
   std::string_view root{};
   std::uint64_t time = 0;  ///< YYYYMMDDHHMMSS of the moment the config was set
-  /// The same moment in microseconds; the journal is named by it.
+  /// The same moment in microseconds; it names the journal.
   [[no_unique_address]] Maybe<build::kJournal || !build::kLean, std::uint64_t> id{};
   std::uint32_t device_id = 0;
-  std::uint32_t plans = 0;  ///< loaded models that dump there; the control context's
-  /// `id`, or the next one free in the sink; 0: no line yet. The drainer's.
+  std::uint32_t plans = 0;  ///< loaded models that dump there; owned by the control context
+  /// `id`, or the next free one in the sink; 0: no line written yet. Owned by the drainer.
   [[no_unique_address]] mutable Maybe<!build::kLean, std::uint64_t, 1> journal_id{};
   [[no_unique_address]] Maybe<!build::kLean, RecordFormat*> format{};  ///< null: nano records
-  /// Elements that are kept of a tensor, where it is split; 0: all.
+  /// Elements kept of each tensor, where records are split; 0: all.
   [[no_unique_address]] Maybe<!build::kLean, std::uint32_t> sample_number{};
-  /// Of MindSpore's table, in order; empty: its own.
+  /// Columns of MindSpore's table, in order; empty: its own order.
   [[no_unique_address]] Maybe<!build::kLean, std::span<const StatBits>> columns{};
-  TargetForm form{};  ///< the config's, but for `data` where that is settled by what went wrong
+  TargetForm form{};  ///< the config's, except `data` where an overflow or a failure decides it
   /// If not `none`, only operators that failed are dumped there.
   [[no_unique_address]] Maybe<build::kFaults, ExceptionDump> exception{ExceptionDump::none};
-  [[no_unique_address]] Maybe<build::kFaults, std::int32_t> utc_offset_seconds{};  ///< for the names of those
+  [[no_unique_address]] Maybe<build::kFaults, std::int32_t> utc_offset_seconds{};  ///< for names of failures
   /// An OpDebug file follows each operator that overflowed.
   [[no_unique_address]] Maybe<build::kFaults, bool, 2> reports{};
-  /// Of what `add_dump_directory` adds.
+  /// Bytes that `add_dump_directory` adds.
   [[no_unique_address]] Maybe<!build::kLean, std::uint8_t> directory_bytes{};
   [[no_unique_address]] Maybe<!build::kLean, bool, 3> split{};  ///< each tensor is a record of its own
-  /// Files are named as MindSpore's are where it leaves the format out.
+  /// Tensors are restored to the framework's format; MindSpore's file names call it DefaultFormat.
   [[no_unique_address]] Maybe<!build::kLean, bool, 4> default_format{};
-  std::uint8_t number = 0;  ///< from 1; tells it from the one that had its index before
+  std::uint8_t number = 0;  ///< from 1; differs from that of the target that had the same index before
 };
 
-/// With OPDUMP_SMALL_CODE there is but one.
+/// With OPDUMP_SMALL_CODE there is only one layout.
 constexpr Layout layout_of(const DumpTarget& target) {
   return target.form.layout;
 }
 
-/// Whether only operators that failed are dumped there, in CANN's way.
+/// Whether only operators that failed are dumped to `target`, in CANN's way.
 constexpr bool holds_failures(const DumpTarget& target) {
   return build::kFaults && target.exception != ExceptionDump::none;
 }
@@ -80,7 +80,7 @@ constexpr bool holds_failures(const DumpTarget& target) {
 using RecorderCounts = CountBlock<DumpCount::wanted, DumpCount::last_recorder_cause>;
 using DrainerCounts = CountBlock<DumpCount::first_sink_cause, DumpCount::written>;
 
-/// A target in memory of the caller, with all that is counted of it.
+/// A target in memory of the caller, with its counts.
 struct MoreTarget {
   DumpTarget target;
   std::atomic<std::uint8_t> state{0};
@@ -88,7 +88,7 @@ struct MoreTarget {
   RecorderCounts recorded[OPDUMP_MAX_RECORDERS];
 };
 
-/// Bytes of `SessionParts::more_configs` for so many of them.
+/// Bytes of `SessionParts::more_configs` for `configs` more configs.
 constexpr std::size_t more_config_bytes(std::size_t configs) {
   return configs * sizeof(MoreTarget);
 }
@@ -114,8 +114,8 @@ class Targets {
   Targets(const Targets&) = delete;
   Targets& operator=(const Targets&) = delete;
 
-  /// Adds as many as `memory`, 8-byte aligned, holds; it stays theirs. Before any is taken. Without `kGrows`
-  /// it adds none.
+  /// Adds as many targets as `memory`, 8-byte aligned, holds; it must stay. Call it before any target is
+  /// taken. Without `kGrows` it adds none.
   void grow(MutableBytes memory) {
     if constexpr (kGrows) {
       constexpr std::size_t kMost = kNone - std::size_t{kMax};
@@ -130,7 +130,7 @@ class Targets {
 
   std::uint8_t size() const { return static_cast<std::uint8_t>(kMax + more().size()); }
 
-  /// Those beyond `kMax`, in order.
+  /// The targets beyond `kMax`, in order.
   std::span<MoreTarget> more() const { return more_; }
   static constexpr bool is_more(std::size_t index) { return kGrows && index >= kMax; }
   MoreTarget& more_at(std::size_t index) const { return more()[index - kMax]; }
@@ -144,7 +144,7 @@ class Targets {
     return targets_[kMax == 1 ? 0 : index];
   }
 
-  /// Index of a free target that is now in use, `kNone` if all are taken.
+  /// Puts `target` in a free place and returns its index; `kNone`: all are in use.
   std::uint8_t take(const DumpTarget& target) {
     for (std::uint8_t index = 0; index < size(); ++index) {
       if (state(index) != State::free) continue;

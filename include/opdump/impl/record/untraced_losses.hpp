@@ -8,14 +8,14 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// What a recorder has lost since the last trace in its ring, where there was no room for one. It goes into
-/// the ring with the next record; should none come, the drain context asks for it here, but in a lean build,
-/// whose counts tell of it in the end. Nothing without a journal.
+/// What a recorder has lost since the last trace in its ring, when the ring had no room for a trace. The next
+/// record takes these losses into the ring. If none comes, the drain context reads them here; in a lean build
+/// only the final counts include them. Empty without a journal.
 class UntoldLosses {
  public:
   // The recorder's.
 
-  /// A record of the target with that number is lost; the next one has `next_sequence`.
+  /// A record of target number `target` is lost; the next record has `next_sequence`.
   void add(LossCause cause, std::uint8_t target, std::uint32_t next_sequence) {
     LossGap all = gap();
     if constexpr (!build::kFullJournal) {
@@ -25,22 +25,23 @@ class UntoldLosses {
     }
     const bool first = all.causes == 0;
     all.add(cause, target);
-    // release, all three: what was committed before is in the ring; pair with the acquires in `look`. The
-    // number goes first where the one that is there may be old, and else last: then these are its causes.
+    // release, all three: chunks committed before are in the ring; pairs with the acquires in `look`. For the
+    // first loss the number is stored before the causes too, because the stored one may be old; it is always
+    // stored after them, so that the causes belong to it.
     if (first) next_.store(next_sequence, std::memory_order_release);
     gap_.store(static_cast<std::uint16_t>(all.causes | all.target << 8), std::memory_order_release);
     next_.store(next_sequence, std::memory_order_release);
   }
 
-  /// A chunk that tells of them is committed.
+  /// A chunk that reports these losses is committed.
   void clear() { gap_.store(0, std::memory_order_relaxed); }
 
   LossGap gap() const { return unpacked(gap_.load(std::memory_order_relaxed)); }
 
   // The drain context's.
 
-  /// The losses, up to before record `next`: if the ring is found empty after this, all that is missing below
-  /// that number is lost. Without causes when there are none, or when they change just now.
+  /// The losses before record `next`: if the ring is found empty after this call, every record missing below
+  /// that number is lost. Without causes when there are no losses, or when they are changing right now.
   LossGap look(std::uint32_t& next) const {
     next = next_.load(std::memory_order_acquire);
     const LossGap found = unpacked(gap_.load(std::memory_order_acquire));

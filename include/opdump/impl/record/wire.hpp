@@ -8,7 +8,7 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// What goes through a ring of this build; recorder and drainer agree by it.
+/// How records pass through the rings of this build; recorder and drainer share it.
 using Wire = std::conditional_t<build::kLean, FinishedWire, DescribedWire>;
 
 }  // namespace OPDUMP_NAMESPACE

@@ -9,12 +9,13 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// The way of a record through the ring: the head describes each tensor, and the drainer makes the file of
-/// that, in any format.
+/// How a record passes through the ring: its head describes each tensor, and the drainer makes the file from
+/// that description, in any format.
 struct DescribedWire {
   using Measured = RecordBytes;
 
-  /// Sets `to` to what `encode` will write, and what follows. Errors as `check_record`, and `too_large`.
+  /// Sets `to` to the bytes that `encode` will write and to those that follow. Errors as `check_record`, and
+  /// `too_large`.
   static Status measure(const RecordSource& source, Measured& to) {
     std::uint64_t head = plain_head_bytes(source);
     const auto add = [&head](const TensorView& tensor, unsigned) {
@@ -32,17 +33,17 @@ struct DescribedWire {
     encode_tensors(source, source.tensors, to);
   }
 
-  /// Writes a head that tells of no tensor, which takes `bare_head_bytes`.
+  /// Writes a head that describes no tensor, in `bare_head_bytes`.
   static void encode_bare(const RecordSource& source, std::byte* to) { encode_tensors(source, {}, to); }
 
-  /// Bytes of the chunk that holds the reduced form of a record of that many tensors.
+  /// Bytes of the chunk that holds the reduced form of a record of `tensors` tensors.
   static std::uint64_t reduced_bytes(const TensorReduction& reduction, std::uint64_t tensors,
                                      std::uint32_t head_bytes) {
     return sizeof(ChunkHead) + head_bytes + tensors * reduction.bytes_per_tensor();
   }
 
-  /// Puts the reduced form of the record, which was measured, into the ring. `cause`: why its tensors are not
-  /// there; `ok`: they are not wanted.
+  /// Puts the reduced form of the record, which was measured, into the ring. `cause`: why its tensors are
+  /// missing; `ok`: they are not wanted.
   template <class Sender>
   static Status put_reduced(Sender& sender, const RecordSource& source, const Measured& bytes, Status cause) {
     TensorReduction& reduction = *sender.context().reduction;

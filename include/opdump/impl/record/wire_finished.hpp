@@ -11,16 +11,16 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// The way of a record through the ring in a lean build: behind RecordHead and the texts stands the head of
-/// the file itself, and ends where the tensors' bytes begin. The drainer hands both on as they are. What it
-/// offers to a sender is the same as DescribedWire does.
+/// How a record passes through the ring in a lean build: the head of the file itself follows RecordHead and
+/// the texts, and ends where the tensors' bytes begin. The drainer passes the file's head and the bytes on
+/// unchanged. A sender uses this class as it uses DescribedWire.
 struct FinishedWire {
   struct Measured : RecordBytes {
     NanoHeadSizes file{};  ///< of the file's head; nothing is added before `measure`
   };
 
-  /// Sets `to` to what `encode` will write, and what follows. Errors as `check_record`, which limits what the
-  /// head can come to.
+  /// Sets `to` to the bytes that `encode` will write and to those that follow. Errors as `check_record`,
+  /// which limits the size of the head.
   static Status measure(const RecordSource& source, Measured& to) {
     const auto add = [&source, &to](const TensorView& tensor, unsigned is_output) {
       to.file.add(tensor, is_output != 0, source.op->name);
@@ -41,19 +41,19 @@ struct FinishedWire {
     writer.add_all(source.tensors.outputs, true);
   }
 
-  /// Writes a head that tells of no tensor, which takes `bare_head_bytes`.
+  /// Writes a head that describes no tensor, in `bare_head_bytes`.
   static void encode_bare(const RecordSource& source, std::byte* to, std::uint32_t file_bytes = 0) {
     encode_head(source, {}, file_bytes, to, [](std::byte* at) { return at; });
   }
 
-  /// Bytes of the chunk that holds, as a rule, the reduced form of a record of that many tensors.
+  /// Bytes of the chunk that usually holds the reduced form of a record of `tensors` tensors.
   static std::uint32_t reduced_bytes(const FileReduction&, std::uint64_t tensors, std::uint32_t head_bytes) {
     return static_cast<std::uint32_t>(sizeof(ChunkHead)) + head_bytes + FileReduction::kUsualBytes +
            static_cast<std::uint32_t>(tensors) * FileReduction::kUsualTensorBytes;
   }
 
-  /// Puts the reduced form of the record into the ring. `cause`: why its tensors are not there; `ok`: they
-  /// are not wanted.
+  /// Puts the reduced form of the record into the ring. `cause`: why its tensors are missing; `ok`: they are
+  /// not wanted.
   template <class Sender>
   static Status put_reduced(Sender& sender, const RecordSource& source, const Measured&, Status cause) {
     const std::uint32_t head_bytes = bare_head_bytes(source);
@@ -61,7 +61,7 @@ struct FinishedWire {
     FileReduction& reduction = *sender.context().reduction;
     std::uint32_t least = reduced_bytes(reduction, source.tensors.size(), head_bytes);
     if (least > most) return cause == Status::ok ? Status::too_large : cause;
-    // Rows seldom take more; when they do, all is made room for that may be had.
+    // Rows seldom take more; if they do, the second try asks for the largest chunk.
     for (;; least = most) {
       MutableBytes chunk;
       Status status =
