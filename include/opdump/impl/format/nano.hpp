@@ -10,7 +10,7 @@
 /// The nano dump record, CANN's file format for dumps of its nano devices, byte by byte. Little endian, no
 /// padding.
 ///
-///     u64 head_bytes        of what follows up to the first tensor byte
+///     u64 head_bytes        from after this field up to the first tensor byte
 ///     u32 magic 0x5A5A5A5A
 ///     u32 version 0
 ///     TLV 4: u32 count, then `count` input records
@@ -19,17 +19,16 @@
 ///     the tensors' bytes: inputs in order, then outputs in order
 ///
 ///     TLV            u32 tag, u32 bytes of the value, value
-///     input record   i32 dtype (GE code), i32 format, i32 address kind, u64 address, u64 offset, u64 tensor
-///     bytes,
-///                    u32 bytes of TLVs, TLVs 0 and 1
+///     input record   i32 dtype (GE code), i32 format, i32 address kind, u64 address, u64 offset,
+///                    u64 tensor bytes, u32 bytes of TLVs, TLVs 0 and 1
 ///     output record  i32 dtype, i32 format, i32 address kind, i32 original index, i32 original dtype,
 ///                    i32 original format, u64 address, u64 offset, u64 tensor bytes, u32 bytes of TLVs, TLVs
 ///                    0, 1, 2
 ///     TLV 0, 1       shape, original shape: a u64 per dim
 ///     TLV 2          name of the original operator
-///     TLV 0x4f50     of each input, then of each output, its position among those of the operator. Only where
-///                    the file lacks tensors that come before others. The vendor's reader ignores it, and
-///                    counts the tensors of the file instead.
+///     TLV 0x4f50     for each input, then for each output, its position among the operator's inputs or
+///                    outputs. Only in a file that lacks a tensor before another one. The vendor's reader
+///                    ignores this TLV, and counts the tensors in the file instead.
 ///
 /// A file is exactly 8 + head_bytes + the sum of the tensors' bytes long. Source: the vendor's reader, its
 /// tests' sample made by a device, and its `.dbg` structures.
@@ -48,24 +47,24 @@ inline constexpr std::uint32_t kNanoTagOriginalShape = 1;
 inline constexpr std::uint32_t kNanoTagOriginalName = 2;
 inline constexpr std::uint32_t kNanoTlvHeadBytes = 8;
 inline constexpr std::uint32_t kNanoListHeadBytes =
-    kNanoTlvHeadBytes + 4;  ///< of TLVs 4 and 5, with the count
+    kNanoTlvHeadBytes + 4;  ///< of TLV 4 or 5, with its count
 inline constexpr std::uint32_t kNanoInputBytes = 40;
 inline constexpr std::uint32_t kNanoOutputBytes = 52;
 
-/// What a nano record says of a tensor where that is not the tensor's own field. Refers to the tensor.
+/// What a nano record says of a tensor, where it differs from the tensor's own fields. Refers to the tensor.
 struct NanoForm {
   DType dtype;
   Format format;
   Shape shape;
   Shape original_shape;
   std::string_view original_name;  ///< of an output
-  std::uint32_t tlv_bytes;         ///< behind the fixed part
+  std::uint32_t tlv_bytes;         ///< bytes after the fixed part
 };
 
 /// Whether the vendor's reader makes an array of the tensor's elements. UINT1 is read as 8 elements per byte.
 inline bool is_nano_readable(const TensorView& tensor) {
   if (tensor.dtype != DType::uint1) return codes_of(tensor.dtype).nano_readable();
-  // What the product of the dims leaves, though it may not fit.
+  // The product of the dims modulo 2^32 is enough, even if the product does not fit.
   std::uint32_t count = 1;
   for (const Dim dim : tensor.shape) count *= static_cast<std::uint32_t>(dim);
   return count % 8 == 0;
@@ -96,7 +95,7 @@ inline NanoForm nano_form(const TensorView& tensor, bool is_output, const std::s
   return nano;
 }
 
-/// Lengths in the head of a nano record, each for inputs and outputs.
+/// Lengths in the head of a nano record, for inputs and for outputs.
 struct NanoHeadSizes {
   std::uint32_t bytes[2] = {0, 0};  ///< of the records behind the counts in TLVs 4 and 5
 
@@ -105,14 +104,14 @@ struct NanoHeadSizes {
         (is_output ? kNanoOutputBytes : kNanoInputBytes) + nano_form(tensor, is_output, op_name).tlv_bytes;
   }
 
-  /// What the head's first field says.
+  /// The value of the head's first field.
   std::uint32_t head_bytes() const { return 8 + 2 * kNanoListHeadBytes + bytes[0] + bytes[1]; }
 
   /// Bytes up to the first tensor byte.
   std::uint32_t file_bytes() const { return kNanoHeadLengthBytes + head_bytes(); }
 };
 
-/// Writes the parts of a nano record's head to `Out`, a `ByteCursor`, a `ByteBatcher` or a reference to one.
+/// Writes the parts of a nano record's head to `Out`: a `ByteCursor`, a `ByteBatcher` or a reference to one.
 /// Refers to `sizes` and `op_name`.
 template <class Out>
 class NanoHeadWriter {
@@ -122,14 +121,14 @@ class NanoHeadWriter {
 
   void add_start() { add_start(sizes_.head_bytes()); }
 
-  /// `head_bytes`: with what comes behind the lists.
+  /// `head_bytes` includes what follows the lists.
   void add_start(std::uint32_t head_bytes) {
     out_.template add_fields<kNanoHeadLengthBytes + 8>([head_bytes](FieldWriter to) {
       to.add(head_bytes).add(std::uint32_t{0}).add(kNanoMagic).add(kNanoVersion);
     });
   }
 
-  /// What comes before the inputs or the outputs.
+  /// Writes what precedes the inputs or the outputs.
   void add_list(bool is_output, std::uint32_t count) {
     out_.template add_fields<kNanoListHeadBytes>([&](FieldWriter to) {
       to.add(is_output ? kNanoTagOutputs : kNanoTagInputs).add(4 + sizes_.bytes[is_output]).add(count);
@@ -184,7 +183,7 @@ class NanoHeadWriter {
   const std::string_view& op_name_;
 };
 
-/// The same with the number of inputs and of outputs, and whether their positions have to be told.
+/// The same with the number of inputs and of outputs, and whether the record must give their positions.
 struct NanoLists : NanoHeadSizes {
   std::uint32_t counts[2] = {0, 0};
   bool has_gaps = false;
@@ -196,8 +195,9 @@ struct NanoLists : NanoHeadSizes {
   std::uint32_t file_bytes() const { return kNanoHeadLengthBytes + head_bytes(); }
 };
 
-/// `for_each_tensor(use)` calls `use(tensor, is_output, index)` for the inputs of operator `op_name`, then
-/// the outputs, each with its position among those of the operator.
+/// The sizes of a record's head. `for_each_tensor(use)` calls `use(tensor, is_output, index)` for the inputs
+/// of operator `op_name`, then for the outputs, each with its position among the operator's inputs or
+/// outputs.
 template <class ForEachTensor>
 NanoLists nano_head_sizes(ForEachTensor for_each_tensor, std::string_view op_name) {
   NanoLists sizes;
@@ -231,12 +231,12 @@ void encode_nano_head(ForEachTensor for_each_tensor, std::string_view op_name, c
   });
 }
 
-/// Makes the addresses in `head`, a nano record's head of `inputs` inputs and `outputs` outputs, those at
-/// `addresses`, 8 bytes each as the machine has them.
+/// Replaces the addresses in `head`, the head of a nano record of `inputs` inputs and `outputs` outputs, by
+/// those at `addresses`: 8 bytes each, in the machine's byte order.
 inline void renew_nano_addresses(std::byte* head, std::uint32_t inputs, std::uint32_t outputs,
                                  const std::byte* addresses) {
   constexpr std::size_t kListHeadBytes = kNanoTlvHeadBytes + 4;
-  // Behind the address: offset, bytes, bytes of TLVs.
+  // After the address: offset, bytes, bytes of TLVs.
   constexpr std::size_t kBehindAddress = 8 + 8 + 8;
   std::byte* at = head + kNanoHeadLengthBytes + 8;
   const auto renew_list = [&](std::uint32_t count, std::size_t fixed_bytes) {

@@ -25,7 +25,7 @@ inline TextWriter& add_hex(TextWriter& to, std::uint64_t value) {
 
 inline void add_unit(TextWriter& to, std::string_view name, const FullOverflowReport& report, OverflowUnit unit) {
   constexpr FullOverflowReport kNone;
-  // Units of the newer layout that are cores stand for the one core of this form.
+  // All units of the newer layout appear as the AI core.
   const bool core = unit == OverflowUnit::ai_core;
   const bool same = report.unit == unit || (core && report.unit <= OverflowUnit::sdma);
   const FullOverflowReport& from = same ? report : kNone;
@@ -46,8 +46,8 @@ inline void add_unit(TextWriter& to, std::string_view name, const FullOverflowRe
 }  // namespace overflow_json
 
 /// Adds `report` as the JSON object that MindSpore writes for `file_format` "npy": its three units, keys in
-/// alphabetical order, no blanks; and "searched", true where nothing reported the status. What a unit of the newer layout tells stands under "AI Core". Not with
-/// OPDUMP_SMALL_CODE, which knows no units.
+/// alphabetical order, no blanks; and "searched": true if no device reported the status. A report of any unit
+/// of the newer layout stands under "AI Core". Not with OPDUMP_SMALL_CODE, which knows no units.
 inline TextWriter& add_overflow_json(TextWriter& to, const FullOverflowReport& report) {
   to.add('{');
   overflow_json::add_unit(to, "AI Core", report, OverflowUnit::ai_core);

@@ -10,15 +10,15 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// What is asked of a Relayout; everything is referred to only during `plan`.
+/// What a Relayout is asked to do; `plan` refers to it only during the call.
 struct RelayoutRequest {
   Format from = Format::nd;
   Format to = Format::nd;
   Shape shape{};  ///< in memory, in the order of `from`
 
   /// Dims without padding, in the order of the first of these formats in which they fit `shape`:
-  /// `logical_format`, `to`, `from`, any other. Where they fit in none, they are taken in the order of `to`
-  /// and may cut off more than padding. Empty: nothing is known of padding, and nothing cut off.
+  /// `logical_format`, `to`, `from`, any other. If they fit in none, they are taken in the order of `to`, and
+  /// more than padding may be cut off. Empty: padding is unknown, and nothing is cut off.
   Shape logical{};
   Format logical_format = Format::nd;
 
@@ -28,11 +28,11 @@ struct RelayoutRequest {
 };
 
 /// Rearranges a tensor's elements from one memory format into another: takes blocks apart or makes them,
-/// moves axes, cuts padding off or fills it with zeros. Every pair of formats of kFormatAxes with the same
-/// axes, and the matrix format with ND and with every plain format, whose dims then are ND's. Blocks that it
-/// makes have 16 elements, of a single byte 32 (FRACTAL_Z always 16, NC1HWC0_C04 4). Fixed size, no heap; the
-/// result is made from the front, in pieces of any size, so that neither side needs to be in memory as a
-/// whole.
+/// moves axes, cuts padding off or fills it with zeros. Takes every pair of formats of kFormatAxes with the
+/// same axes, and the matrix format with ND and with every plain format, whose dims then are ND's. The blocks
+/// it makes have 16 elements, or 32 if an element is one byte (FRACTAL_Z always 16, NC1HWC0_C04 4). Fixed
+/// size, no heap. Makes the result from the front, in pieces of any size, so that neither side needs to be in
+/// memory as a whole.
 ///
 ///     Relayout relayout;
 ///     Status status = relayout.plan(request);
@@ -42,13 +42,12 @@ struct RelayoutRequest {
 ///       relayout.convert(piece, box, to);
 ///     }
 ///
-/// Source of the formats: CANN's documents of them; of groups, the formula of its weight conversion.
+/// Source of the formats: CANN's documents; of groups: the formula of CANN's weight conversion.
 class Relayout {
  public:
   static constexpr std::size_t kMaxParts = 8;
 
-  /// Elements of the result that lie one behind the other, and the box of source elements that they are made
-  /// of.
+  /// Consecutive elements of the result, and the box of source elements that they are made from.
   struct Piece {
     std::uint64_t first = 0;
     std::uint64_t elements = 0;
@@ -57,25 +56,26 @@ class Relayout {
     std::array<Dim, kMaxParts> count{};  ///< how far it reaches
   };
 
-  /// `not_supported` for a pair of formats that cannot be had, `malformed` when the dims contradict the
-  /// formats or each other or one of them is 0, `too_large` past 64 bits. Unless `ok`, the object must not be
-  /// used.
+  /// `not_supported` for a pair of formats that this class does not take, `malformed` when the dims
+  /// contradict the formats or each other or one of them is 0, `too_large` past 64 bits. Unless `ok`, the
+  /// object must not be used.
   [[nodiscard]] Status plan(const RelayoutRequest& request);
 
-  /// Of the result; refers to this object.
+  /// Dims of the result; refers to this object.
   Shape dims() const { return {dims_.data(), rank_}; }
   std::uint64_t elements() const { return elements_; }
   std::uint64_t source_elements() const { return source_elements_; }
 
-  /// The next piece of the result: at most `most` elements, whose box has at most `most_box`; at least one
-  /// element, whose box may have a whole block. With groups the box is always the whole source.
+  /// The next piece of the result: at most `most` elements from a box of at most `most_box` elements. A piece
+  /// has at least one element, and its box may then be a whole block. With groups the box is always the whole
+  /// source.
   Piece piece(std::uint64_t first, std::uint64_t most, std::uint64_t most_box) const;
 
-  /// Calls `use(first, count)` for the runs of source elements that, one behind the other, make the box.
+  /// Calls `use(first, count)` for the runs of source elements that form the box, in order.
   template <class Use>
   void for_each_run(const Piece& piece, Use use) const;
 
-  /// Makes the piece of its box. Both sides packed, with the item size of the plan.
+  /// Makes the piece from its box. Both are packed, with the item size of the plan.
   void convert(const Piece& piece, const std::byte* box, std::byte* to) const;
 
  private:
@@ -88,7 +88,7 @@ class Relayout {
     Dim result_block = 0;
   };
 
-  /// One dim of memory, with FRACTAL_Z's first one taken apart.
+  /// One dim of memory; the first dim of FRACTAL_Z is split into parts.
   struct Part {
     std::uint8_t axis = 0;
     bool inner = false;
@@ -151,7 +151,7 @@ class Relayout {
 template <class Use>
 void Relayout::for_each_run(const Piece& piece, Use use) const {
   if (piece.box_elements == 0) return;
-  // The innermost parts that the box has whole make one run with the part before them.
+  // Innermost parts that lie whole in the box form one run with the part before them.
   std::size_t outer = from_.count;
   std::uint64_t run = 1;
   while (outer > 0) {

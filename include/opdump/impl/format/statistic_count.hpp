@@ -7,7 +7,7 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// What `bit` counts; all elements for one that counts none.
+/// The count that `bit` stands for; the count of all elements if `bit` stands for none.
 constexpr std::uint64_t count_of(const StatisticsSummary& summary, StatBits bit) {
   switch (bit) {
     case kStatNan:

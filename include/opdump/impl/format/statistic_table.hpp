@@ -20,7 +20,7 @@ inline namespace OPDUMP_NAMESPACE {
 
 inline constexpr std::string_view kStatisticTableName = "statistic.csv";
 
-/// What a tensor is reduced to.
+/// The statistics and digests of one tensor.
 struct TensorStatistics {
   StatisticsSummary summary{};
   std::byte md5[16] = {};
@@ -60,8 +60,8 @@ struct StatisticRow {
   Shape shape{};
 };
 
-/// Calls `use(bit)` for each column behind the common ones: `columns` in order, one bit each, or where there
-/// are none those of `statistics` in the table's own order.
+/// Calls `use(bit)` for each column after the common ones: those of `columns` in order, one bit each, or, if
+/// it is empty, those of `statistics` in the table's own order.
 template <class Use>
 void for_each_statistic(std::span<const StatBits> columns, StatBits statistics, Use use) {
   for (const StatBits bit : columns) use(bit);
@@ -71,7 +71,7 @@ void for_each_statistic(std::span<const StatBits> columns, StatBits statistics, 
   }
 }
 
-/// Room that the header takes at most, and a row behind its type and name, with up to kMostColumns columns.
+/// Most bytes of the header, and of a row after its type and name, with up to kMostColumns columns.
 inline constexpr std::size_t kMaxStatisticLine = 2048;
 
 inline TextWriter& add_statistic_header(TextWriter& to, std::span<const StatBits> columns,
@@ -92,7 +92,7 @@ inline void add_hex(TextWriter& to, Bytes bytes) {
   }
 }
 
-/// Adds one cell. Numbers have six digits, whatever the dtype; a dtype without statistics has "null".
+/// Adds one cell. Numbers have six digits for every dtype; a dtype without statistics gets "null".
 inline void add_statistic(TextWriter& to, StatBits bit, const TensorStatistics& tensor) {
   const StatisticsSummary& summary = tensor.summary;
   if (bit == kStatMd5) return add_hex(to, Bytes(tensor.md5));
@@ -120,7 +120,7 @@ inline void add_statistic(TextWriter& to, StatBits bit, const TensorStatistics& 
 }
 
 /// Adds what follows the operator's type and name in its row, from the comma on. `trailing_comma`: MindSpore
-/// ends each row with one, so that a row has a cell more than the header.
+/// ends each row with a comma, so that a row has one cell more than the header.
 inline TextWriter& add_statistic_row(TextWriter& to, const StatisticRow& row, const TensorStatistics& tensor,
                                      std::span<const StatBits> columns, StatBits statistics,
                                      bool trailing_comma) {

@@ -9,14 +9,15 @@ namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 struct StatsColumn {
-  StatBits bit;  ///< 0: the count of elements, which is always there
+  StatBits bit;  ///< 0: the count of elements, a column that every file has
   std::string_view title;
 };
 
-/// What stands in front of the statistics.
+/// The columns before the statistics.
 inline constexpr std::string_view kStatsHeader = "Input/Output,Index,Data Size,Data Type,Format,Shape";
 
-/// In order. The six default statistics have the count in the midst, any other selection in front.
+/// In order. The count appears twice: in the middle for the six default statistics, in front for any other
+/// selection.
 inline constexpr StatsColumn kStatsColumns[] = {
     {0, "Count"},
     {kStatMax, "Max Value"},

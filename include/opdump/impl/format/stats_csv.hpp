@@ -13,20 +13,20 @@
 #include "opdump/types/format.hpp"
 #include "opdump/types/tensor.hpp"
 
-/// CANN's statistics files: a header line, then a line per tensor, inputs first. Source: the writer of CANN's
-/// device CPU (the six default statistics), and that of its host, which has the selection and l2norm.
+/// CANN's statistics files: a header line, then a line per tensor, inputs first. Sources: the writer of
+/// CANN's device CPU (the six default statistics), and that of CANN's host (the selection and l2norm).
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Room that a line takes at most, with its line end.
+/// Most bytes of a line, with its line end.
 inline constexpr std::size_t kMaxStatsLine = 2176;
 
-/// Whose texts numbers have. Sources: the statistics of CANN's device CPU and host, and the tests of those of
-/// its nano devices.
+/// Whose way of writing numbers is used. Sources: the statistics of CANN's device CPU and host, and the tests
+/// of the statistics of CANN's nano devices.
 enum class StatsNumbers : std::uint8_t {
   server,  ///< six digits
-  nano,    ///< digits behind the point: of float64 and averages 16, of float16 3, of other floating numbers 7
+  nano,    ///< digits behind the point: 16 for float64, averages and l2norm, 3 for float16, else 7
 };
 
 /// One tensor of a statistics file.
@@ -37,7 +37,7 @@ struct StatsRow {
   DType dtype = DType::undefined;
   Format format = Format::nd;
   Shape shape{};                ///< at most kMaxRank dims
-  StatisticsSummary summary{};  ///< by the rules of `cann`; of no elements: its cells are left empty
+  StatisticsSummary summary{};  ///< by the rules of `cann`; without elements its cells are left empty
 };
 
 /// Adds `value` as CANN does: integers with all digits, other numbers with six.
