@@ -6,14 +6,15 @@
 #include "opdump/types/dtype.hpp"
 
 /// How the bytes of a tensor are searched for infinities and NaNs. Both have all bits of the exponent set
-/// (or, in formats of 8 bits, one known pattern), so that adding the exponent's lowest bit to the number
-/// without its sign carries into the sign's place, and never beyond: whole words of several numbers are
-/// looked at together.
+/// (or, in formats of 8 bits, one known pattern). Adding the exponent's lowest bit to the number without its
+/// sign therefore carries into the sign's place, and never beyond it, so that a word of several numbers is
+/// tested at once.
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// What of a word is looked at, what is added, and where it then shows. All zero: such numbers have neither.
+/// The bits of a word to test, the word to add to them, and the bits that are then set by an infinity or a
+/// NaN. All zero: the dtype has neither.
 struct NonFiniteRule {
   std::uint64_t mask = 0;
   std::uint64_t add = 0;
@@ -32,7 +33,7 @@ constexpr std::uint64_t kFloats = 0x0000000100000001;
 
 }  // namespace non_finite
 
-/// For dtypes whose numbers are floating and packed in whole bytes; complex ones are two numbers each.
+/// The rule for dtypes of floating numbers packed in whole bytes; a complex number is two of them.
 constexpr NonFiniteRule non_finite_rule(DType dtype) {
   using namespace non_finite;
   switch (dtype) {
@@ -56,14 +57,14 @@ constexpr NonFiniteRule non_finite_rule(DType dtype) {
   }
 }
 
-/// Looks at words from the front of `bytes` bytes, at any address, and says in `found` whether one shows
-/// something by `rule`; it stays as it was when none does. Returns how many bytes it looked at, a multiple of
-/// 8; the rest is looked at elsewhere.
+/// Tests words by `rule`, from the front of `bytes` bytes at any address. Sets `found` if a word holds an
+/// infinity or a NaN; else leaves it alone. Returns how many bytes it tested, a multiple of 8; the caller
+/// tests the rest.
 using NonFiniteKernel = std::size_t (*)(const std::byte* data, std::size_t bytes, const NonFiniteRule& rule,
                                         bool& found);
 
-/// The fastest kernel for the processor that this runs on, null where there is none. In the library, not in
-/// this header.
+/// The fastest kernel for the processor that this runs on; null: there is none. In the library, not in this
+/// header.
 NonFiniteKernel non_finite_kernel();
 
 namespace non_finite {
@@ -82,12 +83,12 @@ inline std::size_t scan_words(const std::byte* data, std::size_t bytes, const No
   return at;
 }
 
-/// 8 bits of exponent and nothing else: the one pattern without a number is all ones.
+/// The format has 8 bits of exponent and nothing else; all ones is its only NaN.
 inline bool is_nan_e8m0(std::byte code) {
   return code == std::byte{0xff};
 }
 
-/// The source of the codes is HiFloat8's paper: minus zero is the NaN.
+/// Source of the codes: HiFloat8's paper; minus zero is the NaN.
 inline bool is_non_finite_hifloat8(std::byte code) {
   return code == std::byte{0x80} || (code & std::byte{0x7f}) == std::byte{0x6f};
 }
@@ -111,7 +112,7 @@ inline bool holds_non_finite(DType dtype, const std::byte* data, std::size_t byt
   std::size_t done = kernel != nullptr ? kernel(data, bytes, rule, found) : 0;
   done += non_finite::scan_words(data + done, bytes - done, rule, found);
   std::uint64_t last = 0;
-  // Zeros, which are finite, fill up the word.
+  // Zeros, which are finite, fill the rest of the word.
   if (done != bytes) std::memcpy(&last, data + done, bytes - done);
   return found || (((last & rule.mask) + rule.add) & rule.shows) != 0;
 }

@@ -11,8 +11,8 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// `value` squared and rounded, also where the compiler would let an addition take the exact product in, as
-/// GCC does on machines with a fused multiply-add: sums have the same bits on every machine.
+/// `value` squared and rounded, even where the compiler would fuse the multiplication with an addition, as
+/// GCC does on machines with a fused multiply-add. So sums have the same bits on every machine.
 inline double rounded_square(double value) {
 #if __has_builtin(__builtin_assoc_barrier)
   return __builtin_assoc_barrier(value * value);
@@ -22,8 +22,8 @@ inline double rounded_square(double value) {
 #endif
 }
 
-/// A sum of doubles that keeps what each addition rounds off (Neumaier), so its error does not grow with the
-/// number of terms. Not under -ffast-math, which takes the correction away.
+/// A sum of doubles that keeps what each addition rounds off (Neumaier), so that its error does not grow with
+/// the number of terms. Not under -ffast-math, which removes the correction.
 class CompensatedSum {
  public:
   void add(double term) {
@@ -40,7 +40,7 @@ class CompensatedSum {
   double lost_ = 0;
 };
 
-/// An exact sum of integers, up to 2^63 terms of 64 bits.
+/// An exact sum of up to 2^63 integers of 64 bits.
 class IntegerSum {
  public:
   void add(std::int64_t term) { add(static_cast<std::uint64_t>(term), term < 0 ? -1 : 0); }
@@ -67,8 +67,8 @@ class IntegerSum {
   std::int64_t high_ = 0;
 };
 
-/// Floating elements of up to 64 bits, taken apart with integers, so that neither a soft floating unit nor
-/// -ffast-math nor a processor set to flush subnormals gets in the way.
+/// Floating elements of up to 64 bits, taken apart with integers, so that software floating point,
+/// -ffast-math and a processor set to flush subnormals make no difference.
 
 template <std::unsigned_integral T>
 T load_element(const std::byte* from) {
@@ -82,7 +82,7 @@ T load_element(const std::byte* from) {
 }
 
 /// A floating format of sign, exponent and fraction. `kInfinity` is the magnitude (bits without the sign) of
-/// infinity, `kMaxNumber` the largest that is no NaN.
+/// infinity, `kMaxNumber` the largest magnitude that is not a NaN.
 template <class BitsType, int kExponentBits, bool kHasInfinity = true>
 struct FloatFormat {
   using Bits = BitsType;
@@ -94,7 +94,7 @@ struct FloatFormat {
   static constexpr Bits kMaxNumber = kHasInfinity ? kAllExponent : static_cast<Bits>(kMagnitude - 1);
   static constexpr Bits kInfinity = kHasInfinity ? kAllExponent : kMagnitude;
 
-  /// The number whose bits without the sign are `magnitude`; infinity too, NaN not.
+  /// The number whose bits without the sign are `magnitude`; it may be infinity, but not NaN.
   static double decode(Bits magnitude) {
     if constexpr (kWidth == 64) {
       return std::bit_cast<double>(magnitude);
@@ -118,7 +118,7 @@ using Bfloat16Format = FloatFormat<std::uint16_t, 8>;
 using Float8E5m2Format = FloatFormat<std::uint8_t, 5>;
 using Float8E4m3fnFormat = FloatFormat<std::uint8_t, 4, false>;
 
-/// The number that the element `bits` is, with its sign; infinities and NaNs too.
+/// The number that the element `bits` encodes, with its sign; infinities and NaNs too.
 template <class Format>
 double float_value(typename Format::Bits bits) {
   using Bits = typename Format::Bits;
@@ -143,14 +143,14 @@ inline double from_order(std::int64_t order) {
 
 /// How float16 and bfloat16 are added up, a group of 64 at a time, from the tensor's beginning.
 ///
-/// Of bfloat16 each 16 change places first: those at even places come before those at odd ones. NaNs,
-/// infinities and what a last group lacks count as 0. The elements at the places j + 8 k, k = 0 to 7, are
-/// added up in pairs, ((0+1)+(2+3))+((4+5)+(6+7)), for j = 0 to 7, and then those of j and j + 4 to a column;
-/// so are their squares, which are exact. All this is done in float32, where each of an element's four
-/// additions rounds by at most 2^-24. Where an element is too large (from 4096 on) or too small
-/// (not zero, but below 2^-62) the group is added up in float64 instead: large elements that cancel out do
-/// not take the small ones with them, and no square overflows, vanishes or is subnormal. The columns go to
-/// four sums in float64.
+/// In bfloat16 each 16 elements are reordered first: those at even places come before those at odd places.
+/// NaNs, infinities and the elements that the last group lacks count as 0. For each j from 0 to 7, the
+/// elements at the places j + 8 k, k = 0 to 7, are added up in pairs, ((0+1)+(2+3))+((4+5)+(6+7)); then the
+/// sums for j and j + 4 are added to a column. The squares, which are exact, are added up in the same way.
+/// All this is done in float32, where each of an element's four additions rounds by at most 2^-24. If an
+/// element is too large (4096 or more) or too small (not zero, but below 2^-62), the group is added up in
+/// float64 instead: large elements that cancel out do not take the small ones with them, and no square
+/// overflows, vanishes or is subnormal. The columns go to four sums in float64.
 
 inline constexpr std::size_t kHalfGroup = 64;
 inline constexpr std::size_t kHalfColumns = 4;
@@ -160,26 +160,26 @@ struct HalfLanes {
   double squares[kHalfColumns] = {};
 };
 
-/// The bounds, as magnitudes of `Format`.
+/// The bounds for elements of a group, as magnitudes of `Format`.
 template <class Format>
 inline constexpr std::uint16_t kLargeHalf = (Format::kBias + 12) << Format::kFractionBits;
 template <class Format>
 inline constexpr std::uint16_t kSmallHalf = Format::kBias > 62 ? (Format::kBias - 62) << Format::kFractionBits
                                                                : 1;
 
-/// Whether elements of this magnitude, of a group that is added up in float32, may be any.
+/// Whether a group that is added up in float32 may hold elements of this magnitude.
 template <class Format>
 constexpr bool is_moderate_half(std::uint32_t magnitude) {
   return magnitude < kLargeHalf<Format> && (magnitude >= kSmallHalf<Format> || magnitude == 0);
 }
 
-/// To float32 and back, for numbers that are neither subnormal nor too large there. An addition of two such
-/// numbers in float64 that is rounded so gives what float32 gives.
+/// Converts to float32 and back, for numbers that are neither subnormal nor too large for float32. Two such
+/// numbers, added in float64 and then rounded in this way, give the sum that float32 gives.
 [[gnu::always_inline]] inline double round_to_float(double value) {
   return static_cast<double>(static_cast<float>(value));
 }
 
-/// Adds up the numbers at the places j + 4 i, to the first.
+/// Adds up the numbers of one column, into x[0].
 [[gnu::always_inline]] inline void add_half_column(double (&x)[kHalfGroup / kHalfColumns], bool in_float) {
   const auto add = [&x, in_float](std::size_t i, std::size_t apart) {
     const double sum = x[i] + x[i + apart];
@@ -194,8 +194,8 @@ constexpr bool is_moderate_half(std::uint32_t magnitude) {
   add(0, 1);
 }
 
-/// Adds a group to `lanes`; `at(place)` is an element. In every caller's own code: kernels are compiled for
-/// processors that others may not have.
+/// Adds a group to `lanes`; `at(place)` is an element. Inlined into every caller: kernels are compiled for
+/// processors that other code cannot assume.
 [[gnu::always_inline]] inline void add_half_group(HalfLanes& lanes, bool in_float, const auto& at) {
   for (std::size_t column = 0; column < kHalfColumns; ++column) {
     for (const bool squared : {false, true}) {

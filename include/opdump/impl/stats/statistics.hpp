@@ -23,14 +23,14 @@ inline namespace OPDUMP_NAMESPACE {
 /// of MindSpore on the host.
 ///
 ///                   cann                                          mindspore
-///     min, max      pass over NaNs, but NaN if element 0 is one   NaN if any element is
-///     average       the infinity if all infinities have one       NaN if any element is, or if infinities
-///                   sign, even beside NaNs; else NaN if any       of both signs are; else the infinity
-///                   element is NaN or infinite
-///     l2norm        NaN if any element is; else inf if any element is infinite
+///     min, max      skip NaNs, but NaN if element 0 is NaN        NaN if any element is NaN
+///     average       the infinity if all infinities have one       NaN if any element is NaN, or if
+///                   sign, even beside NaNs; else NaN if any       there are infinities of both signs; else
+///                   element is NaN or infinite                    the infinity
+///     l2norm        NaN if any element is NaN; else inf if any element is infinite
 enum class StatisticsDialect : std::uint8_t { cann, mindspore };
 
-/// A smallest or largest element, in the kind of number its dtype has.
+/// A smallest or largest element, as the kind of number that its dtype holds.
 class Extreme {
  public:
   enum class Kind : std::uint8_t { none, integer, natural, real };
@@ -41,13 +41,13 @@ class Extreme {
   constexpr explicit Extreme(std::uint64_t value) : kind_(Kind::natural), bits_(value) {}
   constexpr explicit Extreme(double value) : kind_(Kind::real), bits_(std::bit_cast<std::uint64_t>(value)) {}
 
-  /// `none` where there were no elements; then no value may be read.
+  /// `none`: there were no elements, and no value may be read.
   constexpr Kind kind() const { return kind_; }
   constexpr std::int64_t integer() const { return static_cast<std::int64_t>(bits_); }
   constexpr std::uint64_t natural() const { return bits_; }
   constexpr double real() const { return std::bit_cast<double>(bits_); }
 
-  /// The value whatever its kind; 64-bit integers are rounded to 53 bits.
+  /// The value as a double, for any kind; 64-bit integers are rounded to 53 bits.
   constexpr double as_double() const {
     if (kind_ == Kind::integer) return static_cast<double>(integer());
     return kind_ == Kind::natural ? static_cast<double>(natural()) : real();
@@ -69,19 +69,19 @@ struct StatisticsSummary {
   Extreme max{};                   ///< a zero has no sign
   Extreme min{};
   double sum = 0;      ///< as `average`, times count; may be infinite where the average is not
-  double average = 0;  ///< 0 of no elements
+  double average = 0;  ///< 0 without elements
   double l2norm = 0;   ///< finite wherever a double can hold it
 };
 
-/// Gathers the statistics of one tensor from its bytes as they come by. Fixed size, no heap.
+/// Gathers the statistics of one tensor from its bytes, which come in chunks. Fixed size, no heap.
 ///
 /// The result depends on the elements only, not on how they were cut into chunks, and with kernels it is the
 /// same to the last bit, as long as the compiler does not fuse multiplications into additions (float64 and
-/// 64-bit integers could then differ in the last digits of l2norm). Sums of integers are exact; those of
-/// floating numbers are taken in the order that kernels.hpp states, with an error beneath
-/// 2 * 10^-13 of the sum of magnitudes. Sixteen at a time, float16 and bfloat16 beneath 4096 are added up in
-/// float32 first: there it is 2.4 * 10^-7. The vendors add up one element after the other, so their last
-/// digits may differ, and their l2norm of float64 overflows.
+/// 64-bit integers could then differ in the last digits of l2norm). Sums of integers are exact; sums of
+/// floating numbers are taken in the order that kernels.hpp states, with an error below 2 * 10^-13 of the sum
+/// of magnitudes. float16 and bfloat16 below 4096 are first added up in float32, sixteen at a time: there the
+/// error is below 2.4 * 10^-7. The vendors add one element after another, so their last digits may differ,
+/// and their l2norm of float64 overflows.
 ///
 /// One thread at a time; distinct objects are independent.
 class Statistics {
@@ -101,13 +101,13 @@ class Statistics {
   }
 
   /// Takes in the tensor's next bytes, at any address: little-endian elements, sub-byte ones packed from the
-  /// lowest bits up, but uint1 from the highest bit down. A chunk holds whole elements; what is left over at
-  /// its end is ignored.
+  /// lowest bits up, but uint1 from the highest bit down. A chunk holds whole elements; bytes left over at
+  /// its end are ignored.
   void add(Bytes chunk);
 
-  /// Takes in `elements` elements that were looked at elsewhere, in whatever order: floating ones of up to 32
-  /// bits, with the sums of the finite ones and of their squares. None of them may be a tensor's first one
-  /// and NaN where CANN's rules count.
+  /// Takes in `elements` elements whose statistics were computed elsewhere, in any order: floating elements
+  /// of up to 32 bits, with the sum of the finite ones and that of their squares. Under CANN's rules, a
+  /// tensor's first element must not be among them if it is NaN.
   void add_run(std::uint64_t elements, const FloatRun& run, double sum, double squares);
 
   /// The same for integers of up to 32 bits.
@@ -118,7 +118,7 @@ class Statistics {
   DType dtype() const { return dtype_; }
 
  private:
-  /// `add`, of dtypes that a lean build leaves out.
+  /// `add` for dtypes that a lean build leaves out.
   void add_rarer(Bytes chunk);
 
   template <std::integral T>
@@ -134,7 +134,7 @@ class Statistics {
     static constexpr std::size_t kBits = kWidth;
     static int at(const std::byte* data, std::size_t i) {
       const std::size_t bit = i * kWidth;
-      // Bits alone have the first element on top, as the vendor's reader takes them.
+      // Single bits have the first element on top, as the vendor's reader takes them.
       const std::size_t shift = kWidth == 1 ? 7 - bit % 8 : bit % 8;
       const int raw = (std::to_integer<int>(data[bit / 8]) >> shift) & ((1 << kWidth) - 1);
       return kSigned && raw >> (kWidth - 1) != 0 ? raw - (1 << kWidth) : raw;
@@ -146,14 +146,14 @@ class Statistics {
     static int at(const std::byte* data, std::size_t i) { return data[i] != std::byte{0}; }
   };
 
-  /// What float16 and bfloat16 have instead of lanes.
+  /// What float16 and bfloat16 use instead of lanes.
   struct HalfGroups {
     HalfLanes lanes;
-    std::byte begun[2 * kHalfGroup] = {};  ///< the elements of a group that more belong to
+    std::byte begun[2 * kHalfGroup] = {};  ///< the first elements of a group that is not full yet
     std::size_t elements = 0;              ///< in `begun`
   };
 
-  /// Whole elements of `bits` in `chunk` that are within the limit.
+  /// How many whole elements of `bits` bits in `chunk` are within the limit.
   std::uint64_t count_in(Bytes chunk, std::size_t bits) const {
     const std::uint64_t held =
         bits < 8 ? std::uint64_t{chunk.size()} * (8 / bits) : chunk.size() / (bits / 8);
@@ -177,7 +177,7 @@ class Statistics {
   static bool begins_with_nan(const std::byte* data) {
     return (load_element<typename Format::Bits>(data) & Format::kMagnitude) > Format::kMaxNumber;
   }
-  /// Without a branch, which no processor can foretell.
+  /// Without a branch: no processor can predict a sign.
   static double with_sign(double size, bool negative) {
     return std::bit_cast<double>(std::bit_cast<std::uint64_t>(size) | std::uint64_t{negative} << 63);
   }
@@ -229,7 +229,7 @@ class Statistics {
   std::uint64_t positive_inf_ = 0;
   std::uint64_t negative_ = 0;
   std::uint64_t positive_ = 0;
-  /// Integers as they are, uint64 less 2^63, floating numbers by `order_of`.
+  /// Integers as they are, uint64 minus 2^63, floating numbers by `order_of`.
   std::int64_t min_ = std::numeric_limits<std::int64_t>::max();
   std::int64_t max_ = std::numeric_limits<std::int64_t>::min();
 
@@ -237,11 +237,12 @@ class Statistics {
   IntegerSum integer_squares_;
   union {
     FloatLanes lanes_{};
-    HalfGroups groups_;  ///< of float16 and bfloat16
+    HalfGroups groups_;  ///< for float16 and bfloat16
   };
   CompensatedSum sum_;
   CompensatedSum squares_;
-  /// Of float64 whose squares overflow or vanish: of x * 2^-600 and of (x * 2^600)^2.
+  /// For float64 elements x whose squares overflow: the sums of x * 2^-600 and of its square; for those whose
+  /// squares vanish: the sum of (x * 2^600)^2.
   CompensatedSum large_sum_;
   CompensatedSum large_squares_;
   CompensatedSum small_squares_;
@@ -399,7 +400,7 @@ inline void Statistics::summarise_floats(StatisticsSummary& to, StatisticsDialec
     if (large) scaled.add(sum.value() * 0x1p-600);
     to.sum = large ? scaled.value() * 0x1p600 : sum.value();
     const double average = large ? scaled.value() / count * 0x1p600 : sum.value() / count;
-    // Rounding may carry the average of equal numbers past them, and that of the largest ones to infinity.
+    // Rounding may carry the average of equal numbers past them, and that of the largest numbers to infinity.
     to.average = std::clamp(average, from_order(min_), from_order(max_));
   }
 

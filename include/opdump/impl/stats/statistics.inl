@@ -1,5 +1,5 @@
 #pragma once
-/// How `Statistics` takes elements in, by the kind of their numbers: a part of that class.
+/// How `Statistics` takes elements in, by the kind of their numbers: a part of class Statistics.
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
@@ -15,7 +15,8 @@ inline namespace OPDUMP_NAMESPACE {
 
 template <class Element>
 void Statistics::add_small_integers(Bytes chunk, IntegerKernel StatisticsKernels::*kernel) {
-  // A run ends on a byte: the block holds a multiple of 8 elements, and what follows the limit is not read.
+  // A run ends on a byte boundary: the block holds a multiple of 8 elements, and nothing beyond the limit is
+  // read.
   std::uint64_t count = count_in(chunk, Element::kBits);
   const std::byte* data = chunk.data();
   const IntegerKernel fast = kernels_ != nullptr && kernel != nullptr ? kernels_->*kernel : nullptr;
@@ -193,7 +194,7 @@ void Statistics::run_floats(const std::byte* data, std::size_t count, FloatRun& 
       ++run.nan;
       continue;
     }
-    // Without branches on the sign, which no processor can foretell.
+    // Without branches on the sign, which no processor can predict.
     const bool below = bits != magnitude;
     const Order mask = -static_cast<Order>(below);
     const Order order = (static_cast<Order>(magnitude) ^ mask) - mask;
