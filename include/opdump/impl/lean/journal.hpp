@@ -19,7 +19,7 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// `unfinished` and the words of `kLossKinds`, each with a 0 behind it.
+/// `unfinished` and the words of `kLossKinds`, each followed by a 0.
 inline constexpr auto kCauseWords = [] {
   constexpr std::size_t kBytes = [] {
     std::size_t bytes = kUnfinishedWord.size() + 1;
@@ -36,15 +36,16 @@ inline constexpr auto kCauseWords = [] {
   return words;
 }();
 
-/// The journal of small code: lines of BasicJournal's format that name no record, so it is a journal of gaps
-/// whatever the detail is, unless that is `none`. There are `from`, `gap`, also of a single record, `to` and
-/// `closed`, each behind the head of the format, so that what is left is read where a log overwrites its
-/// oldest blocks. What is lost behind a recorder's last record, or before its first one of a config, is in the
-/// counts of `closed` alone, as are reduced records. Each line goes to the sink at once. A sink that refuses
-/// it costs the line, not the records.
+/// The journal of a lean build, in BasicJournal's format. Its lines name no record, so it is a journal of
+/// gaps for every detail but `none`. Its lines are `from`, `gap` (also for a single record), `to` and
+/// `closed`. Each follows a copy of the format's head, so that the remaining lines can be read when a log has
+/// overwritten its oldest blocks. Only the counts of `closed` include reduced records, and records lost after
+/// a recorder's last record or before its first one under a config. Each line goes to the sink at once. If
+/// the sink refuses a line, only the line is lost, not the records.
 class LeanJournal {
  public:
-  /// `memory` holds the line that is written and its journal's name: `kMemoryBytes`, or else each fails.
+  /// `memory` holds the line being written and the journal's name; with fewer than `kMemoryBytes` every line
+  /// fails.
   LeanJournal(Sink& sink, MutableBytes memory, JournalDetail detail)
       : sink_(sink),
         memory_(memory.size() < kMemoryBytes ? nullptr : reinterpret_cast<char*>(memory.data())),
@@ -84,7 +85,7 @@ class LeanJournal {
     put_line(target, kClosed, numbers, kCounts, kNoCauses);
   }
 
-  // What has no line here.
+  // Events that have no line here.
 
   template <class... Told>
   static void begun(const Told&...) {}
@@ -116,7 +117,7 @@ class LeanJournal {
   }
 
   static char* put_causes(char* to, unsigned causes) {
-    // Of none it is the first word.
+    // No cause is written as the first word.
     unsigned bits = causes == 0 ? 1 : causes << 1;
     *to++ = ',';
     for (const char* word = kCauseWords.data(); bits != 0; bits >>= 1) {
@@ -158,7 +159,7 @@ class LeanJournal {
   std::atomic<std::uint8_t> failure_{0};
 };
 
-/// Of this build.
+/// The journal of this build.
 using Journal = std::conditional_t<build::kLeanJournal, LeanJournal, BasicJournal<build::kFullJournal>>;
 
 }  // namespace OPDUMP_NAMESPACE

@@ -13,7 +13,8 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// As without OPDUMP_SMALL_CODE (overflow_scan.hpp), but for elements of 8 bits, which it takes for finite.
+/// As OverflowScan without OPDUMP_SMALL_CODE (overflow_scan.hpp), but takes all elements of 8 bits for
+/// finite.
 template <class Memory>
 class OverflowScan final : public OverflowCheck {
  public:
@@ -42,10 +43,10 @@ class OverflowScan final : public OverflowCheck {
   }
 
  private:
-  /// Where an element has its exponent: in the two bytes at its upper end, which `mask` selects.
+  /// Where an element has its exponent: `mask` selects it in the element's two highest bytes.
   struct Exponent {
-    std::uint16_t mask = 0;  ///< 0: there is none
-    std::uint8_t bytes = 0;  ///< of an element, or of either part of a complex one
+    std::uint16_t mask = 0;  ///< 0: no exponent
+    std::uint8_t bytes = 0;  ///< of an element, or of one part of a complex element
   };
   static constexpr Exponent exponent_of(DType dtype) {
     switch (dtype) {

@@ -11,13 +11,13 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Of the record that a report becomes.
+/// The dims, tensor and operator of the record that a report becomes.
 inline constexpr Dim kReportDims[] = {kOpDebugBytes};
 inline constexpr TensorView kReportTensor[] = {
     {.bytes = kOpDebugBytes, .dtype = DType::uint8, .shape = kReportDims}};
 inline constexpr OpDesc kReportOp = {.name = "Node_OpDebug", .type = "Opdebug", .task_id = 65535};
 
-/// As OverflowCapture, in a lean build: the report is a record of its own behind the operator's.
+/// As OverflowCapture, for a lean build: the report is a record of its own after the operator's record.
 template <class Memory>
 class LeanOverflowCapture {
  public:
@@ -36,13 +36,13 @@ class LeanOverflowCapture {
     return sender_.lose_untraced(plan_.target, found.status());
   }
 
-  /// Captures it, and what is known of its overflow, which is filled in.
+  /// Captures the operator and, after filling it in, `report`, unless enough overflows were captured.
   Status take(LeanOverflowReport& report) {
     tally_.add_one();
     if (enough_overflows(sender_.context(), tally_)) return Status::ok;
     RecordSource source =
         sender_.describe(op_, &plan_, plan_.target, sender_.begin_record(plan_.target), tensors_);
-    // Statistics are not wanted here.
+    // An overflow's tensors are dumped, never their statistics.
     Status status = sender_.record(source, false, false);
     if (status != Status::ok) return status;
     report.model_id = plan_.model->id;

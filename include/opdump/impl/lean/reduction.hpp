@@ -22,12 +22,12 @@ namespace small_stats {
 
 using namespace std::string_view_literals;  // the length of a literal comes without strlen
 
-/// A format's code in the table of names, where those of dtypes come first.
+/// A format's code in the table of names, after the codes of dtypes.
 constexpr std::uint32_t code_of(Format format) {
   return 128 + static_cast<std::uint32_t>(format);
 }
 
-/// CANN's names of the dtypes that have statistics and of usual formats; others are written as their numbers.
+/// CANN's names of the dtypes that have statistics and of the usual formats; others are written as numbers.
 inline constexpr auto kNames = [] {
   constexpr auto for_each = [](auto use) {
     for (int code = 0; code < kKnownDTypes; ++code) {
@@ -50,7 +50,7 @@ inline constexpr auto kNames = [] {
   return names;
 }();
 
-/// Of each column its title, with a comma in front and a zero behind.
+/// The title of each column, after a comma and followed by a zero.
 inline constexpr auto kColumns = [] {
   constexpr std::size_t kBytes = [] {
     std::size_t bytes = 0;
@@ -71,8 +71,8 @@ static_assert(std::size(kStatsColumns) == kColumnCount && kStatsColumns[kMean].b
               kStatsColumns[kL2Norm].bit == kStatL2Norm);
 inline constexpr unsigned kNumbers = 1 << kMax | 1 << kMin | 1 << kMean | 1 << kL2Norm;
 
-/// The columns, a bit for each, of `selected` statistics. The six defaults have the count in the midst, any
-/// other selection in front.
+/// The columns of the `selected` statistics, a bit each. The six defaults have the count in the middle, any
+/// other selection has it in front.
 constexpr unsigned columns_of(std::uint32_t selected) {
   static_assert(kStatMax == 1 << 0 && kStatMean == 1 << 2 && kStatNan == 1 << 3 && kStatL2Norm == 1 << 6);
   selected &= kStatsByDefault | kStatL2Norm;
@@ -92,7 +92,7 @@ inline void add_header(TextWriter& to, unsigned columns) {
   to.add('\n');
 }
 
-/// `prefix_bytes`: how much of "DT_" goes before a name.
+/// `prefix_bytes`: how many bytes of "DT_" precede a name.
 inline void add_name(TextWriter& to, std::size_t prefix_bytes, std::uint32_t code, std::uint32_t number) {
   to.add(',');
   const std::string_view name = kNames.find(code);
@@ -109,14 +109,14 @@ inline double number_of(const SmallStatistics& statistics, unsigned column) {
   return column == kMean ? statistics.average() : statistics.l2norm();
 }
 
-/// Digits behind the point that a fixed-point number has.
+/// How many digits a fixed-point number has behind the point.
 inline int decimals_of(const SmallStatistics& statistics, unsigned column) {
   if (column == kMean || column == kL2Norm) return 16;
   if (statistics.dtype() == DType::float16) return 3;
   return statistics.dtype() == DType::float32 ? 7 : 0;
 }
 
-/// The cells of one tensor, empty without elements.
+/// Adds the cells of one tensor; they are empty if it has no elements.
 inline void add_cells(TextWriter& to, unsigned columns, const SmallStatistics& statistics, bool fixed) {
   for (unsigned column = 0; column != kColumnCount; ++column) {
     if ((columns >> column & 1) == 0) continue;
@@ -133,7 +133,7 @@ inline void add_cells(TextWriter& to, unsigned columns, const SmallStatistics& s
   to.add('\n');
 }
 
-/// What stands in front of the statistics.
+/// Adds the cells of one tensor before its statistics.
 inline void add_tensor(TextWriter& to, const TensorView& tensor, bool is_output, std::uint32_t index) {
   to.add({is_output ? "Output," : "Input,", is_output ? 7u : 6u}).add_short_decimal(index).add(',').add_decimal(tensor.bytes);
   add_name(to, 3, static_cast<std::uint32_t>(tensor.dtype),
@@ -149,10 +149,10 @@ inline void add_tensor(TextWriter& to, const TensorView& tensor, bool is_output,
 
 }  // namespace small_stats
 
-/// Reduces records to their statistics, as CSV files in CANN's form: those of `StatisticsReduction` without
-/// OPDUMP_SMALL_CODE, but for the last digits of sums, and for rare dtypes and formats, which are written as
-/// their numbers. Only int8, uint8, float16 and float32 have statistics; the cells of other tensors are
-/// empty. No digests, no tables, no statistics from the device.
+/// Reduces records to their statistics, as CSV files in CANN's form. They equal those of
+/// `StatisticsReduction` without OPDUMP_SMALL_CODE except in the last digits of sums, and in rare dtypes and
+/// formats, which are written as numbers. Only int8, uint8, float16 and float32 have statistics; the cells of
+/// other tensors are empty. No digests, no tables, no statistics from the device.
 template <class Memory, bool = false, bool = false>
 class StatisticsReduction final : public Reduction {
  public:

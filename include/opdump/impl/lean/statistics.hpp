@@ -13,14 +13,14 @@ namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 /// The statistics of one tensor of int8, uint8, float16 or float32: what `Statistics` gives by CANN's rules,
-/// in a fraction of its code. One loop serves all four, on integers but for the sums, so that a processor set
-/// to flush subnormals does not get in the way.
+/// in a fraction of its code. One loop serves all four dtypes. It uses integers except for the sums, so that
+/// a processor set to flush subnormals makes no difference.
 ///
-/// Elements are added up one after the other in float64. Sums of integers are exact, and those of n floating
-/// numbers have an error beneath n * 1.2 * 10^-16 of the sum of magnitudes.
+/// Elements are added up one after another in float64. Sums of integers are exact, and sums of n floating
+/// numbers have an error below n * 1.2 * 10^-16 of the sum of magnitudes.
 class SmallStatistics {
  public:
-  /// Another dtype has no statistics: none of its elements is counted.
+  /// Any other dtype has no statistics: none of its elements is counted.
   static constexpr bool supports(DType dtype) {
     return dtype == DType::int8 || dtype == DType::uint8 || dtype == DType::float16 ||
            dtype == DType::float32;
@@ -32,10 +32,10 @@ class SmallStatistics {
     }
   }
 
-  /// Takes in the next elements, little-endian and whole, at any address; altogether fewer than 2^32.
+  /// Takes in the next elements, little-endian and whole, at any address; fewer than 2^32 in all.
   void add(Bytes chunk) { take(this, chunk.data(), chunk.size()); }
 
-  /// `add` for `read_pieces`, of which `statistics` is given.
+  /// `add` as a callback of `read_pieces`; `statistics` is the object.
   static void take(void* statistics, const std::byte* at, std::size_t bytes) {
     SmallStatistics& self = *static_cast<SmallStatistics*>(statistics);
     const std::uint32_t element_bytes = self.form_->bytes;
@@ -48,11 +48,11 @@ class SmallStatistics {
     }
   }
 
-  /// Of 0 to 3: all elements, NaNs, negative infinities, positive ones.
+  /// `of` from 0 to 3: all elements, NaNs, negative infinities, positive infinities.
   std::uint32_t count(unsigned of) const { return counts_[of]; }
   DType dtype() const { return form_->dtype; }
 
-  /// Of one element at least, as the following. A zero has no sign.
+  /// These need at least one element. A zero has no sign.
   double max() const { return starts_with_nan_ ? kNan : value_of(max_); }
   double min() const { return starts_with_nan_ ? kNan : value_of(min_); }
 
@@ -78,7 +78,7 @@ class SmallStatistics {
   struct Form {
     DType dtype;
     std::uint8_t bytes;          // of an element; 0: the dtype is not supported
-    std::uint8_t fraction_bits;  // without an exponent: all
+    std::uint8_t fraction_bits;  // if there is no exponent: all bits
     std::int16_t unit;           // the least number is 2 to this power
     std::uint32_t sign;          // the bit
     std::uint32_t infinity;      // without its sign; what is larger is NaN
@@ -91,7 +91,7 @@ class SmallStatistics {
       {DType::undefined, 0, 0, 0, 0, 0},
   };
 
-  /// An integer that orders numbers as their values do, 0 for both zeros; the value itself of integers.
+  /// An integer that orders numbers as their values do, 0 for both zeros; for integers the value itself.
   using Order = std::int32_t;
 
   void add_element(std::uint32_t bits) {
@@ -120,7 +120,7 @@ class SmallStatistics {
     std::uint32_t magnitude = static_cast<std::uint32_t>(order < 0 ? -order : order);
     if (magnitude == form_->infinity) return order < 0 ? -kInfinity : kInfinity;
     if (order == 0) return 0;
-    // In units of the least number: with the bit that normal ones do not have, and shifted by their exponent.
+    // In units of the least number: with the implicit bit of normal numbers, and shifted by their exponent.
     std::int32_t exponent = static_cast<std::int32_t>(magnitude >> form_->fraction_bits);
     if (exponent != 0) magnitude -= static_cast<std::uint32_t>(--exponent) << form_->fraction_bits;
     const Order units = static_cast<Order>(magnitude);
