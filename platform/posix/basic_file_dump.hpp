@@ -26,9 +26,9 @@
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 
-/// FileDump over any memory, with a ring of `kRingBytes` and the heads of `kKnownHeads` operators, whose bodies
-/// the program compiles. Each call has the contract of FileDump's, and allocates where that does, but for the
-/// constructor, as everything lies inside.
+/// FileDump over any memory, with a ring of `kRingBytes` and the heads of `kKnownHeads` operators, compiled
+/// by the program. Each call has the contract of the same call of FileDump and allocates where that one does,
+/// except the constructor: everything lies inside.
 template <class Memory, std::size_t kRingBytes = 64 * 1024, std::size_t kKnownHeads = 16>
 class BasicFileDump {
  public:
@@ -165,10 +165,10 @@ class BasicFileDump {
   }
 
  private:
-  /// For watching some ten operators.
+  /// Enough to watch about ten operators.
   static constexpr std::size_t kWatchBytes = build::kFaults ? 16 * 1024 : 8;
 
-  /// As it was given to `load_model`.
+  /// The arguments of `load_model`.
   struct LoadedModel {
     ModelPlan* plan;
     const ModelDesc* model;
@@ -178,11 +178,11 @@ class BasicFileDump {
   static void say_to_stderr(void*, std::string_view line) {
     const auto part = [](std::string_view text) { return iovec{const_cast<char*>(text.data()), text.size()}; };
     const iovec parts[] = {part("opdump: "), part(line), part("\n")};
-    // One call that is allowed wherever something is captured, and keeps the line whole.
+    // One call, which is allowed wherever something is captured and keeps the line whole.
     static_cast<void>(!::writev(STDERR_FILENO, parts, 3));
   }
 
-  /// Under the config that has come into force, what was loaded before it.
+  /// Loads the models that were loaded before `start`, under the config now in force.
   Status load_again() {
     for (const LoadedModel& waiting : waiting_) {
       Status ended = Status::ok;
@@ -194,7 +194,7 @@ class BasicFileDump {
     return Status::ok;
   }
 
-  /// One of the causes, the gravest first.
+  /// The gravest cause of the losses in `counts`.
   Status cause_of_loss(const DumpCounts& counts) const {
     if (counts.sink_failed != 0) return kit_.session().last_sink_failure();
     if (counts.invalid != 0) return Status::unrecordable;
@@ -231,9 +231,9 @@ class BasicFileDump {
     return Status::ok;
   }
 
-  /// Gives the recorder the ring that the config asks for, or the one that this object has.
+  /// Gives the recorder the ring that the config asks for, else the one inside this object.
   Status take_ring(const DumpOptions& options) {
-    // The only recorder: taken back and added again, it is the same object.
+    // There is only one recorder: taken back and added again, it is the same object.
     Status status = kit_.session().remove_recorder(recorder_);
     if (status != Status::ok) return status;
     const Result<MutableBytes> ring = kit_.ring_for(options, ring_);
@@ -248,7 +248,7 @@ class BasicFileDump {
 
   Memory& memory_;
   ConfigMemory config_memory_;
-  std::vector<const ModelPlan*> described_;  ///< all that are loaded, in order
+  std::vector<const ModelPlan*> described_;  ///< all loaded models, in order
   std::vector<LoadedModel> waiting_;         ///< loaded before `start`
   std::byte scratch_[4096];
   alignas(OPDUMP_CACHE_LINE_BYTES) std::byte ring_[kRingBytes];

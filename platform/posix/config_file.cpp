@@ -36,7 +36,7 @@ Status refuse_large(ConfigError& error, const char* path) {
   return refuse(error, ConfigFault::no_memory, path, "needs more heap than there is: shorten it");
 }
 
-/// Fewer than `size` only when the file ends; negative with errno set on an error.
+/// Reads `size` bytes, or fewer if the file ends; negative with errno set on an error.
 ssize_t read_all(int descriptor, char* to, std::size_t size) {
   std::size_t done = 0;
   while (done < size) {
@@ -124,7 +124,7 @@ class ConfigLoader {
   }
 
  private:
-  /// The file that torchair's dump_config_path names has to be right, and counts unless the options do.
+  /// The file that torchair's dump_config_path names must be right. It counts unless the options do.
   Status load_named(ConfigMemory& loaded) {
     ConfigContext context = context_;
     context.dialect = ConfigDialect::acl;

@@ -25,11 +25,11 @@ Status read_config_file(const char* path, ConfigText& text, ConfigError& error);
 /// Owns the bytes that a DumpConfig refers to.
 class ConfigMemory {
  public:
-  /// Heap bytes held: `config_memory_bytes` of the size of the file that counts.
+  /// Heap bytes held: `config_memory_bytes` of the size of the file in force.
   std::size_t size() const { return size_; }
 
-  /// A copy of `text` that lasts as long as what else is held, in place of the last one; empty when there is
-  /// no memory. For a directory that a config does not name itself.
+  /// A copy of `text` that lasts as long as the other bytes held, and replaces the last copy; empty when
+  /// there is no memory. For a directory that a config does not name itself.
   std::string_view keep(std::string_view text);
 
  private:
@@ -44,23 +44,22 @@ class ConfigMemory {
 /// `error` filled when the file cannot be read, is not a regular file, is longer than `kMaxConfigBytes`, or
 /// when its text is refused; `config` is then inactive and `memory` is as it was. On success `memory` holds
 /// the bytes of the new config, and what it held before is freed: give another one while a config of it is in
-/// use. `notes` as `parse_config`. `context` as `parse_config`, with three additions: without a
-/// `diagnostic_path` the environment variable MS_DIAGNOSTIC_DATA_PATH is taken; `ge_dump` holds also where
-/// ENABLE_MS_GE_DUMP says so; and torchair's
-/// `dump_config_path` is read, so that `acl_file` is not used. Error and notes then name that file. For boot:
-/// allocates.
+/// use. `notes` and `context` as `parse_config`, with three additions: without a `diagnostic_path` the
+/// environment variable MS_DIAGNOSTIC_DATA_PATH is taken; ENABLE_MS_GE_DUMP=1 also sets `ge_dump`; and
+/// torchair's `dump_config_path` is read here, so that `acl_file` is not used. Error and notes then name that
+/// file. For boot: allocates.
 Status load_config_file(const char* path, ConfigMemory& memory, DumpConfig& config, ConfigError& error,
                         std::vector<ConfigNote>* notes = nullptr, const ConfigContext& context = {});
 
-/// The same for a text that is in memory already, with a path check of the caller's. `name` stands for the
-/// file in errors.
+/// The same for a text that is in memory already, with the caller's path check. `name` stands for the file in
+/// errors.
 Status load_config_text(std::string_view text, const char* name, ConfigMemory& memory, DumpConfig& config,
                         ConfigError& error, std::vector<ConfigNote>* notes = nullptr,
                         const ConfigContext& context = {}, DumpPathCheck check_path = check_dump_path);
 
-/// Reads the data_dump.json that the environment variable MINDSPORE_DUMP_CONFIG names, as
-/// `load_config_file`. `ok` and an inactive config when the variable is not set or empty. Refused besides: a
-/// file whose name does not end with .json, and any other dialect.
+/// Reads the data_dump.json that the environment variable MINDSPORE_DUMP_CONFIG names, as `load_config_file`.
+/// `ok` and an inactive config when the variable is not set or empty. Also refuses a file whose name does not
+/// end with .json, and any other dialect.
 Status load_mindspore_config(ConfigMemory& memory, DumpConfig& config, ConfigError& error,
                              std::vector<ConfigNote>* notes = nullptr, const ConfigContext& context = {});
 

@@ -13,14 +13,14 @@
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 
-/// The system's clocks; on x86-64 and AArch64 a record's time is counted on from the last reading of
-/// CLOCK_REALTIME by the processor's counter, as CountedTime says, where the kernel keeps its own time by
-/// that counter. Elsewhere it is the same as SystemClock.
+/// The system's clocks. On x86-64 and AArch64, if the kernel keeps its own time by the processor's counter, a
+/// record's time is the last reading of CLOCK_REALTIME plus what the counter has counted since, see
+/// CountedTime. Elsewhere it is the same as SystemClock.
 ///
-/// Threads and ISR: any number may share one.
+/// Threads and ISR: any number may share one clock.
 class CounterClock final : public Clock {
  public:
-  /// Reads a file of sysfs: at boot.
+  /// Reads a file of sysfs: construct it at boot.
   CounterClock() = default;
 
   /// CLOCK_REALTIME; 0 for a time before 1970.
@@ -32,7 +32,7 @@ class CounterClock final : public Clock {
     return system_.unix_us();
   }
 
-  /// As SystemClock says.
+  /// As SystemClock.
   std::int32_t utc_offset_seconds() override {
     return system_.utc_offset_seconds();
   }

@@ -15,9 +15,9 @@
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 
-/// A sink that forwards to another one until the process crashes, and to system calls alone from then on. A
-/// thread that comes here after the crash, but the one that crashed, is kept for good: what it works on is no
-/// longer its own. A session that is to survive a crash is given this sink.
+/// A sink that forwards to another sink until the process crashes, and from then on makes system calls only.
+/// After the crash any other thread that calls this sink is held for ever: the crashed thread has taken over
+/// its work. Give this sink to a session that must survive a crash.
 class CrashSink final : public Sink {
  public:
   explicit CrashSink(Sink& sink) : sink_(sink) {}
@@ -45,13 +45,13 @@ class CrashSink final : public Sink {
     crashed_.store(thread_id(), std::memory_order_seq_cst);  // partner: `now`
   }
 
-  /// Whether another thread is kept.
+  /// Whether another thread is held.
   bool keeps_thread() const {
     // acquire: what that thread did comes before; partner: `now`.
     return kept_.load(std::memory_order_acquire);
   }
 
-  /// The sink that it forwards to until then.
+  /// The sink that this one forwards to before a crash.
   Sink& before_crash() {
     return sink_;
   }
@@ -77,14 +77,14 @@ class CrashSink final : public Sink {
   std::atomic<bool> kept_{false};
 };
 
-/// Dumps what is left when the process dies of SIGSEGV, SIGBUS, SIGILL, SIGFPE or SIGABRT: what the rings
-/// hold, and, if the config asks for failures, the operator that was running. Then the signal takes its
-/// course: it goes to who handled it before, or ends the process. The handler allocates nothing and takes no
-/// lock; it runs on a stack of its own in the thread that called `install`, and on that of the crashing
-/// thread elsewhere. A child after fork() that dies dumps nothing.
+/// When the process dies of SIGSEGV, SIGBUS, SIGILL, SIGFPE or SIGABRT, dumps what the rings hold and, if the
+/// config asks for failures, the operator that was running. Then the signal takes its course: it goes to the
+/// previous handler, or ends the process. The handler allocates nothing and takes no lock. It runs on a stack
+/// of its own in the thread that called `install`, and on the crashing thread's stack elsewhere. A child
+/// after fork() that dies dumps nothing.
 ///
-/// One per process and type of session. `install` is called by the thread that captures with `recorder`; the
-/// session has been given `sink`, and outlives this object.
+/// One per process and type of session. The thread that captures with `recorder` calls `install`. The session
+/// was made with `sink`, and outlives this object.
 template <class Session>
 class CrashDump {
  public:
@@ -95,8 +95,8 @@ class CrashDump {
   CrashDump& operator=(const CrashDump&) = delete;
   ~CrashDump() { remove(); }
 
-  /// `history` (null: none) lies between the session and `sink`, and is handed on when the process dies.
-  /// `already_initialised` when one is installed.
+  /// `history` (null: none) lies between the session and `sink`; what it keeps is written when the process
+  /// dies. `already_initialised` when a CrashDump is installed already.
   [[nodiscard]] Status install(Session& session, CrashSink& sink, Recorder& recorder,
                                HistorySink* history = nullptr) {
     CrashDump* none = nullptr;
@@ -115,7 +115,7 @@ class CrashDump {
     return Status::ok;
   }
 
-  /// By the thread that captures, when it is another one than has called `install`.
+  /// To be called by the capturing thread, if another thread called `install`.
   void follow_thread() {
     thread_.store(CrashSink::thread_id(), std::memory_order_relaxed);
     stack_t stack{};
@@ -126,7 +126,7 @@ class CrashDump {
     if (old.ss_sp != stack_) old_stack_ = old;
   }
 
-  /// Puts back what was there before. By the thread that captures, or when that has ended.
+  /// Puts the previous handlers back. To be called by the capturing thread, or after that thread has ended.
   void remove() {
     CrashDump* self = this;
     if (!installed().compare_exchange_strong(self, nullptr)) return;
@@ -149,7 +149,7 @@ class CrashDump {
         sigaction(kSignals[i], &dump->old_actions_[i], nullptr);
       if (dump->process_ == getpid()) dump->save();
     }
-    // Comes when this returns, to who handled it before.
+    // The signal comes when this handler returns, and goes to the previous handler.
     raise(signal);
   }
 

@@ -18,27 +18,28 @@ namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 
 struct DrainOptions {
-  /// Microseconds to sleep when the rings are empty; a record waits about this long at most before it moves.
-  /// While nothing is captured, this wake-up is all that the thread costs. 0 polls without sleeping, which
-  /// slows the producers.
+  /// Microseconds to sleep when the rings are empty; a record waits at most about this long before it moves.
+  /// While nothing is captured, the thread costs only this wake-up. 0 polls without sleeping, which slows the
+  /// producers.
   std::uint32_t delay_us = 1000;
-  std::size_t budget_bytes = std::size_t{1} << 20;  ///< bytes to move between two looks at `stop`; not 0
+  std::size_t budget_bytes = std::size_t{1} << 20;  ///< bytes to move between two checks for `stop`; not 0
 };
 
-/// A thread that drains one session. It looks at the rings every `delay_us` and sleeps in between; while they
-/// fill fast it looks every few microseconds instead, and goes on so for some tens of them after the last
-/// time they did. A producer whose ring is more than half full, or has no room, wakes it early and pays for
-/// that (some 20 us if the thread's core was idle); below that it never does. So that this seldom happens
-/// twice, the thread then sleeps no longer than half of the time that this took, down to a sixteenth of
-/// `delay_us`, and longer again once the rings are found nearly empty. All signals are blocked in it.
+/// A thread that drains one session. It looks at the rings every `delay_us` and sleeps in between. While
+/// rings fill fast it looks every few microseconds instead, and goes on doing so for some tens of
+/// microseconds after they last did. A producer whose ring is more than half full, or has no room, wakes the
+/// thread early and pays for that (some 20 us if the thread's core was idle); a producer with an emptier ring
+/// never wakes it. So that a producer seldom has to wake it twice, the thread then sleeps at most half as
+/// long as it had slept, down to a sixteenth of `delay_us`, and longer again once it finds the rings nearly
+/// empty. All signals are blocked in the thread.
 ///
-/// `Session` needs `Status attach_drainer(Waker*)`, `void detach_drainer()`,
-/// `std::size_t drain_some(std::size_t budget_bytes)`, which returns the bytes it took out of rings, and
-/// `bool take_crowded()`, whether that found one filling fast.
+/// `Session` needs `Status attach_drainer(Waker*)`, `void detach_drainer()`, `std::size_t
+/// drain_some(std::size_t budget_bytes)`, which returns the bytes it took out of rings, and `bool
+/// take_crowded()`, which says whether `drain_some` found a ring filling fast.
 ///
 /// `start` and `stop` are called by one thread at a time, never by the drain thread, and while no recorder
 /// captures. Neither this object nor the session may move or end between them. A recorder wakes the thread
-/// without taking a lock, so it may capture in a signal handler, whatever that has interrupted.
+/// without taking a lock, so it may capture in a signal handler that has interrupted anything.
 template <class Session>
 class DrainThread final : private Waker {
  public:
@@ -50,8 +51,8 @@ class DrainThread final : private Waker {
   ~DrainThread() { stop(); }
 
   /// `drainer_attached` when this thread runs already or the session has a drainer; `invalid_argument` for a
-  /// budget of 0; `too_many_objects` when the system refuses another thread. After an error nothing runs and
-  /// nothing is attached.
+  /// budget of 0; `too_many_objects` when the system refuses another thread. After an error no thread runs
+  /// and no drainer is attached.
   [[nodiscard]] Status start(Session& session, Options options = {}) {
     if (session_ != nullptr) return Status::drainer_attached;
     if (options.budget_bytes == 0) return Status::invalid_argument;
@@ -68,8 +69,9 @@ class DrainThread final : private Waker {
   }
 
   /// Returns when the rings were seen empty, the thread has ended and the session is detached; at once when
-  /// nothing runs. Producers should rest by then: while they fill the rings faster than the sink takes, this
-  /// does not return. In a child after fork(), which has no such thread, it only detaches the child's copy.
+  /// no thread runs. Producers should rest by then: while they fill the rings faster than the sink takes the
+  /// records, `stop` does not return. In a child after fork(), which has no such thread, it only detaches the
+  /// child's copy.
   void stop() {
     if (session_ == nullptr) return;
     if (is_there()) {
@@ -101,7 +103,7 @@ class DrainThread final : private Waker {
   }
 
   void drain() {
-    int looks = 0;  // left before it sleeps
+    int looks = 0;  // looks left before the thread sleeps
     bool slept = false;
     // acquire: what was captured before `stop` comes before; pairs with the release there.
     while (!stopping_.load(std::memory_order_acquire)) {
@@ -137,8 +139,7 @@ class DrainThread final : private Waker {
     return time;
   }
 
-  /// Leaves the rings alone for a moment: each look at them costs the producers more than a small record
-  /// does.
+  /// Leaves the rings alone for a moment: each look at them costs the producers more than a small record.
   static void let_fill() {
     const timespec start = now();
     for (timespec at = start; ns_between(start, at) < kFillNs; at = now()) cpu_relax();
@@ -148,7 +149,7 @@ class DrainThread final : private Waker {
     return std::int64_t{end.tv_sec - start.tv_sec} * 1'000'000'000 + (end.tv_nsec - start.tv_nsec);
   }
 
-  /// After a sleep in which no ring has filled much.
+  /// Called after a sleep in which no ring has filled much.
   void sleep_longer() {
     delay_us_ = delay_us_ < options_.delay_us / 2 ? 2 * delay_us_ + 1 : options_.delay_us;
   }

@@ -28,24 +28,24 @@
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 
-/// What a DumpKit is made with, besides its memory. All is referred to and outlives the kit.
+/// What a DumpKit is made with, besides its memory. The kit refers to all of it; it must outlive the kit.
 struct KitOptions {
   MutableBytes scratch;         ///< see `drain_scratch_bytes`
   MutableBytes watch_memory{};  ///< see `watch_bytes`
   WatchListener* watch_listener = nullptr;
   MutableBytes more_configs{};  ///< see `more_config_bytes`
   std::uint32_t device_id = 0;
-  WhenFull when_full = WhenFull::block;  ///< where the config does not say
+  WhenFull when_full = WhenFull::block;  ///< if the config does not say
   std::uint32_t drain_delay_us = DrainOptions{}.delay_us;
-  std::optional<std::uint64_t> room_bytes{};  ///< for forecasts; absent: the room that there is
+  std::optional<std::uint64_t> room_bytes{};  ///< for forecasts; absent: the free room of the file system
 };
 
-/// A session with all that a config may ask of it: every part, a sink that survives crashes and keeps a
-/// history, a clock, a drain thread, a log, and what MindSpore's dumps have besides tensors. It is what
-/// FileDump, `opdump replay` and the ACL calls have in common: one config means the same to each. The
-/// recorders are the program's.
+/// A session with everything that a config may ask for: every part, a sink that survives crashes and keeps a
+/// history, a clock, a drain thread, a log, and the files of MindSpore's dumps besides tensors. FileDump,
+/// `opdump replay` and the ACL calls share it, so that a config means the same to each. The program adds the
+/// recorders.
 ///
-/// `Store` is where files go, and follows a config's options as ConfigurableSink says.
+/// `Store` takes the files, and follows a config's options as ConfigurableSink says.
 ///
 /// One control thread calls everything, while no step is open. `apply`, `load_model` and `ring_for` allocate.
 template <class Memory, class Store = TreeSink, class KitClock = CounterClock>
@@ -78,27 +78,27 @@ class DumpKit {
   const HistorySink& history() const { return history_; }
   KitClock& clock() { return clock_; }
 
-  /// The config in force; one that is not active without any.
+  /// The config in force; an inactive one if there is none.
   const DumpConfig& config() const { return config_; }
 
-  /// Whether a config that dumps something here is in force.
+  /// Whether a config is in force that dumps something on this device.
   bool active() const { return session_.dump_time() != 0; }
 
-  /// Lets `hook` hear what of configs has no effect, what models will cost, and what was asked for and never
-  /// captured. Null: nobody.
+  /// `hook` gets a line for each key without effect, each model's forecast cost, and whatever was asked for
+  /// and never captured. Null: nobody gets them.
   void log_to(LogHook hook, void* context) {
     hook_ = hook;
     hook_context_ = context;
     log_ = TextLog(hook_, hook_context_, room_bytes_.value_or(0), true);
   }
 
-  /// Tells whom `log_to` names.
+  /// Passes `line` to the hook of `log_to`.
   void say(std::string_view line) const {
     if (hook_ != nullptr) hook_(hook_context_, line);
   }
 
-  /// The ring that `options` ask for, and otherwise `ring`; the kit's own until the next call. `no_memory`
-  /// leaves the ring of the last call as it was.
+  /// A ring of the kit's own, if `options` ask for a size, which stays until the next call; otherwise `ring`.
+  /// `no_memory` leaves the ring of the last call as it was.
   Result<MutableBytes> ring_for(const DumpOptions& options, MutableBytes ring) {
     if (!options.ring_bytes) return ring;
     const std::size_t bytes = *options.ring_bytes;
@@ -109,7 +109,7 @@ class DumpKit {
   }
 
   /// Begins without a config; `apply` may give one later. Errors as `DrainThread::start` and
-  /// `BasicSession::init`: nothing runs then.
+  /// `BasicSession::init`; after an error nothing runs.
   [[nodiscard]] Status begin() {
     Status status = check_drainer();
     if (status == Status::ok) status = session_.init();
@@ -118,14 +118,14 @@ class DumpKit {
     return status;
   }
 
-  /// Begins if nothing has begun, and puts `config` in force with its "opdump" object: for the session as far
-  /// as that begins now, and for the sink, the history and the log. A thread drains unless the capturing ones
-  /// do. A config that dumps nothing here leaves the one before. `text` is the file that `config` was read
-  /// from; without it nothing is written in MindSpore's layouts besides tensors and statistics. What `config`
-  /// refers to stays until `end`.
+  /// Begins if nothing has begun, and puts `config` in force. Its "opdump" object counts for the sink, the
+  /// history and the log, and for the session if that begins now. A thread drains, unless the capturing
+  /// threads do. A config that dumps nothing on this device leaves the previous one in force. `text` is the
+  /// file that `config` was read from; without it MindSpore's layouts get only tensors and statistics. What
+  /// `config` refers to must stay until `end`.
   ///
-  /// After any error all is as it was before: errors as `BasicSession::configure`, `init` and `set_config`,
-  /// `DrainThread::start` and `MindSporeExtras::begin`; those of the system for a directory that MindSpore
+  /// After any error everything is as before. Errors as `BasicSession::configure`, `init` and `set_config`,
+  /// `DrainThread::start` and `MindSporeExtras::begin`; the system's error for a directory that MindSpore
   /// makes; `no_memory`; `not_supported` also for a history in a session that has begun without one.
   [[nodiscard]] Status apply(const DumpConfig& config, std::string_view text = {}) {
     const bool begins = !session_.initialised();
@@ -148,8 +148,8 @@ class DumpKit {
     return status;
   }
 
-  /// As `BasicSession::load_model`, with an index of the operators, what becomes of each counted
-  /// (`BasicSession::count_ops`), and what MindSpore's dumps tell of a model.
+  /// As `BasicSession::load_model`, with an index of the operators. Also counts what becomes of each operator
+  /// (`BasicSession::count_ops`), and writes what MindSpore's dumps hold of a model.
   [[nodiscard]] Status load_model(ModelPlan& plan, const ModelDesc& model, std::span<std::uint8_t> bits) {
     Status status = session_.load_model(plan, model, bits, OpIndexMemory(model.ops).index());
     if (status == Status::ok && !plan.bits.empty()) status = count_ops(plan);
@@ -175,15 +175,15 @@ class DumpKit {
     return status;
   }
 
-  /// Writes what MindSpore's dumps have of models when those end, for all that are loaded, until one fails.
+  /// For all loaded models, until one fails: writes what MindSpore's dumps get when a model ends.
   [[nodiscard]] Status end_extras() {
     Status status = Status::ok;
     while (!models_.empty() && status == Status::ok) status = end_extras(models_.back());
     return status;
   }
 
-  /// Writes out what is left and ends the session, as `BasicSession::finalize`; no config is in force then.
-  /// Where it cannot end, the thread goes on.
+  /// Writes out what is left and ends the session, as `BasicSession::finalize`; then no config is in force.
+  /// If the session cannot end, the thread goes on.
   [[nodiscard]] Status end() {
     drain_.stop();
     const Status status = session_.finalize();
@@ -208,13 +208,13 @@ class DumpKit {
   }
 
   Status start_thread() {
-    // Under WhenFull::inline_drain the capturing threads drain, and no other may.
+    // Under WhenFull::inline_drain the capturing threads drain, and no other thread may.
     return session_.when_full() == WhenFull::inline_drain
                ? Status::ok
                : drain_.start(session_, {.delay_us = drain_delay_us_});
   }
 
-  /// A session whose drainer is somebody else's could be begun here and never be ended.
+  /// Fails if the session has a drainer of another owner: it could begin here, but never end.
   Status check_drainer() {
     if (session_.when_full() == WhenFull::inline_drain) return Status::ok;
     const Status status = session_.attach_drainer();
@@ -222,17 +222,17 @@ class DumpKit {
     return status;
   }
 
-  /// Makes `options` count for what they count for before a session begins.
+  /// Applies the `options` that count only before a session begins.
   Status prepare(const DumpOptions& options) {
     Status status = session_.configure(options);
     if (status == Status::ok) status = check_drainer();
     return status == Status::ok ? keep_history(options) : status;
   }
 
-  /// Lets the store do as `options` say, while nothing is drained.
+  /// Stops draining, and lets the store follow `options`.
   Status move_store(DumpOptions options) {
     drain_.stop();
-    options.history_steps = 0;  // Those are `history_`'s.
+    options.history_steps = 0;  // `history_` keeps those.
     return store_.follow(options, session_.journal());
   }
 
@@ -265,7 +265,7 @@ class DumpKit {
     return extras_ == nullptr ? Status::no_memory : extras_->begin(config_, text, session_.device_id());
   }
 
-  /// Of one that was loaded under the config in force.
+  /// For one model, if it was loaded under the config in force.
   Status end_extras(const ModelPlan* plan) {
     const auto model = std::find(models_.begin(), models_.end(), plan);
     if (model == models_.end()) return Status::ok;
@@ -277,12 +277,12 @@ class DumpKit {
   Store store_;
   CrashSink crash_sink_{store_};
   HistorySink history_{crash_sink_};
-  std::unique_ptr<std::uint64_t[]> history_memory_;  ///< null: nothing is kept
+  std::unique_ptr<std::uint64_t[]> history_memory_;  ///< null: no history is kept
   KitClock clock_;
-  DumpConfig config_;                        ///< the one in force
+  DumpConfig config_;                        ///< the config in force
   std::unique_ptr<MindSporeExtras> extras_;  ///< null: none are asked for
-  std::vector<const ModelPlan*> models_;     ///< loaded, where there are extras
-  std::vector<CountedModel> op_counts_;      ///< of the loaded models of which something is captured
+  std::vector<const ModelPlan*> models_;     ///< loaded models, if there are extras
+  std::vector<CountedModel> op_counts_;      ///< of each loaded model that has captured operators
   std::unique_ptr<std::uint64_t[]> own_ring_;
   AllParts<Memory> parts_;
   std::uint32_t drain_delay_us_;

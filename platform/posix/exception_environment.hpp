@@ -11,7 +11,7 @@ inline namespace OPDUMP_NAMESPACE {
 /// The environment of this process; empty for a setuid program, see has_borrowed_rights.
 class ProcessEnvironment final : public Environment {
  public:
-  /// `makes_directories` false: a directory that could be made counts as usable, and nothing is made.
+  /// `makes_directories` false: a directory that could be made counts as usable, and is not made.
   explicit ProcessEnvironment(bool makes_directories) : makes_directories_(makes_directories) {}
 
   const char* variable(const char* name) override;
@@ -21,11 +21,11 @@ class ProcessEnvironment final : public Environment {
   const bool makes_directories_;
 };
 
-/// Makes `config`, an acl.json that `memory` holds the bytes of, what CANN makes of it in `environment`: the
-/// directory of an exception dump is the one of `plan_exceptions`, and a config that asks for nothing dumps
-/// exceptions when a variable asks for them. `notes`, if given, gets what a variable has changed, and which
-/// ones are without effect: unknown scenes, directories that cannot be used, exceptions besides another dump.
-/// `no_memory` with `config` as it was. Configs of other layouts stay as they are. For boot: allocates.
+/// Changes `config`, an acl.json whose bytes `memory` holds, as CANN does in `environment`: the directory of
+/// an exception dump is that of `plan_exceptions`, and a config that asks for nothing dumps exceptions when a
+/// variable asks for them. `notes`, if given, gets what a variable has changed, and which variables have no
+/// effect: unknown scenes, unusable directories, exceptions besides another dump. `no_memory` with `config`
+/// as it was. Configs of other layouts stay as they are. For boot: allocates.
 Status follow_environment(Environment& environment, ConfigMemory& memory, DumpConfig& config,
                           std::vector<ConfigNote>* notes = nullptr);
 

@@ -1,8 +1,9 @@
 #pragma once
 
 // A program that links libopdump has FileDump compiled already: opdump.pc and Meson's opdump_dep define
-// OPDUMP_LINKED. Without it, and where the program's own flags change what is compiled (GCC's debug mode, the
-// thread sanitizer, which has to see both ends of the ring), the program compiles its own.
+// OPDUMP_LINKED. Without OPDUMP_LINKED, and where the program's own flags change what is compiled (GCC's
+// debug mode; the thread sanitizer, which must see both ends of the ring), the program compiles its own
+// FileDump.
 #if defined __has_feature
 #if __has_feature(thread_sanitizer)
 #define OPDUMP_THREAD_SANITIZER
@@ -55,15 +56,15 @@ namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 
 /// A session with one recorder and a drain thread that dumps into a tree of files as a config file says, with
-/// all it needs inside: for programs that want no more than that. The config's "opdump" object goes before
-/// what this object was made with. In MindSpore's layouts it also writes what MindSpore's dumps have besides
-/// tensors. It counts what becomes of each operator (`BasicSession::count_ops`), and keeps the heads of 16 of
-/// them (`BasicSession::add_recorder`). Its ring has 64 KiB unless the config says otherwise. Allocates in its
-/// constructor, `start`, `stop`, `load_model` and `unload_model`. BasicFileDump is the same over another
-/// memory than the host's.
+/// everything it needs inside. The config's "opdump" object takes precedence over the constructor's
+/// arguments. In MindSpore's layouts FileDump also writes the files of MindSpore's dumps besides tensors. It
+/// counts what becomes of each operator (`BasicSession::count_ops`), and keeps the heads of 16 operators
+/// (`BasicSession::add_recorder`). Its ring has 64 KiB unless the config says otherwise. Allocates in its
+/// constructor, `start`, `stop`, `load_model` and `unload_model`. BasicFileDump is the same over a memory
+/// other than the host's.
 ///
 /// Threads: one control thread calls everything but the recorder; the recorder belongs to the capturing
-/// thread. Start, stop and the loading of models happen while no step is open.
+/// thread. `start`, `stop` and the loading of models happen while no step is open.
 class FileDump {
  public:
   /// The calls of BasicRecorder, each with its contract.
@@ -98,61 +99,61 @@ class FileDump {
   explicit FileDump(HostMemory& memory, std::uint32_t device_id = 0, WhenFull when_full = WhenFull::block);
   ~FileDump();
 
-  /// Lets `hook` hear, from the next `start` on, what of the config has no effect, what each model will cost,
-  /// with the steps that the free room of the file system lasts, and what was asked for and never captured,
-  /// such as names that match nothing. Null: nobody. Without a call of this the lines go to stderr. A tensor
-  /// that makes no sense is reported on the capturing thread.
+  /// From the next `start` on, `hook` gets a line for each key of the config without effect, what each model
+  /// will cost and how many steps the free room of the file system lasts, and whatever was asked for and
+  /// never captured, such as names that match nothing. Null: nobody gets the lines. Without this call they go
+  /// to stderr. A tensor that makes no sense is reported on the capturing thread.
   void log_to(LogHook hook, void* context);
 
-  /// From the next `start` on; `as_asked` at first. Only one FileDump of a process handles signals; where
-  /// another does, the log is told and all else goes on. The thread that captures calls `start`, or calls
-  /// `follow_thread` before its first step: otherwise the operator that runs when the thread dies is not
-  /// dumped. Without OPDUMP_FAULTS no signal is handled.
+  /// Takes effect at the next `start`; `as_asked` at first. Only one FileDump of a process handles signals;
+  /// if another one does already, the log says so and everything else goes on. The capturing thread calls
+  /// `start`, or calls `follow_thread` before its first step: otherwise the operator that runs when the
+  /// thread dies is not dumped. Without OPDUMP_FAULTS no signal is handled.
   void on_crash(OnCrash on_crash);
   void follow_thread();
 
   /// Reads `config_path`, as `context` says, and begins. Models that were loaded since the last `stop` are
   /// dumped too, as if they were loaded at the end of this call: their steps count anew. After any error
-  /// nothing is dumped and the program can run on as if nothing had been asked: `config_refused`,
-  /// `already_initialised`, `step_open`, an error of the drain thread, or an error of `load_model` for a model
-  /// that is loaded already; `error` gives it in words.
+  /// nothing is dumped, and the program can run on as if it had no config: `config_refused`,
+  /// `already_initialised`, `step_open`, an error of the drain thread, or an error of `load_model` for a
+  /// model that is loaded already; `error()` gives the error in words.
   [[nodiscard]] Status start(const char* config_path, const ConfigContext& context = {});
 
   /// Whether a config that asks for something is in force.
   bool active() const;
 
-  /// As `BasicSession::load_model`, also before `start`; `error` gives an error in words.
+  /// As `BasicSession::load_model`, also before `start`; `error()` gives an error in words.
   [[nodiscard]] Status load_model(ModelPlan& plan, const ModelDesc& model, std::span<std::uint8_t> bits);
   template <std::size_t Ops>
   [[nodiscard]] Status load_model(ModelPlanFor<Ops>& plan, const ModelDesc& model) {
     return load_model(plan, model, plan.op_bits);
   }
 
-  /// Writes the constants of a loaded model, where the config is MindSpore's for CPU and GPU and wants
-  /// outputs, but not those whose files are there already. Errors as `opdump::write_constant`, and those of
-  /// reading their folder.
+  /// Writes the constants of a loaded model, if the config is MindSpore's for CPU and GPU and wants outputs;
+  /// skips constants whose files exist already. Errors as `opdump::write_constant`, and those of reading
+  /// their folder.
   [[nodiscard]] Status write_constants(const ModelPlan& plan, std::span<const ConstantDesc> constants);
   [[nodiscard]] Status unload_model(ModelPlan& plan);
 
-  /// Writes the RUN.json that describes to the tool the models that are loaded now, dumped or not, as
-  /// `describe_models`: for `opdump check --model` before the first dump, and `opdump verify --model` after.
+  /// Writes a RUN.json of all models that are loaded now, dumped or not, as `describe_models`: for `opdump
+  /// check --model` before the first dump, and `opdump verify --model` after it.
   [[nodiscard]] Status describe(const char* path);
 
   Recorder& recorder() { return recorder_; }
 
-  /// Writes out what is left, makes it durable and switches the dump off; `start` may follow, which dumps a
-  /// model that is loaded now only when that model is unloaded and loaded again. `ok` when nothing was lost
-  /// since this object was made and the journal accounts for everything; otherwise `error` gives the reason.
-  /// Errors as `BasicSession::finalize`.
+  /// Writes out what is left, makes it durable and switches the dump off; `start` may follow; it dumps a
+  /// model that is loaded now only after that model is unloaded and loaded again. `ok` when nothing was lost
+  /// since this object was made and the journal accounts for everything; otherwise `error()` gives the
+  /// reason. Errors as `BasicSession::finalize`.
   [[nodiscard]] Status stop();
 
-  /// Writes what the config's "history_steps" keep, now.
+  /// Writes now what the config's "history_steps" keep.
   void trigger_history();
 
-  /// Why the last call that failed did; empty after a `stop` without a loss.
+  /// Why the last failed call failed; empty after a `stop` without a loss.
   const std::string& error() const;
 
-  /// As those of BasicSession.
+  /// As BasicSession's.
   std::uint32_t overflows() const;
   FirstBadOp first_bad_op() const;
   std::uint32_t overwrites() const;

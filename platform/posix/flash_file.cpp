@@ -50,7 +50,7 @@ Status FlashFile::open(const char* path, const flashlog::Geometry& part, bool cr
   if (bytes < 0) return fail(errno);
   if (static_cast<std::uint64_t>(bytes) < place(part.block_count, 0)) return Status::no_space;
 #if defined(O_DIRECT)
-  // Without O_DIRECT everything works too, by way of the page cache.
+  // Without O_DIRECT everything works too, through the page cache.
   if (part.program_bytes % kDirectBytes == 0) direct_.reset(::open(path, O_RDWR | O_CLOEXEC | O_DIRECT));
 #endif
   return Status::ok;

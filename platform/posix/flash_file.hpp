@@ -16,12 +16,12 @@ class FlashFile {
   FlashFile(const FlashFile&) = delete;
   FlashFile& operator=(const FlashFile&) = delete;
 
-  /// Opens `path`, which stays what it is. With `create`, a file that is not there is made, all erased.
-  /// `invalid_argument` for an unusable geometry, `no_space` when the file is smaller than that; else what
-  /// the system said, see `last_errno`.
+  /// Opens `path` and leaves its content alone. With `create`, a missing file is made, all erased.
+  /// `invalid_argument` for an unusable geometry, `no_space` when the file is smaller than the geometry; else
+  /// the system's error, see `last_errno`.
   [[nodiscard]] Status open(const char* path, const flashlog::Geometry& part, bool create);
 
-  /// For a log or reader; refers to this object.
+  /// The device to give to a log or a reader; refers to this object.
   flashlog::Device device();
 
   /// Whether programs bypass the page cache.

@@ -6,11 +6,11 @@
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Whether a FileDump handles the signals that a process dies of, see CrashDump.
+/// When a FileDump handles the signals that a process dies of, see CrashDump.
 enum class OnCrash : std::uint8_t {
   as_asked,  ///< while a config is in force that asks for failures or keeps a history
   dump,      ///< while any config is in force
-  ignore,    ///< never: for programs that have handlers of their own and call no other
+  ignore,    ///< never: for programs whose own handlers call no others
 };
 
 }  // namespace OPDUMP_NAMESPACE

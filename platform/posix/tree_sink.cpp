@@ -29,7 +29,7 @@ namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 namespace {
 
-/// Whether a FAT file system takes the name, which refuses others with EINVAL.
+/// Whether a FAT file system takes the name; it refuses other names with EINVAL.
 bool fits_fat(std::string_view name) {
   return std::none_of(name.begin(), name.end(), [](char c) {
     return static_cast<unsigned char>(c) < 0x20 ||
@@ -177,7 +177,7 @@ Status TreeSink::claim_journal(const ObjectName& name) {
   if (name.file.size() > kMaxFileNameBytes) return refuse(Status::name_too_long);
   char file_name[kMaxFileNameBytes + 1];
   file_name[name.file.copy(file_name, kMaxFileNameBytes)] = '\0';
-  // First, so that what the quota finds there is what was there before; the first line counts the file.
+  // First, so that the quota counts what existed before; the first line counts the file.
   if (const Status status = quota_.admit_appended(name, 0); status != Status::ok) return refuse(status);
   Directory* directory = nullptr;
   if (const int error = find_directory(name, directory)) return fail(error);
@@ -291,7 +291,7 @@ int TreeSink::claim(Object& object) {
   return check_absent(directory, final_name);
 }
 
-/// All its bytes are where the name may follow.
+/// Puts all bytes where the name may follow.
 int TreeSink::finish(Object& object) {
   if (syncs_each() && fsync(object.file.get()) != 0) return errno;
   return object.file.close();
@@ -302,7 +302,7 @@ int TreeSink::publish(Object& object) {
   char memory[sizeof object.temporary];
   const char* const final_name = name_of_file(object, memory);
   if (object.mapped) {
-    // First: whatever ends this process in between, no number stays without its name.
+    // The row comes first: if this process ends in between, no number is left without its name.
     if (const int error = add_row(object, final_name)) return error;
   }
   if (const int error = rename_exclusively(directory, object.temporary, final_name)) return error;
@@ -315,8 +315,8 @@ int TreeSink::publish(Object& object) {
   return error;
 }
 
-/// There is no call that renames two files at once. Meanwhile a note beside them says that neither counts,
-/// and its removal is what commits them.
+/// No system call renames two files at once. Until both are renamed, a note beside them says that neither
+/// counts; removing the note commits them.
 int TreeSink::publish_both(Object& first, Object& second) {
   const int directory = first.directory->fd.get();
   char note[32];
@@ -344,7 +344,8 @@ int TreeSink::end_note(int directory, const char* note) const {
   return unlinkat(directory, note, 0) == 0 && (!syncs_each() || fsync(directory) == 0) ? 0 : errno;
 }
 
-/// Waits for other writers of the rows, but once only while they stay: a drain of many names has one limit.
+/// Waits for other writers of rows, but only once while they hold the file: a drain of many names has one
+/// limit.
 int TreeSink::add_row(const Object& object, const char* final_name) {
   const int error = append_mapping(object.directory->fd.get(), final_name, {object.name, object.name_bytes},
                                    syncs_each(), mapping_is_held_ ? 0 : kMaxMappingWaitMs);
@@ -352,14 +353,14 @@ int TreeSink::add_row(const Object& object, const char* final_name) {
   return error;
 }
 
-/// Of what has been published.
+/// Takes back an object that has been published.
 void TreeSink::retract(Object& object) {
   char memory[sizeof object.temporary];
   if (unlinkat(object.directory->fd.get(), name_of_file(object, memory), 0) == 0)
     quota_.take_back(1, object.bytes);
 }
 
-/// The name of the object's file, which may use `memory`.
+/// The name of the object's file; it may lie in `memory`.
 const char* TreeSink::name_of_file(const Object& object, std::span<char> memory) {
   if (!object.mapped) return object.name;
   const std::string_view temporary(object.temporary);
@@ -401,7 +402,7 @@ int TreeSink::find_directory(const ObjectName& name, Directory*& found) {
   }
   if (path_bytes > kMaxPathBytes) return ENAMETOOLONG;
 
-  // There are more directories than objects, so one is unused.
+  // There are more places for directories than objects, so one is unused.
   while (directories_[next_evicted_].users != 0) next_evicted_ = (next_evicted_ + 1) % kMaxDirectories;
   Directory& directory = directories_[next_evicted_];
   next_evicted_ = (next_evicted_ + 1) % kMaxDirectories;

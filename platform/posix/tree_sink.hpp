@@ -14,48 +14,50 @@
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 
-/// What a TreeSink may take and promises.
+/// What room a TreeSink may take, and what it promises.
 struct TreeOptions {
   TreeLimits limits;
   Fsync fsync = Fsync::finalize;
-  bool has_journal = true;  ///< false: of what is removed nothing tells, as the session keeps no journal
+  bool has_journal = true;  ///< false: the session keeps no journal that could name removed files
 };
 
-/// The options that a config gives, where they are not absent, over `otherwise`.
+/// The options that a config gives; where one is absent, that of `otherwise`.
 TreeOptions tree_options(const DumpOptions& options, const TreeOptions& otherwise = {});
 
 /// A dump as a tree of files: an object becomes `{root}/{directory}/{file}`.
 ///
 /// *Files.* An object is written aside as `{file}.part`, which also claims its name among all processes that
 /// dump here, and is renamed when it is committed; nothing is ever replaced. A `.part` file that no process
-/// has open was left by a crash or a loss of power. Directories have mode 0700, files 0600, whatever the
-/// umask; if that changes while a directory is in use, files made there later may lose what it takes.
+/// has open was left by a crash or a loss of power. Directories have mode 0700 and files 0600 under any
+/// umask; if the umask changes while a directory is in use, files made there later may lose the bits that it
+/// masks.
 ///
-/// *Pairs.* The files of `commit` are renamed one after the other while a file `{number}.pair.part`
-/// beside them holds their names, each with a NUL behind it: while it is there neither counts, whatever has
-/// its name already, and its removal commits both. Where the process is killed in between, the file stays;
-/// all commands of `opdump` pass over what it names, and `verify` tells of it. Other programs know nothing of
-/// it.
+/// *Pairs.* The two files of a `commit` are renamed one after the other while a file `{number}.pair.part`
+/// beside them holds their names, each followed by a NUL. While that file exists neither of the two counts,
+/// even if it has its name already; removing the file commits both. If the process is killed in between, the
+/// file stays: all commands of `opdump` skip the files that it names, and `verify` reports them. Other
+/// programs do not know of it.
 ///
-/// *Long names.* A file name that the file system does not take (over 255 bytes, or fewer where it says so;
-/// on a FAT card one with a character such as ':') becomes a decimal number, with `.npy` after it if the name
-/// ends so, and when the object is committed the row `number,name` is added to `mapping.csv` beside it, as
-/// CANN and MindSpore do, before the file has its number: a row may be without a file, never a file without
-/// its row. Other writers of rows are waited for up to kMaxMappingWaitMs, once until they are done; then
-/// `commit` gives `io_error`. Such a name holds no line break. The number is a hash of the name, so two
-/// writers of one name still meet; should two names share a number, the second gets `already_exists`.
+/// *Long names.* A file name that the file system does not take (over 255 bytes, or over a lower limit of the
+/// file system; on a FAT card a name with a character such as ':') becomes a decimal number, followed by
+/// `.npy` if the name ends so. When the object is committed, the row `number,name` is first added to
+/// `mapping.csv` beside it, as CANN and MindSpore do: a row may lack its file, but a file never lacks its
+/// row. `commit` waits up to kMaxMappingWaitMs for other writers of rows, and then returns `io_error`; it
+/// does not wait again until they are done. Such a name holds no line break. The number is a hash of the
+/// name, so that two writers of one name still collide; if two names share a number, the second gets
+/// `already_exists`.
 ///
-/// *Bounds.* `root` must exist, may be relative to the working directory and may be a symbolic link. Below
-/// it no link is followed: a link in the place of a directory or of `mapping.csv` is an error. So is a
-/// directory that is there already and that others own or may write in, `permission_denied`; see open_tree.
-/// Recently used directories stay open, so a directory that is moved away while it is in use takes its next
-/// objects along; one that is deleted is made anew. On a file system that knows neither RENAME_NOREPLACE nor
-/// hard links, a file that some other program makes under the object's name during `commit` is replaced.
+/// *Bounds.* `root` must exist, may be relative to the working directory and may be a symbolic link. Below it
+/// no link is followed: a link in the place of a directory or of `mapping.csv` is an error. So is an existing
+/// directory that others own or may write to, `permission_denied`; see open_tree. Recently used directories
+/// stay open, so a directory that is moved away while it is in use takes its next objects along; a deleted
+/// one is made anew. On a file system with neither RENAME_NOREPLACE nor hard links, `commit` replaces a file
+/// that another program makes under the object's name during the call.
 ///
 /// *Durability.* With `Fsync::finalize` `commit` does not wait for the disk: until `sync` has returned, a
 /// loss of power may leave a committed file missing, empty or cut short. Linux before 5.8 does not report
 /// failed write-back to `sync`. With `Fsync::record`, and where there is no syncfs, every `commit` waits
-/// instead, about half a millisecond on flash however small the file is. With `Fsync::never` nothing waits.
+/// instead: about half a millisecond on flash, even for the smallest file. With `Fsync::never` nothing waits.
 ///
 /// *Limits.* See TreeQuota. An object that does not fit is refused with `quota_exceeded`.
 ///
@@ -64,13 +66,13 @@ TreeOptions tree_options(const DumpOptions& options, const TreeOptions& otherwis
 ///
 /// Not thread-safe; two sinks, also in two processes, may share a tree. A sink belongs to the process that
 /// first configures it or writes with it: in a child after fork() it refuses everything with `not_supported`,
-/// and its end leaves the parent's files alone.
+/// and its destructor leaves the parent's files alone.
 class TreeSink final : public Sink {
  public:
   static constexpr std::size_t kMaxOpenObjects = opdump::kMaxOpenObjects;
   static constexpr std::size_t kMaxNameBytes = 2048;  ///< of `file`
   static constexpr std::size_t kMaxPathBytes = 1024;  ///< of `root` and `directory` together
-  static constexpr std::size_t kMaxFileSystems = 4;   ///< that one sink writes to during its life
+  static constexpr std::size_t kMaxFileSystems = 4;   ///< that one sink may write to during its life
   static constexpr unsigned kMaxMappingWaitMs = 100;
 
   TreeSink() = default;
@@ -81,14 +83,14 @@ class TreeSink final : public Sink {
   /// Aborts what is open.
   ~TreeSink();
 
-  /// For what is written from now on. While no object is open.
+  /// Sets the options for everything written from now on. Call it while no object is open.
   void configure(const TreeOptions& options) {
     given_ = options;
     apply(options);
   }
 
-  /// See ConfigurableSink: over what `configure` was given last. `not_supported` for `history_steps`, and
-  /// with OPDUMP_SMALL_CODE for Keep::newest.
+  /// See ConfigurableSink: applies `options` over those of the last `configure`. `not_supported` for
+  /// `history_steps`, and with OPDUMP_SMALL_CODE for Keep::newest.
   [[nodiscard]] Status follow(const DumpOptions& options, JournalDetail journal) {
     if (options.history_steps != 0 || (build::kLean && options.keep == Keep::newest))
       return Status::not_supported;
@@ -103,7 +105,7 @@ class TreeSink final : public Sink {
 
   /// `invalid_argument` for a file name that is empty, "." or "..", holds '/' or NUL, ends in ".part" or is
   /// "mapping.csv", and for a directory that is absolute or has such a part; `name_too_long` past the limits
-  /// above or for a directory's part that the file system does not take; `not_found` without the root;
+  /// above or for a part of a directory that the file system does not take; `not_found` without the root;
   /// `too_many_objects` when every slot, file system or descriptor is taken; `quota_exceeded` past a limit;
   /// `not_supported` in a child after fork().
   Result<ObjectId> begin(const ObjectName& name) override;
@@ -111,7 +113,7 @@ class TreeSink final : public Sink {
   /// After an error the file is gone; the object waits for its `abort`.
   [[nodiscard]] Status append(ObjectId object, std::span<const Bytes> parts) override;
 
-  /// `already_exists` if some other program made a file of that name meanwhile. `invalid_argument` also for
+  /// `already_exists` if another program has made a file of that name meanwhile. `invalid_argument` also for
   /// objects of two directories.
   [[nodiscard]] Status commit(ObjectId object, ObjectId with = kNoObject) override;
 
@@ -119,12 +121,11 @@ class TreeSink final : public Sink {
 
   [[nodiscard]] Status claim_journal(const ObjectName& name) override;
 
-  /// Names as for `begin`. A line that was cut short by a full disk is taken back where the file system lets
-  /// it be.
+  /// Names as for `begin`. A line that a full disk cut short is taken back if the file system allows that.
   [[nodiscard]] Status append_lines(const ObjectName& name, std::span<const Bytes> parts) override;
 
-  /// Flushes the file systems that were written to since the last good `sync`, as a whole; with
-  /// `Fsync::finalize` only.
+  /// Flushes the whole file systems that were written to since the last good `sync`; only with
+  /// `Fsync::finalize`.
   [[nodiscard]] Status sync() override;
 
   /// The errno behind the last error, for messages; 0 if the system was not its cause.
@@ -152,10 +153,10 @@ class TreeSink final : public Sink {
   struct Directory {
     UniqueFd fd;
     FileSystem* file_system = nullptr;
-    bool keeps_mode = false;     // a file got the mode that was asked for, so the next ones need no look
-    std::size_t users = 0;       // open objects; not evicted while there are any
+    bool keeps_mode = false;     // a file got the right mode, so that the next ones need no check
+    std::size_t users = 0;       // open objects; not evicted while this is not 0
     std::size_t root_bytes = 0;  // of `path`, which holds root and directory without a separator
-    std::size_t path_bytes = 0;  // 0: not to be found any more
+    std::size_t path_bytes = 0;  // 0: the directory is no longer found
     char path[kMaxPathBytes];
   };
 
@@ -164,9 +165,9 @@ class TreeSink final : public Sink {
     Directory* directory = nullptr;  // null: the slot is free
     std::uint32_t generation = 0;
     std::uint64_t bytes = 0;
-    bool claimed = false;        // the temporary file is there, and ours
-    bool mapped = false;         // the file gets the temporary's name without its suffix, and a row
-    Status failed = Status::ok;  // what a failed append said
+    bool claimed = false;        // the temporary file exists and is ours
+    bool mapped = false;         // the file gets the temporary file's name without its suffix, and a row
+    Status failed = Status::ok;  // the error of a failed append
     std::size_t name_bytes = 0;
     char name[kMaxNameBytes + 1];
     char temporary[256];
@@ -198,7 +199,7 @@ class TreeSink final : public Sink {
   Directory directories_[kMaxDirectories];
   FileSystem file_systems_[kMaxFileSystems];
   std::size_t next_evicted_ = 0;
-  bool mapping_is_held_ = false;  ///< by another process, when last asked
+  bool mapping_is_held_ = false;  ///< by another process, at the last attempt
   int last_errno_ = 0;
 };
 

@@ -10,7 +10,7 @@
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Bytes that this user may still write to the file system of `directory`; 0 when that cannot be told.
+/// Bytes that this user may still write to the file system of `directory`; 0 when the system does not say.
 inline std::uint64_t free_bytes(std::string_view directory) {
   struct ::statvfs status {};
   if (::statvfs(std::string(directory).c_str(), &status) != 0) return 0;

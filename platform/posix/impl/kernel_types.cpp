@@ -26,7 +26,7 @@ KernelTypes::KernelTypes(std::span<const OpDesc> ops) {
   begins_.resize(sorted_.size() + 1);
 }
 
-/// By their first bytes as a number, which is quick, and where these are the same by the rest.
+/// Sorts by the first bytes as a number, which is quick, and by the rest where these are equal.
 void KernelTypes::sort_suffixes() {
   struct Suffix {
     std::uint64_t first_bytes;
@@ -46,7 +46,7 @@ void KernelTypes::sort_suffixes() {
   for (std::size_t i = 0; i < suffixes.size(); ++i) sorted_[i] = suffixes[i].at;
 }
 
-/// From there to the end of its type.
+/// The text from `at` to the end of its type.
 std::string_view KernelTypes::suffix(std::uint32_t at) const {
   return {text_.data() + at, type_ends_[type_at_[at]] - at};
 }

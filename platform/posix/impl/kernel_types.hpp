@@ -11,17 +11,16 @@
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 
-/// The kernel types of a model's operators, in lower case, in an order in which a part of a type is found in
-/// time that grows with the logarithm of their bytes. Asks the heap for memory.
+/// The kernel types of a model's operators in lower case, sorted so that a part of a type is found in time
+/// that grows with the logarithm of their bytes. Uses the heap.
 class KernelTypes {
  public:
   explicit KernelTypes(std::span<const OpDesc> ops);
 
-  /// Looks for `part`, which is in lower case, and notes the operators of whose types it is a part; false
-  /// when there are none.
+  /// Notes the operators whose types contain `part`, which is in lower case; false when there are none.
   bool find(std::string_view part);
 
-  /// Sets `found` to 1 of each operator that was noted.
+  /// Sets `found` to 1 for each operator that was noted.
   void tell(std::span<std::uint8_t> found) const;
 
  private:
@@ -29,13 +28,13 @@ class KernelTypes {
   std::string_view suffix(std::uint32_t at) const;
 
   std::string text_;                       ///< each type once
-  std::vector<std::uint32_t> type_ends_;   ///< where each ends in it
-  std::vector<std::uint32_t> type_of_op_;  ///< its number
-  std::vector<std::uint32_t> type_at_;     ///< of each byte of the text
-  std::vector<std::uint32_t> sorted_;      ///< places in the text, by what follows there in the type
+  std::vector<std::uint32_t> type_ends_;   ///< where each type ends in `text_`
+  std::vector<std::uint32_t> type_of_op_;  ///< the number of its type
+  std::vector<std::uint32_t> type_at_;     ///< the type's number, for each byte of `text_`
+  std::vector<std::uint32_t> sorted_;      ///< places in `text_`, sorted by what follows there in the type
   std::vector<std::int64_t>
-      begins_;        ///< ranges of `sorted_` that begin at a place, less those that end there
-  bool all_ = false;  ///< operators were noted
+      begins_;        ///< how many ranges of `sorted_` begin at a place, less those that end there
+  bool all_ = false;  ///< all operators were noted
 };
 
 }  // namespace OPDUMP_NAMESPACE

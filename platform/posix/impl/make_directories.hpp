@@ -10,13 +10,13 @@
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Makes `path` and what is missing above it, for nobody but this user. 0, or the errno that says why there
-/// is no such directory.
+/// Makes `path` and its missing parents, accessible to this user only. Returns 0, or the errno that says why
+/// there is no such directory.
 inline int make_directories(const std::string& path) {
   for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     const std::string part = path.substr(0, end);
     if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST && errno != EISDIR) {
-      // A directory that is there may be refused for other reasons, such as a read-only parent.
+      // mkdir may fail for an existing directory with another error, as under a read-only parent.
       const int error = errno;
       struct ::stat status {};
       if (::stat(part.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return error;
@@ -28,7 +28,7 @@ inline int make_directories(const std::string& path) {
   return S_ISDIR(status.st_mode) ? 0 : ENOTDIR;
 }
 
-/// Makes the directory that `config` dumps to where the framework does: MindSpore makes it, CANN wants it.
+/// Makes the directory that `config` dumps to if the framework does: MindSpore makes it, CANN requires it.
 inline Status make_place(const DumpConfig& config) {
   const int error = config.form.layout == Layout::cann ? 0 : make_directories(std::string(config.dump_path));
   return error == 0 ? Status::ok : status_of(error);

@@ -10,10 +10,10 @@
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Finds all that patterns and kernel types name in a model at once, by tables on the heap.
+/// Finds in one pass all operators of a model that patterns and kernel types name, by tables on the heap.
 class NameSearch final : public ExtrasSearch {
  public:
-  /// `ops` stay as long as this.
+  /// `ops` must stay as long as this object.
   explicit NameSearch(std::span<const OpDesc> ops) : ops_(ops) {}
 
   void add(const ModelExtras& extras) override { extras_.push_back(&extras); }

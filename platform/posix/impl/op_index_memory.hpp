@@ -14,7 +14,7 @@ inline namespace OPDUMP_NAMESPACE {
 /// An index of a model's operators, on the heap.
 class OpIndexMemory {
  public:
-  /// Empty when there is no memory, and with OPDUMP_SMALL_CODE. `ops` stay as long as the index is used.
+  /// Empty when there is no memory, and with OPDUMP_SMALL_CODE. `ops` must stay as long as the index is used.
   explicit OpIndexMemory(std::span<const OpDesc> ops) : search_(ops) {
     if (build::kLean) return;
     std::size_t count = 0;

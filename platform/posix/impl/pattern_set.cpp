@@ -47,7 +47,7 @@ std::size_t PatternSet::Hash::operator()(const std::vector<std::uint32_t>& steps
   return hash;
 }
 
-/// Adds to `reached_` the step `first` and all that it leads to without taking a byte.
+/// Adds to `reached_` the step `first` and all steps that follow it without taking a byte.
 void PatternSet::reach(std::uint32_t first, bool at_begin, bool at_end) {
   const auto put = [this](std::uint32_t step) {
     if (step == kNone || seen_[step] == round_) return;
@@ -68,7 +68,7 @@ void PatternSet::reach(std::uint32_t first, bool at_begin, bool at_end) {
   }
 }
 
-/// The state of `reached_`, which is used up.
+/// The state that stands for `reached_`, which is used up.
 std::uint32_t PatternSet::state_of_reached(bool at_begin) {
   if (reached_.empty()) return kNone;
   std::sort(reached_.begin(), reached_.end());

@@ -11,39 +11,39 @@
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Many patterns at once: a name is read once, whatever their number. What the patterns have in common after
-/// the same beginning is worked out when a name first gets there, and kept. Asks the heap for
-/// memory.
+/// Many patterns at once: a name is read once for any number of patterns. The state of all patterns after a
+/// beginning of a name is computed when a name first reaches it, and kept. Uses the heap.
 class PatternSet {
  public:
-  /// `pattern` stays as long as the set; it is given the next number, from 0 on. Before the first `match`.
+  /// Gives `pattern`, which must stay as long as the set, the next number, from 0 on. Before the first
+  /// `match`.
   void add(const NamePattern& pattern);
 
   std::size_t size() const { return used_.size(); }
 
-  /// Whether one of the patterns matches the whole of `name`, as `matches` says of each.
+  /// Whether one of the patterns matches the whole of `name`, as `matches` does.
   bool match(std::string_view name);
 
   /// Whether pattern `number` has matched a name so far.
   bool used(std::size_t number) const { return used_[number] != 0; }
 
  private:
-  static constexpr std::uint32_t kNone = UINT32_MAX;    ///< no step, or no state: nothing can match any more
-  static constexpr std::uint32_t kUnknown = kNone - 1;  ///< a state that was not looked for yet
-  static constexpr std::size_t kMostBytes = 64u << 20;  ///< of what is kept; beyond, it begins anew
+  static constexpr std::uint32_t kNone = UINT32_MAX;    ///< no step or no state: nothing can match any more
+  static constexpr std::uint32_t kUnknown = kNone - 1;  ///< a state that was not computed yet
+  static constexpr std::size_t kMostBytes = 64u << 20;  ///< of states kept; beyond, the set starts over
 
   struct Step {
     NameStep::Kind kind;
     std::uint8_t byte;
     const ByteSet* set;
-    std::uint32_t a;  ///< where it goes on
+    std::uint32_t a;  ///< the next step
     std::uint32_t b;
     std::uint32_t pattern;
   };
 
   struct State {
     std::vector<std::uint32_t> steps{};
-    std::vector<std::uint32_t> matched{};  ///< patterns, if the name ends here
+    std::vector<std::uint32_t> matched{};  ///< patterns that match if the name ends here
     bool told = false;                     ///< `matched` are in `used_`
     std::array<std::uint32_t, 256> next{};
   };
@@ -67,7 +67,7 @@ class PatternSet {
   std::size_t bytes_ = 0;
   std::vector<std::uint32_t> reached_;
   std::vector<std::uint32_t> waiting_;
-  std::vector<std::uint32_t> seen_;  ///< of each step, the last round in which it was reached
+  std::vector<std::uint32_t> seen_;  ///< for each step, the last round in which it was reached
   std::uint32_t round_ = 0;
 };
 

@@ -12,7 +12,7 @@
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Whether this process has more rights than who started it, as a setuid program has.
+/// Whether this process has more rights than the user who started it, as a setuid program has.
 inline bool has_borrowed_rights() {
 #if defined(__linux__)
   return ::getauxval(AT_SECURE) != 0;
@@ -21,8 +21,8 @@ inline bool has_borrowed_rights() {
 #endif
 }
 
-/// The environment variable `name`; null when it is not set, and for a process with borrowed rights, whose
-/// files another user could steer with it.
+/// The environment variable `name`; null when it is not set, and for a process with borrowed rights: another
+/// user could choose its files by the variable.
 inline const char* trusted_variable(const char* name) {
   return has_borrowed_rights() ? nullptr : std::getenv(name);
 }

@@ -18,7 +18,7 @@
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Keeps `errno` over a call in a signal handler, which must leave it as it was.
+/// Keeps `errno` during a call in a signal handler, which must not change it.
 class KeptErrno {
  public:
   KeptErrno() = default;
@@ -30,9 +30,9 @@ class KeptErrno {
   const int kept_ = errno;
 };
 
-/// What one thread sleeps on and any other context sets: `set` takes no lock and is safe in a signal handler,
-/// also in one that interrupts a `set`. An event that is set stays so until it is taken. This one is for any
-/// POSIX system: a pipe, whose sleep is counted in whole milliseconds.
+/// An event that one thread sleeps on and any other context sets. `set` takes no lock and is safe in a signal
+/// handler, even in one that interrupts a `set`. An event stays set until it is taken. PipeEvent is for any
+/// POSIX system: a pipe, with sleeps of whole milliseconds.
 class PipeEvent {
  public:
   PipeEvent() = default;
@@ -40,8 +40,7 @@ class PipeEvent {
   PipeEvent& operator=(const PipeEvent&) = delete;
   ~PipeEvent() { close(); }
 
-  /// Makes the event ready for use, and not set; false when the system refuses what it needs. While it is
-  /// closed.
+  /// Makes a closed event ready for use, not set; false when the system refuses what it needs.
   bool open() {
     if (pipe(ends_) != 0) {
       ends_[0] = ends_[1] = -1;
@@ -52,7 +51,7 @@ class PipeEvent {
     return ready;
   }
 
-  /// While nobody sets it or sleeps on it. Nothing when it is closed.
+  /// Call it while nobody sets the event or sleeps on it. Does nothing to a closed event.
   void close() {
     for (int& end : ends_) {
       if (end >= 0) ::close(end);
@@ -60,15 +59,16 @@ class PipeEvent {
     }
   }
 
-  /// While it is open.
+  /// Call it while the event is open.
   void set() {
     const KeptErrno kept;
     const char byte = 0;
-    // A pipe that is full is set already.
+    // If the pipe is full, the event is set already.
     static_cast<void>(!write(ends_[1], &byte, 1));
   }
 
-  /// Takes the event, for which it sleeps `us` microseconds at most; whether it was set. By one thread.
+  /// Takes the event, sleeping at most `us` microseconds until it is set; returns whether it was set. One
+  /// thread only.
   bool take_within(std::uint32_t us) {
     pollfd end{};
     end.fd = ends_[0];
@@ -89,7 +89,7 @@ class PipeEvent {
 };
 
 #ifdef __linux__
-/// The same as a word that the kernel watches, whose sleep is counted in microseconds.
+/// The same, as a word that the kernel watches, with sleeps in microseconds.
 class FutexEvent {
  public:
   FutexEvent() = default;
@@ -105,22 +105,23 @@ class FutexEvent {
 
   void set() {
     const KeptErrno kept;
-    // release: what was done before is seen by who takes it; pairs with the acquire in `take`.
+    // release: the thread that takes the event sees what was done before; pairs with the acquire in `take`.
     set_.store(1, std::memory_order_release);
-    // Also when it was set before: this may have interrupted who is about to say so.
+    // Wakes even if the event was set before: this call may have interrupted a `set` that has not woken
+    // anyone yet.
     syscall(SYS_futex, &set_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
   }
 
   bool take_within(std::uint32_t us) {
     if (take()) return true;
     const timespec most = {static_cast<time_t>(us / 1'000'000), static_cast<long>(us % 1'000'000) * 1000};
-    // By the monotonic clock; at once when it was set meanwhile.
+    // Waits by the monotonic clock; returns at once if the event was set meanwhile.
     syscall(SYS_futex, &set_, FUTEX_WAIT_PRIVATE, 0, &most, nullptr, 0);
     return take();
   }
 
  private:
-  // acquire: pairs with the release in `set`. In one step, so that no `set` is missed in between.
+  // acquire: pairs with the release in `set`. One atomic step, so that no `set` is missed in between.
   bool take() { return set_.exchange(0, std::memory_order_acquire) != 0; }
 
   static_assert(sizeof(std::atomic<std::uint32_t>) == 4 && std::atomic<std::uint32_t>::is_always_lock_free);

@@ -30,7 +30,7 @@ inline namespace OPDUMP_NAMESPACE {
     const ssize_t result = writev(file, vectors, static_cast<int>(count));
     if (result < 0 && errno == EINTR) continue;
     if (result < 0) return errno;
-    if (result == 0) return EIO;  // no progress and no reason: trying again could go on for ever
+    if (result == 0) return EIO;  // no progress and no error: retrying could go on for ever
 
     std::size_t written = static_cast<std::size_t>(result);
     std::size_t done = 0;
