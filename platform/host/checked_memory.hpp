@@ -8,16 +8,16 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Plain memory of which only registered ranges are read: a wrong address or length in what a runtime tells
-/// of its tensors loses the record, and neither crashes the product nor puts foreign bytes into the dump.
-/// `kRanges` is how many ranges can be registered at once; a copy looks through all of them.
+/// Plain memory that is read only in registered ranges: a wrong address or length from the runtime loses the
+/// record, but neither crashes the product nor puts foreign bytes into the dump. `kRanges` ranges can be
+/// registered at once; a copy searches all of them.
 ///
 /// Threads: `add` and `remove` from one context, while no recorder captures.
 template <std::size_t kRanges = 16>
 class CheckedHostMemory final : public DeviceMemory {
  public:
-  /// Registers `memory`. Ranges may overlap; a copy has to lie in a single one. `too_many_objects` when
-  /// `kRanges` are, `invalid_argument` for no bytes: nothing changes.
+  /// Registers `memory`. Ranges may overlap; a copy must lie in a single one. `too_many_objects` when
+  /// `kRanges` ranges are registered, `invalid_argument` for no bytes; nothing changes then.
   [[nodiscard]] Status add(Bytes memory) {
     if (memory.empty()) return Status::invalid_argument;
     for (Range& range : ranges_) {
@@ -28,7 +28,7 @@ class CheckedHostMemory final : public DeviceMemory {
     return Status::too_many_objects;
   }
 
-  /// Takes back a range as it was added; `not_registered` if it was not.
+  /// Removes a range exactly as it was added; `not_registered` if it was not added.
   [[nodiscard]] Status remove(Bytes memory) {
     for (Range& range : ranges_) {
       if (range.start != address_of(memory.data()) || range.bytes != memory.size() || range.bytes == 0)
@@ -45,7 +45,7 @@ class CheckedHostMemory final : public DeviceMemory {
     return memory_.copy(to, from, bytes);
   }
 
-  /// The same bytes where they lie; none when not all of them lie in one range.
+  /// The same bytes in place; empty when they do not all lie in one range.
   Bytes view(Address from, std::uint64_t bytes) const {
     return contains(from, bytes) ? memory_.view(from, bytes) : Bytes();
   }

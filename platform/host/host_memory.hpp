@@ -9,10 +9,10 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Tensors in memory that the CPU may read: plain host runs, and devices that share it.
+/// Tensors in memory that the CPU may read: for plain host runs, and for devices that share the CPU's memory.
 class HostMemory final : public DeviceMemory {
  public:
-  /// `from` is what `address_of` gave. `device_copy_failed` for a null address with bytes to copy.
+  /// `from` is a result of `address_of`. `device_copy_failed` for a null address with bytes to copy.
   [[nodiscard]] Status copy(std::byte* to, Address from, std::size_t bytes) override {
     if (bytes == 0) return Status::ok;
     if (from == 0) return Status::device_copy_failed;
@@ -20,7 +20,7 @@ class HostMemory final : public DeviceMemory {
     return Status::ok;
   }
 
-  /// The same bytes where they lie; fewer for a null address.
+  /// The same bytes in place; empty for a null address.
   Bytes view(Address from, std::uint64_t bytes) const {
     if (from == 0) return {};
     return {reinterpret_cast<const std::byte*>(static_cast<std::uintptr_t>(from)),

@@ -14,8 +14,8 @@ namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 /// The functions of OpenCL 1.2 that opdump calls, looked up at run time, so that a program which finds no
-/// driver still starts. The ICD loader leads each call to the driver that its object belongs to: these
-/// functions and those of a program that is linked with the loader may be mixed.
+/// driver still starts. The ICD loader passes each call to the driver of the object in question, so these
+/// functions may be mixed with those of a program that is linked with the loader.
 class OpenclApi {
  public:
   /// Where Linux systems have the loader.
@@ -28,8 +28,8 @@ class OpenclApi {
     if (library_ != nullptr) ::dlclose(library_);
   }
 
-  /// For boot: allocates. `library_missing`, or `symbol_missing` for a library that is no OpenCL 1.2:
-  /// `missing` then names it. `already_initialised` the second time.
+  /// `library_missing`, or `symbol_missing` for a library that is not OpenCL 1.2; `missing()` then names it.
+  /// `already_initialised` the second time. For boot: allocates.
   [[nodiscard]] Status load(const char* library = kLoader) {
     if (library_ != nullptr) return Status::already_initialised;
     library_ = ::dlopen(library, RTLD_NOW | RTLD_LOCAL);
@@ -67,7 +67,7 @@ class OpenclApi {
 
   bool loaded() const { return library_ != nullptr; }
 
-  /// The library or function that `load` did not find; null when it found all.
+  /// The library or function that `load` did not find; null when it found everything.
   const char* missing() const { return missing_; }
 
   decltype(&::clBuildProgram) build_program = nullptr;

@@ -15,25 +15,25 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// How a copy gets at a buffer's bytes. A tensor that is looked at as a whole is always mapped.
+/// How a copy reads a buffer's bytes. A tensor that is read as a whole is always mapped.
 enum class OpenclReading : std::uint8_t {
-  read,  ///< the driver copies them; several copies may be under way
-  map,   ///< the driver shows them, and the CPU copies: for drivers whose reads go a longer way
+  read,  ///< the driver copies them; several copies may be in flight
+  map,   ///< the driver maps them, and the CPU copies: for drivers with slower reads
 };
 
-/// Tensors in buffers of OpenCL, on one device: two devices take two of these, and two sessions. A buffer
-/// gets its address by `add`; sub-buffers are buffers like others.
+/// Tensors in buffers of OpenCL, on one device: two devices need two of these objects, and two sessions. A
+/// buffer gets its address by `add`; sub-buffers are buffers like others.
 ///
 /// *Order.* Reads go into the queue that `open` was given. If the operators run in that queue, reads come
-/// after them: in an out-of-order queue by the barrier of `fence`. If they run in another one, or end when an
-/// event of the host's does, `written_by` names the event that their outputs wait for.
+/// after them; in an out-of-order queue `fence` sees to that with a barrier. If they run in another queue, or
+/// end with an event of the host, `written_by` names the event that reads of their outputs wait for.
 ///
-/// *Errors.* An event or command that fails loses the record, as `device_copy_failed`, and an event that does
-/// not come within `wait_limit_ms` as `timeout`; `driver_error` has OpenCL's code. Commands that wait for one
-/// that failed before are not made: drivers are known that never end them.
+/// *Errors.* An event or command that fails loses the record with `device_copy_failed`, and an event that
+/// does not come within `wait_limit_ms` loses it with `timeout`; `driver_error` has OpenCL's code. No command
+/// is enqueued that waits for a failed one: some drivers never end such commands.
 ///
-/// *Threads.* `open`, `add` and `remove` from one context, while no recorder captures. `written_by` from any,
-/// while nobody captures that buffer. Recorders may work at the same time.
+/// *Threads.* `open`, `add` and `remove` from one context, while no recorder captures. `written_by` from any
+/// context, while nobody captures that buffer. Recorders may work at the same time.
 template <std::size_t kBuffers = 64>
 class OpenclMemory final : public DeviceMemory {
  public:
@@ -46,8 +46,8 @@ class OpenclMemory final : public DeviceMemory {
     if (queue_ != nullptr) api_.release_queue(queue_);
   }
 
-  /// Takes the queue that reads go into, which is retained, and the number that the session knows its device
-  /// by. `already_initialised` the second time, `driver_failed` for a queue that is none.
+  /// Takes the queue that reads go into and retains it, and the device's number in the session.
+  /// `already_initialised` the second time, `driver_failed` for an invalid queue.
   [[nodiscard]] Status open(cl_command_queue queue, std::uint32_t device_id = 0,
                             OpenclReading reading = OpenclReading::read, std::uint32_t wait_limit_ms = 1000) {
     if (queue_ != nullptr) return Status::already_initialised;
@@ -63,8 +63,8 @@ class OpenclMemory final : public DeviceMemory {
     return Status::ok;
   }
 
-  /// Compiles the kernels for statistics on the device. For boot. `driver_failed` when the driver cannot: the
-  /// host then computes them.
+  /// Compiles the kernels for statistics on the device. `driver_failed` when the driver cannot; the host then
+  /// computes them. For boot.
   [[nodiscard]] Status enable_statistics() {
     if (queue_ == nullptr) return Status::not_initialised;
     const cl_int error = statistics_.build(api_, queue_);
@@ -72,7 +72,7 @@ class OpenclMemory final : public DeviceMemory {
   }
 
   /// The address of the buffer's first byte. The buffer is retained until `remove`. `too_many_objects` when
-  /// `kBuffers` are there, `driver_failed` for what is no buffer.
+  /// `kBuffers` buffers are added, `driver_failed` for an invalid buffer.
   Result<Address> add(cl_mem buffer) {
     std::size_t bytes = 0;
     cl_int error = api_.get_mem_info(buffer, CL_MEM_SIZE, sizeof bytes, &bytes, nullptr);
@@ -83,7 +83,7 @@ class OpenclMemory final : public DeviceMemory {
     return address;
   }
 
-  /// Lets the buffer go of which `address` is the first byte's; `not_registered` if there is none.
+  /// Releases the buffer whose first byte is at `address`; `not_registered` if there is none.
   [[nodiscard]] Status remove(Address address) {
     const auto place = table_.find(address, 0);
     if (place.entry == nullptr || place.offset != 0) return Status::not_registered;
@@ -92,8 +92,9 @@ class OpenclMemory final : public DeviceMemory {
     return Status::ok;
   }
 
-  /// From now on reads of the buffer at `address` wait for `event`, which is retained until another one or
-  /// null comes. `not_registered` for no buffer's address, `driver_failed` for what is no event.
+  /// From now on reads of the buffer at `address` wait for `event`, which is retained until another event or
+  /// null replaces it. `not_registered` when no buffer has this address, `driver_failed` for an invalid
+  /// event.
   [[nodiscard]] Status written_by(Address address, cl_event event) {
     const auto place = table_.find(address, 0);
     if (place.entry == nullptr) return Status::not_registered;
@@ -144,7 +145,7 @@ class OpenclMemory final : public DeviceMemory {
         api_.enqueue_read_buffer(queue_, buffer.memory, CL_FALSE, place.offset, bytes, to, waits ? 1 : 0,
                                  waits ? &buffer.written : nullptr, &copy.event);
     if (error != CL_SUCCESS) return failed(kRead, error, Status::device_copy_failed);
-    // Once it has begun it has to be seen to its end: what a flush that fails means shows there.
+    // A copy that has begun must be followed to its end: an error of the flush shows there.
     if (const cl_int flushed = api_.flush(queue_); flushed != CL_SUCCESS) error_.set(kFlush, flushed);
     return Status::ok;
   }
@@ -161,7 +162,7 @@ class OpenclMemory final : public DeviceMemory {
     return over;
   }
 
-  /// In an out-of-order queue, makes what follows wait for all that was put into it before.
+  /// In an out-of-order queue, makes later commands wait for all earlier ones.
   [[nodiscard]] Status fence(std::uint32_t /*stream_id*/) {
     if (in_order_) return Status::ok;
     const cl_int error = api_.enqueue_barrier(queue_, 0, nullptr, nullptr);
@@ -172,9 +173,9 @@ class OpenclMemory final : public DeviceMemory {
 
   DriverError driver_error() const { return error_.get(); }
 
-  // A tensor as a whole, for who computes statistics.
+  // A whole tensor, for computing statistics.
 
-  /// The bytes where the CPU may read them, until `unmap`.
+  /// The bytes, mapped so that the CPU may read them until `unmap`.
   [[nodiscard]] Result<Bytes> map(Address from, std::uint64_t bytes) {
     const auto place = table_.find(from, bytes);
     if (place.entry == nullptr) return Status::not_registered;
@@ -196,9 +197,9 @@ class OpenclMemory final : public DeviceMemory {
     return error == CL_SUCCESS ? Status::ok : failed(kUnmap, error, Status::device_copy_failed);
   }
 
-  /// Adds the first `elements` elements of `tensor` to `to`, computed by the device. `not_supported` when it
-  /// cannot: without `enable_statistics`, for dtypes that OpenclStatistics does not take, addresses that are
-  /// no multiple of an element's size, and 2^32 elements or more.
+  /// Lets the device add the first `elements` elements of `tensor` to `to`. `not_supported` without
+  /// `enable_statistics`, for dtypes that OpenclStatistics does not take, for addresses that are not a
+  /// multiple of the element's size, and for 2^32 elements or more.
   [[nodiscard]] Status add_statistics(const TensorView& tensor, std::uint64_t elements, Statistics& to) {
     const std::size_t element_bytes = codes_of(tensor.dtype).bits / 8;
     if (!statistics_.built() || !OpenclStatistics::supports(tensor.dtype) || elements >> 32 != 0 ||
@@ -239,7 +240,7 @@ class OpenclMemory final : public DeviceMemory {
 
   static constexpr std::uint64_t kLongestNapUs = 50;
 
-  /// Whether a command or a host's event is over; an error when it failed. Null is over.
+  /// Whether a command, or an event of the host, has ended; an error when it failed. Null has ended.
   Result<bool> is_over(cl_event event, Call call) {
     if (event == nullptr) return true;
     cl_int state = CL_QUEUED;
@@ -250,7 +251,8 @@ class OpenclMemory final : public DeviceMemory {
     return failed(call, error, Status::device_copy_failed);
   }
 
-  /// The same, but waits up to `limit_ms`. OpenCL cannot wait with a limit: this looks, more and more seldom.
+  /// The same, but waits up to `limit_ms`. OpenCL cannot wait with a limit, so this polls at growing
+  /// intervals.
   Result<bool> await(cl_event event, Call call, std::uint32_t limit_ms) {
     const std::uint64_t end = now_us() + std::uint64_t{limit_ms} * 1000;
     for (std::uint64_t nap_us = 0;; nap_us = nap_us < kLongestNapUs ? nap_us + 1 : nap_us) {
@@ -261,7 +263,7 @@ class OpenclMemory final : public DeviceMemory {
     }
   }
 
-  /// Returns when the buffer is written.
+  /// Waits until the buffer is written.
   Status wait_for(const Buffer& buffer) {
     const Result<bool> written = await(buffer.written, kEvent, wait_limit_ms_);
     if (!written.ok()) return written.status();

@@ -13,7 +13,8 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Where a tensor lies for the device. What writes it is over, or before the kernels in their queue.
+/// Where a tensor lies for the device. The command that writes it has ended, or precedes the kernels in their
+/// queue.
 struct OpenclTensor {
   cl_mem buffer = nullptr;
   std::size_t offset = 0;
@@ -21,10 +22,9 @@ struct OpenclTensor {
   DType dtype = DType::undefined;
 };
 
-/// Statistics of tensors, computed by a device of OpenCL where they lie: 20 KiB come back, whatever the
-/// tensor's size. Sums are taken in double where the device has it, with an error beneath 10^-13 of the sum
-/// of magnitudes for up to 2^26 elements; elsewhere in pairs of floats, beneath 10^-6, and squares overflow
-/// as floats do.
+/// Statistics of tensors, computed in place by a device of OpenCL: 20 KiB come back for a tensor of any size.
+/// Sums are doubles if the device has doubles, with an error below 10^-13 of the sum of magnitudes for up to
+/// 2^26 elements; else pairs of floats, with an error below 10^-6, and squares overflow as floats do.
 class OpenclStatistics {
  public:
   OpenclStatistics() = default;
@@ -32,9 +32,9 @@ class OpenclStatistics {
   OpenclStatistics& operator=(const OpenclStatistics&) = delete;
   ~OpenclStatistics() { release(); }
 
-  /// Compiles the kernels for the device of `queue`: for boot, as it allocates and takes up to a second.
-  /// `api` must outlive this object. `with_doubles` false: as on a device without them. Returns what the
-  /// driver said; after an error there are no statistics.
+  /// Compiles the kernels for the device of `queue`. `with_doubles` false: as on a device without doubles.
+  /// Returns the driver's code; after an error there are no statistics. For boot: allocates and takes up to a
+  /// second. `api` must outlive this object.
   cl_int build(const OpenclApi& api, cl_command_queue queue, bool with_doubles = true) {
     release();
     api_ = &api;
@@ -56,11 +56,11 @@ class OpenclStatistics {
 
   bool built() const { return partials_ != nullptr; }
 
-  /// Whether the kernels take tensors of that dtype.
+  /// Whether the kernels take tensors of `dtype`.
   static constexpr bool supports(DType dtype) { return element_of(dtype) != kNoElement; }
 
-  /// Adds the tensor's elements, fewer than 2^32 and at a multiple of their size, to `to`, and returns what
-  /// the driver said. Any thread: one at a time goes on, the others wait.
+  /// Adds the tensor's elements, fewer than 2^32 and at a multiple of their size, to `to`, and returns the
+  /// driver's code. Any thread may call: one at a time proceeds, the others wait.
   cl_int add(cl_command_queue queue, const OpenclTensor& tensor, Statistics& to) {
     const std::lock_guard lock(mutex_);
     const bool real = is_real(tensor.dtype);
@@ -199,7 +199,7 @@ class OpenclStatistics {
   cl_kernel integer_kernel_ = nullptr;
   cl_mem partials_ = nullptr;
   bool has_doubles_ = false;
-  std::mutex mutex_;  ///< over the kernels' arguments and what follows
+  std::mutex mutex_;  ///< guards the kernels' arguments and the members below
   std::array<OpenclPartial, kItems> read_{};
 };
 

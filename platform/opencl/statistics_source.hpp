@@ -5,13 +5,13 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// What one work-item has gathered, as the kernels below write it.
+/// The result of one work-item, as the kernels below write it.
 struct OpenclPartial {
   std::uint64_t min;  ///< double, float in the low half, or int64; see kOpenclStatistics
   std::uint64_t max;
-  std::uint64_t sum;           ///< double, two floats that are to be added, or int64
-  std::uint64_t squares;       ///< the same; of integers, the sum of the squares' low 32 bits
-  std::uint64_t squares_high;  ///< of integers, the sum of the squares' bits from 32 on
+  std::uint64_t sum;           ///< double, two floats to add, or int64
+  std::uint64_t squares;       ///< the same; for integers, the sum of the squares' low 32 bits
+  std::uint64_t squares_high;  ///< for integers, the sum of the squares' bits from 32 on
   std::uint64_t nan;
   std::uint64_t negative_inf;
   std::uint64_t positive_inf;
@@ -35,8 +35,8 @@ enum class OpenclElement : std::uint32_t {
 };
 
 /// OpenCL C of the statistics. Every work-item takes each n-th element. With OPDUMP_FP64 sums are doubles;
-/// else floats with what each addition rounds off beside them, so that their error does not grow with the
-/// number of elements.
+/// else each sum is a float with a second float for what additions round off, so that the error does not grow
+/// with the number of elements.
 inline constexpr char kOpenclStatistics[] = R"CL(
 typedef struct {
   ulong min, max, sum, squares, squares_high, nan, negative_inf, positive_inf, negative, positive;
