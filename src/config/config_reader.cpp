@@ -19,19 +19,19 @@ namespace {
 
 constexpr std::size_t kMaxNesting = 10;
 
-/// Of the dialects from `acl` on, in their order.
+/// The keys of the dialects from `acl` on, in their order.
 constexpr std::array<std::string_view, 3> kDialectKeys = {"dump", "common_dump_settings", "dump_config"};
 
 /// Whether one of the eight bytes is a bracket of either kind, or zero.
 bool has_bracket_or_nul(ByteWord bytes) {
-  // This bit is all that "[" and "{", "]" and "}" differ in.
+  // "[" and "{" differ only in this bit, and so do "]" and "}".
   const ByteWord folded = bytes | eight_times('{' ^ '[');
   return (zero_bytes(folded ^ eight_times('{')) | zero_bytes(folded ^ eight_times('}')) |
           zero_bytes(bytes)) != 0;
 }
 
-/// The byte that CANN refuses a text at for its nesting; `npos`: none. CANN counts the raw bytes, those
-/// inside strings too, up to a NUL byte.
+/// The byte at which CANN refuses a text for its nesting; `npos`: there is none. CANN counts the raw bytes,
+/// those inside strings too, up to a NUL byte.
 std::size_t find_too_deep(std::string_view text) {
   std::size_t objects = 0;
   std::size_t arrays = 0;
@@ -49,7 +49,7 @@ std::size_t find_too_deep(std::string_view text) {
   return std::string_view::npos;
 }
 
-/// CANN takes a file without "dump" for one that asks for nothing.
+/// For CANN, a file without "dump" asks for nothing; so a misspelt "dump" gets a note.
 void note_misspelt_key(const JsonNode& root, Refusal& refusal) {
   for (const JsonNode* member = root.first(); member != nullptr && refusal.takes_notes();
        member = member->next()) {
@@ -59,7 +59,7 @@ void note_misspelt_key(const JsonNode& root, Refusal& refusal) {
   }
 }
 
-/// Where a value of the text stands: in what, and there as the member of a key or the element of a number.
+/// Where a value of the text stands: inside `above`, as a member with a key or as an element with a number.
 struct Place {
   const Place* above = nullptr;
   const JsonNode* member = nullptr;  ///< null: an element
@@ -73,8 +73,8 @@ struct Place {
   }
 };
 
-/// Notes the keys that stand several times in one object, in `node` and all below it: readers of JSON do not
-/// agree which of them counts.
+/// Notes the keys that stand several times in one object, in `node` and everything below it: readers of JSON
+/// disagree on which one counts.
 void note_repeated_keys(const JsonNode& node, const Place& place, Refusal& refusal) {
   const bool is_object = node.type() == JsonType::object;
   std::vector<const JsonNode*> members;

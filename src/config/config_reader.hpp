@@ -16,7 +16,7 @@ struct PlanReader {
                Refusal& refusal);
 };
 
-/// The readers besides that of CANN's acl.json. What is null is not linked, and a text for it is refused.
+/// The readers besides that of CANN's acl.json. A null reader is not linked, and a text for it is refused.
 struct LinkedDialects {
   const PlanReader* plan = nullptr;
   bool (*mindspore)(const JsonNode& root, const ConfigContext& context, Arena& memory, DumpConfig& config,

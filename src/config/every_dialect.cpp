@@ -7,7 +7,7 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-// On its own, so that a program that calls `parse_acl_config` links no other dialect.
+// In a file of its own, so that a program that calls only `parse_acl_config` links no other dialect.
 Status parse_config(std::string_view text, Arena& memory, DumpPathCheck check_path, DumpConfig& config,
                     ConfigError& error, std::vector<ConfigNote>* notes, const ConfigContext& context) {
   static constexpr config::PlanReader kPlan = {is_plan, config::read_plan};

@@ -4,7 +4,7 @@
 namespace opdump::config {
 inline namespace OPDUMP_NAMESPACE {
 
-// Of ASCII, whatever the locale.
+// For ASCII, in every locale.
 
 constexpr bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -18,7 +18,7 @@ constexpr char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
 }
 
-/// Between the parts of a JSON text.
+/// White space between the parts of a JSON text.
 constexpr bool is_space(char c) {
   return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }

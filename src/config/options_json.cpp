@@ -21,10 +21,10 @@ constexpr std::array<std::string_view, 2> kNumbers = {"server", "nano"};
 constexpr std::array<std::string_view, 2> kOptionSwitch = {"off", "on"};
 constexpr KeyPath kOpdump{nullptr, "opdump", KeyPath::kNoIndex};
 
-/// The longest wait that a clock of 32-bit milliseconds tells from none.
+/// The longest wait that a clock of 32-bit milliseconds can distinguish from none.
 constexpr std::uint32_t kMaxWaitMs = 0x7fffffff;
 
-/// Of bytes and files; what a file system can tell.
+/// The largest limit of bytes or files that a file system can report.
 constexpr std::uint64_t kMaxRoom = 0x7fffffffffffffff;
 
 constexpr std::uint32_t kMaxSteps = 1'000'000;

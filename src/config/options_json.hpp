@@ -5,13 +5,13 @@
 namespace opdump::config {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Reads the "opdump" object beside a dialect's own. Strict: what it does not know, it refuses.
+/// Reads the "opdump" object beside a dialect's own object. Strict: it refuses what it does not know.
 class OptionsJson : NodeReader {
  public:
   OptionsJson(const JsonNode& node, Arena& memory, Refusal& refusal)
       : NodeReader(memory, refusal), node_(node) {}
 
-  /// Fills the options, and what of the rest of `config` they have a say in.
+  /// Fills the options, and the other fields of `config` that they affect.
   bool read(DumpConfig& config);
 
  private:

@@ -19,7 +19,7 @@ std::string KeyPath::text() const {
 
 namespace {
 
-/// Fills in where `offset` of `text` is.
+/// Sets the line and column of `place` for `offset` in `text`.
 template <class Place>
 void put_place(std::string_view text, std::size_t offset, Place& place) {
   const std::string_view before = text.substr(0, offset);
@@ -75,7 +75,7 @@ namespace {
 constexpr std::size_t kLongestWord = 64;
 constexpr std::size_t kMaxSlips = 2;
 
-/// Letters to insert, delete, replace or swap with the next one to get from `a` to `b`.
+/// How many letters must be inserted, deleted, replaced or swapped with the next one to turn `a` into `b`.
 std::size_t slips(std::string_view a, std::string_view b) {
   using Row = std::array<std::size_t, kLongestWord + 1>;
   Row before_last{};

@@ -10,8 +10,7 @@
 namespace opdump::config {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Where a value stands, as a chain that lies on the callers' stacks: it becomes text only when something is
-/// refused.
+/// Where a value stands, as a chain on the callers' stacks; it becomes text only when something is refused.
 struct KeyPath {
   static constexpr std::size_t kNoIndex = static_cast<std::size_t>(-1);
 
@@ -26,7 +25,7 @@ struct KeyPath {
   std::string text() const;
 };
 
-/// Tells why a text is refused, or what of it has no effect.
+/// Collects why a text is refused, and which parts of it have no effect.
 class Refusal {
  public:
   /// `notes` may be null: they are then not kept.
@@ -36,7 +35,7 @@ class Refusal {
   /// Fills the error. Always false, so that a check can end with it.
   bool refuse(ConfigFault fault, std::size_t offset, std::string key, std::string reason);
 
-  /// Whether one more note is kept.
+  /// Whether there is room for one more note.
   bool takes_notes() const { return notes_ != nullptr && notes_->size() < kMaxConfigNotes; }
 
   void note(std::size_t offset, std::string key, std::string text);
@@ -49,7 +48,7 @@ class Refusal {
   std::vector<ConfigNote>* notes_;
 };
 
-/// Runs `read`, which fills a config or refuses `text`, and leaves behind what `parse_config` promises.
+/// Runs `read`, which fills a config or refuses `text`, and leaves the state that `parse_config` promises.
 template <class Read>
 Status finish(std::string_view text, DumpConfig& config, ConfigError& error, std::vector<ConfigNote>* notes,
               Read read) {
@@ -67,13 +66,13 @@ Status finish(std::string_view text, DumpConfig& config, ConfigError& error, std
   return Status::ok;
 }
 
-/// `text` in double quotes, printable and shortened where it is long.
+/// `text` in double quotes, made printable, and shortened if it is long.
 std::string in_quotes(std::string_view text);
 
-/// Those words, quoted, with commas between.
+/// The words, quoted, with commas between.
 std::string listed(std::span<const std::string_view> words);
 
-/// The word that `text` is a slip of the keys away from; empty when none is close.
+/// The word that `text` is probably a typing error for; empty when none is close.
 std::string_view closest(std::string_view text, std::span<const std::string_view> words);
 
 }  // namespace OPDUMP_NAMESPACE

@@ -8,7 +8,7 @@
 namespace opdump::config {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Reads a compiled plan, which is copied into `memory`.
+/// Copies a compiled plan into `memory` and reads it there.
 bool read_plan(std::string_view text, Arena& memory, DumpPathCheck check_path, DumpConfig& config,
                Refusal& refusal);
 

@@ -19,7 +19,7 @@ struct Anything {
   }
 };
 
-/// Members of an aggregate.
+/// The number of members of an aggregate.
 template <class T, class... Members>
 constexpr std::size_t member_count() {
   if constexpr (requires { T{Members{}..., Anything{}}; }) {
@@ -29,12 +29,12 @@ constexpr std::size_t member_count() {
   }
 }
 
-// Who adds a member here adds it to the plan: at the end of its record in blob_format.hpp, there also in the
-// description, and as a field of the next version.
+// A member added to one of these structs must be added to the plan too: at the end of its record in
+// blob_format.hpp, in the description there, and as a field of the next version.
 static_assert(member_count<DumpConfig>() == 27);
 static_assert(member_count<DumpForm>() == 9);
 static_assert(member_count<DumpOptions>() == 12);
-static_assert(member_count<ModelRule>() == 6);  // one is made of another, and in no plan
+static_assert(member_count<ModelRule>() == 6);  // one member is derived from another, and is in no plan
 static_assert(member_count<ModelExtras>() == 6);
 static_assert(member_count<TensorExclusion>() == 3);
 static_assert(member_count<NamePattern>() == 3);

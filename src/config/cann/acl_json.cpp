@@ -16,7 +16,7 @@ namespace {
 
 using Words = std::span<const std::string_view>;
 
-// The order of the words is that of the enumerations and bits; kernel data has "all" before them.
+// The order of the words is that of the enumerations and bits; kernel data has "all" before its words.
 constexpr std::array<std::string_view, 3> kAclModes = {"input", "output", "all"};
 constexpr std::array<std::string_view, 3> kLevels = {"op", "kernel", "all"};
 constexpr std::array<std::string_view, 2> kAclData = {"tensor", "stats"};
@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, 5> kKernelData = {"all", "printf", "tenso
 constexpr std::array<std::string_view, 7> kStats = {"Max",          "Min",          "Avg",   "Nan",
                                                     "Negative Inf", "Positive Inf", "L2norm"};
 
-// In the order in which their types are checked.
+// In the order in which the types of these keys are checked.
 constexpr std::array<std::string_view, 9> kTexts = {"dump_path",  "dump_mode",        "dump_op_switch",
                                                     "dump_level", "dump_scene",       "dump_data",
                                                     "dump_debug", "dump_kernel_data", "dump_step"};
@@ -84,7 +84,7 @@ class AclJson : NodeReader {
            read_kernel_data(config.kernel_data) && read_stats(config.form.statistics);
   }
 
-  /// Absent: `value` keeps its default.
+  /// If the key is absent, `value` keeps its default.
   template <class Value>
   bool read_word(std::string_view key, Words words, Value& value) {
     const JsonNode* node = dump_.member(key);
@@ -186,7 +186,7 @@ class AclJson : NodeReader {
            conflict("dump_stats", "only goes with \"dump_data\": \"stats\": set that, or leave this key out");
   }
 
-  /// Where exceptions go is not checked.
+  /// The directory of exception dumps is not checked.
   bool copy_path(std::string_view& path) {
     const JsonNode* node = dump_.member("dump_path");
     return node == nullptr || copy(node->text(), path) || no_memory(*node, kDump.key("dump_path"));
@@ -220,12 +220,12 @@ class AclJson : NodeReader {
            });
   }
 
-  /// An overflow is what a history waits for, so it keeps the operators that are listed.
+  /// A history waits for an overflow, so it keeps the listed operators.
   bool read_list_for_history(DumpConfig& config) {
     return !keeps_history_ || list_.read({config.single_ops, config.watch, config.level}, config.models);
   }
 
-  /// Beside overflow dump CANN does not check the steps before the device reads them.
+  /// With overflow dump CANN does not check the steps before the device reads them.
   bool read_steps_if_good(StepSet& steps) {
     const JsonNode* node = dump_.member("dump_step");
     if (node == nullptr) return true;

@@ -8,8 +8,8 @@ namespace opdump::config {
 inline namespace OPDUMP_NAMESPACE {
 
 /// Reads the `dump` object of CANN's acl.json, with the rules and the order of checks of CANN's server
-/// implementation: the first failure decides what is reported. With `keeps_history` the operators that are
-/// listed count besides overflows. On false, `config` is in no useful state.
+/// implementation: the first failure decides what is reported. With `keeps_history` the listed operators
+/// count as well as overflows. On false, `config` is in no useful state.
 bool read_acl_json(const JsonNode& dump, bool keeps_history, Arena& memory, DumpPathCheck check_path,
                    DumpConfig& config, Refusal& refusal);
 

@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 2> kBlacklists = {"optype_blacklist", "op
 constexpr std::array<std::string_view, 6> kItemKeys = {
     "model_name", "layer", "watcher_nodes", "optype_blacklist", "opname_blacklist", "opname_range"};
 
-/// An item may be present but empty beside single operators, and then selects nothing of any model.
+/// With single operators an item may be present but empty; it then selects nothing of any model.
 bool names_something(const JsonNode& item) {
   const JsonNode* name = item.member("model_name");
   const JsonNode* layer = item.member("layer");
@@ -38,7 +38,7 @@ std::string_view text_of(const JsonNode* node) {
   return node == nullptr ? std::string_view{} : node->text();
 }
 
-/// Whether an entry of a blacklist can leave out anything.
+/// Whether an entry of a blacklist can leave anything out.
 bool excludes_something(const JsonNode& entry) {
   const JsonNode* positions = entry.member("pos");
   TensorPosition position;

@@ -13,7 +13,7 @@ class AclList : NodeReader {
 
   bool check_types();
 
-  /// What the rest of the config says, which the items have to go with.
+  /// The parts of the config that the items must fit.
   struct Context {
     bool single_ops = false;
     bool watch = false;

@@ -26,7 +26,7 @@ bool is_octet(std::string_view part) {
   return !negative || value == 0;
 }
 
-/// Four parts with dots between; CANN does not see a dot behind the last.
+/// Four parts with dots between; CANN ignores a dot after the last part.
 bool is_address(std::string_view text) {
   if (text.ends_with('.')) text.remove_suffix(1);
   std::size_t parts = 1;

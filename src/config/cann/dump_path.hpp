@@ -8,9 +8,9 @@
 namespace opdump::config {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Checks a `dump_path` that is not empty, and copies the directory it names into `memory`: the path itself,
-/// or, of the form `a.b.c.d:path`, the path below the current directory, which need not exist. Such an
-/// address is not used. `invalid_argument` and a `reason` when it is wrong, `no_memory` when it does not fit.
+/// Checks a `dump_path` that is not empty, and copies the directory it names into `memory`: the path itself
+/// or, for the form `a.b.c.d:path`, the path below the current directory, which need not exist; the address
+/// is not used. `invalid_argument` and a `reason` for a wrong path, `no_memory` when the copy does not fit.
 Result<std::string_view> parse_dump_path(std::string_view text, DumpPathCheck check_path, Arena& memory,
                                          std::string& reason);
 

@@ -53,7 +53,7 @@ bool parse_range(std::string_view item, Rules rules, StepRange& range, std::stri
     reason = "the range " + in_quotes(item) + " runs backwards: the smaller step comes first";
     return false;
   }
-  // CANN's device turns such a range round.
+  // CANN's device swaps the ends of such a range.
   if (range.first > range.last) std::swap(range.first, range.last);
   return true;
 }

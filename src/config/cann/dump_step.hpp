@@ -8,8 +8,8 @@
 namespace opdump::config {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Reads `0|3-5|10`; an empty text is every step. `invalid_argument` and a `reason` when it says something
-/// else, `no_memory` when the ranges do not fit.
+/// Reads `0|3-5|10`; an empty text is every step. `invalid_argument` and a `reason` for any other text,
+/// `no_memory` when the ranges do not fit.
 Result<StepSet> parse_steps(std::string_view text, Arena& memory, std::string& reason);
 
 /// Reads MindSpore's `iteration`, which holds digits, `-` and `|` only. Items that are neither a step nor a

@@ -9,7 +9,7 @@
 namespace opdump::config {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Eight bytes of a text at a time, for scans that look for few of them.
+/// Eight bytes of a text at a time, for scans that look for rare bytes.
 using ByteWord = std::uint64_t;
 
 inline ByteWord load_word(const char* text) {
@@ -18,18 +18,18 @@ inline ByteWord load_word(const char* text) {
   return word;
 }
 
-/// A word of eight times that byte.
+/// A word of eight times the byte `c`.
 constexpr ByteWord eight_times(char c) {
   return ByteWord{0x0101010101010101} * static_cast<unsigned char>(c);
 }
 
-/// Not zero when one of the bytes is zero; then the lowest bit set is the highest one of the lowest such
+/// Not zero when a byte of `word` is zero; then the lowest bit set is the highest bit of the lowest zero
 /// byte.
 constexpr ByteWord zero_bytes(ByteWord word) {
   return (word - eight_times(1)) & ~word & eight_times('\x80');
 }
 
-/// The first quotation mark or backslash of `text` from `at` on; the text's size when there is none.
+/// The first quotation mark or backslash of `text` from `at` on; the size of `text` when there is none.
 inline std::size_t find_string_sign(std::string_view text, std::size_t at) {
   for (; text.size() - at >= sizeof(ByteWord); at += sizeof(ByteWord)) {
     const ByteWord word = load_word(text.data() + at);

@@ -78,7 +78,7 @@ std::size_t find_bad_utf8(std::string_view text) {
   return at;
 }
 
-/// What keeps simdjson from finding the strings of `text`.
+/// The flaw that keeps simdjson from finding the strings of `text`.
 Flaw find_bad_string(std::string_view text) {
   constexpr std::size_t kOutside = std::string_view::npos;
   std::size_t opened = kOutside;
@@ -101,10 +101,10 @@ Flaw find_bad_string(std::string_view text) {
 
 /// Walks the text once, front to back, and visits every value: On-Demand checks what is visited. After the
 /// first error the document is not touched again, because simdjson 3.0.1 then reads through a null pointer.
-/// Each window of the text is read as a document of its own: the brackets that are open at its begin are put
-/// before it, and those open at its end behind it. All of it stands inside a pair of brackets of our own. So
-/// the root is a value like any other, and what comes after it is met as the element of an array that should
-/// have ended.
+/// Each window of the text is read as a document of its own: the brackets open at its begin are put before
+/// it, and closing ones for those open at its end after it. Around this stands a pair of brackets of our own.
+/// So the root is a value like any other, and text after the root appears as an element of an array that
+/// should have ended.
 class JsonReader {
  public:
   JsonReader(JsonTree& tree, std::string_view text, Refusal& refusal, std::size_t window_bytes)
@@ -131,10 +131,10 @@ class JsonReader {
   struct Level {
     JsonNode* node = nullptr;
     JsonNode* last_child = nullptr;
-    std::size_t last_token = 0;  ///< the last one that was as it should be
+    std::size_t last_token = 0;  ///< the last token that was right
   };
 
-  /// The window with what is open put round it. False when there is no memory.
+  /// Copies the window, with brackets put round it. False when there is no memory.
   bool copy_window() {
     const OpenBrackets& before = windows_.before();
     std::string_view body = text_.substr(windows_.begin(), windows_.end() - windows_.begin());
@@ -160,7 +160,7 @@ class JsonReader {
     }
     *to++ = ']';
     copied_ = static_cast<std::size_t>(to - copy_.get());
-    // simdjson looks at the first of these bytes, where an earlier window may have left a bracket.
+    // simdjson reads the first of these bytes, where an earlier window may have left a bracket.
     std::fill_n(to, simdjson::SIMDJSON_PADDING, '\0');
     return true;
   }
@@ -265,7 +265,7 @@ class JsonReader {
     return whole ? &node : nullptr;
   }
 
-  /// `resumed`: the first element may be a container that goes on, too.
+  /// `resumed`: the first element may be a container that an earlier window has begun.
   bool read_elements(ondemand::value& value, std::size_t depth, bool resumed) {
     Level& level = levels_[depth];
     ondemand::array array;
@@ -319,7 +319,7 @@ class JsonReader {
     return true;
   }
 
-  /// simdjson does not say which of the tokens after `last_token` it did not like.
+  /// simdjson does not say which of the tokens after `last_token` it refused.
   bool bad_member(std::size_t last_token, std::size_t object_offset) {
     if (last_token != object_offset && (last_token >= text_.size() || text_[last_token] != ','))
       return syntax(last_token, "a comma or } is missing before this");
@@ -337,7 +337,7 @@ class JsonReader {
     if (text_[end] != '"') {
       std::uint8_t* to = room_for_text(skip_string(text_, begin - 1) - begin);
       if (to == nullptr) return no_memory();
-      // A lone surrogate may come out as three bytes that are no UTF-8.
+      // A lone surrogate may be unescaped to three bytes that are not UTF-8.
       if (parser_.unescape(raw, to).get(found) || !simdjson::validate_utf8(found))
         return syntax(begin - 1, "a backslash in this string starts nothing that JSON knows");
       tree_.texts_->left -= found.size();
@@ -348,7 +348,7 @@ class JsonReader {
     return true;
   }
 
-  /// For a string of so many bytes; simdjson writes beyond it.
+  /// Room for a string of `bytes` bytes; simdjson writes beyond its end.
   std::uint8_t* room_for_text(std::size_t bytes) {
     constexpr std::size_t kBlockBytes = 512;
     const std::size_t needed = bytes + simdjson::SIMDJSON_PADDING;
@@ -363,7 +363,7 @@ class JsonReader {
   }
 
   /// Offset of the token that would be read next: the text's size for our own closing bracket, and more when
-  /// that has been taken for one of the text's. Only before the first error.
+  /// our bracket was taken for one of the text's. Only before the first error.
   std::size_t here() {
     const char* location = nullptr;
     return document_->current_location().get(location) ? text_.size() + 1 : offset_of(location);
@@ -417,8 +417,8 @@ class JsonReader {
   std::size_t skipped_;  ///< bytes of a byte order mark
   std::size_t window_bytes_;
   JsonWindows windows_;
-  std::size_t capacity_ = 0;  ///< nodes there is room for
-  std::size_t used_ = 0;      ///< nodes
+  std::size_t capacity_ = 0;  ///< how many nodes fit
+  std::size_t used_ = 0;      ///< how many nodes are used
   Level levels_[JsonTree::kMaxDepth + 1];
   std::unique_ptr<char[]> copy_;  ///< a window with brackets round it
   std::size_t copy_bytes_ = 0;    ///< bytes that `copy_` has room for, without the padding

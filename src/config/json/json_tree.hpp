@@ -27,13 +27,13 @@ class JsonNode {
     return next_ == 0 ? nullptr : this + next_;
   }  ///< in the same array or object
 
-  /// The member of that name; of several, the last. Null when there is none or this is no object.
+  /// The member called `name`; of several, the last. Null when there is none or this node is not an object.
   const JsonNode* member(std::string_view name) const;
 
  private:
   friend class JsonReader;
 
-  // Nodes are most of the heap that a config takes: they lie in one block, and are linked by distance.
+  // Nodes take most of a config's heap, so they lie in one block and are linked by distance.
   const char* text_ = nullptr;
   const char* key_ = nullptr;
   std::uint32_t text_size_ = 0;
@@ -46,19 +46,19 @@ class JsonNode {
 };
 static_assert(sizeof(void*) != 8 || sizeof(JsonNode) == 40);
 
-/// The value of a boolean of `text`.
+/// The value of `boolean`, a node of `text`.
 inline bool is_true(const JsonNode& boolean, std::string_view text) {
   return text.substr(boolean.offset()).starts_with('t');
 }
 
-/// A JSON text, read and checked to its last byte. Takes time linear in the text, a bounded stack, and of the
-/// heap 40 bytes per value besides a fixed amount and the longest string. On the heap.
+/// A JSON text, read and checked to its last byte. Takes time linear in the text and a bounded stack. Takes
+/// heap: 40 bytes per value, a fixed amount, and the longest string.
 class JsonTree {
  public:
-  /// Arrays and objects that may stand inside one another.
+  /// How deep arrays and objects may be nested.
   static constexpr int kMaxDepth = 64;
 
-  /// Longer texts are parsed in windows of about so many bytes: simdjson takes 6 bytes of heap per byte.
+  /// Longer texts are parsed in windows of about this many bytes: simdjson takes 6 bytes of heap per byte.
   static constexpr std::size_t kWindowBytes = 2048;
 
   JsonTree() = default;
@@ -70,7 +70,7 @@ class JsonTree {
   /// refer to `text` and to the tree. The result does not depend on `window_bytes`.
   bool parse(std::string_view text, Refusal& refusal, std::size_t window_bytes = kWindowBytes);
 
-  /// After a `parse` that went well.
+  /// Only after a successful `parse`.
   const JsonNode& root() const { return *root_; }
 
  private:
@@ -78,7 +78,7 @@ class JsonTree {
   struct Texts;
 
   std::unique_ptr<std::byte[]> nodes_;
-  Texts* texts_ = nullptr;  ///< those that had to be unescaped
+  Texts* texts_ = nullptr;  ///< strings that had to be unescaped
   const JsonNode* root_ = nullptr;
 };
 

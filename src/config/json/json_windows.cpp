@@ -22,7 +22,7 @@ bool separates(char c) {
   return c == ',' || c == '[' || c == '{';
 }
 
-/// Those in strings too. In blocks of a fixed size, whose counts fit a byte, so that it takes vector
+/// Counts those inside strings too, in blocks whose counts fit a byte, so that the compiler uses vector
 /// instructions.
 std::size_t count_separators(std::string_view text) {
   constexpr std::size_t kBlock = 128;

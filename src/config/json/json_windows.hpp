@@ -14,16 +14,16 @@ struct OpenBrackets {
   std::size_t depth = 0;
 };
 
-/// Behind the string whose first quote is at `quote`; `npos` when it does not end.
+/// The position after the string whose first quote is at `quote`; `npos` when the string does not end.
 std::size_t skip_string(std::string_view text, std::size_t quote);
 
-/// At least as many as there are values in a JSON text. Of a long text outside its strings only, unless
-/// those inside make no difference worth a look.
+/// An upper bound for the number of values in a JSON text. If a long text has many separators, those inside
+/// strings are left out of the count.
 std::size_t count_values(std::string_view text);
 
-/// Cuts a JSON text at commas between values, so that each piece has about the length that is asked for, or
-/// half of it, however long the text is. Whether the text is JSON is not its business: from the first byte on
-/// that cannot be right, all the rest is one piece. Takes time linear in the text.
+/// Cuts a JSON text at commas between values, so that each piece has about the length asked for, or half of
+/// it, for a text of any length. Does not check the text: from the first byte that cannot be right, the rest
+/// is one piece. Takes time linear in the text.
 class JsonWindows {
  public:
   JsonWindows(std::string_view text, std::size_t begin, std::size_t window_bytes)
@@ -31,7 +31,8 @@ class JsonWindows {
     find_end();
   }
 
-  /// The next piece begins behind the comma that this one ends before. Only while this is not the last one.
+  /// Goes to the next piece, which begins after the comma that ends this one. Only while this is not the last
+  /// piece.
   void advance() {
     begin_ = end_ + 1;
     before_ = after_;
@@ -41,7 +42,7 @@ class JsonWindows {
   std::size_t begin() const { return begin_; }
   std::size_t end() const { return end_; }
   bool last() const { return end_ == text_.size(); }
-  /// What is open at the begin and, unless this is the last piece, at the end.
+  /// The brackets that are open at the piece's begin and, unless it is the last piece, at its end.
   const OpenBrackets& before() const { return before_; }
   const OpenBrackets& after() const { return after_; }
 

@@ -12,7 +12,7 @@
 namespace opdump::config {
 inline namespace OPDUMP_NAMESPACE {
 
-/// What the readers of all objects of a config have in common. A check that fails has refused the text.
+/// The base of the readers of a config's objects. A check that fails has refused the text.
 class NodeReader {
  protected:
   NodeReader(Arena& memory, Refusal& refusal) : memory_(memory), refusal_(refusal) {}
@@ -33,7 +33,7 @@ class NodeReader {
                   std::string(to_string(node->type())) + ", but it must be " + std::string(to_string(type)));
   }
 
-  /// Null: nothing to check.
+  /// `array` null: there is nothing to check.
   template <class Check>
   bool check_each(const JsonNode* array, const KeyPath& at, Check check) {
     if (array == nullptr) return true;
@@ -48,7 +48,7 @@ class NodeReader {
     return check_array_of(node, type, at, [](const JsonNode&, const KeyPath&) { return true; });
   }
 
-  /// Of each element: first its type, then `check`.
+  /// Checks each element: first its type, then by `check`.
   template <class Check>
   bool check_array_of(const JsonNode* node, JsonType type, const KeyPath& at, Check check) {
     if (!check_type(node, JsonType::array, at)) return false;
@@ -75,7 +75,7 @@ class NodeReader {
     return rest.substr(0, rest.find_first_not_of("0123456789+-.eE"));
   }
 
-  /// Tells of the members that nobody reads.
+  /// Notes the members that no reader reads.
   void note_unknown_keys(const JsonNode& object, const KeyPath& at, std::span<const std::string_view> keys) {
     for (const JsonNode* member = object.first(); member != nullptr && refusal_.takes_notes();
          member = member->next()) {

@@ -91,7 +91,7 @@ class MindSporeJson : NodeReader {
                                           std::string(text) + " is beyond the largest number, 4294967295");
   }
 
-  /// From 0 to `most`, which are the only ones allowed.
+  /// Reads a number from 0 to `most`; any other value is refused.
   bool read_choice(std::string_view key, std::uint32_t most, std::uint32_t& value) {
     const JsonNode* node = common_->member(key);
     if (!read_uint(node, kCommon.key(key), value)) return false;
@@ -109,7 +109,7 @@ class MindSporeJson : NodeReader {
     return true;
   }
 
-  /// The number of the word. Absent: `value` keeps its default.
+  /// Sets `value` to the word's number. If the key is absent, `value` keeps its default.
   bool read_word(const JsonNode* node, const KeyPath& at, Words words, std::size_t& value) {
     if (node == nullptr) return true;
     if (!check_type(node, JsonType::string, at) || !check_word(*node, node->text(), words, at)) return false;
@@ -303,7 +303,7 @@ class MindSporeJson : NodeReader {
     if (twice != sorted.end()) note(list, at, std::to_string(*twice) + " is named twice and counts once");
   }
 
-  /// What the debug modes do not go with is replaced, as MindSpore does with a warning.
+  /// Replaces values that conflict with the debug mode; MindSpore does so with a warning.
   bool fix_debug_mode(DumpConfig& config) {
     if (debug_mode_ == 1 || debug_mode_ == 2) {
       note_common("op_debug_mode", std::to_string(debug_mode_) + " counts as 3");
@@ -396,7 +396,7 @@ class MindSporeJson : NodeReader {
     if (!why.empty()) note_e2e("stat_calc_mode", "counts as \"host\": " + std::string(why));
   }
 
-  // What follows from all of them.
+  // Consequences of all keys together.
 
   void settle(DumpConfig& config) {
     constexpr DumpMode kModes[] = {DumpMode::all, DumpMode::input, DumpMode::output};
@@ -418,7 +418,7 @@ class MindSporeJson : NodeReader {
                     "{\"layout\": \"cann\"} tensors lie in those of GE");
   }
 
-  /// Whether MindSpore dumps anything at all with such a file.
+  /// Whether MindSpore dumps anything with this file.
   bool asks(const DumpConfig& config) {
     if (mode_ == MindSporeMode::kernel && e2e_ == nullptr) {
       note(root_, kE2e, "missing: without it nothing is dumped on O0 and O1; add \"e2e_dump_settings\": {}");
@@ -487,7 +487,7 @@ class MindSporeJson : NodeReader {
   const JsonNode* e2e_;
   const ConfigContext& context_;
   MindSporeMode mode_;
-  bool reads_e2e_;  ///< the rules are those of e2e dump
+  bool reads_e2e_;  ///< the rules of e2e dump apply
   std::uint32_t dump_mode_ = 0;
   std::uint32_t input_output_ = 0;
   std::uint32_t debug_mode_ = 0;

@@ -56,8 +56,8 @@ bool MindSporeKernels::read(ModelRule& rule) {
   return sort_layers(rule, memory_) || no_memory(list_, at_);
 }
 
-/// MindSpore looks at the JSON text of an element, without its blanks and quotes; so it takes numbers too. A
-/// regular expression is taken as the JSON string says, blanks and backslashes included.
+/// MindSpore reads the JSON text of an element, without its blanks and quotes, so it takes numbers too. It
+/// takes a regular expression as the JSON string says, with blanks and backslashes.
 MindSporeKernels::Entry MindSporeKernels::classify(const JsonNode& element) const {
   if (element.type() == JsonType::array || element.type() == JsonType::object) return {Kind::nothing, {}};
   const bool is_string = element.type() == JsonType::string;

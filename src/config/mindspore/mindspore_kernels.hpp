@@ -13,7 +13,7 @@ class MindSporeKernels : NodeReader {
   MindSporeKernels(const JsonNode& list, const KeyPath& at, Arena& memory, Refusal& refusal)
       : NodeReader(memory, refusal), list_(list), at_(at) {}
 
-  /// Fills the part of `rule` that names operators; a list that names none stands for every operator.
+  /// Fills the part of `rule` that names operators; a list that names no operator stands for every operator.
   bool read(ModelRule& rule);
 
  private:

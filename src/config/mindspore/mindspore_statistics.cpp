@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, 15> kNames = {"max",
                                                      "hash",
                                                      "hash:sha1",
                                                      "hash:md5"};
-/// Of the names, in their order.
+/// The statistics of the names, in the order of the names.
 constexpr std::array<Category, 15> kCategories = {{{kStatMax, true},
                                                    {kStatMin, true},
                                                    {kStatMean, true},

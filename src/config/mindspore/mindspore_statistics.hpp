@@ -8,12 +8,12 @@ inline namespace OPDUMP_NAMESPACE {
 /// Reads the `statistic_category` of MindSpore's data_dump.json: the columns of its statistic.csv.
 class MindSporeStatistics : NodeReader {
  public:
-  /// `list` null: the key is absent.
+  /// A null `list`: the key is absent.
   MindSporeStatistics(const JsonNode* list, const KeyPath& at, Arena& memory, Refusal& refusal)
       : NodeReader(memory, refusal), list_(list), at_(at) {}
 
-  /// Fills the statistics of `config` and their order. What the device cannot compute is left out if the
-  /// device is to.
+  /// Fills the statistics of `config` and their order. If the device is to compute them, leaves out those
+  /// that it cannot compute.
   bool read(DumpConfig& config);
 
  private:

@@ -15,7 +15,7 @@ constexpr char32_t kZeros[] = {
     0x114d0, 0x11650, 0x116c0, 0x11730, 0x118e0, 0x11950, 0x11c50, 0x11d50, 0x11da0, 0x16a60, 0x16ac0,
     0x16b50, 0x1d7ce, 0x1d7d8, 0x1d7e2, 0x1d7ec, 0x1d7f6, 0x1e140, 0x1e2f0, 0x1e950, 0x1fbf0};
 
-/// The bytes that a character beginning with `lead` has.
+/// How many bytes a character beginning with `lead` has.
 std::size_t length_of(unsigned char lead) {
   if (lead < 0x80) return 1;
   if (lead < 0xe0) return 2;

@@ -7,8 +7,8 @@
 namespace opdump::config {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Bytes of the decimal digit, of whatever script, that `text` begins with; 0: it begins with none. That is
-/// what Python's \d takes. `text` is UTF-8.
+/// Bytes of the decimal digit, of any script, at the beginning of `text`, which is UTF-8; 0: there is none.
+/// Python's \d takes the same digits.
 std::size_t digit_bytes(std::string_view text);
 
 }  // namespace OPDUMP_NAMESPACE

@@ -41,7 +41,7 @@ constexpr std::string_view kDigits = "09";
 constexpr std::string_view kWord = "azAZ09__";
 constexpr std::string_view kSpaces = "\t\r  ";
 
-/// Those of [:name:].
+/// The sets of [:name:].
 constexpr NamedSet kNamedSets[] = {
     {"digit", kDigits},  {"space", kSpaces},   {"alpha", "azAZ"},     {"alnum", "azAZ09"}, {"lower", "az"},
     {"upper", "AZ"},     {"xdigit", "09afAF"}, {"punct", "!/:@[`{~"}, {"graph", "!~"},     {"print", " ~"},
@@ -60,8 +60,8 @@ int hex_value(char c) {
   return -1;
 }
 
-/// Reads the expression front to back and appends steps. A part that turns out to be repeated or to be one of
-/// several is moved to make room for the step before it.
+/// Reads the expression front to back and appends steps. When a part turns out to be repeated or to be an
+/// alternative, it is moved to make room for a step before it.
 class PatternCompiler {
  public:
   PatternCompiler(std::string_view text, std::string& reason) : text_(text), reason_(reason) {}
@@ -99,7 +99,7 @@ class PatternCompiler {
 
   bool append(NameStep step) { return insert(count_, step); }
 
-  /// Steps from `place` on move up by one, and what they refer to with them.
+  /// Steps from `place` on move up by one, and references to them follow.
   bool insert(std::size_t place, NameStep step) {
     if (count_ == kMaxNameSteps)
       return fail("the pattern is too large here: shorten it, or split it into several entries");
@@ -114,7 +114,7 @@ class PatternCompiler {
     return fork(step.a + by, step.b + by);
   }
 
-  /// A number beyond the last step is met again by `insert`, which then fails.
+  /// A number that a byte cannot hold does no harm: with that many steps `insert` fails.
   static NameStep fork(std::size_t a, std::size_t b) {
     return {Kind::fork, static_cast<std::uint8_t>(a), static_cast<std::uint8_t>(b)};
   }

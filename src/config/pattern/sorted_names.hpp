@@ -8,7 +8,7 @@
 
 namespace opdump::config {
 
-/// Sorts the rule's layers for `holds`, where they are many. False: there is no memory.
+/// Sorts the rule's layers for `holds` if there are many. False: there is no memory.
 [[nodiscard]] inline bool sort_layers(ModelRule& rule, Arena& memory) {
   if (build::kLean || rule.layers.size() < kSortedNames) return true;
   const Result<std::span<std::uint32_t>> sorted = memory.array<std::uint32_t>(rule.layers.size());

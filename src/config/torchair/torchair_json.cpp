@@ -28,7 +28,7 @@ bool is_layer_byte(char c) {
          kLayerSigns.find(c) != std::string_view::npos;
 }
 
-/// Python's $ stands before a line end too.
+/// Python's $ also matches before a line end.
 std::string_view without_line_end(std::string_view text) {
   if (text.ends_with('\n')) text.remove_suffix(1);
   return text;
@@ -47,7 +47,7 @@ bool skip(std::string_view& text, char c) {
   return true;
 }
 
-/// Whether `text` consists of N and N-M with single bars between, and one behind the last if one likes.
+/// Whether `text` consists of items N and N-M with single bars between, and optionally one bar at the end.
 bool is_step_list(std::string_view text) {
   while (!text.empty()) {
     if (!skip_digits(text) || (skip(text, '-') && !skip_digits(text))) return false;
@@ -58,7 +58,7 @@ bool is_step_list(std::string_view text) {
 
 class Torchair : NodeReader {
  public:
-  /// `object` null: the options come from a program, and have no place.
+  /// A null `object`: the options come from a program, and have no place.
   Torchair(const JsonNode* object, const ConfigContext& context, Arena& memory, DumpPathCheck check_path,
            Refusal& refusal)
       : NodeReader(memory, refusal), object_(object), context_(context), check_path_(check_path) {}
@@ -66,7 +66,7 @@ class Torchair : NodeReader {
   /// torchair checks an option when it is set, and so in the order of the object.
   bool read_object() {
     if (!check_type(object_, JsonType::object, kPath)) return false;
-    // Of an option that stands there twice, the last one counts; of unknown ones, any is refused.
+    // If an option stands there twice, the last one counts. Any unknown option is refused.
     std::array<const JsonNode*, kOptions.size() + 1> last{};
     for (const JsonNode* member = object_->first(); member != nullptr; member = member->next())
       last[place_of(member->key(), kOptions)] = member;
@@ -133,7 +133,7 @@ class Torchair : NodeReader {
     refusal_.note(offset_of(key), kPath.key(key).text(), std::move(text));
   }
 
-  /// Only of an option that the object has.
+  /// Notes `text`, but only for an option that the object has.
   void note_set(std::string_view key, std::string text) {
     if (node_of(key) != nullptr) note_option(key, std::move(text));
   }
@@ -176,7 +176,7 @@ class Torchair : NodeReader {
     return true;
   }
 
-  /// What equals True or False in Python: 1, 1.0, 0, -0.0 and so on too.
+  /// Takes everything that equals True or False in Python: also 1, 1.0, 0, -0.0 and so on.
   bool read_switch(const JsonNode& node, bool& value) {
     const KeyPath at = kPath.key(node.key());
     if (node.type() != JsonType::number) {
@@ -237,7 +237,7 @@ class Torchair : NodeReader {
 
   // What they mean.
 
-  /// The file has to be right even where the options count instead.
+  /// The file must be right even if the options count instead of it.
   void pass_on(std::string_view path) {
     if (options_.enable_dump)
       note_option("dump_config_path", "is only checked: with enable_dump, the other options count");
@@ -273,7 +273,7 @@ class Torchair : NodeReader {
            sort_layers(rule, memory_);
   }
 
-  /// What torchair takes and CANN then refuses switches no step on: torchair only logs that.
+  /// Steps that torchair takes and CANN then refuses switch no step on: torchair only logs that.
   bool read_steps(StepSet& steps) {
     std::string_view text = without_line_end(options_.dump_step);
     if (text.ends_with('|')) text.remove_suffix(1);

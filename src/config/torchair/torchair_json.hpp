@@ -7,8 +7,8 @@
 namespace opdump::config {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Reads the `dump_config` object of `root`: torchair's options, each with torchair's checks, in the order in
-/// which they stand there. On false, `config` is in no useful state.
+/// Reads the `dump_config` object of `root`: torchair's options, each with torchair's checks, in the order of
+/// the object. On false, `config` is in no useful state.
 bool read_torchair_json(const JsonNode& root, const ConfigContext& context, Arena& memory,
                         DumpPathCheck check_path, DumpConfig& config, Refusal& refusal);
 
