@@ -9,7 +9,8 @@ inline bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// A decimal number without sign, all of `text`; nothing when it is something else or passes 64 bits.
+/// Reads all of `text` as a decimal number without sign; nothing for other texts and for numbers beyond 64
+/// bits.
 std::optional<std::uint64_t> parse_decimal(std::string_view text);
 
 }  // namespace opdump::tool

@@ -7,8 +7,8 @@ enum ExitCode : int {
   kExitOk = 0,
   kExitFailed = 1,    ///< something failed or was refused; the messages say what
   kExitUsage = 2,     ///< the command line is wrong
-  kExitInactive = 3,  ///< nothing is wrong, and nothing is switched on
-  kExitNever = 4,     ///< nothing was lost, and something that was asked for was never captured
+  kExitInactive = 3,  ///< nothing is wrong, but nothing is switched on
+  kExitNever = 4,     ///< nothing was lost, but something that was asked for was never captured
 };
 
 }  // namespace opdump::tool

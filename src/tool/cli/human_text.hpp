@@ -21,7 +21,7 @@ std::string number_text(double number);
 /// "[1,3,224,224]", "[]" for a scalar.
 std::string shape_text(Shape shape);
 
-/// "NC1HWC0", or "format 999" where the number has no name.
+/// "NC1HWC0", or "format 999" for a number without a name.
 std::string format_text(Format format);
 
 /// Local time as "2026-01-31T13:05:59.123456"; the plain number when the calendar has no such time.

@@ -2,8 +2,8 @@
 
 namespace opdump::tool {
 
-/// From now on SIGINT and SIGTERM no longer end the process: they make `interrupted` true, so that work in
-/// hand is taken back or finished in order.
+/// From now on SIGINT and SIGTERM no longer end the process: they make `interrupted` true, so that current
+/// work is undone or finished in order.
 void catch_interrupts();
 
 bool interrupted();

@@ -8,11 +8,11 @@
 namespace opdump::tool {
 
 /// Writes JSON piece by piece, with the commas and blanks between the pieces. Everything stands on one line,
-/// but for what `line` says.
+/// except where `line` was called.
 class JsonWriter {
  public:
-  /// `indent`: if not 0, each member and element stands on a line of its own, with that many blanks for each
-  /// bracket that is open, as Python's json module writes it.
+  /// `indent`: if not 0, each member and element stands on a line of its own, indented by this many blanks
+  /// per open bracket, as Python's json module writes it.
   explicit JsonWriter(std::size_t indent = 0) : indent_(indent) {}
 
   JsonWriter& open(char bracket);
@@ -21,21 +21,22 @@ class JsonWriter {
   /// The key of the member that comes next.
   JsonWriter& key(std::string_view name);
 
-  /// The next member or element, or the closing bracket if that comes first, begins a line, behind `blanks`.
+  /// The next member or element, or the closing bracket if that comes first, begins a new line after `blanks`
+  /// blanks.
   JsonWriter& line(std::size_t blanks = 0);
 
-  /// A string. Bytes that are no UTF-8 become the surrogates that Python's surrogateescape uses.
+  /// A string. Bytes that are not UTF-8 become the surrogates that Python's surrogateescape uses.
   JsonWriter& text(std::string_view value);
   JsonWriter& flag(bool value);
   JsonWriter& number(std::uint64_t value);
 
-  /// JSON has no number for what is not finite: the string "nan", "inf" or "-inf" stands for it.
+  /// JSON has only finite numbers: the string "nan", "inf" or "-inf" stands for any other value.
   JsonWriter& real(double value);
 
   /// An array of such numbers, without blanks.
   JsonWriter& reals(std::span<const double> values);
 
-  /// A value that is JSON as it stands.
+  /// A value that is JSON already.
   JsonWriter& json(std::string_view value);
 
   /// What was written since the last call. Writing may go on.
@@ -51,7 +52,7 @@ class JsonWriter {
   std::size_t blanks_ = 0;
   bool on_new_line_ = false;
   bool after_key_ = false;
-  bool first_ = true;  ///< of the innermost bracket
+  bool first_ = true;  ///< nothing was written yet inside the innermost bracket
   std::string text_;
 };
 

@@ -3,8 +3,8 @@
 
 namespace opdump::tool {
 
-/// Writes one line to stderr, behind what stdout has so far. Every message of every command goes through here:
-/// what would drive a terminal, and a name in a dump may hold it, is made visible.
+/// Writes one line to stderr, after everything written to stdout so far. Every message of every command goes
+/// through here: characters that would control a terminal, which names in a dump may hold, are made visible.
 void say(std::string_view message);
 
 /// As `say`, one line on stdout.

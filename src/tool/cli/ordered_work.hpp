@@ -4,7 +4,7 @@
 
 namespace opdump::tool {
 
-/// Work that several threads do, with results that are delivered in order.
+/// Work for several threads, with results that are delivered in order.
 struct OrderedWork {
   std::size_t count = 0;  ///< items, numbered from 0
 
@@ -15,13 +15,14 @@ struct OrderedWork {
   std::function<void(std::size_t item)> deliver;
 };
 
-/// Items that may be finished and not delivered yet: results need this many places, item modulo this number.
+/// How many items may be finished but not delivered yet. Results need this many places: item modulo this
+/// number.
 inline constexpr std::size_t kOrderedWindow = 256;
 
-/// Does all items, the caller being one of `workers` threads. Returns when the last one is delivered.
+/// Does all items on `workers` threads, one of which is the caller. Returns when the last item is delivered.
 void run_in_order(const OrderedWork& work, std::size_t workers);
 
-/// As many threads as the process may run on at once, at least 1 and at most 16.
+/// How many threads the process may run at once, at least 1 and at most 16.
 std::size_t usable_workers();
 
 }  // namespace opdump::tool

@@ -9,10 +9,9 @@
 
 namespace opdump::tool {
 
-/// A file that appears under its name only when it is complete, with mode 0600, in place of what had that
-/// name. Until then it is aside in the same directory, under a random name that ends in ".part" and that nothing
-/// had before, and it is removed
-/// again when this object ends without `commit`.
+/// A file with mode 0600 that appears under its name only when it is complete, and then replaces any file of
+/// that name. Until then it lies in the same directory under a new random name that ends in ".part". It is
+/// removed when this object ends without `commit`.
 class OutputFile {
  public:
   OutputFile() = default;
@@ -20,7 +19,7 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
   ~OutputFile();
 
-  // Each is false on failure, and `error()` then says why.
+  // Each returns false on failure, and `error()` then says why.
 
   bool create(const std::string& directory, const std::string& name);
   bool write(std::span<const Bytes> parts);

@@ -7,11 +7,11 @@
 
 namespace opdump::tool {
 
-/// A bar with the rate and the time that is left, on stderr, if that is a terminal; otherwise nothing.
-/// Appears only when the work takes a moment, and is wiped away when this object ends. Any thread may call.
+/// A bar with the rate and the remaining time, on stderr if that is a terminal; otherwise nothing. It appears
+/// only when the work takes a moment, and is wiped away when this object ends. Any thread may call.
 class Progress {
  public:
-  /// Whether there is a terminal for it: if not, the total is of no interest.
+  /// Whether there is a terminal for the bar; if not, the caller need not compute the total.
   static bool is_seen();
 
   explicit Progress(std::uint64_t total_bytes);

@@ -14,11 +14,11 @@ class Table {
   /// A column whose letter in `alignment` is 'r' is aligned to the right, every other to the left.
   Table(std::string_view indent, std::string_view alignment) : indent_(indent), alignment_(alignment) {}
 
-  // What would drive a terminal is made visible in both.
+  // Both make characters that would control a terminal visible.
 
   void add(std::vector<std::string> row);
 
-  /// A line between the rows that keeps to no column.
+  /// Adds a line between the rows that ignores the columns.
   void add_line(std::string line);
 
   /// Prints the rows and forgets them.
@@ -35,7 +35,7 @@ class Table {
   std::vector<std::size_t> widths_;
 };
 
-/// Columns of the terminal that stdout is, 0 when it is none.
+/// Width of the terminal on stdout; 0: stdout is not a terminal.
 std::size_t terminal_width();
 
 }  // namespace opdump::tool

@@ -11,8 +11,8 @@
 
 namespace opdump::tool {
 
-/// The elements of one tensor of a dump, as they lie in its file, or through a Relayout in the order of its
-/// result, made window by window. Up to a few MiB for each thread that reads, whatever the tensor's size.
+/// The elements of one tensor of a dump: as they lie in its file, or rearranged by a Relayout, window by
+/// window. Takes up to a few MiB for each reading thread, for a tensor of any size.
 class CompareElements final : public compare::ElementSource {
  public:
   /// On false `error()` says why.
@@ -20,8 +20,8 @@ class CompareElements final : public compare::ElementSource {
 
   const std::byte* read(std::uint64_t offset, std::size_t count, std::byte* buffer) const override;
 
-  /// Whether bytes could not be read, or the file lost some meanwhile; `error()` then says so. While nobody
-  /// reads.
+  /// Whether bytes could not be read, or the file was cut short meanwhile; `error()` then says so. Call it
+  /// while nobody reads.
   bool failed();
   const std::string& error() const { return error_; }
 
@@ -33,12 +33,12 @@ class CompareElements final : public compare::ElementSource {
   MappedFile file_;
   std::string error_;
   mutable std::mutex failure_mutex_;
-  mutable std::string failure_;  ///< the first of any thread
+  mutable std::string failure_;  ///< the first failure in any thread
   std::optional<Relayout> relayout_;
   std::uint64_t offset_ = 0;
   std::uint64_t bytes_ = 0;
   std::uint32_t item_bytes_ = 0;
-  std::uint64_t number_ = 0;  ///< tells this opening's windows from those of others
+  std::uint64_t number_ = 0;  ///< distinguishes the windows of this opening from those of others
 };
 
 }  // namespace opdump::tool

@@ -9,33 +9,34 @@
 
 namespace opdump::tool {
 
-/// One way to tell how far two arrays are apart.
+/// One measure of how far two arrays are apart.
 struct Measure {
   std::string_view name;                                   ///< the vendor's
   std::string_view short_name;                             ///< ours, for thresholds and tables
-  double (*value)(const compare::Comparison& comparison);  ///< null: it is no single number
+  double (*value)(const compare::Comparison& comparison);  ///< null: it is not a single number
   bool larger_is_better = false;
 };
 
 /// The vendor's ten, in its order. Source: msaccucmp.
 std::span<const Measure> measures();
 
-/// As the vendor prints it: six decimals, "NaN" where it refuses an answer, "nan" where a sum is none.
+/// The value as the vendor prints it: six decimals, "NaN" where the vendor refuses an answer, "nan" where a
+/// sum is not a number.
 std::string measure_text(const Measure& measure, const compare::Comparison& comparison, bool scalar);
 
-/// What the vendor says besides; empty: nothing.
+/// The vendor's remark on the value; empty: there is none.
 std::string measure_remark(const Measure& measure, const compare::Comparison& comparison, bool scalar);
 
 /// The measures that a list names by number or name, with commas between, or "all". On false `error` says
-/// which it does not know.
+/// which measure is unknown.
 bool choose_measures(std::string_view list, std::vector<const Measure*>& chosen, std::string& error);
 
-/// A limit that a comparison has to keep.
+/// A limit that a comparison must keep.
 struct Threshold {
   const Measure* measure = nullptr;
   double limit = 0;
 
-  /// A number that is none keeps no limit.
+  /// NaN keeps no limit.
   bool kept_by(const compare::Comparison& comparison) const;
 };
 

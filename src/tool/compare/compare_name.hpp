@@ -5,21 +5,20 @@
 
 namespace opdump::tool {
 
-/// What the name of an `.npy` file tells of the tensor it holds. Refers to the name.
+/// What the name of an `.npy` file says about its tensor. Refers to the name.
 struct NpyName {
-  std::string_view type{};  ///< empty: not told
+  std::string_view type{};  ///< empty: not known
   std::string_view op;
   bool is_output = true;
   std::uint32_t index = 0;
-  std::uint64_t unix_us = 0;  ///< 0: not told
+  std::uint64_t unix_us = 0;  ///< 0: not known
   std::optional<std::uint64_t> task{};
 };
 
-/// Takes the name of an `.npy` file apart. Understood are what `opdump convert`, msaccucmp and MindSpore
-/// write
-/// (`TYPE.OP.task.stream.time.output.0.npy`, with a format's name before `.npy` or without), what frameworks
-/// dump for msaccucmp (`OP.0.time.npy`), `OP.output.0.npy`, and for every other name the whole of it as the
-/// operator's, of which it is output 0.
+/// Takes the name of an `.npy` file apart. Understands the names that `opdump convert`, msaccucmp and
+/// MindSpore write (`TYPE.OP.task.stream.time.output.0.npy`, with a format's name before `.npy` or without),
+/// what frameworks dump for msaccucmp (`OP.0.time.npy`), and `OP.output.0.npy`. Any other name as a whole
+/// names the operator, and the file is its output 0.
 NpyName parse_array_name(std::string_view file_name);
 
 }  // namespace opdump::tool

@@ -9,26 +9,26 @@
 
 namespace opdump::tool {
 
-/// A tensor of ours and the golden one it has to be like. One of them may be missing.
+/// A tensor of ours and the golden tensor that it should equal. One of them may be missing.
 struct TensorPair {
   std::optional<std::size_t> mine;  ///< index in `DumpSide::tensors`
   std::optional<std::size_t> golden;
-  std::string remark{};  ///< what speaks against the pair; mostly empty
+  std::string remark{};  ///< a reason to doubt the pair; mostly empty
 };
 
-/// How tensors find each other besides by their names.
+/// How tensors are paired other than by their names.
 struct PairingOptions {
-  const NameMap* names = nullptr;  ///< what golden operators are called; null: as ours
-  bool by_order = false;           ///< operators go together by their turn within a step, whatever their names
+  const NameMap* names = nullptr;  ///< names of the golden operators; null: the same as ours
+  bool by_order = false;           ///< operators are paired by their turn within a step, not by name
 };
 
-/// Pairs the tensors of two dumps, ours first and in their order, golden ones without partner behind. Tensors
-/// go together by operator, role and index, and by model and step where both sides tell them; where each side
-/// has one model, by step alone. A name that is not found so may be as frameworks write it in file names, and
-/// an output may have the name of the original operator that a record of either side tells. Where several
-/// have one name, those go together whose task, type and shape are the same, then type and shape, then shape,
-/// then by their turn. A golden tensor without model and step serves for every step. Of two files, each with
-/// one tensor, those go together whatever their names.
+/// Pairs the tensors of two dumps: ours first, in their order, then golden tensors without a partner. Tensors
+/// are paired by operator, role and index, and by model and step if both sides know them; if each side has
+/// only one model, by step alone. A name that is not found in this way may match as frameworks write it in
+/// file names, or, for an output, as the original operator's name in a record of either side. Tensors of the
+/// same name are paired by equal task, type and shape, then by type and shape, then by shape, then by their
+/// turn. A golden tensor without model and step serves for every step. Two files with one tensor each are
+/// always paired.
 std::vector<TensorPair> pair_tensors(const DumpSide& mine, const DumpSide& golden,
                                      const PairingOptions& options = {});
 

@@ -7,7 +7,7 @@
 
 namespace opdump::tool {
 
-/// Everything that the reports of a comparison are made of.
+/// Everything that goes into the reports of a comparison.
 struct CompareReport {
   const DumpSide& mine;
   const DumpSide& golden;
@@ -25,7 +25,7 @@ std::string compare_csv(const CompareReport& report);
 /// One JSON object.
 std::string compare_json(const CompareReport& report);
 
-/// Prints who diverges first, who is worst, and what could not be compared.
+/// Prints which tensor diverges first, which is worst, and which could not be compared.
 void print_comparison(const CompareReport& report);
 
 }  // namespace opdump::tool

@@ -8,16 +8,16 @@
 
 namespace opdump::tool {
 
-/// What came of one pair.
+/// The result of one pair.
 struct PairResult {
   TensorPair pair;
   std::optional<compare::Comparison> comparison;  ///< nothing: `problem` says why
   std::string problem;
-  std::string remark;      ///< what else is to be known of the comparison; mostly empty
+  std::string remark;      ///< what else to know about the comparison; mostly empty
   std::vector<Dim> shape;  ///< of the compared elements; empty without comparison
 };
 
-/// Compares all pairs, small ones next to each other and large ones each on all threads. The results are in
+/// Compares all pairs: several small ones at a time, and each large one on all threads. The results are in
 /// the order of `pairs`. Shows its progress on a terminal. Ends early, with the results so far, when
 /// interrupted.
 std::vector<PairResult> compare_pairs(const DumpSide& mine, const DumpSide& golden,

@@ -10,7 +10,7 @@
 
 namespace opdump::tool {
 
-/// One tensor of a dump, wherever it lies.
+/// One tensor of a dump.
 struct DumpTensor {
   std::size_t file = 0;  ///< index in `DumpSide::files`
   bool is_output = false;
@@ -23,30 +23,31 @@ struct DumpTensor {
   std::uint64_t data_offset = 0;
   std::uint64_t data_bytes = 0;
   std::uint64_t address = 0;
-  std::string original_op;  ///< the framework's name of what was fused into the operator; empty: not told
+  std::string original_op;  ///< the framework's name of the operator fused into this one; empty: not known
   std::uint32_t original_index = 0;
 };
 
-/// One file of a dump, and what its name and place tell.
+/// One file of a dump, and what its name and place say.
 struct DumpFile {
   std::string path;
   std::string type;
   std::string op;
-  std::string place;  ///< model and step; empty: not told
-  std::optional<std::uint32_t> boot{};  ///< of a flash log of several
+  std::string place;  ///< model and step; empty: not known
+  std::optional<std::uint32_t> boot{};  ///< if a flash log has several boots
   std::uint64_t unix_us = 0;
-  std::optional<std::uint64_t> task{};  ///< as the file's name has it
+  std::optional<std::uint64_t> task{};  ///< from the file's name
   bool is_record = false;
 };
 
-/// All tensors below one path, in the order of execution as far as file names tell it.
+/// All tensors below one path, in the order of execution as far as file names give it.
 struct DumpSide {
   std::vector<DumpFile> files;
   std::vector<DumpTensor> tensors;
   bool named_file = false;  ///< the path is a file
 };
 
-/// Reads the heads of all files below `path`; with `boot`, of those of that boot. What cannot be used is told to `report`.
+/// Reads the heads of all files below `path`; with `boot`, only of the files of that boot. `report` gets what
+/// cannot be used.
 DumpSide read_side(const std::string& path, const SearchReport& report,
                    std::optional<std::uint32_t> boot = std::nullopt);
 

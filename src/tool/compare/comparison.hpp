@@ -14,7 +14,7 @@ using ToFloats = void (*)(const std::byte* from, std::size_t count, float* to);
 /// The bytes of one array. Several threads may read at once.
 class ElementSource {
  public:
-  /// The `count` bytes from `offset` on: in `buffer`, which has room for them, or where they lie. Null when
+  /// The `count` bytes from `offset` on: copied to `buffer`, which has room for them, or in place. Null when
   /// they cannot be read.
   virtual const std::byte* read(std::uint64_t offset, std::size_t count, std::byte* buffer) const = 0;
 
@@ -26,13 +26,13 @@ class ElementSource {
 struct ComparedArray {
   const ElementSource* source = nullptr;
   DType dtype = DType::undefined;
-  std::uint32_t item_bits = 0;  ///< of an element, 1 to 128
+  std::uint32_t item_bits = 0;  ///< bits of an element, 1 to 128
   ToFloats to_floats = nullptr;
 };
 
-/// What two arrays of the same number of elements have in common. Both are taken as float32, as msaccucmp
-/// takes them. Sums are float64; from kThreadElements elements on, 16 terms at a time are added up as float32
-/// first, where they do not leave it. `x` is ours, `y` the golden one. Source of the ten measures:
+/// The comparison of two arrays with the same number of elements. Both are taken as float32, as msaccucmp
+/// takes them. Sums are float64; from kThreadElements elements on, 16 terms at a time are first added up as
+/// float32, unless they leave its range. `x` is ours, `y` the golden one. Source of the ten measures:
 /// msaccucmp.
 struct Comparison {
   std::uint64_t elements = 0;
@@ -50,20 +50,20 @@ struct Comparison {
   double max_relative_error = 0;
   double mean_relative_error = 0;
 
-  bool x_is_zero = false;  ///< by its norm, for the cosine
+  bool x_is_zero = false;  ///< its norm is 0, for the cosine
   bool y_is_zero = false;
 
   std::uint64_t equal =
-      0;  ///< elements of the same value: bit by bit, but for the sign of zero and NaNs' bits
-  std::optional<std::uint64_t> max_ulp;          ///< where both have the same floating dtype
-  std::optional<std::uint64_t> max_absolute_at;  ///< first element with the largest error, if there is any
+      0;  ///< elements of the same value: equal bits, except the sign of zero and NaNs' bits
+  std::optional<std::uint64_t> max_ulp;          ///< if both have the same floating dtype
+  std::optional<std::uint64_t> max_absolute_at;  ///< the first element with the largest error, if any
   std::optional<std::uint64_t> max_relative_at;
-  double x_at_max = 0;  ///< the elements there
+  double x_at_max = 0;  ///< the elements at max_absolute_at
   double y_at_max = 0;
 };
 
-/// Compares `elements` elements of `x` and `y`, on up to `threads` threads, in a fixed amount of memory for
-/// each. The result does not depend on the number of threads. Nothing when a source cannot be read.
+/// Compares `elements` elements of `x` and `y`, on up to `threads` threads, each with a fixed amount of
+/// memory. The result does not depend on the number of threads. Nothing when a source cannot be read.
 std::optional<Comparison> compare(const ComparedArray& x, const ComparedArray& y, std::uint64_t elements,
                                   unsigned threads, const PairKernels& kernels = pair_kernels());
 

@@ -5,14 +5,14 @@
 
 namespace opdump::tool {
 
-/// What the operators of one dump are called in another: the rows `name,golden name` of a file.
+/// The names that operators of one dump have in another dump: the rows `name,golden name` of a file.
 class NameMap {
  public:
-  /// Reads `path`: one row per line, the names apart by the line's only tab or else its only comma; empty
-  /// lines and those that begin with '#' tell nothing. On false `error` says what is wrong, and where.
+  /// Reads `path`: one row per line, with the names separated by the line's only tab, or else its only comma.
+  /// Empty lines and lines that begin with '#' are skipped. On false `error` says what is wrong, and where.
   bool load(const std::string& path, std::string& error);
 
-  /// `name` itself where there is no row.
+  /// `name` itself if it has no row.
   const std::string& golden_name(const std::string& name) const;
 
  private:

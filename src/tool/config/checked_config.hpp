@@ -12,12 +12,12 @@ namespace opdump::tool {
 /// A config with the text it was read from and the memory it lies in.
 class CheckedConfig {
  public:
-  /// Reads `file`, or standard input for "-". The directory of a compiled plan is one of the device: it is
-  /// not checked.
+  /// Reads `file`, or standard input for "-". The directory of a compiled plan lies on the device, and is not
+  /// checked.
   Status load(const std::string& file, DumpPathCheck check_path, const ConfigContext& context = {});
 
-  /// Makes the variables of this process count that go before an acl.json, as where it dumps. Nothing is
-  /// made in the file system. A compiled plan is for another process: it stays as it is.
+  /// Applies this process's environment variables that take precedence over an acl.json, for instance on the
+  /// directory. Makes nothing in the file system. A compiled plan is for another process, and stays as it is.
   Status follow_environment();
 
   /// What was read, as far as it could be.
@@ -34,7 +34,8 @@ class CheckedConfig {
   posix::ConfigMemory memory_;
 };
 
-/// Reads the word of `--personality`: o0, o1, o2 or cpu. False: it is another one. Nothing: `mode` stays.
+/// Reads the word of `--personality`: o0, o1, o2 or cpu. False for any other word. Without a word `mode`
+/// stays.
 bool read_personality(const std::optional<std::string>& word, MindSporeMode& mode);
 
 /// Says on stderr what is wrong with `file`, with the line of `text` if there is one.

@@ -4,7 +4,7 @@
 
 namespace opdump::tool {
 
-/// A key of a config, for people. A name may stand for keys of several dialects.
+/// The description of a config's key. Several dialects may have a key of the same name.
 struct ConfigKey {
   std::string_view name;
   std::string_view what;
@@ -13,7 +13,7 @@ struct ConfigKey {
   std::string_view otherwise;
 };
 
-/// All that is read, those of one object after one another.
+/// All keys that are read, grouped by object.
 std::span<const ConfigKey> config_keys();
 
 }  // namespace opdump::tool

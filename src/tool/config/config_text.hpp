@@ -6,8 +6,8 @@
 
 namespace opdump::tool {
 
-/// What a config means, a line each: what is captured, of which models and operators, at which steps, where
-/// to. For an active one.
+/// What an active config means, in lines: what is captured, of which models and operators, at which steps,
+/// and where it goes.
 std::vector<std::string> config_lines(const DumpConfig& config);
 
 }  // namespace opdump::tool

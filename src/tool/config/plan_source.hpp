@@ -7,11 +7,11 @@
 
 namespace opdump::tool {
 
-/// Whether `name` can be that of an array in C.
+/// Whether `name` can name an array in C.
 bool is_c_name(std::string_view name);
 
-/// A C and C++ header that holds `plan` as the array `name`, 8-byte aligned. `memory_bytes` is what loading
-/// it takes at most.
+/// A C and C++ header that holds `plan` as the array `name`, 8-byte aligned. `memory_bytes`: the most memory
+/// that loading the plan takes.
 std::string plan_source(Bytes plan, std::string_view name, std::size_t memory_bytes);
 
 }  // namespace opdump::tool

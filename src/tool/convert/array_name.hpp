@@ -13,14 +13,14 @@ enum class ArrayType { npy, bin, msnpy };
 
 struct ArrayName {
   ArrayType type = ArrayType::npy;
-  bool restored = false;       ///< a format was asked for, so the name tells the dims
+  bool restored = false;       ///< a format was asked for, so the name holds the dims
   Format format = Format::nd;  ///< of the array
-  std::string_view op_name;    ///< the record's own, empty where it has none
+  std::string_view op_name;    ///< the record's own; empty: it has none
   bool is_nano = true;
 };
 
-/// The name of the file that a tensor of the record `file_name` becomes, as msaccucmp has it; empty, with
-/// `reason`, when the name needs a format that has no name.
+/// The file name for a tensor of the record `file_name`, as msaccucmp makes it; empty, with `reason`, when
+/// the name needs a format that has no name.
 std::string array_name(const std::string& file_name, const RecordTensor& tensor, const NpyArray& array,
                        const ArrayName& wanted, std::string& reason);
 

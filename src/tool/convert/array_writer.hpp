@@ -12,18 +12,17 @@
 
 namespace opdump::tool {
 
-/// Writes the arrays that tensors become. Holds a fixed amount of memory, whatever their size.
+/// Writes tensors as arrays. Holds a fixed amount of memory, for arrays of any size.
 class ArrayWriter {
  public:
-  /// It takes up to twice `memory_bytes`, which are at least 64 KiB. The progress is told of the source's
-  /// bytes.
+  /// Takes up to twice `memory_bytes`, which are at least 64 KiB. `progress` counts bytes of the source.
   ArrayWriter(std::size_t memory_bytes, Progress& progress)
       : memory_bytes_(memory_bytes), progress_(progress) {}
 
-  /// Each writes one array to `out`, behind `header`, in elements of the array. On false `reason` says why,
-  /// if it is not the interrupt.
+  /// Each writes `header` and one array to `out`, in elements of the array. On false `reason` says why,
+  /// unless the call was interrupted.
 
-  /// In the order in which the tensor lies in memory.
+  /// In the order of the tensor in memory.
   bool write(RecordFile& file, const RecordTensor& tensor, const NpyArray& array, const std::string& header,
              OutputFile& out, std::string& reason);
 
@@ -31,7 +30,7 @@ class ArrayWriter {
   bool write(RecordFile& file, const RecordTensor& tensor, const NpyArray& array, const Relayout& relayout,
              const std::string& header, OutputFile& out, std::string& reason);
 
-  /// Bytes of the file as they are.
+  /// Writes bytes of the file unchanged.
   bool write(RecordFile& file, std::uint64_t offset, std::uint64_t count, OutputFile& out,
              std::string& reason);
 
@@ -43,12 +42,12 @@ class ArrayWriter {
 
   const std::size_t memory_bytes_;
   Progress& progress_;
-  std::vector<std::byte> items_;       ///< converted, or of the result
+  std::vector<std::byte> items_;       ///< converted items, or items of the result
   std::vector<std::byte> box_;         ///< of the source
   std::vector<std::byte> whole_;       ///< a whole tensor, if it is small
-  std::size_t whole_bytes_ = 0;        ///< of it; 0: it is read piece by piece
-  std::vector<std::byte> source_;      ///< before they are converted
-  std::vector<std::byte> items_lead_;  ///< converted, with some before the first one
+  std::size_t whole_bytes_ = 0;        ///< size of `whole_`; 0: the tensor is read in pieces
+  std::vector<std::byte> source_;      ///< items before they are converted
+  std::vector<std::byte> items_lead_;  ///< converted items, with some bytes before the first
 };
 
 }  // namespace opdump::tool

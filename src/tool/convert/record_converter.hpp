@@ -19,7 +19,7 @@ struct ConvertSettings {
   ArrayType type = ArrayType::npy;
   bool keep_bfloat16 = false;
   std::optional<Format> format{};
-  std::vector<Dim> shape{};  ///< of the result, in the order of `format`; empty: the record's original shape
+  std::vector<Dim> shape{};  ///< the result's, in the order of `format`; empty: the record's original shape
 
   struct Selection {
     bool is_output = true;
@@ -28,14 +28,14 @@ struct ConvertSettings {
   std::optional<Selection> only{};
 };
 
-/// What became of one file, to be told in the order of the files.
+/// What became of one file, to be reported in the order of the files.
 struct Converted {
   std::uint64_t records = 0;
   std::uint64_t files = 0;  ///< written
   std::uint64_t failures = 0;
-  std::vector<std::string> messages{};  ///< of failures, and notes
+  std::vector<std::string> messages{};  ///< failures and notes
 
-  /// Rows for the `mapping.csv` of a directory: names too long for files.
+  /// Rows for the `mapping.csv` of a directory, for names too long for files.
   std::string mapping_directory{};
   std::string mapping_rows{};
 
@@ -45,7 +45,8 @@ struct Converted {
   }
 };
 
-/// Turns the tensors of records into files, one record at a time. Several of them may work side by side.
+/// Turns the tensors of records into files, one record at a time. Several converters may work at the same
+/// time.
 class RecordConverter {
  public:
   RecordConverter(const ConvertSettings& settings, std::size_t memory_bytes, Progress& progress)
@@ -75,7 +76,7 @@ class RecordConverter {
   ArrayWriter writer_;
   RecordFile file_;
   std::string directory_;    ///< the last one made
-  std::string mapping_row_;  ///< of the file in hand
+  std::string mapping_row_;  ///< of the current file
   Converted result_;
 };
 

@@ -8,14 +8,13 @@
 
 namespace opdump::tool {
 
-/// Reads a CSV file that nobody vouches for, row by row. Cells may be in quotation marks; no row goes over
-/// lines.
+/// Reads an untrusted CSV file row by row. Cells may be in quotation marks; a row is one line.
 class CsvFile {
  public:
   /// On false `error()` says why.
   bool open(const std::string& path);
 
-  /// Gives the next row; false after the last one, or when it cannot be read, which `error()` then tells.
+  /// Gives the next row; false after the last one, or when it cannot be read; `error()` then says why.
   bool next(std::vector<std::string>& cells);
 
   std::uint64_t line() const { return line_; }

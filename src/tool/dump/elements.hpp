@@ -6,20 +6,20 @@
 namespace opdump::tool {
 
 /// Turns `count` elements, packed and little-endian from `from` on, into numbers: booleans into 0 and 1,
-/// complex numbers into their magnitude. Elements below a byte are taken from the low bits first, UINT1 from
-/// the high ones, as the vendor's tools take them.
+/// complex numbers into their magnitude. Elements smaller than a byte are taken from the low bits first, but
+/// UINT1 from the high bits first, as the vendor's tools take them.
 using ReadElements = void (*)(const std::byte* from, std::size_t count, double* to);
 
-/// Null for dtypes whose elements are no numbers, or whose coding is not known here.
+/// Null for dtypes whose elements are not numbers, or whose coding is unknown.
 ReadElements element_reader(DType dtype);
 
-/// The same as float32, as a cast makes it: rounded, and of complex numbers the real part.
+/// The same as float32, as a cast gives it: rounded, and only the real part of a complex number.
 using ReadFloats = void (*)(const std::byte* from, std::size_t count, float* to);
 
-/// Null where `element_reader` is.
+/// Null where `element_reader` is null.
 ReadFloats float_reader(DType dtype);
 
-/// Whether the numbers are magnitudes.
+/// Whether `dtype` is complex, so that its numbers are magnitudes.
 bool is_complex(DType dtype);
 
 }  // namespace opdump::tool

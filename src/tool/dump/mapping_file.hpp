@@ -10,11 +10,11 @@ inline constexpr std::string_view kMappingFileName = "mapping.csv";
 /// The rows `file name,real name` of one `mapping.csv`: files whose real names the file system did not take.
 class MappingFile {
  public:
-  /// Reads `path`; a missing file has no rows. Returns what is wrong with it, empty when nothing is. Rows
-  /// that can be read are kept in any case, and real names that would leave their directory never are.
+  /// Reads `path`; a missing file has no rows. Returns what is wrong with the file; empty: nothing is. Keeps
+  /// all rows that can be read, except real names that would leave their directory.
   std::string read(const std::string& path);
 
-  /// The real name of the file `name`, `name` itself where there is no row.
+  /// The real name of the file `name`; `name` itself if it has no row.
   std::string real_name(const std::string& name) const;
 
   /// From file name to real name.

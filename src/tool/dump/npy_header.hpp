@@ -18,17 +18,17 @@ std::string npy_header(std::string_view descr, Shape shape);
 /// What the start of an `.npy` file says.
 struct NpyFile {
   std::string descr;
-  DType dtype = DType::undefined;  ///< undefined: raw items, as NumPy's V2, with no number type of their own
+  DType dtype = DType::undefined;  ///< undefined: raw items without a number type, as NumPy's V2
   std::uint32_t item_bytes = 0;
   std::vector<Dim> shape;
   std::uint64_t data_offset = 0;
-  std::uint64_t data_bytes = 0;  ///< of shape and items; the file may be longer or, wrongly, shorter
+  std::uint64_t data_bytes = 0;  ///< by shape and items; the file may be longer or, wrongly, shorter
 };
 
-/// More bytes than this has no header that is read.
+/// The longest header that is read.
 inline constexpr std::size_t kMostNpyHeadBytes = 64 * 1024;
 
-/// Reads `start`, the first bytes of a file, at least kMostNpyHeadBytes or all there are. On false `reason`
+/// Reads `start`, the first bytes of a file: at least kMostNpyHeadBytes, or the whole file. On false `reason`
 /// says what is wrong.
 bool parse_npy(Bytes start, NpyFile& file, std::string& reason);
 

@@ -5,16 +5,16 @@
 
 namespace opdump::tool {
 
-/// The files of one directory that were renamed two at a time by a writer that was cut off in between: neither
+/// Pairs of files in one directory whose writer was cut off between renaming the one and the other: neither
 /// counts. See "Pairs" of `TreeSink`.
 class PendingPairs {
  public:
-  /// Reads the note `name` of `directory`; any other file, and one that cannot be read, is left alone.
+  /// Reads the note `name` of `directory`; ignores any other file, and a note that cannot be read.
   void read(const std::string& directory, std::string_view name);
 
   bool empty() const { return others_.empty(); }
 
-  /// The other one of the pair that `name` belongs to; null when it belongs to none.
+  /// The other file of the pair that `name` belongs to; null: it belongs to none.
   const std::string* other(std::string_view name) const;
 
  private:

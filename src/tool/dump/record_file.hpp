@@ -14,7 +14,7 @@
 
 namespace opdump::tool {
 
-/// The tensors of one dump record, whichever format it has.
+/// The tensors of one dump record of any format.
 class RecordTensors {
  public:
   explicit RecordTensors(const NanoReader& reader) : reader_(reader) {}
@@ -42,9 +42,9 @@ class RecordTensors {
   std::variant<NanoReader, ProtoReader, std::optional<RecordTensor>> reader_;
 };
 
-/// One dump record, nano, protobuf or NumPy file, that nobody vouches for. Large files are read in blocks and
-/// not through their map: kernels map as much as the page cache holds in one piece, so that memory would grow
-/// with the file. One object serves many files, one after the other.
+/// One untrusted dump record: a nano, protobuf or NumPy file. Large files are read in blocks, not through a
+/// map: kernels map as much as the page cache holds in one piece, so memory would grow with the file. One
+/// object serves many files, one after another.
 class RecordFile {
  public:
   enum class Opened { ok, not_a_record, failed };
@@ -53,7 +53,7 @@ class RecordFile {
   /// Opens `path` and checks its head to the end. Unless `ok`, `error()` says what is wrong.
   Opened open(const std::string& path);
 
-  /// The same for a NumPy file of one tensor, of which `named` has what the file's name tells.
+  /// The same for a NumPy file of one tensor; `named` has what the file's name says about the tensor.
   Opened open_array(const std::string& path, const RecordTensor& named);
 
   /// Gives the tensors from the first one on; they were checked by `open`.
@@ -70,7 +70,7 @@ class RecordFile {
   bool read(std::uint64_t offset, MutableBytes to);
 
   /// Calls `use(Bytes)` with the `count` bytes of the file from `offset` on, in order, in blocks whose size
-  /// is a multiple of 16, but for the last one. Ends early when `use` returns false. False, with `error()`,
+  /// is a multiple of 16, except the last one. Ends early when `use` returns false. False, with `error()`,
   /// when the bytes cannot be read.
   template <class Use>
   bool for_each_block(std::uint64_t offset, std::uint64_t count, Use use) {
@@ -102,9 +102,9 @@ class RecordFile {
   std::string error_;
   MappedFile file_;
   std::vector<std::byte>
-      start_;  ///< of a file that is not copied as a whole: its first bytes, at least the head
+      start_;  ///< the first bytes of a file that is not copied as a whole, at least its head
   std::vector<std::byte> block_;
-  Bytes head_{};  ///< the first bytes, wherever they are
+  Bytes head_{};  ///< the first bytes, in `start_` or in the copied file
   Kind kind_ = Kind::nano;
   std::uint32_t version_ = 0;
   std::string_view op_name_{};

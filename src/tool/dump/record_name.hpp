@@ -6,8 +6,8 @@
 
 namespace opdump::tool {
 
-/// What a dump file's name tells: `{type}.{name}.{task}.{stream}.{microseconds}`, or with
-/// `.{task type}.{context}.{thread}.{device}` behind it.
+/// What a dump file's name says: `{type}.{name}.{task}.{stream}.{microseconds}`, which `.{task
+/// type}.{context}.{thread}.{device}` may follow.
 struct RecordName {
   std::string_view type;
   std::string_view name;
@@ -15,7 +15,7 @@ struct RecordName {
   std::uint64_t stream = 0;
   std::uint64_t unix_us = 0;
 
-  // Of the longer form only.
+  // Only in the longer form.
   bool has_thread = false;
   std::uint64_t context = 0;
   std::uint64_t thread = 0;
@@ -24,20 +24,20 @@ struct RecordName {
 /// Takes a file name apart; nothing when it is not of that form. Refers to `file_name`.
 std::optional<RecordName> parse_record_name(std::string_view file_name);
 
-/// What the name of a tensor's own file tells: a record's name, and behind it
-/// `.{input|output}.{index}.{format}.{dtype}.npy`, or the same without the dtype.
+/// What the name of a tensor's own file says: a record's name, followed by
+/// `.{input|output}.{index}.{format}.{dtype}.npy`, or by the same without the dtype.
 struct TensorName {
   RecordName record;
   bool is_output = false;
   std::uint64_t index = 0;
   std::string_view format;
-  std::string_view dtype;  ///< in capitals or not; empty: not told
+  std::string_view dtype;  ///< with or without capitals; empty: not known
 };
 
 /// As `parse_record_name`.
 std::optional<TensorName> parse_tensor_name(std::string_view file_name);
 
-/// The record's name in that of any file of a dump: of a record, of a tensor of its own, or of statistics.
+/// The record's name in the name of any file of a dump: a record, a single tensor, or statistics.
 std::optional<RecordName> find_record_name(std::string_view file_name);
 
 /// Where a directory lies in a dump: `{time}/{device}/{model}/{model id}/{step}`, or
@@ -48,11 +48,11 @@ struct RecordPlace {
   std::uint64_t step = 0;
 };
 
-/// What the end of a directory's path tells of the model; nothing when it is not of that form. Refers to
+/// What the end of a directory's path says about the model; nothing when it is not of that form. Refers to
 /// `directory`.
 std::optional<RecordPlace> parse_record_place(std::string_view directory);
 
-/// Less as a person sorts: runs of digits by their number, everything else by its bytes.
+/// Orders as a person sorts: runs of digits by their number, everything else by its bytes.
 bool natural_less(std::string_view a, std::string_view b);
 
 }  // namespace opdump::tool

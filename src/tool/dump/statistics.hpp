@@ -7,7 +7,7 @@
 
 namespace opdump::tool {
 
-/// Minimum, maximum and mean of numbers that come in pieces, and what was no finite number.
+/// Minimum, maximum and mean of numbers that come in pieces, and counts of those that are not finite.
 class Statistics {
  public:
   void add(std::span<const double> numbers) {
@@ -30,7 +30,7 @@ class Statistics {
   std::uint64_t nan() const { return nan_; }
   std::uint64_t infinite() const { return infinite_; }
 
-  // Of the finite numbers; only when there are any.
+  // Of the finite numbers; there must be at least one.
   double min() const { return min_; }
   double max() const { return max_; }
   double mean() const {

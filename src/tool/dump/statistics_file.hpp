@@ -11,18 +11,18 @@
 
 namespace opdump::tool {
 
-/// The statistics of one tensor, as their file has them.
+/// The statistics of one tensor, as their file gives them.
 struct StatisticsLine {
   bool is_output = false;
   std::uint64_t index = 0;
   std::uint64_t bytes = 0;
   std::string dtype;
   std::string format;                                         ///< empty: the file has none
-  std::string shape;                                          ///< as "[2,3]"; empty: not known
+  std::string shape;                                          ///< like "[2,3]"; empty: not known
   std::vector<std::pair<std::string, std::string>> values{};  ///< title and text of each statistic
 };
 
-/// Those of one operator, of one run of it.
+/// The statistics of one operator in one of its runs.
 struct StatisticsRecord {
   std::string type;
   std::string name;
@@ -30,8 +30,8 @@ struct StatisticsRecord {
   std::vector<StatisticsLine> lines{};
 };
 
-/// Reads a file of statistics that nobody vouches for: CANN's of one operator, or MindSpore's table, whose
-/// rows of one operator, one after the other, are a record.
+/// Reads an untrusted file of statistics: CANN's file of one operator, or MindSpore's table, where
+/// consecutive rows of one operator form a record.
 class StatisticsFile {
  public:
   enum class Opened { ok, no_statistics, failed };
@@ -39,7 +39,7 @@ class StatisticsFile {
   /// Unless `ok`, `error()` says what is wrong.
   Opened open(const FoundFile& found);
 
-  /// Gives the next record; false after the last one, or when it cannot be read, which `error()` then tells.
+  /// Gives the next record; false after the last one, or when it cannot be read; `error()` then says why.
   bool next(StatisticsRecord& record);
 
   const std::string& error() const { return error_; }
@@ -54,7 +54,7 @@ class StatisticsFile {
   CsvFile csv_;
   std::string path_;
   std::string error_;
-  std::optional<RecordName> named_;  ///< by the file's name; refers to `file_name_`
+  std::optional<RecordName> named_;  ///< from the file's name; refers to `file_name_`
   std::string file_name_;
   bool is_table_ = false;
   Cells titles_;

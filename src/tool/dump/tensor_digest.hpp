@@ -11,15 +11,15 @@
 
 namespace opdump::tool {
 
-/// What `opdump show` tells of a tensor's elements.
+/// What `opdump show` says about a tensor's elements.
 struct TensorDigest {
   static constexpr std::size_t kBins = 24;
 
-  bool are_numbers = false;  ///< otherwise nothing else is known
+  bool are_numbers = false;  ///< false: nothing below is known
   std::uint64_t elements = 0;
   Statistics statistics{};
 
-  /// Of a second look, when the spread was asked for.
+  /// From a second pass, if the spread was asked for.
   bool has_spread = false;
   double deviation = 0;  ///< standard deviation of the finite elements
   std::uint64_t zeros = 0;

@@ -7,8 +7,8 @@
 
 namespace opdump::tool {
 
-/// The dump behind a path, which may be a flash image: its contents then lie in a directory of their own as
-/// long as this object lives.
+/// The dump at a path. If the path is a flash image, its contents lie in a temporary directory as long as
+/// this object lives.
 class ExtractedImage {
  public:
   ExtractedImage() = default;
@@ -16,9 +16,8 @@ class ExtractedImage {
   ExtractedImage& operator=(const ExtractedImage&) = delete;
   ~ExtractedImage();
 
-  /// The directory to look at in place of `path`; `path` itself when that is no flash image. What the image
-  /// lacks is told to `report`.
-  /// With `boot`, that of boot `boot` alone is there.
+  /// The directory to read in place of `path`; `path` itself if it is not a flash image. `report` gets what
+  /// the image lacks. With `boot`, only the contents of that boot are extracted.
   std::string open(const std::string& path, const SearchReport& report,
                    std::optional<std::uint32_t> boot = std::nullopt);
 

@@ -11,35 +11,35 @@
 
 namespace opdump::tool {
 
-/// A flash log in an image file or on a block device, that nobody vouches for. Nothing is written to it.
+/// An untrusted flash log in an image file or on a block device. Nothing is written to it.
 class FlashImage {
  public:
   FlashImage() = default;
   FlashImage(const FlashImage&) = delete;
   FlashImage& operator=(const FlashImage&) = delete;
 
-  /// Whether `path` is a file that begins with a log, as far as its first bytes tell.
+  /// Whether `path` is a file whose first bytes are those of a log.
   static bool is_image(const std::string& path);
 
-  /// Finds the log in `path`, whose first block lies at byte `offset`, or, if that is not given, wherever the
-  /// first valid block header says. On false `error()` says why there is none.
+  /// Finds the log in `path`. Its first block lies at byte `offset`; without `offset`, the first valid block
+  /// header says where. On false `error()` says why there is none.
   bool open(const std::string& path, std::optional<std::uint64_t> offset);
 
   /// Reads the log from its beginning; the image must stay.
   flashlog::LogReader& reader() { return *reader_; }
 
-  /// Numbers of the boots that have blocks in the log, growing.
+  /// Numbers of the boots that have blocks in the log, in ascending order.
   std::vector<std::uint32_t> boots() const;
 
-  /// The boot whose beginning newer blocks have taken, as the log went round; none where it lacks nothing,
-  /// or lacks it for another reason.
+  /// The boot whose beginning newer blocks have overwritten when the log wrapped; nothing if no beginning is
+  /// missing, or if it is missing for another reason.
   std::optional<std::uint32_t> cut_boot();
 
   const flashlog::Geometry& geometry() const { return device_.geometry; }
   std::uint64_t offset() const { return base_; }
   std::uint64_t bytes() const { return size_; }
 
-  /// Bytes of the last blocks that the image does not hold; 0 when it is whole.
+  /// Bytes of the last blocks that the image lacks; 0 when it is whole.
   std::uint64_t missing_bytes() const;
 
   /// "FILE: reason".
@@ -59,7 +59,7 @@ class FlashImage {
   posix::UniqueFd file_;
   std::uint64_t size_ = 0;
   std::uint64_t base_ = 0;
-  std::vector<std::byte> window_;  ///< the bytes of the image from `window_at_` on that were read last
+  std::vector<std::byte> window_;  ///< the bytes of the image that were read last, from `window_at_` on
   std::uint64_t window_at_ = 0;
   std::size_t window_bytes_ = 0;
   flashlog::Device device_{};

@@ -12,12 +12,12 @@
 
 namespace opdump::tool {
 
-/// The files of dumps that were named one by one: files, directories, and flash images, whose contents lie in
-/// directories of their own as long as this object lives.
+/// The files of dumps named one by one: files, directories and flash images. The contents of an image lie in
+/// a temporary directory as long as this object lives.
 class FoundDump {
  public:
-  /// Adds what `path` names; everything in a flash image, whatever `recursive` says. With `boot`, only what is
-  /// of that boot, in an image or below its folder.
+  /// Adds the files at `path`; from a flash image all files, even if not `recursive`. With `boot`, adds only
+  /// the files of that boot, in an image or below the boot's folder.
   void add(const std::string& path, bool recursive, const SearchReport& report,
            std::optional<std::uint32_t> boot = std::nullopt) {
     images_.push_back(std::make_unique<ExtractedImage>());

@@ -8,7 +8,7 @@
 
 namespace opdump::tool {
 
-/// What a flash image holds, by what became of it.
+/// Counts of what a flash image holds, by state.
 struct ImageTally {
   std::uint64_t committed = 0;
   std::uint64_t committed_bytes = 0;
@@ -17,35 +17,35 @@ struct ImageTally {
   std::uint64_t torn = 0;
   std::uint64_t damaged = 0;
   std::uint64_t overwritten = 0;
-  std::uint64_t nameless = 0;  ///< whole, but damage has taken the name
+  std::uint64_t nameless = 0;  ///< whole, but damage has destroyed the name
   std::uint64_t unreadable_runs = 0;
 };
 
-/// "directory/file", with '?' for what damage has taken.
+/// "directory/file", with '?' for parts that damage has destroyed.
 std::string path_text(const flashlog::LogReader::Object& object);
 
-/// Says that a log which went round took the beginning of `boot`.
+/// Says that the log wrapped and overwrote the beginning of `boot`.
 std::string cut_text(std::uint32_t boot);
 
-/// That the log holds nothing of `boot`, and which boots it has; empty when it holds some.
+/// Says that the log holds nothing of `boot`, and which boots it has; empty if it holds something.
 std::string missing_boot_text(const FlashImage& image, std::uint32_t boot);
 
-/// "boot_N", so that the order of names is that of boots.
+/// "boot_N", made so that names sort in the order of boots.
 std::string boot_directory(std::uint32_t boot);
 
-/// A word for the state.
+/// A word for the object's state.
 std::string_view state_text(const flashlog::LogReader::Object& object);
 
-/// Calls `use` for every object and every piece of a journal, in the order of the log; of `boot` alone if it
-/// is given.
+/// Calls `use` for every object and every piece of a journal, in the order of the log; only for those of
+/// `boot` if it is given.
 ImageTally walk_image(FlashImage& image, std::optional<std::uint32_t> boot,
                       const std::function<void(const flashlog::LogReader::Object&)>& use);
 
-/// Writes all that was committed, and the journals, below `directory`, which is made if it is missing: the
-/// tree that the tree sink would have written; of `boot` alone if it is given, else each boot in a directory
-/// of its own if there are several, as a device without a calendar gives the names of one boot again in the
-/// next. Where the log has gone round, the journal of what it took the beginning of ends in a line that says
-/// so. Each problem goes to `error`; the rest is written all the same.
+/// Writes all committed objects and the journals below `directory`, which is made if it is missing: the tree
+/// that the tree sink would have written. Writes only `boot` if it is given; else, if there are several
+/// boots, each one to a directory of its own, because a device without a calendar uses the names of one boot
+/// again in the next. If the log has wrapped, the journal whose beginning was overwritten ends with a line
+/// that says so. Each problem goes to `error`; the rest is still written.
 ImageTally extract_image(FlashImage& image, const std::string& directory, std::optional<std::uint32_t> boot,
                          const std::function<void(const std::string& message)>& error);
 

@@ -8,12 +8,12 @@
 
 namespace opdump::tool {
 
-/// What an OpDebug file's tensor says: the status that hardware reported when an operator overflowed.
+/// The content of an OpDebug file's tensor: the status that hardware reported when an operator overflowed.
 struct OpDebug {
   struct Field {
     std::string_view name;
-    std::vector<std::uint64_t> values;  ///< one, but for the status of version 1, which has four
-    bool is_hex = false;                ///< how the vendor's tool prints it
+    std::vector<std::uint64_t> values;  ///< one value; the status of version 1 has four
+    bool is_hex = false;                ///< the vendor's tool prints it in hexadecimal
   };
 
   /// One reporting unit, such as "AI Core" or "AIC".
@@ -26,14 +26,14 @@ struct OpDebug {
 
     bool has(std::string_view name) const;
 
-    /// The status bits, of version 1 all four words joined.
+    /// The status bits; for version 1 all four words joined.
     std::uint64_t status() const;
   };
 
   bool is_old = false;    ///< the layout of 2048 bytes without a magic number
   bool searched = false;  ///< no unit reported the status: opdump found an infinity or a NaN
 
-  // Of the new layout only.
+  // Only in the new layout.
   std::uint32_t version = 0;
   std::uint32_t valid = 0;
   std::uint32_t reserved = 0;
@@ -45,14 +45,14 @@ struct OpDebug {
 /// On false `reason` says what is wrong with the bytes.
 bool parse_op_debug(Bytes bytes, OpDebug& debug, std::string& reason);
 
-/// The JSON that the vendor's tool makes of it, byte by byte.
+/// The JSON that the vendor's tool makes of `debug`, byte by byte.
 std::string op_debug_json(const OpDebug& debug);
 
 /// What the bits of a status mean, one text per bit that is set and has a meaning.
 std::vector<std::string_view> status_texts(std::uint64_t status);
 
-/// Whether a file of that name holds OpDebug tensors. Every spelling of the prefix counts: the vendor's
-/// documents and tools do not agree on one.
+/// Whether a file of this name holds OpDebug tensors. Every spelling of the prefix counts: the vendor's
+/// documents and tools disagree on it.
 bool is_op_debug_name(std::string_view file_name);
 
 }  // namespace opdump::tool

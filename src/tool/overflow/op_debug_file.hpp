@@ -6,7 +6,7 @@
 
 namespace opdump::tool {
 
-/// Reads what an OpDebug file's `tensor` says. On false `reason` tells what is wrong.
+/// Reads the content of an OpDebug file's `tensor`. On false `reason` says what is wrong.
 bool read_op_debug(RecordFile& file, const RecordTensor& tensor, OpDebug& debug, std::string& reason);
 
 }  // namespace opdump::tool

@@ -12,11 +12,11 @@
 
 namespace opdump::tool {
 
-/// Stands for a device's memory in which the tensors of a RunFile lie. Their bytes are read from their files
-/// or made when they are copied, so tensors may be larger than the machine's memory.
+/// Plays a device's memory that holds the tensors of a RunFile. A tensor's bytes are read from its file or
+/// made when they are copied, so tensors may be larger than the machine's memory.
 class MadeMemory final : public DeviceMemory {
  public:
-  /// Gives `tensor` an address, from which its bytes can be copied. It must stay.
+  /// Gives `tensor`, which must stay, an address from which its bytes can be copied.
   Address place(const RunTensor& tensor);
 
   /// Makes `bytes` the content from `at` on, until `restore`.
@@ -25,13 +25,13 @@ class MadeMemory final : public DeviceMemory {
   /// Takes back everything that was overwritten.
   void restore() { patches_.clear(); }
 
-  /// `device_copy_failed` for bytes of no tensor and for a file that cannot be read or has become shorter;
-  /// `failure()` then says which.
+  /// `device_copy_failed` for bytes outside all tensors, and for a file that cannot be read or has become
+  /// shorter; `failure()` then says which.
   Status copy(std::byte* to, Address from, std::size_t bytes) override;
 
   const std::string& failure() const { return failure_; }
 
-  /// Counts the bytes copied from now on; null: no longer.
+  /// From now on `progress` counts the bytes copied; null: nothing does.
   void count_into(Progress* progress) { progress_ = progress; }
 
  private:
@@ -53,15 +53,15 @@ class MadeMemory final : public DeviceMemory {
   Address next_ = kAlignment;
   std::string failure_;
   Progress* progress_ = nullptr;
-  posix::UniqueFd file_;  ///< of the tensor copied last
+  posix::UniqueFd file_;  ///< file of the tensor copied last
   const RunTensor* file_tensor_ = nullptr;
 
   static constexpr Address kAlignment = 4096;
 };
 
 /// Writes `bytes` bytes of `tensor`'s fill, from byte `offset` on, to `to`. `seed` tells random tensors
-/// apart. A ramp counts 0, 1, 2... and wraps round; floating-point elements are (i - 3) * 0.75 and start
-/// again after 65536, so that all are finite; dtypes without whole bytes count byte by byte.
+/// apart. A ramp counts 0, 1, 2... and wraps; floating-point elements are (i - 3) * 0.75 and start again
+/// after 65536, so that all are finite; elements that are not whole bytes count byte by byte.
 void make_fill(const RunTensor& tensor, std::uint64_t seed, std::uint64_t offset, std::byte* to,
                std::size_t bytes);
 

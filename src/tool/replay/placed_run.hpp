@@ -11,10 +11,10 @@
 
 namespace opdump::tool {
 
-/// The tensor where it lies in `memory`.
+/// A view of `tensor` at its place in `memory`.
 TensorView placed_view(const RunTensor& tensor, MadeMemory& memory);
 
-/// One operator with its tensors where the session can find them.
+/// One operator with its tensors at addresses that the session can read.
 struct PlacedOp {
   std::vector<TensorView> inputs;
   std::vector<TensorView> outputs;
@@ -46,7 +46,7 @@ struct LoadedModel {
   LoadedModel(const RunModel& model, MadeMemory& memory);
 };
 
-/// Words of memory that are enough for watching every operator of every model.
+/// Words of memory that are enough to watch every operator of every model.
 std::size_t watch_words(const RunFile& run);
 
 /// Bytes that a session's drainer needs for the names of `run` under `config`.

@@ -11,7 +11,7 @@ namespace opdump::tool {
 /// infinity, or with a NaN.
 void break_output(MadeMemory& memory, const RunOp& op, std::span<const TensorView> outputs, bool nan);
 
-/// Overwrites bytes of the victim's first output, which lies at `output`, each with another value.
+/// Overwrites bytes of the victim's first output, which lies at `output`, each with a different value.
 Status trample(MadeMemory& memory, const RunFault& fault, Address output);
 
 }  // namespace opdump::tool

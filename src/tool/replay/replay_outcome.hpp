@@ -11,8 +11,8 @@
 
 namespace opdump::tool {
 
-/// The system's clocks, and the latest time they gave: the session names its journal after the one it asked
-/// for in `set_config`.
+/// The system's clocks, and the latest time they gave: the session names its journal by the time it asked for
+/// in `set_config`.
 class NamingClock final : public Clock {
  public:
   std::uint64_t unix_us() override { return last_us_ = system_.unix_us(); }
@@ -29,14 +29,14 @@ class NamingClock final : public Clock {
 
 using ReplayKit = posix::DumpKit<MadeMemory, posix::TreeSink, NamingClock>;
 
-/// What a replay comes to, as far as its session does not tell.
+/// The results of a replay that its session does not hold.
 struct ReplayOutcome {
   std::vector<std::unique_ptr<LoadedModel>> models;
   std::vector<PlacedOp> single_ops;
-  std::vector<std::string> overwrites;  ///< of watched outputs, in words; the first few
+  std::vector<std::string> overwrites;  ///< overwritten watched outputs, in words; the first few
   std::uint64_t time = 0;               ///< of the dump; names its directory
   std::uint64_t journal_id = 0;         ///< the same in microseconds; names its journal
-  std::string failed_at;                ///< what ended the run, in words; empty: nothing
+  std::string failed_at;                ///< what ended the run early, in words; empty: nothing
   std::string first_bad;                ///< the operator that went wrong first, in words
   bool complete = true;
 };

@@ -10,15 +10,15 @@
 
 namespace opdump::tool {
 
-/// What the command line of `opdump replay` says.
+/// The settings on the command line of `opdump replay`.
 struct ReplaySettings {
   std::string run_path;
   std::string config_path;
-  DumpOptions options;  ///< those of the command line, which go before the config's
+  DumpOptions options;  ///< those of the command line, which override the config's
   std::uint64_t partition_bytes = 0;
   ConfigContext context;
 
-  /// What they and those of the config come to; there is always a size of the ring.
+  /// The options of the command line over those of `config`; there is always a ring size.
   DumpOptions over(const DumpOptions& config) const {
     DumpOptions both = config;
     both.ring_bytes = options.ring_bytes ? options.ring_bytes : config.ring_bytes.value_or(1024 * 1024);

@@ -5,8 +5,8 @@
 
 namespace opdump::tool {
 
-/// Prints what was dumped and what was lost of a replay that has ended; returns the exit status of the
-/// command. `config` is the one that `kit` was given.
+/// Prints what a finished replay dumped and lost; returns the exit status of the command. `config` is the
+/// config that `kit` was given.
 int print_replay(const RunFile& run, const DumpConfig& config, const ReplayKit& kit,
                  const ReplayOutcome& outcome);
 

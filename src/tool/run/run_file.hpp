@@ -26,7 +26,7 @@ struct RunTensor {
   std::uint64_t file_offset = 0;  ///< of the first byte in `file`
 };
 
-/// The tensor as an operator would hand it over, at no address. Refers to `tensor`.
+/// The view of `tensor` that an operator would pass, without an address. Refers to `tensor`.
 TensorView view_of(const RunTensor& tensor);
 
 struct RunOp {
@@ -66,13 +66,13 @@ struct RunFault {
   std::size_t op = 0;
   std::uint64_t status = 0;
 
-  // Of `trample` only.
+  // Only for `trample`.
   std::size_t victim = 0;
   std::uint64_t offset = 0;
   std::uint64_t bytes = 1;
 };
 
-/// What is to be run: a RUN.json, read and checked, with the heads of the files it names.
+/// What to run: a RUN.json, read and checked, with the heads of the files it names.
 class RunFile {
  public:
   RunFile();
@@ -80,15 +80,15 @@ class RunFile {
   RunFile& operator=(const RunFile&) = delete;
   ~RunFile();
 
-  /// On false `error` says where and why; its line and column are those of RUN.json.
+  /// On false `error` says where and why, with the line and column in RUN.json.
   bool load(const std::string& path, ConfigError& error);
 
-  /// What was read, as far as it could be.
+  /// The text that was read; after an error, as much of it as could be read.
   std::string_view text() const;
 
   std::uint32_t device_id = 0;
   std::uint64_t steps = 1;
-  bool has_steps = false;  ///< the file says how many
+  bool has_steps = false;  ///< the file gives the number of steps
   std::vector<RunModel> models;
   std::vector<RunOp> single_ops;
   std::vector<RunFault> faults;

@@ -6,7 +6,7 @@
 
 namespace opdump::tool {
 
-/// The tensors of described operators as a ModelDesc takes them. Refers to the operators.
+/// The tensors of described operators, in the form that a ModelDesc takes. Refers to the operators.
 class RunTensors {
  public:
   explicit RunTensors(const std::vector<RunOp>& ops) {

@@ -14,13 +14,13 @@
 
 namespace opdump::tool {
 
-/// What `opdump show` tells about each tensor.
+/// What `opdump show` says about each tensor.
 struct ShowDetail {
   bool spread = false;
   std::size_t head = 0;  ///< elements
 };
 
-/// One record on its way to the listing.
+/// One record to be listed.
 struct ShownRecord {
   const FoundFile& found;
   std::optional<RecordName> name;
@@ -33,7 +33,7 @@ struct ShownSums {
   std::uint64_t bytes = 0;
 };
 
-/// The dtype, and in brackets the one that an output had before it was written as another.
+/// The dtype, and in brackets the dtype that an output had before it was written as another.
 std::string dtype_text(const RecordTensor& tensor);
 
 /// A line for each record and tensor, for people.
@@ -45,7 +45,7 @@ class TextListing {
   /// False, with `error`, when not all of the record could be shown.
   bool show(const ShownRecord& record, RecordFile& file, std::string& error);
 
-  /// The same of statistics without a tensor.
+  /// The same for statistics without a tensor.
   void show(const ShownRecord& record, const StatisticsRecord& statistics);
 
   void finish() const;
