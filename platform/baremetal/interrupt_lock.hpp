@@ -6,14 +6,14 @@
 namespace opdump::baremetal {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Keeps interrupts out as long as it lives; may be nested. opdump itself needs none, not even on a
-/// Cortex-M0, which has no compare-and-swap: one recorder per context is enough. It is for firmware without
-/// the RAM for that, whose contexts share one recorder:
+/// Masks interrupts as long as it lives; may be nested. opdump itself needs no lock, not even on a Cortex-M0,
+/// which has no compare-and-swap: one recorder per context is enough. This lock is for firmware that lacks
+/// the RAM for that and whose contexts share one recorder:
 ///
 ///     const InterruptLock lock;
 ///     recorder.capture_single_op(op, {}, outputs);
 ///
-/// Interrupts then wait as long as the capture takes, and the steps of models stay with one context.
+/// Interrupts then wait as long as the capture takes. The steps of models must stay with one context.
 class InterruptLock {
  public:
   InterruptLock() : before_(mask()) {}
@@ -41,7 +41,7 @@ class InterruptLock {
     asm volatile("msr cpsr_c, %0" : : "r"(before) : "memory");
   }
 #else
-  // Other cores: the port's own.
+  // On other cores the port defines these.
   static std::uint32_t mask();
   static void restore(std::uint32_t before);
 #endif

@@ -8,16 +8,16 @@
 namespace opdump::baremetal {
 inline namespace OPDUMP_NAMESPACE {
 
-/// A clock that counts the ticks of one timer interrupt. Readable from any context of the same core, without
-/// a lock; the time goes on for 2^63 ticks. Records of one tick have one time, and the drainer gives them
-/// different names.
+/// A clock that counts the ticks of one timer interrupt. Any context of the same core may read it, without a
+/// lock. It counts 2^63 ticks. Records of one tick have the same time, and the drainer gives them different
+/// names.
 class TickClock : public Clock {
  public:
   /// `start_us` is the time at boot in microseconds since 1970, 0 without a calendar clock.
   explicit TickClock(std::uint32_t us_per_tick, std::uint64_t start_us = 0)
       : us_per_tick_(us_per_tick), start_us_(start_us) {}
 
-  /// From the timer's interrupt alone.
+  /// Call it only from the timer's interrupt.
   void tick() {
     const std::uint32_t low = low_.load(std::memory_order_relaxed) + 1;
     low_.store(low, std::memory_order_relaxed);
@@ -32,7 +32,7 @@ class TickClock : public Clock {
     return static_cast<std::uint32_t>(time);
   }
 
-  /// Sleeps until the next interrupt, at latest the next tick.
+  /// Sleeps until the next interrupt, at the latest until the next tick.
   void pause() override {
 #if defined(__arm__)
     asm volatile("wfi" : : : "memory");
@@ -40,7 +40,7 @@ class TickClock : public Clock {
   }
 
  private:
-  /// When the tick that carries comes between the two reads, the high half tells.
+  /// If a tick that carries comes between the two reads, the high half shows it.
   std::uint64_t ticks() const {
     for (;;) {
       const std::uint32_t high = high_.load(std::memory_order_relaxed);

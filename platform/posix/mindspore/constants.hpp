@@ -14,8 +14,8 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Whether a config has constants written: on CPU and GPU, where it wants outputs, which MindSpore counts
-/// them among.
+/// Whether a config wants constants: on CPU and GPU, if it wants outputs; MindSpore counts constants as
+/// outputs.
 constexpr bool wants_constants(const DumpConfig& config) {
   return is_cpu(config.form.layout) && config.mode != DumpMode::input;
 }
@@ -26,10 +26,10 @@ inline TextWriter& add_constants_directory(TextWriter& to, const DumpConfig& con
   return to.add('/').add_decimal(graph_id).add("/constants");
 }
 
-/// Writes `Parameter.{name}.0.0.{unix_us}.output.0.DefaultFormat.{dtype}.npy` in that folder, the name and the
-/// dtype as MindSpore's files have them, through `format` and a sink as above. A tensor without elements gets no file.
-/// Names are put together in `names`: `mindspore_name_bytes` of the network, 0 and the constant, else
-/// `name_too_long`. Other errors are the sink's and those of `DeviceMemory::copy`.
+/// Writes `Parameter.{name}.0.0.{unix_us}.output.0.DefaultFormat.{dtype}.npy` in that folder, the name and
+/// the dtype as MindSpore's files have them, through `format` and a sink as above. A tensor without elements
+/// gets no file. `names` is memory for the names: `mindspore_name_bytes` of the network, 0 and the constant,
+/// else `name_too_long`. Other errors are the sink's and those of `DeviceMemory::copy`.
 template <class Memory>
 [[nodiscard]] Status write_constant(Sink& sink, const DumpConfig& config, Memory& memory, NpyFormat& format,
                                     std::uint32_t graph_id, const ConstantDesc& constant,

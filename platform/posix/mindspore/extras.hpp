@@ -21,14 +21,15 @@
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Writes what MindSpore's dumps have besides tensors and statistics: in its layouts with a folder per rank
-/// the order of execution, on CPU and GPU the config and the steps that were run, and on Ascend the arguments
-/// of operators, where the config wants them; of whole graphs the config that CANN is given; and the
-/// constants that it is told of. Nothing in CANN's layout. Has a sink of its own, so that a drain thread may
-/// run meanwhile. For the control thread; allocates.
+/// Writes the files of MindSpore's dumps besides tensors and statistics. In layouts with a folder per rank:
+/// the order of execution; on CPU and GPU also the config and the steps that were run; on Ascend the
+/// arguments of operators, if the config wants them. For whole graphs: the config that CANN gets. And the
+/// constants passed to `write_constants`. Nothing in CANN's layout. Has a sink of its own, so that a drain
+/// thread may run meanwhile. For the control thread; allocates.
 class MindSporeExtras {
  public:
-  /// What `config` refers to stays until the last call; `config_text` is the file it was read from. Errors are the sink's.
+  /// What `config` refers to must stay until the last call; `config_text` is the file it was read from.
+  /// Errors are the sink's.
   [[nodiscard]] Status begin(const DumpConfig& config, std::string_view config_text,
                              std::uint32_t device_id) {
     device_config_ = config;
@@ -39,14 +40,14 @@ class MindSporeExtras {
     return write_dump_metadata(sink_, *config_, config_text, "CPU", "opdump");
   }
 
-  /// After a model has been loaded.
+  /// Call it after a model has been loaded.
   [[nodiscard]] Status loaded(const ModelPlan& plan) {
     const bool applies = applies_to(plan) && has_rank_folder(config_->form.layout);
     return applies ? write_execution_order(sink_, *config_, *plan.model) : Status::ok;
   }
 
-  /// The same, for a graph with constants: each is written once, and left alone where its file is there
-  /// already, whoever wrote it. Errors also as `write_constant`, and those of reading the folder.
+  /// The same, for a graph with constants. Each is written once; a file that exists already stays as it is.
+  /// Errors also as `write_constant`, and those of reading the folder.
   template <class Memory>
   [[nodiscard]] Status write_constants(const ModelPlan& plan, std::span<const ConstantDesc> constants,
                                        Memory& memory, std::uint64_t unix_us) {
@@ -68,8 +69,8 @@ class MindSporeExtras {
     return status == Status::ok ? synced : status;
   }
 
-  /// Before a model is unloaded, when its last step has ended. Steps are those from the config's first one to
-  /// the plan's latest.
+  /// Call it before a model is unloaded, when its last step has ended. The steps run from the config's first
+  /// one to the plan's latest.
   [[nodiscard]] Status ended(const ModelPlan& plan) {
     if (!applies_to(plan)) return Status::ok;
     if (config_->form.layout == Layout::mindspore_graph) return write_latest(plan);
@@ -87,7 +88,7 @@ class MindSporeExtras {
  private:
   bool applies_to(const ModelPlan& plan) const { return config_ != nullptr && !plan.bits.empty(); }
 
-  /// What the name of a constant's file begins with, and that of no other's holds.
+  /// The beginning of the name of a constant's file, which no other constant's file name contains.
   static std::string start_of_file(const ConstantDesc& constant) {
     std::string name(constant.name.size() + 1, '\0');
     TextWriter writer(name);
@@ -95,8 +96,8 @@ class MindSporeExtras {
     return "Parameter." + std::string(writer.text()) + ".0.0.";
   }
 
-  /// Adds the names of the files at `path` to `names`, also those that stand in mapping.csv, which holds the
-  /// real ones of files with a number. None when there is no such folder.
+  /// Adds the names of the files at `path` to `names`, and the real names that mapping.csv gives for files
+  /// with a number. Adds none when there is no such folder.
   static Status list_files(const std::string& path, std::string& names) {
     const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(path.c_str()), closedir);
     if (folder == nullptr) return errno == ENOENT ? Status::ok : status_of(errno);
@@ -116,7 +117,7 @@ class MindSporeExtras {
     return got == 0 && (mapping || errno == ENOENT) ? Status::ok : status_of(errno);
   }
 
-  /// Of a whole graph, once one of its steps was wanted.
+  /// For a whole graph, once one of its steps was wanted.
   Status write_latest(const ModelPlan& plan) {
     std::uint64_t step = plan.next_step;
     while (step > config_->first_step && !plan.steps.contains(step - 1)) --step;
@@ -140,7 +141,7 @@ class MindSporeExtras {
   }
 
   const DumpConfig* config_ = nullptr;  ///< null: there are no extras
-  DumpConfig device_config_;            ///< of the session's device
+  DumpConfig device_config_;            ///< the config, with the rank folder of the device
   TreeSink sink_;
   NpyFormat npy_;
   std::string names_;

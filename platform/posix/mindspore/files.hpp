@@ -12,10 +12,10 @@
 #include "opdump/types/model.hpp"
 #include "opdump/types/plan.hpp"
 
-/// What MindSpore's dumps have besides tensors and statistics. Each function writes through a sink that no
+/// The files of MindSpore's dumps besides tensors and statistics. Each function writes through a sink that no
 /// drainer uses meanwhile: before a drain thread is attached, after it is detached, or another sink of the
-/// same tree. A file that is there already is kept, and that is `ok`. Errors are the sink's; a failed file
-/// leaves nothing. Source: MindSpore's writers.
+/// same tree. An existing file is kept, and the call returns `ok`. Errors are the sink's; after an error no
+/// file is left. Source: MindSpore's writers.
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
@@ -24,7 +24,7 @@ namespace mindspore_files {
 
 constexpr std::size_t kBatchBytes = 256;
 
-/// Makes the object `name` of what `add(out)` adds to a ByteBatcher.
+/// Makes the object `name` from the bytes that `add(out)` adds to a ByteBatcher.
 template <class Add>
 Status write_object(Sink& sink, const ObjectName& name, Add add) {
   OpenObject object;
@@ -41,7 +41,7 @@ Status write_object(Sink& sink, const ObjectName& name, Add add) {
   return status == Status::already_exists ? Status::ok : status;
 }
 
-/// `text` as it stands between quotation marks in JSON.
+/// Adds `text` as it stands between quotation marks in JSON.
 void add_escaped(auto& out, std::string_view text) {
   constexpr std::string_view kHex = "0123456789abcdef";
   for (const char& c : text) {
@@ -72,7 +72,7 @@ inline bool names_operators(const DumpConfig& config) {
   return true;
 }
 
-/// The attribute with the least name above `after`, null when there is none.
+/// The attribute with the least name above `after`; null: there is none.
 inline const OpAttribute* next_attribute(const OpDesc& op, const OpAttribute* after) {
   const OpAttribute* next = nullptr;
   for (const OpAttribute& attribute : op.attributes) {
@@ -149,9 +149,9 @@ constexpr std::size_t mindspore_name_bytes(std::size_t net_name_bytes, std::size
                                        });
 }
 
-/// Writes `acl_dump_{device}.json` in the dump path: what MindSpore has CANN dump of whole graphs at `step`,
-/// of which MindSpore leaves that of the last one. The operators are those of `plan` that are wanted, where
-/// the config names some.
+/// Writes `acl_dump_{device}.json` in the dump path: what MindSpore asks CANN to dump of whole graphs at
+/// `step`; MindSpore leaves the file of the last step. It lists the wanted operators of `plan` if the config
+/// names operators.
 [[nodiscard]] inline Status write_acl_dump(Sink& sink, const DumpConfig& config, const ModelPlan& plan,
                                            std::uint32_t device_id, std::uint64_t step) {
   char memory[80];
@@ -193,8 +193,8 @@ constexpr std::size_t mindspore_name_bytes(std::size_t net_name_bytes, std::size
 }
 
 /// Writes `{type}.{name}.json` beside the tensors that operator `op` has at `step`: its attributes, sorted by
-/// name, or null. `type` is what stands in the full name behind the last slash up to the last dash, or the
-/// operator's type where that is nothing. Names are put together in `memory`: `mindspore_name_bytes`, else
+/// name, or null. `type` is the part of the full name between the last slash and the last dash, or the
+/// operator's type if that part is empty. `memory` is for the names: `mindspore_name_bytes`, else
 /// `name_too_long`.
 [[nodiscard]] inline Status write_kernel_args(Sink& sink, const DumpConfig& config, std::uint32_t model_id,
                                               const OpDesc& op, std::uint64_t step, std::span<char> memory) {

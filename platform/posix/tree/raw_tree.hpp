@@ -16,9 +16,9 @@
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 
-/// The files of a TreeSink, written with nothing but system calls: for signal handlers. No heap, no locks,
-/// no memory but its own, about 1 KiB per open object. It has none of TreeSink's other promises: links below
-/// `root` are followed, limits and long names are not (`name_too_long`), and nothing is synced.
+/// Writes files as a TreeSink does, with system calls only: for signal handlers. No heap, no locks; about 1
+/// KiB of its own memory per open object. It has none of TreeSink's other promises: links below `root` are
+/// followed, there are no limits, long names get `name_too_long`, and nothing is synced.
 class RawTree final : public Sink {
  public:
   static constexpr std::size_t kMaxPathBytes = 1024;
@@ -101,7 +101,7 @@ class RawTree final : public Sink {
     return status;
   }
 
-  /// The object of that id, which another sink may have given.
+  /// The object `id`; null for an id of another sink.
   Object* find(ObjectId id) {
     const std::uint32_t value = static_cast<std::uint32_t>(id);
     const std::size_t slot = value & 0xff;
@@ -134,7 +134,7 @@ class RawTree final : public Sink {
     return !text.overflowed();
   }
 
-  /// Generations below it are no object's here: what TreeSink had open stays its own.
+  /// Generations below this belong to no object here: objects that TreeSink had open stay its own.
   static constexpr std::uint32_t kForeign = 0x800000;
 
   Object objects_[kMaxOpenObjects];

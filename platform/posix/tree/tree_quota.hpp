@@ -10,9 +10,9 @@
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 
-/// How much room the dumps of one root may take; 0: as much as there is.
+/// How much room the dumps of one root may take; 0: no limit.
 struct TreeLimits {
-  std::uint64_t max_bytes = 0;      ///< of all files, as their sizes say
+  std::uint64_t max_bytes = 0;      ///< sum of all file sizes
   std::uint64_t max_files = 0;      ///< journals and `mapping.csv` included
   std::uint64_t reserve_bytes = 0;  ///< of the file system, left free
   Keep keep = Keep::oldest;
@@ -27,24 +27,24 @@ struct QuotaCounts {
 };
 
 /// Keeps the dumps below one root within limits. A dump is a directory `{root}/{14 digits}` (or that below
-/// torchair's directory of a rank); nothing else is counted or removed. Where the layout has no directory per
+/// torchair's directory of a rank); nothing else is counted or removed. In a layout without a directory per
 /// dump, as MindSpore's, every file below the root counts and no record is removed. Files that others write
 /// meanwhile are not seen before the next scan.
 ///
-/// What an object is, and which dump is its own, its name's facts say. OPDUMP_SMALL_CODE tells none: all
-/// files below the root count then, and nothing can be removed.
+/// The facts in an object's name say what the object is and which dump it belongs to. With OPDUMP_SMALL_CODE
+/// there are no facts: all files below the root count, and nothing can be removed.
 ///
-/// *Keep oldest.* What does not fit is refused.
+/// *Keep oldest.* An object that does not fit is refused.
 ///
 /// *Keep newest.* The oldest dumps go first, each as a whole: it is renamed to `{14 digits}.removed` and then
-/// deleted, which a later scan goes on with after a crash. A dump that another sink with limits writes, in
-/// this process or another, stays. If that does not do, the oldest records of the dump that is being written
-/// go, an eighth of the limit at a time; its journal names them. An object larger than the limit is refused
-/// and removes nothing.
+/// deleted; after a crash a later scan finishes the deletion. A dump that another sink with limits is
+/// writing, in this or another process, stays. If that is not enough, the oldest records of the dump that is
+/// being written go, an eighth of the limit at a time; its journal names them. An object larger than the
+/// limit is refused and removes nothing.
 ///
-/// A sixteenth of `max_bytes`, and as much besides `reserve_bytes` as a sixteenth of it, is kept for
-/// journals, and a file. A journal is not shortened: when it has no room left, it
-/// loses lines and proves less. Rows of a table are refused like records.
+/// A sixteenth of `max_bytes`, a sixteenth of `reserve_bytes` on top of it, and one file are kept for
+/// journals. A journal is not shortened: when it has no room left, it loses lines and proves less. Rows of a
+/// table are refused like records.
 ///
 /// *Costs.* One scan of the dumps at the first object, one to four when something is removed; each takes the
 /// C library's memory for open directories, one per level.
@@ -52,7 +52,7 @@ class TreeQuota {
  public:
   static constexpr std::size_t kMaxPathBytes = 1024;  ///< of a root, and of a path below it
 
-  /// `has_journal`: records of the dump being written are removed only when its journal can tell.
+  /// `has_journal`: records of the dump being written are removed only if its journal can name them.
   void configure(const TreeLimits& limits, bool has_journal) {
     limits_ = limits;
     has_journal_ = has_journal;
@@ -68,16 +68,16 @@ class TreeQuota {
   /// Makes room for `more` bytes of an object that has `had`. `quota_exceeded` when there is none.
   [[nodiscard]] Status admit_bytes(std::uint64_t had, std::uint64_t more);
 
-  /// The same for `more` bytes of what is appended to; a journal may use what is kept for it.
+  /// The same for `more` bytes appended to a file; a journal may use the room kept for journals.
   [[nodiscard]] Status admit_appended(const ObjectName& name, std::uint64_t more);
 
-  /// The dump's directory exists and is written to: others must not remove it.
+  /// Says that the dump's directory exists and is written to: others must not remove it.
   void hold();
 
-  /// No dump is written to any more: others may remove them.
+  /// Says that no dump is written to any more: others may remove them.
   void let_go();
 
-  /// `name` took lines; if it is a journal, it is where removals are told.
+  /// Says that `name` took lines; if it is a journal, removals are reported there.
   void tell_in(const ObjectName& name);
 
   void add(std::uint64_t files, std::uint64_t bytes) {
@@ -89,7 +89,7 @@ class TreeQuota {
   const QuotaCounts& counts() const { return counts_; }
 
  private:
-  static constexpr std::uint64_t kForJournals = 16;  ///< as a part of a limit
+  static constexpr std::uint64_t kForJournals = 16;  ///< the divisor of a limit
 
   enum class Kind { record, journal };
 
@@ -119,7 +119,7 @@ class TreeQuota {
   QuotaCounts counts_;
   std::uint64_t files_ = 0;
   std::uint64_t bytes_ = 0;
-  bool whole_ = false;      ///< there is no directory per dump: all below `base_` counts
+  bool whole_ = false;      ///< there is no directory per dump: everything below `base_` counts
   UniqueFd base_;           ///< the directory that holds the dumps
   std::uint64_t time_ = 0;  ///< of the dump that is being written; 0: it has no such directory
   UniqueFd dump_;           ///< its directory, locked against removal
@@ -129,7 +129,7 @@ class TreeQuota {
   char journal_[96] = "";      ///< in `dump_`; empty: not known yet
   bool journal_made_ = false;  ///< of the dump that is being written
   std::uint64_t told_dumps_ = 0;
-  std::uint64_t first_removed_ = 0;  ///< of the removed dumps that no journal tells of yet
+  std::uint64_t first_removed_ = 0;  ///< of the removed dumps that no journal names yet
   std::uint64_t last_removed_ = 0;
 };
 
