@@ -100,7 +100,7 @@ struct ConfigContext {
   std::string_view diagnostic_path{};
   bool ge_dump = false;          ///< MindSpore's ENABLE_MS_GE_DUMP is 1: a note says that it has no effect
   std::uint32_t world_size = 1;  ///< processes of a distributed run, for the rank folders
-  std::uint32_t rank = 0;        ///< of this process; alone, it dumps to a folder with the device's id
+  std::uint32_t rank = 0;        ///< of this process; if alone, its folder has the device's id
   /// Set to torchair's `dump_config_path` when that key is given and counts; the caller then reads that file
   /// as an acl.json, and uses it instead of `config`. Null: the file is not read, and a note says so.
   std::string* acl_file = nullptr;

@@ -44,7 +44,7 @@ int rename_exclusively(int directory, const char* from, const char* to);
 int append_mapping(int directory, std::string_view short_name, std::string_view name, bool syncs_each,
                    unsigned wait_ms);
 
-/// Makes a file that holds `parts`, unless one of that name exists. After an error there is no such file.
+/// Makes a file that holds `parts`, unless one of that name exists. A failed call leaves no file of its own.
 int make_file(int directory, const char* name, std::span<const Bytes> parts, bool syncs_each);
 
 /// Adds `parts` to a file, all or nothing. `made` becomes true when there was no such file.
