@@ -80,9 +80,9 @@ inline bool has_bare_bytes([[maybe_unused]] const RecordSource& source) {
   return false;
 }
 
-/// The status of `status_of`, `name_too_long` or `too_many_tensors` when no record can hold `source`. `data_bytes`
-/// becomes the sum of the tensors' bytes. Calls `add(tensor, is_output)` for each tensor; `add` returns
-/// whether the tensor's list has room for it.
+/// The status of `status_of`, `name_too_long` or `too_many_tensors` when no record can hold `source`.
+/// `data_bytes` becomes the sum of the tensors' bytes. Calls `add(tensor, is_output)` for each tensor; `add`
+/// returns whether the tensor's list has room for it.
 template <class Add>
 [[gnu::always_inline]] inline Status check_record(const RecordSource& source, DataBytes& data_bytes, Add add) {
   data_bytes = 0;
