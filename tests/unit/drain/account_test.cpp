@@ -263,7 +263,6 @@ TEST_CASE("account: what a blacklist names and no operator has is told") {
 
 TEST_CASE("account: what dump_level leaves out though the config lists it is told") {
   const OpDesc ops[] = {{.name = "model/a", .level = OpLevel::op}, {.name = "b", .level = OpLevel::kernel}};
-  const ModelDesc model = {.name = "net", .id = 9, .ops = ops};
   const std::string_view layers[] = {"model_a", "b"};
   const auto lines = [&](std::string_view name, bool list, bool indexed, DumpLevel level, std::size_t count) {
     const ModelRule rules[] = {rule_of(name, {layers, list ? 2u : 0u})};
