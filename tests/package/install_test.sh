@@ -68,7 +68,8 @@ done
 # shellcheck disable=SC2046
 "$@" "$work/consumer.o" -o "$work/c_consumer" $(pkg-config --static --libs opdump)
 printed=$(cd "$work" && ./c_consumer)
-if [ "$printed" != "opdump $version, C API 1.5" ]; then
+minor=$(sed -n 's/^#define OPDUMP_API_MINOR //p' "$(dirname "$0")/../../include/opdump/opdump.h")
+if [ "$printed" != "opdump $version, C API 1.$minor" ]; then
   echo "the program in C printed: $printed"
   exit 1
 fi
