@@ -29,6 +29,7 @@ environment
   OPDUMP_NANO_PY    nano.py, an independent reader of nano records: it has to read ours too
   OPDUMP_FIRMWARE_KILLS  how often --firmware kills each of five boards; 20 by default
   CXX               the compiler of the first build
+  OPDUMP_CANN_INCLUDE  folder of CANN's headers, which holds acl/acl_rt.h: opdump's have to compile with them
   OPDUMP_ASCEND_RECORDS  how many records the simulated Ascend device copies in random order; 2000 by default
   OPDUMP_FLASH_CUTS  any value: more than a million losses of power in the flash log's tests, and a million
                      records; 'full': at every byte, and again at every byte of the recovery

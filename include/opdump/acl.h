@@ -5,15 +5,26 @@
  * instead of libascendcl and libascend_dump. Names, types, values and the order of calls are CANN's. What CANN does
  * with a running model, opdump's recorders do: see opdump/acl.hpp for what the runtime calls.
  *
+ * CANN's own headers may be included too, before or behind this one: where the compiler finds acl/acl_dump.h, types
+ * and values come from there.
+ *
  * Threads: every function may be called from any thread. Source: CANN's acl_rt.h, acl_dump.h, acl_base_rt.h.
  */
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __has_include
+#if __has_include("acl/acl_dump.h")
+#include "acl/acl_dump.h"
+#endif
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* The macros that CANN's headers guard themselves with say which of them have been here. */
+#if !defined(INC_EXTERNAL_ACL_ACL_BASE_RT_H_) && !defined(INC_EXTERNAL_ACL_ACL_BASE_H_)
 typedef int aclError;
 
 #ifndef ACL_SUCCESS
@@ -32,7 +43,9 @@ typedef int aclError;
 #define ACL_ERROR_INTERNAL_ERROR 500000
 #define ACL_ERROR_FAILURE 500001
 #endif
+#endif
 
+#ifndef INC_EXTERNAL_ACL_DUMP_H_
 #define ACL_DUMP_MAX_FILE_PATH_LENGTH 4096
 
 /* CANN's chunk ends in an array that C++ does not have, but for its compilers, which say so when they are pedantic. */
@@ -61,9 +74,6 @@ typedef struct acldumpChunk {
 #pragma clang diagnostic pop
 #endif
 
-/** opdump's own: CANN has no word for a file that is given up. */
-#define OPDUMP_ACL_ABORTED (-1)
-
 typedef enum acldumpType {
   AIC_ERR_BRIEF_DUMP = 1,
   AIC_ERR_NORM_DUMP = 2,
@@ -71,6 +81,10 @@ typedef enum acldumpType {
   DATA_DUMP = 4,
   OVERFLOW_DUMP = 5
 } acldumpType;
+#endif
+
+/** opdump's own: CANN has no word for a file that is given up. */
+#define OPDUMP_ACL_ABORTED (-1)
 
 /**
  * Takes note of the config file `configPath`, and starts dumping when its "dump" object asks for it. NULL or "" is no

@@ -16,6 +16,7 @@ inline constexpr AclError kAclSuccess = 0;
 inline constexpr int kDeviceToHost = 2;  ///< a kind of aclrtMemcpy and of rtMemcpy
 inline constexpr int kMallocNormalOnly = 2;
 inline constexpr int kStreamComplete = 0;  ///< as aclrtStreamQuery has it
+inline constexpr int kRunModeDevice = 0;   ///< as aclrtGetRunMode has it: the program runs on the device's CPU
 
 inline constexpr AclError kAclApiNotSupported = 200001;
 inline constexpr AclError kRtFeatureNotSupported = 207000;
@@ -36,6 +37,18 @@ constexpr bool says_unsupported(AclError code) {
 
 constexpr bool says_timeout(AclError code) {
   return code == kRtWaitTimeout || code == kRtStreamSyncTimeout;
+}
+
+/// Whether that return code is about the arguments of the call, such as addresses that are not aligned.
+constexpr bool says_arguments(AclError code) {
+  return code >= 100000 && code < 200000 && !says_timeout(code);
+}
+
+/// Whether that return code of a synchronisation is about the call, and not about what it has waited for.
+constexpr bool says_call_failed(AclError code) {
+  constexpr AclError kRtInternalError = 507000, kRtDriverInternalError = 507899;
+  const bool refused = code < 500000 && !says_overflow(code) && !says_timeout(code);
+  return code != kAclSuccess && (refused || code == kRtInternalError || code == kRtDriverInternalError);
 }
 
 /// The functions, null where the product's runtime has none. `memcpy_sync` or `rt_memcpy` there must be; nano
@@ -61,6 +74,8 @@ struct AclApi {
   AclError (*free)(void* memory) = nullptr;
   AclError (*get_overflow_status)(void* status, std::size_t bytes, Stream stream) = nullptr;
   AclError (*reset_overflow_status)(Stream stream) = nullptr;
+
+  AclError (*get_run_mode)(int* mode) = nullptr;
 
   bool can_copy() const { return memcpy_sync != nullptr || rt_memcpy != nullptr; }
 
@@ -94,6 +109,7 @@ void for_each_function(Api& api, Use use) {
   use("aclrtFree", api.free);
   use("aclrtGetOverflowStatus", api.get_overflow_status);
   use("aclrtResetOverflowStatus", api.reset_overflow_status);
+  use("aclrtGetRunMode", api.get_run_mode);
 }
 
 }  // namespace OPDUMP_NAMESPACE

@@ -34,9 +34,6 @@ REFUSED = {
     'OPDUMP_FAULTS=1': ('OPDUMP_FAULTS is 0 or 2',),
 }
 
-# Its macros are those of CANN's own headers, which another header stands in for.
-STANDS_ALONE = 'platform/ascend/acl_linked.hpp'
-
 # Headers of opdump, itself among them, that are read for one of them.
 MOST_READ = {'platform/posix/file_dump.hpp': 30, 'opdump/session.hpp': 70, 'opdump/types/plan.hpp': 17}
 
@@ -124,7 +121,7 @@ def main():
         flags = [f'-D{knob}' for knob in knobs] + FLAGS
         if name in alone:
             work += [(compile_alone, header, flags) for header in headers[::share] + c_headers]
-        work += [(compile_all, [h for h in headers if str(h) != STANDS_ALONE], flags)]
+        work += [(compile_all, headers, flags)]
     work += [(compile_as_old, header) for header in headers[::share]]
     work += [(count_read, header) for header in MOST_READ]
     work += [(refuse, knob, names) for knob, names in REFUSED.items()]

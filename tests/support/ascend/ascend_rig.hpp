@@ -50,6 +50,9 @@ class Rig {
   void fail_call(std::uint64_t number, int code) {
     call<void(std::uint64_t, int)>("simulated_ascend_fail_call", number, code);
   }
+  void fail_function(const char* name, int code) {
+    call<void(const char*, int)>("simulated_ascend_fail_function", name, code);
+  }
   void fail_copy(std::uint64_t number, int code) {
     call<void(std::uint64_t, int)>("simulated_ascend_fail_copy", number, code);
   }
@@ -61,6 +64,15 @@ class Rig {
   void set_overflow(std::int32_t device) {
     call<void(std::int32_t)>("simulated_ascend_set_overflow", device);
   }
+
+  /// A stream of the thread's device, as the program makes one for its operators.
+  void* create_stream() {
+    void* stream = nullptr;
+    CHECK(call<int(void**)>("aclrtCreateStream", &stream) == 0);
+    return stream;
+  }
+  void synchronize_stream(void* stream) { CHECK(call<int(void*)>("aclrtSynchronizeStream", stream) == 0); }
+  void destroy_stream(void* stream) { CHECK(call<int(void*)>("aclrtDestroyStream", stream) == 0); }
 
   /// Memory of the thread's device, until `free_all`.
   Address allocate(std::size_t bytes) {
