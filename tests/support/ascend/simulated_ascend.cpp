@@ -17,6 +17,7 @@
 #include <memory>
 #include <mutex>
 #include <random>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -37,6 +38,7 @@ constexpr int kRtInvalidParameter = 107000;
 constexpr int kRtInvalidDevice = 107001;
 constexpr int kNoContext = 107002;
 constexpr int kStreamNotInContext = 107003;
+constexpr int kUnaligned = 107008;
 constexpr int kNotSupported = 207000;
 constexpr int kOutOfMemory = 207001;
 constexpr int kSyncTimeout = 507046;
@@ -101,6 +103,11 @@ class DeviceRam {
     return seen_ + (free_from - seen_);
   }
 
+  /// Lets the CPU read and write what a program is given, or not.
+  void show_to_cpu(bool shown) {
+    if (mprotect(seen_, kDeviceBytes, shown ? PROT_READ | PROT_WRITE : PROT_NONE) != 0) std::abort();
+  }
+
   bool release(const void* seen) { return blocks_.erase(static_cast<const std::byte*>(seen)) != 0; }
   void release_all() { blocks_.clear(); }
   std::size_t blocks() const { return blocks_.size(); }
@@ -147,7 +154,11 @@ class Driver {
     random_.seed(how.shuffle_seed);
     counts_ = {};
     fail_call_ = fail_copy_ = hold_copy_ = kNever;
-    for (Device& device : devices_) device.overflow = false;
+    failing_.clear();
+    for (Device& device : devices_) {
+      device.overflow = false;
+      device.ram.show_to_cpu(how.rc);
+    }
   }
 
   SimulatedAscendCounts counts() {
@@ -165,6 +176,11 @@ class Driver {
     const std::lock_guard lock(mutex_);
     fail_call_ = number == kNever ? kNever : counts_.calls + number;
     call_code_ = code;
+  }
+  void fail_function(const char* name, int code) {
+    const std::lock_guard lock(mutex_);
+    failing_ = name == nullptr ? "" : name;
+    failing_code_ = code;
   }
   void fail_copy(std::uint64_t number, int code) {
     const std::lock_guard lock(mutex_);
@@ -200,15 +216,16 @@ class Driver {
       device.streams.clear();
       device.ram.release_all();
     }
-    for (const auto& [memory, bytes] : pinned_) std::free(memory);
+    for (const auto& [memory, block] : pinned_) std::free(block.start);
     pinned_.clear();
   }
 
   /// Every function of AscendCL begins with this; not 0: what it has to return.
-  int begin_call(bool on_nano = true) {
+  int begin_call(const char* name, bool on_nano) {
     const std::lock_guard lock(mutex_);
     const std::uint64_t number = counts_.calls++;
     if (number == fail_call_) return call_code_;
+    if (failing_ == name) return failing_code_;
     return !on_nano && how_.unsupported ? kNotSupported : 0;
   }
 
@@ -232,17 +249,31 @@ class Driver {
   int malloc_host(void** memory, std::size_t bytes) {
     if (memory == nullptr || bytes == 0) return kInvalidParameter;
     if (current_device < 0) return kNoContext;
-    *memory = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
-    if (*memory == nullptr) return kOutOfMemory;
+    // Where host memory is device memory, it begins behind what the allocator keeps there.
+    const std::size_t before = how_.rc ? 16 : 0;
+    const std::size_t room = (before + bytes + kAlignment - 1) / kAlignment * kAlignment;
+    std::byte* const start = static_cast<std::byte*>(std::aligned_alloc(kAlignment, room));
+    if (start == nullptr) return kOutOfMemory;
+    *memory = start + before;
     const std::lock_guard lock(mutex_);
-    pinned_[static_cast<std::byte*>(*memory)] = bytes;
+    pinned_[start + before] = {start, bytes};
     return 0;
   }
 
   int free_host(void* memory) {
     const std::lock_guard lock(mutex_);
-    if (pinned_.erase(static_cast<std::byte*>(memory)) == 0) return kRtInvalidParameter;
-    std::free(memory);
+    const auto block = pinned_.find(static_cast<std::byte*>(memory));
+    if (block == pinned_.end()) return kRtInvalidParameter;
+    std::free(block->second.start);
+    pinned_.erase(block);
+    return 0;
+  }
+
+  int run_mode(int* mode) {
+    if (mode == nullptr) return kInvalidParameter;
+    const std::lock_guard lock(mutex_);
+    if (how_.hides_run_mode) return kNotSupported;
+    *mode = how_.rc ? 0 : 1;
     return 0;
   }
 
@@ -251,6 +282,7 @@ class Driver {
     if (to == nullptr || from == nullptr || room < bytes || kind < 0 || kind > 3) return kInvalidParameter;
     const std::lock_guard lock(mutex_);
     if (current_device < 0) return kNoContext;
+    if (how_.rc && kind == 2 && !both_aligned(to, from)) return kUnaligned;
     std::byte* target = static_cast<std::byte*>(to);
     const std::byte* source = static_cast<const std::byte*>(from);
     if (kind == 1 || kind == 3) target = device().ram.find(to, bytes);
@@ -287,9 +319,7 @@ class Driver {
 
   int memcpy_async(void* to, std::size_t room, const void* from, std::size_t bytes, int kind, void* stream) {
     if (to == nullptr || from == nullptr || room < bytes || kind != 2) return kInvalidParameter;
-    if (((reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from)) &
-         (kAlignment - 1)) != 0)
-      return kRtInvalidParameter;
+    if (!both_aligned(to, from)) return kRtInvalidParameter;
     std::unique_lock lock(mutex_);
     SimStream* on = find(stream);
     if (on == nullptr) return kStreamNotInContext;
@@ -373,6 +403,16 @@ class Driver {
   }
 
  private:
+  struct Pinned {
+    std::byte* start = nullptr;  ///< of the block that is given back
+    std::size_t bytes = 0;
+  };
+
+  static bool both_aligned(const void* to, const void* from) {
+    return ((reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from)) &
+            (kAlignment - 1)) == 0;
+  }
+
   static void pause() {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
@@ -398,7 +438,7 @@ class Driver {
     if (block == pinned_.begin()) return false;
     --block;
     const std::size_t offset = static_cast<std::size_t>(at - block->first);
-    return offset <= block->second && bytes <= block->second - offset;
+    return offset <= block->second.bytes && bytes <= block->second.bytes - offset;
   }
 
   void submit(SimStream& stream, Work work) {
@@ -471,12 +511,13 @@ class Driver {
   std::condition_variable woken_, finished_;
   Device devices_[kDevices];
   SimStream default_[kDevices];
-  std::map<std::byte*, std::size_t> pinned_;
+  std::map<std::byte*, Pinned> pinned_;
   SimulatedAscend how_{};
   SimulatedAscendCounts counts_{};
   std::mt19937_64 random_;
   std::uint64_t fail_call_ = kNever, fail_copy_ = kNever, hold_copy_ = kNever;
-  int call_code_ = 0, copy_code_ = 0;
+  std::string failing_;  ///< name of the function that fails; empty: none
+  int call_code_ = 0, copy_code_ = 0, failing_code_ = 0;
   bool stopping_ = false;
 };
 
@@ -491,8 +532,8 @@ int use_device(std::int32_t id) {
 }
 
 template <class Call>
-int counted(Call call, bool on_nano = true) {
-  const int code = driver().begin_call(on_nano);
+int counted(const char* name, Call call, bool on_nano = true) {
+  const int code = driver().begin_call(name, on_nano);
   return code != 0 ? code : call();
 }
 
@@ -508,6 +549,9 @@ EXPORTED void simulated_ascend_count(SimulatedAscendCounts* counts) {
 }
 EXPORTED void simulated_ascend_fail_call(uint64_t number, int code) {
   driver().fail_call(number, code);
+}
+EXPORTED void simulated_ascend_fail_function(const char* name, int code) {
+  driver().fail_function(name, code);
 }
 EXPORTED void simulated_ascend_fail_copy(uint64_t number, int code) {
   driver().fail_copy(number, code);
@@ -546,66 +590,69 @@ EXPORTED void simulated_ascend_drop_left_over() {
 
 #if SIMULATED_RT
 EXPORTED int rtMemcpy(void* to, uint64_t room, const void* from, uint64_t bytes, int kind) {
-  return counted([&] { return driver().memcpy(to, room, from, bytes, kind); });
+  return counted(__func__, [&] { return driver().memcpy(to, room, from, bytes, kind); });
 }
 #else
 EXPORTED int aclrtSetDevice(int32_t id) {
-  return counted([&] { return use_device(id); });
+  return counted(__func__, [&] { return use_device(id); });
 }
 EXPORTED int aclrtResetDevice(int32_t) {
-  return counted([] {
+  return counted(__func__, [] {
     current_device = -1;
     return 0;
   });
 }
 EXPORTED int aclrtGetDevice(int32_t* id) {
-  return counted([&] {
+  return counted(__func__, [&] {
     if (id == nullptr) return kInvalidParameter;
     if (current_device < 0) return kNoContext;
     *id = current_device;
     return 0;
   });
 }
+EXPORTED int aclrtGetRunMode(int* mode) {
+  return counted(__func__, [&] { return driver().run_mode(mode); });
+}
 EXPORTED int aclrtMalloc(void** memory, size_t bytes, int) {
-  return counted([&] { return driver().malloc(memory, bytes); });
+  return counted(__func__, [&] { return driver().malloc(memory, bytes); });
 }
 EXPORTED int aclrtFree(void* memory) {
-  return counted([&] { return driver().free(memory); });
+  return counted(__func__, [&] { return driver().free(memory); });
 }
 EXPORTED int aclrtMemcpy(void* to, size_t room, const void* from, size_t bytes, int kind) {
-  return counted([&] { return driver().memcpy(to, room, from, bytes, kind); });
+  return counted(__func__, [&] { return driver().memcpy(to, room, from, bytes, kind); });
 }
 EXPORTED int aclrtSynchronizeStream(void* stream) {
-  return counted([&] { return driver().synchronize(stream, -1); });
+  return counted(__func__, [&] { return driver().synchronize(stream, -1); });
 }
 EXPORTED int aclrtDestroyStream(void* stream) {
-  return counted([&] { return driver().destroy_stream(stream); });
+  return counted(__func__, [&] { return driver().destroy_stream(stream); });
 }
 #endif
 
 #if !SIMULATED_RT && !SIMULATED_NANO
 EXPORTED int aclrtMallocHost(void** memory, size_t bytes) {
-  return counted([&] { return driver().malloc_host(memory, bytes); }, false);
+  return counted(__func__, [&] { return driver().malloc_host(memory, bytes); }, false);
 }
 EXPORTED int aclrtFreeHost(void* memory) {
-  return counted([&] { return driver().free_host(memory); }, false);
+  return counted(__func__, [&] { return driver().free_host(memory); }, false);
 }
 EXPORTED int aclrtMemcpyAsync(void* to, size_t room, const void* from, size_t bytes, int kind, void* stream) {
-  return counted([&] { return driver().memcpy_async(to, room, from, bytes, kind, stream); }, false);
+  return counted(__func__, [&] { return driver().memcpy_async(to, room, from, bytes, kind, stream); }, false);
 }
 EXPORTED int aclrtCreateStream(void** stream) {
-  return counted([&] { return driver().create_stream(stream); }, false);
+  return counted(__func__, [&] { return driver().create_stream(stream); }, false);
 }
 EXPORTED int aclrtSynchronizeStreamWithTimeout(void* stream, int32_t ms) {
-  return counted([&] { return driver().synchronize(stream, ms); }, false);
+  return counted(__func__, [&] { return driver().synchronize(stream, ms); }, false);
 }
 EXPORTED int aclrtStreamQuery(void* stream, int* status) {
-  return counted([&] { return driver().query(stream, status); }, false);
+  return counted(__func__, [&] { return driver().query(stream, status); }, false);
 }
 EXPORTED int aclrtGetOverflowStatus(void* to, size_t bytes, void* stream) {
-  return counted([&] { return driver().get_overflow(to, bytes, stream); }, false);
+  return counted(__func__, [&] { return driver().get_overflow(to, bytes, stream); }, false);
 }
 EXPORTED int aclrtResetOverflowStatus(void* stream) {
-  return counted([&] { return driver().reset_overflow(stream); }, false);
+  return counted(__func__, [&] { return driver().reset_overflow(stream); }, false);
 }
 #endif

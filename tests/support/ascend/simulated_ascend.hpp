@@ -11,6 +11,12 @@ struct SimulatedAscend {
   std::uint64_t ns_per_mib = 0;    ///< time that a copy in the background takes
   std::uint64_t shuffle_seed = 0;  ///< not 0: copies of several streams end in random order
   bool unsupported = false;        ///< the functions that nano products lack say that they are not supported
+
+  /// A board whose CPU is the devices' own: the CPU reads and writes device memory, memory of aclrtMallocHost
+  /// begins anywhere, and copies are those between two places of a device, which refuse addresses that are not
+  /// multiples of 64.
+  bool rc = false;
+  bool hides_run_mode = false;  ///< aclrtGetRunMode says that it is not supported
 };
 
 /// What happened since `simulated_ascend_reset`, and what nobody has given back.
@@ -32,6 +38,9 @@ void simulated_ascend_count(SimulatedAscendCounts* counts);
 /// The call with that number from now on, counted from 0, returns `code` and does nothing else; the largest
 /// number: none.
 void simulated_ascend_fail_call(std::uint64_t number, int code);
+
+/// Each call of the function with that name returns `code` and does nothing else; null: no function does.
+void simulated_ascend_fail_function(const char* name, int code);
 
 /// The copy in the background with that number from now on leaves rubbish and makes the next synchronisation
 /// of its stream return `code`.
