@@ -3,6 +3,7 @@
 #include <string>
 
 #include "opdump/acl.h"
+#include "opdump/impl/carried_memory.hpp"
 #include "opdump/session.hpp"
 
 namespace opdump::acl {
@@ -11,7 +12,7 @@ inline namespace OPDUMP_NAMESPACE {
 /// The session behind the calls of opdump/acl.h: one per process, because those calls are the process's.
 /// After aclInit the runtime adds its recorders and loads its models here; it calls begin_step, capture and
 /// end_step on the recorders. Leave init, configs and finalize to the ACL calls.
-using Session = BasicSession<DeviceMemory>;
+using Session = BasicSession<c_api::PortMemory>;
 Session& session();
 
 /// Whose rules the ACL calls follow where they differ.
@@ -25,8 +26,19 @@ enum class Product : std::uint8_t {
 /// Call it before aclInit; without a call the product is `Product::server`.
 void use_product(Product product);
 
-/// Where tensors lie from now on. Call it before aclInit; without a call they lie in plain memory.
-void use_memory(DeviceMemory& memory);
+/// As `use_memory`, of a memory of any kind. `already_initialised` while the session is.
+[[nodiscard]] Status use_carried_memory(const c_api::CarriedMemory& memory);
+
+/// Where tensors lie from now on, and which device the session is of, if `memory` says that; without a call
+/// they lie in plain memory, of device 0. The session does all that the concepts of device_memory.hpp say of
+/// the type `Memory`, but for maps and the device's own statistics: it makes copies in the background, waits
+/// for the stream's operators, and asks for overflows (with OPDUMP_SMALL_CODE not that). The memory's rules and device count as they are when
+/// dumping starts. Call it while nothing dumps, such as before aclInit: otherwise nothing changes, and
+/// `last_error` says so. `memory` stays.
+template <class Memory>
+void use_memory(Memory& memory) {
+  static_cast<void>(use_carried_memory(c_api::CarriedMemory::carry(memory)));
+}
 
 /// Lets `hook` hear from now on which configs switch nothing on and what each model will cost. `last_error`
 /// says what of a config has no effect. Null: nobody hears, as at first.

@@ -96,8 +96,16 @@ class BasicSession {
   /// own. `already_initialised` until `finalize`.
   [[nodiscard]] Status configure(const DumpOptions& options);
 
+  /// From the next `init` on the session is that device's, and no longer `SessionParts::device_id`'s.
+  /// `already_initialised` until `finalize`.
+  [[nodiscard]] Status set_device(std::uint32_t device_id) {
+    if (initialised_) return Status::already_initialised;
+    device_id_ = device_id;
+    return Status::ok;
+  }
+
   /// Makes the session ready for configs. `already_initialised` until `finalize`; `wrong_device` when the
-  /// memory is bound to another device than `SessionParts::device_id`.
+  /// memory is bound to another device than the session.
   [[nodiscard]] Status init();
 
   /// Makes `config` count for models that are loaded from now on, and for single operators at once. The time
@@ -419,7 +427,7 @@ class BasicSession {
   Drainer drainer_;
 
   Sink& sink_;
-  const std::uint32_t device_id_;
+  std::uint32_t device_id_;
   const std::uint32_t block_limit_ms_;
   const WhenFull when_full_;
   const JournalDetail journal_;

@@ -19,6 +19,7 @@
 #include "platform/posix/crash_dump.hpp"
 #include "platform/posix/drain_thread.hpp"
 #include "platform/posix/dump_kit.hpp"
+#include "platform/posix/impl/loss_text.hpp"
 #include "platform/posix/exception_environment.hpp"
 #include "platform/posix/on_crash.hpp"
 #include "platform/posix/run_description.hpp"
@@ -136,7 +137,7 @@ class BasicFileDump {
       return Status::ok;
     }
     error_ = losses(counts);
-    return cause_of_loss(counts);
+    return cause_of_loss(kit_.session(), counts);
   }
 
   void trigger_history() {
@@ -194,27 +195,10 @@ class BasicFileDump {
     return Status::ok;
   }
 
-  /// The gravest cause of the losses in `counts`.
-  Status cause_of_loss(const DumpCounts& counts) const {
-    if (counts.sink_failed != 0) return kit_.session().last_sink_failure();
-    if (counts.invalid != 0) return Status::unrecordable;
-    std::size_t cause = kLossCauses - 1;
-    while (counts[static_cast<LossCause>(cause)] == 0) --cause;
-    return kLossKinds[cause].status;
-  }
-
   std::string losses(const DumpCounts& counts) const {
-    std::string text = std::to_string(counts.lost()) + " of " + std::to_string(counts.wanted) +
-                       " records lost, because: " + std::string(to_string(cause_of_loss(counts)));
-    if constexpr (ExplainingMemory<Memory>) {
-      const DriverError said = memory_.driver_error();
-      if (said.call != nullptr)
-        text.append("; the driver's ")
-            .append(said.call)
-            .append(" returned ")
-            .append(std::to_string(said.code));
-    }
-    return text;
+    DriverError said;
+    if constexpr (ExplainingMemory<Memory>) said = memory_.driver_error();
+    return loss_text(kit_.session(), counts, said);
   }
 
   Status watch_for_crash() {

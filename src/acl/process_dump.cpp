@@ -9,14 +9,13 @@
 
 #include "opdump/impl/drain/dump_name.hpp"
 #include "platform/posix/exception_environment.hpp"
+#include "platform/posix/impl/loss_text.hpp"
 #include "platform/posix/impl/make_directories.hpp"
 
 namespace opdump::acl {
 inline namespace OPDUMP_NAMESPACE {
 namespace {
 
-/// The session's.
-constexpr std::uint32_t kDeviceId = 0;
 constexpr char kExceptionDirectory[] = "extra-info/data-dump";
 
 bool is_none(const char* path) {
@@ -43,11 +42,7 @@ ProcessDump& ProcessDump::instance() {
 }
 
 ProcessDump::ProcessDump()
-    : memory_(host_memory_),
-      kit_(memory_, {.scratch = scratch_,
-                     .watch_memory = watch_,
-                     .more_configs = more_configs_,
-                     .device_id = kDeviceId}) {}
+    : kit_(memory_, {.scratch = scratch_, .watch_memory = watch_, .more_configs = more_configs_}) {}
 
 void ProcessDump::log_to(LogHook hook, void* context) {
   const std::lock_guard lock(mutex_);
@@ -201,7 +196,27 @@ aclError ProcessDump::fail(aclError code, std::string reason) {
   return code;
 }
 
+Status ProcessDump::use_memory(const c_api::CarriedMemory& memory) {
+  const std::lock_guard lock(mutex_);
+  if (kit_.session().initialised()) {
+    error_ = "use_memory has to be called while nothing dumps, such as before aclInit; tensors lie where they did";
+    return Status::already_initialised;
+  }
+  carried_ = memory;
+  return Status::ok;
+}
+
+/// Takes the memory's rules and device, which it may have found out meanwhile, until dumping ends.
+void ProcessDump::follow_memory() {
+  if (kit_.session().initialised()) return;
+  const c_api::MemoryAbilities& abilities = carried_.abilities();
+  memory_ = c_api::PortMemory(carried_.port(), carried_.is_any() ? &abilities : nullptr);
+  const std::uint32_t device = abilities.device_id == nullptr ? 0 : abilities.device_id(carried_.context());
+  static_cast<void>(kit_.session().set_device(device));
+}
+
 aclError ProcessDump::start() {
+  follow_memory();
   const Status status = kit_.session().initialised() ? Status::ok : kit_.begin();
   if (status == Status::ok) return ACL_SUCCESS;
   return fail(ACL_ERROR_INTERNAL_ERROR, "dumping cannot start: " + std::string(to_string(status)));
@@ -210,6 +225,7 @@ aclError ProcessDump::start() {
 aclError ProcessDump::stop() {
   if (!kit_.session().initialised()) return ACL_SUCCESS;
   Status status = kit_.end();
+  tell_losses();
   if (kit_.session().initialised())
     return fail(ACL_ERROR_INTERNAL_ERROR, "dumping cannot end: " + std::string(to_string(status)));
   configs_.clear();
@@ -219,6 +235,16 @@ aclError ProcessDump::stop() {
   const bool untold = status == kit_.session().journal_failure();
   return fail(ACL_ERROR_INTERNAL_ERROR, "dumping has ended, but: " + std::string(to_string(status)) +
                                             (untold ? ": the journal lacks lines" : ""));
+}
+
+void ProcessDump::tell_losses() {
+  const DumpCounts counts = kit_.session().counts();
+  if (counts.lost() == lost_told_) return;
+  lost_told_ = counts.lost();
+  const c_api::MemoryAbilities& abilities = carried_.abilities();
+  const DriverError said =
+      abilities.driver_error == nullptr ? DriverError() : abilities.driver_error(carried_.context());
+  kit_.say(posix::loss_text(kit_.session(), counts, said));
 }
 
 void ProcessDump::note_line(const std::string& line) {
@@ -254,6 +280,7 @@ aclError ProcessDump::use_config(const char* path) {
   if (options.ring_bytes)
     note_line(std::string(path) +
               ": note: opdump.ring_bytes: the rings are those of the program's recorders");
+  follow_memory();
   if (const Status status = kit_.apply(config); status != Status::ok)
     return fail(ACL_ERROR_INTERNAL_ERROR, std::string(path) + ": " + std::string(to_string(status)));
   configs_.push_back(std::move(memory));
@@ -282,8 +309,8 @@ void use_product(Product product) {
 void log_to(LogHook hook, void* context) {
   ProcessDump::instance().log_to(hook, context);
 }
-void use_memory(DeviceMemory& memory) {
-  ProcessDump::instance().use_memory(memory);
+Status use_carried_memory(const c_api::CarriedMemory& memory) {
+  return ProcessDump::instance().use_memory(memory);
 }
 std::string last_error() {
   return ProcessDump::instance().last_error();

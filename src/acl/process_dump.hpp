@@ -6,26 +6,12 @@
 
 #include "opdump/acl.hpp"
 #include "opdump/config/environment.hpp"
-#include "platform/host/host_memory.hpp"
 #include "platform/posix/config_file.hpp"
 #include "platform/posix/dump_kit.hpp"
 #include "src/acl/routed_sink.hpp"
 
 namespace opdump::acl {
 inline namespace OPDUMP_NAMESPACE {
-
-/// The memory that tensors lie in, which the program may name after the session was made.
-class ForwardingMemory final : public DeviceMemory {
- public:
-  explicit ForwardingMemory(DeviceMemory& to) : to_(&to) {}
-  [[nodiscard]] Status copy(std::byte* to, Address from, std::size_t bytes) override {
-    return to_->copy(to, from, bytes);
-  }
-  void forward_to(DeviceMemory& to) { to_ = &to; }
-
- private:
-  DeviceMemory* to_;
-};
 
 /// What the process has made of the ACL dump calls, one at a time. Source of order and codes: CANN's aclInit,
 /// aclFinalize, aclmdlInitDump, aclmdlSetDump and aclmdlFinalizeDump.
@@ -44,7 +30,8 @@ class ProcessDump {
 
   void use_product(Product product);
   Session& session() { return kit_.session(); }
-  void use_memory(DeviceMemory& memory) { memory_.forward_to(memory); }
+  Sink& sink() { return kit_.store(); }
+  Status use_memory(const c_api::CarriedMemory& memory);
   void log_to(LogHook hook, void* context);
   std::string last_error();
 
@@ -56,15 +43,18 @@ class ProcessDump {
   aclError check_ready(const char* call);
   std::string directory_of(acldumpType type) const;
   aclError fail(aclError code, std::string reason);
+  void follow_memory();
   aclError start();
   aclError stop();
   aclError use_config(const char* path);
+  void tell_losses();  ///< those that the log has not been told of
   void note_line(const std::string& line);  ///< adds it to `error_`
   static bool read_content(const char* path, std::string& content);
 
   std::mutex mutex_;
   std::string error_;
   Product product_ = Product::server;
+  std::uint32_t lost_told_ = 0;
   std::uint32_t inits_ = 0;  ///< of a nano product: aclInit less aclFinalize
   bool initialised_ = false;
   bool finalized_ = false;  ///< aclFinalize was the last of the two
@@ -75,14 +65,14 @@ class ProcessDump {
   /// Configs stay in use until the session is finalized.
   std::vector<std::unique_ptr<posix::ConfigMemory>> configs_;
 
-  HostMemory host_memory_;
-  ForwardingMemory memory_;
+  c_api::CarriedMemory carried_;
+  c_api::PortMemory memory_{{}};
   std::byte scratch_[4096];
   alignas(8) std::byte watch_[64 * 1024];
   /// In ACL each model that is loaded may have a config of its own.
   static constexpr std::size_t kMoreConfigs = 60;
   alignas(8) std::byte more_configs_[more_config_bytes(kMoreConfigs)];
-  posix::DumpKit<DeviceMemory, RoutedSink> kit_;
+  posix::DumpKit<c_api::PortMemory, RoutedSink> kit_;
 };
 
 }  // namespace OPDUMP_NAMESPACE

@@ -153,8 +153,6 @@ OPDUMP_LAYOUT(opdump_running_op, 64, 40, OPDUMP_FIELD(struct_bytes, 0, 0), OPDUM
               OPDUMP_FIELD(argument_count, 20, 16), OPDUMP_FIELD(workspace_count, 24, 20),
               OPDUMP_FIELD(inputs, 32, 24), OPDUMP_FIELD(outputs, 40, 28), OPDUMP_FIELD(arguments, 48, 32),
               OPDUMP_FIELD(workspaces, 56, 36));
-#undef OPDUMP_LAYOUT
-#undef OPDUMP_FIELD
 
 /// Of each field of a struct the byte behind it.
 template <class Struct>

@@ -4,12 +4,10 @@
 #include <span>
 #include <string_view>
 
+#include "opdump/impl/port_memory.hpp"
 #include "opdump/opdump.h"
 #include "opdump/port/clock.hpp"
-#include "opdump/port/device_memory.hpp"
 #include "opdump/session.hpp"
-#include "opdump/types/name_pattern.hpp"
-#include "platform/host/host_memory.hpp"
 #include "src/c_api/c_layout.hpp"
 
 namespace opdump::c_api {
@@ -27,22 +25,6 @@ inline constexpr opdump_status kInvalidArgument = OPDUMP_ERR_INVALID_ARGUMENT;
 /// `name_bytes` of an option struct.
 constexpr std::size_t name_room(std::uint32_t name_bytes) {
   return name_bytes == 0 ? 128 : name_bytes;
-}
-
-/// The numbers that are a status: those that have a text. As a set, so that a device need not have the texts.
-inline constexpr ByteSet kStatusSet = [] {
-  ByteSet set{};
-  for (unsigned value = 0; value < 0xff; ++value) {
-    if (to_string(static_cast<Status>(value)) != to_string(static_cast<Status>(0xff)))
-      set[value / 8] = static_cast<std::uint8_t>(set[value / 8] | 1u << (value % 8));
-  }
-  return set;
-}();
-
-/// `otherwise` for a number that is no status.
-constexpr Status from_c(opdump_status status, Status otherwise) {
-  const bool known = status >= 0 && status <= 0xff && contains(kStatusSet, static_cast<std::uint8_t>(status));
-  return known ? static_cast<Status>(status) : otherwise;
 }
 
 inline std::string_view text_of(const char* text) {
@@ -87,56 +69,16 @@ Status give_struct(const Struct& from, void* to, std::size_t bytes) {
   return Status::ok;
 }
 
-/// The port's memory; without a function, plain memory.
-class PortMemory final : public DeviceMemory {
- public:
-  explicit PortMemory(const opdump_memory& port) : port_(port) {}
-
-  [[nodiscard]] Status copy(std::byte* to, Address from, std::size_t bytes) override {
-    if (port_.copy == nullptr) return HostMemory().copy(to, from, bytes);
-    return from_c(port_.copy(port_.context, to, from, bytes), Status::device_copy_failed);
-  }
-
-  Bytes view(Address from, std::uint64_t bytes) const {
-    return port_.copy == nullptr ? HostMemory().view(from, bytes) : Bytes();
-  }
-
-  using Copy = opdump_copy;
-  static constexpr std::size_t kMaxCopies = 4;
-
-  [[nodiscard]] Status start(Copy& copy, std::byte* to, Address from, std::size_t bytes) {
-    if (port_.start == nullptr) return Status::not_supported;
-    return from_c(port_.start(port_.context, &copy, to, from, bytes), Status::device_copy_failed);
-  }
-
-  [[nodiscard]] Result<bool> poll(Copy& copy) { return complete(copy, 0); }
-
-  [[nodiscard]] Result<bool> complete(Copy& copy, std::uint32_t limit_ms) {
-    int over = 0;
-    const Status status =
-        from_c(port_.complete(port_.context, &copy, limit_ms, &over), Status::device_copy_failed);
-    if (status != Status::ok) return status;
-    return over != 0;
-  }
-
-  [[nodiscard]] Status fence(std::uint32_t stream_id) {
-    if (port_.fence == nullptr) return Status::ok;
-    return from_c(port_.fence(port_.context, stream_id), Status::device_copy_failed);
-  }
-
-  void will_read(Address from, std::uint64_t bytes) {
-    if (port_.will_read != nullptr) port_.will_read(port_.context, from, bytes);
-  }
-
-  CopyRules copy_rules() const {
-    return {.alignment = port_.alignment == 0 ? 1 : port_.alignment,
-            .whole_units = port_.whole_units != 0,
-            .max_bytes = port_.max_bytes == 0 ? UINT32_MAX : port_.max_bytes};
-  }
-
- private:
-  opdump_memory port_;
-};
+/// Asks the function of that name in `options`, if there is one.
+template <class Options>
+Result<bool> ask_overflowed(const Options& options, std::uint32_t stream_id) {
+  if (options.overflowed == nullptr) return Status::not_supported;
+  int over = 0;
+  const Status status =
+      from_c(options.overflowed(options.context, stream_id, &over), Status::device_copy_failed);
+  if (status != Status::ok) return status;
+  return over != 0;
+}
 
 using PortSession = BasicSession<PortMemory>;
 using PortRecorder = PortSession::Recorder;

@@ -58,6 +58,15 @@ SessionParts<c_api::PortMemory> parts_of(const opdump_session_options& options, 
   return parts;
 }
 
+template <class Own>
+decltype(auto) make_session(Own& own, const SessionParts<c_api::PortMemory>& parts) {
+  if constexpr (opdump_session::kMayLieElsewhere) {
+    return own.emplace(parts);
+  } else {
+    return c_api::PortSession(parts);
+  }
+}
+
 Status configure(opdump_session& self, const DumpOptions& options) {
   const Status status = self.session.configure(options);
   if (status != Status::ok) return status;
@@ -95,7 +104,7 @@ opdump_session::opdump_session(const opdump_session_options& options, const opdu
                                const opdump_clock& clock_port, MutableBytes scratch)
     : memory(memory_port),
       clock(clock_port),
-      session(parts_of(options, *this, scratch)),
+      session(make_session(own, parts_of(options, *this, scratch))),
       sink(*options.sink),
       log(options.log) {}
 

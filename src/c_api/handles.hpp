@@ -2,7 +2,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <optional>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 #include "opdump/base/arena.hpp"
@@ -73,14 +75,7 @@ class FaultMemory {
   CopyRules copy_rules() const { return memory_.copy_rules(); }
   void will_read(Address from, std::uint64_t bytes) { memory_.will_read(from, bytes); }
 
-  Result<bool> overflowed(std::uint32_t stream_id) {
-    if (options_.overflowed == nullptr) return Status::not_supported;
-    int over = 0;
-    const Status status =
-        from_c(options_.overflowed(options_.context, stream_id, &over), Status::device_copy_failed);
-    if (status != Status::ok) return status;
-    return over != 0;
-  }
+  Result<bool> overflowed(std::uint32_t stream_id) { return ask_overflowed(options_, stream_id); }
 
  private:
   PortMemory memory_;
@@ -109,12 +104,19 @@ struct opdump_log {
 };
 
 struct opdump_session {
+  /// Where the libraries are one program's, a handle may stand for a session that lies elsewhere.
+  static constexpr bool kMayLieElsewhere = !opdump::build::kLean;
+
   opdump_session(const opdump_session_options& options, const opdump_memory& memory_port,
                  const opdump_clock& clock_port, opdump::MutableBytes scratch);
+  template <class Session>
+  opdump_session(Session& elsewhere, opdump_sink& its_sink)
+      : memory({}), clock({}), session(elsewhere), sink(its_sink), log(nullptr) {}
 
   opdump::c_api::PortMemory memory;
   opdump::c_api::PortClock clock;
-  opdump::c_api::PortSession session;
+  [[no_unique_address]] opdump::Maybe<kMayLieElsewhere, std::optional<opdump::c_api::PortSession>> own;
+  std::conditional_t<kMayLieElsewhere, opdump::c_api::PortSession&, opdump::c_api::PortSession> session;
   opdump_sink& sink;
   opdump_log* log;  ///< null: nothing is told
   bool configured = false;
