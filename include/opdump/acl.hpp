@@ -18,8 +18,9 @@ Session& session();
 /// Whose rules the ACL calls follow where they differ.
 enum class Product : std::uint8_t {
   server,
-  /// aclInit is counted: every further call returns 0, and aclFinalize is called as often. An error in the
-  /// first call is 500000. aclmdlInitDump, aclmdlSetDump and aclmdlFinalizeDump are not there: 200001.
+  /// aclInit is counted: every further call returns 0, and aclFinalize is called as often. A config that is
+  /// missing or refused leaves the dump off, as the log and `last_error` say, and aclInit returns 0; it returns
+  /// 500000 when dumping cannot start. Configs are read as `ConfigContext::nano` says. aclmdlInitDump, aclmdlSetDump and aclmdlFinalizeDump are not there: 200001.
   nano,
 };
 
@@ -32,7 +33,7 @@ void use_product(Product product);
 /// Where tensors lie from now on, and which device the session is of, if `memory` says that; without a call
 /// they lie in plain memory, of device 0. The session does all that the concepts of device_memory.hpp say of
 /// the type `Memory`, but for maps and the device's own statistics: it makes copies in the background, waits
-/// for the stream's operators, and asks for overflows (with OPDUMP_SMALL_CODE not that). The memory's rules and device count as they are when
+/// for the stream's operators, and asks for overflows. The memory's rules and device count as they are when
 /// dumping starts. Call it while nothing dumps, such as before aclInit: otherwise nothing changes, and
 /// `last_error` says so. `memory` stays.
 template <class Memory>

@@ -13,7 +13,7 @@ extern "C" {
 
 /**
  * The session behind the ACL calls, one per process, which stays. Add recorders to it, load models, ask for counts;
- * leave its options, configs, drainer and end to the ACL calls. NULL with OPDUMP_SMALL_CODE.
+ * leave its options, configs, drainer and end to the ACL calls.
  */
 opdump_session* opdump_acl_session(void);
 

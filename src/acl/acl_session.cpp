@@ -58,18 +58,6 @@ struct Listener {
   void* context = nullptr;
 };
 
-/// Never destroyed, as the session is not. Null where a handle cannot stand for it.
-template <class Handle>
-Handle* handle_of(acl::Session& session) {
-  if constexpr (Handle::kMayLieElsewhere) {
-    static opdump_sink& sink = *new opdump_sink{ProcessDump::instance().sink()};
-    static Handle& handle = *new Handle(session, sink);
-    return &handle;
-  } else {
-    return nullptr;
-  }
-}
-
 void say_line(void* listener, std::string_view line) {
   const Listener& to = *static_cast<const Listener*>(listener);
   to.say(to.context, line.data(), line.size());
@@ -80,7 +68,10 @@ void say_line(void* listener, std::string_view line) {
 extern "C" {
 
 opdump_session* opdump_acl_session(void) {
-  return handle_of<opdump_session>(acl::session());
+  // Never destroyed, as the session is not.
+  static opdump_sink& sink = *new opdump_sink{ProcessDump::instance().sink()};
+  static opdump_session& handle = *new opdump_session(acl::session(), sink);
+  return &handle;
 }
 
 opdump_status opdump_acl_use_product(std::uint32_t product) {

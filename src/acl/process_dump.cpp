@@ -71,7 +71,11 @@ aclError ProcessDump::init_once(const char* path) {
       return fail(ACL_ERROR_INVALID_PARAM,
                   "aclInit after aclFinalize needs the config of the first time, and " + std::string(path) +
                       " differs");
-    if (const aclError error = use_config(path); error != ACL_SUCCESS) return error;
+    if (const aclError error = use_config(path); error != ACL_SUCCESS) {
+      // On a nano product a config that is refused leaves the dump off.
+      if (product_ == Product::server || error == ACL_ERROR_INTERNAL_ERROR) return error;
+      kit_.say(error_ + "; nothing is dumped");
+    }
   }
   if (!ever_initialised_) first_content_ = content;
   initialised_ = ever_initialised_ = true;
@@ -259,7 +263,8 @@ aclError ProcessDump::use_config(const char* path) {
   ConfigError refusal;
   // Who wrote for CANN gets what CANN would do as far as this build goes, and is told of the rest.
   std::vector<ConfigNote> notes;
-  if (posix::load_config_file(path, *memory, config, refusal, &notes) != Status::ok)
+  const ConfigContext context = {.nano = product_ == Product::nano};
+  if (posix::load_config_file(path, *memory, config, refusal, &notes, context) != Status::ok)
     return fail(acl_error(refusal), to_string(refusal, path));
   posix::ProcessEnvironment environment(true);
   if (const Status status = posix::follow_environment(environment, *memory, config, &notes);

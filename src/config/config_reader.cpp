@@ -170,7 +170,7 @@ class ConfigReader {
         break;
     }
     if (const JsonNode* dump = root.member(kDialectKeys[0]))
-      return read_acl_json(*dump, keeps_history, memory_, check_path_, config, refusal_);
+      return read_acl_json(*dump, keeps_history, context_.nano, memory_, check_path_, config, refusal_);
     note_misspelt_key(root, refusal_);
     return true;
   }

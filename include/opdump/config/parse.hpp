@@ -104,6 +104,11 @@ struct ConfigContext {
   /// Set to torchair's `dump_config_path` when that key is given and counts; the caller then reads that file
   /// as an acl.json, and uses it instead of `config`. Null: the file is not read, and a note says so.
   std::string* acl_file = nullptr;
+  /// An acl.json is for one of CANN's nano products. `dump_scene` is then "normal", "debug" or "exception", and
+  /// `dump_data` is "stats" by default. `dump_list` is required for operators, and must be empty for overflows
+  /// and exceptions; an item without a model's name selects nothing. Keys that such a product does not read,
+  /// such as `dump_step`, count all the same.
+  bool nano = false;
 };
 
 /// Whether `text` begins as a compiled plan does, even if one of its first bytes is damaged or they are

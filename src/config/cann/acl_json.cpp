@@ -23,6 +23,7 @@ constexpr std::array<std::string_view, 2> kAclData = {"tensor", "stats"};
 constexpr std::array<std::string_view, 2> kAclSwitch = {"off", "on"};
 constexpr std::array<std::string_view, 5> kScenes = {"lite_exception", "aic_err_brief_dump",
                                                      "aic_err_norm_dump", "aic_err_detail_dump", "watcher"};
+constexpr std::array<std::string_view, 3> kNanoScenes = {"normal", "debug", "exception"};
 constexpr std::array<std::string_view, 5> kKernelData = {"all", "printf", "tensor", "assert", "timestamp"};
 constexpr std::array<std::string_view, 7> kStats = {"Max",          "Min",          "Avg",   "Nan",
                                                     "Negative Inf", "Positive Inf", "L2norm"};
@@ -41,10 +42,12 @@ std::size_t position_of(std::string_view word, Words words) {
 
 class AclJson : NodeReader {
  public:
-  AclJson(const JsonNode& dump, bool keeps_history, Arena& memory, DumpPathCheck check_path, Refusal& refusal)
+  AclJson(const JsonNode& dump, bool keeps_history, bool nano, Arena& memory, DumpPathCheck check_path,
+          Refusal& refusal)
       : NodeReader(memory, refusal),
         dump_(dump),
         keeps_history_(keeps_history),
+        nano_(nano),
         check_path_(check_path),
         list_(dump.member("dump_list"), kList, memory, refusal) {}
 
@@ -52,7 +55,8 @@ class AclJson : NodeReader {
     if (!check_type(&dump_, JsonType::object, kDump)) return false;
     if (dump_.first() == nullptr) return true;
     if (!check_types() || !read_words(config) || !read_meaning(config)) return false;
-    config.asked = has_elements(dump_.member("dump_list")) || config.single_ops || config.overflow ||
+    const bool lists = nano_ ? !config.models.empty() : has_elements(dump_.member("dump_list"));
+    config.asked = lists || config.single_ops || config.overflow ||
                    config.watch || config.exception != ExceptionDump::none;
     config.active = config.asked;
     note_unknown_keys(dump_, kDump, kAclKeys);
@@ -76,6 +80,7 @@ class AclJson : NodeReader {
   // Values.
 
   bool read_words(DumpConfig& config) {
+    if (nano_) config.form.data = DumpData::statistics;
     return read_word("dump_mode", kAclModes, config.mode) &&
            read_word("dump_data", kAclData, config.form.data) &&
            read_word("dump_op_switch", kAclSwitch, config.single_ops) &&
@@ -95,6 +100,7 @@ class AclJson : NodeReader {
   }
 
   bool read_scene(DumpConfig& config) {
+    if (nano_) return read_nano_scene(config);
     constexpr ExceptionDump kDumps[] = {ExceptionDump::brief, ExceptionDump::brief, ExceptionDump::norm,
                                         ExceptionDump::detail, ExceptionDump::none};
     std::size_t scene = kScenes.size();
@@ -102,6 +108,16 @@ class AclJson : NodeReader {
     if (scene == kScenes.size()) return true;
     config.exception = kDumps[scene];
     config.watch = config.exception == ExceptionDump::none;
+    return true;
+  }
+
+  /// A scene that is named counts, whatever `dump_debug` says.
+  bool read_nano_scene(DumpConfig& config) {
+    std::size_t scene = kNanoScenes.size();
+    if (!read_word("dump_scene", kNanoScenes, scene)) return false;
+    if (scene == kNanoScenes.size()) return true;
+    config.overflow = scene == 1;
+    if (scene == 2) config.exception = ExceptionDump::norm;
     return true;
   }
 
@@ -134,14 +150,14 @@ class AclJson : NodeReader {
 
   /// Exception and overflow dump end the checks early, as in CANN.
   bool read_meaning(DumpConfig& config) {
-    if (!check_scene(config)) return false;
+    if (nano_ ? !check_nano_scene(config) : !check_scene(config)) return false;
     if (config.exception != ExceptionDump::none) {
       if (config.exception == ExceptionDump::detail)
         note_value(
             "dump_scene",
             "written as \"aic_err_brief_dump\", as CANN does on chips without core files: core file and "
             "kernel binary are the driver's to write");
-      return copy_path(config.dump_path);
+      return nano_ ? read_path(config.dump_path) : copy_path(config.dump_path);
     }
     if (!read_path(config.dump_path)) return false;
     if (config.overflow) {
@@ -150,7 +166,7 @@ class AclJson : NodeReader {
       return read_steps_if_good(config.steps) && read_list_for_history(config);
     }
     if (!read_steps(config.steps) ||
-        !list_.read({config.single_ops, config.watch, config.level}, config.models) || !check_stats(config))
+        !list_.read({config.single_ops, config.watch, config.level, nano_}, config.models) || !check_stats(config))
       return false;
     if (config.kernel_data != 0)
       note_value("dump_kernel_data", "not acted on: this build does not capture what kernels print");
@@ -175,6 +191,18 @@ class AclJson : NodeReader {
     if (config.watch && config.mode != DumpMode::output)
       return conflict("dump_mode", in_quotes(dump_.member("dump_mode")->text()) + advice);
     return true;
+  }
+
+  bool check_nano_scene(const DumpConfig& config) {
+    const JsonNode* const list = dump_.member("dump_list");
+    if (!config.overflow && config.exception == ExceptionDump::none) {
+      return list != nullptr || refuse(ConfigFault::missing, dump_, kList,
+                                       "missing: a nano product wants a list, if only [] beside single operators");
+    }
+    if (has_elements(list))
+      return conflict("dump_list", "a nano product dumps overflows and exceptions without a list: make it []");
+    return !config.single_ops ||
+           conflict("dump_op_switch", "\"on\" does not go with overflows or exceptions: switch one off");
   }
 
   bool check_stats(const DumpConfig& config) {
@@ -222,7 +250,7 @@ class AclJson : NodeReader {
 
   /// A history waits for an overflow, so it keeps the listed operators.
   bool read_list_for_history(DumpConfig& config) {
-    return !keeps_history_ || list_.read({config.single_ops, config.watch, config.level}, config.models);
+    return !keeps_history_ || list_.read({config.single_ops, config.watch, config.level, nano_}, config.models);
   }
 
   /// With overflow dump CANN does not check the steps before the device reads them.
@@ -253,15 +281,16 @@ class AclJson : NodeReader {
 
   const JsonNode& dump_;
   bool keeps_history_;
+  bool nano_;
   DumpPathCheck check_path_;
   AclList list_;
 };
 
 }  // namespace
 
-bool read_acl_json(const JsonNode& dump, bool keeps_history, Arena& memory, DumpPathCheck check_path,
-                   DumpConfig& config, Refusal& refusal) {
-  return AclJson(dump, keeps_history, memory, check_path, refusal).read(config);
+bool read_acl_json(const JsonNode& dump, bool keeps_history, bool nano, Arena& memory,
+                   DumpPathCheck check_path, DumpConfig& config, Refusal& refusal) {
+  return AclJson(dump, keeps_history, nano, memory, check_path, refusal).read(config);
 }
 
 }  // namespace OPDUMP_NAMESPACE

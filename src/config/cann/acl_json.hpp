@@ -9,9 +9,9 @@ inline namespace OPDUMP_NAMESPACE {
 
 /// Reads the `dump` object of CANN's acl.json, with the rules and the order of checks of CANN's server
 /// implementation: the first failure decides what is reported. With `keeps_history` the listed operators
-/// count as well as overflows. On false, `config` is in no useful state.
-bool read_acl_json(const JsonNode& dump, bool keeps_history, Arena& memory, DumpPathCheck check_path,
-                   DumpConfig& config, Refusal& refusal);
+/// count as well as overflows. `nano` is that of ConfigContext. On false, `config` is in no useful state.
+bool read_acl_json(const JsonNode& dump, bool keeps_history, bool nano, Arena& memory,
+                   DumpPathCheck check_path, DumpConfig& config, Refusal& refusal);
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::config

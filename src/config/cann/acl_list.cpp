@@ -16,11 +16,11 @@ constexpr std::array<std::string_view, 6> kItemKeys = {
     "model_name", "layer", "watcher_nodes", "optype_blacklist", "opname_blacklist", "opname_range"};
 
 /// With single operators an item may be present but empty; it then selects nothing of any model.
-bool names_something(const JsonNode& item) {
+bool names_something(const JsonNode& item, bool nano) {
   const JsonNode* name = item.member("model_name");
   const JsonNode* layer = item.member("layer");
   const JsonNode* ranges = item.member("opname_range");
-  return (name == nullptr || !name->text().empty()) &&
+  return (name == nullptr ? !nano : !name->text().empty()) &&
          (layer == nullptr || layer->first() != nullptr || (ranges != nullptr && ranges->first() != nullptr));
 }
 
@@ -87,14 +87,17 @@ bool AclList::read(const Context& context, std::span<const ModelRule>& models) {
 
   std::size_t rule_count = 0;
   for (const JsonNode* item = list_->first(); item != nullptr; item = item->next())
-    rule_count += names_something(*item);
+    rule_count += names_something(*item, context.nano);
   const Result<std::span<ModelRule>> rules = memory_.array<ModelRule>(rule_count);
   if (!rules.ok()) return no_memory(*list_, at_);
   models = rules.value();
   ModelRule* rule = rules.value().data();
   return check_each(list_, at_, [&](const JsonNode& item, const KeyPath& at) {
-    if (!names_something(item)) {
-      note(item, at, "selects nothing: its name or its list of layers is empty");
+    if (!names_something(item, context.nano)) {
+      note(item, at,
+           context.nano && item.member("model_name") == nullptr
+               ? "selects nothing: it names no model, which a nano product wants"
+               : "selects nothing: its name or its list of layers is empty");
       return true;
     }
     return read_rule(item, *rule++) || no_memory(item, at);
@@ -102,7 +105,7 @@ bool AclList::read(const Context& context, std::span<const ModelRule>& models) {
 }
 
 bool AclList::check_item(const JsonNode& item, const KeyPath& at, const Context& context) {
-  if (!context.single_ops && !check_not_empty(item, at)) return false;
+  if (!context.single_ops && !context.nano && !check_not_empty(item, at)) return false;
   if (!check_watched(item, at, context.watch)) return false;
   for (const std::string_view key : kBlacklists) {
     if (!check_blacklist(item.member(key), at.key(key), context.level)) return false;

@@ -18,6 +18,7 @@ class AclList : NodeReader {
     bool single_ops = false;
     bool watch = false;
     DumpLevel level = DumpLevel::all;
+    bool nano = false;  ///< items that are empty, or name no model, select nothing instead of being refused
   };
 
   /// Checks what the items mean and puts them into `models`.
