@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <random>
 #include <string>
@@ -498,6 +499,11 @@ TEST_CASE("ascend: a dump to files tells what the driver said of a copy that fai
       "1 of 2 records lost, because: copying from device memory failed; the driver's aclrtSynchronizeStream "
       "returned 507052");
   CHECK(dump->counts().written == 1);
+  std::string journal;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory.path())) {
+    if (entry.path().extension() == ".journal") journal += read_file(entry.path());
+  }
+  CHECK(journal.find("\nlost,0,0,device_failed") != std::string::npos);
 }
 
 TEST_CASE("ascend: every copy in the background may fail on the device") {
