@@ -19,8 +19,9 @@ Session& session();
 enum class Product : std::uint8_t {
   server,
   /// aclInit is counted: every further call returns 0, and aclFinalize is called as often. A config that is
-  /// missing or refused leaves the dump off, as the log and `last_error` say, and aclInit returns 0; it returns
-  /// 500000 when dumping cannot start. Configs are read as `ConfigContext::nano` says. aclmdlInitDump, aclmdlSetDump and aclmdlFinalizeDump are not there: 200001.
+  /// missing or refused leaves the dump off, as the log and `last_error` say, and aclInit returns 0; it
+  /// returns 500000 when dumping cannot start. Configs are read as `ConfigContext::nano` says.
+  /// aclmdlInitDump, aclmdlSetDump and aclmdlFinalizeDump are not there: 200001.
   nano,
 };
 

@@ -16,7 +16,7 @@ inline constexpr AclError kAclSuccess = 0;
 inline constexpr int kDeviceToHost = 2;  ///< a kind of aclrtMemcpy and of rtMemcpy
 inline constexpr int kMallocNormalOnly = 2;
 inline constexpr int kStreamComplete = 0;  ///< as aclrtStreamQuery has it
-inline constexpr int kRunModeDevice = 0;   ///< as aclrtGetRunMode has it: the program runs on the device's CPU
+inline constexpr int kRunModeDevice = 0;  ///< as aclrtGetRunMode has it: the program runs on the device's CPU
 
 inline constexpr AclError kAclApiNotSupported = 200001;
 inline constexpr AclError kRtFeatureNotSupported = 207000;

@@ -71,9 +71,9 @@ class AscendMemory final : public DeviceMemory {
 
   /// Takes what it needs of the device; without the memory and streams that the driver does not give, it does
   /// with fewer lanes or none, and does not tell of overflows. `symbol_missing` when `api` cannot copy,
-  /// `wrong_device` when the thread's device is another one, `driver_failed` when the driver cannot tell which
-  /// it is, `invalid_argument` for options out of range, `already_initialised`: nothing is taken. `api` is
-  /// copied.
+  /// `wrong_device` when the thread's device is another one, `driver_failed` when the driver cannot tell
+  /// which it is, `invalid_argument` for options out of range, `already_initialised`: nothing is taken. `api`
+  /// is copied.
   [[nodiscard]] Status open(const AclApi& api, const MemoryOptions& options = {}) {
     if (open_) return Status::already_initialised;
     if (options.lanes > kMaxLanes || options.staging_bytes == 0 || options.staging_bytes % kAlignment != 0 ||
@@ -397,7 +397,8 @@ class AscendMemory final : public DeviceMemory {
     return status;
   }
 
-  /// By whichever function there is that copies and returns when it has; again if the driver failed in itself.
+  /// By whichever function there is that copies and returns when it has; again if the driver failed in
+  /// itself.
   Status copy_at_once(std::byte* to, Address from, std::size_t bytes) {
     const void* const source = pointer(from);
     if (api_.memcpy_sync != nullptr && !lacks(kMemcpy)) {

@@ -19,8 +19,8 @@
 #include "platform/posix/crash_dump.hpp"
 #include "platform/posix/drain_thread.hpp"
 #include "platform/posix/dump_kit.hpp"
-#include "platform/posix/impl/loss_text.hpp"
 #include "platform/posix/exception_environment.hpp"
+#include "platform/posix/impl/loss_text.hpp"
 #include "platform/posix/on_crash.hpp"
 #include "platform/posix/run_description.hpp"
 

@@ -13,7 +13,8 @@
 namespace opdump::c_api {
 inline namespace OPDUMP_NAMESPACE {
 OPDUMP_LAYOUT(opdump_acl_memory, 40, 20, OPDUMP_FIELD(struct_bytes, 0, 0), OPDUMP_FIELD(memory, 8, 4),
-              OPDUMP_FIELD(context, 16, 8), OPDUMP_FIELD(overflowed, 24, 12), OPDUMP_FIELD(device_id, 32, 16));
+              OPDUMP_FIELD(context, 16, 8), OPDUMP_FIELD(overflowed, 24, 12),
+              OPDUMP_FIELD(device_id, 32, 16));
 }
 }  // namespace opdump::c_api
 

@@ -203,7 +203,8 @@ aclError ProcessDump::fail(aclError code, std::string reason) {
 Status ProcessDump::use_memory(const c_api::CarriedMemory& memory) {
   const std::lock_guard lock(mutex_);
   if (kit_.session().initialised()) {
-    error_ = "use_memory has to be called while nothing dumps, such as before aclInit; tensors lie where they did";
+    error_ =
+        "use_memory has to be called while nothing dumps, such as before aclInit; tensors lie where they did";
     return Status::already_initialised;
   }
   carried_ = memory;

@@ -47,7 +47,7 @@ class ProcessDump {
   aclError start();
   aclError stop();
   aclError use_config(const char* path);
-  void tell_losses();  ///< those that the log has not been told of
+  void tell_losses();                       ///< those that the log has not been told of
   void note_line(const std::string& line);  ///< adds it to `error_`
   static bool read_content(const char* path, std::string& content);
 

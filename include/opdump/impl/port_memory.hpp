@@ -59,7 +59,8 @@ class PortMemory final : public DeviceMemory {
   /// `not_supported` unless the abilities have it; those of C's faults are a FaultMemory's.
   Result<bool> overflowed([[maybe_unused]] std::uint32_t stream_id) {
     if constexpr (!build::kLean) {
-      if (more_ != nullptr && more_->overflowed != nullptr) return more_->overflowed(port_.context, stream_id);
+      if (more_ != nullptr && more_->overflowed != nullptr)
+        return more_->overflowed(port_.context, stream_id);
     }
     return Status::not_supported;
   }

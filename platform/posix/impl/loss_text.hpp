@@ -24,10 +24,7 @@ std::string loss_text(const Session& session, const DumpCounts& counts, const Dr
   std::string text = std::to_string(counts.lost()) + " of " + std::to_string(counts.wanted) +
                      " records lost, because: " + std::string(to_string(cause_of_loss(session, counts)));
   if (said.call != nullptr)
-    text.append("; the driver's ")
-        .append(said.call)
-        .append(" returned ")
-        .append(std::to_string(said.code));
+    text.append("; the driver's ").append(said.call).append(" returned ").append(std::to_string(said.code));
   return text;
 }
 

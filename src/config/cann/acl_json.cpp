@@ -56,8 +56,8 @@ class AclJson : NodeReader {
     if (dump_.first() == nullptr) return true;
     if (!check_types() || !read_words(config) || !read_meaning(config)) return false;
     const bool lists = nano_ ? !config.models.empty() : has_elements(dump_.member("dump_list"));
-    config.asked = lists || config.single_ops || config.overflow ||
-                   config.watch || config.exception != ExceptionDump::none;
+    config.asked = lists || config.single_ops || config.overflow || config.watch ||
+                   config.exception != ExceptionDump::none;
     config.active = config.asked;
     note_unknown_keys(dump_, kDump, kAclKeys);
     return true;
@@ -166,7 +166,8 @@ class AclJson : NodeReader {
       return read_steps_if_good(config.steps) && read_list_for_history(config);
     }
     if (!read_steps(config.steps) ||
-        !list_.read({config.single_ops, config.watch, config.level, nano_}, config.models) || !check_stats(config))
+        !list_.read({config.single_ops, config.watch, config.level, nano_}, config.models) ||
+        !check_stats(config))
       return false;
     if (config.kernel_data != 0)
       note_value("dump_kernel_data", "not acted on: this build does not capture what kernels print");
@@ -196,11 +197,13 @@ class AclJson : NodeReader {
   bool check_nano_scene(const DumpConfig& config) {
     const JsonNode* const list = dump_.member("dump_list");
     if (!config.overflow && config.exception == ExceptionDump::none) {
-      return list != nullptr || refuse(ConfigFault::missing, dump_, kList,
-                                       "missing: a nano product wants a list, if only [] beside single operators");
+      return list != nullptr ||
+             refuse(ConfigFault::missing, dump_, kList,
+                    "missing: a nano product wants a list, if only [] beside single operators");
     }
     if (has_elements(list))
-      return conflict("dump_list", "a nano product dumps overflows and exceptions without a list: make it []");
+      return conflict("dump_list",
+                      "a nano product dumps overflows and exceptions without a list: make it []");
     return !config.single_ops ||
            conflict("dump_op_switch", "\"on\" does not go with overflows or exceptions: switch one off");
   }
@@ -250,7 +253,8 @@ class AclJson : NodeReader {
 
   /// A history waits for an overflow, so it keeps the listed operators.
   bool read_list_for_history(DumpConfig& config) {
-    return !keeps_history_ || list_.read({config.single_ops, config.watch, config.level, nano_}, config.models);
+    return !keeps_history_ ||
+           list_.read({config.single_ops, config.watch, config.level, nano_}, config.models);
   }
 
   /// With overflow dump CANN does not check the steps before the device reads them.

@@ -632,27 +632,35 @@ EXPORTED int aclrtDestroyStream(void* stream) {
 
 #if !SIMULATED_RT && !SIMULATED_NANO
 EXPORTED int aclrtMallocHost(void** memory, size_t bytes) {
-  return counted(__func__, [&] { return driver().malloc_host(memory, bytes); }, false);
+  return counted(
+      __func__, [&] { return driver().malloc_host(memory, bytes); }, false);
 }
 EXPORTED int aclrtFreeHost(void* memory) {
-  return counted(__func__, [&] { return driver().free_host(memory); }, false);
+  return counted(
+      __func__, [&] { return driver().free_host(memory); }, false);
 }
 EXPORTED int aclrtMemcpyAsync(void* to, size_t room, const void* from, size_t bytes, int kind, void* stream) {
-  return counted(__func__, [&] { return driver().memcpy_async(to, room, from, bytes, kind, stream); }, false);
+  return counted(
+      __func__, [&] { return driver().memcpy_async(to, room, from, bytes, kind, stream); }, false);
 }
 EXPORTED int aclrtCreateStream(void** stream) {
-  return counted(__func__, [&] { return driver().create_stream(stream); }, false);
+  return counted(
+      __func__, [&] { return driver().create_stream(stream); }, false);
 }
 EXPORTED int aclrtSynchronizeStreamWithTimeout(void* stream, int32_t ms) {
-  return counted(__func__, [&] { return driver().synchronize(stream, ms); }, false);
+  return counted(
+      __func__, [&] { return driver().synchronize(stream, ms); }, false);
 }
 EXPORTED int aclrtStreamQuery(void* stream, int* status) {
-  return counted(__func__, [&] { return driver().query(stream, status); }, false);
+  return counted(
+      __func__, [&] { return driver().query(stream, status); }, false);
 }
 EXPORTED int aclrtGetOverflowStatus(void* to, size_t bytes, void* stream) {
-  return counted(__func__, [&] { return driver().get_overflow(to, bytes, stream); }, false);
+  return counted(
+      __func__, [&] { return driver().get_overflow(to, bytes, stream); }, false);
 }
 EXPORTED int aclrtResetOverflowStatus(void* stream) {
-  return counted(__func__, [&] { return driver().reset_overflow(stream); }, false);
+  return counted(
+      __func__, [&] { return driver().reset_overflow(stream); }, false);
 }
 #endif

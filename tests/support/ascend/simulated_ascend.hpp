@@ -13,8 +13,8 @@ struct SimulatedAscend {
   bool unsupported = false;        ///< the functions that nano products lack say that they are not supported
 
   /// A board whose CPU is the devices' own: the CPU reads and writes device memory, memory of aclrtMallocHost
-  /// begins anywhere, and copies are those between two places of a device, which refuse addresses that are not
-  /// multiples of 64.
+  /// begins anywhere, and copies are those between two places of a device, which refuse addresses that are
+  /// not multiples of 64.
   bool rc = false;
   bool hides_run_mode = false;  ///< aclrtGetRunMode says that it is not supported
 };

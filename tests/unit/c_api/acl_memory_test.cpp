@@ -185,7 +185,8 @@ TEST_CASE("acl: a memory that the CPU may read is read where it lies") {
           static Net net;
           static AbleMemory memory;
           acl::use_memory(memory);
-          acl::Session::Recorder& recorder = *acl::session().add_recorder(MutableBytes(net.ring, 1024)).value();
+          acl::Session::Recorder& recorder =
+              *acl::session().add_recorder(MutableBytes(net.ring, 1024)).value();
           OPDUMP_CHILD_CHECK(aclInit(configs.path("inline.json").c_str()) == ACL_SUCCESS);
           OPDUMP_CHILD_CHECK(acl::session().load_model(net.plan, net.model) == Status::ok);
           OPDUMP_CHILD_CHECK(net.run(recorder, 3) == 3);
@@ -344,8 +345,7 @@ int run_in_c(const char* config, std::uint32_t overflowing) {
   for (std::uint32_t step = 0; step < 3; ++step) {
     device.over = step < overflowing ? 1 : 0;
     if (opdump_begin_step(recorder, model) != OPDUMP_OK) return -6;
-    if (opdump_wants(recorder, 0) != 0 &&
-        opdump_capture(recorder, 0, nullptr, 0, &tensor, 1) != OPDUMP_OK)
+    if (opdump_wants(recorder, 0) != 0 && opdump_capture(recorder, 0, nullptr, 0, &tensor, 1) != OPDUMP_OK)
       return -7;
     if (opdump_end_step(recorder) != OPDUMP_OK) return -8;
   }

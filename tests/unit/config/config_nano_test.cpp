@@ -21,8 +21,8 @@ ParsedConfig with(const std::string& members) {
 bool is_on(const std::string& members) {
   const ParsedConfig parsed = with(members);
   return parsed.status == Status::ok && parsed.config.active &&
-         (parsed.config.overflow || parsed.config.exception != ExceptionDump::none || parsed.config.single_ops ||
-          !parsed.config.models.empty());
+         (parsed.config.overflow || parsed.config.exception != ExceptionDump::none ||
+          parsed.config.single_ops || !parsed.config.models.empty());
 }
 
 }  // namespace
@@ -48,20 +48,20 @@ TEST_CASE("config: the scenes of a nano product are its own") {
   CHECK(with(R"("dump_debug": "on")").config.overflow);
   CHECK(with(R"("dump_scene": "exception", "dump_list": [])").config.exception == ExceptionDump::norm);
   for (const char* scene : {"normal1", "watcher", "aic_err_norm_dump", ""})
-    CHECK(with(R"("dump_scene": ")" + std::string(scene) + R"(", "dump_list": [{"model_name": "net"}])").status ==
-          Status::config_refused);
+    CHECK(with(R"("dump_scene": ")" + std::string(scene) + R"(", "dump_list": [{"model_name": "net"}])")
+              .status == Status::config_refused);
   // A server knows none of them.
   CHECK(ParsedConfig(R"({"dump": {"dump_path": "output", "dump_scene": "debug"}})").status ==
         Status::config_refused);
 }
 
 TEST_CASE("config: what switches a nano product's dump on and off") {
-  for (const char* on : {R"("dump_list": [{"model_name": "net"}])",
-                         R"("dump_list": [{"model_name": "net", "layer": ["a"]}])",
-                         R"("dump_list": [], "dump_op_switch": "on")",
-                         R"("dump_list": [{"model_name": "a", "layer": []}, {"model_name": "b"}])",
-                         R"("dump_scene": "debug", "dump_list": [])", R"("dump_debug": "on")",
-                         R"("dump_scene": "exception", "dump_list": [])"}) {
+  for (const char* on :
+       {R"("dump_list": [{"model_name": "net"}])", R"("dump_list": [{"model_name": "net", "layer": ["a"]}])",
+        R"("dump_list": [], "dump_op_switch": "on")",
+        R"("dump_list": [{"model_name": "a", "layer": []}, {"model_name": "b"}])",
+        R"("dump_scene": "debug", "dump_list": [])", R"("dump_debug": "on")",
+        R"("dump_scene": "exception", "dump_list": [])"}) {
     CAPTURE(on);
     CHECK(is_on(on));
   }
@@ -73,16 +73,18 @@ TEST_CASE("config: what switches a nano product's dump on and off") {
         R"("dump_list": [{"model_name": "net"}], "dump_op_switch": "on1")",
         R"("dump_debug": "on", "dump_list": [{"model_name": "net"}])",
         R"("dump_scene": "debug", "dump_list": [{"model_name": "net"}])",
-        R"("dump_scene": "exception", "dump_op_switch": "on")", R"("dump_scene": "exception", "dump_list": {})"}) {
+        R"("dump_scene": "exception", "dump_op_switch": "on")",
+        R"("dump_scene": "exception", "dump_list": {})"}) {
     CAPTURE(off);
     CHECK_FALSE(is_on(off));
   }
-  CHECK(ParsedConfig(R"({"dump": {"dump_scene": "exception"}})", check_path, kNano).status == Status::config_refused);
+  CHECK(ParsedConfig(R"({"dump": {"dump_scene": "exception"}})", check_path, kNano).status ==
+        Status::config_refused);
 }
 
 TEST_CASE("config: a nano product's items without a model select nothing, and what it does not read counts") {
-  const ParsedConfig parsed = with(
-      R"("dump_list": [{"layer": ["a"]}, {"model_name": "net", "layer": ["b"]}], "dump_step": "2|4-5")");
+  const ParsedConfig parsed =
+      with(R"("dump_list": [{"layer": ["a"]}, {"model_name": "net", "layer": ["b"]}], "dump_step": "2|4-5")");
   REQUIRE(parsed.status == Status::ok);
   REQUIRE(parsed.config.models.size() == 1);
   CHECK(parsed.config.models[0].layers[0] == "b");

@@ -206,7 +206,8 @@ TEST_CASE("ascend: on a board whose CPU is the device's own, that reads the tens
   rig.check_nothing_is_left();
 }
 
-TEST_CASE("ascend: where the driver's memory is not aligned, lanes and pinned memory are, and nothing is lost") {
+TEST_CASE(
+    "ascend: where the driver's memory is not aligned, lanes and pinned memory are, and nothing is lost") {
   for (const bool hidden : {true, false}) {
     for (const std::size_t lanes : {std::size_t{4}, std::size_t{0}}) {
       Rig rig;
@@ -241,7 +242,8 @@ TEST_CASE("ascend: where the driver's memory is not aligned, lanes and pinned me
   }
 }
 
-TEST_CASE("ascend: whatever function is missing, unsupported or failing, inference goes on and no record is lost") {
+TEST_CASE(
+    "ascend: whatever function is missing, unsupported or failing, inference goes on and no record is lost") {
   constexpr int kUnsupported = 207000, kApiUnsupported = 200001, kInternal = 507899;
   struct Form {
     const char* name;
@@ -259,8 +261,7 @@ TEST_CASE("ascend: whatever function is missing, unsupported or failing, inferen
         CAPTURE(function);
         CAPTURE(code);
         Rig rig;
-        const Outcome outcome =
-            run(rig, form.how, form.options, [&] { rig.fail_function(function, code); });
+        const Outcome outcome = run(rig, form.how, form.options, [&] { rig.fail_function(function, code); });
         // Without its device's number, and without any function that copies, there is nothing to be dumped.
         const bool no_device = code == kInternal && std::strcmp(function, "aclrtGetDevice") == 0;
         const bool no_copy = std::strcmp(function, "aclrtMemcpy") == 0 && form.options.lanes == 0;
