@@ -73,7 +73,7 @@ int run_cpp(const char* config) {
 
 int run_acl(const char* config) {
   alignas(8) static std::byte ring[64 * 1024];
-  BasicRecorder<DeviceMemory>& recorder = *acl::session().add_recorder(ring).value();
+  acl::Session::Recorder& recorder = *acl::session().add_recorder(ring).value();
   ModelPlanFor<1> plan;
   if (aclInit(config) != ACL_SUCCESS) {
     fail("aclInit", acl::last_error());
