@@ -453,6 +453,7 @@ inline void BasicSession<Memory>::mark_rings() {
 
 template <class Memory>
 inline void BasicSession<Memory>::close(std::uint8_t target) {
+  drainer_.leave(target);
   DumpCounts counts;
   if constexpr (build::kJournal) {
     if (Targets::is_more(target)) {

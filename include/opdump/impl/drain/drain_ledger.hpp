@@ -154,13 +154,18 @@ struct DrainLedger {
         journal.written(target, slot, stream.expected - 1, stream.writer.bytes(), name);
       }
     } else if (stream.state == State::discarding) {
-      const LossCause lost = sink_cause(stream.failure);
-      counts_of(stream.target).add_one(count_of(lost));
-      // Of an operator that failed its recorder counts nothing.
-      if (!holds_failures(target)) plans.count_loss(stream.op, lost);
-      journal.lost(target, slot, stream.expected - 1, bit(lost), stream.failure, name);
+      tell_discarded(slot, stream, name);
     }
     stream.state = State::idle;
+  }
+
+  OPDUMP_APART_IF_LEAN void tell_discarded(std::size_t slot, Stream& stream, const ToldName& name) {
+    const DumpTarget& target = targets[stream.target];
+    const LossCause lost = sink_cause(stream.failure);
+    counts_of(stream.target).add_one(count_of(lost));
+    // Of an operator that failed its recorder counts nothing.
+    if (!holds_failures(target)) plans.count_loss(stream.op, lost);
+    journal.lost(target, slot, stream.expected - 1, bit(lost), stream.failure, name);
   }
 
   /// Sets `name` and calls `use(name, rest of scratch)`, with later and later time stamps while that says

@@ -58,6 +58,7 @@ class Drainer {
   /// and `kLeastPiece` bytes more at most. What is left of the last chunk stays in the ring. Returns the bytes
   /// moved.
   std::size_t drain(std::size_t slot, Ring& ring, std::size_t budget_bytes) {
+    if (OPDUMP_MAX_RECORDERS == 1) slot = 0;  // which the compiler then knows
     if (!build::kLean) crowded_ = crowded_ || ring.used() > ring.size() / 8;
     Stream& stream = ledger_.stream_of(slot);
     std::size_t moved = 0;
@@ -167,15 +168,19 @@ class Drainer {
   /// The journal lacks lines because of `cause`. Any context.
   void fail_journal(Status cause) { ledger_.journal.fail(cause); }
 
-  /// Closes a target's journal: no stream has records for it any more. `counts` is what its recorders
-  /// counted, and becomes all that was counted; the drainer's own counts of it begin anew. Without journals
-  /// all counts go on.
-  void close(std::uint8_t target, DumpCounts& counts) {
+  /// Leaves a target, before it is closed, in all streams.
+  void leave(std::uint8_t target) {
     for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
       if (ledger_.stream_of(slot).target != target) continue;
       ledger_.end_unfinished(slot, ledger_.stream_of(slot), 0);
       ledger_.switch_target(slot, ledger_.stream_of(slot), Targets::kNone, 0);
     }
+  }
+
+  /// Closes a target's journal, which all streams have left. `counts` is what its recorders
+  /// counted, and becomes all that was counted; the drainer's own counts of it begin anew. Without journals
+  /// all counts go on.
+  void close(std::uint8_t target, DumpCounts& counts) {
     forget_names(target);
     if (build::kJournal) {
       ledger_.counts_of(target).add_to(counts);
@@ -230,7 +235,7 @@ class Drainer {
       from = chunk.data();
       data = body + head.head_bytes;
       begins = head.kind != ChunkKind::data;
-      if (build::kLean && begins) open_file<RecordChunks>(slot, stream, head, body, data);
+      if (build::kLean && begins) data = open_file<RecordChunks>(slot, stream, head);
     }
     // From end to end, as for files: less code than a subspan.
     const std::byte* end = chunk.data() + chunk.size();
@@ -249,9 +254,9 @@ class Drainer {
 
   /// In a lean build. Both are templates, as each build has the chunks of one.
   template <class Chunks>
-  void open_file(std::size_t slot, Stream& stream, const ChunkHead& head, const std::byte* body,
-                 const std::byte*& data) {
-    if constexpr (build::kLean && kAlways<Chunks>) Chunks::open(ledger_, slot, stream, head, body, data);
+  const std::byte* open_file(std::size_t slot, Stream& stream, const ChunkHead& head) {
+    if constexpr (build::kLean && kAlways<Chunks>) return Chunks::open(ledger_, slot, stream, head);
+    return nullptr;
   }
 
   /// In the other one.

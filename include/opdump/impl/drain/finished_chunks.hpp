@@ -17,15 +17,26 @@ struct FinishedChunks {
   /// Whether a chunk of that kind may be taken piece by piece once its head is: all are of a file.
   static constexpr bool may_split(ChunkKind) { return true; }
 
-  /// Opens the file of the record, whole or reduced, that the chunk of `head` and `body` begins. `data`, which
-  /// is behind the chunk's own head, becomes where the file begins.
-  static void open(DrainLedger& ledger, std::size_t slot, Stream& stream, const ChunkHead& head,
-                   const std::byte* body, const std::byte*& data) {
-    const Result<RecordView> parsed = RecordView::parse({body, data});
-    if (kDoubtRings && (!parsed.ok() || parsed.value().head().target >= ledger.targets.size())) return;
-    const RecordView& record = parsed.value();
-    data -= record.head().file_bytes;
-    ledger.replace(slot, stream, record, head.gap());
+  /// Opens the file of the record, whole or reduced, that the chunk of `head` begins, and returns where in the
+  /// chunk the file begins.
+  static const std::byte* open(DrainLedger& ledger, std::size_t slot, Stream& stream, const ChunkHead& head) {
+    const Bytes record_head = head_behind(head);
+    const std::byte* const end = record_head.data() + record_head.size();
+    const Result<RecordView> record = RecordView::parse(record_head);
+    if (kDoubtRings && (!record.ok() || record.value().head().target >= ledger.targets.size())) return end;
+    ledger.replace(slot, stream, record.value(), head.gap());
+    begin(ledger, stream, head);
+    return end - record.value().head().file_bytes;
+  }
+
+ private:
+  static Bytes head_behind(const ChunkHead& head) {
+    return {reinterpret_cast<const std::byte*>(&head) + sizeof head, head.head_bytes};
+  }
+
+  /// Apart from `open`, whose frame is in use while the journal is told of what came before the record.
+  OPDUMP_APART static void begin(DrainLedger& ledger, Stream& stream, const ChunkHead& head) {
+    const RecordView record = RecordView::parse(head_behind(head)).value();
     ledger.namer.enter(record, ledger.targets[stream.target]);
     const bool reduced = build::kStatistics && head.kind == ChunkKind::reduced;
     const std::string_view suffix = Reduction::kSuffix.substr(0, reduced ? Reduction::kSuffix.size() : 0);

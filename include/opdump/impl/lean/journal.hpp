@@ -61,17 +61,16 @@ class LeanJournal {
   void fail(Status cause) { failure_.store(static_cast<std::uint8_t>(cause), std::memory_order_relaxed); }
 
   void from(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence) {
-    put(target, kFrom, recorder, sequence);
+    send(target, line_of(kFrom, recorder, sequence));
   }
 
   void to(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence) {
-    put(target, kTo, recorder, sequence);
+    send(target, line_of(kTo, recorder, sequence));
   }
 
-  void gap(const DumpTarget& target, std::size_t recorder, std::uint32_t first, std::uint32_t last,
-           LossCauses causes) {
-    const std::uint32_t numbers[] = {static_cast<std::uint32_t>(recorder), first, last};
-    put_line(target, kGap, numbers, 3, causes);
+  [[gnu::always_inline]] void gap(const DumpTarget& target, std::size_t recorder, std::uint32_t first,
+                                  std::uint32_t last, LossCauses causes) {
+    send(target, gap_line(recorder, first, last, causes));
   }
 
   void lost(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence, LossCauses causes, Status,
@@ -80,9 +79,10 @@ class LeanJournal {
   }
 
   void closed(const DumpTarget& target, const DumpCounts& counts) {
-    std::uint32_t numbers[kCounts];
-    for (std::size_t i = 0; i < kCounts; ++i) numbers[i] = counts.*kDumpCountFields[i];
-    put_line(target, kClosed, numbers, kCounts, kNoCauses);
+    char* at = line_of(kClosed, counts.*kDumpCountFields[0], counts.*kDumpCountFields[1]);
+    for (std::size_t i = 2; i < std::size(kDumpCountFields) && at != nullptr; ++i)
+      at = put_number(at, counts.*kDumpCountFields[i]);
+    send(target, at);
   }
 
   // Events that have no line here.
@@ -100,20 +100,41 @@ class LeanJournal {
   static void flush() {}
 
  private:
-  static constexpr std::size_t kCounts = std::size(kDumpCountFields);
-  static constexpr LossCauses kNoCauses = 0x80;
   static_assert(kLossCauses < 8);
   static constexpr char kFrom[] = "from", kTo[] = "to", kGap[] = "gap", kClosed[] = "closed";
   static constexpr std::string_view kSuffix = ".journal";
-  static constexpr std::string_view kSuffixAndHead = ".journalopdump-journal,1,gaps\n";
-  static constexpr std::size_t kMemoryBytes = kMaxDumpDirectoryBytes + 7 + 10 + 1 + kMaxDecimalBytes +
-                                              kSuffixAndHead.size() + sizeof kClosed + 11 * kCounts;
-  static_assert(sizeof kClosed + 11 * kCounts >= sizeof kGap + 3 * 11 + kCauseWords.size());
+  static constexpr std::string_view kHead = "opdump-journal,1,gaps\n";
+  static constexpr std::size_t kNameBytes =
+      kMaxDumpDirectoryBytes + 7 + 10 + 1 + kMaxDecimalBytes + kSuffix.size();
+  static constexpr std::size_t kMemoryBytes =
+      kNameBytes + kHead.size() + sizeof kClosed + 11 * std::size(kDumpCountFields);
+  static_assert(sizeof kClosed + 11 * std::size(kDumpCountFields) >=
+                sizeof kGap + 3 * 11 + kCauseWords.size());
 
-  OPDUMP_APART void put(const DumpTarget& target, const char* word, std::size_t recorder,
-                        std::uint32_t sequence) {
-    const std::uint32_t numbers[] = {static_cast<std::uint32_t>(recorder), sequence};
-    put_line(target, word, numbers, 2, kNoCauses);
+  // A line is made by calls that have returned when it is sent, so that their stack is free while the sink
+  // writes.
+
+  /// A line that begins so, and where it goes on; null: there is to be none.
+  OPDUMP_APART char* line_of(const char* word, std::size_t number, std::uint32_t next) {
+    if (detail_ == JournalDetail::none) return nullptr;
+    if (memory_ == nullptr) {
+      fail(Status::no_memory);
+      return nullptr;
+    }
+    char* at = put_text(memory_ + kNameBytes, kHead);
+    while (*word != 0) *at++ = *word++;
+    return put_number(put_number(at, static_cast<std::uint32_t>(number)), next);
+  }
+
+  OPDUMP_APART char* gap_line(std::size_t recorder, std::uint32_t first, std::uint32_t last,
+                              LossCauses causes) {
+    char* const at = line_of(kGap, recorder, first);
+    return at == nullptr ? nullptr : put_causes(put_number(at, last), causes);
+  }
+
+  OPDUMP_APART static char* put_number(char* to, std::uint32_t number) {
+    *to++ = ',';
+    return put_short_decimal(to, number);
   }
 
   static char* put_causes(char* to, unsigned causes) {
@@ -130,26 +151,17 @@ class LeanJournal {
     return to;
   }
 
-  OPDUMP_APART void put_line(const DumpTarget& target, const char* word, const std::uint32_t* number,
-                             std::size_t count, LossCauses causes) {
-    if (detail_ == JournalDetail::none) return;
-    if (memory_ == nullptr) return fail(Status::no_memory);
+  /// Sends the line that goes up to `end`; null: there is none.
+  OPDUMP_APART void send(const DumpTarget& target, char* end) {
+    if (end == nullptr) return;
+    *end++ = '\n';
     char* const file = put_dump_directory(memory_, target);
     char* at = put_short_decimal(put_text(file, "opdump."), target.device_id);
     *at++ = '.';
-    at = put_decimal(at, target.id);
-    char* const line = at + kSuffix.size();
-    at = put_text(at, kSuffixAndHead);
-    while (*word != 0) *at++ = *word++;
-    for (; count != 0; --count) {
-      *at++ = ',';
-      at = put_short_decimal(at, *number++);
-    }
-    if (causes != kNoCauses) at = put_causes(at, causes);
-    *at++ = '\n';
-    const Bytes text = as_bytes({line, at});
-    const ObjectName name = {.root = target.root, .directory = {memory_, file}, .file = {file, line}};
-    const Status status = sink_.append_lines(name, {&text, 1});
+    at = put_text(put_decimal(at, target.id), kSuffix);
+    const ObjectName name = {.root = target.root, .directory = {memory_, file}, .file = {file, at}};
+    const Bytes line = as_bytes({memory_ + kNameBytes, end});
+    const Status status = sink_.append_lines(name, {&line, 1});
     if (status != Status::ok) fail(status);
   }
 
