@@ -35,11 +35,13 @@ struct MemoryAbilities {
   DriverError (*driver_error)(void* context) = nullptr;
 };
 
-/// The port's memory; without a function, plain memory.
-class PortMemory final : public DeviceMemory {
+/// The port's memory; without a function, plain memory. `kInBackground`: copies as AsyncMemory where the port
+/// does.
+template <bool kInBackground>
+class PortMemoryOf final : public DeviceMemory {
  public:
   /// `more` may be null, and is referred to; a small build has none.
-  explicit PortMemory(const opdump_memory& port, [[maybe_unused]] const MemoryAbilities* more = nullptr)
+  explicit PortMemoryOf(const opdump_memory& port, [[maybe_unused]] const MemoryAbilities* more = nullptr)
       : port_(port) {
     if constexpr (!build::kLean) more_ = more;
   }
@@ -68,7 +70,9 @@ class PortMemory final : public DeviceMemory {
   using Copy = opdump_copy;
   static constexpr std::size_t kMaxCopies = 4;
 
-  [[nodiscard]] Status start(Copy& copy, std::byte* to, Address from, std::size_t bytes) {
+  [[nodiscard]] Status start(Copy& copy, std::byte* to, Address from, std::size_t bytes)
+    requires kInBackground
+  {
     if (port_.start == nullptr) return Status::not_supported;
     return from_c(port_.start(port_.context, &copy, to, from, bytes), Status::device_copy_failed);
   }
@@ -102,6 +106,9 @@ class PortMemory final : public DeviceMemory {
   opdump_memory port_;
   [[no_unique_address]] Maybe<!build::kLean, const MemoryAbilities*> more_{};
 };
+
+/// A lean build leaves out what is only faster.
+using PortMemory = PortMemoryOf<!build::kLean>;
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::c_api
