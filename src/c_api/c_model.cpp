@@ -8,6 +8,9 @@ using namespace opdump;
 
 namespace {
 
+/// Attributes are for records that a lean build does not write.
+constexpr bool kKeepsAttributes = !build::kLean;
+
 /// Elements of the arrays that all operators have together.
 struct Totals {
   std::size_t original_names = 0;
@@ -18,7 +21,7 @@ Totals totals_of(const opdump_model_desc& desc) {
   Totals totals;
   for (std::uint32_t i = 0; i < desc.op_count; ++i) {
     totals.original_names += desc.ops[i].original_name_count;
-    totals.attributes += desc.ops[i].attribute_count;
+    if (kKeepsAttributes) totals.attributes += desc.ops[i].attribute_count;
   }
   return totals;
 }
@@ -26,10 +29,11 @@ Totals totals_of(const opdump_model_desc& desc) {
 bool is_described(const opdump_op& op) {
   if (op.name == nullptr || op.type == nullptr || op.level > OPDUMP_LEVEL_KERNEL) return false;
   if (op.original_name_count != 0 && op.original_names == nullptr) return false;
-  if (op.attribute_count != 0 && op.attributes == nullptr) return false;
   for (std::uint32_t i = 0; i < op.original_name_count; ++i) {
     if (op.original_names[i] == nullptr) return false;
   }
+  if (!kKeepsAttributes) return true;
+  if (op.attribute_count != 0 && op.attributes == nullptr) return false;
   for (std::uint32_t i = 0; i < op.attribute_count; ++i) {
     if (op.attributes[i].name == nullptr || op.attributes[i].value == nullptr) return false;
   }
@@ -46,33 +50,28 @@ Status take_desc(const opdump_model_desc* from, opdump_model_desc& desc) {
   return Status::ok;
 }
 
-/// Turns C's lists into C++'s, in memory that there is enough of.
-class OpCopier {
- public:
-  OpCopier(std::span<std::string_view> names, std::span<OpAttribute> attributes)
-      : names_(names), attributes_(attributes) {}
+/// C's lists in C++, in memory that there is enough of.
+struct OpLists {
+  OpDesc* ops;
+  std::string_view* names;
+  OpAttribute* attributes;
 
-  OpDesc copy(const opdump_op& op) {
-    const std::span<std::string_view> names = names_.first(op.original_name_count);
-    names_ = names_.subspan(op.original_name_count);
-    for (std::size_t i = 0; i < names.size(); ++i) names[i] = op.original_names[i];
-    const std::span<OpAttribute> attributes = attributes_.first(op.attribute_count);
-    attributes_ = attributes_.subspan(op.attribute_count);
-    for (std::size_t i = 0; i < attributes.size(); ++i)
-      attributes[i] = {op.attributes[i].name, op.attributes[i].value};
-    return {.name = op.name,
-            .type = op.type,
-            .task_id = op.task_id,
-            .stream_id = op.stream_id,
-            .original_names = names,
-            .level = static_cast<OpLevel>(op.level),
-            .attributes = attributes,
-            .marked = op.marked != 0};
+  void add(const opdump_op& op) {
+    std::string_view* const names_of_op = names;
+    for (std::uint32_t i = 0; i < op.original_name_count; ++i)
+      ::new (names++) std::string_view(op.original_names[i]);
+    OpAttribute* const attributes_of_op = attributes;
+    for (std::uint32_t i = 0; kKeepsAttributes && i < op.attribute_count; ++i)
+      ::new (attributes++) OpAttribute{op.attributes[i].name, op.attributes[i].value};
+    ::new (ops++) OpDesc{.name = op.name,
+                         .type = op.type,
+                         .task_id = op.task_id,
+                         .stream_id = op.stream_id,
+                         .original_names = {names_of_op, names},
+                         .level = static_cast<OpLevel>(op.level),
+                         .attributes = {attributes_of_op, attributes},
+                         .marked = op.marked != 0};
   }
-
- private:
-  std::span<std::string_view> names_;
-  std::span<OpAttribute> attributes_;
 };
 
 static_assert(OPDUMP_LEVEL_BOTH == static_cast<int>(OpLevel::both));
@@ -100,18 +99,22 @@ opdump_status opdump_model_load(opdump_session* session, const opdump_model_desc
   if (const Status status = take_desc(from, desc); status != Status::ok) return c_api::to_c(status);
   const Totals totals = totals_of(desc);
   Arena arena = c_api::arena_of(memory, bytes);
-  opdump_model* const made = c_api::make<opdump_model>(arena, session->session, ModelDesc{}, ModelPlan{});
-  const auto ops = arena.array<OpDesc>(desc.op_count);
-  const auto names = arena.array<std::string_view>(totals.original_names);
-  const auto attributes = arena.array<OpAttribute>(totals.attributes);
-  const auto bits = arena.array<std::uint8_t>(desc.op_count);
-  if (made == nullptr || !ops.ok() || !names.ok() || !attributes.ok() || !bits.ok())
+  opdump_model* const made = c_api::room_in<opdump_model>(arena, 1);
+  OpLists lists = {c_api::room_in<OpDesc>(arena, desc.op_count), c_api::room_in<std::string_view>(arena, totals.original_names),
+                   c_api::room_in<OpAttribute>(arena, totals.attributes)};
+  std::uint8_t* const bits = c_api::room_in<std::uint8_t>(arena, desc.op_count);
+  if (made == nullptr || lists.ops == nullptr || lists.names == nullptr || lists.attributes == nullptr ||
+      bits == nullptr)
     return OPDUMP_ERR_NO_MEMORY;
-  OpCopier copier(names.value(), attributes.value());
-  for (std::uint32_t i = 0; i < desc.op_count; ++i) ops.value()[i] = copier.copy(desc.ops[i]);
-  made->desc = {
-      .name = desc.name, .graph_name = c_api::text_of(desc.graph_name), .id = desc.id, .ops = ops.value()};
-  const Status status = session->session.load_model(made->plan, made->desc, bits.value());
+  const std::span<const OpDesc> ops = {lists.ops, desc.op_count};
+  for (std::uint32_t i = 0; i < desc.op_count; ++i) lists.add(desc.ops[i]);
+  ::new (made) opdump_model{.session = session->session,
+                            .desc = {.name = desc.name,
+                                     .graph_name = c_api::text_of(desc.graph_name),
+                                     .id = desc.id,
+                                     .ops = ops},
+                            .plan = {}};
+  const Status status = session->session.load_model(made->plan, made->desc, {bits, desc.op_count});
   *model = made;
   return c_api::to_c(status);
 }

@@ -20,6 +20,11 @@ std::uint32_t max_tensors(const opdump_recorder_options& options) {
   return options.max_tensors == 0 ? kDefaultTensors : options.max_tensors;
 }
 
+/// A lean build keeps no heads.
+std::size_t head_bytes_of(const opdump_recorder_options& options) {
+  return build::kLean ? 0 : head_memory_bytes(options.known_heads);
+}
+
 std::optional<WhenFull> own_when_full(const opdump_recorder_options& options) {
   switch (options.when_full) {
     case OPDUMP_RECORDER_DROP:
@@ -51,12 +56,13 @@ Status check(const opdump_tensor& tensor) {
   return kMissing;
 }
 
-TensorView view_of(const opdump_tensor& tensor) {
-  TensorView view = {.address = tensor.address,
-                     .bytes = tensor.bytes,
-                     .dtype = static_cast<DType>(tensor.dtype),
-                     .format = static_cast<Format>(tensor.format),
-                     .shape = {tensor.shape, tensor.rank}};
+/// Makes `view`, which says nothing yet, that of `tensor`.
+void put_view(const opdump_tensor& tensor, TensorView& view) {
+  view.address = tensor.address;
+  view.bytes = tensor.bytes;
+  view.dtype = static_cast<DType>(tensor.dtype);
+  view.format = static_cast<Format>(tensor.format);
+  view.shape = {tensor.shape, tensor.rank};
   view.address_kind = static_cast<AddressKind>(tensor.address_kind);
   if (const opdump_original* original = tensor.original) {
     view.original_shape = {original->shape, original->rank};
@@ -65,33 +71,18 @@ TensorView view_of(const opdump_tensor& tensor) {
     view.original_dtype = static_cast<DType>(original->dtype);
     view.original_format = static_cast<Format>(original->format);
   }
-  return view;
 }
 
-/// Whether there is nothing behind the handle.
-bool is_gone(const opdump_recorder* recorder) {
-  return recorder == nullptr || recorder->gone;
-}
-
-struct Views {
-  Status status = Status::ok;
-  std::span<const TensorView> inputs{};
-  std::span<const TensorView> outputs{};
-};
-
-Views views_of(const opdump_recorder& recorder, const opdump_tensor* inputs, std::uint32_t input_count,
-               const opdump_tensor* outputs, std::uint32_t output_count) {
-  if ((input_count != 0 && inputs == nullptr) || (output_count != 0 && outputs == nullptr))
-    return {.status = kMissing};
-  const std::span<TensorView> memory = recorder.tensors;
-  if (input_count > memory.size() || output_count > memory.size() - input_count)
-    return {.status = Status::too_many_tensors};
-  for (std::size_t i = 0; i < input_count + std::size_t{output_count}; ++i) {
-    const opdump_tensor& tensor = i < input_count ? inputs[i] : outputs[i - input_count];
-    if (const Status status = check(tensor); status != Status::ok) return {.status = status};
-    memory[i] = view_of(tensor);
+/// Adds those of one list, behind the first `used` of the recorder's.
+Status take_list(const opdump_recorder& recorder, std::size_t used, const opdump_tensor* tensors,
+                 std::uint32_t count) {
+  if (count != 0 && tensors == nullptr) return kMissing;
+  if (count > recorder.tensors.size() - used) return Status::too_many_tensors;
+  for (TensorView& view : recorder.tensors.subspan(used, count)) {
+    if (const Status status = check(*tensors); status != Status::ok) return status;
+    put_view(*tensors++, *::new (&view) TensorView);
   }
-  return {.inputs = memory.first(input_count), .outputs = memory.subspan(input_count, output_count)};
+  return Status::ok;
 }
 
 #if OPDUMP_FAULTS == 2
@@ -133,6 +124,13 @@ void forget_running(opdump_recorder& recorder) {
 
 }  // namespace
 
+Status c_api::take_tensors(const opdump_recorder& recorder, const opdump_tensor* inputs,
+                           std::uint32_t input_count, const opdump_tensor* outputs,
+                           std::uint32_t output_count) {
+  const Status status = take_list(recorder, 0, inputs, input_count);
+  return status == Status::ok ? take_list(recorder, input_count, outputs, output_count) : status;
+}
+
 #if OPDUMP_FAULTS == 2
 /// Only when it is needed, as its views share memory with others.
 void c_api::announce_running(opdump_recorder& recorder) {
@@ -142,7 +140,7 @@ void c_api::announce_running(opdump_recorder& recorder) {
   std::size_t used = 0;
   for (std::size_t list = 0; list < std::size(lists); ++list) {
     const std::span<TensorView> views = recorder.tensors.subspan(used, running.*kRunningCounts[list]);
-    for (std::size_t i = 0; i < views.size(); ++i) views[i] = view_of((running.*kRunningLists[list])[i]);
+    for (std::size_t i = 0; i < views.size(); ++i) put_view((running.*kRunningLists[list])[i], *::new (&views[i]) TensorView);
     used += views.size();
     lists[list] = views;
   }
@@ -158,7 +156,7 @@ std::size_t opdump_recorder_size(const opdump_recorder_options* from) {
   if (c_api::take_struct(from, options) != Status::ok) return 0;
   return c_api::room_for<opdump_recorder>() + c_api::room_for<TensorView>(max_tensors(options)) +
          kRingAlignment + options.ring_bytes + c_api::room_for<std::uint64_t>() +
-         head_memory_bytes(options.known_heads);
+         head_bytes_of(options);
 }
 
 opdump_status opdump_recorder_add(opdump_session* session, const opdump_recorder_options* from, void* memory,
@@ -169,38 +167,39 @@ opdump_status opdump_recorder_add(opdump_session* session, const opdump_recorder
   if (const Status status = c_api::take_struct(from, options); status != Status::ok) return to_c(status);
   if (options.when_full > OPDUMP_RECORDER_DEGRADE) return OPDUMP_ERR_INVALID_ARGUMENT;
   Arena arena = c_api::arena_of(memory, bytes);
-  const std::size_t head_bytes = head_memory_bytes(options.known_heads);
+  const std::size_t head_bytes = head_bytes_of(options);
   std::byte* const place = arena.take(1, sizeof(opdump_recorder), alignof(opdump_recorder));
-  const auto tensors = arena.array<TensorView>(max_tensors(options));
+  TensorView* const tensors = c_api::room_in<TensorView>(arena, max_tensors(options));
   std::byte* const ring = arena.take(options.ring_bytes, 1, kRingAlignment);
   std::byte* const heads = arena.take(head_bytes, 1, alignof(std::uint64_t));
-  if (place == nullptr || !tensors.ok() || ring == nullptr || heads == nullptr) return OPDUMP_ERR_NO_MEMORY;
+  if (place == nullptr || tensors == nullptr || ring == nullptr || heads == nullptr) return OPDUMP_ERR_NO_MEMORY;
   const Result<c_api::PortRecorder*> added =
       session->session.add_recorder({ring, options.ring_bytes}, {heads, head_bytes}, own_when_full(options));
   if (!added.ok()) return to_c(added.status());
-  *recorder = ::new (place) opdump_recorder{session->session, *added.value(), tensors.value()};
+  *recorder = ::new (place) opdump_recorder{
+      session->session, *added.value(), std::span<TensorView>(tensors, max_tensors(options))};
   return OPDUMP_OK;
 }
 
 opdump_status opdump_recorder_remove(opdump_recorder* recorder) {
-  if (is_gone(recorder)) return OPDUMP_ERR_INVALID_ARGUMENT;
+  if (c_api::is_gone(recorder)) return OPDUMP_ERR_INVALID_ARGUMENT;
   const Status status = recorder->session.remove_recorder(recorder->recorder);
   recorder->gone = status == Status::ok;
   return to_c(status);
 }
 
 opdump_status opdump_begin_step(opdump_recorder* recorder, opdump_model* model) {
-  if (is_gone(recorder) || model == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  if (c_api::is_gone(recorder) || model == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
   return to_c(recorder->recorder.begin_step(model->plan));
 }
 
 opdump_status opdump_begin_step_at(opdump_recorder* recorder, opdump_model* model, std::uint64_t step) {
-  if (is_gone(recorder) || model == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  if (c_api::is_gone(recorder) || model == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
   return to_c(recorder->recorder.begin_step(model->plan, step));
 }
 
 int opdump_wants(const opdump_recorder* recorder, std::uint32_t op) {
-  if (is_gone(recorder)) return 0;
+  if (c_api::is_gone(recorder)) return 0;
   const ModelPlan* const plan = recorder->recorder.open_plan();
   return plan != nullptr && op < plan->bits.size() && recorder->recorder.wants(op) ? 1 : 0;
 }
@@ -208,14 +207,15 @@ int opdump_wants(const opdump_recorder* recorder, std::uint32_t op) {
 opdump_status opdump_capture(opdump_recorder* recorder, std::uint32_t op, const opdump_tensor* inputs,
                              std::uint32_t input_count, const opdump_tensor* outputs,
                              std::uint32_t output_count) {
-  if (is_gone(recorder)) return OPDUMP_ERR_INVALID_ARGUMENT;
-  const Views views = views_of(*recorder, inputs, input_count, outputs, output_count);
-  return to_c(views.status == Status::ok ? recorder->recorder.capture(op, views.inputs, views.outputs)
-                                         : recorder->recorder.refuse(op, views.status));
+  if (c_api::is_gone(recorder)) return OPDUMP_ERR_INVALID_ARGUMENT;
+  const Status status = c_api::take_tensors(*recorder, inputs, input_count, outputs, output_count);
+  if (status != Status::ok) return to_c(recorder->recorder.refuse(op, status));
+  return to_c(recorder->recorder.capture(op, recorder->tensors.first(input_count),
+                                         recorder->tensors.subspan(input_count, output_count)));
 }
 
 opdump_status opdump_end_step(opdump_recorder* recorder) {
-  if (is_gone(recorder)) return OPDUMP_ERR_INVALID_ARGUMENT;
+  if (c_api::is_gone(recorder)) return OPDUMP_ERR_INVALID_ARGUMENT;
 #if OPDUMP_FAULTS == 2
   recorder->running = nullptr;
 #endif
@@ -224,7 +224,7 @@ opdump_status opdump_end_step(opdump_recorder* recorder) {
 
 #if OPDUMP_FAULTS == 2
 opdump_status opdump_begin_op(opdump_recorder* recorder, const opdump_running_op* from) {
-  if (is_gone(recorder)) return OPDUMP_ERR_INVALID_ARGUMENT;
+  if (c_api::is_gone(recorder)) return OPDUMP_ERR_INVALID_ARGUMENT;
   forget_running(*recorder);
   opdump_running_op running;
   if (const Status status = c_api::take_struct(from, running); status != Status::ok) return to_c(status);
@@ -241,22 +241,23 @@ opdump_status opdump_capture_overflow(opdump_recorder* recorder, std::uint32_t o
                                       const opdump_tensor* outputs, std::uint32_t output_count,
                                       const opdump_overflow* overflow) {
   opdump_overflow told;
-  if (is_gone(recorder)) return OPDUMP_ERR_INVALID_ARGUMENT;
+  if (c_api::is_gone(recorder)) return OPDUMP_ERR_INVALID_ARGUMENT;
   if (const Status status = c_api::take_struct(overflow, told); status != Status::ok)
     return to_c(lose_unusable(*recorder, op, overflow == nullptr ? kMissing : status, status));
-  const Views views = views_of(*recorder, inputs, input_count, outputs, output_count);
-  if (views.status != Status::ok) return to_c(recorder->recorder.refuse(op, views.status));
+  const Status status = c_api::take_tensors(*recorder, inputs, input_count, outputs, output_count);
+  if (status != Status::ok) return to_c(recorder->recorder.refuse(op, status));
   OverflowReport report;
   report.status[0] = told.status;
   report.start = told.start;
   report.arguments = told.arguments;
   report.core_id = told.core_id;
   report.block_id = told.block_id;
-  return to_c(recorder->recorder.capture_overflow(op, views.inputs, views.outputs, report));
+  return to_c(recorder->recorder.capture_overflow(op, recorder->tensors.first(input_count),
+                                                  recorder->tensors.subspan(input_count, output_count), report));
 }
 
 opdump_status opdump_capture_failure(opdump_recorder* recorder) {
-  if (is_gone(recorder)) return OPDUMP_ERR_INVALID_ARGUMENT;
+  if (c_api::is_gone(recorder)) return OPDUMP_ERR_INVALID_ARGUMENT;
   c_api::announce_running(*recorder);
   return to_c(recorder->recorder.capture_failure());
 }
@@ -264,8 +265,8 @@ opdump_status opdump_capture_failure(opdump_recorder* recorder) {
 opdump_status opdump_session_crash_flush(opdump_session* session, opdump_recorder* failed) {
   if (session == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
   session->session.begin_crash();
-  if (!is_gone(failed)) c_api::announce_running(*failed);
-  session->session.crash_flush(!is_gone(failed) ? &failed->recorder : nullptr);
+  if (!c_api::is_gone(failed)) c_api::announce_running(*failed);
+  session->session.crash_flush(!c_api::is_gone(failed) ? &failed->recorder : nullptr);
   return OPDUMP_OK;
 }
 #else
@@ -288,22 +289,5 @@ opdump_status opdump_session_crash_flush(opdump_session*, opdump_recorder*) {
   return OPDUMP_ERR_NOT_SUPPORTED;
 }
 #endif
-
-int opdump_wants_single_ops(const opdump_recorder* recorder) {
-  return !is_gone(recorder) && recorder->recorder.wants_single_ops() ? 1 : 0;
-}
-
-opdump_status opdump_capture_single_op(opdump_recorder* recorder, const opdump_op* op,
-                                       const opdump_tensor* inputs, std::uint32_t input_count,
-                                       const opdump_tensor* outputs, std::uint32_t output_count) {
-  if (is_gone(recorder) || op == nullptr || op->name == nullptr || op->type == nullptr)
-    return OPDUMP_ERR_INVALID_ARGUMENT;
-  const OpDesc desc = {
-      .name = op->name, .type = op->type, .task_id = op->task_id, .stream_id = op->stream_id};
-  const Views views = views_of(*recorder, inputs, input_count, outputs, output_count);
-  return to_c(views.status == Status::ok
-                  ? recorder->recorder.capture_single_op(desc, views.inputs, views.outputs)
-                  : recorder->recorder.refuse_single_op(desc, views.status));
-}
 
 }  // extern "C"

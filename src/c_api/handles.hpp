@@ -147,10 +147,25 @@ inline namespace OPDUMP_NAMESPACE {
 void announce_running(opdump_recorder& recorder);
 #endif
 
+/// Whether there is nothing behind the handle.
+inline bool is_gone(const opdump_recorder* recorder) {
+  return recorder == nullptr || recorder->gone;
+}
+
+/// Makes the recorder's tensors those of an operator: its inputs, and its outputs behind them.
+Status take_tensors(const opdump_recorder& recorder, const opdump_tensor* inputs, std::uint32_t input_count,
+                    const opdump_tensor* outputs, std::uint32_t output_count);
+
 /// Room for `count` objects of type T in an arena that begins at any address.
 template <class T>
 constexpr std::size_t room_for(std::size_t count = 1) {
   return count * sizeof(T) + alignof(T) - 1;
+}
+
+/// Room for `count` elements that are still to be made; null when they do not fit.
+template <class T>
+T* room_in(Arena& arena, std::size_t count) {
+  return reinterpret_cast<T*>(arena.take(count, sizeof(T), alignof(T)));
 }
 
 /// Makes a T at the beginning of `arena`; null when it does not fit.
