@@ -107,7 +107,7 @@ class OpenObject {
     return status;
   }
 
-  [[nodiscard]] OPDUMP_APART_IF_LEAN Status put(Bytes part) { return put({&part, 1}); }
+  [[nodiscard]] Status put(Bytes part) { return put({&part, 1}); }
 
   [[nodiscard]] Status commit() { return sink_->commit(object_); }
   /// As `Sink::commit`, for this object and `with`.

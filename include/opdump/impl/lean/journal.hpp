@@ -68,7 +68,7 @@ class LeanJournal {
     send(target, line_of(kTo, recorder, sequence));
   }
 
-  [[gnu::always_inline]] void gap(const DumpTarget& target, std::size_t recorder, std::uint32_t first,
+  OPDUMP_APART void gap(const DumpTarget& target, std::size_t recorder, std::uint32_t first,
                                   std::uint32_t last, LossCauses causes) {
     send(target, gap_line(recorder, first, last, causes));
   }
@@ -126,7 +126,7 @@ class LeanJournal {
     return put_number(put_number(at, static_cast<std::uint32_t>(number)), next);
   }
 
-  OPDUMP_APART char* gap_line(std::size_t recorder, std::uint32_t first, std::uint32_t last,
+  [[gnu::always_inline]] char* gap_line(std::size_t recorder, std::uint32_t first, std::uint32_t last,
                               LossCauses causes) {
     char* const at = line_of(kGap, recorder, first);
     return at == nullptr ? nullptr : put_causes(put_number(at, last), causes);
