@@ -20,7 +20,8 @@ class EntryStream : protected BlockRotation {
 
   /// Writes `entry` with `bytes` bytes, which begin in `part`, or several when they are too long for one.
   Status write(std::uint32_t entry, const Bytes* part, std::size_t bytes) {
-    Bytes rest;
+    const std::byte* from = nullptr;
+    std::uint32_t rest = 0;
     do {
       std::uint32_t body = bytes < kMaxBody ? static_cast<std::uint32_t>(bytes) : kMaxBody;
       bytes -= body;
@@ -29,13 +30,14 @@ class EntryStream : protected BlockRotation {
       if (is_sealed(static_cast<Kind>(entry >> 12), body)) left_ += 2 * kCrcBytes + 1;
       put(&head, sizeof head);
       while (body != 0) {
-        if (rest.empty()) {
-          rest = *part++;
-          continue;
+        if (rest == 0) {
+          from = part->data();
+          rest = static_cast<std::uint32_t>(part++->size());
         }
-        const std::uint32_t now = rest.size() < body ? static_cast<std::uint32_t>(rest.size()) : body;
-        put(rest.data(), now);
-        rest = rest.subspan(now);
+        const std::uint32_t now = rest < body ? rest : body;
+        put(from, now);
+        from += now;
+        rest -= now;
         body -= now;
       }
       if (left_ != 0) {

@@ -288,7 +288,7 @@ class FlashLog final : public Sink, private EntryStream {
 
   static std::size_t size_of(const Bytes* parts, std::size_t count) {
     std::size_t bytes = 0;
-    for (; count != 0; --count) bytes += parts++->size();
+    while (count != 0) bytes += parts[--count].size();
     return bytes;
   }
 
@@ -337,8 +337,8 @@ class FlashLog final : public Sink, private EntryStream {
   /// entry of that kind.
   Status refer_to(const ObjectName& name, bool journal) {
     if (name.file.empty()) return Status::invalid_argument;
-    const std::byte slash{'/'};
-    const Bytes path[] = {as_bytes(name.directory), {&slash, 1}, as_bytes(name.file)};
+    static constexpr std::byte kSlash{'/'};  // not on the stack
+    const Bytes path[] = {as_bytes(name.directory), {&kSlash, 1}, as_bytes(name.file)};
     std::size_t bytes = name.directory.size() + 1 + name.file.size();
     if (bytes > geometry().block_bytes / 4 || bytes > kMaxBody) return Status::name_too_long;
     if (!journal) bytes = name.directory.size();

@@ -67,6 +67,29 @@ inline Status BasicSession<Memory>::set_config(const DumpConfig& config) {
     log_->options_ignored();
   if (!config.active || !dumps_on(config, device_id_)) return Status::ok;
   const std::uint64_t now = context_.clock->unix_us();
+  Status status = Status::ok;
+  const auto has_target = [&] {
+    status = take_target(config, now);
+    return status != Status::too_many_configs;
+  };
+  static_cast<void>(wait_for_drainer(has_target, context_.block_limit_ms));
+  if (status != Status::ok) return status;
+  config_.emplace(config);
+  begin_config_account();
+  if constexpr (build::kOverflow) context_.overflow_number = config.overflow_number;
+  if constexpr (build::kFaults) {
+    context_.watch_changes_only = config.watch_changes_only;
+    context_.failures = config.exception != ExceptionDump::none;
+  }
+  // Without a step counter a step filter can never hold for a single operator.
+  context_.single_ops = config.single_ops && config.steps.every_step();
+  context_.single_bits = capture_bits(config.mode);
+  return Status::ok;
+}
+
+template <class Memory>
+OPDUMP_APART_IF_LEAN inline Status BasicSession<Memory>::take_target(const DumpConfig& config,
+                                                                     std::uint64_t now) {
   std::uint64_t seconds = now;
   divide(seconds, 1000);
   divide(seconds, 1000);
@@ -80,25 +103,11 @@ inline Status BasicSession<Memory>::set_config(const DumpConfig& config) {
   if constexpr (!build::kLean) target.form.rank = folder_rank(config, device_id_);
   if (const Status status = means().choose_form(config, target); status != Status::ok) return status;
   leave_config();
-  std::uint8_t taken = Targets::kNone;
-  const auto has_taken = [&] {
-    taken = targets_.take(target);
-    return taken != Targets::kNone;
-  };
-  if (wait_for_drainer(has_taken, context_.block_limit_ms) != Status::ok) return Status::too_many_configs;
+  const std::uint8_t taken = targets_.take(target);
+  if (taken == Targets::kNone) return Status::too_many_configs;
   settle_config();
   context_.target = taken;
   last_target_id_ = target.id;
-  config_.emplace(config);
-  begin_config_account();
-  if constexpr (build::kOverflow) context_.overflow_number = config.overflow_number;
-  if constexpr (build::kFaults) {
-    context_.watch_changes_only = config.watch_changes_only;
-    context_.failures = config.exception != ExceptionDump::none;
-  }
-  // Without a step counter a step filter can never hold for a single operator.
-  context_.single_ops = config.single_ops && config.steps.every_step();
-  context_.single_bits = capture_bits(config.mode);
   return Status::ok;
 }
 
