@@ -19,21 +19,22 @@ inline namespace OPDUMP_NAMESPACE {
 
 /// What is captured of one operator, as the recorder sees it.
 struct RecordSource {
+  // In an order that leaves no gaps on a 32-bit machine: it lies on the stack while a recorder waits.
+  std::uint64_t step;
+  std::uint64_t unix_us;
   const OpDesc* op;
   const ModelPlan* plan;  ///< the plan of `op`; null: `op` ran outside a model
   const DumpTarget* target;
-  std::uint64_t step;
-  std::uint64_t unix_us;
   std::uint32_t sequence;
-  [[no_unique_address]] Maybe<!build::kLean, std::uint32_t> known_as;
-  std::uint8_t target_index;
-  /// Index of the first input and of the first output.
-  [[no_unique_address]] Maybe<!build::kLean, std::uint16_t> first_index;
   CapturedTensors tensors;
+  [[no_unique_address]] Maybe<!build::kLean, std::uint32_t> known_as;
   /// Index of each tensor, where some are left out; null: indexes are consecutive.
   [[no_unique_address]] Maybe<!build::kLean, const std::uint16_t*> indexes{};
   /// The operator of the plan, when `op` only names the record; null: `op` is it.
   [[no_unique_address]] Maybe<build::kOverflow, const OpDesc*> of{};
+  /// Index of the first input and of the first output.
+  [[no_unique_address]] Maybe<!build::kLean, std::uint16_t> first_index;
+  [[no_unique_address]] Maybe<!Targets::kOnlyOne, std::uint8_t> target_index;
 
   /// The index of tensor `i`; the first `inputs` tensors are inputs.
   std::uint16_t index_of(std::size_t i, std::size_t inputs) const {

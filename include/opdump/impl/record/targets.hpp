@@ -108,6 +108,9 @@ class Targets {
   /// Whether the caller may give memory for more: not where a ring is read without the session that wrote it.
   static constexpr bool kGrows = !build::kLean && build::kJournal && !build::kSurvivesReset && kMax != 1;
 
+  /// Whether each index is 0.
+  static constexpr bool kOnlyOne = kMax == 1 && !kGrows;
+
   enum class State : std::uint8_t { free, in_use, retired, closing };
 
   Targets() = default;
