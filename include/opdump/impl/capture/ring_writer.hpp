@@ -210,17 +210,18 @@ class RingWriter {
       context_->drainer->leave();
       return Status::ok;
     }
-    const CopyRules rules = rules_of(*context_->memory);
-    const std::uint32_t unit = rules.alignment < kUnit ? kUnit : rules.alignment;
-    const std::uint32_t slack = rules.alignment <= 8 ? 0 : rules.alignment - 8;
-    // Small enough for the drainer to work on one piece while the next is copied.
-    const std::uint32_t quarter = ring_.size() / 4;
-    const std::uint32_t most = RuledMemory<Memory>
-                                   ? whole_units(quarter < rules.max_bytes ? quarter : rules.max_bytes, unit)
-                                   : quarter / kUnit * kUnit;
-    const std::uint32_t least = whole_units(most / 4, unit);
     const DataBytes all = static_cast<DataBytes>(tensor.bytes);
     for (DataBytes done = 0; done < all;) {
+      // For each piece anew, which takes less stack and code than to keep them.
+      const CopyRules rules = rules_of(*context_->memory);
+      const std::uint32_t unit = rules.alignment < kUnit ? kUnit : rules.alignment;
+      const std::uint32_t slack = rules.alignment <= 8 ? 0 : rules.alignment - 8;
+      // Small enough for the drainer to work on one piece while the next is copied.
+      const std::uint32_t quarter = ring_.size() / 4;
+      const std::uint32_t most = RuledMemory<Memory>
+                                     ? whole_units(quarter < rules.max_bytes ? quarter : rules.max_bytes, unit)
+                                     : quarter / kUnit * kUnit;
+      const std::uint32_t least = whole_units(most / 4, unit);
       const DataBytes remaining = all - done;
       const auto at_most = [remaining](std::uint32_t limit) {
         return static_cast<std::uint32_t>(remaining < limit ? remaining : limit);
