@@ -285,7 +285,7 @@ typedef struct opdump_memory {
   /**
    * The same, but returns with the copy under way, so that the next piece of a tensor can be started
    * meanwhile; up to four of one recorder are. OPDUMP_ERR_NOT_SUPPORTED when this one cannot be: `copy` is
-   * then called. Needs `complete`.
+   * then called. Needs `complete`. With OPDUMP_SMALL_CODE `copy` is called for each.
    */
   opdump_status (*start)(void* context, opdump_copy* copy, void* to, uint64_t from, size_t bytes);
 
