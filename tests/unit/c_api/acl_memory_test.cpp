@@ -85,7 +85,7 @@ static_assert(AsyncMemory<AbleMemory> && RuledMemory<AbleMemory> && FencedMemory
               CachedMemory<AbleMemory> && ViewableMemory<AbleMemory> && OverflowMemory<AbleMemory> &&
               IdentifiedMemory<AbleMemory> && ExplainingMemory<AbleMemory>);
 
-struct Net {
+struct OneOpNet {
   float values[500] = {1, 2, 3, 4};
   Dim dims[1] = {500};
   OpDesc ops[1] = {{.name = "conv1", .type = "Conv2D", .stream_id = kStream}};
@@ -147,7 +147,7 @@ void hear(void*, std::string_view line) {
 TEST_CASE("acl: the session does all that its memory can do, and is of its device") {
   const Configs configs;
   CHECK(in_child([&] {
-          static Net net;
+          static OneOpNet net;
           static AbleMemory memory;
           acl::use_memory(memory);
           acl::log_to(hear, nullptr);
@@ -182,7 +182,7 @@ TEST_CASE("acl: the session does all that its memory can do, and is of its devic
 TEST_CASE("acl: a memory that the CPU may read is read where it lies") {
   const Configs configs;
   CHECK(in_child([&] {
-          static Net net;
+          static OneOpNet net;
           static AbleMemory memory;
           acl::use_memory(memory);
           acl::Session::Recorder& recorder =
@@ -201,7 +201,7 @@ TEST_CASE("acl: a memory that the CPU may read is read where it lies") {
 TEST_CASE("acl: the device is asked for overflows, and the dump of them has its records") {
   const Configs configs;
   CHECK(in_child([&] {
-          static Net net;
+          static OneOpNet net;
           static AbleMemory memory;
           acl::use_memory(memory);
           acl::Session::Recorder& recorder = *acl::session().add_recorder(net.ring).value();
@@ -223,7 +223,7 @@ TEST_CASE("acl: the device is asked for overflows, and the dump of them has its 
 TEST_CASE("acl: between two dumps the memory and its device may change") {
   const Configs configs;
   CHECK(in_child([&] {
-          static Net net;
+          static OneOpNet net;
           static AbleMemory memory;
           acl::Session::Recorder& recorder = *acl::session().add_recorder(net.ring).value();
           OPDUMP_CHILD_CHECK(aclInit(nullptr) == ACL_SUCCESS);
@@ -247,7 +247,7 @@ TEST_CASE("acl: between two dumps the memory and its device may change") {
 TEST_CASE("acl: models that come and go each take a config of their own, as often as they like") {
   const Configs configs;
   CHECK(in_child([&] {
-          static Net net;
+          static OneOpNet net;
           acl::Session::Recorder& recorder = *acl::session().add_recorder(net.ring).value();
           OPDUMP_CHILD_CHECK(aclInit(nullptr) == ACL_SUCCESS);
           OPDUMP_CHILD_CHECK(aclmdlInitDump() == ACL_SUCCESS);

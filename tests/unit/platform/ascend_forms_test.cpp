@@ -27,8 +27,8 @@ static_assert(ViewableMemory<AscendMemory>);
 namespace {
 
 constexpr std::size_t kTensorBytes = 9000;
-const OpDesc kOneOp[] = {{.name = "conv1", .type = "Conv2D", .task_id = 0, .stream_id = 5}};
-const ModelRule kEveryModel = {.any_model = true};
+const OpDesc kAscendOp[] = {{.name = "conv1", .type = "Conv2D", .task_id = 0, .stream_id = 5}};
+const ModelRule kAllModels = {.any_model = true};
 
 std::vector<std::byte> pattern(unsigned seed) {
   std::vector<std::byte> data(kTensorBytes + 64);
@@ -54,7 +54,7 @@ class Net {
         recorder_(*session_.add_recorder(ring_).value()) {
     REQUIRE(session_.init() == Status::ok);
     const DumpConfig config = {
-        .active = true, .dump_path = "/d", .mode = DumpMode::all, .models = {&kEveryModel, 1}};
+        .active = true, .dump_path = "/d", .mode = DumpMode::all, .models = {&kAllModels, 1}};
     REQUIRE(session_.set_config(config) == Status::ok);
     REQUIRE(session_.load_model(plan_, model_) == Status::ok);
   }
@@ -112,7 +112,7 @@ class Net {
   alignas(8) std::byte ring_[4096];
   BasicSession<AscendMemory> session_;
   BasicSession<AscendMemory>::Recorder& recorder_;
-  ModelDesc model_{.name = "net", .id = 1, .ops = kOneOp};
+  ModelDesc model_{.name = "net", .id = 1, .ops = kAscendOp};
   ModelPlanFor<1> plan_;
   std::vector<std::byte> expected_;
   std::size_t seen_ = 0;
@@ -316,7 +316,7 @@ TEST_CASE("ascend: an overflow status that the device cannot tell is looked for 
         const TensorView output = {
             .address = at, .bytes = sizeof bad, .dtype = DType::float32, .shape = Shape(kDims, 1)};
         OverflowReport report;
-        const Result<bool> found = scan.overflowed(kOneOp[0], {.outputs = {&output, 1}}, report);
+        const Result<bool> found = scan.overflowed(kAscendOp[0], {.outputs = {&output, 1}}, report);
         REQUIRE(found.ok());
         CHECK(report.searched == (found.value() && !tells));
         return found.value();
@@ -331,7 +331,7 @@ TEST_CASE("ascend: an overflow status that the device cannot tell is looked for 
                                  .dtype = DType::float32,
                                  .shape = Shape(kDims, 1)};
       OverflowReport report;
-      const Result<bool> found = scan.overflowed(kOneOp[0], {.outputs = {&output, 1}}, report);
+      const Result<bool> found = scan.overflowed(kAscendOp[0], {.outputs = {&output, 1}}, report);
       REQUIRE(found.ok());
       CHECK(found.value() == told);
       rig.fail_function(nullptr, 0);
