@@ -27,6 +27,12 @@ opdump_faults::opdump_faults(const opdump_memory& port, const opdump_faults_opti
       overflow(memory, non_finite_kernel()),
       watch_memory(watch) {}
 
+void c_api::add_faults(opdump_faults& faults, SessionParts<PortMemory>& parts) {
+  parts.overflow = &faults.overflow;
+  parts.watch_memory = faults.watch_memory;
+  parts.watch_listener = &faults;
+}
+
 void opdump_faults::overwritten(const Overwrite& overwrite) {
   if (options.overwritten == nullptr) return;
   const opdump_overwrite told = {.struct_bytes = sizeof told,

@@ -5,7 +5,6 @@ using c_api::to_c;
 
 extern "C" {
 
-#if OPDUMP_SMALL_CODE == 0
 std::size_t opdump_model_count_size(const opdump_model* model) {
   if (model == nullptr || model->plan.model == nullptr) return 0;
   return c_api::room_for<OpCounts>(model->desc.ops.size());
@@ -53,23 +52,5 @@ opdump_status opdump_model_op_counts(const opdump_model* model, std::uint32_t op
 opdump_status opdump_model_restart_counts(opdump_model* model) {
   return model == nullptr ? c_api::kInvalidArgument : to_c(model->session.restart_counts(model->plan));
 }
-#else
-std::size_t opdump_model_count_size(const opdump_model*) {
-  return 0;
-}
-
-opdump_status opdump_model_count_ops(opdump_model* model, void*, std::size_t) {
-  return model == nullptr ? c_api::kInvalidArgument : to_c(Status::not_supported);
-}
-
-opdump_status opdump_model_op_counts(const opdump_model* model, std::uint32_t, opdump_op_counts* counts,
-                                     std::size_t) {
-  return model == nullptr || counts == nullptr ? c_api::kInvalidArgument : to_c(Status::not_supported);
-}
-
-opdump_status opdump_model_restart_counts(opdump_model* model) {
-  return model == nullptr ? c_api::kInvalidArgument : to_c(Status::not_supported);
-}
-#endif
 
 }  // extern "C"

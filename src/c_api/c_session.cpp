@@ -11,10 +11,8 @@ namespace {
 std::size_t scratch_bytes(const opdump_session_options& options) {
   const std::size_t name = c_api::name_room(options.name_bytes);
   std::size_t op_name = name;
-#if OPDUMP_FAULTS == 2
   // A watched operator's records have two names in one.
-  if (options.faults != nullptr) op_name = 2 * name + WatchState::kBetween.size();
-#endif
+  if (build::kFaults && options.faults != nullptr) op_name = 2 * name + WatchState::kBetween.size();
   return drain_scratch_bytes(name, name, op_name);
 }
 
@@ -48,13 +46,9 @@ SessionParts<c_api::PortMemory> parts_of(const opdump_session_options& options, 
                                            .journal = journal_detail(options.journal),
                                            .log = options.log == nullptr ? nullptr : &options.log->log};
   if (options.extras != nullptr) add_extras(*options.extras, parts);
-#if OPDUMP_FAULTS == 2
-  if (options.faults != nullptr) {
-    parts.overflow = &options.faults->overflow;
-    parts.watch_memory = options.faults->watch_memory;
-    parts.watch_listener = options.faults;
+  if constexpr (build::kFaults) {
+    if (options.faults != nullptr) c_api::add_faults(*options.faults, parts);
   }
-#endif
   return parts;
 }
 
@@ -200,7 +194,6 @@ opdump_status opdump_session_counts(const opdump_session* session, opdump_counts
   return to_c(c_api::give_struct(all, counts, bytes));
 }
 
-#if OPDUMP_FAULTS == 2
 std::uint32_t opdump_session_overflows(const opdump_session* session) {
   return session == nullptr ? 0 : session->session.overflows();
 }
@@ -211,6 +204,7 @@ std::uint32_t opdump_session_overwrites(const opdump_session* session) {
 
 opdump_status opdump_session_first_bad_op(const opdump_session* session, opdump_bad_op* bad,
                                           std::size_t bytes) {
+  if (!build::kFaults) return OPDUMP_ERR_NOT_SUPPORTED;
   if (session == nullptr || bad == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
   const FirstBadOp first = session->session.first_bad_op();
   const opdump_bad_op all = {.unix_us = first.unix_us,
@@ -220,19 +214,6 @@ opdump_status opdump_session_first_bad_op(const opdump_session* session, opdump_
                              .op = first.op};
   return to_c(c_api::give_struct(all, bad, bytes));
 }
-#else
-std::uint32_t opdump_session_overflows(const opdump_session*) {
-  return 0;
-}
-
-std::uint32_t opdump_session_overwrites(const opdump_session*) {
-  return 0;
-}
-
-opdump_status opdump_session_first_bad_op(const opdump_session*, opdump_bad_op*, std::size_t) {
-  return OPDUMP_ERR_NOT_SUPPORTED;
-}
-#endif
 
 opdump_status opdump_session_last_sink_failure(const opdump_session* session) {
   return session == nullptr ? c_api::kInvalidArgument : to_c(session->session.last_sink_failure());

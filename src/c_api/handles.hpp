@@ -133,19 +133,19 @@ struct opdump_recorder {
   opdump::c_api::PortRecorder& recorder;
   std::span<opdump::TensorView> tensors;  ///< those of one operator, while it is captured
   bool gone = false;  ///< taken back; `recorder` may be another handle's
-#if OPDUMP_FAULTS == 2
-  const opdump_running_op* running = nullptr;  ///< the caller's; null: none
-  opdump::OpMemory memory{};                   ///< of that
-#endif
+  /// The caller's; null: none.
+  [[no_unique_address]] opdump::Maybe<opdump::build::kFaults, const opdump_running_op*> running{};
+  [[no_unique_address]] opdump::Maybe<opdump::build::kFaults, opdump::OpMemory> memory{};  ///< of that
 };
 
 namespace opdump::c_api {
 inline namespace OPDUMP_NAMESPACE {
 
-#if OPDUMP_FAULTS == 2
-/// Tells the recorder of the operator that has begun.
+/// Adds what `faults` has. Not there without OPDUMP_FAULTS == 2.
+void add_faults(opdump_faults& faults, SessionParts<PortMemory>& parts);
+
+/// Tells the recorder of the operator that has begun. Not there without OPDUMP_FAULTS == 2.
 void announce_running(opdump_recorder& recorder);
-#endif
 
 /// Whether there is nothing behind the handle.
 inline bool is_gone(const opdump_recorder* recorder) {
