@@ -3,7 +3,7 @@
 #include <string>
 
 #include "opdump/acl.h"
-#include "opdump/impl/carried_memory.hpp"
+#include "opdump/impl/c_api/carried_memory.hpp"
 #include "opdump/session.hpp"
 
 namespace opdump::acl {

@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "opdump/impl/port_memory.hpp"
+#include "opdump/impl/c_api/port_memory.hpp"
 #include "opdump/opdump.h"
 #include "opdump/port/clock.hpp"
 #include "opdump/session.hpp"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "opdump/impl/port_memory.hpp"
+#include "opdump/impl/c_api/port_memory.hpp"
 #include "opdump/knobs.hpp"
 #include "opdump/port/device_memory.hpp"
 
