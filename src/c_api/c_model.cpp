@@ -100,7 +100,8 @@ opdump_status opdump_model_load(opdump_session* session, const opdump_model_desc
   const Totals totals = totals_of(desc);
   Arena arena = c_api::arena_of(memory, bytes);
   opdump_model* const made = c_api::room_in<opdump_model>(arena, 1);
-  OpLists lists = {c_api::room_in<OpDesc>(arena, desc.op_count), c_api::room_in<std::string_view>(arena, totals.original_names),
+  OpLists lists = {c_api::room_in<OpDesc>(arena, desc.op_count),
+                   c_api::room_in<std::string_view>(arena, totals.original_names),
                    c_api::room_in<OpAttribute>(arena, totals.attributes)};
   std::uint8_t* const bits = c_api::room_in<std::uint8_t>(arena, desc.op_count);
   if (made == nullptr || lists.ops == nullptr || lists.names == nullptr || lists.attributes == nullptr ||
@@ -108,12 +109,10 @@ opdump_status opdump_model_load(opdump_session* session, const opdump_model_desc
     return OPDUMP_ERR_NO_MEMORY;
   const std::span<const OpDesc> ops = {lists.ops, desc.op_count};
   for (std::uint32_t i = 0; i < desc.op_count; ++i) lists.add(desc.ops[i]);
-  ::new (made) opdump_model{.session = session->session,
-                            .desc = {.name = desc.name,
-                                     .graph_name = c_api::text_of(desc.graph_name),
-                                     .id = desc.id,
-                                     .ops = ops},
-                            .plan = {}};
+  ::new (made) opdump_model{
+      .session = session->session,
+      .desc = {.name = desc.name, .graph_name = c_api::text_of(desc.graph_name), .id = desc.id, .ops = ops},
+      .plan = {}};
   const Status status = session->session.load_model(made->plan, made->desc, {bits, desc.op_count});
   *model = made;
   return c_api::to_c(status);

@@ -36,7 +36,7 @@ inline constexpr std::size_t kMostStructBytes = OPDUMP_MAX_STRUCT_BYTES;
 
 /// `take_struct` of any struct, of `own_bytes` bytes here.
 [[gnu::noinline]] inline Status take_prefix(const void* from, void* to, std::size_t own_bytes,
-                          std::span<const std::uint8_t> ends) {
+                                            std::span<const std::uint8_t> ends) {
   std::memset(to, 0, own_bytes);
   if (from == nullptr) return Status::invalid_argument;
   std::size_t bytes;

@@ -64,8 +64,7 @@ std::size_t opdump_recorder_size(const opdump_recorder_options* from) {
   opdump_recorder_options options;
   if (c_api::take_struct(from, options) != Status::ok) return 0;
   return c_api::room_for<opdump_recorder>() + c_api::room_for<TensorView>(max_tensors(options)) +
-         kRingAlignment + options.ring_bytes + c_api::room_for<std::uint64_t>() +
-         head_bytes_of(options);
+         kRingAlignment + options.ring_bytes + c_api::room_for<std::uint64_t>() + head_bytes_of(options);
 }
 
 opdump_status opdump_recorder_add(opdump_session* session, const opdump_recorder_options* from, void* memory,
@@ -81,12 +80,13 @@ opdump_status opdump_recorder_add(opdump_session* session, const opdump_recorder
   TensorView* const tensors = c_api::room_in<TensorView>(arena, max_tensors(options));
   std::byte* const ring = arena.take(options.ring_bytes, 1, kRingAlignment);
   std::byte* const heads = arena.take(head_bytes, 1, alignof(std::uint64_t));
-  if (place == nullptr || tensors == nullptr || ring == nullptr || heads == nullptr) return OPDUMP_ERR_NO_MEMORY;
+  if (place == nullptr || tensors == nullptr || ring == nullptr || heads == nullptr)
+    return OPDUMP_ERR_NO_MEMORY;
   const Result<c_api::PortRecorder*> added =
       session->session.add_recorder({ring, options.ring_bytes}, {heads, head_bytes}, own_when_full(options));
   if (!added.ok()) return to_c(added.status());
-  *recorder = ::new (place) opdump_recorder{
-      session->session, *added.value(), std::span<TensorView>(tensors, max_tensors(options))};
+  *recorder = ::new (place)
+      opdump_recorder{session->session, *added.value(), std::span<TensorView>(tensors, max_tensors(options))};
   return OPDUMP_OK;
 }
 

@@ -55,7 +55,8 @@ void c_api::announce_running(opdump_recorder& recorder) {
   std::size_t used = 0;
   for (std::size_t list = 0; list < std::size(lists); ++list) {
     const std::span<TensorView> views = recorder.tensors.subspan(used, running.*kRunningCounts[list]);
-    for (std::size_t i = 0; i < views.size(); ++i) put_view((running.*kRunningLists[list])[i], *::new (&views[i]) TensorView);
+    for (std::size_t i = 0; i < views.size(); ++i)
+      put_view((running.*kRunningLists[list])[i], *::new (&views[i]) TensorView);
     used += views.size();
     lists[list] = views;
   }

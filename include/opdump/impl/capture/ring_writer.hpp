@@ -218,9 +218,9 @@ class RingWriter {
       const std::uint32_t slack = rules.alignment <= 8 ? 0 : rules.alignment - 8;
       // Small enough for the drainer to work on one piece while the next is copied.
       const std::uint32_t quarter = ring_.size() / 4;
-      const std::uint32_t most = RuledMemory<Memory>
-                                     ? whole_units(quarter < rules.max_bytes ? quarter : rules.max_bytes, unit)
-                                     : quarter / kUnit * kUnit;
+      const std::uint32_t most =
+          RuledMemory<Memory> ? whole_units(quarter < rules.max_bytes ? quarter : rules.max_bytes, unit)
+                              : quarter / kUnit * kUnit;
       const std::uint32_t least = whole_units(most / 4, unit);
       const DataBytes remaining = all - done;
       const auto at_most = [remaining](std::uint32_t limit) {
