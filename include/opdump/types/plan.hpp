@@ -140,10 +140,13 @@ struct ModelPlan {
   ModelPlan* next = nullptr;        ///< in that list
 };
 
-constexpr bool is_watching(const ModelPlan& plan) {
-  bool watching = false;
-  if_here(plan.watch, [&](const auto& watch) { watching = !watch.ops.empty(); });
-  return watching;
+template <class Plan>
+constexpr bool is_watching(const Plan& plan) {
+  if constexpr (build::kFaults) {
+    return !plan.watch.ops.empty();
+  } else {
+    return false;
+  }
 }
 
 /// A plan with its own memory, for models of up to `Ops` operators.

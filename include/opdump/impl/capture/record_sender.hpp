@@ -118,7 +118,11 @@ class RecordSender {
   /// byte and is not to be kept.
   bool begin(RecordSource& source, Measured& bytes, bool keep_empty, Status& status) {
     status = Wire::measure(source, bytes);
-    if (status == Status::ok && bytes.data == 0 && !keep_empty) return false;
+    if (status == Status::ok) {
+      if (bytes.data == 0 && !keep_empty) return false;
+    } else if constexpr (!build::kLean) {
+      tell_faulty(source);
+    }
     source.sequence = sequence_++;
     begun_ = false;
     return true;
@@ -313,7 +317,7 @@ class RecordSender {
     return headroom < ring().size() ? static_cast<std::uint32_t>(headroom) : ring().size();
   }
 
-  /// Tells of the tensor because of which `source` is lost, before the loss is counted: of each operator the
+  /// Tells of the tensor because of which no record can hold `source`, if there is one, before the loss is counted: of each operator the
   /// first, and of operators whose plan does not keep what was told, of each recorder and target the first.
   [[gnu::noinline]] void tell_faulty(const RecordSource& source) {
     SessionLog* const log = context().log;
@@ -338,9 +342,6 @@ class RecordSender {
   /// degraded, and counts it: `degraded`, or `cause` when it is lost.
   Status give_up(RecordSource& source, const Measured& bytes, Status cause, bool may_degrade = true) {
     source.known_as = kNotKnown;
-    if constexpr (!build::kLean) {
-      if (recorder_cause(cause) == LossCause::invalid) tell_faulty(source);
-    }
     const Status status = may_degrade ? degrade(source, bytes, cause) : cause;
     if (build::kDegrade && status == Status::degraded) {
       count(source.target_index, DumpCount::degraded);
