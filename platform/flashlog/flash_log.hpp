@@ -33,8 +33,9 @@ inline namespace OPDUMP_NAMESPACE {
 /// *Wear.* Blocks are used in the order of their numbers, round and round, so none is erased more often than
 /// another; a loss of power has up to `prepared_blocks` + 2 of them erased once more, which were erased and
 /// had nothing yet that was sure to stay. A block that fails to program or erase is retired: it is not
-/// written again, its readable part counts until the next block is overwritten, and what it did not take goes
-/// to that one; nothing is lost. The next block's header remembers it.
+/// written again, its readable part stays readable, and what it did not take goes to the next block; nothing
+/// is lost. The next block's header remembers it. If power is lost before the next block has all of that, an
+/// object that did not count then may count once the next block has been overwritten; it is whole.
 ///
 /// *Time.* `prepare` does at most one program or one erase. `append` does one program per page of bytes, and
 /// `begin`, `commit`, `abort` and `append_lines` likewise; each does one more program and one more erase per

@@ -17,9 +17,7 @@
 ///   24+2n u32  CRC-32 of all before
 ///
 /// Magic, version and header length stay where they are in every version. The header with the highest
-/// sequence number has the valid list of retired blocks. Once that is higher than the one of a block in
-/// the list by the number of blocks that are not in it, less 2, and the next start in the log does not name
-/// this block as the one written before, it is void: where its stream went on is overwritten.
+/// sequence number has the valid list of retired blocks.
 ///
 /// After it, or at the next multiple of the granule if the byte after it is erased, stands a BlockStart. A
 /// block without one was prepared ahead and is empty:

@@ -105,31 +105,6 @@ struct FailedBlock {
 
 }  // namespace
 
-TEST_CASE("flash log: what a block did not take is not there when the next block is overwritten either") {
-  for (const std::uint8_t prepared : {std::uint8_t{0}, std::uint8_t{1}, std::uint8_t{3}}) {
-    for (const bool another_fails : {false, true}) {
-      CAPTURE(int{prepared});
-      CAPTURE(another_fails);
-      FailedBlock failed;
-      FlashEmulator& flash = failed.flash;
-      // A prepared block before it is passed over.
-      if (another_fails) flash.set_fault(FailedBlock::kFailing - 1, FlashEmulator::Fault::erase_fails);
-      Writer writer(flash, {.prepared_blocks = prepared});
-      const std::uint64_t erases = flash.erases;
-      for (int i = 0; flash.erases - erases < 4 * FailedBlock::kPart.block_count; ++i) {
-        writer.put("d", std::to_string(i), 200);
-        REQUIRE(writer.log.sync() == Status::ok);
-        if (is_committed(flash, "d/doubtful")) FAIL("there after ", flash.erases - erases, " erases");
-        static_cast<void>(writer.log.prepare());
-        if (is_committed(flash, "d/doubtful")) FAIL("there after ", flash.erases - erases, " erases");
-        // All blocks but the one that failed and the next one.
-        if (flash.erases - erases <= FailedBlock::kPart.block_count - 2)
-          CHECK(is_committed(flash, failed.kept));
-      }
-    }
-  }
-}
-
 TEST_CASE("flash log: a damaged header does not cost what the block before it took") {
   FailedBlock failed;
   FlashEmulator& flash = failed.flash;

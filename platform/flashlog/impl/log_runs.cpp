@@ -24,44 +24,6 @@ std::size_t link(std::span<Segment> segments) {
   return count;
 }
 
-/// The list in the header with the highest sequence number.
-struct Retired {
-  Header newest{};
-  std::uint32_t count = 0;
-
-  void look_at(const Header& header) {
-    if (header.head.sequence <= newest.head.sequence) return;
-    newest = header;
-    count = (header.head.bytes - std::uint32_t{sizeof header.head} - kCrcBytes) / 2;
-  }
-
-  bool has(std::uint32_t block) const {
-    for (std::uint32_t i = 0; i < count; ++i) {
-      if (load_little_endian<std::uint16_t>(newest.rest + 2 * i) == block) return true;
-    }
-    return false;
-  }
-
-  /// Whether the rotation has come round to what was given `sequence`; the latest two blocks may have lost
-  /// their headers.
-  bool came_round(std::uint32_t sequence, std::uint32_t block_count) const {
-    return newest.head.sequence - sequence + 2 >= block_count - count;
-  }
-};
-
-/// Takes out each retired block that the rotation has passed. Only the block written next told where its stream
-/// went on; when that one is overwritten, what the failed program left looks like more of the stream.
-std::size_t drop_passed(std::span<Segment> segments, const Retired& retired, std::uint32_t block_count) {
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < segments.size(); ++i) {
-    const Segment& segment = segments[i];
-    const bool unnamed = i + 1 < segments.size() && segments[i + 1].previous != segment.sequence;
-    if (unnamed && retired.has(segment.block) && retired.came_round(segment.sequence, block_count)) continue;
-    segments[count++] = segment;
-  }
-  return count;
-}
-
 void forget(Walk& walk) { walk.directory.known = walk.journal.known = false; }
 
 void take_run(Walk& walk, Walk::RunBegin run, Position end) {
@@ -80,22 +42,19 @@ Status LogRuns::open(std::span<Segment> segments, std::uint64_t search_bytes) {
   search_left_ = search_bytes;
   search_ended_ = false;
   std::uint32_t count = 0;
-  Retired retired;
   for (std::uint32_t block = 0; block < device_.geometry.block_count; ++block) {
-    Header header;
-    const BlockUse use = look_at(device_, block, header);
-    if (use == BlockUse::prepared || use == BlockUse::taken) retired.look_at(header);
-    if (use == BlockUse::taken && read_segment(block, header.head, segments[count])) ++count;
+    if (read_segment(block, segments[count])) ++count;
   }
   std::sort(segments.begin(), segments.begin() + count,
             [](const Segment& a, const Segment& b) { return a.sequence < b.sequence; });
-  const std::size_t linked = link(segments.first(count));
-  segments_ = segments.first(drop_passed(segments.first(linked), retired, device_.geometry.block_count));
+  segments_ = segments.first(link(segments.first(count)));
   return Status::ok;
 }
 
-bool LogRuns::read_segment(std::uint32_t block, const BlockHeader& head, Segment& segment) const {
-  const std::uint32_t bytes = head.bytes;
+bool LogRuns::read_segment(std::uint32_t block, Segment& segment) const {
+  Header header;
+  if (look_at(device_, block, header) != BlockUse::taken) return false;
+  const std::uint32_t bytes = header.head.bytes;
   for (const std::uint32_t at : {bytes, round_up(bytes, device_.geometry.program_bytes)}) {
     BlockStart start;
     if (at > device_.geometry.block_bytes - sizeof start) return false;
@@ -111,13 +70,13 @@ bool LogRuns::read_segment(std::uint32_t block, const BlockHeader& head, Segment
     }
     const bool starts = start.previous_end == kNewStream;
     segment = {
-        .sequence = head.sequence,
+        .sequence = header.head.sequence,
         .block = block,
         .previous = start.previous,
         .previous_end = start.previous_end,
         .left = start.left,
         .run_crc = start.run_crc,
-        .boot = old ? (starts ? std::uint32_t{head.sequence} : 0) : std::uint32_t{start.boot},
+        .boot = old ? (starts ? std::uint32_t{header.head.sequence} : 0) : std::uint32_t{start.boot},
         .begin = at + static_cast<std::uint32_t>(before_crc) + kCrcBytes,
         .end = device_.geometry.block_bytes,
         .follows = false,

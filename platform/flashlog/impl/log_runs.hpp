@@ -111,7 +111,7 @@ class LogRuns {
   Position behind(const Entry& entry) const;
 
  private:
-  bool read_segment(std::uint32_t block, const BlockHeader& head, Segment& segment) const;
+  bool read_segment(std::uint32_t block, Segment& segment) const;
   bool read_block(std::uint32_t block, std::uint32_t offset, MutableBytes to) const;
 
   bool to_next(Position& at) const;
