@@ -1,8 +1,8 @@
 #ifndef OPDUMP_ACL_SESSION_H
 #define OPDUMP_ACL_SESSION_H
 /**
- * What the runtime of a program in C calls behind the calls of opdump/acl.h: opdump/acl.hpp for C. Structs and handles
- * are those of opdump/opdump.h, with its rules.
+ * What the runtime of a program in C calls behind the calls of opdump/acl.h: opdump/acl.hpp for C. Structs
+ * and handles are those of opdump/opdump.h, with its rules.
  */
 #include "opdump/acl.h"
 #include "opdump/opdump.h"
@@ -12,8 +12,8 @@ extern "C" {
 #endif
 
 /**
- * The session behind the ACL calls, one per process, which stays. Add recorders to it, load models, ask for counts;
- * leave its options, configs, drainer and end to the ACL calls.
+ * The session behind the ACL calls, one per process, which stays. Add recorders to it, load models, ask for
+ * counts; leave its options, configs, drainer and end to the ACL calls.
  */
 opdump_session* opdump_acl_session(void);
 
@@ -23,7 +23,8 @@ enum {
   OPDUMP_ACL_NANO = 1 /**< see Product in opdump/acl.hpp */
 };
 
-/** Call it before aclInit; without a call it is OPDUMP_ACL_SERVER. OPDUMP_ERR_INVALID_ARGUMENT for another number. */
+/** Call it before aclInit; without a call it is OPDUMP_ACL_SERVER. OPDUMP_ERR_INVALID_ARGUMENT for another
+ * number. */
 opdump_status opdump_acl_use_product(uint32_t product);
 
 typedef struct opdump_acl_memory {
@@ -38,7 +39,8 @@ typedef struct opdump_acl_memory {
 
 /**
  * Where tensors lie from now on; without a call they lie in plain memory, of device 0. Copied.
- * OPDUMP_ERR_ALREADY_INITIALISED while something dumps, OPDUMP_ERR_INVALID_ARGUMENT as for a session: nothing changes.
+ * OPDUMP_ERR_ALREADY_INITIALISED while something dumps, OPDUMP_ERR_INVALID_ARGUMENT as for a session: nothing
+ * changes.
  */
 opdump_status opdump_acl_use_memory(const opdump_acl_memory* memory);
 
@@ -46,8 +48,8 @@ opdump_status opdump_acl_use_memory(const opdump_acl_memory* memory);
 void opdump_acl_log_to(opdump_say say, void* context);
 
 /**
- * Why the last refused ACL call failed: fills `text` with its first bytes, `bytes` at most, a zero among them at the
- * end, and returns the size of the whole, without the zero. `text` may be NULL where `bytes` is 0.
+ * Why the last refused ACL call failed: fills `text` with its first bytes, `bytes` at most, a zero among them
+ * at the end, and returns the size of the whole, without the zero. `text` may be NULL where `bytes` is 0.
  */
 size_t opdump_acl_last_error(char* text, size_t bytes);
 

@@ -10,7 +10,8 @@
 #endif
 
 #ifdef OPDUMP_DEGRADE
-#error "OPDUMP_DEGRADE is gone: OPDUMP_STATISTICS is 2 with WhenFull::degrade, 1 with statistics alone, 0 without"
+#error \
+    "OPDUMP_DEGRADE is gone: OPDUMP_STATISTICS is 2 with WhenFull::degrade, 1 with statistics alone, 0 without"
 #endif
 #ifdef OPDUMP_OVERFLOW
 #error "OPDUMP_OVERFLOW is gone: OPDUMP_FAULTS is 2 with all faults, 1 with overflows alone, 0 without"
@@ -76,21 +77,20 @@
 #endif
 
 /// 1: leaves out what is only faster or rarer: tables, copies of short texts word by word, heads that are
-/// sent once (memory for them stays unused), OpCounts, file formats other than nano, layouts other than CANN's,
-/// torchair's directories of several devices, lists of tensors to leave out, operators by a part of their type
-/// or by a pattern (such configs are not supported), tensors of 4 GiB. Statistics are summed up plainly
-/// (SmallStatistics), of int8, uint8, float16 and float32 only, and rare dtypes and formats have their numbers
-/// as names there. Saves about 7 KiB of code on a Cortex-M, with statistics 13.
+/// sent once (memory for them stays unused), OpCounts, file formats other than nano, layouts other than
+/// CANN's, torchair's directories of several devices, lists of tensors to leave out, operators by a part of
+/// their type or by a pattern (such configs are not supported), tensors of 4 GiB. Statistics are summed up
+/// plainly (SmallStatistics), of int8, uint8, float16 and float32 only, and rare dtypes and formats have
+/// their numbers as names there. Saves about 7 KiB of code on a Cortex-M, with statistics 13.
 #ifndef OPDUMP_SMALL_CODE
 #define OPDUMP_SMALL_CODE 0
 #endif
 
 /// 2: configs may ask for the dumps that find a bug: of operators that overflow or fail, of memory that is
-/// overwritten. Costs 200 bytes of RAM per recorder. Not with OPDUMP_SMALL_CODE. 1: of operators that overflow
-/// alone; only with OPDUMP_SMALL_CODE, where it costs about 1 KiB of code on a Cortex-M: a report is committed
-/// after its operator and not with it, it has only a status and the operator, and the first bad operator is
-/// not known.
-/// 0: such configs are not supported.
+/// overwritten. Costs 200 bytes of RAM per recorder. Not with OPDUMP_SMALL_CODE. 1: of operators that
+/// overflow alone; only with OPDUMP_SMALL_CODE, where it costs about 1 KiB of code on a Cortex-M: a report is
+/// committed after its operator and not with it, it has only a status and the operator, and the first bad
+/// operator is not known. 0: such configs are not supported.
 #ifndef OPDUMP_FAULTS
 #if OPDUMP_SMALL_CODE
 #define OPDUMP_FAULTS 0

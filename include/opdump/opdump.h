@@ -422,7 +422,8 @@ opdump_status opdump_flash_log_erase_ahead(opdump_sink* sink, int* more);
 
 /**
  * Bytes that the log takes now without an erase. A call of opdump_session_drain that moves n bytes, or of
- * opdump_session_finalize_some, adds at most 4 * n + 1024 to the log. 0 for a sink of another kind. Since 1.5.
+ * opdump_session_finalize_some, adds at most 4 * n + 1024 to the log. 0 for a sink of another kind.
+ * Since 1.5.
  */
 uint32_t opdump_flash_log_ready_bytes(opdump_sink* sink);
 

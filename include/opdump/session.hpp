@@ -373,8 +373,9 @@ class BasicSession {
 
   TargetMeans means() const;
 
-  /// Makes `config`, set at `now`, the one whose target is in use; `too_many_configs`, with none in use, while
-  /// there is no place for it. Apart, so that no target is on the stack while `set_config` waits for a place.
+  /// Makes `config`, set at `now`, the one whose target is in use; `too_many_configs`, with none in use,
+  /// while there is no place for it. Apart, so that no target is on the stack while `set_config` waits for a
+  /// place.
   Status take_target(const DumpConfig& config, std::uint64_t now);
 
   static Status place_in(MutableBytes& rest, ModelPlan& plan, const ModelDesc& model);

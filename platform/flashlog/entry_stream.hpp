@@ -59,8 +59,7 @@ class EntryStream : protected BlockRotation {
       const std::uint32_t programmed = at_ + kept_ > offset ? at_ + kept_ - offset : 0;
       const std::uint32_t there = programmed < bytes ? programmed : bytes;
       if (!reads_as(device_, block_, offset, part->data(), there)) return false;
-      if (there != bytes &&
-          !is_same(page_ + (offset + there - at_), part->data() + there, bytes - there)) {
+      if (there != bytes && !is_same(page_ + (offset + there - at_), part->data() + there, bytes - there)) {
         return false;
       }
       offset += bytes;

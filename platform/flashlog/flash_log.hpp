@@ -26,9 +26,9 @@ inline namespace OPDUMP_NAMESPACE {
 ///
 /// *overwrite_oldest* takes objects, oldest first and only whole: one whose first byte is overwritten counts
 /// as overwritten, and the bytes that are left of it as nothing. So a session larger than the part keeps its
-/// newest objects and journal lines; `opdump verify` tells from which sequence number on all is there. One object may take half of the part:
-/// `no_space` beyond that, so that it cannot push out all the others; an open object whose first byte is
-/// about to be overwritten fails likewise.
+/// newest objects and journal lines; `opdump verify` tells from which sequence number on all is there. One
+/// object may take half of the part: `no_space` beyond that, so that it cannot push out all the others; an
+/// open object whose first byte is about to be overwritten fails likewise.
 ///
 /// *Wear.* Blocks are used in the order of their numbers, round and round, so none is erased more often than
 /// another; a loss of power has up to `prepared_blocks` + 2 of them erased once more, which were erased and
@@ -188,7 +188,8 @@ class FlashLog final : public Sink, private EntryStream {
     static_cast<void>(add(Kind::abort, id, nullptr));
   }
 
-  /// Errors as for `begin` and `append`. `not_supported` in a lean build without a journal, which has no lines.
+  /// Errors as for `begin` and `append`. `not_supported` in a lean build without a journal, which has no
+  /// lines.
   [[nodiscard]] Status append_lines(const ObjectName& name, std::span<const Bytes> parts) override {
     if (build::kLean && !build::kJournal) return Status::not_supported;
     const Status status = refer_to(name, true);

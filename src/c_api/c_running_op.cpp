@@ -96,7 +96,8 @@ opdump_status opdump_capture_overflow(opdump_recorder* recorder, std::uint32_t o
   report.core_id = told.core_id;
   report.block_id = told.block_id;
   return to_c(recorder->recorder.capture_overflow(op, recorder->tensors.first(input_count),
-                                                  recorder->tensors.subspan(input_count, output_count), report));
+                                                  recorder->tensors.subspan(input_count, output_count),
+                                                  report));
 }
 
 opdump_status opdump_capture_failure(opdump_recorder* recorder) {

@@ -168,8 +168,8 @@ TEST_CASE("flash log: a drain programs no more than its bound, and erases only a
 
 TEST_CASE("flash log: finalize in steps ends what is left of large records") {
   DrainingFirmware firmware({.part = {.block_bytes = 4096, .block_count = 24, .program_bytes = 4},
-                     .tensor_bytes = 7000,
-                     .budget = 512});
+                             .tensor_bytes = 7000,
+                             .budget = 512});
   firmware.step();
   firmware.step();
   CHECK(firmware.finalize() == Status::ok);
@@ -179,9 +179,10 @@ TEST_CASE("flash log: finalize in steps ends what is left of large records") {
 }
 
 TEST_CASE("flash log: without a block erased ahead it refuses, and goes on when there is one") {
-  DrainingFirmware firmware({.part = {.block_bytes = 4096, .block_count = 8, .program_bytes = 4, .bits_only_clear = true},
-                     .tensor_bytes = 3000,
-                     .prepared_blocks = 1});
+  DrainingFirmware firmware(
+      {.part = {.block_bytes = 4096, .block_count = 8, .program_bytes = 4, .bits_only_clear = true},
+       .tensor_bytes = 3000,
+       .prepared_blocks = 1});
   firmware.erase_ahead();
   std::uint32_t refused = 0;
   for (int round = 0; round < 60; ++round) {

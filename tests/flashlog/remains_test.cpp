@@ -63,8 +63,8 @@ bool is_filed_right(const FlashContents& contents) {
   return true;
 }
 
-/// A block whose program fails though all its bits are there, and a loss of power before the next block has all
-/// of what it did not take: "d/doubtful", whose commit that was.
+/// A block whose program fails though all its bits are there, and a loss of power before the next block has
+/// all of what it did not take: "d/doubtful", whose commit that was.
 struct FailedBlock {
   static constexpr Geometry kPart = {.block_bytes = 1024, .block_count = 8, .program_bytes = 16};
   static constexpr std::uint32_t kFailing = 3;
@@ -131,7 +131,8 @@ TEST_CASE("flash log: a granule that is lost leaves no object and no line under 
         writer.put(directory, directory, size);
       };
       add("a", 1);
-      // The rest of the granule comes with a program of its own, and `bytes` decides where the next one begins.
+      // The rest of the granule comes with a program of its own, and `bytes` decides where the next one
+      // begins.
       REQUIRE(writer.log.sync() == Status::ok);
       add("b", bytes);
       for (int i = 0; i < 20; ++i) add("b", 10);

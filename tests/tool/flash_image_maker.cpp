@@ -1,6 +1,7 @@
 /// Writes the same dump into a flash log and into a tree of files, for the tests of `opdump extract`:
 ///
-///     flash_image_maker IMAGE TREE plain|hostile|session|reboots|power_cuts|wrapped|wrapped_boots|wrapped_power
+///     flash_image_maker IMAGE TREE
+///     plain|hostile|session|reboots|power_cuts|wrapped|wrapped_boots|wrapped_power
 ///
 /// IMAGE becomes what the flash part holds; TREE, which must exist, what the tree sink writes. "session"
 /// dumps a model into the image only; "reboots" does so in three boots of a device without a calendar, whose
@@ -178,7 +179,8 @@ void write_hostile(flashlog::FlashLog& log) {
   }
 }
 
-void write_session(flashlog::FlashLog& log, Clock& clock, float first_value, int steps = 4, bool ends = true) {
+void write_session(flashlog::FlashLog& log, Clock& clock, float first_value, int steps = 4,
+                   bool ends = true) {
   static std::byte scratch[4096];
   alignas(8) static std::byte ring[4096];
   HostMemory memory;

@@ -15,8 +15,8 @@ inline constexpr std::size_t kSortedNames = 16;
 
 /// Whether `name` is one of `names`. `by_name` holds the positions of all names, sorted by the names' bytes,
 /// so that the search takes logarithmic time; empty: each name is compared.
-constexpr bool holds(std::span<const std::string_view> names,
-                     std::span<const std::uint32_t> by_name, const std::string_view& name) {
+constexpr bool holds(std::span<const std::string_view> names, std::span<const std::uint32_t> by_name,
+                     const std::string_view& name) {
   if (!build::kLean && !by_name.empty()) {
     std::size_t first = 0;
     for (std::size_t count = by_name.size(); count != 0;) {

@@ -215,7 +215,8 @@ class TextWriter {
 };
 
 /// The local calendar time `unix_seconds` + `utc_offset_seconds` as the number YYYYMMDDHHMMSS, from 1970 on.
-OPDUMP_APART_IF_LEAN constexpr std::uint64_t local_time_number(std::uint64_t unix_seconds, std::int32_t utc_offset_seconds) {
+OPDUMP_APART_IF_LEAN constexpr std::uint64_t local_time_number(std::uint64_t unix_seconds,
+                                                               std::int32_t utc_offset_seconds) {
   const std::int64_t local = static_cast<std::int64_t>(unix_seconds) + utc_offset_seconds;
   std::uint64_t left = local < 0 ? 0 : static_cast<std::uint64_t>(local);
   const std::uint32_t second = divide(left, 60);

@@ -17,19 +17,19 @@ inline constexpr std::size_t kMaxConfigBytes = 10 * 1024 * 1024;
 /// Why a config is refused; CANN's user-visible codes EP0001 to EP0005 tell the same kinds apart.
 enum class ConfigFault : std::uint8_t {
   none,
-  unreadable,       ///< the file cannot be read, or is too large
-  too_deep,         ///< nested too deeply
-  syntax,           ///< not JSON
-  missing,          ///< a key is missing
-  wrong_type,       ///< a value has the wrong type
-  empty,            ///< a value is present but empty
-  not_in_list,      ///< a value is none of those allowed
-  invalid_value,    ///< a value has the right type but is wrong
-  conflict,         ///< two keys exclude each other
-  no_memory,        ///< the memory given for the result is too small
-  damaged_plan,     ///< a compiled plan that is truncated or damaged
-  newer_plan,       ///< a compiled plan of a version that this build does not know
-  swapped_plan,     ///< a compiled plan whose bytes were swapped on the way
+  unreadable,     ///< the file cannot be read, or is too large
+  too_deep,       ///< nested too deeply
+  syntax,         ///< not JSON
+  missing,        ///< a key is missing
+  wrong_type,     ///< a value has the wrong type
+  empty,          ///< a value is present but empty
+  not_in_list,    ///< a value is none of those allowed
+  invalid_value,  ///< a value has the right type but is wrong
+  conflict,       ///< two keys exclude each other
+  no_memory,      ///< the memory given for the result is too small
+  damaged_plan,   ///< a compiled plan that is truncated or damaged
+  newer_plan,     ///< a compiled plan of a version that this build does not know
+  swapped_plan,   ///< a compiled plan whose bytes were swapped on the way
 };
 
 /// Where and why a config is refused.
@@ -104,10 +104,10 @@ struct ConfigContext {
   /// Set to torchair's `dump_config_path` when that key is given and counts; the caller then reads that file
   /// as an acl.json, and uses it instead of `config`. Null: the file is not read, and a note says so.
   std::string* acl_file = nullptr;
-  /// An acl.json is for one of CANN's nano products. `dump_scene` is then "normal", "debug" or "exception", and
-  /// `dump_data` is "stats" by default. `dump_list` is required for operators, and must be empty for overflows
-  /// and exceptions; an item without a model's name selects nothing. Keys that such a product does not read,
-  /// such as `dump_step`, count all the same.
+  /// An acl.json is for one of CANN's nano products. `dump_scene` is then "normal", "debug" or "exception",
+  /// and `dump_data` is "stats" by default. `dump_list` is required for operators, and must be empty for
+  /// overflows and exceptions; an item without a model's name selects nothing. Keys that such a product does
+  /// not read, such as `dump_step`, count all the same.
   bool nano = false;
 };
 

@@ -304,7 +304,8 @@ inline TextWriter& add_forecast(TextWriter& to, const Forecast& forecast, std::u
   to.add_decimal(forecast.rules).add(forecast.rules == 1 ? " rule, " : " rules, ");
   to.add_decimal(forecast.matched).add(" of ").add_decimal(forecast.ops);
   to.add(forecast.ops == 1 ? " op " : " ops ").add(forecast.matched == 1 ? "matches" : "match");
-  if (!forecast.sized) return to.add("; what a step takes shows as it runs, as the model does not tell its tensors");
+  if (!forecast.sized)
+    return to.add("; what a step takes shows as it runs, as the model does not tell its tensors");
   to.add(forecast.at_most ? ", at most " : ", about ");
   forecast::add_bytes(to, forecast.bytes_per_step).add(" per step");
   if (partition_bytes == 0 || forecast.bytes_per_step == 0) return to;

@@ -28,7 +28,8 @@ inline constexpr std::string_view kNoDataOps =
 ///     model "digits": 3 rules, 41 of 214 ops match, about 1.9 MB per step; the partition lasts 12 steps
 ///     never captured: operator "conv9" of model "digits": the model has no operator of that name
 ///     never captured: operator "fc" of model "digits" in loading 2: it was not captured at any step ...
-///     lost: output 0 of operator "conv1" of model "digits" at step 0: 100 bytes given, float32 [8,24] takes 768
+///     lost: output 0 of operator "conv1" of model "digits" at step 0: 100 bytes given, float32 [8,24] takes
+///     768
 class TextLog final : public SessionLog {
  public:
   /// `say` may be null: the log is silent. `partition_bytes` is the room where the dump goes; 0: not known.
@@ -39,7 +40,8 @@ class TextLog final : public SessionLog {
 
   void options_ignored() override {
     constexpr std::string_view kLine =
-        "config: the options in its \"opdump\" object do not count: the session was neither booted nor configured "
+        "config: the options in its \"opdump\" object do not count: the session was neither booted nor "
+        "configured "
         "with them";
     if (say_ != nullptr) say_(context_, kLine);
   }

@@ -121,7 +121,8 @@ constexpr bool asks_sink(const DumpOptions& options) {
 
 /// Whether `options` ask for something that a session has to be configured for.
 constexpr bool asks_anything(const DumpOptions& options) {
-  return asks_sink(options) || options.when_full || options.block_limit_ms || options.journal || options.fsync;
+  return asks_sink(options) || options.when_full || options.block_limit_ms || options.journal ||
+         options.fsync;
 }
 
 /// Which tensors of an operator are captured.

@@ -46,7 +46,8 @@ constexpr Status status_of(TensorFault fault) {
 }
 
 /// Whether a tensor without a fault has `spare_bytes`: at least twice the bytes needed, and more than any
-/// padding of a few elements, unless it has no dims: then its shape may be forgotten. A dtype whose elements have no fixed size never has.
+/// padding of a few elements, unless it has no dims: then its shape may be forgotten. A dtype whose elements
+/// have no fixed size never has.
 constexpr bool has_spare_bytes(const TensorView& tensor, std::uint64_t needed) {
   constexpr std::uint64_t kPadding = 64;
   return codes_of(tensor.dtype).bits != 0 && needed != 0 && tensor.bytes - needed >= needed &&

@@ -77,8 +77,7 @@ class MindSporeExtras {
     Status status = Status::ok;
     for (std::uint64_t step = config_->first_step; step < plan.next_step && status == Status::ok; ++step) {
       if (!plan.steps.contains(step)) continue;
-      if (is_cpu(config_->form.layout))
-        status = append_executed_step(sink_, *config_, plan.model->id, step);
+      if (is_cpu(config_->form.layout)) status = append_executed_step(sink_, *config_, plan.model->id, step);
       if (config_->save_kernel_args && status == Status::ok) status = write_arguments(plan, step);
     }
     const Status synced = sink_.sync();

@@ -198,7 +198,8 @@ int run_compare(Words words) {
       .note = [](const std::string& message) { say("opdump: " + message); }};
   catch_interrupts();
   ExtractedImage my_image, golden_image;
-  const auto read = [&](ExtractedImage& image, const std::string& path, std::optional<std::uint32_t> of_boot) {
+  const auto read = [&](ExtractedImage& image, const std::string& path,
+                        std::optional<std::uint32_t> of_boot) {
     const std::string there = image.open(path, search, of_boot);
     return read_side(there, search, there == path ? of_boot : std::nullopt);
   };

@@ -32,7 +32,7 @@ struct DumpFile {
   std::string path;
   std::string type;
   std::string op;
-  std::string place;  ///< model and step; empty: not known
+  std::string place;                    ///< model and step; empty: not known
   std::optional<std::uint32_t> boot{};  ///< if a flash log has several boots
   std::uint64_t unix_us = 0;
   std::optional<std::uint64_t> task{};  ///< from the file's name

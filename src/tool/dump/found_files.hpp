@@ -16,7 +16,7 @@ struct FoundFile {
   std::string path;
   std::string real_name;  ///< the file's name, or what `mapping.csv` says it should have been
   std::string below;      ///< the file's directory, below the named one; empty: the named one itself
-  bool named = false;  ///< named on the command line, not found in a directory
+  bool named = false;     ///< named on the command line, not found in a directory
 };
 
 /// What a search could not use, for the caller to report.

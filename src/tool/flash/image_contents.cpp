@@ -88,7 +88,8 @@ class TreeWriter {
   void finish() {
     if (!cut_journal_.file.empty()) {
       const Bytes part = as_bytes(std::string_view("overwritten\n"));
-      const ObjectName name = {.root = cut_journal_.root, .directory = cut_journal_.directory, .file = cut_journal_.file};
+      const ObjectName name = {
+          .root = cut_journal_.root, .directory = cut_journal_.directory, .file = cut_journal_.file};
       if (const Status status = sink_->append_lines(name, {&part, 1}); status != Status::ok)
         error_(cut_journal_.directory + '/' + cut_journal_.file + ": " + std::string(to_string(status)));
     }
@@ -169,7 +170,8 @@ std::string missing_boot_text(const FlashImage& image, std::uint32_t boot) {
   std::string text = "holds nothing of boot " + std::to_string(boot) + "; its boots are ";
   const std::size_t first = boots.size() > kMost ? boots.size() - kMost : 0;
   if (first != 0) text += "..., ";
-  for (std::size_t i = first; i < boots.size(); ++i) text += (i == first ? "" : ", ") + std::to_string(boots[i]);
+  for (std::size_t i = first; i < boots.size(); ++i)
+    text += (i == first ? "" : ", ") + std::to_string(boots[i]);
   return text;
 }
 

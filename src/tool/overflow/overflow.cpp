@@ -123,7 +123,8 @@ class OverflowReportText {
     if (block == nullptr) block = &overflow.debug.blocks[0];
     const std::string& path = overflow.debug_file->path;
     const std::optional<std::uint32_t> boot = boot_of(path);
-    std::string text = (boot ? "boot " + std::to_string(*boot) + ", model " : "model ") + std::to_string(block->value("model_id"));
+    std::string text = (boot ? "boot " + std::to_string(*boot) + ", model " : "model ") +
+                       std::to_string(block->value("model_id"));
     const std::optional<RecordPlace> place =
         parse_record_place(std::string_view(path).substr(0, std::min(path.rfind('/'), path.size())));
     if (place) text += " (" + printable(place->model) + "), step " + std::to_string(place->step);

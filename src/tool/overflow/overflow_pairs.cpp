@@ -108,11 +108,10 @@ std::vector<Overflow> pair_overflows(const std::vector<FoundFile>& files,
       overflow.op_file = op_files.find(file, overflow.unix_us, *block);
     overflows.push_back(std::move(overflow));
   }
-  std::stable_sort(overflows.begin(), overflows.end(),
-                   [](const Overflow& a, const Overflow& b) {
-                     return std::pair(boot_of(a.debug_file->path), a.unix_us) <
-                            std::pair(boot_of(b.debug_file->path), b.unix_us);
-                   });
+  std::stable_sort(overflows.begin(), overflows.end(), [](const Overflow& a, const Overflow& b) {
+    return std::pair(boot_of(a.debug_file->path), a.unix_us) <
+           std::pair(boot_of(b.debug_file->path), b.unix_us);
+  });
   return overflows;
 }
 

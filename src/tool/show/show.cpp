@@ -195,9 +195,11 @@ int run_show(Words words) {
   ShowOptions options;
   std::vector<std::string> paths;
   const Option table[] = {
-      {"--op", {}, nullptr, &options.op},     {"--step", {}, nullptr, &options.step},
+      {"--op", {}, nullptr, &options.op},
+      {"--step", {}, nullptr, &options.step},
       {"--boot", {}, nullptr, &options.boot},
-      {"--head", {}, nullptr, &options.head}, {"--stats", {}, &options.stats, nullptr},
+      {"--head", {}, nullptr, &options.head},
+      {"--stats", {}, &options.stats, nullptr},
       {"--json", {}, &options.json, nullptr},
       {"-d", "--dump_file", nullptr, nullptr, &paths},
   };

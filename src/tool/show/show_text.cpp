@@ -102,7 +102,9 @@ void TextListing::print_head(const std::string& type, const std::string& name, c
 
 void TextListing::print_head(const ShownRecord& record) {
   const std::optional<std::uint32_t> boot = boot_of(record.found.path);
-  if (boot != boot_) std::printf("%sboot %s\n", sums_.records == 0 ? "" : "\n", boot ? std::to_string(*boot).c_str() : "-");
+  if (boot != boot_) {
+    std::printf("%sboot %s\n", sums_.records == 0 ? "" : "\n", boot ? std::to_string(*boot).c_str() : "-");
+  }
   const bool heads = sums_.records++ == 0 || boot != boot_;
   boot_ = boot;
   if (heads) print_head("TYPE", "NAME", "TASK", "STREAM", "TIME", "STEP", "MODEL");

@@ -75,13 +75,13 @@ class DumpCheck final : private JournalListener {
   /// What a log that went round took of one dump.
   struct Cut {
     bool may_be = false;
-    bool records = true;        ///< the journal's detail, as far as lines tell
-    std::set<std::uint32_t> there;  ///< recorders of which a file is there
-    std::uint64_t files = 0;     ///< that are overwritten and have a line
-    bool lines = false;          ///< lines are overwritten too
-    bool counted = false;        ///< the next two are known
-    std::uint64_t written = 0;  ///< records whose lines are overwritten too
-    std::uint64_t lost = 0;     ///< and of those that were lost
+    bool records = true;                                   ///< the journal's detail, as far as lines tell
+    std::set<std::uint32_t> there;                         ///< recorders of which a file is there
+    std::uint64_t files = 0;                               ///< that are overwritten and have a line
+    bool lines = false;                                    ///< lines are overwritten too
+    bool counted = false;                                  ///< the next two are known
+    std::uint64_t written = 0;                             ///< records whose lines are overwritten too
+    std::uint64_t lost = 0;                                ///< and of those that were lost
     std::map<std::uint32_t, std::uint32_t> complete_from;  ///< sequence numbers, by recorder
   };
 

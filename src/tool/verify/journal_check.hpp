@@ -62,8 +62,8 @@ class JournalListener {
 /// recorder go on without a hole, what was begun ends, and the counts are those of the lines. Needs the same
 /// memory whatever the journal's length.
 ///
-/// The beginning of a journal may be gone, where a log has overwritten its oldest blocks. Then what was written
-/// and lost is as the counts of `closed` say.
+/// The beginning of a journal may be gone, where a log has overwritten its oldest blocks. Then what was
+/// written and lost is as the counts of `closed` say.
 class JournalCheck {
  public:
   static constexpr std::size_t kMostRecorders = 255;

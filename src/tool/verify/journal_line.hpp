@@ -60,7 +60,7 @@ struct JournalLine {
     reduced,
     gap,
     to,
-    op,  ///< what was counted of the operator `path`, from `steps.first` to `steps.last`
+    op,     ///< what was counted of the operator `path`, from `steps.first` to `steps.last`
     never,  ///< `never` was asked for and not captured
     closed,
     removed,        ///< to make room; `path_text` is that of the file, which need not be a JournalPath

@@ -28,7 +28,8 @@ class SerialSink final : public Sink {
 };
 
 SerialSink sink;
-Session session({.memory = memory, .sink = sink, .clock = ticks, .scratch = scratch, .when_full = WhenFull::drop});
+Session session(
+    {.memory = memory, .sink = sink, .clock = ticks, .scratch = scratch, .when_full = WhenFull::drop});
 
 }  // namespace firmware
 

@@ -5,11 +5,8 @@
 
 namespace firmware {
 
-Session session({.memory = memory,
-                 .sink = flash_log,
-                 .clock = ticks,
-                 .scratch = scratch,
-                 .when_full = WhenFull::drop});
+Session session(
+    {.memory = memory, .sink = flash_log, .clock = ticks, .scratch = scratch, .when_full = WhenFull::drop});
 
 }  // namespace firmware
 

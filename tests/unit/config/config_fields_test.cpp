@@ -28,8 +28,9 @@ TEST_CASE("config: statistics, kernel data and scenes are kept for who acts on t
   CHECK(parse_file("accept", "data_stats").config.form.statistics == kStatsByDefault);
   CHECK(parse_file("accept", "stats_all").config.form.statistics == (kStatsByDefault | kStatL2Norm));
   CHECK(parse_file("accept", "stats_one").config.form.statistics == kStatMax);
-  CHECK(with(R"("dump_data": "stats", "dump_stats": ["Nan", "Positive Inf", "Nan"])").config.form.statistics ==
-        (kStatNan | kStatPositiveInf));
+  CHECK(
+      with(R"("dump_data": "stats", "dump_stats": ["Nan", "Positive Inf", "Nan"])").config.form.statistics ==
+      (kStatNan | kStatPositiveInf));
 
   CHECK(parse_file("accept", "data_tensor").config.kernel_data == 0);
   CHECK(parse_file("accept", "kernel_data_all").config.kernel_data == kKernelAll);
@@ -198,7 +199,8 @@ TEST_CASE("config: the opdump object has a say in file format and layout") {
   CHECK(none.form.layout == Layout::cann);
   CHECK(parse_file("accept", "options_format_npy").config.form.file_format == FileFormat::npy);
   CHECK(parse_file("accept", "options_format_protobuf").config.form.file_format == FileFormat::protobuf);
-  CHECK(parse_file("accept", "options_layout_mindspore_kernel").config.form.layout == Layout::mindspore_kernel);
+  CHECK(parse_file("accept", "options_layout_mindspore_kernel").config.form.layout ==
+        Layout::mindspore_kernel);
   CHECK(parse_file("accept", "options_layout_mindspore_graph").config.form.layout == Layout::mindspore_graph);
   CHECK(parse_file("accept", "options_layout_mindspore_cpu").config.form.layout == Layout::mindspore_cpu);
   CHECK(parse_file("accept", "options_layout_mindspore_cpu_product").config.form.layout ==

@@ -313,8 +313,10 @@ TEST_CASE("mindspore: what is read is kept for who acts on it") {
   CHECK(parse("", R"("enable": true, "save_kernel_args": true)").config.save_kernel_args);
   CHECK_FALSE(parse("", R"("save_kernel_args": true)").config.save_kernel_args);
   CHECK(parse("", R"("device_stat_precision_mode": "low")").config.statistics_in_dtype);
-  CHECK(parse(R"("saved_data": "statistic")", R"("stat_calc_mode": "device")").config.form.statistics_on_device);
-  CHECK_FALSE(parse(R"("saved_data": "full")", R"("stat_calc_mode": "device")").config.form.statistics_on_device);
+  CHECK(parse(R"("saved_data": "statistic")", R"("stat_calc_mode": "device")")
+            .config.form.statistics_on_device);
+  CHECK_FALSE(
+      parse(R"("saved_data": "full")", R"("stat_calc_mode": "device")").config.form.statistics_on_device);
   CHECK(parse(R"("saved_data": "full")").config.form.data == DumpData::full);
 
   const DumpConfig& overflow = parse(R"("op_debug_mode": 3, "overflow_number": 2, "input_output": 1)").config;

@@ -511,8 +511,10 @@ TEST_CASE("account: a tensor that makes no sense is lost, and told once per oper
   shapeless.shape = {};
   CHECK(capture(1, tensors.input, shapeless) == Status::ok);
   CHECK(capture(1, tensors.input, shapeless) == Status::ok);
-  CHECK(said == Lines{"doubtful: output 0 of operator \"pool1\" of model \"net\" at step 1: 16 bytes given, float32 [] "
-                      "takes 4; all are captured: is a shape missing, or the dtype another?"});
+  CHECK(
+      said ==
+      Lines{"doubtful: output 0 of operator \"pool1\" of model \"net\" at step 1: 16 bytes given, float32 [] "
+            "takes 4; all are captured: is a shape missing, or the dtype another?"});
   said.clear();
   const OpDesc single = {.name = "alone", .type = "Relu"};
   CHECK(session.finalize() == Status::ok);

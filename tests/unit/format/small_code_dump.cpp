@@ -2,8 +2,8 @@
 #define OPDUMP_SMALL_CODE 1
 #undef OPDUMP_FAULTS
 #define OPDUMP_FAULTS 1
-#include "tests/support/dump_of_all.hpp"
 #include "tests/unit/format/small_code_dump.hpp"
+#include "tests/support/dump_of_all.hpp"
 
 std::map<std::string, std::string> dump_of_small_code(bool with_statistics) {
   return dump_of_all(with_statistics ? opdump::DumpData::full : opdump::DumpData::tensor);
@@ -34,5 +34,6 @@ int status_of_small_code(Unusual what) {
   opdump::BasicSession<opdump::HostMemory> session(
       {.memory = memory, .sink = sink, .clock = clock, .scratch = scratch});
   if (session.init() != opdump::Status::ok) return -1;
-  return static_cast<int>(session.set_config({.asked = true, .active = true, .dump_path = "d", .models = rules}));
+  return static_cast<int>(
+      session.set_config({.asked = true, .active = true, .dump_path = "d", .models = rules}));
 }

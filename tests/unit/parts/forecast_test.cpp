@@ -119,8 +119,9 @@ TEST_CASE("forecast: in words") {
         "1 rule, 1 of 1 op matches, about 27 B per step");
   CHECK(text_of({.rules = 1, .ops = 2}, 1000) == "1 rule, 0 of 2 ops match, about 0 B per step");
   const Forecast unsized = {.rules = 1, .ops = 2, .matched = 2, .sized = false};
-  CHECK(text_of(unsized, 1000) ==
-        "1 rule, 2 of 2 ops match; what a step takes shows as it runs, as the model does not tell its tensors");
+  CHECK(
+      text_of(unsized, 1000) ==
+      "1 rule, 2 of 2 ops match; what a step takes shows as it runs, as the model does not tell its tensors");
   constexpr std::size_t kMost = SIZE_MAX;
   CHECK(text_of({.rules = kMost, .ops = kMost, .matched = kMost, .bytes_per_step = 1}, UINT64_MAX).size() <=
         kMaxForecastText);

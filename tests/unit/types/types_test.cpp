@@ -190,7 +190,8 @@ TEST_CASE("text: a machine of 32 bits divides as one of 64 bits does") {
     std::uint64_t chosen = value;
     return quotient == value / by && rest == value % by && divide(chosen, by) == rest && chosen == quotient;
   };
-  const std::uint64_t values[] = {0, 1, 9999, 10000, 65535, 65536, UINT32_MAX, std::uint64_t{1} << 48, UINT64_MAX};
+  const std::uint64_t values[] = {0,         1, 9999, 10000, 65535, 65536, UINT32_MAX, std::uint64_t{1} << 48,
+                                  UINT64_MAX};
   for (const std::uint64_t value : values) {
     for (const std::uint32_t by : {1u, 2u, 60u, 1000u, 10000u, 65535u}) CHECK(agrees(value, by));
   }

@@ -70,9 +70,8 @@ class PortMemoryOf final : public DeviceMemory {
   using Copy = opdump_copy;
   static constexpr std::size_t kMaxCopies = 4;
 
-  [[nodiscard]] Status start(Copy& copy, std::byte* to, Address from, std::size_t bytes)
-    requires kInBackground
-  {
+  [[nodiscard]] Status start(Copy& copy, std::byte* to, Address from,
+                             std::size_t bytes) requires kInBackground {
     if (port_.start == nullptr) return Status::not_supported;
     return from_c(port_.start(port_.context, &copy, to, from, bytes), Status::device_copy_failed);
   }

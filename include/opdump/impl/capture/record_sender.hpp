@@ -317,8 +317,9 @@ class RecordSender {
     return headroom < ring().size() ? static_cast<std::uint32_t>(headroom) : ring().size();
   }
 
-  /// Tells of the tensor because of which no record can hold `source`, if there is one, before the loss is counted: of each operator the
-  /// first, and of operators whose plan does not keep what was told, of each recorder and target the first.
+  /// Tells of the tensor because of which no record can hold `source`, if there is one, before the loss is
+  /// counted: of each operator the first, and of operators whose plan does not keep what was told, of each
+  /// recorder and target the first.
   [[gnu::noinline]] void tell_faulty(const RecordSource& source) {
     SessionLog* const log = context().log;
     if (log == nullptr) return;

@@ -171,10 +171,8 @@ class DumpNamer {
     facts.load = record.head().load;
     facts.step = record.head().step;
     facts.unix_us = unix_us;
-    return {.root = target.root,
-            .directory = {memory_.data(), directory_bytes_},
-            .file = file,
-            .facts = facts};
+    return {
+        .root = target.root, .directory = {memory_.data(), directory_bytes_}, .file = file, .facts = facts};
   }
 
   /// Puts what such a name begins with, unless it is that of an operator that failed: all but the time and

@@ -17,8 +17,8 @@ struct FinishedChunks {
   /// Whether a chunk of that kind may be taken piece by piece once its head is: all are of a file.
   static constexpr bool may_split(ChunkKind) { return true; }
 
-  /// Opens the file of the record, whole or reduced, that the chunk of `head` begins, and returns where in the
-  /// chunk the file begins.
+  /// Opens the file of the record, whole or reduced, that the chunk of `head` begins, and returns where in
+  /// the chunk the file begins.
   static const std::byte* open(DrainLedger& ledger, std::size_t slot, Stream& stream, const ChunkHead& head) {
     const Bytes record_head = head_behind(head);
     const std::byte* const end = record_head.data() + record_head.size();

@@ -46,8 +46,7 @@ inline constexpr std::uint32_t kNanoTagShape = 0;
 inline constexpr std::uint32_t kNanoTagOriginalShape = 1;
 inline constexpr std::uint32_t kNanoTagOriginalName = 2;
 inline constexpr std::uint32_t kNanoTlvHeadBytes = 8;
-inline constexpr std::uint32_t kNanoListHeadBytes =
-    kNanoTlvHeadBytes + 4;  ///< of TLV 4 or 5, with its count
+inline constexpr std::uint32_t kNanoListHeadBytes = kNanoTlvHeadBytes + 4;  ///< of TLV 4 or 5, with its count
 inline constexpr std::uint32_t kNanoInputBytes = 40;
 inline constexpr std::uint32_t kNanoOutputBytes = 52;
 

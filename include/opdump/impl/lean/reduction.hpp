@@ -135,7 +135,10 @@ inline void add_cells(TextWriter& to, unsigned columns, const SmallStatistics& s
 
 /// Adds the cells of one tensor before its statistics.
 inline void add_tensor(TextWriter& to, const TensorView& tensor, bool is_output, std::uint32_t index) {
-  to.add({is_output ? "Output," : "Input,", is_output ? 7u : 6u}).add_short_decimal(index).add(',').add_decimal(tensor.bytes);
+  to.add({is_output ? "Output," : "Input,", is_output ? 7u : 6u})
+      .add_short_decimal(index)
+      .add(',')
+      .add_decimal(tensor.bytes);
   add_name(to, 3, static_cast<std::uint32_t>(tensor.dtype),
            static_cast<std::uint8_t>(codes_of(tensor.dtype).ge_code()));
   add_name(to, 0, code_of(tensor.format), static_cast<std::uint32_t>(tensor.format));

@@ -69,8 +69,7 @@ struct RecordHead {
   std::uint64_t step;  ///< of the model; 0 without a model
   /// The target's time; the table of targets does not survive a reset.
   [[no_unique_address]] Maybe<build::kSurvivesReset, std::uint64_t> dump_time;
-  std::uint32_t
-      sequence;  ///< of the recorder; counts lost records too, so that a loss leaves a gap
+  std::uint32_t sequence;  ///< of the recorder; counts lost records too, so that a loss leaves a gap
   [[no_unique_address]] Maybe<build::kSurvivesReset, std::uint32_t> device_id;  ///< of the target
   std::uint32_t load;  ///< which loading of a model the operator is of; 0: none
   std::uint32_t model_id;

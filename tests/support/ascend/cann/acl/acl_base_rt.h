@@ -1,10 +1,11 @@
-// Of CANN's header of this name: what opdump has names in common with, for tests/package/cann_headers_test.py.
+// Of CANN's header of this name: what opdump has names in common with, for
+// tests/package/cann_headers_test.py.
 #ifndef INC_EXTERNAL_ACL_ACL_BASE_RT_H_
 #define INC_EXTERNAL_ACL_ACL_BASE_RT_H_
 #include <stddef.h>
 #include <stdint.h>
 
-typedef void *aclrtStream;
+typedef void* aclrtStream;
 typedef int aclError;
 
 static const int ACL_SUCCESS = 0;

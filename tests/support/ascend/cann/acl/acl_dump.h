@@ -25,9 +25,9 @@ typedef enum acldumpType {
   OVERFLOW_DUMP = 5
 } acldumpType;
 
-aclError acldumpRegCallback(int32_t (*const messageCallback)(const acldumpChunk *, int32_t), int32_t flag);
+aclError acldumpRegCallback(int32_t (*const messageCallback)(const acldumpChunk*, int32_t), int32_t flag);
 void acldumpUnregCallback();
-const char *acldumpGetPath(acldumpType dumpType);
+const char* acldumpGetPath(acldumpType dumpType);
 
 #ifdef __cplusplus
 }
