@@ -271,13 +271,9 @@ class Drainer {
 
   void take_loss(std::size_t slot, Stream& stream, const RecordView& record, const ChunkHead& head) {
     ledger_.replace(slot, stream, record, head.gap());
-    MutableBytes rest;
     const DumpTarget& target = ledger_.targets[stream.target];
-    std::string_view untimed;
     ledger_.namer.enter(record, target);
-    static_cast<void>(ledger_.namer.make(record, target, 0, {}, untimed, rest));
-    const std::size_t time = untimed.rfind('.');
-    if (time != std::string_view::npos) untimed = {untimed.data(), time};
+    const std::string_view untimed = ledger_.namer.make_untimed(record, target);
     ledger_.journal.lost(target, slot, record.head().sequence, bit(recorder_cause(head.cause)), head.cause,
                          ledger_.namer.in_directory(record, target, 0, untimed));
   }

@@ -153,6 +153,16 @@ class DumpNamer {
     return make_text(record, target, unix_us, suffix, file, unused);
   }
 
+  /// The name of a record's object as `make` makes it, without the time and the dot before it; empty where the
+  /// memory is too small.
+  std::string_view make_untimed(const RecordView& record, const DumpTarget& target) {
+    std::string_view file;
+    MutableBytes unused;
+    if (make(record, target, 0, {}, file, unused) != Status::ok) return {};
+    file.remove_suffix(1 + (holds_failures(target) ? kFailureTimeBytes : NameTime::kBytes));
+    return file;
+  }
+
   /// As `enter` and `make`, when all but the time is as it was before; false, with nothing changed, when it
   /// is not.
   [[gnu::always_inline]] bool make_again(const RecordView& record, const DumpTarget& target,
@@ -241,7 +251,7 @@ class DumpNamer {
     *to++ = '.';
     to = put_decimal(to, head.task_id);
     *to++ = '.';
-    return put_decimal(to, time * 1000 + unix_us / 1000 % 1000, 17);
+    return put_decimal(to, time * 1000 + unix_us / 1000 % 1000, kFailureTimeBytes);
   }
 
   /// Whether the directory kept is the record's. A loading belongs to one model and one config.
@@ -283,6 +293,7 @@ class DumpNamer {
   }
 
   static constexpr std::uint32_t kNoLoad = UINT32_MAX;
+  static constexpr std::size_t kFailureTimeBytes = 17;  // YYYYMMDDHHMMSSmmm
 
   /// Of the time, behind the names.
   char* kept_digits() const { return memory_.data() + memory_.size(); }
