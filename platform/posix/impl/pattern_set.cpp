@@ -1,6 +1,8 @@
 #include "platform/posix/impl/pattern_set.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <string_view>
 
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
@@ -42,9 +44,8 @@ bool PatternSet::match(std::string_view name) {
 }
 
 std::size_t PatternSet::Hash::operator()(const std::vector<std::uint32_t>& steps) const {
-  std::size_t hash = 0xcbf29ce484222325u;
-  for (const std::uint32_t step : steps) hash = (hash ^ step) * 0x100000001b3u;
-  return hash;
+  const char* const bytes = reinterpret_cast<const char*>(steps.data());
+  return std::hash<std::string_view>{}({bytes, steps.size() * sizeof(std::uint32_t)});
 }
 
 /// Adds to `reached_` the step `first` and all steps that follow it without taking a byte.
