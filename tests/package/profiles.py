@@ -1,8 +1,10 @@
 """The configurations of profiles.txt, which is beside this file.
 
-usage: profiles.py     prints the knobs of each, one configuration a line
+usage: profiles.py            prints the knobs of each, one configuration a line
+       profiles.py --table    prints the profiles, as the README of the headers has them
 """
 import pathlib
+import sys
 
 PROFILES = ('full', 'firmware', 'lean', 'lean+all')
 
@@ -19,5 +21,11 @@ def configurations():
 
 
 if __name__ == '__main__':
-    for knobs in configurations().values():
-        print(*knobs)
+    if sys.argv[1:] == ['--table']:
+        print('| profile | knobs |\n|---|---|')
+        for profile in PROFILES:
+            knobs = [f'`{knob}`' for knob in configurations()[profile]]
+            print(f'| {profile} | {", ".join(knobs) or "the defaults"} |')
+    else:
+        for knobs in configurations().values():
+            print(*knobs)
