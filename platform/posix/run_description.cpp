@@ -79,6 +79,8 @@ class RunWriter {
     if (!tensor.original_shape.empty()) add(", \"original_shape\": ", tensor.original_shape);
     const std::string_view format = to_string(tensor.format);
     if (!format.empty()) text_.append(", \"format\": \"").append(format).append("\"");
+    const Result<std::uint64_t> packed = packed_bytes(tensor.dtype, tensor.shape);
+    if (sized && packed.ok() && bytes > packed.value()) text_ += ", \"bytes\": " + std::to_string(bytes);
     text_ += '}';
   }
 

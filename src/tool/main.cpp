@@ -20,6 +20,7 @@ usage: opdump COMMAND [ARGUMENTS]
   compare   compares a dump with a golden one, tensor by tensor
   check     says what a config means, or why it is refused
   compile   turns a config into a plan for a device without a JSON parser
+  describe  writes what a model's file says of its operators, for check, replay and verify
   explain   says what a key of a config does
   extract   gets the dumps out of a flash log
   overflow  lists the operators that overflowed, and names the first one that went wrong
@@ -55,6 +56,7 @@ constexpr Command kCommands[] = {
     {"compare", run_compare},
     {"check", run_check},
     {"compile", run_compile},
+    {"describe", run_describe},
     {"explain", run_explain},
     {"extract", run_extract},
     {"overflow", run_overflow},

@@ -13,7 +13,8 @@
 #include "src/tool/config/checked_config.hpp"
 #include "src/tool/config/config_json.hpp"
 #include "src/tool/config/config_text.hpp"
-#include "src/tool/config/model_match.hpp"
+#include "src/tool/match/model_match.hpp"
+#include "src/tool/run/described_models.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -26,7 +27,7 @@ usage: opdump check CONFIG [--model RUN.json [--partition BYTES]] [--personality
 
   --model RUN.json  says which operators of the models described there match, what matches nothing, and how many
                     bytes a step writes: files with their heads, but not the journal, nor what a file system or
-                    flash adds; the file is that of 'opdump replay'
+                    flash adds; the file is that of 'opdump replay', or a nano product's .dbg
   --partition BYTES says how many steps fit there; with K, M, G or T behind the number for 1024 bytes and so on.
                     Otherwise the config's "max_bytes", if it has any, says so
   --personality P   which of MindSpore's ways to run the file is for: o0 and o1 (kernel by kernel), o2 (whole
@@ -130,7 +131,7 @@ int run_check(Words words) {
       print_refusal(*model, error, run.text());
       return kExitFailed;
     }
-    report = match_models(checked.config, run);
+    report = match_models(checked.config, DescribedModels(run.models).all());
     report.partition_bytes = partition ? *partition_bytes : checked.config.options.max_bytes;
   }
   const MatchReport* const shown = status == Status::ok && model ? &report : nullptr;

@@ -13,8 +13,9 @@
 #include "src/tool/cli/options.hpp"
 #include "src/tool/cli/output_file.hpp"
 #include "src/tool/config/checked_config.hpp"
-#include "src/tool/config/model_match.hpp"
 #include "src/tool/config/plan_source.hpp"
+#include "src/tool/match/model_match.hpp"
+#include "src/tool/run/described_models.hpp"
 #include "src/tool/run/run_file.hpp"
 
 namespace opdump::tool {
@@ -123,7 +124,8 @@ int run_compile(Words words) {
               plan.size(), memory.value());
   for (const ConfigNote& note : checked.notes) say(to_string(note, file));
   if (model) {
-    for (const Miss& miss : match_models(checked.config, run).misses) say(file + ": " + miss_text(miss));
+    for (const Miss& miss : match_models(checked.config, DescribedModels(run.models).all()).misses)
+      say(file + ": " + miss_text(miss));
   }
   if (checked.config.active) return kExitOk;
   say(file + ": switches nothing on");

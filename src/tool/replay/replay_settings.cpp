@@ -50,6 +50,7 @@ files. RUN.json describes the models. All is optional but names and types, and e
           {"data": "x.bin", "dtype": "float16", "shape": [1, 1, 28, 28, 16], "format": "NC1HWC0",
            "original_shape": [1, 3, 28, 28]}
           {"fill": "ramp", "dtype": "int8", "shape": [10]}           or "zeros", "random"
+          "bytes": 32 beside "fill" for a tensor that takes more than its elements
 
   CONST   {"name": "data-12", "tensor": TENSOR}, which dumps of MindSpore on CPU and GPU hold once per graph
 
@@ -60,7 +61,8 @@ files. RUN.json describes the models. All is optional but names and types, and e
           "trample": it overwrites the first output of the operator "victim": "bytes" (1) from "offset" (0) on
 
 A file is found beside RUN.json; one that is no .npy is raw bytes and may be padded at its end. Each step runs all
-models in order, then the single operators. Tensors may be larger than memory.
+models in order, then the single operators. Tensors may be larger than memory. In place of RUN.json, the .dbg file
+of a model for CANN's nano products is read too; 'opdump describe' makes a RUN.json of it.
 
 Does the config pick the operators it is meant to, and is a ring of 64 KiB enough without waiting?
 

@@ -18,6 +18,7 @@
 #include "src/config/refusal.hpp"
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/dump/npy_header.hpp"
+#include "src/tool/run/dbg_model.hpp"
 
 namespace opdump::tool {
 
@@ -30,6 +31,9 @@ using config::Refusal;
 struct RunFile::Text {
   std::string text;
   JsonTree tree;
+  bool is_dbg = false;
+  std::string model_name;
+  nano::DbgFile dbg;
 };
 
 namespace {
@@ -91,6 +95,7 @@ class RunReader {
 
  private:
   static constexpr std::size_t kMostNameBytes = 0xffff;
+  static constexpr std::uint64_t kMostTensorBytes = std::uint64_t{1} << 62;
 
   bool refuse(const JsonNode& node, const KeyPath& path, std::string reason) {
     return refusal_.refuse(ConfigFault::invalid_value, node.offset(), path.text(), std::move(reason));
@@ -199,9 +204,9 @@ class RunReader {
   }
 
   bool read_op(const JsonNode& node, const KeyPath& path, RunOp& op) {
-    constexpr std::array<std::string_view, 11> kKeys = {
-        "name",   "type",    "task_id", "stream_id",  "level",    "original_names",
-        "inputs", "outputs", "marked",  "attributes", "producers"};
+    constexpr std::array<std::string_view, 11> kKeys = {"name",   "type",           "task_id",  "stream_id",
+                                                        "level",  "original_names", "inputs",   "outputs",
+                                                        "marked", "attributes",     "producers"};
     if (!check_object(node, path, kKeys) || !read_text(node, path, "name", op.desc.name) ||
         !read_text(node, path, "type", op.desc.type) ||
         !read_number(node, path, "task_id", op.desc.task_id) ||
@@ -342,8 +347,8 @@ class RunReader {
   }
 
   bool read_tensor(const JsonNode& node, const KeyPath& path, RunTensor& tensor) {
-    constexpr std::array<std::string_view, 6> kKeys = {"dtype",          "format", "shape",
-                                                       "original_shape", "data",   "fill"};
+    constexpr std::array<std::string_view, 7> kKeys = {"dtype", "format", "shape", "original_shape",
+                                                       "data",  "fill",   "bytes"};
     if (!check_object(node, path, kKeys) || !read_dtype(node, path, tensor.dtype) ||
         !read_format(node, path, tensor.format) || !read_dims(node, path, "shape", tensor.shape) ||
         !read_dims(node, path, "original_shape", tensor.original_shape))
@@ -361,7 +366,7 @@ class RunReader {
     std::size_t index = 0;
     if (!read_word(node, path, "fill", kWords, index)) return false;
     tensor.fill = kFills[index];
-    return need_bytes(node, path, tensor, tensor.bytes);
+    return need_bytes(node, path, tensor, tensor.bytes) && read_padding(node, path, tensor.bytes);
   }
 
   bool read_dtype(const JsonNode& parent, const KeyPath& path, DType& dtype) {
@@ -399,10 +404,20 @@ class RunReader {
     return count_bytes(node, path, tensor, bytes);
   }
 
+  /// A tensor may take more bytes than its elements.
+  bool read_padding(const JsonNode& node, const KeyPath& path, std::uint64_t& bytes) {
+    const std::uint64_t packed = bytes;
+    if (!read_number(node, path, "bytes", bytes)) return false;
+    if (bytes >= packed && bytes <= kMostTensorBytes) return true;
+    return refuse(
+        *node.member("bytes"), path.key("bytes"),
+        "dtype and shape need " + std::to_string(packed) + " bytes, and no tensor has more than 2^62");
+  }
+
   bool count_bytes(const JsonNode& node, const KeyPath& path, const RunTensor& tensor, std::uint64_t& bytes) {
     const Result<std::uint64_t> packed = packed_bytes(tensor.dtype, tensor.shape);
-    constexpr std::uint64_t kMost = std::uint64_t{1} << 62;
-    if (!packed.ok() || packed.value() > kMost) return refuse(node, path.key("shape"), "passes every memory");
+    if (!packed.ok() || packed.value() > kMostTensorBytes)
+      return refuse(node, path.key("shape"), "passes every memory");
     bytes = packed.value();
     return true;
   }
@@ -493,6 +508,10 @@ std::string_view RunFile::text() const {
   return text_->text;
 }
 
+bool RunFile::is_dbg() const {
+  return text_->is_dbg;
+}
+
 bool RunFile::load(const std::string& path, ConfigError& error) {
   error = {};
   posix::UniqueFd file;
@@ -507,9 +526,22 @@ bool RunFile::load(const std::string& path, ConfigError& error) {
     error.reason = strerror(errno);
     return false;
   }
+  const std::size_t slash = path.rfind('/');
+  text_->is_dbg = nano::DbgFile::is_dbg(as_bytes(text_->text));
+  if (text_->is_dbg) {
+    const Bytes bytes = as_bytes(text_->text);
+    text_->model_name = path.substr(slash + 1);  // npos + 1 is 0: no slash
+    if (text_->model_name.ends_with(".dbg")) text_->model_name.resize(text_->model_name.size() - 4);
+    const bool read = read_dbg_model({bytes.begin(), bytes.end()}, text_->model_name, text_->dbg,
+                                     models.emplace_back(), error);
+    text_->text.clear();
+    if (!read) return false;
+    for (RunModel& model : models) fill_descs(model.ops);
+    error = {};
+    return true;
+  }
   Refusal refusal(text_->text, error);
   if (!text_->tree.parse(text_->text, refusal)) return false;
-  const std::size_t slash = path.rfind('/');
   RunReader reader(text_->text, slash == std::string::npos ? "" : path.substr(0, slash + 1), refusal);
   if (!reader.read(text_->tree.root(), *this)) return false;
   for (RunModel& model : models) fill_descs(model.ops);

@@ -72,7 +72,8 @@ struct RunFault {
   std::uint64_t bytes = 1;
 };
 
-/// What to run: a RUN.json, read and checked, with the heads of the files it names.
+/// What to run: a RUN.json, read and checked, with the heads of the files it names; or one model as the
+/// `.dbg` file of a nano product describes it, called as the file is without its ending.
 class RunFile {
  public:
   RunFile();
@@ -83,8 +84,11 @@ class RunFile {
   /// On false `error` says where and why, with the line and column in RUN.json.
   bool load(const std::string& path, ConfigError& error);
 
-  /// The text that was read; after an error, as much of it as could be read.
+  /// The text that was read; after an error, as much of it as could be read. Empty for a `.dbg` file.
   std::string_view text() const;
+
+  /// Whether what was read is a `.dbg` file, damaged or not.
+  bool is_dbg() const;
 
   std::uint32_t device_id = 0;
   std::uint64_t steps = 1;

@@ -1,4 +1,4 @@
-#include "src/tool/config/model_match.hpp"
+#include "src/tool/match/model_match.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -15,7 +15,6 @@
 #include "platform/posix/impl/op_index_memory.hpp"
 #include "src/config/refusal.hpp"
 #include "src/tool/cli/human_text.hpp"
-#include "src/tool/run/run_tensors.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -24,31 +23,19 @@ std::string in_quotes(std::string_view text) {
   return '"' + printable(text) + '"';
 }
 
-std::vector<OpDesc> descs_of(const RunModel& model) {
-  std::vector<OpDesc> descs;
-  for (const RunOp& op : model.ops) {
-    descs.push_back(op.desc);
-    descs.back().original_names = op.original_names;
-  }
-  return descs;
-}
-
-ModelMatch match(const DumpConfig& config, const RunModel& model) {
-  const std::vector<OpDesc> descs = descs_of(model);
-  const RunTensors tensors(model.ops);
-  const ModelDesc desc = {model.name, model.graph_name, model.id, descs, tensors.of_ops()};
-  std::vector<std::uint8_t> bits(descs.size());
+ModelMatch match(const DumpConfig& config, const ModelDesc& model) {
+  std::vector<std::uint8_t> bits(model.ops.size());
   ModelPlan plan;
   ModelMatch match = {.model = std::string(model.name)};
   // There are as many bits as it takes.
-  if (resolve_plan(config, desc, bits, plan, posix::OpIndexMemory(descs).index()) != Status::ok)
+  if (resolve_plan(config, model, bits, plan, posix::OpIndexMemory(model.ops).index()) != Status::ok)
     return match;
-  plan.model = &desc;
+  plan.model = &model;
   match.forecast = forecast_of(config, plan);
   for (std::size_t i = 0; i < plan.bits.size(); ++i) {
-    if (plan.bits[i] != 0) match.matched.emplace_back(descs[i].name);
+    if (plan.bits[i] != 0) match.matched.emplace_back(model.ops[i].name);
   }
-  match.lacks_producers = !match.matched.empty() && promises_data_ops(config) && !tell_producers(descs);
+  match.lacks_producers = !match.matched.empty() && promises_data_ops(config) && !tell_producers(model.ops);
   return match;
 }
 
@@ -68,13 +55,13 @@ struct OpPlaces {
 /// One described model's names, found in logarithmic time.
 class NamedModel {
  public:
-  explicit NamedModel(const RunModel& run) : model(run) {
-    for (std::size_t i = 0; i < run.ops.size(); ++i) {
-      const auto [at, is_new] = places_.emplace(run.ops[i].desc.name, OpPlaces{i, i});
+  explicit NamedModel(const ModelDesc& desc) : model(desc) {
+    for (std::size_t i = 0; i < desc.ops.size(); ++i) {
+      const auto [at, is_new] = places_.emplace(desc.ops[i].name, OpPlaces{i, i});
       if (!is_new) at->second.last = i;
-      types.insert(run.ops[i].desc.type);
-      by_file_form_.emplace(file_form(run.ops[i].desc.name), run.ops[i].desc.name);
-      for (const std::string_view original : run.ops[i].original_names) {
+      types.insert(desc.ops[i].type);
+      by_file_form_.emplace(file_form(desc.ops[i].name), desc.ops[i].name);
+      for (const std::string_view original : desc.ops[i].original_names) {
         originals_.insert(original);
         by_file_form_.emplace(file_form(original), original);
       }
@@ -99,7 +86,7 @@ class NamedModel {
     return found != nullptr ? found : find(stands_for(op));
   }
 
-  const RunModel& model;
+  const ModelDesc& model;
   std::set<std::string_view> types;
 
  private:
@@ -111,8 +98,8 @@ class NamedModel {
 /// The described models, by both of their names.
 class NamedModels {
  public:
-  explicit NamedModels(const RunFile& run) {
-    for (const RunModel& model : run.models) all_.emplace_back(model);
+  explicit NamedModels(std::span<const ModelDesc> models) {
+    for (const ModelDesc& model : models) all_.emplace_back(model);
     for (const NamedModel& named : all_) {
       every_.push_back(&named);
       names_.push_back(named.model.name);
@@ -143,7 +130,11 @@ class NamedModels {
 class RuleCheck {
  public:
   RuleCheck(const ModelRule& rule, const NamedModels& models, MatchReport& report)
-      : rule_(rule), misses_(report.misses), stand_ins_(report.stand_ins), models_(models.of(rule)), model_names_(models.names()) {}
+      : rule_(rule),
+        misses_(report.misses),
+        stand_ins_(report.stand_ins),
+        models_(models.of(rule)),
+        model_names_(models.names()) {}
 
   void run() {
     if (models_.empty()) {
@@ -172,7 +163,7 @@ class RuleCheck {
   void search(const ModelExtras& extras) {
     std::vector<OpDesc> ops;
     for (const NamedModel* named : models_) {
-      for (const RunOp& op : named->model.ops) ops.push_back(op.desc);
+      ops.insert(ops.end(), named->model.ops.begin(), named->model.ops.end());
     }
     posix::NameSearch search(ops);
     search.add(extras);
@@ -193,15 +184,15 @@ class RuleCheck {
   std::vector<std::string_view> types() const {
     std::vector<std::string_view> types;
     for (const NamedModel* named : models_) {
-      for (const RunOp& op : named->model.ops) types.push_back(kernel_type(op.desc.name));
+      for (const OpDesc& op : named->model.ops) types.push_back(kernel_type(op.name));
     }
     return types;
   }
 
   bool takes_any(const ModelExtras& extras) const {
     for (const NamedModel* named : models_) {
-      for (const RunOp& op : named->model.ops) {
-        if (matches(extras, op.desc)) return true;
+      for (const OpDesc& op : named->model.ops) {
+        if (matches(extras, op)) return true;
       }
     }
     return false;
@@ -275,8 +266,8 @@ class RuleCheck {
   std::vector<std::string_view> op_names() const {
     std::vector<std::string_view> names;
     for (const NamedModel* named : models_) {
-      for (const RunOp& op : named->model.ops) {
-        names.push_back(op.desc.name);
+      for (const OpDesc& op : named->model.ops) {
+        names.push_back(op.name);
         names.insert(names.end(), op.original_names.begin(), op.original_names.end());
       }
     }
@@ -294,13 +285,13 @@ class RuleCheck {
 
 }  // namespace
 
-MatchReport match_models(const DumpConfig& config, const RunFile& run) {
+MatchReport match_models(const DumpConfig& config, std::span<const ModelDesc> models) {
   MatchReport report;
   report.forecast.rules = config.models.size();
-  for (const RunModel& model : run.models)
+  for (const ModelDesc& model : models)
     report.forecast += report.models.emplace_back(match(config, model)).forecast;
-  const NamedModels models(run);
-  for (const ModelRule& rule : config.models) RuleCheck(rule, models, report).run();
+  const NamedModels named(models);
+  for (const ModelRule& rule : config.models) RuleCheck(rule, named, report).run();
   return report;
 }
 

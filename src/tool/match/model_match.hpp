@@ -1,11 +1,12 @@
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "opdump/parts/forecast.hpp"
 #include "opdump/types/config.hpp"
-#include "src/tool/run/run_file.hpp"
+#include "opdump/types/model.hpp"
 
 namespace opdump::tool {
 
@@ -27,12 +28,12 @@ struct MatchReport {
   std::vector<ModelMatch> models;
   std::vector<Miss> misses;
   std::vector<std::string> stand_ins;  ///< in words: names that only files have, and their operators
-  Forecast forecast{};                ///< of all models
-  std::uint64_t partition_bytes = 0;  ///< size of the dump's partition; 0: not known
+  Forecast forecast{};                 ///< of all models
+  std::uint64_t partition_bytes = 0;   ///< size of the dump's partition; 0: not known
 };
 
-/// Matches `config` with the models of `run`, as a session does when it loads them.
-MatchReport match_models(const DumpConfig& config, const RunFile& run);
+/// Matches `config` with `models`, as a session does when it loads them.
+MatchReport match_models(const DumpConfig& config, std::span<const ModelDesc> models);
 
 /// Text like `layer "conv" of model "m" matches nothing; did you mean "conv1"?`.
 std::string miss_text(const Miss& miss);
