@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "opdump/base/bytes.hpp"
+#include "opdump/read/proto_wire.hpp"
 #include "opdump/read/record_tensor.hpp"
 
 namespace opdump {
@@ -55,8 +56,8 @@ class ProtoReader {
   /// gives.
   bool next(RecordTensor& tensor) {
     for (; part_ < kBufferPart; start_part()) {
-      for (Field field; next_field(message_, field);) {
-        if (field.number != kPartFields[part_] || field.wire != kLengthWire) continue;
+      for (ProtoField field; next_in(message_, field);) {
+        if (!field.is_bytes(kPartFields[part_])) continue;
         return read(field.bytes, tensor);
       }
       if (status_ != Status::ok) return false;
@@ -68,8 +69,8 @@ class ProtoReader {
   /// false.
   bool next(RecordBlob& blob) {
     for (; part_ < kParts; start_part()) {
-      for (Field field; next_field(message_, field);) {
-        if (field.number != kPartFields[part_] || field.wire != kLengthWire) continue;
+      for (ProtoField field; next_in(message_, field);) {
+        if (!field.is_bytes(kPartFields[part_])) continue;
         return read(field.bytes, blob);
       }
       if (status_ != Status::ok) return false;
@@ -83,11 +84,6 @@ class ProtoReader {
   std::uint64_t error_offset() const { return error_offset_; }
 
  private:
-  static constexpr int kVarintWire = 0;
-  static constexpr int kFixed64Wire = 1;
-  static constexpr int kLengthWire = 2;
-  static constexpr int kFixed32Wire = 5;
-
   /// See ProtobufFormat.
   static constexpr std::uint32_t kPositionField = 1000;
 
@@ -95,13 +91,6 @@ class ProtoReader {
   static constexpr int kBufferPart = 2;
   static constexpr int kParts = 4;
   static constexpr std::uint32_t kPartFields[kParts] = {4, 3, 5, 8};
-
-  struct Field {
-    std::uint32_t number = 0;
-    int wire = 0;
-    std::uint64_t value = 0;  ///< of a number
-    Bytes bytes{};            ///< of a length-delimited field
-  };
 
   Status open_checked(Bytes head) {
     constexpr std::size_t kLengthBytes = 8;
@@ -116,12 +105,12 @@ class ProtoReader {
     status_ = Status::ok;
     bool known = false;
     start_message();
-    for (Field field; next_field(message_, field);) {
-      if (field.number == 1 && field.wire == kLengthWire) version_ = as_text(field.bytes);
-      if (field.number == 2 && field.wire == kVarintWire) dump_time_ = field.value;
-      if (field.number == 6 && field.wire == kLengthWire) op_name_ = as_text(field.bytes);
-      known |= (field.number == 2 && field.wire == kVarintWire) ||
-               (field.number >= 1 && field.number <= 8 && field.number != 2 && field.wire == kLengthWire);
+    for (ProtoField field; next_in(message_, field);) {
+      if (field.is_bytes(1)) version_ = as_text(field.bytes);
+      if (field.is_number(2)) dump_time_ = field.value;
+      if (field.is_bytes(6)) op_name_ = as_text(field.bytes);
+      known |= field.is_number(2) || (field.number >= 1 && field.number <= 8 && field.number != 2 &&
+                                      field.wire == ProtoWire::length);
     }
     if (status_ != Status::ok) return status_;
     if (!known) return Status::not_a_record;
@@ -148,21 +137,18 @@ class ProtoReader {
     const std::uint32_t shift = tensor.is_output ? 1 : 0;
     ByteReader in(message);
     bool good = true;
-    for (Field field; good && next_field(in, field);) {
-      if (field.number == 1 && field.wire == kVarintWire) tensor.dtype_code = number(field);
-      if (field.number == 2 && field.wire == kVarintWire) tensor.format = static_cast<Format>(number(field));
-      if (field.number == 3 && field.wire == kLengthWire)
-        good = read_dims(field.bytes, tensor.dims, tensor.rank);
-      if (tensor.is_output && field.number == 4 && field.wire == kLengthWire)
-        read_original(field.bytes, tensor);
-      if (field.number == 5 + shift && field.wire == kVarintWire) tensor.bytes = field.value;
-      if (field.number == 6 + shift && field.wire == kLengthWire)
+    for (ProtoField field; good && next_in(in, field);) {
+      if (field.is_number(1)) tensor.dtype_code = number(field);
+      if (field.is_number(2)) tensor.format = static_cast<Format>(number(field));
+      if (field.is_bytes(3)) good = read_dims(field.bytes, tensor.dims, tensor.rank);
+      if (tensor.is_output && field.is_bytes(4)) read_original(field.bytes, tensor);
+      if (field.is_number(5 + shift)) tensor.bytes = field.value;
+      if (field.is_bytes(6 + shift))
         good = read_dims(field.bytes, tensor.original_dims, tensor.original_rank);
-      if (field.number == 7 + shift && field.wire == kVarintWire) tensor.sub_format = number(field);
-      if (field.number == 8 + shift && field.wire == kVarintWire) tensor.address = field.value;
-      if (field.number == (tensor.is_output ? 11u : 9u) && field.wire == kVarintWire)
-        tensor.offset = field.value;
-      if (field.number == kPositionField && field.wire == kVarintWire) good = take_position(field.value, tensor);
+      if (field.is_number(7 + shift)) tensor.sub_format = number(field);
+      if (field.is_number(8 + shift)) tensor.address = field.value;
+      if (field.is_number(tensor.is_output ? 11u : 9u)) tensor.offset = field.value;
+      if (field.is_number(kPositionField)) good = take_position(field.value, tensor);
     }
     if (!good || status_ != Status::ok) return fail(message);
     tensor.has_shape = true;  // a message cannot tell a scalar's shape from a missing one
@@ -180,9 +166,9 @@ class ProtoReader {
     blob.kind = part_ == kBufferPart ? RecordBlob::Kind::buffer : RecordBlob::Kind::workspace;
     blob.index = index_++;
     ByteReader in(message);
-    for (Field field; next_field(in, field);) {
-      if (field.number == 1 && field.wire == kVarintWire) blob.type = number(field);
-      if (field.number == 3 && field.wire == kVarintWire) blob.bytes = field.value;
+    for (ProtoField field; next_in(in, field);) {
+      if (field.is_number(1)) blob.type = number(field);
+      if (field.is_number(3)) blob.bytes = field.value;
     }
     if (status_ != Status::ok) return fail(message);
     return place(blob.bytes, blob.data_offset);
@@ -209,67 +195,36 @@ class ProtoReader {
 
   void read_original(Bytes message, RecordTensor& tensor) {
     ByteReader in(message);
-    for (Field field; next_field(in, field);) {
-      if (field.number == 1 && field.wire == kLengthWire) tensor.original_name = as_text(field.bytes);
-      if (field.number == 2 && field.wire == kVarintWire) tensor.original_index = number(field);
-      if (field.number == 3 && field.wire == kVarintWire) tensor.original_dtype_code = number(field);
-      if (field.number == 4 && field.wire == kVarintWire)
-        tensor.original_format = static_cast<Format>(number(field));
+    for (ProtoField field; next_in(in, field);) {
+      if (field.is_bytes(1)) tensor.original_name = as_text(field.bytes);
+      if (field.is_number(2)) tensor.original_index = number(field);
+      if (field.is_number(3)) tensor.original_dtype_code = number(field);
+      if (field.is_number(4)) tensor.original_format = static_cast<Format>(number(field));
     }
   }
 
   /// Dims may be packed or one by one.
   bool read_dims(Bytes message, Dim (&dims)[kMaxRank], std::uint8_t& rank) {
     ByteReader in(message);
-    for (Field field; next_field(in, field);) {
-      if (field.number != 1) continue;
-      if (field.wire == kVarintWire) {
+    for (ProtoField field; next_in(in, field);) {
+      if (!field.is_number(1) && !field.is_bytes(1)) continue;
+      const auto take = [&](std::uint64_t dim) {
         if (rank == kMaxRank) return false;
-        dims[rank++] = field.value;
-      }
-      if (field.wire != kLengthWire) continue;
-      for (ByteReader packed(field.bytes); packed.remaining() != 0;) {
-        if (rank == kMaxRank || !read_varint(packed, dims[rank])) return false;
-        ++rank;
-      }
+        dims[rank++] = dim;
+        return true;
+      };
+      if (!read_numbers(field, take)) return false;
     }
     return true;
   }
 
-  static std::int32_t number(const Field& field) { return static_cast<std::int32_t>(field.value); }
+  static std::int32_t number(const ProtoField& field) { return static_cast<std::int32_t>(field.value); }
 
-  static bool read_varint(ByteReader& in, std::uint64_t& value) {
-    constexpr unsigned kMostBits = 64;
-    value = 0;
-    for (unsigned shift = 0; shift < kMostBits; shift += 7) {
-      const std::uint8_t byte = in.read<std::uint8_t>();
-      if (in.truncated()) return false;
-      value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
-      if ((byte & 0x80) == 0) return true;
-    }
-    return false;
-  }
-
-  bool next_field(ByteReader& in, Field& field) {
-    if (status_ != Status::ok || in.remaining() == 0) return false;
+  bool next_in(ByteReader& in, ProtoField& field) {
     const std::size_t before = in.remaining();
-    std::uint64_t tag = 0;
-    field = Field{};
-    bool good = read_varint(in, tag) && tag >> 3 != 0 && tag >> 32 == 0;
-    field.number = static_cast<std::uint32_t>(tag >> 3);
-    field.wire = static_cast<int>(tag & 7);
-    if (good && field.wire == kVarintWire) {
-      good = read_varint(in, field.value);
-    } else if (good && field.wire == kLengthWire) {
-      std::uint64_t length = 0;
-      good = read_varint(in, length);
-      field.bytes = in.take(length);
-    } else if (good && (field.wire == kFixed64Wire || field.wire == kFixed32Wire)) {
-      in.take(field.wire == kFixed64Wire ? 8 : 4);
-    } else {
-      good = false;
-    }
-    if (good && !in.truncated()) return true;
+    bool good = status_ == Status::ok;
+    if (next_field(in, field, good)) return true;
+    if (status_ != Status::ok || good) return false;
     status_ = Status::malformed;
     error_offset_ = head_bytes_ - before;  // of the outer message; in an inner one, `fail` corrects it
     return false;
