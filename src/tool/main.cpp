@@ -20,7 +20,7 @@ usage: opdump COMMAND [ARGUMENTS]
   compare   compares a dump with a golden one, tensor by tensor
   check     says what a config means, or why it is refused
   compile   turns a config into a plan for a device without a JSON parser
-  describe  writes what a model's file says of its operators, for check, replay and verify
+  describe  writes what a model's file says of its operators and tensors
   explain   says what a key of a config does
   extract   gets the dumps out of a flash log
   overflow  lists the operators that overflowed, and names the first one that went wrong

@@ -11,7 +11,7 @@ usage: sh tests/fuzz/run.sh [--seconds N] [TARGET...]
 Builds each target with clang's libFuzzer and its address and undefined behaviour sanitizers under build/fuzz, and
 runs it from the seeds in tests/fuzz/corpus. What is found stays in build/fuzz.
 
-  TARGET       nano, proto, npy, op_debug, csv, image or config; all by default
+  TARGET       nano, proto, npy, op_debug, csv, image, config or model; all by default
   --seconds N  for each target; default: 600
   --help       this text
 
@@ -34,7 +34,7 @@ while [ $# -gt 0 ]; do
       help
       exit 0
       ;;
-    nano | proto | npy | op_debug | csv | image | config) targets="$targets $1" ;;
+    nano | proto | npy | op_debug | csv | image | config | model) targets="$targets $1" ;;
     *)
       echo "unknown argument '$1'; see 'sh tests/fuzz/run.sh --help'" >&2
       exit 2
@@ -42,7 +42,7 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
-[ -n "$targets" ] || targets='nano proto npy op_debug csv image config'
+[ -n "$targets" ] || targets='nano proto npy op_debug csv image config model'
 
 failed=0
 for target in $targets; do
@@ -52,6 +52,7 @@ for target in $targets; do
     op_debug) sources='src/tool/cli/json.cpp src/tool/overflow/op_debug.cpp' ;;
     csv) sources='src/tool/dump/mapping_file.cpp' ;;
     image) sources='src/tool/flash/flash_image.cpp platform/flashlog/log_reader.cpp platform/flashlog/impl/log_runs.cpp' ;;
+    model) sources='src/tool/card/*_json.cpp src/tool/card/*_file.cpp src/tool/cli/json.cpp' ;;
     config) sources='src/config/*.cpp src/config/*/*.cpp -DSIMDJSON_EXCEPTIONS=0 -lsimdjson' ;;
   esac
   folder=build/fuzz/$target

@@ -72,4 +72,15 @@ bool OutputFile::commit() {
   return true;
 }
 
+bool write_file(const std::string& path, Bytes bytes, std::string& error) {
+  const std::size_t slash = path.rfind('/');
+  const bool here = slash == std::string::npos;
+  OutputFile file;
+  if (file.create(here ? "." : path.substr(0, slash), here ? path : path.substr(slash + 1)) &&
+      file.write(std::span(&bytes, 1)) && file.commit())
+    return true;
+  error = file.error();
+  return false;
+}
+
 }  // namespace opdump::tool

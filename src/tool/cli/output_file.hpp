@@ -36,6 +36,9 @@ class OutputFile {
   std::string error_;
 };
 
+/// Writes a whole file by an OutputFile. False: `error` says why, "FILE: reason".
+bool write_file(const std::string& path, Bytes bytes, std::string& error);
+
 using posix::make_directories;
 
 }  // namespace opdump::tool

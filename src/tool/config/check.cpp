@@ -132,6 +132,11 @@ int run_check(Words words) {
       return kExitFailed;
     }
     report = match_models(checked.config, DescribedModels(run.models).all());
+    std::string first;
+    if (const std::size_t unsized = run.unsized_tensors(first); unsized != 0) {
+      say(*model + ": " + count_text(unsized, "tensor") + " without a size before the model runs, such as " +
+          first + "; the cost leaves them out");
+    }
     report.partition_bytes = partition ? *partition_bytes : checked.config.options.max_bytes;
   }
   const MatchReport* const shown = status == Status::ok && model ? &report : nullptr;

@@ -55,17 +55,6 @@ exit status
   3  written, and nothing that this build does is switched on
 )";
 
-bool write_file(const std::string& path, Bytes bytes) {
-  const std::size_t slash = path.rfind('/');
-  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash);
-  OutputFile file;
-  if (file.create(directory, slash == std::string::npos ? path : path.substr(slash + 1)) &&
-      file.write(std::span(&bytes, 1)) && file.commit())
-    return true;
-  say(file.error());
-  return false;
-}
-
 /// What loading `plan` takes where pointers are the largest: here.
 Result<std::size_t> memory_bytes(Bytes plan) {
   const std::size_t most = config_memory_bytes(plan.size());
@@ -118,7 +107,11 @@ int run_compile(Words words) {
     return kExitFailed;
   }
   const std::string source = array ? plan_source(plan, *array, memory.value()) : std::string();
-  if (!write_file(*output, array ? as_bytes(source) : Bytes(plan))) return kExitFailed;
+  std::string reason;
+  if (!write_file(*output, array ? as_bytes(source) : Bytes(plan), reason)) {
+    say(reason);
+    return kExitFailed;
+  }
 
   std::printf("%s: %zu bytes; loading it takes at most %zu bytes of RAM\n", printable(*output).c_str(),
               plan.size(), memory.value());

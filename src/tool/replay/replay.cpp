@@ -312,6 +312,11 @@ int run_replay(Words words) {
     print_refusal(settings.run_path, error, run.text());
     return kExitFailed;
   }
+  if (std::string first; run.unsized_tensors(first) != 0) {
+    say(settings.run_path + ": " + first +
+        " has no size before the model runs; give its dims with 'opdump describe --dim'");
+    return kExitFailed;
+  }
   CheckedConfig checked;
   if (checked.load(settings.config_path, posix::check_dump_path, settings.context) != Status::ok ||
       checked.follow_environment() != Status::ok) {

@@ -75,6 +75,8 @@ class RunReader {
 
   bool read(const JsonNode& root, RunFile& run) {
     const KeyPath here;
+    card_ = root.member("opdump_model") != nullptr;
+    if (card_) return read_card(root, here, run.models.emplace_back());
     constexpr std::array<std::string_view, 5> kKeys = {"device_id", "models", "single_ops", "steps",
                                                        "inject"};
     run.has_steps = root.member("steps") != nullptr;
@@ -96,6 +98,13 @@ class RunReader {
  private:
   static constexpr std::size_t kMostNameBytes = 0xffff;
   static constexpr std::uint64_t kMostTensorBytes = std::uint64_t{1} << 62;
+
+  bool read_card(const JsonNode& root, const KeyPath& path, RunModel& model) {
+    std::uint64_t version = 0;
+    if (!read_number(root, path, "opdump_model", version)) return false;
+    if (version == 1) return read_model(root, path, model);
+    return refuse(*root.member("opdump_model"), path.key("opdump_model"), "this build reads version 1");
+  }
 
   bool refuse(const JsonNode& node, const KeyPath& path, std::string reason) {
     return refusal_.refuse(ConfigFault::invalid_value, node.offset(), path.text(), std::move(reason));
@@ -180,8 +189,11 @@ class RunReader {
   }
 
   bool read_model(const JsonNode& node, const KeyPath& path, RunModel& model) {
-    constexpr std::array<std::string_view, 5> kKeys = {"name", "graph_name", "id", "ops", "constants"};
-    if (!check_object(node, path, kKeys) || !read_text(node, path, "name", model.name) ||
+    constexpr std::array<std::string_view, 10> kKeys = {
+        "name",         "graph_name", "id",      "ops",    "constants",  // a card has these as well:
+        "opdump_model", "made_by",    "runtime", "sha256", "build_id"};
+    if (!check_object(node, path, std::span(kKeys).first(card_ ? kKeys.size() : 5)) ||
+        !read_text(node, path, "name", model.name) ||
         !read_text(node, path, "graph_name", model.graph_name) || !read_number(node, path, "id", model.id))
       return false;
     if (model.name.empty()) return missing(node, path.key("name"), "every model has a name");
@@ -204,11 +216,12 @@ class RunReader {
   }
 
   bool read_op(const JsonNode& node, const KeyPath& path, RunOp& op) {
-    constexpr std::array<std::string_view, 11> kKeys = {"name",   "type",           "task_id",  "stream_id",
-                                                        "level",  "original_names", "inputs",   "outputs",
-                                                        "marked", "attributes",     "producers"};
-    if (!check_object(node, path, kKeys) || !read_text(node, path, "name", op.desc.name) ||
-        !read_text(node, path, "type", op.desc.type) ||
+    constexpr std::array<std::string_view, 14> kKeys = {
+        "name",   "type",    "task_id", "stream_id",  "level",     "original_names",
+        "inputs", "outputs", "marked",  "attributes", "producers",  // a card has these as well:
+        "index",  "onnx",    "flags"};
+    if (!check_object(node, path, std::span(kKeys).first(card_ ? kKeys.size() : 11)) ||
+        !read_text(node, path, "name", op.desc.name) || !read_text(node, path, "type", op.desc.type) ||
         !read_number(node, path, "task_id", op.desc.task_id) ||
         !read_number(node, path, "stream_id", op.desc.stream_id) || !read_level(node, path, op.desc.level) ||
         !read_flag(node, path, "marked", op.desc.marked))
@@ -312,9 +325,31 @@ class RunReader {
     for (const JsonNode* member = node->first(); member != nullptr; member = member->next()) {
       OpAttribute& attribute = attributes.emplace_back();
       attribute.name = member->key();
-      if (!take_text(*member, at.key(member->key()), attribute.value)) return false;
+      if (card_ && member->type() != JsonType::string) {
+        attribute.value = json_of(*member);
+      } else if (!take_text(*member, at.key(member->key()), attribute.value)) {
+        return false;
+      }
     }
     return true;
+  }
+
+  /// The text of a value, which has been checked: up to the comma or bracket behind it.
+  std::string_view json_of(const JsonNode& value) const {
+    std::size_t end = value.offset();
+    bool in_string = false;
+    for (std::size_t depth = 0; end < text_.size(); ++end) {
+      const char c = text_[end];
+      if (c == '"') in_string = !in_string;
+      if (c == '\\') ++end;
+      if (in_string) continue;
+      if (c == '[' || c == '{') ++depth;
+      if (depth == 0 && (c == ',' || c == '}' || c == ']' || c == ' ' || c == '\n' || c == '\r' || c == '\t'))
+        break;
+      if ((c == ']' || c == '}') && --depth == 0)
+        return text_.substr(value.offset(), end + 1 - value.offset());
+    }
+    return text_.substr(value.offset(), end - value.offset());
   }
 
   /// The place of the text in `words`; leaves `index` as it is when the key is not there.
@@ -347,14 +382,25 @@ class RunReader {
   }
 
   bool read_tensor(const JsonNode& node, const KeyPath& path, RunTensor& tensor) {
-    constexpr std::array<std::string_view, 7> kKeys = {"dtype", "format", "shape", "original_shape",
-                                                       "data",  "fill",   "bytes"};
-    if (!check_object(node, path, kKeys) || !read_dtype(node, path, tensor.dtype) ||
-        !read_format(node, path, tensor.format) || !read_dims(node, path, "shape", tensor.shape) ||
+    constexpr std::array<std::string_view, 10> kKeys = {
+        "dtype",  "format",   "shape", "original_shape",
+        "data",   "fill",     "bytes",  // a card has these as well:
+        "tensor", "constant", "quant"};
+    if (!check_object(node, path, std::span(kKeys).first(card_ ? kKeys.size() : 7))) return false;
+    if (card_ && !is_sized(node)) {
+      tensor.sized = false;
+      return true;
+    }
+    if (!read_dtype(node, path, tensor.dtype) || !read_format(node, path, tensor.format) ||
+        !read_dims(node, path, "shape", tensor.shape) ||
         !read_dims(node, path, "original_shape", tensor.original_shape))
       return false;
     const JsonNode* data = node.member("data");
     const JsonNode* fill = node.member("fill");
+    if (card_ && data == nullptr && fill == nullptr) {
+      tensor.fill = Fill::ramp;
+      return need_bytes(node, path, tensor, tensor.bytes);
+    }
     if (data == nullptr && fill == nullptr)
       return missing(node, path, "a tensor has either \"data\", a file, or \"fill\"");
     if (data != nullptr && fill != nullptr)
@@ -367,6 +413,19 @@ class RunReader {
     if (!read_word(node, path, "fill", kWords, index)) return false;
     tensor.fill = kFills[index];
     return need_bytes(node, path, tensor, tensor.bytes) && read_padding(node, path, tensor.bytes);
+  }
+
+  /// Whether a card tells how large the tensor is: its dtype and all of its dims.
+  bool is_sized(const JsonNode& node) const {
+    const JsonNode* const dtype = node.member("dtype");
+    const JsonNode* const shape = node.member("shape");
+    if (dtype == nullptr || shape == nullptr) return false;
+    const Result<DType> found = dtype_from_name(dtype->text());
+    if (found.ok() && info(found.value()).bits == 0) return false;
+    for (const JsonNode* dim = shape->first(); dim != nullptr; dim = dim->next()) {
+      if (text_.substr(dim->offset()).starts_with("-1")) return false;
+    }
+    return true;
   }
 
   bool read_dtype(const JsonNode& parent, const KeyPath& path, DType& dtype) {
@@ -481,6 +540,7 @@ class RunReader {
   const std::string_view text_;
   const std::string directory_;
   Refusal& refusal_;
+  bool card_ = false;
 };
 
 void fill_descs(std::vector<RunOp>& ops) {
@@ -510,6 +570,22 @@ std::string_view RunFile::text() const {
 
 bool RunFile::is_dbg() const {
   return text_->is_dbg;
+}
+
+std::size_t RunFile::unsized_tensors(std::string& first) const {
+  std::size_t count = 0;
+  for (const RunModel& model : models) {
+    for (const RunOp& op : model.ops) {
+      for (const std::vector<RunTensor>* const tensors : {&op.inputs, &op.outputs}) {
+        for (std::size_t i = 0; i < tensors->size(); ++i) {
+          if ((*tensors)[i].sized || count++ != 0) continue;
+          first = (tensors == &op.inputs ? "input " : "output ") + std::to_string(i) + " of operator " +
+                  config::in_quotes(op.desc.name);
+        }
+      }
+    }
+  }
+  return count;
 }
 
 bool RunFile::load(const std::string& path, ConfigError& error) {

@@ -24,6 +24,7 @@ struct RunTensor {
   Fill fill = Fill::none;  ///< none: the bytes come from `file`
   std::string file;
   std::uint64_t file_offset = 0;  ///< of the first byte in `file`
+  bool sized = true;  ///< false, only in a card: dtype or dims are known when the model runs; `bytes` is 0
 };
 
 /// The view of `tensor` that an operator would pass, without an address. Refers to `tensor`.
@@ -72,8 +73,9 @@ struct RunFault {
   std::uint64_t bytes = 1;
 };
 
-/// What to run: a RUN.json, read and checked, with the heads of the files it names; or one model as the
-/// `.dbg` file of a nano product describes it, called as the file is without its ending.
+/// What to run: a RUN.json, read and checked, with the heads of the files it names; one model as a card
+/// describes it, whose tensors hold ramps; or one model as the `.dbg` file of a nano product describes it,
+/// called as the file is without its ending.
 class RunFile {
  public:
   RunFile();
@@ -89,6 +91,9 @@ class RunFile {
 
   /// Whether what was read is a `.dbg` file, damaged or not.
   bool is_dbg() const;
+
+  /// How many tensors of operators have no size before the model runs, and in words which is the first.
+  std::size_t unsized_tensors(std::string& first) const;
 
   std::uint32_t device_id = 0;
   std::uint64_t steps = 1;

@@ -1,0 +1,61 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "opdump/types/dtype.hpp"
+#include "opdump/types/tensor.hpp"
+
+namespace opdump::tool {
+
+/// How the integers of a tensor stand for real numbers: value = scale * (stored - zero point).
+struct CardQuant {
+  std::vector<float> scales;  ///< empty: the tensor is not quantised. One, or one for each index of `axis`
+  std::vector<std::int64_t> zero_points;  ///< as many as scales; empty: all are 0
+  std::int64_t axis = -1;                 ///< -1: one scale for the whole tensor
+};
+
+struct CardTensor {
+  /// A dim that is known only when the model runs.
+  static constexpr Dim kUnknownDim = UINT64_MAX;
+
+  std::string name;
+  DType dtype = DType::undefined;  ///< undefined: the model does not tell it
+  bool has_shape = false;          ///< the model tells the rank
+  bool constant = false;           ///< the model holds its elements
+  std::vector<Dim> shape;
+  CardQuant quant;
+};
+
+/// An attribute of an operator. `json` is its value as JSON.
+struct CardAttribute {
+  std::string name;
+  std::string json;
+};
+
+struct CardOp {
+  static constexpr std::uint32_t kNoTensor = UINT32_MAX;  ///< in `inputs`: an optional one that is not given
+
+  std::string name;
+  std::string type;
+  std::string domain;  ///< of ONNX; empty: its own
+  std::vector<std::string> original_names;
+  std::vector<CardAttribute> attributes;
+  std::vector<std::string> flags;
+  std::vector<std::uint32_t> inputs;   ///< places in ModelCard::tensors
+  std::vector<std::uint32_t> outputs;  ///< the same
+};
+
+/// What a model is: its operators in the order in which they run, and what their tensors mean.
+struct ModelCard {
+  std::string name;
+  std::string graph_name;
+  std::string made_by;           ///< the program that wrote the model's file
+  std::string sha256;            ///< of that file, in hexadecimal
+  std::uint64_t onnx_opset = 0;  ///< of ONNX's own operators; 0: not a model of ONNX
+  std::uint32_t id = 0;
+  std::vector<CardTensor> tensors;
+  std::vector<CardOp> ops;
+};
+
+}  // namespace opdump::tool

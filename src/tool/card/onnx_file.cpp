@@ -1,0 +1,403 @@
+#include "src/tool/card/onnx_file.hpp"
+
+#include <bit>
+#include <cstdlib>
+#include <string_view>
+#include <unordered_map>
+
+#include "opdump/read/proto_wire.hpp"
+#include "src/tool/card/attribute_json.hpp"
+#include "src/tool/card/card_budget.hpp"
+
+namespace opdump::tool {
+namespace {
+
+/// A scale for each channel is a constant of at most as many elements.
+constexpr std::size_t kMostQuantNumbers = 1 << 20;
+
+DType dtype_of_onnx(std::uint64_t onnx) {
+  constexpr DType kDTypes[] = {DType::undefined,
+                               DType::float32,
+                               DType::uint8,
+                               DType::int8,
+                               DType::uint16,
+                               DType::int16,
+                               DType::int32,
+                               DType::int64,
+                               DType::string,
+                               DType::boolean,
+                               DType::float16,
+                               DType::float64,
+                               DType::uint32,
+                               DType::uint64,
+                               DType::complex64,
+                               DType::complex128,
+                               DType::bfloat16,
+                               DType::float8_e4m3fn,
+                               DType::float8_e4m3fnuz,
+                               DType::float8_e5m2,
+                               DType::float8_e5m2fnuz,
+                               DType::uint4,
+                               DType::int4,
+                               DType::float4_e2m1};
+  return onnx < std::size(kDTypes) ? kDTypes[onnx] : DType::undefined;
+}
+
+float float_of(std::uint64_t bits) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+}
+
+class OnnxReader {
+ public:
+  OnnxReader(const NamedDims& dims, ModelCard& card) : dims_(dims), card_(card) {}
+
+  bool read(Bytes file, std::string& reason) {
+    Bytes graph{};
+    bool has_version = false;
+    ByteReader in(file);
+    for (ProtoField field; next(in, field);) {
+      if (field.is_number(1)) has_version = true;
+      if (field.is_bytes(2)) card_.made_by = as_text(field.bytes);
+      if (field.is_bytes(3)) producer_version_ = as_text(field.bytes);
+      if (field.is_bytes(7)) graph = field.bytes;
+      if (field.is_bytes(8)) read_opset(field.bytes);
+    }
+    if (good_ && (!has_version || graph.data() == nullptr)) {
+      reason = "is no ONNX model: it has no version or no graph";
+      return false;
+    }
+    if (!producer_version_.empty()) card_.made_by += ' ' + std::string(producer_version_);
+    if (good_) read_graph(graph);
+    if (good_) find_quantisation();
+    if (!good_) {
+      reason = budget_.is_spent() ? "describes more than 8388608 operators, tensors, dims and scales"
+                                  : "is no ONNX model, or is damaged: a field of " + what_ + " is cut short";
+    }
+    return good_;
+  }
+
+ private:
+  bool next(ByteReader& in, ProtoField& field) { return next_field(in, field, good_); }
+
+  void read_opset(Bytes message) {
+    std::string_view domain;
+    std::uint64_t version = 0;
+    ByteReader in(message);
+    for (ProtoField field; next(in, field);) {
+      if (field.is_bytes(1)) domain = as_text(field.bytes);
+      if (field.is_number(2)) version = field.value;
+    }
+    if (domain.empty() || domain == "ai.onnx") card_.onnx_opset = version;
+  }
+
+  void read_graph(Bytes message) {
+    what_ = "the graph";
+    ByteReader in(message);
+    for (ProtoField field; next(in, field);) {
+      if (field.is_bytes(2)) card_.graph_name = as_text(field.bytes);
+      if (field.is_bytes(5)) read_constant(field.bytes);
+      if (field.is_bytes(11) || field.is_bytes(12) || field.is_bytes(13)) read_value(field.bytes);
+    }
+    // Nodes may stand before the tensors that they name.
+    in = ByteReader(message);
+    for (ProtoField field; next(in, field);) {
+      if (field.is_bytes(1)) read_node(field.bytes);
+    }
+  }
+
+  std::uint32_t tensor(std::string_view name) {
+    const auto [place, added] = places_.try_emplace(name, static_cast<std::uint32_t>(card_.tensors.size()));
+    if (added) card_.tensors.emplace_back().name = name;
+    good_ = good_ && budget_.take(1);
+    return place->second;
+  }
+
+  void read_constant(Bytes message) {
+    const std::uint32_t place = tensor(text_of(message, 8));
+    constants_[place] = message;
+    CardTensor& constant = card_.tensors[place];
+    constant.constant = true;
+    read_shape_of_constant(message, constant);
+  }
+
+  void read_shape_of_constant(Bytes message, CardTensor& constant) {
+    constant.has_shape = true;
+    constant.shape.clear();
+    ByteReader in(message);
+    for (ProtoField field; next(in, field);) {
+      if (field.is_number(1) || field.is_bytes(1)) {
+        good_ = read_numbers(field, [&](std::uint64_t dim) { return add_dim(dim, constant); });
+      }
+      if (field.is_number(2)) constant.dtype = dtype_of_onnx(field.value);
+    }
+  }
+
+  bool add_dim(std::uint64_t dim, CardTensor& to) {
+    if (to.shape.size() == kMaxRank) return false;
+    to.shape.push_back(dim > INT64_MAX ? CardTensor::kUnknownDim : dim);
+    return true;
+  }
+
+  std::string_view text_of(Bytes message, std::uint32_t number) {
+    std::string_view text;
+    ByteReader in(message);
+    for (ProtoField field; next(in, field);) {
+      if (field.is_bytes(number)) text = as_text(field.bytes);
+    }
+    return text;
+  }
+
+  void read_value(Bytes message) {
+    const std::uint32_t place = tensor(text_of(message, 1));
+    ByteReader in(message);
+    for (ProtoField field; next(in, field);) {
+      if (!field.is_bytes(2) || card_.tensors[place].constant) continue;
+      ByteReader type(field.bytes);
+      for (ProtoField kind; next(type, kind);) {
+        if (kind.is_bytes(1)) read_type(kind.bytes, card_.tensors[place]);
+      }
+    }
+  }
+
+  void read_type(Bytes message, CardTensor& to) {
+    ByteReader in(message);
+    for (ProtoField field; next(in, field);) {
+      if (field.is_number(1)) to.dtype = dtype_of_onnx(field.value);
+      if (!field.is_bytes(2)) continue;
+      to.has_shape = true;
+      to.shape.clear();
+      ByteReader shape(field.bytes);
+      for (ProtoField dim; next(shape, dim);) {
+        if (dim.is_bytes(1)) good_ = add_dim(extent(dim.bytes), to);
+      }
+    }
+  }
+
+  std::uint64_t extent(Bytes message) {
+    std::uint64_t extent = CardTensor::kUnknownDim;
+    ByteReader in(message);
+    for (ProtoField field; next(in, field);) {
+      if (field.is_number(1)) extent = field.value;
+      if (!field.is_bytes(2)) continue;
+      for (const auto& [name, given] : dims_) {
+        if (name == as_text(field.bytes)) extent = given;
+      }
+    }
+    return extent;
+  }
+
+  void read_node(Bytes message) {
+    what_ = "operator " + std::to_string(card_.ops.size());
+    CardOp op;
+    ByteReader in(message);
+    for (ProtoField field; next(in, field);) {
+      if (field.is_bytes(1)) {
+        op.inputs.push_back(field.bytes.empty() ? CardOp::kNoTensor : tensor(as_text(field.bytes)));
+      }
+      if (field.is_bytes(2) && !field.bytes.empty()) op.outputs.push_back(tensor(as_text(field.bytes)));
+      if (field.is_bytes(3)) op.name = as_text(field.bytes);
+      if (field.is_bytes(4)) op.type = as_text(field.bytes);
+      if (field.is_bytes(5)) read_attribute(field.bytes, op);
+      if (field.is_bytes(7)) op.domain = as_text(field.bytes);
+    }
+    if (op.domain == "ai.onnx") op.domain.clear();
+    if (op.type.empty()) op.type = "unknown";
+    if (op.name.empty()) op.name = op.outputs.empty() ? op.type : card_.tensors[op.outputs[0]].name;
+    good_ = good_ && budget_.take(1 + op.name.size() / 16);
+    if (good_ && op.type == "Constant") keep_constant(op);
+    if (good_) card_.ops.push_back(std::move(op));
+  }
+
+  /// The output of a Constant operator is as constant as what the graph holds.
+  void keep_constant(const CardOp& op) {
+    if (op.outputs.empty()) return;
+    CardTensor& output = card_.tensors[op.outputs[0]];
+    output.constant = true;
+    if (value_.data() == nullptr) return;
+    constants_[op.outputs[0]] = value_;
+    read_shape_of_constant(value_, output);
+  }
+
+  void read_attribute(Bytes message, CardOp& op) {
+    CardAttribute attribute;
+    std::vector<float> floats;
+    std::vector<std::int64_t> integers;
+    std::vector<std::string_view> texts;
+    std::uint64_t type = 0;
+    Bytes tensor{};
+    ByteReader in(message);
+    for (ProtoField field; next(in, field);) {
+      if (field.is_bytes(1)) attribute.name = as_text(field.bytes);
+      if (field.is_number(20)) type = field.value;
+      if (field.number == 2 && field.wire == ProtoWire::fixed32) floats.push_back(float_of(field.value));
+      if (field.is_number(3)) integers.push_back(static_cast<std::int64_t>(field.value));
+      if (field.is_bytes(4) || field.is_bytes(9)) texts.push_back(as_text(field.bytes));
+      if (field.is_bytes(5)) tensor = field.bytes;
+      if (field.number == 7) good_ = add_floats(field, floats);
+      if (field.number == 8) {
+        good_ = read_numbers(field, [&](std::uint64_t value) {
+          integers.push_back(static_cast<std::int64_t>(value));
+          return true;
+        });
+      }
+    }
+    if (op.type == "Constant" || attribute.name == "value") value_ = tensor;
+    switch (type) {
+      case 1:
+        if (!floats.empty()) attribute.json = json_of(floats.back());
+        break;
+      case 2:
+        if (!integers.empty()) attribute.json = json_of(integers.back());
+        break;
+      case 3:
+        if (!texts.empty()) attribute.json = json_of(texts.back());
+        break;
+      case 5:
+      case 10:
+        op.flags.assign(1, "control_flow");
+        return;
+      case 6:
+        attribute.json = json_of(floats);
+        break;
+      case 7:
+        attribute.json = json_of(integers);
+        break;
+      case 8:
+        attribute.json = json_of(texts);
+        break;
+      default:  // tensors, and types of tensors: elements are not read
+        return;
+    }
+    // A text, a float or a number that is 0 may be left out.
+    if (attribute.json.empty()) attribute.json = type == 3 ? "\"\"" : "0";
+    op.attributes.push_back(std::move(attribute));
+  }
+
+  static bool add_floats(const ProtoField& field, std::vector<float>& to) {
+    if (field.wire == ProtoWire::fixed32) to.push_back(float_of(field.value));
+    if (field.wire != ProtoWire::length) return true;
+    ByteReader in(field.bytes);
+    while (in.remaining() >= sizeof(float)) to.push_back(float_of(in.read<std::uint32_t>()));
+    return in.remaining() == 0;
+  }
+
+  /// The elements of a constant, as far as quantisation uses their dtypes.
+  template <class Number>
+  bool read_elements(std::uint32_t place, std::vector<Number>& elements) {
+    const auto found = constants_.find(place);
+    if (place == CardOp::kNoTensor || found == constants_.end()) return false;
+    good_ = good_ && budget_.take(found->second.size() / 16);
+    const DType dtype = card_.tensors[place].dtype;
+    ByteReader in(found->second);
+    for (ProtoField field; next(in, field);) {
+      if (field.number == 4 && dtype == DType::float32) {
+        std::vector<float> floats;
+        good_ = add_floats(field, floats);
+        elements.insert(elements.end(), floats.begin(), floats.end());
+      }
+      if (field.number == 5 || field.number == 7) {
+        good_ = read_numbers(field, [&](std::uint64_t value) {
+          elements.push_back(static_cast<Number>(static_cast<std::int64_t>(value)));
+          return elements.size() <= kMostQuantNumbers;
+        });
+      }
+      if (field.is_bytes(9)) read_raw(field.bytes, dtype, elements);
+    }
+    return good_ && !elements.empty() && elements.size() <= kMostQuantNumbers;
+  }
+
+  template <class Number>
+  static void read_raw(Bytes raw, DType dtype, std::vector<Number>& elements) {
+    ByteReader in(raw);
+    const std::size_t bytes = info(dtype).bits / 8;
+    if (bytes == 0 || raw.size() / bytes > kMostQuantNumbers) return;
+    while (in.remaining() >= bytes) {
+      switch (dtype) {
+        case DType::float32:
+          elements.push_back(static_cast<Number>(float_of(in.read<std::uint32_t>())));
+          break;
+        case DType::uint8:
+          elements.push_back(static_cast<Number>(in.read<std::uint8_t>()));
+          break;
+        case DType::int8:
+          elements.push_back(static_cast<Number>(static_cast<std::int8_t>(in.read<std::uint8_t>())));
+          break;
+        case DType::uint16:
+          elements.push_back(static_cast<Number>(in.read<std::uint16_t>()));
+          break;
+        case DType::int16:
+          elements.push_back(static_cast<Number>(static_cast<std::int16_t>(in.read<std::uint16_t>())));
+          break;
+        case DType::int32:
+          elements.push_back(static_cast<Number>(static_cast<std::int32_t>(in.read<std::uint32_t>())));
+          break;
+        default:
+          return;
+      }
+    }
+  }
+
+  void find_quantisation() {
+    for (const CardOp& op : card_.ops) {
+      if (!good_) return;
+      what_ = "operator " + op.name;
+      const auto input = [&](std::size_t i) {
+        return i < op.inputs.size() ? op.inputs[i] : CardOp::kNoTensor;
+      };
+      const std::uint32_t output = op.outputs.empty() ? CardOp::kNoTensor : op.outputs[0];
+      if (op.type == "QuantizeLinear") set_quant(output, input(1), input(2), axis_of(op));
+      if (op.type == "DequantizeLinear") set_quant(input(0), input(1), input(2), axis_of(op));
+      if (op.type == "QLinearConv" || op.type == "QLinearMatMul" || op.type == "QLinearAdd" ||
+          op.type == "QLinearMul") {
+        set_quant(input(0), input(1), input(2), 0);
+        set_quant(input(3), input(4), input(5), 0);
+        set_quant(output, input(6), input(7), 0);
+      } else if (op.type.starts_with("QLinear") && op.inputs.size() >= 4) {
+        set_quant(input(0), input(1), input(2), 0);
+        set_quant(output, input(3), input(4), 0);
+      }
+    }
+  }
+
+  /// Without the attribute it is 1.
+  static std::int64_t axis_of(const CardOp& op) {
+    for (const CardAttribute& attribute : op.attributes) {
+      if (attribute.name == "axis") return std::atoll(attribute.json.c_str());
+    }
+    return 1;
+  }
+
+  void set_quant(std::uint32_t of, std::uint32_t scale, std::uint32_t zero_point, std::int64_t axis) {
+    if (of == CardOp::kNoTensor) return;
+    CardTensor& tensor = card_.tensors[of];
+    CardQuant quant;
+    if (!tensor.quant.scales.empty() || !read_elements(scale, quant.scales)) return;
+    if (!read_elements(zero_point, quant.zero_points) || quant.zero_points.size() != quant.scales.size()) {
+      quant.zero_points.clear();
+    }
+    if (quant.scales.size() > 1) {
+      quant.axis =
+          axis < 0 && tensor.has_shape ? axis + static_cast<std::int64_t>(tensor.shape.size()) : axis;
+    }
+    good_ = good_ && budget_.take(quant.scales.size());
+    tensor.quant = std::move(quant);
+  }
+
+  const NamedDims& dims_;
+  ModelCard& card_;
+  bool good_ = true;
+  CardBudget budget_;
+  std::string what_ = "the model";
+  std::string_view producer_version_;
+  std::unordered_map<std::string_view, std::uint32_t> places_;
+  std::unordered_map<std::uint32_t, Bytes> constants_;  ///< TensorProto messages
+  Bytes value_{};                                       ///< of the operator that is read
+};
+
+}  // namespace
+
+bool read_onnx(Bytes file, const NamedDims& dims, ModelCard& card, std::string& reason) {
+  return OnnxReader(dims, card).read(file, reason);
+}
+
+}  // namespace opdump::tool

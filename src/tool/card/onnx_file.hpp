@@ -1,0 +1,22 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "opdump/base/bytes.hpp"
+#include "src/tool/card/model_card.hpp"
+
+namespace opdump::tool {
+
+/// Extents of dims that a model calls by names, such as "batch".
+using NamedDims = std::vector<std::pair<std::string, Dim>>;
+
+/// Reads an untrusted ONNX model into `card`: operators, tensors, attributes, and from QuantizeLinear,
+/// DequantizeLinear and the QLinear operators how tensors are quantised. The elements of constants are not
+/// read. The bodies of If, Loop and Scan are not among the operators; those have the flag "control_flow".
+/// An operator without a name is called after its first output. On false `reason` says what is damaged; a
+/// file that is no ONNX model is refused too. Source: the messages of ONNX's onnx.proto.
+bool read_onnx(Bytes file, const NamedDims& dims, ModelCard& card, std::string& reason);
+
+}  // namespace opdump::tool

@@ -1,0 +1,11 @@
+#pragma once
+#include <string>
+
+#include "opdump/base/bytes.hpp"
+
+namespace opdump::tool {
+
+/// The SHA-256 digest as 64 hexadecimal digits. Source: FIPS 180-4.
+std::string sha256(Bytes bytes);
+
+}  // namespace opdump::tool

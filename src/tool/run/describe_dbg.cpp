@@ -1,0 +1,48 @@
+#include "src/tool/run/describe_dbg.hpp"
+
+#include <string>
+#include <vector>
+
+#include "platform/posix/run_description.hpp"
+#include "src/tool/cli/exit_code.hpp"
+#include "src/tool/cli/human_text.hpp"
+#include "src/tool/cli/messages.hpp"
+#include "src/tool/config/checked_config.hpp"
+#include "src/tool/run/described_models.hpp"
+#include "src/tool/run/run_file.hpp"
+
+namespace opdump::tool {
+namespace {
+
+std::string summary_of(const ModelDesc& model) {
+  std::size_t tensors = 0;
+  for (const CapturedTensors& op : model.tensors) tensors += op.size();
+  return "model \"" + printable(model.name) + "\": " + count_text(model.ops.size(), "operator") + ", " +
+         count_text(tensors, "tensor");
+}
+
+}  // namespace
+
+int describe_dbg(const std::string& path, const std::string& output) {
+  RunFile run;
+  ConfigError error;
+  const bool read = run.load(path, error);
+  if (!read) {
+    print_refusal(path, error, run.text());
+    return kExitFailed;
+  }
+  const DescribedModels described(run.models);
+  std::vector<const ModelDesc*> models;
+  for (const ModelDesc& model : described.all()) models.push_back(&model);
+  if (const Status status = posix::describe_models(output.c_str(), models, run.device_id);
+      status != Status::ok) {
+    say(output + ": " +
+        (status == Status::invalid_argument ? "a name of the model is not UTF-8, which JSON cannot hold"
+                                            : std::string(to_string(status))));
+    return kExitFailed;
+  }
+  for (const ModelDesc& model : described.all()) print_line(printable(output) + ": " + summary_of(model));
+  return kExitOk;
+}
+
+}  // namespace opdump::tool

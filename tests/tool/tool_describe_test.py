@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""Tests of `opdump describe` from outside: tool_describe_test.py OPDUMP [unittest arguments].
+
+Standard library only. With OPDUMP_MODELS naming folders (separated by ":"), every model in them is described too;
+where NumPy and python3-onnx are installed, what it says is compared with what they read.
+"""
+import hashlib
+import json
+import os
+import pathlib
+import struct
+import sys
+
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
+from model_files import (Table, onnx_model, onnx_node, onnx_tensor, onnx_value, tflite_code, tflite_model, tflite_op,
+                         tflite_tensor)  # noqa: E402
+import tool_case  # noqa: E402
+from tool_case import Case  # noqa: E402
+
+FLOAT, UINT8, INT8, INT64 = 1, 2, 3, 7
+
+
+def onnx_net():
+    return onnx_model(
+        [onnx_node('Conv', ['x', 'w', ''], ['c'], name='conv1', strides=[2, 2], group=1, auto_pad='SAME_UPPER'),
+         onnx_node('QuantizeLinear', ['c', 'scale', 'zero'], ['q'], axis=1),
+         onnx_node('DequantizeLinear', ['q', 'scale', 'zero'], ['d']),
+         onnx_node('LeakyRelu', ['d'], ['y'], alpha=0.1),
+         onnx_node('Scale', ['y'], ['z'], domain='com.example', factors=[0.5, 2.0])],
+        inputs=[onnx_value('x', FLOAT, ['batch', 3, None])], outputs=[onnx_value('z', FLOAT, [1])],
+        values=[onnx_value('c', FLOAT, ['batch', 2])],
+        constants=[onnx_tensor('w', FLOAT, [2, 3], bytes(24)),
+                   onnx_tensor('scale', FLOAT, [2], struct.pack('<2f', 0.5, 0.25)),
+                   onnx_tensor('zero', INT8, [2], struct.pack('<2b', -128, 3))])
+
+
+def tflite_net():
+    conv = Table(f0=('b', 1), f1=('i', 2), f2=('i', 3), f3=('b', 3))
+    return tflite_model(
+        [tflite_code(3), tflite_code(32, 'MyOp'), tflite_code(150)],
+        [tflite_tensor('x', 9, [1, 8, 8, 3], scales=[0.5], zero_points=[-4], signature=[-1, 8, 8, 3]),
+         tflite_tensor('w', 9, [2, 1, 1, 3], buffer=1, scales=[0.25, 0.125], zero_points=[0, 0], axis=0),
+         tflite_tensor('y', 9, [1, 3, 4, 2], scales=[2.0], zero_points=[7]), tflite_tensor('z', 0, [2]),
+         tflite_tensor('g', 0, [2])],
+        [tflite_op(0, [0, 1, -1], [2], 1, conv), tflite_op(1, [2], [3]), tflite_op(2, [3], [4])], [b'', b'\1' * 6])
+
+
+class Describe(Case):
+    def describe(self, name, model, *options):
+        self.write(name, model)
+        out, error = self.run_tool('describe', name, '-o', 'card.json', *options)
+        self.assertEqual(error, '')
+        card = json.loads(self.read('card.json'))
+        self.assertEqual(card['sha256'], hashlib.sha256(model).hexdigest())
+        return card, out
+
+    def test_onnx(self):
+        card, out = self.describe('net.onnx', onnx_net(), '--dim', 'batch=4', '--id', '7')
+        self.assertEqual(out, 'card.json: model "net": 5 operators, 9 tensors, 1 of them quantised\n')
+        head = {key: card[key] for key in ('opdump_model', 'name', 'graph_name', 'made_by', 'id')}
+        self.assertEqual(head, {'opdump_model': 1, 'name': 'net', 'graph_name': 'main', 'made_by': 'maker 1.0',
+                                'id': 7})
+        conv, quantize, dequantize, relu, scale = card['ops']
+        self.assertEqual(conv['attributes'], {'strides': [2, 2], 'group': 1, 'auto_pad': 'SAME_UPPER'})
+        self.assertEqual(conv['onnx'], {'op': 'Conv', 'domain': '', 'opset': 17})
+        self.assertEqual(conv['inputs'], [{'tensor': 'x', 'dtype': 'float32', 'shape': [4, 3, -1]},
+                                          {'tensor': 'w', 'constant': True, 'dtype': 'float32', 'shape': [2, 3]}, {}])
+        self.assertEqual(conv['outputs'], [{'tensor': 'c', 'dtype': 'float32', 'shape': [4, 2]}])
+        quant = {'scheme': 'affine', 'axis': 1, 'scale': [0.5, 0.25], 'zero_point': [-128, 3]}
+        self.assertEqual(quantize['outputs'], [{'tensor': 'q', 'quant': quant}])
+        self.assertEqual(dequantize['inputs'][0], {'tensor': 'q', 'quant': quant})
+        self.assertEqual([op['name'] for op in card['ops']], ['conv1', 'q', 'd', 'y', 'z'])
+        self.assertEqual(relu['attributes'], {'alpha': 0.1})
+        self.assertEqual(scale['onnx'], {'op': 'Scale', 'domain': 'com.example'})
+        self.assertEqual(scale['attributes'], {'factors': [0.5, 2]})
+        self.assertEqual([op['task_id'] for op in card['ops']], [0, 1, 2, 3, 4])
+
+    def test_a_dim_that_nobody_gives_is_not_known(self):
+        card, _ = self.describe('net.onnx', onnx_net())
+        self.assertEqual(card['ops'][0]['inputs'][0]['shape'], [-1, 3, -1])
+
+    def test_a_body_of_an_onnx_operator_is_flagged(self):
+        body = onnx_node('Relu', ['a'], ['b'])
+        model = onnx_model([onnx_node('If', ['c'], ['b'], then_branch=b'\x0a' + bytes([len(body)]) + body)])
+        card, _ = self.describe('net.onnx', model)
+        self.assertEqual([(op['type'], op['flags']) for op in card['ops']], [('If', ['control_flow'])])
+
+    def test_tflite(self):
+        card, out = self.describe('net.tflite', tflite_net(), '--name', 'other')
+        self.assertEqual(out, 'card.json: model "other": 3 operators, 5 tensors, 3 of them quantised\n')
+        conv, custom, gelu = card['ops']
+        self.assertEqual(conv['attributes'], {'padding': 'VALID', 'stride_w': 2, 'stride_h': 3,
+                                              'fused_activation_function': 'RELU6', 'dilation_w_factor': 1,
+                                              'dilation_h_factor': 1})
+        self.assertEqual(conv['inputs'], [
+            {'tensor': 'x', 'dtype': 'int8', 'shape': [-1, 8, 8, 3],
+             'quant': {'scheme': 'affine', 'scale': [0.5], 'zero_point': [-4]}},
+            {'tensor': 'w', 'constant': True, 'dtype': 'int8', 'shape': [2, 1, 1, 3],
+             'quant': {'scheme': 'affine', 'axis': 0, 'scale': [0.25, 0.125], 'zero_point': [0, 0]}}, {}])
+        self.assertEqual([(op['name'], op['type']) for op in card['ops']],
+                         [('y', 'CONV_2D'), ('z', 'MyOp'), ('g', 'GELU')])
+
+    def test_a_card_is_a_model_for_check_and_replay(self):
+        self.describe('net.tflite', tflite_net())
+        os.mkdir(self.path('dump'))
+        self.write('acl.json', json.dumps({'dump': {'dump_path': 'dump', 'dump_mode': 'all', 'dump_list': [
+            {'model_name': 'net', 'layer': ['y', 'q']}]}}))
+        out, error = self.run_tool('check', 'acl.json', '--model', 'card.json')
+        self.assertIn('1 of 3 operators: "y"', out)
+        self.assertIn('layer "q" of model "net" matches nothing', out)
+        # The batch is not known, and one input is not given.
+        self.assertEqual(error, 'card.json: 2 tensors without a size before the model runs, such as input 0 of '
+                                'operator "y"; the cost leaves them out\n')
+        self.assertIn('has no size before the model runs',
+                      self.run_tool('replay', 'card.json', '--config', 'acl.json', expect=1)[1])
+        card = json.loads(self.read('card.json'))
+        card['ops'][0]['inputs'][0]['shape'][0] = 1
+        del card['ops'][0]['inputs'][2]
+        self.write('card.json', json.dumps(card))
+        self.assertEqual(self.run_tool('check', 'acl.json', '--model', 'card.json')[1], '')
+        self.run_tool('replay', 'card.json', '--config', 'acl.json')
+        self.assertIn('complete', self.run_tool('verify', 'dump', expect=4)[0])
+        shown = self.run_tool('show', 'dump')[0]
+        self.assertIn('CONV_2D', shown)
+        self.assertIn('[1,8,8,3]', shown)
+
+    def test_a_card_of_another_version_is_refused(self):
+        self.write('card.json', '{"opdump_model": 2, "name": "net", "ops": []}')
+        self.write('acl.json', json.dumps({'dump': {'dump_path': 'dump', 'dump_list': [{}]}}))
+        os.mkdir(self.path('dump'))
+        self.assertIn('card.json:1:18: opdump_model: this build reads version 1',
+                      self.run_tool('check', 'acl.json', '--model', 'card.json', expect=1)[1])
+
+    def test_damage_is_told(self):
+        for name, model, words in (('net.onnx', onnx_net()[:40], 'is no ONNX model, or is damaged'),
+                                   ('empty', b'', 'is no ONNX model: it has no version or no graph'),
+                                   ('net.tflite', tflite_net()[:-40], 'lies outside of the file')):
+            self.write(name, model)
+            out, error = self.run_tool('describe', name, '-o', 'card.json', expect=1)
+            self.assertEqual(out, '')
+            self.assertTrue(error.startswith(name + ': '), error)
+            self.assertIn(words, error)
+            self.assertNotIn('card.json', self.files())
+
+    def test_a_list_named_from_everywhere_is_too_much(self):
+        count = 3000
+        constants = [onnx_tensor('s', FLOAT, [count], bytes(4 * count))]
+        nodes = [onnx_node('QuantizeLinear', ['x', 's'], [f'q{i}']) for i in range(count)]
+        self.write('many.onnx', onnx_model(nodes, constants=constants))
+        self.assertIn('describes more than', self.run_tool('describe', 'many.onnx', '-o', 'card.json', expect=1)[1])
+
+    def test_usage(self):
+        for words, said in ((('describe',), 'a MODEL is missing'), (('describe', 'm'), '-o CARD.json'),
+                            (('describe', 'm', '-o', 'c', '--dim', 'x'), '--dim takes NAME=N'),
+                            (('describe', 'm', '-o', 'c', '--id', '-1'), '--id takes a whole number')):
+            self.assertIn(said, self.run_tool(*words, expect=2)[1])
+
+    def test_models_of_others(self):
+        folders = [folder for folder in os.environ.get('OPDUMP_MODELS', '').split(':') if folder]
+        if not folders:
+            self.skipTest('OPDUMP_MODELS names no folder')
+        models = [path for folder in folders for ending in ('onnx', 'tflite')
+                  for path in sorted(pathlib.Path(folder).rglob('*.' + ending))]
+        self.assertNotEqual(models, [])
+        try:
+            import onnx
+        except ImportError:
+            onnx = None
+        for path in models:
+            with self.subTest(model=str(path)):
+                self.run_tool('describe', str(path), '-o', 'card.json')
+                card = json.loads(self.read('card.json'))
+                if onnx and path.suffix == '.onnx':
+                    nodes = onnx.load(str(path), load_external_data=False).graph.node
+                    self.assertEqual(
+                        [(node.op_type, [text for text in node.input], [text for text in node.output if text])
+                         for node in nodes],
+                        [(op['type'], [tensor.get('tensor', '') for tensor in op['inputs']],
+                          [tensor['tensor'] for tensor in op['outputs']]) for op in card['ops']])
+        print(f'{len(models)} models described' + ('' if onnx else '; python3-onnx is not there to compare with'))
+
+
+if __name__ == '__main__':
+    tool_case.main()
