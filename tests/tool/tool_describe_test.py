@@ -124,6 +124,51 @@ class Describe(Case):
         self.assertIn('CONV_2D', shown)
         self.assertIn('[1,8,8,3]', shown)
 
+    def test_show_tells_what_integers_stand_for(self):
+        self.describe('net.tflite', tflite_net())
+        where = 'dump/20260131130559/0/net/1/0/'
+        stored = [-128, -128, 127, 7, 9, 11]
+        self.write(where + 'CONV_2D.y.0.0.1589195081588018',
+                   tool_case.record([tool_case.tensor(tool_case.INT8, [1, 6], struct.pack('6b', *stored)),
+                                     tool_case.tensor(tool_case.INT8, [2, 1, 1, 3],
+                                                      struct.pack('6b', 4, 8, -8, 16, 0, -32))],
+                                    [tool_case.tensor(tool_case.INT8, [6], struct.pack('6b', *stored))]))
+        self.write(where + 'CONV_2D.other.0.0.1589195081588019',
+                   tool_case.record([], [tool_case.tensor(tool_case.INT8, [1], b'\1')]))
+        lines = self.run_tool('show', 'dump', '--model', 'card.json')[0].splitlines()
+        reals = [line.split() for line in lines if line.split()[:1] == ['real']]
+        mean = sum(0.5 * (value + 4) for value in stored) / 6
+        self.assertEqual(' '.join(reals[0]), f'real min -62 max 65.5 mean {mean:.6g} scale 0.5 zero point -4 '
+                                             'at the least 33.3 % at the most 16.7 %')
+        self.assertEqual(' '.join(reals[1]), 'real min -4 max 2 mean -0.166667 scale 0.125..0.25 zero point 0 axis 0 '
+                                             'at the least 0 % at the most 0 %')
+        self.assertEqual(len(reals), 3)
+        shown = json.loads(self.run_tool('show', 'dump', '--json', '--model', 'card.json')[0])
+        tensors = shown['records'][0]['tensors']
+        self.assertEqual([tensors[2][key] for key in ('real_min', 'real_max', 'at_least', 'at_most')],
+                         [-270, 240, 2, 1])
+        self.assertEqual(tensors[1]['quant'], {'scale': [0.25, 0.125], 'zero_point': [0, 0], 'axis': 0})
+        self.assertNotIn('quant', shown['records'][1]['tensors'][0])
+
+    def test_scales_that_do_not_fit_are_told(self):
+        self.describe('net.tflite', tflite_net())
+        self.write('dump/20260131130559/0/net/1/0/CONV_2D.y.0.0.1589195081588018',
+                   tool_case.record([tool_case.tensor(tool_case.INT8, [1], b'\1'),
+                                     tool_case.tensor(tool_case.INT8, [3], b'\1\2\3')], []))
+        self.assertIn('the scales of the card do not fit this shape',
+                      self.run_tool('show', 'dump', '--model', 'card.json')[0])
+
+    def test_a_damaged_quantisation_is_refused(self):
+        os.mkdir(self.path('dump'))
+        for quant, said in (('{"scheme": "lut"}', 'scheme: one of "affine"'),
+                            ('{"scheme": "affine"}', 'scale: missing'),
+                            ('{"scheme": "affine", "scale": [1, 2], "zero_point": [1]}', 'as many as scales'),
+                            ('{"scheme": "affine", "scale": ["1"]}', 'a string instead of a number'),
+                            ('{"scheme": "affine", "scale": [1e99]}', 'no such number')):
+            self.write('card.json', '{"opdump_model": 1, "name": "n", "ops": [{"name": "a", "type": "A", "outputs": '
+                                    '[{"quant": ' + quant + '}]}]}')
+            self.assertIn(said, self.run_tool('show', 'dump', '--model', 'card.json', expect=1)[1])
+
     def test_a_card_of_another_version_is_refused(self):
         self.write('card.json', '{"opdump_model": 2, "name": "net", "ops": []}')
         self.write('acl.json', json.dumps({'dump': {'dump_path': 'dump', 'dump_list': [{}]}}))

@@ -91,7 +91,7 @@ class CardWriter {
       }
       json_.close(']');
     }
-    const CardQuant& quant = tensor.quant;
+    const Quantisation& quant = tensor.quant;
     if (quant.scales.empty()) return;
     json_.key("quant").open('{').key("scheme").text("affine");
     if (quant.axis >= 0) json_.key("axis").json(json_of(quant.axis));

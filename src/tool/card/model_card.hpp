@@ -5,15 +5,9 @@
 
 #include "opdump/types/dtype.hpp"
 #include "opdump/types/tensor.hpp"
+#include "src/tool/dump/quantisation.hpp"
 
 namespace opdump::tool {
-
-/// How the integers of a tensor stand for real numbers: value = scale * (stored - zero point).
-struct CardQuant {
-  std::vector<float> scales;  ///< empty: the tensor is not quantised. One, or one for each index of `axis`
-  std::vector<std::int64_t> zero_points;  ///< as many as scales; empty: all are 0
-  std::int64_t axis = -1;                 ///< -1: one scale for the whole tensor
-};
 
 struct CardTensor {
   /// A dim that is known only when the model runs.
@@ -24,7 +18,7 @@ struct CardTensor {
   bool has_shape = false;          ///< the model tells the rank
   bool constant = false;           ///< the model holds its elements
   std::vector<Dim> shape;
-  CardQuant quant;
+  Quantisation quant;
 };
 
 /// An attribute of an operator. `json` is its value as JSON.

@@ -370,7 +370,7 @@ class OnnxReader {
   void set_quant(std::uint32_t of, std::uint32_t scale, std::uint32_t zero_point, std::int64_t axis) {
     if (of == CardOp::kNoTensor) return;
     CardTensor& tensor = card_.tensors[of];
-    CardQuant quant;
+    Quantisation quant;
     if (!tensor.quant.scales.empty() || !read_elements(scale, quant.scales)) return;
     if (!read_elements(zero_point, quant.zero_points) || quant.zero_points.size() != quant.scales.size()) {
       quant.zero_points.clear();

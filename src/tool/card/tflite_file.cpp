@@ -165,7 +165,7 @@ class TfliteReader {
     read_quant(from.table(4), tensor.quant);
   }
 
-  void read_quant(const FlatTable& from, CardQuant& quant) {
+  void read_quant(const FlatTable& from, Quantisation& quant) {
     const FlatVector scales = from.vector(2, 4);
     const FlatVector zero_points = from.vector(3, 8);
     if (!budget_.take(scales.count)) return file_.fail();

@@ -126,11 +126,7 @@ int run_check(Words words) {
   RunFile run;
   MatchReport report;
   if (status == Status::ok && model) {
-    ConfigError error;
-    if (!run.load(*model, error)) {
-      print_refusal(*model, error, run.text());
-      return kExitFailed;
-    }
+    if (!load_or_say(*model, run)) return kExitFailed;
     report = match_models(checked.config, DescribedModels(run.models).all());
     std::string first;
     if (const std::size_t unsized = run.unsized_tensors(first); unsized != 0) {

@@ -96,10 +96,7 @@ int run_compile(Words words) {
     return kExitFailed;
   }
   RunFile run;
-  if (ConfigError error; model && !run.load(*model, error)) {
-    print_refusal(*model, error, run.text());
-    return kExitFailed;
-  }
+  if (model && !load_or_say(*model, run)) return kExitFailed;
   const std::vector<std::byte> plan = write_plan(checked.config);
   const Result<std::size_t> memory = memory_bytes(plan);
   if (!memory.ok()) {

@@ -55,10 +55,25 @@ void add_spread(std::span<const double> numbers, double& squares, TensorDigest& 
   }
 }
 
+bool add_real(RecordFile& file, const RecordTensor& tensor, const RealNumbers& reals, TensorDigest& digest) {
+  digest.has_real = reals.fits();
+  digest.has_limits = reals.has_limits();
+  std::uint64_t index = 0;
+  return !digest.has_real ||
+         for_each_number(file, tensor, digest.elements, [&](std::span<const double> numbers) {
+           for (const double number : numbers) {
+             const double real = reals.real(number, index++);
+             digest.real.add({&real, 1});
+             digest.at_least += reals.is_least(number) ? 1 : 0;
+             digest.at_most += reals.is_most(number) ? 1 : 0;
+           }
+         });
+}
+
 }  // namespace
 
 bool digest_tensor(RecordFile& file, const RecordTensor& tensor, bool spread, std::size_t head,
-                   TensorDigest& digest, std::string& error) {
+                   const Quantisation* quant, TensorDigest& digest, std::string& error) {
   digest = {};
   digest.are_numbers = element_reader(tensor.dtype) != nullptr;
   if (!digest.are_numbers) return true;
@@ -83,6 +98,8 @@ bool digest_tensor(RecordFile& file, const RecordTensor& tensor, bool spread, st
     digest.deviation = std::sqrt(squares / static_cast<double>(digest.statistics.finite()));
     digest.has_spread = true;
   }
+  if (read && quant != nullptr)
+    read = add_real(file, tensor, RealNumbers(*quant, tensor.dtype, tensor.shape()), digest);
   if (!read) error = file.error();
   return read;
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "src/tool/dump/quantisation.hpp"
 #include "src/tool/dump/record_file.hpp"
 #include "src/tool/dump/statistics.hpp"
 
@@ -27,11 +28,19 @@ struct TensorDigest {
       bins{};  ///< finite elements from the smallest to the largest, in equal steps
 
   std::vector<double> head{};  ///< the first elements
+
+  // Of a quantised tensor: what its elements stand for.
+  bool has_real = false;
+  Statistics real{};
+  bool has_limits = false;
+  std::uint64_t at_least = 0;  ///< elements that are the least, or the greatest, of their dtype
+  std::uint64_t at_most = 0;
 };
 
-/// Reads the tensor's bytes. False, with `error`, when they cannot be read or are fewer than its shape needs.
+/// Reads the tensor's bytes. `quant`: how it is quantised, or null; where that does not fit its shape,
+/// nothing real is known. False, with `error`, when they cannot be read or are fewer than its shape needs.
 bool digest_tensor(RecordFile& file, const RecordTensor& tensor, bool spread, std::size_t head,
-                   TensorDigest& digest, std::string& error);
+                   const Quantisation* quant, TensorDigest& digest, std::string& error);
 
 /// The bins as a line of blocks, as high as the fullest bin allows.
 std::string histogram_text(const std::array<std::uint64_t, TensorDigest::kBins>& bins);

@@ -162,7 +162,7 @@ class OverflowReportText {
           std::string(tensor.is_output ? "output " : "input ") + std::to_string(tensor.index);
       TensorDigest digest;
       std::string error;
-      if (!digest_tensor(record_, tensor, false, 0, digest, error)) {
+      if (!digest_tensor(record_, tensor, false, 0, nullptr, digest, error)) {
         fail(found.path + ": " + role + ": " + error);
         continue;
       }

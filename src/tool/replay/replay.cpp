@@ -306,12 +306,8 @@ int run_replay(Words words) {
   ReplaySettings settings;
   if (const std::optional<int> exit_code = read_replay_settings(words, settings)) return *exit_code;
 
-  ConfigError error;
   RunFile run;
-  if (!run.load(settings.run_path, error)) {
-    print_refusal(settings.run_path, error, run.text());
-    return kExitFailed;
-  }
+  if (!load_or_say(settings.run_path, run)) return kExitFailed;
   if (std::string first; run.unsized_tensors(first) != 0) {
     say(settings.run_path + ": " + first +
         " has no size before the model runs; give its dims with 'opdump describe --dim'");

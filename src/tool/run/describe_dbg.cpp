@@ -7,7 +7,6 @@
 #include "src/tool/cli/exit_code.hpp"
 #include "src/tool/cli/human_text.hpp"
 #include "src/tool/cli/messages.hpp"
-#include "src/tool/config/checked_config.hpp"
 #include "src/tool/run/described_models.hpp"
 #include "src/tool/run/run_file.hpp"
 
@@ -25,12 +24,7 @@ std::string summary_of(const ModelDesc& model) {
 
 int describe_dbg(const std::string& path, const std::string& output) {
   RunFile run;
-  ConfigError error;
-  const bool read = run.load(path, error);
-  if (!read) {
-    print_refusal(path, error, run.text());
-    return kExitFailed;
-  }
+  if (!load_or_say(path, run)) return kExitFailed;
   const DescribedModels described(run.models);
   std::vector<const ModelDesc*> models;
   for (const ModelDesc& model : described.all()) models.push_back(&model);

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstdio>
 #include <limits>
 #include <optional>
 #include <span>
@@ -17,6 +19,8 @@
 #include "src/config/json/json_tree.hpp"
 #include "src/config/refusal.hpp"
 #include "src/tool/cli/decimal.hpp"
+#include "src/tool/cli/messages.hpp"
+#include "src/tool/cli/refused_line.hpp"
 #include "src/tool/dump/npy_header.hpp"
 #include "src/tool/run/dbg_model.hpp"
 
@@ -387,6 +391,7 @@ class RunReader {
         "data",   "fill",     "bytes",  // a card has these as well:
         "tensor", "constant", "quant"};
     if (!check_object(node, path, std::span(kKeys).first(card_ ? kKeys.size() : 7))) return false;
+    if (!read_quant(node, path, tensor.quant)) return false;
     if (card_ && !is_sized(node)) {
       tensor.sized = false;
       return true;
@@ -413,6 +418,40 @@ class RunReader {
     if (!read_word(node, path, "fill", kWords, index)) return false;
     tensor.fill = kFills[index];
     return need_bytes(node, path, tensor, tensor.bytes) && read_padding(node, path, tensor.bytes);
+  }
+
+  bool read_quant(const JsonNode& parent, const KeyPath& path, Quantisation& quant) {
+    const JsonNode* node = parent.member("quant");
+    if (node == nullptr) return true;
+    const KeyPath here = path.key("quant");
+    constexpr std::array<std::string_view, 4> kKeys = {"scheme", "axis", "scale", "zero_point"};
+    constexpr std::array<std::string_view, 1> kSchemes = {"affine"};
+    std::size_t scheme = 0;
+    if (!check_object(*node, here, kKeys) || !read_word(*node, here, "scheme", kSchemes, scheme) ||
+        !for_each(*node, here, "scale",
+                  [&](const JsonNode& child, const KeyPath& at) {
+                    return take_real(child, at, quant.scales.emplace_back());
+                  }) ||
+        !for_each(*node, here, "zero_point", [&](const JsonNode& child, const KeyPath& at) {
+          return take_real(child, at, quant.zero_points.emplace_back());
+        }))
+      return false;
+    std::uint64_t axis = 0;
+    if (!read_number(*node, here, "axis", axis)) return false;
+    if (node->member("axis") != nullptr) quant.axis = static_cast<std::int64_t>(axis);
+    if (quant.scales.empty())
+      return missing(*node, here.key("scale"), "one number, or one for each index of the axis");
+    if (quant.zero_points.empty() || quant.zero_points.size() == quant.scales.size()) return true;
+    return refuse(*node->member("zero_point"), here.key("zero_point"), "there are as many as scales");
+  }
+
+  template <class Number>
+  bool take_real(const JsonNode& node, const KeyPath& path, Number& number) {
+    if (node.type() != JsonType::number) return wrong_type(node, path, "a number");
+    const char* const from = text_.data() + node.offset();
+    const auto [end, error] = std::from_chars(from, text_.data() + text_.size(), number);
+    static_cast<void>(end);
+    return error == std::errc{} || refuse(node, path, "no such number is a scale or a zero point");
   }
 
   /// Whether a card tells how large the tensor is: its dtype and all of its dims.
@@ -624,6 +663,14 @@ bool RunFile::load(const std::string& path, ConfigError& error) {
   fill_descs(single_ops);
   error = {};
   return true;
+}
+
+bool load_or_say(const std::string& path, RunFile& run) {
+  ConfigError error;
+  if (run.load(path, error)) return true;
+  say(to_string(error, path));
+  std::fputs(refused_line(run.text(), error).c_str(), stderr);
+  return false;
 }
 
 }  // namespace opdump::tool

@@ -8,6 +8,7 @@
 #include "opdump/config/parse.hpp"
 #include "opdump/types/model.hpp"
 #include "opdump/types/tensor.hpp"
+#include "src/tool/dump/quantisation.hpp"
 
 namespace opdump::tool {
 
@@ -24,6 +25,7 @@ struct RunTensor {
   Fill fill = Fill::none;  ///< none: the bytes come from `file`
   std::string file;
   std::uint64_t file_offset = 0;  ///< of the first byte in `file`
+  Quantisation quant;             ///< only in a card
   bool sized = true;  ///< false, only in a card: dtype or dims are known when the model runs; `bytes` is 0
 };
 
@@ -106,5 +108,8 @@ class RunFile {
   struct Text;
   std::unique_ptr<Text> text_;
 };
+
+/// Loads a file; or says on stderr what is wrong, with its line, and returns false.
+bool load_or_say(const std::string& path, RunFile& run);
 
 }  // namespace opdump::tool

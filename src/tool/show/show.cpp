@@ -30,13 +30,17 @@ namespace {
 constexpr char kShowHelp[] =
     R"(opdump show - lists the records of a dump
 
-usage: opdump show PATH... [--op GLOB] [--step STEPS] [--boot N] [--stats] [--head N] [--json]
+usage: opdump show PATH... [--op GLOB] [--step STEPS] [--boot N] [--stats] [--head N] [--model CARD]
+                    [--json]
 
   --op GLOB     only operators whose name matches, such as 'conv*' or 'layer?_relu'
   --step STEPS  only these steps, such as 3, 3-5 or 0|3-5
   --boot N      only boot N, of a flash image or of what 'opdump extract' wrote; of several boots each is listed apart
   --stats       also the standard deviation, the number of zeros, and a histogram from the least to the greatest
   --head N      also the first N elements of each tensor, at most 1000
+  --model CARD  also what the integers of quantised tensors stand for, by the card that 'opdump describe' has
+                written: the least, greatest and mean real value, scale and zero point, and the share of elements
+                that are the least or the greatest integer, at which a quantiser saturates
   --json        the same for programs
 
 A PATH, also as '-d PATH', is a dump file, a flash image, or a directory, which is searched with all that is below
@@ -67,6 +71,7 @@ struct ShowOptions {
   std::optional<std::string> step;
   std::optional<std::string> boot;
   std::optional<std::string> head;
+  std::optional<std::string> model;
   bool stats = false;
   bool json = false;
 };
@@ -195,13 +200,10 @@ int run_show(Words words) {
   ShowOptions options;
   std::vector<std::string> paths;
   const Option table[] = {
-      {"--op", {}, nullptr, &options.op},
-      {"--step", {}, nullptr, &options.step},
-      {"--boot", {}, nullptr, &options.boot},
-      {"--head", {}, nullptr, &options.head},
-      {"--stats", {}, &options.stats, nullptr},
-      {"--json", {}, &options.json, nullptr},
-      {"-d", "--dump_file", nullptr, nullptr, &paths},
+      {"--op", {}, nullptr, &options.op},       {"--step", {}, nullptr, &options.step},
+      {"--boot", {}, nullptr, &options.boot},   {"--head", {}, nullptr, &options.head},
+      {"--model", {}, nullptr, &options.model}, {"--stats", {}, &options.stats, nullptr},
+      {"--json", {}, &options.json, nullptr},   {"-d", "--dump_file", nullptr, nullptr, &paths},
   };
   if (const std::optional<int> exit_code = read_options({"show", kShowHelp, table}, words, paths))
     return *exit_code;
@@ -227,6 +229,11 @@ int run_show(Words words) {
                          "'--head " + *options.head + "' is no number from 1 to " + std::to_string(kMost));
     detail.head = static_cast<std::size_t>(*head);
   }
+
+  RunFile card;
+  if (options.model && !load_or_say(*options.model, card)) return kExitFailed;
+  const CardedOps carded(card);
+  if (options.model) detail.card = &carded;
 
   bool failed = false;
   const SearchReport report = {

@@ -48,6 +48,24 @@ void write_digest(JsonWriter& json, const TensorDigest& digest) {
   if (!digest.head.empty()) json.key("head").reals(digest.head);
 }
 
+void write_real(JsonWriter& json, const Quantisation& quant, const TensorDigest& digest) {
+  json.key("quant").open('{').key("scale").reals(
+      std::vector<double>(quant.scales.begin(), quant.scales.end()));
+  if (!quant.zero_points.empty()) {
+    json.key("zero_point").open('[');
+    for (const std::int64_t zero_point : quant.zero_points) json.json(std::to_string(zero_point));
+    json.close(']');
+  }
+  if (quant.axis >= 0) json.key("axis").number(static_cast<std::uint64_t>(quant.axis));
+  json.close('}');
+  if (!digest.has_real) return;
+  if (digest.real.finite() != 0) {
+    json.key("real_min").real(digest.real.min()).key("real_max").real(digest.real.max());
+    json.key("real_mean").real(digest.real.mean());
+  }
+  if (digest.has_limits) json.key("at_least").number(digest.at_least).key("at_most").number(digest.at_most);
+}
+
 void write_role(JsonWriter& json, bool is_output, std::uint64_t index) {
   json.key("role").text(is_output ? "output" : "input").key("index").number(index);
 }
@@ -116,11 +134,13 @@ bool JsonListing::show(const ShownRecord& record, RecordFile& file, std::string&
     sums_.bytes += tensor.bytes;
     TensorDigest digest;
     std::string problem;
-    const bool good = digest_tensor(file, tensor, detail_.spread, detail_.head, digest, problem);
+    const Quantisation* const quant = quant_of(detail_, record, tensor);
+    const bool good = digest_tensor(file, tensor, detail_.spread, detail_.head, quant, digest, problem);
     json_.line(2).open('{');
     write_tensor(json_, tensor);
     if (good) {
       write_digest(json_, digest);
+      if (quant != nullptr) write_real(json_, *quant, digest);
     } else {
       json_.key("problem").text(problem);
       error = problem;

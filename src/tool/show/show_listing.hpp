@@ -11,6 +11,7 @@
 #include "src/tool/dump/record_name.hpp"
 #include "src/tool/dump/statistics_file.hpp"
 #include "src/tool/dump/tensor_digest.hpp"
+#include "src/tool/run/carded_ops.hpp"
 
 namespace opdump::tool {
 
@@ -18,6 +19,7 @@ namespace opdump::tool {
 struct ShowDetail {
   bool spread = false;
   std::size_t head = 0;  ///< elements
+  const CardedOps* card = nullptr;
 };
 
 /// One record to be listed.
@@ -26,6 +28,13 @@ struct ShownRecord {
   std::optional<RecordName> name;
   std::optional<RecordPlace> place;
 };
+
+/// How the tensor is quantised; null where that is not known.
+inline const Quantisation* quant_of(const ShowDetail& detail, const ShownRecord& record,
+                                    const RecordTensor& tensor) {
+  if (detail.card == nullptr || !record.name) return nullptr;
+  return detail.card->quant(record.name->name, tensor.is_output, tensor.index);
+}
 
 struct ShownSums {
   std::uint64_t records = 0;

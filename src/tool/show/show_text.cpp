@@ -43,6 +43,38 @@ std::string short_title(const std::string& title) {
   return text;
 }
 
+std::string range_text(double least, double most) {
+  return least == most ? number_text(least) : number_text(least) + ".." + number_text(most);
+}
+
+/// What the elements of a quantised tensor stand for.
+void add_real(const Quantisation& quant, const TensorDigest& digest, Table& table) {
+  if (!digest.has_real) {
+    table.add_line("  real values: the scales of the card do not fit this shape");
+    return;
+  }
+  std::string line = "  real";
+  if (digest.real.finite() != 0) {
+    line += " min " + number_text(digest.real.min()) + "  max " + number_text(digest.real.max()) + "  mean " +
+            number_text(digest.real.mean());
+  }
+  const auto [least, most] = std::minmax_element(quant.scales.begin(), quant.scales.end());
+  line += "  scale " + range_text(static_cast<double>(*least), static_cast<double>(*most));
+  if (!quant.zero_points.empty()) {
+    const auto [first, last] = std::minmax_element(quant.zero_points.begin(), quant.zero_points.end());
+    line += "  zero point " + range_text(static_cast<double>(*first), static_cast<double>(*last));
+  }
+  if (quant.scales.size() > 1) line += "  axis " + std::to_string(quant.axis);
+  if (digest.has_limits && digest.elements != 0) {
+    char text[64];
+    const double all = static_cast<double>(digest.elements) / 100;
+    std::snprintf(text, sizeof text, "  at the least %.3g %%  at the most %.3g %%",
+                  static_cast<double>(digest.at_least) / all, static_cast<double>(digest.at_most) / all);
+    line += text;
+  }
+  table.add_line(line);
+}
+
 void add_detail(const TensorDigest& digest, Table& table) {
   if (digest.has_spread) {
     table.add_line("  std " + number_text(digest.deviation) + "  zeros " + std::to_string(digest.zeros) +
@@ -155,9 +187,11 @@ bool TextListing::show(const ShownRecord& record, RecordFile& file, std::string&
                                     tensor.has_shape ? shape_text(tensor.shape()) : "no shape",
                                     std::to_string(tensor.bytes) + " B"};
     TensorDigest digest;
-    digest_tensor(file, tensor, detail_.spread, detail_.head, digest, error);
+    const Quantisation* const quant = quant_of(detail_, record, tensor);
+    digest_tensor(file, tensor, detail_.spread, detail_.head, quant, digest, error);
     for (std::string& cell : statistics_cells(tensor, digest.statistics)) row.push_back(std::move(cell));
     table.add(std::move(row));
+    if (quant != nullptr) add_real(*quant, digest, table);
     add_detail(digest, table);
     if (++rows % kMostRows == 0) table.print();
   }

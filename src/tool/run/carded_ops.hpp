@@ -1,0 +1,38 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "opdump/base/text.hpp"
+#include "src/tool/dump/quantisation.hpp"
+#include "src/tool/run/run_file.hpp"
+
+namespace opdump::tool {
+
+/// The operators of a card by their names in a dump. Refers to the card.
+class CardedOps {
+ public:
+  explicit CardedOps(const RunFile& card) {
+    for (const RunModel& model : card.models) {
+      for (const RunOp& op : model.ops) {
+        std::string name(sanitised_bytes(op.desc.name), '_');
+        put_sanitised(name.data(), op.desc.name);
+        ops_.try_emplace(std::move(name), &op);
+      }
+    }
+  }
+
+  /// How a tensor of the operator is quantised; null where the card does not say that it is.
+  const Quantisation* quant(std::string_view op, bool is_output, std::uint32_t index) const {
+    const auto found = ops_.find(std::string(op));
+    if (found == ops_.end()) return nullptr;
+    const std::vector<RunTensor>& tensors = is_output ? found->second->outputs : found->second->inputs;
+    return index < tensors.size() && !tensors[index].quant.scales.empty() ? &tensors[index].quant : nullptr;
+  }
+
+ private:
+  std::unordered_map<std::string, const RunOp*> ops_;
+};
+
+}  // namespace opdump::tool
