@@ -150,6 +150,26 @@ class Describe(Case):
         self.assertEqual(tensors[1]['quant'], {'scale': [0.25, 0.125], 'zero_point': [0, 0], 'axis': 0})
         self.assertNotIn('quant', shown['records'][1]['tensors'][0])
 
+    def test_compare_takes_what_integers_stand_for(self):
+        self.describe('net.tflite', tflite_net())
+        weights = [4, 8, -8, 16, 0, -32]
+        scales = [0.25] * 3 + [0.125] * 3
+        self.write('mine/CONV_2D.y.0.0.1589195081588018',
+                   tool_case.record([tool_case.tensor(tool_case.INT8, [1, 700], bytes(range(100)) * 7),
+                                     tool_case.tensor(tool_case.INT8, [2, 1, 1, 3], struct.pack('6b', *weights))], []))
+        self.write('golden/CONV_2D.y.0.0.1589195081588018',
+                   tool_case.record([tool_case.tensor(tool_case.FLOAT, [1, 700],
+                                                      tool_case.floats(*[0.5 * (i + 4) for i in range(100)] * 7)),
+                                     tool_case.tensor(tool_case.FLOAT, [2, 1, 1, 3], tool_case.floats(
+                                         *(scale * value for scale, value in zip(scales, weights))))], []))
+        out, _ = self.run_tool('compare', 'mine', 'golden', '--model', 'card.json')
+        self.assertIn('2 tensors compared: 2 equal, 0 diverging', out)
+        self.assertNotIn('no scale is known', out)
+        self.assertIn('2 equal', self.run_tool('compare', 'golden', 'mine', '--golden-model', 'card.json')[0])
+        out, _ = self.run_tool('compare', 'mine', 'golden')
+        self.assertIn('0 equal, 2 diverging', out)
+        self.assertIn('2 tensors of integers met real numbers, and no scale is known', out)
+
     def test_scales_that_do_not_fit_are_told(self):
         self.describe('net.tflite', tflite_net())
         self.write('dump/20260131130559/0/net/1/0/CONV_2D.y.0.0.1589195081588018',

@@ -36,6 +36,9 @@ usage: opdump compare -m MINE -g GOLDEN [-out DIRECTORY]
       --boot N                 of MINE only boot N, where it is a flash image or what 'opdump extract' wrote
       --golden-boot N          the same of GOLDEN
       --map FILE               what my operators are called in the golden dump: rows 'name,golden name'
+      --model CARD             what my integers stand for, by the card that 'opdump describe' has written:
+                               quantised tensors are compared by their real values
+      --golden-model CARD      the same of GOLDEN
       --by-order               operators go together by their turn within a step, whatever their names
       --limits LIST            what a tensor has to keep or is called diverging, as 'cosine=0.99,max_abs=0.001';
                                unless given, a cosine of 0.99 and a Euclidean distance of 0.05. The first
@@ -81,6 +84,8 @@ struct CompareOptions {
   std::optional<std::string> map;
   std::optional<std::string> boot;
   std::optional<std::string> golden_boot;
+  std::optional<std::string> model;
+  std::optional<std::string> golden_model;
   bool by_order = false;
   bool json = false;
 };
@@ -152,6 +157,8 @@ int run_compare(Words words) {
       {"--map", {}, nullptr, &options.map},
       {"--boot", {}, nullptr, &options.boot},
       {"--golden-boot", {}, nullptr, &options.golden_boot},
+      {"--model", {}, nullptr, &options.model},
+      {"--golden-model", {}, nullptr, &options.golden_model},
       {"--by-order", {}, &options.by_order},
       {"--json", {}, &options.json},
   };
@@ -188,6 +195,12 @@ int run_compare(Words words) {
     return kExitFailed;
   }
 
+  RunFile card, golden_card;
+  if ((options.model && !load_or_say(*options.model, card)) ||
+      (options.golden_model && !load_or_say(*options.golden_model, golden_card)))
+    return kExitFailed;
+  const CardedOps carded(card), golden_carded(golden_card);
+
   bool good = true;
   const SearchReport search = {
       .error =
@@ -205,6 +218,8 @@ int run_compare(Words words) {
   };
   DumpSide mine = read(my_image, *options.mine, boot);
   DumpSide golden = read(golden_image, *options.golden, golden_boot);
+  add_card(carded, mine);
+  add_card(golden_carded, golden);
   if (options.op) {
     keep_ops(*options.op, mine);
     keep_ops(*options.op, golden);

@@ -237,7 +237,7 @@ std::string compare_json(const CompareReport& report) {
 void print_comparison(const CompareReport& report) {
   constexpr std::size_t kMostRows = 20;
   std::vector<const PairResult*> compared, diverging, apart;
-  std::uint64_t lonely_mine = 0, lonely_golden = 0, failed = 0, equal = 0, by_turn = 0;
+  std::uint64_t lonely_mine = 0, lonely_golden = 0, failed = 0, equal = 0, by_turn = 0, unscaled = 0;
   for (const PairResult& result : report.results) {
     if (result.comparison) {
       compared.push_back(&result);
@@ -246,6 +246,7 @@ void print_comparison(const CompareReport& report) {
       equal += same ? 1 : 0;
       if (!same) apart.push_back(&result);
       by_turn += result.pair.remark.empty() ? 0 : 1;
+      unscaled += result.unscaled ? 1 : 0;
     } else if (!result.pair.golden) {
       ++lonely_mine;
     } else if (!result.pair.mine) {
@@ -283,6 +284,10 @@ void print_comparison(const CompareReport& report) {
   if (by_turn != 0)
     std::printf("%s share a name and were paired by their turn, though shape or type differ\n",
                 count_text(by_turn, "tensor").c_str());
+  if (unscaled != 0)
+    std::printf(
+        "%s of integers met real numbers, and no scale is known; --model or --golden-model CARD tells it\n",
+        count_text(unscaled, "tensor").c_str());
   if (!apart.empty()) {
     std::stable_sort(apart.begin(), apart.end(), worse);
     std::printf("\nfarthest apart\n");

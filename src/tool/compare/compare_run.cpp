@@ -1,10 +1,15 @@
 #include "src/tool/compare/compare_run.hpp"
 
+#include <optional>
+#include <string>
+
+#include "opdump/impl/stats/non_finite.hpp"
 #include "src/tool/cli/interrupt.hpp"
 #include "src/tool/cli/ordered_work.hpp"
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/compare/compare_elements.hpp"
 #include "src/tool/compare/compare_order.hpp"
+#include "src/tool/compare/dequantised_elements.hpp"
 #include "src/tool/dump/elements.hpp"
 
 namespace opdump::tool {
@@ -14,11 +19,34 @@ compare::ToFloats to_floats(DType dtype) {
   return dtype == DType::float16 ? compare::pair_kernels().float16_to_float : float_reader(dtype);
 }
 
-compare::ComparedArray array_of(const compare::ElementSource& source, const DumpTensor& tensor) {
-  return {.source = &source,
-          .dtype = tensor.dtype,
-          .item_bits = info(tensor.dtype).bits,
-          .to_floats = to_floats(tensor.dtype)};
+void add_remark(const std::string& remark, PairResult& result) {
+  if (!remark.empty()) result.remark += (result.remark.empty() ? "" : "; ") + remark;
+}
+
+/// One side of a pair: its elements, and what they stand for if a card says so.
+struct PairSide {
+  CompareElements stored;
+  std::optional<DequantisedElements> real;
+};
+
+/// Whether the scales of `tensor` lie along its dims as they are compared.
+bool open_real(const DumpTensor& tensor, const ElementOrder& order, PairSide& side) {
+  const bool one_scale = tensor.quant->scales.size() == 1;
+  side.real.emplace(side.stored, *tensor.quant, tensor.dtype, one_scale ? Shape{} : Shape(order.shape));
+  return side.real->fits() && (one_scale || !order.relayout);
+}
+
+compare::ComparedArray array_of(const compare::ElementSource& source, DType dtype) {
+  return {.source = &source, .dtype = dtype, .item_bits = info(dtype).bits, .to_floats = to_floats(dtype)};
+}
+
+bool is_narrow_integer(DType dtype) {
+  return dtype == DType::int8 || dtype == DType::uint8 || dtype == DType::int16 || dtype == DType::uint16;
+}
+
+/// Whether integers meet real numbers, and no card says what they stand for.
+bool lacks_scale(const DumpTensor& integers, const DumpTensor& reals) {
+  return is_narrow_integer(integers.dtype) && integers.quant == nullptr && can_be_non_finite(reals.dtype);
 }
 
 std::string missing_partner(const DumpSide& side, std::size_t tensor, const char* where) {
@@ -34,22 +62,31 @@ void compare_pair(const DumpSide& mine, const DumpSide& golden, unsigned threads
   result.problem = std::move(order.problem);
   if (!result.problem.empty()) return;
   result.remark = result.pair.remark;
-  if (!order.remark.empty()) result.remark += (result.remark.empty() ? "" : "; ") + order.remark;
+  add_remark(order.remark, result);
   result.shape = order.mine.shape;
-  CompareElements x_elements, y_elements;
-  if (!x_elements.open(mine, x, order.mine.relayout)) {
-    result.problem = x_elements.error();
-    return;
+  PairSide sides[2];
+  compare::ComparedArray arrays[2];
+  for (std::size_t i = 0; i < 2; ++i) {
+    const DumpTensor& tensor = i == 0 ? x : y;
+    const ElementOrder& side_order = i == 0 ? order.mine : order.golden;
+    if (!sides[i].stored.open(i == 0 ? mine : golden, tensor, side_order.relayout)) {
+      result.problem = sides[i].stored.error();
+      return;
+    }
+    arrays[i] = array_of(sides[i].stored, tensor.dtype);
+    if (tensor.quant == nullptr) continue;
+    if (open_real(tensor, side_order, sides[i])) {
+      arrays[i] = array_of(*sides[i].real, DType::float32);
+    } else {
+      add_remark("the scales of the card do not fit the shape", result);
+    }
   }
-  if (!y_elements.open(golden, y, order.golden.relayout)) {
-    result.problem = y_elements.error();
-    return;
-  }
-  result.comparison =
-      compare::compare(array_of(x_elements, x), array_of(y_elements, y), order.elements, threads);
-  for (CompareElements* elements : {&x_elements, &y_elements}) {
-    if (!elements->failed()) continue;
-    result.problem = elements->error();
+  result.unscaled = lacks_scale(x, y) || lacks_scale(y, x);
+  if (result.unscaled) add_remark("integers against real numbers, and no scale is known", result);
+  result.comparison = compare::compare(arrays[0], arrays[1], order.elements, threads);
+  for (PairSide& side : sides) {
+    if (!side.stored.failed()) continue;
+    result.problem = side.stored.error();
     result.comparison.reset();
   }
   if (!result.comparison && result.problem.empty()) result.problem = "the files cannot be read any more";

@@ -14,6 +14,7 @@ struct PairResult {
   std::optional<compare::Comparison> comparison;  ///< nothing: `problem` says why
   std::string problem;
   std::string remark;      ///< what else to know about the comparison; mostly empty
+  bool unscaled = false;   ///< integers met real numbers that they may stand for, and no scale is known
   std::vector<Dim> shape;  ///< of the compared elements; empty without comparison
 };
 

@@ -162,4 +162,9 @@ DumpSide read_side(const std::string& path, const SearchReport& report, std::opt
   return side;
 }
 
+void add_card(const CardedOps& card, DumpSide& side) {
+  for (DumpTensor& tensor : side.tensors)
+    tensor.quant = card.quant(side.files[tensor.file].op, tensor.is_output, tensor.index);
+}
+
 }  // namespace opdump::tool

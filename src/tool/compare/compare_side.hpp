@@ -7,6 +7,7 @@
 #include "src/tool/compare/compare_name.hpp"
 #include "src/tool/dump/found_files.hpp"
 #include "src/tool/dump/memory_layout.hpp"
+#include "src/tool/run/carded_ops.hpp"
 
 namespace opdump::tool {
 
@@ -25,6 +26,7 @@ struct DumpTensor {
   std::uint64_t address = 0;
   std::string original_op;  ///< the framework's name of the operator fused into this one; empty: not known
   std::uint32_t original_index = 0;
+  const Quantisation* quant = nullptr;  ///< by a card; null: not known
 };
 
 /// One file of a dump, and what its name and place say.
@@ -50,5 +52,8 @@ struct DumpSide {
 /// cannot be used.
 DumpSide read_side(const std::string& path, const SearchReport& report,
                    std::optional<std::uint32_t> boot = std::nullopt);
+
+/// Gives the tensors of `side` what the card says of them. Refers to the card.
+void add_card(const CardedOps& card, DumpSide& side);
 
 }  // namespace opdump::tool
