@@ -23,6 +23,7 @@ one in ten. Missing tools are installed with apt-get where there is one.
   --help      this text
 
 environment
+  OPDUMP_MODELS     folders with .onnx and .tflite models, with ":" between them: each is described
   OPDUMP_MSACCUCMP  folder of the vendor's msaccucmp, or its msaccucmp.py: it has to read our dumps
   OPDUMP_MSPROBE    folder of msprobe's package; where OPDUMP_MSACCUCMP lies in it if not said: it has to take the
                     names and tables of MindSpore's layouts
