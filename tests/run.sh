@@ -28,6 +28,7 @@ environment
   OPDUMP_MSPROBE    folder of msprobe's package; where OPDUMP_MSACCUCMP lies in it if not said: it has to take the
                     names and tables of MindSpore's layouts
   OPDUMP_NANO_PY    nano.py, an independent reader of nano records: it has to read ours too
+  OPDUMP_GE         folder of the vendor's repository hicann/ge: its nano executor has to run with our libge_dbg
   OPDUMP_FIRMWARE_KILLS  how often --firmware kills each of five boards; 20 by default
   CXX               the compiler of the first build
   OPDUMP_CANN_INCLUDE  folder of CANN's headers, which holds acl/acl_rt.h: opdump's have to compile with them

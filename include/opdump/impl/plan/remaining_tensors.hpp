@@ -38,7 +38,7 @@ class RemainingTensors {
     return exclusion.name == (exclusion.by_type ? op.type : op.name);
   }
 
- private:
+  /// Whether the config of `plan` leaves out that tensor of `op`.
   template <class Plan>
   static bool leaves_out(const Plan& plan, const OpDesc& op, bool is_output, std::uint32_t index) {
     bool found = false;
@@ -55,6 +55,7 @@ class RemainingTensors {
     return found;
   }
 
+ private:
   TensorView tensors_[kMost];
   std::uint16_t indexes_[kMost];
   std::size_t count_ = 0;
