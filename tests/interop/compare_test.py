@@ -148,7 +148,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix='opdump_compare') as folder:
         make_dumps(folder)
         arguments = ['compare', '-m', os.path.join(folder, 'mine'), '-g', os.path.join(folder, 'golden'), '-out']
-        subprocess.run([opdump, *arguments, os.path.join(folder, 'ours')], check=True, stdout=subprocess.DEVNULL,
+        # Some diverge, which is the exit status 1.
+        subprocess.run([opdump, *arguments, os.path.join(folder, 'ours')], check=False, stdout=subprocess.DEVNULL,
                        stderr=subprocess.DEVNULL)
         subprocess.run([sys.executable, os.path.basename(msaccucmp), *arguments, os.path.join(folder, 'theirs')],
                        cwd=os.path.dirname(os.path.abspath(msaccucmp)), check=False, stdout=subprocess.DEVNULL,

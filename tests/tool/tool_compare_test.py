@@ -159,16 +159,104 @@ class Compare(Case):
         out, _ = self.run_tool('compare', 'mine', 'golden')
         self.assertIn('0 diverging\n', out)
         self.assertRegex(out, r'\nfirst unequal: b:output:0 \(cosine 0.9999\d+, euclid 0.003\d+\)\n')
-        out, _ = self.run_tool('compare', 'mine', 'golden', '--limits', 'max_abs=0.01')
+        out, _ = self.run_tool('compare', 'mine', 'golden', '--limits', 'max_abs=0.01', expect=1)
         self.assertIn('1 diverging\nfirst to diverge: b:output:0 (max_abs 0.02 > 0.01)\n', out)
         self.run_tool('compare', 'mine', 'golden', '--fail-under', 'max_abs=0.01', expect=1)
         self.assertIn('exclude', self.run_tool('compare', 'mine', 'golden', '--limits', 'max_abs=1', '--fail-under',
                                                'max_abs=1', expect=2)[1])
 
+    def chain(self, side, count, at=None, spoil=None, inputs=True, constants=None):
+        """A chain of operators y = x * w + 1; the output of operator `at` is what `spoil` makes of it."""
+        values = [0.5, -1.25, 2, 3.5]
+        for i in range(count):
+            weights = (constants or {}).get(i, [1 + i / 10] * 4)
+            outputs = [x * w + 1 for x, w in zip(values, weights)]
+            if i == at:
+                outputs = spoil(outputs)
+            self.put('20260131130559/0/net/1/0/Mul.op%d.%d.0.%016d' % (i, i, i + 1),
+                     [one(values), one(weights)] if inputs else [], [one(outputs)], side)
+            values = outputs
+
+    def verdicts(self, expect=1):
+        out, _ = self.run_tool('compare', '-m', 'mine', '-g', 'golden', '--json', expect=expect)
+        report = json.loads(out)
+        return [op['verdict'] for op in report['ops']], report.get('first_diverging', {}).get('text')
+
+    def test_the_culprit_is_named_and_its_victims_are_not(self):
+        spoils = {'one channel is off': lambda y: [y[0] + 20] + y[1:], 'turned round': lambda y: y[::-1],
+                  'NaN': lambda y: [math.nan] + y[1:], 'saturated': lambda y: [min(v, 0.1) for v in y]}
+        count = 7
+        self.chain('golden', count)
+        for what, spoil in spoils.items():
+            for at in range(count):
+                with self.subTest(what=what, at=at):
+                    self.chain('mine', count, at, spoil)
+                    verdicts, first = self.verdicts()
+                    self.assertEqual(verdicts, ['agrees'] * at + ['culprit'] + ['victim'] * (count - at - 1))
+                    self.assertTrue(first.startswith('Mul "op%d" at net/0, culprit: its 2 inputs agree, output 0 '
+                                                     'does not (' % at), first)
+                    self.assertEqual('1 NaN and 0 Inf for 0 NaN and 0 Inf' in first, what == 'NaN')
+        out, _ = self.run_tool('compare', 'mine', 'golden', expect=1)
+        self.assertIn('7 operators: 6 agree, 1 culprit\nfirst diverging operator: Mul "op6"', out)
+
+    def test_without_inputs_nobody_is_called_a_culprit(self):
+        self.chain('golden', 3, inputs=False)
+        self.chain('mine', 3, 1, lambda y: y[::-1], inputs=False)
+        verdicts, first = self.verdicts()
+        self.assertEqual(verdicts, ['agrees', 'diverges', 'diverges'])
+        self.assertIn('without its inputs in both dumps it may be a victim', first)
+
+    def test_a_constant_that_differs_is_told_apart(self):
+        self.chain('golden', 3)
+        self.chain('mine', 3, constants={1: [5, 5, 5, -5]})
+        verdicts, first = self.verdicts()
+        self.assertEqual(verdicts, ['agrees', 'victim', 'victim'])
+        self.assertIn('"op1" at net/0, victim: its input 1 diverges already, and no operator of the dump before it '
+                      'does: a constant', first)
+
+    def test_operators_without_a_partner_are_told(self):
+        self.chain('golden', 2)
+        self.chain('mine', 3)
+        verdicts, first = self.verdicts()
+        self.assertEqual((verdicts, first), (['agrees', 'agrees', 'unpaired'], None))
+        self.assertIn('3 operators: 2 agree, 1 unpaired', self.run_tool('compare', 'mine', 'golden', expect=1)[0])
+
+    def test_limits_of_other_tools(self):
+        self.put('T.a.1.0.1', [], [one([1] * 999 + [1.02])], 'mine')
+        self.put('T.a.1.0.1', [], [one([1] * 1000)], 'golden')
+        for name, expect in (('default', 0), ('cann', 1), ('msprobe', 0), ('litert', 1), ('polygraphy', 1)):
+            self.run_tool('compare', 'mine', 'golden', '--limits', name, expect=expect)
+        self.assertIn('cann, msprobe, litert and polygraphy',
+                      self.run_tool('compare', 'mine', 'golden', '--limits', 'none', expect=2)[1])
+
+    def test_more_measures(self):
+        x = [math.sin(i) * 3 + i % 7 + 0.01 for i in range(3000)]
+        y = [value * (1 + (0.004 if i % 4 == 0 else 0.0001)) for i, value in enumerate(x)]
+        self.put('T.a.1.0.1', [], [one(x)], 'mine')
+        self.put('T.a.1.0.1', [], [one(y)], 'golden')
+        more = ['snr', 'psnr', 'pearson', 'within_0.001', 'within_0.005', 'q99_abs', 'q99_rel', 'unlike', 'not_close']
+        (result,), _ = self.compare('-alg', ','.join(more))
+        errors = sorted(abs(a - b) for a, b in zip(x, y))
+        squares = sum(error * error for error in errors)
+        self.assertAlmostEqual(result['snr'], 10 * math.log10(sum(b * b for b in y) / squares), 3)
+        self.assertAlmostEqual(result['psnr'], 20 * math.log10(max(map(abs, y)) / math.sqrt(squares / 3000)), 3)
+        self.assertEqual((result['within_0.001'], result['within_0.005'], result['unlike']), (0.75, 1, 0))
+        self.assertLess(abs(result['q99_abs'] / errors[2970] - 1), 0.01)
+        self.assertLess(abs(result['q99_rel'] / 0.004 - 1), 0.02)
+        mean_x, mean_y = sum(x) / 3000, sum(y) / 3000
+        self.assertAlmostEqual(
+            result['pearson'],
+            sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y))
+            / math.sqrt(sum((a - mean_x) ** 2 for a in x) * sum((b - mean_y) ** 2 for b in y)), 6)
+        self.put('T.a.1.0.1', [], [one([1, math.nan, math.inf, 4, -math.inf])], 'mine')
+        self.put('T.a.1.0.1', [], [one([1, math.nan, math.inf, math.nan, 5])], 'golden')
+        (result,), _ = self.compare('-alg', 'unlike,within_0.001', expect=1)
+        self.assertEqual((result['unlike'], result['within_0.001']), (2, 1))
+
     def test_measures_of_two_arrays(self):
         self.write('a.npy', npy('<f4', [2, 2], floats(1, 2, 3, 5)))
         self.write('b.npy', npy('<f4', [2, 2], floats(1, 2, 3, 4)))
-        out, _ = self.run_tool('compare', '-m', 'a.npy', '-g', 'b.npy', '--json')
+        out, _ = self.run_tool('compare', '-m', 'a.npy', '-g', 'b.npy', '--json', expect=1)
         (result,) = json.loads(out)['tensors']
         self.assertAlmostEqual(result['cosine'], 34 / math.sqrt(39 * 30))
         self.assertEqual((result['max_abs'], result['sum_rel'], result['max_rel']), (1, 0.25, 0.25))
@@ -188,7 +276,7 @@ class Compare(Case):
         self.put(name % 90, [one([1, 2])], [one([3, 5])], 'golden')
         self.put('Add.add.4.0.%016d' % 10, [], [one([0, 0])], 'mine')
         self.put('Add.add.4.0.%016d' % 11, [], [one([1, 1])], 'golden')
-        rows = self.csv()
+        rows = self.csv(expect=1)
         self.assertEqual(rows[0], HEADER)
         self.assertEqual([row[8] for row in rows[1:]], ['add:output:0', 'conv1:input:0', 'conv1:output:0'])
         self.assertEqual([row[0] for row in rows[1:]], ['0', '1', '1'])
@@ -200,7 +288,7 @@ class Compare(Case):
                                         '0.000000', ''])
         self.assertEqual(rows[3][15], '(3.500;0.500),(4.000;1.000)')
         self.assertEqual([len(row) for row in rows], [len(HEADER)] * 4)
-        self.assertEqual(self.csv('-alg', '0,RootMeanSquareError')[0],
+        self.assertEqual(self.csv('-alg', '0,RootMeanSquareError', expect=1)[0],
                          HEADER[:11] + ['RootMeanSquareError', 'CompareFailReason'])
 
     def test_addresses_go_where_a_side_is_arrays(self):
@@ -213,7 +301,7 @@ class Compare(Case):
             for step in range(3):
                 self.put('%s/0/net/1/%d/Add.add.4.0.%016d' % (time, step, 100 - step), [],
                          [one([step + (side == 'mine' and step == 1)])], side)
-        results, _ = self.compare()
+        results, _ = self.compare(expect=1)
         self.assertEqual({(r['place'], r['max_abs']) for r in results}, {('net/0', 0), ('net/1', 1), ('net/2', 0)})
 
     def test_a_golden_array_serves_every_step(self):
@@ -280,7 +368,7 @@ class Compare(Case):
         for number, (op, error) in enumerate([('a', 0), ('b', 0.2), ('c', 3), ('d', 0.001)]):
             self.put('T.%s.%d.0.%016d' % (op, number, number + 1), [], [one([1, 1, 1 + error])], 'mine')
             self.put('T.%s.%d.0.%016d' % (op, number, number + 5), [], [one([1, 1, 1])], 'golden')
-        out, _ = self.run_tool('compare', '-m', 'mine', '-g', 'golden')
+        out, _ = self.run_tool('compare', '-m', 'mine', '-g', 'golden', expect=1)
         self.golden('compare.txt', out)
         self.run_tool('compare', '-m', 'mine', '-g', 'golden', '--fail-under', 'cosine=0.99', expect=1)
         self.run_tool('compare', '-m', 'mine', '-g', 'golden', '--fail-under', 'cosine=0.5,max_abs=3')
@@ -290,7 +378,7 @@ class Compare(Case):
     def test_nan_keeps_no_limit(self):
         self.put('T.a.1.0.%016d' % 1, [], [one([1, math.nan])], 'mine')
         self.put('T.a.1.0.%016d' % 1, [], [one([1, 2])], 'golden')
-        results, _ = self.compare()
+        results, _ = self.compare(expect=1)
         self.assertEqual((results[0]['cosine'], results[0]['diverges'], results[0]['equal']), ('nan', True, 1))
         self.compare('--fail-under', 'max_abs=1e30', expect=1)
 

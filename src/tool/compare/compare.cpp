@@ -41,10 +41,11 @@ usage: opdump compare -m MINE -g GOLDEN [-out DIRECTORY]
       --golden-model CARD      the same of GOLDEN
       --by-order               operators go together by their turn within a step, whatever their names
       --limits LIST            what a tensor has to keep or is called diverging, as 'cosine=0.99,max_abs=0.001';
-                               unless given, a cosine of 0.99 and a Euclidean distance of 0.05. The first
-                               tensor that is not equal is told besides. Equal tensors keep every limit, also
-                               with NaNs in them
-      --fail-under LIST        as --limits, and the exit status tells whether every tensor keeps them
+                               or the limits of another tool: cann, msprobe, litert, polygraphy; unless given,
+                               'default', a cosine of 0.99 and a Euclidean distance of 0.05. The first tensor
+                               that is not equal is told besides. Equal tensors keep every limit, also with
+                               NaNs in them
+      --fail-under LIST        as --limits
       --json                   everything as JSON on stdout, instead of the summary
 
 Tensors go together by operator, role and index, and by model and step where both dumps tell them, by step alone
@@ -59,16 +60,28 @@ Measures, with x mine, y golden and r = |x/y-1|, 0 where y is 0:
   3  euclid    RelativeEuclideanDistance  8  max_rel   MaxRelativeError
   4  kl        KullbackLeiblerDivergence  9  mean_rel  MeanRelativeError
 
+More measures, in csv, json and limits where they are named:
+
+     snr       signal to noise in dB            within_0.001  share of elements at most 0.1 % away
+     psnr      the same of the greatest value   within_0.005  the same for 0.5 %
+     pearson   correlation                      q99_abs       of 100 elements, 99 are at most so far away
+     unlike    NaN or Inf on one side alone     q99_rel       the same by the golden element
+     not_close elements more than 1e-5 and 1e-5 of the golden one away
+
+An operator's inputs and outputs together give its verdict: a culprit's inputs agree and an output does not, a
+victim's inputs diverge already. One sentence names the first operator that diverges. That needs the inputs in both
+dumps ("dump_mode": "all").
+
 Besides: the share of equal elements, the largest distance in units in the last place ("ulp") where both have one
 floating dtype, and where the largest absolute error lies.
 
   opdump compare -m dump -g golden
   opdump compare -m dump/20260131130559/0/digits/1/9 -g framework_npy -out results
   opdump compare -m a.npy -g b.npy --json
-  opdump compare -m dump -g golden --fail-under cosine=0.999 || echo 'not good enough'
+  opdump compare -m dump -g golden --limits cosine=0.999 || echo 'not good enough'
 
 exit status
-  0  all tensors of mine were compared, and keep the limits of --fail-under
+  0  all tensors of mine were compared, and keep the limits
   1  one does not, has no golden tensor, or could not be compared; the summary and stderr say which
   2  the command line is wrong
 )";
@@ -230,7 +243,8 @@ int run_compare(Words words) {
 
   const std::vector<PairResult> results = compare_pairs(
       mine, golden,
-      pair_tensors(mine, golden, {.names = options.map ? &names : nullptr, .by_order = options.by_order}));
+      pair_tensors(mine, golden, {.names = options.map ? &names : nullptr, .by_order = options.by_order}),
+      needs_detail(chosen, thresholds));
   if (interrupted()) die_of_interrupt();
   const CompareReport report = {mine, golden, results, chosen, thresholds};
   std::uint64_t problems = 0;
@@ -238,7 +252,7 @@ int run_compare(Words words) {
     if (!result.pair.mine) continue;
     if (!result.comparison && ++problems <= kMostProblems)
       search.error(report.tensor_name(result) + ": " + result.problem);
-    if (options.fail_under && report.diverges(result)) good = false;
+    if (report.diverges(result)) good = false;
   }
   if (problems > kMostProblems)
     search.error("and " + std::to_string(problems - kMostProblems) + " more; --json and -out have all");

@@ -28,6 +28,62 @@ constexpr std::array<Measure, 10> kMeasures = {{
     {"MeanRelativeError", "mean_rel", [](const Comparison& c) { return c.mean_relative_error; }},
 }};
 
+double decibels(double ratio) {
+  return 20 * std::log10(ratio);
+}
+
+/// Of the golden values to the error, in dB.
+double signal_to_noise(const Comparison& c) {
+  if (c.equal == c.elements) return HUGE_VAL;
+  return c.relative_euclidean_distance == 0 ? -HUGE_VAL : -decibels(c.relative_euclidean_distance);
+}
+
+double peak_to_noise(const Comparison& c) {
+  if (c.equal == c.elements) return HUGE_VAL;
+  return decibels(c.detail->golden_peak / c.root_mean_square_error);
+}
+
+/// The correlation of both sides, which a scale and an offset do not change.
+double pearson(const Comparison& c) {
+  if (c.equal == c.elements) return 1;
+  const double x_square = c.x_deviation * c.x_deviation + c.x_mean * c.x_mean;
+  const double y_square = c.y_deviation * c.y_deviation + c.y_mean * c.y_mean;
+  const double covariance = c.cosine_similarity * std::sqrt(x_square * y_square) - c.x_mean * c.y_mean;
+  return std::clamp(covariance / (c.x_deviation * c.y_deviation), -1.0, 1.0);
+}
+
+/// What the vendor's tool does not have.
+constexpr std::array<Measure, 9> kMoreMeasures = {{
+    {"SignalToNoiseRatio", "snr", signal_to_noise, true},
+    {"PeakSignalToNoiseRatio", "psnr", peak_to_noise, true, true},
+    {"PearsonCorrelation", "pearson", pearson, true},
+    {"WithinOneThousandth", "within_0.001", [](const Comparison& c) { return c.detail->within_thousandth; },
+     true, true},
+    {"WithinFiveThousandths", "within_0.005",
+     [](const Comparison& c) { return c.detail->within_five_thousandths; }, true, true},
+    {"AbsoluteErrorQuantile99", "q99_abs", [](const Comparison& c) { return c.detail->absolute_quantile; },
+     false, true},
+    {"RelativeErrorQuantile99", "q99_rel", [](const Comparison& c) { return c.detail->relative_quantile; },
+     false, true},
+    {"NotClose", "not_close", [](const Comparison& c) { return static_cast<double>(c.detail->not_close); },
+     false, true},
+    {"NonFiniteMismatch", "unlike", [](const Comparison& c) { return static_cast<double>(c.detail->unlike); },
+     false, true},
+}};
+
+/// Limits that other tools have. Source: their documents; msprobe's are those of its code.
+struct LimitSet {
+  std::string_view name;
+  std::string_view limits;
+};
+constexpr LimitSet kLimitSets[] = {
+    {"default", "cosine=0.99,euclid=0.05"},
+    {"cann", "cosine=0.99,euclid=0.05,kl=0.005,rmse=1,mean_rel=1"},
+    {"msprobe", "cosine=0.9,within_0.001=0.1,unlike=0"},
+    {"litert", "max_abs=0.005,rmse=0.00316227766,cosine=0.99,snr=30,psnr=35"},
+    {"polygraphy", "not_close=0"},
+};
+
 enum : std::size_t { kCosine = 0, kMaxAbsolute = 1, kDivergence = 4, kDeviation = 5, kMaxRelative = 8 };
 
 bool is(const Measure& measure, std::size_t which) {
@@ -68,16 +124,21 @@ const Measure* find_measure(std::string_view name) {
   for (const Measure& measure : kMeasures) {
     if (measure.name == name || measure.short_name == name) return &measure;
   }
+  for (const Measure& measure : kMoreMeasures) {
+    if (measure.name == name || measure.short_name == name) return &measure;
+  }
   const std::optional<std::uint64_t> index = parse_decimal(name);
   return index && *index < kMeasures.size() ? &kMeasures[static_cast<std::size_t>(*index)] : nullptr;
 }
 
 std::string known_measures() {
   std::string names;
-  for (const Measure& measure : kMeasures) {
-    if (!names.empty()) names += ", ";
-    names.append(measure.short_name);
-  }
+  const auto add = [&names](std::span<const Measure> measures) {
+    for (const Measure& measure : measures)
+      names.append(names.empty() ? "" : ", ").append(measure.short_name);
+  };
+  add(kMeasures);
+  add(kMoreMeasures);
   return names;
 }
 
@@ -85,6 +146,13 @@ std::string known_measures() {
 
 std::span<const Measure> measures() {
   return kMeasures;
+}
+
+bool needs_detail(std::span<const Measure* const> chosen, std::span<const Threshold> thresholds) {
+  return std::any_of(chosen.begin(), chosen.end(),
+                     [](const Measure* measure) { return measure->needs_detail; }) ||
+         std::any_of(thresholds.begin(), thresholds.end(),
+                     [](const Threshold& threshold) { return threshold.measure->needs_detail; });
 }
 
 std::string measure_text(const Measure& measure, const Comparison& comparison, bool scalar) {
@@ -130,13 +198,16 @@ bool Threshold::kept_by(const Comparison& comparison) const {
 }
 
 bool read_thresholds(std::string_view text, std::vector<Threshold>& thresholds, std::string& error) {
+  for (const LimitSet& set : kLimitSets) {
+    if (text == set.name) text = set.limits;
+  }
   do {
     const std::string item(next_item(text));
     const std::size_t equals = item.find('=');
     const Measure* measure = find_measure(std::string_view(item).substr(0, equals));
     if (equals == std::string::npos || measure == nullptr || measure->value == nullptr) {
       error = "'" + item + "' is no limit: write MEASURE=NUMBER, MEASURE being one of " + known_measures() +
-              " but for std";
+              " but for std; or one of default, cann, msprobe, litert and polygraphy";
       return false;
     }
     char* end = nullptr;
@@ -152,7 +223,10 @@ bool read_thresholds(std::string_view text, std::vector<Threshold>& thresholds, 
 }
 
 std::vector<Threshold> usual_thresholds() {
-  return {{find_measure("cosine"), 0.99}, {find_measure("euclid"), 0.05}};
+  std::vector<Threshold> thresholds;
+  std::string error;
+  static_cast<void>(read_thresholds("default", thresholds, error));
+  return thresholds;
 }
 
 }  // namespace opdump::tool

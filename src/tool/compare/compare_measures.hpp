@@ -15,10 +15,23 @@ struct Measure {
   std::string_view short_name;                             ///< ours, for thresholds and tables
   double (*value)(const compare::Comparison& comparison);  ///< null: it is not a single number
   bool larger_is_better = false;
+  bool needs_detail = false;  ///< Comparison::detail
+};
+
+/// A limit that a comparison must keep.
+struct Threshold {
+  const Measure* measure = nullptr;
+  double limit = 0;
+
+  /// NaN keeps no limit.
+  bool kept_by(const compare::Comparison& comparison) const;
 };
 
 /// The vendor's ten, in its order. Source: msaccucmp.
 std::span<const Measure> measures();
+
+/// Whether one of them needs Comparison::detail.
+bool needs_detail(std::span<const Measure* const> chosen, std::span<const Threshold> thresholds);
 
 /// The value as the vendor prints it: six decimals, "NaN" where the vendor refuses an answer, "nan" where a
 /// sum is not a number.
@@ -31,16 +44,8 @@ std::string measure_remark(const Measure& measure, const compare::Comparison& co
 /// which measure is unknown.
 bool choose_measures(std::string_view list, std::vector<const Measure*>& chosen, std::string& error);
 
-/// A limit that a comparison must keep.
-struct Threshold {
-  const Measure* measure = nullptr;
-  double limit = 0;
-
-  /// NaN keeps no limit.
-  bool kept_by(const compare::Comparison& comparison) const;
-};
-
-/// Reads "cosine=0.99,max_abs=1e-3". On false `error` says what is wrong.
+/// Reads "cosine=0.99,max_abs=1e-3", or the name of a set of limits that another tool uses: "cann",
+/// "msprobe", "litert", "polygraphy", or "default". On false `error` says what is wrong.
 bool read_thresholds(std::string_view text, std::vector<Threshold>& thresholds, std::string& error);
 
 /// What counts as a divergence unless the user says otherwise.

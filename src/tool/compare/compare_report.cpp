@@ -7,6 +7,7 @@
 #include "src/tool/cli/human_text.hpp"
 #include "src/tool/cli/json.hpp"
 #include "src/tool/cli/table.hpp"
+#include "src/tool/compare/verdict_report.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -165,6 +166,17 @@ std::string CompareReport::tensor_name(const PairResult& result) const {
          std::to_string(tensor.index);
 }
 
+std::string broken_limits(const CompareReport& report, const PairResult& result) {
+  std::string limits;
+  for (const Threshold& threshold : report.thresholds) {
+    if (threshold.kept_by(*result.comparison)) continue;
+    limits += (limits.empty() ? "" : ", ") + std::string(threshold.measure->short_name) + " " +
+              number_text(threshold.measure->value(*result.comparison)) +
+              (threshold.measure->larger_is_better ? " < " : " > ") + number_text(threshold.limit);
+  }
+  return limits;
+}
+
 std::string compare_csv(const CompareReport& report) {
   const bool mine_address = !holds_arrays(report.mine);
   const bool golden_address = !holds_arrays(report.golden);
@@ -230,7 +242,9 @@ std::string compare_json(const CompareReport& report) {
     }
     json.close('}');
   }
-  json.line().close(']').close('}');
+  json.line().close(']');
+  VerdictReport(report).write(json);
+  json.close('}');
   return json.take() + '\n';
 }
 
@@ -266,16 +280,8 @@ void print_comparison(const CompareReport& report) {
   std::printf("\n");
 
   if (!diverging.empty()) {
-    std::string limits;
-    for (const Threshold& threshold : report.thresholds) {
-      const double value = threshold.measure->value(*diverging[0]->comparison);
-      if (threshold.kept_by(*diverging[0]->comparison)) continue;
-      limits += (limits.empty() ? "" : ", ") + std::string(threshold.measure->short_name) + " " +
-                number_text(value) + (threshold.measure->larger_is_better ? " < " : " > ") +
-                number_text(threshold.limit);
-    }
     std::printf("first to diverge: %s (%s)\n", printable(report.tensor_name(*diverging[0])).c_str(),
-                limits.c_str());
+                broken_limits(report, *diverging[0]).c_str());
   }
   if (!apart.empty()) {
     std::printf("first unequal: %s (%s)\n", printable(report.tensor_name(*apart[0])).c_str(),
@@ -288,6 +294,7 @@ void print_comparison(const CompareReport& report) {
     std::printf(
         "%s of integers met real numbers, and no scale is known; --model or --golden-model CARD tells it\n",
         count_text(unscaled, "tensor").c_str());
+  VerdictReport(report).print();
   if (!apart.empty()) {
     std::stable_sort(apart.begin(), apart.end(), worse);
     std::printf("\nfarthest apart\n");

@@ -19,6 +19,9 @@ struct CompareReport {
   std::string tensor_name(const PairResult& result) const;  ///< "conv1:output:0"
 };
 
+/// The limits that the comparison does not keep, as "cosine 0.5 < 0.99".
+std::string broken_limits(const CompareReport& report, const PairResult& result);
+
 /// The vendor's `result_{time}.csv`.
 std::string compare_csv(const CompareReport& report);
 

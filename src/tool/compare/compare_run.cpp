@@ -1,5 +1,6 @@
 #include "src/tool/compare/compare_run.hpp"
 
+#include <cmath>
 #include <optional>
 #include <string>
 
@@ -10,6 +11,7 @@
 #include "src/tool/compare/compare_elements.hpp"
 #include "src/tool/compare/compare_order.hpp"
 #include "src/tool/compare/dequantised_elements.hpp"
+#include "src/tool/compare/pair_detail.hpp"
 #include "src/tool/dump/elements.hpp"
 
 namespace opdump::tool {
@@ -49,13 +51,25 @@ bool lacks_scale(const DumpTensor& integers, const DumpTensor& reals) {
   return is_narrow_integer(integers.dtype) && integers.quant == nullptr && can_be_non_finite(reals.dtype);
 }
 
+void add_detail(const compare::ComparedArray& x, const compare::ComparedArray& y, bool wanted,
+                std::optional<compare::Comparison>& comparison) {
+  compare::Comparison& whole = *comparison;
+  if (whole.equal == whole.elements) {
+    whole.detail.emplace();
+  } else if (wanted || !std::isfinite(whole.max_absolute_error)) {
+    whole.detail = compare::look_closer(x, y, whole.elements);
+    if (!whole.detail) comparison.reset();
+  }
+}
+
 std::string missing_partner(const DumpSide& side, std::size_t tensor, const char* where) {
   const DumpTensor& lonely = side.tensors[tensor];
   return "there is no " + std::string(lonely.is_output ? "output " : "input ") +
          std::to_string(lonely.index) + " of operator '" + side.files[lonely.file].op + "' " + where;
 }
 
-void compare_pair(const DumpSide& mine, const DumpSide& golden, unsigned threads, PairResult& result) {
+void compare_pair(const DumpSide& mine, const DumpSide& golden, unsigned threads, bool detail,
+                  PairResult& result) {
   const DumpTensor& x = mine.tensors[*result.pair.mine];
   const DumpTensor& y = golden.tensors[*result.pair.golden];
   PairOrder order = order_pair(x, y);
@@ -84,6 +98,7 @@ void compare_pair(const DumpSide& mine, const DumpSide& golden, unsigned threads
   result.unscaled = lacks_scale(x, y) || lacks_scale(y, x);
   if (result.unscaled) add_remark("integers against real numbers, and no scale is known", result);
   result.comparison = compare::compare(arrays[0], arrays[1], order.elements, threads);
+  if (result.comparison) add_detail(arrays[0], arrays[1], detail, result.comparison);
   for (PairSide& side : sides) {
     if (!side.stored.failed()) continue;
     result.problem = side.stored.error();
@@ -95,7 +110,7 @@ void compare_pair(const DumpSide& mine, const DumpSide& golden, unsigned threads
 }  // namespace
 
 std::vector<PairResult> compare_pairs(const DumpSide& mine, const DumpSide& golden,
-                                      const std::vector<TensorPair>& pairs) {
+                                      const std::vector<TensorPair>& pairs, bool detail) {
   std::vector<PairResult> results(pairs.size());
   std::vector<std::size_t> small, large;
   std::uint64_t total = 0;
@@ -117,7 +132,7 @@ std::vector<PairResult> compare_pairs(const DumpSide& mine, const DumpSide& gold
   const std::size_t workers = usable_workers();
   const auto run = [&](std::size_t i, unsigned threads) {
     if (interrupted()) return;
-    compare_pair(mine, golden, threads, results[i]);
+    compare_pair(mine, golden, threads, detail, results[i]);
     progress.add(mine.tensors[*results[i].pair.mine].data_bytes +
                  golden.tensors[*results[i].pair.golden].data_bytes);
   };

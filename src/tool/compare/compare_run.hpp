@@ -18,10 +18,10 @@ struct PairResult {
   std::vector<Dim> shape;  ///< of the compared elements; empty without comparison
 };
 
-/// Compares all pairs: several small ones at a time, and each large one on all threads. The results are in
-/// the order of `pairs`. Shows its progress on a terminal. Ends early, with the results so far, when
-/// interrupted.
+/// Compares all pairs, with `detail` all that are not equal also in detail; without it only those with NaNs
+/// or infinities: several small ones at a time, and each large one on all threads. The results are in the
+/// order of `pairs`. Shows its progress on a terminal. Ends early, with the results so far, when interrupted.
 std::vector<PairResult> compare_pairs(const DumpSide& mine, const DumpSide& golden,
-                                      const std::vector<TensorPair>& pairs);
+                                      const std::vector<TensorPair>& pairs, bool detail);
 
 }  // namespace opdump::tool

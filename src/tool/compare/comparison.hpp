@@ -30,6 +30,22 @@ struct ComparedArray {
   ToFloats to_floats = nullptr;
 };
 
+/// What a second look at a pair tells: of the elements that are finite on both sides, and of the others.
+struct PairDetail {
+  double within_thousandth = 1;        ///< share of elements that are at most 0.1 % of the golden one away
+  double within_five_thousandths = 1;  ///< the same for 0.5 %
+  double absolute_quantile = 0;        ///< 99 of 100 elements are at most so far away, within 1 %
+  double relative_quantile = 0;        ///< the same by the golden element
+  double golden_peak = 0;              ///< the greatest magnitude of a golden element
+  std::uint64_t mine_nan = 0;
+  std::uint64_t mine_infinite = 0;
+  std::uint64_t golden_nan = 0;
+  std::uint64_t golden_infinite = 0;
+  std::uint64_t not_close =
+      0;  ///< elements that are more than 1e-5 and 1e-5 of the golden one away, and unlike ones
+  std::uint64_t unlike = 0;  ///< elements that are NaN, or an infinity, on one side and not so on the other
+};
+
 /// The comparison of two arrays with the same number of elements. Both are taken as float32, as msaccucmp
 /// takes them. Sums are float64; from kThreadElements elements on, 16 terms at a time are first added up as
 /// float32, unless they leave its range. `x` is ours, `y` the golden one. Source of the ten measures:
@@ -60,6 +76,8 @@ struct Comparison {
   std::optional<std::uint64_t> max_relative_at;
   double x_at_max = 0;  ///< the elements at max_absolute_at
   double y_at_max = 0;
+
+  std::optional<PairDetail> detail;  ///< `compare` leaves it empty
 };
 
 /// Compares `elements` elements of `x` and `y`, on up to `threads` threads, each with a fixed amount of

@@ -1,0 +1,130 @@
+#include "src/tool/compare/verdict_report.hpp"
+
+#include <array>
+#include <cstdio>
+
+#include "src/tool/cli/human_text.hpp"
+#include "src/tool/cli/messages.hpp"
+
+namespace opdump::tool {
+namespace {
+
+constexpr std::size_t kVerdicts = 5;
+
+std::string tensor_text(const DumpTensor& tensor) {
+  return (tensor.is_output ? "output " : "input ") + std::to_string(tensor.index);
+}
+
+/// What no measure tells: NaNs that only one side has, and elements of another dtype.
+std::string oddity_of(const DumpTensor& mine, const DumpTensor& golden,
+                      const compare::Comparison& comparison) {
+  std::string text;
+  if (comparison.detail && comparison.detail->unlike != 0) {
+    const compare::PairDetail& detail = *comparison.detail;
+    const auto counts = [](std::uint64_t nan, std::uint64_t infinite) {
+      return std::to_string(nan) + " NaN and " + std::to_string(infinite) + " Inf";
+    };
+    text += ", " + counts(detail.mine_nan, detail.mine_infinite) + " for " +
+            counts(detail.golden_nan, detail.golden_infinite);
+  }
+  if (mine.dtype != golden.dtype && mine.quant == nullptr && golden.quant == nullptr) {
+    text += ", " + std::string(info(mine.dtype).name) + " for " + std::string(info(golden.dtype).name);
+  }
+  return text;
+}
+
+}  // namespace
+
+VerdictReport::VerdictReport(const CompareReport& report)
+    : report_(report), ops_(judge_ops(report.mine, report.results, [&report](const PairResult& result) {
+        return report.diverges(result);
+      })) {
+  for (const OpVerdict& op : ops_) {
+    if (first_ == nullptr && op.bad_output) first_ = &op;
+  }
+}
+
+std::string VerdictReport::name_of(const OpVerdict& op) const {
+  const DumpFile& file = report_.mine.files[op.file];
+  std::string text = (file.type.empty() ? "operator" : file.type) + " \"" + file.op + '"';
+  if (!file.place.empty()) text += " at " + file.place;
+  if (file.boot) text += " of boot " + std::to_string(*file.boot);
+  return text;
+}
+
+std::string VerdictReport::bad_text(std::size_t index) const {
+  const PairResult& result = report_.results[index];
+  const DumpTensor& mine = report_.mine.tensors[*result.pair.mine];
+  const DumpTensor& golden = report_.golden.tensors[*result.pair.golden];
+  return tensor_text(mine) + " does not (" + broken_limits(report_, result) +
+         oddity_of(mine, golden, *result.comparison) + ')';
+}
+
+std::string VerdictReport::evidence_of(const OpVerdict& op) const {
+  switch (op.verdict) {
+    case Verdict::culprit:
+      return (op.inputs == 1 ? "its input agrees, "
+                             : "its " + std::to_string(op.inputs) + " inputs agree, ") +
+             bad_text(*op.bad_output);
+    case Verdict::victim: {
+      const DumpTensor& input = report_.mine.tensors[*report_.results[*op.bad_input].pair.mine];
+      return "its " + tensor_text(input) + " diverges already" +
+             (op.fed
+                  ? ""
+                  : ", and no operator of the dump before it does: a constant, an input of the model, or an "
+                    "operator that was not dumped");
+    }
+    case Verdict::diverges:
+      return bad_text(*op.bad_output) + "; without its inputs in both dumps it may be a victim";
+    case Verdict::unpaired:
+      return op.problem;
+    case Verdict::agrees:
+      break;
+  }
+  return {};
+}
+
+void VerdictReport::print() const {
+  std::array<std::size_t, kVerdicts> counts{};
+  for (const OpVerdict& op : ops_) ++counts[static_cast<std::size_t>(op.verdict)];
+  constexpr const char* kMany[kVerdicts] = {"agree", "culprits", "victims", "diverge without inputs",
+                                            "unpaired"};
+  std::string line;
+  for (std::size_t i = 0; i < kVerdicts; ++i) {
+    if (counts[i] == 0) continue;
+    const std::string one(to_string(static_cast<Verdict>(i)));
+    line += (line.empty() ? "" : ", ") + std::to_string(counts[i]) + ' ' + (counts[i] == 1 ? one : kMany[i]);
+  }
+  print_line(count_text(ops_.size(), "operator") + ": " + line);
+  if (first_ == nullptr) return;
+  print_line("first diverging operator: " + name_of(*first_) + ", " +
+             std::string(to_string(first_->verdict)) + ": " + evidence_of(*first_));
+  if (first_->verdict == Verdict::culprit) return;
+  for (const OpVerdict& op : ops_) {
+    if (op.verdict != Verdict::culprit) continue;
+    print_line("first culprit: " + name_of(op) + ": " + evidence_of(op));
+    return;
+  }
+}
+
+void VerdictReport::write(JsonWriter& json) const {
+  json.line().key("ops").open('[');
+  for (const OpVerdict& op : ops_) {
+    const DumpFile& file = report_.mine.files[op.file];
+    json.line(2).open('{').key("name").text(file.op);
+    if (!file.type.empty()) json.key("type").text(file.type);
+    if (!file.place.empty()) json.key("place").text(file.place);
+    if (file.boot) json.key("boot").number(*file.boot);
+    json.key("verdict").text(to_string(op.verdict));
+    if (const std::string evidence = evidence_of(op); !evidence.empty()) json.key("evidence").text(evidence);
+    json.close('}');
+  }
+  json.line().close(']');
+  if (first_ == nullptr) return;
+  json.key("first_diverging").open('{').key("op").number(static_cast<std::uint64_t>(first_ - ops_.data()));
+  json.key("text").text(name_of(*first_) + ", " + std::string(to_string(first_->verdict)) + ": " +
+                        evidence_of(*first_));
+  json.close('}');
+}
+
+}  // namespace opdump::tool
