@@ -42,7 +42,7 @@ def record(inputs, outputs):
         if is_output:
             fixed += struct.pack('<iii', 0, t['original_dtype'], t['fmt'])
             tlvs += tlv(2, t['name'])
-        return fixed + struct.pack('<QQQI', 0, 0, len(t['data']), len(tlvs)) + tlvs
+        return fixed + struct.pack('<QQQI', t.get('address', 0), 0, len(t['data']), len(tlvs)) + tlvs
 
     head = struct.pack('<II', 0x5a5a5a5a, 0)
     for tag, tensors in ((4, inputs), (5, outputs)):

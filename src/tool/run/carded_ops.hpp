@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -18,6 +19,10 @@ class CardedOps {
       for (const RunOp& op : model.ops) {
         std::string name(sanitised_bytes(op.desc.name), '_');
         put_sanitised(name.data(), op.desc.name);
+        for (std::size_t i = 0; i < op.outputs.size(); ++i) {
+          if (!op.outputs[i].name.empty())
+            producers_.insert_or_assign(op.outputs[i].name, Output{name, static_cast<std::uint32_t>(i)});
+        }
         ops_.try_emplace(std::move(name), &op);
       }
     }
@@ -31,7 +36,21 @@ class CardedOps {
     return index < tensors.size() && !tensors[index].quant.scales.empty() ? &tensors[index].quant : nullptr;
   }
 
+  struct Output {
+    std::string op;
+    std::uint32_t index = 0;
+  };
+
+  /// The output that the card gives the name of this input; nothing where no operator makes it.
+  std::optional<Output> producer(std::string_view op, std::uint32_t input) const {
+    const auto found = ops_.find(std::string(op));
+    if (found == ops_.end() || input >= found->second->inputs.size()) return std::nullopt;
+    const auto producer = producers_.find(found->second->inputs[input].name);
+    return producer == producers_.end() ? std::nullopt : std::optional<Output>(producer->second);
+  }
+
  private:
+  std::unordered_map<std::string_view, Output> producers_;  ///< by the names of tensors
   std::unordered_map<std::string, const RunOp*> ops_;
 };
 

@@ -391,7 +391,7 @@ class RunReader {
         "data",   "fill",     "bytes",  // a card has these as well:
         "tensor", "constant", "quant"};
     if (!check_object(node, path, std::span(kKeys).first(card_ ? kKeys.size() : 7))) return false;
-    if (!read_quant(node, path, tensor.quant)) return false;
+    if (!read_text(node, path, "tensor", tensor.name) || !read_quant(node, path, tensor.quant)) return false;
     if (card_ && !is_sized(node)) {
       tensor.sized = false;
       return true;

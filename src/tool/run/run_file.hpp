@@ -25,8 +25,9 @@ struct RunTensor {
   Fill fill = Fill::none;  ///< none: the bytes come from `file`
   std::string file;
   std::uint64_t file_offset = 0;  ///< of the first byte in `file`
-  Quantisation quant;             ///< only in a card
-  bool sized = true;  ///< false, only in a card: dtype or dims are known when the model runs; `bytes` is 0
+  std::string_view name{};        ///< only in a card, as the rest
+  Quantisation quant{};
+  bool sized = true;  ///< false: dtype or dims are known when the model runs; `bytes` is 0
 };
 
 /// The view of `tensor` that an operator would pass, without an address. Refers to `tensor`.
