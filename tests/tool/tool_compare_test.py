@@ -9,9 +9,11 @@ import math
 import os
 import struct
 import sys
+import zipfile
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
 import tool_case  # noqa: E402
+from model_files import onnx_tensor  # noqa: E402
 from tool_case import (BF16, BOOL, COMPLEX64, Case, FLOAT, INT32, INT4, STRING, floats,
                        npy, record, tensor)  # noqa: E402
 
@@ -220,6 +222,49 @@ class Compare(Case):
         verdicts, first = self.verdicts()
         self.assertEqual((verdicts, first), (['agrees', 'agrees', 'unpaired'], None))
         self.assertIn('3 operators: 2 agree, 1 unpaired', self.run_tool('compare', 'mine', 'golden', expect=1)[0])
+
+    def containers(self, values):
+        """The arrays conv1.output.0 (2, 2) and fc of other programs' files, by file name."""
+        arrays = {'conv1.output.0': ([2, 2], floats(*values)), 'fc': ([3], floats(7, 8, 9))}
+        with zipfile.ZipFile(self.path('x.npz'), 'w') as file:
+            for name, (shape, data) in arrays.items():
+                with file.open(name + '.npy', 'w', force_zip64=True) as member:
+                    member.write(npy('<f4', shape, data))
+        head, body = {'__metadata__': {'by': 'test'}}, b''
+        for name, (shape, data) in arrays.items():
+            head[name] = {'dtype': 'F32', 'shape': shape, 'data_offsets': [len(body), len(body) + len(data)]}
+            body += data
+        text = json.dumps(head).encode()
+        return {'x.npz': self.read('x.npz'), 'x.safetensors': struct.pack('<Q', len(text)) + text + body,
+                'conv1.output.0.pb': onnx_tensor('', 1, *arrays['conv1.output.0']),
+                'other.pb': onnx_tensor('fc', 1, *arrays['fc'])}
+
+    def test_arrays_of_other_programs(self):
+        self.put('Conv.conv1.1.0.1', [], [tensor(FLOAT, [2, 2], floats(1, 2, 3, 4))], 'mine')
+        self.put('Fc.fc.2.0.2', [], [one([7, 8, 9])], 'mine')
+        files = self.containers((1, 2, 3, 4))
+        for name in ('x.npz', 'x.safetensors'):
+            self.write('golden', files[name])
+            os.rename(self.path('golden'), self.path(name))
+            self.assertIn('2 tensors compared: 2 equal', self.run_tool('compare', 'mine', name)[0])
+        for name in ('conv1.output.0.pb', 'other.pb'):
+            self.write('golden/' + name, files[name])
+        self.assertIn('2 tensors compared: 2 equal', self.run_tool('compare', 'mine', 'golden')[0])
+        self.write('other.safetensors', self.containers((1, 2, 3, 5))['x.safetensors'])
+        out, _ = self.run_tool('compare', 'mine', 'other.safetensors', expect=1)
+        self.assertIn('first diverging operator: Conv "conv1"', out)
+
+    def test_damaged_arrays_of_other_programs(self):
+        self.put('Conv.conv1.1.0.1', [], [one([1, 2, 3, 4])], 'mine')
+        for name, whole in self.containers((1, 2, 3, 4)).items():
+            for size in range(0, len(whole), 7):
+                self.write(name, whole[:size])
+                out, error = self.run_tool('compare', 'mine', name, expect=1)
+                self.assertIn(name + ': ', error)
+        with zipfile.ZipFile(self.path('packed.npz'), 'w', zipfile.ZIP_DEFLATED) as file:
+            file.writestr('fc.npy', npy('<f4', [3], floats(7, 8, 9)))
+        self.assertIn("array 'fc.npy' is compressed; numpy.savez writes it as it is",
+                      self.run_tool('compare', 'mine', 'packed.npz', expect=1)[1])
 
     def test_limits_of_other_tools(self):
         self.put('T.a.1.0.1', [], [one([1] * 999 + [1.02])], 'mine')

@@ -8,40 +8,13 @@
 #include "opdump/read/proto_wire.hpp"
 #include "src/tool/card/attribute_json.hpp"
 #include "src/tool/card/card_budget.hpp"
+#include "src/tool/card/onnx_dtype.hpp"
 
 namespace opdump::tool {
 namespace {
 
 /// A scale for each channel is a constant of at most as many elements.
 constexpr std::size_t kMostQuantNumbers = 1 << 20;
-
-DType dtype_of_onnx(std::uint64_t onnx) {
-  constexpr DType kDTypes[] = {DType::undefined,
-                               DType::float32,
-                               DType::uint8,
-                               DType::int8,
-                               DType::uint16,
-                               DType::int16,
-                               DType::int32,
-                               DType::int64,
-                               DType::string,
-                               DType::boolean,
-                               DType::float16,
-                               DType::float64,
-                               DType::uint32,
-                               DType::uint64,
-                               DType::complex64,
-                               DType::complex128,
-                               DType::bfloat16,
-                               DType::float8_e4m3fn,
-                               DType::float8_e4m3fnuz,
-                               DType::float8_e5m2,
-                               DType::float8_e5m2fnuz,
-                               DType::uint4,
-                               DType::int4,
-                               DType::float4_e2m1};
-  return onnx < std::size(kDTypes) ? kDTypes[onnx] : DType::undefined;
-}
 
 float float_of(std::uint64_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits));

@@ -27,7 +27,8 @@ usage: opdump compare -m MINE -g GOLDEN [-out DIRECTORY]
        opdump compare MINE GOLDEN [-out DIRECTORY]
 
   -m, --my_dump_path PATH      a dump file, an .npy file, a directory with all that is below it, or a flash image
-  -g, --golden_dump_path PATH  what it should be like: a dump in any layout, or a framework's .npy files
+  -g, --golden_dump_path PATH  what it should be like: a dump in any layout, or a framework's arrays: .npy and
+                               .npz files, .safetensors, or ONNX tensors (.pb); so may be mine
   -out, --output DIRECTORY     where 'result_{time}.csv' goes, with the columns of msaccucmp; made if missing;
                                without it no file is written
   -alg, --algorithm LIST       the measures of csv and json: numbers 0 to 9 or names, with commas between; all

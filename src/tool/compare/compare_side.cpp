@@ -4,6 +4,7 @@
 #include <memory>
 #include <numeric>
 
+#include "src/tool/compare/array_container.hpp"
 #include "src/tool/convert/npy_array.hpp"
 #include "src/tool/dump/elements.hpp"
 #include "src/tool/dump/mapped_file.hpp"
@@ -60,6 +61,17 @@ void add_record(const RecordFile& file, std::size_t number, DumpSide& side) {
   }
 }
 
+std::string_view stem_of(std::string_view file_name) {
+  return file_name.substr(0, file_name.rfind('.'));
+}
+
+void take_name(const NpyName& name, DumpFile& file) {
+  file.type = name.type;
+  file.op = name.op;
+  file.unix_us = name.unix_us;
+  file.task = name.task;
+}
+
 bool add_array(MappedFile& file, std::size_t number, const NpyName& name, DumpSide& side,
                std::string& reason) {
   NpyFile npy;
@@ -83,6 +95,30 @@ bool add_array(MappedFile& file, std::size_t number, const NpyName& name, DumpSi
   return true;
 }
 
+/// Each array is a file of its own in the side, as if it were an `.npy` file of that name.
+bool add_container(const MappedFile& file, const FoundFile& found, DumpFile place, DumpSide& side,
+                   std::string& reason) {
+  std::vector<ContainedArray> arrays;
+  if (!read_container(found.real_name, file.bytes(), arrays, reason)) return false;
+  for (const ContainedArray& array : arrays) {
+    const std::string_view called = array.name.empty() ? stem_of(found.real_name) : array.name;
+    const NpyName name = parse_array_name(called);
+    DumpTensor tensor;
+    tensor.file = side.files.size();
+    tensor.is_output = name.is_output;
+    tensor.index = name.index;
+    tensor.dtype = array.dtype;
+    tensor.shape = array.shape;
+    tensor.data_offset = array.offset;
+    tensor.data_bytes = array.bytes;
+    count_elements(tensor, true);
+    side.tensors.push_back(std::move(tensor));
+    take_name(name, place);
+    side.files.push_back(place);
+  }
+  return true;
+}
+
 class SideReader {
  public:
   explicit SideReader(const SearchReport& report) : report_(report) {}
@@ -98,13 +134,15 @@ class SideReader {
     const std::size_t number = side.files.size();
     if (real_name.ends_with(".npy")) {
       const NpyName name = parse_array_name(real_name);
-      file.type = name.type;
-      file.op = name.op;
-      file.unix_us = name.unix_us;
-      file.task = name.task;
+      take_name(name, file);
       std::string reason;
       if (!array_.open(found.path)) return report_.error(array_.error());
       if (!add_array(array_, number, name, side, reason)) return report_.error(found.path + ": " + reason);
+    } else if (is_container(real_name)) {
+      std::string reason;
+      if (!array_.open(found.path)) return report_.error(array_.error());
+      if (!add_container(array_, found, file, side, reason)) report_.error(found.path + ": " + reason);
+      return;
     } else {
       const RecordFile::Opened opened = record_.open(found.path);
       if (const Stray stray = judge_stray(found);
