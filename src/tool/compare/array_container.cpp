@@ -105,10 +105,9 @@ class NpzReader {
     const Bytes member = in.take(bytes);
     if (in.truncated() || mark != kLocalMark) return false;
     NpyFile npy;
-    if (!parse_npy(member.first(std::min(member.size(), kMostNpyHeadBytes)), npy, reason_)) {
-      reason_ = "array '" + std::string(name) + "': " + reason_;
-      return false;
-    }
+    std::string problem;
+    if (!parse_npy(member.first(std::min(member.size(), kMostNpyHeadBytes)), npy, problem))
+      return refuse(reason_, "array '" + std::string(name) + "': " + problem);
     ContainedArray array = {std::string(name), npy.dtype, npy.shape, start + npy.data_offset, npy.data_bytes};
     if (array.name.ends_with(".npy")) array.name.resize(array.name.size() - 4);
     if (npy.data_offset + npy.data_bytes > bytes)
