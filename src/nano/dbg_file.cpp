@@ -119,7 +119,7 @@ class DbgReader {
   }
 
   bool read_op(ByteReader& in, std::size_t list_start) {
-    DbgOp& op = file_.ops_.emplace_back();
+    OpEntry& op = file_.ops_.emplace_back();
     op.start = list_start + in.position();
     const std::string which = "operator " + std::to_string(file_.ops_.size() - 1);
     op.task_id = in.read<std::uint32_t>();
@@ -144,7 +144,7 @@ class DbgReader {
     return true;
   }
 
-  void read_op_tlvs(DbgOp& op, std::size_t at, const std::string& which) {
+  void read_op_tlvs(OpEntry& op, std::size_t at, const std::string& which) {
     has_name_ = false;
     while (op.end - at >= kNanoTlvHeadBytes) {
       Tlv tlv;
@@ -158,7 +158,7 @@ class DbgReader {
     if (at != op.end) doubt(at, std::to_string(op.end - at) + " bytes behind the last TLV of " + which);
   }
 
-  void read_op_tlv(DbgOp& op, const Tlv& tlv, const std::string& which) {
+  void read_op_tlv(OpEntry& op, const Tlv& tlv, const std::string& which) {
     switch (tlv.tag) {
       case kTagOpName:
         op.name = as_text(tlv.value);
@@ -182,7 +182,7 @@ class DbgReader {
     }
   }
 
-  void read_original_names(DbgOp& op, const Tlv& tlv, const std::string& which) {
+  void read_original_names(OpEntry& op, const Tlv& tlv, const std::string& which) {
     ByteReader in(tlv.value);
     op.original_names.clear();
     while (in.remaining() != 0) {
@@ -195,7 +195,7 @@ class DbgReader {
   }
 
   /// Leaves no tensor of a list in which one is damaged.
-  void read_tensors(DbgTensors& tensors, const Tlv& tlv, bool is_output, const std::string& which) {
+  void read_tensors(TensorList& tensors, const Tlv& tlv, bool is_output, const std::string& which) {
     const std::string list = std::string(is_output ? "outputs" : "inputs") + " of " + which;
     tensors.list.clear();
     tensors.start = tlv.start;
@@ -212,7 +212,7 @@ class DbgReader {
     tensors.list.clear();
   }
 
-  void read_tensor(ByteReader& in, std::size_t list_start, bool is_output, DbgTensor& tensor,
+  void read_tensor(ByteReader& in, std::size_t list_start, bool is_output, TensorEntry& tensor,
                    const std::string& list) {
     tensor.start = list_start + in.position();
     const auto number = [&in] { return static_cast<std::int32_t>(in.read<std::uint32_t>()); };
@@ -283,18 +283,18 @@ void DbgFile::clear() {
 /// Makes the form that a ModelDesc takes, once nothing moves any more.
 void DbgFile::describe() {
   std::size_t tensors = 0;
-  for (const DbgOp& op : ops_) tensors += op.inputs.list.size() + op.outputs.list.size();
+  for (const OpEntry& op : ops_) tensors += op.inputs.list.size() + op.outputs.list.size();
   views_.reserve(tensors);
-  const auto views_of = [this](std::vector<DbgTensor>& list) {
+  const auto views_of = [this](std::vector<TensorEntry>& list) {
     const std::size_t first = views_.size();
-    for (DbgTensor& tensor : list) {
+    for (TensorEntry& tensor : list) {
       tensor.view.shape = tensor.dims;
       tensor.view.original_shape = tensor.original_dims;
       views_.push_back(tensor.view);
     }
     return std::span<const TensorView>(views_).subspan(first);
   };
-  for (DbgOp& op : ops_) {
+  for (OpEntry& op : ops_) {
     descs_.push_back({.name = op.name,
                       .type = op.type,
                       .task_id = op.task_id,
@@ -328,10 +328,10 @@ std::vector<std::byte> DbgFile::without(const LeavesOut& leaves_out) const {
   std::vector<std::pair<std::size_t, std::size_t>> cuts;
   for (std::size_t i = 0; i < ops_.size(); ++i) {
     for (const bool is_output : {false, true}) {
-      const DbgTensors& tensors = is_output ? ops_[i].outputs : ops_[i].inputs;
+      const TensorList& tensors = is_output ? ops_[i].outputs : ops_[i].inputs;
       for (std::uint32_t index = 0; index < tensors.list.size(); ++index) {
         if (!leaves_out(i, is_output, index)) continue;
-        const DbgTensor& tensor = tensors.list[index];
+        const TensorEntry& tensor = tensors.list[index];
         const std::size_t bytes = tensor.end - tensor.start;
         subtract(left, ops_start_ + 4, bytes);
         subtract(left, ops_[i].start + kOpTlvBytesAt, bytes);

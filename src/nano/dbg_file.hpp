@@ -41,7 +41,7 @@ struct DbgFault {
 };
 
 /// A tensor of an operator, and where its description stands in the file.
-struct DbgTensor {
+struct TensorEntry {
   TensorView view;  ///< `address` as in the file; the texts and dims lie in the DbgFile
   std::vector<Dim> dims;
   std::vector<Dim> original_dims;
@@ -51,21 +51,21 @@ struct DbgTensor {
 };
 
 /// The inputs or outputs of an operator; `start` and `end` are those of their TLV with its head.
-struct DbgTensors {
-  std::vector<DbgTensor> list;
+struct TensorList {
+  std::vector<TensorEntry> list;
   std::size_t start = 0;
   std::size_t end = 0;
 };
 
 /// An operator, and where its description stands in the file, from its fixed part to the last of its TLVs.
-struct DbgOp {
+struct OpEntry {
   std::string_view name;
   std::string_view type;
   std::vector<std::string_view> original_names;
   std::uint32_t task_id = 0;
   std::uint32_t stream_id = 0;
-  DbgTensors inputs;
-  DbgTensors outputs;
+  TensorList inputs;
+  TensorList outputs;
   std::size_t start = 0;
   std::size_t end = 0;
 };
@@ -89,7 +89,7 @@ class DbgFile {
   /// Name of the model in the file; a view into `bytes()`.
   std::string_view model_name() const { return model_name_; }
 
-  const std::vector<DbgOp>& ops() const { return ops_; }
+  const std::vector<OpEntry>& ops() const { return ops_; }
 
   /// The model as it is loaded from a file `file_name`. The name in the `.dbg` file is that of the graph, if
   /// it is another. Refers to this object and to `file_name`.
@@ -109,7 +109,7 @@ class DbgFile {
 
   std::vector<std::byte> bytes_;
   std::string_view model_name_;
-  std::vector<DbgOp> ops_;
+  std::vector<OpEntry> ops_;
   std::size_t ops_start_ = 0;  ///< of TLV 1 with its head
 
   std::vector<OpDesc> descs_;

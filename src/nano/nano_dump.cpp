@@ -26,7 +26,7 @@ Code NanoDump::init(const char* path) {
   }
   if (config_ == nullptr) {
     std::string error;
-    if (const Code code = runtime_.start(error); code != kOk) {
+    if (const Code code = runtime_.start(path, error); code != kOk) {
       tell(error);
       return code;
     }

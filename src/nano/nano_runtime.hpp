@@ -34,8 +34,8 @@ class NanoRuntime {
   /// Whether the runtime has all that a dump needs; otherwise `missing` names what it has not.
   virtual bool is_complete(std::string& missing) = 0;
 
-  /// Starts the device part. Otherwise `error` says what failed.
-  virtual Code start(std::string& error) = 0;
+  /// Starts the device part, which may read the config `path` too. Otherwise `error` says what failed.
+  virtual Code start(const char* path, std::string& error) = 0;
   virtual Code stop() = 0;
 
   /// Has the device stop after task `task` until the device part has looked at it.

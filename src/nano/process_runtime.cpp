@@ -1,6 +1,7 @@
 #include "src/nano/process_runtime.hpp"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -55,7 +56,9 @@ bool ProcessRuntime::is_complete(std::string& missing) {
   return missing.empty();
 }
 
-Code ProcessRuntime::start(std::string& error) {
+Code ProcessRuntime::start(const char* path, std::string& error) {
+  // Our own device part looks there for what "opdump" says in the config; the vendor's does not.
+  setenv("OPDUMP_DATADUMP_CONFIG", path, 0);
   const Code code = static_cast<Code>(dump_init_());
   if (code == kOk) return start_device_part(error);
   error = "rtDumpInit returned " + std::to_string(code) + ": the dump cannot be started";

@@ -10,7 +10,7 @@ inline namespace OPDUMP_NAMESPACE {
 class ProcessRuntime final : public NanoRuntime {
  public:
   bool is_complete(std::string& missing) override;
-  Code start(std::string& error) override;
+  Code start(const char* path, std::string& error) override;
   Code stop() override;
   Code set_dump_flag(void* tasks, std::size_t task_bytes, std::uint32_t task) override;
   Code send(void* message, std::uint32_t bytes) override;

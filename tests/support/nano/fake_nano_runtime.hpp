@@ -36,7 +36,7 @@ class FakeNanoRuntime final : public nano::NanoRuntime {
     missing = absent;
     return absent.empty();
   }
-  nano::Code start(std::string& error) override {
+  nano::Code start(const char*, std::string& error) override {
     ++starts;
     if (start_code != 0) error = "cannot be started";
     return start_code;
@@ -77,7 +77,7 @@ class FakeNanoRuntime final : public nano::NanoRuntime {
     nano::DbgFile file;
     std::vector<nano::DbgFault> faults;
     file.read({message.description.begin(), message.description.end()}, faults);
-    for (const nano::DbgOp& op : file.ops()) {
+    for (const nano::OpEntry& op : file.ops()) {
       if (marked[tasks].count(op.task_id) == 0) continue;
       records.push_back({*message.step, std::string(op.name),
                          message.mode == nano::kModeOutputs ? 0 : op.inputs.list.size(),

@@ -99,7 +99,7 @@ TEST_CASE("dbg: the vendor's example has the lengths that its own tests give") {
   DbgFile file;
   std::vector<DbgFault> faults;
   REQUIRE(file.read(bytes, faults));
-  const DbgOp& op = file.ops()[0];
+  const OpEntry& op = file.ops()[0];
   CHECK(op.inputs.end - op.inputs.start - 8 == 180);
   CHECK(op.outputs.end - op.outputs.start - 8 == 120);
 }

@@ -53,16 +53,15 @@ TEST_CASE("load message: has the bytes of the vendor's structures") {
   std::memcpy(head, &bytes[11], sizeof head);
   CHECK(head[0] == 2);
   CHECK(head[1] == sizeof(ModelValue));
-  ModelValue value;
+  ModelValue value;  // its fields are not aligned, so that no reference to them may be made
   std::memcpy(&value, &bytes[19], sizeof value);
-  CHECK(value.flag == 1);
-  CHECK(value.model_id == 3);
-  CHECK(value.step == &kStep);
-  CHECK(value.loops[0] == 0);
-  CHECK(value.loops[1] == 0);
-  CHECK(value.mode == 2);
-  CHECK(value.data == 1);
-  CHECK(value.tlv_bytes == 0);
+  CHECK((value.flag == 1));
+  CHECK((value.model_id == 3));
+  CHECK((value.step == &kStep));
+  CHECK((value.loops[0] == 0 && value.loops[1] == 0));
+  CHECK((value.mode == 2));
+  CHECK((value.data == 1));
+  CHECK((value.tlv_bytes == 0));
   std::memcpy(head, &bytes[19 + sizeof value], sizeof head);
   CHECK(head[0] == 3);
   CHECK(head[1] == 10);
