@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""The example of the nano executor, and what its library exports: nano_example_test.py EXECUTOR LIBGE_DBG DEVICE_PART
+[unittest arguments].
+
+Standard library only; `nm` where it is there.
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+EXECUTOR, LIBRARY, DEVICE_PART = [os.path.abspath(path) for path in sys.argv[1:4]]
+CONFIG = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'examples', 'ascend', 'nano', 'acl.json')
+NINE = ['DbgCreateModelHandle', 'DbgDeInit', 'DbgDumpPreProcess', 'DbgFreeLoadDumpInfo', 'DbgGetprofEnable', 'DbgInit',
+        'DbgLoadModelPostProcess', 'DbgNotifySetDevice', 'DbgStepIdCounterPlus']
+
+
+class Example(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.mkdtemp(prefix='opdump_nano_test')
+        self.addCleanup(shutil.rmtree, self.directory)
+        os.mkdir(os.path.join(self.directory, 'dump'))
+
+    def run_example(self, *arguments, device_part=True):
+        path = os.path.dirname(LIBRARY) + (':' + os.path.dirname(DEVICE_PART) if device_part else '')
+        done = subprocess.run([EXECUTOR, *arguments], cwd=self.directory, env=dict(os.environ, LD_LIBRARY_PATH=path),
+                              capture_output=True, text=True, timeout=60)
+        return done.returncode, done.stdout.splitlines(), done.stderr
+
+    def test_dumps_the_wanted_operators_at_the_wanted_steps(self):
+        status, out, log = self.run_example(CONFIG, '6')
+        self.assertEqual(status, 0, log)
+        self.assertEqual([line for line in out if 'dumps' in line],
+                         ['device: dumps %s at step %d' % (op, step) for step in (0, 3, 4) for op in ('relu', 'fc')])
+        self.assertEqual(sum('message' in line for line in out), 4)
+        self.assertIn('opdump: model "net": 1 rule, 2 of 3 ops match, about', log)
+        self.assertIn('opdump: model "net" (id 1): 6 steps ran, and 3 of them were asked for\n', log)
+
+    def test_no_config_is_no_dump(self):
+        status, out, _ = self.run_example('none.json', '2')
+        self.assertEqual((status, out), (0, []))
+
+    def test_no_device_part(self):
+        status, out, log = self.run_example(CONFIG, '2', device_part=False)
+        self.assertEqual((status, out), (1, []))
+        self.assertIn('opdump: libdatadump.so, which writes the files: ', log)
+
+    def test_exports_nine_functions(self):
+        if shutil.which('nm') is None:
+            self.skipTest('no nm')
+        listed = subprocess.run(['nm', '-D', '--defined-only', LIBRARY], capture_output=True, text=True, check=True)
+        names = sorted(line.split()[-1] for line in listed.stdout.splitlines())
+        self.assertEqual([name for name in names if not name.startswith(('__', '_fini', '_init', '_edata', '_end'))],
+                         NINE)
+
+    def test_a_process_without_the_runtime_gets_a_log(self):
+        code = ('import ctypes, sys; library = ctypes.CDLL(sys.argv[1]); '
+                'print(library.DbgInit(sys.argv[2].encode()), library.DbgCreateModelHandle(), library.DbgDeInit())')
+        done = subprocess.run([sys.executable, '-c', code, LIBRARY, CONFIG], cwd=self.directory, capture_output=True,
+                              text=True, timeout=60)
+        if '__asan' in done.stderr or 'ASan runtime' in done.stderr:
+            self.skipTest('the sanitizer has to come first')
+        self.assertEqual(done.stdout, '0 0 0\n', done.stderr)
+        self.assertIn('opdump: the runtime has no rtDumpInit, rtDumpDeInit, rtSetTaskDescDumpFlag, rtMsgSend, without '
+                      'which nothing can be dumped: the dump is off\n', done.stderr)
+
+
+if __name__ == '__main__':
+    del sys.argv[1:4]
+    unittest.main()
