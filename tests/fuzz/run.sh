@@ -11,7 +11,7 @@ usage: sh tests/fuzz/run.sh [--seconds N] [TARGET...]
 Builds each target with clang's libFuzzer and its address and undefined behaviour sanitizers under build/fuzz, and
 runs it from the seeds in tests/fuzz/corpus. What is found stays in build/fuzz.
 
-  TARGET       nano, proto, npy, op_debug, csv, image, config, model or container; all by default
+  TARGET       nano, proto, npy, op_debug, csv, dbg, image, config, model or container; all by default
   --seconds N  for each target; default: 600
   --help       this text
 
@@ -34,7 +34,7 @@ while [ $# -gt 0 ]; do
       help
       exit 0
       ;;
-    nano | proto | npy | op_debug | csv | image | config | model | container) targets="$targets $1" ;;
+    nano | proto | npy | op_debug | csv | dbg | image | config | model | container) targets="$targets $1" ;;
     *)
       echo "unknown argument '$1'; see 'sh tests/fuzz/run.sh --help'" >&2
       exit 2
@@ -42,7 +42,7 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
-[ -n "$targets" ] || targets='nano proto npy op_debug csv image config model container'
+[ -n "$targets" ] || targets='nano proto npy op_debug csv dbg image config model container'
 
 failed=0
 for target in $targets; do
@@ -51,6 +51,7 @@ for target in $targets; do
     npy) sources='src/tool/cli/decimal.cpp src/tool/dump/npy_header.cpp src/tool/dump/record_name.cpp src/format/relayout.cpp' ;;
     op_debug) sources='src/tool/cli/json.cpp src/tool/overflow/op_debug.cpp' ;;
     csv) sources='src/tool/dump/mapping_file.cpp' ;;
+    dbg) sources='src/nano/dbg_file.cpp' ;;
     image) sources='src/tool/flash/flash_image.cpp platform/flashlog/log_reader.cpp platform/flashlog/impl/log_runs.cpp' ;;
     model) sources='src/tool/card/*_json.cpp src/tool/card/*_file.cpp src/tool/cli/json.cpp' ;;
     container)
