@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The example of the nano executor, and what its library exports: nano_example_test.py EXECUTOR LIBGE_DBG DEVICE_PART
-[unittest arguments].
+"""The example of the nano executor, and what else a process has of our libge_dbg: nano_example_test.py EXECUTOR LIBGE_DBG
+DEVICE_PART LIBPROFAPI [unittest arguments].
 
 Standard library only; `nm` where it is there.
 """
@@ -11,7 +11,7 @@ import sys
 import tempfile
 import unittest
 
-EXECUTOR, LIBRARY, DEVICE_PART = [os.path.abspath(path) for path in sys.argv[1:4]]
+EXECUTOR, LIBRARY, DEVICE_PART, PROFILER = [os.path.abspath(path) for path in sys.argv[1:5]]
 CONFIG = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'examples', 'ascend', 'nano', 'acl.json')
 NINE = ['DbgCreateModelHandle', 'DbgDeInit', 'DbgDumpPreProcess', 'DbgFreeLoadDumpInfo', 'DbgGetprofEnable', 'DbgInit',
         'DbgLoadModelPostProcess', 'DbgNotifySetDevice', 'DbgStepIdCounterPlus']
@@ -55,18 +55,35 @@ class Example(unittest.TestCase):
         self.assertEqual([name for name in names if not name.startswith(('__', '_fini', '_init', '_edata', '_end'))],
                          NINE)
 
-    def test_a_process_without_the_runtime_gets_a_log(self):
-        code = ('import ctypes, sys; library = ctypes.CDLL(sys.argv[1]); '
-                'print(library.DbgInit(sys.argv[2].encode()), library.DbgCreateModelHandle(), library.DbgDeInit())')
-        done = subprocess.run([sys.executable, '-c', code, LIBRARY, CONFIG], cwd=self.directory, capture_output=True,
-                              text=True, timeout=60)
+    def call(self, code, config):
+        """What a process prints that has no runtime, and its log."""
+        done = subprocess.run([sys.executable, '-c', 'import ctypes, sys; library = ctypes.CDLL(sys.argv[1]); '
+                               'config = sys.argv[2].encode(); ' + code, LIBRARY, config], cwd=self.directory,
+                              capture_output=True, text=True, timeout=60,
+                              env=dict(os.environ, LD_LIBRARY_PATH=os.path.dirname(PROFILER)))
         if '__asan' in done.stderr or 'ASan runtime' in done.stderr:
             self.skipTest('the sanitizer has to come first')
+        return done
+
+    def test_profiling_is_passed_on(self):
+        config = os.path.join(self.directory, 'acl.json')
+        with open(config, 'w', encoding='ascii') as file:
+            file.write('{"profiler": {"switch": "on", "output": "}"}}')
+        done = self.call('print(library.DbgInit(config), library.DbgNotifySetDevice(1, 2), '
+                         'library.DbgGetprofEnable() & 255, library.DbgCreateModelHandle(), '
+                         'library.DbgLoadModelPostProcess(9, b"net", None, None), library.DbgDeInit(), '
+                         'library.DbgGetprofEnable() & 255)', config)
+        self.assertEqual(done.stdout.splitlines(), [
+            'register 45', 'init 1 {"switch": "on", "output": "}"}', 'device 1 2 1',
+            'report 256: 5a5a 15000 8 16 time 77 model 9 hash 3', 'finalize', '0 0 1 0 0 0 0'], done.stderr)
+
+    def test_a_process_without_the_runtime_gets_a_log(self):
+        done = self.call('print(library.DbgInit(config), library.DbgCreateModelHandle(), library.DbgDeInit())', CONFIG)
         self.assertEqual(done.stdout, '0 0 0\n', done.stderr)
         self.assertIn('opdump: the runtime has no rtDumpInit, rtDumpDeInit, rtSetTaskDescDumpFlag, rtMsgSend, without '
                       'which nothing can be dumped: the dump is off\n', done.stderr)
 
 
 if __name__ == '__main__':
-    del sys.argv[1:4]
+    del sys.argv[1:5]
     unittest.main()

@@ -15,7 +15,7 @@ using namespace opdump::tests;
 
 namespace {
 
-std::vector<std::byte> net() {
+std::vector<std::byte> net_file() {
   return DbgMaker::file("net", made_ops());
 }
 
@@ -34,7 +34,7 @@ std::string faults_of(const std::vector<std::byte>& bytes) {
   return text;
 }
 
-std::vector<std::byte> with(std::vector<std::byte> bytes, std::size_t at, std::uint32_t value) {
+std::vector<std::byte> patched(std::vector<std::byte> bytes, std::size_t at, std::uint32_t value) {
   store_little_endian(&bytes[at], value);
   return bytes;
 }
@@ -49,7 +49,7 @@ std::size_t place_of(const std::vector<std::byte>& bytes, std::string_view text)
 TEST_CASE("dbg: operators, their fused names and their tensors are read") {
   DbgFile file;
   std::vector<DbgFault> faults;
-  REQUIRE(file.read(net(), faults));
+  REQUIRE(file.read(net_file(), faults));
   CHECK(faults.empty());
   CHECK(file.model_name() == "net");
   REQUIRE(file.ops().size() == 4);
@@ -105,33 +105,33 @@ TEST_CASE("dbg: the vendor's example has the lengths that its own tests give") {
 }
 
 TEST_CASE("dbg: what the vendor's executor refuses is refused") {
-  const std::vector<std::byte> bytes = net();
+  const std::vector<std::byte> bytes = net_file();
   CHECK(faults_of({}) == "refused: shorter than the 8 bytes of a head\n");
-  CHECK(faults_of(with(bytes, 4, 0x5a5a5a5b)) ==
+  CHECK(faults_of(patched(bytes, 4, 0x5a5a5a5b)) ==
         "refused: the magic number is 0x5a5a5a5b and not 0x5a5a5a5a\n");
-  CHECK(faults_of(with(bytes, 12, 0xffffffff)) ==
+  CHECK(faults_of(patched(bytes, 12, 0xffffffff)) ==
         "refused: a TLV of 4294967295 bytes passes the end of the file\n");
   CHECK(faults_of(DbgMaker::file("", made_ops())) == "refused: the name of the model is empty\n");
   const std::size_t op = 8 + 11 + 8 + 4;
-  CHECK(faults_of(with(bytes, op + 21, 100000)) ==
+  CHECK(faults_of(patched(bytes, op + 21, 100000)) ==
         "refused: operator 0 promises 100000 bytes of TLVs where " + std::to_string(bytes.size() - op - 25) +
             " are left\n");
   // The tag of its name becomes one that is skipped.
-  CHECK(faults_of(with(bytes, op + 25, 9)) == "refused: operator 0 has no name\n");
+  CHECK(faults_of(patched(bytes, op + 25, 9)) == "refused: operator 0 has no name\n");
 }
 
 TEST_CASE("dbg: what only costs tensors or is doubtful leaves the operators") {
-  const std::vector<std::byte> bytes = net();
-  CHECK(faults_of(with(bytes, 0, 1)) == "version 1, of which nothing is known\n");
-  CHECK(faults_of(with(bytes, 8 + 11 + 8, 5)) == "the list of operators promises 5 and has 4\n");
+  const std::vector<std::byte> bytes = net_file();
+  CHECK(faults_of(patched(bytes, 0, 1)) == "version 1, of which nothing is known\n");
+  CHECK(faults_of(patched(bytes, 8 + 11 + 8, 5)) == "the list of operators promises 5 and has 4\n");
   const std::size_t inputs = place_of(bytes, "Conv2D") + 6;
-  CHECK(faults_of(with(bytes, inputs + 8, 3)) ==
+  CHECK(faults_of(patched(bytes, inputs + 8, 3)) ==
         "the inputs of operator 0 end too early: there should be 3\n");
-  CHECK(faults_of(with(bytes, inputs + 8, 1)) ==
+  CHECK(faults_of(patched(bytes, inputs + 8, 1)) ==
         "the inputs of operator 0 do not fill their TLV: there should be 1\n");
   DbgFile file;
   std::vector<DbgFault> faults;
-  REQUIRE(file.read(with(bytes, inputs + 8, 1), faults));
+  REQUIRE(file.read(patched(bytes, inputs + 8, 1), faults));
   CHECK(file.model("net").tensors[0].inputs.empty());
   CHECK(file.model("net").tensors[0].outputs.size() == 1);
 
@@ -142,9 +142,9 @@ TEST_CASE("dbg: what only costs tensors or is doubtful leaves the operators") {
 }
 
 TEST_CASE("dbg: an operator with only fused names has the first of them") {
-  std::vector<std::byte> bytes = net();
+  std::vector<std::byte> bytes = net_file();
   const std::size_t name = place_of(bytes, "fc_add") - 8;
-  bytes = with(bytes, name, 9);
+  bytes = patched(bytes, name, 9);
   DbgFile file;
   std::vector<DbgFault> faults;
   REQUIRE(file.read(bytes, faults));
@@ -154,8 +154,8 @@ TEST_CASE("dbg: an operator with only fused names has the first of them") {
 TEST_CASE("dbg: tensors are left out, and the rest is the file of a model without them") {
   DbgFile file;
   std::vector<DbgFault> faults;
-  REQUIRE(file.read(net(), faults));
-  CHECK(file.without([](std::size_t, bool, std::uint32_t) { return false; }) == net());
+  REQUIRE(file.read(net_file(), faults));
+  CHECK(file.without([](std::size_t, bool, std::uint32_t) { return false; }) == net_file());
 
   std::vector<MadeOp> ops = made_ops();
   ops[0].inputs.erase(ops[0].inputs.begin());
@@ -167,7 +167,7 @@ TEST_CASE("dbg: tensors are left out, and the rest is the file of a model withou
 }
 
 TEST_CASE("dbg: no damage and no end crashes the reader, nor makes it read what is not there") {
-  const std::vector<std::byte> bytes = net();
+  const std::vector<std::byte> bytes = net_file();
   std::size_t unharmed = 0;
   const auto try_out = [&](std::vector<std::byte> damaged) {
     damaged.shrink_to_fit();

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -46,6 +47,7 @@ const LoadMessage kMessage = {.description = as_bytes("a .dbg file"),
 }  // namespace
 
 TEST_CASE("load message: has the bytes of the vendor's structures") {
+  if (std::endian::native != std::endian::little) return;
   const std::vector<std::byte> bytes = written(kMessage);
   REQUIRE(bytes.size() == 11 + 8 + sizeof(ModelValue) + 8 + 10);
   CHECK(std::memcmp(bytes.data(), "a .dbg file", 11) == 0);
@@ -104,16 +106,16 @@ TEST_CASE("load message: a damaged one is refused") {
     const std::vector<std::byte> less(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
     CHECK(read_load_message(less, 11).status() == Status::truncated);
   }
-  const auto with = [&](std::size_t at, std::uint32_t value) {
+  const auto patched = [&](std::size_t at, std::uint32_t value) {
     std::vector<std::byte> damaged = bytes;
     store_little_endian(&damaged[at], value);
     return read_load_message(damaged, 11).status();
   };
-  CHECK(with(11, 3) == Status::malformed);
-  CHECK(with(15, 0xffffffff) == Status::truncated);
-  CHECK(with(19, 2) == Status::malformed);
-  CHECK(with(19 + sizeof(ModelValue), 2) == Status::malformed);
-  CHECK(with(23 + sizeof(ModelValue), 11) == Status::truncated);
+  CHECK(patched(11, 3) == Status::malformed);
+  CHECK(patched(15, 0xffffffff) == Status::truncated);
+  CHECK(patched(19, 2) == Status::malformed);
+  CHECK(patched(19 + sizeof(ModelValue), 2) == Status::malformed);
+  CHECK(patched(23 + sizeof(ModelValue), 11) == Status::truncated);
   CHECK(receive_load_message(bytes.data(), 10).status() == Status::malformed);
 
   std::vector<std::byte> shorter(bytes.begin(), bytes.begin() + 19);
