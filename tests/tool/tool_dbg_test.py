@@ -14,7 +14,7 @@ import dbg_maker  # noqa: E402
 import tool_case  # noqa: E402
 from tool_case import Case  # noqa: E402
 
-ACL = {'dump': {'dump_path': 'dump', 'dump_mode': 'all', 'dump_list': [{'model_name': 'net', 'layer': ['conv', 'fc']}]}}
+ACL = {'dump': {'dump_path': 'dump', 'dump_mode': 'all', 'dump_data': 'tensor', 'dump_list': [{'model_name': 'net', 'layer': ['conv', 'fc']}]}}
 
 
 class Dbg(Case):
@@ -61,6 +61,19 @@ class Dbg(Case):
         self.assertIn('layer "conw" of model "net" matches nothing; did you mean "conv"?',
                       self.run_tool('check', 'acl.json', '--model', 'net.dbg')[0])
 
+    def test_rules_of_nano_products(self):
+        """Only there is "debug" a scene, and statistics the default."""
+        self.run_tool('describe', 'net.dbg', '-o', 'run.json')
+        self.write('acl.json', '{"dump": {"dump_path": "dump", "dump_scene": "debug"}}')
+        self.assertIn('dump.dump_scene', self.run_tool('check', 'acl.json', '--model', 'run.json', expect=1)[1])
+        self.assertIn('overflow', self.run_tool('check', 'acl.json', '--model', 'net.dbg')[0])
+        self.write('acl.json', '{"dump": {"dump_path": "dump", "dump_list": [{"model_name": "net", "layer": ["conv"]}]}}')
+        self.assertIn('statistics of', self.run_tool('check', 'acl.json', '--model', 'net.dbg')[0])
+        self.assertNotIn('statistics of', self.run_tool('check', 'acl.json', '--model', 'run.json')[0])
+        self.run_tool('replay', 'net.dbg', '--config', 'acl.json')
+        self.assertTrue(all(name.endswith('.csv') for name in self.files('dump')), self.files('dump'))
+        self.run_tool('verify', 'dump', '--config', 'acl.json', '--model', 'net.dbg')
+
     def test_replay_and_verify(self):
         self.run_tool('replay', 'net.dbg', '--config', 'acl.json')
         records = [name for name in self.files('dump') if '/net/' in name]
@@ -81,7 +94,7 @@ class Dbg(Case):
         inputs = json.loads(self.read('run.json'))['models'][0]['ops'][0]['inputs']
         self.assertEqual([(t['dtype'], t['shape'], t['original_shape'][-1]) for t in inputs],
                          [('uint8', [24], 3), ('uint8', [20], 3), ('uint8', [9], 4), ('uint8', [64], 8)])
-        self.write('acl.json', json.dumps({'dump': {'dump_path': 'dump', 'dump_mode': 'all',
+        self.write('acl.json', json.dumps({'dump': {'dump_path': 'dump', 'dump_mode': 'all', 'dump_data': 'tensor',
                                                     'dump_list': [{'model_name': 'odd'}]}}))
         self.run_tool('replay', 'odd.dbg', '--config', 'acl.json')
         self.run_tool('verify', 'dump')

@@ -27,7 +27,8 @@ usage: opdump check CONFIG [--model RUN.json [--partition BYTES]] [--personality
 
   --model RUN.json  says which operators of the models described there match, what matches nothing, and how many
                     bytes a step writes: files with their heads, but not the journal, nor what a file system or
-                    flash adds; the file is that of 'opdump replay', or a nano product's .dbg
+                    flash adds; the file is that of 'opdump replay', or the .dbg file of a model for CANN's
+                    nano products, and an acl.json is then read by their rules
   --partition BYTES says how many steps fit there; with K, M, G or T behind the number for 1024 bytes and so on.
                     Otherwise the config's "max_bytes", if it has any, says so
   --personality P   which of MindSpore's ways to run the file is for: o0 and o1 (kernel by kernel), o2 (whole
@@ -120,13 +121,14 @@ int run_check(Words words) {
     return usage_error("check", "--partition needs --model, which tells what a step is");
 
   const std::string& file = files[0];
+  RunFile run;
+  if (model && !load_or_say(*model, run)) return kExitFailed;
+  context.nano = run.is_dbg();
   CheckedConfig checked;
   Status status = checked.load(file, for_device ? nullptr : posix::check_dump_path, context);
   if (status == Status::ok) status = checked.follow_environment();
-  RunFile run;
   MatchReport report;
   if (status == Status::ok && model) {
-    if (!load_or_say(*model, run)) return kExitFailed;
     report = match_models(checked.config, DescribedModels(run.models).all());
     std::string first;
     if (const std::size_t unsized = run.unsized_tensors(first); unsized != 0) {

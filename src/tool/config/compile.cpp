@@ -90,13 +90,14 @@ int run_compile(Words words) {
     return usage_error("compile", "--personality takes o0, o1, o2 or cpu, not '" + *personality + "'");
 
   const std::string& file = files[0];
+  RunFile run;
+  if (model && !load_or_say(*model, run)) return kExitFailed;
+  context.nano = run.is_dbg();
   CheckedConfig checked;
   if (checked.load(file, nullptr, context) != Status::ok) {
     print_refusal(file, checked.error, checked.text());
     return kExitFailed;
   }
-  RunFile run;
-  if (model && !load_or_say(*model, run)) return kExitFailed;
   const std::vector<std::byte> plan = write_plan(checked.config);
   const Result<std::size_t> memory = memory_bytes(plan);
   if (!memory.ok()) {

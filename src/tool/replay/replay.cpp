@@ -313,6 +313,7 @@ int run_replay(Words words) {
         " has no size before the model runs; give its dims with 'opdump describe --dim'");
     return kExitFailed;
   }
+  settings.context.nano = run.is_dbg();
   CheckedConfig checked;
   if (checked.load(settings.config_path, posix::check_dump_path, settings.context) != Status::ok ||
       checked.follow_environment() != Status::ok) {

@@ -62,7 +62,8 @@ files. RUN.json describes the models. All is optional but names and types, and e
 
 A file is found beside RUN.json; one that is no .npy is raw bytes and may be padded at its end. Each step runs all
 models in order, then the single operators. Tensors may be larger than memory. In place of RUN.json, the .dbg file
-of a model for CANN's nano products is read too; 'opdump describe' makes a RUN.json of it.
+of a model for CANN's nano products is read too, and an acl.json is then read by their rules; 'opdump describe'
+makes a RUN.json of it.
 
 Does the config pick the operators it is meant to, and is a ring of 64 KiB enough without waiting?
 

@@ -109,7 +109,8 @@ bool WantedRecords::load_config(const std::string& path, std::string& error) {
   memory_.reset(new std::byte[bytes]);
   Arena arena({memory_.get(), bytes});
   ConfigError refusal;
-  if (parse_config(text, arena, nullptr, config_, refusal) != Status::ok) {
+  const ConfigContext context = {.nano = run_.is_dbg()};
+  if (parse_config(text, arena, nullptr, config_, refusal, nullptr, context) != Status::ok) {
     error = to_string(refusal, path);
     return false;
   }
@@ -118,9 +119,10 @@ bool WantedRecords::load_config(const std::string& path, std::string& error) {
 }
 
 bool WantedRecords::load(const std::string& config_path, const std::string& run_path, std::string& error) {
-  if (!load_config(config_path, error)) return false;
   ConfigError refusal;
-  if (run_.load(run_path, refusal)) return true;
+  const bool read = run_.load(run_path, refusal);
+  if (!load_config(config_path, error)) return false;
+  if (read) return true;
   error = to_string(refusal, run_path);
   return false;
 }
