@@ -70,10 +70,11 @@ Function symbol(void* library, const char* name) {
 }  // namespace
 
 std::string_view object_of(std::string_view text, std::string_view key) {
+  if (text.find(key) == std::string_view::npos) return {};
   ConfigError error;
   config::Refusal refusal(text, error);
   config::JsonTree tree;
-  if (text.empty() || !tree.parse(text, refusal)) return {};
+  if (!tree.parse(text, refusal)) return {};
   const config::JsonNode* const node = tree.root().member(key);
   if (node == nullptr || node->type() != config::JsonType::object) return {};
   int depth = 0;

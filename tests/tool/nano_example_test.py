@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The example of the nano executor, and what else a process has of our libge_dbg: nano_example_test.py EXECUTOR LIBGE_DBG
-DEVICE_PART LIBPROFAPI [unittest arguments].
+DEVICE_PART LIBPROFAPI SHORT_MEMORY [unittest arguments].
 
 Standard library only; `nm` where it is there.
 """
@@ -11,7 +11,7 @@ import sys
 import tempfile
 import unittest
 
-EXECUTOR, LIBRARY, DEVICE_PART, PROFILER = [os.path.abspath(path) for path in sys.argv[1:5]]
+EXECUTOR, LIBRARY, DEVICE_PART, PROFILER, SHORT_MEMORY = [os.path.abspath(path) for path in sys.argv[1:6]]
 CONFIG = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'examples', 'ascend', 'nano', 'acl.json')
 NINE = ['DbgCreateModelHandle', 'DbgDeInit', 'DbgDumpPreProcess', 'DbgFreeLoadDumpInfo', 'DbgGetprofEnable', 'DbgInit',
         'DbgLoadModelPostProcess', 'DbgNotifySetDevice', 'DbgStepIdCounterPlus']
@@ -21,12 +21,15 @@ class Example(unittest.TestCase):
     def setUp(self):
         self.directory = tempfile.mkdtemp(prefix='opdump_nano_test')
         self.addCleanup(shutil.rmtree, self.directory)
-        os.mkdir(os.path.join(self.directory, 'dump'))
+        for name in ('dump', 'library'):
+            os.mkdir(os.path.join(self.directory, name))
+        # Alone: beside it there may be a device part for boards.
+        shutil.copy(LIBRARY, os.path.join(self.directory, 'library'))
 
-    def run_example(self, *arguments, device_part=True):
-        path = os.path.dirname(LIBRARY) + (':' + os.path.dirname(DEVICE_PART) if device_part else '')
-        done = subprocess.run([EXECUTOR, *arguments], cwd=self.directory, env=dict(os.environ, LD_LIBRARY_PATH=path),
-                              capture_output=True, text=True, timeout=60)
+    def run_example(self, *arguments, device_part=DEVICE_PART, **environment):
+        path = os.path.join(self.directory, 'library') + (':' + os.path.dirname(device_part) if device_part else '')
+        done = subprocess.run([EXECUTOR, *arguments], cwd=self.directory, capture_output=True, text=True, timeout=60,
+                              env=dict(os.environ, LD_LIBRARY_PATH=path, **environment))
         return done.returncode, done.stdout.splitlines(), done.stderr
 
     def test_dumps_the_wanted_operators_at_the_wanted_steps(self):
@@ -43,9 +46,24 @@ class Example(unittest.TestCase):
         self.assertEqual((status, out), (0, []))
 
     def test_no_device_part(self):
-        status, out, log = self.run_example(CONFIG, '2', device_part=False)
+        status, out, log = self.run_example(CONFIG, '2', device_part=None)
         self.assertEqual((status, out), (1, []))
         self.assertIn('opdump: libdatadump.so, which writes the files: ', log)
+
+    def test_lack_of_memory_is_an_error_and_no_crash(self):
+        with open(LIBRARY, 'rb') as file:
+            if b'__asan_init' in (content := file.read()) or b'__tsan_init' in content:
+                self.skipTest('the sanitizer takes the place of operator new')
+        failed = clean = number = 0
+        while clean < 20:  # then there is no further memory to fail
+            status, _, log = self.run_example(CONFIG, '4', device_part=SHORT_MEMORY, LD_PRELOAD=SHORT_MEMORY,
+                                              FAIL_NEW=str(number))
+            self.assertIn(status, (0, 1), (number, log))
+            clean = 0 if 'no memory for the dump' in log else clean + 1
+            failed += clean == 0
+            number += 1
+            self.assertLess(number, 2000)
+        self.assertGreater(failed, 30)
 
     def test_exports_nine_functions(self):
         if shutil.which('nm') is None:
@@ -85,5 +103,5 @@ class Example(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    del sys.argv[1:5]
+    del sys.argv[1:6]
     unittest.main()
