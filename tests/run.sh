@@ -33,6 +33,7 @@ environment
   CXX               the compiler of the first build
   OPDUMP_CANN_INCLUDE  folder of CANN's headers, which holds acl/acl_rt.h: opdump's have to compile with them
   OPDUMP_ASCEND_RECORDS  how many records the simulated Ascend device copies in random order; 2000 by default
+  OPDUMP_NANO_EVENTS  how many events of the mailbox libdatadump takes in random order; 100000 by default
   OPDUMP_FLASH_CUTS  any value: more than a million losses of power in the flash log's tests, and a million
                      records; 'full': at every byte, and again at every byte of the recovery
 Tests that need something that is not there are skipped, and listed as such; OpenCL is installed if it can be.
