@@ -15,6 +15,8 @@
 #include "platform/posix/drain_thread.hpp"
 #include "platform/posix/system_clock.hpp"
 #include "platform/posix/tree_sink.hpp"
+#include "src/nano/data_dump.hpp"
+#include "tests/support/nano/simulated_nano.hpp"
 
 namespace {
 std::atomic<bool> counting{false};
@@ -51,6 +53,39 @@ void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
 }
 
 using namespace opdump;
+
+namespace {
+
+/// The device part of a nano product: loads a model, captures its operators at 50 steps, unloads it.
+bool capture_nano(const std::string& directory) {
+  tests::NanoMemory device(2 * tests::NanoModel::kAreaBytes);
+  tests::Random random(1);
+  tests::NanoModel model(device, 1, "net", tests::sound_ops(10, random), directory + "/20260123040506/0/");
+  const auto load = model.message(true, nano::kModeAll, nano::kDataTensors);
+  const auto unload = model.message(false, nano::kModeAll, nano::kDataTensors);
+  posix::TreeSink sink;
+  posix::SystemClock clock;
+  static nano::DataDumpMemory<1, 10, 8, 4096> memory;
+  nano::DataDump<tests::NanoMemory> dump(memory.parts(device, sink, clock));
+  DumpConfig config;
+  config.options.when_full = WhenFull::inline_drain;
+  counting = true;
+  bool ok = dump.start(config, sink) == Status::ok;
+  dump.take({.at = load.data(), .bytes = model.message_bytes()});
+  for (; model.step < 50; ++model.step) {
+    for (const tests::MadeOp& op : model.ops) {
+      std::byte mailbox[nano::kMailboxBytes];
+      nano::write_mailbox(mailbox, model.mailbox(op));
+      dump.take({.type = 1, .at = mailbox, .bytes = sizeof mailbox});
+    }
+  }
+  dump.take({.at = unload.data(), .bytes = model.message_bytes()});
+  ok = dump.stop() == Status::ok && ok;
+  counting = false;
+  return ok && dump.counts().captured == 500 && dump.session().counts().written == 500;
+}
+
+}  // namespace
 
 int main() {
   char directory[] = "/tmp/opdump-no-allocation-XXXXXX";
@@ -95,6 +130,8 @@ int main() {
   const Status status = session.finalize();
   counting = false;
 
+  const bool nano_good = capture_nano(directory);
+
   // The counter itself must count, or the test could not fail.
   counting = true;
   void* volatile proof = ::operator new(1);
@@ -107,7 +144,7 @@ int main() {
     const std::uint32_t lost = counts.*kind.count;
     if (lost != 0) std::printf("%u lost: %.*s\n", lost, static_cast<int>(kind.text.size()), kind.text.data());
   }
-  const bool good = status == Status::ok && counts.written == 2 * kSteps && during == 0;
+  const bool good = nano_good && status == Status::ok && counts.written == 2 * kSteps && during == 0;
   const std::string remove = "rm -r " + std::string(directory);
   return std::system(remove.c_str()) == 0 && good ? 0 : 1;
 }

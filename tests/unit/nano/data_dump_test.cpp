@@ -463,32 +463,6 @@ TEST_CASE("data dump: raw flash gets the same files as a tree") {
   CHECK(contents.journals.size() == 1);
 }
 
-TEST_CASE("data dump: files are read by the strict parser (OPDUMP_NANO_PY)") {
-  const char* const parser = std::getenv("OPDUMP_NANO_PY");
-  if (parser == nullptr) return;
-  TemporaryDirectory directory;
-  Rig rig;
-  rig.start();
-  Random random(11);
-  NanoModel model(rig.device, 1, "net", random_ops(10, random), kDirectory);
-  const auto load = model.message(true, kModeAll, kDataTensors);
-  rig.take(load, model);
-  for (const MadeOp& op : model.ops) {
-    model.run(op, random);
-    rig.take(model.mailbox(op));
-    rig.drain();
-  }
-  CHECK(rig.dump.stop() == Status::ok);
-  REQUIRE(rig.fake.objects.size() == 10);
-  int number = 0;
-  for (const auto& [name, bytes] : rig.fake.objects) {
-    const std::string path = directory.text() + "/" + std::to_string(number++);
-    write_file(path, std::string(as_text(bytes)));
-    const std::string command = "/usr/bin/python3 " + std::string(parser) + " parse " + path + " > /dev/null";
-    CHECK(std::system(command.c_str()) == 0);
-  }
-}
-
 TEST_CASE("dump directory: time and device are taken from its end") {
   const nano::DumpDirectory usual = nano::parse_directory("/a/b/20260123040506/12/");
   CHECK(usual.root == "/a/b");
