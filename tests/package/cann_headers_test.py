@@ -16,6 +16,13 @@ C_FLAGS = '-std=c99 -Wall -Wextra -Wno-unused-variable -Werror -fsyntax-only -xc
 
 CXX_HEADERS = ('acl/acl_rt.h', 'acl/acl_dump.h', 'opdump/acl.h', 'platform/ascend/acl_linked.hpp')
 C_HEADERS = ('acl/acl_rt.h', 'acl/acl_dump.h', 'opdump/acl.h')
+# For programs that run beside CANN.
+CXX_BESIDE = ('acl/acl_dump.h', 'opdump/acl_chunks.h', 'platform/ascend/chunk_consumer.hpp')
+C_BESIDE = ('acl/acl_dump.h', 'opdump/acl_chunks.h', 'opdump/acl.h')
+
+BESIDE_PROGRAM = """
+int main(void) { return acldumpRegCallback(opdump_take_chunk, 0) == ACL_SUCCESS ? 0 : 1; }
+"""
 
 C_PROGRAM = """
 static int32_t take(const acldumpChunk* chunk, int32_t bytes) { return chunk->bufLen == 0 ? bytes : OPDUMP_ACL_ABORTED; }
@@ -86,7 +93,8 @@ def main():
         print("skipped: CANN's own headers, as OPDUMP_CANN_INCLUDE names none")
     faults, count = [], 0
     for include in includes:
-        for headers, flags, program in ((CXX_HEADERS, CXX_FLAGS, CXX_PROGRAM), (C_HEADERS, C_FLAGS, C_PROGRAM)):
+        for headers, flags, program in ((CXX_HEADERS, CXX_FLAGS, CXX_PROGRAM), (C_HEADERS, C_FLAGS, C_PROGRAM),
+                                        (CXX_BESIDE, CXX_FLAGS, BESIDE_PROGRAM), (C_BESIDE, C_FLAGS, BESIDE_PROGRAM)):
             for order in itertools.permutations(headers):
                 count += 1
                 faults.append(compile_together(compiler, root, include, order, flags, program))

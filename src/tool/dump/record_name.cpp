@@ -22,20 +22,27 @@ std::string_view cut_last(std::string_view& text, char separator) {
 std::optional<RecordName> parse_record_name(std::string_view file_name) {
   constexpr std::size_t kShort = 5;
   constexpr std::size_t kLong = 9;
-  std::array<std::string_view, kLong> parts{};
+  std::array<std::string_view, kLong + 1> parts{};
   std::size_t count = 0;
   for (std::size_t start = 0; start <= file_name.size(); ++count) {
-    if (count == kLong) return std::nullopt;
+    if (count == parts.size()) return std::nullopt;
     const std::size_t dot = std::min(file_name.find('.', start), file_name.size());
     parts[count] = file_name.substr(start, dot - start);
     start = dot + 1;
   }
-  if ((count != kShort && count != kLong) || parts[0].empty() || parts[1].empty()) return std::nullopt;
+  if (parts[0].empty() || parts[1].empty()) return std::nullopt;
+  const bool is_counted = count == kShort + 1 || count == kLong + 1;
+  if (is_counted) {
+    if (!parse_decimal(parts[2])) return std::nullopt;
+    std::copy(parts.begin() + 3, parts.end(), parts.begin() + 2);
+    --count;
+  }
+  if (count != kShort && count != kLong) return std::nullopt;
   std::array<std::uint64_t, kLong> numbers{};
   for (std::size_t i = 2; i < count; ++i) {
     const std::optional<std::uint64_t> number = parse_decimal(parts[i]);
-    if (!number) return std::nullopt;
-    numbers[i] = *number;
+    if (!number && (i != kShort || parts[i] != "FFTSPLUS")) return std::nullopt;
+    numbers[i] = number.value_or(0);
   }
   constexpr std::size_t kContext = 6;
   constexpr std::size_t kThread = 7;

@@ -47,6 +47,9 @@ bool look_at(const std::string& path, struct stat& status) {
   return fstatat(AT_FDCWD, path.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+/// In the place of a suffix: the file may hold anything.
+constexpr std::string_view kNoFormat = ".*";
+
 /// Stands for the cause of a removal, as for that of a refusal.
 constexpr std::string_view kQuotaWord = kind_of(LossCause::quota).word;
 
@@ -360,7 +363,7 @@ void DumpCheck::check_tables() {
 bool DumpCheck::is_sound(const std::string& file, std::string_view suffix) {
   if (context_.quick) return true;
   if (suffix.ends_with(".npy")) return context_.file.open_array(file, {}) == RecordFile::Opened::ok;
-  return !suffix.empty() || context_.file.open(file) == RecordFile::Opened::ok;
+  return !is_record_suffix(suffix) || context_.file.open(file) == RecordFile::Opened::ok;
 }
 
 /// False when the file was removed to make room.
@@ -482,6 +485,32 @@ void DumpCheck::on_op(const JournalLine& line) {
 
 void DumpCheck::on_never(const NeverCaptured& what) {
   never_.add(journal_device_, journal_, what);
+}
+
+/// A file that came whole and is not a record.
+void DumpCheck::check_other(const JournalLine& line) {
+  constexpr std::uint32_t kNoRecorder = JournalCheck::kMostRecorders;
+  if (!check_file(kNoRecorder, 0, line.path_text, line.bytes, kNoFormat))
+    add_file(FindingKind::removed, true, std::string(line.path_text), causes_text(kQuotaWord));
+}
+
+void DumpCheck::on_chunk(const JournalLine& line) {
+  constexpr std::string_view kOutside = "../";
+  if (line.fault == ChunkFault::other) {
+    // What lies outside of this directory is none of its dump.
+    if (!line.path_text.starts_with(kOutside)) check_other(line);
+    return;
+  }
+  const ChunkFaultKind& fault = kind_of(line.fault);
+  const std::string path = line.path_text.empty() ? "(no name)" : std::string(line.path_text);
+  context_.findings.add(
+      FindingKind::chunk, fault.wrong,
+      {path, count_text(line.chunks, "chunk"), count_text(line.bytes, "byte"), std::string(fault.text)},
+      {{"journal", journal_},
+       {"path", path},
+       {"fault", std::string(fault.word)},
+       {"chunks", {}, line.chunks, true},
+       {"bytes", {}, line.bytes, true}});
 }
 
 void DumpCheck::on_untold(std::uint64_t number, std::uint32_t untold, const DumpCounts& counts) {

@@ -98,6 +98,7 @@ class DumpCheck final : private JournalListener {
               std::string_view causes) override;
   void on_op(const JournalLine& line) override;
   void on_never(const NeverCaptured& what) override;
+  void on_chunk(const JournalLine& line) override;
   void on_untold(std::uint64_t number, std::uint32_t untold, const DumpCounts& counts) override;
   void on_untold_reduced(std::uint64_t number, std::uint32_t untold) override;
   void on_dumps_removed(std::uint64_t count, std::uint64_t first, std::uint64_t last) override;
@@ -110,6 +111,7 @@ class DumpCheck final : private JournalListener {
   bool is_sound(const std::string& file, std::string_view suffix);
   bool check_file(std::uint32_t recorder, std::uint32_t sequence, std::string_view path_text,
                   std::uint64_t bytes, std::string_view suffix);
+  void check_other(const JournalLine& line);
   bool is_overwritten(std::uint32_t recorder, std::uint32_t sequence);
   void add_row(std::string_view path_text, std::uint64_t bytes);
   void check_tables();

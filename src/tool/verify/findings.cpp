@@ -25,6 +25,7 @@ constexpr KindTexts kKinds[] = {
     {"never", "asked for and never captured, as the session itself says"},
     {"absent",
      "never captured: the runtime did not offer it, it has another name there, or its model did not run"},
+    {"chunk", "chunks of the runtime's that were faulty"},
     {"journal", "the journal cannot be trusted"},
     {"not_final", "not finalized"},
     {"no_journal", "no journal"},

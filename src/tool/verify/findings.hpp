@@ -21,6 +21,7 @@ enum class FindingKind : std::uint8_t {
   overwritten,  ///< a flash log has gone round and taken the oldest records
   never,        ///< the config asked for it, and the session says that it was never captured
   absent,       ///< the config wants it, and nothing tells of it
+  chunk,        ///< a chunk that a runtime handed over was faulty
   journal,      ///< the journal is damaged, or contradicts itself
   not_final,    ///< the journal does not end in `closed`
   none,         ///< there is no journal

@@ -36,6 +36,9 @@ class JournalListener {
   /// Something that was asked for was never captured.
   virtual void on_never(const NeverCaptured& what) = 0;
 
+  /// Something about a runtime's chunks is in `line`.
+  virtual void on_chunk(const JournalLine& line) = 0;
+
   /// Besides, as many were lost as `untold`, and no line tells of them.
   virtual void on_untold(std::uint64_t number, std::uint32_t untold, const DumpCounts& counts) = 0;
 

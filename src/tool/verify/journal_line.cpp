@@ -40,10 +40,24 @@ bool is_sanitised(std::string_view name) {
   });
 }
 
-/// What may stand behind a time stamp: nothing, ".csv", that of a report, or
+/// What CANN's own files may have behind the time stamp: what tells a thread, and ".csv" or ".bin" behind that.
+bool is_thread_suffix(std::string_view suffix) {
+  constexpr int kParts = 4;
+  std::string_view rest = suffix.substr(1);
+  for (int part = 0; part < kParts; ++part) {
+    std::uint32_t value = 0;
+    const std::string_view text = cut_first(rest, '.');
+    if (!parse_canonical(text, value) && (part != 0 || text != "FFTSPLUS")) return false;
+  }
+  return rest.empty() || rest == "csv" || rest == "bin";
+}
+
+/// What may stand behind a time stamp: nothing, ".csv", what CANN has there, that of a report, or
 /// `.{input|output}.{index}.{format}.{dtype}.npy`, or the same without the dtype.
 bool is_suffix(std::string_view suffix) {
-  if (suffix.empty() || suffix == ".csv" || suffix == RecordFormat::kReportSuffix) return true;
+  if (suffix.empty() || suffix == ".csv" || suffix == ".bin" || suffix == RecordFormat::kReportSuffix)
+    return true;
+  if (is_thread_suffix(suffix)) return true;
   std::string_view rest = suffix.substr(1);
   const std::string_view role = cut_first(rest, '.');
   std::uint16_t index = 0;
@@ -54,13 +68,18 @@ bool is_suffix(std::string_view suffix) {
 
 bool parse_file(std::string_view file, JournalPath& path) {
   constexpr std::size_t kTimeDigits = 16;
+  std::uint32_t number = 0;
   std::string_view rest = file;
   const std::string_view type = cut_first(rest, '.');
   const std::string_view name = cut_first(rest, '.');
   const std::string_view task = cut_first(rest, '.');
   const bool has_time = rest.find('.') != rest.npos;
-  const std::string_view stream = cut_first(rest, '.');
-  std::uint32_t number = 0;
+  std::string_view stream = cut_first(rest, '.');
+  if (has_time && rest.find('.') < kTimeDigits) {
+    // CANN may count its files in front of the task.
+    if (!parse_canonical(stream, number)) return false;
+    stream = cut_first(rest, '.');
+  }
   std::uint64_t time = 0;
   if (!is_sanitised(type) || !is_sanitised(name) || !parse_canonical(task, number) ||
       !parse_canonical(stream, number))
@@ -121,7 +140,7 @@ bool are_causes(std::string_view text) {
 
 bool parse_header(std::string_view rest, JournalLine& line, std::string& reason) {
   const std::string_view version = cut_first(rest, ',');
-  if (version != "1" && version != "2") {
+  if (version != "1" && version != "2" && version != "3") {
     reason = "version " + std::string(version.substr(0, 20)) + " of the journal's format is not known here";
     return false;
   }
@@ -178,6 +197,18 @@ bool parse_never(std::string_view rest, JournalLine& line) {
   return is_sanitised(never.model) && is_sanitised(never.type);
 }
 
+bool parse_chunk(std::string_view rest, JournalLine& line) {
+  const std::string_view word = cut_first(rest, ',');
+  const auto* kind = std::find_if(std::begin(kChunkFaultKinds), std::end(kChunkFaultKinds),
+                                  [word](const ChunkFaultKind& known) { return known.word == word; });
+  if (kind == std::end(kChunkFaultKinds)) return false;
+  line.fault = static_cast<ChunkFault>(kind - std::begin(kChunkFaultKinds));
+  if (!parse_canonical(cut_first(rest, ','), line.chunks) || rest.find(',') == rest.npos) return false;
+  if (!parse_canonical(cut_first(rest, ','), line.bytes)) return false;
+  line.path_text = rest;
+  return line.fault != ChunkFault::other || !rest.empty();
+}
+
 bool parse_path(std::string_view text, JournalLine& line) {
   line.path_text = text;
   return text.empty() || parse_journal_path(text, line.path);
@@ -227,6 +258,11 @@ bool parse_journal_name(std::string_view name, JournalName& journal) {
   return true;
 }
 
+bool is_record_suffix(std::string_view suffix) {
+  return suffix.empty() ||
+         (!suffix.ends_with(".csv") && !suffix.ends_with(".bin") && is_thread_suffix(suffix));
+}
+
 bool parse_journal_path(std::string_view text, JournalPath& path) {
   constexpr std::ptrdiff_t kRankParts = 3;
   constexpr std::ptrdiff_t kGraphParts = 6;
@@ -268,6 +304,7 @@ bool parse_journal_line(std::string_view text, JournalLine& line, std::string& r
                                                           {"to", Kind::to},
                                                           {"op", Kind::op},
                                                           {"never", Kind::never},
+                                                          {"chunk", Kind::chunk},
                                                           {"closed", Kind::closed},
                                                           {"row", Kind::row},
                                                           {"removed", Kind::removed},
@@ -288,6 +325,7 @@ bool parse_journal_line(std::string_view text, JournalLine& line, std::string& r
   if (line.kind == Kind::closed) return parse_closed(rest, line);
   if (line.kind == Kind::op) return parse_op(rest, line);
   if (line.kind == Kind::never) return parse_never(rest, line);
+  if (line.kind == Kind::chunk) return parse_chunk(rest, line);
   if (line.kind == Kind::removed) {
     line.path_text = rest;
     return !rest.empty();

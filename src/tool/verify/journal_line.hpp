@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "opdump/types/account.hpp"
+#include "opdump/types/chunk_fault.hpp"
 #include "opdump/types/counts.hpp"
 #include "opdump/types/plan.hpp"
 
@@ -36,6 +37,9 @@ struct JournalPath {
   std::string_view suffix;  ///< behind the time stamp, such as ".csv"; empty: CANN's records
 };
 
+/// Whether a file with that behind its time stamp holds one of CANN's records.
+bool is_record_suffix(std::string_view suffix);
+
 /// Strict: such paths as the core writes, and so none that leaves its directory.
 bool parse_journal_path(std::string_view text, JournalPath& path);
 
@@ -62,6 +66,7 @@ struct JournalLine {
     to,
     op,     ///< what was counted of the operator `path`, from `steps.first` to `steps.last`
     never,  ///< `never` was asked for and not captured
+    chunk,  ///< `chunks` chunks of `bytes` bytes for `path_text`, which need not be a JournalPath: `fault`
     closed,
     removed,        ///< to make room; `path_text` is that of the file, which need not be a JournalPath
     dumps_removed,  ///< older ones, to make room: `bytes` of them, from `first_time` to `last_time`
@@ -84,6 +89,8 @@ struct JournalLine {
   LostSteps lost_steps{};
   OpCounts op_counts{};
   NeverCaptured never{};
+  ChunkFault fault{};
+  std::uint32_t chunks = 0;
 };
 
 /// On false `reason` says what is wrong with the line.

@@ -50,6 +50,10 @@ inline constexpr std::size_t kMostNeverTextBytes = 100;
 ///                                     or empty. NAME is as in the config or the model but for control
 ///                                     characters. Before the first one the head comes again, as version 2:
 ///                                     readers of version 1 know no such line.
+///     chunk,FAULT,CHUNKS,BYTES,PATH   of the chunks that another runtime brings, CHUNKS with BYTES bytes for
+///                                     the file PATH have the FAULT, a word of `kChunkFaultKinds`. PATH may
+///                                     begin with "../" or be empty, and has no control characters. The head
+///                                     comes again before it, as version 3.
 ///     closed,COUNTS                   after the last of these nothing was captured
 ///     removed,FILE                    a sink removed that file to make room, whatever is told of its record
 ///     dumps_removed,N,FIRST,LAST      and that N dumps from FIRST to LAST, whose directories are older
@@ -167,8 +171,16 @@ class BasicJournal {
       line.add(',').add_decimal(what.steps.last).add(',').add_decimal(what.model_id).add(',');
       line.add_sanitised(what.model.substr(0, kMostNeverTextBytes)).add('/');
       line.add_sanitised(what.type.substr(0, kMostNeverTextBytes)).add('/');
-      for (const char c : what.name.substr(0, kMostNeverTextBytes))
-        line.add(static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '_' : c);
+      add_printable(line, what.name.substr(0, kMostNeverTextBytes));
+    });
+  }
+
+  void chunk(const DumpTarget& target, std::string_view fault, std::uint32_t chunks, std::uint64_t bytes,
+             std::string_view path) {
+    add_line(target, [&](TextWriter& line) {
+      add_version(line, 3).add("\nchunk,").add(fault).add(',').add_decimal(chunks);
+      line.add(',').add_decimal(bytes).add(',');
+      add_printable(line, path);
     });
   }
 
@@ -229,11 +241,20 @@ class BasicJournal {
 
   void begin_never(const DumpTarget& target) {
     if (batch_.never_told_of != target.id) {
-      add_line(target, [this](TextWriter& line) {
-        line.add("opdump-journal,2,").add(batch_.detail == JournalDetail::records ? "records" : "gaps");
-      });
+      add_line(target, [this](TextWriter& line) { add_version(line, 2); });
     }
     batch_.never_told_of = target.id;
+  }
+
+  /// The journal's head, as `version`.
+  TextWriter& add_version(TextWriter& line, std::uint32_t version) const {
+    bool records = false;
+    if constexpr (kHere) records = batch_.detail == JournalDetail::records;
+    return line.add("opdump-journal,").add_short_decimal(version).add(records ? ",records" : ",gaps");
+  }
+
+  static void add_printable(TextWriter& line, std::string_view text) {
+    for (const char c : text) line.add(static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '_' : c);
   }
 
   static TextWriter& add_head(TextWriter& line, std::string_view what, std::size_t recorder,
@@ -298,9 +319,7 @@ class BasicJournal {
       flush();
       batch_.target = &target;
       batch_.target_id = target.id;
-      put(fields_of([this](TextWriter& line) {
-        line.add("opdump-journal,1,").add(batch_.detail == JournalDetail::records ? "records" : "gaps");
-      }));
+      put(fields_of([this](TextWriter& line) { add_version(line, 1); }));
     }
     put(fields);
     // A dump has its journal from the first record on: a quota removes only what a journal can tell of.

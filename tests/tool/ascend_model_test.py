@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""The example of a model beside CANN, on the simulated runtime: its dump has the files that CANN itself would have written,
+as far as the config wants them, and `opdump verify` accepts it, or names what CANN did not hand over.
+
+usage: ascend_model_test.py MODEL OPDUMP EXAMPLE_FOLDER
+"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+MODEL, OPDUMP, EXAMPLE = map(os.path.abspath, sys.argv[1:4])
+
+
+class AscendModel(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.directory = pathlib.Path(temporary.name)
+        shutil.copy(pathlib.Path(EXAMPLE) / 'acl.json', self.directory)
+        (self.directory / 'dump').mkdir()
+        (self.directory / 'model.om').touch()
+
+    def run_model(self, *arguments, fault='', code=0):
+        environment = {**os.environ, 'SIMULATED_FILES': 'cann', 'SIMULATED_FAULT': fault}
+        done = subprocess.run([MODEL, *arguments], cwd=self.directory, env=environment, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stdout, done.stderr
+
+    def tree(self, root):
+        return {str(path.relative_to(self.directory / root)): path.read_bytes()
+                for path in (self.directory / root).rglob('*') if path.is_file() and path.suffix != '.journal'}
+
+    def verify(self):
+        done = subprocess.run([OPDUMP, 'verify', '--json', 'dump'], cwd=self.directory, capture_output=True, timeout=60)
+        return done.returncode, json.loads(done.stdout)['findings']
+
+    def test_the_dump_has_the_files_of_cann(self):
+        out, _ = self.run_model('acl.json', 'model.om', '4')
+        self.assertEqual(out, '8 files written, 0 lost, 8 not asked for\n')
+        wanted = {path: data for path, data in self.tree('cann/dump').items() if path.split('/')[4] in '02'}
+        self.assertEqual(len(wanted), 8)
+        self.assertEqual(self.tree('dump'), wanted)
+        self.assertEqual(self.verify(), (0, []))
+
+    def test_a_repeated_slice_does_no_harm_or_loses_its_file(self):
+        out, _ = self.run_model('acl.json', 'model.om', fault='repeat', code=1)
+        self.assertEqual(out, '7 files written, 1 lost, 4 not asked for\n')
+        code, findings = self.verify()
+        self.assertEqual((code, sorted(f['kind'] for f in findings)), (1, ['chunk', 'lost']))
+
+    def test_what_cann_loses_is_named(self):
+        for fault, kinds in (('lose', ['chunk', 'lost']), ('cut', ['lost'])):
+            with self.subTest(fault):
+                shutil.rmtree(self.directory / 'dump')
+                (self.directory / 'dump').mkdir()
+                out, error = self.run_model('acl.json', 'model.om', fault=fault, code=1)
+                self.assertEqual(out, '7 files written, 1 lost, 4 not asked for\n')
+                self.assertIn('1 of 8 records lost', error)
+                code, findings = self.verify()
+                self.assertEqual((code, sorted(f['kind'] for f in findings)), (1, kinds))
+                self.assertEqual({f['op'] for f in findings if 'op' in f}, {'Conv2D.block_conv_1'})
+
+    def test_a_refused_config_leaves_the_model_running(self):
+        (self.directory / 'bad.json').write_text('{"dump": {"dump_path": "dump", "dump_list": 1}}')
+        out, error = self.run_model('bad.json', 'model.om', code=1)
+        self.assertIn('no dump: bad.json', error)
+        self.assertIn('dump_list', error)
+        self.assertEqual(out, '0 files written, 0 lost, 0 not asked for\n')
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1])
