@@ -79,17 +79,18 @@ void opdump_attach_destroy(opdump_attach* dump);
 const char* opdump_attach_error(const opdump_attach* dump);
 
 typedef struct opdump_attach_counts {
-  size_t struct_bytes;
-  uint64_t failed_calls;   /**< calls that could not do what they should, without lost records */
+  uint64_t failed_calls;   /**< that could not do what they should */
   uint32_t first_failure;  /**< the status of the first of them; OPDUMP_OK: there is none */
-  uint32_t threads;        /**< that have captured */
-  uint32_t shared_threads; /**< of those, how many share a ring */
-  uint32_t reserved;
-  opdump_counts records; /**< of the dump that is on, or was on last */
+  uint32_t threads;        /**< that have captured and not ended */
+  uint32_t shared_threads; /**< that have ever shared a ring, as there were too many */
+  uint32_t repeated_names; /**< operators with a number behind their name */
 } opdump_attach_counts;
 
-/** Fills `bytes` bytes; all zero for NULL. */
+/** Fills `bytes` bytes, at most sizeof(opdump_attach_counts) as the library knows it, and the rest with zeros. */
 opdump_status opdump_attach_get_counts(const opdump_attach* dump, opdump_attach_counts* counts, size_t bytes);
+
+/** The same for the records of the dump, since it started first. */
+opdump_status opdump_attach_get_records(const opdump_attach* dump, opdump_counts* counts, size_t bytes);
 
 /**
  * Writes a RUN.json of all models there are now, for `opdump check --model` and `opdump verify --model`: of a
@@ -146,9 +147,6 @@ uint32_t opdump_attach_find_op(const opdump_attach_model* model, const char* nam
  * that have run.
  */
 uint32_t opdump_attach_wanted_ops(opdump_attach_model* model, uint32_t* ops, uint32_t room);
-
-/** Looks at nothing but the config and the model's name: 0 when no step captures anything of the model. */
-int opdump_attach_wants_model(opdump_attach_model* model);
 
 /* == Steps == */
 
