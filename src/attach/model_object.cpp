@@ -213,10 +213,12 @@ bool opdump_attach_model::load_growing(Slot& slot) {
 }
 
 Status opdump_attach_model::capture(std::uint32_t op, RuntimeTensors inputs, RuntimeTensors outputs) {
-  if (bits_of(gate_) == nullptr) {
+  const unsigned char* const shown = bits_of(gate_);
+  if (shown == nullptr) {
     if (is_open()) return Status::ok;
     return dump_.on() ? dump_.fail(Status::step_not_open, [&] { return "captures of model \"" + texts_.front() + '"'; }) : Status::ok;
   }
+  if (op < __atomic_load_n(&gate_.op_count, __ATOMIC_RELAXED) && shown[op] == 0) return Status::ok;
   std::unique_lock<std::mutex> lock;
   Slot& slot = dump_.lock_slot(lock);
   // The dump may have ended while this waited for the lock, and does not end any more while it has it.
@@ -224,6 +226,8 @@ Status opdump_attach_model::capture(std::uint32_t op, RuntimeTensors inputs, Run
   std::unique_lock<std::mutex> own(mutex_, std::defer_lock);
   if (has_lock_of_its_own()) own.lock();
   if (op >= plan_.bits.size()) {
+    if (op == OPDUMP_NO_OP)
+      return dump_.fail(Status::no_such_op, [&] { return "an operator unknown to model \"" + texts_.front() + '"'; });
     return dump_.fail(Status::no_such_op, [&] { return "operator " + std::to_string(op) + " of the " +
                                               std::to_string(plan_.bits.size()) + " of model \"" + texts_.front() + '"'; });
   }
