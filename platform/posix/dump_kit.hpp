@@ -249,10 +249,10 @@ class DumpKit {
             .add("model \"")
             .add(growing.plan->model->name.substr(0, 64))
             .add("\": ")
-            .add_decimal(growing.plan->bits.size())
-            .add(" operators ran, ")
             .add_decimal(growing.plan->matched_ops)
-            .add(" of them match")
+            .add(" of the ")
+            .add_decimal(growing.plan->bits.size())
+            .add(" operators that ran match")
             .text());
   }
 

@@ -263,9 +263,9 @@ TEST_CASE("attach: dtypes, formats and strides by the names that runtimes have")
       {"Q4_K", OPDUMP_UNDEFINED},  {"", OPDUMP_UNDEFINED},    {"f", OPDUMP_UNDEFINED},     {"f3", OPDUMP_UNDEFINED},
       {"FLOAT8E4M3FN", OPDUMP_FLOAT8_E4M3FN},
   };
-  for (const auto& [name, dtype] : names) {
-    CAPTURE(name);
-    CHECK(opdump_dtype_named(name) == dtype);
+  for (const auto& known : names) {
+    CAPTURE(known.first);
+    CHECK(opdump_dtype_named(known.first) == known.second);
   }
   CHECK(opdump_dtype_named(nullptr) == OPDUMP_UNDEFINED);
   CHECK(opdump_dtype_of_kind('u', 4) == OPDUMP_UINT4);

@@ -38,7 +38,7 @@ TEST_CASE("op table: without room for names those that repeat stay as they are")
 
 TEST_CASE("op table: a model is loaded, captured and unloaded without a heap") {
   constexpr std::string_view kWanted[] = {"b"};
-  const ModelRule rules[] = {{.model_name = "net", .layers = kWanted}};
+  const ModelRule rules[] = {{.model_name = "net", .all_layers = false, .layers = kWanted}};
   DumpConfig config{.active = true, .dump_path = "/dump", .models = rules};
   Bench bench;
   REQUIRE(bench.session.init() == Status::ok);
