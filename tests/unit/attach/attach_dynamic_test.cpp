@@ -93,6 +93,24 @@ TEST_CASE("attach: of a dynamic model too the end tells what never ran") {
   CHECK(dump.stop() == OPDUMP_OK);
 }
 
+TEST_CASE("attach: an operator of a dynamic model that ran and was not captured is told, as it came first or later") {
+  AttachRun asked;
+  attach::Dump dump(asked.config().c_str(), asked.options());
+  attach::DynamicModel model(dump, "net");
+  {
+    const auto step = model.step();
+    CHECK(model.see("first", "ADD") == 0);
+    CHECK(model.see("captured", "ADD") == 1);
+    model.capture(1, {}, Tensors().add(kValues.data(), OPDUMP_FLOAT32, {4}));
+    CHECK(model.see("later", "ADD") == 2);
+  }
+  CHECK(dump.stop() == OPDUMP_OK);
+  INFO(asked.log());
+  CHECK(asked.told("never captured: operator \"first\" of model \"net\"") == 1);
+  CHECK(asked.told("never captured: operator \"later\" of model \"net\"") == 1);
+  CHECK(asked.told("never captured") == 2);
+}
+
 TEST_CASE("attach: a dynamic model lives through two dumps, and knows its operators in the second") {
   AttachRun asked(R"("dump_list": [{"model_name": "net", "layer": ["k#4"]}])");
   attach::Dump dump(asked.config().c_str(), asked.options());
