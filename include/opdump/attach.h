@@ -2,7 +2,7 @@
 #define OPDUMP_ATTACH_H
 /**
  * opdump for a program that has a runtime: an object that owns everything else a dump needs. C99 and C++;
- * attach.hpp is the same for C++17. For machines with an operating system.
+ * attach.hpp is the same for C++17. For machines with an operating system. Since 1.7.
  *
  *     before the model   opdump_attach_create, opdump_attach_start
  *     at its load        opdump_attach_model_create; opdump_attach_add_op for each operator, unless they

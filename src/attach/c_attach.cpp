@@ -4,6 +4,7 @@
 #include "src/attach/dump_object.hpp"
 #include "src/attach/model_object.hpp"
 #include "src/c_api/c_port.hpp"
+#include "src/c_api/described_op.hpp"
 
 using namespace opdump;
 using attaching::RuntimeTensors;
@@ -26,23 +27,6 @@ Result guarded(Result otherwise, const Use& use) noexcept {
 template <class Use>
 opdump_status guarded(const Use& use) noexcept {
   return guarded<opdump_status>(OPDUMP_ERR_NO_MEMORY, [&] { return c_api::to_c(use()); });
-}
-
-bool has_texts(const char* const* texts, std::uint32_t count) {
-  if (count != 0 && texts == nullptr) return false;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    if (texts[i] == nullptr) return false;
-  }
-  return true;
-}
-
-bool is_described(const opdump_op& op) {
-  if (op.name == nullptr || op.type == nullptr || op.level > OPDUMP_LEVEL_KERNEL) return false;
-  if (op.attribute_count != 0 && op.attributes == nullptr) return false;
-  for (std::uint32_t i = 0; i < op.attribute_count; ++i) {
-    if (op.attributes[i].name == nullptr || op.attributes[i].value == nullptr) return false;
-  }
-  return has_texts(op.original_names, op.original_name_count);
 }
 
 }  // namespace
@@ -129,7 +113,7 @@ opdump_status opdump_attach_add_op(opdump_attach_model* model, const opdump_atta
   opdump_attach_op taken;
   const Status status = c_api::take_struct(op, taken);
   if (status != Status::ok) return c_api::to_c(status);
-  if (model == nullptr || taken.reserved != 0 || !is_described(taken.op)) return OPDUMP_ERR_INVALID_ARGUMENT;
+  if (model == nullptr || taken.reserved != 0 || !c_api::is_described(taken.op)) return OPDUMP_ERR_INVALID_ARGUMENT;
   return guarded([&] { return model->add_op(taken, index); });
 }
 
