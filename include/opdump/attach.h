@@ -48,7 +48,8 @@ typedef struct opdump_attach_options {
   void (*say)(void* context, const char* line, size_t bytes);
   void* context;
   uint32_t device_id;
-  uint32_t max_threads; /**< that capture with a ring of their own; others share one. 0: as many as there can be */
+  /** How many capture with a ring of their own; others share one. 0: as many as there can be. */
+  uint32_t max_threads;
 } opdump_attach_options;
 
 /** `options` may be NULL. Nothing is on before opdump_attach_start. */
@@ -67,8 +68,8 @@ int opdump_attach_is_on(const opdump_attach* dump);
 
 /**
  * Writes out what is left, tells the log what was asked for and never ran, and switches the dump off; it may
- * start again. An open step captures nothing from then on. OPDUMP_OK when nothing was lost; opdump_attach_error
- * gives the reason otherwise.
+ * start again. An open step captures nothing from then on. OPDUMP_OK when nothing was lost;
+ * opdump_attach_error gives the reason otherwise.
  */
 opdump_status opdump_attach_stop(opdump_attach* dump);
 
@@ -86,7 +87,8 @@ typedef struct opdump_attach_counts {
   uint32_t repeated_names; /**< operators with a number behind their name */
 } opdump_attach_counts;
 
-/** Fills `bytes` bytes, at most sizeof(opdump_attach_counts) as the library knows it, and the rest with zeros. */
+/** Fills `bytes` bytes, at most sizeof(opdump_attach_counts) as the library knows it, and the rest with
+ * zeros. */
 opdump_status opdump_attach_get_counts(const opdump_attach* dump, opdump_attach_counts* counts, size_t bytes);
 
 /** The same for the records of the dump, since it started first. */
@@ -94,7 +96,8 @@ opdump_status opdump_attach_get_records(const opdump_attach* dump, opdump_counts
 
 /**
  * Writes a RUN.json of all models there are now, for `opdump check --model` and `opdump verify --model`: of a
- * dynamic model the operators that have run while the dump was on. Errors of the file; OPDUMP_ERR_INVALID_ARGUMENT for a name that is not UTF-8.
+ * dynamic model the operators that have run while the dump was on. Errors of the file;
+ * OPDUMP_ERR_INVALID_ARGUMENT for a name that is not UTF-8.
  */
 opdump_status opdump_attach_describe(opdump_attach* dump, const char* path);
 
@@ -132,9 +135,9 @@ typedef struct opdump_attach_op {
 
 /**
  * Adds the next operator, in execution order, and sets `*index` (NULL: not wanted) to its position. When the
- * model has an operator of that name already, this one is NAME#2, #3 and so on, the log says so, and NAME in a
- * config stands for all of them. OPDUMP_ERR_MODEL_ALREADY_LOADED from the first step on or, for a dynamic
- * model, always.
+ * model has an operator of that name already, this one is NAME#2, #3 and so on, the log says so, and NAME in
+ * a config stands for all of them. OPDUMP_ERR_MODEL_ALREADY_LOADED once a dump that is on has begun a step of
+ * the model or was asked for its wanted operators, and for a dynamic model.
  */
 opdump_status opdump_attach_add_op(opdump_attach_model* model, const opdump_attach_op* op, uint32_t* index);
 
@@ -142,9 +145,9 @@ opdump_status opdump_attach_add_op(opdump_attach_model* model, const opdump_atta
 uint32_t opdump_attach_find_op(const opdump_attach_model* model, const char* name);
 
 /**
- * How many operators some step captures: 0 while the dump is off. Their positions go to `ops`, in order, as far
- * as `room` reaches. No operator can be added afterwards, unless the dump is off. Of a dynamic model, those
- * that have run.
+ * How many operators some step captures: 0 while the dump is off. Their positions go to `ops`, in order, as
+ * far as `room` reaches. No operator can be added afterwards, unless the dump is off. Of a dynamic model,
+ * those that have run.
  */
 uint32_t opdump_attach_wanted_ops(opdump_attach_model* model, uint32_t* ops, uint32_t room);
 
@@ -164,7 +167,8 @@ opdump_status opdump_attach_end_step(opdump_attach_model* model);
 
 /** What opdump_attach_wants looks at. */
 typedef struct opdump_attach_gate {
-  const unsigned char* bits; /**< a byte per operator, not 0 if the open step captures it; NULL: it captures none */
+  const unsigned char*
+      bits; /**< a byte per operator, not 0 if the open step captures it; NULL: it captures none */
   uint32_t op_count;
 } opdump_attach_gate;
 
@@ -175,10 +179,10 @@ const opdump_attach_gate* opdump_attach_gate_of(const opdump_attach_model* model
 int opdump_attach_wants(const opdump_attach_model* model, uint32_t op);
 
 /**
- * Of a dynamic model: an operator has just run. Its position, if the open step captures it, else OPDUMP_NO_OP.
- * Operators are told apart by name, by type, and by how often both came up in the step so far; the second of a
- * name gets NAME#2 as in opdump_attach_add_op. One that is new goes to the model's end. While the dump is off
- * nothing is kept. Beyond `max_ops` operators are not captured, which the log says.
+ * Of a dynamic model: an operator has just run. Its position, if the open step captures it, else
+ * OPDUMP_NO_OP. Operators are told apart by name, by type, and by how often both came up in the step so far;
+ * the second of a name gets NAME#2 as in opdump_attach_add_op. One that is new goes to the model's end. While
+ * the dump is off nothing is kept. Beyond `max_ops` operators are not captured, which the log says.
  */
 uint32_t opdump_attach_see_op(opdump_attach_model* model, const char* name, const char* type);
 
@@ -193,9 +197,9 @@ typedef struct opdump_attach_tensor {
   uint32_t original_rank; /**< 0: the same in the framework */
   const int64_t* dims;    /**< outermost first */
   /**
-   * From one element to the next, in bytes, for each dim; NULL: the elements lie one behind the other. A tensor
-   * with gaps is captured as a dense one, row by row. OPDUMP_ERR_NOT_SUPPORTED for elements that do not end at
-   * a byte, and OPDUMP_ERR_INVALID_TENSOR for strides that leave `bytes`, where those are given.
+   * From one element to the next, in bytes, for each dim; NULL: the elements lie one behind the other. A
+   * tensor with gaps is captured as a dense one, row by row. OPDUMP_ERR_NOT_SUPPORTED for elements that do
+   * not end at a byte, and OPDUMP_ERR_INVALID_TENSOR for strides that leave `bytes`, where those are given.
    */
   const int64_t* strides;
   /**
@@ -210,13 +214,13 @@ typedef struct opdump_attach_tensor {
 } opdump_attach_tensor;
 
 /**
- * Captures an operator that has just run: copies what the config asks for of these tensors. OPDUMP_OK also when
- * the operator is not wanted. A thread gets a ring of its own with its first call. After any other error than
- * OPDUMP_ERR_STEP_NOT_OPEN or OPDUMP_ERR_NO_SUCH_OP the record is lost, and counted in the dump.
+ * Captures an operator that has just run: copies what the config asks for of these tensors. OPDUMP_OK also
+ * when the operator is not wanted. A thread gets a ring of its own with its first call. After any other error
+ * than OPDUMP_ERR_STEP_NOT_OPEN or OPDUMP_ERR_NO_SUCH_OP the record is lost, and counted in the dump.
  */
-opdump_status opdump_attach_capture(opdump_attach_model* model, uint32_t op, const opdump_attach_tensor* inputs,
-                                    uint32_t input_count, const opdump_attach_tensor* outputs,
-                                    uint32_t output_count);
+opdump_status opdump_attach_capture(opdump_attach_model* model, uint32_t op,
+                                    const opdump_attach_tensor* inputs, uint32_t input_count,
+                                    const opdump_attach_tensor* outputs, uint32_t output_count);
 
 /* == What every runtime's glue needs == */
 
@@ -236,8 +240,8 @@ uint32_t opdump_dtype_bits(int32_t dtype);
 int32_t opdump_format_named(const char* name);
 
 /**
- * Sets `strides` to those of a dense tensor, in bytes. OPDUMP_ERR_NOT_SUPPORTED for elements that do not end at
- * a byte, OPDUMP_ERR_UNCOUNTABLE_SHAPE for negative dims and for sizes beyond 63 bits.
+ * Sets `strides` to those of a dense tensor, in bytes. OPDUMP_ERR_NOT_SUPPORTED for elements that do not end
+ * at a byte, OPDUMP_ERR_UNCOUNTABLE_SHAPE for negative dims and for sizes beyond 63 bits.
  */
 opdump_status opdump_dense_strides(int32_t dtype, uint32_t rank, const int64_t* dims, int64_t* strides);
 

@@ -21,8 +21,9 @@
 ///         model.capture(conv, {}, opdump::attach::Tensors().add(data, OPDUMP_FLOAT32, dims));
 ///     }
 ///
-/// No call fails inference, and none throws, but for want of memory in the containers here. What went wrong is in
-/// the log, in `Dump::error` and in `Dump::counts`. Needs the library, and no flag but its include path.
+/// No call fails inference, and none throws, but for want of memory in the containers here. What went wrong
+/// is in the log, in `Dump::error` and in `Dump::counts`. Needs the library, and no flag but its include
+/// path.
 namespace opdump::attach {
 
 /// A text that C reads: a literal or a string.
@@ -39,13 +40,13 @@ class Text {
 inline constexpr std::uint32_t kNoOp = OPDUMP_NO_OP;
 inline constexpr std::uint64_t kNextStep = OPDUMP_NEXT_STEP;
 
-/// The tensors that an operator reads or writes, for the time of one capture. Owns dims and strides; names and
-/// data stay the caller's. `clear` keeps the memory, so that one object serves all captures of a thread.
+/// The tensors that an operator reads or writes, for the time of one capture. Owns dims and strides; names
+/// and data stay the caller's. `clear` keeps the memory, so that one object serves all captures of a thread.
 /// What follows an `add` is about the tensor that was added last.
 class Tensors {
  public:
-  /// A tensor that begins at `data`, of any container of dims, outermost first. `bytes`: 0 for as many as dtype
-  /// and dims tell. `dtype`: OPDUMP_FLOAT32 and so on, or a DType of opdump.
+  /// A tensor that begins at `data`, of any container of dims, outermost first. `bytes`: 0 for as many as
+  /// dtype and dims tell. `dtype`: OPDUMP_FLOAT32 and so on, or a DType of opdump.
   template <class DType, class Dims>
   Tensors& add(const void* data, DType dtype, const Dims& dims, std::uint64_t bytes = 0) {
     opdump_attach_tensor tensor{};
@@ -61,7 +62,8 @@ class Tensors {
     return *this;
   }
   template <class DType>
-  Tensors& add(const void* data, DType dtype, std::initializer_list<std::int64_t> dims, std::uint64_t bytes = 0) {
+  Tensors& add(const void* data, DType dtype, std::initializer_list<std::int64_t> dims,
+               std::uint64_t bytes = 0) {
     return add<DType, std::initializer_list<std::int64_t>>(data, dtype, dims, bytes);
   }
 
@@ -233,7 +235,9 @@ class AnyModel {
   void capture(std::uint32_t op, const Tensors& inputs, const Tensors& outputs) {
     opdump_attach_capture(handle_, op, inputs.data(), inputs.size(), outputs.data(), outputs.size());
   }
-  void capture(Text name, const Tensors& inputs, const Tensors& outputs) { capture(find(name), inputs, outputs); }
+  void capture(Text name, const Tensors& inputs, const Tensors& outputs) {
+    capture(find(name), inputs, outputs);
+  }
 
   /// The operator of that name; kNoOp: there is none.
   std::uint32_t find(Text name) const { return opdump_attach_find_op(handle_, name.c_str()); }
@@ -248,7 +252,8 @@ class AnyModel {
   opdump_attach_model* handle() const { return handle_; }
 
  protected:
-  AnyModel(Dump& dump, Text name, std::uint32_t id, const char* graph_name, bool dynamic, std::uint32_t max_ops) {
+  AnyModel(Dump& dump, Text name, std::uint32_t id, const char* graph_name, bool dynamic,
+           std::uint32_t max_ops) {
     opdump_attach_model_options options{};
     options.struct_bytes = sizeof options;
     options.name = name.c_str();
@@ -269,10 +274,10 @@ class AnyModel {
 struct OpDetails {
   std::uint32_t task_id = OPDUMP_NO_ID;
   std::uint32_t stream_id = OPDUMP_NO_ID;
-  std::uint32_t flags = 0;                                ///< as OPDUMP_TAP_BREAKS_FUSION
-  std::vector<const char*> original_names{};              ///< operators of the framework that are in this one
+  std::uint32_t flags = 0;                    ///< as OPDUMP_TAP_BREAKS_FUSION
+  std::vector<const char*> original_names{};  ///< operators of the framework that are in this one
   std::vector<opdump_attribute> attributes{};
-  bool marked = false;                                    ///< the program wants it, whatever its name
+  bool marked = false;  ///< the program wants it, whatever its name
 };
 
 /// A model whose operators are all known before its first step.
@@ -312,7 +317,9 @@ class DynamicModel : public AnyModel {
 
   /// For each operator of a step, once, in the order in which they run: its number if the step captures it,
   /// else kNoOp. Any thread.
-  std::uint32_t see(Text name, Text type) { return opdump_attach_see_op(handle_, name.c_str(), type.c_str()); }
+  std::uint32_t see(Text name, Text type) {
+    return opdump_attach_see_op(handle_, name.c_str(), type.c_str());
+  }
 };
 
 }  // namespace opdump::attach

@@ -113,8 +113,8 @@ class BasicSession {
   /// accepted and changes nothing: the config before it stays in force. `not_initialised` before `init`;
   /// `too_many_configs`, with this config not in force, when models are still loaded under as many others as
   /// the session has room for (OPDUMP_MAX_CONFIGS, `SessionParts::more_configs`); `not_supported` when the
-  /// config wants a file format, statistics, overflows or a watch that the session has no part for. The session
-  /// copies `config`; the texts and lists of `config` must stay until `finalize`.
+  /// config wants a file format, statistics, overflows or a watch that the session has no part for. The
+  /// session copies `config`; the texts and lists of `config` must stay until `finalize`.
   [[nodiscard]] Status set_config(const DumpConfig& config);
 
   /// Resolves the config in force against `model`. `bits` has a byte per operator for `plan`; `bits`, `plan`
@@ -134,7 +134,8 @@ class BasicSession {
   /// that the model may ever have. Which names of the config no operator has is told by `finish_growing`; the
   /// log hears nothing of the model. `not_supported` for a config that watches: the model is then loaded but
   /// uncaptured.
-  [[nodiscard]] Status load_growing_model(ModelPlan& plan, const ModelDesc& model, std::span<std::uint8_t> bits);
+  [[nodiscard]] Status load_growing_model(ModelPlan& plan, const ModelDesc& model,
+                                          std::span<std::uint8_t> bits);
 
   /// Resolves the operators that the model of `plan`, loaded by `load_growing_model` with these `bits`, has
   /// got at its end since. The bits of earlier operators stay as they are. `scratch` has a byte per operator,
@@ -441,7 +442,8 @@ class BasicSession {
   static std::size_t longest_name(const ModelPlan& plan, const ModelDesc& model, std::size_t op);
 
   /// Whether a record of operator `op` can have its name.
-  OPDUMP_INLINE_IF_LEAN Status check_name(const ModelPlan& plan, const ModelDesc& model, std::size_t op) const;
+  OPDUMP_INLINE_IF_LEAN Status check_name(const ModelPlan& plan, const ModelDesc& model,
+                                          std::size_t op) const;
 
   Status check_names(const ModelPlan& plan, const ModelDesc& model) const;
 

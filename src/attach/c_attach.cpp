@@ -50,7 +50,9 @@ opdump_status opdump_attach_start(opdump_attach* dump, const char* config) {
   return guarded([&] { return dump->start(config); });
 }
 
-int opdump_attach_is_on(const opdump_attach* dump) { return dump != nullptr && dump->on() ? 1 : 0; }
+int opdump_attach_is_on(const opdump_attach* dump) {
+  return dump != nullptr && dump->on() ? 1 : 0;
+}
 
 opdump_status opdump_attach_stop(opdump_attach* dump) {
   if (dump == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
@@ -62,7 +64,9 @@ void opdump_attach_destroy(opdump_attach* dump) {
   delete dump;
 }
 
-const char* opdump_attach_error(const opdump_attach* dump) { return dump == nullptr ? "" : dump->error(); }
+const char* opdump_attach_error(const opdump_attach* dump) {
+  return dump == nullptr ? "" : dump->error();
+}
 
 opdump_status opdump_attach_get_counts(const opdump_attach* dump, opdump_attach_counts* counts,
                                        std::size_t bytes) {
@@ -113,7 +117,8 @@ opdump_status opdump_attach_add_op(opdump_attach_model* model, const opdump_atta
   opdump_attach_op taken;
   const Status status = c_api::take_struct(op, taken);
   if (status != Status::ok) return c_api::to_c(status);
-  if (model == nullptr || taken.reserved != 0 || !c_api::is_described(taken.op)) return OPDUMP_ERR_INVALID_ARGUMENT;
+  if (model == nullptr || taken.reserved != 0 || !c_api::is_described(taken.op))
+    return OPDUMP_ERR_INVALID_ARGUMENT;
   return guarded([&] { return model->add_op(taken, index); });
 }
 

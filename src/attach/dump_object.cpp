@@ -92,7 +92,9 @@ opdump_attach_counts opdump_attach::counts() const {
           .repeated_names = repeated_.load(std::memory_order_relaxed)};
 }
 
-DumpCounts opdump_attach::records() const { return files_ == nullptr ? DumpCounts{} : files_->counts(); }
+DumpCounts opdump_attach::records() const {
+  return files_ == nullptr ? DumpCounts{} : files_->counts();
+}
 
 void opdump_attach::add(opdump_attach_model& model) {
   const std::lock_guard control(control_);
@@ -132,16 +134,18 @@ opdump_attach::Recorder* opdump_attach::add_recorder(Slot& slot) {
   slot.ring.reset(new (std::nothrow) std::uint64_t[(bytes + 7) / 8]);
   slot.heads.reset(new (std::nothrow) std::uint64_t[(kHeadBytes + 7) / 8]);
   if (slot.ring == nullptr || slot.heads == nullptr) {
-    static_cast<void>(fail(Status::no_memory, [&] { return "a ring for one more thread, which shares the first one"; }));
+    static_cast<void>(
+        fail(Status::no_memory, [&] { return "a ring for one more thread, which shares the first one"; }));
     return nullptr;
   }
   const auto as_bytes = [](std::uint64_t* memory, std::size_t size) {
     return std::as_writable_bytes(std::span(memory, (size + 7) / 8)).first(size);
   };
-  const Result<Recorder*> added = files_->kit().session().add_recorder(as_bytes(slot.ring.get(), bytes),
-                                                                       as_bytes(slot.heads.get(), kHeadBytes));
+  const Result<Recorder*> added = files_->kit().session().add_recorder(
+      as_bytes(slot.ring.get(), bytes), as_bytes(slot.heads.get(), kHeadBytes));
   if (!added.ok()) {
-    static_cast<void>(fail(added.status(), [&] { return "a recorder for one more thread, which shares the first one"; }));
+    static_cast<void>(
+        fail(added.status(), [&] { return "a recorder for one more thread, which shares the first one"; }));
     return nullptr;
   }
   slot.recorder = added.value();

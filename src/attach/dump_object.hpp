@@ -63,7 +63,8 @@ struct opdump_attach {
   /// Counts a call that failed, and says `what()`, followed by the reason, when the reason is new.
   template <class What>
   opdump::Status fail(opdump::Status status, const What& what) {
-    if (count_failure(status)) say(std::string("refused: ").append(what()).append(": ").append(to_string(status)));
+    if (count_failure(status))
+      say(std::string("refused: ").append(what()).append(": ").append(to_string(status)));
     return status;
   }
 

@@ -28,7 +28,8 @@ opdump_attach_model::opdump_attach_model(opdump_attach& dump, const opdump_attac
 
 Status opdump_attach_model::add_op(const opdump_attach_op& op, std::uint32_t* index) {
   if (dynamic_ || loaded_.load(std::memory_order_acquire))
-    return dump_.fail(Status::model_already_loaded, [&] { return "an operator for model \"" + texts_.front() + '"'; });
+    return dump_.fail(Status::model_already_loaded,
+                      [&] { return "an operator for model \"" + texts_.front() + '"'; });
   const std::lock_guard lock(mutex_);
   const std::uint32_t added = append(op.op, op.flags);
   if (index != nullptr) *index = added;
@@ -83,14 +84,16 @@ void opdump_attach_model::load() {
   bits_.assign(ops_.size(), 0);
   gate_.op_count = static_cast<std::uint32_t>(ops_.size());
   const Status status = dump_.files().load_model(plan_, desc_, bits_);
-  if (status != Status::ok) static_cast<void>(dump_.fail(status, [&] { return "loading model \"" + texts_.front() + '"'; }));
+  if (status != Status::ok)
+    static_cast<void>(dump_.fail(status, [&] { return "loading model \"" + texts_.front() + '"'; }));
   loaded_.store(true, std::memory_order_release);
 }
 
 void opdump_attach_model::unload() {
   if (!loaded_.load(std::memory_order_relaxed)) return;
   const Status status = dump_.files().unload_model(plan_);
-  if (status != Status::ok) static_cast<void>(dump_.fail(status, [&] { return "unloading model \"" + texts_.front() + '"'; }));
+  if (status != Status::ok)
+    static_cast<void>(dump_.fail(status, [&] { return "unloading model \"" + texts_.front() + '"'; }));
   loaded_.store(false, std::memory_order_release);
 }
 
@@ -98,7 +101,9 @@ void opdump_attach_model::shut() {
   __atomic_store_n(&gate_.bits, nullptr, __ATOMIC_RELEASE);
 }
 
-const ModelDesc& opdump_attach_model::described() { return desc_; }
+const ModelDesc& opdump_attach_model::described() {
+  return desc_;
+}
 
 std::uint32_t opdump_attach_model::wanted_ops(std::uint32_t* ops, std::uint32_t room) {
   const std::lock_guard control(dump_.control());
@@ -150,13 +155,15 @@ void opdump_attach_model::open_gate(Slot& slot) {
 Status opdump_attach_model::end_step() {
   shut();
   if (open_.exchange(false, std::memory_order_release)) return Status::ok;
-  return dump_.fail(Status::step_not_open, [&] { return "the end of a step of model \"" + texts_.front() + '"'; });
+  return dump_.fail(Status::step_not_open,
+                    [&] { return "the end of a step of model \"" + texts_.front() + '"'; });
 }
 
 std::uint32_t opdump_attach_model::see_op(const char* name, const char* type) {
   if (!dump_.on()) return OPDUMP_NO_OP;
   if (!dynamic_ || !is_open()) {
-    static_cast<void>(dump_.fail(dynamic_ ? Status::step_not_open : Status::invalid_argument, [&] { return "operator \"" + std::string(name) + "\" as it runs"; }));
+    static_cast<void>(dump_.fail(dynamic_ ? Status::step_not_open : Status::invalid_argument,
+                                 [&] { return "operator \"" + std::string(name) + "\" as it runs"; }));
     return OPDUMP_NO_OP;
   }
   std::unique_lock<std::mutex> lock;
@@ -174,9 +181,10 @@ std::uint32_t opdump_attach_model::see(Slot& slot, const char* name, const char*
   if (op == OPDUMP_NO_OP) {
     if (ops_.size() >= max_ops_) {
       if (!std::exchange(full_, true))
-        static_cast<void>(dump_.fail(Status::too_many_objects, [&] { return "operator \"" + std::string(name) + "\" behind the " +
-                                                                  std::to_string(max_ops_) + " of model \"" +
-                                                                  texts_.front() + '"'; }));
+        static_cast<void>(dump_.fail(Status::too_many_objects, [&] {
+          return "operator \"" + std::string(name) + "\" behind the " + std::to_string(max_ops_) +
+                 " of model \"" + texts_.front() + '"';
+        }));
       return OPDUMP_NO_OP;
     }
     op = append({.name = name,
@@ -193,7 +201,8 @@ std::uint32_t opdump_attach_model::see(Slot& slot, const char* name, const char*
     names_.note(op);
     if (loaded_.load(std::memory_order_relaxed)) {
       const Status status = dump_.files().kit().grow_model(plan_);
-      if (status != Status::ok) static_cast<void>(dump_.fail(status, [&] { return "operator " + quoted(op); }));
+      if (status != Status::ok)
+        static_cast<void>(dump_.fail(status, [&] { return "operator " + quoted(op); }));
       __atomic_store_n(&gate_.op_count, static_cast<std::uint32_t>(plan_.bits.size()), __ATOMIC_RELEASE);
     }
   }
@@ -205,7 +214,8 @@ std::uint32_t opdump_attach_model::see(Slot& slot, const char* name, const char*
 bool opdump_attach_model::load_growing(Slot& slot) {
   bits_.assign(max_ops_, 0);
   const Status status = dump_.files().kit().load_growing_model(plan_, desc_, bits_);
-  if (status != Status::ok) static_cast<void>(dump_.fail(status, [&] { return "loading model \"" + texts_.front() + '"'; }));
+  if (status != Status::ok)
+    static_cast<void>(dump_.fail(status, [&] { return "loading model \"" + texts_.front() + '"'; }));
   __atomic_store_n(&gate_.op_count, static_cast<std::uint32_t>(plan_.bits.size()), __ATOMIC_RELEASE);
   loaded_.store(true, std::memory_order_release);
   open_gate(slot);
@@ -216,7 +226,9 @@ Status opdump_attach_model::capture(std::uint32_t op, RuntimeTensors inputs, Run
   const unsigned char* const shown = bits_of(gate_);
   if (shown == nullptr) {
     if (is_open()) return Status::ok;
-    return dump_.on() ? dump_.fail(Status::step_not_open, [&] { return "captures of model \"" + texts_.front() + '"'; }) : Status::ok;
+    return dump_.on() ? dump_.fail(Status::step_not_open,
+                                   [&] { return "captures of model \"" + texts_.front() + '"'; })
+                      : Status::ok;
   }
   if (op < __atomic_load_n(&gate_.op_count, __ATOMIC_RELAXED) && shown[op] == 0) return Status::ok;
   std::unique_lock<std::mutex> lock;
@@ -227,9 +239,12 @@ Status opdump_attach_model::capture(std::uint32_t op, RuntimeTensors inputs, Run
   if (has_lock_of_its_own()) own.lock();
   if (op >= plan_.bits.size()) {
     if (op == OPDUMP_NO_OP)
-      return dump_.fail(Status::no_such_op, [&] { return "an operator unknown to model \"" + texts_.front() + '"'; });
-    return dump_.fail(Status::no_such_op, [&] { return "operator " + std::to_string(op) + " of the " +
-                                              std::to_string(plan_.bits.size()) + " of model \"" + texts_.front() + '"'; });
+      return dump_.fail(Status::no_such_op,
+                        [&] { return "an operator unknown to model \"" + texts_.front() + '"'; });
+    return dump_.fail(Status::no_such_op, [&] {
+      return "operator " + std::to_string(op) + " of the " + std::to_string(plan_.bits.size()) +
+             " of model \"" + texts_.front() + '"';
+    });
   }
   const std::uint8_t bits = plan_.bits[op];
   if (bits == 0) return Status::ok;
@@ -253,8 +268,10 @@ Status opdump_attach_model::capture(std::uint32_t op, RuntimeTensors inputs, Run
 
 void opdump_attach_model::refuse(Slot& slot, std::uint32_t op, const TensorRefusal& refusal) {
   static_cast<void>(slot.recorder->refuse(op, refusal.status));
-  static_cast<void>(dump_.fail(refusal.status, [&] { return (refusal.is_output ? "output " : "input ") +
-                                                   std::to_string(refusal.index) + " of operator " + quoted(op); }));
+  static_cast<void>(dump_.fail(refusal.status, [&] {
+    return (refusal.is_output ? "output " : "input ") + std::to_string(refusal.index) + " of operator " +
+           quoted(op);
+  }));
 }
 
 std::string opdump_attach_model::quoted(std::uint32_t op) const {

@@ -37,7 +37,8 @@ struct opdump_attach_model {
 
   // For the dump, which has the control lock.
 
-  /// Loads the model, if it has operators and is not loaded; one that is dynamic is loaded as its first operator comes.
+  /// Loads the model, if it has operators and is not loaded; one that is dynamic is loaded as its first
+  /// operator comes.
   void load();
   /// After `shut`, with all slots locked.
   void unload();
@@ -71,13 +72,13 @@ struct opdump_attach_model {
   opdump::ModelDesc desc_;
   opdump::ModelPlan plan_;
   std::vector<std::uint8_t> bits_;
-  mutable std::mutex mutex_;          ///< of a dynamic model's operators, and of captures that need it
-  opdump_attach_gate gate_{};         ///< its bits are read and written as atomics
+  mutable std::mutex mutex_;   ///< of a dynamic model's operators, and of captures that need it
+  opdump_attach_gate gate_{};  ///< its bits are read and written as atomics
   std::atomic<bool> open_{false};
   std::atomic<bool> loaded_{false};
   std::atomic<std::uint64_t> step_{0};
-  std::uint64_t asked_step_ = 0;      ///< of a dynamic model that is not loaded yet
-  std::uint64_t steps_ = 0;           ///< that have begun
-  bool full_ = false;                 ///< told that there are more than `max_ops_`
+  std::uint64_t asked_step_ = 0;  ///< of a dynamic model that is not loaded yet
+  std::uint64_t steps_ = 0;       ///< that have begun
+  bool full_ = false;             ///< told that there are more than `max_ops_`
   bool told_repeated_ = false;
 };

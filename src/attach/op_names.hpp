@@ -24,8 +24,8 @@ class OpNames {
   /// Operators that got a number.
   std::uint32_t repeated() const { return repeated_; }
 
-  /// The operator that comes up in step `step` with this name and type, as often as both came up in it so far;
-  /// OPDUMP_NO_OP: it is new, and the next call of `note` gives its number.
+  /// The operator that comes up in step `step` with this name and type, as often as both came up in it so
+  /// far; OPDUMP_NO_OP: it is new, and the next call of `note` gives its number.
   std::uint32_t see(std::string_view name, std::string_view type, std::uint64_t step);
   void note(std::uint32_t op) { seen_->ops.push_back(op); }
 

@@ -17,19 +17,42 @@ struct Word {
 
 /// Names beside those of listings, CANN and NumPy, in small letters.
 constexpr Word kWords[] = {
-    {"float", DType::float32},     {"single", DType::float32},   {"f32", DType::float32},
-    {"fp32", DType::float32},      {"double", DType::float64},   {"f64", DType::float64},
-    {"fp64", DType::float64},      {"half", DType::float16},     {"f16", DType::float16},
-    {"fp16", DType::float16},      {"bf16", DType::bfloat16},    {"i8", DType::int8},
-    {"i16", DType::int16},         {"i32", DType::int32},        {"i64", DType::int64},
-    {"u8", DType::uint8},          {"u16", DType::uint16},       {"u32", DType::uint32},
-    {"u64", DType::uint64},        {"s8", DType::int8},          {"s16", DType::int16},
-    {"s32", DType::int32},         {"s64", DType::int64},        {"long", DType::int64},
-    {"int", DType::int32},         {"short", DType::int16},      {"char", DType::int8},
-    {"byte", DType::uint8},        {"boolean", DType::boolean},  {"u4", DType::uint4},
-    {"i4", DType::int4},           {"float8_e4m3", DType::float8_e4m3fn},
-    {"float8e4m3fn", DType::float8_e4m3fn},     {"float8e5m2", DType::float8_e5m2},
-    {"float8e4m3fnuz", DType::float8_e4m3fnuz}, {"float8e5m2fnuz", DType::float8_e5m2fnuz},
+    {"float", DType::float32},
+    {"single", DType::float32},
+    {"f32", DType::float32},
+    {"fp32", DType::float32},
+    {"double", DType::float64},
+    {"f64", DType::float64},
+    {"fp64", DType::float64},
+    {"half", DType::float16},
+    {"f16", DType::float16},
+    {"fp16", DType::float16},
+    {"bf16", DType::bfloat16},
+    {"i8", DType::int8},
+    {"i16", DType::int16},
+    {"i32", DType::int32},
+    {"i64", DType::int64},
+    {"u8", DType::uint8},
+    {"u16", DType::uint16},
+    {"u32", DType::uint32},
+    {"u64", DType::uint64},
+    {"s8", DType::int8},
+    {"s16", DType::int16},
+    {"s32", DType::int32},
+    {"s64", DType::int64},
+    {"long", DType::int64},
+    {"int", DType::int32},
+    {"short", DType::int16},
+    {"char", DType::int8},
+    {"byte", DType::uint8},
+    {"boolean", DType::boolean},
+    {"u4", DType::uint4},
+    {"i4", DType::int4},
+    {"float8_e4m3", DType::float8_e4m3fn},
+    {"float8e4m3fn", DType::float8_e4m3fn},
+    {"float8e5m2", DType::float8_e5m2},
+    {"float8e4m3fnuz", DType::float8_e4m3fnuz},
+    {"float8e5m2fnuz", DType::float8_e5m2fnuz},
     {"float4e2m1", DType::float4_e2m1},
 };
 
@@ -41,16 +64,18 @@ struct Kind {
 };
 
 constexpr Kind kKinds[] = {
-    {'f', 16, DType::float16},  {'f', 32, DType::float32},   {'f', 64, DType::float64},
-    {'i', 2, DType::int2},      {'i', 4, DType::int4},       {'i', 8, DType::int8},
-    {'i', 16, DType::int16},    {'i', 32, DType::int32},     {'i', 64, DType::int64},
-    {'u', 1, DType::uint1},     {'u', 2, DType::uint2},      {'u', 4, DType::uint4},
-    {'u', 8, DType::uint8},     {'u', 16, DType::uint16},    {'u', 32, DType::uint32},
-    {'u', 64, DType::uint64},   {'b', 8, DType::boolean},    {'c', 32, DType::complex32},
+    {'f', 16, DType::float16},   {'f', 32, DType::float32},     {'f', 64, DType::float64},
+    {'i', 2, DType::int2},       {'i', 4, DType::int4},         {'i', 8, DType::int8},
+    {'i', 16, DType::int16},     {'i', 32, DType::int32},       {'i', 64, DType::int64},
+    {'u', 1, DType::uint1},      {'u', 2, DType::uint2},        {'u', 4, DType::uint4},
+    {'u', 8, DType::uint8},      {'u', 16, DType::uint16},      {'u', 32, DType::uint32},
+    {'u', 64, DType::uint64},    {'b', 8, DType::boolean},      {'c', 32, DType::complex32},
     {'c', 64, DType::complex64}, {'c', 128, DType::complex128},
 };
 
-constexpr char small(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+constexpr char small(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
 
 constexpr bool is_same_text(std::string_view one, std::string_view other) {
   if (one.size() != other.size()) return false;
@@ -71,7 +96,8 @@ DType numpy_dtype(std::string_view text) {
   const char kind = text[0];
   const std::string_view digits = text.substr(1);
   for (const std::uint32_t bytes : {1u, 2u, 4u, 8u, 16u}) {
-    const bool same = bytes == 16 ? digits == "16" : digits.size() == 1 && digits[0] == static_cast<char>('0' + bytes);
+    const bool same =
+        bytes == 16 ? digits == "16" : digits.size() == 1 && digits[0] == static_cast<char>('0' + bytes);
     if (same) return static_cast<DType>(opdump_dtype_of_kind(kind, bytes * 8));
   }
   return DType::undefined;
@@ -85,7 +111,8 @@ std::int32_t opdump_dtype_named(const char* name) {
   if (name == nullptr) return OPDUMP_UNDEFINED;
   const std::string_view text = without(without(name, "torch."), "DT_");
   // NumPy's letters have a case: `B` is no `b`. They come first, as ggml's `f16` is no NumPy's.
-  if (const DType found = numpy_dtype(text); found != DType::undefined) return static_cast<std::int32_t>(found);
+  if (const DType found = numpy_dtype(text); found != DType::undefined)
+    return static_cast<std::int32_t>(found);
   for (int i = 1; i < kKnownDTypes; ++i) {
     if (is_same_text(kDTypes[i].name, text) || is_same_text(kDTypes[i].cann_name, text)) return i;
   }

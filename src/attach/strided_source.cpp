@@ -18,7 +18,8 @@ Status StridedSource::copy(std::byte* to, std::uint64_t offset, std::size_t coun
     const std::size_t part = static_cast<std::size_t>(std::min<std::uint64_t>(run_bytes - within, count));
     Status status = Status::ok;
     if (read != nullptr) {
-      status = c_api::from_c(read(context, to, static_cast<std::uint64_t>(at), part), Status::device_copy_failed);
+      status =
+          c_api::from_c(read(context, to, static_cast<std::uint64_t>(at), part), Status::device_copy_failed);
     } else {
       status = data == nullptr ? Status::device_copy_failed : copy_plain(to, address_of(data + at), part);
     }
@@ -45,8 +46,8 @@ Status set_runs(StridedSource& source, std::uint64_t element_bytes, std::span<co
     std::int64_t reach = 0;
     if (dims[i] > static_cast<Dim>(std::numeric_limits<std::int64_t>::max()) ||
         __builtin_mul_overflow(static_cast<std::int64_t>(dims[i] - 1), strides[i], &reach) ||
-        __builtin_add_overflow(last, std::max<std::int64_t>(reach, 0), &last) || (reach < 0 && source.read != nullptr) ||
-        (reach < 0 && readable != 0))
+        __builtin_add_overflow(last, std::max<std::int64_t>(reach, 0), &last) ||
+        (reach < 0 && source.read != nullptr) || (reach < 0 && readable != 0))
       return Status::invalid_tensor;
   }
   const std::uint64_t room = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max() - last);

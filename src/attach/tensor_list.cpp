@@ -30,7 +30,8 @@ TensorRefusal TensorList::take(RuntimeTensors inputs, RuntimeTensors outputs) {
           reinterpret_cast<const std::byte*>(list.first) + i * list.first->struct_bytes);
       opdump_attach_tensor tensor;
       Status status = c_api::take_struct(at, tensor);
-      if (status == Status::ok && at->struct_bytes != list.first->struct_bytes) status = Status::invalid_argument;
+      if (status == Status::ok && at->struct_bytes != list.first->struct_bytes)
+        status = Status::invalid_argument;
       if (status == Status::ok && (tensor.rank > kMaxRank || tensor.original_rank > kMaxRank))
         status = Status::too_many_dims;
       if (status == Status::ok && ((tensor.rank != 0 && tensor.dims == nullptr) ||

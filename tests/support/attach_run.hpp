@@ -82,7 +82,8 @@ class AttachRun {
 template <class Values>
 bool ends_with(const std::string& record, const Values& values) {
   const std::size_t bytes = values.size() * sizeof values[0];
-  return record.size() > bytes && std::memcmp(record.data() + record.size() - bytes, values.data(), bytes) == 0;
+  return record.size() > bytes &&
+         std::memcmp(record.data() + record.size() - bytes, values.data(), bytes) == 0;
 }
 
 /// The keys of `records`.

@@ -1,7 +1,7 @@
 // usage: llama MODEL.gguf BACKENDS TOKENS [LOGITS]
-// Continues a prompt by TOKENS tokens, each the likeliest one, with the stock libraries of llama.cpp. The tensors
-// that the config of OPDUMP_CONFIG asks for are dumped: step 0 is the prompt, each later one a token. LOGITS
-// is a file that gets the logits of each step.
+// Continues a prompt by TOKENS tokens, each the likeliest one, with the stock libraries of llama.cpp. The
+// tensors that the config of OPDUMP_CONFIG asks for are dumped: step 0 is the prompt, each later one a token.
+// LOGITS is a file that gets the logits of each step.
 #include <llama.h>
 
 #include <algorithm>
@@ -13,9 +13,11 @@
 
 int main(int count, char** arguments) {
   if (count < 4) return 2;
-  llama_log_set([](ggml_log_level level, const char* text, void*) {
-    if (level == GGML_LOG_LEVEL_ERROR) std::fputs(text, stderr);
-  }, nullptr);
+  llama_log_set(
+      [](ggml_log_level level, const char* text, void*) {
+        if (level == GGML_LOG_LEVEL_ERROR) std::fputs(text, stderr);
+      },
+      nullptr);
   ggml_backend_load_all_from_path(arguments[2]);
   llama_model* const model = llama_model_load_from_file(arguments[1], llama_model_default_params());
   if (model == nullptr) return 1;
@@ -34,9 +36,11 @@ int main(int count, char** arguments) {
   std::vector<llama_token> tokens = {1, 5, 9, 2};
   for (int i = 0; i < std::atoi(arguments[3]); ++i) {
     const auto step = tap.step();  // opdump
-    if (llama_decode(context, llama_batch_get_one(tokens.data(), static_cast<int>(tokens.size()))) != 0) return 1;
+    if (llama_decode(context, llama_batch_get_one(tokens.data(), static_cast<int>(tokens.size()))) != 0)
+      return 1;
     const float* const logits = llama_get_logits_ith(context, -1);
-    if (logits_file != nullptr) std::fwrite(logits, sizeof *logits, static_cast<std::size_t>(vocabulary), logits_file);
+    if (logits_file != nullptr)
+      std::fwrite(logits, sizeof *logits, static_cast<std::size_t>(vocabulary), logits_file);
     tokens = {static_cast<llama_token>(std::max_element(logits, logits + vocabulary) - logits)};
     std::printf("%d ", tokens[0]);
   }

@@ -12,8 +12,8 @@ namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 /// The operators of a model and its plan, for an adapter of a runtime on a device without a heap: up to `Ops`
-/// operators, and `NameBytes` bytes for names of its own. Refers to all texts that it is given, which must stay
-/// as long as the model is loaded; the table is not moved while it is.
+/// operators, and `NameBytes` bytes for names of its own. Refers to all texts that it is given, which must
+/// stay as long as the model is loaded; the table is not moved while it is.
 template <std::size_t Ops, std::size_t NameBytes = 0>
 class OpTable {
  public:

@@ -7,9 +7,9 @@
 
 #include "opdump/attach.hpp"
 
-/// Dumps what ggml computes, in the stock binaries of llama.cpp, whisper.cpp and others. C++17; needs ggml's own
-/// headers. ggml asks before each node of a graph whether it is to be seen, and runs the nodes up to the next
-/// one that is in one go: nodes that no config asks for cost a question and nothing else.
+/// Dumps what ggml computes, in the stock binaries of llama.cpp, whisper.cpp and others. C++17; needs ggml's
+/// own headers. ggml asks before each node of a graph whether it is to be seen, and runs the nodes up to the
+/// next one that is in one go: nodes that no config asks for cost a question and nothing else.
 ///
 ///     opdump::attach::Dump dump;              // the config that OPDUMP_CONFIG names
 ///     opdump::ggml::Tap tap(dump, "llama");
@@ -48,12 +48,13 @@ inline ggml_backend_buffer_t buffer_of(const ggml_tensor& tensor) {
 
 /// For tensors that the CPU cannot read: ggml's own call, which waits for the backend.
 inline opdump_status read(void* tensor, void* to, std::uint64_t offset, std::size_t bytes) {
-  ggml_backend_tensor_get(static_cast<const ggml_tensor*>(tensor), to, static_cast<std::size_t>(offset), bytes);
+  ggml_backend_tensor_get(static_cast<const ggml_tensor*>(tensor), to, static_cast<std::size_t>(offset),
+                          bytes);
   return OPDUMP_OK;
 }
 
-/// Adds `tensor` with its strides, dims outermost first. Blocks of quantised elements lie in rows of bytes; the
-/// dims in the framework are then those of the elements. ggml must have computed it.
+/// Adds `tensor` with its strides, dims outermost first. Blocks of quantised elements lie in rows of bytes;
+/// the dims in the framework are then those of the elements. ggml must have computed it.
 inline void add(attach::Tensors& tensors, ggml_tensor& tensor) {
   std::int64_t dims[GGML_MAX_DIMS], strides[GGML_MAX_DIMS], elements[GGML_MAX_DIMS];
   const int rank = ggml_n_dims(&tensor);
@@ -81,10 +82,10 @@ inline void add(attach::Tensors& tensors, ggml_tensor& tensor) {
 }
 
 /// Captures the nodes of one model's graphs. An operator is a node that computes something: its name, what it
-/// does (GGML_OP_MUL_MAT is MUL_MAT), and how often both have come up in the step tell it apart, so that prompt
-/// and single tokens share operators though their shapes differ. Inputs are a node's sources as they are once
-/// it has run; one that the node writes over is given as a tensor without elements. The tap outlives the
-/// context or scheduler that it is set in, and is used by one graph at a time.
+/// does (GGML_OP_MUL_MAT is MUL_MAT), and how often both have come up in the step tell it apart, so that
+/// prompt and single tokens share operators though their shapes differ. Inputs are a node's sources as they
+/// are once it has run; one that the node writes over is given as a tensor without elements. The tap outlives
+/// the context or scheduler that it is set in, and is used by one graph at a time.
 class Tap {
  public:
   Tap(attach::Dump& dump, attach::Text model_name, std::uint32_t id = 0) : model_(dump, model_name, id) {}
@@ -141,7 +142,8 @@ class Tap {
   static bool is_written_over(const ggml_tensor& source, const ggml_tensor& node) {
     const char* const from = static_cast<const char*>(source.data);
     const char* const to = static_cast<const char*>(node.data);
-    return buffer_of(source) == buffer_of(node) && from < to + ggml_nbytes(&node) && to < from + ggml_nbytes(&source);
+    return buffer_of(source) == buffer_of(node) && from < to + ggml_nbytes(&node) &&
+           to < from + ggml_nbytes(&source);
   }
 
   attach::DynamicModel model_;

@@ -28,11 +28,13 @@ void run(attach::DynamicModel& model, const std::vector<Node>& graph) {
   }
 }
 
-const std::vector<Node> kGraph = {{"k", "MUL_MAT"}, {"k", "RESHAPE"}, {"k", "ROPE"}, {"k", "ROPE"}, {"out", "ADD"}};
+const std::vector<Node> kGraph = {
+    {"k", "MUL_MAT"}, {"k", "RESHAPE"}, {"k", "ROPE"}, {"k", "ROPE"}, {"out", "ADD"}};
 
 }  // namespace
 
-TEST_CASE("attach: operators of a dynamic model are captured from their first run on, with names of their own") {
+TEST_CASE(
+    "attach: operators of a dynamic model are captured from their first run on, with names of their own") {
   AttachRun asked;
   attach::Dump dump(asked.config().c_str(), asked.options());
   attach::DynamicModel model(dump, "net");
@@ -40,9 +42,9 @@ TEST_CASE("attach: operators of a dynamic model are captured from their first ru
   run(model, kGraph);
   run(model, kGraph);
   CHECK(dump.stop() == OPDUMP_OK);
-  CHECK(keys(asked.records()) ==
-        Keys{"0/ADD.out", "0/MUL_MAT.k", "1/ADD.out", "1/MUL_MAT.k", "1/RESHAPE.k#2", "1/ROPE.k#3", "1/ROPE.k#4",
-             "2/ADD.out", "2/MUL_MAT.k", "2/RESHAPE.k#2", "2/ROPE.k#3", "2/ROPE.k#4"});
+  CHECK(keys(asked.records()) == Keys{"0/ADD.out", "0/MUL_MAT.k", "1/ADD.out", "1/MUL_MAT.k", "1/RESHAPE.k#2",
+                                      "1/ROPE.k#3", "1/ROPE.k#4", "2/ADD.out", "2/MUL_MAT.k", "2/RESHAPE.k#2",
+                                      "2/ROPE.k#3", "2/ROPE.k#4"});
   for (const auto& record : asked.records()) CHECK(ends_with(record.second, kValues));
   CHECK(asked.told("model \"net\": 5 of the 5 operators that ran match") == 1);
   CHECK(asked.told("operators share a name") == 1);
@@ -93,7 +95,9 @@ TEST_CASE("attach: of a dynamic model too the end tells what never ran") {
   CHECK(dump.stop() == OPDUMP_OK);
 }
 
-TEST_CASE("attach: an operator of a dynamic model that ran and was not captured is told, as it came first or later") {
+TEST_CASE(
+    "attach: an operator of a dynamic model that ran and was not captured is told, as it came first or "
+    "later") {
   AttachRun asked;
   attach::Dump dump(asked.config().c_str(), asked.options());
   attach::DynamicModel model(dump, "net");

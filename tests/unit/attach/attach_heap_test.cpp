@@ -1,5 +1,5 @@
-// Counts what a program that attaches takes of the heap in its steps: nothing while the dump is off, and nothing
-// once each operator has been captured. Stands alone because it replaces the allocation functions.
+// Counts what a program that attaches takes of the heap in its steps: nothing while the dump is off, and
+// nothing once each operator has been captured. Stands alone because it replaces the allocation functions.
 
 #include <stdlib.h>
 
@@ -44,7 +44,8 @@ bool check(const char* what, const char* config, const opdump_attach_options& op
   const std::size_t wanted = model.wanted_ops().size();
   const std::size_t first = run(model, dynamic, tensors, 1);
   const std::size_t later = run(model, dynamic, tensors, 100);
-  std::printf("%s: %zu operators to tap, %zu bytes in the first step, %zu in 100 more\n", what, wanted, first, later);
+  std::printf("%s: %zu operators to tap, %zu bytes in the first step, %zu in 100 more\n", what, wanted, first,
+              later);
   return config == nullptr ? wanted + first + later == 0 : wanted == 4 && later == 0;
 }
 

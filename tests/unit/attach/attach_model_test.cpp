@@ -99,7 +99,8 @@ TEST_CASE("attach: the dump has the bytes that a FileDump used by hand writes") 
     HostMemory memory;
     posix::FileDump dump(memory);
     dump.log_to(nullptr, nullptr);
-    const OpDesc ops[] = {{.name = "a", .type = "Relu"}, {.name = "b", .type = "Relu"}, {.name = "c", .type = "Relu"}};
+    const OpDesc ops[] = {
+        {.name = "a", .type = "Relu"}, {.name = "b", .type = "Relu"}, {.name = "c", .type = "Relu"}};
     const ModelDesc model = {.name = "net", .id = 7, .ops = ops};
     ModelPlanFor<3> plan;
     REQUIRE(dump.start(by_hand.config().c_str()) == Status::ok);
@@ -149,7 +150,7 @@ TEST_CASE("attach: names that repeat get numbers, and one name in a config stand
   CHECK(model.wanted_ops() == std::vector<std::uint32_t>{0, 2, 3, 5});
   CHECK(model.find("k") == 0);
   CHECK(model.find("k#2") == 2);
-  CHECK(model.find("k#4") == 3);    // k#3 is there already
+  CHECK(model.find("k#4") == 3);  // k#3 is there already
   CHECK(model.find("k#4#2") == 5);
   CHECK(model.find("k#5") == attach::kNoOp);
   CHECK(dump.counts().repeated_names == 3);
@@ -157,7 +158,8 @@ TEST_CASE("attach: names that repeat get numbers, and one name in a config stand
 }
 
 TEST_CASE("attach: what was asked for and never ran is told at the end, and in the journal") {
-  AttachRun asked(R"("dump_list": [{"model_name": "net", "layer": ["a", "b", "nowhere"]}, {"model_name": "absent"}])");
+  AttachRun asked(
+      R"("dump_list": [{"model_name": "net", "layer": ["a", "b", "nowhere"]}, {"model_name": "absent"}])");
   {
     attach::Dump dump(asked.config().c_str(), asked.options());
     attach::Model model(dump, "net");

@@ -31,7 +31,8 @@ Captured capture(const Tensors& inputs, const Tensors& outputs, const std::strin
   model.add_op("op", "Any");
   auto step = model.step();
   Captured captured{};
-  captured.status = opdump_attach_capture(model.handle(), 0, inputs.data(), inputs.size(), outputs.data(), outputs.size());
+  captured.status =
+      opdump_attach_capture(model.handle(), 0, inputs.data(), inputs.size(), outputs.data(), outputs.size());
   step.end();
   static_cast<void>(dump.stop());
   captured.lost = dump.records().lost;
@@ -107,7 +108,8 @@ TEST_CASE("attach: a view with strides is captured as its dense copy") {
   for (const View& view : views) {
     CAPTURE(view.what);
     const auto expected = dense(middle, view.dims, view.strides);
-    const Captured strided = capture({}, Tensors().add(middle, OPDUMP_UINT16, view.dims).strides(view.strides));
+    const Captured strided =
+        capture({}, Tensors().add(middle, OPDUMP_UINT16, view.dims).strides(view.strides));
     CHECK(strided.status == OPDUMP_OK);
     CHECK(ends_with(strided.record, expected));
     const Captured copied = capture({}, Tensors().add(expected.data(), OPDUMP_UINT16, view.dims));
@@ -119,7 +121,8 @@ TEST_CASE("attach: statistics of a view are those of its dense copy") {
   std::vector<float> memory(400, 1e9f);
   std::vector<float> dense_copy;
   for (int row = 0; row < 10; ++row) {
-    for (int i = 0; i < 20; ++i) dense_copy.push_back(memory[static_cast<std::size_t>(row * 40 + i)] = float(row - i));
+    for (int i = 0; i < 20; ++i)
+      dense_copy.push_back(memory[static_cast<std::size_t>(row * 40 + i)] = float(row - i));
   }
   const auto table = [](const Tensors& tensors) {
     AttachRun asked(R"("dump_data": "stats", "dump_list": [{}])");
@@ -150,26 +153,37 @@ TEST_CASE("attach: strides that cannot be kept lose the record, and say why") {
     CHECK(captured.log.find("output 0 of operator \"op\" of model \"net\"") != std::string::npos);
     CHECK(captured.log.find(reason) != std::string::npos);
   };
-  lost(Tensors().add(memory.data(), OPDUMP_INT4, {4, 4}).strides({4, 1}), OPDUMP_ERR_NOT_SUPPORTED, "not supported");
-  lost(Tensors().add(memory.data(), OPDUMP_UINT16, {4, 4}, 30).strides({8, 2}), OPDUMP_ERR_INVALID_TENSOR, "fewer bytes");
-  lost(Tensors().add(memory.data(), OPDUMP_UINT16, {4, 4}, 60).strides({20, 2}), OPDUMP_ERR_INVALID_TENSOR, "fewer bytes");
-  lost(Tensors().add(memory.data(), OPDUMP_UINT16, {4}, 60).strides({-2}), OPDUMP_ERR_INVALID_TENSOR, "fewer bytes");
-  lost(Tensors().add(memory.data(), OPDUMP_UINT16, {1LL << 40, 4}).strides({1LL << 40, 2}), OPDUMP_ERR_INVALID_TENSOR, "");
-  lost(Tensors().add(memory.data(), OPDUMP_UINT16, {-1, 4}).strides({8, 2}), OPDUMP_ERR_UNCOUNTABLE_SHAPE, "negative dim");
-  lost(Tensors().add(nullptr, OPDUMP_UINT16, {4}).read_by(Device::read, &device).strides({-2}), OPDUMP_ERR_INVALID_TENSOR, "");
-  lost(Tensors().add(memory.data(), OPDUMP_UINT16, {4, 4}).strides({8}), OPDUMP_ERR_MISSING_ARGUMENT, "missing");
+  lost(Tensors().add(memory.data(), OPDUMP_INT4, {4, 4}).strides({4, 1}), OPDUMP_ERR_NOT_SUPPORTED,
+       "not supported");
+  lost(Tensors().add(memory.data(), OPDUMP_UINT16, {4, 4}, 30).strides({8, 2}), OPDUMP_ERR_INVALID_TENSOR,
+       "fewer bytes");
+  lost(Tensors().add(memory.data(), OPDUMP_UINT16, {4, 4}, 60).strides({20, 2}), OPDUMP_ERR_INVALID_TENSOR,
+       "fewer bytes");
+  lost(Tensors().add(memory.data(), OPDUMP_UINT16, {4}, 60).strides({-2}), OPDUMP_ERR_INVALID_TENSOR,
+       "fewer bytes");
+  lost(Tensors().add(memory.data(), OPDUMP_UINT16, {1LL << 40, 4}).strides({1LL << 40, 2}),
+       OPDUMP_ERR_INVALID_TENSOR, "");
+  lost(Tensors().add(memory.data(), OPDUMP_UINT16, {-1, 4}).strides({8, 2}), OPDUMP_ERR_UNCOUNTABLE_SHAPE,
+       "negative dim");
+  lost(Tensors().add(nullptr, OPDUMP_UINT16, {4}).read_by(Device::read, &device).strides({-2}),
+       OPDUMP_ERR_INVALID_TENSOR, "");
+  lost(Tensors().add(memory.data(), OPDUMP_UINT16, {4, 4}).strides({8}), OPDUMP_ERR_MISSING_ARGUMENT,
+       "missing");
   lost(Tensors().add(memory.data(), 99, {4}), OPDUMP_ERR_UNKNOWN_DTYPE, "no dtype");
-  lost(Tensors().add(memory.data(), OPDUMP_UINT16, std::vector<int>(33, 1)), OPDUMP_ERR_TOO_MANY_DIMS, "too many dims");
+  lost(Tensors().add(memory.data(), OPDUMP_UINT16, std::vector<int>(33, 1)), OPDUMP_ERR_TOO_MANY_DIMS,
+       "too many dims");
 }
 
 TEST_CASE("attach: null and short tensors lose the record, and end nothing") {
   const std::vector<std::uint16_t> memory = numbers(100);
   CHECK(capture({}, Tensors().add(nullptr, OPDUMP_UINT16, {4})).status == OPDUMP_ERR_DEVICE_COPY_FAILED);
-  CHECK(capture({}, Tensors().add(nullptr, OPDUMP_UINT16, {4, 2}).strides({2, 8})).status == OPDUMP_ERR_DEVICE_COPY_FAILED);
+  CHECK(capture({}, Tensors().add(nullptr, OPDUMP_UINT16, {4, 2}).strides({2, 8})).status ==
+        OPDUMP_ERR_DEVICE_COPY_FAILED);
   const Captured captured = capture({}, Tensors().add(memory.data(), OPDUMP_UINT16, {4, 4}, 31));
   CHECK(captured.status == OPDUMP_ERR_INVALID_TENSOR);
   CHECK(captured.log.find("31 bytes given, uint16 [4,4] takes 32") != std::string::npos);
-  CHECK(capture({}, Tensors().add(memory.data(), OPDUMP_UINT16, {-1, 4})).status == OPDUMP_ERR_UNCOUNTABLE_SHAPE);
+  CHECK(capture({}, Tensors().add(memory.data(), OPDUMP_UINT16, {-1, 4})).status ==
+        OPDUMP_ERR_UNCOUNTABLE_SHAPE);
   CHECK(capture({}, Tensors().add(nullptr, OPDUMP_UINT16, {0})).status == OPDUMP_OK);
 }
 
@@ -177,7 +191,8 @@ TEST_CASE("attach: a device is read by the runtime's call, in pieces that fit th
   Device device;
   // An address that the CPU must not touch.
   const void* const address = reinterpret_cast<const void*>(0x1000);
-  const auto captured = capture({}, Tensors().add(address, OPDUMP_UINT16, {200, 100}).read_by(Device::read, &device));
+  const auto captured =
+      capture({}, Tensors().add(address, OPDUMP_UINT16, {200, 100}).read_by(Device::read, &device));
   CHECK(captured.status == OPDUMP_OK);
   CHECK(ends_with(captured.record, device.memory));
   CHECK(device.largest <= 4096);
@@ -185,12 +200,15 @@ TEST_CASE("attach: a device is read by the runtime's call, in pieces that fit th
 
   SUBCASE("with strides") {
     const Numbers dims = {50, 30}, strides = {200, 4};
-    const auto rows = capture({}, Tensors().add(address, OPDUMP_UINT16, dims).strides(strides).read_by(Device::read, &device));
+    const auto rows = capture(
+        {}, Tensors().add(address, OPDUMP_UINT16, dims).strides(strides).read_by(Device::read, &device));
     CHECK(ends_with(rows.record, dense(device.memory.data(), dims, strides)));
   }
   SUBCASE("without an address, two at once") {
-    const auto both = capture(Tensors().add(nullptr, OPDUMP_UINT16, {10}).read_by(Device::read, &device),
-                              Tensors().add(nullptr, OPDUMP_UINT16, {10, 2}).strides({40, 2}).read_by(Device::read, &device), "all");
+    const auto both = capture(
+        Tensors().add(nullptr, OPDUMP_UINT16, {10}).read_by(Device::read, &device),
+        Tensors().add(nullptr, OPDUMP_UINT16, {10, 2}).strides({40, 2}).read_by(Device::read, &device),
+        "all");
     CHECK(both.status == OPDUMP_OK);
     std::vector<std::uint16_t> expected(device.memory.begin(), device.memory.begin() + 10);
     const auto behind = dense(device.memory.data(), {10, 2}, {40, 2});
@@ -199,7 +217,8 @@ TEST_CASE("attach: a device is read by the runtime's call, in pieces that fit th
   }
   SUBCASE("that fails midway") {
     device.fails_from = 20000;
-    const auto failed = capture({}, Tensors().add(address, OPDUMP_UINT16, {200, 100}).read_by(Device::read, &device));
+    const auto failed =
+        capture({}, Tensors().add(address, OPDUMP_UINT16, {200, 100}).read_by(Device::read, &device));
     CHECK(failed.status == OPDUMP_ERR_DRIVER_FAILED);
     CHECK(failed.record.empty());
     CHECK(failed.lost == 1);
@@ -211,8 +230,12 @@ TEST_CASE("attach: views of one buffer in one operator do not get each other's e
   const auto row = dense(memory.data(), {5, 4}, {20, 2});
   const auto column = dense(memory.data(), {4, 5}, {2, 20});
   const auto captured = capture(Tensors().add(memory.data(), OPDUMP_UINT16, {100}),
-                                Tensors().add(memory.data(), OPDUMP_UINT16, {5, 4}).strides({20, 2})
-                                    .add(memory.data(), OPDUMP_UINT16, {4, 5}).strides({2, 20}), "all");
+                                Tensors()
+                                    .add(memory.data(), OPDUMP_UINT16, {5, 4})
+                                    .strides({20, 2})
+                                    .add(memory.data(), OPDUMP_UINT16, {4, 5})
+                                    .strides({2, 20}),
+                                "all");
   std::vector<std::uint16_t> expected = memory;
   expected.insert(expected.end(), row.begin(), row.end());
   expected.insert(expected.end(), column.begin(), column.end());
@@ -221,7 +244,8 @@ TEST_CASE("attach: views of one buffer in one operator do not get each other's e
 
 TEST_CASE("attach: faulty inputs do not matter where the config asks for outputs") {
   const std::vector<std::uint16_t> memory = numbers(4);
-  const auto captured = capture(Tensors().add(nullptr, 99, {4}), Tensors().add(memory.data(), OPDUMP_UINT16, {4}));
+  const auto captured =
+      capture(Tensors().add(nullptr, 99, {4}), Tensors().add(memory.data(), OPDUMP_UINT16, {4}));
   CHECK(captured.status == OPDUMP_OK);
   CHECK(ends_with(captured.record, memory));
 }
@@ -255,12 +279,30 @@ TEST_CASE("attach: a list of tensors of an older or newer program") {
 
 TEST_CASE("attach: dtypes, formats and strides by the names that runtimes have") {
   const std::pair<const char*, int> names[] = {
-      {"float32", OPDUMP_FLOAT32}, {"<f4", OPDUMP_FLOAT32},   {"f4", OPDUMP_FLOAT32},      {"float", OPDUMP_FLOAT32},
-      {"F32", OPDUMP_FLOAT32},     {"f16", OPDUMP_FLOAT16},   {"f2", OPDUMP_FLOAT16},      {"half", OPDUMP_FLOAT16},
-      {"BF16", OPDUMP_BFLOAT16},   {"|i1", OPDUMP_INT8},      {"INT8", OPDUMP_INT8},       {"i8", OPDUMP_INT64},
-      {"I8", OPDUMP_INT8},         {"torch.int64", OPDUMP_INT64}, {"DT_FLOAT", OPDUMP_FLOAT32}, {"u8", OPDUMP_UINT64},
-      {"bool", OPDUMP_BOOLEAN},    {"|b1", OPDUMP_BOOLEAN},   {"c16", OPDUMP_COMPLEX128},  {"double", OPDUMP_FLOAT64},
-      {"Q4_K", OPDUMP_UNDEFINED},  {"", OPDUMP_UNDEFINED},    {"f", OPDUMP_UNDEFINED},     {"f3", OPDUMP_UNDEFINED},
+      {"float32", OPDUMP_FLOAT32},
+      {"<f4", OPDUMP_FLOAT32},
+      {"f4", OPDUMP_FLOAT32},
+      {"float", OPDUMP_FLOAT32},
+      {"F32", OPDUMP_FLOAT32},
+      {"f16", OPDUMP_FLOAT16},
+      {"f2", OPDUMP_FLOAT16},
+      {"half", OPDUMP_FLOAT16},
+      {"BF16", OPDUMP_BFLOAT16},
+      {"|i1", OPDUMP_INT8},
+      {"INT8", OPDUMP_INT8},
+      {"i8", OPDUMP_INT64},
+      {"I8", OPDUMP_INT8},
+      {"torch.int64", OPDUMP_INT64},
+      {"DT_FLOAT", OPDUMP_FLOAT32},
+      {"u8", OPDUMP_UINT64},
+      {"bool", OPDUMP_BOOLEAN},
+      {"|b1", OPDUMP_BOOLEAN},
+      {"c16", OPDUMP_COMPLEX128},
+      {"double", OPDUMP_FLOAT64},
+      {"Q4_K", OPDUMP_UNDEFINED},
+      {"", OPDUMP_UNDEFINED},
+      {"f", OPDUMP_UNDEFINED},
+      {"f3", OPDUMP_UNDEFINED},
       {"FLOAT8E4M3FN", OPDUMP_FLOAT8_E4M3FN},
   };
   for (const auto& known : names) {

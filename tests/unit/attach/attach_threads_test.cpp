@@ -18,7 +18,9 @@ namespace {
 constexpr int kOps = 40;
 constexpr int kSteps = 25;
 
-std::vector<float> values_of(int step, int op) { return std::vector<float>(50, static_cast<float>(step * 1000 + op)); }
+std::vector<float> values_of(int step, int op) {
+  return std::vector<float>(50, static_cast<float>(step * 1000 + op));
+}
 
 /// Runs the operators of each step on `threads` threads, as a pool of a runtime does.
 template <class Model, class Wants>
@@ -33,7 +35,8 @@ void run_in_pool(Model& model, int threads, Wants wants) {
         for (int op = next++; op < kOps; op = next++) {
           const std::vector<float> values = values_of(step, op);
           const std::uint32_t number = wants(op);
-          if (number != attach::kNoOp) model.capture(number, {}, Tensors().add(values.data(), OPDUMP_FLOAT32, {5, 10}));
+          if (number != attach::kNoOp)
+            model.capture(number, {}, Tensors().add(values.data(), OPDUMP_FLOAT32, {5, 10}));
         }
         steps.arrive_and_wait();
       }
@@ -67,7 +70,9 @@ TEST_CASE("attach: each thread of a pool captures with a ring of its own") {
   attach::Dump dump(asked.config().c_str(), asked.options());
   attach::Model model(dump, "net");
   for (int op = 0; op < kOps; ++op) model.add_op("op" + std::to_string(op), "Any");
-  run_in_pool(model, 4, [&](int op) { return model.wants(static_cast<std::uint32_t>(op)) ? static_cast<std::uint32_t>(op) : attach::kNoOp; });
+  run_in_pool(model, 4, [&](int op) {
+    return model.wants(static_cast<std::uint32_t>(op)) ? static_cast<std::uint32_t>(op) : attach::kNoOp;
+  });
   CHECK(dump.counts().shared_threads == 0);
   CHECK(dump.stop() == OPDUMP_OK);
   check_all(asked);
