@@ -39,6 +39,13 @@ class BasicRecorder {
   /// The same for a runtime that counts steps itself.
   Status begin_step(ModelPlan& plan, std::uint64_t step);
 
+  /// Opens a step of `plan` that another recorder of the session has begun, and counts none: for threads that
+  /// run operators of one step together, each on a recorder of its own. `end_step` ends it for this recorder
+  /// alone; whether the model's step has ended by then does not matter. Errors as `begin_step`. The calls of
+  /// `begin_step` come before, and no two threads capture the same operator of a step at once, nor any two
+  /// operators of a plan that watches.
+  Status join_step(const ModelPlan& plan, std::uint64_t step);
+
   /// Whether the open step captures operator `op`; false when no step is open. `op` must be an index of the
   /// model.
   bool wants(std::size_t op) const { return build::kEnabled && bits_ != nullptr && bits_[op] != 0; }

@@ -113,8 +113,8 @@ class BasicSession {
   /// accepted and changes nothing: the config before it stays in force. `not_initialised` before `init`;
   /// `too_many_configs`, with this config not in force, when models are still loaded under as many others as
   /// the session has room for (OPDUMP_MAX_CONFIGS, `SessionParts::more_configs`); `not_supported` when the
-  /// config wants a file format, statistics, overflows or a watch that the session has no part for. The session
-  /// copies `config`; the texts and lists of `config` must stay until `finalize`.
+  /// config wants a file format, statistics, overflows or a watch that the session has no part for. The
+  /// session copies `config`; the texts and lists of `config` must stay until `finalize`.
   [[nodiscard]] Status set_config(const DumpConfig& config);
 
   /// Resolves the config in force against `model`. `bits` has a byte per operator for `plan`; `bits`, `plan`
@@ -128,6 +128,27 @@ class BasicSession {
 
   template <std::size_t Ops>
   [[nodiscard]] Status load_model(ModelPlanFor<Ops>& plan, const ModelDesc& model);
+
+  /// As `load_model`, for a model whose operators become known only as they run: `model.ops` has the first of
+  /// them, one at least, and `grow_model` takes those that come later. `bits` has a byte for each operator
+  /// that the model may ever have. Which names of the config no operator has is told by `finish_growing`; the
+  /// log hears nothing of the model. `not_supported` for a config that watches: the model is then loaded but
+  /// uncaptured.
+  [[nodiscard]] Status load_growing_model(ModelPlan& plan, const ModelDesc& model,
+                                          std::span<std::uint8_t> bits);
+
+  /// Resolves the operators that the model of `plan`, loaded by `load_growing_model` with these `bits`, has
+  /// got at its end since. The bits of earlier operators stay as they are. `scratch` has a byte per operator,
+  /// and holds nothing afterwards. On the context that captures, also while a step is open; no other context
+  /// uses the plan meanwhile. `name_too_long` leaves those operators uncaptured whose names are.
+  /// `model_not_loaded`, `invalid_argument` for a plan of another session, and `no_memory` for too few bytes
+  /// change nothing.
+  [[nodiscard]] Status grow_model(ModelPlan& plan, std::span<std::uint8_t> bits,
+                                  std::span<std::uint8_t> scratch);
+
+  /// Tells which names of the config a model that grew has no operator for, now that it has them all. Before
+  /// `unload_model` or `finalize`, once; for a plan that is not captured it does nothing.
+  void finish_growing(const ModelPlan& plan);
 
   /// Counts in `counts` what becomes of each operator of a loaded `plan`, from the plan's next step on.
   /// `counts` has at least one element per operator and stays until `unload_model`. If the plan is still
@@ -400,6 +421,15 @@ class BasicSession {
   /// Of a plan that has just been loaded.
   void open_account(ModelPlan& plan, const OpIndex& index);
 
+  /// Lists a plan whose operators are accounted for when it is settled.
+  void begin_plan_account(ModelPlan& plan);
+
+  /// Tells what the config asks for of the model of `plan` and the model has not.
+  void meet(const ModelPlan& plan, const OpIndex& index);
+
+  /// Counts a plan that is captured as loaded.
+  void enter(ModelPlan& plan);
+
   /// Before `plan` is no longer captured. `may_come_again`: its model may be loaded again.
   void settle(ModelPlan& plan, bool may_come_again);
 
@@ -410,6 +440,10 @@ class BasicSession {
 
   /// Bytes of the longest name that a record of operator `op` may have.
   static std::size_t longest_name(const ModelPlan& plan, const ModelDesc& model, std::size_t op);
+
+  /// Whether a record of operator `op` can have its name.
+  OPDUMP_INLINE_IF_LEAN Status check_name(const ModelPlan& plan, const ModelDesc& model,
+                                          std::size_t op) const;
 
   Status check_names(const ModelPlan& plan, const ModelDesc& model) const;
 

@@ -47,6 +47,11 @@ class BasicFileDump {
 
   void log_to(LogHook hook, void* context) { kit_.log_to(hook, context); }
 
+  /// For a program that adds recorders, or models whose operators become known only as they run. What it adds
+  /// it takes back before this object goes.
+  DumpKit<Memory>& kit() { return kit_; }
+  const DumpKit<Memory>& kit() const { return kit_; }
+
   void on_crash(OnCrash on_crash) { on_crash_ = on_crash; }
   void follow_thread() {
     if (crash_ != nullptr) crash_->follow_thread();

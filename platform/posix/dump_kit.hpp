@@ -152,12 +152,35 @@ class DumpKit {
   /// (`BasicSession::count_ops`), and writes what MindSpore's dumps hold of a model.
   [[nodiscard]] Status load_model(ModelPlan& plan, const ModelDesc& model, std::span<std::uint8_t> bits) {
     Status status = session_.load_model(plan, model, bits, OpIndexMemory(model.ops).index());
-    if (status == Status::ok && !plan.bits.empty()) status = count_ops(plan);
+    if (status == Status::ok && !plan.bits.empty()) status = count_ops(plan, plan.bits.size());
     if (status == Status::ok && extras_ != nullptr) {
       status = extras_->loaded(plan);
       models_.push_back(&plan);
     }
     return status;
+  }
+
+  /// As `BasicSession::load_growing_model`. Otherwise as `load_model`, with two differences: what MindSpore's
+  /// dumps hold of a model, and how many of its operators are asked for, is told when it ends.
+  [[nodiscard]] Status load_growing_model(ModelPlan& plan, const ModelDesc& model,
+                                          std::span<std::uint8_t> bits) {
+    std::unique_ptr<std::uint8_t[]> scratch(new (std::nothrow) std::uint8_t[bits.size()]);
+    if (scratch == nullptr) return Status::no_memory;
+    Status status = session_.load_growing_model(plan, model, bits);
+    if (status == Status::ok && !plan.bits.empty()) status = count_ops(plan, bits.size());
+    // Also of those that are still to come.
+    if (!plan.op_counts.empty()) plan.op_counts = {plan.op_counts.data(), bits.size()};
+    if (plan.model != nullptr) growing_.push_back({&plan, bits, std::move(scratch)});
+    return status;
+  }
+
+  /// As `BasicSession::grow_model`, of a plan that `load_growing_model` has loaded.
+  [[nodiscard]] Status grow_model(ModelPlan& plan) {
+    for (const GrowingModel& growing : growing_) {
+      if (growing.plan == &plan)
+        return session_.grow_model(plan, growing.bits, {growing.scratch.get(), growing.bits.size()});
+    }
+    return Status::model_not_loaded;
   }
 
   /// Writes the constants of a loaded model as `MindSporeExtras::write_constants`.
@@ -169,7 +192,11 @@ class DumpKit {
   /// As `BasicSession::unload_model`. `extras` becomes what `MindSporeExtras::ended` said.
   [[nodiscard]] Status unload_model(ModelPlan& plan, Status& extras) {
     extras = end_extras(&plan);
+    const auto is_of_plan = [&plan](const GrowingModel& growing) { return growing.plan == &plan; };
+    const auto growing = std::find_if(growing_.begin(), growing_.end(), is_of_plan);
+    if (growing != growing_.end()) finish(*growing);
     const Status status = session_.unload_model(plan);
+    if (status == Status::ok) std::erase_if(growing_, is_of_plan);
     if (status == Status::ok)
       std::erase_if(op_counts_, [&plan](const CountedModel& counted) { return counted.plan == &plan; });
     return status;
@@ -177,6 +204,7 @@ class DumpKit {
 
   /// For all loaded models, until one fails: writes what MindSpore's dumps get when a model ends.
   [[nodiscard]] Status end_extras() {
+    for (GrowingModel& growing : growing_) finish(growing);
     Status status = Status::ok;
     while (!models_.empty() && status == Status::ok) status = end_extras(models_.back());
     return status;
@@ -185,6 +213,7 @@ class DumpKit {
   /// Writes out what is left and ends the session, as `BasicSession::finalize`; then no config is in force.
   /// If the session cannot end, the thread goes on.
   [[nodiscard]] Status end() {
+    for (GrowingModel& growing : growing_) finish(growing);
     drain_.stop();
     const Status status = session_.finalize();
     if (session_.initialised()) {
@@ -202,6 +231,30 @@ class DumpKit {
     const ModelPlan* plan;
     std::unique_ptr<OpCounts[]> counts;
   };
+
+  struct GrowingModel {
+    ModelPlan* plan;
+    std::span<std::uint8_t> bits;
+    std::unique_ptr<std::uint8_t[]> scratch;
+    bool finished = false;
+  };
+
+  void finish(GrowingModel& growing) {
+    if (growing.finished || !session_.initialised() || growing.plan->bits.empty()) return;
+    growing.finished = true;
+    session_.finish_growing(*growing.plan);
+    if (extras_ != nullptr && extras_->loaded(*growing.plan) == Status::ok) models_.push_back(growing.plan);
+    char memory[192];
+    say(TextWriter(memory)
+            .add("model \"")
+            .add(growing.plan->model->name.substr(0, 64))
+            .add("\": ")
+            .add_decimal(growing.plan->matched_ops)
+            .add(" of the ")
+            .add_decimal(growing.plan->bits.size())
+            .add(" operators that ran match")
+            .text());
+  }
 
   std::uint64_t room_of(const DumpConfig& config) const {
     return room_bytes_ ? *room_bytes_ : room_for(config);
@@ -248,9 +301,8 @@ class DumpKit {
     return Status::ok;
   }
 
-  Status count_ops(ModelPlan& plan) {
+  Status count_ops(ModelPlan& plan, std::size_t count) {
     if (build::kLean) return Status::ok;
-    const std::size_t count = plan.bits.size();
     std::unique_ptr<OpCounts[]> counts(new (std::nothrow) OpCounts[count]);
     if (counts == nullptr) return Status::no_memory;
     op_counts_.push_back({&plan, std::move(counts)});
@@ -283,6 +335,7 @@ class DumpKit {
   std::unique_ptr<MindSporeExtras> extras_;  ///< null: none are asked for
   std::vector<const ModelPlan*> models_;     ///< loaded models, if there are extras
   std::vector<CountedModel> op_counts_;      ///< of each loaded model that has captured operators
+  std::vector<GrowingModel> growing_;        ///< of load_growing_model
   std::unique_ptr<std::uint64_t[]> own_ring_;
   AllParts<Memory> parts_;
   std::uint32_t drain_delay_us_;

@@ -2,14 +2,14 @@
 
 #include <string_view>
 
+#include "src/c_api/described_op.hpp"
 #include "src/c_api/handles.hpp"
 
 using namespace opdump;
 
 namespace {
 
-/// Attributes are for records that a lean build does not write.
-constexpr bool kKeepsAttributes = !build::kLean;
+using c_api::kKeepsAttributes;
 
 /// Elements of the arrays that all operators have together.
 struct Totals {
@@ -26,26 +26,12 @@ Totals totals_of(const opdump_model_desc& desc) {
   return totals;
 }
 
-bool is_described(const opdump_op& op) {
-  if (op.name == nullptr || op.type == nullptr || op.level > OPDUMP_LEVEL_KERNEL) return false;
-  if (op.original_name_count != 0 && op.original_names == nullptr) return false;
-  for (std::uint32_t i = 0; i < op.original_name_count; ++i) {
-    if (op.original_names[i] == nullptr) return false;
-  }
-  if (!kKeepsAttributes) return true;
-  if (op.attribute_count != 0 && op.attributes == nullptr) return false;
-  for (std::uint32_t i = 0; i < op.attribute_count; ++i) {
-    if (op.attributes[i].name == nullptr || op.attributes[i].value == nullptr) return false;
-  }
-  return true;
-}
-
 Status take_desc(const opdump_model_desc* from, opdump_model_desc& desc) {
   const Status status = c_api::take_struct(from, desc);
   if (status != Status::ok) return status;
   if (desc.name == nullptr || (desc.op_count != 0 && desc.ops == nullptr)) return Status::invalid_argument;
   for (std::uint32_t i = 0; i < desc.op_count; ++i) {
-    if (!is_described(desc.ops[i])) return Status::invalid_argument;
+    if (!c_api::is_described(desc.ops[i])) return Status::invalid_argument;
   }
   return Status::ok;
 }

@@ -19,6 +19,24 @@ constexpr opdump_status to_c(Status status) {
   return static_cast<opdump_status>(status);
 }
 
+inline opdump_counts to_c(const DumpCounts& from) {
+  return {.wanted = from.wanted,
+          .captured = from.captured,
+          .degraded = from.degraded,
+          .empty = from.empty,
+          .invalid = from.invalid,
+          .ring_full = from.ring_full,
+          .timed_out = from.timed_out,
+          .too_large = from.too_large,
+          .device_failed = from.device_failed,
+          .written = from.written,
+          .sink_failed = from.sink_failed,
+          .quota = from.quota,
+          .lost = from.lost(),
+          .dropped = from.dropped(),
+          .aborted = from.aborted()};
+}
+
 /// Of the type that a conditional expression wants: on some machines int32_t is no int.
 inline constexpr opdump_status kInvalidArgument = OPDUMP_ERR_INVALID_ARGUMENT;
 

@@ -175,23 +175,7 @@ opdump_status opdump_session_flush(opdump_session* session, std::uint32_t limit_
 
 opdump_status opdump_session_counts(const opdump_session* session, opdump_counts* counts, std::size_t bytes) {
   if (session == nullptr || counts == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
-  const DumpCounts from = session->session.counts();
-  const opdump_counts all = {.wanted = from.wanted,
-                             .captured = from.captured,
-                             .degraded = from.degraded,
-                             .empty = from.empty,
-                             .invalid = from.invalid,
-                             .ring_full = from.ring_full,
-                             .timed_out = from.timed_out,
-                             .too_large = from.too_large,
-                             .device_failed = from.device_failed,
-                             .written = from.written,
-                             .sink_failed = from.sink_failed,
-                             .quota = from.quota,
-                             .lost = from.lost(),
-                             .dropped = from.dropped(),
-                             .aborted = from.aborted()};
-  return to_c(c_api::give_struct(all, counts, bytes));
+  return to_c(c_api::give_struct(c_api::to_c(session->session.counts()), counts, bytes));
 }
 
 std::uint32_t opdump_session_overflows(const opdump_session* session) {

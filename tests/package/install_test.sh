@@ -74,6 +74,22 @@ if [ "$printed" != "opdump $version, C API 1.$minor" ]; then
   exit 1
 fi
 
+# A runtime is attached from C++17, and from C.
+printf '{"dump": {"dump_path": "%s", "dump_list": [{}]}}' "$work" >"$work/attach.json"
+# shellcheck disable=SC2046
+"$@" -std=c++17 -Wall -Wextra -Wpedantic -Werror "$(dirname "$0")/consumer_attach.cpp" $(pkg-config --cflags opdump) \
+  -o "$work/attach" $(pkg-config --static --libs opdump)
+# shellcheck disable=SC2046
+"${CC:-cc}" -std=c99 -Wall -Wextra -Wpedantic -Werror -c "$(dirname "$0")/consumer_attach.c" \
+  $(pkg-config --cflags opdump) -o "$work/attach.o"
+# shellcheck disable=SC2046
+"$@" "$work/attach.o" -o "$work/c_attach" $(pkg-config --static --libs opdump)
+printed="$("$work/attach" "$work/attach.json" 2>/dev/null) $("$work/c_attach" "$work/attach.json" 2>/dev/null)"
+if [ "$printed" != '3 records 1 records' ]; then
+  echo "the programs that attach printed: $printed"
+  exit 1
+fi
+
 command=$(find "$work/root" -type f -name opdump -perm -u+x)
 printed=$("$command" --version)
 case $printed in

@@ -64,6 +64,19 @@ inline Status BasicRecorder<Memory>::begin_step(ModelPlan& plan, std::uint64_t s
 }
 
 template <class Memory>
+inline Status BasicRecorder<Memory>::join_step(const ModelPlan& plan, std::uint64_t step) {
+  if (!build::kEnabled) return Status::ok;
+  if (plan.model == nullptr) return Status::model_not_loaded;
+  if (own_plan() != nullptr) return Status::step_open;
+  if (!sender().feed().is_attached_to(plan.session)) return Status::invalid_argument;
+  sender().set_step(step);
+  plan_.store(&plan, std::memory_order_relaxed);
+  const bool on = plan.generation != 0 && plan.generation == sender().context().generation;
+  bits_ = on && plan.steps.contains(step) ? plan.bits.data() : nullptr;
+  return Status::ok;
+}
+
+template <class Memory>
 inline Status BasicRecorder<Memory>::refuse(std::size_t op, Status cause) {
   if (!build::kEnabled) return Status::ok;
   const ModelPlan* plan = own_plan();

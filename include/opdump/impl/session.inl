@@ -125,16 +125,72 @@ inline Status BasicSession<Memory>::load_model(ModelPlan& plan, const ModelDesc&
   plan.model = &model;
   plan.session = &context_;
   if (log_ != nullptr && config_ && status == Status::ok) log_->model_loaded(*config_, plan);
-  if (!plan.bits.empty()) {
-    plan.generation = generation_;
-    // 0 stands for none.
-    if (++loads_ == 0) ++loads_;
-    plan.load = loads_;
-    plan.target = context_.target;
-    ++targets_[plan.target].plans;
-  }
+  if (!plan.bits.empty()) enter(plan);
   if (status == Status::ok) open_account(plan, index);
   return status;
+}
+
+template <class Memory>
+inline Status BasicSession<Memory>::load_growing_model(ModelPlan& plan, const ModelDesc& model,
+                                                       std::span<std::uint8_t> bits) {
+  if (plan.model != nullptr) return Status::model_already_loaded;
+  if (model.ops.empty()) return Status::invalid_argument;
+  Status status = Status::ok;
+  if (config_) {
+    status = config_->watch ? Status::not_supported : resolve_plan(*config_, model, bits, plan);
+    const bool asked = !RulesOfModel(config_->models, model).none() || bits_of_all(*config_) != 0;
+    // Also when none of the first operators is asked for.
+    if (status == Status::ok && config_->active && asked) plan.bits = bits.first(model.ops.size());
+    if (status == Status::ok && !plan.bits.empty()) status = check_names(plan, model);
+  }
+  if (!config_ || status != Status::ok) plan = ModelPlan{};
+  plan.model = &model;
+  plan.session = &context_;
+  if (plan.bits.empty()) return status;
+  enter(plan);
+  if constexpr (!build::kLean) {
+    if (wants_listed(*config_)) begin_plan_account(plan);
+  }
+  return status;
+}
+
+template <class Memory>
+inline Status BasicSession<Memory>::grow_model(ModelPlan& plan, std::span<std::uint8_t> bits,
+                                               std::span<std::uint8_t> scratch) {
+  if (plan.model == nullptr) return Status::model_not_loaded;
+  if (plan.session != &context_) return Status::invalid_argument;
+  if (plan.bits.empty()) return Status::ok;
+  const std::size_t known = plan.bits.size();
+  const std::size_t count = plan.model->ops.size();
+  if (bits.size() < count || scratch.size() < count) return Status::no_memory;
+  for (std::size_t i = known; i < count; ++i) bits[i] = 0;
+  Status status = Status::ok;
+  const bool in_force = config_ && plan.generation == generation_ && plan.target == context_.target;
+  if (in_force) {
+    ModelPlan grown;
+    status = resolve_plan(*config_, *plan.model, scratch, grown);
+  }
+  plan.bits = bits.first(count);
+  if (!in_force || status != Status::ok) return status;
+  for (std::size_t i = known; i < count; ++i) {
+    const Status fits = scratch[i] == 0 ? Status::ok : check_name(plan, *plan.model, i);
+    if (fits != Status::ok) status = fits;
+    bits[i] = fits == Status::ok ? scratch[i] : std::uint8_t{0};
+    plan.matched_ops += bits[i] != 0 ? 1 : 0;
+  }
+  if constexpr (!build::kLean) {
+    if (wants_listed(*config_)) begin_account(plan, known);
+  }
+  return status;
+}
+
+template <class Memory>
+inline void BasicSession<Memory>::finish_growing(const ModelPlan& plan) {
+  if constexpr (!build::kLean) {
+    if (plan.session != &context_ || plan.bits.empty() || plan.generation != generation_) return;
+    if (!config_ || plan.target != context_.target || !wants_listed(*config_)) return;
+    meet(plan, {});
+  }
 }
 
 template <class Memory>
@@ -600,15 +656,39 @@ template <class Memory>
 inline void BasicSession<Memory>::open_account(ModelPlan& plan, const OpIndex& index) {
   if constexpr (!build::kLean) {
     if (!config_ || !wants_listed(*config_)) return;
-    account_.asked.meet(*config_, *plan.model, index);
-    tell_never(context_.target, [&](const auto& use) {
-      for_each_unknown_name(*config_, *plan.model, plan.directory_name, index, use);
-    });
-    if (plan.bits.empty()) return;
+    meet(plan, index);
+    if (!plan.bits.empty()) begin_plan_account(plan);
+  }
+}
+
+template <class Memory>
+inline void BasicSession<Memory>::begin_plan_account([[maybe_unused]] ModelPlan& plan) {
+  if constexpr (!build::kLean) {
     begin_account(plan);
     plan.next_loaded = account_.loaded;
     account_.loaded = &plan;
   }
+}
+
+template <class Memory>
+inline void BasicSession<Memory>::meet([[maybe_unused]] const ModelPlan& plan,
+                                       [[maybe_unused]] const OpIndex& index) {
+  if constexpr (!build::kLean) {
+    account_.asked.meet(*config_, *plan.model, index);
+    tell_never(context_.target, [&](const auto& use) {
+      for_each_unknown_name(*config_, *plan.model, plan.directory_name, index, use);
+    });
+  }
+}
+
+template <class Memory>
+inline void BasicSession<Memory>::enter(ModelPlan& plan) {
+  plan.generation = generation_;
+  // 0 stands for none.
+  if (++loads_ == 0) ++loads_;
+  plan.load = loads_;
+  plan.target = context_.target;
+  ++targets_[plan.target].plans;
 }
 
 template <class Memory>
@@ -667,16 +747,20 @@ inline std::size_t BasicSession<Memory>::longest_name([[maybe_unused]] const Mod
 }
 
 template <class Memory>
+inline Status BasicSession<Memory>::check_name(const ModelPlan& plan, const ModelDesc& model,
+                                               std::size_t op) const {
+  const std::size_t name_bytes = longest_name(plan, model, op);
+  const std::size_t type_bytes = model.ops[op].type.size();
+  const bool fits = type_bytes <= kMaxTextBytes && name_bytes <= kMaxTextBytes &&
+                    drainer_.fits(plan.directory_name.size(), type_bytes, name_bytes);
+  return fits ? Status::ok : Status::name_too_long;
+}
+
+template <class Memory>
 inline Status BasicSession<Memory>::check_names(const ModelPlan& plan, const ModelDesc& model) const {
   if (plan.directory_name.size() > kMaxDirectoryPartBytes) return Status::name_too_long;
   for (std::size_t i = 0; i < plan.bits.size(); ++i) {
-    const OpDesc& op = model.ops[i];
-    if (plan.bits[i] == 0) continue;
-    const std::size_t name_bytes = longest_name(plan, model, i);
-    if (op.type.size() > kMaxTextBytes || name_bytes > kMaxTextBytes ||
-        !drainer_.fits(plan.directory_name.size(), op.type.size(), name_bytes)) {
-      return Status::name_too_long;
-    }
+    if (plan.bits[i] != 0 && check_name(plan, model, i) != Status::ok) return Status::name_too_long;
   }
   return Status::ok;
 }

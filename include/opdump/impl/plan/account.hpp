@@ -311,9 +311,9 @@ void for_each_uncaptured(const ModelPlan& plan, Use use) {
   if (any) for_each_missed_step(plan, use);
 }
 
-/// Marks all operators that `plan` lists as not captured yet.
-inline void begin_account(ModelPlan& plan) {
-  for (std::size_t i = 0; i < plan.bits.size(); ++i) {
+/// Marks the operators from `first` on that `plan` lists as not captured yet.
+inline void begin_account(ModelPlan& plan, std::size_t first = 0) {
+  for (std::size_t i = first; i < plan.bits.size(); ++i) {
     std::uint8_t& bits = plan.bits[i];
     if (is_watching(plan)) {
       if (bits != 0) bits = static_cast<std::uint8_t>(bits | kWatchNotRun);

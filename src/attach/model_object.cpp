@@ -1,0 +1,279 @@
+#include "src/attach/model_object.hpp"
+
+#include <utility>
+
+using namespace opdump;
+using attaching::AttachMemory;
+using attaching::RuntimeTensors;
+using attaching::TensorRefusal;
+
+namespace {
+
+constexpr std::uint32_t kDefaultMaxOps = 16384;
+
+const unsigned char* bits_of(const opdump_attach_gate& gate) {
+  return __atomic_load_n(&gate.bits, __ATOMIC_ACQUIRE);
+}
+
+}  // namespace
+
+opdump_attach_model::opdump_attach_model(opdump_attach& dump, const opdump_attach_model_options& options)
+    : dump_(dump),
+      dynamic_(options.dynamic != 0),
+      max_ops_(options.max_ops == 0 ? kDefaultMaxOps : options.max_ops) {
+  desc_.name = keep(options.name);
+  if (options.graph_name != nullptr) desc_.graph_name = keep(options.graph_name);
+  desc_.id = options.id;
+}
+
+Status opdump_attach_model::add_op(const opdump_attach_op& op, std::uint32_t* index) {
+  if (dynamic_ || loaded_.load(std::memory_order_acquire))
+    return dump_.fail(Status::model_already_loaded,
+                      [&] { return "an operator for model \"" + texts_.front() + '"'; });
+  const std::lock_guard lock(mutex_);
+  const std::uint32_t added = append(op.op, op.flags);
+  if (index != nullptr) *index = added;
+  return Status::ok;
+}
+
+std::uint32_t opdump_attach_model::append(const opdump_op& op, std::uint32_t flags) {
+  const std::uint32_t index = static_cast<std::uint32_t>(ops_.size());
+  const std::string_view name = keep(op.name);
+  const std::string_view own = keep(names_.add(name, index));
+  std::vector<std::string_view>& originals = originals_.emplace_back();
+  for (std::uint32_t i = 0; i < op.original_name_count; ++i) originals.push_back(keep(op.original_names[i]));
+  if (own != name) {
+    originals.push_back(name);
+    dump_.count_repeated(1);
+    tell_repeated(name, own);
+  }
+  std::vector<OpAttribute>& attributes = attributes_.emplace_back();
+  for (std::uint32_t i = 0; i < op.attribute_count; ++i)
+    attributes.push_back({keep(op.attributes[i].name), keep(op.attributes[i].value)});
+  static constexpr std::pair<std::uint32_t, std::string_view> kFlags[] = {
+      {OPDUMP_TAP_BREAKS_FUSION, "tap_breaks_fusion"}, {OPDUMP_TAP_COPIES, "tap_copies"}};
+  for (const auto& [flag, word] : kFlags) {
+    if ((flags & flag) != 0) attributes.push_back({word, "True"});
+  }
+  ops_.push_back({.name = own,
+                  .type = keep(op.type),
+                  .task_id = op.task_id,
+                  .stream_id = op.stream_id,
+                  .original_names = originals,
+                  .level = static_cast<OpLevel>(op.level),
+                  .attributes = attributes,
+                  .marked = op.marked != 0});
+  desc_.ops = ops_;
+  return index;
+}
+
+void opdump_attach_model::tell_repeated(std::string_view name, std::string_view own) {
+  if (std::exchange(told_repeated_, true)) return;
+  dump_.say("model \"" + texts_.front() + "\": operators share a name, as \"" + std::string(name) +
+            "\": the next one is \"" + std::string(own) + "\" in the dump, and \"" + std::string(name) +
+            "\" in a config stands for all of them");
+}
+
+std::uint32_t opdump_attach_model::find_op(const char* name) const {
+  const std::lock_guard lock(mutex_);
+  return names_.find(name);
+}
+
+void opdump_attach_model::load() {
+  if (dynamic_ || ops_.empty() || !dump_.on() || loaded_.load(std::memory_order_relaxed)) return;
+  bits_.assign(ops_.size(), 0);
+  gate_.op_count = static_cast<std::uint32_t>(ops_.size());
+  const Status status = dump_.files().load_model(plan_, desc_, bits_);
+  if (status != Status::ok)
+    static_cast<void>(dump_.fail(status, [&] { return "loading model \"" + texts_.front() + '"'; }));
+  loaded_.store(true, std::memory_order_release);
+}
+
+void opdump_attach_model::unload() {
+  if (!loaded_.load(std::memory_order_relaxed)) return;
+  const Status status = dump_.files().unload_model(plan_);
+  if (status != Status::ok)
+    static_cast<void>(dump_.fail(status, [&] { return "unloading model \"" + texts_.front() + '"'; }));
+  loaded_.store(false, std::memory_order_release);
+}
+
+void opdump_attach_model::shut() {
+  __atomic_store_n(&gate_.bits, nullptr, __ATOMIC_RELEASE);
+}
+
+const ModelDesc& opdump_attach_model::described() {
+  return desc_;
+}
+
+std::uint32_t opdump_attach_model::wanted_ops(std::uint32_t* ops, std::uint32_t room) {
+  const std::lock_guard control(dump_.control());
+  load();
+  const std::lock_guard lock(mutex_);
+  if (!loaded_.load(std::memory_order_relaxed)) return 0;
+  std::uint32_t count = 0;
+  for (std::uint32_t i = 0; i < plan_.bits.size(); ++i) {
+    if (plan_.bits[i] == 0) continue;
+    if (count < room) ops[count] = i;
+    ++count;
+  }
+  return count;
+}
+
+Status opdump_attach_model::begin_step(std::uint64_t step) {
+  if (open_.exchange(true, std::memory_order_acquire))
+    return dump_.fail(Status::step_open, [&] { return "a step of model \"" + texts_.front() + '"'; });
+  ++steps_;
+  if (!dump_.on()) return Status::ok;
+  if (!dynamic_ && !loaded_.load(std::memory_order_acquire)) {
+    const std::lock_guard control(dump_.control());
+    load();
+  }
+  std::unique_lock<std::mutex> lock;
+  Slot& slot = dump_.lock_slot(lock);
+  if (!dump_.on()) return Status::ok;
+  asked_step_ = step;
+  // A dynamic model's first operator opens it.
+  if (loaded_.load(std::memory_order_acquire)) open_gate(slot);
+  return Status::ok;
+}
+
+/// Begins the step in the plan, and shows what it captures.
+void opdump_attach_model::open_gate(Slot& slot) {
+  const std::uint64_t step = asked_step_ == OPDUMP_NEXT_STEP ? plan_.next_step : asked_step_;
+  const Status status = slot.recorder->begin_step(plan_, step);
+  if (status != Status::ok) {
+    static_cast<void>(dump_.fail(status, [&] { return "a step of model \"" + texts_.front() + '"'; }));
+    return;
+  }
+  step_.store(step, std::memory_order_relaxed);
+  const std::uint8_t* const bits = slot.recorder->bits();
+  // Each capture takes part in the step by itself, on the recorder of its thread.
+  static_cast<void>(slot.recorder->end_step());
+  __atomic_store_n(&gate_.bits, bits, __ATOMIC_RELEASE);
+}
+
+Status opdump_attach_model::end_step() {
+  shut();
+  if (open_.exchange(false, std::memory_order_release)) return Status::ok;
+  return dump_.fail(Status::step_not_open,
+                    [&] { return "the end of a step of model \"" + texts_.front() + '"'; });
+}
+
+std::uint32_t opdump_attach_model::see_op(const char* name, const char* type) {
+  if (!dump_.on()) return OPDUMP_NO_OP;
+  if (!dynamic_ || !is_open()) {
+    static_cast<void>(dump_.fail(dynamic_ ? Status::step_not_open : Status::invalid_argument,
+                                 [&] { return "operator \"" + std::string(name) + "\" as it runs"; }));
+    return OPDUMP_NO_OP;
+  }
+  std::unique_lock<std::mutex> lock;
+  Slot& slot = dump_.lock_slot(lock);
+  if (!dump_.on()) return OPDUMP_NO_OP;
+  const std::lock_guard own(mutex_);
+  const std::uint32_t op = see(slot, name, type);
+  if (op == OPDUMP_NO_OP) return op;
+  const unsigned char* const bits = bits_of(gate_);
+  return bits != nullptr && bits[op] != 0 ? op : OPDUMP_NO_OP;
+}
+
+std::uint32_t opdump_attach_model::see(Slot& slot, const char* name, const char* type) {
+  std::uint32_t op = names_.see(name, type, steps_);
+  if (op == OPDUMP_NO_OP) {
+    if (ops_.size() >= max_ops_) {
+      if (!std::exchange(full_, true))
+        static_cast<void>(dump_.fail(Status::too_many_objects, [&] {
+          return "operator \"" + std::string(name) + "\" behind the " + std::to_string(max_ops_) +
+                 " of model \"" + texts_.front() + '"';
+        }));
+      return OPDUMP_NO_OP;
+    }
+    op = append({.name = name,
+                 .type = type,
+                 .task_id = OPDUMP_NO_ID,
+                 .stream_id = OPDUMP_NO_ID,
+                 .original_names = nullptr,
+                 .attributes = nullptr,
+                 .original_name_count = 0,
+                 .attribute_count = 0,
+                 .level = OPDUMP_LEVEL_BOTH,
+                 .marked = 0},
+                0);
+    names_.note(op);
+    if (loaded_.load(std::memory_order_relaxed)) {
+      const Status status = dump_.files().kit().grow_model(plan_);
+      if (status != Status::ok)
+        static_cast<void>(dump_.fail(status, [&] { return "operator " + quoted(op); }));
+      __atomic_store_n(&gate_.op_count, static_cast<std::uint32_t>(plan_.bits.size()), __ATOMIC_RELEASE);
+    }
+  }
+  if (!loaded_.load(std::memory_order_relaxed) && !load_growing(slot)) return OPDUMP_NO_OP;
+  return op < plan_.bits.size() ? op : OPDUMP_NO_OP;
+}
+
+/// Loads a dynamic model, whose first operators there are, and begins the open step.
+bool opdump_attach_model::load_growing(Slot& slot) {
+  bits_.assign(max_ops_, 0);
+  const Status status = dump_.files().kit().load_growing_model(plan_, desc_, bits_);
+  if (status != Status::ok)
+    static_cast<void>(dump_.fail(status, [&] { return "loading model \"" + texts_.front() + '"'; }));
+  __atomic_store_n(&gate_.op_count, static_cast<std::uint32_t>(plan_.bits.size()), __ATOMIC_RELEASE);
+  loaded_.store(true, std::memory_order_release);
+  open_gate(slot);
+  return true;
+}
+
+Status opdump_attach_model::capture(std::uint32_t op, RuntimeTensors inputs, RuntimeTensors outputs) {
+  const unsigned char* const shown = bits_of(gate_);
+  if (shown == nullptr) {
+    if (is_open()) return Status::ok;
+    return dump_.on() ? dump_.fail(Status::step_not_open,
+                                   [&] { return "captures of model \"" + texts_.front() + '"'; })
+                      : Status::ok;
+  }
+  if (op < __atomic_load_n(&gate_.op_count, __ATOMIC_RELAXED) && shown[op] == 0) return Status::ok;
+  std::unique_lock<std::mutex> lock;
+  Slot& slot = dump_.lock_slot(lock);
+  // The dump may have ended while this waited for the lock, and does not end any more while it has it.
+  if (bits_of(gate_) == nullptr) return Status::ok;
+  std::unique_lock<std::mutex> own(mutex_, std::defer_lock);
+  if (has_lock_of_its_own()) own.lock();
+  if (op >= plan_.bits.size()) {
+    if (op == OPDUMP_NO_OP)
+      return dump_.fail(Status::no_such_op,
+                        [&] { return "an operator unknown to model \"" + texts_.front() + '"'; });
+    return dump_.fail(Status::no_such_op, [&] {
+      return "operator " + std::to_string(op) + " of the " + std::to_string(plan_.bits.size()) +
+             " of model \"" + texts_.front() + '"';
+    });
+  }
+  const std::uint8_t bits = plan_.bits[op];
+  if (bits == 0) return Status::ok;
+  Status status = slot.recorder->join_step(plan_, step_.load(std::memory_order_relaxed));
+  if (status != Status::ok) return dump_.fail(status, [&] { return "operator " + quoted(op); });
+  const bool both = is_watching(plan_) || (bits & kCheckOverflow) != 0;
+  if (!both && (bits & kCaptureInputs) == 0) inputs = {};
+  if (!both && (bits & kCaptureOutputs) == 0) outputs = {};
+  const TensorRefusal refusal = slot.tensors.take(inputs, outputs);
+  if (refusal.status == Status::ok) {
+    const AttachMemory::During during(slot.tensors.sources());
+    status = slot.recorder->capture(op, slot.tensors.inputs(), slot.tensors.outputs());
+    if (status != Status::ok) status = dump_.fail(status, [&] { return "operator " + quoted(op); });
+  } else {
+    refuse(slot, op, refusal);
+    status = refusal.status;
+  }
+  static_cast<void>(slot.recorder->end_step());
+  return status;
+}
+
+void opdump_attach_model::refuse(Slot& slot, std::uint32_t op, const TensorRefusal& refusal) {
+  static_cast<void>(slot.recorder->refuse(op, refusal.status));
+  static_cast<void>(dump_.fail(refusal.status, [&] {
+    return (refusal.is_output ? "output " : "input ") + std::to_string(refusal.index) + " of operator " +
+           quoted(op);
+  }));
+}
+
+std::string opdump_attach_model::quoted(std::uint32_t op) const {
+  return '"' + std::string(ops_[op].name) + "\" of model \"" + texts_.front() + '"';
+}

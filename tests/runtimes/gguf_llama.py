@@ -1,0 +1,53 @@
+"""Makes a small llama with random weights: a GGUF file of version 3, of which the format is public."""
+import array
+import random
+import struct
+
+ALIGNMENT = 32
+U32, F32, STRING = 4, 6, 8  # kinds of values
+TENSOR_F32 = 0
+
+VOCABULARY, WIDTH, HEADS, LAYERS, HIDDEN = 64, 64, 4, 2, 96
+
+
+def text(value):
+    data = value.encode()
+    return struct.pack('<Q', len(data)) + data
+
+
+def pair(key, kind, value):
+    forms = {U32: lambda: struct.pack('<I', value), F32: lambda: struct.pack('<f', value), STRING: lambda: text(value)}
+    return text(key) + struct.pack('<I', kind) + forms[kind]()
+
+
+def tensors():
+    """Name and dims, innermost first, of each."""
+    yield 'token_embd.weight', (WIDTH, VOCABULARY)
+    for layer in range(LAYERS):
+        for name, dims in (('attn_norm', (WIDTH,)), ('attn_q', (WIDTH, WIDTH)), ('attn_k', (WIDTH, WIDTH)),
+                           ('attn_v', (WIDTH, WIDTH)), ('attn_output', (WIDTH, WIDTH)), ('ffn_norm', (WIDTH,)),
+                           ('ffn_gate', (WIDTH, HIDDEN)), ('ffn_up', (WIDTH, HIDDEN)), ('ffn_down', (HIDDEN, WIDTH))):
+            yield f'blk.{layer}.{name}.weight', dims
+    yield 'output_norm.weight', (WIDTH,)
+    yield 'output.weight', (WIDTH, VOCABULARY)
+
+
+def write(path, seed=1):
+    chance = random.Random(seed)
+    values = [pair('general.architecture', STRING, 'llama'), pair('general.alignment', U32, ALIGNMENT),
+              pair('llama.context_length', U32, 64), pair('llama.embedding_length', U32, WIDTH),
+              pair('llama.block_count', U32, LAYERS), pair('llama.feed_forward_length', U32, HIDDEN),
+              pair('llama.attention.head_count', U32, HEADS), pair('llama.attention.head_count_kv', U32, HEADS),
+              pair('llama.attention.layer_norm_rms_epsilon', F32, 1e-5),
+              pair('llama.rope.dimension_count', U32, WIDTH // HEADS), pair('llama.vocab_size', U32, VOCABULARY),
+              pair('tokenizer.ggml.model', STRING, 'no_vocab')]
+    infos, data = [], bytearray()
+    for name, dims in tensors():
+        infos.append(text(name) + struct.pack(f'<I{len(dims)}QIQ', len(dims), *dims, TENSOR_F32, len(data)))
+        size = dims[0] * (dims[1] if len(dims) == 2 else 1)
+        scale = 1 if len(dims) == 1 else 0.3
+        data += array.array('f', (1.0 if len(dims) == 1 else chance.gauss(0, scale) for _ in range(size))).tobytes()
+        data += bytes(-len(data) % ALIGNMENT)
+    head = b'GGUF' + struct.pack('<IQQ', 3, len(infos), len(values)) + b''.join(values) + b''.join(infos)
+    with open(path, 'wb') as file:
+        file.write(head + bytes(-len(head) % ALIGNMENT) + data)
