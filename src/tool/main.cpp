@@ -20,6 +20,7 @@ usage: opdump COMMAND [ARGUMENTS]
   compare   compares a dump with a golden one, tensor by tensor
   check     says what a config means, or why it is refused
   compile   turns a config into a plan for a device without a JSON parser
+  doctor    says what there is on this board, and what will work
   explain   says what a key of a config does
   extract   gets the dumps out of a flash log
   overflow  lists the operators that overflowed, and names the first one that went wrong
@@ -41,7 +42,7 @@ exit status
   0  it worked
   1  something failed or was refused; stderr says what
   2  the command line is wrong
-  3  the config is valid, and switches nothing on (check, compile, replay)
+  3  the config is valid, and switches nothing on (check, compile, replay); no device is there (doctor)
 )";
 
 struct Command {
@@ -55,6 +56,7 @@ constexpr Command kCommands[] = {
     {"compare", run_compare},
     {"check", run_check},
     {"compile", run_compile},
+    {"doctor", run_doctor},
     {"explain", run_explain},
     {"extract", run_extract},
     {"overflow", run_overflow},

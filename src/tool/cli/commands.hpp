@@ -12,6 +12,7 @@ int run_convert(Words words);
 int run_compare(Words words);
 int run_check(Words words);
 int run_compile(Words words);
+int run_doctor(Words words);
 int run_explain(Words words);
 int run_extract(Words words);
 int run_overflow(Words words);

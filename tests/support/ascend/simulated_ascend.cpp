@@ -10,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -224,6 +225,8 @@ class Driver {
   int begin_call(const char* name, bool on_nano) {
     const std::lock_guard lock(mutex_);
     const std::uint64_t number = counts_.calls++;
+    while (std::strcmp(how_.hangs, name) == 0) ::pause();
+    if (std::strcmp(how_.crashes, name) == 0) std::raise(SIGSEGV);
     if (number == fail_call_) return call_code_;
     if (failing_ == name) return failing_code_;
     return !on_nano && how_.unsupported ? kNotSupported : 0;
@@ -289,6 +292,7 @@ class Driver {
     if (kind == 2 || kind == 3) source = device().ram.find(from, bytes);
     if (target == nullptr || source == nullptr) return kRtInvalidParameter;
     std::memcpy(target, source, bytes);
+    if (how_.wrong && kind == 2) target[bytes / 2] ^= std::byte{1};
     return 0;
   }
 
@@ -488,6 +492,7 @@ class Driver {
         lock.unlock();
         if (code == 0) {
           std::memcpy(work.to, work.from, work.bytes);
+          if (how_.wrong) work.to[work.bytes / 2] ^= std::byte{1};
         } else {
           std::memset(work.to, 0xee, work.bytes);
         }
@@ -586,6 +591,10 @@ EXPORTED int simulated_ascend_free(void* memory) {
 
 EXPORTED void simulated_ascend_drop_left_over() {
   driver().drop_left_over();
+}
+
+EXPORTED int simulated_ascend_begin_call(const char* name, bool on_nano) {
+  return driver().begin_call(name, on_nano);
 }
 
 #if SIMULATED_RT
