@@ -484,6 +484,12 @@ void DumpCheck::on_never(const NeverCaptured& what) {
   never_.add(journal_device_, journal_, what);
 }
 
+void DumpCheck::on_driver(std::string_view call, std::int32_t code) {
+  const std::string returned = std::to_string(code);
+  context_.findings.add_note(FindingKind::driver, {journal_, std::string(call) + " returned " + returned},
+                             {{"journal", journal_}, {"call", std::string(call)}, {"code", returned}});
+}
+
 void DumpCheck::on_untold(std::uint64_t number, std::uint32_t untold, const DumpCounts& counts) {
   if (context_.wanted != nullptr) known_.add_nameless(untold);
   context_.findings.add_summed(FindingKind::gap,

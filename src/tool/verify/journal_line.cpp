@@ -121,7 +121,7 @@ bool are_causes(std::string_view text) {
 
 bool parse_header(std::string_view rest, JournalLine& line, std::string& reason) {
   const std::string_view version = cut_first(rest, ',');
-  if (version != "1" && version != "2") {
+  if (version != "1" && version != "2" && version != "3") {
     reason = "version " + std::string(version.substr(0, 20)) + " of the journal's format is not known here";
     return false;
   }
@@ -169,13 +169,22 @@ bool parse_never(std::string_view rest, JournalLine& line) {
   never.cause = static_cast<NeverCause>(kind - std::begin(kNeverKinds));
   if (!parse_canonical(cut_first(rest, ','), never.steps.first) ||
       !parse_canonical(cut_first(rest, ','), never.steps.last) ||
-      !parse_canonical(cut_first(rest, ','), never.model_id) ||
-      std::count(rest.begin(), rest.end(), '/') < 2)
+      !parse_canonical(cut_first(rest, ','), never.model_id) || std::count(rest.begin(), rest.end(), '/') < 2)
     return false;
   never.model = cut_first(rest, '/');
   never.type = cut_first(rest, '/');
   never.name = rest;
   return is_sanitised(never.model) && is_sanitised(never.type);
+}
+
+bool parse_driver(std::string_view rest, JournalLine& line) {
+  line.driver_call = cut_first(rest, ',');
+  const bool negative = rest.starts_with('-');
+  std::uint32_t size = 0;
+  if (!is_sanitised(line.driver_call) || !parse_canonical(rest.substr(negative ? 1 : 0), size) || size == 0)
+    return false;
+  line.driver_code = static_cast<std::int32_t>(negative ? 0 - size : size);
+  return (line.driver_code < 0) == negative;
 }
 
 bool parse_path(std::string_view text, JournalLine& line) {
@@ -268,6 +277,7 @@ bool parse_journal_line(std::string_view text, JournalLine& line, std::string& r
                                                           {"to", Kind::to},
                                                           {"op", Kind::op},
                                                           {"never", Kind::never},
+                                                          {"driver", Kind::driver},
                                                           {"closed", Kind::closed},
                                                           {"row", Kind::row},
                                                           {"removed", Kind::removed},
@@ -288,6 +298,7 @@ bool parse_journal_line(std::string_view text, JournalLine& line, std::string& r
   if (line.kind == Kind::closed) return parse_closed(rest, line);
   if (line.kind == Kind::op) return parse_op(rest, line);
   if (line.kind == Kind::never) return parse_never(rest, line);
+  if (line.kind == Kind::driver) return parse_driver(rest, line);
   if (line.kind == Kind::removed) {
     line.path_text = rest;
     return !rest.empty();

@@ -60,8 +60,9 @@ struct JournalLine {
     reduced,
     gap,
     to,
-    op,     ///< what was counted of the operator `path`, from `steps.first` to `steps.last`
-    never,  ///< `never` was asked for and not captured
+    op,      ///< what was counted of the operator `path`, from `steps.first` to `steps.last`
+    never,   ///< `never` was asked for and not captured
+    driver,  ///< the device's driver said `driver_code` of the call `driver_call`, the latest one that failed
     closed,
     removed,        ///< to make room; `path_text` is that of the file, which need not be a JournalPath
     dumps_removed,  ///< older ones, to make room: `bytes` of them, from `first_time` to `last_time`
@@ -84,6 +85,8 @@ struct JournalLine {
   LostSteps lost_steps{};
   OpCounts op_counts{};
   NeverCaptured never{};
+  std::string_view driver_call;
+  std::int32_t driver_code = 0;
 };
 
 /// On false `reason` says what is wrong with the line.

@@ -7,6 +7,7 @@
 #include "opdump/base/text.hpp"
 #include "opdump/impl/drain/dump_name.hpp"
 #include "opdump/impl/record/targets.hpp"
+#include "opdump/port/device_memory.hpp"
 #include "opdump/port/sink.hpp"
 #include "opdump/types/account.hpp"
 #include "opdump/types/config.hpp"
@@ -50,6 +51,9 @@ inline constexpr std::size_t kMostNeverTextBytes = 100;
 ///                                     or empty. NAME is as in the config or the model but for control
 ///                                     characters. Before the first one the head comes again, as version 2:
 ///                                     readers of version 1 know no such line.
+///     driver,CALL,CODE                the latest call of the device's driver that failed, and what it
+///                                     returned, where the memory tells (ExplainingMemory): before `closed`,
+///                                     whether or not a record was lost for it, behind a head of version 3
 ///     closed,COUNTS                   after the last of these nothing was captured
 ///     removed,FILE                    a sink removed that file to make room, whatever is told of its record
 ///     dumps_removed,N,FIRST,LAST      and that N dumps from FIRST to LAST, whose directories are older
@@ -172,6 +176,19 @@ class BasicJournal {
     });
   }
 
+  /// `error` has a name, of which `kMostNeverTextBytes` are told.
+  void driver(const DumpTarget& target, const DriverError& error) {
+    add_line(target, [this, &error](TextWriter& line) {
+      add_version(line, 3)
+          .add("\ndriver,")
+          .add_sanitised(std::string_view(error.call).substr(0, kMostNeverTextBytes))
+          .add(',');
+      const std::uint32_t code = static_cast<std::uint32_t>(error.code);
+      if (error.code < 0) line.add('-');
+      line.add_decimal(error.code < 0 ? 0 - code : code);
+    });
+  }
+
   /// Why lines are missing. Any context.
   void fail(Status cause) {
     if constexpr (kHere) batch_.failure.store(static_cast<std::uint8_t>(cause), std::memory_order_relaxed);
@@ -229,11 +246,16 @@ class BasicJournal {
 
   void begin_never(const DumpTarget& target) {
     if (batch_.never_told_of != target.id) {
-      add_line(target, [this](TextWriter& line) {
-        line.add("opdump-journal,2,").add(batch_.detail == JournalDetail::records ? "records" : "gaps");
-      });
+      add_line(target, [this](TextWriter& line) { add_version(line, 2); });
     }
     batch_.never_told_of = target.id;
+  }
+
+  /// The journal's head, as `version`.
+  TextWriter& add_version(TextWriter& line, std::uint32_t version) const {
+    bool records = false;
+    if constexpr (kHere) records = batch_.detail == JournalDetail::records;
+    return line.add("opdump-journal,").add_short_decimal(version).add(records ? ",records" : ",gaps");
   }
 
   static TextWriter& add_head(TextWriter& line, std::string_view what, std::size_t recorder,
@@ -298,9 +320,7 @@ class BasicJournal {
       flush();
       batch_.target = &target;
       batch_.target_id = target.id;
-      put(fields_of([this](TextWriter& line) {
-        line.add("opdump-journal,1,").add(batch_.detail == JournalDetail::records ? "records" : "gaps");
-      }));
+      put(fields_of([this](TextWriter& line) { add_version(line, 1); }));
     }
     put(fields);
     // A dump has its journal from the first record on: a quota removes only what a journal can tell of.
