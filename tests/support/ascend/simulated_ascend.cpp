@@ -50,12 +50,14 @@ constexpr std::size_t kAlignment = 64;
 constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
 struct Work {
-  enum class Kind { copy, get_overflow, reset_overflow } kind = Kind::copy;
+  enum class Kind { copy, get_overflow, reset_overflow, launch } kind = Kind::copy;
   std::byte* to = nullptr;
   const std::byte* from = nullptr;
   std::size_t bytes = 0;
   int code = 0;
   bool held = false;
+  void (*run)(void* context) = nullptr;
+  void* context = nullptr;
   Steady::time_point submitted;
 };
 
@@ -375,6 +377,26 @@ class Driver {
     return 0;
   }
 
+  int launch(void* stream, void (*run)(void* context), void* context) {
+    const std::lock_guard lock(mutex_);
+    SimStream* on = find(stream);
+    if (on == nullptr) return kStreamNotInContext;
+    Work work;
+    work.kind = Work::Kind::launch;
+    work.run = run;
+    work.context = context;
+    submit(*on, work);
+    return 0;
+  }
+
+  std::byte* own_address(const void* memory, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    for (const Device& device : devices_) {
+      if (std::byte* const own = device.ram.find(memory, bytes)) return own;
+    }
+    return nullptr;
+  }
+
   int synchronize(void* stream, std::int32_t ms) {
     SimStream* on = nullptr;
     const bool endless = ms < 0;
@@ -499,6 +521,10 @@ class Driver {
         while (Steady::now() < device.link_free) pause();
         lock.lock();
         --device.copies_under_way;
+      } else if (work.kind == Work::Kind::launch) {
+        lock.unlock();
+        work.run(work.context);
+        lock.lock();
       } else if (work.kind == Work::Kind::get_overflow) {
         std::memset(work.to, 0, work.bytes);
         work.to[0] = std::byte{device.overflow ? std::uint8_t{1} : std::uint8_t{0}};
@@ -591,6 +617,13 @@ EXPORTED int simulated_ascend_free(void* memory) {
 
 EXPORTED void simulated_ascend_drop_left_over() {
   driver().drop_left_over();
+}
+
+EXPORTED int simulated_ascend_launch(void* stream, void (*run)(void* context), void* context) {
+  return driver().launch(stream, run, context);
+}
+EXPORTED void* simulated_ascend_own_address(const void* memory, size_t bytes) {
+  return driver().own_address(memory, bytes);
 }
 
 EXPORTED int simulated_ascend_begin_call(const char* name, bool on_nano) {

@@ -31,6 +31,8 @@ aclError aclmdlInitDump();
 aclError aclmdlSetDump(const char* dumpCfgPath);
 aclError aclmdlFinalizeDump();
 
+aclError aclrtSetDevice(int32_t deviceId);
+aclError aclrtResetDevice(int32_t deviceId);
 aclError aclrtGetDevice(int32_t* deviceId);
 aclError aclrtGetRunMode(aclrtRunMode* runMode);
 aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind);
