@@ -33,6 +33,8 @@ constexpr KnownVariable kVariables[] = {
     {"NPU_COLLECT_PATH", "the same, and where to"},
     {"ASCEND_DUMP_PATH", "where dumps of operators that fail go"},
     {"ASCEND_WORK_PATH", "where those go without ASCEND_DUMP_PATH"},
+    {"OPDUMP_DATADUMP_CONFIG", "the config of opdump's libdatadump on a nano device"},
+    {"OPDUMP_DATADUMP_FLASH", "the raw flash that it dumps to"},
 };
 
 /// `path`, or of one that is not there the nearest directory above it that is.
