@@ -13,20 +13,23 @@ inline namespace OPDUMP_NAMESPACE {
 /// device. Must outlive the memory that uses it. One thread at a time.
 class AclLibrary {
  public:
+  /// The libraries that may be the runtime, in the order in which `load` tries them.
+  static constexpr const char* kNames[] = {"libascendcl.so", "libacl_rt.so", "libruntime.so"};
+
   AclLibrary() = default;
   AclLibrary(const AclLibrary&) = delete;
   AclLibrary& operator=(const AclLibrary&) = delete;
   ~AclLibrary() { unload(); }
 
-  /// Loads `path`, or without one the first of libascendcl.so, libacl_rt.so and libruntime.so that the
-  /// system's loader finds and that can copy. `library_missing` when there is none, `symbol_missing` when
-  /// what there is cannot copy: nothing is loaded, and `error` says why.
+  /// Loads `path`, or without one the first of `kNames` that the system's loader finds and that can copy.
+  /// `library_missing` when there is none, `symbol_missing` when what there is cannot copy: nothing is
+  /// loaded, and `error` says why.
   [[nodiscard]] Status load(const char* path = nullptr) {
     unload();
     error_.clear();
     if (path != nullptr) return load_one(path);
     Status status = Status::library_missing;
-    for (const char* name : {"libascendcl.so", "libacl_rt.so", "libruntime.so"}) {
+    for (const char* name : kNames) {
       const Status of_one = load_one(name);
       if (of_one == Status::ok) return of_one;
       if (of_one == Status::symbol_missing) status = of_one;
@@ -35,6 +38,9 @@ class AclLibrary {
   }
 
   const AclApi& api() const { return api_; }
+
+  /// The loader's handle, for `dlsym` of functions that `api` has not; null: nothing is loaded.
+  void* handle() const { return handle_; }
 
   /// Why `load` failed, for each library that it tried.
   const std::string& error() const { return error_; }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "opdump/base/cpu.hpp"
 #include "opdump/port/device_copy.hpp"
 #include "opdump/port/device_memory.hpp"
 #include "opdump/types/overflow.hpp"
@@ -38,7 +39,8 @@ struct MemoryOptions {
 /// A copy in the background needs pinned memory on its way. It goes straight to the ring if that lies in
 /// `allocate_pinned` memory, and through a lane's buffer otherwise. Both begin at multiples of 64, also where
 /// the driver's own memory does not. What the driver refuses to do in the background is copied at once, and
-/// between addresses that it refuses, by way of aligned ones.
+/// between addresses that it refuses, by way of aligned ones; what it does not copy at once, in the
+/// background after all.
 ///
 /// A function that says that it is not supported counts as one that is not there. Of one that fails,
 /// `driver_error` tells, also where nothing is lost.
@@ -107,12 +109,13 @@ class AscendMemory final : public DeviceMemory {
     const auto note = [&worst](Status status) {
       if (status != Status::ok) worst = status;
     };
-    for (std::size_t i = 0; i < lane_count_; ++i) {
-      Lane& lane = lanes_[i];
+    for (Lane& lane : lanes_) {
+      if (lane.staging == nullptr) continue;
       if (lane.taken.load(std::memory_order_acquire))  // partner: `give_back`
         note(check(kSynchronizeStream, wait_for(lane.stream)));
       note(check(kDestroyStream, api_.destroy_stream(lane.stream)));
       note(check(kFreeHost, api_.free_host(lane.memory)));
+      lane.staging = nullptr;
       lane.taken.store(false, std::memory_order_relaxed);
     }
     for (std::size_t i = 0; i < pinned_count_; ++i) note(check(kFreeHost, api_.free_host(pinned_[i].memory)));
@@ -122,6 +125,7 @@ class AscendMemory final : public DeviceMemory {
     answer_due_ = reset_due_ = false;
     lane_count_ = pinned_count_ = stream_count_ = 0;
     open_ = on_host_ = in_place_ = false;
+    spare_stuck_.store(false, std::memory_order_relaxed);
     lacking_.store(0, std::memory_order_relaxed);
     return worst;
   }
@@ -172,27 +176,9 @@ class AscendMemory final : public DeviceMemory {
   }
 
   [[nodiscard]] Status start(Copy& copy, std::byte* to, Address from, std::size_t bytes) {
-    const bool direct = ((address_of(to) | from) & (kAlignment - 1)) == 0 && is_pinned({to, bytes});
-    // Device memory is handed out in aligned blocks, so the bytes before `from` in its block are there too.
-    const std::size_t before = direct ? 0 : static_cast<std::size_t>(from & (kAlignment - 1));
-    if (!direct && bytes > options_.staging_bytes) return Status::not_supported;
+    if (!arrives_directly(to, from, bytes) && bytes > options_.staging_bytes) return Status::not_supported;
     if (!take_lane(copy)) return Status::not_supported;
-    Lane& lane = lanes_[copy.lane];
-    std::byte* arrival = direct ? to : lane.staging;
-    copy.to = to;
-    copy.from = from;
-    copy.staged = direct ? nullptr : lane.staging + before;
-    copy.bytes = bytes;
-    const AclError code = api_.memcpy_async(arrival, before + bytes, pointer(from - before), before + bytes,
-                                            kDeviceToHost, lane.stream);
-    if (code == kAclSuccess) return Status::ok;
-    give_back(lane);
-    if (says_unsupported(code)) {
-      note_lacking(kMemcpyAsync);
-    } else if (code != kRtQueueFull) {
-      static_cast<void>(check(kMemcpyAsync, code));
-    }
-    return Status::not_supported;
+    return start_on_lane(copy, to, from, bytes);
   }
 
   [[nodiscard]] Result<bool> poll(Copy& copy) {
@@ -293,7 +279,7 @@ class AscendMemory final : public DeviceMemory {
   struct Lane {
     Stream stream = nullptr;
     void* memory = nullptr;
-    std::byte* staging = nullptr;  ///< where `memory` is aligned
+    std::byte* staging = nullptr;  ///< where `memory` is aligned; null: the lane is not open
     std::atomic<bool> taken{false};
   };
 
@@ -358,23 +344,24 @@ class AscendMemory final : public DeviceMemory {
   /// has none.
   void open_lanes() {
     if (!api_.has_async()) return;
-    while (lane_count_ < options_.lanes) {
-      Lane& lane = lanes_[lane_count_];
-      MutableBytes staging;
-      // With room for what comes along before the first byte.
-      if (allocate_aligned(lane.memory, staging, options_.staging_bytes + kAlignment) != Status::ok) return;
+    while (lane_count_ < options_.lanes && open_lane(lanes_[lane_count_])) ++lane_count_;
+  }
+
+  bool open_lane(Lane& lane) {
+    MutableBytes staging;
+    // With room for what comes along before the first byte.
+    if (allocate_aligned(lane.memory, staging, options_.staging_bytes + kAlignment) != Status::ok)
+      return false;
+    const AclError code = api_.create_stream(&lane.stream);
+    // What cannot be waited for cannot go on in the background.
+    if (code == kAclSuccess && !says_unsupported(wait_for(lane.stream))) {
       lane.staging = staging.data();
-      const AclError code = api_.create_stream(&lane.stream);
-      // What cannot be waited for cannot go on in the background.
-      if (code == kAclSuccess && !says_unsupported(wait_for(lane.stream))) {
-        ++lane_count_;
-        continue;
-      }
-      if (code == kAclSuccess) static_cast<void>(check(kDestroyStream, api_.destroy_stream(lane.stream)));
-      if (code != kAclSuccess && !says_unsupported(code)) static_cast<void>(check(kCreateStream, code));
-      static_cast<void>(check(kFreeHost, api_.free_host(lane.memory)));
-      return;
+      return true;
     }
+    if (code == kAclSuccess) static_cast<void>(check(kDestroyStream, api_.destroy_stream(lane.stream)));
+    if (code != kAclSuccess && !says_unsupported(code)) static_cast<void>(check(kCreateStream, code));
+    static_cast<void>(check(kFreeHost, api_.free_host(lane.memory)));
+    return false;
   }
 
   void open_overflow() {
@@ -387,19 +374,21 @@ class AscendMemory final : public DeviceMemory {
 
   Status copy_by_driver(std::byte* to, Address from, std::size_t bytes) {
     const bool aligned = is_aligned(address_of(to) | from);
+    bool refused = false;
     if (aligned || !lacks(kUnaligned)) {
-      const Status status = copy_at_once(to, from, bytes);
+      const Status status = copy_at_once(to, from, bytes, !aligned);
       if (aligned || status == Status::ok) return status;
+      refused = status == Status::not_supported;
     }
-    const bool refused = says_arguments(error_.get().code);
     const Status status = copy_by_aligned(to, from, bytes);
     if (status == Status::ok && refused) note_lacking(kUnaligned);
     return status;
   }
 
-  /// By whichever function there is that copies and returns when it has; again if the driver failed in
-  /// itself.
-  Status copy_at_once(std::byte* to, Address from, std::size_t bytes) {
+  /// By whichever function there is that copies and returns when it has; again, and then by a lane, if the
+  /// driver failed in itself. `may_refuse`: if the driver does not take the addresses, `not_supported`, which
+  /// is no failure.
+  Status copy_at_once(std::byte* to, Address from, std::size_t bytes, bool may_refuse = false) {
     const void* const source = pointer(from);
     if (api_.memcpy_sync != nullptr && !lacks(kMemcpy)) {
       AclError code = api_.memcpy_sync(to, bytes, source, bytes, kDeviceToHost);
@@ -407,11 +396,18 @@ class AscendMemory final : public DeviceMemory {
         static_cast<void>(check(kMemcpy, code));
         code = api_.memcpy_sync(to, bytes, source, bytes, kDeviceToHost);
       }
-      if (!says_unsupported(code)) return check(kMemcpy, code);
-      note_lacking(kMemcpy);
+      if (may_refuse && says_arguments(code)) return Status::not_supported;
+      const bool is_over = !says_call_failed(code) || says_arguments(code);
+      if (says_unsupported(code)) {
+        note_lacking(kMemcpy);
+      } else if (const Status status = check(kMemcpy, code); is_over) {
+        return status;
+      }
     }
-    if (api_.rt_memcpy != nullptr)
-      return check(kRtMemcpy, api_.rt_memcpy(to, bytes, source, bytes, kDeviceToHost));
+    if (api_.rt_memcpy != nullptr) {
+      const AclError code = api_.rt_memcpy(to, bytes, source, bytes, kDeviceToHost);
+      return may_refuse && says_arguments(code) ? Status::not_supported : check(kRtMemcpy, code);
+    }
     return copy_by_lanes(to, from, bytes);
   }
 
@@ -435,8 +431,11 @@ class AscendMemory final : public DeviceMemory {
     while (bytes != 0) {
       const std::size_t now = bytes < options_.staging_bytes ? bytes : options_.staging_bytes;
       Copy copy;
-      if (start(copy, to, from, now) != Status::ok) return Status::device_copy_failed;
-      const Result<bool> over = synchronize(copy, options_.operator_limit_ms);
+      if (!take_lane(copy) && !take_spare_lane(copy)) return Status::device_copy_failed;
+      if (start_on_lane(copy, to, from, now) != Status::ok) return Status::device_copy_failed;
+      const Result<bool> over = synchronize(copy, options_.operator_limit_ms, false);
+      if (over.ok() && !over.value() && copy.lane == kMaxLanes)
+        spare_stuck_.store(true, std::memory_order_relaxed);
       if (!over.ok() || !over.value()) return Status::device_copy_failed;
       to += now;
       from += now;
@@ -462,6 +461,34 @@ class AscendMemory final : public DeviceMemory {
     return false;
   }
 
+  /// Whether the device copies to `to` itself, without a lane's buffer.
+  bool arrives_directly(std::byte* to, Address from, std::size_t bytes) const {
+    return is_aligned(address_of(to) | from) && is_pinned({to, bytes});
+  }
+
+  /// Starts a copy, of at most a lane's bytes, on a lane that was taken for it.
+  Status start_on_lane(Copy& copy, std::byte* to, Address from, std::size_t bytes) {
+    const bool direct = arrives_directly(to, from, bytes);
+    // Device memory is handed out in aligned blocks, so the bytes before `from` in its block are there too.
+    const std::size_t before = direct ? 0 : static_cast<std::size_t>(from & (kAlignment - 1));
+    Lane& lane = lanes_[copy.lane];
+    std::byte* arrival = direct ? to : lane.staging;
+    copy.to = to;
+    copy.from = from;
+    copy.staged = direct ? nullptr : lane.staging + before;
+    copy.bytes = bytes;
+    const AclError code = api_.memcpy_async(arrival, before + bytes, pointer(from - before), before + bytes,
+                                            kDeviceToHost, lane.stream);
+    if (code == kAclSuccess) return Status::ok;
+    give_back(lane);
+    if (says_unsupported(code)) {
+      note_lacking(kMemcpyAsync);
+    } else if (code != kRtQueueFull) {
+      static_cast<void>(check(kMemcpyAsync, code));
+    }
+    return Status::not_supported;
+  }
+
   bool take_lane(Copy& copy) {
     if (lacks(kMemcpyAsync)) return false;
     for (copy.lane = 0; copy.lane < lane_count_; ++copy.lane) {
@@ -471,7 +498,23 @@ class AscendMemory final : public DeviceMemory {
     return false;
   }
 
-  // partners: `take_lane`, `close`.
+  /// A lane for copies that are waited for while all others are taken, perhaps by who waits. Opened when it
+  /// is first taken.
+  bool take_spare_lane(Copy& copy) {
+    if (lane_count_ == 0 || lacks(kMemcpyAsync)) return false;
+    copy.lane = kMaxLanes;
+    Lane& spare = lanes_[copy.lane];
+    // acquire: as in `take_lane`. Whoever has it waits for one copy.
+    while (spare.taken.exchange(true, std::memory_order_acquire)) {
+      if (spare_stuck_.load(std::memory_order_relaxed)) return false;
+      cpu_relax();
+    }
+    if (spare.staging != nullptr || open_lane(spare)) return true;
+    give_back(spare);
+    return false;
+  }
+
+  // partners: `take_lane`, `take_spare_lane`, `close`.
   static void give_back(Lane& lane) { lane.taken.store(false, std::memory_order_release); }
 
   /// Tries again, without a limit, when it was the call that failed, as what is waited for may be sound.
@@ -509,13 +552,15 @@ class AscendMemory final : public DeviceMemory {
     return idle.ok() && idle.value();
   }
 
-  Result<bool> synchronize(Copy& copy, std::uint32_t limit_ms) {
+  /// `may_copy_again`: by any way, if nobody can say what became of the copy.
+  Result<bool> synchronize(Copy& copy, std::uint32_t limit_ms, bool may_copy_again = true) {
     Lane& lane = lanes_[copy.lane];
     const AclError code = wait_for(lane.stream, limit_ms);
     if (says_timeout(code)) return false;
     if (says_call_failed(code) && is_known_idle(lane.stream)) {
       // Whether the copy failed too nobody says.
       give_back(lane);
+      if (!may_copy_again) return Status::device_copy_failed;
       if (const Status again = copy_by_driver(copy.to, copy.from, copy.bytes); again != Status::ok)
         return again;
       return true;
@@ -583,7 +628,8 @@ class AscendMemory final : public DeviceMemory {
   bool on_host_ = false;
   bool in_place_ = false;
   HostMemory host_;
-  std::array<Lane, kMaxLanes> lanes_;
+  std::array<Lane, kMaxLanes + 1> lanes_;  ///< the last one is the spare
+  std::atomic<bool> spare_stuck_{false};   ///< with a copy that has not ended within its limit
   std::size_t lane_count_ = 0;
   std::array<Pinned, kMaxPinned> pinned_{};
   std::size_t pinned_count_ = 0;

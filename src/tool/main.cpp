@@ -21,6 +21,7 @@ usage: opdump COMMAND [ARGUMENTS]
   check     says what a config means, or why it is refused
   compile   turns a config into a plan for a device without a JSON parser
   describe  writes what a model's file says of its operators and tensors
+  doctor    says what there is on this board, and what will work
   edges     tells which operator's output each input of a dump is
   explain   says what a key of a config does
   extract   gets the dumps out of a flash log
@@ -43,7 +44,7 @@ exit status
   0  it worked
   1  something failed or was refused; stderr says what
   2  the command line is wrong
-  3  the config is valid, and switches nothing on (check, compile, replay)
+  3  the config is valid, and switches nothing on (check, compile, replay); no device is there (doctor)
 )";
 
 struct Command {
@@ -53,8 +54,9 @@ struct Command {
 
 constexpr Command kCommands[] = {
     {"show", run_show},       {"convert", run_convert},   {"compare", run_compare}, {"check", run_check},
-    {"compile", run_compile}, {"describe", run_describe}, {"edges", run_edges},     {"explain", run_explain},
-    {"extract", run_extract}, {"overflow", run_overflow}, {"replay", run_replay},   {"verify", run_verify},
+    {"compile", run_compile}, {"describe", run_describe}, {"doctor", run_doctor},   {"edges", run_edges},
+    {"explain", run_explain}, {"extract", run_extract},   {"overflow", run_overflow}, {"replay", run_replay},
+    {"verify", run_verify},
 };
 
 /// A full disk or a closed pipe behind stdout must not pass for success.

@@ -18,4 +18,10 @@ constexpr bool tried_enough(std::size_t ways) {
   return OPDUMP_TEST_SHARE > 1 && ways > 1000;
 }
 
+/// The way that a test which tries every way tries next: the first ones, then one in so many.
+constexpr std::size_t next_way(std::size_t way) {
+  constexpr std::size_t kFirst = 12;
+  return way + (way < kFirst ? 1 : OPDUMP_TEST_SHARE);
+}
+
 }  // namespace opdump::tests

@@ -118,6 +118,25 @@ class Never(Case):
         self.put(lines[:-1] + ['opdump-journal,2,records\n', 'never,not_run,0,0,7,net/T/a b\n'] + lines[-1:])
         self.assertEqual(self.never(), [('not_run', 'net', 'T', 'a b')])
 
+    def test_what_the_driver_said_stands_against_nothing(self):
+        self.replay()
+        lines = self.lines()
+        for bad in ('driver,\n', 'driver,aclrtMemcpy\n', 'driver,aclrtMemcpy,\n', 'driver,aclrtMemcpy,0\n',
+                    'driver,aclrtMemcpy,-0\n', 'driver,aclrt/Memcpy,5\n', 'driver,aclrtMemcpy,4294967295\n',
+                    'driver,aclrtMemcpy,5,6\n', 'driver,a,-2147483649\n'):
+            self.put(lines[:-1] + ['opdump-journal,3,records\n', bad] + lines[-1:])
+            self.assertIn('journal', self.kinds(expect=1), bad)
+        for code in ('507899', '-36', '-2147483648'):
+            self.put(lines[:-1] + ['opdump-journal,3,records\n', 'driver,aclrtMemcpy,%s\n' % code] + lines[-1:])
+            findings, _ = self.verify(expect=0)
+            self.assertEqual([(f['kind'], f['call'], f['code'], f['wrong']) for f in findings],
+                             [('driver', 'aclrtMemcpy', code, False)])
+            text = self.run_tool('verify', 'dump')[0]
+            self.assertIn("the latest call of the device's driver that failed (1)", text)
+            self.assertIn('aclrtMemcpy returned ' + code, text)
+        self.put(['opdump-journal,4,records\n'] + lines[1:])
+        self.assertIn('journal', self.kinds(expect=1))
+
     def never_said(self, *lines, arguments=()):
         """What verify says of a replayed dump whose journal says that besides."""
         shutil.rmtree(self.path('dump'))

@@ -533,6 +533,11 @@ inline void BasicSession<Memory>::close(std::uint8_t target) {
       }
     }
   }
+  if constexpr (build::kFullJournal && ExplainingMemory<Memory>) {
+    const DriverError said = context_.memory->driver_error();
+    const bool has_journal = !holds_failures(targets_[target]) || counts.wanted != 0;
+    if (said.call != nullptr && has_journal) drainer_.tell_driver(target, said);
+  }
   drainer_.close(target, counts);
   if constexpr (build::kJournal) closed_counts_.add(counts);
   targets_.set_state(target, Targets::State::free);

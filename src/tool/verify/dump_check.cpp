@@ -513,6 +513,12 @@ void DumpCheck::on_chunk(const JournalLine& line) {
        {"bytes", {}, line.bytes, true}});
 }
 
+void DumpCheck::on_driver(std::string_view call, std::int32_t code) {
+  const std::string returned = std::to_string(code);
+  context_.findings.add_note(FindingKind::driver, {journal_, std::string(call) + " returned " + returned},
+                             {{"journal", journal_}, {"call", std::string(call)}, {"code", returned}});
+}
+
 void DumpCheck::on_untold(std::uint64_t number, std::uint32_t untold, const DumpCounts& counts) {
   if (context_.wanted != nullptr) known_.add_nameless(untold);
   context_.findings.add_summed(FindingKind::gap,

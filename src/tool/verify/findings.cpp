@@ -20,6 +20,7 @@ constexpr KindTexts kKinds[] = {
     {"reduced", "only a reduced form was kept"},
     {"gap", "lost, and only their numbers are known"},
     {"by_op", "the same losses, as they were counted for each operator"},
+    {"driver", "the latest call of the device's driver that failed"},
     {"removed", "removed to make room"},
     {"overwritten", "overwritten by newer records, as the log went round"},
     {"never", "asked for and never captured, as the session itself says"},

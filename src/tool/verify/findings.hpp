@@ -17,6 +17,7 @@ enum class FindingKind : std::uint8_t {
   reduced,      ///< only a reduced form of a record was kept
   gap,          ///< records were lost, and only their numbers are known
   by_op,        ///< what the session counted of an operator with losses; they are told besides
+  driver,       ///< the latest call of the device's driver that failed; a loss is told besides
   removed,      ///< a record was written, and removed to make room
   overwritten,  ///< a flash log has gone round and taken the oldest records
   never,        ///< the config asked for it, and the session says that it was never captured

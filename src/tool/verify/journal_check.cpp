@@ -49,6 +49,8 @@ void JournalCheck::take(const JournalLine& line, std::uint64_t number) {
       return listener_.on_never(line.never);
     case Kind::chunk:
       return listener_.on_chunk(line);
+    case Kind::driver:
+      return listener_.on_driver(line.driver_call, line.driver_code);
     case Kind::closed:
       return take_closed(line);
     case Kind::begun:

@@ -38,6 +38,8 @@ class JournalListener {
 
   /// Something about a runtime's chunks is in `line`.
   virtual void on_chunk(const JournalLine& line) = 0;
+  /// The latest call of the device's driver that failed, and what it returned.
+  virtual void on_driver(std::string_view call, std::int32_t code) = 0;
 
   /// Besides, as many were lost as `untold`, and no line tells of them.
   virtual void on_untold(std::uint64_t number, std::uint32_t untold, const DumpCounts& counts) = 0;

@@ -188,8 +188,7 @@ bool parse_never(std::string_view rest, JournalLine& line) {
   never.cause = static_cast<NeverCause>(kind - std::begin(kNeverKinds));
   if (!parse_canonical(cut_first(rest, ','), never.steps.first) ||
       !parse_canonical(cut_first(rest, ','), never.steps.last) ||
-      !parse_canonical(cut_first(rest, ','), never.model_id) ||
-      std::count(rest.begin(), rest.end(), '/') < 2)
+      !parse_canonical(cut_first(rest, ','), never.model_id) || std::count(rest.begin(), rest.end(), '/') < 2)
     return false;
   never.model = cut_first(rest, '/');
   never.type = cut_first(rest, '/');
@@ -207,6 +206,16 @@ bool parse_chunk(std::string_view rest, JournalLine& line) {
   if (!parse_canonical(cut_first(rest, ','), line.bytes)) return false;
   line.path_text = rest;
   return line.fault != ChunkFault::other || !rest.empty();
+}
+
+bool parse_driver(std::string_view rest, JournalLine& line) {
+  line.driver_call = cut_first(rest, ',');
+  const bool negative = rest.starts_with('-');
+  std::uint32_t size = 0;
+  if (!is_sanitised(line.driver_call) || !parse_canonical(rest.substr(negative ? 1 : 0), size) || size == 0)
+    return false;
+  line.driver_code = static_cast<std::int32_t>(negative ? 0 - size : size);
+  return (line.driver_code < 0) == negative;
 }
 
 bool parse_path(std::string_view text, JournalLine& line) {
@@ -305,6 +314,7 @@ bool parse_journal_line(std::string_view text, JournalLine& line, std::string& r
                                                           {"op", Kind::op},
                                                           {"never", Kind::never},
                                                           {"chunk", Kind::chunk},
+                                                          {"driver", Kind::driver},
                                                           {"closed", Kind::closed},
                                                           {"row", Kind::row},
                                                           {"removed", Kind::removed},
@@ -326,6 +336,7 @@ bool parse_journal_line(std::string_view text, JournalLine& line, std::string& r
   if (line.kind == Kind::op) return parse_op(rest, line);
   if (line.kind == Kind::never) return parse_never(rest, line);
   if (line.kind == Kind::chunk) return parse_chunk(rest, line);
+  if (line.kind == Kind::driver) return parse_driver(rest, line);
   if (line.kind == Kind::removed) {
     line.path_text = rest;
     return !rest.empty();

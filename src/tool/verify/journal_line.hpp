@@ -67,6 +67,7 @@ struct JournalLine {
     op,     ///< what was counted of the operator `path`, from `steps.first` to `steps.last`
     never,  ///< `never` was asked for and not captured
     chunk,  ///< `chunks` chunks of `bytes` bytes for `path_text`, which need not be a JournalPath: `fault`
+    driver,  ///< the device's driver said `driver_code` of the call `driver_call`, the latest one that failed
     closed,
     removed,        ///< to make room; `path_text` is that of the file, which need not be a JournalPath
     dumps_removed,  ///< older ones, to make room: `bytes` of them, from `first_time` to `last_time`
@@ -91,6 +92,8 @@ struct JournalLine {
   NeverCaptured never{};
   ChunkFault fault{};
   std::uint32_t chunks = 0;
+  std::string_view driver_call;
+  std::int32_t driver_code = 0;
 };
 
 /// On false `reason` says what is wrong with the line.

@@ -44,6 +44,7 @@ and a line that says where it was written or why it was lost. A dump is complete
 leaves no number out and counts no loss, and every file it names is there, with its bytes and in the form of a
 record. A journal made with '--journal gaps' names no files; then they are counted. Files that no closed journal
 names are wrong too.
+Where a call of the device's driver failed, the journal has the latest one and what it returned.
 What was lost without a name is told once more by operator, where the program had them counted (count_ops).
 The journal also tells what the config asked for and no call ever brought: a model that was not loaded, a name, a
 kernel type, a pattern or a blacklist entry that no operator has, an operator that did not run, that dump_level left

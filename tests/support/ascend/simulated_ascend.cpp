@@ -10,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -49,12 +50,14 @@ constexpr std::size_t kAlignment = 64;
 constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
 struct Work {
-  enum class Kind { copy, get_overflow, reset_overflow } kind = Kind::copy;
+  enum class Kind { copy, get_overflow, reset_overflow, launch } kind = Kind::copy;
   std::byte* to = nullptr;
   const std::byte* from = nullptr;
   std::size_t bytes = 0;
   int code = 0;
   bool held = false;
+  void (*run)(void* context) = nullptr;
+  void* context = nullptr;
   Steady::time_point submitted;
 };
 
@@ -224,6 +227,8 @@ class Driver {
   int begin_call(const char* name, bool on_nano) {
     const std::lock_guard lock(mutex_);
     const std::uint64_t number = counts_.calls++;
+    while (std::strcmp(how_.hangs, name) == 0) ::pause();
+    if (std::strcmp(how_.crashes, name) == 0) std::raise(SIGSEGV);
     if (number == fail_call_) return call_code_;
     if (failing_ == name) return failing_code_;
     return !on_nano && how_.unsupported ? kNotSupported : 0;
@@ -289,6 +294,7 @@ class Driver {
     if (kind == 2 || kind == 3) source = device().ram.find(from, bytes);
     if (target == nullptr || source == nullptr) return kRtInvalidParameter;
     std::memcpy(target, source, bytes);
+    if (how_.wrong && kind == 2) target[bytes / 2] ^= std::byte{1};
     return 0;
   }
 
@@ -369,6 +375,26 @@ class Driver {
     work.kind = Work::Kind::reset_overflow;
     submit(*on, work);
     return 0;
+  }
+
+  int launch(void* stream, void (*run)(void* context), void* context) {
+    const std::lock_guard lock(mutex_);
+    SimStream* on = find(stream);
+    if (on == nullptr) return kStreamNotInContext;
+    Work work;
+    work.kind = Work::Kind::launch;
+    work.run = run;
+    work.context = context;
+    submit(*on, work);
+    return 0;
+  }
+
+  std::byte* own_address(const void* memory, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    for (const Device& device : devices_) {
+      if (std::byte* const own = device.ram.find(memory, bytes)) return own;
+    }
+    return nullptr;
   }
 
   int synchronize(void* stream, std::int32_t ms) {
@@ -488,12 +514,17 @@ class Driver {
         lock.unlock();
         if (code == 0) {
           std::memcpy(work.to, work.from, work.bytes);
+          if (how_.wrong) work.to[work.bytes / 2] ^= std::byte{1};
         } else {
           std::memset(work.to, 0xee, work.bytes);
         }
         while (Steady::now() < device.link_free) pause();
         lock.lock();
         --device.copies_under_way;
+      } else if (work.kind == Work::Kind::launch) {
+        lock.unlock();
+        work.run(work.context);
+        lock.lock();
       } else if (work.kind == Work::Kind::get_overflow) {
         std::memset(work.to, 0, work.bytes);
         work.to[0] = std::byte{device.overflow ? std::uint8_t{1} : std::uint8_t{0}};
@@ -586,6 +617,17 @@ EXPORTED int simulated_ascend_free(void* memory) {
 
 EXPORTED void simulated_ascend_drop_left_over() {
   driver().drop_left_over();
+}
+
+EXPORTED int simulated_ascend_launch(void* stream, void (*run)(void* context), void* context) {
+  return driver().launch(stream, run, context);
+}
+EXPORTED void* simulated_ascend_own_address(const void* memory, size_t bytes) {
+  return driver().own_address(memory, bytes);
+}
+
+EXPORTED int simulated_ascend_begin_call(const char* name, bool on_nano) {
+  return driver().begin_call(name, on_nano);
 }
 
 #if SIMULATED_RT

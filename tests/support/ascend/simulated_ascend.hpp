@@ -17,6 +17,10 @@ struct SimulatedAscend {
   /// not multiples of 64.
   bool rc = false;
   bool hides_run_mode = false;  ///< aclrtGetRunMode says that it is not supported
+
+  bool wrong = false;     ///< copies to the host bring other bytes than the device holds
+  char hangs[48] = {};    ///< name of a function that never returns; empty: all do
+  char crashes[48] = {};  ///< name of one that ends the process
 };
 
 /// What happened since `simulated_ascend_reset`, and what nobody has given back.
@@ -64,4 +68,14 @@ int simulated_ascend_free(void* memory);
 
 /// Gives back all streams and all memory.
 void simulated_ascend_drop_left_over();
+
+/// Makes `run(context)` the next work of a stream, as an operator is. 0, or the driver's code.
+int simulated_ascend_launch(void* stream, void (*run)(void* context), void* context);
+
+/// Where what an operator runs reads and writes device memory; null where the device has none.
+void* simulated_ascend_own_address(const void* memory, std::size_t bytes);
+
+/// For functions of the driver in other files, which begin with it: counts a call of `name`; not 0: what it
+/// has to return. `on_nano`: nano products have it too.
+int simulated_ascend_begin_call(const char* name, bool on_nano);
 }

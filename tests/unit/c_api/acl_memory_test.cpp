@@ -127,6 +127,14 @@ class Configs {
     return found;
   }
 
+  std::string journal() const {
+    std::string journal;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(directory.path())) {
+      if (entry.path().extension() == ".journal") journal += read_file(entry.path());
+    }
+    return journal;
+  }
+
   TemporaryDirectory directory;
 
  private:
@@ -177,6 +185,7 @@ TEST_CASE("acl: the session does all that its memory can do, and is of its devic
           return 0;
         }) == 0);
   CHECK(configs.records(std::to_string(kDevice)) == 4);
+  CHECK(configs.journal().find("\ndriver,aclrtMemcpyAsync,507052\nclosed,") != std::string::npos);
 }
 
 TEST_CASE("acl: a memory that the CPU may read is read where it lies") {

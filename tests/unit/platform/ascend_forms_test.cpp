@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +16,7 @@
 #include "platform/ascend/ascend_memory.hpp"
 #include "platform/posix/basic_file_dump.hpp"
 #include "tests/support/ascend/ascend_rig.hpp"
+#include "tests/support/effort.hpp"
 #include "tests/support/fakes.hpp"
 #include "tests/support/temporary_directory.hpp"
 
@@ -279,7 +281,7 @@ TEST_CASE("ascend: each call that fails once in RC form costs no record") {
   for (const bool in_place : {true, false}) {
     std::uint64_t calls = 0;
     bool all = false;
-    for (std::uint64_t failing = 0; !all; ++failing) {
+    for (std::uint64_t failing = 0; !all; failing = next_way(failing)) {
       CAPTURE(failing);
       Rig rig;
       const MemoryOptions options = {.lanes = 2, .staging_bytes = 4096, .read_in_place = in_place};
@@ -387,4 +389,67 @@ TEST_CASE("ascend: two devices with two streams each are captured at the same ti
     rig.check_nothing_is_left();
     rig.use_device(0);
   }
+}
+
+TEST_CASE("ascend: recorders that share too few lanes lose nothing while no other function copies") {
+  constexpr std::size_t kThreads = 4;
+  for (const int code : {207000, 507899}) {
+    CAPTURE(code);
+    Rig rig;
+    const std::vector<std::byte> data = pattern(12);
+    const Address on_device = rig.allocate(data.size());
+    rig.upload(on_device, data.data(), data.size());
+    rig.reset({.shuffle_seed = 7});
+    rig.fail_function("aclrtMemcpy", code);
+    AscendMemory memory;
+    REQUIRE(memory.open(rig.api(), {.lanes = 2, .staging_bytes = 1024}) == Status::ok);
+    std::unique_ptr<Net> nets[kThreads];
+    for (auto& net : nets) net = std::make_unique<Net>(memory, 0, on_device, data);
+    std::vector<std::thread> threads;
+    for (auto& net : nets) {
+      threads.emplace_back([&] {
+        rig.use_device(0);
+        net->run(60);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (auto& net : nets) {
+      net->end();
+      CHECK(net->lost == 0);
+      CHECK(net->wrong == 0);
+      CHECK(net->sink.objects.size() == 60);
+    }
+    rig.fail_function(nullptr, 0);
+    REQUIRE(memory.close() == Status::ok);
+    rig.free_all();
+    rig.check_nothing_is_left();
+  }
+}
+
+TEST_CASE(
+    "ascend: a copy that never ends on the lane of last resort fails within its limit, and so do others") {
+  Rig rig;
+  const std::vector<std::byte> data = pattern(13);
+  const Address on_device = rig.allocate(data.size());
+  rig.upload(on_device, data.data(), data.size());
+  rig.fail_function("aclrtMemcpy", 207000);
+  AscendMemory memory;
+  REQUIRE(memory.open(rig.api(), {.lanes = 1, .staging_bytes = 1024, .operator_limit_ms = 20}) == Status::ok);
+  std::vector<std::byte> first(500), to(500);
+  AscendMemory::Copy copy;
+  REQUIRE(memory.start(copy, first.data(), on_device, first.size()) == Status::ok);
+  REQUIRE(memory.copy(to.data(), on_device, to.size()) == Status::ok);
+  CHECK(std::equal(to.begin(), to.end(), data.begin()));
+  rig.hold_copy(0);
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < 3; ++i)
+    CHECK(memory.copy(to.data(), on_device, to.size()) == Status::device_copy_failed);
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(2));
+  rig.let_go();
+  const Result<bool> over = memory.complete(copy, 1000);
+  CHECK((over.ok() && over.value()));
+  CHECK(std::equal(first.begin(), first.end(), data.begin()));
+  REQUIRE(memory.close() == Status::ok);
+  rig.free_all();
+  rig.check_nothing_is_left();
 }

@@ -67,6 +67,12 @@ class PortMemoryOf final : public DeviceMemory {
     return Status::not_supported;
   }
 
+  /// No name unless the abilities tell.
+  DriverError driver_error() const requires(!build::kLean) {
+    if (more_ == nullptr || more_->driver_error == nullptr) return {};
+    return more_->driver_error(port_.context);
+  }
+
   using Copy = opdump_copy;
   static constexpr std::size_t kMaxCopies = 4;
 

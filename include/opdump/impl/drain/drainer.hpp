@@ -165,6 +165,11 @@ class Drainer {
     ledger_.journal.never(ledger_.targets[target], what);
   }
 
+  /// Tells the journal of `target`, which is in use, which call of the driver failed last.
+  void tell_driver(std::uint8_t target, const DriverError& error) {
+    ledger_.journal.driver(ledger_.targets[target], error);
+  }
+
   /// The journal lacks lines because of `cause`. Any context.
   void fail_journal(Status cause) { ledger_.journal.fail(cause); }
 

@@ -7,6 +7,7 @@
 #include "opdump/base/text.hpp"
 #include "opdump/impl/drain/dump_name.hpp"
 #include "opdump/impl/record/targets.hpp"
+#include "opdump/port/device_memory.hpp"
 #include "opdump/port/sink.hpp"
 #include "opdump/types/account.hpp"
 #include "opdump/types/config.hpp"
@@ -54,6 +55,9 @@ inline constexpr std::size_t kMostNeverTextBytes = 100;
 ///                                     the file PATH have the FAULT, a word of `kChunkFaultKinds`. PATH may
 ///                                     begin with "../" or be empty, and has no control characters. The head
 ///                                     comes again before it, as version 3.
+///     driver,CALL,CODE                the latest call of the device's driver that failed, and what it
+///                                     returned, where the memory tells (ExplainingMemory): before `closed`,
+///                                     whether or not a record was lost for it, behind a head of version 3
 ///     closed,COUNTS                   after the last of these nothing was captured
 ///     removed,FILE                    a sink removed that file to make room, whatever is told of its record
 ///     dumps_removed,N,FIRST,LAST      and that N dumps from FIRST to LAST, whose directories are older
@@ -181,6 +185,19 @@ class BasicJournal {
       add_version(line, 3).add("\nchunk,").add(fault).add(',').add_decimal(chunks);
       line.add(',').add_decimal(bytes).add(',');
       add_printable(line, path);
+    });
+  }
+
+  /// `error` has a name, of which `kMostNeverTextBytes` are told.
+  void driver(const DumpTarget& target, const DriverError& error) {
+    add_line(target, [this, &error](TextWriter& line) {
+      add_version(line, 3)
+          .add("\ndriver,")
+          .add_sanitised(std::string_view(error.call).substr(0, kMostNeverTextBytes))
+          .add(',');
+      const std::uint32_t code = static_cast<std::uint32_t>(error.code);
+      if (error.code < 0) line.add('-');
+      line.add_decimal(error.code < 0 ? 0 - code : code);
     });
   }
 

@@ -98,6 +98,8 @@ class LeanJournal {
   static void op(const Told&...) {}
   template <class... Told>
   static void never(const Told&...) {}
+  template <class... Told>
+  static void driver(const Told&...) {}
   static void flush() {}
 
  private:

@@ -7,6 +7,8 @@
 
 typedef void* aclrtStream;
 typedef int aclError;
+typedef enum { ACL_FLOAT = 0 } aclDataType;
+typedef enum { ACL_FORMAT_ND = 2 } aclFormat;
 
 static const int ACL_SUCCESS = 0;
 static const int ACL_ERROR_INVALID_PARAM = 100000;
