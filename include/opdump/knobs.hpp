@@ -114,6 +114,14 @@
 #endif
 #endif
 
+/// The dialects of configs that are read, as a sum: 1 CANN's acl.json, 2 MindSpore's data_dump.json, 4
+/// torchair's options, 8 MindSpore Lite's config. Only where src/config is compiled, so that programs may
+/// differ in it from the library; Meson sets it by `-Ddialects`. The README of config/ says what each costs.
+#ifndef OPDUMP_DIALECTS
+#define OPDUMP_DIALECTS 15
+#endif
+
+static_assert(OPDUMP_DIALECTS >= 0 && OPDUMP_DIALECTS <= 15);
 static_assert(OPDUMP_CACHE_LINE_BYTES >= 4 && OPDUMP_CACHE_LINE_BYTES <= 256 &&
               (OPDUMP_CACHE_LINE_BYTES & (OPDUMP_CACHE_LINE_BYTES - 1)) == 0);
 static_assert(OPDUMP_MAX_RECORDERS >= 1 && OPDUMP_MAX_RECORDERS <= 254);

@@ -63,5 +63,11 @@ Status load_config_text(std::string_view text, const char* name, ConfigMemory& m
 Status load_mindspore_config(ConfigMemory& memory, DumpConfig& config, ConfigError& error,
                              std::vector<ConfigNote>* notes = nullptr, const ConfigContext& context = {});
 
+/// Reads the config of MindSpore Lite's benchmark tool, which the same variable names, whatever the name ends
+/// with. Otherwise as `load_mindspore_config`.
+Status load_mindspore_lite_config(ConfigMemory& memory, DumpConfig& config, ConfigError& error,
+                                  std::vector<ConfigNote>* notes = nullptr,
+                                  const ConfigContext& context = {});
+
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::posix

@@ -23,6 +23,7 @@
 #include "platform/posix/impl/op_index_memory.hpp"
 #include "platform/posix/impl/room_for.hpp"
 #include "platform/posix/mindspore/extras.hpp"
+#include "platform/posix/mindspore/lite_runs.hpp"
 #include "platform/posix/tree_sink.hpp"
 
 namespace opdump::posix {
@@ -137,9 +138,10 @@ class DumpKit {
     if (status == Status::ok && dumps) status = move_store(config.options);
     if (status == Status::ok && begins) status = session_.init();
     if (status == Status::ok && dumps) status = start_thread();
-    if (status == Status::ok) status = session_.set_config(config);
+    const DumpConfig placed = dumps ? behind_earlier_runs(config) : config;
+    if (status == Status::ok) status = session_.set_config(placed);
     if (status == Status::ok && dumps) {
-      config_ = config;
+      config_ = placed;
       status = begin_extras(text);
     }
     if (status == Status::ok) return status;
@@ -312,7 +314,7 @@ class DumpKit {
   Status begin_extras(std::string_view text) {
     models_.clear();
     extras_.reset();
-    if (config_.form.layout == Layout::cann || text.empty()) return Status::ok;
+    if (!MindSporeExtras::belong_to(config_.form.layout) || text.empty()) return Status::ok;
     extras_.reset(new (std::nothrow) MindSporeExtras);
     return extras_ == nullptr ? Status::no_memory : extras_->begin(config_, text, session_.device_id());
   }

@@ -53,7 +53,8 @@ bool is_file_name(std::string_view name) {
 /// Writes the number that stands for `name`, and the suffix of an incomplete file, to `to`.
 void write_short_temporary(std::string_view name, std::span<char> to) {
   const unsigned long long hash = fnv1a(name);
-  std::snprintf(to.data(), to.size(), "%llu%s%s", hash, name.ends_with(".npy") ? ".npy" : "", kSuffix.data());
+  const char* const kind = name.ends_with(".npy") ? ".npy" : name.ends_with(".bin") ? ".bin" : "";
+  std::snprintf(to.data(), to.size(), "%llu%s%s", hash, kind, kSuffix.data());
 }
 
 std::uint64_t bytes_of(std::span<const Bytes> parts) {

@@ -40,8 +40,8 @@ TreeOptions tree_options(const DumpOptions& options, const TreeOptions& otherwis
 ///
 /// *Long names.* A file name that the file system does not take (over 255 bytes, or over a lower limit of the
 /// file system; on a FAT card a name with a character such as ':') becomes a decimal number, followed by
-/// `.npy` if the name ends so. When the object is committed, the row `number,name` is first added to
-/// `mapping.csv` beside it, as CANN and MindSpore do: a row may lack its file, but a file never lacks its
+/// `.npy` or `.bin` if the name ends so. When the object is committed, the row `number,name` is first added
+/// to `mapping.csv` beside it, as CANN and MindSpore do: a row may lack its file, but a file never lacks its
 /// row. `commit` waits up to kMaxMappingWaitMs for other writers of rows, and then returns `io_error`; it
 /// does not wait again until they are done. Such a name holds no line break. The number is a hash of the
 /// name, so that two writers of one name still collide; if two names share a number, the second gets

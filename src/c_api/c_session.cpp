@@ -27,7 +27,7 @@ void add_extras(opdump_extras& extras, SessionParts<c_api::PortMemory>& parts) {
   parts.reduction = &extras.reduction;
 #endif
 #if OPDUMP_SMALL_CODE == 0
-  parts.formats = {.protobuf = &extras.protobuf, .npy = &extras.npy};
+  parts.formats = {.protobuf = &extras.protobuf, .npy = &extras.npy, .bin = &extras.bin};
   parts.restorer = &extras.restorer;
 #endif
   static_cast<void>(extras);
@@ -81,10 +81,11 @@ Status set_config(opdump_session& self, const DumpConfig& config) {
     self.log->say(self.log->context, kLine.data(), kLine.size());
   }
   // A lean build knows no layout that has one made.
-  if (!build::kLean && self.sink.make_place != nullptr && config.active) {
-    if (const Status status = self.sink.make_place(config); status != Status::ok) return status;
-  }
-  return self.session.set_config(config);
+  if (build::kLean || self.sink.make_place == nullptr || !config.active)
+    return self.session.set_config(config);
+  DumpConfig placed = config;
+  if (const Status status = self.sink.make_place(placed); status != Status::ok) return status;
+  return self.session.set_config(placed);
 }
 
 static_assert(OPDUMP_WHEN_FULL_DROP == static_cast<int>(WhenFull::drop));

@@ -2,6 +2,7 @@
 #include "platform/posix/crash_dump.hpp"
 #include "platform/posix/drain_thread.hpp"
 #include "platform/posix/impl/make_directories.hpp"
+#include "platform/posix/mindspore/lite_runs.hpp"
 #include "platform/posix/tree_sink.hpp"
 #include "src/c_api/handles.hpp"
 
@@ -9,11 +10,16 @@ using namespace opdump;
 
 namespace {
 
+Status make_place(DumpConfig& config) {
+  const Status status = posix::make_place(config);
+  if (status == Status::ok) config = posix::behind_earlier_runs(config);
+  return status;
+}
+
 struct DirectorySink {
   posix::TreeSink tree;
   posix::CrashSink sink{tree};
-  opdump_sink handle{sink, &DirectorySink::destroy, false, &sink, &DirectorySink::follow,
-                     &posix::make_place};
+  opdump_sink handle{sink, &DirectorySink::destroy, false, &sink, &DirectorySink::follow, &make_place};
 
   static posix::TreeSink& tree_of(opdump_sink* handle) {
     return static_cast<posix::TreeSink&>(static_cast<posix::CrashSink*>(handle->crash_sink)->before_crash());

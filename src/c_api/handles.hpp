@@ -20,6 +20,7 @@
 #include "src/c_api/c_port.hpp"
 
 #if OPDUMP_SMALL_CODE == 0
+#include "opdump/parts/bin.hpp"
 #include "opdump/parts/format_restorer.hpp"
 #include "opdump/parts/npy.hpp"
 #include "opdump/parts/protobuf.hpp"
@@ -37,7 +38,7 @@ struct opdump_sink {
   opdump::Status (*follow)(opdump_sink* self, const opdump::DumpOptions& options,
                            opdump::JournalDetail journal) = nullptr;
   /// Makes the place that `config` dumps to, where that is not the program's; null: there is none to make.
-  opdump::Status (*make_place)(const opdump::DumpConfig& config) = nullptr;
+  opdump::Status (*make_place)(opdump::DumpConfig& config) = nullptr;
 };
 
 struct opdump_config {
@@ -54,6 +55,7 @@ struct opdump_extras {
 #if OPDUMP_SMALL_CODE == 0
   opdump::ProtobufFormat protobuf;
   opdump::NpyFormat npy;
+  opdump::BinFormat bin;
   opdump::FormatRestorer<opdump::c_api::PortMemory, OPDUMP_MAX_RECORDERS, 4096> restorer;
 #endif
 };

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "src/config/cann/acl_json.hpp"
 #include "src/config/config_reader.hpp"
 #include "src/config/json/byte_words.hpp"
 #include "src/config/json/json_tree.hpp"
@@ -19,8 +18,29 @@ namespace {
 
 constexpr std::size_t kMaxNesting = 10;
 
-/// The keys of the dialects from `acl` on, in their order.
-constexpr std::array<std::string_view, 3> kDialectKeys = {"dump", "common_dump_settings", "dump_config"};
+/// The keys of the dialects from `acl` on, in their order. The two of MindSpore have the same one.
+constexpr std::array<std::string_view, 4> kDialectKeys = {"dump", "common_dump_settings", "dump_config",
+                                                          "common_dump_settings"};
+
+/// Their files, and their words in the build option `dialects`.
+constexpr std::array<std::string_view, 4> kDialectFiles = {"CANN's acl.json", "MindSpore's data_dump.json",
+                                                           "torchair's options", "MindSpore Lite's config"};
+constexpr std::array<std::string_view, 4> kDialectOptions = {"cann", "mindspore", "torchair", "lite"};
+
+/// Keys that MindSpore demands or that switch on what only it can do; its Lite knows none of them.
+constexpr std::string_view kNotOfLite[] = {"iteration",   "support_device",     "op_debug_mode",
+                                           "saved_data",  "statistic_category", "overflow_number",
+                                           "file_format", "initial_iteration"};
+
+/// Whether a text with MindSpore's key is meant for its Lite: it has what Lite wants, and nothing besides.
+bool is_lite(const JsonNode& root) {
+  const JsonNode& common = *root.member(kDialectKeys[1]);
+  if (root.member("e2e_dump_settings") != nullptr || common.member("dump_mode") == nullptr ||
+      common.member("path") == nullptr)
+    return false;
+  return std::none_of(std::begin(kNotOfLite), std::end(kNotOfLite),
+                      [&](std::string_view key) { return common.member(key) != nullptr; });
+}
 
 /// Whether one of the eight bytes is a bracket of either kind, or zero.
 bool has_bracket_or_nul(ByteWord bytes) {
@@ -54,8 +74,8 @@ void note_misspelt_key(const JsonNode& root, Refusal& refusal) {
   for (const JsonNode* member = root.first(); member != nullptr && refusal.takes_notes();
        member = member->next()) {
     if (const std::string_view near = closest(member->key(), kDialectKeys); !near.empty())
-      refusal.note(member->key_offset(), std::string(member->key()),
-                   "unknown, and ignored; is it a slip of the keys for " + in_quotes(near) + "?");
+      refusal.note(member->key_offset(), member->key(),
+                   joined({"unknown, and ignored; is it a slip of the keys for ", in_quotes(near), "?"}));
   }
 }
 
@@ -68,8 +88,8 @@ struct Place {
   std::string text() const {
     if (above == nullptr) return {};
     std::string text = above->text();
-    if (member == nullptr) return text + '[' + std::to_string(element) + ']';
-    return text.append(text.empty() ? "" : ".").append(member->key());
+    if (member == nullptr) return joined({text, "[", decimal(element), "]"});
+    return joined({text, text.empty() ? "" : ".", member->key()});
   }
 };
 
@@ -83,15 +103,19 @@ void note_repeated_keys(const JsonNode& node, const Place& place, Refusal& refus
     if (is_object) members.push_back(child);
     note_repeated_keys(*child, {&place, is_object ? child : nullptr, index++}, refusal);
   }
-  std::stable_sort(members.begin(), members.end(),
-                   [](const JsonNode* a, const JsonNode* b) { return a->key() < b->key(); });
+  // Nodes of one object lie in the order of the text. Not std::stable_sort, which is 3 KiB of code.
+  std::sort(members.begin(), members.end(), [](const JsonNode* a, const JsonNode* b) {
+    const int order = a->key().compare(b->key());
+    return order != 0 ? order < 0 : a < b;
+  });
   const auto same = [](const JsonNode* a, const JsonNode* b) { return a->key() == b->key(); };
   auto at = std::adjacent_find(members.begin(), members.end(), same);
   while (at != members.end() && refusal.takes_notes()) {
     const auto end = std::find_if(at, members.end(), [&](const JsonNode* one) { return !same(one, *at); });
     const JsonNode* const last = *std::prev(end);
     refusal.note(last->key_offset(), Place{&place, last}.text(),
-                 "stands there " + std::to_string(end - at) + " times, and this one counts");
+                 joined({"stands there ", decimal(static_cast<std::uint64_t>(end - at)),
+                         " times, and this one counts"}));
     at = std::adjacent_find(end, members.end(), same);
   }
 }
@@ -111,9 +135,9 @@ class ConfigReader {
   bool read(DumpConfig& config) {
     if (text_.empty() && reads_as_cann(context_.dialect)) return true;
     if (text_.size() > kMaxConfigBytes)
-      return refusal_.refuse(ConfigFault::unreadable, 0, {},
-                             std::to_string(text_.size()) + " bytes long, and at most " +
-                                 std::to_string(kMaxConfigBytes) + " are allowed");
+      return refusal_.refuse(ConfigFault::unreadable, 0, "",
+                             joined({decimal(text_.size()), " bytes long, and at most ",
+                                     decimal(kMaxConfigBytes), " are allowed"}));
     if (linked_.plan != nullptr && linked_.plan->is_one(text_))
       return linked_.plan->read(text_, memory_, check_path_, config, refusal_);
     const std::size_t too_deep = find_too_deep(text_);
@@ -122,7 +146,7 @@ class ConfigReader {
     const ConfigDialect dialect = parsed ? dialect_of(tree.root()) : context_.dialect;
     if (reads_as_cann(dialect) && too_deep != std::string_view::npos)
       return refusal_.refuse(
-          ConfigFault::too_deep, too_deep, {},
+          ConfigFault::too_deep, too_deep, "",
           "more than 10 objects or 10 arrays inside one another; brackets inside strings count too");
     return parsed && read_root(tree.root(), dialect, config);
   }
@@ -134,17 +158,17 @@ class ConfigReader {
 
   ConfigDialect dialect_of(const JsonNode& root) const {
     if (context_.dialect != ConfigDialect::by_key) return context_.dialect;
-    for (std::size_t i = 0; i < kDialectKeys.size(); ++i) {
-      if (root.member(kDialectKeys[i]) != nullptr) return static_cast<ConfigDialect>(i + 1);
-    }
-    return ConfigDialect::by_key;
+    std::size_t dialect = 0;
+    while (dialect < kDialectKeys.size() && root.member(kDialectKeys[dialect]) == nullptr) ++dialect;
+    if (dialect == kDialectKeys.size()) return ConfigDialect::by_key;
+    const bool lite = dialect == 1 && context_.mindspore == MindSporeMode::by_file && is_lite(root);
+    return lite ? ConfigDialect::mindspore_lite : static_cast<ConfigDialect>(dialect + 1);
   }
 
   bool read_root(const JsonNode& root, ConfigDialect dialect, DumpConfig& config) {
     if (root.type() != JsonType::object && refusal_.takes_notes())
-      refusal_.note(
-          root.offset(), "the whole text",
-          std::string(to_string(root.type())) + ", which switches nothing on: a config is an object");
+      refusal_.note(root.offset(), "the whole text",
+                    joined({to_string(root.type()), ", which switches nothing on: a config is an object"}));
     if (refusal_.takes_notes()) note_repeated_keys(root, {}, refusal_);
     const JsonNode* options = root.member("opdump");
     const bool keeps_history = options != nullptr && options->type() == JsonType::object &&
@@ -165,22 +189,26 @@ class ConfigReader {
       case ConfigDialect::torchair:
         if (linked_.torchair == nullptr) return refuse_unlinked(root, dialect);
         return linked_.torchair(root, context_, memory_, check_path_, config, refusal_);
+      case ConfigDialect::mindspore_lite:
+        if (linked_.lite == nullptr) return refuse_unlinked(root, dialect);
+        return linked_.lite(root, memory_, config, refusal_);
       case ConfigDialect::by_key:
       case ConfigDialect::acl:
         break;
     }
-    if (const JsonNode* dump = root.member(kDialectKeys[0]))
-      return read_acl_json(*dump, keeps_history, context_.nano, memory_, check_path_, config, refusal_);
+    if (const JsonNode* dump = root.member(kDialectKeys[0])) {
+      if (linked_.acl == nullptr) return refuse_unlinked(root, ConfigDialect::acl);
+      return linked_.acl(*dump, keeps_history, context_.nano, memory_, check_path_, config, refusal_);
+    }
     note_misspelt_key(root, refusal_);
     return true;
   }
 
   bool refuse_unlinked(const JsonNode& root, ConfigDialect dialect) {
-    const std::string_view key = kDialectKeys[static_cast<std::size_t>(dialect) - 1];
-    const JsonNode* const node = root.member(key);
+    const std::size_t index = static_cast<std::size_t>(dialect) - 1;
+    const JsonNode* const node = root.member(kDialectKeys[index]);
     return refusal_.refuse(ConfigFault::not_in_list, node != nullptr ? node->key_offset() : root.offset(),
-                           std::string(key),
-                           "of a dialect that this program was built without: it reads CANN's acl.json only");
+                           kDialectKeys[index], unlinked_text(dialect, linked_));
   }
 
   std::string_view text_;
@@ -195,6 +223,15 @@ class ConfigReader {
 
 inline namespace OPDUMP_NAMESPACE {
 
+std::string unlinked_text(ConfigDialect dialect, const LinkedDialects& linked) {
+  const std::size_t index = static_cast<std::size_t>(dialect) - 1;
+  if (linked.only_acl)
+    return "of a dialect that this program was built without: it reads CANN's acl.json only";
+  return joined({"of ", kDialectFiles[index],
+                 ", a dialect that opdump was built without: build it with -Ddialects and ",
+                 kDialectOptions[index], " among them"});
+}
+
 Status parse_linked(std::string_view text, const LinkedDialects& linked, Arena& memory,
                     DumpPathCheck check_path, DumpConfig& config, ConfigError& error,
                     std::vector<ConfigNote>* notes, const ConfigContext& context) {
@@ -206,12 +243,4 @@ Status parse_linked(std::string_view text, const LinkedDialects& linked, Arena& 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace config
 
-inline namespace OPDUMP_NAMESPACE {
-
-Status parse_acl_config(std::string_view text, Arena& memory, DumpPathCheck check_path, DumpConfig& config,
-                        ConfigError& error, std::vector<ConfigNote>* notes) {
-  return config::parse_linked(text, {}, memory, check_path, config, error, notes, {});
-}
-
-}  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump

@@ -1,6 +1,8 @@
 #include "opdump/config/parse.hpp"
 #include "src/config/blob/plan.hpp"
+#include "src/config/cann/acl_json.hpp"
 #include "src/config/config_reader.hpp"
+#include "src/config/lite/lite_json.hpp"
 #include "src/config/mindspore/mindspore_json.hpp"
 #include "src/config/torchair/torchair_json.hpp"
 
@@ -11,9 +13,15 @@ inline namespace OPDUMP_NAMESPACE {
 Status parse_config(std::string_view text, Arena& memory, DumpPathCheck check_path, DumpConfig& config,
                     ConfigError& error, std::vector<ConfigNote>* notes, const ConfigContext& context) {
   static constexpr config::PlanReader kPlan = {is_plan, config::read_plan};
-  static constexpr config::LinkedDialects kEvery = {&kPlan, config::read_mindspore_json,
-                                                    config::read_torchair_json};
-  return config::parse_linked(text, kEvery, memory, check_path, config, error, notes, context);
+  static constexpr config::LinkedDialects kLinked = [] {
+    config::LinkedDialects linked = {.plan = &kPlan};
+    if constexpr (config::is_built(ConfigDialect::acl)) linked.acl = config::read_acl_json;
+    if constexpr (config::is_built(ConfigDialect::mindspore)) linked.mindspore = config::read_mindspore_json;
+    if constexpr (config::is_built(ConfigDialect::torchair)) linked.torchair = config::read_torchair_json;
+    if constexpr (config::is_built(ConfigDialect::mindspore_lite)) linked.lite = config::read_lite_json;
+    return linked;
+  }();
+  return config::parse_linked(text, kLinked, memory, check_path, config, error, notes, context);
 }
 
 }  // namespace OPDUMP_NAMESPACE

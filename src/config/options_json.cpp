@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <optional>
 
 #include "opdump/ring.hpp"
 
@@ -27,6 +28,18 @@ constexpr std::uint32_t kMaxWaitMs = 0x7fffffff;
 /// The largest limit of bytes or files that a file system can report.
 constexpr std::uint64_t kMaxRoom = 0x7fffffffffffffff;
 
+template <class Value>
+struct Plain {
+  using Type = Value;
+};
+template <class Value>
+struct Plain<std::optional<Value>> {
+  using Type = Value;
+};
+/// What an option holds when it is there.
+template <class Value>
+using NumberOf = typename Plain<Value>::Type;
+
 constexpr std::uint32_t kMaxSteps = 1'000'000;
 constexpr std::uint32_t kMinHistory = 4096;
 constexpr std::uint32_t kMaxHistory = 0x40000000;
@@ -34,64 +47,93 @@ constexpr std::uint32_t kMaxHistory = 0x40000000;
 }  // namespace
 
 bool OptionsJson::read(DumpConfig& config) {
+  if (!check_type(&node_, JsonType::object, kOpdump) || !check_keys()) return false;
   DumpOptions& options = config.options;
-  return check_type(&node_, JsonType::object, kOpdump) && check_keys() &&
-         read_number<std::uint32_t>("ring_bytes", Ring::kMinBytes, Ring::kMaxBytes, options.ring_bytes) &&
-         read_word<WhenFull>("when_full", kWhenFullWords, options.when_full) &&
-         read_number<std::uint32_t>("block_limit_ms", 0, kMaxWaitMs, options.block_limit_ms) &&
-         read_word<JournalDetail>("journal", kJournalWords, options.journal) &&
-         read_number<std::uint64_t>("max_bytes", 1, kMaxRoom, options.max_bytes) &&
-         read_number<std::uint64_t>("max_files", 1, kMaxRoom, options.max_files) &&
-         read_number<std::uint64_t>("reserve_bytes", 0, kMaxRoom, options.reserve_bytes) &&
-         read_word<Keep>("keep", kKeepWords, options.keep) &&
-         read_word<Fsync>("fsync", kFsyncWords, options.fsync) &&
-         read_word<FileFormat>("file_format", kFileFormatWords, config.form.file_format) &&
-         read_word<Layout>("layout", kLayoutWords, config.form.layout) &&
-         read_word<bool>("statistic_numbers", kNumbers, config.form.fixed_point) &&
-         read_word<bool>("trailing_comma", kOptionSwitch, config.form.trailing_comma) &&
-         read_word<bool>("watch", kWatch, config.watch_changes_only) &&
-         read_number<std::uint32_t>("history_steps", 1, kMaxSteps, options.history_steps) &&
-         read_number<std::uint32_t>("after_steps", 0, kMaxSteps, options.after_steps) &&
-         read_number<std::uint32_t>("history_bytes", kMinHistory, kMaxHistory, options.history_bytes);
+  put_number("ring_bytes", Ring::kMinBytes, Ring::kMaxBytes, options.ring_bytes);
+  put_word("when_full", kWhenFullWords, options.when_full);
+  put_number("block_limit_ms", 0, kMaxWaitMs, options.block_limit_ms);
+  put_word("journal", kJournalWords, options.journal);
+  put_number("max_bytes", 1, kMaxRoom, options.max_bytes);
+  put_number("max_files", 1, kMaxRoom, options.max_files);
+  put_number("reserve_bytes", 0, kMaxRoom, options.reserve_bytes);
+  put_word("keep", kKeepWords, options.keep);
+  put_word("fsync", kFsyncWords, options.fsync);
+  put_word("file_format", kFileFormatWords, config.form.file_format);
+  put_word("layout", kLayoutWords, config.form.layout);
+  put_word("statistic_numbers", kNumbers, config.form.fixed_point);
+  put_word("trailing_comma", kOptionSwitch, config.form.trailing_comma);
+  put_word("watch", kWatch, config.watch_changes_only);
+  put_number("history_steps", 1, kMaxSteps, options.history_steps);
+  put_number("after_steps", 0, kMaxSteps, options.after_steps);
+  put_number("history_bytes", kMinHistory, kMaxHistory, options.history_bytes);
+  return good_ && settle_layout(config);
+}
+
+/// A layout for one format brings it, and takes it away again.
+bool OptionsJson::settle_layout(DumpConfig& config) {
+  const bool lite = config.form.layout == Layout::mindspore_lite;
+  const JsonNode* const format = node_.member("file_format");
+  if (lite && config.single_ops)
+    return refuse(ConfigFault::conflict, *node_.member("layout"), kOpdump.key("layout"),
+                  "\"mindspore_lite\" has no place for operators outside a model: switch dump_op_switch off");
+  if (go_together(config.form.layout, config.form.file_format)) return true;
+  if (format != nullptr)
+    return refuse(ConfigFault::conflict, *format, kOpdump.key("file_format"),
+                  lite ? "the files of \"layout\": \"mindspore_lite\" are \"bin\": leave this key out"
+                       : "\"bin\" only goes with \"layout\": \"mindspore_lite\": set that");
+  config.form.file_format = lite ? FileFormat::bin : FileFormat::nano;
+  return true;
 }
 
 bool OptionsJson::check_keys() {
   for (const JsonNode* member = node_.first(); member != nullptr; member = member->next()) {
-    if (std::find(kOptionKeys.begin(), kOptionKeys.end(), member->key()) != kOptionKeys.end()) continue;
-    std::string reason = "unknown key; allowed: " + listed(kOptionKeys);
-    if (const std::string_view near = closest(member->key(), kOptionKeys); !near.empty())
-      reason += "; did you mean " + in_quotes(near) + "?";
-    return refusal_.refuse(ConfigFault::not_in_list, member->key_offset(), kOpdump.key(member->key()).text(),
-                           std::move(reason));
+    if (position_of(member->key(), kOptionKeys) != kOptionKeys.size()) continue;
+    return refusal_.refuse(
+        ConfigFault::not_in_list, member->key_offset(), kOpdump.key(member->key()),
+        joined({"unknown key; allowed: ", listed(kOptionKeys), did_you_mean(member->key(), kOptionKeys)}));
   }
   return true;
 }
 
-template <class Number, class Value>
-bool OptionsJson::read_number(std::string_view key, Number least, Number most, Value& value) {
-  const JsonNode* node = node_.member(key);
-  if (node == nullptr) return true;
-  if (!check_type(node, JsonType::number, kOpdump.key(key))) return false;
-  const std::string_view text = number_text(*node);
-  Number number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size() || number < least || number > most)
-    return refuse(ConfigFault::invalid_value, *node, kOpdump.key(key),
-                  in_quotes(text) + " is no whole number from " + std::to_string(least) + " to " +
-                      std::to_string(most));
-  value = number;
-  return true;
+const JsonNode* OptionsJson::find(std::string_view key) const {
+  return good_ ? node_.member(key) : nullptr;
 }
 
-template <class Word, class Value>
-bool OptionsJson::read_word(std::string_view key, Words words, Value& value) {
-  const JsonNode* node = node_.member(key);
-  if (node == nullptr) return true;
+bool OptionsJson::read_number(std::string_view key, std::uint64_t least, std::uint64_t most,
+                              std::uint64_t& number) {
+  const JsonNode* node = find(key);
+  if (node == nullptr) return false;
   const KeyPath at = kOpdump.key(key);
-  if (!check_type(node, JsonType::string, at) || !check_word(*node, node->text(), words, at)) return false;
-  const auto position = std::find(words.begin(), words.end(), node->text()) - words.begin();
-  value = static_cast<Word>(position);
-  return true;
+  good_ = check_type(node, JsonType::number, at);
+  if (!good_) return false;
+  const std::string_view text = number_text(*node);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  good_ = error == std::errc{} && end == text.data() + text.size() && number >= least && number <= most;
+  return good_ ||
+         refuse(
+             ConfigFault::invalid_value, *node, at,
+             joined({in_quotes(text), " is no whole number from ", decimal(least), " to ", decimal(most)}));
+}
+
+bool OptionsJson::read_word(std::string_view key, Words words, std::size_t& position) {
+  const JsonNode* node = find(key);
+  if (node == nullptr) return false;
+  const KeyPath at = kOpdump.key(key);
+  good_ = check_type(node, JsonType::string, at) && check_word(*node, node->text(), words, at);
+  if (good_) position = position_of(node->text(), words);
+  return good_;
+}
+
+template <class Value>
+void OptionsJson::put_number(std::string_view key, std::uint64_t least, std::uint64_t most, Value& value) {
+  std::uint64_t number = 0;
+  if (read_number(key, least, most, number)) value = static_cast<NumberOf<Value>>(number);
+}
+
+template <class Value>
+void OptionsJson::put_word(std::string_view key, Words words, Value& value) {
+  std::size_t position = 0;
+  if (read_word(key, words, position)) value = static_cast<NumberOf<Value>>(position);
 }
 
 }  // namespace OPDUMP_NAMESPACE

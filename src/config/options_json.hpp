@@ -18,14 +18,22 @@ class OptionsJson : NodeReader {
   using Words = std::span<const std::string_view>;
 
   bool check_keys();
-  /// Absent: `value` stays as it is.
-  template <class Number, class Value>
-  bool read_number(std::string_view key, Number least, Number most, Value& value);
-  /// Absent: `value` stays as it is.
-  template <class Word, class Value>
-  bool read_word(std::string_view key, Words words, Value& value);
+  bool settle_layout(DumpConfig& config);
+  /// Null also when something was refused before.
+  const JsonNode* find(std::string_view key) const;
+
+  // False: absent, or refused, as `good_` tells.
+  bool read_number(std::string_view key, std::uint64_t least, std::uint64_t most, std::uint64_t& number);
+  bool read_word(std::string_view key, Words words, std::size_t& position);
+
+  // Absent: `value` stays as it is.
+  template <class Value>
+  void put_number(std::string_view key, std::uint64_t least, std::uint64_t most, Value& value);
+  template <class Value>
+  void put_word(std::string_view key, Words words, Value& value);
 
   const JsonNode& node_;
+  bool good_ = true;  ///< nothing was refused
 };
 
 }  // namespace OPDUMP_NAMESPACE

@@ -12,9 +12,8 @@ inline namespace OPDUMP_NAMESPACE {
 
 std::string KeyPath::text() const {
   std::string text = parent == nullptr ? std::string() : parent->text();
-  if (index != kNoIndex) return text + '[' + std::to_string(index) + ']';
-  if (!text.empty()) text += '.';
-  return text.append(name);
+  if (index != kNoIndex) return joined({text, "[", decimal(index), "]"});
+  return joined({text, text.empty() ? "" : ".", name});
 }
 
 namespace {
@@ -31,21 +30,39 @@ void put_place(std::string_view text, std::size_t offset, Place& place) {
 
 }  // namespace
 
-bool Refusal::refuse(ConfigFault fault, std::size_t offset, std::string key, std::string reason) {
+bool Refusal::refuse(ConfigFault fault, std::size_t offset, std::string_view key, std::string_view reason) {
   error_.fault = fault;
-  error_.key = std::move(key);
-  error_.reason = std::move(reason);
+  error_.key = key;
+  error_.reason = reason;
   put_place(text_, offset, error_);
   return false;
 }
 
-void Refusal::note(std::size_t offset, std::string key, std::string text) {
+bool Refusal::refuse(ConfigFault fault, std::size_t offset, const KeyPath& at, std::string_view reason) {
+  return refuse(fault, offset, at.text(), reason);
+}
+
+void Refusal::note(std::size_t offset, const KeyPath& at, std::string_view text) {
+  if (takes_notes()) note(offset, at.text(), text);
+}
+
+void Refusal::note(std::size_t offset, std::string_view key, std::string_view text) {
   if (!takes_notes()) return;
   ConfigNote& note = notes_->emplace_back();
-  note.key = std::move(key);
-  note.text = std::move(text);
+  note.key = key;
+  note.text = text;
   if (!takes_notes()) note.text += "; there is more like this, which is not told";
   put_place(text_, offset, note);
+}
+
+std::string joined(std::initializer_list<std::string_view> parts) {
+  std::string text;
+  for (const std::string_view part : parts) text.append(part);
+  return text;
+}
+
+std::string decimal(std::uint64_t number) {
+  return std::to_string(number);
 }
 
 std::string in_quotes(std::string_view text) {
@@ -64,10 +81,15 @@ std::string in_quotes(std::string_view text) {
 std::string listed(std::span<const std::string_view> words) {
   std::string out;
   for (const std::string_view word : words) {
-    if (!out.empty()) out += ", ";
-    out.append("\"").append(word).append("\"");
+    out.append(out.empty() ? "\"" : ", \"").append(word).append("\"");
   }
   return out;
+}
+
+std::size_t position_of(std::string_view word, std::span<const std::string_view> words) {
+  std::size_t position = 0;
+  while (position < words.size() && words[position] != word) ++position;
+  return position;
 }
 
 namespace {
@@ -116,6 +138,11 @@ std::string_view closest(std::string_view text, std::span<const std::string_view
     }
   }
   return best;
+}
+
+std::string did_you_mean(std::string_view text, std::span<const std::string_view> words) {
+  const std::string_view near = closest(text, words);
+  return near.empty() ? std::string() : joined({"; did you mean ", in_quotes(near), "?"});
 }
 
 }  // namespace OPDUMP_NAMESPACE

@@ -1,5 +1,7 @@
 #pragma once
 #include <cstddef>
+#include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,12 +35,14 @@ class Refusal {
       : text_(text), error_(error), notes_(notes) {}
 
   /// Fills the error. Always false, so that a check can end with it.
-  bool refuse(ConfigFault fault, std::size_t offset, std::string key, std::string reason);
+  bool refuse(ConfigFault fault, std::size_t offset, std::string_view key, std::string_view reason);
+  bool refuse(ConfigFault fault, std::size_t offset, const KeyPath& at, std::string_view reason);
 
   /// Whether there is room for one more note.
   bool takes_notes() const { return notes_ != nullptr && notes_->size() < kMaxConfigNotes; }
 
-  void note(std::size_t offset, std::string key, std::string text);
+  void note(std::size_t offset, std::string_view key, std::string_view text);
+  void note(std::size_t offset, const KeyPath& at, std::string_view text);
 
   std::string_view text() const { return text_; }
 
@@ -66,14 +70,25 @@ Status finish(std::string_view text, DumpConfig& config, ConfigError& error, std
   return Status::ok;
 }
 
+/// The parts, one after another. Takes less code than a sum of strings at each of its many callers.
+std::string joined(std::initializer_list<std::string_view> parts);
+
+std::string decimal(std::uint64_t number);
+
 /// `text` in double quotes, made printable, and shortened if it is long.
 std::string in_quotes(std::string_view text);
 
 /// The words, quoted, with commas between.
 std::string listed(std::span<const std::string_view> words);
 
+/// Where `word` is among `words`; their number when it is not.
+std::size_t position_of(std::string_view word, std::span<const std::string_view> words);
+
 /// The word that `text` is probably a typing error for; empty when none is close.
 std::string_view closest(std::string_view text, std::span<const std::string_view> words);
+
+/// The end of a sentence that asks for that word; empty when none is close.
+std::string did_you_mean(std::string_view text, std::span<const std::string_view> words);
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::config

@@ -12,10 +12,11 @@ namespace {
 
 using namespace opdump;
 
-void read(std::string_view text, MindSporeMode mode) {
+void read(std::string_view text, MindSporeMode mode, ConfigDialect dialect = ConfigDialect::by_key) {
   std::vector<std::byte> memory(config_memory_bytes(text.size()));
   Arena arena(memory);
   ConfigContext context;
+  context.dialect = dialect;
   context.mindspore = mode;
   context.diagnostic_path = "/diagnostic";
   DumpConfig config;
@@ -42,5 +43,6 @@ void read(std::string_view text, MindSporeMode mode) {
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   for (const MindSporeMode mode : {MindSporeMode::by_file, MindSporeMode::cpu}) read(text, mode);
+  read(text, MindSporeMode::by_file, ConfigDialect::mindspore_lite);
   return 0;
 }

@@ -48,7 +48,7 @@ failed=0
 for target in $targets; do
   case $target in
     nano | proto) sources='src/tool/convert/npy_array.cpp src/tool/dump/elements.cpp src/format/relayout.cpp' ;;
-    npy) sources='src/tool/cli/decimal.cpp src/tool/dump/npy_header.cpp src/tool/dump/record_name.cpp src/format/relayout.cpp' ;;
+    npy) sources='src/tool/cli/decimal.cpp src/tool/dump/lite_name.cpp src/tool/dump/npy_header.cpp src/tool/dump/record_name.cpp src/format/relayout.cpp' ;;
     op_debug) sources='src/tool/cli/json.cpp src/tool/overflow/op_debug.cpp' ;;
     csv) sources='src/tool/dump/mapping_file.cpp' ;;
     dbg) sources='src/nano/dbg_file.cpp' ;;

@@ -16,6 +16,7 @@ inline ConfigContext context_of(std::string_view name) {
   if (name.starts_with("cpu_")) context.mindspore = MindSporeMode::cpu;
   if (name.starts_with("kernel_")) context.mindspore = MindSporeMode::kernel;
   if (name.starts_with("graph_")) context.mindspore = MindSporeMode::graph;
+  if (name.starts_with("lite_")) context.dialect = ConfigDialect::mindspore_lite;
   return context;
 }
 
@@ -29,7 +30,7 @@ struct ConfigCase {
 /// All files of the corpus that are not refused, in order of their names.
 inline std::vector<ConfigCase> accepted_configs(const std::filesystem::path& corpus) {
   std::vector<ConfigCase> cases;
-  for (const std::string dialect : {"", "mindspore/", "torchair/"}) {
+  for (const std::string dialect : {"", "lite/", "mindspore/", "torchair/"}) {
     for (const std::string folder : {"accept", "inactive", "warn"}) {
       if (!std::filesystem::is_directory(corpus / dialect / folder)) continue;
       for (const auto& entry : std::filesystem::directory_iterator(corpus / dialect / folder)) {

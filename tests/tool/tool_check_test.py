@@ -315,7 +315,7 @@ class Check(Case):
 class Refusals(Case):
     """Of every refused file of the corpus: the place that is told, against a reader of JSON of its own."""
     CORPUS = os.path.join(os.path.dirname(DATA), 'config')
-    PERSONALITIES = {'cpu_': 'cpu', 'kernel_': 'o0', 'graph_': 'o2'}
+    PERSONALITIES = {'cpu_': 'cpu', 'kernel_': 'o0', 'graph_': 'o2', 'lite_': 'lite'}
 
     def refused(self, file):
         with open(file, 'rb') as opened:
@@ -329,7 +329,7 @@ class Refusals(Case):
     def test_the_caret_is_where_the_key_or_value_is(self):
         os.mkdir(self.path('output'))
         checked = {}
-        for dialect in ('', 'mindspore', 'torchair'):
+        for dialect in ('', 'lite', 'mindspore', 'torchair'):
             for file in sorted(glob.glob(os.path.join(self.CORPUS, dialect, 'refuse', '*.json'))):
                 with self.subTest(file):
                     text, error, shown = self.refused(file)
@@ -551,7 +551,8 @@ class Explain(Case):
 
     def test_every_key_of_the_other_dialects_is_explained(self):
         names = set(self.explained_keys())
-        objects = {'mindspore': ('common_dump_settings', 'e2e_dump_settings'), 'torchair': ('dump_config',)}
+        objects = {'mindspore': ('common_dump_settings', 'e2e_dump_settings'), 'torchair': ('dump_config',),
+                   'lite': ('common_dump_settings',)}
         for dialect, tops in objects.items():
             directory = os.path.join(os.path.dirname(DATA), 'config', dialect, 'accept')
             for file in os.listdir(directory):

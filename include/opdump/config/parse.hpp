@@ -75,12 +75,15 @@ std::string to_string(const ConfigNote& note, std::string_view file);
 using DumpPathCheck = bool (*)(std::string_view dump_path, std::string& reason);
 
 /// The dialects of config files. Each is recognised by its own top-level key, "dump", "common_dump_settings"
-/// or "dump_config"; if a text has several, the first counts.
+/// or "dump_config"; if a text has several, the first counts. "common_dump_settings" with `dump_mode` and
+/// `path` and without any key that only MindSpore knows, such as `iteration`, which it demands, is MindSpore
+/// Lite's, unless the context names a mode of MindSpore.
 enum class ConfigDialect : std::uint8_t {
   by_key,
-  acl,        ///< CANN's acl.json
-  mindspore,  ///< MindSpore's data_dump.json
-  torchair,   ///< the options of torchair's dump_config, as {"dump_config": {...}}
+  acl,             ///< CANN's acl.json
+  mindspore,       ///< MindSpore's data_dump.json
+  torchair,        ///< the options of torchair's dump_config, as {"dump_config": {...}}
+  mindspore_lite,  ///< the config of MindSpore Lite's benchmark tool
 };
 
 /// MindSpore's ways to run a network; each has its own rules for data_dump.json.
@@ -121,7 +124,8 @@ bool is_plan(std::string_view text);
 /// nothing on. `check_path` may be null: the path is then taken as it is. `notes`, if given, becomes the list
 /// of keys without effect (those that this build does not act on, and unknown ones); show it to the user. For
 /// boot and for hosts: allocates while it runs and frees everything before it returns. Rules: CANN's server
-/// implementation of acl.json, MindSpore 2.5 to 2.7, torchair.
+/// implementation of acl.json, MindSpore 2.5 to 2.7, torchair, MindSpore Lite as of 2025-07. A text of a
+/// dialect that the build leaves out (OPDUMP_DIALECTS) is refused; the error names the dialect.
 [[nodiscard]] Status parse_config(std::string_view text, Arena& memory, DumpPathCheck check_path,
                                   DumpConfig& config, ConfigError& error,
                                   std::vector<ConfigNote>* notes = nullptr,

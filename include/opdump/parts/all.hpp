@@ -2,6 +2,7 @@
 #include <cstddef>
 
 #include "opdump/base/build.hpp"
+#include "opdump/parts/bin.hpp"
 #include "opdump/parts/format_restorer.hpp"
 #include "opdump/parts/npy.hpp"
 #include "opdump/parts/overflow_scan.hpp"
@@ -34,7 +35,7 @@ class AllParts {
     if constexpr (build::kStatistics) parts.reduction = &reduction_;
     if constexpr (build::kOverflow) parts.overflow = &overflow_;
     if constexpr (!build::kLean) {
-      parts.formats = {.protobuf = &protobuf_, .npy = &npy_};
+      parts.formats = {.protobuf = &protobuf_, .npy = &npy_, .bin = &bin_};
       parts.restorer = &restorer_;
     }
     return parts;
@@ -46,6 +47,7 @@ class AllParts {
   [[no_unique_address]] Maybe<!build::kLean, FormatRestorer<Memory, kRecorders, kBoxBytes>> restorer_;
   [[no_unique_address]] Maybe<!build::kLean, ProtobufFormat> protobuf_;
   [[no_unique_address]] Maybe<!build::kLean, NpyFormat> npy_;
+  [[no_unique_address]] Maybe<!build::kLean, BinFormat> bin_;
 };
 
 }  // namespace OPDUMP_NAMESPACE

@@ -11,6 +11,7 @@
 #include "opdump/impl/plan/remaining_tensors.hpp"
 #include "opdump/impl/record/record_encoder.hpp"
 #include "opdump/impl/record/record_view.hpp"
+#include "opdump/parts/bin.hpp"
 #include "opdump/parts/npy.hpp"
 #include "opdump/parts/protobuf.hpp"
 #include "opdump/types/config.hpp"
@@ -79,7 +80,7 @@ class OpCost {
   /// `indexes` as for PlannedRecord.
   std::uint64_t bytes(const CapturedTensors& tensors, const std::uint16_t* indexes = nullptr) const {
     if (data_bytes(tensors) == 0) return 0;
-    if (!splits_records(config_.form.data, config_.form.layout, config_.form.file_format == FileFormat::npy))
+    if (!splits_records(config_.form.data, config_.form.layout, has_one_tensor(config_.form.file_format)))
       return of_record(tensors, 0, indexes);
     std::uint64_t sum = 0;
     for (std::uint32_t i = 0; i < tensors.inputs.size(); ++i)
@@ -127,9 +128,15 @@ class OpCost {
       case FileFormat::protobuf:
         return 8 + ProtobufFormat::message_bytes(record) + data;
       case FileFormat::npy:
+      case FileFormat::bin:
         break;
     }
     std::uint64_t bytes = 0;
+    if (config_.form.file_format == FileFormat::bin) {
+      record.for_each_tensor(
+          [&bytes](const TensorView& tensor, bool, std::uint32_t) { bytes += bin_bytes(tensor); });
+      return bytes;
+    }
     record.for_each_tensor([&bytes](const TensorView& tensor, bool, std::uint32_t) {
       std::byte head[kMaxNpyHeadBytes];
       bytes += encode_npy_head(npy_descr(tensor.dtype), npy_shape(tensor), head) + npy_data_bytes(tensor);
@@ -254,7 +261,7 @@ inline void add_faults(const DumpConfig& config, const ModelPlan& plan, Forecast
     } else {
       if ((plan.bits[i] & kCheckOverflow) != 0)
         forecast.bytes_per_step += cost.bytes(model.tensors[i]) +
-                                   (has_rank_folder(config.form.layout) ? 0 : report_bytes(as_written));
+                                   (has_net_folder(config.form.layout) ? 0 : report_bytes(as_written));
       forecast.bytes_per_step += bytes_of_listed(config, plan, i);
     }
   }

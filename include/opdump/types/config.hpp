@@ -156,10 +156,11 @@ enum class FileFormat : std::uint8_t {
   nano,      ///< records of tag, length and value; one file per operator
   protobuf,  ///< CANN's DumpData message with the data behind it; one file per operator
   npy,       ///< NumPy arrays; one file per tensor
+  bin,       ///< the bytes of a tensor alone; one file per tensor, and only in `mindspore_lite`'s layout
 };
 
 /// The words for `FileFormat`, in its order.
-inline constexpr std::string_view kFileFormatWords[] = {"nano", "protobuf", "npy"};
+inline constexpr std::string_view kFileFormatWords[] = {"nano", "protobuf", "npy", "bin"};
 
 /// The directories that files lie in, and the names of the files.
 enum class Layout : std::uint8_t {
@@ -169,16 +170,18 @@ enum class Layout : std::uint8_t {
   mindspore_cpu,     ///< MindSpore's on CPU and GPU; names of arrays end as the product's on GPU: float32
   mindspore_cpu_product,   ///< the same; as the product's on CPU: Float32
   mindspore_cpu_document,  ///< the same; as in MindSpore's document, without the dtype
+  mindspore_lite,          ///< that of MindSpore Lite's benchmark tool; only with FileFormat::bin
 };
 
 /// The words for `Layout`, in its order.
 inline constexpr std::string_view kLayoutWords[] = {
     "cann",          "mindspore_kernel",      "mindspore_graph",
-    "mindspore_cpu", "mindspore_cpu_product", "mindspore_cpu_document"};
+    "mindspore_cpu", "mindspore_cpu_product", "mindspore_cpu_document",
+    "mindspore_lite"};
 
 /// Whether it is MindSpore's on CPU and GPU.
 constexpr bool is_cpu(Layout layout) {
-  return layout >= Layout::mindspore_cpu;
+  return layout >= Layout::mindspore_cpu && layout <= Layout::mindspore_cpu_document;
 }
 
 /// The form of a dump's files: what of a config also holds for each record.
@@ -323,13 +326,34 @@ constexpr std::uint32_t folder_rank(const DumpConfig& config, std::uint32_t devi
   return one_process && has_rank_folder(config.form.layout) ? device_id : config.form.rank;
 }
 
+/// Whether a folder is called after the config's network, if it names one, and not after the model.
+constexpr bool has_net_folder(Layout layout) {
+  return has_rank_folder(layout) || layout == Layout::mindspore_lite;
+}
+
+/// Whether names of files tell type, ids and time; else they tell the operator's name only, and two records
+/// of one step may have the same.
+constexpr bool has_full_names(Layout layout) {
+  return layout != Layout::mindspore_lite;
+}
+
+/// Whether `layout` and `format` go together.
+constexpr bool go_together(Layout layout, FileFormat format) {
+  return (layout == Layout::mindspore_lite) == (format == FileFormat::bin);
+}
+
+/// Whether the format has a file for each tensor.
+constexpr bool has_one_tensor(FileFormat format) {
+  return format >= FileFormat::npy;
+}
+
 /// Whether file names have the runtime's ids; in other layouts the ids are 0.
 constexpr bool has_task_id(Layout layout) {
-  return !has_rank_folder(layout);
+  return !has_net_folder(layout);
 }
 
 constexpr bool has_stream_id(Layout layout) {
-  return !is_cpu(layout);
+  return layout < Layout::mindspore_cpu;
 }
 
 /// Whether statistics are rows of a table per directory, not a file per operator.

@@ -24,17 +24,22 @@ inline namespace OPDUMP_NAMESPACE {
 /// Writes the files of MindSpore's dumps besides tensors and statistics. In layouts with a folder per rank:
 /// the order of execution; on CPU and GPU also the config and the steps that were run; on Ascend the
 /// arguments of operators, if the config wants them. For whole graphs: the config that CANN gets. And the
-/// constants passed to `write_constants`. Nothing in CANN's layout. Has a sink of its own, so that a drain
-/// thread may run meanwhile. For the control thread; allocates.
+/// constants passed to `write_constants`. Nothing in the layouts of CANN and MindSpore Lite. Has a sink of
+/// its own, so that a drain thread may run meanwhile. For the control thread; allocates.
 class MindSporeExtras {
  public:
+  /// Whether dumps in that layout have any.
+  static constexpr bool belong_to(Layout layout) {
+    return has_rank_folder(layout) || layout == Layout::mindspore_graph;
+  }
+
   /// What `config` refers to must stay until the last call; `config_text` is the file it was read from.
   /// Errors are the sink's.
   [[nodiscard]] Status begin(const DumpConfig& config, std::string_view config_text,
                              std::uint32_t device_id) {
     device_config_ = config;
     device_config_.form.rank = folder_rank(config, device_id);
-    config_ = config.form.layout != Layout::cann ? &device_config_ : nullptr;
+    config_ = belong_to(config.form.layout) ? &device_config_ : nullptr;
     device_id_ = device_id;
     if (config_ == nullptr || !is_cpu(config.form.layout)) return Status::ok;
     return write_dump_metadata(sink_, *config_, config_text, "CPU", "opdump");

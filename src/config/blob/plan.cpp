@@ -46,12 +46,12 @@ bool read_plan(std::string_view text, Arena& memory, DumpPathCheck check_path, D
   const Result<std::string_view> copy = memory.text(text);
   const Status status = copy.ok() ? load_plan(as_bytes(copy.value()), memory, config) : copy.status();
   if (status == Status::no_memory)
-    return refusal.refuse(ConfigFault::no_memory, 0, {},
+    return refusal.refuse(ConfigFault::no_memory, 0, "",
                           "the memory for the config is full: config_memory_bytes of the plan's size is "
                           "always enough");
   if (status != Status::ok) {
     const PlanFault fault = fault_of(status);
-    return refusal.refuse(fault.fault, 0, {}, std::string(fault.reason));
+    return refusal.refuse(fault.fault, 0, "", fault.reason);
   }
   std::string reason;
   if (!config.active || config.exception != ExceptionDump::none || check_path == nullptr ||

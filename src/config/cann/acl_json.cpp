@@ -36,10 +36,6 @@ constexpr std::array<std::string_view, 11> kAclKeys = {
     "dump_path",  "dump_mode",        "dump_op_switch", "dump_level", "dump_scene", "dump_data",
     "dump_debug", "dump_kernel_data", "dump_step",      "dump_stats", "dump_list"};
 
-std::size_t position_of(std::string_view word, Words words) {
-  return static_cast<std::size_t>(std::find(words.begin(), words.end(), word) - words.begin());
-}
-
 class AclJson : NodeReader {
  public:
   AclJson(const JsonNode& dump, bool keeps_history, bool nano, Arena& memory, DumpPathCheck check_path,
@@ -92,10 +88,18 @@ class AclJson : NodeReader {
   /// If the key is absent, `value` keeps its default.
   template <class Value>
   bool read_word(std::string_view key, Words words, Value& value) {
+    std::size_t position = words.size();
+    if (!read_position(key, words, position)) return false;
+    if (position != words.size()) value = static_cast<Value>(position);
+    return true;
+  }
+
+  /// The same, for a word's position.
+  [[gnu::noinline]] bool read_position(std::string_view key, Words words, std::size_t& position) {
     const JsonNode* node = dump_.member(key);
     if (node == nullptr) return true;
     if (!check_word(*node, node->text(), words, kDump.key(key))) return false;
-    value = static_cast<Value>(position_of(node->text(), words));
+    position = position_of(node->text(), words);
     return true;
   }
 
@@ -174,24 +178,24 @@ class AclJson : NodeReader {
     return true;
   }
 
-  void note_value(std::string_view key, std::string text) {
-    note(*dump_.member(key), kDump.key(key), std::move(text));
+  void note_value(std::string_view key, std::string_view text) {
+    note(*dump_.member(key), kDump.key(key), text);
   }
 
-  bool conflict(std::string_view key, std::string reason) {
-    return refuse(ConfigFault::conflict, *dump_.member(key), kDump.key(key), std::move(reason));
+  bool conflict(std::string_view key, std::string_view reason) {
+    return refuse(ConfigFault::conflict, *dump_.member(key), kDump.key(key), reason);
   }
 
   bool check_scene(const DumpConfig& config) {
     if (!config.watch && config.exception == ExceptionDump::none) return true;
     const std::string advice =
-        " does not go with \"dump_scene\": " + in_quotes(dump_.member("dump_scene")->text()) +
-        ": leave one out";
-    if (config.overflow) return conflict("dump_debug", "\"on\"" + advice);
-    if (config.single_ops) return conflict("dump_op_switch", "\"on\"" + advice);
-    if (config.watch && config.mode != DumpMode::output)
-      return conflict("dump_mode", in_quotes(dump_.member("dump_mode")->text()) + advice);
-    return true;
+        joined({" does not go with \"dump_scene\": ", in_quotes(dump_.member("dump_scene")->text()),
+                ": leave one out"});
+    std::string_view key;
+    if (config.watch && config.mode != DumpMode::output) key = "dump_mode";
+    if (config.single_ops) key = "dump_op_switch";
+    if (config.overflow) key = "dump_debug";
+    return key.empty() || conflict(key, joined({in_quotes(dump_.member(key)->text()), advice}));
   }
 
   bool check_nano_scene(const DumpConfig& config) {
@@ -212,7 +216,7 @@ class AclJson : NodeReader {
     const JsonNode* stats = dump_.member("dump_stats");
     if (stats == nullptr) return true;
     if (stats->first() == nullptr)
-      return empty(*stats, kDump.key("dump_stats"), "; allowed: " + listed(kStats));
+      return empty(*stats, kDump.key("dump_stats"), joined({"; allowed: ", listed(kStats)}));
     return config.form.data == DumpData::statistics ||
            conflict("dump_stats", "only goes with \"dump_data\": \"stats\": set that, or leave this key out");
   }
@@ -238,7 +242,7 @@ class AclJson : NodeReader {
     constexpr std::array<std::string_view, 1> kKey = {"dump_path"};
     for (const JsonNode* member = dump_.first(); member != nullptr; member = member->next()) {
       if (closest(member->key(), kKey).empty()) continue;
-      reason += "; is " + in_quotes(member->key()) + " a slip of the keys?";
+      reason += joined({"; is ", in_quotes(member->key()), " a slip of the keys?"});
       break;
     }
     return refuse(ConfigFault::missing, dump_, at, reason);
@@ -268,7 +272,7 @@ class AclJson : NodeReader {
     if (read.ok()) {
       steps = read.value();
     } else {
-      note(*node, at, "not looked at, so every step counts: " + reason);
+      note(*node, at, joined({"not looked at, so every step counts: ", reason}));
     }
     return true;
   }

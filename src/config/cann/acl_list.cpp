@@ -122,7 +122,8 @@ void AclList::note_wildcards(const JsonNode& item, const KeyPath& at) {
     const JsonNode* const list = item.member(key);
     for (const JsonNode* name = list == nullptr ? nullptr : list->first(); name != nullptr; name = name->next()) {
       if (name->text().find_first_of("*?") == std::string_view::npos) continue;
-      note(*name, at.key(key), in_quotes(name->text()) + " is taken letter by letter: there are no wildcards here");
+      note(*name, at.key(key),
+           joined({in_quotes(name->text()), " is taken letter by letter: there are no wildcards here"}));
       break;
     }
   }
@@ -159,9 +160,9 @@ bool AclList::check_watched(const JsonNode& item, const KeyPath& at, bool watch)
 bool AclList::check_blacklist(const JsonNode* list, const KeyPath& at, DumpLevel level) {
   const std::size_t entries = count(list);
   if (entries > kMaxBlacklistEntries)
-    return refuse(ConfigFault::invalid_value, *list, at,
-                  std::to_string(entries) + " entries, and at most " + std::to_string(kMaxBlacklistEntries) +
-                      " are allowed");
+    return refuse(
+        ConfigFault::invalid_value, *list, at,
+        joined({decimal(entries), " entries, and at most ", decimal(kMaxBlacklistEntries), " are allowed"}));
   if (entries == 0) return true;
   if (!check_level(*list, at, level)) return false;
   return check_each(list, at, [this](const JsonNode& entry, const KeyPath& entry_at) {
@@ -187,8 +188,8 @@ bool AclList::check_ranges(const JsonNode& item, const KeyPath& at, DumpLevel le
       const JsonNode* node = range.member(key);
       if (node == nullptr || node->text().empty())
         return refuse(ConfigFault::invalid_value, node == nullptr ? range : *node, range_at.key(key),
-                      std::string(node == nullptr ? "missing" : "empty") +
-                          ": a range names its first operator in \"begin\" and its last in \"end\"");
+                      joined({node == nullptr ? "missing" : "empty",
+                              ": a range names its first operator in \"begin\" and its last in \"end\""}));
     }
     return true;
   });

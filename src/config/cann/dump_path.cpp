@@ -45,11 +45,11 @@ bool allowed_remotely(char c) {
 
 Result<std::string_view> below_current_directory(std::string_view path, Arena& memory, std::string& reason) {
   if (!std::all_of(path.begin(), path.end(), allowed_remotely)) {
-    reason = "the path " + in_quotes(path) + " after the address may consist of letters, digits and " +
-             std::string(kRemoteSigns) + " only";
+    reason = joined({"the path ", in_quotes(path), " after the address may consist of letters, digits and ",
+                     kRemoteSigns, " only"});
     return Status::invalid_argument;
   }
-  return memory.text("./" + std::string(path));
+  return memory.text(joined({"./", path}));
 }
 
 }  // namespace
@@ -57,15 +57,15 @@ Result<std::string_view> below_current_directory(std::string_view path, Arena& m
 Result<std::string_view> parse_dump_path(std::string_view text, DumpPathCheck check_path, Arena& memory,
                                          std::string& reason) {
   if (text.size() > kMaxBytes) {
-    reason = "the path has " + std::to_string(text.size()) + " bytes, and at most " +
-             std::to_string(kMaxBytes) + " are allowed";
+    reason = joined(
+        {"the path has ", decimal(text.size()), " bytes, and at most ", decimal(kMaxBytes), " are allowed"});
     return Status::invalid_argument;
   }
   const std::size_t colon = text.find(':');
   if (colon != std::string_view::npos && colon + 1 < text.size() && is_address(text.substr(0, colon)))
     return below_current_directory(text.substr(colon + 1), memory, reason);
   if (text.find('\0') != std::string_view::npos) {
-    reason = "the path " + in_quotes(text) + " contains a NUL byte";
+    reason = joined({"the path ", in_quotes(text), " contains a NUL byte"});
     return Status::invalid_argument;
   }
   if (check_path != nullptr && !check_path(text, reason)) return Status::invalid_argument;

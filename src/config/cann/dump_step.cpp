@@ -41,16 +41,17 @@ bool parse_range(std::string_view item, Rules rules, StepRange& range, std::stri
   const std::string_view first = item.substr(0, dash);
   const std::string_view last = dash == std::string_view::npos ? first : item.substr(dash + 1);
   if (!only_digits(first) || !only_digits(last)) {
-    reason = "the item " + in_quotes(item) +
-             " is neither a step nor a range: write 5 or 3-5, digits only, with | between the items";
+    reason =
+        joined({"the item ", in_quotes(item),
+                " is neither a step nor a range: write 5 or 3-5, digits only, with | between the items"});
     return false;
   }
   if (!parse_number(first, rules, range.first) || !parse_number(last, rules, range.last)) {
-    reason = "the item " + in_quotes(item) + " is beyond the largest step, 18446744073709551615";
+    reason = joined({"the item ", in_quotes(item), " is beyond the largest step, 18446744073709551615"});
     return false;
   }
   if (runs_backwards(range, rules)) {
-    reason = "the range " + in_quotes(item) + " runs backwards: the smaller step comes first";
+    reason = joined({"the range ", in_quotes(item), " runs backwards: the smaller step comes first"});
     return false;
   }
   // CANN's device swaps the ends of such a range.
@@ -64,8 +65,8 @@ Result<StepSet> parse_steps(std::string_view text, Arena& memory, std::string& r
   if (text.empty()) return StepSet{};
   const std::size_t items = 1 + static_cast<std::size_t>(std::count(text.begin(), text.end(), '|'));
   if (items > kMaxItems) {
-    reason = std::to_string(items) + " items, and at most " + std::to_string(kMaxItems) +
-             " are allowed: join neighbouring steps to ranges";
+    reason = joined({decimal(items), " items, and at most ", decimal(kMaxItems),
+                     " are allowed: join neighbouring steps to ranges"});
     return Status::invalid_argument;
   }
   const Result<std::span<StepRange>> ranges = memory.array<StepRange>(items);

@@ -383,7 +383,7 @@ class JsonReader {
 
   bool syntax(std::size_t offset, std::string_view reason) {
     if (offset >= text_.size()) reason = "the text ends too early: a value or a closing bracket is missing";
-    return refusal_.refuse(ConfigFault::syntax, offset, {}, std::string(reason));
+    return refusal_.refuse(ConfigFault::syntax, offset, "", reason);
   }
 
   JsonNode* fail(std::size_t offset, std::string_view reason) {
@@ -392,18 +392,18 @@ class JsonReader {
   }
 
   bool empty() {
-    return refusal_.refuse(ConfigFault::syntax, 0, {},
+    return refusal_.refuse(ConfigFault::syntax, 0, "",
                            "there is no JSON in the text: write an object, or make the file 0 bytes long");
   }
 
   JsonNode* too_deep(std::size_t offset) {
-    refusal_.refuse(ConfigFault::too_deep, offset, {},
-                    "nested more than " + std::to_string(JsonTree::kMaxDepth) + " levels deep");
+    refusal_.refuse(ConfigFault::too_deep, offset, "",
+                    joined({"nested more than ", decimal(JsonTree::kMaxDepth), " levels deep"}));
     return nullptr;
   }
 
   bool no_memory() {
-    return refusal_.refuse(ConfigFault::no_memory, 0, {}, "the heap is too small to parse this text");
+    return refusal_.refuse(ConfigFault::no_memory, 0, "", "the heap is too small to parse this text");
   }
 
   JsonNode* no_memory_node() {

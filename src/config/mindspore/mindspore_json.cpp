@@ -123,13 +123,13 @@ class MindSporeJson : NodeReader {
            refuse(ConfigFault::invalid_value, node, at, in_quotes(text) + std::string(advice));
   }
 
-  void note_common(std::string_view key, std::string text) {
-    if (const JsonNode* node = common_->member(key)) note(*node, kCommon.key(key), std::move(text));
+  void note_common(std::string_view key, std::string_view text) {
+    if (const JsonNode* node = common_->member(key)) note(*node, kCommon.key(key), text);
   }
 
-  void note_e2e(std::string_view key, std::string text) {
+  void note_e2e(std::string_view key, std::string_view text) {
     const JsonNode* node = e2e_ == nullptr ? nullptr : e2e_->member(key);
-    if (node != nullptr) note(*node, kE2e.key(key), std::move(text));
+    if (node != nullptr) note(*node, kE2e.key(key), text);
   }
 
   // "e2e_dump_settings", which is read first.

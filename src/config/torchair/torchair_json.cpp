@@ -124,18 +124,17 @@ class Torchair : NodeReader {
     return node != nullptr ? node->offset() : object_ != nullptr ? object_->offset() : 0;
   }
 
-  bool refuse(ConfigFault fault, std::string_view key, std::string reason) {
-    return refusal_.refuse(fault, offset_of(key), (key.empty() ? kPath : kPath.key(key)).text(),
-                           std::move(reason));
+  bool refuse(ConfigFault fault, std::string_view key, std::string_view reason) {
+    return refusal_.refuse(fault, offset_of(key), key.empty() ? kPath : kPath.key(key), reason);
   }
 
-  void note_option(std::string_view key, std::string text) {
-    refusal_.note(offset_of(key), kPath.key(key).text(), std::move(text));
+  void note_option(std::string_view key, std::string_view text) {
+    refusal_.note(offset_of(key), kPath.key(key), text);
   }
 
   /// Notes `text`, but only for an option that the object has.
-  void note_set(std::string_view key, std::string text) {
-    if (node_of(key) != nullptr) note_option(key, std::move(text));
+  void note_set(std::string_view key, std::string_view text) {
+    if (node_of(key) != nullptr) note_option(key, text);
   }
 
   // Reading the object.
@@ -154,11 +153,9 @@ class Torchair : NodeReader {
     if (key == "dump_config_path") return read_file(node) && check_dump_config_path();
     if (key == "data_dump_stage")
       return read_text(node, options_.data_dump_stage) && check_word(key, options_.data_dump_stage, kStages);
-    std::string reason = "unknown option; there are " + listed(kOptions);
-    if (const std::string_view near = closest(key, kOptions); !near.empty())
-      reason += "; did you mean " + in_quotes(near) + "?";
-    return refusal_.refuse(ConfigFault::not_in_list, node.key_offset(), kPath.key(key).text(),
-                           std::move(reason));
+    return refusal_.refuse(
+        ConfigFault::not_in_list, node.key_offset(), kPath.key(key),
+        joined({"unknown option; there are ", listed(kOptions), did_you_mean(key, kOptions)}));
   }
 
   bool read_text(const JsonNode& node, std::string_view& text) {
@@ -304,20 +301,11 @@ bool read_torchair_json(const JsonNode& root, const ConfigContext& context, Aren
   return torchair.read_object() && torchair.settle(config);
 }
 
-}  // namespace OPDUMP_NAMESPACE
-}  // namespace opdump::config
-
-namespace opdump {
-inline namespace OPDUMP_NAMESPACE {
-
-Status read_torchair_config(const TorchairConfig& options, Arena& memory, DumpPathCheck check_path,
-                            DumpConfig& config, ConfigError& error, std::vector<ConfigNote>* notes,
-                            const ConfigContext& context) {
-  return config::finish({}, config, error, notes, [&](DumpConfig& read, config::Refusal& refusal) {
-    config::Torchair torchair(nullptr, context, memory, check_path, refusal);
-    return torchair.read_options(options) && torchair.settle(read);
-  });
+bool read_torchair_options(const TorchairConfig& options, const ConfigContext& context, Arena& memory,
+                           DumpPathCheck check_path, DumpConfig& config, Refusal& refusal) {
+  Torchair torchair(nullptr, context, memory, check_path, refusal);
+  return torchair.read_options(options) && torchair.settle(config);
 }
 
 }  // namespace OPDUMP_NAMESPACE
-}  // namespace opdump
+}  // namespace opdump::config

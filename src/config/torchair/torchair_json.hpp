@@ -1,6 +1,7 @@
 #pragma once
 #include "opdump/base/arena.hpp"
 #include "opdump/config/parse.hpp"
+#include "opdump/config/torchair.hpp"
 #include "src/config/json/json_tree.hpp"
 #include "src/config/refusal.hpp"
 
@@ -11,6 +12,10 @@ inline namespace OPDUMP_NAMESPACE {
 /// the object. On false, `config` is in no useful state.
 bool read_torchair_json(const JsonNode& root, const ConfigContext& context, Arena& memory,
                         DumpPathCheck check_path, DumpConfig& config, Refusal& refusal);
+
+/// As `read_torchair_config`.
+bool read_torchair_options(const TorchairConfig& options, const ConfigContext& context, Arena& memory,
+                           DumpPathCheck check_path, DumpConfig& config, Refusal& refusal);
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::config

@@ -26,7 +26,8 @@ constexpr char kCompareHelp[] =
 usage: opdump compare -m MINE -g GOLDEN [-out DIRECTORY]
        opdump compare MINE GOLDEN [-out DIRECTORY]
 
-  -m, --my_dump_path PATH      a dump file, an .npy file, a directory with all that is below it, or a flash image
+  -m, --my_dump_path PATH      a dump file, an .npy file, a .bin file of MindSpore Lite, a directory with all that is
+                               below it, or a flash image
   -g, --golden_dump_path PATH  what it should be like: a dump in any layout, or a framework's arrays: .npy and
                                .npz files, .safetensors, or ONNX tensors (.pb); so may be mine
   -out, --output DIRECTORY     where 'result_{time}.csv' goes, with the columns of msaccucmp; made if missing;

@@ -7,6 +7,7 @@
 #include "src/tool/compare/array_container.hpp"
 #include "src/tool/convert/npy_array.hpp"
 #include "src/tool/dump/elements.hpp"
+#include "src/tool/dump/lite_name.hpp"
 #include "src/tool/dump/mapped_file.hpp"
 #include "src/tool/dump/npy_header.hpp"
 #include "src/tool/dump/record_file.hpp"
@@ -143,6 +144,14 @@ class SideReader {
       if (!array_.open(found.path)) return report_.error(array_.error());
       if (!add_container(array_, found, file, side, reason)) report_.error(found.path + ": " + reason);
       return;
+    } else if (const std::optional<LiteName> lite = parse_lite_name(real_name)) {
+      file.op = lite->op;
+      if (const std::optional<RecordPlace> place = parse_lite_place(directory))
+        file.place = std::string(place->model) + "/" + std::to_string(place->step);
+      lite_.push_back(number);
+      if (record_.open_bytes(found.path, named_tensor(*lite), lite->padded()) != RecordFile::Opened::ok)
+        return report_.error(record_.error());
+      add_record(record_, number, side);
     } else {
       const RecordFile::Opened opened = record_.open(found.path);
       if (const Stray stray = judge_stray(found);
@@ -164,6 +173,15 @@ class SideReader {
     side.files.push_back(std::move(file));
   }
 
+  /// Of MindSpore Lite, a folder is that of a run: its number only tells several of them apart.
+  void forget_only_run(DumpSide& side) const {
+    const auto elsewhere = [&](std::size_t file) {
+      return side.files[file].place != side.files[lite_[0]].place;
+    };
+    if (lite_.empty() || std::any_of(lite_.begin(), lite_.end(), elsewhere)) return;
+    for (const std::size_t file : lite_) side.files[file].place.clear();
+  }
+
  private:
   static std::string directory_of(const FoundFile& found) {
     const std::size_t slash = found.path.rfind('/');
@@ -173,6 +191,7 @@ class SideReader {
   const SearchReport& report_;
   MappedFile array_;
   RecordFile record_;
+  std::vector<std::size_t> lite_;  ///< files of MindSpore Lite
 };
 
 }  // namespace
@@ -185,6 +204,7 @@ DumpSide read_side(const std::string& path, const SearchReport& report, std::opt
   side.named_file = found.size() == 1 && found[0].named;
   SideReader reader(report);
   for (const FoundFile& file : found) reader.add(file, side);
+  reader.forget_only_run(side);
   // Files without a time stay where they were found, behind those with one.
   const auto when = [&](const DumpTensor& tensor) {
     const std::uint64_t time = side.files[tensor.file].unix_us;

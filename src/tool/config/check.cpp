@@ -22,7 +22,7 @@ namespace {
 constexpr char kCheckHelp[] =
     R"(opdump check - says what a config means, or why it is refused
 
-usage: opdump check CONFIG [--model RUN.json [--partition BYTES]] [--personality o0|o1|o2|cpu] [--for-device]
+usage: opdump check CONFIG [--model RUN.json [--partition BYTES]] [--personality o0|o1|o2|cpu|lite] [--for-device]
                     [--json]
 
   --model RUN.json  says which operators of the models described there match, what matches nothing, and how many
@@ -32,16 +32,16 @@ usage: opdump check CONFIG [--model RUN.json [--partition BYTES]] [--personality
   --partition BYTES says how many steps fit there; with K, M, G or T behind the number for 1024 bytes and so on.
                     Otherwise the config's "max_bytes", if it has any, says so
   --personality P   which of MindSpore's ways to run the file is for: o0 and o1 (kernel by kernel), o2 (whole
-                    graphs), cpu (GPU too). Otherwise o0 with an "e2e_dump_settings" and o2 without. Only for
-                    a data_dump.json
+                    graphs), cpu (GPU too), lite (MindSpore Lite). Otherwise o0 with an "e2e_dump_settings", lite
+                    without any key that Lite does not know, and else o2. Only for files of MindSpore
   --for-device      the config is for another machine: the directory to dump to need not exist here
   --json            the answer as a JSON object on stdout, a refusal too
 
-CONFIG is CANN's acl.json, MindSpore's data_dump.json, torchair's options as {"dump_config": {...}}, a plan that
-'opdump compile' has made of one of them, or '-' for standard input. The answer goes by the rules the device goes
-by; the directory to dump to must exist here too, but for MindSpore, which makes it, for a plan, and with
---for-device. Notes tell of keys that have
-no effect. 'opdump explain' says what a key does.
+CONFIG is CANN's acl.json, MindSpore's data_dump.json, the config of MindSpore Lite's benchmark tool, torchair's
+options as {"dump_config": {...}}, a plan that 'opdump compile' has made of one of them, or '-' for standard input.
+The answer goes by the rules the device goes by; the directory to dump to must exist here too, but for MindSpore,
+which makes it, for a plan, and with --for-device. Notes tell of keys that have no effect. 'opdump explain' says
+what a key does.
 
 A config for one operator of one model, checked before it is shipped:
 
@@ -110,8 +110,9 @@ int run_check(Words words) {
   if (files.empty()) return usage_error("check", "a CONFIG is missing");
   if (files.size() > 1) return usage_error("check", "one CONFIG at a time, not also '" + files[1] + "'");
   ConfigContext context;
-  if (!read_personality(personality, context.mindspore))
-    return usage_error("check", "--personality takes o0, o1, o2 or cpu, not '" + *personality + "'");
+  if (!read_personality(personality, context))
+    return usage_error("check",
+                       std::string("--personality takes ") + kPersonalities + ", not '" + *personality + "'");
 
   const std::optional<std::uint64_t> partition_bytes = parse_byte_size(partition.value_or("0"));
   if (!partition_bytes || (partition && *partition_bytes == 0))

@@ -52,15 +52,19 @@ Status CheckedConfig::follow_environment() {
   return status;
 }
 
-bool read_personality(const std::optional<std::string>& word, MindSporeMode& mode) {
+bool read_personality(const std::optional<std::string>& word, ConfigContext& context) {
   constexpr std::pair<std::string_view, MindSporeMode> kModes[] = {{"o0", MindSporeMode::kernel},
                                                                    {"o1", MindSporeMode::kernel},
                                                                    {"o2", MindSporeMode::graph},
                                                                    {"cpu", MindSporeMode::cpu}};
   if (!word) return true;
+  if (*word == "lite") {
+    context.dialect = ConfigDialect::mindspore_lite;
+    return true;
+  }
   for (const auto& [name, value] : kModes) {
     if (*word != name) continue;
-    mode = value;
+    context.mindspore = value;
     return true;
   }
   return false;

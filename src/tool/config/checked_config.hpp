@@ -34,9 +34,12 @@ class CheckedConfig {
   posix::ConfigMemory memory_;
 };
 
-/// Reads the word of `--personality`: o0, o1, o2 or cpu. False for any other word. Without a word `mode`
+/// The words of `--personality`, for people.
+inline constexpr char kPersonalities[] = "o0, o1, o2, cpu or lite";
+
+/// Sets MindSpore's mode or, for `lite`, the dialect. False for any other word. Without a word `context`
 /// stays.
-bool read_personality(const std::optional<std::string>& word, MindSporeMode& mode);
+bool read_personality(const std::optional<std::string>& word, ConfigContext& context);
 
 /// Says on stderr what is wrong with `file`, with the line of `text` if there is one.
 void print_refusal(const std::string& file, const ConfigError& error, std::string_view text);

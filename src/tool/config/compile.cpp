@@ -24,7 +24,7 @@ namespace {
 constexpr char kCompileHelp[] =
     R"(opdump compile - turns a config into a plan for a device without a JSON parser
 
-usage: opdump compile CONFIG -o PLAN [--c NAME] [--model RUN.json] [--personality o0|o1|o2|cpu]
+usage: opdump compile CONFIG -o PLAN [--c NAME] [--model RUN.json] [--personality o0|o1|o2|cpu|lite]
 
   -o PLAN           the file to write
   --c NAME          write a C header with the array NAME instead of the bytes themselves
@@ -86,8 +86,9 @@ int run_compile(Words words) {
   if (array && !is_c_name(*array))
     return usage_error("compile", "'" + *array + "' is no name for an array in C");
   ConfigContext context;
-  if (!read_personality(personality, context.mindspore))
-    return usage_error("compile", "--personality takes o0, o1, o2 or cpu, not '" + *personality + "'");
+  if (!read_personality(personality, context))
+    return usage_error("compile",
+                       std::string("--personality takes ") + kPersonalities + ", not '" + *personality + "'");
 
   const std::string& file = files[0];
   RunFile run;

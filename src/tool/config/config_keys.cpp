@@ -9,11 +9,13 @@ constexpr std::string_view kOwn = "\"opdump\" beside any dialect's own object";
 
 constexpr std::string_view kCommon = "\"common_dump_settings\" of MindSpore's data_dump.json";
 constexpr std::string_view kE2e = "\"e2e_dump_settings\" of MindSpore's data_dump.json";
+constexpr std::string_view kLite = "\"common_dump_settings\" of MindSpore Lite's benchmark tool";
 constexpr std::string_view kTorchair = "\"dump_config\" of torchair";
 
 constexpr ConfigKey kKeys[] = {
     {"dump_path", "the directory to dump to, which must exist", kDump,
-     "1 to 512 bytes; relative to the directory that the process runs in, '~' and '$' are not expanded; of the "
+     "1 to 512 bytes; relative to the directory that the process runs in, '~' and '$' are not expanded; of "
+     "the "
      "form a.b.c.d:path the path is taken, below the current directory",
      "none: the key must be there, but for exception dump"},
     {"dump_mode", "which tensors of an operator to dump", kDump, "\"input\", \"output\", \"all\"",
@@ -94,7 +96,8 @@ constexpr ConfigKey kKeys[] = {
      "\"bin\"; \"npy\" everywhere but on O2"},
     {"initial_iteration", "the number of the first step", kCommon, "a whole number", "0"},
     {"enable",
-     "write while the operator runs; here it only lets through what goes with it, and \"when_full\" says when files "
+     "write while the operator runs; here it only lets through what goes with it, and \"when_full\" says "
+     "when files "
      "are written",
      kE2e, "true, false", "false"},
     {"trans_flag",
@@ -102,16 +105,27 @@ constexpr ConfigKey kKeys[] = {
      "program does not tell, or does not fit, keeps the device's format and its name",
      kE2e, "true, false", "true"},
     {"stat_calc_mode",
-     "who computes statistics; the device only where the program's device memory can, as that for OpenCL and not that "
+     "who computes statistics; the device only where the program's device memory can, as that for OpenCL and "
+     "not that "
      "for Ascend",
-     kE2e,
-     "\"host\", \"device\"; the latter only with \"saved_data\": \"statistic\"", "\"host\""},
+     kE2e, "\"host\", \"device\"; the latter only with \"saved_data\": \"statistic\"", "\"host\""},
     {"device_stat_precision_mode", "in what the device computes statistics; \"low\" has no effect here", kE2e,
      "\"high\": float32, \"low\": the tensor's dtype", "\"high\""},
     {"sample_mode", "keep the first elements of a tensor only", kE2e, "0: no, 1: yes", "0"},
     {"sample_num", "how many elements, with \"sample_mode\": 1", kE2e, "a whole number from 1 on", "100"},
     {"save_kernel_args", "dump the arguments of operators too", kE2e,
      "true, false; only with \"enable\": true", "false"},
+    {"dump_mode", "which operators to dump", kLite,
+     "0: every one, 1: those of kernels; other numbers count as 1", "none: it must be there"},
+    {"path", "the directory to dump to, which is made", kLite, "a path of fewer than 4096 bytes",
+     "none: it must be there"},
+    {"net_name", "the network, and the directory for it", kLite, "a text", "\"default\""},
+    {"input_output", "which tensors of an operator to dump", kLite,
+     "0: inputs and outputs, 1: inputs, 2: outputs; other numbers: none", "0"},
+    {"kernels", "the operators to dump, with \"dump_mode\": 1", kLite,
+     "a list of whole names of nodes; with \"dump_mode\": 0 an empty one; MindSpore Lite's own tool ends "
+     "without it",
+     "[]"},
     {"enable_dump", "whether to dump at all", kTorchair, "true, false", "false"},
     {"dump_path", "the directory to dump to, which must exist; files lie in worldsizeN_global_rankR below it",
      kTorchair, "a path", "\"./\""},
@@ -120,10 +134,10 @@ constexpr ConfigKey kKeys[] = {
     {"dump_step", "the steps to dump", kTorchair,
      "\"5\", \"3-9\", joined with |, and one | at the end if you like", "every step"},
     {"dump_layer",
-     "the operators to dump, by name; where outputs are wanted and the model tells who feeds whom, also the Data "
+     "the operators to dump, by name; where outputs are wanted and the model tells who feeds whom, also the "
+     "Data "
      "operators that feed them",
-     kTorchair,
-     "names with blanks between, of letters, digits and _ \" / \\ .", "every operator"},
+     kTorchair, "names with blanks between, of letters, digits and _ \" / \\ .", "every operator"},
     {"dump_data", "tensors or their statistics", kTorchair, "\"tensor\", \"stats\"", "\"tensor\""},
     {"quant_dumpable", "dump what is before quantization; has no effect: CANN does not know it", kTorchair,
      "true, false", "false"},
@@ -140,11 +154,17 @@ constexpr ConfigKey kKeys[] = {
     {"block_limit_ms", "longest wait without progress, with \"when_full\": \"block\"", kOwn,
      "a whole number from 0 to 2147483647, in milliseconds", "up to the program"},
     {"file_format", "the format of the files", kOwn,
-     "\"nano\" (records), \"protobuf\" (CANN's DumpData), \"npy\" (a NumPy file per tensor)", "\"nano\""},
+     "\"nano\" (records), \"protobuf\" (CANN's DumpData), \"npy\" (a NumPy file per tensor), \"bin\" (the "
+     "bytes of a "
+     "tensor; with the layout \"mindspore_lite\", and only there)",
+     "\"nano\""},
     {"layout", "the directories of the files, and their names", kOwn,
-     "\"cann\", \"mindspore_kernel\" (O0 and O1), \"mindspore_graph\" (O2), \"mindspore_cpu\" (arrays are named "
+     "\"cann\", \"mindspore_kernel\" (O0 and O1), \"mindspore_graph\" (O2), \"mindspore_cpu\" (arrays are "
+     "named "
      "...float32.npy, as MindSpore does on GPU), \"mindspore_cpu_product\" (...Float32.npy, as on CPU), "
-     "\"mindspore_cpu_document\" (without the dtype, as in its document)",
+     "\"mindspore_cpu_document\" (without the dtype, as in its document), \"mindspore_lite\" (of MindSpore "
+     "Lite's "
+     "benchmark tool)",
      "\"cann\""},
     {"statistic_numbers", "how CANN's statistics files print numbers", kOwn,
      "\"server\" (six digits), \"nano\" (digits behind the point: 16, of float32 7, of float16 3)",

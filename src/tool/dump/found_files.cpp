@@ -12,6 +12,7 @@
 #include <span>
 
 #include "src/tool/cli/decimal.hpp"
+#include "src/tool/dump/lite_name.hpp"
 #include "src/tool/dump/mapping_file.hpp"
 #include "src/tool/dump/pending_pairs.hpp"
 #include "src/tool/dump/record_name.hpp"
@@ -46,7 +47,8 @@ void sort_by_time(std::span<FoundFile> files) {
   timed.reserve(files.size());
   for (FoundFile& file : files) {
     const std::optional<RecordName> name = find_record_name(file.real_name);
-    timed.push_back({name ? std::optional(name->unix_us) : std::nullopt, std::move(file)});
+    timed.push_back(
+        {name && !name->name_only ? std::optional(name->unix_us) : std::nullopt, std::move(file)});
   }
   std::sort(timed.begin(), timed.end(), earlier);
   for (std::size_t i = 0; i < timed.size(); ++i) files[i] = std::move(timed[i].file);
@@ -156,7 +158,7 @@ std::optional<std::uint32_t> boot_of(std::string_view path) {
 }
 
 Stray judge_stray(const FoundFile& file) {
-  if (file.named || parse_record_name(file.real_name)) return Stray::error;
+  if (file.named || parse_record_name(file.real_name) || parse_lite_name(file.real_name)) return Stray::error;
   const auto ends = [&file](std::string_view suffix) { return file.real_name.ends_with(suffix); };
   const bool expected = ends(".npy") || ends(".journal") || ends(".csv") || ends(".bin") || ends(".json");
   return expected ? Stray::expected : Stray::worth_a_note;

@@ -100,6 +100,32 @@ RecordFile::Opened RecordFile::open_array(const std::string& path, const RecordT
   return Opened::ok;
 }
 
+RecordFile::Opened RecordFile::open_bytes(const std::string& path, const RecordTensor& named, bool padded) {
+  path_ = path;
+  error_.clear();
+  kind_ = Kind::array;
+  if (!file_.open(path)) {
+    error_ = file_.error();
+    return Opened::failed;
+  }
+  array_ = named;
+  array_.bytes = bytes();
+  array_.data_offset = 0;
+  const std::uint64_t bits = info(named.dtype).bits;
+  if (named.dtype == DType::undefined || bits == 0) return Opened::ok;
+  const Result<std::uint64_t> count = element_count(named.shape());
+  if (!count.ok() || count.value() > UINT64_MAX / bits)
+    return fail(Opened::failed, 0, "the shape in its name has too many elements");
+  const std::uint64_t needed = count.value() / 8 * bits + (count.value() % 8 * bits + 7) / 8;
+  if (bytes() == needed) return Opened::ok;
+  if (!padded || bytes() < needed)
+    return fail(
+        Opened::failed, 0,
+        std::to_string(bytes()) + " bytes, but shape and dtype in its name make " + std::to_string(needed));
+  array_.has_shape = false;
+  return Opened::ok;
+}
+
 RecordFile::Opened RecordFile::open_nano() {
   NanoReader reader;
   const Status opened = reader.open(head_, bytes());

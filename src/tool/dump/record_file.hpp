@@ -56,6 +56,10 @@ class RecordFile {
   /// The same for a NumPy file of one tensor; `named` has what the file's name says about the tensor.
   Opened open_array(const std::string& path, const RecordTensor& named);
 
+  /// The same for a file that holds the bytes of the tensor `named` alone. `padded`: it may have more of them
+  /// than the shape tells, and then counts as one without a shape.
+  Opened open_bytes(const std::string& path, const RecordTensor& named, bool padded);
+
   /// Gives the tensors from the first one on; they were checked by `open`.
   RecordTensors tensors() const;
 

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "src/tool/cli/decimal.hpp"
+#include "src/tool/dump/lite_name.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -46,8 +47,14 @@ std::optional<RecordName> parse_record_name(std::string_view file_name) {
   }
   constexpr std::size_t kContext = 6;
   constexpr std::size_t kThread = 7;
-  return RecordName{parts[0],   parts[1],       numbers[2],        numbers[3],
-                    numbers[4], count == kLong, numbers[kContext], numbers[kThread]};
+  return RecordName{.type = parts[0],
+                    .name = parts[1],
+                    .task = numbers[2],
+                    .stream = numbers[3],
+                    .unix_us = numbers[4],
+                    .has_thread = count == kLong,
+                    .context = numbers[kContext],
+                    .thread = numbers[kThread]};
 }
 
 std::optional<TensorName> parse_tensor_name(std::string_view file_name) {
@@ -72,6 +79,8 @@ std::optional<TensorName> parse_tensor_name(std::string_view file_name) {
 std::optional<RecordName> find_record_name(std::string_view file_name) {
   constexpr std::string_view kStatistics = ".csv";
   if (const std::optional<TensorName> tensor = parse_tensor_name(file_name)) return tensor->record;
+  if (const std::optional<LiteName> lite = parse_lite_name(file_name))
+    return RecordName{.type = {}, .name = lite->op, .name_only = true};
   if (file_name.ends_with(kStatistics)) file_name.remove_suffix(kStatistics.size());
   return parse_record_name(file_name);
 }

@@ -10,11 +10,12 @@ namespace opdump::tool {
 /// type}.{context}.{thread}.{device}` may follow. Where CANN counts its files, the count stands in front of the
 /// task.
 struct RecordName {
-  std::string_view type;
-  std::string_view name;
+  std::string_view type{};
+  std::string_view name{};
   std::uint64_t task = 0;
   std::uint64_t stream = 0;
   std::uint64_t unix_us = 0;
+  bool name_only = false;  ///< nothing but the operator's name is told
 
   // Only in the longer form.
   bool has_thread = false;
@@ -38,15 +39,17 @@ struct TensorName {
 /// As `parse_record_name`.
 std::optional<TensorName> parse_tensor_name(std::string_view file_name);
 
-/// The record's name in the name of any file of a dump: a record, a single tensor, or statistics.
+/// The record's name in the name of any file of a dump: a record, a single tensor, or statistics. A tensor of
+/// MindSpore Lite tells the name only.
 std::optional<RecordName> find_record_name(std::string_view file_name);
 
 /// Where a directory lies in a dump: `{time}/{device}/{model}/{model id}/{step}`, or
 /// `rank_{rank}/{network}/{model id}/{step}`.
 struct RecordPlace {
-  std::string_view model;
+  std::string_view model{};
   std::uint64_t model_id = 0;
   std::uint64_t step = 0;
+  bool has_model_id = true;
 };
 
 /// What the end of a directory's path says about the model; nothing when it is not of that form. Refers to

@@ -20,7 +20,8 @@ usage: opdump replay RUN.json --config CONFIG [--ring-bytes N] [--when-full HOW]
               [--journal none|gaps|records] [--partition BYTES]
               [--personality o0|o1|o2|cpu] [--world-size N] [--rank R]
 
-  --config CONFIG     the config: CANN's acl.json, MindSpore's data_dump.json or torchair's dump_config
+  --config CONFIG     the config: CANN's acl.json, MindSpore's data_dump.json, the config of MindSpore Lite's
+                      benchmark tool or torchair's dump_config
   --ring-bytes N      size of the ring between capture and files; default: 1048576
   --when-full HOW     what happens when the ring is full: 'drop' loses the record, 'block' waits for the thread
                       that writes (default), 'inline' writes in the capturing thread, and no other runs,
@@ -129,8 +130,9 @@ std::optional<int> read_settings(const ReplayOptions& options, const std::vector
       return usage_error("replay", "'--partition " + *options.partition +
                                        "' is no number of bytes such as 4096, 64K, 16M or 1G");
   }
-  if (!read_personality(options.personality, settings.context.mindspore))
-    return usage_error("replay", "--personality takes o0, o1, o2 or cpu, not '" + *options.personality + "'");
+  if (!read_personality(options.personality, settings.context))
+    return usage_error("replay", std::string("--personality takes ") + kPersonalities + ", not '" +
+                                     *options.personality + "'");
   const std::optional<std::uint64_t> world_size = parse_decimal(options.world_size.value_or("1"));
   const std::optional<std::uint64_t> rank = parse_decimal(options.rank.value_or("0"));
   if (!world_size || !rank || *world_size == 0 || *world_size > UINT32_MAX || *rank >= *world_size)

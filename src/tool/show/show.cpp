@@ -19,6 +19,7 @@
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/options.hpp"
 #include "src/tool/dump/found_files.hpp"
+#include "src/tool/dump/lite_name.hpp"
 #include "src/tool/dump/record_file.hpp"
 #include "src/tool/dump/record_name.hpp"
 #include "src/tool/flash/found_dump.hpp"
@@ -47,8 +48,9 @@ A PATH, also as '-d PATH', is a dump file, a flash image, or a directory, which 
 it. Records come in the order in which their operators ran. Each gets a line with its operator's type and name,
 task, stream, local time, step and model, and below it a line per tensor: role and index, dtype, format, shape,
 bytes, and the minimum, maximum and mean of its finite elements. Elements that are no finite number are counted;
-complex numbers are shown by their magnitude. '-' stands for what is not known. Files of one tensor (.npy) and of
-statistics (.csv) are records too, in CANN's layout and in MindSpore's; statistics are shown as they stand there.
+complex numbers are shown by their magnitude. '-' stands for what is not known. Files of one tensor (.npy, and .bin
+of MindSpore Lite) and of statistics (.csv) are records too, in CANN's layout and in MindSpore's; statistics are
+shown as they stand there.
 
 Everything of a dump, the convolutions of some steps, and what one of them holds:
 
@@ -98,7 +100,8 @@ void sort_by_time(std::vector<FoundFile>& files) {
   std::vector<std::tuple<std::optional<std::uint32_t>, std::uint64_t, std::size_t>> times;
   for (std::size_t i = 0; i < files.size(); ++i) {
     const std::optional<RecordName> name = find_record_name(files[i].real_name);
-    times.emplace_back(boot_of(files[i].path), name ? name->unix_us : UINT64_MAX, i);
+    const bool timed = name && !name->name_only;
+    times.emplace_back(boot_of(files[i].path), timed ? name->unix_us : UINT64_MAX, i);
   }
   std::sort(times.begin(), times.end());
   std::vector<FoundFile> sorted;
@@ -124,11 +127,16 @@ class Show {
   template <class Listing>
   bool show(const FoundFile& found, Listing& listing) {
     if (found.real_name.ends_with(".csv")) return show_statistics(found, listing);
-    const ShownRecord record = {found, find_record_name(found.real_name), place_of(found)};
+    const std::optional<LiteName> lite = parse_lite_name(found.real_name);
+    ShownRecord record = {found, find_record_name(found.real_name),
+                          lite ? lite_place_of(found) : place_of(found)};
+    if (lite) record.format = lite->format;
     if (!filter_.takes(record.name, record.place)) return true;
     const std::optional<TensorName> tensor = parse_tensor_name(found.real_name);
     const RecordFile::Opened opened =
-        tensor ? file_.open_array(found.path, named_tensor(*tensor)) : file_.open(found.path);
+        lite     ? file_.open_bytes(found.path, tool::named_tensor(*lite), lite->padded())
+        : tensor ? file_.open_array(found.path, named_tensor(*tensor))
+                 : file_.open(found.path);
     const Stray stray = judge_stray(found);
     if (opened == RecordFile::Opened::not_a_record && stray != Stray::error) {
       if (stray == Stray::worth_a_note) tell(found.path + ": passed over, not a dump record");
@@ -175,12 +183,21 @@ class Show {
   }
 
   std::optional<RecordPlace> place_of(const FoundFile& found) {
+    return parse_record_place(directory_of(found));
+  }
+
+  std::optional<RecordPlace> lite_place_of(const FoundFile& found) {
+    return parse_lite_place(directory_of(found));
+  }
+
+  /// Its real path.
+  const std::string& directory_of(const FoundFile& found) {
     const std::string directory = found.path.substr(0, found.path.rfind('/') + 1);
     if (!directory_ || directory != *directory_) {
       directory_ = directory;
       real_directory_ = real_path(directory.empty() ? "." : directory);
     }
-    return parse_record_place(real_directory_);
+    return real_directory_;
   }
 
   static void tell(const std::string& message) {

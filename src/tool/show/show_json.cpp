@@ -101,13 +101,16 @@ void JsonListing::write_head(const ShownRecord& record) {
   ++sums_.records;
   json_.line().open('{').key("file").text(record.found.path);
   if (const std::optional<std::uint32_t> boot = boot_of(record.found.path)) json_.key("boot").number(*boot);
-  if (record.name) {
+  if (record.name && record.name->name_only) {
+    json_.key("name").text(record.name->name);
+  } else if (record.name) {
     json_.key("type").text(record.name->type).key("name").text(record.name->name);
     json_.key("task").number(record.name->task).key("stream").number(record.name->stream);
     json_.key("unix_us").number(record.name->unix_us);
   }
   if (record.place) {
-    json_.key("model").text(record.place->model).key("model_id").number(record.place->model_id);
+    json_.key("model").text(record.place->model);
+    if (record.place->has_model_id) json_.key("model_id").number(record.place->model_id);
     json_.key("step").number(record.place->step);
   }
   json_.key("tensors").open('[');

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/tool/cli/json.hpp"
@@ -27,6 +28,8 @@ struct ShownRecord {
   const FoundFile& found;
   std::optional<RecordName> name;
   std::optional<RecordPlace> place;
+  std::optional<std::string_view>
+      format{};  ///< of its tensor, as the file's name spells it; empty: not known
 };
 
 /// How the tensor is quantised; null where that is not known.

@@ -88,6 +88,11 @@ void add_detail(const TensorDigest& digest, Table& table) {
   table.add_line(line);
 }
 
+std::string shown_format(const ShownRecord& record, const RecordTensor& tensor) {
+  if (!record.format) return format_text(tensor.format);
+  return record.format->empty() ? "-" : printable(*record.format);
+}
+
 }  // namespace
 
 std::string dtype_text(const RecordTensor& tensor) {
@@ -141,10 +146,12 @@ void TextListing::print_head(const ShownRecord& record) {
   boot_ = boot;
   if (heads) print_head("TYPE", "NAME", "TASK", "STREAM", "TIME", "STEP", "MODEL");
   const std::string step = record.place ? std::to_string(record.place->step) : "-";
-  const std::string model =
-      record.place ? printable(record.place->model) + " (" + std::to_string(record.place->model_id) + ")"
-                   : "-";
-  if (record.name) {
+  std::string model = record.place ? printable(record.place->model) : "-";
+  if (record.place && record.place->has_model_id)
+    model += " (" + std::to_string(record.place->model_id) + ")";
+  if (record.name && record.name->name_only) {
+    print_head("-", printable(record.name->name), "-", "-", "-", step, model);
+  } else if (record.name) {
     print_head(printable(record.name->type), printable(record.name->name), id_text(record.name->task),
                id_text(record.name->stream), time_text(record.name->unix_us), step, model);
   } else {
@@ -183,7 +190,7 @@ bool TextListing::show(const ShownRecord& record, RecordFile& file, std::string&
     std::vector<std::string> row = {tensor.is_output ? "output" : "input",
                                     std::to_string(tensor.index),
                                     dtype_text(tensor),
-                                    format_text(tensor.format),
+                                    shown_format(record, tensor),
                                     tensor.has_shape ? shape_text(tensor.shape()) : "no shape",
                                     std::to_string(tensor.bytes) + " B"};
     TensorDigest digest;

@@ -13,6 +13,7 @@
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/cli/human_text.hpp"
 #include "src/tool/dump/found_files.hpp"
+#include "src/tool/dump/lite_name.hpp"
 #include "src/tool/dump/mapped_file.hpp"
 #include "src/tool/dump/mapping_file.hpp"
 #include "src/tool/dump/pending_pairs.hpp"
@@ -363,7 +364,16 @@ void DumpCheck::check_tables() {
 bool DumpCheck::is_sound(const std::string& file, std::string_view suffix) {
   if (context_.quick) return true;
   if (suffix.ends_with(".npy")) return context_.file.open_array(file, {}) == RecordFile::Opened::ok;
+  if (suffix.ends_with(".bin")) return is_lite_sound(file, suffix);
   return !is_record_suffix(suffix) || context_.file.open(file) == RecordFile::Opened::ok;
+}
+
+/// The same of a file whose name tells shape and dtype; `suffix` is what stands behind the operator's name.
+bool DumpCheck::is_lite_sound(const std::string& file, std::string_view suffix) {
+  const std::string any_op = "op" + std::string(suffix);
+  const std::optional<LiteName> name = parse_lite_name(any_op);
+  return name &&
+         context_.file.open_bytes(file, named_tensor(*name), name->padded()) == RecordFile::Opened::ok;
 }
 
 /// False when the file was removed to make room.
@@ -407,8 +417,8 @@ void DumpCheck::add_loss(FindingKind kind, std::uint32_t recorder, std::uint32_t
   const bool in_model = path != nullptr && path->in_model;
   if (path != nullptr) see(*path);
   const std::string op = path == nullptr ? "of an unknown operator" : std::string(path->op);
-  const std::string model =
-      in_model ? std::string(path->model) + " (" + std::to_string(path->model_id) + ")" : std::string();
+  std::string model = in_model ? std::string(path->model) : std::string();
+  if (in_model && !path->lite) model += " (" + std::to_string(path->model_id) + ")";
   Loss& loss = losses_[{kind, model, op, recorder, std::string(causes)}];
   if (loss.count++ == 0) loss.first = sequence;
   loss.last = sequence;
@@ -428,7 +438,7 @@ void DumpCheck::add_loss(FindingKind kind, std::uint32_t recorder, std::uint32_t
   if (path != nullptr) fields.push_back({"op", op});
   if (in_model) {
     fields.push_back({"model", std::string(path->model)});
-    fields.push_back({"model_id", {}, path->model_id, true});
+    if (!path->lite) fields.push_back({"model_id", {}, path->model_id, true});
     fields.push_back({"step", {}, path->step, true});
   }
   context_.findings.add_summed(kind, fields, 1);
@@ -612,8 +622,8 @@ void DumpCheck::see_file(const std::string& path, const JournalPath& parsed) {
   const std::uint64_t device = parsed.has_device ? parsed.device : devices_.begin()->first;
   never_.see(device, parsed);
   if (!never_.wants_roles(device, parsed)) return;
-  bool inputs = parsed.suffix.starts_with(".input.");
-  bool outputs = parsed.suffix.starts_with(".output.");
+  bool inputs = parsed.suffix.starts_with(".input.") || parsed.suffix.starts_with("_input_");
+  bool outputs = parsed.suffix.starts_with(".output.") || parsed.suffix.starts_with("_output_");
   if (parsed.suffix.empty() && !context_.quick &&
       context_.file.open(path_of(directory_, path)) == RecordFile::Opened::ok) {
     RecordTensors tensors = context_.file.tensors();
@@ -639,7 +649,8 @@ void DumpCheck::walk_file(const std::string& below, const std::string& name, con
                     "was being written: its writer still runs or was cut off");
   }
   JournalPath parsed;
-  const bool is_record = parse_journal_path(real_path, parsed) && parsed.timed;
+  const bool is_record =
+      parse_journal_path(real_path, parsed) && parsed.timed && (!parsed.lite || !parsed.suffix.empty());
   if (is_record) see_file(path, parsed);
   const auto [first, last] = std::equal_range(listed_.begin(), listed_.end(), path_hash(real_path));
   if (last - first > 1) add_file(FindingKind::bad_file, true, path, "told to be written more than once");

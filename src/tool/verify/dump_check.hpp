@@ -110,6 +110,7 @@ class DumpCheck final : private JournalListener {
   void add_loss(FindingKind kind, std::uint32_t recorder, std::uint32_t sequence, std::string_view causes,
                 const JournalPath* path);
   bool is_sound(const std::string& file, std::string_view suffix);
+  bool is_lite_sound(const std::string& file, std::string_view suffix);
   bool check_file(std::uint32_t recorder, std::uint32_t sequence, std::string_view path_text,
                   std::uint64_t bytes, std::string_view suffix);
   void check_other(const JournalLine& line);

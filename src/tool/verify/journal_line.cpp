@@ -9,6 +9,7 @@
 #include "opdump/impl/drain/journal.hpp"
 #include "opdump/impl/record/part_interfaces.hpp"
 #include "src/tool/cli/decimal.hpp"
+#include "src/tool/dump/lite_name.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -111,6 +112,15 @@ bool parse_failure(std::string_view file, JournalPath& path) {
   path.op = type == "exception_info" ? file.substr(0, type.size() + 1 + name.size() + 1 + task.size())
                                      : file.substr(0, type.size() + 1 + name.size());
   return true;
+}
+
+/// `{name}_{input|output}_{index}_shape_...bin`, or `{name}` of a record without a file.
+bool parse_lite_file(std::string_view file, JournalPath& path) {
+  path.op = file;
+  if (const std::optional<LiteName> name = parse_lite_name(file)) path.op = name->op;
+  path.suffix = file.substr(path.op.size());
+  path.lite = path.timed = true;
+  return !file.empty() && file.find('/') == file.npos && file != "." && file != "..";
 }
 
 bool is_status(std::string_view text) {
@@ -273,6 +283,7 @@ bool is_record_suffix(std::string_view suffix) {
 }
 
 bool parse_journal_path(std::string_view text, JournalPath& path) {
+  constexpr std::ptrdiff_t kLiteParts = 2;
   constexpr std::ptrdiff_t kRankParts = 3;
   constexpr std::ptrdiff_t kGraphParts = 6;
   path = {};
@@ -284,6 +295,15 @@ bool parse_journal_path(std::string_view text, JournalPath& path) {
     if (!parse_canonical(cut_first(rest, '/'), path.step)) return false;
     const std::string_view time = cut_first(rest, '/');
     if (time.size() != kTimeDigits || !parse_decimal(time)) return false;
+  }
+  if (parts == kLiteParts) {
+    path.model = cut_first(rest, '/');
+    path.in_model = true;
+    if (!is_sanitised(path.model) || !parse_canonical(cut_first(rest, '/'), path.step) ||
+        !parse_lite_file(rest, path))
+      return false;
+    path.untimed = text.substr(0, text.size() - path.suffix.size());
+    return true;
   }
   path.has_device = parts != 0 && parts != kRankParts;
   if (path.has_device && !parse_canonical(cut_first(rest, '/'), number)) return false;

@@ -6,10 +6,20 @@
 #include "opdump/impl/drain/journal.hpp"
 
 namespace opdump::tool {
+namespace {
+
+/// Stands for the model's id, which paths of MindSpore Lite do not tell.
+constexpr std::uint64_t kLiteId = UINT64_MAX;
+
+std::uint64_t id_of(const JournalPath& path) {
+  return path.lite ? kLiteId : path.model_id;
+}
+
+}  // namespace
 
 void NeverLines::see(std::uint64_t device, const JournalPath& path) {
   if (!path.in_model) return;
-  const auto [at, is_new] = seen_.try_emplace({device, std::string(path.model), path.model_id});
+  const auto [at, is_new] = seen_.try_emplace({device, std::string(path.model), id_of(path)});
   Seen& seen = at->second;
   if (!seen.ops.contains(path.op)) seen.ops.emplace(path.op);
   if (is_new || seen.last_step != path.step) seen.steps.add(path.step);
@@ -20,17 +30,19 @@ void NeverLines::add(std::uint64_t device, const std::string& journal, const Nev
   const auto known = [](std::string_view text) { return std::string(text == "_" ? "" : text); };
   const Line& line = lines_.emplace_back(Line{device, journal, what.cause, what.model_id, known(what.model),
                                               known(what.type), std::string(what.name), what.steps});
-  if (what.cause == NeverCause::no_inputs || what.cause == NeverCause::no_outputs)
+  if (what.cause == NeverCause::no_inputs || what.cause == NeverCause::no_outputs) {
     roles_.insert({{device, line.model, line.model_id}, op_of(line)});
+    roles_.insert({{device, line.model, kLiteId}, lite_op_of(line)});
+  }
 }
 
 bool NeverLines::wants_roles(std::uint64_t device, const JournalPath& path) const {
   return !roles_.empty() && path.in_model &&
-         roles_.contains({{device, std::string(path.model), path.model_id}, std::string(path.op)});
+         roles_.contains({{device, std::string(path.model), id_of(path)}, std::string(path.op)});
 }
 
 void NeverLines::see_roles(std::uint64_t device, const JournalPath& path, bool inputs, bool outputs) {
-  Seen& seen = seen_[{device, std::string(path.model), path.model_id}];
+  Seen& seen = seen_[{device, std::string(path.model), id_of(path)}];
   if (inputs) seen.with_inputs.emplace(path.op);
   if (outputs) seen.with_outputs.emplace(path.op);
 }
@@ -41,10 +53,23 @@ std::string NeverLines::op_of(const Line& line) {
   return (line.type.empty() ? "_" : line.type) + '.' + sanitised(line.name);
 }
 
+/// As paths of MindSpore Lite have it, beside `op_of`.
+std::string NeverLines::lite_op_of(const Line& line) {
+  if (line.name.size() >= kMostNeverTextBytes) return {};
+  std::string name = line.name.empty() ? "_" : line.name;
+  std::replace(name.begin(), name.end(), '/', '.');
+  return name;
+}
+
 NeverLines::Seen* NeverLines::seen_of(const Line& line) {
   if (line.model.size() >= kMostNeverTextBytes) return nullptr;
-  const auto found = seen_.find({line.device, line.model, line.model_id});
+  auto found = seen_.find({line.device, line.model, line.model_id});
+  if (found == seen_.end()) found = seen_.find({line.device, line.model, kLiteId});
   return found == seen_.end() ? nullptr : &found->second;
+}
+
+bool NeverLines::holds(const Names& names, const Line& line) {
+  return names.contains(op_of(line)) || names.contains(lite_op_of(line));
 }
 
 bool NeverLines::is_there(const Line& line) {
@@ -54,11 +79,11 @@ bool NeverLines::is_there(const Line& line) {
     case NeverCause::not_dumped:
       return !seen->ops.empty();
     case NeverCause::not_run:
-      return seen->ops.contains(op_of(line));
+      return holds(seen->ops, line);
     case NeverCause::no_inputs:
-      return seen->with_inputs.contains(op_of(line));
+      return holds(seen->with_inputs, line);
     case NeverCause::no_outputs:
-      return seen->with_outputs.contains(op_of(line));
+      return holds(seen->with_outputs, line);
     default:
       return false;
   }

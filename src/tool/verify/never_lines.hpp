@@ -38,10 +38,12 @@ class NeverLines {
   /// Device, directory and id of a model.
   using Model = std::tuple<std::uint64_t, std::string, std::uint64_t>;
 
+  using Names = std::set<std::string, std::less<>>;
+
   struct Seen {
-    std::set<std::string, std::less<>> ops;
-    std::set<std::string, std::less<>> with_inputs;
-    std::set<std::string, std::less<>> with_outputs;
+    Names ops;
+    Names with_inputs;
+    Names with_outputs;
     StepRanges steps;
     std::uint64_t last_step = 0;
   };
@@ -66,6 +68,8 @@ class NeverLines {
   bool is_there(const Line& line);
   StepRanges missing_steps(const Line& line);
   static std::string op_of(const Line& line);
+  static std::string lite_op_of(const Line& line);
+  static bool holds(const Names& names, const Line& line);
   static void tell(const Line& line, StepRanges* steps, Findings& findings);
 
   std::map<Model, Seen> seen_;

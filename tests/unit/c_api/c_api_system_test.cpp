@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -10,6 +11,26 @@
 #include "tests/support/temporary_directory.hpp"
 
 using namespace opdump::tests;
+
+namespace {
+
+const opdump_recorder_options kRecorderOptions = {.struct_bytes = sizeof kRecorderOptions,
+                                                  .ring_bytes = 65536,
+                                                  .max_tensors = 0,
+                                                  .known_heads = 0,
+                                                  .reserved = 0,
+                                                  .when_full = 0};
+
+/// Gives `session` its only recorder and its config.
+opdump_recorder* only_recorder(opdump_session* session, const Room& room, const opdump_config* config) {
+  opdump_recorder* recorder = nullptr;
+  REQUIRE(opdump_recorder_add(session, &kRecorderOptions, room.at(), room.bytes(), &recorder) == OPDUMP_OK);
+  REQUIRE(opdump_session_init(session) == OPDUMP_OK);
+  REQUIRE(opdump_session_set_config(session, config) == OPDUMP_OK);
+  return recorder;
+}
+
+}  // namespace
 
 TEST_CASE("c api: with a system, a config file, a tree of files and a drain thread") {
   const TemporaryDirectory directory;
@@ -35,15 +56,8 @@ TEST_CASE("c api: with a system, a config file, a tree of files and a drain thre
   const Room session_room(opdump_session_size(&options)), thread_room(opdump_drain_thread_size());
   opdump_session* session = nullptr;
   REQUIRE(opdump_session_create(session_room.at(), session_room.bytes(), &options, &session) == OPDUMP_OK);
-  const opdump_recorder_options recorder_options = {
-      .struct_bytes = sizeof recorder_options, .ring_bytes = 65536, .max_tensors = 0, .known_heads = 0,
-      .reserved = 0, .when_full = 0};
-  const Room recorder_room(opdump_recorder_size(&recorder_options));
-  opdump_recorder* recorder = nullptr;
-  REQUIRE(opdump_recorder_add(session, &recorder_options, recorder_room.at(), recorder_room.bytes(),
-                              &recorder) == OPDUMP_OK);
-  REQUIRE(opdump_session_init(session) == OPDUMP_OK);
-  REQUIRE(opdump_session_set_config(session, config) == OPDUMP_OK);
+  const Room recorder_room(opdump_recorder_size(&kRecorderOptions));
+  opdump_recorder* const recorder = only_recorder(session, recorder_room, config);
   opdump_drain_thread* thread = nullptr;
   opdump_drain_thread* second = nullptr;
   REQUIRE(opdump_drain_thread_start(session, thread_room.at(), thread_room.bytes(), &thread) == OPDUMP_OK);
@@ -78,6 +92,51 @@ TEST_CASE("c api: with a system, a config file, a tree of files and a drain thre
     CHECK(read_file(entry.path()).find("Output,0,16,DT_FLOAT,ND,2x2,4,1,2.5,4,0,0,0") != std::string::npos);
   }
   CHECK(tables == 3);
+}
+
+TEST_CASE("c api: MindSpore Lite's config and files, run after run") {
+  const TemporaryDirectory directory;
+  const std::string file = directory.text() + "/lite.json";
+  write_file(file, R"({"common_dump_settings": {"dump_mode": 1, "path": ")" + directory.text() +
+                       R"(/dump", "net_name": "Net", "input_output": 2, "kernels": ["conv1"]}})");
+  for (int run = 0; run < 2; ++run) {
+    char message[256];
+    const Room config_room(opdump_config_file_size(file.c_str()));
+    opdump_config* config = nullptr;
+    REQUIRE(opdump_config_read(config_room.at(), config_room.bytes(), file.c_str(), &config, message,
+                               sizeof message) == OPDUMP_OK);
+    const Room sink_room(opdump_directory_sink_size()), extras_room(opdump_extras_size());
+    opdump_session_options options = {};
+    options.struct_bytes = sizeof options;
+    options.clock = opdump_system_clock();
+    REQUIRE(opdump_directory_sink_create(sink_room.at(), sink_room.bytes(), &options.sink) == OPDUMP_OK);
+    REQUIRE(opdump_extras_create(extras_room.at(), extras_room.bytes(), nullptr, &options.extras) ==
+            OPDUMP_OK);
+    const Room session_room(opdump_session_size(&options));
+    opdump_session* session = nullptr;
+    REQUIRE(opdump_session_create(session_room.at(), session_room.bytes(), &options, &session) == OPDUMP_OK);
+    const Room recorder_room(opdump_recorder_size(&kRecorderOptions));
+    opdump_recorder* const recorder = only_recorder(session, recorder_room, config);
+    const Room model_room(opdump_model_size(&kNet));
+    opdump_model* model = nullptr;
+    REQUIRE(opdump_model_load(session, &kNet, model_room.at(), model_room.bytes(), &model) == OPDUMP_OK);
+    const opdump_tensor tensor = tensor_of_values();
+    for (int step = 0; step < 2; ++step) {
+      REQUIRE(opdump_begin_step(recorder, model) == OPDUMP_OK);
+      CHECK(opdump_capture(recorder, 0, nullptr, 0, &tensor, 1) == OPDUMP_OK);
+      REQUIRE(opdump_end_step(recorder) == OPDUMP_OK);
+    }
+    CHECK(opdump_session_finalize(session) == OPDUMP_OK);
+    opdump_sink_destroy(options.sink);
+  }
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory.path() / "dump")) {
+    if (entry.path().extension() == ".bin")
+      files.push_back(std::filesystem::relative(entry.path(), directory.path() / "dump").string());
+  }
+  std::sort(files.begin(), files.end());
+  const std::string name = "/conv1_output_0_shape_2_2_Float32.bin";
+  CHECK(files == std::vector<std::string>{"Net/0" + name, "Net/1" + name, "Net/2" + name, "Net/3" + name});
 }
 
 TEST_CASE("c api: a config that is refused is told in words, as long as there is room") {

@@ -207,6 +207,9 @@ TEST_CASE("config: the opdump object has a say in file format and layout") {
         Layout::mindspore_cpu_product);
   CHECK(parse_file("accept", "options_layout_mindspore_cpu_document").config.form.layout ==
         Layout::mindspore_cpu_document);
+  const DumpConfig lite = parse_file("accept", "options_layout_mindspore_lite").config;
+  CHECK(lite.form.layout == Layout::mindspore_lite);
+  CHECK(lite.form.file_format == FileFormat::bin);
   CHECK(parse_file("accept", "options_format_npy").config.active);
   CHECK_FALSE(none.form.fixed_point);
   CHECK(none.form.trailing_comma);

@@ -71,7 +71,7 @@ TEST_CASE("config: damage to any byte is either accepted or told with a place") 
   for (const char* name :
        {"accept/documented_model_dump", "accept/steps", "accept/escapes", "accept/unknown_keys",
         "accept/path_with_address", "accept/range_beside_layers", "accept/blacklist_positions",
-        "mindspore/accept/documented_o0", "mindspore/accept/kernels_regex_rich",
+        "lite/accept/documented", "mindspore/accept/documented_o0", "mindspore/accept/kernels_regex_rich",
         "mindspore/accept/categories_all", "torchair/accept/documented"}) {
     const std::string text = read_file(corpus("") / (std::string(name) + ".json"));
     for (std::size_t i = 0; i < text.size(); ++i) {

@@ -81,6 +81,15 @@ TEST_CASE("forecast: says what the sink then gets, to the byte where there are o
   }
 }
 
+TEST_CASE("forecast: of MindSpore Lite's layout, the tensors alone") {
+  DumpConfig config = everything();
+  config.form.file_format = FileFormat::bin;
+  config.form.layout = Layout::mindspore_lite;
+  const Step step = one_step(config);
+  CHECK(step.written == 6 * 64);
+  CHECK(step.forecast.bytes_per_step == step.written);
+}
+
 TEST_CASE("forecast: counts samples, and statistics about right") {
   for (const Layout layout : {Layout::cann, Layout::mindspore_kernel}) {
     for (const DumpData data : {DumpData::statistics, DumpData::full}) {

@@ -227,6 +227,22 @@ TEST_CASE("load_mindspore_config: what the environment says") {
   unsetenv("MS_DIAGNOSTIC_DATA_PATH");
   unsetenv("MINDSPORE_DUMP_CONFIG");
 
+  // Its Lite reads the same variable.
+  CHECK(posix::load_mindspore_lite_config(memory, config, error) == Status::ok);
+  CHECK_FALSE(config.asked);
+  const std::string lite = (directory.path() / "lite.cfg").string();
+  write_file(lite, R"({"common_dump_settings": {"dump_mode": 0, "path": "/lite", "kernels": []}})");
+  setenv("MINDSPORE_DUMP_CONFIG", lite.c_str(), 1);
+  CHECK(posix::load_mindspore_lite_config(memory, config, error) == Status::ok);
+  CHECK(config.asked);
+  CHECK(config.dump_path == "/lite");
+  CHECK(config.form.layout == Layout::mindspore_lite);
+  CHECK(posix::load_mindspore_config(memory, config, error) == Status::config_refused);
+  write_file(lite, R"({"dump": {}})");
+  CHECK(posix::load_mindspore_lite_config(memory, config, error) == Status::config_refused);
+  CHECK(error.key == "common_dump_settings");
+  unsetenv("MINDSPORE_DUMP_CONFIG");
+
   const fs::path o2 = fs::path(OPDUMP_TEST_DATA) / "config" / "mindspore" / "accept" / "o2_bin.json";
   for (const char* value : {"0", "1"}) {
     setenv("ENABLE_MS_GE_DUMP", value, 1);

@@ -184,7 +184,7 @@ struct DrainLedger {
                                           [[maybe_unused]] ToldName& name, Use use) {
     constexpr std::uint32_t kTries = build::kLean ? 255 : 1000;
     const DumpTarget& target = targets[stream.target];
-    for (std::uint32_t left = kTries;;) {
+    for (std::uint32_t left = has_full_names(target) ? kTries : 1;;) {
       std::string_view file;
       MutableBytes rest;
       stream.last_us = next_time(stream, record);

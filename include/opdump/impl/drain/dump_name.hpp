@@ -34,6 +34,7 @@ inline char* put_dump_directory(char* to, const DumpTarget& target) {
     case Layout::mindspore_cpu_document:
       return put_decimal(put_text(to, "rank_"), target.form.rank);
     case Layout::mindspore_graph:
+    case Layout::mindspore_lite:
       break;
   }
   return to;
@@ -42,6 +43,11 @@ inline char* put_dump_directory(char* to, const DumpTarget& target) {
 /// Whether each dump of the target has a directory of its own, which its time names.
 constexpr bool has_own_directory(const DumpTarget& target) {
   return !holds_failures(target) && layout_of(target) == Layout::cann;
+}
+
+/// Whether names of the target's files tell type, ids and time.
+constexpr bool has_full_names(const DumpTarget& target) {
+  return build::kLean || has_full_names(layout_of(target));
 }
 
 /// What is known of every object of the target.
@@ -132,6 +138,7 @@ class DumpNamer {
   ///     mindspore_kernel  rank_{rank}/{network}/{model id}/{step}; the task is 0
   ///     mindspore_cpu     the same; the stream is 0 as well
   ///     mindspore_graph   {step}/{time}/{device}/{model}/{model id}/{step}
+  ///     mindspore_lite    {network}/{step}; the file is {name}, with . for each /, and `suffix`
   ///
   /// Of an operator that failed it is, with a local time in milliseconds, in extra-info/data-dump/{device}
   ///
@@ -159,6 +166,7 @@ class DumpNamer {
     std::string_view file;
     MutableBytes unused;
     if (make(record, target, 0, {}, file, unused) != Status::ok) return {};
+    if (!holds_failures(target) && !has_full_names(target)) return file;
     file.remove_suffix(1 + (holds_failures(target) ? kFailureTimeBytes : NameTime::kBytes));
     return file;
   }
@@ -214,6 +222,9 @@ class DumpNamer {
     char* end = nullptr;
     if (failed) {
       end = put_failure_name(room.data(), record, target, unix_us);
+    } else if (!has_full_names(target)) {
+      end = put_lite_name(room.data(), record.name());
+      if (!suffix.empty()) end = put_text(end, suffix);
     } else {
       end = time_.put(put_stem(room.data(), record, target), unix_us, kept_digits());
       if (!suffix.empty()) end = put_text(end, suffix);
@@ -222,6 +233,14 @@ class DumpNamer {
     unused = std::as_writable_bytes(room.subspan(bytes));
     file = {room.data(), bytes};
     return Status::ok;
+  }
+
+  /// Source: MindSpore Lite replaces slashes only; here control characters become '_', and so does no name.
+  static char* put_lite_name(char* to, std::string_view name) {
+    if (name.empty()) *to++ = '_';
+    for (const char c : name)
+      *to++ = c == '/' ? '.' : static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '_' : c;
+    return to;
   }
 
   /// Of the type and the name, each one character at least.
@@ -278,9 +297,9 @@ class DumpNamer {
     if (failures || layout_of(target) == Layout::cann || layout_of(target) == Layout::mindspore_graph)
       to = put_number_part(to, target.device_id);
     if (!failures && head.in_model != 0) {
-      *to++ = '/';
+      if (build::kLean || to != memory_.data()) *to++ = '/';
       to = put_sanitised(to, record.model_name());
-      to = put_number_part(to, head.model_id);
+      if (has_full_names(target)) to = put_number_part(to, head.model_id);
       *to++ = '/';
       to = put_decimal(to, head.step);
     }

@@ -353,7 +353,7 @@ inline void resolve_watch(const DumpConfig& config, const ModelDesc& model, std:
   plan.directory_name = model.name;
   const RulesOfModel rules(config.models, model);
   if (rules.named()) plan.directory_name = rules.name();
-  if (!build::kLean && has_rank_folder(config.form.layout) && !config.net_name.empty())
+  if (!build::kLean && has_net_folder(config.form.layout) && !config.net_name.empty())
     plan.directory_name = config.net_name;
   const std::uint8_t of_all = bits_of_all(config);
   const bool failures = build::kFaults && config.exception != ExceptionDump::none;

@@ -53,7 +53,9 @@ struct TargetMeans {
     RecordFormat* format = nullptr;
     if (config.form.file_format == FileFormat::protobuf) format = given.protobuf;
     if (config.form.file_format == FileFormat::npy) format = given.npy;
+    if (config.form.file_format == FileFormat::bin) format = given.bin;
     target.format = format;
+    if (!go_together(config.form.layout, config.form.file_format)) return Status::not_supported;
     return config.form.file_format != FileFormat::nano && format == nullptr ? Status::not_supported
                                                                             : Status::ok;
   }
@@ -83,7 +85,7 @@ struct TargetMeans {
     // Source: CANN dumps an overflow's tensors even if the config asks for statistics; MindSpore writes no
     // reports where it dumps kernel by kernel.
     if (config.form.layout == Layout::cann) target.form.data = DumpData::tensor;
-    target.reports = !has_rank_folder(config.form.layout);
+    target.reports = !has_net_folder(config.form.layout);
     return Status::ok;
   }
 };

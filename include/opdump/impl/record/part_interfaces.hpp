@@ -24,7 +24,7 @@ struct FormatState {
 };
 
 /// Bytes of memory that `RecordFormat::suffix` needs.
-inline constexpr std::size_t kMaxSuffixBytes = 64;
+inline constexpr std::size_t kMaxSuffixBytes = build::kLean ? 64 : 128;
 
 /// A file format other than nano records. A session is given pointers to the formats that its configs may ask
 /// for, so that firmware which writes only nano records carries no code for others. All calls come from the
@@ -60,6 +60,7 @@ class RecordFormat {
 struct RecordFormats {
   RecordFormat* protobuf = nullptr;
   RecordFormat* npy = nullptr;
+  RecordFormat* bin = nullptr;
 };
 
 /// Reduces records: where the config wants no tensors, and under WhenFull::degrade where there is no room for
