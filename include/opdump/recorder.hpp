@@ -50,6 +50,9 @@ class BasicRecorder {
   /// model.
   bool wants(std::size_t op) const { return build::kEnabled && bits_ != nullptr && bits_[op] != 0; }
 
+  /// The same for any `op`, from the recorder's own context.
+  bool wants_any(std::size_t op) const { return build::kEnabled && captures(own_plan(), op); }
+
   /// What the open step captures of each operator, as in `ModelPlan::bits`; null when the step captures
   /// nothing or no step is open.
   const std::uint8_t* bits() const { return build::kEnabled ? bits_ : nullptr; }
@@ -66,19 +69,23 @@ class BasicRecorder {
     if (!build::kEnabled) return Status::ok;
     const ModelPlan* plan = own_plan();
     if (!captures(plan, op)) return not_captured(plan, op);
-    if constexpr (build::kLean && build::kOverflow) return capture_in_parts(op, {inputs, outputs});
-    const std::uint8_t bits = bits_[op];
-    if (is_special(bits)) [[unlikely]] {
-      Status status;
-      if (!capture_specially(*plan, op, {inputs, outputs}, status)) return status;
-    }
-    return capture_listed(*plan, op, select(bits, inputs, outputs));
+    return capture_wanted(*plan, op, inputs, outputs);
   }
 
   /// As `capture`, for an operator whose tensors cannot be handed over, because of `cause`: the record is
   /// lost and counted under that cause. Returns `cause`, or what `capture` would have returned before it
   /// looked at the tensors.
   Status refuse(std::size_t op, Status cause);
+
+  /// `capture` if `cause` is `ok`, else `refuse`. Takes less code than a call of each.
+  Status capture_unless(Status cause, std::size_t op, std::span<const TensorView> inputs,
+                        std::span<const TensorView> outputs) {
+    if (!build::kLean) return cause == Status::ok ? capture(op, inputs, outputs) : refuse(op, cause);
+    if (!build::kEnabled) return Status::ok;
+    const ModelPlan* plan = own_plan();
+    if (!captures(plan, op)) return not_captured(plan, op);
+    return cause == Status::ok ? capture_wanted(*plan, op, inputs, outputs) : refuse_wanted(*plan, op, cause);
+  }
 
   /// As `capture`, for an operator of which the runtime knows that it overflowed, as `report` says: the
   /// outputs are not searched. Where the config asks for overflows, captures the operator with the report
@@ -182,6 +189,22 @@ class BasicRecorder {
   static Status not_captured(const ModelPlan* plan, std::size_t op);
   /// What is said of an operator outside any model that is not captured.
   Status no_single_ops() const;
+
+  /// `capture` of a wanted operator.
+  [[gnu::always_inline]] Status capture_wanted(const ModelPlan& plan, std::size_t op,
+                                               std::span<const TensorView> inputs,
+                                               std::span<const TensorView> outputs) {
+    if constexpr (build::kLean && build::kOverflow) return capture_in_parts(op, {inputs, outputs});
+    const std::uint8_t bits = bits_[op];
+    if (is_special(bits)) [[unlikely]] {
+      Status status;
+      if (!capture_specially(plan, op, {inputs, outputs}, status)) return status;
+    }
+    return capture_listed(plan, op, select(bits, inputs, outputs));
+  }
+
+  /// `refuse` of a wanted operator.
+  Status refuse_wanted(const ModelPlan& plan, std::size_t op, Status cause);
 
   static constexpr bool is_special(std::uint8_t bits);
   static CapturedTensors select(std::uint8_t bits, std::span<const TensorView> inputs,

@@ -165,12 +165,17 @@ class BasicRing {
 
   /// The payload of the oldest chunk not yet popped; null data when there is none. It stays valid until
   /// `release`.
-  Bytes peek() {
-    if (read_ == cached_head_) {
-      // acquire: the chunks before this head are whole; pairs with the release in `publish`.
-      cached_head_ = head_.load(std::memory_order_acquire);
-      if (read_ == cached_head_) return {};
-    }
+  Bytes peek() { return look() ? oldest() : Bytes(); }
+
+  /// Whether there is a chunk not yet popped.
+  bool look() {
+    // acquire: the chunks before this head are whole; pairs with the release in `publish`.
+    if (read_ == cached_head_) cached_head_ = head_.load(std::memory_order_acquire);
+    return read_ != cached_head_;
+  }
+
+  /// `peek`, after a `look` that found a chunk.
+  Bytes oldest() {
     if (read_length(read_) == kWrap) read_ = 0;
     const std::uint32_t bytes = read_length(read_);
     Parts::will_read(read_ + kChunkHeadBytes, bytes);

@@ -361,6 +361,7 @@ class BasicSession {
   bool is_open(const ModelPlan& plan) const;
 
   void finish(std::size_t slot) {
+    if (OPDUMP_MAX_RECORDERS == 1) slot = 0;  // which the compiler then knows
     drainer_.finish(slot, recorders_[slot].next_sequence(), recorders_[slot].untold().gap());
   }
 
@@ -447,40 +448,39 @@ class BasicSession {
 
   Status check_names(const ModelPlan& plan, const ModelDesc& model) const;
 
-  // First, so that what follows leaves room at its end, where the session's goes.
-  Recorder recorders_[OPDUMP_MAX_RECORDERS];
+  // What is asked for most comes first, bytes before words: near the beginning a Cortex-M reaches them with
+  // short instructions.
   bool drainer_attached_ = false;
   bool passing_ = false;  ///< something waits for the rings to pass what was in them; the drain context's
+  bool initialised_ = false;
+  [[no_unique_address]] Maybe<!build::kLean, bool> configured_{};
+  const WhenFull when_full_;
+  const JournalDetail journal_;
+  JournalDetail journal_now_ = journal_;
   std::atomic<std::uint8_t> slot_states_[OPDUMP_MAX_RECORDERS] = {};
   std::atomic<std::uint32_t> flushes_asked_{0};   ///< by the control context; the latest one's number
   std::atomic<std::uint32_t> flushes_passed_{0};  ///< number of the latest one whose records are in the sink
-  [[no_unique_address]] Maybe<!build::kLean, std::atomic<Job*>> job_{nullptr};  ///< null: none, or it is done
   std::uint32_t flush_marked_ = 0;  ///< of the one that waits for the rings; the drain context's
+  [[no_unique_address]] Maybe<!build::kLean, std::atomic<Job*>> job_{nullptr};  ///< null: none, or it is done
+  RecorderContext<Memory> context_;
+  std::uint32_t device_id_;
+  std::uint32_t generation_ = 0;
+  std::uint32_t loads_ = 0;
+  const std::uint32_t block_limit_ms_;
+  SessionLog* const log_;
+  Drainer drainer_;
   Targets targets_;
   [[no_unique_address]] PlanList plans_;
+  [[no_unique_address]] Maybe<build::kJournal || !build::kLean, std::uint64_t> last_target_id_{};
+  std::optional<DumpConfig> config_;  ///< in force; absent: none
   /// Of all targets closed so far.
   [[no_unique_address]] Maybe<build::kJournal && kAlways<Memory>,
                               CountBlock<DumpCount::wanted, DumpCount::written>>
       closed_counts_;
-  RecorderContext<Memory> context_;
-  Drainer drainer_;
-
-  Sink& sink_;
-  std::uint32_t device_id_;
-  const std::uint32_t block_limit_ms_;
-  const WhenFull when_full_;
-  const JournalDetail journal_;
-  JournalDetail journal_now_ = journal_;
-  bool initialised_ = false;
-  [[no_unique_address]] Maybe<!build::kLean, bool> configured_{};
   [[no_unique_address]] const Maybe<!build::kLean, RecordFormats> formats_;
   [[no_unique_address]] Maybe<build::kFaults && kAlways<Memory>, WatchRoom> watch_;
-  SessionLog* const log_;
-  std::optional<DumpConfig> config_;  ///< in force; absent: none
-  [[no_unique_address]] Maybe<build::kJournal || !build::kLean, std::uint64_t> last_target_id_{};
   [[no_unique_address]] Maybe<!build::kLean && kAlways<Memory>, Account> account_;
-  std::uint32_t generation_ = 0;
-  std::uint32_t loads_ = 0;
+  Recorder recorders_[OPDUMP_MAX_RECORDERS];
 };
 
 /// A session whose device memory is reached through a virtual call.

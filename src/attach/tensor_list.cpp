@@ -64,7 +64,7 @@ Status TensorList::take(const opdump_attach_tensor& from, TensorView& view) {
   view.format = static_cast<Format>(from.format);
   view.shape = copy_dims(from.dims, from.rank);
   view.original_shape = copy_dims(from.original_dims, from.original_rank);
-  view.original_name = c_api::text_of(from.name);
+  c_api::take_text(from.name, view.original_name);
   std::uint64_t packed = 0;
   const bool countable = count_bytes(view.dtype, view.shape, packed);
   if (from.strides == nullptr) {

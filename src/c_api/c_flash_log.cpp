@@ -44,8 +44,10 @@ struct PortFlash {
   }
 
   flashlog::Options options() const {
-    return {.policy = port.policy == OPDUMP_FLASH_STOP_WHEN_FULL ? flashlog::Policy::stop_when_full
-                                                                 : flashlog::Policy::overwrite_oldest,
+    // C has them the other way round.
+    static_assert(OPDUMP_FLASH_STOP_WHEN_FULL == 1 - static_cast<int>(flashlog::Policy::stop_when_full) &&
+                  OPDUMP_FLASH_OVERWRITE_OLDEST == 1 - static_cast<int>(flashlog::Policy::overwrite_oldest));
+    return {.policy = static_cast<flashlog::Policy>(1 - port.policy),
             .verify = port.verify != 0,
             .prepared_blocks = port.prepared_blocks,
             .erase_budget = port.erase_ahead != 0    ? 0

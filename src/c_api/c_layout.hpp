@@ -154,21 +154,24 @@ OPDUMP_LAYOUT(opdump_running_op, 64, 40, OPDUMP_FIELD(struct_bytes, 0, 0), OPDUM
               OPDUMP_FIELD(inputs, 32, 24), OPDUMP_FIELD(outputs, 40, 28), OPDUMP_FIELD(arguments, 48, 32),
               OPDUMP_FIELD(workspaces, 56, 36));
 
-/// Of each field of a struct the byte behind it.
+/// What `take_struct` and `give_struct` know of a struct, a byte each: the bytes of the struct, the number of
+/// its fields, and of each field the byte behind it.
 template <class Struct>
 inline constexpr auto kFieldEnds = [] {
   static_assert(sizeof(Struct) <= UINT8_MAX && sizeof(Struct) <= OPDUMP_MAX_STRUCT_BYTES);
-  std::array<std::uint8_t, std::size(Layout<Struct>::kFields)> ends{};
-  for (std::size_t i = 0; i < ends.size(); ++i)
-    ends[i] = static_cast<std::uint8_t>(Layout<Struct>::kFields[i].offset + Layout<Struct>::kFields[i].bytes);
+  constexpr std::size_t kFields = std::size(Layout<Struct>::kFields);
+  std::array<std::uint8_t, 2 + kFields> ends{sizeof(Struct), kFields};
+  for (std::size_t i = 0; i < kFields; ++i)
+    ends[2 + i] =
+        static_cast<std::uint8_t>(Layout<Struct>::kFields[i].offset + Layout<Struct>::kFields[i].bytes);
   return ends;
 }();
 
-/// Bytes up to the end of the last field that is whole in the first `bytes` bytes.
-inline std::size_t whole_bytes(std::span<const std::uint8_t> ends, std::size_t bytes) {
+/// Bytes up to the end of the last field that is whole in the first `bytes` bytes; `ends` as `kFieldEnds`.
+inline std::size_t whole_bytes(const std::uint8_t* ends, std::size_t bytes) {
   std::size_t whole = 0;
-  for (const std::uint8_t end : ends) {
-    if (end <= bytes) whole = end;
+  for (unsigned left = *++ends; left != 0; --left) {
+    if (*++ends <= bytes) whole = *ends;
   }
   return whole;
 }

@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include "opdump/base/cpu.hpp"
 #include "opdump/impl/c_api/port_memory.hpp"
 #include "opdump/opdump.h"
 #include "opdump/port/clock.hpp"
@@ -45,16 +46,26 @@ constexpr std::size_t name_room(std::uint32_t name_bytes) {
   return name_bytes == 0 ? 128 : name_bytes;
 }
 
-inline std::string_view text_of(const char* text) {
-  return text == nullptr ? std::string_view{} : std::string_view(text);
+/// Makes `to` the text; false, with `to` unchanged, when there is none.
+OPDUMP_APART_IF_LEAN inline bool take_text(const char* text, std::string_view& to) {
+  if (text == nullptr) return false;
+  if constexpr (build::kLean) {
+    std::size_t bytes = 0;
+    // Or it becomes a call of strlen, which is six times as long.
+    for (; text[bytes] != '\0'; ++bytes) asm("" : "+r"(bytes));
+    to = {text, bytes};
+  } else {
+    to = text;
+  }
+  return true;
 }
 
 /// No struct of opdump.h will ever have more: a larger size is none, and the bytes there are nobody's.
 inline constexpr std::size_t kMostStructBytes = OPDUMP_MAX_STRUCT_BYTES;
 
-/// `take_struct` of any struct, of `own_bytes` bytes here.
-[[gnu::noinline]] inline Status take_prefix(const void* from, void* to, std::size_t own_bytes,
-                                            std::span<const std::uint8_t> ends) {
+/// `take_struct` of any struct, whose `kFieldEnds` are `ends`.
+[[gnu::noinline]] inline Status take_prefix(const void* from, void* to, const std::uint8_t* ends) {
+  const std::size_t own_bytes = *ends;
   std::memset(to, 0, own_bytes);
   if (from == nullptr) return Status::invalid_argument;
   std::size_t bytes;
@@ -74,7 +85,7 @@ inline constexpr std::size_t kMostStructBytes = OPDUMP_MAX_STRUCT_BYTES;
 /// that this library does not, and sets them.
 template <class Struct>
 Status take_struct(const Struct* from, Struct& to) {
-  return take_prefix(from, &to, sizeof to, kFieldEnds<Struct>);
+  return take_prefix(from, &to, kFieldEnds<Struct>.data());
 }
 
 /// Fills the caller's `bytes` bytes with the fields that it knows of the struct, and the rest of them with
@@ -83,7 +94,7 @@ template <class Struct>
 Status give_struct(const Struct& from, void* to, std::size_t bytes) {
   if (bytes > kMostStructBytes) return Status::invalid_argument;
   std::memset(to, 0, bytes);
-  std::memcpy(to, &from, whole_bytes(kFieldEnds<Struct>, bytes));
+  std::memcpy(to, &from, whole_bytes(kFieldEnds<Struct>.data(), bytes));
   return Status::ok;
 }
 
@@ -121,18 +132,21 @@ class PortClock final : public Clock {
 /// The port's memory as it is copied: null is plain memory; `invalid_argument` for a struct without `copy`,
 /// with `start` and no `complete`, or with rules that cannot be kept.
 inline Status take_memory(const opdump_memory* from, opdump_memory& to) {
-  to = {};
-  if (from == nullptr) return Status::ok;
+  if (from == nullptr) {
+    to = {};
+    return Status::ok;
+  }
   const Status status = take_struct(from, to);
   if (status != Status::ok) return status;
   constexpr std::uint32_t kLeastMaxBytes = 16;
   constexpr std::uint32_t kMostAlignment = 64;
-  const bool power_of_two = (to.alignment & (to.alignment - 1)) == 0 && to.alignment <= kMostAlignment;
-  const bool long_enough =
-      to.max_bytes == 0 || (to.max_bytes >= kLeastMaxBytes && to.max_bytes >= to.alignment);
-  const bool usable = to.copy != nullptr && (to.start == nullptr || to.complete != nullptr) && power_of_two &&
-                      long_enough && to.whole_units <= 1;
-  return usable ? Status::ok : Status::invalid_argument;
+  const bool power_of_two = (to.alignment & (to.alignment - 1)) == 0;
+  if (to.copy == nullptr || (to.start != nullptr && to.complete == nullptr) || !power_of_two ||
+      to.alignment > kMostAlignment || to.whole_units > 1)
+    return Status::invalid_argument;
+  if (to.max_bytes != 0 && (to.max_bytes < kLeastMaxBytes || to.max_bytes < to.alignment))
+    return Status::invalid_argument;
+  return Status::ok;
 }
 
 }  // namespace OPDUMP_NAMESPACE

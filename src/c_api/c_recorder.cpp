@@ -24,17 +24,14 @@ std::size_t head_bytes_of(const opdump_recorder_options& options) {
   return build::kLean ? 0 : head_memory_bytes(options.known_heads);
 }
 
+/// By the numbers of `opdump_recorder_options::when_full`.
+constexpr WhenFull kOwnWhenFull[] = {WhenFull{}, WhenFull::drop, WhenFull::block, WhenFull::degrade};
+static_assert(OPDUMP_RECORDER_AS_SESSION == 0 && OPDUMP_RECORDER_DROP == 1 && OPDUMP_RECORDER_BLOCK == 2 &&
+              OPDUMP_RECORDER_DEGRADE == 3);
+
 std::optional<WhenFull> own_when_full(const opdump_recorder_options& options) {
-  switch (options.when_full) {
-    case OPDUMP_RECORDER_DROP:
-      return WhenFull::drop;
-    case OPDUMP_RECORDER_BLOCK:
-      return WhenFull::block;
-    case OPDUMP_RECORDER_DEGRADE:
-      return WhenFull::degrade;
-    default:
-      return {};
-  }
+  if (options.when_full == OPDUMP_RECORDER_AS_SESSION) return {};
+  return kOwnWhenFull[options.when_full];
 }
 
 /// Adds those of one list, behind the first `used` of the recorder's.
@@ -42,9 +39,10 @@ Status take_list(const opdump_recorder& recorder, std::size_t used, const opdump
                  std::uint32_t count) {
   if (count != 0 && tensors == nullptr) return c_api::kMissing;
   if (count > recorder.tensors.size() - used) return Status::too_many_tensors;
-  for (TensorView& view : recorder.tensors.subspan(used, count)) {
-    if (const Status status = c_api::check(*tensors); status != Status::ok) return status;
-    c_api::put_view(*tensors++, *::new (&view) TensorView);
+  TensorView* view = recorder.tensors.data() + used;
+  for (; count != 0; --count) {
+    const Status status = c_api::put_view(*tensors++, view++);
+    if (status != Status::ok) return status;
   }
   return Status::ok;
 }
@@ -79,14 +77,14 @@ opdump_status opdump_recorder_add(opdump_session* session, const opdump_recorder
   std::byte* const place = arena.take(1, sizeof(opdump_recorder), alignof(opdump_recorder));
   TensorView* const tensors = c_api::room_in<TensorView>(arena, max_tensors(options));
   std::byte* const ring = arena.take(options.ring_bytes, 1, kRingAlignment);
-  std::byte* const heads = arena.take(head_bytes, 1, alignof(std::uint64_t));
+  std::byte* const heads = build::kLean ? ring : arena.take(head_bytes, 1, alignof(std::uint64_t));
   if (place == nullptr || tensors == nullptr || ring == nullptr || heads == nullptr)
     return OPDUMP_ERR_NO_MEMORY;
   const Result<c_api::PortRecorder*> added =
       session->session.add_recorder({ring, options.ring_bytes}, {heads, head_bytes}, own_when_full(options));
   if (!added.ok()) return to_c(added.status());
   *recorder = ::new (place)
-      opdump_recorder{session->session, *added.value(), std::span<TensorView>(tensors, max_tensors(options))};
+      opdump_recorder(session->session, *added.value(), std::span<TensorView>(tensors, max_tensors(options)));
   return OPDUMP_OK;
 }
 
@@ -109,8 +107,7 @@ opdump_status opdump_begin_step_at(opdump_recorder* recorder, opdump_model* mode
 
 int opdump_wants(const opdump_recorder* recorder, std::uint32_t op) {
   if (c_api::is_gone(recorder)) return 0;
-  const ModelPlan* const plan = recorder->recorder.open_plan();
-  return plan != nullptr && op < plan->bits.size() && recorder->recorder.wants(op) ? 1 : 0;
+  return recorder->recorder.wants_any(op) ? 1 : 0;
 }
 
 opdump_status opdump_capture(opdump_recorder* recorder, std::uint32_t op, const opdump_tensor* inputs,
@@ -118,9 +115,10 @@ opdump_status opdump_capture(opdump_recorder* recorder, std::uint32_t op, const 
                              std::uint32_t output_count) {
   if (c_api::is_gone(recorder)) return OPDUMP_ERR_INVALID_ARGUMENT;
   const Status status = c_api::take_tensors(*recorder, inputs, input_count, outputs, output_count);
-  if (status != Status::ok) return to_c(recorder->recorder.refuse(op, status));
-  return to_c(recorder->recorder.capture(op, recorder->tensors.first(input_count),
-                                         recorder->tensors.subspan(input_count, output_count)));
+  if (status != Status::ok) input_count = output_count = 0;
+  const TensorView* const views = recorder->tensors.data();
+  return to_c(recorder->recorder.capture_unless(status, op, {views, input_count},
+                                                {views + input_count, output_count}));
 }
 
 opdump_status opdump_end_step(opdump_recorder* recorder) {

@@ -26,7 +26,8 @@ Status check_running(const opdump_recorder& recorder, const opdump_running_op& r
     if (count > left) return Status::too_many_tensors;
     left -= count;
     for (std::size_t i = 0; i < count; ++i) {
-      if (const Status status = c_api::check(tensors[i]); status != Status::ok) return status;
+      TensorView view;
+      if (const Status status = c_api::put_view(tensors[i], &view); status != Status::ok) return status;
     }
   }
   return Status::ok;
@@ -56,7 +57,7 @@ void c_api::announce_running(opdump_recorder& recorder) {
   for (std::size_t list = 0; list < std::size(lists); ++list) {
     const std::span<TensorView> views = recorder.tensors.subspan(used, running.*kRunningCounts[list]);
     for (std::size_t i = 0; i < views.size(); ++i)
-      put_view((running.*kRunningLists[list])[i], *::new (&views[i]) TensorView);
+      static_cast<void>(put_view((running.*kRunningLists[list])[i], &views[i]));
     used += views.size();
     lists[list] = views;
   }

@@ -16,9 +16,13 @@ std::size_t scratch_bytes(const opdump_session_options& options) {
   return drain_scratch_bytes(name, name, op_name);
 }
 
+/// C counts from the other end.
 JournalDetail journal_detail(std::uint32_t journal) {
-  if (journal == OPDUMP_JOURNAL_NONE) return JournalDetail::none;
-  return journal == OPDUMP_JOURNAL_GAPS ? JournalDetail::gaps : JournalDetail::records;
+  constexpr auto kAll = static_cast<std::uint32_t>(JournalDetail::records);
+  static_assert(OPDUMP_JOURNAL_RECORDS == kAll - static_cast<std::uint32_t>(JournalDetail::records) &&
+                OPDUMP_JOURNAL_GAPS == kAll - static_cast<std::uint32_t>(JournalDetail::gaps) &&
+                OPDUMP_JOURNAL_NONE == kAll - static_cast<std::uint32_t>(JournalDetail::none));
+  return static_cast<JournalDetail>(kAll - journal);
 }
 
 /// Adds what the handle of extras has in this build.
@@ -70,16 +74,17 @@ Status configure(opdump_session& self, const DumpOptions& options) {
   return asks_sink(options) ? Status::not_supported : Status::ok;
 }
 
+/// Tells the log of options that do not count.
+void tell_ignored(const opdump_session& self, const DumpOptions& options) {
+  if (self.configured || self.log == nullptr || options.history_steps != 0 || !asks_anything(options)) return;
+  constexpr std::string_view kLine =
+      "config: the options in its \"opdump\" object do not count, as opdump_session_configure was not called";
+  self.log->say(self.log->context, kLine.data(), kLine.size());
+}
+
 Status set_config(opdump_session& self, const DumpConfig& config) {
   // What a history keeps back would be written at once.
   if (config.options.history_steps != 0) return Status::not_supported;
-  // Elsewhere the session says so.
-  if (build::kLean && !self.configured && self.log != nullptr && asks_anything(config.options)) {
-    constexpr std::string_view kLine =
-        "config: the options in its \"opdump\" object do not count, as opdump_session_configure was not "
-        "called";
-    self.log->say(self.log->context, kLine.data(), kLine.size());
-  }
   // A lean build knows no layout that has one made.
   if (build::kLean || self.sink.make_place == nullptr || !config.active)
     return self.session.set_config(config);
@@ -95,11 +100,14 @@ static_assert(OPDUMP_WHEN_FULL_DEGRADE == static_cast<int>(WhenFull::degrade));
 
 }  // namespace
 
-opdump_session::opdump_session(const opdump_session_options& options, const opdump_memory& memory_port,
-                               const opdump_clock& clock_port, MutableBytes scratch)
-    : memory(memory_port),
+// Called once.
+[[gnu::always_inline]] inline opdump_session::opdump_session(const opdump_session_options& options,
+                                                             const opdump_memory& memory_port,
+                                                             const opdump_clock& clock_port,
+                                                             MutableBytes scratch)
+    : session(make_session(own, parts_of(options, *this, scratch))),
+      memory(memory_port),
       clock(clock_port),
-      session(make_session(own, parts_of(options, *this, scratch))),
       sink(*options.sink),
       log(options.log) {}
 
@@ -155,6 +163,8 @@ opdump_status opdump_session_init(opdump_session* session) {
 
 opdump_status opdump_session_set_config(opdump_session* session, const opdump_config* config) {
   if (session == nullptr || config == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  // Elsewhere the session says so.
+  if (build::kLean) tell_ignored(*session, config->config.options);
   return to_c(set_config(*session, config->config));
 }
 

@@ -113,12 +113,12 @@ struct opdump_session {
                  const opdump_clock& clock_port, opdump::MutableBytes scratch);
   template <class Session>
   opdump_session(Session& elsewhere, opdump_sink& its_sink)
-      : memory({}), clock({}), session(elsewhere), sink(its_sink), log(nullptr) {}
+      : session(elsewhere), memory({}), clock({}), sink(its_sink), log(nullptr) {}
 
-  opdump::c_api::PortMemory memory;
-  opdump::c_api::PortClock clock;
   [[no_unique_address]] opdump::Maybe<kMayLieElsewhere, std::optional<opdump::c_api::PortSession>> own;
   std::conditional_t<kMayLieElsewhere, opdump::c_api::PortSession&, opdump::c_api::PortSession> session;
+  opdump::c_api::PortMemory memory;
+  opdump::c_api::PortClock clock;
   opdump_sink& sink;
   opdump_log* log;  ///< null: nothing is told
   bool configured = false;
@@ -131,6 +131,10 @@ struct opdump_model {
 };
 
 struct opdump_recorder {
+  opdump_recorder(opdump::c_api::PortSession& its_session, opdump::c_api::PortRecorder& its_recorder,
+                  std::span<opdump::TensorView> its_tensors)
+      : session(its_session), recorder(its_recorder), tensors(its_tensors) {}
+
   opdump::c_api::PortSession& session;
   opdump::c_api::PortRecorder& recorder;
   std::span<opdump::TensorView> tensors;  ///< those of one operator, while it is captured

@@ -17,32 +17,26 @@ inline bool is_dtype(std::int32_t dtype) {
   return dtype >= 0 && dtype < kKnownDTypes;
 }
 
-/// Whether a TensorView can say the same as `tensor`.
-inline Status check(const opdump_tensor& tensor) {
+/// Makes a view of `tensor` at `at`; not `ok` when none can say the same.
+inline Status put_view(const opdump_tensor& tensor, TensorView* at) {
+  if (!is_dtype(tensor.dtype)) return status_of(TensorFault::no_dtype);
+  if (tensor.rank != 0 && tensor.shape == nullptr) return kMissing;
+  TensorView& view = *::new (at) TensorView{.address = tensor.address,
+                                            .bytes = tensor.bytes,
+                                            .dtype = static_cast<DType>(tensor.dtype),
+                                            .format = static_cast<Format>(tensor.format),
+                                            .shape = {tensor.shape, tensor.rank},
+                                            .address_kind = static_cast<AddressKind>(tensor.address_kind)};
   const opdump_original* const original = tensor.original;
-  if (!is_dtype(tensor.dtype) || (original != nullptr && !is_dtype(original->dtype)))
-    return status_of(TensorFault::no_dtype);
-  const bool has_shapes = (tensor.rank == 0 || tensor.shape != nullptr) &&
-                          (original == nullptr || original->rank == 0 || original->shape != nullptr);
-  if (has_shapes) return Status::ok;
-  return kMissing;
-}
-
-/// Makes `view`, which says nothing yet, that of `tensor`.
-inline void put_view(const opdump_tensor& tensor, TensorView& view) {
-  view.address = tensor.address;
-  view.bytes = tensor.bytes;
-  view.dtype = static_cast<DType>(tensor.dtype);
-  view.format = static_cast<Format>(tensor.format);
-  view.shape = {tensor.shape, tensor.rank};
-  view.address_kind = static_cast<AddressKind>(tensor.address_kind);
-  if (const opdump_original* original = tensor.original) {
-    view.original_shape = {original->shape, original->rank};
-    view.original_name = text_of(original->name);
-    view.original_index = original->index;
-    view.original_dtype = static_cast<DType>(original->dtype);
-    view.original_format = static_cast<Format>(original->format);
-  }
+  if (original == nullptr) return Status::ok;
+  if (!is_dtype(original->dtype)) return status_of(TensorFault::no_dtype);
+  if (original->rank != 0 && original->shape == nullptr) return kMissing;
+  view.original_shape = {original->shape, original->rank};
+  take_text(original->name, view.original_name);
+  view.original_index = original->index;
+  view.original_dtype = static_cast<DType>(original->dtype);
+  view.original_format = static_cast<Format>(original->format);
+  return Status::ok;
 }
 
 }  // namespace OPDUMP_NAMESPACE

@@ -31,8 +31,10 @@ inline constexpr bool kSurvivesReset = OPDUMP_SURVIVE_RESET != 0;
 template <class T, int kTag = 0>
 struct Absent {
   constexpr Absent() = default;
+  /// Not of another of its kind, so that a struct with one is copied as bytes.
   template <class... Values>
-  constexpr explicit(sizeof...(Values) != 1) Absent(Values&&...) {}
+  requires(sizeof...(Values) != 1 || !(std::is_same_v<std::remove_cvref_t<Values>, Absent> &&
+                                       ...)) constexpr explicit(sizeof...(Values) != 1) Absent(Values&&...) {}
 
   constexpr operator T() const { return T{}; }
   constexpr T operator->() const { return T{}; }

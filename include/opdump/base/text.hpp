@@ -49,7 +49,7 @@ inline constexpr std::array<char, 200> kDigitPairs = [] {
 }();
 
 /// Puts the last `count` digits of `value`, at least 1.
-inline char* put_digits(char* to, std::uint32_t value, std::size_t count) {
+OPDUMP_APART_IF_LEAN inline char* put_digits(char* to, std::uint32_t value, std::size_t count) {
   char* const end = to + count;
   char* at = end;
   if constexpr (build::kLean) {
@@ -93,14 +93,14 @@ inline char* put_digits(char* to, std::uint32_t value, std::size_t count) {
 }
 
 /// Puts `value` in decimal, with leading zeros up to `width` digits.
-inline char* put_short_decimal(char* to, std::uint32_t value, std::size_t width = 1) {
+OPDUMP_APART_IF_LEAN inline char* put_short_decimal(char* to, std::uint32_t value, std::size_t width = 1) {
   return put_digits(to, value, decimal_bytes(value, width));
 }
 
 /// The same for 64 bits and up to kMaxDecimalBytes digits. In this order all arguments pass in registers.
 inline char* put_wide(char* to, std::size_t width, std::uint64_t value) {
   constexpr std::size_t kDigits = 4;
-  std::uint32_t behind[3] = {};
+  std::uint32_t behind[3];
   std::size_t parts = 0;
   while (value > UINT32_MAX || width > 10) {
     behind[parts++] = divide(value, 10000);
@@ -120,20 +120,22 @@ constexpr std::size_t sanitised_bytes(std::string_view name) {
   return name.empty() ? 1 : name.size();
 }
 
-/// Puts `bytes` characters of `name`, at least 1, as a part of a path.
-inline char* put_sanitised(char* to, const char* name, std::size_t bytes) {
-  char* const end = to + bytes;
-  do {
+/// Puts the `bytes` characters of `name` as one part of a path: CANN turns ' ', '.', '/' and '\' into '_';
+/// here control characters and '"' become that too, and an empty name becomes "_".
+OPDUMP_APART_IF_LEAN inline char* put_sanitised(char* to, const char* name, std::size_t bytes) {
+  if (bytes == 0) {
+    *to = '_';
+    return to + 1;
+  }
+  for (char* const end = to + bytes; to != end; ++to) {
     const unsigned char code = static_cast<unsigned char>(*name++);
-    *to++ = OPDUMP_SMALL_CODE != 0 ? sanitised(code) : kSanitised[code];
-  } while (to != end);
+    *to = OPDUMP_SMALL_CODE != 0 ? sanitised(code) : kSanitised[code];
+  }
   return to;
 }
 
-/// `name` as one part of a path: CANN turns ' ', '.', '/' and '\' into '_'; here control characters and '"'
-/// become that too, and an empty name becomes "_".
 [[gnu::always_inline]] inline char* put_sanitised(char* to, std::string_view name) {
-  return put_sanitised(to, name.empty() ? "_" : name.data(), sanitised_bytes(name));
+  return put_sanitised(to, name.data(), name.size());
 }
 
 /// Writes text into memory of a fixed size. Text that does not fit is left out, and `overflowed()` says so.

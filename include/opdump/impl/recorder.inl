@@ -80,11 +80,15 @@ template <class Memory>
 inline Status BasicRecorder<Memory>::refuse(std::size_t op, Status cause) {
   if (!build::kEnabled) return Status::ok;
   const ModelPlan* plan = own_plan();
-  if (!captures(plan, op)) return not_captured(plan, op);
-  note_seen(*plan, op, true, true);
-  sender().count_for(*plan, op);
-  RecordSource source = sender().describe(plan->model->ops[op], plan, plan->target,
-                                          sender().begin_record(plan->target), {});
+  return captures(plan, op) ? refuse_wanted(*plan, op, cause) : not_captured(plan, op);
+}
+
+template <class Memory>
+inline Status BasicRecorder<Memory>::refuse_wanted(const ModelPlan& plan, std::size_t op, Status cause) {
+  note_seen(plan, op, true, true);
+  sender().count_for(plan, op);
+  RecordSource source =
+      sender().describe(plan.model->ops[op], &plan, plan.target, sender().begin_record(plan.target), {});
   return sender().lose_unseen(source, cause);
 }
 

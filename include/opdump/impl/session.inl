@@ -6,15 +6,14 @@ inline namespace OPDUMP_NAMESPACE {
 
 template <class Memory>
 BasicSession<Memory>::BasicSession(const SessionParts<Memory>& parts)
-    : drainer_(parts.sink, targets_, plans_, parts.scratch, parts.journal, parts.reduction),
-      sink_(parts.sink),
+    : when_full_(possible(parts.when_full)),
+      journal_(parts.journal),
       device_id_(parts.device_id),
       block_limit_ms_(parts.block_limit_ms),
-      when_full_(possible(parts.when_full)),
-      journal_(parts.journal),
+      log_(parts.log),
+      drainer_(parts.sink, targets_, plans_, parts.scratch, parts.journal, parts.reduction),
       formats_(parts.formats),
-      watch_(parts.watch_memory),
-      log_(parts.log) {
+      watch_(parts.watch_memory) {
   targets_.grow(parts.more_configs);
   context_.memory = &parts.memory;
   context_.clock = &parts.clock;
@@ -117,11 +116,11 @@ inline Status BasicSession<Memory>::load_model(ModelPlan& plan, const ModelDesc&
   if (plan.model != nullptr) return Status::model_already_loaded;
   Status status = Status::ok;
   if (config_) {
-    status = resolve_plan(*config_, model, bits, plan, index);
+    status = resolve_new_plan(*config_, model, bits, plan, index);
     if (status == Status::ok && !plan.bits.empty()) status = check_names(plan, model);
     if (status == Status::ok && !plan.bits.empty()) status = place_watch(plan, model);
+    if (status != Status::ok) plan = ModelPlan{};
   }
-  if (!config_ || status != Status::ok) plan = ModelPlan{};
   plan.model = &model;
   plan.session = &context_;
   if (log_ != nullptr && config_ && status == Status::ok) log_->model_loaded(*config_, plan);
@@ -271,7 +270,7 @@ inline Status BasicSession<Memory>::finalize_some(std::size_t budget_bytes) {
   for (std::uint8_t target = 0; target < targets_.size(); ++target) {
     if (targets_.state(target) != Targets::State::free) close(target);
   }
-  const Status synced = sink_.sync();
+  const Status synced = drainer_.sync();
   drainer_.leave();
   return synced == Status::ok ? drainer_.journal_failure() : synced;
 }
@@ -528,8 +527,8 @@ inline void BasicSession<Memory>::close(std::uint8_t target) {
       }
     } else {
       for (Recorder& recorder : recorders_) {
-        recorder.add_counts(target, counts);
-        recorder.clear_counts(target);
+        recorder.add_counts(Targets::counted(target), counts);
+        recorder.clear_counts(Targets::counted(target));
       }
     }
   }

@@ -89,9 +89,8 @@ inline std::uint32_t LossCounts::operator[](LossCause cause) const {
   return this->*kLossFields[static_cast<std::size_t>(cause)];
 }
 inline std::uint32_t LossCounts::lost() const {
-  std::uint32_t sum = 0;
-  for (const auto field : kLossFields) sum += this->*field;
-  return sum;
+  static_assert(kLossCauses == 7);
+  return invalid + ring_full + timed_out + too_large + device_failed + sink_failed + quota;
 }
 
 /// What a recorder's `status` counts as.
@@ -172,11 +171,17 @@ class Count {
   }
   [[gnu::always_inline]] void add_one() { add(1); }
   void clear() { value_.store(0, std::memory_order_relaxed); }
-  std::uint32_t value() const { return value_.load(std::memory_order_relaxed); }
+  [[gnu::always_inline]] std::uint32_t value() const { return value_.load(std::memory_order_relaxed); }
 
  private:
   std::atomic<std::uint32_t> value_{0};
 };
+
+/// Adds the `size` counts from `from` on to the `fields` of `counts`.
+OPDUMP_APART_IF_LEAN inline void add_counts(const Count* from, std::size_t size,
+                                            std::uint32_t DumpCounts::*const* fields, DumpCounts& counts) {
+  for (; size != 0; --size) counts.*(*fields++) += (from++)->value();
+}
 
 /// The counts from `kFirst` to `kLast`, which one context adds to and any context may read.
 template <DumpCount kFirst, DumpCount kLast>
@@ -190,9 +195,7 @@ class CountBlock {
   }
 
   /// Adds these to `counts`.
-  void add_to(DumpCounts& counts) const {
-    for (std::size_t i = 0; i < kSize; ++i) counts.*kDumpCountFields[i + index0()] += counts_[i].value();
-  }
+  void add_to(DumpCounts& counts) const { add_counts(counts_, kSize, kDumpCountFields + index0(), counts); }
 
   void clear() {
     for (Count& count : counts_) count.clear();

@@ -81,31 +81,32 @@ class RulesOfModel {
       }
       const bool is_file = is_same(rule.model_name, model.name);
       if (is_file || (!by_file && is_same(rule.model_name, model.graph_name))) {
-        named_ = true;
         by_file = is_file;
-        name_ = rule.model_name;
+        name_ = &rule.model_name;
       }
     }
   }
 
-  constexpr bool none() const { return !named_ && !any_; }
+  constexpr bool none() const { return !named() && !any_; }
 
   /// Whether some rules name the model, and by which name.
-  constexpr bool named() const { return named_; }
-  constexpr std::string_view name() const { return name_; }
+  constexpr bool named() const { return name_ != nullptr; }
+  constexpr std::string_view name() const { return *name_; }
 
   /// Calls `use(rule)` for each rule, in the order of the config.
   template <class Use>
   OPDUMP_INLINE_IF_LEAN constexpr void for_each(Use use) const {
-    for (const ModelRule& rule : rules_) {
-      if (rule.any_model || (named_ && is_same(rule.model_name, name_))) use(rule);
+    // Counts down, for which GCC has shorter code than for a range.
+    const ModelRule* at = rules_.data();
+    for (std::size_t left = rules_.size(); left != 0; --left) {
+      const ModelRule& rule = *at++;
+      if (rule.any_model || (named() && is_same(rule.model_name, *name_))) use(rule);
     }
   }
 
  private:
   std::span<const ModelRule> rules_{};
-  std::string_view name_{};
-  bool named_ = false;
+  const std::string_view* name_ = nullptr;  ///< of a rule; null: none names the model
   bool any_ = false;
 };
 

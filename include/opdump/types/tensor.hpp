@@ -27,7 +27,7 @@ using Shape = std::span<const Dim>;
 using ElementCount = std::conditional_t<build::kLean, std::uint32_t, std::uint64_t>;
 
 /// Sets `count` to the elements of `shape`: 1 for a scalar, 0 when a dim is 0. False past `ElementCount`.
-constexpr bool count_elements(Shape shape, ElementCount& count) {
+constexpr bool count_elements(const Shape& shape, ElementCount& count) {
   ElementCount product = 1;
   bool fits = true;
   for (const Dim dim : shape) {
@@ -164,7 +164,7 @@ struct CapturedTensors {
 
 /// Sets `bytes` to the size of `shape` elements of `dtype`, packed; sub-byte dtypes are rounded up to a whole
 /// byte. 0 for dtypes whose elements have no fixed size. False past 64 bits and past `ElementCount`.
-constexpr bool count_bytes(DType dtype, Shape shape, std::uint64_t& bytes) {
+constexpr bool count_bytes(DType dtype, const Shape& shape, std::uint64_t& bytes) {
   ElementCount count = 0;
   if (!count_elements(shape, count)) return false;
   std::uint64_t bits = 0;

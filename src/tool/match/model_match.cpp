@@ -235,7 +235,7 @@ class RuleCheck {
       misses_.push_back({what + ", which does not run in that order,", {}});
   }
 
-  /// As RangeWalk::whole: it begins, then ends, and begins no more.
+  /// Whether it begins, then ends, and begins no more.
   static bool holds_whole(const NamedModel& named, const OpRange& range) {
     const OpPlaces* const begin = named.find_or_stand_in(range.begin);
     const OpPlaces* const end = named.find_or_stand_in(range.end);

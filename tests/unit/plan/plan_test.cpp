@@ -134,15 +134,6 @@ TEST_CASE("plan: a range takes what runs between its ends, and is added to the l
   CHECK(matched({{"b", "b"}}) == "010000");
   const std::string_view layers[] = {"e", "c"};
   CHECK(matched({{"a", "b"}}, layers) == "111001");
-
-  const OpRange range{"a", "b"};
-  RangeWalk walk(range);
-  CHECK(walk.takes("a"));
-  CHECK_FALSE(walk.whole());
-  CHECK(walk.takes("b"));
-  CHECK(walk.whole());
-  CHECK_FALSE(walk.takes("a"));
-  CHECK_FALSE(walk.whole());
 }
 
 TEST_CASE("plan: dump_level takes operators, kernels, or both") {

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -6,24 +7,31 @@
 #include "opdump/opdump.h"
 #include "opdump/port/device_memory.hpp"
 #include "opdump/port/plain_memory.hpp"
-#include "opdump/types/name_pattern.hpp"
 
 namespace opdump::c_api {
 inline namespace OPDUMP_NAMESPACE {
 
-/// The numbers that are a status: those that have a text. As a set, so that a device need not have the texts.
-inline constexpr ByteSet kStatusSet = [] {
-  ByteSet set{};
-  for (unsigned value = 0; value < 0xff; ++value) {
-    if (to_string(static_cast<Status>(value)) != to_string(static_cast<Status>(0xff)))
-      set[value / 8] = static_cast<std::uint8_t>(set[value / 8] | 1u << (value % 8));
+/// The numbers that are a status, those that have a text, as bits. A device need not have the texts.
+inline constexpr auto kStatusSet = [] {
+  constexpr auto is_status = [](unsigned value) {
+    return to_string(static_cast<Status>(value)) != to_string(static_cast<Status>(0xff));
+  };
+  constexpr unsigned kEnd = [is_status] {
+    unsigned end = 0xff;
+    while (!is_status(end - 1)) --end;
+    return end;
+  }();
+  std::array<std::uint8_t, (kEnd + 7) / 8> set{};
+  for (unsigned value = 0; value < kEnd; ++value) {
+    if (is_status(value)) set[value / 8] = static_cast<std::uint8_t>(set[value / 8] | 1u << (value % 8));
   }
   return set;
 }();
 
 /// `otherwise` for a number that is no status.
-constexpr Status from_c(opdump_status status, Status otherwise) {
-  const bool known = status >= 0 && status <= 0xff && contains(kStatusSet, static_cast<std::uint8_t>(status));
+OPDUMP_APART_IF_LEAN constexpr Status from_c(opdump_status status, Status otherwise) {
+  const std::uint32_t value = static_cast<std::uint32_t>(status);
+  const bool known = value < 8 * kStatusSet.size() && (kStatusSet[value / 8] >> (value % 8) & 1) != 0;
   return known ? static_cast<Status>(status) : otherwise;
 }
 

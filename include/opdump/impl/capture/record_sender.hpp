@@ -159,17 +159,20 @@ class RecordSender {
     if (first_bytes > most) return Status::too_large;
     const bool whole = bytes.data <= most - first_bytes;
     const std::uint32_t chunk_bytes = first_bytes + (whole ? static_cast<std::uint32_t>(bytes.data) : 0);
-    MutableBytes chunk;
-    Status status = open(chunk_head(ChunkKind::record, whole && !goes_on, Status::ok, {}, bytes.head),
-                         chunk_bytes, chunk_bytes, chunk);
-    if (status != Status::ok) return status;
-    const MutableBytes head = chunk.subspan(sizeof(ChunkHead), bytes.head);
-    Wire::encode(source, bytes, head.data());
-    if (whole) status = feed_.copy(head.data() + bytes.head, source.tensors);
-    if (status != Status::ok) return status;
-    commit(chunk_bytes);
-    begun_ = !whole || goes_on;
-    if (source.is_kept()) sent_.keep(head, source, bytes.data, most);
+    {
+      // Given back before the rest is sent, which takes chunks of its own.
+      MutableBytes chunk;
+      Status status = open(chunk_head(ChunkKind::record, whole && !goes_on, Status::ok, {}, bytes.head),
+                           chunk_bytes, chunk_bytes, chunk);
+      if (status != Status::ok) return status;
+      const MutableBytes head = chunk.subspan(sizeof(ChunkHead), bytes.head);
+      Wire::encode(source, bytes, head.data());
+      if (whole) status = feed_.copy(head.data() + bytes.head, source.tensors);
+      if (status != Status::ok) return status;
+      commit(chunk_bytes);
+      begun_ = !whole || goes_on;
+      if (source.is_kept()) sent_.keep(head, source, bytes.data, most);
+    }
     // A byte that never comes keeps the last chunk from being so.
     return whole ? Status::ok : stream(source.tensors, bytes.data + (goes_on ? 1 : 0), bytes.head);
   }

@@ -77,8 +77,10 @@ class RingWriter {
     static_cast<void>(at_rest());
     if constexpr (FencedMemory<Memory>) fence_.status = context_->memory->fence(stream_id);
     if constexpr (CachedMemory<Memory>) {
-      for (std::size_t i = 0; i < tensors.size(); ++i)
-        tell_will_read(*context_->memory, tensors[i].address, tensors[i].bytes);
+      tensors.all([this](const TensorView& tensor) {
+        tell_will_read(*context_->memory, tensor.address, tensor.bytes);
+        return true;
+      });
     }
   }
 
@@ -285,7 +287,8 @@ class RingWriter {
       }
     }
     // No copy is under way: a restored tensor is alone in its record.
-    const Status status = passes_caches(tensor, at, to) ? Status::ok : fetch(tensor, at, to);
+    const Status status =
+        passes_caches(tensor, at, to) ? Status::ok : fetch(tensor, at, to.data(), to.size());
     if (status == Status::ok) ring_.commit(chunk_bytes);
     return status;
   }
@@ -305,14 +308,14 @@ class RingWriter {
     }
   }
 
-  Status fetch(const TensorView& tensor, DataBytes at, MutableBytes to) {
+  Status fetch(const TensorView& tensor, DataBytes at, std::byte* to, std::size_t bytes) {
     if (has_report()) {
-      put_op_debug_bytes(*report_, static_cast<std::uint32_t>(at), to);
+      put_op_debug_bytes(*report_, static_cast<std::uint32_t>(at), {to, bytes});
       return Status::ok;
     }
-    const Status status = copy_elements(*context_->memory, tensor, at, to);
+    const Status status = copy_elements(*context_->memory, tensor, at, {to, bytes});
     if (status == Status::ok || !zero_unreadable_) return status;
-    std::memset(to.data(), 0, to.size());
+    std::memset(to, 0, bytes);
     return Status::ok;
   }
 
@@ -334,7 +337,7 @@ class RingWriter {
     if constexpr (AsyncMemory<Memory>) {
       if (in_background(tensor)) return start_all(tensor, to);
     }
-    return fetch(tensor, 0, to);
+    return fetch(tensor, 0, to.data(), to.size());
   }
 
   Status start_all(const TensorView& tensor, MutableBytes to) {

@@ -35,17 +35,17 @@ struct DrainLedger {
   enum class State : std::uint8_t { idle, writing, discarding };
 
   struct Stream {
+    State state = State::idle;  // of record `expected - 1`
+    std::uint8_t target = Targets::kNone;
+    Status failure = Status::ok;
+    std::uint8_t looks_to_pass = 0;  // at the ring's head, until what was in it at `mark` is drained
+    /// Sequence number that comes next if nothing is lost.
+    [[no_unique_address]] Maybe<kCountsRecords, std::uint32_t> expected{0u};
+    const std::byte* rest = nullptr;  // what is left of the ring's oldest chunk, if not all
     RecordWriter writer;
     [[no_unique_address]] Maybe<!build::kLean, KnownHeads> heads;
     std::uint64_t last_us = 0;
     [[no_unique_address]] Maybe<!build::kLean, OpStep> op{};  // of the record that is being written
-    const std::byte* rest = nullptr;  // what is left of the ring's oldest chunk, if not all
-    /// Sequence number that comes next if nothing is lost.
-    [[no_unique_address]] Maybe<kCountsRecords, std::uint32_t> expected{0u};
-    State state = State::idle;   // of record `expected - 1`
-    std::uint8_t target = Targets::kNone;
-    Status failure = Status::ok;
-    std::uint8_t looks_to_pass = 0;  // at the ring's head, until what was in it at `mark` is drained
   };
 
   DrainLedger(Sink& to, const Targets& all, PlanList& counted, MutableBytes scratch, JournalDetail detail,
@@ -208,6 +208,8 @@ struct DrainLedger {
     return made > stream.last_us ? made : stream.last_us + 1;
   }
 
+  // First: its bytes are asked for often.
+  Stream streams[OPDUMP_MAX_RECORDERS];
   Sink& sink;
   const Targets& targets;
   // A list that counts nothing has no state.
@@ -215,7 +217,6 @@ struct DrainLedger {
   [[no_unique_address]] Maybe<!build::kLean, Reduction*> reduction;
   DumpNamer namer;
   [[no_unique_address]] Journal journal;
-  Stream streams[OPDUMP_MAX_RECORDERS];
   DrainerCounts counts[Targets::kCounted];
   std::atomic<std::uint8_t> last_failure{0};
 };

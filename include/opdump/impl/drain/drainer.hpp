@@ -36,6 +36,9 @@ class Drainer {
   Drainer(const Drainer&) = delete;
   Drainer& operator=(const Drainer&) = delete;
 
+  /// Makes durable what the sink has.
+  Status sync() { return ledger_.sink.sync(); }
+
   /// While nothing is drained and every target is closed. Forgets what went wrong with the journals before.
   void begin(JournalDetail detail) { ledger_.journal.begin(detail); }
 
@@ -65,11 +68,12 @@ class Drainer {
     std::uint32_t unreleased = 0;
     while (moved < budget_bytes) {
       if (ring.all_popped() && stream.looks_to_pass != 0) --stream.looks_to_pass;
-      const Bytes chunk = ring.peek();
-      if (chunk.data() == nullptr) {
+      // Not `peek`, whose result would lie on the stack.
+      if (!ring.look()) {
         stream.looks_to_pass = 0;
         break;
       }
+      const Bytes chunk = ring.oldest();
       moved += take_chunk(slot, chunk, budget_bytes - moved);
       if (stream.rest != nullptr) continue;  // the budget has gone; less code than a break
       ring.pop();
@@ -144,9 +148,13 @@ class Drainer {
   /// `next_sequence` and lost `gap` at the end: gives up an unfinished record and tells the journal.
   void finish(std::size_t slot, std::uint32_t next_sequence, const LossGap& gap) {
     Stream& stream = ledger_.stream_of(slot);
-    ledger_.end_unfinished(slot, stream, gap.causes);
-    if (!build::kLeanJournal) ledger_.tell_gap(slot, stream, next_sequence, gap, stream.target);
-    ledger_.switch_target(slot, stream, Targets::kNone, 0);
+    if (build::kLeanJournal) {
+      end(slot, stream, gap.causes);
+    } else {
+      ledger_.end_unfinished(slot, stream, gap.causes);
+      ledger_.tell_gap(slot, stream, next_sequence, gap, stream.target);
+      ledger_.switch_target(slot, stream, Targets::kNone, 0);
+    }
     stream.looks_to_pass = 0;
     ledger_.journal.flush();
   }
@@ -176,9 +184,7 @@ class Drainer {
   /// Leaves a target, before it is closed, in all streams.
   void leave(std::uint8_t target) {
     for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
-      if (ledger_.stream_of(slot).target != target) continue;
-      ledger_.end_unfinished(slot, ledger_.stream_of(slot), 0);
-      ledger_.switch_target(slot, ledger_.stream_of(slot), Targets::kNone, 0);
+      if (ledger_.stream_of(slot).target == target) end(slot, ledger_.stream_of(slot), 0);
     }
   }
 
@@ -218,6 +224,12 @@ class Drainer {
   /// come first.
   static constexpr bool kReleaseEach = build::kLean;
 
+  /// Gives up an unfinished record, because of `causes`, and leaves the stream's target.
+  void end(std::size_t slot, Stream& stream, LossCauses causes) {
+    ledger_.end_unfinished(slot, stream, causes);
+    ledger_.switch_target(slot, stream, Targets::kNone, 0);
+  }
+
   void take_data(std::size_t slot, Stream& stream, Bytes data, bool last) {
     if (stream.state == State::writing) ledger_.note_failure(stream, stream.writer.put(data));
     if (last) ledger_.end_record(slot, stream, {});
@@ -227,7 +239,7 @@ class Drainer {
   static constexpr std::size_t kLeastPiece = 255;
 
   /// Takes about `most` bytes of `chunk`, or of what is left of it, and returns how many.
-  std::size_t take_chunk(std::size_t slot, const Bytes& chunk, std::size_t most) {
+  OPDUMP_INLINE_IF_LEAN std::size_t take_chunk(std::size_t slot, const Bytes& chunk, std::size_t most) {
     Stream& stream = ledger_.stream_of(slot);
     if (kDoubtRings && chunk.size() < sizeof(ChunkHead)) return chunk.size();
     const ChunkHead& head = *std::launder(reinterpret_cast<const ChunkHead*>(chunk.data()));
@@ -259,7 +271,7 @@ class Drainer {
 
   /// In a lean build. Both are templates, as each build has the chunks of one.
   template <class Chunks>
-  const std::byte* open_file(std::size_t slot, Stream& stream, const ChunkHead& head) {
+  OPDUMP_INLINE_IF_LEAN const std::byte* open_file(std::size_t slot, Stream& stream, const ChunkHead& head) {
     if constexpr (build::kLean && kAlways<Chunks>) return Chunks::open(ledger_, slot, stream, head);
     return nullptr;
   }

@@ -70,7 +70,7 @@ class NameTime {
   static constexpr std::uint64_t kLimit = 10'000'000'000'000'000;
 
   /// Puts `unix_us`, up to kMaxDecimalBytes long; returns the end. `kept` is the same at each call.
-  OPDUMP_APART_IF_LEAN char* put(char* to, std::uint64_t unix_us, char* kept) {
+  char* put(char* to, std::uint64_t unix_us, char* kept) {
     if (OPDUMP_SMALL_CODE == 0 && unix_us >= kLimit) return put_decimal(to, unix_us);
     if (unix_us - from_ >= kPeriod) {
       std::uint64_t periods = unix_us;
@@ -87,7 +87,7 @@ class NameTime {
  private:
   static constexpr std::uint32_t kPeriod = 100'000'000;  // a hundred seconds
 
-  std::uint64_t from_ = UINT64_MAX - kPeriod;  // none
+  std::uint64_t from_ = UINT64_MAX << 32;  // none: no time is in the period from there on
 };
 
 /// The name of one operator's objects, of which only the time changes.
@@ -121,7 +121,7 @@ class DumpNamer {
 
   /// The target of that index is another one from now on.
   void forget(std::uint8_t target) {
-    if (Targets::kMax == 1 || target_ == target) load_ = kNoLoad;
+    if (Targets::kOnlyOne || directory_.target == target) load_ = kNoLoad;
   }
 
   /// Makes the record's directory the one that names are in. Apart from `make`, so that the stack of both is
@@ -150,10 +150,10 @@ class DumpNamer {
   /// are as they were. Source: the directories and names of CANN's, torchair's and MindSpore's dumps.
   [[nodiscard]] Status make(const RecordView& record, const DumpTarget& target, std::uint64_t unix_us,
                             std::string_view suffix, std::string_view& file, MutableBytes& unused) {
-    if (directory_bytes_ == 0) return Status::name_too_long;
+    if (directory_.bytes == 0) return Status::name_too_long;
     if (const ReadyName* const ready = record.ready_name();
         ready != nullptr && suffix.empty() && unix_us < NameTime::kLimit) {
-      unused = std::as_writable_bytes(memory_.subspan(directory_bytes_));
+      unused = std::as_writable_bytes(memory_.subspan(directory_.bytes));
       file = ready->at(unix_us, time_, kept_digits());
       return Status::ok;
     }
@@ -176,7 +176,7 @@ class DumpNamer {
   [[gnu::always_inline]] bool make_again(const RecordView& record, const DumpTarget& target,
                                          std::uint64_t unix_us, ObjectName& name) {
     const ReadyName* const ready = record.ready_name();
-    if (ready == nullptr || !is_in_directory(record) || directory_bytes_ == 0 || unix_us >= NameTime::kLimit)
+    if (ready == nullptr || !is_in_directory(record) || directory_.bytes == 0 || unix_us >= NameTime::kLimit)
       return false;
     name = in_directory(record, target, unix_us, ready->at(unix_us, time_, kept_digits()));
     return true;
@@ -190,7 +190,7 @@ class DumpNamer {
     facts.step = record.head().step;
     facts.unix_us = unix_us;
     return {
-        .root = target.root, .directory = {memory_.data(), directory_bytes_}, .file = file, .facts = facts};
+        .root = target.root, .directory = {memory_.data(), directory_.bytes}, .file = file, .facts = facts};
   }
 
   /// Puts what such a name begins with, unless it is that of an operator that failed: all but the time and
@@ -214,10 +214,13 @@ class DumpNamer {
   OPDUMP_APART_IF_FAST Status make_text(const RecordView& record, const DumpTarget& target,
                                         std::uint64_t unix_us, std::string_view suffix,
                                         std::string_view& file, MutableBytes& unused) {
-    const std::span<char> room = memory_.subspan(directory_bytes_);
+    const std::span<char> room = memory_.subspan(directory_.bytes);
     const bool failed = holds_failures(target);
+    // The scratch has room for it; to ask for that always takes less stack.
+    const std::size_t suffix_bytes =
+        build::kLean && build::kStatistics ? FileReduction::kSuffix.size() : suffix.size();
     if (room.size() <
-        (failed ? most_failure_bytes(record) : most_stem_bytes(record) + kMaxDecimalBytes) + suffix.size())
+        (failed ? most_failure_bytes(record) : most_stem_bytes(record) + kMaxDecimalBytes) + suffix_bytes)
       return Status::name_too_long;
     char* end = nullptr;
     if (failed) {
@@ -226,7 +229,7 @@ class DumpNamer {
       end = put_lite_name(room.data(), record.name());
       if (!suffix.empty()) end = put_text(end, suffix);
     } else {
-      end = time_.put(put_stem(room.data(), record, target), unix_us, kept_digits());
+      end = put_time(put_stem(room.data(), record, target), unix_us);
       if (!suffix.empty()) end = put_text(end, suffix);
     }
     const std::size_t bytes = static_cast<std::size_t>(end - room.data());
@@ -241,6 +244,10 @@ class DumpNamer {
     for (const char c : name)
       *to++ = c == '/' ? '.' : static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '_' : c;
     return to;
+  }
+
+  OPDUMP_APART_IF_LEAN char* put_time(char* to, std::uint64_t unix_us) {
+    return time_.put(to, unix_us, kept_digits());
   }
 
   /// Of the type and the name, each one character at least.
@@ -276,15 +283,16 @@ class DumpNamer {
   /// Whether the directory kept is the record's. A loading belongs to one model and one config.
   bool is_in_directory(const RecordView& record) const {
     const RecordHead& head = record.head();
-    return head.step == step_ && head.load == load_ && (Targets::kMax == 1 || head.target == target_);
+    return head.step == step_ && head.load == load_ &&
+           (Targets::kOnlyOne || head.target == directory_.target);
   }
 
   void write_directory(const RecordView& record, const DumpTarget& target) {
     const RecordHead& head = record.head();
     step_ = head.step;
     load_ = head.load;
-    target_ = head.target;
-    directory_bytes_ = 0;
+    directory_.target = head.target;
+    directory_.bytes = 0;
     if (memory_.size() < kDirectoryDigits + 1 + head.model_name_bytes) return;
     char* to = memory_.data();
     const bool failures = holds_failures(target);
@@ -303,7 +311,7 @@ class DumpNamer {
       *to++ = '/';
       to = put_decimal(to, head.step);
     }
-    directory_bytes_ = static_cast<std::uint32_t>(to - memory_.data()) & 0xffffff;
+    directory_.set(static_cast<std::uint32_t>(to - memory_.data()));
   }
 
   static char* put_number_part(char* to, std::uint32_t number) {
@@ -314,6 +322,20 @@ class DumpNamer {
   static constexpr std::uint32_t kNoLoad = UINT32_MAX;
   static constexpr std::size_t kFailureTimeBytes = 17;  // YYYYMMDDHHMMSSmmm
 
+  /// The directory at the start of the memory; of 0 bytes: none fits.
+  struct TargetDirectory {
+    std::uint32_t bytes : 24 = 0;
+    std::uint32_t target : 8 = 0;
+
+    void set(std::uint32_t all) { bytes = all & 0xffffff; }
+  };
+  struct OnlyDirectory {
+    std::uint32_t bytes = 0;
+    [[no_unique_address]] Absent<std::uint8_t> target{};
+
+    void set(std::uint32_t all) { bytes = all; }
+  };
+
   /// Of the time, behind the names.
   char* kept_digits() const { return memory_.data() + memory_.size(); }
 
@@ -321,8 +343,7 @@ class DumpNamer {
   NameTime time_;
   std::uint64_t step_ = 0;
   std::uint32_t load_ = kNoLoad;
-  std::uint32_t directory_bytes_ : 24 = 0;  // at the start of the memory; 0: none fits
-  std::uint32_t target_ : 8 = 0;
+  std::conditional_t<Targets::kOnlyOne, OnlyDirectory, TargetDirectory> directory_;
 };
 
 /// Bytes that a `DumpNamer` needs at most for these texts.

@@ -19,7 +19,8 @@ struct FinishedChunks {
 
   /// Opens the file of the record, whole or reduced, that the chunk of `head` begins, and returns where in
   /// the chunk the file begins.
-  static const std::byte* open(DrainLedger& ledger, std::size_t slot, Stream& stream, const ChunkHead& head) {
+  OPDUMP_INLINE_IF_LEAN static const std::byte* open(DrainLedger& ledger, std::size_t slot, Stream& stream,
+                                                     const ChunkHead& head) {
     const Bytes record_head = head_behind(head);
     const std::byte* const end = record_head.data() + record_head.size();
     const Result<RecordView> record = RecordView::parse(record_head);

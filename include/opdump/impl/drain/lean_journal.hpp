@@ -68,10 +68,9 @@ class LeanJournal {
     send(target, line_of(kTo, recorder, sequence));
   }
 
-  OPDUMP_APART void gap(const DumpTarget& target, std::size_t recorder, std::uint32_t first,
-                        std::uint32_t last, LossCauses causes) {
-    char* const at = line_of(kGap, recorder, first);
-    send(target, at == nullptr ? nullptr : put_causes(put_number(at, last), causes));
+  OPDUMP_INLINE_IF_LEAN void gap(const DumpTarget& target, std::size_t recorder, std::uint32_t first,
+                                 std::uint32_t last, LossCauses causes) {
+    send(target, gap_of(recorder, first, last, causes));
   }
 
   void lost(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence, LossCauses causes, Status,
@@ -127,6 +126,13 @@ class LeanJournal {
     char* at = put_text(memory_ + kNameBytes, kHead);
     while (*word != 0) *at++ = *word++;
     return put_number(put_number(at, static_cast<std::uint32_t>(number)), next);
+  }
+
+  /// The line of a gap, likewise.
+  OPDUMP_APART char* gap_of(std::size_t recorder, std::uint32_t first, std::uint32_t last,
+                            LossCauses causes) {
+    char* const at = line_of(kGap, recorder, first);
+    return at == nullptr ? nullptr : put_causes(put_number(at, last), causes);
   }
 
   OPDUMP_APART static char* put_number(char* to, std::uint32_t number) {

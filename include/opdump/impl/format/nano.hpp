@@ -172,7 +172,7 @@ class NanoHeadWriter {
         [&](FieldWriter to) { to.add(tag).add(static_cast<std::uint32_t>(bytes)); });
   }
 
-  void add_dims(std::uint32_t tag, Shape shape) {
+  void add_dims(std::uint32_t tag, const Shape& shape) {
     add_tlv_head(tag, shape.size_bytes());
     for (const Dim dim : shape) out_.template add_fields<sizeof dim>([dim](FieldWriter to) { to.add(dim); });
   }

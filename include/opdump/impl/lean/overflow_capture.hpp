@@ -28,7 +28,7 @@ class LeanOverflowCapture {
   }
 
   /// Captures the operator if it overflowed.
-  Status check() {
+  OPDUMP_INLINE_IF_LEAN Status check() {
     LeanOverflowReport report;
     const Result<bool> found = sender_.context().overflow->overflowed(op_, tensors_, report);
     if (found.ok()) return found.value() ? take(report) : Status::ok;
@@ -37,7 +37,7 @@ class LeanOverflowCapture {
   }
 
   /// Captures the operator and, after filling it in, `report`, unless enough overflows were captured.
-  Status take(LeanOverflowReport& report) {
+  OPDUMP_INLINE_IF_LEAN Status take(LeanOverflowReport& report) {
     tally_.add_one();
     if (enough_overflows(sender_.context(), tally_)) return Status::ok;
     RecordSource source =

@@ -16,8 +16,8 @@ inline namespace OPDUMP_NAMESPACE {
 
 /// Whether `dump_level` takes an op of `level`.
 constexpr bool takes_level(DumpLevel dump_level, OpLevel level) {
-  if (dump_level == DumpLevel::all || level == OpLevel::both) return true;
-  return (dump_level == DumpLevel::op) == (level == OpLevel::op);
+  const OpLevel other = dump_level == DumpLevel::op ? OpLevel::kernel : OpLevel::op;
+  return dump_level == DumpLevel::all || level != other;
 }
 
 /// The part of an operator's full name behind its last slash, up to the last dash.
@@ -62,33 +62,19 @@ constexpr bool matches(const ModelRule& rule, const OpDesc& op) {
   return false;
 }
 
-/// Walks the operators of a model in execution order, and says whether each one lies in `range`. Once the
-/// order contradicts the range (its end before its begin, or its begin again after its end), takes no more.
-/// Source: CANN's graph engine.
-class RangeWalk {
- public:
-  constexpr explicit RangeWalk(const OpRange& range) : range_(range) {}
-
-  constexpr bool takes(const std::string_view& op_name) {
-    const bool begins = is_same(op_name, range_.begin);
-    const bool ends = is_same(op_name, range_.end);
-    if ((begins && place_ == Place::after) || (ends && !begins && place_ == Place::before))
-      place_ = Place::against;
-    if (begins && place_ == Place::before) place_ = Place::inside;
-    const bool taken = place_ == Place::inside;
-    if (taken && ends) place_ = Place::after;
-    return taken;
+/// Calls `take(position)` for the operators that lie in `range`: from the first one named `begin` to the
+/// first one named `end`, or to the last operator if none is. None if `end` comes before `begin`. Source:
+/// CANN's graph engine.
+template <class Take>
+OPDUMP_INLINE_IF_LEAN constexpr void for_each_in_range(const OpRange& range, std::span<const OpDesc> ops,
+                                                       Take take) {
+  bool inside = false;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    inside = inside || is_same(ops[i].name, range.begin);
+    if (inside) take(i);
+    if (is_same(ops[i].name, range.end)) return;
   }
-
-  /// To be asked after the last operator: whether the range began and ended, in that order, once.
-  constexpr bool whole() const { return place_ == Place::after; }
-
- private:
-  enum class Place : std::uint8_t { before, inside, after, against };
-
-  const OpRange& range_;
-  Place place_ = Place::before;
-};
+}
 
 /// Marks the operators whose tensors `rules` leave out in part. Source: CANN's graph engine, which applies
 /// entries for the model and entries for every model together.
@@ -299,8 +285,7 @@ class IndexedPlan {
     return names.empty() || names.front().original != 0 ? nullptr : &names.front();
   }
 
-  /// Notes how far `range` reaches, as RangeWalk takes it: from the first operator named `begin` to the first
-  /// named `end`, or to the last operator if none is. Notes nothing if the end comes before the begin.
+  /// Notes how far `range` reaches, see `for_each_in_range`.
   void reach(const OpRange& range) {
     const IndexedName* const begin = first_of(range.begin);
     const IndexedName* const end = first_of(range.end);
@@ -346,10 +331,10 @@ inline void resolve_watch(const DumpConfig& config, const ModelDesc& model, std:
 /// states; else time proportional to operators times layers and ranges, or less where a parser has sorted the
 /// layers. For model load, not for the hot path. Source: model and layer matching of CANN's graph engine;
 /// there, however, a rule replaces an earlier one for the same name.
-[[nodiscard]] inline Status resolve_plan(const DumpConfig& config, const ModelDesc& model,
-                                         std::span<std::uint8_t> bits, ModelPlan& plan,
-                                         [[maybe_unused]] const OpIndex& index = {}) {
-  plan = ModelPlan{};
+/// `plan` says nothing yet.
+[[nodiscard]] inline Status resolve_new_plan(const DumpConfig& config, const ModelDesc& model,
+                                             std::span<std::uint8_t> bits, ModelPlan& plan,
+                                             [[maybe_unused]] const OpIndex& index) {
   plan.directory_name = model.name;
   const RulesOfModel rules(config.models, model);
   if (rules.named()) plan.directory_name = rules.name();
@@ -372,17 +357,22 @@ inline void resolve_watch(const DumpConfig& config, const ModelDesc& model, std:
   // A history keeps the listed operators too.
   const bool listed = of_all == 0 || config.options.history_steps != 0;
   const std::uint8_t wanted = listed ? capture_bits(config.mode) : std::uint8_t{0};
+  // A lean build, where no operator brings in others, takes those of other levels back at the end.
+  const auto may_take = [&](const OpDesc& op) { return build::kLean || takes_level(config.level, op.level); };
   const auto take_listed = [&](const ModelRule& rule) OPDUMP_INLINE_IF_LEAN {
     for (std::size_t i = 0; i < model.ops.size(); ++i) {
-      if (takes_level(config.level, model.ops[i].level) && matches(rule, model.ops[i])) bits[i] = wanted;
+      if (may_take(model.ops[i]) && matches(rule, model.ops[i])) bits[i] = wanted;
     }
     if constexpr (!build::kLean) take_file_forms(rule, config, model.ops, wanted, bits);
     if (rule.extras == nullptr) return;
+    const auto take = [&](std::size_t op) {
+      if (may_take(model.ops[op])) bits[op] = wanted;
+    };
     for (const OpRange& range : rule.extras->ranges) {
-      const OpRange& real = build::kLean ? range : with_real_names(range, model.ops);
-      RangeWalk walk(real);
-      for (std::size_t i = 0; i < model.ops.size(); ++i) {
-        if (walk.takes(model.ops[i].name) && takes_level(config.level, model.ops[i].level)) bits[i] = wanted;
+      if constexpr (build::kLean) {
+        for_each_in_range(range, model.ops, take);
+      } else {
+        for_each_in_range(with_real_names(range, model.ops), model.ops, take);
       }
     }
   };
@@ -397,10 +387,6 @@ inline void resolve_watch(const DumpConfig& config, const ModelDesc& model, std:
       indexed.finish(rules, wanted);
     }
     take_data_ops(model.ops, wanted & kCaptureOutputs, bits);
-    for (std::size_t i = 0; i < model.ops.size(); ++i) {
-      if (takes_level(config.level, model.ops[i].level))
-        bits[i] = static_cast<std::uint8_t>(bits[i] | of_all);
-    }
     plan.rules = rules;
     if (!build::kLean && index.empty()) mark_exclusions(rules, bits, model.ops);
     if (!index.empty()) {
@@ -411,9 +397,28 @@ inline void resolve_watch(const DumpConfig& config, const ModelDesc& model, std:
       });
     }
   }
-  for (std::size_t i = 0; i < model.ops.size(); ++i) plan.matched_ops += bits[i] != 0 ? 1 : 0;
-  if (plan.matched_ops != 0) plan.bits = bits.first(model.ops.size());
+  const bool watches = build::kFaults && config.watch;
+  std::uint32_t matched = 0;
+  std::uint8_t* bit = bits.data();
+  for (const OpDesc& op : model.ops) {
+    if (takes_level(config.level, op.level)) {
+      if (!watches) *bit = static_cast<std::uint8_t>(*bit | of_all);
+    } else if (build::kLean) {
+      *bit = 0;
+    }
+    if (*bit++ != 0) ++matched;
+  }
+  plan.matched_ops = matched;
+  if (matched != 0) plan.bits = bits.first(model.ops.size());
   return Status::ok;
+}
+
+/// The same for any `plan`.
+[[nodiscard]] inline Status resolve_plan(const DumpConfig& config, const ModelDesc& model,
+                                         std::span<std::uint8_t> bits, ModelPlan& plan,
+                                         const OpIndex& index = {}) {
+  plan = ModelPlan{};
+  return resolve_new_plan(config, model, bits, plan, index);
 }
 
 }  // namespace OPDUMP_NAMESPACE

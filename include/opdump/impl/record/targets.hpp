@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <new>
 #include <span>
 #include <string_view>
@@ -151,7 +152,8 @@ class Targets {
   std::uint8_t take(const DumpTarget& target) {
     for (std::uint8_t index = 0; index < size(); ++index) {
       if (state(index) != State::free) continue;
-      (*this)[index] = target;
+      // Shorter than what GCC makes of an assignment.
+      std::memcpy(&(*this)[index], &target, sizeof target);
       if (++last_number_ == 0) ++last_number_;
       (*this)[index].number = last_number_;
       set_state(index, State::in_use);
@@ -171,10 +173,10 @@ class Targets {
 
  private:
   const std::atomic<std::uint8_t>& state_at(std::uint8_t index) const {
-    return is_more(index) ? more_at(index).state : states_[index];
+    return is_more(index) ? more_at(index).state : states_[kMax == 1 ? 0 : index];
   }
   std::atomic<std::uint8_t>& state_at(std::uint8_t index) {
-    return is_more(index) ? more_at(index).state : states_[index];
+    return is_more(index) ? more_at(index).state : states_[kMax == 1 ? 0 : index];
   }
 
   DumpTarget targets_[kMax];

@@ -36,7 +36,7 @@ class UntoldLosses {
   /// A chunk that reports these losses is committed.
   void clear() { gap_.store(0, std::memory_order_relaxed); }
 
-  LossGap gap() const { return unpacked(gap_.load(std::memory_order_relaxed)); }
+  [[gnu::always_inline]] LossGap gap() const { return unpacked(gap_.load(std::memory_order_relaxed)); }
 
   // The drain context's.
 

@@ -32,7 +32,7 @@ struct FinishedWire {
   }
 
   /// Writes the head to `to`, which is 8-byte aligned and has room for what was measured.
-  static void encode(const RecordSource& source, const Measured& bytes, std::byte* to) {
+  OPDUMP_APART static void encode(const RecordSource& source, const Measured& bytes, std::byte* to) {
     const std::uint32_t file_bytes = bytes.file.file_bytes();
     encode_bare(source, to, file_bytes);
     NanoHeadWriter<ByteCursor> writer(ByteCursor(to + bytes.head - file_bytes), bytes.file, source.op->name);
