@@ -113,7 +113,7 @@ struct opdump_session {
                  const opdump_clock& clock_port, opdump::MutableBytes scratch);
   template <class Session>
   opdump_session(Session& elsewhere, opdump_sink& its_sink)
-      : session(elsewhere), memory({}), clock({}), sink(its_sink), log(nullptr) {}
+      : session(elsewhere), memory(opdump_memory{}), clock(opdump_clock{}), sink(its_sink), log(nullptr) {}
 
   [[no_unique_address]] opdump::Maybe<kMayLieElsewhere, std::optional<opdump::c_api::PortSession>> own;
   std::conditional_t<kMayLieElsewhere, opdump::c_api::PortSession&, opdump::c_api::PortSession> session;
