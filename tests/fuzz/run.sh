@@ -56,7 +56,7 @@ for target in $targets; do
     model) sources='src/tool/card/*_json.cpp src/tool/card/*_file.cpp src/tool/cli/json.cpp' ;;
     container)
       sources='src/tool/compare/array_container.cpp src/tool/cli/decimal.cpp src/tool/dump/npy_header.cpp'
-      sources="$sources src/tool/dump/record_name.cpp src/format/relayout.cpp src/config/json/*.cpp src/config/refusal.cpp"
+      sources="$sources src/format/relayout.cpp src/config/json/*.cpp src/config/refusal.cpp"
       sources="$sources src/config/config_error.cpp -DSIMDJSON_EXCEPTIONS=0 -lsimdjson"
       ;;
     config) sources='src/config/*.cpp src/config/*/*.cpp -DSIMDJSON_EXCEPTIONS=0 -lsimdjson' ;;
