@@ -15,7 +15,7 @@ namespace opdump::flashlog {
 inline namespace OPDUMP_NAMESPACE {
 
 /// The lowest floor of FlashLog: which block comes next, what is in it, and all that changes the flash.
-class BlockRotation : protected LogSetup, protected LogState {
+class BlockRotation : public Sink, protected LogSetup, protected LogState {
  public:
   /// Room before the page, for what a block begins with.
   static constexpr std::uint32_t kPrefixBytes = sizeof(Header) + sizeof(BlockStart);

@@ -14,7 +14,7 @@ inline namespace OPDUMP_NAMESPACE {
 
 /// The middle floor of FlashLog: entries as a stream of bytes, by way of the page, over the blocks in their
 /// rotation. When `stuck_` says why nothing can be written any more, nothing is.
-class EntryStream : protected BlockRotation {
+class EntryStream : public BlockRotation {
  protected:
   using BlockRotation::BlockRotation;
 
@@ -110,7 +110,7 @@ class EntryStream : protected BlockRotation {
   /// The next entries that need the directory, or the journal, give it again.
   void forget_names() { references_[0].offset = references_[1].offset = 0; }
 
-  void erase_page(std::uint32_t from, std::uint32_t to) const {
+  [[gnu::always_inline]] inline void erase_page(std::uint32_t from, std::uint32_t to) const {
     std::memset(page_ + from, static_cast<int>(geometry().erased), to - from);
   }
 

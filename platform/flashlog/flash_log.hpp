@@ -53,7 +53,7 @@ inline namespace OPDUMP_NAMESPACE {
 ///
 /// *RAM.* The page and kPrefixBytes, which the caller gives, and this object. No heap. Not thread-safe;
 /// several logs work side by side. Two objects of one name are both kept.
-class FlashLog final : public Sink, private EntryStream {
+class FlashLog final : public EntryStream {
  public:
   using BlockRotation::kMinPageBytes;
   using BlockRotation::kPrefixBytes;
