@@ -89,9 +89,9 @@ class RulesOfModel {
 
   constexpr bool none() const { return !named() && !any_; }
 
-  /// Whether some rules name the model, and by which name.
+  /// Whether some rules name the model, and by which name; empty: none does.
   constexpr bool named() const { return name_ != nullptr; }
-  constexpr std::string_view name() const { return *name_; }
+  constexpr std::string_view name() const { return named() ? *name_ : std::string_view(); }
 
   /// Calls `use(rule)` for each rule, in the order of the config.
   template <class Use>
