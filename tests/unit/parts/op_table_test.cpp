@@ -54,7 +54,7 @@ TEST_CASE("op table: a model is loaded, captured and unloaded without a heap") {
   CHECK(table.ever_wants(1));
   CHECK(!table.ever_wants(99));
 
-  const int dims[] = {2, 3};
+  const int dims[] = {2, 3, 1};
   const float values[6] = {1, 2, 3, 4, 5, 6};
   TensorTable<2, 4> tensors;
   CHECK(tensors.add(address_of(values), sizeof values, DType::float32, dims, 2) == Status::ok);
