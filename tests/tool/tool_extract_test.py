@@ -215,7 +215,7 @@ class Extract(Case):
                 self.assertIn('8 tensors compared', out)
                 self.assertEqual('8 equal' in out, equal == 8)
         self.assertIn('boot %d net/' % boots[2], self.run_tool(
-            'compare', '-m', 'dump/boot_%06d' % boots[2], '-g', 'dump/boot_%06d' % boots[0])[0])
+            'compare', '-m', 'dump/boot_%06d' % boots[2], '-g', 'dump/boot_%06d' % boots[0], expect=1)[0])
         for command in (['show'], ['overflow'], ['compare', '-g', 'dump', '-m']):
             _, error = self.run_tool(*command, 'flash.img', '--boot', '77', expect=1)
             self.assertIn('holds nothing of boot 77; its boots are ' + ', '.join(map(str, boots)), error)
