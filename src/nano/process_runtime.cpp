@@ -72,11 +72,11 @@ Code ProcessRuntime::start_device_part(std::string& error) {
   };
   device_part_ = dlopen(kDevicePart, RTLD_NOW);
   if (device_part_ == nullptr) return fail(last_error());
-  const auto init = reinterpret_cast<Call>(dlsym(device_part_, "InitDataDump"));
-  stop_device_part_ = reinterpret_cast<Call>(dlsym(device_part_, "StopDataDump"));
+  const auto init = reinterpret_cast<DevicePartCall>(dlsym(device_part_, "InitDataDump"));
+  stop_device_part_ = reinterpret_cast<DevicePartCall>(dlsym(device_part_, "StopDataDump"));
   if (init == nullptr || stop_device_part_ == nullptr)
     return fail(std::string("it has no ") + (init == nullptr ? "InitDataDump" : "StopDataDump"));
-  const Code code = static_cast<Code>(init());
+  const Code code = init();
   if (code != kOk) error = "InitDataDump returned " + std::to_string(code) + ": the dump cannot be started";
   return code;
 }

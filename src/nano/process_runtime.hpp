@@ -18,6 +18,7 @@ class ProcessRuntime final : public NanoRuntime {
 
  private:
   using Call = int (*)();
+  using DevicePartCall = std::uint32_t (*)();
   using SetDumpFlag = std::int32_t (*)(void* tasks, std::size_t task_bytes, std::uint32_t task);
   using MessageSend = std::int32_t (*)(std::uint32_t to, std::uint32_t from, std::int32_t timeout,
                                        void* message, std::uint32_t bytes);
@@ -31,7 +32,7 @@ class ProcessRuntime final : public NanoRuntime {
   MessageSend send_ = nullptr;
   GetDevice get_device_ = nullptr;
   void* device_part_ = nullptr;
-  Call stop_device_part_ = nullptr;
+  DevicePartCall stop_device_part_ = nullptr;
 };
 
 }  // namespace OPDUMP_NAMESPACE
