@@ -12,7 +12,7 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// What both share: blocks of 64 bytes, the last of which ends with the length in bits.
+/// What they share: blocks of 64 bytes, the last of which ends with the length in bits.
 template <class Algorithm>
 class Digest {
  public:
@@ -115,14 +115,16 @@ struct Sha1Algorithm {
       to[i] = static_cast<std::byte>(static_cast<std::uint8_t>(value >> (8 * (sizeof(T) - 1 - i))));
   }
 
+  static std::uint32_t load(const std::byte* from) {
+    std::uint32_t word = 0;
+    for (std::size_t i = 0; i < 4; ++i) word = word << 8 | std::to_integer<std::uint32_t>(from[i]);
+    return word;
+  }
+
   static void take(State& state, const std::byte* block) {
     constexpr std::uint32_t kRounds[4] = {0x5a827999, 0x6ed9eba1, 0x8f1bbcdc, 0xca62c1d6};
     std::uint32_t input[16];  // the last 16 of the 80 words
-    for (std::size_t i = 0; i < 16; ++i) {
-      input[i] = 0;
-      for (std::size_t k = 0; k < 4; ++k)
-        input[i] = input[i] << 8 | std::to_integer<std::uint32_t>(block[4 * i + k]);
-    }
+    for (std::size_t i = 0; i < 16; ++i) input[i] = load(block + 4 * i);
     std::uint32_t a = state.words[0], b = state.words[1], c = state.words[2], d = state.words[3],
                   e = state.words[4];
     for (std::uint32_t i = 0; i < 80; ++i) {

@@ -1,81 +1,67 @@
 #include "src/tool/card/sha256.hpp"
 
-#include <algorithm>
-#include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+
+#include "opdump/base/digest.hpp"
+#include "src/tool/cli/human_text.hpp"
 
 namespace opdump::tool {
 namespace {
 
-constexpr std::size_t kBlockBytes = 64;
+struct Sha256Algorithm {
+  static constexpr std::size_t kWords = 8;
+  struct State {
+    std::uint32_t words[kWords] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                   0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  };
 
-/// The first 32 bits of the fractional parts of the cube roots of the first 64 primes.
-constexpr std::array<std::uint32_t, 64> kRounds = {
-    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
-    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
-    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
-    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
-    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
-    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
-    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
-    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
+  template <class T>
+  static void store(std::byte* to, T value) {
+    Sha1Algorithm::store(to, value);
+  }
 
-class Sha256 {
- public:
-  void add_block(const std::byte* block) {
-    std::array<std::uint32_t, 64> w;
-    for (std::size_t i = 0; i < 16; ++i) {
-      std::uint32_t word = 0;
-      for (std::size_t j = 0; j < 4; ++j) word = word << 8 | std::to_integer<std::uint32_t>(block[4 * i + j]);
-      w[i] = word;
-    }
+  static void take(State& state, const std::byte* block) {
+    // The first 32 bits of the fractional parts of the cube roots of the first 64 primes.
+    constexpr std::uint32_t kRounds[64] = {
+        0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+        0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+        0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+        0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+        0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+        0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+        0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+        0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
+    std::uint32_t w[64];
+    for (std::size_t i = 0; i < 16; ++i) w[i] = Sha1Algorithm::load(block + 4 * i);
     for (std::size_t i = 16; i < 64; ++i) {
       const std::uint32_t a = w[i - 15];
       const std::uint32_t b = w[i - 2];
       w[i] = w[i - 16] + (std::rotr(a, 7) ^ std::rotr(a, 18) ^ a >> 3) + w[i - 7] +
              (std::rotr(b, 17) ^ std::rotr(b, 19) ^ b >> 10);
     }
-    std::array<std::uint32_t, 8> s = state_;
+    State s = state;
     for (std::size_t i = 0; i < 64; ++i) {
-      const std::uint32_t sum = std::rotr(s[4], 6) ^ std::rotr(s[4], 11) ^ std::rotr(s[4], 25);
-      const std::uint32_t one = s[7] + sum + ((s[4] & s[5]) ^ (~s[4] & s[6])) + kRounds[i] + w[i];
-      const std::uint32_t other = (std::rotr(s[0], 2) ^ std::rotr(s[0], 13) ^ std::rotr(s[0], 22)) +
-                                  ((s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]));
-      std::rotate(s.begin(), s.end() - 1, s.end());
-      s[4] += one;
-      s[0] = one + other;
+      auto& [a, b, c, d, e, f, g, h] = s.words;
+      const std::uint32_t one = h + (std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25)) +
+                                ((e & f) ^ (~e & g)) + kRounds[i] + w[i];
+      const std::uint32_t other =
+          (std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+      s = {{one + other, a, b, c, d + one, e, f, g}};
     }
-    for (std::size_t i = 0; i < 8; ++i) state_[i] += s[i];
+    for (std::size_t i = 0; i < kWords; ++i) state.words[i] += s.words[i];
   }
-
-  std::string text() const {
-    constexpr char kDigits[] = "0123456789abcdef";
-    std::string text;
-    for (const std::uint32_t word : state_) {
-      for (int shift = 28; shift >= 0; shift -= 4) text += kDigits[word >> shift & 15];
-    }
-    return text;
-  }
-
- private:
-  std::array<std::uint32_t, 8> state_ = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                                         0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
 };
 
 }  // namespace
 
 std::string sha256(Bytes bytes) {
-  Sha256 digest;
-  const std::uint64_t bits = std::uint64_t{bytes.size()} * 8;
-  for (; bytes.size() >= kBlockBytes; bytes = bytes.subspan(kBlockBytes)) digest.add_block(bytes.data());
-  std::array<std::byte, 2 * kBlockBytes> end{};
-  copy_bytes(end.data(), bytes);
-  end[bytes.size()] = std::byte{0x80};
-  const std::size_t used = bytes.size() + 9 <= kBlockBytes ? kBlockBytes : 2 * kBlockBytes;
-  for (std::size_t i = 0; i < 8; ++i) end[used - 1 - i] = static_cast<std::byte>(bits >> 8 * i);
-  for (std::size_t at = 0; at < used; at += kBlockBytes) digest.add_block(end.data() + at);
-  return digest.text();
+  Digest<Sha256Algorithm> digest;
+  digest.add(bytes);
+  std::byte words[Digest<Sha256Algorithm>::kBytes];
+  digest.finish(words);
+  return hexadecimal(words);
 }
 
 }  // namespace opdump::tool

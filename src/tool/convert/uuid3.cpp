@@ -4,6 +4,7 @@
 
 #include "opdump/base/bytes.hpp"
 #include "opdump/base/digest.hpp"
+#include "src/tool/cli/human_text.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -21,12 +22,7 @@ std::string uuid3_dns(std::string_view name) {
   md5.finish(bytes);
   bytes[6] = (bytes[6] & std::byte{0x0f}) | std::byte{0x30};
   bytes[8] = (bytes[8] & std::byte{0x3f}) | std::byte{0x80};
-  std::string text;
-  for (const std::byte byte : bytes) {
-    text += "0123456789abcdef"[std::to_integer<unsigned>(byte >> 4)];
-    text += "0123456789abcdef"[std::to_integer<unsigned>(byte & std::byte{0x0f})];
-  }
-  return text;
+  return hexadecimal(bytes);
 }
 
 }  // namespace opdump::tool
