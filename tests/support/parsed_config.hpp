@@ -61,16 +61,6 @@ inline std::vector<std::string> cases_in(std::string_view folder) {
   return names;
 }
 
-/// A file that is to be refused, and how.
-struct RefusedCase {
-  std::string name;
-  ConfigFault fault;
-  std::string key;
-  std::string reason;  ///< a piece of it
-  unsigned line;
-  unsigned column;
-};
-
 inline std::string repeated(std::string_view piece, std::size_t count) {
   std::string text;
   text.reserve(piece.size() * count);

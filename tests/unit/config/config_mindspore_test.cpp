@@ -1,10 +1,10 @@
 #include <doctest/doctest.h>
 
-#include <set>
 #include <string>
 #include <vector>
 
 #include "tests/support/config_cases.hpp"
+#include "tests/support/config_corpus.hpp"
 #include "tests/support/parsed_config.hpp"
 
 using namespace opdump;
@@ -12,11 +12,12 @@ using namespace opdump::tests;
 
 namespace {
 
-const std::string kFolder = "mindspore/";
-
 ParsedConfig parse_case(const std::string& folder, const std::string& name) {
-  return ParsedConfig(read_file(corpus(kFolder + folder) / (name + ".json")), check_path, context_of(name));
+  return ParsedConfig(read_file(corpus("mindspore/" + folder) / (name + ".json")), check_path,
+                      context_of(name));
 }
+
+const ConfigCorpus kCorpus("mindspore/", parse_case);
 
 const std::vector<RefusedCase> kRefused = {
     // clang-format off
@@ -149,14 +150,7 @@ const std::vector<RefusedCase> kRefused = {
     // clang-format on
 };
 
-/// A file that is accepted with a warning, and the key that it is about.
-struct Warned {
-  std::string name;
-  std::string key;
-  std::string text;  ///< a piece of it
-};
-
-const std::vector<Warned> kWarned = {
+const std::vector<WarnedCase> kWarned = {
     // clang-format off
     {"categories_of_tensors", "common_dump_settings.statistic_category", "not looked at: it only counts with saved_data statistic or"},
     {"categories_of_tensors_of_wrong_type", "common_dump_settings.statistic_category", "not looked at: it only counts with saved_data statistic or"},
@@ -205,13 +199,6 @@ const std::vector<Warned> kWarned = {
     // clang-format on
 };
 
-bool has_note(const ParsedConfig& parsed, const std::string& key, const std::string& text) {
-  for (const ConfigNote& note : parsed.notes) {
-    if (note.key == key && note.text.find(text) != std::string::npos) return true;
-  }
-  return false;
-}
-
 /// The members stand behind valid ones, so that they count. `e2e` "none": there is no such object.
 ParsedConfig parse(const std::string& common, const std::string& e2e = "",
                    const ConfigContext& context = {}) {
@@ -227,49 +214,23 @@ ParsedConfig parse(const std::string& common, const std::string& e2e = "",
 }  // namespace
 
 TEST_CASE("mindspore: every file of accept/ and warn/ asks for a dump, those of inactive/ do not") {
-  for (const std::string folder : {"accept", "warn", "inactive"}) {
-    for (const std::string& name : cases_in(kFolder + folder)) {
-      CAPTURE(name);
-      const ParsedConfig parsed = parse_case(folder, name);
-      CAPTURE(parsed.error.reason);
-      CHECK(parsed.status == Status::ok);
-      CHECK(parsed.error.fault == ConfigFault::none);
-      CHECK(parsed.config.asked == (folder != "inactive"));
-      CHECK((!parsed.config.active || parsed.config.asked));
-      if (folder == "inactive") CHECK_FALSE(parsed.notes.empty());
-    }
-  }
+  const auto agrees = [](const ParsedConfig& parsed) {
+    CHECK((!parsed.config.active || parsed.config.asked));
+  };
+  kCorpus.check_accepted("accept", agrees);
+  kCorpus.check_accepted("warn", agrees);
+  kCorpus.check_accepted("inactive", [&](const ParsedConfig& parsed) {
+    agrees(parsed);
+    CHECK_FALSE(parsed.notes.empty());
+  });
 }
 
 TEST_CASE("mindspore: every file of warn/ is told what is replaced or ignored") {
-  std::set<std::string> expected;
-  for (const Warned& warned : kWarned) {
-    CAPTURE(warned.name);
-    CHECK(expected.insert(warned.name).second);
-    CHECK(has_note(parse_case("warn", warned.name), warned.key, warned.text));
-  }
-  const std::vector<std::string> files = cases_in(kFolder + "warn");
-  CHECK(std::set<std::string>(files.begin(), files.end()) == expected);
+  kCorpus.check_warned(kWarned);
 }
 
 TEST_CASE("mindspore: every file of refuse/ is refused for its reason, at its place") {
-  std::set<std::string> expected;
-  for (const RefusedCase& refused : kRefused) {
-    CAPTURE(refused.name);
-    CHECK(expected.insert(refused.name).second);
-    const ParsedConfig parsed = parse_case("refuse", refused.name);
-    CHECK(parsed.status == Status::config_refused);
-    CHECK(parsed.error.fault == refused.fault);
-    CHECK(parsed.error.key == refused.key);
-    CHECK(parsed.error.line == refused.line);
-    CHECK(parsed.error.column == refused.column);
-    CAPTURE(parsed.error.reason);
-    CHECK(parsed.error.reason.find(refused.reason) != std::string::npos);
-    CHECK_FALSE(parsed.config.active);
-    CHECK_FALSE(parsed.config.asked);
-  }
-  const std::vector<std::string> files = cases_in(kFolder + "refuse");
-  CHECK(std::set<std::string>(files.begin(), files.end()) == expected);
+  kCorpus.check_refused(kRefused);
 }
 
 TEST_CASE("mindspore: the documented files") {

@@ -1,18 +1,16 @@
 #include <doctest/doctest.h>
 
-#include <set>
 #include <string>
 #include <vector>
 
 #include "opdump/config/torchair.hpp"
+#include "tests/support/config_corpus.hpp"
 #include "tests/support/parsed_config.hpp"
 
 using namespace opdump;
 using namespace opdump::tests;
 
 namespace {
-
-const std::string kFolder = "torchair/";
 
 ParsedConfig parse_with(const std::string& text, std::string& acl_file) {
   ConfigContext context;
@@ -22,8 +20,10 @@ ParsedConfig parse_with(const std::string& text, std::string& acl_file) {
 
 ParsedConfig parse_case(const std::string& folder, const std::string& name) {
   std::string acl_file;
-  return parse_with(read_file(corpus(kFolder + folder) / (name + ".json")), acl_file);
+  return parse_with(read_file(corpus("torchair/" + folder) / (name + ".json")), acl_file);
 }
+
+const ConfigCorpus kCorpus("torchair/", parse_case);
 
 const std::vector<RefusedCase> kRefused = {
     // clang-format off
@@ -94,38 +94,16 @@ std::vector<std::string> layers_of(const DumpConfig& config) {
 }  // namespace
 
 TEST_CASE("torchair: every file of accept/ and warn/ asks for a dump, those of inactive/ do not") {
-  for (const std::string folder : {"accept", "warn", "inactive"}) {
-    for (const std::string& name : cases_in(kFolder + folder)) {
-      CAPTURE(name);
-      const ParsedConfig parsed = parse_case(folder, name);
-      CAPTURE(parsed.error.reason);
-      CHECK(parsed.status == Status::ok);
-      CHECK(parsed.error.fault == ConfigFault::none);
-      CHECK(parsed.config.asked == (folder != "inactive"));
-      CHECK((parsed.config.active || folder == "inactive" || !parsed.notes.empty()));
-      CHECK((folder != "warn" || !parsed.notes.empty()));
-    }
-  }
+  const auto active_or_told = [](const ParsedConfig& parsed) {
+    CHECK((parsed.config.active || !parsed.notes.empty()));
+  };
+  kCorpus.check_accepted("accept", active_or_told);
+  kCorpus.check_accepted("warn", [](const ParsedConfig& parsed) { CHECK_FALSE(parsed.notes.empty()); });
+  kCorpus.check_accepted("inactive", [](const ParsedConfig&) {});
 }
 
 TEST_CASE("torchair: every file of refuse/ is refused for its reason, at its place") {
-  std::set<std::string> expected;
-  for (const RefusedCase& refused : kRefused) {
-    CAPTURE(refused.name);
-    CHECK(expected.insert(refused.name).second);
-    const ParsedConfig parsed = parse_case("refuse", refused.name);
-    CHECK(parsed.status == Status::config_refused);
-    CHECK(parsed.error.fault == refused.fault);
-    CHECK(parsed.error.key == refused.key);
-    CHECK(parsed.error.line == refused.line);
-    CHECK(parsed.error.column == refused.column);
-    CAPTURE(parsed.error.reason);
-    CHECK(parsed.error.reason.find(refused.reason) != std::string::npos);
-    CHECK_FALSE(parsed.config.active);
-    CHECK_FALSE(parsed.config.asked);
-  }
-  const std::vector<std::string> files = cases_in(kFolder + "refuse");
-  CHECK(std::set<std::string>(files.begin(), files.end()) == expected);
+  kCorpus.check_refused(kRefused);
 }
 
 TEST_CASE("torchair: the documented options") {
