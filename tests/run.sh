@@ -118,8 +118,9 @@ run() {
   rm -f "$folder/meson-logs/testlog.json"
   build "$folder" -Dtests=enabled "$@" || return 0
   say "== $name: testing"
+  # A test may take three times as long as it says, so that a slow or busy machine fails none of them.
   # shellcheck disable=SC2086  # a list of options
-  meson test -C "$folder" --no-rebuild --num-processes "$(processors)" --print-errorlogs $selection || true
+  meson test -C "$folder" --no-rebuild --timeout-multiplier 3 --num-processes "$(processors)" --print-errorlogs $selection || true
 }
 
 [ -z "$targets" ] || [ "$firmware" = yes ] || fail 'targets come after --firmware'

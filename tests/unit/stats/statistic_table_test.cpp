@@ -9,6 +9,7 @@
 #include "opdump/parts/text_log.hpp"
 #include "opdump/types/config.hpp"
 #include "platform/host/host_memory.hpp"
+#include "tests/support/effort.hpp"
 #include "tests/support/journal_account.hpp"
 #include "tests/support/little_endian.hpp"
 #include "tests/support/session_bench.hpp"
@@ -186,7 +187,7 @@ TEST_CASE("statistics: the numbers of CANN's nano devices have fixed digits") {
 }
 
 TEST_CASE("statistics: tensors of any size go through a ring of 4 KiB, and not a byte of them") {
-  static std::vector<float> values(1 << 20, 1.5f);
+  static std::vector<float> values(rounds(1 << 20), 1.5f);
   const Dim dims[] = {values.size()};
   for (const Layout layout : {Layout::cann, Layout::mindspore_kernel, Layout::mindspore_graph}) {
     for (const WhenFull when_full :
