@@ -1,13 +1,12 @@
 #include "opdump/acl_session.h"
 
-#include <algorithm>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "opdump/acl.hpp"
 #include "src/acl/process_dump.hpp"
+#include "src/c_api/c_text.hpp"
 #include "src/c_api/handles.hpp"
 
 namespace opdump::c_api {
@@ -99,13 +98,7 @@ void opdump_acl_log_to(opdump_say say, void* context) {
 }
 
 std::size_t opdump_acl_last_error(char* text, std::size_t bytes) {
-  const std::string error = acl::last_error();
-  if (bytes != 0) {
-    const std::size_t fits = std::min(error.size(), bytes - 1);
-    std::memcpy(text, error.data(), fits);
-    text[fits] = '\0';
-  }
-  return error.size();
+  return c_api::give_text(acl::last_error(), text, bytes);
 }
 
 }  // extern "C"

@@ -1,11 +1,9 @@
-#include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <mutex>
-#include <string>
 
 #include "opdump/acl_chunks.h"
 #include "platform/ascend/chunk_dump.hpp"
+#include "src/c_api/c_text.hpp"
 #include "src/c_api/handles.hpp"
 
 using namespace opdump;
@@ -87,13 +85,7 @@ opdump_status opdump_chunks_stop(void) {
 std::size_t opdump_chunks_error(char* text, std::size_t bytes) {
   ProcessChunks& chunks = ProcessChunks::instance();
   const std::lock_guard lock(chunks.control);
-  const std::string& error = chunks.dump.error();
-  if (bytes != 0) {
-    const std::size_t fits = std::min(error.size(), bytes - 1);
-    std::memcpy(text, error.data(), fits);
-    text[fits] = '\0';
-  }
-  return error.size();
+  return c_api::give_text(chunks.dump.error(), text, bytes);
 }
 
 }  // extern "C"

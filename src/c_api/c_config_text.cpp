@@ -1,21 +1,14 @@
-#include <algorithm>
 #include <string>
 
 #include "opdump/config/parse.hpp"
 #include "platform/posix/config_file.hpp"
 #include "platform/posix/impl/trusted_variable.hpp"
+#include "src/c_api/c_text.hpp"
 #include "src/c_api/handles.hpp"
 
 using namespace opdump;
 
 namespace {
-
-void put_text(const std::string& text, char* to, std::size_t bytes) {
-  if (to == nullptr || bytes == 0) return;
-  const std::size_t kept = std::min(text.size(), bytes - 1);
-  std::copy_n(text.data(), kept, to);
-  to[kept] = '\0';
-}
 
 /// `keeps_text`: the text stays as long as the config; else what refers to it is copied.
 Status parse(void* memory, std::size_t bytes, std::string_view text, bool keeps_text, opdump_config*& config,
@@ -42,13 +35,13 @@ extern "C" {
 
 opdump_status opdump_config_parse(void* memory, std::size_t bytes, const char* text, std::size_t text_bytes,
                                   opdump_config** config, char* message, std::size_t message_bytes) {
-  put_text("", message, message_bytes);
+  c_api::give_text("", message, message_bytes);
   if (config == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
   *config = nullptr;
   if (text == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
   ConfigError error;
   const Status status = parse(memory, bytes, {text, text_bytes}, true, *config, error);
-  if (error.fault != ConfigFault::none) put_text(to_string(error, "config"), message, message_bytes);
+  if (error.fault != ConfigFault::none) c_api::give_text(to_string(error, "config"), message, message_bytes);
   return c_api::to_c(status);
 }
 
@@ -61,7 +54,7 @@ std::size_t opdump_config_file_size(const char* path) {
 
 opdump_status opdump_config_read(void* memory, std::size_t bytes, const char* path, opdump_config** config,
                                  char* message, std::size_t message_bytes) {
-  put_text("", message, message_bytes);
+  c_api::give_text("", message, message_bytes);
   if (config == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
   *config = nullptr;
   if (path == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
@@ -69,7 +62,7 @@ opdump_status opdump_config_read(void* memory, std::size_t bytes, const char* pa
   ConfigError error;
   Status status = posix::read_config_file(path, text, error);
   if (status == Status::ok) status = parse(memory, bytes, text.view(), false, *config, error);
-  if (error.fault != ConfigFault::none) put_text(to_string(error, path), message, message_bytes);
+  if (error.fault != ConfigFault::none) c_api::give_text(to_string(error, path), message, message_bytes);
   return c_api::to_c(status);
 }
 
