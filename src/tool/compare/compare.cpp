@@ -146,14 +146,13 @@ bool write_csv(const std::string& directory, const std::string& csv) {
     say("opdump: " + directory + ": " + strerror(error));
     return false;
   }
-  OutputFile file;
-  const std::string name = result_name();
-  const Bytes parts[] = {as_bytes(csv)};
-  if (!file.create(directory, name) || !file.write(parts) || !file.commit()) {
-    say("opdump: " + file.error());
+  const std::string path = directory + '/' + result_name();
+  std::string error;
+  if (!write_file(path, as_bytes(csv), error)) {
+    say("opdump: " + error);
     return false;
   }
-  say(directory + '/' + name);
+  say(path);
   return true;
 }
 

@@ -73,8 +73,21 @@ void take_name(const NpyName& name, DumpFile& file) {
   file.task = name.task;
 }
 
-bool add_array(MappedFile& file, std::size_t number, const NpyName& name, DumpSide& side,
-               std::string& reason) {
+void add_array(const ContainedArray& array, const NpyName& name, std::size_t file, DumpSide& side) {
+  DumpTensor tensor;
+  tensor.file = file;
+  tensor.is_output = name.is_output;
+  tensor.index = name.index;
+  tensor.dtype = array.dtype;
+  tensor.shape = array.shape;
+  tensor.data_offset = array.offset;
+  tensor.data_bytes = array.bytes;
+  count_elements(tensor, true);
+  side.tensors.push_back(std::move(tensor));
+}
+
+bool add_npy(const MappedFile& file, std::size_t number, const NpyName& name, DumpSide& side,
+             std::string& reason) {
   NpyFile npy;
   if (!parse_npy(file.bytes().first(std::min<std::size_t>(file.bytes().size(), kMostNpyHeadBytes)), npy,
                  reason))
@@ -83,16 +96,7 @@ bool add_array(MappedFile& file, std::size_t number, const NpyName& name, DumpSi
     reason = "the file ends before its last element";
     return false;
   }
-  DumpTensor tensor;
-  tensor.file = number;
-  tensor.is_output = name.is_output;
-  tensor.index = name.index;
-  tensor.dtype = npy.dtype;
-  tensor.shape = npy.shape;
-  tensor.data_offset = npy.data_offset;
-  tensor.data_bytes = npy.data_bytes;
-  count_elements(tensor, true);
-  side.tensors.push_back(std::move(tensor));
+  add_array({{}, npy.dtype, npy.shape, npy.data_offset, npy.data_bytes}, name, number, side);
   return true;
 }
 
@@ -102,18 +106,8 @@ bool add_container(const MappedFile& file, const FoundFile& found, DumpFile plac
   std::vector<ContainedArray> arrays;
   if (!read_container(found.real_name, file.bytes(), arrays, reason)) return false;
   for (const ContainedArray& array : arrays) {
-    const std::string_view called = array.name.empty() ? stem_of(found.real_name) : array.name;
-    const NpyName name = parse_array_name(called);
-    DumpTensor tensor;
-    tensor.file = side.files.size();
-    tensor.is_output = name.is_output;
-    tensor.index = name.index;
-    tensor.dtype = array.dtype;
-    tensor.shape = array.shape;
-    tensor.data_offset = array.offset;
-    tensor.data_bytes = array.bytes;
-    count_elements(tensor, true);
-    side.tensors.push_back(std::move(tensor));
+    const NpyName name = parse_array_name(array.name.empty() ? stem_of(found.real_name) : array.name);
+    add_array(array, name, side.files.size(), side);
     take_name(name, place);
     side.files.push_back(place);
   }
@@ -138,7 +132,7 @@ class SideReader {
       take_name(name, file);
       std::string reason;
       if (!array_.open(found.path)) return report_.error(array_.error());
-      if (!add_array(array_, number, name, side, reason)) return report_.error(found.path + ": " + reason);
+      if (!add_npy(array_, number, name, side, reason)) return report_.error(found.path + ": " + reason);
     } else if (is_container(real_name)) {
       std::string reason;
       if (!array_.open(found.path)) return report_.error(array_.error());

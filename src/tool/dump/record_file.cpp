@@ -13,14 +13,18 @@ std::string RecordFile::error_at(std::uint64_t offset, const std::string& reason
   return path_ + ": at byte " + std::to_string(offset) + ": " + reason;
 }
 
-RecordFile::Opened RecordFile::open(const std::string& path) {
+RecordFile::Opened RecordFile::open_file(const std::string& path) {
   path_ = path;
+  error_.clear();
   version_ = 0;
   op_name_ = {};
-  if (!file_.open(path)) {
-    error_ = file_.error();
-    return Opened::failed;
-  }
+  if (file_.open(path)) return Opened::ok;
+  error_ = file_.error();
+  return Opened::failed;
+}
+
+RecordFile::Opened RecordFile::open(const std::string& path) {
+  if (const Opened file = open_file(path); file != Opened::ok) return file;
   if (const Opened head = read_head(); head != Opened::ok) return head;
   return kind_ == Kind::nano ? open_nano() : open_proto();
 }
@@ -72,42 +76,32 @@ RecordFile::Opened RecordFile::read_head() {
 }
 
 RecordFile::Opened RecordFile::open_array(const std::string& path, const RecordTensor& named) {
-  path_ = path;
-  error_.clear();
   kind_ = Kind::array;
-  if (!file_.open(path)) {
-    error_ = file_.error();
-    return Opened::failed;
-  }
-  NpyFile file;
+  if (const Opened file = open_file(path); file != Opened::ok) return file;
+  NpyFile npy;
   std::string reason;
   const std::size_t head_bytes = std::min(file_.bytes().size(), kMostNpyHeadBytes);
-  if (!parse_npy(file_.bytes().first(head_bytes), file, reason)) return fail(Opened::failed, 0, reason);
-  if (bytes() - file.data_offset != file.data_bytes)
-    return fail(Opened::failed, file.data_offset,
-                std::to_string(bytes() - file.data_offset) + " bytes, but shape and dtype make " +
-                    std::to_string(file.data_bytes));
-  if (file.shape.size() > kMaxRank)
+  if (!parse_npy(file_.bytes().first(head_bytes), npy, reason)) return fail(Opened::failed, 0, reason);
+  if (bytes() - npy.data_offset != npy.data_bytes)
+    return fail(Opened::failed, npy.data_offset,
+                std::to_string(bytes() - npy.data_offset) + " bytes, but shape and dtype make " +
+                    std::to_string(npy.data_bytes));
+  if (npy.shape.size() > kMaxRank)
     return fail(Opened::failed, 0, "more than " + std::to_string(kMaxRank) + " dims");
   array_ = named;
-  array_.dtype = file.dtype;
-  array_.dtype_known = file.dtype != DType::undefined;
-  array_.bytes = file.data_bytes;
-  array_.data_offset = file.data_offset;
+  array_.dtype = npy.dtype;
+  array_.dtype_known = npy.dtype != DType::undefined;
+  array_.bytes = npy.data_bytes;
+  array_.data_offset = npy.data_offset;
   array_.has_shape = true;
-  array_.rank = static_cast<std::uint8_t>(file.shape.size());
-  std::copy(file.shape.begin(), file.shape.end(), array_.dims);
+  array_.rank = static_cast<std::uint8_t>(npy.shape.size());
+  std::copy(npy.shape.begin(), npy.shape.end(), array_.dims);
   return Opened::ok;
 }
 
 RecordFile::Opened RecordFile::open_bytes(const std::string& path, const RecordTensor& named, bool padded) {
-  path_ = path;
-  error_.clear();
   kind_ = Kind::array;
-  if (!file_.open(path)) {
-    error_ = file_.error();
-    return Opened::failed;
-  }
+  if (const Opened file = open_file(path); file != Opened::ok) return file;
   array_ = named;
   array_.bytes = bytes();
   array_.data_offset = 0;

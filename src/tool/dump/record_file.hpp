@@ -99,6 +99,7 @@ class RecordFile {
   Opened fail(Opened what, std::uint64_t offset, const std::string& reason);
   Opened read_head();
   Bytes next_block(std::uint64_t offset, std::uint64_t count);
+  Opened open_file(const std::string& path);
   Opened open_nano();
   Opened open_proto();
 
