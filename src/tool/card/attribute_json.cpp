@@ -6,23 +6,10 @@
 #include "src/tool/cli/json.hpp"
 
 namespace opdump::tool {
-namespace {
-
-template <class Real>
-std::string shortest(Real value) {
+std::string json_of(float value) {
   if (!std::isfinite(value)) return JsonWriter().real(static_cast<double>(value)).take();
   char text[32];
   return {text, std::to_chars(text, text + sizeof text, value).ptr};
-}
-
-}  // namespace
-
-std::string json_of(float value) {
-  return shortest(value);
-}
-
-std::string json_of(double value) {
-  return shortest(value);
 }
 
 std::string json_of(std::int64_t value) {
