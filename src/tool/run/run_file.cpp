@@ -613,15 +613,16 @@ bool RunFile::is_dbg() const {
 
 std::size_t RunFile::unsized_tensors(std::string& first) const {
   std::size_t count = 0;
+  const auto add = [&](const RunOp& op, std::string_view role, const std::vector<RunTensor>& tensors) {
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      if (tensors[i].sized || count++ != 0) continue;
+      first = std::string(role) + ' ' + std::to_string(i) + " of operator " + config::in_quotes(op.desc.name);
+    }
+  };
   for (const RunModel& model : models) {
     for (const RunOp& op : model.ops) {
-      for (const std::vector<RunTensor>* const tensors : {&op.inputs, &op.outputs}) {
-        for (std::size_t i = 0; i < tensors->size(); ++i) {
-          if ((*tensors)[i].sized || count++ != 0) continue;
-          first = (tensors == &op.inputs ? "input " : "output ") + std::to_string(i) + " of operator " +
-                  config::in_quotes(op.desc.name);
-        }
-      }
+      add(op, "input", op.inputs);
+      add(op, "output", op.outputs);
     }
   }
   return count;
