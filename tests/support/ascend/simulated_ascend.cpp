@@ -23,13 +23,6 @@
 #include <utility>
 #include <vector>
 
-#ifndef SIMULATED_NANO
-#define SIMULATED_NANO 0
-#endif
-#ifndef SIMULATED_RT
-#define SIMULATED_RT 0
-#endif
-
 namespace {
 
 using Steady = std::chrono::steady_clock;

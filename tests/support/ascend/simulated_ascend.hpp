@@ -6,6 +6,14 @@
 // whose memory the CPU cannot touch, with return codes and rules as CANN documents them. All calls are for
 // tests; none is counted as a call of the driver.
 
+// Set to 1 for a driver that lacks what it lacks on nano products, or on those with only the runtime.
+#ifndef SIMULATED_NANO
+#define SIMULATED_NANO 0
+#endif
+#ifndef SIMULATED_RT
+#define SIMULATED_RT 0
+#endif
+
 /// How the devices work.
 struct SimulatedAscend {
   std::uint64_t ns_per_mib = 0;    ///< time that a copy in the background takes

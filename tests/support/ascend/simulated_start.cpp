@@ -18,13 +18,6 @@
 
 #include "simulated_ascend.hpp"
 
-#ifndef SIMULATED_NANO
-#define SIMULATED_NANO 0
-#endif
-#ifndef SIMULATED_RT
-#define SIMULATED_RT 0
-#endif
-
 namespace {
 
 [[maybe_unused]] constexpr int kUnknownPackage = 100000;
