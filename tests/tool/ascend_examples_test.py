@@ -13,10 +13,11 @@ import sys
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
 import tool_case  # noqa: E402
+from readme_commands import cann_package, commands_of, run_commands  # noqa: E402
 from tool_case import Case  # noqa: E402
 
 PROGRAM, SERVER, OPERATORS, ROOT, PKG_CONFIG_PATH = [os.path.abspath(path) for path in sys.argv[2:7]]
-COMPILER = shutil.which(sys.argv[7])
+COMPILER = sys.argv[7]
 del sys.argv[2:8]
 
 # The example leaves its tensors to the end of the process.
@@ -78,23 +79,14 @@ class SingleOperator(Case):
         self.assertEqual(self.files('dump'), [])
 
     def test_the_commands_of_the_readme(self):
-        with open(os.path.join(EXAMPLE, 'README.md'), encoding='utf-8') as file:
-            commands = re.search(r'```text\n(g\+\+ [^`]*single_operator.cpp.*?)```', file.read(), re.S)[1]
         shutil.copy(os.path.join(EXAMPLE, 'single_operator.cpp'), self.directory)
         shutil.rmtree(self.path('dump'))
-        os.makedirs(self.path('cann', 'lib64'))
-        os.makedirs(self.path('bin'))
-        os.symlink(os.path.join(ROOT, 'tests', 'support', 'ascend', 'cann'), self.path('cann', 'include'))
-        for name, library in (('ascendcl', SERVER), ('opapi', OPERATORS), ('nnopbase', OPERATORS)):
-            os.symlink(library, self.path('cann', 'lib64', 'lib%s.so' % name))
-        os.symlink(tool_case.OPDUMP, self.path('bin', 'opdump'))
-        self.write('bin/g++', '#!/bin/sh\nexec %s "$@"\n' % COMPILER)
-        os.chmod(self.path('bin', 'g++'), 0o755)
-        environment = dict(ENVIRONMENT, PATH=self.path('bin') + ':' + os.environ['PATH'], PKG_CONFIG_PATH=PKG_CONFIG_PATH,
-                           ASCEND_HOME_PATH=self.path('cann'), SIMULATED_ASCEND='',
-                           LD_LIBRARY_PATH=os.path.dirname(SERVER) + ':' + self.path('cann', 'lib64'))
-        done = subprocess.run(['sh', '-ec', commands], cwd=self.directory, env=environment, capture_output=True, text=True,
-                              check=False)
+        cann = cann_package(self.path('cann'), os.path.join(ROOT, 'tests', 'support', 'ascend', 'cann'),
+                            {'ascendcl': SERVER, 'opapi': OPERATORS, 'nnopbase': OPERATORS})
+        done = run_commands(commands_of(os.path.join(EXAMPLE, 'README.md'), 'single_operator.cpp'), self.directory, COMPILER,
+                            [tool_case.OPDUMP], ASCEND_HOME_PATH=cann, PKG_CONFIG_PATH=PKG_CONFIG_PATH, SIMULATED_ASCEND='',
+                            ASAN_OPTIONS=ENVIRONMENT['ASAN_OPTIONS'],
+                            LD_LIBRARY_PATH=os.path.dirname(SERVER) + ':' + os.path.join(cann, 'lib64'))
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertTrue(done.stdout.startswith('complete\n'), done.stdout)
         self.check_dump()

@@ -2,7 +2,7 @@
 """The example of a model beside CANN, on the simulated runtime: its dump has the files that CANN itself would have written,
 as far as the config wants them, and `opdump verify` accepts it, or names what CANN did not hand over.
 
-usage: ascend_model_test.py MODEL OPDUMP EXAMPLE_FOLDER
+usage: ascend_model_test.py MODEL OPDUMP EXAMPLE_FOLDER CANN_INCLUDE SIMULATION PKG_CONFIG_PATH COMPILER
 """
 import json
 import os
@@ -13,7 +13,11 @@ import sys
 import tempfile
 import unittest
 
-MODEL, OPDUMP, EXAMPLE = map(os.path.abspath, sys.argv[1:4])
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
+from readme_commands import cann_package, commands_of, run_commands  # noqa: E402
+
+MODEL, OPDUMP, EXAMPLE, CANN_INCLUDE, SIMULATION, PKG_CONFIG_PATH = map(os.path.abspath, sys.argv[1:7])
+COMPILER = sys.argv[7]
 
 
 class AscendModel(unittest.TestCase):
@@ -46,6 +50,16 @@ class AscendModel(unittest.TestCase):
         self.assertEqual(len(wanted), 8)
         self.assertEqual(self.tree('dump'), wanted)
         self.assertEqual(self.verify(), (0, []))
+
+    def test_the_commands_of_the_readme(self):
+        shutil.copy(pathlib.Path(EXAMPLE) / 'model.cpp', self.directory)
+        (self.directory / 'dump').rmdir()
+        cann = cann_package(str(self.directory / 'board'), CANN_INCLUDE, {'ascendcl': SIMULATION, 'ascend_dump': SIMULATION})
+        done = run_commands(commands_of(pathlib.Path(EXAMPLE) / 'README.md', 'model.cpp'), str(self.directory), COMPILER,
+                            [OPDUMP], ASCEND_HOME_PATH=cann, PKG_CONFIG_PATH=PKG_CONFIG_PATH, SIMULATED_FILES='cann',
+                            LD_LIBRARY_PATH=os.path.dirname(SIMULATION))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertTrue(done.stdout.startswith('8 files written, 0 lost, 4 not asked for\ncomplete\n'), done.stdout)
 
     def test_a_repeated_slice_does_no_harm_or_loses_its_file(self):
         out, _ = self.run_model('acl.json', 'model.om', fault='repeat', code=1)

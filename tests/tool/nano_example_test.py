@@ -2,7 +2,7 @@
 """The example of the nano executor, and what else a process has of our libge_dbg: nano_example_test.py EXECUTOR LIBGE_DBG
 DEVICE_PART LIBPROFAPI SHORT_MEMORY [unittest arguments].
 
-Standard library only; `nm` where it is there.
+Standard library only; `nm` and `cc` where they are there.
 """
 import os
 import shutil
@@ -11,8 +11,13 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
+from readme_commands import commands_of, run_commands  # noqa: E402
+
 EXECUTOR, LIBRARY, DEVICE_PART, PROFILER, SHORT_MEMORY = [os.path.abspath(path) for path in sys.argv[1:6]]
-CONFIG = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'examples', 'ascend', 'nano', 'acl.json')
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
+EXAMPLE = os.path.join(ROOT, 'examples', 'ascend', 'nano')
+CONFIG = os.path.join(EXAMPLE, 'acl.json')
 NINE = ['DbgCreateModelHandle', 'DbgDeInit', 'DbgDumpPreProcess', 'DbgFreeLoadDumpInfo', 'DbgGetprofEnable', 'DbgInit',
         'DbgLoadModelPostProcess', 'DbgNotifySetDevice', 'DbgStepIdCounterPlus']
 
@@ -40,6 +45,15 @@ class Example(unittest.TestCase):
         self.assertEqual(sum('message' in line for line in out), 4)
         self.assertIn('opdump: model "net": 1 rule, 2 of 3 ops match, about', log)
         self.assertIn('opdump: model "net" (id 1): 6 steps ran, and 3 of them were asked for\n', log)
+
+    @unittest.skipIf(shutil.which('cc') is None, 'there is no cc')
+    def test_the_commands_of_the_readme(self):
+        board = os.path.join(self.directory, 'board')
+        shutil.copytree(EXAMPLE, board)
+        commands = commands_of(os.path.join(ROOT, 'src', 'nano', 'README.md'), 'executor.c')
+        done = run_commands(commands.replace('DIR', os.path.join(self.directory, 'library')), board)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.count('device: dumps '), 6)
 
     def test_no_config_is_no_dump(self):
         status, out, _ = self.run_example('none.json', '2')
