@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <deque>
 #include <map>
-#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
+
+#include "src/tool/compare/operator_runs.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -68,39 +69,6 @@ class GoldenIndex {
   Groups exact_;
   Groups in_files_;
   Groups originals_;
-};
-
-/// The model of a place `model/step`.
-std::string model_of(const std::string& place) {
-  return place.substr(0, place.rfind('/'));
-}
-
-std::set<std::string> models_of(const DumpSide& side) {
-  std::set<std::string> models;
-  for (const DumpFile& file : side.files) {
-    if (!file.place.empty()) models.insert(model_of(file.place));
-  }
-  return models;
-}
-
-/// What places of ours are called on the golden side.
-class Places {
- public:
-  Places(const DumpSide& mine, const DumpSide& golden) {
-    const std::set<std::string> golden_models = models_of(golden);
-    told_ = !golden_models.empty();
-    if (golden_models.size() == 1 && models_of(mine).size() == 1) only_model_ = *golden_models.begin();
-  }
-
-  /// Places that only our side tells are no part of the key.
-  std::string golden_place(const std::string& place) const {
-    if (!told_ || place.empty()) return {};
-    return only_model_ ? *only_model_ + place.substr(place.rfind('/')) : place;
-  }
-
- private:
-  bool told_ = false;
-  std::optional<std::string> only_model_;
 };
 
 /// Pairs tensors of one name.
@@ -178,35 +146,11 @@ class NamesakePairing {
   std::vector<bool> used_;
 };
 
-/// The tensors of one operator at one time.
-struct OperatorRun {
-  std::map<std::pair<bool, std::uint32_t>, std::size_t> tensors;
-};
-
-/// The operators of a dump in the order in which they ran, by place.
-std::map<std::string, std::vector<OperatorRun>> runs_of(const DumpSide& side, const Places* places) {
-  using Moment = std::tuple<std::string, std::string, std::uint64_t, std::uint64_t>;
-  std::map<std::string, std::vector<OperatorRun>> runs;
-  std::map<Moment, std::size_t> known;
-  for (std::size_t i = 0; i < side.tensors.size(); ++i) {
-    const DumpTensor& tensor = side.tensors[i];
-    const DumpFile& file = side.files[tensor.file];
-    std::vector<OperatorRun>& here = runs[places != nullptr ? places->golden_place(file.place) : file.place];
-    const std::pair<bool, std::uint32_t> role(tensor.is_output, tensor.index);
-    const Moment moment(file.place, file.op, file.unix_us, file.task.value_or(0));
-    const auto [found, is_new] = known.emplace(moment, here.size());
-    if (!is_new && here[found->second].tensors.contains(role)) found->second = here.size();
-    if (found->second == here.size()) here.emplace_back();
-    here[found->second].tensors[role] = i;
-  }
-  return runs;
-}
-
 void pair_by_order(const DumpSide& mine, const DumpSide& golden, std::vector<TensorPair>& pairs,
                    std::vector<bool>& used) {
-  const Places places(mine, golden);
-  const auto golden_runs = runs_of(golden, nullptr);
-  for (const auto& [place, ours] : runs_of(mine, &places)) {
+  const GoldenPlaces places(mine, golden);
+  const auto golden_runs = operator_runs(golden, nullptr);
+  for (const auto& [place, ours] : operator_runs(mine, &places)) {
     auto theirs = golden_runs.find(place);
     if (theirs == golden_runs.end()) theirs = golden_runs.find({});
     if (theirs == golden_runs.end()) continue;
@@ -229,7 +173,7 @@ void pair_by_name(const DumpSide& mine, const DumpSide& golden, const NameMap* n
     Tensors ours;
   };
   const GoldenIndex index(golden);
-  const Places places(mine, golden);
+  const GoldenPlaces places(mine, golden);
   const bool one_file_each = mine.named_file && golden.named_file && !golden.files.empty();
   std::vector<Namesakes> all;
   std::map<std::pair<const Tensors*, std::string>, std::size_t> known;
