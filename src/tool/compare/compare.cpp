@@ -42,6 +42,8 @@ usage: opdump compare -m MINE -g GOLDEN [-out DIRECTORY]
                                quantised tensors are compared by their real values
       --golden-model CARD      the same of GOLDEN
       --by-order               operators go together by their turn within a step, whatever their names
+      --align                  what names leave over goes together by type, shape and values in the order of
+                               execution, as between two runtimes; what one of them has fused stays over
       --limits LIST            what a tensor has to keep or is called diverging, as 'cosine=0.99,max_abs=0.001';
                                or the limits of another tool: cann, msprobe, litert, polygraphy; unless given,
                                'default', a cosine of 0.99 and a Euclidean distance of 0.05. The first tensor
@@ -102,6 +104,7 @@ struct CompareOptions {
   std::optional<std::string> model;
   std::optional<std::string> golden_model;
   bool by_order = false;
+  bool align = false;
   bool json = false;
 };
 
@@ -174,6 +177,7 @@ int run_compare(Words words) {
       {"--model", {}, nullptr, &options.model},
       {"--golden-model", {}, nullptr, &options.golden_model},
       {"--by-order", {}, &options.by_order},
+      {"--align", {}, &options.align},
       {"--json", {}, &options.json},
   };
   std::vector<std::string> rest;
@@ -204,6 +208,8 @@ int run_compare(Words words) {
   NameMap names;
   if (options.map && options.by_order)
     return usage_error("compare", "'--map' and '--by-order' exclude each other");
+  if (options.align && options.by_order)
+    return usage_error("compare", "'--align' and '--by-order' exclude each other");
   if (options.map && !names.load(*options.map, error)) {
     say("opdump: " + error);
     return kExitFailed;
@@ -244,7 +250,9 @@ int run_compare(Words words) {
 
   const std::vector<PairResult> results = compare_pairs(
       mine, golden,
-      pair_tensors(mine, golden, {.names = options.map ? &names : nullptr, .by_order = options.by_order}),
+      pair_tensors(
+          mine, golden,
+          {.names = options.map ? &names : nullptr, .by_order = options.by_order, .align = options.align}),
       needs_detail(chosen, thresholds));
   if (interrupted()) die_of_interrupt();
   const CompareReport report = {mine, golden, results, chosen, thresholds};
@@ -258,9 +266,10 @@ int run_compare(Words words) {
   if (problems > kMostProblems)
     search.error("and " + std::to_string(problems - kMostProblems) + " more; --json and -out have all");
   if (std::none_of(results.begin(), results.end(), is_pair))
-    search.error("no tensor of mine has the name, role and index of a golden one: mine has " + some_ops(mine) +
-                 ", the golden dump " + some_ops(golden) +
-                 "; '--map FILE' says what is called how, '--by-order' takes operators by their turn");
+    search.error("no tensor of mine has the name, role and index of a golden one: mine has " +
+                 some_ops(mine) + ", the golden dump " + some_ops(golden) +
+                 "; '--map FILE' says what is called how, '--align' takes operators by what they are like, "
+                 "'--by-order' by their turn");
   if (options.json) {
     std::fputs(compare_json(report).c_str(), stdout);
   } else {

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "src/tool/compare/aligned_pairing.hpp"
 #include "src/tool/compare/operator_runs.hpp"
 
 namespace opdump::tool {
@@ -39,10 +40,13 @@ class GoldenIndex {
     }
   }
 
-  /// Null: there is nothing of that name.
-  const Tensors* find(const std::string& place, const std::string& op, const DumpTensor& tensor) const {
+  /// Null: there is nothing of that name. `by_original`: another name than `op` led there.
+  const Tensors* find(const std::string& place, const std::string& op, const DumpTensor& tensor,
+                      bool& by_original) const {
+    by_original = false;
     if (const Tensors* found = find_named(place, op, tensor.is_output, tensor.index)) return found;
     if (!tensor.is_output) return nullptr;
+    by_original = true;
     if (!tensor.original_op.empty()) {
       const Tensors* const found = find_named(place, tensor.original_op, true, tensor.original_index);
       if (found != nullptr) return found;
@@ -159,6 +163,7 @@ void pair_by_order(const DumpSide& mine, const DumpSide& golden, std::vector<Ten
         const auto found = theirs->second[turn].tensors.find(role);
         if (found == theirs->second[turn].tensors.end()) continue;
         pairs[tensor].golden = found->second;
+        pairs[tensor].by = PairedBy::turn;
         used[found->second] = true;
       }
     }
@@ -183,8 +188,11 @@ void pair_by_name(const DumpSide& mine, const DumpSide& golden, const NameMap* n
     const std::string& own_name = one_file_each ? golden.files[0].op : file.op;
     const std::string& op = names != nullptr ? names->golden_name(own_name) : own_name;
     const std::string place = one_file_each ? golden.files[0].place : places.golden_place(file.place);
-    const Tensors* const theirs = index.find(place, op, tensor);
+    bool by_original = false;
+    const Tensors* const theirs = index.find(place, op, tensor, by_original);
     if (theirs == nullptr) continue;
+    if (&op != &own_name) pairs[i].by = PairedBy::map;
+    if (by_original) pairs[i].by = PairedBy::original_name;
     const auto [found, is_new] = known.emplace(std::pair(theirs, file.place), all.size());
     if (is_new) all.push_back({file.place, theirs, {}});
     all[found->second].ours.push_back(i);
@@ -199,6 +207,11 @@ void pair_by_name(const DumpSide& mine, const DumpSide& golden, const NameMap* n
 
 }  // namespace
 
+std::string_view to_string(PairedBy by) {
+  constexpr std::string_view kWords[] = {"name", "map", "original name", "common name", "turn", "alignment"};
+  return kWords[static_cast<std::size_t>(by)];
+}
+
 std::vector<TensorPair> pair_tensors(const DumpSide& mine, const DumpSide& golden,
                                      const PairingOptions& options) {
   if (mine.named_file && golden.named_file && mine.tensors.size() == 1 && golden.tensors.size() == 1)
@@ -210,6 +223,7 @@ std::vector<TensorPair> pair_tensors(const DumpSide& mine, const DumpSide& golde
     pair_by_order(mine, golden, pairs, used);
   } else {
     pair_by_name(mine, golden, options.names, pairs, used);
+    if (options.align) pair_by_alignment(mine, golden, pairs, used);
   }
   for (std::size_t i = 0; i < golden.tensors.size(); ++i) {
     if (!used[i]) pairs.push_back({std::nullopt, i});

@@ -1,7 +1,9 @@
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/tool/compare/compare_side.hpp"
@@ -9,17 +11,25 @@
 
 namespace opdump::tool {
 
+/// How a pair came about.
+enum class PairedBy : std::uint8_t { name, map, original_name, common_name, turn, alignment };
+
+/// "name", "map", "original name", "common name", "turn" or "alignment".
+std::string_view to_string(PairedBy by);
+
 /// A tensor of ours and the golden tensor that it should equal. One of them may be missing.
 struct TensorPair {
   std::optional<std::size_t> mine;  ///< index in `DumpSide::tensors`
   std::optional<std::size_t> golden;
   std::string remark{};  ///< a reason to doubt the pair; mostly empty
+  PairedBy by = PairedBy::name;
 };
 
 /// How tensors are paired other than by their names.
 struct PairingOptions {
   const NameMap* names = nullptr;  ///< names of the golden operators; null: the same as ours
   bool by_order = false;           ///< operators are paired by their turn within a step, not by name
+  bool align = false;              ///< what names leave over is paired by both orders of execution
 };
 
 /// Pairs the tensors of two dumps: ours first, in their order, then golden tensors without a partner. Tensors

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
 
 #include "src/tool/cli/human_text.hpp"
 #include "src/tool/cli/json.hpp"
@@ -150,6 +151,19 @@ std::string measures_text(const CompareReport& report, const PairResult& result)
   return text;
 }
 
+/// How pairs came about, where names alone did not do it.
+void print_pairing(const CompareReport& report) {
+  std::map<PairedBy, std::size_t> counts;
+  for (const PairResult& result : report.results) {
+    if (result.pair.mine && result.pair.golden) ++counts[result.pair.by];
+  }
+  if (counts.empty() || (counts.size() == 1 && counts.contains(PairedBy::name))) return;
+  std::string text;
+  for (const auto& [by, count] : counts)
+    text += (text.empty() ? "" : ", ") + std::to_string(count) + " by " + std::string(to_string(by));
+  std::printf("paired: %s\n", text.c_str());
+}
+
 }  // namespace
 
 bool CompareReport::diverges(const PairResult& result) const {
@@ -235,6 +249,7 @@ std::string compare_json(const CompareReport& report) {
       json.key("place").text(report.mine.files[x->file].place);
     write_side(json.key("mine"), report.mine, x);
     write_side(json.key("golden"), report.golden, y);
+    if (x != nullptr && y != nullptr) json.key("paired_by").text(to_string(result.pair.by));
     if (result.comparison) {
       write_comparison(json, report, result, x->shape);
     } else {
@@ -287,6 +302,7 @@ void print_comparison(const CompareReport& report) {
     std::printf("first unequal: %s (%s)\n", printable(report.tensor_name(*apart[0])).c_str(),
                 measures_text(report, *apart[0]).c_str());
   }
+  print_pairing(report);
   if (by_turn != 0)
     std::printf("%s share a name and were paired by their turn, though shape or type differ\n",
                 count_text(by_turn, "tensor").c_str());

@@ -1,5 +1,6 @@
 #include "src/tool/compare/compare_run.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -68,11 +69,28 @@ std::string missing_partner(const DumpSide& side, std::size_t tensor, const char
          std::to_string(lonely.index) + " of operator '" + side.files[lonely.file].op + "' " + where;
 }
 
+/// What outputs without a format are taken as where their dims do not tell: what those are that tell, if all
+/// agree.
+std::optional<AssumedFormats> usual_formats(const DumpSide& mine, const DumpSide& golden,
+                                            const std::vector<TensorPair>& pairs) {
+  std::optional<AssumedFormats> usual;
+  for (const TensorPair& pair : pairs) {
+    if (!pair.mine || !pair.golden || !mine.tensors[*pair.mine].is_output) continue;
+    const DumpTensor& x = mine.tensors[*pair.mine];
+    const DumpTensor& y = golden.tensors[*pair.golden];
+    const std::optional<AssumedFormats> formats = assumed_formats(x, y);
+    if (!formats && !keeps_order(x, y)) continue;
+    if (!formats || (usual && *usual != *formats)) return std::nullopt;
+    usual = formats;
+  }
+  return usual;
+}
+
 void compare_pair(const DumpSide& mine, const DumpSide& golden, unsigned threads, bool detail,
-                  PairResult& result) {
+                  const std::optional<AssumedFormats>& usual, PairResult& result) {
   const DumpTensor& x = mine.tensors[*result.pair.mine];
   const DumpTensor& y = golden.tensors[*result.pair.golden];
-  PairOrder order = order_pair(x, y);
+  PairOrder order = order_pair(x, y, usual);
   result.problem = std::move(order.problem);
   if (!result.problem.empty()) return;
   result.remark = result.pair.remark;
@@ -128,11 +146,12 @@ std::vector<PairResult> compare_pairs(const DumpSide& mine, const DumpSide& gold
       (x.elements > 2 * compare::kThreadElements ? large : small).push_back(i);
     }
   }
+  const std::optional<AssumedFormats> usual = usual_formats(mine, golden, pairs);
   Progress progress(total);
   const std::size_t workers = usable_workers();
   const auto run = [&](std::size_t i, unsigned threads) {
     if (interrupted()) return;
-    compare_pair(mine, golden, threads, detail, results[i]);
+    compare_pair(mine, golden, threads, detail, usual, results[i]);
     progress.add(mine.tensors[*results[i].pair.mine].data_bytes +
                  golden.tensors[*results[i].pair.golden].data_bytes);
   };
