@@ -541,6 +541,51 @@ class Compare(Case):
             results, _ = self.compare(expect=1)
             self.assertIn(1, [r.get('equal') for r in results])
 
+    def test_the_error_in_units_of_the_expected_one(self):
+        exact = struct.unpack('<64f', floats(*[1 / (k + 3) for k in range(64)]))
+        half = [struct.unpack('<e', struct.pack('<e', x))[0] for x in exact]
+        expected = math.sqrt(sum((a - b) ** 2 for a, b in zip(half, exact)) / 64)
+        self.write('golden/op.0.1.npy', npy('<f4', [64], floats(*exact)))
+        self.write('good/op.0.1.npy', npy('<f2', [64], struct.pack('<64e', *half)))
+        for factor, bad in ((2, False), (6, True)):
+            mine = [a + factor * expected * (-1) ** k for k, a in enumerate(exact)]
+            self.write('mine/op.0.1.npy', npy('<f4', [64], floats(*mine)))
+            (tensor,), _ = self.compare('-e', 'good', '-alg', 'by_expected,rmse', expect=1 if bad else 0)
+            self.assertAlmostEqual(tensor['expected_rmse'] / expected, 1, 4)
+            self.assertAlmostEqual(tensor['by_expected'], factor, 2)
+            self.assertEqual(tensor['diverges'], bad)
+            self.compare('-e', 'good', '--limits', 'by_expected=%d' % (factor + 1))
+            self.compare('-e', 'good', '--limits', 'by_expected=%d' % (factor - 1), expect=1)
+        self.assertRegex(self.run_tool('compare', 'mine', 'golden', '-e', 'good', expect=1)[0], r'by_expected (6|5\.99+\d*) > 4')
+
+    def test_golden_rounded_to_my_dtype_is_what_is_expected(self):
+        numbers = struct.unpack('<64f', floats(*[1 / (k + 3) for k in range(63)], 1e-7))
+        halves = struct.pack('<64e', *numbers)
+        expected = math.sqrt(sum((a - b) ** 2 for a, b in zip(struct.unpack('<64e', halves), numbers)) / 64)
+        self.write('golden/op.0.1.npy', npy('<f4', [64], floats(*numbers)))
+        self.write('mine/op.0.1.npy', npy('<f2', [64], halves))
+        (tensor,), _ = self.compare('--expected', 'rounded', '-alg', 'by_expected')
+        self.assertAlmostEqual(tensor['expected_rmse'] / expected, 1, 4)
+        self.assertAlmostEqual(tensor['by_expected'], 1, 4)
+        bits = [struct.unpack('<I', struct.pack('<f', tool_case.rounded_to_bfloat16(x)))[0] >> 16 for x in numbers]
+        os.remove(self.path('mine/op.0.1.npy'))
+        self.write('mine/Op.op.0.0.1', record([], [tool_case.tensor(BF16, [64], struct.pack('<64H', *bits))]))
+        (tensor,), _ = self.compare('--expected', 'rounded', '-alg', 'by_expected')
+        self.assertAlmostEqual(tensor['by_expected'], 1, 4)
+
+    def test_without_an_expected_error_the_usual_limits_count(self):
+        self.write('golden/op.0.1.npy', npy('<f4', [4], floats(1, 2, 3, 4)))
+        self.write('mine/op.0.1.npy', npy('<f4', [4], floats(1, 2, 3, 4.001)))
+        self.write('good/op.0.1.npy', npy('<f4', [4], floats(1, 2, 3, 4)))
+        self.compare('-e', 'good')
+        self.compare('-e', 'rounded')
+        self.write('mine/op.0.1.npy', npy('<f4', [4], floats(1, 2, 3, 8)))
+        self.compare('-e', 'good', expect=1)
+        self.compare('-e', 'rounded', expect=1)
+        self.assertIn("'by_expected' needs '--expected PATH'",
+                      self.run_tool('compare', 'mine', 'golden', '--limits', 'by_expected=3', expect=2)[1])
+        self.assertIn('gone: No such file', self.run_tool('compare', 'mine', 'golden', '-e', 'gone', expect=1)[1])
+
 
 if __name__ == '__main__':
     tool_case.main()

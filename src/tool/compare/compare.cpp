@@ -30,6 +30,10 @@ usage: opdump compare -m MINE -g GOLDEN [-out DIRECTORY]
                                below it, or a flash image
   -g, --golden_dump_path PATH  what it should be like: a dump in any layout, or a framework's arrays: .npy and
                                .npz files, .safetensors, or ONNX tensors (.pb); so may be mine
+  -e, --expected PATH          a dump of the precision of mine that is known to be good: a tensor of mine may be 4
+                               times as far from golden as its own, or as --limits by_expected=N says; 'rounded'
+                               instead of a path: as golden, rounded to my dtype, float16 or bfloat16. Where no
+                               error is to be expected, the usual limits count
   -out, --output DIRECTORY     where 'result_{time}.csv' goes, with the columns of msaccucmp; made if missing;
                                without it no file is written
   -alg, --algorithm LIST       the measures of csv and json: numbers 0 to 9 or names, with commas between; all
@@ -70,6 +74,7 @@ More measures, in csv, json and limits where they are named:
      psnr      the same of the greatest value   within_0.005  the same for 0.5 %
      pearson   correlation                      q99_abs       of 100 elements, 99 are at most so far away
      unlike    NaN or Inf on one side alone     q99_rel       the same by the golden element
+     by_expected  the error (rmse) in units of the one that --expected has
      not_close elements more than 1e-5 and 1e-5 of the golden one away
 
 An operator's inputs and outputs together give its verdict: a culprit's inputs agree and an output does not, a
@@ -82,6 +87,7 @@ floating dtype, and where the largest absolute error lies.
   opdump compare -m dump -g golden
   opdump compare -m dump/20260131130559/0/digits/1/9 -g framework_npy -out results
   opdump compare -m a.npy -g b.npy --json
+  opdump compare -m npu_fp16 -g cpu_fp32 -e cpu_fp16
   opdump compare -m dump -g golden --limits cosine=0.999 || echo 'not good enough'
 
 exit status
@@ -93,6 +99,7 @@ exit status
 struct CompareOptions {
   std::optional<std::string> mine;
   std::optional<std::string> golden;
+  std::optional<std::string> expected;
   std::optional<std::string> output;
   std::optional<std::string> algorithm;
   std::optional<std::string> op;
@@ -113,6 +120,16 @@ void keep_ops(const std::string& glob, DumpSide& side) {
   std::erase_if(side.tensors, [&](const DumpTensor& tensor) {
     return fnmatch(glob.c_str(), side.files[tensor.file].op.c_str(), 0) != 0;
   });
+}
+
+/// What `side` has for each golden tensor.
+void expect(const DumpSide& side, const DumpSide& golden, const PairingOptions& pairing,
+            ExpectedErrors& expected) {
+  expected.side = &side;
+  expected.tensors.resize(golden.tensors.size());
+  for (const TensorPair& pair : pair_tensors(side, golden, pairing)) {
+    if (pair.mine && pair.golden) expected.tensors[*pair.golden] = pair.mine;
+  }
 }
 
 constexpr std::uint64_t kMostProblems = 10;
@@ -166,6 +183,7 @@ int run_compare(Words words) {
   const Option list[] = {
       {"-m", "--my_dump_path", nullptr, &options.mine},
       {"-g", "--golden_dump_path", nullptr, &options.golden},
+      {"-e", "--expected", nullptr, &options.expected},
       {"-out", "--output", nullptr, &options.output},
       {"-alg", "--algorithm", nullptr, &options.algorithm},
       {"--op", {}, nullptr, &options.op},
@@ -204,7 +222,10 @@ int run_compare(Words words) {
     return usage_error("compare", "'--limits' and '--fail-under' exclude each other");
   const std::optional<std::string>& limits = options.limits ? options.limits : options.fail_under;
   if (limits && !read_thresholds(*limits, thresholds, error)) return usage_error("compare", error);
-  if (!limits) thresholds = usual_thresholds();
+  if (!limits) thresholds = usual_thresholds(options.expected.has_value());
+  if (!options.expected && std::any_of(thresholds.begin(), thresholds.end(),
+                                       [](const Threshold& limit) { return limit.is_by_expected(); }))
+    return usage_error("compare", "the limit 'by_expected' needs '--expected PATH'");
   NameMap names;
   if (options.map && options.by_order)
     return usage_error("compare", "'--map' and '--by-order' exclude each other");
@@ -230,7 +251,7 @@ int run_compare(Words words) {
           },
       .note = [](const std::string& message) { say("opdump: " + message); }};
   catch_interrupts();
-  ExtractedImage my_image, golden_image;
+  ExtractedImage my_image, golden_image, expected_image;
   const auto read = [&](ExtractedImage& image, const std::string& path,
                         std::optional<std::uint32_t> of_boot) {
     const std::string there = image.open(path, search, of_boot);
@@ -248,12 +269,23 @@ int run_compare(Words words) {
   if (golden.tensors.empty()) search.error(*options.golden + ": there is no tensor to compare with");
   if (mine.tensors.empty() || golden.tensors.empty()) return kExitFailed;
 
-  const std::vector<PairResult> results = compare_pairs(
-      mine, golden,
-      pair_tensors(
-          mine, golden,
-          {.names = options.map ? &names : nullptr, .by_order = options.by_order, .align = options.align}),
-      needs_detail(chosen, thresholds));
+  const PairingOptions pairing = {
+      .names = options.map ? &names : nullptr, .by_order = options.by_order, .align = options.align};
+  const std::vector<TensorPair> pairs = pair_tensors(mine, golden, pairing);
+  DumpSide expected_side;
+  ExpectedErrors expected;
+  expected.rounded = options.expected == "rounded";
+  if (options.expected && !expected.rounded) {
+    expected_side = read(expected_image, *options.expected, std::nullopt);
+    if (expected_side.tensors.empty()) {
+      search.error(*options.expected + ": there is no tensor to expect errors of");
+      return kExitFailed;
+    }
+    add_card(carded, expected_side);
+    expect(expected_side, golden, pairing, expected);
+  }
+  const std::vector<PairResult> results =
+      compare_pairs(mine, golden, pairs, needs_detail(chosen, thresholds), expected);
   if (interrupted()) die_of_interrupt();
   const CompareReport report = {mine, golden, results, chosen, thresholds};
   std::uint64_t problems = 0;

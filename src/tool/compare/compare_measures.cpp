@@ -28,6 +28,8 @@ constexpr std::array<Measure, 10> kMeasures = {{
     {"MeanRelativeError", "mean_rel", [](const Comparison& c) { return c.mean_relative_error; }},
 }};
 
+constexpr std::string_view kByExpected = "by_expected";
+
 double decibels(double ratio) {
   return 20 * std::log10(ratio);
 }
@@ -52,8 +54,14 @@ double pearson(const Comparison& c) {
   return std::clamp(covariance / (c.x_deviation * c.y_deviation), -1.0, 1.0);
 }
 
+/// The error in units of the one that is to be expected.
+double by_expected(const Comparison& c) {
+  if (c.equal == c.elements) return 0;
+  return c.expected_error ? c.root_mean_square_error / *c.expected_error : NAN;
+}
+
 /// What the vendor's tool does not have.
-constexpr std::array<Measure, 9> kMoreMeasures = {{
+constexpr std::array<Measure, 10> kMoreMeasures = {{
     {"SignalToNoiseRatio", "snr", signal_to_noise, true},
     {"PeakSignalToNoiseRatio", "psnr", peak_to_noise, true, true},
     {"PearsonCorrelation", "pearson", pearson, true},
@@ -67,6 +75,7 @@ constexpr std::array<Measure, 9> kMoreMeasures = {{
      false, true},
     {"NotClose", "not_close", [](const Comparison& c) { return static_cast<double>(c.detail->not_close); },
      false, true},
+    {"ErrorByExpectedError", kByExpected, by_expected},
     {"NonFiniteMismatch", "unlike", [](const Comparison& c) { return static_cast<double>(c.detail->unlike); },
      false, true},
 }};
@@ -192,6 +201,10 @@ bool choose_measures(std::string_view list, std::vector<const Measure*>& chosen,
   return true;
 }
 
+bool Threshold::is_by_expected() const {
+  return measure->short_name == kByExpected;
+}
+
 bool Threshold::kept_by(const Comparison& comparison) const {
   const double value = measure->value(comparison);
   return measure->larger_is_better ? value >= limit : value <= limit;
@@ -222,10 +235,10 @@ bool read_thresholds(std::string_view text, std::vector<Threshold>& thresholds, 
   return true;
 }
 
-std::vector<Threshold> usual_thresholds() {
+std::vector<Threshold> usual_thresholds(bool by_expected_error) {
   std::vector<Threshold> thresholds;
   std::string error;
-  static_cast<void>(read_thresholds("default", thresholds, error));
+  static_cast<void>(read_thresholds(by_expected_error ? "by_expected=4" : "default", thresholds, error));
   return thresholds;
 }
 

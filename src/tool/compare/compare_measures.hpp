@@ -23,6 +23,9 @@ struct Threshold {
   const Measure* measure = nullptr;
   double limit = 0;
 
+  /// Whether it is a limit of the error in units of the expected one, which may be not known.
+  bool is_by_expected() const;
+
   /// NaN keeps no limit.
   bool kept_by(const compare::Comparison& comparison) const;
 };
@@ -48,7 +51,8 @@ bool choose_measures(std::string_view list, std::vector<const Measure*>& chosen,
 /// "msprobe", "litert", "polygraphy", or "default". On false `error` says what is wrong.
 bool read_thresholds(std::string_view text, std::vector<Threshold>& thresholds, std::string& error);
 
-/// What counts as a divergence unless the user says otherwise.
-std::vector<Threshold> usual_thresholds();
+/// What counts as a divergence unless the user says otherwise; `by_expected_error`: where an error is to be
+/// expected.
+std::vector<Threshold> usual_thresholds(bool by_expected_error = false);
 
 }  // namespace opdump::tool

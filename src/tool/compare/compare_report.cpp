@@ -105,6 +105,7 @@ void write_comparison(JsonWriter& json, const CompareReport& report, const PairR
     json.open('{').key("mine_mean").real(c.x_mean).key("mine_std").real(c.x_deviation);
     json.key("golden_mean").real(c.y_mean).key("golden_std").real(c.y_deviation).close('}');
   }
+  if (c.expected_error) json.key("expected_rmse").real(*c.expected_error);
   json.key("diverges").flag(report.diverges(result));
 }
 
@@ -144,7 +145,7 @@ std::vector<std::string> ranking_row(const CompareReport& report, const PairResu
 /// The measures that have limits, as "cosine 0.998, euclid 0.02".
 std::string measures_text(const CompareReport& report, const PairResult& result) {
   std::string text;
-  for (const Threshold& threshold : report.thresholds) {
+  for (const Threshold& threshold : report.limits_of(result)) {
     const std::string value = number_text(threshold.measure->value(*result.comparison));
     text += (text.empty() ? "" : ", ") + std::string(threshold.measure->short_name) + " " + value;
   }
@@ -166,10 +167,21 @@ void print_pairing(const CompareReport& report) {
 
 }  // namespace
 
+std::vector<Threshold> CompareReport::limits_of(const PairResult& result) const {
+  std::vector<Threshold> limits = thresholds;
+  if (result.comparison->expected_error) return limits;
+  const auto dropped = std::erase_if(limits, [](const Threshold& limit) { return limit.is_by_expected(); });
+  if (dropped == 0) return limits;
+  const std::vector<Threshold> usual = usual_thresholds();
+  limits.insert(limits.end(), usual.begin(), usual.end());
+  return limits;
+}
+
 bool CompareReport::diverges(const PairResult& result) const {
   // What is equal, NaNs included, has NaNs for measures and diverges nowhere.
-  return result.comparison && result.comparison->equal != result.comparison->elements &&
-         !std::all_of(thresholds.begin(), thresholds.end(),
+  if (!result.comparison || result.comparison->equal == result.comparison->elements) return false;
+  const std::vector<Threshold> limits = limits_of(result);
+  return !std::all_of(limits.begin(), limits.end(),
                       [&](const Threshold& threshold) { return threshold.kept_by(*result.comparison); });
 }
 
@@ -182,7 +194,7 @@ std::string CompareReport::tensor_name(const PairResult& result) const {
 
 std::string broken_limits(const CompareReport& report, const PairResult& result) {
   std::string limits;
-  for (const Threshold& threshold : report.thresholds) {
+  for (const Threshold& threshold : report.limits_of(result)) {
     if (threshold.kept_by(*result.comparison)) continue;
     limits += (limits.empty() ? "" : ", ") + std::string(threshold.measure->short_name) + " " +
               number_text(threshold.measure->value(*result.comparison)) +

@@ -13,6 +13,7 @@
 #include "src/tool/compare/compare_order.hpp"
 #include "src/tool/compare/dequantised_elements.hpp"
 #include "src/tool/compare/pair_detail.hpp"
+#include "src/tool/compare/rounded_elements.hpp"
 #include "src/tool/dump/elements.hpp"
 
 namespace opdump::tool {
@@ -86,8 +87,67 @@ std::optional<AssumedFormats> usual_formats(const DumpSide& mine, const DumpSide
   return usual;
 }
 
-void compare_pair(const DumpSide& mine, const DumpSide& golden, unsigned threads, bool detail,
-                  const std::optional<AssumedFormats>& usual, PairResult& result) {
+/// Two tensors that are read side by side.
+class OpenPair {
+ public:
+  /// On false `problem()` says why; `remark()` may say something either way.
+  bool open(const DumpSide& mine, const DumpTensor& x, const DumpSide& golden, const DumpTensor& y,
+            const PairOrder& order) {
+    return open_side(0, mine, x, order.mine) && open_side(1, golden, y, order.golden);
+  }
+
+  const compare::ComparedArray& mine() const { return arrays_[0]; }
+  const compare::ComparedArray& golden() const { return arrays_[1]; }
+  const std::string& problem() const { return problem_; }
+  const std::string& remark() const { return remark_; }
+
+  /// Whether a file could not be read meanwhile; `problem()` then says so.
+  bool failed() {
+    for (PairSide& side : sides_) {
+      if (side.stored.failed()) problem_ = side.stored.error();
+    }
+    return !problem_.empty();
+  }
+
+ private:
+  bool open_side(std::size_t i, const DumpSide& dump, const DumpTensor& tensor, const ElementOrder& order) {
+    PairSide& side = sides_[i];
+    if (!side.stored.open(dump, tensor, order.relayout)) {
+      problem_ = side.stored.error();
+      return false;
+    }
+    arrays_[i] = array_of(side.stored, tensor.dtype);
+    if (tensor.quant == nullptr) return true;
+    if (open_real(tensor, order, side)) {
+      arrays_[i] = array_of(*side.real, DType::float32);
+    } else {
+      remark_ = "the scales of the card do not fit the shape";
+    }
+    return true;
+  }
+
+  PairSide sides_[2];
+  compare::ComparedArray arrays_[2];
+  std::string problem_;
+  std::string remark_;
+};
+
+/// What all pairs have in common.
+struct CompareTask {
+  const DumpSide& mine;
+  const DumpSide& golden;
+  const ExpectedErrors& expected;
+  std::optional<AssumedFormats> usual;
+  bool detail = false;
+
+  void compare_pair(unsigned threads, PairResult& result) const;
+
+ private:
+  std::optional<double> expected_error(const PairResult& result, const OpenPair& pair,
+                                       unsigned threads) const;
+};
+
+void CompareTask::compare_pair(unsigned threads, PairResult& result) const {
   const DumpTensor& x = mine.tensors[*result.pair.mine];
   const DumpTensor& y = golden.tensors[*result.pair.golden];
   PairOrder order = order_pair(x, y, usual);
@@ -96,39 +156,51 @@ void compare_pair(const DumpSide& mine, const DumpSide& golden, unsigned threads
   result.remark = result.pair.remark;
   add_remark(order.remark, result);
   result.shape = order.mine.shape;
-  PairSide sides[2];
-  compare::ComparedArray arrays[2];
-  for (std::size_t i = 0; i < 2; ++i) {
-    const DumpTensor& tensor = i == 0 ? x : y;
-    const ElementOrder& side_order = i == 0 ? order.mine : order.golden;
-    if (!sides[i].stored.open(i == 0 ? mine : golden, tensor, side_order.relayout)) {
-      result.problem = sides[i].stored.error();
-      return;
-    }
-    arrays[i] = array_of(sides[i].stored, tensor.dtype);
-    if (tensor.quant == nullptr) continue;
-    if (open_real(tensor, side_order, sides[i])) {
-      arrays[i] = array_of(*sides[i].real, DType::float32);
-    } else {
-      add_remark("the scales of the card do not fit the shape", result);
-    }
-  }
+  OpenPair pair;
+  const bool opened = pair.open(mine, x, golden, y, order);
+  add_remark(pair.remark(), result);
+  result.problem = pair.problem();
+  if (!opened) return;
   result.unscaled = lacks_scale(x, y) || lacks_scale(y, x);
   if (result.unscaled) add_remark("integers against real numbers, and no scale is known", result);
-  result.comparison = compare::compare(arrays[0], arrays[1], order.elements, threads);
-  if (result.comparison) add_detail(arrays[0], arrays[1], detail, result.comparison);
-  for (PairSide& side : sides) {
-    if (!side.stored.failed()) continue;
-    result.problem = side.stored.error();
+  result.comparison = compare::compare(pair.mine(), pair.golden(), order.elements, threads);
+  if (result.comparison) add_detail(pair.mine(), pair.golden(), detail, result.comparison);
+  if (result.comparison) result.comparison->expected_error = expected_error(result, pair, threads);
+  if (pair.failed()) {
+    result.problem = pair.problem();
     result.comparison.reset();
   }
   if (!result.comparison && result.problem.empty()) result.problem = "the files cannot be read any more";
 }
 
+/// Nothing where no error is to be expected, or nobody knows.
+std::optional<double> CompareTask::expected_error(const PairResult& result, const OpenPair& pair,
+                                                  unsigned threads) const {
+  std::optional<compare::Comparison> comparison;
+  if (expected.rounded) {
+    const std::optional<FloatRounding> rounding = rounding_of(mine.tensors[*result.pair.mine].dtype);
+    if (!rounding) return std::nullopt;
+    const RoundedElements rounded(pair.golden(), *rounding);
+    comparison = compare::compare(array_of(rounded, DType::float32), pair.golden(),
+                                  result.comparison->elements, threads);
+  } else if (expected.side != nullptr && expected.tensors[*result.pair.golden]) {
+    const DumpTensor& x = expected.side->tensors[*expected.tensors[*result.pair.golden]];
+    const DumpTensor& y = golden.tensors[*result.pair.golden];
+    const PairOrder order = order_pair(x, y, usual);
+    OpenPair other;
+    if (!order.problem.empty() || !other.open(*expected.side, x, golden, y, order)) return std::nullopt;
+    comparison = compare::compare(other.mine(), other.golden(), order.elements, threads);
+    if (other.failed()) return std::nullopt;
+  }
+  if (!comparison || !(comparison->root_mean_square_error > 0)) return std::nullopt;
+  return comparison->root_mean_square_error;
+}
+
 }  // namespace
 
 std::vector<PairResult> compare_pairs(const DumpSide& mine, const DumpSide& golden,
-                                      const std::vector<TensorPair>& pairs, bool detail) {
+                                      const std::vector<TensorPair>& pairs, bool detail,
+                                      const ExpectedErrors& expected) {
   std::vector<PairResult> results(pairs.size());
   std::vector<std::size_t> small, large;
   std::uint64_t total = 0;
@@ -146,12 +218,16 @@ std::vector<PairResult> compare_pairs(const DumpSide& mine, const DumpSide& gold
       (x.elements > 2 * compare::kThreadElements ? large : small).push_back(i);
     }
   }
-  const std::optional<AssumedFormats> usual = usual_formats(mine, golden, pairs);
+  const CompareTask task = {.mine = mine,
+                            .golden = golden,
+                            .expected = expected,
+                            .usual = usual_formats(mine, golden, pairs),
+                            .detail = detail};
   Progress progress(total);
   const std::size_t workers = usable_workers();
   const auto run = [&](std::size_t i, unsigned threads) {
     if (interrupted()) return;
-    compare_pair(mine, golden, threads, detail, usual, results[i]);
+    task.compare_pair(threads, results[i]);
     progress.add(mine.tensors[*results[i].pair.mine].data_bytes +
                  golden.tensors[*results[i].pair.golden].data_bytes);
   };

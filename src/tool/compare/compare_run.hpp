@@ -18,10 +18,18 @@ struct PairResult {
   std::vector<Dim> shape;  ///< of the compared elements; empty without comparison
 };
 
+/// What error is to be expected of a tensor whose precision is lower than the golden one's.
+struct ExpectedErrors {
+  const DumpSide* side = nullptr;                   ///< that of a dump of that precision; null: none
+  std::vector<std::optional<std::size_t>> tensors;  ///< of `side`, by the number of the golden tensor
+  bool rounded = false;                             ///< that of the golden tensor, rounded to my dtype
+};
+
 /// Compares all pairs, with `detail` all that are not equal also in detail; without it only those with NaNs
 /// or infinities: several small ones at a time, and each large one on all threads. The results are in the
 /// order of `pairs`. Shows its progress on a terminal. Ends early, with the results so far, when interrupted.
 std::vector<PairResult> compare_pairs(const DumpSide& mine, const DumpSide& golden,
-                                      const std::vector<TensorPair>& pairs, bool detail);
+                                      const std::vector<TensorPair>& pairs, bool detail,
+                                      const ExpectedErrors& expected = {});
 
 }  // namespace opdump::tool

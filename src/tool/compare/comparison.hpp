@@ -77,7 +77,9 @@ struct Comparison {
   double x_at_max = 0;  ///< the elements at max_absolute_at
   double y_at_max = 0;
 
-  std::optional<PairDetail> detail;  ///< `compare` leaves it empty
+  // What `compare` leaves empty.
+  std::optional<PairDetail> detail;
+  std::optional<double> expected_error;  ///< the root mean square error that is to be expected
 };
 
 /// Compares `elements` elements of `x` and `y`, on up to `threads` threads, each with a fixed amount of
