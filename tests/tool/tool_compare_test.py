@@ -586,6 +586,62 @@ class Compare(Case):
                       self.run_tool('compare', 'mine', 'golden', '--limits', 'by_expected=3', expect=2)[1])
         self.assertIn('gone: No such file', self.run_tool('compare', 'mine', 'golden', '-e', 'gone', expect=1)[1])
 
+    CANN_TITLES = ('Input/Output,Index,Data Size,Data Type,Format,Shape,Max Value,Min Value,Avg Value,Count,Nan Count,'
+                   'Negative Inf Count,Positive Inf Count\n')
+
+    def put_statistics(self, side, *cells, name='Relu.op.0.0.1589195081588018'):
+        self.write('%s/%s.csv' % (side, name), self.CANN_TITLES + 'Output,0,16,DT_FLOAT,ND,2x2,%s\n' % ','.join(map(str, cells)))
+
+    def test_statistics_of_both_sides(self):
+        self.put_statistics('golden', 4, 0, 2, 4, 0, 0, 0)
+        for cells, distance in (((4, 0, 2), 0), ((4.1, 0, 2), 0.025), ((4, -1, 2), 0.25), ((4, 0, 3), 0.25)):
+            self.put_statistics('mine', *cells, 4, 0, 0, 0)
+            (tensor,), _ = self.compare(expect=1 if distance > 0.05 else 0)
+            self.assertAlmostEqual(tensor['statistics'], distance, 6)
+            self.assertEqual((tensor['diverges'], tensor['equal'], tensor['cosine']), (distance > 0.05, 0, 'nan'))
+            self.assertIn('by statistics alone', tensor['remark'])
+        self.compare('--limits', 'cosine=0.9,statistics=0.3')
+        self.compare('--limits', 'cosine=0.9', expect=1)
+        out, _ = self.run_tool('compare', 'mine', 'golden', expect=1)
+        self.assertIn('1 tensor only by statistics', out)
+        self.assertIn('operator "op" (statistics 0.25 > 0.05)'.split('(')[1], out)
+
+    def test_a_nan_on_one_side_of_statistics_diverges(self):
+        self.put_statistics('golden', 4, 0, 2, 4, 0, 0, 0)
+        for cells in ((1, 0, 0), (0, 1, 0), (0, 0, 1)):
+            self.put_statistics('mine', 4, 0, 2, 4, *cells)
+            (tensor,), _ = self.compare(expect=1)
+            self.assertEqual(tensor['statistics'], 'inf')
+            self.assertIn('1 ' + {0: 'NaNs', 1: '-inf', 2: 'inf'}[cells.index(1)] + ' for 0', tensor['remark'])
+
+    def test_statistics_against_tensors(self):
+        self.put('Relu.op.0.0.1589195081588018', [], [one([0, 4, 3, 1])], 'golden')
+        self.put_statistics('mine', 4, 0, 2, 4, 0, 0, 0)
+        (tensor,), _ = self.compare()
+        self.assertEqual(tensor['statistics'], 0)
+        self.put_statistics('mine', 4, 0, 2.5, 4, 0, 0, 0)
+        self.assertAlmostEqual(self.compare(expect=1)[0][0]['statistics'], 0.125)
+
+    def test_tables_of_mindspore_with_norms_and_digests(self):
+        titles = 'Op Type,Op Name,Task ID,Stream ID,Timestamp,IO,Slot,Data Size,Data Type,Shape,L2Norm Value,MD5\n'
+        row = 'Conv2D,conv,0,0,1589195081588018,output,0,16,float32,"(2, 2)",%s,%s\n'
+        self.write('golden/statistic.csv', titles + row % (2, 'a' * 32))
+        self.write('mine/statistic.csv', titles + row % (2, 'a' * 32))
+        (tensor,), _ = self.compare()
+        self.assertEqual((tensor['equal'], tensor['remark'], tensor['mine']['shape']), (4, 'by the digest', [2, 2]))
+        self.write('mine/statistic.csv', titles + row % (2.02, 'b' * 32))
+        (tensor,), _ = self.compare()
+        self.assertAlmostEqual(tensor['statistics'], 0.01)
+        self.write('mine/statistic.csv', titles + row % ('NA', 'b' * 32))
+        self.assertIn('the digests differ', self.compare(expect=1)[0][0]['remark'])
+        self.write('mine/statistic.csv', titles + row % ('NA', 'NA'))
+        self.assertIn('no number in common', self.compare(expect=1)[0][0]['problem'])
+
+    def test_a_damaged_file_of_statistics_is_an_error(self):
+        self.put_statistics('golden', 4, 0, 2, 4, 0, 0, 0)
+        self.write('mine/Relu.op.0.0.1589195081588018.csv', self.CANN_TITLES + 'Output,x,16,DT_FLOAT,ND,2x2,1,2,3,4,0,0,0\n')
+        self.assertIn('no numbers where', self.run_tool('compare', 'mine', 'golden', expect=1)[1])
+
 
 if __name__ == '__main__':
     tool_case.main()

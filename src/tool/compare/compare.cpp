@@ -28,7 +28,7 @@ usage: opdump compare -m MINE -g GOLDEN [-out DIRECTORY]
 
   -m, --my_dump_path PATH      a dump file, an .npy file, a .bin file of MindSpore Lite, a directory with all that is
                                below it, or a flash image
-  -g, --golden_dump_path PATH  what it should be like: a dump in any layout, or a framework's arrays: .npy and
+  -g, --golden_dump_path PATH  what it should be like: a dump in any layout, statistics too, or arrays: .npy and
                                .npz files, .safetensors, or ONNX tensors (.pb); so may be mine
   -e, --expected PATH          a dump of the precision of mine that is known to be good: a tensor of mine may be 4
                                times as far from golden as its own, or as --limits by_expected=N says; 'rounded'
@@ -74,6 +74,8 @@ More measures, in csv, json and limits where they are named:
      psnr      the same of the greatest value   within_0.005  the same for 0.5 %
      pearson   correlation                      q99_abs       of 100 elements, 99 are at most so far away
      unlike    NaN or Inf on one side alone     q99_rel       the same by the golden element
+     statistics   of statistics files (CANN's, MindSpore's): the largest difference of max, min, mean and norm
+                  by golden's range; 0.05 is its limit
      by_expected  the error (rmse) in units of the one that --expected has
      not_close elements more than 1e-5 and 1e-5 of the golden one away
 
@@ -222,7 +224,8 @@ int run_compare(Words words) {
     return usage_error("compare", "'--limits' and '--fail-under' exclude each other");
   const std::optional<std::string>& limits = options.limits ? options.limits : options.fail_under;
   if (limits && !read_thresholds(*limits, thresholds, error)) return usage_error("compare", error);
-  if (!limits) thresholds = usual_thresholds(options.expected.has_value());
+  if (!limits)
+    thresholds = usual_thresholds(options.expected ? Evidence::expected_error : Evidence::elements);
   if (!options.expected && std::any_of(thresholds.begin(), thresholds.end(),
                                        [](const Threshold& limit) { return limit.is_by_expected(); }))
     return usage_error("compare", "the limit 'by_expected' needs '--expected PATH'");

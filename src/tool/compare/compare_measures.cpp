@@ -29,6 +29,7 @@ constexpr std::array<Measure, 10> kMeasures = {{
 }};
 
 constexpr std::string_view kByExpected = "by_expected";
+constexpr std::string_view kStatistics = "statistics";
 
 double decibels(double ratio) {
   return 20 * std::log10(ratio);
@@ -61,7 +62,7 @@ double by_expected(const Comparison& c) {
 }
 
 /// What the vendor's tool does not have.
-constexpr std::array<Measure, 10> kMoreMeasures = {{
+constexpr std::array<Measure, 11> kMoreMeasures = {{
     {"SignalToNoiseRatio", "snr", signal_to_noise, true},
     {"PeakSignalToNoiseRatio", "psnr", peak_to_noise, true, true},
     {"PearsonCorrelation", "pearson", pearson, true},
@@ -76,6 +77,7 @@ constexpr std::array<Measure, 10> kMoreMeasures = {{
     {"NotClose", "not_close", [](const Comparison& c) { return static_cast<double>(c.detail->not_close); },
      false, true},
     {"ErrorByExpectedError", kByExpected, by_expected},
+    {"StatisticsDistance", kStatistics, [](const Comparison& c) { return c.summary_distance.value_or(NAN); }},
     {"NonFiniteMismatch", "unlike", [](const Comparison& c) { return static_cast<double>(c.detail->unlike); },
      false, true},
 }};
@@ -205,6 +207,10 @@ bool Threshold::is_by_expected() const {
   return measure->short_name == kByExpected;
 }
 
+bool Threshold::is_of_statistics() const {
+  return measure->short_name == kStatistics;
+}
+
 bool Threshold::kept_by(const Comparison& comparison) const {
   const double value = measure->value(comparison);
   return measure->larger_is_better ? value >= limit : value <= limit;
@@ -235,10 +241,11 @@ bool read_thresholds(std::string_view text, std::vector<Threshold>& thresholds, 
   return true;
 }
 
-std::vector<Threshold> usual_thresholds(bool by_expected_error) {
+std::vector<Threshold> usual_thresholds(Evidence evidence) {
+  constexpr std::string_view kLimits[] = {"default", "by_expected=4", "statistics=0.05"};
   std::vector<Threshold> thresholds;
   std::string error;
-  static_cast<void>(read_thresholds(by_expected_error ? "by_expected=4" : "default", thresholds, error));
+  static_cast<void>(read_thresholds(kLimits[static_cast<std::size_t>(evidence)], thresholds, error));
   return thresholds;
 }
 

@@ -25,6 +25,7 @@ struct Threshold {
 
   /// Whether it is a limit of the error in units of the expected one, which may be not known.
   bool is_by_expected() const;
+  bool is_of_statistics() const;
 
   /// NaN keeps no limit.
   bool kept_by(const compare::Comparison& comparison) const;
@@ -51,8 +52,10 @@ bool choose_measures(std::string_view list, std::vector<const Measure*>& chosen,
 /// "msprobe", "litert", "polygraphy", or "default". On false `error` says what is wrong.
 bool read_thresholds(std::string_view text, std::vector<Threshold>& thresholds, std::string& error);
 
-/// What counts as a divergence unless the user says otherwise; `by_expected_error`: where an error is to be
-/// expected.
-std::vector<Threshold> usual_thresholds(bool by_expected_error = false);
+/// By what a tensor is judged: its elements, its error in units of the expected one, or statistics alone.
+enum class Evidence { elements, expected_error, statistics };
+
+/// What counts as a divergence unless the user says otherwise.
+std::vector<Threshold> usual_thresholds(Evidence evidence = Evidence::elements);
 
 }  // namespace opdump::tool

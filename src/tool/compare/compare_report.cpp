@@ -105,6 +105,7 @@ void write_comparison(JsonWriter& json, const CompareReport& report, const PairR
     json.open('{').key("mine_mean").real(c.x_mean).key("mine_std").real(c.x_deviation);
     json.key("golden_mean").real(c.y_mean).key("golden_std").real(c.y_deviation).close('}');
   }
+  if (c.summary_distance) json.key("statistics").real(*c.summary_distance);
   if (c.expected_error) json.key("expected_rmse").real(*c.expected_error);
   json.key("diverges").flag(report.diverges(result));
 }
@@ -168,10 +169,13 @@ void print_pairing(const CompareReport& report) {
 }  // namespace
 
 std::vector<Threshold> CompareReport::limits_of(const PairResult& result) const {
+  const bool by_statistics = result.comparison->summary_distance.has_value();
   std::vector<Threshold> limits = thresholds;
-  if (result.comparison->expected_error) return limits;
-  const auto dropped = std::erase_if(limits, [](const Threshold& limit) { return limit.is_by_expected(); });
-  if (dropped == 0) return limits;
+  std::erase_if(limits, [&](const Threshold& limit) { return limit.is_of_statistics() != by_statistics; });
+  if (by_statistics) return limits.empty() ? usual_thresholds(Evidence::statistics) : limits;
+  const auto is_by_expected = [](const Threshold& limit) { return limit.is_by_expected(); };
+  const bool unknown = !result.comparison->expected_error && std::erase_if(limits, is_by_expected) != 0;
+  if (!unknown && !limits.empty()) return limits;
   const std::vector<Threshold> usual = usual_thresholds();
   limits.insert(limits.end(), usual.begin(), usual.end());
   return limits;
@@ -278,15 +282,17 @@ std::string compare_json(const CompareReport& report) {
 void print_comparison(const CompareReport& report) {
   constexpr std::size_t kMostRows = 20;
   std::vector<const PairResult*> compared, diverging, apart;
-  std::uint64_t lonely_mine = 0, lonely_golden = 0, failed = 0, equal = 0, by_turn = 0, unscaled = 0;
+  std::uint64_t lonely_mine = 0, lonely_golden = 0, failed = 0, equal = 0, by_turn = 0, unscaled = 0,
+                summaries = 0;
   for (const PairResult& result : report.results) {
     if (result.comparison) {
       compared.push_back(&result);
       if (report.diverges(result)) diverging.push_back(&result);
       const bool same = result.comparison->equal == result.comparison->elements;
       equal += same ? 1 : 0;
-      if (!same) apart.push_back(&result);
+      if (!same && result.comparison->summary_distance != 0.0) apart.push_back(&result);
       by_turn += result.pair.remark.empty() ? 0 : 1;
+      summaries += result.comparison->summary_distance ? 1 : 0;
       unscaled += result.unscaled ? 1 : 0;
     } else if (!result.pair.golden) {
       ++lonely_mine;
@@ -306,6 +312,11 @@ void print_comparison(const CompareReport& report) {
   count(lonely_golden, "only golden");
   std::printf("\n");
 
+  if (summaries != 0)
+    std::printf(
+        "%s only by statistics, which agree up to 5 %% of the range unless --limits statistics=N says "
+        "otherwise\n",
+        count_text(summaries, "tensor").c_str());
   if (!diverging.empty()) {
     std::printf("first to diverge: %s (%s)\n", printable(report.tensor_name(*diverging[0])).c_str(),
                 broken_limits(report, *diverging[0]).c_str());

@@ -15,7 +15,8 @@ struct CompareReport {
   const std::vector<const Measure*>& measures;
   const std::vector<Threshold>& thresholds;
 
-  /// The limits of a tensor: in place of those of the expected error, where none is known, the usual ones.
+  /// The limits of a tensor: in place of those of the expected error, where none is known, the usual ones; of
+  /// statistics alone those of statistics.
   std::vector<Threshold> limits_of(const PairResult& result) const;
   bool diverges(const PairResult& result) const;
   std::string tensor_name(const PairResult& result) const;  ///< "conv1:output:0"

@@ -143,13 +143,61 @@ struct CompareTask {
   void compare_pair(unsigned threads, PairResult& result) const;
 
  private:
+  void compare_summaries(PairResult& result) const;
   std::optional<double> expected_error(const PairResult& result, const OpenPair& pair,
                                        unsigned threads) const;
 };
 
+compare::Comparison only_summaries(std::uint64_t elements, const SummaryDistance& summaries) {
+  using compare::Comparison;
+  Comparison whole;
+  for (double Comparison::*const measure :
+       {&Comparison::cosine_similarity, &Comparison::max_absolute_error,
+        &Comparison::accumulated_relative_error, &Comparison::relative_euclidean_distance,
+        &Comparison::kullback_leibler_divergence, &Comparison::x_mean, &Comparison::x_deviation,
+        &Comparison::y_mean, &Comparison::y_deviation, &Comparison::mean_absolute_error,
+        &Comparison::root_mean_square_error, &Comparison::max_relative_error,
+        &Comparison::mean_relative_error})
+    whole.*measure = NAN;
+  compare::PairDetail& detail = whole.detail.emplace();
+  for (double compare::PairDetail::*const measure :
+       {&compare::PairDetail::within_thousandth, &compare::PairDetail::within_five_thousandths,
+        &compare::PairDetail::absolute_quantile, &compare::PairDetail::relative_quantile,
+        &compare::PairDetail::golden_peak})
+    detail.*measure = NAN;
+  whole.elements = elements;
+  whole.equal = summaries.same_digest ? elements : 0;
+  whole.summary_distance = summaries.distance;
+  return whole;
+}
+
+/// By their statistics, of tensors of which one side has nothing else.
+void CompareTask::compare_summaries(PairResult& result) const {
+  const DumpTensor& x = mine.tensors[*result.pair.mine];
+  const DumpTensor& y = golden.tensors[*result.pair.golden];
+  const std::optional<TensorSummary> ours = x.summary ? x.summary : summary_of(mine, x);
+  const std::optional<TensorSummary> theirs = y.summary ? y.summary : summary_of(golden, y);
+  if (!ours || !theirs) {
+    const DumpTensor& lacking = ours ? y : x;
+    result.problem = lacking.problem.empty() ? "the files cannot be read any more" : lacking.problem;
+    return;
+  }
+  const std::optional<SummaryDistance> summaries = summary_distance(*ours, *theirs);
+  if (!summaries) {
+    result.problem = "the statistics of both sides have no number in common";
+    return;
+  }
+  result.remark = result.pair.remark;
+  add_remark(summaries->same_digest ? "by the digest" : "by statistics alone", result);
+  if (!summaries->told.empty()) add_remark(summaries->told, result);
+  result.shape = x.shape;
+  result.comparison = only_summaries(x.elements, *summaries);
+}
+
 void CompareTask::compare_pair(unsigned threads, PairResult& result) const {
   const DumpTensor& x = mine.tensors[*result.pair.mine];
   const DumpTensor& y = golden.tensors[*result.pair.golden];
+  if (x.summary || y.summary) return compare_summaries(result);
   PairOrder order = order_pair(x, y, usual);
   result.problem = std::move(order.problem);
   if (!result.problem.empty()) return;
@@ -188,7 +236,8 @@ std::optional<double> CompareTask::expected_error(const PairResult& result, cons
     const DumpTensor& y = golden.tensors[*result.pair.golden];
     const PairOrder order = order_pair(x, y, usual);
     OpenPair other;
-    if (!order.problem.empty() || !other.open(*expected.side, x, golden, y, order)) return std::nullopt;
+    if (x.summary || !order.problem.empty() || !other.open(*expected.side, x, golden, y, order))
+      return std::nullopt;
     comparison = compare::compare(other.mine(), other.golden(), order.elements, threads);
     if (other.failed()) return std::nullopt;
   }

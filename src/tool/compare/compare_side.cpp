@@ -12,6 +12,7 @@
 #include "src/tool/dump/npy_header.hpp"
 #include "src/tool/dump/record_file.hpp"
 #include "src/tool/dump/record_name.hpp"
+#include "src/tool/dump/statistics_file.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -114,6 +115,40 @@ bool add_container(const MappedFile& file, const FoundFile& found, DumpFile plac
   return true;
 }
 
+std::vector<Dim> dims_of(std::string_view shape) {
+  std::vector<Dim> dims;
+  for (const char letter : shape) {
+    if (letter == '[' || letter == ',') dims.push_back(0);
+    if (letter >= '0' && letter <= '9' && dims.back() <= (UINT64_MAX - 9) / 10)
+      dims.back() = dims.back() * 10 + static_cast<Dim>(letter - '0');
+  }
+  return shape == "[]" ? std::vector<Dim>() : dims;
+}
+
+/// Each operator in a file of statistics is a file of its own in the side.
+void add_statistics(const StatisticsRecord& record, DumpFile place, DumpSide& side) {
+  place.op = record.name;
+  place.type = record.type;
+  if (record.record) {
+    place.task = record.record->task;
+    place.unix_us = record.record->unix_us;
+  }
+  place.is_record = true;
+  for (const StatisticsLine& line : record.lines) {
+    DumpTensor tensor;
+    tensor.file = side.files.size();
+    tensor.is_output = line.is_output;
+    tensor.index = static_cast<std::uint32_t>(line.index);
+    const Result<DType> dtype = dtype_from_name(line.dtype);
+    if (dtype.ok()) tensor.dtype = dtype.value();
+    tensor.shape = dims_of(line.shape);
+    tensor.elements = element_count(tensor.shape).ok() ? element_count(tensor.shape).value() : 0;
+    tensor.summary = summary_of(line);
+    side.tensors.push_back(std::move(tensor));
+  }
+  side.files.push_back(std::move(place));
+}
+
 class SideReader {
  public:
   explicit SideReader(const SearchReport& report) : report_(report) {}
@@ -137,6 +172,12 @@ class SideReader {
       std::string reason;
       if (!array_.open(found.path)) return report_.error(array_.error());
       if (!add_container(array_, found, file, side, reason)) report_.error(found.path + ": " + reason);
+      return;
+    } else if (real_name.ends_with(".csv") &&
+               statistics_.open(found) != StatisticsFile::Opened::no_statistics) {
+      StatisticsRecord record;
+      while (statistics_.next(record)) add_statistics(record, file, side);
+      if (!statistics_.error().empty()) report_.error(statistics_.error());
       return;
     } else if (const std::optional<LiteName> lite = parse_lite_name(real_name)) {
       file.op = lite->op;
@@ -185,6 +226,7 @@ class SideReader {
   const SearchReport& report_;
   MappedFile array_;
   RecordFile record_;
+  StatisticsFile statistics_;
   std::vector<std::size_t> lite_;  ///< files of MindSpore Lite
 };
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "src/tool/compare/compare_name.hpp"
+#include "src/tool/compare/tensor_summary.hpp"
 #include "src/tool/dump/found_files.hpp"
 #include "src/tool/dump/memory_layout.hpp"
 #include "src/tool/run/carded_ops.hpp"
@@ -27,6 +28,7 @@ struct DumpTensor {
   std::string original_op;  ///< the framework's name of the operator fused into this one; empty: not known
   std::uint32_t original_index = 0;
   const Quantisation* quant = nullptr;  ///< by a card; null: not known
+  std::optional<TensorSummary> summary{};  ///< instead of elements, of which there are none then
 };
 
 /// One file of a dump, and what its name and place say.

@@ -80,6 +80,8 @@ struct Comparison {
   // What `compare` leaves empty.
   std::optional<PairDetail> detail;
   std::optional<double> expected_error;  ///< the root mean square error that is to be expected
+  std::optional<double>
+      summary_distance;  ///< of statistics, where a side has nothing else; all other measures are NaN then
 };
 
 /// Compares `elements` elements of `x` and `y`, on up to `threads` threads, each with a fixed amount of
