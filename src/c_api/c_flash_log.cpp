@@ -110,10 +110,10 @@ opdump_status opdump_flash_log_create(void* memory, std::size_t bytes, const opd
   opdump_flash flash;
   if (const Status status = take_flash(from, flash); status != Status::ok) return c_api::to_c(status);
   const std::size_t page_bytes = FlashLog::kPrefixBytes + std::size_t{flash.page_bytes};
-  Arena arena = c_api::arena_of(memory, bytes);
-  std::byte* const place = arena.take(1, sizeof(PortFlashLog), alignof(PortFlashLog));
-  std::byte* const page = place == nullptr ? nullptr : arena.take(page_bytes, 1, 1);
-  if (page == nullptr) return OPDUMP_ERR_NO_MEMORY;
+  c_api::HandleMemory room(memory, bytes);
+  PortFlashLog* const place = room.take<PortFlashLog>();
+  std::byte* const page = room.bytes(page_bytes);
+  if (room.full()) return OPDUMP_ERR_NO_MEMORY;
   PortFlashLog* const made = ::new (place) PortFlashLog(flash, {page, page_bytes});
   const Status status = made->log.mount();
   if (status == Status::ok) *sink = &made->handle;

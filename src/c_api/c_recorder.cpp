@@ -72,14 +72,13 @@ opdump_status opdump_recorder_add(opdump_session* session, const opdump_recorder
   opdump_recorder_options options;
   if (const Status status = c_api::take_struct(from, options); status != Status::ok) return to_c(status);
   if (options.when_full > OPDUMP_RECORDER_DEGRADE) return OPDUMP_ERR_INVALID_ARGUMENT;
-  Arena arena = c_api::arena_of(memory, bytes);
+  c_api::HandleMemory room(memory, bytes);
   const std::size_t head_bytes = head_bytes_of(options);
-  std::byte* const place = arena.take(1, sizeof(opdump_recorder), alignof(opdump_recorder));
-  TensorView* const tensors = c_api::room_in<TensorView>(arena, max_tensors(options));
-  std::byte* const ring = arena.take(options.ring_bytes, 1, kRingAlignment);
-  std::byte* const heads = build::kLean ? ring : arena.take(head_bytes, 1, alignof(std::uint64_t));
-  if (place == nullptr || tensors == nullptr || ring == nullptr || heads == nullptr)
-    return OPDUMP_ERR_NO_MEMORY;
+  opdump_recorder* const place = room.take<opdump_recorder>();
+  TensorView* const tensors = room.take<TensorView>(max_tensors(options));
+  std::byte* const ring = room.bytes(options.ring_bytes, kRingAlignment);
+  std::byte* const heads = build::kLean ? ring : room.bytes(head_bytes, alignof(std::uint64_t));
+  if (room.full()) return OPDUMP_ERR_NO_MEMORY;
   const Result<c_api::PortRecorder*> added =
       session->session.add_recorder({ring, options.ring_bytes}, {heads, head_bytes}, own_when_full(options));
   if (!added.ok()) return to_c(added.status());
