@@ -11,6 +11,8 @@ constexpr std::uint32_t kDefaultPageBytes = 256;
 
 /// The port's functions, called as those of a `flashlog::Device`.
 struct PortFlash {
+  explicit PortFlash(const opdump_flash& from) { copy_object(port, from); }
+
   opdump_flash port;
 
   static const opdump_flash& of(void* self) { return static_cast<const PortFlash*>(self)->port; }
@@ -63,7 +65,7 @@ struct PortFlashLog {
   opdump_sink handle;
 
   PortFlashLog(const opdump_flash& port, MutableBytes page)
-      : flash{port},
+      : flash(port),
         device(flash.device()),
         log(device, page, flash.options()),
         handle{.sink = log, .is_flash_log = true, .follow = &PortFlashLog::follow} {}

@@ -114,7 +114,7 @@ using PortRecorder = PortSession::Recorder;
 
 class PortClock final : public Clock {
  public:
-  explicit PortClock(const opdump_clock& port) : port_(port) {}
+  explicit PortClock(const opdump_clock& port) { copy_object(port_, port); }
 
   std::uint64_t unix_us() override { return port_.unix_us(port_.context); }
   std::int32_t utc_offset_seconds() override {

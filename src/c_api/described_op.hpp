@@ -57,7 +57,7 @@ OPDUMP_APART_IF_LEAN bool take_op(const opdump_op& from, Room& room, OpDesc* to)
   op.original_names = {names, from.original_name_count};
   op.level = static_cast<OpLevel>(from.level);
   op.marked = from.marked != 0;
-  if (to != nullptr) ::new (to) OpDesc(op);
+  if (to != nullptr) copy_object(*to, op);
   return true;
 }
 
