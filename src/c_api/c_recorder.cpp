@@ -79,11 +79,12 @@ opdump_status opdump_recorder_add(opdump_session* session, const opdump_recorder
   std::byte* const ring = room.bytes(options.ring_bytes, kRingAlignment);
   std::byte* const heads = build::kLean ? ring : room.bytes(head_bytes, alignof(std::uint64_t));
   if (room.full()) return OPDUMP_ERR_NO_MEMORY;
-  const Result<c_api::PortRecorder*> added =
-      session->session.add_recorder({ring, options.ring_bytes}, {heads, head_bytes}, own_when_full(options));
-  if (!added.ok()) return to_c(added.status());
+  c_api::PortRecorder* added = nullptr;
+  const Status status = session->session.add_recorder({ring, options.ring_bytes}, {heads, head_bytes},
+                                                      own_when_full(options), added);
+  if (status != Status::ok) return to_c(status);
   *recorder = ::new (place)
-      opdump_recorder(session->session, *added.value(), std::span<TensorView>(tensors, max_tensors(options)));
+      opdump_recorder(session->session, *added, std::span<TensorView>(tensors, max_tensors(options)));
   return OPDUMP_OK;
 }
 
