@@ -195,9 +195,12 @@ class RingWriter {
     if (Waker* waker = context_->waker.load(std::memory_order_acquire)) waker->wake();
   }
 
-  /// Whole units of at most `bytes`, one at least.
+  /// Whole units of at most `bytes`; `unit` is a power of two.
+  static constexpr std::uint32_t cut_to(std::uint32_t bytes, std::uint32_t unit) { return bytes & (0 - unit); }
+
+  /// The same, one unit at least.
   static constexpr std::uint32_t whole_units(std::uint32_t bytes, std::uint32_t unit) {
-    return bytes < unit ? unit : bytes / unit * unit;
+    return bytes < unit ? unit : cut_to(bytes, unit);
   }
 
   /// Sends the bytes of one tensor; `left` is what the record still has to send and is counted down.
@@ -222,7 +225,7 @@ class RingWriter {
       const std::uint32_t quarter = ring_.size() / 4;
       const std::uint32_t most =
           RuledMemory<Memory> ? whole_units(quarter < rules.max_bytes ? quarter : rules.max_bytes, unit)
-                              : quarter / kUnit * kUnit;
+                              : cut_to(quarter, kUnit);
       const std::uint32_t least = whole_units(most / 4, unit);
       const DataBytes remaining = all - done;
       const auto at_most = [remaining](std::uint32_t limit) {
@@ -236,8 +239,8 @@ class RingWriter {
       std::uint32_t bytes = static_cast<std::uint32_t>(chunk.size()) - before;
       // What padding leaves of the slack is not for bytes.
       if (slack != 0) bytes = at_most(bytes < most ? bytes : most);
-      if (bytes < remaining) bytes = bytes / unit * unit;
-      if (rules.whole_units && bytes > rules.alignment) bytes = whole_units(bytes, rules.alignment);
+      if (bytes < remaining) bytes = cut_to(bytes, unit);
+      if (rules.whole_units && bytes > rules.alignment) bytes = cut_to(bytes, rules.alignment);
       left -= bytes;
       ::new (chunk.data()) ChunkHead(chunk_head(ChunkKind::data, left == 0, Status::ok, {}, before - kHead));
       status = send(tensor, done, chunk.subspan(before, bytes), before + bytes);
