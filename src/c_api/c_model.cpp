@@ -25,6 +25,19 @@ static_assert(OPDUMP_LEVEL_KERNEL == static_cast<int>(OpLevel::kernel));
 
 }  // namespace
 
+bool c_api::take_text(const char* text, std::string_view& to) {
+  if (text == nullptr) return false;
+  if constexpr (build::kLean) {
+    std::size_t bytes = 0;
+    // Or it becomes a call of strlen, which is six times as long.
+    for (; text[bytes] != '\0'; ++bytes) asm("" : "+r"(bytes));
+    to = {text, bytes};
+  } else {
+    to = text;
+  }
+  return true;
+}
+
 extern "C" {
 
 std::size_t opdump_model_size(const opdump_model_desc* from) {
