@@ -30,14 +30,17 @@ inline void copy_bytes(std::byte* to, Bytes bytes) {
   if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
 }
 
-/// Copies an object as bytes. In a lean build memcpy is called: GCC copies up to 64 bytes in place, which takes
-/// more code than the call.
+/// As memcpy, which a lean build always calls: GCC copies up to 64 bytes in place, which takes more code.
+inline void copy_by_call(void* to, const void* from, std::size_t bytes) {
+  if constexpr (build::kLean) asm("" : "+r"(bytes));
+  std::memcpy(to, from, bytes);
+}
+
+/// Copies an object as bytes.
 template <class T>
 requires std::is_trivially_copyable_v<T>
 void copy_object(T& to, const T& from) {
-  std::size_t bytes = sizeof(T);
-  if constexpr (build::kLean) asm("" : "+r"(bytes));
-  std::memcpy(static_cast<void*>(&to), &from, bytes);
+  copy_by_call(&to, &from, sizeof(T));
 }
 
 /// Whether the `bytes` bytes at both places are equal. A lean build avoids memcmp, which takes more code.
