@@ -47,13 +47,20 @@ Status take_list(const opdump_recorder& recorder, std::size_t used, const opdump
   return Status::ok;
 }
 
+/// `take_tensors` for this file, where a call of it takes more code.
+OPDUMP_INLINE_IF_LEAN inline Status take_lists(const opdump_recorder& recorder, const opdump_tensor* inputs,
+                                               std::uint32_t input_count, const opdump_tensor* outputs,
+                                               std::uint32_t output_count) {
+  const Status status = take_list(recorder, 0, inputs, input_count);
+  return status == Status::ok ? take_list(recorder, input_count, outputs, output_count) : status;
+}
+
 }  // namespace
 
 Status c_api::take_tensors(const opdump_recorder& recorder, const opdump_tensor* inputs,
                            std::uint32_t input_count, const opdump_tensor* outputs,
                            std::uint32_t output_count) {
-  const Status status = take_list(recorder, 0, inputs, input_count);
-  return status == Status::ok ? take_list(recorder, input_count, outputs, output_count) : status;
+  return take_lists(recorder, inputs, input_count, outputs, output_count);
 }
 
 extern "C" {
@@ -114,7 +121,7 @@ opdump_status opdump_capture(opdump_recorder* recorder, std::uint32_t op, const 
                              std::uint32_t input_count, const opdump_tensor* outputs,
                              std::uint32_t output_count) {
   if (c_api::is_gone(recorder)) return OPDUMP_ERR_INVALID_ARGUMENT;
-  const Status status = c_api::take_tensors(*recorder, inputs, input_count, outputs, output_count);
+  const Status status = take_lists(*recorder, inputs, input_count, outputs, output_count);
   if (status != Status::ok) input_count = output_count = 0;
   const TensorView* const views = recorder->tensors.data();
   return to_c(recorder->recorder.capture_unless(status, op, {views, input_count},
