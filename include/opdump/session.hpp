@@ -197,6 +197,15 @@ class BasicSession {
   /// WhenFull::inline_drain, which only a whole session can have. At any time, also while the session drains.
   Result<Recorder*> add_recorder(MutableBytes ring_memory, MutableBytes head_memory = {},
                                  std::optional<WhenFull> when_full = {}) {
+    Recorder* recorder = nullptr;
+    const Status status = add_recorder(ring_memory, head_memory, when_full, recorder);
+    if (status != Status::ok) return status;
+    return recorder;
+  }
+
+  /// The same, with the recorder in `recorder`, which stays as it is when there is none.
+  [[nodiscard]] Status add_recorder(MutableBytes ring_memory, MutableBytes head_memory,
+                                    std::optional<WhenFull> when_full, Recorder*& recorder) {
     if (when_full == WhenFull::inline_drain) return Status::invalid_argument;
     if (reinterpret_cast<std::uintptr_t>(head_memory.data()) % 8 != 0) return Status::invalid_argument;
     for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
@@ -206,7 +215,8 @@ class BasicSession {
       if (status != Status::ok) return status;
       drainer_.start(slot, heads.known);
       set_slot_state(slot, SlotState::open);
-      return &recorders_[slot];
+      recorder = &recorders_[slot];
+      return Status::ok;
     }
     return Status::no_free_recorder;
   }

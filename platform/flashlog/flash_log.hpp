@@ -72,9 +72,7 @@ class FlashLog final : public EntryStream {
   /// See ConfigurableSink. `keep` counts instead of the policy that the log was made with; for limits, for
   /// `fsync` of each record and for `history_steps` it is `not_supported`: the part is the limit.
   [[nodiscard]] Status follow(const DumpOptions& options, JournalDetail /*journal*/) {
-    DumpOptions rest = options;
-    rest.keep.reset();
-    if (asks_sink(rest)) return Status::not_supported;
+    if (asks_files(options)) return Status::not_supported;
     if (options.keep)
       options_.policy = *options.keep == Keep::oldest ? Policy::stop_when_full : Policy::overwrite_oldest;
     return Status::ok;

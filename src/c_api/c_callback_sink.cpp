@@ -49,10 +49,10 @@ opdump_status opdump_callback_sink_create(void* memory, std::size_t bytes, std::
   if (sink == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
   *sink = nullptr;
   if (take == nullptr || path_bytes == 0) return OPDUMP_ERR_INVALID_ARGUMENT;
-  Arena arena = c_api::arena_of(memory, bytes);
-  std::byte* const place = arena.take(1, sizeof(PortSink), alignof(PortSink));
-  std::byte* const paths = place == nullptr ? nullptr : arena.take(paths_bytes(path_bytes), 1, 1);
-  if (paths == nullptr) return OPDUMP_ERR_NO_MEMORY;
+  c_api::HandleMemory room(memory, bytes);
+  PortSink* const place = room.take<PortSink>();
+  std::byte* const paths = room.bytes(paths_bytes(path_bytes));
+  if (room.full()) return OPDUMP_ERR_NO_MEMORY;
   PortSink* const made = ::new (place) PortSink(take, context, {paths, paths_bytes(path_bytes)});
   *sink = &made->handle;
   return OPDUMP_OK;

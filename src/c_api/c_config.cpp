@@ -30,11 +30,11 @@ opdump_status opdump_config_load_plan(void* memory, std::size_t bytes, const voi
   if (config == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
   *config = nullptr;
   if (plan == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
-  Arena arena = c_api::arena_of(memory, bytes);
+  c_api::HandleMemory room(memory, bytes);
   // Of implicit lifetime; `load_plan` sets all of it.
-  opdump_config* const made = c_api::room_in<opdump_config>(arena, 1);
+  opdump_config* const made = room.take<opdump_config>();
   if (made == nullptr) return OPDUMP_ERR_NO_MEMORY;
-  const Status status = load_plan({static_cast<const std::byte*>(plan), plan_bytes}, arena, made->config);
+  const Status status = load_plan({static_cast<const std::byte*>(plan), plan_bytes}, room.arena(), made->config);
   if (status == Status::ok) *config = made;
   return c_api::to_c(status);
 }

@@ -13,9 +13,11 @@ namespace {
 /// `keeps_text`: the text stays as long as the config; else what refers to it is copied.
 Status parse(void* memory, std::size_t bytes, std::string_view text, bool keeps_text, opdump_config*& config,
              ConfigError& error) {
-  Arena arena = c_api::arena_of(memory, bytes);
-  opdump_config* const made = c_api::make<opdump_config>(arena);
-  if (made == nullptr) return Status::no_memory;
+  c_api::HandleMemory room(memory, bytes);
+  opdump_config* const made = room.take<opdump_config>();
+  if (room.full()) return Status::no_memory;
+  ::new (made) opdump_config{};
+  Arena& arena = room.arena();
   if (!keeps_text && is_plan(text)) {
     const Result<std::string_view> copy = arena.text(text);
     if (!copy.ok()) return copy.status();

@@ -34,8 +34,8 @@ opdump_status opdump_crash_dump_install(opdump_session* session, opdump_sink* si
   if (session == nullptr || recorder == nullptr || recorder->gone || sink == nullptr ||
       sink->crash_sink == nullptr)
     return OPDUMP_ERR_INVALID_ARGUMENT;
-  Arena arena = c_api::arena_of(memory, bytes);
-  std::byte* const place = arena.take(1, sizeof(opdump_crash_dump), alignof(opdump_crash_dump));
+  c_api::HandleMemory room(memory, bytes);
+  opdump_crash_dump* const place = room.take<opdump_crash_dump>();
   if (place == nullptr) return OPDUMP_ERR_NO_MEMORY;
   opdump_crash_dump* const made = ::new (place) opdump_crash_dump{{*session}, {}};
   const Status status =

@@ -30,8 +30,8 @@ opdump_status opdump_extras_create(void* at, std::size_t bytes, const opdump_mem
   opdump_memory port;
   if (const Status status = c_api::take_memory(memory, port); status != Status::ok)
     return c_api::to_c(status);
-  Arena arena = c_api::arena_of(at, bytes);
-  std::byte* const place = arena.take(1, sizeof(opdump_extras), alignof(opdump_extras));
+  c_api::HandleMemory room(at, bytes);
+  opdump_extras* const place = room.take<opdump_extras>();
   if (place == nullptr) return OPDUMP_ERR_NO_MEMORY;
   *extras = ::new (place) opdump_extras(port);
   return OPDUMP_OK;

@@ -65,11 +65,11 @@ opdump_status opdump_faults_create(void* at, std::size_t bytes, const opdump_fau
   Status status = c_api::take_struct(from, options);
   if (status == Status::ok) status = c_api::take_memory(options.memory, port);
   if (status != Status::ok) return to_c(status);
-  Arena arena = c_api::arena_of(at, bytes);
-  std::byte* const place = arena.take(1, sizeof(opdump_faults), alignof(opdump_faults));
+  c_api::HandleMemory room(at, bytes);
+  opdump_faults* const place = room.take<opdump_faults>();
   const std::size_t watch = watch_room(options);
-  std::byte* const watched = watch == 0 ? place : arena.take(watch, 1, alignof(std::uint64_t));
-  if (place == nullptr || watched == nullptr) return OPDUMP_ERR_NO_MEMORY;
+  std::byte* const watched = watch == 0 ? nullptr : room.bytes(watch, alignof(std::uint64_t));
+  if (room.full()) return OPDUMP_ERR_NO_MEMORY;
   *faults = ::new (place) opdump_faults(port, options, {watched, watch});
   return OPDUMP_OK;
 }

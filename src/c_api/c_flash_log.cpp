@@ -11,6 +11,8 @@ constexpr std::uint32_t kDefaultPageBytes = 256;
 
 /// The port's functions, called as those of a `flashlog::Device`.
 struct PortFlash {
+  explicit PortFlash(const opdump_flash& from) { copy_object(port, from); }
+
   opdump_flash port;
 
   static const opdump_flash& of(void* self) { return static_cast<const PortFlash*>(self)->port; }
@@ -63,7 +65,7 @@ struct PortFlashLog {
   opdump_sink handle;
 
   PortFlashLog(const opdump_flash& port, MutableBytes page)
-      : flash{port},
+      : flash(port),
         device(flash.device()),
         log(device, page, flash.options()),
         handle{.sink = log, .is_flash_log = true, .follow = &PortFlashLog::follow} {}
@@ -110,10 +112,10 @@ opdump_status opdump_flash_log_create(void* memory, std::size_t bytes, const opd
   opdump_flash flash;
   if (const Status status = take_flash(from, flash); status != Status::ok) return c_api::to_c(status);
   const std::size_t page_bytes = FlashLog::kPrefixBytes + std::size_t{flash.page_bytes};
-  Arena arena = c_api::arena_of(memory, bytes);
-  std::byte* const place = arena.take(1, sizeof(PortFlashLog), alignof(PortFlashLog));
-  std::byte* const page = place == nullptr ? nullptr : arena.take(page_bytes, 1, 1);
-  if (page == nullptr) return OPDUMP_ERR_NO_MEMORY;
+  c_api::HandleMemory room(memory, bytes);
+  PortFlashLog* const place = room.take<PortFlashLog>();
+  std::byte* const page = room.bytes(page_bytes);
+  if (room.full()) return OPDUMP_ERR_NO_MEMORY;
   PortFlashLog* const made = ::new (place) PortFlashLog(flash, {page, page_bytes});
   const Status status = made->log.mount();
   if (status == Status::ok) *sink = &made->handle;

@@ -24,8 +24,8 @@ opdump_status opdump_log_create(void* memory, std::size_t bytes, opdump_say say,
   if (log == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
   *log = nullptr;
   if (say == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
-  Arena arena = c_api::arena_of(memory, bytes);
-  std::byte* const place = arena.take(1, sizeof(opdump_log), alignof(opdump_log));
+  c_api::HandleMemory room(memory, bytes);
+  opdump_log* const place = room.take<opdump_log>();
   if (place == nullptr) return OPDUMP_ERR_NO_MEMORY;
   *log = ::new (place) opdump_log{say, context, TextLog(say_line, place, partition_bytes)};
   return OPDUMP_OK;

@@ -19,24 +19,24 @@ Status take_desc(const opdump_model_desc* from, opdump_model_desc& desc) {
                                                                              : Status::ok;
 }
 
-struct ArenaRoom {
-  Arena arena;
-  bool full = false;
-
-  /// Null when they do not fit.
-  template <class T>
-  T* take(std::size_t count) {
-    T* const first = c_api::room_in<T>(arena, count);
-    if (first == nullptr) full = true;
-    return first;
-  }
-};
-
 static_assert(OPDUMP_LEVEL_BOTH == static_cast<int>(OpLevel::both));
 static_assert(OPDUMP_LEVEL_OP == static_cast<int>(OpLevel::op));
 static_assert(OPDUMP_LEVEL_KERNEL == static_cast<int>(OpLevel::kernel));
 
 }  // namespace
+
+bool c_api::take_text(const char* text, std::string_view& to) {
+  if (text == nullptr) return false;
+  if constexpr (build::kLean) {
+    std::size_t bytes = 0;
+    // Or it becomes a call of strlen, which is six times as long.
+    for (; text[bytes] != '\0'; ++bytes) asm("" : "+r"(bytes));
+    to = {text, bytes};
+  } else {
+    to = text;
+  }
+  return true;
+}
 
 extern "C" {
 
@@ -58,16 +58,19 @@ opdump_status opdump_model_load(opdump_session* session, const opdump_model_desc
   *model = nullptr;
   opdump_model_desc desc;
   if (const Status status = take_desc(from, desc); status != Status::ok) return c_api::to_c(status);
-  ArenaRoom room = {c_api::arena_of(memory, bytes)};
-  opdump_model* const made = room.take<opdump_model>(1);
+  c_api::HandleMemory room(memory, bytes);
+  opdump_model* const made = room.take<opdump_model>();
   OpDesc* const ops = room.take<OpDesc>(desc.op_count);
   for (std::uint32_t i = 0; i < desc.op_count; ++i) {
     if (!take_op(desc.ops[i], room, ops == nullptr ? nullptr : &ops[i])) return OPDUMP_ERR_INVALID_ARGUMENT;
   }
   std::uint8_t* const bits = room.take<std::uint8_t>(desc.op_count);
-  if (room.full) return OPDUMP_ERR_NO_MEMORY;
-  ::new (made) opdump_model{
-      .session = session->session, .desc = {.id = desc.id, .ops = {ops, desc.op_count}}, .plan = {}};
+  if (room.full()) return OPDUMP_ERR_NO_MEMORY;
+  // Of implicit lifetime; an assignment takes less code than to construct it.
+  *made = opdump_model{};
+  made->session = &session->session;
+  made->desc.id = desc.id;
+  made->desc.ops = {ops, desc.op_count};
   c_api::take_text(desc.name, made->desc.name);
   c_api::take_text(desc.graph_name, made->desc.graph_name);
   const Status status = session->session.load_model(made->plan, made->desc, {bits, desc.op_count});
@@ -77,7 +80,7 @@ opdump_status opdump_model_load(opdump_session* session, const opdump_model_desc
 
 opdump_status opdump_model_unload(opdump_model* model) {
   if (model == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
-  return c_api::to_c(model->session.unload_model(model->plan));
+  return c_api::to_c(model->session->unload_model(model->plan));
 }
 
 std::uint32_t opdump_model_matched_ops(const opdump_model* model) {

@@ -15,10 +15,10 @@ opdump_status opdump_model_count_ops(opdump_model* model, void* memory, std::siz
   if (model->plan.model == nullptr) return OPDUMP_ERR_MODEL_NOT_LOADED;
   // Before its memory is written, which may be what is counted in already.
   if (!model->plan.op_counts.empty()) return OPDUMP_ERR_INVALID_ARGUMENT;
-  Arena arena = c_api::arena_of(memory, bytes);
-  const auto counts = arena.array<OpCounts>(model->desc.ops.size());
+  c_api::HandleMemory room(memory, bytes);
+  const auto counts = room.arena().array<OpCounts>(model->desc.ops.size());
   if (!counts.ok()) return OPDUMP_ERR_NO_MEMORY;
-  return to_c(model->session.count_ops(model->plan, counts.value()));
+  return to_c(model->session->count_ops(model->plan, counts.value()));
 }
 
 opdump_status opdump_model_op_counts(const opdump_model* model, std::uint32_t op, opdump_op_counts* counts,
@@ -50,7 +50,7 @@ opdump_status opdump_model_op_counts(const opdump_model* model, std::uint32_t op
 }
 
 opdump_status opdump_model_restart_counts(opdump_model* model) {
-  return model == nullptr ? c_api::kInvalidArgument : to_c(model->session.restart_counts(model->plan));
+  return model == nullptr ? c_api::kInvalidArgument : to_c(model->session->restart_counts(model->plan));
 }
 
 }  // extern "C"

@@ -47,18 +47,7 @@ constexpr std::size_t name_room(std::uint32_t name_bytes) {
 }
 
 /// Makes `to` the text; false, with `to` unchanged, when there is none.
-OPDUMP_APART_IF_LEAN inline bool take_text(const char* text, std::string_view& to) {
-  if (text == nullptr) return false;
-  if constexpr (build::kLean) {
-    std::size_t bytes = 0;
-    // Or it becomes a call of strlen, which is six times as long.
-    for (; text[bytes] != '\0'; ++bytes) asm("" : "+r"(bytes));
-    to = {text, bytes};
-  } else {
-    to = text;
-  }
-  return true;
-}
+bool take_text(const char* text, std::string_view& to);
 
 /// No struct of opdump.h will ever have more: a larger size is none, and the bytes there are nobody's.
 inline constexpr std::size_t kMostStructBytes = OPDUMP_MAX_STRUCT_BYTES;
@@ -114,7 +103,7 @@ using PortRecorder = PortSession::Recorder;
 
 class PortClock final : public Clock {
  public:
-  explicit PortClock(const opdump_clock& port) : port_(port) {}
+  explicit PortClock(const opdump_clock& port) { copy_object(port_, port); }
 
   std::uint64_t unix_us() override { return port_.unix_us(port_.context); }
   std::int32_t utc_offset_seconds() override {

@@ -47,13 +47,20 @@ Status take_list(const opdump_recorder& recorder, std::size_t used, const opdump
   return Status::ok;
 }
 
+/// `take_tensors` for this file, where a call of it takes more code.
+OPDUMP_INLINE_IF_LEAN inline Status take_lists(const opdump_recorder& recorder, const opdump_tensor* inputs,
+                                               std::uint32_t input_count, const opdump_tensor* outputs,
+                                               std::uint32_t output_count) {
+  const Status status = take_list(recorder, 0, inputs, input_count);
+  return status == Status::ok ? take_list(recorder, input_count, outputs, output_count) : status;
+}
+
 }  // namespace
 
 Status c_api::take_tensors(const opdump_recorder& recorder, const opdump_tensor* inputs,
                            std::uint32_t input_count, const opdump_tensor* outputs,
                            std::uint32_t output_count) {
-  const Status status = take_list(recorder, 0, inputs, input_count);
-  return status == Status::ok ? take_list(recorder, input_count, outputs, output_count) : status;
+  return take_lists(recorder, inputs, input_count, outputs, output_count);
 }
 
 extern "C" {
@@ -72,19 +79,19 @@ opdump_status opdump_recorder_add(opdump_session* session, const opdump_recorder
   opdump_recorder_options options;
   if (const Status status = c_api::take_struct(from, options); status != Status::ok) return to_c(status);
   if (options.when_full > OPDUMP_RECORDER_DEGRADE) return OPDUMP_ERR_INVALID_ARGUMENT;
-  Arena arena = c_api::arena_of(memory, bytes);
+  c_api::HandleMemory room(memory, bytes);
   const std::size_t head_bytes = head_bytes_of(options);
-  std::byte* const place = arena.take(1, sizeof(opdump_recorder), alignof(opdump_recorder));
-  TensorView* const tensors = c_api::room_in<TensorView>(arena, max_tensors(options));
-  std::byte* const ring = arena.take(options.ring_bytes, 1, kRingAlignment);
-  std::byte* const heads = build::kLean ? ring : arena.take(head_bytes, 1, alignof(std::uint64_t));
-  if (place == nullptr || tensors == nullptr || ring == nullptr || heads == nullptr)
-    return OPDUMP_ERR_NO_MEMORY;
-  const Result<c_api::PortRecorder*> added =
-      session->session.add_recorder({ring, options.ring_bytes}, {heads, head_bytes}, own_when_full(options));
-  if (!added.ok()) return to_c(added.status());
+  opdump_recorder* const place = room.take<opdump_recorder>();
+  TensorView* const tensors = room.take<TensorView>(max_tensors(options));
+  std::byte* const ring = room.bytes(options.ring_bytes, kRingAlignment);
+  std::byte* const heads = build::kLean ? ring : room.bytes(head_bytes, alignof(std::uint64_t));
+  if (room.full()) return OPDUMP_ERR_NO_MEMORY;
+  c_api::PortRecorder* added = nullptr;
+  const Status status = session->session.add_recorder({ring, options.ring_bytes}, {heads, head_bytes},
+                                                      own_when_full(options), added);
+  if (status != Status::ok) return to_c(status);
   *recorder = ::new (place)
-      opdump_recorder(session->session, *added.value(), std::span<TensorView>(tensors, max_tensors(options)));
+      opdump_recorder(session->session, *added, std::span<TensorView>(tensors, max_tensors(options)));
   return OPDUMP_OK;
 }
 
@@ -114,7 +121,7 @@ opdump_status opdump_capture(opdump_recorder* recorder, std::uint32_t op, const 
                              std::uint32_t input_count, const opdump_tensor* outputs,
                              std::uint32_t output_count) {
   if (c_api::is_gone(recorder)) return OPDUMP_ERR_INVALID_ARGUMENT;
-  const Status status = c_api::take_tensors(*recorder, inputs, input_count, outputs, output_count);
+  const Status status = take_lists(*recorder, inputs, input_count, outputs, output_count);
   if (status != Status::ok) input_count = output_count = 0;
   const TensorView* const views = recorder->tensors.data();
   return to_c(recorder->recorder.capture_unless(status, op, {views, input_count},

@@ -133,10 +133,10 @@ opdump_status opdump_session_create(void* memory, std::size_t bytes, const opdum
   if (clock_port.unix_us == nullptr || clock_port.monotonic_ms == nullptr || options.sink == nullptr ||
       options.when_full > OPDUMP_WHEN_FULL_DEGRADE || options.journal > OPDUMP_JOURNAL_NONE)
     return OPDUMP_ERR_INVALID_ARGUMENT;
-  Arena arena = c_api::arena_of(memory, bytes);
-  std::byte* const at = arena.take(1, sizeof(opdump_session), alignof(opdump_session));
-  std::byte* const scratch = at == nullptr ? nullptr : arena.take(scratch_bytes(options), 1, 1);
-  if (scratch == nullptr) return OPDUMP_ERR_NO_MEMORY;
+  c_api::HandleMemory room(memory, bytes);
+  opdump_session* const at = room.take<opdump_session>();
+  std::byte* const scratch = room.bytes(scratch_bytes(options));
+  if (room.full()) return OPDUMP_ERR_NO_MEMORY;
   *session = ::new (at)
       opdump_session(options, memory_port, clock_port, MutableBytes(scratch, scratch_bytes(options)));
   return OPDUMP_OK;

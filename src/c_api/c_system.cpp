@@ -63,8 +63,8 @@ std::size_t opdump_directory_sink_size(void) {
 opdump_status opdump_directory_sink_create(void* memory, std::size_t bytes, opdump_sink** sink) {
   if (sink == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
   *sink = nullptr;
-  Arena arena = c_api::arena_of(memory, bytes);
-  std::byte* const place = arena.take(1, sizeof(DirectorySink), alignof(DirectorySink));
+  c_api::HandleMemory room(memory, bytes);
+  DirectorySink* const place = room.take<DirectorySink>();
   if (place == nullptr) return OPDUMP_ERR_NO_MEMORY;
   *sink = &(::new (place) DirectorySink)->handle;
   return OPDUMP_OK;
@@ -79,8 +79,8 @@ opdump_status opdump_drain_thread_start(opdump_session* session, void* memory, s
   if (thread == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
   *thread = nullptr;
   if (session == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
-  Arena arena = c_api::arena_of(memory, bytes);
-  std::byte* const place = arena.take(1, sizeof(opdump_drain_thread), alignof(opdump_drain_thread));
+  c_api::HandleMemory room(memory, bytes);
+  opdump_drain_thread* const place = room.take<opdump_drain_thread>();
   if (place == nullptr) return OPDUMP_ERR_NO_MEMORY;
   opdump_drain_thread* const made = ::new (place) opdump_drain_thread;
   const Status status = made->thread.start(session->session);

@@ -29,7 +29,7 @@ struct CountedRoom {
 /// Makes at `to` what `from` says, with its lists in `room`; null: only looks at it. False for what is no
 /// operator.
 template <class Room>
-bool take_op(const opdump_op& from, Room& room, OpDesc* to) {
+OPDUMP_APART_IF_LEAN bool take_op(const opdump_op& from, Room& room, OpDesc* to) {
   OpDesc op;
   if (!take_text(from.name, op.name) || !take_text(from.type, op.type) ||
       from.level > OPDUMP_LEVEL_KERNEL || (from.original_name_count != 0 && from.original_names == nullptr))
@@ -57,7 +57,7 @@ bool take_op(const opdump_op& from, Room& room, OpDesc* to) {
   op.original_names = {names, from.original_name_count};
   op.level = static_cast<OpLevel>(from.level);
   op.marked = from.marked != 0;
-  if (to != nullptr) ::new (to) OpDesc(op);
+  if (to != nullptr) copy_object(*to, op);
   return true;
 }
 

@@ -125,7 +125,7 @@ struct opdump_session {
 };
 
 struct opdump_model {
-  opdump::c_api::PortSession& session;
+  opdump::c_api::PortSession* session = nullptr;
   opdump::ModelDesc desc;
   opdump::ModelPlan plan;
 };
@@ -168,22 +168,36 @@ constexpr std::size_t room_for(std::size_t count = 1) {
   return count * sizeof(T) + alignof(T) - 1;
 }
 
-/// Room for `count` elements that are still to be made; null when they do not fit.
-template <class T>
-T* room_in(Arena& arena, std::size_t count) {
-  return reinterpret_cast<T*>(arena.take(count, sizeof(T), alignof(T)));
-}
+/// The memory that a program gives for a handle; null has no bytes.
+class HandleMemory {
+ public:
+  OPDUMP_APART_IF_LEAN HandleMemory(void* memory, std::size_t bytes)
+      : arena_({static_cast<std::byte*>(memory), memory == nullptr ? 0 : bytes}) {}
 
-/// Makes a T at the beginning of `arena`; null when it does not fit.
-template <class T, class... Arguments>
-T* make(Arena& arena, Arguments&&... arguments) {
-  std::byte* const at = arena.take(1, sizeof(T), alignof(T));
-  return at == nullptr ? nullptr : ::new (at) T{std::forward<Arguments>(arguments)...};
-}
+  /// Room for `count` objects that are still to be made; null when they do not fit.
+  template <class T>
+  T* take(std::size_t count = 1) {
+    return reinterpret_cast<T*>(take(count, sizeof(T), alignof(T)));
+  }
 
-inline Arena arena_of(void* memory, std::size_t bytes) {
-  return Arena({static_cast<std::byte*>(memory), memory == nullptr ? 0 : bytes});
-}
+  std::byte* bytes(std::size_t count, std::size_t alignment = 1) { return take(count, 1, alignment); }
+
+  /// Whether something did not fit.
+  bool full() const { return full_; }
+
+  /// What is left.
+  Arena& arena() { return arena_; }
+
+ private:
+  OPDUMP_APART_IF_LEAN std::byte* take(std::size_t count, std::size_t size, std::size_t alignment) {
+    std::byte* const first = arena_.take(count, size, alignment);
+    if (first == nullptr) full_ = true;
+    return first;
+  }
+
+  Arena arena_;
+  bool full_ = false;
+};
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::c_api

@@ -30,7 +30,7 @@ class Arena {
 
   /// Bytes for `count` objects of `size` and `alignment`, a power of two; null when they do not fit, with
   /// nothing taken.
-  std::byte* take(std::size_t count, std::size_t size, std::size_t alignment) {
+  OPDUMP_APART_IF_LEAN std::byte* take(std::size_t count, std::size_t size, std::size_t alignment) {
     std::byte* const free = memory_.data() + used_;
     const std::size_t padding =
         static_cast<std::size_t>(-reinterpret_cast<std::uintptr_t>(free) & (alignment - 1));

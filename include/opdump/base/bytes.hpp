@@ -30,6 +30,19 @@ inline void copy_bytes(std::byte* to, Bytes bytes) {
   if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
 }
 
+/// As memcpy, which a lean build always calls: GCC copies up to 64 bytes in place, which takes more code.
+inline void copy_by_call(void* to, const void* from, std::size_t bytes) {
+  if constexpr (build::kLean) asm("" : "+r"(bytes));
+  std::memcpy(to, from, bytes);
+}
+
+/// Copies an object as bytes.
+template <class T>
+requires std::is_trivially_copyable_v<T>
+void copy_object(T& to, const T& from) {
+  copy_by_call(&to, &from, sizeof(T));
+}
+
 /// Whether the `bytes` bytes at both places are equal. A lean build avoids memcmp, which takes more code.
 OPDUMP_APART_IF_LEAN constexpr bool is_same(const char* one, const char* other, std::size_t bytes) {
   if constexpr (!build::kLean) return std::string_view(one, bytes) == std::string_view(other, bytes);

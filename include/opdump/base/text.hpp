@@ -33,7 +33,7 @@ inline constexpr std::array<char, 256> kSanitised = [] {
 
 /// `text` must not be empty.
 inline char* put_text(char* to, std::string_view text) {
-  std::memcpy(to, text.data(), text.size());
+  copy_by_call(to, text.data(), text.size());
   return to + text.size();
 }
 

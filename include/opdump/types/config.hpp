@@ -113,10 +113,15 @@ struct DumpOptions {
   std::uint32_t history_bytes = 0;  ///< of that memory; 0: kDefaultHistoryBytes
 };
 
+/// Whether `options` ask a sink for something that only a file system can do, or a history.
+OPDUMP_APART_IF_LEAN constexpr bool asks_files(const DumpOptions& options) {
+  return (options.max_bytes | options.max_files | options.reserve_bytes | options.history_steps) != 0 ||
+         options.fsync == Fsync::record;
+}
+
 /// Whether `options` ask a sink for something that not every sink does anyway.
 constexpr bool asks_sink(const DumpOptions& options) {
-  return options.max_bytes != 0 || options.max_files != 0 || options.reserve_bytes != 0 ||
-         options.keep.has_value() || options.fsync == Fsync::record || options.history_steps != 0;
+  return options.keep.has_value() || asks_files(options);
 }
 
 /// Whether `options` ask for something that a session has to be configured for.

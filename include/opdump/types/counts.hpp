@@ -1,8 +1,10 @@
 #pragma once
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 #include <string_view>
 
@@ -33,6 +35,7 @@ constexpr LossCauses bit(LossCause cause) {
 
 /// Records that were lost, by cause.
 struct LossCounts {
+  std::uint32_t cut_short = 0;      ///< records that a recorder gave up after they had begun
   std::uint32_t invalid = 0;        ///< a tensor shorter than its shape, or names or ranks beyond the limits
   std::uint32_t ring_full = 0;      ///< no room, and the policy was not to wait
   std::uint32_t timed_out = 0;      ///< no room within the limit
@@ -40,7 +43,6 @@ struct LossCounts {
   std::uint32_t device_failed = 0;  ///< a copy from device memory failed
   std::uint32_t sink_failed = 0;    ///< the sink failed
   std::uint32_t quota = 0;          ///< the sink refused: the dump has all the room it may take
-  std::uint32_t cut_short = 0;      ///< records that a recorder gave up after they had begun
 
   std::uint32_t& operator[](LossCause cause);
   std::uint32_t operator[](LossCause cause) const;
@@ -124,15 +126,19 @@ constexpr LossCause sink_cause(Status status) {
   return status == Status::quota_exceeded ? LossCause::quota : LossCause::sink_failed;
 }
 
-/// What became of the records that a config, or all configs of a session, wanted. All counts wrap at 32 bits.
-/// Once the rings are drained: wanted = empty + written + dropped() + aborted(), and captured + degraded =
-/// written + sink_failed + quota.
-struct DumpCounts : LossCounts {
+/// What became of records in recorders, but for losses.
+struct CaptureCounts {
   std::uint32_t wanted = 0;
   std::uint32_t captured = 0;  ///< whole in a ring
   std::uint32_t degraded = 0;  ///< reduced in a ring
   std::uint32_t empty = 0;     ///< no tensor had a byte: CANN writes no file for such an operator
-  std::uint32_t written = 0;   ///< committed to the sink, whole or reduced
+};
+
+/// What became of the records that a config, or all configs of a session, wanted. All counts wrap at 32 bits.
+/// Once the rings are drained: wanted = empty + written + dropped() + aborted(), and captured + degraded =
+/// written + sink_failed + quota.
+struct DumpCounts : CaptureCounts, LossCounts {
+  std::uint32_t written = 0;  ///< committed to the sink, whole or reduced
 };
 
 /// The counts in the order in which they are written: first a recorder's, then the drainer's.
@@ -160,7 +166,25 @@ inline constexpr std::uint32_t DumpCounts::*kDumpCountFields[] = {
     &DumpCounts::too_large, &DumpCounts::device_failed, &DumpCounts::sink_failed, &DumpCounts::quota,
     &DumpCounts::written,
 };
-static_assert(std::size(kDumpCountFields) == static_cast<std::size_t>(DumpCount::written) + 1);
+inline constexpr std::size_t kDumpCounts = std::size(kDumpCountFields);
+static_assert(kDumpCounts == static_cast<std::size_t>(DumpCount::written) + 1);
+
+/// In memory the counts lie in the same order, so that a device needs no table of them.
+static_assert([] {
+  for (std::size_t i = 0; i < kDumpCounts; ++i) {
+    DumpCounts counts;
+    counts.*kDumpCountFields[i] = 1;
+    if (std::bit_cast<std::array<std::uint32_t, kDumpCounts>>(counts)[i] != 1) return false;
+  }
+  return true;
+}());
+
+/// The count of that index.
+inline std::uint32_t count_at(const DumpCounts& counts, std::size_t index) {
+  std::uint32_t count;
+  std::memcpy(&count, reinterpret_cast<const std::byte*>(&counts) + index * sizeof count, sizeof count);
+  return count;
+}
 
 /// A count that one context adds to and any context may read. It needs no read-modify-write, so it works on a
 /// Cortex-M0.
@@ -177,10 +201,15 @@ class Count {
   std::atomic<std::uint32_t> value_{0};
 };
 
-/// Adds the `size` counts from `from` on to the `fields` of `counts`.
-OPDUMP_APART_IF_LEAN inline void add_counts(const Count* from, std::size_t size,
-                                            std::uint32_t DumpCounts::*const* fields, DumpCounts& counts) {
-  for (; size != 0; --size) counts.*(*fields++) += (from++)->value();
+/// Adds the `size` counts from `from` on to as many that lie at `to`.
+OPDUMP_APART_IF_LEAN inline void add_counts(const Count* from, std::size_t size, std::byte* to) {
+  for (; size != 0; --size) {
+    std::uint32_t count;
+    std::memcpy(&count, to, sizeof count);
+    count += (from++)->value();
+    std::memcpy(to, &count, sizeof count);
+    to += sizeof count;
+  }
 }
 
 /// The counts from `kFirst` to `kLast`, which one context adds to and any context may read.
@@ -191,11 +220,13 @@ class CountBlock {
 
   /// Adds those of `counts` that are here.
   void add(const DumpCounts& counts) {
-    for (std::size_t i = 0; i < kSize; ++i) counts_[i].add(counts.*kDumpCountFields[i + index0()]);
+    for (std::size_t i = 0; i < kSize; ++i) counts_[i].add(count_at(counts, i + index0()));
   }
 
   /// Adds these to `counts`.
-  void add_to(DumpCounts& counts) const { add_counts(counts_, kSize, kDumpCountFields + index0(), counts); }
+  void add_to(DumpCounts& counts) const {
+    add_counts(counts_, kSize, reinterpret_cast<std::byte*>(&counts) + index0() * sizeof(std::uint32_t));
+  }
 
   void clear() {
     for (Count& count : counts_) count.clear();

@@ -146,11 +146,11 @@ class RingWriter {
   /// Sends the tensors in chunks of their own, the last of which ends the record; `data_bytes` is the sum of
   /// their bytes. `headroom` bytes of the ring stay free.
   Status stream(const CapturedTensors& tensors, DataBytes data_bytes, std::uint32_t headroom) {
-    for (unsigned list = 0; list < 2; ++list) {
-      for (const TensorView& tensor : tensors.list(list != 0)) {
-        const Status status = stream(tensor, data_bytes, headroom);
-        if (status != Status::ok) return give_up(status);
-      }
+    const TensorView* at = tensors.inputs.data();
+    for (std::size_t left = tensors.size(); left != 0; --left, ++at) {
+      if (left == tensors.outputs.size()) at = tensors.outputs.data();
+      const Status status = stream(*at, data_bytes, headroom);
+      if (status != Status::ok) return give_up(status);
     }
     return complete();
   }
@@ -195,9 +195,12 @@ class RingWriter {
     if (Waker* waker = context_->waker.load(std::memory_order_acquire)) waker->wake();
   }
 
-  /// Whole units of at most `bytes`, one at least.
+  /// Whole units of at most `bytes`; `unit` is a power of two.
+  static constexpr std::uint32_t cut_to(std::uint32_t bytes, std::uint32_t unit) { return bytes & (0 - unit); }
+
+  /// The same, one unit at least.
   static constexpr std::uint32_t whole_units(std::uint32_t bytes, std::uint32_t unit) {
-    return bytes < unit ? unit : bytes / unit * unit;
+    return bytes < unit ? unit : cut_to(bytes, unit);
   }
 
   /// Sends the bytes of one tensor; `left` is what the record still has to send and is counted down.
@@ -222,7 +225,7 @@ class RingWriter {
       const std::uint32_t quarter = ring_.size() / 4;
       const std::uint32_t most =
           RuledMemory<Memory> ? whole_units(quarter < rules.max_bytes ? quarter : rules.max_bytes, unit)
-                              : quarter / kUnit * kUnit;
+                              : cut_to(quarter, kUnit);
       const std::uint32_t least = whole_units(most / 4, unit);
       const DataBytes remaining = all - done;
       const auto at_most = [remaining](std::uint32_t limit) {
@@ -236,11 +239,12 @@ class RingWriter {
       std::uint32_t bytes = static_cast<std::uint32_t>(chunk.size()) - before;
       // What padding leaves of the slack is not for bytes.
       if (slack != 0) bytes = at_most(bytes < most ? bytes : most);
-      if (bytes < remaining) bytes = bytes / unit * unit;
-      if (rules.whole_units && bytes > rules.alignment) bytes = whole_units(bytes, rules.alignment);
+      if (bytes < remaining) bytes = cut_to(bytes, unit);
+      if (rules.whole_units && bytes > rules.alignment) bytes = cut_to(bytes, rules.alignment);
       left -= bytes;
       ::new (chunk.data()) ChunkHead(chunk_head(ChunkKind::data, left == 0, Status::ok, {}, before - kHead));
-      status = send(tensor, done, chunk.subspan(before, bytes), before + bytes);
+      chunk = chunk.subspan(before, bytes);
+      status = send(tensor, done, chunk, before + bytes);
       if (status != Status::ok) return status;
       done += bytes;
     }
@@ -277,7 +281,7 @@ class RingWriter {
   }
 
   /// Fills `to`, which ends the chunk of `chunk_bytes` bytes that room was found for, and has it published.
-  Status send(const TensorView& tensor, DataBytes at, MutableBytes to, std::uint32_t chunk_bytes) {
+  Status send(const TensorView& tensor, DataBytes at, const MutableBytes& to, std::uint32_t chunk_bytes) {
     if constexpr (AsyncMemory<Memory>) {
       if (in_background(tensor)) {
         const Ring::Held chunk = ring_.hold(position(), chunk_bytes);
@@ -288,7 +292,7 @@ class RingWriter {
     }
     // No copy is under way: a restored tensor is alone in its record.
     const Status status =
-        passes_caches(tensor, at, to) ? Status::ok : fetch(tensor, at, to.data(), to.size());
+        passes_caches(tensor, at, to) ? Status::ok : fetch(tensor, at, to);
     if (status == Status::ok) ring_.commit(chunk_bytes);
     return status;
   }
@@ -308,14 +312,15 @@ class RingWriter {
     }
   }
 
-  Status fetch(const TensorView& tensor, DataBytes at, std::byte* to, std::size_t bytes) {
+  /// `to` by reference: its two words would not both be in registers.
+  Status fetch(const TensorView& tensor, DataBytes at, const MutableBytes& to) {
     if (has_report()) {
-      put_op_debug_bytes(*report_, static_cast<std::uint32_t>(at), {to, bytes});
+      put_op_debug_bytes(*report_, static_cast<std::uint32_t>(at), to);
       return Status::ok;
     }
-    const Status status = copy_elements(*context_->memory, tensor, at, {to, bytes});
+    const Status status = copy_elements(*context_->memory, tensor, at, to);
     if (status == Status::ok || !zero_unreadable_) return status;
-    std::memset(to, 0, bytes);
+    std::memset(to.data(), 0, to.size());
     return Status::ok;
   }
 
@@ -337,7 +342,7 @@ class RingWriter {
     if constexpr (AsyncMemory<Memory>) {
       if (in_background(tensor)) return start_all(tensor, to);
     }
-    return fetch(tensor, 0, to.data(), to.size());
+    return fetch(tensor, 0, to);
   }
 
   Status start_all(const TensorView& tensor, MutableBytes to) {

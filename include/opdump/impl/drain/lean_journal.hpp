@@ -79,9 +79,8 @@ class LeanJournal {
   }
 
   void closed(const DumpTarget& target, const DumpCounts& counts) {
-    char* at = line_of(kClosed, counts.*kDumpCountFields[0], counts.*kDumpCountFields[1]);
-    for (std::size_t i = 2; i < std::size(kDumpCountFields) && at != nullptr; ++i)
-      at = put_number(at, counts.*kDumpCountFields[i]);
+    char* at = line_of(kClosed, count_at(counts, 0), count_at(counts, 1));
+    for (std::size_t i = 2; i < kDumpCounts && at != nullptr; ++i) at = put_number(at, count_at(counts, i));
     send(target, at);
   }
 
@@ -109,8 +108,8 @@ class LeanJournal {
   static constexpr std::size_t kNameBytes =
       kMaxDumpDirectoryBytes + 7 + 10 + 1 + kMaxDecimalBytes + kSuffix.size();
   static constexpr std::size_t kMemoryBytes =
-      kNameBytes + kHead.size() + sizeof kClosed + 11 * std::size(kDumpCountFields);
-  static_assert(sizeof kClosed + 11 * std::size(kDumpCountFields) >=
+      kNameBytes + kHead.size() + sizeof kClosed + 11 * kDumpCounts;
+  static_assert(sizeof kClosed + 11 * kDumpCounts >=
                 sizeof kGap + 3 * 11 + kCauseWords.size());
 
   // A line is made by calls that have returned when it is sent, so that their stack is free while the sink

@@ -30,10 +30,11 @@ class LeanOverflowCapture {
   /// Captures the operator if it overflowed.
   OPDUMP_INLINE_IF_LEAN Status check() {
     LeanOverflowReport report;
-    const Result<bool> found = sender_.context().overflow->overflowed(op_, tensors_, report);
-    if (found.ok()) return found.value() ? take(report) : Status::ok;
+    const Status status = ask(sender_.context(), op_, tensors_, report);
+    if (status == Status::ok) return take(report);
+    if (status == kNoOverflow) return Status::ok;
     sender_.begin_record(plan_.target);
-    return sender_.lose_untraced(plan_.target, found.status());
+    return sender_.lose_untraced(plan_.target, status);
   }
 
   /// Captures the operator and, after filling it in, `report`, unless enough overflows were captured.
@@ -59,6 +60,16 @@ class LeanOverflowCapture {
   }
 
  private:
+  /// No status.
+  static constexpr Status kNoOverflow = static_cast<Status>(0xff);
+
+  /// `ok`: it did. Apart: its Result is not on the stack while a record is sent.
+  OPDUMP_APART static Status ask(const RecorderContext<Memory>& context, const OpDesc& op,
+                                 const CapturedTensors& tensors, LeanOverflowReport& report) {
+    const Result<bool> found = context.overflow->overflowed(op, tensors, report);
+    return found.ok() && !found.value() ? kNoOverflow : found.status();
+  }
+
   RecordSender<Memory>& sender_;
   OverflowTally& tally_;
   const ModelPlan& plan_;

@@ -152,8 +152,7 @@ class Targets {
   std::uint8_t take(const DumpTarget& target) {
     for (std::uint8_t index = 0; index < size(); ++index) {
       if (state(index) != State::free) continue;
-      // Shorter than what GCC makes of an assignment.
-      std::memcpy(&(*this)[index], &target, sizeof target);
+      copy_object((*this)[index], target);
       if (++last_number_ == 0) ++last_number_;
       (*this)[index].number = last_number_;
       set_state(index, State::in_use);
