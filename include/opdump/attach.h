@@ -101,6 +101,9 @@ opdump_status opdump_attach_get_records(const opdump_attach* dump, opdump_counts
  */
 opdump_status opdump_attach_describe(opdump_attach* dump, const char* path);
 
+/** Tells the log a line of the adapter's. Nothing while no dump has ever started. */
+void opdump_attach_say(opdump_attach* dump, const char* line);
+
 /* == Models == */
 
 typedef struct opdump_attach_model_options {
@@ -141,6 +144,12 @@ typedef struct opdump_attach_op {
  */
 opdump_status opdump_attach_add_op(opdump_attach_model* model, const opdump_attach_op* op, uint32_t* index);
 
+/**
+ * Adds to the flags of operator `op` what became known after it was added: of one that is tapped, say.
+ * OPDUMP_ERR_NO_SUCH_OP; OPDUMP_ERR_STEP_OPEN in a step of the model.
+ */
+opdump_status opdump_attach_flag_op(opdump_attach_model* model, uint32_t op, uint32_t flags);
+
 /** The position of the operator of that name, with its #2 if it has one; OPDUMP_NO_OP: there is none. */
 uint32_t opdump_attach_find_op(const opdump_attach_model* model, const char* name);
 
@@ -150,6 +159,12 @@ uint32_t opdump_attach_find_op(const opdump_attach_model* model, const char* nam
  * those that have run.
  */
 uint32_t opdump_attach_wanted_ops(opdump_attach_model* model, uint32_t* ops, uint32_t room);
+
+enum { OPDUMP_WANTS_INPUTS = 1, OPDUMP_WANTS_OUTPUTS = 2 };
+
+/** What some step captures of operator `op`: a sum of those above; 0: nothing. Otherwise like
+ * opdump_attach_wanted_ops. */
+uint32_t opdump_attach_wanted_parts(opdump_attach_model* model, uint32_t op);
 
 /* == Steps == */
 
@@ -230,6 +245,9 @@ opdump_status opdump_attach_capture(opdump_attach_model* model, uint32_t op,
  */
 int32_t opdump_dtype_named(const char* name);
 
+/** By the number of ONNX's TensorProto.DataType; OPDUMP_UNDEFINED: there is none. */
+int32_t opdump_dtype_of_onnx(int32_t number);
+
 /** By NumPy's kind ('f', 'i', 'u', 'b', 'c') and the bits of an element; OPDUMP_UNDEFINED: there is none. */
 int32_t opdump_dtype_of_kind(char kind, uint32_t bits);
 
@@ -244,6 +262,34 @@ int32_t opdump_format_named(const char* name);
  * at a byte, OPDUMP_ERR_UNCOUNTABLE_SHAPE for negative dims and for sizes beyond 63 bits.
  */
 opdump_status opdump_dense_strides(int32_t dtype, uint32_t rank, const int64_t* dims, int64_t* strides);
+
+/** A node of an ONNX model. */
+typedef struct opdump_onnx_node {
+  size_t struct_bytes;
+  const char* name; /**< that of its first output, where it has none of its own */
+  const char* type;
+  const char* domain;
+  const char* const* inputs; /**< names of tensors; an empty one: this input is left out */
+  const char* const* outputs;
+  const unsigned char* constants; /**< for each input, 1: the graph holds it as a constant */
+  uint32_t input_count;
+  uint32_t output_count;
+  uint32_t has_bodies; /**< 1: it is an If, Loop or Scan, whose own nodes are not shown */
+  uint32_t reserved;
+} opdump_onnx_node;
+
+/**
+ * Shows the nodes of the main graph of an ONNX model, in its order, which is one that they can run in; what
+ * is shown is valid until `show` returns. OPDUMP_ERR_MALFORMED, before anything is shown, for bytes that are
+ * no ONNX model. Source: ONNX's onnx.proto.
+ */
+opdump_status opdump_onnx_nodes(const void* model, uint64_t bytes,
+                                void (*show)(void* context, const opdump_onnx_node* node), void* context);
+
+/** The same for a file, which is read into memory for that long. Errors of the file. */
+opdump_status opdump_onnx_nodes_of_file(const char* path,
+                                        void (*show)(void* context, const opdump_onnx_node* node),
+                                        void* context);
 
 #ifdef __cplusplus
 }

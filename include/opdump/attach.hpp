@@ -186,6 +186,7 @@ class Dump {
     opdump_attach_get_records(handle_, &counts, sizeof counts);
     return counts;
   }
+  void say(Text line) { opdump_attach_say(handle_, line.c_str()); }
   opdump_status describe(Text path) { return opdump_attach_describe(handle_, path.c_str()); }
 
   opdump_attach* handle() const { return handle_; }
@@ -249,6 +250,13 @@ class AnyModel {
     return ops;
   }
 
+  /// Whether some step captures inputs, or outputs, of operator `op`.
+  bool wants_inputs(std::uint32_t op) const { return wants_part(op, OPDUMP_WANTS_INPUTS); }
+  bool wants_outputs(std::uint32_t op) const { return wants_part(op, OPDUMP_WANTS_OUTPUTS); }
+
+  /// Between steps: OPDUMP_TAP_BREAKS_FUSION and so on, of an operator that was added without.
+  void flag_op(std::uint32_t op, std::uint32_t flags) { opdump_attach_flag_op(handle_, op, flags); }
+
   opdump_attach_model* handle() const { return handle_; }
 
  protected:
@@ -265,6 +273,10 @@ class AnyModel {
     gate_ = opdump_attach_gate_of(handle_);
   }
   ~AnyModel() { opdump_attach_model_destroy(handle_); }
+
+  bool wants_part(std::uint32_t op, std::uint32_t part) const {
+    return (opdump_attach_wanted_parts(handle_, op) & part) != 0;
+  }
 
   opdump_attach_model* handle_ = nullptr;
   const opdump_attach_gate* gate_ = nullptr;

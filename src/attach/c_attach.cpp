@@ -2,32 +2,18 @@
 
 #include "opdump/attach.h"
 #include "src/attach/dump_object.hpp"
+#include "src/attach/guarded.hpp"
 #include "src/attach/model_object.hpp"
 #include "src/c_api/c_port.hpp"
 #include "src/c_api/described_op.hpp"
 
 using namespace opdump;
+using attaching::guarded;
 using attaching::RuntimeTensors;
 
 namespace {
 
 constexpr opdump_attach_gate kNoGate = {nullptr, 0};
-
-/// What `use()` returns; no exception gets into the program's C.
-template <class Result, class Use>
-Result guarded(Result otherwise, const Use& use) noexcept {
-  try {
-    return use();
-  } catch (...) {
-    return otherwise;
-  }
-}
-
-/// The only exceptions are those for want of memory.
-template <class Use>
-opdump_status guarded(const Use& use) noexcept {
-  return guarded<opdump_status>(OPDUMP_ERR_NO_MEMORY, [&] { return c_api::to_c(use()); });
-}
 
 }  // namespace
 
@@ -84,6 +70,14 @@ opdump_status opdump_attach_describe(opdump_attach* dump, const char* path) {
   return guarded([&] { return dump->describe(path); });
 }
 
+void opdump_attach_say(opdump_attach* dump, const char* line) {
+  if (dump == nullptr || line == nullptr) return;
+  static_cast<void>(guarded([&] {
+    dump->say(line);
+    return Status::ok;
+  }));
+}
+
 opdump_status opdump_attach_model_create(opdump_attach* dump, const opdump_attach_model_options* options,
                                          opdump_attach_model** model) {
   if (model == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
@@ -130,6 +124,16 @@ std::uint32_t opdump_attach_find_op(const opdump_attach_model* model, const char
 std::uint32_t opdump_attach_wanted_ops(opdump_attach_model* model, std::uint32_t* ops, std::uint32_t room) {
   if (model == nullptr || (ops == nullptr && room != 0)) return 0;
   return guarded(std::uint32_t{0}, [&] { return model->wanted_ops(ops, room); });
+}
+
+std::uint32_t opdump_attach_wanted_parts(opdump_attach_model* model, std::uint32_t op) {
+  if (model == nullptr) return 0;
+  return guarded(std::uint32_t{0}, [&] { return model->wanted_parts(op); });
+}
+
+opdump_status opdump_attach_flag_op(opdump_attach_model* model, std::uint32_t op, std::uint32_t flags) {
+  if (model == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  return guarded([&] { return model->flag_op(op, flags); });
 }
 
 opdump_status opdump_attach_begin_step(opdump_attach_model* model, std::uint64_t step) {

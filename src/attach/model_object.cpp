@@ -1,5 +1,6 @@
 #include "src/attach/model_object.hpp"
 
+#include <algorithm>
 #include <utility>
 
 using namespace opdump;
@@ -50,11 +51,7 @@ std::uint32_t opdump_attach_model::append(const opdump_op& op, std::uint32_t fla
   std::vector<OpAttribute>& attributes = attributes_.emplace_back();
   for (std::uint32_t i = 0; i < op.attribute_count; ++i)
     attributes.push_back({keep(op.attributes[i].name), keep(op.attributes[i].value)});
-  static constexpr std::pair<std::uint32_t, std::string_view> kFlags[] = {
-      {OPDUMP_TAP_BREAKS_FUSION, "tap_breaks_fusion"}, {OPDUMP_TAP_COPIES, "tap_copies"}};
-  for (const auto& [flag, word] : kFlags) {
-    if ((flags & flag) != 0) attributes.push_back({word, "True"});
-  }
+  add_flags(flags, attributes);
   ops_.push_back({.name = own,
                   .type = keep(op.type),
                   .task_id = op.task_id,
@@ -65,6 +62,27 @@ std::uint32_t opdump_attach_model::append(const opdump_op& op, std::uint32_t fla
                   .marked = op.marked != 0});
   desc_.ops = ops_;
   return index;
+}
+
+void opdump_attach_model::add_flags(std::uint32_t flags, std::vector<OpAttribute>& attributes) {
+  static constexpr std::pair<std::uint32_t, std::string_view> kFlags[] = {
+      {OPDUMP_TAP_BREAKS_FUSION, "tap_breaks_fusion"}, {OPDUMP_TAP_COPIES, "tap_copies"}};
+  for (const auto& [flag, word] : kFlags) {
+    const auto has_name = [&](const OpAttribute& attribute) { return attribute.name == word; };
+    if ((flags & flag) != 0 && std::none_of(attributes.begin(), attributes.end(), has_name))
+      attributes.push_back({word, "True"});
+  }
+}
+
+Status opdump_attach_model::flag_op(std::uint32_t op, std::uint32_t flags) {
+  const std::lock_guard control(dump_.control());
+  const std::lock_guard lock(mutex_);
+  const auto what = [&] { return "flags of operator " + std::to_string(op); };
+  if (is_open()) return dump_.fail(Status::step_open, what);
+  if (op >= ops_.size()) return dump_.fail(Status::no_such_op, what);
+  add_flags(flags, attributes_[op]);
+  ops_[op].attributes = attributes_[op];
+  return Status::ok;
 }
 
 void opdump_attach_model::tell_repeated(std::string_view name, std::string_view own) {
@@ -117,6 +135,16 @@ std::uint32_t opdump_attach_model::wanted_ops(std::uint32_t* ops, std::uint32_t 
     ++count;
   }
   return count;
+}
+
+std::uint32_t opdump_attach_model::wanted_parts(std::uint32_t op) {
+  static_assert(OPDUMP_WANTS_INPUTS == kCaptureInputs && OPDUMP_WANTS_OUTPUTS == kCaptureOutputs);
+  constexpr std::uint32_t kBoth = kCaptureInputs | kCaptureOutputs;
+  const std::lock_guard control(dump_.control());
+  load();
+  const std::lock_guard lock(mutex_);
+  if (!loaded_.load(std::memory_order_relaxed) || op >= plan_.bits.size() || plan_.bits[op] == 0) return 0;
+  return takes_both(op) ? kBoth : plan_.bits[op] & kBoth;
 }
 
 Status opdump_attach_model::begin_step(std::uint64_t step) {
@@ -250,7 +278,7 @@ Status opdump_attach_model::capture(std::uint32_t op, RuntimeTensors inputs, Run
   if (bits == 0) return Status::ok;
   Status status = slot.recorder->join_step(plan_, step_.load(std::memory_order_relaxed));
   if (status != Status::ok) return dump_.fail(status, [&] { return "operator " + quoted(op); });
-  const bool both = is_watching(plan_) || (bits & kCheckOverflow) != 0;
+  const bool both = takes_both(op);
   if (!both && (bits & kCaptureInputs) == 0) inputs = {};
   if (!both && (bits & kCaptureOutputs) == 0) outputs = {};
   const TensorRefusal refusal = slot.tensors.take(inputs, outputs);
@@ -264,6 +292,11 @@ Status opdump_attach_model::capture(std::uint32_t op, RuntimeTensors inputs, Run
   }
   static_cast<void>(slot.recorder->end_step());
   return status;
+}
+
+/// What is not dumped is looked at all the same.
+bool opdump_attach_model::takes_both(std::uint32_t op) const {
+  return is_watching(plan_) || (plan_.bits[op] & kCheckOverflow) != 0;
 }
 
 void opdump_attach_model::refuse(Slot& slot, std::uint32_t op, const TensorRefusal& refusal) {

@@ -28,6 +28,8 @@ struct opdump_attach_model {
   opdump::Status add_op(const opdump_attach_op& op, std::uint32_t* index);
   std::uint32_t find_op(const char* name) const;
   std::uint32_t wanted_ops(std::uint32_t* ops, std::uint32_t room);
+  std::uint32_t wanted_parts(std::uint32_t op);
+  opdump::Status flag_op(std::uint32_t op, std::uint32_t flags);
 
   opdump::Status begin_step(std::uint64_t step);
   opdump::Status end_step();
@@ -53,12 +55,14 @@ struct opdump_attach_model {
 
   std::string_view keep(std::string_view text) { return texts_.emplace_back(text); }
   std::uint32_t append(const opdump_op& op, std::uint32_t flags);
+  void add_flags(std::uint32_t flags, std::vector<opdump::OpAttribute>& attributes);
   void tell_repeated(std::string_view name, std::string_view own);
   void open_gate(Slot& slot);
   std::uint32_t see(Slot& slot, const char* name, const char* type);
   bool load_growing(Slot& slot);
   void refuse(Slot& slot, std::uint32_t op, const opdump::attaching::TensorRefusal& refusal);
   std::string quoted(std::uint32_t op) const;
+  bool takes_both(std::uint32_t op) const;
   bool has_lock_of_its_own() const { return dynamic_ || opdump::is_watching(plan_); }
 
   opdump_attach& dump_;

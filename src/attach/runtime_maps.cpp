@@ -5,6 +5,7 @@
 #include "opdump/attach.h"
 #include "opdump/types/dtype.hpp"
 #include "opdump/types/format.hpp"
+#include "src/attach/onnx_dtype.hpp"
 
 using namespace opdump;
 
@@ -120,6 +121,11 @@ std::int32_t opdump_dtype_named(const char* name) {
     if (is_same_text(word.text, text)) return static_cast<std::int32_t>(word.dtype);
   }
   return OPDUMP_UNDEFINED;
+}
+
+std::int32_t opdump_dtype_of_onnx(std::int32_t number) {
+  return number < 0 ? std::int32_t{OPDUMP_UNDEFINED}
+                    : static_cast<std::int32_t>(dtype_of_onnx(static_cast<std::uint64_t>(number)));
 }
 
 std::int32_t opdump_dtype_of_kind(char kind, std::uint32_t bits) {

@@ -1,4 +1,6 @@
-// Files of models: what the card says of them is bounded by them, and refers to tensors that it has.
+// Files of models: what the card says of them is bounded by them, and refers to tensors that it has; nodes
+// are shown of a whole model, or not at all.
+#include "opdump/attach.h"
 #include "record_use.hpp"
 #include "src/tool/card/card_json.hpp"
 #include "src/tool/card/onnx_file.hpp"
@@ -16,6 +18,13 @@ void use(const opdump::tool::ModelCard& card) {
   static_cast<void>(opdump::tool::write_card(card, 1 << 20, text));
 }
 
+void use(void* names, const opdump_onnx_node* node) {
+  auto& bytes = *static_cast<std::size_t*>(names);
+  for (std::uint32_t i = 0; i < node->input_count; ++i)
+    bytes += std::string_view(node->inputs[i]).size() + node->constants[i];
+  for (std::uint32_t i = 0; i < node->output_count; ++i) bytes += std::string_view(node->outputs[i]).size();
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
@@ -27,6 +36,8 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   } else {
     opdump::fuzz::require(!reason.empty());
   }
+  std::size_t bytes = 0;
+  if (opdump_onnx_nodes(data, size, use, &bytes) != OPDUMP_OK) opdump::fuzz::require(bytes == 0);
   opdump::tool::ModelCard tflite;
   if (opdump::tool::read_tflite(file, tflite, reason)) use(tflite);
   return 0;

@@ -5,7 +5,6 @@ runtime, tokens and logits are those of an untapped run, and memory does not gro
 usage: llama_test.py OPDUMP SOURCE_ROOT BUILD_ROOT COMPILER...
 """
 import json
-import os
 import pathlib
 import platform
 import subprocess
@@ -16,6 +15,7 @@ import unittest
 
 import gguf_llama
 import npm_packages
+from runtime_program import build, environment, run, run_measured
 
 OPDUMP, ROOT, BUILD = [pathlib.Path(path).resolve() for path in sys.argv[1:4]]
 COMPILER = sys.argv[4:]
@@ -28,22 +28,6 @@ LIBRARIES = ('libllama.v0.5.0.so', 'libggml.v0.5.0.so', 'libggml-base.so')
 FOLDER = BUILD / 'runtimes' / 'llama'
 BINS = FOLDER / 'bins'
 MODEL = FOLDER / 'llama.gguf'
-
-# A process of its own, as what a child is said to have used includes the memory of who started it.
-MEASURE = '''
-import resource, subprocess, sys
-status = subprocess.run(sys.argv[2:]).returncode
-open(sys.argv[1], 'w').write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))
-sys.exit(status)
-'''
-
-
-def run(command, **options):
-    done = subprocess.run([str(part) for part in command], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          check=False, **options)
-    if done.returncode != 0:
-        sys.exit(f'{command}: {done.returncode}\n{done.stdout}')
-    return done.stdout
 
 
 def prepare():
@@ -62,11 +46,8 @@ def prepare():
             for name in run(['git', '-C', git, 'ls-tree', '--name-only', 'HEAD', folder + '/']).split():
                 (headers / pathlib.Path(name).name).write_text(run(['git', '-C', git, 'show', f'HEAD:{name}']))
     gguf_llama.write(MODEL)
-    flags = run(['pkg-config', '--cflags', '--libs', '--static', 'opdump'],
-                env=dict(os.environ, PKG_CONFIG_PATH=str(BUILD / 'meson-uninstalled'))).split()
-    run([*COMPILER, '-std=c++17', '-O1', '-Wall', '-Wextra', '-Wconversion', '-Wshadow', '-Werror', f'-I{ROOT}',
-         '-isystem', headers, ROOT / 'examples/runtimes/llama/main.cpp', *flags, f'-L{BINS}',
-         *(f'-l:{library}' for library in LIBRARIES), f'-Wl,-rpath,{BINS}', '-o', FOLDER / 'llama'])
+    build(COMPILER, ROOT, BUILD, 'examples/runtimes/llama/main.cpp', FOLDER / 'llama', '-isystem', headers, f'-L{BINS}',
+          *(f'-l:{library}' for library in LIBRARIES), f'-Wl,-rpath,{BINS}')
 
 
 class Llama(unittest.TestCase):
@@ -78,21 +59,18 @@ class Llama(unittest.TestCase):
 
     def decode(self, tokens=8, config=None, **options):
         """What a run prints and tells, its logits per step, its peak memory in bytes and its time."""
-        environment = {key: value for key, value in os.environ.items() if key != 'OPDUMP_CONFIG'}
+        path = pathlib.Path(self.folder.name) / 'acl.json'
         if config is not None:
-            path = pathlib.Path(self.folder.name) / 'acl.json'
             path.write_text(json.dumps({'dump': {'dump_path': str(self.dump), **config},
                                         'opdump': {'when_full': 'block', **options}}))
-            environment['OPDUMP_CONFIG'] = str(path)
         logits = pathlib.Path(self.folder.name) / 'logits'
         began = time.monotonic()
-        peak = logits.with_suffix('.peak')
-        done = subprocess.run([sys.executable, '-S', '-c', MEASURE, peak, FOLDER / 'llama', MODEL, BINS, str(tokens), logits],
-                              env=environment, text=True, capture_output=True, check=False)
+        done, peak = run_measured([FOLDER / 'llama', MODEL, BINS, tokens, logits], logits.with_suffix('.peak'),
+                                  env=environment(None if config is None else path))
         self.assertEqual(done.returncode, 0, done.stderr)
         data, size = logits.read_bytes(), 4 * gguf_llama.VOCABULARY
         return {'tokens': done.stdout, 'told': done.stderr, 'logits': [data[i:i + size] for i in range(0, len(data), size)],
-                'peak': int(peak.read_text()) * 1024, 'seconds': time.monotonic() - began}
+                'peak': peak, 'seconds': time.monotonic() - began}
 
     def records(self):
         """Contents by step and by type and name."""

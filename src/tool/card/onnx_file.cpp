@@ -6,9 +6,9 @@
 #include <unordered_map>
 
 #include "opdump/read/proto_wire.hpp"
+#include "src/attach/onnx_dtype.hpp"
 #include "src/tool/card/attribute_json.hpp"
 #include "src/tool/card/card_budget.hpp"
-#include "src/tool/card/onnx_dtype.hpp"
 
 namespace opdump::tool {
 namespace {

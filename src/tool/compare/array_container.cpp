@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "opdump/read/proto_wire.hpp"
+#include "src/attach/onnx_dtype.hpp"
 #include "src/config/json/json_tree.hpp"
-#include "src/tool/card/onnx_dtype.hpp"
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/dump/npy_header.hpp"
 
