@@ -1,5 +1,7 @@
 #pragma once
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "opdump/base/status.hpp"
@@ -19,24 +21,24 @@ inline void* pointer_of(Address address) {
 /// last. Any thread may call, but for `open` and `close`.
 class DriverCalls {
  public:
+  /// The functions in the order of `for_each_function`, and what the product may lack besides.
   enum Call : std::uint8_t {
     kMemcpy,
     kRtMemcpy,
-    kMemcpyAsync,
     kGetDevice,
     kSynchronizeStream,
+    kMemcpyAsync,
     kMallocHost,
     kFreeHost,
     kCreateStream,
     kDestroyStream,
+    kSynchronizeStreamWithTimeout,
+    kStreamQuery,
     kMalloc,
     kFree,
     kGetOverflowStatus,
     kResetOverflowStatus,
-    kStreamQuery,
     kGetRunMode,
-    // What `lacks` knows besides.
-    kSynchronizeStreamWithTimeout,
     kUnaligned,
   };
 
@@ -57,7 +59,8 @@ class DriverCalls {
   Status check(Call call, AclError code) {
     if (code == kAclSuccess) return Status::ok;
     error_.set(call, code);
-    return call <= kMemcpyAsync ? Status::device_copy_failed : Status::driver_failed;
+    const bool copies = call == kMemcpy || call == kRtMemcpy || call == kMemcpyAsync;
+    return copies ? Status::device_copy_failed : Status::driver_failed;
   }
 
   /// Whether the product has turned out not to have what the call is for.
@@ -109,23 +112,14 @@ class DriverCalls {
  private:
   static constexpr std::uint32_t kEndless = 0xffffffff;
 
-  static constexpr const char* kNames[] = {
-      "aclrtMemcpy",
-      "rtMemcpy",
-      "aclrtMemcpyAsync",
-      "aclrtGetDevice",
-      "aclrtSynchronizeStream",
-      "aclrtMallocHost",
-      "aclrtFreeHost",
-      "aclrtCreateStream",
-      "aclrtDestroyStream",
-      "aclrtMalloc",
-      "aclrtFree",
-      "aclrtGetOverflowStatus",
-      "aclrtResetOverflowStatus",
-      "aclrtStreamQuery",
-      "aclrtGetRunMode",
-  };
+  static constexpr std::array<const char*, kUnaligned> kNames = [] {
+    std::array<const char*, kUnaligned> names{};
+    std::size_t count = 0;
+    AclApi api;
+    for_each_function(api, [&](const char* name, auto) { names[count++] = name; });
+    return names;
+  }();
+  static_assert(kNames.back() != nullptr);
 
   AclError wait_once(Stream stream, std::uint32_t limit_ms) {
     constexpr std::uint32_t kMost = 0x7fffffff;
@@ -141,7 +135,7 @@ class DriverCalls {
 
   AclApi api_;
   std::atomic<std::uint32_t> lacking_{0};  ///< a bit for each Call
-  LatestDriverError error_{kNames};
+  LatestDriverError error_{kNames.data()};
 };
 
 }  // namespace OPDUMP_NAMESPACE
