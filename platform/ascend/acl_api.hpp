@@ -93,7 +93,7 @@ struct AclApi {
 
 /// Calls `use(name, function)` for each function of `api`, with its name in the library.
 template <class Api, class Use>
-void for_each_function(Api& api, Use use) {
+constexpr void for_each_function(Api& api, Use use) {
   use("aclrtMemcpy", api.memcpy_sync);
   use("rtMemcpy", api.rt_memcpy);
   use("aclrtGetDevice", api.get_device);

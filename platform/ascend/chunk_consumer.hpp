@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <new>
 #include <string_view>
 
 #include "opdump/acl.h"
@@ -15,7 +14,6 @@
 #include "opdump/port/clock.hpp"
 #include "opdump/port/sink.hpp"
 #include "opdump/port/waker.hpp"
-#include "opdump/ring.hpp"
 #include "opdump/types/config.hpp"
 #include "opdump/types/counts.hpp"
 #include "platform/ascend/chunk_name.hpp"
@@ -23,7 +21,9 @@
 #include "platform/ascend/impl/chunk_files.hpp"
 #include "platform/ascend/impl/chunk_filter.hpp"
 #include "platform/ascend/impl/chunk_message.hpp"
+#include "platform/ascend/impl/chunk_ring.hpp"
 #include "platform/ascend/impl/ended_files.hpp"
+#include "platform/ascend/impl/file_progress.hpp"
 #include "platform/ascend/impl/record_start.hpp"
 
 namespace opdump::ascend {
@@ -91,7 +91,8 @@ class ChunkConsumer {
         journal_bytes_(parts.journal.size()),
         given_when_full_(parts.when_full),
         given_limit_ms_(parts.block_limit_ms),
-        files_(parts.sink, parts.clock, parts.journal) {}
+        files_(parts.sink, parts.clock, parts.journal),
+        ring_(files_, parts.clock) {}
   ChunkConsumer(const ChunkConsumer&) = delete;
   ChunkConsumer& operator=(const ChunkConsumer&) = delete;
 
@@ -104,20 +105,20 @@ class ChunkConsumer {
     if (drainer_attached_) return Status::drainer_attached;
     if (config.form.layout != Layout::cann) return Status::not_supported;
     if (ring_memory_.size() < kLeastRingBytes || journal_bytes_ < kJournalBytes) return Status::no_memory;
-    if (const Status status = ring_.reset(ring_memory_); status != Status::ok) return status;
-    when_full_ = possible(config.options.when_full.value_or(given_when_full_));
-    limit_ms_ = config.options.block_limit_ms.value_or(given_limit_ms_);
+    const Status status =
+        ring_.open(ring_memory_, possible(config.options.when_full.value_or(given_when_full_)),
+                   config.options.block_limit_ms.value_or(given_limit_ms_));
+    if (status != Status::ok) return status;
     config_ = config;
     files_.begin(config_, config_.options.journal.value_or(JournalDetail::records));
     account_.clear();
     ended_ = EndedFiles();
-    stalled_ = false;
     active_ = true;
     return Status::ok;
   }
 
   bool active() const { return active_; }
-  WhenFull when_full() const { return when_full_; }
+  WhenFull when_full() const { return ring_.when_full(); }
 
   /// Takes a chunk, with CANN's second argument: the bytes of chunk and data. `ok` also for what the config
   /// does not want and for bytes that have come before. Otherwise the file, or these bytes of it, are lost
@@ -150,7 +151,7 @@ class ChunkConsumer {
                          .aborted = chunk.flag == OPDUMP_ACL_ABORTED};
     File* const file = find(piece.id);
     const Status status = file != nullptr ? take_next(*file, piece) : take_first(piece);
-    wake_if_crowded();
+    ring_.wake_if_crowded();
     return status;
   }
 
@@ -168,8 +169,7 @@ class ChunkConsumer {
     active_ = false;
     for (bool sent = false; !sent;) {
       sent = send_pending();
-      while (drain_some(SIZE_MAX) != 0) {
-      }
+      ring_.drain_all();
     }
     account_.for_each_unmet(config_,
                             [this](std::uint32_t device, bool any_device, const NeverCaptured& what) {
@@ -197,41 +197,23 @@ class ChunkConsumer {
   [[nodiscard]] Status attach_drainer(Waker* waker = nullptr) {
     const Turn turn(*this);
     if (drainer_attached_) return Status::drainer_attached;
-    if (active_ && when_full_ == WhenFull::inline_drain) return Status::invalid_argument;
+    if (active_ && when_full() == WhenFull::inline_drain) return Status::invalid_argument;
     drainer_attached_ = true;
-    waker_ = waker;
+    ring_.set_waker(waker);
     return Status::ok;
   }
 
   void detach_drainer() {
     const Turn turn(*this);
-    waker_ = nullptr;
+    ring_.set_waker(nullptr);
     drainer_attached_ = false;
   }
 
   /// Moves about `budget_bytes` from the ring to the sink, a chunk of the ring more at most; returns the
   /// bytes moved.
-  std::size_t drain_some(std::size_t budget_bytes) {
-    crowded_ = crowded_ || ring_.used() > ring_.size() / 8;
-    std::size_t moved = 0;
-    while (moved < budget_bytes) {
-      const Bytes chunk = ring_.peek();
-      if (chunk.data() == nullptr) break;
-      const ChunkMessage& message = *std::launder(reinterpret_cast<const ChunkMessage*>(chunk.data()));
-      files_.take(message, chunk.subspan(sizeof message));
-      moved += chunk.size();
-      ring_.pop();
-      ring_.release();
-    }
-    if (moved != 0) files_.flush();
-    return moved;
-  }
+  std::size_t drain_some(std::size_t budget_bytes) { return ring_.drain_some(budget_bytes); }
 
-  bool take_crowded() {
-    const bool crowded = crowded_;
-    crowded_ = false;
-    return crowded;
-  }
+  bool take_crowded() { return ring_.take_crowded(); }
 
  private:
   using End = EndedFiles::End;
@@ -245,14 +227,9 @@ class ChunkConsumer {
   struct File {
     State state = State::free;
     bool ended = false;  ///< its last chunk has come; a table may go on
-    bool has_size = false;
     std::uint64_t id = 0;
     std::uint64_t used = 0;  ///< when, as `turns_` counts
-    std::uint64_t bytes = 0;
-    std::uint64_t least = 0;
-    std::uint64_t most = 0;
-    std::uint32_t chunks = 0;
-    ChunkPrint last{};
+    FileProgress progress{};
     ChunkMessage end{};
   };
 
@@ -318,17 +295,12 @@ class ChunkConsumer {
     if (piece.aborted) return lose(piece, LossCause::device_failed, Status::unfinished);
     File* const file = free_slot();
     if (file == nullptr) return lose(piece, LossCause::ring_full, Status::ok);
-    *file = File{.id = piece.id};
-    if (start.known()) {
-      file->has_size = true;
-      file->least = start.least();
-      file->most = start.most();
-    }
+    *file = File{.id = piece.id, .progress = FileProgress(start)};
     const bool whole = piece.last && !piece.name.is_csv();
     ChunkMessage begin = message_of(ChunkEvent::begin, piece.name);
     begin.slot = slot_of(*file);
     begin.whole = whole;
-    if (const Status status = send(begin, as_bytes(piece.name.path)); status != Status::ok)
+    if (const Status status = ring_.send(begin, as_bytes(piece.name.path)); status != Status::ok)
       return lose(piece, recorder_cause(status), Status::ok);
     file->state = State::open;
     return add(*file, piece);
@@ -338,34 +310,29 @@ class ChunkConsumer {
     if (piece.aborted)
       return give_up(file, piece, {.event = ChunkEvent::end, .given_up = true}, Status::unfinished);
     if (piece.torn) return spoil(file, piece, ChunkFault::torn, Status::truncated);
-    const ChunkPrint print = ChunkPrint::of(piece.data);
-    const std::uint64_t had = file.bytes;
-    const std::uint64_t size = piece.data.size();
-    if (piece.offset >= 0 && static_cast<std::uint64_t>(piece.offset) != had) {
-      const std::uint64_t offset = static_cast<std::uint64_t>(piece.offset);
-      if (offset > had) return spoil(file, piece, ChunkFault::out_of_order, Status::malformed);
-      if (size > had - offset) return spoil(file, piece, ChunkFault::torn, Status::truncated);
-      return take_again(file, piece);
+    switch (file.progress.place_of(piece.data, piece.offset)) {
+      case FileProgress::Place::next:
+        break;
+      case FileProgress::Place::again:
+        return take_again(file, piece);
+      case FileProgress::Place::torn:
+        return spoil(file, piece, ChunkFault::torn, Status::truncated);
+      case FileProgress::Place::ahead:
+        return spoil(file, piece, ChunkFault::out_of_order, Status::malformed);
     }
-    const bool too_much = file.has_size && (had > file.most || size > file.most - had);
-    if (too_much && file.last == print) return take_again(file, piece);
-    if (too_much) return spoil(file, piece, ChunkFault::torn, Status::truncated);
     return add(file, piece);
   }
 
   /// Appends the bytes.
   Status add(File& file, const Piece& piece) {
     file.used = ++turns_;
-    ++file.chunks;
-    file.last = ChunkPrint::of(piece.data);
-    file.bytes += piece.data.size();
-    const bool fits = !file.has_size || (piece.last ? file.least <= file.bytes && file.bytes <= file.most
-                                                    : file.bytes <= file.most);
-    if (!fits) return spoil(file, piece, ChunkFault::torn, Status::truncated);
+    file.progress.add(piece.data);
+    if (!file.progress.is_possible(piece.last))
+      return spoil(file, piece, ChunkFault::torn, Status::truncated);
     ChunkMessage data = {.event = ChunkEvent::data, .slot = slot_of(file)};
     for (Bytes rest = piece.data; !rest.empty();) {
-      const std::size_t now = std::min<std::size_t>(rest.size(), ring_.size() / 4);
-      const Status status = send(data, rest.first(now));
+      const std::size_t now = std::min<std::size_t>(rest.size(), ring_.piece_bytes());
+      const Status status = ring_.send(data, rest.first(now));
       if (status != Status::ok) return drop(file, piece, recorder_cause(status), status);
       rest = rest.subspan(now);
     }
@@ -379,8 +346,7 @@ class ChunkConsumer {
   Status take_again(File& file, const Piece& piece) {
     tell(ChunkFault::repeated, piece.name, piece.data.size());
     if (!piece.last || file.ended) return Status::ok;
-    if (file.has_size && file.bytes < file.least)
-      return spoil(file, piece, ChunkFault::torn, Status::truncated);
+    if (!file.progress.may_end()) return spoil(file, piece, ChunkFault::torn, Status::truncated);
     file.ended = true;
     if (!piece.name.is_csv()) end(file, {.event = ChunkEvent::end});
     return Status::ok;
@@ -413,7 +379,7 @@ class ChunkConsumer {
     const std::string_view path = name.path.substr(0, kMaxChunkPathBytes);
     const bool is_named = path.size() == name.path.size() && gap_.count == 0;
     if (!is_named) lost.is_record = false;
-    if (gap_.count != 0 || !send_at_once(lost, is_named ? as_bytes(path) : Bytes())) {
+    if (gap_.count != 0 || !ring_.send_at_once(lost, is_named ? as_bytes(path) : Bytes())) {
       if (gap_.count == 0) gap_ = lost;
       gap_.event = ChunkEvent::gap;
       ++gap_.count;
@@ -442,9 +408,9 @@ class ChunkConsumer {
   }
 
   void end(File& file, ChunkMessage message) {
-    ended_.add({file.id, file.last, message.given_up ? End::lost : End::whole});
+    ended_.add({file.id, file.progress.last(), message.given_up ? End::lost : End::whole});
     message.slot = slot_of(file);
-    message.count = file.chunks;
+    message.count = file.progress.chunks();
     file.end = message;
     file.state = State::ending;
     send_end(file);
@@ -479,7 +445,7 @@ class ChunkConsumer {
     return free;
   }
 
-  // The ring.
+  // Messages.
 
   ChunkMessage message_of(ChunkEvent event, const ChunkName& name) const {
     ChunkMessage message = {.event = event};
@@ -502,61 +468,11 @@ class ChunkConsumer {
     told.count = 1;
     told.bytes = bytes;
     // Without room the counts tell, and the file's loss if it is lost.
-    static_cast<void>(send_at_once(told, as_bytes(name.path)));
-  }
-
-  bool send_at_once(const ChunkMessage& message, Bytes payload) {
-    const std::uint32_t bytes = static_cast<std::uint32_t>(sizeof message + payload.size());
-    const MutableBytes to = ring_.reserve(bytes, bytes);
-    if (to.data() == nullptr) return false;
-    put(to, message, payload);
-    return true;
-  }
-
-  void put(MutableBytes to, const ChunkMessage& message, Bytes payload) {
-    ::new (static_cast<void*>(to.data())) ChunkMessage(message);
-    if (!payload.empty()) std::memcpy(to.data() + sizeof message, payload.data(), payload.size());
-    ring_.commit(static_cast<std::uint32_t>(sizeof message + payload.size()));
-  }
-
-  /// Waits for room as WhenFull says.
-  Status send(const ChunkMessage& message, Bytes payload) {
-    const std::uint32_t bytes = static_cast<std::uint32_t>(sizeof message + payload.size());
-    if (bytes > ring_.max_chunk()) return Status::too_large;
-    stalled_ = stalled_ && ring_.over(ring_.size() / 2);
-    if (send_at_once(message, payload)) return Status::ok;
-    if (when_full_ == WhenFull::inline_drain) {
-      while (drain_some(SIZE_MAX) != 0) {
-      }
-      return send_at_once(message, payload) ? Status::ok : Status::ring_full;
-    }
-    if (when_full_ != WhenFull::block) return Status::ring_full;
-    if (stalled_) return Status::timeout;
-    return wait_and_send(message, payload);
-  }
-
-  /// Without progress for the limit, what finds no room is lost at once until half of the ring is free again.
-  Status wait_and_send(const ChunkMessage& message, Bytes payload) {
-    std::uint32_t used = ring_.used();
-    std::uint32_t since = clock_.monotonic_ms();
-    for (;;) {
-      wake();
-      clock_.pause();
-      if (send_at_once(message, payload)) return Status::ok;
-      const std::uint32_t now = clock_.monotonic_ms();
-      const std::uint32_t left = ring_.used();
-      if (left != used) {
-        used = left;
-        since = now;
-      } else if (now - since >= limit_ms_) {
-        stalled_ = true;
-        return Status::timeout;
-      }
-    }
+    static_cast<void>(ring_.send_at_once(told, as_bytes(name.path)));
   }
 
   void send_end(File& file) {
-    if (send_at_once(file.end, {})) file.state = State::free;
+    if (ring_.send_at_once(file.end, {})) file.state = State::free;
   }
 
   /// Whether nothing waits for room any more.
@@ -566,18 +482,8 @@ class ChunkConsumer {
       if (file.state == State::ending) send_end(file);
       sent = sent && file.state != State::ending;
     }
-    if (gap_.count != 0 && send_at_once(gap_, {})) gap_ = {};
+    if (gap_.count != 0 && ring_.send_at_once(gap_, {})) gap_ = {};
     return sent && gap_.count == 0;
-  }
-
-  void wake() {
-    if (waker_ != nullptr) waker_->wake();
-  }
-
-  void wake_if_crowded() {
-    const bool crowded = ring_.over(ring_.size() / 2);
-    if (crowded && !woken_) wake();
-    woken_ = crowded;
   }
 
   Clock& clock_;
@@ -588,13 +494,8 @@ class ChunkConsumer {
 
   std::atomic_flag taken_ = ATOMIC_FLAG_INIT;
   DumpConfig config_{};
-  WhenFull when_full_ = WhenFull::drop;
-  std::uint32_t limit_ms_ = 0;
   bool active_ = false;
-  bool stalled_ = false;  ///< the last wait for room ended without any
-  bool woken_ = false;
   bool drainer_attached_ = false;
-  Waker* waker_ = nullptr;
   std::uint64_t turns_ = 0;
   std::array<File, kMaxChunkFiles> open_{};
   EndedFiles ended_{};
@@ -604,9 +505,8 @@ class ChunkConsumer {
   Count unwanted_;
   Count faults_[4];
 
-  Ring ring_;
   ChunkFiles files_;
-  bool crowded_ = false;
+  ChunkRing ring_;
 };
 
 static_assert(sizeof(ChunkConsumer) <= 2048 * kMaxChunkFiles + 24 * 1024);

@@ -1,13 +1,11 @@
 #pragma once
-#include <sys/uio.h>
-#include <unistd.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <new>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "opdump/base/build.hpp"
@@ -21,6 +19,7 @@
 #include "platform/posix/dump_kit.hpp"
 #include "platform/posix/exception_environment.hpp"
 #include "platform/posix/impl/loss_text.hpp"
+#include "platform/posix/impl/stderr_line.hpp"
 #include "platform/posix/on_crash.hpp"
 #include "platform/posix/run_description.hpp"
 
@@ -181,12 +180,7 @@ class BasicFileDump {
     std::span<std::uint8_t> bits;
   };
 
-  static void say_to_stderr(void*, std::string_view line) {
-    const auto part = [](std::string_view text) { return iovec{const_cast<char*>(text.data()), text.size()}; };
-    const iovec parts[] = {part("opdump: "), part(line), part("\n")};
-    // One call, which is allowed wherever something is captured and keeps the line whole.
-    static_cast<void>(!::writev(STDERR_FILENO, parts, 3));
-  }
+  static void say_to_stderr(void*, std::string_view line) { write_stderr_line("opdump: ", line); }
 
   /// Loads the models that were loaded before `start`, under the config now in force.
   Status load_again() {

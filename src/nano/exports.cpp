@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,6 +22,7 @@
 #include "platform/posix/counter_clock.hpp"
 #include "platform/posix/drain_thread.hpp"
 #include "platform/posix/flash_file.hpp"
+#include "platform/posix/impl/stderr_line.hpp"
 #include "platform/posix/tree_sink.hpp"
 #include "src/nano/data_dump.hpp"
 #include "src/nano/event_loop.hpp"
@@ -48,9 +48,7 @@ constexpr std::int32_t kWaitMs = 100;
 constexpr std::uint32_t kMostPending = 65536;
 
 void say(void*, std::string_view line) {
-  const auto part = [](std::string_view text) { return iovec{const_cast<char*>(text.data()), text.size()}; };
-  const iovec parts[] = {part("opdump: libdatadump: "), part(line), part("\n")};
-  static_cast<void>(!::writev(STDERR_FILENO, parts, 3));
+  posix::write_stderr_line("opdump: libdatadump: ", line);
 }
 
 /// A call of the driver, whose library may have been loaded without showing its names to others.

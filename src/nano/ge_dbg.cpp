@@ -1,8 +1,6 @@
 // The nine functions that CANN's nano executor looks up in libge_dbg.so. Source: the executor.
 
-#include <sys/uio.h>
-#include <unistd.h>
-
+#include "platform/posix/impl/stderr_line.hpp"
 #include "src/nano/nano_dump.hpp"
 #include "src/nano/process_runtime.hpp"
 #include "src/nano/profiling.hpp"
@@ -12,10 +10,7 @@ using namespace opdump::nano;
 namespace {
 
 void say_to_stderr(void* /*context*/, std::string_view line) {
-  const auto part = [](std::string_view text) { return iovec{const_cast<char*>(text.data()), text.size()}; };
-  const iovec parts[] = {part("opdump: "), part(line), part("\n")};
-  // One call, which keeps the line whole.
-  static_cast<void>(!writev(STDERR_FILENO, parts, 3));
+  opdump::posix::write_stderr_line("opdump: ", line);
 }
 
 /// Never destroyed: a program may unload its models while it ends.
