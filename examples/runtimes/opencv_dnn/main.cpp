@@ -12,7 +12,8 @@
 #include "platform/runtimes/opencv_dnn/opencv_tap.hpp"
 
 cv::Mat picture_of(const std::string& word, bool on_its_head) {
-  cv::Mat picture(48, 192, CV_8UC3, cv::Scalar(255, 255, 255));
+  const int width = cv::getTextSize(word, cv::FONT_HERSHEY_DUPLEX, 1.1, 2, nullptr).width + 16;
+  cv::Mat picture(48, width, CV_8UC3, cv::Scalar(255, 255, 255));
   cv::putText(picture, word, {8, 34}, cv::FONT_HERSHEY_DUPLEX, 1.1, cv::Scalar(20, 20, 20), 2, cv::LINE_AA);
   if (on_its_head) cv::flip(picture, picture, -1);
   return picture;
