@@ -11,7 +11,7 @@
 
 #include "platform/runtimes/armnn/armnn_tap.hpp"
 
-struct Layers : opdump::armnn::LayerWalk {
+struct Layers : opdump::arm_nn::LayerWalk {
   struct Layer {
     std::string type;
     armnn::IConnectableLayer* layer;
@@ -32,7 +32,7 @@ int main(int count, char** arguments) try {
   const auto input = parser->GetNetworkInputBindingInfo(0, parser->GetSubgraphInputTensorNames(0)[0]);
   const auto output = parser->GetNetworkOutputBindingInfo(0, parser->GetSubgraphOutputTensorNames(0)[0]);
   Layers layers;
-  network->Accept(layers);
+  layers.walk(*network);
 
   std::vector<std::vector<char>> results(layers.all.size());
   std::vector<char> last(output.second.GetNumBytes());

@@ -6,7 +6,6 @@ as outputs, results are those of an untapped run, and memory does not grow with 
 usage: armnn_test.py OPDUMP SOURCE_ROOT BUILD_ROOT COMPILER...
 """
 import pathlib
-import shutil
 import struct
 import sys
 import unittest
@@ -100,6 +99,7 @@ class ArmNn(tapped_program.TappedProgram):
             self.assertEqual(never[0], 'Pad:0:0')
             self.assertTrue(all(name.startswith('Reshape_for:Maximum:') for name in never[1:]), never)
             self.assertEqual(run.told.count('never captured'), len(never), run.told)
+            self.clear_dump()
         print(f'outputs of {layers} layers are those of Arm NN, byte by byte; {len(never)} optimised away')
 
     def test_int8_networks(self):
@@ -112,8 +112,7 @@ class ArmNn(tapped_program.TappedProgram):
             print(f'{name}: outputs of {layers} layers are those of Arm NN, byte by byte; optimised away: {never}')
             if 'share a name' in run.told:
                 self.assertIn('#2', run.told)
-            for dump in self.dump.iterdir():
-                shutil.rmtree(dump)
+            self.clear_dump()
             tested += 1
         if tested == 0:
             self.skipTest('no shared/models beside the source')
@@ -130,21 +129,32 @@ class ArmNn(tapped_program.TappedProgram):
         run = self.infer(SPOKEN[:1], {'dump_mode': 'input', 'dump_list': [{'model_name': 'net', 'layer': ['Conv2D:0:4']}]})
         self.assertIn('"Conv2D:0:4" of model "net": its inputs are asked for, and none were given', run.told)
 
-    def test_second_outputs_and_floats_that_are_reduced(self):
-        for kind, bits in (('float32', 32), ('float16', 16)):
-            run = self.run_program([BUILT, BACKENDS, *(['reduced'] if bits == 16 else [])],
-                                   {'dump_list': [{'model_name': 'built', 'layer': ['split', 'relu']}]}, file_format='npy')
+    def build_and_run(self, mode, config=None):
+        """A run of the built network, and with it the bytes of its output."""
+        run = self.run_program([BUILT, BACKENDS, mode], config, file_format='npy')
+        run.output = bytes.fromhex(run.printed.strip())
+        return run
+
+    def test_second_outputs_layers_without_names_and_reduced_floats(self):
+        for mode, letter, kind in (('plain', 'f', 'float32'), ('reduced', 'e', 'float16')):
+            run = self.build_and_run(mode, {'dump_list': [{'model_name': 'built', 'layer': ['split', 'Activation', 'sum']}]})
+            self.assertEqual(struct.unpack('<4f', run.output), (-1, 8, -3, 12))
             arrays = self.arrays()
-            dtypes = {path.name.split('.')[-2] for path in self.dump.rglob('*.npy')}
-            halves = {layer: struct.unpack('<4' + 'fe'[bits == 16], data) for (_, layer, _), (shape, data) in arrays.items()}
-            self.assertEqual(halves, {'Splitter.split': (-1, 2, -3, 4), 'Splitter.split#2': (-5, 6, -7, 8),
-                                      'Activation.relu': (0, 6, 0, 8)})
+            found = {layer: struct.unpack('<4' + letter, data) for (_, layer, _), (_, data) in arrays.items()}
+            self.assertEqual(found, {'Splitter.split': (-1, 2, -3, 4), 'Splitter.split#2': (-5, 6, -7, 8),
+                                     'Activation.Activation': (0, 6, 0, 8), 'Addition.sum': (-1, 8, -3, 12)})
             self.assertEqual({shape for shape, _ in arrays.values()}, {(1, 2, 2)})
-            self.assertEqual(dtypes, {kind})
+            self.assertEqual({path.name.split('.')[-2] for path in self.dump.rglob('*.npy')}, {kind})
             self.assertIn('"split#2"', run.told)
             self.check_dump(0)
-            for dump in self.dump.iterdir():
-                shutil.rmtree(dump)
+            self.clear_dump()
+
+    def test_what_cannot_be_tapped_runs_as_it_does_untapped(self):
+        for mode in ('refused', 'boolean'):
+            run = self.build_and_run(mode, {'dump_list': [{'model_name': 'built', 'layer': ['Activation']}]})
+            self.assertEqual(run.output, self.build_and_run(mode).output)
+            self.assertIn('never captured: model "built": none of its operators was captured', run.told)
+        self.assertEqual(self.arrays(), {})
 
     def test_costs(self):
         def seconds(config):

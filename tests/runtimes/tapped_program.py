@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -86,6 +87,10 @@ class TappedProgram(unittest.TestCase):
             parts = path.name.split('.')
             found[int(path.parent.name), '.'.join(parts[:2]), '.'.join(parts[5:7])] = array(path)
         return found
+
+    def clear_dump(self):
+        for dump in self.dump.iterdir():
+            shutil.rmtree(dump)
 
     def check_dump(self, status):
         """Holds that `opdump verify` ends with `status`; what it says."""

@@ -5,7 +5,6 @@
 #include <armnn/ArmNN.hpp>
 #include <armnnTfLiteParser/ITfLiteParser.hpp>
 #include <cstdio>
-#include <utility>
 #include <vector>
 
 #include "platform/runtimes/armnn/armnn_tap.hpp"
@@ -20,13 +19,14 @@ int main(int count, char** arguments) try {
   if (count > 4) creation.m_DynamicBackendsPath = arguments[4];
   const armnn::IRuntimePtr runtime = armnn::IRuntime::Create(creation);
 
-  opdump::attach::Dump dump;                      // opdump
-  opdump::armnn::Tap tap(dump, "net", *network);  // opdump
-  armnn::OptimizerOptions options;
-  tap.set(options);  // opdump
-  auto optimized = armnn::Optimize(*network, {"CpuRef"}, runtime->GetDeviceSpec(), options);
+  opdump::attach::Dump dump;                       // opdump
+  opdump::arm_nn::Tap tap(dump, "net", *network);  // opdump
   armnn::NetworkId id = 0;
-  if (tap.load(*runtime, id, std::move(optimized)) != armnn::Status::Success) return 1;  // opdump
+  const auto optimise = [&](const armnn::OptimizerOptions& options) {
+    return armnn::Optimize(*network, {"CpuRef"}, runtime->GetDeviceSpec(), options);
+  };
+  if (tap.load(*runtime, id, armnn::OptimizerOptions(), optimise) != armnn::Status::Success)
+    return 1;  // opdump
 
   std::FILE* const inputs = std::fopen(arguments[2], "rb");
   std::FILE* const results = std::fopen(arguments[3], "wb");
