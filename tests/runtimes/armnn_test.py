@@ -75,7 +75,7 @@ class ArmNn(tapped_program.TappedProgram):
             if layer not in dumped:
                 never.append(name)
             else:
-                self.assertEqual(dumped.pop(layer), data, layer)
+                self.assertTrue(dumped.pop(layer) == data, layer)
         self.assertEqual([layer.split('.')[0] for layer in dumped], ['Input'])
         return len(seen) - len(never), never, run
 

@@ -7,6 +7,7 @@ usage: opencv_dnn_test.py OPDUMP SOURCE_ROOT BUILD_ROOT COMPILER...
 """
 import array
 import pathlib
+import struct
 import sys
 import unittest
 
@@ -14,6 +15,7 @@ import debian_packages
 import npm_packages
 import onnx_input
 import tapped_program
+from onnx_input import model_files
 
 OPDUMP, ROOT, BUILD = [pathlib.Path(path).resolve() for path in sys.argv[1:4]]
 COMPILER = sys.argv[4:]
@@ -53,14 +55,31 @@ class OpenCv(tapped_program.TappedProgram):
         self.assertEqual(len(run.results), pictures)
         return run
 
-    def of_opencv(self, picture, fused, *names):
-        """What OpenCV returns for layers of a picture, by type and name as in a dump: the bytes of each output."""
-        (self.folder / 'input').write_bytes(picture)
+    def of_opencv(self, model, data, dims, *modes):
+        """What OpenCV returns for all layers of a model, by name as in a dump: the bytes of each output, and the names
+        of the layers that it reads."""
+        (self.folder / 'input').write_bytes(data)
         to = self.folder / 'layers'
         to.mkdir(exist_ok=True)
-        said = tapped_program.run([LAYERS, MODEL, self.folder / 'input', to, 'fused' if fused else 'unfused', *names])
-        return {name.replace('/', '_').replace('.', '_'): [path.read_bytes() for path in sorted(to.glob(f'{i}.*'))]
-                for i, name in enumerate(said.split())}
+        said = tapped_program.run([LAYERS, model, self.folder / 'input', ','.join(map(str, dims)), to, *modes])
+        layers = [[name.replace('/', '_').replace('.', '_') for name in line.split('\t')] for line in said.splitlines()]
+        return {name: ([path.read_bytes() for path in sorted(to.glob(f'{i}.*'))], reads)
+                for i, (name, *reads) in enumerate(layers)}
+
+    def check_bytes(self, step, model, data, dims):
+        """Holds that what is dumped of a step is what OpenCV returns, inputs too; how many layers that are."""
+        dumped = {}
+        for (at, layer, tensor), (_, dumped_data) in sorted(self.arrays().items()):
+            if at == step:
+                inputs, outputs = dumped.setdefault(layer.split('.', 1)[1], ([], []))
+                (inputs if tensor.startswith('input') else outputs).append(dumped_data)
+        layers = self.of_opencv(model, data, dims, 'unfused')
+        self.assertEqual(set(dumped), set(layers))
+        for name, (outputs, reads) in layers.items():
+            # What is no layer is the network's input. No layer of these models has a second output.
+            inputs = [layers[read][0][0] if read in layers else data for read in reads]
+            self.assertTrue(dumped[name] == (inputs, outputs), name)
+        return len(layers)
 
     def test_layers_and_steps_of_one_config(self):
         # The first name is OpenCV's, the second that of the file.
@@ -76,24 +95,27 @@ class OpenCv(tapped_program.TappedProgram):
 
     def test_bytes_and_shapes_are_those_of_opencv(self):
         self.classify(3, {'dump_mode': 'all', 'dump_list': [{}]}, file_format='npy')
-        arrays = self.arrays()
-        shapes = {step: arrays[step, FIRST, 'input.0'][0] for step in (0, 2)}
-        self.assertNotEqual(*shapes.values())
-        for step in (0, 2):
-            picture = arrays[step, FIRST, 'input.0'][1]
-            outputs = self.of_opencv(picture, False)
-            written, read = {}, []
-            for (at, layer, tensor), (_, data) in sorted(arrays.items()):
-                if at == step and tensor.startswith('output'):
-                    written.setdefault(layer.split('.', 1)[1], []).append(data)
-                elif at == step:
-                    read.append(data)
-            self.assertEqual(len(written), 216)
-            self.assertEqual(written, outputs)
-            known = {picture, *(data for output in outputs.values() for data in output)}
-            self.assertGreater(len(read), 216)
-            self.assertTrue(known.issuperset(read), 'an input is what no layer wrote')
-        print(f'inputs of {shapes[0]} and {shapes[2]}: outputs of 216 layers are those of OpenCV, byte by byte')
+        pictures = {step: self.arrays()[step, FIRST, 'input.0'] for step in (0, 2)}
+        self.assertNotEqual(pictures[0][0], pictures[2][0])
+        for step, (dims, data) in pictures.items():
+            self.assertEqual(self.check_bytes(step, MODEL, data, dims), 216)
+        print(f'inputs of {pictures[0][0]} and {pictures[2][0]}: inputs and outputs of 216 layers are those of OpenCV')
+
+    def test_layers_that_write_into_the_output_of_another(self):
+        # OpenCV lets them do so where that one is an untapped concatenation.
+        dims, model = (1, 3, 2, 2), self.folder / 'concat.onnx'
+        nodes = [model_files.onnx_node('Relu', ['x'], ['a'], 'a'), model_files.onnx_node('Sigmoid', ['x'], ['b'], 'b'),
+                 model_files.onnx_node('Concat', ['a', 'b'], ['y'], 'y', axis=1)]
+        model.write_bytes(model_files.onnx_model(nodes, [model_files.onnx_value('x', 1, dims)],
+                                                 [model_files.onnx_value('y', 1, (1, 6, 2, 2))], opset=11))
+        data = struct.pack('<12f', *range(-6, 6))
+        (self.folder / 'x').write_bytes(data)
+        self.run_program([LAYERS, model, self.folder / 'x', '1,3,2,2', 'tapped'],
+                         {'dump_list': [{'model_name': 'net', 'layer': ['a', 'b']}]}, file_format='npy')
+        layers = self.of_opencv(model, data, dims, 'unfused')
+        self.assertEqual({layer: array for (_, layer, _), array in self.arrays().items()},
+                         {f'{kind}.onnx_node!{name}': (dims, layers[f'onnx_node!{name}'][0][0])
+                          for kind, name in (('ReLU', 'a'), ('Sigmoid', 'b'))})
 
     def test_everything_is_dumped_and_changes_nothing(self):
         off = self.classify(8)
