@@ -143,7 +143,7 @@ class OpenCv(tapped_program.TappedProgram):
 
     def test_costs(self):
         def seconds(*arguments):
-            return min(self.classify(80, *arguments).seconds - self.classify(4, *arguments).seconds for _ in range(2)) / 76
+            return min(self.classify(36, *arguments).seconds - self.classify(4, *arguments).seconds for _ in range(2)) / 32
 
         off = seconds()
         idle = seconds({'dump_step': '100000', 'dump_list': [{}]})
@@ -153,8 +153,8 @@ class OpenCv(tapped_program.TappedProgram):
 
     def test_memory_does_not_grow_with_the_steps(self):
         config = {'dump_list': [{}]}
-        few, many = self.classify(16, config).peak, self.classify(160, config).peak
-        print(f'peak memory: {few >> 10} KiB in 16 steps, {many >> 10} KiB in 160')
+        few, many = self.classify(8, config).peak, self.classify(48, config).peak
+        print(f'peak memory: {few >> 10} KiB in 8 steps, {many >> 10} KiB in 48')
         self.assertLess(many - few, 1 << 20)
 
     def test_a_broken_config_stops_nothing(self):

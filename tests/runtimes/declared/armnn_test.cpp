@@ -42,6 +42,16 @@ struct Handle : armnn::ITensorHandle {
   mutable int unmapped = 0;
 };
 
+/// An optimiser that makes a network of this graph, with debug layers if they are asked for.
+auto optimiser(const std::string& graph) {
+  return [graph](const armnn::OptimizerOptionsOpaque& options) {
+    auto optimised = std::make_unique<armnn::IOptimizedNetwork>();
+    optimised->has_debug_layers = options.GetDebugEnabled();
+    optimised->graph = graph;
+    return optimised;
+  };
+}
+
 }  // namespace
 
 TEST_CASE("armnn: layers of later versions, under the names that they had before the optimiser fused them") {
@@ -60,18 +70,14 @@ TEST_CASE("armnn: layers of later versions, under the names that they had before
     attach::Dump dump(asked.config().c_str(), asked.options());
     opdump::arm_nn::Tap tap(dump, "net", network);
     armnn::NetworkId id = 0;
-    CHECK(tap.load(runtime, id, armnn::OptimizerOptionsOpaque(), [](const auto& options) {
-      auto optimised = std::make_unique<armnn::IOptimizedNetwork>();
-      optimised->has_debug_layers = options.GetDebugEnabled();
-      optimised->graph =
-          "digraph Optimized {\n"
-          "    20 [label=\"{Convolution2d|LayerName : folded-pad-into-conv\\lLayerType : "
-          "Convolution2d\\l}\"];\n"
-          "    21 [label=\"{Convolution2d|LayerName : fused-relu-into-before\\lLayerType : "
-          "Convolution2d\\l}\"];\n"
-          "    22 [label=\"{Activation|LayerName : relu6\\lLayerType : Activation\\l}\"];\n";
-      return optimised;
-    }) == armnn::Status::Success);
+    const std::string graph =
+        "digraph Optimized {\n"
+        "    20 [label=\"{Convolution2d|LayerName : folded-pad-into-conv\\lLayerType : "
+        "Convolution2d\\l}\"];\n"
+        "    21 [label=\"{Convolution2d|LayerName : fused-relu-into-before\\lLayerType : "
+        "Convolution2d\\l}\"];\n"
+        "    22 [label=\"{Activation|LayerName : relu6\\lLayerType : Activation\\l}\"];\n";
+    CHECK(tap.load(runtime, id, armnn::OptimizerOptionsOpaque(), optimiser(graph)) == armnn::Status::Success);
     CHECK(runtime.loaded->has_debug_layers);
     const auto step = tap.step();
     for (const std::uint64_t guid : {20u, 21u, 99u}) runtime.callback(armnn::LayerGuid(guid), 0, &handle);
@@ -95,11 +101,7 @@ TEST_CASE("armnn: without a dump no debug layer is asked for") {
   attach::Dump dump(asked.config().c_str(), asked.options());
   opdump::arm_nn::Tap tap(dump, "net", network);
   armnn::NetworkId id = 0;
-  CHECK(tap.load(runtime, id, armnn::OptimizerOptionsOpaque(), [](const auto& options) {
-    auto optimised = std::make_unique<armnn::IOptimizedNetwork>();
-    optimised->has_debug_layers = options.GetDebugEnabled();
-    return optimised;
-  }) == armnn::Status::Success);
+  CHECK(tap.load(runtime, id, armnn::OptimizerOptionsOpaque(), optimiser("")) == armnn::Status::Success);
   CHECK_FALSE(runtime.loaded->has_debug_layers);
   CHECK(runtime.callback == nullptr);
 }
