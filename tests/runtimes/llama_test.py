@@ -4,18 +4,14 @@ runtime, tokens and logits are those of an untapped run, and memory does not gro
 
 usage: llama_test.py OPDUMP SOURCE_ROOT BUILD_ROOT COMPILER...
 """
-import json
 import pathlib
 import platform
-import subprocess
 import sys
-import tempfile
-import time
 import unittest
 
 import gguf_llama
 import npm_packages
-from runtime_program import build, environment, run, run_measured
+from tapped_program import TappedProgram, build, run
 
 OPDUMP, ROOT, BUILD = [pathlib.Path(path).resolve() for path in sys.argv[1:4]]
 COMPILER = sys.argv[4:]
@@ -28,7 +24,6 @@ LIBRARIES = ('libllama.v0.5.0.so', 'libggml.v0.5.0.so', 'libggml-base.so')
 FOLDER = BUILD / 'runtimes' / 'llama'
 BINS = FOLDER / 'bins'
 MODEL = FOLDER / 'llama.gguf'
-
 
 def prepare():
     """Libraries, headers, the model and the program, below the build folder."""
@@ -50,34 +45,16 @@ def prepare():
           *(f'-l:{library}' for library in LIBRARIES), f'-Wl,-rpath,{BINS}')
 
 
-class Llama(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-        self.dump = pathlib.Path(self.folder.name) / 'dump'
-        self.dump.mkdir()
+class Llama(TappedProgram):
+    opdump = OPDUMP
 
     def decode(self, tokens=8, config=None, **options):
-        """What a run prints and tells, its logits per step, its peak memory in bytes and its time."""
-        path = pathlib.Path(self.folder.name) / 'acl.json'
-        if config is not None:
-            path.write_text(json.dumps({'dump': {'dump_path': str(self.dump), **config},
-                                        'opdump': {'when_full': 'block', **options}}))
-        logits = pathlib.Path(self.folder.name) / 'logits'
-        began = time.monotonic()
-        done, peak = run_measured([FOLDER / 'llama', MODEL, BINS, tokens, logits], logits.with_suffix('.peak'),
-                                  env=environment(None if config is None else path))
-        self.assertEqual(done.returncode, 0, done.stderr)
+        """A run, which prints tokens, and with it the logits of each step."""
+        logits = self.folder / 'logits'
+        done = self.run_program([FOLDER / 'llama', MODEL, BINS, tokens, logits], config, **options)
         data, size = logits.read_bytes(), 4 * gguf_llama.VOCABULARY
-        return {'tokens': done.stdout, 'told': done.stderr, 'logits': [data[i:i + size] for i in range(0, len(data), size)],
-                'peak': peak, 'seconds': time.monotonic() - began}
-
-    def records(self):
-        """Contents by step and by type and name."""
-        found = {}
-        for path in self.dump.rglob('*.*.*.*.*'):
-            found[int(path.parent.name), '.'.join(path.name.split('.')[:2])] = path.read_bytes()
-        return found
+        done.logits = [data[i:i + size] for i in range(0, len(data), size)]
+        return done
 
     def test_operators_and_steps_of_one_config(self):
         run = self.decode(8, {'dump_step': '0|2-3', 'dump_mode': 'all', 'dump_list': [
@@ -86,40 +63,37 @@ class Llama(unittest.TestCase):
         names = ('MUL_MAT.Kcur-0', 'ROPE.Kcur-0#2', 'MUL_MAT.result_output')
         self.assertEqual(set(records), {(step, name) for step in (0, 2, 3) for name in names})
         for step in (0, 2, 3):
-            self.assertTrue(records[step, 'MUL_MAT.result_output'].endswith(run['logits'][step]), step)
-        self.assertIn('"nowhere" of model "llama": the model has no operator of that name', run['told'])
+            self.assertTrue(records[step, 'MUL_MAT.result_output'].endswith(run.logits[step]), step)
+        self.assertIn('"nowhere" of model "llama": the model has no operator of that name', run.told)
         # What ROPE reads is what MUL_MAT wrote: 4 tokens in the prompt, then one.
         for step, tokens in ((0, 4), (2, 1), (3, 1)):
             written = records[step, 'MUL_MAT.Kcur-0'][-tokens * 4 * gguf_llama.WIDTH:]
             self.assertIn(written, records[step, 'ROPE.Kcur-0#2'])
-        verified = subprocess.run([OPDUMP, 'verify', self.dump], text=True, stdout=subprocess.PIPE, check=False)
-        self.assertEqual(verified.returncode, 4, verified.stdout)
-        self.assertIn('nowhere', verified.stdout)
+        self.assertIn('nowhere', self.check_dump(4))
 
     def test_everything_is_dumped_and_changes_nothing(self):
         off = self.decode(32)
-        self.assertEqual((off['told'], self.records()), ('', {}))
+        self.assertEqual((off.told, self.records()), ('', {}))
         on = self.decode(32, {'dump_mode': 'all', 'dump_list': [{}]})
-        self.assertEqual(on['tokens'], off['tokens'])
-        differing = sum(one != other for one, other in zip(on['logits'], off['logits']))
-        self.assertEqual(len(on['logits']), 32)
+        self.assertEqual(on.printed, off.printed)
+        differing = sum(one != other for one, other in zip(on.logits, off.logits))
+        self.assertEqual(len(on.logits), 32)
         per_step = len(self.records()) / 32
-        print(f'llama.cpp, 32 tokens, {per_step:g} operators a step: {off["seconds"]:.2f} s untapped, {on["seconds"]:.2f} s '
+        print(f'llama.cpp, 32 tokens, {per_step:g} operators a step: CPU time {off.seconds:.2f} s untapped, {on.seconds:.2f} s '
               f'with all inputs and outputs dumped; logits of {differing} of 32 steps differ')
         self.assertEqual(differing, 0)
-        verified = subprocess.run([OPDUMP, 'verify', self.dump], text=True, stdout=subprocess.PIPE, check=False)
-        self.assertEqual(verified.returncode, 0, verified.stdout)
+        self.check_dump(0)
 
     def test_memory_does_not_grow_with_the_steps(self):
         config = {'dump_list': [{}]}
-        few, many = self.decode(4, config)['peak'], self.decode(48, config)['peak']
+        few, many = self.decode(4, config).peak, self.decode(48, config).peak
         print(f'peak memory: {few >> 10} KiB in 4 steps, {many >> 10} KiB in 48')
         self.assertLess(many - few, 1 << 20)
 
     def test_a_broken_config_stops_nothing(self):
         run = self.decode(4, {'dump_list': 3})
-        self.assertEqual(run['tokens'], self.decode(4)['tokens'])
-        self.assertIn('no dump: ', run['told'])
+        self.assertEqual(run.printed, self.decode(4).printed)
+        self.assertIn('no dump: ', run.told)
 
 
 if __name__ == '__main__':

@@ -23,7 +23,7 @@ import npm_packages
 import onnx_data
 import text_image
 from model_files import data, number, onnx_attribute, onnx_model, onnx_node, onnx_tensor, onnx_value
-from runtime_program import build, environment, run, run_measured
+from tapped_program import TappedProgram, build, environment, run, run_measured
 
 OPDUMP, ROOT, BUILD = [pathlib.Path(path).resolve() for path in sys.argv[1:4]]
 COMPILER = sys.argv[4:]
@@ -78,12 +78,7 @@ def in_files(name):
     return re.sub('[^0-9A-Za-z_-]', '_', name)
 
 
-class Case(unittest.TestCase):
-    def setUp(self):
-        self.folder_object = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder_object.cleanup)
-        self.folder = pathlib.Path(self.folder_object.name)
-
+class Case(TappedProgram):
     def write_config(self, config, **options):
         """The path of the config, None for None, with an empty folder to dump to."""
         if config is None:
@@ -98,7 +93,7 @@ class Case(unittest.TestCase):
         """What the driver prints and tells, the outputs of its last run, and its peak memory."""
         path = self.folder / 'outputs'
         text = '\n'.join(lines).replace('OUT', str(path))
-        done, peak = run_measured([FOLDER / 'driver'], self.folder / 'peak', input=text,
+        done, peak, _ = run_measured([FOLDER / 'driver'], self.folder / 'used', input=text,
                                   env=environment(self.write_config(config, **options)))
         self.assertEqual(done.returncode, expected, done.stderr)
         times = [float(line.split()[1]) for line in done.stdout.splitlines() if line.startswith('run ')]
@@ -149,7 +144,7 @@ class Classifier(Case):
         program = [FOLDER / 'upright', CLASSIFIER, *images]
         off = run(program, env=environment())
         self.assertEqual([line.rsplit(' ', 1)[0] for line in off.splitlines()], ['upright', 'upside down'] * 4)
-        done, _ = run_measured(program, self.folder / 'peak', env=environment(self.write_config(
+        done, _, _ = run_measured(program, self.folder / 'used', env=environment(self.write_config(
             {'dump_step': '0|2-4', 'dump_mode': 'all', 'dump_level': 'op', 'dump_list': [
                 {'model_name': 'upright', 'layer': ['p2o.Conv.0', 'p2o.Softmax.0', 'nowhere'],
                  'optype_blacklist': [{'name': 'Softmax', 'pos': ['input0']}]},
