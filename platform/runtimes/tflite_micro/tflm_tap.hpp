@@ -14,8 +14,8 @@
 #include "platform/runtimes/common/tflite_dtypes.hpp"
 
 /// Dumps what TensorFlow Lite Micro computes, without a change to it, in memory of a fixed size, without a
-/// heap. C++20; needs TFLite Micro's own headers. The tap stands between the interpreter and the resolver of
-/// the program's operators: of the types that some step captures, it is called in the kernel's place.
+/// heap. C++20; needs TFLite Micro's headers. The tap stands between the interpreter and the program's
+/// resolver: of the types that some step captures, it is called in the kernel's place.
 ///
 ///     opdump::tflm::Tap<Memory, 64> tap(resolver, *model, recorder);  // resolver: MicroMutableOpResolver
 ///     tap.load(session, "net");                                       // after set_config
@@ -51,8 +51,7 @@ inline std::string_view type_of(const tflite::OperatorCode& code) {
 ///
 /// Inputs are captured after the operator has run, with its outputs. Where it writes to an input, as to the
 /// variable tensor of a recurrent one, inputs are captured before that, in a record of their own. Inputs that
-/// are left out, and weights that are compressed, are given as tensors without elements.
-///
+/// are left out, and compressed weights, are given as tensors without elements.
 /// Threads: those of the recorder. Outlives the interpreter; the model and its resolver outlive the tap.
 template <class Memory, std::size_t Ops, std::size_t Types = 32, std::size_t Tensors = 16,
           std::size_t NameBytes = 0>
