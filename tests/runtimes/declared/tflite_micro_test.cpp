@@ -5,7 +5,7 @@
 #include <initializer_list>
 
 #include "platform/runtimes/tflite_micro/tflm_tap.hpp"
-#include "tests/runtimes/declared/dumped.hpp"
+#include "tests/runtimes/declared/bench_records.hpp"
 #include "tests/support/session_bench.hpp"
 
 using namespace opdump;
@@ -110,19 +110,7 @@ struct Run : Network {
     CHECK(bench.session.finalize() == Status::ok);
   }
 
-  /// In the order in which they were written, as "STEP/TYPE.NAME: ...".
-  std::vector<std::string> records() const {
-    std::vector<std::string> records;
-    for (const std::string& path : bench.sink.order) {
-      const std::size_t file = path.rfind('|');
-      const std::size_t type_end = path.find('.', file);
-      const std::string step = path.substr(path.rfind('/', file) + 1, file - path.rfind('/', file) - 1);
-      const auto& bytes = bench.sink.objects.at(path);
-      records.push_back(step + "/" + path.substr(file + 1, path.find('.', type_end + 1) - file - 1) + ": " +
-                        told(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size())));
-    }
-    return records;
-  }
+  std::vector<std::string> records() const { return told(bench.sink); }
 
   Resolver resolver;
   Bench<8192> bench;
