@@ -2,7 +2,7 @@
 """Each adapter for a runtime is one header of at most 250 lines that says what it was read at, and compiles alone and
 twice, without exceptions and RTTI, under all warnings: over the declarations of the runtime that are in declared/.
 
-usage: adapter_headers_test.py SOURCE_ROOT COMPILER...
+usage: adapter_headers_test.py SOURCE_ROOT COMPILER [ARGUMENT...]
 """
 import concurrent.futures
 import os
@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-ROOT, COMPILERS = pathlib.Path(sys.argv[1]), sys.argv[2:]
+ROOT, COMPILER = pathlib.Path(sys.argv[1]), sys.argv[2:]
 MAX_LINES = 250
 # Those over the recorder of a device need C++20, those over attach.hpp C++17.
 DEVICE = ('esp_dl', 'tflite_micro')
@@ -28,15 +28,15 @@ def adapters():
             yield folder.name, headers[0]
 
 
-def compile_twice(compiler, name, header):
+def compile_twice(name, header):
     standard = '-std=c++20' if name in DEVICE else '-std=c++17'
     with tempfile.NamedTemporaryFile('w', suffix='.cpp') as source:
         source.write(f'#include "{header}"\n#include "{header}"\nint main() {{}}\n')
         source.flush()
-        done = subprocess.run([compiler, standard, *FLAGS, f'-I{ROOT / "include"}', f'-I{ROOT}', '-isystem',
+        done = subprocess.run([*COMPILER, standard, *FLAGS, f'-I{ROOT / "include"}', f'-I{ROOT}', '-isystem',
                                ROOT / 'tests/runtimes/declared' / name, source.name],
                               capture_output=True, text=True, check=False)
-    return '' if done.returncode == 0 else f'{name} with {compiler} {standard}:\n{done.stderr}'
+    return '' if done.returncode == 0 else f'{name} with {standard}:\n{done.stderr}'
 
 
 def main():
@@ -47,7 +47,7 @@ def main():
             faults.append(f'{header}: {lines} lines')
         if '/// Read at revision ' not in text:
             faults.append(f'{header}: says no revision')
-    work = [(compiler, name, header) for compiler in COMPILERS for name, header in adapters()]
+    work = list(adapters())
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         faults += filter(None, pool.map(lambda item: compile_twice(*item), work))
     print('\n'.join([*faults, f'{len(work)} compilations, {len(faults)} faults']))
