@@ -104,6 +104,7 @@ TEST_CASE("esp-dl: steps and modules of a config are obeyed; the modules of the 
   CHECK(model.plan()[0]->get_output_shape(shapes) == shapes);
   run.run(model, 3);
   dl::Model later(run.file, run.context);
+  CHECK(dynamic_cast<Add*>(later.plan()[0]) != nullptr);
   run.run(later, 1);
   CHECK(run.tap.unload(run.bench.session) == Status::ok);
   CHECK(run.bench.session.finalize() == Status::ok);

@@ -1,6 +1,8 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <atomic>
+#include <thread>
 
 #include "platform/runtimes/mindspore_lite/mindspore_lite_tap.hpp"
 #include "tests/runtimes/declared/dumped.hpp"
@@ -23,16 +25,23 @@ struct Network {
     const MSTensor packed(DataType::kNumberTypeInt8, {1, 3}, bytes.data(), 4, mindspore::NC4);
     const MSTensor text(DataType::kObjectTypeString, {1}, bytes.data(), 4);
     const MSTensor far(DataType::kNumberTypeInt8, {4}, nullptr, 4, mindspore::NHWC, true);
-    model.lanes = {{{{"conv", "Conv2DFusion"},
-                     {image},
-                     {sums},
-                     [this] {
-                       values = {pixels[0] + 1, pixels[1] + 2};
-                     }},
+    const auto conv = [this] {
+      meet();
+      values = {pixels[0] + 1, pixels[1] + 2};
+    };
+    const auto pack = [this] {
+      meet();
+      bytes = {1, 2, 3, -1};
+    };
+    model.lanes = {{{{"conv", "Conv2DFusion"}, {image}, {sums}, conv},
                     {{"relu", "Activation"}, {sums}, {sums}, [this] { values[0] = 0; }}},
-                   {{{"pack", "Custom"}, {text, MSTensor(nullptr), far}, {packed}, [this] {
-                       bytes = {1, 2, 3, -1};
-                     }}}};
+                   {{{"pack", "Custom"}, {text, MSTensor(nullptr), far}, {packed}, pack}}};
+  }
+
+  /// Both lanes have begun a kernel before either ends one.
+  void meet() {
+    const int goal = (arrived.fetch_add(1) / 2 + 1) * 2;
+    while (arrived.load() < goal) std::this_thread::yield();
   }
 
   void run(opdump::mindspore_lite::Tap& tap, int steps) {
@@ -46,6 +55,7 @@ struct Network {
 
   std::array<float, 2> pixels{}, values{};
   std::array<signed char, 4> bytes{};
+  std::atomic<int> arrived{0};
   mindspore::Model model;
 };
 

@@ -47,7 +47,7 @@ TEST_CASE("tflite micro: inputs and outputs are what the kernels read and wrote"
                              "0/SVDF.count: out0 int32[2,2] 10 11 12 13",
                              "0/Negate.negated: in0 int32[2,2] 10 11 12 13",
                              "0/Negate.negated: out0 int32[2,2] -10 -11 -12 -13",
-                             "0/ADD.sum: in0 int32[2,2] 0 1 2 3; out0 int32[2,2] 10 11 12 13",
+                             "0/ADD.inner: in0 int32[2,2] 0 1 2 3; out0 int32[2,2] 10 11 12 13",
                              "0/IF.chosen: in0 int32[2,2] -10 -11 -12 -13; out0 int32[2,2] -1 -1 -1 -1",
                          });
 }

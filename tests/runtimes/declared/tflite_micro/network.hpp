@@ -77,7 +77,7 @@ struct Network {
     main.all_operators.items = {
         {0, {{0}}, {{1}}}, {1, {{1, -1, 2}}, {{3}}}, {2, {{3}}, {{4}}}, {3, {{4}}, {{5}}}};
     auto& then = model.graphs.items[1];
-    then.all_tensors.items = {{flatbuffers::String("given"), false}, {flatbuffers::String("sum"), false}};
+    then.all_tensors.items = {{flatbuffers::String("given"), false}, {flatbuffers::String("inner"), false}};
     then.all_operators.items = {{0, {{0}}, {{1}}}};
     for (int i = 0; i < 4; ++i) image[static_cast<std::size_t>(i)] = i;
     plan[0] = {of(image), of(sum),   {{.data = &state}, nullptr, kTfLiteInt32},
