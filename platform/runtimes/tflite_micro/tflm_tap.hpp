@@ -67,10 +67,9 @@ class Tap final : public tflite::MicroOpResolver {
   /// operators or `Types` codes; else as `BasicSession::load_model`. Inference goes on without a dump then.
   template <class Session>
   [[nodiscard]] Status load(Session& session, std::string_view model_name, std::uint32_t id = 0) {
-    if (model_.operator_codes()->size() > Types) return Status::no_memory;
-    if (ops_.size() == 0) {
-      if (const Status status = describe(); status != Status::ok) return status;
-    }
+    const std::size_t ops = number_of(static_cast<int>(model_.subgraphs()->size()), 0);
+    if (ops > Ops || model_.operator_codes()->size() > Types) return Status::no_memory;
+    if (ops_.size() == 0) describe();
     const Status status = ops_.load(session, model_name, id);
     is_loaded_ = status == Status::ok;
     return status;
@@ -108,7 +107,7 @@ class Tap final : public tflite::MicroOpResolver {
     const Tap* tap = nullptr;
   };
 
-  Status describe() {
+  void describe() {
     for (std::uint32_t subgraph = 0; subgraph < model_.subgraphs()->size(); ++subgraph) {
       const auto& graph = *model_.subgraphs()->Get(subgraph);
       for (std::uint32_t i = 0; graph.operators() != nullptr && i < graph.operators()->size(); ++i) {
@@ -117,11 +116,10 @@ class Tap final : public tflite::MicroOpResolver {
         std::string_view name = type;
         if (op.outputs() != nullptr && op.outputs()->size() != 0 && op.outputs()->Get(0) >= 0)
           name = text_of(graph.tensors()->Get(static_cast<std::uint32_t>(op.outputs()->Get(0)))->name());
-        const auto added = ops_.add(name, type, i, subgraph);
-        if (!added.ok() && added.status() != Status::name_too_long) return added.status();
+        // A name that repeats is kept where there is no room for another.
+        static_cast<void>(ops_.add(name.empty() ? type : name, type, i, subgraph));
       }
     }
-    return Status::ok;
   }
 
   std::size_t number_of(int subgraph, int op) const {
