@@ -31,7 +31,7 @@
 ///       ...
 ///     }
 ///
-/// Read at revision a4d2ea1 of Tencent/ncnn, compiled, not run.
+/// Read at revision a4d2ea1 of Tencent/ncnn, compiled, not run in tests; run by hand, layers packed by eight.
 namespace opdump::ncnn {
 
 /// The dtype of what a layer reads or writes under `option`. A Mat only tells the bits of its elements: 32
@@ -84,23 +84,26 @@ class Tap {
   Tap(attach::Dump& dump, attach::Text model_name, ::ncnn::Net& net, std::uint32_t id = 0)
       : net_(net), model_(dump, model_name, id) {
     std::vector<::ncnn::Layer*>& layers = net.mutable_layers();
-    for (std::size_t i = 0; i < layers.size(); ++i) {
+    std::vector<::ncnn::Layer**> described;
+    for (::ncnn::Layer*& layer : layers) {
 #if NCNN_STRING
-      model_.add_op(layers[i]->name, layers[i]->type);
+      if (layer->type == "Input") continue;  // computes nothing
+      model_.add_op(layer->name, layer->type);
 #else
-      model_.add_op(std::to_string(i), "layer" + std::to_string(layers[i]->typeindex));
+      model_.add_op(std::to_string(described.size()), "layer" + std::to_string(layer->typeindex));
 #endif
+      described.push_back(&layer);
     }
     for (const std::uint32_t op : model_.wanted_ops()) {
-      tapped_.push_back(std::make_unique<Layer>(*layers[op], *this, op));
-      layers[op] = tapped_.back().get();
+      tapped_.push_back(std::make_unique<Layer>(*described[op], *this, op));
+      *described[op] = tapped_.back().get();
     }
   }
   Tap(const Tap&) = delete;
   Tap& operator=(const Tap&) = delete;
   /// Gives the net its own layers back.
   ~Tap() {
-    for (const std::unique_ptr<Layer>& layer : tapped_) net_.mutable_layers()[layer->op] = &layer->inner;
+    for (const std::unique_ptr<Layer>& tapped : tapped_) tapped->place = &tapped->inner;
   }
 
   /// Around what one extractor computes.
@@ -118,9 +121,9 @@ class Tap {
   /// Has all that the net asks a layer: flags, blobs and names are those of the inner one.
   class Layer final : public ::ncnn::Layer {
    public:
-    Layer(::ncnn::Layer& inner_layer, Tap& owner, std::uint32_t number)
-        : inner(inner_layer), op(number), tap_(owner) {
-      static_cast<::ncnn::Layer&>(*this) = inner_layer;
+    Layer(::ncnn::Layer*& in_net, Tap& owner, std::uint32_t number)
+        : inner(*in_net), place(in_net), op(number), tap_(owner) {
+      static_cast<::ncnn::Layer&>(*this) = inner;
     }
 
     int destroy_pipeline(const ::ncnn::Option& opt) override { return inner.destroy_pipeline(opt); }
@@ -174,6 +177,7 @@ class Tap {
 #endif
 
     ::ncnn::Layer& inner;
+    ::ncnn::Layer*& place;  ///< in the net
     const std::uint32_t op;
 
    private:
@@ -194,7 +198,7 @@ class Tap {
     Tap& tap_;
   };
 
-  ::ncnn::Net& net_;
+  [[maybe_unused]] ::ncnn::Net& net_;
   attach::Model model_;
   std::vector<std::unique_ptr<Layer>> tapped_;
 };

@@ -27,7 +27,7 @@ constexpr Runtime kRuntimes[] = {
      "compiled, run once by hand with micro_speech; tflite-micro 90b983c"},
     {"ncnn", "platform/runtimes/ncnn/ncnn_tap.hpp", "layers of the loaded net, wrapped", "inputs, outputs",
      "no; layers on a GPU are not seen", "nothing: no layer wrapped",
-     "a copy of what a layer works on in place", "compiled, not run; ncnn a4d2ea1"},
+     "a copy of what a layer works on in place", "compiled, run once by hand; ncnn a4d2ea1"},
     {"MNN", "platform/runtimes/mnn/mnn_tap.hpp", "the callbacks of a session or executor", "inputs, outputs",
      "no: a fused operator has the name of one", "a branch a run", "MNN's copy of each tensor to the CPU",
      "compiled, not run; MNN 4d40bdb"},

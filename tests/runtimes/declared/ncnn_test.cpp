@@ -92,7 +92,9 @@ TEST_CASE("ncnn: blobs are dumped without gaps, with their channels unpacked, an
     opdump::ncnn::Tap tap(dump, "net", net);
     run(net, tap, 3);
     CHECK(dump.counts().failed_calls == 0);
+    CHECK(tap.model().find("data") == attach::kNoOp);
   }
+  CHECK(asked.told("never captured") == 0);
   CHECK(told(asked.records()) ==
         Records{
             {"1/Convolution.conv", "in0 float32[1,1,2] -1 1; out0 float32[1,4,1,2] -10 10 -9 11 -8 12 -7 13"},
