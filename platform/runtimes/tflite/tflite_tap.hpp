@@ -36,6 +36,8 @@ namespace opdump::tflite {
 /// What a delegate takes over is one operator, unless the delegate profiles its operators itself; then it is
 /// not seen, or seen after `InterpreterOptions::SetForceDelegateNodeProfiling(true)`. Tensors that a delegate
 /// keeps are copied to the CPU by the interpreter. Sparse tensors are dumped as the bytes they have.
+/// An interpreter made with BuiltinOpResolverWithoutDefaultDelegates has no delegate but those that the
+/// program gives it.
 ///
 /// Threads: the one that calls Invoke.
 class Tap final : public ::tflite::Profiler {
