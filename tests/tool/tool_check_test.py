@@ -6,6 +6,7 @@ Standard library only.
 import glob
 import json
 import os
+import pathlib
 import re
 import shutil
 import sys
@@ -548,6 +549,28 @@ class Explain(Case):
                       'must be there |', rows)
         self.assertIn('### "dump_config" of torchair\n\n| key | ', out)
         self.run_tool('explain', '--markdown', 'iteration', expect=2)
+
+    def test_runtimes(self):
+        out, _ = self.run_tool('explain', '--runtimes')
+        told = [dict(line.split(None, 1) for line in text.splitlines()[1:]) for text in out.split('\n\n')]
+        for runtime in told:
+            fields = ['header'] * ('header' in runtime) + ['attached', 'seen', 'inside', 'off', 'on', 'state']
+            self.assertEqual(list(runtime), fields)
+        self.assertIn('TensorFlow Lite Micro\n  header   platform/runtimes/tflite_micro/tflm_tap.hpp\n', out)
+        # All adapters are told, with the revisions that their headers name.
+        root = pathlib.Path(__file__).resolve().parents[2]
+        headers = {runtime['header']: runtime['state'] for runtime in told if 'header' in runtime}
+        adapters = (root / 'platform/runtimes').glob('*/*_tap.hpp')
+        self.assertEqual(sorted(headers), sorted(str(path.relative_to(root)) for path in adapters))
+        for header, state in headers.items():
+            if state.startswith('compiled'):
+                self.assertIn('Read at revision %s of ' % state.split()[-1], (root / header).read_text())
+        table, _ = self.run_tool('explain', '--runtimes', '--markdown')
+        rows = table.splitlines()[2:]
+        self.assertEqual(len(rows), len(told))
+        for row, runtime in zip(rows, told):
+            self.assertEqual(row.split(' | ')[1:], [*list(runtime.values())[-6:-1], runtime['state'] + ' |'])
+        self.run_tool('explain', '--runtimes', 'iteration', expect=2)
 
     def test_every_key_of_the_other_dialects_is_explained(self):
         names = set(self.explained_keys())

@@ -11,17 +11,20 @@
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/options.hpp"
 #include "src/tool/config/config_keys.hpp"
+#include "src/tool/config/runtimes.hpp"
 
 namespace opdump::tool {
 namespace {
 
 constexpr char kExplainHelp[] =
-    R"(opdump explain - says what a key of a config does
+    R"(opdump explain - says what a key of a config does, and which runtimes there are adapters for
 
 usage: opdump explain [KEY]
-       opdump explain --markdown
+       opdump explain --runtimes
+       opdump explain [--runtimes] --markdown
 
-  --markdown  all keys with all that is said of them, as tables for a document
+  --runtimes  the adapters for runtimes: how each is attached, what it sees and costs, where it was run
+  --markdown  all keys with all that is said of them, or all runtimes, as tables for a document
 
 KEY is the name of a key, without the objects it stands in; keys of that name in other dialects are told too. Of
 an object, such as opdump, the keys in it are listed.
@@ -107,15 +110,61 @@ void print_markdown() {
   }
 }
 
+struct RuntimeField {
+  const char* head;
+  std::string_view Runtime::*text;
+};
+
+constexpr RuntimeField kRuntimeFields[] = {
+    {"attached", &Runtime::attached}, {"seen", &Runtime::seen}, {"inside", &Runtime::inside},
+    {"off", &Runtime::off},           {"on", &Runtime::on},     {"state", &Runtime::state},
+};
+
+void print_runtimes() {
+  for (const Runtime& runtime : runtimes()) {
+    const auto line = [](const char* head, std::string_view text) {
+      std::printf("  %-8s %.*s\n", head, static_cast<int>(text.size()), text.data());
+    };
+    std::printf("%s%.*s\n", &runtime == runtimes().data() ? "" : "\n", static_cast<int>(runtime.name.size()),
+                runtime.name.data());
+    if (!runtime.header.empty()) line("header", runtime.header);
+    for (const RuntimeField& field : kRuntimeFields) line(field.head, runtime.*field.text);
+  }
+}
+
+/// With links for a document two folders below the root.
+void print_runtimes_markdown() {
+  print_line("| runtime | how it is attached | what is seen | inside fused operators | off | on | state |");
+  print_line("|---|---|---|---|---|---|---|");
+  for (const Runtime& runtime : runtimes()) {
+    std::string row = "| " + std::string(runtime.name);
+    if (!runtime.header.empty())
+      row = "| [" + std::string(runtime.name) + "](../../" + std::string(runtime.header) + ")";
+    for (const RuntimeField& field : kRuntimeFields) row += " | " + markdown_cell(runtime.*field.text);
+    print_line(row + " |");
+  }
+}
+
 }  // namespace
 
 int run_explain(Words words) {
   bool markdown = false;
-  const Option options[] = {{.name = "--markdown", .flag = &markdown}};
+  bool of_runtimes = false;
+  const Option options[] = {{.name = "--markdown", .flag = &markdown},
+                            {.name = "--runtimes", .flag = &of_runtimes}};
   std::vector<std::string> names;
   if (const std::optional<int> exit_code = read_options({"explain", kExplainHelp, options}, words, names))
     return *exit_code;
   if (markdown && !names.empty()) return usage_error("explain", "--markdown goes with no KEY");
+  if (of_runtimes && !names.empty()) return usage_error("explain", "--runtimes goes with no KEY");
+  if (of_runtimes) {
+    if (markdown) {
+      print_runtimes_markdown();
+    } else {
+      print_runtimes();
+    }
+    return kExitOk;
+  }
   if (markdown) {
     print_markdown();
     return kExitOk;

@@ -1,0 +1,2 @@
+#pragma once
+#include "executorch/runtime/declared.hpp"

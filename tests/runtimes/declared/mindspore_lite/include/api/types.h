@@ -1,0 +1,2 @@
+#pragma once
+#include "include/api/declared.hpp"
