@@ -12,7 +12,7 @@ inline namespace OPDUMP_NAMESPACE {
 /// A header with all that it may hold.
 struct Header {
   BlockHeader head;
-  std::byte rest[kMaxHeaderBytes - sizeof(BlockHeader)];  ///< the retired blocks, the CRC
+  std::byte rest[kMaxHeaderBytes - sizeof(BlockHeader)];  ///< the retired blocks, what is given up, the CRC
   std::byte behind[4];  ///< of which the first may be the one behind the CRC
 
   std::byte* bytes() { return reinterpret_cast<std::byte*>(this); }
@@ -30,13 +30,14 @@ enum class BlockUse : std::uint8_t {
 /// A read that fails is done again, for errors that pass.
 inline constexpr std::uint32_t kReadTries = 3;
 
-/// Sets the header of `block` but for the retired blocks and the CRC.
+/// Sets the header of `block` but for what follows the number of retired blocks.
 [[gnu::noinline]] inline void set_header(BlockHeader& head, const Geometry& part, std::uint32_t block,
                                          std::uint32_t sequence, std::uint32_t retired_count) {
   head.magic = kMagic;
   head.version = kVersion;
   head.erased = part.erased;
-  head.bytes = static_cast<std::uint16_t>(sizeof head + sizeof(std::uint16_t) * retired_count + kCrcBytes);
+  head.bytes =
+      static_cast<std::uint16_t>(sizeof head + sizeof(std::uint16_t) * retired_count + kHeaderEndBytes);
   head.sequence = sequence;
   head.block_bytes = part.block_bytes;
   head.block_count = static_cast<std::uint16_t>(part.block_count);
@@ -86,8 +87,10 @@ inline bool is_blank(const Device& device, std::uint32_t block, std::uint32_t of
 inline bool is_known(const BlockHeader& head, const Geometry& part, std::uint32_t block) {
   BlockHeader expected;
   set_header(expected, part, block, head.sequence, head.retired_count);
-  const bool known = head.version != 0 && head.version <= kVersion;
+  const bool known = head.version != 0 && head.version <= kVersion && head.retired_count <= kMaxRetired;
   expected.version = head.version;
+  // Older headers give nothing up.
+  expected.bytes = static_cast<std::uint16_t>(expected.bytes - ((expected.bytes - head.bytes) & 4));
   return known && is_same(bytes_of(expected).data(), bytes_of(head).data(), sizeof head);
 }
 

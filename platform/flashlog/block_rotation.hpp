@@ -98,13 +98,30 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
   }
 
   std::uint32_t header_bytes() const {
-    return static_cast<std::uint32_t>(sizeof(BlockHeader)) + 2 * retired_count_ + kCrcBytes;
+    return static_cast<std::uint32_t>(sizeof(BlockHeader)) + 2 * retired_count_ + kHeaderEndBytes;
+  }
+
+  /// The highest number of the blocks that may be erased while `block` is the latest one on the flash: the
+  /// page may hold the beginning of the next one already.
+  std::uint32_t given_up_after(std::uint32_t block) const {
+    std::uint32_t highest = 0;
+    std::uint32_t ahead = options_.policy == Policy::stop_when_full ? 0 : options_.prepared_blocks + 1u;
+    while (ahead != 0 && (block = block_after(block)) != cursor_) {
+      const BlockUse use = look_ahead(block);
+      if (use == BlockUse::unreadable) continue;
+      --ahead;
+      const std::uint32_t sequence = header().head.sequence;
+      if (use == BlockUse::taken && sequence > highest) highest = sequence;
+    }
+    return highest;
   }
 
   void make_header(std::uint32_t block, std::byte* to) const {
     const std::uint32_t bytes = header_bytes();
+    const std::uint32_t given_up = given_up_after(block);
     set_header(*::new (to) BlockHeader, geometry(), block, last_sequence_, retired_count_);
     std::memcpy(to + sizeof(BlockHeader), retired_, 2 * retired_count_);
+    store_little_endian(to + bytes - kHeaderEndBytes, given_up);
     store_little_endian(to + bytes - kCrcBytes, crc32(0, {to, bytes - kCrcBytes}));
   }
 
@@ -129,8 +146,10 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
     if (from != nullptr) {
       status = device_.program(device_.context, block, offset, {from, bytes});
     } else {
-      status = device_.erase(device_.context, block);
-      // The block must not be seen with a new header and old bytes.
+      // What gives the block up must be there before it is gone, and the block not be seen with a new header
+      // and old bytes.
+      status = device_.sync(device_.context);
+      if (status == Status::ok) status = device_.erase(device_.context, block);
       if (status == Status::ok) status = device_.sync(device_.context);
     }
     protect(true);

@@ -33,9 +33,11 @@ inline namespace OPDUMP_NAMESPACE {
 /// *Wear.* Blocks are used in the order of their numbers, round and round, so none is erased more often than
 /// another; a loss of power has up to `prepared_blocks` + 2 of them erased once more, which were erased and
 /// had nothing yet that was sure to stay. A block that fails to program or erase is retired: it is not
-/// written again, its readable part stays readable, and what it did not take goes to the next block; nothing
-/// is lost. The next block's header remembers it. If power is lost before the next block has all of that, an
-/// object that did not count then may count once the next block has been overwritten; it is whole.
+/// written again, its readable part counts until the next block is overwritten, and what it did not take goes
+/// to that one; nothing is lost. The next block's header remembers it. Each header also says which blocks may
+/// be overwritten before another one is taken, so what did not count in a retired block never does later. That
+/// holds for a log that keeps its `prepared_blocks`, and unless a block before the retired one fails to be
+/// erased in the very turn in which power is lost.
 ///
 /// *Time.* `prepare` does at most one program or one erase. `append` does one program per page of bytes, and
 /// `begin`, `commit`, `abort` and `append_lines` likewise; each does one more program and one more erase per
@@ -109,8 +111,7 @@ class FlashLog final : public EntryStream {
       const std::uint32_t sequence = header().head.sequence;
       if (sequence > last_sequence_) {
         last_sequence_ = sequence;
-        // Its header's length, which is within bounds, does not tell of the high byte.
-        retired_count_ = static_cast<std::uint8_t>(header().head.retired_count);
+        retired_count_ = header().head.retired_count;
         std::memcpy(retired_, header().rest, retired_count_ * sizeof retired_[0]);
       }
       if (use == BlockUse::taken && sequence > sequence_) {

@@ -14,10 +14,20 @@
 ///     20  u16  bytes that are programmed at once (the granule)
 ///     22  u16  number n of retired blocks
 ///     24  u16  index of each retired block, n times
-///   24+2n u32  CRC-32 of all before
+///   24+2n u32  given up: a sequence number, see below; older images do not have it
+///   28+2n u32  CRC-32 of all before
 ///
 /// Magic, version and header length stay where they are in every version. The header with the highest
 /// sequence number has the valid list of retired blocks.
+///
+/// *Given up.* A block that may be erased before another one is taken into use has a number up to the one
+/// which its predecessors' headers give up; 0 in a log that stops when it is full. Of all blocks that hold
+/// more than a header the highest such number counts, but for those that are not lower than their own
+/// block's. A block up to that number is void, and so is all before it, if the next start in the log does not
+/// name it as the one written before, and either the header of that start gives up a higher number, or a
+/// block between the two in the order of their indexes holds no header, or one with a higher sequence number
+/// than that start's. So a retired block, which is never erased, does not show again what the start in the
+/// next one had declared void.
 ///
 /// After it, or at the next multiple of the granule if the byte after it is erased, stands a BlockStart. A
 /// block without one was prepared ahead and is empty:
@@ -183,9 +193,11 @@ static_assert(offsetof(BlockStart, left) == 12 && offsetof(BlockStart, run_crc) 
 
 /// Retired blocks that a header has room for. One more is found out again each time its turn comes.
 inline constexpr std::uint32_t kMaxRetired = 16;
+/// Of a header behind its retired blocks: what is given up, and the CRC.
+inline constexpr std::uint32_t kHeaderEndBytes = 4 + kCrcBytes;
 /// No version's header is longer.
-inline constexpr std::uint32_t kMaxHeaderBytes = sizeof(BlockHeader) + 2 * kMaxRetired + kCrcBytes;
-static_assert(kMaxHeaderBytes == 60);
+inline constexpr std::uint32_t kMaxHeaderBytes = sizeof(BlockHeader) + 2 * kMaxRetired + kHeaderEndBytes;
+static_assert(kMaxHeaderBytes == 64);
 
 constexpr std::uint32_t round_up(std::uint32_t value, std::uint32_t step) {
   return (value + step - 1) / step * step;
