@@ -158,8 +158,12 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
       if (from != nullptr) failures_ = 0;
       return true;
     }
-    cursor_ = block;
-    if (retired_count_ < kMaxRetired) retired_[retired_count_++] = static_cast<std::uint16_t>(block);
+    // A block that is not remembered would be tried again.
+    if (retired_count_ == kMaxRetired) {
+      cursor_ = block;
+    } else {
+      retired_[retired_count_++] = static_cast<std::uint16_t>(block);
+    }
     return false;
   }
 };

@@ -215,8 +215,8 @@ class EntryStream : public BlockRotation {
       again = true;
       break;
     }
-    // `block` failed, and such blocks are not remembered any more: they could be tried for ever.
-    if (block == cursor_ && retired_count_ == kMaxRetired) again = false;
+    // `block` failed and is not remembered: such blocks could be tried for ever.
+    if (block == cursor_) again = false;
     return Status::ok;
   }
 

@@ -247,6 +247,24 @@ TEST_CASE("flash log: a damaged header does not cost what the block before it to
   CHECK(is_committed(flash, failed.kept));
 }
 
+TEST_CASE("flash log: a block that cannot be erased ahead costs none of those that were prepared") {
+  FlashEmulator flash(FailedBlock::kPart, kFilledPage);
+  flash.set_fault(2, FlashEmulator::Fault::erase_fails);
+  Writer writer(flash, {.prepared_blocks = 3});
+  writer.put("d", "first", 20);
+  REQUIRE(writer.log.sync() == Status::ok);
+  while (writer.log.prepare().value()) continue;
+  CHECK(writer.log.retired() == 1);
+  const std::uint64_t erases = flash.erases;
+  std::vector<std::uint32_t> used;
+  flash.before = [&](FlashEmulator&, const FlashEmulator::Operation& operation) {
+    if (used.empty() || used.back() != operation.block) used.push_back(operation.block);
+  };
+  for (int i = 0; used.size() < 4; ++i) writer.put("d", std::to_string(i), 200);
+  CHECK(used == std::vector<std::uint32_t>{0, 1, 3, 4});
+  CHECK(flash.erases == erases);
+}
+
 TEST_CASE("flash log: a granule that is lost leaves no object and no line under another name") {
   constexpr Geometry kPart = {
       .block_bytes = 1024, .block_count = 8, .program_bytes = 64, .bits_only_clear = true};
