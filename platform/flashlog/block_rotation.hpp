@@ -119,7 +119,18 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
   void make_header(std::uint32_t block, std::byte* to) const {
     const std::uint32_t bytes = header_bytes();
     const std::uint32_t given_up = given_up_after(block);
-    set_header(*::new (to) BlockHeader, geometry(), block, last_sequence_, retired_count_);
+    const Geometry& part = geometry();
+    BlockHeader& head = *::new (to) BlockHeader;
+    head.magic = kMagic;
+    head.version = kVersion;
+    head.erased = part.erased;
+    head.bytes = static_cast<std::uint16_t>(bytes);
+    head.sequence = last_sequence_;
+    head.block_bytes = part.block_bytes;
+    head.block_count = static_cast<std::uint16_t>(part.block_count);
+    head.block = static_cast<std::uint16_t>(block);
+    head.program_bytes = static_cast<std::uint16_t>(part.program_bytes);
+    head.retired_count = static_cast<std::uint16_t>(retired_count_);
     std::memcpy(to + sizeof(BlockHeader), retired_, 2 * retired_count_);
     store_little_endian(to + bytes - kHeaderEndBytes, given_up);
     store_little_endian(to + bytes - kCrcBytes, crc32(0, {to, bytes - kCrcBytes}));
