@@ -63,12 +63,24 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
     return block + 1 == geometry().block_count ? 0 : block + 1;
   }
 
+  /// Goes on from `found_` to the next block that can be used, and says for what: to that of the rotation at
+  /// the latest, which may be `unreadable`.
+  BlockUse look_beyond() const {
+    for (;;) {
+      found_ = block_after(found_);
+      if (found_ == cursor_) return BlockUse::unreadable;
+      const BlockUse use = look_ahead(found_);
+      if (use != BlockUse::unreadable) return use;
+    }
+  }
+
   /// Makes the next block of the rotation the current one, erased, or with its header if `prepared` will do.
   Status take_block(bool prepared) {
     while (failures_++ < geometry().block_count) {
-      const std::uint32_t block = cursor_ = block_after(cursor_);
-      const BlockUse use = look_ahead(block);
-      if (use == BlockUse::unreadable) continue;
+      found_ = cursor_;
+      const BlockUse use = look_beyond();
+      if (use == BlockUse::unreadable) break;
+      const std::uint32_t block = cursor_ = found_;
       at_ = 0;
       const std::uint32_t bytes = header().head.bytes;
       if (prepared && use == BlockUse::prepared && is_blank(device_, block, bytes)) {
@@ -103,22 +115,22 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
 
   /// The highest number of the blocks that may be erased while `block` is the latest one on the flash: the
   /// page may hold the beginning of the next one already.
-  std::uint32_t given_up_after(std::uint32_t block) const {
+  std::uint32_t given_up() const {
     std::uint32_t highest = 0;
     std::uint32_t ahead = options_.policy == Policy::stop_when_full ? 0 : options_.prepared_blocks + 1u;
-    while (ahead != 0 && (block = block_after(block)) != cursor_) {
-      const BlockUse use = look_ahead(block);
-      if (use == BlockUse::unreadable) continue;
-      --ahead;
+    for (; ahead != 0; --ahead) {
+      const BlockUse use = look_beyond();
+      if (use == BlockUse::unreadable) break;
       const std::uint32_t sequence = header().head.sequence;
       if (use == BlockUse::taken && sequence > highest) highest = sequence;
     }
     return highest;
   }
 
-  void make_header(std::uint32_t block, std::byte* to) const {
+  void make_header(std::byte* to) const {
+    const std::uint32_t block = found_;
     const std::uint32_t bytes = header_bytes();
-    const std::uint32_t given_up = given_up_after(block);
+    const std::uint32_t number = given_up();
     const Geometry& part = geometry();
     BlockHeader& head = *::new (to) BlockHeader;
     head.magic = kMagic;
@@ -132,7 +144,7 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
     head.program_bytes = static_cast<std::uint16_t>(part.program_bytes);
     head.retired_count = static_cast<std::uint16_t>(retired_count_);
     std::memcpy(to + sizeof(BlockHeader), retired_, 2 * retired_count_);
-    store_little_endian(to + bytes - kHeaderEndBytes, given_up);
+    store_little_endian(to + bytes - kHeaderEndBytes, number);
     store_little_endian(to + bytes - kCrcBytes, crc32(0, {to, bytes - kCrcBytes}));
   }
 

@@ -163,7 +163,7 @@ class EntryStream : public BlockRotation {
       std::byte* begin = content - sizeof(BlockStart);
       if (at_ == 0) {
         begin -= header_bytes();
-        make_header(block_, begin);
+        make_header(begin);
       }
       prefix_ = static_cast<std::uint32_t>(content - begin);
       kept_ = 0;
@@ -185,13 +185,12 @@ class EntryStream : public BlockRotation {
   /// FlashLog::prepare.
   Status prepare_block(bool& again) {
     if (stuck_ != Status::ok) return stuck_;
-    std::uint32_t block = cursor_;
+    std::uint32_t block = found_ = cursor_;
     for (std::uint32_t ahead = options_.prepared_blocks; ahead != 0;) {
-      block = block_after(block);
+      const BlockUse use = look_beyond();
+      block = found_;
       // Never so far that it meets the block in use.
-      if (block == cursor_) break;
-      const BlockUse use = look_ahead(block);
-      if (use == BlockUse::unreadable) continue;
+      if (use == BlockUse::unreadable) break;
       if (use == BlockUse::prepared) {
         --ahead;
         continue;
@@ -208,7 +207,7 @@ class EntryStream : public BlockRotation {
       }
       // By way of the page, which holds nothing but kept bytes.
       ++last_sequence_;
-      make_header(block, page_);
+      make_header(page_);
       program_padded(block, 0, header_bytes(), 0);
       erased_ = kNoBlock;
       erase_page(0, kept_);

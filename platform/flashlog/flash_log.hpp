@@ -150,7 +150,8 @@ class FlashLog final : public EntryStream {
     return status;
   }
 
-  /// `no_space` when the part or the object's share of it is full, `io_error` when no block works any more.
+  /// `no_space` when the part or the object's share of it is full, `io_error` when no other block works any
+  /// more.
   [[nodiscard]] Status append(ObjectId id, std::span<const Bytes> parts) override {
     return add(Kind::data, id, &parts);
   }
@@ -231,12 +232,10 @@ class FlashLog final : public EntryStream {
   std::uint32_t ready_bytes() const {
     if (stuck_ != Status::ok) return 0;
     std::uint32_t bytes = at_ < geometry().block_bytes ? geometry().block_bytes - at_ - used_ : 0;
-    std::uint32_t block = cursor_;
-    for (std::uint32_t left = geometry().block_count - 1; left != 0; --left) {
-      block = block_after(block);
-      const BlockUse use = look_ahead(block);
-      if (use == BlockUse::unreadable) continue;
-      if (use != BlockUse::prepared && block != erased_) break;
+    found_ = cursor_;
+    for (;;) {
+      const BlockUse use = look_beyond();
+      if (use == BlockUse::unreadable || (use != BlockUse::prepared && found_ != erased_)) break;
       bytes += geometry().block_bytes - kPrefixBytes - geometry().program_bytes;
     }
     return bytes;

@@ -265,6 +265,30 @@ TEST_CASE("flash log: a block that cannot be erased ahead costs none of those th
   CHECK(flash.erases == erases);
 }
 
+TEST_CASE("flash log: the only block that works keeps what it holds") {
+  Geometry part = FailedBlock::kPart;
+  part.block_count = 3;
+  FlashEmulator flash(part, kFilledPage);
+  for (const std::uint32_t block : {1u, 2u}) flash.set_fault(block, FlashEmulator::Fault::program_fails);
+  Status status = Status::ok;
+  std::string latest;
+  {
+    Writer writer(flash);
+    for (int i = 0; status == Status::ok; ++i) {
+      const std::string file = std::to_string(i);
+      status = writer.try_put("d", file, 20);
+      if (status == Status::ok && writer.log.sync() == Status::ok) latest = "d/" + file;
+    }
+    CHECK(writer.log.retired() == 2);
+  }
+  CHECK(status == Status::io_error);
+  REQUIRE(is_committed(flash, latest));
+  Writer writer(flash);
+  CHECK(writer.log.retired() == 2);
+  CHECK(writer.try_put("d", "more", 20) == Status::io_error);
+  CHECK(is_committed(flash, latest));
+}
+
 TEST_CASE("flash log: a granule that is lost leaves no object and no line under another name") {
   constexpr Geometry kPart = {
       .block_bytes = 1024, .block_count = 8, .program_bytes = 64, .bits_only_clear = true};
