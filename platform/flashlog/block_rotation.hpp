@@ -109,10 +109,6 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
     return true;
   }
 
-  std::uint32_t header_bytes() const {
-    return static_cast<std::uint32_t>(sizeof(BlockHeader)) + 2 * retired_count_ + kHeaderEndBytes;
-  }
-
   /// The highest number of the blocks that may be erased while `block` is the latest one on the flash: the
   /// page may hold the beginning of the next one already.
   std::uint32_t given_up() const {
@@ -127,16 +123,19 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
     return highest;
   }
 
-  void make_header(std::byte* to) const {
+  /// For `found_`. Returns where it begins, when it ends at `end`.
+  std::byte* make_header(std::byte* end) const {
     const std::uint32_t block = found_;
-    const std::uint32_t bytes = header_bytes();
     const std::uint32_t number = given_up();
     const Geometry& part = geometry();
+    const std::uint32_t before_crc =
+        static_cast<std::uint32_t>(sizeof(BlockHeader)) + 2 * retired_count_ + kHeaderEndBytes - kCrcBytes;
+    std::byte* const to = end - (before_crc + kCrcBytes);
     BlockHeader& head = *::new (to) BlockHeader;
     head.magic = kMagic;
     head.version = kVersion;
     head.erased = part.erased;
-    head.bytes = static_cast<std::uint16_t>(bytes);
+    head.bytes = static_cast<std::uint16_t>(before_crc + kCrcBytes);
     head.sequence = last_sequence_;
     head.block_bytes = part.block_bytes;
     head.block_count = static_cast<std::uint16_t>(part.block_count);
@@ -144,8 +143,9 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
     head.program_bytes = static_cast<std::uint16_t>(part.program_bytes);
     head.retired_count = static_cast<std::uint16_t>(retired_count_);
     std::memcpy(to + sizeof(BlockHeader), retired_, 2 * retired_count_);
-    store_little_endian(to + bytes - kHeaderEndBytes, number);
-    store_little_endian(to + bytes - kCrcBytes, crc32(0, {to, bytes - kCrcBytes}));
+    store_little_endian(end - kHeaderEndBytes, number);
+    store_little_endian(end - kCrcBytes, crc32(0, {to, before_crc}));
+    return to;
   }
 
   /// `from` is never written again, so what began there ends with what follows it in `to`; kLost: with

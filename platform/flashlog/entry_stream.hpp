@@ -110,14 +110,14 @@ class EntryStream : public BlockRotation {
   /// The next entries that need the directory, or the journal, give it again.
   void forget_names() { references_[0].offset = references_[1].offset = 0; }
 
-  [[gnu::always_inline]] inline void erase_page(std::uint32_t from, std::uint32_t to) const {
-    std::memset(page_ + from, static_cast<int>(geometry().erased), to - from);
+  [[gnu::always_inline]] inline void fill(std::byte* from, std::uint32_t bytes) const {
+    std::memset(from, static_cast<int>(geometry().erased), bytes);
   }
 
   /// False when its block failed and takes no more: `next_block` comes next, from the caller, where the stack
   /// of this is free again.
   bool program_page() {
-    std::uint32_t gone = program_padded(block_, at_, used_, kept_);
+    std::uint32_t gone = program_padded(block_, at_, page_, page_ + used_, kept_);
     if (gone == 0) return false;
     // A loss of power may take what was added to a granule, which then reads as padding.
     if (kept_ != 0) forget_names();
@@ -130,7 +130,7 @@ class EntryStream : public BlockRotation {
     at_ += gone;
     kept_ = used_ = kept;
     prefix_ = 0;
-    erase_page(0, kept);
+    fill(page_, kept);
     page_left_ = left_;
     page_crc_ = crc_;
     return true;
@@ -161,10 +161,7 @@ class EntryStream : public BlockRotation {
       if (stuck_ != Status::ok) return;
       if (moving != 0) move_objects(old, block_);
       std::byte* begin = content - sizeof(BlockStart);
-      if (at_ == 0) {
-        begin -= header_bytes();
-        make_header(begin);
-      }
+      if (at_ == 0) begin = make_header(begin);
       prefix_ = static_cast<std::uint32_t>(content - begin);
       kept_ = 0;
       used_ = prefix_ + moving;
@@ -205,12 +202,11 @@ class EntryStream : public BlockRotation {
         again = true;
         return flush();
       }
-      // By way of the page, which holds nothing but kept bytes.
+      // Before the page, which holds nothing but kept bytes.
       ++last_sequence_;
-      make_header(page_);
-      program_padded(block, 0, header_bytes(), 0);
+      std::byte* const begin = make_header(page_);
+      program_padded(block, 0, begin, page_, 0);
       erased_ = kNoBlock;
-      erase_page(0, kept_);
       again = true;
       break;
     }
@@ -219,13 +215,14 @@ class EntryStream : public BlockRotation {
     return Status::ok;
   }
 
-  /// Programs the first `used` bytes of the page, filled up to a granule, of which `kept` are there already.
+  /// Programs the bytes from `from` to `to`, filled up to a granule, of which `kept` are there already.
   /// Returns how many that were, or 0 when the block failed and is retired.
-  std::uint32_t program_padded(std::uint32_t block, std::uint32_t offset, std::uint32_t used,
+  std::uint32_t program_padded(std::uint32_t block, std::uint32_t offset, std::byte* from, std::byte* to,
                                std::uint32_t kept) {
+    const std::uint32_t used = static_cast<std::uint32_t>(to - from);
     const std::uint32_t filled = round_up(used, geometry().program_bytes);
-    erase_page(used, filled);
-    return change(block, offset, page_, filled, kept) ? filled : 0;
+    fill(to, filled - used);
+    return change(block, offset, from, filled, kept) ? filled : 0;
   }
 };
 
