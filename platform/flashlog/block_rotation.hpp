@@ -75,7 +75,8 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
   }
 
   /// Makes the next block of the rotation the current one, erased, or with its header if `prepared` will do.
-  Status take_block(bool prepared) {
+  /// False when there is none, and `stuck_` says why.
+  bool take_block(bool prepared) {
     while (failures_++ < geometry().block_count) {
       found_ = cursor_;
       const BlockUse use = look_beyond();
@@ -87,15 +88,19 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
         at_ = round_up(bytes, geometry().program_bytes);
         sequence_ = header().head.sequence;
       } else {
-        if (erased_ != block && !erase(block, use)) return Status::no_space;
+        if (erased_ != block && !erase(block, use)) {
+          stuck_ = Status::no_space;
+          return false;
+        }
         if (erased_ != block) continue;
         erased_ = kNoBlock;
         sequence_ = ++last_sequence_;
       }
       block_ = block;
-      return Status::ok;
+      return true;
     }
-    return Status::io_error;
+    stuck_ = Status::io_error;
+    return false;
   }
 
   /// False when the block is to be kept. True otherwise: it is `erased_`, or failed and is retired.

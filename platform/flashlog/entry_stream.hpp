@@ -157,8 +157,7 @@ class EntryStream : public BlockRotation {
     forget_names();
     for (;;) {
       const std::uint32_t old = block_;
-      stuck_ = take_block(moving == 0);
-      if (stuck_ != Status::ok) return;
+      if (!take_block(moving == 0)) return;
       if (moving != 0) move_objects(old, block_);
       std::byte* begin = content - sizeof(BlockStart);
       if (at_ == 0) begin = make_header(begin);
