@@ -95,6 +95,7 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
         if (erased_ != block) continue;
         erased_ = kNoBlock;
         sequence_ = ++last_sequence_;
+        if (!prepared) move_objects(block_, block);
       }
       block_ = block;
       return true;

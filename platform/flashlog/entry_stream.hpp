@@ -156,9 +156,7 @@ class EntryStream : public BlockRotation {
     if (prefix_ == 0) make_start(content - sizeof(BlockStart));
     forget_names();
     for (;;) {
-      const std::uint32_t old = block_;
       if (!take_block(moving == 0)) return;
-      if (moving != 0) move_objects(old, block_);
       std::byte* begin = content - sizeof(BlockStart);
       if (at_ == 0) begin = make_header(begin);
       prefix_ = static_cast<std::uint32_t>(content - begin);
