@@ -134,23 +134,24 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
     const std::uint32_t block = found_;
     const std::uint32_t number = given_up();
     const Geometry& part = geometry();
-    const std::uint32_t before_crc =
-        static_cast<std::uint32_t>(sizeof(BlockHeader)) + 2 * retired_count_ + kHeaderEndBytes - kCrcBytes;
-    std::byte* const to = end - (before_crc + kCrcBytes);
+    const std::uint32_t retired = retired_count_;
+    const std::uint32_t bytes =
+        static_cast<std::uint32_t>(sizeof(BlockHeader)) + 2 * retired + kHeaderEndBytes;
+    std::byte* const to = end - bytes;
     BlockHeader& head = *::new (to) BlockHeader;
     head.magic = kMagic;
     head.version = kVersion;
     head.erased = part.erased;
-    head.bytes = static_cast<std::uint16_t>(before_crc + kCrcBytes);
+    head.bytes = static_cast<std::uint16_t>(bytes);
     head.sequence = last_sequence_;
     head.block_bytes = part.block_bytes;
     head.block_count = static_cast<std::uint16_t>(part.block_count);
     head.block = static_cast<std::uint16_t>(block);
     head.program_bytes = static_cast<std::uint16_t>(part.program_bytes);
-    head.retired_count = static_cast<std::uint16_t>(retired_count_);
-    std::memcpy(to + sizeof(BlockHeader), retired_, 2 * retired_count_);
+    head.retired_count = static_cast<std::uint16_t>(retired);
+    std::memcpy(to + sizeof(BlockHeader), retired_, 2 * retired);
     store_little_endian(end - kHeaderEndBytes, number);
-    store_little_endian(end - kCrcBytes, crc32(0, {to, before_crc}));
+    store_little_endian(end - kCrcBytes, crc32(0, {to, bytes - kCrcBytes}));
     return to;
   }
 
