@@ -25,10 +25,9 @@ class EntryStream : public BlockRotation {
     do {
       std::uint32_t body = bytes < kMaxBody ? static_cast<std::uint32_t>(bytes) : kMaxBody;
       bytes -= body;
-      const EntryHead head(entry, body);
-      left_ = 2 * (static_cast<std::uint32_t>(sizeof head) + body);
+      left_ = 2 * (static_cast<std::uint32_t>(sizeof(EntryHead)) + body);
       if (is_sealed(static_cast<Kind>(entry >> 12), body)) left_ += 2 * kCrcBytes + 1;
-      put(&head, sizeof head);
+      put_value(EntryHead(entry, body));
       while (body != 0) {
         if (rest == 0) {
           from = part->data();
@@ -41,8 +40,7 @@ class EntryStream : public BlockRotation {
         body -= now;
       }
       if (left_ != 0) {
-        const Little<std::uint32_t> crc = crc_;
-        put(&crc, sizeof crc);
+        put_value(Little<std::uint32_t>(crc_));
         crc_ = left_ = 0;
       }
     } while (bytes != 0);
@@ -97,6 +95,11 @@ class EntryStream : public BlockRotation {
       from += now;
       left -= now;
     }
+  }
+
+  template <class T>
+  void put_value(const T& value) {
+    put(&value, sizeof value);
   }
 
   Status flush() {
