@@ -95,7 +95,7 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
         if (erased_ != block) continue;
         erased_ = kNoBlock;
         sequence_ = ++last_sequence_;
-        if (!prepared) move_objects(block_, block);
+        if (!prepared) move_objects(block_ + 1, block + 1);
       }
       block_ = block;
       return true;
@@ -109,7 +109,7 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
     if (use == BlockUse::taken && options_.policy == Policy::stop_when_full) return false;
     if (erases_ == options_.erase_budget) return false;
     ++erases_;
-    move_objects(block, kLost);
+    move_objects(block + 1, kLost);
     erased_ = kNoBlock;
     if (change(block, 0, nullptr, geometry().block_bytes, 0)) erased_ = block;
     return true;
@@ -159,7 +159,7 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
   /// nothing.
   [[gnu::noinline]] void move_objects(std::uint32_t from, std::uint32_t to) {
     for (Object& object : objects_) {
-      if (object.block == from) object.block = static_cast<std::uint16_t>(to);
+      if (object.begun == from) object.begun = static_cast<std::uint16_t>(to);
     }
   }
 

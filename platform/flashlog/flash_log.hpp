@@ -140,7 +140,7 @@ class FlashLog final : public EntryStream {
       std::uint32_t number = object.number + kMaxOpenObjects;
       if (number >= kObjectNumbers) number = slot;
       object.bytes = 0;
-      object.block = static_cast<std::uint16_t>(block_);
+      object.begun = static_cast<std::uint16_t>(block_ + 1);
       const Bytes file = as_bytes(name.file);
       status = write(entry_of(Kind::begin, number), &file, file.size());
       if (status != Status::ok) break;
@@ -174,7 +174,7 @@ class FlashLog final : public EntryStream {
       status = stuck_;
       if (status == Status::ok && !in_emergency_) status = sync();
     }
-    if (found && (first->block == kLost || second->block == kLost)) status = Status::no_space;
+    if (found && (first->begun == kLost || second->begun == kLost)) status = Status::no_space;
     if (status != Status::ok) {
       abort(first_id);
       abort(second_id);
@@ -280,7 +280,7 @@ class FlashLog final : public EntryStream {
 
   /// In a new stream, behind a block that is whole.
   void go_on() {
-    for (Object& object : objects_) object.block = static_cast<std::uint16_t>(kLost);
+    for (Object& object : objects_) object.begun = kLost;
     at_ = kNewStream;
     used_ = kept_ = prefix_ = left_ = crc_ = page_left_ = page_crc_ = 0;
     // The block that was not to be erased comes again.
@@ -320,11 +320,11 @@ class FlashLog final : public EntryStream {
       part = parts->data();
       bytes = size_of(part, parts->size());
       const std::uint32_t total = object->bytes + static_cast<std::uint32_t>(bytes);
-      if (total - object->bytes != bytes || total < bytes || !may_have(total)) object->block = kLost;
-      if (object->block == kLost) return Status::no_space;
+      if (total - object->bytes != bytes || total < bytes || !may_have(total)) object->begun = kLost;
+      if (object->begun == kLost) return Status::no_space;
       if (bytes == 0) return Status::ok;
       object->bytes = total;
-    } else if (object->block == kLost) {
+    } else if (object->begun == kLost) {
       kind = Kind::abort;
     } else if (kind == Kind::commit) {
       bytes = size.size();
@@ -332,7 +332,7 @@ class FlashLog final : public EntryStream {
     const Status status = write(entry_of(kind, object->number), part, bytes);
     if (parts == nullptr) object->number ^= kOpen;
     // The first byte may have been overwritten to make room for this entry.
-    return object->block == kLost ? Status::no_space : status;
+    return object->begun == kLost ? Status::no_space : status;
   }
 
   /// Makes sure that the block where the next entry begins names the directory, or the journal, in its latest

@@ -37,13 +37,13 @@ struct LogSetup {
 /// What a log remembers beside its page. All is zero before the mount, which takes less code than a value for
 /// each.
 struct LogState {
-  static constexpr std::uint32_t kLost = 0xffff;
+  static constexpr std::uint16_t kLost = 0;
   static constexpr std::uint32_t kOpen = 0x8000;
 
   struct Object {
     Little<std::uint32_t> bytes;
     std::uint16_t number;  // with kOpen, or that of the last one
-    std::uint16_t block;   // in which it begins; kLost: it has failed
+    std::uint16_t begun;   // in the block of this number less 1; kLost: it has failed
   };
 
   /// An entry in the current block that later ones refer to.
