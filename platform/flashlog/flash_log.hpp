@@ -345,8 +345,7 @@ class FlashLog final : public EntryStream {
     if (!journal) bytes = name.directory.size();
     Reference& reference = references_[journal];
     for (;;) {
-      make_room();
-      if (stuck_ != Status::ok || is_said(reference, path, bytes)) return stuck_;
+      if (make_room() == 0 || is_said(reference, path, bytes)) return stuck_;
       // A block that is entered meanwhile takes it back.
       reference = {at_ + used_ + static_cast<std::uint32_t>(sizeof(EntryHead)),
                    static_cast<std::uint32_t>(bytes)};
