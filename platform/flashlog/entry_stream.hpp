@@ -168,9 +168,9 @@ class EntryStream : public BlockRotation {
       const std::uint32_t room = page_room();
       if (used_ > room) {
         if (!change(block_, at_, begin, room, 0)) continue;
+        begin = content - prefix_ + room;
         at_ += room;
         used_ -= room;
-        begin += room;
         prefix_ = 0;
         page_left_ = kUnknownLeft;
       }
