@@ -93,7 +93,6 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
           return false;
         }
         if (erased_ != block) continue;
-        erased_ = kNoBlock;
         sequence_ = ++last_sequence_;
         if (!prepared) move_objects(block_ + 1, block + 1);
       }
@@ -130,9 +129,10 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
   }
 
   /// For `found_`. Returns where it begins, when it ends at `end`.
-  std::byte* make_header(std::byte* end) const {
-    const std::uint32_t block = found_;
+  std::byte* make_header(std::byte* end) {
     const std::uint32_t number = given_up();
+    const std::uint32_t block = erased_;
+    erased_ = kNoBlock;
     const Geometry& part = geometry();
     const std::uint32_t retired = retired_count_;
     const std::uint32_t bytes =

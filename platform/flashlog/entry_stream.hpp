@@ -206,7 +206,6 @@ class EntryStream : public BlockRotation {
       ++last_sequence_;
       std::byte* const begin = make_header(page_);
       program_padded(block, 0, begin, page_, 0);
-      erased_ = kNoBlock;
       again = true;
       break;
     }
