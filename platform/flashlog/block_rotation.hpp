@@ -88,7 +88,7 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
         at_ = round_up(bytes, geometry().program_bytes);
         sequence_ = header().head.sequence;
       } else {
-        if (erased_ != block && !erase(block, use)) {
+        if (erased_ != block && !erase(use)) {
           stuck_ = Status::no_space;
           return false;
         }
@@ -104,10 +104,11 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
   }
 
   /// False when the block is to be kept. True otherwise: it is `erased_`, or failed and is retired.
-  bool erase(std::uint32_t block, BlockUse use) {
+  bool erase(BlockUse use) {
     if (use == BlockUse::taken && options_.policy == Policy::stop_when_full) return false;
     if (erases_ == options_.erase_budget) return false;
     ++erases_;
+    const std::uint32_t block = found_;
     move_objects(block + 1, kLost);
     erased_ = kNoBlock;
     if (change(block, 0, nullptr, geometry().block_bytes, 0)) erased_ = block;

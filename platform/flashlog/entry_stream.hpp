@@ -193,7 +193,7 @@ class EntryStream : public BlockRotation {
         continue;
       }
       if (erased_ != block) {
-        again = erase(block, use);
+        again = erase(use);
         break;
       }
       if (used_ != kept_) {
