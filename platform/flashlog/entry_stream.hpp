@@ -120,7 +120,7 @@ class EntryStream : public BlockRotation {
   /// False when its block failed and takes no more: `next_block` comes next, from the caller, where the stack
   /// of this is free again.
   bool program_page() {
-    std::uint32_t gone = program_padded(block_, at_, page_, page_ + used_, kept_);
+    std::uint32_t gone = program_padded(block_, at_, page_, used_, kept_);
     if (gone == 0) return false;
     // A loss of power may take what was added to a granule, which then reads as padding.
     if (kept_ != 0) forget_names();
@@ -205,7 +205,7 @@ class EntryStream : public BlockRotation {
       // Before the page, which holds nothing but kept bytes.
       ++last_sequence_;
       std::byte* const begin = make_header(page_);
-      program_padded(block, 0, begin, page_, 0);
+      program_padded(block, 0, begin, static_cast<std::uint32_t>(page_ - begin), 0);
       again = true;
       break;
     }
@@ -216,11 +216,10 @@ class EntryStream : public BlockRotation {
 
   /// Programs the bytes from `from` to `to`, filled up to a granule, of which `kept` are there already.
   /// Returns how many that were, or 0 when the block failed and is retired.
-  std::uint32_t program_padded(std::uint32_t block, std::uint32_t offset, std::byte* from, std::byte* to,
+  std::uint32_t program_padded(std::uint32_t block, std::uint32_t offset, std::byte* from, std::uint32_t used,
                                std::uint32_t kept) {
-    const std::uint32_t used = static_cast<std::uint32_t>(to - from);
     const std::uint32_t filled = round_up(used, geometry().program_bytes);
-    fill(to, filled - used);
+    fill(from + used, filled - used);
     return change(block, offset, from, filled, kept) ? filled : 0;
   }
 };
