@@ -143,7 +143,7 @@ class FlashLog final : public EntryStream {
       const Bytes file = as_bytes(name.file);
       status = write(entry_of(Kind::begin, number), &file, file.size());
       if (status != Status::ok) break;
-      object.number = static_cast<std::uint16_t>(number | kOpen);
+      object.number = static_cast<std::uint16_t>(number + kOpen);
       return ObjectId{slot};
     }
     return status;
@@ -328,8 +328,9 @@ class FlashLog final : public EntryStream {
     } else if (kind == Kind::commit) {
       bytes = size.size();
     }
-    const Status status = write(entry_of(kind, object->number), part, bytes);
-    if (parts == nullptr) object->number ^= kOpen;
+    const std::uint32_t number = object->number % kObjectNumbers;
+    const Status status = write(entry_of(kind, number), part, bytes);
+    if (parts == nullptr) object->number = static_cast<std::uint16_t>(number);
     // The first byte may have been overwritten to make room for this entry.
     return object->begun == kLost ? Status::no_space : status;
   }
