@@ -42,8 +42,8 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
            part.block_bytes % page_bytes_ == 0;
   }
 
-  /// The header that was looked at last, in the memory before the page; what `next_block` puts there comes
-  /// later or lies behind it.
+  /// The header that was looked at last, in the memory before the page; what `next_block` and `prepare_block`
+  /// put there comes later or lies behind it.
   Header& header() const { return *reinterpret_cast<Header*>(page_ - kPrefixBytes); }
 
   /// What `block` is used for; `none` too when it was prepared before the current one was, or before the
@@ -63,8 +63,8 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
     return block + 1 == geometry().block_count ? 0 : block + 1;
   }
 
-  /// Goes on from `found_` to the next block that can be used, and says for what: to that of the rotation at
-  /// the latest, which may be `unreadable`.
+  /// Goes on from `found_` to the next block that can be used, and says for what. `unreadable` when the
+  /// rotation itself comes first.
   BlockUse look_beyond() const {
     for (;;) {
       found_ = block_after(found_);
@@ -115,8 +115,8 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
     return true;
   }
 
-  /// The highest number of the blocks that may be erased while `block` is the latest one on the flash: the
-  /// page may hold the beginning of the next one already.
+  /// The highest number of the blocks that may be erased while `found_` is the latest one on the flash: the
+  /// page may hold the beginning of the next one already. Moves `found_`.
   std::uint32_t given_up() const {
     std::uint32_t highest = 0;
     std::uint32_t ahead = options_.policy == Policy::stop_when_full ? 0 : options_.prepared_blocks + 1u;
@@ -129,7 +129,8 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
     return highest;
   }
 
-  /// For `found_`. Returns where it begins, when it ends at `end`.
+  /// Makes the header of the block that is `found_` and `erased_`, which is taken then, and its end `end`.
+  /// Returns its beginning.
   std::byte* make_header(std::byte* end) {
     const std::uint32_t number = given_up();
     const std::uint32_t block = erased_;

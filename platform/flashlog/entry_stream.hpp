@@ -214,7 +214,7 @@ class EntryStream : public BlockRotation {
     return Status::ok;
   }
 
-  /// Programs the bytes from `from` to `to`, filled up to a granule, of which `kept` are there already.
+  /// Programs `used` bytes at `from`, filled up to a granule, of which `kept` are there already.
   /// Returns how many that were, or 0 when the block failed and is retired.
   std::uint32_t program_padded(std::uint32_t block, std::uint32_t offset, std::byte* from, std::uint32_t used,
                                std::uint32_t kept) {

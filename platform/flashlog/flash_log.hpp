@@ -137,7 +137,8 @@ class FlashLog final : public EntryStream {
       status = refer_to(name, false);
       if (status != Status::ok) break;
       // Each slot has numbers of its own, so no two open objects share one.
-      const std::uint32_t number = (object.number + kMaxOpenObjects) % (kObjectNumbers / kMaxOpenObjects * kMaxOpenObjects);
+      const std::uint32_t number =
+          (object.number + kMaxOpenObjects) % (kObjectNumbers / kMaxOpenObjects * kMaxOpenObjects);
       object.bytes = 0;
       object.begun = static_cast<std::uint16_t>(block_ + 1);
       const Bytes file = as_bytes(name.file);

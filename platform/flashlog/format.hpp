@@ -20,14 +20,15 @@
 /// Magic, version and header length stay where they are in every version. The header with the highest
 /// sequence number has the valid list of retired blocks.
 ///
-/// *Given up.* A block that may be erased before another one is taken into use has a number up to the one
-/// which its predecessors' headers give up; 0 in a log that stops when it is full. Of all blocks that hold
-/// more than a header the highest such number counts, but for those that are not lower than their own
-/// block's. A block up to that number is void, and so is all before it, if the next start in the log does not
-/// name it as the one written before, and either the header of that start gives up a higher number, or a
-/// block between the two in the order of their indexes holds no header, or one with a higher sequence number
-/// than that start's. So a retired block, which is never erased, does not show again what the start in the
-/// next one had declared void.
+/// *Given up.* A header names the highest number among the blocks that may be erased before another block is
+/// taken into use, or 0 if there are none, as in a log that stops when it is full. It is on the flash before
+/// any of them is erased. A retired block is never erased, so what the start in the next block had declared
+/// void in it would count again once that block is erased. A reader takes the highest number that a block
+/// which holds more than a header gives up, where it is lower than that block's own. A block up to that
+/// number is void, with all that comes before it in the log, if the next start in the log does not name it as
+/// the block written before, and either the header of that start's block gives up a higher number than the
+/// block's, or a block between the two, in the order of their indexes, holds no header, or one with a higher
+/// number than that of the start's block.
 ///
 /// After it, or at the next multiple of the granule if the byte after it is erased, stands a BlockStart. A
 /// block without one was prepared ahead and is empty:
