@@ -25,10 +25,12 @@
 /// any of them is erased. A retired block is never erased, so what the start in the next block had declared
 /// void in it would count again once that block is erased. A reader takes the highest number that a block
 /// which holds more than a header gives up, where it is lower than that block's own. A block up to that
-/// number is void, with all that comes before it in the log, if the next start in the log does not name it as
-/// the block written before, and either the header of that start's block gives up a higher number than the
-/// block's, or a block between the two, in the order of their indexes, holds no header, or one with a higher
-/// number than that of the start's block.
+/// number is void, with all that comes before it in the log, if
+/// (1) a header lists it as retired, or the headers list 16 blocks or more;
+/// (2) the next start in the log does not name it as the block written before;
+/// (3) the header of that start's block gives up a higher number than the block's, or a block between the
+///     two, in the order of their indexes, holds no header, or one with a higher number than that of the
+///     start's block.
 ///
 /// After it, or at the next multiple of the granule if the byte after it is erased, stands a BlockStart. A
 /// block without one was prepared ahead and is empty:

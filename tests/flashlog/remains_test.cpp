@@ -247,6 +247,40 @@ TEST_CASE("flash log: a damaged header does not cost what the block before it to
   CHECK(is_committed(flash, failed.kept));
 }
 
+TEST_CASE("flash log: a damaged header costs nothing that lies in other blocks") {
+  struct Put {
+    std::string path;
+    std::uint32_t first;
+    std::uint32_t last;
+  };
+  FlashEmulator flash(FailedBlock::kPart, kFilledPage);
+  std::uint32_t block = 0;
+  flash.before = [&](FlashEmulator&, const FlashEmulator::Operation& operation) {
+    if (!operation.is_erase) block = operation.block;
+  };
+  Writer writer(flash, {.prepared_blocks = 0});
+  std::vector<Put> all;
+  for (std::uint32_t i = 0; block != FailedBlock::kPart.block_count - 1 || i % 8 != 0; ++i) {
+    const std::uint32_t first = block;
+    writer.put("d", std::to_string(i), 30);
+    REQUIRE(writer.log.sync() == Status::ok);
+    all.push_back({"d/" + std::to_string(i), first, block});
+  }
+  flash.before = nullptr;
+  for (std::uint32_t damaged = 0; damaged < FailedBlock::kPart.block_count; ++damaged) {
+    CAPTURE(damaged);
+    FlashEmulator part = flash;
+    part.memory()[damaged * FailedBlock::kPart.block_bytes] ^= std::byte{1};
+    const FlashContents contents = read_flash(part.device());
+    for (const Put& put : all) {
+      CAPTURE(put.path);
+      const FlashContents::Object* const object = contents.find(put.path);
+      const bool there = object != nullptr && object->state == ObjectState::committed;
+      CHECK((there || put.first == damaged || put.last == damaged));
+    }
+  }
+}
+
 TEST_CASE("flash log: a block that cannot be erased ahead costs none of those that were prepared") {
   FlashEmulator flash(FailedBlock::kPart, kFilledPage);
   flash.set_fault(2, FlashEmulator::Fault::erase_fails);

@@ -1,6 +1,7 @@
 #include "platform/flashlog/impl/log_runs.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "opdump/base/crc32.hpp"
 
@@ -15,6 +16,26 @@ std::uint32_t given_up_by(Header& header) {
   const auto number = load_little_endian<std::uint32_t>(header.bytes() + head.bytes - kHeaderEndBytes);
   return number < head.sequence ? number : 0;
 }
+
+/// The blocks that headers of a log call retired. When there is no room for more, each block may be.
+class RetiredBlocks {
+ public:
+  void add(const Header& header) {
+    for (std::uint32_t i = 0; i < header.head.retired_count; ++i) {
+      const auto block = load_little_endian<std::uint16_t>(&header.rest[2 * i]);
+      if (!may_have(block)) blocks_[count_++] = block;
+    }
+  }
+
+  bool may_have(std::uint32_t block) const {
+    const auto end = blocks_.begin() + count_;
+    return count_ == blocks_.size() || std::find(blocks_.begin(), end, block) != end;
+  }
+
+ private:
+  std::array<std::uint16_t, kMaxRetired> blocks_{};
+  std::uint32_t count_ = 0;
+};
 
 void forget(Walk& walk) {
   walk.directory.known = walk.journal.known = false;
@@ -37,13 +58,17 @@ Status LogRuns::open(std::span<Segment> segments, std::uint64_t search_bytes) {
   search_ended_ = false;
   std::uint32_t count = 0;
   std::uint32_t given_up = 0;
+  RetiredBlocks retired;
   for (std::uint32_t block = 0; block < device_.geometry.block_count; ++block) {
     Header header;
-    if (look_at(device_, block, header) != BlockUse::taken) continue;
+    const BlockUse use = look_at(device_, block, header);
+    if (use == BlockUse::prepared || use == BlockUse::taken) retired.add(header);
+    if (use != BlockUse::taken) continue;
     given_up = std::max(given_up, given_up_by(header));
     if (!read_segment(block, header.head, segments[count])) continue;
     segments[count++].given_up = given_up_by(header);
   }
+  for (Segment& segment : segments.first(count)) segment.retired = retired.may_have(segment.block);
   std::sort(segments.begin(), segments.begin() + count,
             [](const Segment& a, const Segment& b) { return a.sequence < b.sequence; });
   segments_ = segments.first(link(segments.first(count), given_up));
@@ -62,7 +87,7 @@ std::size_t LogRuns::link(std::span<Segment> segments, std::uint32_t given_up) c
       next.follows = true;
     }
     if (next.boot == 0) next.boot = last != nullptr ? last->boot : next.sequence;
-    const bool given = last != nullptr && !named && last->sequence <= given_up;
+    const bool given = last != nullptr && !named && last->retired && last->sequence <= given_up;
     if (given && (last->sequence < next.given_up || was_overwritten(last->block, next))) count = 0;
     segments[count++] = next;
   }

@@ -24,6 +24,7 @@ struct Segment {
   std::uint32_t end = 0;       ///< offset behind the last one
   bool follows = false;        ///< the stream comes from the segment before
   bool starts = false;         ///< a stream begins here
+  bool retired = false;        ///< perhaps: a header calls it so, or has no room to
 };
 
 /// A byte of a log.
