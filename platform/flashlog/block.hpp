@@ -12,7 +12,7 @@ inline namespace OPDUMP_NAMESPACE {
 /// A header with all that it may hold.
 struct Header {
   BlockHeader head;
-  std::byte rest[kMaxHeaderBytes - sizeof(BlockHeader)];  ///< the retired blocks, the CRC
+  std::byte rest[kMaxHeaderBytes - sizeof(BlockHeader)];  ///< the retired blocks, what is given up, the CRC
   std::byte behind[4];  ///< of which the first may be the one behind the CRC
 
   std::byte* bytes() { return reinterpret_cast<std::byte*>(this); }
@@ -29,21 +29,6 @@ enum class BlockUse : std::uint8_t {
 
 /// A read that fails is done again, for errors that pass.
 inline constexpr std::uint32_t kReadTries = 3;
-
-/// Sets the header of `block` but for the retired blocks and the CRC.
-[[gnu::noinline]] inline void set_header(BlockHeader& head, const Geometry& part, std::uint32_t block,
-                                         std::uint32_t sequence, std::uint32_t retired_count) {
-  head.magic = kMagic;
-  head.version = kVersion;
-  head.erased = part.erased;
-  head.bytes = static_cast<std::uint16_t>(sizeof head + sizeof(std::uint16_t) * retired_count + kCrcBytes);
-  head.sequence = sequence;
-  head.block_bytes = part.block_bytes;
-  head.block_count = static_cast<std::uint16_t>(part.block_count);
-  head.block = static_cast<std::uint16_t>(block);
-  head.program_bytes = static_cast<std::uint16_t>(part.program_bytes);
-  head.retired_count = static_cast<std::uint16_t>(retired_count);
-}
 
 /// Whether `header` is one, of any version.
 inline bool is_header(Header& header) {
@@ -84,11 +69,9 @@ inline bool is_blank(const Device& device, std::uint32_t block, std::uint32_t of
 
 /// Whether `head` is that of `block` in such a part, of a version that is known here.
 inline bool is_known(const BlockHeader& head, const Geometry& part, std::uint32_t block) {
-  BlockHeader expected;
-  set_header(expected, part, block, head.sequence, head.retired_count);
-  const bool known = head.version != 0 && head.version <= kVersion;
-  expected.version = head.version;
-  return known && is_same(bytes_of(expected).data(), bytes_of(head).data(), sizeof head);
+  return head.version - 1u < kVersion && head.retired_count <= kMaxRetired && head.erased == part.erased &&
+         head.block_bytes == part.block_bytes && head.block_count == part.block_count &&
+         head.block == block && head.program_bytes == part.program_bytes;
 }
 
 /// Reads the header of `block`, and what seems to follow; if only that cannot be read, there is something.

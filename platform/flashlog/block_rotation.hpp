@@ -42,8 +42,8 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
            part.block_bytes % page_bytes_ == 0;
   }
 
-  /// The header that was looked at last, in the memory before the page; what `next_block` puts there comes
-  /// later or lies behind it.
+  /// The header that was looked at last, in the memory before the page; what `next_block` and `prepare_block`
+  /// put there comes later or lies behind it.
   Header& header() const { return *reinterpret_cast<Header*>(page_ - kPrefixBytes); }
 
   /// What `block` is used for; `none` too when it was prepared before the current one was, or before the
@@ -63,56 +63,105 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
     return block + 1 == geometry().block_count ? 0 : block + 1;
   }
 
+  /// Goes on from `found_` to the next block that can be used, and says for what. `unreadable` when the
+  /// rotation itself comes first.
+  BlockUse look_beyond() const {
+    for (;;) {
+      found_ = block_after(found_);
+      if (found_ == cursor_) return BlockUse::unreadable;
+      const BlockUse use = look_ahead(found_);
+      if (use != BlockUse::unreadable) return use;
+    }
+  }
+
   /// Makes the next block of the rotation the current one, erased, or with its header if `prepared` will do.
-  Status take_block(bool prepared) {
+  /// False when there is none, and `stuck_` says why.
+  bool take_block(bool prepared) {
     while (failures_++ < geometry().block_count) {
-      const std::uint32_t block = cursor_ = block_after(cursor_);
-      const BlockUse use = look_ahead(block);
-      if (use == BlockUse::unreadable) continue;
+      found_ = cursor_;
+      const BlockUse use = look_beyond();
+      if (use == BlockUse::unreadable) break;
+      const std::uint32_t block = cursor_ = found_;
       at_ = 0;
       const std::uint32_t bytes = header().head.bytes;
       if (prepared && use == BlockUse::prepared && is_blank(device_, block, bytes)) {
         at_ = round_up(bytes, geometry().program_bytes);
         sequence_ = header().head.sequence;
       } else {
-        if (erased_ != block && !erase(block, use)) return Status::no_space;
+        if (erased_ != block && !erase(use)) {
+          stuck_ = Status::no_space;
+          return false;
+        }
         if (erased_ != block) continue;
-        erased_ = kNoBlock;
         sequence_ = ++last_sequence_;
+        if (!prepared) move_objects(block_ + 1, block + 1);
       }
       block_ = block;
-      return Status::ok;
+      return true;
     }
-    return Status::io_error;
+    stuck_ = Status::io_error;
+    return false;
   }
 
   /// False when the block is to be kept. True otherwise: it is `erased_`, or failed and is retired.
-  bool erase(std::uint32_t block, BlockUse use) {
+  bool erase(BlockUse use) {
     if (use == BlockUse::taken && options_.policy == Policy::stop_when_full) return false;
     if (erases_ == options_.erase_budget) return false;
     ++erases_;
-    move_objects(block, kLost);
+    const std::uint32_t block = found_;
+    move_objects(block + 1, kLost);
     erased_ = kNoBlock;
     if (change(block, 0, nullptr, geometry().block_bytes, 0)) erased_ = block;
     return true;
   }
 
-  std::uint32_t header_bytes() const {
-    return static_cast<std::uint32_t>(sizeof(BlockHeader)) + 2 * retired_count_ + kCrcBytes;
+  /// The highest number of the blocks that may be erased while `found_` is the latest one on the flash: the
+  /// page may hold the beginning of the next one already. Moves `found_`.
+  std::uint32_t given_up() const {
+    std::uint32_t highest = 0;
+    std::uint32_t ahead = options_.policy == Policy::stop_when_full ? 0 : options_.prepared_blocks + 1u;
+    for (; ahead != 0; --ahead) {
+      const BlockUse use = look_beyond();
+      if (use == BlockUse::unreadable) break;
+      const std::uint32_t sequence = header().head.sequence;
+      if (use == BlockUse::taken && sequence > highest) highest = sequence;
+    }
+    return highest;
   }
 
-  void make_header(std::uint32_t block, std::byte* to) const {
-    const std::uint32_t bytes = header_bytes();
-    set_header(*::new (to) BlockHeader, geometry(), block, last_sequence_, retired_count_);
-    std::memcpy(to + sizeof(BlockHeader), retired_, 2 * retired_count_);
-    store_little_endian(to + bytes - kCrcBytes, crc32(0, {to, bytes - kCrcBytes}));
+  /// Makes the header of the block that is `found_` and `erased_`, which is taken then, and its end `end`.
+  /// Returns its beginning.
+  std::byte* make_header(std::byte* end) {
+    const std::uint32_t number = given_up();
+    const std::uint32_t block = erased_;
+    erased_ = kNoBlock;
+    const Geometry& part = geometry();
+    const std::uint32_t retired = retired_count_;
+    const std::uint32_t bytes =
+        static_cast<std::uint32_t>(sizeof(BlockHeader)) + 2 * retired + kHeaderEndBytes;
+    std::byte* const to = end - bytes;
+    BlockHeader& head = *::new (to) BlockHeader;
+    head.magic = kMagic;
+    head.version = kVersion;
+    head.erased = part.erased;
+    head.bytes = static_cast<std::uint16_t>(bytes);
+    head.sequence = last_sequence_;
+    head.block_bytes = part.block_bytes;
+    head.block_count = static_cast<std::uint16_t>(part.block_count);
+    head.block = static_cast<std::uint16_t>(block);
+    head.program_bytes = static_cast<std::uint16_t>(part.program_bytes);
+    head.retired_count = static_cast<std::uint16_t>(retired);
+    std::memcpy(to + sizeof(BlockHeader), retired_, 2 * retired);
+    store_little_endian(end - kHeaderEndBytes, number);
+    store_little_endian(end - kCrcBytes, crc32(0, {to, bytes - kCrcBytes}));
+    return to;
   }
 
   /// `from` is never written again, so what began there ends with what follows it in `to`; kLost: with
   /// nothing.
   [[gnu::noinline]] void move_objects(std::uint32_t from, std::uint32_t to) {
     for (Object& object : objects_) {
-      if (object.block == from) object.block = static_cast<std::uint16_t>(to);
+      if (object.begun == from) object.begun = static_cast<std::uint16_t>(to);
     }
   }
 
@@ -129,8 +178,10 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
     if (from != nullptr) {
       status = device_.program(device_.context, block, offset, {from, bytes});
     } else {
-      status = device_.erase(device_.context, block);
-      // The block must not be seen with a new header and old bytes.
+      // What gives the block up must be there before it is gone, and the block not be seen with a new header
+      // and old bytes.
+      status = device_.sync(device_.context);
+      if (status == Status::ok) status = device_.erase(device_.context, block);
       if (status == Status::ok) status = device_.sync(device_.context);
     }
     protect(true);
@@ -139,8 +190,12 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
       if (from != nullptr) failures_ = 0;
       return true;
     }
-    cursor_ = block;
-    if (retired_count_ < kMaxRetired) retired_[retired_count_++] = static_cast<std::uint16_t>(block);
+    // A block that is not remembered would be tried again.
+    if (retired_count_ == kMaxRetired) {
+      cursor_ = block;
+    } else {
+      retired_[retired_count_++] = static_cast<std::uint16_t>(block);
+    }
     return false;
   }
 };

@@ -25,10 +25,9 @@ class EntryStream : public BlockRotation {
     do {
       std::uint32_t body = bytes < kMaxBody ? static_cast<std::uint32_t>(bytes) : kMaxBody;
       bytes -= body;
-      const EntryHead head(entry, body);
-      left_ = 2 * (static_cast<std::uint32_t>(sizeof head) + body);
+      left_ = 2 * (static_cast<std::uint32_t>(sizeof(EntryHead)) + body);
       if (is_sealed(static_cast<Kind>(entry >> 12), body)) left_ += 2 * kCrcBytes + 1;
-      put(&head, sizeof head);
+      put_value(EntryHead(entry, body));
       while (body != 0) {
         if (rest == 0) {
           from = part->data();
@@ -41,8 +40,7 @@ class EntryStream : public BlockRotation {
         body -= now;
       }
       if (left_ != 0) {
-        const Little<std::uint32_t> crc = crc_;
-        put(&crc, sizeof crc);
+        put_value(Little<std::uint32_t>(crc_));
         crc_ = left_ = 0;
       }
     } while (bytes != 0);
@@ -99,6 +97,11 @@ class EntryStream : public BlockRotation {
     }
   }
 
+  template <class T>
+  void put_value(const T& value) {
+    put(&value, sizeof value);
+  }
+
   Status flush() {
     while (used_ != kept_) {
       if (stuck_ != Status::ok) return stuck_;
@@ -110,14 +113,14 @@ class EntryStream : public BlockRotation {
   /// The next entries that need the directory, or the journal, give it again.
   void forget_names() { references_[0].offset = references_[1].offset = 0; }
 
-  [[gnu::always_inline]] inline void erase_page(std::uint32_t from, std::uint32_t to) const {
-    std::memset(page_ + from, static_cast<int>(geometry().erased), to - from);
+  [[gnu::always_inline]] inline void fill(std::byte* from, std::uint32_t bytes) const {
+    std::memset(from, static_cast<int>(geometry().erased), bytes);
   }
 
   /// False when its block failed and takes no more: `next_block` comes next, from the caller, where the stack
   /// of this is free again.
   bool program_page() {
-    std::uint32_t gone = program_padded(block_, at_, used_, kept_);
+    std::uint32_t gone = program_padded(block_, at_, page_, used_, kept_);
     if (gone == 0) return false;
     // A loss of power may take what was added to a granule, which then reads as padding.
     if (kept_ != 0) forget_names();
@@ -130,7 +133,7 @@ class EntryStream : public BlockRotation {
     at_ += gone;
     kept_ = used_ = kept;
     prefix_ = 0;
-    erase_page(0, kept);
+    fill(page_, kept);
     page_left_ = left_;
     page_crc_ = crc_;
     return true;
@@ -156,24 +159,18 @@ class EntryStream : public BlockRotation {
     if (prefix_ == 0) make_start(content - sizeof(BlockStart));
     forget_names();
     for (;;) {
-      const std::uint32_t old = block_;
-      stuck_ = take_block(moving == 0);
-      if (stuck_ != Status::ok) return;
-      if (moving != 0) move_objects(old, block_);
+      if (!take_block(moving == 0)) return;
       std::byte* begin = content - sizeof(BlockStart);
-      if (at_ == 0) {
-        begin -= header_bytes();
-        make_header(block_, begin);
-      }
+      if (at_ == 0) begin = make_header(begin);
       prefix_ = static_cast<std::uint32_t>(content - begin);
       kept_ = 0;
       used_ = prefix_ + moving;
       const std::uint32_t room = page_room();
       if (used_ > room) {
         if (!change(block_, at_, begin, room, 0)) continue;
+        begin = content - prefix_ + room;
         at_ += room;
         used_ -= room;
-        begin += room;
         prefix_ = 0;
         page_left_ = kUnknownLeft;
       }
@@ -185,19 +182,18 @@ class EntryStream : public BlockRotation {
   /// FlashLog::prepare.
   Status prepare_block(bool& again) {
     if (stuck_ != Status::ok) return stuck_;
-    std::uint32_t block = cursor_;
+    std::uint32_t block = found_ = cursor_;
     for (std::uint32_t ahead = options_.prepared_blocks; ahead != 0;) {
-      block = block_after(block);
+      const BlockUse use = look_beyond();
+      block = found_;
       // Never so far that it meets the block in use.
-      if (block == cursor_) break;
-      const BlockUse use = look_ahead(block);
-      if (use == BlockUse::unreadable) continue;
+      if (use == BlockUse::unreadable) break;
       if (use == BlockUse::prepared) {
         --ahead;
         continue;
       }
       if (erased_ != block) {
-        again = erase(block, use);
+        again = erase(use);
         break;
       }
       if (used_ != kept_) {
@@ -206,27 +202,25 @@ class EntryStream : public BlockRotation {
         again = true;
         return flush();
       }
-      // By way of the page, which holds nothing but kept bytes.
+      // Before the page, which holds nothing but kept bytes.
       ++last_sequence_;
-      make_header(block, page_);
-      program_padded(block, 0, header_bytes(), 0);
-      erased_ = kNoBlock;
-      erase_page(0, kept_);
+      std::byte* const begin = make_header(page_);
+      program_padded(block, 0, begin, static_cast<std::uint32_t>(page_ - begin), 0);
       again = true;
       break;
     }
-    // `block` failed, and such blocks are not remembered any more: they could be tried for ever.
-    if (block == cursor_ && retired_count_ == kMaxRetired) again = false;
+    // `block` failed and is not remembered: such blocks could be tried for ever.
+    if (block == cursor_) again = false;
     return Status::ok;
   }
 
-  /// Programs the first `used` bytes of the page, filled up to a granule, of which `kept` are there already.
+  /// Programs `used` bytes at `from`, filled up to a granule, of which `kept` are there already.
   /// Returns how many that were, or 0 when the block failed and is retired.
-  std::uint32_t program_padded(std::uint32_t block, std::uint32_t offset, std::uint32_t used,
+  std::uint32_t program_padded(std::uint32_t block, std::uint32_t offset, std::byte* from, std::uint32_t used,
                                std::uint32_t kept) {
     const std::uint32_t filled = round_up(used, geometry().program_bytes);
-    erase_page(used, filled);
-    return change(block, offset, page_, filled, kept) ? filled : 0;
+    fill(from + used, filled - used);
+    return change(block, offset, from, filled, kept) ? filled : 0;
   }
 };
 

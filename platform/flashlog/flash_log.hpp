@@ -33,9 +33,11 @@ inline namespace OPDUMP_NAMESPACE {
 /// *Wear.* Blocks are used in the order of their numbers, round and round, so none is erased more often than
 /// another; a loss of power has up to `prepared_blocks` + 2 of them erased once more, which were erased and
 /// had nothing yet that was sure to stay. A block that fails to program or erase is retired: it is not
-/// written again, its readable part stays readable, and what it did not take goes to the next block; nothing
-/// is lost. The next block's header remembers it. If power is lost before the next block has all of that, an
-/// object that did not count then may count once the next block has been overwritten; it is whole.
+/// written again, its readable part counts until the next block is overwritten, and what it did not take goes
+/// to that one; nothing is lost. The next block's header remembers it. Each header also says which blocks may
+/// be overwritten before another one is taken, so what did not count in a retired block never does later. That
+/// holds for a log that keeps its `prepared_blocks`, and unless a block before the retired one fails to be
+/// erased in the very turn in which power is lost.
 ///
 /// *Time.* `prepare` does at most one program or one erase. `append` does one program per page of bytes, and
 /// `begin`, `commit`, `abort` and `append_lines` likewise; each does one more program and one more erase per
@@ -107,8 +109,7 @@ class FlashLog final : public EntryStream {
       const std::uint32_t sequence = header().head.sequence;
       if (sequence > last_sequence_) {
         last_sequence_ = sequence;
-        // Its header's length, which is within bounds, does not tell of the high byte.
-        retired_count_ = static_cast<std::uint8_t>(header().head.retired_count);
+        retired_count_ = header().head.retired_count;
         std::memcpy(retired_, header().rest, retired_count_ * sizeof retired_[0]);
       }
       if (use == BlockUse::taken && sequence > sequence_) {
@@ -134,20 +135,21 @@ class FlashLog final : public EntryStream {
       status = refer_to(name, false);
       if (status != Status::ok) break;
       // Each slot has numbers of its own, so no two open objects share one.
-      std::uint32_t number = object.number + kMaxOpenObjects;
-      if (number >= kObjectNumbers) number = slot;
+      const std::uint32_t number =
+          (object.number + kMaxOpenObjects) % (kObjectNumbers / kMaxOpenObjects * kMaxOpenObjects);
       object.bytes = 0;
-      object.block = static_cast<std::uint16_t>(block_);
+      object.begun = static_cast<std::uint16_t>(block_ + 1);
       const Bytes file = as_bytes(name.file);
       status = write(entry_of(Kind::begin, number), &file, file.size());
       if (status != Status::ok) break;
-      object.number = static_cast<std::uint16_t>(number | kOpen);
+      object.number = static_cast<std::uint16_t>(number + kOpen);
       return ObjectId{slot};
     }
     return status;
   }
 
-  /// `no_space` when the part or the object's share of it is full, `io_error` when no block works any more.
+  /// `no_space` when the part or the object's share of it is full, `io_error` when no other block works any
+  /// more.
   [[nodiscard]] Status append(ObjectId id, std::span<const Bytes> parts) override {
     return add(Kind::data, id, &parts);
   }
@@ -170,7 +172,7 @@ class FlashLog final : public EntryStream {
       status = stuck_;
       if (status == Status::ok && !in_emergency_) status = sync();
     }
-    if (found && (first->block == kLost || second->block == kLost)) status = Status::no_space;
+    if (found && (first->begun == kLost || second->begun == kLost)) status = Status::no_space;
     if (status != Status::ok) {
       abort(first_id);
       abort(second_id);
@@ -228,12 +230,10 @@ class FlashLog final : public EntryStream {
   std::uint32_t ready_bytes() const {
     if (stuck_ != Status::ok) return 0;
     std::uint32_t bytes = at_ < geometry().block_bytes ? geometry().block_bytes - at_ - used_ : 0;
-    std::uint32_t block = cursor_;
-    for (std::uint32_t left = geometry().block_count - 1; left != 0; --left) {
-      block = block_after(block);
-      const BlockUse use = look_ahead(block);
-      if (use == BlockUse::unreadable) continue;
-      if (use != BlockUse::prepared && block != erased_) break;
+    found_ = cursor_;
+    for (;;) {
+      const BlockUse use = look_beyond();
+      if (use == BlockUse::unreadable || (use != BlockUse::prepared && found_ != erased_)) break;
       bytes += geometry().block_bytes - kPrefixBytes - geometry().program_bytes;
     }
     return bytes;
@@ -278,7 +278,7 @@ class FlashLog final : public EntryStream {
 
   /// In a new stream, behind a block that is whole.
   void go_on() {
-    for (Object& object : objects_) object.block = static_cast<std::uint16_t>(kLost);
+    for (Object& object : objects_) object.begun = kLost;
     at_ = kNewStream;
     used_ = kept_ = prefix_ = left_ = crc_ = page_left_ = page_crc_ = 0;
     // The block that was not to be erased comes again.
@@ -318,19 +318,20 @@ class FlashLog final : public EntryStream {
       part = parts->data();
       bytes = size_of(part, parts->size());
       const std::uint32_t total = object->bytes + static_cast<std::uint32_t>(bytes);
-      if (total - object->bytes != bytes || total < bytes || !may_have(total)) object->block = kLost;
-      if (object->block == kLost) return Status::no_space;
+      if (total - object->bytes != bytes || total < bytes || !may_have(total)) object->begun = kLost;
+      if (object->begun == kLost) return Status::no_space;
       if (bytes == 0) return Status::ok;
       object->bytes = total;
-    } else if (object->block == kLost) {
+    } else if (object->begun == kLost) {
       kind = Kind::abort;
     } else if (kind == Kind::commit) {
       bytes = size.size();
     }
-    const Status status = write(entry_of(kind, object->number), part, bytes);
-    if (parts == nullptr) object->number ^= kOpen;
+    const std::uint32_t number = object->number % kObjectNumbers;
+    const Status status = write(entry_of(kind, number), part, bytes);
+    if (parts == nullptr) object->number = static_cast<std::uint16_t>(number);
     // The first byte may have been overwritten to make room for this entry.
-    return object->block == kLost ? Status::no_space : status;
+    return object->begun == kLost ? Status::no_space : status;
   }
 
   /// Makes sure that the block where the next entry begins names the directory, or the journal, in its latest
@@ -344,8 +345,7 @@ class FlashLog final : public EntryStream {
     if (!journal) bytes = name.directory.size();
     Reference& reference = references_[journal];
     for (;;) {
-      make_room();
-      if (stuck_ != Status::ok || is_said(reference, path, bytes)) return stuck_;
+      if (make_room() == 0 || is_said(reference, path, bytes)) return stuck_;
       // A block that is entered meanwhile takes it back.
       reference = {at_ + used_ + static_cast<std::uint32_t>(sizeof(EntryHead)),
                    static_cast<std::uint32_t>(bytes)};

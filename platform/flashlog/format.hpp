@@ -14,10 +14,23 @@
 ///     20  u16  bytes that are programmed at once (the granule)
 ///     22  u16  number n of retired blocks
 ///     24  u16  index of each retired block, n times
-///   24+2n u32  CRC-32 of all before
+///   24+2n u32  given up: a sequence number, see below; older images do not have it
+///   28+2n u32  CRC-32 of all before
 ///
 /// Magic, version and header length stay where they are in every version. The header with the highest
 /// sequence number has the valid list of retired blocks.
+///
+/// *Given up.* A header names the highest number among the blocks that may be erased before another block is
+/// taken into use, or 0 if there are none, as in a log that stops when it is full. It is on the flash before
+/// any of them is erased. A retired block is never erased, so what the start in the next block had declared
+/// void in it would count again once that block is erased. A reader takes the highest number that a block
+/// which holds more than a header gives up, where it is lower than that block's own. A block up to that
+/// number is void, with all that comes before it in the log, if
+/// (1) a header lists it as retired, or the headers list 16 blocks or more;
+/// (2) the next start in the log does not name it as the block written before;
+/// (3) the header of that start's block gives up a higher number than the block's, or a block between the
+///     two, in the order of their indexes, holds no header, or one with a higher number than that of the
+///     start's block.
 ///
 /// After it, or at the next multiple of the granule if the byte after it is erased, stands a BlockStart. A
 /// block without one was prepared ahead and is empty:
@@ -183,9 +196,11 @@ static_assert(offsetof(BlockStart, left) == 12 && offsetof(BlockStart, run_crc) 
 
 /// Retired blocks that a header has room for. One more is found out again each time its turn comes.
 inline constexpr std::uint32_t kMaxRetired = 16;
+/// Of a header behind its retired blocks: what is given up, and the CRC.
+inline constexpr std::uint32_t kHeaderEndBytes = 4 + kCrcBytes;
 /// No version's header is longer.
-inline constexpr std::uint32_t kMaxHeaderBytes = sizeof(BlockHeader) + 2 * kMaxRetired + kCrcBytes;
-static_assert(kMaxHeaderBytes == 60);
+inline constexpr std::uint32_t kMaxHeaderBytes = sizeof(BlockHeader) + 2 * kMaxRetired + kHeaderEndBytes;
+static_assert(kMaxHeaderBytes == 64);
 
 constexpr std::uint32_t round_up(std::uint32_t value, std::uint32_t step) {
   return (value + step - 1) / step * step;

@@ -37,13 +37,13 @@ struct LogSetup {
 /// What a log remembers beside its page. All is zero before the mount, which takes less code than a value for
 /// each.
 struct LogState {
-  static constexpr std::uint32_t kLost = 0xffff;
+  static constexpr std::uint16_t kLost = 0;
   static constexpr std::uint32_t kOpen = 0x8000;
 
   struct Object {
     Little<std::uint32_t> bytes;
     std::uint16_t number;  // with kOpen, or that of the last one
-    std::uint16_t block;   // in which it begins; kLost: it has failed
+    std::uint16_t begun;   // in the block of this number less 1; kLost: it has failed
   };
 
   /// An entry in the current block that later ones refer to.
@@ -59,8 +59,9 @@ struct LogState {
   std::uint32_t boot_;
   std::uint32_t erased_;         // a block that is erased and has no header yet
   std::uint32_t erases_;
-  std::uint32_t failures_;  // blocks that were tried since the last good program
-  std::uint32_t retired_count_;
+  mutable std::uint32_t found_;  // by the latest look ahead
+  std::uint16_t failures_;  // blocks that were tried since the last good program
+  std::uint16_t retired_count_;
 
   std::uint32_t at_;         // where in the block the page begins, a multiple of the granule
   std::uint32_t used_;       // bytes in the page

@@ -129,6 +129,8 @@ TEST_CASE("flash log: images of all versions are read") {
       {"v1.img", "v1.txt"},
       {"v1_eight_objects.img", "v1.txt"},
       {"v2.img", "v2.txt"},
+      {"v3_nothing_given_up.img", "v2.txt"},
+      {"v3_nothing_given_up_without_faults.img", "v1.txt"},
       {"v3.img", "v2.txt"},
       {"v3_without_faults.img", "v1.txt"}};
   for (const auto& [name, contents] : kImages) {
@@ -144,6 +146,7 @@ TEST_CASE("flash log: a log of an older version is continued") {
   std::string image;
   SUBCASE("1") { image = golden("v1.img"); }
   SUBCASE("2") { image = golden("v2.img"); }
+  SUBCASE("3, before headers gave anything up") { image = golden("v3_nothing_given_up.img"); }
   FlashEmulator flash = part_of(image, geometry_of(image));
   const flashlog::Device device = flash.device();
   std::vector<std::byte> memory(FlashLog::kPrefixBytes + kImagePage);

@@ -1,6 +1,7 @@
 #include "platform/flashlog/impl/log_runs.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "opdump/base/crc32.hpp"
 
@@ -8,23 +9,37 @@ namespace opdump::flashlog {
 inline namespace OPDUMP_NAMESPACE {
 namespace {
 
-/// Ties the segments to streams.
-std::size_t link(std::span<Segment> segments) {
-  std::size_t count = 0;
-  for (Segment next : segments) {
-    while (count != 0 && segments[count - 1].sequence > next.previous) --count;
-    if (count != 0 && segments[count - 1].sequence == next.previous &&
-        next.previous_end >= segments[count - 1].begin && next.previous_end <= segments[count - 1].end) {
-      segments[count - 1].end = next.previous_end;
-      next.follows = true;
-    }
-    if (next.boot == 0) next.boot = count != 0 ? segments[count - 1].boot : next.sequence;
-    segments[count++] = next;
-  }
-  return count;
+/// The number up to which the blocks of a log are given up, by what one of them says.
+std::uint32_t given_up_by(Header& header) {
+  const BlockHeader& head = header.head;
+  if (head.bytes != sizeof head + 2u * head.retired_count + kHeaderEndBytes) return 0;
+  const auto number = load_little_endian<std::uint32_t>(header.bytes() + head.bytes - kHeaderEndBytes);
+  return number < head.sequence ? number : 0;
 }
 
-void forget(Walk& walk) { walk.directory.known = walk.journal.known = false; }
+/// The blocks that headers of a log call retired. When there is no room for more, each block may be.
+class RetiredBlocks {
+ public:
+  void add(const Header& header) {
+    for (std::uint32_t i = 0; i < header.head.retired_count; ++i) {
+      const auto block = load_little_endian<std::uint16_t>(&header.rest[2 * i]);
+      if (!may_have(block)) blocks_[count_++] = block;
+    }
+  }
+
+  bool may_have(std::uint32_t block) const {
+    const auto end = blocks_.begin() + count_;
+    return count_ == blocks_.size() || std::find(blocks_.begin(), end, block) != end;
+  }
+
+ private:
+  std::array<std::uint16_t, kMaxRetired> blocks_{};
+  std::uint32_t count_ = 0;
+};
+
+void forget(Walk& walk) {
+  walk.directory.known = walk.journal.known = false;
+}
 
 void take_run(Walk& walk, Walk::RunBegin run, Position end) {
   walk.at = run.at;
@@ -42,19 +57,58 @@ Status LogRuns::open(std::span<Segment> segments, std::uint64_t search_bytes) {
   search_left_ = search_bytes;
   search_ended_ = false;
   std::uint32_t count = 0;
+  std::uint32_t given_up = 0;
+  RetiredBlocks retired;
   for (std::uint32_t block = 0; block < device_.geometry.block_count; ++block) {
-    if (read_segment(block, segments[count])) ++count;
+    Header header;
+    const BlockUse use = look_at(device_, block, header);
+    if (use == BlockUse::prepared || use == BlockUse::taken) retired.add(header);
+    if (use != BlockUse::taken) continue;
+    given_up = std::max(given_up, given_up_by(header));
+    if (!read_segment(block, header.head, segments[count])) continue;
+    segments[count++].given_up = given_up_by(header);
   }
+  for (Segment& segment : segments.first(count)) segment.retired = retired.may_have(segment.block);
   std::sort(segments.begin(), segments.begin() + count,
             [](const Segment& a, const Segment& b) { return a.sequence < b.sequence; });
-  segments_ = segments.first(link(segments.first(count)));
+  segments_ = segments.first(link(segments.first(count), given_up));
   return Status::ok;
 }
 
-bool LogRuns::read_segment(std::uint32_t block, Segment& segment) const {
-  Header header;
-  if (look_at(device_, block, header) != BlockUse::taken) return false;
-  const std::uint32_t bytes = header.head.bytes;
+/// Ties the segments to streams, and leaves out those that are void.
+std::size_t LogRuns::link(std::span<Segment> segments, std::uint32_t given_up) const {
+  std::size_t count = 0;
+  for (Segment next : segments) {
+    while (count != 0 && segments[count - 1].sequence > next.previous) --count;
+    const Segment* const last = count != 0 ? &segments[count - 1] : nullptr;
+    const bool named = last != nullptr && last->sequence == next.previous;
+    if (named && next.previous_end >= last->begin && next.previous_end <= last->end) {
+      segments[count - 1].end = next.previous_end;
+      next.follows = true;
+    }
+    if (next.boot == 0) next.boot = last != nullptr ? last->boot : next.sequence;
+    const bool given = last != nullptr && !named && last->retired && last->sequence <= given_up;
+    if (given && (last->sequence < next.given_up || was_overwritten(last->block, next))) count = 0;
+    segments[count++] = next;
+  }
+  return count;
+}
+
+/// Whether a block between `block` and that of `next` was erased after `next` was written.
+bool LogRuns::was_overwritten(std::uint32_t block, const Segment& next) const {
+  for (;;) {
+    if (++block == device_.geometry.block_count) block = 0;
+    if (block == next.block) return false;
+    Header header;
+    const BlockUse use = look_at(device_, block, header);
+    if (use == BlockUse::none) return true;
+    const bool known = use == BlockUse::prepared || use == BlockUse::taken;
+    if (known && header.head.sequence > next.sequence) return true;
+  }
+}
+
+bool LogRuns::read_segment(std::uint32_t block, const BlockHeader& head, Segment& segment) const {
+  const std::uint32_t bytes = head.bytes;
   for (const std::uint32_t at : {bytes, round_up(bytes, device_.geometry.program_bytes)}) {
     BlockStart start;
     if (at > device_.geometry.block_bytes - sizeof start) return false;
@@ -64,19 +118,18 @@ bool LogRuns::read_segment(std::uint32_t block, Segment& segment) const {
     const bool old = body == BlockStart::kOldBodyBytes;
     const std::size_t before_crc = sizeof start.head + body;
     if (start.head.kind() != Kind::start || (!old && body != BlockStart::kBodyBytes) ||
-        load_little_endian<std::uint32_t>(memory.data() + before_crc) !=
-            crc32(0, memory.first(before_crc))) {
+        load_little_endian<std::uint32_t>(memory.data() + before_crc) != crc32(0, memory.first(before_crc))) {
       continue;
     }
     const bool starts = start.previous_end == kNewStream;
     segment = {
-        .sequence = header.head.sequence,
+        .sequence = head.sequence,
         .block = block,
         .previous = start.previous,
         .previous_end = start.previous_end,
         .left = start.left,
         .run_crc = start.run_crc,
-        .boot = old ? (starts ? std::uint32_t{header.head.sequence} : 0) : std::uint32_t{start.boot},
+        .boot = old ? (starts ? std::uint32_t{head.sequence} : 0) : std::uint32_t{start.boot},
         .begin = at + static_cast<std::uint32_t>(before_crc) + kCrcBytes,
         .end = device_.geometry.block_bytes,
         .follows = false,
@@ -148,11 +201,11 @@ bool LogRuns::take_value(Position& at, T& value) const {
 /// Calls `use(Bytes)` with the next bytes, in pieces that fit `memory`, which is not empty.
 template <class Use>
 bool LogRuns::take(Position& at, std::uint32_t bytes, MutableBytes memory, Use use) const {
-  return for_pieces(
-      at, bytes, memory.size(), [&](std::uint32_t block, std::uint32_t offset, std::uint32_t piece) {
-        const MutableBytes to = memory.first(piece);
-        return read_block(block, offset, to) && use(Bytes(to));
-      });
+  return for_pieces(at, bytes, memory.size(),
+                    [&](std::uint32_t block, std::uint32_t offset, std::uint32_t piece) {
+                      const MutableBytes to = memory.first(piece);
+                      return read_block(block, offset, to) && use(Bytes(to));
+                    });
 }
 
 /// Goes to where the next entry begins; false when there is none.

@@ -16,13 +16,15 @@ struct Segment {
   std::uint32_t block = 0;
   std::uint32_t previous = 0;
   std::uint32_t previous_end = 0;
-  std::uint32_t left = 0;     ///< as in BlockStart
-  std::uint32_t run_crc = 0;  ///< as in BlockStart
-  std::uint32_t boot = 0;     ///< as in BlockStart, also for images of older versions
-  std::uint32_t begin = 0;    ///< offset of the first byte of the stream
-  std::uint32_t end = 0;      ///< offset behind the last one
-  bool follows = false;       ///< the stream comes from the segment before
-  bool starts = false;        ///< a stream begins here
+  std::uint32_t left = 0;      ///< as in BlockStart
+  std::uint32_t run_crc = 0;   ///< as in BlockStart
+  std::uint32_t given_up = 0;  ///< as its header says
+  std::uint32_t boot = 0;      ///< as in BlockStart, also for images of older versions
+  std::uint32_t begin = 0;     ///< offset of the first byte of the stream
+  std::uint32_t end = 0;       ///< offset behind the last one
+  bool follows = false;        ///< the stream comes from the segment before
+  bool starts = false;         ///< a stream begins here
+  bool retired = false;        ///< perhaps: a header calls it so, or has no room to
 };
 
 /// A byte of a log.
@@ -61,8 +63,8 @@ struct Entry {
   Position body;
 };
 
-/// Is handed the entries of a run while the run is read. What a visitor gathers counts once the CRC of the run
-/// has turned out good.
+/// Is handed the entries of a run while the run is read. What a visitor gathers counts once the CRC of the
+/// run has turned out good.
 class RunVisitor {
  public:
   Position from{};  ///< what begins before is not of interest
@@ -77,7 +79,8 @@ class RunVisitor {
   ~RunVisitor() = default;
 };
 
-/// The runs of entries in a log, each under a CRC that was good in the very reading which its bytes come from.
+/// The runs of entries in a log, each under a CRC that was good in the very reading which its bytes come
+/// from.
 class LogRuns {
  public:
   enum class Run : std::uint8_t { good, bad, broken, none };
@@ -91,13 +94,14 @@ class LogRuns {
   std::span<const Segment> segments() const { return segments_; }
   bool search_ended() const { return search_ended_; }
 
-  /// Hands the entries from `at` up to the next CRC, which covers what has the CRC `crc` before, to `visitor`,
-  /// their bodies in pieces that fit `memory`. `at` becomes where they end, if they are `good` or just their
-  /// CRC is `bad`. `broken`: they end nowhere; `none`: there is not even a first.
+  /// Hands the entries from `at` up to the next CRC, which covers what has the CRC `crc` before, to
+  /// `visitor`, their bodies in pieces that fit `memory`. `at` becomes where they end, if they are `good` or
+  /// just their CRC is `bad`. `broken`: they end nowhere; `none`: there is not even a first.
   Run check(Position& at, std::uint32_t crc, RunVisitor& visitor, MutableBytes memory) const;
   Run check(Position& at, std::uint32_t crc, RunVisitor& visitor) const;
 
-  /// Hands what is left of the run at `walk`, or else the next one, to `visitor`. False at the end of the log.
+  /// Hands what is left of the run at `walk`, or else the next one, to `visitor`. False at the end of the
+  /// log.
   bool visit(Walk& walk, RunVisitor& visitor) const;
 
   /// Goes on to entries with a good CRC. False at the end of the log. Damaged bytes decide nothing: whether
@@ -111,7 +115,9 @@ class LogRuns {
   Position behind(const Entry& entry) const;
 
  private:
-  bool read_segment(std::uint32_t block, Segment& segment) const;
+  bool read_segment(std::uint32_t block, const BlockHeader& head, Segment& segment) const;
+  std::size_t link(std::span<Segment> segments, std::uint32_t given_up) const;
+  bool was_overwritten(std::uint32_t block, const Segment& next) const;
   bool read_block(std::uint32_t block, std::uint32_t offset, MutableBytes to) const;
 
   bool to_next(Position& at) const;
