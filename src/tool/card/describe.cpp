@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
+#include "src/card/card_json.hpp"
+#include "src/card/sha256.hpp"
 #include "src/nano/dbg_file.hpp"
-#include "src/tool/card/card_json.hpp"
 #include "src/tool/card/onnx_file.hpp"
-#include "src/tool/card/sha256.hpp"
 #include "src/tool/card/tflite_file.hpp"
 #include "src/tool/cli/commands.hpp"
 #include "src/tool/cli/decimal.hpp"
@@ -19,6 +19,9 @@
 #include "src/tool/run/describe_dbg.hpp"
 
 namespace opdump::tool {
+
+using namespace cards;
+
 namespace {
 
 constexpr std::size_t kMostCardBytes = 64 * 1024 * 1024;
@@ -72,7 +75,7 @@ bool read_dim(std::string_view text, NamedDims& dims) {
 
 std::string card_summary(const ModelCard& card) {
   std::size_t quantised = 0;
-  for (const CardTensor& tensor : card.tensors) quantised += tensor.quant.scales.empty() ? 0 : 1;
+  for (const CardTensor& tensor : card.tensors) quantised += tensor.quant.scheme == QuantScheme::none ? 0 : 1;
   std::string text = "model \"" + printable(card.name) + "\": " + count_text(card.ops.size(), "operator") +
                      ", " + count_text(card.tensors.size(), "tensor");
   if (quantised != 0) text += ", " + std::to_string(quantised) + " of them quantised";

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "opdump/base/text.hpp"
-#include "src/tool/dump/quantisation.hpp"
+#include "src/tool/dump/real_numbers.hpp"
 #include "src/tool/run/run_file.hpp"
 
 namespace opdump::tool {
@@ -33,7 +33,7 @@ class CardedOps {
     const auto found = ops_.find(std::string(op));
     if (found == ops_.end()) return nullptr;
     const std::vector<RunTensor>& tensors = is_output ? found->second->outputs : found->second->inputs;
-    return index < tensors.size() && !tensors[index].quant.scales.empty() ? &tensors[index].quant : nullptr;
+    return index < tensors.size() && tensors[index].quant.scheme != QuantScheme::none ? &tensors[index].quant : nullptr;
   }
 
   struct Output {

@@ -8,7 +8,7 @@
 #include "opdump/config/parse.hpp"
 #include "opdump/types/model.hpp"
 #include "opdump/types/tensor.hpp"
-#include "src/tool/dump/quantisation.hpp"
+#include "src/tool/dump/real_numbers.hpp"
 
 namespace opdump::tool {
 

@@ -4,6 +4,7 @@
 
 #include "src/tool/cli/human_text.hpp"
 #include "src/tool/cli/table.hpp"
+#include "src/tool/dump/block_format.hpp"
 #include "src/tool/dump/elements.hpp"
 #include "src/tool/dump/record_name.hpp"
 #include "src/tool/show/show_listing.hpp"
@@ -47,10 +48,48 @@ std::string range_text(double least, double most) {
   return least == most ? number_text(least) : number_text(least) + ".." + number_text(most);
 }
 
+/// The least and the greatest of `numbers`, which are not empty.
+template <class Number>
+std::string range_text(const std::vector<Number>& numbers) {
+  const auto [least, most] = std::minmax_element(numbers.begin(), numbers.end());
+  return range_text(static_cast<double>(*least), static_cast<double>(*most));
+}
+
+/// What a card says of a quantised tensor.
+std::string parameter_text(const Quantisation& quant) {
+  std::string text;
+  switch (quant.scheme) {
+    case QuantScheme::none:
+      break;
+    case QuantScheme::affine:
+      text = "  scale " + range_text(quant.scales);
+      if (!quant.zero_points.empty()) text += "  zero point " + range_text(quant.zero_points);
+      break;
+    case QuantScheme::pow2:
+      text = "  scale 2^" + range_text(quant.exponents);
+      break;
+    case QuantScheme::block:
+      text = "  blocks of " + std::to_string(quant.block_elements) + " " + printable(quant.block_type);
+      break;
+    case QuantScheme::lut:
+      text = "  table of " + std::to_string(quant.table.size()) + " from " + range_text(quant.table);
+  }
+  return is_uniform(quant) || quant.axis < 0 ? text : text + "  axis " + std::to_string(quant.axis);
+}
+
+/// Why no real values are known.
+std::string unreal_text(const Quantisation& quant) {
+  const bool blocks = quant.scheme == QuantScheme::block;
+  return blocks && block_format(quant) == nullptr
+             ? "  real values: not known for " + printable(quant.block_type)
+             : "  real values: the " + std::string(blocks ? "blocks" : "scales") +
+                   " of the card do not fit this shape";
+}
+
 /// What the elements of a quantised tensor stand for.
 void add_real(const Quantisation& quant, const TensorDigest& digest, Table& table) {
   if (!digest.has_real) {
-    table.add_line("  real values: the scales of the card do not fit this shape");
+    table.add_line(unreal_text(quant));
     return;
   }
   std::string line = "  real";
@@ -58,13 +97,7 @@ void add_real(const Quantisation& quant, const TensorDigest& digest, Table& tabl
     line += " min " + number_text(digest.real.min()) + "  max " + number_text(digest.real.max()) + "  mean " +
             number_text(digest.real.mean());
   }
-  const auto [least, most] = std::minmax_element(quant.scales.begin(), quant.scales.end());
-  line += "  scale " + range_text(static_cast<double>(*least), static_cast<double>(*most));
-  if (!quant.zero_points.empty()) {
-    const auto [first, last] = std::minmax_element(quant.zero_points.begin(), quant.zero_points.end());
-    line += "  zero point " + range_text(static_cast<double>(*first), static_cast<double>(*last));
-  }
-  if (quant.scales.size() > 1) line += "  axis " + std::to_string(quant.axis);
+  line += parameter_text(quant);
   if (digest.has_limits && digest.elements != 0) {
     char text[64];
     const double all = static_cast<double>(digest.elements) / 100;

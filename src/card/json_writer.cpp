@@ -1,11 +1,12 @@
-#include "src/tool/cli/json.hpp"
+#include "src/card/json_writer.hpp"
 
 #include <cmath>
 #include <cstddef>
 #include <cstdio>
 #include <utility>
 
-namespace opdump::tool {
+namespace opdump::cards {
+inline namespace OPDUMP_NAMESPACE {
 namespace {
 
 /// Bytes of the UTF-8 character at the start of `text`, 0 when it is none.
@@ -143,4 +144,5 @@ bool JsonWriter::break_line() {
   return true;
 }
 
-}  // namespace opdump::tool
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::cards

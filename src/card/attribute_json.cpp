@@ -1,11 +1,12 @@
-#include "src/tool/card/attribute_json.hpp"
+#include "src/card/attribute_json.hpp"
 
 #include <charconv>
 #include <cmath>
 
-#include "src/tool/cli/json.hpp"
+#include "src/card/json_writer.hpp"
 
-namespace opdump::tool {
+namespace opdump::cards {
+inline namespace OPDUMP_NAMESPACE {
 namespace {
 
 template <class Real>
@@ -25,6 +26,10 @@ std::string json_of(double value) {
   return shortest(value);
 }
 
+std::string json_of(std::int32_t value) {
+  return std::to_string(value);
+}
+
 std::string json_of(std::int64_t value) {
   return std::to_string(value);
 }
@@ -33,4 +38,5 @@ std::string json_of(std::string_view value) {
   return JsonWriter().text(value).take();
 }
 
-}  // namespace opdump::tool
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::cards

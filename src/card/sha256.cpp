@@ -1,11 +1,12 @@
-#include "src/tool/card/sha256.hpp"
+#include "src/card/sha256.hpp"
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
 
-namespace opdump::tool {
+namespace opdump::cards {
+inline namespace OPDUMP_NAMESPACE {
 namespace {
 
 constexpr std::size_t kBlockBytes = 64;
@@ -78,4 +79,5 @@ std::string sha256(Bytes bytes) {
   return digest.text();
 }
 
-}  // namespace opdump::tool
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::cards
