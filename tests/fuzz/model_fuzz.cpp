@@ -1,19 +1,19 @@
 // Files of models: what the card says of them is bounded by them, and refers to tensors that it has.
 #include "record_use.hpp"
-#include "src/tool/card/card_json.hpp"
+#include "src/card/card_json.hpp"
 #include "src/tool/card/onnx_file.hpp"
 #include "src/tool/card/tflite_file.hpp"
 
 namespace {
 
-void use(const opdump::tool::ModelCard& card) {
-  for (const opdump::tool::CardOp& op : card.ops) {
+void use(const opdump::cards::ModelCard& card) {
+  for (const opdump::cards::CardOp& op : card.ops) {
     for (const std::uint32_t input : op.inputs)
-      opdump::fuzz::require(input == opdump::tool::CardOp::kNoTensor || input < card.tensors.size());
+      opdump::fuzz::require(input == opdump::cards::CardOp::kNoTensor || input < card.tensors.size());
     for (const std::uint32_t output : op.outputs) opdump::fuzz::require(output < card.tensors.size());
   }
   std::string text;
-  static_cast<void>(opdump::tool::write_card(card, 1 << 20, text));
+  static_cast<void>(opdump::cards::write_card(card, 1 << 20, text));
 }
 
 }  // namespace
@@ -21,13 +21,13 @@ void use(const opdump::tool::ModelCard& card) {
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   const opdump::Bytes file(reinterpret_cast<const std::byte*>(data), size);
   std::string reason;
-  opdump::tool::ModelCard onnx;
+  opdump::cards::ModelCard onnx;
   if (opdump::tool::read_onnx(file, {{"batch", 2}}, onnx, reason)) {
     use(onnx);
   } else {
     opdump::fuzz::require(!reason.empty());
   }
-  opdump::tool::ModelCard tflite;
+  opdump::cards::ModelCard tflite;
   if (opdump::tool::read_tflite(file, tflite, reason)) use(tflite);
   return 0;
 }
