@@ -1,33 +1,19 @@
 #include <new>
 
 #include "opdump/attach.h"
+#include "src/attach/c_guard.hpp"
 #include "src/attach/dump_object.hpp"
 #include "src/attach/model_object.hpp"
 #include "src/c_api/c_port.hpp"
 #include "src/c_api/described_op.hpp"
 
 using namespace opdump;
+using attaching::guarded;
 using attaching::RuntimeTensors;
 
 namespace {
 
 constexpr opdump_attach_gate kNoGate = {nullptr, 0};
-
-/// What `use()` returns; no exception gets into the program's C.
-template <class Result, class Use>
-Result guarded(Result otherwise, const Use& use) noexcept {
-  try {
-    return use();
-  } catch (...) {
-    return otherwise;
-  }
-}
-
-/// The only exceptions are those for want of memory.
-template <class Use>
-opdump_status guarded(const Use& use) noexcept {
-  return guarded<opdump_status>(OPDUMP_ERR_NO_MEMORY, [&] { return c_api::to_c(use()); });
-}
 
 }  // namespace
 

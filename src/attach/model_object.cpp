@@ -2,8 +2,13 @@
 
 #include <utility>
 
+#include "src/attach/card_file.hpp"
+#include "src/card/card_json.hpp"
+
 using namespace opdump;
 using attaching::AttachMemory;
+using attaching::CardPlace;
+using attaching::FlagWord;
 using attaching::RuntimeTensors;
 using attaching::TensorRefusal;
 
@@ -50,11 +55,10 @@ std::uint32_t opdump_attach_model::append(const opdump_op& op, std::uint32_t fla
   std::vector<OpAttribute>& attributes = attributes_.emplace_back();
   for (std::uint32_t i = 0; i < op.attribute_count; ++i)
     attributes.push_back({keep(op.attributes[i].name), keep(op.attributes[i].value)});
-  static constexpr std::pair<std::uint32_t, std::string_view> kFlags[] = {
-      {OPDUMP_TAP_BREAKS_FUSION, "tap_breaks_fusion"}, {OPDUMP_TAP_COPIES, "tap_copies"}};
-  for (const auto& [flag, word] : kFlags) {
-    if ((flags & flag) != 0) attributes.push_back({word, "True"});
+  for (const FlagWord& flag : attaching::kFlagWords) {
+    if ((flags & flag.flag) != 0) attributes.push_back({flag.word, "True"});
   }
+  if (flags != 0) notes_.flag(index, flags);
   ops_.push_back({.name = own,
                   .type = keep(op.type),
                   .task_id = op.task_id,
@@ -86,7 +90,52 @@ void opdump_attach_model::load() {
   const Status status = dump_.files().load_model(plan_, desc_, bits_);
   if (status != Status::ok)
     static_cast<void>(dump_.fail(status, [&] { return "loading model \"" + texts_.front() + '"'; }));
+  card_due_ = !plan_.bits.empty();
+  card_at_step_ = card_due_ && !attaching::waits_for_failure(dump_.files().kit().config());
   loaded_.store(true, std::memory_order_release);
+}
+
+bool opdump_attach_model::lacks_card() {
+  const bool is_captured = loaded_.load(std::memory_order_relaxed) && !plan_.bits.empty();
+  if (!is_captured || !(card_due_ || dynamic_)) return false;
+  const CardPlace place = dump_.card_place(desc_.id);
+  return !attaching::waits_for_failure(place.config) || attaching::has_directory(place);
+}
+
+void opdump_attach_model::write_card(const CardPlace& place, bool sync) {
+  card_at_step_ = false;
+  card_due_ = false;
+  constexpr std::size_t kMostCardBytes = std::size_t{64} << 20;
+  Status status = Status::no_memory;
+  try {
+    const std::lock_guard lock(mutex_);
+    card_written_ = true;
+    std::string text;
+    status = cards::write_card(notes_.card(desc_), kMostCardBytes, text)
+                 ? attaching::write_card_file(place, text, sync)
+                 : Status::too_large;
+  } catch (...) {
+  }
+  if (status != Status::ok)
+    static_cast<void>(dump_.fail(status, [&] { return "the card of model \"" + texts_.front() + '"'; }));
+}
+
+Status opdump_attach_model::describe_op(std::uint32_t op, const opdump_attach_op_info& info) {
+  const std::lock_guard lock(mutex_);
+  Status status = op < ops_.size() ? Status::ok : Status::no_such_op;
+  if (status == Status::ok && card_written_) status = Status::model_already_loaded;
+  if (status == Status::ok) status = notes_.describe(op, info);
+  if (status == Status::ok) return status;
+  return dump_.fail(status, [&] {
+    return "a description of operator " + (op < ops_.size() ? quoted(op) : std::to_string(op));
+  });
+}
+
+Status opdump_attach_model::describe(const opdump_attach_model_info& info) {
+  const std::lock_guard lock(mutex_);
+  const Status status = card_written_ ? Status::model_already_loaded : notes_.describe(info);
+  if (status == Status::ok) return status;
+  return dump_.fail(status, [&] { return "a description of model \"" + texts_.front() + '"'; });
 }
 
 void opdump_attach_model::unload() {
@@ -94,6 +143,7 @@ void opdump_attach_model::unload() {
   const Status status = dump_.files().unload_model(plan_);
   if (status != Status::ok)
     static_cast<void>(dump_.fail(status, [&] { return "unloading model \"" + texts_.front() + '"'; }));
+  card_written_ = false;
   loaded_.store(false, std::memory_order_release);
 }
 
@@ -124,9 +174,10 @@ Status opdump_attach_model::begin_step(std::uint64_t step) {
     return dump_.fail(Status::step_open, [&] { return "a step of model \"" + texts_.front() + '"'; });
   ++steps_;
   if (!dump_.on()) return Status::ok;
-  if (!dynamic_ && !loaded_.load(std::memory_order_acquire)) {
+  if (!dynamic_ && (!loaded_.load(std::memory_order_acquire) || card_at_step_)) {
     const std::lock_guard control(dump_.control());
     load();
+    if (card_at_step_) write_card(dump_.card_place(desc_.id), false);
   }
   std::unique_lock<std::mutex> lock;
   Slot& slot = dump_.lock_slot(lock);
