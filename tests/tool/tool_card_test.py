@@ -199,6 +199,147 @@ class Schemes(Case):
             self.assertIn('1 equal', self.run_tool('compare', 'mine', 'golden', '--model', 'card.json')[0])
 
 
+def op(name, type_name, quant=None, **more):
+    output = {'tensor': name, 'dtype': 'int8', 'shape': [4]}
+    return dict(more, name=name, type=type_name, outputs=[dict(output, quant=quant) if quant else output])
+
+
+class BesideTheJournal(Case):
+    """Cards that lie in a dump are found without an option."""
+
+    QUANT = {'scheme': 'affine', 'scale': [0.5], 'zero_point': [-4]}
+    CARD = {'opdump_model': 1, 'name': 'my net', 'id': 7, 'ops': [op('conv', 'Conv2D', QUANT), op('relu', 'Relu')]}
+
+    def dump(self, layer=('conv', 'relu')):
+        """A dump of the card's model, and its directory."""
+        os.mkdir(self.path('dump'))
+        self.config(layer)
+        self.write('run.json', json.dumps({'steps': 2, 'models': [{'name': 'my net', 'id': 7, 'ops': [
+            {'name': part['name'], 'type': part['type'], 'outputs': [
+                {'dtype': 'int8', 'shape': [4], 'fill': 'ramp'}]} for part in self.CARD['ops']]}]}))
+        self.run_tool('replay', 'run.json', '--config', 'acl.json')
+        return os.path.join('dump', os.listdir(self.path('dump'))[0])
+
+    def config(self, layer):
+        self.write('acl.json', json.dumps({'dump': {'dump_path': 'dump', 'dump_list': [
+            {'model_name': 'my net', 'layer': list(layer)}]}}))
+
+    def card(self, place, number='0.7', **changes):
+        return self.write(os.path.join(place, 'opdump.%s.model.json' % number), json.dumps(dict(self.CARD, **changes)))
+
+    def forget_never(self, place):
+        """As small code writes the journal, which tells nothing of what was never captured."""
+        for name in os.listdir(self.path(place)):
+            if name.endswith('.journal'):
+                lines = self.read(place, name).decode().splitlines(True)
+                self.write(os.path.join(place, name), ''.join(line for line in lines if ',never,' not in ',' + line))
+
+    def test_show_takes_the_card_of_the_model(self):
+        place = self.dump()
+        self.card(place)
+        self.card(place, '0.8', id=8, ops=[op('conv', 'Conv2D', dict(self.QUANT, scale=[99]))])
+        for path in ('dump', place, place + '/0/my_net/7/1'):
+            out, error = self.run_tool('show', path, '--step', '1')
+            self.assertEqual((error, out.count('scale 0.5  zero point -4'), out.count('real')), ('', 1, 1), out)
+        self.write('other.json', json.dumps(dict(self.CARD, ops=[op('conv', 'Conv2D', dict(self.QUANT, scale=[3]))])))
+        self.assertIn('scale 3', self.run_tool('show', 'dump', '--model', 'other.json')[0])
+
+    def test_of_two_cards_that_fit_none_is_used(self):
+        place = self.dump()
+        self.card(place)
+        self.card(place, '0.7.2')
+        for command in (('show', 'dump'), ('compare', 'dump', 'dump')):
+            out, error = self.run_tool(*command)
+            self.assertNotIn('real', out)
+            self.assertEqual(error.count('no card is used for model "my net"'), 1, error)
+            self.assertIn('are both of it; name one with --model', error)
+
+    def test_a_damaged_card_is_told_and_left_out(self):
+        place = self.dump()
+        self.write(place + '/opdump.0.7.model.json', '{"opdump_model": 1, "name": "my net", "ops": [{}]}')
+        out, error = self.run_tool('show', 'dump')
+        self.assertNotIn('real', out)
+        self.assertIn('opdump.0.7.model.json:1:47: ops[0].name: missing', error)
+
+    def test_compare_takes_the_card_of_each_side(self):
+        place = self.dump(['conv'])
+        self.card(place)
+        stored = struct.unpack('4b', self.read(place, '0', 'my_net', '7', '0', [
+            name for name in os.listdir(self.path(place, '0', 'my_net', '7', '0'))][0])[-4:])
+        golden = 'golden/%s/0/my_net/7/%d/Conv2D.conv.65535.65535.1589195081588018'
+        for step in range(2):
+            self.write(golden % ('20260131130559', step), record([], [tensor(
+                tool_case.FLOAT, [4], tool_case.floats(*(0.5 * (value + 4) for value in stored)))]))
+        self.assertIn('2 equal', self.run_tool('compare', 'dump', 'golden')[0])
+        self.assertIn('2 equal', self.run_tool('compare', 'golden', 'dump')[0])
+        os.remove(self.path(place, 'opdump.0.7.model.json'))
+        self.assertIn('2 diverging', self.run_tool('compare', 'dump', 'golden', expect=1)[0])
+
+    def test_verify_takes_cards_as_part_of_the_dump(self):
+        place = self.dump()
+        for number in ('0.7', '3.1', '0.7.2'):
+            self.card(place, number)
+        self.assertIn('complete', self.run_tool('verify', 'dump')[0])
+        for name in ('opdump.0.model.json', 'opdump.0.x.model.json', 'opdump.1.2.3.4.model.json', '0/opdump.0.7.model.json'):
+            path = self.write(os.path.join(place, name), '{}')
+            self.assertIn('in no journal', self.run_tool('verify', 'dump', expect=1)[0], name)
+            os.remove(path)
+
+    def test_verify_proves_a_dump_against_the_models_of_its_cards(self):
+        place = self.dump()
+        self.assertIn('no card beside a journal', self.run_tool('verify', 'dump', '--config', 'acl.json', expect=1)[0])
+        self.card(place)
+        self.run_tool('verify', 'dump', '--config', 'acl.json')
+        self.config(['conv', 'relu', 'ghost'])
+        untold = {'name': 'ghost', 'type': 'Add', 'outputs': [{'tensor': 'g'}]}
+        self.card(place, ops=[*self.CARD['ops'], untold])
+        out = self.run_tool('verify', 'dump', '--config', 'acl.json', expect=1)[0]
+        self.assertRegex(out, r'never captured: the runtime did not offer it.*\n +Add\.ghost +my_net \(7\) +steps 0-1')
+        untold['outputs'][0].update(dtype='int8', shape=[0])
+        self.card(place, ops=[*self.CARD['ops'], untold])
+        self.run_tool('verify', 'dump', '--config', 'acl.json')
+
+    def test_verify_tells_what_no_card_has(self):
+        place = self.dump(['conv', 'relu', 'rellu'])
+        out = self.run_tool('verify', 'dump', expect=4)[0]
+        self.assertIn('the model has no operator of that name', out)
+        self.assertNotIn('did you mean', out)
+        self.card(place)
+        self.assertIn('the model has no operator of that name; did you mean "relu"?',
+                      self.run_tool('verify', 'dump', expect=4)[0])
+        self.forget_never(place)
+        self.run_tool('verify', 'dump')
+        out = self.run_tool('verify', 'dump', '--config', 'acl.json', expect=4)[0]
+        self.assertIn('not in the models as their cards have them', out)
+        self.assertIn('layer "rellu" of model "my net" matches nothing; did you mean "relu"?', out)
+        found = json.loads(self.run_tool('verify', 'dump', '--config', 'acl.json', '--json', expect=4)[0])
+        self.assertEqual([(f['kind'], f['closest']) for f in found['findings']], [('no_such', 'relu')])
+
+    def test_overflow_tells_what_an_operator_is_made_of(self):
+        place = 'dump/20260131130559'
+        self.write(place + '/0/net/1/5/Conv2D.conv1.3.2.1589195081588018', record(
+            [tensor(INT8, [2], b'\1\2')], [tensor(tool_case.FLOAT, [1], tool_case.floats(float('inf')))]))
+        blob = bytearray(2048)
+        struct.pack_into('<6Q', blob, 256, 1, 2, 3, 0, 0, 0)
+        struct.pack_into('<3Q', blob, 1024, 0, 1, 0x110)
+        self.write(place + '/0/net/1/5/Opdebug.Node_OpDebug.9.2.1589195081588019',
+                   record([], [tensor(UINT8, [2048], bytes(blob))]))
+        self.assertNotIn('made of', self.run_tool('overflow', 'dump')[0])
+        card = json.dumps({'opdump_model': 1, 'name': 'net', 'id': 1, 'ops': [
+            {'name': 'pool', 'type': 'Pool', 'outputs': [{'tensor': 'other'}, {'tensor': 'p'}]},
+            {'name': 'conv1', 'type': 'Conv2D', 'original_names': ['stem/conv', 'stem/bn'],
+             'inputs': [{'tensor': 'p', 'quant': self.QUANT}], 'outputs': [{'tensor': 'c'}]}]})
+        self.write('card.json', card)
+        outs = [self.run_tool('overflow', 'dump', '--model', 'card.json')[0]]
+        self.write(place + '/opdump.0.1.model.json', card)
+        outs.append(self.run_tool('overflow', 'dump')[0])
+        for out in outs:
+            self.assertIn('   made of stem/conv, stem/bn\n', out)
+            self.assertIn('input 0  int8 [2]  2 finite: min 1, max 2, mean 1.5, output 1 of pool\n'
+                          '     scale 0.5  zero point -4  real min 2.5  max 3\n', out)
+            self.assertIn('first bad operator: Conv2D conv1, made of stem/conv, stem/bn, model 1 (net)', out)
+
+
 class Refusals(Case):
     def test_a_damaged_quantisation_is_refused(self):
         os.mkdir(self.path('dump'))

@@ -38,8 +38,9 @@ usage: opdump compare -m MINE -g GOLDEN [-out DIRECTORY]
       --boot N                 of MINE only boot N, where it is a flash image or what 'opdump extract' wrote
       --golden-boot N          the same of GOLDEN
       --map FILE               what my operators are called in the golden dump: rows 'name,golden name'
-      --model CARD             what my integers stand for, by the card that 'opdump describe' has written:
-                               quantised tensors are compared by their real values
+      --model CARD             what my integers stand for, by a card of the model, as 'opdump describe' writes
+                               it: quantised tensors are compared by their real values. Without it, by the
+                               cards that lie beside the journal, 'opdump.*.model.json'
       --golden-model CARD      the same of GOLDEN
       --by-order               operators go together by their turn within a step, whatever their names
       --limits LIST            what a tensor has to keep or is called diverging, as 'cosine=0.99,max_abs=0.001';
@@ -233,8 +234,9 @@ int run_compare(Words words) {
   };
   DumpSide mine = read(my_image, *options.mine, boot);
   DumpSide golden = read(golden_image, *options.golden, golden_boot);
-  add_card(carded, mine);
-  add_card(golden_carded, golden);
+  BesideCards beside(search.note);
+  add_cards(options.model ? &carded : nullptr, beside, mine);
+  add_cards(options.golden_model ? &golden_carded : nullptr, beside, golden);
   if (options.op) {
     keep_ops(*options.op, mine);
     keep_ops(*options.op, golden);

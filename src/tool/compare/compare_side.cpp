@@ -238,9 +238,12 @@ DumpSide read_side(const std::string& path, const SearchReport& report, std::opt
   return side;
 }
 
-void add_card(const CardedOps& card, DumpSide& side) {
+void add_cards(const CardedOps* card, BesideCards& beside, DumpSide& side) {
   for (DumpTensor& tensor : side.tensors) {
-    tensor.quant = card.quant(side.files[tensor.file].op, tensor.is_output, tensor.index);
+    const std::string& path = side.files[tensor.file].path;
+    const CardedOps* const found = card != nullptr ? card : beside.of(path.substr(0, path.rfind('/') + 1));
+    if (found == nullptr) continue;
+    tensor.quant = found->quant(side.files[tensor.file].op, tensor.is_output, tensor.index);
     if (tensor.quant != nullptr && tensor.quant->scheme == QuantScheme::block) take_blocks(tensor);
   }
 }

@@ -56,6 +56,9 @@ struct RecordPlace {
 /// `directory`.
 std::optional<RecordPlace> parse_record_place(std::string_view directory);
 
+/// `name` as the core writes it in a path.
+std::string sanitised(std::string_view name);
+
 /// Orders as a person sorts: runs of digits by their number, everything else by its bytes.
 bool natural_less(std::string_view a, std::string_view b);
 

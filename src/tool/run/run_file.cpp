@@ -107,6 +107,7 @@ class RunReader {
   bool read_card(const JsonNode& root, const KeyPath& path, RunModel& model) {
     std::uint64_t version = 0;
     if (!read_number(root, path, "opdump_model", version)) return false;
+    model.from_card = true;
     if (version == 1) return read_model(root, path, model);
     return refuse(*root.member("opdump_model"), path.key("opdump_model"), "this build reads version 1");
   }

@@ -51,6 +51,7 @@ struct RunModel {
   std::string_view name;
   std::string_view graph_name;
   std::uint32_t id = 0;
+  bool from_card = false;
   std::vector<RunOp> ops;
   std::vector<RunConstant> constants;
 };

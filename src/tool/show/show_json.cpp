@@ -131,7 +131,7 @@ bool JsonListing::show(const ShownRecord& record, RecordFile& file, std::string&
     sums_.bytes += tensor.bytes;
     TensorDigest digest;
     std::string problem;
-    const Quantisation* const quant = quant_of(detail_, record, tensor);
+    const Quantisation* const quant = quant_of(record, tensor);
     const bool good = digest_tensor(file, tensor, detail_.spread, detail_.head, quant, digest, problem);
     json_.line(2).open('{');
     write_tensor(json_, tensor);

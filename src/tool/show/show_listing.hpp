@@ -20,7 +20,6 @@ namespace opdump::tool {
 struct ShowDetail {
   bool spread = false;
   std::size_t head = 0;  ///< elements
-  const CardedOps* card = nullptr;
 };
 
 /// One record to be listed.
@@ -30,13 +29,13 @@ struct ShownRecord {
   std::optional<RecordPlace> place;
   std::optional<std::string_view>
       format{};  ///< of its tensor, as the file's name spells it; empty: not known
+  const CardedOps* card = nullptr;  ///< of its model; null: not known
 };
 
 /// How the tensor is quantised; null where that is not known.
-inline const Quantisation* quant_of(const ShowDetail& detail, const ShownRecord& record,
-                                    const RecordTensor& tensor) {
-  if (detail.card == nullptr || !record.name) return nullptr;
-  return detail.card->quant(record.name->name, tensor.is_output, tensor.index);
+inline const Quantisation* quant_of(const ShownRecord& record, const RecordTensor& tensor) {
+  if (record.card == nullptr || !record.name) return nullptr;
+  return record.card->quant(record.name->name, tensor.is_output, tensor.index);
 }
 
 struct ShownSums {

@@ -4,8 +4,8 @@
 
 #include "src/tool/cli/human_text.hpp"
 #include "src/tool/cli/table.hpp"
-#include "src/tool/dump/block_format.hpp"
 #include "src/tool/dump/elements.hpp"
+#include "src/tool/dump/quantisation_text.hpp"
 #include "src/tool/dump/record_name.hpp"
 #include "src/tool/show/show_listing.hpp"
 
@@ -44,52 +44,10 @@ std::string short_title(const std::string& title) {
   return text;
 }
 
-std::string range_text(double least, double most) {
-  return least == most ? number_text(least) : number_text(least) + ".." + number_text(most);
-}
-
-/// The least and the greatest of `numbers`, which are not empty.
-template <class Number>
-std::string range_text(const std::vector<Number>& numbers) {
-  const auto [least, most] = std::minmax_element(numbers.begin(), numbers.end());
-  return range_text(static_cast<double>(*least), static_cast<double>(*most));
-}
-
-/// What a card says of a quantised tensor.
-std::string parameter_text(const Quantisation& quant) {
-  std::string text;
-  switch (quant.scheme) {
-    case QuantScheme::none:
-      break;
-    case QuantScheme::affine:
-      text = "  scale " + range_text(quant.scales);
-      if (!quant.zero_points.empty()) text += "  zero point " + range_text(quant.zero_points);
-      break;
-    case QuantScheme::pow2:
-      text = "  scale 2^" + range_text(quant.exponents);
-      break;
-    case QuantScheme::block:
-      text = "  blocks of " + std::to_string(quant.block_elements) + " " + printable(quant.block_type);
-      break;
-    case QuantScheme::lut:
-      text = "  table of " + std::to_string(quant.table.size()) + " from " + range_text(quant.table);
-  }
-  return is_uniform(quant) || quant.axis < 0 ? text : text + "  axis " + std::to_string(quant.axis);
-}
-
-/// Why no real values are known.
-std::string unreal_text(const Quantisation& quant) {
-  const bool blocks = quant.scheme == QuantScheme::block;
-  return blocks && block_format(quant) == nullptr
-             ? "  real values: not known for " + printable(quant.block_type)
-             : "  real values: the " + std::string(blocks ? "blocks" : "scales") +
-                   " of the card do not fit this shape";
-}
-
 /// What the elements of a quantised tensor stand for.
 void add_real(const Quantisation& quant, const TensorDigest& digest, Table& table) {
   if (!digest.has_real) {
-    table.add_line(unreal_text(quant));
+    table.add_line("  " + unreal_text(quant));
     return;
   }
   std::string line = "  real";
@@ -97,7 +55,7 @@ void add_real(const Quantisation& quant, const TensorDigest& digest, Table& tabl
     line += " min " + number_text(digest.real.min()) + "  max " + number_text(digest.real.max()) + "  mean " +
             number_text(digest.real.mean());
   }
-  line += parameter_text(quant);
+  line += "  " + parameter_text(quant);
   if (digest.has_limits && digest.elements != 0) {
     char text[64];
     const double all = static_cast<double>(digest.elements) / 100;
@@ -227,7 +185,7 @@ bool TextListing::show(const ShownRecord& record, RecordFile& file, std::string&
                                     tensor.has_shape ? shape_text(tensor.shape()) : "no shape",
                                     std::to_string(tensor.bytes) + " B"};
     TensorDigest digest;
-    const Quantisation* const quant = quant_of(detail_, record, tensor);
+    const Quantisation* const quant = quant_of(record, tensor);
     digest_tensor(file, tensor, detail_.spread, detail_.head, quant, digest, error);
     for (std::string& cell : statistics_cells(tensor, digest.statistics)) row.push_back(std::move(cell));
     table.add(std::move(row));

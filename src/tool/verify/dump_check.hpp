@@ -35,7 +35,10 @@ struct JournalSummary {
 struct VerifyContext {
   Findings& findings;
   Progress& progress;
-  const WantedRecords* wanted = nullptr;  ///< null: not asked for
+  BesideCards& cards;
+  WantedRecords* wanted = nullptr;  ///< null: not asked for
+  bool wants_cards = false;         ///< the models of `wanted` are those of each dump's cards
+  bool is_of_wanted = false;        ///< a journal is of a device of which `wanted` wants something
   bool quick = false;                     ///< files are not opened
   RecordFile file{};
   std::vector<JournalSummary> journals{};
