@@ -1,19 +1,23 @@
 #!/usr/bin/env python3
-"""Tests of how cards of models are read, from outside: tool_card_test.py OPDUMP [unittest arguments].
+"""Tests of how cards of models are read, from outside: tool_card_test.py OPDUMP CARD_MAKER [unittest arguments].
 
 NumPy works out what quantised tensors stand for; without it those tests are skipped. With OPDUMP_GGML naming a
 libggml-base.so, blocks are compared with what ggml makes of them too.
 """
 import ctypes
+import hashlib
 import json
 import os
 import struct
+import subprocess
 import sys
 import unittest
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
 import tool_case  # noqa: E402
 from tool_case import INT8, UINT8, Case, numpy, record, tensor  # noqa: E402
+
+CARD_MAKER = os.path.abspath(sys.argv.pop(2))
 
 FILE = 'Op.a.0.0.1589195081588018'
 
@@ -338,6 +342,42 @@ class BesideTheJournal(Case):
             self.assertIn('input 0  int8 [2]  2 finite: min 1, max 2, mean 1.5, output 1 of pool\n'
                           '     scale 0.5  zero point -4  real min 2.5  max 3\n', out)
             self.assertIn('first bad operator: Conv2D conv1, made of stem/conv, stem/bn, model 1 (net)', out)
+
+
+class OfAProgram(Case):
+    """The cards of a program that attaches, from its calls to what the commands make of them."""
+
+    def setUp(self):
+        super().setUp()
+        os.mkdir(self.path('dump'))
+        self.write('acl.json', json.dumps({'dump': {'dump_path': self.path('dump'), 'dump_mode': 'all',
+                                                    'dump_list': [{}]}, 'opdump': {'when_full': 'block'}}))
+        subprocess.run([CARD_MAKER, self.path('acl.json')], check=True, stderr=subprocess.DEVNULL)
+        self.place = os.path.join('dump', os.listdir(self.path('dump'))[0])
+
+    def test_cards_are_beside_the_journal_and_the_dump_is_complete(self):
+        cards = sorted(name for name in os.listdir(self.path(self.place)) if name.endswith('.model.json'))
+        self.assertEqual(cards, ['opdump.0.1.model.json', 'opdump.0.2.model.json'])
+        fixed, dynamic = (json.loads(self.read(self.place, name)) for name in cards)
+        self.assertEqual([fixed['runtime'], fixed['sha256']], ['maker 1.0', hashlib.sha256(b'model').hexdigest()])
+        self.assertEqual(fixed['ops'][0]['original_names'], ['stem/conv', 'stem/bn'])
+        self.assertEqual(dynamic['ops'], [{'index': 0, 'name': 'lookup', 'type': 'GatherND', 'inputs': [], 'outputs': [
+            {'tensor': 'codes', 'dtype': 'uint8', 'quant': {'scheme': 'lut', 'table': [1, 2, 4, 8]}}]}])
+        self.assertIn('complete', self.run_tool('verify', 'dump')[0])
+        self.run_tool('verify', 'dump', '--config', 'acl.json')
+
+    def test_show_tells_real_values(self):
+        out = self.run_tool('show', 'dump', '--step', '1')[0]
+        self.assertIn('real min -64  max 63.5  mean 0.125  scale 0.5  zero point 128  at the least 25 %  at the most 25 %',
+                      out)
+        # The output of one operator is the input of the next, which names the same tensor.
+        self.assertEqual(out.count('real min -32  max 254  mean 56.125  scale 2^-2..1  axis 1'), 2)
+        self.assertIn('real min 1  max 8  mean 3.25  table of 4 from 1..8', out)
+
+    def test_check_and_edges_read_them(self):
+        card = os.path.join(self.place, 'opdump.0.1.model.json')
+        self.assertIn('2 of 2 operators: "conv", "relu"', self.run_tool('check', 'acl.json', '--model', card)[0])
+        self.assertIn('relu', self.run_tool('edges', 'dump', '--model', card)[0])
 
 
 class Refusals(Case):
