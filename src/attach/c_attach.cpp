@@ -1,8 +1,8 @@
 #include <new>
 
 #include "opdump/attach.h"
-#include "src/attach/c_guard.hpp"
 #include "src/attach/dump_object.hpp"
+#include "src/attach/guarded.hpp"
 #include "src/attach/model_object.hpp"
 #include "src/c_api/c_port.hpp"
 #include "src/c_api/described_op.hpp"

@@ -1,7 +1,7 @@
 #include <cstring>
 
 #include "opdump/attach.h"
-#include "src/attach/c_guard.hpp"
+#include "src/attach/guarded.hpp"
 #include "src/attach/model_object.hpp"
 #include "src/c_api/c_port.hpp"
 #include "src/card/sha256.hpp"

@@ -92,11 +92,11 @@ bool is_sha256(std::string_view text) {
   return text.size() == kDigits && text.find_first_not_of("0123456789abcdefABCDEF") == text.npos;
 }
 
-std::vector<cards::CardAttribute> as_json(std::span<const OpAttribute> attributes) {
-  std::vector<cards::CardAttribute> texts;
-  for (const OpAttribute& attribute : attributes)
-    texts.push_back({std::string(attribute.name), cards::json_of(attribute.value)});
-  return texts;
+std::uint32_t flag_of(const OpAttribute& attribute) {
+  for (const FlagWord& flag : kFlagWords) {
+    if (attribute.name == flag.word) return flag.flag;
+  }
+  return 0;
 }
 
 std::vector<std::string> words_of(std::uint32_t flags) {
@@ -179,9 +179,12 @@ cards::ModelCard CardNotes::card(const ModelDesc& model) const {
     op.marked = desc.marked;
     op.task_id = desc.task_id;
     op.stream_id = desc.stream_id;
-    const auto flagged = flags_.find(i);
-    std::uint32_t flags = flagged == flags_.end() ? 0 : flagged->second;
-    op.attributes = as_json(desc.attributes.first(desc.attributes.size() - words_of(flags).size()));
+    std::uint32_t flags = 0;
+    for (const OpAttribute& attribute : desc.attributes) {
+      const std::uint32_t flag = flag_of(attribute);
+      flags |= flag;
+      if (flag == 0) op.attributes.push_back({std::string(attribute.name), cards::json_of(attribute.value)});
+    }
     if (const auto told = ops_.find(i); told != ops_.end()) {
       op.inputs = told->second.inputs;
       op.outputs = told->second.outputs;

@@ -15,15 +15,12 @@ inline namespace OPDUMP_NAMESPACE {
 /// What a program tells of a model for its card. Copies everything. Allocates.
 class CardNotes {
  public:
-  /// For an operator added with `attributes`, of which the last ones stand for these flags.
-  void flag(std::uint32_t op, std::uint32_t flags) { flags_[op] = flags; }
-
   /// In the place of what was told of the operator. `invalid_argument`, `missing_argument`, `unknown_dtype`
   /// or `too_many_dims` for what cannot be; then nothing has changed.
   Status describe(std::uint32_t op, const opdump_attach_op_info& info);
   Status describe(const opdump_attach_model_info& info);
 
-  /// The card of the model, as it is now.
+  /// The card of the model, as it is now. Attributes that stand for flags are flags there.
   cards::ModelCard card(const ModelDesc& model) const;
 
  private:
@@ -44,10 +41,9 @@ class CardNotes {
   std::vector<cards::CardTensor> tensors_;
   std::unordered_map<std::string, std::uint32_t> places_;  ///< of tensors with names
   std::unordered_map<std::uint32_t, OpInfo> ops_;
-  std::unordered_map<std::uint32_t, std::uint32_t> flags_;
 };
 
-/// A flag of an operator, and its word in cards and descriptions.
+/// A flag of an operator, and its word: in RUN.json it is an attribute that is "True".
 struct FlagWord {
   std::uint32_t flag;
   const char* word;

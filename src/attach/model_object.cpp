@@ -58,7 +58,6 @@ std::uint32_t opdump_attach_model::append(const opdump_op& op, std::uint32_t fla
   for (const FlagWord& flag : attaching::kFlagWords) {
     if ((flags & flag.flag) != 0) attributes.push_back({flag.word, "True"});
   }
-  if (flags != 0) notes_.flag(index, flags);
   ops_.push_back({.name = own,
                   .type = keep(op.type),
                   .task_id = op.task_id,

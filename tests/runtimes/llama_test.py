@@ -28,6 +28,7 @@ LIBRARIES = ('libllama.v0.5.0.so', 'libggml.v0.5.0.so', 'libggml-base.so')
 FOLDER = BUILD / 'runtimes' / 'llama'
 BINS = FOLDER / 'bins'
 MODEL = FOLDER / 'llama.gguf'
+QUANTISED = {}  # what weights stand for, by name
 
 # A process of its own, as what a child is said to have used includes the memory of who started it.
 MEASURE = '''
@@ -61,7 +62,7 @@ def prepare():
         for folder in ('include', 'ggml/include'):
             for name in run(['git', '-C', git, 'ls-tree', '--name-only', 'HEAD', folder + '/']).split():
                 (headers / pathlib.Path(name).name).write_text(run(['git', '-C', git, 'show', f'HEAD:{name}']))
-    gguf_llama.write(MODEL)
+    QUANTISED.update(gguf_llama.write(MODEL))
     flags = run(['pkg-config', '--cflags', '--libs', '--static', 'opdump'],
                 env=dict(os.environ, PKG_CONFIG_PATH=str(BUILD / 'meson-uninstalled'))).split()
     run([*COMPILER, '-std=c++17', '-O1', '-Wall', '-Wextra', '-Wconversion', '-Wshadow', '-Werror', f'-I{ROOT}',
@@ -76,7 +77,7 @@ class Llama(unittest.TestCase):
         self.dump = pathlib.Path(self.folder.name) / 'dump'
         self.dump.mkdir()
 
-    def decode(self, tokens=8, config=None, **options):
+    def decode(self, tokens=8, config=None, arguments=(), **options):
         """What a run prints and tells, its logits per step, its peak memory in bytes and its time."""
         environment = {key: value for key, value in os.environ.items() if key != 'OPDUMP_CONFIG'}
         if config is not None:
@@ -87,7 +88,8 @@ class Llama(unittest.TestCase):
         logits = pathlib.Path(self.folder.name) / 'logits'
         began = time.monotonic()
         peak = logits.with_suffix('.peak')
-        done = subprocess.run([sys.executable, '-S', '-c', MEASURE, peak, FOLDER / 'llama', MODEL, BINS, str(tokens), logits],
+        done = subprocess.run([sys.executable, '-S', '-c', MEASURE, peak, FOLDER / 'llama', MODEL, BINS, str(tokens), logits,
+                               *arguments],
                               env=environment, text=True, capture_output=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         data, size = logits.read_bytes(), 4 * gguf_llama.VOCABULARY
@@ -98,7 +100,8 @@ class Llama(unittest.TestCase):
         """Contents by step and by type and name."""
         found = {}
         for path in self.dump.rglob('*.*.*.*.*'):
-            found[int(path.parent.name), '.'.join(path.name.split('.')[:2])] = path.read_bytes()
+            if not path.name.endswith('.model.json'):
+                found[int(path.parent.name), '.'.join(path.name.split('.')[:2])] = path.read_bytes()
         return found
 
     def test_operators_and_steps_of_one_config(self):
@@ -131,6 +134,34 @@ class Llama(unittest.TestCase):
         self.assertEqual(differing, 0)
         verified = subprocess.run([OPDUMP, 'verify', self.dump], text=True, stdout=subprocess.PIPE, check=False)
         self.assertEqual(verified.returncode, 0, verified.stdout)
+
+    def test_the_card_tells_what_weights_stand_for(self):
+        self.decode(4, {'dump_step': '1', 'dump_mode': 'all', 'dump_list': [
+            {'model_name': 'llama', 'layer': ['Kcur-0', 'result_output']}]})
+        card = json.loads(next(self.dump.rglob('opdump.0.0.model.json')).read_text())
+        self.assertRegex(card['runtime'], r'^ggml \d')
+        ops = {op['name']: op for op in card['ops']}
+        weight = ops['Kcur-0']['inputs'][0]
+        self.assertEqual([weight['tensor'], weight['constant']], ['blk.0.attn_k.weight', True])
+        self.assertEqual(weight['quant'], {'scheme': 'block', 'type': 'q8_0', 'block_elements': 32, 'block_bytes': 34})
+        # What an operator reads has the name of what wrote it.
+        self.assertIn('attn_norm-0', ops['Kcur-0']['inputs'][1]['tensor'])
+        self.assertEqual(ops['result_output']['outputs'][0]['tensor'], 'result_output')
+        shown = subprocess.run([OPDUMP, 'show', '--json', self.dump], stdout=subprocess.PIPE, check=True).stdout
+        told = next(tensor for record in json.loads(shown)['records'] for tensor in record['tensors'] if 'quant' in tensor)
+        reals = QUANTISED['blk.0.attn_k.weight']
+        for key, real in (('min', min(reals)), ('max', max(reals)), ('mean', sum(reals) / len(reals))):
+            self.assertAlmostEqual(told['real_' + key], real, 6)
+
+    def test_weights_that_the_backend_repacks_have_no_elements(self):
+        config = {'dump_mode': 'all', 'dump_list': [{'model_name': 'llama', 'layer': ['Kcur-0']}]}
+        run = self.decode(4, config, ['repack'])
+        self.assertEqual(run['tokens'], self.decode(4, arguments=['repack'])['tokens'])
+        shown = json.loads(subprocess.run([OPDUMP, 'show', '--json', self.dump], stdout=subprocess.PIPE, check=True).stdout)
+        weights = {tuple(record['tensors'][0]['shape']) for record in shown['records'] if record['type'] == 'MUL_MAT'}
+        # Whether this CPU repacks them is the runtime's to choose.
+        self.assertIn(weights, ({(0,)}, {(gguf_llama.WIDTH, gguf_llama.WIDTH // 32 * 34)}))
+        print(f'weights as they may be repacked: {weights}')
 
     def test_memory_does_not_grow_with_the_steps(self):
         config = {'dump_list': [{}]}

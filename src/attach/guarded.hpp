@@ -1,5 +1,5 @@
 #pragma once
-#include "opdump/attach.h"
+#include "opdump/knobs.hpp"
 #include "src/c_api/c_port.hpp"
 
 namespace opdump::attaching {
