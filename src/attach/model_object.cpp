@@ -110,9 +110,8 @@ void opdump_attach_model::write_card(const CardPlace& place, bool sync) {
     const std::lock_guard lock(mutex_);
     card_written_ = true;
     std::string text;
-    status = cards::write_card(notes_.card(desc_), kMostCardBytes, text)
-                 ? attaching::write_card_file(place, text, sync)
-                 : Status::too_large;
+    status = cards::write_card(notes_.card(desc_), kMostCardBytes, text);
+    if (status == Status::ok) status = attaching::write_card_file(place, text, sync);
   } catch (...) {
   }
   if (status != Status::ok)

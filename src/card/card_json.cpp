@@ -13,7 +13,7 @@ class CardWriter {
  public:
   CardWriter(const ModelCard& card, std::size_t most) : card_(card), most_(most) {}
 
-  bool write(std::string& text) {
+  Status write(std::string& text) {
     json_.open('{').key("opdump_model").number(1);
     put_text("name", card_.name);
     put_text("graph_name", card_.graph_name);
@@ -26,12 +26,13 @@ class CardWriter {
       json_.line(2);
       put_op(card_.ops[i], i);
       text_ += json_.take();
-      if (text_.size() > most_) return false;
+      if (text_.size() > most_) return Status::too_large;
     }
     json_.close(']').close('}');
     text_ += json_.take() + '\n';
     text = std::move(text_);
-    return text.size() <= most_;
+    if (text.size() > most_) return Status::too_large;
+    return json_.is_utf8() ? Status::ok : Status::invalid_argument;
   }
 
  private:
@@ -135,7 +136,7 @@ void put_quant(JsonWriter& json, const Quantisation& quant) {
   json.close('}');
 }
 
-bool write_card(const ModelCard& card, std::size_t most, std::string& text) {
+Status write_card(const ModelCard& card, std::size_t most, std::string& text) {
   return CardWriter(card, most).write(text);
 }
 

@@ -31,13 +31,15 @@ std::size_t utf8_bytes(std::string_view text) {
   return bytes;
 }
 
-std::string quoted(std::string_view text) {
+/// As JSON; `is_utf8` becomes false where it is not.
+std::string quoted(std::string_view text, bool& is_utf8) {
   std::string out = "\"";
   while (!text.empty()) {
     const unsigned char c = static_cast<unsigned char>(text[0]);
     const std::size_t bytes = utf8_bytes(text);
     char escaped[8];
     if (bytes == 0) {
+      is_utf8 = false;
       std::snprintf(escaped, sizeof escaped, "\\udc%02x", c);
       out += escaped;
     } else if (c < 0x20 || c == 0x7f) {
@@ -83,7 +85,7 @@ JsonWriter& JsonWriter::close(char bracket) {
 
 JsonWriter& JsonWriter::key(std::string_view name) {
   start();
-  text_ += quoted(name) + ": ";
+  text_ += quoted(name, is_utf8_) + ": ";
   after_key_ = true;
   return *this;
 }
@@ -95,7 +97,7 @@ JsonWriter& JsonWriter::line(std::size_t blanks) {
 }
 
 JsonWriter& JsonWriter::text(std::string_view value) {
-  return json(quoted(value));
+  return json(quoted(value, is_utf8_));
 }
 
 JsonWriter& JsonWriter::flag(bool value) {

@@ -42,6 +42,9 @@ class JsonWriter {
   /// A value that is JSON already.
   JsonWriter& json(std::string_view value);
 
+  /// Whether all texts so far were UTF-8. Where one was not, few programs read the JSON.
+  bool is_utf8() const { return is_utf8_; }
+
   /// What was written since the last call. Writing may go on.
   std::string take();
 
@@ -56,6 +59,7 @@ class JsonWriter {
   bool on_new_line_ = false;
   bool after_key_ = false;
   bool first_ = true;  ///< nothing was written yet inside the innermost bracket
+  bool is_utf8_ = true;
   std::string text_;
 };
 

@@ -197,6 +197,12 @@ class Describe(Case):
             self.assertIn(words, error)
             self.assertNotIn('card.json', self.files())
 
+    def test_a_name_that_is_not_utf8_is_refused(self):
+        self.write('odd.onnx', onnx_model([onnx_node('Relu', ['a'], ['b'], name='conv')]).replace(b'conv', b'co\xffv'))
+        self.assertEqual(self.run_tool('describe', 'odd.onnx', '-o', 'card.json', expect=1),
+                         ('', 'odd.onnx: a name of the model is not UTF-8, which JSON cannot hold\n'))
+        self.assertNotIn('card.json', self.files())
+
     def test_a_list_named_from_everywhere_is_too_much(self):
         count = 3000
         constants = [onnx_tensor('s', FLOAT, [count], bytes(4 * count))]

@@ -135,8 +135,10 @@ int run_describe(Words words) {
       name && !name->empty() ? *name : std::string(own.substr(0, std::min(own.rfind('.'), own.size())));
   card.id = static_cast<std::uint32_t>(*number);
   std::string text;
-  if (!write_card(card, kMostCardBytes, text)) {
-    say(files[0] + ": its card would be longer than 64 MiB");
+  if (const Status status = write_card(card, kMostCardBytes, text); status != Status::ok) {
+    say(files[0] + ": " +
+        (status == Status::too_large ? "its card would be longer than 64 MiB"
+                                     : "a name of the model is not UTF-8, which JSON cannot hold"));
     return kExitFailed;
   }
   if (!write_file(*output, as_bytes(text), reason)) {

@@ -184,6 +184,19 @@ TEST_CASE("attach: a card that cannot be written is told and counted, and infere
   CHECK(asked.told("refused: the card of model \"net\": ") == 1);
 }
 
+TEST_CASE("attach: a card with a name that JSON cannot hold is refused, and told") {
+  AttachRun asked;
+  attach::Dump dump(asked.config().c_str(), asked.options());
+  attach::Model model(dump, "net");
+  model.add_op("a\xff", "Relu");
+  run_step(model, 0);
+  CHECK(dump.stop() == OPDUMP_OK);
+  CHECK(asked.cards().empty());
+  CHECK(asked.records().size() == 1);
+  CHECK(dump.counts().first_failure == OPDUMP_ERR_INVALID_ARGUMENT);
+  CHECK(asked.told("refused: the card of model \"net\": ") == 1);
+}
+
 TEST_CASE("attach: a description that cannot be is refused, and the one before it stays") {
   AttachRun asked;
   attach::Dump dump(asked.config().c_str(), asked.options());
