@@ -57,7 +57,8 @@ for target in $targets; do
     card)
       sources='src/tool/run/run_file.cpp src/tool/run/dbg_model.cpp src/tool/cli/decimal.cpp src/tool/cli/display_text.cpp'
       sources="$sources src/tool/cli/messages.cpp src/tool/cli/refused_line.cpp src/tool/dump/block_format.cpp"
-      sources="$sources src/tool/dump/elements.cpp src/tool/dump/npy_header.cpp src/nano/dbg_file.cpp"
+      sources="$sources src/tool/dump/elements.cpp src/tool/dump/lite_name.cpp src/tool/dump/npy_header.cpp"
+      sources="$sources src/tool/dump/record_name.cpp src/nano/dbg_file.cpp"
       sources="$sources src/config/json/*.cpp src/config/refusal.cpp src/config/config_error.cpp"
       sources="$sources -DSIMDJSON_EXCEPTIONS=0 -lsimdjson"
       ;;
