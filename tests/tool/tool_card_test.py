@@ -284,7 +284,8 @@ class BesideTheJournal(Case):
         for number in ('0.7', '3.1', '0.7.2'):
             self.card(place, number)
         self.assertIn('complete', self.run_tool('verify', 'dump')[0])
-        for name in ('opdump.0.model.json', 'opdump.0.x.model.json', 'opdump.1.2.3.4.model.json', '0/opdump.0.7.model.json'):
+        for name in ('opdump.0.model.json', 'opdump.0.x.model.json', 'opdump.1.2.3.4.model.json',
+                     '0/opdump.0.7.model.json'):
             path = self.write(os.path.join(place, name), '{}')
             self.assertIn('in no journal', self.run_tool('verify', 'dump', expect=1)[0], name)
             os.remove(path)
@@ -368,8 +369,8 @@ class OfAProgram(Case):
 
     def test_show_tells_real_values(self):
         out = self.run_tool('show', 'dump', '--step', '1')[0]
-        self.assertIn('real min -64  max 63.5  mean 0.125  scale 0.5  zero point 128  at the least 25 %  at the most 25 %',
-                      out)
+        self.assertIn('real min -64  max 63.5  mean 0.125  scale 0.5  zero point 128  '
+                      'at the least 25 %  at the most 25 %', out)
         # The output of one operator is the input of the next, which names the same tensor.
         self.assertEqual(out.count('real min -32  max 254  mean 56.125  scale 2^-2..1  axis 1'), 2)
         self.assertIn('real min 1  max 8  mean 3.25  table of 4 from 1..8', out)

@@ -53,8 +53,8 @@ struct DumpSide {
 DumpSide read_side(const std::string& path, const SearchReport& report,
                    std::optional<std::uint32_t> boot = std::nullopt);
 
-/// Gives the tensors of `side` what a card says of them: `card`, or if it is null the one that lies in the dump.
-/// Refers to the cards.
+/// Gives the tensors of `side` what a card says of them: `card`, or if it is null the one that lies in the
+/// dump. Refers to the cards.
 void add_cards(const CardedOps* card, BesideCards& beside, DumpSide& side);
 
 }  // namespace opdump::tool

@@ -7,8 +7,8 @@
 namespace opdump::tool {
 
 /// What a dump file's name says: `{type}.{name}.{task}.{stream}.{microseconds}`, which `.{task
-/// type}.{context}.{thread}.{device}` may follow. Where CANN counts its files, the count stands in front of the
-/// task.
+/// type}.{context}.{thread}.{device}` may follow. Where CANN counts its files, the count stands in front of
+/// the task.
 struct RecordName {
   std::string_view type{};
   std::string_view name{};

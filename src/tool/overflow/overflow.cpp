@@ -180,7 +180,8 @@ class OverflowReportText {
         continue;
       }
       line("   " + role + "  " + std::string(info(tensor.dtype).name) + " " + shape_text(tensor.shape()) +
-           "  " + content_of(digest) + (tensor.is_output ? "" : producer_text(card, name->name, tensor.index)));
+           "  " + content_of(digest) +
+           (tensor.is_output ? "" : producer_text(card, name->name, tensor.index)));
       if (quant != nullptr) line("     " + real_text(*quant, digest));
       const Statistics& numbers = digest.statistics;
       const bool bad = digest.are_numbers && numbers.nan() + numbers.infinite() != 0;

@@ -36,8 +36,8 @@ class BesideCards {
   /// Those in the directory, by name; without those that cannot be read.
   const Cards& in(const std::string& directory);
 
-  /// The card of a record in `directory`, from the nearest directory above it that has any; null: none is of its
-  /// model, or several are.
+  /// The card of a record in `directory`, from the nearest directory above it that has any; null: none is of
+  /// its model, or several are.
   const CardedOps* of(const std::string& directory);
 
  private:

@@ -4,8 +4,8 @@
 
 namespace opdump::tool {
 
-/// What the name of a card's file in a dump says, `opdump.{device}.{model}.model.json`; a further card of that name
-/// has a number behind the model's.
+/// What the name of a card's file in a dump says, `opdump.{device}.{model}.model.json`; a further card of
+/// that name has a number behind the model's.
 struct CardName {
   std::uint64_t device = 0;
   std::uint64_t model_id = 0;

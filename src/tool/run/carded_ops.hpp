@@ -32,7 +32,8 @@ class CardedOps {
     const RunOp* const found = this->op(op);
     if (found == nullptr) return nullptr;
     const std::vector<RunTensor>& tensors = is_output ? found->outputs : found->inputs;
-    return index < tensors.size() && tensors[index].quant.scheme != QuantScheme::none ? &tensors[index].quant : nullptr;
+    return index < tensors.size() && tensors[index].quant.scheme != QuantScheme::none ? &tensors[index].quant
+                                                                                      : nullptr;
   }
 
   /// The operator of that name; null: the card has none.

@@ -196,9 +196,7 @@ class Show {
     return real_directory_;
   }
 
-  static void tell(const std::string& message) {
-    say("opdump show: " + message);
-  }
+  static void tell(const std::string& message) { say("opdump show: " + message); }
 
   const Filter& filter_;
   const CardedOps* const card_;

@@ -28,7 +28,7 @@ struct ShownRecord {
   std::optional<RecordName> name;
   std::optional<RecordPlace> place;
   std::optional<std::string_view>
-      format{};  ///< of its tensor, as the file's name spells it; empty: not known
+      format{};                     ///< of its tensor, as the file's name spells it; empty: not known
   const CardedOps* card = nullptr;  ///< of its model; null: not known
 };
 
@@ -72,7 +72,7 @@ class TextListing {
   std::size_t type_width_ = 4;
   std::size_t name_width_ = 4;
   std::optional<std::uint32_t> boot_;  ///< of the records under the last heading
-  bool fit_ = false;  ///< names are shortened to the terminal
+  bool fit_ = false;                   ///< names are shortened to the terminal
   ShownSums sums_;
 };
 

@@ -60,7 +60,8 @@ std::string closest_name(const BesideCards::Cards& cards, std::uint64_t device, 
                          const std::string& name) {
   std::vector<std::string_view> names;
   for (const std::unique_ptr<BesideCard>& card : cards) {
-    if (card->name.device != device || (card->model().name != model && sanitised(card->model().name) != model))
+    if (card->name.device != device ||
+        (card->model().name != model && sanitised(card->model().name) != model))
       continue;
     for (const RunOp& op : card->model().ops) names.push_back(op.desc.name);
   }

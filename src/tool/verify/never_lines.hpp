@@ -33,8 +33,8 @@ class NeverLines {
   void see_roles(std::uint64_t device, const JournalPath& path, bool inputs, bool outputs);
 
   /// A name of the model that is nearly the same as the name that it has not; empty: none is known.
-  using Closest = std::function<std::string(std::uint64_t device, const std::string& model,
-                                            const std::string& name)>;
+  using Closest =
+      std::function<std::string(std::uint64_t device, const std::string& model, const std::string& name)>;
 
   /// Whether a journal has told anything.
   bool empty() const { return lines_.empty(); }

@@ -1,5 +1,5 @@
-#include "opdump/impl/plan/remaining_tensors.hpp"
 #include "src/tool/verify/wanted_records.hpp"
+#include "opdump/impl/plan/remaining_tensors.hpp"
 
 #include <errno.h>
 #include <string.h>
@@ -35,7 +35,8 @@ std::vector<TensorView> views_of(const std::vector<RunTensor>& tensors) {
   return views;
 }
 
-/// Whether `plan` of `config` takes any byte of its operator `op`: without one, no file and no row is written.
+/// Whether `plan` of `config` takes any byte of its operator `op`: without one, no file and no row is
+/// written.
 bool wants_bytes(const DumpConfig& config, const ModelPlan& plan, std::size_t op, const RunOp& run) {
   const std::uint8_t bits = plan.bits[op];
   const std::vector<TensorView> inputs = views_of(run.inputs);
@@ -166,7 +167,8 @@ void WantedRecords::take(const BesideCards::Cards& cards) {
 
 bool WantedRecords::is_of(const std::function<bool(std::uint64_t)>& has) const {
   return (has_run_ && has(run_.device_id)) ||
-         std::any_of(models_.begin(), models_.end(), [&](const WantedModel& model) { return has(model.device); });
+         std::any_of(models_.begin(), models_.end(),
+                     [&](const WantedModel& model) { return has(model.device); });
 }
 
 void WantedRecords::find_absent_model(Search& search, const WantedModel& wanted_model) const {
@@ -278,7 +280,8 @@ void WantedRecords::find_misses(Findings& findings) const {
   }
   if (models.empty()) return;
   for (const Miss& miss : match_models(config_, models).misses) {
-    findings.add_never({miss_text(miss)}, {{"what", miss.what}, {"closest", miss.closest}}, FindingKind::no_such);
+    findings.add_never({miss_text(miss)}, {{"what", miss.what}, {"closest", miss.closest}},
+                       FindingKind::no_such);
   }
 }
 
