@@ -165,6 +165,91 @@ enum { OPDUMP_WANTS_INPUTS = 1, OPDUMP_WANTS_OUTPUTS = 2 };
 /** What some step captures of operator `op`: a sum of those above; 0: nothing. Otherwise like
  * opdump_attach_wanted_ops. */
 uint32_t opdump_attach_wanted_parts(opdump_attach_model* model, uint32_t op);
+/* == What a model is: its card == */
+
+/*
+ * Beside the journal of a dump each model of which it asks for something gets a card,
+ * `opdump.{device}.{model}.model.json`: one JSON object, as `opdump describe` writes it, with what was told
+ * of the model. It is written before the model's first step; that of a dynamic model, and of a dump that only
+ * waits for a failure, when model or dump end. A second card of that name that says something else gets a
+ * number, `opdump.{device}.{model}.2.model.json`. A card that cannot be written is told and counted as a call
+ * that failed, and changes nothing else.
+ */
+
+enum {
+  OPDUMP_QUANT_NONE = 0,
+  OPDUMP_QUANT_AFFINE = 1, /**< scale * (stored - zero point) */
+  OPDUMP_QUANT_POW2 = 2,   /**< stored * 2^exponent */
+  OPDUMP_QUANT_BLOCK = 3,  /**< blocks of bytes that hold their own scales, as ggml's Q4_K */
+  OPDUMP_QUANT_LUT = 4     /**< entry `stored - first` of a table */
+};
+
+/** How the numbers of a tensor stand for real ones, as long as the model lives. What the scheme has not is 0.
+ */
+typedef struct opdump_quant_params {
+  size_t struct_bytes;
+  uint32_t scheme;
+  int32_t axis;               /**< -1: one scale, exponent or table for all; else as many as this dim has */
+  const float* scales;        /**< affine: `count` */
+  const int64_t* zero_points; /**< affine: `count`; NULL: all 0 */
+  const int32_t* exponents;   /**< pow2: `count`, from -149 to 127 */
+  const float* table;         /**< lut: `count` entries, of one table after the other */
+  const char* block_type;     /**< block: its name, in ggml's words */
+  int64_t first;              /**< lut: what is stored for a table's first entry */
+  uint32_t count;
+  uint32_t block_elements; /**< block: numbers that a block stands for */
+  uint32_t block_bytes;    /**< block: bytes of a block */
+  uint32_t reserved;
+} opdump_quant_params;
+
+/** The rank is not known. */
+#define OPDUMP_UNKNOWN_RANK 0xffffffffu
+
+/** What is known of a tensor before it is computed. */
+typedef struct opdump_attach_tensor_info {
+  size_t struct_bytes;
+  const char* name;                 /**< tensors of one name are one tensor of the model; NULL: it has none */
+  const int64_t* dims;              /**< outermost first; -1: known only when the model runs */
+  const opdump_quant_params* quant; /**< NULL: it is not quantised */
+  uint32_t rank;                    /**< at most 32, or OPDUMP_UNKNOWN_RANK */
+  int32_t dtype;                    /**< OPDUMP_UNDEFINED: not known */
+  uint32_t constant;                /**< 1: the model holds its elements */
+  uint32_t reserved;
+} opdump_attach_tensor_info;
+
+/** What is known of an operator besides what it was added with. */
+typedef struct opdump_attach_op_info {
+  size_t struct_bytes;
+  const opdump_attach_tensor_info* inputs;
+  const opdump_attach_tensor_info* outputs;
+  const opdump_attribute* attributes; /**< as of an operator that no opdump_attach_add_op has added */
+  uint32_t input_count;
+  uint32_t output_count;
+  uint32_t attribute_count;
+  uint32_t flags; /**< of those for opdump_attach_op */
+} opdump_attach_op_info;
+
+/**
+ * Tells the model's card of an operator, in the place of what was told of it before. What is known of a
+ * tensor is kept when it is named again. OPDUMP_ERR_NO_SUCH_OP; OPDUMP_ERR_INVALID_ARGUMENT and others for
+ * what cannot be, and nothing is told then; OPDUMP_ERR_MODEL_ALREADY_LOADED when the card was written and the
+ * dump is still on.
+ */
+opdump_status opdump_attach_describe_op(opdump_attach_model* model, uint32_t op,
+                                        const opdump_attach_op_info* info);
+
+/** What is known of a model as a whole. */
+typedef struct opdump_attach_model_info {
+  size_t struct_bytes;
+  const char* runtime; /**< that has loaded it, and its version, as "onnxruntime 1.20.0"; NULL: not told */
+  const char* sha256;  /**< of its file, 64 hexadecimal digits; NULL: not told */
+} opdump_attach_model_info;
+
+/** Tells the model's card of the model. Errors as opdump_attach_describe_op. */
+opdump_status opdump_attach_describe_model(opdump_attach_model* model, const opdump_attach_model_info* info);
+
+/** Puts the SHA-256 digest of `bytes` bytes into `text`, as 64 hexadecimal digits and a NUL. */
+opdump_status opdump_sha256(const void* data, size_t bytes, char text[65]);
 
 /* == Steps == */
 

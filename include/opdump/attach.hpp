@@ -40,6 +40,13 @@ class Text {
 inline constexpr std::uint32_t kNoOp = OPDUMP_NO_OP;
 inline constexpr std::uint64_t kNextStep = OPDUMP_NEXT_STEP;
 
+/// The SHA-256 digest of a model's file, for its card.
+inline std::string sha256(const void* data, std::size_t bytes) {
+  char text[65] = "";
+  opdump_sha256(data, bytes, text);
+  return text;
+}
+
 /// The tensors that an operator reads or writes, for the time of one capture. Owns dims and strides; names
 /// and data stay the caller's. `clear` keeps the memory, so that one object serves all captures of a thread.
 /// What follows an `add` is about the tensor that was added last.
@@ -145,6 +152,156 @@ class Tensors {
   std::vector<std::int64_t> numbers_;
 };
 
+/// How the numbers of a tensor stand for real ones: opdump_quant_params. With an axis there are as many
+/// scales, exponents or tables as that dim has.
+struct Quantisation {
+  std::uint32_t scheme = OPDUMP_QUANT_NONE;
+  std::int32_t axis = -1;
+  std::vector<float> numbers{};  ///< scales, or the entries of tables
+  std::vector<std::int64_t> zero_points{};
+  std::vector<std::int32_t> exponents{};
+  std::int64_t first = 0;
+  std::string block_type{};
+  std::uint32_t block_elements = 0;
+  std::uint32_t block_bytes = 0;
+
+  /// scale * (stored - zero point). No zero points: all are 0; else as many as scales.
+  static Quantisation affine(std::vector<float> scales, std::vector<std::int64_t> zero_points = {},
+                             std::int32_t axis = -1) {
+    Quantisation quant;
+    quant.scheme = OPDUMP_QUANT_AFFINE;
+    quant.axis = axis;
+    quant.numbers = std::move(scales);
+    quant.zero_points = std::move(zero_points);
+    return quant;
+  }
+
+  /// stored * 2^exponent.
+  static Quantisation pow2(std::vector<std::int32_t> exponents, std::int32_t axis = -1) {
+    Quantisation quant;
+    quant.scheme = OPDUMP_QUANT_POW2;
+    quant.axis = axis;
+    quant.exponents = std::move(exponents);
+    return quant;
+  }
+
+  /// Blocks of bytes with their own scales, of a format with a name in ggml's words.
+  static Quantisation blocks(std::string type, std::uint32_t elements, std::uint32_t bytes) {
+    Quantisation quant;
+    quant.scheme = OPDUMP_QUANT_BLOCK;
+    quant.block_type = std::move(type);
+    quant.block_elements = elements;
+    quant.block_bytes = bytes;
+    return quant;
+  }
+
+  /// Entry `stored - first` of a table.
+  static Quantisation table(std::vector<float> entries, std::int64_t first = 0, std::int32_t axis = -1) {
+    Quantisation quant;
+    quant.scheme = OPDUMP_QUANT_LUT;
+    quant.axis = axis;
+    quant.numbers = std::move(entries);
+    quant.first = first;
+    return quant;
+  }
+};
+
+/// What is known of tensors before they are computed, for `describe`. Owns everything. What follows an `add`
+/// is about the tensor that was added last.
+class TensorInfos {
+ public:
+  /// A tensor of that name; tensors of one name are one tensor of the model. A dim of -1 is known only when
+  /// the model runs.
+  template <class DType, class Dims>
+  TensorInfos& add(Text name, DType dtype, const Dims& dims) {
+    add(name, dtype);
+    for (const auto dim : dims) tensors_.back().dims.push_back(static_cast<std::int64_t>(dim));
+    tensors_.back().rank = static_cast<std::uint32_t>(tensors_.back().dims.size());
+    return *this;
+  }
+  template <class DType>
+  TensorInfos& add(Text name, DType dtype, std::initializer_list<std::int64_t> dims) {
+    return add<DType, std::initializer_list<std::int64_t>>(name, dtype, dims);
+  }
+  /// A tensor whose shape, or dtype as well, is not known.
+  template <class DType>
+  TensorInfos& add(Text name, DType dtype) {
+    add(name);
+    tensors_.back().dtype = static_cast<std::int32_t>(dtype);
+    return *this;
+  }
+  TensorInfos& add(Text name) {
+    tensors_.emplace_back();
+    tensors_.back().name = name.c_str();
+    return *this;
+  }
+
+  /// The model holds its elements.
+  TensorInfos& constant() {
+    tensors_.back().constant = 1;
+    return *this;
+  }
+  /// Refused when it is described unless there is a zero point for each scale, or none.
+  TensorInfos& quantised(Quantisation quant) {
+    tensors_.back().quant = std::move(quant);
+    return *this;
+  }
+
+  std::uint32_t size() const { return static_cast<std::uint32_t>(tensors_.size()); }
+
+  /// For the library: valid until the next change.
+  const opdump_attach_tensor_info* data() const {
+    infos_.assign(tensors_.size(), opdump_attach_tensor_info{});
+    quants_.assign(tensors_.size(), opdump_quant_params{});
+    for (std::size_t i = 0; i < tensors_.size(); ++i) {
+      const Tensor& tensor = tensors_[i];
+      opdump_attach_tensor_info& info = infos_[i];
+      info.struct_bytes = sizeof info;
+      info.name = tensor.name.empty() ? nullptr : tensor.name.c_str();
+      info.dims = tensor.dims.data();
+      info.rank = tensor.rank;
+      info.dtype = tensor.dtype;
+      info.constant = tensor.constant;
+      if (tensor.quant.scheme == OPDUMP_QUANT_NONE) continue;
+      info.quant = &quants_[i];
+      put(tensor.quant, quants_[i]);
+    }
+    return infos_.data();
+  }
+
+ private:
+  struct Tensor {
+    std::string name{};
+    std::vector<std::int64_t> dims{};
+    std::uint32_t rank = OPDUMP_UNKNOWN_RANK;
+    std::int32_t dtype = OPDUMP_UNDEFINED;
+    std::uint32_t constant = 0;
+    Quantisation quant{};
+  };
+
+  static void put(const Quantisation& from, opdump_quant_params& to) {
+    const bool has_table = from.scheme == OPDUMP_QUANT_LUT;
+    const std::size_t count = from.scheme == OPDUMP_QUANT_POW2 ? from.exponents.size() : from.numbers.size();
+    const bool is_whole = from.zero_points.empty() || from.zero_points.size() == count;
+    to.struct_bytes = sizeof to;
+    to.scheme = from.scheme;
+    to.axis = from.axis;
+    to.scales = has_table ? nullptr : from.numbers.data();
+    to.zero_points = from.zero_points.empty() ? nullptr : from.zero_points.data();
+    to.exponents = from.exponents.data();
+    to.table = has_table ? from.numbers.data() : nullptr;
+    to.block_type = from.block_type.c_str();
+    to.first = from.first;
+    to.count = is_whole ? static_cast<std::uint32_t>(count) : 0;
+    to.block_elements = from.block_elements;
+    to.block_bytes = from.block_bytes;
+  }
+
+  std::vector<Tensor> tensors_;
+  mutable std::vector<opdump_attach_tensor_info> infos_;
+  mutable std::vector<opdump_quant_params> quants_;
+};
+
 /// A dump: opdump_attach. It outlives its models and is not moved.
 class Dump {
  public:
@@ -238,6 +395,31 @@ class AnyModel {
   }
   void capture(Text name, const Tensors& inputs, const Tensors& outputs) {
     capture(find(name), inputs, outputs);
+  }
+
+  /// Tells the model's card what it is of: the runtime with its version, and the SHA-256 of its file as 64
+  /// hexadecimal digits, as `sha256` makes them; an empty text for neither.
+  opdump_status describe(Text runtime, Text sha256 = "") {
+    opdump_attach_model_info info{};
+    info.struct_bytes = sizeof info;
+    info.runtime = *runtime.c_str() == '\0' ? nullptr : runtime.c_str();
+    info.sha256 = *sha256.c_str() == '\0' ? nullptr : sha256.c_str();
+    return opdump_attach_describe_model(handle_, &info);
+  }
+
+  /// Tells the model's card of operator `op`: before the first step, or of a dynamic model before it ends.
+  opdump_status describe(std::uint32_t op, const TensorInfos& inputs, const TensorInfos& outputs,
+                         const std::vector<opdump_attribute>& attributes = {}, std::uint32_t flags = 0) {
+    opdump_attach_op_info info{};
+    info.struct_bytes = sizeof info;
+    info.inputs = inputs.data();
+    info.input_count = inputs.size();
+    info.outputs = outputs.data();
+    info.output_count = outputs.size();
+    info.attributes = attributes.data();
+    info.attribute_count = static_cast<std::uint32_t>(attributes.size());
+    info.flags = flags;
+    return opdump_attach_describe_op(handle_, op, &info);
   }
 
   /// The operator of that name; kNoOp: there is none.

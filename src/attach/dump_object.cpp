@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "platform/posix/impl/trusted_variable.hpp"
 #include "src/attach/model_object.hpp"
@@ -62,11 +63,17 @@ Status opdump_attach::end() {
   }
   on_.store(false, std::memory_order_release);
   const auto slots = lock_all();
+  std::vector<std::pair<opdump_attach_model*, attaching::CardPlace>> cards;
+  for (opdump_attach_model* model : models_) {
+    if (model->lacks_card()) cards.emplace_back(model, card_place(model->id()));
+  }
   const Status status = files_->stop();
   if (status != Status::ok) {
     error_ = files_->error();
     say("the dump is not whole: " + error_);
   }
+  // Behind all records, so that none has to make room for a card.
+  for (const auto& [model, place] : cards) model->write_card(place, true);
   for (opdump_attach_model* model : models_) model->unload();
   return status;
 }
@@ -107,6 +114,7 @@ void opdump_attach::remove(opdump_attach_model& model) {
     model.load();
     model.shut();
     const auto slots = lock_all();
+    if (model.lacks_card()) model.write_card(card_place(model.id()), false);
     model.unload();
   }
   std::erase(models_, &model);

@@ -10,6 +10,7 @@
 
 #include "opdump/attach.h"
 #include "platform/posix/basic_file_dump.hpp"
+#include "src/attach/card_file.hpp"
 #include "src/attach/strided_source.hpp"
 #include "src/attach/tensor_list.hpp"
 #include "src/attach/thread_table.hpp"
@@ -56,6 +57,14 @@ struct opdump_attach {
 
   /// The session's, while the dump is on.
   FileDump& files() { return *files_; }
+
+  /// Where the card of a model goes, while the dump is on.
+  opdump::attaching::CardPlace card_place(std::uint32_t model_id) const {
+    return {.config = files_->kit().config(),
+            .time = files_->kit().session().dump_time(),
+            .device_id = options_.device_id,
+            .model_id = model_id};
+  }
 
   /// A log line; nothing while no dump has ever started.
   void say(std::string_view line) const;

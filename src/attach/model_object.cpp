@@ -3,8 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/attach/card_file.hpp"
+#include "src/card/card_json.hpp"
+
 using namespace opdump;
 using attaching::AttachMemory;
+using attaching::CardPlace;
+using attaching::FlagWord;
 using attaching::RuntimeTensors;
 using attaching::TensorRefusal;
 
@@ -65,12 +70,10 @@ std::uint32_t opdump_attach_model::append(const opdump_op& op, std::uint32_t fla
 }
 
 void opdump_attach_model::add_flags(std::uint32_t flags, std::vector<OpAttribute>& attributes) {
-  static constexpr std::pair<std::uint32_t, std::string_view> kFlags[] = {
-      {OPDUMP_TAP_BREAKS_FUSION, "tap_breaks_fusion"}, {OPDUMP_TAP_COPIES, "tap_copies"}};
-  for (const auto& [flag, word] : kFlags) {
-    const auto has_name = [&](const OpAttribute& attribute) { return attribute.name == word; };
-    if ((flags & flag) != 0 && std::none_of(attributes.begin(), attributes.end(), has_name))
-      attributes.push_back({word, "True"});
+  for (const FlagWord& flag : attaching::kFlagWords) {
+    const auto has_name = [&](const OpAttribute& attribute) { return attribute.name == flag.word; };
+    if ((flags & flag.flag) != 0 && std::none_of(attributes.begin(), attributes.end(), has_name))
+      attributes.push_back({flag.word, "True"});
   }
 }
 
@@ -104,7 +107,51 @@ void opdump_attach_model::load() {
   const Status status = dump_.files().load_model(plan_, desc_, bits_);
   if (status != Status::ok)
     static_cast<void>(dump_.fail(status, [&] { return "loading model \"" + texts_.front() + '"'; }));
+  card_due_ = !plan_.bits.empty();
+  card_at_step_ = card_due_ && !attaching::waits_for_failure(dump_.files().kit().config());
   loaded_.store(true, std::memory_order_release);
+}
+
+bool opdump_attach_model::lacks_card() {
+  const bool is_captured = loaded_.load(std::memory_order_relaxed) && !plan_.bits.empty();
+  if (!is_captured || !(card_due_ || dynamic_)) return false;
+  const CardPlace place = dump_.card_place(desc_.id);
+  return !attaching::waits_for_failure(place.config) || attaching::has_directory(place);
+}
+
+void opdump_attach_model::write_card(const CardPlace& place, bool sync) {
+  card_at_step_ = false;
+  card_due_ = false;
+  constexpr std::size_t kMostCardBytes = std::size_t{64} << 20;
+  Status status = Status::no_memory;
+  try {
+    const std::lock_guard lock(mutex_);
+    card_written_ = true;
+    std::string text;
+    status = cards::write_card(notes_.card(desc_), kMostCardBytes, text);
+    if (status == Status::ok) status = attaching::write_card_file(place, text, sync);
+  } catch (...) {
+  }
+  if (status != Status::ok)
+    static_cast<void>(dump_.fail(status, [&] { return "the card of model \"" + texts_.front() + '"'; }));
+}
+
+Status opdump_attach_model::describe_op(std::uint32_t op, const opdump_attach_op_info& info) {
+  const std::lock_guard lock(mutex_);
+  Status status = op < ops_.size() ? Status::ok : Status::no_such_op;
+  if (status == Status::ok && card_written_) status = Status::model_already_loaded;
+  if (status == Status::ok) status = notes_.describe(op, info);
+  if (status == Status::ok) return status;
+  return dump_.fail(status, [&] {
+    return "a description of operator " + (op < ops_.size() ? quoted(op) : std::to_string(op));
+  });
+}
+
+Status opdump_attach_model::describe(const opdump_attach_model_info& info) {
+  const std::lock_guard lock(mutex_);
+  const Status status = card_written_ ? Status::model_already_loaded : notes_.describe(info);
+  if (status == Status::ok) return status;
+  return dump_.fail(status, [&] { return "a description of model \"" + texts_.front() + '"'; });
 }
 
 void opdump_attach_model::unload() {
@@ -112,6 +159,7 @@ void opdump_attach_model::unload() {
   const Status status = dump_.files().unload_model(plan_);
   if (status != Status::ok)
     static_cast<void>(dump_.fail(status, [&] { return "unloading model \"" + texts_.front() + '"'; }));
+  card_written_ = false;
   loaded_.store(false, std::memory_order_release);
 }
 
@@ -152,9 +200,10 @@ Status opdump_attach_model::begin_step(std::uint64_t step) {
     return dump_.fail(Status::step_open, [&] { return "a step of model \"" + texts_.front() + '"'; });
   ++steps_;
   if (!dump_.on()) return Status::ok;
-  if (!dynamic_ && !loaded_.load(std::memory_order_acquire)) {
+  if (!dynamic_ && (!loaded_.load(std::memory_order_acquire) || card_at_step_)) {
     const std::lock_guard control(dump_.control());
     load();
+    if (card_at_step_) write_card(dump_.card_place(desc_.id), false);
   }
   std::unique_lock<std::mutex> lock;
   Slot& slot = dump_.lock_slot(lock);

@@ -10,6 +10,7 @@
 #include "opdump/attach.h"
 #include "opdump/types/model.hpp"
 #include "opdump/types/plan.hpp"
+#include "src/attach/card_notes.hpp"
 #include "src/attach/dump_object.hpp"
 #include "src/attach/op_names.hpp"
 
@@ -30,6 +31,8 @@ struct opdump_attach_model {
   std::uint32_t wanted_ops(std::uint32_t* ops, std::uint32_t room);
   std::uint32_t wanted_parts(std::uint32_t op);
   opdump::Status flag_op(std::uint32_t op, std::uint32_t flags);
+  opdump::Status describe_op(std::uint32_t op, const opdump_attach_op_info& info);
+  opdump::Status describe(const opdump_attach_model_info& info);
 
   opdump::Status begin_step(std::uint64_t step);
   opdump::Status end_step();
@@ -44,6 +47,12 @@ struct opdump_attach_model {
   void load();
   /// After `shut`, with all slots locked.
   void unload();
+  /// Before the dump stops or the model is unloaded: whether the dump lacks the card, which `write_card`
+  /// writes.
+  bool lacks_card();
+  /// `sync`: the dump has stopped.
+  void write_card(const opdump::attaching::CardPlace& place, bool sync);
+  std::uint32_t id() const { return desc_.id; }
   /// From now on nothing of the open step is captured.
   void shut();
   /// With its lock: the model as it is now.
@@ -73,6 +82,7 @@ struct opdump_attach_model {
   std::deque<std::vector<opdump::OpAttribute>> attributes_;
   std::vector<opdump::OpDesc> ops_;
   opdump::attaching::OpNames names_;
+  opdump::attaching::CardNotes notes_;
   opdump::ModelDesc desc_;
   opdump::ModelPlan plan_;
   std::vector<std::uint8_t> bits_;
@@ -80,6 +90,9 @@ struct opdump_attach_model {
   opdump_attach_gate gate_{};  ///< its bits are read and written as atomics
   std::atomic<bool> open_{false};
   std::atomic<bool> loaded_{false};
+  std::atomic<bool> card_at_step_{false};  ///< the next step begins with the card
+  bool card_due_ = false;                  ///< with the control lock: the dump lacks the card
+  bool card_written_ = false;              ///< with the model's lock, since the model was loaded
   std::atomic<std::uint64_t> step_{0};
   std::uint64_t asked_step_ = 0;  ///< of a dynamic model that is not loaded yet
   std::uint64_t steps_ = 0;       ///< that have begun

@@ -26,12 +26,8 @@ TensorRefusal TensorList::take(RuntimeTensors inputs, RuntimeTensors outputs) {
     const RuntimeTensors& list = is_output ? outputs : inputs;
     if (list.count != 0 && list.first == nullptr) return {Status::missing_argument, is_output, 0};
     for (std::uint32_t i = 0; i < list.count; ++i) {
-      const auto* const at = reinterpret_cast<const opdump_attach_tensor*>(
-          reinterpret_cast<const std::byte*>(list.first) + i * list.first->struct_bytes);
       opdump_attach_tensor tensor;
-      Status status = c_api::take_struct(at, tensor);
-      if (status == Status::ok && at->struct_bytes != list.first->struct_bytes)
-        status = Status::invalid_argument;
+      Status status = list.take(i, tensor);
       if (status == Status::ok && (tensor.rank > kMaxRank || tensor.original_rank > kMaxRank))
         status = Status::too_many_dims;
       if (status == Status::ok && ((tensor.rank != 0 && tensor.dims == nullptr) ||

@@ -7,15 +7,12 @@
 #include "opdump/types/tensor.hpp"
 #include "src/attach/attach_layout.hpp"
 #include "src/attach/strided_source.hpp"
+#include "src/attach/struct_list.hpp"
 
 namespace opdump::attaching {
 inline namespace OPDUMP_NAMESPACE {
 
-/// A runtime's list of tensors, as the caller's library lays it out.
-struct RuntimeTensors {
-  const opdump_attach_tensor* first = nullptr;
-  std::uint32_t count = 0;
-};
+using RuntimeTensors = StructList<opdump_attach_tensor>;
 
 /// Which tensor of a runtime could not be taken, and why.
 struct TensorRefusal {

@@ -2,20 +2,20 @@
 // are shown of a whole model, or not at all.
 #include "opdump/attach.h"
 #include "record_use.hpp"
-#include "src/tool/card/card_json.hpp"
+#include "src/card/card_json.hpp"
 #include "src/tool/card/onnx_file.hpp"
 #include "src/tool/card/tflite_file.hpp"
 
 namespace {
 
-void use(const opdump::tool::ModelCard& card) {
-  for (const opdump::tool::CardOp& op : card.ops) {
+void use(const opdump::cards::ModelCard& card) {
+  for (const opdump::cards::CardOp& op : card.ops) {
     for (const std::uint32_t input : op.inputs)
-      opdump::fuzz::require(input == opdump::tool::CardOp::kNoTensor || input < card.tensors.size());
+      opdump::fuzz::require(input == opdump::cards::CardOp::kNoTensor || input < card.tensors.size());
     for (const std::uint32_t output : op.outputs) opdump::fuzz::require(output < card.tensors.size());
   }
   std::string text;
-  static_cast<void>(opdump::tool::write_card(card, 1 << 20, text));
+  static_cast<void>(opdump::cards::write_card(card, 1 << 20, text));
 }
 
 void use(void* names, const opdump_onnx_node* node) {
@@ -30,7 +30,7 @@ void use(void* names, const opdump_onnx_node* node) {
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   const opdump::Bytes file(reinterpret_cast<const std::byte*>(data), size);
   std::string reason;
-  opdump::tool::ModelCard onnx;
+  opdump::cards::ModelCard onnx;
   if (opdump::tool::read_onnx(file, {{"batch", 2}}, onnx, reason)) {
     use(onnx);
   } else {
@@ -38,7 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   }
   std::size_t bytes = 0;
   if (opdump_onnx_nodes(data, size, use, &bytes) != OPDUMP_OK) opdump::fuzz::require(bytes == 0);
-  opdump::tool::ModelCard tflite;
+  opdump::cards::ModelCard tflite;
   if (opdump::tool::read_tflite(file, tflite, reason)) use(tflite);
   return 0;
 }

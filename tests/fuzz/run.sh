@@ -11,7 +11,7 @@ usage: sh tests/fuzz/run.sh [--seconds N] [TARGET...]
 Builds each target with clang's libFuzzer and its address and undefined behaviour sanitizers under build/fuzz, and
 runs it from the seeds in tests/fuzz/corpus. What is found stays in build/fuzz.
 
-  TARGET       nano, proto, npy, op_debug, csv, dbg, image, config, model or container; all by default
+  TARGET       nano, proto, npy, op_debug, csv, dbg, image, config, model, card or container; all by default
   --seconds N  for each target; default: 600
   --help       this text
 
@@ -34,7 +34,7 @@ while [ $# -gt 0 ]; do
       help
       exit 0
       ;;
-    nano | proto | npy | op_debug | csv | dbg | image | config | model | container) targets="$targets $1" ;;
+    nano | proto | npy | op_debug | csv | dbg | image | config | model | card | container) targets="$targets $1" ;;
     *)
       echo "unknown argument '$1'; see 'sh tests/fuzz/run.sh --help'" >&2
       exit 2
@@ -42,18 +42,26 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
-[ -n "$targets" ] || targets='nano proto npy op_debug csv dbg image config model container'
+[ -n "$targets" ] || targets='nano proto npy op_debug csv dbg image config model card container'
 
 failed=0
 for target in $targets; do
   case $target in
     nano | proto) sources='src/tool/convert/npy_array.cpp src/tool/dump/elements.cpp src/format/relayout.cpp' ;;
     npy) sources='src/tool/cli/decimal.cpp src/tool/dump/lite_name.cpp src/tool/dump/npy_header.cpp src/tool/dump/record_name.cpp src/format/relayout.cpp' ;;
-    op_debug) sources='src/tool/cli/json.cpp src/tool/overflow/op_debug.cpp' ;;
+    op_debug) sources='src/card/json_writer.cpp src/tool/overflow/op_debug.cpp' ;;
     csv) sources='src/tool/dump/mapping_file.cpp' ;;
     dbg) sources='src/nano/dbg_file.cpp' ;;
     image) sources='src/tool/flash/flash_image.cpp platform/flashlog/log_reader.cpp platform/flashlog/impl/log_runs.cpp' ;;
-    model) sources='src/tool/card/*_json.cpp src/tool/card/*_file.cpp src/tool/cli/json.cpp' ;;
+    model) sources='src/card/*.cpp src/tool/card/*_file.cpp' ;;
+    card)
+      sources='src/tool/run/run_file.cpp src/tool/run/dbg_model.cpp src/tool/cli/decimal.cpp src/tool/cli/display_text.cpp'
+      sources="$sources src/tool/cli/messages.cpp src/tool/cli/refused_line.cpp src/tool/dump/block_format.cpp"
+      sources="$sources src/tool/dump/elements.cpp src/tool/dump/lite_name.cpp src/tool/dump/npy_header.cpp"
+      sources="$sources src/tool/dump/record_name.cpp src/nano/dbg_file.cpp"
+      sources="$sources src/config/json/*.cpp src/config/refusal.cpp src/config/config_error.cpp"
+      sources="$sources -DSIMDJSON_EXCEPTIONS=0 -lsimdjson"
+      ;;
     container)
       sources='src/tool/compare/array_container.cpp src/tool/cli/decimal.cpp src/tool/dump/npy_header.cpp'
       sources="$sources src/format/relayout.cpp src/config/json/*.cpp src/config/refusal.cpp"

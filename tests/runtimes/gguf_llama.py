@@ -5,7 +5,7 @@ import struct
 
 ALIGNMENT = 32
 U32, F32, STRING = 4, 6, 8  # kinds of values
-TENSOR_F32 = 0
+TENSOR_F32, TENSOR_Q8_0 = 0, 8
 
 VOCABULARY, WIDTH, HEADS, LAYERS, HIDDEN = 64, 64, 4, 2, 96
 
@@ -32,7 +32,20 @@ def tensors():
     yield 'output.weight', (WIDTH, VOCABULARY)
 
 
+def blocks(values):
+    """The bytes of values in blocks of 32, each a 16-bit scale and 32 signed bytes; and what they stand for."""
+    data, reals = b'', []
+    for i in range(0, len(values), 32):
+        scale = struct.pack('<e', max(map(abs, values[i:i + 32])) / 127)
+        real_scale = struct.unpack('<e', scale)[0]
+        codes = [max(-127, min(127, round(value / real_scale))) for value in values[i:i + 32]]
+        data += scale + struct.pack('<32b', *codes)
+        reals += [real_scale * code for code in codes]
+    return data, reals
+
+
 def write(path, seed=1):
+    """Returns what the weights in blocks stand for, by name."""
     chance = random.Random(seed)
     values = [pair('general.architecture', STRING, 'llama'), pair('general.alignment', U32, ALIGNMENT),
               pair('llama.context_length', U32, 64), pair('llama.embedding_length', U32, WIDTH),
@@ -41,13 +54,20 @@ def write(path, seed=1):
               pair('llama.attention.layer_norm_rms_epsilon', F32, 1e-5),
               pair('llama.rope.dimension_count', U32, WIDTH // HEADS), pair('llama.vocab_size', U32, VOCABULARY),
               pair('tokenizer.ggml.model', STRING, 'no_vocab')]
-    infos, data = [], bytearray()
+    infos, data, quantised = [], bytearray(), {}
     for name, dims in tensors():
-        infos.append(text(name) + struct.pack(f'<I{len(dims)}QIQ', len(dims), *dims, TENSOR_F32, len(data)))
+        kind = TENSOR_Q8_0 if 'attn_k' in name else TENSOR_F32
+        infos.append(text(name) + struct.pack(f'<I{len(dims)}QIQ', len(dims), *dims, kind, len(data)))
         size = dims[0] * (dims[1] if len(dims) == 2 else 1)
         scale = 1 if len(dims) == 1 else 0.3
-        data += array.array('f', (1.0 if len(dims) == 1 else chance.gauss(0, scale) for _ in range(size))).tobytes()
+        weights = [1.0 if len(dims) == 1 else chance.gauss(0, scale) for _ in range(size)]
+        if kind == TENSOR_Q8_0:
+            stored, quantised[name] = blocks(weights)
+            data += stored
+        else:
+            data += array.array('f', weights).tobytes()
         data += bytes(-len(data) % ALIGNMENT)
     head = b'GGUF' + struct.pack('<IQQ', 3, len(infos), len(values)) + b''.join(values) + b''.join(infos)
     with open(path, 'wb') as file:
         file.write(head + bytes(-len(head) % ALIGNMENT) + data)
+    return quantised

@@ -4,8 +4,10 @@ runtime, tokens and logits are those of an untapped run, and memory does not gro
 
 usage: llama_test.py OPDUMP SOURCE_ROOT BUILD_ROOT COMPILER...
 """
+import json
 import pathlib
 import platform
+import subprocess
 import sys
 import unittest
 
@@ -24,6 +26,7 @@ LIBRARIES = ('libllama.v0.5.0.so', 'libggml.v0.5.0.so', 'libggml-base.so')
 FOLDER = BUILD / 'runtimes' / 'llama'
 BINS = FOLDER / 'bins'
 MODEL = FOLDER / 'llama.gguf'
+QUANTISED = {}  # what weights stand for, by name
 
 def prepare():
     """Libraries, headers, the model and the program, below the build folder."""
@@ -40,7 +43,7 @@ def prepare():
         for folder in ('include', 'ggml/include'):
             for name in run(['git', '-C', git, 'ls-tree', '--name-only', 'HEAD', folder + '/']).split():
                 (headers / pathlib.Path(name).name).write_text(run(['git', '-C', git, 'show', f'HEAD:{name}']))
-    gguf_llama.write(MODEL)
+    QUANTISED.update(gguf_llama.write(MODEL))
     build(COMPILER, ROOT, BUILD, 'examples/runtimes/llama/main.cpp', FOLDER / 'llama', '-isystem', headers, f'-L{BINS}',
           *(f'-l:{library}' for library in LIBRARIES), f'-Wl,-rpath,{BINS}')
 
@@ -48,10 +51,10 @@ def prepare():
 class Llama(TappedProgram):
     opdump = OPDUMP
 
-    def decode(self, tokens=8, config=None, **options):
+    def decode(self, tokens=8, config=None, arguments=(), **options):
         """A run, which prints tokens, and with it the logits of each step."""
         logits = self.folder / 'logits'
-        done = self.run_program([FOLDER / 'llama', MODEL, BINS, tokens, logits], config, **options)
+        done = self.run_program([FOLDER / 'llama', MODEL, BINS, tokens, logits, *arguments], config, **options)
         data, size = logits.read_bytes(), 4 * gguf_llama.VOCABULARY
         done.logits = [data[i:i + size] for i in range(0, len(data), size)]
         return done
@@ -83,6 +86,34 @@ class Llama(TappedProgram):
               f'with all inputs and outputs dumped; logits of {differing} of 32 steps differ')
         self.assertEqual(differing, 0)
         self.check_dump(0)
+
+    def test_the_card_tells_what_weights_stand_for(self):
+        self.decode(4, {'dump_step': '1', 'dump_mode': 'all', 'dump_list': [
+            {'model_name': 'llama', 'layer': ['Kcur-0', 'result_output']}]})
+        card = json.loads(next(self.dump.rglob('opdump.0.0.model.json')).read_text())
+        self.assertRegex(card['runtime'], r'^ggml \d')
+        ops = {op['name']: op for op in card['ops']}
+        weight = ops['Kcur-0']['inputs'][0]
+        self.assertEqual([weight['tensor'], weight['constant']], ['blk.0.attn_k.weight', True])
+        self.assertEqual(weight['quant'], {'scheme': 'block', 'type': 'q8_0', 'block_elements': 32, 'block_bytes': 34})
+        # What an operator reads has the name of what wrote it.
+        self.assertIn('attn_norm-0', ops['Kcur-0']['inputs'][1]['tensor'])
+        self.assertEqual(ops['result_output']['outputs'][0]['tensor'], 'result_output')
+        shown = subprocess.run([OPDUMP, 'show', '--json', self.dump], stdout=subprocess.PIPE, check=True).stdout
+        told = next(tensor for record in json.loads(shown)['records'] for tensor in record['tensors'] if 'quant' in tensor)
+        reals = QUANTISED['blk.0.attn_k.weight']
+        for key, real in (('min', min(reals)), ('max', max(reals)), ('mean', sum(reals) / len(reals))):
+            self.assertAlmostEqual(told['real_' + key], real, 6)
+
+    def test_weights_that_the_backend_repacks_have_no_elements(self):
+        config = {'dump_mode': 'all', 'dump_list': [{'model_name': 'llama', 'layer': ['Kcur-0']}]}
+        run = self.decode(4, config, ['repack'])
+        self.assertEqual(run.printed, self.decode(4, arguments=['repack']).printed)
+        shown = json.loads(subprocess.run([OPDUMP, 'show', '--json', self.dump], stdout=subprocess.PIPE, check=True).stdout)
+        weights = {tuple(record['tensors'][0]['shape']) for record in shown['records'] if record['type'] == 'MUL_MAT'}
+        # Whether this CPU repacks them is the runtime's to choose.
+        self.assertIn(weights, ({(0,)}, {(gguf_llama.WIDTH, gguf_llama.WIDTH // 32 * 34)}))
+        print(f'weights as they may be repacked: {weights}')
 
     def test_memory_does_not_grow_with_the_steps(self):
         config = {'dump_list': [{}]}

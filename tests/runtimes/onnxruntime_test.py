@@ -115,7 +115,7 @@ class Case(TappedProgram):
     def records(self):
         """Contents by step and by name of the operator."""
         found = {}
-        for path in self.dump.rglob('*.*.*.*.*'):
+        for path in self.record_files():
             found[int(path.parent.name), path.name.split('.')[1]] = path.read_bytes()
         return found
 
@@ -427,7 +427,7 @@ class TestData(Case):
             same += files[0].read_bytes() == files[2].read_bytes()
             if files[0].read_bytes() == files[1].read_bytes():
                 self.assertEqual(files[0].read_bytes(), files[2].read_bytes(), name)
-        dumped = len(list(self.dump.rglob('*.*.*.*.*')))
+        dumped = len(self.record_files())
         left_out = found['on']['told'].count(' is not dumped: ')
         print(f'libonnx-testdata: {len(models)} models, {ran} run; {dumped} operators dumped, {left_out} left out; results of '
               f'{same} are the same, {random} are random')

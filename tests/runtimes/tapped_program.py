@@ -82,10 +82,13 @@ class TappedProgram(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return types.SimpleNamespace(printed=done.stdout, told=done.stderr, peak=peak, seconds=seconds)
 
+    def record_files(self):
+        return [path for path in self.dump.rglob('*.*.*.*.*') if not path.name.endswith('.model.json')]
+
     def records(self):
         """Contents by step and by type and name."""
         found = {}
-        for path in self.dump.rglob('*.*.*.*.*'):
+        for path in self.record_files():
             found[int(path.parent.name), '.'.join(path.name.split('.')[:2])] = path.read_bytes()
         return found
 

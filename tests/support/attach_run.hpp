@@ -56,13 +56,24 @@ class AttachRun {
   std::map<std::string, std::string> records() const {
     std::map<std::string, std::string> records;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(dump_path())) {
-      if (!entry.is_regular_file() || entry.path().extension() == ".journal") continue;
+      if (!entry.is_regular_file() || entry.path().extension() == ".journal" || is_card(entry)) continue;
       const std::string name = entry.path().filename().string();
       const std::string step = entry.path().parent_path().filename().string();
       records[step + "/" + name.substr(0, name.find('.', name.find('.') + 1))] = read_file(entry.path());
     }
     return records;
   }
+
+  /// The cards of the dump, by the names of their files.
+  std::map<std::string, std::string> cards() const {
+    std::map<std::string, std::string> cards;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(dump_path())) {
+      if (is_card(entry)) cards[entry.path().filename().string()] = read_file(entry.path());
+    }
+    return cards;
+  }
+
+  bool has_dump() const { return !std::filesystem::is_empty(dump_path()); }
 
   std::string journal() const {
     std::string text;
@@ -73,6 +84,10 @@ class AttachRun {
   }
 
  private:
+  static bool is_card(const std::filesystem::directory_entry& entry) {
+    return entry.path().filename().string().ends_with(".model.json");
+  }
+
   TemporaryDirectory directory_;
   mutable std::mutex mutex_;
   std::string log_;

@@ -779,7 +779,7 @@ class Wanted(Case):
         self.assertIn('acl.json', self.run_tool('verify', 'dump', *self.ASKED, expect=1)[1])
 
     def test_usage(self):
-        for arguments in (['dump', '--config', 'acl.json'], ['dump', '--model', 'run.json'], [], ['a', 'b'],
+        for arguments in (['dump', '--model', 'run.json'], [], ['a', 'b'],
                           ['--all', 'dump']):
             error = self.run_tool('verify', *arguments, expect=2)[1]
             self.assertRegex(error, r"; see 'opdump verify --help'\n$")

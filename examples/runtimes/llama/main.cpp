@@ -1,7 +1,8 @@
-// usage: llama MODEL.gguf BACKENDS TOKENS [LOGITS]
+// usage: llama MODEL.gguf BACKENDS TOKENS [LOGITS [repack]]
 // Continues a prompt by TOKENS tokens, each the likeliest one, with the stock libraries of llama.cpp. The
 // tensors that the config of OPDUMP_CONFIG asks for are dumped: step 0 is the prompt, each later one a token.
-// LOGITS is a file that gets the logits of each step.
+// LOGITS is a file that gets the logits of each step. Weights stay as the model has them, so that they can be
+// dumped, unless they may be repacked.
 #include <llama.h>
 
 #include <algorithm>
@@ -19,7 +20,9 @@ int main(int count, char** arguments) {
       },
       nullptr);
   ggml_backend_load_all_from_path(arguments[2]);
-  llama_model* const model = llama_model_load_from_file(arguments[1], llama_model_default_params());
+  llama_model_params model_params = llama_model_default_params();
+  model_params.use_extra_bufts = count > 5;
+  llama_model* const model = llama_model_load_from_file(arguments[1], model_params);
   if (model == nullptr) return 1;
 
   opdump::attach::Dump dump;             // opdump

@@ -77,8 +77,8 @@ struct Found {
   std::uint64_t bytes() const { return static_cast<std::uint64_t>(status.st_size); }
   bool is_record() const {
     const std::string_view file(name);
-    return !file.ends_with(".journal") && !file.ends_with(".part") && file != "mapping.csv" &&
-           file != kStatisticTableName;
+    return !file.ends_with(".journal") && !file.ends_with(".model.json") && !file.ends_with(".part") &&
+           file != "mapping.csv" && file != kStatisticTableName;
   }
 };
 

@@ -39,8 +39,8 @@ struct QuotaCounts {
 /// *Keep newest.* The oldest dumps go first, each as a whole: it is renamed to `{14 digits}.removed` and then
 /// deleted; after a crash a later scan finishes the deletion. A dump that another sink with limits is
 /// writing, in this or another process, stays. If that is not enough, the oldest records of the dump that is
-/// being written go, an eighth of the limit at a time; its journal names them. An object larger than the
-/// limit is refused and removes nothing.
+/// being written go, an eighth of the limit at a time; its journal names them. Cards of models stay with
+/// their dump. An object larger than the limit is refused and removes nothing.
 ///
 /// A sixteenth of `max_bytes`, a sixteenth of `reserve_bytes` on top of it, and one file are kept for
 /// journals. A journal is not shortened: when it has no room left, it loses lines and proves less. Rows of a

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "opdump/attach.hpp"
 
@@ -42,8 +44,26 @@ inline bool computes_nothing(const ggml_tensor& node) {
   }
 }
 
+/// Whether the CPU cannot read what is in the buffer.
+inline bool is_elsewhere(ggml_backend_buffer_t buffer) {
+  return buffer != nullptr && !ggml_backend_buffer_is_host(buffer);
+}
+
 inline ggml_backend_buffer_t buffer_of(const ggml_tensor& tensor) {
   return tensor.view_src != nullptr ? tensor.view_src->buffer : tensor.buffer;
+}
+
+/// Whether a backend lays the tensors of that buffer out in a way of its own, as the CPU does with weights
+/// that it repacks: nothing can read them then, not even ggml.
+inline bool is_repacked(ggml_backend_buffer_t buffer) {
+  const ggml_backend_buffer_type_t type = ggml_backend_buffer_get_type(buffer);
+  const ggml_backend_dev_t device = ggml_backend_buft_get_device(type);
+  if (device == nullptr) return false;
+  const auto extra = reinterpret_cast<ggml_backend_dev_get_extra_bufts_t>(ggml_backend_reg_get_proc_address(
+      ggml_backend_dev_backend_reg(device), "ggml_backend_dev_get_extra_bufts"));
+  const ggml_backend_buffer_type_t* types = extra == nullptr ? nullptr : extra(device);
+  while (types != nullptr && *types != nullptr && *types != type) ++types;
+  return types != nullptr && *types == type;
 }
 
 /// For tensors that the CPU cannot read: ggml's own call, which waits for the backend.
@@ -78,17 +98,39 @@ inline void add(attach::Tensors& tensors, ggml_tensor& tensor) {
       .strides(Range{strides, rank});
   if (in_blocks) tensors.original_dims(Range{elements, rank});
   const ggml_backend_buffer_t buffer = buffer_of(tensor);
-  if (buffer != nullptr && !ggml_backend_buffer_is_host(buffer)) tensors.read_by(read, &tensor);
+  if (is_elsewhere(buffer)) tensors.read_by(read, &tensor);
+}
+
+/// Adds what is known of `tensor` before the model runs, for its card: all of a weight, and of others, whose
+/// shape depends on the step, name and dtype.
+inline void add(attach::TensorInfos& infos, const ggml_tensor& tensor) {
+  const ggml_backend_buffer_t buffer = buffer_of(tensor);
+  if (buffer != nullptr && ggml_backend_buffer_get_usage(buffer) == GGML_BACKEND_BUFFER_USAGE_WEIGHTS) {
+    std::vector<std::int64_t> dims(tensor.ne, tensor.ne + ggml_n_dims(&tensor));
+    dims[0] = static_cast<std::int64_t>(ggml_row_size(tensor.type, dims[0]) /
+                                        (ggml_blck_size(tensor.type) == 1 ? ggml_type_size(tensor.type) : 1));
+    infos.add(tensor.name, dtype_of(tensor.type), std::vector<std::int64_t>(dims.rbegin(), dims.rend()));
+    infos.constant();
+  } else {
+    infos.add(tensor.name, dtype_of(tensor.type));
+  }
+  if (ggml_blck_size(tensor.type) != 1)
+    infos.quantised(attach::Quantisation::blocks(ggml_type_name(tensor.type),
+                                                 static_cast<std::uint32_t>(ggml_blck_size(tensor.type)),
+                                                 static_cast<std::uint32_t>(ggml_type_size(tensor.type))));
 }
 
 /// Captures the nodes of one model's graphs. An operator is a node that computes something: its name, what it
 /// does (GGML_OP_MUL_MAT is MUL_MAT), and how often both have come up in the step tell it apart, so that
 /// prompt and single tokens share operators though their shapes differ. Inputs are a node's sources as they
-/// are once it has run; one that the node writes over is given as a tensor without elements. The tap outlives
-/// the context or scheduler that it is set in, and is used by one graph at a time.
+/// are once it has run; one that the node writes over, or that the backend has repacked, is given as a tensor
+/// without elements. The tap outlives the context or scheduler that it is set in, and is used by one graph at
+/// a time.
 class Tap {
  public:
-  Tap(attach::Dump& dump, attach::Text model_name, std::uint32_t id = 0) : model_(dump, model_name, id) {}
+  Tap(attach::Dump& dump, attach::Text model_name, std::uint32_t id = 0) : model_(dump, model_name, id) {
+    model_.describe(std::string("ggml ") + ggml_version());
+  }
   Tap(const Tap&) = delete;
   Tap& operator=(const Tap&) = delete;
 
@@ -127,7 +169,8 @@ class Tap {
     outputs_.clear();
     for (ggml_tensor* source : node.src) {
       if (source == nullptr) break;
-      if (is_written_over(*source, node)) {
+      if (is_written_over(*source, node) ||
+          (is_elsewhere(buffer_of(*source)) && is_repacked(buffer_of(*source)))) {
         inputs_.add(nullptr, dtype_of(source->type), {0});
       } else {
         add(inputs_, *source);
@@ -135,8 +178,21 @@ class Tap {
     }
     add(outputs_, node);
     model_.capture(op_, inputs_, outputs_);
+    if (op_ >= described_.size()) described_.resize(op_ + std::size_t{1});
+    if (!described_[op_]) describe(node);
     op_ = attach::kNoOp;
     return true;
+  }
+
+  void describe(const ggml_tensor& node) {
+    attach::TensorInfos inputs, outputs;
+    for (const ggml_tensor* source : node.src) {
+      if (source == nullptr) break;
+      add(inputs, *source);
+    }
+    add(outputs, node);
+    model_.describe(op_, inputs, outputs);
+    described_[op_] = true;
   }
 
   static bool is_written_over(const ggml_tensor& source, const ggml_tensor& node) {
@@ -148,6 +204,7 @@ class Tap {
 
   attach::DynamicModel model_;
   std::uint32_t op_ = attach::kNoOp;  ///< of the node that runs
+  std::vector<bool> described_;       ///< by operator
   attach::Tensors inputs_;
   attach::Tensors outputs_;
 };

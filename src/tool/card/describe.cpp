@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
+#include "src/card/card_json.hpp"
+#include "src/card/sha256.hpp"
 #include "src/nano/dbg_file.hpp"
-#include "src/tool/card/card_json.hpp"
 #include "src/tool/card/onnx_file.hpp"
-#include "src/tool/card/sha256.hpp"
 #include "src/tool/card/tflite_file.hpp"
 #include "src/tool/cli/commands.hpp"
 #include "src/tool/cli/decimal.hpp"
@@ -19,6 +19,9 @@
 #include "src/tool/run/describe_dbg.hpp"
 
 namespace opdump::tool {
+
+using namespace cards;
+
 namespace {
 
 constexpr std::size_t kMostCardBytes = 64 * 1024 * 1024;
@@ -72,7 +75,7 @@ bool read_dim(std::string_view text, NamedDims& dims) {
 
 std::string card_summary(const ModelCard& card) {
   std::size_t quantised = 0;
-  for (const CardTensor& tensor : card.tensors) quantised += tensor.quant.scales.empty() ? 0 : 1;
+  for (const CardTensor& tensor : card.tensors) quantised += tensor.quant.scheme == QuantScheme::none ? 0 : 1;
   std::string text = "model \"" + printable(card.name) + "\": " + count_text(card.ops.size(), "operator") +
                      ", " + count_text(card.tensors.size(), "tensor");
   if (quantised != 0) text += ", " + std::to_string(quantised) + " of them quantised";
@@ -132,8 +135,10 @@ int run_describe(Words words) {
       name && !name->empty() ? *name : std::string(own.substr(0, std::min(own.rfind('.'), own.size())));
   card.id = static_cast<std::uint32_t>(*number);
   std::string text;
-  if (!write_card(card, kMostCardBytes, text)) {
-    say(files[0] + ": its card would be longer than 64 MiB");
+  if (const Status status = write_card(card, kMostCardBytes, text); status != Status::ok) {
+    say(files[0] + ": " +
+        (status == Status::too_large ? "its card would be longer than 64 MiB"
+                                     : "a name of the model is not UTF-8, which JSON cannot hold"));
     return kExitFailed;
   }
   if (!write_file(*output, as_bytes(text), reason)) {

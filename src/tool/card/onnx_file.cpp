@@ -7,10 +7,13 @@
 
 #include "opdump/read/proto_wire.hpp"
 #include "src/attach/onnx_dtype.hpp"
-#include "src/tool/card/attribute_json.hpp"
+#include "src/card/attribute_json.hpp"
 #include "src/tool/card/card_budget.hpp"
 
 namespace opdump::tool {
+
+using namespace cards;
+
 namespace {
 
 /// A scale for each channel is a constant of at most as many elements.
@@ -178,6 +181,7 @@ class OnnxReader {
     if (op.name.empty()) op.name = op.outputs.empty() ? op.type : card_.tensors[op.outputs[0]].name;
     good_ = good_ && budget_.take(1 + op.name.size() / 16);
     if (good_ && op.type == "Constant") keep_constant(op);
+    op.task_id = static_cast<std::uint32_t>(card_.ops.size());
     if (good_) card_.ops.push_back(std::move(op));
   }
 
@@ -344,7 +348,8 @@ class OnnxReader {
     if (of == CardOp::kNoTensor) return;
     CardTensor& tensor = card_.tensors[of];
     Quantisation quant;
-    if (!tensor.quant.scales.empty() || !read_elements(scale, quant.scales)) return;
+    if (tensor.quant.scheme != QuantScheme::none || !read_elements(scale, quant.scales)) return;
+    if (!quant.scales.empty()) quant.scheme = QuantScheme::affine;
     if (!read_elements(zero_point, quant.zero_points) || quant.zero_points.size() != quant.scales.size()) {
       quant.zero_points.clear();
     }

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "opdump/base/bytes.hpp"
-#include "src/tool/card/model_card.hpp"
+#include "src/card/model_card.hpp"
 
 namespace opdump::tool {
 
@@ -17,6 +17,6 @@ using NamedDims = std::vector<std::pair<std::string, Dim>>;
 /// read. The bodies of If, Loop and Scan are not among the operators; those have the flag "control_flow".
 /// An operator without a name is called after its first output. On false `reason` says what is damaged; a
 /// file that is no ONNX model is refused too. Source: the messages of ONNX's onnx.proto.
-bool read_onnx(Bytes file, const NamedDims& dims, ModelCard& card, std::string& reason);
+bool read_onnx(Bytes file, const NamedDims& dims, cards::ModelCard& card, std::string& reason);
 
 }  // namespace opdump::tool

@@ -6,12 +6,15 @@
 #include <span>
 #include <string_view>
 
-#include "src/tool/card/attribute_json.hpp"
+#include "src/card/attribute_json.hpp"
 #include "src/tool/card/card_budget.hpp"
 #include "src/tool/card/flat_table.hpp"
 #include "src/tool/card/tflite_operators.hpp"
 
 namespace opdump::tool {
+
+using namespace cards;
+
 namespace {
 
 DType dtype_of_tflite(std::uint8_t type) {
@@ -169,6 +172,7 @@ class TfliteReader {
     const FlatVector scales = from.vector(2, 4);
     const FlatVector zero_points = from.vector(3, 8);
     if (!budget_.take(scales.count)) return file_.fail();
+    if (scales.count != 0) quant.scheme = QuantScheme::affine;
     for (std::uint32_t i = 0; i < scales.count; ++i) {
       quant.scales.push_back(from.element_number<float>(scales, i));
     }
@@ -195,6 +199,7 @@ class TfliteReader {
       read_option(options, field, op);
     if (op.type == "IF" || op.type == "WHILE" || op.type == "CALL_ONCE")
       op.flags.emplace_back("control_flow");
+    op.task_id = static_cast<std::uint32_t>(card_.ops.size());
     card_.ops.push_back(std::move(op));
   }
 

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "opdump/base/bytes.hpp"
-#include "src/tool/card/model_card.hpp"
+#include "src/card/model_card.hpp"
 
 namespace opdump::tool {
 
@@ -13,6 +13,6 @@ bool is_tflite(Bytes file);
 /// their quantisation, and the attributes of the common operators. An operator is called after its first
 /// output, its type is the name of the builtin operator, or the code of a custom one. On false `reason` says
 /// what is damaged. Source: the tables of TensorFlow Lite's schema.fbs, version 3.
-bool read_tflite(Bytes file, ModelCard& card, std::string& reason);
+bool read_tflite(Bytes file, cards::ModelCard& card, std::string& reason);
 
 }  // namespace opdump::tool

@@ -31,15 +31,6 @@ std::string number_text(double number) {
   return text;
 }
 
-std::string hexadecimal(Bytes bytes) {
-  std::string text;
-  for (const std::byte byte : bytes) {
-    text += "0123456789abcdef"[std::to_integer<unsigned>(byte >> 4)];
-    text += "0123456789abcdef"[std::to_integer<unsigned>(byte & std::byte{0x0f})];
-  }
-  return text;
-}
-
 std::string shape_text(Shape shape) {
   std::string text = "[";
   for (const Dim dim : shape) {

@@ -3,7 +3,6 @@
 #include <string>
 #include <string_view>
 
-#include "opdump/base/bytes.hpp"
 #include "opdump/types/format.hpp"
 #include "opdump/types/tensor.hpp"
 #include "src/tool/cli/display_text.hpp"
@@ -18,9 +17,6 @@ std::string count_text(std::uint64_t count, std::string_view singular);
 
 /// A number with up to 6 significant digits.
 std::string number_text(double number);
-
-/// Two small digits for each byte.
-std::string hexadecimal(Bytes bytes);
 
 /// "[1,3,224,224]", "[]" for a scalar.
 std::string shape_text(Shape shape);

@@ -42,8 +42,9 @@ usage: opdump compare -m MINE -g GOLDEN [-out DIRECTORY]
       --boot N                 of MINE only boot N, where it is a flash image or what 'opdump extract' wrote
       --golden-boot N          the same of GOLDEN
       --map FILE               what my operators are called in the golden dump: rows 'name,golden name'
-      --model CARD             what my integers stand for, by the card that 'opdump describe' has written:
-                               quantised tensors are compared by their real values
+      --model CARD             what my integers stand for, by a card of the model, as 'opdump describe' writes
+                               it: quantised tensors are compared by their real values. Without it, by the
+                               cards that lie beside the journal, 'opdump.*.model.json'
       --golden-model CARD      the same of GOLDEN
       --by-order               operators go together by their turn within a step, whatever their names
       --align                  what names leave over goes together by type, shape and values in the order of
@@ -262,8 +263,9 @@ int run_compare(Words words) {
   };
   DumpSide mine = read(my_image, *options.mine, boot);
   DumpSide golden = read(golden_image, *options.golden, golden_boot);
-  add_card(carded, mine);
-  add_card(golden_carded, golden);
+  BesideCards beside(search.note);
+  add_cards(options.model ? &carded : nullptr, beside, mine);
+  add_cards(options.golden_model ? &golden_carded : nullptr, beside, golden);
   if (options.op) {
     keep_ops(*options.op, mine);
     keep_ops(*options.op, golden);
@@ -284,7 +286,7 @@ int run_compare(Words words) {
       search.error(*options.expected + ": there is no tensor to expect errors of");
       return kExitFailed;
     }
-    add_card(carded, expected_side);
+    add_cards(options.model ? &carded : nullptr, beside, expected_side);
     expect(expected_side, golden, pairing, expected);
   }
   const std::vector<PairResult> results =

@@ -35,9 +35,9 @@ struct PairSide {
 
 /// Whether the scales of `tensor` lie along its dims as they are compared.
 bool open_real(const DumpTensor& tensor, const ElementOrder& order, PairSide& side) {
-  const bool one_scale = tensor.quant->scales.size() == 1;
-  side.real.emplace(side.stored, *tensor.quant, tensor.dtype, one_scale ? Shape{} : Shape(order.shape));
-  return side.real->fits() && (one_scale || !order.relayout);
+  const bool anywhere = is_uniform(*tensor.quant);
+  side.real.emplace(side.stored, *tensor.quant, tensor.dtype, anywhere ? Shape{} : Shape(order.shape));
+  return side.real->fits() && (anywhere || !order.relayout);
 }
 
 compare::ComparedArray array_of(const compare::ElementSource& source, DType dtype) {

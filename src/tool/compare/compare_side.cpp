@@ -6,6 +6,7 @@
 
 #include "src/tool/compare/array_container.hpp"
 #include "src/tool/convert/npy_array.hpp"
+#include "src/tool/dump/block_format.hpp"
 #include "src/tool/dump/elements.hpp"
 #include "src/tool/dump/lite_name.hpp"
 #include "src/tool/dump/mapped_file.hpp"
@@ -230,6 +231,23 @@ class SideReader {
   std::vector<std::size_t> lite_;  ///< files of MindSpore Lite
 };
 
+/// Gives a tensor of blocks the shape of what they stand for; one of which that is not known stays bytes.
+void take_blocks(DumpTensor& tensor) {
+  const BlockFormat* const format = block_format(*tensor.quant);
+  tensor.quant = tensor.problem.empty() && info(tensor.dtype).bits == 8 ? tensor.quant : nullptr;
+  const std::optional<std::vector<Dim>> shape =
+      format == nullptr || tensor.quant == nullptr
+          ? std::nullopt
+          : shape_of_blocks(*format, tensor.elements, tensor.shape, tensor.layout.original_shape);
+  const Result<std::uint64_t> elements = shape ? element_count(*shape) : Status::not_supported;
+  if (!elements.ok()) {
+    tensor.quant = nullptr;
+    return;
+  }
+  tensor.shape = *shape;
+  tensor.elements = elements.value();
+}
+
 }  // namespace
 
 DumpSide read_side(const std::string& path, const SearchReport& report, std::optional<std::uint32_t> boot) {
@@ -256,9 +274,14 @@ DumpSide read_side(const std::string& path, const SearchReport& report, std::opt
   return side;
 }
 
-void add_card(const CardedOps& card, DumpSide& side) {
-  for (DumpTensor& tensor : side.tensors)
-    tensor.quant = card.quant(side.files[tensor.file].op, tensor.is_output, tensor.index);
+void add_cards(const CardedOps* card, BesideCards& beside, DumpSide& side) {
+  for (DumpTensor& tensor : side.tensors) {
+    const std::string& path = side.files[tensor.file].path;
+    const CardedOps* const found = card != nullptr ? card : beside.of(path.substr(0, path.rfind('/') + 1));
+    if (found == nullptr) continue;
+    tensor.quant = found->quant(side.files[tensor.file].op, tensor.is_output, tensor.index);
+    if (tensor.quant != nullptr && tensor.quant->scheme == QuantScheme::block) take_blocks(tensor);
+  }
 }
 
 }  // namespace opdump::tool

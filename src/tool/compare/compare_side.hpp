@@ -8,7 +8,7 @@
 #include "src/tool/compare/tensor_summary.hpp"
 #include "src/tool/dump/found_files.hpp"
 #include "src/tool/dump/memory_layout.hpp"
-#include "src/tool/run/carded_ops.hpp"
+#include "src/tool/run/beside_cards.hpp"
 
 namespace opdump::tool {
 
@@ -55,7 +55,8 @@ struct DumpSide {
 DumpSide read_side(const std::string& path, const SearchReport& report,
                    std::optional<std::uint32_t> boot = std::nullopt);
 
-/// Gives the tensors of `side` what the card says of them. Refers to the card.
-void add_card(const CardedOps& card, DumpSide& side);
+/// Gives the tensors of `side` what a card says of them: `card`, or if it is null the one that lies in the
+/// dump. Refers to the cards.
+void add_cards(const CardedOps* card, BesideCards& beside, DumpSide& side);
 
 }  // namespace opdump::tool

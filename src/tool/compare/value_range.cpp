@@ -3,6 +3,7 @@
 #include <span>
 
 #include "src/tool/compare/side_numbers.hpp"
+#include "src/tool/dump/real_numbers.hpp"
 #include "src/tool/dump/statistics.hpp"
 
 namespace opdump::tool {
@@ -10,15 +11,20 @@ namespace opdump::tool {
 std::optional<ValueRange> value_range(const DumpSide& side, const DumpTensor& tensor) {
   if (tensor.summary && tensor.summary->min && tensor.summary->max && tensor.summary->mean)
     return ValueRange{*tensor.summary->min, *tensor.summary->max, *tensor.summary->mean};
+  std::optional<RealNumbers> reals;
+  if (tensor.quant != nullptr) reals.emplace(*tensor.quant, tensor.dtype, tensor.shape);
+  if (reals && !reals->fits()) return std::nullopt;
   Statistics statistics;
-  const bool read =
-      for_each_number(side, tensor, [&](std::span<const double> numbers) { statistics.add(numbers); });
+  std::uint64_t index = 0;
+  const bool read = for_each_number(side, tensor, [&](std::span<const double> numbers) {
+    if (!reals) return statistics.add(numbers);
+    for (const double number : numbers) {
+      const double real = reals->real(number, index++);
+      statistics.add({&real, 1});
+    }
+  });
   if (!read || statistics.finite() == 0) return std::nullopt;
-  ValueRange range = {statistics.min(), statistics.max(), statistics.mean()};
-  if (tensor.quant == nullptr || tensor.quant->scales.size() != 1) return range;
-  const RealNumbers reals(*tensor.quant, tensor.dtype, {});
-  range = {reals.real(range.min, 0), reals.real(range.max, 0), reals.real(range.mean, 0)};
-  return range;
+  return ValueRange{statistics.min(), statistics.max(), statistics.mean()};
 }
 
 }  // namespace opdump::tool

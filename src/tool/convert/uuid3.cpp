@@ -4,7 +4,7 @@
 
 #include "opdump/base/bytes.hpp"
 #include "opdump/base/digest.hpp"
-#include "src/tool/cli/human_text.hpp"
+#include "src/card/hexadecimal.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -22,7 +22,7 @@ std::string uuid3_dns(std::string_view name) {
   md5.finish(bytes);
   bytes[6] = (bytes[6] & std::byte{0x0f}) | std::byte{0x30};
   bytes[8] = (bytes[8] & std::byte{0x3f}) | std::byte{0x80};
-  return hexadecimal(bytes);
+  return cards::hexadecimal(bytes);
 }
 
 }  // namespace opdump::tool

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -155,6 +156,12 @@ std::optional<std::uint32_t> boot_of(std::string_view path) {
     if (const std::optional<std::uint32_t> boot = parse_boot(name.substr(kStart.size()))) return boot;
   }
   return std::nullopt;
+}
+
+std::string real_path(const std::string& directory) {
+  const std::unique_ptr<char, decltype(&free)> real(
+      realpath(directory.empty() ? "." : directory.c_str(), nullptr), free);
+  return real == nullptr ? directory : real.get();
 }
 
 Stray judge_stray(const FoundFile& file) {

@@ -31,6 +31,9 @@ struct SearchReport {
 void find_files(const std::string& path, bool recursive, std::vector<FoundFile>& files,
                 const SearchReport& report);
 
+/// Without links; `directory` itself when it cannot be resolved. Empty is the working directory.
+std::string real_path(const std::string& directory);
+
 /// The number of the boot whose folder, `boot_N`, holds the file at `path`; nothing outside such folders.
 std::optional<std::uint32_t> boot_of(std::string_view path);
 

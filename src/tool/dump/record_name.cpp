@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "opdump/base/text.hpp"
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/dump/lite_name.hpp"
 
@@ -19,6 +20,13 @@ std::string_view cut_last(std::string_view& text, char separator) {
 }
 
 }  // namespace
+
+std::string sanitised(std::string_view name) {
+  std::string memory(std::max<std::size_t>(name.size(), 1), '\0');
+  TextWriter writer(memory);
+  writer.add_sanitised(name);
+  return std::string(writer.text());
+}
 
 std::optional<RecordName> parse_record_name(std::string_view file_name) {
   constexpr std::size_t kShort = 5;

@@ -7,8 +7,8 @@
 namespace opdump::tool {
 
 /// What a dump file's name says: `{type}.{name}.{task}.{stream}.{microseconds}`, which `.{task
-/// type}.{context}.{thread}.{device}` may follow. Where CANN counts its files, the count stands in front of the
-/// task.
+/// type}.{context}.{thread}.{device}` may follow. Where CANN counts its files, the count stands in front of
+/// the task.
 struct RecordName {
   std::string_view type{};
   std::string_view name{};
@@ -55,6 +55,9 @@ struct RecordPlace {
 /// What the end of a directory's path says about the model; nothing when it is not of that form. Refers to
 /// `directory`.
 std::optional<RecordPlace> parse_record_place(std::string_view directory);
+
+/// `name` as the core writes it in a path.
+std::string sanitised(std::string_view name);
 
 /// Orders as a person sorts: runs of digits by their number, everything else by its bytes.
 bool natural_less(std::string_view a, std::string_view b);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <span>
 
+#include "src/tool/dump/block_format.hpp"
 #include "src/tool/dump/elements.hpp"
 
 namespace opdump::tool {
@@ -70,6 +71,25 @@ bool add_real(RecordFile& file, const RecordTensor& tensor, const RealNumbers& r
          });
 }
 
+/// Of a tensor of bytes, which are blocks.
+bool add_real(RecordFile& file, const RecordTensor& tensor, const BlockFormat& format, TensorDigest& digest) {
+  digest.has_real = info(tensor.dtype).bits == 8 && digest.elements % format.bytes == 0;
+  std::vector<std::byte> rest;
+  return !digest.has_real || file.for_each_block(tensor.data_offset, digest.elements, [&](Bytes part) {
+    rest.insert(rest.end(), part.begin(), part.end());
+    std::size_t done = 0;
+    for (; rest.size() - done >= format.bytes; done += format.bytes) {
+      float reals[BlockFormat::kMostElements];
+      double numbers[BlockFormat::kMostElements];
+      format.decode(rest.data() + done, reals);
+      std::copy_n(reals, format.elements, numbers);
+      digest.real.add({numbers, format.elements});
+    }
+    rest.erase(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(done));
+    return true;
+  });
+}
+
 }  // namespace
 
 bool digest_tensor(RecordFile& file, const RecordTensor& tensor, bool spread, std::size_t head,
@@ -98,8 +118,12 @@ bool digest_tensor(RecordFile& file, const RecordTensor& tensor, bool spread, st
     digest.deviation = std::sqrt(squares / static_cast<double>(digest.statistics.finite()));
     digest.has_spread = true;
   }
-  if (read && quant != nullptr)
-    read = add_real(file, tensor, RealNumbers(*quant, tensor.dtype, tensor.shape()), digest);
+  if (read && quant != nullptr) {
+    const BlockFormat* const blocks = block_format(*quant);
+    read = blocks != nullptr
+               ? add_real(file, tensor, *blocks, digest)
+               : add_real(file, tensor, RealNumbers(*quant, tensor.dtype, tensor.shape()), digest);
+  }
   if (!read) error = file.error();
   return read;
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "src/tool/dump/quantisation.hpp"
+#include "src/tool/dump/real_numbers.hpp"
 #include "src/tool/dump/record_file.hpp"
 #include "src/tool/dump/statistics.hpp"
 

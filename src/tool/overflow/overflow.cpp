@@ -15,10 +15,12 @@
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/options.hpp"
 #include "src/tool/cli/output_file.hpp"
+#include "src/tool/dump/quantisation_text.hpp"
 #include "src/tool/dump/record_name.hpp"
 #include "src/tool/dump/tensor_digest.hpp"
 #include "src/tool/flash/found_dump.hpp"
 #include "src/tool/overflow/overflow_pairs.hpp"
+#include "src/tool/run/beside_cards.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -26,7 +28,7 @@ namespace {
 constexpr char kOverflowHelp[] =
     R"(opdump overflow - lists the operators that overflowed, and names the first one that went wrong
 
-usage: opdump overflow [-d] PATH [-out DIRECTORY] [-n N] [--boot N]
+usage: opdump overflow [-d] PATH [-out DIRECTORY] [-n N] [--boot N] [--model CARD]
 
   -d, --dump_file PATH   the dump: a directory with all below it, a flash image, or one Opdebug file
   -out, --output DIRECTORY
@@ -34,6 +36,9 @@ usage: opdump overflow [-d] PATH [-out DIRECTORY] [-n N] [--boot N]
                          directory
   -n N                   only the first N overflows in the order of boots and time; default: all
   --boot N               only boot N, of a flash image or of what 'opdump extract' wrote
+  --model CARD           also what a card of the model says, as 'opdump describe' writes it: which operators of the
+                         framework are in this one, which operator each input is of, and what quantised tensors
+                         stand for. Without it, the cards that lie beside the journal, 'opdump.*.model.json'
 
 An overflow dump has two files per operator that overflowed: its inputs and outputs, and what the device tells of
 it, Opdebug.Node_OpDebug.... Both are found by task and stream, and thread where names have one; every spelling of
@@ -59,6 +64,7 @@ struct OverflowOptions {
   std::optional<std::string> output;
   std::optional<std::string> number;
   std::optional<std::string> boot;
+  std::optional<std::string> model;
 };
 
 /// Whether tensors hold infinities or NaNs.
@@ -70,7 +76,8 @@ struct Health {
 
 class OverflowReportText {
  public:
-  explicit OverflowReportText(std::string output) : output_(std::move(output)) {}
+  /// `card`: of all operators; null: each one's is looked for in its dump.
+  OverflowReportText(std::string output, const CardedOps* card) : output_(std::move(output)), card_(card) {}
 
   void add(std::size_t number, const Overflow& overflow) {
     line(std::to_string(number) + "  " + time_text(overflow.unix_us) + "  " + place_of(overflow));
@@ -78,6 +85,8 @@ class OverflowReportText {
       const std::optional<RecordName> name = parse_record_name(overflow.op_file->real_name);
       line("   operator " + printable(name->type) + " " + printable(name->name) + ", " +
            printable(overflow.op_file->path));
+      if (const std::string names = original_names(card_of(overflow), name->name); !names.empty())
+        line("   made of " + names);
     } else {
       fail(overflow.debug_file->path + ": no operator's file of that task and stream is beside it");
     }
@@ -153,6 +162,8 @@ class OverflowReportText {
 
   void add_op(const Overflow& overflow) {
     const FoundFile& found = *overflow.op_file;
+    const std::optional<RecordName> name = parse_record_name(found.real_name);
+    const CardedOps* const card = card_of(overflow);
     if (record_.open(found.path) != RecordFile::Opened::ok) return fail(record_.error());
     Health health;
     std::string bad_output;
@@ -162,21 +173,54 @@ class OverflowReportText {
           std::string(tensor.is_output ? "output " : "input ") + std::to_string(tensor.index);
       TensorDigest digest;
       std::string error;
-      if (!digest_tensor(record_, tensor, false, 0, nullptr, digest, error)) {
+      const Quantisation* const quant =
+          card == nullptr ? nullptr : card->quant(name->name, tensor.is_output, tensor.index);
+      if (!digest_tensor(record_, tensor, false, 0, quant, digest, error)) {
         fail(found.path + ": " + role + ": " + error);
         continue;
       }
       line("   " + role + "  " + std::string(info(tensor.dtype).name) + " " + shape_text(tensor.shape()) +
-           "  " + content_of(digest));
+           "  " + content_of(digest) +
+           (tensor.is_output ? "" : producer_text(card, name->name, tensor.index)));
+      if (quant != nullptr) line("     " + real_text(*quant, digest));
       const Statistics& numbers = digest.statistics;
       const bool bad = digest.are_numbers && numbers.nan() + numbers.infinite() != 0;
       (tensor.is_output ? health.outputs_bad : health.inputs_bad) |= bad;
       if (bad && tensor.is_output && bad_output.empty()) bad_output = role + " holds " + content_of(digest);
     }
     if (!first_bad_.empty() || !health.outputs_bad || health.inputs_bad) return;
-    const std::optional<RecordName> name = parse_record_name(found.real_name);
-    first_bad_ = printable(name->type) + " " + printable(name->name) + ", " + place_of(overflow) + ": " +
-                 bad_output + ", and its inputs are clean";
+    const std::string names = original_names(card, name->name);
+    first_bad_ = printable(name->type) + " " + printable(name->name) + ", " +
+                 (names.empty() ? "" : "made of " + names + ", ") + place_of(overflow) + ": " + bad_output +
+                 ", and its inputs are clean";
+  }
+
+  const CardedOps* card_of(const Overflow& overflow) {
+    const std::string& path = overflow.op_file->path;
+    return card_ != nullptr ? card_ : beside_.of(path.substr(0, path.rfind('/') + 1));
+  }
+
+  /// The operators of the framework that are in this one; empty where no card tells others than its name.
+  static std::string original_names(const CardedOps* card, std::string_view op) {
+    const RunOp* const found = card == nullptr ? nullptr : card->op(op);
+    std::string text;
+    if (found == nullptr) return text;
+    for (const std::string_view name : found->original_names)
+      text += (text.empty() ? "" : ", ") + printable(name);
+    return text == printable(found->desc.name) ? "" : text;
+  }
+
+  static std::string producer_text(const CardedOps* card, std::string_view op, std::uint32_t input) {
+    const std::optional<CardedOps::Output> from = card == nullptr ? std::nullopt : card->producer(op, input);
+    return from ? ", output " + std::to_string(from->index) + " of " + printable(from->op) : "";
+  }
+
+  static std::string real_text(const Quantisation& quant, const TensorDigest& digest) {
+    if (!digest.has_real) return unreal_text(quant);
+    std::string text = parameter_text(quant);
+    if (digest.real.finite() != 0)
+      text += "  real min " + number_text(digest.real.min()) + "  max " + number_text(digest.real.max());
+    return text;
   }
 
   static std::string content_of(const TensorDigest& digest) {
@@ -206,6 +250,8 @@ class OverflowReportText {
   }
 
   const std::string output_;
+  const CardedOps* const card_;
+  BesideCards beside_{[](const std::string& message) { say("opdump overflow: " + message); }};
   std::string text_;
   std::string first_bad_;
   RecordFile record_;
@@ -228,6 +274,7 @@ int run_overflow(Words words) {
       {"-out", "--output", nullptr, &options.output},
       {"-n", {}, nullptr, &options.number},
       {"--boot", {}, nullptr, &options.boot},
+      {"--model", {}, nullptr, &options.model},
   };
   std::vector<std::string> rest;
   if (const std::optional<int> exit_code = read_options({"overflow", kOverflowHelp, table}, words, rest))
@@ -249,7 +296,10 @@ int run_overflow(Words words) {
   const std::optional<std::uint32_t> boot = parse_boot(options.boot.value_or(""));
   if (options.boot && !boot) return usage_error("overflow", "'" + *options.boot + "' is no number of a boot");
 
-  OverflowReportText report(options.output.value_or("."));
+  RunFile card;
+  if (options.model && !load_or_say(*options.model, card)) return kExitFailed;
+  const CardedOps carded(card);
+  OverflowReportText report(options.output.value_or("."), options.model ? &carded : nullptr);
   const SearchReport search = {
       [&report](const std::string& message) { report.fail(message); },
       [](const std::string&) {},

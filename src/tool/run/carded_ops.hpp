@@ -5,8 +5,8 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "opdump/base/text.hpp"
-#include "src/tool/dump/quantisation.hpp"
+#include "src/tool/dump/real_numbers.hpp"
+#include "src/tool/dump/record_name.hpp"
 #include "src/tool/run/run_file.hpp"
 
 namespace opdump::tool {
@@ -17,8 +17,7 @@ class CardedOps {
   explicit CardedOps(const RunFile& card) {
     for (const RunModel& model : card.models) {
       for (const RunOp& op : model.ops) {
-        std::string name(sanitised_bytes(op.desc.name), '_');
-        put_sanitised(name.data(), op.desc.name);
+        std::string name = sanitised(op.desc.name);
         for (std::size_t i = 0; i < op.outputs.size(); ++i) {
           if (!op.outputs[i].name.empty())
             producers_.insert_or_assign(op.outputs[i].name, Output{name, static_cast<std::uint32_t>(i)});
@@ -30,10 +29,17 @@ class CardedOps {
 
   /// How a tensor of the operator is quantised; null where the card does not say that it is.
   const Quantisation* quant(std::string_view op, bool is_output, std::uint32_t index) const {
-    const auto found = ops_.find(std::string(op));
-    if (found == ops_.end()) return nullptr;
-    const std::vector<RunTensor>& tensors = is_output ? found->second->outputs : found->second->inputs;
-    return index < tensors.size() && !tensors[index].quant.scales.empty() ? &tensors[index].quant : nullptr;
+    const RunOp* const found = this->op(op);
+    if (found == nullptr) return nullptr;
+    const std::vector<RunTensor>& tensors = is_output ? found->outputs : found->inputs;
+    return index < tensors.size() && tensors[index].quant.scheme != QuantScheme::none ? &tensors[index].quant
+                                                                                      : nullptr;
+  }
+
+  /// The operator of that name; null: the card has none.
+  const RunOp* op(std::string_view name) const {
+    const auto found = ops_.find(std::string(name));
+    return found == ops_.end() ? nullptr : found->second;
   }
 
   struct Output {
@@ -43,9 +49,9 @@ class CardedOps {
 
   /// The output that the card gives the name of this input; nothing where no operator makes it.
   std::optional<Output> producer(std::string_view op, std::uint32_t input) const {
-    const auto found = ops_.find(std::string(op));
-    if (found == ops_.end() || input >= found->second->inputs.size()) return std::nullopt;
-    const auto producer = producers_.find(found->second->inputs[input].name);
+    const RunOp* const found = this->op(op);
+    if (found == nullptr || input >= found->inputs.size()) return std::nullopt;
+    const auto producer = producers_.find(found->inputs[input].name);
     return producer == producers_.end() ? std::nullopt : std::optional<Output>(producer->second);
   }
 

@@ -13,6 +13,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <type_traits>
 
 #include "opdump/impl/stats/non_finite.hpp"
 #include "platform/posix/impl/unique_fd.hpp"
@@ -106,6 +107,7 @@ class RunReader {
   bool read_card(const JsonNode& root, const KeyPath& path, RunModel& model) {
     std::uint64_t version = 0;
     if (!read_number(root, path, "opdump_model", version)) return false;
+    model.from_card = true;
     if (version == 1) return read_model(root, path, model);
     return refuse(*root.member("opdump_model"), path.key("opdump_model"), "this build reads version 1");
   }
@@ -166,13 +168,17 @@ class RunReader {
 
   bool take_number(const JsonNode& node, const KeyPath& path, std::uint64_t most, std::uint64_t& number) {
     if (node.type() != JsonType::number) return wrong_type(node, path, "a number");
-    const std::string_view rest = text_.substr(node.offset());
-    const std::size_t end = std::min(rest.find_first_not_of("+-.eE0123456789"), rest.size());
-    const std::optional<std::uint64_t> value = parse_decimal(rest.substr(0, end));
+    const std::optional<std::uint64_t> value = parse_decimal(number_at(node));
     if (!value || *value > most)
       return refuse(node, path, "a whole number from 0 to " + std::to_string(most) + " is expected");
     number = *value;
     return true;
+  }
+
+  /// The text of a number.
+  std::string_view number_at(const JsonNode& node) const {
+    const std::string_view rest = text_.substr(node.offset());
+    return rest.substr(0, rest.find_first_not_of("+-.eE0123456789"));
   }
 
   template <class Number>
@@ -421,37 +427,108 @@ class RunReader {
   }
 
   bool read_quant(const JsonNode& parent, const KeyPath& path, Quantisation& quant) {
-    const JsonNode* node = parent.member("quant");
+    const JsonNode* const node = parent.member("quant");
     if (node == nullptr) return true;
     const KeyPath here = path.key("quant");
-    constexpr std::array<std::string_view, 4> kKeys = {"scheme", "axis", "scale", "zero_point"};
-    constexpr std::array<std::string_view, 1> kSchemes = {"affine"};
+    if (node->type() != JsonType::object) return wrong_type(*node, here, "an object");
     std::size_t scheme = 0;
-    if (!check_object(*node, here, kKeys) || !read_word(*node, here, "scheme", kSchemes, scheme) ||
-        !for_each(*node, here, "scale",
-                  [&](const JsonNode& child, const KeyPath& at) {
-                    return take_real(child, at, quant.scales.emplace_back());
-                  }) ||
-        !for_each(*node, here, "zero_point", [&](const JsonNode& child, const KeyPath& at) {
-          return take_real(child, at, quant.zero_points.emplace_back());
-        }))
-      return false;
+    if (!read_word(*node, here, "scheme", cards::kQuantSchemes, scheme)) return false;
+    quant.scheme = static_cast<QuantScheme>(scheme + 1);
     std::uint64_t axis = 0;
     if (!read_number(*node, here, "axis", axis)) return false;
+    if (axis >= kMaxRank)
+      return refuse(*node->member("axis"), here.key("axis"), "a tensor has up to 32 dims");
     if (node->member("axis") != nullptr) quant.axis = static_cast<std::int64_t>(axis);
+    switch (quant.scheme) {
+      case QuantScheme::pow2:
+        return read_pow2(*node, here, quant);
+      case QuantScheme::block:
+        return read_block(*node, here, quant);
+      case QuantScheme::lut:
+        return read_lut(*node, here, quant);
+      default:
+        return read_affine(*node, here, quant);
+    }
+  }
+
+  bool read_affine(const JsonNode& node, const KeyPath& path, Quantisation& quant) {
+    constexpr std::array<std::string_view, 4> kKeys = {"scheme", "axis", "scale", "zero_point"};
+    if (!check_object(node, path, kKeys) || !read_reals(node, path, "scale", quant.scales) ||
+        !read_reals(node, path, "zero_point", quant.zero_points))
+      return false;
     if (quant.scales.empty())
-      return missing(*node, here.key("scale"), "one number, or one for each index of the axis");
+      return missing(node, path.key("scale"), "one number, or one for each index of the axis");
     if (quant.zero_points.empty() || quant.zero_points.size() == quant.scales.size()) return true;
-    return refuse(*node->member("zero_point"), here.key("zero_point"), "there are as many as scales");
+    return refuse(*node.member("zero_point"), path.key("zero_point"), "there are as many as scales");
+  }
+
+  bool read_pow2(const JsonNode& node, const KeyPath& path, Quantisation& quant) {
+    constexpr std::array<std::string_view, 3> kKeys = {"scheme", "axis", "exponent"};
+    if (!check_object(node, path, kKeys) || !read_reals(node, path, "exponent", quant.exponents))
+      return false;
+    if (quant.exponents.empty())
+      return missing(node, path.key("exponent"), "one number, or one for each index of the axis");
+    for (const std::int32_t exponent : quant.exponents) {
+      if (exponent < cards::kLeastExponent || exponent > cards::kMostExponent)
+        return refuse(*node.member("exponent"), path.key("exponent"),
+                      "exponents are from -149 to 127, as those of a float");
+    }
+    return true;
+  }
+
+  bool read_block(const JsonNode& node, const KeyPath& path, Quantisation& quant) {
+    constexpr std::array<std::string_view, 4> kKeys = {"scheme", "type", "block_elements", "block_bytes"};
+    std::string_view type;
+    if (!check_object(node, path, kKeys) || !read_text(node, path, "type", type) ||
+        !read_number(node, path, "block_elements", quant.block_elements) ||
+        !read_number(node, path, "block_bytes", quant.block_bytes))
+      return false;
+    quant.block_type = type;
+    if (type.empty()) return missing(node, path.key("type"), "the name of the block's format, as \"Q4_K\"");
+    if (quant.block_elements == 0)
+      return missing(node, path.key("block_elements"), "how many numbers a block stands for");
+    if (quant.block_bytes == 0) return missing(node, path.key("block_bytes"), "how many bytes a block has");
+    return true;
+  }
+
+  bool read_lut(const JsonNode& node, const KeyPath& path, Quantisation& quant) {
+    constexpr std::array<std::string_view, 4> kKeys = {"scheme", "axis", "table", "first"};
+    if (!check_object(node, path, kKeys) || !read_reals(node, path, "table", quant.table)) return false;
+    if (quant.table.empty()) return missing(node, path.key("table"), "a number for each that is stored");
+    const JsonNode* const first = node.member("first");
+    return first == nullptr || take_real(*first, path.key("first"), quant.first);
   }
 
   template <class Number>
+  bool read_reals(const JsonNode& parent, const KeyPath& path, std::string_view key,
+                  std::vector<Number>& numbers) {
+    return for_each(parent, path, key, [&](const JsonNode& node, const KeyPath& here) {
+      return take_real(node, here, numbers.emplace_back());
+    });
+  }
+
+  /// A number of that type; for a float also "nan", "inf" and "-inf", which stand for what JSON has not.
+  template <class Number>
   bool take_real(const JsonNode& node, const KeyPath& path, Number& number) {
+    if constexpr (std::is_floating_point_v<Number>) {
+      constexpr std::array<std::string_view, 3> kWords = {"nan", "inf", "-inf"};
+      constexpr std::array<Number, 3> kNumbers = {std::numeric_limits<Number>::quiet_NaN(),
+                                                  std::numeric_limits<Number>::infinity(),
+                                                  -std::numeric_limits<Number>::infinity()};
+      const auto word = node.type() == JsonType::string ? std::find(kWords.begin(), kWords.end(), node.text())
+                                                        : kWords.end();
+      if (word != kWords.end()) {
+        number = kNumbers[static_cast<std::size_t>(word - kWords.begin())];
+        return true;
+      }
+    }
     if (node.type() != JsonType::number) return wrong_type(node, path, "a number");
-    const char* const from = text_.data() + node.offset();
-    const auto [end, error] = std::from_chars(from, text_.data() + text_.size(), number);
-    static_cast<void>(end);
-    return error == std::errc{} || refuse(node, path, "no such number is a scale or a zero point");
+    const std::string_view text = number_at(node);
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return (error == std::errc{} && end == text.data() + text.size()) ||
+           refuse(node, path,
+                  std::string("no such number is ") +
+                      (std::is_floating_point_v<Number> ? "a float" : "a whole number of that size"));
   }
 
   /// Whether a card tells how large the tensor is: its dtype and all of its dims.

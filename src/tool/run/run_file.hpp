@@ -8,7 +8,7 @@
 #include "opdump/config/parse.hpp"
 #include "opdump/types/model.hpp"
 #include "opdump/types/tensor.hpp"
-#include "src/tool/dump/quantisation.hpp"
+#include "src/tool/dump/real_numbers.hpp"
 
 namespace opdump::tool {
 
@@ -51,6 +51,7 @@ struct RunModel {
   std::string_view name;
   std::string_view graph_name;
   std::uint32_t id = 0;
+  bool from_card = false;
   std::vector<RunOp> ops;
   std::vector<RunConstant> constants;
 };

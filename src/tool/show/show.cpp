@@ -1,6 +1,4 @@
 #include <fnmatch.h>
-#include <limits.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -23,6 +21,7 @@
 #include "src/tool/dump/record_file.hpp"
 #include "src/tool/dump/record_name.hpp"
 #include "src/tool/flash/found_dump.hpp"
+#include "src/tool/run/beside_cards.hpp"
 #include "src/tool/show/show_listing.hpp"
 
 namespace opdump::tool {
@@ -39,9 +38,10 @@ usage: opdump show PATH... [--op GLOB] [--step STEPS] [--boot N] [--stats] [--he
   --boot N      only boot N, of a flash image or of what 'opdump extract' wrote; of several boots each is listed apart
   --stats       also the standard deviation, the number of zeros, and a histogram from the least to the greatest
   --head N      also the first N elements of each tensor, at most 1000
-  --model CARD  also what the integers of quantised tensors stand for, by the card that 'opdump describe' has
-                written: the least, greatest and mean real value, scale and zero point, and the share of elements
-                that are the least or the greatest integer, at which a quantiser saturates
+  --model CARD  also what quantised tensors stand for, by a card of their model, as 'opdump describe' writes it:
+                the least, greatest and mean real value, scale and zero point, and the share of elements that are
+                the least or the greatest integer, at which a quantiser saturates. Without it, by the cards that
+                lie beside the journal, 'opdump.*.model.json'
   --json        the same for programs
 
 A PATH, also as '-d PATH', is a dump file, a flash image, or a directory, which is searched with all that is below
@@ -88,12 +88,6 @@ struct Filter {
   }
 };
 
-/// `directory` itself when it cannot be resolved.
-std::string real_path(const std::string& directory) {
-  const std::unique_ptr<char, decltype(&free)> real(realpath(directory.c_str(), nullptr), free);
-  return real == nullptr ? directory : real.get();
-}
-
 /// By boot and time, whatever directory they lie in; files without a time stay behind, in the order they were
 /// found in.
 void sort_by_time(std::vector<FoundFile>& files) {
@@ -112,7 +106,8 @@ void sort_by_time(std::vector<FoundFile>& files) {
 
 class Show {
  public:
-  explicit Show(const Filter& filter) : filter_(filter) {}
+  /// `card`: of all records; null: each record's is looked for in its dump.
+  Show(const Filter& filter, const CardedOps* card) : filter_(filter), card_(card) {}
 
   /// False when something could not be shown.
   template <class Listing>
@@ -132,6 +127,7 @@ class Show {
                           lite ? lite_place_of(found) : place_of(found)};
     if (lite) record.format = lite->format;
     if (!filter_.takes(record.name, record.place)) return true;
+    record.card = card_ != nullptr ? card_ : beside_.of(directory_of(found));
     const std::optional<TensorName> tensor = parse_tensor_name(found.real_name);
     const RecordFile::Opened opened =
         lite     ? file_.open_bytes(found.path, tool::named_tensor(*lite), lite->padded())
@@ -195,16 +191,16 @@ class Show {
     const std::string directory = found.path.substr(0, found.path.rfind('/') + 1);
     if (!directory_ || directory != *directory_) {
       directory_ = directory;
-      real_directory_ = real_path(directory.empty() ? "." : directory);
+      real_directory_ = real_path(directory);
     }
     return real_directory_;
   }
 
-  static void tell(const std::string& message) {
-    say("opdump show: " + message);
-  }
+  static void tell(const std::string& message) { say("opdump show: " + message); }
 
   const Filter& filter_;
+  const CardedOps* const card_;
+  BesideCards beside_{tell};
   std::optional<std::string> directory_;  ///< of the record looked at last
   std::string real_directory_;
   RecordFile file_;
@@ -250,7 +246,6 @@ int run_show(Words words) {
   RunFile card;
   if (options.model && !load_or_say(*options.model, card)) return kExitFailed;
   const CardedOps carded(card);
-  if (options.model) detail.card = &carded;
 
   bool failed = false;
   const SearchReport report = {
@@ -265,7 +260,7 @@ int run_show(Words words) {
   for (const std::string& path : paths) dump.add(path, true, report, boot);
   std::vector<FoundFile>& files = dump.files();
   sort_by_time(files);
-  Show show(filter);
+  Show show(filter, options.model ? &carded : nullptr);
   if (options.json) {
     JsonListing listing(detail);
     failed |= !show.run(files, listing);

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "src/card/card_json.hpp"
 #include "src/tool/cli/human_text.hpp"
 #include "src/tool/show/show_listing.hpp"
 
@@ -49,15 +50,8 @@ void write_digest(JsonWriter& json, const TensorDigest& digest) {
 }
 
 void write_real(JsonWriter& json, const Quantisation& quant, const TensorDigest& digest) {
-  json.key("quant").open('{').key("scale").reals(
-      std::vector<double>(quant.scales.begin(), quant.scales.end()));
-  if (!quant.zero_points.empty()) {
-    json.key("zero_point").open('[');
-    for (const std::int64_t zero_point : quant.zero_points) json.json(std::to_string(zero_point));
-    json.close(']');
-  }
-  if (quant.axis >= 0) json.key("axis").number(static_cast<std::uint64_t>(quant.axis));
-  json.close('}');
+  json.key("quant");
+  cards::put_quant(json, quant);
   if (!digest.has_real) return;
   if (digest.real.finite() != 0) {
     json.key("real_min").real(digest.real.min()).key("real_max").real(digest.real.max());
@@ -137,7 +131,7 @@ bool JsonListing::show(const ShownRecord& record, RecordFile& file, std::string&
     sums_.bytes += tensor.bytes;
     TensorDigest digest;
     std::string problem;
-    const Quantisation* const quant = quant_of(detail_, record, tensor);
+    const Quantisation* const quant = quant_of(record, tensor);
     const bool good = digest_tensor(file, tensor, detail_.spread, detail_.head, quant, digest, problem);
     json_.line(2).open('{');
     write_tensor(json_, tensor);

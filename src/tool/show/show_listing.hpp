@@ -20,7 +20,6 @@ namespace opdump::tool {
 struct ShowDetail {
   bool spread = false;
   std::size_t head = 0;  ///< elements
-  const CardedOps* card = nullptr;
 };
 
 /// One record to be listed.
@@ -29,14 +28,14 @@ struct ShownRecord {
   std::optional<RecordName> name;
   std::optional<RecordPlace> place;
   std::optional<std::string_view>
-      format{};  ///< of its tensor, as the file's name spells it; empty: not known
+      format{};                     ///< of its tensor, as the file's name spells it; empty: not known
+  const CardedOps* card = nullptr;  ///< of its model; null: not known
 };
 
 /// How the tensor is quantised; null where that is not known.
-inline const Quantisation* quant_of(const ShowDetail& detail, const ShownRecord& record,
-                                    const RecordTensor& tensor) {
-  if (detail.card == nullptr || !record.name) return nullptr;
-  return detail.card->quant(record.name->name, tensor.is_output, tensor.index);
+inline const Quantisation* quant_of(const ShownRecord& record, const RecordTensor& tensor) {
+  if (record.card == nullptr || !record.name) return nullptr;
+  return record.card->quant(record.name->name, tensor.is_output, tensor.index);
 }
 
 struct ShownSums {
@@ -73,7 +72,7 @@ class TextListing {
   std::size_t type_width_ = 4;
   std::size_t name_width_ = 4;
   std::optional<std::uint32_t> boot_;  ///< of the records under the last heading
-  bool fit_ = false;  ///< names are shortened to the terminal
+  bool fit_ = false;                   ///< names are shortened to the terminal
   ShownSums sums_;
 };
 

@@ -5,6 +5,7 @@
 #include "src/tool/cli/human_text.hpp"
 #include "src/tool/cli/table.hpp"
 #include "src/tool/dump/elements.hpp"
+#include "src/tool/dump/quantisation_text.hpp"
 #include "src/tool/dump/record_name.hpp"
 #include "src/tool/show/show_listing.hpp"
 
@@ -43,14 +44,10 @@ std::string short_title(const std::string& title) {
   return text;
 }
 
-std::string range_text(double least, double most) {
-  return least == most ? number_text(least) : number_text(least) + ".." + number_text(most);
-}
-
 /// What the elements of a quantised tensor stand for.
 void add_real(const Quantisation& quant, const TensorDigest& digest, Table& table) {
   if (!digest.has_real) {
-    table.add_line("  real values: the scales of the card do not fit this shape");
+    table.add_line("  " + unreal_text(quant));
     return;
   }
   std::string line = "  real";
@@ -58,13 +55,7 @@ void add_real(const Quantisation& quant, const TensorDigest& digest, Table& tabl
     line += " min " + number_text(digest.real.min()) + "  max " + number_text(digest.real.max()) + "  mean " +
             number_text(digest.real.mean());
   }
-  const auto [least, most] = std::minmax_element(quant.scales.begin(), quant.scales.end());
-  line += "  scale " + range_text(static_cast<double>(*least), static_cast<double>(*most));
-  if (!quant.zero_points.empty()) {
-    const auto [first, last] = std::minmax_element(quant.zero_points.begin(), quant.zero_points.end());
-    line += "  zero point " + range_text(static_cast<double>(*first), static_cast<double>(*last));
-  }
-  if (quant.scales.size() > 1) line += "  axis " + std::to_string(quant.axis);
+  line += "  " + parameter_text(quant);
   if (digest.has_limits && digest.elements != 0) {
     char text[64];
     const double all = static_cast<double>(digest.elements) / 100;
@@ -194,7 +185,7 @@ bool TextListing::show(const ShownRecord& record, RecordFile& file, std::string&
                                     tensor.has_shape ? shape_text(tensor.shape()) : "no shape",
                                     std::to_string(tensor.bytes) + " B"};
     TensorDigest digest;
-    const Quantisation* const quant = quant_of(detail_, record, tensor);
+    const Quantisation* const quant = quant_of(record, tensor);
     digest_tensor(file, tensor, detail_.spread, detail_.head, quant, digest, error);
     for (std::string& cell : statistics_cells(tensor, digest.statistics)) row.push_back(std::move(cell));
     table.add(std::move(row));

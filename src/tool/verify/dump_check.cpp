@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "opdump/impl/format/statistic_table.hpp"
+#include "src/config/refusal.hpp"
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/cli/human_text.hpp"
 #include "src/tool/dump/found_files.hpp"
@@ -53,6 +54,19 @@ constexpr std::string_view kNoFormat = ".*";
 
 /// Stands for the cause of a removal, as for that of a refusal.
 constexpr std::string_view kQuotaWord = kind_of(LossCause::quota).word;
+
+/// The name of an operator of the card's model that is nearly the same; empty: no card has one.
+std::string closest_name(const BesideCards::Cards& cards, std::uint64_t device, const std::string& model,
+                         const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const std::unique_ptr<BesideCard>& card : cards) {
+    if (card->name.device != device ||
+        (card->model().name != model && sanitised(card->model().name) != model))
+      continue;
+    for (const RunOp& op : card->model().ops) names.push_back(op.desc.name);
+  }
+  return std::string(config::closest(name, names));
+}
 
 constexpr std::string_view verb_of(FindingKind kind) {
   switch (kind) {
@@ -108,11 +122,18 @@ void DumpCheck::check(const std::vector<std::string>& journal_names) {
   walk({});
   tell_counted_files();
   tell_losses();
-  never_.tell(context_.findings);
+  const BesideCards::Cards& cards = context_.cards.in(directory_);
+  never_.tell([&](std::uint64_t device, const std::string& model,
+                  const std::string& name) { return closest_name(cards, device, model, name); },
+              context_.findings);
   if (context_.findings.complete()) op_steps_.tell(context_.findings);
-  if (context_.wanted == nullptr || !devices_.contains(context_.wanted->device())) return;
+  if (context_.wanted == nullptr) return;
+  if (context_.wants_cards) context_.wanted->take(cards);
   known_.sort();
-  context_.wanted->find_absent(known_, directory_, context_.findings);
+  const auto has = [&](std::uint64_t device) { return devices_.contains(device); };
+  context_.is_of_wanted |= context_.wanted->is_of(has);
+  context_.wanted->find_absent(known_, directory_, has, context_.findings);
+  if (never_.empty()) context_.wanted->find_misses(context_.findings);
 }
 
 /// What was removed or overwritten is told behind the line that says it was written.
@@ -686,13 +707,15 @@ void DumpCheck::walk(const std::string& below) {
   }
   for (const DirectoryEntry& entry : entries) {
     JournalName journal;
+    CardName card;
     if (entry.kind == DirectoryEntry::Kind::directory) {
       walk(below.empty() ? entry.name : path_of(below, entry.name));
     } else if (entry.kind == DirectoryEntry::Kind::other) {
       add_file(FindingKind::unlisted, false, below.empty() ? entry.name : path_of(below, entry.name),
                "neither a file nor a directory");
     } else if (entry.name != kMappingFileName &&
-               !(below.empty() && parse_journal_name(entry.name, journal))) {
+               !(below.empty() &&
+                 (parse_journal_name(entry.name, journal) || parse_card_name(entry.name, card)))) {
       walk_file(below, entry.name, mapping.real_name(entry.name), pairs);
     }
   }

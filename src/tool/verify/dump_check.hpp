@@ -35,8 +35,11 @@ struct JournalSummary {
 struct VerifyContext {
   Findings& findings;
   Progress& progress;
-  const WantedRecords* wanted = nullptr;  ///< null: not asked for
-  bool quick = false;                     ///< files are not opened
+  BesideCards& cards;
+  WantedRecords* wanted = nullptr;  ///< null: not asked for
+  bool wants_cards = false;         ///< the models of `wanted` are those of each dump's cards
+  bool is_of_wanted = false;        ///< a journal is of a device of which `wanted` wants something
+  bool quick = false;               ///< files are not opened
   RecordFile file{};
   std::vector<JournalSummary> journals{};
   std::uint64_t files = 0;  ///< that are there as they were written

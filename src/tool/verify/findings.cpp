@@ -24,6 +24,7 @@ constexpr KindTexts kKinds[] = {
     {"removed", "removed to make room"},
     {"overwritten", "overwritten by newer records, as the log went round"},
     {"never", "asked for and never captured, as the session itself says"},
+    {"no_such", "asked for, and not in the models as their cards have them"},
     {"absent",
      "never captured: the runtime did not offer it, it has another name there, or its model did not run"},
     {"chunk", "chunks of the runtime's that were faulty"},
@@ -59,9 +60,10 @@ void Findings::add_summed(FindingKind kind, const std::vector<FindingField>& fie
   groups_[static_cast<std::size_t>(kind)].findings += count;
 }
 
-void Findings::add_never(std::vector<std::string> row, const std::vector<FindingField>& fields) {
+void Findings::add_never(std::vector<std::string> row, const std::vector<FindingField>& fields,
+                         FindingKind kind) {
   ++never_;
-  add_note(FindingKind::never, std::move(row), fields);
+  add_note(kind, std::move(row), fields);
 }
 
 void Findings::add_note(FindingKind kind, std::vector<std::string> row,

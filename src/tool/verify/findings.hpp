@@ -21,6 +21,7 @@ enum class FindingKind : std::uint8_t {
   removed,      ///< a record was written, and removed to make room
   overwritten,  ///< a flash log has gone round and taken the oldest records
   never,        ///< the config asked for it, and the session says that it was never captured
+  no_such,      ///< the config asks for it, and no card of the dump's models has it
   absent,       ///< the config wants it, and nothing tells of it
   chunk,        ///< a chunk that a runtime handed over was faulty
   journal,      ///< the journal is damaged, or contradicts itself
@@ -58,7 +59,8 @@ class Findings {
   void add_summed(FindingKind kind, const std::vector<FindingField>& fields, std::uint64_t count);
 
   /// The same, for what was asked for and never captured: nothing of what was captured is missing.
-  void add_never(std::vector<std::string> row, const std::vector<FindingField>& fields);
+  void add_never(std::vector<std::string> row, const std::vector<FindingField>& fields,
+                 FindingKind kind = FindingKind::never);
 
   /// The same, for what is worth knowing and stands against nothing.
   void add_note(FindingKind kind, std::vector<std::string> row, const std::vector<FindingField>& fields);

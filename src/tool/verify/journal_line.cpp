@@ -235,13 +235,6 @@ bool parse_path(std::string_view text, JournalLine& line) {
 
 }  // namespace
 
-std::string sanitised(std::string_view name) {
-  std::string memory(std::max<std::size_t>(name.size(), 1), '\0');
-  TextWriter writer(memory);
-  writer.add_sanitised(name);
-  return std::string(writer.text());
-}
-
 std::string causes_text(std::string_view words) {
   if (words == kUnfinishedWord) return std::string(to_string(Status::unfinished));
   const std::string_view status = words.substr(std::min(words.find(':'), words.size()));

@@ -7,6 +7,7 @@
 #include "opdump/types/chunk_fault.hpp"
 #include "opdump/types/counts.hpp"
 #include "opdump/types/plan.hpp"
+#include "src/tool/dump/record_name.hpp"
 
 namespace opdump::tool {
 
@@ -43,9 +44,6 @@ bool is_record_suffix(std::string_view suffix);
 
 /// Strict: such paths as the core writes, and so none that leaves its directory.
 bool parse_journal_path(std::string_view text, JournalPath& path);
-
-/// `name` as the core writes it in a path.
-std::string sanitised(std::string_view name);
 
 /// For people: the causes that a journal gives in its words.
 std::string causes_text(std::string_view words);

@@ -106,7 +106,7 @@ StepRanges NeverLines::missing_steps(const Line& line) {
   return missing;
 }
 
-void NeverLines::tell(const Line& line, StepRanges* steps, Findings& findings) {
+void NeverLines::tell(const Line& line, StepRanges* steps, const Closest& closest, Findings& findings) {
   const NeverKind& kind = kind_of(line.cause);
   std::vector<FindingField> fields = {{"journal", line.journal}, {"cause", std::string(kind.word)}};
   if (!line.model.empty()) fields.push_back({"model", line.model});
@@ -120,23 +120,30 @@ void NeverLines::tell(const Line& line, StepRanges* steps, Findings& findings) {
   }
   std::string op = line.type.empty() ? line.name : line.type + ' ' + line.name;
   if (op.empty() && line.model.empty()) op = kind.subject;
-  findings.add_never(
-      {op, line.model, steps != nullptr ? steps->text() : std::string(), std::string(kind.text)}, fields);
+  std::string text(kind.text);
+  if (line.cause == NeverCause::no_op) {
+    const std::string near = closest(line.device, line.model, line.name);
+    if (!near.empty()) {
+      text += "; did you mean \"" + near + "\"?";
+      fields.push_back({"closest", near});
+    }
+  }
+  findings.add_never({op, line.model, steps != nullptr ? steps->text() : std::string(), text}, fields);
 }
 
-void NeverLines::tell(Findings& findings) {
+void NeverLines::tell(const Closest& closest, Findings& findings) {
   std::set<Line> told;
   for (const Line& line : lines_) {
     if (is_there(line) || !told.insert(line).second) continue;
     if (!has_steps(line.cause)) {
-      tell(line, nullptr, findings);
+      tell(line, nullptr, closest, findings);
       continue;
     }
     StepRanges missing = missing_steps(line);
     for (const StepRange& range : missing.merged()) {
       StepRanges steps;
       steps.add(range.first, range.last);
-      tell(line, &steps, findings);
+      tell(line, &steps, closest, findings);
     }
   }
 }

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -31,8 +32,15 @@ class NeverLines {
   /// The record at `path` has inputs, outputs or both.
   void see_roles(std::uint64_t device, const JournalPath& path, bool inputs, bool outputs);
 
+  /// A name of the model that is nearly the same as the name that it has not; empty: none is known.
+  using Closest =
+      std::function<std::string(std::uint64_t device, const std::string& model, const std::string& name)>;
+
+  /// Whether a journal has told anything.
+  bool empty() const { return lines_.empty(); }
+
   /// Adds what is not there in any loading, each once.
-  void tell(Findings& findings);
+  void tell(const Closest& closest, Findings& findings);
 
  private:
   /// Device, directory and id of a model.
@@ -70,7 +78,7 @@ class NeverLines {
   static std::string op_of(const Line& line);
   static std::string lite_op_of(const Line& line);
   static bool holds(const Names& names, const Line& line);
-  static void tell(const Line& line, StepRanges* steps, Findings& findings);
+  static void tell(const Line& line, StepRanges* steps, const Closest& closest, Findings& findings);
 
   std::map<Model, Seen> seen_;
   std::set<std::pair<Model, std::string>> roles_;  ///< operators of which a line misses tensors

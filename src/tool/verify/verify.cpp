@@ -29,11 +29,13 @@ namespace {
 constexpr char kVerifyHelp[] =
     R"(opdump verify - proves that a dump is complete, or lists what is missing and why
 
-usage: opdump verify DIR|IMAGE [--config CONFIG --model RUN.json] [--quick] [--json]
+usage: opdump verify DIR|IMAGE [--config CONFIG [--model RUN.json]] [--quick] [--json]
 
-  --config CONFIG     what the device was asked for, in CANN's acl.json format; with --model
-  --model RUN.json    the models that ran, as for 'opdump replay'; "steps" says how many if it is given. An
-                      operator is expected with the bytes of its tensors; one without any leaves no record
+  --config CONFIG     what the device was asked for, in CANN's acl.json format
+  --model RUN.json    the models that ran, as for 'opdump replay', or a card; "steps" says how many if it is given.
+                      An operator is expected with the bytes of its tensors; one without any leaves no record.
+                      Without it, the cards that lie beside the journals, 'opdump.*.model.json'. Where these are all
+                      models, names that no operator has are told too
   --quick             sizes only: does not open the files
   --json              all findings, for programs; otherwise the first 50 lines of each kind
 
@@ -97,8 +99,7 @@ bool is_time(std::string_view name) {
 }
 
 std::string own_name(const std::string& directory) {
-  const std::unique_ptr<char, decltype(&free)> real(realpath(directory.c_str(), nullptr), free);
-  const std::string path = real == nullptr ? directory : real.get();
+  const std::string path = real_path(directory);
   return path.substr(path.rfind('/') + 1);
 }
 
@@ -165,7 +166,6 @@ void print_summary(const VerifyContext& context) {
 std::optional<int> check_usage(const VerifyOptions& options, const std::vector<std::string>& rest) {
   if (rest.empty()) return usage_error("verify", "a DIR is missing");
   if (rest.size() > 1) return usage_error("verify", "one DIR at a time, not also '" + rest[1] + "'");
-  if (options.config && !options.model) return usage_error("verify", "'--model RUN.json' is missing");
   if (options.model && !options.config) return usage_error("verify", "'--config CONFIG' is missing");
   struct stat status {};
   if (stat(rest[0].c_str(), &status) == 0 && !S_ISDIR(status.st_mode) && !FlashImage::is_image(rest[0]))
@@ -191,7 +191,9 @@ int run_verify(Words words) {
 
   WantedRecords wanted;
   std::string error;
-  if (options.config && !wanted.load(*options.config, *options.model, error)) {
+  const bool wants_cards = options.config && !options.model;
+  if (options.config && !(wants_cards ? wanted.load(*options.config, error)
+                                      : wanted.load(*options.config, *options.model, error))) {
     say(error);
     return kExitFailed;
   }
@@ -206,14 +208,17 @@ int run_verify(Words words) {
   const auto add_note = [](const std::string& message) { say("opdump: " + message); };
   const std::string dump = image.open(rest[0], {add_damage, add_note});
   find_dumps(dump, own_name(dump), dumps, journal_bytes, findings);
-  bool of_device = false;
   {
     Progress progress(journal_bytes);
-    VerifyContext context = {findings, progress, options.config ? &wanted : nullptr, options.quick};
+    BesideCards cards(add_note);
+    VerifyContext context = {.findings = findings,
+                             .progress = progress,
+                             .cards = cards,
+                             .wanted = options.config ? &wanted : nullptr,
+                             .wants_cards = wants_cards,
+                             .quick = options.quick};
     for (const JournaledDump& dump : dumps) DumpCheck(context, dump.directory).check(dump.journals);
     progress.wipe();
-    for (const JournalSummary& journal : context.journals)
-      of_device |= options.config && journal.name.device == wanted.device();
     const auto none = [&](const std::string& message) {
       findings.add(FindingKind::none, true, {rest[0], message}, {{"path", rest[0]}, {"message", message}});
     };
@@ -221,8 +226,9 @@ int run_verify(Words words) {
       none(
           "no journal: nothing to prove completeness with. It is 'opdump.{device}.{id}.journal' in the "
           "directory of the time, unless the session was told to keep none");
-    } else if (options.config && !of_device) {
-      none("no journal of device " + std::to_string(wanted.device()) + ", which RUN.json is of");
+    } else if (options.config && !context.is_of_wanted) {
+      none(wants_cards ? "no card beside a journal of its device; name the models with --model"
+                       : "no journal of the device that RUN.json is of");
     }
     findings.print();
     if (options.json) {

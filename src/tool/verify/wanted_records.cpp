@@ -1,5 +1,5 @@
-#include "opdump/impl/plan/remaining_tensors.hpp"
 #include "src/tool/verify/wanted_records.hpp"
+#include "opdump/impl/plan/remaining_tensors.hpp"
 
 #include <errno.h>
 #include <string.h>
@@ -14,6 +14,7 @@
 #include "opdump/types/plan.hpp"
 #include "platform/posix/impl/op_index_memory.hpp"
 #include "src/tool/cli/human_text.hpp"
+#include "src/tool/match/model_match.hpp"
 #include "src/tool/verify/findings.hpp"
 
 namespace opdump::tool {
@@ -34,7 +35,8 @@ std::vector<TensorView> views_of(const std::vector<RunTensor>& tensors) {
   return views;
 }
 
-/// Whether `plan` of `config` takes any byte of its operator `op`: without one, no file and no row is written.
+/// Whether `plan` of `config` takes any byte of its operator `op`: without one, no file and no row is
+/// written.
 bool wants_bytes(const DumpConfig& config, const ModelPlan& plan, std::size_t op, const RunOp& run) {
   const std::uint8_t bits = plan.bits[op];
   const std::vector<TensorView> inputs = views_of(run.inputs);
@@ -55,7 +57,15 @@ bool wants_bytes(const DumpConfig& config, const ModelPlan& plan, std::size_t op
   return bytes != 0;
 }
 
-/// The same of one that runs outside any model.
+/// Whether a card does not tell how much of the operator's tensors there is.
+bool lacks_sizes(const RunOp& run) {
+  const auto is_unsized = [](const RunTensor& tensor) { return !tensor.sized && !tensor.name.empty(); };
+  return (run.inputs.empty() && run.outputs.empty()) ||
+         std::any_of(run.inputs.begin(), run.inputs.end(), is_unsized) ||
+         std::any_of(run.outputs.begin(), run.outputs.end(), is_unsized);
+}
+
+/// Whether one that runs outside any model has any byte that is wanted.
 bool wants_bytes(std::uint8_t bits, const RunOp& run) {
   const auto has_bytes = [](const std::vector<RunTensor>& tensors) {
     return std::any_of(tensors.begin(), tensors.end(),
@@ -96,7 +106,7 @@ std::vector<std::uint64_t> KnownRecords::steps(std::string_view model, std::uint
   return found == steps_.end() ? std::vector<std::uint64_t>() : found->second;
 }
 
-bool WantedRecords::load_config(const std::string& path, std::string& error) {
+bool WantedRecords::load(const std::string& path, std::string& error) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"), std::fclose);
   std::string text(kMaxConfigBytes + 1, '\0');
   const std::size_t got = file == nullptr ? 0 : std::fread(text.data(), 1, text.size(), file.get());
@@ -121,7 +131,12 @@ bool WantedRecords::load_config(const std::string& path, std::string& error) {
 bool WantedRecords::load(const std::string& config_path, const std::string& run_path, std::string& error) {
   ConfigError refusal;
   const bool read = run_.load(run_path, refusal);
-  if (!load_config(config_path, error)) return false;
+  has_run_ = read;
+  CardName name;
+  if (parse_card_name(std::string_view(run_path).substr(run_path.rfind('/') + 1), name))
+    run_.device_id = static_cast<std::uint32_t>(name.device);
+  if (!load(config_path, error)) return false;
+  for (const RunModel& model : run_.models) models_.push_back({model, run_.device_id});
   if (read) return true;
   error = to_string(refusal, run_path);
   return false;
@@ -145,7 +160,19 @@ struct WantedRecords::Search {
   }
 };
 
-void WantedRecords::find_absent_model(Search& search, const RunModel& model) const {
+void WantedRecords::take(const BesideCards::Cards& cards) {
+  models_.clear();
+  for (const std::unique_ptr<BesideCard>& card : cards) models_.push_back({card->model(), card->name.device});
+}
+
+bool WantedRecords::is_of(const std::function<bool(std::uint64_t)>& has) const {
+  return (has_run_ && has(run_.device_id)) ||
+         std::any_of(models_.begin(), models_.end(),
+                     [&](const WantedModel& model) { return has(model.device); });
+}
+
+void WantedRecords::find_absent_model(Search& search, const WantedModel& wanted_model) const {
+  const RunModel& model = wanted_model.model;
   std::vector<OpDesc> descs;
   for (const RunOp& op : model.ops) descs.push_back(op.desc);
   std::vector<std::uint8_t> bits(descs.size());
@@ -155,7 +182,8 @@ void WantedRecords::find_absent_model(Search& search, const RunModel& model) con
   if (resolve_plan(config_, desc, bits, plan, index.index()) != Status::ok || plan.bits.empty()) return;
   std::vector<std::size_t> wanted;
   for (std::size_t i = 0; i < bits.size(); ++i) {
-    if (wants_bytes(config_, plan, i, model.ops[i])) wanted.push_back(i);
+    const bool untold = model.from_card && bits[i] != 0 && lacks_sizes(model.ops[i]);
+    if (untold || wants_bytes(config_, plan, i, model.ops[i])) wanted.push_back(i);
   }
   if (wanted.empty()) return;
 
@@ -200,7 +228,7 @@ void WantedRecords::find_absent_model(Search& search, const RunModel& model) con
     StepRanges absent;
     std::uint64_t records = 0;
     for (const std::uint64_t step : steps) {
-      const std::string place = std::to_string(run_.device_id) + '/' + directory + '/' +
+      const std::string place = std::to_string(wanted_model.device) + '/' + directory + '/' +
                                 std::to_string(model.id) + '/' + std::to_string(step);
       const std::size_t known = search.known.count(untimed_path(place, model.ops[i].desc));
       if (known >= times->second) continue;
@@ -232,10 +260,29 @@ void WantedRecords::find_absent_single(Search& search) const {
 }
 
 void WantedRecords::find_absent(const KnownRecords& known, const std::string& directory,
-                                Findings& findings) const {
+                                const std::function<bool(std::uint64_t)>& has, Findings& findings) const {
   Search search = {known, directory, findings};
-  for (const RunModel& model : run_.models) find_absent_model(search, model);
-  find_absent_single(search);
+  for (const WantedModel& model : models_) {
+    if (has(model.device)) find_absent_model(search, model);
+  }
+  if (has_run_ && has(run_.device_id)) find_absent_single(search);
+}
+
+void WantedRecords::find_misses(Findings& findings) const {
+  std::vector<std::vector<OpDesc>> ops;
+  std::vector<ModelDesc> models;
+  ops.reserve(models_.size());  // the models refer to them
+  for (const auto& [model, device] : models_) {
+    if (!model.from_card) return;
+    std::vector<OpDesc>& descs = ops.emplace_back();
+    for (const RunOp& op : model.ops) descs.push_back(op.desc);
+    models.push_back({model.name, model.graph_name, model.id, descs});
+  }
+  if (models.empty()) return;
+  for (const Miss& miss : match_models(config_, models).misses) {
+    findings.add_never({miss_text(miss)}, {{"what", miss.what}, {"closest", miss.closest}},
+                       FindingKind::no_such);
+  }
 }
 
 }  // namespace opdump::tool

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "opdump/types/config.hpp"
 #include "src/tool/cli/step_ranges.hpp"
+#include "src/tool/run/beside_cards.hpp"
 #include "src/tool/run/run_file.hpp"
 #include "src/tool/verify/findings.hpp"
 #include "src/tool/verify/journal_line.hpp"
@@ -43,27 +45,45 @@ class KnownRecords {
 
 std::uint64_t path_hash(std::string_view path);
 
-/// What a config wants of the models and single operators of a RUN.json.
+/// What a config wants of the models and single operators of a RUN.json, or of the models of cards.
 class WantedRecords {
  public:
   /// On false `error` says where and why. The config's directory need not be here.
   bool load(const std::string& config_path, const std::string& run_path, std::string& error);
 
-  std::uint64_t device() const { return run_.device_id; }
+  /// The same of the config alone; then `take` says which models there are.
+  bool load(const std::string& config_path, std::string& error);
 
-  /// Adds what is wanted and not known of the dump in `directory`.
-  void find_absent(const KnownRecords& known, const std::string& directory, Findings& findings) const;
+  /// The models of these cards, each on the device that its card's name tells, and no others. Refers to the
+  /// cards.
+  void take(const BesideCards::Cards& cards);
+
+  /// Whether it wants anything of a device.
+  bool is_of(const std::function<bool(std::uint64_t device)>& has) const;
+
+  /// Adds what is wanted of the devices that `has` and not known of the dump in `directory`.
+  void find_absent(const KnownRecords& known, const std::string& directory,
+                   const std::function<bool(std::uint64_t device)>& has, Findings& findings) const;
+
+  /// Adds the names of the config that no operator or model has, if cards tell all of those.
+  void find_misses(Findings& findings) const;
 
  private:
   struct Search;
 
-  bool load_config(const std::string& path, std::string& error);
-  void find_absent_model(Search& search, const RunModel& model) const;
+  struct WantedModel {
+    const RunModel& model;
+    std::uint64_t device;
+  };
+
+  void find_absent_model(Search& search, const WantedModel& wanted_model) const;
   void find_absent_single(Search& search) const;
 
   std::unique_ptr<std::byte[]> memory_;
   DumpConfig config_;
   RunFile run_;
+  bool has_run_ = false;
+  std::vector<WantedModel> models_;
 };
 
 }  // namespace opdump::tool

@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -152,6 +153,10 @@ TEST_CASE("quota: keep newest removes whole dumps, the oldest first, and nothing
 TEST_CASE("quota: keep newest goes on to the oldest records of the dump itself, and its journal names them") {
   Tree tree({.limits = {.max_bytes = 40'000, .keep = Keep::newest}});
   CHECK(tree.tell(kNow, "head\n") == Status::ok);
+  const std::string card = std::string(kNow) + "/opdump.0.1.model.json";
+  tree.put(card, 100);
+  constexpr std::chrono::hours kYears(24 * 365 * 20);
+  fs::last_write_time(tree.root.path() / card, fs::last_write_time(tree.root.path() / card) - kYears);
   for (int i = 0; i < 500; ++i) {
     REQUIRE(tree.store(kNow, i, 1000) == Status::ok);
     REQUIRE(tree.bytes() <= 40'000);
@@ -171,6 +176,7 @@ TEST_CASE("quota: keep newest goes on to the oldest records of the dump itself, 
     if (!is_there) REQUIRE_FALSE(tree.has(std::string(kNow) + "/0/m/1/" + std::to_string(i)));
   }
   CHECK(there);
+  CHECK(tree.has(card));
   CHECK(tree.sink.quota_counts().removed_files == lines);
   CHECK(tree.sink.quota_counts().refused == 0);
 }

@@ -1,22 +1,24 @@
-#include "src/tool/card/card_json.hpp"
+#include "src/card/card_json.hpp"
 
 #include <string_view>
 
-#include "src/tool/card/attribute_json.hpp"
-#include "src/tool/cli/json.hpp"
+#include "src/card/attribute_json.hpp"
+#include "src/card/json_writer.hpp"
 
-namespace opdump::tool {
+namespace opdump::cards {
+inline namespace OPDUMP_NAMESPACE {
 namespace {
 
 class CardWriter {
  public:
   CardWriter(const ModelCard& card, std::size_t most) : card_(card), most_(most) {}
 
-  bool write(std::string& text) {
+  Status write(std::string& text) {
     json_.open('{').key("opdump_model").number(1);
     put_text("name", card_.name);
     put_text("graph_name", card_.graph_name);
     put_text("made_by", card_.made_by);
+    put_text("runtime", card_.runtime);
     put_text("sha256", card_.sha256);
     json_.key("id").number(card_.id);
     json_.key("ops").open('[');
@@ -24,12 +26,13 @@ class CardWriter {
       json_.line(2);
       put_op(card_.ops[i], i);
       text_ += json_.take();
-      if (text_.size() > most_) return false;
+      if (text_.size() > most_) return Status::too_large;
     }
     json_.close(']').close('}');
     text_ += json_.take() + '\n';
     text = std::move(text_);
-    return text.size() <= most_;
+    if (text.size() > most_) return Status::too_large;
+    return json_.is_utf8() ? Status::ok : Status::invalid_argument;
   }
 
  private:
@@ -53,7 +56,10 @@ class CardWriter {
       if (op.domain.empty()) json_.key("opset").number(card_.onnx_opset);
       json_.close('}');
     }
-    json_.key("task_id").number(index);
+    if (op.task_id != OpDesc().task_id) json_.key("task_id").number(op.task_id);
+    if (op.stream_id != OpDesc().stream_id) json_.key("stream_id").number(op.stream_id);
+    if (op.level != OpLevel::both) json_.key("level").text(op.level == OpLevel::op ? "op" : "kernel");
+    if (op.marked) json_.key("marked").flag(true);
     put_texts("original_names", op.original_names);
     if (!op.attributes.empty()) {
       json_.key("attributes").open('{');
@@ -77,7 +83,7 @@ class CardWriter {
   }
 
   void put_tensor(const CardTensor& tensor) {
-    json_.key("tensor").text(tensor.name);
+    put_text("tensor", tensor.name);
     if (tensor.constant) json_.key("constant").flag(true);
     if (tensor.dtype != DType::undefined) json_.key("dtype").text(info(tensor.dtype).name);
     if (tensor.has_shape) {
@@ -91,13 +97,10 @@ class CardWriter {
       }
       json_.close(']');
     }
-    const Quantisation& quant = tensor.quant;
-    if (quant.scales.empty()) return;
-    json_.key("quant").open('{').key("scheme").text("affine");
-    if (quant.axis >= 0) json_.key("axis").json(json_of(quant.axis));
-    json_.key("scale").json(json_of(quant.scales));
-    if (!quant.zero_points.empty()) json_.key("zero_point").json(json_of(quant.zero_points));
-    json_.close('}');
+    if (tensor.quant.scheme != QuantScheme::none) {
+      json_.key("quant");
+      put_quant(json_, tensor.quant);
+    }
   }
 
   const ModelCard& card_;
@@ -108,8 +111,34 @@ class CardWriter {
 
 }  // namespace
 
-bool write_card(const ModelCard& card, std::size_t most, std::string& text) {
+void put_quant(JsonWriter& json, const Quantisation& quant) {
+  json.open('{').key("scheme").text(word_of(quant.scheme));
+  if (quant.axis >= 0) json.key("axis").json(json_of(quant.axis));
+  switch (quant.scheme) {
+    case QuantScheme::none:
+      break;
+    case QuantScheme::affine:
+      json.key("scale").json(json_of(quant.scales));
+      if (!quant.zero_points.empty()) json.key("zero_point").json(json_of(quant.zero_points));
+      break;
+    case QuantScheme::pow2:
+      json.key("exponent").json(json_of(quant.exponents));
+      break;
+    case QuantScheme::block:
+      json.key("type").text(quant.block_type);
+      json.key("block_elements").number(quant.block_elements);
+      json.key("block_bytes").number(quant.block_bytes);
+      break;
+    case QuantScheme::lut:
+      json.key("table").json(json_of(quant.table));
+      if (quant.first != 0) json.key("first").json(json_of(quant.first));
+  }
+  json.close('}');
+}
+
+Status write_card(const ModelCard& card, std::size_t most, std::string& text) {
   return CardWriter(card, most).write(text);
 }
 
-}  // namespace opdump::tool
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::cards

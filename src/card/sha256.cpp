@@ -1,13 +1,14 @@
-#include "src/tool/card/sha256.hpp"
+#include "src/card/sha256.hpp"
 
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 
 #include "opdump/base/digest.hpp"
-#include "src/tool/cli/human_text.hpp"
+#include "src/card/hexadecimal.hpp"
 
-namespace opdump::tool {
+namespace opdump::cards {
+inline namespace OPDUMP_NAMESPACE {
 namespace {
 
 struct Sha256Algorithm {
@@ -64,4 +65,5 @@ std::string sha256(Bytes bytes) {
   return hexadecimal(words);
 }
 
-}  // namespace opdump::tool
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::cards

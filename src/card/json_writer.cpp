@@ -1,11 +1,12 @@
-#include "src/tool/cli/json.hpp"
+#include "src/card/json_writer.hpp"
 
 #include <cmath>
 #include <cstddef>
 #include <cstdio>
 #include <utility>
 
-namespace opdump::tool {
+namespace opdump::cards {
+inline namespace OPDUMP_NAMESPACE {
 namespace {
 
 /// Bytes of the UTF-8 character at the start of `text`, 0 when it is none.
@@ -30,13 +31,15 @@ std::size_t utf8_bytes(std::string_view text) {
   return bytes;
 }
 
-std::string quoted(std::string_view text) {
+/// As JSON; `is_utf8` becomes false where it is not.
+std::string quoted(std::string_view text, bool& is_utf8) {
   std::string out = "\"";
   while (!text.empty()) {
     const unsigned char c = static_cast<unsigned char>(text[0]);
     const std::size_t bytes = utf8_bytes(text);
     char escaped[8];
     if (bytes == 0) {
+      is_utf8 = false;
       std::snprintf(escaped, sizeof escaped, "\\udc%02x", c);
       out += escaped;
     } else if (c < 0x20 || c == 0x7f) {
@@ -82,7 +85,7 @@ JsonWriter& JsonWriter::close(char bracket) {
 
 JsonWriter& JsonWriter::key(std::string_view name) {
   start();
-  text_ += quoted(name) + ": ";
+  text_ += quoted(name, is_utf8_) + ": ";
   after_key_ = true;
   return *this;
 }
@@ -94,7 +97,7 @@ JsonWriter& JsonWriter::line(std::size_t blanks) {
 }
 
 JsonWriter& JsonWriter::text(std::string_view value) {
-  return json(quoted(value));
+  return json(quoted(value, is_utf8_));
 }
 
 JsonWriter& JsonWriter::flag(bool value) {
@@ -143,4 +146,5 @@ bool JsonWriter::break_line() {
   return true;
 }
 
-}  // namespace opdump::tool
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::cards

@@ -4,13 +4,17 @@
 #include <string_view>
 #include <vector>
 
-namespace opdump::tool {
+#include "opdump/knobs.hpp"
+
+namespace opdump::cards {
+inline namespace OPDUMP_NAMESPACE {
 
 // Values as JSON. A number that is not finite becomes the string "nan", "inf" or "-inf".
 
 /// The shortest text that reads as the same float.
 std::string json_of(float value);
 
+std::string json_of(std::int32_t value);
 std::string json_of(std::int64_t value);
 std::string json_of(std::string_view value);
 
@@ -21,4 +25,5 @@ std::string json_of(const std::vector<Value>& values) {
   return text + ']';
 }
 
-}  // namespace opdump::tool
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::cards

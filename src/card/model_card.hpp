@@ -4,10 +4,12 @@
 #include <vector>
 
 #include "opdump/types/dtype.hpp"
+#include "opdump/types/model.hpp"
 #include "opdump/types/tensor.hpp"
-#include "src/tool/dump/quantisation.hpp"
+#include "src/card/quantisation.hpp"
 
-namespace opdump::tool {
+namespace opdump::cards {
+inline namespace OPDUMP_NAMESPACE {
 
 struct CardTensor {
   /// A dim that is known only when the model runs.
@@ -32,8 +34,12 @@ struct CardOp {
 
   std::string name;
   std::string type;
-  std::string domain;  ///< of ONNX; empty: its own
-  std::vector<std::string> original_names;
+  std::string domain;                       ///< of ONNX; empty: its own
+  std::vector<std::string> original_names;  ///< operators of the framework that are in this one
+  OpLevel level = OpLevel::both;
+  bool marked = false;
+  std::uint32_t task_id = OpDesc().task_id;
+  std::uint32_t stream_id = OpDesc().stream_id;
   std::vector<CardAttribute> attributes;
   std::vector<std::string> flags;
   std::vector<std::uint32_t> inputs;   ///< places in ModelCard::tensors
@@ -45,6 +51,7 @@ struct ModelCard {
   std::string name;
   std::string graph_name;
   std::string made_by;           ///< the program that wrote the model's file
+  std::string runtime;           ///< that has loaded the model, and its version
   std::string sha256;            ///< of that file, in hexadecimal
   std::uint64_t onnx_opset = 0;  ///< of ONNX's own operators; 0: not a model of ONNX
   std::uint32_t id = 0;
@@ -52,4 +59,5 @@ struct ModelCard {
   std::vector<CardOp> ops;
 };
 
-}  // namespace opdump::tool
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::cards
