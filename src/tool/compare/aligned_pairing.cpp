@@ -15,7 +15,7 @@
 namespace opdump::tool {
 namespace {
 
-constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+constexpr std::size_t kNoRun = static_cast<std::size_t>(-1);
 
 std::vector<Dim> sorted_dims(const DumpTensor& tensor) {
   // What a tensor in a device format holds without its padding.
@@ -34,7 +34,7 @@ bool is_integer(DType dtype) {
 struct Runs {
   const DumpSide& side;
   const std::vector<OperatorRun>& all;
-  std::vector<std::size_t> partners = std::vector<std::size_t>(all.size(), kNone);
+  std::vector<std::size_t> partners = std::vector<std::size_t>(all.size(), kNoRun);
 
   const DumpFile& file(std::size_t run) const { return side.files[all[run].file]; }
 
@@ -47,7 +47,7 @@ struct Runs {
   std::vector<OpTraits> traits(std::size_t first, std::size_t end, std::vector<std::size_t>& numbers) const {
     std::vector<OpTraits> traits;
     for (std::size_t run = first; run < end; ++run) {
-      if (partners[run] != kNone) continue;
+      if (partners[run] != kNoRun) continue;
       numbers.push_back(run);
       OpTraits op;
       op.type = canonical_type(file(run).type);
@@ -81,7 +81,7 @@ class Aligner {
     pair_common_names();
     align_between();
     for (std::size_t run = 0; run < mine_.all.size(); ++run) {
-      if (mine_.partners[run] != kNone) pair_tensors_of(run);
+      if (mine_.partners[run] != kNoRun) pair_tensors_of(run);
     }
   }
 
@@ -113,7 +113,7 @@ class Aligner {
     const auto named = [](const Runs& runs) {
       std::map<std::string, std::vector<std::size_t>> names;
       for (std::size_t run = 0; run < runs.all.size(); ++run) {
-        if (runs.partners[run] == kNone) names[common_name(runs.file(run).op)].push_back(run);
+        if (runs.partners[run] == kNoRun) names[common_name(runs.file(run).op)].push_back(run);
       }
       return names;
     };
@@ -142,9 +142,9 @@ class Aligner {
   /// The most operators with partners whose partners ran in the same order.
   std::vector<std::size_t> longest_rise() const {
     std::vector<std::size_t> ends;  // of rises by their length, the one that ends earliest on the golden side
-    std::vector<std::size_t> previous(mine_.all.size(), kNone);
+    std::vector<std::size_t> previous(mine_.all.size(), kNoRun);
     for (std::size_t run = 0; run < mine_.all.size(); ++run) {
-      if (mine_.partners[run] == kNone) continue;
+      if (mine_.partners[run] == kNoRun) continue;
       const auto at = std::lower_bound(ends.begin(), ends.end(), run, [&](std::size_t end, std::size_t now) {
         return mine_.partners[end] < mine_.partners[now];
       });
@@ -156,7 +156,7 @@ class Aligner {
       }
     }
     std::vector<std::size_t> rise;
-    for (std::size_t run = ends.empty() ? kNone : ends.back(); run != kNone; run = previous[run])
+    for (std::size_t run = ends.empty() ? kNoRun : ends.back(); run != kNoRun; run = previous[run])
       rise.push_back(run);
     std::reverse(rise.begin(), rise.end());
     return rise;
@@ -183,7 +183,7 @@ class Aligner {
     std::vector<std::size_t> outputs, inputs;
     add_tensors(partner, true, outputs);
     std::size_t first = partner;
-    while (first != 0 && golden_.partners[first - 1] == kNone) --first;
+    while (first != 0 && golden_.partners[first - 1] == kNoRun) --first;
     for (std::size_t golden = partner + 1; golden-- > first;) add_tensors(golden, false, inputs);
     for (const auto& [role, tensor] : mine_.all[run].tensors) {
       if (pairs_[tensor].golden) continue;
