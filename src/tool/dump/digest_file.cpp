@@ -70,47 +70,86 @@ bool DigestReader::next_piece() {
   return true;
 }
 
+/// Passes over what is told of an operator, and checks it.
+bool DigestReader::pass_op() {
+  std::uint64_t value = 0;
+  std::string_view name;
+  std::uint64_t inputs = 0;
+  std::uint64_t outputs = 0;
+  if (!small(1, value) || !small(UINT32_MAX, value) || !small(UINT32_MAX, value) ||
+      !small(UINT32_MAX, value) || !text(name) || !text(name) || !text(name) ||
+      !small(kMostTensors, inputs) || !small(kMostTensors, outputs))
+    return fail("an operator is not told as it should be");
+  return pass_tensors(inputs + outputs);
+}
+
+bool DigestReader::pass_tensors(std::uint64_t count) {
+  std::uint64_t value = 0;
+  for (; count != 0; --count) {
+    std::uint64_t rank = 0;
+    if (!small(kMostTensors, value) || !small(kKnownDTypes - 1, value) || !small(UINT32_MAX, value) ||
+        !number(value) || !small(kMaxRank, rank))
+      return fail("a tensor is not told as it should be");
+    for (; rank != 0; --rank) {
+      if (!number(value)) return fail("a shape is cut short");
+    }
+  }
+  return true;
+}
+
+bool DigestReader::read_tensor(DigestedTensor& tensor) {
+  std::uint64_t index = 0;
+  std::uint64_t dtype = 0;
+  std::uint64_t format = 0;
+  std::uint64_t rank = 0;
+  if (!number(index) || !number(dtype) || !number(format) || !number(tensor.bytes) || !number(rank))
+    return false;
+  for (; rank != 0; --rank) {
+    std::uint64_t dim = 0;
+    if (!number(dim)) return false;
+    tensor.shape.push_back(static_cast<Dim>(dim));
+  }
+  tensor.index = static_cast<std::uint32_t>(index);
+  tensor.dtype = static_cast<DType>(dtype);
+  tensor.format = static_cast<std::uint32_t>(format);
+  return true;
+}
+
+/// What `pass_op` has checked.
+bool DigestReader::read_op(DigestedOp& op) {
+  std::uint64_t in_model = 0;
+  std::string_view texts[3];
+  std::uint64_t inputs = 0;
+  std::uint64_t outputs = 0;
+  if (!number(in_model) || !number(op.model_id) || !number(op.task) || !number(op.stream) || !text(texts[0]) ||
+      !text(texts[1]) || !text(texts[2]) || !number(inputs) || !number(outputs))
+    return false;
+  op.in_model = in_model != 0;
+  op.model = texts[0];
+  op.type = texts[1];
+  op.name = texts[2];
+  op.tensors.resize(static_cast<std::size_t>(inputs + outputs));
+  for (std::size_t i = 0; i < op.tensors.size(); ++i) {
+    op.tensors[i].is_output = i >= inputs;
+    if (!read_tensor(op.tensors[i])) return false;
+  }
+  return true;
+}
+
 bool DigestReader::read_op() {
   std::uint64_t called = 0;
   if (!small(kFirstDigestOp + kMostOps, called) || called < kFirstDigestOp)
     return fail("an operator has no number");
   const std::size_t from = at_;
-  DigestedOp op;
-  std::uint64_t in_model = 0;
-  std::string_view texts[3];
-  std::uint64_t inputs = 0;
-  std::uint64_t outputs = 0;
-  if (!small(1, in_model) || !small(UINT32_MAX, op.model_id) || !small(UINT32_MAX, op.task) ||
-      !small(UINT32_MAX, op.stream) || !text(texts[0]) || !text(texts[1]) || !text(texts[2]) ||
-      !small(kMostTensors, inputs) || !small(kMostTensors, outputs))
-    return fail("an operator is not told as it should be");
-  for (std::uint64_t i = 0; i < inputs + outputs; ++i) {
-    DigestedTensor tensor;
-    std::uint64_t index = 0;
-    std::uint64_t dtype = 0;
-    std::uint64_t format = 0;
-    std::uint64_t rank = 0;
-    if (!small(kMostTensors, index) || !small(kKnownDTypes - 1, dtype) || !small(UINT32_MAX, format) ||
-        !number(tensor.bytes) || !small(kMaxRank, rank))
-      return fail("a tensor is not told as it should be");
-    for (; rank != 0; --rank) {
-      std::uint64_t dim = 0;
-      if (!number(dim)) return fail("a shape is cut short");
-      tensor.shape.push_back(static_cast<Dim>(dim));
-    }
-    tensor.is_output = i >= inputs;
-    tensor.index = static_cast<std::uint32_t>(index);
-    tensor.dtype = static_cast<DType>(dtype);
-    tensor.format = static_cast<std::uint32_t>(format);
-    op.tensors.push_back(std::move(tensor));
-  }
-  const auto [known, is_new] = known_.emplace(as_text(file_.subspan(from, at_ - from)), ops_.size());
-  if (is_new) {
-    op.in_model = in_model != 0;
-    op.model = texts[0];
-    op.type = texts[1];
-    op.name = texts[2];
-    ops_.push_back(std::move(op));
+  if (!pass_op()) return false;
+  const std::string_view bytes = as_text(file_.subspan(from, at_ - from));
+  auto known = ops_.known_.find(bytes);
+  if (known == ops_.known_.end()) {
+    at_ = from;
+    DigestedOp op;
+    if (!read_op(op)) return fail("an operator is not told as it should be");
+    known = ops_.known_.emplace(bytes, ops_.size()).first;
+    ops_.ops_.push_back(std::move(op));
   }
   if (called_.size() <= called) called_.resize(static_cast<std::size_t>(called) + 1);
   called_[static_cast<std::size_t>(called)] = known->second + 1;

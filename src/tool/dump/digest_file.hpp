@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -33,9 +34,27 @@ struct DigestedOp {
   std::vector<DigestedTensor> tensors;
 };
 
+/// The operators of one file or of several, each once, in the order in which they are told first.
+class DigestedOps {
+ public:
+  const DigestedOp& operator[](std::size_t op) const { return ops_[op]; }
+  std::size_t size() const { return ops_.size(); }
+
+ private:
+  friend class DigestReader;
+
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+
+  std::vector<DigestedOp> ops_;
+  std::unordered_map<std::string, std::size_t, Hash, std::equal_to<>> known_;  ///< by their bytes
+};
+
 /// The digests of one operator in one of its runs.
 struct DigestedRecord {
-  std::size_t op = 0;  ///< index in `DigestReader::ops`
+  std::size_t op = 0;  ///< index in the DigestedOps
   std::uint64_t load = 0;
   std::uint64_t step = 0;
   std::uint64_t ms = 0;  ///< since the moment that the file's name tells
@@ -48,7 +67,8 @@ bool is_digest_name(std::string_view name);
 /// Reads an untrusted file of digests, see opdump/impl/format/digest_table.hpp. Refers to its bytes.
 class DigestReader {
  public:
-  explicit DigestReader(Bytes file) : file_(file) {}
+  /// Adds the file's operators to `ops`.
+  DigestReader(Bytes file, DigestedOps& ops) : file_(file), ops_(ops) {}
 
   /// Gives the next record; false after the last one, or where the file is damaged; `error()` then says how.
   bool next(DigestedRecord& record);
@@ -56,9 +76,6 @@ class DigestReader {
   /// Of the record that was given last: "crc32c", "xxh3" or "md5", and its bytes.
   std::string_view algorithm() const;
   std::size_t digest_bytes() const { return digest_bytes_; }
-
-  /// Each operator once, in the order in which they are told.
-  const std::vector<DigestedOp>& ops() const { return ops_; }
 
   /// Bytes of records whose operator was not told: a log that went round has overwritten its name.
   std::uint64_t nameless_bytes() const { return nameless_bytes_; }
@@ -68,12 +85,17 @@ class DigestReader {
  private:
   bool next_piece();
   bool read_op();
+  bool read_op(DigestedOp& op);
+  bool pass_op();
+  bool pass_tensors(std::uint64_t count);
+  bool read_tensor(DigestedTensor& tensor);
   bool fail(const std::string& reason);
   bool number(std::uint64_t& value);
   bool text(std::string_view& value);
   bool small(std::uint64_t most, std::uint64_t& value) { return number(value) && value <= most; }
 
   Bytes file_;
+  DigestedOps& ops_;
   std::size_t at_ = 0;   ///< of what is read next
   std::size_t end_ = 0;  ///< of the piece
   bool has_step_ = false;
@@ -81,8 +103,6 @@ class DigestReader {
   std::size_t digest_bytes_ = 0;
   DigestedRecord now_;
   std::vector<std::size_t> called_;  ///< by number: 1 more than the index of the operator; 0: none
-  std::vector<DigestedOp> ops_;
-  std::unordered_map<std::string_view, std::size_t> known_;  ///< what is told of an operator, and its index
   std::uint64_t nameless_bytes_ = 0;
   std::uint64_t cut_bytes_ = 0;
   std::string error_;

@@ -430,10 +430,11 @@ void DumpCheck::check_digests(const std::string& name, const JournalSummary& sum
 
 /// Notes each record, and returns how many there are.
 std::uint64_t DumpCheck::read_digests(const std::string& name, Bytes file, bool may_be_cut) {
-  DigestReader reader(file);
+  DigestedOps ops;
+  DigestReader reader(file, ops);
   std::uint64_t count = 0;
   for (DigestedRecord record; reader.next(record); ++count) {
-    const DigestedOp& op = reader.ops()[record.op];
+    const DigestedOp& op = ops[record.op];
     std::string text = std::to_string(journal_device_) + '/';
     if (op.in_model)
       text += sanitised(op.model) + '/' + std::to_string(op.model_id) + '/' + std::to_string(record.step) + '/';
