@@ -38,7 +38,7 @@ class WaitingDigests {
 
   void add(std::size_t slot, std::uint8_t target, std::uint32_t sequence) {
     if (count_ == 0) first_ = sequence;
-    slot_ = slot;
+    slot_ = static_cast<std::uint8_t>(slot);
     target_ = target;
     ++count_;
   }
@@ -46,9 +46,9 @@ class WaitingDigests {
   void clear() { count_ = 0; }
 
  private:
-  std::size_t slot_ = 0;
   std::uint32_t first_ = 0;
   std::uint32_t count_ = 0;
+  std::uint8_t slot_ = 0;
   std::uint8_t target_ = Targets::kNone;
 };
 
