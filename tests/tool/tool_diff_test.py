@@ -231,6 +231,28 @@ class Diff(Case):
             os.remove(path)
             self.run_tool('verify', folder, expect=1)
 
+    def test_a_journal_tells_ranges_of_records_with_digests(self):
+        content = b''.join(piece('crc32c', step(at), *([operator(2, 'net', 'Add', 'a')] if at == 0 else []),
+                                 number(2) + digest('crc32c', at)) for at in range(4))
+        self.write('d/20260131130559/opdump.0.1795419852982675.digests', content)
+        counts = '4,4,0,0,0,0,0,0,0,0,0,0,4'
+
+        def journal(*lines, detail='records'):
+            self.write('d/20260131130559/opdump.0.1795419852982675.journal',
+                       'opdump-journal,4,%s\n' % detail + ''.join(line + '\n' for line in lines))
+        journal('from,0,0', 'digests,0,0,3,%d' % len(content), 'to,0,4', 'closed,' + counts)
+        self.run_tool('verify', 'd')
+        journal('from,0,0', 'to,0,4', 'closed,' + counts, detail='gaps')
+        self.run_tool('verify', 'd')
+        size = len(content)
+        for bad in (['digests,0,0,2,%d' % size], ['digests,0,1,3,%d' % size], ['digests,0,0,4,%d' % size],
+                    ['digests,0,3,0,%d' % size], ['digests,0,0,3,%d' % (size + 1)], ['digests,0,0,3'],
+                    ['digests,0,0,3,%d,x' % size], ['digests,0,0,3,%d' % size, 'digests,0,3,3,0']):
+            journal('from,0,0', *bad, 'to,0,4', 'closed,' + counts)
+            self.run_tool('verify', 'd', expect=1)
+        journal('from,0,0', 'digests,0,0,3,%d' % size, 'to,0,4', 'closed,' + counts, detail='gaps')
+        self.run_tool('verify', 'd', expect=1)
+
     def test_damaged_digests_are_an_error_and_no_crash(self):
         path = self.run_of('A', lambda at, op: (at, op))
         self.run_of('B', lambda at, op: (at, op))

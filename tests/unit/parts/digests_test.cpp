@@ -306,3 +306,67 @@ TEST_CASE("digests: in a flash log a tensor of a step of twenty takes at most 12
     }
   }
 }
+
+TEST_CASE("digests: a flash log that goes round keeps the names of most records that it keeps") {
+  constexpr std::uint32_t kOps = 12;
+  constexpr std::uint32_t kSteps = 4000;
+  const flashlog::Geometry part = {
+      .block_bytes = 4096, .block_count = 16, .program_bytes = 1, .bits_only_clear = true};
+  FlashEmulator flash(part, 256);
+  const flashlog::Device device = flash.device();
+  std::vector<std::byte> page(flashlog::FlashLog::kPrefixBytes + 256);
+  flashlog::FlashLog log(device, page, {.policy = flashlog::Policy::overwrite_oldest});
+  REQUIRE(log.mount() == Status::ok);
+  HostMemory memory;
+  FakeClock clock;
+  DigestReduction<HostMemory> digests(memory);
+  std::byte scratch[1024];
+  alignas(8) std::byte ring[8192];
+  BasicSession<HostMemory> session({.memory = memory,
+                                    .sink = log,
+                                    .clock = clock,
+                                    .scratch = scratch,
+                                    .when_full = WhenFull::drop,
+                                    .journal = JournalDetail::gaps,
+                                    .reduction = &digests});
+  BasicRecorder<HostMemory>& recorder = *session.add_recorder(ring).value();
+  std::vector<std::string> names;
+  for (std::uint32_t op = 0; op < kOps; ++op) names.push_back("layer" + std::to_string(op));
+  std::vector<OpDesc> ops;
+  for (std::uint32_t op = 0; op < kOps; ++op) ops.push_back({.name = names[op], .type = "Conv2D", .task_id = op});
+  const ModelDesc model = {.name = "net", .id = 1, .ops = ops};
+  REQUIRE(session.init() == Status::ok);
+  REQUIRE(session.set_config(digest_config(kDigestXxh3)) == Status::ok);
+  ModelPlan plan;
+  std::vector<std::uint8_t> bits(ops.size());
+  REQUIRE(session.load_model(plan, model, bits) == Status::ok);
+  Tensors tensors;
+  for (std::uint32_t step = 0; step < kSteps; ++step) {
+    REQUIRE(recorder.begin_step(plan) == Status::ok);
+    for (std::uint32_t op = 0; op < kOps; ++op)
+      REQUIRE(recorder.capture(op, {}, {&tensors.output, 1}) == Status::ok);
+    REQUIRE(recorder.end_step() == Status::ok);
+    while (session.drain_some(256)) {
+    }
+  }
+  REQUIRE(session.finalize() == Status::ok);
+  std::string kept;
+  for (const auto& [path, text] : read_flash(device).journals) {
+    if (path.ends_with(".digests")) kept = text;
+  }
+  REQUIRE(kept.size() > 32 * 1024);
+  std::size_t from = 0;
+  DigestEntries entries = digest_entries(kept);
+  while (!entries.wrong.empty() && from < kept.size()) {
+    // To the next piece.
+    DigestText head(std::string_view(kept).substr(from + 2));
+    const std::uint64_t body = head.number();
+    from += 2 + (body < 128 ? 1 : body < 16384 ? 2 : 3) + static_cast<std::size_t>(body);
+    entries = digest_entries(std::string_view(kept).substr(from));
+  }
+  CHECK(entries.wrong == "");
+  CHECK(from < kept.size() / 4);
+  REQUIRE(!entries.records.empty());
+  CHECK(entries.records.back().step == kSteps - 1);
+  CHECK(entries.records.back().op.starts_with("net:1 Conv2D.layer"));
+}
