@@ -319,6 +319,11 @@ class Diff(Case):
         self.run_tool('verify', '--observer', 'alone', expect=2)
         self.run_tool('verify', '--observer', 'alone', 'all', '--quick', expect=2)
 
+    def test_other_commands_say_what_reads_digests(self):
+        self.run_of('A', lambda at, op: (at, op))
+        _, error = self.run_tool('show', 'A')
+        self.assertIn("passed over, holds digests, which 'opdump diff' compares", error)
+
     def test_usage(self):
         self.run_of('A', lambda at, op: (at, op))
         self.run_tool('diff', expect=2)
