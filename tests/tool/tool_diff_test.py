@@ -300,6 +300,47 @@ class Diff(Case):
         self.assertIn("B: is of model 'other', and A of model 'net'", error)
         self.assertEqual({one['verdict'] for one in self.diff('A', 'B', '--any-model')['differences']}, {'missing'})
 
+    def card(self, folder, sha256):
+        self.write(folder + '/20260131130559/opdump.0.7.model.json', json.dumps(
+            {'opdump_model': 1, 'name': 'net', 'sha256': sha256, 'id': 7, 'ops': []}))
+
+    def test_runs_of_other_files_of_a_model_are_refused_unless_told(self):
+        for folder in 'ABC':
+            self.run_of(folder, lambda at, op: (at, op))
+        self.run_tool('diff', 'A', 'B', 'C')
+        self.card('A', 'a' * 64)
+        self.card('B', 'b' * 64)
+        self.run_tool('diff', 'A', 'C')
+        _, error = self.run_tool('diff', 'A', 'B', expect=1)
+        self.assertIn("model 'net' is another one in A (SHA-256 aaaaaaaaaaaa...) than in B (bbbbbbbbbbbb...); "
+                      "'--any-model' compares them", error)
+        self.run_tool('diff', 'A', 'B', '--any-model')
+        self.card('B', 'a' * 64)
+        self.run_tool('diff', 'A', 'B')
+        self.run_tool('diff', 'A', '--write', 'golden.sig')
+        self.assertIn('model,net,%s\n' % ('a' * 64), self.read('golden.sig').decode())
+        self.run_tool('diff', 'golden.sig', 'B')
+        self.card('B', 'b' * 64)
+        self.run_tool('diff', 'golden.sig', 'B', expect=1)
+
+    def test_compare_refuses_other_files_of_a_model_unless_told(self):
+        for folder, sha256 in (('A', 'a' * 64), ('B', 'b' * 64)):
+            self.write(folder + '/20260131130559/0/net/7/0/Add.op.3.0.1589195081588018',
+                       record([], [tensor(FLOAT, [2], b'12345678')]))
+            self.card(folder, sha256)
+        _, error = self.run_tool('compare', '-m', 'A', '-g', 'B', expect=1)
+        self.assertIn("model 'net' is another one in my dump", error)
+        self.run_tool('compare', '-m', 'A', '-g', 'B', '--any-model')
+        self.card('B', 'a' * 64)
+        self.run_tool('compare', '-m', 'A', '-g', 'B')
+
+    def test_commas_in_names_do_not_break_a_signature(self):
+        for name in 'AB':
+            self.write(name + '/opdump.0.1.digests', piece('md5', step(0), operator(2, 'n,t', 'A,d', 'a,b c'),
+                                                           number(2) + digest('md5', 1)))
+        self.run_tool('diff', 'A', '--write', 's')
+        self.run_tool('diff', 's', 'B')
+
     def test_observer(self):
         # Once with the final output alone, once with everything.
         self.run_of('alone', lambda at, op: (at, op) if op == 2 else None)
@@ -321,7 +362,7 @@ class Diff(Case):
 
     def test_other_commands_say_what_reads_digests(self):
         self.run_of('A', lambda at, op: (at, op))
-        _, error = self.run_tool('show', 'A')
+        _, error = self.run_tool('show', 'A', expect=1)
         self.assertIn("passed over, holds digests, which 'opdump diff' compares", error)
 
     def test_usage(self):

@@ -39,7 +39,8 @@ usage: opdump diff RUN RUN... [--against RUN]... [--write SIGNATURE] [--json]
       --against RUN  a run of the other side; may come several times
       --write FILE   writes a signature: a text with the digest of each tensor, and "~" for each that is not the
                      same in all runs. Later it may stand in place of a run
-      --any-model    compares dumps that have no model in common
+      --any-model    compares dumps that have no model in common, or whose cards ('opdump.*.model.json' beside the
+                     journal) tell of another file of a model
       --json         everything as JSON on stdout
 
 The first tensor is the first by step, then in the order in which the first run captured it. It is
@@ -71,7 +72,7 @@ struct DiffOptions {
 };
 
 /// Rows of one tensor.
-struct TensorSummary {
+struct DifferingTensor {
   RunVerdict verdict = RunVerdict::same;
   const RunDifference* first = nullptr;
   StepRanges steps{};
@@ -79,15 +80,15 @@ struct TensorSummary {
 };
 
 /// Tensors that differ, in the order in which they do so first.
-std::vector<std::pair<std::uint32_t, TensorSummary>> by_tensor(const RunTable& table,
+std::vector<std::pair<std::uint32_t, DifferingTensor>> by_tensor(const RunTable& table,
                                                                const std::vector<RunDifference>& differences) {
-  std::vector<std::pair<std::uint32_t, TensorSummary>> tensors;
+  std::vector<std::pair<std::uint32_t, DifferingTensor>> tensors;
   std::map<std::uint32_t, std::size_t> known;
   for (const RunDifference& difference : differences) {
     const RunPlace& place = table.places()[difference.place];
     const auto [found, is_new] = known.emplace(place.tensor, tensors.size());
     if (is_new) tensors.push_back({place.tensor, {difference.verdict, &difference}});
-    TensorSummary& summary = tensors[found->second].second;
+    DifferingTensor& summary = tensors[found->second].second;
     // A tensor that is flaky once is flaky.
     if (difference.verdict == RunVerdict::flaky) summary.verdict = RunVerdict::flaky;
     summary.steps.add(place.step);

@@ -25,6 +25,9 @@ bool have_common_model(const RunTable& table, std::string& error) {
   if (table.runs().empty()) return true;
   const std::set<std::string> first = models_of(table, 0);
   for (std::size_t run = 1; run < table.runs().size(); ++run) {
+    error = unlike_models(table.runs()[0].name, table.runs()[0].models, table.runs()[run].name,
+                          table.runs()[run].models);
+    if (!error.empty()) return false;
     const std::set<std::string> own = models_of(table, run);
     const auto is_common = [&first](const std::string& model) { return first.contains(model); };
     if (own.empty() || first.empty() || std::any_of(own.begin(), own.end(), is_common)) continue;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "src/tool/cli/human_text.hpp"
@@ -14,13 +15,20 @@
 namespace opdump::tool {
 namespace {
 
-std::string directory_of(const std::string& path) {
+std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos ? std::string() : path.substr(0, slash);
 }
 
-std::string what_of(DType dtype, Shape shape) {
+std::string dtype_and_shape(DType dtype, Shape shape) {
   return std::string(info(dtype).name) + ' ' + shape_text(shape);
+}
+
+/// As names of files have it, and as a signature can.
+std::string plain(std::string_view name) {
+  std::string text = sanitised(name);
+  std::replace(text.begin(), text.end(), ',', '_');
+  return text;
 }
 
 }  // namespace
@@ -42,11 +50,14 @@ bool RunReader::look_at_digests(const std::vector<FoundFile>& files, const std::
   std::map<std::pair<std::string, std::string>, std::size_t> of_device;
   std::map<std::pair<std::string, std::size_t>, std::size_t> runs;
   for (const FoundFile& file : files) {
-    const std::string directory = directory_of(file.path);
+    const std::string directory = folder_of(file.path);
     const std::string device = file.real_name.substr(0, file.real_name.rfind('.', file.real_name.rfind('.') - 1));
     const std::size_t turn = of_device[{directory, device}]++;
     const auto [run, is_new] = runs.emplace(std::pair(directory, turn), sources_.size());
-    if (is_new) sources_.push_back({Source::Kind::digests, directory, side, {}});
+    if (is_new) {
+      sources_.push_back({Source::Kind::digests, directory, side, {}});
+      add_model_sums(cards_, directory, sources_.back().models);
+    }
     sources_[run->second].files.push_back(file.path);
     MappedFile mapped;
     DigestedOps ops;
@@ -92,6 +103,9 @@ bool RunReader::look(const std::string& path, const std::string& name, std::size
     return false;
   }
   sources_.push_back({Source::Kind::tensors, name, side, {path}});
+  std::set<std::string> directories;
+  for (const FoundFile& file : found) directories.insert(folder_of(file.path));
+  for (const std::string& directory : directories) add_model_sums(cards_, directory, sources_.back().models);
   return true;
 }
 
@@ -108,13 +122,13 @@ bool RunReader::read_digests(const std::string& path, RunTable& table) {
     for (std::size_t op = tensors_.size(); op < ops_.size(); ++op) {
       tensors_.emplace_back();
       SummedTensor tensor;
-      if (ops_[op].in_model) tensor.model = sanitised(ops_[op].model);
-      tensor.type = sanitised(ops_[op].type);
-      tensor.op = sanitised(ops_[op].name);
+      if (ops_[op].in_model) tensor.model = plain(ops_[op].model);
+      tensor.type = plain(ops_[op].type);
+      tensor.op = plain(ops_[op].name);
       for (const DigestedTensor& one : ops_[op].tensors) {
         tensor.is_output = one.is_output;
         tensor.index = one.index;
-        tensor.what = what_of(one.dtype, one.shape);
+        tensor.what = dtype_and_shape(one.dtype, one.shape);
         tensors_.back().push_back(table.tensor(tensor));
       }
     }
@@ -150,14 +164,14 @@ bool RunReader::read_tensors(const std::string& path, RunTable& table) {
     SummedTensor tensor;
     std::uint64_t step = 0;
     if (slash != std::string::npos) {
-      tensor.model = sanitised(file.place.substr(0, slash));
+      tensor.model = plain(file.place.substr(0, slash));
       step = std::stoull(file.place.substr(slash + 1));
     }
-    if (!file.type.empty()) tensor.type = sanitised(file.type);
-    tensor.op = sanitised(file.op);
+    if (!file.type.empty()) tensor.type = plain(file.type);
+    tensor.op = plain(file.op);
     tensor.is_output = one.is_output;
     tensor.index = one.index;
-    tensor.what = what_of(one.dtype, one.shape);
+    tensor.what = dtype_and_shape(one.dtype, one.shape);
     RunDigest digest;
     if (!sums.of(one, file.path, digest)) {
       report_.error(sums.error());
@@ -171,7 +185,7 @@ bool RunReader::read_tensors(const std::string& path, RunTable& table) {
 bool RunReader::read(RunTable& table) {
   bool good = true;
   for (const Source& source : sources_) {
-    table.begin_run(source.name, source.side);
+    table.begin_run(source.name, source.side, source.models);
     for (const std::string& path : source.files) {
       if (source.kind == Source::Kind::digests) {
         good = read_digests(path, table) && good;

@@ -7,13 +7,15 @@
 #include "src/tool/diff/run_table.hpp"
 #include "src/tool/dump/digest_file.hpp"
 #include "src/tool/dump/found_files.hpp"
+#include "src/tool/run/beside_cards.hpp"
+#include "src/tool/run/model_sums.hpp"
 
 namespace opdump::tool {
 
 /// Reads runs: dumps with digests, dumps with tensors, of which the digests are computed, and signatures.
 class RunReader {
  public:
-  explicit RunReader(const SearchReport& report) : report_(report) {}
+  explicit RunReader(const SearchReport& report) : report_(report), cards_(report.note) {}
 
   /// Looks what is at `path`, a directory or a file. `name`: what it is called. Each dump with digests is a
   /// run of its own; tensors are one. All of `path` are of side `side`. False when nothing is there that can
@@ -33,6 +35,7 @@ class RunReader {
     std::string name;
     std::size_t side = 0;
     std::vector<std::string> files;  ///< of tensors, the path that was named
+    ModelSums models{};
   };
 
   bool take_algorithm(std::string_view algorithm, const std::string& path);
@@ -44,6 +47,7 @@ class RunReader {
   std::string algorithm_;
   std::string algorithm_of_;  ///< whose it is
   std::vector<Source> sources_;
+  BesideCards cards_;
   DigestedOps ops_;
   std::vector<std::vector<std::uint32_t>> tensors_;  ///< of each of `ops_`
 };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "opdump/base/bytes.hpp"
+#include "src/tool/run/model_sums.hpp"
 
 namespace opdump::tool {
 
@@ -51,6 +52,7 @@ struct RunPlace {
 struct Run {
   std::string name;
   std::size_t side = 0;  ///< runs of one side should be the same
+  ModelSums models{};    ///< as far as they are told
 };
 
 /// The digests of several runs, side by side. Rows are in the order in which the first run that has them ran
@@ -58,7 +60,12 @@ struct Run {
 class RunTable {
  public:
   /// Begins a run; `set` is of this one from then on.
-  void begin_run(std::string name, std::size_t side);
+  void begin_run(std::string name, std::size_t side, ModelSums models = {});
+
+  /// The run that was begun has a model whose file has that SHA-256.
+  void add_model(const std::string& name, const std::string& sha256) {
+    runs_.back().models.emplace(name, sha256);
+  }
 
   /// The number of that tensor. Of two with another dtype or shape alone the names count.
   std::uint32_t tensor(const SummedTensor& tensor);

@@ -6,16 +6,16 @@
 #include <vector>
 
 #include "opdump/types/config.hpp"
+#include "src/card/hexadecimal.hpp"
 #include "src/tool/cli/decimal.hpp"
-#include "src/tool/cli/human_text.hpp"
 
 namespace opdump::tool {
 namespace {
 
-constexpr std::size_t kDigestBytes[] = {4, 8, 16};
+constexpr std::size_t kAlgorithmBytes[] = {4, 8, 16};
 constexpr std::string_view kFlaky = "~";
 
-std::string_view cut_first(std::string_view& text, char separator) {
+std::string_view cut_until(std::string_view& text, char separator) {
   const std::size_t at = std::min(text.find(separator), text.size());
   const std::string_view part = text.substr(0, at);
   text.remove_prefix(std::min(at + 1, text.size()));
@@ -67,12 +67,12 @@ bool parse_digest(std::string_view text, std::string_view algorithm, RunDigest& 
 }
 
 bool parse_tensor(std::string_view rest, SummedTensor& tensor) {
-  tensor.model = cut_first(rest, ',');
-  tensor.type = cut_first(rest, ',');
-  tensor.op = cut_first(rest, ',');
-  const std::string_view role = cut_first(rest, ',');
+  tensor.model = cut_until(rest, ',');
+  tensor.type = cut_until(rest, ',');
+  tensor.op = cut_until(rest, ',');
+  const std::string_view role = cut_until(rest, ',');
   tensor.is_output = role == "output";
-  const std::optional<std::uint64_t> index = parse_decimal(cut_first(rest, ','));
+  const std::optional<std::uint64_t> index = parse_decimal(cut_until(rest, ','));
   if (!index || *index > UINT32_MAX || (!tensor.is_output && role != "input")) return false;
   tensor.index = static_cast<std::uint32_t>(*index);
   tensor.what = rest;
@@ -83,18 +83,21 @@ bool parse_tensor(std::string_view rest, SummedTensor& tensor) {
 
 std::size_t digest_bytes_of(std::string_view algorithm) {
   const auto* const found = std::find(std::begin(kDigestWords), std::end(kDigestWords), algorithm);
-  return found == std::end(kDigestWords) ? 0 : kDigestBytes[found - std::begin(kDigestWords)];
+  return found == std::end(kDigestWords) ? 0 : kAlgorithmBytes[found - std::begin(kDigestWords)];
 }
 
 std::string digest_text(RunDigest digest, std::string_view algorithm) {
   if (digest.state == RunDigest::State::absent) return "-";
   if (digest.state == RunDigest::State::flaky) return std::string(kFlaky);
   turn(algorithm, digest);
-  return hexadecimal(Bytes(digest.bytes).first(digest_bytes_of(algorithm)));
+  return cards::hexadecimal(Bytes(digest.bytes).first(digest_bytes_of(algorithm)));
 }
 
 std::string write_signature(const RunTable& table, std::string_view algorithm) {
   std::string text = std::string(kSignatureStart) + "1," + std::string(algorithm) + '\n';
+  ModelSums models;
+  for (const Run& run : table.runs()) models.insert(run.models.begin(), run.models.end());
+  for (const auto& [model, sum] : models) text += "model," + model + ',' + sum + '\n';
   std::vector<std::uint32_t> numbers(table.tensors().size(), UINT32_MAX);
   std::uint32_t count = 0;
   for (const std::size_t place : table.order()) {
@@ -127,10 +130,10 @@ std::string write_signature(const RunTable& table, std::string_view algorithm) {
 }
 
 std::string_view signature_algorithm(std::string_view text) {
-  std::string_view line = cut_first(text, '\n');
+  std::string_view line = cut_until(text, '\n');
   if (!line.starts_with(kSignatureStart)) return {};
   line.remove_prefix(kSignatureStart.size());
-  return cut_first(line, ',') == "1" && digest_bytes_of(line) != 0 ? line : std::string_view();
+  return cut_until(line, ',') == "1" && digest_bytes_of(line) != 0 ? line : std::string_view();
 }
 
 bool read_signature(std::string_view text, RunTable& table, std::string& error) {
@@ -143,24 +146,29 @@ bool read_signature(std::string_view text, RunTable& table, std::string& error) 
     return false;
   };
   if (algorithm.empty()) return fail("not a signature of version 1");
-  cut_first(text, '\n');
+  cut_until(text, '\n');
   while (!text.empty()) {
     ++number;
-    std::string_view line = cut_first(text, '\n');
+    std::string_view line = cut_until(text, '\n');
     if (line.starts_with("tensor,")) {
       SummedTensor tensor;
       if (!parse_tensor(line.substr(7), tensor)) return fail("not a tensor");
       tensors.push_back(table.tensor(tensor));
+    } else if (line.starts_with("model,")) {
+      line.remove_prefix(6);
+      const std::string model(cut_until(line, ','));
+      if (model.empty() || line.empty()) return fail("not a model");
+      table.add_model(model, std::string(line));
     } else if (line.starts_with("step,")) {
       step = parse_decimal(line.substr(5));
       if (!step) return fail("not a step");
     } else {
-      std::optional<std::uint64_t> tensor = parse_decimal(cut_first(line, ' '));
+      std::optional<std::uint64_t> tensor = parse_decimal(cut_until(line, ' '));
       if (!tensor || !step) return fail("digests without a tensor or a step");
       for (; !line.empty(); ++*tensor) {
         RunDigest digest;
         if (*tensor >= tensors.size()) return fail("a digest of no tensor");
-        if (!parse_digest(cut_first(line, ' '), algorithm, digest)) return fail("not a digest");
+        if (!parse_digest(cut_until(line, ' '), algorithm, digest)) return fail("not a digest");
         table.set(tensors[static_cast<std::size_t>(*tensor)], *step, digest);
       }
     }

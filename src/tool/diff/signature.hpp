@@ -6,9 +6,10 @@
 
 namespace opdump::tool {
 
-/// A signature is a text that says what each tensor of a run should be:
+/// A signature is a text that says what each tensor of a run should be. Names have "_" for each comma:
 ///
 ///     opdump-signature,1,xxh3
+///     model,MODEL,SHA256                              of the model's file, where a card tells it
 ///     tensor,MODEL,TYPE,OP,output,0,float32 [2,2]     the tensors, numbered from 0
 ///     step,0                                          what follows is of that step, in the order of execution
 ///     0 2d06800538d394c2 a65771cbfd464c2d ~           the digests of tensors 0, 1 and 2

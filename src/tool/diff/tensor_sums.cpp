@@ -11,7 +11,7 @@ namespace opdump::tool {
 namespace {
 
 /// Of all bytes, where no shape tells how many are elements.
-std::uint64_t own_bytes(const DumpTensor& tensor) {
+std::uint64_t element_bytes(const DumpTensor& tensor) {
   const std::uint64_t bits = info(tensor.dtype).bits;
   const Result<std::uint64_t> elements = element_count(tensor.shape);
   if (bits == 0 || !elements.ok() || elements.value() > UINT64_MAX / 8 / bits) return tensor.data_bytes;
@@ -53,7 +53,7 @@ bool TensorSums::of(const DumpTensor& tensor, const std::string& path, RunDigest
     }
     path_ = path;
   }
-  const std::uint64_t bytes = own_bytes(tensor);
+  const std::uint64_t bytes = element_bytes(tensor);
   if (algorithm_ == "crc32c") return add(Crc32c(crc32c_kernel()), tensor, bytes, digest);
   if (algorithm_ == "md5") return add(Md5(), tensor, bytes, digest);
   return add(Xxh3(), tensor, bytes, digest);
