@@ -35,6 +35,7 @@
 // Parts that a session may be given.
 #include "opdump/parts/all.hpp"              // every part that a config may ask for
 #include "opdump/parts/callback_sink.hpp"    // a sink that calls a function
+#include "opdump/parts/digests.hpp"          // digests in the place of tensors
 #include "opdump/parts/forecast.hpp"         // how large a dump will be
 #include "opdump/parts/format_restorer.hpp"  // tensors as the framework has them
 #include "opdump/parts/history_sink.hpp"     // the last steps, kept until something happens

@@ -33,7 +33,7 @@ class ChunkDump {
 
   /// Reads `config_path` and begins. After an error, which `error()` gives in words, nothing is taken:
   /// `config_refused`, `already_initialised`, `no_memory`, `not_supported` for another layout than CANN's and
-  /// for "history_steps", or an error of the drain thread.
+  /// for "history_steps" and "digest", or an error of the drain thread.
   [[nodiscard]] Status start(const char* config_path);
 
   /// As ChunkConsumer.

@@ -56,7 +56,7 @@ class DumpKit {
 
   DumpKit(Memory& memory, const KitOptions& options)
       : memory_(memory),
-        parts_(memory, &statistics_kernels(), non_finite_kernel()),
+        parts_(memory, &statistics_kernels(), non_finite_kernel(), crc32c_kernel()),
         drain_delay_us_(options.drain_delay_us),
         room_bytes_(options.room_bytes),
         session_(parts_.added_to({.memory = memory,

@@ -11,12 +11,12 @@ namespace opdump::config {
 inline namespace OPDUMP_NAMESPACE {
 namespace {
 
-constexpr std::array<std::string_view, 17> kOptionKeys = {
+constexpr std::array<std::string_view, 18> kOptionKeys = {
     "ring_bytes",   "when_full", "block_limit_ms",    "journal",
     "file_format",  "layout",    "statistic_numbers", "trailing_comma",
     "max_bytes",    "max_files", "reserve_bytes",     "keep",
     "fsync",        "watch",     "history_steps",     "after_steps",
-    "history_bytes"};
+    "history_bytes", "digest"};
 constexpr std::array<std::string_view, 2> kWatch = {"every", "verdict"};
 constexpr std::array<std::string_view, 2> kNumbers = {"server", "nano"};
 constexpr std::array<std::string_view, 2> kOptionSwitch = {"off", "on"};
@@ -66,7 +66,33 @@ bool OptionsJson::read(DumpConfig& config) {
   put_number("history_steps", 1, kMaxSteps, options.history_steps);
   put_number("after_steps", 0, kMaxSteps, options.after_steps);
   put_number("history_bytes", kMinHistory, kMaxHistory, options.history_bytes);
-  return good_ && settle_layout(config);
+  return good_ && settle_layout(config) && settle_digest(config);
+}
+
+/// A digest takes the place of the tensors, so what says something else of them contradicts it.
+bool OptionsJson::settle_digest(DumpConfig& config) {
+  std::size_t digest = 0;
+  const JsonNode* const key = node_.member("digest");
+  if (!read_word("digest", kDigestWords, digest)) return good_;
+  std::string_view why;
+  if (config.form.data != DumpData::tensor) {
+    why = "it takes the place of statistics: ask for tensors, as when \"dump_data\" is left out";
+  } else if (config.overflow || config.watch || config.exception != ExceptionDump::none) {
+    why = "it does not go with the dump of overflows, failures or overwritten memory, which has tensors";
+  } else if (config.sample_number != 0) {
+    why = "it is of whole tensors: do not ask for their first elements";
+  } else if (config.options.history_steps != 0) {
+    why = "it does not go with history_steps: digests are small enough to be written at once";
+  } else if (node_.member("file_format") != nullptr) {
+    why = "it takes the place of the files that \"file_format\" is for: leave that out";
+  } else if (config.options.when_full == WhenFull::degrade) {
+    why = "\"when_full\": \"degrade\" keeps statistics, and nothing is smaller than a digest: take "
+          "\"drop\"";
+  }
+  if (!why.empty()) return refuse(ConfigFault::conflict, *key, kOpdump.key("digest"), why);
+  config.form.data = DumpData::statistics;
+  config.form.statistics = static_cast<StatBits>(kDigestCrc32c << digest);
+  return true;
 }
 
 /// A layout for one format brings it, and takes it away again.

@@ -19,6 +19,7 @@ class OptionsJson : NodeReader {
 
   bool check_keys();
   bool settle_layout(DumpConfig& config);
+  bool settle_digest(DumpConfig& config);
   /// Null also when something was refused before.
   const JsonNode* find(std::string_view key) const;
 

@@ -205,7 +205,8 @@ void ModelDump::make_messages() {
   message.model_id = model_id_;
   message.step = step_;
   message.mode = static_cast<std::uint32_t>(config.mode);
-  message.data = config.form.data == DumpData::statistics ? kDataStatistics : kDataTensors;
+  const bool statistics = config.form.data == DumpData::statistics && digest_bytes(config.form) == 0;
+  message.data = statistics ? kDataStatistics : kDataTensors;
   message.directory = directory;
   description_bytes_ = static_cast<std::uint32_t>(message.description.size());
   for (const bool load : {false, true}) {

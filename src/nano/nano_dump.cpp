@@ -61,7 +61,9 @@ bool NanoDump::load_config(const char* path, NanoConfig& config) const {
 void NanoDump::tell_ignored(const DumpConfig& config) const {
   if (config.single_ops)
     tell("config: \"dump_op_switch\" does not count: the executor runs no operator outside a model");
-  if (config.form.data == DumpData::statistics && config.form.statistics != kStatsByDefault)
+  if (digest_bytes(config.form) != 0)
+    tell("config: \"digest\" does not count: the device part of the runtime is asked for tensors");
+  else if (config.form.data == DumpData::statistics && config.form.statistics != kStatsByDefault)
     tell("config: \"dump_stats\" does not count: the device part of the runtime chooses the statistics");
   const DumpForm as_read = {.data = config.form.data, .statistics = config.form.statistics};
   if (asks_anything(config.options) || config.options.ring_bytes ||

@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "opdump/base/crc32c.hpp"
+#include "opdump/base/digest.hpp"
+#include "opdump/base/xxh3.hpp"
 #include "opdump/impl/capture/sent_heads.hpp"
 #include "opdump/session.hpp"
 #include "platform/host/host_memory.hpp"
@@ -128,6 +131,21 @@ double drain_cost(Recorder64& recorder, std::size_t bytes, int records) {
   return in_instructions(taken);
 }
 
+/// In pieces of the size in which a reduction reads a tensor.
+template <class Digest>
+[[gnu::noinline]] void digest(std::byte (&to)[Digest::kBytes]) {
+  constexpr std::size_t kPiece = 256;
+  Digest sum;
+  for (std::size_t at = 0; at < sizeof data; at += kPiece) sum.add(Bytes(data).subspan(at, kPiece));
+  sum.finish(to);
+}
+
+template <class Digest>
+double digest_cost_per_byte() {
+  std::byte result[Digest::kBytes];
+  return instructions([&] { digest<Digest>(result); }) / sizeof data;
+}
+
 void print(const char* name, double value) {
   std::printf("%s,%.1f\n", name, value);
 }
@@ -170,5 +188,8 @@ int main() {
   print("drain per byte", per_byte);
   constexpr int kRecords = 8;
   print("drain per record", drain_cost(recorder, 64, kRecords) / kRecords - per_byte * 64);
+  print("crc32c per byte", digest_cost_per_byte<Crc32c>());
+  print("xxh3 per byte", digest_cost_per_byte<Xxh3>());
+  print("md5 per byte", digest_cost_per_byte<Md5>());
   return captured == 0 && session.counts().lost() == 0 ? 0 : 1;
 }

@@ -68,12 +68,13 @@ inline JournalAccount account_of(std::string_view journal) {
       }
       if (!stream.fates.empty()) account.wrong = "a fate after its end: " + std::string(line);
       stream.open = false;
-    } else if (what == "written" || what == "reduced" || what == "lost" || what == "gap") {
-      const std::uint32_t last = what == "gap" ? number(fields[3]) : first;
+    } else if (what == "written" || what == "reduced" || what == "lost" || what == "gap" ||
+               what == "digests") {
+      const std::uint32_t last = what == "gap" || what == "digests" ? number(fields[3]) : first;
       for (std::uint32_t sequence = first; sequence <= last; ++sequence) {
         if (!stream.open || !stream.fates.emplace(sequence, what).second)
           account.wrong = "a second fate: " + std::string(line);
-        account.written += what == "written" ? 1 : 0;
+        account.written += what == "written" || what == "digests" ? 1 : 0;
         account.reduced += what == "reduced" ? 1 : 0;
         account.lost += what == "lost" ? 1 : 0;
         account.in_gaps += what == "gap" ? 1 : 0;

@@ -8,10 +8,10 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// The CRC-32 of IEEE 802.3 (reflected, polynomial 0xEDB88320), as zlib computes it. Each table size is a
-/// type of its own, so that translation units that disagree about OPDUMP_CRC_TABLE_BYTES do not share a
-/// function. 0: no table, one bit at a time, the least code.
-template <std::size_t TableBytes>
+/// The CRC-32 of IEEE 802.3 (reflected, polynomial 0xEDB88320), as zlib computes it, or that of another
+/// reflected polynomial. Each table size is a type of its own, so that translation units that disagree about
+/// OPDUMP_CRC_TABLE_BYTES do not share a function. 0: no table, one bit at a time, the least code.
+template <std::size_t TableBytes, std::uint32_t kPolynomial = 0xedb88320u>
 class Crc32 {
   static_assert(TableBytes == 0 || TableBytes == 64 || TableBytes == 8192,
                 "OPDUMP_CRC_TABLE_BYTES is 64 or 8192");
@@ -39,7 +39,6 @@ class Crc32 {
   }
 
  private:
-  static constexpr std::uint32_t kPolynomial = 0xedb88320u;
   static constexpr unsigned kBits = TableBytes == 0 ? 1 : TableBytes == 64 ? 4 : 8;
   static constexpr std::size_t kEntries = std::size_t{1} << kBits;
 

@@ -290,7 +290,8 @@ OPDUMP_APART inline void BasicRecorder<Memory>::tell_doubtful(const ModelPlan& p
   SessionLog* const log = sender().context().log;
   if (log == nullptr) return;
   const DumpTarget& target = (*sender().context().targets)[plan.target];
-  const bool in_table = target.form.data != DumpData::tensor && has_table(target.form.layout);
+  const bool in_table = target.form.data != DumpData::tensor && digest_bytes(target.form) == 0 &&
+                        has_table(target.form.layout);
   tensors.for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t index) {
     std::uint64_t needed = 0;
     if (fault_of(tensor, needed) != TensorFault::none) return;

@@ -72,6 +72,9 @@ class PlannedRecord {
   const std::uint16_t* indexes_;
 };
 
+/// Of a record with digests, without these: what calls it, and its share of a batch and of names.
+inline constexpr std::uint64_t kDigestedRecordBytes = 3;
+
 /// Counts what one operator's records take.
 class OpCost {
  public:
@@ -80,7 +83,9 @@ class OpCost {
   /// `indexes` as for PlannedRecord.
   std::uint64_t bytes(const CapturedTensors& tensors, const std::uint16_t* indexes = nullptr) const {
     if (data_bytes(tensors) == 0) return 0;
-    if (!splits_records(config_.form.data, config_.form.layout, has_one_tensor(config_.form.file_format)))
+    if (const std::uint32_t digest = digest_bytes(config_.form); digest != 0)
+      return kDigestedRecordBytes + tensors.size() * std::uint64_t{digest};
+    if (!splits_records(config_.form, has_one_tensor(config_.form.file_format)))
       return of_record(tensors, 0, indexes);
     std::uint64_t sum = 0;
     for (std::uint32_t i = 0; i < tensors.inputs.size(); ++i)
@@ -286,7 +291,8 @@ inline Forecast forecast_of(const DumpConfig& config, const ModelPlan& plan) {
   for (std::size_t i = 0; i < plan.bits.size(); ++i) {
     if (plan.bits[i] != 0) forecast.bytes_per_step += forecast::bytes_of_listed(config, plan, i);
   }
-  if (config.form.data != DumpData::tensor && has_table(config.form.layout)) {
+  if (config.form.data != DumpData::tensor && digest_bytes(config.form) == 0 &&
+      has_table(config.form.layout)) {
     char line[kMaxStatisticLine];
     TextWriter header(line);
     forecast.bytes_per_step +=

@@ -1,5 +1,4 @@
 #pragma once
-#include <bit>
 #include <concepts>
 #include <cstdint>
 #include <cstring>
@@ -11,6 +10,7 @@
 #include "opdump/impl/format/statistic_table.hpp"
 #include "opdump/impl/format/stats_csv.hpp"
 #include "opdump/impl/record/part_interfaces.hpp"
+#include "opdump/impl/record/tensor_pieces.hpp"
 #include "opdump/impl/stats/statistics.hpp"
 #include "opdump/port/device_copy.hpp"
 #include "opdump/port/device_memory.hpp"
@@ -47,10 +47,11 @@ class StatisticsReduction final : public Reduction {
   explicit StatisticsReduction(Memory& memory, const StatisticsKernels* kernels = nullptr)
       : memory_(memory), kernels_(kernels) {}
 
-  std::uint32_t bytes_per_tensor() const override { return kBytes; }
+  std::uint32_t bytes_per_tensor(const TargetForm&) const override { return kBytes; }
 
   bool makes(const DumpTarget& target) const override {
-    return (kDigests || (target.form.statistics & (kStatMd5 | kStatSha1)) == 0) &&
+    return (target.form.statistics & kAnyDigest) == 0 &&
+           (kDigests || (target.form.statistics & (kStatMd5 | kStatSha1)) == 0) &&
            (kTables || target.form.layout == Layout::cann);
   }
 
@@ -61,8 +62,7 @@ class StatisticsReduction final : public Reduction {
     Digests digests;
     const bool with_md5 = kDigests && (target.form.statistics & kStatMd5) != 0;
     const bool with_sha1 = kDigests && (target.form.statistics & kStatSha1) != 0;
-    const std::uint64_t packed = packed_bytes(tensor.dtype, tensor.shape).value();
-    const std::uint64_t all = codes_of(tensor.dtype).bits == 0 ? tensor.bytes : packed;
+    const std::uint64_t all = own_bytes(tensor);
     const auto take = [&](Bytes piece) {
       statistics.add(piece);
       if (with_md5) digests.md5.add(piece);
@@ -71,7 +71,7 @@ class StatisticsReduction final : public Reduction {
     Status status = Status::not_supported;
     if (target.form.statistics_on_device && !with_md5 && !with_sha1 && !is_restored(tensor))
       status = add_on_device(tensor, elements.value(), statistics);
-    if (status == Status::not_supported) status = for_each_piece(tensor, all, take);
+    if (status == Status::not_supported) status = for_each_piece(memory_, tensor, all, take);
     if (status != Status::ok) return status;
     Reduced out = {statistics.summary(target.form.layout == Layout::cann ? StatisticsDialect::cann
                                                                          : StatisticsDialect::mindspore)};
@@ -130,40 +130,6 @@ class StatisticsReduction final : public Reduction {
     }
   }
 
-  /// Hands on the first `bytes` bytes of the tensor: all at once, where they need no copy.
-  template <class Take>
-  Status for_each_piece(const TensorView& tensor, std::uint64_t bytes, Take take) {
-    constexpr bool kAsTheyLie = std::endian::native == std::endian::little;
-    if (is_restored(tensor)) return copy_each_piece(tensor, bytes, take);
-    if constexpr (kAsTheyLie && ViewableMemory<Memory>) {
-      const Bytes whole = memory_.view(tensor.address, bytes);
-      if (whole.size() != bytes) return copy_each_piece(tensor, bytes, take);
-      take(whole);
-      return Status::ok;
-    } else if constexpr (kAsTheyLie && MappingMemory<Memory>) {
-      if (bytes == 0) return Status::ok;
-      const Result<Bytes> whole = memory_.map(tensor.address, bytes);
-      if (!whole.ok()) return whole.status();
-      take(whole.value());
-      return memory_.unmap(tensor.address, whole.value());
-    } else {
-      return copy_each_piece(tensor, bytes, take);
-    }
-  }
-
-  template <class Take>
-  Status copy_each_piece(const TensorView& tensor, std::uint64_t bytes, Take& take) {
-    alignas(16) std::byte piece[kPieceBytes];
-    for (std::uint64_t at = 0; at < bytes; at += kPieceBytes) {
-      const std::uint64_t left = bytes - at;
-      const std::size_t now = left < kPieceBytes ? static_cast<std::size_t>(left) : kPieceBytes;
-      const Status status = copy_elements(memory_, tensor, at, {piece, now});
-      if (status != Status::ok) return status;
-      take(Bytes(piece, now));
-    }
-    return Status::ok;
-  }
-
   Result<std::uint64_t> add_rows(Sink& sink, const ObjectName& name, const DumpTarget& target,
                                  std::uint64_t unix_us, const RecordView& record, Bytes reduced) {
     ObjectName table = name;
@@ -202,7 +168,6 @@ class StatisticsReduction final : public Reduction {
     return bytes;
   }
 
-  static constexpr std::size_t kPieceBytes = 256;
   /// TensorStatistics without digests.
   struct SummaryOnly {
     StatisticsSummary summary;

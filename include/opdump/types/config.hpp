@@ -1,5 +1,7 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -156,6 +158,15 @@ inline constexpr StatBits kStatMd5 = 2048;      ///< of the tensor's bytes
 inline constexpr StatBits kStatSha1 = 4096;     ///< of the tensor's bytes
 inline constexpr StatBits kStatsByDefault = 63;
 
+// With one of these a digest of each tensor's bytes is written, and nothing else of it.
+inline constexpr StatBits kDigestCrc32c = 8192;
+inline constexpr StatBits kDigestXxh3 = 16384;
+inline constexpr StatBits kDigestMd5 = 32768;
+inline constexpr StatBits kAnyDigest = kDigestCrc32c | kDigestXxh3 | kDigestMd5;
+
+/// The words for the digests, in the order of their bits.
+inline constexpr std::string_view kDigestWords[] = {"crc32c", "xxh3", "md5"};
+
 /// The format of the files that tensors are written to.
 enum class FileFormat : std::uint8_t {
   nano,      ///< records of tag, length and value; one file per operator
@@ -201,6 +212,23 @@ struct DumpForm {
   std::uint32_t world_size = 0;  ///< processes of a distributed run; 0: no rank folder in `cann`'s layout
   std::uint32_t rank = 0;        ///< of this process, see `folder_rank`
 };
+
+/// Bytes of the digest that `form`, a DumpForm or what a target keeps of it, asks for; 0: it asks for none.
+template <class Form>
+constexpr std::uint32_t digest_bytes(const Form& form) {
+  if (form.data != DumpData::statistics || (form.statistics & kAnyDigest) == 0) return 0;
+  if ((form.statistics & kDigestCrc32c) != 0) return 4;
+  return (form.statistics & kDigestXxh3) != 0 ? 8 : 16;
+}
+
+/// The word for that digest; empty: it asks for none.
+constexpr std::string_view digest_word(const DumpForm& form) {
+  constexpr std::uint32_t kBytes[] = {4, 8, 16};
+  for (std::size_t i = 0; i < std::size(kBytes); ++i) {
+    if (digest_bytes(form) == kBytes[i]) return kDigestWords[i];
+  }
+  return {};
+}
 
 /// What kernels may write in addition to tensors, as bits.
 inline constexpr std::uint8_t kKernelPrintf = 1;
@@ -374,8 +402,10 @@ constexpr bool has_table_row(DType dtype) {
 
 /// Whether each tensor is a record of its own. `one_tensor`: a file holds one tensor; false: a file holds a
 /// record.
-constexpr bool splits_records(DumpData data, Layout layout, bool one_tensor) {
-  return data == DumpData::statistics ? has_table(layout) : one_tensor;
+template <class Form>
+constexpr bool splits_records(const Form& form, bool one_tensor) {
+  if (digest_bytes(form) != 0) return false;
+  return form.data == DumpData::statistics ? has_table(form.layout) : one_tensor;
 }
 
 }  // namespace OPDUMP_NAMESPACE

@@ -217,6 +217,7 @@ template <DumpCount kFirst, DumpCount kLast>
 class CountBlock {
  public:
   [[gnu::always_inline]] void add_one(DumpCount count) { counts_[index(count)].add_one(); }
+  void add(DumpCount count, std::uint32_t more) { counts_[index(count)].add(more); }
 
   /// Adds those of `counts` that are here.
   void add(const DumpCounts& counts) {

@@ -162,7 +162,8 @@ inline namespace OPDUMP_NAMESPACE {
 std::vector<std::byte> write_plan(const DumpConfig& config) {
   std::vector<std::byte> plan;
   config::PlanWriter writer(plan);
-  for (const std::uint32_t field : {kPlanMagic, std::uint32_t{0}, std::uint32_t{0}, kPlanVersion})
+  const std::uint32_t version = digest_bytes(config.form) != 0 ? kPlanVersion : kPlanVersionBeforeDigests;
+  for (const std::uint32_t field : {kPlanMagic, std::uint32_t{0}, std::uint32_t{0}, version})
     writer.add(field);
   writer.write(plan_record(PlanKind::config), reinterpret_cast<const std::byte*>(&config));
   store_little_endian(&plan[kPlanBytesOffset], static_cast<std::uint32_t>(plan.size()));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "src/tool/cli/output_file.hpp"
 #include "src/tool/compare/compare_report.hpp"
 #include "src/tool/flash/extracted_image.hpp"
+#include "src/tool/run/model_sums.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -46,6 +48,7 @@ usage: opdump compare -m MINE -g GOLDEN [-out DIRECTORY]
                                it: quantised tensors are compared by their real values. Without it, by the
                                cards that lie beside the journal, 'opdump.*.model.json'
       --golden-model CARD      the same of GOLDEN
+      --any-model              compares dumps whose cards tell of another file of a model, by its SHA-256
       --by-order               operators go together by their turn within a step, whatever their names
       --align                  what names leave over goes together by type, shape and values in the order of
                                execution, as between two runtimes; what one of them has fused stays over
@@ -113,6 +116,7 @@ struct CompareOptions {
   std::optional<std::string> golden_boot;
   std::optional<std::string> model;
   std::optional<std::string> golden_model;
+  bool any_model = false;
   bool by_order = false;
   bool align = false;
   bool json = false;
@@ -136,6 +140,19 @@ void expect(const DumpSide& side, const DumpSide& golden, const PairingOptions& 
 }
 
 constexpr std::uint64_t kMostProblems = 10;
+
+/// What the cards beside both dumps tell of different models; empty: nothing.
+std::string unlike_sides(BesideCards& beside, const DumpSide& mine, const DumpSide& golden) {
+  ModelSums sums[2];
+  for (const DumpSide* side : {&mine, &golden}) {
+    std::set<std::string> directories;
+    for (const DumpFile& file : side->files)
+      directories.insert(file.path.substr(0, std::min(file.path.rfind('/'), file.path.size())));
+    for (const std::string& directory : directories)
+      add_model_sums(beside, directory, sums[side == &golden ? 1 : 0]);
+  }
+  return unlike_models("my dump", sums[0], "the golden one", sums[1]);
+}
 
 bool is_pair(const PairResult& result) {
   return result.pair.mine && result.pair.golden;
@@ -197,6 +214,7 @@ int run_compare(Words words) {
       {"--golden-boot", {}, nullptr, &options.golden_boot},
       {"--model", {}, nullptr, &options.model},
       {"--golden-model", {}, nullptr, &options.golden_model},
+      {"--any-model", {}, &options.any_model},
       {"--by-order", {}, &options.by_order},
       {"--align", {}, &options.align},
       {"--json", {}, &options.json},
@@ -264,6 +282,10 @@ int run_compare(Words words) {
   DumpSide mine = read(my_image, *options.mine, boot);
   DumpSide golden = read(golden_image, *options.golden, golden_boot);
   BesideCards beside(search.note);
+  if (const std::string unlike = unlike_sides(beside, mine, golden); !unlike.empty() && !options.any_model) {
+    say("opdump: " + unlike + "; '--any-model' compares them");
+    return kExitFailed;
+  }
   add_cards(options.model ? &carded : nullptr, beside, mine);
   add_cards(options.golden_model ? &golden_carded : nullptr, beside, golden);
   if (options.op) {

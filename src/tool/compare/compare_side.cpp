@@ -192,7 +192,7 @@ class SideReader {
       const RecordFile::Opened opened = record_.open(found.path);
       if (const Stray stray = judge_stray(found);
           opened == RecordFile::Opened::not_a_record && stray != Stray::error) {
-        if (stray == Stray::worth_a_note) report_.note(found.path + ": passed over, not a dump record");
+        if (stray == Stray::worth_a_note) report_.note(stray_note(found));
         return;
       }
       if (opened != RecordFile::Opened::ok) return report_.error(record_.error());

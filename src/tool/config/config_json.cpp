@@ -116,7 +116,7 @@ void write_numbers(JsonWriter& json, std::string_view key, const Numbers& number
 
 /// Of the statistics, in their order; nothing for tensors only.
 void write_columns(JsonWriter& json, const DumpConfig& config) {
-  if (config.form.data == DumpData::tensor) return;
+  if (config.form.data == DumpData::tensor || digest_bytes(config.form) != 0) return;
   json.key("statistics").open('[');
   const auto write = [&json](StatBits bit) {
     json.text(kStatistics[static_cast<std::size_t>(std::countr_zero(bit))]);
@@ -133,7 +133,11 @@ void write_config(JsonWriter& json, const DumpConfig& config) {
   json.key("dump_path").text(config.dump_path);
   json.key("mode").text(word(kModes, config.mode));
   json.key("level").text(word(kLevels, config.level));
-  json.key("data").text(word(kData, config.form.data));
+  if (digest_bytes(config.form) != 0) {
+    json.key("data").text("digest").key("digest").text(digest_word(config.form));
+  } else {
+    json.key("data").text(word(kData, config.form.data));
+  }
   json.key("file_format").text(word(kFileFormatWords, config.form.file_format));
   json.key("layout").text(word(kLayoutWords, config.form.layout));
   json.key("single_ops").flag(config.single_ops);

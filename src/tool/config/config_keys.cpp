@@ -158,6 +158,12 @@ constexpr ConfigKey kKeys[] = {
      "bytes of a "
      "tensor; with the layout \"mindspore_lite\", and only there)",
      "\"nano\""},
+    {"digest",
+     "write a digest of each tensor, 4, 8 or 16 bytes, and not the tensor; 'opdump diff' tells runs apart by it",
+     kOwn,
+     "\"crc32c\" (4 bytes), \"xxh3\" (8 bytes), \"md5\" (16 bytes); not with statistics, history_steps, "
+     "file_format, or the dump of overflows and failures",
+     "none: tensors are written"},
     {"layout", "the directories of the files, and their names", kOwn,
      "\"cann\", \"mindspore_kernel\" (O0 and O1), \"mindspore_graph\" (O2), \"mindspore_cpu\" (arrays are "
      "named "

@@ -99,8 +99,9 @@ std::string rule_text(const ModelRule& rule) {
   return text;
 }
 
-std::string_view data_text(DumpData data) {
-  switch (data) {
+std::string data_text(const DumpForm& form) {
+  if (digest_bytes(form) != 0) return std::string(digest_word(form)) + " digests of ";
+  switch (form.data) {
     case DumpData::tensor:
       return "";
     case DumpData::statistics:
@@ -213,7 +214,7 @@ std::vector<std::string> config_lines(const DumpConfig& config) {
     lines.push_back("what    the inputs and outputs of operators that overflow" + overflow_text(config));
     if (config.models.empty()) lines.push_back("models  every model: every operator");
   } else {
-    lines.push_back("what    " + std::string(data_text(config.form.data)) +
+    lines.push_back("what    " + data_text(config.form) +
                     std::string(mode_text(config.mode)) + " of " + std::string(level_text(config.level)));
   }
   const bool failures = config.exception != ExceptionDump::none;
@@ -237,7 +238,8 @@ std::vector<std::string> config_lines(const DumpConfig& config) {
         " files in the layout " + std::string(kLayoutWords[static_cast<std::size_t>(config.form.layout)]));
   if (config.options.history_steps != 0)
     lines.push_back("when    something happens: " + history_text(config.options));
-  if (config.form.data != DumpData::tensor) lines.push_back("stats   " + statistics_text(config));
+  if (config.form.data != DumpData::tensor && digest_bytes(config.form) == 0)
+    lines.push_back("stats   " + statistics_text(config));
   add_option_lines(config.options, lines);
   return lines;
 }

@@ -13,6 +13,7 @@
 #include <span>
 
 #include "src/tool/cli/decimal.hpp"
+#include "src/tool/dump/digest_file.hpp"
 #include "src/tool/dump/lite_name.hpp"
 #include "src/tool/dump/mapping_file.hpp"
 #include "src/tool/dump/pending_pairs.hpp"
@@ -162,6 +163,11 @@ std::string real_path(const std::string& directory) {
   const std::unique_ptr<char, decltype(&free)> real(
       realpath(directory.empty() ? "." : directory.c_str(), nullptr), free);
   return real == nullptr ? directory : real.get();
+}
+
+std::string stray_note(const FoundFile& file) {
+  return file.path + (is_digest_name(file.real_name) ? ": passed over, holds digests, which 'opdump diff' compares"
+                                                     : ": passed over, not a dump record");
 }
 
 Stray judge_stray(const FoundFile& file) {

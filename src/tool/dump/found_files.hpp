@@ -49,4 +49,7 @@ enum class Stray {
 
 Stray judge_stray(const FoundFile& file);
 
+/// A note on one that is `worth_a_note`.
+std::string stray_note(const FoundFile& file);
+
 }  // namespace opdump::tool

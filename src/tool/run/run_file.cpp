@@ -204,7 +204,8 @@ class RunReader {
         "opdump_model", "made_by",    "runtime", "sha256", "build_id"};
     if (!check_object(node, path, std::span(kKeys).first(card_ ? kKeys.size() : 5)) ||
         !read_text(node, path, "name", model.name) ||
-        !read_text(node, path, "graph_name", model.graph_name) || !read_number(node, path, "id", model.id))
+        !read_text(node, path, "graph_name", model.graph_name) || !read_number(node, path, "id", model.id) ||
+        !read_text(node, path, "sha256", model.sha256))
       return false;
     if (model.name.empty()) return missing(node, path.key("name"), "every model has a name");
     return for_each(node, path, "ops",

@@ -52,6 +52,7 @@ struct RunModel {
   std::string_view graph_name;
   std::uint32_t id = 0;
   bool from_card = false;
+  std::string_view sha256{};  ///< of the model's file; empty: the card does not tell
   std::vector<RunOp> ops;
   std::vector<RunConstant> constants;
 };

@@ -135,7 +135,7 @@ class Show {
                  : file_.open(found.path);
     const Stray stray = judge_stray(found);
     if (opened == RecordFile::Opened::not_a_record && stray != Stray::error) {
-      if (stray == Stray::worth_a_note) tell(found.path + ": passed over, not a dump record");
+      if (stray == Stray::worth_a_note) tell(stray_note(found));
       return true;
     }
     std::string error = file_.error();

@@ -9,10 +9,12 @@
 #include <algorithm>
 #include <memory>
 
+#include "opdump/impl/format/digest_table.hpp"
 #include "opdump/impl/format/statistic_table.hpp"
 #include "src/config/refusal.hpp"
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/cli/human_text.hpp"
+#include "src/tool/dump/digest_file.hpp"
 #include "src/tool/dump/found_files.hpp"
 #include "src/tool/dump/lite_name.hpp"
 #include "src/tool/dump/mapped_file.hpp"
@@ -174,6 +176,7 @@ void DumpCheck::check_journal(const std::string& name) {
   Cut none;
   const auto cut = cuts_.find(name);
   cut_ = cut == cuts_.end() ? &none : &cut->second;
+  digested_ = digest_bytes_ = 0;
   if (cut_->may_be) check->expect_cut(cut_->records);
   JournalReader reader;
   if (!reader.open(journal_)) {
@@ -218,11 +221,12 @@ void DumpCheck::check_journal(const std::string& name) {
   device.has_journal = true;
   device.all_closed &= summary.closed;
   device.is_cut |= cut_->may_be;
-  cut_ = nullptr;
   if (!summary.records) {
     device.has_gaps = true;
     device.unnamed += summary.written - check->reduced();
   }
+  check_digests(name, summary, device);
+  cut_ = nullptr;
   context_.journals.push_back(std::move(summary));
 }
 
@@ -379,6 +383,80 @@ void DumpCheck::check_tables() {
       context_.bytes += static_cast<std::uint64_t>(status.st_size);
     }
   }
+}
+
+void DumpCheck::on_digests(std::uint32_t count, std::uint64_t bytes) {
+  digested_ += count;
+  digest_bytes_ += bytes;
+}
+
+/// The file of digests beside the journal `name`, if there is or should be one.
+void DumpCheck::check_digests(const std::string& name, const JournalSummary& summary, Device& device) {
+  constexpr std::string_view kJournal = ".journal";
+  const std::string file = name.substr(0, name.size() - kJournal.size()) + std::string(kDigestSuffix);
+  struct stat status {};
+  if (!look_at(path_of(directory_, file), status)) {
+    if (digested_ == 0) return;
+    if (cut_->may_be) {
+      context_.findings.add_overwritten({{"path", path_of(directory_, file)}, {"message", "gone"}}, digested_);
+      context_.findings.add_row(FindingKind::overwritten, {path_of(directory_, file), "gone"});
+    } else {
+      add_file(FindingKind::missing, true, file, errno == ENOENT ? "" : strerror(errno));
+    }
+    return;
+  }
+  listed_.push_back(path_hash(file));
+  MappedFile digests;
+  if (!digests.open(path_of(directory_, file)))
+    return add_file(FindingKind::bad_file, true, file, digests.error());
+  const std::uint64_t found = read_digests(file, digests.bytes(), cut_->may_be || !summary.closed);
+  device.found += summary.records ? 0 : found;
+  ++context_.files;
+  context_.bytes += digests.bytes().size();
+  if (!summary.records) return;
+  const std::string there = count_text(found, "record") + " in " + count_text(digests.bytes().size(), "byte");
+  if (found >= digested_ && digests.bytes().size() >= digest_bytes_) return;
+  if (cut_->may_be) {
+    context_.findings.add_overwritten({{"path", path_of(directory_, file)}, {"message", there}},
+                                      digested_ - std::min(found, digested_));
+    context_.findings.add_row(FindingKind::overwritten,
+                              {path_of(directory_, file), "its first digests are gone"});
+  } else {
+    add_file(FindingKind::bad_file, true, file,
+             "has " + there + ", and the journal tells of " + count_text(digested_, "record") + " in " +
+                 count_text(digest_bytes_, "byte"));
+  }
+}
+
+/// Notes each record, and returns how many there are.
+std::uint64_t DumpCheck::read_digests(const std::string& name, Bytes file, bool may_be_cut) {
+  DigestedOps ops;
+  DigestReader reader(file, ops);
+  std::uint64_t count = 0;
+  for (DigestedRecord record; reader.next(record); ++count) {
+    const DigestedOp& op = ops[record.op];
+    std::string text = std::to_string(journal_device_) + '/';
+    if (op.in_model)
+      text += sanitised(op.model) + '/' + std::to_string(op.model_id) + '/' + std::to_string(record.step) + '/';
+    text += sanitised(op.type) + '.' + sanitised(op.name) + '.' + std::to_string(op.task) + '.' +
+            std::to_string(op.stream);
+    JournalPath path;
+    if (!parse_journal_path(text, path)) continue;
+    if (context_.wanted != nullptr) known_.add(path);
+    see(path);
+    const auto has = [&op](bool outputs) {
+      return std::any_of(op.tensors.begin(), op.tensors.end(),
+                         [outputs](const DigestedTensor& tensor) { return tensor.is_output == outputs; });
+    };
+    if (never_.wants_roles(journal_device_, path))
+      never_.see_roles(journal_device_, path, has(false), has(true));
+  }
+  if (!reader.error().empty()) add_file(FindingKind::bad_file, true, name, reader.error());
+  if (reader.cut_bytes() != 0 && !may_be_cut)
+    add_file(FindingKind::bad_file, true, name, "its last piece is cut short");
+  if (reader.nameless_bytes() != 0 && !may_be_cut)
+    add_file(FindingKind::bad_file, true, name, "it has records of operators that it does not name");
+  return count;
 }
 
 /// Whether the file reads as what its name's suffix says.

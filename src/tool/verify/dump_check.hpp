@@ -93,6 +93,7 @@ class DumpCheck final : private JournalListener {
   void on_written(std::uint32_t recorder, std::uint32_t sequence, const JournalPath& path,
                   std::string_view path_text, std::uint64_t bytes) override;
   void on_row(const JournalPath& path, std::string_view path_text, std::uint64_t bytes) override;
+  void on_digests(std::uint32_t count, std::uint64_t bytes) override;
   void on_lost(std::uint32_t recorder, std::uint32_t sequence, std::string_view causes,
                const JournalPath* path) override;
   void on_reduced(std::uint32_t recorder, std::uint32_t sequence, std::string_view causes,
@@ -120,6 +121,8 @@ class DumpCheck final : private JournalListener {
   bool is_overwritten(std::uint32_t recorder, std::uint32_t sequence);
   void add_row(std::string_view path_text, std::uint64_t bytes);
   void check_tables();
+  void check_digests(const std::string& name, const JournalSummary& summary, Device& device);
+  std::uint64_t read_digests(const std::string& name, Bytes file, bool may_be_cut);
   void read_removals(const std::string& name);
   void tell_cut();
   void check_journal(const std::string& name);
@@ -143,6 +146,8 @@ class DumpCheck final : private JournalListener {
   std::uint64_t journal_device_ = 0;
   std::map<std::string, Cut> cuts_;  ///< by the journal's name
   Cut* cut_ = nullptr;               ///< of the one being read
+  std::uint64_t digested_ = 0;       ///< records of the one being read, in its file of digests
+  std::uint64_t digest_bytes_ = 0;   ///< of that file, by its lines
   std::vector<std::uint64_t> listed_;
   std::map<std::string, std::uint64_t> tables_;  ///< bytes of rows, by path
   std::vector<std::uint64_t> removed_;           ///< paths as they are on the disk, sorted

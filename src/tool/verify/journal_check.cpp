@@ -56,6 +56,7 @@ void JournalCheck::take(const JournalLine& line, std::uint64_t number) {
     case Kind::begun:
     case Kind::written:
     case Kind::row:
+    case Kind::digests:
     case Kind::lost:
     case Kind::reduced:
     case Kind::gap:
@@ -137,7 +138,8 @@ void JournalCheck::end_begun(const JournalLine& line, Stream& stream) {
 
 void JournalCheck::take_record(const JournalLine& line) {
   Stream& stream = streams_[line.recorder];
-  if (!records_ && (line.kind == Kind::begun || line.kind == Kind::written || line.kind == Kind::row))
+  if (!records_ && (line.kind == Kind::begun || line.kind == Kind::written || line.kind == Kind::row ||
+                    line.kind == Kind::digests))
     problem("a journal of gaps only has no such line");
   const bool first_of_cut = may_be_cut_ && !stream.open && !stream.known;
   if (!stream.open) {
@@ -152,8 +154,12 @@ void JournalCheck::take_record(const JournalLine& line) {
     problem(record_text(line.recorder, stream.next - 1) + " was begun and has no end");
     stream.has_begun = false;
   }
-  const std::uint32_t last = line.kind == Kind::gap ? line.last : line.sequence;
-  if (static_cast<std::int32_t>(last - line.sequence) < 0) problem("the gap ends before it begins");
+  const bool is_range = line.kind == Kind::gap || line.kind == Kind::digests;
+  const std::uint32_t last = is_range ? line.last : line.sequence;
+  if (static_cast<std::int32_t>(last - line.sequence) < 0) {
+    problem(line.kind == Kind::gap ? "the gap ends before it begins" : "the records end before they begin");
+    if (line.kind == Kind::digests) return;
+  }
   if (line.kind == Kind::written && line.path_text.empty()) {
     // Its path was in the line `begun`.
     if (first_of_cut) {
@@ -181,6 +187,10 @@ void JournalCheck::tell(const JournalLine& line, std::string_view path_text) {
     ++written_;
     if (path_text.empty()) return problem("a row without path");
     listener_.on_row(line.path, path_text, line.bytes);
+  } else if (line.kind == Kind::digests) {
+    const std::uint32_t count = line.last - line.sequence + 1;
+    written_ += count;
+    listener_.on_digests(count, line.bytes);
   } else if (line.kind == Kind::reduced) {
     ++written_;
     ++reduced_;

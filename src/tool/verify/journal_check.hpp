@@ -18,6 +18,9 @@ class JournalListener {
   /// The record at `path`, which has no file, was written as `bytes` bytes of the table beside it.
   virtual void on_row(const JournalPath& path, std::string_view path_text, std::uint64_t bytes) = 0;
 
+  /// As many records as `count` were written as `bytes` bytes of the journal's file of digests.
+  virtual void on_digests(std::uint32_t count, std::uint64_t bytes) = 0;
+
   /// A record was lost; `path` is null when nothing tells which operator's. `causes` in the journal's words.
   virtual void on_lost(std::uint32_t recorder, std::uint32_t sequence, std::string_view causes,
                        const JournalPath* path) = 0;

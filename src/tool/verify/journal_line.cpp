@@ -150,7 +150,7 @@ bool are_causes(std::string_view text) {
 
 bool parse_header(std::string_view rest, JournalLine& line, std::string& reason) {
   const std::string_view version = cut_first(rest, ',');
-  if (version != "1" && version != "2" && version != "3") {
+  if (version.size() != 1 || version[0] < '1' || version[0] > '4') {
     reason = "version " + std::string(version.substr(0, 20)) + " of the journal's format is not known here";
     return false;
   }
@@ -330,6 +330,7 @@ bool parse_journal_line(std::string_view text, JournalLine& line, std::string& r
                                                           {"driver", Kind::driver},
                                                           {"closed", Kind::closed},
                                                           {"row", Kind::row},
+                                                          {"digests", Kind::digests},
                                                           {"removed", Kind::removed},
                                                           {"dumps_removed", Kind::dumps_removed},
                                                           {"overwritten", Kind::overwritten}};
@@ -363,6 +364,8 @@ bool parse_journal_line(std::string_view text, JournalLine& line, std::string& r
   if (!parse_canonical(cut_first(rest, ','), line.recorder) || line.recorder >= kMostRecorders) return false;
   if (line.kind == Kind::from || line.kind == Kind::to) return parse_canonical(rest, line.sequence);
   if (rest.find(',') == rest.npos || !parse_canonical(cut_first(rest, ','), line.sequence)) return false;
+  if (line.kind == Kind::digests)
+    return parse_canonical(cut_first(rest, ','), line.last) && parse_canonical(rest, line.bytes);
   if (line.kind == Kind::gap) {
     if (!parse_canonical(cut_first(rest, ','), line.last)) return false;
     line.causes = rest;

@@ -59,6 +59,7 @@ struct JournalLine {
     begun,
     written,
     row,
+    digests,  ///< records `sequence` to `last`
     lost,
     reduced,
     gap,
@@ -77,7 +78,7 @@ struct JournalLine {
   bool records = false;  ///< the header's detail
   std::uint32_t recorder = 0;
   std::uint32_t sequence = 0;
-  std::uint32_t last = 0;  ///< of a gap
+  std::uint32_t last = 0;  ///< of a gap, or of records with digests
   std::uint64_t bytes = 0;
   std::uint64_t first_time = 0;
   std::uint64_t last_time = 0;

@@ -17,6 +17,7 @@
 #include "src/tool/cli/json.hpp"
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/options.hpp"
+#include "src/tool/diff/observer.hpp"
 #include "src/tool/flash/extracted_image.hpp"
 #include "src/tool/flash/flash_image.hpp"
 #include "src/tool/verify/dump_check.hpp"
@@ -30,6 +31,7 @@ constexpr char kVerifyHelp[] =
     R"(opdump verify - proves that a dump is complete, or lists what is missing and why
 
 usage: opdump verify DIR|IMAGE [--config CONFIG [--model RUN.json]] [--quick] [--json]
+       opdump verify --observer RUN RUN [--json]
 
   --config CONFIG     what the device was asked for, in CANN's acl.json format
   --model RUN.json    the models that ran, as for 'opdump replay', or a card; "steps" says how many if it is given.
@@ -38,13 +40,18 @@ usage: opdump verify DIR|IMAGE [--config CONFIG [--model RUN.json]] [--quick] [-
                       models, names that no operator has are told too
   --quick             sizes only: does not open the files
   --json              all findings, for programs; otherwise the first 50 lines of each kind
+  --observer          whether dumping changed the result: two runs of one input, such as one with digests of the
+                      last outputs alone and one with the dump, are equal in all tensors that both have. A RUN is
+                      one of 'opdump diff'; exit status 0 says that it did not, 1 that it did, or where nothing is
+                      proved
 
 DIR, also as '-d DIR', is the dump_path, one of the time directories in it, or anything above. IMAGE is what was
 read out of a flash log, or its block device; the findings then name files of a copy that is gone afterwards. The
 proof is the journal that each dump keeps, '{time}/opdump.{device}.{id}.journal': every record has a number there,
 and a line that says where it was written or why it was lost. A dump is complete when every journal was closed,
 leaves no number out and counts no loss, and every file it names is there, with its bytes and in the form of a
-record. A journal made with '--journal gaps' names no files; then they are counted. Files that no closed journal
+record. A journal made with '--journal gaps' names no files; then they are counted, and so are
+records with digests. Files that no closed journal
 names are wrong too.
 Where a call of the device's driver failed, the journal has the latest one and what it returned.
 What was lost without a name is told once more by operator, where the program had them counted (count_ops).
@@ -83,6 +90,7 @@ exit status
 struct VerifyOptions {
   std::optional<std::string> config;
   std::optional<std::string> model;
+  bool observer = false;
   bool quick = false;
   bool json = false;
 };
@@ -164,6 +172,12 @@ void print_summary(const VerifyContext& context) {
 }
 
 std::optional<int> check_usage(const VerifyOptions& options, const std::vector<std::string>& rest) {
+  if (options.observer) {
+    if (rest.size() != 2) return usage_error("verify", "'--observer' takes two RUNs");
+    if (options.config || options.model || options.quick)
+      return usage_error("verify", "'--observer' goes with '--json' alone");
+    return std::nullopt;
+  }
   if (rest.empty()) return usage_error("verify", "a DIR is missing");
   if (rest.size() > 1) return usage_error("verify", "one DIR at a time, not also '" + rest[1] + "'");
   if (options.model && !options.config) return usage_error("verify", "'--config CONFIG' is missing");
@@ -181,6 +195,7 @@ int run_verify(Words words) {
   const Option table[] = {
       {"--config", {}, nullptr, &options.config},
       {"--model", {}, nullptr, &options.model},
+      {"--observer", {}, &options.observer},
       {"--quick", {}, &options.quick},
       {"--json", {}, &options.json},
       {"-d", "--dump_file", nullptr, nullptr, &rest},
@@ -188,6 +203,7 @@ int run_verify(Words words) {
   if (const std::optional<int> exit_code = read_options({"verify", kVerifyHelp, table}, words, rest))
     return *exit_code;
   if (const std::optional<int> exit_code = check_usage(options, rest)) return *exit_code;
+  if (options.observer) return run_observer(rest[0], rest[1], options.json);
 
   WantedRecords wanted;
   std::string error;

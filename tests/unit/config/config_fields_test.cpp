@@ -216,3 +216,40 @@ TEST_CASE("config: the opdump object has a say in file format and layout") {
   CHECK(parse_file("accept", "options_numbers_nano").config.form.fixed_point);
   CHECK_FALSE(parse_file("accept", "options_no_trailing_comma").config.form.trailing_comma);
 }
+
+TEST_CASE("config: a digest takes the place of the tensors, in every dialect") {
+  const auto cann = [](const std::string& dump, const std::string& options) {
+    return ParsedConfig("{\"dump\": {\"dump_path\": \"output\", \"dump_list\": [{}]" + dump +
+                        "}, \"opdump\": {" + options + "}}");
+  };
+  CHECK(digest_word(cann("", R"("digest": "crc32c")").config.form) == "crc32c");
+  CHECK(digest_word(cann("", R"("digest": "xxh3")").config.form) == "xxh3");
+  CHECK(digest_word(cann("", R"("digest": "md5")").config.form) == "md5");
+  CHECK(digest_word(cann("", "").config.form).empty());
+  const ParsedConfig torchair(
+      R"({"dump_config": {"enable_dump": true, "dump_path": "output"}, "opdump": {"digest": "xxh3"}})");
+  CHECK(digest_bytes(torchair.config.form) == 8);
+  CHECK(torchair.status == Status::ok);
+  const ParsedConfig lite(
+      R"({"common_dump_settings": {"dump_mode": 0, "path": "/d", "net_name": "n", "iteration": "all",
+          "input_output": 0, "kernels": []}, "opdump": {"digest": "md5"}})",
+      check_path, {.dialect = ConfigDialect::mindspore_lite});
+  CHECK(lite.status == Status::ok);
+  CHECK(digest_bytes(lite.config.form) == 16);
+
+  const auto refused = [&](const std::string& dump, const std::string& options, std::string_view reason) {
+    CAPTURE(dump);
+    CAPTURE(options);
+    const ParsedConfig parsed = cann(dump, "\"digest\": \"xxh3\"" + options);
+    CHECK(parsed.status != Status::ok);
+    CHECK(parsed.error.key == "opdump.digest");
+    CHECK(parsed.error.reason.find(reason) != std::string::npos);
+  };
+  refused(R"(, "dump_data": "stats")", "", "takes the place of statistics");
+  refused("", R"(, "history_steps": 3)", "history_steps");
+  refused("", R"(, "file_format": "npy")", "leave that out");
+  refused("", R"(, "when_full": "degrade")", "nothing is smaller than a digest");
+  const ParsedConfig overflow(
+      R"({"dump": {"dump_path": "output", "dump_debug": "on"}, "opdump": {"digest": "xxh3"}})");
+  CHECK(overflow.error.key == "opdump.digest");
+}

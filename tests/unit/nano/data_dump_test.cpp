@@ -388,6 +388,11 @@ TEST_CASE("data dump: what of the config cannot be is refused, and named") {
   CHECK(rig.dump.start(config, rig.fake) == Status::not_supported);
   CHECK(rig.said("opdump.file_format"));
   config = {};
+  config.form.data = DumpData::statistics;
+  config.form.statistics = kDigestCrc32c;
+  CHECK(rig.dump.start(config, rig.fake) == Status::not_supported);
+  CHECK(rig.said("opdump.digest"));
+  config = {};
   config.form.layout = Layout::mindspore_graph;
   CHECK(rig.dump.start(config, rig.fake) == Status::not_supported);
   CHECK(rig.said("opdump.layout"));

@@ -125,13 +125,28 @@ TEST_CASE("plan: every field comes back, at any address, with anything behind") 
 
 TEST_CASE("plan: plans of every version are read") {
   const FullConfig full;
-  for (std::uint32_t version = 1; version < kPlanVersion; ++version) {
+  for (std::uint32_t version = 1; version < kPlanVersionBeforeDigests; ++version) {
     const std::string file = "version" + std::to_string(version) + ".plan";
     const std::string plan = read_file(std::filesystem::path(OPDUMP_TEST_DATA) / "plan" / file);
     const Loaded loaded(as_bytes(plan));
     REQUIRE(loaded.status == Status::ok);
     CHECK(to_text(loaded.config) == to_text(full.of_version(version)));
   }
+}
+
+TEST_CASE("plan: one with digests is refused by builds that know none, and others are not") {
+  const auto version_of = [](const DumpConfig& config) {
+    return load_little_endian<std::uint32_t>(write_plan(config).data() + kPlanVersionOffset);
+  };
+  DumpConfig config = {.active = true, .dump_path = "/d"};
+  CHECK(version_of(config) == kPlanVersionBeforeDigests);
+  config.form.data = DumpData::statistics;
+  CHECK(version_of(config) == kPlanVersionBeforeDigests);
+  config.form.statistics = kDigestMd5;
+  CHECK(version_of(config) == kPlanVersion);
+  const Loaded loaded(write_plan(config));
+  REQUIRE(loaded.status == Status::ok);
+  CHECK(digest_bytes(loaded.config.form) == 16);
 }
 
 TEST_CASE("plan: a config and its compiled plan are equal, for every file of the corpus") {

@@ -297,6 +297,11 @@ TEST_CASE("chunks: calls out of order change nothing") {
   config.form.layout = Layout::mindspore_graph;
   CHECK(rig.consumer.start(config) == Status::not_supported);
   config.form.layout = Layout::cann;
+  const DumpForm tensors = config.form;
+  config.form.data = DumpData::statistics;
+  config.form.statistics = kDigestXxh3;
+  CHECK(rig.consumer.start(config) == Status::not_supported);
+  config.form = tensors;
   CHECK(rig.consumer.start(config) == Status::ok);
   CHECK(rig.consumer.start(config) == Status::already_initialised);
   CHECK(rig.consumer.attach_drainer() == Status::invalid_argument);

@@ -303,7 +303,8 @@ class RecordSender {
 
   /// Whether the table has a row of none of its tensors.
   static bool lacks_rows([[maybe_unused]] const RecordSource& source) {
-    if (build::kLean || !has_table(source.target->form.layout)) return false;
+    if (build::kLean || !has_table(source.target->form.layout) || digest_bytes(source.target->form) != 0)
+      return false;
     bool lacks = true;
     for (std::size_t i = 0; i < source.tensors.size(); ++i)
       lacks = lacks && !has_table_row(source.tensors[i].dtype);
@@ -359,7 +360,7 @@ class RecordSender {
   /// in the ring.
   Status degrade(RecordSource& source, const Measured& bytes, Status cause) {
     if (!degrades() || cause != Status::ring_full || !feed_.at_rest() || feed_.has_report() ||
-        lacks_rows(source))
+        lacks_rows(source) || (!build::kLean && !context().reduction->makes(*source.target)))
       return cause;
     const Status status = Wire::put_reduced(*this, source, bytes, cause);
     return status == Status::ok ? Status::degraded : status;

@@ -52,7 +52,30 @@ struct DescribedChunks {
     return true;
   }
 
+  /// Has the digests that wait written, and tells what became of their records. Before anything else is told
+  /// of their recorder.
+  static void flush_digests(DrainLedger& ledger) {
+    if (ledger.digests.count() != 0) [[unlikely]]
+      write_digests(ledger);
+  }
+
  private:
+  OPDUMP_APART static void write_digests(DrainLedger& ledger) {
+    const auto waiting = ledger.digests;
+    ledger.digests.clear();
+    const DumpTarget& target = ledger.targets[waiting.target()];
+    const Result<std::uint64_t> written = ledger.reduction->flush(ledger.sink, target);
+    if (written.ok()) {
+      ledger.counts_of(waiting.target()).add(DumpCount::written, waiting.count());
+      ledger.journal.digests(target, waiting.slot(), waiting.first(), waiting.last(), written.value());
+    } else {
+      ledger.last_failure.store(static_cast<std::uint8_t>(written.status()), std::memory_order_relaxed);
+      const LossCause lost = sink_cause(written.status());
+      ledger.counts_of(waiting.target()).add(count_of(lost), waiting.count());
+      ledger.journal.gap(target, waiting.slot(), waiting.first(), waiting.last(), bit(lost));
+    }
+  }
+
   /// Writes a record of which all is there, name and nano head included, when it comes right behind the one
   /// before; false, with nothing changed but the latest time stamp, when it has to be done step by step.
   [[gnu::always_inline]] static bool put_next(DrainLedger& ledger, std::size_t slot, Stream& stream,
@@ -99,6 +122,9 @@ struct DescribedChunks {
 
   static void take_reduced(DrainLedger& ledger, std::size_t slot, Stream& stream, const RecordView& record,
                            const ChunkHead& head, Bytes reduced) {
+    if (digest_bytes(ledger.targets[record.head().target].form) != 0)
+      return take_digests(ledger, slot, stream, record, head, reduced);
+    flush_digests(ledger);
     ledger.replace(slot, stream, record, head.gap());
     stream.op = {record.head().step, record.head().load, record.head().op};
     DrainLedger::ToldName name;
@@ -112,7 +138,7 @@ struct DescribedChunks {
       return written.status();
     };
     if (ledger.reduction == nullptr ||
-        reduced.size() != std::size_t{record.tensor_count()} * ledger.reduction->bytes_per_tensor()) {
+        reduced.size() != std::size_t{record.tensor_count()} * ledger.reduction->bytes_per_tensor(target.form)) {
       status = Status::malformed;
     } else if (has_table(target.form.layout)) {
       // A row has the time of the tensor's own file, where there is one.
@@ -146,6 +172,31 @@ struct DescribedChunks {
       ledger.note_failure(stream, status);
       ledger.end_record(slot, stream, name);
     }
+  }
+
+  /// A record that comes right behind those that wait is told of together with them.
+  static void take_digests(DrainLedger& ledger, std::size_t slot, Stream& stream, const RecordView& record,
+                           const ChunkHead& head, Bytes digests) {
+    const RecordHead& head_of = record.head();
+    if (!ledger.digests.goes_on(slot, head_of.target, head_of.sequence)) flush_digests(ledger);
+    ledger.replace(slot, stream, record, head.gap());
+    stream.op = {head_of.step, head_of.load, head_of.op};
+    const DumpTarget& target = ledger.targets[stream.target];
+    const std::size_t bytes = std::size_t{record.tensor_count()} * digest_bytes(target.form);
+    Status status = Status::malformed;
+    if (ledger.reduction != nullptr && digests.size() == bytes)
+      status = ledger.reduction->keep(target, record, digests);
+    if (status == Status::too_large && ledger.digests.count() != 0) {
+      flush_digests(ledger);
+      status = ledger.reduction->keep(target, record, digests);
+    }
+    if (status == Status::ok) return ledger.digests.add(slot, stream.target, head_of.sequence);
+    flush_digests(ledger);
+    ledger.namer.enter(record, target);
+    const DrainLedger::ToldName name =
+        ledger.namer.in_directory(record, target, 0, ledger.namer.make_untimed(record, target));
+    ledger.note_failure(stream, status);
+    ledger.end_record(slot, stream, name);
   }
 
   /// Writes the report behind the operator's record, which it ends: both are committed together or given up.

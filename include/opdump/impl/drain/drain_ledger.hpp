@@ -22,6 +22,48 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
+/// Records whose digests a Reduction keeps and has not written yet: of one recorder and target, one after
+/// another.
+class WaitingDigests {
+ public:
+  std::uint32_t count() const { return count_; }
+  std::size_t slot() const { return slot_; }
+  std::uint8_t target() const { return target_; }
+  std::uint32_t first() const { return first_; }
+  std::uint32_t last() const { return first_ + count_ - 1; }
+
+  bool goes_on(std::size_t slot, std::uint8_t target, std::uint32_t sequence) const {
+    return count_ != 0 && slot == slot_ && target == target_ && sequence == first_ + count_;
+  }
+
+  void add(std::size_t slot, std::uint8_t target, std::uint32_t sequence) {
+    if (count_ == 0) first_ = sequence;
+    slot_ = static_cast<std::uint8_t>(slot);
+    target_ = target;
+    ++count_;
+  }
+
+  void clear() { count_ = 0; }
+
+ private:
+  std::uint32_t first_ = 0;
+  std::uint32_t count_ = 0;
+  std::uint8_t slot_ = 0;
+  std::uint8_t target_ = Targets::kNone;
+};
+
+/// The same where no records have digests.
+struct NoDigests {
+  static constexpr std::uint32_t count() { return 0; }
+  static constexpr std::size_t slot() { return 0; }
+  static constexpr std::uint8_t target() { return 0; }
+  static constexpr std::uint32_t first() { return 0; }
+  static constexpr std::uint32_t last() { return 0; }
+  static constexpr bool goes_on(std::size_t, std::uint8_t, std::uint32_t) { return false; }
+  static constexpr void add(std::size_t, std::uint8_t, std::uint32_t) {}
+  static constexpr void clear() {}
+};
+
 /// What the drainer knows of each ring's stream of records, and by which sink, journal and counts are told
 /// what became of them: which record is being written, which sequence number comes next and what was lost in
 /// between. A part of Drainer, which is used by one context at a time.
@@ -31,6 +73,7 @@ struct DrainLedger {
 
   /// Nobody else asks for sequence numbers.
   static constexpr bool kCountsRecords = build::kJournal || build::kDegrade;
+  static constexpr bool kDigests = build::kStatistics && !build::kLean;
 
   enum class State : std::uint8_t { idle, writing, discarding };
 
@@ -215,6 +258,7 @@ struct DrainLedger {
   // A list that counts nothing has no state.
   [[no_unique_address]] std::conditional_t<build::kLean, PlanList, PlanList&> plans;
   [[no_unique_address]] Maybe<!build::kLean, Reduction*> reduction;
+  [[no_unique_address]] std::conditional_t<kDigests, WaitingDigests, NoDigests> digests;
   DumpNamer namer;
   [[no_unique_address]] Journal journal;
   DrainerCounts counts[Targets::kCounted];

@@ -37,7 +37,10 @@ class Drainer {
   Drainer& operator=(const Drainer&) = delete;
 
   /// Makes durable what the sink has.
-  Status sync() { return ledger_.sink.sync(); }
+  Status sync() {
+    RecordChunks::flush_digests(ledger_);
+    return ledger_.sink.sync();
+  }
 
   /// While nothing is drained and every target is closed. Forgets what went wrong with the journals before.
   void begin(JournalDetail detail) { ledger_.journal.begin(detail); }
@@ -66,11 +69,13 @@ class Drainer {
     Stream& stream = ledger_.stream_of(slot);
     std::size_t moved = 0;
     std::uint32_t unreleased = 0;
+    bool empty = false;
     while (moved < budget_bytes) {
       if (ring.all_popped() && stream.looks_to_pass != 0) --stream.looks_to_pass;
       // Not `peek`, whose result would lie on the stack.
       if (!ring.look()) {
         stream.looks_to_pass = 0;
+        if (DrainLedger::kDigests) empty = true;
         break;
       }
       const Bytes chunk = ring.oldest();
@@ -87,6 +92,10 @@ class Drainer {
         ring.release();
         unreleased = 0;
       }
+    }
+    if (DrainLedger::kDigests && empty && ledger_.digests.count() != 0) {
+      RecordChunks::flush_digests(ledger_);
+      ledger_.journal.flush();
     }
     if (!kReleaseEach && moved != 0) {
       // In this order, so that whoever sees the ring empty finds all of it in the sink.
@@ -147,6 +156,7 @@ class Drainer {
   /// Ends the stream of `slot`, whose ring is empty and whose recorder has given out sequence numbers below
   /// `next_sequence` and lost `gap` at the end: gives up an unfinished record and tells the journal.
   void finish(std::size_t slot, std::uint32_t next_sequence, const LossGap& gap) {
+    RecordChunks::flush_digests(ledger_);
     Stream& stream = ledger_.stream_of(slot);
     if (build::kLeanJournal) {
       end(slot, stream, gap.causes);
@@ -183,6 +193,7 @@ class Drainer {
 
   /// Leaves a target, before it is closed, in all streams.
   void leave(std::uint8_t target) {
+    RecordChunks::flush_digests(ledger_);
     for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
       if (ledger_.stream_of(slot).target == target) end(slot, ledger_.stream_of(slot), 0);
     }
@@ -279,6 +290,7 @@ class Drainer {
   /// In the other one.
   template <class Chunks>
   void begin_record(std::size_t slot, Stream& stream, const ChunkHead& head, const Bytes& body, bool last) {
+    if (head.kind != ChunkKind::reduced) Chunks::flush_digests(ledger_);
     if (Chunks::take_again(ledger_, slot, stream, head, body, last)) return;
     const Result<RecordView> record = RecordView::parse(body.first(head.head_bytes));
     if (!record.ok() || record.value().head().target >= ledger_.targets.size()) return;

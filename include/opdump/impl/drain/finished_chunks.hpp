@@ -17,6 +17,9 @@ struct FinishedChunks {
   /// Whether a chunk of that kind may be taken piece by piece once its head is: all are of a file.
   static constexpr bool may_split(ChunkKind) { return true; }
 
+  /// There are none.
+  static void flush_digests(DrainLedger&) {}
+
   /// Opens the file of the record, whole or reduced, that the chunk of `head` begins, and returns where in
   /// the chunk the file begins.
   OPDUMP_INLINE_IF_LEAN static const std::byte* open(DrainLedger& ledger, std::size_t slot, Stream& stream,

@@ -34,6 +34,9 @@ inline constexpr std::size_t kMostNeverTextBytes = 100;
 ///     lost,R,S,CAUSES,PATH            record S is lost; PATH with or without time, or empty
 ///     row,R,S,BYTES,PATH              what a Reduction made of record S is in `statistic.csv` beside PATH,
 ///                                     as BYTES bytes of it; PATH is what a file of the record would have
+///     digests,R,S,T,BYTES             records S to T are committed as BYTES bytes of the file of digests that
+///                                     has this journal's name but for its end (digest_table.hpp). The
+///                                     journal of such a dump begins as version 4
 ///     reduced,R,S,CAUSES,BYTES,PATH   the same instead of the tensors, committed as PATH, or as such a row
 ///                                     when it has no suffix
 ///     gap,R,S,T,CAUSES                records S to T are lost, nothing else is known of them
@@ -129,6 +132,13 @@ class BasicJournal {
            const ObjectName& name) {
     add_record_line(target, [&](TextWriter& line) {
       add_path(add_head(line, "row", recorder, sequence).add(',').add_decimal(bytes), target, name);
+    });
+  }
+
+  void digests(const DumpTarget& target, std::size_t recorder, std::uint32_t first, std::uint32_t last,
+               std::uint64_t bytes) {
+    add_record_line(target, [&](TextWriter& line) {
+      add_head(line, "digests", recorder, first).add(',').add_decimal(last).add(',').add_decimal(bytes);
     });
   }
 
@@ -336,7 +346,9 @@ class BasicJournal {
       flush();
       batch_.target = &target;
       batch_.target_id = target.id;
-      put(fields_of([this](TextWriter& line) { add_version(line, 1); }));
+      std::uint32_t version = 1;
+      if (build::kStatistics && digest_bytes(target.form) != 0) version = 4;
+      put(fields_of([this, version](TextWriter& line) { add_version(line, version); }));
     }
     put(fields);
     // A dump has its journal from the first record on: a quota removes only what a journal can tell of.

@@ -180,7 +180,7 @@ class StatisticsReduction final : public Reduction {
   }
 
  private:
-  static constexpr StatBits kDigests = kStatMd5 | kStatSha1;
+  static constexpr StatBits kDigests = kStatMd5 | kStatSha1 | kAnyDigest;
   Memory& memory_;
 };
 

@@ -28,8 +28,7 @@ struct TargetMeans {
     if (const Status status = choose_faults(config, target); status != Status::ok) return status;
     if constexpr (!build::kLean) {
       const RecordFormat* const format = target.format;
-      target.split =
-          splits_records(target.form.data, target.form.layout, format != nullptr && format->one_tensor());
+      target.split = splits_records(target.form, format != nullptr && format->one_tensor());
       target.default_format = has_rank_folder(config.form.layout) && !config.device_format;
     }
     const bool reduces = build::kStatistics && reduction != nullptr && reduction->makes(target);

@@ -68,8 +68,8 @@ struct RecordFormats {
 /// recorder reduces each tensor, and the drainer makes the file of the results.
 class TensorReduction {
  public:
-  /// Bytes that `reduce` makes of one tensor.
-  virtual std::uint32_t bytes_per_tensor() const = 0;
+  /// Bytes that `reduce` makes of one tensor for a target of that form, which it `makes`.
+  virtual std::uint32_t bytes_per_tensor(const TargetForm& form) const = 0;
 
   /// Whether it makes what `target` asks for.
   virtual bool makes(const DumpTarget& target) const = 0;
@@ -90,6 +90,15 @@ class TensorReduction {
   virtual Result<std::uint64_t> write_rows(Sink& sink, const ObjectName& name, const DumpTarget& target,
                                            std::uint64_t unix_us, const RecordView& record,
                                            Bytes reduced) = 0;
+
+  /// For a target that asks for digests, instead of the two above: keeps the record, which comes right behind
+  /// those that are kept. `too_large` when there is no room for it: `flush`, then try again.
+  [[nodiscard]] virtual Status keep(const DumpTarget&, const RecordView&, Bytes) {
+    return Status::not_supported;
+  }
+
+  /// Writes what is kept, all of `target`, and returns its size. After an error it is gone.
+  virtual Result<std::uint64_t> flush(Sink&, const DumpTarget&) { return Status::not_supported; }
 
  protected:
   ~TensorReduction() = default;

@@ -36,10 +36,11 @@ struct DescribedWire {
   /// Writes a head that describes no tensor, in `bare_head_bytes`.
   static void encode_bare(const RecordSource& source, std::byte* to) { encode_tensors(source, {}, to); }
 
-  /// Bytes of the chunk that holds the reduced form of a record of `tensors` tensors.
+  /// Bytes of the chunk that holds the reduced form of a record of `tensors` tensors, for a
+  /// target of that form; without it, one of WhenFull::degrade.
   static std::uint64_t reduced_bytes(const TensorReduction& reduction, std::uint64_t tensors,
-                                     std::uint32_t head_bytes) {
-    return sizeof(ChunkHead) + head_bytes + tensors * reduction.bytes_per_tensor();
+                                     std::uint32_t head_bytes, const TargetForm& form = {}) {
+    return sizeof(ChunkHead) + head_bytes + tensors * reduction.bytes_per_tensor(form);
   }
 
   /// Puts the reduced form of the record, which was measured, into the ring. `cause`: why its tensors are
@@ -47,7 +48,8 @@ struct DescribedWire {
   template <class Sender>
   static Status put_reduced(Sender& sender, const RecordSource& source, const Measured& bytes, Status cause) {
     TensorReduction& reduction = *sender.context().reduction;
-    const std::uint64_t needed = reduced_bytes(reduction, source.tensors.size(), bytes.head);
+    const TargetForm& form = source.target->form;
+    const std::uint64_t needed = reduced_bytes(reduction, source.tensors.size(), bytes.head, form);
     if (needed > sender.ring().max_chunk()) return cause == Status::ok ? Status::too_large : cause;
     const std::uint32_t chunk_bytes = static_cast<std::uint32_t>(needed);
     MutableBytes chunk;
@@ -55,7 +57,8 @@ struct DescribedWire {
                                 chunk_bytes, chunk);
     if (status != Status::ok) return status;
     std::byte* to = chunk.data() + sizeof(ChunkHead) + bytes.head;
-    for (std::size_t i = 0; i < source.tensors.size(); ++i, to += reduction.bytes_per_tensor()) {
+    const std::uint32_t step = reduction.bytes_per_tensor(form);
+    for (std::size_t i = 0; i < source.tensors.size(); ++i, to += step) {
       status = reduction.reduce(*source.target, source.tensors[i], to);
       if (status != Status::ok) return status;
     }

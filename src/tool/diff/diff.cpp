@@ -1,0 +1,210 @@
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <list>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/tool/cli/commands.hpp"
+#include "src/tool/cli/exit_code.hpp"
+#include "src/tool/cli/human_text.hpp"
+#include "src/tool/cli/json.hpp"
+#include "src/tool/cli/messages.hpp"
+#include "src/tool/cli/options.hpp"
+#include "src/tool/cli/output_file.hpp"
+#include "src/tool/cli/step_ranges.hpp"
+#include "src/tool/cli/table.hpp"
+#include "src/tool/diff/run_models.hpp"
+#include "src/tool/diff/run_reader.hpp"
+#include "src/tool/diff/run_table.hpp"
+#include "src/tool/diff/run_verdicts.hpp"
+#include "src/tool/diff/signature.hpp"
+#include "src/tool/flash/extracted_image.hpp"
+
+namespace opdump::tool {
+namespace {
+
+constexpr char kDiffHelp[] =
+    R"(opdump diff - names the first tensor that differs between runs, bit by bit
+
+usage: opdump diff RUN RUN... [--against RUN]... [--write SIGNATURE] [--json]
+       opdump diff RUN... --write SIGNATURE
+
+  RUN                a dump with digests ("opdump": {"digest": ...}), a dump with tensors, a flash image, or a
+                     signature. Of tensors the digests are computed, in the algorithm of the other runs (NumPy
+                     files have other bytes where elements are smaller than one). A directory with several dumps of
+                     digests has as many runs
+      --against RUN  a run of the other side; may come several times
+      --write FILE   writes a signature: a text with the digest of each tensor, and "~" for each that is not the
+                     same in all runs. Later it may stand in place of a run
+      --any-model    compares dumps that have no model in common, or whose cards ('opdump.*.model.json' beside the
+                     journal) tell of another file of a model
+      --json         everything as JSON on stdout
+
+The first tensor is the first by step, then in the order in which the first run captured it. It is
+
+  different  where the runs of each side agree, and the sides do not
+  flaky      where runs of one side do not agree
+  missing    where some runs have it and others do not
+
+Sides are what '--against' says or, where a RUN has several runs, each RUN. Runs that no side is told of are
+different where they fall into the same two groups in most places, as two builds do, and flaky elsewhere. Of two runs
+nothing is flaky.
+
+  opdump diff monday tuesday
+  opdump diff runs_of_old_build --against runs_of_new_build
+  opdump diff runs/* --write golden.sig && git add golden.sig
+  opdump diff golden.sig flash.img || echo 'the firmware computes something else'
+
+exit status
+  0  all tensors are the same in all runs
+  1  some are not, or a run could not be read or is of another model; stdout or stderr says which
+  2  the command line is wrong
+)";
+
+struct DiffOptions {
+  std::vector<std::string> against;
+  std::optional<std::string> write;
+  bool any_model = false;
+  bool json = false;
+};
+
+/// Rows of one tensor.
+struct DifferingTensor {
+  RunVerdict verdict = RunVerdict::same;
+  const RunDifference* first = nullptr;
+  StepRanges steps{};
+  std::size_t count = 0;
+};
+
+/// Tensors that differ, in the order in which they do so first.
+std::vector<std::pair<std::uint32_t, DifferingTensor>> by_tensor(const RunTable& table,
+                                                               const std::vector<RunDifference>& differences) {
+  std::vector<std::pair<std::uint32_t, DifferingTensor>> tensors;
+  std::map<std::uint32_t, std::size_t> known;
+  for (const RunDifference& difference : differences) {
+    const RunPlace& place = table.places()[difference.place];
+    const auto [found, is_new] = known.emplace(place.tensor, tensors.size());
+    if (is_new) tensors.push_back({place.tensor, {difference.verdict, &difference}});
+    DifferingTensor& summary = tensors[found->second].second;
+    // A tensor that is flaky once is flaky.
+    if (difference.verdict == RunVerdict::flaky) summary.verdict = RunVerdict::flaky;
+    summary.steps.add(place.step);
+    ++summary.count;
+  }
+  return tensors;
+}
+
+void print_text(const RunTable& table, const std::vector<RunDifference>& differences) {
+  constexpr std::size_t kMostRows = 20;
+  const std::string all = count_text(table.runs().size(), "run") + ", " +
+                          count_text(table.places().size(), "tensor") + ": ";
+  if (differences.empty()) return print_line(all + "all the same");
+  std::array<std::size_t, 4> counts{};
+  for (const RunDifference& difference : differences) ++counts[static_cast<std::size_t>(difference.verdict)];
+  std::string text;
+  for (const RunVerdict verdict : {RunVerdict::different, RunVerdict::flaky, RunVerdict::missing}) {
+    const std::size_t count = counts[static_cast<std::size_t>(verdict)];
+    if (count != 0)
+      text += (text.empty() ? "" : ", ") + std::to_string(count) + ' ' + std::string(word_of(verdict));
+  }
+  print_line(all + text);
+  const RunDifference& first = differences.front();
+  print_line("first: " + place_text(table, first.place) + " is " + std::string(word_of(first.verdict)) + ": " +
+             groups_text(first));
+  for (std::size_t run = 0; run < table.runs().size() && table.runs().size() <= kMostRows; ++run)
+    print_line("  run " + std::to_string(run + 1) + "  " + table.runs()[run].name);
+  auto tensors = by_tensor(table, differences);
+  std::printf("\n");
+  Table rows("", "lllll");
+  rows.add({"TENSOR", "MODEL", "DTYPE AND SHAPE", "VERDICT", "AT"});
+  for (std::size_t i = 0; i < std::min(kMostRows, tensors.size()); ++i) {
+    const SummedTensor& tensor = table.tensors()[tensors[i].first];
+    rows.add({tensor.text(), tensor.model, tensor.what, std::string(word_of(tensors[i].second.verdict)),
+              tensors[i].second.steps.text()});
+  }
+  rows.print();
+  if (tensors.size() > kMostRows)
+    print_line("and " + count_text(tensors.size() - kMostRows, "more tensor") + "; '--json' has all");
+}
+
+void print_json(const RunTable& table, const std::vector<RunDifference>& differences,
+                std::string_view algorithm) {
+  JsonWriter json;
+  json.open('{').key("algorithm").text(algorithm).key("tensors").number(table.places().size());
+  json.key("same").flag(differences.empty());
+  json.line().key("runs").open('[');
+  for (const Run& run : table.runs())
+    json.line(2).open('{').key("name").text(run.name).key("side").number(run.side).close('}');
+  json.line().close(']');
+  json.line().key("differences").open('[');
+  for (const RunDifference& difference : differences) {
+    json.line(2).open('{').key("verdict").text(word_of(difference.verdict));
+    write_place(json, table, difference.place);
+    json.key("what").text(table.tensors()[table.places()[difference.place].tensor].what);
+    json.key("groups").open('[');
+    for (const std::uint16_t group : difference.groups) json.number(group);
+    json.close(']').key("digests").open('[');
+    for (std::size_t run = 0; run < table.runs().size(); ++run)
+      json.text(digest_text(table.at(run, difference.place), algorithm));
+    json.close(']').close('}');
+  }
+  if (!differences.empty()) json.line();
+  json.close(']').close('}');
+  std::puts(json.take().c_str());
+}
+
+}  // namespace
+
+int run_diff(Words words) {
+  DiffOptions options;
+  std::vector<std::string> rest;
+  const Option list[] = {
+      {.name = "--against", .texts = &options.against},
+      {.name = "--write", .text = &options.write},
+      {.name = "--any-model", .flag = &options.any_model},
+      {.name = "--json", .flag = &options.json},
+  };
+  if (const std::optional<int> exit_code = read_options({"diff", kDiffHelp, list}, words, rest))
+    return *exit_code;
+  if (rest.empty()) return usage_error("diff", "a RUN is missing");
+
+  const SearchReport report = {[](const std::string& message) { say("opdump: " + message); },
+                               [](const std::string& message) { say("opdump: " + message); }};
+  RunReader reader(report);
+  bool good = true;
+  std::list<ExtractedImage> images;
+  const auto look = [&](const std::string& path, std::size_t side) {
+    const std::string dump = images.emplace_back().open(path, report);
+    good = reader.look(dump, path, side) && good;
+  };
+  const bool has_sides = !options.against.empty();
+  for (std::size_t i = 0; i < rest.size(); ++i) look(rest[i], has_sides ? 0 : i);
+  for (const std::string& path : options.against) look(path, 1);
+  if (!good) return kExitFailed;
+  RunTable table;
+  if (!reader.read(table)) return kExitFailed;
+  if (table.runs().size() < 2 && !options.write)
+    return usage_error("diff", "one run alone: a second RUN, or '--write FILE', is missing");
+  if (std::string error; !options.any_model && !have_common_model(table, error)) {
+    say("opdump: " + error + "; '--any-model' compares them");
+    return kExitFailed;
+  }
+  const bool one_each = !has_sides && table.runs().size() == rest.size();
+  const std::vector<RunDifference> differences = judge_runs(table, one_each);
+  if (std::string error;
+      options.write && !write_file(*options.write, as_bytes(write_signature(table, reader.algorithm())), error)) {
+    say("opdump: " + error);
+    return kExitFailed;
+  }
+  if (options.json) {
+    print_json(table, differences, reader.algorithm());
+  } else {
+    print_text(table, differences);
+  }
+  return differences.empty() ? kExitOk : kExitFailed;
+}
+
+}  // namespace opdump::tool

@@ -1,0 +1,41 @@
+#include "src/tool/diff/run_models.hpp"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+namespace opdump::tool {
+namespace {
+
+std::set<std::string> models_of(const RunTable& table, std::size_t run) {
+  std::vector<bool> there(table.tensors().size());
+  for (std::size_t place = 0; place < table.places().size(); ++place) {
+    if (table.at(run, place).state != RunDigest::State::absent) there[table.places()[place].tensor] = true;
+  }
+  std::set<std::string> models;
+  for (std::size_t tensor = 0; tensor < there.size(); ++tensor) {
+    if (there[tensor] && !table.tensors()[tensor].model.empty()) models.insert(table.tensors()[tensor].model);
+  }
+  return models;
+}
+
+}  // namespace
+
+bool have_common_model(const RunTable& table, std::string& error) {
+  if (table.runs().empty()) return true;
+  const std::set<std::string> first = models_of(table, 0);
+  for (std::size_t run = 1; run < table.runs().size(); ++run) {
+    error = unlike_models(table.runs()[0].name, table.runs()[0].models, table.runs()[run].name,
+                          table.runs()[run].models);
+    if (!error.empty()) return false;
+    const std::set<std::string> own = models_of(table, run);
+    const auto is_common = [&first](const std::string& model) { return first.contains(model); };
+    if (own.empty() || first.empty() || std::any_of(own.begin(), own.end(), is_common)) continue;
+    error = table.runs()[run].name + ": is of model '" + *own.begin() + "', and " + table.runs()[0].name +
+            " of model '" + *first.begin() + "'";
+    return false;
+  }
+  return true;
+}
+
+}  // namespace opdump::tool

@@ -1,0 +1,55 @@
+#pragma once
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/tool/diff/run_table.hpp"
+#include "src/tool/dump/digest_file.hpp"
+#include "src/tool/dump/found_files.hpp"
+#include "src/tool/run/beside_cards.hpp"
+#include "src/tool/run/model_sums.hpp"
+
+namespace opdump::tool {
+
+/// Reads runs: dumps with digests, dumps with tensors, of which the digests are computed, and signatures.
+class RunReader {
+ public:
+  explicit RunReader(const SearchReport& report) : report_(report), cards_(report.note) {}
+
+  /// Looks what is at `path`, a directory or a file. `name`: what it is called. Each dump with digests is a
+  /// run of its own; tensors are one. All of `path` are of side `side`. False when nothing is there that can
+  /// be compared, which was reported.
+  bool look(const std::string& path, const std::string& name, std::size_t side);
+
+  /// Reads what was looked at into `table`. False when something could not be read, which was reported.
+  bool read(RunTable& table);
+
+  /// That of the digests, and where there are none "xxh3".
+  std::string_view algorithm() const { return algorithm_.empty() ? std::string_view("xxh3") : algorithm_; }
+
+ private:
+  struct Source {
+    enum class Kind { digests, signature, tensors };
+    Kind kind = Kind::tensors;
+    std::string name;
+    std::size_t side = 0;
+    std::vector<std::string> files;  ///< of tensors, the path that was named
+    ModelSums models{};
+  };
+
+  bool take_algorithm(std::string_view algorithm, const std::string& path);
+  bool look_at_digests(const std::vector<FoundFile>& files, const std::string& name, std::size_t side);
+  bool read_digests(const std::string& path, RunTable& table);
+  bool read_tensors(const std::string& path, RunTable& table);
+
+  const SearchReport& report_;
+  std::string algorithm_;
+  std::string algorithm_of_;  ///< whose it is
+  std::vector<Source> sources_;
+  BesideCards cards_;
+  DigestedOps ops_;
+  std::vector<std::vector<std::uint32_t>> tensors_;  ///< of each of `ops_`
+};
+
+}  // namespace opdump::tool

@@ -1,0 +1,44 @@
+#pragma once
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "src/tool/cli/json.hpp"
+#include "src/tool/diff/run_table.hpp"
+
+namespace opdump::tool {
+
+/// What the runs say of one tensor at one step.
+enum class RunVerdict : std::uint8_t {
+  same,
+  different,  ///< the runs fall apart into groups that agree in themselves
+  flaky,      ///< runs that should be the same are not
+  missing,    ///< some of the runs have it, others do not
+};
+
+/// The word for it.
+std::string_view word_of(RunVerdict verdict);
+
+/// One row that is not the same everywhere.
+struct RunDifference {
+  std::size_t place = 0;  ///< index in `RunTable::places`
+  RunVerdict verdict = RunVerdict::same;
+  std::vector<std::uint16_t> groups;  ///< of each run, from 0; runs of one group agree
+};
+
+/// All rows of `table` that are not the same in all runs, in the order of execution. Of runs on several sides
+/// those of one side should be the same. Of runs without sides, `by_groups`, most of the rows that fall into
+/// two groups say which groups there are; what falls apart otherwise is flaky. A run on its own, or two, are
+/// never flaky; a "~" of a signature agrees with everything.
+std::vector<RunDifference> judge_runs(const RunTable& table, bool by_groups);
+
+/// "output 0 of conv1 (Conv2D) of net at step 3".
+std::string place_text(const RunTable& table, std::size_t place);
+
+/// Adds the members that say the same.
+JsonWriter& write_place(JsonWriter& json, const RunTable& table, std::size_t place);
+
+/// "runs 1 to 3 against run 4".
+std::string groups_text(const RunDifference& difference);
+
+}  // namespace opdump::tool

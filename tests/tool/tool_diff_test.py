@@ -1,0 +1,396 @@
+#!/usr/bin/env python3
+"""Tests of `opdump diff` and of `opdump verify --observer` from outside: tool_diff_test.py OPDUMP [unittest arguments].
+
+Standard library only.
+"""
+import glob
+import hashlib
+import json
+import os
+import struct
+import sys
+import time
+
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
+import tool_case  # noqa: E402
+from tool_case import Case, FLOAT, record, tensor  # noqa: E402
+
+BYTES = {'crc32c': 4, 'xxh3': 8, 'md5': 16}
+KINDS = list(BYTES)
+FLOAT32 = 1  # of opdump's own numbers
+
+
+def crc32c(data):
+    crc = 0xffffffff
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    return struct.pack('<I', crc ^ 0xffffffff)
+
+
+def number(value):
+    out = b''
+    while value >= 0x80:
+        out += bytes([value & 0x7f | 0x80])
+        value >>= 7
+    return out + bytes([value])
+
+
+def text(value):
+    return number(len(value)) + value.encode()
+
+
+def operator(called, model, kind, name, inputs=0, outputs=1, shape=(2, 3)):
+    out = number(1) + number(called) + number(1) + number(7) + number(3) + number(0)
+    out += text(model) + text(kind) + text(name) + number(inputs) + number(outputs)
+    for index in list(range(inputs)) + list(range(outputs)):
+        size = 4
+        for dim in shape:
+            size *= dim
+        out += number(index) + number(FLOAT32) + number(2) + number(size) + number(len(shape))
+        out += b''.join(number(dim) for dim in shape)
+    return out
+
+
+def step(number_of_step, load=1):
+    return number(0) + number(load) + number(number_of_step) + number(5)
+
+
+def piece(kind, *entries):
+    body = b''.join(entries)
+    return bytes([0xd1, KINDS.index(kind) + 1]) + number(len(body)) + body
+
+
+def digest(kind, value):
+    """Some digest that tells `value` apart."""
+    return hashlib.md5(str(value).encode()).digest()[:BYTES[kind]]
+
+
+class Diff(Case):
+    def run_of(self, name, value_at, ops=3, steps=4, kind='xxh3', model='net', time_dir='20260131130559'):
+        """A run in which operator `op` has `value_at(step, op)` at each step; None: it is not there."""
+        pieces = []
+        for at in range(steps):
+            entries = [step(at)]
+            for op in range(ops):
+                if value_at(at, op) is None:
+                    continue
+                if at == 0:
+                    entries.append(operator(2 + op, model, 'Add', 'op%d' % op))
+                entries.append(number(2 + op) + digest(kind, value_at(at, op)))
+            pieces.append(piece(kind, *entries))
+        return self.write('%s/%s/opdump.0.1795419852982675.digests' % (name, time_dir), b''.join(pieces))
+
+    def diff(self, *arguments, expect=1):
+        out, _ = self.run_tool('diff', *arguments, '--json', expect=expect)
+        return json.loads(out)
+
+    def test_equal_runs_are_the_same(self):
+        for name in 'ABC':
+            self.run_of(name, lambda at, op: (at, op))
+        out, error = self.run_tool('diff', 'A', 'B', 'C')
+        self.assertEqual(out, '3 runs, 12 tensors: all the same\n')
+        self.assertEqual(error, '')
+        self.assertTrue(self.diff('A', 'B', expect=0)['same'])
+
+    def test_the_first_by_step_then_by_execution_is_named(self):
+        self.run_of('A', lambda at, op: (at, op))
+        # op0 goes wrong at step 2 only, op2 and then op1 of the step after it at step 1.
+        wrong = {(2, 0), (1, 2), (2, 1)}
+        self.run_of('B', lambda at, op: (at, op, 'wrong') if (at, op) in wrong else (at, op))
+        found = self.diff('A', 'B')
+        self.assertEqual([(one['step'], one['op'], one['verdict']) for one in found['differences']],
+                         [(1, 'op2', 'different'), (2, 'op0', 'different'), (2, 'op1', 'different')])
+        self.assertEqual(found['differences'][0]['digests'],
+                         [digest('xxh3', (1, 2))[::-1].hex(), digest('xxh3', (1, 2, 'wrong'))[::-1].hex()])
+        out, _ = self.run_tool('diff', 'A', 'B', expect=1)
+        self.assertIn('\nfirst: output 0 of op2 (Add) of net at step 1 is different: run 1 against run 2\n', out)
+
+    def test_flaky_is_told_from_different(self):
+        def old(at, op):
+            return (at, op)
+
+        def new(at, op):
+            return (at, op, 'new') if op == 2 else (at, op)
+        for run in range(3):
+            # op1 races in one run of each build.
+            def race(at, op, run=run):
+                return (at, op, run) if op == 1 and at == run else None
+            self.run_of('old%d' % run, lambda at, op: race(at, op) or old(at, op))
+            self.run_of('new%d' % run, lambda at, op: race(at, op) or new(at, op))
+        olds = ['old0', 'old1', 'old2']
+        news = ['--against', 'new0', '--against', 'new1', '--against', 'new2']
+        for found in (self.diff(*olds, *news), self.diff(*olds, 'new0', 'new1', 'new2')):
+            verdicts = {}
+            for one in found['differences']:
+                verdicts.setdefault(one['op'], set()).add(one['verdict'])
+            self.assertEqual(verdicts, {'op1': {'flaky'}, 'op2': {'different'}})
+        out, _ = self.run_tool('diff', *olds, *news, expect=1)
+        self.assertIn('first: output 0 of op1 (Add) of net at step 0 is flaky', out)
+
+    def test_a_directory_of_several_dumps_is_a_side_of_several_runs(self):
+        for side in 'AB':
+            for run in range(3):
+                self.run_of(side, lambda at, op: (at, op, side if op == 1 else 0, run if op == 2 and side == 'B' else 0),
+                            time_dir='2026013113055%d' % run)
+        found = self.diff('A', 'B')
+        self.assertEqual(len(found['runs']), 6)
+        self.assertEqual({(one['op'], one['verdict']) for one in found['differences']},
+                         {('op1', 'different'), ('op2', 'flaky')})
+
+    def test_what_a_run_lacks_is_missing(self):
+        self.run_of('A', lambda at, op: (at, op))
+        self.run_of('B', lambda at, op: None if op == 1 and at == 3 else (at, op))
+        found = self.diff('A', 'B')
+        self.assertEqual([(one['op'], one['step'], one['verdict'], one['digests'][1]) for one in found['differences']],
+                         [('op1', 3, 'missing', '-')])
+
+    def test_a_signature_stands_for_the_runs_it_was_made_of(self):
+        for kind in KINDS:
+            for run in range(3):
+                self.run_of('R%d' % run, lambda at, op: (at, op, run if (at, op) == (2, 1) else 0), kind=kind)
+            self.run_tool('diff', 'R0', 'R1', 'R2', '--write', 'golden.sig', expect=1)
+            signature = self.read('golden.sig').decode()
+            self.assertTrue(signature.startswith('opdump-signature,1,%s\ntensor,net,Add,op0,output,0,float32 [2,3]\n'
+                                                 % kind))
+            self.assertEqual(signature.count('~'), 1)
+            self.run_tool('diff', 'golden.sig', 'R2')
+            self.run_of('bad', lambda at, op: (at, op, 'x' if (at, op) == (3, 0) else 0), kind=kind)
+            found = self.diff('golden.sig', 'bad')
+            self.assertEqual([(one['op'], one['step']) for one in found['differences']], [('op0', 3)])
+            self.run_tool('diff', 'golden.sig', '--write', 'again.sig')
+            self.assertEqual(self.read('again.sig').decode(), signature)
+
+    def test_a_signature_of_a_firmware_is_a_few_kilobytes(self):
+        self.run_of('A', lambda at, op: (at, op), ops=10, steps=20, kind='crc32c')
+        self.run_tool('diff', 'A', '--write', 'golden.sig')
+        self.assertLess(len(self.read('golden.sig')), 3 * 1024)
+
+    def test_digests_are_those_of_the_bytes_in_a_dump(self):
+        data = {op: os.urandom(4 * 6) for op in range(3)}
+        for op, content in data.items():
+            self.write('dump/20260131130559/0/net/7/0/Add.op%d.3.0.%016d' % (op, 1589195081588018 + op),
+                       record([], [tensor(FLOAT, [2, 3], content)]))
+        for kind, make in (('crc32c', crc32c), ('md5', lambda content: hashlib.md5(content).digest())):
+            entries = [step(0)]
+            for op, content in data.items():
+                entries += [operator(2 + op, 'net', 'Add', 'op%d' % op), number(2 + op) + make(content)]
+            self.write('digests/20260131130559/opdump.0.1.digests', piece(kind, *entries))
+            self.run_tool('diff', 'digests', 'dump')
+            self.run_tool('diff', 'dump', 'digests')
+        self.assertTrue(self.diff('dump', 'dump', expect=0)['algorithm'] == 'xxh3')
+
+    def test_what_the_device_writes_is_what_its_dump_has(self):
+        self.write('run.json', json.dumps({'steps': 3, 'models': [{'name': 'my net', 'id': 1, 'ops': [
+            {'name': 'a.b/c', 'type': 'Conv2D', 'inputs': [{'fill': 'random', 'dtype': 'int8', 'shape': [7]}],
+             'outputs': [{'fill': 'random', 'dtype': 'float16', 'shape': [3, 5]},
+                         {'fill': 'ramp', 'dtype': 'float32', 'shape': []}]},
+            {'name': 'fc', 'type': 'MatMul', 'outputs': [{'fill': 'random', 'dtype': 'int4', 'shape': [9]}]}]}]}))
+        # In a NumPy file an int4 takes a byte.
+        numpy_differs = [('fc', at) for at in range(3)]
+
+        def replay(folder, options):
+            os.mkdir(self.path(folder))
+            self.write(folder + '.json', json.dumps({'dump': {'dump_path': folder, 'dump_mode': 'all', 'dump_list': [{}]},
+                                                     'opdump': options}))
+            self.run_tool('replay', 'run.json', '--config', folder + '.json')
+            self.run_tool('verify', folder)
+            self.run_tool('verify', folder, '--config', folder + '.json', '--model', 'run.json')
+        replay('tensors', {})
+        replay('arrays', {'file_format': 'npy'})
+        for kind in KINDS:
+            replay(kind, {'digest': kind})
+            replay(kind + '_gaps', {'digest': kind, 'journal': 'gaps'})
+            self.assertEqual(len(glob.glob(self.path(kind, '*', '*'))), 2)
+            for other in ('tensors', kind + '_gaps'):
+                self.assertEqual(self.diff(kind, other, expect=0)['tensors'], 12)
+            self.assertEqual([(one['op'], one['step']) for one in self.diff(kind, 'arrays')['differences']],
+                             numpy_differs)
+            out, _ = self.run_tool('verify', '--observer', kind, 'tensors')
+            self.assertIn('12 tensors that both have are equal', out)
+        out, error = self.run_tool('diff', 'xxh3', 'md5', expect=1)
+        self.assertIn('has md5 digests, and', error)
+
+    def test_verify_misses_digests_that_are_gone(self):
+        self.write('run.json', json.dumps({'steps': 9, 'models': [{'name': 'net', 'id': 1, 'ops': [
+            {'name': 'a', 'type': 'A', 'outputs': [{'fill': 'ramp', 'dtype': 'int8', 'shape': [7]}]}]}]}))
+        for journal in ('records', 'gaps'):
+            folder = 'dump_' + journal
+            os.mkdir(self.path(folder))
+            self.write('c.json', json.dumps({'dump': {'dump_path': folder, 'dump_list': [{}]},
+                                             'opdump': {'digest': 'crc32c', 'journal': journal}}))
+            self.run_tool('replay', 'run.json', '--config', 'c.json')
+            path = glob.glob(self.path(folder, '*', '*.digests'))[0]
+            with open(path, 'rb') as file:
+                whole = file.read()
+            for part in (whole[:-1], whole[:-9], b''):
+                with open(path, 'wb') as file:
+                    file.write(part)
+                self.run_tool('verify', folder, expect=1)
+            os.remove(path)
+            self.run_tool('verify', folder, expect=1)
+
+    def test_a_journal_tells_ranges_of_records_with_digests(self):
+        content = b''.join(piece('crc32c', step(at), *([operator(2, 'net', 'Add', 'a')] if at == 0 else []),
+                                 number(2) + digest('crc32c', at)) for at in range(4))
+        self.write('d/20260131130559/opdump.0.1795419852982675.digests', content)
+        counts = '4,4,0,0,0,0,0,0,0,0,0,0,4'
+
+        def journal(*lines, detail='records'):
+            self.write('d/20260131130559/opdump.0.1795419852982675.journal',
+                       'opdump-journal,4,%s\n' % detail + ''.join(line + '\n' for line in lines))
+        journal('from,0,0', 'digests,0,0,3,%d' % len(content), 'to,0,4', 'closed,' + counts)
+        self.run_tool('verify', 'd')
+        journal('from,0,0', 'to,0,4', 'closed,' + counts, detail='gaps')
+        self.run_tool('verify', 'd')
+        size = len(content)
+        for bad in (['digests,0,0,2,%d' % size], ['digests,0,1,3,%d' % size], ['digests,0,0,4,%d' % size],
+                    ['digests,0,3,0,%d' % size], ['digests,0,0,3,%d' % (size + 1)], ['digests,0,0,3'],
+                    ['digests,0,0,3,%d,x' % size], ['digests,0,0,3,%d' % size, 'digests,0,3,3,0']):
+            journal('from,0,0', *bad, 'to,0,4', 'closed,' + counts)
+            self.run_tool('verify', 'd', expect=1)
+        journal('from,0,0', 'digests,0,0,3,%d' % size, 'to,0,4', 'closed,' + counts, detail='gaps')
+        self.run_tool('verify', 'd', expect=1)
+
+    def test_damaged_digests_are_an_error_and_no_crash(self):
+        path = self.run_of('A', lambda at, op: (at, op))
+        self.run_of('B', lambda at, op: (at, op))
+        with open(path, 'rb') as file:
+            whole = file.read()
+        for at in range(len(whole)):
+            for damaged in (whole[:at], whole[:at] + bytes([whole[at] ^ 0xff]) + whole[at + 1:]):
+                if at % 7 and len(whole) > 200:
+                    continue
+                with open(path, 'wb') as file:
+                    file.write(damaged)
+                self.run_tool('diff', 'A', 'B', expect=(0, 1))
+        self.write('A/20260131130559/opdump.0.1795419852982675.digests', b'XX' + whole)
+        _, error = self.run_tool('diff', 'A', 'B', expect=1)
+        self.assertIn('at byte 0: no piece of digests begins so', error)
+
+    def test_names_that_a_log_has_overwritten_are_noted(self):
+        self.write('A/opdump.0.1.digests', piece('xxh3', step(0), number(2) + digest('xxh3', 1)) +
+                   piece('xxh3', step(1), operator(2, 'net', 'Add', 'a'), number(2) + digest('xxh3', 2)))
+        self.write('B/opdump.0.1.digests',
+                   piece('xxh3', step(1), operator(2, 'net', 'Add', 'a'), number(2) + digest('xxh3', 2)))
+        out, error = self.run_tool('diff', 'A', 'B')
+        self.assertIn('1 tensor: all the same', out)
+        self.assertIn('names are overwritten', error)
+
+    def test_damaged_signatures_name_their_line(self):
+        self.run_of('A', lambda at, op: (at, op))
+        self.run_tool('diff', 'A', '--write', 's')
+        lines = self.read('s').decode().split('\n')
+        for at, line, reason in ((1, 'tensor,net', 'not a tensor'), (4, 'step,x', 'not a step'),
+                                 (5, '0 12', 'not a digest'), (5, '7 ~', 'a digest of no tensor'),
+                                 (4, '0 ~', 'digests without')):
+            bad = list(lines)
+            bad[at] = line
+            self.write('bad', '\n'.join(bad))
+            _, error = self.run_tool('diff', 'A', 'bad', expect=1)
+            self.assertIn('bad: line %d: %s' % (at + 1, reason), error)
+        self.write('bad', '\n'.join(['opdump-signature,2,xxh3'] + lines[1:]))
+        self.run_tool('diff', 'A', 'bad', expect=1)
+
+    def test_runs_of_other_models_are_refused_unless_told(self):
+        self.run_of('A', lambda at, op: (at, op))
+        self.run_of('B', lambda at, op: (at, op), model='other')
+        _, error = self.run_tool('diff', 'A', 'B', expect=1)
+        self.assertIn("B: is of model 'other', and A of model 'net'", error)
+        self.assertEqual({one['verdict'] for one in self.diff('A', 'B', '--any-model')['differences']}, {'missing'})
+
+    def card(self, folder, sha256):
+        self.write(folder + '/20260131130559/opdump.0.7.model.json', json.dumps(
+            {'opdump_model': 1, 'name': 'net', 'sha256': sha256, 'id': 7, 'ops': []}))
+
+    def test_runs_of_other_files_of_a_model_are_refused_unless_told(self):
+        for folder in 'ABC':
+            self.run_of(folder, lambda at, op: (at, op))
+        self.run_tool('diff', 'A', 'B', 'C')
+        self.card('A', 'a' * 64)
+        self.card('B', 'b' * 64)
+        self.run_tool('diff', 'A', 'C')
+        _, error = self.run_tool('diff', 'A', 'B', expect=1)
+        self.assertIn("model 'net' is another one in A (SHA-256 aaaaaaaaaaaa...) than in B (bbbbbbbbbbbb...); "
+                      "'--any-model' compares them", error)
+        self.run_tool('diff', 'A', 'B', '--any-model')
+        self.card('B', 'a' * 64)
+        self.run_tool('diff', 'A', 'B')
+        self.run_tool('diff', 'A', '--write', 'golden.sig')
+        self.assertIn('model,net,%s\n' % ('a' * 64), self.read('golden.sig').decode())
+        self.run_tool('diff', 'golden.sig', 'B')
+        self.card('B', 'b' * 64)
+        self.run_tool('diff', 'golden.sig', 'B', expect=1)
+
+    def test_compare_refuses_other_files_of_a_model_unless_told(self):
+        for folder, sha256 in (('A', 'a' * 64), ('B', 'b' * 64)):
+            self.write(folder + '/20260131130559/0/net/7/0/Add.op.3.0.1589195081588018',
+                       record([], [tensor(FLOAT, [2], b'12345678')]))
+            self.card(folder, sha256)
+        _, error = self.run_tool('compare', '-m', 'A', '-g', 'B', expect=1)
+        self.assertIn("model 'net' is another one in my dump", error)
+        self.run_tool('compare', '-m', 'A', '-g', 'B', '--any-model')
+        self.card('B', 'a' * 64)
+        self.run_tool('compare', '-m', 'A', '-g', 'B')
+
+    def test_commas_in_names_do_not_break_a_signature(self):
+        for name in 'AB':
+            self.write(name + '/opdump.0.1.digests', piece('md5', step(0), operator(2, 'n,t', 'A,d', 'a,b c'),
+                                                           number(2) + digest('md5', 1)))
+        self.run_tool('diff', 'A', '--write', 's')
+        self.run_tool('diff', 's', 'B')
+
+    def test_observer(self):
+        # Once with the final output alone, once with everything.
+        self.run_of('alone', lambda at, op: (at, op) if op == 2 else None)
+        self.run_of('all', lambda at, op: (at, op))
+        self.run_of('changed', lambda at, op: (at, op, 'x') if (at, op) == (1, 2) else (at, op))
+        self.run_of('others', lambda at, op: (at, op) if op == 1 else None)
+        out, _ = self.run_tool('verify', '--observer', 'alone', 'all')
+        self.assertEqual(out, 'the dump did not change the result: 4 tensors that both have are equal\n')
+        out, _ = self.run_tool('verify', '--observer', 'alone', 'changed', expect=1)
+        self.assertEqual(out, 'the dump changed the result: output 0 of op2 (Add) of net at step 1 is the first of 1 '
+                              'tensor that differs, of 4 that both have\n')
+        out, _ = self.run_tool('verify', '--observer', 'alone', 'changed', '--json', expect=1)
+        self.assertEqual(json.loads(out), {'common': 4, 'different': 1, 'unchanged': False, 'first': {
+            'model': 'net', 'type': 'Add', 'op': 'op2', 'role': 'output', 'index': 0, 'step': 1}})
+        _, error = self.run_tool('verify', '--observer', 'alone', 'others', expect=1)
+        self.assertIn('have no tensor in common', error)
+        self.run_tool('verify', '--observer', 'alone', expect=2)
+        self.run_tool('verify', '--observer', 'alone', 'all', '--quick', expect=2)
+
+    def test_other_commands_say_what_reads_digests(self):
+        self.run_of('A', lambda at, op: (at, op))
+        _, error = self.run_tool('show', 'A', expect=1)
+        self.assertIn("passed over, holds digests, which 'opdump diff' compares", error)
+
+    def test_usage(self):
+        self.run_of('A', lambda at, op: (at, op))
+        self.run_tool('diff', expect=2)
+        self.run_tool('diff', 'A', expect=2)
+        self.run_tool('diff', 'A', 'missing', expect=1)
+        out, _ = self.run_tool('diff', '--help')
+        self.assertIn('opdump diff RUN', out)
+
+    def test_a_hundred_runs_of_ten_thousand_tensors_take_a_second(self):
+        self.skip_under_sanitizers()
+        self.run_of('R', lambda at, op: (at, op), ops=10000, steps=1)
+        path = glob.glob(self.path('R', '*', '*.digests'))[0]
+        with open(path, 'rb') as file:
+            whole = file.read()
+        for run in range(100):
+            self.write('runs/%014d/opdump.0.1.digests' % (20260131130559 + run), whole)
+        best = 1e9
+        for _ in range(3):
+            begin = time.monotonic()
+            out, _ = self.run_tool('diff', 'runs')
+            best = min(best, time.monotonic() - begin)
+        self.assertEqual(out, '100 runs, 10000 tensors: all the same\n')
+        print('100 runs of 10000 tensors: %.2f s' % best)
+        # A debug build on a busy machine is several times slower.
+        self.assertLess(best, 1 if os.environ.get('OPDUMP_TIMED') else 10)
+
+
+if __name__ == '__main__':
+    tool_case.main()

@@ -1,0 +1,372 @@
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "opdump/parts/digests.hpp"
+#include "platform/flashlog/flash_log.hpp"
+#include "platform/host/host_memory.hpp"
+#include "tests/support/digest_entries.hpp"
+#include "tests/support/flash_contents.hpp"
+#include "tests/support/flash_emulator.hpp"
+#include "tests/support/journal_account.hpp"
+#include "tests/support/session_bench.hpp"
+
+using namespace opdump;
+using namespace opdump::tests;
+
+namespace {
+
+constexpr StatBits kEach[] = {kDigestCrc32c, kDigestXxh3, kDigestMd5};
+
+DumpConfig digest_config(StatBits digest) {
+  DumpConfig config = everything();
+  config.form.data = DumpData::statistics;
+  config.form.statistics = digest;
+  return config;
+}
+
+const std::string* digests_of(const FakeSink& sink) {
+  for (const auto& [path, text] : sink.journals) {
+    if (path.ends_with(".digests")) return &text;
+  }
+  return nullptr;
+}
+
+std::string journal_of(const FakeSink& sink) {
+  for (const auto& [path, text] : sink.journals) {
+    if (path.ends_with(".journal")) return text;
+  }
+  return {};
+}
+
+template <class Digest>
+std::string digest_of(Digest digest, const TensorView& tensor) {
+  digest.add({reinterpret_cast<const std::byte*>(tensor.address), tensor.bytes});
+  std::byte result[Digest::kBytes];
+  digest.finish(result);
+  return std::string(as_text(Bytes(result)));
+}
+
+std::string digest_of(StatBits kind, const TensorView& tensor) {
+  if (kind == kDigestCrc32c) return digest_of(Crc32c(), tensor);
+  return kind == kDigestXxh3 ? digest_of(Xxh3(), tensor) : digest_of(Md5(), tensor);
+}
+
+}  // namespace
+
+TEST_CASE("digests: each wanted tensor has one in the dump's file, in the order of capture") {
+  for (const StatBits kind : kEach) {
+    CAPTURE(kind);
+    Bench<4096> bench;
+    bench.start(digest_config(kind));
+    for (int step = 0; step < 3; ++step) {
+      bench.tensors.values[20] = static_cast<float>(step);
+      bench.step();
+    }
+    bench.tensors.values[20] = 2;
+    const std::string last_output = digest_of(kind, bench.tensors.output);
+    const std::string input = digest_of(kind, bench.tensors.input);
+    REQUIRE(bench.session.finalize() == Status::ok);
+    CHECK(bench.sink.objects.empty());
+    const std::string* const file = digests_of(bench.sink);
+    REQUIRE(file != nullptr);
+    const DigestEntries entries = digest_entries(*file);
+    CHECK(entries.wrong == "");
+    CHECK(entries.ops_told == 3);
+    REQUIRE(entries.records.size() == 9);
+    CHECK(entries.records[0].op == "net:9 Conv2D.conv1_relu1.3.1");
+    CHECK(entries.records[1].op == "net:9 MaxPool.pool1.4.1");
+    CHECK(entries.records[8].op == "net:9 MatMul.fc.5.2");
+    CHECK(entries.records[8].step == 2);
+    CHECK(entries.records[8].load == 1);
+    CHECK(entries.records[3].step == 1);
+    CHECK(entries.records[0].tensors ==
+          std::vector<std::string>{"in0 dtype 1 format 2 bytes 64 [4,4]", "out0 dtype 1 format 2 bytes 64 [4,4]"});
+    for (std::size_t i = 0; i < 9; ++i) CHECK(entries.records[i].digests[0] == input);
+    CHECK(entries.records[8].digests[1] == last_output);
+    CHECK(entries.records[0].digests[1] != last_output);
+    check_adds_up(bench.session.counts());
+    CHECK(bench.session.counts().written == 9);
+    const std::string journal = journal_of(bench.sink);
+    CHECK(journal.starts_with("opdump-journal,4,records\n"));
+    CHECK(journal.find("digests,0,0,") != std::string::npos);
+    const JournalAccount account = account_of(journal);
+    CHECK(account.wrong == "");
+    CHECK(account.written == 9);
+  }
+}
+
+TEST_CASE("digests: a session whose reduction knows none refuses a config that wants them") {
+  HostMemory memory;
+  FakeSink sink;
+  FakeClock clock;
+  std::byte scratch[1024];
+  StatisticsReduction<HostMemory> statistics(memory);
+  BasicSession<HostMemory> session(
+      {.memory = memory, .sink = sink, .clock = clock, .scratch = scratch, .reduction = &statistics});
+  REQUIRE(session.init() == Status::ok);
+  CHECK(session.set_config(digest_config(kDigestXxh3)) == Status::not_supported);
+}
+
+TEST_CASE("digests: a session that knows nothing else refuses statistics, and under degrade drops") {
+  FakeMemory memory;
+  FakeSink sink;
+  FakeClock clock;
+  std::byte scratch[1024];
+  alignas(8) std::byte ring[512];
+  DigestReduction<FakeMemory> digests(memory);
+  BasicSession<FakeMemory> session({.memory = memory,
+                                    .sink = sink,
+                                    .clock = clock,
+                                    .scratch = scratch,
+                                    .when_full = WhenFull::degrade,
+                                    .reduction = &digests});
+  BasicRecorder<FakeMemory>& recorder = *session.add_recorder(ring).value();
+  REQUIRE(session.init() == Status::ok);
+  DumpConfig config = everything();
+  config.form.data = DumpData::statistics;
+  CHECK(session.set_config(config) == Status::not_supported);
+  REQUIRE(session.set_config(everything()) == Status::ok);
+  ModelPlan plan;
+  std::uint8_t bits[4] = {};
+  REQUIRE(session.load_model(plan, kModel, bits) == Status::ok);
+  Tensors tensors;
+  REQUIRE(recorder.begin_step(plan) == Status::ok);
+  Status last = Status::ok;
+  for (int i = 0; i < 4; ++i) last = recorder.capture(0, {&tensors.input, 1}, {&tensors.output, 1});
+  CHECK(last == Status::ring_full);
+  REQUIRE(recorder.end_step() == Status::ok);
+  REQUIRE(session.finalize() == Status::ok);
+  check_adds_up(session.counts());
+  CHECK(session.counts().ring_full != 0);
+}
+
+TEST_CASE("digests: whatever call of the sink fails, each record is written or counted as lost") {
+  for (int fail_at = 0;; ++fail_at) {
+    CAPTURE(fail_at);
+    Bench<4096> bench;
+    bench.sink.fail_at = fail_at;
+    bench.start(digest_config(kDigestCrc32c));
+    for (int step = 0; step < 4; ++step) {
+      bench.step();
+      if (step == 1) static_cast<void>(bench.session.flush(100));
+    }
+    static_cast<void>(bench.session.finalize());
+    const DumpCounts counts = bench.session.counts();
+    check_adds_up(counts);
+    CHECK(counts.wanted == 12);
+    const std::string* const file = digests_of(bench.sink);
+    const DigestEntries entries = digest_entries(file == nullptr ? std::string() : *file);
+    // A piece that failed takes the names that it told along, and they are told again.
+    CHECK(entries.wrong == "");
+    CHECK(entries.records.size() == counts.written);
+    if (bench.sink.calls <= fail_at) {
+      CHECK(counts.written == 12);
+      break;
+    }
+  }
+}
+
+TEST_CASE("digests: more operators than are remembered are told again, and none gets another one's name") {
+  FakeMemory memory;
+  FakeSink sink;
+  FakeClock clock;
+  std::byte scratch[1024];
+  alignas(8) std::byte ring[4096];
+  DigestReduction<FakeMemory, 2, 128> digests(memory);
+  BasicSession<FakeMemory> session({.memory = memory,
+                                    .sink = sink,
+                                    .clock = clock,
+                                    .scratch = scratch,
+                                    .when_full = WhenFull::inline_drain,
+                                    .reduction = &digests});
+  BasicRecorder<FakeMemory>& recorder = *session.add_recorder(ring).value();
+  REQUIRE(session.init() == Status::ok);
+  REQUIRE(session.set_config(digest_config(kDigestXxh3)) == Status::ok);
+  ModelPlan plan;
+  std::uint8_t bits[4] = {};
+  REQUIRE(session.load_model(plan, kModel, bits) == Status::ok);
+  Tensors tensors;
+  for (int step = 0; step < 50; ++step) {
+    REQUIRE(recorder.begin_step(plan) == Status::ok);
+    for (std::size_t op = 0; op < 3; ++op)
+      REQUIRE(recorder.capture(op, {&tensors.input, 1}, {&tensors.output, 1}) == Status::ok);
+    REQUIRE(recorder.end_step() == Status::ok);
+  }
+  REQUIRE(session.finalize() == Status::ok);
+  const DigestEntries entries = digest_entries(*digests_of(sink));
+  CHECK(entries.wrong == "");
+  REQUIRE(entries.records.size() == 150);
+  for (std::size_t i = 0; i < entries.records.size(); ++i) {
+    CHECK(entries.records[i].op.ends_with(i % 3 == 0   ? "Conv2D.conv1_relu1.3.1"
+                                          : i % 3 == 1 ? "MaxPool.pool1.4.1"
+                                                       : "MatMul.fc.5.2"));
+    CHECK(entries.records[i].step == i / 3);
+  }
+}
+
+TEST_CASE("digests: a name too long for the batch loses its record only") {
+  FakeMemory memory;
+  FakeSink sink;
+  FakeClock clock;
+  std::byte scratch[2048];
+  alignas(8) std::byte ring[4096];
+  DigestReduction<FakeMemory, 16, 128> digests(memory);
+  BasicSession<FakeMemory> session({.memory = memory,
+                                    .sink = sink,
+                                    .clock = clock,
+                                    .scratch = scratch,
+                                    .when_full = WhenFull::inline_drain,
+                                    .reduction = &digests});
+  BasicRecorder<FakeMemory>& recorder = *session.add_recorder(ring).value();
+  const std::string longest(200, 'x');
+  const OpDesc ops[] = {{.name = "one", .type = "A"}, {.name = longest, .type = "B"}, {.name = "two", .type = "A"}};
+  const ModelDesc model = {.name = "net", .id = 1, .ops = ops};
+  REQUIRE(session.init() == Status::ok);
+  REQUIRE(session.set_config(digest_config(kDigestCrc32c)) == Status::ok);
+  ModelPlan plan;
+  std::uint8_t bits[4] = {};
+  REQUIRE(session.load_model(plan, model, bits) == Status::ok);
+  Tensors tensors;
+  REQUIRE(recorder.begin_step(plan) == Status::ok);
+  for (std::size_t op = 0; op < 3; ++op) static_cast<void>(recorder.capture(op, {}, {&tensors.output, 1}));
+  REQUIRE(recorder.end_step() == Status::ok);
+  REQUIRE(session.finalize() == Status::ok);
+  CHECK(digest_entries(*digests_of(sink)).records.size() == 2);
+  CHECK(session.counts().written == 2);
+  CHECK(session.counts().sink_failed == 1);
+  const JournalAccount account = account_of(journal_of(sink));
+  CHECK(account.wrong == "");
+  CHECK(account.lost == 1);
+}
+
+TEST_CASE("digests: in a flash log a tensor of a step of twenty takes at most 12 bytes, names and the log's own entries included") {
+  constexpr std::uint32_t kSteps = 1000;
+  for (const StatBits kind : {kDigestCrc32c, kDigestXxh3}) {
+    for (const std::uint32_t ops_per_step : {4u, 20u}) {
+      CAPTURE(kind);
+      CAPTURE(ops_per_step);
+      const flashlog::Geometry part = {
+          .block_bytes = 4096, .block_count = 128, .program_bytes = 1, .bits_only_clear = true};
+      FlashEmulator flash(part, 256);
+      const flashlog::Device device = flash.device();
+      std::vector<std::byte> page(flashlog::FlashLog::kPrefixBytes + 256);
+      flashlog::FlashLog log(device, page, {});
+      REQUIRE(log.mount() == Status::ok);
+      HostMemory memory;
+      FakeClock clock;
+      DigestReduction<HostMemory> digests(memory);
+      std::byte scratch[1024];
+      alignas(8) std::byte ring[8192];
+      BasicSession<HostMemory> session({.memory = memory,
+                                        .sink = log,
+                                        .clock = clock,
+                                        .scratch = scratch,
+                                        .when_full = WhenFull::drop,
+                                        .journal = JournalDetail::gaps,
+                                        .reduction = &digests});
+      BasicRecorder<HostMemory>& recorder = *session.add_recorder(ring).value();
+      std::vector<std::string> names;
+      for (std::uint32_t op = 0; op < ops_per_step; ++op) names.push_back("layer" + std::to_string(op));
+      std::vector<OpDesc> ops;
+      for (std::uint32_t op = 0; op < ops_per_step; ++op)
+        ops.push_back({.name = names[op], .type = "Conv2D", .task_id = op, .stream_id = 0});
+      const ModelDesc model = {.name = "net", .id = 1, .ops = ops};
+      REQUIRE(session.init() == Status::ok);
+      REQUIRE(session.set_config(digest_config(kind)) == Status::ok);
+      ModelPlan plan;
+      std::vector<std::uint8_t> bits(ops.size());
+      REQUIRE(session.load_model(plan, model, bits) == Status::ok);
+      Tensors tensors;
+      for (std::uint32_t step = 0; step < kSteps; ++step) {
+        tensors.values[17] = static_cast<float>(step);
+        REQUIRE(recorder.begin_step(plan) == Status::ok);
+        for (std::uint32_t op = 0; op < ops_per_step; ++op)
+          REQUIRE(recorder.capture(op, {}, {&tensors.output, 1}) == Status::ok);
+        REQUIRE(recorder.end_step() == Status::ok);
+        // As an idle loop does, little at a time.
+        while (session.drain_some(256)) {
+        }
+      }
+      REQUIRE(session.finalize() == Status::ok);
+      CHECK(session.counts().written == kSteps * ops_per_step);
+      const double bytes = static_cast<double>(flash.programmed_bytes) / (kSteps * ops_per_step);
+      MESSAGE(bytes << " bytes of flash per tensor");
+      const double most = ops_per_step == 4 && kind == kDigestXxh3 ? 15 : 12;  // a batch has its own bytes
+      CHECK(bytes <= most);
+      const FlashContents contents = read_flash(device);
+      for (const auto& [path, text] : contents.journals) {
+        if (!path.ends_with(".digests")) continue;
+        const DigestEntries entries = digest_entries(text);
+        CHECK(entries.wrong == "");
+        CHECK(entries.records.size() == kSteps * ops_per_step);
+      }
+    }
+  }
+}
+
+TEST_CASE("digests: a flash log that goes round keeps the names of most records that it keeps") {
+  constexpr std::uint32_t kOps = 12;
+  constexpr std::uint32_t kSteps = 4000;
+  const flashlog::Geometry part = {
+      .block_bytes = 4096, .block_count = 16, .program_bytes = 1, .bits_only_clear = true};
+  FlashEmulator flash(part, 256);
+  const flashlog::Device device = flash.device();
+  std::vector<std::byte> page(flashlog::FlashLog::kPrefixBytes + 256);
+  flashlog::FlashLog log(device, page, {.policy = flashlog::Policy::overwrite_oldest});
+  REQUIRE(log.mount() == Status::ok);
+  HostMemory memory;
+  FakeClock clock;
+  DigestReduction<HostMemory> digests(memory);
+  std::byte scratch[1024];
+  alignas(8) std::byte ring[8192];
+  BasicSession<HostMemory> session({.memory = memory,
+                                    .sink = log,
+                                    .clock = clock,
+                                    .scratch = scratch,
+                                    .when_full = WhenFull::drop,
+                                    .journal = JournalDetail::gaps,
+                                    .reduction = &digests});
+  BasicRecorder<HostMemory>& recorder = *session.add_recorder(ring).value();
+  std::vector<std::string> names;
+  for (std::uint32_t op = 0; op < kOps; ++op) names.push_back("layer" + std::to_string(op));
+  std::vector<OpDesc> ops;
+  for (std::uint32_t op = 0; op < kOps; ++op) ops.push_back({.name = names[op], .type = "Conv2D", .task_id = op});
+  const ModelDesc model = {.name = "net", .id = 1, .ops = ops};
+  REQUIRE(session.init() == Status::ok);
+  REQUIRE(session.set_config(digest_config(kDigestXxh3)) == Status::ok);
+  ModelPlan plan;
+  std::vector<std::uint8_t> bits(ops.size());
+  REQUIRE(session.load_model(plan, model, bits) == Status::ok);
+  Tensors tensors;
+  for (std::uint32_t step = 0; step < kSteps; ++step) {
+    REQUIRE(recorder.begin_step(plan) == Status::ok);
+    for (std::uint32_t op = 0; op < kOps; ++op)
+      REQUIRE(recorder.capture(op, {}, {&tensors.output, 1}) == Status::ok);
+    REQUIRE(recorder.end_step() == Status::ok);
+    while (session.drain_some(256)) {
+    }
+  }
+  REQUIRE(session.finalize() == Status::ok);
+  std::string kept;
+  for (const auto& [path, text] : read_flash(device).journals) {
+    if (path.ends_with(".digests")) kept = text;
+  }
+  REQUIRE(kept.size() > 32 * 1024);
+  std::size_t from = 0;
+  DigestEntries entries = digest_entries(kept);
+  while (!entries.wrong.empty() && from < kept.size()) {
+    // To the next piece.
+    DigestText head(std::string_view(kept).substr(from + 2));
+    const std::uint64_t body = head.number();
+    from += 2 + (body < 128 ? 1 : body < 16384 ? 2 : 3) + static_cast<std::size_t>(body);
+    entries = digest_entries(std::string_view(kept).substr(from));
+  }
+  CHECK(entries.wrong == "");
+  CHECK(from < kept.size() / 4);
+  REQUIRE(!entries.records.empty());
+  CHECK(entries.records.back().step == kSteps - 1);
+  CHECK(entries.records.back().op.starts_with("net:1 Conv2D.layer"));
+}
