@@ -197,6 +197,24 @@ class Describe(Case):
             self.assertIn(words, error)
             self.assertNotIn('card.json', self.files())
 
+    def test_damage_at_each_byte_is_an_error_or_another_model(self):
+        for name, model in (('net.onnx', onnx_net()), ('net.tflite', tflite_net())):
+            cuts = refused = 0
+            for at in range(len(model)):
+                for damaged in (model[:at], model[:at] + bytes([model[at] ^ 0xff]) + model[at + 1:]):
+                    self.write(name, damaged)
+                    out, error = self.run_tool('describe', name, '-o', 'card.json', expect=(0, 1))
+                    if 'card.json' in self.files():
+                        self.assertIn('ops', json.loads(self.read('card.json')))
+                        os.remove(self.path('card.json'))
+                    else:
+                        self.assertTrue(error.startswith(name + ': ') and not out, (at, out, error))
+                    if len(damaged) == at:
+                        cuts += 1
+                        refused += error.startswith(name + ': ')
+            # A file may end before what nobody needs, as the version of the operators.
+            self.assertGreater(refused, cuts - 40, name)
+
     def test_a_name_that_is_not_utf8_is_refused(self):
         self.write('odd.onnx', onnx_model([onnx_node('Relu', ['a'], ['b'], name='conv')]).replace(b'conv', b'co\xffv'))
         self.assertEqual(self.run_tool('describe', 'odd.onnx', '-o', 'card.json', expect=1),
