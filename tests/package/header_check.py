@@ -3,9 +3,10 @@
 and all of them together under every configuration of profiles.txt. Under C++17 each C++ header says what it needs, but for
 those that C++17 compiles. What a program that links the library reads of opdump's headers stays within MOST_READ.
 
-usage: header_check.py COMPILER SOURCE_ROOT [SHARE [PROFILE...]]
+usage: header_check.py COMPILER SOURCE_ROOT [--few] [SHARE [PROFILE...]]
 
-Of the headers alone one in SHARE is compiled, and only under the PROFILEs if there are any.
+Of the headers alone one in SHARE is compiled, and only under the PROFILEs if there are any; with --few all of them
+together too only under those.
 """
 import concurrent.futures
 import os
@@ -107,9 +108,12 @@ def has_opencl(compiler):
 
 
 def main():
-    compiler, root = sys.argv[1], pathlib.Path(sys.argv[2])
-    share = int(sys.argv[3]) if len(sys.argv) > 3 else 1
-    alone = sys.argv[4:] or ALONE
+    compiler, root, *options = sys.argv[1:]
+    root = pathlib.Path(root)
+    few = '--few' in options
+    numbers = [option for option in options if option != '--few']
+    share = int(numbers[0]) if numbers else 1
+    alone = numbers[1:] or ALONE
     headers = [p.relative_to(root / 'include') for p in sorted((root / 'include/opdump').rglob('*.hpp'))]
     headers += [p.relative_to(root) for p in sorted((root / 'platform').rglob('*.hpp'))]
     if not has_opencl(compiler):
@@ -127,7 +131,8 @@ def main():
         flags = [f'-D{knob}' for knob in knobs] + FLAGS
         if name in alone:
             work += [(compile_alone, header, flags) for header in headers[::share] + c_headers]
-        work += [(compile_all, headers, flags)]
+        if name in alone or not few:
+            work += [(compile_all, headers, flags)]
     work += [(compile_alone, header, CXX17_FLAGS) for header in FOR_CXX17]
     work += [(compile_as_old, header) for header in headers[::share] if str(header) not in FOR_CXX17]
     work += [(count_read, header) for header in MOST_READ]
