@@ -15,6 +15,7 @@
 #include <set>
 #include <string>
 
+#include "src/nano/nano_runtime.hpp"
 #include "tests/support/nano/simulated_hal.hpp"
 #include "tests/support/nano/simulated_hal.inl"
 
@@ -27,15 +28,6 @@ constexpr std::uint8_t kModelId = 3;
 constexpr std::size_t kTaskBytes = 16;
 
 std::set<std::uint32_t> marked;
-
-/// The runtime's rtMdlLoad_t.
-struct ModelLoad {
-  std::uint8_t overflow_en = 0;
-  std::uint16_t total_tasks = 0;
-  void* tasks = nullptr;
-  void* others[3] = {};
-  std::uint8_t weight_prefetch = 0;
-};
 
 int fail(const std::string& what) {
   std::fprintf(stderr, "nano_chain: %s\n", what.c_str());
@@ -86,7 +78,7 @@ int main(int argc, char** argv) {
   const auto init = reinterpret_cast<std::uint32_t (*)(const char*)>(dlsym(library, "DbgInit"));
   const auto deinit = reinterpret_cast<std::uint32_t (*)()>(dlsym(library, "DbgDeInit"));
   const auto create = reinterpret_cast<void* (*)()>(dlsym(library, "DbgCreateModelHandle"));
-  const auto prepare = reinterpret_cast<std::uint32_t (*)(ModelLoad*, std::size_t, char*, void*)>(
+  const auto prepare = reinterpret_cast<std::uint32_t (*)(nano::ModelLoad*, std::size_t, char*, void*)>(
       dlsym(library, "DbgDumpPreProcess"));
   const auto start = reinterpret_cast<std::uint32_t (*)(std::uint32_t, char*, std::uint64_t*, void*)>(
       dlsym(library, "DbgLoadModelPostProcess"));
@@ -96,7 +88,9 @@ int main(int argc, char** argv) {
   if (init(argv[1]) != 0) return fail("DbgInit");
   char name[] = "net";
   std::vector<std::byte> tasks(100 * kTaskBytes);
-  ModelLoad load = {.total_tasks = 100, .tasks = tasks.data()};
+  nano::ModelLoad load = {};
+  load.total_tasks = 100;
+  load.tasks = tasks.data();
   void* const handle = create();
   if (prepare(&load, tasks.size(), name, handle) != 0) return fail("DbgDumpPreProcess");
   if (start(kModelId, name, &model.step, handle) != 0) return fail("DbgLoadModelPostProcess");
