@@ -35,9 +35,9 @@ inline namespace OPDUMP_NAMESPACE {
 /// had nothing yet that was sure to stay. A block that fails to program or erase is retired: it is not
 /// written again, its readable part counts until the next block is overwritten, and what it did not take goes
 /// to that one; nothing is lost. The next block's header remembers it. Each header also says which blocks may
-/// be overwritten before another one is taken, so what did not count in a retired block never does later. That
-/// holds for a log that keeps its `prepared_blocks`, and unless a block before the retired one fails to be
-/// erased in the very turn in which power is lost.
+/// be overwritten before another one is taken, so what did not count in a retired block never does later.
+/// That holds for a log that keeps its `prepared_blocks`, and unless a block before the retired one fails to
+/// be erased in the very turn in which power is lost.
 ///
 /// *Time.* `prepare` does at most one program or one erase. `append` does one program per page of bytes, and
 /// `begin`, `commit`, `abort` and `append_lines` likewise; each does one more program and one more erase per

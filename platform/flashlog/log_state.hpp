@@ -60,7 +60,7 @@ struct LogState {
   std::uint32_t erased_;         // a block that is erased and has no header yet
   std::uint32_t erases_;
   mutable std::uint32_t found_;  // by the latest look ahead
-  std::uint16_t failures_;  // blocks that were tried since the last good program
+  std::uint16_t failures_;       // blocks that were tried since the last good program
   std::uint16_t retired_count_;
 
   std::uint32_t at_;         // where in the block the page begins, a multiple of the granule

@@ -34,7 +34,8 @@ opdump_status opdump_config_load_plan(void* memory, std::size_t bytes, const voi
   // Of implicit lifetime; `load_plan` sets all of it.
   opdump_config* const made = room.take<opdump_config>();
   if (made == nullptr) return OPDUMP_ERR_NO_MEMORY;
-  const Status status = load_plan({static_cast<const std::byte*>(plan), plan_bytes}, room.arena(), made->config);
+  const Status status =
+      load_plan({static_cast<const std::byte*>(plan), plan_bytes}, room.arena(), made->config);
   if (status == Status::ok) *config = made;
   return c_api::to_c(status);
 }

@@ -12,10 +12,10 @@ inline namespace OPDUMP_NAMESPACE {
 namespace {
 
 constexpr std::array<std::string_view, 18> kOptionKeys = {
-    "ring_bytes",   "when_full", "block_limit_ms",    "journal",
-    "file_format",  "layout",    "statistic_numbers", "trailing_comma",
-    "max_bytes",    "max_files", "reserve_bytes",     "keep",
-    "fsync",        "watch",     "history_steps",     "after_steps",
+    "ring_bytes",    "when_full", "block_limit_ms",    "journal",
+    "file_format",   "layout",    "statistic_numbers", "trailing_comma",
+    "max_bytes",     "max_files", "reserve_bytes",     "keep",
+    "fsync",         "watch",     "history_steps",     "after_steps",
     "history_bytes", "digest"};
 constexpr std::array<std::string_view, 2> kWatch = {"every", "verdict"};
 constexpr std::array<std::string_view, 2> kNumbers = {"server", "nano"};
@@ -86,8 +86,9 @@ bool OptionsJson::settle_digest(DumpConfig& config) {
   } else if (node_.member("file_format") != nullptr) {
     why = "it takes the place of the files that \"file_format\" is for: leave that out";
   } else if (config.options.when_full == WhenFull::degrade) {
-    why = "\"when_full\": \"degrade\" keeps statistics, and nothing is smaller than a digest: take "
-          "\"drop\"";
+    why =
+        "\"when_full\": \"degrade\" keeps statistics, and nothing is smaller than a digest: take "
+        "\"drop\"";
   }
   if (!why.empty()) return refuse(ConfigFault::conflict, *key, kOpdump.key("digest"), why);
   config.form.data = DumpData::statistics;

@@ -191,7 +191,8 @@ class DataDump {
 
   static std::string_view not_done(const DumpConfig& config) {
     if (config.form.file_format != FileFormat::nano) return "opdump.file_format: only \"nano\" is there";
-    if (digest_bytes(config.form) != 0) return "opdump.digest: the executor asks for tensors or statistics only";
+    if (digest_bytes(config.form) != 0)
+      return "opdump.digest: the executor asks for tensors or statistics only";
     if (config.form.layout != Layout::cann) return "opdump.layout: only \"cann\" is there";
     if (config.options.when_full == WhenFull::degrade)
       return "opdump.when_full: \"degrade\" is not there; \"dump_data\": \"stats\" has statistics";

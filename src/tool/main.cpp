@@ -54,10 +54,11 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
-    {"show", run_show},       {"convert", run_convert},   {"compare", run_compare}, {"check", run_check},
-    {"compile", run_compile}, {"describe", run_describe}, {"diff", run_diff},       {"doctor", run_doctor},   {"edges", run_edges},
-    {"explain", run_explain}, {"extract", run_extract},   {"overflow", run_overflow}, {"replay", run_replay},
-    {"verify", run_verify},
+    {"show", run_show},       {"convert", run_convert}, {"compare", run_compare},
+    {"check", run_check},     {"compile", run_compile}, {"describe", run_describe},
+    {"diff", run_diff},       {"doctor", run_doctor},   {"edges", run_edges},
+    {"explain", run_explain}, {"extract", run_extract}, {"overflow", run_overflow},
+    {"replay", run_replay},   {"verify", run_verify},
 };
 
 /// A full disk or a closed pipe behind stdout must not pass for success.

@@ -55,10 +55,10 @@ void measure(const char* name, Digest sum, Bytes bytes, std::vector<std::byte>& 
   for (int round = 0; round < kRounds; ++round) {
     const double size = static_cast<double>(bytes.size());
     copied.push_back(size / seconds_of([&] {
-      std::memcpy(copy.data(), bytes.data(), bytes.size());
-      // Or the compiler would see that nobody reads it.
-      asm volatile("" : : "r"(copy.data()) : "memory");
-    }));
+                       std::memcpy(copy.data(), bytes.data(), bytes.size());
+                       // Or the compiler would see that nobody reads it.
+                       asm volatile("" : : "r"(copy.data()) : "memory");
+                     }));
     whole.push_back(size / seconds_of([&] { digest(sum, bytes, bytes.size(), sink); }));
     chunks.push_back(size / seconds_of([&] { digest(sum, bytes, kChunk, sink); }));
   }

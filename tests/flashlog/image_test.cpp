@@ -125,14 +125,13 @@ TEST_CASE("flash log: this version writes its golden image") {
 // v1_eight_objects is of a log that held one object less open at once, and so gave out other numbers for the
 // same.
 TEST_CASE("flash log: images of all versions are read") {
-  const std::pair<const char*, const char*> kImages[] = {
-      {"v1.img", "v1.txt"},
-      {"v1_eight_objects.img", "v1.txt"},
-      {"v2.img", "v2.txt"},
-      {"v3_nothing_given_up.img", "v2.txt"},
-      {"v3_nothing_given_up_without_faults.img", "v1.txt"},
-      {"v3.img", "v2.txt"},
-      {"v3_without_faults.img", "v1.txt"}};
+  const std::pair<const char*, const char*> kImages[] = {{"v1.img", "v1.txt"},
+                                                         {"v1_eight_objects.img", "v1.txt"},
+                                                         {"v2.img", "v2.txt"},
+                                                         {"v3_nothing_given_up.img", "v2.txt"},
+                                                         {"v3_nothing_given_up_without_faults.img", "v1.txt"},
+                                                         {"v3.img", "v2.txt"},
+                                                         {"v3_without_faults.img", "v1.txt"}};
   for (const auto& [name, contents] : kImages) {
     const std::string image_name = name;
     CAPTURE(image_name);
@@ -146,7 +145,9 @@ TEST_CASE("flash log: a log of an older version is continued") {
   std::string image;
   SUBCASE("1") { image = golden("v1.img"); }
   SUBCASE("2") { image = golden("v2.img"); }
-  SUBCASE("3, before headers gave anything up") { image = golden("v3_nothing_given_up.img"); }
+  SUBCASE("3, before headers gave anything up") {
+    image = golden("v3_nothing_given_up.img");
+  }
   FlashEmulator flash = part_of(image, geometry_of(image));
   const flashlog::Device device = flash.device();
   std::vector<std::byte> memory(FlashLog::kPrefixBytes + kImagePage);

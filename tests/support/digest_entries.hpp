@@ -62,7 +62,8 @@ inline DigestEntries digest_entries(std::string_view file) {
   while (!pieces.done()) {
     const std::string_view head = pieces.bytes(2);
     constexpr std::uint64_t kBytes[] = {0, 4, 8, 16};
-    if (head.size() < 2 || head[0] != '\xd1' || head[1] < 1 || head[1] > 3) return entries.wrong = "head", entries;
+    if (head.size() < 2 || head[0] != '\xd1' || head[1] < 1 || head[1] > 3)
+      return entries.wrong = "head", entries;
     DigestText piece(pieces.bytes(pieces.number()));
     ++entries.pieces;
     std::uint64_t load = 0;

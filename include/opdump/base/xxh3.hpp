@@ -159,7 +159,8 @@ class Xxh3 {
     add_stripe(sums, end, xxh3::kSecretBytes - kStripe - 7);
     std::uint64_t hash = length_ * xxh3::kPrime64[0];
     for (std::size_t i = 0; i < kSums; i += 2)
-      hash += xxh3::folded_product(sums[i] ^ xxh3::secret(11 + 8 * i), sums[i + 1] ^ xxh3::secret(19 + 8 * i));
+      hash +=
+          xxh3::folded_product(sums[i] ^ xxh3::secret(11 + 8 * i), sums[i + 1] ^ xxh3::secret(19 + 8 * i));
     return xxh3::avalanche(hash);
   }
 
@@ -198,7 +199,9 @@ class Xxh3 {
   }
 
 #if defined(__SSE2__)
-  static __m128i load(const void* at) { return _mm_loadu_si128(static_cast<const __m128i*>(at)); }
+  static __m128i load(const void* at) {
+    return _mm_loadu_si128(static_cast<const __m128i*>(at));
+  }
 #endif
 
   /// `stripe`: how many there were since the last scrambling; goes on.

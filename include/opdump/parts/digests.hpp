@@ -112,8 +112,8 @@ class DigestReduction final : public TensorReduction {
 
   template <class Digest>
   Status digest(Digest digest, const TensorView& tensor, std::byte* to) {
-    const Status status = for_each_piece(memory_, tensor, own_bytes(tensor),
-                                         [&digest](Bytes piece) { digest.add(piece); });
+    const Status status =
+        for_each_piece(memory_, tensor, own_bytes(tensor), [&digest](Bytes piece) { digest.add(piece); });
     if (status != Status::ok) return status;
     std::byte result[Digest::kBytes];
     digest.finish(result);

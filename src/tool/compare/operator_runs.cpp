@@ -31,7 +31,8 @@ std::string GoldenPlaces::golden_place(const std::string& place) const {
   return only_model_ ? *only_model_ + place.substr(place.rfind('/')) : place;
 }
 
-std::map<std::string, std::vector<OperatorRun>> operator_runs(const DumpSide& side, const GoldenPlaces* places) {
+std::map<std::string, std::vector<OperatorRun>> operator_runs(const DumpSide& side,
+                                                              const GoldenPlaces* places) {
   using Moment = std::tuple<std::string, std::string, std::uint64_t, std::uint64_t>;
   std::map<std::string, std::vector<OperatorRun>> runs;
   std::map<Moment, std::size_t> known;

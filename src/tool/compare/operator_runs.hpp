@@ -30,8 +30,9 @@ struct OperatorRun {
   std::map<std::pair<bool, std::uint32_t>, std::size_t> tensors;  ///< by whether it is an output, and index
 };
 
-/// The operators of a dump in the order in which they ran, by place; by the golden place of ours if `places` is
-/// not null.
-std::map<std::string, std::vector<OperatorRun>> operator_runs(const DumpSide& side, const GoldenPlaces* places);
+/// The operators of a dump in the order in which they ran, by place; by the golden place of ours if `places`
+/// is not null.
+std::map<std::string, std::vector<OperatorRun>> operator_runs(const DumpSide& side,
+                                                              const GoldenPlaces* places);
 
 }  // namespace opdump::tool

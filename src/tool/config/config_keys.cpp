@@ -159,7 +159,8 @@ constexpr ConfigKey kKeys[] = {
      "tensor; with the layout \"mindspore_lite\", and only there)",
      "\"nano\""},
     {"digest",
-     "write a digest of each tensor, 4, 8 or 16 bytes, and not the tensor; 'opdump diff' tells runs apart by it",
+     "write a digest of each tensor, 4, 8 or 16 bytes, and not the tensor; 'opdump diff' tells runs apart by "
+     "it",
      kOwn,
      "\"crc32c\" (4 bytes), \"xxh3\" (8 bytes), \"md5\" (16 bytes); not with statistics, history_steps, "
      "file_format, or the dump of overflows and failures",

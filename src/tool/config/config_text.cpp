@@ -214,8 +214,8 @@ std::vector<std::string> config_lines(const DumpConfig& config) {
     lines.push_back("what    the inputs and outputs of operators that overflow" + overflow_text(config));
     if (config.models.empty()) lines.push_back("models  every model: every operator");
   } else {
-    lines.push_back("what    " + data_text(config.form) +
-                    std::string(mode_text(config.mode)) + " of " + std::string(level_text(config.level)));
+    lines.push_back("what    " + data_text(config.form) + std::string(mode_text(config.mode)) + " of " +
+                    std::string(level_text(config.level)));
   }
   const bool failures = config.exception != ExceptionDump::none;
   for (const ModelRule& rule : failures ? std::span<const ModelRule>{} : config.models)

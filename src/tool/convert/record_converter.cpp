@@ -16,8 +16,7 @@ Converted RecordConverter::convert(const FoundFile& found) {
   const RecordFile::Opened opened = file_.open(found.path);
   const Stray stray = judge_stray(found);
   if (opened == RecordFile::Opened::not_a_record && stray != Stray::error) {
-    if (stray == Stray::worth_a_note)
-      result_.messages.push_back(stray_note(found));
+    if (stray == Stray::worth_a_note) result_.messages.push_back(stray_note(found));
     progress_.add(file_.bytes());
   } else if (opened != RecordFile::Opened::ok) {
     result_.fail(file_.error());

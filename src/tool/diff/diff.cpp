@@ -80,8 +80,8 @@ struct DifferingTensor {
 };
 
 /// Tensors that differ, in the order in which they do so first.
-std::vector<std::pair<std::uint32_t, DifferingTensor>> by_tensor(const RunTable& table,
-                                                               const std::vector<RunDifference>& differences) {
+std::vector<std::pair<std::uint32_t, DifferingTensor>> by_tensor(
+    const RunTable& table, const std::vector<RunDifference>& differences) {
   std::vector<std::pair<std::uint32_t, DifferingTensor>> tensors;
   std::map<std::uint32_t, std::size_t> known;
   for (const RunDifference& difference : differences) {
@@ -99,8 +99,8 @@ std::vector<std::pair<std::uint32_t, DifferingTensor>> by_tensor(const RunTable&
 
 void print_text(const RunTable& table, const std::vector<RunDifference>& differences) {
   constexpr std::size_t kMostRows = 20;
-  const std::string all = count_text(table.runs().size(), "run") + ", " +
-                          count_text(table.places().size(), "tensor") + ": ";
+  const std::string all =
+      count_text(table.runs().size(), "run") + ", " + count_text(table.places().size(), "tensor") + ": ";
   if (differences.empty()) return print_line(all + "all the same");
   std::array<std::size_t, 4> counts{};
   for (const RunDifference& difference : differences) ++counts[static_cast<std::size_t>(difference.verdict)];
@@ -112,8 +112,8 @@ void print_text(const RunTable& table, const std::vector<RunDifference>& differe
   }
   print_line(all + text);
   const RunDifference& first = differences.front();
-  print_line("first: " + place_text(table, first.place) + " is " + std::string(word_of(first.verdict)) + ": " +
-             groups_text(first));
+  print_line("first: " + place_text(table, first.place) + " is " + std::string(word_of(first.verdict)) +
+             ": " + groups_text(first));
   for (std::size_t run = 0; run < table.runs().size() && table.runs().size() <= kMostRows; ++run)
     print_line("  run " + std::to_string(run + 1) + "  " + table.runs()[run].name);
   auto tensors = by_tensor(table, differences);
@@ -195,7 +195,8 @@ int run_diff(Words words) {
   const bool one_each = !has_sides && table.runs().size() == rest.size();
   const std::vector<RunDifference> differences = judge_runs(table, one_each);
   if (std::string error;
-      options.write && !write_file(*options.write, as_bytes(write_signature(table, reader.algorithm())), error)) {
+      options.write &&
+      !write_file(*options.write, as_bytes(write_signature(table, reader.algorithm())), error)) {
     say("opdump: " + error);
     return kExitFailed;
   }

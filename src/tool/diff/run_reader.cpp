@@ -51,7 +51,8 @@ bool RunReader::look_at_digests(const std::vector<FoundFile>& files, const std::
   std::map<std::pair<std::string, std::size_t>, std::size_t> runs;
   for (const FoundFile& file : files) {
     const std::string directory = folder_of(file.path);
-    const std::string device = file.real_name.substr(0, file.real_name.rfind('.', file.real_name.rfind('.') - 1));
+    const std::string device =
+        file.real_name.substr(0, file.real_name.rfind('.', file.real_name.rfind('.') - 1));
     const std::size_t turn = of_device[{directory, device}]++;
     const auto [run, is_new] = runs.emplace(std::pair(directory, turn), sources_.size());
     if (is_new) {

@@ -17,8 +17,8 @@ void RunTable::begin_run(std::string name, std::size_t side, ModelSums models) {
 }
 
 std::uint32_t RunTable::tensor(const SummedTensor& tensor) {
-  const std::string key = tensor.model + '/' + tensor.type + '/' + tensor.op + (tensor.is_output ? "/o" : "/i") +
-                          std::to_string(tensor.index);
+  const std::string key = tensor.model + '/' + tensor.type + '/' + tensor.op +
+                          (tensor.is_output ? "/o" : "/i") + std::to_string(tensor.index);
   const auto [found, is_new] = known_.emplace(key, static_cast<std::uint32_t>(tensors_.size()));
   if (is_new) tensors_.push_back(tensor);
   return found->second;
@@ -29,10 +29,11 @@ void RunTable::set(std::uint32_t tensor, std::uint64_t step, const RunDigest& di
   // Runs mostly have the same rows in the same order.
   RunPlace place{tensor, 0, step};
   std::size_t row = next_;
-  const bool follows = row < places_.size() && places_[row].tensor == tensor && places_[row].step == step &&
-                       digests[row].state == RunDigest::State::absent &&
-                       (places_[row].turn == 0 ||
-                        digests[rows_.at({tensor, places_[row].turn - 1, step})].state != RunDigest::State::absent);
+  const bool follows =
+      row < places_.size() && places_[row].tensor == tensor && places_[row].step == step &&
+      digests[row].state == RunDigest::State::absent &&
+      (places_[row].turn == 0 ||
+       digests[rows_.at({tensor, places_[row].turn - 1, step})].state != RunDigest::State::absent);
   for (; !follows; ++place.turn) {
     const auto [found, is_new] = rows_.emplace(place, places_.size());
     row = found->second;

@@ -86,7 +86,8 @@ class RunTable {
  private:
   struct PlaceHash {
     std::size_t operator()(const RunPlace& place) const {
-      std::uint64_t hash = (place.step * 0x9e3779b97f4a7c15) ^ (std::uint64_t{place.turn} << 32 | place.tensor);
+      std::uint64_t hash =
+          (place.step * 0x9e3779b97f4a7c15) ^ (std::uint64_t{place.turn} << 32 | place.tensor);
       return static_cast<std::size_t>((hash ^ hash >> 29) * 0xbf58476d1ce4e5b9);
     }
   };

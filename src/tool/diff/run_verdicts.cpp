@@ -84,7 +84,8 @@ std::vector<RunDifference> judge_runs(const RunTable& table, bool by_groups) {
   const Groups usual = guesses ? usual_groups(differences) : Groups();
   for (RunDifference& difference : differences) {
     if (difference.verdict == RunVerdict::missing) continue;
-    const bool agrees = guesses ? difference.groups == usual : by_groups || agrees_in_sides(table, difference.groups);
+    const bool agrees =
+        guesses ? difference.groups == usual : by_groups || agrees_in_sides(table, difference.groups);
     if (!agrees) difference.verdict = RunVerdict::flaky;
   }
   return differences;

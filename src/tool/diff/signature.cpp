@@ -106,7 +106,8 @@ std::string write_signature(const RunTable& table, std::string_view algorithm) {
     numbers[id] = count++;
     const SummedTensor& tensor = table.tensors()[id];
     text += "tensor," + tensor.model + ',' + tensor.type + ',' + tensor.op + ',' +
-            (tensor.is_output ? "output," : "input,") + std::to_string(tensor.index) + ',' + tensor.what + '\n';
+            (tensor.is_output ? "output," : "input,") + std::to_string(tensor.index) + ',' + tensor.what +
+            '\n';
   }
   std::uint64_t step = 0;
   std::uint32_t next = UINT32_MAX;

@@ -11,8 +11,8 @@ namespace opdump::tool {
 ///     opdump-signature,1,xxh3
 ///     model,MODEL,SHA256                              of the model's file, where a card tells it
 ///     tensor,MODEL,TYPE,OP,output,0,float32 [2,2]     the tensors, numbered from 0
-///     step,0                                          what follows is of that step, in the order of execution
-///     0 2d06800538d394c2 a65771cbfd464c2d ~           the digests of tensors 0, 1 and 2
+///     step,0                                          what follows is of that step, in the order of
+///     execution 0 2d06800538d394c2 a65771cbfd464c2d ~           the digests of tensors 0, 1 and 2
 ///
 /// A line begins with the number of its first tensor; the next ones count on. "~" stands for a tensor that
 /// differed from run to run. A tensor that comes again in the same step is its next turn.

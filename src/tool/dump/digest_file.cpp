@@ -121,8 +121,8 @@ bool DigestReader::read_op(DigestedOp& op) {
   std::string_view texts[3];
   std::uint64_t inputs = 0;
   std::uint64_t outputs = 0;
-  if (!number(in_model) || !number(op.model_id) || !number(op.task) || !number(op.stream) || !text(texts[0]) ||
-      !text(texts[1]) || !text(texts[2]) || !number(inputs) || !number(outputs))
+  if (!number(in_model) || !number(op.model_id) || !number(op.task) || !number(op.stream) ||
+      !text(texts[0]) || !text(texts[1]) || !text(texts[2]) || !number(inputs) || !number(outputs))
     return false;
   op.in_model = in_model != 0;
   op.model = texts[0];

@@ -166,8 +166,9 @@ std::string real_path(const std::string& directory) {
 }
 
 std::string stray_note(const FoundFile& file) {
-  return file.path + (is_digest_name(file.real_name) ? ": passed over, holds digests, which 'opdump diff' compares"
-                                                     : ": passed over, not a dump record");
+  return file.path + (is_digest_name(file.real_name)
+                          ? ": passed over, holds digests, which 'opdump diff' compares"
+                          : ": passed over, not a dump record");
 }
 
 Stray judge_stray(const FoundFile& file) {

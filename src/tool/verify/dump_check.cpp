@@ -398,7 +398,8 @@ void DumpCheck::check_digests(const std::string& name, const JournalSummary& sum
   if (!look_at(path_of(directory_, file), status)) {
     if (digested_ == 0) return;
     if (cut_->may_be) {
-      context_.findings.add_overwritten({{"path", path_of(directory_, file)}, {"message", "gone"}}, digested_);
+      context_.findings.add_overwritten({{"path", path_of(directory_, file)}, {"message", "gone"}},
+                                        digested_);
       context_.findings.add_row(FindingKind::overwritten, {path_of(directory_, file), "gone"});
     } else {
       add_file(FindingKind::missing, true, file, errno == ENOENT ? "" : strerror(errno));
@@ -437,7 +438,8 @@ std::uint64_t DumpCheck::read_digests(const std::string& name, Bytes file, bool 
     const DigestedOp& op = ops[record.op];
     std::string text = std::to_string(journal_device_) + '/';
     if (op.in_model)
-      text += sanitised(op.model) + '/' + std::to_string(op.model_id) + '/' + std::to_string(record.step) + '/';
+      text +=
+          sanitised(op.model) + '/' + std::to_string(op.model_id) + '/' + std::to_string(record.step) + '/';
     text += sanitised(op.type) + '.' + sanitised(op.name) + '.' + std::to_string(op.task) + '.' +
             std::to_string(op.stream);
     JournalPath path;

@@ -64,9 +64,9 @@ struct JournalLine {
     reduced,
     gap,
     to,
-    op,     ///< what was counted of the operator `path`, from `steps.first` to `steps.last`
-    never,  ///< `never` was asked for and not captured
-    chunk,  ///< `chunks` chunks of `bytes` bytes for `path_text`, which need not be a JournalPath: `fault`
+    op,      ///< what was counted of the operator `path`, from `steps.first` to `steps.last`
+    never,   ///< `never` was asked for and not captured
+    chunk,   ///< `chunks` chunks of `bytes` bytes for `path_text`, which need not be a JournalPath: `fault`
     driver,  ///< the device's driver said `driver_code` of the call `driver_call`, the latest one that failed
     closed,
     removed,        ///< to make room; `path_text` is that of the file, which need not be a JournalPath

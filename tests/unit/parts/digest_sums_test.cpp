@@ -39,7 +39,8 @@ std::uint64_t in_pieces(Digest digest, Bytes bytes, std::size_t piece) {
   std::byte result[Digest::kBytes];
   digest.finish(result);
   std::uint64_t value = 0;
-  for (std::size_t i = Digest::kBytes; i-- != 0;) value = value << 8 | std::to_integer<std::uint64_t>(result[i]);
+  for (std::size_t i = Digest::kBytes; i-- != 0;)
+    value = value << 8 | std::to_integer<std::uint64_t>(result[i]);
   return value;
 }
 

@@ -82,8 +82,8 @@ TEST_CASE("digests: each wanted tensor has one in the dump's file, in the order 
     CHECK(entries.records[8].step == 2);
     CHECK(entries.records[8].load == 1);
     CHECK(entries.records[3].step == 1);
-    CHECK(entries.records[0].tensors ==
-          std::vector<std::string>{"in0 dtype 1 format 2 bytes 64 [4,4]", "out0 dtype 1 format 2 bytes 64 [4,4]"});
+    CHECK(entries.records[0].tensors == std::vector<std::string>{"in0 dtype 1 format 2 bytes 64 [4,4]",
+                                                                 "out0 dtype 1 format 2 bytes 64 [4,4]"});
     for (std::size_t i = 0; i < 9; ++i) CHECK(entries.records[i].digests[0] == input);
     CHECK(entries.records[8].digests[1] == last_output);
     CHECK(entries.records[0].digests[1] != last_output);
@@ -222,7 +222,8 @@ TEST_CASE("digests: a name too long for the batch loses its record only") {
                                     .reduction = &digests});
   BasicRecorder<FakeMemory>& recorder = *session.add_recorder(ring).value();
   const std::string longest(200, 'x');
-  const OpDesc ops[] = {{.name = "one", .type = "A"}, {.name = longest, .type = "B"}, {.name = "two", .type = "A"}};
+  const OpDesc ops[] = {
+      {.name = "one", .type = "A"}, {.name = longest, .type = "B"}, {.name = "two", .type = "A"}};
   const ModelDesc model = {.name = "net", .id = 1, .ops = ops};
   REQUIRE(session.init() == Status::ok);
   REQUIRE(session.set_config(digest_config(kDigestCrc32c)) == Status::ok);
@@ -242,7 +243,9 @@ TEST_CASE("digests: a name too long for the batch loses its record only") {
   CHECK(account.lost == 1);
 }
 
-TEST_CASE("digests: in a flash log a tensor of a step of twenty takes at most 12 bytes, names and the log's own entries included") {
+TEST_CASE(
+    "digests: in a flash log a tensor of a step of twenty takes at most 12 bytes, names and the log's own "
+    "entries included") {
   constexpr std::uint32_t kSteps = 1000;
   for (const StatBits kind : {kDigestCrc32c, kDigestXxh3}) {
     for (const std::uint32_t ops_per_step : {4u, 20u}) {
@@ -333,7 +336,8 @@ TEST_CASE("digests: a flash log that goes round keeps the names of most records 
   std::vector<std::string> names;
   for (std::uint32_t op = 0; op < kOps; ++op) names.push_back("layer" + std::to_string(op));
   std::vector<OpDesc> ops;
-  for (std::uint32_t op = 0; op < kOps; ++op) ops.push_back({.name = names[op], .type = "Conv2D", .task_id = op});
+  for (std::uint32_t op = 0; op < kOps; ++op)
+    ops.push_back({.name = names[op], .type = "Conv2D", .task_id = op});
   const ModelDesc model = {.name = "net", .id = 1, .ops = ops};
   REQUIRE(session.init() == Status::ok);
   REQUIRE(session.set_config(digest_config(kDigestXxh3)) == Status::ok);

@@ -49,8 +49,7 @@ template <bool kInBackground>
 class PortMemoryOf final : public DeviceMemory {
  public:
   /// `more` may be null, and is referred to; a small build has none.
-  explicit PortMemoryOf(const opdump_memory& port, [[maybe_unused]] const MemoryAbilities* more = nullptr)
-{
+  explicit PortMemoryOf(const opdump_memory& port, [[maybe_unused]] const MemoryAbilities* more = nullptr) {
     copy_object(port_, port);
     if constexpr (!build::kLean) more_ = more;
   }

@@ -196,7 +196,9 @@ class RingWriter {
   }
 
   /// Whole units of at most `bytes`; `unit` is a power of two.
-  static constexpr std::uint32_t cut_to(std::uint32_t bytes, std::uint32_t unit) { return bytes & (0 - unit); }
+  static constexpr std::uint32_t cut_to(std::uint32_t bytes, std::uint32_t unit) {
+    return bytes & (0 - unit);
+  }
 
   /// The same, one unit at least.
   static constexpr std::uint32_t whole_units(std::uint32_t bytes, std::uint32_t unit) {
@@ -291,8 +293,7 @@ class RingWriter {
       }
     }
     // No copy is under way: a restored tensor is alone in its record.
-    const Status status =
-        passes_caches(tensor, at, to) ? Status::ok : fetch(tensor, at, to);
+    const Status status = passes_caches(tensor, at, to) ? Status::ok : fetch(tensor, at, to);
     if (status == Status::ok) ring_.commit(chunk_bytes);
     return status;
   }

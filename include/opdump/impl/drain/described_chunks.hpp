@@ -138,7 +138,8 @@ struct DescribedChunks {
       return written.status();
     };
     if (ledger.reduction == nullptr ||
-        reduced.size() != std::size_t{record.tensor_count()} * ledger.reduction->bytes_per_tensor(target.form)) {
+        reduced.size() !=
+            std::size_t{record.tensor_count()} * ledger.reduction->bytes_per_tensor(target.form)) {
       status = Status::malformed;
     } else if (has_table(target.form.layout)) {
       // A row has the time of the tensor's own file, where there is one.

@@ -34,7 +34,8 @@ inline constexpr std::size_t kMostNeverTextBytes = 100;
 ///     lost,R,S,CAUSES,PATH            record S is lost; PATH with or without time, or empty
 ///     row,R,S,BYTES,PATH              what a Reduction made of record S is in `statistic.csv` beside PATH,
 ///                                     as BYTES bytes of it; PATH is what a file of the record would have
-///     digests,R,S,T,BYTES             records S to T are committed as BYTES bytes of the file of digests that
+///     digests,R,S,T,BYTES             records S to T are committed as BYTES bytes of the file of digests
+///     that
 ///                                     has this journal's name but for its end (digest_table.hpp). The
 ///                                     journal of such a dump begins as version 4
 ///     reduced,R,S,CAUSES,BYTES,PATH   the same instead of the tensors, committed as PATH, or as such a row

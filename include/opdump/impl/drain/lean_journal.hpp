@@ -107,10 +107,8 @@ class LeanJournal {
   static constexpr std::string_view kHead = "opdump-journal,1,gaps\n";
   static constexpr std::size_t kNameBytes =
       kMaxDumpDirectoryBytes + 7 + 10 + 1 + kMaxDecimalBytes + kSuffix.size();
-  static constexpr std::size_t kMemoryBytes =
-      kNameBytes + kHead.size() + sizeof kClosed + 11 * kDumpCounts;
-  static_assert(sizeof kClosed + 11 * kDumpCounts >=
-                sizeof kGap + 3 * 11 + kCauseWords.size());
+  static constexpr std::size_t kMemoryBytes = kNameBytes + kHead.size() + sizeof kClosed + 11 * kDumpCounts;
+  static_assert(sizeof kClosed + 11 * kDumpCounts >= sizeof kGap + 3 * 11 + kCauseWords.size());
 
   // A line is made by calls that have returned when it is sent, so that their stack is free while the sink
   // writes.
