@@ -12,7 +12,6 @@
 
 #if __has_include(<armnn/IStrategy.hpp>)
 #include <armnn/IStrategy.hpp>
-#define OPDUMP_ARMNN_HAS_STRATEGY
 #else
 #include <armnn/LayerVisitorBase.hpp>
 #endif
@@ -51,7 +50,7 @@ inline std::int32_t dtype_of(armnn::DataType type) {
 }
 
 /// Hears of each layer of a network, in the order in which they were added.
-#ifdef OPDUMP_ARMNN_HAS_STRATEGY
+#if __has_include(<armnn/IStrategy.hpp>)
 class LayerWalk : public armnn::IStrategy {
  public:
   void walk(const armnn::INetwork& network) { network.ExecuteStrategy(*this); }
