@@ -2,6 +2,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <string>
 #include <unordered_set>
 
@@ -18,7 +21,7 @@ class OptimisedTensors {
     const char* const folder = std::getenv("TMPDIR");
     std::string path = std::string(folder != nullptr && *folder != '\0' ? folder : "/tmp") + "/opdump-XXXXXX";
     const int file = mkstemp(path.data());
-    if (file < 0) return calls.fail("no temporary file " + path);
+    if (file < 0) return calls.fail("temporary file " + path + ": " + std::strerror(errno));
     close(file);
     OrtSessionOptions* changed = nullptr;
     OrtSession* session = nullptr;
