@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string>
 
+#include "opdump/knobs.hpp"
+
 namespace opdump::nano {
 inline namespace OPDUMP_NAMESPACE {
 
