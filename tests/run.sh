@@ -134,7 +134,7 @@ export UBSAN_OPTIONS="${UBSAN_OPTIONS-halt_on_error=1:print_stacktrace=1}"
 export TSAN_OPTIONS="${TSAN_OPTIONS-halt_on_error=1}"
 
 # What compiles fast: files share translation units, and nothing is told to debuggers beyond -g1.
-fast='-Dunity=on -Dunity_size=12 -Ddebug=false'
+fast='-Dunity=on -Dunity_size=30 -Ddebug=false'
 results=
 if [ "$firmware" = yes ]; then
   # shellcheck disable=SC2086  # a list of targets

@@ -21,10 +21,15 @@ for header in status.hpp src/tool/cli/options.hpp tests/support/fakes.hpp README
 done >>"$work/main.cpp"
 
 cd "$work"
-meson setup build --wrap-mode=nodownload --force-fallback-for=opdump -Dbuildtype=plain -Dunity=on -Dunity_size=12
-ninja -C build
+meson setup build --wrap-mode=nodownload --force-fallback-for=opdump -Dbuildtype=plain -Dunity=on -Dunity_size=40
+ninja -C build firmware
 
-built=$(find build/subprojects -type f -perm -u+x ! -name '*.so*')
+built=$(meson introspect build --targets | python3 -c '
+import json, sys
+for target in json.load(sys.stdin):
+    if target["type"] == "executable" and target.get("subproject"):
+        print(target["name"])
+')
 if [ -n "$built" ]; then
   echo "a subproject should build no programs, but there are: $built"
   exit 1

@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 3> kModes = {"input", "output", "all"};
 constexpr std::array<std::string_view, 3> kLevels = {"op", "kernel", "all"};
 constexpr std::array<std::string_view, 3> kData = {"tensor", "stats", "full"};
 // In the order of the bits.
-constexpr std::array<std::string_view, 13> kStatistics = {
+constexpr std::array<std::string_view, 13> kStatisticNames = {
     "max",   "min",      "mean",     "nan",  "negative_inf", "positive_inf", "l2norm",
     "count", "negative", "positive", "zero", "md5",          "sha1"};
 constexpr std::array<std::string_view, 4> kExceptions = {"none", "brief", "norm", "detail"};
@@ -119,10 +119,10 @@ void write_columns(JsonWriter& json, const DumpConfig& config) {
   if (config.form.data == DumpData::tensor || digest_bytes(config.form) != 0) return;
   json.key("statistics").open('[');
   const auto write = [&json](StatBits bit) {
-    json.text(kStatistics[static_cast<std::size_t>(std::countr_zero(bit))]);
+    json.text(kStatisticNames[static_cast<std::size_t>(std::countr_zero(bit))]);
   };
   for (const StatBits bit : config.statistic_columns) write(bit);
-  for (std::size_t i = 0; config.statistic_columns.empty() && i < kStatistics.size(); ++i) {
+  for (std::size_t i = 0; config.statistic_columns.empty() && i < kStatisticNames.size(); ++i) {
     const StatBits bit = static_cast<StatBits>(1u << i);
     if ((config.form.statistics & bit) != 0) write(bit);
   }
