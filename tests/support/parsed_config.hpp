@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "opdump/config/parse.hpp"
+#include "tests/support/repeated_text.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #ifndef OPDUMP_TEST_DATA
@@ -59,13 +60,6 @@ inline std::vector<std::string> cases_in(std::string_view folder) {
     names.push_back(entry.path().stem().string());
   std::sort(names.begin(), names.end());
   return names;
-}
-
-inline std::string repeated(std::string_view piece, std::size_t count) {
-  std::string text;
-  text.reserve(piece.size() * count);
-  for (std::size_t i = 0; i < count; ++i) text += piece;
-  return text;
 }
 
 }  // namespace opdump::tests

@@ -13,7 +13,7 @@ using Keys = std::vector<std::string>;
 
 namespace {
 
-const std::vector<float> kValues = {1, 2, 3, 4};
+const std::vector<float> kFour = {1, 2, 3, 4};
 
 struct Node {
   const char* name;
@@ -24,7 +24,7 @@ void run(attach::DynamicModel& model, const std::vector<Node>& graph) {
   const auto step = model.step();
   for (const Node& node : graph) {
     const std::uint32_t op = model.see(node.name, node.type);
-    if (op != attach::kNoOp) model.capture(op, {}, Tensors().add(kValues.data(), OPDUMP_FLOAT32, {4}));
+    if (op != attach::kNoOp) model.capture(op, {}, Tensors().add(kFour.data(), OPDUMP_FLOAT32, {4}));
   }
 }
 
@@ -45,7 +45,7 @@ TEST_CASE(
   CHECK(keys(asked.records()) == Keys{"0/ADD.out", "0/MUL_MAT.k", "1/ADD.out", "1/MUL_MAT.k", "1/RESHAPE.k#2",
                                       "1/ROPE.k#3", "1/ROPE.k#4", "2/ADD.out", "2/MUL_MAT.k", "2/RESHAPE.k#2",
                                       "2/ROPE.k#3", "2/ROPE.k#4"});
-  for (const auto& record : asked.records()) CHECK(ends_with(record.second, kValues));
+  for (const auto& record : asked.records()) CHECK(ends_with(record.second, kFour));
   CHECK(asked.told("model \"net\": 5 of the 5 operators that ran match") == 1);
   CHECK(asked.told("operators share a name") == 1);
   CHECK(asked.told("never captured") == 0);
@@ -105,7 +105,7 @@ TEST_CASE(
     const auto step = model.step();
     CHECK(model.see("first", "ADD") == 0);
     CHECK(model.see("captured", "ADD") == 1);
-    model.capture(1, {}, Tensors().add(kValues.data(), OPDUMP_FLOAT32, {4}));
+    model.capture(1, {}, Tensors().add(kFour.data(), OPDUMP_FLOAT32, {4}));
     CHECK(model.see("later", "ADD") == 2);
   }
   CHECK(dump.stop() == OPDUMP_OK);

@@ -15,9 +15,9 @@ using Keys = std::vector<std::string>;
 
 namespace {
 
-const std::vector<float> kValues = {1, 2, 3, 4, 5, 6};
+const std::vector<float> kMatrix = {1, 2, 3, 4, 5, 6};
 
-Tensors one(const std::vector<float>& values = kValues) {
+Tensors one(const std::vector<float>& values = kMatrix) {
   return std::move(Tensors().add(values.data(), OPDUMP_FLOAT32, {2, 3}));
 }
 
@@ -88,7 +88,7 @@ TEST_CASE("attach: a fixed model is dumped as the config says, whatever comes fi
     CHECK(dump.counts().failed_calls == 0);
   }
   CHECK(keys(asked.records()) == wanted);
-  for (const auto& record : asked.records()) CHECK(ends_with(record.second, kValues));
+  for (const auto& record : asked.records()) CHECK(ends_with(record.second, kMatrix));
   CHECK(asked.told("refused") == 0);
 }
 
@@ -106,7 +106,7 @@ TEST_CASE("attach: the dump has the bytes that a FileDump used by hand writes") 
     REQUIRE(dump.start(by_hand.config().c_str()) == Status::ok);
     REQUIRE(dump.load_model(plan, model) == Status::ok);
     const Dim dims[] = {2, 3};
-    const TensorView tensor = {address_of(kValues.data()), 24, DType::float32, Format::nd, dims};
+    const TensorView tensor = {address_of(kMatrix.data()), 24, DType::float32, Format::nd, dims};
     for (int step = 0; step < 3; ++step) {
       dump.recorder().begin_step(plan);
       for (std::size_t op = 0; op < 3; ++op) dump.recorder().capture(op, {&tensor, 1}, {&tensor, 1});

@@ -15,7 +15,7 @@ namespace {
 
 constexpr TensorPosition kFirstInput[] = {{false, 0}};
 constexpr TensorPosition kOutputs[] = {{true, 0}, {true, 2}};
-constexpr TensorPosition kAll[] = {{false, 0}, {false, 1}, {true, 0}, {true, 1}, {true, 2}};
+constexpr TensorPosition kAllTensors[] = {{false, 0}, {false, 1}, {true, 0}, {true, 1}, {true, 2}};
 
 struct ExclusionBench : Bench<32768> {
   /// One step of two inputs and three outputs per operator, of 4, 8, 12, 16 and 20 bytes.
@@ -68,8 +68,8 @@ DumpConfig config_of(std::span<const ModelRule> rules) {
 TEST_CASE("exclusions: by name and by type, in every step; the others keep their positions") {
   const TensorExclusion exclusions[] = {{.by_type = false, .name = "pool1", .positions = kFirstInput},
                                         {.by_type = true, .name = "MaxPool", .positions = kOutputs},
-                                        {.by_type = true, .name = "fc", .positions = kAll},
-                                        {.by_type = false, .name = "relu1", .positions = kAll}};
+                                        {.by_type = true, .name = "fc", .positions = kAllTensors},
+                                        {.by_type = false, .name = "relu1", .positions = kAllTensors}};
   const ModelExtras extras = {.exclusions = exclusions};
   const ModelRule rules[] = {{.model_name = "net", .extras = &extras}};
   ExclusionBench bench;
@@ -81,7 +81,7 @@ TEST_CASE("exclusions: by name and by type, in every step; the others keep their
 TEST_CASE("exclusions: the entry of the model and the one of every model hold together, another's does not") {
   const TensorExclusion first[] = {{.by_type = true, .name = "MatMul", .positions = kFirstInput}};
   const TensorExclusion second[] = {{.by_type = false, .name = "fc", .positions = kOutputs}};
-  const TensorExclusion third[] = {{.by_type = false, .name = "fc", .positions = kAll}};
+  const TensorExclusion third[] = {{.by_type = false, .name = "fc", .positions = kAllTensors}};
   const ModelExtras extras[] = {{.exclusions = first}, {.exclusions = second}, {.exclusions = third}};
   const std::string_view layers[] = {"fc"};
   const ModelRule rules[] = {
@@ -93,7 +93,7 @@ TEST_CASE("exclusions: the entry of the model and the one of every model hold to
 }
 
 TEST_CASE("exclusions: the mode holds besides, and what is left of nothing makes no file") {
-  const TensorExclusion exclusions[] = {{.by_type = true, .name = "MatMul", .positions = kAll},
+  const TensorExclusion exclusions[] = {{.by_type = true, .name = "MatMul", .positions = kAllTensors},
                                         {.by_type = true, .name = "Conv2D", .positions = kFirstInput}};
   const ModelExtras extras = {.exclusions = exclusions};
   const ModelRule rules[] = {{.any_model = true, .extras = &extras}};

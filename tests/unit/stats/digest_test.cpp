@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "opdump/base/digest.hpp"
+#include "tests/support/repeated_text.hpp"
 
 using namespace opdump;
+using opdump::tests::repeated;
 
 namespace {
 
@@ -30,12 +32,6 @@ struct Vector {
   std::string_view md5;
   std::string_view sha1;
 };
-
-std::string repeated(std::string_view text, std::size_t count) {
-  std::string out;
-  for (std::size_t i = 0; i < count; ++i) out += text;
-  return out;
-}
 
 }  // namespace
 
