@@ -34,6 +34,15 @@ bool holds(const std::string& card, const std::vector<std::string>& texts) {
   return true;
 }
 
+/// Of a dump with one record, whose card failed as `failure` says.
+void check_refused(const AttachRun& asked, attach::Dump& dump, opdump_status failure) {
+  CHECK(dump.stop() == OPDUMP_OK);
+  CHECK(asked.cards().empty());
+  CHECK(asked.records().size() == 1);
+  CHECK(dump.counts().first_failure == failure);
+  CHECK(asked.told("refused: the card of model \"net\": ") == 1);
+}
+
 }  // namespace
 
 TEST_CASE("attach: the first step of a model writes its card beside the journal") {
@@ -176,12 +185,8 @@ TEST_CASE("attach: a card that cannot be written is told and counted, and infere
     if (op != attach::kNoOp && i == 0)
       model.capture(op, {}, Tensors().add(kValues.data(), OPDUMP_FLOAT32, {4}));
   }
-  CHECK(dump.stop() == OPDUMP_OK);
-  CHECK(asked.cards().empty());
-  CHECK(asked.records().size() == 1);
+  check_refused(asked, dump, OPDUMP_ERR_QUOTA_EXCEEDED);
   CHECK(dump.counts().failed_calls == 1);
-  CHECK(dump.counts().first_failure == OPDUMP_ERR_QUOTA_EXCEEDED);
-  CHECK(asked.told("refused: the card of model \"net\": ") == 1);
 }
 
 TEST_CASE("attach: a card with a name that JSON cannot hold is refused, and told") {
@@ -190,11 +195,7 @@ TEST_CASE("attach: a card with a name that JSON cannot hold is refused, and told
   attach::Model model(dump, "net");
   model.add_op("a\xff", "Relu");
   run_step(model, 0);
-  CHECK(dump.stop() == OPDUMP_OK);
-  CHECK(asked.cards().empty());
-  CHECK(asked.records().size() == 1);
-  CHECK(dump.counts().first_failure == OPDUMP_ERR_INVALID_ARGUMENT);
-  CHECK(asked.told("refused: the card of model \"net\": ") == 1);
+  check_refused(asked, dump, OPDUMP_ERR_INVALID_ARGUMENT);
 }
 
 TEST_CASE("attach: a description that cannot be is refused, and the one before it stays") {
