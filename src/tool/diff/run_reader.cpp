@@ -25,7 +25,7 @@ std::string dtype_and_shape(DType dtype, Shape shape) {
 }
 
 /// As names of files have it, and as a signature can.
-std::string plain(std::string_view name) {
+std::string without_marks(std::string_view name) {
   std::string text = sanitised(name);
   std::replace(text.begin(), text.end(), ',', '_');
   return text;
@@ -123,9 +123,9 @@ bool RunReader::read_digests(const std::string& path, RunTable& table) {
     for (std::size_t op = tensors_.size(); op < ops_.size(); ++op) {
       tensors_.emplace_back();
       SummedTensor tensor;
-      if (ops_[op].in_model) tensor.model = plain(ops_[op].model);
-      tensor.type = plain(ops_[op].type);
-      tensor.op = plain(ops_[op].name);
+      if (ops_[op].in_model) tensor.model = without_marks(ops_[op].model);
+      tensor.type = without_marks(ops_[op].type);
+      tensor.op = without_marks(ops_[op].name);
       for (const DigestedTensor& one : ops_[op].tensors) {
         tensor.is_output = one.is_output;
         tensor.index = one.index;
@@ -165,11 +165,11 @@ bool RunReader::read_tensors(const std::string& path, RunTable& table) {
     SummedTensor tensor;
     std::uint64_t step = 0;
     if (slash != std::string::npos) {
-      tensor.model = plain(file.place.substr(0, slash));
+      tensor.model = without_marks(file.place.substr(0, slash));
       step = std::stoull(file.place.substr(slash + 1));
     }
-    if (!file.type.empty()) tensor.type = plain(file.type);
-    tensor.op = plain(file.op);
+    if (!file.type.empty()) tensor.type = without_marks(file.type);
+    tensor.op = without_marks(file.op);
     tensor.is_output = one.is_output;
     tensor.index = one.index;
     tensor.what = dtype_and_shape(one.dtype, one.shape);

@@ -7,10 +7,10 @@ namespace opdump::tool {
 namespace {
 
 using State = RunDigest::State;
-using Groups = std::vector<std::uint16_t>;
+using EqualRuns = std::vector<std::uint16_t>;
 
 /// Sets `groups`; false when all runs agree.
-bool part(const RunTable& table, std::size_t place, bool& is_missing, Groups& groups) {
+bool part(const RunTable& table, std::size_t place, bool& is_missing, EqualRuns& groups) {
   std::vector<const RunDigest*> known;
   bool there = false;
   is_missing = false;
@@ -27,7 +27,7 @@ bool part(const RunTable& table, std::size_t place, bool& is_missing, Groups& gr
   return there && known.size() > 1;
 }
 
-bool agrees_in_sides(const RunTable& table, const Groups& groups) {
+bool agrees_in_sides(const RunTable& table, const EqualRuns& groups) {
   std::map<std::size_t, std::uint16_t> group_of;
   for (std::size_t run = 0; run < groups.size(); ++run) {
     if (group_of.emplace(table.runs()[run].side, groups[run]).first->second != groups[run]) return false;
@@ -36,8 +36,8 @@ bool agrees_in_sides(const RunTable& table, const Groups& groups) {
 }
 
 /// The two groups into which most rows fall; empty: none do.
-Groups usual_groups(const std::vector<RunDifference>& differences) {
-  std::map<Groups, std::size_t> counts;
+EqualRuns usual_groups(const std::vector<RunDifference>& differences) {
+  std::map<EqualRuns, std::size_t> counts;
   for (const RunDifference& difference : differences) {
     if (difference.verdict != RunVerdict::missing &&
         *std::max_element(difference.groups.begin(), difference.groups.end()) == 1)
@@ -48,10 +48,10 @@ Groups usual_groups(const std::vector<RunDifference>& differences) {
   const auto is_flaky = [](const RunDifference& one) { return one.verdict != RunVerdict::missing; };
   const std::size_t all =
       static_cast<std::size_t>(std::count_if(differences.begin(), differences.end(), is_flaky));
-  return usual == counts.end() || 2 * usual->second <= all ? Groups() : usual->first;
+  return usual == counts.end() || 2 * usual->second <= all ? EqualRuns() : usual->first;
 }
 
-std::string runs_text(const Groups& groups, std::uint16_t group) {
+std::string runs_text(const EqualRuns& groups, std::uint16_t group) {
   std::string text;
   std::size_t count = 0;
   for (std::size_t run = 0; run < groups.size(); ++run) {
@@ -74,14 +74,14 @@ std::string_view word_of(RunVerdict verdict) {
 
 std::vector<RunDifference> judge_runs(const RunTable& table, bool by_groups) {
   std::vector<RunDifference> differences;
-  Groups groups(table.runs().size());
+  EqualRuns groups(table.runs().size());
   bool is_missing = false;
   for (const std::size_t place : table.order()) {
     if (part(table, place, is_missing, groups))
       differences.push_back({place, is_missing ? RunVerdict::missing : RunVerdict::different, groups});
   }
   const bool guesses = by_groups && groups.size() > 2;
-  const Groups usual = guesses ? usual_groups(differences) : Groups();
+  const EqualRuns usual = guesses ? usual_groups(differences) : EqualRuns();
   for (RunDifference& difference : differences) {
     if (difference.verdict == RunVerdict::missing) continue;
     const bool agrees =

@@ -25,7 +25,7 @@ struct Wanted {
   std::vector<std::string_view> functions;
 };
 
-const Wanted kOthers[] = {
+const Wanted kOtherLibraries[] = {
     {"libascend_dump.so",
      "CANN's own dump, and its callback",
      {"acldumpRegCallback", "acldumpUnregCallback", "acldumpGetPath"}},
@@ -40,7 +40,7 @@ const Wanted kOthers[] = {
       "acldumpGetPath", "opdump_acl_session"}},
 };
 
-std::string path_of([[maybe_unused]] void* handle, std::string_view name) {
+std::string path_of_library([[maybe_unused]] void* handle, std::string_view name) {
 #ifdef __linux__
   link_map* map = nullptr;
   if (::dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map != nullptr && map->l_name[0] != '\0')
@@ -79,7 +79,7 @@ FoundLibrary find(const Wanted& wanted, bool is_runtime) {
     found.broken = found.reason.find("No such file") == std::string::npos || !found.reason.starts_with(name);
     found.elsewhere = find_elsewhere(wanted.name);
   } else {
-    found.path = path_of(handle, wanted.name);
+    found.path = path_of_library(handle, wanted.name);
   }
   const auto look_up = [&found, handle](std::string_view function) {
     const bool is_there = handle != nullptr && ::dlsym(handle, std::string(function).c_str()) != nullptr;
@@ -112,7 +112,7 @@ std::vector<FoundLibrary> find_libraries() {
   std::vector<FoundLibrary> found;
   for (const char* name : ascend::AclLibrary::kNames)
     found.push_back(find({name, "the runtime, by which AscendMemory copies", {}}, true));
-  for (const Wanted& wanted : kOthers) found.push_back(find(wanted, false));
+  for (const Wanted& wanted : kOtherLibraries) found.push_back(find(wanted, false));
   return found;
 }
 

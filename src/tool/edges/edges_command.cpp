@@ -48,7 +48,7 @@ std::string tensor_text(const DumpSide& side, const DumpTensor& tensor) {
 }
 
 constexpr std::string_view kSources[] = {"same address", "view", "same name"};
-constexpr std::string_view kBytes[] = {"bytes unknown", "same bytes", "other bytes"};
+constexpr std::string_view kBytesTold[] = {"bytes unknown", "same bytes", "other bytes"};
 
 std::string place_text(const DumpFile& file) {
   return (file.boot ? "boot " + std::to_string(*file.boot) + ' ' : std::string()) +
@@ -62,7 +62,7 @@ void print_edges(const DumpSide& side, const std::vector<Edge>& edges) {
     table.add({printable(place_text(side.files[to.file])), printable(tensor_text(side, to)), "is",
                printable(tensor_text(side, side.tensors[edge.from])),
                std::string(kSources[static_cast<std::size_t>(edge.source)]) + ", " +
-                   std::string(kBytes[static_cast<std::size_t>(edge.bytes)])});
+                   std::string(kBytesTold[static_cast<std::size_t>(edge.bytes)])});
   }
   table.print();
 }
@@ -82,7 +82,7 @@ std::string edges_json(const DumpSide& side, const std::vector<Edge>& edges) {
     write_end(json.key("input"), side, side.tensors[edge.to]);
     write_end(json.key("output"), side, side.tensors[edge.from]);
     json.key("by").text(kSources[static_cast<std::size_t>(edge.source)]);
-    json.key("bytes").text(kBytes[static_cast<std::size_t>(edge.bytes)]);
+    json.key("bytes").text(kBytesTold[static_cast<std::size_t>(edge.bytes)]);
     if (edge.bytes == EdgeBytes::differ) json.key("differs_at").number(edge.differs_at);
     json.close('}');
   }

@@ -73,9 +73,9 @@ bool open_file(const std::string& path, posix::UniqueFd& file, std::uint64_t& by
   return true;
 }
 
-class RunReader {
+class RunFileReader {
  public:
-  RunReader(std::string_view text, std::string directory, Refusal& refusal)
+  RunFileReader(std::string_view text, std::string directory, Refusal& refusal)
       : text_(text), directory_(std::move(directory)), refusal_(refusal) {}
 
   bool read(const JsonNode& root, RunFile& run) {
@@ -736,7 +736,7 @@ bool RunFile::load(const std::string& path, ConfigError& error) {
   }
   Refusal refusal(text_->text, error);
   if (!text_->tree.parse(text_->text, refusal)) return false;
-  RunReader reader(text_->text, slash == std::string::npos ? "" : path.substr(0, slash + 1), refusal);
+  RunFileReader reader(text_->text, slash == std::string::npos ? "" : path.substr(0, slash + 1), refusal);
   if (!reader.read(text_->tree.root(), *this)) return false;
   for (RunModel& model : models) fill_descs(model.ops);
   fill_descs(single_ops);
