@@ -9,6 +9,7 @@
 #include "src/attach/onnx_dtype.hpp"
 #include "src/card/attribute_json.hpp"
 #include "src/tool/card/card_budget.hpp"
+#include "src/tool/card/onnx_attribute.hpp"
 
 namespace opdump::tool {
 
@@ -19,13 +20,10 @@ namespace {
 /// A scale for each channel is a constant of at most as many elements.
 constexpr std::size_t kMostQuantNumbers = 1 << 20;
 
-float float_of(std::uint64_t bits) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
-}
-
 class OnnxReader {
  public:
-  OnnxReader(const NamedDims& dims, ModelCard& card) : dims_(dims), card_(card) {}
+  OnnxReader(const NamedDims& dims, ModelCard& card, OnnxDetails* details)
+      : dims_(dims), card_(card), details_(details) {}
 
   bool read(Bytes file, std::string& reason) {
     Bytes graph{};
@@ -45,6 +43,7 @@ class OnnxReader {
     if (!producer_version_.empty()) card_.made_by += ' ' + std::string(producer_version_);
     if (good_) read_graph(graph);
     if (good_) find_quantisation();
+    if (good_ && details_ != nullptr) details_->constants = {constants_.begin(), constants_.end()};
     if (!good_) {
       reason = budget_.is_spent() ? "describes more than 8388608 operators, tensors, dims and scales"
                                   : "is no ONNX model, or is damaged: a field of " + what_ + " is cut short";
@@ -63,7 +62,9 @@ class OnnxReader {
       if (field.is_bytes(1)) domain = as_text(field.bytes);
       if (field.is_number(2)) version = field.value;
     }
-    if (domain.empty() || domain == "ai.onnx") card_.onnx_opset = version;
+    if (domain == "ai.onnx") domain = {};
+    if (domain.empty()) card_.onnx_opset = version;
+    if (details_ != nullptr) details_->opsets[std::string(domain)] = version;
   }
 
   void read_graph(Bytes message) {
@@ -164,12 +165,17 @@ class OnnxReader {
 
   void read_node(Bytes message) {
     what_ = "operator " + std::to_string(card_.ops.size());
+    if (details_ != nullptr) {
+      details_->attributes.emplace_back();
+      details_->outputs.emplace_back();
+    }
     CardOp op;
     ByteReader in(message);
     for (ProtoField field; next(in, field);) {
       if (field.is_bytes(1)) {
         op.inputs.push_back(field.bytes.empty() ? CardOp::kNoTensor : tensor(as_text(field.bytes)));
       }
+      if (field.is_bytes(2) && details_ != nullptr) details_->outputs.back().push_back(!field.bytes.empty());
       if (field.is_bytes(2) && !field.bytes.empty()) op.outputs.push_back(tensor(as_text(field.bytes)));
       if (field.is_bytes(3)) op.name = as_text(field.bytes);
       if (field.is_bytes(4)) op.type = as_text(field.bytes);
@@ -196,66 +202,39 @@ class OnnxReader {
   }
 
   void read_attribute(Bytes message, CardOp& op) {
-    CardAttribute attribute;
-    std::vector<float> floats;
-    std::vector<std::int64_t> integers;
-    std::vector<std::string_view> texts;
-    std::uint64_t type = 0;
-    Bytes tensor{};
-    ByteReader in(message);
-    for (ProtoField field; next(in, field);) {
-      if (field.is_bytes(1)) attribute.name = as_text(field.bytes);
-      if (field.is_number(20)) type = field.value;
-      if (field.number == 2 && field.wire == ProtoWire::fixed32) floats.push_back(float_of(field.value));
-      if (field.is_number(3)) integers.push_back(static_cast<std::int64_t>(field.value));
-      if (field.is_bytes(4) || field.is_bytes(9)) texts.push_back(as_text(field.bytes));
-      if (field.is_bytes(5)) tensor = field.bytes;
-      if (field.number == 7) good_ = add_floats(field, floats);
-      if (field.number == 8) {
-        good_ = read_numbers(field, [&](std::uint64_t value) {
-          integers.push_back(static_cast<std::int64_t>(value));
-          return true;
-        });
-      }
-    }
-    if (op.type == "Constant" || attribute.name == "value") value_ = tensor;
-    switch (type) {
-      case 1:
-        if (!floats.empty()) attribute.json = json_of(floats.back());
+    OnnxAttribute read;
+    good_ = read_onnx_attribute(message, read);
+    if (!good_) return;
+    if (op.type == "Constant" || read.name == "value") value_ = read.tensor;
+    if (details_ != nullptr) details_->attributes.back().push_back(message);
+    CardAttribute attribute{std::string(read.name), {}};
+    switch (read.type) {
+      case OnnxAttributeType::real:
+        attribute.json = json_of(read.real());
         break;
-      case 2:
-        if (!integers.empty()) attribute.json = json_of(integers.back());
+      case OnnxAttributeType::integer:
+        attribute.json = json_of(read.integer());
         break;
-      case 3:
-        if (!texts.empty()) attribute.json = json_of(texts.back());
+      case OnnxAttributeType::text:
+        attribute.json = json_of(read.text());
         break;
-      case 5:
-      case 10:
+      case OnnxAttributeType::graph:
+      case OnnxAttributeType::graphs:
         op.flags.assign(1, "control_flow");
         return;
-      case 6:
-        attribute.json = json_of(floats);
+      case OnnxAttributeType::reals:
+        attribute.json = json_of(read.reals);
         break;
-      case 7:
-        attribute.json = json_of(integers);
+      case OnnxAttributeType::integers:
+        attribute.json = json_of(read.integers);
         break;
-      case 8:
-        attribute.json = json_of(texts);
+      case OnnxAttributeType::texts:
+        attribute.json = json_of(read.texts);
         break;
       default:  // tensors, and types of tensors: elements are not read
         return;
     }
-    // A text, a float or a number that is 0 may be left out.
-    if (attribute.json.empty()) attribute.json = type == 3 ? "\"\"" : "0";
     op.attributes.push_back(std::move(attribute));
-  }
-
-  static bool add_floats(const ProtoField& field, std::vector<float>& to) {
-    if (field.wire == ProtoWire::fixed32) to.push_back(float_of(field.value));
-    if (field.wire != ProtoWire::length) return true;
-    ByteReader in(field.bytes);
-    while (in.remaining() >= sizeof(float)) to.push_back(float_of(in.read<std::uint32_t>()));
-    return in.remaining() == 0;
   }
 
   /// The elements of a constant, as far as quantisation uses their dtypes.
@@ -269,7 +248,7 @@ class OnnxReader {
     for (ProtoField field; next(in, field);) {
       if (field.number == 4 && dtype == DType::float32) {
         std::vector<float> floats;
-        good_ = add_floats(field, floats);
+        good_ = add_onnx_floats(field, floats);
         elements.insert(elements.end(), floats.begin(), floats.end());
       }
       if (field.number == 5 || field.number == 7) {
@@ -291,7 +270,7 @@ class OnnxReader {
     while (in.remaining() >= bytes) {
       switch (dtype) {
         case DType::float32:
-          elements.push_back(static_cast<Number>(float_of(in.read<std::uint32_t>())));
+          elements.push_back(static_cast<Number>(std::bit_cast<float>(in.read<std::uint32_t>())));
           break;
         case DType::uint8:
           elements.push_back(static_cast<Number>(in.read<std::uint8_t>()));
@@ -363,6 +342,7 @@ class OnnxReader {
 
   const NamedDims& dims_;
   ModelCard& card_;
+  OnnxDetails* const details_;
   bool good_ = true;
   CardBudget budget_;
   std::string what_ = "the model";
@@ -374,8 +354,9 @@ class OnnxReader {
 
 }  // namespace
 
-bool read_onnx(Bytes file, const NamedDims& dims, ModelCard& card, std::string& reason) {
-  return OnnxReader(dims, card).read(file, reason);
+bool read_onnx(Bytes file, const NamedDims& dims, ModelCard& card, std::string& reason,
+               OnnxDetails* details) {
+  return OnnxReader(dims, card, details).read(file, reason);
 }
 
 }  // namespace opdump::tool

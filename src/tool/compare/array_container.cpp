@@ -4,9 +4,8 @@
 #include <optional>
 #include <string_view>
 
-#include "opdump/read/proto_wire.hpp"
-#include "src/attach/onnx_dtype.hpp"
 #include "src/config/json/json_tree.hpp"
+#include "src/tool/card/onnx_tensor.hpp"
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/dump/npy_header.hpp"
 
@@ -185,33 +184,15 @@ bool read_safetensors(Bytes file, std::vector<ContainedArray>& arrays, std::stri
   return true;
 }
 
-bool read_onnx_tensor(Bytes file, std::vector<ContainedArray>& arrays, std::string& reason) {
-  ContainedArray array;
-  Bytes data{};
-  bool good = true, packed_numbers = false;
-  ByteReader in(file);
-  for (ProtoField field; next_field(in, field, good);) {
-    if (field.is_number(1) || field.is_bytes(1)) {
-      good = read_numbers(field, [&array](std::uint64_t dim) {
-        array.shape.push_back(dim);
-        return array.shape.size() <= kMaxRank;
-      });
-    }
-    if (field.is_number(2)) array.dtype = dtype_of_onnx(field.value);
-    if (field.is_bytes(8)) array.name = as_text(field.bytes);
-    // Packed float32 and float64 lie there as raw elements do.
-    if (field.is_bytes(9) || field.is_bytes(4) || field.is_bytes(10)) data = field.bytes;
-    packed_numbers |= field.number == 5 || field.number == 7 || field.number == 11;
-  }
-  if (!good || array.dtype == DType::undefined)
-    return refuse(reason, "is no ONNX TensorProto, or is damaged");
-  if (packed_numbers && data.empty())
+bool read_tensor_proto(Bytes file, std::vector<ContainedArray>& arrays, std::string& reason) {
+  OnnxTensor tensor;
+  if (!read_onnx_tensor(file, tensor)) return refuse(reason, "is no ONNX TensorProto, or is damaged");
+  if (!tensor.numbers.empty() && tensor.raw.empty())
     return refuse(reason, "its elements are numbers of protobuf; only raw_data is read");
-  array.offset = data.empty() ? 0 : static_cast<std::uint64_t>(data.data() - file.data());
-  array.bytes = data.size();
-  if (!check(array, file.size(), reason)) return false;
-  arrays.push_back(std::move(array));
-  return true;
+  const std::uint64_t offset =
+      tensor.raw.empty() ? 0 : static_cast<std::uint64_t>(tensor.raw.data() - file.data());
+  arrays.push_back({std::string(tensor.name), tensor.dtype, std::move(tensor.dims), offset, tensor.raw.size()});
+  return check(arrays.back(), file.size(), reason);
 }
 
 }  // namespace
@@ -223,7 +204,7 @@ bool is_container(const std::string& file_name) {
 bool read_container(const std::string& file_name, Bytes file, std::vector<ContainedArray>& arrays,
                     std::string& reason) {
   if (file_name.ends_with(".npz")) return NpzReader(file, reason).read(arrays);
-  if (file_name.ends_with(".pb")) return read_onnx_tensor(file, arrays, reason);
+  if (file_name.ends_with(".pb")) return read_tensor_proto(file, arrays, reason);
   return read_safetensors(file, arrays, reason);
 }
 
