@@ -239,7 +239,11 @@ class RunFileReader {
       return false;
     if (op.desc.name.empty()) return missing(node, path.key("name"), "every operator has a name");
     if (op.desc.type.empty()) return missing(node, path.key("type"), "every operator has a type");
-    return read_attributes(node, path, op.attributes) &&
+    return read_attributes(node, path, op.attributes) && read_onnx(node, path, op.onnx) &&
+           for_each(node, path, "flags",
+                    [&](const JsonNode& child, const KeyPath& here) {
+                      return take_text(child, here, op.flags.emplace_back());
+                    }) &&
            for_each(node, path, "original_names",
                     [&](const JsonNode& child, const KeyPath& here) {
                       return take_text(child, here, op.original_names.emplace_back());
@@ -259,6 +263,15 @@ class RunFileReader {
            for_each(node, path, "outputs", [&](const JsonNode& child, const KeyPath& here) {
              return read_tensor(child, here, op.outputs.emplace_back());
            });
+  }
+
+  bool read_onnx(const JsonNode& parent, const KeyPath& path, RunOnnx& onnx) {
+    const JsonNode* const node = parent.member("onnx");
+    if (node == nullptr) return true;
+    constexpr std::array<std::string_view, 3> kKeys = {"op", "domain", "opset"};
+    const KeyPath here = path.key("onnx");
+    return check_object(*node, here, kKeys) && read_text(*node, here, "op", onnx.op) &&
+           read_text(*node, here, "domain", onnx.domain) && read_number(*node, here, "opset", onnx.opset);
   }
 
   bool read_fault(const JsonNode& node, const KeyPath& path, const RunFile& run, RunFault& fault) {
@@ -398,7 +411,8 @@ class RunFileReader {
         "data",   "fill",     "bytes",  // a card has these as well:
         "tensor", "constant", "quant"};
     if (!check_object(node, path, std::span(kKeys).first(card_ ? kKeys.size() : 7))) return false;
-    if (!read_text(node, path, "tensor", tensor.name) || !read_quant(node, path, tensor.quant)) return false;
+    if (!read_text(node, path, "tensor", tensor.name) ||
+        !read_flag(node, path, "constant", tensor.is_constant) || !read_quant(node, path, tensor.quant)) return false;
     if (card_ && !is_sized(node)) {
       tensor.sized = false;
       return true;

@@ -27,14 +27,24 @@ struct RunTensor {
   std::uint64_t file_offset = 0;  ///< of the first byte in `file`
   std::string_view name{};        ///< only in a card, as the rest
   Quantisation quant{};
+  bool is_constant = false;  ///< the model holds its elements
   bool sized = true;  ///< false: dtype or dims are known when the model runs; `bytes` is 0
 };
 
 /// The view of `tensor` that an operator would pass, without an address. Refers to `tensor`.
 TensorView view_of(const RunTensor& tensor);
 
+/// What a card says of an operator of ONNX.
+struct RunOnnx {
+  std::string_view op{};      ///< its type; empty: it is none of ONNX
+  std::string_view domain{};  ///< empty: ONNX's own
+  std::uint64_t opset = 0;    ///< 0: not told
+};
+
 struct RunOp {
   OpDesc desc;  ///< its texts lie in the RunFile
+  RunOnnx onnx;
+  std::vector<std::string_view> flags;
   std::vector<std::string_view> original_names;
   std::vector<OpAttribute> attributes;
   std::vector<std::uint32_t> producers;
