@@ -164,4 +164,10 @@ PairOrder order_pair(const DumpTensor& mine, const DumpTensor& golden,
   return pair;
 }
 
+std::optional<ElementOrder> plain_order(const DumpTensor& tensor) {
+  const Format plain = plain_format(tensor);
+  const Format to = axes_of(plain).size() == 4 && is_plain(axes_of(plain)) ? Format::nchw : plain;
+  return to == tensor.layout.format || tensor.elements == 0 ? as_it_lies(tensor) : brought_into(tensor, to);
+}
+
 }  // namespace opdump::tool

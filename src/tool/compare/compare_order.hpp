@@ -47,4 +47,8 @@ bool keeps_order(const DumpTensor& mine, const DumpTensor& golden);
 PairOrder order_pair(const DumpTensor& mine, const DumpTensor& golden,
                      const std::optional<AssumedFormats>& usual = std::nullopt);
 
+/// Takes a tensor out of its device format, and a plain one of 4 dims into NCHW, where its format is known;
+/// nothing where its elements do not fill the format.
+std::optional<ElementOrder> plain_order(const DumpTensor& tensor);
+
 }  // namespace opdump::tool
