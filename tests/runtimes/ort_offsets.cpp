@@ -95,6 +95,7 @@ int main() {
   SHOW(OrtApiBase, GetVersionString);
   VALUE(ORT_LOGGING_LEVEL_WARNING);
   VALUE(ORT_LOGGING_LEVEL_ERROR);
+  VALUE(ORT_LOGGING_LEVEL_FATAL);
   VALUE(OrtArenaAllocator);
   VALUE(OrtMemTypeDefault);
   VALUE(ORT_SEQUENTIAL);

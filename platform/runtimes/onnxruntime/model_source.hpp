@@ -2,36 +2,12 @@
 #include <cstddef>
 #include <cstdio>
 #include <memory>
-#include <string>
 
 #include "opdump/attach.h"
 #include "platform/runtimes/onnxruntime/ort_abi.hpp"
+#include "platform/runtimes/onnxruntime/ort_calls.hpp"
 
 namespace opdump::onnxruntime {
-
-/// Calls of ONNX Runtime, and what the last one that failed said.
-class Calls {
- public:
-  explicit Calls(const OrtApi* api) : api_(api) {}
-
-  const OrtApi* operator->() const { return api_; }
-  const std::string& error() const { return error_; }
-
-  bool succeeds(OrtStatus* status) {
-    if (status == nullptr) return true;
-    fail(api_->GetErrorMessage(status));
-    api_->ReleaseStatus(status);
-    return false;
-  }
-  bool fail(std::string error) {
-    error_ = std::move(error);
-    return false;
-  }
-
- private:
-  const OrtApi* api_;
-  std::string error_;
-};
 
 /// A model from which sessions are created: a file, or bytes in memory.
 struct ModelSource {

@@ -43,7 +43,11 @@ struct OrtShapeInferContext;
 struct OrtCustomOp;
 struct OrtApi;
 
-enum OrtLoggingLevel { ORT_LOGGING_LEVEL_WARNING = 2, ORT_LOGGING_LEVEL_ERROR = 3 };
+enum OrtLoggingLevel {
+  ORT_LOGGING_LEVEL_WARNING = 2,
+  ORT_LOGGING_LEVEL_ERROR = 3,
+  ORT_LOGGING_LEVEL_FATAL = 4
+};
 enum OrtAllocatorType { OrtArenaAllocator = 1 };
 enum OrtMemType { OrtMemTypeDefault = 0 };
 enum ExecutionMode { ORT_SEQUENTIAL = 0, ORT_PARALLEL = 1 };
