@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""`opdump diverge` with a library of ONNX Runtime that cannot be had or refuses, and what --save-failing does.
+
+usage: diverge_reference_test.py OPDUMP OLD_LIBRARY REFUSING_LIBRARY [unittest arguments]
+"""
+import json
+import os
+import shutil
+import stat
+import sys
+import unittest
+import unittest.mock
+
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
+import tool_case  # noqa: E402
+from tool_case import Case, numpy  # noqa: E402
+
+if numpy is not None:
+    from replayed_ops import Operators, spoilt
+
+OLD, REFUSING = (os.path.abspath(path) for path in (sys.argv.pop(2), sys.argv.pop(2)))
+
+
+@unittest.skipIf(numpy is None, 'NumPy is not installed')
+class DivergeCase(Case):
+    def setUp(self):
+        super().setUp()
+        ops = Operators()
+        x = numpy.arange(-3, 3, dtype=numpy.float32).reshape(2, 3)
+        ops.add('Relu', [x], numpy.maximum(x, 0))
+        ops.add('Clip', [x, None, numpy.float32(1)], numpy.minimum(x, 1))
+        self.write('net.onnx', ops.model())
+        for path, content in ops.records():
+            self.write('right/' + path, content)
+        for path, content in ops.records(lambda outputs: [spoilt(outputs[0])] + outputs[1:]):
+            self.write('dump/' + path, content)
+
+    def diverge(self, *options, dump='dump', expect=1, library=None):
+        """`library`: what OPDUMP_ORT names."""
+        with unittest.mock.patch.dict(os.environ, {} if library is None else {'OPDUMP_ORT': library}):
+            return self.run_tool('diverge', dump, '--model', 'net.onnx', *options, expect=expect)
+
+
+class Library(DivergeCase):
+    def refused(self, reference, library=None):
+        out, error = self.diverge('--reference', reference, library=library)
+        self.assertEqual(out, '')
+        return error
+
+    def test_a_library_that_cannot_be_had_is_named(self):
+        self.assertEqual(self.refused('ort:/nowhere/libort.so'), 'opdump diverge: /nowhere/libort.so: cannot open shared '
+                         'object file: No such file or directory\n')
+        self.assertIn('opdump diverge: net.onnx: ', self.refused('ort:net.onnx'))  # in this folder, not where libraries lie
+        self.assertEqual(self.refused('ort', '/nowhere/libort.so'), 'opdump diverge: /nowhere/libort.so, which OPDUMP_ORT '
+                         'names: cannot open shared object file: No such file or directory\n')
+
+    def test_a_library_of_something_else(self):
+        shutil.copy(OLD, self.path('libold.so'))
+        self.assertEqual(self.refused('ort:libm.so.6'),
+                         'opdump diverge: libm.so.6: is not the library of ONNX Runtime: it has no OrtGetApiBase\n')
+        self.assertEqual(self.refused('ort:libold.so'), 'opdump diverge: libold.so: is ONNX Runtime 1.4.0, which is older than '
+                         '1.11\n')
+        self.assertEqual(self.refused('ort', OLD), f'opdump diverge: {OLD}, which OPDUMP_ORT names: is ONNX Runtime 1.4.0, which '
+                         'is older than 1.11\n')
+
+    def test_what_the_runtime_says_is_the_reason(self):
+        out, error = self.diverge('--reference', f'ort:{REFUSING}', '--json')
+        for op in json.loads(out)['ops']:
+            self.assertEqual((op['verdict'], op['reason']), (
+                'not replayed', 'onnxruntime 1.99.0: no operators here, and no \x1b[31mcolours'))
+        self.assertIn('no operator could be recomputed', error)
+        out, _ = self.diverge('--reference', 'ort', library=REFUSING)
+        self.assertIn('2 operators, recomputed by onnxruntime 1.99.0: 2 not replayed\n', out)
+        self.assertIn('no operators here, and no ?[31mcolours (2, as Relu', out)
+
+
+class SaveFailing(DivergeCase):
+    def test_each_culprit_gets_a_folder(self):
+        self.diverge('--save-failing', 'new/failing')
+        self.assertEqual(sorted(os.listdir(self.path('new/failing'))), ['op0_Relu_0', 'op1_Clip_1'])
+        folder = self.path('new/failing/op1_Clip_1')
+        self.assertEqual(sorted(os.listdir(folder)), ['README.txt', 'device_0.npy', 'expected_0.npy', 'input_0.npy',
+                                                      'input_1.npy', 'model.onnx', 'test_data_set_0'])
+        self.assertEqual(sorted(os.listdir(folder + '/test_data_set_0')), ['input_0.pb', 'input_1.pb', 'output_0.pb'])
+        self.assertEqual(stat.S_IMODE(os.stat(folder + '/model.onnx').st_mode), 0o600)
+        found = {name: numpy.load(f'{folder}/{name}_0.npy') for name in ('input', 'expected', 'device')}
+        numpy.testing.assert_array_equal(found['expected'], numpy.minimum(found['input'], 1))
+        numpy.testing.assert_array_equal(found['device'], spoilt(found['expected']))
+        text = self.read('new/failing/op1_Clip_1/README.txt').decode()
+        self.assertIn('Operator "Clip_1": Clip, opset 17\n', text)
+        self.assertIn('output 0: 1 of 6 elements', text)
+        self.assertIn('test_data_set_0/output_*.pb  what it should give, by native\n', text)
+        self.assertIn('  input_1  float32  []  "Clip_1_in2" in the model that ran\n', text)
+
+    def test_what_is_there_stays(self):
+        self.write('failing/op0_Relu_0/mine', b'kept')
+        _, error = self.diverge('--save-failing', 'failing')
+        self.assertEqual(error, 'opdump diverge: failing/op0_Relu_0: is there already; remove it, or name another folder\n')
+        self.assertEqual(os.listdir(self.path('failing/op0_Relu_0')), ['mine'])
+        self.assertTrue(os.path.exists(self.path('failing/op1_Clip_1/model.onnx')))
+
+    def test_nothing_is_made_where_nothing_fails(self):
+        self.diverge('--save-failing', 'failing', dump='right', expect=0)
+        self.assertFalse(os.path.exists(self.path('failing')))
+
+    def test_a_folder_that_cannot_be_made(self):
+        self.write('file', b'')
+        _, error = self.diverge('--save-failing', 'file/failing')
+        self.assertEqual(error, 'opdump diverge: file/failing: Not a directory\n' * 2)
+
+
+if __name__ == '__main__':
+    tool_case.main()
