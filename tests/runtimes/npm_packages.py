@@ -1,5 +1,7 @@
 """Runtimes out of npm's packages, pinned, below the build folder. Nothing of them is committed, and none of their
 install scripts runs. Where they cannot be had, the test is skipped and says so."""
+import contextlib
+import fcntl
 import hashlib
 import pathlib
 import shutil
@@ -15,10 +17,22 @@ def skip(reason):
     sys.exit(SKIPPED)
 
 
+@contextlib.contextmanager
+def alone(folder):
+    """Tests that run at the same time have one folder of packages."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / '.lock', 'w', encoding='ascii') as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def fetch(folder, name, version, sha512):
     """The path of the package's archive, which is fetched once and has this digest."""
-    folder = pathlib.Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    with alone(pathlib.Path(folder)):
+        return fetch_alone(pathlib.Path(folder), name, version, sha512)
+
+
+def fetch_alone(folder, name, version, sha512):
     archive = folder / f'{name.lstrip("@").replace("/", "-")}-{version}.tgz'
     if not archive.exists():
         if shutil.which('npm') is None:
@@ -38,7 +52,11 @@ def fetch(folder, name, version, sha512):
 
 def unpack(archive, folder, prefix):
     """Unpacks what is below `prefix` of an archive into `folder`, once."""
-    folder = pathlib.Path(folder)
+    with alone(pathlib.Path(archive).parent):
+        return unpack_alone(archive, pathlib.Path(folder), prefix)
+
+
+def unpack_alone(archive, folder, prefix):
     if folder.exists():
         return folder
     part = folder.with_suffix('.part')

@@ -73,6 +73,14 @@ def tensor(message):
     return (name, dtype, dims, raw) if len(raw) == count * SIZES[dtype] else None
 
 
+def tensor_in(path):
+    """That of a file of test data; None: the file holds another kind of value, or there is none."""
+    try:
+        return tensor(path.read_bytes()) if path.exists() else None
+    except (ValueError, IndexError, UnicodeDecodeError, struct.error, TypeError):
+        return None
+
+
 def graph_inputs(model):
     """Names of the inputs of a model's graph, without its constants, and whether all are tensors."""
     graph = b''.join(value for number, value in fields(model) if number == 7)
@@ -91,11 +99,7 @@ def inputs_of(model, file):
     folder = model.parent / 'test_data_set_0'
     lines = []
     for i, name in enumerate(names):
-        path = folder / f'input_{i}.pb'
-        try:
-            found = tensor(path.read_bytes()) if path.exists() else None
-        except (ValueError, IndexError, UnicodeDecodeError, struct.error, TypeError):
-            found = None
+        found = tensor_in(folder / f'input_{i}.pb')
         if found is None:
             return None
         _, dtype, dims, raw = found

