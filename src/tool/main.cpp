@@ -22,6 +22,7 @@ usage: opdump COMMAND [ARGUMENTS]
   compile   turns a config into a plan for a device without a JSON parser
   describe  writes what a model's file says of its operators and tensors
   diff      names the first tensor that differs between runs, bit by bit
+  diverge   recomputes each operator from its own inputs, and names those that went wrong
   doctor    says what there is on this board, and what will work
   edges     tells which operator's output each input of a dump is
   explain   says what a key of a config does
@@ -54,11 +55,11 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
-    {"show", run_show},       {"convert", run_convert}, {"compare", run_compare},
-    {"check", run_check},     {"compile", run_compile}, {"describe", run_describe},
-    {"diff", run_diff},       {"doctor", run_doctor},   {"edges", run_edges},
-    {"explain", run_explain}, {"extract", run_extract}, {"overflow", run_overflow},
-    {"replay", run_replay},   {"verify", run_verify},
+    {"show", run_show},         {"convert", run_convert}, {"compare", run_compare},
+    {"check", run_check},       {"compile", run_compile}, {"describe", run_describe},
+    {"diff", run_diff},         {"diverge", run_diverge}, {"doctor", run_doctor},
+    {"edges", run_edges},       {"explain", run_explain}, {"extract", run_extract},
+    {"overflow", run_overflow}, {"replay", run_replay},   {"verify", run_verify},
 };
 
 /// A full disk or a closed pipe behind stdout must not pass for success.

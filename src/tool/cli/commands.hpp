@@ -14,6 +14,7 @@ int run_check(Words words);
 int run_compile(Words words);
 int run_describe(Words words);
 int run_diff(Words words);
+int run_diverge(Words words);
 int run_doctor(Words words);
 int run_edges(Words words);
 int run_explain(Words words);
