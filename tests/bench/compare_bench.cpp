@@ -6,7 +6,6 @@
 /// usage: compare_bench [MiB]
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
@@ -16,8 +15,10 @@
 
 #include "memory_read.hpp"
 #include "src/tool/compare/comparison.hpp"
+#include "turns.hpp"
 
 using namespace opdump;
+using namespace opdump::bench;
 
 namespace {
 
@@ -29,12 +30,6 @@ struct Memory final : compare::ElementSource {
   }
   const std::byte* data;
 };
-
-double seconds_of(const auto& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 const std::uint64_t* words(const std::vector<float>& values) {
   return reinterpret_cast<const std::uint64_t*>(values.data());
@@ -55,11 +50,6 @@ std::uint64_t read_both(const std::vector<float>& x, const std::vector<float>& y
     for (std::thread& helper : helpers) helper.join();
   }
   return sum;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 }  // namespace
@@ -95,10 +85,10 @@ int main(int argc, char** argv) {
   const auto measure = [&](const char* name, unsigned threads, const auto& work) {
     std::vector<double> read, ratio;
     for (int round = 0; round < 11; ++round) {
-      const double plain =
-          seconds_of([&] { sum += read_plainly(words(x), size / 8) + read_plainly(words(y), size / 8); });
-      const double ahead = seconds_of([&] { sum += read_both(x, y, 1, 1); });
-      const double done = seconds_of([&] { work(threads); });
+      const double plain = wall_seconds_of(
+          [&] { sum += read_plainly(words(x), size / 8) + read_plainly(words(y), size / 8); });
+      const double ahead = wall_seconds_of([&] { sum += read_both(x, y, 1, 1); });
+      const double done = wall_seconds_of([&] { work(threads); });
       read.push_back(2 * static_cast<double>(size) / std::min(plain, ahead));
       ratio.push_back(std::min(plain, ahead) / done);
     }

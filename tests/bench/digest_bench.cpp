@@ -2,8 +2,6 @@
 /// neighbours on the machine make both vary.
 ///
 /// usage: digest_bench [MiB]
-#include <time.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -15,27 +13,12 @@
 #include "opdump/base/crc32c.hpp"
 #include "opdump/base/digest.hpp"
 #include "opdump/base/xxh3.hpp"
+#include "turns.hpp"
 
 using namespace opdump;
+using namespace opdump::bench;
 
 namespace {
-
-/// Of this thread's own time: what others run meanwhile counts only for the memory they keep busy.
-double seconds_of(const auto& work) {
-  const auto now = [] {
-    timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-  };
-  const double start = now();
-  work();
-  return now() - start;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 template <class Digest>
 void digest(Digest sum, Bytes bytes, std::size_t piece, std::byte& sink) {
@@ -54,13 +37,13 @@ void measure(const char* name, Digest sum, Bytes bytes, std::vector<std::byte>& 
   std::byte sink{};
   for (int round = 0; round < kRounds; ++round) {
     const double size = static_cast<double>(bytes.size());
-    copied.push_back(size / seconds_of([&] {
+    copied.push_back(size / thread_seconds_of([&] {
                        std::memcpy(copy.data(), bytes.data(), bytes.size());
                        // Or the compiler would see that nobody reads it.
                        asm volatile("" : : "r"(copy.data()) : "memory");
                      }));
-    whole.push_back(size / seconds_of([&] { digest(sum, bytes, bytes.size(), sink); }));
-    chunks.push_back(size / seconds_of([&] { digest(sum, bytes, kChunk, sink); }));
+    whole.push_back(size / thread_seconds_of([&] { digest(sum, bytes, bytes.size(), sink); }));
+    chunks.push_back(size / thread_seconds_of([&] { digest(sum, bytes, kChunk, sink); }));
   }
   if (sink == std::byte{0x55}) std::puts("");
   std::printf("%-18s%12.2f%10.2f%10.2f%16.2f\n", name, median(copied) / 1e9, median(whole) / 1e9,

@@ -2,8 +2,6 @@
 /// both are measured in turns, because neighbours on the machine make them vary.
 ///
 /// usage: overflow_bench [MiB]
-#include <time.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -12,30 +10,15 @@
 #include <vector>
 
 #include "opdump/impl/stats/non_finite.hpp"
+#include "turns.hpp"
 
 using namespace opdump;
+using namespace opdump::bench;
 
 namespace {
 
 constexpr std::size_t kPieceBytes = 64 * 1024;
 constexpr std::size_t kRingBytes = 1024 * 1024;
-
-/// Of this thread's own time.
-double seconds_of(const auto& work) {
-  const auto now = [] {
-    timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-  };
-  const double start = now();
-  work();
-  return now() - start;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 /// Copies the tensor piece by piece; each piece is searched when it has just been copied, if `kernel` says
 /// so.
@@ -57,10 +40,10 @@ void measure(DType dtype, const char* kernel_name, NonFiniteKernel kernel,
   std::vector<double> copies, costs, alone;
   bool found = false;
   for (int round = 0; round < kRounds; ++round) {
-    const double copy = seconds_of([&] { found |= pass(tensor, ring, dtype, false, kernel); });
-    const double both = seconds_of([&] { found |= pass(tensor, ring, dtype, true, kernel); });
+    const double copy = thread_seconds_of([&] { found |= pass(tensor, ring, dtype, false, kernel); });
+    const double both = thread_seconds_of([&] { found |= pass(tensor, ring, dtype, true, kernel); });
     const double search =
-        seconds_of([&] { found |= holds_non_finite(dtype, tensor.data(), tensor.size(), kernel); });
+        thread_seconds_of([&] { found |= holds_non_finite(dtype, tensor.data(), tensor.size(), kernel); });
     copies.push_back(copy);
     costs.push_back(both / copy - 1);
     alone.push_back(search / copy);

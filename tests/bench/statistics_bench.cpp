@@ -2,8 +2,6 @@
 /// measured in turns with it, because neighbours on the machine make both vary.
 ///
 /// usage: statistics_bench [MiB]
-#include <time.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -16,23 +14,12 @@
 
 #include "memory_read.hpp"
 #include "opdump/impl/stats/statistics.hpp"
+#include "turns.hpp"
 
 using namespace opdump;
+using namespace opdump::bench;
 
 namespace {
-
-/// Of this thread's own time: what others run meanwhile counts only for the memory they keep busy.
-double thread_seconds() {
-  timespec time;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-}
-
-double seconds_of(const auto& work) {
-  const double start = thread_seconds();
-  work();
-  return thread_seconds() - start;
-}
 
 void fill(std::vector<std::byte>& bytes, DType dtype) {
   std::mt19937 random(1);
@@ -70,11 +57,6 @@ struct Speeds {
   double chunks_ratio;  ///< of `read`, in pieces of 4 KiB, as they come from a small ring
 };
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 Speeds measure(const std::vector<std::byte>& bytes, DType dtype, const StatisticsKernels* kernels) {
   constexpr int kRounds = 11;
   std::vector<double> read, whole, chunks;
@@ -83,16 +65,16 @@ Speeds measure(const std::vector<std::byte>& bytes, DType dtype, const Statistic
     // Machines differ in whether fetching ahead helps; the limit is the better of the two.
     const auto* const words = reinterpret_cast<const std::uint64_t*>(bytes.data());
     const double plain =
-        seconds_of([&] { sink += static_cast<double>(read_plainly(words, bytes.size() / 8)); });
+        thread_seconds_of([&] { sink += static_cast<double>(read_plainly(words, bytes.size() / 8)); });
     const double ahead =
-        seconds_of([&] { sink += static_cast<double>(read_ahead(words, bytes.size() / 8)); });
+        thread_seconds_of([&] { sink += static_cast<double>(read_ahead(words, bytes.size() / 8)); });
     const double read_seconds = std::min(plain, ahead);
-    const double whole_seconds = seconds_of([&] {
+    const double whole_seconds = thread_seconds_of([&] {
       Statistics statistics(dtype, Statistics::kAllElements, kernels);
       statistics.add(bytes);
       sink += statistics.summary(StatisticsDialect::cann).l2norm;
     });
-    const double chunks_seconds = seconds_of([&] {
+    const double chunks_seconds = thread_seconds_of([&] {
       Statistics statistics(dtype, Statistics::kAllElements, kernels);
       for (std::size_t at = 0; at < bytes.size(); at += 4096)
         statistics.add(Bytes(bytes).subspan(at, std::min<std::size_t>(4096, bytes.size() - at)));
