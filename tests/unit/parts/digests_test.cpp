@@ -54,6 +54,67 @@ std::string digest_of(StatBits kind, const TensorView& tensor) {
   return kind == kDigestXxh3 ? digest_of(Xxh3(), tensor) : digest_of(Md5(), tensor);
 }
 
+/// A session that writes digests of a model of `layer0`, `layer1`... to a flash log of as many blocks of 4
+/// KiB, as firmware does.
+struct LogRig {
+  LogRig(std::uint32_t blocks, flashlog::Policy policy, std::uint32_t op_count, StatBits kind)
+      : flash({.block_bytes = 4096, .block_count = blocks, .program_bytes = 1, .bits_only_clear = true}, 256),
+        log(device, page, {.policy = policy}) {
+    for (std::uint32_t op = 0; op < op_count; ++op) names.push_back("layer" + std::to_string(op));
+    for (std::uint32_t op = 0; op < op_count; ++op)
+      ops.push_back({.name = names[op], .type = "Conv2D", .task_id = op, .stream_id = 0});
+    model.ops = ops;
+    bits.resize(op_count);
+    REQUIRE(log.mount() == Status::ok);
+    recorder = session.add_recorder(ring).value();
+    REQUIRE(session.init() == Status::ok);
+    REQUIRE(session.set_config(digest_config(kind)) == Status::ok);
+    REQUIRE(session.load_model(plan, model, bits) == Status::ok);
+  }
+
+  void step() {
+    REQUIRE(recorder->begin_step(plan) == Status::ok);
+    for (std::size_t op = 0; op < ops.size(); ++op)
+      REQUIRE(recorder->capture(op, {}, {&tensors.output, 1}) == Status::ok);
+    REQUIRE(recorder->end_step() == Status::ok);
+    // As an idle loop does, little at a time.
+    while (session.drain_some(256)) {
+    }
+  }
+
+  /// The file of digests that the log holds.
+  std::string kept() const {
+    for (const auto& [path, text] : read_flash(device).journals) {
+      if (path.ends_with(".digests")) return text;
+    }
+    return {};
+  }
+
+  FlashEmulator flash;
+  const flashlog::Device device = flash.device();
+  std::vector<std::byte> page = std::vector<std::byte>(flashlog::FlashLog::kPrefixBytes + 256);
+  flashlog::FlashLog log;
+  HostMemory memory;
+  FakeClock clock;
+  DigestReduction<HostMemory> digests{memory};
+  std::byte scratch[1024];
+  alignas(8) std::byte ring[8192];
+  BasicSession<HostMemory> session{{.memory = memory,
+                                    .sink = log,
+                                    .clock = clock,
+                                    .scratch = scratch,
+                                    .when_full = WhenFull::drop,
+                                    .journal = JournalDetail::gaps,
+                                    .reduction = &digests}};
+  BasicRecorder<HostMemory>* recorder = nullptr;
+  std::vector<std::string> names;
+  std::vector<OpDesc> ops;
+  ModelDesc model = {.name = "net", .id = 1};
+  ModelPlan plan;
+  std::vector<std::uint8_t> bits;
+  Tensors tensors;
+};
+
 }  // namespace
 
 TEST_CASE("digests: each wanted tensor has one in the dump's file, in the order of capture") {
@@ -251,113 +312,30 @@ TEST_CASE(
     for (const std::uint32_t ops_per_step : {4u, 20u}) {
       CAPTURE(kind);
       CAPTURE(ops_per_step);
-      const flashlog::Geometry part = {
-          .block_bytes = 4096, .block_count = 128, .program_bytes = 1, .bits_only_clear = true};
-      FlashEmulator flash(part, 256);
-      const flashlog::Device device = flash.device();
-      std::vector<std::byte> page(flashlog::FlashLog::kPrefixBytes + 256);
-      flashlog::FlashLog log(device, page, {});
-      REQUIRE(log.mount() == Status::ok);
-      HostMemory memory;
-      FakeClock clock;
-      DigestReduction<HostMemory> digests(memory);
-      std::byte scratch[1024];
-      alignas(8) std::byte ring[8192];
-      BasicSession<HostMemory> session({.memory = memory,
-                                        .sink = log,
-                                        .clock = clock,
-                                        .scratch = scratch,
-                                        .when_full = WhenFull::drop,
-                                        .journal = JournalDetail::gaps,
-                                        .reduction = &digests});
-      BasicRecorder<HostMemory>& recorder = *session.add_recorder(ring).value();
-      std::vector<std::string> names;
-      for (std::uint32_t op = 0; op < ops_per_step; ++op) names.push_back("layer" + std::to_string(op));
-      std::vector<OpDesc> ops;
-      for (std::uint32_t op = 0; op < ops_per_step; ++op)
-        ops.push_back({.name = names[op], .type = "Conv2D", .task_id = op, .stream_id = 0});
-      const ModelDesc model = {.name = "net", .id = 1, .ops = ops};
-      REQUIRE(session.init() == Status::ok);
-      REQUIRE(session.set_config(digest_config(kind)) == Status::ok);
-      ModelPlan plan;
-      std::vector<std::uint8_t> bits(ops.size());
-      REQUIRE(session.load_model(plan, model, bits) == Status::ok);
-      Tensors tensors;
+      LogRig rig(128, flashlog::Policy::stop_when_full, ops_per_step, kind);
       for (std::uint32_t step = 0; step < kSteps; ++step) {
-        tensors.values[17] = static_cast<float>(step);
-        REQUIRE(recorder.begin_step(plan) == Status::ok);
-        for (std::uint32_t op = 0; op < ops_per_step; ++op)
-          REQUIRE(recorder.capture(op, {}, {&tensors.output, 1}) == Status::ok);
-        REQUIRE(recorder.end_step() == Status::ok);
-        // As an idle loop does, little at a time.
-        while (session.drain_some(256)) {
-        }
+        rig.tensors.values[17] = static_cast<float>(step);
+        rig.step();
       }
-      REQUIRE(session.finalize() == Status::ok);
-      CHECK(session.counts().written == kSteps * ops_per_step);
-      const double bytes = static_cast<double>(flash.programmed_bytes) / (kSteps * ops_per_step);
+      REQUIRE(rig.session.finalize() == Status::ok);
+      CHECK(rig.session.counts().written == kSteps * ops_per_step);
+      const double bytes = static_cast<double>(rig.flash.programmed_bytes) / (kSteps * ops_per_step);
       MESSAGE(bytes << " bytes of flash per tensor");
       const double most = ops_per_step == 4 && kind == kDigestXxh3 ? 15 : 12;  // a batch has its own bytes
       CHECK(bytes <= most);
-      const FlashContents contents = read_flash(device);
-      for (const auto& [path, text] : contents.journals) {
-        if (!path.ends_with(".digests")) continue;
-        const DigestEntries entries = digest_entries(text);
-        CHECK(entries.wrong == "");
-        CHECK(entries.records.size() == kSteps * ops_per_step);
-      }
+      const DigestEntries entries = digest_entries(rig.kept());
+      CHECK(entries.wrong == "");
+      CHECK(entries.records.size() == kSteps * ops_per_step);
     }
   }
 }
 
 TEST_CASE("digests: a flash log that goes round keeps the names of most records that it keeps") {
-  constexpr std::uint32_t kOps = 12;
   constexpr std::uint32_t kSteps = 4000;
-  const flashlog::Geometry part = {
-      .block_bytes = 4096, .block_count = 16, .program_bytes = 1, .bits_only_clear = true};
-  FlashEmulator flash(part, 256);
-  const flashlog::Device device = flash.device();
-  std::vector<std::byte> page(flashlog::FlashLog::kPrefixBytes + 256);
-  flashlog::FlashLog log(device, page, {.policy = flashlog::Policy::overwrite_oldest});
-  REQUIRE(log.mount() == Status::ok);
-  HostMemory memory;
-  FakeClock clock;
-  DigestReduction<HostMemory> digests(memory);
-  std::byte scratch[1024];
-  alignas(8) std::byte ring[8192];
-  BasicSession<HostMemory> session({.memory = memory,
-                                    .sink = log,
-                                    .clock = clock,
-                                    .scratch = scratch,
-                                    .when_full = WhenFull::drop,
-                                    .journal = JournalDetail::gaps,
-                                    .reduction = &digests});
-  BasicRecorder<HostMemory>& recorder = *session.add_recorder(ring).value();
-  std::vector<std::string> names;
-  for (std::uint32_t op = 0; op < kOps; ++op) names.push_back("layer" + std::to_string(op));
-  std::vector<OpDesc> ops;
-  for (std::uint32_t op = 0; op < kOps; ++op)
-    ops.push_back({.name = names[op], .type = "Conv2D", .task_id = op});
-  const ModelDesc model = {.name = "net", .id = 1, .ops = ops};
-  REQUIRE(session.init() == Status::ok);
-  REQUIRE(session.set_config(digest_config(kDigestXxh3)) == Status::ok);
-  ModelPlan plan;
-  std::vector<std::uint8_t> bits(ops.size());
-  REQUIRE(session.load_model(plan, model, bits) == Status::ok);
-  Tensors tensors;
-  for (std::uint32_t step = 0; step < kSteps; ++step) {
-    REQUIRE(recorder.begin_step(plan) == Status::ok);
-    for (std::uint32_t op = 0; op < kOps; ++op)
-      REQUIRE(recorder.capture(op, {}, {&tensors.output, 1}) == Status::ok);
-    REQUIRE(recorder.end_step() == Status::ok);
-    while (session.drain_some(256)) {
-    }
-  }
-  REQUIRE(session.finalize() == Status::ok);
-  std::string kept;
-  for (const auto& [path, text] : read_flash(device).journals) {
-    if (path.ends_with(".digests")) kept = text;
-  }
+  LogRig rig(16, flashlog::Policy::overwrite_oldest, 12, kDigestXxh3);
+  for (std::uint32_t step = 0; step < kSteps; ++step) rig.step();
+  REQUIRE(rig.session.finalize() == Status::ok);
+  const std::string kept = rig.kept();
   REQUIRE(kept.size() > 32 * 1024);
   std::size_t from = 0;
   DigestEntries entries = digest_entries(kept);
