@@ -63,6 +63,14 @@ opdump_status opdump_attach_create(const opdump_attach_options* options, opdump_
  */
 opdump_status opdump_attach_start(opdump_attach* dump, const char* config);
 
+/**
+ * From the next opdump_attach_start on, the journal tells what the dump comes from. Of what `provenance` does
+ * not tell, the build-id is the program's and the digest that of the config's file. Without this call
+ * journals stay as they were, and cards tell the program's build-id and the runtime. Copies the texts.
+ * OPDUMP_ERR_ALREADY_INITIALISED when it has started; other errors as opdump_session_tell_provenance.
+ */
+opdump_status opdump_attach_set_provenance(opdump_attach* dump, const opdump_provenance* provenance);
+
 /** 1: a config is in force that dumps something on this device. */
 int opdump_attach_is_on(const opdump_attach* dump);
 

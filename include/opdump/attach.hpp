@@ -328,6 +328,15 @@ class Dump {
     return options;
   }
 
+  /// As opdump_attach_set_provenance; before `start`.
+  opdump_status set_provenance(Text runtime, Text model_sha256 = "", Text build_id = "") {
+    opdump_provenance provenance{};
+    provenance.struct_bytes = sizeof provenance;
+    provenance.build_id = build_id.c_str();
+    provenance.model = model_sha256.c_str();
+    provenance.runtime = runtime.c_str();
+    return opdump_attach_set_provenance(handle_, &provenance);
+  }
   opdump_status start(const char* config = nullptr) { return opdump_attach_start(handle_, config); }
   bool is_on() const { return opdump_attach_is_on(handle_) != 0; }
   /// OPDUMP_OK: nothing was lost.

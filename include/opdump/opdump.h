@@ -44,7 +44,7 @@ extern "C" {
 #endif
 
 #define OPDUMP_API_MAJOR 1
-#define OPDUMP_API_MINOR 7
+#define OPDUMP_API_MINOR 8
 
 /** No struct here will ever have more bytes. */
 #define OPDUMP_MAX_STRUCT_BYTES 4096
@@ -668,6 +668,41 @@ opdump_status opdump_session_last_sink_failure(const opdump_session* session);
  */
 opdump_status opdump_session_journal_failure(const opdump_session* session);
 
+/* == Where a dump comes from == */
+
+/** Texts, of 150 bytes in all at most; NULL or "": not told. Since 1.8, as what follows. */
+typedef struct opdump_provenance {
+  size_t struct_bytes;
+  const char* build_id; /**< of the program, such as opdump_note_build_id gives it */
+  const char* config;   /**< a digest of the config, such as opdump_config_digest gives it */
+  const char* model;    /**< the SHA-256 of the model's file, where it is the only one */
+  const char* runtime;  /**< its name and version, as "onnxruntime 1.20.0" */
+} opdump_provenance;
+
+/** Bytes that opdump_session_tell_provenance takes; 0 by a library of OPDUMP_SMALL_CODE. */
+size_t opdump_provenance_size(void);
+
+/**
+ * Tells the journal of the config in force what its dump comes from, and this library's version: after each
+ * opdump_session_set_config or opdump_session_boot, and before anything is captured under it. `memory`, for
+ * each such config its own, and the texts stay as they are until opdump_session_finalize; with
+ * OPDUMP_SMALL_CODE the line is written at once, from the drain context, and neither has to stay. It does
+ * nothing where no config is in force. OPDUMP_ERR_INVALID_ARGUMENT for a control character, or a comma
+ * elsewhere than in `runtime`; OPDUMP_ERR_TOO_LARGE for longer texts; OPDUMP_ERR_NO_MEMORY;
+ * OPDUMP_ERR_NOT_SUPPORTED by a library without journals: nothing changes.
+ */
+opdump_status opdump_session_tell_provenance(opdump_session* session, const opdump_provenance* provenance,
+                                             void* memory, size_t bytes);
+
+/**
+ * Puts the GNU build-id that is in `notes`, the bytes of an ELF section such as .note.gnu.build-id, into
+ * `text`, in hexadecimal digits and a NUL. OPDUMP_ERR_NOT_FOUND, and an empty text, when there is none.
+ */
+opdump_status opdump_note_build_id(const void* notes, size_t bytes, char text[65]);
+
+/** Puts the CRC-32 of a config's bytes, as it is read or as it was compiled, into `text`: 8 digits and a NUL. */
+opdump_status opdump_config_digest(const void* config, size_t bytes, char text[9]);
+
 /* == Loaded models == */
 
 typedef struct opdump_model opdump_model;
@@ -866,14 +901,20 @@ opdump_status opdump_capture_single_op(opdump_recorder* recorder, const opdump_o
 
 /*
  * Firmware compiles these sources of src/c_api, whatever the knobs (opdump/knobs.hpp) say; the linker leaves
- * out what is not called: callback_sink config extras faults flash_log log model op_counts recorder session
- * sink status (with OPDUMP_VERSION defined as a text). extras.cpp needs src/kernels/statistics/kernels.cpp and
- * src/format/relayout.cpp, faults.cpp src/kernels/non_finite.cpp, config.cpp src/config/blob/plan.cpp unless they are
+ * out what is not called: callback_sink config extras faults flash_log log model op_counts provenance recorder
+ * session sink status (with OPDUMP_VERSION defined as a text). extras.cpp needs
+ * src/kernels/statistics/kernels.cpp and src/format/relayout.cpp, faults.cpp src/kernels/non_finite.cpp, config.cpp src/config/blob/plan.cpp unless they are
  * compiled out or not called.
  */
 
 /* == With an operating system == */
 /* Libraries for machines without one do not have what follows. */
+
+/**
+ * Since 1.8: puts the GNU build-id of the running program into `text`, as opdump_note_build_id does.
+ * OPDUMP_ERR_NOT_FOUND when the program was linked without one.
+ */
+opdump_status opdump_program_build_id(char text[65]);
 
 /** The system's clocks, for any number of threads. Static. The first call reads a file of sysfs: at boot. */
 const opdump_clock* opdump_system_clock(void);

@@ -20,6 +20,7 @@
 #include "opdump/types/name_pattern.hpp"  // which names a config means
 #include "opdump/types/overflow.hpp"      // reports of operators that overflowed
 #include "opdump/types/plan.hpp"          // a config resolved against one model
+#include "opdump/types/provenance.hpp"    // what a dump comes from
 #include "opdump/types/tensor.hpp"        // a tensor where it lies
 #include "opdump/types/watch.hpp"         // who overwrites whose output
 
@@ -34,7 +35,9 @@
 
 // Parts that a session may be given.
 #include "opdump/parts/all.hpp"              // every part that a config may ask for
+#include "opdump/parts/build_id.hpp"         // of the program, for a dump's provenance
 #include "opdump/parts/callback_sink.hpp"    // a sink that calls a function
+#include "opdump/parts/config_digest.hpp"    // the same of the config
 #include "opdump/parts/digests.hpp"          // digests in the place of tensors
 #include "opdump/parts/forecast.hpp"         // how large a dump will be
 #include "opdump/parts/format_restorer.hpp"  // tensors as the framework has them

@@ -26,6 +26,7 @@
 #include "opdump/types/counts.hpp"
 #include "opdump/types/overflow.hpp"
 #include "opdump/types/plan.hpp"
+#include "opdump/types/provenance.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
@@ -116,6 +117,15 @@ class BasicSession {
   /// config wants a file format, statistics, overflows or a watch that the session has no part for. The
   /// session copies `config`; the texts and lists of `config` must stay until `finalize`.
   [[nodiscard]] Status set_config(const DumpConfig& config);
+
+  /// Tells the journal of the config in force what its dump comes from: after each `set_config`, and before
+  /// anything is captured under it. `provenance` and its texts stay until `finalize`. The journal has the line
+  /// at its beginning and again at its end, as a flash log that goes round takes the beginning. With
+  /// OPDUMP_SMALL_CODE each call writes the line at once, from the drain context, and nothing has to stay. A
+  /// build in which nobody calls it has no code for it. Where no config is in force, it does nothing.
+  /// `not_supported` without OPDUMP_JOURNAL, `not_initialised` before `init`, `invalid_argument` and
+  /// `too_large` as `check(provenance)`: nothing changes.
+  [[nodiscard]] Status tell_provenance(const Provenance& provenance);
 
   /// Resolves the config in force against `model`. `bits` has a byte per operator for `plan`; `bits`, `plan`
   /// and `model` stay until `unload_model`. `model_already_loaded` leaves a loaded plan as it is. `no_memory`

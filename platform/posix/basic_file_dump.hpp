@@ -10,8 +10,10 @@
 
 #include "opdump/base/build.hpp"
 #include "opdump/impl/capture/sent_heads.hpp"
+#include "opdump/parts/config_digest.hpp"
 #include "opdump/session.hpp"
 #include "opdump/types/overflow.hpp"
+#include "opdump/types/provenance.hpp"
 #include "platform/host/host_memory.hpp"
 #include "platform/posix/config_file.hpp"
 #include "platform/posix/crash_dump.hpp"
@@ -19,6 +21,7 @@
 #include "platform/posix/dump_kit.hpp"
 #include "platform/posix/exception_environment.hpp"
 #include "platform/posix/impl/loss_text.hpp"
+#include "platform/posix/impl/own_provenance.hpp"
 #include "platform/posix/impl/stderr_line.hpp"
 #include "platform/posix/on_crash.hpp"
 #include "platform/posix/run_description.hpp"
@@ -51,6 +54,13 @@ class BasicFileDump {
   DumpKit<Memory>& kit() { return kit_; }
   const DumpKit<Memory>& kit() const { return kit_; }
 
+  [[nodiscard]] Status set_provenance(const Provenance& provenance) {
+    if (kit_.session().initialised()) return fail(Status::already_initialised);
+    if (const Status status = check(provenance); status != Status::ok) return fail(status);
+    provenance_.set(provenance);
+    return Status::ok;
+  }
+
   void on_crash(OnCrash on_crash) { on_crash_ = on_crash; }
   void follow_thread() {
     if (crash_ != nullptr) crash_->follow_thread();
@@ -76,6 +86,7 @@ class BasicFileDump {
         read_config_file(config_path, text, refusal) != Status::ok)
       status = Status::not_found;
     if (status == Status::ok) status = kit_.apply(config, text.view());
+    if (status == Status::ok && active() && provenance_.any()) status = tell_provenance(config_path);
     if (status == Status::ok) status = watch_for_crash();
     if (status == Status::ok && active()) status = load_again();
     if (status == Status::ok) return status;
@@ -194,6 +205,16 @@ class BasicFileDump {
     return Status::ok;
   }
 
+  Status tell_provenance(const char* config_path) {
+    ConfigText text;
+    ConfigError error;
+    char digest[kConfigDigestDigits];
+    std::string_view told;
+    if (read_config_file(config_path, text, error) == Status::ok)
+      told = config_digest(as_bytes(text.view()), digest);
+    return kit_.session().tell_provenance(provenance_.with_config(told));
+  }
+
   std::string losses(const DumpCounts& counts) const {
     DriverError said;
     if constexpr (ExplainingMemory<Memory>) said = memory_.driver_error();
@@ -231,6 +252,7 @@ class BasicFileDump {
 
   Memory& memory_;
   ConfigMemory config_memory_;
+  OwnProvenance provenance_;
   std::vector<const ModelPlan*> described_;  ///< all loaded models, in order
   std::vector<LoadedModel> waiting_;         ///< loaded before `start`
   std::byte scratch_[4096];

@@ -63,6 +63,8 @@ FileDump::~FileDump() = default;
 
 void FileDump::log_to(LogHook hook, void* context) { body_->log_to(hook, context); }
 
+Status FileDump::set_provenance(const Provenance& provenance) { return body_->set_provenance(provenance); }
+
 void FileDump::on_crash(OnCrash on_crash) { body_->on_crash(on_crash); }
 
 void FileDump::follow_thread() { body_->follow_thread(); }

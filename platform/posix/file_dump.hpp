@@ -38,6 +38,7 @@ using FileDump = BasicFileDump<HostMemory>;
 #include "opdump/types/counts.hpp"
 #include "opdump/types/overflow.hpp"
 #include "opdump/types/plan.hpp"
+#include "opdump/types/provenance.hpp"
 #include "opdump/types/watch.hpp"
 #include "platform/host/host_memory.hpp"
 #include "platform/posix/mindspore/constant_desc.hpp"
@@ -104,6 +105,12 @@ class FileDump {
   /// never captured, such as names that match nothing. Null: nobody gets the lines. Without this call they go
   /// to stderr. A tensor that makes no sense is reported on the capturing thread.
   void log_to(LogHook hook, void* context);
+
+  /// From the next `start` on, the journal tells what the dump comes from (`BasicSession::tell_provenance`),
+  /// and of the config the digest of its file unless `provenance` has one. Copies the texts.
+  /// `program_build_id` (build_id.hpp) finds the program's. `already_initialised` until `stop`, and errors as
+  /// `check(provenance)`: nothing changes.
+  [[nodiscard]] Status set_provenance(const Provenance& provenance);
 
   /// Takes effect at the next `start`; `as_asked` at first. Only one FileDump of a process handles signals;
   /// if another one does already, the log says so and everything else goes on. The capturing thread calls

@@ -126,6 +126,8 @@ OPDUMP_LAYOUT(opdump_session_options, 80, 48, OPDUMP_FIELD(struct_bytes, 0, 0), 
               OPDUMP_FIELD(device_id, 40, 20), OPDUMP_FIELD(when_full, 44, 24),
               OPDUMP_FIELD(block_limit_ms, 48, 28), OPDUMP_FIELD(journal, 52, 32),
               OPDUMP_FIELD(name_bytes, 56, 36), OPDUMP_FIELD(log, 64, 40), OPDUMP_FIELD(faults, 72, 44));
+OPDUMP_LAYOUT(opdump_provenance, 40, 20, OPDUMP_FIELD(struct_bytes, 0, 0), OPDUMP_FIELD(build_id, 8, 4),
+              OPDUMP_FIELD(config, 16, 8), OPDUMP_FIELD(model, 24, 12), OPDUMP_FIELD(runtime, 32, 16));
 OPDUMP_LAYOUT(opdump_counts, 60, 60, OPDUMP_FIELD(wanted, 0, 0), OPDUMP_FIELD(captured, 4, 4),
               OPDUMP_FIELD(degraded, 8, 8), OPDUMP_FIELD(empty, 12, 12), OPDUMP_FIELD(invalid, 16, 16),
               OPDUMP_FIELD(ring_full, 20, 20), OPDUMP_FIELD(timed_out, 24, 24),

@@ -1,3 +1,4 @@
+#include "platform/posix/build_id.hpp"
 #include "platform/posix/counter_clock.hpp"
 #include "platform/posix/crash_dump.hpp"
 #include "platform/posix/drain_thread.hpp"
@@ -54,6 +55,14 @@ const opdump_clock* opdump_system_clock(void) {
       .monotonic_ms = [](void* context) { return clock_of(context).monotonic_ms(); },
       .pause = [](void* context) { clock_of(context).pause(); }};
   return &handle;
+}
+
+opdump_status opdump_program_build_id(char text[65]) {
+  if (text == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  const std::string_view id =
+      posix::program_build_id(std::span<char, kMostBuildIdDigits>(text, kMostBuildIdDigits));
+  text[id.size()] = '\0';
+  return id.empty() ? OPDUMP_ERR_NOT_FOUND : OPDUMP_OK;
 }
 
 std::size_t opdump_directory_sink_size(void) {

@@ -87,6 +87,22 @@ inline Status BasicSession<Memory>::set_config(const DumpConfig& config) {
 }
 
 template <class Memory>
+inline Status BasicSession<Memory>::tell_provenance(const Provenance& provenance) {
+  if (!build::kJournal) return Status::not_supported;
+  if (!initialised_) return Status::not_initialised;
+  if (const Status status = check(provenance); status != Status::ok) return status;
+  if (context_.target == Targets::kNone) return Status::ok;
+  if constexpr (build::kLeanJournal && kAlways<Memory>) {
+    drainer_.tell(context_.target, [&provenance](auto& journal, const DumpTarget& target) {
+      journal.provenance(target, provenance);
+    });
+  } else {
+    targets_[context_.target].provenance = &provenance;
+  }
+  return Status::ok;
+}
+
+template <class Memory>
 OPDUMP_APART_IF_LEAN inline Status BasicSession<Memory>::take_target(const DumpConfig& config,
                                                                      std::uint64_t now) {
   std::uint64_t seconds = now;

@@ -188,6 +188,12 @@ class Drainer {
     ledger_.journal.driver(ledger_.targets[target], error);
   }
 
+  /// Calls `use(journal, target)`, for lines that only some journals have.
+  template <class Use>
+  void tell(std::uint8_t target, const Use& use) {
+    use(ledger_.journal, ledger_.targets[target]);
+  }
+
   /// The journal lacks lines because of `cause`. Any context.
   void fail_journal(Status cause) { ledger_.journal.fail(cause); }
 

@@ -13,6 +13,7 @@
 #include "opdump/types/config.hpp"
 #include "opdump/types/counts.hpp"
 #include "opdump/types/plan.hpp"
+#include "opdump/types/provenance.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
@@ -28,6 +29,10 @@ inline constexpr std::size_t kMostNeverTextBytes = 100;
 /// commas, the path last:
 ///
 ///     opdump-journal,1,records        format version, detail; again when the session writes on
+///     provenance,BUILD,CONFIG,OPDUMP,MODEL,RUNTIME
+///                                     what the dump comes from, as a Provenance has it, of which any may be
+///                                     empty and RUNTIME may hold commas: behind a head of version 5, and
+///                                     again before `closed`
 ///     from,R,S                        recorder R's lines start with sequence number S
 ///     begun,R,S,PATH                  record S is larger than one chunk and has begun
 ///     written,R,S,BYTES,PATH          record S is committed; PATH is empty after `begun`
@@ -219,6 +224,10 @@ class BasicJournal {
 
   void closed(const DumpTarget& target, const DumpCounts& counts) {
     if (holds_failures(target) && counts.wanted == 0) return;
+    if constexpr (kHere) {
+      if (const Provenance* const told = target.provenance; told != nullptr)
+        add_line(target, [told](TextWriter& line) { add_provenance(line, *told); });
+    }
     add_line(target, [&](TextWriter& line) {
       line.add("closed");
       for (const auto field : kDumpCountFields) line.add(',').add_decimal(counts.*field);
@@ -349,7 +358,10 @@ class BasicJournal {
       batch_.target_id = target.id;
       std::uint32_t version = 1;
       if (build::kStatistics && digest_bytes(target.form) != 0) version = 4;
+      const Provenance* const told = target.provenance;
+      if (told != nullptr) version = 5;
       put(fields_of([this, version](TextWriter& line) { add_version(line, version); }));
+      if (told != nullptr) put(fields_of([told](TextWriter& line) { add_provenance(line, *told); }));
     }
     put(fields);
     // A dump has its journal from the first record on: a quota removes only what a journal can tell of.
@@ -392,6 +404,7 @@ class BasicJournal {
 constexpr std::size_t journal_line_bytes(std::size_t name_bytes) {
   return name_bytes + 176;
 }
+static_assert(kMostProvenanceLine <= journal_line_bytes(0));
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump

@@ -15,6 +15,7 @@
 #include "opdump/port/sink.hpp"
 #include "opdump/types/config.hpp"
 #include "opdump/types/counts.hpp"
+#include "opdump/types/provenance.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
@@ -84,6 +85,15 @@ class LeanJournal {
     send(target, at);
   }
 
+  /// `check(provenance)` is `ok`. Costs nothing where nobody calls it.
+  void provenance(const DumpTarget& target, const Provenance& provenance) {
+    if (detail_ == JournalDetail::none) return;
+    if (memory_ == nullptr) return fail(Status::no_memory);
+    TextWriter line({memory_ + kNameBytes, kLineBytes});
+    add_provenance(line.add(kProvenanceHead), provenance);
+    send(target, memory_ + kNameBytes + line.text().size());
+  }
+
   // Events that have no line here.
 
   template <class... Told>
@@ -107,8 +117,12 @@ class LeanJournal {
   static constexpr std::string_view kHead = "opdump-journal,1,gaps\n";
   static constexpr std::size_t kNameBytes =
       kMaxDumpDirectoryBytes + 7 + 10 + 1 + kMaxDecimalBytes + kSuffix.size();
-  static constexpr std::size_t kMemoryBytes = kNameBytes + kHead.size() + sizeof kClosed + 11 * kDumpCounts;
+  static constexpr std::string_view kProvenanceHead = "opdump-journal,5,gaps\n";
+  static constexpr std::size_t kLineBytes = kProvenanceHead.size() + kMostProvenanceLine;
+  static constexpr std::size_t kMemoryBytes = kNameBytes + kLineBytes;
+  static_assert(kLineBytes >= kHead.size() + sizeof kClosed + 11 * kDumpCounts);
   static_assert(sizeof kClosed + 11 * kDumpCounts >= sizeof kGap + 3 * 11 + kCauseWords.size());
+  static_assert(kMemoryBytes <= journal_line_bytes(dump_name_bytes(0, 0, 0)));
 
   // A line is made by calls that have returned when it is sent, so that their stack is free while the sink
   // writes.

@@ -13,6 +13,7 @@
 #include "opdump/base/status.hpp"
 #include "opdump/types/config.hpp"
 #include "opdump/types/counts.hpp"
+#include "opdump/types/provenance.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
@@ -53,6 +54,8 @@ struct DumpTarget {
   [[no_unique_address]] Maybe<!build::kLean, std::uint32_t> sample_number{};
   /// Columns of MindSpore's table, in order; empty: its own order.
   [[no_unique_address]] Maybe<!build::kLean, std::span<const StatBits>> columns{};
+  /// For the journal, which has it behind its head and before its end; null: nothing is told.
+  [[no_unique_address]] Maybe<build::kFullJournal, const Provenance*> provenance{};
   TargetForm form{};  ///< the config's, except `data` where an overflow or a failure decides it
   /// If not `none`, only operators that failed are dumped there.
   [[no_unique_address]] Maybe<build::kFaults, ExceptionDump> exception{ExceptionDump::none};
