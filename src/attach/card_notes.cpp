@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "platform/posix/build_id.hpp"
 #include "src/card/attribute_json.hpp"
 
 namespace opdump::attaching {
@@ -167,6 +168,8 @@ cards::ModelCard CardNotes::card(const ModelDesc& model) const {
   card.graph_name = model.graph_name;
   card.runtime = runtime_;
   card.sha256 = sha256_;
+  char build_id[kMostBuildIdDigits];
+  card.build_id = posix::program_build_id(build_id);
   card.id = model.id;
   card.tensors = tensors_;
   for (std::uint32_t i = 0; i < model.ops.size(); ++i) {

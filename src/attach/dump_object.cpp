@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "platform/posix/build_id.hpp"
 #include "platform/posix/impl/trusted_variable.hpp"
 #include "src/attach/model_object.hpp"
 
@@ -21,6 +22,22 @@ unsigned opdump_attach::slots_of(const opdump_attach_options& options) {
   return options.max_threads == 0 ? ThreadTable::kMost : std::min(ThreadTable::kMost, options.max_threads);
 }
 
+void opdump_attach::make_files() {
+  if (files_ != nullptr) return;
+  files_ = std::make_unique<FileDump>(memory_, options_.device_id);
+  if (options_.say != nullptr) files_->log_to(pass_line, this);
+  slots_[0].recorder = &files_->recorder();
+}
+
+Status opdump_attach::set_provenance(Provenance provenance) {
+  const std::lock_guard control(control_);
+  char build_id[kMostBuildIdDigits];
+  if (provenance.build_id.empty()) provenance.build_id = posix::program_build_id(build_id);
+  const auto slots = lock_all();
+  make_files();
+  return files_->set_provenance(provenance);
+}
+
 Status opdump_attach::start(const char* config) {
   const std::lock_guard control(control_);
   error_.clear();
@@ -31,11 +48,7 @@ Status opdump_attach::start(const char* config) {
   if (config == nullptr) config = posix::trusted_variable("OPDUMP_CONFIG");
   if (config == nullptr || *config == '\0') return Status::ok;
   const auto slots = lock_all();
-  if (files_ == nullptr) {
-    files_ = std::make_unique<FileDump>(memory_, options_.device_id);
-    if (options_.say != nullptr) files_->log_to(pass_line, this);
-    slots_[0].recorder = &files_->recorder();
-  }
+  make_files();
   Status status = files_->start(config);
   if (status != Status::ok) {
     error_ = files_->error();

@@ -35,6 +35,7 @@ struct opdump_attach {
   opdump_attach& operator=(const opdump_attach&) = delete;
   ~opdump_attach();
 
+  opdump::Status set_provenance(opdump::Provenance provenance);
   opdump::Status start(const char* config);
   opdump::Status stop();
   opdump::Status describe(const char* path);
@@ -84,6 +85,7 @@ struct opdump_attach {
   bool count_failure(opdump::Status status);
   static void pass_line(void* self, std::string_view line);
   static unsigned slots_of(const opdump_attach_options& options);
+  void make_files();
   Recorder* add_recorder(Slot& slot);
   std::vector<std::unique_lock<std::mutex>> lock_all();
   opdump::Status end();

@@ -20,6 +20,7 @@ class CardWriter {
     put_text("made_by", card_.made_by);
     put_text("runtime", card_.runtime);
     put_text("sha256", card_.sha256);
+    put_text("build_id", card_.build_id);
     json_.key("id").number(card_.id);
     json_.key("ops").open('[');
     for (std::size_t i = 0; i < card_.ops.size(); ++i) {

@@ -52,6 +52,7 @@ struct ModelCard {
   std::string graph_name;
   std::string made_by;           ///< the program that wrote the model's file
   std::string runtime;           ///< that has loaded the model, and its version
+  std::string build_id;          ///< of the program that has run it
   std::string sha256;            ///< of that file, in hexadecimal
   std::uint64_t onnx_opset = 0;  ///< of ONNX's own operators; 0: not a model of ONNX
   std::uint32_t id = 0;
