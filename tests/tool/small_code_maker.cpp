@@ -8,6 +8,7 @@
 ///     configs    two recorders and two configs, one after the other, with losses
 ///     full       a part that is full refuses the rest
 ///     overwrite  a part that is too small keeps the newest
+///     provenance all is captured, and the journal tells what the dump comes from
 ///     endless    until it is killed; "synced N" after each sync of N records
 ///
 /// With PROGRAMS power ends in the midst of the program that comes after so many. At the end it prints what
@@ -147,6 +148,11 @@ class Firmware {
     }
   }
 
+  void tell_provenance() {
+    const Provenance provenance = {.build_id = "00ff", .config = "9a3b12cd", .runtime = "tflm 2.1, own"};
+    need(session_.tell_provenance(provenance) == Status::ok, "tell_provenance");
+  }
+
   void endless() {
     for (;;) {
       steps(3);
@@ -197,6 +203,7 @@ int main(int argc, char** argv) {
   need(log.mount() == Status::ok, "mount");
   static Firmware firmware(log, what == "degrade" ? WhenFull::degrade : WhenFull::drop);
   if (what == "endless") firmware.endless();
+  if (what == "provenance") firmware.tell_provenance();
   firmware.steps(tight ? 60 : 5);
   if (what == "losses" || what == "degrade" || what == "configs") {
     lose_some(firmware);

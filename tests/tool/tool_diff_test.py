@@ -296,7 +296,7 @@ class Diff(Case):
     def test_runs_of_other_models_are_refused_unless_told(self):
         self.run_of('A', lambda at, op: (at, op))
         self.run_of('B', lambda at, op: (at, op), model='other')
-        _, error = self.run_tool('diff', 'A', 'B', expect=1)
+        _, error = self.run_tool('diff', 'A', 'B', expect=2)
         self.assertIn("B: is of model 'other', and A of model 'net'", error)
         self.assertEqual({one['verdict'] for one in self.diff('A', 'B', '--any-model')['differences']}, {'missing'})
 
@@ -311,7 +311,7 @@ class Diff(Case):
         self.card('A', 'a' * 64)
         self.card('B', 'b' * 64)
         self.run_tool('diff', 'A', 'C')
-        _, error = self.run_tool('diff', 'A', 'B', expect=1)
+        _, error = self.run_tool('diff', 'A', 'B', expect=2)
         self.assertIn("model 'net' is another one in A (SHA-256 aaaaaaaaaaaa...) than in B (bbbbbbbbbbbb...); "
                       "'--any-model' compares them", error)
         self.run_tool('diff', 'A', 'B', '--any-model')
@@ -321,14 +321,14 @@ class Diff(Case):
         self.assertIn('model,net,%s\n' % ('a' * 64), self.read('golden.sig').decode())
         self.run_tool('diff', 'golden.sig', 'B')
         self.card('B', 'b' * 64)
-        self.run_tool('diff', 'golden.sig', 'B', expect=1)
+        self.run_tool('diff', 'golden.sig', 'B', expect=2)
 
     def test_compare_refuses_other_files_of_a_model_unless_told(self):
         for folder, sha256 in (('A', 'a' * 64), ('B', 'b' * 64)):
             self.write(folder + '/20260131130559/0/net/7/0/Add.op.3.0.1589195081588018',
                        record([], [tensor(FLOAT, [2], b'12345678')]))
             self.card(folder, sha256)
-        _, error = self.run_tool('compare', '-m', 'A', '-g', 'B', expect=1)
+        _, error = self.run_tool('compare', '-m', 'A', '-g', 'B', expect=2)
         self.assertIn("model 'net' is another one in my dump", error)
         self.run_tool('compare', '-m', 'A', '-g', 'B', '--any-model')
         self.card('B', 'a' * 64)

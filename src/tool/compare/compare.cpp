@@ -17,6 +17,7 @@
 #include "src/tool/cli/output_file.hpp"
 #include "src/tool/compare/compare_report.hpp"
 #include "src/tool/flash/extracted_image.hpp"
+#include "src/tool/verify/dump_provenance.hpp"
 #include "src/tool/run/model_sums.hpp"
 
 namespace opdump::tool {
@@ -48,7 +49,9 @@ usage: opdump compare -m MINE -g GOLDEN [-out DIRECTORY]
                                it: quantised tensors are compared by their real values. Without it, by the
                                cards that lie beside the journal, 'opdump.*.model.json'
       --golden-model CARD      the same of GOLDEN
-      --any-model              compares dumps whose cards tell of another file of a model, by its SHA-256
+      --any-model              compares dumps whose cards or journals tell of another file of a model, by its
+                               SHA-256. Other builds, configs, runtimes or versions of opdump are told on
+                               stderr and refused nowhere
       --by-order               operators go together by their turn within a step, whatever their names
       --align                  what names leave over goes together by type, shape and values in the order of
                                execution, as between two runtimes; what one of them has fused stays over
@@ -99,7 +102,7 @@ floating dtype, and where the largest absolute error lies.
 exit status
   0  all tensors of mine were compared, and keep the limits
   1  one does not, has no golden tensor, or could not be compared; the summary and stderr say which
-  2  the command line is wrong
+  2  the command line is wrong, or the dumps are of different models
 )";
 
 struct CompareOptions {
@@ -141,17 +144,27 @@ void expect(const DumpSide& side, const DumpSide& golden, const PairingOptions& 
 
 constexpr std::uint64_t kMostProblems = 10;
 
-/// What the cards beside both dumps tell of different models; empty: nothing.
-std::string unlike_sides(BesideCards& beside, const DumpSide& mine, const DumpSide& golden) {
+/// What the cards and journals beside both dumps tell of different models; empty: nothing. `others` becomes
+/// what else of where they come from is different.
+std::string unlike_sides(BesideCards& beside, const DumpSide& mine, const DumpSide& golden,
+                         std::vector<std::string>& others) {
+  constexpr char kMine[] = "my dump";
+  constexpr char kGolden[] = "the golden one";
   ModelSums sums[2];
+  DumpProvenance provenances[2];
+  ProvenanceReader reader(beside);
   for (const DumpSide* side : {&mine, &golden}) {
     std::set<std::string> directories;
     for (const DumpFile& file : side->files)
       directories.insert(file.path.substr(0, std::min(file.path.rfind('/'), file.path.size())));
-    for (const std::string& directory : directories)
+    for (const std::string& directory : directories) {
       add_model_sums(beside, directory, sums[side == &golden ? 1 : 0]);
+      reader.add(directory, provenances[side == &golden ? 1 : 0]);
+    }
   }
-  return unlike_models("my dump", sums[0], "the golden one", sums[1]);
+  others = unlike_provenance(kMine, provenances[0], kGolden, provenances[1]);
+  const std::string unlike = unlike_models(kMine, sums[0], kGolden, sums[1]);
+  return unlike.empty() ? unlike_models(kMine, provenances[0], kGolden, provenances[1]) : unlike;
 }
 
 bool is_pair(const PairResult& result) {
@@ -282,10 +295,13 @@ int run_compare(Words words) {
   DumpSide mine = read(my_image, *options.mine, boot);
   DumpSide golden = read(golden_image, *options.golden, golden_boot);
   BesideCards beside(search.note);
-  if (const std::string unlike = unlike_sides(beside, mine, golden); !unlike.empty() && !options.any_model) {
+  std::vector<std::string> others;
+  const std::string unlike = unlike_sides(beside, mine, golden, others);
+  if (!unlike.empty() && !options.any_model) {
     say("opdump: " + unlike + "; '--any-model' compares them");
-    return kExitFailed;
+    return kExitUsage;
   }
+  for (const std::string& other : others) say("opdump: " + other);
   add_cards(options.model ? &carded : nullptr, beside, mine);
   add_cards(options.golden_model ? &golden_carded : nullptr, beside, golden);
   if (options.op) {

@@ -40,7 +40,7 @@ usage: opdump diff RUN RUN... [--against RUN]... [--write SIGNATURE] [--json]
       --write FILE   writes a signature: a text with the digest of each tensor, and "~" for each that is not the
                      same in all runs. Later it may stand in place of a run
       --any-model    compares dumps that have no model in common, or whose cards ('opdump.*.model.json' beside the
-                     journal) tell of another file of a model
+                     journal) or journals tell of another file of a model
       --json         everything as JSON on stdout
 
 The first tensor is the first by step, then in the order in which the first run captured it. It is
@@ -48,6 +48,9 @@ The first tensor is the first by step, then in the order in which the first run 
   different  where the runs of each side agree, and the sides do not
   flaky      where runs of one side do not agree
   missing    where some runs have it and others do not
+
+Where journals or cards tell of other builds of the program, other configs, runtimes or versions of opdump, stderr
+says so, and nothing is refused.
 
 Sides are what '--against' says or, where a RUN has several runs, each RUN. Runs that no side is told of are
 different where they fall into the same two groups in most places, as two builds do, and flaky elsewhere. Of two runs
@@ -60,8 +63,8 @@ nothing is flaky.
 
 exit status
   0  all tensors are the same in all runs
-  1  some are not, or a run could not be read or is of another model; stdout or stderr says which
-  2  the command line is wrong
+  1  some are not, or a run could not be read; stdout or stderr says which
+  2  the command line is wrong, or a run is of another model
 )";
 
 struct DiffOptions {
@@ -190,8 +193,9 @@ int run_diff(Words words) {
     return usage_error("diff", "one run alone: a second RUN, or '--write FILE', is missing");
   if (std::string error; !options.any_model && !have_common_model(table, error)) {
     say("opdump: " + error + "; '--any-model' compares them");
-    return kExitFailed;
+    return kExitUsage;
   }
+  for (const std::string& unlike : unlike_runs(table)) say("opdump: " + unlike);
   const bool one_each = !has_sides && table.runs().size() == rest.size();
   const std::vector<RunDifference> differences = judge_runs(table, one_each);
   if (std::string error;

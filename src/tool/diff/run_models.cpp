@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace opdump::tool {
@@ -27,6 +28,9 @@ bool have_common_model(const RunTable& table, std::string& error) {
   for (std::size_t run = 1; run < table.runs().size(); ++run) {
     error = unlike_models(table.runs()[0].name, table.runs()[0].models, table.runs()[run].name,
                           table.runs()[run].models);
+    if (error.empty())
+      error = unlike_models(table.runs()[0].name, table.runs()[0].provenance, table.runs()[run].name,
+                            table.runs()[run].provenance);
     if (!error.empty()) return false;
     const std::set<std::string> own = models_of(table, run);
     const auto is_common = [&first](const std::string& model) { return first.contains(model); };
@@ -36,6 +40,16 @@ bool have_common_model(const RunTable& table, std::string& error) {
     return false;
   }
   return true;
+}
+
+std::vector<std::string> unlike_runs(const RunTable& table) {
+  std::vector<std::string> unlike;
+  for (std::size_t run = 1; run < table.runs().size(); ++run) {
+    for (std::string& one : unlike_provenance(table.runs()[0].name, table.runs()[0].provenance,
+                                              table.runs()[run].name, table.runs()[run].provenance))
+      unlike.push_back(std::move(one));
+  }
+  return unlike;
 }
 
 }  // namespace opdump::tool

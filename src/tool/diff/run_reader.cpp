@@ -33,6 +33,11 @@ std::string without_marks(std::string_view name) {
 
 }  // namespace
 
+void RunReader::add_origin(const std::string& directory) {
+  add_model_sums(cards_, directory, sources_.back().models);
+  provenance_.add(directory, sources_.back().provenance);
+}
+
 bool RunReader::take_algorithm(std::string_view algorithm, const std::string& path) {
   if (algorithm_.empty()) {
     algorithm_ = algorithm;
@@ -57,7 +62,7 @@ bool RunReader::look_at_digests(const std::vector<FoundFile>& files, const std::
     const auto [run, is_new] = runs.emplace(std::pair(directory, turn), sources_.size());
     if (is_new) {
       sources_.push_back({Source::Kind::digests, directory, side, {}});
-      add_model_sums(cards_, directory, sources_.back().models);
+      add_origin(directory);
     }
     sources_[run->second].files.push_back(file.path);
     MappedFile mapped;
@@ -106,7 +111,7 @@ bool RunReader::look(const std::string& path, const std::string& name, std::size
   sources_.push_back({Source::Kind::tensors, name, side, {path}});
   std::set<std::string> directories;
   for (const FoundFile& file : found) directories.insert(folder_of(file.path));
-  for (const std::string& directory : directories) add_model_sums(cards_, directory, sources_.back().models);
+  for (const std::string& directory : directories) add_origin(directory);
   return true;
 }
 
@@ -186,7 +191,7 @@ bool RunReader::read_tensors(const std::string& path, RunTable& table) {
 bool RunReader::read(RunTable& table) {
   bool good = true;
   for (const Source& source : sources_) {
-    table.begin_run(source.name, source.side, source.models);
+    table.begin_run(source.name, source.side, source.models, source.provenance);
     for (const std::string& path : source.files) {
       if (source.kind == Source::Kind::digests) {
         good = read_digests(path, table) && good;

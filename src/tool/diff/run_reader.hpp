@@ -9,6 +9,7 @@
 #include "src/tool/dump/found_files.hpp"
 #include "src/tool/run/beside_cards.hpp"
 #include "src/tool/run/model_sums.hpp"
+#include "src/tool/verify/dump_provenance.hpp"
 
 namespace opdump::tool {
 
@@ -36,8 +37,11 @@ class RunReader {
     std::size_t side = 0;
     std::vector<std::string> files;  ///< of tensors, the path that was named
     ModelSums models{};
+    DumpProvenance provenance{};
   };
 
+  /// Of `directory`, to the source that was looked at last.
+  void add_origin(const std::string& directory);
   bool take_algorithm(std::string_view algorithm, const std::string& path);
   bool look_at_digests(const std::vector<FoundFile>& files, const std::string& name, std::size_t side);
   bool read_digests(const std::string& path, RunTable& table);
@@ -48,6 +52,7 @@ class RunReader {
   std::string algorithm_of_;  ///< whose it is
   std::vector<Source> sources_;
   BesideCards cards_;
+  ProvenanceReader provenance_{cards_};
   DigestedOps ops_;
   std::vector<std::vector<std::uint32_t>> tensors_;  ///< of each of `ops_`
 };

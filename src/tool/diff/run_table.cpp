@@ -10,8 +10,8 @@ std::string SummedTensor::text() const {
   return type.empty() ? text : text + " (" + type + ")";
 }
 
-void RunTable::begin_run(std::string name, std::size_t side, ModelSums models) {
-  runs_.push_back({std::move(name), side, std::move(models)});
+void RunTable::begin_run(std::string name, std::size_t side, ModelSums models, DumpProvenance provenance) {
+  runs_.push_back({std::move(name), side, std::move(models), std::move(provenance)});
   digests_.emplace_back(places_.size());
   next_ = 0;
 }

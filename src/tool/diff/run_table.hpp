@@ -9,6 +9,7 @@
 
 #include "opdump/base/bytes.hpp"
 #include "src/tool/run/model_sums.hpp"
+#include "src/tool/verify/dump_provenance.hpp"
 
 namespace opdump::tool {
 
@@ -53,6 +54,7 @@ struct Run {
   std::string name;
   std::size_t side = 0;  ///< runs of one side should be the same
   ModelSums models{};    ///< as far as they are told
+  DumpProvenance provenance{};
 };
 
 /// The digests of several runs, side by side. Rows are in the order in which the first run that has them ran
@@ -60,7 +62,7 @@ struct Run {
 class RunTable {
  public:
   /// Begins a run; `set` is of this one from then on.
-  void begin_run(std::string name, std::size_t side, ModelSums models = {});
+  void begin_run(std::string name, std::size_t side, ModelSums models = {}, DumpProvenance provenance = {});
 
   /// The run that was begun has a model whose file has that SHA-256.
   void add_model(const std::string& name, const std::string& sha256) {

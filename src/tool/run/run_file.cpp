@@ -205,7 +205,9 @@ class RunFileReader {
     if (!check_object(node, path, std::span(kKeys).first(card_ ? kKeys.size() : 5)) ||
         !read_text(node, path, "name", model.name) ||
         !read_text(node, path, "graph_name", model.graph_name) || !read_number(node, path, "id", model.id) ||
-        !read_text(node, path, "sha256", model.sha256))
+        !read_text(node, path, "sha256", model.sha256) ||
+        !read_text(node, path, "build_id", model.build_id) ||
+        !read_text(node, path, "runtime", model.runtime))
       return false;
     if (model.name.empty()) return missing(node, path.key("name"), "every model has a name");
     return for_each(node, path, "ops",

@@ -62,7 +62,9 @@ struct RunModel {
   std::string_view graph_name;
   std::uint32_t id = 0;
   bool from_card = false;
-  std::string_view sha256{};  ///< of the model's file; empty: the card does not tell
+  std::string_view sha256{};    ///< of the model's file; empty: the card does not tell, as with the next two
+  std::string_view build_id{};  ///< of the program that has run it
+  std::string_view runtime{};
   std::vector<RunOp> ops;
   std::vector<RunConstant> constants;
 };

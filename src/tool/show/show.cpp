@@ -45,7 +45,9 @@ usage: opdump show PATH... [--op GLOB] [--step STEPS] [--boot N] [--stats] [--he
   --json        the same for programs
 
 A PATH, also as '-d PATH', is a dump file, a flash image, or a directory, which is searched with all that is below
-it. Records come in the order in which their operators ran. Each gets a line with its operator's type and name,
+it. The last line says what they come
+from, such as the build of the program, as far as journals and cards tell.
+Records come in the order in which their operators ran. Each gets a line with its operator's type and name,
 task, stream, local time, step and model, and below it a line per tensor: role and index, dtype, format, shape,
 bytes, and the minimum, maximum and mean of its finite elements. Elements that are no finite number are counted;
 complex numbers are shown by their magnitude. '-' stands for what is not known. Files of one tensor (.npy, and .bin
@@ -114,7 +116,7 @@ class Show {
   bool run(const std::vector<FoundFile>& files, Listing& listing) {
     bool good = true;
     for (const FoundFile& file : files) good &= show(file, listing);
-    listing.finish();
+    listing.finish(provenance_);
     return good && listing.sums().records != 0;
   }
 
@@ -192,6 +194,7 @@ class Show {
     if (!directory_ || directory != *directory_) {
       directory_ = directory;
       real_directory_ = real_path(directory);
+      origin_.add(real_directory_, provenance_);
     }
     return real_directory_;
   }
@@ -201,6 +204,8 @@ class Show {
   const Filter& filter_;
   const CardedOps* const card_;
   BesideCards beside_{tell};
+  ProvenanceReader origin_{beside_};
+  DumpProvenance provenance_;
   std::optional<std::string> directory_;  ///< of the record looked at last
   std::string real_directory_;
   RecordFile file_;

@@ -150,9 +150,11 @@ bool JsonListing::show(const ShownRecord& record, RecordFile& file, std::string&
   return error.empty();
 }
 
-void JsonListing::finish() {
+void JsonListing::finish(const DumpProvenance& provenance) {
   if (sums_.records != 0) json_.line();
-  json_.close(']').key("count").open('{').key("records").number(sums_.records);
+  json_.close(']');
+  write_provenance(json_, provenance);
+  json_.key("count").open('{').key("records").number(sums_.records);
   json_.key("tensors").number(sums_.tensors).key("bytes").number(sums_.bytes).close('}').close('}');
   print();
   std::puts("");

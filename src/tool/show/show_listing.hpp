@@ -13,6 +13,7 @@
 #include "src/tool/dump/statistics_file.hpp"
 #include "src/tool/dump/tensor_digest.hpp"
 #include "src/tool/run/carded_ops.hpp"
+#include "src/tool/verify/dump_provenance.hpp"
 
 namespace opdump::tool {
 
@@ -59,7 +60,7 @@ class TextListing {
   /// The same for statistics without a tensor.
   void show(const ShownRecord& record, const StatisticsRecord& statistics);
 
-  void finish() const;
+  void finish(const DumpProvenance& provenance) const;
   const ShownSums& sums() const { return sums_; }
 
  private:
@@ -83,7 +84,7 @@ class JsonListing {
 
   bool show(const ShownRecord& record, RecordFile& file, std::string& error);
   void show(const ShownRecord& record, const StatisticsRecord& statistics);
-  void finish();
+  void finish(const DumpProvenance& provenance);
   const ShownSums& sums() const { return sums_; }
 
  private:

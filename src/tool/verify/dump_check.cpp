@@ -21,6 +21,7 @@
 #include "src/tool/dump/mapping_file.hpp"
 #include "src/tool/dump/pending_pairs.hpp"
 #include "src/tool/dump/record_name.hpp"
+#include "src/tool/verify/dump_provenance.hpp"
 #include "src/tool/verify/findings.hpp"
 #include "src/tool/verify/journal_reader.hpp"
 
@@ -177,6 +178,7 @@ void DumpCheck::check_journal(const std::string& name) {
   const auto cut = cuts_.find(name);
   cut_ = cut == cuts_.end() ? &none : &cut->second;
   digested_ = digest_bytes_ = 0;
+  provenance_.clear();
   if (cut_->may_be) check->expect_cut(cut_->records);
   JournalReader reader;
   if (!reader.open(journal_)) {
@@ -622,6 +624,21 @@ void DumpCheck::on_chunk(const JournalLine& line) {
        {"fault", std::string(fault.word)},
        {"chunks", {}, line.chunks, true},
        {"bytes", {}, line.bytes, true}});
+}
+
+void DumpCheck::on_provenance(const Provenance& provenance) {
+  // A journal has it twice.
+  const std::string text = provenance_text(provenance);
+  if (text == provenance_) return;
+  provenance_ = text;
+  context_.builds.emplace(provenance.build_id);
+  context_.findings.add_note(FindingKind::provenance, {journal_, text},
+                             {{"journal", journal_},
+                              {"build_id", std::string(provenance.build_id)},
+                              {"config", std::string(provenance.config)},
+                              {"opdump", std::string(provenance.opdump)},
+                              {"model", std::string(provenance.model)},
+                              {"runtime", std::string(provenance.runtime)}});
 }
 
 void DumpCheck::on_driver(std::string_view call, std::int32_t code) {

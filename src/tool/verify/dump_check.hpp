@@ -42,7 +42,8 @@ struct VerifyContext {
   bool quick = false;               ///< files are not opened
   RecordFile file{};
   std::vector<JournalSummary> journals{};
-  std::uint64_t files = 0;  ///< that are there as they were written
+  std::set<std::string> builds{};  ///< of the programs, as journals tell them
+  std::uint64_t files = 0;         ///< that are there as they were written
   std::uint64_t bytes = 0;
 };
 
@@ -103,6 +104,7 @@ class DumpCheck final : private JournalListener {
   void on_op(const JournalLine& line) override;
   void on_never(const NeverCaptured& what) override;
   void on_chunk(const JournalLine& line) override;
+  void on_provenance(const Provenance& provenance) override;
   void on_driver(std::string_view call, std::int32_t code) override;
   void on_untold(std::uint64_t number, std::uint32_t untold, const DumpCounts& counts) override;
   void on_untold_reduced(std::uint64_t number, std::uint32_t untold) override;
@@ -142,7 +144,8 @@ class DumpCheck final : private JournalListener {
 
   VerifyContext& context_;
   const std::string directory_;
-  std::string journal_;  ///< path of the one being read
+  std::string journal_;     ///< path of the one being read
+  std::string provenance_;  ///< of it, as it was told last
   std::uint64_t journal_device_ = 0;
   std::map<std::string, Cut> cuts_;  ///< by the journal's name
   Cut* cut_ = nullptr;               ///< of the one being read

@@ -35,6 +35,7 @@ constexpr KindTexts kKinds[] = {
     {"part", "not finished"},
     {"damage", "lost with bytes of the image"},
     {"some_steps", "captured at some of the model's steps only, as operators are that run under a condition"},
+    {"provenance", "what the dumps come from"},
     {"rotated", "older dumps, removed to make room"},
 };
 static_assert(std::size(kKinds) == static_cast<std::size_t>(FindingKind::kCount));

@@ -31,6 +31,7 @@ enum class FindingKind : std::uint8_t {
   part,         ///< a file that was never finished
   damage,       ///< bytes of a flash image are lost
   some_steps,   ///< an operator that was captured at some of its model's steps only, as conditional ones are
+  provenance,   ///< what the dump comes from
   rotated,      ///< older dumps were removed to make room
   kCount,
 };

@@ -39,6 +39,8 @@ void JournalCheck::take(const JournalLine& line, std::uint64_t number) {
   switch (line.kind) {
     case Kind::header:
       return take_header(line);
+    case Kind::provenance:
+      return listener_.on_provenance(line.provenance);
     case Kind::from:
       return take_from(line);
     case Kind::to:

@@ -39,6 +39,9 @@ class JournalListener {
   /// Something that was asked for was never captured.
   virtual void on_never(const NeverCaptured& what) = 0;
 
+  /// What the dump comes from; each line of it.
+  virtual void on_provenance(const Provenance& provenance) = 0;
+
   /// Something about a runtime's chunks is in `line`.
   virtual void on_chunk(const JournalLine& line) = 0;
   /// The latest call of the device's driver that failed, and what it returned.

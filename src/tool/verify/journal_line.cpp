@@ -150,7 +150,7 @@ bool are_causes(std::string_view text) {
 
 bool parse_header(std::string_view rest, JournalLine& line, std::string& reason) {
   const std::string_view version = cut_first(rest, ',');
-  if (version.size() != 1 || version[0] < '1' || version[0] > '4') {
+  if (version.size() != 1 || version[0] < '1' || version[0] > '5') {
     reason = "version " + std::string(version.substr(0, 20)) + " of the journal's format is not known here";
     return false;
   }
@@ -158,6 +158,16 @@ bool parse_header(std::string_view rest, JournalLine& line, std::string& reason)
   if (line.records || rest == "gaps") return true;
   reason = "the detail is neither 'records' nor 'gaps'";
   return false;
+}
+
+bool parse_provenance(std::string_view rest, JournalLine& line) {
+  Provenance& told = line.provenance;
+  for (std::string_view* text : {&told.build_id, &told.config, &told.opdump, &told.model}) {
+    if (rest.find(',') == rest.npos) return false;
+    *text = cut_first(rest, ',');
+  }
+  told.runtime = rest;
+  return check(told) != Status::invalid_argument;
 }
 
 bool parse_closed(std::string_view rest, JournalLine& line) {
@@ -317,6 +327,7 @@ bool parse_journal_path(std::string_view text, JournalPath& path) {
 
 bool parse_journal_line(std::string_view text, JournalLine& line, std::string& reason) {
   constexpr std::pair<std::string_view, Kind> kKinds[] = {{"opdump-journal", Kind::header},
+                                                          {"provenance", Kind::provenance},
                                                           {"from", Kind::from},
                                                           {"begun", Kind::begun},
                                                           {"written", Kind::written},
@@ -346,6 +357,7 @@ bool parse_journal_line(std::string_view text, JournalLine& line, std::string& r
   line.kind = kind->second;
   reason = "not a line '" + std::string(word) + "' as a journal has it";
   if (line.kind == Kind::header) return parse_header(rest, line, reason);
+  if (line.kind == Kind::provenance) return parse_provenance(rest, line);
   if (line.kind == Kind::closed) return parse_closed(rest, line);
   if (line.kind == Kind::op) return parse_op(rest, line);
   if (line.kind == Kind::never) return parse_never(rest, line);

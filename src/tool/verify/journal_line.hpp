@@ -7,6 +7,7 @@
 #include "opdump/types/chunk_fault.hpp"
 #include "opdump/types/counts.hpp"
 #include "opdump/types/plan.hpp"
+#include "opdump/types/provenance.hpp"
 #include "src/tool/dump/record_name.hpp"
 
 namespace opdump::tool {
@@ -55,6 +56,7 @@ std::string causes_text(const LossCounts& counts);
 struct JournalLine {
   enum class Kind {
     header,
+    provenance,
     from,
     begun,
     written,
@@ -94,6 +96,7 @@ struct JournalLine {
   std::uint32_t chunks = 0;
   std::string_view driver_call;
   std::int32_t driver_code = 0;
+  Provenance provenance{};
 };
 
 /// On false `reason` says what is wrong with the line.

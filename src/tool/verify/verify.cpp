@@ -53,6 +53,7 @@ leaves no number out and counts no loss, and every file it names is there, with 
 record. A journal made with '--journal gaps' names no files; then they are counted, and so are
 records with digests. Files that no closed journal
 names are wrong too.
+What a dump comes from, such as the build of the program, is told where its journal has it.
 Where a call of the device's driver failed, the journal has the latest one and what it returned.
 What was lost without a name is told once more by operator, where the program had them counted (count_ops).
 The journal also tells what the config asked for and no call ever brought: a model that was not loaded, a name, a
@@ -169,6 +170,9 @@ void print_summary(const VerifyContext& context) {
               count_text(context.journals.size(), "journal").c_str(), count_text(written, "record").c_str(),
               std::to_string(lost).c_str(), count_text(context.files, "file").c_str(),
               byte_text(context.bytes).c_str(), context.quick ? ", not opened" : "");
+  if (context.builds.size() > 1)
+    std::printf("%s of the program: the journals are not of one\n",
+                count_text(context.builds.size(), "build").c_str());
 }
 
 std::optional<int> check_usage(const VerifyOptions& options, const std::vector<std::string>& rest) {
