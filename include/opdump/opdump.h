@@ -903,8 +903,8 @@ opdump_status opdump_capture_single_op(opdump_recorder* recorder, const opdump_o
  * Firmware compiles these sources of src/c_api, whatever the knobs (opdump/knobs.hpp) say; the linker leaves
  * out what is not called: callback_sink config extras faults flash_log log model op_counts provenance recorder
  * session sink status (with OPDUMP_VERSION defined as a text). extras.cpp needs
- * src/kernels/statistics/kernels.cpp and src/format/relayout.cpp, faults.cpp src/kernels/non_finite.cpp, config.cpp src/config/blob/plan.cpp unless they are
- * compiled out or not called.
+ * src/kernels/statistics/kernels.cpp and src/format/relayout.cpp, faults.cpp src/kernels/non_finite.cpp,
+ * config.cpp src/config/blob/plan.cpp unless they are compiled out or not called.
  */
 
 /* == With an operating system == */
