@@ -330,6 +330,22 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("digests: what flush says is in the sink is there, whatever the budget of the drain before") {
+  for (std::size_t budget = 1; budget < 600; ++budget) {
+    CAPTURE(budget);
+    Bench<4096> bench(WhenFull::drop);
+    bench.start(digest_config(kDigestXxh3));
+    bench.step();
+    while (bench.session.drain_some(budget) != 0) {
+      if (bench.recorder.ring().drained()) break;
+    }
+    REQUIRE(bench.session.flush(0) == Status::ok);
+    const std::string* const file = digests_of(bench.sink);
+    REQUIRE(file != nullptr);
+    CHECK(digest_entries(*file).records.size() == 3);
+  }
+}
+
 TEST_CASE("digests: a flash log that goes round keeps the names of most records that it keeps") {
   constexpr std::uint32_t kSteps = 4000;
   LogRig rig(16, flashlog::Policy::overwrite_oldest, 12, kDigestXxh3);

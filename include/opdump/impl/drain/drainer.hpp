@@ -69,13 +69,12 @@ class Drainer {
     Stream& stream = ledger_.stream_of(slot);
     std::size_t moved = 0;
     std::uint32_t unreleased = 0;
-    bool empty = false;
+    const bool asked = DrainLedger::kDigests && stream.looks_to_pass != 0;
     while (moved < budget_bytes) {
       if (ring.all_popped() && stream.looks_to_pass != 0) --stream.looks_to_pass;
       // Not `peek`, whose result would lie on the stack.
       if (!ring.look()) {
         stream.looks_to_pass = 0;
-        if (DrainLedger::kDigests) empty = true;
         break;
       }
       const Bytes chunk = ring.oldest();
@@ -93,7 +92,8 @@ class Drainer {
         unreleased = 0;
       }
     }
-    if (DrainLedger::kDigests && empty && ledger_.digests.count() != 0) {
+    if (DrainLedger::kDigests && ledger_.digests.count() != 0 &&
+        ((asked && stream.looks_to_pass == 0) || !ring.look())) {
       RecordChunks::flush_digests(ledger_);
       ledger_.journal.flush();
     }
