@@ -317,6 +317,7 @@ inline Status BasicSession<Memory>::flush(std::uint32_t limit_ms) {
   const auto all_passed = [this, asked] {
     // acquire: it is in the sink; pairs with the release in `drain_some`.
     if (flushes_passed_.load(std::memory_order_acquire) == asked) return true;
+    if (drainer_.holds_digests()) return false;
     for (std::size_t slot = 0; slot < OPDUMP_MAX_RECORDERS; ++slot) {
       if (is_drained(slot_state(slot)) && !recorders_[slot].ring().drained()) return false;
     }

@@ -24,14 +24,23 @@ inline namespace OPDUMP_NAMESPACE {
 ///
 /// The names and shapes of an operator are written once, and again after 16 times as many bytes of digests.
 /// Records wait in the object until a ring is empty or `kBatchBytes` are full, so that a record takes its
-/// digests, one byte or two, and its share of about 20 bytes of a batch. `kOps` operators are remembered at a
-/// time, 8 bytes each; with more of them, names are written more often.
+/// digests, one byte or two, and its share of about 20 bytes of a batch: `hold` makes that share small where
+/// a step has few operators. `kOps` operators are remembered at a time, 8 bytes each; with more of them,
+/// names are written more often.
 template <class Memory, std::size_t kOps = 128, std::size_t kBatchBytes = 512>
 class DigestReduction final : public TensorReduction {
   static_assert(kOps >= 2 && kOps <= 0x10000 && kBatchBytes >= 128);
 
  public:
   explicit DigestReduction(Memory& memory, Crc32cKernel kernel = crc32c) : memory_(memory), kernel_(kernel) {}
+
+  /// From the next `init` of the session on, records also wait while the ring is empty: until `kBatchBytes`
+  /// are full, `flush`, `finalize`, or another config. A crash or a power cut then costs those records, 50 or
+  /// so, besides what the ring holds, and until they are written the counts lack them and the journal ends
+  /// before them. Firmware that sleeps or switches off calls `flush` first.
+  void hold(bool on) { hold_ = on; }
+
+  bool holds() const override { return hold_; }
 
   std::uint32_t bytes_per_tensor(const TargetForm& form) const override { return digest_bytes(form); }
 
@@ -183,6 +192,7 @@ class DigestReduction final : public TensorReduction {
   std::uint64_t step_ = 0;
   std::uint32_t load_ = 0;
   std::size_t used_ = 0;
+  bool hold_ = false;
   std::byte batch_[kBatchBytes];
 };
 

@@ -57,7 +57,8 @@ std::string digest_of(StatBits kind, const TensorView& tensor) {
 /// A session that writes digests of a model of `layer0`, `layer1`... to a flash log of as many blocks of 4
 /// KiB, as firmware does.
 struct LogRig {
-  LogRig(std::uint32_t blocks, flashlog::Policy policy, std::uint32_t op_count, StatBits kind)
+  LogRig(std::uint32_t blocks, flashlog::Policy policy, std::uint32_t op_count, StatBits kind,
+         bool hold = false)
       : flash({.block_bytes = 4096, .block_count = blocks, .program_bytes = 1, .bits_only_clear = true}, 256),
         log(device, page, {.policy = policy}) {
     for (std::uint32_t op = 0; op < op_count; ++op) names.push_back("layer" + std::to_string(op));
@@ -66,6 +67,7 @@ struct LogRig {
     model.ops = ops;
     bits.resize(op_count);
     REQUIRE(log.mount() == Status::ok);
+    digests.hold(hold);
     recorder = session.add_recorder(ring).value();
     REQUIRE(session.init() == Status::ok);
     REQUIRE(session.set_config(digest_config(kind)) == Status::ok);
@@ -328,6 +330,46 @@ TEST_CASE(
       CHECK(entries.records.size() == kSteps * ops_per_step);
     }
   }
+}
+
+TEST_CASE("digests: held over steps, tensors of steps of three take at most 12 bytes of a flash log too") {
+  constexpr std::uint32_t kSteps = 2000;
+  for (const StatBits kind : {kDigestCrc32c, kDigestXxh3}) {
+    for (const std::uint32_t ops_per_step : {3u, 4u, 20u}) {
+      CAPTURE(kind);
+      CAPTURE(ops_per_step);
+      LogRig rig(256, flashlog::Policy::stop_when_full, ops_per_step, kind, true);
+      for (std::uint32_t step = 0; step < kSteps; ++step) {
+        rig.tensors.values[17] = static_cast<float>(step);
+        rig.step();
+      }
+      REQUIRE(rig.session.finalize() == Status::ok);
+      CHECK(rig.session.counts().written == kSteps * ops_per_step);
+      const double bytes = static_cast<double>(rig.flash.programmed_bytes) / (kSteps * ops_per_step);
+      MESSAGE(bytes << " bytes of flash per tensor");
+      CHECK(bytes <= 12);
+      const DigestEntries entries = digest_entries(rig.kept());
+      CHECK(entries.wrong == "");
+      CHECK(entries.records.size() == kSteps * ops_per_step);
+    }
+  }
+}
+
+TEST_CASE("digests: held, they are in the sink after a flush, and the account balances") {
+  LogRig rig(64, flashlog::Policy::stop_when_full, 4, kDigestXxh3, true);
+  rig.step();
+  CHECK(rig.session.counts().written == 0);
+  REQUIRE(rig.session.flush(100) == Status::ok);
+  CHECK(rig.session.counts().written == 4);
+  check_adds_up(rig.session.counts());
+  REQUIRE(rig.log.sync() == Status::ok);
+  CHECK(digest_entries(rig.kept()).records.size() == 4);
+  rig.step();
+  REQUIRE(rig.session.remove_recorder(*rig.recorder) == Status::ok);
+  CHECK(rig.session.counts().written == 8);
+  REQUIRE(rig.session.finalize() == Status::ok);
+  check_adds_up(rig.session.counts());
+  CHECK(digest_entries(rig.kept()).records.size() == 8);
 }
 
 TEST_CASE("digests: what flush says is in the sink is there, whatever the budget of the drain before") {

@@ -59,6 +59,12 @@ struct DescribedChunks {
       write_digests(ledger);
   }
 
+  /// Whether they wait until there is no room for more.
+  static bool hold_digests(const DrainLedger& ledger) {
+    if constexpr (!DrainLedger::kDigests) return false;
+    return ledger.reduction != nullptr && ledger.reduction->holds();
+  }
+
  private:
   OPDUMP_APART static void write_digests(DrainLedger& ledger) {
     const auto waiting = ledger.digests;

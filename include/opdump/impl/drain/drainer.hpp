@@ -93,7 +93,7 @@ class Drainer {
       }
     }
     if (DrainLedger::kDigests && ledger_.digests.count() != 0 &&
-        ((asked && stream.looks_to_pass == 0) || !ring.look())) {
+        ((asked && stream.looks_to_pass == 0) || (!holds_digests() && !ring.look()))) {
       RecordChunks::flush_digests(ledger_);
       ledger_.journal.flush();
     }
@@ -104,6 +104,9 @@ class Drainer {
     }
     return moved;
   }
+
+  /// Whether a ring may be empty of records that are not in the sink yet.
+  bool holds_digests() const { return RecordChunks::hold_digests(ledger_); }
 
   /// Tells the journal of what the recorder of ring `slot` has lost without a trace, if nothing in the ring
   /// will: so that a crash does not hide it, though no record comes any more.

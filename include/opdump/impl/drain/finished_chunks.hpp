@@ -19,6 +19,7 @@ struct FinishedChunks {
 
   /// There are none.
   static void flush_digests(DrainLedger&) {}
+  static constexpr bool hold_digests(const DrainLedger&) { return false; }
 
   /// Opens the file of the record, whole or reduced, that the chunk of `head` begins, and returns where in
   /// the chunk the file begins.

@@ -97,6 +97,10 @@ class TensorReduction {
     return Status::not_supported;
   }
 
+  /// Whether records are kept until there is no room for more, or someone waits for them: not only until a
+  /// ring is empty. The same from `init` to `finalize`.
+  virtual bool holds() const { return false; }
+
   /// Writes what is kept, all of `target`, and returns its size. After an error it is gone.
   virtual Result<std::uint64_t> flush(Sink&, const DumpTarget&) { return Status::not_supported; }
 
