@@ -12,6 +12,7 @@
 #include "opdump/session.hpp"        // a dump: its parts, configs, models, recorders, draining, memory
 
 // The words.
+#include "opdump/types/account.hpp"       // what a journal tells: what was never captured, what a dump comes from
 #include "opdump/types/config.hpp"        // what a config asks for
 #include "opdump/types/counts.hpp"        // what was captured, and what was lost to which cause
 #include "opdump/types/dtype.hpp"         // of elements
@@ -20,7 +21,6 @@
 #include "opdump/types/name_pattern.hpp"  // which names a config means
 #include "opdump/types/overflow.hpp"      // reports of operators that overflowed
 #include "opdump/types/plan.hpp"          // a config resolved against one model
-#include "opdump/types/provenance.hpp"    // what a dump comes from
 #include "opdump/types/tensor.hpp"        // a tensor where it lies
 #include "opdump/types/watch.hpp"         // who overwrites whose output
 

@@ -13,7 +13,7 @@
 #include "opdump/parts/config_digest.hpp"
 #include "opdump/session.hpp"
 #include "opdump/types/overflow.hpp"
-#include "opdump/types/provenance.hpp"
+#include "opdump/types/account.hpp"
 #include "platform/host/host_memory.hpp"
 #include "platform/posix/config_file.hpp"
 #include "platform/posix/crash_dump.hpp"

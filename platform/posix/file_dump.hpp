@@ -38,7 +38,6 @@ using FileDump = BasicFileDump<HostMemory>;
 #include "opdump/types/counts.hpp"
 #include "opdump/types/overflow.hpp"
 #include "opdump/types/plan.hpp"
-#include "opdump/types/provenance.hpp"
 #include "opdump/types/watch.hpp"
 #include "platform/host/host_memory.hpp"
 #include "platform/posix/mindspore/constant_desc.hpp"
@@ -49,6 +48,7 @@ inline namespace OPDUMP_NAMESPACE {
 
 template <class Memory>
 class BasicRecorder;
+struct Provenance;
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump
@@ -108,7 +108,8 @@ class FileDump {
 
   /// From the next `start` on, the journal tells what the dump comes from (`BasicSession::tell_provenance`),
   /// and of the config the digest of its file unless `provenance` has one. Copies the texts.
-  /// `program_build_id` (build_id.hpp) finds the program's. `already_initialised` until `stop`, and errors as
+  /// `program_build_id` (build_id.hpp) finds the program's; `Provenance` is in
+  /// opdump/types/account.hpp. `already_initialised` until `stop`, and errors as
   /// `check(provenance)`: nothing changes.
   [[nodiscard]] Status set_provenance(const Provenance& provenance);
 

@@ -3,7 +3,7 @@
 
 #include "opdump/parts/build_id.hpp"
 #include "opdump/parts/config_digest.hpp"
-#include "opdump/types/provenance.hpp"
+#include "opdump/types/account.hpp"
 #include "src/c_api/handles.hpp"
 #include "src/c_api/provenance.hpp"
 

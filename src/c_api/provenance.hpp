@@ -2,7 +2,7 @@
 #include <string_view>
 
 #include "opdump/opdump.h"
-#include "opdump/types/provenance.hpp"
+#include "opdump/types/account.hpp"
 #include "src/c_api/c_port.hpp"
 
 namespace opdump::c_api {

@@ -16,6 +16,7 @@
 #include "opdump/attach.hpp"
 #include "opdump/config/write_blob.hpp"
 #include "opdump/opdump.h"
+#include "opdump/types/account.hpp"
 #include "platform/posix/build_id.hpp"
 #include "platform/posix/file_dump.hpp"
 

@@ -29,6 +29,11 @@ inline constexpr std::array<char, 256> kSanitised = [] {
   return table;
 }();
 
+/// Of a value below 16, in lower case.
+constexpr char hex_digit(unsigned value) {
+  return static_cast<char>(value < 10 ? '0' + value : 'a' + (value - 10));
+}
+
 // These put text into memory that has room for it, and return where the text ends.
 
 /// `text` must not be empty.

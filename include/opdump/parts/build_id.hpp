@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "opdump/base/bytes.hpp"
+#include "opdump/base/text.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
@@ -20,7 +21,6 @@ inline std::string_view build_id_in(Bytes notes, std::span<char, kMostBuildIdDig
   constexpr std::uint32_t kBuildId = 3;
   constexpr std::size_t kHead = 12;
   constexpr std::string_view kGnu("GNU\0", 4);
-  constexpr char kDigits[] = "0123456789abcdef";
   const auto padded = [](std::size_t bytes) { return (bytes + 3) & ~std::size_t{3}; };
   while (notes.size() >= kHead) {
     std::uint32_t head[3];
@@ -35,8 +35,8 @@ inline std::string_view build_id_in(Bytes notes, std::span<char, kMostBuildIdDig
       if (id.size() > kMostBuildIdDigits / 2) return {};
       char* to = text.data();
       for (const std::byte byte : id) {
-        *to++ = kDigits[std::to_integer<unsigned>(byte >> 4)];
-        *to++ = kDigits[std::to_integer<unsigned>(byte & std::byte{15})];
+        *to++ = hex_digit(std::to_integer<unsigned>(byte >> 4));
+        *to++ = hex_digit(std::to_integer<unsigned>(byte & std::byte{15}));
       }
       return {text.data(), 2 * id.size()};
     }

@@ -6,6 +6,7 @@
 
 #include "opdump/base/bytes.hpp"
 #include "opdump/base/crc32.hpp"
+#include "opdump/base/text.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
@@ -17,7 +18,7 @@ inline constexpr std::size_t kConfigDigestDigits = 8;
 inline std::string_view config_digest(Bytes config, std::span<char, kConfigDigestDigits> text) {
   std::uint32_t crc = crc32(0, config);
   for (char& digit : text) {
-    digit = "0123456789abcdef"[crc >> 28];
+    digit = hex_digit(crc >> 28);
     crc <<= 4;
   }
   return {text.data(), text.size()};

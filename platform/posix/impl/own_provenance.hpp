@@ -2,7 +2,7 @@
 #include <string>
 #include <string_view>
 
-#include "opdump/types/provenance.hpp"
+#include "opdump/types/account.hpp"
 
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "opdump/types/provenance.hpp"
+#include "opdump/types/account.hpp"
 #include "src/tool/cli/json.hpp"
 #include "src/tool/run/beside_cards.hpp"
 

@@ -7,7 +7,6 @@
 #include "opdump/types/chunk_fault.hpp"
 #include "opdump/types/counts.hpp"
 #include "opdump/types/plan.hpp"
-#include "opdump/types/provenance.hpp"
 #include "src/tool/dump/record_name.hpp"
 
 namespace opdump::tool {

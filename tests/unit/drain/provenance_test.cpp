@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "opdump/base/version.hpp"
 #include "opdump/parts/build_id.hpp"
 #include "opdump/parts/config_digest.hpp"
 #include "tests/support/c_api_dump.hpp"

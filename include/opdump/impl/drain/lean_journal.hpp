@@ -15,7 +15,7 @@
 #include "opdump/port/sink.hpp"
 #include "opdump/types/config.hpp"
 #include "opdump/types/counts.hpp"
-#include "opdump/types/provenance.hpp"
+#include "opdump/types/account.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {

@@ -13,12 +13,12 @@
 #include "opdump/base/status.hpp"
 #include "opdump/types/config.hpp"
 #include "opdump/types/counts.hpp"
-#include "opdump/types/provenance.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 class RecordFormat;
+struct Provenance;
 
 /// The fields of a config's form that a lean build keeps and acts on.
 struct LeanForm {
