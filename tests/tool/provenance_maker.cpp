@@ -19,6 +19,7 @@
 #include "opdump/types/account.hpp"
 #include "platform/posix/build_id.hpp"
 #include "platform/posix/file_dump.hpp"
+#include "tests/support/c_api_flash.hpp"
 
 using namespace opdump;
 
@@ -68,54 +69,26 @@ int dump_attached(const char* config, const char* runtime) {
   return dump.stop() == OPDUMP_OK ? 0 : 1;
 }
 
-/// A part of 16 blocks.
-class Nor {
+/// A part that is kept in a file.
+class Image {
  public:
-  explicit Nor(const char* path) : path_(path) {
+  explicit Image(const char* path) : path_(path) {
     if (std::FILE* const file = std::fopen(path, "rb")) {
-      need(std::fread(cells_.data(), 1, cells_.size(), file) == cells_.size(), "reading the image");
+      need(std::fread(nor.cells.data(), 1, nor.cells.size(), file) == nor.cells.size(), "reading the image");
       std::fclose(file);
     }
   }
-  ~Nor() {
+  ~Image() {
     std::FILE* const file = std::fopen(path_, "wb");
-    need(file != nullptr && std::fwrite(cells_.data(), 1, cells_.size(), file) == cells_.size(), "the image");
+    need(file != nullptr && std::fwrite(nor.cells.data(), 1, nor.cells.size(), file) == nor.cells.size(),
+         "the image");
     std::fclose(file);
   }
 
-  opdump_flash flash() {
-    opdump_flash flash = {};
-    flash.struct_bytes = sizeof flash;
-    flash.context = this;
-    flash.block_bytes = 4096;
-    flash.block_count = 16;
-    flash.program_bytes = 4;
-    flash.erased = 0xff;
-    flash.bits_only_clear = 1;
-    flash.read = [](void* self, std::uint32_t block, std::uint32_t offset, void* to, std::size_t bytes) {
-      std::memcpy(to, static_cast<Nor*>(self)->at(block, offset), bytes);
-      return opdump_status{OPDUMP_OK};
-    };
-    flash.program = [](void* self, std::uint32_t block, std::uint32_t offset, const void* from,
-                       std::size_t bytes) {
-      std::memcpy(static_cast<Nor*>(self)->at(block, offset), from, bytes);
-      return opdump_status{OPDUMP_OK};
-    };
-    flash.erase = [](void* self, std::uint32_t block) {
-      std::memset(static_cast<Nor*>(self)->at(block, 0), 0xff, 4096);
-      return opdump_status{OPDUMP_OK};
-    };
-    flash.sync = [](void*) { return opdump_status{OPDUMP_OK}; };
-    return flash;
-  }
+  opdump::tests::Nor nor;
 
  private:
-  unsigned char* at(std::uint32_t block, std::uint32_t offset) {
-    return cells_.data() + std::size_t{block} * 4096 + offset;
-  }
-
   const char* const path_;
-  std::vector<unsigned char> cells_ = std::vector<unsigned char>(std::size_t{16} * 4096, 0xff);
 };
 
 /// Memory for a handle.
@@ -130,8 +103,8 @@ class Room {
 };
 
 int dump_flash(const char* image) {
-  Nor nor(image);
-  const opdump_flash flash = nor.flash();
+  Image part(image);
+  const opdump_flash flash = part.nor.flash();
   Room log_room(opdump_flash_log_size(&flash));
   opdump_sink* log = nullptr;
   need(opdump_flash_log_create(log_room.at(), log_room.bytes(), &flash, &log) == OPDUMP_OK, "log");

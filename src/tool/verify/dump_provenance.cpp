@@ -58,26 +58,27 @@ void add_text(std::string& to, std::string_view what, const std::string& text) {
   if (!text.empty()) to.append(to.empty() ? "" : ", ").append(what).append(text);
 }
 
-}  // namespace
-
-std::string provenance_text(const Provenance& provenance) {
+std::string text_of(const std::string& build, const std::string& config, const std::string& version,
+                    const std::string& model, const std::string& runtime) {
   std::string text;
-  add_text(text, "build ", printable(provenance.build_id));
-  add_text(text, "config ", printable(provenance.config));
-  add_text(text, "opdump ", printable(provenance.opdump));
-  add_text(text, "model ", printable(provenance.model));
-  add_text(text, "", printable(provenance.runtime));
+  add_text(text, "build ", build);
+  add_text(text, "config ", config);
+  add_text(text, "opdump ", version);
+  add_text(text, "model ", model);
+  add_text(text, "", runtime);
   return text;
 }
 
+}  // namespace
+
+std::string provenance_text(const Provenance& provenance) {
+  return text_of(printable(provenance.build_id), printable(provenance.config), printable(provenance.opdump),
+                 printable(provenance.model), printable(provenance.runtime));
+}
+
 std::string provenance_text(const DumpProvenance& provenance) {
-  std::string text;
-  add_text(text, "build ", list_text(provenance.builds));
-  add_text(text, "config ", list_text(provenance.configs));
-  add_text(text, "opdump ", list_text(provenance.versions));
-  add_text(text, "model ", list_text(provenance.models));
-  add_text(text, "", list_text(provenance.runtimes));
-  return text;
+  return text_of(list_text(provenance.builds), list_text(provenance.configs), list_text(provenance.versions),
+                 list_text(provenance.models), list_text(provenance.runtimes));
 }
 
 void write_provenance(JsonWriter& json, const DumpProvenance& provenance) {

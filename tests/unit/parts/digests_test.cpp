@@ -117,6 +117,22 @@ struct LogRig {
   Tensors tensors;
 };
 
+/// Of flash, over steps in which each digest differs from the one before.
+double bytes_per_tensor(LogRig& rig, std::uint32_t steps, std::uint32_t ops_per_step) {
+  for (std::uint32_t step = 0; step < steps; ++step) {
+    rig.tensors.values[17] = static_cast<float>(step);
+    rig.step();
+  }
+  REQUIRE(rig.session.finalize() == Status::ok);
+  CHECK(rig.session.counts().written == steps * ops_per_step);
+  const DigestEntries entries = digest_entries(rig.kept());
+  CHECK(entries.wrong == "");
+  CHECK(entries.records.size() == steps * ops_per_step);
+  const double bytes = static_cast<double>(rig.flash.programmed_bytes) / (steps * ops_per_step);
+  MESSAGE(bytes << " bytes of flash per tensor");
+  return bytes;
+}
+
 }  // namespace
 
 TEST_CASE("digests: each wanted tensor has one in the dump's file, in the order of capture") {
@@ -315,19 +331,8 @@ TEST_CASE(
       CAPTURE(kind);
       CAPTURE(ops_per_step);
       LogRig rig(128, flashlog::Policy::stop_when_full, ops_per_step, kind);
-      for (std::uint32_t step = 0; step < kSteps; ++step) {
-        rig.tensors.values[17] = static_cast<float>(step);
-        rig.step();
-      }
-      REQUIRE(rig.session.finalize() == Status::ok);
-      CHECK(rig.session.counts().written == kSteps * ops_per_step);
-      const double bytes = static_cast<double>(rig.flash.programmed_bytes) / (kSteps * ops_per_step);
-      MESSAGE(bytes << " bytes of flash per tensor");
       const double most = ops_per_step == 4 && kind == kDigestXxh3 ? 15 : 12;  // a batch has its own bytes
-      CHECK(bytes <= most);
-      const DigestEntries entries = digest_entries(rig.kept());
-      CHECK(entries.wrong == "");
-      CHECK(entries.records.size() == kSteps * ops_per_step);
+      CHECK(bytes_per_tensor(rig, kSteps, ops_per_step) <= most);
     }
   }
 }
@@ -339,18 +344,7 @@ TEST_CASE("digests: held over steps, tensors of steps of three take at most 12 b
       CAPTURE(kind);
       CAPTURE(ops_per_step);
       LogRig rig(256, flashlog::Policy::stop_when_full, ops_per_step, kind, true);
-      for (std::uint32_t step = 0; step < kSteps; ++step) {
-        rig.tensors.values[17] = static_cast<float>(step);
-        rig.step();
-      }
-      REQUIRE(rig.session.finalize() == Status::ok);
-      CHECK(rig.session.counts().written == kSteps * ops_per_step);
-      const double bytes = static_cast<double>(rig.flash.programmed_bytes) / (kSteps * ops_per_step);
-      MESSAGE(bytes << " bytes of flash per tensor");
-      CHECK(bytes <= 12);
-      const DigestEntries entries = digest_entries(rig.kept());
-      CHECK(entries.wrong == "");
-      CHECK(entries.records.size() == kSteps * ops_per_step);
+      CHECK(bytes_per_tensor(rig, kSteps, ops_per_step) <= 12);
     }
   }
 }
