@@ -8,6 +8,7 @@
 #include "src/tool/card/onnx_tensor.hpp"
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/dump/npy_header.hpp"
+#include "src/tool/dump/safetensors_dtype.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -118,23 +119,6 @@ class NpzReader {
   Bytes file_;
   std::string& reason_;
 };
-
-DType dtype_of_safetensors(std::string_view name) {
-  constexpr std::pair<std::string_view, DType> kDTypes[] = {
-      {"F64", DType::float64},         {"F32", DType::float32},
-      {"F16", DType::float16},         {"BF16", DType::bfloat16},
-      {"I64", DType::int64},           {"I32", DType::int32},
-      {"I16", DType::int16},           {"I8", DType::int8},
-      {"U64", DType::uint64},          {"U32", DType::uint32},
-      {"U16", DType::uint16},          {"U8", DType::uint8},
-      {"BOOL", DType::boolean},        {"F8_E4M3", DType::float8_e4m3fn},
-      {"F8_E5M2", DType::float8_e5m2}, {"F8_E8M0", DType::float8_e8m0},
-      {"F4", DType::float4_e2m1}};
-  for (const auto& [text, dtype] : kDTypes) {
-    if (text == name) return dtype;
-  }
-  return DType::undefined;
-}
 
 bool read_number(const config::JsonNode* node, std::string_view text, std::uint64_t& number) {
   if (node == nullptr || node->type() != config::JsonType::number) return false;

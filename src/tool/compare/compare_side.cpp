@@ -73,6 +73,7 @@ void take_name(const NpyName& name, DumpFile& file) {
   file.op = name.op;
   file.unix_us = name.unix_us;
   file.task = name.task;
+  if (name.step) file.place = std::string(name.model) + "/" + std::to_string(*name.step);
 }
 
 void add_array(const ContainedArray& array, const NpyName& name, std::size_t file, DumpSide& side) {

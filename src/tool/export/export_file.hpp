@@ -1,0 +1,54 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "opdump/base/bytes.hpp"
+#include "src/tool/cli/output_file.hpp"
+
+namespace opdump::tool {
+
+/// A file that is written in small pieces and appears when it is complete. Each function returns false on
+/// failure, and `error()` then says why.
+class ExportFile {
+ public:
+  /// Makes the directory, and the missing ones above it.
+  bool create(const std::string& directory, const std::string& name);
+
+  bool write(Bytes bytes);
+  bool write(std::string_view text) { return write(as_bytes(text)); }
+  bool commit();
+
+  const std::string& error() const { return error_.empty() ? file_.error() : error_; }
+
+ private:
+  static constexpr std::size_t kBufferBytes = 64 * 1024;
+
+  bool flush();
+
+  OutputFile file_;
+  std::string error_;
+  std::vector<std::byte> pending_;
+};
+
+/// Writes bytes as base64, in pieces of any size.
+class Base64 {
+ public:
+  explicit Base64(ExportFile& file) : file_(file) {}
+
+  bool write(Bytes bytes);
+
+  /// Writes what is left over, with its padding.
+  bool finish();
+
+ private:
+  void put(unsigned letters);
+
+  ExportFile& file_;
+  std::uint32_t bits_ = 0;
+  unsigned held_ = 0;  ///< bytes in `bits_`, fewer than 3
+  std::string text_;
+};
+
+}  // namespace opdump::tool

@@ -1,0 +1,154 @@
+#include "src/tool/export/exported_dump.hpp"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "src/tool/cli/decimal.hpp"
+#include "src/tool/cli/display_text.hpp"
+#include "src/tool/dump/found_files.hpp"
+#include "src/tool/dump/record_name.hpp"
+
+namespace opdump::tool {
+namespace {
+
+std::string clean(std::string_view name) {
+  return printable(sanitised(name));
+}
+
+/// Where an operator ran.
+struct Place {
+  std::string model;
+  std::uint64_t model_id = 0;
+  std::uint64_t step = 0;
+  std::uint64_t rank = 0;
+};
+
+/// The number in the last part of a path that ends in a slash: `{device}` or `rank_{rank}`.
+std::uint64_t rank_of(std::string_view front) {
+  constexpr std::string_view kRank = "rank_";
+  if (front.ends_with('/')) front.remove_suffix(1);
+  std::string_view part = front.substr(front.rfind('/') + 1);
+  if (part.starts_with(kRank)) part.remove_prefix(kRank.size());
+  return parse_decimal(part).value_or(0);
+}
+
+class Places {
+ public:
+  const Place& of(const DumpFile& file) {
+    const std::string directory = file.path.substr(0, file.path.rfind('/') + 1);
+    const auto [found, is_new] = known_.try_emplace(directory + '\n' + file.place);
+    if (is_new) found->second = place_of(directory, file.place);
+    return found->second;
+  }
+
+ private:
+  static Place place_of(const std::string& directory, const std::string& told) {
+    const std::string real = real_path(directory);
+    Place place;
+    if (const std::optional<RecordPlace> record = parse_record_place(real)) {
+      place.model = clean(record->model);
+      place.model_id = record->has_model_id ? record->model_id : 0;
+      place.step = record->step;
+      place.rank =
+          rank_of(std::string_view(real).substr(0, static_cast<std::size_t>(record->model.data() - real.data())));
+      return place;
+    }
+    const std::size_t slash = told.rfind('/');
+    if (slash == std::string::npos) return place;
+    place.model = clean(std::string_view(told).substr(0, slash));
+    place.step = parse_decimal(std::string_view(told).substr(slash + 1)).value_or(0);
+    return place;
+  }
+
+  std::map<std::string, Place> known_;
+};
+
+using StepKey = std::tuple<std::optional<std::uint32_t>, std::uint64_t, std::uint64_t>;
+
+/// Which files hold tensors of one run of an operator: a record alone; of files with one tensor each, those
+/// that tell the same of it.
+std::string run_of(const DumpFile& file, std::size_t number) {
+  if (file.is_record) return std::to_string(number);
+  return file.path.substr(0, file.path.rfind('/') + 1) + '\n' + file.place + '\n' + file.type + '\n' + file.op + '\n' +
+         std::to_string(file.task.value_or(0)) + '\n' + std::to_string(file.unix_us);
+}
+
+}  // namespace
+
+std::uint64_t ExportedDump::tensor_count() const {
+  return side.tensors.size();
+}
+
+std::uint64_t ExportedDump::data_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const DumpTensor& tensor : side.tensors) bytes += tensor.data_bytes;
+  return bytes;
+}
+
+ExportedDump exported(DumpSide side) {
+  ExportedDump dump;
+  dump.side = std::move(side);
+  Places places;
+  std::map<StepKey, ExportedStep> steps;
+  std::map<std::string, std::pair<StepKey, std::size_t>> runs;
+  std::set<std::uint64_t> ranks;
+  for (std::size_t i = 0; i < dump.side.tensors.size(); ++i) {
+    const std::size_t number = dump.side.tensors[i].file;
+    const DumpFile& file = dump.side.files[number];
+    const auto [run, is_new] = runs.try_emplace(run_of(file, number));
+    if (is_new) {
+      const Place& place = places.of(file);
+      const StepKey key(file.boot, place.step, place.rank);
+      ExportedStep& step = steps[key];
+      step.boot = file.boot;
+      step.step = place.step;
+      step.rank = place.rank;
+      ranks.insert(place.rank);
+      run->second = {key, step.ops.size()};
+      step.ops.push_back({place.model, place.model_id, clean(file.type), clean(file.op), number, {}});
+      step.several_models |= step.ops.front().model != place.model;
+    }
+    steps[run->second.first].ops[run->second.second].tensors.push_back(i);
+  }
+  for (auto& [key, step] : steps) {
+    for (ExportedOp& op : step.ops) {
+      std::stable_sort(op.tensors.begin(), op.tensors.end(), [&dump](std::size_t a, std::size_t b) {
+        const DumpTensor &x = dump.tensor(a), &y = dump.tensor(b);
+        return x.is_output != y.is_output ? y.is_output : x.index < y.index;
+      });
+    }
+    dump.steps.push_back(std::move(step));
+  }
+  dump.several_ranks = ranks.size() > 1;
+  return dump;
+}
+
+std::string role_of(const DumpTensor& tensor) {
+  return std::string(tensor.is_output ? "output." : "input.") + std::to_string(tensor.index);
+}
+
+std::string key_of(const ExportedStep& step, const ExportedOp& op, std::uint64_t repeat) {
+  return (op.model.empty() ? "" : op.model + '/') + std::to_string(step.step) + '/' +
+         (op.type.empty() ? "" : op.type + '.') + op.name + (repeat == 0 ? "" : '/' + std::to_string(repeat));
+}
+
+std::string directory_of(const ExportedDump& dump, const ExportedStep& step) {
+  return (step.boot ? "boot" + std::to_string(*step.boot) + '.' : "") +
+         (dump.several_ranks ? "rank" + std::to_string(step.rank) + '.' : "") + "step" + std::to_string(step.step);
+}
+
+std::string framework_name(const ExportedDump& dump, const ExportedOp& op, const DumpTensor& tensor,
+                           const CardedOps* card, std::uint64_t repeat) {
+  const RunOp* const carded = card == nullptr ? nullptr : card->op(dump.side.files[op.file].op);
+  std::string name;
+  if (carded != nullptr) {
+    const std::vector<RunTensor>& tensors = tensor.is_output ? carded->outputs : carded->inputs;
+    if (tensor.index < tensors.size()) name = printable(tensors[tensor.index].name);
+  }
+  if (name.empty() && tensor.is_output) name = op.name + ':' + std::to_string(tensor.index);
+  return name.empty() || repeat == 0 ? name : name + '#' + std::to_string(repeat);
+}
+
+}  // namespace opdump::tool
