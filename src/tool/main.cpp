@@ -16,7 +16,7 @@ constexpr char kToolHelp[] =
 usage: opdump COMMAND [ARGUMENTS]
 
   show      lists the records of a dump with their tensors' statistics
-  convert   writes the tensors of a dump as NumPy files
+  convert   writes the tensors of a dump as NumPy files, or as other programs have them
   compare   compares a dump with a golden one, tensor by tensor
   check     says what a config means, or why it is refused
   compile   turns a config into a plan for a device without a JSON parser
@@ -29,6 +29,7 @@ usage: opdump COMMAND [ARGUMENTS]
   extract   gets the dumps out of a flash log
   overflow  lists the operators that overflowed, and names the first one that went wrong
   replay    feeds described models through the capture path, without a device
+  timeline  writes when operators were dumped, and what was lost, for ui.perfetto.dev
   verify    proves that a dump is complete, or lists what is missing and why
 
 Try a config at the desk, look at the dump, and load a tensor in Python:
@@ -59,7 +60,8 @@ constexpr Command kCommands[] = {
     {"check", run_check},       {"compile", run_compile}, {"describe", run_describe},
     {"diff", run_diff},         {"diverge", run_diverge}, {"doctor", run_doctor},
     {"edges", run_edges},       {"explain", run_explain}, {"extract", run_extract},
-    {"overflow", run_overflow}, {"replay", run_replay},   {"verify", run_verify},
+    {"overflow", run_overflow}, {"replay", run_replay},   {"timeline", run_timeline},
+    {"verify", run_verify},
 };
 
 /// A full disk or a closed pipe behind stdout must not pass for success.

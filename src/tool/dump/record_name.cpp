@@ -21,6 +21,15 @@ std::string_view cut_last(std::string_view& text, char separator) {
 
 }  // namespace
 
+std::uint64_t device_of(std::string_view directory, const RecordPlace& place) {
+  constexpr std::string_view kRank = "rank_";
+  std::string_view above = directory.substr(0, static_cast<std::size_t>(place.model.data() - directory.data()));
+  if (above.ends_with('/')) above.remove_suffix(1);
+  std::string_view name = above.substr(above.rfind('/') + 1);
+  if (name.starts_with(kRank)) name.remove_prefix(kRank.size());
+  return parse_decimal(name).value_or(0);
+}
+
 std::string sanitised(std::string_view name) {
   std::string memory(std::max<std::size_t>(name.size(), 1), '\0');
   TextWriter writer(memory);

@@ -56,6 +56,10 @@ struct RecordPlace {
 /// `directory`.
 std::optional<RecordPlace> parse_record_place(std::string_view directory);
 
+/// The device, or MindSpore's rank, whose directory holds that of the model; 0 where none is told. `place`
+/// refers to `directory`.
+std::uint64_t device_of(std::string_view directory, const RecordPlace& place);
+
 /// `name` as the core writes it in a path.
 std::string sanitised(std::string_view name);
 

@@ -25,15 +25,6 @@ struct Place {
   std::uint64_t rank = 0;
 };
 
-/// The number in the last part of a path that ends in a slash: `{device}` or `rank_{rank}`.
-std::uint64_t rank_of(std::string_view front) {
-  constexpr std::string_view kRank = "rank_";
-  if (front.ends_with('/')) front.remove_suffix(1);
-  std::string_view part = front.substr(front.rfind('/') + 1);
-  if (part.starts_with(kRank)) part.remove_prefix(kRank.size());
-  return parse_decimal(part).value_or(0);
-}
-
 class Places {
  public:
   const Place& of(const DumpFile& file) {
@@ -51,8 +42,7 @@ class Places {
       place.model = clean(record->model);
       place.model_id = record->has_model_id ? record->model_id : 0;
       place.step = record->step;
-      place.rank =
-          rank_of(std::string_view(real).substr(0, static_cast<std::size_t>(record->model.data() - real.data())));
+      place.rank = device_of(real, *record);
       return place;
     }
     const std::size_t slash = told.rfind('/');
