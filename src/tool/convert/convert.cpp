@@ -288,15 +288,6 @@ class Conversion {
   /// Of all workers together; they take up to twice as much.
   static constexpr std::size_t kMemoryBytes = 4 * 1024 * 1024;
 
-  static std::uint64_t total_bytes(const std::vector<FoundFile>& files) {
-    std::uint64_t bytes = 0;
-    for (const FoundFile& file : files) {
-      struct stat status {};
-      if (stat(file.path.c_str(), &status) == 0) bytes += static_cast<std::uint64_t>(status.st_size);
-    }
-    return bytes;
-  }
-
   void deliver(Converted& result) {
     for (const std::string& message : result.messages) progress_.say("opdump convert: " + message);
     sums_.records += result.records;

@@ -142,6 +142,15 @@ void find_in(const std::string& directory, const std::string& below, bool recurs
 
 }  // namespace
 
+std::uint64_t total_bytes(const std::vector<FoundFile>& files) {
+  std::uint64_t bytes = 0;
+  for (const FoundFile& file : files) {
+    struct stat status {};
+    if (stat(file.path.c_str(), &status) == 0) bytes += static_cast<std::uint64_t>(status.st_size);
+  }
+  return bytes;
+}
+
 std::optional<std::uint32_t> parse_boot(std::string_view text) {
   const std::optional<std::uint64_t> number = parse_decimal(text);
   if (!number || *number > UINT32_MAX) return std::nullopt;

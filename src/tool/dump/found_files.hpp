@@ -31,6 +31,9 @@ struct SearchReport {
 void find_files(const std::string& path, bool recursive, std::vector<FoundFile>& files,
                 const SearchReport& report);
 
+/// How many bytes all of them have, as far as that can be asked.
+std::uint64_t total_bytes(const std::vector<FoundFile>& files);
+
 /// Without links; `directory` itself when it cannot be resolved. Empty is the working directory.
 std::string real_path(const std::string& directory);
 

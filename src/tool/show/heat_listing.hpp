@@ -1,0 +1,57 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/tool/cli/progress.hpp"
+#include "src/tool/show/show_listing.hpp"
+#include "src/tool/show/strip.hpp"
+#include "src/tool/show/tensor_numbers.hpp"
+
+namespace opdump::tool {
+
+/// A strip for each model: operators across, steps down, and how great the outputs are as blocks or letters.
+/// Holds a few bytes for each operator and step.
+class HeatListing {
+ public:
+  explicit HeatListing(std::uint64_t total_bytes) : progress_(total_bytes), style_(strip_style()) {}
+
+  bool show(const ShownRecord& record, RecordFile& file, std::string& error);
+  void show(const ShownRecord& record, const StatisticsRecord& statistics);
+  void finish();
+  const ShownSums& sums() const { return sums_; }
+
+ private:
+  struct Cell {
+    double magnitude = -1;  ///< less than 0: no number is known
+    std::uint64_t nan = 0;
+    std::uint64_t infinite = 0;
+
+    bool alarms() const { return nan != 0 || infinite != 0; }
+    void add(const Cell& other);
+  };
+
+  using Step = std::optional<std::uint64_t>;
+
+  struct Model {
+    std::vector<std::string> ops;  ///< in the order in which they ran first
+    std::map<std::string, std::size_t> columns;
+    std::map<Step, std::map<std::size_t, Cell>> steps;
+  };
+
+  Cell& cell_of(const ShownRecord& record);
+  void add(Cell& cell, const TensorNumbers& numbers);
+  void print(const std::string& title, const Model& model) const;
+  void print_alarms(const Model& model) const;
+
+  Progress progress_;
+  const StripStyle style_;
+  ShownSums sums_;
+  std::map<std::pair<std::optional<std::uint32_t>, std::string>, Model> models_;
+};
+
+}  // namespace opdump::tool
