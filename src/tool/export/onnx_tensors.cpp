@@ -55,7 +55,7 @@ void write_tensor(Export& out, const ExportedStep& step, const ExportedOp& op, c
   }
   const std::string model = step.several_models && !op.model.empty() ? op.model + '.' : std::string();
   const std::string file_name = model + (op.type.empty() ? "" : op.type + '.') + op.name +
-                                (repeat == 0 ? "" : '.' + std::to_string(repeat)) + '.' + role_of(tensor) + ".pb";
+                                (repeat == 0 ? "" : ".run" + std::to_string(repeat)) + '.' + role_of(tensor) + ".pb";
   ExportFile file;
   const bool good = file.create(out.directory(directory_of(out.dump(), step)), file_name) && file.write(head) &&
                     out.for_each(op, tensor, stored, [&file](Bytes items, Bytes, std::size_t) { return file.write(items); });
