@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "src/tool/cli/progress.hpp"
 #include "src/tool/cli/human_text.hpp"
 #include "src/tool/compare/compare_side.hpp"
 #include "src/tool/diff/signature.hpp"
@@ -164,7 +165,11 @@ bool RunReader::read_tensors(const std::string& path, RunTable& table) {
     return false;
   }
   TensorSums sums(algorithm());
+  std::uint64_t bytes = 0;
+  for (const DumpTensor& one : side.tensors) bytes += one.data_bytes;
+  Progress progress(bytes);
   for (const DumpTensor& one : side.tensors) {
+    progress.add(one.data_bytes);
     const DumpFile& file = side.files[one.file];
     const std::size_t slash = file.place.rfind('/');
     SummedTensor tensor;
@@ -180,6 +185,7 @@ bool RunReader::read_tensors(const std::string& path, RunTable& table) {
     tensor.what = dtype_and_shape(one.dtype, one.shape);
     RunDigest digest;
     if (!sums.of(one, file.path, digest)) {
+      progress.wipe();
       report_.error(sums.error());
       return false;
     }

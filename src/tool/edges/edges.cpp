@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "src/tool/cli/progress.hpp"
 #include "src/tool/dump/mapped_file.hpp"
 
 namespace opdump::tool {
@@ -48,13 +49,14 @@ class WrittenBytes {
 class EdgeFinder {
  public:
   EdgeFinder(const DumpSide& side, const CardedOps* card, std::vector<std::string>& errors)
-      : side_(side), card_(card), errors_(errors) {}
+      : side_(side), card_(card), errors_(errors), progress_(input_bytes(side)) {}
 
   std::vector<Edge> find() {
     for (std::size_t i = 0; i < side_.tensors.size(); ++i) {
       const DumpTensor& tensor = side_.tensors[i];
       const DumpFile& file = side_.files[tensor.file];
       Step& step = steps_[{file.boot, file.place}];
+      if (!tensor.is_output) progress_.add(tensor.data_bytes);
       if (tensor.is_output) {
         if (has_place(tensor)) step.written.write(tensor.address, tensor.data_bytes, i);
         step.outputs[{file.op, tensor.index}] = i;
@@ -124,9 +126,16 @@ class EdgeFinder {
                        static_cast<std::size_t>(tensor.data_bytes));
   }
 
+  static std::uint64_t input_bytes(const DumpSide& side) {
+    std::uint64_t bytes = 0;
+    for (const DumpTensor& tensor : side.tensors) bytes += tensor.is_output ? 0 : tensor.data_bytes;
+    return bytes;
+  }
+
   const DumpSide& side_;
   const CardedOps* const card_;
   std::vector<std::string>& errors_;
+  Progress progress_;
   std::map<std::pair<std::optional<std::uint32_t>, std::string>, Step> steps_;
   std::vector<Edge> edges_;
   MappedFile from_file_;

@@ -29,7 +29,7 @@ struct Edge {
 
 /// Finds for each input of a dump the output that it is: the latest one, at the same step, that was written
 /// to the input's addresses; where addresses do not tell it, the one that the card calls the same. Reads the
-/// bytes of both, if the dump has them. `error` gets what could not be read.
+/// bytes of both, if the dump has them, and shows its progress on a terminal. `errors` gets what could not be read.
 std::vector<Edge> find_edges(const DumpSide& side, const CardedOps* card, std::vector<std::string>& errors);
 
 }  // namespace opdump::tool

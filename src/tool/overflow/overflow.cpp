@@ -14,6 +14,7 @@
 #include "src/tool/cli/human_text.hpp"
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/options.hpp"
+#include "src/tool/cli/progress.hpp"
 #include "src/tool/cli/output_file.hpp"
 #include "src/tool/dump/quantisation_text.hpp"
 #include "src/tool/dump/record_name.hpp"
@@ -317,7 +318,16 @@ int run_overflow(Words words) {
       static_cast<std::size_t>(std::min<std::uint64_t>(overflows.size(), most.value_or(overflows.size())));
   report.line(count_text(overflows.size(), "overflow") +
               (shown < overflows.size() ? ", of which the first " + std::to_string(shown) + " follow" : ""));
-  for (std::size_t i = 0; i < shown; ++i) report.add(i + 1, overflows[i]);
+  std::vector<FoundFile> op_files;
+  for (std::size_t i = 0; i < shown; ++i) {
+    if (overflows[i].op_file != nullptr) op_files.push_back(*overflows[i].op_file);
+  }
+  Progress progress(Progress::is_seen() ? total_bytes(op_files) : 0);
+  for (std::size_t i = 0; i < shown; ++i) {
+    report.add(i + 1, overflows[i]);
+    if (overflows[i].op_file != nullptr && Progress::is_seen()) progress.add(total_bytes({*overflows[i].op_file}));
+  }
+  progress.wipe();
   if (shown != 0) {
     report.add_first_bad();
     report.write_summary();

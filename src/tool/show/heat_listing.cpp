@@ -48,7 +48,6 @@ bool HeatListing::show(const ShownRecord& record, RecordFile& file, std::string&
   tensor_numbers(
       record, file, [&](const TensorNumbers& numbers) { add(cell, numbers); }, error);
   sums_.bytes += file.bytes();
-  progress_.add(file.bytes());
   return error.empty();
 }
 
@@ -57,8 +56,7 @@ void HeatListing::show(const ShownRecord& record, const StatisticsRecord& statis
   tensor_numbers(statistics, [&](const TensorNumbers& numbers) { add(cell, numbers); });
 }
 
-void HeatListing::finish() {
-  progress_.wipe();
+void HeatListing::finish(const DumpProvenance&) {
   for (const auto& [key, model] : models_) {
     const auto& [boot, name] = key;
     print((name.empty() ? "outside models" : name) + (boot ? ", boot " + std::to_string(*boot) : ""), model);

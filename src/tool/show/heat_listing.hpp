@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "src/tool/cli/progress.hpp"
 #include "src/tool/show/show_listing.hpp"
 #include "src/tool/show/strip.hpp"
 #include "src/tool/show/tensor_numbers.hpp"
@@ -18,11 +17,9 @@ namespace opdump::tool {
 /// Holds a few bytes for each operator and step.
 class HeatListing {
  public:
-  explicit HeatListing(std::uint64_t total_bytes) : progress_(total_bytes), style_(strip_style()) {}
-
   bool show(const ShownRecord& record, RecordFile& file, std::string& error);
   void show(const ShownRecord& record, const StatisticsRecord& statistics);
-  void finish();
+  void finish(const DumpProvenance& provenance);
   const ShownSums& sums() const { return sums_; }
 
  private:
@@ -48,8 +45,7 @@ class HeatListing {
   void print(const std::string& title, const Model& model) const;
   void print_alarms(const Model& model) const;
 
-  Progress progress_;
-  const StripStyle style_;
+  const StripStyle style_ = strip_style();
   ShownSums sums_;
   std::map<std::pair<std::optional<std::uint32_t>, std::string>, Model> models_;
 };

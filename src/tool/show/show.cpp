@@ -16,6 +16,8 @@
 #include "src/tool/cli/exit_code.hpp"
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/options.hpp"
+#include "src/tool/cli/progress.hpp"
+#include "src/tool/cli/table.hpp"
 #include "src/tool/dump/found_files.hpp"
 #include "src/tool/dump/lite_name.hpp"
 #include "src/tool/dump/record_file.hpp"
@@ -124,11 +126,14 @@ class Show {
   /// `card`: of all records; null: each record's is looked for in its dump.
   Show(const Filter& filter, const CardedOps* card) : filter_(filter), card_(card) {}
 
-  /// False when something could not be shown.
+  /// False when something could not be shown. `bar`: shows its progress, as nothing else comes to a terminal
+  /// meanwhile.
   template <class Listing>
-  bool run(const std::vector<FoundFile>& files, Listing& listing) {
+  bool run(const std::vector<FoundFile>& files, Listing& listing, bool bar) {
     bool good = true;
+    if (bar && Progress::is_seen()) progress_.emplace(total_bytes(files));
     for (const FoundFile& file : files) good &= show(file, listing);
+    progress_.reset();
     listing.finish(provenance_);
     return good && listing.sums().records != 0;
   }
@@ -155,6 +160,7 @@ class Show {
     }
     std::string error = file_.error();
     if (opened == RecordFile::Opened::ok) {
+      if (progress_) progress_->add(file_.bytes());
       error.clear();
       if (listing.show(record, file_, error)) return true;
     }
@@ -212,11 +218,15 @@ class Show {
     return real_directory_;
   }
 
-  static void tell(const std::string& message) { say("opdump show: " + message); }
+  void tell(const std::string& message) {
+    if (progress_) progress_->wipe();
+    say("opdump show: " + message);
+  }
 
   const Filter& filter_;
   const CardedOps* const card_;
-  BesideCards beside_{tell};
+  std::optional<Progress> progress_;
+  BesideCards beside_{[this](const std::string& message) { tell(message); }};
   ProvenanceReader origin_{beside_};
   DumpProvenance provenance_;
   std::optional<std::string> directory_;  ///< of the record looked at last
@@ -286,16 +296,16 @@ int run_show(Words words) {
   Show show(filter, options.model ? &carded : nullptr);
   if (options.json) {
     JsonListing listing(detail);
-    failed |= !show.run(files, listing);
+    failed |= !show.run(files, listing, terminal_width() == 0);
   } else if (options.heat) {
-    HeatListing listing(Progress::is_seen() ? total_bytes(files) : 0);
-    failed |= !show.run(files, listing);
+    HeatListing listing;
+    failed |= !show.run(files, listing, true);
   } else if (options.steps) {
-    StepListing listing(Progress::is_seen() ? total_bytes(files) : 0);
-    failed |= !show.run(files, listing);
+    StepListing listing;
+    failed |= !show.run(files, listing, true);
   } else {
     TextListing listing(files, detail);
-    failed |= !show.run(files, listing);
+    failed |= !show.run(files, listing, terminal_width() == 0);
   }
   return failed ? kExitFailed : kExitOk;
 }

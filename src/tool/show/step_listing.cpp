@@ -76,7 +76,6 @@ bool StepListing::show(const ShownRecord& record, RecordFile& file, std::string&
   tensor_numbers(
       record, file, [&](const TensorNumbers& numbers) { add(op, record, numbers); }, error);
   sums_.bytes += file.bytes();
-  progress_.add(file.bytes());
   return error.empty();
 }
 
@@ -85,8 +84,7 @@ void StepListing::show(const ShownRecord& record, const StatisticsRecord& statis
   tensor_numbers(statistics, [&](const TensorNumbers& numbers) { add(op, record, numbers); });
 }
 
-void StepListing::finish() {
-  progress_.wipe();
+void StepListing::finish(const DumpProvenance&) {
   for (const Op& op : ops_) print(op);
 }
 

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "src/tool/cli/progress.hpp"
 #include "src/tool/show/show_listing.hpp"
 #include "src/tool/show/strip.hpp"
 #include "src/tool/show/tensor_numbers.hpp"
@@ -18,11 +17,9 @@ namespace opdump::tool {
 /// step.
 class StepListing {
  public:
-  explicit StepListing(std::uint64_t total_bytes) : progress_(total_bytes), style_(strip_style()) {}
-
   bool show(const ShownRecord& record, RecordFile& file, std::string& error);
   void show(const ShownRecord& record, const StatisticsRecord& statistics);
-  void finish();
+  void finish(const DumpProvenance& provenance);
   const ShownSums& sums() const { return sums_; }
 
  private:
@@ -38,8 +35,7 @@ class StepListing {
   void add(Op& op, const ShownRecord& record, const TensorNumbers& numbers);
   void print(const Op& op) const;
 
-  Progress progress_;
-  const StripStyle style_;
+  const StripStyle style_ = strip_style();
   ShownSums sums_;
   std::vector<Op> ops_;  ///< in the order in which they ran first
   std::map<std::string, std::size_t> known_;
