@@ -51,8 +51,8 @@ void Export::fail_tensor(const ExportedOp& op, const DumpTensor& tensor, const s
 
 bool Export::finish() {
   progress_.wipe();
-  std::string summary = count_text(tensors_, "tensor") + " written to " + count_text(files_, "file") + " in " +
-                        settings_.output;
+  std::string summary = count_text(tensors_, "tensor") + " written to " + count_text(files_, "file") +
+                        " in " + settings_.output;
   if (failures_ != 0) summary += ", " + count_text(failures_, "failure");
   print_line(summary);
   return failures_ == 0;

@@ -61,8 +61,8 @@ using StepKey = std::tuple<std::optional<std::uint32_t>, std::uint64_t, std::uin
 /// that tell the same of it.
 std::string run_of(const DumpFile& file, std::size_t number) {
   if (file.is_record) return std::to_string(number);
-  return file.path.substr(0, file.path.rfind('/') + 1) + '\n' + file.place + '\n' + file.type + '\n' + file.op + '\n' +
-         std::to_string(file.task.value_or(0)) + '\n' + std::to_string(file.unix_us);
+  return file.path.substr(0, file.path.rfind('/') + 1) + '\n' + file.place + '\n' + file.type + '\n' +
+         file.op + '\n' + std::to_string(file.task.value_or(0)) + '\n' + std::to_string(file.unix_us);
 }
 
 }  // namespace
@@ -126,7 +126,8 @@ std::string key_of(const ExportedStep& step, const ExportedOp& op, std::uint64_t
 
 std::string directory_of(const ExportedDump& dump, const ExportedStep& step) {
   return (step.boot ? "boot" + std::to_string(*step.boot) + '.' : "") +
-         (dump.several_ranks ? "rank" + std::to_string(step.rank) + '.' : "") + "step" + std::to_string(step.step);
+         (dump.several_ranks ? "rank" + std::to_string(step.rank) + '.' : "") + "step" +
+         std::to_string(step.step);
 }
 
 std::string framework_name(const ExportedDump& dump, const ExportedOp& op, const DumpTensor& tensor,

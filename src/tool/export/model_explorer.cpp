@@ -200,7 +200,10 @@ class NodeData {
       for (const auto& [key, value] : results_[graph]) {
         json.line(2).key(key).open('{').key("value").json(value.text);
         if (!value.background.empty())
-          json.key("bgColor").text(value.background).key("textColor").text(value.background == kRed ? "#ffffff" : kDark);
+          json.key("bgColor")
+              .text(value.background)
+              .key("textColor")
+              .text(value.background == kRed ? "#ffffff" : kDark);
         json.close('}');
       }
       json.close('}');
@@ -240,10 +243,12 @@ class ModelExplorer {
     const Ranges ranges = RangeReader(mine_, report_).read();
     if (interrupted()) return false;
     bool good = put("graph.json", GraphWriter(nodes, ranges).text("opdump")) &&
-                put("magnitude.json", magnitudes(nodes, ranges)) && put("nan_inf.json", oddities(nodes, ranges));
+                put("magnitude.json", magnitudes(nodes, ranges)) &&
+                put("nan_inf.json", oddities(nodes, ranges));
     if (golden_) good = good && compare(nodes);
-    if (good) print_line(count_text(nodes.nodes().size(), "operator") + " in " + count_text(nodes.graphs().size(), "graph") +
-                         " written to " + directory_);
+    if (good)
+      print_line(count_text(nodes.nodes().size(), "operator") + " in " +
+                 count_text(nodes.graphs().size(), "graph") + " written to " + directory_);
     return good;
   }
 
@@ -267,7 +272,8 @@ class ModelExplorer {
 
   /// Of each output the worst value over all steps. `worse(a, b)`: a is worse than b.
   template <class Value, class Worse>
-  std::map<std::string, std::pair<std::size_t, double>> worst(const GraphNodes& nodes, Value value, Worse worse) {
+  std::map<std::string, std::pair<std::size_t, double>> worst(const GraphNodes& nodes, Value value,
+                                                              Worse worse) {
     std::map<std::string, std::pair<std::size_t, double>> found;
     for (std::size_t i = 0; i < mine_.side.tensors.size(); ++i) {
       if (!mine_.tensor(i).is_output) continue;
@@ -275,7 +281,8 @@ class ModelExplorer {
       if (!number) continue;
       const std::string key = std::to_string(nodes.node_of(i)) + ':' + std::to_string(mine_.tensor(i).index);
       const auto [entry, is_new] = found.try_emplace(key, i, *number);
-      if (!is_new && (std::isnan(*number) || worse(*number, entry->second.second))) entry->second = {i, *number};
+      if (!is_new && (std::isnan(*number) || worse(*number, entry->second.second)))
+        entry->second = {i, *number};
     }
     return found;
   }
@@ -302,7 +309,8 @@ class ModelExplorer {
     return data_of(
                nodes,
                [&](std::size_t i) {
-                 return ranges[i].known ? std::optional(static_cast<double>(ranges[i].not_finite)) : std::nullopt;
+                 return ranges[i].known ? std::optional(static_cast<double>(ranges[i].not_finite))
+                                        : std::nullopt;
                },
                std::greater<>())
         .text("NaN and Inf", '[' + threshold(0, kWhite) + ", " + threshold(1e300, kRed) + ']');
@@ -337,8 +345,8 @@ class ModelExplorer {
                                   .text("cosine, mine and golden", '[' + threshold(limit, kRed) + ", " +
                                                                        threshold(0.9999, kYellow) + ", " +
                                                                        threshold(1.0001, kWhite) + ']')) &&
-           put("max_abs_error.json",
-               data_of(nodes, value_of(*measures[1], 0), std::greater<>()).text("largest absolute error", {})) &&
+           put("max_abs_error.json", data_of(nodes, value_of(*measures[1], 0), std::greater<>())
+                                         .text("largest absolute error", {})) &&
            put("verdict.json", verdicts(nodes, told)) && put("sync.json", pairs_text(nodes, golden, pairs));
   }
 
@@ -352,19 +360,22 @@ class ModelExplorer {
       if (mine_.tensor(i).is_output) outputs.try_emplace(mine_.tensor(i).file, i);
     }
     std::map<std::size_t, std::pair<Verdict, std::size_t>> worst;  // by node
-    for (const OpVerdict& op : judge_ops(mine_.side, report.results,
-                                         [&report](const PairResult& result) { return report.diverges(result); })) {
+    for (const OpVerdict& op : judge_ops(mine_.side, report.results, [&report](const PairResult& result) {
+           return report.diverges(result);
+         })) {
       const auto output = outputs.find(op.file);
       if (output == outputs.end()) continue;
       const auto [entry, is_new] =
           worst.try_emplace(nodes.node_of(output->second), op.verdict, output->second);
-      if (!is_new && rank(op.verdict) > rank(entry->second.first)) entry->second = {op.verdict, output->second};
+      if (!is_new && rank(op.verdict) > rank(entry->second.first))
+        entry->second = {op.verdict, output->second};
     }
     NodeData data(nodes);
     for (const auto& [node, verdict] : worst) {
-      const std::string_view colour = verdict.first == Verdict::culprit || verdict.first == Verdict::diverges ? kRed
-                                      : verdict.first == Verdict::victim                                     ? kYellow
-                                                                                                             : kWhite;
+      const std::string_view colour = verdict.first == Verdict::culprit || verdict.first == Verdict::diverges
+                                          ? kRed
+                                      : verdict.first == Verdict::victim ? kYellow
+                                                                         : kWhite;
       data.put(verdict.second, {'"' + std::string(to_string(verdict.first)) + '"', colour});
     }
     return data.text("verdict", {});

@@ -93,8 +93,8 @@ class MsprobeStep {
     const std::string data = directory_ + "/dump_tensor_data";
     const int error = make_directories(data);
     ExportFile dump, stack, construct;
-    bool good = error == 0 && dump.create(directory_, "dump.json") && stack.create(directory_, "stack.json") &&
-                construct.create(directory_, "construct.json");
+    bool good = error == 0 && dump.create(directory_, "dump.json") &&
+                stack.create(directory_, "stack.json") && construct.create(directory_, "construct.json");
     if (error != 0) out_.fail(data + ": " + strerror(error));
     JsonWriter json, stacks, parents;
     json.open('{').key("task").text(has_elements() ? "tensor" : "statistics").key("level").text("L1");
@@ -162,7 +162,8 @@ class MsprobeStep {
     json.close('}');
   }
 
-  void write_tensor(JsonWriter& json, const ExportedOp& op, const DumpTensor& tensor, const std::string& name) {
+  void write_tensor(JsonWriter& json, const ExportedOp& op, const DumpTensor& tensor,
+                    const std::string& name) {
     if (tensor.summary) {
       write_head(json, tensor, tensor.shape);
       const TensorSummary& summary = *tensor.summary;
@@ -178,12 +179,13 @@ class MsprobeStep {
     Summary summary(tensor.dtype);
     ExportFile file;
     if (!out_.plan(op, tensor, numpy_has, stored) ||
-        !out_.commit(file, file.create(directory_ + "/dump_tensor_data", file_name) &&
-                               file.write(npy_header(stored.descr(), stored.shape)) &&
-                               out_.for_each(op, tensor, stored, [&](Bytes items, Bytes elements, std::size_t count) {
-                                 summary.add(elements, count);
-                                 return file.write(items);
-                               }))) {
+        !out_.commit(
+            file, file.create(directory_ + "/dump_tensor_data", file_name) &&
+                      file.write(npy_header(stored.descr(), stored.shape)) &&
+                      out_.for_each(op, tensor, stored, [&](Bytes items, Bytes elements, std::size_t count) {
+                        summary.add(elements, count);
+                        return file.write(items);
+                      }))) {
       json.json("null");
       return;
     }

@@ -50,15 +50,19 @@ void write_tensor(Export& out, const ExportedStep& step, const ExportedOp& op, c
   if (name.empty()) name = key_of(step, op, repeat) + '/' + role_of(tensor);
   const std::string head = onnx_head(name, stored);
   if (head.size() + stored.bytes > kMostBytes) {
-    out.fail_tensor(op, tensor, byte_text(stored.bytes) + " are more than a protobuf message may have, 2 GiB");
+    out.fail_tensor(op, tensor,
+                    byte_text(stored.bytes) + " are more than a protobuf message may have, 2 GiB");
     return;
   }
   const std::string model = step.several_models && !op.model.empty() ? op.model + '.' : std::string();
   const std::string file_name = model + (op.type.empty() ? "" : op.type + '.') + op.name +
-                                (repeat == 0 ? "" : ".run" + std::to_string(repeat)) + '.' + role_of(tensor) + ".pb";
+                                (repeat == 0 ? "" : ".run" + std::to_string(repeat)) + '.' + role_of(tensor) +
+                                ".pb";
   ExportFile file;
-  const bool good = file.create(out.directory(directory_of(out.dump(), step)), file_name) && file.write(head) &&
-                    out.for_each(op, tensor, stored, [&file](Bytes items, Bytes, std::size_t) { return file.write(items); });
+  const bool good = file.create(out.directory(directory_of(out.dump(), step)), file_name) &&
+                    file.write(head) &&
+                    out.for_each(op, tensor, stored,
+                                 [&file](Bytes items, Bytes, std::size_t) { return file.write(items); });
   if (out.commit(file, good)) out.tensor_written();
 }
 
@@ -69,7 +73,8 @@ void export_onnx_tensors(Export& out) {
     Repeats repeats;
     for (const ExportedOp& op : step.ops) {
       const std::uint64_t repeat = repeats.next(key_of(step, op, 0));
-      for (const std::size_t index : op.tensors) write_tensor(out, step, op, out.dump().tensor(index), repeat);
+      for (const std::size_t index : op.tensors)
+        write_tensor(out, step, op, out.dump().tensor(index), repeat);
     }
   }
 }

@@ -57,8 +57,8 @@ class PolygraphyFile {
                 file_.write("{\"polygraphy_class\": \"RunResults\", \"lst\": [");
     std::string comma;
     for (const Runner& runner : runners_of(out_.dump())) {
-      good = good && file_.write(comma + "[" + polygraphy_text(runner.name) + ", [") && write_iterations(runner) &&
-             file_.write("]]");
+      good = good && file_.write(comma + "[" + polygraphy_text(runner.name) + ", [") &&
+             write_iterations(runner) && file_.write("]]");
       comma = ",\n";
     }
     if (!out_.commit(file_, good && file_.write("]}\n"))) return;
@@ -79,7 +79,8 @@ class PolygraphyFile {
             return false;
         }
       }
-      if (!file_.write("}, \"runtime\": 0.0, \"runner_name\": " + polygraphy_text(runner.name) + "}")) return false;
+      if (!file_.write("}, \"runtime\": 0.0, \"runner_name\": " + polygraphy_text(runner.name) + "}"))
+        return false;
       comma = ",\n";
     }
     return true;

@@ -75,11 +75,9 @@ int run_export(std::string_view format, const ExportSettings& settings) {
         return kExitFailed;
       }
     }
-    good &= write_model_explorer({.mine = std::move(side),
-                                  .golden = std::move(golden),
-                                  .card = chosen,
-                                  .directory = settings.output},
-                                 search);
+    good &= write_model_explorer(
+        {.mine = std::move(side), .golden = std::move(golden), .card = chosen, .directory = settings.output},
+        search);
   } else {
     const ExportedDump dump = exported(std::move(side));
     Export out(settings, dump, chosen);

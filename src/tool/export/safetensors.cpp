@@ -39,7 +39,13 @@ std::string safetensors_head(const ExportedStep& step, const std::vector<Placed>
     json.line().key(key + '/' + role_of(*placed.tensor)).open('{');
     json.key("dtype").text(name_in_safetensors(placed.stored.dtype)).key("shape").open('[');
     for (const Dim dim : placed.stored.shape) json.number(dim);
-    json.close(']').key("data_offsets").open('[').number(at).number(at + placed.stored.bytes).close(']').close('}');
+    json.close(']')
+        .key("data_offsets")
+        .open('[')
+        .number(at)
+        .number(at + placed.stored.bytes)
+        .close(']')
+        .close('}');
     at += placed.stored.bytes;
   }
   std::string text = json.close('}').take();

@@ -38,8 +38,9 @@ bool plan_order(const DumpTensor& tensor, Format format, StoredArray& stored, st
   const RelayoutRequest request = restoration(tensor.layout, tensor.shape, format, stored.element_bits / 8);
   Relayout& relayout = stored.relayout.emplace();
   if (relayout.plan(request) != Status::ok || relayout.source_elements() != stored.elements) {
-    reason = format_text(tensor.layout.format) + " " + shape_text(tensor.shape) + " cannot be rearranged into " +
-             format_text(format) + " by the original shape " + shape_text(tensor.layout.original_shape);
+    reason = format_text(tensor.layout.format) + " " + shape_text(tensor.shape) +
+             " cannot be rearranged into " + format_text(format) + " by the original shape " +
+             shape_text(tensor.layout.original_shape);
     return false;
   }
   stored.shape.assign(relayout.dims().begin(), relayout.dims().end());
@@ -53,8 +54,8 @@ bool numpy_has(DType dtype) {
   return !info(dtype).npy_descr.empty();
 }
 
-bool plan_stored(const DumpTensor& tensor, HasDType has, const std::optional<Format>& format, StoredArray& stored,
-                 std::string& reason) {
+bool plan_stored(const DumpTensor& tensor, HasDType has, const std::optional<Format>& format,
+                 StoredArray& stored, std::string& reason) {
   stored = {};
   reason = tensor.summary ? "there are statistics of it, and no elements" : tensor.problem;
   if (tensor.shape.size() > kMaxRank) reason = "it has more than " + std::to_string(kMaxRank) + " dims";
@@ -96,8 +97,7 @@ bool StoredElements::next(std::uint64_t done, Bytes& items, Bytes& elements, std
   const std::uint64_t most = kBlockBytes / std::max<std::uint32_t>(stored_->element_bits, 8) * 8;
   count = static_cast<std::size_t>(std::min(most, stored_->elements - done));
   const std::size_t bytes = (count * stored_->element_bits + 7) / 8;
-  const std::byte* const read =
-      source_.read(done * stored_->element_bits / 8, bytes, source_bytes_.data());
+  const std::byte* const read = source_.read(done * stored_->element_bits / 8, bytes, source_bytes_.data());
   if (read == nullptr) {
     reason = source_.failed() ? source_.error() : "its bytes cannot be read";
     return false;

@@ -35,8 +35,8 @@ bool numpy_has(DType dtype);
 /// What becomes of `tensor` in a file format that has the dtypes `has`: others are converted as for an `.npy`
 /// file. With `format` the tensor is rearranged into that format, if it is in another one. On false `reason`
 /// says why that cannot be.
-bool plan_stored(const DumpTensor& tensor, HasDType has, const std::optional<Format>& format, StoredArray& stored,
-                 std::string& reason);
+bool plan_stored(const DumpTensor& tensor, HasDType has, const std::optional<Format>& format,
+                 StoredArray& stored, std::string& reason);
 
 /// Reads tensors in pieces, so that memory does not grow with them.
 class StoredElements {

@@ -71,7 +71,8 @@ void HeatListing::print(const std::string& title, const Model& model) const {
       if (cell.magnitude > 0) low = std::min(low, cell.magnitude);
     }
   }
-  const std::size_t room = style_.width == 0 ? kPlainWidth : std::max<std::size_t>(style_.width, 30) - kLabelWidth;
+  const std::size_t room =
+      style_.width == 0 ? kPlainWidth : std::max<std::size_t>(style_.width, 30) - kLabelWidth;
   const std::size_t per_column = (model.ops.size() + room - 1) / room;
   const std::size_t columns = (model.ops.size() + per_column - 1) / per_column;
   print_line(title + ": greatest |x| of the outputs, " + count_text(model.ops.size(), "operator") + " from " +
@@ -87,19 +88,20 @@ void HeatListing::print(const std::string& title, const Model& model) const {
     }
     std::printf("%7s |", step_text(step).c_str());
     for (const std::optional<Cell>& cell : row) {
-      const std::string text = !cell || (!cell->alarms() && cell->magnitude < 0) ? " "
-                               : cell->alarms()                                 ? strip_alarm(style_)
-                               : cell->magnitude == 0
-                                   ? "."
-                                   : strip_cell(strip_level(std::log(cell->magnitude), std::log(low), std::log(high)),
-                                                style_);
+      const std::string text =
+          !cell || (!cell->alarms() && cell->magnitude < 0) ? " "
+          : cell->alarms()                                  ? strip_alarm(style_)
+          : cell->magnitude == 0
+              ? "."
+              : strip_cell(strip_level(std::log(cell->magnitude), std::log(low), std::log(high)), style_);
       std::fputs(text.c_str(), stdout);
     }
     std::puts("|");
   }
   if (high > 0)
-    std::printf("  %s is %s, %s is %s, on a scale of logarithms\n", strip_cell(0, style_).c_str(), number_text(low).c_str(),
-                strip_cell(low < high ? kStripLevels - 1 : 0, style_).c_str(), number_text(high).c_str());
+    std::printf("  %s is %s, %s is %s, on a scale of logarithms\n", strip_cell(0, style_).c_str(),
+                number_text(low).c_str(), strip_cell(low < high ? kStripLevels - 1 : 0, style_).c_str(),
+                number_text(high).c_str());
   std::printf("  . zero   %s NaN or Inf   blank: not dumped\n", strip_alarm(style_).c_str());
   print_alarms(model);
 }
@@ -110,8 +112,8 @@ void HeatListing::print_alarms(const Model& model) const {
   for (const auto& [step, cells] : model.steps) {
     for (const auto& [column, cell] : cells) {
       if (!cell.alarms() || ++alarms > kMost) continue;
-      print_line("  ! " + model.ops[column] + " at step " + step_text(step) + ": " + std::to_string(cell.nan) +
-                 " NaN, " + std::to_string(cell.infinite) + " Inf");
+      print_line("  ! " + model.ops[column] + " at step " + step_text(step) + ": " +
+                 std::to_string(cell.nan) + " NaN, " + std::to_string(cell.infinite) + " Inf");
     }
   }
   if (alarms > kMost) std::printf("  ! and %zu more\n", alarms - kMost);

@@ -90,7 +90,8 @@ void StepListing::finish(const DumpProvenance&) {
 
 void StepListing::print(const Op& op) const {
   print_line(op.title);
-  const std::size_t room = style_.width == 0 ? kPlainCells : std::max<std::size_t>(style_.width, kRest + 10) - kRest;
+  const std::size_t room =
+      style_.width == 0 ? kPlainCells : std::max<std::size_t>(style_.width, kRest + 10) - kRest;
   for (const auto& [role, steps] : op.tensors) {
     const std::size_t per_cell = (steps.size() + room - 1) / room;
     std::printf("  %s %llu, %s, %llu to %llu%s\n", role.first ? "output" : "input",

@@ -16,7 +16,8 @@ bool tensor_numbers(const ShownRecord& record, RecordFile& file, const UseNumber
   RecordTensors tensors = file.tensors();
   for (RecordTensor tensor; tensors.next(tensor);) {
     TensorDigest digest;
-    if (!digest_tensor(file, tensor, false, 0, quant_of(record, tensor), digest, error) || !digest.are_numbers)
+    if (!digest_tensor(file, tensor, false, 0, quant_of(record, tensor), digest, error) ||
+        !digest.are_numbers)
       continue;
     const Statistics& statistics = digest.has_real ? digest.real : digest.statistics;
     TensorNumbers numbers;

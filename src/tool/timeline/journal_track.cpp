@@ -26,7 +26,8 @@ std::string op_text(std::string_view op) {
 std::string_view category_of(std::string_view causes) {
   const std::string_view cause = causes.substr(0, causes.find_first_of("+:"));
   if (cause == kind_of(LossCause::timed_out).word) return "wait";
-  if (cause == kind_of(LossCause::ring_full).word || cause == kind_of(LossCause::too_large).word) return "drop";
+  if (cause == kind_of(LossCause::ring_full).word || cause == kind_of(LossCause::too_large).word)
+    return "drop";
   return "lost";
 }
 
@@ -51,7 +52,8 @@ std::uint64_t JournalTrack::advance(Recorder& recorder, std::optional<std::uint6
 void JournalTrack::end_pending(std::uint32_t number, Recorder& recorder, std::optional<std::uint64_t> next) {
   if (!recorder.pending) return;
   const Pending& record = *recorder.pending;
-  JsonWriter& json = trace_.slice(track(number), record.at, next ? *next - record.at : 0, record.category, record.name);
+  JsonWriter& json =
+      trace_.slice(track(number), record.at, next ? *next - record.at : 0, record.category, record.name);
   if (!record.model.empty()) json.key("model").text(record.model);
   if (record.step) json.key("step").number(*record.step);
   json.key("sequence").number(record.sequence).key("bytes").number(record.bytes);
@@ -59,8 +61,8 @@ void JournalTrack::end_pending(std::uint32_t number, Recorder& recorder, std::op
   json.key("file").text(record.file).key("dur_is_gap").flag(true);
   trace_.end();
   recorder.bytes += record.bytes;
-  trace_.counter(process_, record.at, "bytes written" + label_ + ", recorder " + std::to_string(number), "bytes",
-                 recorder.bytes);
+  trace_.counter(process_, record.at, "bytes written" + label_ + ", recorder " + std::to_string(number),
+                 "bytes", recorder.bytes);
   recorder.pending.reset();
 }
 
@@ -129,7 +131,10 @@ void JournalTrack::told(const JournalLine& line) {
     case Kind::op: {
       JsonWriter& json = begin("op counts", "counts of " + op_text(line.path.op));
       json.key("model").text(line.path.model).key("steps").number(line.steps_seen);
-      json.key("first lost step").number(line.lost_steps.first).key("last lost step").number(line.lost_steps.last);
+      json.key("first lost step")
+          .number(line.lost_steps.first)
+          .key("last lost step")
+          .number(line.lost_steps.last);
       json.key("wanted").number(line.op_counts.wanted);
       for (const LossKind& kind : kLossKinds) {
         if (line.op_counts.*kind.count != 0) json.key(kind.word).number(line.op_counts.*kind.count);
@@ -139,7 +144,12 @@ void JournalTrack::told(const JournalLine& line) {
     case Kind::never: {
       const NeverKind& kind = kind_of(line.never.cause);
       JsonWriter& json = begin("never", "never captured: " + std::string(kind.text));
-      json.key("model").text(line.never.model).key("type").text(line.never.type).key("name").text(line.never.name);
+      json.key("model")
+          .text(line.never.model)
+          .key("type")
+          .text(line.never.type)
+          .key("name")
+          .text(line.never.name);
       if (has_steps(line.never.cause))
         json.key("first step").number(line.never.steps.first).key("last step").number(line.never.steps.last);
       break;
@@ -154,7 +164,11 @@ void JournalTrack::told(const JournalLine& line) {
           .text(line.path_text);
       break;
     case Kind::driver:
-      begin("driver", "driver call failed").key("call").text(line.driver_call).key("code").real(line.driver_code);
+      begin("driver", "driver call failed")
+          .key("call")
+          .text(line.driver_call)
+          .key("code")
+          .real(line.driver_code);
       break;
     case Kind::removed:
       begin("removed", "removed to make room").key("file").text(line.path_text);

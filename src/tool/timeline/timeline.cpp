@@ -116,7 +116,8 @@ class Timeline {
   std::uint64_t process_of(std::optional<std::uint32_t> boot, std::uint64_t device) {
     const std::uint64_t process = device + (boot ? (std::uint64_t{*boot} + 1) * kBootProcesses : 0);
     if (named_.insert(process).second)
-      trace_.name_process(process, "device " + std::to_string(device) + (boot ? ", boot " + std::to_string(*boot) : ""));
+      trace_.name_process(
+          process, "device " + std::to_string(device) + (boot ? ", boot " + std::to_string(*boot) : ""));
     return process;
   }
 
@@ -126,8 +127,8 @@ class Timeline {
     JournalReader reader;
     if (!reader.open(file.path)) return fail(file.path + ": " + reader.error());
     const std::string label = journals_.size() == 1 ? "" : ", journal " + std::to_string(name.id);
-    JournalTrack track(process_of(boot_of(file.path), name.device), 1 + next_journal_++ * kJournalThreads, label,
-                       name.id, trace_, spans_, sums_);
+    JournalTrack track(process_of(boot_of(file.path), name.device), 1 + next_journal_++ * kJournalThreads,
+                       label, name.id, trace_, spans_, sums_);
     for (;;) {
       const JournalReader::Next next = reader.next();
       if (next == JournalReader::Next::end || interrupted()) break;
@@ -155,7 +156,8 @@ class Timeline {
 
   /// Whether a journal above the file tells of every record.
   bool is_told(const std::string& path) const {
-    for (std::size_t slash = path.rfind('/'); slash != std::string::npos && slash != 0; slash = path.rfind('/', slash - 1)) {
+    for (std::size_t slash = path.rfind('/'); slash != std::string::npos && slash != 0;
+         slash = path.rfind('/', slash - 1)) {
       if (told_.count(path.substr(0, slash + 1)) != 0) return true;
     }
     return false;
@@ -244,7 +246,8 @@ int run_timeline(Words words) {
   const Option options[] = {{"-o", "--output", nullptr, &output},
                             {"--overwrite", {}, &overwrite},
                             {"-d", "--dump_file", nullptr, nullptr, &paths}};
-  if (const std::optional<int> end = read_options({"timeline", kTimelineHelp, options}, words, paths)) return *end;
+  if (const std::optional<int> end = read_options({"timeline", kTimelineHelp, options}, words, paths))
+    return *end;
   if (paths.empty()) return usage_error("timeline", "a DUMP is missing");
   if (paths.size() > 1) return usage_error("timeline", "one DUMP at a time, not also '" + paths[1] + "'");
   if (output && output->empty()) return usage_error("timeline", "'-o' needs a file");
@@ -273,13 +276,14 @@ int run_timeline(Words words) {
   Timeline timeline(dump.files(), trace);
   good &= timeline.write();
   const TimelineSums& sums = timeline.sums();
-  if (sums.records == 0 && sums.lost == 0 && good) fail(paths[0] + ": there is neither a record nor a journal");
+  if (sums.records == 0 && sums.lost == 0 && good)
+    fail(paths[0] + ": there is neither a record nor a journal");
   if (interrupted()) die_of_interrupt();
   const bool written = trace.finish() && (!output || file.commit());
   if (!written) fail(file.error());
   if (output && written)
-    print_line(count_text(sums.records, "record") + ", " + std::to_string(sums.reduced) + " of them reduced, " +
-               std::to_string(sums.lost) + " lost, written to " + *output);
+    print_line(count_text(sums.records, "record") + ", " + std::to_string(sums.reduced) +
+               " of them reduced, " + std::to_string(sums.lost) + " lost, written to " + *output);
   return good ? kExitOk : kExitFailed;
 }
 

@@ -16,9 +16,16 @@ void TraceWriter::put(const std::string& text) {
   }
 }
 
-void TraceWriter::begin(std::string_view phase, const Track& track, std::uint64_t at, std::string_view category,
-                        std::string_view name) {
-  json_.line().open('{').key("ph").text(phase).key("pid").number(track.process).key("tid").number(track.thread);
+void TraceWriter::begin(std::string_view phase, const Track& track, std::uint64_t at,
+                        std::string_view category, std::string_view name) {
+  json_.line()
+      .open('{')
+      .key("ph")
+      .text(phase)
+      .key("pid")
+      .number(track.process)
+      .key("tid")
+      .number(track.thread);
   json_.key("ts").number(at).key("cat").text(category).key("name").text(name);
 }
 
@@ -51,15 +58,15 @@ JsonWriter& TraceWriter::instant(const Track& track, std::uint64_t at, std::stri
   return json_.key("s").text(of_process ? "p" : "t").key("args").open('{');
 }
 
-void TraceWriter::counter(std::uint64_t process, std::uint64_t at, const std::string& name, std::string_view unit,
-                          std::uint64_t value) {
+void TraceWriter::counter(std::uint64_t process, std::uint64_t at, const std::string& name,
+                          std::string_view unit, std::uint64_t value) {
   json_.line().open('{').key("ph").text("C").key("pid").number(process).key("ts").number(at);
   json_.key("name").text(name).key("args").open('{').key(unit).number(value);
   end();
 }
 
-void TraceWriter::span(std::uint64_t process, std::uint64_t first, std::uint64_t last, std::string_view category,
-                       const std::string& name) {
+void TraceWriter::span(std::uint64_t process, std::uint64_t first, std::uint64_t last,
+                       std::string_view category, const std::string& name) {
   ++spans_;
   for (const bool is_end : {false, true}) {
     begin(is_end ? "e" : "b", {process, 0}, is_end ? last : first, category, name);
