@@ -100,7 +100,7 @@ class Exports(Case):
             x = [0.5 * (i + 1) + step for i in range(8)]
             for i, op in enumerate(('conv1', 'relu1', 'pool1', 'fc')):
                 y = [value * (1.25 if op != spoilt else -3.0) for value in x]
-                self.write('%s/20260131130559/0/net/1/%d/%s.%s.%d.0.%016d' % (name, step, 'Op', op, i, 100 * step + i + 1),
+                self.write('%s/20260131130559/0/net/1/%d/Op.%s.%d.0.%016d' % (name, step, op, i, 100 * step + i + 1),
                            record([tensor(FLOAT, [2, 4], floats(*x))],
                                   [tensor(FLOAT16, [8], halves(*y)), tensor(INT8, [2], b'\x01\xff')]))
 

@@ -47,7 +47,8 @@ class Exports(Case):
 
     def test_safetensors_holds_what_numpy_has_not(self):
         self.put('conv1', 1, [tensor(FLOAT, [2, 2], floats(1, 2, 3, 4))],
-                 [tensor(BF16, [2], b'\x80\x3f\x00\xc0'), tensor(E4M3, [3], b'\x38\x7e\x08'), tensor(INT4, [3], b'\x21\x0f')])
+                 [tensor(BF16, [2], b'\x80\x3f\x00\xc0'), tensor(E4M3, [3], b'\x38\x7e\x08'),
+                  tensor(INT4, [3], b'\x21\x0f')])
         self.put('conv1', 2, outputs=[tensor(INT8, [], b'\xff'), tensor(UINT8, [0], b'')])
         self.put('z', 3, outputs=[tensor(COMPLEX64, [1], floats(1, -1))], step=7)
         out, _ = self.export('safetensors')
@@ -66,8 +67,8 @@ class Exports(Case):
 
     def test_compare_reads_it_back(self):
         for step in (0, 3):
-            self.put('conv1', 10 * step + 1, [tensor(FLOAT, [2], floats(1, step))], [tensor(BF16, [1], b'\x80\x3f')], step)
-            self.put('conv1', 10 * step + 2, [tensor(FLOAT, [2], floats(5, step))], [tensor(BF16, [1], b'\x80\x40')], step)
+            for i, value in enumerate((b'\x80\x3f', b'\x80\x40')):
+                self.put('conv1', 10 * step + i, [tensor(FLOAT, [2], floats(i, step))], [tensor(BF16, [1], value)], step)
         for program in ('safetensors', 'onnx-tensors'):
             self.export(program, to=program)
             out, _ = self.run_tool('compare', 'dump', program)
@@ -78,8 +79,8 @@ class Exports(Case):
         for program in PROGRAMS:
             self.write(program + '/mine.txt', 'mine')
             error = self.export(program, to=program, expect=1)[1]
-            self.assertEqual(error, "opdump convert: %s: there is something in it already; '--overwrite' replaces files "
-                                    'of the same name\n' % program)
+            self.assertEqual(error, "opdump convert: %s: there is something in it already; '--overwrite' replaces "
+                                    'files of the same name\n' % program)
             self.assertEqual(self.files(program), ['mine.txt'])
             self.export(program, '--overwrite', to=program)
             self.assertEqual(self.read(program, 'mine.txt'), b'mine')
@@ -151,6 +152,15 @@ class Exports(Case):
         self.assertEqual(sorted(runners), ['opdump net rank 0', 'opdump net rank 1', 'opdump other rank 0',
                                            'opdump other rank 1'])
 
+    def test_files_of_one_tensor_each(self):
+        """Those of one name and time are one operator, as long as each has another place in it."""
+        for name, value in (('input.0', 1), ('output.0', 3), ('output.0.NHWC', 2)):
+            self.write(STEP % 0 + 'Op.a.1.0.0000000000000001.%s.npy' % name, npy('|u1', [1], bytes([value])))
+        self.export('safetensors')
+        tensors = {name: value[2] for name, value in read_safetensors(self.read('out/step0.safetensors'))[0].items()}
+        self.assertEqual(tensors, {'net/0/Op.a/input.0': b'\x01', 'net/0/Op.a/output.0': b'\x02',
+                                   'net/0/Op.a/1/output.0': b'\x03'})
+
     def test_statistics_have_no_elements(self):
         self.write(STEP % 0 + 'Op.a.1.0.0000000000000001.csv',
                    'Input/Output,Index,Data Size,Data Type,Format,Shape,Count,Max Value,Min Value,Avg Value,l2norm\n'
@@ -165,7 +175,8 @@ class Exports(Case):
         self.assertIn('a output.0: there are statistics of it, and no elements', error)
 
     def test_polygraphy_by_the_names_of_a_card(self):
-        self.put('conv1', 1, [tensor(FLOAT, [1], floats(1))], [tensor(FLOAT, [1], floats(2)), tensor(INT4, [1], b'\x0f')])
+        self.put('conv1', 1, [tensor(FLOAT, [1], floats(1))],
+                 [tensor(FLOAT, [1], floats(2)), tensor(INT4, [1], b'\x0f')])
         self.put('conv1', 2, [], [tensor(FLOAT, [1], floats(3))])
         self.put('fc', 3, [], [tensor(FLOAT, [2, 0], b'')])
         self.write('card.json', json.dumps({'opdump_model': 1, 'name': 'net', 'ops': [

@@ -125,7 +125,8 @@ class Timeline(Case):
     def test_records_that_a_journal_does_not_tell(self):
         """Its detail is "gaps"."""
         self.write(ROOT + path('a', 5), record([], [tensor(UINT8, [1], b'x')]))
-        self.write(ROOT + 'opdump.0.%d.journal' % BEGAN, 'opdump-journal,1,gaps\nfrom,0,0\ngap,0,1,4,ring_full\nto,0,5\n')
+        self.write(ROOT + 'opdump.0.%d.journal' % BEGAN,
+                   'opdump-journal,1,gaps\nfrom,0,0\ngap,0,1,4,ring_full\nto,0,5\n')
         events, _ = self.events()
         self.assertEqual([(name, ts) for _, ts, _, name in self.told(events, 'X')], [('Op a', 5)])
         self.assertEqual([(cat, ts) for _, ts, cat, _ in self.told(events, 'i')], [('drop', 0)])

@@ -10,7 +10,8 @@ Export::Export(const ExportSettings& settings, const ExportedDump& dump, const C
     : settings_(settings),
       dump_(dump),
       card_(card),
-      beside_([this](const std::string& note) { progress_.say("opdump convert: " + note); }),
+      beside_(
+          [this](const std::string& note) { progress_.say("opdump " + settings_.command + ": " + note); }),
       progress_(dump.data_bytes()) {}
 
 std::string Export::directory(std::string_view below) const {
@@ -42,7 +43,7 @@ bool Export::commit(ExportFile& file, bool written) {
 
 void Export::fail(const std::string& message) {
   ++failures_;
-  progress_.say("opdump convert: " + message);
+  progress_.say("opdump " + settings_.command + ": " + message);
 }
 
 void Export::fail_tensor(const ExportedOp& op, const DumpTensor& tensor, const std::string& reason) {

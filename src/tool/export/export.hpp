@@ -14,6 +14,7 @@ namespace opdump::tool {
 
 /// What `opdump convert --to` was asked for.
 struct ExportSettings {
+  std::string command = "convert";  ///< whose messages they are
   std::string dump;
   std::string output;              ///< directory
   bool overwrite = false;          ///< the directory may have something in it
@@ -96,7 +97,8 @@ void export_polygraphy(Export& out);
 /// `step{S}/{type}.{name}.{role}.{index}.pb`. Source: onnx.proto, TensorProto.
 void export_onnx_tensors(Export& out);
 
-/// Runs `opdump convert --to FORMAT`. Returns the exit status.
+/// Writes a dump in a format, such as "model-explorer"; says what it wrote and what it could not. Returns the
+/// exit status.
 int run_export(std::string_view format, const ExportSettings& settings);
 
 /// Whether there is such a format.

@@ -65,11 +65,24 @@ std::string run_of(const DumpFile& file, std::size_t number) {
          file.op + '\n' + std::to_string(file.task.value_or(0)) + '\n' + std::to_string(file.unix_us);
 }
 
-}  // namespace
-
-std::uint64_t ExportedDump::tensor_count() const {
-  return side.tensors.size();
+/// Adds an operator with its tensors in order. What has the same role and index again belongs to another run.
+void add_op(const ExportedDump& dump, ExportedOp op, ExportedStep& step) {
+  const auto role = [&dump](std::size_t tensor) {
+    return std::pair(dump.tensor(tensor).is_output, dump.tensor(tensor).index);
+  };
+  std::vector<std::size_t> tensors = std::exchange(op.tensors, {});
+  std::stable_sort(tensors.begin(), tensors.end(),
+                   [&role](std::size_t a, std::size_t b) { return role(a) < role(b); });
+  const std::size_t first = step.ops.size();
+  std::size_t run = 0;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    run = i != 0 && role(tensors[i]) == role(tensors[i - 1]) ? run + 1 : 0;
+    if (first + run == step.ops.size()) step.ops.push_back(op);
+    step.ops[first + run].tensors.push_back(tensors[i]);
+  }
 }
+
+}  // namespace
 
 std::uint64_t ExportedDump::data_bytes() const {
   std::uint64_t bytes = 0;
@@ -103,12 +116,9 @@ ExportedDump exported(DumpSide side) {
     steps[run->second.first].ops[run->second.second].tensors.push_back(i);
   }
   for (auto& [key, step] : steps) {
-    for (ExportedOp& op : step.ops) {
-      std::stable_sort(op.tensors.begin(), op.tensors.end(), [&dump](std::size_t a, std::size_t b) {
-        const DumpTensor &x = dump.tensor(a), &y = dump.tensor(b);
-        return x.is_output != y.is_output ? y.is_output : x.index < y.index;
-      });
-    }
+    std::vector<ExportedOp> ops = std::move(step.ops);
+    step.ops.clear();
+    for (ExportedOp& op : ops) add_op(dump, std::move(op), step);
     dump.steps.push_back(std::move(step));
   }
   dump.several_ranks = ranks.size() > 1;

@@ -42,7 +42,6 @@ struct ExportedDump {
   bool several_ranks = false;
 
   const DumpTensor& tensor(std::size_t index) const { return side.tensors[index]; }
-  std::uint64_t tensor_count() const;
   std::uint64_t data_bytes() const;
 };
 

@@ -339,7 +339,9 @@ class ModelExplorer {
         return comparison.equal == comparison.elements ? best : measure.value(comparison);
       };
     };
-    const double limit = 0.99;
+    const auto limit_of_cosine = std::find_if(
+        limits.begin(), limits.end(), [&](const Threshold& limit) { return limit.measure == measures[0]; });
+    const double limit = limit_of_cosine == limits.end() ? 0 : limit_of_cosine->limit;
     return put("golden.json", GraphWriter(golden, ranges).text("golden")) &&
            put("cosine.json", data_of(nodes, value_of(*measures[0], 1), std::less<>())
                                   .text("cosine, mine and golden", '[' + threshold(limit, kRed) + ", " +

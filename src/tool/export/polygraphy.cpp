@@ -70,12 +70,11 @@ class PolygraphyFile {
     std::string comma;
     for (const auto& [step, ops] : runner.iterations) {
       if (!file_.write(comma + "{\"polygraphy_class\": \"IterationResult\", \"outputs\": {")) return false;
-      Repeats repeats;
+      Repeats names;
       first_ = true;
       for (const ExportedOp* op : ops) {
-        const std::uint64_t repeat = repeats.next(op->name);
         for (const std::size_t index : op->tensors) {
-          if (out_.dump().tensor(index).is_output && !write_tensor(*op, out_.dump().tensor(index), repeat))
+          if (out_.dump().tensor(index).is_output && !write_tensor(*op, out_.dump().tensor(index), names))
             return false;
         }
       }
@@ -86,10 +85,11 @@ class PolygraphyFile {
     return true;
   }
 
-  bool write_tensor(const ExportedOp& op, const DumpTensor& tensor, std::uint64_t repeat) {
+  bool write_tensor(const ExportedOp& op, const DumpTensor& tensor, Repeats& names) {
     StoredArray stored;
     if (!out_.plan(op, tensor, numpy_has, stored)) return true;
-    const std::string name = framework_name(out_.dump(), op, tensor, out_.card_of(op), repeat);
+    std::string name = framework_name(out_.dump(), op, tensor, out_.card_of(op), 0);
+    if (const std::uint64_t repeat = names.next(name); repeat != 0) name += '#' + std::to_string(repeat);
     Base64 base64(file_);
     const std::string head = npy_header(stored.descr(), stored.shape);
     const bool good =

@@ -44,8 +44,11 @@ bool is_export_format(std::string_view format) {
 }
 
 int run_export(std::string_view format, const ExportSettings& settings) {
+  const auto tell = [&settings](const std::string& message) {
+    say("opdump " + settings.command + ": " + message);
+  };
   if (const std::string taken = occupied(settings.output, settings.overwrite); !taken.empty()) {
-    say("opdump convert: " + taken);
+    tell(taken);
     return kExitFailed;
   }
   RunFile card;
@@ -54,11 +57,11 @@ int run_export(std::string_view format, const ExportSettings& settings) {
   const CardedOps* const chosen = settings.card ? &carded : nullptr;
   bool good = true;
   const SearchReport search = {.error =
-                                   [&good](const std::string& message) {
-                                     say("opdump convert: " + message);
+                                   [&](const std::string& message) {
+                                     tell(message);
                                      good = false;
                                    },
-                               .note = [](const std::string& message) { say("opdump convert: " + message); }};
+                               .note = tell};
   ExtractedImage image;
   DumpSide side = read_side(image.open(settings.dump, search), search);
   if (side.tensors.empty()) {
