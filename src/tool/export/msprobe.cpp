@@ -62,7 +62,7 @@ class Summary {
 };
 
 /// MindSpore's name, "Float32".
-std::string dtype_name(DType dtype) {
+std::string mindspore_dtype(DType dtype) {
   if (dtype == DType::bfloat16) return "BFloat16";
   if (dtype == DType::boolean) return "Bool";
   std::string name(info(dtype).name);
@@ -72,7 +72,7 @@ std::string dtype_name(DType dtype) {
 }
 
 /// msprobe takes no other letters in the names of files.
-std::string plain(const std::string& name) {
+std::string msprobe_name(const std::string& name) {
   std::string text = name;
   for (char& c : text) {
     const unsigned char letter = static_cast<unsigned char>(c);
@@ -106,10 +106,10 @@ class MsprobeStep {
     Repeats repeats;
     for (const ExportedOp& op : step_.ops) {
       if (!good) break;
-      const std::string plain_name =
-          plain(step_.several_models && !op.model.empty() ? op.model + '_' + op.name : op.name);
+      const std::string short_name =
+          msprobe_name(step_.several_models && !op.model.empty() ? op.model + '_' + op.name : op.name);
       const std::string name =
-          "Primitive." + plain_name + '.' + std::to_string(repeats.next(plain_name)) + ".forward";
+          "Primitive." + short_name + '.' + std::to_string(repeats.next(short_name)) + ".forward";
       write_op(json, op, name);
       stacks.line().key(name).open('[').text(origin_of(op)).close(']');
       parents.line().key(name).text("");
@@ -196,7 +196,7 @@ class MsprobeStep {
   }
 
   static void write_head(JsonWriter& json, const DumpTensor& tensor, Shape shape) {
-    json.line(2).open('{').key("type").text("mindspore.Tensor").key("dtype").text(dtype_name(tensor.dtype));
+    json.line(2).open('{').key("type").text("mindspore.Tensor").key("dtype").text(mindspore_dtype(tensor.dtype));
     json.key("shape").open('[');
     for (const Dim dim : shape) json.number(dim);
     json.close(']');

@@ -51,7 +51,7 @@ std::uint64_t JournalTrack::advance(Recorder& recorder, std::optional<std::uint6
 
 void JournalTrack::end_pending(std::uint32_t number, Recorder& recorder, std::optional<std::uint64_t> next) {
   if (!recorder.pending) return;
-  const Pending& record = *recorder.pending;
+  const PendingSlice& record = *recorder.pending;
   JsonWriter& json =
       trace_.slice(track(number), record.at, next ? *next - record.at : 0, record.category, record.name);
   if (!record.model.empty()) json.key("model").text(record.model);
@@ -76,7 +76,7 @@ void JournalTrack::take_record(const JournalLine& line, std::string_view categor
   }
   const std::uint64_t at = advance(from, time_of(text, path));
   end_pending(line.recorder, from, at);
-  Pending& record = from.pending.emplace();
+  PendingSlice& record = from.pending.emplace();
   record.at = at;
   record.category = category;
   record.name = path.op.empty() ? "record" : op_text(path.op);

@@ -19,6 +19,19 @@ struct TimelineSums {
   std::uint64_t reduced = 0;  ///< of `records`
 };
 
+/// A record whose slice goes to the next one.
+struct PendingSlice {
+  std::uint64_t at = 0;
+  std::string category;
+  std::string name;
+  std::string model;
+  std::optional<std::uint64_t> step{};
+  std::string file;
+  std::uint64_t bytes = 0;
+  std::uint32_t sequence = 0;
+  std::string causes;
+};
+
 /// The events of one journal. Needs the same memory whatever its length.
 class JournalTrack {
  public:
@@ -42,23 +55,10 @@ class JournalTrack {
   bool tells_records() const { return tells_records_; }
 
  private:
-  /// A record whose slice goes to the next one.
-  struct Pending {
-    std::uint64_t at = 0;
-    std::string category;
-    std::string name;
-    std::string model;
-    std::optional<std::uint64_t> step{};
-    std::string file;
-    std::uint64_t bytes = 0;
-    std::uint32_t sequence = 0;
-    std::string causes;
-  };
-
   struct Recorder {
     std::uint64_t at = 0;  ///< of the latest event
     std::uint64_t bytes = 0;
-    std::optional<Pending> pending{};
+    std::optional<PendingSlice> pending{};
     std::string begun;  ///< path of a record that has begun
   };
 
