@@ -1,8 +1,11 @@
 #include "src/tool/export/export.hpp"
 
+#include <set>
+
 #include "src/tool/cli/human_text.hpp"
 #include "src/tool/cli/interrupt.hpp"
 #include "src/tool/cli/messages.hpp"
+#include "src/tool/verify/dump_provenance.hpp"
 
 namespace opdump::tool {
 
@@ -16,6 +19,17 @@ Export::Export(const ExportSettings& settings, const ExportedDump& dump, const C
 
 std::string Export::directory(std::string_view below) const {
   return below.empty() ? settings_.output : settings_.output + '/' + std::string(below);
+}
+
+const std::string& Export::provenance() {
+  if (provenance_) return *provenance_;
+  DumpProvenance provenance;
+  ProvenanceReader reader(beside_);
+  std::set<std::string> directories;
+  for (const DumpFile& file : dump_.side.files)
+    directories.insert(real_path(file.path.substr(0, file.path.rfind('/') + 1)));
+  for (const std::string& directory : directories) reader.add(directory, provenance);
+  return provenance_.emplace(printable(provenance_text(provenance)));
 }
 
 const CardedOps* Export::card_of(const ExportedOp& op) {

@@ -36,6 +36,9 @@ class Export {
   /// Directory for files, below the one that was asked for.
   std::string directory(std::string_view below) const;
 
+  /// What the dump comes from, in words; empty: not known.
+  const std::string& provenance();
+
   /// The card of an operator's model; null: not known.
   const CardedOps* card_of(const ExportedOp& op);
 
@@ -76,6 +79,7 @@ class Export {
   BesideCards beside_;
   Progress progress_;
   StoredElements elements_;
+  std::optional<std::string> provenance_{};
   std::uint64_t tensors_ = 0;
   std::uint64_t files_ = 0;
   std::uint64_t failures_ = 0;

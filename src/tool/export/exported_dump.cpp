@@ -55,7 +55,7 @@ class Places {
   std::map<std::string, Place> known_;
 };
 
-using StepKey = std::tuple<std::optional<std::uint32_t>, std::uint64_t, std::uint64_t>;
+using ExportedStepKey = std::tuple<std::optional<std::uint32_t>, std::uint64_t, std::uint64_t>;
 
 /// Which files hold tensors of one run of an operator: a record alone; of files with one tensor each, those
 /// that tell the same of it.
@@ -94,8 +94,8 @@ ExportedDump exported(DumpSide side) {
   ExportedDump dump;
   dump.side = std::move(side);
   Places places;
-  std::map<StepKey, ExportedStep> steps;
-  std::map<std::string, std::pair<StepKey, std::size_t>> runs;
+  std::map<ExportedStepKey, ExportedStep> steps;
+  std::map<std::string, std::pair<ExportedStepKey, std::size_t>> runs;
   std::set<std::uint64_t> ranks;
   for (std::size_t i = 0; i < dump.side.tensors.size(); ++i) {
     const std::size_t number = dump.side.tensors[i].file;
@@ -103,7 +103,7 @@ ExportedDump exported(DumpSide side) {
     const auto [run, is_new] = runs.try_emplace(run_of(file, number));
     if (is_new) {
       const Place& place = places.of(file);
-      const StepKey key(file.boot, place.step, place.rank);
+      const ExportedStepKey key(file.boot, place.step, place.rank);
       ExportedStep& step = steps[key];
       step.boot = file.boot;
       step.step = place.step;

@@ -196,7 +196,12 @@ class MsprobeStep {
   }
 
   static void write_head(JsonWriter& json, const DumpTensor& tensor, Shape shape) {
-    json.line(2).open('{').key("type").text("mindspore.Tensor").key("dtype").text(mindspore_dtype(tensor.dtype));
+    json.line(2)
+        .open('{')
+        .key("type")
+        .text("mindspore.Tensor")
+        .key("dtype")
+        .text(mindspore_dtype(tensor.dtype));
     json.key("shape").open('[');
     for (const Dim dim : shape) json.number(dim);
     json.close(']');

@@ -16,7 +16,7 @@
 namespace opdump::tool {
 namespace {
 
-constexpr std::pair<std::string_view, void (*)(Export&)> kFormats[] = {
+constexpr std::pair<std::string_view, void (*)(Export&)> kExporters[] = {
     {"msprobe", export_msprobe},
     {"safetensors", export_safetensors},
     {"polygraphy", export_polygraphy},
@@ -39,7 +39,7 @@ std::string occupied(const std::string& directory, bool overwrite) {
 }  // namespace
 
 bool is_export_format(std::string_view format) {
-  return format == kModelExplorer || std::any_of(std::begin(kFormats), std::end(kFormats),
+  return format == kModelExplorer || std::any_of(std::begin(kExporters), std::end(kExporters),
                                                  [&](const auto& known) { return known.first == format; });
 }
 
@@ -84,7 +84,7 @@ int run_export(std::string_view format, const ExportSettings& settings) {
   } else {
     const ExportedDump dump = exported(std::move(side));
     Export out(settings, dump, chosen);
-    for (const auto& [name, write] : kFormats) {
+    for (const auto& [name, write] : kExporters) {
       if (name == format) write(out);
     }
     good &= out.finish();

@@ -22,12 +22,14 @@ bool safetensors_has(DType dtype) {
 }
 
 /// The head of the file, with what precedes and fills it up.
-std::string safetensors_head(const ExportedStep& step, const std::vector<Placed>& tensors) {
+std::string safetensors_head(const ExportedStep& step, const std::vector<Placed>& tensors,
+                             const std::string& provenance) {
   constexpr std::size_t kAlignment = 8;
   JsonWriter json;
   json.open('{').key("__metadata__").open('{').key("producer").text("opdump " OPDUMP_VERSION);
   json.key("step").text(std::to_string(step.step)).key("rank").text(std::to_string(step.rank));
   if (step.boot) json.key("boot").text(std::to_string(*step.boot));
+  if (!provenance.empty()) json.key("provenance").text(provenance);
   json.close('}');
   Repeats repeats;
   std::uint64_t at = 0;
@@ -65,7 +67,7 @@ void write_step(Export& out, const ExportedStep& step) {
     }
   }
   if (tensors.empty()) return;
-  const std::string head = safetensors_head(step, tensors);
+  const std::string head = safetensors_head(step, tensors, out.provenance());
   const std::string name = directory_of(out.dump(), step) + ".safetensors";
   if (head.size() > kMostHead) {
     out.fail(out.directory(name) + ": its head would have more than 100 MB, which readers refuse");

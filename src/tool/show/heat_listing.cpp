@@ -56,11 +56,12 @@ void HeatListing::show(const ShownRecord& record, const StatisticsRecord& statis
   tensor_numbers(statistics, [&](const TensorNumbers& numbers) { add(cell, numbers); });
 }
 
-void HeatListing::finish(const DumpProvenance&) {
+void HeatListing::finish(const DumpProvenance& provenance) {
   for (const auto& [key, model] : models_) {
     const auto& [boot, name] = key;
     print((name.empty() ? "outside models" : name) + (boot ? ", boot " + std::to_string(*boot) : ""), model);
   }
+  print_provenance(provenance);
 }
 
 void HeatListing::print(const std::string& title, const Model& model) const {

@@ -29,7 +29,7 @@ double farthest(double a, double b) {
   return (a < 0 ? -a : a) < (b < 0 ? -b : b) ? b : a;
 }
 
-constexpr Statistic kStatistics[] = {
+constexpr Statistic kStepStatistics[] = {
     {"min", [](const TensorNumbers& numbers) { return numbers.min; }, least},
     {"max", [](const TensorNumbers& numbers) { return numbers.max; }, greatest},
     {"mean", [](const TensorNumbers& numbers) { return numbers.mean; }, farthest},
@@ -64,9 +64,9 @@ void StepListing::add(Op& op, const ShownRecord& record, const TensorNumbers& nu
   const auto [step, is_new] = steps.try_emplace(record.place ? record.place->step : 0, numbers);
   if (is_new) return;
   TensorNumbers& known = step->second;
-  join(known.min, numbers.min, kStatistics[0]);
-  join(known.max, numbers.max, kStatistics[1]);
-  join(known.mean, numbers.mean, kStatistics[2]);
+  join(known.min, numbers.min, kStepStatistics[0]);
+  join(known.max, numbers.max, kStepStatistics[1]);
+  join(known.mean, numbers.mean, kStepStatistics[2]);
   known.nan += numbers.nan;
   known.infinite += numbers.infinite;
 }
@@ -84,8 +84,9 @@ void StepListing::show(const ShownRecord& record, const StatisticsRecord& statis
   tensor_numbers(statistics, [&](const TensorNumbers& numbers) { add(op, record, numbers); });
 }
 
-void StepListing::finish(const DumpProvenance&) {
+void StepListing::finish(const DumpProvenance& provenance) {
   for (const Op& op : ops_) print(op);
+  print_provenance(provenance);
 }
 
 void StepListing::print(const Op& op) const {
@@ -99,7 +100,7 @@ void StepListing::print(const Op& op) const {
                 static_cast<unsigned long long>(steps.begin()->first),
                 static_cast<unsigned long long>(steps.rbegin()->first),
                 per_cell == 1 ? "" : (", " + std::to_string(per_cell) + " in a cell").c_str());
-    for (const Statistic& statistic : kStatistics) {
+    for (const Statistic& statistic : kStepStatistics) {
       std::vector<std::optional<double>> cells((steps.size() + per_cell - 1) / per_cell);
       std::optional<double> low, high, last;
       std::size_t i = 0;

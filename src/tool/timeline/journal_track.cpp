@@ -141,6 +141,18 @@ void JournalTrack::told(const JournalLine& line) {
       }
       break;
     }
+    case Kind::provenance: {
+      JsonWriter& json = begin("provenance", "what the dump comes from");
+      const std::pair<std::string_view, std::string_view> parts[] = {{"build_id", line.provenance.build_id},
+                                                                     {"config", line.provenance.config},
+                                                                     {"opdump", line.provenance.opdump},
+                                                                     {"model", line.provenance.model},
+                                                                     {"runtime", line.provenance.runtime}};
+      for (const auto& [name, text] : parts) {
+        if (!text.empty()) json.key(name).text(text);
+      }
+      break;
+    }
     case Kind::never: {
       const NeverKind& kind = kind_of(line.never.cause);
       JsonWriter& json = begin("never", "never captured: " + std::string(kind.text));
