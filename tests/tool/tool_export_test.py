@@ -51,10 +51,12 @@ class Exports(Case):
                   tensor(INT4, [3], b'\x21\x0f')])
         self.put('conv1', 2, outputs=[tensor(INT8, [], b'\xff'), tensor(UINT8, [0], b'')])
         self.put('z', 3, outputs=[tensor(COMPLEX64, [1], floats(1, -1))], step=7)
+        self.write('dump/20260131130559/opdump.0.1700000000000000.journal',
+                   'opdump-journal,1,records\nprovenance,5d3a,,0.1.0,,\nfrom,0,0\nto,0,0\n')
         out, _ = self.export('safetensors')
         self.assertEqual(out, '7 tensors written to 2 files in out\n')
         tensors, metadata = read_safetensors(self.read('out/step0.safetensors'))
-        self.assertEqual(metadata['step'], '0')
+        self.assertEqual((metadata['step'], metadata['provenance']), ('0', 'build 5d3a, opdump 0.1.0'))
         self.assertEqual(tensors, {
             'net/0/Op.conv1/input.0': ('F32', [2, 2], floats(1, 2, 3, 4)),
             'net/0/Op.conv1/output.0': ('BF16', [2], b'\x80\x3f\x00\xc0'),

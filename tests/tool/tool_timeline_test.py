@@ -67,7 +67,7 @@ class Timeline(Case):
         counts = dict.fromkeys(COUNTS, 0)
         counts.update(wanted=10, written=5, degraded=1, ring_full=2, timed_out=1, sink_failed=2)
         self.journal(
-            'from,0,0', 'from,1,0',
+            'provenance,5d3a,,0.1.0,,onnxruntime 1.20', 'from,0,0', 'from,1,0',
             'written,0,0,100,' + path('a', 10),
             'begun,1,0,' + path('big', 12),
             'lost,0,1,timed_out,' + path('b', 25),
@@ -98,6 +98,8 @@ class Timeline(Case):
         self.assertEqual([event['name'] for event in instants if event['s'] == 't'],
                          ['Op b wait: no room in the ring within the limit', 'drop: the ring was full',
                           'lost: the sink failed'])
+        self.assertEqual(next(event['args'] for event in instants if event['cat'] == 'provenance'),
+                         {'build_id': '5d3a', 'opdump': '0.1.0', 'runtime': 'onnxruntime 1.20'})
         closed = next(event for event in instants if event['cat'] == 'closed')
         self.assertEqual(closed['args'], counts)
         # The sums are those of the journal.
