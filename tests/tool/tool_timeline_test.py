@@ -172,6 +172,11 @@ class Timeline(Case):
         self.run_tool('timeline', expect=2)
         self.run_tool('timeline', 'a', 'b', expect=2)
         self.run_tool('timeline', 'none', '-o', 'x.json', expect=1)
+        os.mkdir(self.path('empty'))
+        self.assertEqual(self.run_tool('timeline', 'empty', '-o', 'x.json', expect=1)[1],
+                         'opdump timeline: empty: there is neither a record nor a journal\n')
+        self.assertFalse(os.path.exists(self.path('x.json')))
+        self.run_tool('timeline', 'dump', '-o', 'x.json')
 
 
 if __name__ == '__main__':

@@ -103,6 +103,9 @@ class Timeline {
 
   const TimelineSums& sums() const { return sums_; }
 
+  /// Whether there was neither a record nor a journal.
+  bool found_nothing() const { return sums_.records == 0 && journals_.empty(); }
+
  private:
   static constexpr std::uint64_t kJournalThreads = 256;  // more than a journal has recorders
   static constexpr std::uint64_t kBootProcesses = 100000;
@@ -276,9 +279,11 @@ int run_timeline(Words words) {
   Timeline timeline(dump.files(), trace);
   good &= timeline.write();
   const TimelineSums& sums = timeline.sums();
-  if (sums.records == 0 && sums.lost == 0 && good)
-    fail(paths[0] + ": there is neither a record nor a journal");
   if (interrupted()) die_of_interrupt();
+  if (timeline.found_nothing()) {
+    if (good) fail(paths[0] + ": there is neither a record nor a journal");
+    return kExitFailed;
+  }
   const bool written = trace.finish() && (!output || file.commit());
   if (!written) fail(file.error());
   if (output && written)
