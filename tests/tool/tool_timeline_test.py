@@ -152,6 +152,14 @@ class Timeline(Case):
                          {'device 0, boot 1', 'device 0, boot 2'})
         self.assertEqual(len({(event['pid'], event['tid']) for event in events if event['ph'] == 'X'}), 2)
 
+    def test_names_that_are_no_text(self):
+        for time, op in enumerate(('"}', '\udcff', '\u202e')):
+            self.write(ROOT + path(op, time), record([], [tensor(UINT8, [1], b'x')]))
+        events, _ = self.events()
+        self.assertEqual([name for _, _, _, name in self.told(events, 'X')], ['Op "}', 'Op ?', 'Op ?'])
+        self.read('trace.json').decode('utf-8')
+        json.dumps(events, ensure_ascii=False).encode('utf-8')
+
     def test_a_replay(self):
         self.write('acl.json', json.dumps({'dump': {'dump_path': 'dump', 'dump_list': [{}]}}))
         self.write('run.json', json.dumps({'steps': 20, 'models': [{'name': 'net', 'id': 1, 'ops': [

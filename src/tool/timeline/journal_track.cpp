@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "src/tool/cli/decimal.hpp"
+#include "src/tool/cli/display_text.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -19,7 +20,7 @@ std::optional<std::uint64_t> time_of(std::string_view text, const JournalPath& p
 std::string op_text(std::string_view op) {
   std::string text(op);
   if (const std::size_t dot = text.find('.'); dot != std::string::npos) text[dot] = ' ';
-  return text;
+  return printable(text);
 }
 
 /// A loss as one of the kinds that a time line tells apart.
@@ -80,12 +81,12 @@ void JournalTrack::take_record(const JournalLine& line, std::string_view categor
   record.at = at;
   record.category = category;
   record.name = path.op.empty() ? "record" : op_text(path.op);
-  record.model = path.model;
+  record.model = printable(path.model);
   if (path.in_model) {
     record.step = path.step;
-    spans_.add(process_, path.model, path.step, at);
+    spans_.add(process_, record.model, path.step, at);
   }
-  record.file = text;
+  record.file = printable(text);
   record.bytes = line.bytes;
   record.sequence = line.sequence;
   if (line.kind == JournalLine::Kind::reduced) record.causes = causes_text(line.causes);
@@ -106,7 +107,8 @@ void JournalTrack::take_lost(const JournalLine& line) {
   json.key("from").number(line.sequence).key("to").number(is_gap ? line.last : line.sequence);
   if (has_path) {
     json.key("op").text(op_text(line.path.op));
-    if (line.path.in_model) json.key("model").text(line.path.model).key("step").number(line.path.step);
+    if (line.path.in_model)
+      json.key("model").text(printable(line.path.model)).key("step").number(line.path.step);
   }
   trace_.end();
   sums_.lost += is_gap ? std::uint64_t{line.last} - line.sequence + 1 : 1;
@@ -130,7 +132,7 @@ void JournalTrack::told(const JournalLine& line) {
   switch (line.kind) {
     case Kind::op: {
       JsonWriter& json = begin("op counts", "counts of " + op_text(line.path.op));
-      json.key("model").text(line.path.model).key("steps").number(line.steps_seen);
+      json.key("model").text(printable(line.path.model)).key("steps").number(line.steps_seen);
       json.key("first lost step")
           .number(line.lost_steps.first)
           .key("last lost step")
@@ -149,7 +151,7 @@ void JournalTrack::told(const JournalLine& line) {
                                                                      {"model", line.provenance.model},
                                                                      {"runtime", line.provenance.runtime}};
       for (const auto& [name, text] : parts) {
-        if (!text.empty()) json.key(name).text(text);
+        if (!text.empty()) json.key(name).text(printable(text));
       }
       break;
     }
@@ -157,11 +159,11 @@ void JournalTrack::told(const JournalLine& line) {
       const NeverKind& kind = kind_of(line.never.cause);
       JsonWriter& json = begin("never", "never captured: " + std::string(kind.text));
       json.key("model")
-          .text(line.never.model)
+          .text(printable(line.never.model))
           .key("type")
-          .text(line.never.type)
+          .text(printable(line.never.type))
           .key("name")
-          .text(line.never.name);
+          .text(printable(line.never.name));
       if (has_steps(line.never.cause))
         json.key("first step").number(line.never.steps.first).key("last step").number(line.never.steps.last);
       break;
@@ -173,17 +175,17 @@ void JournalTrack::told(const JournalLine& line) {
           .key("bytes")
           .number(line.bytes)
           .key("file")
-          .text(line.path_text);
+          .text(printable(line.path_text));
       break;
     case Kind::driver:
       begin("driver", "driver call failed")
           .key("call")
-          .text(line.driver_call)
+          .text(printable(line.driver_call))
           .key("code")
           .real(line.driver_code);
       break;
     case Kind::removed:
-      begin("removed", "removed to make room").key("file").text(line.path_text);
+      begin("removed", "removed to make room").key("file").text(printable(line.path_text));
       break;
     case Kind::dumps_removed:
       begin("removed", "dumps removed to make room")

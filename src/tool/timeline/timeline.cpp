@@ -176,13 +176,13 @@ class Timeline {
       std::uint64_t device = 0;
       if (const std::optional<RecordPlace> place = parse_record_place(real)) {
         device = device_of(real, *place);
-        record.model = place->model;
+        record.model = printable(place->model);
         record.step = place->step;
       }
       record.process = process_of(boot_of(file.path), device);
       record.stream = name->stream;
       record.at = name->unix_us;
-      record.name = std::string(name->type) + ' ' + std::string(name->name);
+      record.name = printable(std::string(name->type) + ' ' + std::string(name->name));
       record.path = file.path;
       struct stat status {};
       if (stat(file.path.c_str(), &status) == 0) record.bytes = static_cast<std::uint64_t>(status.st_size);
@@ -217,7 +217,12 @@ class Timeline {
           trace_.slice(track, record.at, same(i + 1) ? records[i + 1].at - record.at : 0, "op", record.name);
       if (!record.model.empty()) json.key("model").text(record.model);
       if (record.step) json.key("step").number(*record.step);
-      json.key("bytes").number(record.bytes).key("file").text(record.path).key("dur_is_gap").flag(true);
+      json.key("bytes")
+          .number(record.bytes)
+          .key("file")
+          .text(printable(record.path))
+          .key("dur_is_gap")
+          .flag(true);
       trace_.end();
       if (record.step) spans_.add(record.process, record.model, *record.step, record.at);
       ++sums_.records;
