@@ -46,9 +46,10 @@ DumpConfig npy_config() {
 }
 
 /// What becomes of `data`, little-endian elements, as the only output of an operator, in a ring of
-/// `kRingBytes`.
+/// `kRingBytes` that is drained `budget` bytes at a time.
 template <std::size_t kRingBytes = 4096>
-std::vector<std::byte> file_of(DType dtype, Shape shape, std::span<const std::uint8_t> data) {
+std::vector<std::byte> file_of(DType dtype, Shape shape, std::span<const std::uint8_t> data,
+                               std::size_t budget = SIZE_MAX) {
   static Bench<kRingBytes> bench;
   bench.start(npy_config());
   const std::vector<std::byte> memory = little_endian(data.data(), data.size(), dtype);
@@ -57,6 +58,8 @@ std::vector<std::byte> file_of(DType dtype, Shape shape, std::span<const std::ui
   REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
   REQUIRE(bench.recorder.capture(0, {}, {&output, 1}) == Status::ok);
   REQUIRE(bench.recorder.end_step() == Status::ok);
+  while (bench.session.drain_some(budget) != 0) {
+  }
   REQUIRE(bench.session.finalize() == Status::ok);
   REQUIRE(bench.session.unload_model(bench.plan) == Status::ok);
   REQUIRE(bench.sink.objects.size() == 1);
@@ -124,7 +127,12 @@ TEST_CASE("npy: a tensor that comes in pieces is whole, and its padding is left 
   CHECK(elements_of(file_of<1024>(DType::bfloat16, dims, memory)) == widened);
   CHECK(elements_of(file_of<1024>(DType::int4, dims, memory)) == nibbles);
   CHECK(elements_of(file_of<1024>(DType::int16, dims, memory)) == plain);
-  CHECK(elements_of(file_of<65536 * 2>(DType::bfloat16, dims, memory)) == widened);
+  for (const std::size_t budget :
+       {std::size_t{1}, std::size_t{300}, std::size_t{1001}, std::size_t{4096}, SIZE_MAX}) {
+    CAPTURE(budget);
+    CHECK(elements_of(file_of<65536 * 2>(DType::bfloat16, dims, memory, budget)) == widened);
+    CHECK(elements_of(file_of<65536 * 2>(DType::int4, dims, memory, budget)) == nibbles);
+  }
 }
 
 TEST_CASE("npy: each tensor is a file and a record of its own") {

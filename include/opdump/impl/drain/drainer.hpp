@@ -259,6 +259,8 @@ class Drainer {
 
   /// A chunk is not cut into smaller ones, less 1; a power of two less 1.
   static constexpr std::size_t kLeastPiece = 255;
+  /// Nor within an element, which a format may write in another form: the bytes of the widest, less 1.
+  static constexpr std::size_t kElement = 15;
 
   /// Takes about `most` bytes of `chunk`, or of what is left of it, and returns how many.
   OPDUMP_INLINE_IF_LEAN std::size_t take_chunk(std::size_t slot, const Bytes& chunk, std::size_t most) {
@@ -280,7 +282,7 @@ class Drainer {
     const std::byte* end = chunk.data() + chunk.size();
     most |= kLeastPiece;
     const bool split = static_cast<std::size_t>(end - data) > most && RecordChunks::may_split(head.kind);
-    if (split) end = data + most;
+    if (split) end = data + (most & ~kElement);
     stream.rest = split ? end : nullptr;
     const bool last = !split && head.last();
     if (build::kLean || !begins) {
