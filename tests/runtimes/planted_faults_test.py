@@ -1,0 +1,298 @@
+#!/usr/bin/env python3
+"""Faults at random operators of real models: `opdump compare` names the operator as the culprit, and nothing else.
+
+usage: planted_faults_test.py OPDUMP SOURCE_ROOT BUILD_ROOT COMPILER...
+
+Golden is the model as it is, mine the same one with a fault in one operator, both run and dumped by ONNX Runtime. A
+fault is either in what the operator does, which its inputs do not tell, or in a constant that it reads. OPDUMP_FAULTS
+says how many faults there are, OPDUMP_SEED which.
+"""
+import collections
+import concurrent.futures
+import functools
+import json
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent / 'support'))
+from with_numpy import numpy  # noqa: E402
+import npm_packages  # noqa: E402
+import ort_library  # noqa: E402
+import text_image  # noqa: E402
+from model_files import onnx_attribute  # noqa: E402
+from onnx_graph import Model, Node  # noqa: E402
+from tapped_program import environment  # noqa: E402
+
+if numpy is None:
+    npm_packages.skip('no NumPy')
+
+from quantised_model import array_of, constant_of, quantised  # noqa: E402
+
+OPDUMP, ROOT, BUILD = [pathlib.Path(path).resolve() for path in sys.argv[1:4]]
+ORT = ort_library.OrtLibrary(sys.argv[4:], ROOT, BUILD)
+FAULTS = int(os.environ.get('OPDUMP_FAULTS', 100))
+SEED = int(os.environ.get('OPDUMP_SEED', 23))
+FLOAT, HALF = 1, 10  # ONNX's numbers of dtypes
+WEIGHED = ('Conv', 'MatMul', 'ConvTranspose', 'QLinearConv')
+
+
+class NoPlace(Exception):
+    """The operator cannot have this fault."""
+
+
+def cast(source, result, to):
+    return Node('Cast', [source], [result], attributes=[onnx_attribute('to', to)])
+
+
+class Operator:
+    """A node of a model that is to be spoilt, in what it does or in a constant of its own."""
+
+    def __init__(self, model, node, in_file):
+        self.model, self.node, self.in_file, self.body = model, node, in_file, []
+
+    def weights_at(self):
+        if self.node.type not in WEIGHED:
+            raise NoPlace
+        return 3 if self.node.type == 'QLinearConv' else 1
+
+    def bias_at(self):
+        at = {'Conv': 2, 'QLinearConv': 8, 'BatchNormalization': 2, 'Add': 1}.get(self.node.type)
+        if at is None or at >= len(self.node.inputs) or self.constant(at).size < 2:
+            raise NoPlace
+        return at
+
+    def constant(self, at):
+        array = array_of(self.model, self.node.inputs[at])
+        if array is None:
+            raise NoPlace
+        return array
+
+    def put_constant(self, label, array):
+        self.body.append(constant_of(label, array))
+        return label
+
+    def replace(self, at, array):
+        """It computes with `array` in place of an input."""
+        if numpy.array_equal(array, self.constant(at)):
+            raise NoPlace
+        if self.in_file:
+            name = self.node.inputs[at] + '/spoilt'
+            self.model.nodes.insert(0, constant_of(name, array))
+            self.node.inputs[at] = name
+            return
+        inputs = list(self.node.inputs)
+        inputs[at] = self.put_constant('spoilt', array)
+        self.compute(self.body, inputs)
+
+    def compute(self, body, inputs, outputs=None):
+        """Its body ends with what it did, from other inputs."""
+        body.append(Node(self.node.type, inputs, outputs or self.node.outputs, attributes=self.node.attributes))
+
+    def finish(self):
+        if self.body:
+            self.model.put_into_function(self.node, self.body, 'faulty')
+
+
+def bias_off_by_a_channel(op, _):
+    at = op.bias_at()
+    bias = op.constant(at)
+    axis = max(range(bias.ndim), key=lambda i: bias.shape[i])
+    op.replace(at, numpy.ascontiguousarray(numpy.roll(bias, 1, axis)))
+
+
+def transposed_weight(op, _):
+    at = op.weights_at()
+    weights = op.constant(at)
+    # As read in the order of the other dims.
+    op.replace(at, numpy.ascontiguousarray(weights.reshape(len(weights), -1).T).reshape(weights.shape))
+
+
+def half_accumulation(op, _):
+    """Sums are rounded to float16 after each sixteenth of the terms."""
+    if op.node.type == 'QLinearConv' or op.in_file:
+        raise NoPlace
+    weights = op.constant(op.weights_at())
+    by_term = weights.reshape(len(weights), -1) if op.node.type == 'Conv' else weights.reshape(len(weights), -1).T
+    terms = by_term.shape[1]
+    total = None
+    for part, chosen in enumerate(numpy.array_split(numpy.arange(terms), min(16, terms))):
+        kept = numpy.zeros_like(by_term)
+        kept[:, chosen] = by_term[:, chosen]
+        if op.node.type != 'Conv':
+            kept = kept.T
+        inputs = [op.node.inputs[0], op.put_constant(f'w{part}', numpy.ascontiguousarray(kept).reshape(weights.shape))]
+        if part == 0:
+            inputs += op.node.inputs[2:]
+        op.compute(op.body, inputs, [f'sum{part}'])
+        if total is not None:
+            op.body.append(Node('Add', [total, f'sum{part}'], [f'both{part}']))
+        op.body.append(cast(f'sum{part}' if total is None else f'both{part}', f'half{part}', HALF))
+        total = f'total{part}'
+        op.body.append(cast(f'half{part}', total, FLOAT))
+    op.body[-1].outputs = list(op.node.outputs)
+
+
+def saturated_int8(op, _):
+    """Numbers beyond half the range of the output's scale end there."""
+    if op.in_file or op.node.type not in ('QuantizeLinear', 'QLinearConv'):
+        raise NoPlace
+    at = 1 if op.node.type == 'QuantizeLinear' else 6
+    scale, zero = float(op.constant(at)), int(op.constant(at + 1))
+    low, high = (numpy.float32((limit - zero) / 2 * scale) for limit in (0, 255))
+    source = op.node.inputs[0]
+    if op.node.type == 'QLinearConv':
+        op.compute(op.body, op.node.inputs, ['q'])
+        op.body.append(Node('DequantizeLinear', ['q', *op.node.inputs[at:at + 2]], ['real']))
+        source = 'real'
+    op.body.append(Node('Max', [source, op.put_constant('low', low)], ['above']))
+    op.body.append(Node('Min', ['above', op.put_constant('high', high)], ['between']))
+    op.body.append(Node('QuantizeLinear', ['between', *op.node.inputs[at:at + 2]], op.node.outputs))
+
+
+def wrong_zero_point(op, choose):
+    at = {'QuantizeLinear': 2, 'QLinearConv': 7, 'DequantizeLinear': 2}.get(op.node.type)
+    if at is None:
+        raise NoPlace
+    zero = int(op.constant(at))
+    wrong = min(max(zero + choose.choice([-32, -16, -8, 8, 16, 32]), 0), 255)
+    op.replace(at, numpy.array(wrong, 'u1'))
+
+
+class Subject:
+    """A model, its input and the dump of it as it is."""
+
+    def __init__(self, name, file, shape, folder):
+        self.name, self.file, self.shape, self.folder = name, file, shape, folder / name
+        self.folder.mkdir()
+        rows = text_image.draw('LAYER 47', shape[3], shape[2])
+        pixels = numpy.array([list(row) for row in rows], '<f4') / 127.5 - 1
+        (self.folder / 'x').write_bytes(numpy.broadcast_to(pixels, shape).tobytes())
+        self.outputs = self.run(file, self.folder / 'golden')
+        self.operators = [node.name for node in Model(file).nodes if node.type != 'Constant']
+
+    def run(self, file, dump, **options):
+        """The bytes of the outputs; None where the runtime refuses the model."""
+        dump.mkdir()
+        paths = {name: dump.with_name(f'{dump.name}.{name}') for name in ('onnx', 'json', 'out')}
+        paths['onnx'].write_bytes(file)
+        paths['json'].write_text(json.dumps({'dump': {'dump_path': str(dump), 'dump_mode': 'all', 'dump_list': [{}]},
+                                             'opdump': {'when_full': 'block', 'ring_bytes': 1 << 22, **options}}))
+        lines = ['level 0', f'session {self.name} {paths["onnx"]}',
+                 f'input x {FLOAT} {self.folder}/x ' + ' '.join(map(str, self.shape)), f'run {paths["out"]} 1']
+        done = subprocess.run([ORT.driver], input='\n'.join(lines), text=True, capture_output=True, check=False,
+                              env=environment(paths['json']))
+        if done.returncode != 0 or 'failed' in done.stdout:
+            raise RuntimeError(f'{self.name}: {done.stdout}{done.stderr}')
+        return paths['out'].read_bytes()
+
+    def records(self, dump):
+        return {path.name.split('.')[1]: path.read_bytes() for path in dump.rglob('*.*.*.*.*') if not path.name.endswith('.json')}
+
+    def ranges(self):
+        """Of the first input and of the output of each convolution, by its name in files."""
+        dump = self.folder / 'ranges'
+        self.run(self.file, dump, file_format='npy')
+        found = collections.defaultdict(dict)
+        for path in dump.rglob('Conv.*.npy'):
+            parts = path.name.split('.')
+            array = numpy.load(path)
+            found[parts[1]]['.'.join(parts[5:7])] = (array.min(), array.max())
+        return {op: (tensors['input.0'], tensors['output.0']) for op, tensors in found.items()}
+
+
+def in_files(name):
+    return name.replace('.', '_').replace('/', '_')
+
+
+def int8_copy(subject, folder, spoil=None):
+    model = Model(subject.file)
+    ranges = subject.ranges()
+    quantised(model, {node.name: ranges[in_files(node.name)] for node in model.nodes if in_files(node.name) in ranges}, spoil)
+    return Subject(subject.name + '_int8', model.to_bytes(), subject.shape, folder)
+
+
+class Planted:
+    """A fault: what it is, where it is, and the model with it."""
+
+    def __init__(self, subject, kind, choose):
+        while True:
+            model = Model(subject.file)
+            self.in_file = choose.random() < 0.5
+            node = model.node(choose.choice(subject.operators))
+            op = Operator(model, node, self.in_file)
+            try:
+                kind(op, choose)
+            except NoPlace:
+                continue
+            break
+        op.finish()
+        self.subject, self.kind, self.op, self.type, self.file = subject, kind, node.name, node.type, model.to_bytes()
+
+    def __str__(self):
+        where = ', in a constant of the file' if self.in_file else ''
+        return f'{self.kind.__name__} of {self.type} "{self.op}" of {self.subject.name}{where}'
+
+
+class PlantedFaults(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        make = functools.partial(Subject, folder=cls.folder)
+        cls.floats = [make('classifier', (ORT.models / ort_library.CLASSIFIER).read_bytes(), (1, 3, 48, 96)),
+                      make('detector', (ORT.models / ort_library.DETECTOR).read_bytes(), (1, 3, 64, 96)),
+                      make('reader', (ORT.models / ort_library.READER).read_bytes(), (1, 3, 48, 48))]
+        cls.int8 = [int8_copy(cls.floats[1], cls.folder)]
+
+    def dump(self, fault, dump):
+        """Whether the operator's output is another than without the fault."""
+        fault.subject.run(fault.file, dump)
+        name = in_files(fault.op)
+        size = len(fault.subject.records(dump)[name])
+        golden = fault.subject.records(fault.subject.folder / 'golden')[name]
+        return size != len(golden) or fault.subject.records(dump)[name] != golden
+
+    def judge(self, fault, dump, *arguments):
+        done = subprocess.run([OPDUMP, 'compare', '--any-model', '--json', *arguments, dump, fault.subject.folder / 'golden'],
+                              text=True, capture_output=True, check=False)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        return json.loads(done.stdout)
+
+    def plant(self, number):
+        """A fault, and what `compare` says of it; how many were drawn that change nothing."""
+        choose = random.Random(f'{SEED} {number}')
+        kind = (bias_off_by_a_channel, half_accumulation, transposed_weight, saturated_int8, wrong_zero_point)[number % 5]
+        nil = 0
+        while True:
+            subject = choose.choice(self.int8 if kind in (saturated_int8, wrong_zero_point) else self.floats + self.int8)
+            fault = Planted(subject, kind, choose)
+            dump = fault.subject.folder / f'mine{number}.{nil}'
+            if self.dump(fault, dump):
+                break
+            shutil.rmtree(dump)
+            nil += 1
+        reports = {limits: self.judge(fault, dump, *limits) for limits in ((), ('--limits', 'max_abs=0'))}
+        shutil.rmtree(dump)
+        return fault, nil, reports
+
+    def test_each_is_named(self):
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            planted = list(pool.map(self.plant, range(FAULTS)))
+        for fault, nil, reports in planted:
+            print(fault, nil)
+            for limits, report in reports.items():
+                culprits = [op['name'] for op in report['ops'] if op['verdict'] == 'culprit']
+                print('  ', limits, culprits[:6], 'OK' if culprits == [in_files(fault.op)] else 'BAD', report.get('first_diverging', {}).get('text'),
+                   collections.Counter(op['verdict'] for op in report['ops']))
+
+
+if __name__ == '__main__':
+    ORT.prepare()
+    unittest.main(argv=sys.argv[:1], verbosity=2)
