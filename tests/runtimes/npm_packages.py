@@ -2,8 +2,6 @@
 install scripts runs. Where they cannot be had, the test is skipped and says so."""
 import contextlib
 import fcntl
-import contextlib
-import fcntl
 import hashlib
 import pathlib
 import shutil
@@ -28,15 +26,6 @@ def alone(folder):
         yield
 
 
-@contextlib.contextmanager
-def locked(folder):
-    """Several tests of a build folder may want the same package at once."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / 'lock', 'w', encoding='ascii') as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
 def fetch(folder, name, version, sha512):
     """The path of the package's archive, which is fetched once and has this digest."""
     with alone(pathlib.Path(folder)):
@@ -44,22 +33,21 @@ def fetch(folder, name, version, sha512):
 
 
 def fetch_alone(folder, name, version, sha512):
-    with locked(folder):
-        archive = folder / f'{name.lstrip("@").replace("/", "-")}-{version}.tgz'
-        if not archive.exists():
-            if shutil.which('npm') is None:
-                skip(f'no npm to fetch {name} with')
-            try:
-                done = subprocess.run(['npm', 'pack', '--silent', f'{name}@{version}'], cwd=folder, text=True,
-                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, check=False)
-            except subprocess.TimeoutExpired:
-                skip(f'npm did not fetch {name} {version} within 5 minutes')
-            if done.returncode != 0 or not archive.exists():
-                skip(f'npm cannot fetch {name} {version}: {done.stdout.strip()[-200:]}')
-        if hashlib.sha512(archive.read_bytes()).hexdigest() != sha512:
-            archive.unlink()
-            sys.exit(f'{name} {version} is not what it was: its SHA-512 is another')
-        return archive
+    archive = folder / f'{name.lstrip("@").replace("/", "-")}-{version}.tgz'
+    if not archive.exists():
+        if shutil.which('npm') is None:
+            skip(f'no npm to fetch {name} with')
+        try:
+            done = subprocess.run(['npm', 'pack', '--silent', f'{name}@{version}'], cwd=folder, text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, check=False)
+        except subprocess.TimeoutExpired:
+            skip(f'npm did not fetch {name} {version} within 5 minutes')
+        if done.returncode != 0 or not archive.exists():
+            skip(f'npm cannot fetch {name} {version}: {done.stdout.strip()[-200:]}')
+    if hashlib.sha512(archive.read_bytes()).hexdigest() != sha512:
+        archive.unlink()
+        sys.exit(f'{name} {version} is not what it was: its SHA-512 is another')
+    return archive
 
 
 def unpack(archive, folder, prefix):
@@ -69,16 +57,15 @@ def unpack(archive, folder, prefix):
 
 
 def unpack_alone(archive, folder, prefix):
-    with locked(folder.parent):
-        if folder.exists():
-            return folder
-        part = folder.with_suffix('.part')
-        shutil.rmtree(part, ignore_errors=True)
-        with tarfile.open(archive) as tar:
-            members = [member for member in tar.getmembers() if member.name.startswith(prefix) and member.isfile()]
-            for member in members:
-                to = part / member.name[len(prefix):]
-                to.parent.mkdir(parents=True, exist_ok=True)
-                to.write_bytes(tar.extractfile(member).read())
-        part.rename(folder)
+    if folder.exists():
         return folder
+    part = folder.with_suffix('.part')
+    shutil.rmtree(part, ignore_errors=True)
+    with tarfile.open(archive) as tar:
+        members = [member for member in tar.getmembers() if member.name.startswith(prefix) and member.isfile()]
+        for member in members:
+            to = part / member.name[len(prefix):]
+            to.parent.mkdir(parents=True, exist_ok=True)
+            to.write_bytes(tar.extractfile(member).read())
+    part.rename(folder)
+    return folder

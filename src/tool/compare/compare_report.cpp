@@ -143,16 +143,6 @@ std::vector<std::string> ranking_row(const CompareReport& report, const PairResu
           c.max_ulp ? std::to_string(*c.max_ulp) : "-"};
 }
 
-/// The measures that have limits, as "cosine 0.998, euclid 0.02".
-std::string measures_text(const CompareReport& report, const PairResult& result) {
-  std::string text;
-  for (const Threshold& threshold : report.limits_of(result)) {
-    const std::string value = number_text(threshold.measure->value(*result.comparison));
-    text += (text.empty() ? "" : ", ") + std::string(threshold.measure->short_name) + " " + value;
-  }
-  return text;
-}
-
 /// How pairs came about, where names alone did not do it.
 void print_pairing(const CompareReport& report) {
   std::map<PairedBy, std::size_t> counts;
@@ -205,6 +195,15 @@ std::string broken_limits(const CompareReport& report, const PairResult& result)
               (threshold.measure->larger_is_better ? " < " : " > ") + number_text(threshold.limit);
   }
   return limits;
+}
+
+std::string measures_text(const CompareReport& report, const PairResult& result) {
+  std::string text;
+  for (const Threshold& threshold : report.limits_of(result)) {
+    const std::string value = number_text(threshold.measure->value(*result.comparison));
+    text += (text.empty() ? "" : ", ") + std::string(threshold.measure->short_name) + " " + value;
+  }
+  return text;
 }
 
 std::string compare_csv(const CompareReport& report) {

@@ -25,6 +25,9 @@ struct CompareReport {
 /// The limits that the comparison does not keep, as "cosine 0.5 < 0.99".
 std::string broken_limits(const CompareReport& report, const PairResult& result);
 
+/// The measures that have limits, as "cosine 0.998, euclid 0.02".
+std::string measures_text(const CompareReport& report, const PairResult& result);
+
 /// The vendor's `result_{time}.csv`.
 std::string compare_csv(const CompareReport& report);
 

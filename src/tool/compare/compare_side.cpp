@@ -280,7 +280,10 @@ void add_cards(const CardedOps* card, BesideCards& beside, DumpSide& side) {
     const std::string& path = side.files[tensor.file].path;
     const CardedOps* const found = card != nullptr ? card : beside.of(path.substr(0, path.rfind('/') + 1));
     if (found == nullptr) continue;
-    tensor.quant = found->quant(side.files[tensor.file].op, tensor.is_output, tensor.index);
+    const RunTensor* const carded = found->tensor(side.files[tensor.file].op, tensor.is_output, tensor.index);
+    if (carded == nullptr) continue;
+    tensor.constant = carded->is_constant;
+    tensor.quant = carded->quant.scheme == QuantScheme::none ? nullptr : &carded->quant;
     if (tensor.quant != nullptr && tensor.quant->scheme == QuantScheme::block) take_blocks(tensor);
   }
 }

@@ -36,11 +36,13 @@ std::string oddity_of(const DumpTensor& mine, const DumpTensor& golden,
 }  // namespace
 
 VerdictReport::VerdictReport(const CompareReport& report)
-    : report_(report), ops_(judge_ops(report.mine, report.results, [&report](const PairResult& result) {
+    : report_(report), ops_(judge_ops(report.mine, report.golden, report.results, [&report](const PairResult& result) {
         return report.diverges(result);
       })) {
   for (const OpVerdict& op : ops_) {
     if (first_ == nullptr && op.bad_output) first_ = &op;
+    if (culprit_ == nullptr && op.verdict == Verdict::culprit) culprit_ = &op;
+    if (unequal_ == nullptr && op.unequal_output) unequal_ = &op;
   }
 }
 
@@ -60,20 +62,49 @@ std::string VerdictReport::bad_text(std::size_t index) const {
          oddity_of(mine, golden, *result.comparison) + ')';
 }
 
+std::string VerdictReport::measured_text(std::size_t index) const {
+  const PairResult& result = report_.results[index];
+  return tensor_text(report_.mine.tensors[*result.pair.mine]) + " is not (" + measures_text(report_, result) + ')';
+}
+
+std::string VerdictReport::unequal_text(const OpVerdict& op) const {
+  const std::string output = measured_text(*op.unequal_output);
+  if (op.inputs == 0 || !op.equal_inputs) return output;
+  return (op.inputs == 1 ? "its input is equal, " : "its " + std::to_string(op.inputs) + " inputs are equal, ") + output;
+}
+
+std::string VerdictReport::culprit_text(const OpVerdict& op) const {
+  if (op.bad_constant) {
+    const DumpTensor& constant = report_.mine.tensors[*report_.results[*op.bad_constant].pair.mine];
+    return "its constant " + tensor_text(constant) + " is another, " +
+           (op.bad_output ? bad_text(*op.bad_output) : measured_text(*op.unequal_output));
+  }
+  if (op.bad_output)
+    return (op.inputs == 1 ? "its input agrees, " : "its " + std::to_string(op.inputs) + " inputs agree, ") +
+           bad_text(*op.bad_output);
+  if (op.equal_inputs) return unequal_text(op) + ", and that grows";
+  return "its error, within the limits, is " + number_text(op.growth()) + " times that of its inputs, and grows";
+}
+
+std::string VerdictReport::victim_text(const OpVerdict& op) const {
+  if (!op.bad_input) {
+    std::string text = "its inputs agree within the limits, but are not equal, and its error is " +
+                       number_text(op.growth()) + " times theirs: ";
+    return text + bad_text(*op.bad_output);
+  }
+  const DumpTensor& input = report_.mine.tensors[*report_.results[*op.bad_input].pair.mine];
+  return "its " + tensor_text(input) + " diverges already" +
+         (op.fed ? ""
+                 : ", and no operator of the dump before it does: a constant, an input of the model, or an "
+                   "operator that was not dumped");
+}
+
 std::string VerdictReport::evidence_of(const OpVerdict& op) const {
   switch (op.verdict) {
     case Verdict::culprit:
-      return (op.inputs == 1 ? "its input agrees, "
-                             : "its " + std::to_string(op.inputs) + " inputs agree, ") +
-             bad_text(*op.bad_output);
-    case Verdict::victim: {
-      const DumpTensor& input = report_.mine.tensors[*report_.results[*op.bad_input].pair.mine];
-      return "its " + tensor_text(input) + " diverges already" +
-             (op.fed
-                  ? ""
-                  : ", and no operator of the dump before it does: a constant, an input of the model, or an "
-                    "operator that was not dumped");
-    }
+      return culprit_text(op);
+    case Verdict::victim:
+      return victim_text(op);
     case Verdict::diverges:
       return bad_text(*op.bad_output) + "; without its inputs in both dumps it may be a victim";
     case Verdict::unpaired:
@@ -96,15 +127,19 @@ void VerdictReport::print() const {
     line += (line.empty() ? "" : ", ") + std::to_string(counts[i]) + ' ' + (counts[i] == 1 ? one : kMany[i]);
   }
   print_line(count_text(ops_.size(), "operator") + ": " + line);
+  if (first_ == nullptr && unequal_ != nullptr)
+    print_line("below the limits, first unequal operator: " + name_of(*unequal_) + ": " + unequal_text(*unequal_));
   if (first_ == nullptr) return;
   print_line("first diverging operator: " + name_of(*first_) + ", " +
              std::string(to_string(first_->verdict)) + ": " + evidence_of(*first_));
-  if (first_->verdict == Verdict::culprit) return;
-  for (const OpVerdict& op : ops_) {
-    if (op.verdict != Verdict::culprit) continue;
-    print_line("first culprit: " + name_of(op) + ": " + evidence_of(op));
-    return;
-  }
+  if (culprit_ != nullptr && culprit_ != first_)
+    print_line("first culprit: " + name_of(*culprit_) + ": " + evidence_of(*culprit_));
+}
+
+void VerdictReport::write_op(JsonWriter& json, std::string_view key, const OpVerdict* op,
+                             const std::string& text) const {
+  json.key(key).open('{').key("op").number(static_cast<std::uint64_t>(op - ops_.data()));
+  json.key("text").text(text).close('}');
 }
 
 void VerdictReport::write(JsonWriter& json) const {
@@ -120,11 +155,13 @@ void VerdictReport::write(JsonWriter& json) const {
     json.close('}');
   }
   json.line().close(']');
-  if (first_ == nullptr) return;
-  json.key("first_diverging").open('{').key("op").number(static_cast<std::uint64_t>(first_ - ops_.data()));
-  json.key("text").text(name_of(*first_) + ", " + std::string(to_string(first_->verdict)) + ": " +
-                        evidence_of(*first_));
-  json.close('}');
+  if (first_ != nullptr)
+    write_op(json, "first_diverging", first_,
+             name_of(*first_) + ", " + std::string(to_string(first_->verdict)) + ": " + evidence_of(*first_));
+  if (culprit_ != nullptr)
+    write_op(json, "first_culprit", culprit_, name_of(*culprit_) + ": " + evidence_of(*culprit_));
+  if (unequal_ != nullptr)
+    write_op(json, "first_unequal", unequal_, name_of(*unequal_) + ": " + unequal_text(*unequal_));
 }
 
 }  // namespace opdump::tool

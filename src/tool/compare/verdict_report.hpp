@@ -16,17 +16,25 @@ class VerdictReport {
   /// Prints how many operators agree, and about the first that diverges one sentence.
   void print() const;
 
-  /// The members "ops" and "first_diverging" of an object.
+  /// The member "ops" of an object, and as far as there are such operators "first_diverging", "first_culprit"
+  /// and "first_unequal".
   void write(JsonWriter& json) const;
 
  private:
   std::string name_of(const OpVerdict& op) const;      ///< `Conv2D "conv1" at net/3`
   std::string evidence_of(const OpVerdict& op) const;  ///< "its 2 inputs agree, output 0 does not (...)"
+  std::string culprit_text(const OpVerdict& op) const;
+  std::string victim_text(const OpVerdict& op) const;
+  std::string unequal_text(const OpVerdict& op) const;  ///< "its 2 inputs are equal, output 0 is not (...)"
   std::string bad_text(std::size_t result) const;
+  std::string measured_text(std::size_t result) const;
+  void write_op(JsonWriter& json, std::string_view key, const OpVerdict* op, const std::string& text) const;
 
   const CompareReport& report_;
   std::vector<OpVerdict> ops_;
-  const OpVerdict* first_ = nullptr;  ///< the first whose output diverges
+  const OpVerdict* first_ = nullptr;    ///< the first whose output diverges
+  const OpVerdict* culprit_ = nullptr;  ///< the first one
+  const OpVerdict* unequal_ = nullptr;  ///< the first whose output is not equal
 };
 
 }  // namespace opdump::tool

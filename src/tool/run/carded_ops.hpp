@@ -29,11 +29,16 @@ class CardedOps {
 
   /// How a tensor of the operator is quantised; null where the card does not say that it is.
   const Quantisation* quant(std::string_view op, bool is_output, std::uint32_t index) const {
+    const RunTensor* const found = tensor(op, is_output, index);
+    return found != nullptr && found->quant.scheme != QuantScheme::none ? &found->quant : nullptr;
+  }
+
+  /// A tensor of the operator; null where the card has none.
+  const RunTensor* tensor(std::string_view op, bool is_output, std::uint32_t index) const {
     const RunOp* const found = this->op(op);
     if (found == nullptr) return nullptr;
     const std::vector<RunTensor>& tensors = is_output ? found->outputs : found->inputs;
-    return index < tensors.size() && tensors[index].quant.scheme != QuantScheme::none ? &tensors[index].quant
-                                                                                      : nullptr;
+    return index < tensors.size() ? &tensors[index] : nullptr;
   }
 
   /// The operator of that name; null: the card has none.
