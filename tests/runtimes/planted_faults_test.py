@@ -9,7 +9,6 @@ says how many faults there are, OPDUMP_SEED which.
 """
 import collections
 import concurrent.futures
-import functools
 import json
 import os
 import pathlib
@@ -24,230 +23,18 @@ sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent / 'support
 from with_numpy import numpy  # noqa: E402
 import npm_packages  # noqa: E402
 import ort_library  # noqa: E402
-import text_image  # noqa: E402
-from model_files import onnx_attribute  # noqa: E402
-from onnx_graph import Model, Node  # noqa: E402
-from tapped_program import environment  # noqa: E402
 
 if numpy is None:
     npm_packages.skip('no NumPy')
 
-from quantised_model import array_of, constant_of, quantised  # noqa: E402
+from planted_models import (Lab, Planted, Subject, bias_off_by_a_channel, half_accumulation, in_files, int8_copy,  # noqa: E402
+                            saturated_int8, transposed_weight, wrong_zero_point)
 
 OPDUMP, ROOT, BUILD = [pathlib.Path(path).resolve() for path in sys.argv[1:4]]
 ORT = ort_library.OrtLibrary(sys.argv[4:], ROOT, BUILD)
 FAULTS = int(os.environ.get('OPDUMP_FAULTS', 100))
 SEED = int(os.environ.get('OPDUMP_SEED', 23))
-FLOAT, HALF = 1, 10  # ONNX's numbers of dtypes
-WEIGHED = ('Conv', 'MatMul', 'ConvTranspose', 'QLinearConv')
-
-
-class NoPlace(Exception):
-    """The operator cannot have this fault."""
-
-
-def cast(source, result, to):
-    return Node('Cast', [source], [result], attributes=[onnx_attribute('to', to)])
-
-
-class Operator:
-    """A node of a model that is to be spoilt, in what it does or in a constant of its own."""
-
-    def __init__(self, model, node, in_file):
-        self.model, self.node, self.in_file, self.body = model, node, in_file, []
-
-    def weights_at(self):
-        if self.node.type not in WEIGHED:
-            raise NoPlace
-        return 3 if self.node.type == 'QLinearConv' else 1
-
-    def bias_at(self):
-        at = {'Conv': 2, 'QLinearConv': 8, 'BatchNormalization': 2, 'Add': 1}.get(self.node.type)
-        if at is None or at >= len(self.node.inputs) or self.constant(at).size < 2:
-            raise NoPlace
-        return at
-
-    def constant(self, at):
-        array = array_of(self.model, self.node.inputs[at])
-        if array is None:
-            raise NoPlace
-        return array
-
-    def put_constant(self, label, array):
-        self.body.append(constant_of(label, array))
-        return label
-
-    def replace(self, at, array):
-        """It computes with `array` in place of an input."""
-        if numpy.array_equal(array, self.constant(at)):
-            raise NoPlace
-        if self.in_file:
-            name = self.node.inputs[at] + '/spoilt'
-            self.model.nodes.insert(0, constant_of(name, array))
-            self.node.inputs[at] = name
-            return
-        inputs = list(self.node.inputs)
-        inputs[at] = self.put_constant('spoilt', array)
-        self.compute(self.body, inputs)
-
-    def compute(self, body, inputs, outputs=None):
-        """Its body ends with what it did, from other inputs."""
-        body.append(Node(self.node.type, inputs, outputs or self.node.outputs, attributes=self.node.attributes))
-
-    def finish(self):
-        if self.body:
-            self.model.put_into_function(self.node, self.body, 'faulty')
-
-
-def bias_off_by_a_channel(op, _):
-    at = op.bias_at()
-    bias = op.constant(at)
-    axis = max(range(bias.ndim), key=lambda i: bias.shape[i])
-    op.replace(at, numpy.ascontiguousarray(numpy.roll(bias, 1, axis)))
-
-
-def transposed_weight(op, _):
-    at = op.weights_at()
-    weights = op.constant(at)
-    # As read in the order of the other dims.
-    op.replace(at, numpy.ascontiguousarray(weights.reshape(len(weights), -1).T).reshape(weights.shape))
-
-
-def half_accumulation(op, _):
-    """Sums are rounded to float16 after each sixteenth of the terms."""
-    if op.node.type == 'QLinearConv' or op.in_file:
-        raise NoPlace
-    weights = op.constant(op.weights_at())
-    by_term = weights.reshape(len(weights), -1) if op.node.type == 'Conv' else weights.reshape(len(weights), -1).T
-    terms = by_term.shape[1]
-    total = None
-    for part, chosen in enumerate(numpy.array_split(numpy.arange(terms), min(16, terms))):
-        kept = numpy.zeros_like(by_term)
-        kept[:, chosen] = by_term[:, chosen]
-        if op.node.type != 'Conv':
-            kept = kept.T
-        inputs = [op.node.inputs[0], op.put_constant(f'w{part}', numpy.ascontiguousarray(kept).reshape(weights.shape))]
-        if part == 0:
-            inputs += op.node.inputs[2:]
-        op.compute(op.body, inputs, [f'sum{part}'])
-        if total is not None:
-            op.body.append(Node('Add', [total, f'sum{part}'], [f'both{part}']))
-        op.body.append(cast(f'sum{part}' if total is None else f'both{part}', f'half{part}', HALF))
-        total = f'total{part}'
-        op.body.append(cast(f'half{part}', total, FLOAT))
-    op.body[-1].outputs = list(op.node.outputs)
-
-
-def saturated_int8(op, _):
-    """Numbers beyond half the range of the output's scale end there."""
-    if op.in_file or op.node.type not in ('QuantizeLinear', 'QLinearConv'):
-        raise NoPlace
-    at = 1 if op.node.type == 'QuantizeLinear' else 6
-    scale, zero = float(op.constant(at)), int(op.constant(at + 1))
-    low, high = (numpy.float32((limit - zero) / 2 * scale) for limit in (0, 255))
-    source = op.node.inputs[0]
-    if op.node.type == 'QLinearConv':
-        op.compute(op.body, op.node.inputs, ['q'])
-        op.body.append(Node('DequantizeLinear', ['q', *op.node.inputs[at:at + 2]], ['real']))
-        source = 'real'
-    op.body.append(Node('Max', [source, op.put_constant('low', low)], ['above']))
-    op.body.append(Node('Min', ['above', op.put_constant('high', high)], ['between']))
-    op.body.append(Node('QuantizeLinear', ['between', *op.node.inputs[at:at + 2]], op.node.outputs))
-
-
-def wrong_zero_point(op, choose):
-    at = {'QuantizeLinear': 2, 'QLinearConv': 7, 'DequantizeLinear': 2}.get(op.node.type)
-    if at is None:
-        raise NoPlace
-    zero = int(op.constant(at))
-    wrong = min(max(zero + choose.choice([-32, -16, -8, 8, 16, 32]), 0), 255)
-    op.replace(at, numpy.array(wrong, 'u1'))
-
-
-class Subject:
-    """A model, its input and the dump of it as it is."""
-
-    def __init__(self, name, file, shape, folder):
-        self.name, self.file, self.shape, self.folder = name, file, shape, folder / name
-        self.folder.mkdir()
-        rows = text_image.draw('LAYER 47', shape[3], shape[2])
-        pixels = numpy.array([list(row) for row in rows], '<f4') / 127.5 - 1
-        (self.folder / 'x').write_bytes(numpy.broadcast_to(pixels, shape).tobytes())
-        self.golden = self.folder / 'golden'
-        self.run(file, self.golden)
-        self.golden_card = self.card(self.golden.with_suffix('.onnx'))
-        self.operators = [node.name for node in Model(file).nodes if node.type != 'Constant']
-
-    def run(self, file, dump, **options):
-        dump.mkdir()
-        paths = {name: dump.with_name(f'{dump.name}.{name}') for name in ('onnx', 'json', 'out')}
-        paths['onnx'].write_bytes(file)
-        paths['json'].write_text(json.dumps({'dump': {'dump_path': str(dump), 'dump_mode': 'all', 'dump_list': [{}]},
-                                             'opdump': {'when_full': 'block', 'ring_bytes': 1 << 22, **options}}))
-        lines = ['level 0', f'session {self.name} {paths["onnx"]}',
-                 f'input x {FLOAT} {self.folder}/x ' + ' '.join(map(str, self.shape)), f'run {paths["out"]} 1']
-        done = subprocess.run([ORT.driver], input='\n'.join(lines), text=True, capture_output=True, check=False,
-                              env=environment(paths['json']))
-        if done.returncode != 0 or 'failed' in done.stdout:
-            raise RuntimeError(f'{self.name}: {done.stdout}{done.stderr}')
-
-    def output(self, dump, op):
-        """The bytes of an operator's output in a dump: the end of its record."""
-        path, = dump.rglob(f'*.{in_files(op)}.*.*.*')
-        return path.read_bytes()[-self.arrays()[in_files(op)]['output.0'].nbytes:]
-
-    @functools.lru_cache(maxsize=None)
-    def arrays(self):
-        """Of the model as it is, by operator in files and by role."""
-        dump = self.folder / 'arrays'
-        self.run(self.file, dump, file_format='npy')
-        found = collections.defaultdict(dict)
-        for path in dump.rglob('*.npy'):
-            parts = path.name.split('.')
-            found[parts[1]]['.'.join(parts[5:7])] = numpy.load(path, mmap_mode='r')
-        return found
-
-    def card(self, model):
-        """The card of a model's file."""
-        path = model.with_suffix('.card')
-        done = subprocess.run([OPDUMP, 'describe', model, '-o', path], text=True, capture_output=True, check=False)
-        if done.returncode != 0:
-            raise RuntimeError(done.stderr)
-        return path
-
-
-def in_files(name):
-    return name.replace('.', '_').replace('/', '_')
-
-
-def int8_copy(subject, folder, spoil=None):
-    model, arrays = Model(subject.file), subject.arrays()
-    limits = {op: [(array.min(), array.max()) for array in (tensors['input.0'], tensors['output.0'])]
-              for op, tensors in arrays.items() if 'input.0' in tensors and tensors['output.0'].dtype == numpy.float32}
-    quantised(model, {node.name: limits[in_files(node.name)] for node in model.nodes if node.type == 'Conv'}, spoil)
-    return Subject(subject.name + '_int8', model.to_bytes(), subject.shape, folder)
-
-
-class Planted:
-    """A fault: what it is, where it is, and the model with it."""
-
-    def __init__(self, subject, kind, choose):
-        while True:
-            model = Model(subject.file)
-            self.in_file = choose.random() < 0.5
-            node = model.node(choose.choice(subject.operators))
-            op = Operator(model, node, self.in_file)
-            try:
-                kind(op, choose)
-            except NoPlace:
-                continue
-            break
-        op.finish()
-        self.subject, self.kind, self.op, self.type, self.file = subject, kind, node.name, node.type, model.to_bytes()
-
-    def __str__(self):
-        where = ', in a constant of the file' if self.in_file else ''
-        return f'{self.kind.__name__} of {self.type} "{self.op}" of {self.subject.name}{where}'
+KINDS = (bias_off_by_a_channel, half_accumulation, transposed_weight, saturated_int8, wrong_zero_point)
 
 
 class PlantedFaults(unittest.TestCase):
@@ -255,15 +42,14 @@ class PlantedFaults(unittest.TestCase):
     def setUpClass(cls):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
-        cls.folder = pathlib.Path(folder.name)
-        make = functools.partial(Subject, folder=cls.folder)
-        cls.floats = [make('classifier', (ORT.models / ort_library.CLASSIFIER).read_bytes(), (1, 3, 48, 96)),
-                      make('detector', (ORT.models / ort_library.DETECTOR).read_bytes(), (1, 3, 64, 96)),
-                      make('reader', (ORT.models / ort_library.READER).read_bytes(), (1, 3, 48, 48))]
-        cls.int8 = [int8_copy(cls.floats[1], cls.folder)]
+        lab = Lab(ORT.driver, OPDUMP, pathlib.Path(folder.name))
+        cls.floats = [Subject(lab, name, (ORT.models / file).read_bytes(), shape) for name, file, shape in (
+            ('classifier', ort_library.CLASSIFIER, (1, 3, 48, 96)), ('detector', ort_library.DETECTOR, (1, 3, 64, 96)),
+            ('reader', ort_library.READER, (1, 3, 48, 48)))]
+        cls.int8 = [int8_copy(cls.floats[1])]
 
-    def judge(self, fault, dump, *arguments):
-        cards = ('--model', fault.subject.card(dump.with_suffix('.onnx')), '--golden-model', fault.subject.golden_card)
+    def judge(self, fault, dump, card, arguments):
+        cards = ('--model', card, '--golden-model', fault.subject.golden_card)
         done = subprocess.run([OPDUMP, 'compare', '--any-model', '--json', *cards, *arguments, dump, fault.subject.golden],
                               text=True, capture_output=True, check=False)
         self.assertIn(done.returncode, (0, 1), done.stderr)
@@ -272,7 +58,7 @@ class PlantedFaults(unittest.TestCase):
     def plant(self, number):
         """A fault, and what `compare` says of it; how many were drawn that change nothing."""
         choose = random.Random(f'{SEED} {number}')
-        kind = (bias_off_by_a_channel, half_accumulation, transposed_weight, saturated_int8, wrong_zero_point)[number % 5]
+        kind = KINDS[number % len(KINDS)]
         nil = 0
         while True:
             subject = choose.choice(self.int8 if kind in (saturated_int8, wrong_zero_point) else self.floats + self.int8)
@@ -283,7 +69,8 @@ class PlantedFaults(unittest.TestCase):
                 break
             shutil.rmtree(dump)
             nil += 1
-        reports = {limits: self.judge(fault, dump, *limits) for limits in ((), ('--limits', 'max_abs=0'))}
+        card = subject.card(dump.with_suffix('.onnx'))
+        reports = {limits: self.judge(fault, dump, card, limits) for limits in ((), ('--limits', 'max_abs=0'))}
         shutil.rmtree(dump)
         return fault, nil, reports
 

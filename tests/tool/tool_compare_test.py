@@ -179,8 +179,8 @@ class Compare(Case):
                      [one(values), one(weights)] if inputs else [], [one(outputs)], side)
             values = outputs
 
-    def verdicts(self, expect=1):
-        out, _ = self.run_tool('compare', '-m', 'mine', '-g', 'golden', '--json', expect=expect)
+    def verdicts(self, *arguments, expect=1):
+        out, _ = self.run_tool('compare', '-m', 'mine', '-g', 'golden', '--json', *arguments, expect=expect)
         report = json.loads(out)
         return [op['verdict'] for op in report['ops']], report.get('first_diverging', {}).get('text')
 
@@ -215,6 +215,55 @@ class Compare(Case):
         self.assertEqual(verdicts, ['agrees', 'victim', 'victim'])
         self.assertIn('"op1" at net/0, victim: its input 1 diverges already, and no operator of the dump before it '
                       'does: a constant', first)
+
+    def test_a_constant_of_the_card_makes_a_culprit(self):
+        self.chain('golden', 3)
+        self.chain('mine', 3, constants={1: [5, 5, 5, -5]})
+        constant = {'tensor': 'w', 'constant': True}
+        ops = [{'name': 'op%d' % i, 'type': 'Mul', 'inputs': [{'tensor': 'x%d' % i}, constant],
+                'outputs': [{'tensor': 'x%d' % (i + 1)}]} for i in range(3)]
+        self.write('card.json', json.dumps({'opdump_model': 1, 'name': 'net', 'id': 1, 'ops': ops}).encode())
+        verdicts, first = self.verdicts('--model', 'card.json')
+        self.assertEqual(verdicts, ['agrees', 'culprit', 'victim'])
+        self.assertIn('"op1" at net/0, culprit: its constant input 1 is another, output 0 does not (', first)
+
+    def steps_of(self, side, values):
+        """Operators one behind the other, the values between them given."""
+        for i, (x, y) in enumerate(zip(values, values[1:])):
+            self.put('20260131130559/0/net/1/0/Sub.op%d.%d.0.%016d' % (i, i, i + 1), [one(x)], [one(y)], side)
+
+    def test_an_error_within_the_limits_that_grows_has_its_beginning_named(self):
+        golden = [[i, i + 1, i + 2, i + 3] for i in range(1, 9)]
+        self.steps_of('golden', golden)
+        # 1 % and then 4 %, both within the limits, and 30 % behind that, as of differences of what is nearly equal.
+        off = {4: 1.01, 5: 1.04, 6: 1.3, 7: 1.31}
+        self.steps_of('mine', [[row[0] * off.get(i, 1), *row[1:-1], row[-1] * off.get(i, 1)] for i, row in enumerate(golden)])
+        verdicts, first = self.verdicts()
+        self.assertEqual(verdicts, ['agrees'] * 3 + ['culprit', 'agrees', 'victim', 'victim'])
+        self.assertIn('"op5" at net/0, victim: its inputs agree within the limits, but are not equal, and its error is ', first)
+        out, _ = self.run_tool('compare', 'mine', 'golden', expect=1)
+        self.assertIn('first culprit: Sub "op3" at net/0: its input is equal, output 0 is not (', out)
+
+    def test_with_rounding_everywhere_the_error_that_grows_most_is_the_culprits(self):
+        golden = [[i + 1.0, i + 2, i + 3, i + 4] for i in range(8)]
+        self.steps_of('golden', golden)
+
+        def off(i, by):
+            return [golden[i][0] * (1 + by), golden[i][1], golden[i][2], golden[i][3] * (1 - by)]
+
+        errors = [2e-6, 3e-6, 4e-6, 5e-6, 5e-2, 2.5e-1, 3e-1, 3e-1]  # a quarter of what the fifth operator gets is its own
+        self.steps_of('mine', [off(i, by) for i, by in enumerate(errors)])
+        verdicts, first = self.verdicts()
+        self.assertEqual(verdicts, ['agrees'] * 3 + ['culprit', 'victim', 'victim', 'victim'])
+        self.assertIn('"op4" at net/0, victim: ', first)
+        out, _ = self.run_tool('compare', 'mine', 'golden', expect=1)
+        self.assertIn('first culprit: Sub "op3" at net/0: its error, within the limits, is ', out)
+
+    def test_within_the_limits_the_first_unequal_operator_is_told(self):
+        self.chain('golden', 4)
+        self.chain('mine', 4, 2, lambda y: [y[0] * 1.001] + y[1:])
+        out, _ = self.run_tool('compare', 'mine', 'golden', expect=0)
+        self.assertIn('below the limits, first unequal operator: Mul "op2" at net/0: its 2 inputs are equal, output 0 is not (', out)
 
     def test_operators_without_a_partner_are_told(self):
         self.chain('golden', 2)
