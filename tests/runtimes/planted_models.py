@@ -206,11 +206,13 @@ def in_files(name):
     return name.replace('.', '_').replace('/', '_')
 
 
-def int8_copy(subject, spoil=None):
+def int8_copy(subject, wanted=None, spoil=None):
+    """`wanted`: the convolutions to quantise; all without it."""
     model, arrays = Model(subject.file), subject.arrays
     limits = {op: [(array.min(), array.max()) for array in (tensors['input.0'], tensors['output.0'])]
               for op, tensors in arrays.items() if 'input.0' in tensors and tensors['output.0'].dtype == numpy.float32}
-    quantised(model, {node.name: limits[in_files(node.name)] for node in model.nodes if node.type == 'Conv'}, spoil)
+    quantised(model, {node.name: limits[in_files(node.name)] for node in model.nodes
+                      if node.type == 'Conv' and (wanted is None or node.name in wanted)}, spoil)
     return Subject(subject.lab, subject.name + '_int8', model.to_bytes(), subject.shape)
 
 

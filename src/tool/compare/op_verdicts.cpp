@@ -15,6 +15,8 @@ using Step = std::pair<std::optional<std::uint32_t>, std::string>;
 
 /// An error that is so many times that of the inputs is an operator's own. Source: msprobe's warnings.
 constexpr double kOwnGrowth = 10;
+/// The same of the first operator that diverges: half of its error is its own.
+constexpr double kFirstGrowth = 2;
 
 OpKey key_of(const DumpFile& file, std::size_t number) {
   return {file.boot,    file.place,
@@ -61,49 +63,56 @@ class StepJudge {
 
   void judge() {
     const bool alike = computed_alike();
-    bool fed = false;
+    bool fed = false, begun = false;
     for (const std::size_t place : places_) {
       OpVerdict& op = ops_[place];
       op.fed = fed;
-      op.verdict = verdict_of(place, alike);
-      if (op.bad_output && !fed && op.verdict != Verdict::diverges) find_beginning(place, alike);
+      op.verdict = verdict_of(place, alike && begun);
+      if (op.bad_output && !fed && op.inputs != 0) find_beginning(place, alike && begun);
       fed |= op.bad_output.has_value();
+      begun |= begins(op);
     }
   }
 
  private:
-  /// Whether operators with equal inputs mostly have equal outputs.
+  static bool begins(const OpVerdict& op) {
+    return op.inputs != 0 && op.equal_inputs && op.unequal_output.has_value();
+  }
+
+  /// Whether both sides have the same dtypes, and operators with equal inputs mostly have equal outputs.
   bool computed_alike() const {
     std::size_t equal = 0, unequal = 0;
     for (const std::size_t place : places_) {
       const OpVerdict& op = ops_[place];
+      if (op.other_dtype) return false;
       if (op.inputs == 0 || !op.equal_inputs || op.bad_constant || !computes_[place]) continue;
       ++(op.unequal_output ? unequal : equal);
     }
     return equal > 3 * unequal;
   }
 
-  Verdict verdict_of(std::size_t place, bool alike) const {
+  /// `begun`: the sides were computed alike, and it is known before this operator where they part.
+  Verdict verdict_of(std::size_t place, bool begun) const {
     const OpVerdict& op = ops_[place];
     if (!op.bad_output) return has_output_[place] ? Verdict::agrees : Verdict::unpaired;
     if (op.bad_input) return Verdict::victim;
     if (op.inputs == 0) return Verdict::diverges;
     if (op.equal_inputs || op.bad_constant) return Verdict::culprit;
-    if (alike) return Verdict::victim;
-    return !op.fed || op.growth() >= kOwnGrowth ? Verdict::culprit : Verdict::victim;
+    if (begun) return Verdict::victim;
+    return op.growth() >= (op.fed ? kOwnGrowth : kFirstGrowth) ? Verdict::culprit : Verdict::victim;
   }
 
   /// Of the first operator that diverges: an operator before it, within the limits, may be to blame.
-  void find_beginning(std::size_t first, bool alike) {
+  void find_beginning(std::size_t first, bool begun) {
     OpVerdict& diverging = ops_[first];
     if (diverging.bad_input || diverging.bad_constant || diverging.equal_inputs) return;
     OpVerdict* beginning = nullptr;
     for (const std::size_t place : places_) {
       if (place == first) break;
       OpVerdict& op = ops_[place];
-      if (!op.unequal_output || op.inputs == 0 || (alike && !op.equal_inputs)) continue;
-      if (!alike && (op.growth() < kOwnGrowth || op.growth() <= diverging.growth())) continue;
-      const bool most = beginning == nullptr || (alike ? op.output_error > beginning->output_error
+      if (!op.unequal_output || op.inputs == 0 || (begun && !begins(op))) continue;
+      if (!begun && (op.growth() < kOwnGrowth || op.growth() <= diverging.growth())) continue;
+      const bool most = beginning == nullptr || (begun ? op.output_error > beginning->output_error
                                                        : op.growth() > beginning->growth());
       if (most) beginning = &op;
     }
@@ -153,6 +162,7 @@ std::vector<OpVerdict> judge_ops(const DumpSide& mine, const DumpSide& golden,
       continue;
     }
     const DumpTensor& partner = golden.tensors[*result.pair.golden];
+    op.other_dtype |= tensor.dtype != partner.dtype;
     op.rounding = std::max({op.rounding, rounding_of_dtype(tensor.dtype), rounding_of_dtype(partner.dtype)});
     if (tensor.is_output) {
       has_output[place->second] = true;

@@ -32,6 +32,7 @@ struct OpVerdict {
   std::optional<std::size_t> bad_constant{};    ///< the same of the inputs that are constants by a card
   std::optional<std::size_t> bad_output{};      ///< the same of the outputs
   std::optional<std::size_t> unequal_output{};  ///< the first one that is not equal
+  bool other_dtype = false;  ///< a tensor of it has not the golden one's
   bool equal_inputs = true;                     ///< all that could be compared, without constants
   double input_error = 0;                       ///< the greatest, without that of constants
   double output_error = 0;                      ///< the greatest
@@ -48,7 +49,8 @@ struct OpVerdict {
 /// An operator whose inputs agree within the limits may still be a victim, of an error that was within them
 /// and has grown. Where most operators with equal inputs have equal outputs, both dumps were computed alike,
 /// and errors begin where inputs are equal and an output is not. Elsewhere they begin where an output's error
-/// is many times that of the inputs.
+/// is many times that of the inputs. Where the first operator that diverges has less than twice the error of
+/// its inputs, no operator alone is to blame for it.
 std::vector<OpVerdict> judge_ops(const DumpSide& mine, const DumpSide& golden,
                                  const std::vector<PairResult>& results,
                                  const std::function<bool(const PairResult&)>& diverges);

@@ -1,6 +1,7 @@
 #include "src/tool/compare/verdict_report.hpp"
 
 #include <array>
+#include <cmath>
 #include <cstdio>
 
 #include "src/tool/cli/human_text.hpp"
@@ -43,6 +44,8 @@ VerdictReport::VerdictReport(const CompareReport& report)
     if (first_ == nullptr && op.bad_output) first_ = &op;
     if (culprit_ == nullptr && op.verdict == Verdict::culprit) culprit_ = &op;
     if (unequal_ == nullptr && op.unequal_output) unequal_ = &op;
+    const bool grows = op.bad_output && op.inputs != 0 && op.growth() > 1;
+    if (grows && (grown_ == nullptr || op.growth() > grown_->growth())) grown_ = &op;
   }
 }
 
@@ -71,6 +74,14 @@ std::string VerdictReport::unequal_text(const OpVerdict& op) const {
   const std::string output = measured_text(*op.unequal_output);
   if (op.inputs == 0 || !op.equal_inputs) return output;
   return (op.inputs == 1 ? "its input is equal, " : "its " + std::to_string(op.inputs) + " inputs are equal, ") + output;
+}
+
+std::string VerdictReport::growth_text(const OpVerdict& op) const {
+  const auto sqnr = [](double error) { return number_text(-20 * std::log10(error)) + " dB"; };
+  std::string text = "its error is " + number_text(op.growth()) + " times that of its inputs";
+  if (op.input_error > 0 && op.output_error > 0 && std::isfinite(op.output_error))
+    text += ", whose signal is " + sqnr(op.input_error) + " above it, that of its output " + sqnr(op.output_error);
+  return text;
 }
 
 std::string VerdictReport::culprit_text(const OpVerdict& op) const {
@@ -134,6 +145,8 @@ void VerdictReport::print() const {
              std::string(to_string(first_->verdict)) + ": " + evidence_of(*first_));
   if (culprit_ != nullptr && culprit_ != first_)
     print_line("first culprit: " + name_of(*culprit_) + ": " + evidence_of(*culprit_));
+  if (grown_ != nullptr && grown_ != culprit_ && !grown_->equal_inputs)
+    print_line("the error grows most in " + name_of(*grown_) + ": " + growth_text(*grown_));
 }
 
 void VerdictReport::write_op(JsonWriter& json, std::string_view key, const OpVerdict* op,
@@ -160,6 +173,7 @@ void VerdictReport::write(JsonWriter& json) const {
              name_of(*first_) + ", " + std::string(to_string(first_->verdict)) + ": " + evidence_of(*first_));
   if (culprit_ != nullptr)
     write_op(json, "first_culprit", culprit_, name_of(*culprit_) + ": " + evidence_of(*culprit_));
+  if (grown_ != nullptr) write_op(json, "greatest_growth", grown_, name_of(*grown_) + ": " + growth_text(*grown_));
   if (unequal_ != nullptr)
     write_op(json, "first_unequal", unequal_, name_of(*unequal_) + ": " + unequal_text(*unequal_));
 }

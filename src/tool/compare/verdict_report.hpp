@@ -16,8 +16,8 @@ class VerdictReport {
   /// Prints how many operators agree, and about the first that diverges one sentence.
   void print() const;
 
-  /// The member "ops" of an object, and as far as there are such operators "first_diverging", "first_culprit"
-  /// and "first_unequal".
+  /// The member "ops" of an object, and as far as there are such operators "first_diverging", "first_culprit",
+  /// "first_unequal" and "greatest_growth".
   void write(JsonWriter& json) const;
 
  private:
@@ -26,6 +26,7 @@ class VerdictReport {
   std::string culprit_text(const OpVerdict& op) const;
   std::string victim_text(const OpVerdict& op) const;
   std::string unequal_text(const OpVerdict& op) const;  ///< "its 2 inputs are equal, output 0 is not (...)"
+  std::string growth_text(const OpVerdict& op) const;   ///< "its error is 7 times that of its inputs, ..."
   std::string bad_text(std::size_t result) const;
   std::string measured_text(std::size_t result) const;
   void write_op(JsonWriter& json, std::string_view key, const OpVerdict* op, const std::string& text) const;
@@ -35,6 +36,7 @@ class VerdictReport {
   const OpVerdict* first_ = nullptr;    ///< the first whose output diverges
   const OpVerdict* culprit_ = nullptr;  ///< the first one
   const OpVerdict* unequal_ = nullptr;  ///< the first whose output is not equal
+  const OpVerdict* grown_ = nullptr;    ///< of those that diverge, the one in which the error grows most
 };
 
 }  // namespace opdump::tool
