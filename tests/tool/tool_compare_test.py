@@ -622,6 +622,24 @@ class Compare(Case):
         (tensor,), _ = self.compare('--expected', 'rounded', '-alg', 'by_expected')
         self.assertAlmostEqual(tensor['by_expected'], 1, 4)
 
+    def test_golden_rounded_to_integers_by_the_scales_of_the_card(self):
+        numbers = [math.sin(k) * (1 + k % 2) for k in range(64)]  # two channels; the second one saturates
+        quant = {'scheme': 'affine', 'axis': 1, 'scale': [0.01, 0.0125], 'zero_point': [3, -7]}
+        scales, zeros = (struct.unpack('<2f', floats(*quant['scale'])), quant['zero_point'])
+        stored = [min(max(round(x / scales[k % 2]) + zeros[k % 2], -128), 127) for k, x in enumerate(numbers)]
+        real = [scales[k % 2] * (q - zeros[k % 2]) for k, q in enumerate(stored)]
+        expected = math.sqrt(sum((a - b) ** 2 for a, b in zip(real, numbers)) / 64)
+        self.write('card.json', json.dumps({'opdump_model': 1, 'name': 'net', 'id': 1, 'ops': [
+            {'name': 'op', 'type': 'Op', 'outputs': [{'tensor': 'y', 'quant': {'dtype': 'int8', **quant}}]}]}).encode())
+        self.write('golden/op.0.1.npy', npy('<f4', [32, 2], floats(*numbers)))
+        for shift, by in ((0, 1), (2, None)):
+            self.write('mine/Op.op.0.0.1', record([], [tool_case.tensor(tool_case.INT8, [32, 2], struct.pack(
+                '<64b', *(max(q - shift, -128) for q in stored)))]))
+            (tensor,), _ = self.compare('--expected', 'rounded', '--model', 'card.json', '-alg', 'by_expected', expect=(0, 1))
+            self.assertAlmostEqual(tensor['expected_rmse'] / expected, 1, 4)
+            if by:
+                self.assertAlmostEqual(tensor['by_expected'], by, 4)
+
     def test_without_an_expected_error_the_usual_limits_count(self):
         self.write('golden/op.0.1.npy', npy('<f4', [4], floats(1, 2, 3, 4)))
         self.write('mine/op.0.1.npy', npy('<f4', [4], floats(1, 2, 3, 4.001)))

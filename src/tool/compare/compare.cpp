@@ -35,8 +35,9 @@ usage: opdump compare -m MINE -g GOLDEN [-out DIRECTORY]
                                .npz files, .safetensors, or ONNX tensors (.pb); so may be mine
   -e, --expected PATH          a dump of the precision of mine that is known to be good: a tensor of mine may be 4
                                times as far from golden as its own, or as --limits by_expected=N says; 'rounded'
-                               instead of a path: as golden, rounded to my dtype, float16 or bfloat16. Where no
-                               error is to be expected, the usual limits count
+                               instead of a path: as golden, rounded to my dtype, float16, bfloat16, or one
+                               that a card gives scales. Where no error is to be expected, the usual limits
+                               count
   -out, --output DIRECTORY     where 'result_{time}.csv' goes, with the columns of msaccucmp; made if missing;
                                without it no file is written
   -alg, --algorithm LIST       the measures of csv and json: numbers 0 to 9 or names, with commas between; all

@@ -98,6 +98,8 @@ class OpenPair {
 
   const compare::ComparedArray& mine() const { return arrays_[0]; }
   const compare::ComparedArray& golden() const { return arrays_[1]; }
+  /// Whether a card says what my elements stand for.
+  bool mine_is_real() const { return mine_is_real_; }
   const std::string& problem() const { return problem_; }
   const std::string& remark() const { return remark_; }
 
@@ -120,6 +122,7 @@ class OpenPair {
     if (tensor.quant == nullptr) return true;
     if (open_real(tensor, order, side)) {
       arrays_[i] = array_of(*side.real, DType::float32);
+      if (i == 0) mine_is_real_ = true;
     } else {
       remark_ = "the scales of the card do not fit the shape";
     }
@@ -128,6 +131,7 @@ class OpenPair {
 
   PairSide sides_[2];
   compare::ComparedArray arrays_[2];
+  bool mine_is_real_ = false;
   std::string problem_;
   std::string remark_;
 };
@@ -226,11 +230,18 @@ std::optional<double> CompareTask::expected_error(const PairResult& result, cons
                                                   unsigned threads) const {
   std::optional<compare::Comparison> comparison;
   if (expected.rounded) {
-    const std::optional<FloatRounding> rounding = rounding_of(mine.tensors[*result.pair.mine].dtype);
-    if (!rounding) return std::nullopt;
-    const RoundedElements rounded(pair.golden(), *rounding);
-    comparison = compare::compare(array_of(rounded, DType::float32), pair.golden(),
-                                  result.comparison->elements, threads);
+    const auto compare_rounded = [&](const auto& rounding) {
+      const RoundedElements rounded(pair.golden(), rounding);
+      comparison = compare::compare(array_of(rounded, DType::float32), pair.golden(),
+                                    result.comparison->elements, threads);
+    };
+    const DumpTensor& x = mine.tensors[*result.pair.mine];
+    if (pair.mine_is_real()) {
+      const RealNumbers reals(*x.quant, x.dtype, is_uniform(*x.quant) ? Shape{} : Shape(result.shape));
+      if (reals.rounds()) compare_rounded(reals);
+    } else if (const std::optional<FloatRounding> rounding = rounding_of(x.dtype)) {
+      compare_rounded(*rounding);
+    }
   } else if (expected.side != nullptr && expected.tensors[*result.pair.golden]) {
     const DumpTensor& x = expected.side->tensors[*expected.tensors[*result.pair.golden]];
     const DumpTensor& y = golden.tensors[*result.pair.golden];

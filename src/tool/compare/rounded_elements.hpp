@@ -16,7 +16,7 @@ struct FloatRounding {
   int least_exponent = 0;  ///< of a normal number
   double most = 0;         ///< the greatest finite number; what rounds beyond it is infinite
 
-  double round(double number) const {
+  double rounded(double number, std::uint64_t) const {
     if (number == 0 || !std::isfinite(number)) return number;
     const double step = std::ldexp(1.0, std::max(std::ilogb(number), least_exponent) - digits);
     const double rounded = std::nearbyint(number / step) * step;
@@ -32,10 +32,12 @@ inline std::optional<FloatRounding> rounding_of(DType dtype) {
   return std::nullopt;
 }
 
-/// The elements of another array as they are once rounded, as float32. Refers to the array's source.
+/// The elements of another array as they are once rounded by `rounding.rounded(number, index)`, as float32.
+/// Refers to the array's source.
+template <class Rounding>
 class RoundedElements final : public compare::ElementSource {
  public:
-  RoundedElements(const compare::ComparedArray& array, const FloatRounding& rounding)
+  RoundedElements(const compare::ComparedArray& array, const Rounding& rounding)
       : array_(array), rounding_(rounding) {}
 
   const std::byte* read(std::uint64_t offset, std::size_t count, std::byte* buffer) const override {
@@ -52,7 +54,7 @@ class RoundedElements final : public compare::ElementSource {
       if (from == nullptr) return nullptr;
       float numbers[kPiece];
       array_.to_floats(from, now, numbers);
-      for (std::size_t i = 0; i < now; ++i) numbers[i] = static_cast<float>(rounding_.round(numbers[i]));
+      for (std::size_t i = 0; i < now; ++i) numbers[i] = static_cast<float>(rounding_.rounded(numbers[i], index + i));
       std::memcpy(to, numbers, now * sizeof(float));
       to += now * sizeof(float);
       index += now;
@@ -63,7 +65,7 @@ class RoundedElements final : public compare::ElementSource {
 
  private:
   const compare::ComparedArray array_;
-  const FloatRounding rounding_;
+  const Rounding rounding_;
 };
 
 }  // namespace opdump::tool

@@ -54,6 +54,16 @@ class RealNumbers {
   bool is_least(double stored) const { return stored == least_; }
   bool is_most(double stored) const { return stored == most_; }
 
+  /// Whether `rounded` is known.
+  bool rounds() const { return fits_ && has_limits_; }
+
+  /// The nearest number that element `index` can stand for.
+  double rounded(double number, std::uint64_t index) const {
+    const double zero = real(0, index);
+    const double stored = std::nearbyint((number - zero) / (real(1, index) - zero));
+    return std::isnan(stored) ? stored : real(std::fmin(std::fmax(stored, least_), most_), index);
+  }
+
   /// The number that element `index`, `stored`, stands for; NaN where a table has no entry for it.
   double real(double stored, std::uint64_t index) const {
     const std::size_t group = groups_ == 1 ? 0 : static_cast<std::size_t>(index / inner_ % groups_);
