@@ -630,7 +630,7 @@ class Compare(Case):
         real = [scales[k % 2] * (q - zeros[k % 2]) for k, q in enumerate(stored)]
         expected = math.sqrt(sum((a - b) ** 2 for a, b in zip(real, numbers)) / 64)
         self.write('card.json', json.dumps({'opdump_model': 1, 'name': 'net', 'id': 1, 'ops': [
-            {'name': 'op', 'type': 'Op', 'outputs': [{'tensor': 'y', 'quant': {'dtype': 'int8', **quant}}]}]}).encode())
+            {'name': 'op', 'type': 'Op', 'inputs': [], 'outputs': [{'tensor': 'y', 'quant': quant}]}]}).encode())
         self.write('golden/op.0.1.npy', npy('<f4', [32, 2], floats(*numbers)))
         for shift, by in ((0, 1), (2, None)):
             self.write('mine/Op.op.0.0.1', record([], [tool_case.tensor(tool_case.INT8, [32, 2], struct.pack(

@@ -16,13 +16,15 @@ struct FloatRounding {
   int least_exponent = 0;  ///< of a normal number
   double most = 0;         ///< the greatest finite number; what rounds beyond it is infinite
 
-  double rounded(double number, std::uint64_t) const {
+  double round(double number) const {
     if (number == 0 || !std::isfinite(number)) return number;
     const double step = std::ldexp(1.0, std::max(std::ilogb(number), least_exponent) - digits);
     const double rounded = std::nearbyint(number / step) * step;
     if (std::fabs(rounded) <= most) return rounded;
     return std::copysign(std::numeric_limits<double>::infinity(), number);
   }
+
+  double rounded(double number, std::uint64_t) const { return round(number); }
 };
 
 /// Nothing for float32 and wider ones, and for what is no floating dtype.
