@@ -32,7 +32,8 @@ usage: opdump compare -m MINE -g GOLDEN [-out DIRECTORY]
   -m, --my_dump_path PATH      a dump file, an .npy file, a .bin file of MindSpore Lite, a directory with all that is
                                below it, or a flash image
   -g, --golden_dump_path PATH  what it should be like: a dump in any layout, statistics too, or arrays: .npy and
-                               .npz files, .safetensors, or ONNX tensors (.pb); so may be mine
+                               .npz files, .safetensors, or ONNX tensors (.pb), or msprobe's folders with
+                               their dump.json; so may be mine
   -e, --expected PATH          a dump of the precision of mine that is known to be good: a tensor of mine may be 4
                                times as far from golden as its own, or as --limits by_expected=N says; 'rounded'
                                instead of a path: as golden, rounded to my dtype, float16, bfloat16, or one
@@ -45,7 +46,8 @@ usage: opdump compare -m MINE -g GOLDEN [-out DIRECTORY]
       --op GLOB                only operators whose name matches, such as 'conv*'
       --boot N                 of MINE only boot N, where it is a flash image or what 'opdump extract' wrote
       --golden-boot N          the same of GOLDEN
-      --map FILE               what my operators are called in the golden dump: rows 'name,golden name'
+      --map FILE               what my operators are called in the golden dump: rows 'name,golden name',
+                               or in a .yaml file 'name: golden name', as msprobe's data_mapping.yaml
       --model CARD             what my integers stand for, by a card of the model, as 'opdump describe' writes
                                it: quantised tensors are compared by their real values. Without it, by the
                                cards that lie beside the journal, 'opdump.*.model.json'

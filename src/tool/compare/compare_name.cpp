@@ -5,18 +5,11 @@
 #include <vector>
 
 #include "src/tool/cli/decimal.hpp"
+#include "src/tool/compare/name_parts.hpp"
 #include "src/tool/dump/record_name.hpp"
 
 namespace opdump::tool {
 namespace {
-
-std::vector<std::string_view> parts_of(std::string_view text) {
-  std::vector<std::string_view> parts;
-  for (std::size_t dot; (dot = text.find('.')) != std::string_view::npos; text.remove_prefix(dot + 1))
-    parts.push_back(text.substr(0, dot));
-  parts.push_back(text);
-  return parts;
-}
 
 /// Where "input" or "output" stands with a number behind it, as far back as possible; nothing without.
 std::optional<std::size_t> role_at(const std::vector<std::string_view>& parts) {

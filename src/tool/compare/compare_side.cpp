@@ -4,7 +4,9 @@
 #include <memory>
 #include <numeric>
 
+#include "src/tool/cli/decimal.hpp"
 #include "src/tool/compare/array_container.hpp"
+#include "src/tool/compare/msprobe_dump.hpp"
 #include "src/tool/convert/npy_array.hpp"
 #include "src/tool/dump/block_format.hpp"
 #include "src/tool/dump/elements.hpp"
@@ -151,9 +153,51 @@ void add_statistics(const StatisticsRecord& record, DumpFile place, DumpSide& si
   side.files.push_back(std::move(place));
 }
 
+constexpr std::string_view kMsprobeFile = "dump.json";
+constexpr std::string_view kMsprobeArrays = "/dump_tensor_data";
+
+/// "rank0/3" of ".../step3/rank0"; empty: the directory is no such one.
+std::string msprobe_place(std::string_view directory) {
+  const std::size_t slash = directory.rfind('/');
+  if (slash == std::string_view::npos) return {};
+  const std::string_view rank = directory.substr(slash + 1), above = directory.substr(0, slash);
+  const std::string_view step = above.substr(above.rfind('/') + 1);
+  if (!rank.starts_with("rank") || !step.starts_with("step") || !parse_decimal(step.substr(4))) return {};
+  return std::string(rank) + '/' + std::string(step.substr(4));
+}
+
 class SideReader {
  public:
   explicit SideReader(const SearchReport& report) : report_(report) {}
+
+  /// Whether the file is msprobe's `dump.json`, which then is in the side with its arrays.
+  bool add_msprobe(const FoundFile& found, DumpSide& side) {
+    if (found.real_name != kMsprobeFile) return false;
+    MappedFile json;
+    std::vector<MsprobeRun> runs;
+    std::string error;
+    if (!json.open(found.path) || !read_msprobe_dump(as_text(json.bytes()), runs, error)) {
+      if (!error.empty()) report_.error(found.path + ": " + error);
+      return false;
+    }
+    const std::string directory = directory_of(found);
+    msprobe_.push_back((directory.empty() ? "." : directory) + std::string(kMsprobeArrays));
+    std::uint64_t turn = 0;
+    for (const MsprobeRun& run : runs) {
+      // No time is known, but the order is.
+      DumpFile file = {.path = found.path, .type = run.name.type, .op = run.name.op, .place = msprobe_place(directory)};
+      file.unix_us = ++turn;
+      file.boot = boot_of(found.path);
+      for (const MsprobeTensor& tensor : run.tensors) add_msprobe_tensor(tensor, file, side);
+    }
+    return true;
+  }
+
+  /// Whether a file is of a dump of msprobe that is in the side.
+  bool is_of_msprobe(const FoundFile& found) const {
+    const std::string directory = directory_of(found);
+    return std::find(msprobe_.begin(), msprobe_.end(), directory) != msprobe_.end();
+  }
 
   void add(const FoundFile& found, DumpSide& side) {
     DumpFile file;
@@ -220,6 +264,31 @@ class SideReader {
   }
 
  private:
+  /// Each tensor is a file of its own in the side.
+  void add_msprobe_tensor(const MsprobeTensor& in, DumpFile file, DumpSide& side) {
+    const std::size_t number = side.files.size();
+    if (in.file.empty()) {
+      DumpTensor tensor;
+      tensor.file = number;
+      tensor.is_output = in.is_output;
+      tensor.index = in.index;
+      tensor.dtype = in.dtype;
+      tensor.shape = in.shape;
+      tensor.elements = element_count(in.shape).ok() ? element_count(in.shape).value() : 0;
+      tensor.summary = in.summary;
+      side.tensors.push_back(std::move(tensor));
+    } else {
+      file.path = msprobe_.back() + '/' + in.file;
+      NpyName role;
+      role.is_output = in.is_output;
+      role.index = in.index;
+      std::string reason;
+      if (!array_.open(file.path)) return report_.error(array_.error());
+      if (!add_npy(array_, number, role, side, reason)) return report_.error(file.path + ": " + reason);
+    }
+    side.files.push_back(std::move(file));
+  }
+
   static std::string directory_of(const FoundFile& found) {
     const std::size_t slash = found.path.rfind('/');
     return slash == std::string::npos ? std::string() : found.path.substr(0, slash);
@@ -229,7 +298,8 @@ class SideReader {
   MappedFile array_;
   RecordFile record_;
   StatisticsFile statistics_;
-  std::vector<std::size_t> lite_;  ///< files of MindSpore Lite
+  std::vector<std::size_t> lite_;     ///< files of MindSpore Lite
+  std::vector<std::string> msprobe_;  ///< directories of its arrays
 };
 
 /// Gives a tensor of blocks the shape of what they stand for; one of which that is not known stays bytes.
@@ -258,6 +328,8 @@ DumpSide read_side(const std::string& path, const SearchReport& report, std::opt
   DumpSide side;
   side.named_file = found.size() == 1 && found[0].named;
   SideReader reader(report);
+  std::erase_if(found, [&](const FoundFile& file) { return reader.add_msprobe(file, side); });
+  std::erase_if(found, [&](const FoundFile& file) { return reader.is_of_msprobe(file); });
   for (const FoundFile& file : found) reader.add(file, side);
   reader.forget_only_run(side);
   // Files without a time stay where they were found, behind those with one.
