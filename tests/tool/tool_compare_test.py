@@ -265,6 +265,55 @@ class Compare(Case):
         out, _ = self.run_tool('compare', 'mine', 'golden', expect=0)
         self.assertIn('below the limits, first unequal operator: Mul "op2" at net/0: its 2 inputs are equal, output 0 is not (', out)
 
+    def msprobe(self, spoil='', side='golden'):
+        """The operators op0 and op1 of `chain` as msprobe lays them out, the second one by statistics alone."""
+        tensors = {'op0': [[0.5, -1.25, 2, 3.5], [1.5, -0.25, 3, 4.5]], 'op1': [[1.5, -0.25, 3, 4.5], [2.65, 0.725, 4.3, 5.95]]}
+        data = {}
+        for op, arrays in tensors.items():
+            name = {'op0': 'Primitive.op0.0.forward', 'op1': 'Cell.op1.Mul.forward.0'}[op]
+            told = []
+            for role, values in zip(('input', 'output'), arrays):
+                told.append({'type': 'mindspore.Tensor', 'dtype': 'Float32', 'shape': [4], 'Max': max(values), 'Min': min(values),
+                             'Mean': sum(values) / 4, 'Norm': math.hypot(*values)})
+                if op == 'op0':
+                    told[-1]['data_name'] = '%s.%s.0.npy' % (name, role)
+                    self.write('%s/step0/rank0/dump_tensor_data/%s' % (side, told[-1]['data_name']), npy('<f4', [4], floats(*values)))
+            data[name] = {'input_args': [{'type': 'int', 'value': 3}, [told[0]]], 'input_kwargs': {}, 'output': told[1:]}
+        text = json.dumps({'task': 'tensor', 'level': 'L1', 'dump_data_dir': '/elsewhere', 'data': data})
+        self.write('%s/step0/rank0/dump.json' % side, (text + spoil).encode())
+        return text
+
+    def test_folders_of_msprobe(self):
+        self.chain('mine', 2)
+        text = self.msprobe()
+        out, _ = self.run_tool('compare', 'mine', 'golden', expect=1)
+        self.assertIn('4 tensors compared: 2 equal, 0 diverging, 2 without golden\n2 tensors only by statistics', out)
+        self.chain('mine', 2, 1, lambda y: [y[0] + 20] + y[1:])
+        self.assertIn('"op1" at net/0, culprit: its input agrees', self.run_tool('compare', 'mine', 'golden', expect=1)[0])
+        self.chain('mine', 2)
+        os.remove(self.path('golden/step0/rank0/dump_tensor_data/Primitive.op0.0.forward.input.0.npy'))
+        _, error = self.run_tool('compare', 'mine', 'golden', expect=1)
+        self.assertIn('golden/step0/rank0/dump_tensor_data/Primitive.op0.0.forward.input.0.npy: No such file', error)
+        self.msprobe(spoil=' }')
+        _, error = self.run_tool('compare', 'mine', 'golden', expect=1)
+        self.assertIn('golden/step0/rank0/dump.json: is no JSON: ', error)
+        for size in range(0, len(text), 41):
+            self.write('golden/step0/rank0/dump.json', text[:size].encode())
+            self.run_tool('compare', 'mine', 'golden', expect=1)
+
+    def test_a_map_in_yaml(self):
+        self.chain('mine', 2)
+        self.msprobe()
+        for name in ('op0', 'op1'):
+            os.rename(self.path('mine/20260131130559/0/net/1/0/Mul.%s.%s.0.%016d' % (name, name[2], int(name[2]) + 1)),
+                      self.path('mine/20260131130559/0/net/1/0/Mul.n%s.%s.0.%016d' % (name[2], name[2], int(name[2]) + 1)))
+        self.write('map.yaml', b"# ours: theirs\nn0: op0\n'Cell.n1.Mul.forward.0.output.0': \"Cell.op1.Mul.forward.0.output.0\"\n")
+        self.assertIn('paired: 4 by map\n', self.run_tool('compare', 'mine', 'golden', '--map', 'map.yaml', expect=1)[0])
+        for row, reason in (('n0 op0', "map.yaml:1: not a row 'name: golden name'"), ('n0: op0\nn0: op1', "map.yaml:2: 'n0' has a row already"),
+                            ('Cell.n1.Mul.forward.0.output.0: op1', 'map.yaml:1: an input or output goes with another one')):
+            self.write('map.yaml', row.encode())
+            self.assertIn(reason, self.run_tool('compare', 'mine', 'golden', '--map', 'map.yaml', expect=1)[1])
+
     def test_operators_without_a_partner_are_told(self):
         self.chain('golden', 2)
         self.chain('mine', 3)
