@@ -183,8 +183,7 @@ std::string some_ops(const DumpSide& side) {
     if (ops.empty() || ops.back() != op) ops.push_back(op);
   }
   std::string text;
-  for (std::size_t i = 0; i < std::min(kMost, ops.size()); ++i)
-    text += (i == 0 ? "'" : ", '") + ops[i] + "'";
+  for (std::size_t i = 0; i < std::min(kMost, ops.size()); ++i) text += (i == 0 ? "'" : ", '") + ops[i] + "'";
   return ops.size() <= kMost ? text : text + " and " + std::to_string(ops.size() - kMost) + " more";
 }
 
@@ -281,13 +280,12 @@ int run_compare(Words words) {
   const CardedOps carded(card), golden_carded(golden_card);
 
   bool good = true;
-  const SearchReport search = {
-      .error =
-          [&](const std::string& message) {
-            say("opdump: " + message);
-            good = false;
-          },
-      .note = [](const std::string& message) { say("opdump: " + message); }};
+  const SearchReport search = {.error =
+                                   [&](const std::string& message) {
+                                     say("opdump: " + message);
+                                     good = false;
+                                   },
+                               .note = [](const std::string& message) { say("opdump: " + message); }};
   catch_interrupts();
   ExtractedImage my_image, golden_image, expected_image;
   const auto read = [&](ExtractedImage& image, const std::string& path,

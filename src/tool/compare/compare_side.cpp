@@ -185,7 +185,8 @@ class SideReader {
     std::uint64_t turn = 0;
     for (const MsprobeRun& run : runs) {
       // No time is known, but the order is.
-      DumpFile file = {.path = found.path, .type = run.name.type, .op = run.name.op, .place = msprobe_place(directory)};
+      DumpFile file = {
+          .path = found.path, .type = run.name.type, .op = run.name.op, .place = msprobe_place(directory)};
       file.unix_us = ++turn;
       file.boot = boot_of(found.path);
       for (const MsprobeTensor& tensor : run.tensors) add_msprobe_tensor(tensor, file, side);

@@ -27,8 +27,8 @@ struct DumpTensor {
   std::uint64_t address = 0;
   std::string original_op;  ///< the framework's name of the operator fused into this one; empty: not known
   std::uint32_t original_index = 0;
-  const Quantisation* quant = nullptr;  ///< by a card; null: not known
-  bool constant = false;                ///< by a card: the model holds its elements
+  const Quantisation* quant = nullptr;     ///< by a card; null: not known
+  bool constant = false;                   ///< by a card: the model holds its elements
   std::optional<TensorSummary> summary{};  ///< instead of elements, of which there are none then
 };
 

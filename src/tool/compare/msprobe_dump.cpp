@@ -71,12 +71,14 @@ class Reader {
     if (const JsonNode* const file = node.member("data_name"); file != nullptr) tensor.file = file->text();
     if (const JsonNode* const dtype = node.member("dtype"); dtype != nullptr) {
       std::string name(dtype->text().substr(dtype->text().rfind('.') + 1));
-      std::transform(name.begin(), name.end(), name.begin(),
-                     [](char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter; });
+      std::transform(name.begin(), name.end(), name.begin(), [](char letter) {
+        return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter;
+      });
       tensor.dtype = dtype_from_name(name).ok() ? dtype_from_name(name).value() : DType::undefined;
     }
     const JsonNode* const shape = node.member("shape");
-    for (const JsonNode* dim = shape != nullptr ? shape->first() : nullptr; dim != nullptr; dim = dim->next()) {
+    for (const JsonNode* dim = shape != nullptr ? shape->first() : nullptr; dim != nullptr;
+         dim = dim->next()) {
       const std::string_view rest = text_.substr(dim->offset());
       tensor.shape.push_back(parse_decimal(rest.substr(0, rest.find_first_not_of("0123456789"))).value_or(0));
     }
@@ -113,7 +115,8 @@ MsprobeName parse_msprobe_name(std::string_view name) {
     return std::string(parts[first].data(), parts[end - 1].data() + parts[end - 1].size());
   };
   // PREFIX.NAME.CALL.forward
-  if (count >= 4 && parts[count - 1] == "forward" && parse_decimal(parts[count - 2])) return {between(1, count - 2), {}};
+  if (count >= 4 && parts[count - 1] == "forward" && parse_decimal(parts[count - 2]))
+    return {between(1, count - 2), {}};
   // PREFIX.NAME.CLASS.forward.CALL
   if (count >= 5 && parts[count - 2] == "forward" && parse_decimal(parts[count - 1]))
     return {between(1, count - 3), std::string(parts[count - 3])};

@@ -33,8 +33,8 @@ struct MsprobeRun {
   std::vector<MsprobeTensor> tensors;
 };
 
-/// The runs of operators of a `dump.json`, in their order. False: it is none of msprobe's, or `error` says what
-/// is wrong with it. Source: msprobe 8ff00da, json_writer.py and cell_dump_process.py.
+/// The runs of operators of a `dump.json`, in their order. False: it is none of msprobe's, or `error` says
+/// what is wrong with it. Source: msprobe 8ff00da, json_writer.py and cell_dump_process.py.
 bool read_msprobe_dump(std::string_view json, std::vector<MsprobeRun>& runs, std::string& error);
 
 }  // namespace opdump::tool

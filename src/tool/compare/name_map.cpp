@@ -37,7 +37,8 @@ Names names_of_yaml(std::string_view row) {
 std::string_view role_of(std::string_view name) {
   for (const std::string_view word : {".input.", ".output."}) {
     const std::size_t at = name.rfind(word);
-    if (at != std::string_view::npos && parse_decimal(name.substr(at + word.size()))) return name.substr(at + 1);
+    if (at != std::string_view::npos && parse_decimal(name.substr(at + word.size())))
+      return name.substr(at + 1);
   }
   return {};
 }
@@ -65,7 +66,8 @@ bool NameMap::load(const std::string& path, std::string& error) {
     const Names names = is_yaml ? names_of_yaml(row) : names_of(row);
     const std::string here = path + ":" + std::to_string(number) + ": ";
     if (!names || names->first.empty() || names->second.empty()) {
-      error = here + (is_yaml ? "not a row 'name: golden name'" : "not a row 'name,golden name'; a tab may stand for the comma");
+      error = here + (is_yaml ? "not a row 'name: golden name'"
+                              : "not a row 'name,golden name'; a tab may stand for the comma");
       return false;
     }
     const std::string_view role = is_yaml ? role_of(names->first) : std::string_view();

@@ -5,15 +5,15 @@
 
 namespace opdump::tool {
 
-/// The names that operators of one dump have in another dump: the rows `name,golden name` of a file, or those of
-/// msprobe's data_mapping.yaml.
+/// The names that operators of one dump have in another dump: the rows `name,golden name` of a file, or those
+/// of msprobe's data_mapping.yaml.
 class NameMap {
  public:
   /// Reads `path`: one row per line, with the names separated by the line's only tab, or else its only comma.
-  /// Empty lines and lines that begin with '#' are skipped. In a file whose name ends in `.yaml` or `.yml` a row
-  /// is `name: golden name`; names of msprobe's tensors, as "Cell.conv1.Conv2d.forward.0.input.0", stand for
-  /// their operators, and have to be the same input or output on both sides. On false `error` says what is
-  /// wrong, and where.
+  /// Empty lines and lines that begin with '#' are skipped. In a file whose name ends in `.yaml` or `.yml` a
+  /// row is `name: golden name`; names of msprobe's tensors, as "Cell.conv1.Conv2d.forward.0.input.0", stand
+  /// for their operators, and have to be the same input or output on both sides. On false `error` says what
+  /// is wrong, and where.
   bool load(const std::string& path, std::string& error);
 
   /// `name` itself if it has no row.

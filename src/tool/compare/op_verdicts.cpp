@@ -25,7 +25,8 @@ OpKey key_of(const DumpFile& file, std::size_t number) {
 }
 
 bool is_equal(const PairResult& result) {
-  return result.comparison->equal == result.comparison->elements || result.comparison->summary_distance == 0.0;
+  return result.comparison->equal == result.comparison->elements ||
+         result.comparison->summary_distance == 0.0;
 }
 
 double error_of(const PairResult& result) {
@@ -51,7 +52,8 @@ double rounding_of_dtype(DType dtype) {
 
 /// Numbers that a network computes with, not those of shapes and places.
 bool is_computed(DType dtype) {
-  return dtype != DType::boolean && (info(dtype).bits <= 16 || dtype == DType::float32 || dtype == DType::float64);
+  return dtype != DType::boolean &&
+         (info(dtype).bits <= 16 || dtype == DType::float32 || dtype == DType::float64);
 }
 
 /// The operators of one step, in order.

@@ -56,7 +56,8 @@ class RoundedElements final : public compare::ElementSource {
       if (from == nullptr) return nullptr;
       float numbers[kPiece];
       array_.to_floats(from, now, numbers);
-      for (std::size_t i = 0; i < now; ++i) numbers[i] = static_cast<float>(rounding_.rounded(numbers[i], index + i));
+      for (std::size_t i = 0; i < now; ++i)
+        numbers[i] = static_cast<float>(rounding_.rounded(numbers[i], index + i));
       std::memcpy(to, numbers, now * sizeof(float));
       to += now * sizeof(float);
       index += now;

@@ -37,9 +37,9 @@ std::string oddity_of(const DumpTensor& mine, const DumpTensor& golden,
 }  // namespace
 
 VerdictReport::VerdictReport(const CompareReport& report)
-    : report_(report), ops_(judge_ops(report.mine, report.golden, report.results, [&report](const PairResult& result) {
-        return report.diverges(result);
-      })) {
+    : report_(report),
+      ops_(judge_ops(report.mine, report.golden, report.results,
+                     [&report](const PairResult& result) { return report.diverges(result); })) {
   for (const OpVerdict& op : ops_) {
     if (first_ == nullptr && op.bad_output) first_ = &op;
     if (culprit_ == nullptr && op.verdict == Verdict::culprit) culprit_ = &op;
@@ -67,20 +67,24 @@ std::string VerdictReport::bad_text(std::size_t index) const {
 
 std::string VerdictReport::measured_text(std::size_t index) const {
   const PairResult& result = report_.results[index];
-  return tensor_text(report_.mine.tensors[*result.pair.mine]) + " is not (" + measures_text(report_, result) + ')';
+  return tensor_text(report_.mine.tensors[*result.pair.mine]) + " is not (" + measures_text(report_, result) +
+         ')';
 }
 
 std::string VerdictReport::unequal_text(const OpVerdict& op) const {
   const std::string output = measured_text(*op.unequal_output);
   if (op.inputs == 0 || !op.equal_inputs) return output;
-  return (op.inputs == 1 ? "its input is equal, " : "its " + std::to_string(op.inputs) + " inputs are equal, ") + output;
+  return (op.inputs == 1 ? "its input is equal, "
+                         : "its " + std::to_string(op.inputs) + " inputs are equal, ") +
+         output;
 }
 
 std::string VerdictReport::growth_text(const OpVerdict& op) const {
   const auto sqnr = [](double error) { return number_text(-20 * std::log10(error)) + " dB"; };
   std::string text = "its error is " + number_text(op.growth()) + " times that of its inputs";
   if (op.input_error > 0 && op.output_error > 0 && std::isfinite(op.output_error))
-    text += ", whose signal is " + sqnr(op.input_error) + " above it, that of its output " + sqnr(op.output_error);
+    text += ", whose signal is " + sqnr(op.input_error) + " above it, that of its output " +
+            sqnr(op.output_error);
   return text;
 }
 
@@ -94,7 +98,8 @@ std::string VerdictReport::culprit_text(const OpVerdict& op) const {
     return (op.inputs == 1 ? "its input agrees, " : "its " + std::to_string(op.inputs) + " inputs agree, ") +
            bad_text(*op.bad_output);
   if (op.equal_inputs) return unequal_text(op) + ", and that grows";
-  return "its error, within the limits, is " + number_text(op.growth()) + " times that of its inputs, and grows";
+  return "its error, within the limits, is " + number_text(op.growth()) +
+         " times that of its inputs, and grows";
 }
 
 std::string VerdictReport::victim_text(const OpVerdict& op) const {
@@ -139,7 +144,8 @@ void VerdictReport::print() const {
   }
   print_line(count_text(ops_.size(), "operator") + ": " + line);
   if (first_ == nullptr && unequal_ != nullptr)
-    print_line("below the limits, first unequal operator: " + name_of(*unequal_) + ": " + unequal_text(*unequal_));
+    print_line("below the limits, first unequal operator: " + name_of(*unequal_) + ": " +
+               unequal_text(*unequal_));
   if (first_ == nullptr) return;
   print_line("first diverging operator: " + name_of(*first_) + ", " +
              std::string(to_string(first_->verdict)) + ": " + evidence_of(*first_));
@@ -173,7 +179,8 @@ void VerdictReport::write(JsonWriter& json) const {
              name_of(*first_) + ", " + std::string(to_string(first_->verdict)) + ": " + evidence_of(*first_));
   if (culprit_ != nullptr)
     write_op(json, "first_culprit", culprit_, name_of(*culprit_) + ": " + evidence_of(*culprit_));
-  if (grown_ != nullptr) write_op(json, "greatest_growth", grown_, name_of(*grown_) + ": " + growth_text(*grown_));
+  if (grown_ != nullptr)
+    write_op(json, "greatest_growth", grown_, name_of(*grown_) + ": " + growth_text(*grown_));
   if (unequal_ != nullptr)
     write_op(json, "first_unequal", unequal_, name_of(*unequal_) + ": " + unequal_text(*unequal_));
 }

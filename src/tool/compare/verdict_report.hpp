@@ -16,8 +16,8 @@ class VerdictReport {
   /// Prints how many operators agree, and about the first that diverges one sentence.
   void print() const;
 
-  /// The member "ops" of an object, and as far as there are such operators "first_diverging", "first_culprit",
-  /// "first_unequal" and "greatest_growth".
+  /// The member "ops" of an object, and as far as there are such operators "first_diverging",
+  /// "first_culprit", "first_unequal" and "greatest_growth".
   void write(JsonWriter& json) const;
 
  private:
