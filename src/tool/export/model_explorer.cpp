@@ -362,9 +362,9 @@ class ModelExplorer {
       if (mine_.tensor(i).is_output) outputs.try_emplace(mine_.tensor(i).file, i);
     }
     std::map<std::size_t, std::pair<Verdict, std::size_t>> worst;  // by node
-    for (const OpVerdict& op : judge_ops(mine_.side, report.results, [&report](const PairResult& result) {
-           return report.diverges(result);
-         })) {
+    for (const OpVerdict& op :
+         judge_ops(mine_.side, golden_->side, report.results,
+                   [&report](const PairResult& result) { return report.diverges(result); })) {
       const auto output = outputs.find(op.file);
       if (output == outputs.end()) continue;
       const auto [entry, is_new] =
