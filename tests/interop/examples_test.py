@@ -278,7 +278,7 @@ class Examples(Case):
             if name.endswith('.npy'):
                 parts = space['get_name_dict'](os.path.basename(name))
                 self.assertIn(parts['input_output_index'].split('.')[0], ('input', 'output'))
-                self.assertIn(parts['op_type'], ('Conv2D', 'BiasAdd'))
+                self.assertIn(parts['op_type'], ('Conv2D', 'BiasAdd', 'Parameter'))
 
     # torchair.
 
