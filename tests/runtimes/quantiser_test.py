@@ -28,7 +28,7 @@ from onnx_graph import Model  # noqa: E402
 from planted_models import Lab, Subject, in_files, int8_copy  # noqa: E402
 
 OPDUMP, ROOT, BUILD = [pathlib.Path(path).resolve() for path in sys.argv[1:4]]
-ORT = ort_library.OrtLibrary(sys.argv[4:], ROOT, BUILD)
+ORT = ort_library.OrtLibrary(sys.argv[4:], ROOT, BUILD, pathlib.Path(__file__).stem)
 TOO_SMALL = 8
 
 

@@ -31,7 +31,7 @@ from planted_models import Lab, Planted, Subject, bias_off_by_a_channel, in_file
 from tapped_program import environment  # noqa: E402
 
 OPDUMP, ROOT, BUILD = [pathlib.Path(path).resolve() for path in sys.argv[1:4]]
-ORT = ort_library.OrtLibrary(sys.argv[4:], ROOT, BUILD)
+ORT = ort_library.OrtLibrary(sys.argv[4:], ROOT, BUILD, pathlib.Path(__file__).stem)
 OPENCV = opencv_library.OpenCvLibrary(sys.argv[4:], ROOT, BUILD)
 SHAPE = (1, 3, 48, 192)
 FAULTS = 20
