@@ -28,7 +28,7 @@ struct RunTensor {
   std::string_view name{};        ///< only in a card, as the rest
   Quantisation quant{};
   bool is_constant = false;  ///< the model holds its elements
-  bool sized = true;  ///< false: dtype or dims are known when the model runs; `bytes` is 0
+  bool sized = true;         ///< false: dtype or dims are known when the model runs; `bytes` is 0
 };
 
 /// The view of `tensor` that an operator would pass, without an address. Refers to `tensor`.
