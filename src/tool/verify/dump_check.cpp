@@ -1,8 +1,6 @@
 #include "src/tool/verify/dump_check.hpp"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -14,15 +12,14 @@
 #include "src/config/refusal.hpp"
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/cli/human_text.hpp"
-#include "src/tool/dump/digest_file.hpp"
+#include "src/tool/dump/directory_entries.hpp"
 #include "src/tool/dump/found_files.hpp"
 #include "src/tool/dump/lite_name.hpp"
 #include "src/tool/dump/mapped_file.hpp"
 #include "src/tool/dump/mapping_file.hpp"
-#include "src/tool/dump/pending_pairs.hpp"
 #include "src/tool/dump/record_name.hpp"
+#include "src/tool/verify/digested_records.hpp"
 #include "src/tool/verify/dump_provenance.hpp"
-#include "src/tool/verify/findings.hpp"
 #include "src/tool/verify/journal_reader.hpp"
 
 namespace opdump::tool {
@@ -47,11 +44,6 @@ std::uint64_t row_bytes(const std::string& path) {
   return header_end == text.npos ? 0 : text.size() - header_end - 1;
 }
 
-/// The status of what is at `path` itself, not behind a link.
-bool look_at(const std::string& path, struct stat& status) {
-  return fstatat(AT_FDCWD, path.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
 /// In the place of a suffix: the file may hold anything.
 constexpr std::string_view kNoFormat = ".*";
 
@@ -71,50 +63,10 @@ std::string closest_name(const BesideCards::Cards& cards, std::uint64_t device, 
   return std::string(config::closest(name, names));
 }
 
-constexpr std::string_view verb_of(FindingKind kind) {
-  switch (kind) {
-    case FindingKind::reduced:
-      return " reduced";
-    case FindingKind::removed:
-      return " removed";
-    default:
-      return " lost";
-  }
-}
-
 }  // namespace
 
-std::string path_of(const std::string& directory, std::string_view name) {
-  std::string path = directory;
-  if (!path.empty() && path.back() != '/') path += '/';
-  return path.append(name);
-}
-
-bool list_directory(const std::string& directory, std::vector<DirectoryEntry>& entries) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(directory.c_str()), closedir);
-  if (open == nullptr) return false;
-  for (;;) {
-    errno = 0;
-    const dirent* entry = readdir(open.get());
-    if (entry == nullptr) break;
-    const std::string_view name = entry->d_name;
-    if (name == "." || name == "..") continue;
-    struct stat status {};
-    DirectoryEntry found{std::string(name)};
-    if (look_at(path_of(directory, name), status)) {
-      if (S_ISREG(status.st_mode)) found.kind = DirectoryEntry::Kind::file;
-      if (S_ISDIR(status.st_mode)) found.kind = DirectoryEntry::Kind::directory;
-    }
-    entries.push_back(std::move(found));
-  }
-  if (errno != 0) return false;
-  std::sort(entries.begin(), entries.end(),
-            [](const DirectoryEntry& a, const DirectoryEntry& b) { return natural_less(a.name, b.name); });
-  return true;
-}
-
 DumpCheck::DumpCheck(VerifyContext& context, std::string directory)
-    : context_(context), directory_(std::move(directory)) {}
+    : context_(context), directory_(std::move(directory)), told_(journal_, context.findings) {}
 
 void DumpCheck::check(const std::vector<std::string>& journal_names) {
   for (const std::string& name : journal_names) read_removals(name);
@@ -124,7 +76,7 @@ void DumpCheck::check(const std::vector<std::string>& journal_names) {
   std::sort(listed_.begin(), listed_.end());
   walk({});
   tell_counted_files();
-  tell_losses();
+  losses_.tell(context_.findings);
   const BesideCards::Cards& cards = context_.cards.in(directory_);
   never_.tell([&](std::uint64_t device, const std::string& model,
                   const std::string& name) { return closest_name(cards, device, model, name); },
@@ -157,7 +109,7 @@ void DumpCheck::read_removals(const std::string& name) {
         !parse_journal_line(reader.line(), line, reason))
       continue;
     if (is_cut) {
-      Cut& cut = cuts_[name];
+      OverwrittenStart& cut = cuts_[name];
       cut.may_be = true;
       cut.records = names_files;
       continue;
@@ -174,7 +126,7 @@ void DumpCheck::check_journal(const std::string& name) {
   journal_device_ = summary.name.device;
   journal_ = summary.path = path_of(directory_, name);
   const std::unique_ptr<JournalCheck> check(new JournalCheck(summary.name.device, *this));
-  Cut none;
+  OverwrittenStart none;
   const auto cut = cuts_.find(name);
   cut_ = cut == cuts_.end() ? &none : &cut->second;
   digested_ = digest_bytes_ = 0;
@@ -211,9 +163,9 @@ void DumpCheck::check_journal(const std::string& name) {
           break;
       }
     }
-    if (!check->closed()) tell_not_final(*check);
+    if (!check->closed()) told_.not_final(*check);
   }
-  tell_cut();
+  cut_->tell(journal_, context_.findings);
   summary.records = check->records();
   summary.closed = check->closed();
   summary.written = check->written();
@@ -232,23 +184,6 @@ void DumpCheck::check_journal(const std::string& name) {
   context_.journals.push_back(std::move(summary));
 }
 
-void DumpCheck::tell_not_final(const JournalCheck& check) {
-  std::string what = "what was captured is unknown from the start";
-  bool first = true;
-  for (std::uint32_t recorder = 0; recorder < JournalCheck::kMostRecorders; ++recorder) {
-    std::uint32_t next = 0;
-    if (!check.reached(recorder, next)) continue;
-    if (first) what = "what was captured after ";
-    what += (first ? "" : ", ");
-    what += next == 0 ? "the start" : "sequence number " + std::to_string(next - 1);
-    what += " of recorder " + std::to_string(recorder);
-    first = false;
-  }
-  if (!first) what += " is unknown";
-  context_.findings.add(FindingKind::not_final, true, {journal_, "was not finalized: " + what},
-                        {{"journal", journal_}, {"message", "was not finalized: " + what}});
-}
-
 void DumpCheck::on_cut(std::uint32_t recorder, std::uint32_t next) {
   cut_->lines = true;
   cut_->complete_from[recorder] = next;
@@ -259,52 +194,6 @@ void DumpCheck::on_cut_counts(std::uint32_t written, std::uint32_t lost) {
   cut_->written = written;
   cut_->lost = lost;
   if (context_.wanted != nullptr) known_.add_nameless(std::uint64_t{written} + lost);
-}
-
-/// Whether the file that is not there made room for newer ones. A recorder's files are written one after
-/// another, so none of it is there before.
-bool DumpCheck::is_overwritten(std::uint32_t recorder, std::uint32_t sequence) {
-  const bool is_first = cut_->there.empty() || cut_->complete_from.contains(recorder);
-  if (!cut_->may_be || !is_first || cut_->there.contains(recorder)) return false;
-  ++cut_->files;
-  cut_->complete_from[recorder] = sequence + 1;
-  return true;
-}
-
-void DumpCheck::tell_cut() {
-  const Cut& cut = *cut_;
-  if (cut.complete_from.empty() && cut.written + cut.lost == 0) return;
-  std::uint64_t count = cut.written + cut.lost + cut.files;
-  std::string rest;
-  for (const auto& [recorder, next] : cut.complete_from) {
-    rest += (rest.empty() ? "recorder " : ", recorder ") + std::to_string(recorder) +
-            (cut.records ? " is complete from" : " is told of from") + " sequence number " +
-            std::to_string(next) + " on";
-  }
-  std::string what = "the beginning is gone";
-  if (cut.counted || !cut.lines) {
-    what += ", " + count_text(count, "record");
-    if (cut.lost != 0) what += ", of which " + std::to_string(cut.lost) + " were lost before";
-  } else {
-    count = 0;
-    for (const auto& [recorder, next] : cut.complete_from) count += next;
-    what += ", " + count_text(count, "record") + " at most";
-  }
-  std::vector<FindingField> fields = {{"journal", journal_},
-                                      {cut.counted || !cut.lines ? "count" : "most", {}, count, true},
-                                      {"message", rest.empty() ? what : what + ": " + rest}};
-  if (cut.complete_from.size() == 1) {
-    fields.push_back({"recorder", {}, cut.complete_from.begin()->first, true});
-    fields.push_back({"complete_from", {}, cut.complete_from.begin()->second, true});
-  }
-  context_.findings.add_overwritten(fields, count);
-  context_.findings.add_row(FindingKind::overwritten, {journal_, what, rest});
-}
-
-void DumpCheck::on_problem(std::uint64_t number, const std::string& what) {
-  const std::string place = number == 0 ? journal_ : journal_ + ':' + std::to_string(number);
-  context_.findings.add(FindingKind::journal, true, {place + ": " + what},
-                        {{"journal", journal_}, {"line", {}, number, true}, {"message", what}});
 }
 
 void DumpCheck::add_file(FindingKind kind, bool wrong, const std::string& path, const std::string& message) {
@@ -431,38 +320,6 @@ void DumpCheck::check_digests(const std::string& name, const JournalSummary& sum
   }
 }
 
-/// Notes each record, and returns how many there are.
-std::uint64_t DumpCheck::read_digests(const std::string& name, Bytes file, bool may_be_cut) {
-  DigestedOps ops;
-  DigestReader reader(file, ops);
-  std::uint64_t count = 0;
-  for (DigestedRecord record; reader.next(record); ++count) {
-    const DigestedOp& op = ops[record.op];
-    std::string text = std::to_string(journal_device_) + '/';
-    if (op.in_model)
-      text +=
-          sanitised(op.model) + '/' + std::to_string(op.model_id) + '/' + std::to_string(record.step) + '/';
-    text += sanitised(op.type) + '.' + sanitised(op.name) + '.' + std::to_string(op.task) + '.' +
-            std::to_string(op.stream);
-    JournalPath path;
-    if (!parse_journal_path(text, path)) continue;
-    if (context_.wanted != nullptr) known_.add(path);
-    see(path);
-    const auto has = [&op](bool outputs) {
-      return std::any_of(op.tensors.begin(), op.tensors.end(),
-                         [outputs](const DigestedTensor& tensor) { return tensor.is_output == outputs; });
-    };
-    if (never_.wants_roles(journal_device_, path))
-      never_.see_roles(journal_device_, path, has(false), has(true));
-  }
-  if (!reader.error().empty()) add_file(FindingKind::bad_file, true, name, reader.error());
-  if (reader.cut_bytes() != 0 && !may_be_cut)
-    add_file(FindingKind::bad_file, true, name, "its last piece is cut short");
-  if (reader.nameless_bytes() != 0 && !may_be_cut)
-    add_file(FindingKind::bad_file, true, name, "it has records of operators that it does not name");
-  return count;
-}
-
 /// Whether the file reads as what its name's suffix says.
 bool DumpCheck::is_sound(const std::string& file, std::string_view suffix) {
   if (context_.quick) return true;
@@ -490,7 +347,7 @@ bool DumpCheck::check_file(std::uint32_t recorder, std::uint32_t sequence, std::
     const bool gone = errno == ENOENT || errno == ENAMETOOLONG || errno == ENOTDIR;
     const std::string_view below = std::string_view(file).substr(path_of(directory_, {}).size());
     if (gone && std::binary_search(removed_.begin(), removed_.end(), path_hash(below))) return false;
-    if (gone && is_overwritten(recorder, sequence)) return true;
+    if (gone && cut_->takes(recorder, sequence)) return true;
     add_file(FindingKind::missing, true, text, gone ? "" : strerror(errno));
     return true;
   }
@@ -517,83 +374,77 @@ void DumpCheck::on_lost(std::uint32_t recorder, std::uint32_t sequence, std::str
 
 void DumpCheck::add_loss(FindingKind kind, std::uint32_t recorder, std::uint32_t sequence,
                          std::string_view causes, const JournalPath* path) {
-  const bool in_model = path != nullptr && path->in_model;
   if (path != nullptr) see(*path);
-  const std::string op = path == nullptr ? "of an unknown operator" : std::string(path->op);
-  std::string model = in_model ? std::string(path->model) : std::string();
-  if (in_model && !path->lite) model += " (" + std::to_string(path->model_id) + ")";
-  Loss& loss = losses_[{kind, model, op, recorder, std::string(causes)}];
-  if (loss.count++ == 0) loss.first = sequence;
-  loss.last = sequence;
-  loss.in_model = in_model;
-  if (in_model) loss.steps.add(path->step);
-  if (context_.wanted != nullptr && kind != FindingKind::removed) {
-    if (path == nullptr) {
-      known_.add_nameless(1);
-    } else {
-      known_.add(*path);
-    }
+  losses_.add(kind, journal_, recorder, sequence, causes, path, context_.findings);
+  if (context_.wanted == nullptr || kind == FindingKind::removed) return;
+  if (path == nullptr) {
+    known_.add_nameless(1);
+  } else {
+    known_.add(*path);
   }
-  std::vector<FindingField> fields = {{"journal", journal_},
-                                      {"recorder", {}, recorder, true},
-                                      {"sequence", {}, sequence, true},
-                                      {"cause", std::string(causes)}};
-  if (path != nullptr) fields.push_back({"op", op});
-  if (in_model) {
-    fields.push_back({"model", std::string(path->model)});
-    if (!path->lite) fields.push_back({"model_id", {}, path->model_id, true});
-    fields.push_back({"step", {}, path->step, true});
-  }
-  context_.findings.add_summed(kind, fields, 1);
 }
 
 void DumpCheck::on_gap(std::uint32_t recorder, std::uint32_t first, std::uint32_t last,
                        std::string_view causes) {
-  const std::uint32_t count = last - first + 1;
-  if (context_.wanted != nullptr) known_.add_nameless(count);
-  context_.findings.add_summed(FindingKind::gap,
-                               {{"journal", journal_},
-                                {"recorder", {}, recorder, true},
-                                {"first", {}, first, true},
-                                {"last", {}, last, true},
-                                {"cause", std::string(causes)}},
-                               count);
-  const std::string range = first == last
-                                ? "number " + std::to_string(first)
-                                : "numbers " + std::to_string(first) + " to " + std::to_string(last);
-  context_.findings.add_row(
-      FindingKind::gap,
-      {journal_, "recorder " + std::to_string(recorder) + ", " + range,
-       count_text(count, "record") + " lost, with no room even to tell which: " + causes_text(causes)});
+  if (context_.wanted != nullptr) known_.add_nameless(last - first + 1);
+  told_.gap(recorder, first, last, causes);
 }
 
 void DumpCheck::on_op(const JournalLine& line) {
-  const OpCounts& counts = line.op_counts;
-  const std::string model = std::string(line.path.model) + " (" + std::to_string(line.path.model_id) + ")";
-  std::vector<FindingField> fields = {{"journal", journal_},
-                                      {"op", std::string(line.path.op)},
-                                      {"model", std::string(line.path.model)},
-                                      {"model_id", {}, line.path.model_id, true},
-                                      {"seen", {}, line.steps_seen, true},
-                                      {"wanted", {}, counts.wanted, true},
-                                      {"captured", {}, counts.captured, true},
-                                      {"degraded", {}, counts.degraded, true},
-                                      {"dropped", {}, counts.dropped(), true},
-                                      {"aborted", {}, counts.aborted(), true}};
-  for (const LossKind& kind : kLossKinds) fields.push_back({kind.word, {}, counts.*kind.count, true});
-  StepRanges steps;
-  const std::string of_all = " of " + count_text(counts.wanted, "record");
-  std::string what = std::to_string(counts.degraded) + of_all + " reduced";
-  if (counts.lost() != 0) {
-    steps.add(line.lost_steps.first, line.lost_steps.last);
-    const std::string reduced =
-        counts.degraded != 0 ? "; " + std::to_string(counts.degraded) + " reduced" : "";
-    what = std::to_string(counts.lost()) + of_all + " lost: " + causes_text(counts) + reduced;
-    fields.push_back({"first_step", {}, line.lost_steps.first, true});
-    fields.push_back({"last_step", {}, line.lost_steps.last, true});
-  }
-  const std::string where = counts.lost() != 0 ? steps.text() : std::string();
-  context_.findings.add(FindingKind::by_op, true, {std::string(line.path.op), model, where, what}, fields);
+  told_.op(line);
+}
+
+void DumpCheck::on_provenance(const Provenance& provenance) {
+  // A journal has it twice.
+  const std::string text = provenance_text(provenance);
+  if (text == provenance_) return;
+  provenance_ = text;
+  context_.builds.emplace(provenance.build_id);
+  told_.provenance(provenance);
+}
+
+void DumpCheck::on_chunk(const JournalLine& line) {
+  constexpr std::string_view kOutside = "../";
+  if (line.fault != ChunkFault::other) {
+    told_.chunk(line);
+  } else if (!line.path_text.starts_with(kOutside)) {
+    check_other(line);
+  }  // what lies outside of this directory is none of its dump
+}
+
+void DumpCheck::on_driver(std::string_view call, std::int32_t code) {
+  told_.driver(call, code);
+}
+
+void DumpCheck::on_untold(std::uint64_t number, std::uint32_t untold, const DumpCounts& counts) {
+  if (context_.wanted != nullptr) known_.add_nameless(untold);
+  told_.untold(number, untold, counts);
+}
+
+void DumpCheck::on_untold_reduced(std::uint64_t number, std::uint32_t untold) {
+  told_.untold_reduced(number, untold);
+}
+
+void DumpCheck::on_dumps_removed(std::uint64_t count, std::uint64_t first, std::uint64_t last) {
+  told_.dumps_removed(count, first, last);
+}
+
+void DumpCheck::on_problem(std::uint64_t number, const std::string& what) {
+  told_.problem(number, what);
+}
+
+/// Notes each record, and returns how many there are.
+std::uint64_t DumpCheck::read_digests(const std::string& name, Bytes file, bool may_be_cut) {
+  const auto note = [this](const DigestedPath& record) {
+    if (context_.wanted != nullptr) known_.add(record.path);
+    see(record.path);
+    if (never_.wants_roles(journal_device_, record.path))
+      never_.see_roles(journal_device_, record.path, record.has_inputs, record.has_outputs);
+  };
+  const auto tell = [&](std::string_view problem) {
+    add_file(FindingKind::bad_file, true, name, std::string(problem));
+  };
+  return read_digested(file, journal_device_, may_be_cut, {note, tell});
 }
 
 void DumpCheck::on_never(const NeverCaptured& what) {
@@ -605,91 +456,6 @@ void DumpCheck::check_other(const JournalLine& line) {
   constexpr std::uint32_t kNoRecorder = JournalCheck::kMostRecorders;
   if (!check_file(kNoRecorder, 0, line.path_text, line.bytes, kNoFormat))
     add_file(FindingKind::removed, true, std::string(line.path_text), causes_text(kQuotaWord));
-}
-
-void DumpCheck::on_chunk(const JournalLine& line) {
-  constexpr std::string_view kOutside = "../";
-  if (line.fault == ChunkFault::other) {
-    // What lies outside of this directory is none of its dump.
-    if (!line.path_text.starts_with(kOutside)) check_other(line);
-    return;
-  }
-  const ChunkFaultKind& fault = kind_of(line.fault);
-  const std::string path = line.path_text.empty() ? "(no name)" : std::string(line.path_text);
-  context_.findings.add(
-      FindingKind::chunk, fault.wrong,
-      {path, count_text(line.chunks, "chunk"), count_text(line.bytes, "byte"), std::string(fault.text)},
-      {{"journal", journal_},
-       {"path", path},
-       {"fault", std::string(fault.word)},
-       {"chunks", {}, line.chunks, true},
-       {"bytes", {}, line.bytes, true}});
-}
-
-void DumpCheck::on_provenance(const Provenance& provenance) {
-  // A journal has it twice.
-  const std::string text = provenance_text(provenance);
-  if (text == provenance_) return;
-  provenance_ = text;
-  context_.builds.emplace(provenance.build_id);
-  context_.findings.add_note(FindingKind::provenance, {journal_, text},
-                             {{"journal", journal_},
-                              {"build_id", std::string(provenance.build_id)},
-                              {"config", std::string(provenance.config)},
-                              {"opdump", std::string(provenance.opdump)},
-                              {"model", std::string(provenance.model)},
-                              {"runtime", std::string(provenance.runtime)}});
-}
-
-void DumpCheck::on_driver(std::string_view call, std::int32_t code) {
-  const std::string returned = std::to_string(code);
-  context_.findings.add_note(FindingKind::driver, {journal_, std::string(call) + " returned " + returned},
-                             {{"journal", journal_}, {"call", std::string(call)}, {"code", returned}});
-}
-
-void DumpCheck::on_untold(std::uint64_t number, std::uint32_t untold, const DumpCounts& counts) {
-  if (context_.wanted != nullptr) known_.add_nameless(untold);
-  context_.findings.add_summed(FindingKind::gap,
-                               {{"journal", journal_},
-                                {"line", {}, number, true},
-                                {"count", {}, untold, true},
-                                {"cause", causes_text(counts)}},
-                               untold);
-  context_.findings.add_row(FindingKind::gap,
-                            {journal_, "line " + std::to_string(number),
-                             count_text(untold, "record") +
-                                 " lost, with no room even for a number; of all: " + causes_text(counts)});
-}
-
-void DumpCheck::on_untold_reduced(std::uint64_t number, std::uint32_t untold) {
-  context_.findings.add(
-      FindingKind::reduced, true,
-      {journal_, "line " + std::to_string(number),
-       count_text(untold, "record") + " reduced: no room for more in the ring, and none to tell which"},
-      {{"journal", journal_}, {"line", {}, number, true}, {"count", {}, untold, true}});
-}
-
-void DumpCheck::on_dumps_removed(std::uint64_t count, std::uint64_t first, std::uint64_t last) {
-  const std::string range =
-      first == last ? std::to_string(first) : std::to_string(first) + " to " + std::to_string(last);
-  context_.findings.add(FindingKind::rotated, false, {journal_, count_text(count, "dump"), range},
-                        {{"journal", journal_},
-                         {"count", {}, count, true},
-                         {"first", {}, first, true},
-                         {"last", {}, last, true}});
-}
-
-void DumpCheck::tell_losses() {
-  for (auto& [key, loss] : losses_) {
-    const auto& [kind, model, op, recorder, causes] = key;
-    const std::string numbers = loss.first == loss.last ? "number " + std::to_string(loss.first)
-                                                        : "numbers " + std::to_string(loss.first) + " to " +
-                                                              std::to_string(loss.last);
-    context_.findings.add_row(
-        kind, {op, model, loss.in_model ? loss.steps.text() : std::string(),
-               count_text(loss.count, "record") + std::string(verb_of(kind)) + ": " + causes_text(causes) +
-                   " (recorder " + std::to_string(recorder) + ", " + numbers + ")"});
-  }
 }
 
 /// Of a journal that names no files, the count of files is all that can be compared.

@@ -4,19 +4,20 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <unordered_map>
 #include <vector>
 
 #include "src/tool/cli/progress.hpp"
-#include "src/tool/cli/step_ranges.hpp"
 #include "src/tool/dump/pending_pairs.hpp"
 #include "src/tool/dump/record_file.hpp"
 #include "src/tool/verify/findings.hpp"
 #include "src/tool/verify/journal_check.hpp"
+#include "src/tool/verify/journal_findings.hpp"
 #include "src/tool/verify/journal_line.hpp"
+#include "src/tool/verify/loss_groups.hpp"
 #include "src/tool/verify/never_lines.hpp"
 #include "src/tool/verify/op_steps.hpp"
+#include "src/tool/verify/overwritten_start.hpp"
 #include "src/tool/verify/wanted_records.hpp"
 
 namespace opdump::tool {
@@ -57,14 +58,6 @@ class DumpCheck final : private JournalListener {
   void check(const std::vector<std::string>& journal_names);
 
  private:
-  struct Loss {
-    std::uint64_t count = 0;
-    std::uint32_t first = 0;
-    std::uint32_t last = 0;
-    StepRanges steps;
-    bool in_model = false;
-  };
-
   /// Files of one device: what its journals say about files they do not name.
   struct Device {
     bool has_journal = false;
@@ -74,19 +67,6 @@ class DumpCheck final : private JournalListener {
     std::uint64_t found = 0;    ///< files that may be those
     std::uint64_t removed = 0;  ///< files that were those
     bool is_cut = false;        ///< a log that went round took the oldest
-  };
-
-  /// What a log that went round took of one dump.
-  struct Cut {
-    bool may_be = false;
-    bool records = true;                                   ///< the journal's detail, as far as lines tell
-    std::set<std::uint32_t> there;                         ///< recorders of which a file is there
-    std::uint64_t files = 0;                               ///< that are overwritten and have a line
-    bool lines = false;                                    ///< lines are overwritten too
-    bool counted = false;                                  ///< the next two are known
-    std::uint64_t written = 0;                             ///< records whose lines are overwritten too
-    std::uint64_t lost = 0;                                ///< and of those that were lost
-    std::map<std::uint32_t, std::uint32_t> complete_from;  ///< sequence numbers, by recorder
   };
 
   using RealNames = std::unordered_map<std::string, std::string>;
@@ -120,16 +100,12 @@ class DumpCheck final : private JournalListener {
   bool check_file(std::uint32_t recorder, std::uint32_t sequence, std::string_view path_text,
                   std::uint64_t bytes, std::string_view suffix);
   void check_other(const JournalLine& line);
-  bool is_overwritten(std::uint32_t recorder, std::uint32_t sequence);
   void add_row(std::string_view path_text, std::uint64_t bytes);
   void check_tables();
   void check_digests(const std::string& name, const JournalSummary& summary, Device& device);
   std::uint64_t read_digests(const std::string& name, Bytes file, bool may_be_cut);
   void read_removals(const std::string& name);
-  void tell_cut();
   void check_journal(const std::string& name);
-  void tell_not_final(const JournalCheck& check);
-  void tell_losses();
   void tell_counted_files();
   std::string find_file(const std::string& path);
   const RealNames& real_names(const std::string& directory);
@@ -147,33 +123,20 @@ class DumpCheck final : private JournalListener {
   std::string journal_;     ///< path of the one being read
   std::string provenance_;  ///< of it, as it was told last
   std::uint64_t journal_device_ = 0;
-  std::map<std::string, Cut> cuts_;  ///< by the journal's name
-  Cut* cut_ = nullptr;               ///< of the one being read
+  JournalFindings told_;
+  std::map<std::string, OverwrittenStart> cuts_;  ///< by the journal's name
+  OverwrittenStart* cut_ = nullptr;               ///< of the one being read
   std::uint64_t digested_ = 0;       ///< records of the one being read, in its file of digests
   std::uint64_t digest_bytes_ = 0;   ///< of that file, by its lines
   std::vector<std::uint64_t> listed_;
   std::map<std::string, std::uint64_t> tables_;  ///< bytes of rows, by path
   std::vector<std::uint64_t> removed_;           ///< paths as they are on the disk, sorted
-  std::map<std::tuple<FindingKind, std::string, std::string, std::uint32_t, std::string>, Loss> losses_;
+  LossGroups losses_;
   std::map<std::uint64_t, Device> devices_;
   std::map<std::string, RealNames> mappings_;
   KnownRecords known_;
   NeverLines never_;
   OpSteps op_steps_;
 };
-
-/// `directory` and `name` as one path.
-std::string path_of(const std::string& directory, std::string_view name);
-
-/// One entry of a directory.
-struct DirectoryEntry {
-  enum class Kind { file, directory, other };
-  std::string name;
-  Kind kind = Kind::other;
-};
-
-/// The entries of `directory` in natural order; symbolic links are `other`. False, with errno, when it cannot
-/// be read.
-bool list_directory(const std::string& directory, std::vector<DirectoryEntry>& entries);
 
 }  // namespace opdump::tool

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "src/tool/cli/human_text.hpp"
-#include "src/tool/verify/dump_check.hpp"
+#include "src/tool/dump/directory_entries.hpp"
 #include "src/tool/verify/journal_line.hpp"
 #include "src/tool/verify/journal_reader.hpp"
 

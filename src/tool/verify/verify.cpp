@@ -18,6 +18,7 @@
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/options.hpp"
 #include "src/tool/diff/observer.hpp"
+#include "src/tool/dump/directory_entries.hpp"
 #include "src/tool/flash/extracted_image.hpp"
 #include "src/tool/flash/flash_image.hpp"
 #include "src/tool/verify/dump_check.hpp"

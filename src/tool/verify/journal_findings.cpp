@@ -1,0 +1,142 @@
+#include "src/tool/verify/journal_findings.hpp"
+
+#include <vector>
+
+#include "src/tool/cli/human_text.hpp"
+#include "src/tool/cli/step_ranges.hpp"
+#include "src/tool/verify/dump_provenance.hpp"
+
+namespace opdump::tool {
+
+void JournalFindings::gap(std::uint32_t recorder, std::uint32_t first, std::uint32_t last,
+                          std::string_view causes) {
+  const std::uint32_t count = last - first + 1;
+  findings_.add_summed(FindingKind::gap,
+                       {{"journal", journal_},
+                        {"recorder", {}, recorder, true},
+                        {"first", {}, first, true},
+                        {"last", {}, last, true},
+                        {"cause", std::string(causes)}},
+                       count);
+  const std::string range = first == last
+                                ? "number " + std::to_string(first)
+                                : "numbers " + std::to_string(first) + " to " + std::to_string(last);
+  findings_.add_row(FindingKind::gap, {journal_, "recorder " + std::to_string(recorder) + ", " + range,
+                                       count_text(count, "record") +
+                                           " lost, with no room even to tell which: " + causes_text(causes)});
+}
+
+void JournalFindings::op(const JournalLine& line) {
+  const OpCounts& counts = line.op_counts;
+  const std::string model = std::string(line.path.model) + " (" + std::to_string(line.path.model_id) + ")";
+  std::vector<FindingField> fields = {{"journal", journal_},
+                                      {"op", std::string(line.path.op)},
+                                      {"model", std::string(line.path.model)},
+                                      {"model_id", {}, line.path.model_id, true},
+                                      {"seen", {}, line.steps_seen, true},
+                                      {"wanted", {}, counts.wanted, true},
+                                      {"captured", {}, counts.captured, true},
+                                      {"degraded", {}, counts.degraded, true},
+                                      {"dropped", {}, counts.dropped(), true},
+                                      {"aborted", {}, counts.aborted(), true}};
+  for (const LossKind& kind : kLossKinds) fields.push_back({kind.word, {}, counts.*kind.count, true});
+  StepRanges steps;
+  const std::string of_all = " of " + count_text(counts.wanted, "record");
+  std::string what = std::to_string(counts.degraded) + of_all + " reduced";
+  if (counts.lost() != 0) {
+    steps.add(line.lost_steps.first, line.lost_steps.last);
+    const std::string reduced =
+        counts.degraded != 0 ? "; " + std::to_string(counts.degraded) + " reduced" : "";
+    what = std::to_string(counts.lost()) + of_all + " lost: " + causes_text(counts) + reduced;
+    fields.push_back({"first_step", {}, line.lost_steps.first, true});
+    fields.push_back({"last_step", {}, line.lost_steps.last, true});
+  }
+  const std::string where = counts.lost() != 0 ? steps.text() : std::string();
+  findings_.add(FindingKind::by_op, true, {std::string(line.path.op), model, where, what}, fields);
+}
+
+void JournalFindings::provenance(const Provenance& provenance) {
+  const std::string text = provenance_text(provenance);
+  findings_.add_note(FindingKind::provenance, {journal_, text},
+                     {{"journal", journal_},
+                      {"build_id", std::string(provenance.build_id)},
+                      {"config", std::string(provenance.config)},
+                      {"opdump", std::string(provenance.opdump)},
+                      {"model", std::string(provenance.model)},
+                      {"runtime", std::string(provenance.runtime)}});
+}
+
+void JournalFindings::driver(std::string_view call, std::int32_t code) {
+  const std::string returned = std::to_string(code);
+  findings_.add_note(FindingKind::driver, {journal_, std::string(call) + " returned " + returned},
+                     {{"journal", journal_}, {"call", std::string(call)}, {"code", returned}});
+}
+
+void JournalFindings::untold(std::uint64_t number, std::uint32_t untold, const DumpCounts& counts) {
+  findings_.add_summed(FindingKind::gap,
+                       {{"journal", journal_},
+                        {"line", {}, number, true},
+                        {"count", {}, untold, true},
+                        {"cause", causes_text(counts)}},
+                       untold);
+  findings_.add_row(FindingKind::gap,
+                    {journal_, "line " + std::to_string(number),
+                     count_text(untold, "record") +
+                         " lost, with no room even for a number; of all: " + causes_text(counts)});
+}
+
+void JournalFindings::untold_reduced(std::uint64_t number, std::uint32_t untold) {
+  findings_.add(
+      FindingKind::reduced, true,
+      {journal_, "line " + std::to_string(number),
+       count_text(untold, "record") + " reduced: no room for more in the ring, and none to tell which"},
+      {{"journal", journal_}, {"line", {}, number, true}, {"count", {}, untold, true}});
+}
+
+void JournalFindings::dumps_removed(std::uint64_t count, std::uint64_t first, std::uint64_t last) {
+  const std::string range =
+      first == last ? std::to_string(first) : std::to_string(first) + " to " + std::to_string(last);
+  findings_.add(FindingKind::rotated, false, {journal_, count_text(count, "dump"), range},
+                {{"journal", journal_},
+                 {"count", {}, count, true},
+                 {"first", {}, first, true},
+                 {"last", {}, last, true}});
+}
+
+void JournalFindings::not_final(const JournalCheck& check) {
+  std::string what = "what was captured is unknown from the start";
+  bool first = true;
+  for (std::uint32_t recorder = 0; recorder < JournalCheck::kMostRecorders; ++recorder) {
+    std::uint32_t next = 0;
+    if (!check.reached(recorder, next)) continue;
+    if (first) what = "what was captured after ";
+    what += (first ? "" : ", ");
+    what += next == 0 ? "the start" : "sequence number " + std::to_string(next - 1);
+    what += " of recorder " + std::to_string(recorder);
+    first = false;
+  }
+  if (!first) what += " is unknown";
+  findings_.add(FindingKind::not_final, true, {journal_, "was not finalized: " + what},
+                {{"journal", journal_}, {"message", "was not finalized: " + what}});
+}
+
+void JournalFindings::chunk(const JournalLine& line) {
+  const ChunkFaultKind& fault = kind_of(line.fault);
+  const std::string path = line.path_text.empty() ? "(no name)" : std::string(line.path_text);
+  findings_.add(
+      FindingKind::chunk, fault.wrong,
+      {path, count_text(line.chunks, "chunk"), count_text(line.bytes, "byte"), std::string(fault.text)},
+      {{"journal", journal_},
+       {"path", path},
+       {"fault", std::string(fault.word)},
+       {"chunks", {}, line.chunks, true},
+       {"bytes", {}, line.bytes, true}});
+}
+
+void JournalFindings::problem(std::uint64_t number, const std::string& what) {
+  const std::string place = number == 0 ? journal_ : journal_ + ':' + std::to_string(number);
+  findings_.add(FindingKind::journal, true, {place + ": " + what},
+                {{"journal", journal_}, {"line", {}, number, true}, {"message", what}});
+}
+
+}  // namespace opdump::tool
