@@ -11,14 +11,15 @@ namespace opdump::config {
 inline namespace OPDUMP_NAMESPACE {
 namespace {
 
-constexpr std::array<std::string_view, 18> kOptionKeys = {
+constexpr std::array<std::string_view, 19> kOptionKeys = {
     "ring_bytes",    "when_full", "block_limit_ms",    "journal",
     "file_format",   "layout",    "statistic_numbers", "trailing_comma",
     "max_bytes",     "max_files", "reserve_bytes",     "keep",
     "fsync",         "watch",     "history_steps",     "after_steps",
-    "history_bytes", "digest"};
+    "history_bytes", "digest",    "model_card"};
 constexpr std::array<std::string_view, 2> kWatch = {"every", "verdict"};
 constexpr std::array<std::string_view, 2> kNumbers = {"server", "nano"};
+constexpr std::array<std::string_view, 2> kCards = {"on", "off"};
 constexpr std::array<std::string_view, 2> kOptionSwitch = {"off", "on"};
 constexpr KeyPath kOpdump{nullptr, "opdump", KeyPath::kNoIndex};
 
@@ -53,6 +54,7 @@ bool OptionsJson::read(DumpConfig& config) {
   put_word("when_full", kWhenFullWords, options.when_full);
   put_number("block_limit_ms", 0, kMaxWaitMs, options.block_limit_ms);
   put_word("journal", kJournalWords, options.journal);
+  put_word("model_card", kCards, options.without_cards);
   put_number("max_bytes", 1, kMaxRoom, options.max_bytes);
   put_number("max_files", 1, kMaxRoom, options.max_files);
   put_number("reserve_bytes", 0, kMaxRoom, options.reserve_bytes);

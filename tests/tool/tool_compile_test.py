@@ -54,8 +54,9 @@ class Compile(Case):
                     if options:
                         got, from_plan = json.loads(got), json.loads(from_plan)
                         del got['notes'], from_plan['notes']
+                        got.get('options', {}).pop('model_card', None)  # no plan has it: firmware writes no cards
                     else:
-                        got = ''.join(line for line in got.splitlines(True) if ': note: ' not in line)
+                        got = ''.join(line for line in got.splitlines(True) if ': note: ' not in line and not line.startswith('  cards '))
                     self.assertEqual(got, from_plan, file)
                     checked += 1
         self.assertGreater(checked, 40)

@@ -103,6 +103,7 @@ struct DumpOptions {
   std::optional<WhenFull> when_full{};
   std::optional<std::uint32_t> block_limit_ms{};
   std::optional<JournalDetail> journal{};
+  bool without_cards = false;       ///< no card of a model goes beside the journal
   std::uint64_t max_bytes = 0;      ///< of all dumps below `dump_path`; 0: absent
   std::uint64_t max_files = 0;      ///< likewise
   std::uint64_t reserve_bytes = 0;  ///< of the file system, left free; 0: absent

@@ -96,6 +96,7 @@ void write_options(JsonWriter& json, const DumpOptions& options) {
   if (options.when_full) json.key("when_full").text(word(kWhenFullWords, *options.when_full));
   if (options.block_limit_ms) json.key("block_limit_ms").number(*options.block_limit_ms);
   if (options.journal) json.key("journal").text(word(kJournalWords, *options.journal));
+  if (options.without_cards) json.key("model_card").text("off");
   if (options.max_bytes != 0) json.key("max_bytes").number(options.max_bytes);
   if (options.max_files != 0) json.key("max_files").number(options.max_files);
   if (options.reserve_bytes != 0) json.key("reserve_bytes").number(options.reserve_bytes);

@@ -189,6 +189,7 @@ void add_option_lines(const DumpOptions& options, std::vector<std::string>& line
   if (options.block_limit_ms)
     lines.push_back("wait    " + std::to_string(*options.block_limit_ms) + " ms without progress at most");
   if (options.journal) lines.push_back("journal " + std::string(journal_text(*options.journal)));
+  if (options.without_cards) lines.push_back("cards   none: what a model is stands in no file of the dump");
   if (const std::string room = room_text(options); !room.empty()) lines.push_back("room    " + room);
   if (options.fsync) lines.push_back("safe    " + std::string(fsync_text(*options.fsync)));
 }

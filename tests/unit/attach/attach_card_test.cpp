@@ -149,6 +149,28 @@ TEST_CASE("attach: no card without a dump, and none of a model that the config l
   CHECK(asked.cards().empty());
 }
 
+TEST_CASE("attach: no card where the config wants none, whatever has run") {
+  AttachRun asked(R"("dump_list": [{}])", R"("when_full": "block", "model_card": "off")");
+  attach::Dump dump(asked.config().c_str(), asked.options());
+  {
+    attach::Model ends_first(dump, "net", 1);
+    ends_first.add_op("a", "Relu");
+    run_step(ends_first, 0);
+  }
+  attach::Model model(dump, "net", 2);
+  model.add_op("a", "Relu");
+  run_step(model, 0);
+  attach::DynamicModel grows(dump, "grows", 3);
+  {
+    const auto step = grows.step();
+    const std::uint32_t op = grows.see("b", "Relu");
+    grows.capture(op, {}, Tensors().add(kValues.data(), OPDUMP_FLOAT32, {4}));
+  }
+  CHECK(dump.stop() == OPDUMP_OK);
+  CHECK(asked.cards().empty());
+  CHECK(dump.records().written == 3);
+}
+
 TEST_CASE("attach: models of one id have a card each, and one that comes again keeps its own") {
   AttachRun asked;
   attach::Dump dump(asked.config().c_str(), asked.options());

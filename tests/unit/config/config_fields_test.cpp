@@ -215,6 +215,7 @@ TEST_CASE("config: the opdump object has a say in file format and layout") {
   CHECK(none.form.trailing_comma);
   CHECK(parse_file("accept", "options_numbers_nano").config.form.fixed_point);
   CHECK_FALSE(parse_file("accept", "options_no_trailing_comma").config.form.trailing_comma);
+  CHECK(parse_file("accept", "options_no_model_card").config.options.without_cards);
 }
 
 TEST_CASE("config: a digest takes the place of the tensors, in every dialect") {
