@@ -1,11 +1,8 @@
-#include <fnmatch.h>
 #include <string.h>
 #include <time.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -16,9 +13,7 @@
 #include "src/tool/cli/options.hpp"
 #include "src/tool/cli/output_file.hpp"
 #include "src/tool/compare/compare_report.hpp"
-#include "src/tool/flash/extracted_image.hpp"
-#include "src/tool/verify/dump_provenance.hpp"
-#include "src/tool/run/model_sums.hpp"
+#include "src/tool/compare/dump_comparison.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -108,84 +103,12 @@ exit status
   2  the command line is wrong, or the dumps are of different models
 )";
 
-struct CompareOptions {
-  std::optional<std::string> mine;
-  std::optional<std::string> golden;
-  std::optional<std::string> expected;
+struct CompareOptions : CompareChoice {
   std::optional<std::string> output;
   std::optional<std::string> algorithm;
-  std::optional<std::string> op;
-  std::optional<std::string> limits;
   std::optional<std::string> fail_under;
-  std::optional<std::string> map;
-  std::optional<std::string> boot;
-  std::optional<std::string> golden_boot;
-  std::optional<std::string> model;
-  std::optional<std::string> golden_model;
-  bool any_model = false;
-  bool by_order = false;
-  bool align = false;
   bool json = false;
 };
-
-/// Tensors of other operators go away.
-void keep_ops(const std::string& glob, DumpSide& side) {
-  std::erase_if(side.tensors, [&](const DumpTensor& tensor) {
-    return fnmatch(glob.c_str(), side.files[tensor.file].op.c_str(), 0) != 0;
-  });
-}
-
-/// What `side` has for each golden tensor.
-void expect(const DumpSide& side, const DumpSide& golden, const PairingOptions& pairing,
-            ExpectedErrors& expected) {
-  expected.side = &side;
-  expected.tensors.resize(golden.tensors.size());
-  for (const TensorPair& pair : pair_tensors(side, golden, pairing)) {
-    if (pair.mine && pair.golden) expected.tensors[*pair.golden] = pair.mine;
-  }
-}
-
-constexpr std::uint64_t kMostProblems = 10;
-
-/// What the cards and journals beside both dumps tell of different models; empty: nothing. `others` becomes
-/// what else of where they come from is different.
-std::string unlike_sides(BesideCards& beside, const DumpSide& mine, const DumpSide& golden,
-                         std::vector<std::string>& others) {
-  constexpr char kMine[] = "my dump";
-  constexpr char kGolden[] = "the golden one";
-  ModelSums sums[2];
-  DumpProvenance provenances[2];
-  ProvenanceReader reader(beside);
-  for (const DumpSide* side : {&mine, &golden}) {
-    std::set<std::string> directories;
-    for (const DumpFile& file : side->files)
-      directories.insert(file.path.substr(0, std::min(file.path.rfind('/'), file.path.size())));
-    for (const std::string& directory : directories) {
-      add_model_sums(beside, directory, sums[side == &golden ? 1 : 0]);
-      reader.add(directory, provenances[side == &golden ? 1 : 0]);
-    }
-  }
-  others = unlike_provenance(kMine, provenances[0], kGolden, provenances[1]);
-  const std::string unlike = unlike_models(kMine, sums[0], kGolden, sums[1]);
-  return unlike.empty() ? unlike_models(kMine, provenances[0], kGolden, provenances[1]) : unlike;
-}
-
-bool is_pair(const PairResult& result) {
-  return result.pair.mine && result.pair.golden;
-}
-
-/// "'conv1', 'relu1', 'fc' and 3 more".
-std::string some_ops(const DumpSide& side) {
-  constexpr std::size_t kMost = 3;
-  std::vector<std::string> ops;
-  for (const DumpTensor& tensor : side.tensors) {
-    const std::string& op = side.files[tensor.file].op;
-    if (ops.empty() || ops.back() != op) ops.push_back(op);
-  }
-  std::string text;
-  for (std::size_t i = 0; i < std::min(kMost, ops.size()); ++i) text += (i == 0 ? "'" : ", '") + ops[i] + "'";
-  return ops.size() <= kMost ? text : text + " and " + std::to_string(ops.size() - kMost) + " more";
-}
 
 std::string result_name() {
   const time_t now = time(nullptr);
@@ -244,40 +167,15 @@ int run_compare(Words words) {
   if (options.mine.value_or("").empty()) return usage_error("compare", "'-m MINE' is missing");
   if (options.golden.value_or("").empty()) return usage_error("compare", "'-g GOLDEN' is missing");
   if (options.output && options.output->empty()) return usage_error("compare", "'-out' needs a directory");
-  const std::optional<std::uint32_t> boot = parse_boot(options.boot.value_or(""));
-  const std::optional<std::uint32_t> golden_boot = parse_boot(options.golden_boot.value_or(""));
-  if (options.boot && !boot) return usage_error("compare", "'" + *options.boot + "' is no number of a boot");
-  if (options.golden_boot && !golden_boot)
-    return usage_error("compare", "'" + *options.golden_boot + "' is no number of a boot");
+  if (options.limits && options.fail_under)
+    return usage_error("compare", "'--limits' and '--fail-under' exclude each other");
+  if (options.fail_under) options.limits = options.fail_under;
   std::string error;
   std::vector<const Measure*> chosen;
   if (!choose_measures(options.algorithm.value_or("all"), chosen, error))
     return usage_error("compare", error);
-  std::vector<Threshold> thresholds;
-  if (options.limits && options.fail_under)
-    return usage_error("compare", "'--limits' and '--fail-under' exclude each other");
-  const std::optional<std::string>& limits = options.limits ? options.limits : options.fail_under;
-  if (limits && !read_thresholds(*limits, thresholds, error)) return usage_error("compare", error);
-  if (!limits)
-    thresholds = usual_thresholds(options.expected ? Evidence::expected_error : Evidence::elements);
-  if (!options.expected && std::any_of(thresholds.begin(), thresholds.end(),
-                                       [](const Threshold& limit) { return limit.is_by_expected(); }))
-    return usage_error("compare", "the limit 'by_expected' needs '--expected PATH'");
-  NameMap names;
-  if (options.map && options.by_order)
-    return usage_error("compare", "'--map' and '--by-order' exclude each other");
-  if (options.align && options.by_order)
-    return usage_error("compare", "'--align' and '--by-order' exclude each other");
-  if (options.map && !names.load(*options.map, error)) {
-    say("opdump: " + error);
-    return kExitFailed;
-  }
-
-  RunFile card, golden_card;
-  if ((options.model && !load_or_say(*options.model, card)) ||
-      (options.golden_model && !load_or_say(*options.golden_model, golden_card)))
-    return kExitFailed;
-  const CardedOps carded(card), golden_carded(golden_card);
+  DumpComparison comparison;
+  if (!comparison.choose(options, error)) return usage_error("compare", error);
 
   bool good = true;
   const SearchReport search = {.error =
@@ -287,65 +185,11 @@ int run_compare(Words words) {
                                    },
                                .note = [](const std::string& message) { say("opdump: " + message); }};
   catch_interrupts();
-  ExtractedImage my_image, golden_image, expected_image;
-  const auto read = [&](ExtractedImage& image, const std::string& path,
-                        std::optional<std::uint32_t> of_boot) {
-    const std::string there = image.open(path, search, of_boot);
-    return read_side(there, search, there == path ? of_boot : std::nullopt);
-  };
-  DumpSide mine = read(my_image, *options.mine, boot);
-  DumpSide golden = read(golden_image, *options.golden, golden_boot);
-  BesideCards beside(search.note);
-  std::vector<std::string> others;
-  const std::string unlike = unlike_sides(beside, mine, golden, others);
-  if (!unlike.empty() && !options.any_model) {
-    say("opdump: " + unlike + "; '--any-model' compares them");
-    return kExitUsage;
-  }
-  for (const std::string& other : others) say("opdump: " + other);
-  add_cards(options.model ? &carded : nullptr, beside, mine);
-  add_cards(options.golden_model ? &golden_carded : nullptr, beside, golden);
-  if (options.op) {
-    keep_ops(*options.op, mine);
-    keep_ops(*options.op, golden);
-  }
-  if (mine.tensors.empty()) search.error(*options.mine + ": there is no tensor to compare");
-  if (golden.tensors.empty()) search.error(*options.golden + ": there is no tensor to compare with");
-  if (mine.tensors.empty() || golden.tensors.empty()) return kExitFailed;
-
-  const PairingOptions pairing = {
-      .names = options.map ? &names : nullptr, .by_order = options.by_order, .align = options.align};
-  const std::vector<TensorPair> pairs = pair_tensors(mine, golden, pairing);
-  DumpSide expected_side;
-  ExpectedErrors expected;
-  expected.rounded = options.expected == "rounded";
-  if (options.expected && !expected.rounded) {
-    expected_side = read(expected_image, *options.expected, std::nullopt);
-    if (expected_side.tensors.empty()) {
-      search.error(*options.expected + ": there is no tensor to expect errors of");
-      return kExitFailed;
-    }
-    add_cards(options.model ? &carded : nullptr, beside, expected_side);
-    expect(expected_side, golden, pairing, expected);
-  }
-  const std::vector<PairResult> results =
-      compare_pairs(mine, golden, pairs, needs_detail(chosen, thresholds), expected);
+  if (const std::optional<int> end = comparison.read(search)) return *end;
+  comparison.compare(needs_detail(chosen, comparison.thresholds()));
   if (interrupted()) die_of_interrupt();
-  const CompareReport report = {mine, golden, results, chosen, thresholds};
-  std::uint64_t problems = 0;
-  for (const PairResult& result : results) {
-    if (!result.pair.mine) continue;
-    if (!result.comparison && ++problems <= kMostProblems)
-      search.error(report.tensor_name(result) + ": " + result.problem);
-    if (report.diverges(result)) good = false;
-  }
-  if (problems > kMostProblems)
-    search.error("and " + std::to_string(problems - kMostProblems) + " more; --json and -out have all");
-  if (std::none_of(results.begin(), results.end(), is_pair))
-    search.error("no tensor of mine has the name, role and index of a golden one: mine has " +
-                 some_ops(mine) + ", the golden dump " + some_ops(golden) +
-                 "; '--map FILE' says what is called how, '--align' takes operators by what they are like, "
-                 "'--by-order' by their turn");
+  const CompareReport report = comparison.report(chosen);
+  if (!tell_problems(report, search)) good = false;
   if (options.json) {
     std::fputs(compare_json(report).c_str(), stdout);
   } else {

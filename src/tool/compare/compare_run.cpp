@@ -9,39 +9,16 @@
 #include "src/tool/cli/interrupt.hpp"
 #include "src/tool/cli/ordered_work.hpp"
 #include "src/tool/cli/progress.hpp"
-#include "src/tool/compare/compare_elements.hpp"
 #include "src/tool/compare/compare_order.hpp"
-#include "src/tool/compare/dequantised_elements.hpp"
+#include "src/tool/compare/open_pair.hpp"
 #include "src/tool/compare/pair_detail.hpp"
 #include "src/tool/compare/rounded_elements.hpp"
-#include "src/tool/dump/elements.hpp"
 
 namespace opdump::tool {
 namespace {
 
-compare::ToFloats to_floats(DType dtype) {
-  return dtype == DType::float16 ? compare::pair_kernels().float16_to_float : float_reader(dtype);
-}
-
 void add_remark(const std::string& remark, PairResult& result) {
   if (!remark.empty()) result.remark += (result.remark.empty() ? "" : "; ") + remark;
-}
-
-/// One side of a pair: its elements, and what they stand for if a card says so.
-struct PairSide {
-  CompareElements stored;
-  std::optional<DequantisedElements> real;
-};
-
-/// Whether the scales of `tensor` lie along its dims as they are compared.
-bool open_real(const DumpTensor& tensor, const ElementOrder& order, PairSide& side) {
-  const bool anywhere = is_uniform(*tensor.quant);
-  side.real.emplace(side.stored, *tensor.quant, tensor.dtype, anywhere ? Shape{} : Shape(order.shape));
-  return side.real->fits() && (anywhere || !order.relayout);
-}
-
-compare::ComparedArray array_of(const compare::ElementSource& source, DType dtype) {
-  return {.source = &source, .dtype = dtype, .item_bits = info(dtype).bits, .to_floats = to_floats(dtype)};
 }
 
 bool is_narrow_integer(DType dtype) {
@@ -69,72 +46,6 @@ std::string missing_partner(const DumpSide& side, std::size_t tensor, const char
   return "there is no " + std::string(lonely.is_output ? "output " : "input ") +
          std::to_string(lonely.index) + " of operator '" + side.files[lonely.file].op + "' " + where;
 }
-
-/// What outputs without a format are taken as where their dims do not tell: what those are that tell, if all
-/// agree.
-std::optional<AssumedFormats> usual_formats(const DumpSide& mine, const DumpSide& golden,
-                                            const std::vector<TensorPair>& pairs) {
-  std::optional<AssumedFormats> usual;
-  for (const TensorPair& pair : pairs) {
-    if (!pair.mine || !pair.golden || !mine.tensors[*pair.mine].is_output) continue;
-    const DumpTensor& x = mine.tensors[*pair.mine];
-    const DumpTensor& y = golden.tensors[*pair.golden];
-    const std::optional<AssumedFormats> formats = assumed_formats(x, y);
-    if (!formats && !keeps_order(x, y)) continue;
-    if (!formats || (usual && *usual != *formats)) return std::nullopt;
-    usual = formats;
-  }
-  return usual;
-}
-
-/// Two tensors that are read side by side.
-class OpenPair {
- public:
-  /// On false `problem()` says why; `remark()` may say something either way.
-  bool open(const DumpSide& mine, const DumpTensor& x, const DumpSide& golden, const DumpTensor& y,
-            const PairOrder& order) {
-    return open_side(0, mine, x, order.mine) && open_side(1, golden, y, order.golden);
-  }
-
-  const compare::ComparedArray& mine() const { return arrays_[0]; }
-  const compare::ComparedArray& golden() const { return arrays_[1]; }
-  /// Whether a card says what my elements stand for.
-  bool mine_is_real() const { return mine_is_real_; }
-  const std::string& problem() const { return problem_; }
-  const std::string& remark() const { return remark_; }
-
-  /// Whether a file could not be read meanwhile; `problem()` then says so.
-  bool failed() {
-    for (PairSide& side : sides_) {
-      if (side.stored.failed()) problem_ = side.stored.error();
-    }
-    return !problem_.empty();
-  }
-
- private:
-  bool open_side(std::size_t i, const DumpSide& dump, const DumpTensor& tensor, const ElementOrder& order) {
-    PairSide& side = sides_[i];
-    if (!side.stored.open(dump, tensor, order.relayout)) {
-      problem_ = side.stored.error();
-      return false;
-    }
-    arrays_[i] = array_of(side.stored, tensor.dtype);
-    if (tensor.quant == nullptr) return true;
-    if (open_real(tensor, order, side)) {
-      arrays_[i] = array_of(*side.real, DType::float32);
-      if (i == 0) mine_is_real_ = true;
-    } else {
-      remark_ = "the scales of the card do not fit the shape";
-    }
-    return true;
-  }
-
-  PairSide sides_[2];
-  compare::ComparedArray arrays_[2];
-  bool mine_is_real_ = false;
-  std::string problem_;
-  std::string remark_;
-};
 
 /// What all pairs have in common.
 struct CompareTask {

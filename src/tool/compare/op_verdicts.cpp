@@ -3,26 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <tuple>
+
+#include "src/tool/compare/op_key.hpp"
 
 namespace opdump::tool {
 namespace {
 
-/// A record is an operator at one step; so are arrays of one operator that tell the same task and time.
-using OpKey = std::tuple<std::optional<std::uint32_t>, std::string, std::string, std::uint64_t, std::uint64_t,
-                         std::optional<std::size_t>>;
 using Step = std::pair<std::optional<std::uint32_t>, std::string>;
 
 /// An error that is so many times that of the inputs is an operator's own. Source: msprobe's warnings.
 constexpr double kOwnGrowth = 10;
 /// The same of the first operator that diverges: half of its error is its own.
 constexpr double kFirstGrowth = 2;
-
-OpKey key_of(const DumpFile& file, std::size_t number) {
-  return {file.boot,    file.place,
-          file.op,      file.task.value_or(0),
-          file.unix_us, file.is_record ? std::optional<std::size_t>(number) : std::nullopt};
-}
 
 bool is_equal(const PairResult& result) {
   return result.comparison->equal == result.comparison->elements ||

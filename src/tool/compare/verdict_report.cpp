@@ -131,6 +131,11 @@ std::string VerdictReport::evidence_of(const OpVerdict& op) const {
   return {};
 }
 
+std::string VerdictReport::first_text() const {
+  if (first_ == nullptr) return {};
+  return name_of(*first_) + ", " + std::string(to_string(first_->verdict)) + ": " + evidence_of(*first_);
+}
+
 void VerdictReport::print() const {
   std::array<std::size_t, kVerdicts> counts{};
   for (const OpVerdict& op : ops_) ++counts[static_cast<std::size_t>(op.verdict)];
@@ -147,8 +152,7 @@ void VerdictReport::print() const {
     print_line("below the limits, first unequal operator: " + name_of(*unequal_) + ": " +
                unequal_text(*unequal_));
   if (first_ == nullptr) return;
-  print_line("first diverging operator: " + name_of(*first_) + ", " +
-             std::string(to_string(first_->verdict)) + ": " + evidence_of(*first_));
+  print_line("first diverging operator: " + first_text());
   if (culprit_ != nullptr && culprit_ != first_)
     print_line("first culprit: " + name_of(*culprit_) + ": " + evidence_of(*culprit_));
   if (grown_ != nullptr && grown_ != culprit_ && !grown_->equal_inputs)
@@ -174,9 +178,7 @@ void VerdictReport::write(JsonWriter& json) const {
     json.close('}');
   }
   json.line().close(']');
-  if (first_ != nullptr)
-    write_op(json, "first_diverging", first_,
-             name_of(*first_) + ", " + std::string(to_string(first_->verdict)) + ": " + evidence_of(*first_));
+  if (first_ != nullptr) write_op(json, "first_diverging", first_, first_text());
   if (culprit_ != nullptr)
     write_op(json, "first_culprit", culprit_, name_of(*culprit_) + ": " + evidence_of(*culprit_));
   if (grown_ != nullptr)

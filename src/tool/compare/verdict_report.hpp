@@ -20,9 +20,13 @@ class VerdictReport {
   /// "first_culprit", "first_unequal" and "greatest_growth".
   void write(JsonWriter& json) const;
 
- private:
-  std::string name_of(const OpVerdict& op) const;      ///< `Conv2D "conv1" at net/3`
+  const std::vector<OpVerdict>& ops() const { return ops_; }
+  const OpVerdict* first() const { return first_; }  ///< the first whose output diverges; null: none does
+  std::string first_text() const;                    ///< one sentence about it; empty: none diverges
   std::string evidence_of(const OpVerdict& op) const;  ///< "its 2 inputs agree, output 0 does not (...)"
+
+ private:
+  std::string name_of(const OpVerdict& op) const;  ///< `Conv2D "conv1" at net/3`
   std::string culprit_text(const OpVerdict& op) const;
   std::string victim_text(const OpVerdict& op) const;
   std::string unequal_text(const OpVerdict& op) const;  ///< "its 2 inputs are equal, output 0 is not (...)"

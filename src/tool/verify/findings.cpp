@@ -82,7 +82,7 @@ void Findings::add_overwritten(const std::vector<FindingField>& fields, std::uin
 
 void Findings::add_row(FindingKind kind, std::vector<std::string> row) {
   if (json_ != nullptr) return;
-  Group& group = groups_[static_cast<std::size_t>(kind)];
+  FindingGroup& group = groups_[static_cast<std::size_t>(kind)];
   ++group.lines;
   if (group.rows.size() >= kMostRows) return;
   for (std::string& cell : row) cell = printable(cell);
@@ -101,22 +101,36 @@ void Findings::print_json(FindingKind kind, bool wrong, const std::vector<Findin
   std::fputs(json_->take().c_str(), stdout);
 }
 
+std::string_view Findings::verdict() const {
+  const bool never = has_never();
+  if (!complete_) return "not complete";
+  if (overwritten_) {
+    return never ? "complete but for the oldest records, which newer ones have overwritten; and some of what "
+                   "was asked for was never captured"
+                 : "complete but for the oldest records, which newer ones have overwritten";
+  }
+  return never ? "complete, but some of what was asked for was never captured" : "complete";
+}
+
+std::vector<FindingGroup> Findings::groups() const {
+  std::vector<FindingGroup> there;
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    if (groups_[i].lines == 0) continue;
+    there.push_back(groups_[i]);
+    there.back().heading = kKinds[i].heading;
+  }
+  return there;
+}
+
 void Findings::print() {
   if (json_ != nullptr) {
     if (any_) json_->line();
     json_->close(']');
     return;
   }
-  if (complete_ && overwritten_) {
-    std::printf("complete but for the oldest records, which newer ones have overwritten%s\n",
-                never_ != 0 ? "; and some of what was asked for was never captured" : "");
-  } else if (complete_ && never_ != 0) {
-    std::puts("complete, but some of what was asked for was never captured");
-  } else {
-    std::puts(complete_ ? "complete" : "not complete");
-  }
+  std::puts(std::string(verdict()).c_str());
   for (std::size_t i = 0; i < groups_.size(); ++i) {
-    Group& group = groups_[i];
+    FindingGroup& group = groups_[i];
     if (group.lines == 0) continue;
     std::printf("\n%s (%llu)\n", std::string(kKinds[i].heading).c_str(),
                 static_cast<unsigned long long>(group.findings));

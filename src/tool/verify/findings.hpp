@@ -44,6 +44,14 @@ struct FindingField {
   bool is_number = false;
 };
 
+/// Findings of one kind, for people.
+struct FindingGroup {
+  std::string_view heading;
+  std::vector<std::vector<std::string>> rows{};  ///< the first ones
+  std::uint64_t lines = 0;                       ///< all of them
+  std::uint64_t findings = 0;
+};
+
 /// Gathers findings for people, the first of each kind and the count of the rest, or prints every one at once
 /// as JSON.
 class Findings {
@@ -72,6 +80,12 @@ class Findings {
   /// A line that sums up findings told with `add_summed`.
   void add_row(FindingKind kind, std::vector<std::string> row);
 
+  /// In one sentence, without a full stop.
+  std::string_view verdict() const;
+
+  /// What people see of each kind that there is, most important first.
+  std::vector<FindingGroup> groups() const;
+
   bool complete() const { return complete_ && !overwritten_; }
   bool has_never() const { return never_ != 0; }
 
@@ -81,12 +95,6 @@ class Findings {
  private:
   static constexpr std::size_t kMostRows = 50;
 
-  struct Group {
-    std::vector<std::vector<std::string>> rows;
-    std::uint64_t lines = 0;
-    std::uint64_t findings = 0;
-  };
-
   void print_json(FindingKind kind, bool wrong, const std::vector<FindingField>& fields);
 
   JsonWriter* const json_;
@@ -94,7 +102,7 @@ class Findings {
   bool complete_ = true;  ///< but for what was overwritten
   bool overwritten_ = false;
   std::uint64_t never_ = 0;
-  std::array<Group, static_cast<std::size_t>(FindingKind::kCount)> groups_;
+  std::array<FindingGroup, static_cast<std::size_t>(FindingKind::kCount)> groups_;
 };
 
 }  // namespace opdump::tool

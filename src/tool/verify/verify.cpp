@@ -1,5 +1,3 @@
-#include <errno.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -11,7 +9,6 @@
 #include <vector>
 
 #include "src/tool/cli/commands.hpp"
-#include "src/tool/cli/decimal.hpp"
 #include "src/tool/cli/exit_code.hpp"
 #include "src/tool/cli/human_text.hpp"
 #include "src/tool/cli/json.hpp"
@@ -23,6 +20,7 @@
 #include "src/tool/flash/flash_image.hpp"
 #include "src/tool/verify/dump_check.hpp"
 #include "src/tool/verify/findings.hpp"
+#include "src/tool/verify/journaled_dumps.hpp"
 #include "src/tool/verify/wanted_records.hpp"
 
 namespace opdump::tool {
@@ -96,50 +94,6 @@ struct VerifyOptions {
   bool quick = false;
   bool json = false;
 };
-
-/// A directory that holds journals, or should.
-struct JournaledDump {
-  std::string directory;
-  std::vector<std::string> journals;
-};
-
-bool is_time(std::string_view name) {
-  constexpr std::size_t kDigits = 14;
-  return name.size() == kDigits && parse_decimal(name);
-}
-
-std::string own_name(const std::string& directory) {
-  const std::string path = real_path(directory);
-  return path.substr(path.rfind('/') + 1);
-}
-
-/// Adds the dumps in and below `directory`; what lies below one belongs to it.
-void find_dumps(const std::string& directory, const std::string& name, std::vector<JournaledDump>& dumps,
-                std::uint64_t& journal_bytes, Findings& findings) {
-  std::vector<DirectoryEntry> entries;
-  if (!list_directory(directory, entries)) {
-    const std::string message = std::string("cannot be read: ") + strerror(errno);
-    findings.add(FindingKind::none, true, {directory, message}, {{"path", directory}, {"message", message}});
-    return;
-  }
-  JournaledDump dump = {directory, {}};
-  for (const DirectoryEntry& entry : entries) {
-    JournalName journal;
-    if (entry.kind != DirectoryEntry::Kind::file || !parse_journal_name(entry.name, journal)) continue;
-    dump.journals.push_back(entry.name);
-    struct stat status {};
-    if (stat(path_of(directory, entry.name).c_str(), &status) == 0)
-      journal_bytes += static_cast<std::uint64_t>(status.st_size);
-  }
-  if (!dump.journals.empty() || is_time(name)) {
-    dumps.push_back(std::move(dump));
-    return;
-  }
-  for (const DirectoryEntry& entry : entries) {
-    if (entry.kind == DirectoryEntry::Kind::directory)
-      find_dumps(path_of(directory, entry.name), entry.name, dumps, journal_bytes, findings);
-  }
-}
 
 void write_journals(JsonWriter& json, const std::vector<JournalSummary>& journals) {
   json.line().key("journals").open('[');
@@ -228,7 +182,7 @@ int run_verify(Words words) {
   };
   const auto add_note = [](const std::string& message) { say("opdump: " + message); };
   const std::string dump = image.open(rest[0], {add_damage, add_note});
-  find_dumps(dump, own_name(dump), dumps, journal_bytes, findings);
+  find_dumps(dump, dumps, journal_bytes, findings);
   {
     Progress progress(journal_bytes);
     BesideCards cards(add_note);
