@@ -36,29 +36,4 @@ bool ExportFile::commit() {
   return flush() && file_.commit();
 }
 
-bool Base64::write(Bytes bytes) {
-  text_.clear();
-  for (const std::byte byte : bytes) {
-    bits_ = bits_ << 8 | static_cast<std::uint32_t>(byte);
-    if (++held_ == 3) put(4);
-  }
-  return file_.write(text_);
-}
-
-bool Base64::finish() {
-  if (held_ == 0) return true;
-  text_.clear();
-  const unsigned held = held_;
-  bits_ <<= 8 * (3 - held);
-  put(held + 1);
-  text_.append(3 - held, '=');
-  return file_.write(text_);
-}
-
-void Base64::put(unsigned letters) {
-  constexpr char kLetters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  for (unsigned i = 0; i < letters; ++i) text_ += kLetters[bits_ >> (18 - 6 * i) & 0x3f];
-  bits_ = held_ = 0;
-}
-
 }  // namespace opdump::tool

@@ -1,5 +1,4 @@
 #pragma once
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,25 +29,6 @@ class ExportFile {
   OutputFile file_;
   std::string error_;
   std::vector<std::byte> pending_;
-};
-
-/// Writes bytes as base64, in pieces of any size.
-class Base64 {
- public:
-  explicit Base64(ExportFile& file) : file_(file) {}
-
-  bool write(Bytes bytes);
-
-  /// Writes what is left over, with its padding.
-  bool finish();
-
- private:
-  void put(unsigned letters);
-
-  ExportFile& file_;
-  std::uint32_t bits_ = 0;
-  unsigned held_ = 0;  ///< bytes in `bits_`, fewer than 3
-  std::string text_;
 };
 
 }  // namespace opdump::tool

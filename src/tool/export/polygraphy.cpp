@@ -2,6 +2,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/tool/cli/base64.hpp"
 #include "src/tool/cli/json.hpp"
 #include "src/tool/dump/npy_header.hpp"
 #include "src/tool/export/export.hpp"
@@ -90,16 +91,16 @@ class PolygraphyFile {
     if (!out_.plan(op, tensor, numpy_has, stored)) return true;
     std::string name = framework_name(out_.dump(), op, tensor, out_.card_of(op), 0);
     if (const std::uint64_t repeat = names.next(name); repeat != 0) name += '#' + std::to_string(repeat);
-    Base64 base64(file_);
+    Base64 coder;
     const std::string head = npy_header(stored.descr(), stored.shape);
     const bool good =
         file_.write((first_ ? "\n" : ",\n") + polygraphy_text(name) +
                     ": {\"polygraphy_class\": \"LazyArray\", \"values\": {\"polygraphy_class\": \"ndarray\", "
                     "\"array\": \"") &&
-        base64.write(as_bytes(head)) &&
+        file_.write(coder.add(as_bytes(head))) &&
         out_.for_each(op, tensor, stored,
-                      [&base64](Bytes items, Bytes, std::size_t) { return base64.write(items); }) &&
-        base64.finish() && file_.write("\"}}");
+                      [&](Bytes items, Bytes, std::size_t) { return file_.write(coder.add(items)); }) &&
+        file_.write(coder.finish() + "\"}}");
     first_ = false;
     ++tensors_;
     return good;
