@@ -32,7 +32,7 @@ void write_isolated(JsonWriter& json, const OutputError& error) {
   json.key("elements").number(error.elements).key("beyond").number(error.over);
   if (error.op_class == OpClass::quantised) json.key("off").number(error.off);
   json.key("of_limit").real(error.worst).key("max_abs").real(error.max_absolute);
-  json.key("cosine").real(error.cosine);
+  json.key("cosine").real(error.cosine).key("euclid").real(error.euclid);
   if (error.off != 0 || error.over != 0) {
     json.key("at").number(error.at).key("device").real(error.device);
     json.key("expected").real(error.expected).key("limit").real(error.limit);
@@ -94,11 +94,9 @@ std::string DivergeReport::first_text(const ReplayedOp& op) const {
   return name_of(op) + ", " + std::string(to_string(op.verdict)) + ": " + evidence_of(op);
 }
 
-void DivergeReport::print() const {
+std::string DivergeReport::counts_text() const {
   std::array<std::size_t, kReplayVerdicts> counts{};
   for (const ReplayedOp& op : ops) ++counts[static_cast<std::size_t>(op.verdict)];
-  if (const ReplayedOp* const first = first_diverging())
-    print_line("first diverging operator: " + first_text(*first));
   constexpr const char* kMany[kReplayVerdicts] = {"agree", "culprits", "victims", "not replayed"};
   std::string line;
   for (std::size_t i = 0; i < kReplayVerdicts; ++i) {
@@ -106,7 +104,13 @@ void DivergeReport::print() const {
     line += (line.empty() ? "" : ", ") + std::to_string(counts[i]) + ' ' +
             (counts[i] == 1 ? std::string(to_string(static_cast<ReplayVerdict>(i))) : kMany[i]);
   }
-  print_line(count_text(ops.size(), "operator") + ", recomputed by " + reference + ": " + line);
+  return count_text(ops.size(), "operator") + ", recomputed by " + reference + ": " + line;
+}
+
+void DivergeReport::print() const {
+  if (const ReplayedOp* const first = first_diverging())
+    print_line("first diverging operator: " + first_text(*first));
+  print_line(counts_text());
   std::map<std::string, std::pair<std::size_t, const ReplayedOp*>> reasons;
   for (const ReplayedOp& op : ops) {
     if (op.verdict != ReplayVerdict::not_replayed) continue;

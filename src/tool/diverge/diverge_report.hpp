@@ -17,13 +17,20 @@ struct DivergeReport {
   /// diverges.
   const ReplayedOp* first_diverging() const;
 
+  /// "9 operators, recomputed by native: 8 agree, 1 culprit".
+  std::string counts_text() const;
+
+  /// One sentence on an operator that diverges.
+  std::string first_text(const ReplayedOp& op) const;
+
+  /// What stands against it, or why it was not recomputed; empty: nothing.
+  std::string evidence_of(const ReplayedOp& op) const;
+
   void print() const;
   std::string json() const;
 
  private:
   std::string name_of(const ReplayedOp& op) const;
-  std::string evidence_of(const ReplayedOp& op) const;
-  std::string first_text(const ReplayedOp& op) const;
 };
 
 }  // namespace opdump::tool

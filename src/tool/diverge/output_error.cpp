@@ -30,19 +30,29 @@ double infinite_from(DType dtype) {
   }
 }
 
+/// NaN is none of them.
+double distance_by(double apart_squares, double squares) {
+  if (apart_squares == 0) return 0;
+  return squares == 0 ? std::numeric_limits<double>::infinity() : std::sqrt(apart_squares / squares);
+}
+
 /// Elements that no float64 tells apart are compared by their bytes.
 bool measure_wide_integers(const ReplayTensor& device, const ReplayTensor& expected, OutputError& error) {
   const std::vector<std::int64_t> x = integers_of(device), y = integers_of(expected);
+  double apart_squares = 0, squares = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
+    squares += static_cast<double>(y[i]) * static_cast<double>(y[i]);
     if (x[i] == y[i]) continue;
     if (error.over++ == 0) {
       error.at = i;
       error.device = static_cast<double>(x[i]);
       error.expected = static_cast<double>(y[i]);
     }
-    error.max_absolute =
-        std::max(error.max_absolute, std::fabs(static_cast<double>(x[i]) - static_cast<double>(y[i])));
+    const double apart = std::fabs(static_cast<double>(x[i]) - static_cast<double>(y[i]));
+    apart_squares += apart * apart;
+    error.max_absolute = std::max(error.max_absolute, apart);
   }
+  error.euclid = distance_by(apart_squares, squares);
   error.worst = error.over == 0 ? 0 : std::numeric_limits<double>::infinity();
   error.diverges = error.over != 0;
   return true;
@@ -72,7 +82,7 @@ bool measure(const ReplayTensor& device, const ReplayTensor& expected, const Out
     return measure_wide_integers(device, expected, error);
   const double scale = limit.of_scale == 0 ? 0 : std::max(limit.scale, mean_square_root(*y));
   const double infinite = infinite_from(device.dtype);
-  double products = 0, x_squares = 0, y_squares = 0;
+  double products = 0, x_squares = 0, y_squares = 0, apart_squares = 0;
   for (std::size_t i = 0; i < x->size(); ++i) {
     const double a = (*x)[i];
     double b = (*y)[i];
@@ -93,8 +103,10 @@ bool measure(const ReplayTensor& device, const ReplayTensor& expected, const Out
     const double by = is_unlike || allowed == 0 ? std::numeric_limits<double>::infinity() : apart / allowed;
     if (!is_unlike) {
       error.max_absolute = std::max(error.max_absolute, apart);
+      apart_squares += apart * apart;
       products += a * b, x_squares += a * a, y_squares += b * b;
     }
+    if (is_unlike) apart_squares = std::numeric_limits<double>::infinity();
     if (by > 1) ++error.over;
     const bool worse =
         by > error.worst || (error.off == 1) ||
@@ -110,6 +122,7 @@ bool measure(const ReplayTensor& device, const ReplayTensor& expected, const Out
   if (x_squares > 0 && y_squares > 0) error.cosine = products / std::sqrt(x_squares) / std::sqrt(y_squares);
   if (x_squares > 0 && y_squares == 0) error.cosine = 0;
   if (x_squares == 0 && y_squares > 0) error.cosine = 0;
+  error.euclid = distance_by(apart_squares, y_squares);
   error.diverges =
       error.over != 0 || (limit.op_class == OpClass::quantised && limit.step_share < 1 &&
                           static_cast<double>(error.off) >

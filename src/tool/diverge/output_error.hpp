@@ -17,6 +17,7 @@ struct OutputError {
   double worst = 0;         ///< the largest error in units of its limit; infinite where nothing is allowed
   double max_absolute = 0;  ///< the largest error
   double cosine = 1;
+  double euclid = 0;     ///< the Euclidean distance by the length of the right one
   std::uint64_t at = 0;  ///< the worst element
   double device = 0;     ///< what it is
   double expected = 0;   ///< what it should be

@@ -68,16 +68,18 @@ bool changes_nothing(const OpAttribute& attribute) {
 
 }  // namespace
 
-bool ReplayModel::load(const std::string& path) {
+bool ReplayModel::load(const std::string& path, std::string_view command) {
   path_ = path;
+  teller_ = "opdump " + std::string(command) + ": ";
   if (!file_.open(path)) {
-    say("opdump diverge: " + file_.error());
+    say(teller_ + file_.error());
     return false;
   }
   // A card is JSON; an ONNX model begins with the tag of a field.
   const std::string_view text = as_text(file_.bytes());
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || text[first] != '{') return load_onnx();
+  is_card_ = true;
   RunFile card;
   if (!load_or_say(path, card)) return false;
   for (const RunModel& model : card.models) load_card(model);
@@ -91,7 +93,7 @@ bool ReplayModel::load_onnx() {
   std::string reason;
   bool good = read_onnx(file_.bytes(), {}, card, reason, &details);
   if (file_.cut_short()) {
-    say("opdump diverge: " + file_.error());
+    say(teller_ + file_.error());
     return false;
   }
   for (std::size_t i = 0; good && i < card.ops.size(); ++i) {
@@ -117,7 +119,7 @@ bool ReplayModel::load_onnx() {
     if (!good) reason = "is damaged: an attribute of operator " + op.name + " is cut short";
   }
   if (!good) {
-    say("opdump diverge: " + path_ + ": " + reason +
+    say(teller_ + path_ + ": " + reason +
         ". Cards, which are JSON, are read too; 'opdump describe' makes them of other models");
     return false;
   }

@@ -30,8 +30,10 @@ struct ReplayNode {
 /// The operators of a model, from its ONNX file or from a card.
 class ReplayModel {
  public:
-  /// On false it has said on stderr why.
-  bool load(const std::string& path);
+  /// On false it has said on stderr why, in the name of `command`.
+  bool load(const std::string& path, std::string_view command = "diverge");
+
+  bool is_card() const { return is_card_; }
 
   /// The operator of that name in a dump; null: there is none.
   const ReplayNode* node(std::string_view name) const;
@@ -50,6 +52,8 @@ class ReplayModel {
   void index();
 
   std::string path_;
+  std::string teller_;
+  bool is_card_ = false;
   MappedFile file_;
   std::vector<ReplayNode> nodes_;
   std::unordered_map<std::string, std::size_t> places_;  ///< by the names that a dump gives operators
