@@ -229,6 +229,7 @@ void DumpCheck::on_written(std::uint32_t recorder, std::uint32_t sequence, const
                            std::string_view path_text, std::uint64_t bytes) {
   if (context_.wanted != nullptr) known_.add(path);
   see(path);
+  count(path, &RecordCounts::written);
   if (!check_file(recorder, sequence, path_text, bytes, path.suffix))
     add_loss(FindingKind::removed, recorder, sequence, kQuotaWord, &path);
 }
@@ -236,6 +237,8 @@ void DumpCheck::on_written(std::uint32_t recorder, std::uint32_t sequence, const
 void DumpCheck::on_reduced(std::uint32_t recorder, std::uint32_t sequence, std::string_view causes,
                            const JournalPath& path, std::string_view path_text, std::uint64_t bytes) {
   add_loss(FindingKind::reduced, recorder, sequence, causes, &path);
+  count(path, &RecordCounts::written);
+  count(path, &RecordCounts::reduced);
   if (path.suffix.empty()) return add_row(path_text, bytes);
   if (!check_file(recorder, sequence, path_text, bytes, path.suffix))
     add_loss(FindingKind::removed, recorder, sequence, kQuotaWord, &path);
@@ -244,6 +247,7 @@ void DumpCheck::on_reduced(std::uint32_t recorder, std::uint32_t sequence, std::
 void DumpCheck::on_row(const JournalPath& path, std::string_view path_text, std::uint64_t bytes) {
   if (context_.wanted != nullptr) known_.add(path);
   see(path);
+  count(path, &RecordCounts::written);
   add_row(path_text, bytes);
 }
 
@@ -370,6 +374,16 @@ bool DumpCheck::check_file(std::uint32_t recorder, std::uint32_t sequence, std::
 void DumpCheck::on_lost(std::uint32_t recorder, std::uint32_t sequence, std::string_view causes,
                         const JournalPath* path) {
   add_loss(FindingKind::lost, recorder, sequence, causes, path);
+  if (path != nullptr) count(*path, &RecordCounts::lost);
+}
+
+ToldRecords* DumpCheck::records_of(const JournalPath& path) {
+  if (context_.by_op == nullptr) return nullptr;
+  return &(*context_.by_op)[{std::string(path.in_model ? path.model : ""), std::string(path.op)}];
+}
+
+void DumpCheck::count(const JournalPath& path, std::uint64_t RecordCounts::*what) {
+  if (ToldRecords* const records = records_of(path)) ++(records->lines.*what);
 }
 
 void DumpCheck::add_loss(FindingKind kind, std::uint32_t recorder, std::uint32_t sequence,
@@ -391,6 +405,12 @@ void DumpCheck::on_gap(std::uint32_t recorder, std::uint32_t first, std::uint32_
 }
 
 void DumpCheck::on_op(const JournalLine& line) {
+  const OpCounts& counts = line.op_counts;
+  if (ToldRecords* const records = records_of(line.path)) {
+    records->sessions.written += counts.wanted - std::min(counts.wanted, counts.lost());
+    records->sessions.reduced += counts.degraded;
+    records->sessions.lost += counts.lost();
+  }
   told_.op(line);
 }
 

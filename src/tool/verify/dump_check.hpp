@@ -18,6 +18,7 @@
 #include "src/tool/verify/never_lines.hpp"
 #include "src/tool/verify/op_steps.hpp"
 #include "src/tool/verify/overwritten_start.hpp"
+#include "src/tool/verify/told_records.hpp"
 #include "src/tool/verify/wanted_records.hpp"
 
 namespace opdump::tool {
@@ -43,7 +44,8 @@ struct VerifyContext {
   bool quick = false;               ///< files are not opened
   RecordFile file{};
   std::vector<JournalSummary> journals{};
-  std::set<std::string> builds{};  ///< of the programs, as journals tell them
+  OpRecordCounts* by_op = nullptr;  ///< null: not asked for
+  std::set<std::string> builds{};   ///< of the programs, as journals tell them
   std::uint64_t files = 0;         ///< that are there as they were written
   std::uint64_t bytes = 0;
 };
@@ -110,6 +112,9 @@ class DumpCheck final : private JournalListener {
   std::string find_file(const std::string& path);
   const RealNames& real_names(const std::string& directory);
   void add_file(FindingKind kind, bool wrong, const std::string& path, const std::string& message);
+  /// What is counted of an operator, for who asked for that; else null.
+  ToldRecords* records_of(const JournalPath& path);
+  void count(const JournalPath& path, std::uint64_t RecordCounts::*what);
   /// Notes what a line of the journal says of a record, whatever became of that.
   void see(const JournalPath& path);
   void see_file(const std::string& path, const JournalPath& parsed);
