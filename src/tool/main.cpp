@@ -29,6 +29,7 @@ usage: opdump COMMAND [ARGUMENTS]
   extract   gets the dumps out of a flash log
   overflow  lists the operators that overflowed, and names the first one that went wrong
   replay    feeds described models through the capture path, without a device
+  report    writes a dump, and how it differs from a golden one, as a page for any browser
   timeline  writes when operators were dumped, and what was lost, for ui.perfetto.dev
   verify    proves that a dump is complete, or lists what is missing and why
 
@@ -60,8 +61,8 @@ constexpr Command kCommands[] = {
     {"check", run_check},       {"compile", run_compile}, {"describe", run_describe},
     {"diff", run_diff},         {"diverge", run_diverge}, {"doctor", run_doctor},
     {"edges", run_edges},       {"explain", run_explain}, {"extract", run_extract},
-    {"overflow", run_overflow}, {"replay", run_replay},   {"timeline", run_timeline},
-    {"verify", run_verify},
+    {"overflow", run_overflow}, {"replay", run_replay},   {"report", run_report},
+    {"timeline", run_timeline}, {"verify", run_verify},
 };
 
 /// A full disk or a closed pipe behind stdout must not pass for success.

@@ -64,16 +64,6 @@ std::string line_of(const std::vector<std::string>& cells) {
   return line + '\n';
 }
 
-/// "[1,0,27]" of an element's number in row-major order.
-std::string position_text(std::uint64_t at, const std::vector<Dim>& shape) {
-  std::vector<Dim> position(shape.size());
-  for (std::size_t i = shape.size(); i-- > 0;) {
-    position[i] = shape[i] != 0 ? at % shape[i] : 0;
-    at = shape[i] != 0 ? at / shape[i] : 0;
-  }
-  return shape_text(position);
-}
-
 void write_side(JsonWriter& json, const DumpSide& side, const DumpTensor* tensor) {
   if (tensor == nullptr) {
     json.json("null");
@@ -204,6 +194,15 @@ std::string measures_text(const CompareReport& report, const PairResult& result)
     text += (text.empty() ? "" : ", ") + std::string(threshold.measure->short_name) + " " + value;
   }
   return text;
+}
+
+std::string position_text(std::uint64_t at, const std::vector<Dim>& shape) {
+  std::vector<Dim> position(shape.size());
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    position[i] = shape[i] != 0 ? at % shape[i] : 0;
+    at = shape[i] != 0 ? at / shape[i] : 0;
+  }
+  return shape_text(position);
 }
 
 std::string compare_csv(const CompareReport& report) {

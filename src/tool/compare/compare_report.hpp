@@ -28,6 +28,9 @@ std::string broken_limits(const CompareReport& report, const PairResult& result)
 /// The measures that have limits, as "cosine 0.998, euclid 0.02".
 std::string measures_text(const CompareReport& report, const PairResult& result);
 
+/// "[1,0,27]" of an element's number in row-major order.
+std::string position_text(std::uint64_t at, const std::vector<Dim>& shape);
+
 /// The vendor's `result_{time}.csv`.
 std::string compare_csv(const CompareReport& report);
 

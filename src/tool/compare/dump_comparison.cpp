@@ -133,9 +133,10 @@ std::optional<int> DumpComparison::read(const SearchReport& search,
     }
     for (const std::string& other : others) search.note(other);
   }
+  if (choice.stored) stored_ = mine_;
   add_cards(my_card(), *beside_, mine_);
   add_cards(golden_carded_ ? &*golden_carded_ : nullptr, *beside_, golden_);
-  for (DumpSide* side : {&mine_, &golden_}) {
+  for (DumpSide* side : {&mine_, &golden_, &stored_}) {
     if (choice.op) keep_ops(*choice.op, *side);
     keep_files(keep, *side);
   }

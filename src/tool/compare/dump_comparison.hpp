@@ -25,6 +25,7 @@ struct CompareChoice {
   bool any_model = false;
   bool by_order = false;
   bool align = false;
+  bool stored = false;  ///< also keep mine as it lies in its files
 };
 
 /// Dumps that are read and compared as a choice says. Keeps the heads of their files, the cards and the
@@ -48,6 +49,9 @@ class DumpComparison {
   const std::vector<Threshold>& thresholds() const { return thresholds_; }
   const DumpSide& mine() const { return mine_; }
   const DumpSide& golden() const { return golden_; }
+
+  /// Mine without what cards tell of it, with its tensors in the same order; empty unless it was chosen.
+  const DumpSide& stored() const { return stored_; }
   const std::vector<PairResult>& results() const { return results_; }
 
   /// The directory or file that mine was read from, in a copy if it is a flash image.
@@ -55,7 +59,7 @@ class DumpComparison {
 
   /// The card that was named for mine; null: none was.
   const CardedOps* my_card() const { return carded_ ? &*carded_ : nullptr; }
-  BesideCards& beside() { return *beside_; }
+  BesideCards& beside() const { return *beside_; }
 
   /// Refers to this object and to `measures`.
   CompareReport report(const std::vector<const Measure*>& measures) const {
@@ -81,6 +85,7 @@ class DumpComparison {
   ExtractedImage expected_image_;
   std::string my_path_;
   DumpSide mine_;
+  DumpSide stored_;
   DumpSide golden_;
   DumpSide expected_;
   ExpectedErrors errors_;

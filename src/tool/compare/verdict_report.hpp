@@ -21,8 +21,8 @@ class VerdictReport {
   void write(JsonWriter& json) const;
 
   const std::vector<OpVerdict>& ops() const { return ops_; }
-  const OpVerdict* first() const { return first_; }  ///< the first whose output diverges; null: none does
-  std::string first_text() const;                    ///< one sentence about it; empty: none diverges
+  const OpVerdict* first() const { return first_; }    ///< the first whose output diverges; null: none does
+  std::string first_text() const;                      ///< one sentence about it; empty: none diverges
   std::string evidence_of(const OpVerdict& op) const;  ///< "its 2 inputs agree, output 0 does not (...)"
 
  private:

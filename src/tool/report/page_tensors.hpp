@@ -1,0 +1,42 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "src/tool/report/page_columns.hpp"
+#include "src/tool/report/page_data.hpp"
+
+namespace opdump::tool {
+
+/// Which tensors a page of some detail holds, in its order.
+class PageTensors {
+ public:
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  PageTensors(const ReportFacts& facts, PageDetail detail);
+
+  const std::vector<std::size_t>& all() const { return chosen_; }
+
+  /// The place of a tensor of mine; kNone: it is left out.
+  std::uint32_t row(std::size_t tensor) const { return rows_[tensor]; }
+
+  bool is_flagged(std::size_t tensor) const { return is_flagged_[tensor]; }
+  bool has_histogram(std::size_t tensor) const;
+
+ private:
+  const ReportFacts& facts_;
+  const PageDetail detail_;
+  std::vector<bool> is_flagged_;
+  std::vector<std::size_t> chosen_;
+  std::vector<std::uint32_t> rows_;
+};
+
+/// The members "tensors", "dtypes", "formats", "paired_by" and "farthest" of the page's object.
+void write_tensor_columns(JsonWriter& json, PageTexts& texts, const ReportFacts& facts,
+                          const PageTensors& tensors);
+
+/// The members "hist", "golden_hist" and, with `pictures`, "pictures".
+void write_picture_columns(JsonWriter& json, const ReportFacts& facts, const PageTensors& tensors,
+                           bool pictures);
+
+}  // namespace opdump::tool

@@ -1,0 +1,9 @@
+#pragma once
+#include "src/tool/report/report_facts.hpp"
+
+namespace opdump::tool {
+
+/// Fills places, ops, runs and run_of from the tensors of mine.
+void find_runs(ReportFacts& facts);
+
+}  // namespace opdump::tool
