@@ -7,6 +7,7 @@ import csv
 import json
 import math
 import os
+import shutil
 import struct
 import sys
 import zipfile
@@ -226,6 +227,53 @@ class Compare(Case):
         verdicts, first = self.verdicts('--model', 'card.json')
         self.assertEqual(verdicts, ['agrees', 'culprit', 'victim'])
         self.assertIn('"op1" at net/0, culprit: its constant input 1 is another, output 0 does not (', first)
+
+    def quantised_chain(self, side, written, taken, pooled=False, gain=1):
+        """What is quantised by one zero point, and read by another; between them an operator that has no zero point."""
+        stored = [10, 20, 30, 40]
+        scale = tensor(0, [1], struct.pack('<f', 0.5))
+        between = tensor(tool_case.INT8, [4], struct.pack('<4b', *(q + written for q in stored)))
+        zero = {of: tensor(tool_case.INT8, [1], struct.pack('<b', of)) for of in (written, taken)}
+        records = [('QuantizeLinear.q', [one([q / 2 for q in stored]), scale, zero[written]], [between])]
+        if pooled:
+            records.append(('MaxPool.pool', [between], [between]))
+        records.append(('DequantizeLinear.d', [between, scale, zero[taken]], [one([gain * (q + written - taken) / 2 for q in stored])]))
+        for turn, (name, inputs, outputs) in enumerate(records):
+            self.put('20260131130559/0/net/1/0/%s.%d.0.%016d' % (name, turn, turn + 1), inputs, outputs, side)
+        quant = {'scheme': 'affine', 'scale': [0.5], 'zero_point': [written]}
+        names = [{'tensor': name, 'quant': quant} for name in ('q', 'pooled')[:len(records) - 1]]
+        constants = [{'tensor': name, 'constant': True} for name in ('scale', 'zero')]
+        ops = [{'name': 'q', 'type': 'QuantizeLinear', 'inputs': [{'tensor': 'x'}, *constants], 'outputs': names[:1]}]
+        if pooled:
+            ops.append({'name': 'pool', 'type': 'MaxPool', 'inputs': names[:1], 'outputs': names[1:]})
+        ops.append({'name': 'd', 'type': 'DequantizeLinear', 'inputs': [names[-1], *constants], 'outputs': [{'tensor': 'y'}]})
+        self.write(side + '.json', json.dumps({'opdump_model': 1, 'name': 'net', 'id': 1, 'ops': ops}).encode())
+
+    def quantised_verdicts(self):
+        return self.verdicts('--model', 'mine.json', '--golden-model', 'golden.json')
+
+    def test_who_writes_by_another_zero_point_is_the_culprit_and_not_who_reads_it(self):
+        for pooled in (False, True):
+            self.quantised_chain('mine', 5, 0, pooled)
+            self.quantised_chain('golden', 0, 0, pooled)
+            verdicts, first = self.quantised_verdicts()
+            self.assertEqual(verdicts, ['culprit', *['agrees'] * pooled, 'victim'])
+            self.assertIn('"d" at net/0, victim: it takes input 0 by zero point 0, which was written by 5: output 0 does not (', first)
+            shutil.rmtree(self.path('mine'))
+            shutil.rmtree(self.path('golden'))
+
+    def test_who_reads_by_another_zero_point_is_the_culprit(self):
+        self.quantised_chain('mine', 0, 5)
+        self.quantised_chain('golden', 0, 0)
+        verdicts, first = self.quantised_verdicts()
+        self.assertEqual(verdicts, ['agrees', 'culprit'])
+        self.assertIn('"d" at net/0, culprit: its constant input 2 is another, ', first)
+
+    def test_who_reads_another_zero_point_rightly_is_to_blame_for_its_own_fault(self):
+        # As where one side has int8 and the other one uint8.
+        self.quantised_chain('mine', 5, 5, gain=3)
+        self.quantised_chain('golden', 0, 0)
+        self.assertEqual(self.quantised_verdicts()[0], ['agrees', 'culprit'])
 
     def steps_of(self, side, values):
         """Operators one behind the other, the values between them given."""

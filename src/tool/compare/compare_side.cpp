@@ -356,6 +356,7 @@ void add_cards(const CardedOps* card, BesideCards& beside, DumpSide& side) {
     const RunTensor* const carded = found->tensor(side.files[tensor.file].op, tensor.is_output, tensor.index);
     if (carded == nullptr) continue;
     tensor.constant = carded->is_constant;
+    tensor.name = carded->name;
     tensor.quant = carded->quant.scheme == QuantScheme::none ? nullptr : &carded->quant;
     if (tensor.quant != nullptr && tensor.quant->scheme == QuantScheme::block) take_blocks(tensor);
   }

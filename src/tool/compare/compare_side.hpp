@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/tool/compare/compare_name.hpp"
@@ -29,6 +30,7 @@ struct DumpTensor {
   std::uint32_t original_index = 0;
   const Quantisation* quant = nullptr;     ///< by a card; null: not known
   bool constant = false;                   ///< by a card: the model holds its elements
+  std::string_view name{};                 ///< by a card; empty: not known
   std::optional<TensorSummary> summary{};  ///< instead of elements, of which there are none then
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/tool/compare/compare_run.hpp"
+#include "src/tool/compare/misread_inputs.hpp"
 
 namespace opdump::tool {
 
@@ -32,6 +33,7 @@ struct OpVerdict {
   std::optional<std::size_t> bad_constant{};    ///< the same of the inputs that are constants by a card
   std::optional<std::size_t> bad_output{};      ///< the same of the outputs
   std::optional<std::size_t> unequal_output{};  ///< the first one that is not equal
+  std::optional<std::size_t> unequal_constant{};
   bool other_dtype = false;                     ///< a tensor of it has not the golden one's
   bool equal_inputs = true;                     ///< all that could be compared, without constants
   double input_error = 0;                       ///< the greatest, without that of constants
@@ -39,6 +41,9 @@ struct OpVerdict {
   double rounding = 0;                          ///< an error that the dtypes alone account for
   bool fed = false;       ///< an operator before it, at the same step, has an output that diverges
   std::string problem{};  ///< why no output could be compared
+  std::optional<MisreadInput> misread{};      ///< where its inputs agree, and an output is not equal
+  std::optional<std::size_t> misread_from{};  ///< who wrote that input by a constant of its own, in the list
+  std::optional<std::size_t> misread_by{};    ///< who reads so what this one wrote
 
   /// By how much the error of the outputs is more than that of the inputs.
   double growth() const;
@@ -51,6 +56,9 @@ struct OpVerdict {
 /// and errors begin where inputs are equal and an output is not. Elsewhere they begin where an output's error
 /// is many times that of the inputs. Where the first operator that diverges has less than twice the error of
 /// its inputs, no operator alone is to blame for it.
+///
+/// Quantised outputs may be equal by the scale or zero point that their operator has written them by, and be
+/// read by another one. To blame for that is which of the two has another constant than golden.
 std::vector<OpVerdict> judge_ops(const DumpSide& mine, const DumpSide& golden,
                                  const std::vector<PairResult>& results,
                                  const std::function<bool(const PairResult&)>& diverges);

@@ -43,7 +43,7 @@ VerdictReport::VerdictReport(const CompareReport& report)
   for (const OpVerdict& op : ops_) {
     if (first_ == nullptr && op.bad_output) first_ = &op;
     if (culprit_ == nullptr && op.verdict == Verdict::culprit) culprit_ = &op;
-    if (unequal_ == nullptr && op.unequal_output) unequal_ = &op;
+    if (unequal_ == nullptr && (op.unequal_output || op.misread_by)) unequal_ = &op;
     const bool grows = op.bad_output && op.inputs != 0 && op.growth() > 1;
     if (grows && (grown_ == nullptr || op.growth() > grown_->growth())) grown_ = &op;
   }
@@ -72,6 +72,7 @@ std::string VerdictReport::measured_text(std::size_t index) const {
 }
 
 std::string VerdictReport::unequal_text(const OpVerdict& op) const {
+  if (!op.unequal_output) return miswritten_text(op);
   const std::string output = measured_text(*op.unequal_output);
   if (op.inputs == 0 || !op.equal_inputs) return output;
   return (op.inputs == 1 ? "its input is equal, "
@@ -88,14 +89,29 @@ std::string VerdictReport::growth_text(const OpVerdict& op) const {
   return text;
 }
 
+std::string VerdictReport::misread_text(const OpVerdict& op) const {
+  const DumpTensor& input = report_.mine.tensors[*report_.results[op.misread->result].pair.mine];
+  return "it takes " + tensor_text(input) + " by " + op.misread->text + ": ";
+}
+
+std::string VerdictReport::miswritten_text(const OpVerdict& op) const {
+  const OpVerdict& reader = ops_[*op.misread_by];
+  const DumpTensor& constant = report_.mine.tensors[*report_.results[*op.unequal_constant].pair.mine];
+  return "its constant " + tensor_text(constant) + " is another: its output is equal by that, but " +
+         name_of(reader) + " takes it by " + reader.misread->text;
+}
+
 std::string VerdictReport::culprit_text(const OpVerdict& op) const {
+  if (op.misread_by && !op.unequal_output) return miswritten_text(op);
   if (op.bad_constant) {
     const DumpTensor& constant = report_.mine.tensors[*report_.results[*op.bad_constant].pair.mine];
     return "its constant " + tensor_text(constant) + " is another, " +
            (op.bad_output ? bad_text(*op.bad_output) : measured_text(*op.unequal_output));
   }
   if (op.bad_output)
-    return (op.inputs == 1 ? "its input agrees, " : "its " + std::to_string(op.inputs) + " inputs agree, ") +
+    return (op.misread       ? misread_text(op)
+            : op.inputs == 1 ? "its input agrees, "
+                             : "its " + std::to_string(op.inputs) + " inputs agree, ") +
            bad_text(*op.bad_output);
   if (op.equal_inputs) return unequal_text(op) + ", and that grows";
   return "its error, within the limits, is " + number_text(op.growth()) +
@@ -103,6 +119,7 @@ std::string VerdictReport::culprit_text(const OpVerdict& op) const {
 }
 
 std::string VerdictReport::victim_text(const OpVerdict& op) const {
+  if (op.misread_from) return misread_text(op) + bad_text(*op.bad_output);
   if (!op.bad_input) {
     std::string text = "its inputs agree within the limits, but are not equal, and its error is " +
                        number_text(op.growth()) + " times theirs: ";

@@ -29,6 +29,8 @@ class VerdictReport {
   std::string name_of(const OpVerdict& op) const;  ///< `Conv2D "conv1" at net/3`
   std::string culprit_text(const OpVerdict& op) const;
   std::string victim_text(const OpVerdict& op) const;
+  std::string misread_text(const OpVerdict& op) const;     ///< "it takes input 0 by zero point 0, ...: "
+  std::string miswritten_text(const OpVerdict& op) const;  ///< the same of who wrote it
   std::string unequal_text(const OpVerdict& op) const;  ///< "its 2 inputs are equal, output 0 is not (...)"
   std::string growth_text(const OpVerdict& op) const;   ///< "its error is 7 times that of its inputs, ..."
   std::string bad_text(std::size_t result) const;
