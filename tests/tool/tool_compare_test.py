@@ -593,11 +593,13 @@ class Compare(Case):
         self.write('b.npy', npy('<f4', [count], floats(*([1.0] * count))))
         outs = set()
         for cores in ({0}, set(os.sched_getaffinity(0))):
-            outs.add(self.run_tool('compare', '-m', 'a.npy', '-g', 'b.npy', '--json',
+            outs.add(self.run_tool('compare', '-m', 'a.npy', '-g', 'b.npy', '--json', '-alg', 'max_abs,within_0.005,q99_abs,not_close',
                                    preexec_fn=lambda cores=cores: os.sched_setaffinity(0, cores)
                                    if cores <= os.sched_getaffinity(0) else None)[0])
         (text,) = outs
-        self.assertEqual(json.loads(text)['tensors'][0]['max_abs_at'], [count - 1])
+        tensor_report, = json.loads(text)['tensors']
+        self.assertEqual(tensor_report['max_abs_at'], [count - 1])
+        self.assertEqual([tensor_report[key] for key in ('within_0.005', 'q99_abs', 'not_close')], [1 - 1 / count, 0, 1])
 
     def place(self, side, shape, values, fmt, original):
         self.put('T.a.1.0.%016d' % 1, [], [tensor(FLOAT, list(shape), floats(*values), fmt=fmt, original=original)],

@@ -31,12 +31,12 @@ bool lacks_scale(const DumpTensor& integers, const DumpTensor& reals) {
 }
 
 void add_detail(const compare::ComparedArray& x, const compare::ComparedArray& y, bool wanted,
-                std::optional<compare::Comparison>& comparison) {
+                unsigned threads, std::optional<compare::Comparison>& comparison) {
   compare::Comparison& whole = *comparison;
   if (whole.equal == whole.elements) {
     whole.detail.emplace();
   } else if (wanted || !std::isfinite(whole.max_absolute_error)) {
-    whole.detail = compare::look_closer(x, y, whole.elements);
+    whole.detail = compare::look_closer(x, y, whole.elements, threads);
     if (!whole.detail) comparison.reset();
   }
 }
@@ -127,7 +127,7 @@ void CompareTask::compare_pair(unsigned threads, PairResult& result) const {
   result.unscaled = lacks_scale(x, y) || lacks_scale(y, x);
   if (result.unscaled) add_remark("integers against real numbers, and no scale is known", result);
   result.comparison = compare::compare(pair.mine(), pair.golden(), order.elements, threads);
-  if (result.comparison) add_detail(pair.mine(), pair.golden(), detail, result.comparison);
+  if (result.comparison) add_detail(pair.mine(), pair.golden(), detail, threads, result.comparison);
   if (result.comparison) result.comparison->expected_error = expected_error(result, pair, threads);
   if (pair.failed()) {
     result.problem = pair.problem();

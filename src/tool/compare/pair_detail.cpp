@@ -1,8 +1,11 @@
 #include "src/tool/compare/pair_detail.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
+#include <functional>
+#include <thread>
 #include <vector>
 
 namespace opdump::compare {
@@ -14,6 +17,11 @@ class Magnitudes {
   void add(float magnitude) {
     ++counts_[std::bit_cast<std::uint32_t>(magnitude) >> kDropped];
     ++all_;
+  }
+
+  void add(const Magnitudes& other) {
+    for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
+    all_ += other.all_;
   }
 
   /// The least magnitude, rounded up, that `share` of those that were added do not pass.
@@ -63,26 +71,30 @@ class Pieces {
 
 class Look {
  public:
-  void add(float x, float y) {
-    detail_.mine_nan += std::isnan(x) ? 1 : 0;
-    detail_.mine_infinite += std::isinf(x) ? 1 : 0;
-    detail_.golden_nan += std::isnan(y) ? 1 : 0;
-    detail_.golden_infinite += std::isinf(y) ? 1 : 0;
-    if (!std::isfinite(x) || !std::isfinite(y)) {
-      const bool alike = (std::isnan(x) && std::isnan(y)) || x == y;
-      detail_.unlike += alike ? 0 : 1;
-      detail_.not_close += alike ? 0 : 1;
+  void add(const float* x, const float* y, std::size_t count) {
+    if (!all_finite(x, count) || !all_finite(y, count)) {
+      for (std::size_t i = 0; i < count; ++i) {
+        if (is_counted_as_odd(x[i], y[i])) continue;
+        add_finite(x + i, y + i, 1);
+      }
       return;
     }
-    ++finite_;
-    const double golden = std::fabs(static_cast<double>(y));
-    const double distance = std::fabs(static_cast<double>(x) - static_cast<double>(y));
-    detail_.golden_peak = std::max(detail_.golden_peak, golden);
-    detail_.not_close += distance > 1e-5 + 1e-5 * golden ? 1 : 0;
-    near_ += distance <= golden / 1000 ? 1 : 0;
-    less_near_ += distance <= golden / 200 ? 1 : 0;
-    absolute_.add(static_cast<float>(distance));
-    relative_.add(golden == 0 ? (distance == 0 ? 0.0f : HUGE_VALF) : static_cast<float>(distance / golden));
+    add_finite(x, y, count);
+  }
+
+  void add(const Look& other) {
+    detail_.mine_nan += other.detail_.mine_nan;
+    detail_.mine_infinite += other.detail_.mine_infinite;
+    detail_.golden_nan += other.detail_.golden_nan;
+    detail_.golden_infinite += other.detail_.golden_infinite;
+    detail_.unlike += other.detail_.unlike;
+    detail_.not_close += other.detail_.not_close;
+    detail_.golden_peak = std::max(detail_.golden_peak, other.detail_.golden_peak);
+    finite_ += other.finite_;
+    near_ += other.near_;
+    less_near_ += other.less_near_;
+    absolute_.add(other.absolute_);
+    relative_.add(other.relative_);
   }
 
   PairDetail end() {
@@ -96,6 +108,52 @@ class Look {
   }
 
  private:
+  static bool all_finite(const float* numbers, std::size_t count) {
+    constexpr std::uint32_t kInfinite = 0x7f800000;
+    std::uint32_t greatest = 0;
+    for (std::size_t i = 0; i < count; ++i)
+      greatest = std::max(greatest, std::bit_cast<std::uint32_t>(numbers[i]) & 0x7fffffff);
+    return greatest < kInfinite;
+  }
+
+  /// Counts NaNs and infinities; false where both numbers are finite.
+  bool is_counted_as_odd(float x, float y) {
+    if (std::isfinite(x) && std::isfinite(y)) return false;
+    detail_.mine_nan += std::isnan(x) ? 1 : 0;
+    detail_.mine_infinite += std::isinf(x) ? 1 : 0;
+    detail_.golden_nan += std::isnan(y) ? 1 : 0;
+    detail_.golden_infinite += std::isinf(y) ? 1 : 0;
+    const bool alike = (std::isnan(x) && std::isnan(y)) || x == y;
+    detail_.unlike += alike ? 0 : 1;
+    detail_.not_close += alike ? 0 : 1;
+    return true;
+  }
+
+  void add_finite(const float* x, const float* y, std::size_t count) {
+    float distances[Pieces::kElements], shares[Pieces::kElements];
+    double peak = detail_.golden_peak;
+    std::uint64_t not_close = 0, near = 0, less_near = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const double golden = std::fabs(static_cast<double>(y[i]));
+      const double distance = std::fabs(static_cast<double>(x[i]) - static_cast<double>(y[i]));
+      peak = std::max(peak, golden);
+      not_close += distance > 1e-5 + 1e-5 * golden ? 1 : 0;
+      near += distance * 1000 <= golden ? 1 : 0;
+      less_near += distance * 200 <= golden ? 1 : 0;
+      distances[i] = static_cast<float>(distance);
+      shares[i] = distance == 0 ? 0 : static_cast<float>(distance / golden);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      absolute_.add(distances[i]);
+      relative_.add(shares[i]);
+    }
+    detail_.golden_peak = peak;
+    detail_.not_close += not_close;
+    finite_ += count;
+    near_ += near;
+    less_near_ += less_near;
+  }
+
   PairDetail detail_;
   std::uint64_t finite_ = 0;
   std::uint64_t near_ = 0;
@@ -104,20 +162,40 @@ class Look {
   Magnitudes relative_;
 };
 
+/// What one thread takes at a time.
+constexpr std::uint64_t kLookElements = kThreadElements;
+static_assert(kLookElements % Pieces::kElements == 0);
+
 }  // namespace
 
-std::optional<PairDetail> look_closer(const ComparedArray& x, const ComparedArray& y,
-                                      std::uint64_t elements) {
-  Look look;
-  Pieces mine(x), golden(y);
-  for (std::uint64_t first = 0; first < elements; first += Pieces::kElements) {
-    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(Pieces::kElements, elements - first));
-    const float* const xs = mine.read(first, count);
-    const float* const ys = golden.read(first, count);
-    if (xs == nullptr || ys == nullptr) return std::nullopt;
-    for (std::size_t i = 0; i < count; ++i) look.add(xs[i], ys[i]);
-  }
-  return look.end();
+std::optional<PairDetail> look_closer(const ComparedArray& x, const ComparedArray& y, std::uint64_t elements,
+                                      unsigned threads) {
+  const std::uint64_t parts = (elements + kLookElements - 1) / kLookElements;
+  std::atomic<std::uint64_t> next{0};
+  std::atomic<bool> good{true};
+  std::vector<Look> looks(
+      static_cast<std::size_t>(std::clamp<std::uint64_t>(parts, 1, std::max(threads, 1U))));
+  const auto work = [&](Look& look) {
+    Pieces mine(x), golden(y);
+    for (std::uint64_t part; good.load(std::memory_order_relaxed) &&
+                             (part = next.fetch_add(1, std::memory_order_relaxed)) < parts;) {
+      const std::uint64_t end = std::min(elements, (part + 1) * kLookElements);
+      for (std::uint64_t first = part * kLookElements; first < end; first += Pieces::kElements) {
+        const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(Pieces::kElements, end - first));
+        const float* const xs = mine.read(first, count);
+        const float* const ys = golden.read(first, count);
+        if (xs == nullptr || ys == nullptr) return good.store(false, std::memory_order_relaxed);
+        look.add(xs, ys, count);
+      }
+    }
+  };
+  std::vector<std::thread> helpers;
+  for (std::size_t i = 1; i < looks.size(); ++i) helpers.emplace_back(work, std::ref(looks[i]));
+  work(looks[0]);
+  for (std::thread& helper : helpers) helper.join();
+  if (!good.load(std::memory_order_relaxed)) return std::nullopt;
+  for (std::size_t i = 1; i < looks.size(); ++i) looks[0].add(looks[i]);
+  return looks[0].end();
 }
 
 }  // namespace opdump::compare
