@@ -17,6 +17,7 @@ from quantised_model import array_of, constant_of, quantised  # noqa: E402
 from tapped_program import environment  # noqa: E402
 
 FLOAT, HALF = 1, 10  # ONNX's numbers of dtypes
+WHOLE = {'when_full': 'block', 'block_limit_ms': 60000}  # however busy the machine is
 WEIGHED = ('Conv', 'MatMul', 'ConvTranspose', 'QLinearConv')
 
 
@@ -170,7 +171,7 @@ class Subject:
         paths = {name: dump.with_name(f'{dump.name}.{name}') for name in ('onnx', 'json', 'out')}
         paths['onnx'].write_bytes(file)
         paths['json'].write_text(json.dumps({'dump': {'dump_path': str(dump), 'dump_mode': 'all', 'dump_list': [{}]},
-                                             'opdump': {'when_full': 'block', 'ring_bytes': 1 << 22, **options}}))
+                                             'opdump': {**WHOLE, 'ring_bytes': 1 << 22, **options}}))
         lines = ['level 0', f'session {self.name} {paths["onnx"]}',
                  f'input x {FLOAT} {self.folder}/x ' + ' '.join(map(str, self.shape)), f'run {paths["out"]} 1']
         done = subprocess.run([self.lab.driver], input='\n'.join(lines), text=True, capture_output=True, check=False,

@@ -27,7 +27,7 @@ if numpy is None:
 import onnx_input  # noqa: E402
 import opencv_library  # noqa: E402
 from onnx_graph import Model  # noqa: E402
-from planted_models import Lab, Planted, Subject, bias_off_by_a_channel, in_files, transposed_weight  # noqa: E402
+from planted_models import WHOLE, Lab, Planted, Subject, bias_off_by_a_channel, in_files, transposed_weight  # noqa: E402
 from tapped_program import environment  # noqa: E402
 
 OPDUMP, ROOT, BUILD = [pathlib.Path(path).resolve() for path in sys.argv[1:4]]
@@ -66,7 +66,7 @@ class TwoRuntimes(unittest.TestCase):
         cls.opencv.mkdir()
         config = cls.folder / 'opencv.json'
         config.write_text(json.dumps({'dump': {'dump_path': str(cls.opencv), 'dump_mode': 'all', 'dump_list': [{}]},
-                                      'opdump': {'when_full': 'block'}}))
+                                      'opdump': WHOLE}))
         subprocess.run([OPENCV.layers, cls.plain.golden.with_suffix('.onnx'), cls.plain.folder / 'x', ','.join(map(str, SHAPE)),
                         'tapped'], env=environment(config), check=True, capture_output=True)
 
