@@ -73,6 +73,14 @@ class Library(DivergeCase):
         self.assertIn('2 operators, recomputed by onnxruntime 1.99.0: 2 not replayed\n', out)
         self.assertIn('no operators here, and no ?[31mcolours (2, as Relu', out)
 
+    def test_an_operator_in_which_the_runtime_crashes_is_told_and_the_others_are_computed(self):
+        with unittest.mock.patch.dict(os.environ, {'OTHER_CRASHES': '1'}):
+            out, _ = self.diverge('--reference', f'ort:{REFUSING}', '--json')
+        reasons = {op['type']: (op['verdict'], op['reason']) for op in json.loads(out)['ops']}
+        self.assertEqual(reasons, {
+            'Relu': ('not replayed', 'onnxruntime 1.99.0: no operators here, and no \x1b[31mcolours'),
+            'Clip': ('not replayed', 'onnxruntime 1.99.0 crashes: Aborted')})
+
 
 class SaveFailing(DivergeCase):
     def test_each_culprit_gets_a_folder(self):

@@ -5,11 +5,11 @@
 #include <iterator>
 #include <optional>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "platform/runtimes/onnxruntime/ort_calls.hpp"
 #include "src/attach/onnx_dtype.hpp"
+#include "src/tool/diverge/isolated_reference.hpp"
 #include "src/tool/diverge/one_node_model.hpp"
 #include "src/tool/diverge/ort_library.hpp"
 #include "src/tool/dump/elements.hpp"
@@ -22,8 +22,6 @@ using Owned = std::unique_ptr<Object, void (*)(Object*)>;
 
 /// What the runtime says of a failure is the reason, and not in a log too.
 constexpr OrtLoggingLevel kFatalOnly = ORT_LOGGING_LEVEL_FATAL;
-
-constexpr std::size_t kMostSessions = 256;
 
 std::string one_line(std::string text) {
   constexpr std::size_t kMostLetters = 400;
@@ -75,7 +73,6 @@ class OrtReference final : public OpReference {
   OrtReference(const OrtReference&) = delete;
   OrtReference& operator=(const OrtReference&) = delete;
   ~OrtReference() override {
-    clear_sessions();
     if (memory_ != nullptr) calls_->ReleaseMemoryInfo(memory_);
     if (options_ != nullptr) calls_->ReleaseSessionOptions(options_);
     if (env_ != nullptr) calls_->ReleaseEnv(env_);
@@ -91,6 +88,7 @@ class OrtReference final : public OpReference {
         calls_.succeeds(calls_->SetInterOpNumThreads(options_, 1)) &&
         calls_.succeeds(calls_->CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &memory_));
     if (!started) reason = name() + " does not start: " + one_line(calls_.error());
+    if (started) warm_up();
     return started;
   }
 
@@ -101,13 +99,13 @@ class OrtReference final : public OpReference {
       reason = "its result is random";
       return false;
     }
-    OrtSession* session = session_of(op, reason);
-    if (session != nullptr) return run_session(session, op, outputs, reason);
+    Owned<OrtSession> session = session_of(op, reason);
+    if (session != nullptr) return run_session(session.get(), op, outputs, reason);
     if (!has_bfloat16(op)) return false;
     const ReplayOp wide = with_float32(op);
     std::string other;
     session = session_of(wide, other);
-    if (session == nullptr || !run_session(session, wide, outputs, other)) return false;
+    if (session == nullptr || !run_session(session.get(), wide, outputs, other)) return false;
     for (ReplayTensor& output : outputs) {
       if (output.dtype == DType::float32)
         change_floats(output, DType::float64, element_reader(DType::float32));
@@ -116,24 +114,28 @@ class OrtReference final : public OpReference {
   }
 
  private:
-  OrtSession* session_of(const ReplayOp& op, std::string& reason) {
-    std::string model;
-    if (!one_node_model(op, nullptr, model, reason)) return nullptr;
-    if (const auto kept = sessions_.find(model); kept != sessions_.end()) return kept->second;
-    if (sessions_.size() == kMostSessions) clear_sessions();
-    OrtSession* session = nullptr;
-    if (!calls_.succeeds(
-            calls_->CreateSessionFromArray(env_, model.data(), model.size(), options_, &session))) {
-      reason = name() + ": " + one_line(calls_.error());
-      return nullptr;
-    }
-    sessions_.emplace(std::move(model), session);
-    return session;
+  /// What the runtime makes once for all sessions, so that not each process has to.
+  void warm_up() {
+    ReplayOp op;
+    op.type = "Identity";
+    op.opset = 13;
+    op.wanted.emplace_back("y", DType::float32);
+    op.inputs.emplace_back(ReplayTensor{"x", DType::float32, {1}, std::vector<std::byte>(sizeof(float))});
+    std::vector<ReplayTensor> outputs;
+    std::string ignored;
+    run(op, outputs, ignored);
   }
 
-  void clear_sessions() {
-    for (const auto& [model, session] : sessions_) calls_->ReleaseSession(session);
-    sessions_.clear();
+  Owned<OrtSession> session_of(const ReplayOp& op, std::string& reason) {
+    std::string model;
+    OrtSession* session = nullptr;
+    if (one_node_model(op, nullptr, model, reason) &&
+        !calls_.succeeds(
+            calls_->CreateSessionFromArray(env_, model.data(), model.size(), options_, &session))) {
+      reason = name() + ": " + one_line(calls_.error());
+      session = nullptr;
+    }
+    return {session, calls_->ReleaseSession};
   }
 
   bool run_session(OrtSession* session, const ReplayOp& op, std::vector<ReplayTensor>& outputs,
@@ -220,7 +222,6 @@ class OrtReference final : public OpReference {
   OrtEnv* env_ = nullptr;
   OrtSessionOptions* options_ = nullptr;
   OrtMemoryInfo* memory_ = nullptr;
-  std::unordered_map<std::string, OrtSession*> sessions_;  ///< by the bytes of their models
 };
 
 }  // namespace
@@ -229,7 +230,8 @@ std::unique_ptr<OpReference> open_ort(const std::string& path, std::string& reas
   std::optional<OrtLibrary> library = load_ort(path, reason);
   if (!library) return nullptr;
   auto reference = std::make_unique<OrtReference>(std::move(*library));
-  return reference->start(reason) ? std::move(reference) : nullptr;
+  if (!reference->start(reason)) return nullptr;
+  return std::make_unique<IsolatedReference>(std::move(reference));
 }
 
 }  // namespace opdump::tool
