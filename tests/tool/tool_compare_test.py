@@ -15,7 +15,7 @@ import zipfile
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
 import tool_case  # noqa: E402
 from model_files import onnx_tensor  # noqa: E402
-from tool_case import (BF16, BOOL, COMPLEX64, Case, FLOAT, INT32, INT4, STRING, floats,
+from tool_case import (BF16, BOOL, COMPLEX64, Case, FLOAT, FLOAT16, INT32, INT4, STRING, floats,
                        npy, record, tensor)  # noqa: E402
 
 HEADER = ['Index', 'OpType', 'NPUDump', 'DataType', 'Address', 'GroundTruth', 'DataType', 'Address', 'TensorIndex',
@@ -572,6 +572,22 @@ class Compare(Case):
         results, _ = self.compare(expect=1)
         self.assertEqual((results[0]['cosine'], results[0]['diverges'], results[0]['equal']), ('nan', True, 1))
         self.compare('--fail-under', 'max_abs=1e30', expect=1)
+
+    def test_nan_here_alone_is_told_without_its_sign(self):
+        self.put('T.a.1.0.%016d' % 1, [], [one([1, 2, 3])], 'golden')
+        for nan in (0x7fc00000, 0xffc00000):
+            self.put('T.a.1.0.%016d' % 1, [], [tensor(FLOAT, [3], struct.pack('<2fI', 1, 2, nan))], 'mine')
+            out, _ = self.run_tool('compare', '-m', 'mine', '-g', 'golden', expect=1)
+            self.assertIn('first diverging operator: T "a", diverges: output 0 does not (cosine nan < 0.99, euclid nan > 0.05, '
+                          '1 NaN and 0 Inf for 0 NaN and 0 Inf)', out)
+
+    def test_another_dtype_is_told_also_where_it_agrees(self):
+        for side, dtype, code in (('mine', FLOAT16, 'e'), ('golden', FLOAT, 'f')):
+            self.put('T.a.1.0.%016d' % 1, [one([1, 2])], [one([1, 2], dtype, code)], side)
+        out, _ = self.run_tool('compare', '-m', 'mine', '-g', 'golden')
+        self.assertIn('another dtype in 1 operator, first T "a": output 0 is float16 for float32\n', out)
+        report = json.loads(self.run_tool('compare', '-m', 'mine', '-g', 'golden', '--json')[0])
+        self.assertEqual([(op['verdict'], op['evidence']) for op in report['ops']], [('agrees', 'output 0 is float16 for float32')])
 
     def test_what_is_equal_keeps_every_limit(self):
         for side in ('mine', 'golden'):

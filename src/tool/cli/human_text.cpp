@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include <array>
+#include <cmath>
 #include <cstdio>
 
 namespace opdump::tool {
@@ -26,6 +27,7 @@ std::string count_text(std::uint64_t count, std::string_view singular) {
 }
 
 std::string number_text(double number) {
+  if (std::isnan(number)) return "nan";  // whatever its sign bit
   char text[32];
   std::snprintf(text, sizeof text, "%.6g", number);
   return text;

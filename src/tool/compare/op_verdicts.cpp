@@ -225,7 +225,7 @@ std::vector<OpVerdict> judge_ops(const DumpSide& mine, const DumpSide& golden,
     }
     pairs[place->second].push_back(i);
     const DumpTensor& partner = golden.tensors[*result.pair.golden];
-    op.other_dtype |= tensor.dtype != partner.dtype;
+    if (!op.other_dtype && tensor.dtype != partner.dtype) op.other_dtype = i;
     op.rounding = std::max({op.rounding, rounding_of_dtype(tensor.dtype), rounding_of_dtype(partner.dtype)});
     if (tensor.is_output) {
       has_output[place->second] = true;

@@ -34,7 +34,7 @@ struct OpVerdict {
   std::optional<std::size_t> bad_output{};      ///< the same of the outputs
   std::optional<std::size_t> unequal_output{};  ///< the first one that is not equal
   std::optional<std::size_t> unequal_constant{};
-  bool other_dtype = false;                     ///< a tensor of it has not the golden one's
+  std::optional<std::size_t> other_dtype{};     ///< the first tensor that has not golden's
   bool equal_inputs = true;                     ///< all that could be compared, without constants
   double input_error = 0;                       ///< the greatest, without that of constants
   double output_error = 0;                      ///< the greatest

@@ -1,5 +1,6 @@
 #include "src/tool/compare/verdict_report.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -132,6 +133,15 @@ std::string VerdictReport::victim_text(const OpVerdict& op) const {
                    "operator that was not dumped");
 }
 
+std::string VerdictReport::dtype_text(const OpVerdict& op) const {
+  if (!op.other_dtype) return {};
+  const PairResult& result = report_.results[*op.other_dtype];
+  const DumpTensor& mine = report_.mine.tensors[*result.pair.mine];
+  const DumpTensor& golden = report_.golden.tensors[*result.pair.golden];
+  return tensor_text(mine) + " is " + std::string(info(mine.dtype).name) + " for " +
+         std::string(info(golden.dtype).name);
+}
+
 std::string VerdictReport::evidence_of(const OpVerdict& op) const {
   switch (op.verdict) {
     case Verdict::culprit:
@@ -143,7 +153,7 @@ std::string VerdictReport::evidence_of(const OpVerdict& op) const {
     case Verdict::unpaired:
       return op.problem;
     case Verdict::agrees:
-      break;
+      return dtype_text(op);
   }
   return {};
 }
@@ -165,6 +175,12 @@ void VerdictReport::print() const {
     line += (line.empty() ? "" : ", ") + std::to_string(counts[i]) + ' ' + (counts[i] == 1 ? one : kMany[i]);
   }
   print_line(count_text(ops_.size(), "operator") + ": " + line);
+  const auto differs = [](const OpVerdict& op) { return op.other_dtype.has_value(); };
+  if (const auto other = std::find_if(ops_.begin(), ops_.end(), differs); other != ops_.end())
+    print_line(
+        "another dtype in " +
+        count_text(static_cast<std::uint64_t>(std::count_if(ops_.begin(), ops_.end(), differs)), "operator") +
+        ", first " + name_of(*other) + ": " + dtype_text(*other));
   if (first_ == nullptr && unequal_ != nullptr)
     print_line("below the limits, first unequal operator: " + name_of(*unequal_) + ": " +
                unequal_text(*unequal_));

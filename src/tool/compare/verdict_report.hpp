@@ -33,6 +33,7 @@ class VerdictReport {
   std::string miswritten_text(const OpVerdict& op) const;  ///< the same of who wrote it
   std::string unequal_text(const OpVerdict& op) const;  ///< "its 2 inputs are equal, output 0 is not (...)"
   std::string growth_text(const OpVerdict& op) const;   ///< "its error is 7 times that of its inputs, ..."
+  std::string dtype_text(const OpVerdict& op) const;    ///< "output 0 is float16 for float32"; or empty
   std::string bad_text(std::size_t result) const;
   std::string measured_text(std::size_t result) const;
   void write_op(JsonWriter& json, std::string_view key, const OpVerdict* op, const std::string& text) const;
