@@ -17,7 +17,7 @@ ensure build_tools
 say "== 2/4 Building opdump and the digits example in $folder, unoptimised to be quick"
 build_targets='src/tool/opdump examples/digits/digits'
 build "$folder" -Dtests=disabled -Dtool=enabled -Dexamples=enabled \
-  -Doptimization=0 -Ddebug=false -Dunity=on -Dunity_size=35 || exit 1
+  -Doptimization=0 -Ddebug=false -Dunity=on -Dunity_size=50 || exit 1
 
 say "== 3/4 Reading digits, dumping what examples/digits/acl.json asks for to $folder/dump"
 rm -rf "$folder/dump"
