@@ -35,7 +35,9 @@ HeatListing::Cell& HeatListing::cell_of(const ShownRecord& record) {
   Model& model = models_[{boot_of(record.found.path), record.place ? std::string(record.place->model) : ""}];
   const auto [column, is_new] = model.columns.try_emplace(name_of(record), model.ops.size());
   if (is_new) model.ops.push_back(column->first);
-  return model.steps[record.place ? Step(record.place->step) : Step()][column->second];
+  Step step;
+  if (record.place) step.emplace(record.place->step);
+  return model.steps[step][column->second];
 }
 
 void HeatListing::add(Cell& cell, const TensorNumbers& numbers) {
