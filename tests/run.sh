@@ -11,7 +11,7 @@ help() {
 usage: sh tests/run.sh [--all | --firmware [TARGET...]]
 
 Builds opdump under build/tests, unoptimised, and runs its tests. Of what a test tries out exhaustively it takes
-one in twenty. Missing tools are installed with apt-get where there is one.
+one in ten. Missing tools are installed with apt-get where there is one.
 
   --all       instead of this, everything: an optimised build, whose tests try out all and to which the models and
               mutants of the ring and the stress test under its compiler's thread sanitizer belong; a build with
@@ -145,7 +145,7 @@ if [ "$firmware" = yes ]; then
   run_firmware $targets
 elif [ "$all" = no ]; then
   # shellcheck disable=SC2086  # a list of options
-  run plain '' $fast -Doptimization=0 -Dcpp_args= -Dslow_tests=false -Dtest_share=20
+  run plain '' $fast -Doptimization=0 -Dcpp_args= -Dslow_tests=false -Dtest_share=10
 else
   # -g1 is enough to name lines, and what -g adds is a quarter of GCC's time.
   # shellcheck disable=SC2086  # a list of options
