@@ -12,8 +12,8 @@
 #include "opdump/impl/capture/sent_heads.hpp"
 #include "opdump/parts/config_digest.hpp"
 #include "opdump/session.hpp"
-#include "opdump/types/overflow.hpp"
 #include "opdump/types/account.hpp"
+#include "opdump/types/overflow.hpp"
 #include "platform/host/host_memory.hpp"
 #include "platform/posix/config_file.hpp"
 #include "platform/posix/crash_dump.hpp"
@@ -72,7 +72,11 @@ class BasicFileDump {
     DumpConfig config;
     ConfigError refusal;
     std::vector<ConfigNote> notes;
-    Status status = load_config_file(config_path, config_memory_, config, refusal, &notes, context);
+    // Read once, so that what is told of the text is told of the one in force.
+    ConfigText text;
+    Status status = read_config_file(config_path, text, refusal);
+    if (status == Status::ok)
+      status = load_config_text(text.view(), config_path, config_memory_, config, refusal, &notes, context);
     if (status != Status::ok) {
       error_ = to_string(refusal, config_path);
       return status;
@@ -81,12 +85,8 @@ class BasicFileDump {
     status = follow_environment(environment, config_memory_, config, &notes);
     for (const ConfigNote& note : notes) kit_.say(to_string(note, config_path));
     if (status == Status::ok) status = take_ring(config.options);
-    ConfigText text;
-    if (status == Status::ok && config.form.layout != Layout::cann &&
-        read_config_file(config_path, text, refusal) != Status::ok)
-      status = Status::not_found;
     if (status == Status::ok) status = kit_.apply(config, text.view());
-    if (status == Status::ok && active() && provenance_.any()) status = tell_provenance(config_path);
+    if (status == Status::ok && active() && provenance_.any()) status = tell_provenance(text.view());
     if (status == Status::ok) status = watch_for_crash();
     if (status == Status::ok && active()) status = load_again();
     if (status == Status::ok) return status;
@@ -205,14 +205,10 @@ class BasicFileDump {
     return Status::ok;
   }
 
-  Status tell_provenance(const char* config_path) {
-    ConfigText text;
-    ConfigError error;
+  Status tell_provenance(std::string_view config_text) {
     char digest[kConfigDigestDigits];
-    std::string_view told;
-    if (read_config_file(config_path, text, error) == Status::ok)
-      told = config_digest(as_bytes(text.view()), digest);
-    return kit_.session().tell_provenance(provenance_.with_config(told));
+    return kit_.session().tell_provenance(
+        provenance_.with_config(config_digest(as_bytes(config_text), digest)));
   }
 
   std::string losses(const DumpCounts& counts) const {

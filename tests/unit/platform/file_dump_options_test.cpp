@@ -229,6 +229,33 @@ TEST_CASE("file dump: the log hears notes with their places, and what a model wi
   CHECK(dump.stop() == Status::ok);
 }
 
+TEST_CASE("file dump: the digest of the config is of the text in force, whatever the file holds by then") {
+  const TemporaryDirectory directory;
+  const std::string config = (directory.path() / "acl.json").string();
+  const std::string text = R"({"dump": {"dump_path": ")" + directory.text() +
+                           R"(", "dump_list": [{}], "dump_kernel_data": "all"}})";
+  write_file(config, text);
+  HostMemory memory;
+  posix::BasicFileDump<HostMemory, 1024> dump(memory);
+  REQUIRE(dump.set_provenance({.build_id = "00ff"}) == Status::ok);
+  // The note on the key is heard when the config has been read.
+  dump.log_to([](void* of, std::string_view) { write_file(*static_cast<const std::string*>(of), "{}"); },
+              const_cast<std::string*>(&config));
+  REQUIRE(dump.start(config.c_str()) == Status::ok);
+  CHECK(read_file(config) == "{}");
+  ModelPlanFor<1> plan;
+  REQUIRE(dump.load_model(plan, kModel) == Status::ok);
+  CHECK(dump.stop() == Status::ok);
+  std::string told;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory.path())) {
+    if (entry.path().extension() == ".journal") told = read_file(entry.path());
+  }
+  char digest[kConfigDigestDigits];
+  CAPTURE(told);
+  CHECK(told.find("\nprovenance,00ff," + std::string(config_digest(as_bytes(text), digest)) + ',') !=
+        told.npos);
+}
+
 TEST_CASE("file dump: two devices of one process have a folder each in MindSpore's layouts") {
   const TemporaryDirectory directory;
   const std::string config = (directory.path() / "data_dump.json").string();
