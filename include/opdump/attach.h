@@ -67,7 +67,8 @@ opdump_status opdump_attach_start(opdump_attach* dump, const char* config);
  * From the next opdump_attach_start on, the journal tells what the dump comes from. Of what `provenance` does
  * not tell, the build-id is the program's and the digest that of the config's file. Without this call
  * journals stay as they were, and cards tell the program's build-id and the runtime. Copies the texts.
- * OPDUMP_ERR_ALREADY_INITIALISED when it has started; other errors as opdump_session_tell_provenance.
+ * OPDUMP_ERR_ALREADY_INITIALISED when it has started; other errors as opdump_session_tell_provenance. The log
+ * tells them.
  */
 opdump_status opdump_attach_set_provenance(opdump_attach* dump, const opdump_provenance* provenance);
 

@@ -56,7 +56,13 @@ class BasicFileDump {
 
   [[nodiscard]] Status set_provenance(const Provenance& provenance) {
     if (kit_.session().initialised()) return fail(Status::already_initialised);
-    if (const Status status = check(provenance); status != Status::ok) return fail(status);
+    if (const Status status = check(provenance); status != Status::ok) {
+      error_ = std::string("the provenance: ") +
+               (status == Status::too_large
+                    ? "its texts have more than " + std::to_string(kMostProvenanceBytes) + " bytes in all"
+                    : "only the runtime may hold a comma, and no text a control character");
+      return status;
+    }
     provenance_.set(provenance);
     return Status::ok;
   }

@@ -109,8 +109,8 @@ class FileDump {
   /// From the next `start` on, the journal tells what the dump comes from (`BasicSession::tell_provenance`),
   /// and of the config the digest of its file unless `provenance` has one. Copies the texts.
   /// `program_build_id` (build_id.hpp) finds the program's; `Provenance` is in
-  /// opdump/types/account.hpp. `already_initialised` until `stop`, and errors as
-  /// `check(provenance)`: nothing changes.
+  /// opdump/types/account.hpp. `already_initialised` until `stop`, and errors as `check(provenance)`: nothing
+  /// changes, and `error()` gives the error in words.
   [[nodiscard]] Status set_provenance(const Provenance& provenance);
 
   /// Takes effect at the next `start`; `as_asked` at first. Only one FileDump of a process handles signals;

@@ -6,7 +6,6 @@
 #include "src/attach/model_object.hpp"
 #include "src/c_api/c_port.hpp"
 #include "src/c_api/described_op.hpp"
-#include "src/c_api/provenance.hpp"
 
 using namespace opdump;
 using attaching::guarded;
@@ -39,10 +38,7 @@ opdump_status opdump_attach_start(opdump_attach* dump, const char* config) {
 
 opdump_status opdump_attach_set_provenance(opdump_attach* dump, const opdump_provenance* provenance) {
   if (dump == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
-  Provenance told;
-  if (const Status status = c_api::take_provenance(provenance, told); status != Status::ok)
-    return c_api::to_c(status);
-  return guarded([&] { return dump->set_provenance(told); });
+  return guarded([&] { return dump->set_provenance(provenance); });
 }
 
 int opdump_attach_is_on(const opdump_attach* dump) {

@@ -7,6 +7,7 @@
 #include "platform/posix/build_id.hpp"
 #include "platform/posix/impl/trusted_variable.hpp"
 #include "src/attach/model_object.hpp"
+#include "src/c_api/provenance.hpp"
 
 using namespace opdump;
 using attaching::ThreadTable;
@@ -29,13 +30,20 @@ void opdump_attach::make_files() {
   slots_[0].recorder = &files_->recorder();
 }
 
-Status opdump_attach::set_provenance(Provenance provenance) {
+Status opdump_attach::set_provenance(const opdump_provenance* provenance) {
   const std::lock_guard control(control_);
-  char build_id[kMostBuildIdDigits];
-  if (provenance.build_id.empty()) provenance.build_id = posix::program_build_id(build_id);
+  if (on()) return fail(Status::already_initialised, [&] { return "a provenance after the start"; });
   const auto slots = lock_all();
   make_files();
-  return files_->set_provenance(provenance);
+  Provenance told;
+  char build_id[kMostBuildIdDigits];
+  Status status = c_api::take_provenance(provenance, told);
+  if (status == Status::ok && told.build_id.empty()) told.build_id = posix::program_build_id(build_id);
+  if (status == Status::ok) status = files_->set_provenance(told);
+  if (status == Status::ok) return status;
+  return fail(status, [&] {
+    return "the provenance (150 bytes at most, no control characters, a comma only in the runtime)";
+  });
 }
 
 Status opdump_attach::start(const char* config) {

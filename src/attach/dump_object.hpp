@@ -35,7 +35,7 @@ struct opdump_attach {
   opdump_attach& operator=(const opdump_attach&) = delete;
   ~opdump_attach();
 
-  opdump::Status set_provenance(opdump::Provenance provenance);
+  opdump::Status set_provenance(const opdump_provenance* provenance);
   opdump::Status start(const char* config);
   opdump::Status stop();
   opdump::Status describe(const char* path);

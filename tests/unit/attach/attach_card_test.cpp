@@ -247,3 +247,25 @@ TEST_CASE("attach: a description that cannot be is refused, and the one before i
   REQUIRE(asked.cards().size() == 1);
   holds(asked.cards().begin()->second, {R"("outputs": [{"tensor": "kept"}])"});
 }
+
+TEST_CASE("attach: a provenance is in the journal from the next start on, and what cannot be one is told") {
+  AttachRun asked;
+  attach::Dump dump(attach::Dump::later, asked.options());
+  const std::string sha256(64, 'c');
+  REQUIRE(dump.set_provenance("runtime 1.2", sha256, "00ff") == OPDUMP_OK);
+  CHECK(dump.set_provenance(std::string(200, 'r')) == OPDUMP_ERR_TOO_LARGE);
+  CHECK(dump.set_provenance("runtime 1.3", "a,b") == OPDUMP_ERR_INVALID_ARGUMENT);
+  CHECK(asked.told("refused: the provenance (150 bytes at most") == 2);
+  REQUIRE(dump.start(asked.config().c_str()) == OPDUMP_OK);
+  CHECK(dump.set_provenance("too late") == OPDUMP_ERR_ALREADY_INITIALISED);
+  CHECK(asked.told("refused: a provenance after the start") == 1);
+  CHECK(dump.counts().failed_calls == 3);
+  {
+    attach::Model model(dump, "net");
+    model.add_op("a", "Relu");
+    run_step(model, 0);
+  }
+  CHECK(dump.stop() == OPDUMP_OK);
+  CHECK(asked.journal().find("\nprovenance,00ff,") != std::string::npos);
+  CHECK(asked.journal().find("," + sha256 + ",runtime 1.2\n") != std::string::npos);
+}

@@ -237,6 +237,11 @@ TEST_CASE("file dump: the digest of the config is of the text in force, whatever
   write_file(config, text);
   HostMemory memory;
   posix::BasicFileDump<HostMemory, 1024> dump(memory);
+  CHECK(dump.set_provenance({.build_id = "00,ff"}) == Status::invalid_argument);
+  CHECK(dump.error().find("the provenance: only the runtime may hold a comma") == 0);
+  const std::string long_text(kMostProvenanceBytes, 'r');
+  CHECK(dump.set_provenance({.runtime = long_text}) == Status::too_large);
+  CHECK(dump.error() == "the provenance: its texts have more than 160 bytes in all");
   REQUIRE(dump.set_provenance({.build_id = "00ff"}) == Status::ok);
   // The note on the key is heard when the config has been read.
   dump.log_to([](void* of, std::string_view) { write_file(*static_cast<const std::string*>(of), "{}"); },
