@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""Projects that are built with CMake take opdump installed, and as a part of their own build.
+
+usage: cmake_test.py SOURCE_ROOT BUILD_ROOT COMPILER [--installed]
+With --installed the second is left out, which compiles the library.
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+CONSUMER = """cmake_minimum_required(VERSION 3.18)
+project(consumer C CXX)
+{opdump}
+add_executable(consumer "{here}/consumer.cpp")
+target_link_libraries(consumer PRIVATE opdump::opdump)
+add_executable(consumer_attach "{here}/consumer_attach.cpp")
+target_link_libraries(consumer_attach PRIVATE opdump::opdump)
+add_executable(c_consumer "{here}/consumer.c")
+target_link_libraries(c_consumer PRIVATE opdump::opdump)
+add_executable(acl_consumer acl.cpp)
+target_link_libraries(acl_consumer PRIVATE opdump::acl)
+add_executable(header_consumer headers.cpp)
+target_link_libraries(header_consumer PRIVATE opdump::headers)
+add_executable(other_knobs EXCLUDE_FROM_ALL acl.cpp)
+target_link_libraries(other_knobs PRIVATE opdump::acl)
+target_compile_definitions(other_knobs PRIVATE OPDUMP_MAX_CONFIGS=9)
+"""
+ACL = """#include "opdump/acl.hpp"
+int main() { return opdump::acl::session().initialised() ? 1 : 0; }
+"""
+HEADERS = """#include "opdump/opdump.hpp"
+#ifdef OPDUMP_LINKED
+#error "the headers alone have no library"
+#endif
+int main() { return opdump::is_known(opdump::DType::float16) ? 0 : 1; }
+"""
+BUILT = ['consumer', 'consumer_attach', 'c_consumer', 'acl_consumer', 'header_consumer']
+
+
+def fail(text):
+    sys.exit(f'FAILED: {text}')
+
+
+def call(*command, code=0, **options):
+    """What the command printed; it has to end with `code`, or with any other than 0 if that is None."""
+    done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+    if done.returncode != code and not (code is None and done.returncode != 0):
+        fail(f'{" ".join(map(str, command))} ended with {done.returncode}:\n{done.stdout}')
+    return done.stdout
+
+
+def configure(project, compiler, *options, code=0):
+    return call('cmake', '-G', 'Ninja', '-S', project, '-B', project / 'build', f'-DCMAKE_CXX_COMPILER={compiler}',
+                '-DFETCHCONTENT_FULLY_DISCONNECTED=OFF', *options, code=code)
+
+
+def make(folder, root, opdump):
+    folder.mkdir()
+    (folder / 'CMakeLists.txt').write_text(CONSUMER.format(opdump=opdump, here=root / 'tests/package'))
+    (folder / 'acl.cpp').write_text(ACL)
+    (folder / 'headers.cpp').write_text(HEADERS)
+    return folder
+
+
+def consume(project, compiler, version, *options):
+    """Builds and runs the programs, but for the one that must not link."""
+    configure(project, compiler, *options)
+    call('cmake', '--build', project / 'build', '-j', os.cpu_count() or 1)
+    (project / 'attach.json').write_text(json.dumps({'dump': {'dump_path': str(project), 'dump_list': [{}]}}))
+    for name in BUILT:
+        arguments = [project / 'attach.json'] if name == 'consumer_attach' else []
+        printed = call(project / 'build' / name, *arguments, cwd=project)
+        if name == 'c_consumer' and not printed.startswith(f'opdump {version}, '):
+            fail(f'{name} printed: {printed}')
+    log = call('cmake', '--build', project / 'build', '--target', 'other_knobs', code=None)
+    if 'undefined reference' not in log or 'knobs_' not in log:
+        fail(f'the linker should have named the knobs that differ:\n{log}')
+
+
+def included(source):
+    """The sources that Meson has put together into this one; itself if it has not."""
+    if '-unity' not in pathlib.Path(source).name:
+        return [source]
+    return re.findall(r'#include\s*[<"](.+)[>"]', pathlib.Path(source).read_text())
+
+
+def test_same_sources(root, build):
+    script = ('include(platform/cmake/sources.cmake)\n'
+              'foreach(list vector core c config dialect_cann dialect_mindspore dialect_torchair dialect_lite system '
+              'system_c hosted acl)\n'
+              '  foreach(source IN LISTS opdump_${list}_sources opdump_${list})\n'
+              '    message(STATUS "${source}")\n  endforeach()\nendforeach()\n')
+    with tempfile.NamedTemporaryFile('w', suffix='.cmake') as file:
+        file.write(script)
+        file.flush()
+        cmake = {line[3:] for line in call('cmake', '-P', file.name, cwd=root).split('\n') if line.endswith('.cpp')}
+    parts = {'opdump', 'opdump_core', 'opdump_vectors', 'opdump_templates', 'opdump_attach', 'opdump_card', 'opdump_acl'}
+    meson = set()
+    for target in json.loads(call('meson', 'introspect', build, '--targets')):
+        if target['name'] in parts:
+            for group in target['target_sources']:
+                for source in group.get('sources', []) + group.get('generated_sources', []):
+                    meson |= {os.path.relpath(one, root) for one in included(source)}
+    if len(cmake) < 50 or cmake != meson:
+        fail(f'only in CMake: {sorted(cmake - meson)}, only in Meson: {sorted(meson - cmake)}')
+
+
+def test_knobs(root):
+    cmake = (root / 'platform/cmake/CMakeLists.txt').read_text()
+    knobs = [line.split()[1] for line in (root / 'include/opdump/knobs.hpp').read_text().split('\n')
+             if line.startswith('#ifndef OPDUMP_')]
+    for knob in knobs:
+        if knob not in cmake:
+            fail(f'{knob} cannot be set in CMake')
+
+
+def test_old_compiler(root):
+    for identity, version, code in [('GNU', '11.4', None), ('GNU', '12.2', 0), ('Clang', '13.0.1', None), ('Clang', '14', 0)]:
+        with tempfile.NamedTemporaryFile('w', suffix='.cmake') as file:
+            file.write(f'include({root}/platform/cmake/compiler.cmake)\nopdump_check_compiler({identity} {version})\n')
+            file.flush()
+            printed = call('cmake', '-P', file.name, code=code)
+        if code is None and f'opdump needs g++ 12 or clang++ 14; this compiler is {identity} {version}' not in printed:
+            fail(f'{identity} {version}: {printed}')
+
+
+def test_installed(root, build, compiler, version, work):
+    call('meson', 'install', '-C', build, '--no-rebuild', '--quiet', '--destdir', work / 'root')
+    config = next((work / 'root').rglob('opdumpConfig.cmake'))
+    prefix = config.parents[3] if config.parents[3].name != 'lib' else config.parents[4]
+    moved = work / 'another' / 'prefix'
+    moved.parent.mkdir()
+    shutil.move(prefix, moved)
+    search = f'-DCMAKE_PREFIX_PATH={moved}'
+
+    project = make(work / 'installed', root, f'find_package(opdump {version[:-2]} REQUIRED COMPONENTS acl headers)')
+    consume(project, compiler, version, search)
+    for wrong in ['0.2', '1.0', '0.0.9']:
+        project = make(work / f'wrong-{wrong}', root, f'find_package(opdump {wrong} REQUIRED)')
+        printed = configure(project, compiler, search, code=None)
+        if f'version: {version}' not in printed or wrong not in printed:
+            fail(f'version {wrong}: {printed}')
+    project = make(work / 'component', root, 'find_package(opdump REQUIRED COMPONENTS colour)')
+    if 'colour' not in configure(project, compiler, search, code=None):
+        fail('a component that does not exist should be named')
+    next(moved.rglob('libopdump.a')).unlink()
+    project = make(work / 'damaged', root, 'find_package(opdump REQUIRED)')
+    if 'libopdump.a is not there' not in configure(project, compiler, search, code=None).replace('\n  ', ' '):
+        fail('a library that is missing should be named')
+
+
+def test_fetched(root, compiler, version, work):
+    """From a repository, as FetchContent takes it, and with a knob of the program's own."""
+    source = work / 'source'
+    files = call('git', '-C', root, 'ls-files', '--cached', '--others', '--exclude-standard', '-z', 'include', 'src',
+                 'platform', 'meson.build').split('\0')
+    for file in filter(None, files):
+        if (root / file).exists() or (root / file).is_symlink():
+            (source / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(root / file, source / file, follow_symlinks=False)
+    call('git', 'init', '-q', source)
+    call('git', '-C', source, 'add', '-A')
+    call('git', '-C', source, '-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '-q', '-m', 'all')
+    fetch = (f'include(FetchContent)\nFetchContent_Declare(opdump GIT_REPOSITORY "file://{source}" GIT_TAG HEAD '
+             'SOURCE_SUBDIR platform/cmake)\nset(OPDUMP_MAX_RECORDERS 3)\nFetchContent_MakeAvailable(opdump)\n'
+             'get_target_property(knobs opdump::headers INTERFACE_COMPILE_DEFINITIONS)\n'
+             'if(NOT knobs STREQUAL "OPDUMP_MAX_RECORDERS=3")\n  message(FATAL_ERROR "knobs: ${knobs}")\nendif()')
+    project = make(work / 'fetched', root, fetch)
+    consume(project, compiler, version, '-DCMAKE_UNITY_BUILD=ON', '-DCMAKE_UNITY_BUILD_BATCH_SIZE=40')
+
+
+def main():
+    root, build, compiler = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]), sys.argv[3]
+    if shutil.which('cmake') is None:
+        print('SKIPPED: cmake is not there')
+        sys.exit(77)
+    version = json.loads(call('meson', 'introspect', build, '--projectinfo'))['version']
+    test_same_sources(root, build)
+    test_knobs(root)
+    test_old_compiler(root)
+    with tempfile.TemporaryDirectory() as work:
+        test_installed(root, build, compiler, version, pathlib.Path(work))
+        if '--installed' not in sys.argv:
+            test_fetched(root, compiler, version, pathlib.Path(work))
+    print('all passed')
+
+
+if __name__ == '__main__':
+    main()
