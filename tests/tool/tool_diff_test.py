@@ -12,6 +12,7 @@ import sys
 import time
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
+import crc32c as castagnoli  # noqa: E402
 import tool_case  # noqa: E402
 from tool_case import Case, FLOAT, record, tensor  # noqa: E402
 
@@ -21,12 +22,7 @@ FLOAT32 = 1  # of opdump's own numbers
 
 
 def crc32c(data):
-    crc = 0xffffffff
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
-    return struct.pack('<I', crc ^ 0xffffffff)
+    return struct.pack('<I', castagnoli.crc32c(data))
 
 
 def number(value):
