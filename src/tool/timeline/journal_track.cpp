@@ -199,6 +199,13 @@ void JournalTrack::told(const JournalLine& line) {
     case Kind::overwritten:
       begin("overwritten", "the log has gone round: what was before is gone");
       break;
+    case Kind::unreceived:
+      begin("unreceived", "frames that never arrived")
+          .key("first")
+          .number(line.first_frame)
+          .key("last")
+          .number(line.last_frame);
+      break;
     default:
       return;
   }

@@ -449,6 +449,8 @@ void DumpCheck::on_dumps_removed(std::uint64_t count, std::uint64_t first, std::
   told_.dumps_removed(count, first, last);
 }
 
+void DumpCheck::on_unreceived(std::uint64_t first, std::uint64_t last) { told_.unreceived(first, last); }
+
 void DumpCheck::on_problem(std::uint64_t number, const std::string& what) {
   told_.problem(number, what);
 }

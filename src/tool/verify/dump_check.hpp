@@ -93,6 +93,7 @@ class DumpCheck final : private JournalListener {
   void on_dumps_removed(std::uint64_t count, std::uint64_t first, std::uint64_t last) override;
   void on_cut(std::uint32_t recorder, std::uint32_t next) override;
   void on_cut_counts(std::uint32_t written, std::uint32_t lost) override;
+  void on_unreceived(std::uint64_t first, std::uint64_t last) override;
   void on_problem(std::uint64_t number, const std::string& what) override;
 
   void add_loss(FindingKind kind, std::uint32_t recorder, std::uint32_t sequence, std::string_view causes,

@@ -33,6 +33,7 @@ constexpr KindTexts kKinds[] = {
     {"no_journal", "no journal"},
     {"unlisted", "in no journal"},
     {"part", "not finished"},
+    {"unreceived", "never arrived over the wire"},
     {"damage", "lost with bytes of the image"},
     {"some_steps", "captured at some of the model's steps only, as operators are that run under a condition"},
     {"provenance", "what the dumps come from"},

@@ -29,6 +29,7 @@ enum class FindingKind : std::uint8_t {
   none,         ///< there is no journal
   unlisted,     ///< a file that no journal names
   part,         ///< a file that was never finished
+  unreceived,   ///< frames of a wire never arrived
   damage,       ///< bytes of a flash image are lost
   some_steps,   ///< an operator that was captured at some of its model's steps only, as conditional ones are
   provenance,   ///< what the dump comes from

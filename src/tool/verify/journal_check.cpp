@@ -26,6 +26,7 @@ void JournalCheck::take(const JournalLine& line, std::uint64_t number) {
   number_ = number;
   // Of what is removed to make room the sink tells, also behind the end of a dump.
   if (line.kind == Kind::removed || line.kind == Kind::overwritten) return;
+  if (line.kind == Kind::unreceived) return listener_.on_unreceived(line.first_frame, line.last_frame);
   if (line.kind == Kind::dumps_removed)
     return listener_.on_dumps_removed(line.bytes, line.first_time, line.last_time);
   closed_ = false;
@@ -66,6 +67,7 @@ void JournalCheck::take(const JournalLine& line, std::uint64_t number) {
     case Kind::removed:
     case Kind::dumps_removed:
     case Kind::overwritten:
+    case Kind::unreceived:
       return;
   }
 }

@@ -62,6 +62,9 @@ class JournalListener {
   /// Such lines told of as many records as `written`, and of as many lost ones as `lost` at most.
   virtual void on_cut_counts(std::uint32_t written, std::uint32_t lost) = 0;
 
+  /// Frames `first` to `last` of the wire over which the dump came never arrived.
+  virtual void on_unreceived(std::uint64_t first, std::uint64_t last) = 0;
+
   /// Something that no writer writes stands in line `number`.
   virtual void on_problem(std::uint64_t number, const std::string& what) = 0;
 

@@ -133,6 +133,13 @@ void JournalFindings::chunk(const JournalLine& line) {
        {"bytes", {}, line.bytes, true}});
 }
 
+void JournalFindings::unreceived(std::uint64_t first, std::uint64_t last) {
+  const std::string what = first == last ? "frame " + std::to_string(first)
+                                         : "frames " + std::to_string(first) + " to " + std::to_string(last);
+  findings_.add(FindingKind::unreceived, true, {journal_, what},
+                {{"journal", journal_}, {"first", {}, first, true}, {"last", {}, last, true}});
+}
+
 void JournalFindings::problem(std::uint64_t number, const std::string& what) {
   const std::string place = number == 0 ? journal_ : journal_ + ':' + std::to_string(number);
   findings_.add(FindingKind::journal, true, {place + ": " + what},

@@ -24,6 +24,7 @@ class JournalFindings {
   void untold(std::uint64_t number, std::uint32_t untold, const DumpCounts& counts);
   void untold_reduced(std::uint64_t number, std::uint32_t untold);
   void dumps_removed(std::uint64_t count, std::uint64_t first, std::uint64_t last);
+  void unreceived(std::uint64_t first, std::uint64_t last);
   void problem(std::uint64_t number, const std::string& what);
 
   /// That the journal does not end in `closed`.

@@ -344,7 +344,8 @@ bool parse_journal_line(std::string_view text, JournalLine& line, std::string& r
                                                           {"digests", Kind::digests},
                                                           {"removed", Kind::removed},
                                                           {"dumps_removed", Kind::dumps_removed},
-                                                          {"overwritten", Kind::overwritten}};
+                                                          {"overwritten", Kind::overwritten},
+                                                          {"unreceived", Kind::unreceived}};
   line = {};
   std::string_view rest = text;
   const std::string_view word = cut_first(rest, ',');
@@ -368,6 +369,9 @@ bool parse_journal_line(std::string_view text, JournalLine& line, std::string& r
     return !rest.empty();
   }
   if (line.kind == Kind::overwritten) return text == word;
+  if (line.kind == Kind::unreceived)
+    return parse_canonical(cut_first(rest, ','), line.first_frame) && parse_canonical(rest, line.last_frame) &&
+           line.first_frame <= line.last_frame;
   if (line.kind == Kind::dumps_removed) {
     return parse_canonical(cut_first(rest, ','), line.bytes) &&
            parse_canonical(cut_first(rest, ','), line.first_time) && parse_canonical(rest, line.last_time);

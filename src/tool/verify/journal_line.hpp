@@ -73,6 +73,7 @@ struct JournalLine {
     removed,        ///< to make room; `path_text` is that of the file, which need not be a JournalPath
     dumps_removed,  ///< older ones, to make room: `bytes` of them, from `first_time` to `last_time`
     overwritten,    ///< a log that went round took the beginning of the dump
+    unreceived,     ///< frames `first_frame` to `last_frame` of a wire never arrived
   };
 
   Kind kind = Kind::header;
@@ -83,6 +84,8 @@ struct JournalLine {
   std::uint64_t bytes = 0;
   std::uint64_t first_time = 0;
   std::uint64_t last_time = 0;
+  std::uint64_t first_frame = 0;
+  std::uint64_t last_frame = 0;
   std::string_view causes;
   std::string_view path_text;  ///< may be empty
   JournalPath path;            ///< when `path_text` is not empty

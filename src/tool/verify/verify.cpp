@@ -82,7 +82,7 @@ What is missing, as a list for a script:
 exit status
   0  complete
   1  not complete, or it cannot be proved; the list says what is missing and why, also what was removed to make room
-     or overwritten by newer records
+     or overwritten by newer records, or never arrived over a wire
   2  the command line is wrong
   4  all that was captured is there, but something that the config asked for was never captured
 )";

@@ -71,6 +71,8 @@ inline constexpr std::size_t kMostNeverTextBytes = 100;
 ///     dumps_removed,N,FIRST,LAST      and that N dumps from FIRST to LAST, whose directories are older
 ///     overwritten                     `opdump extract` found that a flash log has gone round and taken the
 ///                                     beginning of the dump, perhaps with the first lines here
+///     unreceived,FIRST,LAST           `opdump receive` never got frames FIRST to LAST of the wire; what they
+///                                     held comes before this line, or before the end where it is the last
 ///
 /// CAUSES are words of `kLossKinds`, joined by `+` where a recorder that had no room to tell has lost for
 /// several, or `unfinished` where it has not come to tell; a `:` and a status in words follow where the cause
