@@ -28,6 +28,7 @@ usage: opdump COMMAND [ARGUMENTS]
   explain   says what a key of a config does
   extract   gets the dumps out of a flash log
   overflow  lists the operators that overflowed, and names the first one that went wrong
+  receive   takes a dump from a device, over a serial line or TCP
   replay    feeds described models through the capture path, without a device
   report    writes a dump, and how it differs from a golden one, as a page for any browser
   timeline  writes when operators were dumped, and what was lost, for ui.perfetto.dev
@@ -57,12 +58,12 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
-    {"show", run_show},         {"convert", run_convert}, {"compare", run_compare},
-    {"check", run_check},       {"compile", run_compile}, {"describe", run_describe},
-    {"diff", run_diff},         {"diverge", run_diverge}, {"doctor", run_doctor},
-    {"edges", run_edges},       {"explain", run_explain}, {"extract", run_extract},
-    {"overflow", run_overflow}, {"replay", run_replay},   {"report", run_report},
-    {"timeline", run_timeline}, {"verify", run_verify},
+    {"show", run_show},         {"convert", run_convert},   {"compare", run_compare},
+    {"check", run_check},       {"compile", run_compile},   {"describe", run_describe},
+    {"diff", run_diff},         {"diverge", run_diverge},   {"doctor", run_doctor},
+    {"edges", run_edges},       {"explain", run_explain},   {"extract", run_extract},
+    {"overflow", run_overflow}, {"receive", run_receive},   {"replay", run_replay},
+    {"report", run_report},     {"timeline", run_timeline}, {"verify", run_verify},
 };
 
 /// A full disk or a closed pipe behind stdout must not pass for success.

@@ -20,6 +20,7 @@ int run_edges(Words words);
 int run_explain(Words words);
 int run_extract(Words words);
 int run_overflow(Words words);
+int run_receive(Words words);
 int run_replay(Words words);
 int run_report(Words words);
 int run_timeline(Words words);

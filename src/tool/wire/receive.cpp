@@ -1,0 +1,92 @@
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/tool/cli/commands.hpp"
+#include "src/tool/cli/decimal.hpp"
+#include "src/tool/cli/exit_code.hpp"
+#include "src/tool/cli/options.hpp"
+#include "src/tool/wire/receiver.hpp"
+
+namespace opdump::tool {
+namespace {
+
+constexpr char kReceiveHelp[] =
+    R"(opdump receive - takes a dump from a device, over a line
+
+usage: opdump receive DEVICE|HOST:PORT|FILE -o DIR [--baud N] [--wait SECONDS] [--idle SECONDS]
+
+  -o, -out, --output DIR
+                     writes what arrives below DIR, as the tree of files that the device would have written with
+                     a file system; made if it is missing, and must be empty
+      --baud N       of a serial line: 115200 unless it is given
+      --wait SECONDS gives up frames that do not arrive for so long although they were asked for; 5 otherwise
+      --idle SECONDS ends when nothing new arrives for so long; otherwise Ctrl-C ends it, or the device does
+
+DEVICE is a serial line such as /dev/ttyUSB0, a USB device such as /dev/ttyACM0, or a socket of the file system;
+HOST:PORT a TCP server, such as that of a debug probe for RTT; FILE, or '-', is what another program has recorded of
+such a line, which cannot be asked for anything.
+
+The device sends by a WireSink (platform/wire). Its frames are numbered and checked: what is missing is asked for
+again while the device still has it. Other bytes on the line, such as messages of its boot, are passed over. When
+the device goes away, 'receive' waits until it is back and goes on.
+
+A file whose frames have not all arrived is not written. Each gap is named on stderr, and in the dump's journal as a
+line 'unreceived', so that 'opdump verify' says what is missing. When the device boots again meanwhile, its next
+dump goes to DIR/boot_N.
+
+  opdump receive /dev/ttyACM0 -o dump && opdump verify dump
+  opdump receive localhost:19021 -o dump --idle 10
+  opdump receive recorded.bin -o dump
+
+exit status
+  0  all that the device has sent was written
+  1  something never arrived or could not be written; stderr lists it, and the rest is written
+  2  the command line is wrong
+)";
+
+std::optional<std::chrono::milliseconds> seconds(const std::string& text) {
+  constexpr std::uint64_t kMost = 1000000;
+  const std::optional<std::uint64_t> number = parse_decimal(text);
+  if (!number || *number > kMost) return std::nullopt;
+  return std::chrono::seconds(*number);
+}
+
+}  // namespace
+
+int run_receive(Words words) {
+  std::optional<std::string> output;
+  std::optional<std::string> baud;
+  std::optional<std::string> wait;
+  std::optional<std::string> idle;
+  std::vector<std::string> rest;
+  const Option list[] = {
+      {"-o", "--output", nullptr, &output}, {"-out", {}, nullptr, &output}, {"--baud", {}, nullptr, &baud},
+      {"--wait", {}, nullptr, &wait},       {"--idle", {}, nullptr, &idle},
+  };
+  if (const std::optional<int> end = read_options({"receive", kReceiveHelp, list}, words, rest)) return *end;
+  if (rest.empty()) return usage_error("receive", "a DEVICE, HOST:PORT or FILE is missing");
+  if (rest.size() > 1) return usage_error("receive", "one line at a time, so '" + rest[1] + "' is too many");
+  if (!output || output->empty()) return usage_error("receive", "'-o' needs a directory");
+  ReceiveOptions options = {.line = rest[0], .output = *output};
+  if (baud) {
+    const std::optional<std::uint64_t> number = parse_decimal(*baud);
+    if (!number || *number > 10000000 || !WireLine::has_baud(static_cast<unsigned>(*number)))
+      return usage_error("receive", "'" + *baud + "' is no rate of a serial line here");
+    options.baud = static_cast<unsigned>(*number);
+  }
+  for (const auto& [text, to] : {std::pair{&wait, &options.wait}, std::pair{&idle, &options.idle}}) {
+    if (!*text) continue;
+    const std::optional<std::chrono::milliseconds> value = seconds(**text);
+    if (!value) return usage_error("receive", "'" + **text + "' is no number of seconds");
+    *to = *value;
+  }
+  return Receiver(options).run() ? kExitOk : kExitFailed;
+}
+
+}  // namespace opdump::tool

@@ -1,0 +1,268 @@
+#include "src/tool/wire/receiver.hpp"
+
+#include <string.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <utility>
+
+#include "src/tool/cli/human_text.hpp"
+#include "src/tool/cli/interrupt.hpp"
+#include "src/tool/cli/messages.hpp"
+#include "src/tool/cli/output_file.hpp"
+#include "src/tool/cli/progress.hpp"
+#include "src/tool/flash/image_contents.hpp"
+
+namespace opdump::tool {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kTick(50);
+constexpr milliseconds kReopenEvery(500);
+/// Of silence, before the device is asked how far it is.
+constexpr milliseconds kAskEvery(500);
+constexpr milliseconds kMostAnswerTime(2000);
+/// At once; a receive buffer of 64 bytes has room for them.
+constexpr std::size_t kMostRequests = 3;
+constexpr milliseconds kDrawEvery(200);
+/// For one frame; then its line is too bad for its length.
+constexpr std::uint32_t kMostAsks = 20;
+
+}  // namespace
+
+bool Receiver::run() {
+  if (const int problem = make_directories(options_.output); problem != 0) {
+    error(options_.output + ": " + strerror(problem));
+    return false;
+  }
+  std::error_code problem;
+  if (!std::filesystem::is_empty(options_.output, problem)) {
+    error(options_.output + ": " +
+          (problem ? problem.message() : "not empty, and what arrives is not mixed with it"));
+    return false;
+  }
+  if (!line_.open(options_.line, options_.baud)) {
+    error(line_.error());
+    return false;
+  }
+  catch_interrupts();
+  begun_ = last_frame_ = last_news_ = answered_ = next_draw_ = next_ask_ = Clock::now();
+  while (!interrupted() && take_bytes()) {
+    if (reception_ && reception_->done()) break;
+    const Clock::time_point now = Clock::now();
+    if (options_.idle.count() != 0 && now - last_news_ >= options_.idle) break;
+    give_up_on_time();
+    ask_on_time();
+    draw();
+  }
+  end_boot();
+  wipe();
+  print_tally();
+  return good_ && tally_.gaps == 0 && tally_.incomplete == 0;
+}
+
+/// False at the end of what was recorded.
+bool Receiver::take_bytes() {
+  if (!there_) {
+    std::array<std::byte, 1> none;
+    std::size_t count = 0;
+    if (next_ask_ > Clock::now()) {
+      line_.read(none, static_cast<int>(kTick.count()), count);  // waits
+      return true;
+    }
+    next_ask_ = Clock::now() + kReopenEvery;
+    there_ = line_.reopen();
+    if (there_) {
+      wipe();
+      say("opdump: " + options_.line + " is back");
+      missing_since_ = Clock::now();
+    }
+    return true;
+  }
+  std::array<std::byte, 4096> bytes;
+  std::size_t count = 0;
+  switch (line_.read(bytes, static_cast<int>(kTick.count()), count)) {
+    case WireLine::Got::bytes:
+      bytes_ += count;
+      reader_.take(Bytes(bytes).first(count), [this](WireFrame&& frame) { take(std::move(frame)); });
+      return true;
+    case WireLine::Got::nothing:
+      return true;
+    case WireLine::Got::gone:
+      wipe();
+      say("opdump: " + options_.line + " is gone; waiting until it is back");
+      there_ = false;
+      next_ask_ = Clock::now() + kReopenEvery;
+      return true;
+    case WireLine::Got::end:
+      if (!line_.error().empty()) error(line_.error());
+      return false;
+  }
+  return false;
+}
+
+void Receiver::take(WireFrame&& frame) {
+  const bool is_state = frame.kind == wire::Kind::state || frame.kind == wire::Kind::ended;
+  const bool is_numbered = (static_cast<std::uint32_t>(frame.kind) & wire::kUnnumbered) == 0;
+  if (!is_state && !is_numbered) return;  // such as an echo of what was asked
+  last_frame_ = Clock::now();
+  if (is_state) {
+    answered_ = last_frame_;
+    take_answer(frame);
+  } else {
+    last_news_ = last_frame_;
+    ++frames_;
+  }
+  if (reception_ && (reception_->boot() != frame.boot || reception_->contradicts(frame))) end_boot();
+  if (!reception_ && !begin_boot(frame.boot)) return;
+  reception_->take(std::move(frame));
+}
+
+/// A state that answers a request: when all are answered it is time for the next ones.
+void Receiver::take_answer(const WireFrame& state) {
+  if (state.body.size() < 2 * sizeof(std::uint32_t)) return;
+  const auto number = load_little_endian<std::uint32_t>(state.body.data() + sizeof(std::uint32_t));
+  const auto asked =
+      std::find_if(asked_.begin(), asked_.end(), [number](const Asked& one) { return one.first == number; });
+  if (asked == asked_.end()) return;
+  const auto time = std::chrono::duration_cast<milliseconds>(answered_ - asked->at);
+  answer_time_ = std::max(time, answer_time_ * 7 / 8);
+  asked_.erase(asked);
+  if (asked_.empty()) next_ask_ = answered_;
+}
+
+bool Receiver::begin_boot(std::uint32_t boot) {
+  std::string root = options_.output;
+  if (boots_++ != 0) {
+    root += '/' + boot_directory(boot);
+    // A device that gives two boots the same number.
+    const std::string first = root;
+    for (unsigned i = 2; std::filesystem::exists(root); ++i) root = first + '_' + std::to_string(i);
+  }
+  if (const int problem = make_directories(root); problem != 0) {
+    error(root + ": " + strerror(problem));
+    return false;
+  }
+  reception_ = std::make_unique<Reception>(
+      boot, ReceivedTree(root, tally_, [this, boot](const std::string& message) {
+        error((boots_ > 1 ? "boot " + std::to_string(boot) + ": " : "") + message);
+      }));
+  is_missing_ = false;
+  asked_.clear();
+  return true;
+}
+
+void Receiver::end_boot() {
+  if (reception_) reception_->finish();
+  reception_.reset();
+}
+
+void Receiver::give_up_on_time() {
+  const std::vector<Reception::Missing> missing =
+      reception_ ? reception_->missing(1) : std::vector<Reception::Missing>();
+  const Clock::time_point now = Clock::now();
+  if (missing.empty() || !is_missing_ || missing[0].first != missing_) {
+    is_missing_ = !missing.empty();
+    missing_ = is_missing_ ? missing[0].first : 0;
+    missing_since_ = now;
+    asks_for_missing_ = 0;
+    if (is_missing_ && asked_.empty()) next_ask_ = std::min(next_ask_, now);
+    return;
+  }
+  if (!there_) return;
+  if (asks_for_missing_ > kMostAsks) {
+    reception_->give_up_first();
+  } else if (now - missing_since_ >= options_.wait) {
+    if (answered_ < missing_since_) {
+      reception_->give_up_all();  // nobody hears
+    } else {
+      reception_->give_up_first();
+    }
+  }
+}
+
+void Receiver::ask_on_time() {
+  const Clock::time_point now = Clock::now();
+  if (!there_ || !line_.two_way() || now < next_ask_) return;
+  // Asked again too early, a slow device would have ever more requests before it.
+  if (!asked_.empty()) answer_time_ = std::min(2 * answer_time_, kMostAnswerTime);
+  asked_.clear();
+  const std::vector<Reception::Missing> missing =
+      reception_ ? reception_->missing(kMostRequests) : std::vector<Reception::Missing>();
+  if (missing.empty()) {
+    const bool is_quiet = !reception_ || now - last_frame_ >= kAskEvery;
+    if (is_quiet) ask(reception_ ? reception_->boot() : 0, {});
+    next_ask_ = (is_quiet ? now : last_frame_) + kAskEvery;
+    return;
+  }
+  ++asks_for_missing_;
+  unsigned frames = 0;
+  for (const Reception::Missing& what : missing) {
+    ask(reception_->boot(), what);
+    asked_.push_back({what.first, now});
+    frames += what.count;
+  }
+  constexpr unsigned kBitsOfByte = 10;
+  next_ask_ = now + 2 * answer_time_ +
+              milliseconds(1000u * kBitsOfByte * (wire::kMaxFrameBytes + 3) * frames / options_.baud);
+}
+
+void Receiver::ask(std::uint32_t boot, Reception::Missing what) {
+  std::byte frame[1 + wire::kAskBytes + 1] = {};
+  frame[2 + wire::kBodyAt] = std::byte{what.count};
+  wire::seal(frame + 1, wire::first_byte(wire::Kind::ask), boot, what.first, 1);
+  line_.write(frame);
+  asks_ += what.count;
+}
+
+void Receiver::draw() {
+  const Clock::time_point now = Clock::now();
+  if (!Progress::is_seen() || now < next_draw_) return;
+  next_draw_ = now + kDrawEvery;
+  const double time = std::chrono::duration<double>(now - begun_).count();
+  const std::string rate =
+      byte_text(static_cast<std::uint64_t>(static_cast<double>(bytes_) / (time + 0.001)));
+  std::fprintf(stderr, "\r%s, %s, %llu frames lost  %s/s%s\033[K", count_text(tally_.files, "file").c_str(),
+               byte_text(tally_.bytes).c_str(), static_cast<unsigned long long>(tally_.lost_frames),
+               rate.c_str(), there_ ? "" : "  the device is gone");
+  shown_ = true;
+}
+
+void Receiver::wipe() {
+  if (shown_) std::fputs("\r\033[K", stderr);
+  shown_ = false;
+}
+
+void Receiver::error(const std::string& message) {
+  wipe();
+  say("opdump: " + message);
+  good_ = false;
+}
+
+void Receiver::print_tally() {
+  if (reader_.strange_frames() != 0) {
+    error(options_.line + ": " + count_text(reader_.strange_frames(), "frame") + " of version " +
+          std::to_string(reader_.strange_version()) + " of the format, and this opdump reads version " +
+          std::to_string(wire::kVersion) + ": use the opdump of the firmware");
+  }
+  std::string text = count_text(tally_.files, "file") + ", " + byte_text(tally_.bytes) + ", " +
+                     count_text(tally_.lines, "piece") + " of journals and tables";
+  const auto add = [&text](std::uint64_t count, const char* what) {
+    if (count != 0) text += ", " + std::to_string(count) + " " + what;
+  };
+  add(tally_.aborted, "aborted");
+  add(tally_.incomplete, "incomplete");
+  text += "; " + count_text(frames_, "frame");
+  add(tally_.lost_frames, "lost");
+  add(asks_, "asked for again");
+  if (tally_.gaps != 0) text += " in " + count_text(tally_.gaps, "gap");
+  if (reader_.stray_bytes() != 0) text += "; " + byte_text(reader_.stray_bytes()) + " of other things";
+  if (boots_ > 1) text += "; " + std::to_string(boots_) + " boots";
+  std::puts(text.c_str());
+  if (boots_ == 0) error(options_.line + ": no frame of a dump has come");
+}
+
+}  // namespace opdump::tool

@@ -1,0 +1,69 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/tool/wire/received_tree.hpp"
+
+namespace opdump::tool {
+
+/// The frames of one boot, put in order: those that come too early wait for those that are missing, until
+/// they arrive or are given up.
+class Reception {
+ public:
+  /// What to ask the device for: at least half of these are missing, and the first.
+  struct Missing {
+    std::uint32_t first = 0;
+    std::uint8_t count = 0;
+  };
+  static constexpr std::uint8_t kMostAsked = 8;
+
+  Reception(std::uint32_t boot, ReceivedTree tree) : boot_(boot), tree_(std::move(tree)) {}
+
+  std::uint32_t boot() const { return boot_; }
+
+  /// Whether `frame`, of this boot's number, is of another boot nevertheless: its number has come with other
+  /// bytes, or the device tells of fewer frames than it has sent.
+  bool contradicts(const WireFrame& frame) const;
+
+  /// A frame that does not contradict. One that came before is passed over.
+  void take(WireFrame&& frame);
+
+  /// Of the frames that are known of, the first ones, in as many requests as `most`.
+  std::vector<Missing> missing(std::size_t most) const;
+
+  /// Gives up what `missing` names first; or all frames that are missing.
+  void give_up_first();
+  void give_up_all();
+
+  /// Nothing is missing, and the device has said that nothing comes any more.
+  bool done() const { return ended_ && next_ == known_; }
+
+  /// Once, at the end: gives up what is missing.
+  void finish();
+
+ private:
+  std::uint64_t extended(std::uint32_t number) const;
+  void advance();
+  void lose_before(std::uint64_t number);
+  void end_gap();
+
+  const std::uint32_t boot_;
+  ReceivedTree tree_;
+  std::map<std::uint64_t, WireFrame> waiting_;
+  /// Of the latest frames before `next_`, by number.
+  struct Sum {
+    std::uint64_t number = ~std::uint64_t{0};
+    std::uint32_t sum = 0;
+  };
+  static constexpr std::size_t kSums = 1u << 16;
+  std::vector<Sum> sums_ = std::vector<Sum>(kSums);
+  std::uint64_t next_ = 0;            // number of the frame that the tree takes next
+  std::uint64_t known_ = 0;           // behind the highest number that is known of
+  std::optional<std::uint64_t> gap_;  // first frame of the one before `next_`, which may go on
+  bool ended_ = false;
+};
+
+}  // namespace opdump::tool
