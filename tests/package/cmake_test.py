@@ -139,7 +139,11 @@ def test_installed(root, build, compiler, version, work):
     search = f'-DCMAKE_PREFIX_PATH={moved}'
 
     project = make(work / 'installed', root, f'find_package(opdump {version[:-2]} REQUIRED COMPONENTS acl headers)')
+    with open(project / 'CMakeLists.txt', 'a') as lists:
+        lists.write(f'add_executable(shared_consumer "{root}/tests/package/consumer.c")\n'
+                    'target_link_libraries(shared_consumer PRIVATE opdump::c)\n')
     consume(project, compiler, version, search)
+    call(project / 'build/shared_consumer', cwd=project)
     for wrong in ['0.2', '1.0', '0.0.9']:
         project = make(work / f'wrong-{wrong}', root, f'find_package(opdump {wrong} REQUIRED)')
         printed = configure(project, compiler, search, code=None)

@@ -74,6 +74,16 @@ if [ "$printed" != "opdump $version, C API 1.$minor" ]; then
   exit 1
 fi
 
+# The shared library needs no C++ compiler, and the version of its interface is in its name.
+# shellcheck disable=SC2046
+"${CC:-cc}" -std=c99 "$(dirname "$0")/consumer.c" $(pkg-config --cflags --libs opdump_c) -o "$work/shared_consumer"
+libraries=$(dirname "$(find "$work/root" -name "libopdump_c.so.1.$minor.0")")
+printed=$(cd "$work" && LD_LIBRARY_PATH="$libraries" ./shared_consumer)
+if [ "$printed" != "opdump $version, C API 1.$minor" ] || ! readelf -d "$work/shared_consumer" | grep -q 'libopdump_c.so.1]'; then
+  echo "the program in C with the shared library printed: $printed"
+  exit 1
+fi
+
 # A runtime is attached from C++17, and from C.
 printf '{"dump": {"dump_path": "%s", "dump_list": [{}]}}' "$work" >"$work/attach.json"
 # shellcheck disable=SC2046
