@@ -85,6 +85,8 @@ Status FlashFile::read(std::uint32_t block, std::uint32_t offset, MutableBytes t
 Status FlashFile::program(std::uint32_t block, std::uint32_t offset, Bytes from) {
   if (!direct_) return fail(write_at(fd_.get(), place(block, offset), from));
   // The kernel wants memory that is aligned like the file.
+  if (reinterpret_cast<std::uintptr_t>(from.data()) % kDirectBytes == 0)
+    return fail(write_at(direct_.get(), place(block, offset), from));
   for (std::size_t done = 0; done < from.size(); done += kDirectBytes) {
     copy_bytes(buffer_, from.subspan(done, kDirectBytes));
     const int error = write_at(direct_.get(), place(block, offset) + done, buffer_);
