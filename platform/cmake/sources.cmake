@@ -78,6 +78,8 @@ set(opdump_system_sources
   platform/posix/tree/tree_files.cpp
   platform/posix/tree/tree_quota.cpp
   platform/posix/tree_sink.cpp
+  platform/storage/log_claim.cpp
+  platform/storage/raw_storage.cpp
 )
 set(opdump_system_c_sources
   src/c_api/c_chunks.cpp
