@@ -67,6 +67,7 @@ set(opdump_system_sources
   platform/flashlog/log_reader.cpp
   platform/flashlog/impl/log_runs.cpp
   platform/posix/config_file.cpp
+  platform/posix/dump_store.cpp
   platform/posix/exception_environment.cpp
   platform/posix/flash_file.cpp
   platform/posix/run_description.cpp

@@ -82,7 +82,8 @@ class BasicFileDump {
     ConfigText text;
     Status status = read_config_file(config_path, text, refusal);
     if (status == Status::ok)
-      status = load_config_text(text.view(), config_path, config_memory_, config, refusal, &notes, context);
+      status = load_config_text(text.view(), config_path, config_memory_, config, refusal, &notes, context,
+                                check_dump_place);
     if (status != Status::ok) {
       error_ = to_string(refusal, config_path);
       return status;
@@ -91,13 +92,17 @@ class BasicFileDump {
     status = follow_environment(environment, config_memory_, config, &notes);
     for (const ConfigNote& note : notes) kit_.say(to_string(note, config_path));
     if (status == Status::ok) status = take_ring(config.options);
-    if (status == Status::ok) status = kit_.apply(config, text.view());
+    std::string reason;
+    if (status == Status::ok) {
+      status = kit_.apply(config, text.view());
+      reason = kit_.store_error();
+    }
     if (status == Status::ok && active() && provenance_.any()) status = tell_provenance(text.view());
     if (status == Status::ok) status = watch_for_crash();
     if (status == Status::ok && active()) status = load_again();
     if (status == Status::ok) return status;
     if (kit_.session().initialised()) static_cast<void>(kit_.end());
-    return fail(status);
+    return fail(status, reason);
   }
 
   bool active() const {
@@ -147,7 +152,7 @@ class BasicFileDump {
     const Status status = kit_.end();
     const DumpCounts counts = kit_.session().counts();
     if (status != Status::ok || ended != Status::ok) {
-      fail(status != Status::ok ? status : ended);
+      fail(status != Status::ok ? status : ended, kit_.store_error());
       if (status != Status::ok && kit_.session().journal_failure() == status)
         error_ += ": the journal lacks lines, so nothing proves the dump complete; mend that and dump again";
       if (counts.lost() != 0) error_.append("; ").append(losses(counts));
@@ -158,6 +163,7 @@ class BasicFileDump {
       return Status::ok;
     }
     error_ = losses(counts);
+    if (!kit_.store_error().empty()) error_.append("; ").append(kit_.store_error());
     return cause_of_loss(kit_.session(), counts);
   }
 
@@ -228,6 +234,10 @@ class BasicFileDump {
     const bool asked = config.exception != ExceptionDump::none || config.options.history_steps != 0;
     if (!build::kFaults || !active() || on_crash_ == OnCrash::ignore || (on_crash_ == OnCrash::as_asked && !asked))
       return Status::ok;
+    if (kit_.is_raw()) {
+      kit_.say("what runs when the process dies is not dumped: the dump goes to raw storage");
+      return Status::ok;
+    }
     crash_.reset(new (std::nothrow) CrashDump<BasicSession<Memory>>);
     if (crash_ == nullptr) return Status::no_memory;
     if (crash_->install(kit_.session(), kit_.crash_sink(), recorder_, &kit_.history()) == Status::ok)
@@ -247,8 +257,8 @@ class BasicFileDump {
     return ring.ok() ? status : ring.status();
   }
 
-  Status fail(Status status) {
-    error_ = to_string(status);
+  Status fail(Status status, const std::string& reason = {}) {
+    error_ = reason.empty() ? std::string(to_string(status)) : reason;
     return status;
   }
 

@@ -6,6 +6,7 @@
 #include <new>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -19,12 +20,12 @@
 #include "platform/posix/counter_clock.hpp"
 #include "platform/posix/crash_dump.hpp"
 #include "platform/posix/drain_thread.hpp"
+#include "platform/posix/dump_store.hpp"
 #include "platform/posix/impl/make_directories.hpp"
 #include "platform/posix/impl/op_index_memory.hpp"
 #include "platform/posix/impl/room_for.hpp"
 #include "platform/posix/mindspore/extras.hpp"
 #include "platform/posix/mindspore/lite_runs.hpp"
-#include "platform/posix/tree_sink.hpp"
 
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
@@ -46,10 +47,11 @@ struct KitOptions {
 /// `opdump replay` and the ACL calls share it, so that a config means the same to each. The program adds the
 /// recorders.
 ///
-/// `Store` takes the files, and follows a config's options as ConfigurableSink says.
+/// `Store` takes the files, and follows a config's options as ConfigurableSink says. One that goes to other
+/// places than directories too has `open`, `close`, `is_raw`, `room`, `report` and `error` as DumpStore.
 ///
 /// One control thread calls everything, while no step is open. `apply`, `load_model` and `ring_for` allocate.
-template <class Memory, class Store = TreeSink, class KitClock = CounterClock>
+template <class Memory, class Store = DumpStore, class KitClock = CounterClock>
 class DumpKit {
  public:
   using Session = BasicSession<Memory>;
@@ -81,6 +83,16 @@ class DumpKit {
 
   /// The config in force; an inactive one if there is none.
   const DumpConfig& config() const { return config_; }
+
+  /// Why the store refused the last config, or took nothing any more in the dump that ended last, in words;
+  /// empty if it has nothing to say.
+  const std::string& store_error() const { return store_error_; }
+
+  /// Whether the dump goes to raw storage.
+  bool is_raw() const {
+    if constexpr (kPlacesDumps) return store_.is_raw();
+    return false;
+  }
 
   /// Whether a config is in force that dumps something on this device.
   bool active() const { return session_.dump_time() != 0; }
@@ -126,16 +138,18 @@ class DumpKit {
   /// `config` refers to must stay until `end`.
   ///
   /// After any error everything is as before. Errors as `BasicSession::configure`, `init` and `set_config`,
-  /// `DrainThread::start` and `MindSporeExtras::begin`; the system's error for a directory that MindSpore
-  /// makes; `no_memory`; `not_supported` also for a history in a session that has begun without one.
+  /// `DrainThread::start`, `MindSporeExtras::begin` and `DumpStore::open`; the system's error for a directory
+  /// that MindSpore makes; `no_memory`; `not_supported` also for a history in a session that has begun without one.
   [[nodiscard]] Status apply(const DumpConfig& config, std::string_view text = {}) {
     const bool begins = !session_.initialised();
     const bool dumps = config.active && dumps_on(config, session_.device_id());
+    const bool was_raw = is_raw();
+    store_error_.clear();
     Status status = begins ? prepare(config.options) : Status::ok;
     if (!begins && config.options.history_steps != 0) status = Status::not_supported;
+    if (status == Status::ok && dumps) status = move_store(config);
     if (status == Status::ok && dumps) status = make_place(config);
     if (dumps || begins) log_ = TextLog(hook_, hook_context_, room_of(config), true);
-    if (status == Status::ok && dumps) status = move_store(config.options);
     if (status == Status::ok && begins) status = session_.init();
     if (status == Status::ok && dumps) status = start_thread();
     const DumpConfig placed = dumps ? behind_earlier_runs(config) : config;
@@ -146,7 +160,8 @@ class DumpKit {
     }
     if (status == Status::ok) return status;
     if (begins && session_.initialised()) static_cast<void>(end());
-    if (!begins && dumps && move_store(config_.options) == Status::ok) static_cast<void>(start_thread());
+    if (!was_raw && dumps) close_store();
+    if (!begins && dumps && move_store(config_) == Status::ok) static_cast<void>(start_thread());
     return status;
   }
 
@@ -222,6 +237,7 @@ class DumpKit {
       static_cast<void>(start_thread());
       return status;
     }
+    close_store();
     extras_.reset();
     models_.clear();
     config_ = {};
@@ -229,6 +245,8 @@ class DumpKit {
   }
 
  private:
+  static constexpr bool kPlacesDumps = requires(Store& store, const DumpConfig& config) { store.open(config); };
+
   struct CountedModel {
     const ModelPlan* plan;
     std::unique_ptr<OpCounts[]> counts;
@@ -259,7 +277,11 @@ class DumpKit {
   }
 
   std::uint64_t room_of(const DumpConfig& config) const {
-    return room_bytes_ ? *room_bytes_ : room_for(config);
+    if (room_bytes_) return *room_bytes_;
+    if constexpr (kPlacesDumps) {
+      if (store_.is_raw()) return store_.room();
+    }
+    return room_for(config);
   }
 
   Status start_thread() {
@@ -284,11 +306,32 @@ class DumpKit {
     return status == Status::ok ? keep_history(options) : status;
   }
 
-  /// Stops draining, and lets the store follow `options`.
-  Status move_store(DumpOptions options) {
+  /// Stops draining, gets the place that `config` names ready, and lets the store follow its options.
+  Status move_store(const DumpConfig& config) {
     drain_.stop();
+    if constexpr (kPlacesDumps) {
+      const bool was_raw = store_.is_raw();
+      const Status status = store_.open(config);
+      if (status != Status::ok) {
+        store_error_ = store_.error();
+        return status;
+      }
+      if (store_.is_raw() && !was_raw) say(store_.report());
+    }
+    DumpOptions options = config.options;
     options.history_steps = 0;  // `history_` keeps those.
     return store_.follow(options, session_.journal());
+  }
+
+  /// While nothing is drained.
+  void close_store() {
+    if constexpr (kPlacesDumps) {
+      if (store_.is_raw()) {
+        store_error_ = store_.error();
+        drain_.stop();
+        store_.close();
+      }
+    }
   }
 
   Status keep_history(const DumpOptions& options) {
@@ -329,6 +372,7 @@ class DumpKit {
 
   Memory& memory_;
   Store store_;
+  std::string store_error_;
   CrashSink crash_sink_{store_};
   HistorySink history_{crash_sink_};
   std::unique_ptr<std::uint64_t[]> history_memory_;  ///< null: no history is kept

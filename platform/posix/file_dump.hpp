@@ -56,8 +56,8 @@ struct Provenance;
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 
-/// A session with one recorder and a drain thread that dumps into a tree of files as a config file says, with
-/// everything it needs inside. The config's "opdump" object takes precedence over the constructor's
+/// A session with one recorder and a drain thread that dumps as a config file says, into a tree of files or
+/// into the raw storage that `dump_path` names (DumpStore), with everything it needs inside. The config's "opdump" object takes precedence over the constructor's
 /// arguments. In MindSpore's layouts FileDump also writes the files of MindSpore's dumps besides tensors. It
 /// counts what becomes of each operator (`BasicSession::count_ops`), and keeps the heads of 16 operators
 /// (`BasicSession::add_recorder`). Its ring has 64 KiB unless the config says otherwise. Allocates in its

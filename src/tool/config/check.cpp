@@ -3,7 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "platform/posix/impl/dump_path.hpp"
+#include "platform/posix/dump_store.hpp"
+#include "platform/storage/log_claim.hpp"
+#include "platform/storage/raw_storage.hpp"
 #include "src/tool/cli/byte_size.hpp"
 #include "src/tool/cli/commands.hpp"
 #include "src/tool/cli/exit_code.hpp"
@@ -30,7 +32,7 @@ usage: opdump check CONFIG [--model RUN.json [--partition BYTES]] [--personality
                     flash adds; the file is that of 'opdump replay', or the .dbg file of a model for CANN's
                     nano products, and an acl.json is then read by their rules
   --partition BYTES says how many steps fit there; with K, M, G or T behind the number for 1024 bytes and so on.
-                    Otherwise the config's "max_bytes", if it has any, says so
+                    Otherwise the raw storage that the config names, or its "max_bytes", says so
   --personality P   which of MindSpore's ways to run the file is for: o0 and o1 (kernel by kernel), o2 (whole
                     graphs), cpu (GPU too), lite (MindSpore Lite). Otherwise o0 with an "e2e_dump_settings", lite
                     without any key that Lite does not know, and else o2. Only for files of MindSpore
@@ -39,8 +41,9 @@ usage: opdump check CONFIG [--model RUN.json [--partition BYTES]] [--personality
 
 CONFIG is CANN's acl.json, MindSpore's data_dump.json, the config of MindSpore Lite's benchmark tool, torchair's
 options as {"dump_config": {...}}, a plan that 'opdump compile' has made of one of them, or '-' for standard input.
-The answer goes by the rules the device goes by; the directory to dump to must exist here too, but for MindSpore,
-which makes it, for a plan, and with --for-device. Notes tell of keys that have no effect. 'opdump explain' says
+The answer goes by the rules the device goes by; the directory to dump to, or the raw storage, must be here too, but
+for directories that MindSpore makes, for a plan, and with --for-device. Raw storage is refused if it is neither
+erased nor holds a flash log; nothing is written to it. Notes tell of keys that have no effect. 'opdump explain' says
 what a key does.
 
 A config for one operator of one model, checked before it is shipped:
@@ -77,13 +80,37 @@ exit status
   3  valid, and nothing that this build does is switched on
 )";
 
-void print_words(const std::string& file, const CheckedConfig& checked, const MatchReport* report) {
+/// What there is at the place of a config, and what of it a log has.
+struct PlaceReport {
+  std::string text;         ///< empty for a directory
+  std::string problem;      ///< why no dump can begin there
+  std::uint64_t bytes = 0;  ///< that a dump can have; 0: not known
+};
+
+PlaceReport report_of_place(const DumpConfig& config) {
+  PlaceReport report;
+  storage::RawStorage storage;
+  storage::LogClaim claim;
+  const std::string path(config.dump_path);
+  if (!posix::is_raw_place(path) || storage.open(path, storage::Access::read) != Status::ok ||
+      claim.inspect(storage.device()) != Status::ok)
+    return report;
+  const storage::StorageFacts facts = storage.facts();
+  report.text = storage::storage_text(facts) + "; a log has " + count_text(claim.blocks_of_log(), "block");
+  report.problem = posix::raw_refusal(config);
+  report.bytes = storage::log_room(facts);
+  return report;
+}
+
+void print_words(const std::string& file, const CheckedConfig& checked, const PlaceReport& place,
+                 const MatchReport* report) {
   const char* verdict = "valid and active";
   if (!checked.config.active)
     verdict = "valid, but it switches nothing on; 'opdump explain' tells of the keys that do";
   print_line(file + ": " + verdict);
   if (checked.config.active) {
     for (const std::string& line : config_lines(checked.config)) print_line("  " + line);
+    if (!place.text.empty()) print_line("  storage " + place.text);
   }
   if (report != nullptr) {
     for (const std::string& line : match_lines(*report)) print_line("  " + line);
@@ -126,8 +153,14 @@ int run_check(Words words) {
   if (model && !load_or_say(*model, run)) return kExitFailed;
   context.nano = run.is_dbg();
   CheckedConfig checked;
-  Status status = checked.load(file, for_device ? nullptr : posix::check_dump_path, context);
+  Status status = checked.load(file, for_device ? nullptr : posix::check_dump_place, context);
   if (status == Status::ok) status = checked.follow_environment();
+  PlaceReport place;
+  if (status == Status::ok && !for_device) place = report_of_place(checked.config);
+  if (!place.problem.empty()) {
+    say(file + ": " + place.problem);
+    return kExitFailed;
+  }
   MatchReport report;
   if (status == Status::ok && model) {
     report = match_models(checked.config, DescribedModels(run.models).all());
@@ -136,13 +169,15 @@ int run_check(Words words) {
       say(*model + ": " + count_text(unsized, "tensor") + " without a size before the model runs, such as " +
           first + "; the cost leaves them out");
     }
-    report.partition_bytes = partition ? *partition_bytes : checked.config.options.max_bytes;
+    report.partition_bytes = partition          ? *partition_bytes
+                             : place.bytes != 0 ? place.bytes
+                                                : checked.config.options.max_bytes;
   }
   const MatchReport* const shown = status == Status::ok && model ? &report : nullptr;
   if (json) {
     std::puts(config_json(file, checked.error, checked.config, checked.notes, shown).c_str());
   } else if (status == Status::ok) {
-    print_words(file, checked, shown);
+    print_words(file, checked, place, shown);
   } else {
     print_refusal(file, checked.error, checked.text());
   }

@@ -13,10 +13,10 @@ constexpr std::string_view kLite = "\"common_dump_settings\" of MindSpore Lite's
 constexpr std::string_view kTorchair = "\"dump_config\" of torchair";
 
 constexpr ConfigKey kKeys[] = {
-    {"dump_path", "the directory to dump to, which must exist", kDump,
+    {"dump_path", "the directory to dump to, which must exist, or raw storage (not in the ACL calls)", kDump,
      "1 to 512 bytes; relative to the directory that the process runs in, '~' and '$' are not expanded; of "
-     "the "
-     "form a.b.c.d:path the path is taken, below the current directory",
+     "the form a.b.c.d:path the path is taken, below the current directory; raw storage is /dev/mtdN, "
+     "/dev/ubiX_Y, a block device or a file in place of one, erased or with a flash log in it",
      "none: the key must be there, but for exception dump"},
     {"dump_mode", "which tensors of an operator to dump", kDump, "\"input\", \"output\", \"all\"",
      "\"output\""},
@@ -198,7 +198,7 @@ constexpr ConfigKey kKeys[] = {
      "a whole number from 1 to 9223372036854775807", "no limit"},
     {"reserve_bytes", "bytes of the file system to leave free", kOwn,
      "a whole number from 0 to 9223372036854775807; records leave a sixteenth more free, for journals", "0"},
-    {"keep", "what goes when max_bytes, max_files or reserve_bytes is reached", kOwn,
+    {"keep", "what goes when max_bytes, max_files or reserve_bytes is reached, or raw storage is full", kOwn,
      "\"oldest\": new records are refused; \"newest\": the oldest dumps are removed, then, in the layout "
      "\"cann\", the oldest records",
      "\"oldest\""},

@@ -104,8 +104,9 @@ class Replay {
   }
 
  private:
-  static int failed(const std::string& what, Status status) {
-    complain_of_replay(what + ": " + std::string(to_string(status)));
+  int failed(const std::string& what, Status status) const {
+    const std::string& reason = kit_.store_error();
+    complain_of_replay(what + ": " + std::string(to_string(status)) + (reason.empty() ? "" : ": " + reason));
     return kExitFailed;
   }
 
@@ -160,7 +161,8 @@ class Replay {
   bool has_room(const SessionRecorder& recorder) const {
     if (config_.options.max_bytes != 0 || config_.options.reserve_bytes != 0) return true;
     const std::uint64_t needed = bytes_to_write(recorder);
-    const std::uint64_t free = posix::free_bytes(config_.dump_path);
+    const std::uint64_t free = kit_.is_raw() ? kit_.store().room() : posix::free_bytes(config_.dump_path);
+    if (kit_.is_raw() && config_.options.keep == Keep::newest) return true;
     if (free == 0 || needed <= free) return true;
     complain_of_replay(
         printable(config_.dump_path) + ": the run takes " + byte_text(needed) + ", and " + byte_text(free) +
@@ -315,7 +317,7 @@ int run_replay(Words words) {
   }
   settings.context.nano = run.is_dbg();
   CheckedConfig checked;
-  if (checked.load(settings.config_path, posix::check_dump_path, settings.context) != Status::ok ||
+  if (checked.load(settings.config_path, posix::check_dump_place, settings.context) != Status::ok ||
       checked.follow_environment() != Status::ok) {
     print_refusal(settings.config_path, checked.error, checked.text());
     return kExitFailed;

@@ -27,7 +27,7 @@ class NamingClock final : public Clock {
   std::uint64_t last_us_ = 0;
 };
 
-using ReplayKit = posix::DumpKit<MadeMemory, posix::TreeSink, NamingClock>;
+using ReplayKit = posix::DumpKit<MadeMemory, posix::DumpStore, NamingClock>;
 
 /// The results of a replay that its session does not hold.
 struct ReplayOutcome {

@@ -126,6 +126,11 @@ class ReplaySummary {
       std::puts("journal  none: no operator failed");
       return;
     }
+    if (posix::is_raw_place(config_.dump_path)) {
+      const std::string place = printable(config_.dump_path);
+      std::printf("journal  in the flash log there; 'opdump extract %s -o DIR' gets all of it\n", place.c_str());
+      return;
+    }
     const std::string directory = dump_directory();
     std::printf("journal  %s/opdump.%u.%llu.journal\n", directory.c_str(), run_.device_id,
                 static_cast<unsigned long long>(outcome_.journal_id));
