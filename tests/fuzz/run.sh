@@ -52,7 +52,7 @@ for target in $targets; do
     op_debug) sources='src/card/json_writer.cpp src/tool/overflow/op_debug.cpp' ;;
     csv) sources='src/tool/dump/mapping_file.cpp' ;;
     dbg) sources='src/nano/dbg_file.cpp' ;;
-    image) sources='src/tool/flash/flash_image.cpp platform/flashlog/log_reader.cpp platform/flashlog/impl/log_runs.cpp' ;;
+    image) sources='src/tool/flash/flash_image.cpp platform/flashlog/log_reader.cpp platform/flashlog/impl/log_runs.cpp platform/posix/flash_file.cpp platform/storage/raw_storage.cpp' ;;
     model) sources='src/card/*.cpp src/tool/card/*_file.cpp' ;;
     card)
       sources='src/tool/run/run_file.cpp src/tool/run/dbg_model.cpp src/tool/cli/decimal.cpp src/tool/cli/display_text.cpp'

@@ -34,8 +34,9 @@ usage: opdump extract IMAGE -o DIR [--boot N] [--offset BYTES]
                      the number too (FlashLog::boot), and --list gives all
       --offset BYTES where in IMAGE the log begins; else it is found by its block headers
 
-IMAGE, also as '-d IMAGE', is what was read out of the flash part, or the block device itself: nothing is written
-to it. What the log holds, and what becomes of it:
+IMAGE, also as '-d IMAGE', is what was read out of the flash part, or the device itself: an MTD device (/dev/mtd3,
+whose bad blocks are left out), a UBI volume (/dev/ubi0_1) or a block device (/dev/mmcblk0p3); the last line then
+tells of the device. Nothing is written to it. What the log holds, and what becomes of it:
 
   committed    whole, each byte under a valid checksum: written to DIR
   journal      a piece of a dump's journal: appended to it below DIR
@@ -52,7 +53,7 @@ the last line of that dump's journal, 'overwritten', by which 'opdump verify' te
 
 A damaged image gives everything that is intact.
 
-  dd if=/dev/mtd3 of=flash.img
+  nanddump --bb=padbad -f flash.img /dev/mtd3
   opdump extract flash.img --list
   opdump extract flash.img -o dump && opdump verify dump && opdump show dump
 
@@ -158,6 +159,7 @@ int run(const std::string& path, const ExtractOptions& options, std::optional<st
   if (image.reader().search_ended())
     error(path + ": so much of it is damaged that not all of it was searched for what is left");
   print_tally(image, boot, tally);
+  if (const std::string text = image.device_text(); !text.empty()) print_line(text);
   if (tally.damaged != 0 || tally.nameless != 0) good = false;
   return good ? kExitOk : kExitFailed;
 }

@@ -12,9 +12,11 @@
 namespace opdump::tool {
 namespace {
 
+/// What is tried anew behind bytes that a device cannot read.
+constexpr std::size_t kUnreadableBytes = 4096;
 constexpr char kMagicText[] = {'O', 'P', 'F', 'L'};
 
-ssize_t read_some(int file, MutableBytes to, std::uint64_t at) {
+ssize_t read_file(int file, MutableBytes to, std::uint64_t at) {
   for (;;) {
     const ssize_t got = pread(file, to.data(), to.size(), static_cast<off_t>(at));
     if (got >= 0 || errno != EINTR) return got;
@@ -26,7 +28,7 @@ ssize_t read_some(int file, MutableBytes to, std::uint64_t at) {
 bool FlashImage::is_image(const std::string& path) {
   const posix::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   flashlog::Header header{};
-  return file && read_some(file.get(), {header.bytes(), sizeof header}, 0) == sizeof header &&
+  return file && read_file(file.get(), {header.bytes(), sizeof header}, 0) == sizeof header &&
          flashlog::is_header(header);
 }
 
@@ -35,10 +37,24 @@ bool FlashImage::open(const std::string& path, std::optional<std::uint64_t> offs
   file_ = posix::UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status {};
   if (!file_ || fstat(file_.get(), &status) != 0) return fail(strerror(errno));
-  if (!S_ISREG(status.st_mode) && !S_ISBLK(status.st_mode)) return fail("neither a file nor a block device");
-  const off_t end = lseek(file_.get(), 0, SEEK_END);
-  if (end < 0) return fail(strerror(errno));
-  size_ = static_cast<std::uint64_t>(end);
+  if (S_ISDIR(status.st_mode)) return fail("a directory; name the image of a flash log, or the device");
+  is_device_ = !S_ISREG(status.st_mode);
+  by_blocks_ = is_device_ && !S_ISBLK(status.st_mode);
+  // UBI counts who has a volume open.
+  if (by_blocks_) file_.reset();
+  storage_.close();
+  if (is_device_ && storage_.open(path, storage::Access::read) != Status::ok && by_blocks_) {
+    error_ = storage_.error();
+    return false;
+  }
+  if (by_blocks_) {
+    size_ = storage_.facts().bytes;
+    ecc_before_ = storage_.ecc();
+  } else {
+    const off_t end = lseek(file_.get(), 0, SEEK_END);
+    if (end < 0) return fail(strerror(errno));
+    size_ = static_cast<std::uint64_t>(end);
+  }
   window_.resize(kWindowBytes);
   window_bytes_ = 0;
 
@@ -111,6 +127,37 @@ std::uint64_t FlashImage::missing_bytes() const {
   return end > size_ ? end - size_ : 0;
 }
 
+std::string FlashImage::device_text() {
+  if (!storage_.is_open()) return {};
+  std::string text = path_ + ": " + storage::storage_text(storage_.facts());
+  const std::optional<storage::EccCounts> now = storage_.ecc();
+  if (!now || !ecc_before_) return text;
+  const std::uint32_t corrected = now->corrected - ecc_before_->corrected;
+  const std::uint32_t failed = now->failed - ecc_before_->failed;
+  text += "; its ECC put " + std::to_string(corrected) + (corrected == 1 ? " bit" : " bits") + " right";
+  if (failed != 0) text += ", and could not " + std::to_string(failed) + (failed == 1 ? " time" : " times");
+  return text;
+}
+
+/// Reads up to the next place that a device cannot read; -1 where that is `at`.
+ssize_t FlashImage::read_some(MutableBytes to, std::uint64_t at) {
+  if (!by_blocks_) return read_file(file_.get(), to, at);
+  const flashlog::Device device = storage_.device();
+  const flashlog::Geometry& part = device.geometry;
+  std::size_t done = 0;
+  while (done < to.size()) {
+    const std::uint64_t block = (at + done) / part.block_bytes;
+    if (block >= part.block_count) break;
+    const std::uint32_t offset = static_cast<std::uint32_t>((at + done) % part.block_bytes);
+    const std::size_t now = std::min<std::size_t>(to.size() - done, part.block_bytes - offset);
+    if (device.read(device.context, static_cast<std::uint32_t>(block), offset, to.subspan(done, now)) !=
+        Status::ok)
+      return done == 0 ? -1 : static_cast<ssize_t>(done);
+    done += now;
+  }
+  return static_cast<ssize_t>(done);
+}
+
 bool FlashImage::fail(const std::string& reason) {
   error_ = path_ + ": " + reason;
   return false;
@@ -120,7 +167,12 @@ bool FlashImage::find_header(std::optional<std::uint64_t> offset, flashlog::Head
                              std::uint64_t& at) {
   std::vector<std::byte> piece(static_cast<std::size_t>(std::min<std::uint64_t>(size_, 1024 * 1024)));
   for (std::uint64_t from = offset.value_or(0); from + sizeof(flashlog::BlockHeader) <= size_;) {
-    const ssize_t got = read_some(file_.get(), piece, from);
+    const std::size_t wanted = static_cast<std::size_t>(std::min<std::uint64_t>(piece.size(), size_ - from));
+    const ssize_t got = read_some(MutableBytes(piece).first(wanted), from);
+    if (is_device_ && got < static_cast<ssize_t>(std::min(wanted, kUnreadableBytes))) {
+      from = (from / kUnreadableBytes + 1) * kUnreadableBytes;
+      continue;
+    }
     if (got < static_cast<ssize_t>(sizeof kMagicText)) return false;
     const char* const text = reinterpret_cast<const char*>(piece.data());
     const char* const end = text + got;
@@ -138,15 +190,21 @@ bool FlashImage::find_header(std::optional<std::uint64_t> offset, flashlog::Head
   return false;
 }
 
+/// Whether a window that begins at `from` has the byte at `at`.
+bool FlashImage::load_window(std::uint64_t from, std::uint64_t at, std::size_t bytes) {
+  const ssize_t got = read_some(MutableBytes(window_).first(bytes), from);
+  window_at_ = from;
+  window_bytes_ = got > 0 ? static_cast<std::size_t>(got) : 0;
+  return at < window_at_ + window_bytes_;
+}
+
 bool FlashImage::read_at(std::uint64_t at, MutableBytes to) {
   while (!to.empty()) {
     if (at >= size_) return false;
-    if (at < window_at_ || at >= window_at_ + window_bytes_) {
-      window_at_ = at / kWindowBytes * kWindowBytes;
-      const ssize_t got = read_some(file_.get(), window_, window_at_);
-      window_bytes_ = got > 0 ? static_cast<std::size_t>(got) : 0;
-      if (at >= window_at_ + window_bytes_) return false;
-    }
+    if ((at < window_at_ || at >= window_at_ + window_bytes_) &&
+        !load_window(at / kWindowBytes * kWindowBytes, at, kWindowBytes) &&
+        !(is_device_ && load_window(at, at, std::min(to.size(), kUnreadableBytes))))
+      return false;
     const std::size_t in_window = static_cast<std::size_t>(at - window_at_);
     const std::size_t now = std::min(to.size(), window_bytes_ - in_window);
     std::memcpy(to.data(), window_.data() + in_window, now);

@@ -8,10 +8,12 @@
 #include "opdump/base/bytes.hpp"
 #include "platform/flashlog/log_reader.hpp"
 #include "platform/posix/impl/unique_fd.hpp"
+#include "platform/storage/raw_storage.hpp"
 
 namespace opdump::tool {
 
-/// An untrusted flash log in an image file or on a block device. Nothing is written to it.
+/// An untrusted flash log in an image file, or on an MTD device, a UBI volume or a block device. Nothing is
+/// written to it.
 class FlashImage {
  public:
   FlashImage() = default;
@@ -39,6 +41,9 @@ class FlashImage {
   std::uint64_t offset() const { return base_; }
   std::uint64_t bytes() const { return size_; }
 
+  /// Of a device: what it is, and what reading it has told so far. Empty for a file.
+  std::string device_text();
+
   /// Bytes of the last blocks that the image lacks; 0 when it is whole.
   std::uint64_t missing_bytes() const;
 
@@ -51,12 +56,18 @@ class FlashImage {
 
   bool fail(const std::string& reason);
   bool find_header(std::optional<std::uint64_t> offset, flashlog::Header& header, std::uint64_t& at);
+  ssize_t read_some(MutableBytes to, std::uint64_t at);
+  bool load_window(std::uint64_t from, std::uint64_t at, std::size_t bytes);
   bool read_at(std::uint64_t at, MutableBytes to);
   static Status read_block(void* image, std::uint32_t block, std::uint32_t offset, MutableBytes to);
 
   std::string path_;
   std::string error_;
   posix::UniqueFd file_;
+  bool is_device_ = false;
+  bool by_blocks_ = false;       ///< `storage_` reads, and passes over bad blocks; else `file_` does
+  storage::RawStorage storage_;  ///< open if the image is a device
+  std::optional<storage::EccCounts> ecc_before_;
   std::uint64_t size_ = 0;
   std::uint64_t base_ = 0;
   std::vector<std::byte> window_;  ///< the bytes of the image that were read last, from `window_at_` on
