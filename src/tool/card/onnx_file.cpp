@@ -1,7 +1,5 @@
 #include "src/tool/card/onnx_file.hpp"
 
-#include <bit>
-#include <cstdlib>
 #include <string_view>
 #include <unordered_map>
 
@@ -10,15 +8,13 @@
 #include "src/card/attribute_json.hpp"
 #include "src/tool/card/card_budget.hpp"
 #include "src/tool/card/onnx_attribute.hpp"
+#include "src/tool/card/onnx_quantisation.hpp"
 
 namespace opdump::tool {
 
 using namespace cards;
 
 namespace {
-
-/// A scale for each channel is a constant of at most as many elements.
-constexpr std::size_t kMostQuantNumbers = 1 << 20;
 
 class OnnxReader {
  public:
@@ -42,7 +38,11 @@ class OnnxReader {
     }
     if (!producer_version_.empty()) card_.made_by += ' ' + std::string(producer_version_);
     if (good_) read_graph(graph);
-    if (good_) find_quantisation();
+    if (good_) {
+      std::string where;
+      good_ = find_onnx_quantisation(constants_, card_, budget_, where);
+      what_ = "operator " + where;
+    }
     if (good_ && details_ != nullptr) details_->constants = {constants_.begin(), constants_.end()};
     if (!good_) {
       reason = budget_.is_spent() ? "describes more than 8388608 operators, tensors, dims and scales"
@@ -170,6 +170,7 @@ class OnnxReader {
       details_->outputs.emplace_back();
     }
     CardOp op;
+    value_ = {};
     ByteReader in(message);
     for (ProtoField field; next(in, field);) {
       if (field.is_bytes(1)) {
@@ -235,109 +236,6 @@ class OnnxReader {
         return;
     }
     op.attributes.push_back(std::move(attribute));
-  }
-
-  /// The elements of a constant, as far as quantisation uses their dtypes.
-  template <class Number>
-  bool read_elements(std::uint32_t place, std::vector<Number>& elements) {
-    const auto found = constants_.find(place);
-    if (place == CardOp::kNoTensor || found == constants_.end()) return false;
-    good_ = good_ && budget_.take(found->second.size() / 16);
-    const DType dtype = card_.tensors[place].dtype;
-    ByteReader in(found->second);
-    for (ProtoField field; next(in, field);) {
-      if (field.number == 4 && dtype == DType::float32) {
-        std::vector<float> floats;
-        good_ = add_onnx_floats(field, floats);
-        elements.insert(elements.end(), floats.begin(), floats.end());
-      }
-      if (field.number == 5 || field.number == 7) {
-        good_ = read_numbers(field, [&](std::uint64_t value) {
-          elements.push_back(static_cast<Number>(static_cast<std::int64_t>(value)));
-          return elements.size() <= kMostQuantNumbers;
-        });
-      }
-      if (field.is_bytes(9)) read_raw(field.bytes, dtype, elements);
-    }
-    return good_ && !elements.empty() && elements.size() <= kMostQuantNumbers;
-  }
-
-  template <class Number>
-  static void read_raw(Bytes raw, DType dtype, std::vector<Number>& elements) {
-    ByteReader in(raw);
-    const std::size_t bytes = info(dtype).bits / 8;
-    if (bytes == 0 || raw.size() / bytes > kMostQuantNumbers) return;
-    while (in.remaining() >= bytes) {
-      switch (dtype) {
-        case DType::float32:
-          elements.push_back(static_cast<Number>(std::bit_cast<float>(in.read<std::uint32_t>())));
-          break;
-        case DType::uint8:
-          elements.push_back(static_cast<Number>(in.read<std::uint8_t>()));
-          break;
-        case DType::int8:
-          elements.push_back(static_cast<Number>(static_cast<std::int8_t>(in.read<std::uint8_t>())));
-          break;
-        case DType::uint16:
-          elements.push_back(static_cast<Number>(in.read<std::uint16_t>()));
-          break;
-        case DType::int16:
-          elements.push_back(static_cast<Number>(static_cast<std::int16_t>(in.read<std::uint16_t>())));
-          break;
-        case DType::int32:
-          elements.push_back(static_cast<Number>(static_cast<std::int32_t>(in.read<std::uint32_t>())));
-          break;
-        default:
-          return;
-      }
-    }
-  }
-
-  void find_quantisation() {
-    for (const CardOp& op : card_.ops) {
-      if (!good_) return;
-      what_ = "operator " + op.name;
-      const auto input = [&](std::size_t i) {
-        return i < op.inputs.size() ? op.inputs[i] : CardOp::kNoTensor;
-      };
-      const std::uint32_t output = op.outputs.empty() ? CardOp::kNoTensor : op.outputs[0];
-      if (op.type == "QuantizeLinear") set_quant(output, input(1), input(2), axis_of(op));
-      if (op.type == "DequantizeLinear") set_quant(input(0), input(1), input(2), axis_of(op));
-      if (op.type == "QLinearConv" || op.type == "QLinearMatMul" || op.type == "QLinearAdd" ||
-          op.type == "QLinearMul") {
-        set_quant(input(0), input(1), input(2), 0);
-        set_quant(input(3), input(4), input(5), 0);
-        set_quant(output, input(6), input(7), 0);
-      } else if (op.type.starts_with("QLinear") && op.inputs.size() >= 4) {
-        set_quant(input(0), input(1), input(2), 0);
-        set_quant(output, input(3), input(4), 0);
-      }
-    }
-  }
-
-  /// Without the attribute it is 1.
-  static std::int64_t axis_of(const CardOp& op) {
-    for (const CardAttribute& attribute : op.attributes) {
-      if (attribute.name == "axis") return std::atoll(attribute.json.c_str());
-    }
-    return 1;
-  }
-
-  void set_quant(std::uint32_t of, std::uint32_t scale, std::uint32_t zero_point, std::int64_t axis) {
-    if (of == CardOp::kNoTensor) return;
-    CardTensor& tensor = card_.tensors[of];
-    Quantisation quant;
-    if (tensor.quant.scheme != QuantScheme::none || !read_elements(scale, quant.scales)) return;
-    if (!quant.scales.empty()) quant.scheme = QuantScheme::affine;
-    if (!read_elements(zero_point, quant.zero_points) || quant.zero_points.size() != quant.scales.size()) {
-      quant.zero_points.clear();
-    }
-    if (quant.scales.size() > 1) {
-      quant.axis =
-          axis < 0 && tensor.has_shape ? axis + static_cast<std::int64_t>(tensor.shape.size()) : axis;
-    }
-    good_ = good_ && budget_.take(quant.scales.size());
-    tensor.quant = std::move(quant);
   }
 
   const NamedDims& dims_;

@@ -21,11 +21,11 @@ struct OnnxDetails {
   std::map<std::uint32_t, Bytes> constants;     ///< TensorProto messages by places in ModelCard::tensors
 };
 
-/// Reads an untrusted ONNX model into `card`: operators, tensors, attributes, and from QuantizeLinear,
-/// DequantizeLinear and the QLinear operators how tensors are quantised. The elements of constants are not
-/// read. The bodies of If, Loop and Scan are not among the operators; those have the flag "control_flow".
-/// An operator without a name is called after its first output. On false `reason` says what is damaged; a
-/// file that is no ONNX model is refused too. Source: the messages of ONNX's onnx.proto.
+/// Reads an untrusted ONNX model into `card`: operators, tensors, attributes, and how tensors are quantised
+/// (onnx_quantisation.hpp). Of the elements of constants only scales and zero points are read. The bodies of
+/// If, Loop and Scan are not among the operators; those have the flag "control_flow". An operator without a
+/// name is called after its first output. On false `reason` says what is damaged; a file that is no ONNX
+/// model is refused too. Source: the messages of ONNX's onnx.proto.
 bool read_onnx(Bytes file, const NamedDims& dims, cards::ModelCard& card, std::string& reason,
                OnnxDetails* details = nullptr);
 

@@ -1,5 +1,6 @@
 #include "src/tool/card/onnx_tensor.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "opdump/read/proto_wire.hpp"
@@ -38,6 +39,9 @@ bool read_onnx_tensor(Bytes message, OnnxTensor& tensor) {
     if (field.is_bytes(8)) tensor.name = as_text(field.bytes);
     // Packed float32 and float64 lie there as raw elements do.
     if (field.is_bytes(9) || field.is_bytes(4) || field.is_bytes(10)) tensor.raw = field.bytes;
+    const bool is_float = field.number == 4 || field.number == 10;
+    if (is_float && (field.wire == ProtoWire::fixed32 || field.wire == ProtoWire::fixed64))
+      tensor.numbers.push_back(field.value);
     if (field.number == 5 || field.number == 7 || field.number == 11) {
       good = read_numbers(field, [&](std::uint64_t number) {
         tensor.numbers.push_back(number);
@@ -52,9 +56,10 @@ bool read_onnx_tensor(Bytes message, OnnxTensor& tensor) {
 
 bool onnx_elements(const OnnxTensor& tensor, std::vector<std::byte>& bytes, std::string& reason) {
   const Result<std::uint64_t> needed = packed_bytes(tensor.dtype, tensor.dims);
-  const std::size_t item = info(tensor.dtype).bits / 8;
+  // Elements smaller than a byte are packed there too, a byte to a field.
+  const std::size_t item = std::max<std::size_t>(info(tensor.dtype).bits / 8, 1);
   bytes.assign(tensor.raw.begin(), tensor.raw.end());
-  if (tensor.raw.empty() && item != 0 && item <= sizeof(std::uint64_t)) {
+  if (tensor.raw.empty() && item <= sizeof(std::uint64_t)) {
     bytes.resize(tensor.numbers.size() * item);
     for (std::size_t i = 0; i < tensor.numbers.size(); ++i)
       std::memcpy(bytes.data() + i * item, &tensor.numbers[i],

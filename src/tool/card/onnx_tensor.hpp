@@ -17,8 +17,8 @@ struct OnnxTensor {
   DType dtype = DType::undefined;
   std::vector<Dim> dims{};
   Bytes raw{};  ///< packed elements, if they lie there
-  std::vector<std::uint64_t>
-      numbers{};                ///< elements that are numbers of protobuf, one each or, of complex, two
+  /// Elements that are fields of protobuf, one each or, of complex, two.
+  std::vector<std::uint64_t> numbers{};
   bool is_external = false;     ///< the elements lie in a file of their own:
   std::string_view location{};  ///< its name, beside the model
   std::uint64_t offset = 0;

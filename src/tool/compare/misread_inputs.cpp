@@ -7,7 +7,7 @@ namespace opdump::tool {
 namespace {
 
 bool has_scales_as_inputs(const std::string& type) {
-  return type == "DequantizeLinear" || type.starts_with("QLinear");
+  return type == "DequantizeLinear" || type == "QGemm" || type.starts_with("QLinear");
 }
 
 /// The tensors of one operator.
