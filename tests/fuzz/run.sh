@@ -53,9 +53,11 @@ for target in $targets; do
     csv) sources='src/tool/dump/mapping_file.cpp' ;;
     dbg) sources='src/nano/dbg_file.cpp' ;;
     image) sources='src/tool/flash/flash_image.cpp platform/flashlog/log_reader.cpp platform/flashlog/impl/log_runs.cpp platform/posix/flash_file.cpp platform/storage/raw_storage.cpp' ;;
-    model) sources='src/card/*.cpp src/tool/card/*_file.cpp' ;;
+    model) sources='src/card/*.cpp src/attach/onnx_nodes.cpp src/tool/card/onnx_*.cpp src/tool/card/tflite_file.cpp src/tool/cli/decimal.cpp src/tool/dump/elements.cpp' ;;
     card)
-      sources='src/tool/run/run_file.cpp src/tool/run/dbg_model.cpp src/tool/cli/decimal.cpp src/tool/cli/display_text.cpp'
+      sources='src/tool/run/dbg_model.cpp src/tool/run/json_fields.cpp src/tool/run/quantisation_reader.cpp src/tool/run/regular_file.cpp'
+      sources="$sources src/tool/run/run_fault_reader.cpp src/tool/run/run_file.cpp src/tool/run/run_tensor_reader.cpp"
+      sources="$sources src/tool/cli/decimal.cpp src/tool/cli/display_text.cpp"
       sources="$sources src/tool/cli/messages.cpp src/tool/cli/refused_line.cpp src/tool/dump/block_format.cpp"
       sources="$sources src/tool/dump/elements.cpp src/tool/dump/lite_name.cpp src/tool/dump/npy_header.cpp"
       sources="$sources src/tool/dump/record_name.cpp src/nano/dbg_file.cpp"
@@ -63,7 +65,8 @@ for target in $targets; do
       sources="$sources -DSIMDJSON_EXCEPTIONS=0 -lsimdjson"
       ;;
     container)
-      sources='src/tool/compare/array_container.cpp src/tool/cli/decimal.cpp src/tool/dump/npy_header.cpp'
+      sources='src/tool/card/onnx_tensor.cpp src/tool/compare/array_container.cpp src/tool/cli/decimal.cpp'
+      sources="$sources src/tool/dump/npy_header.cpp"
       sources="$sources src/format/relayout.cpp src/config/json/*.cpp src/config/refusal.cpp"
       sources="$sources src/config/config_error.cpp -DSIMDJSON_EXCEPTIONS=0 -lsimdjson"
       ;;
