@@ -16,7 +16,6 @@ import random
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent / 'support'))
@@ -40,9 +39,7 @@ KINDS = (bias_off_by_a_channel, half_accumulation, transposed_weight, saturated_
 class PlantedFaults(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        lab = Lab(ORT.driver, OPDUMP, pathlib.Path(folder.name))
+        lab = Lab.of_tests(cls, ORT.driver, OPDUMP)
         cls.floats = [Subject(lab, name, (ORT.models / file).read_bytes(), shape) for name, file, shape in (
             ('classifier', ort_library.CLASSIFIER, (1, 3, 48, 96)), ('detector', ort_library.DETECTOR, (1, 3, 64, 96)),
             ('reader', ort_library.READER, (1, 3, 48, 48)))]

@@ -5,6 +5,7 @@ import json
 import pathlib
 import subprocess
 import sys
+import tempfile
 import typing
 
 import numpy
@@ -148,6 +149,13 @@ class Lab(typing.NamedTuple):
     driver: pathlib.Path  # ort_driver.cpp
     opdump: pathlib.Path
     folder: pathlib.Path
+
+    @classmethod
+    def of_tests(cls, case, driver, opdump):
+        """In a folder that goes when the tests of the class `case` have run."""
+        folder = tempfile.TemporaryDirectory()
+        case.addClassCleanup(folder.cleanup)
+        return cls(driver, opdump, pathlib.Path(folder.name))
 
 
 class Subject:

@@ -13,7 +13,6 @@ import pathlib
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent / 'support'))
@@ -35,9 +34,7 @@ TOO_SMALL = 8
 class Quantiser(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        lab = Lab(ORT.driver, OPDUMP, pathlib.Path(folder.name))
+        lab = Lab.of_tests(cls, ORT.driver, OPDUMP)
         cls.float = Subject(lab, 'detector', (ORT.models / ort_library.DETECTOR).read_bytes(), (1, 3, 64, 96))
         cls.wanted = [node.name for node in Model(cls.float.file).nodes if node.type == 'Conv'][1::4]
 

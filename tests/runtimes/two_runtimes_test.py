@@ -13,7 +13,6 @@ import random
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent / 'support'))
@@ -53,10 +52,8 @@ def op_of(path):
 class TwoRuntimes(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = pathlib.Path(folder.name)
-        lab = Lab(ORT.driver, OPDUMP, cls.folder)
+        lab = Lab.of_tests(cls, ORT.driver, OPDUMP)
+        cls.folder = lab.folder
         # OpenCV 4.6 reads no model with dims that are not known.
         file = onnx_input.with_dims((ORT.models / ort_library.CLASSIFIER).read_bytes(), SHAPE)
         cls.plain = Subject(lab, 'plain', file, SHAPE)

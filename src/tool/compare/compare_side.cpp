@@ -78,13 +78,19 @@ void take_name(const NpyName& name, DumpFile& file) {
   if (name.step) file.place = std::string(name.model) + "/" + std::to_string(*name.step);
 }
 
-void add_array(const ContainedArray& array, const NpyName& name, std::size_t file, DumpSide& side) {
+template <class Role, class Array>
+DumpTensor tensor_of(std::size_t file, const Role& role, const Array& array) {
   DumpTensor tensor;
   tensor.file = file;
-  tensor.is_output = name.is_output;
-  tensor.index = name.index;
+  tensor.is_output = role.is_output;
+  tensor.index = role.index;
   tensor.dtype = array.dtype;
   tensor.shape = array.shape;
+  return tensor;
+}
+
+void add_array(const ContainedArray& array, const NpyName& name, std::size_t file, DumpSide& side) {
+  DumpTensor tensor = tensor_of(file, name, array);
   tensor.data_offset = array.offset;
   tensor.data_bytes = array.bytes;
   count_elements(tensor, true);
@@ -269,12 +275,7 @@ class SideReader {
   void add_msprobe_tensor(const MsprobeTensor& in, DumpFile file, DumpSide& side) {
     const std::size_t number = side.files.size();
     if (in.file.empty()) {
-      DumpTensor tensor;
-      tensor.file = number;
-      tensor.is_output = in.is_output;
-      tensor.index = in.index;
-      tensor.dtype = in.dtype;
-      tensor.shape = in.shape;
+      DumpTensor tensor = tensor_of(number, in, in);
       tensor.elements = element_count(in.shape).ok() ? element_count(in.shape).value() : 0;
       tensor.summary = in.summary;
       side.tensors.push_back(std::move(tensor));
