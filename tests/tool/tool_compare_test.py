@@ -101,6 +101,26 @@ class Compare(Case):
         self.assertTrue(all(t['equal'] == t['elements'] for t in self.compare('--by-order', expect=1)[0]
                             if 'equal' in t))
 
+    def test_a_golden_dump_of_outputs_alone_is_for_the_outputs(self):
+        for side in ('mine', 'golden'):
+            for name, inputs in (('conv', 2), ('relu', 1)):
+                self.put('T.%s.3.0.1' % name, [one([3, 4])] * (inputs if side == 'mine' else 0), [one([1, 2], name=b'')], side)
+        note = 'opdump: the golden dump has outputs alone: 3 inputs of mine are not compared\n'
+        out, error = self.run_tool('compare', 'mine', 'golden')
+        self.assertEqual(error, note)
+        self.assertTrue(out.startswith('2 tensors compared: 2 equal, 0 diverging, 3 without golden\n2 operators: 2 agree\n'), out)
+        tensors, error = self.compare()
+        self.assertEqual(([t['tensor'] for t in tensors if 'problem' in t], error), (['conv:input:0', 'conv:input:1', 'relu:input:0'], note))
+        self.put('T.relu.3.0.1', [], [one([1, 7], name=b'')], 'golden')
+        self.assertEqual(self.run_tool('compare', 'mine', 'golden', expect=1)[1], note)
+        # An output without a partner, or an input beside one that has one, is missed as ever.
+        self.put('T.relu.3.0.1', [one([3, 4])], [one([1, 2], name=b'')], 'golden')
+        self.assertIn('opdump: conv:input:0: ', self.run_tool('compare', 'mine', 'golden', expect=1)[1])
+        os.remove(self.path('golden', 'T.relu.3.0.1'))
+        error = self.run_tool('compare', 'mine', 'golden', expect=1)[1]
+        self.assertIn('opdump: relu:output:0: ', error)
+        self.assertIn(note, error)
+
     def test_nothing_that_pairs_is_told_briefly_and_with_a_way_out(self):
         for i in range(200):
             self.put('T.mine%d.3.0.%d' % (i, 100 + i), [], [one([1], name=b'')], 'mine')

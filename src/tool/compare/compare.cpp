@@ -98,7 +98,7 @@ floating dtype, and where the largest absolute error lies.
   opdump compare -m dump -g golden --limits cosine=0.999 || echo 'not good enough'
 
 exit status
-  0  all tensors of mine were compared, and keep the limits
+  0  all tensors of mine were compared, and keep the limits; of a golden dump that has outputs alone, all outputs
   1  one does not, has no golden tensor, or could not be compared; the summary and stderr say which
   2  the command line is wrong, or the dumps are of different models
 )";

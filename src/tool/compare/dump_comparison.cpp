@@ -6,6 +6,7 @@
 #include <set>
 
 #include "src/tool/cli/exit_code.hpp"
+#include "src/tool/cli/human_text.hpp"
 #include "src/tool/run/model_sums.hpp"
 #include "src/tool/verify/dump_provenance.hpp"
 
@@ -170,11 +171,15 @@ void DumpComparison::compare(bool detail) {
 
 bool tell_problems(const CompareReport& report, const SearchReport& search) {
   constexpr std::uint64_t kMostProblems = 10;
+  const bool has_inputs = std::any_of(report.golden.tensors.begin(), report.golden.tensors.end(),
+                                      [](const DumpTensor& tensor) { return !tensor.is_output; });
   bool good = true;
-  std::uint64_t problems = 0;
+  std::uint64_t problems = 0, inputs = 0;
   for (const PairResult& result : report.results) {
     if (!result.pair.mine) continue;
-    if (!result.comparison) {
+    if (!has_inputs && !report.mine.tensors[*result.pair.mine].is_output) {
+      ++inputs;
+    } else if (!result.comparison) {
       good = false;
       if (++problems <= kMostProblems) search.error(report.tensor_name(result) + ": " + result.problem);
     } else if (report.diverges(result)) {
@@ -183,6 +188,9 @@ bool tell_problems(const CompareReport& report, const SearchReport& search) {
   }
   if (problems > kMostProblems)
     search.error("and " + std::to_string(problems - kMostProblems) + " more; --json and -out have all");
+  if (inputs != 0)
+    search.note("the golden dump has outputs alone: " + count_text(inputs, "input") + " of mine " +
+                (inputs == 1 ? "is" : "are") + " not compared");
   if (std::none_of(report.results.begin(), report.results.end(), is_pair))
     search.error("no tensor of mine has the name, role and index of a golden one: mine has " +
                  some_ops(report.mine) + ", the golden dump " + some_ops(report.golden) +

@@ -92,7 +92,8 @@ class DumpComparison {
   std::vector<PairResult> results_;
 };
 
-/// Tells what could not be compared. False when something of mine was not, or diverges.
+/// Tells what could not be compared. False when something of mine was not, or diverges; inputs of mine may be
+/// without a partner where the golden dump has outputs alone, which is a note.
 bool tell_problems(const CompareReport& report, const SearchReport& search);
 
 }  // namespace opdump::tool

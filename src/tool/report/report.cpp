@@ -67,8 +67,8 @@ gives the same bytes.
   opdump report flash.img -o report.html --max-bytes 2M
 
 exit status
-  0  the page was written; with a golden dump, all tensors of mine were compared, and keep the limits; with --model,
-     no operator that could be recomputed is off by itself
+  0  the page was written; with a golden dump, all tensors of mine were compared, and keep the limits (the outputs,
+     where the golden dump has outputs alone); with --model, no operator that could be recomputed is off by itself
   1  it could not be written, something could not be read, an operator is off by itself, or, with a golden dump, a
      tensor does not keep the limits, has no golden tensor, or could not be compared; stderr says which
   2  the command line is wrong, or the dumps are of different models
