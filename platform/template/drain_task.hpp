@@ -16,31 +16,20 @@ struct NoLog {
 };
 
 /// A low-priority task of an RTOS that drains one session, and between two turns does for the log behind it,
-/// such as a `flashlog::FlashLog`, what is for idle time. `Rtos` is the port: copy this one, which is
-/// FreeRTOS's, or write the same four functions for another kernel.
+/// such as a `flashlog::FlashLog`, what is for idle time. `Rtos` is the port:
+/// [FreeRTOS's](../freertos/kernel.hpp), [Zephyr's](../zephyr/kernel.hpp), or the same four functions over
+/// another kernel:
 ///
-///     struct FreeRtos {
-///       TaskHandle_t task = nullptr;
+///     struct Rtos {
 ///       // Makes a `wait` that is under way, or the next one, return. From any task or interrupt.
-///       void notify() {
-///         if (xPortIsInsideInterrupt()) {
-///           BaseType_t yield = pdFALSE;
-///           vTaskNotifyGiveFromISR(task, &yield);
-///           portYIELD_FROM_ISR(yield);
-///         } else {
-///           xTaskNotifyGive(task);
-///         }
-///       }
-///       // Sleeps until notified or for `ms`. On the drain task.
-///       void wait(std::uint32_t ms) { ulTaskNotifyTake(pdTRUE, pdMS_TO_TICKS(ms)); }
-///       // Lets tasks of lower priority run for about `ms`. On the control task, which may have any
-///       priority. void sleep(std::uint32_t ms) { vTaskDelay(pdMS_TO_TICKS(ms) + 1); }
+///       void notify();
+///       // Sleeps until notified or for `ms`, and never not at all. On the drain task.
+///       void wait(std::uint32_t ms);
+///       // Lets tasks of lower priority run for about `ms`. On the control task, of any priority.
+///       void sleep(std::uint32_t ms);
 ///       // Milliseconds that only grow, wrapping at 32 bits.
-///       std::uint32_t now_ms() { return xTaskGetTickCount() * portTICK_PERIOD_MS; }
+///       std::uint32_t now_ms();
 ///     };
-///
-///     void drain(void* task) { static_cast<DrainTask<Session, FreeRtos>*>(task)->run();
-///     vTaskDelete(nullptr); } xTaskCreate(drain, "opdump", 512, &task, tskIDLE_PRIORITY + 1, &rtos.task);
 template <class Session, class Rtos, class Log = NoLog>
 class DrainTask final : private Waker {
  public:
@@ -69,7 +58,7 @@ class DrainTask final : private Waker {
       const std::size_t moved = session_.drain_some(kBudgetBytes);
       if (moved != 0) note_moved();
       sync_if_due();
-      if (moved >= kBudgetBytes || (moved == 0 && prepare())) continue;
+      if (moved >= kBudgetBytes || prepare()) continue;
       rtos_.wait(period_ms_);
     }
     while (session_.drain_some(kBudgetBytes) != 0) {
