@@ -24,7 +24,7 @@ def build(root, board, startup, sources, program, *options):
         str(boards / f'{startup}.cpp'), f'-L{boards}', f'-T{board}.ld', '-o', str(program))
 
 
-def execute(root, machine, program, qemu_options=''):
+def execute(root, machine, program, qemu_options='', *arguments):
     """What the program prints; ends the test if its exit status is not 0."""
     environment = {**os.environ, 'OPDUMP_QEMU': qemu_options, 'OPDUMP_QEMU_SECONDS': '60'}
-    return run('sh', str(root / 'tests/firmware/qemu.sh'), machine, str(program), env=environment)
+    return run('sh', str(root / 'tests/firmware/qemu.sh'), machine, str(program), *arguments, env=environment)
