@@ -71,8 +71,9 @@ class DrainTask final : private Waker {
   Status log_failure() const { return static_cast<Status>(log_failure_.load(std::memory_order_relaxed)); }
 
   /// From the control context, once recorders rest: waits for `run` to end and detaches. `timeout`, with the
-  /// task still to end, after `limit_ms`; call again.
+  /// task still to end, after `limit_ms`; call again. After `ok` it does nothing and returns `ok`.
   [[nodiscard]] Status stop(std::uint32_t limit_ms) {
+    if (detached_) return Status::ok;
     stopping_.store(true, std::memory_order_release);  // partner: `run`
     const std::uint32_t start = rtos_.now_ms();
     while (!done_.load(std::memory_order_acquire)) {  // partner: the end of `run`
@@ -81,6 +82,7 @@ class DrainTask final : private Waker {
       rtos_.sleep(1);
     }
     session_.detach_drainer();
+    detached_ = true;
     return Status::ok;
   }
 
@@ -121,6 +123,7 @@ class DrainTask final : private Waker {
   const std::uint32_t sync_ms_ = 0;
   std::uint32_t moved_ms_ = 0;  ///< when the first record came that is not synced
   bool unsynced_ = false;
+  bool detached_ = false;  ///< of the control context
   std::atomic<std::uint8_t> log_failure_{0};
   std::atomic<bool> stopping_{false};
   std::atomic<bool> done_{false};

@@ -190,6 +190,10 @@ TEST_CASE("drain task: a stop that nobody answers times out") {
   CHECK(task.stop(5) == Status::timeout);
   task.run();
   CHECK(task.stop(5) == Status::ok);
+  REQUIRE(bench.session.attach_drainer() == Status::ok);
+  CHECK(task.stop(5) == Status::ok);
+  CHECK(bench.session.attach_drainer() == Status::drainer_attached);  // another's is left alone
+  bench.session.detach_drainer();
 }
 
 TEST_CASE("drain task: a stop from a task of higher priority lets the drain task run") {
