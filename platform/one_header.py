@@ -3,9 +3,10 @@
 
 usage: one_header.py [-o FILE] [--platform FOLDER]... [--header HEADER]... [--comments]
 
-Writes FILE, opdump.hpp by default: all that opdump/opdump.hpp, opdump/boot.hpp and opdump/config/blob.hpp include,
-then the headers of each FOLDER of platform/ and each further HEADER, such as opdump/config/sealed_plan.hpp, with what
-they include. Each header is there once, in the order in which a compiler reads it. The same tree gives the same bytes.
+Writes FILE, opdump.hpp by default: opdump/version.h, then all that opdump/opdump.hpp, opdump/boot.hpp and
+opdump/config/blob.hpp include, then the headers of each FOLDER of platform/ and each further HEADER, such as
+opdump/config/sealed_plan.hpp, with what they include. Each header is there once, in the order in which a compiler
+reads it. The same tree gives the same bytes.
 
 Headers of a FOLDER that need a .cpp file of opdump are left out, and stderr names them. --comments keeps the comments,
 a quarter of the text.
@@ -17,7 +18,7 @@ import sys
 import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-ROOTS = ('opdump/opdump.hpp', 'opdump/boot.hpp', 'opdump/config/blob.hpp')
+ROOTS = ('opdump/version.h', 'opdump/opdump.hpp', 'opdump/boot.hpp', 'opdump/config/blob.hpp')
 INCLUDE = re.compile(r'\s*#\s*include\s*(["<])([^">]*)[">]')
 TOKEN = re.compile(r'''(?P<comment>//[^\n]*|/\*.*?\*/)
                        |R"(?P<delimiter>[^()\\\s]*)\(.*?\)(?P=delimiter)"
@@ -122,7 +123,7 @@ class Layout:
 
 
 def version():
-    return re.search(r"version: '([^']+)'", (ROOT / 'meson.build').read_text(encoding='utf-8'))[1]
+    return re.search(r'VERSION_STRING "([^"]+)"', find('opdump/version.h').read_text(encoding='utf-8'))[1]
 
 
 def of_platform(folder):
