@@ -74,19 +74,16 @@ has_doctest() {
   printf '%s\n' '#include <doctest/doctest.h>' | ${CXX:-c++} -x c++ -fsyntax-only -
 }
 
-# The Python tests look for it in these two (tests/support/with_numpy.py).
-has_numpy() {
+# has_python MODULE. The Python tests look for it in these two (tests/support/system_python.py).
+has_python() {
   for python in python3 /usr/bin/python3; do
-    "$python" -c 'import numpy' && return 0
+    "$python" -c "import $1" && return 0
   done
   return 1
 }
 
-has_pandas() {
-  for python in python3 /usr/bin/python3; do
-    "$python" -c 'import pandas' && return 0
-  done
-  return 1
+has_kconfiglib() {
+  has_python kconfiglib
 }
 
 has_relacy() {
@@ -109,8 +106,8 @@ test_tools() {
   need cmake 'cmake (Meson finds doctest with it)' command -v cmake
   need relacy-dev 'relacy (the model checker of the ring)' has_relacy
   need protobuf-compiler 'protoc (reads our protobuf records)' command -v protoc
-  need python3-numpy 'Python 3 with NumPy' has_numpy
-  need python3-pandas 'pandas (reads our statistics)' has_pandas
+  need python3-numpy 'Python 3 with NumPy' has_python numpy
+  need python3-pandas 'pandas (reads our statistics)' has_python pandas
   [ "$all" = no ] || need 'clang libclang-rt-dev' 'clang++ >= 14 with its sanitizers' has_thread_sanitizer
 }
 
@@ -141,6 +138,8 @@ ensure test_tools
 export ASAN_OPTIONS="${ASAN_OPTIONS-halt_on_error=1:detect_stack_use_after_return=1:intercept_tls_get_addr=0}"
 export UBSAN_OPTIONS="${UBSAN_OPTIONS-halt_on_error=1:print_stacktrace=1}"
 export TSAN_OPTIONS="${TSAN_OPTIONS-halt_on_error=1}"
+
+[ "$all" = no ] || try_to_have 'Kconfig of Zephyr and ESP-IDF' has_kconfiglib python3-kconfiglib
 
 # What compiles fast: files share translation units, and nothing is told to debuggers beyond -g1.
 fast='-Dunity=on -Dunity_size=30 -Ddebug=false'

@@ -11,6 +11,11 @@ has_bare_metal() {
     [ -f "$(arm-none-eabi-g++ -mcpu=cortex-m3 -mthumb -print-file-name=libstdc++.a)" ]
 }
 
+has_rv32() {
+  printf '%s\n' '#include <string.h>' |
+    riscv64-unknown-elf-g++ -march=rv32imc -mabi=ilp32 --specs=picolibc.specs -x c++ -fsyntax-only -
+}
+
 firmware_tools() {
   need 'gcc-arm-none-eabi libnewlib-arm-none-eabi libstdc++-arm-none-eabi-newlib qemu-system-arm' \
     'arm-none-eabi-g++ with its C++ library, and qemu-system-arm' has_bare_metal
@@ -19,6 +24,7 @@ firmware_tools() {
   need g++-arm-linux-gnueabihf 'g++ for armhf' command -v arm-linux-gnueabihf-g++
   need g++-riscv64-linux-gnu 'g++ for riscv64' command -v riscv64-linux-gnu-g++
   need g++-s390x-linux-gnu 'g++ for s390x' command -v s390x-linux-gnu-g++
+  need 'gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf' 'g++ for rv32, with picolibc' has_rv32
   need clang 'clang++ >= 14' compiles_cxx20 clang++
 }
 

@@ -1,0 +1,273 @@
+#!/usr/bin/env python3
+"""The ports for Zephyr, ESP-IDF and FreeRTOS, as far as they go without these.
+
+usage: rtos_test.py SOURCE_ROOT [--quick] HOST_COMPILER...
+
+Their headers compile alone and twice over declarations of our own (declared/), and an application (app.cpp) for a
+Cortex-M33 and for rv32imc, without heap and atomics of a library. Kconfig has one symbol for each knob of
+opdump/knobs.hpp, with its default and exactly the values that the header takes. CMake hands what Kconfig says to the
+compiler, through the module of Zephyr and the component of ESP-IDF, whose functions are stood in for. What is not
+installed is left out, saying so. With --quick it is compiled once for each machine, and small.
+"""
+import concurrent.futures
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.append(str(pathlib.Path(__file__).parents[1] / 'support'))
+from system_python import import_here_or_there
+
+kconfiglib = import_here_or_there('kconfiglib')
+
+ROOT, QUICK = pathlib.Path(sys.argv[1]).resolve(), '--quick' in sys.argv
+HOST = [word for word in sys.argv[2:] if word != '--quick']
+HERE = ROOT / 'tests/rtos'
+KNOBS = ROOT / 'include/opdump/knobs.hpp'
+WARNINGS = '-Wall -Wextra -Wconversion -Wshadow -Wundef -Werror -Wno-psabi'.split()
+FLAGS = ['-std=c++20', '-fno-exceptions', '-fno-rtti', *WARNINGS, f'-I{ROOT}/include']
+BARE = ['-Os', '-fno-threadsafe-statics', *(['-DOPDUMP_SMALL_CODE=1'] if QUICK else [])]
+ARM = ['arm-none-eabi-g++', '-mcpu=cortex-m33', '-mthumb']
+RV32 = ['riscv64-unknown-elf-g++', '-march=rv32imc', '-mabi=ilp32', '--specs=picolibc.specs']
+HEADERS = {'zephyr': ['platform/zephyr'], 'esp_idf': ['platform/esp-idf', 'platform/freertos']}
+# What a build of the system gives its compilers.
+SYSTEM = {'zephyr': ['-D__ZEPHYR__=1', '-isystem', str(HERE / 'declared/zephyr')],
+          'esp_idf': ['-DESP_PLATFORM=1', '-isystem', str(HERE / 'declared/esp_idf')]}
+QUICK_SYSTEMS = {'Cortex-M33': ['zephyr'], 'rv32imc': ['esp_idf']}
+UNWANTED = re.compile(r'__atomic_|__sync_|malloc|_Zn[wa]|free$|abort|exit$')
+
+PLACES = {'zephyr': 'zephyr', 'esp-idf': 'esp-idf/opdump'}
+# Only where src/config is compiled, which no firmware of these does.
+NO_SYMBOL = {'OPDUMP_DIALECTS'}
+# What Kconfig of the two systems has besides.
+AROUND = '''
+config CPP
+	def_bool y
+config STD_CPP20
+	def_bool y
+config STD_CPP2B
+	bool
+config REQUIRES_FULL_LIBCPP
+	bool
+config CPU_CORTEX_M
+	bool "Cortex-M"
+source "{kconfig}"
+'''
+ZEPHYR_CMAKE = '''
+add_library(system INTERFACE)
+function(zephyr_include_directories)
+  target_include_directories(system INTERFACE ${ARGV})
+endfunction()
+function(zephyr_compile_definitions)
+  target_compile_definitions(system INTERFACE ${ARGV})
+endfunction()
+'''
+ESP_IDF_CMAKE = '''
+function(idf_component_register)
+  cmake_parse_arguments(PARSE_ARGV 0 component "" "" "SRCS;INCLUDE_DIRS;REQUIRES")
+  if(component_UNPARSED_ARGUMENTS OR component_SRCS)
+    message(FATAL_ERROR "unexpected: ${component_UNPARSED_ARGUMENTS}")
+  endif()
+  add_library(system INTERFACE)
+  foreach(folder ${component_INCLUDE_DIRS})
+    target_include_directories(system INTERFACE ${CMAKE_CURRENT_SOURCE_DIR}/${folder})
+  endforeach()
+  set(COMPONENT_LIB system PARENT_SCOPE)
+endfunction()
+'''
+
+
+def compile_text(text, *options, compiler=None):
+    done = subprocess.run([*(compiler or HOST), *FLAGS, *options, '-fsyntax-only', '-xc++', '-'], input=text, text=True,
+                          capture_output=True, check=False)
+    return done.stderr if done.returncode else ''
+
+
+def arm_headers():
+    """The folders of the C++ library of the Arm compiler: of the same GCC, and for machines of 32 bits too."""
+    done = subprocess.run([*ARM, '-E', '-v', '-xc++', '/dev/null'], text=True, capture_output=True, check=True)
+    return re.findall(r'^ (/\S*/c\+\+\S*)$', done.stderr, re.M)
+
+
+def cross_compilers():
+    """Commands of those that are there, by name."""
+    if shutil.which(ARM[0]) is None:
+        print(f'left out: {ARM[0]} and rv32, whose C++ headers are its: not installed')
+        return {}
+    found = {'Cortex-M33': ARM}
+    if shutil.which(RV32[0]) is None:
+        print(f'left out: rv32, as {RV32[0]} is not installed')
+        return found
+    rv32 = [*RV32, '-nostdinc++', *(word for folder in arm_headers() for word in ('-isystem', folder))]
+    fault = compile_text('#include <span>\n', compiler=rv32)
+    if fault:
+        print(f'left out: rv32, as a compiler without picolibc or with other C++ headers cannot: {fault.splitlines()[0]}')
+        return found
+    return {**found, 'rv32imc': rv32}
+
+
+class Compiled(unittest.TestCase):
+    def test_headers_alone_and_twice(self):
+        work = [(system, path) for system, folders in HEADERS.items() for folder in folders
+                for path in sorted((ROOT / folder).glob('*.hpp'))]
+        self.assertGreater(len(work), 7)
+
+        def fault(item):
+            include = f'#include "{item[1].relative_to(ROOT)}"\n'
+            return compile_text(2 * include, *SYSTEM[item[0]])
+
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            self.assertEqual([*filter(None, pool.map(fault, work))], [])
+
+    def test_applications(self):
+        for name, compiler in cross_compilers().items():
+            for system in QUICK_SYSTEMS[name] if QUICK else HEADERS:
+                with self.subTest(compiler=name, system=system), tempfile.TemporaryDirectory() as folder:
+                    program = f'{folder}/app.o'
+                    done = subprocess.run([*compiler, *FLAGS, *BARE, *SYSTEM[system], '-c',
+                                           HERE / 'app.cpp', '-o', program], text=True, capture_output=True,
+                                          check=False)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    needs = subprocess.run([compiler[0].replace('g++', 'nm'), '-u', program], text=True,
+                                           capture_output=True, check=True).stdout.split()
+                    self.assertEqual([need for need in needs if UNWANTED.search(need) and 'atexit' not in need], [])
+
+
+def knob_names():
+    names = set(re.findall(r'^#ifndef (OPDUMP_\w+)$', KNOBS.read_text(), re.M))
+    assert {'OPDUMP_ENABLED', 'OPDUMP_DIALECTS'} <= names
+    return names - NO_SYMBOL
+
+
+def header_defaults(*options):
+    text = subprocess.run([*HOST, '-std=c++20', '-E', '-dM', *options, '-xc++', KNOBS], text=True, capture_output=True,
+                          check=True).stdout
+    values = dict(re.findall(r'^#define (OPDUMP_\w+) (\d+|\(.*\))$', text, re.M))
+    return {name: int(values[name]) for name in knob_names()}
+
+
+def header_takes(**values):
+    """Whether the header compiles with these values."""
+    return not compile_text('#include "opdump/knobs.hpp"\n', *(f'-D{name}={value}' for name, value in values.items()))
+
+
+@unittest.skipIf(kconfiglib is None, 'kconfiglib is not installed')
+class KconfigOfKnobs(unittest.TestCase):
+    def load(self, system, **values):
+        kconfig = ROOT / 'platform' / PLACES[system] / 'Kconfig'
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / 'Kconfig'
+            path.write_text(AROUND.format(kconfig=kconfig))
+            config = kconfiglib.Kconfig(str(path), warn_to_stderr=False)
+        if system == 'zephyr':
+            config.syms['OPDUMP'].set_value('y')
+        for name, value in values.items():
+            self.assertTrue(config.syms[name].set_value(value), (name, value))
+        self.assertEqual(config.warnings, [])
+        return config
+
+    def values(self, config):
+        return {name: int(config.syms[name].str_value.replace('y', '1').replace('n', '0')) for name in knob_names()}
+
+    def test_defaults_are_those_of_the_header(self):
+        for system in ('zephyr', 'esp-idf'):
+            self.assertEqual(self.values(self.load(system)), header_defaults())
+            self.assertEqual(self.values(self.load(system, OPDUMP_SMALL_CODE='y')), header_defaults('-DOPDUMP_SMALL_CODE=1'))
+            self.assertEqual(self.values(self.load(system, CPU_CORTEX_M='y')), header_defaults("-D__ARM_ARCH_PROFILE='M'"))
+
+    def test_each_knob_has_a_symbol_and_no_other_has(self):
+        config = self.load('zephyr')
+        knobs = knob_names()
+        self.assertEqual(knobs - config.syms.keys(), set())
+        asked = {name for name, symbol in config.syms.items() if name.startswith('OPDUMP_') and symbol.nodes}
+        helpers = {'OPDUMP_FIND_FAULTS', 'OPDUMP_CRC_TABLE'} | {name for name in asked if config.syms[name].choice}
+        self.assertEqual(asked - helpers, knobs)
+        for name in knobs:
+            self.assertEqual(config.syms[name].type in (kconfiglib.BOOL, kconfiglib.INT), True)
+
+    def test_values_are_those_that_the_header_takes(self):
+        config = self.load('zephyr')
+        ranges = 0
+        for name in sorted(knob_names()):
+            symbol = config.syms[name]
+            if symbol.type == kconfiglib.BOOL:
+                low, high = 0, 1
+            elif symbol.ranges:
+                low, high = (int(bound.str_value) for bound in symbol.ranges[0][:2])
+            else:
+                continue
+            ranges += 1
+            self.assertEqual([header_takes(**{name: value}) for value in (low - 1, low, high, high + 1)],
+                             [False, True, True, False], name)
+        self.assertEqual(ranges, 8)
+
+    def test_numbers_of_several_choices(self):
+        lines = [name for name in self.load('zephyr').syms if re.fullmatch(r'OPDUMP_CACHE_LINE_\d+', name)]
+        reached = {self.values(self.load('zephyr', **{name: 'y'}))['OPDUMP_CACHE_LINE_BYTES'] for name in lines}
+        tried = {1 << bits for bits in range(11)} | {3, 5, 12, 48, 100, 255, 257}
+        self.assertEqual(reached, {value for value in tried if header_takes(OPDUMP_CACHE_LINE_BYTES=value)})
+        reached = {self.values(self.load('zephyr', OPDUMP_CRC_TABLE=value))['OPDUMP_CRC_TABLE_BYTES'] for value in 'ny'}
+        tried = {0, 63, 64, 65, 128, 1024, 4096, 8191, 8192, 8193}
+        self.assertEqual(reached, {value for value in tried if header_takes(OPDUMP_CRC_TABLE_BYTES=value)})
+        for small in '01':
+            setting = {'OPDUMP_SMALL_CODE': 'ny'[int(small)]}
+            reached = {self.values(self.load('zephyr', **setting, OPDUMP_FIND_FAULTS=value))['OPDUMP_FAULTS'] for value in 'ny'}
+            self.assertEqual(reached, {value for value in range(4)
+                                       if header_takes(OPDUMP_SMALL_CODE=small, OPDUMP_FAULTS=value)})
+
+    def test_the_module_needs_a_library_and_is_off_by_default(self):
+        config = self.load('zephyr')
+        self.assertEqual(config.syms['REQUIRES_FULL_LIBCPP'].str_value, 'y')
+        config.syms['OPDUMP'].set_value('n')
+        self.assertEqual(config.syms['OPDUMP_MAX_RECORDERS'].str_value, '')
+
+    def build(self, system, functions, **values):
+        """Builds a program that says which knobs the compiler was given."""
+        config = self.load(system, **values)
+        wanted = self.values(config)
+        with tempfile.TemporaryDirectory() as folder:
+            here = pathlib.Path(folder)
+            config.write_config(here / 'config')
+            settings = re.findall(r'^(CONFIG_\w+)=(.*)$', (here / 'config').read_text(), re.M)
+            (here / 'CMakeLists.txt').write_text(
+                'cmake_minimum_required(VERSION 3.18)\nproject(app CXX)\n'
+                'set(CMAKE_CXX_STANDARD 20)\nset(CMAKE_CXX_STANDARD_REQUIRED ON)\n'
+                + ''.join(f'set({name} {value})\n' for name, value in settings) + functions
+                + f'add_subdirectory({ROOT}/platform/{PLACES[system]} opdump)\n'
+                'add_executable(app main.cpp)\ntarget_link_libraries(app system)\n')
+            (here / 'main.cpp').write_text(
+                '#include "opdump/port/clock.hpp"\n#include "platform/flashlog/partition.hpp"\n'
+                + ''.join(f'static_assert({name} == {value});\n' for name, value in wanted.items()) + 'int main() {}\n')
+            for command in (['cmake', '-S', here, '-B', here / 'build', f'-DCMAKE_CXX_COMPILER={shutil.which(HOST[-1])}'],
+                            ['cmake', '--build', here / 'build']):
+                done = subprocess.run(command, text=True, capture_output=True, check=False)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    @unittest.skipIf(shutil.which('cmake') is None, 'cmake is not installed')
+    def test_cmake_hands_them_on(self):
+        self.build('zephyr', ZEPHYR_CMAKE, OPDUMP_SMALL_CODE='y', OPDUMP_MAX_RECORDERS='3', OPDUMP_WAIT='n',
+                   OPDUMP_CACHE_LINE_32='y')
+        self.build('esp-idf', ESP_IDF_CMAKE, OPDUMP_JOURNAL='n', OPDUMP_MAX_CONFIGS='1', OPDUMP_CRC_TABLE='n')
+
+
+class Metadata(unittest.TestCase):
+    def test_the_module_is_found(self):
+        text = (ROOT / 'platform/zephyr/module.yml').read_text()
+        module = dict(re.findall(r'^ *(\w+): *(\S+)$', text, re.M))
+        self.assertEqual(module.keys(), {'name', 'cmake', 'kconfig'})
+        self.assertRegex(text, r'\Aname: opdump\nbuild:\n  cmake: .*\n  kconfig: .*\n\Z')
+        # Both are below the root of the module, which is platform/.
+        self.assertTrue((ROOT / 'platform' / module['cmake'] / 'CMakeLists.txt').exists())
+        self.assertTrue((ROOT / 'platform' / module['kconfig']).exists())
+
+    def test_the_component_has_the_version_of_opdump(self):
+        version = re.search(r"^  version: '([^']+)'", (ROOT / 'meson.build').read_text(), re.M)[1]
+        self.assertIn(f'version: "{version}"\n', (ROOT / 'platform/esp-idf/opdump/idf_component.yml').read_text())
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1], verbosity=2)
