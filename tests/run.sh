@@ -30,7 +30,8 @@ environment
   OPDUMP_POLYGRAPHY  folder of Polygraphy's package (GitHub NVIDIA/TensorRT, tools/Polygraphy): it has to load what is
                     exported for it
   OPDUMP_NANO_PY    nano.py, an independent reader of nano records: it has to read ours too
-  OPDUMP_GE         folder of the vendor's repository hicann/ge: its nano executor has to run with our libge_dbg
+  OPDUMP_GE         folder with what was built of the vendor's nano executor (tests/interop/nano_executor_test.py
+                    says what): it has to run with our libge_dbg
   OPDUMP_DEBIAN     any value: builds the Debian packages, and as root installs and purges them; --all only
   OPDUMP_SPDX_SCHEMA  the schema of SPDX 2.3 in JSON: the bill of materials of the build has to keep it
   OPDUMP_FIRMWARE_KILLS  how often --firmware kills each of five boards; 20 by default

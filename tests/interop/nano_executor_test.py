@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """The vendor's nano executor with our libge_dbg: nano_executor_test.py LIBGE_DBG [unittest arguments].
 
-Compiles the executor's own C code over a simulated runtime (nano/executor_run.c), once beside the vendor's
+Runs the executor's own C code over a simulated runtime (nano/executor_run.c), once beside the vendor's
 libge_dbg and once beside LIBGE_DBG. Where the vendor's library knows all of a config, both must tell the runtime
 the same; with the rules that it ignores, ours must bring the wanted operators at the wanted steps and no others.
 
 environment
-  OPDUMP_GE  folder with runtime/c, inc and tests/test_c of the vendor's repository hicann/ge
+  OPDUMP_GE  folder with what was built of the vendor's repository hicann/ge: lib/libnano_executor.a, the objects of
+             its executor in C, lib/libge_dbg.so without its profiling, include/ with the headers of both, and
+             data/ with the configs of its own tests
   CC         C compiler (default: gcc)
 Without OPDUMP_GE the test is skipped (exit status 77).
 """
@@ -26,37 +28,26 @@ import dbg_maker  # noqa: E402
 
 SKIPPED = 77
 GE = os.environ.get('OPDUMP_GE', '')
-EXECUTOR = ['ge_executor', 'model_loader', 'model_full_load', 'model_executor', 'model_desc', 'model_parse',
-            'maintain_manager_dynamic', 'model_manager']
-DUMP = ['dump_config', 'dump_thread_manager_dynamic', 'dump', 'parse_dbg_file', 'parse_json_file', 'tlv_parse']
-BASE = ['vector', 'sort_vector', 'ref_obj', 'mem_pool']
+EXECUTOR = os.path.join(GE, 'lib/libnano_executor.a')
 OPS = ['conv', 'relu', 'pool', 'fc_add']
 CRASHED = ('crashed',)
 BUILT = ''
 
 
-def compile_all(folder, library):
-    includes = [os.path.join(HERE, 'shims')] + [os.path.join(GE, part) for part in (
-        'inc', 'inc/external', 'inc/framework', 'inc/framework/executor_c', 'inc/framework/executor_c/c_base',
-        'inc/framework/executor_c/c_mmpa', 'runtime/c/executor', 'runtime/c/dbg', 'runtime/c/dbg/dump',
-        'runtime/c/dbg/profiling')]
-    base = os.path.join(GE, 'tests/test_c/c_base/src')
+def build_all(folder, library):
+    """The program that drives the executor, and beside it each of the two libraries."""
 
-    def build(output, sources, *arguments):
-        subprocess.run([os.environ.get('CC', 'gcc'), '-w', '-O1', '-g', '-DNANO_OS_TYPE=0', '-D_GNU_SOURCE',
-                        *['-I' + path for path in includes], *sources, *arguments, '-o', os.path.join(folder, output)],
+    def build(output, source, *arguments):
+        includes = ['-I' + os.path.join(HERE, 'shims'), '-I' + os.path.join(GE, 'include')]
+        subprocess.run([os.environ.get('CC', 'gcc'), '-w', '-O1', '-g', '-DNANO_OS_TYPE=0', '-D_GNU_SOURCE', *includes,
+                        os.path.join(HERE, source), *arguments, '-o', os.path.join(folder, output)],
                        check=True, timeout=300)
 
     for name in ('vendor', 'ours', 'part'):
         os.mkdir(os.path.join(folder, name))
-    build('executor_run', [os.path.join(HERE, 'executor_run.c'),
-                           *[os.path.join(GE, 'runtime/c/executor', name + '.c') for name in EXECUTOR],
-                           *[os.path.join(base, name + '.c') for name in BASE]], '-rdynamic', '-ldl', '-lpthread')
-    build('vendor/libge_dbg.so', [os.path.join(HERE, 'no_profiling.c'), os.path.join(GE, 'runtime/c/dbg/dbg_main.c'),
-                                  *[os.path.join(GE, 'runtime/c/dbg/dump', name + '.c') for name in DUMP],
-                                  *[os.path.join(base, name + '.c') for name in BASE + ['json_parser']]],
-          '-shared', '-fPIC', '-Wl,-Bsymbolic', '-ldl', '-lm')
-    build('part/libdatadump.so', [os.path.join(HERE, 'datadump.c')], '-shared', '-fPIC')
+    build('executor_run', 'executor_run.c', EXECUTOR, '-rdynamic', '-ldl', '-lpthread')
+    build('part/libdatadump.so', 'datadump.c', '-shared', '-fPIC')
+    shutil.copy(os.path.join(GE, 'lib/libge_dbg.so'), os.path.join(folder, 'vendor'))
     shutil.copy(library, os.path.join(folder, 'ours', 'libge_dbg.so'))
 
 
@@ -130,9 +121,9 @@ class Executor(unittest.TestCase):
                 self.run_both({'dump': dict({'dump_path': 'dump'}, **members)}, self.SCRIPT)
 
     def test_configs_of_the_vendors_tests(self):
-        folder = os.path.join(GE, 'tests/test_c/ut/testcase/data')
+        folder = os.path.join(GE, 'data')
         if not os.path.isdir(folder):
-            self.skipTest('OPDUMP_GE has no tests/test_c/ut/testcase/data')
+            self.skipTest('OPDUMP_GE has no data')
         names = sorted(name for name in os.listdir(folder) if name.endswith('.json'))
         self.assertGreater(len(names), 20)
         for name in names:
@@ -243,11 +234,11 @@ class Executor(unittest.TestCase):
 def main():
     global BUILT
     library = os.path.abspath(sys.argv.pop(1))
-    if not os.path.isfile(os.path.join(GE, 'runtime/c/executor/model_loader.c')):
-        print('skipped: OPDUMP_GE does not name a folder with runtime/c of hicann/ge')
+    if not os.path.isfile(EXECUTOR):
+        print('skipped: OPDUMP_GE does not name a folder with lib/libnano_executor.a')
         return SKIPPED
     with tempfile.TemporaryDirectory(prefix='opdump_nano_build') as BUILT:
-        compile_all(BUILT, library)
+        build_all(BUILT, library)
         return 0 if unittest.main('__main__', exit=False).result.wasSuccessful() else 1
 
 
