@@ -44,7 +44,7 @@ extern "C" {
 #endif
 
 #define OPDUMP_API_MAJOR 1
-#define OPDUMP_API_MINOR 8
+#define OPDUMP_API_MINOR 9
 
 /** No struct here will ever have more bytes. */
 #define OPDUMP_MAX_STRUCT_BYTES 4096
@@ -703,6 +703,17 @@ opdump_status opdump_note_build_id(const void* notes, size_t bytes, char text[65
 /** Puts the CRC-32 of a config's bytes, as it is read or as it was compiled, into `text`: 8 digits and a NUL. */
 opdump_status opdump_config_digest(const void* config, size_t bytes, char text[9]);
 
+/**
+ * Since 1.9: tells the journals that the session's clock was set, all times in microseconds: it showed
+ * `shown_us` when it was `unix_us` since 1970-01-01 UTC, and has gone on from there. `opdump` then moves the
+ * times of what was captured before. Told again, the same step counts once. With OPDUMP_SMALL_CODE it is a
+ * call from the drain context. OPDUMP_ERR_INVALID_ARGUMENT unless the clock was set forward;
+ * OPDUMP_ERR_NOT_SUPPORTED without a journal; OPDUMP_ERR_NOT_INITIALISED, OPDUMP_ERR_DRAINER_ATTACHED from
+ * within draining, OPDUMP_ERR_TIMEOUT: nothing is told. What the sink refuses,
+ * opdump_session_journal_failure tells.
+ */
+opdump_status opdump_session_tell_clock(opdump_session* session, uint64_t shown_us, uint64_t unix_us);
+
 /* == Loaded models == */
 
 typedef struct opdump_model opdump_model;
@@ -901,8 +912,8 @@ opdump_status opdump_capture_single_op(opdump_recorder* recorder, const opdump_o
 
 /*
  * Firmware compiles these sources of src/c_api, whatever the knobs (opdump/knobs.hpp) say; the linker leaves
- * out what is not called: callback_sink config extras faults flash_log log model op_counts provenance recorder
- * session sink status (with OPDUMP_VERSION defined as a text). extras.cpp needs
+ * out what is not called: callback_sink clock config extras faults flash_log log model op_counts provenance
+ * recorder session sink status (with OPDUMP_VERSION defined as a text). extras.cpp needs
  * src/kernels/statistics/kernels.cpp and src/format/relayout.cpp, faults.cpp src/kernels/non_finite.cpp,
  * config.cpp src/config/blob/plan.cpp unless they are compiled out or not called.
  */

@@ -13,6 +13,7 @@
 
 // The words.
 #include "opdump/types/account.hpp"       // what a journal tells: what was never captured, what a dump comes from
+#include "opdump/types/clock_step.hpp"    // a clock that came to know the calendar
 #include "opdump/types/config.hpp"        // what a config asks for
 #include "opdump/types/counts.hpp"        // what was captured, and what was lost to which cause
 #include "opdump/types/dtype.hpp"         // of elements
@@ -45,6 +46,7 @@
 #include "opdump/parts/npy.hpp"              // files of NumPy
 #include "opdump/parts/overflow_scan.hpp"    // finds the operators that overflow
 #include "opdump/parts/protobuf.hpp"         // files of CANN's servers
+#include "opdump/parts/settable_clock.hpp"   // a clock that learns the calendar's time late
 #include "opdump/parts/statistics.hpp"       // statistics in the place of tensors
 #include "opdump/parts/survivors.hpp"        // records that have survived a reset
 #include "opdump/parts/text_log.hpp"         // a session's log as lines of text

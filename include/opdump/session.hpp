@@ -22,6 +22,7 @@
 #include "opdump/port/sink.hpp"
 #include "opdump/port/waker.hpp"
 #include "opdump/recorder.hpp"
+#include "opdump/types/clock_step.hpp"
 #include "opdump/types/config.hpp"
 #include "opdump/types/counts.hpp"
 #include "opdump/types/overflow.hpp"
@@ -125,6 +126,16 @@ class BasicSession {
   /// `not_supported` without OPDUMP_JOURNAL, `not_initialised` before `init`, `invalid_argument` and
   /// `too_large` as `check(provenance)`: nothing changes.
   [[nodiscard]] Status tell_provenance(const Provenance& provenance);
+
+  /// Tells the journals of all configs in use that the clock was set, once it has been: `opdump` then moves
+  /// the times of what was captured before. See ClockStep, and SettableClock (parts/settable_clock.hpp). With
+  /// OPDUMP_SMALL_CODE it is a call from the drain context. Told again, the same step counts once, so a
+  /// program may repeat it where a flash log that goes round could have taken the line. A build in which
+  /// nobody calls it has no code for it. `invalid_argument` as `check(step)`; `not_supported` without a
+  /// journal; `not_initialised` before `init`; `drainer_attached` when the call comes from within draining;
+  /// `timeout` when the drain thread did not come to it within `block_limit_ms`: nothing is told. What the
+  /// sink refuses, `journal_failure` tells: the times then stay as the clock had them.
+  [[nodiscard]] Status tell_clock(const ClockStep& step);
 
   /// Resolves the config in force against `model`. `bits` has a byte per operator for `plan`; `bits`, `plan`
   /// and `model` stay until `unload_model`. `model_already_loaded` leaves a loaded plan as it is. `no_memory`

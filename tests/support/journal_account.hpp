@@ -52,7 +52,7 @@ inline JournalAccount account_of(std::string_view journal) {
     const std::vector<std::string_view> fields = split(line, ',');
     const std::string_view what = fields[0];
     if (what == "opdump-journal" || what == "closed" || what == "begun" || what == "op" || what == "never" ||
-        what == "chunk" || what == "driver" || what == "provenance")
+        what == "chunk" || what == "driver" || what == "provenance" || what == "clock")
       continue;
     if (fields.size() < (what == "gap" ? 4 : 3)) {
       account.wrong = "a line too short: " + std::string(line);

@@ -103,6 +103,29 @@ inline Status BasicSession<Memory>::tell_provenance(const Provenance& provenance
 }
 
 template <class Memory>
+inline Status BasicSession<Memory>::tell_clock(const ClockStep& step) {
+  if (const Status status = check(step); status != Status::ok) return status;
+  if (!build::kJournal || journal_now_ == JournalDetail::none) return Status::not_supported;
+  if (!initialised_) return Status::not_initialised;
+  if (is_drained_here()) return Status::drainer_attached;
+  const auto tell = [this, &step] {
+    for (std::uint8_t target = 0; target < targets_.size(); ++target) {
+      if (targets_.state(target) == Targets::State::free) continue;
+      drainer_.tell(target, [&step](auto& journal, const DumpTarget& of) {
+        journal.clock(of, step);
+        journal.flush();
+      });
+    }
+  };
+  if constexpr (build::kLean) {
+    tell();
+    return Status::ok;
+  } else {
+    return on_drain_context(tell) ? Status::ok : Status::timeout;
+  }
+}
+
+template <class Memory>
 OPDUMP_APART_IF_LEAN inline Status BasicSession<Memory>::take_target(const DumpConfig& config,
                                                                      std::uint64_t now) {
   std::uint64_t seconds = now;

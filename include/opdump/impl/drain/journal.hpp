@@ -10,6 +10,7 @@
 #include "opdump/port/device_memory.hpp"
 #include "opdump/port/sink.hpp"
 #include "opdump/types/account.hpp"
+#include "opdump/types/clock_step.hpp"
 #include "opdump/types/config.hpp"
 #include "opdump/types/counts.hpp"
 #include "opdump/types/plan.hpp"
@@ -66,6 +67,12 @@ inline constexpr std::size_t kMostNeverTextBytes = 100;
 ///     driver,CALL,CODE                the latest call of the device's driver that failed, and what it
 ///                                     returned, where the memory tells (ExplainingMemory): before `closed`,
 ///                                     whether or not a record was lost for it, behind a head of version 3
+///     clock,SHOWN,TIME                the clock came to know the calendar, as a ClockStep has it: when it
+///                                     showed SHOWN it was TIME, which it has shown since. Each time below
+///                                     TIME, in names and in lines, is TIME - SHOWN too early; of several
+///                                     steps the first one moves a time before the next one does. Behind a
+///                                     head of version 6. The same step may be told again; `opdump extract`
+///                                     tells it to all journals of its boot
 ///     closed,COUNTS                   after the last of these nothing was captured
 ///     removed,FILE                    a sink removed that file to make room, whatever is told of its record
 ///     dumps_removed,N,FIRST,LAST      and that N dumps from FIRST to LAST, whose directories are older
@@ -216,6 +223,14 @@ class BasicJournal {
       if (error.code < 0) line.add('-');
       line.add_decimal(error.code < 0 ? 0 - code : code);
     });
+  }
+
+  /// `check(step)` is `ok`. A dump of failures that has no journal yet is told nothing.
+  void clock(const DumpTarget& target, const ClockStep& step) {
+    if constexpr (kHere) {
+      if (!build::kLean && holds_failures(target) && target.journal_id == 0) return;
+      add_line(target, [&](TextWriter& line) { add_clock_step(add_version(line, 6).add('\n'), step); });
+    }
   }
 
   /// Why lines are missing. Any context.

@@ -7,15 +7,16 @@
 #include <string_view>
 #include <type_traits>
 
-#include "opdump/base/text.hpp"
 #include "opdump/base/build.hpp"
+#include "opdump/base/text.hpp"
 #include "opdump/impl/drain/dump_name.hpp"
 #include "opdump/impl/drain/journal.hpp"
 #include "opdump/impl/record/targets.hpp"
 #include "opdump/port/sink.hpp"
+#include "opdump/types/account.hpp"
+#include "opdump/types/clock_step.hpp"
 #include "opdump/types/config.hpp"
 #include "opdump/types/counts.hpp"
-#include "opdump/types/account.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
@@ -94,6 +95,15 @@ class LeanJournal {
     send(target, memory_ + kNameBytes + line.text().size());
   }
 
+  /// Likewise.
+  void clock(const DumpTarget& target, const ClockStep& step) {
+    if (detail_ == JournalDetail::none) return;
+    if (memory_ == nullptr) return fail(Status::no_memory);
+    TextWriter line({memory_ + kNameBytes, kLineBytes});
+    add_clock_step(line.add(kClockHead), step);
+    send(target, memory_ + kNameBytes + line.text().size());
+  }
+
   // Events that have no line here.
 
   template <class... Told>
@@ -118,6 +128,7 @@ class LeanJournal {
   static constexpr std::size_t kNameBytes =
       kMaxDumpDirectoryBytes + 7 + 10 + 1 + kMaxDecimalBytes + kSuffix.size();
   static constexpr std::string_view kProvenanceHead = "opdump-journal,5,gaps\n";
+  static constexpr std::string_view kClockHead = "opdump-journal,6,gaps\n";
   static constexpr std::size_t kLineBytes = kProvenanceHead.size() + kMostProvenanceLine;
   static constexpr std::size_t kMemoryBytes = kNameBytes + kLineBytes;
   static_assert(kLineBytes >= kHead.size() + sizeof kClosed + 11 * kDumpCounts);

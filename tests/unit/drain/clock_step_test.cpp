@@ -1,0 +1,161 @@
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "opdump/parts/settable_clock.hpp"
+#include "platform/posix/drain_thread.hpp"
+#include "tests/support/c_api_dump.hpp"
+#include "tests/support/journal_account.hpp"
+#include "tests/support/session_bench.hpp"
+
+using namespace opdump;
+using namespace opdump::tests;
+
+namespace {
+
+constexpr ClockStep kStep = {.shown_us = 12'000'000, .unix_us = 1'795'500'000'000'000};
+constexpr std::string_view kRecordsLines = "opdump-journal,6,records\nclock,12000000,1795500000000000\n";
+constexpr std::string_view kGapsLines = "opdump-journal,6,gaps\nclock,12000000,1795500000000000\n";
+
+std::size_t count_of(std::string_view text, std::string_view part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+/// Counts microseconds from boot.
+class Counter final : public Clock {
+ public:
+  std::uint64_t unix_us() override { return us; }
+  std::int32_t utc_offset_seconds() override { return 3600; }
+  std::uint32_t monotonic_ms() override { return 7; }
+  void pause() override { ++pauses; }
+
+  std::uint64_t us = 1000;
+  int pauses = 0;
+};
+
+}  // namespace
+
+TEST_CASE("clock step: the journals of all configs in use have it behind a head of version 6") {
+  for (const JournalDetail detail : {JournalDetail::records, JournalDetail::gaps}) {
+    Bench<4096> bench(WhenFull::drop, 50, detail);
+    bench.start(everything());
+    bench.step();
+    // The model is still loaded under the first config.
+    REQUIRE(bench.session.set_config(everything()) == Status::ok);
+    REQUIRE(bench.session.tell_clock(kStep) == Status::ok);
+    CHECK(bench.sink.journals.size() == 2);
+    REQUIRE(bench.session.finalize() == Status::ok);
+    for (const auto& [name, text] : bench.sink.journals) {
+      CAPTURE(text);
+      CHECK(count_of(text, detail == JournalDetail::records ? kRecordsLines : kGapsLines) == 1);
+      if (detail == JournalDetail::records) CHECK(account_of(text).wrong == "");
+    }
+  }
+}
+
+TEST_CASE("clock step: nothing is told where a step makes no sense or nobody can hear of it") {
+  Bench<4096> bench;
+  CHECK(bench.session.tell_clock(kStep) == Status::not_initialised);
+  REQUIRE(bench.session.init() == Status::ok);
+  CHECK(bench.session.tell_clock({.shown_us = 5, .unix_us = 5}) == Status::invalid_argument);
+  CHECK(bench.session.tell_clock({.shown_us = 6, .unix_us = 5}) == Status::invalid_argument);
+  CHECK(bench.session.tell_clock(kStep) == Status::ok);  // no config is in use
+  CHECK(bench.sink.journals.empty());
+  Bench<4096> silent(WhenFull::drop, 50, JournalDetail::none);
+  silent.start(everything());
+  CHECK(silent.session.tell_clock(kStep) == Status::not_supported);
+  // A dump of failures has a journal from the first failure on.
+  Bench<4096> failures;
+  DumpConfig config = everything();
+  config.exception = ExceptionDump::norm;
+  failures.start(config);
+  CHECK(failures.session.tell_clock(kStep) == Status::ok);
+  REQUIRE(failures.session.finalize() == Status::ok);
+  CHECK(failures.sink.journals.empty());
+}
+
+TEST_CASE("clock step: a journal that the sink refuses says so, and records go on") {
+  Bench<4096> bench;
+  bench.start(everything());
+  bench.sink.fail_at = 0;
+  CHECK(bench.session.tell_clock(kStep) == Status::ok);
+  CHECK(bench.session.journal_failure() == Status::no_space);
+  bench.step();
+  CHECK(bench.session.finalize() == Status::no_space);
+  CHECK(bench.session.counts().written == 3);
+}
+
+TEST_CASE("clock step: a drain thread tells it") {
+  Bench<4096> bench(WhenFull::block);
+  bench.clock.ms_per_pause = 0;  // however busy the machine is
+  bench.start(everything());
+  posix::DrainThread<BasicSession<FakeMemory>> thread;
+  REQUIRE(thread.start(bench.session) == Status::ok);
+  bench.step();
+  CHECK(bench.session.tell_clock(kStep) == Status::ok);
+  thread.stop();
+  REQUIRE(bench.session.finalize() == Status::ok);
+  REQUIRE(bench.sink.journals.size() == 1);
+  CHECK(count_of(bench.sink.journals.begin()->second, kRecordsLines) == 1);
+}
+
+TEST_CASE("clock step: a settable clock goes on from the time it is given, and never back") {
+  Counter counter;
+  SettableClock clock(counter);
+  CHECK(clock.unix_us() == 1000);
+  counter.us = 5000;
+  const Result<ClockStep> first = clock.set(1'000'000);
+  REQUIRE(first.ok());
+  CHECK(first.value().shown_us == 5000);
+  CHECK(first.value().unix_us == 1'000'000);
+  counter.us += 70;
+  CHECK(clock.unix_us() == 1'000'070);
+  CHECK(clock.set(1'000'070).status() == Status::invalid_argument);
+  CHECK(clock.set(3).status() == Status::invalid_argument);
+  const Result<ClockStep> second = clock.set(1'000'071);
+  REQUIRE(second.ok());
+  CHECK(second.value().shown_us == 1'000'070);
+  CHECK(clock.unix_us() == 1'000'071);
+  CHECK(clock.utc_offset_seconds() == 3600);
+  CHECK(clock.monotonic_ms() == 7);
+  clock.pause();
+  CHECK(counter.pauses == 1);
+}
+
+TEST_CASE("clock step: who reads while the clock is set sees a time of before or of after") {
+  constexpr std::uint64_t kAhead = std::uint64_t{1} << 33;
+  Counter counter;
+  SettableClock clock(counter);
+  std::atomic<bool> stop{false};
+  std::atomic<std::uint32_t> wrong{0};
+  std::thread reader([&] {
+    std::uint64_t before = 0;
+    while (!stop.load()) {
+      const std::uint64_t us = clock.unix_us();
+      if (us < before || us % kAhead != 1000) ++wrong;
+      before = us;
+    }
+  });
+  for (std::uint64_t i = 1; i <= 20000; ++i) CHECK(clock.set(1000 + i * kAhead).ok());
+  stop = true;
+  reader.join();
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("clock step: C tells it too") {
+  CDump dump;
+  CHECK(opdump_session_tell_clock(nullptr, 1, 2) == OPDUMP_ERR_INVALID_ARGUMENT);
+  CHECK(opdump_session_tell_clock(dump.session, 1, 2) == OPDUMP_ERR_NOT_INITIALISED);
+  REQUIRE(opdump_session_init(dump.session) == OPDUMP_OK);
+  REQUIRE(opdump_session_set_config(dump.session, dump.config) == OPDUMP_OK);
+  CHECK(opdump_session_tell_clock(dump.session, 2, 2) == OPDUMP_ERR_INVALID_ARGUMENT);
+  CHECK(opdump_session_tell_clock(dump.session, kStep.shown_us, kStep.unix_us) == OPDUMP_OK);
+  REQUIRE(opdump_session_finalize(dump.session) == OPDUMP_OK);
+  REQUIRE(dump.received.journals.size() == 1);
+  CHECK(count_of(dump.received.journals.begin()->second, kRecordsLines) == 1);
+}
