@@ -1,19 +1,23 @@
 /// Writes the same dump into a flash log and into a tree of files, for the tests of `opdump extract`:
 ///
 ///     flash_image_maker IMAGE TREE
-///     plain|hostile|session|reboots|power_cuts|wrapped|wrapped_boots|wrapped_power
+///     plain|hostile|session|reboots|power_cuts|wrapped|wrapped_boots|wrapped_power|clocks|tree_clocks
 ///
 /// IMAGE becomes what the flash part holds; TREE, which must exist, what the tree sink writes. "session"
 /// dumps a model into the image only; "reboots" does so in three boots of a device without a calendar, whose
 /// clock starts at 0 each time, with the number of the boot in the first value of each tensor; "power_cuts"
 /// is likewise of five boots, of which power ends the second and the fourth in the midst of a program.
 /// "wrapped" is one session larger than the part, which keeps the newest; "wrapped_boots" are six sessions,
-/// together larger; "wrapped_power" is as "wrapped", and power ends before the session does.
+/// together larger; "wrapped_power" is as "wrapped", and power ends before the session does. "clocks" are
+/// three such boots that count milliseconds; in the first one, after a whole session, and in the last one the
+/// clock is set to 2026-11-23T12:00:0B, B the number of the boot from 1, between the second step and the
+/// third. "tree_clocks" is likewise with TREE in the place of the log.
 #include <cstdio>
 #include <cstring>
 #include <string>
 #include <vector>
 
+#include "opdump/parts/settable_clock.hpp"
 #include "opdump/session.hpp"
 #include "platform/baremetal/tick_clock.hpp"
 #include "platform/flashlog/flash_log.hpp"
@@ -179,8 +183,23 @@ void write_hostile(flashlog::FlashLog& log) {
   }
 }
 
-void write_session(flashlog::FlashLog& log, Clock& clock, float first_value, int steps = 4,
-                   bool ends = true) {
+/// What happens to the clock of a session.
+struct Moments {
+  baremetal::TickClock* ticks = nullptr;  ///< that go on at each step
+  SettableClock* set = nullptr;           ///< after two steps, to `to_us`
+  std::uint64_t to_us = 0;
+};
+
+void pass_time(const Moments& moments, int step, BasicSession<HostMemory>& session) {
+  constexpr int kTicks = 5;
+  for (int i = 0; i < kTicks && moments.ticks != nullptr; ++i) moments.ticks->tick();
+  if (moments.set == nullptr || step != 2) return;
+  const Result<ClockStep> set = moments.set->set(moments.to_us);
+  need(set.ok() && session.tell_clock(set.value()) == Status::ok, "tell_clock");
+}
+
+void write_session(Sink& log, Clock& clock, float first_value, int steps = 4, bool ends = true,
+                   const Moments& moments = {}, std::string_view root = "/flash") {
   static std::byte scratch[4096];
   alignas(8) static std::byte ring[4096];
   HostMemory memory;
@@ -195,7 +214,7 @@ void write_session(flashlog::FlashLog& log, Clock& clock, float first_value, int
   const ModelRule rules[] = {{.any_model = true}};
   DumpConfig config;
   config.asked = config.active = true;
-  config.dump_path = "/flash";
+  config.dump_path = root;
   config.models = rules;
   static float values[3000] = {1, 2, 3};
   values[0] = first_value;
@@ -206,6 +225,7 @@ void write_session(flashlog::FlashLog& log, Clock& clock, float first_value, int
   need(session.init() == Status::ok && session.set_config(config) == Status::ok, "set_config");
   need(session.load_model(plan, model) == Status::ok, "load_model");
   for (int step = 0; step < steps; ++step) {
+    pass_time(moments, step, session);
     need(recorder.begin_step(plan) == Status::ok, "begin_step");
     for (std::size_t op = 0; op < 2; ++op)
       need(recorder.capture(op, {}, {&tensor, 1}) == Status::ok, "capture");
@@ -234,6 +254,30 @@ void write_reboots(MemoryFlash& flash, int boots, bool cuts, int steps = 4, bool
   }
 }
 
+void write_clocks(Sink& log, int boot, std::string_view root) {
+  constexpr std::uint64_t kNoon = 1795435200000000;
+  baremetal::TickClock ticks(1000);
+  SettableClock clock(ticks);
+  const float value = static_cast<float>(boot);
+  if (boot == 1) write_session(log, clock, value, 2, true, {.ticks = &ticks}, root);
+  for (int i = 0; i < 2000; ++i) ticks.tick();
+  write_session(log, clock, value, 4, true,
+                {&ticks, boot == 2 ? nullptr : &clock, kNoon + 1000000 * static_cast<std::uint64_t>(boot)},
+                root);
+}
+
+void write_clocks(MemoryFlash& flash) {
+  const flashlog::Device device = flash.device();
+  for (int boot = 1; boot <= 3; ++boot) {
+    std::byte page[flashlog::FlashLog::kPrefixBytes + 256];
+    flashlog::FlashLog log(device, page, {});
+    need(log.mount() == Status::ok, "mount");
+    write_clocks(log, boot, "/flash");
+    need(log.sync() == Status::ok, "sync");
+    std::printf("%u\n", log.boot());
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -252,6 +296,11 @@ int main(int argc, char** argv) {
   if (what == "session") write_session(log, clock, 1);
   if (what == "reboots") write_reboots(flash, 3, false);
   if (what == "power_cuts") write_reboots(flash, 5, true);
+  if (what == "clocks") write_clocks(flash);
+  for (int boot = 1; boot <= 3 && what == "tree_clocks"; ++boot) {
+    posix::TreeSink of_boot;
+    write_clocks(of_boot, boot, argv[2]);
+  }
   if (what == "wrapped") write_reboots(flash, 1, false, 60);
   if (what == "wrapped_power") write_reboots(flash, 1, false, 60, false);
   if (what == "wrapped_boots") write_reboots(flash, 6, false, 9);

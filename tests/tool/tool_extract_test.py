@@ -18,6 +18,7 @@ from tool_case import Case  # noqa: E402
 
 MAKER = ''
 BLOCK = 4096
+NOON = 1795435200000000  # 2026-11-23T12:00:00Z
 
 
 class Extract(Case):
@@ -225,6 +226,90 @@ class Extract(Case):
         for boot, path, data in flash_log.committed(image):
             found['boot_%06d/%s' % (boot, path)] = data
         self.assertEqual({name: data for name, data in self.tree('dump').items() if not name.endswith('.journal')}, found)
+
+    def times(self, where, *more):
+        """By boot, the times of its records."""
+        found = {}
+        for record in json.loads(self.run_tool('show', where, '--json', *more)[0])['records']:
+            found.setdefault(record.get('boot'), []).append(record['unix_us'])
+        return found
+
+    def clock_times(self, number):
+        """Of boot 'number' from 1 of "clocks": what its records' times are by the calendar, two of each step."""
+        begin = {1: [5, 10, 2015, 2020], 2: [2005, 2010, 2015, 2020], 3: [2005, 2010]}[number]
+        set_at, noon = {1: 2025, 3: 2015}.get(number), NOON + number * 1000000
+        stamps = [1000 * ms if set_at is None else noon - 1000 * (set_at - ms) for ms in begin]
+        stamps += [] if set_at is None else [noon, noon + 5000]
+        return sorted(stamp + later for stamp in stamps for later in (0, 1))
+
+    def test_the_times_of_a_boot_are_right_once_its_clock_was_set(self):
+        self.make('clocks')
+        boots = [int(word) for word in self.said]
+        out, error = self.run_tool('extract', 'flash.img', '-o', 'dump')
+        self.assertEqual(error, '')
+        self.assertEqual([line for line in out.splitlines() if line.startswith('boot ')], [
+            'boot %d: 12 committed files, 142.2 KiB' % boots[0],
+            'boot %d: 19700101000000 is of 20261123115958, as the clock was set later' % boots[0],
+            'boot %d: 19700101000002 is of 20261123120000, as the clock was set later' % boots[0],
+            'boot %d: 8 committed files, 94.8 KiB' % boots[1],
+            'boot %d: 8 committed files, 94.8 KiB' % boots[2],
+            'boot %d: 19700101000002 is of 20261123120002, as the clock was set later' % boots[2]])
+        wanted = {boot: self.clock_times(number) for number, boot in enumerate(boots, 1)}
+        for where in ('flash.img', 'dump'):
+            self.assertEqual(self.times(where), wanted)
+            self.run_tool('timeline', where, '-o', where + '.json')
+            with open(self.path(where + '.json')) as file:
+                slices = sorted(e['ts'] for e in json.load(file)['traceEvents'] if e['ph'] == 'X')
+            self.assertEqual(slices, sorted(sum(wanted.values(), [])))
+        # A part of a dump: the journals lie above what is named.
+        self.assertEqual(self.times('dump/boot_%06d/19700101000002/0/net' % boots[2])[boots[2]], wanted[boots[2]])
+        answer = json.loads(self.run_tool('verify', 'dump', '--json')[0])
+        self.assertEqual([(f['shown_us'], f['unix_us'], f['wrong']) for f in answer['findings'] if f['kind'] == 'clock'],
+                         [(2025000, NOON + 1000000, False)] * 2 + [(2015000, NOON + 3000000, False)])
+        # The whole first session of the boot, which had ended by then, is told too.
+        self.assertIn('clock,2025000,%d\n' % (NOON + 1000000),
+                      self.read('dump/boot_%06d/19700101000000/opdump.0.1.journal' % boots[0]).decode())
+
+    def test_boots_of_one_tree_keep_their_clocks_apart(self):
+        os.makedirs(self.path('tree'))
+        subprocess.run([MAKER, self.path('flash.img'), self.path('tree'), 'tree_clocks'], check=True)
+        self.assertIn('4 journals: 28 records written, 0 lost; 28 files there', self.run_tool('verify', 'tree')[0])
+        # Of two names that were the same, the later one is a microsecond later; the first session has no step.
+        wanted = [1000 * ms + later for ms in (5, 10) for later in (0, 1)]
+        wanted += [stamp for stamp in self.clock_times(1) if stamp > NOON - 500000]
+        wanted += self.clock_times(2)
+        wanted += [stamp + (1 if stamp < NOON + 3000000 else 0) for stamp in self.clock_times(3)]
+        self.assertEqual(self.times('tree')[None], sorted(wanted))
+        names = [name for name in self.all_files('tree') if not name.endswith('.journal')]
+        self.assertEqual(len(names), 28)
+
+    def test_journals_that_contradict_each_other_move_nothing(self):
+        self.make('clocks')
+        self.run_tool('extract', 'flash.img', '-o', 'dump', '--boot', self.said[2])
+        journal = os.path.join('dump', '19700101000002', 'opdump.0.2000000.journal')
+        self.assertGreater(min(self.times('dump')[None]), NOON)
+        with open(self.path(journal), 'a') as file:
+            file.write('clock,5,%d\n' % (NOON + 3500000))
+        self.assertEqual(min(self.times('dump')[None]), 2005000)
+        self.assertIn('which other lines contradict: no time is moved', self.run_tool('verify', 'dump', expect=1)[0])
+
+    def test_the_last_boot_and_all_of_them(self):
+        self.make('reboots')
+        boots = [int(word) for word in self.said]
+        out, _ = self.run_tool('extract', 'flash.img', '-o', 'last', '--boot', 'last')
+        self.assertIn('\nboot %d: 8 committed files, 94.8 KiB\n' % boots[2], out)
+        self.assertNotIn('boot %d:' % boots[0], out)
+        self.run_tool('extract', 'flash.img', '-o', 'third', '--boot', str(boots[2]))
+        self.assertEqual(self.tree('last'), self.tree('third'))
+        self.run_tool('extract', 'flash.img', '-o', 'all', '--boot', 'all')
+        self.run_tool('extract', 'flash.img', '-o', 'dump')
+        self.assertEqual(self.tree('all'), self.tree('dump'))
+        listed, _ = self.run_tool('extract', 'flash.img', '--list', '--boot', 'last')
+        self.assertEqual(listed.count('committed '), 9)
+        # The only one is apart too, if that is asked for.
+        self.make('session')
+        self.run_tool('extract', 'flash.img', '-o', 'only', '--boot', 'all')
+        self.assertEqual(os.listdir(self.path('only')), ['boot_000001'])
 
     def test_verify_tells_of_each_boot_that_a_power_cut_ended(self):
         self.make('power_cuts')

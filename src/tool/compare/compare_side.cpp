@@ -16,6 +16,7 @@
 #include "src/tool/dump/record_file.hpp"
 #include "src/tool/dump/record_name.hpp"
 #include "src/tool/dump/statistics_file.hpp"
+#include "src/tool/verify/dump_clocks.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -174,7 +175,8 @@ std::string msprobe_place(std::string_view directory) {
 
 class SideReader {
  public:
-  explicit SideReader(const SearchReport& report) : report_(report) {}
+  SideReader(const SearchReport& report, const std::vector<FoundFile>& files)
+      : report_(report), clocks_(files) {}
 
   /// Whether the file is msprobe's `dump.json`, which then is in the side with its arrays.
   bool add_msprobe(const FoundFile& found, DumpSide& side) {
@@ -218,6 +220,7 @@ class SideReader {
     if (real_name.ends_with(".npy")) {
       const NpyName name = parse_array_name(real_name);
       take_name(name, file);
+      if (file.unix_us != 0) file.unix_us = clocks_.time_of(found, file.unix_us);
       std::string reason;
       if (!array_.open(found.path)) return report_.error(array_.error());
       if (!add_npy(array_, number, name, side, reason)) return report_.error(found.path + ": " + reason);
@@ -229,7 +232,10 @@ class SideReader {
     } else if (real_name.ends_with(".csv") &&
                statistics_.open(found) != StatisticsFile::Opened::no_statistics) {
       StatisticsRecord record;
-      while (statistics_.next(record)) add_statistics(record, file, side);
+      while (statistics_.next(record)) {
+        if (record.record) record.record->unix_us = clocks_.time_of(found, record.record->unix_us);
+        add_statistics(record, file, side);
+      }
       if (!statistics_.error().empty()) report_.error(statistics_.error());
       return;
     } else if (const std::optional<LiteName> lite = parse_lite_name(real_name)) {
@@ -253,7 +259,7 @@ class SideReader {
       if (name) {
         file.type = name->type;
         file.task = name->task;
-        file.unix_us = name->unix_us;
+        file.unix_us = name->name_only ? 0 : clocks_.time_of(found, name->unix_us);
       }
       file.is_record = true;
       add_record(record_, number, side);
@@ -297,6 +303,7 @@ class SideReader {
   }
 
   const SearchReport& report_;
+  DumpClocks clocks_;
   MappedFile array_;
   RecordFile record_;
   StatisticsFile statistics_;
@@ -329,7 +336,7 @@ DumpSide read_side(const std::string& path, const SearchReport& report, std::opt
   if (boot) std::erase_if(found, [&](const FoundFile& file) { return boot_of(file.path) != boot; });
   DumpSide side;
   side.named_file = found.size() == 1 && found[0].named;
-  SideReader reader(report);
+  SideReader reader(report, found);
   std::erase_if(found, [&](const FoundFile& file) { return reader.add_msprobe(file, side); });
   std::erase_if(found, [&](const FoundFile& file) { return reader.is_of_msprobe(file); });
   for (const FoundFile& file : found) reader.add(file, side);

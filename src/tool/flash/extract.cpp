@@ -1,3 +1,5 @@
+#include <time.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -22,8 +24,8 @@ namespace {
 constexpr char kExtractHelp[] =
     R"(opdump extract - gets the dumps out of a flash log
 
-usage: opdump extract IMAGE -o DIR [--boot N] [--offset BYTES]
-       opdump extract IMAGE --list|--verify [--boot N] [--offset BYTES]
+usage: opdump extract IMAGE -o DIR [--boot N|last|all] [--offset BYTES]
+       opdump extract IMAGE --list|--verify [--boot N|last|all] [--offset BYTES]
 
   -o, -out, --output DIR
                      writes everything that was committed below DIR, as the tree of files that the device would
@@ -31,7 +33,8 @@ usage: opdump extract IMAGE -o DIR [--boot N] [--offset BYTES]
       --list         lists what the log holds instead, the oldest first, with what became of it, boot by boot
       --verify       says instead whether the log is undamaged; writes nothing
       --boot N       of what was written between two mounts of the log, that of boot N alone; the device knows
-                     the number too (FlashLog::boot), and --list gives all
+                     the number too (FlashLog::boot). 'last' is the newest boot that wrote; 'all' is each one,
+                     apart even if it is the only one. What is printed at the end names the boots that there are
       --offset BYTES where in IMAGE the log begins; else it is found by its block headers
 
 IMAGE, also as '-d IMAGE', is what was read out of the flash part, or the device itself: an MTD device (/dev/mtd3,
@@ -46,7 +49,12 @@ tells of the device. Nothing is written to it. What the log holds, and what beco
   damaged      was whole, and bytes of it are lost
 
 A log of several boots is written to DIR/boot_N, each boot apart, since a device without a calendar gives the
-names of one boot again in the next; with --boot, and a log of one boot, to DIR itself.
+names of one boot again in the next; with '--boot N', and a log of one boot, to DIR itself.
+
+Where a device came to know the calendar after it had booted, and told the session, its journals say so. Files and
+directories keep the names that they had on the device, by which journals and tables know them; 'opdump show',
+'timeline', 'compare', 'report' and 'verify' give times by the calendar. All journals of a boot are told, and the
+summary gives the time by the calendar of each directory.
 
 Where the log has gone round, newer records took the beginning of the oldest boot. The summary says so, and so does
 the last line of that dump's journal, 'overwritten', by which 'opdump verify' tells what is gone.
@@ -91,6 +99,50 @@ void print_tally(FlashImage& image, std::optional<std::uint32_t> boot, const Ima
     std::printf("%s; 'opdump verify' tells how much\n", cut_text(*cut).c_str());
 }
 
+/// A dump's directory by the calendar; empty where it has none.
+std::string calendar_name(const std::string& directory, const ClockSteps& clock) {
+  constexpr std::size_t kDigits = 14;
+  constexpr std::uint64_t kMicroseconds = 1000000;
+  if (clock.empty() || directory.size() != kDigits || !parse_decimal(directory)) return {};
+  const auto number = [&directory](std::size_t at, std::size_t digits) {
+    return static_cast<int>(*parse_decimal(directory.substr(at, digits)));
+  };
+  tm shown{};
+  shown.tm_year = number(0, 4) - 1900;
+  shown.tm_mon = number(4, 2) - 1;
+  shown.tm_mday = number(6, 2);
+  shown.tm_hour = number(8, 2);
+  shown.tm_min = number(10, 2);
+  shown.tm_sec = number(12, 2);
+  const time_t seconds = timegm(&shown);
+  if (seconds < 0) return {};
+  const std::uint64_t us = static_cast<std::uint64_t>(seconds) * kMicroseconds;
+  const time_t moved = static_cast<time_t>(clock.time_of(us) / kMicroseconds);
+  tm calendar{};
+  char text[kDigits + 1];
+  if (gmtime_r(&moved, &calendar) == nullptr || strftime(text, sizeof text, "%Y%m%d%H%M%S", &calendar) == 0)
+    return {};
+  return text;
+}
+
+/// A line for each boot, the newest last, and the times of its directories.
+void print_boots(const ImageTally& tally) {
+  constexpr std::size_t kMost = 20;
+  std::size_t left = tally.boots.size();
+  if (left > kMost) std::printf("boots before: %zu\n", left - kMost);
+  for (const auto& [boot, of_boot] : tally.boots) {
+    if (left-- > kMost) continue;
+    std::printf("boot %u: %s, %s\n", boot, count_text(of_boot.committed, "committed file").c_str(),
+                byte_text(of_boot.committed_bytes).c_str());
+    for (const std::string& directory : of_boot.dumps) {
+      const std::string name = calendar_name(directory, of_boot.clock);
+      if (!name.empty() && name != directory)
+        std::printf("boot %u: %s is of %s, as the clock was set later\n", boot, printable(directory).c_str(),
+                    name.c_str());
+    }
+  }
+}
+
 void list_row(const flashlog::LogReader::Object& object, Table& table) {
   table.add({std::string(state_text(object)), std::to_string(object.bytes), printable(path_text(object))});
 }
@@ -123,8 +175,15 @@ class Listing {
   std::unique_ptr<Table> table_;
 };
 
+/// Which boots.
+struct BootChoice {
+  bool last = false;
+  bool all = false;
+  std::optional<std::uint32_t> number{};  ///< neither: all
+};
+
 int run(const std::string& path, const ExtractOptions& options, std::optional<std::uint64_t> offset,
-        std::optional<std::uint32_t> boot) {
+        const BootChoice& choice) {
   FlashImage image;
   if (!image.open(path, offset)) {
     say("opdump: " + image.error());
@@ -138,6 +197,8 @@ int run(const std::string& path, const ExtractOptions& options, std::optional<st
   if (image.missing_bytes() != 0)
     error(path + ": ends " + byte_text(image.missing_bytes()) + " before the log does");
   const std::vector<std::uint32_t> boots = image.boots();
+  const std::optional<std::uint32_t> boot =
+      choice.last && !boots.empty() ? std::optional(boots.back()) : choice.number;
   if (const std::string problem = boot ? missing_boot_text(image, *boot) : std::string(); !problem.empty()) {
     say("opdump: " + path + ": " + problem);
     return kExitFailed;
@@ -145,7 +206,7 @@ int run(const std::string& path, const ExtractOptions& options, std::optional<st
   catch_interrupts();
   ImageTally tally;
   if (options.output) {
-    tally = extract_image(image, *options.output, boot, error);
+    tally = extract_image(image, *options.output, boot, choice.all || (!boot && boots.size() > 1), error);
   } else {
     Listing listing(boots.size() > 1);
     tally = walk_image(image, boot, [&](const flashlog::LogReader::Object& object) {
@@ -159,6 +220,9 @@ int run(const std::string& path, const ExtractOptions& options, std::optional<st
   if (image.reader().search_ended())
     error(path + ": so much of it is damaged that not all of it was searched for what is left");
   print_tally(image, boot, tally);
+  const bool any_clock = std::any_of(tally.boots.begin(), tally.boots.end(),
+                                     [](const auto& boot) { return !boot.second.clock.empty(); });
+  if (!options.list && (boots.size() > 1 || any_clock)) print_boots(tally);
   if (const std::string text = image.device_text(); !text.empty()) print_line(text);
   if (tally.damaged != 0 || tally.nameless != 0) good = false;
   return good ? kExitOk : kExitFailed;
@@ -189,12 +253,13 @@ int run_extract(Words words) {
     offset = parse_decimal(*options.offset);
     if (!offset) return usage_error("extract", "'" + *options.offset + "' is no number of bytes");
   }
-  std::optional<std::uint32_t> boot;
+  BootChoice choice;
   if (options.boot) {
-    boot = parse_boot(*options.boot);
-    if (!boot) return usage_error("extract", "'" + *options.boot + "' is no number of a boot");
+    choice = {*options.boot == "last", *options.boot == "all", parse_boot(*options.boot)};
+    if (!choice.last && !choice.all && !choice.number)
+      return usage_error("extract", "'" + *options.boot + "' is no number of a boot, nor 'last' or 'all'");
   }
-  return run(rest[0], options, offset, boot);
+  return run(rest[0], options, offset, choice);
 }
 
 }  // namespace opdump::tool

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include <algorithm>
+#include <compare>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -10,12 +12,15 @@
 #include "src/tool/cli/interrupt.hpp"
 #include "src/tool/cli/output_file.hpp"
 #include "src/tool/cli/progress.hpp"
+#include "src/tool/verify/journal_line.hpp"
 
 namespace opdump::tool {
 namespace {
 
 using Object = flashlog::LogReader::Object;
 using flashlog::ObjectState;
+
+constexpr std::string_view kJournalEnd = ".journal";
 
 bool is_named(const Object& object) {
   return object.directory_known && !object.file.empty();
@@ -28,17 +33,21 @@ ObjectState real_state(const flashlog::LogReader& reader, const Object& object) 
 }
 
 void count(const Object& object, ImageTally& tally) {
+  BootTally& boot = tally.boots[object.boot];
   switch (object.state) {
     case ObjectState::committed:
       if (is_named(object)) {
         ++tally.committed;
         tally.committed_bytes += object.bytes;
+        ++boot.committed;
+        boot.committed_bytes += object.bytes;
       } else {
         ++tally.nameless;
       }
       break;
     case ObjectState::lines:
       ++(is_named(object) ? tally.journals : tally.nameless);
+      if (is_named(object) && object.file.ends_with(kJournalEnd)) boot.dumps.emplace(object.directory);
       break;
     case ObjectState::aborted:
       ++tally.aborted;
@@ -85,13 +94,23 @@ class TreeWriter {
   }
 
   /// To be called once, behind all objects.
-  void finish() {
+  void finish(std::map<std::uint32_t, BootTally>& boots) {
+    for (const auto& [boot, journals] : journals_) {
+      ClockSteps clock;
+      bool agree = true;
+      for (const auto& [name, steps] : journals) {
+        for (const ClockStep& step : steps.steps()) agree = clock.add(step) && agree;
+      }
+      if (!agree) {
+        error_("boot " + std::to_string(boot) +
+               ": its journals contradict each other in when the clock was set");
+        continue;
+      }
+      tell_clock(journals, clock);
+      boots[boot].clock = clock;
+    }
     if (!cut_journal_.file.empty()) {
-      const Bytes part = as_bytes(std::string_view("overwritten\n"));
-      const ObjectName name = {
-          .root = cut_journal_.root, .directory = cut_journal_.directory, .file = cut_journal_.file};
-      if (const Status status = sink_->append_lines(name, {&part, 1}); status != Status::ok)
-        error_(cut_journal_.directory + '/' + cut_journal_.file + ": " + std::string(to_string(status)));
+      append(cut_journal_, "overwritten\n");
     }
     if (const Status status = sink_->sync(); status != Status::ok)
       error_(directory_ + ": " + std::string(to_string(status)));
@@ -102,12 +121,52 @@ class TreeWriter {
     std::string root;
     std::string directory;
     std::string file;
+
+    auto operator<=>(const Journal&) const = default;
   };
+  using Journals = std::map<Journal, ClockSteps>;
+
+  void append(const Journal& journal, const std::string& lines) {
+    const Bytes part = as_bytes(std::string_view(lines));
+    const ObjectName name = {.root = journal.root, .directory = journal.directory, .file = journal.file};
+    if (const Status status = sink_->append_lines(name, {&part, 1}); status != Status::ok)
+      error_(journal.directory + '/' + journal.file + ": " + std::string(to_string(status)));
+  }
+
+  /// A boot has one clock: what one of its journals tells holds for the others.
+  void tell_clock(const Journals& journals, const ClockSteps& clock) {
+    for (const auto& [journal, known] : journals) {
+      if (known == clock) continue;
+      char lines[64 * ClockSteps::kMost];
+      TextWriter writer(lines);
+      for (const ClockStep& step : clock.steps()) {
+        add_clock_step(writer, step);
+        writer.add('\n');
+      }
+      append(journal, std::string(writer.text()));
+    }
+  }
+
+  /// Of lines that are whole.
+  void note_clock(const Object& object, const std::string& root, std::string_view lines) {
+    if (!object.file.ends_with(kJournalEnd)) return;
+    ClockSteps& steps =
+        journals_[object.boot][{root, std::string(object.directory), std::string(object.file)}];
+    JournalLine line;
+    std::string reason;
+    for (std::size_t end = 0; end != lines.npos && !lines.empty(); lines.remove_prefix(end + 1)) {
+      end = lines.find('\n');
+      if (end == lines.npos) break;
+      const std::string_view text = lines.substr(0, end);
+      if (text.starts_with("clock,") && parse_journal_line(text, line, reason) && !steps.add(line.clock))
+        error_(path_text(object) + ": contradicts itself in when the clock was set");
+    }
+  }
 
   /// The journal of what lost its beginning is the first one in the stream that did.
   void note_cut(const Object& object) {
     if (!cut_ || object.walk.first_segment != 0) return;
-    const bool is_journal = object.state == ObjectState::lines && object.file.ends_with(".journal");
+    const bool is_journal = object.state == ObjectState::lines && object.file.ends_with(kJournalEnd);
     if (is_journal && object.directory_known && cut_journal_.file.empty())
       cut_journal_ = {root_of(object), std::string(object.directory), std::string(object.file)};
   }
@@ -138,6 +197,7 @@ class TreeWriter {
     });
     if (status != Status::ok) return status;
     const Bytes part = lines;
+    note_clock(object, std::string(name.root), {reinterpret_cast<const char*>(lines.data()), lines.size()});
     return sink_->append_lines(name, {&part, 1});
   }
 
@@ -146,6 +206,7 @@ class TreeWriter {
   const bool boots_apart_;
   const bool cut_;
   Journal cut_journal_;
+  std::map<std::uint32_t, Journals> journals_;  ///< by boot
   const std::function<void(const std::string& message)>& error_;
   std::unique_ptr<posix::TreeSink> sink_;
   std::vector<std::byte> memory_;
@@ -213,18 +274,18 @@ ImageTally walk_image(FlashImage& image, std::optional<std::uint32_t> boot,
 }
 
 ImageTally extract_image(FlashImage& image, const std::string& directory, std::optional<std::uint32_t> boot,
-                         const std::function<void(const std::string& message)>& error) {
+                         bool apart, const std::function<void(const std::string& message)>& error) {
   if (const int problem = make_directories(directory); problem != 0) {
     error(directory + ": " + strerror(problem));
     return {};
   }
-  TreeWriter writer(image, directory, !boot && image.boots().size() > 1, error);
+  TreeWriter writer(image, directory, apart, error);
   Progress progress(std::uint64_t{image.geometry().block_bytes} * image.geometry().block_count);
-  const ImageTally tally = walk_image(image, boot, [&](const Object& object) {
+  ImageTally tally = walk_image(image, boot, [&](const Object& object) {
     writer.write(object);
     progress.add(object.bytes);
   });
-  writer.finish();
+  writer.finish(tally.boots);
   return tally;
 }
 

@@ -1,12 +1,23 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 
+#include "src/tool/dump/clock_steps.hpp"
 #include "src/tool/flash/flash_image.hpp"
 
 namespace opdump::tool {
+
+/// What a flash image holds of one boot.
+struct BootTally {
+  std::uint64_t committed = 0;
+  std::uint64_t committed_bytes = 0;
+  std::set<std::string> dumps{};  ///< directories of journals
+  ClockSteps clock{};             ///< as `extract_image` has found in journals
+};
 
 /// Counts of what a flash image holds, by state.
 struct ImageTally {
@@ -19,6 +30,7 @@ struct ImageTally {
   std::uint64_t overwritten = 0;
   std::uint64_t nameless = 0;  ///< whole, but damage has destroyed the name
   std::uint64_t unreadable_runs = 0;
+  std::map<std::uint32_t, BootTally> boots{};
 };
 
 /// "directory/file", with '?' for parts that damage has destroyed.
@@ -42,11 +54,12 @@ ImageTally walk_image(FlashImage& image, std::optional<std::uint32_t> boot,
                       const std::function<void(const flashlog::LogReader::Object&)>& use);
 
 /// Writes all committed objects and the journals below `directory`, which is made if it is missing: the tree
-/// that the tree sink would have written. Writes only `boot` if it is given; else, if there are several
-/// boots, each one to a directory of its own, because a device without a calendar uses the names of one boot
-/// again in the next. If the log has wrapped, the journal whose beginning was overwritten ends with a line
-/// that says so. Each problem goes to `error`; the rest is still written.
+/// that the tree sink would have written. Writes only `boot` if it is given. With `apart`, each boot goes to
+/// a directory of its own, because a device without a calendar uses the names of one boot again in the next.
+/// Of a boot in which the clock was set, each journal is told so. If the log has wrapped, the journal whose
+/// beginning was overwritten ends with a line that says so. Each problem goes to `error`; the rest is still
+/// written.
 ImageTally extract_image(FlashImage& image, const std::string& directory, std::optional<std::uint32_t> boot,
-                         const std::function<void(const std::string& message)>& error);
+                         bool apart, const std::function<void(const std::string& message)>& error);
 
 }  // namespace opdump::tool

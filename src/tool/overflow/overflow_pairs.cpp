@@ -9,6 +9,7 @@
 
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/dump/record_name.hpp"
+#include "src/tool/verify/dump_clocks.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -84,6 +85,7 @@ const OpDebug::Block* reporting_block(const OpDebug& debug) {
 std::vector<Overflow> pair_overflows(const std::vector<FoundFile>& files,
                                      const std::function<void(const std::string& message)>& fail) {
   const OpFiles op_files(files);
+  DumpClocks clocks(files);
   std::vector<Overflow> overflows;
   RecordFile record;
   for (const FoundFile& file : files) {
@@ -106,6 +108,7 @@ std::vector<Overflow> pair_overflows(const std::vector<FoundFile>& files,
     }
     if (const OpDebug::Block* block = reporting_block(overflow.debug))
       overflow.op_file = op_files.find(file, overflow.unix_us, *block);
+    if (overflow.unix_us != 0) overflow.unix_us = clocks.time_of(file, overflow.unix_us);
     overflows.push_back(std::move(overflow));
   }
   std::stable_sort(overflows.begin(), overflows.end(), [](const Overflow& a, const Overflow& b) {

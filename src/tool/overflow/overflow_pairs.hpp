@@ -12,7 +12,7 @@ namespace opdump::tool {
 /// One overflow: the OpDebug file, its content, and the file of the operator that overflowed.
 struct Overflow {
   const FoundFile* debug_file = nullptr;
-  std::uint64_t unix_us = 0;  ///< from the OpDebug file's name; 0: the name has none
+  std::uint64_t unix_us = 0;  ///< from the OpDebug file's name, by the calendar; 0: the name has none
   OpDebug debug;
   const FoundFile* op_file = nullptr;  ///< null: there is none
 };

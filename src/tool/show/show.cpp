@@ -27,6 +27,7 @@
 #include "src/tool/show/heat_listing.hpp"
 #include "src/tool/show/show_listing.hpp"
 #include "src/tool/show/step_listing.hpp"
+#include "src/tool/verify/dump_clocks.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -107,12 +108,13 @@ struct Filter {
 
 /// By boot and time, whatever directory they lie in; files without a time stay behind, in the order they were
 /// found in.
-void sort_by_time(std::vector<FoundFile>& files) {
+void sort_by_time(std::vector<FoundFile>& files, DumpClocks& clocks) {
   std::vector<std::tuple<std::optional<std::uint32_t>, std::uint64_t, std::size_t>> times;
   for (std::size_t i = 0; i < files.size(); ++i) {
     const std::optional<RecordName> name = find_record_name(files[i].real_name);
     const bool timed = name && !name->name_only;
-    times.emplace_back(boot_of(files[i].path), timed ? name->unix_us : UINT64_MAX, i);
+    times.emplace_back(boot_of(files[i].path), timed ? clocks.time_of(files[i], name->unix_us) : UINT64_MAX,
+                       i);
   }
   std::sort(times.begin(), times.end());
   std::vector<FoundFile> sorted;
@@ -124,7 +126,8 @@ void sort_by_time(std::vector<FoundFile>& files) {
 class Show {
  public:
   /// `card`: of all records; null: each record's is looked for in its dump.
-  Show(const Filter& filter, const CardedOps* card) : filter_(filter), card_(card) {}
+  Show(const Filter& filter, const CardedOps* card, DumpClocks& clocks)
+      : filter_(filter), card_(card), clocks_(clocks) {}
 
   /// False when something could not be shown. `bar`: shows its progress, as nothing else comes to a terminal
   /// meanwhile.
@@ -147,6 +150,7 @@ class Show {
                           lite ? lite_place_of(found) : place_of(found)};
     if (lite) record.format = lite->format;
     if (!filter_.takes(record.name, record.place)) return true;
+    if (record.name) record.unix_us = clocks_.time_of(found, record.name->unix_us);
     record.card = card_ != nullptr ? card_ : beside_.of(directory_of(found));
     const std::optional<TensorName> tensor = parse_tensor_name(found.real_name);
     const RecordFile::Opened opened =
@@ -192,7 +196,8 @@ class Show {
       return false;
     }
     for (StatisticsRecord statistics; statistics_.next(statistics);) {
-      const ShownRecord record = {found, statistics.record, place_of(found)};
+      ShownRecord record = {found, statistics.record, place_of(found)};
+      if (record.name) record.unix_us = clocks_.time_of(found, record.name->unix_us);
       if (filter_.takes(record.name, record.place)) listing.show(record, statistics);
     }
     if (!statistics_.error().empty()) tell(statistics_.error());
@@ -225,6 +230,7 @@ class Show {
 
   const Filter& filter_;
   const CardedOps* const card_;
+  DumpClocks& clocks_;
   std::optional<Progress> progress_;
   BesideCards beside_{[this](const std::string& message) { tell(message); }};
   ProvenanceReader origin_{beside_};
@@ -292,8 +298,9 @@ int run_show(Words words) {
   std::sort(paths.begin(), paths.end(), natural_less);
   for (const std::string& path : paths) dump.add(path, true, report, boot);
   std::vector<FoundFile>& files = dump.files();
-  sort_by_time(files);
-  Show show(filter, options.model ? &carded : nullptr);
+  DumpClocks clocks(files);
+  sort_by_time(files, clocks);
+  Show show(filter, options.model ? &carded : nullptr, clocks);
   if (options.json) {
     JsonListing listing(detail);
     failed |= !show.run(files, listing, terminal_width() == 0);

@@ -100,7 +100,8 @@ void JsonListing::write_head(const ShownRecord& record) {
   } else if (record.name) {
     json_.key("type").text(record.name->type).key("name").text(record.name->name);
     json_.key("task").number(record.name->task).key("stream").number(record.name->stream);
-    json_.key("unix_us").number(record.name->unix_us);
+    json_.key("unix_us").number(record.unix_us);
+    if (record.unix_us != record.name->unix_us) json_.key("clock_us").number(record.name->unix_us);
   }
   if (record.place) {
     json_.key("model").text(record.place->model);

@@ -31,6 +31,7 @@ struct ShownRecord {
   std::optional<std::string_view>
       format{};                     ///< of its tensor, as the file's name spells it; empty: not known
   const CardedOps* card = nullptr;  ///< of its model; null: not known
+  std::uint64_t unix_us = 0;        ///< of `name`, moved as the journal says that the clock was set
 };
 
 /// How the tensor is quantised; null where that is not known.

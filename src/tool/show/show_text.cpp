@@ -144,7 +144,7 @@ void TextListing::print_head(const ShownRecord& record) {
     print_head("-", printable(record.name->name), "-", "-", "-", step, model);
   } else if (record.name) {
     print_head(printable(record.name->type), printable(record.name->name), id_text(record.name->task),
-               id_text(record.name->stream), time_text(record.name->unix_us), step, model);
+               id_text(record.name->stream), time_text(record.unix_us), step, model);
   } else {
     print_head("-", printable(record.found.real_name), "-", "-", "-", step, model);
   }

@@ -9,13 +9,6 @@
 namespace opdump::tool {
 namespace {
 
-/// The time stamp in a path; nothing where it has none.
-std::optional<std::uint64_t> time_of(std::string_view text, const JournalPath& path) {
-  if (!path.timed || path.lite || path.untimed.size() + 1 >= text.size()) return std::nullopt;
-  const std::string_view rest = text.substr(path.untimed.size() + 1);
-  return parse_decimal(rest.substr(0, rest.size() - std::min(path.suffix.size(), rest.size())));
-}
-
 /// "Conv2D conv1" of "Conv2D.conv1".
 std::string op_text(std::string_view op) {
   std::string text(op);
@@ -33,6 +26,15 @@ std::string_view category_of(std::string_view causes) {
 }
 
 }  // namespace
+
+/// The time in a path, by the calendar; nothing where it has none.
+std::optional<std::uint64_t> JournalTrack::time_of(std::string_view text, const JournalPath& path) const {
+  if (!path.timed || path.lite || path.untimed.size() + 1 >= text.size()) return std::nullopt;
+  const std::string_view rest = text.substr(path.untimed.size() + 1);
+  const std::optional<std::uint64_t> stamp =
+      parse_decimal(rest.substr(0, rest.size() - std::min(path.suffix.size(), rest.size())));
+  return stamp ? std::optional(clock_.time_of(*stamp)) : std::nullopt;
+}
 
 JournalTrack::Recorder& JournalTrack::recorder(std::uint32_t number) {
   const auto [found, is_new] = recorders_.try_emplace(number);
@@ -183,6 +185,13 @@ void JournalTrack::told(const JournalLine& line) {
           .text(printable(line.driver_call))
           .key("code")
           .real(line.driver_code);
+      break;
+    case Kind::clock:
+      begin("clock", "the clock was set")
+          .key("shown_us")
+          .number(line.clock.shown_us)
+          .key("unix_us")
+          .number(line.clock.unix_us);
       break;
     case Kind::removed:
       begin("removed", "removed to make room").key("file").text(printable(line.path_text));

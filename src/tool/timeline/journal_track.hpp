@@ -4,8 +4,10 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "src/tool/cli/progress.hpp"
+#include "src/tool/dump/clock_steps.hpp"
 #include "src/tool/timeline/step_spans.hpp"
 #include "src/tool/timeline/trace_writer.hpp"
 #include "src/tool/verify/journal_line.hpp"
@@ -36,16 +38,18 @@ struct PendingSlice {
 class JournalTrack {
  public:
   /// `process`: that of the device. Threads are numbered from `first_thread` on, one for each recorder.
+  /// Times, also `began`, are moved as `clock` has it.
   JournalTrack(std::uint64_t process, std::uint64_t first_thread, std::string label, std::uint64_t began,
-               TraceWriter& trace, StepSpans& spans, TimelineSums& sums)
+               ClockSteps clock, TraceWriter& trace, StepSpans& spans, TimelineSums& sums)
       : process_(process),
         first_thread_(first_thread),
         label_(std::move(label)),
-        began_(began),
+        clock_(std::move(clock)),
+        began_(clock_.time_of(began)),
         trace_(trace),
         spans_(spans),
         sums_(sums),
-        latest_(began) {}
+        latest_(began_) {}
 
   void take(const JournalLine& line);
 
@@ -64,6 +68,7 @@ class JournalTrack {
 
   Recorder& recorder(std::uint32_t number);
   TraceWriter::Track track(std::uint32_t number) const { return {process_, first_thread_ + number}; }
+  std::optional<std::uint64_t> time_of(std::string_view text, const JournalPath& path) const;
   std::uint64_t advance(Recorder& recorder, std::optional<std::uint64_t> at);
   void take_record(const JournalLine& line, std::string_view category);
   void take_lost(const JournalLine& line);
@@ -74,6 +79,7 @@ class JournalTrack {
   const std::uint64_t process_;
   const std::uint64_t first_thread_;
   const std::string label_;
+  const ClockSteps clock_;
   const std::uint64_t began_;
   TraceWriter& trace_;
   StepSpans& spans_;

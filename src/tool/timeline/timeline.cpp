@@ -19,6 +19,7 @@
 #include "src/tool/dump/record_name.hpp"
 #include "src/tool/flash/found_dump.hpp"
 #include "src/tool/timeline/journal_track.hpp"
+#include "src/tool/verify/dump_clocks.hpp"
 #include "src/tool/verify/journal_reader.hpp"
 
 namespace opdump::tool {
@@ -33,7 +34,8 @@ usage: opdump timeline DUMP [-o FILE] [--overwrite]
   --overwrite  FILE may be there already, and is replaced
 
 DUMP is a directory with all that is below it, or a flash image. FILE is JSON, which ui.perfetto.dev and
-chrome://tracing open. Times are those of the dump, in microseconds since 1970.
+chrome://tracing open. Times are those of the dump, in microseconds since 1970; where
+a journal says that the clock was set later, what was captured before is moved to the time that it was.
 
   a process      a device, of several boots one for each
   a thread       a recorder; where no journal tells of the records, a stream
@@ -81,7 +83,8 @@ std::string directory_of(const std::string& path) {
 
 class Timeline {
  public:
-  Timeline(const std::vector<FoundFile>& files, TraceWriter& trace) : files_(files), trace_(trace) {}
+  Timeline(const std::vector<FoundFile>& files, TraceWriter& trace)
+      : files_(files), trace_(trace), clocks_(files) {}
 
   /// False when something could not be read.
   bool write() {
@@ -131,7 +134,7 @@ class Timeline {
     if (!reader.open(file.path)) return fail(file.path + ": " + reader.error());
     const std::string label = journals_.size() == 1 ? "" : ", journal " + std::to_string(name.id);
     JournalTrack track(process_of(boot_of(file.path), name.device), 1 + next_journal_++ * kJournalThreads,
-                       label, name.id, trace_, spans_, sums_);
+                       label, name.id, read_clock_steps(file.path), trace_, spans_, sums_);
     for (;;) {
       const JournalReader::Next next = reader.next();
       if (next == JournalReader::Next::end || interrupted()) break;
@@ -181,7 +184,7 @@ class Timeline {
       }
       record.process = process_of(boot_of(file.path), device);
       record.stream = name->stream;
-      record.at = name->unix_us;
+      record.at = clocks_.time_of(file, name->unix_us);
       record.name = printable(std::string(name->type) + ' ' + std::string(name->name));
       record.path = file.path;
       struct stat status {};
@@ -231,6 +234,7 @@ class Timeline {
 
   const std::vector<FoundFile>& files_;
   TraceWriter& trace_;
+  DumpClocks clocks_;
   StepSpans spans_;
   TimelineSums sums_;
   std::vector<const FoundFile*> journals_;

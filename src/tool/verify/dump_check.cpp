@@ -423,6 +423,10 @@ void DumpCheck::on_provenance(const Provenance& provenance) {
   told_.provenance(provenance);
 }
 
+void DumpCheck::on_clock(const ClockStep& step) {
+  told_.clock(step);
+}
+
 void DumpCheck::on_chunk(const JournalLine& line) {
   constexpr std::string_view kOutside = "../";
   if (line.fault != ChunkFault::other) {

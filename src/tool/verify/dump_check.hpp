@@ -87,6 +87,7 @@ class DumpCheck final : private JournalListener {
   void on_never(const NeverCaptured& what) override;
   void on_chunk(const JournalLine& line) override;
   void on_provenance(const Provenance& provenance) override;
+  void on_clock(const ClockStep& step) override;
   void on_driver(std::string_view call, std::int32_t code) override;
   void on_untold(std::uint64_t number, std::uint32_t untold, const DumpCounts& counts) override;
   void on_untold_reduced(std::uint64_t number, std::uint32_t untold) override;

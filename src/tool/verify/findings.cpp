@@ -37,6 +37,7 @@ constexpr KindTexts kKinds[] = {
     {"damage", "lost with bytes of the image"},
     {"some_steps", "captured at some of the model's steps only, as operators are that run under a condition"},
     {"provenance", "what the dumps come from"},
+    {"clock", "the clock was set while it was dumped"},
     {"rotated", "older dumps, removed to make room"},
 };
 static_assert(std::size(kKinds) == static_cast<std::size_t>(FindingKind::kCount));

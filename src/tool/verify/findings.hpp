@@ -33,6 +33,7 @@ enum class FindingKind : std::uint8_t {
   damage,       ///< bytes of a flash image are lost
   some_steps,   ///< an operator that was captured at some of its model's steps only, as conditional ones are
   provenance,   ///< what the dump comes from
+  clock,        ///< the clock was set while it was dumped
   rotated,      ///< older dumps were removed to make room
   kCount,
 };

@@ -29,6 +29,8 @@ void JournalCheck::take(const JournalLine& line, std::uint64_t number) {
   if (line.kind == Kind::unreceived) return listener_.on_unreceived(line.first_frame, line.last_frame);
   if (line.kind == Kind::dumps_removed)
     return listener_.on_dumps_removed(line.bytes, line.first_time, line.last_time);
+  // Of another dump of the same boot `opdump extract` tells it, also behind the end.
+  if (line.kind == Kind::clock) return take_clock(line.clock);
   closed_ = false;
   if (!has_header_ && line.kind != Kind::header) {
     cut_ = may_be_cut_;
@@ -64,11 +66,22 @@ void JournalCheck::take(const JournalLine& line, std::uint64_t number) {
     case Kind::reduced:
     case Kind::gap:
       return take_record(line);
+    case Kind::clock:
     case Kind::removed:
     case Kind::dumps_removed:
     case Kind::overwritten:
     case Kind::unreceived:
       return;
+  }
+}
+
+void JournalCheck::take_clock(const ClockStep& step) {
+  const std::size_t known = clock_.steps().size();
+  if (!clock_.add(step)) {
+    problem("the clock was set from " + std::to_string(step.shown_us) + " to " +
+            std::to_string(step.unix_us) + ", which other lines contradict: no time is moved");
+  } else if (clock_.steps().size() != known) {
+    listener_.on_clock(step);
   }
 }
 

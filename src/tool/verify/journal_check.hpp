@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "src/tool/dump/clock_steps.hpp"
 #include "src/tool/verify/journal_line.hpp"
 
 namespace opdump::tool {
@@ -41,6 +42,9 @@ class JournalListener {
 
   /// What the dump comes from; each line of it.
   virtual void on_provenance(const Provenance& provenance) = 0;
+
+  /// The clock was set, at a step that goes with those before; the first time that one is told.
+  virtual void on_clock(const ClockStep& step) = 0;
 
   /// Something about a runtime's chunks is in `line`.
   virtual void on_chunk(const JournalLine& line) = 0;
@@ -125,8 +129,11 @@ class JournalCheck {
   bool reach(std::uint32_t recorder, Stream& stream, std::uint32_t sequence);
   void tell(const JournalLine& line, std::string_view path_text);
 
+  void take_clock(const ClockStep& step);
+
   const std::uint64_t device_;
   JournalListener& listener_;
+  ClockSteps clock_;
   std::array<Stream, kMostRecorders> streams_;
   std::uint64_t number_ = 0;
   bool has_header_ = false;

@@ -66,6 +66,14 @@ void JournalFindings::provenance(const Provenance& provenance) {
                       {"runtime", std::string(provenance.runtime)}});
 }
 
+void JournalFindings::clock(const ClockStep& step) {
+  const std::string times = "showed " + time_text(step.shown_us) + " when it was " + time_text(step.unix_us) +
+                            ": earlier times are moved";
+  findings_.add_note(
+      FindingKind::clock, {journal_, times},
+      {{"journal", journal_}, {"shown_us", {}, step.shown_us, true}, {"unix_us", {}, step.unix_us, true}});
+}
+
 void JournalFindings::driver(std::string_view call, std::int32_t code) {
   const std::string returned = std::to_string(code);
   findings_.add_note(FindingKind::driver, {journal_, std::string(call) + " returned " + returned},

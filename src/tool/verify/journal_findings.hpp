@@ -20,6 +20,7 @@ class JournalFindings {
   void op(const JournalLine& line);
   void chunk(const JournalLine& line);
   void provenance(const Provenance& provenance);
+  void clock(const ClockStep& step);
   void driver(std::string_view call, std::int32_t code);
   void untold(std::uint64_t number, std::uint32_t untold, const DumpCounts& counts);
   void untold_reduced(std::uint64_t number, std::uint32_t untold);

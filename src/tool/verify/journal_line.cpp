@@ -150,7 +150,7 @@ bool are_causes(std::string_view text) {
 
 bool parse_header(std::string_view rest, JournalLine& line, std::string& reason) {
   const std::string_view version = cut_first(rest, ',');
-  if (version.size() != 1 || version[0] < '1' || version[0] > '5') {
+  if (version.size() != 1 || version[0] < '1' || version[0] > '6') {
     reason = "version " + std::string(version.substr(0, 20)) + " of the journal's format is not known here";
     return false;
   }
@@ -168,6 +168,11 @@ bool parse_provenance(std::string_view rest, JournalLine& line) {
   }
   told.runtime = rest;
   return check(told) != Status::invalid_argument;
+}
+
+bool parse_clock(std::string_view rest, JournalLine& line) {
+  return rest.find(',') != rest.npos && parse_canonical(cut_first(rest, ','), line.clock.shown_us) &&
+         parse_canonical(rest, line.clock.unix_us) && check(line.clock) == Status::ok;
 }
 
 bool parse_closed(std::string_view rest, JournalLine& line) {
@@ -339,6 +344,7 @@ bool parse_journal_line(std::string_view text, JournalLine& line, std::string& r
                                                           {"never", Kind::never},
                                                           {"chunk", Kind::chunk},
                                                           {"driver", Kind::driver},
+                                                          {"clock", Kind::clock},
                                                           {"closed", Kind::closed},
                                                           {"row", Kind::row},
                                                           {"digests", Kind::digests},
@@ -359,6 +365,7 @@ bool parse_journal_line(std::string_view text, JournalLine& line, std::string& r
   reason = "not a line '" + std::string(word) + "' as a journal has it";
   if (line.kind == Kind::header) return parse_header(rest, line, reason);
   if (line.kind == Kind::provenance) return parse_provenance(rest, line);
+  if (line.kind == Kind::clock) return parse_clock(rest, line);
   if (line.kind == Kind::closed) return parse_closed(rest, line);
   if (line.kind == Kind::op) return parse_op(rest, line);
   if (line.kind == Kind::never) return parse_never(rest, line);

@@ -5,6 +5,7 @@
 
 #include "opdump/types/account.hpp"
 #include "opdump/types/chunk_fault.hpp"
+#include "opdump/types/clock_step.hpp"
 #include "opdump/types/counts.hpp"
 #include "opdump/types/plan.hpp"
 #include "src/tool/dump/record_name.hpp"
@@ -69,6 +70,7 @@ struct JournalLine {
     never,   ///< `never` was asked for and not captured
     chunk,   ///< `chunks` chunks of `bytes` bytes for `path_text`, which need not be a JournalPath: `fault`
     driver,  ///< the device's driver said `driver_code` of the call `driver_call`, the latest one that failed
+    clock,   ///< the clock was set: `clock`
     closed,
     removed,        ///< to make room; `path_text` is that of the file, which need not be a JournalPath
     dumps_removed,  ///< older ones, to make room: `bytes` of them, from `first_time` to `last_time`
@@ -99,6 +101,7 @@ struct JournalLine {
   std::string_view driver_call;
   std::int32_t driver_code = 0;
   Provenance provenance{};
+  ClockStep clock{};
 };
 
 /// On false `reason` says what is wrong with the line.
