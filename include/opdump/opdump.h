@@ -430,6 +430,25 @@ uint32_t opdump_flash_log_ready_bytes(opdump_sink* sink);
 /** For fault handlers, with interrupts off: programs what is collected in RAM. */
 opdump_status opdump_flash_log_emergency(opdump_sink* sink);
 
+/** A watchdog timer that long operations feed. Since 1.9, as what follows. */
+typedef struct opdump_watchdog {
+  size_t struct_bytes;
+  void* context;
+  void (*feed)(void* context); /**< in the context of the operation; must return soon */
+  uint16_t every_programs;     /**< how many programs go by between two calls; 0: 8 */
+  uint16_t every_reads;        /**< the same of reads, of a few bytes each; 0: 64 */
+} opdump_watchdog;
+
+size_t opdump_fed_flash_size(void);
+
+/**
+ * Makes `fed` the same part as `flash`, for opdump_flash_log_create: its functions also feed the watchdog,
+ * before and after each erase and each sync, and before every n-th program and read. `flash` and `watchdog` are
+ * copied; `memory` belongs to `fed`, of which `fed_bytes`, its size, are filled.
+ */
+opdump_status opdump_fed_flash_create(void* memory, size_t bytes, const opdump_flash* flash,
+                                      const opdump_watchdog* watchdog, opdump_flash* fed, size_t fed_bytes);
+
 /* == Configs == */
 
 /** What a config file asks for. It stays until the sessions that it was given to are finalized. */
@@ -912,8 +931,8 @@ opdump_status opdump_capture_single_op(opdump_recorder* recorder, const opdump_o
 
 /*
  * Firmware compiles these sources of src/c_api, whatever the knobs (opdump/knobs.hpp) say; the linker leaves
- * out what is not called: callback_sink clock config extras faults flash_log log model op_counts provenance
- * recorder session sink status (with OPDUMP_VERSION defined as a text). extras.cpp needs
+ * out what is not called: callback_sink clock config extras faults fed_flash flash_log log model op_counts
+ * provenance recorder session sink status (with OPDUMP_VERSION defined as a text). extras.cpp needs
  * src/kernels/statistics/kernels.cpp and src/format/relayout.cpp, faults.cpp src/kernels/non_finite.cpp,
  * config.cpp src/config/blob/plan.cpp unless they are compiled out or not called.
  */

@@ -33,6 +33,7 @@
 #include "opdump/port/listeners.hpp"      // is told of configs, models and overwrites
 #include "opdump/port/sink.hpp"           // where a dump goes
 #include "opdump/port/waker.hpp"          // sleeps until a ring fills
+#include "opdump/port/watchdog.hpp"       // is fed while a long operation goes on
 
 // Parts that a session may be given.
 #include "opdump/parts/all.hpp"              // every part that a config may ask for

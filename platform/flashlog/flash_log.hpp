@@ -41,8 +41,13 @@ inline namespace OPDUMP_NAMESPACE {
 ///
 /// *Time.* `prepare` does at most one program or one erase. `append` does one program per page of bytes, and
 /// `begin`, `commit`, `abort` and `append_lines` likewise; each does one more program and one more erase per
-/// block it enters that was not prepared, and after a failure what the next block needs. `sync` does one
-/// program. A call that moves n bytes out of rings adds `most_bytes(n)` at most to the log.
+/// block it enters that was not prepared. `sync` does one program. A call that moves n bytes out of rings
+/// adds `most_bytes(n)` at most to the log: where a block has room for that, one `drain_some` or
+/// `finalize_some` erases one block at most, and none if the next one is prepared. Each block that fails
+/// costs the call in which it does one erase and two programs more. Of reads, a block that is entered
+/// prepared costs as many as it has bytes, in pieces of 16, as it must be blank, and the next header one for
+/// each prepared block. `mount` reads twice from each block. With `verify` what is programmed or erased is
+/// read as well. A FedDevice feeds a watchdog meanwhile.
 ///
 /// *Erases at a time of the caller's choice.* With an `Options::erase_budget` of 0 no call erases but
 /// `erase_ahead`, and a drain that is bounded never waits for an erase:

@@ -113,6 +113,9 @@ OPDUMP_LAYOUT(opdump_flash, 96, 60, OPDUMP_FIELD(struct_bytes, 0, 0), OPDUMP_FIE
               OPDUMP_FIELD(prepared_blocks, 43, 35), OPDUMP_FIELD(read, 48, 36),
               OPDUMP_FIELD(program, 56, 40), OPDUMP_FIELD(erase, 64, 44), OPDUMP_FIELD(sync, 72, 48),
               OPDUMP_FIELD(protect, 80, 52), OPDUMP_FIELD(erase_ahead, 88, 56));
+OPDUMP_LAYOUT(opdump_watchdog, 32, 16, OPDUMP_FIELD(struct_bytes, 0, 0), OPDUMP_FIELD(context, 8, 4),
+              OPDUMP_FIELD(feed, 16, 8), OPDUMP_FIELD(every_programs, 24, 12),
+              OPDUMP_FIELD(every_reads, 26, 14));
 OPDUMP_LAYOUT(opdump_overwrite, 64, 56, OPDUMP_FIELD(struct_bytes, 0, 0), OPDUMP_FIELD(step, 8, 8),
               OPDUMP_FIELD(first_byte, 16, 16), OPDUMP_FIELD(last_byte, 24, 24), OPDUMP_FIELD(by, 32, 32),
               OPDUMP_FIELD(watched, 40, 36), OPDUMP_FIELD(by_bytes, 48, 40),
