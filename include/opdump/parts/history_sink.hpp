@@ -29,6 +29,17 @@ inline namespace OPDUMP_NAMESPACE {
 /// with `no_space`, as are lines of a journal. Root, directory and file of a name are 400 bytes together at
 /// most. A session that writes here keeps no journal, because the journal would name objects that are gone.
 ///
+/// A trigger makes one call hand on the whole history. Where calls must be short, as under a watchdog, the
+/// program asks for pieces: what is to be handed on then waits in the memory, and leaves it by calls of
+/// `hand_on_some` alone, between two drains and before the last `sync`. What comes while it waits needs
+/// memory too: without any, an object is refused with `no_space`.
+///
+///     history.hand_on_in_pieces();
+///     for (;;) {
+///       session.drain_some(kBudget);  // touches no more than memory
+///       history.hand_on_some(kBudget);
+///     }
+///
 /// `trigger` may be called from any context; all other calls as for any sink.
 class HistorySink final : public Sink {
  public:
@@ -48,7 +59,12 @@ class HistorySink final : public Sink {
     blocks_ = reinterpret_cast<Block*>(memory.data());
     history_steps_ = history_steps;
     after_steps_ = after_steps;
-    first_ = last_ = kNone;
+    first_ = last_ = waiting_ = kNone;
+    if (out_block_ != kNone) sink_.abort(out_);
+    if (held_ != kNoObject) sink_.abort(held_);
+    out_block_ = kNone;
+    held_ = kNoObject;
+    in_pieces_ = partner_lost_ = false;
     handing_on_until_ = 0;
     for (Run& run : runs_) run = {};
     const std::size_t count = memory.size() / sizeof(Block);
@@ -63,6 +79,21 @@ class HistorySink final : public Sink {
 
   /// Hands on what is kept, at the next call from the drainer.
   void trigger() { triggered_.store(true, std::memory_order_release); }  // partner: `look_for_trigger`
+
+  /// From now on, until `configure`, only `hand_on_some` hands on. While nothing is being handed on.
+  void hand_on_in_pieces() { in_pieces_ = true; }
+
+  /// Hands on about `budget_bytes`, names included: `kBlockBytes` and a name more at most, or rows of a table
+  /// that came together. True while there is more; on the drain context, after `hand_on_in_pieces`.
+  bool hand_on_some(std::size_t budget_bytes) {
+    look_for_trigger();
+    while (waiting_ != kNone && budget_bytes != 0) {
+      const std::size_t bytes = head_of(first_).kind == Kind::lines ? hand_on_lines() : hand_on_piece();
+      budget_bytes -= bytes < budget_bytes ? bytes : budget_bytes;
+      drop_old();
+    }
+    return waiting_ != kNone;
+  }
 
   /// How often the history was handed on.
   std::uint32_t triggers() const { return triggers_; }
@@ -143,6 +174,7 @@ class HistorySink final : public Sink {
     std::uint16_t directory_bytes = 0;
     std::uint16_t file_bytes = 0;
     Kind kind = Kind::object;
+    bool with_next = false;  ///< is committed with the next one that is handed on
     [[no_unique_address]] Maybe<!build::kLean, ObjectFacts> facts{};
   };
 
@@ -201,7 +233,7 @@ class HistorySink final : public Sink {
 
   /// A free block, of the oldest step if there is no other; none when all belong to the latest or are open.
   std::uint32_t take_block() {
-    if (free_ == kNone && first_ != kNone && head_of(first_).step != step_) {
+    if (free_ == kNone && waiting_ == kNone && first_ != kNone && head_of(first_).step != step_) {
       const std::uint64_t oldest = head_of(first_).step;
       while (first_ != kNone && head_of(first_).step == oldest) drop_first();
     }
@@ -219,11 +251,16 @@ class HistorySink final : public Sink {
   }
 
   void drop_first() {
+    remove_first();
+    ++let_go_;
+  }
+
+  void remove_first() {
     const std::uint32_t object = first_;
     first_ = head_of(object).next;
     if (first_ == kNone) last_ = kNone;
+    if (object == waiting_) waiting_ = kNone;
     release(object);
-    ++let_go_;
   }
 
   void follow_step(const ObjectFacts& facts) {
@@ -251,19 +288,25 @@ class HistorySink final : public Sink {
 
   void begin_step() {
     ++step_;
-    while (first_ != kNone && head_of(first_).step + history_steps_ <= step_) drop_first();
+    drop_old();
+  }
+
+  void drop_old() {
+    while (waiting_ == kNone && first_ != kNone && head_of(first_).step + history_steps_ <= step_)
+      drop_first();
   }
 
   /// Takes a whole object into the history, or hands it on.
   Status keep(std::uint32_t object) {
     look_for_trigger();
     if (tells_of_a_bug(object)) hand_on_history();
-    if (is_handing_on()) {
+    if (is_handing_on() && !in_pieces_) {
       const Status status = hand_on(object);
       release(object);
       return status;
     }
     enlist(object);
+    if (is_handing_on()) waiting_ = object;
     return Status::ok;
   }
 
@@ -289,6 +332,10 @@ class HistorySink final : public Sink {
   void hand_on_history() {
     ++triggers_;
     handing_on_until_ = step_ + after_steps_;
+    if (in_pieces_) {
+      waiting_ = last_;
+      return;
+    }
     while (first_ != kNone) {
       const std::uint32_t object = first_;
       if (hand_on(object) != Status::ok) ++lost_;
@@ -296,6 +343,71 @@ class HistorySink final : public Sink {
       release(object);
     }
     last_ = kNone;
+  }
+
+  /// Hands the first object's lines on, and returns their bytes.
+  std::size_t hand_on_lines() {
+    std::size_t bytes = 0;
+    for (std::uint32_t at = first_; at != kNone; at = blocks_[at].next) bytes += blocks_[at].used;
+    if (hand_on(first_) != Status::ok) ++lost_;
+    remove_first();
+    return bytes;
+  }
+
+  /// Hands a block of the first object on, and returns how many bytes that were, one at least.
+  std::size_t hand_on_piece() {
+    std::size_t bytes = 1;
+    Status status = partner_lost_ ? Status::no_space : Status::ok;
+    if (status == Status::ok && out_block_ == kNone) {
+      bytes += name_bytes(head_of(first_));
+      const Result<ObjectId> id = sink_.begin(name_of(first_));
+      status = id.status();
+      if (id.ok()) {
+        out_ = id.value();
+        out_block_ = first_;
+      }
+    }
+    if (status == Status::ok) {
+      const std::size_t skipped = out_block_ == first_ ? sizeof(Head) + name_bytes(head_of(first_)) : 0;
+      const Bytes part = Bytes(blocks_[out_block_].bytes, blocks_[out_block_].used).subspan(skipped);
+      bytes += part.size();
+      if (!part.empty()) status = sink_.append(out_, {&part, 1});
+      if (status == Status::ok) {
+        out_block_ = blocks_[out_block_].next;
+        if (out_block_ != kNone) return bytes;
+        end_first();
+        return bytes;
+      }
+    }
+    lose_first();
+    return bytes;
+  }
+
+  /// All of it is in the other sink.
+  void end_first() {
+    if (head_of(first_).with_next) {
+      held_ = out_;
+    } else {
+      const bool paired = held_ != kNoObject;
+      const Status status = paired ? sink_.commit(held_, out_) : sink_.commit(out_);
+      if (status != Status::ok) lost_ += paired ? 2 : 1;
+      held_ = kNoObject;
+    }
+    remove_first();
+  }
+
+  /// The other sink refuses it; then what is to be committed with it does not count either.
+  void lose_first() {
+    if (out_block_ != kNone) sink_.abort(out_);
+    out_block_ = kNone;
+    if (held_ != kNoObject) {
+      sink_.abort(held_);
+      held_ = kNoObject;
+      ++lost_;
+    }
+    partner_lost_ = head_of(first_).with_next;
+    ++lost_;
+    remove_first();
   }
 
   ObjectName name_of(std::uint32_t object) {
@@ -328,8 +440,12 @@ class HistorySink final : public Sink {
     const std::uint32_t objects[] = {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(second)};
     look_for_trigger();
     if (tells_of_a_bug(objects[0]) || tells_of_a_bug(objects[1])) hand_on_history();
-    if (!is_handing_on()) {
+    if (!is_handing_on() || in_pieces_) {
       for (const std::uint32_t object : objects) enlist(object);
+      if (is_handing_on()) {
+        head_of(objects[0]).with_next = true;
+        waiting_ = objects[1];
+      }
       return Status::ok;
     }
     const Status status = hand_on_both(objects[0], objects[1]);
@@ -374,6 +490,12 @@ class HistorySink final : public Sink {
   std::uint32_t free_ = kNone;
   std::uint32_t first_ = kNone;  ///< of the objects that are kept
   std::uint32_t last_ = kNone;
+  std::uint32_t waiting_ = kNone;    ///< in pieces: the last of these that is to be handed on
+  std::uint32_t out_block_ = kNone;  ///< of the first one, that is handed on next; none: it has not begun
+  ObjectId out_ = kNoObject;         ///< the first one, where it has begun
+  ObjectId held_ = kNoObject;        ///< whole, and to be committed with the first one
+  bool in_pieces_ = false;
+  bool partner_lost_ = false;  ///< what the first one was to be committed with
   std::uint64_t step_ = 1;  ///< the latest; counts those that came here
   Run runs_[kMaxModels];
   std::uint64_t handing_on_until_ = 0;  ///< a step; 0: nothing has happened yet

@@ -102,6 +102,93 @@ TEST_CASE("history: an overflow and an exception are triggers") {
   CHECK(failed.inner.order.size() == 2);
 }
 
+TEST_CASE("history: in pieces it hands on the same, when it is asked to") {
+  const std::vector<std::string> wanted = {"7/a", "7/b", "8/a", "8/b", "9/a", "9/b", "9/c", "10/a", "11/a"};
+  for (const std::size_t budget : {std::size_t{1}, std::size_t{700}, SIZE_MAX}) {
+    CAPTURE(budget);
+    HistoryBench bench(3, 2);
+    bench.sink.hand_on_in_pieces();
+    for (std::uint64_t step = 0; step < 10; ++step) {
+      CHECK(bench.write(step, "a", 1500) == Status::ok);
+      CHECK(bench.write(step, "b", 1500) == Status::ok);
+    }
+    bench.sink.trigger();
+    CHECK(bench.write(9, "c", 1500) == Status::ok);
+    for (std::uint64_t step = 10; step < 20; ++step) CHECK(bench.write(step, "a", 1500) == Status::ok);
+    CHECK(bench.sink.sync() == Status::ok);
+    CHECK(bench.inner.calls == 1);  // the sync
+    int calls = 1;
+    for (; bench.sink.hand_on_some(budget); ++calls) {
+      const int before = bench.inner.calls;
+      if (budget == 1 && bench.sink.hand_on_some(budget)) CHECK(bench.inner.calls - before <= 3);
+    }
+    CHECK(bench.files(1500) == wanted);
+    CHECK(calls >= (budget == 1 ? 9 : budget == SIZE_MAX ? 1 : 14));
+    CHECK_FALSE(bench.sink.hand_on_some(budget));
+    // What came after the trigger's steps is history again.
+    bench.sink.trigger();
+    while (bench.sink.hand_on_some(budget)) {
+    }
+    const std::vector<std::string> files = bench.files(1500);
+    CHECK(std::vector<std::string>(files.begin() + 9, files.end()) ==
+          std::vector<std::string>{"17/a", "18/a", "19/a"});
+    CHECK(bench.sink.lost() == 0);
+    CHECK(bench.inner.open_objects.empty());
+  }
+}
+
+TEST_CASE("history: while pieces wait nothing of them is let go, and what has no room is refused") {
+  HistoryBench bench(2, 0, 16 * HistorySink::kBlockBytes);
+  bench.sink.hand_on_in_pieces();
+  for (std::uint64_t step = 0; step < 4; ++step) CHECK(bench.write(step, "a", 2000) == Status::ok);
+  bench.sink.trigger();
+  std::uint64_t refused = 0;
+  for (std::uint64_t step = 4; step < 12; ++step)
+    refused += bench.write(step, "b", 2000) != Status::ok ? 1 : 0;
+  CHECK(refused >= 6);
+  while (bench.sink.hand_on_some(100)) {
+  }
+  const std::vector<std::string> files = bench.files(2000);
+  REQUIRE(files.size() >= 2);
+  CHECK(std::vector<std::string>(files.begin(), files.begin() + 2) == std::vector<std::string>{"2/a", "3/a"});
+  CHECK(bench.write(12, "c", 2000) == Status::ok);
+}
+
+TEST_CASE("history: pairs stay pairs in pieces, whichever call the other sink refuses") {
+  const auto run = [](HistoryBench& bench) {
+    bench.sink.hand_on_in_pieces();
+    bench.write(1, "a");
+    ObjectId ids[2];
+    for (int i = 0; i < 2; ++i) {
+      const ObjectKind kind = i == 0 ? ObjectKind::record : ObjectKind::report;
+      ids[i] =
+          bench.sink.begin({"/dump", "d/2", i == 0 ? "op" : "report", {.kind = kind, .load = 1, .step = 2}})
+              .value();
+      const std::vector<std::byte> data(1200, std::byte{2});
+      const Bytes part = data;
+      REQUIRE(bench.sink.append(ids[i], {&part, 1}) == Status::ok);
+    }
+    REQUIRE(bench.sink.commit(ids[0], ids[1]) == Status::ok);
+    bench.write(2, "b");
+    while (bench.sink.hand_on_some(1)) {
+    }
+  };
+  HistoryBench whole(3, 0);
+  run(whole);
+  CHECK(whole.inner.order.size() == 4);
+  for (int fail_at = 0; fail_at < whole.inner.calls; ++fail_at) {
+    CAPTURE(fail_at);
+    HistoryBench bench(3, 0);
+    bench.inner.fail_at = fail_at;
+    run(bench);
+    const bool op = bench.inner.objects.contains("/dump|d/2|op");
+    CHECK(op == bench.inner.objects.contains("/dump|d/2|report"));
+    CHECK(bench.inner.order.size() + bench.sink.lost() == 4);
+    CHECK(bench.inner.open_objects.empty());
+    CHECK(bench.inner.stray_aborts == 0);
+  }
+}
+
 namespace {
 
 /// A session whose dumps a history keeps, with two models and operators outside of them.
