@@ -67,6 +67,11 @@ class BasicFileDump {
     return Status::ok;
   }
 
+  [[nodiscard]] Status tell_clock(const ClockStep& step) {
+    const Status status = kit_.session().tell_clock(step);
+    return status == Status::ok ? status : fail(status);
+  }
+
   void on_crash(OnCrash on_crash) { on_crash_ = on_crash; }
   void follow_thread() {
     if (crash_ != nullptr) crash_->follow_thread();

@@ -65,6 +65,10 @@ void FileDump::log_to(LogHook hook, void* context) { body_->log_to(hook, context
 
 Status FileDump::set_provenance(const Provenance& provenance) { return body_->set_provenance(provenance); }
 
+Status FileDump::tell_clock(const ClockStep& step) {
+  return body_->tell_clock(step);
+}
+
 void FileDump::on_crash(OnCrash on_crash) { body_->on_crash(on_crash); }
 
 void FileDump::follow_thread() { body_->follow_thread(); }

@@ -34,6 +34,7 @@ using FileDump = BasicFileDump<HostMemory>;
 
 #include "opdump/config/parse.hpp"
 #include "opdump/port/listeners.hpp"
+#include "opdump/types/clock_step.hpp"
 #include "opdump/types/config.hpp"
 #include "opdump/types/counts.hpp"
 #include "opdump/types/overflow.hpp"
@@ -112,6 +113,10 @@ class FileDump {
   /// opdump/types/account.hpp. `already_initialised` until `stop`, and errors as `check(provenance)`: nothing
   /// changes, and `error()` gives the error in words.
   [[nodiscard]] Status set_provenance(const Provenance& provenance);
+
+  /// On a board that learns the time late: tells the journals that the system's clock was set, as a
+  /// ClockWatch (posix/time/clock_watch.hpp) notices it. See `BasicSession::tell_clock`, also for errors.
+  [[nodiscard]] Status tell_clock(const ClockStep& step);
 
   /// Takes effect at the next `start`; `as_asked` at first. Only one FileDump of a process handles signals;
   /// if another one does already, the log says so and everything else goes on. The capturing thread calls

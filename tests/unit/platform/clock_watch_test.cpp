@@ -1,0 +1,76 @@
+#include "platform/posix/time/clock_watch.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "platform/posix/file_dump.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+using namespace opdump;
+using namespace opdump::tests;
+using opdump::posix::ClockWatch;
+
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000;
+constexpr std::int64_t kNoon = 1'795'435'200 * kSecond;
+
+}  // namespace
+
+TEST_CASE("clock watch: a step forward is told once, with a time that no later stamp is below") {
+  ClockWatch watch;
+  static_cast<void>(watch.look(12 * kSecond, 12 * kSecond));
+  CHECK_FALSE(watch.look(14 * kSecond, 14 * kSecond));
+  // Set at 15 s since boot, and seen two seconds later.
+  const std::optional<ClockStep> step = watch.look(kNoon + 2 * kSecond, 17 * kSecond);
+  REQUIRE(step);
+  CHECK(step->shown_us == 14 * kSecond);
+  CHECK(step->unix_us == kNoon - kSecond);  // that of 14 s since boot
+  CHECK_FALSE(watch.look(kNoon + 4 * kSecond, 19 * kSecond));
+}
+
+TEST_CASE("clock watch: what is corrected, set back, or cannot be told apart is not told") {
+  ClockWatch watch;
+  static_cast<void>(watch.look(kNoon, 100 * kSecond));
+  std::int64_t boot = 100 * kSecond, ahead = kNoon - boot;
+  // A clock that is corrected by 0.4 s at each look, for long.
+  for (int i = 0; i < 20; ++i) {
+    boot += 10 * kSecond;
+    ahead += 400'000;
+    CHECK_FALSE(watch.look(boot + ahead, boot));
+  }
+  CHECK_FALSE(watch.look(boot + ahead - 3600 * kSecond, boot + kSecond));
+  static_cast<void>(watch.look(boot + ahead, boot + kSecond));
+  // By five seconds, in ten.
+  CHECK_FALSE(watch.look(boot + ahead + 15 * kSecond, boot + 11 * kSecond));
+}
+
+TEST_CASE("clock watch: this machine's clock is not being set") {
+  ClockWatch watch;
+  CHECK_FALSE(watch.look());
+}
+
+TEST_CASE("clock watch: a file dump tells its journal") {
+  TemporaryDirectory directory;
+  HostMemory memory;
+  posix::FileDump dump(memory);
+  const ClockStep step = {.shown_us = 5, .unix_us = 1'795'435'200'000'000};
+  CHECK(dump.tell_clock(step) == Status::not_initialised);
+  CHECK(!dump.error().empty());
+  const std::string config = (directory.path() / "acl.json").string();
+  std::ofstream(config) << R"({"dump": {"dump_path": ")" << directory.text()
+                        << R"(", "dump_list": [{"model_name": "net"}]}})";
+  REQUIRE(dump.start(config.c_str()) == Status::ok);
+  CHECK(dump.tell_clock(step) == Status::ok);
+  REQUIRE(dump.stop() == Status::ok);
+  int journals = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory.path())) {
+    if (entry.path().extension() != ".journal") continue;
+    CHECK(read_file(entry.path()).find("\nclock,5,1795435200000000\n") != std::string::npos);
+    ++journals;
+  }
+  CHECK(journals == 1);
+}
