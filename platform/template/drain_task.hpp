@@ -41,9 +41,16 @@ class DrainTask final : private Waker {
 
   /// `log` is the session's sink or stands behind it. Where it has a `prepare`, as a FlashLog has, that is
   /// called while the rings are empty, one step at a time. Its `sync` is called `sync_ms` after records have
-  /// come, or later: so much a loss of power may take.
-  DrainTask(Session& session, Rtos& rtos, Log& log, std::uint32_t sync_ms, std::uint32_t period_ms = 10)
-      : session_(session), rtos_(rtos), log_(&log), period_ms_(period_ms), sync_ms_(sync_ms) {}
+  /// come, or later: so much a loss of power may take. Where it has an `is_ready(bytes)`, as an ErasesAhead
+  /// has, nothing is drained before it is ready for `budget_bytes`, or has no step to take any more.
+  DrainTask(Session& session, Rtos& rtos, Log& log, std::uint32_t sync_ms, std::uint32_t period_ms = 10,
+            std::size_t budget_bytes = kBudgetBytes)
+      : session_(session),
+        rtos_(rtos),
+        log_(&log),
+        period_ms_(period_ms),
+        sync_ms_(sync_ms),
+        budget_bytes_(budget_bytes) {}
 
   /// Before the task is created. Errors are those of `Session::attach_drainer`.
   [[nodiscard]] Status attach() {
@@ -55,14 +62,17 @@ class DrainTask final : private Waker {
   void run() {
     // acquire: what was captured before `stop` comes before; pairs with the release there.
     while (!stopping_.load(std::memory_order_acquire)) {
-      const std::size_t moved = session_.drain_some(kBudgetBytes);
+      if (!is_ready() && prepare()) continue;
+      const std::size_t moved = session_.drain_some(budget_bytes_);
       if (moved != 0) note_moved();
       sync_if_due();
-      if (moved >= kBudgetBytes || prepare()) continue;
+      if (moved >= budget_bytes_ || prepare()) continue;
       rtos_.wait(period_ms_);
     }
-    while (session_.drain_some(kBudgetBytes) != 0) {
-    }
+    do {
+      while (!is_ready() && prepare()) {
+      }
+    } while (session_.drain_some(budget_bytes_) != 0);
     // release: the task's last use of the session comes before; pairs with the acquire in `stop`.
     done_.store(true, std::memory_order_release);
   }
@@ -105,6 +115,13 @@ class DrainTask final : private Waker {
     note(log_->sync());
   }
 
+  bool is_ready() const {
+    if constexpr (requires(const Log& log) { log.is_ready(std::size_t{}); }) {
+      return log_ == nullptr || log_->is_ready(budget_bytes_);
+    }
+    return true;
+  }
+
   /// One step; true when there may be another.
   bool prepare() {
     if constexpr (requires(Log & log) { log.prepare(); }) {
@@ -121,6 +138,7 @@ class DrainTask final : private Waker {
   Log* const log_ = nullptr;
   const std::uint32_t period_ms_;
   const std::uint32_t sync_ms_ = 0;
+  const std::size_t budget_bytes_ = kBudgetBytes;
   std::uint32_t moved_ms_ = 0;  ///< when the first record came that is not synced
   bool unsynced_ = false;
   bool detached_ = false;  ///< of the control context

@@ -1,0 +1,37 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "opdump/base/status.hpp"
+#include "platform/flashlog/flash_log.hpp"
+
+namespace opdump::flashlog {
+inline namespace OPDUMP_NAMESPACE {
+
+/// A log with an `Options::erase_budget` of 0, as a DrainTask takes it: no drain erases or is refused for
+/// want of an erased block, while the part has one to erase. The prepared blocks together have room for what
+/// a drain may add: `FlashLog::most_bytes(budget + kBeyondBudget)` for each recorder.
+class ErasesAhead {
+ public:
+  /// What `drain_some` may move beyond its budget: the rest of a piece, and the head of a record whose names
+  /// and shapes are no longer than usual.
+  static constexpr std::uint32_t kBeyondBudget = 255 + 512;
+
+  explicit ErasesAhead(FlashLog& log, std::uint32_t recorders = 1) : log_(log), recorders_(recorders) {}
+
+  Result<bool> prepare() { return log_.erase_ahead(); }
+  Status sync() { return log_.sync(); }
+
+  /// Whether a drain with that budget has room.
+  bool is_ready(std::size_t budget_bytes) const {
+    const std::uint32_t moved = static_cast<std::uint32_t>(budget_bytes) + kBeyondBudget;
+    return log_.ready_bytes() >= FlashLog::most_bytes(recorders_ * moved);
+  }
+
+ private:
+  FlashLog& log_;
+  const std::uint32_t recorders_;
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::flashlog
