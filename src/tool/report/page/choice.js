@@ -21,6 +21,5 @@ const choose = (run, focus, quiet) => {
   chosen = run;
   if (!quiet && location.hash !== linkOf(run)) history.replaceState(null, '', linkOf(run));
   for (const watch of watchers) watch(focus);
-  const v = verdictOf(run);
-  live.textContent = label(run) + (placeText(run) ? ' at ' + placeText(run) : '') + (v < 0 ? '' : ', ' + VERDICTS[v]);
+  live.textContent = label(run) + (placeText(run) ? ' at ' + placeText(run) : '') + andVerdict(run);
 };

@@ -23,9 +23,13 @@ const opCount = ops.name.length, runCount = runs.op.length, tensorCount = tensor
 const VERDICTS = ['agrees', 'culprit', 'victim', 'diverges', 'unpaired'];
 const MARKS = ['\u2713', '\u25b2', '\u25c6', '\u25cf', '\u25cb'];
 const on = (node, name, use, how) => node.addEventListener(name, use, how);
-const known = key => run => at(runs[key], run, NaN);
+const known = (key, none = NaN) => run => at(runs[key], run, none);
 const clamp = (x, most) => Math.max(0, Math.min(most, x));
-const everyRun = () => Array.from({length: runCount}, (_, run) => run);
+const upTo = count => Array.from({length: count}, (_, i) => i);
+const everyRun = () => upTo(runCount);
+// From the range of the data to that of the picture; where all are equal, its middle.
+const scaled = (low, high, from, to) => v => high > low ? from + (v - low) / (high - low) * (to - from) : (from + to) / 2;
+const addTo = (map, key, value) => map.has(key) ? map.get(key).push(value) : map.set(key, [value]);
 const NO_ULP = 0xffffffff;
 
 // What would change the direction of writing, or is no text, shows as '?'.
@@ -40,6 +44,7 @@ const at = (col, i, none) => col ? col[i] : none;
 const num = x => x === undefined || isNaN(x) ? '-' : !Number.isFinite(x) ? (x > 0 ? 'inf' : '-inf') :
   x !== 0 && Math.abs(x) < 1e-3 ? Number(x.toPrecision(6)).toExponential() : String(Number(x.toPrecision(6)));
 const three = x => num(Number(x.toPrecision(3)));
+const percent = (share, digits) => isNaN(share) ? '-' : (100 * share).toFixed(digits) + ' %';
 const bytesText = b => {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   let unit = 0;
@@ -51,7 +56,7 @@ const short = (s, n) => s.length <= n ? s : s.slice(0, n / 2 | 0) + '\u2026' + s
 const opName = op => short(text(ops.name[op]), 200);
 const opType = op => short(text(ops.type[op]), 60);
 const label = run => (opType(runs.op[run]) + ' ' + opName(runs.op[run])).trim();
-const placeAt = run => at(runs.place, run, 0);
+const placeAt = known('place', 0);
 const placeOf = run => places[placeAt(run)];
 const placeText = run => short(plain(placeOf(run).text), 120);
 const verdictOf = run => runs.verdict && runs.verdict[run] < 5 ? runs.verdict[run] : -1;

@@ -16,16 +16,18 @@ const svg = (tag, attributes, ...children) => {
 };
 const button = (attributes, ...words) => el('button', {type: 'button', ...attributes}, ...words);
 const scroll = (words, child) => el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': words}, child);
-const section = (id, words, ...rest) => el('section', {'aria-labelledby': id + '-h'}, el('h2', {id: id + '-h'}, words), ...rest);
+const section = (id, words, ...rest) => el('section', {id, 'aria-labelledby': id + '-h'}, el('h2', {id: id + '-h'}, words), ...rest);
+const choices = (attributes, ...list) => el('select', attributes, ...list.map(([value, words]) => el('option', {value}, words)));
 const soft = (...words) => el('p', {class: 'soft'}, ...words);
 const bdi = s => el('bdi', {}, s);
+const andVerdict = run => verdictOf(run) < 0 ? '' : ', ' + VERDICTS[verdictOf(run)];
 const badge = v => v < 0 ? '-' : el('span', {class: 'v ' + VERDICTS[v]}, MARKS[v] + ' ' + VERDICTS[v]);
 const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 // A ramp that the colour-blind can read: dark blue to yellow, by brightness.
 const RAMP = [[54, 26, 98], [51, 84, 148], [27, 142, 142], [88, 193, 102], [250, 228, 60]];
 const ramp = (share, of = RAMP) => {
-  const place = Math.min(Math.max(share, 0), 1) * (of.length - 1), low = Math.min(Math.floor(place), of.length - 2);
+  const place = clamp(share, 1) * (of.length - 1), low = Math.min(Math.floor(place), of.length - 2);
   return of[low].map((from, k) => Math.round(from + (of[low + 1][k] - from) * (place - low)));
 };
 const rgb = c => `rgb(${c[0]},${c[1]},${c[2]})`;

@@ -3,9 +3,7 @@ const makeErrors = () => {
   if (!runs.error && !runs.isolated) return '';
   const own = runs.isolated || runs.input_error, isCulprit = run => verdictOf(run) === 1 || at(runs.own_fault, run, 0) === 1;
   const errorOf = known('error'), worst = run => Math.max(errorOf(run) || 0, at(runs.isolated, run, 0) || 0);
-  const canvas = el('canvas', {role: 'img', 'aria-label': ''});
   const limit = limits.find(l => l.measure === 'euclid');
-  const strip = slider('errors', 'Error in the order of execution', canvas);
   const height = 200, left = 46, bottom = 18;
   let least = Infinity, most = -Infinity;
   for (const list of [runs.error || [], own || []]) for (const v of list) {
@@ -20,22 +18,18 @@ const makeErrors = () => {
     const [g, width] = sized(canvas, height);
     const x = run => left + 6 + (width - left - 14) * (runCount < 2 ? 0.5 : run / (runCount - 1));
     g.strokeStyle = css('--line');
-    g.fillStyle = css('--soft');
-    g.textAlign = 'right';
     const every = Math.max(1, Math.ceil((high - low) / 6));
     for (let p = low; p <= high; p += every) {
       segment(g, left, y(10 ** p), width, y(10 ** p));
-      g.fillText('1e' + p, left - 5, y(10 ** p) + 4);
+      write(g, '1e' + p, left - 5, y(10 ** p) + 4, 'right', '--soft');
     }
-    g.fillText('equal', left - 5, height - bottom + 4);
+    write(g, 'equal', left - 5, height - bottom + 4, 'right', '--soft');
     if (limit) {
       g.strokeStyle = css('--culprit');
       g.setLineDash([6, 4]);
       segment(g, left, y(limit.limit), width, y(limit.limit));
       g.setLineDash([]);
-      g.fillStyle = css('--culprit');
-      g.textAlign = 'left';
-      g.fillText('limit ' + num(limit.limit), left + 4, y(limit.limit) - 4);
+      write(g, 'limit ' + num(limit.limit), left + 4, y(limit.limit) - 4, 'left', '--culprit');
     }
     const line = (list, colour, dash) => {
       if (!list) return;
@@ -56,7 +50,7 @@ const makeErrors = () => {
       g.setLineDash([]);
       if (column.size > width / 5) return;
       g.fillStyle = colour;
-      for (const [px, [v]] of column) { g.beginPath(); g.arc(px, y(v), 2.5, 0, 7); g.fill(); }
+      for (const [px, [v]] of column) dot(g, px, y(v), 2.5);
     };
     line(own, css('--golden'), [4, 3]);
     line(runs.error, css('--mine'), []);
@@ -66,30 +60,22 @@ const makeErrors = () => {
       const px = (x(run) + x(run - 1)) / 2;
       segment(g, px, 0, px, height - bottom);
     }
-    g.textAlign = 'center';
     g.font = '14px system-ui, sans-serif';
-    g.fillStyle = css('--culprit');
-    let marks = 0;
-    for (let run = 0; run < runCount && marks < 400; ++run) {
-      if (!isCulprit(run)) continue;
-      g.fillText(MARKS[1], x(run), Math.max(14, y(worst(run)) - 6));
-      ++marks;
-    }
+    for (const run of culprits.slice(0, 400)) write(g, MARKS[1], x(run), Math.max(14, y(worst(run)) - 6), 'center', '--culprit');
     if (chosen >= 0) {
       g.strokeStyle = css('--ink');
       g.lineWidth = 1;
       segment(g, x(chosen), 0, x(chosen), height - bottom);
     }
     g.font = '11px system-ui, sans-serif';
-    g.fillStyle = css('--soft');
-    g.textAlign = 'left';
-    g.fillText('first record', left + 6, height - 3);
-    g.textAlign = 'right';
-    g.fillText('last', width - 4, height - 3);
+    write(g, 'first record', left + 6, height - 3, 'left', '--soft');
+    write(g, 'last', width - 4, height - 3, 'right', '--soft');
   };
   const culprits = everyRun().filter(isCulprit);
-  canvas.setAttribute('aria-label', `Error of ${runCount} records, from ${num(least)} to ${num(most)}; ${culprits.length} culprits` +
+  const canvas = canvasOf(`Error of ${runCount} records, from ${num(least)} to ${num(most)}; ${culprits.length} culprits` +
     (culprits.length ? ', the first ' + label(culprits[0]) : ''));
+  const strip = slider('errors', 'Error in the order of execution', canvas, run => 'error ' + num(errorOf(run)) +
+    (runs.isolated ? ', isolated ' + num(runs.isolated[run]) : ''), draw);
   on(strip, 'pointerup', event => {
     const box = canvas.getBoundingClientRect();
     const share = (event.clientX - box.left - left - 6) / (box.width - left - 14);
@@ -97,16 +83,9 @@ const makeErrors = () => {
   });
   on(strip, 'keydown', event => {
     const step = {ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, Home: -runCount, End: runCount, PageUp: -20, PageDown: 20}[event.key];
-    if (event.key === 'Enter') { choose(Math.max(0, chosen), true); event.preventDefault(); }
     if (!step) return;
     event.preventDefault();
     choose(chosen < 0 ? 0 : clamp(chosen + step, runCount - 1), false);
-  });
-  redraws.push(draw);
-  watchers.push(() => {
-    strip.setAttribute('aria-valuenow', chosen);
-    strip.setAttribute('aria-valuetext', label(chosen) + ', error ' + num(errorOf(chosen)) + (runs.isolated ? ', isolated ' + num(runs.isolated[chosen]) : ''));
-    draw();
   });
   return section('err', 'Error in the order of execution', strip,
     el('p', {class: 'legend'}, runs.error ? el('span', {}, el('i', {style: 'background:var(--mine)'}), 'cumulative: of the outputs') : '',

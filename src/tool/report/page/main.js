@@ -7,7 +7,7 @@ on(document, 'click', event => {
   const link = event.target.closest('a[href^="#op="]');
   if (!link || event.defaultPrevented) return;
   event.preventDefault();
-  choose(runOfLink(link.getAttribute('href')), true);
+  choose(link.dataset.run ? Number(link.dataset.run) : runOfLink(link.getAttribute('href')), true);
 });
 on(window, 'hashchange', () => choose(runOfLink(location.hash), true));
 const linked = runOfLink(location.hash), firstLink = document.getElementById('first');

@@ -1,7 +1,7 @@
 // ---- heat strip: operators by places
 const previous = run => {
-  const all = runsOfOp.get(runs.op[run]), before = all[all.indexOf(run) - 1];
-  return before;
+  const all = runsOfOp.get(runs.op[run]);
+  return all[all.indexOf(run) - 1];
 };
 const mainTensor = run => {
   const own = tensorsOf(run);
@@ -15,8 +15,7 @@ const change = run => {
   const scale = Math.max(at(tensors.std, a, 0), at(tensors.std, b, 0), 1e-30);
   return Math.abs(tensors.mean[b] - tensors.mean[a]) / scale;
 };
-const tint = (v, least, most) => v === Infinity ? [200, 20, 60] : v === -Infinity ? RAMP[0] :
-  ramp(most > least ? (v - least) / (most - least) : 0.5);
+const tint = (v, least, most) => v === Infinity ? [200, 20, 60] : v === -Infinity ? RAMP[0] : ramp(scaled(least, most, 0, 1)(v));
 const duration = run => runs.time && run > 0 && placeAt(run) === placeAt(run - 1) ?
   Math.max(0, runs.time[run] - runs.time[run - 1]) : NaN;
 const MEASURES = [
@@ -24,12 +23,12 @@ const MEASURES = [
   ['cosine', '1 - cosine', run => 1 - at(runs.cosine, run, NaN), true, 'cosine'],
   ['isolated', 'Isolated error', known('isolated'), true, 'isolated'],
   ['expected', 'Error by the expected one', known('by_expected'), true, 'by_expected'],
-  ['nonfinite', 'NaN and Inf', run => at(runs.nonfinite, run, 0), true, ''],
+  ['nonfinite', 'NaN and Inf', known('nonfinite', 0), true, ''],
   ['peak', 'Greatest |x|', known('peak'), true, 'peak'],
   ['saturated', 'Share at the ends of integers', known('saturated'), false, 'saturated'],
   ['zeros', 'Share of zeros', known('zeros'), false, 'zeros'],
   ['change', 'Change against the step before', change, true, ''],
-  ['bytes', 'Bytes', run => runs.bytes[run], true, ''],
+  ['bytes', 'Bytes', known('bytes'), true, ''],
   ['time', 'Microseconds since the record before', duration, true, 'time'],
 ].filter(m => (!m[4] || runs[m[4]]) && (m[0] !== 'change' || places.length > 1));
 
@@ -39,10 +38,10 @@ let shade = () => 'none';
 const makeMap = () => {
   const odd = compared || !runs.peak || (runs.nonfinite || []).some(count => count);
   let measure = odd ? MEASURES[0] : MEASURES.find(m => m[0] === 'peak'), from = 0, to = opCount;
-  const canvas = el('canvas', {role: 'img', 'aria-label': ''});
+  const canvas = canvasOf('');
   const range = el('span', {class: 'soft'});
-  const strip = slider('heat', 'Operators by steps', canvas);
-  const pick = el('select', {'aria-label': 'Measure of the map'}, ...MEASURES.map(m => el('option', {value: m[0], selected: m === measure}, m[1])));
+  const pick = choices({'aria-label': 'Measure of the map'}, ...MEASURES);
+  pick.value = measure[0];
   const legend = el('p', {class: 'legend'});
   const values = () => {
     const list = new Float64Array(runCount);
@@ -93,7 +92,7 @@ const makeMap = () => {
       g.lineWidth = 2;
       g.strokeRect(x - 1, y + 1, Math.max(5, width / span) + 1, Math.max(5, height / rows) - 2);
     }
-    const end = v => three((measure[3] ? 10 ** v : v));
+    const end = v => three(measure[3] ? 10 ** v : v);
     canvas.setAttribute('aria-label', `${measure[1]} of ${opCount} operators at ${places.length} ` +
       (places.length === 1 ? 'moment' : 'moments') + (most >= least ? `, from ${end(least)} to ${end(most)}` : ''));
     legend.replaceChildren(...(most >= least ? [el('span', {}, end(least), rampBar(), end(most))] : []),
@@ -109,8 +108,9 @@ const makeMap = () => {
   const spot = event => {
     const box = canvas.getBoundingClientRect();
     return [Math.min(opCount - 1, Math.floor(from + (event.clientX - box.left) / box.width * (to - from))),
-      Math.min(places.length - 1, Math.max(0, Math.floor((event.clientY - box.top) / box.height * places.length)))];
+      clamp(Math.floor((event.clientY - box.top) / box.height * places.length), places.length - 1)];
   };
+  const strip = slider('heat', 'Operators by steps', canvas, run => measure[1] + ' ' + num(measure[2](run)), draw);
   const nearest = (op, place) => runAt.get(place * opCount + op) ?? (runsOfOp.get(op) || [])[0] ?? -1;
   let down = null;
   on(strip, 'pointerdown', event => { down = spot(event)[0]; });
@@ -134,7 +134,6 @@ const makeMap = () => {
   on(strip, 'keydown', event => {
     const run = chosen < 0 ? 0 : chosen, op = runs.op[run], place = placeAt(run);
     const key = event.key;
-    if (key === 'Enter') { choose(run, true); event.preventDefault(); return; }
     if (key === '+' || key === '-') { zoom(key === '-' ? 1.5 : 1 / 1.5, op); event.preventDefault(); return; }
     const step = {ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1], Home: [-opCount, 0], End: [opCount, 0]}[key];
     if (!step) return;
@@ -142,14 +141,8 @@ const makeMap = () => {
     choose(chosen < 0 ? run : nearest(clamp(op + step[0], opCount - 1), clamp(place + step[1], places.length - 1)), false);
   });
   on(pick, 'change', () => { measure = MEASURES.find(m => m[0] === pick.value); draw(); choose(chosen, false, true); });
-  redraws.push(draw);
-  watchers.push(() => {
-    strip.setAttribute('aria-valuenow', chosen);
-    strip.setAttribute('aria-valuetext', label(chosen) + ', ' + measure[1] + ' ' + num(measure[2](chosen)));
-    draw();
-  });
   const whole = button({onclick: () => { from = 0; to = opCount; draw(); }}, 'Whole');
-  return el('section', {'aria-labelledby': 'map-h', id: 'map'}, el('h2', {id: 'map-h'}, 'Map: operators by steps'),
+  return section('map', 'Map: operators by steps',
     el('div', {class: 'tools'}, pick,
       button({onclick: () => zoom(0.5, chosen < 0 ? (from + to) / 2 : runs.op[chosen])}, 'Zoom in'), whole, range),
     strip, legend,

@@ -53,12 +53,11 @@ const neighbourhood = run => {
     for (let i = 1; i < list.length; ++i) link(list[i - 1], list[i], '2 4', 'by the order of execution alone');
   }
   for (const [r, [x, y]] of xy) {
-    const v = verdictOf(r), a = svg('a', {href: linkOf(r)}, svg('title', {}, label(r) + (v < 0 ? '' : ', ' + VERDICTS[v])));
+    const v = verdictOf(r), a = svg('a', {href: linkOf(r), 'data-run': r}, svg('title', {}, label(r) + andVerdict(r)));
     a.append(svg('rect', {x, y, width: 122, height: 36, rx: 5, fill: r === run ? 'var(--hover)' : 'var(--card)', stroke: colour(r), 'stroke-width': r === run ? 3 : 1.5}),
       svg('rect', {x: x + 3, y: y + 32, width: 116, height: 3, fill: shade(r)}),
       svg('text', {x: x + 6, y: y + 14}, short(opName(runs.op[r]), 19)),
       svg('text', {x: x + 6, y: y + 29, class: 'soft'}, short((v < 0 ? '' : MARKS[v] + ' ') + (known('error')(r) >= 0 ? three(runs.error[r]) + ' ' : '') + opType(runs.op[r]), 20)));
-    on(a, 'click', event => { event.preventDefault(); choose(r, true); });
     drawn.append(a);
   }
   return [el('h3', {}, 'Neighbourhood'), byOrder ? soft('The dump tells no addresses, and no card tells names of tensors: dotted lines are the order of execution alone.') : '',

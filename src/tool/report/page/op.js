@@ -10,8 +10,9 @@ const makeOp = () => {
     const folder = at(runs.folder, run, 0), file = at(runs.file, run, 0);
     const path = file ? [raw.root, text(folder), text(file)].filter(Boolean).join('/') : '';
     const list = el('ul', {class: 'list'});
-    for (const e of (producers.get(run) || []).slice(0, 20)) list.append(el('li', {}, `input ${edges.input[e]} is output ${edges.output[e]} of `, runLink(edges.from[e])));
-    for (const e of (consumers.get(run) || []).slice(0, 20)) list.append(el('li', {}, `output ${edges.output[e]} is input ${edges.input[e]} of `, runLink(edges.to[e])));
+    const tell = (e, end, ...roles) => list.append(el('li', {}, roles.map(role => `${role} ${edges[role][e]}`).join(' is ') + ' of ', runLink(edges[end][e])));
+    for (const e of (producers.get(run) || []).slice(0, 20)) tell(e, 'from', 'input', 'output');
+    for (const e of (consumers.get(run) || []).slice(0, 20)) tell(e, 'to', 'output', 'input');
     const same = runsOfOp.get(runs.op[run]), here = same.indexOf(run);
     const hop = (to, name) => button({onclick: () => choose(to, true), ...(to === undefined || to < 0 || to >= runCount ? {disabled: true} : {})}, name);
     body.replaceChildren(

@@ -13,12 +13,12 @@ const histogramCanvas = t => {
     const a = Math.asinh(s.least / s.scale), b = Math.asinh(s.most / s.scale);
     return Math.sinh(a + (b - a) * k / 48) * s.scale;
   };
-  const canvas = el('canvas', {role: 'img', style: 'width:100%', 'aria-label':
-    `Histogram of ${tensorLabel(t)}, from ${num(sides[0].least)} to ${num(sides[0].most)}, counts on a logarithmic scale` + (golden ? ', golden as a line' : '')});
+  const canvas = canvasOf(`Histogram of ${tensorLabel(t)}, from ${num(sides[0].least)} to ${num(sides[0].most)}, counts on a logarithmic scale` +
+    (golden ? ', golden as a line' : ''), {style: 'width:100%'});
   const draw = () => {
     if (!canvas.isConnected) return;
     const [g, width] = sized(canvas, 86);
-    const x = v => most > least ? 2 + (place(v) - least) / (most - least) * (width - 4) : width / 2;
+    const across = scaled(least, most, 2, width - 2), x = v => across(place(v));
     const y = c => 68 - c / 255 * 64;
     if (mine) {
       g.fillStyle = css('--mine');
@@ -39,18 +39,14 @@ const histogramCanvas = t => {
       }
       g.stroke();
     }
-    g.fillStyle = css('--soft');
-    g.textAlign = 'left';
     const end = v => three(log ? Math.sinh(v) * scale : v);
-    g.fillText(end(least), 2, 82);
-    g.textAlign = 'right';
-    g.fillText(end(most), width - 2, 82);
-    g.textAlign = 'center';
-    g.fillText(log ? 'steps of asinh' : golden ? 'bars mine, line golden' : '', width / 2, 82);
+    write(g, end(least), 2, 82, 'left', '--soft');
+    write(g, end(most), width - 2, 82, 'right', '--soft');
+    write(g, log ? 'steps of asinh' : golden ? 'bars mine, line golden' : '', width / 2, 82, 'center', '--soft');
   };
   opDraws.push(draw);
   return el('div', {}, canvas, asTable('Histogram', ['Of', 'From', 'To', 'Bar'], () => [[mine, 'mine'], [golden, 'golden']].filter(([s]) => s)
-    .flatMap(([s, name]) => Array.from(s.bins, (count, k) => [name, three(edge(s, k)), three(edge(s, k + 1)), percent(count)])), 'Histogram as a table'));
+    .flatMap(([s, name]) => Array.from(s.bins, (count, k) => [name, three(edge(s, k)), three(edge(s, k + 1)), percent(count / 255, 0)])), 'Histogram as a table'));
 };
 // Where each picture's bytes and floats begin.
 const pictureAt = [];
@@ -64,7 +60,6 @@ const pictureAt = [];
     pair += is;
   }
 }
-const percent = count => (count / 2.55).toFixed(0) + ' %';
 // Of both signs: blue below zero, red above; else from the least to the greatest.
 const DIVERGING = [[33, 102, 172], [146, 197, 222], [247, 247, 247], [244, 165, 130], [178, 24, 43]];
 const gridOf = (p, which) => {
@@ -78,24 +73,18 @@ const thumbnail = (p, which, name) => {
   const {size, rows, cols, low, high, share} = gridOf(p, which);
   if (!size) return '';
   const zoom = Math.max(1, Math.floor(128 / Math.max(rows, cols))), far = Math.max(-low, high);
-  const canvas = el('canvas', {role: 'img', width: cols, height: rows, style: `width:${cols * zoom}px;height:${rows * zoom}px`,
-    'aria-label': `${name}, ${rows} by ${cols} cells, from ${num(low)} to ${num(high)}`});
-  const g = canvas.getContext('2d'), image = g.createImageData(cols, rows);
-  for (let i = 0; i < size; ++i) {
-    const s = share(i), signed = low < 0 && high > 0;
-    image.data.set([...(isNaN(s) ? [220, 0, 220] : signed ? ramp(((low + (high - low) * s) / far + 1) / 2, DIVERGING) : ramp(s)), 255], i * 4);
-  }
-  g.putImageData(image, 0, 0);
-  return el('figure', {}, canvas, el('figcaption', {}, name, el('br'), three(low) + ' \u2026 ' + three(high)));
+  const colourOf = s => isNaN(s) ? [220, 0, 220] : low < 0 && high > 0 ? ramp(((low + (high - low) * s) / far + 1) / 2, DIVERGING) : ramp(s);
+  return figure(raster(`${name}, ${rows} by ${cols} cells, from ${num(low)} to ${num(high)}`, cols, rows, zoom, i => [...colourOf(share(i)), 255]),
+    name, el('br'), three(low) + ' \u2026 ' + three(high));
 };
 const cellRows = (p, which, name) => {
   const {size, rows, cols, low, high, share} = gridOf(p, which);
-  return Array.from({length: size ? rows : 0}, (_, r) =>
-    [name, String(r), ...Array.from({length: cols}, (_, c) => three(low + (high - low) * share(r * cols + c)))]);
+  return upTo(size ? rows : 0).map(r => [name, String(r), ...upTo(cols).map(c => three(low + (high - low) * share(r * cols + c)))]);
 };
+const figure = (picture, ...below) => el('figure', {}, picture, el('figcaption', {}, ...below));
 // A small picture that is drawn again when colours change.
-const figure = (width, height, name, below, paint) => {
-  const canvas = el('canvas', {role: 'img', width, height, 'aria-label': name});
+const painted = (width, height, name, below, paint) => {
+  const canvas = canvasOf(name, {width, height});
   const draw = () => {
     const g = canvas.getContext('2d');
     g.clearRect(0, 0, width, height);
@@ -103,9 +92,9 @@ const figure = (width, height, name, below, paint) => {
   };
   draw();
   opDraws.push(draw);
-  return el('figure', {}, canvas, el('figcaption', {}, ...below));
+  return figure(canvas, ...below);
 };
-const errorBars = (bins, name, below, middle) => figure(144, 96, name, below, g => {
+const errorBars = (bins, name, below, middle) => painted(144, 96, name, below, g => {
   g.fillStyle = css('--mine');
   bins.forEach((count, k) => g.fillRect(k * 3, 96 - count / 255 * 94, 2.5, count / 255 * 94));
   g.fillStyle = css('--culprit');
@@ -113,13 +102,13 @@ const errorBars = (bins, name, below, middle) => figure(144, 96, name, below, g 
 });
 const quantilePlot = (mine, golden) => {
   const low = Math.min(mine[0], golden[0]), high = Math.max(mine[32], golden[32]);
-  const place = v => high > low ? 6 + (v - low) / (high - low) * 84 : 48;
-  return figure(96, 96, `Quantiles of mine by those of golden, from ${num(low)} to ${num(high)}`,
+  const place = scaled(low, high, 6, 90);
+  return painted(96, 96, `Quantiles of mine by those of golden, from ${num(low)} to ${num(high)}`,
     ['quantiles: mine \u2191', el('br'), 'by golden \u2192'], g => {
       g.strokeStyle = css('--soft');
       segment(g, 4, 92, 92, 4);
       g.fillStyle = css('--mine');
-      mine.forEach((v, i) => { g.beginPath(); g.arc(place(golden[i]), 96 - place(v), 2, 0, 7); g.fill(); });
+      mine.forEach((v, i) => dot(g, place(golden[i]), 96 - place(v), 2));
     });
 };
 const pairOf = p => {
@@ -131,32 +120,31 @@ const pairOf = p => {
 const errorPictures = p => {
   const {farthest, m0, m1, e0, e1, signed, absolute, scatter, mine, golden} = pairOf(p);
   if (!farthest) return [quantilePlot(mine, golden)];
-  const canvas = el('canvas', {role: 'img', width: 24, height: 24, style: 'width:120px;height:120px',
-    'aria-label': `Error by magnitude of golden: magnitudes 1e${num(m0)} to 1e${num(m1)}, errors 1e${num(e0)} to 1e${num(e1)}`});
-  const g = canvas.getContext('2d'), image = g.createImageData(24, 24);
-  scatter.forEach((v, i) => image.data.set(v ? [...ramp(0.15 + 0.85 * v / 255), 255] : [128, 128, 128, 40], ((23 - (i / 24 | 0)) * 24 + i % 24) * 4));
-  g.putImageData(image, 0, 0);
+  // The first row of the data is the lowest.
+  const many = i => scatter[(23 - (i / 24 | 0)) * 24 + i % 24];
+  const spread = raster(`Error by magnitude of golden: magnitudes 1e${num(m0)} to 1e${num(m1)}, errors 1e${num(e0)} to 1e${num(e1)}`, 24, 24, 5,
+    i => many(i) ? [...ramp(0.15 + 0.85 * many(i) / 255), 255] : [128, 128, 128, 40]);
   return [quantilePlot(mine, golden),
     errorBars(signed, `Histogram of mine minus golden, from ${num(-farthest)} to ${num(farthest)}`, ['mine \u2212 golden', el('br'), '\u00b1' + three(farthest)], true),
     errorBars(absolute, `Histogram of the error, from 1e${num(e0)} to 1e${num(e1)}`, ['|error|, logarithmic', el('br'), three(10 ** e0) + ' \u2026 ' + three(10 ** e1)]),
-    el('figure', {}, canvas, el('figcaption', {}, '|error| \u2191 by |golden| \u2192', el('br'), 'both logarithmic'))];
+    figure(spread, '|error| \u2191 by |golden| \u2192', el('br'), 'both logarithmic')];
 };
 const pictureTables = p => {
   const names = pictures.pair[p] ? ['mine', 'golden', '|error|'] : ['mine'];
-  const all = el('div', {}, asTable('Cells of the pictures', ['Of', 'Row', ...Array.from({length: pictures.columns[p]}, (_, c) => String(c))],
+  const all = el('div', {}, asTable('Cells of the pictures', ['Of', 'Row', ...upTo(pictures.columns[p]).map(String)],
     () => names.flatMap((name, which) => cellRows(p, which, name)), 'Pictures as a table'));
   if (!pictures.pair[p]) return all;
   const {farthest, e0, e1, signed, absolute, mine, golden} = pairOf(p);
-  all.append(asTable('Quantiles', ['Share', 'mine', 'golden'], () => Array.from(mine, (v, i) => [(i / 0.32).toFixed(1) + ' %', num(v), num(golden[i])]), 'Quantiles as a table'),
+  all.append(asTable('Quantiles', ['Share', 'mine', 'golden'], () => Array.from(mine, (v, i) => [percent(i / 32, 1), num(v), num(golden[i])]), 'Quantiles as a table'),
     asTable('Errors', ['mine \u2212 golden from', 'bar', '|error| from', 'bar'], () => Array.from(signed, (count, k) => [three(farthest * (k / 24 - 1)),
-      percent(count), three(10 ** (e0 + (e1 - e0) * k / 48)), percent(absolute[k])]), 'Errors as a table'));
+      percent(count / 255, 0), three(10 ** (e0 + (e1 - e0) * k / 48)), percent(absolute[k] / 255, 0)]), 'Errors as a table'));
   return all;
 };
 const sparkline = (list, now, name) => {
   const known = list.filter(Number.isFinite);
   if (known.length < 2) return '';
   const low = Math.min(...known), high = Math.max(...known);
-  const x = i => 3 + i * 144 / Math.max(1, list.length - 1), y = v => high > low ? 27 - (v - low) / (high - low) * 24 : 15;
+  const x = i => 3 + i * 144 / Math.max(1, list.length - 1), y = scaled(low, high, 27, 3);
   const points = list.map((v, i) => Number.isFinite(v) ? `${x(i).toFixed(1)},${y(v).toFixed(1)}` : '').filter(Boolean).join(' ');
   return svg('svg', {viewBox: '0 0 150 30', width: 150, height: 30, role: 'img', 'aria-label': `${name} over ${list.length} steps, from ${num(low)} to ${num(high)}`},
     svg('polyline', {points, fill: 'none', stroke: 'var(--mine)', 'stroke-width': 1.5}),

@@ -2,8 +2,7 @@
 const runsOfOp = new Map(), runAt = new Map();
 for (let run = 0; run < runCount; ++run) {
   const op = runs.op[run];
-  if (!runsOfOp.has(op)) runsOfOp.set(op, []);
-  runsOfOp.get(op).push(run);
+  addTo(runsOfOp, op, run);
   runAt.set(placeAt(run) * opCount + op, run);
 }
 const firstTensor = new Uint32Array(runCount + 1).fill(tensorCount);
@@ -18,10 +17,10 @@ const index = list => new Map(Array.from(list || [], (value, i) => [value, i]));
 const farthestOf = index(farthest.of), histOf = index(hist.of), goldenHistOf = index(goldenHist.of), pictureOf = index(pictures.of);
 const producers = new Map(), consumers = new Map();
 for (let e = 0; e < edges.from.length; ++e) {
-  for (const [map, key] of [[producers, edges.to[e]], [consumers, edges.from[e]]]) {
-    if (!map.has(key)) map.set(key, []);
-    map.get(key).push(e);
-  }
+  addTo(producers, edges.to[e], e);
+  addTo(consumers, edges.from[e], e);
 }
 const index8 = t => at(tensors.index, t, 0);
-const tensorLabel = t => (tensors.role[t] ? 'output ' : 'input ') + index8(t);
+const roleText = (role, i) => (role ? 'output ' : 'input ') + i;
+const tensorLabel = t => roleText(tensors.role[t], index8(t));
+const tensorAt = (run, role, i) => tensorsOf(run).find(t => tensors.role[t] === role && index8(t) === i);

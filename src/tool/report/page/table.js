@@ -3,18 +3,18 @@ const COLUMNS = [
   ['order', '#', run => run, run => String(run + 1), 56, true],
   ['type', 'Type', run => opType(runs.op[run]), null, 90, false],
   ['name', 'Name', run => opName(runs.op[run]), null, 130, false],
-  ['step', 'At', run => placeAt(run), placeText, 72, false],
+  ['step', 'At', placeAt, placeText, 72, false],
   ['verdict', 'Verdict', run => [4, 0, 2, 1, 3][verdictOf(run)] ?? 5, run => badge(verdictOf(run)), 94, false],
   ['err', 'Error', known('error'), null, 84, true],
   ['cos', 'Cosine', known('cosine'), null, 84, true],
   ['isolated', 'Isolated', known('isolated'), null, 84, true],
   ['expected', 'By expected', known('by_expected'), null, 100, true],
-  ['nan', 'NaN, Inf', run => at(runs.nonfinite, run, 0), null, 80, true],
+  ['nan', 'NaN, Inf', known('nonfinite', 0), null, 80, true],
   ['max', 'max |x|', known('peak'), null, 95, true],
-  ['zeros', 'Zeros', known('zeros'), run => { const z = at(runs.zeros, run, NaN); return isNaN(z) ? '-' : (100 * z).toFixed(1) + ' %'; }, 75, true],
-  ['sat', 'At ends', known('saturated'), run => { const z = at(runs.saturated, run, NaN); return isNaN(z) ? '-' : (100 * z).toFixed(1) + ' %'; }, 75, true],
-  ['bytes', 'Bytes', run => runs.bytes[run], run => bytesText(runs.bytes[run]), 85, true],
-  ['time', 'Time', run => at(runs.time, run, 0), run => timeText(at(runs.time, run, 0)), 240, false],
+  ['zeros', 'Zeros', known('zeros'), run => percent(known('zeros')(run), 1), 75, true],
+  ['sat', 'At ends', known('saturated'), run => percent(known('saturated')(run), 1), 75, true],
+  ['bytes', 'Bytes', known('bytes'), run => bytesText(runs.bytes[run]), 85, true],
+  ['time', 'Time', known('time'), run => timeText(runs.time[run]), 240, false],
 ].filter(c => (compared || !['verdict', 'err', 'cos'].includes(c[0])) && (c[0] !== 'sat' || runs.saturated) &&
   (c[0] !== 'isolated' || runs.isolated) && (c[0] !== 'expected' || runs.by_expected) &&
   (c[0] !== 'time' || runs.time));
@@ -25,12 +25,12 @@ const cellText = (c, run) => {
 };
 const makeTable = () => {
   const ROW = 29;
-  let sort = 'order', down = false, hidden = new Set(['time']), rows = Uint32Array.from({length: runCount}, (_, i) => i);
+  let sort = 'order', down = false, hidden = new Set(['time']), rows = [];
   const filter = el('input', {type: 'search', id: 'filter', 'aria-label': 'Filter of the table', placeholder: compared ? 'conv  type:Relu  err>0.05  step:3  verdict:culprit' : 'conv  type:Relu  nan>0  step:3', autocomplete: 'off', spellcheck: 'false'});
-  const only = el('select', {'aria-label': 'Verdict', id: 'only'}, el('option', {value: ''}, 'all verdicts'),
-    ...['culprit', 'diverges', 'victim', 'unpaired', 'agrees'].map(v => el('option', {value: 'verdict:' + v}, v)),
+  const only = choices({'aria-label': 'Verdict', id: 'only'}, ['', 'all verdicts'],
+    ...['culprit', 'diverges', 'victim', 'unpaired', 'agrees'].map(v => ['verdict:' + v, v]),
     ...[['nan', 'NaN in mine alone'], ['dtype', 'another dtype'], ['own', 'off by itself']].filter(([key]) => runs[TRAITS[key]])
-      .map(([key, words]) => el('option', {value: 'is:' + key}, words)));
+      .map(([key, words]) => ['is:' + key, words]));
   const count = el('span', {class: 'soft', id: 'count', role: 'status'});
   const head = el('tr', {}), body = el('tbody', {}), groups = el('colgroup', {});
   const table = el('table', {'aria-rowcount': runCount + 1}, groups, el('thead', {}, head), body);
@@ -69,8 +69,9 @@ const makeTable = () => {
     const test = filterOf(filter.value + ' ' + only.value);
     const kept = [];
     for (let run = 0; run < runCount; ++run) if (test(run)) kept.push(run);
-    const c = COLUMNS.find(c => c[0] === sort);
+    rows = kept;
     if (sort !== 'order' || down) {
+      const c = COLUMNS.find(c => c[0] === sort);
       const keys = kept.map(run => c[2](run)), order = keys.map((_, i) => i), sign = down ? -1 : 1;
       // What is not known stays at the end.
       if (typeof keys[0] === 'string') {
@@ -80,9 +81,7 @@ const makeTable = () => {
         order.sort((a, b) => isNaN(keys[a]) || isNaN(keys[b]) ? isNaN(keys[a]) - isNaN(keys[b]) || a - b :
           keys[a] === keys[b] ? a - b : keys[a] < keys[b] ? -sign : sign);
       }
-      rows = Uint32Array.from(order, i => kept[i]);
-    } else {
-      rows = Uint32Array.from(kept);
+      rows = order.map(i => kept[i]);
     }
     count.textContent = `${rows.length} of ${runCount}`;
     table.setAttribute('aria-rowcount', rows.length + 1);
@@ -91,8 +90,7 @@ const makeTable = () => {
     paint();
     document.body.dataset.took = (performance.now() - started).toFixed(1);
   };
-  let frame = 0;
-  on(box, 'scroll', () => { cancelAnimationFrame(frame); frame = requestAnimationFrame(paint); });
+  on(box, 'scroll', soon(paint));
   on(box, 'click', event => {
     const row = event.target.closest('tr[data-run]');
     if (!row) return;

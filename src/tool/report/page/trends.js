@@ -3,11 +3,11 @@ const makeTrends = () => {
   if (places.length < 2) return '';
   const kinds = [['mean', 'mean'], ['min', 'min'], ['max', 'max'], ['std', 'std'], ['euclid', 'error']].filter(([key]) => tensors[key]);
   if (!kinds.length) return '';
-  const pick = el('select', {'aria-label': 'Statistic'}, ...kinds.map(([key, name]) => el('option', {value: key}, name)));
-  const canvas = el('canvas', {role: 'img', style: 'width:100%', 'aria-label': 'Trends'}), legend = el('p', {class: 'legend'});
+  const pick = choices({'aria-label': 'Statistic'}, ...kinds);
+  const canvas = canvasOf('Trends', {style: 'width:100%'}), legend = el('p', {class: 'legend'});
   const colours = ['--mine', '--golden', '--agrees', '--diverges', '--culprit', '--ink'], dashes = [[], [6, 3], [2, 3], [8, 3, 2, 3], [4, 4], [1, 2]];
   const lines = () => trendTensors.map(([op, role, i]) => (runsOfOp.get(op) || []).map(run => {
-    const t = tensorsOf(run).find(o => tensors.role[o] === role && index8(o) === i);
+    const t = tensorAt(run, role, i);
     return [placeAt(run), t === undefined ? NaN : tensors[pick.value][t]];
   }));
   const draw = () => {
@@ -15,11 +15,9 @@ const makeTrends = () => {
     const all = lines(), known = all.flat().map(p => p[1]).filter(Number.isFinite);
     if (!known.length) return;
     const low = Math.min(...known), high = Math.max(...known);
-    const x = p => 60 + (width - 70) * p / (places.length - 1), y = v => high > low ? 165 - (v - low) / (high - low) * 150 : 90;
-    g.fillStyle = css('--soft');
-    g.textAlign = 'right';
-    g.fillText(three(high), 54, 18);
-    g.fillText(three(low), 54, 168);
+    const x = p => 60 + (width - 70) * p / (places.length - 1), y = scaled(low, high, 165, 15);
+    write(g, three(high), 54, 18, 'right', '--soft');
+    write(g, three(low), 54, 168, 'right', '--soft');
     all.forEach((line, k) => {
       g.strokeStyle = css(colours[k]);
       g.setLineDash(dashes[k]);
@@ -31,7 +29,7 @@ const makeTrends = () => {
     g.setLineDash([]);
     canvas.setAttribute('aria-label', `${pick.value} of ${all.length} tensors over ${places.length} steps, from ${num(low)} to ${num(high)}`);
     legend.replaceChildren(...trendTensors.map(([op, role, i], k) => el('span', {}, el('i', {style: `background:var(${colours[k]})`}),
-      bdi(opName(op)), (role ? ' output ' : ' input ') + i, ' ', button({'aria-label': 'Remove ' + opName(op), onclick: () => { trendTensors.splice(k, 1); draw(); }}, '\u00d7'))));
+      bdi(opName(op)), ` ${roleText(role, i)} `, button({'aria-label': 'Remove ' + opName(op), onclick: () => { trendTensors.splice(k, 1); draw(); }}, '\u00d7'))));
   };
   updateTrends = draw;
   on(pick, 'change', draw);
@@ -45,5 +43,5 @@ const makeTrends = () => {
   return section('tr', 'Trends over steps', el('div', {class: 'tools'}, pick,
     el('span', {class: 'soft'}, 'Tensors are added in the view of an operator, at most 6.')), canvas, legend,
   asTable('Trends', ['Tensor', 'At', 'Value'], () => trendTensors.flatMap(([op, role, i], k) => lines()[k].slice(0, 20).map(([p, v]) =>
-    [bdi(opName(op) + (role ? ' output ' : ' input ') + i), plain(places[p].text), num(v)]))));
+    [bdi(`${opName(op)} ${roleText(role, i)}`), plain(places[p].text), num(v)]))));
 };
