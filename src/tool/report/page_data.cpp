@@ -38,6 +38,8 @@ class PageData {
   }
 
  private:
+  using Run = ReportRun;
+
   void write_places() {
     json_.key("places").open('[');
     for (const ReportPlace& place : facts_.places) {
@@ -59,73 +61,46 @@ class PageData {
   }
 
   void write_ops() {
-    std::vector<std::uint32_t> names, types, models;
-    for (const ReportOp& op : facts_.ops) {
-      names.push_back(texts_.number(op.name));
-      types.push_back(texts_.number(op.type));
-      models.push_back(texts_.number(op.model));
-    }
-    json_.key("ops").open('{');
-    PageColumns columns(json_);
-    columns.add("name", names);
-    columns.add("type", types);
-    columns.add_used("model", models);
-    json_.close('}');
+    PageTable ops(facts_.ops);
+    ops.add("name", [&](const ReportOp& op) { return texts_.number(op.name); });
+    ops.add("type", [&](const ReportOp& op) { return texts_.number(op.type); });
+    ops.add_used("model", [&](const ReportOp& op) { return texts_.number(op.model); });
+    ops.write(json_, "ops");
   }
 
   void write_runs() {
-    std::vector<std::uint32_t> op, task, nonfinite, folder, file, place;
-    std::vector<double> time;
-    std::vector<float> peak, zeros, saturated, bytes, error, input_error, cosine, isolated, by_expected;
-    std::vector<std::uint8_t> verdict, own_fault, only_mine, other_dtype;
-    for (const ReportRun& run : facts_.runs) {
-      const DumpFile& dumped = mine_.files[run.file];
-      op.push_back(count32(run.op));
-      place.push_back(count32(run.place));
-      task.push_back(count32(dumped.task.value_or(0)));
-      time.push_back(static_cast<double>(dumped.unix_us));
-      nonfinite.push_back(count32(run.nonfinite));
-      peak.push_back(real32(run.peak));
-      zeros.push_back(real32(run.zeros));
-      saturated.push_back(real32(run.saturated));
-      bytes.push_back(static_cast<float>(run.bytes));
-      error.push_back(real32(run.error));
-      input_error.push_back(real32(run.input_error));
-      cosine.push_back(real32(run.cosine));
-      isolated.push_back(real32(run.isolated));
-      by_expected.push_back(real32(run.by_expected));
-      own_fault.push_back(run.is_own_fault ? 1 : 0);
-      only_mine.push_back(facts_.compared != nullptr && run.nonfinite != 0 && run.golden_nonfinite == 0 ? 1
-                                                                                                        : 0);
-      other_dtype.push_back(run.other_dtype ? 1 : 0);
-      verdict.push_back(run.verdict == nullptr ? kNoVerdict
-                                               : static_cast<std::uint8_t>(run.verdict->verdict));
-      const auto [below, name] = split(dumped.path);
-      folder.push_back(texts_.number(below));
-      file.push_back(detail_ < PageDetail::no_files ? texts_.number(name) : 0);
+    PageTable runs(facts_.runs);
+    const auto file = [&](const Run& run) -> const DumpFile& { return mine_.files[run.file]; };
+    runs.add("op", [](const Run& run) { return count32(run.op); });
+    runs.add_used("place", [](const Run& run) { return count32(run.place); });
+    runs.add_used("task", [&](const Run& run) { return count32(file(run).task.value_or(0)); });
+    runs.add_used("time", [&](const Run& run) { return static_cast<double>(file(run).unix_us); });
+    runs.add_used("nonfinite", [](const Run& run) { return count32(run.nonfinite); });
+    runs.add_known("peak", [](const Run& run) { return real32(run.peak); });
+    runs.add_known("zeros", [](const Run& run) { return real32(run.zeros); });
+    runs.add_known("saturated", [](const Run& run) { return real32(run.saturated); });
+    runs.add("bytes", [](const Run& run) { return static_cast<float>(run.bytes); });
+    runs.add_known("error", [](const Run& run) { return real32(run.error); });
+    runs.add_known("input_error", [](const Run& run) { return real32(run.input_error); });
+    runs.add_known("cosine", [](const Run& run) { return real32(run.cosine); });
+    runs.add_known("isolated", [](const Run& run) { return real32(run.isolated); });
+    runs.add_known("by_expected", [](const Run& run) { return real32(run.by_expected); });
+    runs.add_used("own_fault", [](const Run& run) { return flag_of(run.is_own_fault); });
+    runs.add_used("only_mine", [&](const Run& run) {
+      return flag_of(facts_.compared != nullptr && run.nonfinite != 0 && run.golden_nonfinite == 0);
+    });
+    runs.add_used("other_dtype", [](const Run& run) { return flag_of(run.other_dtype); });
+    if (facts_.verdicts != nullptr) {
+      runs.add("verdict", [](const Run& run) {
+        return run.verdict == nullptr ? kNoVerdict : static_cast<std::uint8_t>(run.verdict->verdict);
+      });
     }
+    runs.add_used("folder", [&](const Run& run) { return texts_.number(split(file(run).path).first); });
+    if (detail_ < PageDetail::no_files)
+      runs.add_used("file", [&](const Run& run) { return texts_.number(split(file(run).path).second); });
     json_.key("runs").open('{');
     PageColumns columns(json_);
-    columns.add("op", op);
-    columns.add_used("place", place);
-    columns.add_used("task", task);
-    columns.add_used("time", time);
-    columns.add_used("nonfinite", nonfinite);
-    columns.add_known("peak", peak);
-    columns.add_known("zeros", zeros);
-    columns.add_known("saturated", saturated);
-    columns.add("bytes", bytes);
-    columns.add_known("error", error);
-    columns.add_known("input_error", input_error);
-    columns.add_known("cosine", cosine);
-    columns.add_known("isolated", isolated);
-    columns.add_known("by_expected", by_expected);
-    columns.add_used("own_fault", own_fault);
-    columns.add_used("only_mine", only_mine);
-    columns.add_used("other_dtype", other_dtype);
-    if (facts_.verdicts != nullptr) columns.add("verdict", verdict);
-    columns.add_used("folder", folder);
-    columns.add_used("file", file);
+    runs.write(columns);
     write_told("evidence", &ReportRun::evidence);
     write_told("replayed", &ReportRun::replayed);
     json_.close('}');
@@ -151,24 +126,15 @@ class PageData {
   }
 
   void write_edges() {
-    std::vector<std::uint32_t> from, to;
-    std::vector<std::uint8_t> output, input, how;
-    for (const ReportEdge& edge : facts_.edges) {
-      from.push_back(count32(edge.from));
-      to.push_back(count32(edge.to));
-      output.push_back(byte_of(edge.output));
-      input.push_back(byte_of(edge.input));
-      how.push_back(
-          static_cast<std::uint8_t>(static_cast<int>(edge.source) * 3 + static_cast<int>(edge.bytes)));
-    }
-    json_.key("edges").open('{');
-    PageColumns columns(json_);
-    columns.add("from", from);
-    columns.add("to", to);
-    columns.add("output", output);
-    columns.add("input", input);
-    columns.add("how", how);
-    json_.close('}');
+    PageTable edges(facts_.edges);
+    edges.add("from", [](const ReportEdge& edge) { return count32(edge.from); });
+    edges.add("to", [](const ReportEdge& edge) { return count32(edge.to); });
+    edges.add("output", [](const ReportEdge& edge) { return byte_of(edge.output); });
+    edges.add("input", [](const ReportEdge& edge) { return byte_of(edge.input); });
+    edges.add("how", [](const ReportEdge& edge) {
+      return static_cast<std::uint8_t>(static_cast<int>(edge.source) * 3 + static_cast<int>(edge.bytes));
+    });
+    edges.write(json_, "edges");
   }
 
   /// Golden tensors without a partner.

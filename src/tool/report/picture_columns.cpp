@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "src/tool/report/page_tensors.hpp"
 
 namespace opdump::tool {
@@ -10,62 +12,65 @@ class PictureColumns {
 
   /// Each histogram has a scale, 0 for equal steps of the numbers themselves.
   void write_bins(std::string_view name, const std::vector<TensorFacts>& facts) {
-    std::vector<std::uint32_t> of;
-    std::vector<float> scales;
+    std::vector<std::size_t> shown;
     std::vector<std::uint8_t> bins;
     for (const std::size_t i : tensors_.all()) {
       if (!tensors_.has_histogram(i) || !facts[i].has_bins) continue;
-      of.push_back(tensors_.row(i));
-      scales.push_back(facts[i].bins.is_log ? real32(log_scale(facts[i].deviation)) : 0);
-      bins.insert(bins.end(), facts[i].bins.counts.begin(), facts[i].bins.counts.end());
+      shown.push_back(i);
+      append(bins, facts[i].bins.counts);
     }
-    json_.key(name).open('{');
-    PageColumns columns(json_);
-    columns.add("of", of);
-    columns.add("scale", scales);
-    columns.add("bins", bins);
-    json_.close('}');
+    PageTable columns(shown);
+    columns.add("of", [&](std::size_t i) { return tensors_.row(i); });
+    columns.add("scale", [&](std::size_t i) {
+      return facts[i].bins.is_log ? real32(log_scale(facts[i].deviation)) : 0;
+    });
+    columns.add_all("bins", std::move(bins));
+    columns.write(json_, name);
   }
 
   void write_pictures() {
-    std::vector<std::uint32_t> of;
-    std::vector<std::uint8_t> rows, columns, cells, kind, scatter, errors, absolute;
+    std::vector<const ReportPicture*> shown;
+    for (const ReportPicture& picture : facts_.pictures) {
+      if (tensors_.row(picture.tensor) != PageTensors::kNone) shown.push_back(&picture);
+    }
+    PageTable columns(shown);
+    columns.add("of", [&](const ReportPicture* one) { return tensors_.row(one->tensor); });
+    columns.add("pair", [](const ReportPicture* one) { return flag_of(is_pair(one->picture)); });
+    columns.add("rows", [](const ReportPicture* one) { return one->picture.mine.rows; });
+    columns.add("columns", [](const ReportPicture* one) { return one->picture.mine.columns; });
+    std::vector<std::uint8_t> cells, scatter, errors, absolute;
     std::vector<float> ends, quantiles;
-    for (const auto& [tensor, picture] : facts_.pictures) {
-      if (tensors_.row(tensor) == PageTensors::kNone) continue;
-      of.push_back(tensors_.row(tensor));
-      rows.push_back(picture.mine.rows);
-      columns.push_back(picture.mine.columns);
-      const bool is_pair = picture.golden.rows != 0;
-      kind.push_back(is_pair ? 1 : 0);
+    for (const ReportPicture* one : shown) {
+      const PairPicture& picture = one->picture;
       add_thumbnail(picture.mine, cells, ends);
-      if (!is_pair) continue;
+      if (!is_pair(picture)) continue;
       add_thumbnail(picture.golden, cells, ends);
       add_thumbnail(picture.error, cells, ends);
       ends.insert(ends.end(), {picture.farthest, picture.least_magnitude, picture.greatest_magnitude,
                                picture.least_error, picture.greatest_error});
-      errors.insert(errors.end(), picture.signed_error.begin(), picture.signed_error.end());
-      absolute.insert(absolute.end(), picture.absolute_error.begin(), picture.absolute_error.end());
-      quantiles.insert(quantiles.end(), picture.mine_quantiles.begin(), picture.mine_quantiles.end());
-      quantiles.insert(quantiles.end(), picture.golden_quantiles.begin(), picture.golden_quantiles.end());
-      scatter.insert(scatter.end(), picture.scatter.begin(), picture.scatter.end());
+      append(errors, picture.signed_error);
+      append(absolute, picture.absolute_error);
+      append(quantiles, picture.mine_quantiles);
+      append(quantiles, picture.golden_quantiles);
+      append(scatter, picture.scatter);
     }
-    json_.key("pictures").open('{');
-    PageColumns all(json_);
-    all.add("of", of);
-    all.add("pair", kind);
-    all.add("rows", rows);
-    all.add("columns", columns);
-    all.add("cells", cells);
-    all.add("ends", ends);
-    all.add("errors", errors);
-    all.add("absolute", absolute);
-    all.add("quantiles", quantiles);
-    all.add("scatter", scatter);
-    json_.close('}');
+    columns.add_all("cells", std::move(cells));
+    columns.add_all("ends", std::move(ends));
+    columns.add_all("errors", std::move(errors));
+    columns.add_all("absolute", std::move(absolute));
+    columns.add_all("quantiles", std::move(quantiles));
+    columns.add_all("scatter", std::move(scatter));
+    columns.write(json_, "pictures");
   }
 
  private:
+  static bool is_pair(const PairPicture& picture) { return picture.golden.rows != 0; }
+
+  template <class T, class Values>
+  static void append(std::vector<T>& all, const Values& values) {
+    all.insert(all.end(), values.begin(), values.end());
+  }
+
   static void add_thumbnail(const Thumbnail& thumbnail, std::vector<std::uint8_t>& cells,
                             std::vector<float>& ends) {
     const std::size_t count = std::size_t{thumbnail.rows} * thumbnail.columns;

@@ -9,106 +9,22 @@ namespace opdump::tool {
 namespace {
 
 class TensorColumns {
+  using Columns = PageTable<std::vector<std::size_t>>;
+
  public:
   TensorColumns(JsonWriter& json, PageTexts& texts, const ReportFacts& facts, const PageTensors& tensors)
       : json_(json), texts_(texts), facts_(facts), tensors_(tensors), mine_(facts.dumps.mine()) {}
 
   void write() {
-    std::vector<std::uint32_t> run, dims, zeros, nan, infinite, note, quant, ulp, golden_dims, golden_dtype,
-        original;
-    std::vector<std::uint8_t> index, role, dtype, format, diverges, paired_by;
-    std::vector<float> least, greatest, mean, deviation, norm, saturated, equal, bytes;
-    std::vector<float> golden_least, golden_greatest, golden_mean, golden_saturated;
-    constexpr std::uint32_t kNoUlp = UINT32_MAX;
-    std::vector<std::vector<float>> measured(facts_.compared != nullptr ? facts_.compared->measures.size()
-                                                                        : 0);
-    for (const std::size_t i : tensors_.all()) {
-      const DumpTensor& tensor = mine_.tensors[i];
-      const TensorFacts& own = facts_.mine[i];
-      run.push_back(count32(facts_.run_of[i]));
-      role.push_back(tensor.is_output ? 1 : 0);
-      index.push_back(byte_of(tensor.index));
-      dtype.push_back(static_cast<std::uint8_t>(tensor.dtype));
-      format.push_back(byte_of(number_of(tensor.layout.format)));
-      dims.push_back(texts_.number(shape_text(tensor.shape)));
-      bytes.push_back(static_cast<float>(tensor.data_bytes));
-      quant.push_back(texts_.number(tensor.quant != nullptr ? parameter_text(*tensor.quant) : std::string()));
-      original.push_back(texts_.number(tensor.original_op));
-      least.push_back(real32(own.min));
-      greatest.push_back(real32(own.max));
-      mean.push_back(real32(own.mean));
-      deviation.push_back(real32(own.deviation));
-      norm.push_back(real32(own.norm));
-      saturated.push_back(real32(own.saturated));
-      zeros.push_back(count32(own.zeros));
-      nan.push_back(count32(own.nan));
-      infinite.push_back(count32(own.infinite));
-      const PairResult* const result = facts_.result_of[i];
-      std::string told = own.problem;
-      if (result != nullptr) told = result->comparison ? result->remark : result->problem;
-      note.push_back(texts_.number(told));
-      if (facts_.compared == nullptr) continue;
-      const bool compared = result != nullptr && result->comparison;
-      diverges.push_back(compared && facts_.compared->diverges(*result) ? 1 : 0);
-      const bool paired = result != nullptr && result->pair.golden;
-      paired_by.push_back(paired ? static_cast<std::uint8_t>(static_cast<int>(result->pair.by) + 1) : 0);
-      const DumpTensor* const golden =
-          paired ? &facts_.dumps.golden().tensors[*result->pair.golden] : nullptr;
-      golden_dims.push_back(
-          golden != nullptr && golden->shape != tensor.shape ? texts_.number(shape_text(golden->shape)) : 0);
-      golden_dtype.push_back(golden != nullptr && golden->dtype != tensor.dtype
-                                 ? texts_.number(std::string(info(golden->dtype).name))
-                                 : 0);
-      const TensorFacts& theirs = facts_.golden[i];
-      golden_least.push_back(real32(theirs.min));
-      golden_greatest.push_back(real32(theirs.max));
-      golden_mean.push_back(real32(theirs.mean));
-      golden_saturated.push_back(real32(theirs.saturated));
-      const compare::Comparison* const c = compared ? &*result->comparison : nullptr;
-      for (std::size_t m = 0; m < measured.size(); ++m)
-        measured[m].push_back(c != nullptr ? real32(facts_.compared->measures[m]->value(*c)) : NAN);
-      equal.push_back(c == nullptr ? NAN
-                      : c->elements == 0
-                          ? 1.0F
-                          : real32(static_cast<double>(c->equal) / static_cast<double>(c->elements)));
-      ulp.push_back(c != nullptr && c->max_ulp ? std::min(count32(*c->max_ulp), kNoUlp - 1) : kNoUlp);
-    }
-    json_.key("tensors").open('{');
-    PageColumns columns(json_);
-    add_runs(columns, run);
-    columns.add("role", role);
-    columns.add_used("index", index);
-    columns.add("dtype", dtype);
-    columns.add("format", format);
-    columns.add("dims", dims);
-    columns.add("bytes", bytes);
-    columns.add_used("quant", quant);
-    columns.add_used("original", original);
-    columns.add_known("min", least);
-    columns.add_known("max", greatest);
-    columns.add_known("mean", mean);
-    columns.add_known("std", deviation);
-    columns.add_known("l2", norm);
-    columns.add_known("saturated", saturated);
-    columns.add_used("zeros", zeros);
-    columns.add_used("nan", nan);
-    columns.add_used("inf", infinite);
-    columns.add_used("note", note);
+    Columns columns(tensors_.all());
+    add_runs(columns);
+    add_tensors(columns);
+    add_statistics(columns);
     if (facts_.compared != nullptr) {
-      columns.add("diverges", diverges);
-      columns.add("paired_by", paired_by);
-      columns.add_used("golden_dims", golden_dims);
-      columns.add_used("golden_dtype", golden_dtype);
-      columns.add_known("golden_min", golden_least);
-      columns.add_known("golden_max", golden_greatest);
-      columns.add_known("golden_mean", golden_mean);
-      columns.add_known("golden_saturated", golden_saturated);
-      for (std::size_t m = 0; m < measured.size(); ++m)
-        columns.add_known(facts_.compared->measures[m]->short_name, measured[m]);
-      columns.add_known("equal", equal);
-      columns.add("ulp", ulp);
+      add_golden(columns);
+      add_comparison(columns);
     }
-    json_.close('}');
+    columns.write(json_, "tensors");
   }
 
   void write_names() {
@@ -132,39 +48,129 @@ class TensorColumns {
   /// Where flagged tensors are farthest from golden.
   void write_farthest() {
     if (facts_.compared == nullptr) return;
-    std::vector<std::uint32_t> of, at;
-    std::vector<float> mine, golden;
+    std::vector<std::size_t> shown;
     for (const std::size_t i : tensors_.all()) {
-      const PairResult* const result = facts_.result_of[i];
-      if (!tensors_.is_flagged(i) || result == nullptr || !result->comparison ||
-          !result->comparison->max_absolute_at)
-        continue;
-      const compare::Comparison& c = *result->comparison;
-      of.push_back(tensors_.row(i));
-      at.push_back(texts_.number(position_text(*c.max_absolute_at, result->shape)));
-      mine.push_back(real32(c.x_at_max));
-      golden.push_back(real32(c.y_at_max));
+      const compare::Comparison* const c = comparison_of(i);
+      if (tensors_.is_flagged(i) && c != nullptr && c->max_absolute_at) shown.push_back(i);
     }
-    json_.key("farthest").open('{');
-    PageColumns columns(json_);
-    columns.add("of", of);
-    columns.add("at", at);
-    columns.add("mine", mine);
-    columns.add("golden", golden);
-    json_.close('}');
+    Columns columns(shown);
+    columns.add("of", [this](std::size_t i) { return tensors_.row(i); });
+    columns.add("at", [this](std::size_t i) {
+      return texts_.number(position_text(*comparison_of(i)->max_absolute_at, facts_.result_of[i]->shape));
+    });
+    columns.add("mine", [this](std::size_t i) { return real32(comparison_of(i)->x_at_max); });
+    columns.add("golden", [this](std::size_t i) { return real32(comparison_of(i)->y_at_max); });
+    columns.write(json_, "farthest");
   }
 
  private:
   /// Each tensor's run, by how many runs after that of the tensor before, where that takes a byte.
-  static void add_runs(PageColumns& columns, const std::vector<std::uint32_t>& runs) {
+  void add_runs(Columns& columns) {
     std::vector<std::uint8_t> after;
-    std::uint32_t before = 0;
-    for (const std::uint32_t run : runs) {
-      if (run - before > UINT8_MAX) return columns.add("run", runs);
+    std::size_t before = 0;
+    for (const std::size_t i : tensors_.all()) {
+      const std::size_t run = facts_.run_of[i];
+      if (run - before > UINT8_MAX)
+        return columns.add("run", [this](std::size_t tensor) { return count32(facts_.run_of[tensor]); });
       after.push_back(static_cast<std::uint8_t>(run - before));
       before = run;
     }
-    columns.add("run_after", after);
+    columns.add_all("run_after", after);
+  }
+
+  void add_tensors(Columns& columns) {
+    columns.add("role", [this](std::size_t i) { return flag_of(tensor(i).is_output); });
+    columns.add_used("index", [this](std::size_t i) { return byte_of(tensor(i).index); });
+    columns.add("dtype", [this](std::size_t i) { return static_cast<std::uint8_t>(tensor(i).dtype); });
+    columns.add("format", [this](std::size_t i) { return byte_of(number_of(tensor(i).layout.format)); });
+    columns.add("dims", [this](std::size_t i) { return texts_.number(shape_text(tensor(i).shape)); });
+    columns.add("bytes", [this](std::size_t i) { return static_cast<float>(tensor(i).data_bytes); });
+    columns.add_used("quant", [this](std::size_t i) {
+      const auto& quant = tensor(i).quant;
+      return quant != nullptr ? texts_.number(parameter_text(*quant)) : 0;
+    });
+    columns.add_used("original", [this](std::size_t i) { return texts_.number(tensor(i).original_op); });
+  }
+
+  void add_statistics(Columns& columns) {
+    columns.add_known("min", [this](std::size_t i) { return real32(own(i).min); });
+    columns.add_known("max", [this](std::size_t i) { return real32(own(i).max); });
+    columns.add_known("mean", [this](std::size_t i) { return real32(own(i).mean); });
+    columns.add_known("std", [this](std::size_t i) { return real32(own(i).deviation); });
+    columns.add_known("l2", [this](std::size_t i) { return real32(own(i).norm); });
+    columns.add_known("saturated", [this](std::size_t i) { return real32(own(i).saturated); });
+    columns.add_used("zeros", [this](std::size_t i) { return count32(own(i).zeros); });
+    columns.add_used("nan", [this](std::size_t i) { return count32(own(i).nan); });
+    columns.add_used("inf", [this](std::size_t i) { return count32(own(i).infinite); });
+    columns.add_used("note", [this](std::size_t i) {
+      const PairResult* const result = facts_.result_of[i];
+      return texts_.number(result == nullptr    ? own(i).problem
+                           : result->comparison ? result->remark
+                                                : result->problem);
+    });
+  }
+
+  /// The partner of each tensor, and whether it agrees.
+  void add_golden(Columns& columns) {
+    columns.add("diverges", [this](std::size_t i) {
+      return flag_of(comparison_of(i) != nullptr && facts_.compared->diverges(*facts_.result_of[i]));
+    });
+    columns.add("paired_by", [this](std::size_t i) {
+      return golden_of(i) != nullptr
+                 ? static_cast<std::uint8_t>(static_cast<int>(facts_.result_of[i]->pair.by) + 1)
+                 : std::uint8_t{0};
+    });
+    columns.add_used("golden_dims", [this](std::size_t i) {
+      const DumpTensor* const golden = golden_of(i);
+      const bool differs = golden != nullptr && golden->shape != mine_.tensors[i].shape;
+      return differs ? texts_.number(shape_text(golden->shape)) : 0;
+    });
+    columns.add_used("golden_dtype", [this](std::size_t i) {
+      const DumpTensor* const golden = golden_of(i);
+      const bool differs = golden != nullptr && golden->dtype != mine_.tensors[i].dtype;
+      return differs ? texts_.number(std::string(info(golden->dtype).name)) : 0;
+    });
+    columns.add_known("golden_min", [this](std::size_t i) { return real32(theirs(i).min); });
+    columns.add_known("golden_max", [this](std::size_t i) { return real32(theirs(i).max); });
+    columns.add_known("golden_mean", [this](std::size_t i) { return real32(theirs(i).mean); });
+    columns.add_known("golden_saturated", [this](std::size_t i) { return real32(theirs(i).saturated); });
+  }
+
+  void add_comparison(Columns& columns) {
+    static constexpr std::uint32_t kNoUlp = UINT32_MAX;
+    for (const Measure* const measure : facts_.compared->measures) {
+      columns.add_known(measure->short_name, [this, measure](std::size_t i) {
+        const compare::Comparison* const c = comparison_of(i);
+        return c != nullptr ? real32(measure->value(*c)) : NAN;
+      });
+    }
+    columns.add_known("equal", [this](std::size_t i) {
+      const compare::Comparison* const c = comparison_of(i);
+      if (c == nullptr) return NAN;
+      return c->elements == 0 ? 1.0F
+                              : real32(static_cast<double>(c->equal) / static_cast<double>(c->elements));
+    });
+    columns.add("ulp", [this](std::size_t i) {
+      const compare::Comparison* const c = comparison_of(i);
+      return c != nullptr && c->max_ulp ? std::min(count32(*c->max_ulp), kNoUlp - 1) : kNoUlp;
+    });
+  }
+
+  const DumpTensor& tensor(std::size_t i) const { return mine_.tensors[i]; }
+  const TensorFacts& own(std::size_t i) const { return facts_.mine[i]; }
+  const TensorFacts& theirs(std::size_t i) const { return facts_.golden[i]; }
+
+  /// Null: the tensor was not compared.
+  const compare::Comparison* comparison_of(std::size_t i) const {
+    const PairResult* const result = facts_.result_of[i];
+    return result != nullptr && result->comparison ? &*result->comparison : nullptr;
+  }
+
+  /// Null: the tensor has no partner.
+  const DumpTensor* golden_of(std::size_t i) const {
+    const PairResult* const result = facts_.result_of[i];
+    return result != nullptr && result->pair.golden ? &facts_.dumps.golden().tensors[*result->pair.golden]
+                                                    : nullptr;
   }
 
   std::size_t number_of(Format format) {

@@ -31,7 +31,6 @@ void HeatListing::Cell::add(const Cell& other) {
 }
 
 HeatListing::Cell& HeatListing::cell_of(const ShownRecord& record) {
-  ++sums_.records;
   Model& model = models_[{boot_of(record.found.path), record.place ? std::string(record.place->model) : ""}];
   const auto [column, is_new] = model.columns.try_emplace(name_of(record), model.ops.size());
   if (is_new) model.ops.push_back(column->first);
@@ -40,22 +39,10 @@ HeatListing::Cell& HeatListing::cell_of(const ShownRecord& record) {
   return model.steps[step][column->second];
 }
 
-void HeatListing::add(Cell& cell, const TensorNumbers& numbers) {
-  ++sums_.tensors;
-  if (numbers.is_output) cell.add({numbers.magnitude().value_or(-1), numbers.nan, numbers.infinite});
-}
-
-bool HeatListing::show(const ShownRecord& record, RecordFile& file, std::string& error) {
-  Cell& cell = cell_of(record);
-  tensor_numbers(
-      record, file, [&](const TensorNumbers& numbers) { add(cell, numbers); }, error);
-  sums_.bytes += file.bytes();
-  return error.empty();
-}
-
-void HeatListing::show(const ShownRecord& record, const StatisticsRecord& statistics) {
-  Cell& cell = cell_of(record);
-  tensor_numbers(statistics, [&](const TensorNumbers& numbers) { add(cell, numbers); });
+UseNumbers HeatListing::use_of(const ShownRecord& record) {
+  return [&cell = cell_of(record)](const TensorNumbers& numbers) {
+    if (numbers.is_output) cell.add({numbers.magnitude().value_or(-1), numbers.nan, numbers.infinite});
+  };
 }
 
 void HeatListing::finish(const DumpProvenance& provenance) {

@@ -7,20 +7,15 @@
 #include <utility>
 #include <vector>
 
-#include "src/tool/show/show_listing.hpp"
-#include "src/tool/show/strip.hpp"
-#include "src/tool/show/tensor_numbers.hpp"
+#include "src/tool/show/numbers_listing.hpp"
 
 namespace opdump::tool {
 
 /// A strip for each model: operators across, steps down, and how great the outputs are as blocks or letters.
 /// Holds a few bytes for each operator and step.
-class HeatListing {
+class HeatListing final : public NumbersListing {
  public:
-  bool show(const ShownRecord& record, RecordFile& file, std::string& error);
-  void show(const ShownRecord& record, const StatisticsRecord& statistics);
   void finish(const DumpProvenance& provenance);
-  const ShownSums& sums() const { return sums_; }
 
  private:
   struct Cell {
@@ -41,12 +36,10 @@ class HeatListing {
   };
 
   Cell& cell_of(const ShownRecord& record);
-  void add(Cell& cell, const TensorNumbers& numbers);
+  UseNumbers use_of(const ShownRecord& record) override;
   void print(const std::string& title, const Model& model) const;
   void print_alarms(const Model& model) const;
 
-  const StripStyle style_ = strip_style();
-  ShownSums sums_;
   std::map<std::pair<std::optional<std::uint32_t>, std::string>, Model> models_;
 };
 

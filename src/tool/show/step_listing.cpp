@@ -47,7 +47,6 @@ void join(std::optional<double>& to, const std::optional<double>& value, const S
 }  // namespace
 
 StepListing::Op& StepListing::op_of(const ShownRecord& record) {
-  ++sums_.records;
   const std::optional<std::uint32_t> boot = boot_of(record.found.path);
   std::string title = record.name ? std::string(record.name->name) : record.found.real_name;
   if (record.name && !record.name->type.empty()) title = std::string(record.name->type) + ' ' + title;
@@ -59,7 +58,6 @@ StepListing::Op& StepListing::op_of(const ShownRecord& record) {
 }
 
 void StepListing::add(Op& op, const ShownRecord& record, const TensorNumbers& numbers) {
-  ++sums_.tensors;
   Steps& steps = op.tensors[{numbers.is_output, numbers.index}];
   const auto [step, is_new] = steps.try_emplace(record.place ? record.place->step : 0, numbers);
   if (is_new) return;
@@ -71,17 +69,8 @@ void StepListing::add(Op& op, const ShownRecord& record, const TensorNumbers& nu
   known.infinite += numbers.infinite;
 }
 
-bool StepListing::show(const ShownRecord& record, RecordFile& file, std::string& error) {
-  Op& op = op_of(record);
-  tensor_numbers(
-      record, file, [&](const TensorNumbers& numbers) { add(op, record, numbers); }, error);
-  sums_.bytes += file.bytes();
-  return error.empty();
-}
-
-void StepListing::show(const ShownRecord& record, const StatisticsRecord& statistics) {
-  Op& op = op_of(record);
-  tensor_numbers(statistics, [&](const TensorNumbers& numbers) { add(op, record, numbers); });
+UseNumbers StepListing::use_of(const ShownRecord& record) {
+  return [&record, &op = op_of(record)](const TensorNumbers& numbers) { add(op, record, numbers); };
 }
 
 void StepListing::finish(const DumpProvenance& provenance) {

@@ -7,20 +7,15 @@
 #include <utility>
 #include <vector>
 
-#include "src/tool/show/show_listing.hpp"
-#include "src/tool/show/strip.hpp"
-#include "src/tool/show/tensor_numbers.hpp"
+#include "src/tool/show/numbers_listing.hpp"
 
 namespace opdump::tool {
 
 /// How the statistics of each tensor go from step to step, a line each. Holds a few bytes for each tensor and
 /// step.
-class StepListing {
+class StepListing final : public NumbersListing {
  public:
-  bool show(const ShownRecord& record, RecordFile& file, std::string& error);
-  void show(const ShownRecord& record, const StatisticsRecord& statistics);
   void finish(const DumpProvenance& provenance);
-  const ShownSums& sums() const { return sums_; }
 
  private:
   using Steps = std::map<std::uint64_t, TensorNumbers>;
@@ -32,11 +27,10 @@ class StepListing {
   };
 
   Op& op_of(const ShownRecord& record);
-  void add(Op& op, const ShownRecord& record, const TensorNumbers& numbers);
+  static void add(Op& op, const ShownRecord& record, const TensorNumbers& numbers);
+  UseNumbers use_of(const ShownRecord& record) override;
   void print(const Op& op) const;
 
-  const StripStyle style_ = strip_style();
-  ShownSums sums_;
   std::vector<Op> ops_;  ///< in the order in which they ran first
   std::map<std::string, std::size_t> known_;
 };
