@@ -3,11 +3,13 @@
 
 usage: mutate.py SOURCE_ROOT COMPILER...
 
-Every acquire and release of the headers is weakened to relaxed in turn, whatever they are; the other faults
-are listed below by the text they replace. A fault whose text is not in the header exactly once is an error:
+Every acquire and release of the headers is weakened to relaxed in turn, whatever they are: for the models by a
+variable of the environment, in one program, and for the other tests in the text. The other faults are listed below
+by the text they replace. A fault whose text is not in the header exactly once is an error:
 the list has to follow it. Exit status 1 if a fault goes unnoticed.
 """
 import concurrent.futures
+import itertools
 import os
 import pathlib
 import re
@@ -20,6 +22,14 @@ FLAGS = ['-std=c++20', '-O1', '-w', '-pthread']
 # relacy places its objects as malloc does, so the ring may not ask for more alignment.
 MODEL_FLAGS = [*FLAGS, '-DOPDUMP_CACHE_LINE_BYTES=8']
 RECOVER_FLAGS = [*FLAGS, '-DOPDUMP_SURVIVE_RESET=1']
+
+RING, COUNTED_TIME = 'opdump/ring.hpp', 'platform/posix/time/counted_time.hpp'
+
+# Which order of a header with switched_orders() is relaxed; none unless the environment says it.
+SWITCH = 'WEAKENED_ORDER'
+SWITCHED = f"""#include <cstdlib>
+inline const int weakened_order = std::getenv("{SWITCH}") == nullptr ? -1 : std::atoi(std::getenv("{SWITCH}"));
+"""
 
 FAULTS = [
     ('reset: any alignment', 'reinterpret_cast<std::uintptr_t>(memory.data()) % 8 != 0 || ', ''),
@@ -157,8 +167,17 @@ COUNTED_FAULTS = [
 ]
 
 
+ORDER = re.compile(r'std::memory_order_(acquire|release|acq_rel|seq_cst)')
+
+
+def switched_orders(header):
+    """The header with each of its orders relaxed where `weakened_order` is its number."""
+    number = itertools.count()
+    return ORDER.sub(lambda order: f'(weakened_order == {next(number)} ? std::memory_order_relaxed : {order[0]})', header)
+
+
 def weakened_orders(header):
-    for order in re.finditer(r'std::memory_order_(acquire|release|acq_rel|seq_cst)', header):
+    for order in ORDER.finditer(header):
         line = header.count('\n', 0, order.start()) + 1
         mutant = header[:order.start()] + 'std::memory_order_relaxed' + header[order.end():]
         yield f'line {line}: {order[1]} weakened to relaxed', mutant
@@ -183,7 +202,7 @@ class Test:
         self.seconds = None
         # What does not depend on the ring is compiled once.
         self.prelude = work / f'{name}.hpp'
-        self.prelude.write_text(''.join(f'#include <{header}>\n' for header in prelude))
+        self.prelude.write_text(SWITCHED + ''.join(f'#include <{header}>\n' for header in prelude))
         self.objects = []
         self.must('-x', 'c++-header', self.prelude, '-o', f'{self.prelude}.gch')
         for source in [s for s in self.sources if s.endswith('/main.cpp')]:
@@ -194,25 +213,35 @@ class Test:
     def must(self, *arguments):
         subprocess.run([*self.command, *self.includes, *map(str, arguments)], check=True)
 
-    def verdict(self, folder):
-        """'passes', 'fails' or 'hangs' with the header of `folder`."""
+    def build(self, folder):
+        """The program with the header of `folder`."""
         program = folder / self.name
         command = [*self.command, '-include', str(self.prelude), f'-I{folder}', *self.includes, *self.sources,
                    *self.objects, '-o', str(program)]
         compiled = subprocess.run(command, capture_output=True, text=True)
         if compiled.returncode != 0:
             sys.exit(f'mutate.py: {folder.name} does not compile:\n{compiled.stderr}')
+        return program
+
+    def run(self, program, **environment):
+        """'passes', 'fails' or 'hangs'."""
         limit = None if self.seconds is None else 3 * self.seconds + 5
         start = time.monotonic()
         try:
-            done = subprocess.run([program, *self.arguments], capture_output=True, timeout=limit)
+            done = subprocess.run([program, *self.arguments], capture_output=True, timeout=limit, env={**os.environ, **environment})
         except subprocess.TimeoutExpired:
             return 'hangs'
-        finally:
-            program.unlink()
         if self.seconds is None:
             self.seconds = time.monotonic() - start
         return 'passes' if done.returncode == 0 else 'fails'
+
+    def verdict(self, folder):
+        """The same of a program that is gone afterwards."""
+        program = self.build(folder)
+        try:
+            return self.run(program)
+        finally:
+            program.unlink()
 
 
 def write_header(folder, path, text):
@@ -223,8 +252,8 @@ def write_header(folder, path, text):
 
 def main():
     root, compiler = pathlib.Path(sys.argv[1]), sys.argv[2:]
-    ring = (root / 'include/opdump/ring.hpp').read_text()
-    counted_time = (root / 'platform/posix/time/counted_time.hpp').read_text()
+    ring = (root / 'include' / RING).read_text()
+    counted_time = (root / COUNTED_TIME).read_text()
     ring_orders = list(weakened_orders(ring))
     time_orders = list(weakened_orders(counted_time))
     if len(ring_orders) < 4 or len(time_orders) < 4:
@@ -248,23 +277,31 @@ def main():
                           'model/counted_time_model_test.cpp')]
             model, unit, states, reset, counted = [part.result() for part in parts]
             # Only the models see memory orders reliably; the rest falls sooner to the others.
-            groups = [('opdump/ring.hpp', ring_orders, [model, unit, states]),
-                      ('opdump/ring.hpp', listed_faults(ring, FAULTS), [unit, states, model]),
-                      ('opdump/ring.hpp', listed_faults(ring, RECOVER_FAULTS), [reset]),
-                      ('platform/posix/time/counted_time.hpp', time_orders, [counted]),
-                      ('platform/posix/time/counted_time.hpp', listed_faults(counted_time, COUNTED_FAULTS), [counted])]
-            mutants = [(name, path, text, tests) for path, faults, tests in groups for name, text in faults]
-            sound = write_header(work / 'sound', 'opdump/ring.hpp', ring)
-            for test, verdict in [(test, pool.submit(test.verdict, sound))
-                                  for test in [model, unit, states, reset, counted]]:
+            groups = [(RING, ring_orders, [model, unit, states]),
+                      (RING, listed_faults(ring, FAULTS), [unit, states, model]),
+                      (RING, listed_faults(ring, RECOVER_FAULTS), [reset]),
+                      (COUNTED_TIME, time_orders, [counted]),
+                      (COUNTED_TIME, listed_faults(counted_time, COUNTED_FAULTS), [counted])]
+            mutants = [(name, path, text, tests, number if faults in (ring_orders, time_orders) else None)
+                       for path, faults, tests in groups for number, (name, text) in enumerate(faults)]
+            sound = write_header(work / 'sound', RING, ring)
+            for path, header in ((RING, ring), (COUNTED_TIME, counted_time)):
+                switched = write_header(work / 'switched', path, switched_orders(header))
+            programs = {test: pool.submit(test.build, switched) for test in (model, counted)}
+            programs = {test: program.result() for test, program in programs.items()}
+            for test, verdict in [*((test, pool.submit(test.run, program)) for test, program in programs.items()),
+                                  *((test, pool.submit(test.verdict, sound)) for test in (unit, states, reset))]:
                 if verdict.result() != 'passes':
                     sys.exit(f'mutate.py: the {test.name} test fails with the header as it is')
 
             def killer(number):
-                _, path, text, tests = mutants[number]
+                _, path, text, tests, order = mutants[number]
                 folder = write_header(work / str(number), path, text)
                 for test in tests:
-                    verdict = test.verdict(folder)
+                    if order is not None and test in programs:
+                        verdict = test.run(programs[test], **{SWITCH: str(order)})
+                    else:
+                        verdict = test.verdict(folder)
                     # A race shows at once; a model that hangs may only be slow, which proves nothing.
                     if verdict == 'fails' or (verdict == 'hangs' and test not in (model, counted)):
                         return f'{test.name} {verdict}'
