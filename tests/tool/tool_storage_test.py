@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Tests of dumps into raw storage from outside: tool_storage_test.py OPDUMP MTD_PRELOAD [unittest arguments].
 
-MTD_PRELOAD emulates an MTD device, as no kernel's MTD can be had; the rest is files, and a loop device where the
-machine gives one. Standard library only.
+MTD_PRELOAD emulates an MTD device, as few machines have one; the rest is files, and a loop device where the machine
+gives one. Nodes of the machine's kernel are used only where OPDUMP_STORAGE_NODES names them. Standard library only.
 """
 import json
 import os
@@ -164,6 +164,18 @@ class Storage(StorageCase):
             subprocess.run(['losetup', '-d', device], check=True)
 
 
+class Kernel(Case):
+    """What the machine's kernel has, where OPDUMP_STORAGE_NODES names nodes whose bytes nobody needs."""
+
+    def test_nodes(self):
+        nodes = os.environ.get('OPDUMP_STORAGE_NODES', '').split()
+        if not nodes:
+            self.skipTest('OPDUMP_STORAGE_NODES names no nodes, such as /dev/mtd0, whose bytes may be lost')
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'storage', 'kernel_storage.sh')
+        done = subprocess.run(['sh', script, tool_case.OPDUMP, *nodes], stdout=subprocess.PIPE, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+
 class Mtd(StorageCase):
     """With the emulation of an MTD device."""
 
@@ -215,5 +227,5 @@ class Mtd(StorageCase):
 
 if __name__ == '__main__':
     PRELOAD = os.path.abspath(sys.argv.pop(2))
-    print('MTD: emulated; no kernel\'s MTD was used', file=sys.stderr)
+    print('MTD: emulated; a kernel\'s is used where OPDUMP_STORAGE_NODES names it', file=sys.stderr)
     tool_case.main()
