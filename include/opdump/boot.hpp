@@ -48,7 +48,7 @@ template <class Memory, class To>
   if (status != Status::ok) return status;
   status = follow_options(sink, config.options, session.journal());
   if (status == Status::ok) status = session.init();
-  if (status == Status::ok) status = session.set_config(config);
+  if (status == Status::ok) status = session.set_config(config, true);
   if (status != Status::ok && session.initialised()) static_cast<void>(session.finalize());
   return status;
 }

@@ -47,6 +47,8 @@ set(opdump_config_sources
   src/config/pattern/decimal_digit.cpp
   src/config/pattern/pattern_compiler.cpp
   src/config/refusal.cpp
+  src/config/seal_json.cpp
+  src/config/seal_key.cpp
   src/config/torchair/torchair_config.cpp
 )
 set(opdump_dialect_cann 1 src/config/cann/acl_json.cpp src/config/cann/acl_list.cpp)

@@ -77,7 +77,8 @@ class FlashLog final : public EntryStream {
   FlashLog& operator=(const FlashLog&) = delete;
 
   /// See ConfigurableSink. `keep` counts instead of the policy that the log was made with; for limits, for
-  /// `fsync` of each record and for `history_steps` it is `not_supported`: the part is the limit.
+  /// `fsync` of each record, for `history_steps` and for `seal` it is `not_supported`: the part is the limit,
+  /// and a SealedSink seals.
   [[nodiscard]] Status follow(const DumpOptions& options, JournalDetail /*journal*/) {
     if (asks_files(options)) return Status::not_supported;
     if (options.keep)

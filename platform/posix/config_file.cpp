@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -13,6 +14,7 @@
 #include <utility>
 
 #include "opdump/base/arena.hpp"
+#include "opdump/config/seal_key.hpp"
 #include "platform/posix/impl/dump_path.hpp"
 #include "platform/posix/impl/trusted_variable.hpp"
 #include "platform/posix/impl/unique_fd.hpp"
@@ -82,6 +84,27 @@ std::string_view ConfigMemory::keep(std::string_view text) {
   return {kept_.get(), text.copy(kept_.get(), text.size())};
 }
 
+bool read_seal_key_file(std::string_view path, std::span<std::byte, kSealKeyBytes> key, std::string& reason) {
+  const std::string name(path);
+  ConfigText text;
+  ConfigError error;
+  if (read_config_file(name.c_str(), text, error) != Status::ok) {
+    reason = "neither a public key nor a file with one: 64 hexadecimal digits, 44 letters of base64 or a "
+             "path; " + error.reason;
+    return false;
+  }
+  const SealKeyText read = read_seal_key(text.view());
+  if (read.kind == SealKeyText::Kind::public_key) {
+    std::copy(read.key.begin(), read.key.end(), key.begin());
+    return true;
+  }
+  reason = "the file \"" + name + "\" ";
+  reason += read.kind == SealKeyText::Kind::private_key
+                ? "holds a private key, which only the recipient may have: name the public one"
+                : "holds no public key of X25519: 'opdump key new' and openssl make one";
+  return false;
+}
+
 /// Loads one config, and the file that it names.
 class ConfigLoader {
  public:
@@ -96,6 +119,7 @@ class ConfigLoader {
     if (context_.diagnostic_path.empty()) context_.diagnostic_path = variable("MS_DIAGNOSTIC_DATA_PATH");
     context_.ge_dump = context_.ge_dump || variable("ENABLE_MS_GE_DUMP") == "1";
     context_.acl_file = &acl_file_;
+    if (context_.read_seal_key == nullptr) context_.read_seal_key = read_seal_key_file;
     config_ = {};
     error_ = {};
     if (notes_ != nullptr) notes_->clear();

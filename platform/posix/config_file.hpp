@@ -51,6 +51,9 @@ class ConfigMemory {
 Status load_config_file(const char* path, ConfigMemory& memory, DumpConfig& config, ConfigError& error,
                         std::vector<ConfigNote>* notes = nullptr, const ConfigContext& context = {});
 
+/// The reader of the key files that a config names, see `ConfigContext::read_seal_key`.
+bool read_seal_key_file(std::string_view path, std::span<std::byte, kSealKeyBytes> key, std::string& reason);
+
 /// The same for a text that is in memory already, with the caller's path check. `name` stands for the file in
 /// errors.
 Status load_config_text(std::string_view text, const char* name, ConfigMemory& memory, DumpConfig& config,

@@ -107,7 +107,7 @@ void opdump_attach_model::load() {
   const Status status = dump_.files().load_model(plan_, desc_, bits_);
   if (status != Status::ok)
     static_cast<void>(dump_.fail(status, [&] { return "loading model \"" + texts_.front() + '"'; }));
-  card_due_ = !plan_.bits.empty() && !dump_.files().kit().config().options.without_cards;
+  card_due_ = !plan_.bits.empty() && writes_cards(dump_.files().kit().config().options);
   card_at_step_ = card_due_ && !attaching::waits_for_failure(dump_.files().kit().config());
   loaded_.store(true, std::memory_order_release);
 }
@@ -116,7 +116,7 @@ bool opdump_attach_model::lacks_card() {
   const bool is_captured = loaded_.load(std::memory_order_relaxed) && !plan_.bits.empty();
   if (!is_captured || !(card_due_ || dynamic_)) return false;
   const CardPlace place = dump_.card_place(desc_.id);
-  if (place.config.options.without_cards) return false;
+  if (!writes_cards(place.config.options)) return false;
   return !attaching::waits_for_failure(place.config) || attaching::has_directory(place);
 }
 

@@ -6,17 +6,18 @@
 #include <optional>
 
 #include "opdump/ring.hpp"
+#include "src/config/seal_json.hpp"
 
 namespace opdump::config {
 inline namespace OPDUMP_NAMESPACE {
 namespace {
 
-constexpr std::array<std::string_view, 19> kOptionKeys = {
+constexpr std::array<std::string_view, 20> kOptionKeys = {
     "ring_bytes",    "when_full", "block_limit_ms",    "journal",
     "file_format",   "layout",    "statistic_numbers", "trailing_comma",
     "max_bytes",     "max_files", "reserve_bytes",     "keep",
     "fsync",         "watch",     "history_steps",     "after_steps",
-    "history_bytes", "digest",    "model_card"};
+    "history_bytes", "digest",    "model_card",        "seal"};
 constexpr std::array<std::string_view, 2> kWatch = {"every", "verdict"};
 constexpr std::array<std::string_view, 2> kNumbers = {"server", "nano"};
 constexpr std::array<std::string_view, 2> kCards = {"on", "off"};
@@ -68,7 +69,7 @@ bool OptionsJson::read(DumpConfig& config) {
   put_number("history_steps", 1, kMaxSteps, options.history_steps);
   put_number("after_steps", 0, kMaxSteps, options.after_steps);
   put_number("history_bytes", kMinHistory, kMaxHistory, options.history_bytes);
-  return good_ && settle_layout(config) && settle_digest(config);
+  return good_ && settle_layout(config) && settle_digest(config) && read_seal(config);
 }
 
 /// A digest takes the place of the tensors, so what says something else of them contradicts it.
@@ -96,6 +97,13 @@ bool OptionsJson::settle_digest(DumpConfig& config) {
   config.form.data = DumpData::statistics;
   config.form.statistics = static_cast<StatBits>(kDigestCrc32c << digest);
   return true;
+}
+
+bool OptionsJson::read_seal(DumpConfig& config) {
+  const JsonNode* const seal = node_.member("seal");
+  if (seal == nullptr) return true;
+  const bool asks_for_cards = node_.member("model_card") != nullptr && !config.options.without_cards;
+  return SealJson(memory_, refusal_, read_seal_key_).read(*seal, kOpdump.key("seal"), asks_for_cards, config);
 }
 
 /// A layout for one format brings it, and takes it away again.

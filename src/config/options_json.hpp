@@ -1,4 +1,5 @@
 #pragma once
+#include "opdump/config/parse.hpp"
 #include "opdump/types/config.hpp"
 #include "src/config/json/node_reader.hpp"
 
@@ -8,8 +9,8 @@ inline namespace OPDUMP_NAMESPACE {
 /// Reads the "opdump" object beside a dialect's own object. Strict: it refuses what it does not know.
 class OptionsJson : NodeReader {
  public:
-  OptionsJson(const JsonNode& node, Arena& memory, Refusal& refusal)
-      : NodeReader(memory, refusal), node_(node) {}
+  OptionsJson(const JsonNode& node, Arena& memory, Refusal& refusal, SealKeyReader read_seal_key)
+      : NodeReader(memory, refusal), node_(node), read_seal_key_(read_seal_key) {}
 
   /// Fills the options, and the other fields of `config` that they affect.
   bool read(DumpConfig& config);
@@ -20,6 +21,7 @@ class OptionsJson : NodeReader {
   bool check_keys();
   bool settle_layout(DumpConfig& config);
   bool settle_digest(DumpConfig& config);
+  bool read_seal(DumpConfig& config);
   /// Null also when something was refused before.
   const JsonNode* find(std::string_view key) const;
 
@@ -34,6 +36,7 @@ class OptionsJson : NodeReader {
   void put_word(std::string_view key, Words words, Value& value);
 
   const JsonNode& node_;
+  SealKeyReader read_seal_key_;
   bool good_ = true;  ///< nothing was refused
 };
 

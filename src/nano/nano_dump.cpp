@@ -47,6 +47,10 @@ bool NanoDump::load_config(const char* path, NanoConfig& config) const {
   }
   for (const ConfigNote& note : notes) tell(to_string(note, path));
   const DumpConfig& read = config.config;
+  if (!read.options.seal.empty()) {
+    tell(std::string(path) + ": opdump.seal: the device part of the runtime seals nothing; the dump is off");
+    return false;
+  }
   const bool has_scene = read.overflow || read.exception != ExceptionDump::none;
   if (!read.active || (!has_scene && read.models.empty())) {
     tell(std::string(path) + ": asks for no dump of a model; the dump is off");

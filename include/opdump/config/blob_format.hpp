@@ -42,7 +42,8 @@
 ///               from version 4 on flag watch_changes_only, u32 history_steps, u32 after_steps,
 ///               u32 history_bytes;
 ///               version 5 has the same fields; a build acts on the exclusions; version 6 has the same
-///               fields, and `statistics` may be a digest
+///               fields, and `statistics` may be a digest;
+///               from version 7 on text seal
 ///     step range  u64 first, u64 last
 ///     rule      text model_name, flag any_model, flag all_layers, list of texts layers, option extras
 ///     extras    list of op ranges, list of exclusions, list of texts watched, list of texts type_parts,
@@ -56,8 +57,9 @@ namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 inline constexpr std::uint32_t kPlanMagic = 0x4e50444f;
-inline constexpr std::uint32_t kPlanVersion = 6;
-/// What a plan without digests is written as, which more builds read.
+inline constexpr std::uint32_t kPlanVersion = 7;
+/// What a plan without a seal is written as, and one without digests besides, which more builds read.
+inline constexpr std::uint32_t kPlanVersionBeforeSeals = 6;
 inline constexpr std::uint32_t kPlanVersionBeforeDigests = 5;
 inline constexpr std::size_t kPlanHeadBytes = 16;
 inline constexpr std::size_t kPlanCrcOffset = 4;
@@ -161,7 +163,7 @@ struct PlanRecord {
 };
 
 /// How many fields the config has in each version; no other record has changed so far.
-inline constexpr std::uint8_t kPlanConfigCounts[kPlanVersion] = {35, 37, 42, 46, 46, 46};
+inline constexpr std::uint8_t kPlanConfigCounts[kPlanVersion] = {35, 37, 42, 46, 46, 46, 47};
 
 #define OPDUMP_PLAN_FIELD(type, member, kind) PlanField(offsetof(type, member), PlanKind::kind)
 
@@ -212,6 +214,7 @@ inline constexpr PlanField kPlanConfig[] = {
     OPDUMP_PLAN_FIELD(DumpConfig, options.history_steps, u32),
     OPDUMP_PLAN_FIELD(DumpConfig, options.after_steps, u32),
     OPDUMP_PLAN_FIELD(DumpConfig, options.history_bytes, u32),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.seal, text),
 };
 inline constexpr PlanField kPlanStepRange[] = {
     OPDUMP_PLAN_FIELD(StepRange, first, u64),

@@ -1,11 +1,13 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "opdump/base/arena.hpp"
+#include "opdump/port/sealer.hpp"
 #include "opdump/types/config.hpp"
 
 namespace opdump {
@@ -74,6 +76,10 @@ std::string to_string(const ConfigNote& note, std::string_view file);
 /// Says whether `dump_path` can be dumped to; on `false`, `reason` says why not.
 using DumpPathCheck = bool (*)(std::string_view dump_path, std::string& reason);
 
+/// Reads the public key of X25519 from the file `path`; on `false`, `reason` says why not.
+using SealKeyReader = bool (*)(std::string_view path, std::span<std::byte, kSealKeyBytes> key,
+                               std::string& reason);
+
 /// The dialects of config files. Each is recognised by its own top-level key, "dump", "common_dump_settings"
 /// or "dump_config"; if a text has several, the first counts. "common_dump_settings" with `dump_mode` and
 /// `path` and without any key that only MindSpore knows, such as `iteration`, which it demands, is MindSpore
@@ -112,6 +118,8 @@ struct ConfigContext {
   /// overflows and exceptions; an item without a model's name selects nothing. Keys that such a product does
   /// not read, such as `dump_step`, count all the same.
   bool nano = false;
+  /// For a "seal" that names a file. Null: it is refused.
+  SealKeyReader read_seal_key = nullptr;
 };
 
 /// Whether `text` begins as a compiled plan does, even if one of its first bytes is damaged or they are

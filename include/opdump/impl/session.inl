@@ -59,12 +59,13 @@ inline Status BasicSession<Memory>::init() {
 }
 
 template <class Memory>
-inline Status BasicSession<Memory>::set_config(const DumpConfig& config) {
+inline Status BasicSession<Memory>::set_config(const DumpConfig& config, bool sink_follows) {
   if (!initialised_) return Status::not_initialised;
   if (log_ != nullptr) log_->config_set(config, device_id_);
   if (!build::kLean && log_ != nullptr && !configured_ && asks_anything(config.options))
     log_->options_ignored();
   if (!config.active || !dumps_on(config, device_id_)) return Status::ok;
+  if (!sink_follows && !config.options.seal.empty()) return Status::not_supported;
   const std::uint64_t now = context_.clock->unix_us();
   Status status = Status::ok;
   const auto has_target = [&] {

@@ -114,12 +114,20 @@ struct DumpOptions {
   std::uint32_t history_steps = 0;
   std::uint32_t after_steps = 0;    ///< that are written afterwards
   std::uint32_t history_bytes = 0;  ///< of that memory; 0: kDefaultHistoryBytes
+  /// The 32 bytes of the public key that the dump is sealed for, see SealedSink; empty: it is not sealed.
+  std::string_view seal{};
 };
 
-/// Whether `options` ask a sink for something that only a file system can do, or a history.
+/// Whether `options` ask a sink for something that only a file system can do, for a history or for sealing.
 OPDUMP_APART_IF_LEAN constexpr bool asks_files(const DumpOptions& options) {
-  return (options.max_bytes | options.max_files | options.reserve_bytes | options.history_steps) != 0 ||
+  return (options.max_bytes | options.max_files | options.reserve_bytes | options.history_steps |
+          options.seal.size()) != 0 ||
          options.fsync == Fsync::record;
+}
+
+/// Whether cards of models go beside the journal: they would be in clear.
+constexpr bool writes_cards(const DumpOptions& options) {
+  return !options.without_cards && options.seal.empty();
 }
 
 /// Whether `options` ask a sink for something that not every sink does anyway.
@@ -336,6 +344,18 @@ constexpr bool has_rare_extras(const DumpConfig& config) {
       return true;
   }
   return false;
+}
+
+/// Why a dump as `config` asks for it cannot be sealed; empty: it can. What a sink writes on its own account,
+/// and MindSpore's files beside tensors, would be in clear.
+constexpr std::string_view seal_conflict(const DumpConfig& config) {
+  if (config.form.layout != Layout::cann)
+    return "only dumps in the layout \"cann\" can be sealed: others have files beside tensors, in clear";
+  const DumpOptions& options = config.options;
+  if (options.keep == Keep::newest && (options.max_bytes | options.max_files | options.reserve_bytes) != 0)
+    return "\"keep\": \"newest\" with a limit would write into the journal, in clear, what it removes: take "
+           "\"oldest\"";
+  return {};
 }
 
 /// Whether the device with that id dumps.

@@ -115,7 +115,7 @@ int run_compile(Words words) {
   std::printf("%s: %zu bytes; loading it takes at most %zu bytes of RAM\n", printable(*output).c_str(),
               plan.size(), memory.value());
   for (const ConfigNote& note : checked.notes) say(to_string(note, file));
-  if (checked.config.options.without_cards)
+  if (checked.config.options.without_cards && checked.config.options.seal.empty())
     say(file + ": opdump.model_card: has no effect here: firmware with a compiled config writes no cards");
   if (model) {
     for (const Miss& miss : match_models(checked.config, DescribedModels(run.models).all()).misses)

@@ -4,6 +4,7 @@
 #include <bit>
 #include <optional>
 
+#include "src/card/hexadecimal.hpp"
 #include "src/tool/cli/json.hpp"
 
 namespace opdump::tool {
@@ -97,6 +98,7 @@ void write_options(JsonWriter& json, const DumpOptions& options) {
   if (options.block_limit_ms) json.key("block_limit_ms").number(*options.block_limit_ms);
   if (options.journal) json.key("journal").text(word(kJournalWords, *options.journal));
   if (options.without_cards) json.key("model_card").text("off");
+  if (!options.seal.empty()) json.key("seal").text(cards::hexadecimal(as_bytes(options.seal)));
   if (options.max_bytes != 0) json.key("max_bytes").number(options.max_bytes);
   if (options.max_files != 0) json.key("max_files").number(options.max_files);
   if (options.reserve_bytes != 0) json.key("reserve_bytes").number(options.reserve_bytes);

@@ -183,6 +183,13 @@ constexpr ConfigKey kKeys[] = {
     {"model_card",
      "whether a program that attaches opdump to a runtime writes the card of each model beside the journal",
      kOwn, "\"on\", \"off\"; firmware with a compiled config writes none", "\"on\""},
+    {"seal",
+     "seal the dump for the holder of a private key, before it reaches flash or a wire: 'opdump open' reads "
+     "it; names of directories and files stay in clear, and no model card is written",
+     kOwn,
+     "a public key of X25519 as 64 hexadecimal digits, as 44 letters of base64, or the path of a file with "
+     "one, which 'opdump key new' makes; only in the layout \"cann\"",
+     "none: the dump is in clear"},
     {"watch", "what of the watched operators to dump, with \"dump_scene\": \"watcher\"", kOwn,
      "\"every\": all that CANN does, \"verdict\": only outputs that were found overwritten", "\"every\""},
     {"history_steps",

@@ -1,8 +1,10 @@
 #include "src/tool/config/config_text.hpp"
 
+#include "opdump/impl/format/sealed.hpp"
 #include "opdump/impl/format/statistic_table.hpp"
 #include "opdump/impl/plan/resolve_plan.hpp"
 #include "opdump/types/config.hpp"
+#include "src/card/hexadecimal.hpp"
 #include "src/tool/cli/human_text.hpp"
 
 namespace opdump::tool {
@@ -189,6 +191,10 @@ void add_option_lines(const DumpOptions& options, std::vector<std::string>& line
   if (options.block_limit_ms)
     lines.push_back("wait    " + std::to_string(*options.block_limit_ms) + " ms without progress at most");
   if (options.journal) lines.push_back("journal " + std::string(journal_text(*options.journal)));
+  if (!options.seal.empty())
+    lines.push_back("sealed  for key " +
+                    cards::hexadecimal(as_bytes(options.seal.substr(0, sealed::kKeyIdBytes))) +
+                    "; names of files and their sizes stay in clear");
   if (options.without_cards) lines.push_back("cards   none: what a model is stands in no file of the dump");
   if (const std::string room = room_text(options); !room.empty()) lines.push_back("room    " + room);
   if (options.fsync) lines.push_back("safe    " + std::string(fsync_text(*options.fsync)));

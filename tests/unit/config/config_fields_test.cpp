@@ -218,6 +218,30 @@ TEST_CASE("config: the opdump object has a say in file format and layout") {
   CHECK(parse_file("accept", "options_no_model_card").config.options.without_cards);
 }
 
+TEST_CASE("config: a seal is a public key, in every dialect, or the path of one") {
+  const std::string_view seal = parse_file("accept", "options_seal").config.options.seal;
+  REQUIRE(seal.size() == 32);
+  CHECK(seal.substr(0, 3) == "\x27\xc5\x82");
+  CHECK(parse_file("accept", "options_seal_base64").config.options.seal == seal);
+  CHECK(parse_file("accept", "options_seal_base64").config.options.without_cards);
+  CHECK(parse_file("accept", "options_digest").config.options.seal.empty());
+  ConfigContext context = {.dialect = ConfigDialect::torchair};
+  context.read_seal_key = [](std::string_view path, std::span<std::byte, 32> key, std::string& reason) {
+    reason = "no key in " + std::string(path);
+    std::fill(key.begin(), key.end(), std::byte{5});
+    return path == "key.pub";
+  };
+  const auto torchair = [&](const std::string& path) {
+    return ParsedConfig(R"({"dump_config": {"enable_dump": true, "dump_path": "output"}, "opdump": {"seal": ")" +
+                            path + "\"}}",
+                        check_path, context);
+  };
+  CHECK(torchair("key.pub").config.options.seal == std::string(32, '\5'));
+  CHECK(torchair("other").status == Status::config_refused);
+  CHECK(torchair("other").error.reason == "no key in other");
+  CHECK(torchair("other").error.key == "opdump.seal");
+}
+
 TEST_CASE("config: a digest takes the place of the tensors, in every dialect") {
   const auto cann = [](const std::string& dump, const std::string& options) {
     return ParsedConfig("{\"dump\": {\"dump_path\": \"output\", \"dump_list\": [{}]" + dump +

@@ -143,10 +143,22 @@ TEST_CASE("plan: one with digests is refused by builds that know none, and other
   config.form.data = DumpData::statistics;
   CHECK(version_of(config) == kPlanVersionBeforeDigests);
   config.form.statistics = kDigestMd5;
-  CHECK(version_of(config) == kPlanVersion);
+  CHECK(version_of(config) == kPlanVersionBeforeSeals);
   const Loaded loaded(write_plan(config));
   REQUIRE(loaded.status == Status::ok);
   CHECK(digest_bytes(loaded.config.form) == 16);
+}
+
+TEST_CASE("plan: one with a seal is refused by builds that know none, and others are not") {
+  DumpConfig config = {.active = true, .dump_path = "/d"};
+  const std::size_t bytes = write_plan(config).size();
+  config.options.seal = std::string_view("0123456789abcdef0123456789abcdef", 32);
+  const std::vector<std::byte> plan = write_plan(config);
+  CHECK(load_little_endian<std::uint32_t>(plan.data() + kPlanVersionOffset) == kPlanVersion);
+  CHECK(plan.size() == bytes + 4 + 32);
+  const Loaded loaded(plan);
+  REQUIRE(loaded.status == Status::ok);
+  CHECK(to_text(loaded.config) == to_text(config));
 }
 
 TEST_CASE("plan: a config and its compiled plan are equal, for every file of the corpus") {
