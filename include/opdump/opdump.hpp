@@ -31,6 +31,7 @@
 #include "opdump/port/device_copy.hpp"    // elements out of the device, and out of its formats
 #include "opdump/port/device_memory.hpp"  // copies from the device
 #include "opdump/port/listeners.hpp"      // is told of configs, models and overwrites
+#include "opdump/port/sealer.hpp"         // encrypts chunks of a dump
 #include "opdump/port/sink.hpp"           // where a dump goes
 #include "opdump/port/waker.hpp"          // sleeps until a ring fills
 #include "opdump/port/watchdog.hpp"       // is fed while a long operation goes on
@@ -48,6 +49,7 @@
 #include "opdump/parts/overflow_scan.hpp"    // finds the operators that overflow
 #include "opdump/parts/protobuf.hpp"         // files of CANN's servers
 #include "opdump/parts/settable_clock.hpp"   // a clock that learns the calendar's time late
+#include "opdump/parts/sealed_sink.hpp"      // seals a dump before it reaches its sink
 #include "opdump/parts/statistics.hpp"       // statistics in the place of tensors
 #include "opdump/parts/survivors.hpp"        // records that have survived a reset
 #include "opdump/parts/text_log.hpp"         // a session's log as lines of text

@@ -15,12 +15,14 @@
 #include "opdump/impl/stats/non_finite.hpp"
 #include "opdump/parts/all.hpp"
 #include "opdump/parts/history_sink.hpp"
+#include "opdump/parts/sealed_sink.hpp"
 #include "opdump/parts/text_log.hpp"
 #include "opdump/session.hpp"
 #include "platform/posix/counter_clock.hpp"
 #include "platform/posix/crash_dump.hpp"
 #include "platform/posix/drain_thread.hpp"
 #include "platform/posix/dump_store.hpp"
+#include "platform/posix/host_sealer.hpp"
 #include "platform/posix/impl/make_directories.hpp"
 #include "platform/posix/impl/op_index_memory.hpp"
 #include "platform/posix/impl/room_for.hpp"
@@ -153,7 +155,7 @@ class DumpKit {
     if (status == Status::ok && begins) status = session_.init();
     if (status == Status::ok && dumps) status = start_thread();
     const DumpConfig placed = dumps ? behind_earlier_runs(config) : config;
-    if (status == Status::ok) status = session_.set_config(placed);
+    if (status == Status::ok) status = session_.set_config(placed, true);
     if (status == Status::ok && dumps) {
       config_ = placed;
       status = begin_extras(text);
@@ -259,6 +261,9 @@ class DumpKit {
     bool finished = false;
   };
 
+  static constexpr std::uint32_t kSealedChunkBytes = 4096;
+  static constexpr std::size_t kSealBytes = SealedSink<>::bytes_for(kSealedChunkBytes);
+
   void finish(GrowingModel& growing) {
     if (growing.finished || !session_.initialised() || growing.plan->bits.empty()) return;
     growing.finished = true;
@@ -306,9 +311,11 @@ class DumpKit {
     return status == Status::ok ? keep_history(options) : status;
   }
 
-  /// Stops draining, gets the place that `config` names ready, and lets the store follow its options.
+  /// Stops draining, gets the place that `config` names ready, and lets the store follow its options, and
+  /// the seal.
   Status move_store(const DumpConfig& config) {
     drain_.stop();
+    if (const Status status = check_seal(config); status != Status::ok) return status;
     if constexpr (kPlacesDumps) {
       const bool was_raw = store_.is_raw();
       const Status status = store_.open(config);
@@ -320,7 +327,40 @@ class DumpKit {
     }
     DumpOptions options = config.options;
     options.history_steps = 0;  // `history_` keeps those.
-    return store_.follow(options, session_.journal());
+    options.seal = {};          // `sealed_` sees to it.
+    const Status status = store_.follow(options, session_.journal());
+    return status == Status::ok ? seal(config.options.seal) : status;
+  }
+
+  /// Whether `config` can be sealed as it asks; leaves a sealer and its memory, if it needs them.
+  Status check_seal(const DumpConfig& config) {
+    const std::string_view key = config.options.seal;
+    // What is left of an earlier config would not be sealed as that one asks.
+    if (config_.active && key != config_.options.seal)
+      return refuse_seal("another config is in force that is sealed otherwise: end that first");
+    if (key.empty()) return Status::ok;
+    if (const std::string_view why = seal_conflict(config); !why.empty()) return refuse_seal(why);
+    if (sealer_ == nullptr) sealer_ = make_host_sealer();
+    if (sealer_ == nullptr)
+      return refuse_seal("libsodium, which seals a dump, is not on this system: install it (Debian's libsodium23)");
+    if (seal_memory_ == nullptr) seal_memory_.reset(new (std::nothrow) std::byte[kSealBytes]);
+    return seal_memory_ == nullptr ? Status::no_memory : Status::ok;
+  }
+
+  /// After `check_seal`.
+  Status seal(std::string_view key) {
+    if (config_.active) return Status::ok;  // as it is
+    if (key.empty()) {
+      sealed_.pass();
+      return Status::ok;
+    }
+    sealed_.equip(*sealer_, {seal_memory_.get(), kSealBytes});
+    return sealed_.seal(key);
+  }
+
+  Status refuse_seal(std::string_view why) {
+    store_error_ = std::string("opdump.seal: ").append(why);
+    return Status::not_supported;
   }
 
   /// While nothing is drained.
@@ -374,7 +414,10 @@ class DumpKit {
   Store store_;
   std::string store_error_;
   CrashSink crash_sink_{store_};
-  HistorySink history_{crash_sink_};
+  SealedSink<> sealed_{crash_sink_};  ///< before `crash_sink_`, so that a crash writes nothing in clear either
+  HistorySink history_{sealed_};
+  std::shared_ptr<Sealer> sealer_;            ///< null: nothing was to be sealed yet
+  std::unique_ptr<std::byte[]> seal_memory_;  ///< likewise
   std::unique_ptr<std::uint64_t[]> history_memory_;  ///< null: no history is kept
   KitClock clock_;
   DumpConfig config_;                        ///< the config in force

@@ -102,8 +102,8 @@ def told(flags):
     return ' with ' + ' '.join(knobs) if knobs else ''
 
 
-def has_opencl(compiler):
-    return subprocess.run([compiler, '-fsyntax-only', '-xc', '-'], input='#include <CL/cl.h>\n', text=True,
+def has_header(compiler, header):
+    return subprocess.run([compiler, '-fsyntax-only', '-xc', '-'], input=f'#include <{header}>\n', text=True,
                           capture_output=True, check=False).returncode == 0
 
 
@@ -116,9 +116,10 @@ def main():
     alone = numbers[1:] or ALONE
     headers = [p.relative_to(root / 'include') for p in sorted((root / 'include/opdump').rglob('*.hpp'))]
     headers += [p.relative_to(root) for p in sorted((root / 'platform').rglob('*.hpp'))]
-    if not has_opencl(compiler):
-        print('left out: platform/opencl, as OpenCL\'s headers are not there')
-        headers = [p for p in headers if p.parts[:2] != ('platform', 'opencl')]
+    for folder, header in (('opencl', 'CL/cl.h'), ('psa', 'psa/crypto.h')):
+        if not has_header(compiler, header):
+            print(f'left out: platform/{folder}, as {header} is not there')
+            headers = [p for p in headers if p.parts[:2] != ('platform', folder)]
     c_headers = [p.relative_to(root / 'include') for p in sorted((root / 'include/opdump').rglob('*.h'))]
     # Those of runtimes and of an RTOS need the headers of these, which tests/runtimes and rtos_test.py have.
     headers = [p for p in headers if p.parts[1] not in ('runtimes', 'freertos', 'zephyr', 'esp-idf')]
