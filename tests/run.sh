@@ -44,7 +44,9 @@ environment
   OPDUMP_NANO_EVENTS  how many events of the mailbox libdatadump takes in random order; 100000 by default
   OPDUMP_FLASH_CUTS  any value: more than a million losses of power in the flash log's tests, and a million
                      records; 'full': at every byte, and again at every byte of the recovery
-Tests that need something that is not there are skipped, and listed as such; OpenCL is installed if it can be.
+  OPDUMP_SEAL_CUTS  any value: more than 100000 losses of power while a sealed dump is written
+Tests that need something that is not there are skipped, and listed as such; OpenCL, libsodium and mbed TLS are
+installed if they can be.
 
 The last line is 'N passed, N failed'. The exit status is 1 if anything failed.
 END
@@ -101,6 +103,14 @@ has_opencl() {
   printf '%s\n' '#include <CL/cl.h>' | $CXX -x c -fsyntax-only - && pkg-config OpenCL && ls /etc/OpenCL/vendors/*.icd
 }
 
+has_sodium() {
+  python3 tests/seal/sodium_there.py
+}
+
+has_mbedcrypto() {
+  printf '%s\n' '#include <psa/crypto.h>' | $CXX -x c -fsyntax-only -
+}
+
 test_tools() {
   build_tools
   need doctest-dev doctest has_doctest
@@ -133,6 +143,8 @@ run() {
 mkdir -p build
 ensure test_tools
 [ "$firmware" = yes ] || try_to_have 'OpenCL with a device' has_opencl pocl-opencl-icd ocl-icd-opencl-dev
+[ "$firmware" = yes ] || try_to_have libsodium has_sodium libsodium23
+[ "$firmware" = yes ] || try_to_have 'mbed TLS' has_mbedcrypto libmbedtls-dev
 
 # The leak check of clang 14 may crash in the thread-local blocks of a thread that has just ended, once in hundreds of
 # runs (google/sanitizers#1267, mended in LLVM 17); without intercept_tls_get_addr it leaves them alone.

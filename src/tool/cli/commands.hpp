@@ -19,6 +19,8 @@ int run_doctor(Words words);
 int run_edges(Words words);
 int run_explain(Words words);
 int run_extract(Words words);
+int run_key(Words words);
+int run_open(Words words);
 int run_overflow(Words words);
 int run_receive(Words words);
 int run_replay(Words words);

@@ -18,6 +18,7 @@
 #include "src/tool/dump/mapping_file.hpp"
 #include "src/tool/dump/pending_pairs.hpp"
 #include "src/tool/dump/record_name.hpp"
+#include "src/tool/seal/sealed_notice.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -187,8 +188,22 @@ Stray judge_stray(const FoundFile& file) {
   return expected ? Stray::expected : Stray::worth_a_note;
 }
 
-void find_files(const std::string& path, bool recursive, std::vector<FoundFile>& files,
-                const SearchReport& report) {
+namespace {
+
+/// Of the files from number `first` on.
+void pass_over_sealed(const std::string& path, std::vector<FoundFile>& files, std::size_t first,
+                      const SearchReport& report) {
+  // A dump is sealed as a whole.
+  const std::string key = first < files.size() ? sealed_for(files[first].path) : std::string();
+  if (key.empty()) return;
+  report.error(sealed_text(path, key));
+  const auto is_sealed = [](const FoundFile& file) { return !sealed_for(file.path).empty(); };
+  files.erase(std::remove_if(files.begin() + static_cast<std::ptrdiff_t>(first), files.end(), is_sealed),
+              files.end());
+}
+
+void find_any(const std::string& path, bool recursive, std::vector<FoundFile>& files,
+              const SearchReport& report) {
   struct stat status {};
   if (stat(path.c_str(), &status) != 0) return report.error(path + ": " + strerror(errno));
   if (S_ISDIR(status.st_mode)) return find_in(path, {}, recursive, files, report);
@@ -200,6 +215,15 @@ void find_files(const std::string& path, bool recursive, std::vector<FoundFile>&
   if (const std::string problem = mapping.read(joined(directory, kMappingFileName)); !problem.empty())
     report.note(problem);
   files.push_back({path, mapping.real_name(name), {}, true});
+}
+
+}  // namespace
+
+void find_files(const std::string& path, bool recursive, std::vector<FoundFile>& files,
+                const SearchReport& report, SealedFiles sealed) {
+  const std::size_t first = files.size();
+  find_any(path, recursive, files, report);
+  if (sealed == SealedFiles::passed_over) pass_over_sealed(path, files, first, report);
 }
 
 }  // namespace opdump::tool

@@ -19,11 +19,11 @@ class FoundDump {
   /// Adds the files at `path`; from a flash image all files, even if not `recursive`. With `boot`, adds only
   /// the files of that boot, in an image or below the boot's folder.
   void add(const std::string& path, bool recursive, const SearchReport& report,
-           std::optional<std::uint32_t> boot = std::nullopt) {
+           std::optional<std::uint32_t> boot = std::nullopt, SealedFiles sealed = SealedFiles::passed_over) {
     images_.push_back(std::make_unique<ExtractedImage>());
     const std::string there = images_.back()->open(path, report, boot);
     const std::size_t first = files_.size();
-    find_files(there, recursive || there != path, files_, report);
+    find_files(there, recursive || there != path, files_, report, sealed);
     if (boot && there == path)
       files_.erase(std::remove_if(files_.begin() + static_cast<std::ptrdiff_t>(first), files_.end(),
                                   [&](const FoundFile& file) { return boot_of(file.path) != boot; }),

@@ -31,6 +31,7 @@ constexpr KindTexts kKinds[] = {
     {"journal", "the journal cannot be trusted"},
     {"not_final", "not finalized"},
     {"no_journal", "no journal"},
+    {"sealed", "sealed"},
     {"unlisted", "in no journal"},
     {"part", "not finished"},
     {"unreceived", "never arrived over the wire"},

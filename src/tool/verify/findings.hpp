@@ -27,6 +27,7 @@ enum class FindingKind : std::uint8_t {
   journal,      ///< the journal is damaged, or contradicts itself
   not_final,    ///< the journal does not end in `closed`
   none,         ///< there is no journal
+  sealed,       ///< the journal is sealed
   unlisted,     ///< a file that no journal names
   part,         ///< a file that was never finished
   unreceived,   ///< frames of a wire never arrived

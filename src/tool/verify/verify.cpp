@@ -18,6 +18,7 @@
 #include "src/tool/dump/directory_entries.hpp"
 #include "src/tool/flash/extracted_image.hpp"
 #include "src/tool/flash/flash_image.hpp"
+#include "src/tool/seal/sealed_notice.hpp"
 #include "src/tool/verify/dump_check.hpp"
 #include "src/tool/verify/findings.hpp"
 #include "src/tool/verify/journaled_dumps.hpp"
@@ -146,6 +147,16 @@ std::optional<int> check_usage(const VerifyOptions& options, const std::vector<s
   return std::nullopt;
 }
 
+/// The key id that a dump is sealed for, by its journals; empty: none is.
+std::string sealed_journal(const std::vector<JournaledDump>& dumps) {
+  for (const JournaledDump& dump : dumps) {
+    for (const std::string& journal : dump.journals) {
+      if (std::string key = sealed_for(path_of(dump.directory, journal)); !key.empty()) return key;
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 int run_verify(Words words) {
@@ -183,6 +194,8 @@ int run_verify(Words words) {
   const auto add_note = [](const std::string& message) { say("opdump: " + message); };
   const std::string dump = image.open(rest[0], {add_damage, add_note});
   find_dumps(dump, dumps, journal_bytes, findings);
+  const std::string key = sealed_journal(dumps);
+  if (!key.empty()) dumps.clear();
   {
     Progress progress(journal_bytes);
     BesideCards cards(add_note);
@@ -194,10 +207,13 @@ int run_verify(Words words) {
                              .quick = options.quick};
     for (const JournaledDump& dump : dumps) DumpCheck(context, dump.directory).check(dump.journals);
     progress.wipe();
-    const auto none = [&](const std::string& message) {
-      findings.add(FindingKind::none, true, {rest[0], message}, {{"path", rest[0]}, {"message", message}});
+    const auto none = [&](const std::string& message, FindingKind kind = FindingKind::none) {
+      findings.add(kind, true, {rest[0], message}, {{"path", rest[0]}, {"message", message}});
     };
-    if (context.journals.empty()) {
+    if (!key.empty()) {
+      none("sealed for key " + key + ": 'opdump open --key FILE " + rest[0] + " -o DIR' opens it first",
+           FindingKind::sealed);
+    } else if (context.journals.empty()) {
       none(
           "no journal: nothing to prove completeness with. It is 'opdump.{device}.{id}.journal' in the "
           "directory of the time, unless the session was told to keep none");
