@@ -89,8 +89,10 @@ bool read_seal_key_file(std::string_view path, std::span<std::byte, kSealKeyByte
   ConfigText text;
   ConfigError error;
   if (read_config_file(name.c_str(), text, error) != Status::ok) {
-    reason = "neither a public key nor a file with one: 64 hexadecimal digits, 44 letters of base64 or a "
-             "path; " + error.reason;
+    reason =
+        "neither a public key nor a file with one: 64 hexadecimal digits, 44 letters of base64 or a "
+        "path; " +
+        error.reason;
     return false;
   }
   const SealKeyText read = read_seal_key(text.view());

@@ -342,7 +342,8 @@ class DumpKit {
     if (const std::string_view why = seal_conflict(config); !why.empty()) return refuse_seal(why);
     if (sealer_ == nullptr) sealer_ = make_host_sealer();
     if (sealer_ == nullptr)
-      return refuse_seal("libsodium, which seals a dump, is not on this system: install it (Debian's libsodium23)");
+      return refuse_seal(
+          "libsodium, which seals a dump, is not on this system: install it (Debian's libsodium23)");
     if (seal_memory_ == nullptr) seal_memory_.reset(new (std::nothrow) std::byte[kSealBytes]);
     return seal_memory_ == nullptr ? Status::no_memory : Status::ok;
   }
@@ -414,10 +415,11 @@ class DumpKit {
   Store store_;
   std::string store_error_;
   CrashSink crash_sink_{store_};
-  SealedSink<> sealed_{crash_sink_};  ///< before `crash_sink_`, so that a crash writes nothing in clear either
+  SealedSink<> sealed_{
+      crash_sink_};  ///< before `crash_sink_`, so that a crash writes nothing in clear either
   HistorySink history_{sealed_};
-  std::shared_ptr<Sealer> sealer_;            ///< null: nothing was to be sealed yet
-  std::unique_ptr<std::byte[]> seal_memory_;  ///< likewise
+  std::shared_ptr<Sealer> sealer_;                   ///< null: nothing was to be sealed yet
+  std::unique_ptr<std::byte[]> seal_memory_;         ///< likewise
   std::unique_ptr<std::uint64_t[]> history_memory_;  ///< null: no history is kept
   KitClock clock_;
   DumpConfig config_;                        ///< the config in force

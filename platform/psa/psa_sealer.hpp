@@ -38,10 +38,10 @@ class PsaSealer final : public Sealer {
 
   [[nodiscard]] Status seal(SealNonce nonce, Bytes associated, MutableBytes chunk) override {
     std::size_t bytes = 0;
-    const psa_status_t status = psa_aead_encrypt(
-        key_, PSA_ALG_CHACHA20_POLY1305, octets(nonce.data()), nonce.size(), octets(associated.data()),
-        associated.size(), octets(chunk.data()), chunk.size() - kSealTagBytes, octets(chunk.data()),
-        chunk.size(), &bytes);
+    const psa_status_t status =
+        psa_aead_encrypt(key_, PSA_ALG_CHACHA20_POLY1305, octets(nonce.data()), nonce.size(),
+                         octets(associated.data()), associated.size(), octets(chunk.data()),
+                         chunk.size() - kSealTagBytes, octets(chunk.data()), chunk.size(), &bytes);
     return status == PSA_SUCCESS && bytes == chunk.size() ? Status::ok : Status::driver_failed;
   }
 

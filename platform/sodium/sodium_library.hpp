@@ -17,7 +17,8 @@ inline unsigned char* octets(std::byte* bytes) {
 }
 
 /// The functions of libsodium that opdump calls, looked up at run time, so that a program which seals nothing
-/// does not need it. Its headers are not needed. Source: libsodium 1.0.18; both names have the same functions.
+/// does not need it. Its headers are not needed. Source: libsodium 1.0.18; both names have the same
+/// functions.
 class SodiumLibrary {
  public:
   static constexpr const char* kNames[] = {"libsodium.so.23", "libsodium.so.26"};
@@ -26,8 +27,8 @@ class SodiumLibrary {
   SodiumLibrary(const SodiumLibrary&) = delete;
   SodiumLibrary& operator=(const SodiumLibrary&) = delete;
 
-  /// `library_missing`; `symbol_missing` for another library of that name; `driver_failed` when libsodium finds
-  /// no random numbers. Stays loaded when this object goes. For boot: allocates.
+  /// `library_missing`; `symbol_missing` for another library of that name; `driver_failed` when libsodium
+  /// finds no random numbers. Stays loaded when this object goes. For boot: allocates.
   [[nodiscard]] Status load() {
     for (const char* const name : kNames) {
       if (library_ == nullptr) library_ = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
@@ -35,7 +36,8 @@ class SodiumLibrary {
     if (library_ == nullptr) return Status::library_missing;
     int (*init)() = nullptr;
     const bool found = look_up("sodium_init", init) && look_up("sodium_memzero", wipe) &&
-                       look_up("randombytes_buf", random) && look_up("crypto_scalarmult_curve25519", multiply) &&
+                       look_up("randombytes_buf", random) &&
+                       look_up("crypto_scalarmult_curve25519", multiply) &&
                        look_up("crypto_scalarmult_curve25519_base", multiply_base) &&
                        look_up("crypto_auth_hmacsha256", authenticate) &&
                        look_up("crypto_aead_chacha20poly1305_ietf_encrypt_detached", encrypt) &&
@@ -50,12 +52,14 @@ class SodiumLibrary {
   int (*multiply_base)(unsigned char* product, const unsigned char* scalar) = nullptr;
   int (*authenticate)(unsigned char* to, const unsigned char* from, unsigned long long bytes,
                       const unsigned char* key) = nullptr;
-  int (*encrypt)(unsigned char* to, unsigned char* tag, unsigned long long* tag_bytes, const unsigned char* from,
-                 unsigned long long bytes, const unsigned char* associated, unsigned long long associated_bytes,
-                 const unsigned char* none, const unsigned char* nonce, const unsigned char* key) = nullptr;
+  int (*encrypt)(unsigned char* to, unsigned char* tag, unsigned long long* tag_bytes,
+                 const unsigned char* from, unsigned long long bytes, const unsigned char* associated,
+                 unsigned long long associated_bytes, const unsigned char* none, const unsigned char* nonce,
+                 const unsigned char* key) = nullptr;
   int (*decrypt)(unsigned char* to, unsigned char* none, const unsigned char* from, unsigned long long bytes,
-                 const unsigned char* tag, const unsigned char* associated, unsigned long long associated_bytes,
-                 const unsigned char* nonce, const unsigned char* key) = nullptr;
+                 const unsigned char* tag, const unsigned char* associated,
+                 unsigned long long associated_bytes, const unsigned char* nonce,
+                 const unsigned char* key) = nullptr;
 
  private:
   template <class Function>

@@ -8,7 +8,8 @@
 namespace opdump::sodium {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Seals by libsodium. `seal` only computes: it may run in a signal handler. Several objects work side by side.
+/// Seals by libsodium. `seal` only computes: it may run in a signal handler. Several objects work side by
+/// side.
 class SodiumSealer final : public Sealer {
  public:
   /// `library` is loaded, and outlives this object.
@@ -27,7 +28,8 @@ class SodiumSealer final : public Sealer {
   [[nodiscard]] Status seal(SealNonce nonce, Bytes associated, MutableBytes chunk) override {
     const std::size_t bytes = chunk.size() - kSealTagBytes;
     library_.encrypt(octets(chunk.data()), octets(chunk.data() + bytes), nullptr, octets(chunk.data()), bytes,
-                     octets(associated.data()), associated.size(), nullptr, octets(nonce.data()), key_.data());
+                     octets(associated.data()), associated.size(), nullptr, octets(nonce.data()),
+                     key_.data());
     return Status::ok;
   }
 

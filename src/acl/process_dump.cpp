@@ -288,9 +288,8 @@ aclError ProcessDump::use_config(const char* path) {
               ": note: opdump.ring_bytes: the rings are those of the program's recorders");
   follow_memory();
   if (const Status status = kit_.apply(config); status != Status::ok)
-    return fail(ACL_ERROR_INTERNAL_ERROR,
-                std::string(path) + ": " + std::string(to_string(status)) +
-                    (kit_.store_error().empty() ? "" : ": " + kit_.store_error()));
+    return fail(ACL_ERROR_INTERNAL_ERROR, std::string(path) + ": " + std::string(to_string(status)) +
+                                              (kit_.store_error().empty() ? "" : ": " + kit_.store_error()));
   configs_.push_back(std::move(memory));
   return ACL_SUCCESS;
 }

@@ -11,8 +11,7 @@ inline namespace OPDUMP_NAMESPACE {
 
 bool SealJson::read(const JsonNode& node, const KeyPath& path, bool asks_for_cards, DumpConfig& config) {
   if (!check_type(&node, JsonType::string, path)) return false;
-  if (node.text().empty())
-    return empty(node, path, "name a public key");
+  if (node.text().empty()) return empty(node, path, "name a public key");
   SealKeyText key = read_seal_key(node.text());
   if (key.kind == SealKeyText::Kind::none) {
     if (read_key_ == nullptr)

@@ -74,7 +74,8 @@ SealKeyText made(SealKeyText::Kind kind, std::string_view bytes) {
   SealKeyText key;
   if (bytes.size() != kSealKeyBytes) return key;
   key.kind = kind;
-  std::transform(bytes.begin(), bytes.end(), key.key.begin(), [](char c) { return static_cast<std::byte>(c); });
+  std::transform(bytes.begin(), bytes.end(), key.key.begin(),
+                 [](char c) { return static_cast<std::byte>(c); });
   return key;
 }
 

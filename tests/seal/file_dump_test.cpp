@@ -36,8 +36,8 @@ const std::string kSecret = "the patient is called Q. Example";
 struct Place {
   explicit Place(const std::string& options) {
     std::filesystem::create_directory(dump);
-    write_file(config, R"({"dump": {"dump_path": ")" + dump.string() + R"(", "dump_list": [{}]}, "opdump": {)" +
-                           options + "}}");
+    write_file(config, R"({"dump": {"dump_path": ")" + dump.string() +
+                           R"(", "dump_list": [{}]}, "opdump": {)" + options + "}}");
   }
 
   /// The text of each file of the dump, all of which must be sealed.
@@ -118,7 +118,8 @@ TEST_CASE("seal: a program that crashes writes nothing in clear") {
       dump.log_to(nullptr, nullptr);
       dump.on_crash(posix::OnCrash::dump);
       ModelPlanFor<1> plan;
-      if (dump.start(place.config.c_str()) != Status::ok || dump.load_model(plan, kModel) != Status::ok) _exit(9);
+      if (dump.start(place.config.c_str()) != Status::ok || dump.load_model(plan, kModel) != Status::ok)
+        _exit(9);
       capture(dump, plan, 7);
       abort();
     }
@@ -170,7 +171,9 @@ TEST_CASE("seal: no card of a model is written beside a sealed dump, nor from a 
     {
       const auto step = model.step();
       REQUIRE(model.wants(op));
-      model.capture(op, {}, attach::Tensors().add(kSecret.data(), OPDUMP_UINT8, {static_cast<std::int64_t>(kSecret.size())}));
+      model.capture(
+          op, {},
+          attach::Tensors().add(kSecret.data(), OPDUMP_UINT8, {static_cast<std::int64_t>(kSecret.size())}));
     }
     CHECK(dump.stop() == OPDUMP_OK);
     const std::vector<Opened> files = place.opened();

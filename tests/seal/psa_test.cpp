@@ -35,7 +35,8 @@ class PsaUnsealer final : public tool::Unsealer {
     clamped[31] = (clamped[31] & std::byte{0x7f}) | std::byte{0x40};
     REQUIRE(psa_import_key(&attributes, octets(clamped.data()), clamped.size(), &pair_) == PSA_SUCCESS);
     std::size_t bytes = 0;
-    REQUIRE(psa_export_public_key(pair_, octets(recipient_.data()), recipient_.size(), &bytes) == PSA_SUCCESS);
+    REQUIRE(psa_export_public_key(pair_, octets(recipient_.data()), recipient_.size(), &bytes) ==
+            PSA_SUCCESS);
   }
   ~PsaUnsealer() override {
     psa_destroy_key(key_);
@@ -58,8 +59,8 @@ class PsaUnsealer final : public tool::Unsealer {
         psa_key_derivation_setup(&operation, kAgreement) == PSA_SUCCESS &&
         psa_key_derivation_key_agreement(&operation, PSA_KEY_DERIVATION_INPUT_SECRET, pair_,
                                          octets(ephemeral.data()), ephemeral.size()) == PSA_SUCCESS &&
-        psa_key_derivation_input_bytes(&operation, PSA_KEY_DERIVATION_INPUT_INFO, octets(info), sizeof info) ==
-            PSA_SUCCESS &&
+        psa_key_derivation_input_bytes(&operation, PSA_KEY_DERIVATION_INPUT_INFO, octets(info),
+                                       sizeof info) == PSA_SUCCESS &&
         psa_key_derivation_output_key(&attributes, &operation, &key_) == PSA_SUCCESS;
     psa_key_derivation_abort(&operation);
     return derived;

@@ -2,8 +2,8 @@
 ///
 ///     sealed_image_maker PLAN IMAGE BLOCKS BOOTS
 ///
-/// IMAGE becomes what a part of that many blocks of 4 KiB holds after so many boots of ten steps each. Seals by
-/// mbed TLS if OPDUMP_BY_PSA is defined, else by libsodium. Exit status 3: the config is refused.
+/// IMAGE becomes what a part of that many blocks of 4 KiB holds after so many boots of ten steps each. Seals
+/// by mbed TLS if OPDUMP_BY_PSA is defined, else by libsodium. Exit status 3: the config is refused.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -115,7 +115,8 @@ int main(int argc, char** argv) {
     std::printf("%s\n", std::string(to_string(status)).c_str());
     return 3;
   }
-  std::ofstream(argv[2], std::ios::binary).write(reinterpret_cast<const char*>(part.bytes.data()),
-                                                 static_cast<std::streamsize>(part.bytes.size()));
+  std::ofstream(argv[2], std::ios::binary)
+      .write(reinterpret_cast<const char*>(part.bytes.data()),
+             static_cast<std::streamsize>(part.bytes.size()));
   return 0;
 }

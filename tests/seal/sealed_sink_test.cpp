@@ -45,9 +45,7 @@ struct SealBench {
     return std::string(as_text(bytes));
   }
   std::string object(const std::string& file) const { return stored("/dump|time/0|" + file); }
-  std::string lines(const std::string& file) const {
-    return inner.journals.at("/dump|time|" + file);
-  }
+  std::string lines(const std::string& file) const { return inner.journals.at("/dump|time|" + file); }
 
   FakeSink inner;
   Recipient recipient;
@@ -98,8 +96,7 @@ TEST_CASE("seal: objects of every length are opened, and nothing of them is in c
         opened.faults != "")
       FAIL(name, ": ", opened.faults);
     const std::size_t whole = 4 + 6 + name.size() + bytes;
-    REQUIRE(file.size() ==
-            sealed::kHeadBytes + whole + (whole + kChunk - 1) / kChunk * sealed::kChunkMore);
+    REQUIRE(file.size() == sealed::kHeadBytes + whole + (whole + kChunk - 1) / kChunk * sealed::kChunkMore);
     for (std::size_t i = 0; i + 8 <= bytes; ++i) {
       if (file.find(text.substr(i, 8)) != file.npos) FAIL("in clear: ", name, " from byte ", i);
     }
@@ -130,7 +127,8 @@ TEST_CASE("seal: of a file that is cut anywhere only the chunk under way is miss
   for (std::size_t bytes = 8; bytes < file.size(); ++bytes) {
     const Opened opened = open_file(*bench.recipient.key, file.substr(0, bytes));
     std::size_t whole = 0;
-    for (const Piece& chunk : chunks) whole += chunk.at + chunk.bytes <= bytes ? chunk.bytes - sealed::kChunkMore : 0;
+    for (const Piece& chunk : chunks)
+      whole += chunk.at + chunk.bytes <= bytes ? chunk.bytes - sealed::kChunkMore : 0;
     const std::size_t head = 4 + 6 + 2;
     const std::string expected = text.substr(0, whole < head ? 0 : whole - head);
     if (opened.text != expected || !opened.cut_short || opened.faults.find("ends ") != 0)
@@ -186,7 +184,8 @@ TEST_CASE("seal: lines are opened, and pieces that are swapped, repeated, change
   std::string all;
   std::vector<std::size_t> ends;
   for (int i = 0; i < 200; ++i) {
-    const std::string line = "line " + std::to_string(i) + text_of(static_cast<std::size_t>(i) % 90, 3) + "\n";
+    const std::string line =
+        "line " + std::to_string(i) + text_of(static_cast<std::size_t>(i) % 90, 3) + "\n";
     REQUIRE(bench.write_lines("journal", line) == Status::ok);
     // Another file of lines, and an object between.
     if (i % 7 == 0) REQUIRE(bench.write_lines("table", line) == Status::ok);

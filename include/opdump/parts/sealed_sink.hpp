@@ -16,9 +16,9 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Seals a dump for the holder of one private key before it reaches another sink, a tree, flash or a wire: the
-/// bytes of objects and the lines of journals, in chunks, as impl/format/sealed.hpp says. `opdump open` reads
-/// them, and names what was changed, swapped, repeated or left out.
+/// Seals a dump for the holder of one private key before it reaches another sink, a tree, flash or a wire:
+/// the bytes of objects and the lines of journals, in chunks, as impl/format/sealed.hpp says. `opdump open`
+/// reads them, and names what was changed, swapped, repeated or left out.
 ///
 ///     PsaSealer sealer;
 ///     std::byte memory[SealedSink<FlashLog>::bytes_for(512)];
@@ -65,8 +65,8 @@ class SealedSink final : public Sink {
 
   /// From now on everything is sealed for `recipient`, the 32 bytes of a public key, under a key of its own.
   /// While no object is open. `not_supported` without a sealer, `invalid_argument` for a key of another
-  /// length, `no_memory` for chunks below kMinChunkBytes, and errors of `Sealer::begin`: then nothing is taken
-  /// any more, until `seal` succeeds or `pass` is called.
+  /// length, `no_memory` for chunks below kMinChunkBytes, and errors of `Sealer::begin`: then nothing is
+  /// taken any more, until `seal` succeeds or `pass` is called.
   [[nodiscard]] Status seal(std::string_view recipient) {
     mode_ = Mode::refuses;
     if (sealer_ == nullptr) return Status::not_supported;
@@ -229,9 +229,7 @@ class SealedSink final : public Sink {
     return lines;
   }
 
-  std::byte* chunk(std::uint32_t slot) {
-    return memory_.data() + slot * (chunk_bytes_ + sealed::kChunkMore);
-  }
+  std::byte* chunk(std::uint32_t slot) { return memory_.data() + slot * (chunk_bytes_ + sealed::kChunkMore); }
 
   /// `lines`: those that the stream is of; null: it is an object's.
   Status put_name(std::uint32_t slot, const ObjectName& name, Lines* lines) {
@@ -243,8 +241,10 @@ class SealedSink final : public Sink {
       store_little_endian(before, lines->stream);
       store_little_endian(before + 4, lines->chunks);
     }
-    const Bytes parts[] = {
-        lengths, as_bytes(name.directory), as_bytes(name.file), {before, lines == nullptr ? 0 : sizeof before}};
+    const Bytes parts[] = {lengths,
+                           as_bytes(name.directory),
+                           as_bytes(name.file),
+                           {before, lines == nullptr ? 0 : sizeof before}};
     return put(slot, parts, &name, lines);
   }
 

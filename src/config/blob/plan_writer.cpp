@@ -43,9 +43,7 @@ class PlanWriter {
  public:
   explicit PlanWriter(std::vector<std::byte>& plan) : plan_(plan) {}
 
-  void write(const PlanRecord& record, const std::byte* object) {
-    write(plan_fields(record), object);
-  }
+  void write(const PlanRecord& record, const std::byte* object) { write(plan_fields(record), object); }
 
   void write(std::span<const PlanField> fields, const std::byte* object) {
     for (const PlanField& field : fields) write(field.kind(), object + field.offset());

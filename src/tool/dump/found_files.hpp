@@ -30,8 +30,8 @@ enum class SealedFiles { passed_over, wanted };
 
 /// Adds the file `path`, or the files of the directory `path`, to `files`: first the files directly in it, in
 /// the order of their time, then, if `recursive`, those of its subdirectories in natural order. Symbolic
-/// links to directories are followed only in `path` itself. The files of a sealed dump are passed over with an
-/// error.
+/// links to directories are followed only in `path` itself. The files of a sealed dump are passed over with
+/// an error.
 void find_files(const std::string& path, bool recursive, std::vector<FoundFile>& files,
                 const SearchReport& report, SealedFiles sealed = SealedFiles::passed_over);
 

@@ -23,7 +23,8 @@ bool read_private_key(const std::string& path, SealKeyBytes& key, std::string& r
     reason = file.error();
     return false;
   }
-  const SealKeyText read = file.bytes().size() > kMostBytes ? SealKeyText{} : read_seal_key(as_text(file.bytes()));
+  const SealKeyText read =
+      file.bytes().size() > kMostBytes ? SealKeyText{} : read_seal_key(as_text(file.bytes()));
   if (read.kind == SealKeyText::Kind::private_key) {
     key = read.key;
     return true;

@@ -23,7 +23,8 @@ std::string sealed_for(const std::string& path) {
 }
 
 std::string sealed_text(const std::string& path, const std::string& key_id) {
-  return path + ": sealed for key " + key_id + ": 'opdump open --key FILE " + path + " -o DIR' opens it first";
+  return path + ": sealed for key " + key_id + ": 'opdump open --key FILE " + path +
+         " -o DIR' opens it first";
 }
 
 }  // namespace opdump::tool

@@ -27,7 +27,8 @@ std::array<std::byte, kSealNonceBytes> nonce_of(std::uint32_t stream, std::uint3
   std::array<std::byte, kSealNonceBytes> nonce;
   store_little_endian(nonce.data(), stream);
   store_little_endian(nonce.data() + sealed::kChunkOffset, number);
-  store_little_endian(nonce.data() + sealed::kSizeOffset, static_cast<std::uint32_t>(bytes * 2 + (last ? 1 : 0)));
+  store_little_endian(nonce.data() + sealed::kSizeOffset,
+                      static_cast<std::uint32_t>(bytes * 2 + (last ? 1 : 0)));
   return nonce;
 }
 
@@ -86,8 +87,8 @@ bool SealedReader::check_head(std::size_t offset) {
     return fault("its head says version " + std::to_string(head.version()) + ", and this opdump reads " +
                  std::to_string(sealed::kVersion) + ": made by a newer one, or changed"),
            false;
-  if (std::to_integer<unsigned>(head.kind()) > 1 || head.most() == 0 || head.most() > sealed::kMaxChunkBytes ||
-      head.stream() >= sealed::kMaxStreams)
+  if (std::to_integer<unsigned>(head.kind()) > 1 || head.most() == 0 ||
+      head.most() > sealed::kMaxChunkBytes || head.stream() >= sealed::kMaxStreams)
     return fault("its head is changed"), false;
   const bool shares = key_.begin(head.ephemeral());
   const Bytes own = Bytes(key_.recipient()).first(sealed::kKeyIdBytes);
@@ -100,16 +101,16 @@ bool SealedReader::check_head(std::size_t offset) {
         return fault("the key id in its head is changed"), false;
     }
     wrong_key_ = true;
-    return fault("sealed for key " + key_id_text(head.key_id()) + ", and the key given is " + key_id_text(own) +
-                 ": the wrong key"),
+    return fault("sealed for key " + key_id_text(head.key_id()) + ", and the key given is " +
+                 key_id_text(own) + ": the wrong key"),
            false;
   }
   if (!shares) return fault("its head is changed"), false;
   return true;
 }
 
-/// Whether the chunk at `offset`, whose stream has lost its head, opens with what is known of a session. Leaves
-/// the head in `head_`.
+/// Whether the chunk at `offset`, whose stream has lost its head, opens with what is known of a session.
+/// Leaves the head in `head_`.
 bool SealedReader::resume(std::size_t offset, std::uint32_t& number) {
   if (known_ == nullptr || file_.size() - offset < sealed::kChunkMore) return false;
   const ChunkHead chunk(file_.subspan(offset));
@@ -159,7 +160,8 @@ std::string SealedReader::chunk_fault(std::size_t offset, std::uint32_t number) 
   if (opens(nonce_of(head.stream(), number, left - sealed::kChunkMore, true), head_, offset,
             left - sealed::kChunkMore))
     return "the head of " + where + " is changed";
-  const bool as_expected = found.stream == head.stream() && found.number == number && found.bytes <= head.most();
+  const bool as_expected =
+      found.stream == head.stream() && found.number == number && found.bytes <= head.most();
   if (as_expected && found.bytes + sealed::kChunkMore > left) {
     cut_short_ = true;
     return "ends within " + where + ": the rest is missing";
@@ -202,7 +204,8 @@ bool SealedReader::take(bool lines, const std::optional<Before>& before, bool su
     fault("pieces of lines before stream " + std::to_string(SealedHead(head_).stream()) +
           " are missing, repeated or swapped");
   } else if (lines && !first && !before) {
-    const std::string message = "its beginning is missing: the pieces up to stream " + std::to_string(told.stream);
+    const std::string message =
+        "its beginning is missing: the pieces up to stream " + std::to_string(told.stream);
     cut ? use_.note(message) : fault(message);
   }
   wanted_ = use_.name(directory, file, lines);
@@ -225,7 +228,8 @@ void SealedReader::read_object() {
     if (last) break;
   }
   if (!named_) return fault("its text has no name: not made by opdump");
-  if (offset != file_.size()) fault(std::to_string(file_.size() - offset) + " bytes stand behind its last chunk");
+  if (offset != file_.size())
+    fault(std::to_string(file_.size() - offset) + " bytes stand behind its last chunk");
 }
 
 void SealedReader::read_lines() {

@@ -15,15 +15,16 @@ namespace opdump::tool {
 
 /// Who gets what a sealed file holds. All texts are authenticated when they are given.
 struct SealedUse {
-  /// A stream begins, of the object or lines of that name; an object has one. An empty `file`: lines whose name
-  /// is overwritten. False: it is not wanted.
+  /// A stream begins, of the object or lines of that name; an object has one. An empty `file`: lines whose
+  /// name is overwritten. False: it is not wanted.
   std::function<bool(const std::string& directory, const std::string& file, bool lines)> name;
-  std::function<void(Bytes text)> text;                      ///< in order
-  std::function<void(const std::string& message)> fault;     ///< something was changed, is missing, or too much
-  std::function<void(const std::string& message)> note;      ///< something is missing, and nobody is to blame
+  std::function<void(Bytes text)> text;                   ///< in order
+  std::function<void(const std::string& message)> fault;  ///< something was changed, is missing, or too much
+  std::function<void(const std::string& message)> note;   ///< something is missing, and nobody is to blame
 };
 
-/// Heads of streams, one of each session, by which lines are opened whose own head a flash log has overwritten.
+/// Heads of streams, one of each session, by which lines are opened whose own head a flash log has
+/// overwritten.
 using KnownHeads = std::vector<std::vector<std::byte>>;
 
 /// Opens one untrusted sealed file.

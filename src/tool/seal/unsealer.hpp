@@ -10,8 +10,8 @@ namespace opdump::tool {
 
 using SealKeyBytes = std::array<std::byte, kSealKeyBytes>;
 
-/// The other side of a Sealer: opens chunks with one private key. A chunk that was not sealed for it is told from
-/// one that was, but not why.
+/// The other side of a Sealer: opens chunks with one private key. A chunk that was not sealed for it is told
+/// from one that was, but not why.
 class Unsealer {
  public:
   virtual ~Unsealer() = default;

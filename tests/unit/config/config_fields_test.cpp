@@ -232,9 +232,10 @@ TEST_CASE("config: a seal is a public key, in every dialect, or the path of one"
     return path == "key.pub";
   };
   const auto torchair = [&](const std::string& path) {
-    return ParsedConfig(R"({"dump_config": {"enable_dump": true, "dump_path": "output"}, "opdump": {"seal": ")" +
-                            path + "\"}}",
-                        check_path, context);
+    return ParsedConfig(
+        R"({"dump_config": {"enable_dump": true, "dump_path": "output"}, "opdump": {"seal": ")" + path +
+            "\"}}",
+        check_path, context);
   };
   CHECK(torchair("key.pub").config.options.seal == std::string(32, '\5'));
   CHECK(torchair("other").status == Status::config_refused);

@@ -7,8 +7,8 @@
 #include "opdump/base/bytes.hpp"
 #include "opdump/port/sealer.hpp"
 
-/// What a SealedSink makes of the objects and lines of a dump, version 1. Numbers are little-endian, offsets in
-/// bytes.
+/// What a SealedSink makes of the objects and lines of a dump, version 1. Numbers are little-endian, offsets
+/// in bytes.
 ///
 /// An object becomes one stream: a head and chunks. A file of lines, as a journal, becomes one stream after
 /// another, each of which can be opened without those before it.
@@ -29,14 +29,14 @@
 ///     12  n bytes  text, encrypted
 ///   12+n  16 bytes  tag
 ///
-/// The chunks of an object but the last one have C bytes of text. Those of lines may have fewer: each piece of
-/// lines begins a chunk.
+/// The chunks of an object but the last one have C bytes of text. Those of lines may have fewer: each piece
+/// of lines begins a chunk.
 ///
 /// *Keys.* A session, from one `SealedSink::seal` to the next, has one ephemeral pair of X25519 and one key:
 /// HKDF-SHA256 of the secret that the pair shares with the recipient, without a salt, with the info
-/// "opdump seal 1", the ephemeral public key and the recipient's; 32 bytes. A chunk is sealed with that key by
-/// ChaCha20-Poly1305. Its nonce is its first 12 bytes, which never repeat under one key; associated with it is
-/// the head of its stream. So no byte of a file is without a tag.
+/// "opdump seal 1", the ephemeral public key and the recipient's; 32 bytes. A chunk is sealed with that key
+/// by ChaCha20-Poly1305. Its nonce is its first 12 bytes, which never repeat under one key; associated with
+/// it is the head of its stream. So no byte of a file is without a tag.
 ///
 /// *Text* of a stream: u16 bytes of the object's directory, u16 bytes of its file's name, the directory, the
 /// name; of lines also u32 number of the stream before this one in the file and u32 how many chunks that has,
