@@ -1,5 +1,6 @@
 #include "src/config/seal_json.hpp"
 
+#include <array>
 #include <string>
 
 #include "opdump/base/bytes.hpp"
@@ -12,25 +13,22 @@ inline namespace OPDUMP_NAMESPACE {
 bool SealJson::read(const JsonNode& node, const KeyPath& path, bool asks_for_cards, DumpConfig& config) {
   if (!check_type(&node, JsonType::string, path)) return false;
   if (node.text().empty()) return empty(node, path, "name a public key");
-  SealKeyText key = read_seal_key(node.text());
-  if (key.kind == SealKeyText::Kind::none) {
+  std::array<std::byte, kSealKeyBytes> key;
+  if (!read_seal_digits(node.text(), key)) {
     if (read_key_ == nullptr)
       return refuse(ConfigFault::invalid_value, node, path,
                     "no public key of X25519, and no file is read here: give 64 hexadecimal digits, or 44 "
                     "letters of base64");
     std::string reason;
-    if (!read_key_(node.text(), key.key, reason))
-      return refuse(ConfigFault::invalid_value, node, path, std::move(reason));
-  } else if (key.kind == SealKeyText::Kind::private_key) {
-    return refuse(ConfigFault::invalid_value, node, path,
-                  "a private key, which only the recipient may have: give the public one");
+    if (!read_key_(node.text(), key, reason))
+      return refuse(ConfigFault::invalid_value, node, path, reason);
   }
   if (const std::string_view why = seal_conflict(config); !why.empty())
     return refuse(ConfigFault::conflict, node, path, why);
   if (asks_for_cards)
     return refuse(ConfigFault::conflict, node, path,
                   "cards of models would be in clear: leave \"model_card\": \"on\" out");
-  if (!copy(as_text(key.key), config.options.seal)) return no_memory(node, path);
+  if (!copy(as_text(key), config.options.seal)) return no_memory(node, path);
   config.options.without_cards = true;
   return true;
 }

@@ -1,98 +1,77 @@
 #include "opdump/config/seal_key.hpp"
 
 #include <algorithm>
-#include <optional>
-#include <string>
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r\n";
-
 constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::string_view kDigits = "0123456789abcdef";
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(kBlanks);
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
+/// Any key as PEM has fewer.
+constexpr std::size_t kMostBytes = 64;
 
-std::optional<std::string> from_base64(std::string_view text) {
-  std::string bytes;
-  std::uint32_t bits = 0;
+/// Decodes digits of `bits` bits each, blanks and padding left out. The number of bytes; 0: it is none.
+std::size_t decode(std::string_view text, std::string_view digits, unsigned bits, std::byte (&to)[kMostBytes]) {
+  std::size_t bytes = 0;
+  unsigned value = 0;
   unsigned held = 0;
-  std::size_t letters = 0;
-  bool ended = false;
-  for (const char c : text) {
-    if (kBlanks.find(c) != kBlanks.npos) continue;
-    ++letters;
-    if (c == '=') {
-      ended = true;
-      continue;
-    }
-    const std::size_t value = kLetters.find(c);
-    if (value == kLetters.npos || ended) return std::nullopt;
-    bits = bits << 6 | static_cast<std::uint32_t>(value);
-    held += 6;
+  for (char c : text) {
+    if (kBlanks.find(c) != kBlanks.npos || c == '=') continue;
+    if (bits == 4 && c >= 'A' && c <= 'F') c = static_cast<char>(c + ('a' - 'A'));
+    const std::size_t digit = digits.find(c);
+    if (digit == digits.npos) return 0;
+    value = value << bits | static_cast<unsigned>(digit);
+    held += bits;
     if (held < 8) continue;
     held -= 8;
-    bytes += static_cast<char>(bits >> held & 0xff);
-  }
-  if (letters % 4 != 0) return std::nullopt;
-  return bytes;
-}
-
-std::optional<std::string> from_hexadecimal(std::string_view text) {
-  const auto digit = [](char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-  };
-  std::string bytes;
-  for (std::size_t i = 0; i + 1 < text.size(); i += 2) {
-    const int high = digit(text[i]);
-    const int low = digit(text[i + 1]);
-    if (high < 0 || low < 0) return std::nullopt;
-    bytes += static_cast<char>(high * 16 + low);
+    if (bytes == kMostBytes) return 0;
+    to[bytes++] = static_cast<std::byte>(value >> held);
   }
   return bytes;
 }
 
-/// What stands between the lines of PEM that say `what`.
-std::optional<std::string> from_pem(std::string_view text, std::string_view what) {
-  const std::string begin = "-----BEGIN " + std::string(what) + "-----";
-  const std::string end = "-----END " + std::string(what) + "-----";
+/// What stands between the lines of PEM before and behind a key, if that is `der` and 32 bytes.
+bool read_pem(std::string_view text, std::string_view begin, std::string_view der,
+              std::span<std::byte, kSealKeyBytes> key) {
   const std::size_t first = text.find(begin);
-  if (first == text.npos) return std::nullopt;
+  if (first == text.npos) return false;
   text.remove_prefix(first + begin.size());
-  const std::size_t last = text.find(end);
-  return last == text.npos ? std::nullopt : from_base64(text.substr(0, last));
-}
-
-SealKeyText made(SealKeyText::Kind kind, std::string_view bytes) {
-  SealKeyText key;
-  if (bytes.size() != kSealKeyBytes) return key;
-  key.kind = kind;
-  std::transform(bytes.begin(), bytes.end(), key.key.begin(),
-                 [](char c) { return static_cast<std::byte>(c); });
-  return key;
+  std::byte bytes[kMostBytes];
+  const std::size_t count = decode(text.substr(0, text.find("-----END ")), kLetters, 6, bytes);
+  if (count != der.size() + kSealKeyBytes || as_text(Bytes(bytes).first(der.size())) != der) return false;
+  std::copy_n(bytes + der.size(), kSealKeyBytes, key.begin());
+  return true;
 }
 
 }  // namespace
 
+bool read_seal_digits(std::string_view text, std::span<std::byte, kSealKeyBytes> key) {
+  constexpr std::size_t kBase64Letters = 44;
+  std::byte bytes[kMostBytes];
+  std::size_t count = 0;
+  if (text.size() == 2 * kSealKeyBytes) count = decode(text, kDigits, 4, bytes);
+  if (text.size() == kBase64Letters && text.back() == '=') count = decode(text, kLetters, 6, bytes);
+  if (count != kSealKeyBytes) return false;
+  std::copy_n(bytes, kSealKeyBytes, key.begin());
+  return true;
+}
+
 SealKeyText read_seal_key(std::string_view text) {
   using Kind = SealKeyText::Kind;
-  if (const auto der = from_pem(text, "PRIVATE KEY"); der && der->starts_with(kPrivateKeyDer))
-    return made(Kind::private_key, std::string_view(*der).substr(kPrivateKeyDer.size()));
-  if (const auto der = from_pem(text, "PUBLIC KEY"); der && der->starts_with(kPublicKeyDer))
-    return made(Kind::public_key, std::string_view(*der).substr(kPublicKeyDer.size()));
-  text = trimmed(text);
-  constexpr std::size_t kBase64Letters = 44;
-  std::optional<std::string> bytes;
-  if (text.size() == 2 * kSealKeyBytes) bytes = from_hexadecimal(text);
-  if (text.size() == kBase64Letters && text.back() == '=') bytes = from_base64(text);
-  return bytes ? made(Kind::public_key, *bytes) : SealKeyText{};
+  SealKeyText read;
+  if (read_pem(text, "-----BEGIN PRIVATE KEY-----", kPrivateKeyDer, read.key)) {
+    read.kind = Kind::private_key;
+    return read;
+  }
+  const std::size_t first = std::min(text.find_first_not_of(kBlanks), text.size());
+  const std::size_t end = text.find_last_not_of(kBlanks) + 1;
+  if (read_pem(text, "-----BEGIN PUBLIC KEY-----", kPublicKeyDer, read.key) ||
+      (end > first && read_seal_digits(text.substr(first, end - first), read.key)))
+    read.kind = Kind::public_key;
+  return read;
 }
 
 }  // namespace OPDUMP_NAMESPACE

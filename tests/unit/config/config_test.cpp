@@ -144,7 +144,7 @@ const std::vector<RefusedCase> kRefused = {
     {"options_seal_empty", ConfigFault::empty, "opdump.seal", "name a public key", 3, 22},
     {"options_seal_is_number", ConfigFault::wrong_type, "opdump.seal", "must be a string", 3, 22},
     {"options_seal_too_short", ConfigFault::invalid_value, "opdump.seal", "no public key of X25519, and no file is read here", 3, 22},
-    {"options_seal_private", ConfigFault::invalid_value, "opdump.seal", "a private key, which only the recipient may have", 3, 22},
+    {"options_seal_private", ConfigFault::invalid_value, "opdump.seal", "no public key of X25519, and no file is read here", 3, 22},
     {"options_seal_in_another_layout", ConfigFault::conflict, "opdump.seal", "only dumps in the layout \"cann\" can be sealed", 3, 22},
     {"options_seal_with_cards", ConfigFault::conflict, "opdump.seal", "cards of models would be in clear", 3, 22},
     {"options_seal_with_removals", ConfigFault::conflict, "opdump.seal", "in clear, what it removes: take \"oldest\"", 3, 22},
