@@ -6,17 +6,18 @@
 #include <optional>
 
 #include "opdump/ring.hpp"
+#include "src/config/tokens_json.hpp"
 
 namespace opdump::config {
 inline namespace OPDUMP_NAMESPACE {
 namespace {
 
-constexpr std::array<std::string_view, 19> kOptionKeys = {
+constexpr std::array<std::string_view, 20> kOptionKeys = {
     "ring_bytes",    "when_full", "block_limit_ms",    "journal",
     "file_format",   "layout",    "statistic_numbers", "trailing_comma",
     "max_bytes",     "max_files", "reserve_bytes",     "keep",
     "fsync",         "watch",     "history_steps",     "after_steps",
-    "history_bytes", "digest",    "model_card"};
+    "history_bytes", "digest",    "model_card",        "tokens"};
 constexpr std::array<std::string_view, 2> kWatch = {"every", "verdict"};
 constexpr std::array<std::string_view, 2> kNumbers = {"server", "nano"};
 constexpr std::array<std::string_view, 2> kCards = {"on", "off"};
@@ -68,7 +69,7 @@ bool OptionsJson::read(DumpConfig& config) {
   put_number("history_steps", 1, kMaxSteps, options.history_steps);
   put_number("after_steps", 0, kMaxSteps, options.after_steps);
   put_number("history_bytes", kMinHistory, kMaxHistory, options.history_bytes);
-  return good_ && settle_layout(config) && settle_digest(config);
+  return good_ && settle_layout(config) && settle_digest(config) && read_tokens(config);
 }
 
 /// A digest takes the place of the tensors, so what says something else of them contradicts it.
@@ -96,6 +97,25 @@ bool OptionsJson::settle_digest(DumpConfig& config) {
   config.form.data = DumpData::statistics;
   config.form.statistics = static_cast<StatBits>(kDigestCrc32c << digest);
   return true;
+}
+
+/// Tokens are of steps that run as they should, and of tensors of which the rule takes slices.
+bool OptionsJson::read_tokens(DumpConfig& config) {
+  const JsonNode* const key = node_.member("tokens");
+  if (key == nullptr) return true;
+  const KeyPath at = kOpdump.key("tokens");
+  std::string_view why;
+  if (build::kLean || !tells_tokens_) {
+    why = "only a program that tells its tokens, by attach.h, can follow it: leave it out";
+  } else if (config.overflow || config.watch || config.exception != ExceptionDump::none) {
+    why = "it does not go with the dump of overflows, failures or overwritten memory, which is of every step";
+  } else if (config.options.history_steps != 0) {
+    why = "it does not go with history_steps: tokens are few enough to be written at once";
+  } else if (config.single_ops) {
+    why = "it does not go with dump_op_switch: operators outside a model have no token";
+  }
+  if (!why.empty()) return refuse(ConfigFault::conflict, *key, at, why);
+  return TokensJson(memory_, refusal_).read(*key, at, config.options.tokens);
 }
 
 /// A layout for one format brings it, and takes it away again.

@@ -8,8 +8,9 @@ inline namespace OPDUMP_NAMESPACE {
 /// Reads the "opdump" object beside a dialect's own object. Strict: it refuses what it does not know.
 class OptionsJson : NodeReader {
  public:
-  OptionsJson(const JsonNode& node, Arena& memory, Refusal& refusal)
-      : NodeReader(memory, refusal), node_(node) {}
+  /// `tells_tokens`: as ConfigContext has it.
+  OptionsJson(const JsonNode& node, Arena& memory, Refusal& refusal, bool tells_tokens)
+      : NodeReader(memory, refusal), node_(node), tells_tokens_(tells_tokens) {}
 
   /// Fills the options, and the other fields of `config` that they affect.
   bool read(DumpConfig& config);
@@ -20,6 +21,7 @@ class OptionsJson : NodeReader {
   bool check_keys();
   bool settle_layout(DumpConfig& config);
   bool settle_digest(DumpConfig& config);
+  bool read_tokens(DumpConfig& config);
   /// Null also when something was refused before.
   const JsonNode* find(std::string_view key) const;
 
@@ -34,6 +36,7 @@ class OptionsJson : NodeReader {
   void put_word(std::string_view key, Words words, Value& value);
 
   const JsonNode& node_;
+  const bool tells_tokens_;
   bool good_ = true;  ///< nothing was refused
 };
 

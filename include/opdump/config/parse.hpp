@@ -112,6 +112,8 @@ struct ConfigContext {
   /// overflows and exceptions; an item without a model's name selects nothing. Keys that such a product does
   /// not read, such as `dump_step`, count all the same.
   bool nano = false;
+  /// The program tells its tokens, so that "tokens" has an effect; elsewhere that key is refused.
+  bool tells_tokens = false;
 };
 
 /// Whether `text` begins as a compiled plan does, even if one of its first bytes is damaged or they are

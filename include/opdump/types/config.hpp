@@ -97,6 +97,8 @@ inline constexpr std::string_view kFsyncWords[] = {"never", "finalize", "record"
 
 inline constexpr std::uint32_t kDefaultHistoryBytes = 1024 * 1024;
 
+struct TokenRules;
+
 /// How to dump, as the config's "opdump" object says. The program decides what is absent.
 struct DumpOptions {
   std::optional<std::uint32_t> ring_bytes{};  ///< of each recorder's ring
@@ -114,6 +116,8 @@ struct DumpOptions {
   std::uint32_t history_steps = 0;
   std::uint32_t after_steps = 0;    ///< that are written afterwards
   std::uint32_t history_bytes = 0;  ///< of that memory; 0: kDefaultHistoryBytes
+  /// Null: the config does not speak of tokens.
+  [[no_unique_address]] Maybe<!build::kLean, const TokenRules*> tokens{};
 };
 
 /// Whether `options` ask a sink for something that only a file system can do, or a history.

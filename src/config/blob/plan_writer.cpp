@@ -33,7 +33,8 @@ constexpr std::size_t member_count() {
 // blob_format.hpp, in the description there, and as a field of the next version.
 static_assert(member_count<DumpConfig>() == 27);
 static_assert(member_count<DumpForm>() == 9);
-static_assert(member_count<DumpOptions>() == 13);  // without_cards is in no plan: firmware writes none
+// without_cards is in no plan: firmware writes none. Nor is tokens: no plan is written for them.
+static_assert(member_count<DumpOptions>() == 14);
 static_assert(member_count<ModelRule>() == 6);  // one member is derived from another, and is in no plan
 static_assert(member_count<ModelExtras>() == 6);
 static_assert(member_count<TensorExclusion>() == 3);
@@ -161,6 +162,7 @@ inline namespace OPDUMP_NAMESPACE {
 
 std::vector<std::byte> write_plan(const DumpConfig& config) {
   std::vector<std::byte> plan;
+  if (const TokenRules* const tokens = config.options.tokens; tokens != nullptr) return plan;
   config::PlanWriter writer(plan);
   const std::uint32_t version = digest_bytes(config.form) != 0 ? kPlanVersion : kPlanVersionBeforeDigests;
   for (const std::uint32_t field : {kPlanMagic, std::uint32_t{0}, std::uint32_t{0}, version})

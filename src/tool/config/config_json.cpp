@@ -4,6 +4,7 @@
 #include <bit>
 #include <optional>
 
+#include "opdump/types/tokens.hpp"
 #include "src/tool/cli/json.hpp"
 
 namespace opdump::tool {
@@ -90,6 +91,35 @@ void write_rule(JsonWriter& json, const ModelRule& rule) {
   json.close('}');
 }
 
+void write_ranges(JsonWriter& json, std::string_view key, const StepSet& numbers) {
+  if (key != "steps" && numbers.every_step()) return;
+  json.key(key).open('[');
+  for (const StepRange& range : numbers.ranges) {
+    json.open('[').number(range.first);
+    json.number(range.last);
+    json.close(']');
+  }
+  json.close(']');
+}
+
+void write_tokens(JsonWriter& json, const TokenRules& rules) {
+  json.key("tokens").open('{');
+  for (const TokenPhase phase : {TokenPhase::prefill, TokenPhase::decode}) {
+    const TokenRule& rule = rules.of(phase);
+    if (!rule.asked) continue;
+    json.key(word(kTokenPhaseWords, phase)).open('{');
+    write_ranges(json, "positions", rule.positions);
+    if (rule.every != 1) json.key("every").number(rule.every);
+    if (rule.last_row) json.key("last_row").flag(true);
+    write_ranges(json, "rows", rule.rows);
+    write_ranges(json, "heads", rule.heads);
+    if (rule.new_cells) json.key("new_cells").flag(true);
+    if (rule.max_bytes_per_token != 0) json.key("max_bytes_per_token").number(rule.max_bytes_per_token);
+    json.close('}');
+  }
+  json.close('}');
+}
+
 void write_options(JsonWriter& json, const DumpOptions& options) {
   json.key("options").open('{');
   if (options.ring_bytes) json.key("ring_bytes").number(*options.ring_bytes);
@@ -105,6 +135,7 @@ void write_options(JsonWriter& json, const DumpOptions& options) {
   if (options.after_steps != 0) json.key("after_steps").number(options.after_steps);
   if (options.history_bytes != 0) json.key("history_bytes").number(options.history_bytes);
   if (options.fsync) json.key("fsync").text(word(kFsyncWords, *options.fsync));
+  if (const TokenRules* const tokens = options.tokens; tokens != nullptr) write_tokens(json, *tokens);
   json.close('}');
 }
 
@@ -156,13 +187,7 @@ void write_config(JsonWriter& json, const DumpConfig& config) {
   json.key("net_name").text(config.net_name);
   json.key("world_size").number(config.form.world_size);
   json.key("rank").number(config.form.rank);
-  json.key("steps").open('[');
-  for (const StepRange& range : config.steps.ranges) {
-    json.open('[').number(range.first);
-    json.number(range.last);
-    json.close(']');
-  }
-  json.close(']');
+  write_ranges(json, "steps", config.steps);
   json.key("rules").open('[');
   for (const ModelRule& rule : config.models) write_rule(json, rule);
   json.close(']');
