@@ -12,9 +12,6 @@
 namespace opdump::attaching {
 inline namespace OPDUMP_NAMESPACE {
 
-/// "0|2-4": numbers in their order, as a config has them.
-std::string numbers_text(std::span<const std::uint64_t> numbers);
-
 /// The tokens of a step, and which of them a config takes. Keeps its memory from step to step.
 class StepTokens {
  public:

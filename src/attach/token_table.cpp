@@ -1,12 +1,14 @@
 #include "src/attach/token_table.hpp"
 
 #include "src/card/json_writer.hpp"
+#include "src/card/number_list.hpp"
 
 namespace opdump::attaching {
 inline namespace OPDUMP_NAMESPACE {
 namespace {
 
 using cards::JsonWriter;
+using cards::numbers_text;
 
 void put_slice(JsonWriter& json, const TensorSlice& slice) {
   if (slice.axis != 0) {

@@ -18,6 +18,7 @@
 #include "src/tool/verify/never_lines.hpp"
 #include "src/tool/verify/op_steps.hpp"
 #include "src/tool/verify/overwritten_start.hpp"
+#include "src/tool/verify/token_check.hpp"
 #include "src/tool/verify/told_records.hpp"
 #include "src/tool/verify/wanted_records.hpp"
 
@@ -144,6 +145,7 @@ class DumpCheck final : private JournalListener {
   KnownRecords known_;
   NeverLines never_;
   OpSteps op_steps_;
+  TokenCheck tokens_;
 };
 
 }  // namespace opdump::tool
