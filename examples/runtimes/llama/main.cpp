@@ -1,8 +1,9 @@
-// usage: llama MODEL.gguf BACKENDS TOKENS [LOGITS [repack | KV]]
-// Continues a prompt by TOKENS tokens, each the likeliest one, with the stock libraries of llama.cpp. The
-// tensors that the config of OPDUMP_CONFIG asks for are dumped: step 0 is the prompt, each later one a token.
-// LOGITS is a file that gets the logits of each step. Weights stay as the model has them, so that they can be
-// dumped, unless they may be repacked. KV is the type of the KV cache, as f16 or q8_0.
+// usage: llama MODEL.gguf BACKENDS STEPS [LOGITS [repack | f16 | q8_0 | token_by_token]]
+// Reads a prompt and continues it, each time by the likeliest token, with the stock libraries of llama.cpp.
+// The tensors that the config of OPDUMP_CONFIG asks for are dumped: step 0 is the prompt, unless it is read
+// token by token, and each later one a token. LOGITS is a file that gets the logits of each step. Weights
+// stay as the model has them, so that they can be dumped, unless they may be repacked; f16 and q8_0 are for
+// the KV cache.
 #include <llama.h>
 
 #include <algorithm>
@@ -42,16 +43,20 @@ int main(int count, char** arguments) {
 
   std::FILE* const logits_file = count > 4 ? std::fopen(arguments[4], "wb") : nullptr;
   const int vocabulary = llama_vocab_n_tokens(llama_model_get_vocab(model));
-  std::vector<llama_token> tokens = {1, 5, 9, 2};
+  std::vector<llama_token> text = {1, 5, 9, 2};
+  std::size_t read = 0;
   for (int i = 0; i < std::atoi(arguments[3]); ++i) {
-    const llama_batch batch = llama_batch_get_one(tokens.data(), static_cast<int>(tokens.size()));
+    const std::size_t more = option == "token_by_token" ? 1 : text.size() - read;
+    const llama_batch batch = llama_batch_get_one(text.data() + read, static_cast<int>(more));
     const auto step = tap.step(batch);  // opdump
     if (llama_decode(context, batch) != 0) return 1;
     const float* const logits = llama_get_logits_ith(context, -1);
     if (logits_file != nullptr)
       std::fwrite(logits, sizeof *logits, static_cast<std::size_t>(vocabulary), logits_file);
-    tokens = {static_cast<llama_token>(std::max_element(logits, logits + vocabulary) - logits)};
-    std::printf("%d ", tokens[0]);
+    read += more;
+    if (read < text.size()) continue;
+    text.push_back(static_cast<llama_token>(std::max_element(logits, logits + vocabulary) - logits));
+    std::printf("%d ", text.back());
   }
   std::printf("\n");
   if (logits_file != nullptr) std::fclose(logits_file);
