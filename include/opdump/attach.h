@@ -224,6 +224,11 @@ typedef struct opdump_attach_tensor_info {
   int32_t dtype;                    /**< OPDUMP_UNDEFINED: not known */
   uint32_t constant;                /**< 1: the model holds its elements */
   uint32_t reserved;
+  /* As opdump_attach_tensor has them, for forecasts of what a token takes. Since 1.8. */
+  uint32_t token_axis;
+  uint32_t head_axis;
+  uint32_t cache_axis;
+  uint32_t reserved_too;
 } opdump_attach_tensor_info;
 
 /** What is known of an operator besides what it was added with. */

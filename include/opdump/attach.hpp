@@ -264,6 +264,21 @@ class TensorInfos {
     return *this;
   }
 
+  /// The dim, counted from 0, along which tokens lie, attention heads, or the cells of a KV cache: for
+  /// forecasts of what a token takes. A dim of tokens or cells may be -1.
+  TensorInfos& tokens_along(std::size_t dim) {
+    tensors_.back().token_axis = static_cast<std::uint32_t>(dim + 1);
+    return *this;
+  }
+  TensorInfos& heads_along(std::size_t dim) {
+    tensors_.back().head_axis = static_cast<std::uint32_t>(dim + 1);
+    return *this;
+  }
+  TensorInfos& cells_along(std::size_t dim) {
+    tensors_.back().cache_axis = static_cast<std::uint32_t>(dim + 1);
+    return *this;
+  }
+
   /// The model holds its elements.
   TensorInfos& constant() {
     tensors_.back().constant = 1;
@@ -290,6 +305,9 @@ class TensorInfos {
       info.rank = tensor.rank;
       info.dtype = tensor.dtype;
       info.constant = tensor.constant;
+      info.token_axis = tensor.token_axis;
+      info.head_axis = tensor.head_axis;
+      info.cache_axis = tensor.cache_axis;
       if (tensor.quant.scheme == OPDUMP_QUANT_NONE) continue;
       info.quant = &quants_[i];
       put(tensor.quant, quants_[i]);
@@ -304,6 +322,9 @@ class TensorInfos {
     std::uint32_t rank = OPDUMP_UNKNOWN_RANK;
     std::int32_t dtype = OPDUMP_UNDEFINED;
     std::uint32_t constant = 0;
+    std::uint32_t token_axis = 0;
+    std::uint32_t head_axis = 0;
+    std::uint32_t cache_axis = 0;
     Quantisation quant{};
   };
 

@@ -5,6 +5,7 @@
 
 #include "src/attach/card_file.hpp"
 #include "src/card/card_json.hpp"
+#include "src/card/token_bytes.hpp"
 
 using namespace opdump;
 using attaching::AttachMemory;
@@ -107,9 +108,36 @@ void opdump_attach_model::load() {
   const Status status = dump_.files().load_model(plan_, desc_, bits_);
   if (status != Status::ok)
     static_cast<void>(dump_.fail(status, [&] { return "loading model \"" + texts_.front() + '"'; }));
+  tell_token_bytes();
   card_due_ = !plan_.bits.empty() && !dump_.files().kit().config().options.without_cards;
   card_at_step_ = card_due_ && !attaching::waits_for_failure(dump_.files().kit().config());
   loaded_.store(true, std::memory_order_release);
+}
+
+/// What a token will take of the dump, as far as the model has been described.
+void opdump_attach_model::tell_token_bytes() {
+  const TokenRules* const rules = dump_.files().kit().config().options.tokens;
+  if (rules == nullptr || plan_.bits.empty()) return;
+  const std::lock_guard lock(mutex_);
+  const cards::ModelCard card = notes_.card(desc_);
+  for (const TokenPhase phase : {TokenPhase::prefill, TokenPhase::decode}) {
+    cards::TokenBytes bytes;
+    const auto add = [&](const std::vector<std::uint32_t>& tensors) {
+      for (const std::uint32_t tensor : tensors) {
+        if (tensor != cards::CardOp::kNoTensor) add_bytes(rules->of(phase), card.tensors[tensor], bytes);
+      }
+    };
+    std::size_t undescribed = 0;
+    for (std::size_t i = 0; i < plan_.bits.size(); ++i) {
+      if ((plan_.bits[i] & kCaptureInputs) != 0) add(card.ops[i].inputs);
+      if ((plan_.bits[i] & kCaptureOutputs) != 0) add(card.ops[i].outputs);
+      undescribed += plan_.bits[i] != 0 && card.ops[i].inputs.empty() && card.ops[i].outputs.empty() ? 1 : 0;
+    }
+    dump_.say("model \"" + texts_.front() + "\": " + token_bytes_text(phase, rules->of(phase), bytes) +
+              (undescribed == 0
+                   ? ""
+                   : "; " + std::to_string(undescribed) + " operators have not told their tensors"));
+  }
 }
 
 bool opdump_attach_model::lacks_card() {
@@ -164,7 +192,7 @@ void opdump_attach_model::unload() {
     dump_.say("model \"" + texts_.front() + "\": opdump.tokens takes none of its steps so far");
   token_table_.end();
   token_steps_taken_ = 0;
-  by_tokens_ = told_token_bytes_ = false;
+  by_tokens_ = told_token_bytes_ = told_phase_[0] = told_phase_[1] = false;
   card_written_ = false;
   loaded_.store(false, std::memory_order_release);
 }
@@ -272,6 +300,17 @@ Status opdump_attach_model::begin_step(std::uint64_t step, const opdump_attach_t
   return taken;
 }
 
+/// Of a model whose tensors nobody knew when it was loaded: what the first tokens of a phase have taken.
+void opdump_attach_model::tell_first_tokens() {
+  const auto phase = static_cast<std::size_t>(tokens_.phase());
+  const std::uint64_t bytes = token_bytes_.load(std::memory_order_relaxed);
+  if (!dynamic_ || bytes == 0 || std::exchange(told_phase_[phase], true)) return;
+  const std::size_t tokens = tokens_.kept().size();
+  dump_.say("model \"" + texts_.front() + "\": its first step of " + std::string(kTokenPhaseWords[phase]) +
+            " took " + std::to_string(bytes) + " bytes of tensors for " + std::to_string(tokens) +
+            (tokens == 1 ? " token" : " tokens"));
+}
+
 /// Begins the step in the plan, and shows what it captures.
 void opdump_attach_model::open_gate(Slot& slot) {
   const std::uint64_t step = asked_step_ == OPDUMP_NEXT_STEP ? plan_.next_step : asked_step_;
@@ -292,6 +331,7 @@ void opdump_attach_model::open_gate(Slot& slot) {
 
 Status opdump_attach_model::end_step() {
   shut();
+  if (by_tokens_ && !passes_step_) tell_first_tokens();
   if (open_.exchange(false, std::memory_order_release)) return Status::ok;
   return dump_.fail(Status::step_not_open,
                     [&] { return "the end of a step of model \"" + texts_.front() + '"'; });

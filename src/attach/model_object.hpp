@@ -71,6 +71,8 @@ struct opdump_attach_model {
   void tell_repeated(std::string_view name, std::string_view own);
   void open_gate(Slot& slot);
   opdump::Status take_tokens(const opdump_attach_tokens* tokens);
+  void tell_token_bytes();
+  void tell_first_tokens();
   void tell_tokens(std::uint64_t step);
   opdump::Status check_tokens(Slot& slot, std::uint32_t op, std::uint64_t step, std::size_t inputs);
   std::uint32_t see(Slot& slot, const char* name, const char* type);
@@ -109,6 +111,7 @@ struct opdump_attach_model {
   std::uint64_t token_steps_taken_ = 0;
   std::atomic<std::uint64_t> token_bytes_{0};  ///< that the open step has captured
   bool told_token_bytes_ = false;
+  bool told_phase_[opdump::kTokenPhases] = {};
   bool full_ = false;             ///< told that there are more than `max_ops_`
   bool told_repeated_ = false;
 };

@@ -74,8 +74,9 @@ inline opdump_status read(void* tensor, void* to, std::uint64_t offset, std::siz
   return OPDUMP_OK;
 }
 
-/// Adds `tensor` with its strides, dims outermost first, and where tokens lie in it. Blocks of quantised elements lie in rows of bytes;
-/// the dims in the framework are then those of the elements. ggml must have computed it.
+/// Adds `tensor` with its strides, dims outermost first, and where tokens lie in it. Blocks of quantised
+/// elements lie in rows of bytes; the dims in the framework are then those of the elements. ggml must have
+/// computed it.
 inline void add(attach::Tensors& tensors, ggml_tensor& tensor, const TokenAxis& axis = {}) {
   std::int64_t dims[GGML_MAX_DIMS], strides[GGML_MAX_DIMS], elements[GGML_MAX_DIMS];
   const int rank = rank_of(tensor, axis);
@@ -105,7 +106,7 @@ inline void add(attach::Tensors& tensors, ggml_tensor& tensor, const TokenAxis& 
 
 /// Adds what is known of `tensor` before the model runs, for its card: all of a weight, and of others, whose
 /// shape depends on the step, name and dtype.
-inline void add(attach::TensorInfos& infos, const ggml_tensor& tensor) {
+inline void add(attach::TensorInfos& infos, const ggml_tensor& tensor, const TokenAxis& axis = {}) {
   const ggml_backend_buffer_t buffer = buffer_of(tensor);
   if (buffer != nullptr && ggml_backend_buffer_get_usage(buffer) == GGML_BACKEND_BUFFER_USAGE_WEIGHTS) {
     std::vector<std::int64_t> dims(tensor.ne, tensor.ne + ggml_n_dims(&tensor));
@@ -113,6 +114,8 @@ inline void add(attach::TensorInfos& infos, const ggml_tensor& tensor) {
                                         (ggml_blck_size(tensor.type) == 1 ? ggml_type_size(tensor.type) : 1));
     infos.add(tensor.name, dtype_of(tensor.type), std::vector<std::int64_t>(dims.rbegin(), dims.rend()));
     infos.constant();
+  } else if (axis.tells()) {
+    add_open(infos, tensor, dtype_of(tensor.type), axis);
   } else {
     infos.add(tensor.name, dtype_of(tensor.type));
   }
@@ -217,9 +220,9 @@ class Tap {
     attach::TensorInfos inputs, outputs;
     for (const ggml_tensor* source : node.src) {
       if (source == nullptr) break;
-      add(inputs, *source);
+      add(inputs, *source, axes_.of(*source));
     }
-    add(outputs, node);
+    add(outputs, node, axes_.of(node));
     model_.describe(op_, inputs, outputs);
     described_[op_] = true;
   }

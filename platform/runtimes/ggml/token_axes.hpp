@@ -19,6 +19,7 @@ struct TokenAxis {
   int cell = -1;                     ///< of a KV cache
   std::vector<std::int64_t> rows{};  ///< which of the step's tokens each entry is of, or the cells filled
   bool is_selection = false;         ///< `rows` counts, and not every token has an entry
+  bool grows = false;                ///< another dim is as long as the cache
 
   bool tells() const { return token >= 0 || head >= 0 || cell >= 0; }
 };
@@ -87,8 +88,11 @@ class TokenAxes {
         return of_rows(node);
       case GGML_OP_SET_ROWS:
         return of_cells(node);
-      case GGML_OP_MUL_MAT:
-        return kept(node, of(*node.src[1]), 1);
+      case GGML_OP_MUL_MAT: {
+        TokenAxis axis = kept(node, of(*node.src[1]), 1);
+        axis.grows = of(*node.src[0]).cell == 1;
+        return axis;
+      }
       case GGML_OP_FLASH_ATTN_EXT: {
         TokenAxis axis = of(*node.src[0]);
         if (axis.token != 1 || axis.head != 2) return {};
@@ -273,6 +277,26 @@ inline void tell_axes(attach::Tensors& tensors, int rank, const TokenAxis& axis)
   if (axis.cell >= 0 && axis.cell < rank) tensors.cells_along(dim_of(axis.cell));
   if (axis.head >= 0 && axis.head < rank) tensors.heads_along(dim_of(axis.head));
   if (axis.is_selection || axis.cell >= 0) tensors.rows(axis.rows);
+}
+
+/// Adds a tensor to a card, with its dims but those of tokens and cells, which depend on the step. A dim that
+/// grows with the cache leaves the shape open.
+inline void add_open(attach::TensorInfos& infos, const ggml_tensor& tensor, std::int32_t dtype,
+                     const TokenAxis& axis) {
+  const int rank = rank_of(tensor, axis);
+  std::vector<std::int64_t> dims;
+  for (int i = rank - 1; i >= 0; --i) dims.push_back(i == axis.token || i == axis.cell ? -1 : tensor.ne[i]);
+  if (ggml_blck_size(tensor.type) != 1)
+    dims.back() = static_cast<std::int64_t>(ggml_row_size(tensor.type, tensor.ne[0]));
+  if (axis.grows) {
+    infos.add(tensor.name, dtype);
+    return;
+  }
+  infos.add(tensor.name, dtype, dims);
+  const auto dim_of = [rank](int dim) { return static_cast<std::size_t>(rank - 1 - dim); };
+  if (axis.token >= 0) infos.tokens_along(dim_of(axis.token));
+  if (axis.cell >= 0 && axis.cell < rank) infos.cells_along(dim_of(axis.cell));
+  if (axis.head >= 0 && axis.head < rank) infos.heads_along(dim_of(axis.head));
 }
 
 }  // namespace opdump::ggml

@@ -201,6 +201,15 @@ void write_report(JsonWriter& json, const MatchReport& report) {
     json.key("ops").number(model.forecast.ops);
     write_texts(json, "matched", model.matched);
     json.key("bytes_per_step").number(model.forecast.bytes_per_step);
+    for (std::size_t i = 0; i < model.token_bytes.size(); ++i) {
+      const cards::TokenBytes& bytes = model.token_bytes[i];
+      json.key(kTokenPhaseWords[i]).open('{').key("bytes_per_token").number(bytes.per_token);
+      json.key("bytes_per_step")
+          .number(bytes.per_step)
+          .key("unsized_tensors")
+          .number(bytes.unsized)
+          .close('}');
+    }
     json.close('}');
   }
   json.close(']');

@@ -159,7 +159,8 @@ bool JsonListing::show(const ShownRecord& record, RecordFile& file, std::string&
     const bool good = digest_tensor(file, tensor, detail_.spread, detail_.head, quant, digest, problem);
     json_.line(2).open('{');
     write_tensor(json_, tensor);
-    if (const TensorTokens* const tokens = record.tokens.tensor(tensor.is_output, tensor.index); tokens != nullptr)
+    if (const TensorTokens* const tokens = record.tokens.tensor(tensor.is_output, tensor.index);
+        tokens != nullptr)
       write_slice(json_, *record.tokens.step, *tokens);
     if (good) {
       write_digest(json_, digest);
