@@ -58,7 +58,7 @@ Status opdump_attach::start(const char* config) {
   if (config == nullptr || *config == '\0') return Status::ok;
   const auto slots = lock_all();
   make_files();
-  Status status = files_->start(config, {.tells_tokens = true});
+  Status status = files_->start(config, {.tokens = tokens_reader()});
   if (status != Status::ok) {
     error_ = files_->error();
     say("no dump: " + error_);

@@ -99,23 +99,13 @@ bool OptionsJson::settle_digest(DumpConfig& config) {
   return true;
 }
 
-/// Tokens are of steps that run as they should, and of tensors of which the rule takes slices.
 bool OptionsJson::read_tokens(DumpConfig& config) {
   const JsonNode* const key = node_.member("tokens");
   if (key == nullptr) return true;
   const KeyPath at = kOpdump.key("tokens");
-  std::string_view why;
-  if (build::kLean || !tells_tokens_) {
-    why = "only a program that tells its tokens, by attach.h, can follow it: leave it out";
-  } else if (config.overflow || config.watch || config.exception != ExceptionDump::none) {
-    why = "it does not go with the dump of overflows, failures or overwritten memory, which is of every step";
-  } else if (config.options.history_steps != 0) {
-    why = "it does not go with history_steps: tokens are few enough to be written at once";
-  } else if (config.single_ops) {
-    why = "it does not go with dump_op_switch: operators outside a model have no token";
-  }
-  if (!why.empty()) return refuse(ConfigFault::conflict, *key, at, why);
-  return TokensJson(memory_, refusal_).read(*key, at, config.options.tokens);
+  if (tokens_ != nullptr) return tokens_->read(*key, at, memory_, refusal_, config);
+  return refuse(ConfigFault::conflict, *key, at,
+                "only a program that tells its tokens, by attach.h, can follow it: leave it out");
 }
 
 /// A layout for one format brings it, and takes it away again.

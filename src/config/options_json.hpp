@@ -8,9 +8,9 @@ inline namespace OPDUMP_NAMESPACE {
 /// Reads the "opdump" object beside a dialect's own object. Strict: it refuses what it does not know.
 class OptionsJson : NodeReader {
  public:
-  /// `tells_tokens`: as ConfigContext has it.
-  OptionsJson(const JsonNode& node, Arena& memory, Refusal& refusal, bool tells_tokens)
-      : NodeReader(memory, refusal), node_(node), tells_tokens_(tells_tokens) {}
+  /// `tokens`: as ConfigContext has it.
+  OptionsJson(const JsonNode& node, Arena& memory, Refusal& refusal, const TokensReader* tokens)
+      : NodeReader(memory, refusal), node_(node), tokens_(tokens) {}
 
   /// Fills the options, and the other fields of `config` that they affect.
   bool read(DumpConfig& config);
@@ -36,7 +36,7 @@ class OptionsJson : NodeReader {
   void put_word(std::string_view key, Words words, Value& value);
 
   const JsonNode& node_;
-  const bool tells_tokens_;
+  const TokensReader* const tokens_;
   bool good_ = true;  ///< nothing was refused
 };
 

@@ -21,6 +21,24 @@ constexpr std::uint64_t kMostBytes = 0x7fffffffffffffff;
 
 }  // namespace
 
+/// Tokens are of steps that run as they should, and of tensors of which the rules take slices.
+bool TokensJson::read(const JsonNode& node, const KeyPath& at, DumpConfig& config) {
+  std::string_view why;
+  if (build::kLean) {
+    why = "a build with OPDUMP_SMALL_CODE has no tokens: leave it out";
+  } else if (config.overflow || config.watch || config.exception != ExceptionDump::none) {
+    why = "it does not go with the dump of overflows, failures or overwritten memory, which is of every step";
+  } else if (config.options.history_steps != 0) {
+    why = "it does not go with history_steps: tokens are few enough to be written at once";
+  } else if (config.single_ops) {
+    why = "it does not go with dump_op_switch: operators outside a model have no token";
+  }
+  if (!why.empty()) return refuse(ConfigFault::conflict, node, at, why);
+  const TokenRules* const rules = read_rules(node, at);
+  if (rules != nullptr) config.options.tokens = rules;
+  return rules != nullptr;
+}
+
 const TokenRules* TokensJson::read_rules(const JsonNode& node, const KeyPath& at) {
   const Result<std::span<TokenRules>> memory = memory_.array<TokenRules>(1);
   if (!memory.ok()) {
@@ -158,3 +176,16 @@ bool TokensJson::read_heads(const JsonNode& node, const KeyPath& at, StepSet& he
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::config
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+const TokensReader* tokens_reader() {
+  static constexpr TokensReader kReader = {
+      [](const config::JsonNode& node, const config::KeyPath& at, Arena& memory, config::Refusal& refusal,
+         DumpConfig& config) { return config::TokensJson(memory, refusal).read(node, at, config); }};
+  return &kReader;
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

@@ -2,21 +2,28 @@
 #include "opdump/types/tokens.hpp"
 #include "src/config/json/node_reader.hpp"
 
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// Reads "tokens" of the "opdump" object, behind everything else of the config.
+struct TokensReader {
+  bool (*read)(const config::JsonNode& node, const config::KeyPath& at, Arena& memory,
+               config::Refusal& refusal, DumpConfig& config);
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump
+
 namespace opdump::config {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Reads "tokens" of the "opdump" object: an object, or a list of one for each phase. Strict.
+/// An object, or a list of one for each phase. Strict.
 class TokensJson : NodeReader {
  public:
   TokensJson(Arena& memory, Refusal& refusal) : NodeReader(memory, refusal) {}
 
-  /// `rules`: set to what lies in the arena.
-  template <class Rules>
-  bool read(const JsonNode& node, const KeyPath& at, Rules& rules) {
-    const TokenRules* const read = read_rules(node, at);
-    if (read != nullptr) rules = read;
-    return read != nullptr;
-  }
+  /// Sets the rules of `config` to what lies in the arena.
+  bool read(const JsonNode& node, const KeyPath& at, DumpConfig& config);
 
  private:
   /// Null: refused.

@@ -100,8 +100,8 @@ class Llama(TappedProgram):
         return done
 
     def compare(self, mine, golden):
-        done = subprocess.run([OPDUMP, 'compare', '--json', '--limits', 'euclid=0.0001', mine, golden], cwd=self.folder, text=True, capture_output=True,
-                              check=False)
+        done = subprocess.run([OPDUMP, 'compare', '--json', '--limits', 'euclid=0.0001', mine, golden], cwd=self.folder,
+                              text=True, capture_output=True, check=False)
         return done.returncode, json.loads(done.stdout)
 
     def test_another_cache_differs_first_in_a_layer_and_token(self):

@@ -94,6 +94,8 @@ enum class MindSporeMode : std::uint8_t {
   cpu,      ///< on CPU or GPU
 };
 
+struct TokensReader;
+
 /// What the meaning of a config depends on besides its text.
 struct ConfigContext {
   ConfigDialect dialect = ConfigDialect::by_key;  ///< not `by_key`: a text of another dialect is refused
@@ -112,9 +114,12 @@ struct ConfigContext {
   /// overflows and exceptions; an item without a model's name selects nothing. Keys that such a product does
   /// not read, such as `dump_step`, count all the same.
   bool nano = false;
-  /// The program tells its tokens, so that "tokens" has an effect; elsewhere that key is refused.
-  bool tells_tokens = false;
+  /// `tokens_reader` of a program that tells its tokens. Null: nobody tells them, and "tokens" is refused.
+  const TokensReader* tokens = nullptr;
 };
+
+/// What reads "tokens". Only a program that calls it has its code.
+const TokensReader* tokens_reader();
 
 /// Whether `text` begins as a compiled plan does, even if one of its first bytes is damaged or they are
 /// swapped.
