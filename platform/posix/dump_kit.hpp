@@ -83,6 +83,10 @@ class DumpKit {
   const HistorySink& history() const { return history_; }
   KitClock& clock() { return clock_; }
 
+  /// From now on `apply` takes rules for tokens, which the program follows.
+  void take_tokens() { takes_tokens_ = true; }
+  bool takes_tokens() const { return takes_tokens_; }
+
   /// The config in force; an inactive one if there is none.
   const DumpConfig& config() const { return config_; }
 
@@ -155,7 +159,9 @@ class DumpKit {
     if (status == Status::ok && begins) status = session_.init();
     if (status == Status::ok && dumps) status = start_thread();
     const DumpConfig placed = dumps ? behind_earlier_runs(config) : config;
-    if (status == Status::ok) status = session_.set_config(placed, true);
+    DumpConfig without_tokens = placed;
+    if (takes_tokens_) without_tokens.options.tokens = nullptr;
+    if (status == Status::ok) status = session_.set_config(without_tokens, true);
     if (status == Status::ok && dumps) {
       config_ = placed;
       status = begin_extras(text);
@@ -336,7 +342,7 @@ class DumpKit {
   Status check_seal(const DumpConfig& config) {
     const std::string_view key = config.options.seal;
     // What is left of an earlier config would not be sealed as that one asks.
-    if (config_.active && key != config_.options.seal)
+    if (config_.active && key != seal_key(config_.options))
       return refuse_seal("another config is in force that is sealed otherwise: end that first");
     if (key.empty()) return Status::ok;
     if (const std::string_view why = seal_conflict(config); !why.empty()) return refuse_seal(why);
@@ -430,6 +436,7 @@ class DumpKit {
   std::unique_ptr<std::uint64_t[]> own_ring_;
   AllParts<Memory> parts_;
   std::uint32_t drain_delay_us_;
+  bool takes_tokens_ = false;
   std::optional<std::uint64_t> room_bytes_;
   LogHook hook_ = nullptr;
   void* hook_context_ = nullptr;

@@ -92,7 +92,7 @@ class TreeSink final : public Sink {
   /// See ConfigurableSink: applies `options` over those of the last `configure`. `not_supported` for
   /// `history_steps` and `seal`, and with OPDUMP_SMALL_CODE for Keep::newest.
   [[nodiscard]] Status follow(const DumpOptions& options, JournalDetail journal) {
-    if (options.history_steps != 0 || !options.seal.empty() || (build::kLean && options.keep == Keep::newest))
+    if (options.history_steps != 0 || !seal_key(options).empty() || (build::kLean && options.keep == Keep::newest))
       return Status::not_supported;
     TreeOptions now = tree_options(options, given_);
     now.has_journal = journal != JournalDetail::none;

@@ -1,8 +1,11 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string>
 
+#include "opdump/impl/drain/dump_name.hpp"
 #include "opdump/types/config.hpp"
+#include "platform/posix/tree_sink.hpp"
 
 namespace opdump::attaching {
 inline namespace OPDUMP_NAMESPACE {
@@ -14,6 +17,13 @@ struct CardPlace {
   std::uint32_t device_id;
   std::uint32_t model_id;
 };
+
+/// Where in the dump it lies.
+DumpTarget card_target(const CardPlace& place);
+std::string directory_of(const DumpTarget& target);
+
+/// What takes room as the config allows, and removes nothing for it.
+std::unique_ptr<posix::TreeSink> make_card_sink(const CardPlace& place);
 
 /// Whether the dump has its directory only once something has gone wrong.
 bool waits_for_failure(const DumpConfig& config);

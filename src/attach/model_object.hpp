@@ -13,6 +13,8 @@
 #include "src/attach/card_notes.hpp"
 #include "src/attach/dump_object.hpp"
 #include "src/attach/op_names.hpp"
+#include "src/attach/step_tokens.hpp"
+#include "src/attach/token_table.hpp"
 
 /// A model as attach.h has it. It is loaded by its first step in a dump that is on, or when it is asked which
 /// operators are wanted, so that no order of calls can be wrong.
@@ -34,7 +36,8 @@ struct opdump_attach_model {
   opdump::Status describe_op(std::uint32_t op, const opdump_attach_op_info& info);
   opdump::Status describe(const opdump_attach_model_info& info);
 
-  opdump::Status begin_step(std::uint64_t step);
+  /// `tokens`: null: it has none.
+  opdump::Status begin_step(std::uint64_t step, const opdump_attach_tokens* tokens = nullptr);
   opdump::Status end_step();
   std::uint32_t see_op(const char* name, const char* type);
   opdump::Status capture(std::uint32_t op, opdump::attaching::RuntimeTensors inputs,
@@ -67,6 +70,11 @@ struct opdump_attach_model {
   void add_flags(std::uint32_t flags, std::vector<opdump::OpAttribute>& attributes);
   void tell_repeated(std::string_view name, std::string_view own);
   void open_gate(Slot& slot);
+  opdump::Status take_tokens(const opdump_attach_tokens* tokens);
+  void tell_token_bytes();
+  void tell_first_tokens();
+  void tell_tokens(std::uint64_t step);
+  opdump::Status check_tokens(Slot& slot, std::uint32_t op, std::uint64_t step, std::size_t inputs);
   std::uint32_t see(Slot& slot, const char* name, const char* type);
   bool load_growing(Slot& slot);
   void refuse(Slot& slot, std::uint32_t op, const opdump::attaching::TensorRefusal& refusal);
@@ -96,6 +104,14 @@ struct opdump_attach_model {
   std::atomic<std::uint64_t> step_{0};
   std::uint64_t asked_step_ = 0;  ///< of a dynamic model that is not loaded yet
   std::uint64_t steps_ = 0;       ///< that have begun
+  opdump::attaching::StepTokens tokens_;  ///< of the open step; changed while nothing is captured
+  opdump::attaching::TokenTable token_table_;
+  bool by_tokens_ = false;     ///< the config takes the open step by its tokens
+  bool passes_step_ = false;   ///< and does not take it
+  std::uint64_t token_steps_taken_ = 0;
+  std::atomic<std::uint64_t> token_bytes_{0};  ///< that the open step has captured
+  bool told_token_bytes_ = false;
+  bool told_phase_[opdump::kTokenPhases] = {};
   bool full_ = false;             ///< told that there are more than `max_ops_`
   bool told_repeated_ = false;
 };

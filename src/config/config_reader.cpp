@@ -174,8 +174,7 @@ class ConfigReader {
     const bool keeps_history = options != nullptr && options->type() == JsonType::object &&
                                options->member("history_steps") != nullptr;
     if (!read_dialect(root, dialect, keeps_history, config) ||
-        (options != nullptr &&
-         !OptionsJson(*options, memory_, refusal_, context_.read_seal_key).read(config)))
+        (options != nullptr && !OptionsJson(*options, memory_, refusal_, context_).read(config)))
       return false;
     // In CANN's layout only torchair has a folder for the rank.
     if (dialect == ConfigDialect::mindspore && config.form.layout == Layout::cann) config.form.world_size = 0;

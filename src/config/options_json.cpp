@@ -7,17 +7,19 @@
 
 #include "opdump/ring.hpp"
 #include "src/config/seal_json.hpp"
+#include "src/config/tokens_json.hpp"
 
 namespace opdump::config {
 inline namespace OPDUMP_NAMESPACE {
 namespace {
 
-constexpr std::array<std::string_view, 20> kOptionKeys = {
+constexpr std::array<std::string_view, 21> kOptionKeys = {
     "ring_bytes",    "when_full", "block_limit_ms",    "journal",
     "file_format",   "layout",    "statistic_numbers", "trailing_comma",
     "max_bytes",     "max_files", "reserve_bytes",     "keep",
     "fsync",         "watch",     "history_steps",     "after_steps",
-    "history_bytes", "digest",    "model_card",        "seal"};
+    "history_bytes", "digest",    "model_card",        "seal",
+    "tokens"};
 constexpr std::array<std::string_view, 2> kWatch = {"every", "verdict"};
 constexpr std::array<std::string_view, 2> kNumbers = {"server", "nano"};
 constexpr std::array<std::string_view, 2> kCards = {"on", "off"};
@@ -69,7 +71,7 @@ bool OptionsJson::read(DumpConfig& config) {
   put_number("history_steps", 1, kMaxSteps, options.history_steps);
   put_number("after_steps", 0, kMaxSteps, options.after_steps);
   put_number("history_bytes", kMinHistory, kMaxHistory, options.history_bytes);
-  return good_ && settle_layout(config) && settle_digest(config) && read_seal(config);
+  return good_ && settle_layout(config) && settle_digest(config) && read_seal(config) && read_tokens(config);
 }
 
 /// A digest takes the place of the tensors, so what says something else of them contradicts it.
@@ -103,7 +105,18 @@ bool OptionsJson::read_seal(DumpConfig& config) {
   const JsonNode* const seal = node_.member("seal");
   if (seal == nullptr) return true;
   const bool asks_for_cards = node_.member("model_card") != nullptr && !config.options.without_cards;
-  return SealJson(memory_, refusal_, read_seal_key_).read(*seal, kOpdump.key("seal"), asks_for_cards, config);
+  return SealJson(memory_, refusal_, context_.read_seal_key)
+      .read(*seal, kOpdump.key("seal"), asks_for_cards, config);
+}
+
+bool OptionsJson::read_tokens(DumpConfig& config) {
+  const JsonNode* const key = node_.member("tokens");
+  if (key == nullptr) return true;
+  const KeyPath at = kOpdump.key("tokens");
+  if (!build::kLean && context_.tokens != nullptr)
+    return context_.tokens->read(*key, at, memory_, refusal_, config);
+  return refuse(ConfigFault::conflict, *key, at,
+                "only a program that tells its tokens, by attach.h, can follow it: leave it out");
 }
 
 /// A layout for one format brings it, and takes it away again.

@@ -9,8 +9,8 @@ inline namespace OPDUMP_NAMESPACE {
 /// Reads the "opdump" object beside a dialect's own object. Strict: it refuses what it does not know.
 class OptionsJson : NodeReader {
  public:
-  OptionsJson(const JsonNode& node, Arena& memory, Refusal& refusal, SealKeyReader read_seal_key)
-      : NodeReader(memory, refusal), node_(node), read_seal_key_(read_seal_key) {}
+  OptionsJson(const JsonNode& node, Arena& memory, Refusal& refusal, const ConfigContext& context)
+      : NodeReader(memory, refusal), node_(node), context_(context) {}
 
   /// Fills the options, and the other fields of `config` that they affect.
   bool read(DumpConfig& config);
@@ -22,6 +22,7 @@ class OptionsJson : NodeReader {
   bool settle_layout(DumpConfig& config);
   bool settle_digest(DumpConfig& config);
   bool read_seal(DumpConfig& config);
+  bool read_tokens(DumpConfig& config);
   /// Null also when something was refused before.
   const JsonNode* find(std::string_view key) const;
 
@@ -36,7 +37,7 @@ class OptionsJson : NodeReader {
   void put_word(std::string_view key, Words words, Value& value);
 
   const JsonNode& node_;
-  SealKeyReader read_seal_key_;
+  const ConfigContext& context_;
   bool good_ = true;  ///< nothing was refused
 };
 

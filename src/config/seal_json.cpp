@@ -12,6 +12,9 @@ inline namespace OPDUMP_NAMESPACE {
 
 bool SealJson::read(const JsonNode& node, const KeyPath& path, bool asks_for_cards, DumpConfig& config) {
   if (!check_type(&node, JsonType::string, path)) return false;
+  if (build::kLean)
+    return refuse(ConfigFault::conflict, node, path,
+                  "a build with OPDUMP_SMALL_CODE seals by its program alone, not by a config: leave it out");
   if (node.text().empty()) return empty(node, path, "name a public key");
   std::array<std::byte, kSealKeyBytes> key;
   if (!read_seal_digits(node.text(), key)) {
@@ -28,7 +31,9 @@ bool SealJson::read(const JsonNode& node, const KeyPath& path, bool asks_for_car
   if (asks_for_cards)
     return refuse(ConfigFault::conflict, node, path,
                   "cards of models would be in clear: leave \"model_card\": \"on\" out");
-  if (!copy(as_text(key), config.options.seal)) return no_memory(node, path);
+  std::string_view kept;
+  if (!copy(as_text(key), kept)) return no_memory(node, path);
+  config.options.seal = kept;
   config.options.without_cards = true;
   return true;
 }

@@ -47,7 +47,7 @@ bool NanoDump::load_config(const char* path, NanoConfig& config) const {
   }
   for (const ConfigNote& note : notes) tell(to_string(note, path));
   const DumpConfig& read = config.config;
-  if (!read.options.seal.empty()) {
+  if (!seal_key(read.options).empty()) {
     tell(std::string(path) + ": opdump.seal: the device part of the runtime seals nothing; the dump is off");
     return false;
   }

@@ -57,7 +57,8 @@ namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 inline constexpr std::uint32_t kPlanMagic = 0x4e50444f;
-inline constexpr std::uint32_t kPlanVersion = 7;
+/// OPDUMP_SMALL_CODE can do nothing of what came after version 6, and refuses later ones.
+inline constexpr std::uint32_t kPlanVersion = build::kLean ? 6 : 7;
 /// What a plan without a seal is written as, and one without digests besides, which more builds read.
 inline constexpr std::uint32_t kPlanVersionBeforeSeals = 6;
 inline constexpr std::uint32_t kPlanVersionBeforeDigests = 5;
@@ -163,7 +164,7 @@ struct PlanRecord {
 };
 
 /// How many fields the config has in each version; no other record has changed so far.
-inline constexpr std::uint8_t kPlanConfigCounts[kPlanVersion] = {35, 37, 42, 46, 46, 46, 47};
+inline constexpr std::uint8_t kPlanConfigCounts[] = {35, 37, 42, 46, 46, 46, 47};
 
 #define OPDUMP_PLAN_FIELD(type, member, kind) PlanField(offsetof(type, member), PlanKind::kind)
 
@@ -310,7 +311,7 @@ static_assert(std::is_standard_layout_v<DumpConfig> && std::is_standard_layout_v
               std::is_standard_layout_v<ModelExtras> && std::is_standard_layout_v<TensorExclusion> &&
               std::is_standard_layout_v<NamePattern>);
 // The newest version has every field.
-static_assert(std::size(kPlanConfig) == kPlanConfigCounts[kPlanVersion - 1]);
+static_assert(std::size(kPlanConfig) == kPlanConfigCounts[std::size(kPlanConfigCounts) - 1]);
 // These lie in a plan as they are.
 static_assert(sizeof(NameStep) == 3 && alignof(NameStep) == 1);
 static_assert(sizeof(ByteSet) == 32 && alignof(ByteSet) == 1);

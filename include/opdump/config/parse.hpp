@@ -100,6 +100,8 @@ enum class MindSporeMode : std::uint8_t {
   cpu,      ///< on CPU or GPU
 };
 
+struct TokensReader;
+
 /// What the meaning of a config depends on besides its text.
 struct ConfigContext {
   ConfigDialect dialect = ConfigDialect::by_key;  ///< not `by_key`: a text of another dialect is refused
@@ -120,7 +122,12 @@ struct ConfigContext {
   bool nano = false;
   /// For a "seal" that names a file. Null: it is refused.
   SealKeyReader read_seal_key = nullptr;
+  /// `tokens_reader` of a program that tells its tokens. Null: nobody tells them, and "tokens" is refused.
+  const TokensReader* tokens = nullptr;
 };
+
+/// What reads "tokens". Only a program that calls it has its code.
+const TokensReader* tokens_reader();
 
 /// Whether `text` begins as a compiled plan does, even if one of its first bytes is damaged or they are
 /// swapped.

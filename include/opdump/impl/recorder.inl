@@ -64,6 +64,18 @@ inline Status BasicRecorder<Memory>::begin_step(ModelPlan& plan, std::uint64_t s
 }
 
 template <class Memory>
+inline Status BasicRecorder<Memory>::pass_step(ModelPlan& plan, std::uint64_t step) {
+  if (!build::kEnabled) return Status::ok;
+  if (plan.model == nullptr) return Status::model_not_loaded;
+  if (own_plan() != nullptr) return Status::step_open;
+  if (!sender().feed().is_attached_to(plan.session)) return Status::invalid_argument;
+  plan.next_step = step + 1;
+  recorder_steps::count_to(plan, step);
+  recorder_steps::count_step(plan, false);
+  return Status::ok;
+}
+
+template <class Memory>
 inline Status BasicRecorder<Memory>::join_step(const ModelPlan& plan, std::uint64_t step) {
   if (!build::kEnabled) return Status::ok;
   if (plan.model == nullptr) return Status::model_not_loaded;

@@ -65,7 +65,10 @@ inline Status BasicSession<Memory>::set_config(const DumpConfig& config, bool si
   if (!build::kLean && log_ != nullptr && !configured_ && asks_anything(config.options))
     log_->options_ignored();
   if (!config.active || !dumps_on(config, device_id_)) return Status::ok;
-  if (!sink_follows && !config.options.seal.empty()) return Status::not_supported;
+  if (!sink_follows && !seal_key(config.options).empty()) return Status::not_supported;
+  if constexpr (!build::kLean && kAlways<Memory>) {
+    if (config.options.tokens != nullptr) return Status::not_supported;
+  }
   const std::uint64_t now = context_.clock->unix_us();
   Status status = Status::ok;
   const auto has_target = [&] {

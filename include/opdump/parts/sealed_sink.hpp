@@ -101,7 +101,7 @@ class SealedSink final : public Sink {
     DumpOptions others = options;
     others.seal = {};
     const Status status = follow_options(sink_, others, journal);
-    return status == Status::ok && !options.seal.empty() ? seal(options.seal) : status;
+    return status == Status::ok && !seal_key(options).empty() ? seal(options.seal) : status;
   }
 
   /// Errors also as `append`: the head of an object may fill a chunk. `no_space` after sealed::kMaxStreams

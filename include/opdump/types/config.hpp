@@ -97,6 +97,8 @@ inline constexpr std::string_view kFsyncWords[] = {"never", "finalize", "record"
 
 inline constexpr std::uint32_t kDefaultHistoryBytes = 1024 * 1024;
 
+struct TokenRules;
+
 /// How to dump, as the config's "opdump" object says. The program decides what is absent.
 struct DumpOptions {
   std::optional<std::uint32_t> ring_bytes{};  ///< of each recorder's ring
@@ -115,19 +117,26 @@ struct DumpOptions {
   std::uint32_t after_steps = 0;    ///< that are written afterwards
   std::uint32_t history_bytes = 0;  ///< of that memory; 0: kDefaultHistoryBytes
   /// The 32 bytes of the public key that the dump is sealed for, see SealedSink; empty: it is not sealed.
-  std::string_view seal{};
+  [[no_unique_address]] Maybe<!build::kLean, std::string_view> seal{};
+  /// Null: the config does not speak of tokens.
+  [[no_unique_address]] Maybe<!build::kLean, const TokenRules*> tokens{};
 };
+
+/// The key that the dump is sealed for; empty: it is not.
+constexpr std::string_view seal_key(const DumpOptions& options) {
+  return options.seal;
+}
 
 /// Whether `options` ask a sink for something that only a file system can do, for a history or for sealing.
 OPDUMP_APART_IF_LEAN constexpr bool asks_files(const DumpOptions& options) {
   return (options.max_bytes | options.max_files | options.reserve_bytes | options.history_steps |
-          options.seal.size()) != 0 ||
+          seal_key(options).size()) != 0 ||
          options.fsync == Fsync::record;
 }
 
 /// Whether cards of models go beside the journal: they would be in clear.
 constexpr bool writes_cards(const DumpOptions& options) {
-  return !options.without_cards && options.seal.empty();
+  return !options.without_cards && seal_key(options).empty();
 }
 
 /// Whether `options` ask a sink for something that not every sink does anyway.

@@ -78,7 +78,7 @@ struct Found {
   bool is_record() const {
     const std::string_view file(name);
     return !file.ends_with(".journal") && !file.ends_with(".model.json") && !file.ends_with(".part") &&
-           !file.ends_with(".digests") && file != "mapping.csv" && file != kStatisticTableName;
+           !file.ends_with(".digests") && !file.ends_with(".tokens") && file != "mapping.csv" && file != kStatisticTableName;
   }
 };
 

@@ -33,7 +33,8 @@ constexpr std::size_t member_count() {
 // blob_format.hpp, in the description there, and as a field of the next version.
 static_assert(member_count<DumpConfig>() == 27);
 static_assert(member_count<DumpForm>() == 9);
-static_assert(member_count<DumpOptions>() == 14);  // without_cards is in no plan: firmware writes none
+// without_cards is in no plan: firmware writes none. Nor is tokens: no plan is written for them.
+static_assert(member_count<DumpOptions>() == 15);
 static_assert(member_count<ModelRule>() == 6);  // one member is derived from another, and is in no plan
 static_assert(member_count<ModelExtras>() == 6);
 static_assert(member_count<TensorExclusion>() == 3);
@@ -165,7 +166,7 @@ namespace {
 
 /// The oldest version that says all of `config`.
 std::uint32_t plan_version(const DumpConfig& config) {
-  if (!config.options.seal.empty()) return kPlanVersion;
+  if (!seal_key(config.options).empty()) return kPlanVersion;
   return digest_bytes(config.form) != 0 ? kPlanVersionBeforeSeals : kPlanVersionBeforeDigests;
 }
 
@@ -173,6 +174,7 @@ std::uint32_t plan_version(const DumpConfig& config) {
 
 std::vector<std::byte> write_plan(const DumpConfig& config) {
   std::vector<std::byte> plan;
+  if (const TokenRules* const tokens = config.options.tokens; tokens != nullptr) return plan;
   config::PlanWriter writer(plan);
   const std::uint32_t version = plan_version(config);
   for (const std::uint32_t field : {kPlanMagic, std::uint32_t{0}, std::uint32_t{0}, version})

@@ -35,14 +35,29 @@ bool CompareElements::open(const DumpSide& side, const DumpTensor& tensor,
   relayout_ = relayout;
   item_bytes_ = info(tensor.dtype).bits / 8;
   number_ = openings.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (tensor.pieces > 1) return gather(tensor);
   if (offset_ + bytes_ <= file_.bytes().size()) return true;
   error_ = path + ": it has become shorter";
   return false;
 }
 
+/// What is cut out of a tensor is small, and has no layout of its own.
+bool CompareElements::gather(const DumpTensor& tensor) {
+  const std::uint64_t piece = bytes_ / tensor.pieces;
+  relayout_.reset();
+  gathered_.resize(static_cast<std::size_t>(bytes_));
+  for (std::uint64_t i = 0; i < tensor.pieces; ++i) {
+    const MutableBytes to =
+        MutableBytes(gathered_).subspan(static_cast<std::size_t>(i * piece), static_cast<std::size_t>(piece));
+    if (!file_.read_at(offset_ + i * tensor.piece_step, to, error_)) return false;
+  }
+  return true;
+}
+
 const std::byte* CompareElements::read(std::uint64_t offset, std::size_t count, std::byte* buffer) const {
   if (!relayout_) {
     if (offset + count > bytes_) return nullptr;
+    if (!gathered_.empty()) return gathered_.data() + offset;
     if (file_.bytes().size() <= MappedFile::kCopiedBytes) return file_.bytes().data() + offset_ + offset;
     // What is mapped counts as memory, and with large pages that would be several MiB for each thread.
     std::string reason;

@@ -3,6 +3,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "opdump/impl/format/relayout.hpp"
 #include "src/tool/compare/compare_side.hpp"
@@ -11,8 +12,8 @@
 
 namespace opdump::tool {
 
-/// The elements of one tensor of a dump: as they lie in its file, or rearranged by a Relayout, window by
-/// window. Takes up to a few MiB for each reading thread, for a tensor of any size.
+/// The elements of one tensor of a dump: as they lie in its file, gathered from pieces of it, or rearranged
+/// by a Relayout, window by window. Takes up to a few MiB for each reading thread, for a tensor of any size.
 class CompareElements final : public compare::ElementSource {
  public:
   /// On false `error()` says why.
@@ -28,12 +29,14 @@ class CompareElements final : public compare::ElementSource {
  private:
   struct Window;
 
+  bool gather(const DumpTensor& tensor);
   bool restore(std::uint64_t first, Window& window) const;
 
   MappedFile file_;
   std::string error_;
   mutable std::mutex failure_mutex_;
-  mutable std::string failure_;  ///< the first failure in any thread
+  mutable std::string failure_;      ///< the first failure in any thread
+  std::vector<std::byte> gathered_;  ///< of a tensor in pieces; else empty
   std::optional<Relayout> relayout_;
   std::uint64_t offset_ = 0;
   std::uint64_t bytes_ = 0;

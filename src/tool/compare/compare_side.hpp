@@ -31,6 +31,8 @@ struct DumpTensor {
   const Quantisation* quant = nullptr;     ///< by a card; null: not known
   bool constant = false;                   ///< by a card: the model holds its elements
   std::string_view name{};                 ///< by a card; empty: not known
+  std::uint64_t pieces = 1;                ///< of equal size, that its data lie in
+  std::uint64_t piece_step = 0;            ///< bytes from one to the next
   std::optional<TensorSummary> summary{};  ///< instead of elements, of which there are none then
 };
 

@@ -7,6 +7,7 @@
 
 #include "src/tool/cli/exit_code.hpp"
 #include "src/tool/cli/human_text.hpp"
+#include "src/tool/compare/token_side.hpp"
 #include "src/tool/run/model_sums.hpp"
 #include "src/tool/verify/dump_provenance.hpp"
 
@@ -134,6 +135,8 @@ std::optional<int> DumpComparison::read(const SearchReport& search,
     }
     for (const std::string& other : others) search.note(other);
   }
+  tokens_ = std::make_unique<BesideTokens>(search.note);
+  if (choice.golden && !choice.by_step) split_tokens();
   if (choice.stored) stored_ = mine_;
   add_cards(my_card(), *beside_, mine_);
   add_cards(golden_carded_ ? &*golden_carded_ : nullptr, *beside_, golden_);
@@ -150,6 +153,14 @@ std::optional<int> DumpComparison::read(const SearchReport& search,
   return std::nullopt;
 }
 
+/// Of two language models a token is compared with that of the same position, whatever their steps.
+void DumpComparison::split_tokens() {
+  by_tokens_ = count_token_tensors(*tokens_, mine_) != 0 && count_token_tensors(*tokens_, golden_) != 0;
+  if (!by_tokens_) return;
+  split_by_tokens(*tokens_, mine_);
+  split_by_tokens(*tokens_, golden_);
+}
+
 bool DumpComparison::read_expected(const SearchReport& search) {
   const std::optional<std::string>& path = choice_->expected;
   errors_.rounded = path == "rounded";
@@ -160,6 +171,7 @@ bool DumpComparison::read_expected(const SearchReport& search) {
     search.error(*path + ": there is no tensor to expect errors of");
     return false;
   }
+  if (by_tokens_) split_by_tokens(*tokens_, expected_);
   add_cards(my_card(), *beside_, expected_);
   expect(expected_, golden_, pairing_, errors_);
   return true;

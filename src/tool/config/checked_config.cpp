@@ -39,7 +39,10 @@ Status CheckedConfig::load(const std::string& file, DumpPathCheck check_path, co
       file == "-" ? read_standard_input() : posix::read_config_file(file.c_str(), text_, error);
   if (read != Status::ok) return read;
   if (is_plan(text())) check_path = nullptr;
-  return posix::load_config_text(text(), file.c_str(), memory_, config, error, &notes, context, check_path);
+  ConfigContext any_program = context;
+  any_program.tokens = tokens_reader();
+  return posix::load_config_text(text(), file.c_str(), memory_, config, error, &notes, any_program,
+                                 check_path);
 }
 
 Status CheckedConfig::follow_environment() {

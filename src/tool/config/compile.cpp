@@ -99,6 +99,12 @@ int run_compile(Words words) {
     print_refusal(file, checked.error, checked.text());
     return kExitFailed;
   }
+  if (checked.config.options.tokens != nullptr) {
+    say(file +
+        ": opdump.tokens: no firmware with a compiled config tells its tokens: leave it out, or ship the "
+        "file to a program that attaches opdump to its runtime");
+    return kExitFailed;
+  }
   const std::vector<std::byte> plan = write_plan(checked.config);
   const Result<std::size_t> memory = memory_bytes(plan);
   if (!memory.ok()) {
@@ -115,7 +121,7 @@ int run_compile(Words words) {
   std::printf("%s: %zu bytes; loading it takes at most %zu bytes of RAM\n", printable(*output).c_str(),
               plan.size(), memory.value());
   for (const ConfigNote& note : checked.notes) say(to_string(note, file));
-  if (checked.config.options.without_cards && checked.config.options.seal.empty())
+  if (checked.config.options.without_cards && seal_key(checked.config.options).empty())
     say(file + ": opdump.model_card: has no effect here: firmware with a compiled config writes no cards");
   if (model) {
     for (const Miss& miss : match_models(checked.config, DescribedModels(run.models).all()).misses)

@@ -4,6 +4,7 @@
 #include <bit>
 #include <optional>
 
+#include "opdump/types/tokens.hpp"
 #include "src/card/hexadecimal.hpp"
 #include "src/tool/cli/json.hpp"
 
@@ -91,6 +92,35 @@ void write_rule(JsonWriter& json, const ModelRule& rule) {
   json.close('}');
 }
 
+void write_ranges(JsonWriter& json, std::string_view key, const StepSet& numbers) {
+  if (key != "steps" && numbers.every_step()) return;
+  json.key(key).open('[');
+  for (const StepRange& range : numbers.ranges) {
+    json.open('[').number(range.first);
+    json.number(range.last);
+    json.close(']');
+  }
+  json.close(']');
+}
+
+void write_tokens(JsonWriter& json, const TokenRules& rules) {
+  json.key("tokens").open('{');
+  for (const TokenPhase phase : {TokenPhase::prefill, TokenPhase::decode}) {
+    const TokenRule& rule = rules.of(phase);
+    if (!rule.asked) continue;
+    json.key(word(kTokenPhaseWords, phase)).open('{');
+    write_ranges(json, "positions", rule.positions);
+    if (rule.every != 1) json.key("every").number(rule.every);
+    if (rule.last_row) json.key("last_row").flag(true);
+    write_ranges(json, "rows", rule.rows);
+    write_ranges(json, "heads", rule.heads);
+    if (rule.new_cells) json.key("new_cells").flag(true);
+    if (rule.max_bytes_per_token != 0) json.key("max_bytes_per_token").number(rule.max_bytes_per_token);
+    json.close('}');
+  }
+  json.close('}');
+}
+
 void write_options(JsonWriter& json, const DumpOptions& options) {
   json.key("options").open('{');
   if (options.ring_bytes) json.key("ring_bytes").number(*options.ring_bytes);
@@ -98,7 +128,7 @@ void write_options(JsonWriter& json, const DumpOptions& options) {
   if (options.block_limit_ms) json.key("block_limit_ms").number(*options.block_limit_ms);
   if (options.journal) json.key("journal").text(word(kJournalWords, *options.journal));
   if (options.without_cards) json.key("model_card").text("off");
-  if (!options.seal.empty()) json.key("seal").text(cards::hexadecimal(as_bytes(options.seal)));
+  if (!seal_key(options).empty()) json.key("seal").text(cards::hexadecimal(as_bytes(seal_key(options))));
   if (options.max_bytes != 0) json.key("max_bytes").number(options.max_bytes);
   if (options.max_files != 0) json.key("max_files").number(options.max_files);
   if (options.reserve_bytes != 0) json.key("reserve_bytes").number(options.reserve_bytes);
@@ -107,6 +137,7 @@ void write_options(JsonWriter& json, const DumpOptions& options) {
   if (options.after_steps != 0) json.key("after_steps").number(options.after_steps);
   if (options.history_bytes != 0) json.key("history_bytes").number(options.history_bytes);
   if (options.fsync) json.key("fsync").text(word(kFsyncWords, *options.fsync));
+  if (const TokenRules* const tokens = options.tokens; tokens != nullptr) write_tokens(json, *tokens);
   json.close('}');
 }
 
@@ -158,13 +189,7 @@ void write_config(JsonWriter& json, const DumpConfig& config) {
   json.key("net_name").text(config.net_name);
   json.key("world_size").number(config.form.world_size);
   json.key("rank").number(config.form.rank);
-  json.key("steps").open('[');
-  for (const StepRange& range : config.steps.ranges) {
-    json.open('[').number(range.first);
-    json.number(range.last);
-    json.close(']');
-  }
-  json.close(']');
+  write_ranges(json, "steps", config.steps);
   json.key("rules").open('[');
   for (const ModelRule& rule : config.models) write_rule(json, rule);
   json.close(']');
@@ -178,6 +203,15 @@ void write_report(JsonWriter& json, const MatchReport& report) {
     json.key("ops").number(model.forecast.ops);
     write_texts(json, "matched", model.matched);
     json.key("bytes_per_step").number(model.forecast.bytes_per_step);
+    for (std::size_t i = 0; i < model.token_bytes.size(); ++i) {
+      const cards::TokenBytes& bytes = model.token_bytes[i];
+      json.key(kTokenPhaseWords[i]).open('{').key("bytes_per_token").number(bytes.per_token);
+      json.key("bytes_per_step")
+          .number(bytes.per_step)
+          .key("unsized_tensors")
+          .number(bytes.unsized)
+          .close('}');
+    }
     json.close('}');
   }
   json.close(']');

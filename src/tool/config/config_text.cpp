@@ -4,6 +4,7 @@
 #include "opdump/impl/format/statistic_table.hpp"
 #include "opdump/impl/plan/resolve_plan.hpp"
 #include "opdump/types/config.hpp"
+#include "opdump/types/tokens.hpp"
 #include "src/card/hexadecimal.hpp"
 #include "src/tool/cli/human_text.hpp"
 
@@ -45,14 +46,19 @@ std::string statistics_text(const DumpConfig& config) {
   return text;
 }
 
-std::string steps_text(const StepSet& steps, std::uint32_t first_step) {
-  if (steps.every_step()) return "every step";
+std::string ranges_text(const StepSet& numbers) {
   std::string text;
-  for (const StepRange& range : steps.ranges) {
+  for (const StepRange& range : numbers.ranges) {
     if (!text.empty()) text += ", ";
     text += std::to_string(range.first);
     if (range.last != range.first) text += " to " + std::to_string(range.last);
   }
+  return text;
+}
+
+std::string steps_text(const StepSet& steps, std::uint32_t first_step) {
+  if (steps.every_step()) return "every step";
+  const std::string text = ranges_text(steps);
   if (steps.no_step()) return "none";
   const bool one = steps.ranges.size() == 1 && steps.ranges[0].first == steps.ranges[0].last;
   return (one ? "step " : "steps ") + text + ", counted from " + std::to_string(first_step) +
@@ -183,6 +189,21 @@ std::string room_text(const DumpOptions& options) {
   return text;
 }
 
+/// What of the tokens of one phase is dumped.
+std::string token_text(const TokenRule& rule) {
+  if (!rule.asked) return "none";
+  std::string text =
+      rule.positions.every_step() ? "every position" : "positions " + ranges_text(rule.positions);
+  if (rule.every != 1) text += " that " + std::to_string(rule.every) + " divides";
+  if (rule.last_row) text += ", of a step the last one";
+  if (!rule.rows.every_step()) text += ", of a step tokens " + ranges_text(rule.rows);
+  if (!rule.heads.every_step()) text += "; heads " + ranges_text(rule.heads);
+  if (rule.new_cells) text += "; of a KV cache what they write";
+  if (rule.max_bytes_per_token != 0)
+    text += "; at most " + byte_text(rule.max_bytes_per_token) + " per token";
+  return text;
+}
+
 void add_option_lines(const DumpOptions& options, std::vector<std::string>& lines) {
   if (options.ring_bytes) lines.push_back("ring    " + byte_text(*options.ring_bytes) + " for each recorder");
   if (options.when_full)
@@ -191,9 +212,9 @@ void add_option_lines(const DumpOptions& options, std::vector<std::string>& line
   if (options.block_limit_ms)
     lines.push_back("wait    " + std::to_string(*options.block_limit_ms) + " ms without progress at most");
   if (options.journal) lines.push_back("journal " + std::string(journal_text(*options.journal)));
-  if (!options.seal.empty())
+  if (!seal_key(options).empty())
     lines.push_back("sealed  for key " +
-                    cards::hexadecimal(as_bytes(options.seal.substr(0, sealed::kKeyIdBytes))) +
+                    cards::hexadecimal(as_bytes(seal_key(options).substr(0, sealed::kKeyIdBytes))) +
                     "; names of files and their sizes stay in clear");
   if (options.without_cards) lines.push_back("cards   none: what a model is stands in no file of the dump");
   if (const std::string room = room_text(options); !room.empty()) lines.push_back("room    " + room);
@@ -247,6 +268,10 @@ std::vector<std::string> config_lines(const DumpConfig& config) {
     lines.push_back("when    something happens: " + history_text(config.options));
   if (config.form.data != DumpData::tensor && digest_bytes(config.form) == 0)
     lines.push_back("stats   " + statistics_text(config));
+  if (const TokenRules* const tokens = config.options.tokens; tokens != nullptr) {
+    lines.push_back("prefill " + token_text(tokens->of(TokenPhase::prefill)));
+    lines.push_back("decode  " + token_text(tokens->of(TokenPhase::decode)));
+  }
   add_option_lines(config.options, lines);
   return lines;
 }

@@ -32,6 +32,7 @@ ModelMatch match(const DumpConfig& config, const ModelDesc& model) {
     return match;
   plan.model = &model;
   match.forecast = forecast_of(config, plan);
+  match.bits.assign(plan.bits.begin(), plan.bits.end());
   for (std::size_t i = 0; i < plan.bits.size(); ++i) {
     if (plan.bits[i] != 0) match.matched.emplace_back(model.ops[i].name);
   }

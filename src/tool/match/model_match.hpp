@@ -7,6 +7,7 @@
 #include "opdump/parts/forecast.hpp"
 #include "opdump/types/config.hpp"
 #include "opdump/types/model.hpp"
+#include "src/card/token_bytes.hpp"
 
 namespace opdump::tool {
 
@@ -14,7 +15,9 @@ namespace opdump::tool {
 struct ModelMatch {
   std::string model;
   std::vector<std::string> matched{};  ///< names of operators, in execution order
+  std::vector<std::uint8_t> bits{};    ///< of each operator, as in a plan; empty: none is wanted
   Forecast forecast{};
+  std::vector<cards::TokenBytes> token_bytes{};  ///< by phase; empty: the config has no rules for tokens
   bool lacks_producers = false;  ///< so the Data operators that the config promises cannot be found
 };
 

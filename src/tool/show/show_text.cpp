@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "src/tool/cli/human_text.hpp"
+#include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/table.hpp"
 #include "src/tool/dump/elements.hpp"
 #include "src/tool/dump/quantisation_text.hpp"
@@ -171,6 +172,7 @@ void TextListing::show(const ShownRecord& record, const StatisticsRecord& statis
 
 bool TextListing::show(const ShownRecord& record, RecordFile& file, std::string& error) {
   print_head(record);
+  if (record.tokens.step != nullptr) print_line("  " + token_text(*record.tokens.step));
   constexpr std::size_t kMostRows = 1024;  // of one table, so that a hostile record does not fill the memory
   Table table("  ", "lrlllr");
   std::size_t rows = 0;
@@ -190,6 +192,11 @@ bool TextListing::show(const ShownRecord& record, RecordFile& file, std::string&
     for (std::string& cell : statistics_cells(tensor, digest.statistics)) row.push_back(std::move(cell));
     table.add(std::move(row));
     if (quant != nullptr) add_real(*quant, digest, table);
+    const TensorTokens* const tokens = record.tokens.tensor(tensor.is_output, tensor.index);
+    if (tokens != nullptr) {
+      if (const std::string slice = slice_text(*record.tokens.step, *tokens); !slice.empty())
+        table.add_line("  " + slice);
+    }
     add_detail(digest, table);
     if (++rows % kMostRows == 0) table.print();
   }

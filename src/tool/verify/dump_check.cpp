@@ -66,7 +66,10 @@ std::string closest_name(const BesideCards::Cards& cards, std::uint64_t device, 
 }  // namespace
 
 DumpCheck::DumpCheck(VerifyContext& context, std::string directory)
-    : context_(context), directory_(std::move(directory)), told_(journal_, context.findings) {}
+    : context_(context),
+      directory_(std::move(directory)),
+      told_(journal_, context.findings),
+      tokens_(directory_, context.findings) {}
 
 void DumpCheck::check(const std::vector<std::string>& journal_names) {
   for (const std::string& name : journal_names) read_removals(name);
@@ -77,6 +80,7 @@ void DumpCheck::check(const std::vector<std::string>& journal_names) {
   walk({});
   tell_counted_files();
   losses_.tell(context_.findings);
+  tokens_.tell();
   const BesideCards::Cards& cards = context_.cards.in(directory_);
   never_.tell([&](std::uint64_t device, const std::string& model,
                   const std::string& name) { return closest_name(cards, device, model, name); },
@@ -364,6 +368,9 @@ bool DumpCheck::check_file(std::uint32_t recorder, std::uint32_t sequence, std::
         "has " + std::to_string(status.st_size) + " bytes, and " + std::to_string(bytes) + " were written");
   } else if (!is_sound(file, suffix)) {
     add_file(FindingKind::bad_file, true, text, context_.file.error());
+  } else if (const std::string unlike = context_.quick ? "" : tokens_.problem_of(file, context_.file);
+             !unlike.empty()) {
+    add_file(FindingKind::bad_file, true, text, unlike);
   } else {
     ++context_.files;
     context_.bytes += bytes;
@@ -597,6 +604,7 @@ void DumpCheck::walk(const std::string& below) {
   for (const DirectoryEntry& entry : entries) {
     JournalName journal;
     CardName card;
+    TokenTableName tokens;
     if (entry.kind == DirectoryEntry::Kind::directory) {
       walk(below.empty() ? entry.name : path_of(below, entry.name));
     } else if (entry.kind == DirectoryEntry::Kind::other) {
@@ -604,7 +612,8 @@ void DumpCheck::walk(const std::string& below) {
                "neither a file nor a directory");
     } else if (entry.name != kMappingFileName &&
                !(below.empty() &&
-                 (parse_journal_name(entry.name, journal) || parse_card_name(entry.name, card)))) {
+                 (parse_journal_name(entry.name, journal) || parse_card_name(entry.name, card) ||
+                  parse_token_table_name(entry.name, tokens)))) {
       walk_file(below, entry.name, mapping.real_name(entry.name), pairs);
     }
   }

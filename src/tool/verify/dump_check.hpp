@@ -18,6 +18,7 @@
 #include "src/tool/verify/never_lines.hpp"
 #include "src/tool/verify/op_steps.hpp"
 #include "src/tool/verify/overwritten_start.hpp"
+#include "src/tool/verify/token_check.hpp"
 #include "src/tool/verify/told_records.hpp"
 #include "src/tool/verify/wanted_records.hpp"
 
@@ -46,7 +47,7 @@ struct VerifyContext {
   std::vector<JournalSummary> journals{};
   OpRecordCounts* by_op = nullptr;  ///< null: not asked for
   std::set<std::string> builds{};   ///< of the programs, as journals tell them
-  std::uint64_t files = 0;         ///< that are there as they were written
+  std::uint64_t files = 0;          ///< that are there as they were written
   std::uint64_t bytes = 0;
 };
 
@@ -133,8 +134,8 @@ class DumpCheck final : private JournalListener {
   JournalFindings told_;
   std::map<std::string, OverwrittenStart> cuts_;  ///< by the journal's name
   OverwrittenStart* cut_ = nullptr;               ///< of the one being read
-  std::uint64_t digested_ = 0;       ///< records of the one being read, in its file of digests
-  std::uint64_t digest_bytes_ = 0;   ///< of that file, by its lines
+  std::uint64_t digested_ = 0;                    ///< records of the one being read, in its file of digests
+  std::uint64_t digest_bytes_ = 0;                ///< of that file, by its lines
   std::vector<std::uint64_t> listed_;
   std::map<std::string, std::uint64_t> tables_;  ///< bytes of rows, by path
   std::vector<std::uint64_t> removed_;           ///< paths as they are on the disk, sorted
@@ -144,6 +145,7 @@ class DumpCheck final : private JournalListener {
   KnownRecords known_;
   NeverLines never_;
   OpSteps op_steps_;
+  TokenCheck tokens_;
 };
 
 }  // namespace opdump::tool
