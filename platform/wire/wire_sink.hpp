@@ -1,5 +1,4 @@
 #pragma once
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -7,19 +6,11 @@
 
 #include "opdump/base/bytes.hpp"
 #include "opdump/port/sink.hpp"
+#include "platform/wire/byte_port.hpp"
 #include "platform/wire/frame.hpp"
 
 namespace opdump::wire {
 inline namespace OPDUMP_NAMESPACE {
-
-/// The two directions of a line. `write` takes all of its bytes: it waits for the line, or drops what nobody
-/// takes, as USB does where no cable is; what is dropped can be asked for again. `read` gives what has come
-/// in, 0 when that is nothing, and never waits; a port without a way back always gives 0.
-template <class T>
-concept BytePort = requires(T& port, Bytes from, MutableBytes to) {
-  port.write(from);
-  { port.read(to) } -> std::convertible_to<std::size_t>;
-};
 
 /// A dump over a serial line, USB-CDC, RTT or TCP, for `opdump receive`, in frames as the README of this
 /// folder has them. The root of a name is left out.

@@ -7,7 +7,8 @@ sys.path.insert(1, os.path.dirname(os.path.abspath(__file__)))
 from crc32c import crc32c  # noqa: E402
 
 PART, BEGIN, DATA, COMMIT, ABORT, LINES, STATE, ENDED, ASK = 0, 1, 2, 3, 4, 5, 8, 9, 10
-UNNUMBERED = (STATE, ENDED, ASK)
+TAKEN, INPUT, BYTES, STEP, OVER = 11, 12, 13, 14, 15  # of a playback
+UNNUMBERED = (STATE, ENDED, ASK, TAKEN, INPUT, BYTES, STEP, OVER)
 
 
 def stuff(data):

@@ -1,17 +1,12 @@
-#include <unistd.h>
-
-#include <chrono>
-#include <cstdio>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "src/tool/cli/commands.hpp"
-#include "src/tool/cli/decimal.hpp"
 #include "src/tool/cli/exit_code.hpp"
 #include "src/tool/cli/options.hpp"
 #include "src/tool/wire/receiver.hpp"
+#include "src/tool/wire/wire_options.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -50,42 +45,25 @@ exit status
   2  the command line is wrong
 )";
 
-std::optional<std::chrono::milliseconds> seconds(const std::string& text) {
-  constexpr std::uint64_t kMost = 1000000;
-  const std::optional<std::uint64_t> number = parse_decimal(text);
-  if (!number || *number > kMost) return std::nullopt;
-  return std::chrono::seconds(*number);
-}
-
 }  // namespace
 
 int run_receive(Words words) {
   std::optional<std::string> output;
-  std::optional<std::string> baud;
-  std::optional<std::string> wait;
-  std::optional<std::string> idle;
+  LineWords line;
   std::vector<std::string> rest;
   const Option list[] = {
-      {"-o", "--output", nullptr, &output}, {"-out", {}, nullptr, &output}, {"--baud", {}, nullptr, &baud},
-      {"--wait", {}, nullptr, &wait},       {"--idle", {}, nullptr, &idle},
+      {"-o", "--output", nullptr, &output}, {"-out", {}, nullptr, &output},
+      {"--baud", {}, nullptr, &line.baud},  {"--wait", {}, nullptr, &line.wait},
+      {"--idle", {}, nullptr, &line.idle},
   };
   if (const std::optional<int> end = read_options({"receive", kReceiveHelp, list}, words, rest)) return *end;
   if (rest.empty()) return usage_error("receive", "a DEVICE, HOST:PORT or FILE is missing");
   if (rest.size() > 1) return usage_error("receive", "one line at a time, so '" + rest[1] + "' is too many");
   if (!output || output->empty()) return usage_error("receive", "'-o' needs a directory");
   ReceiveOptions options = {.line = rest[0], .output = *output};
-  if (baud) {
-    const std::optional<std::uint64_t> number = parse_decimal(*baud);
-    if (!number || *number > 10000000 || !WireLine::has_baud(static_cast<unsigned>(*number)))
-      return usage_error("receive", "'" + *baud + "' is no rate of a serial line here");
-    options.baud = static_cast<unsigned>(*number);
-  }
-  for (const auto& [text, to] : {std::pair{&wait, &options.wait}, std::pair{&idle, &options.idle}}) {
-    if (!*text) continue;
-    const std::optional<std::chrono::milliseconds> value = seconds(**text);
-    if (!value) return usage_error("receive", "'" + **text + "' is no number of seconds");
-    *to = *value;
-  }
+  std::string error;
+  if (!read_line_words(line, options.baud, options.wait, options.idle, error))
+    return usage_error("receive", error);
   return Receiver(options).run() ? kExitOk : kExitFailed;
 }
 

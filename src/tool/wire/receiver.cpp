@@ -34,33 +34,49 @@ constexpr std::uint32_t kMostAsks = 20;
 }  // namespace
 
 bool Receiver::run() {
-  if (const int problem = make_directories(options_.output); problem != 0) {
-    error(options_.output + ": " + strerror(problem));
-    return false;
+  if (!begin()) return false;
+  while (turn()) {
   }
-  std::error_code problem;
-  if (!std::filesystem::is_empty(options_.output, problem)) {
-    error(options_.output + ": " +
-          (problem ? problem.message() : "not empty, and what arrives is not mixed with it"));
-    return false;
-  }
+  return end();
+}
+
+bool Receiver::begin() {
+  if (!options_.output.empty() && !begin_output()) return false;
   if (!line_.open(options_.line, options_.baud)) {
     error(line_.error());
     return false;
   }
   catch_interrupts();
   begun_ = last_frame_ = last_news_ = answered_ = next_draw_ = next_ask_ = Clock::now();
-  while (!interrupted() && take_bytes()) {
-    if (reception_ && reception_->done()) break;
-    const Clock::time_point now = Clock::now();
-    if (options_.idle.count() != 0 && now - last_news_ >= options_.idle) break;
-    give_up_on_time();
-    ask_on_time();
-    draw();
+  return true;
+}
+
+bool Receiver::begin_output() {
+  if (const int problem = make_directories(options_.output); problem != 0) {
+    error(options_.output + ": " + strerror(problem));
+    return false;
   }
+  std::error_code problem;
+  if (std::filesystem::is_empty(options_.output, problem)) return true;
+  error(options_.output + ": " +
+        (problem ? problem.message() : "not empty, and what arrives is not mixed with it"));
+  return false;
+}
+
+bool Receiver::turn() {
+  if (interrupted() || !take_bytes() || done()) return false;
+  if (options_.idle.count() != 0 && Clock::now() - last_news_ >= options_.idle) return false;
+  if (options_.output.empty()) return true;
+  give_up_on_time();
+  ask_on_time();
+  draw();
+  return true;
+}
+
+bool Receiver::end() {
   end_boot();
   wipe();
-  print_tally();
+  if (!options_.output.empty()) print_tally();
   return good_ && tally_.gaps == 0 && tally_.incomplete == 0;
 }
 
@@ -107,7 +123,11 @@ bool Receiver::take_bytes() {
 void Receiver::take(WireFrame&& frame) {
   const bool is_state = frame.kind == wire::Kind::state || frame.kind == wire::Kind::ended;
   const bool is_numbered = (static_cast<std::uint32_t>(frame.kind) & wire::kUnnumbered) == 0;
-  if (!is_state && !is_numbered) return;  // such as an echo of what was asked
+  if (!is_state && !is_numbered) {  // such as an echo of what was asked
+    if (other_) other_(frame);
+    return;
+  }
+  if (options_.output.empty()) return;
   last_frame_ = Clock::now();
   if (is_state) {
     answered_ = last_frame_;

@@ -1,0 +1,87 @@
+#include "src/tool/wire/player.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace opdump::tool {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kLeastAnswer(20);
+constexpr milliseconds kMostPatience(1000);
+
+}  // namespace
+
+Player::Player(Receiver& line, std::uint32_t session, milliseconds wait, std::size_t frame_bytes)
+    : line_(line),
+      session_(session),
+      wait_(wait),
+      piece_bytes_(frame_bytes - wire::kBodyAt - wire::kCrcBytes) {
+  line_.on_other([this](const WireFrame& frame) {
+    if (frame.kind != wire::Kind::taken || frame.boot != session_ || frame.number != next_) return;
+    if (frame.body.size() != 1) return;
+    answered_ = true;
+    status_ = static_cast<Status>(frame.body[0]);
+  });
+}
+
+Player::Sent Player::input(std::string_view op, std::uint8_t index, DType dtype, std::uint32_t bytes) {
+  std::byte body[wire::kInputHeadBytes + kMostNameBytes];
+  body[0] = std::byte{index};
+  body[1] = static_cast<std::byte>(dtype);
+  store_little_endian(body + 2, bytes);
+  std::memcpy(body + wire::kInputHeadBytes, op.data(), op.size());
+  return deliver(wire::Kind::input, Bytes(body).first(wire::kInputHeadBytes + op.size()));
+}
+
+Player::Sent Player::bytes(Bytes bytes) {
+  while (!bytes.empty()) {
+    const Bytes piece = bytes.first(std::min(piece_bytes_, bytes.size()));
+    if (const Sent sent = deliver(wire::Kind::bytes, piece); sent != Sent::taken) return sent;
+    bytes = bytes.subspan(piece.size());
+  }
+  return Sent::taken;
+}
+
+Player::Sent Player::step(std::uint32_t step) {
+  std::byte body[sizeof step];
+  store_little_endian(body, step);
+  return deliver(wire::Kind::step, body);
+}
+
+Player::Sent Player::over() {
+  const Sent sent = deliver(wire::Kind::over, {});
+  // A device that has ended its dump has taken it.
+  return sent == Sent::lost && line_.done() ? Sent::taken : sent;
+}
+
+Player::Sent Player::deliver(wire::Kind kind, Bytes body) {
+  std::byte frame[1 + 1 + wire::kMaxFrameBytes + 1] = {};
+  std::copy(body.begin(), body.end(), frame + 2 + wire::kBodyAt);
+  const std::size_t bytes = wire::seal(frame + 1, wire::first_byte(kind), session_, next_++, body.size());
+  const Bytes sealed = Bytes(frame).first(1 + bytes + 1);
+  answered_ = false;
+  const Clock::time_point begun = Clock::now();
+  milliseconds patience = 2 * answer_time_;
+  Clock::time_point sent = begun;
+  line_.write(sealed);
+  while (!answered_) {
+    line_.put_off_idle();
+    if (!line_.turn() && !answered_) return Sent::lost;
+    const Clock::time_point now = Clock::now();
+    if (answered_) break;
+    if (now - begun >= wait_) return Sent::lost;
+    if (now - sent < patience) continue;
+    // Only a device that is busy takes longer each time.
+    patience = std::min(2 * patience, kMostPatience);
+    sent = now;
+    line_.write(sealed);
+    ++resent_;
+  }
+  const auto took = std::chrono::duration_cast<milliseconds>(Clock::now() - sent);
+  answer_time_ = std::clamp(std::max(took, answer_time_ * 7 / 8), kLeastAnswer, kMostPatience / 2);
+  return status_ == Status::ok ? Sent::taken : Sent::refused;
+}
+
+}  // namespace opdump::tool

@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+"""Tests of `opdump send` from outside, with devices written here: tool_send_test.py OPDUMP [unittest arguments].
+
+Standard library only.
+"""
+import os
+import random
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
+import tool_case  # noqa: E402
+import wire  # noqa: E402
+from tool_case import Case  # noqa: E402
+
+NO_SUCH_OP, TOO_LARGE = 22, 41
+FLOAT32 = 1  # of types/dtype.hpp
+
+
+def payload(step, op, index, count=70):
+    return struct.pack('<%df' % count, *(1000 * step + 100 * op + 10 * index + i for i in range(count)))
+
+
+class Device:
+    """Takes a playback after platform/wire/README.md. `loses` says of each frame in and out whether it is lost."""
+
+    def __init__(self, wants=lambda op, index: 0, loses=lambda: False):
+        self.wants, self.loses = wants, loses
+        self.session, self.next, self.status, self.left = None, 0, 0, 0
+        self.pending, self.played, self.step = b'', [], []
+        self.over = False
+        self.taken = 0
+
+    def hear(self, data):
+        self.pending += data
+        *whole, self.pending = self.pending.split(b'\0')
+        answers = b''
+        for kind, _, session, number, body in wire.frames(b'\0'.join(whole) + b'\0'):
+            if kind not in (wire.INPUT, wire.BYTES, wire.STEP, wire.OVER) or self.loses():
+                continue
+            if session != self.session:
+                if number != 0:
+                    continue
+                self.session, self.next = session, 0
+            if number == self.next:
+                self.next += 1
+                self.status = self.take(kind, body)
+            if number + 1 == self.next and not self.loses():
+                answers += wire.frame(wire.TAKEN, session, self.next, bytes([self.status]))
+        return answers
+
+    def take(self, kind, body):
+        self.taken += 1
+        if kind == wire.INPUT:
+            index, dtype, self.left = struct.unpack('<BBI', body[:6])
+            status = self.wants(body[6:].decode(), index)
+            if status == 0:
+                self.step.append([body[6:].decode(), index, dtype, b''])
+            else:
+                self.left = 0
+            return status
+        if kind == wire.BYTES:
+            assert 0 < len(body) <= self.left
+            self.left -= len(body)
+            self.step[-1][3] += body
+            return 0
+        assert self.left == 0
+        if kind == wire.STEP:
+            self.played.append((struct.unpack('<I', body)[0], self.step))
+            self.step = []
+        else:
+            self.over = True
+        return 0
+
+
+class Send(Case):
+    def make_dump(self, root='dump/20260131130559', steps=(0, 1, 2), model='net/1'):
+        for step in steps:
+            for op in range(2):
+                inputs = [tool_case.tensor(tool_case.FLOAT, [70], payload(step, op, index)) for index in range(2)]
+                outputs = [tool_case.tensor(tool_case.FLOAT, [70], payload(step, op, 9))]
+                # The second operator ran before the first one.
+                self.write(f'{root}/0/{model}/{step}/Add.add{op}.0.0.{158919508158801 + 10 * step - op}',
+                           tool_case.record(inputs, outputs))
+
+    def wanted(self, steps=(0, 1, 2), inputs=((1, 0), (1, 1), (0, 0), (0, 1))):
+        return [(step, [['add%d' % op, index, FLOAT32, payload(step, op, index)] for op, index in inputs]) for step in steps]
+
+    def serve(self, device, *options, expect=0, dump='dump', scenes=1, cut_after=None):
+        """Runs `send` on a socket; of several scenes all but the last end when `cut_after` frames were taken."""
+        server = socket.socket(socket.AF_UNIX)
+        server.bind(self.path('wire.sock'))
+        server.listen(1)
+        done = threading.Event()
+
+        def serve_all():
+            for scene in range(scenes):
+                try:
+                    line, _ = server.accept()
+                except OSError:
+                    return  # nothing came
+                with line:
+                    line.settimeout(0.05)
+                    while not done.is_set() and (scene + 1 == scenes or device.taken < cut_after):
+                        try:
+                            data = line.recv(4096)
+                        except socket.timeout:
+                            continue
+                        if not data:
+                            break
+                        try:
+                            line.sendall(device.hear(data))
+                        except OSError:
+                            break
+        thread = threading.Thread(target=serve_all, daemon=True)
+        thread.start()
+        try:
+            return self.run_tool('send', 'wire.sock', dump, *options, expect=expect)
+        finally:
+            done.set()
+            server.close()
+            os.remove(self.path('wire.sock'))
+            thread.join(10)
+
+    def test_all_inputs_in_their_order(self):
+        self.make_dump()
+        device = Device()
+        out, error = self.serve(device)
+        self.assertEqual((device.played, device.over, error), (self.wanted(), True, ''))
+        self.assertEqual(out, '3 steps, 12 inputs, 3.3 KiB played back\n')
+
+    def test_what_the_device_wants(self):
+        self.make_dump()
+        device = Device(lambda op, index: 0 if (op, index) == ('add1', 0) else NO_SUCH_OP)
+        out, _ = self.serve(device)
+        self.assertEqual(device.played, self.wanted(inputs=[(1, 0)]))
+        self.assertEqual(out, '3 steps, 3 inputs, 840 B played back; 9 inputs that the device does not want\n')
+
+    def test_what_the_user_names(self):
+        self.make_dump()
+        device = Device()
+        self.serve(device, '--input', 'add0:1', '--input', 'add1:0', '--step', '0,2')
+        self.assertEqual(device.played, self.wanted((0, 2), [(1, 0), (0, 1)]))
+
+    def test_a_line_that_loses_one_frame_of_five(self):
+        self.make_dump()
+        for seed, options in ((1, ()), (2, ('--frame', '32'))):
+            rng = random.Random(seed)
+            device = Device(loses=lambda: rng.random() < 0.2)
+            out, _ = self.serve(device, *options)
+            self.assertEqual((device.played, device.over), (self.wanted(), True))
+            self.assertRegex(out, r'; \d+ frames sent again\n$')
+
+    def test_a_device_that_is_unplugged(self):
+        self.make_dump()
+        device = Device()
+        _, error = self.serve(device, scenes=3, cut_after=7)
+        self.assertEqual((device.played, device.over), (self.wanted(), True))
+        self.assertIn('opdump: wire.sock is back', error)
+
+    def test_refusals_name_the_tensor(self):
+        self.make_dump()
+        device = Device(lambda op, index: TOO_LARGE if (op, index) == ('add0', 1) else 0)
+        out, error = self.serve(device, expect=1)
+        self.assertRegex(error, r'/0/net/1/0/Add\.add0\.[^:]*: input 1 of add0: refused by the device: ')
+        self.assertEqual(device.played, [])
+        self.assertTrue(out.startswith('0 steps, 3 inputs'), out)
+        device = Device(lambda op, index: NO_SUCH_OP)
+        _, error = self.serve(device, '--input', 'add0:1', expect=1)
+        self.assertIn('input 1 of add0: refused by the device: ', error)
+        _, error = self.serve(Device(lambda op, index: NO_SUCH_OP), expect=1)
+        self.assertIn('step 0: no input of it was played', error)
+
+    def test_silence(self):
+        self.make_dump()
+        begun = time.monotonic()
+        _, error = self.serve(Device(loses=lambda: True), '--wait', '1', expect=1)
+        self.assertIn('input 0 of add1: wire.sock has not answered for 1 second\n', error)
+        self.assertLess(time.monotonic() - begun, 30)
+
+    def test_dumps_that_cannot_be_played(self):
+        self.make_dump()
+        self.make_dump(model='other/2', steps=(0,))
+        _, error = self.serve(Device(), expect=1)
+        self.assertIn('dump: holds several runs or models, such as ', error)
+        self.write('empty/readme', 'x')
+        _, error = self.serve(Device(), dump='empty', expect=1)
+        self.assertIn('empty: holds no records', error)
+        _, error = self.serve(Device(), '--step', '7', dump='dump/20260131130559/0/net', expect=1)
+        self.assertIn('holds none of these steps', error)
+        _, error = self.serve(Device(), '--input', 'conv:0', dump='dump/20260131130559/0/net', expect=1)
+        self.assertIn('step 0: no input of it was played', error)
+        path = 'dump/20260131130559/0/net/1/1/Add.add1.0.0.158919508158810'
+        self.write(path, self.read(path)[:-10])
+        device = Device()
+        _, error = self.serve(device, dump='dump/20260131130559/0/net', expect=1)
+        self.assertIn(path, error)
+        self.assertEqual(device.played, self.wanted((0,)))
+
+    def test_what_is_refused(self):
+        self.make_dump()
+        self.write('line', b'')
+        _, error = self.run_tool('send', 'line', 'dump', expect=1)
+        self.assertIn('line: has one direction only', error)
+        _, error = self.run_tool('send', 'nowhere', 'dump', expect=1)
+        self.assertIn('nowhere: No such file or directory', error)
+        for words in ([], ['line'], ['line', 'dump', 'more'], ['line', 'dump', '--input', 'conv1'],
+                      ['line', 'dump', '--input', 'conv1:x'], ['line', 'dump', '--step', 'x'],
+                      ['line', 'dump', '--frame', '31'], ['line', 'dump', '--idle', '3']):
+            self.run_tool('send', *words, expect=2)
+
+
+if __name__ == '__main__':
+    tool_case.main()
