@@ -27,6 +27,7 @@ usage: opdump COMMAND [ARGUMENTS]
   edges     tells which operator's output each input of a dump is
   explain   says what a key of a config does
   extract   gets the dumps out of a flash log
+  new-port  writes the skeleton of a port, with three places to fill in
   overflow  lists the operators that overflowed, and names the first one that went wrong
   receive   takes a dump from a device, over a serial line or TCP
   replay    feeds described models through the capture path, without a device
@@ -62,8 +63,9 @@ constexpr Command kCommands[] = {
     {"check", run_check},       {"compile", run_compile},   {"describe", run_describe},
     {"diff", run_diff},         {"diverge", run_diverge},   {"doctor", run_doctor},
     {"edges", run_edges},       {"explain", run_explain},   {"extract", run_extract},
-    {"overflow", run_overflow}, {"receive", run_receive},   {"replay", run_replay},
-    {"report", run_report},     {"timeline", run_timeline}, {"verify", run_verify},
+    {"new-port", run_new_port}, {"overflow", run_overflow}, {"receive", run_receive},
+    {"replay", run_replay},     {"report", run_report},     {"timeline", run_timeline},
+    {"verify", run_verify},
 };
 
 /// A full disk or a closed pipe behind stdout must not pass for success.

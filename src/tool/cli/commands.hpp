@@ -19,6 +19,7 @@ int run_doctor(Words words);
 int run_edges(Words words);
 int run_explain(Words words);
 int run_extract(Words words);
+int run_new_port(Words words);
 int run_overflow(Words words);
 int run_receive(Words words);
 int run_replay(Words words);
