@@ -20,7 +20,7 @@ def help_of(opdump, *command):
 def commands_of(text):
     """Name and line of each command that the help of opdump lists."""
     block = text.split('\nusage:')[1].split('\n\n')[1]
-    return re.findall(r'^  (\w+) +(\S.*)$', block, flags=re.M)
+    return re.findall(r'^  ([\w-]+) +(\S.*)$', block, flags=re.M)
 
 
 def escaped(text):

@@ -1,14 +1,13 @@
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include "src/tool/cli/exit_code.hpp"
 #include "src/tool/cli/interrupt.hpp"
 #include "src/tool/cli/messages.hpp"
+#include "src/tool/cli/new_directory.hpp"
 #include "src/tool/export/export.hpp"
 #include "src/tool/export/model_explorer.hpp"
 #include "src/tool/flash/extracted_image.hpp"
@@ -24,18 +23,6 @@ constexpr std::pair<std::string_view, void (*)(Export&)> kExporters[] = {
 };
 constexpr std::string_view kModelExplorer = "model-explorer";
 
-/// Why nothing may be written to the directory yet; empty: it may.
-std::string occupied(const std::string& directory, bool overwrite) {
-  std::error_code error;
-  const std::filesystem::file_status status = std::filesystem::status(directory, error);
-  if (!std::filesystem::exists(status)) return {};
-  if (!std::filesystem::is_directory(status)) return directory + ": is no directory";
-  const bool empty = std::filesystem::is_empty(directory, error);
-  if (error) return directory + ": " + error.message();
-  if (empty || overwrite) return {};
-  return directory + ": there is something in it already; '--overwrite' replaces files of the same name";
-}
-
 }  // namespace
 
 bool is_export_format(std::string_view format) {
@@ -47,7 +34,9 @@ int run_export(std::string_view format, const ExportSettings& settings) {
   const auto tell = [&settings](const std::string& message) {
     say("opdump " + settings.command + ": " + message);
   };
-  if (const std::string taken = occupied(settings.output, settings.overwrite); !taken.empty()) {
+  if (const std::string taken =
+          occupied(settings.output, settings.overwrite, "'--overwrite' replaces files of the same name");
+      !taken.empty()) {
     tell(taken);
     return kExitFailed;
   }

@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+"""Does what the guide to a new port says (platform/README.md), for C++ and for C: `opdump new-port` writes a skeleton,
+which compiles and makes a whole dump as it is; then the three marked places are filled in with a port of this test,
+and the dump shows that each of them is used. Where arm-none-eabi compilers are, the skeletons compile with them.
+
+usage: tool_new_port_test.py OPDUMP SOURCE_ROOT PKG_CONFIG_PATH CXX [unittest arguments]
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
+import tool_case  # noqa: E402
+from tool_case import Case  # noqa: E402
+
+ROOT, PKG_CONFIG_PATH, CXX = '', '', ''
+STRICT = '-O0 -Wall -Wextra -Wshadow -Werror'
+PLACE = re.compile(r'^ *(?://|/\*) FILL IN (\d):.*?(?://|/\*) End of \1\.(?: \*/)?$', re.S | re.M)
+
+# The memory holds every float with the other sign, the flash is NOR of another size in another file, and time begins
+# in November 2023.
+FILLED_CPP = ['''
+    for (std::size_t i = 0; i < bytes; ++i)
+      to[i] = reinterpret_cast<const std::byte*>(static_cast<std::uintptr_t>(from))[i] ^
+              std::byte{static_cast<unsigned char>(i % 4 == 3 ? 0x80 : 0)};
+    return opdump::Status::ok;
+''', '''
+inline constexpr opdump::flashlog::Geometry kFlashGeometry = {
+    .block_bytes = 8192, .block_count = 4, .program_bytes = 8, .bits_only_clear = true};
+inline std::byte nor[4][8192];
+inline opdump::Status flash_read(void*, std::uint32_t block, std::uint32_t offset, opdump::MutableBytes to) {
+  std::memcpy(to.data(), nor[block] + offset, to.size());
+  return opdump::Status::ok;
+}
+inline opdump::Status flash_program(void*, std::uint32_t block, std::uint32_t offset, opdump::Bytes from) {
+  for (std::size_t i = 0; i < from.size(); ++i) nor[block][offset + i] &= from[i];
+  return offset % 8 == 0 && from.size() % 8 == 0 ? opdump::Status::ok : opdump::Status::io_error;
+}
+inline opdump::Status flash_erase(void*, std::uint32_t block) {
+  std::memset(nor[block], 0xff, sizeof nor[block]);
+  return opdump::Status::ok;
+}
+inline opdump::Status flash_sync(void*) {
+  std::FILE* const file = std::fopen("nor.img", "wb");
+  const bool good = file != nullptr && std::fwrite(nor, sizeof nor, 1, file) == 1;
+  return file != nullptr && std::fclose(file) == 0 && good ? opdump::Status::ok : opdump::Status::io_error;
+}
+''', '''
+    return 1'700'000'000'000'000 + 1000 * ++ticks_;
+  }
+  std::uint64_t ticks_ = 0;
+  std::uint64_t ticks() const {
+    return ticks_;
+''']
+FILLED_C = ['''
+  for (size_t i = 0; i < bytes; ++i)
+    ((uint8_t*)to)[i] = ((const uint8_t*)(uintptr_t)from)[i] ^ (uint8_t)(i % 4 == 3 ? 0x80 : 0);
+  return OPDUMP_OK;
+''', '''
+enum { FLASH_BLOCK_BYTES = 8192, FLASH_BLOCKS = 4, FLASH_PROGRAM_BYTES = 8, FLASH_ERASED = 0xff };
+static uint8_t nor[4][8192];
+static opdump_status flash_read(void* context, uint32_t block, uint32_t offset, void* to, size_t bytes) {
+  (void)context;
+  for (size_t i = 0; i < bytes; ++i) ((uint8_t*)to)[i] = nor[block][offset + i];
+  return OPDUMP_OK;
+}
+static opdump_status flash_program(void* context, uint32_t block, uint32_t offset, const void* from, size_t bytes) {
+  (void)context;
+  for (size_t i = 0; i < bytes; ++i) nor[block][offset + i] &= ((const uint8_t*)from)[i];
+  return offset % 8 == 0 && bytes % 8 == 0 ? OPDUMP_OK : OPDUMP_ERR_IO;
+}
+static opdump_status flash_erase(void* context, uint32_t block) {
+  (void)context;
+  for (size_t i = 0; i < sizeof nor[block]; ++i) nor[block][i] = 0xff;
+  return OPDUMP_OK;
+}
+static opdump_status flash_sync(void* context) {
+  FILE* file = fopen("nor.img", "wb");
+  const int good = file != NULL && fwrite(nor, sizeof nor, 1, file) == 1;
+  (void)context;
+  return file != NULL && fclose(file) == 0 && good ? OPDUMP_OK : OPDUMP_ERR_IO;
+}
+''', '''
+  static uint64_t ticks;
+  return UINT64_C(1700000000000000) + 1000 * ++ticks;
+''']
+
+
+class NewPort(Case):
+    def make(self, *arguments):
+        environment = dict(os.environ, PKG_CONFIG_PATH=PKG_CONFIG_PATH)
+        for name in ('MAKEFLAGS', 'OPDUMP', 'LDFLAGS', 'LDLIBS'):
+            environment.pop(name, None)
+        done = subprocess.run(['make', '-C', self.path('board'), 'OPDUMP_TOOL=' + tool_case.OPDUMP, *arguments],
+                              env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+    def run_firmware(self):
+        done = subprocess.run(['./firmware'], cwd=self.path('board'), capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, 'ok: 5 records dumped, 0 lost\n', ''))
+
+    def numbers(self, image):
+        """Path, lowest and highest output of each record of the whole dump that the image holds."""
+        self.run_tool('extract', 'board/' + image, '-o', 'dump')
+        out, _ = self.run_tool('verify', 'dump')
+        self.assertTrue(out.startswith('complete\n'), out)
+        self.assertIn('5 records written, 0 lost', out)
+        records = json.loads(self.run_tool('show', 'dump', '--json')[0])['records']
+        shutil.rmtree(self.path('dump'))
+        return [(record['file'], tensor['min'], tensor['max'])
+                for record in records for tensor in record['tensors'] if tensor['role'] == 'output']
+
+    def places(self):
+        """The marked places: number, name of the file, and its text before and behind the place."""
+        found = []
+        for name in sorted(os.listdir(self.path('board'))):
+            if not name.endswith(('.c', '.h', '.cpp', '.hpp')):
+                continue
+            text = self.read('board', name).decode()
+            self.assertEqual(text.count('FILL IN'), len(PLACE.findall(text)), name)
+            found += [(int(match[1]), name, text[:match.start()], text[match.end():]) for match in PLACE.finditer(text)]
+        return sorted(found)
+
+    def fill_in(self, names, texts):
+        places = self.places()
+        self.assertEqual([place[:2] for place in places], list(enumerate(names, 1)))
+        for (_, name, before, behind), text in zip(places, texts):
+            self.write('board/' + name, before + text + behind)
+        self.assertEqual(self.places(), [])
+
+    def check_port(self, names, filled, *arguments):
+        """Both the skeleton as it is and with the three places filled in."""
+        self.make(*arguments, 'firmware')
+        self.run_firmware()
+        self.assertEqual([numbers[1:] for numbers in self.numbers('flash.img')],
+                         [(2 * step, 6 + 2 * step) for step in range(5)])
+        self.run_firmware()  # The flash keeps what the boot before has written.
+        for boot in ('1', '2'):
+            out, _ = self.run_tool('extract', 'board/flash.img', '--boot', boot, '-o', 'boot' + boot)
+            self.assertIn('5 committed files', out)
+
+        os.remove(self.path('board', 'flash.img'))
+        self.fill_in(names, filled)
+        self.make('-B', *arguments, 'firmware')
+        self.run_firmware()
+        self.assertFalse(os.path.exists(self.path('board', 'flash.img')))
+        numbers = self.numbers('nor.img')
+        self.assertEqual([number[1:] for number in numbers], [(-6 - 2 * step, -2 * step) for step in range(5)])
+        self.assertTrue(all('20231114' in number[0] for number in numbers), numbers)
+
+    def check_for_device(self, compiler, variable, flags, *arguments):
+        """Compiles the skeleton as it is for a Cortex-M4; nothing comes of it."""
+        if not shutil.which(compiler):
+            print('there is no ' + compiler, file=sys.stderr)
+            return
+        self.make(variable + '=' + compiler, flags + STRICT + ' -mcpu=cortex-m4 -mthumb -fsyntax-only', *arguments)
+
+    def test_a_place_that_is_taken_is_refused(self):
+        self.write('board/notes.txt', 'mine')
+        _, error = self.run_tool('new-port', 'board', expect=1)
+        self.assertEqual(error, 'opdump new-port: board: there is something in it already; a port begins in a new '
+                                'directory, or in an empty one\n')
+        self.assertEqual(os.listdir(self.path('board')), ['notes.txt'])
+        _, error = self.run_tool('new-port', 'board/notes.txt', expect=1)
+        self.assertEqual(error, 'opdump new-port: board/notes.txt: is no directory\n')
+        _, error = self.run_tool('new-port', 'board/notes.txt/new', expect=1)
+        self.assertEqual(error, 'opdump new-port: board/notes.txt/new: Not a directory\n')
+
+    def test_the_command_line(self):
+        for words, reason in (([], 'a DIR is missing'), (['a', 'b'], "one DIR at a time, not also 'b'"),
+                              (['--language', 'rust', 'a'], "--language takes c or c++, not 'rust'")):
+            _, error = self.run_tool('new-port', *words, expect=2)
+            self.assertIn(reason, error)
+        self.assertEqual(os.listdir(self.directory), [])
+
+    def test_an_empty_directory_will_do(self):
+        os.mkdir(self.path('board'))
+        self.run_tool('new-port', 'board')
+        self.assertEqual(sorted(os.listdir(self.path('board'))), [
+            'Makefile', 'README.md', 'acl.json', 'clock.hpp', 'main.cpp', 'memory.hpp', 'sink.hpp'])
+        out, _ = self.run_tool('check', '--for-device', 'board/acl.json')
+        self.assertIn('valid and active', out)
+
+    def test_cpp(self):
+        out, _ = self.run_tool('new-port', 'board')
+        self.assertEqual(out, 'board: 7 files; fill in memory.hpp, sink.hpp and clock.hpp, as README.md there says\n')
+        self.check_for_device('arm-none-eabi-g++', 'CXX', 'CXXFLAGS=', 'OPDUMP=' + ROOT, 'main.o')
+        self.check_port(['memory.hpp', 'sink.hpp', 'clock.hpp'], FILLED_CPP,
+                        'OPDUMP=' + ROOT, 'CXX=' + CXX, 'CXXFLAGS=' + STRICT)
+
+    @unittest.skipIf(not shutil.which('cc') or not shutil.which('pkg-config'), 'there is no cc or no pkg-config')
+    def test_c(self):
+        out, _ = self.run_tool('new-port', '--language', 'c', 'board')
+        self.assertEqual(out, 'board: 8 files; fill in memory.c, sink.c and clock.c, as README.md there says\n')
+        self.check_for_device('arm-none-eabi-gcc', 'CC', 'CFLAGS=', 'OPDUMP=' + ROOT, 'objects')
+        self.check_port(['memory.c', 'sink.c', 'clock.c'], FILLED_C,
+                        'CXX=' + CXX, 'CFLAGS=' + STRICT + ' -Wpedantic -Wconversion')
+
+
+if __name__ == '__main__':
+    ROOT, PKG_CONFIG_PATH = [os.path.abspath(path) for path in (sys.argv.pop(2), sys.argv.pop(2))]
+    CXX = sys.argv.pop(2)
+    tool_case.main()
