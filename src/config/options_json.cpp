@@ -6,17 +6,19 @@
 #include <optional>
 
 #include "opdump/ring.hpp"
+#include "src/config/privacy_json.hpp"
 
 namespace opdump::config {
 inline namespace OPDUMP_NAMESPACE {
 namespace {
 
-constexpr std::array<std::string_view, 19> kOptionKeys = {
+constexpr std::array<std::string_view, 21> kOptionKeys = {
     "ring_bytes",    "when_full", "block_limit_ms",    "journal",
     "file_format",   "layout",    "statistic_numbers", "trailing_comma",
     "max_bytes",     "max_files", "reserve_bytes",     "keep",
     "fsync",         "watch",     "history_steps",     "after_steps",
-    "history_bytes", "digest",    "model_card"};
+    "history_bytes", "digest",    "model_card",
+    "privacy",       "privacy_unmatched"};
 constexpr std::array<std::string_view, 2> kWatch = {"every", "verdict"};
 constexpr std::array<std::string_view, 2> kNumbers = {"server", "nano"};
 constexpr std::array<std::string_view, 2> kCards = {"on", "off"};
@@ -68,7 +70,8 @@ bool OptionsJson::read(DumpConfig& config) {
   put_number("history_steps", 1, kMaxSteps, options.history_steps);
   put_number("after_steps", 0, kMaxSteps, options.after_steps);
   put_number("history_bytes", kMinHistory, kMaxHistory, options.history_bytes);
-  return good_ && settle_layout(config) && settle_digest(config);
+  return good_ && settle_layout(config) && settle_digest(config) &&
+         PrivacyJson(node_, memory_, refusal_).read(config);
 }
 
 /// A digest takes the place of the tensors, so what says something else of them contradicts it.

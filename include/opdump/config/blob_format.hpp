@@ -42,7 +42,8 @@
 ///               from version 4 on flag watch_changes_only, u32 history_steps, u32 after_steps,
 ///               u32 history_bytes;
 ///               version 5 has the same fields; a build acts on the exclusions; version 6 has the same
-///               fields, and `statistics` may be a digest
+///               fields, and `statistics` may be a digest;
+///               from version 7 on list of rules of the privacy, flag privacy_tells
 ///     step range  u64 first, u64 last
 ///     rule      text model_name, flag any_model, flag all_layers, list of texts layers, option extras
 ///     extras    list of op ranges, list of exclusions, list of texts watched, list of texts type_parts,
@@ -51,14 +52,17 @@
 ///     exclusion flag by_type, text name, list of positions
 ///     position  flag output, u32 index
 ///     pattern   text, list of 3 bytes steps, list of 32 bytes sets
+///     rule of the privacy  list of patterns names, list of step ranges crop, u64 numbers (PrivacyRule::pack)
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 inline constexpr std::uint32_t kPlanMagic = 0x4e50444f;
-inline constexpr std::uint32_t kPlanVersion = 6;
+inline constexpr std::uint32_t kPlanVersion = 7;
 /// What a plan without digests is written as, which more builds read.
 inline constexpr std::uint32_t kPlanVersionBeforeDigests = 5;
+/// What a plan without rules of the privacy is written as.
+inline constexpr std::uint32_t kPlanVersionBeforePrivacy = 6;
 inline constexpr std::size_t kPlanHeadBytes = 16;
 inline constexpr std::size_t kPlanCrcOffset = 4;
 inline constexpr std::size_t kPlanBytesOffset = 8;
@@ -99,6 +103,7 @@ enum class PlanKind : std::uint8_t {
   patterns,
   pattern_steps,
   pattern_sets,
+  privacy,
 };
 
 /// How a number lies in a plan.
@@ -161,7 +166,7 @@ struct PlanRecord {
 };
 
 /// How many fields the config has in each version; no other record has changed so far.
-inline constexpr std::uint8_t kPlanConfigCounts[kPlanVersion] = {35, 37, 42, 46, 46, 46};
+inline constexpr std::uint8_t kPlanConfigCounts[kPlanVersion] = {35, 37, 42, 46, 46, 46, 48};
 
 #define OPDUMP_PLAN_FIELD(type, member, kind) PlanField(offsetof(type, member), PlanKind::kind)
 
@@ -212,6 +217,8 @@ inline constexpr PlanField kPlanConfig[] = {
     OPDUMP_PLAN_FIELD(DumpConfig, options.history_steps, u32),
     OPDUMP_PLAN_FIELD(DumpConfig, options.after_steps, u32),
     OPDUMP_PLAN_FIELD(DumpConfig, options.history_bytes, u32),
+    OPDUMP_PLAN_FIELD(DumpConfig, privacy, privacy),
+    OPDUMP_PLAN_FIELD(DumpConfig, privacy_tells, flag),
 };
 inline constexpr PlanField kPlanStepRange[] = {
     OPDUMP_PLAN_FIELD(StepRange, first, u64),
@@ -251,16 +258,22 @@ inline constexpr PlanField kPlanPattern[] = {
     OPDUMP_PLAN_FIELD(NamePattern, steps, pattern_steps),
     OPDUMP_PLAN_FIELD(NamePattern, sets, pattern_sets),
 };
+inline constexpr PlanField kPlanPrivacy[] = {
+    OPDUMP_PLAN_FIELD(PrivacyRule, names, patterns),
+    OPDUMP_PLAN_FIELD(PrivacyRule, crop, steps),
+    OPDUMP_PLAN_FIELD(PrivacyRule, numbers, u64),
+};
 #undef OPDUMP_PLAN_FIELD
 
 /// All of the above in one table, so that a record finds its fields without a pointer.
 struct PlanTable {
   static constexpr std::size_t kRecords =
-      static_cast<std::size_t>(PlanKind::pattern_sets) - static_cast<std::size_t>(PlanKind::extras) + 1;
+      static_cast<std::size_t>(PlanKind::privacy) - static_cast<std::size_t>(PlanKind::extras) + 1;
   static constexpr std::size_t kFields =
       std::size(kPlanConfig) + std::size(kPlanStepRange) + std::size(kPlanRule) + std::size(kPlanText) +
       std::size(kPlanExtras) + std::size(kPlanOpRange) + std::size(kPlanExclusion) +
-      std::size(kPlanPosition) + std::size(kPlanColumn) + std::size(kPlanDevice) + std::size(kPlanPattern);
+      std::size(kPlanPosition) + std::size(kPlanColumn) + std::size(kPlanDevice) + std::size(kPlanPattern) +
+      std::size(kPlanPrivacy);
 
   PlanRecord records[kRecords] = {};
   PlanField fields[kFields] = {};
@@ -288,6 +301,7 @@ inline constexpr PlanTable kPlanTable = [] {
   add(static_cast<const NamePattern*>(nullptr), kPlanPattern);
   add(static_cast<const NameStep*>(nullptr), {});
   add(static_cast<const ByteSet*>(nullptr), {});
+  add(static_cast<const PrivacyRule*>(nullptr), kPlanPrivacy);
   return table;
 }();
 
@@ -305,7 +319,7 @@ static_assert(sizeof(DumpConfig) < 2048 && sizeof(ModelExtras) < 256 && sizeof(M
 // offsetof needs standard layout.
 static_assert(std::is_standard_layout_v<DumpConfig> && std::is_standard_layout_v<ModelRule> &&
               std::is_standard_layout_v<ModelExtras> && std::is_standard_layout_v<TensorExclusion> &&
-              std::is_standard_layout_v<NamePattern>);
+              std::is_standard_layout_v<NamePattern> && std::is_standard_layout_v<PrivacyRule>);
 // The newest version has every field.
 static_assert(std::size(kPlanConfig) == kPlanConfigCounts[kPlanVersion - 1]);
 // These lie in a plan as they are.

@@ -11,15 +11,11 @@
 #include "opdump/base/status.hpp"
 #include "opdump/types/dtype.hpp"
 #include "opdump/types/name_pattern.hpp"
+#include "opdump/types/privacy.hpp"
+#include "opdump/types/step_range.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
-
-/// Steps `first` to `last`, both included; none if `last` is before `first`.
-struct StepRange {
-  std::uint64_t first;
-  std::uint64_t last;
-};
 
 /// The steps that a config asks for. Without ranges: every step. Refers to the ranges, which live as long as
 /// the config.
@@ -324,11 +320,15 @@ struct DumpConfig {
   bool watch = false;                 ///< the watched operators of `models` are captured instead
   bool watch_changes_only = false;    ///< and of them only what another operator has overwritten
   ExceptionDump exception = ExceptionDump::none;
+  bool privacy_tells = false;  ///< a rule that no operator meets is told, and does not refuse the model
+  /// What of tensors may leave the device; the first that names a tensor decides. Empty: all of it.
+  std::span<const PrivacyRule> privacy{};
 };
 
 /// Whether an entry of `config` leaves tensors out, or knows operators by a part of their type or by a
-/// pattern. OPDUMP_SMALL_CODE can do neither.
+/// pattern, or there are rules of the privacy. OPDUMP_SMALL_CODE can do none of it.
 constexpr bool has_rare_extras(const DumpConfig& config) {
+  if (!config.privacy.empty()) return true;
   for (const ModelRule& rule : config.models) {
     const ModelExtras* const extras = rule.extras;
     if (extras != nullptr &&

@@ -31,20 +31,22 @@ constexpr std::size_t member_count() {
 
 // A member added to one of these structs must be added to the plan too: at the end of its record in
 // blob_format.hpp, in the description there, and as a field of the next version.
-static_assert(member_count<DumpConfig>() == 27);
+static_assert(member_count<DumpConfig>() == 29);
 static_assert(member_count<DumpForm>() == 9);
 static_assert(member_count<DumpOptions>() == 13);  // without_cards is in no plan: firmware writes none
 static_assert(member_count<ModelRule>() == 6);  // one member is derived from another, and is in no plan
 static_assert(member_count<ModelExtras>() == 6);
 static_assert(member_count<TensorExclusion>() == 3);
 static_assert(member_count<NamePattern>() == 3);
+static_assert(member_count<PrivacyRule>() == 3);
 
 class PlanWriter {
  public:
   explicit PlanWriter(std::vector<std::byte>& plan) : plan_(plan) {}
 
-  void write(const PlanRecord& record, const std::byte* object) {
-    for (const PlanField& field : plan_fields(record)) write(field.kind(), object + field.offset());
+  void write(const PlanRecord& record, const std::byte* object) { write(plan_fields(record), object); }
+  void write(std::span<const PlanField> fields, const std::byte* object) {
+    for (const PlanField& field : fields) write(field.kind(), object + field.offset());
   }
 
   void add(std::uint32_t value) { add_number(value); }
@@ -146,6 +148,8 @@ class PlanWriter {
         return add_span<NameStep>(kind, at);
       case PlanKind::pattern_sets:
         return add_span<ByteSet>(kind, at);
+      case PlanKind::privacy:
+        return add_span<PrivacyRule>(kind, at);
       case PlanKind::config:
         return;
     }
@@ -153,6 +157,12 @@ class PlanWriter {
 
   std::vector<std::byte>& plan_;
 };
+
+/// The oldest version that says all of `config`, which more builds read.
+std::uint32_t version_of(const DumpConfig& config) {
+  if (!config.privacy.empty()) return kPlanVersion;
+  return digest_bytes(config.form) != 0 ? kPlanVersionBeforePrivacy : kPlanVersionBeforeDigests;
+}
 
 }  // namespace
 }  // namespace config
@@ -162,10 +172,11 @@ inline namespace OPDUMP_NAMESPACE {
 std::vector<std::byte> write_plan(const DumpConfig& config) {
   std::vector<std::byte> plan;
   config::PlanWriter writer(plan);
-  const std::uint32_t version = digest_bytes(config.form) != 0 ? kPlanVersion : kPlanVersionBeforeDigests;
+  const std::uint32_t version = config::version_of(config);
   for (const std::uint32_t field : {kPlanMagic, std::uint32_t{0}, std::uint32_t{0}, version})
     writer.add(field);
-  writer.write(plan_record(PlanKind::config), reinterpret_cast<const std::byte*>(&config));
+  writer.write(plan_fields(plan_record(PlanKind::config)).first(kPlanConfigCounts[version - 1]),
+               reinterpret_cast<const std::byte*>(&config));
   store_little_endian(&plan[kPlanBytesOffset], static_cast<std::uint32_t>(plan.size()));
   store_little_endian(&plan[kPlanCrcOffset], plan_crc(plan));
   return plan;
