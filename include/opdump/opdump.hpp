@@ -21,6 +21,7 @@
 #include "opdump/types/name_pattern.hpp"  // which names a config means
 #include "opdump/types/overflow.hpp"      // reports of operators that overflowed
 #include "opdump/types/plan.hpp"          // a config resolved against one model
+#include "opdump/types/privacy.hpp"       // what of tensors may be in a dump
 #include "opdump/types/tensor.hpp"        // a tensor where it lies
 #include "opdump/types/watch.hpp"         // who overwrites whose output
 
@@ -44,6 +45,7 @@
 #include "opdump/parts/history_sink.hpp"     // the last steps, kept until something happens
 #include "opdump/parts/npy.hpp"              // files of NumPy
 #include "opdump/parts/overflow_scan.hpp"    // finds the operators that overflow
+#include "opdump/parts/privacy.hpp"          // what is kept of tensors that must not be in a dump
 #include "opdump/parts/protobuf.hpp"         // files of CANN's servers
 #include "opdump/parts/statistics.hpp"       // statistics in the place of tensors
 #include "opdump/parts/survivors.hpp"        // records that have survived a reset

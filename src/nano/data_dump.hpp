@@ -194,6 +194,7 @@ class DataDump {
     if (digest_bytes(config.form) != 0)
       return "opdump.digest: the executor asks for tensors or statistics only";
     if (config.form.layout != Layout::cann) return "opdump.layout: only \"cann\" is there";
+    if (!config.privacy.empty()) return "opdump.privacy: the executor does not tell operators by their names";
     if (config.options.when_full == WhenFull::degrade)
       return "opdump.when_full: \"degrade\" is not there; \"dump_data\": \"stats\" has statistics";
     return {};
