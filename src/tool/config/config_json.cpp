@@ -130,6 +130,39 @@ void write_columns(JsonWriter& json, const DumpConfig& config) {
   json.close(']');
 }
 
+void write_patterns(JsonWriter& json, std::string_view key, std::span<const NamePattern> patterns) {
+  for (const NamePattern& pattern : patterns) json.key(key).text(pattern.text);
+}
+
+void write_privacy(JsonWriter& json, const DumpConfig& config) {
+  if (config.privacy.empty()) return;
+  json.key("privacy").open('[');
+  for (const PrivacyRule& rule : config.privacy) {
+    json.open('{');
+    write_patterns(json, "model", rule.model());
+    write_patterns(json, "op", rule.op());
+    write_patterns(json, "type", rule.type());
+    if (rule.role() != TensorRole::any) {
+      json.key(rule.role() == TensorRole::input ? "input" : "output");
+      if (rule.index() == kAnyTensor) json.text("all");
+      if (rule.index() != kAnyTensor) json.number(rule.index());
+    }
+    json.key("keep").text(word(kKeptWords, rule.kept()));
+    if (!rule.crop.empty()) json.key("crop").open('[');
+    for (const StepRange& range : rule.crop) {
+      json.open('[').number(range.first);
+      json.number(range.last + 1);
+      json.close(']');
+    }
+    if (!rule.crop.empty()) json.close(']');
+    if (rule.every() != 0) json.key("every").number(rule.every());
+    if (rule.elements() != 0) json.key("elements").number(rule.elements());
+    json.close('}');
+  }
+  json.close(']');
+  json.key("privacy_unmatched").text(config.privacy_tells ? "tell" : "refuse");
+}
+
 void write_config(JsonWriter& json, const DumpConfig& config) {
   json.key("dump_path").text(config.dump_path);
   json.key("mode").text(word(kModes, config.mode));
@@ -166,6 +199,7 @@ void write_config(JsonWriter& json, const DumpConfig& config) {
   json.key("rules").open('[');
   for (const ModelRule& rule : config.models) write_rule(json, rule);
   json.close(']');
+  write_privacy(json, config);
   write_options(json, config.options);
 }
 
@@ -176,6 +210,7 @@ void write_report(JsonWriter& json, const MatchReport& report) {
     json.key("ops").number(model.forecast.ops);
     write_texts(json, "matched", model.matched);
     json.key("bytes_per_step").number(model.forecast.bytes_per_step);
+    if (!model.kept.empty()) write_texts(json, "kept", model.kept);
     json.close('}');
   }
   json.close(']');

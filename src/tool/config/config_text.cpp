@@ -4,6 +4,7 @@
 #include "opdump/impl/plan/resolve_plan.hpp"
 #include "opdump/types/config.hpp"
 #include "src/tool/cli/human_text.hpp"
+#include "src/tool/config/privacy_text.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -242,6 +243,12 @@ std::vector<std::string> config_lines(const DumpConfig& config) {
   if (config.form.data != DumpData::tensor && digest_bytes(config.form) == 0)
     lines.push_back("stats   " + statistics_text(config));
   add_option_lines(config.options, lines);
+  for (const PrivacyRule& rule : config.privacy) lines.push_back("keep    " + privacy_text(rule));
+  if (!config.privacy.empty())
+    lines.push_back(
+        config.privacy_tells
+            ? "keep    every other tensor; a rule that names no tensor of a model is only told"
+            : "keep    every other tensor; a model in which a rule names no tensor is not dumped");
   return lines;
 }
 

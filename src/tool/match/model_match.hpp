@@ -15,6 +15,8 @@ struct ModelMatch {
   std::string model;
   std::vector<std::string> matched{};  ///< names of operators, in execution order
   Forecast forecast{};
+  std::vector<std::string> kept{};  ///< in words: what the config's privacy keeps of its tensors
+  bool refused = false;             ///< nothing is dumped: a rule of the privacy names none of its tensors
   bool lacks_producers = false;  ///< so the Data operators that the config promises cannot be found
 };
 
