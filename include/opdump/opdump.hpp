@@ -22,6 +22,7 @@
 #include "opdump/types/name_pattern.hpp"  // which names a config means
 #include "opdump/types/overflow.hpp"      // reports of operators that overflowed
 #include "opdump/types/plan.hpp"          // a config resolved against one model
+#include "opdump/types/privacy.hpp"       // what of tensors may be in a dump
 #include "opdump/types/tensor.hpp"        // a tensor where it lies
 #include "opdump/types/watch.hpp"         // who overwrites whose output
 
@@ -47,6 +48,7 @@
 #include "opdump/parts/history_sink.hpp"     // the last steps, kept until something happens
 #include "opdump/parts/npy.hpp"              // files of NumPy
 #include "opdump/parts/overflow_scan.hpp"    // finds the operators that overflow
+#include "opdump/parts/privacy.hpp"          // what is kept of tensors that must not be in a dump
 #include "opdump/parts/protobuf.hpp"         // files of CANN's servers
 #include "opdump/parts/settable_clock.hpp"   // a clock that learns the calendar's time late
 #include "opdump/parts/sealed_sink.hpp"      // seals a dump before it reaches its sink

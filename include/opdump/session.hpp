@@ -11,6 +11,7 @@
 #include "opdump/impl/drain/counted_plans.hpp"
 #include "opdump/impl/drain/drainer.hpp"
 #include "opdump/impl/plan/account.hpp"
+#include "opdump/impl/plan/privacy.hpp"
 #include "opdump/impl/plan/resolve_plan.hpp"
 #include "opdump/impl/plan/target_form.hpp"
 #include "opdump/impl/record/part_interfaces.hpp"
@@ -58,6 +59,7 @@ struct SessionParts {
   /// it stays unused.
   MutableBytes more_configs{};
   Restorer* restorer = nullptr;  ///< for configs that want the framework's formats; null: tensors keep theirs
+  KeptTable* kept = nullptr;     ///< for configs with rules of the privacy; null: they are refused
 };
 
 /// One dump: its config, models, recorders and drainer. A session holds no memory but itself and shares
@@ -114,8 +116,8 @@ class BasicSession {
   /// accepted and changes nothing: the config before it stays in force. `not_initialised` before `init`;
   /// `too_many_configs`, with this config not in force, when models are still loaded under as many others as
   /// the session has room for (OPDUMP_MAX_CONFIGS, `SessionParts::more_configs`); `not_supported` when the
-  /// config wants a file format, statistics, overflows or a watch that the session has no part for, when it
-  /// has rules for tokens, which are the caller's to follow, and when it wants the dump sealed, unless
+  /// config wants a file format, statistics, overflows, a watch or privacy that the session has no part for,
+  /// when it has rules for tokens, which are the caller's to follow, and when it wants the dump sealed, unless
   /// `sink_follows`: the session's sink has accepted the config's options. The session copies `config`; the
   /// texts and lists of `config` must stay until `finalize`.
   [[nodiscard]] Status set_config(const DumpConfig& config, bool sink_follows = false);
@@ -142,9 +144,10 @@ class BasicSession {
   /// Resolves the config in force against `model`. `bits` has a byte per operator for `plan`; `bits`, `plan`
   /// and `model` stay until `unload_model`. `model_already_loaded` leaves a loaded plan as it is. `no_memory`
   /// (too few bits) and `name_too_long` (a name does not fit the scratch or a path) leave the model loaded
-  /// but uncaptured: inference goes on. A caller with a heap may hand over an `index` of the operators for
-  /// the time of the call: without one, the time grows with the number of names in the config times the
-  /// number of operators.
+  /// but uncaptured: inference goes on; so does `config_refused`, when a rule of the config's privacy names
+  /// no tensor of the model, or none of them is for it (DumpConfig::privacy_tells). A caller with a heap may
+  /// hand over an `index` of the operators for the time of the call: without one, the time grows with the
+  /// number of names in the config times the number of operators.
   [[nodiscard]] Status load_model(ModelPlan& plan, const ModelDesc& model, std::span<std::uint8_t> bits,
                                   const OpIndex& index = {});
 
@@ -154,8 +157,8 @@ class BasicSession {
   /// As `load_model`, for a model whose operators become known only as they run: `model.ops` has the first of
   /// them, one at least, and `grow_model` takes those that come later. `bits` has a byte for each operator
   /// that the model may ever have. Which names of the config no operator has is told by `finish_growing`; the
-  /// log hears nothing of the model. `not_supported` for a config that watches: the model is then loaded but
-  /// uncaptured.
+  /// log hears nothing of the model. `not_supported` for a config that watches, and for one with rules of the
+  /// privacy but without DumpConfig::privacy_tells: the model is then loaded but uncaptured.
   [[nodiscard]] Status load_growing_model(ModelPlan& plan, const ModelDesc& model,
                                           std::span<std::uint8_t> bits);
 
@@ -366,6 +369,7 @@ class BasicSession {
   /// What of the config in force was captured so far.
   struct Account {
     AskedNames asked;
+    HeldRules held_rules;
     std::uint32_t single_ops_before = 0;  ///< the recorders' count when the config was set
     bool config_settled = true;
     ModelPlan* loaded = nullptr;  ///< those that are captured and of which the config lists operators
@@ -459,6 +463,10 @@ class BasicSession {
 
   /// Tells what the config asks for of the model of `plan` and the model has not.
   void meet(const ModelPlan& plan, const OpIndex& index);
+
+  /// Tells which rules of the config's privacy are not for the model of `plan`. `config_refused` if one is
+  /// not, unless the config only wants to be told.
+  Status meet_privacy(const ModelPlan& plan, const ModelDesc& model);
 
   /// Counts a plan that is captured as loaded.
   void enter(ModelPlan& plan);

@@ -99,12 +99,13 @@ class ChunkConsumer {
   /// From now on takes what `config` wants; what `config` refers to stays until `stop`. An inactive config
   /// wants nothing. `already_initialised` until `stop`; `drainer_attached` while a thread drains; `no_memory`
   /// for too small a ring or journal; `not_supported` for the layout of another system than CANN's,
-  /// and for digests.
+  /// for digests, and for rules of a privacy, as the driver sends files that are whole.
   [[nodiscard]] Status start(const DumpConfig& config) {
     const Turn turn(*this);
     if (active_) return Status::already_initialised;
     if (drainer_attached_) return Status::drainer_attached;
-    if (config.form.layout != Layout::cann || digest_bytes(config.form) != 0) return Status::not_supported;
+    if (config.form.layout != Layout::cann || digest_bytes(config.form) != 0 || !privacy_rules(config).empty())
+      return Status::not_supported;
     if (ring_memory_.size() < kLeastRingBytes || journal_bytes_ < kJournalBytes) return Status::no_memory;
     const Status status =
         ring_.open(ring_memory_, possible(config.options.when_full.value_or(given_when_full_)),

@@ -121,6 +121,7 @@ class ConfigLoader {
     if (context_.diagnostic_path.empty()) context_.diagnostic_path = variable("MS_DIAGNOSTIC_DATA_PATH");
     context_.ge_dump = context_.ge_dump || variable("ENABLE_MS_GE_DUMP") == "1";
     context_.acl_file = &acl_file_;
+    if (context_.privacy == nullptr) context_.privacy = privacy_reader();
     if (context_.read_seal_key == nullptr) context_.read_seal_key = read_seal_key_file;
     config_ = {};
     error_ = {};

@@ -24,6 +24,7 @@ Status parse(void* memory, std::size_t bytes, std::string_view text, bool keeps_
     text = copy.value();
   }
   ConfigContext context;
+  context.privacy = privacy_reader();
   if (const char* const path = posix::trusted_variable("MS_DIAGNOSTIC_DATA_PATH")) context.diagnostic_path = path;
   const Status status =
       parse_config(text, arena, posix::check_dump_path, made->config, error, nullptr, context);

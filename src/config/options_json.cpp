@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "opdump/ring.hpp"
+#include "src/config/privacy_json.hpp"
 #include "src/config/seal_json.hpp"
 #include "src/config/tokens_json.hpp"
 
@@ -13,13 +14,13 @@ namespace opdump::config {
 inline namespace OPDUMP_NAMESPACE {
 namespace {
 
-constexpr std::array<std::string_view, 21> kOptionKeys = {
+constexpr std::array<std::string_view, 23> kOptionKeys = {
     "ring_bytes",    "when_full", "block_limit_ms",    "journal",
     "file_format",   "layout",    "statistic_numbers", "trailing_comma",
     "max_bytes",     "max_files", "reserve_bytes",     "keep",
     "fsync",         "watch",     "history_steps",     "after_steps",
-    "history_bytes", "digest",    "model_card",        "seal",
-    "tokens"};
+    "history_bytes", "digest",    "model_card",        "privacy",
+    "privacy_unmatched", "seal",  "tokens"};
 constexpr std::array<std::string_view, 2> kWatch = {"every", "verdict"};
 constexpr std::array<std::string_view, 2> kNumbers = {"server", "nano"};
 constexpr std::array<std::string_view, 2> kCards = {"on", "off"};
@@ -71,7 +72,8 @@ bool OptionsJson::read(DumpConfig& config) {
   put_number("history_steps", 1, kMaxSteps, options.history_steps);
   put_number("after_steps", 0, kMaxSteps, options.after_steps);
   put_number("history_bytes", kMinHistory, kMaxHistory, options.history_bytes);
-  return good_ && settle_layout(config) && settle_digest(config) && read_seal(config) && read_tokens(config);
+  return good_ && settle_layout(config) && settle_digest(config) && read_privacy(config) && read_seal(config) &&
+         read_tokens(config);
 }
 
 /// A digest takes the place of the tensors, so what says something else of them contradicts it.
@@ -107,6 +109,17 @@ bool OptionsJson::read_seal(DumpConfig& config) {
   const bool asks_for_cards = node_.member("model_card") != nullptr && !config.options.without_cards;
   return SealJson(memory_, refusal_, context_.read_seal_key)
       .read(*seal, kOpdump.key("seal"), asks_for_cards, config);
+}
+
+bool OptionsJson::read_privacy(DumpConfig& config) {
+  const JsonNode* key = node_.member("privacy");
+  if (key == nullptr) key = node_.member("privacy_unmatched");
+  if (key == nullptr) return true;
+  if (!build::kLean && context_.privacy != nullptr)
+    return context_.privacy->read(node_, memory_, refusal_, config);
+  return refuse(ConfigFault::conflict, *key, kOpdump.key(key->key()),
+                build::kLean ? "a build with OPDUMP_SMALL_CODE cannot follow it: nothing is dumped"
+                             : "this program does not read it: nothing is dumped");
 }
 
 bool OptionsJson::read_tokens(DumpConfig& config) {

@@ -17,7 +17,7 @@ using namespace opdump::tests;
 
 namespace {
 
-constexpr std::uint32_t kChunk = 64;
+constexpr std::uint32_t kStreamChunk = 64;
 
 struct SealBench {
   SealBench() { REQUIRE(sink.seal(recipient.public_key()) == Status::ok); }
@@ -50,7 +50,7 @@ struct SealBench {
   FakeSink inner;
   Recipient recipient;
   sodium::SodiumSealer sealer{sodium_library()};
-  std::byte memory[SealedSink<FakeSink>::bytes_for(kChunk)];
+  std::byte memory[SealedSink<FakeSink>::bytes_for(kStreamChunk)];
   SealedSink<FakeSink> sink{inner, sealer, memory};
 };
 
@@ -86,7 +86,7 @@ std::string with(const std::string& file, std::initializer_list<Piece> pieces) {
 
 TEST_CASE("seal: objects of every length are opened, and nothing of them is in clear") {
   SealBench bench;
-  for (std::size_t bytes = 0; bytes < 4 * kChunk; ++bytes) {
+  for (std::size_t bytes = 0; bytes < 4 * kStreamChunk; ++bytes) {
     const std::string name = "op" + std::to_string(bytes);
     const std::string text = text_of(bytes);
     REQUIRE(bench.write(name, text, bytes % 3 == 0 ? 1 : 50) == Status::ok);
@@ -96,7 +96,7 @@ TEST_CASE("seal: objects of every length are opened, and nothing of them is in c
         opened.faults != "")
       FAIL(name, ": ", opened.faults);
     const std::size_t whole = 4 + 6 + name.size() + bytes;
-    REQUIRE(file.size() == sealed::kHeadBytes + whole + (whole + kChunk - 1) / kChunk * sealed::kChunkMore);
+    REQUIRE(file.size() == sealed::kHeadBytes + whole + (whole + kStreamChunk - 1) / kStreamChunk * sealed::kChunkMore);
     for (std::size_t i = 0; i + 8 <= bytes; ++i) {
       if (file.find(text.substr(i, 8)) != file.npos) FAIL("in clear: ", name, " from byte ", i);
     }
@@ -105,7 +105,7 @@ TEST_CASE("seal: objects of every length are opened, and nothing of them is in c
 
 TEST_CASE("seal: a bit that is flipped anywhere is named") {
   SealBench bench;
-  const std::string text = text_of(2 * kChunk + 9);
+  const std::string text = text_of(2 * kStreamChunk + 9);
   REQUIRE(bench.write("op", text) == Status::ok);
   const std::string file = bench.object("op");
   for (std::size_t bit = 0; bit < 8 * file.size(); ++bit) {
@@ -120,7 +120,7 @@ TEST_CASE("seal: a bit that is flipped anywhere is named") {
 
 TEST_CASE("seal: of a file that is cut anywhere only the chunk under way is missing") {
   SealBench bench;
-  const std::string text = text_of(5 * kChunk);
+  const std::string text = text_of(5 * kStreamChunk);
   REQUIRE(bench.write("op", text) == Status::ok);
   const std::string file = bench.object("op");
   const std::vector<Piece> chunks = chunks_of(file);
@@ -138,8 +138,8 @@ TEST_CASE("seal: of a file that is cut anywhere only the chunk under way is miss
 
 TEST_CASE("seal: chunks that are swapped, repeated, left out or another object's are named") {
   SealBench bench;
-  REQUIRE(bench.write("op", text_of(3 * kChunk)) == Status::ok);
-  REQUIRE(bench.write("other", text_of(3 * kChunk, 8)) == Status::ok);
+  REQUIRE(bench.write("op", text_of(3 * kStreamChunk)) == Status::ok);
+  REQUIRE(bench.write("other", text_of(3 * kStreamChunk, 8)) == Status::ok);
   const std::string file = bench.object("op");
   const std::string other = bench.object("other");
   const std::vector<Piece> c = chunks_of(file);

@@ -22,6 +22,8 @@ class ConfigPrint {
       put("step.last", range.last);
     }
     for (const ModelRule& rule : config.models) put(rule);
+    for (const PrivacyRule& rule : config.privacy) put(rule);
+    put("privacy_tells", config.privacy_tells);
     put("ring_bytes", config.options.ring_bytes);
     put("when_full", config.options.when_full);
     put("block_limit_ms", config.options.block_limit_ms);
@@ -86,6 +88,16 @@ class ConfigPrint {
     put("all_layers", rule.all_layers);
     for (const std::string_view layer : rule.layers) put("layer", layer);
     if (rule.extras != nullptr) put(*rule.extras);
+  }
+
+  void put(const PrivacyRule& rule) {
+    put("names", rule.names.size());
+    for (const NamePattern& pattern : rule.names) put(pattern);
+    for (const StepRange& range : rule.crop) {
+      put("crop.first", range.first);
+      put("crop.last", range.last);
+    }
+    put("numbers", rule.numbers);
   }
 
   void put(const ModelExtras& extras) {

@@ -50,7 +50,7 @@ inline std::filesystem::path corpus(std::string_view folder) {
 }
 
 inline ParsedConfig parse_file(std::string_view folder, const std::string& name) {
-  return ParsedConfig(read_file(corpus(folder) / (name + ".json")), check_path, {.tokens = tokens_reader()});
+  return ParsedConfig(read_file(corpus(folder) / (name + ".json")), check_path, {.privacy = privacy_reader(), .tokens = tokens_reader()});
 }
 
 /// The names of the files in a folder of the corpus, in order, without their ending.

@@ -147,6 +147,8 @@ class PlanReader {
         return put_span<NamePattern>(at, elements, count);
       case PlanKind::pattern_steps:
         return put_span<NameStep>(at, elements, count);
+      case PlanKind::privacy:
+        return put_span<PrivacyRule>(at, elements, count);
       default:
         return put_span<ByteSet>(at, elements, count);
     }

@@ -43,7 +43,7 @@
 ///               u32 history_bytes;
 ///               version 5 has the same fields; a build acts on the exclusions; version 6 has the same
 ///               fields, and `statistics` may be a digest;
-///               from version 7 on text seal
+///               from version 7 on text seal, list of rules of the privacy, flag privacy_tells
 ///     step range  u64 first, u64 last
 ///     rule      text model_name, flag any_model, flag all_layers, list of texts layers, option extras
 ///     extras    list of op ranges, list of exclusions, list of texts watched, list of texts type_parts,
@@ -52,6 +52,7 @@
 ///     exclusion flag by_type, text name, list of positions
 ///     position  flag output, u32 index
 ///     pattern   text, list of 3 bytes steps, list of 32 bytes sets
+///     rule of the privacy  list of patterns names, list of step ranges crop, u64 numbers (PrivacyRule::pack)
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
@@ -59,8 +60,9 @@ inline namespace OPDUMP_NAMESPACE {
 inline constexpr std::uint32_t kPlanMagic = 0x4e50444f;
 /// OPDUMP_SMALL_CODE can do nothing of what came after version 6, and refuses later ones.
 inline constexpr std::uint32_t kPlanVersion = build::kLean ? 6 : 7;
-/// What a plan without a seal is written as, and one without digests besides, which more builds read.
-inline constexpr std::uint32_t kPlanVersionBeforeSeals = 6;
+/// What a plan is written as whose config has nothing that came after digests, and one without digests either:
+/// more builds read those.
+inline constexpr std::uint32_t kPlanVersionOfDigests = 6;
 inline constexpr std::uint32_t kPlanVersionBeforeDigests = 5;
 inline constexpr std::size_t kPlanHeadBytes = 16;
 inline constexpr std::size_t kPlanCrcOffset = 4;
@@ -102,6 +104,7 @@ enum class PlanKind : std::uint8_t {
   patterns,
   pattern_steps,
   pattern_sets,
+  privacy,
 };
 
 /// How a number lies in a plan.
@@ -164,7 +167,7 @@ struct PlanRecord {
 };
 
 /// How many fields the config has in each version; no other record has changed so far.
-inline constexpr std::uint8_t kPlanConfigCounts[] = {35, 37, 42, 46, 46, 46, 47};
+inline constexpr std::uint8_t kPlanConfigCounts[] = {35, 37, 42, 46, 46, 46, 49};
 
 #define OPDUMP_PLAN_FIELD(type, member, kind) PlanField(offsetof(type, member), PlanKind::kind)
 
@@ -216,6 +219,8 @@ inline constexpr PlanField kPlanConfig[] = {
     OPDUMP_PLAN_FIELD(DumpConfig, options.after_steps, u32),
     OPDUMP_PLAN_FIELD(DumpConfig, options.history_bytes, u32),
     OPDUMP_PLAN_FIELD(DumpConfig, options.seal, text),
+    OPDUMP_PLAN_FIELD(DumpConfig, privacy, privacy),
+    OPDUMP_PLAN_FIELD(DumpConfig, privacy_tells, flag),
 };
 inline constexpr PlanField kPlanStepRange[] = {
     OPDUMP_PLAN_FIELD(StepRange, first, u64),
@@ -255,16 +260,22 @@ inline constexpr PlanField kPlanPattern[] = {
     OPDUMP_PLAN_FIELD(NamePattern, steps, pattern_steps),
     OPDUMP_PLAN_FIELD(NamePattern, sets, pattern_sets),
 };
+inline constexpr PlanField kPlanPrivacy[] = {
+    OPDUMP_PLAN_FIELD(PrivacyRule, names, patterns),
+    OPDUMP_PLAN_FIELD(PrivacyRule, crop, steps),
+    OPDUMP_PLAN_FIELD(PrivacyRule, numbers, u64),
+};
 #undef OPDUMP_PLAN_FIELD
 
 /// All of the above in one table, so that a record finds its fields without a pointer.
 struct PlanTable {
   static constexpr std::size_t kRecords =
-      static_cast<std::size_t>(PlanKind::pattern_sets) - static_cast<std::size_t>(PlanKind::extras) + 1;
+      static_cast<std::size_t>(PlanKind::privacy) - static_cast<std::size_t>(PlanKind::extras) + 1;
   static constexpr std::size_t kFields =
       std::size(kPlanConfig) + std::size(kPlanStepRange) + std::size(kPlanRule) + std::size(kPlanText) +
       std::size(kPlanExtras) + std::size(kPlanOpRange) + std::size(kPlanExclusion) +
-      std::size(kPlanPosition) + std::size(kPlanColumn) + std::size(kPlanDevice) + std::size(kPlanPattern);
+      std::size(kPlanPosition) + std::size(kPlanColumn) + std::size(kPlanDevice) + std::size(kPlanPattern) +
+      std::size(kPlanPrivacy);
 
   PlanRecord records[kRecords] = {};
   PlanField fields[kFields] = {};
@@ -292,6 +303,7 @@ inline constexpr PlanTable kPlanTable = [] {
   add(static_cast<const NamePattern*>(nullptr), kPlanPattern);
   add(static_cast<const NameStep*>(nullptr), {});
   add(static_cast<const ByteSet*>(nullptr), {});
+  add(static_cast<const PrivacyRule*>(nullptr), kPlanPrivacy);
   return table;
 }();
 
@@ -309,7 +321,7 @@ static_assert(sizeof(DumpConfig) < 2048 && sizeof(ModelExtras) < 256 && sizeof(M
 // offsetof needs standard layout.
 static_assert(std::is_standard_layout_v<DumpConfig> && std::is_standard_layout_v<ModelRule> &&
               std::is_standard_layout_v<ModelExtras> && std::is_standard_layout_v<TensorExclusion> &&
-              std::is_standard_layout_v<NamePattern>);
+              std::is_standard_layout_v<NamePattern> && std::is_standard_layout_v<PrivacyRule>);
 // The newest version has every field.
 static_assert(std::size(kPlanConfig) == kPlanConfigCounts[std::size(kPlanConfigCounts) - 1]);
 // These lie in a plan as they are.

@@ -101,6 +101,7 @@ enum class MindSporeMode : std::uint8_t {
 };
 
 struct TokensReader;
+struct PrivacyReader;
 
 /// What the meaning of a config depends on besides its text.
 struct ConfigContext {
@@ -120,13 +121,18 @@ struct ConfigContext {
   /// overflows and exceptions; an item without a model's name selects nothing. Keys that such a product does
   /// not read, such as `dump_step`, count all the same.
   bool nano = false;
+  /// `privacy_reader`, but in a program that is to be small: null refuses "privacy".
+  const PrivacyReader* privacy = nullptr;
   /// For a "seal" that names a file. Null: it is refused.
   SealKeyReader read_seal_key = nullptr;
   /// `tokens_reader` of a program that tells its tokens. Null: nobody tells them, and "tokens" is refused.
   const TokensReader* tokens = nullptr;
 };
 
-/// What reads "tokens". Only a program that calls it has its code.
+/// What reads "privacy". Only a program that calls it has its code.
+const PrivacyReader* privacy_reader();
+
+/// What reads "tokens", likewise.
 const TokensReader* tokens_reader();
 
 /// Whether `text` begins as a compiled plan does, even if one of its first bytes is damaged or they are

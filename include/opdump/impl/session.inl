@@ -22,6 +22,8 @@ BasicSession<Memory>::BasicSession(const SessionParts<Memory>& parts)
   if constexpr (build::kStatistics) context_.reduction = parts.reduction;
   if constexpr (!build::kLean) {
     context_.restorer = parts.restorer;
+    context_.kept = parts.kept;
+    drainer_.write_kept_by(parts.kept);
     context_.log = parts.log;
   }
   if constexpr (build::kOverflow) context_.overflow = parts.overflow;
@@ -141,6 +143,7 @@ OPDUMP_APART_IF_LEAN inline Status BasicSession<Memory>::take_target(const DumpC
                        .device_id = device_id_,
                        .sample_number = config.sample_number,
                        .columns = config.statistic_columns,
+                       .privacy = privacy_rules(config),
                        .form = config.form};
   if constexpr (!build::kLean) target.form.rank = folder_rank(config, device_id_);
   if (const Status status = means().choose_form(config, target); status != Status::ok) return status;
@@ -161,6 +164,7 @@ inline Status BasicSession<Memory>::load_model(ModelPlan& plan, const ModelDesc&
   if (config_) {
     status = resolve_new_plan(*config_, model, bits, plan, index);
     if (status == Status::ok && !plan.bits.empty()) status = check_names(plan, model);
+    if (status == Status::ok && !plan.bits.empty()) status = meet_privacy(plan, model);
     if (status == Status::ok && !plan.bits.empty()) status = place_watch(plan, model);
     if (status != Status::ok) plan = ModelPlan{};
   }
@@ -168,7 +172,8 @@ inline Status BasicSession<Memory>::load_model(ModelPlan& plan, const ModelDesc&
   plan.session = &context_;
   if (log_ != nullptr && config_ && status == Status::ok) log_->model_loaded(*config_, plan);
   if (!plan.bits.empty()) enter(plan);
-  if (status == Status::ok) open_account(plan, index);
+  // A model that a config refuses was loaded all the same.
+  if (status == Status::ok || (!build::kLean && status == Status::config_refused)) open_account(plan, index);
   return status;
 }
 
@@ -179,7 +184,9 @@ inline Status BasicSession<Memory>::load_growing_model(ModelPlan& plan, const Mo
   if (model.ops.empty()) return Status::invalid_argument;
   Status status = Status::ok;
   if (config_) {
-    status = config_->watch ? Status::not_supported : resolve_plan(*config_, model, bits, plan);
+    // Which operators come is not known yet.
+    const bool strict = !build::kLean && !privacy_rules(*config_).empty() && !config_->privacy_tells;
+    status = config_->watch || strict ? Status::not_supported : resolve_plan(*config_, model, bits, plan);
     const bool asked = !RulesOfModel(config_->models, model).none() || bits_of_all(*config_) != 0;
     // Also when none of the first operators is asked for.
     if (status == Status::ok && config_->active && asked) plan.bits = bits.first(model.ops.size());
@@ -628,6 +635,7 @@ inline TargetMeans BasicSession<Memory>::means() const {
                        .formats = formats_,
                        .reduction = context_.reduction,
                        .overflow = nullptr,
+                       .kept = context_.kept,
                        .watches = false};
   if constexpr (build::kOverflow) means.overflow = context_.overflow;
   if constexpr (build::kFaults) means.watches = !watch_.memory.empty();
@@ -688,6 +696,7 @@ template <class Memory>
 inline void BasicSession<Memory>::begin_config_account() {
   if constexpr (!build::kLean) {
     account_.asked.clear();
+    account_.held_rules.clear();
     account_.config_settled = false;
     account_.single_ops_before = count_single_ops();
   }
@@ -730,6 +739,24 @@ inline void BasicSession<Memory>::meet([[maybe_unused]] const ModelPlan& plan,
 }
 
 template <class Memory>
+inline Status BasicSession<Memory>::meet_privacy([[maybe_unused]] const ModelPlan& plan,
+                                                 [[maybe_unused]] const ModelDesc& model) {
+  if constexpr (!build::kLean) {
+    if (privacy_rules(*config_).empty()) return Status::ok;
+    account_.held_rules.meet(privacy_rules(*config_), model);
+    bool unmet = false;
+    tell_never(context_.target, [&](const auto& use) {
+      for_each_unmet_rule(privacy_rules(*config_), model, plan.directory_name, [&](const NeverCaptured& what) {
+        unmet = true;
+        use(what);
+      });
+    });
+    if (unmet && !config_->privacy_tells) return Status::config_refused;
+  }
+  return Status::ok;
+}
+
+template <class Memory>
 inline void BasicSession<Memory>::enter(ModelPlan& plan) {
   plan.generation = generation_;
   // 0 stands for none.
@@ -763,7 +790,11 @@ inline void BasicSession<Memory>::settle_config() {
   if constexpr (!build::kLean) {
     if (account_.config_settled || context_.target == Targets::kNone) return;
     account_.config_settled = true;
-    if (!config_ || !wants_listed(*config_)) return;
+    if (!config_) return;
+    if (!privacy_rules(*config_).empty())
+      tell_never(context_.target,
+                 [&](const auto& use) { account_.held_rules.for_each_unmet(privacy_rules(*config_), use); });
+    if (!wants_listed(*config_)) return;
     const bool no_single_op = config_->single_ops && count_single_ops() == account_.single_ops_before;
     tell_never(context_.target, [&](const auto& use) {
       account_.asked.for_each_unmet(*config_, use);

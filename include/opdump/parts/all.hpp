@@ -7,6 +7,7 @@
 #include "opdump/parts/format_restorer.hpp"
 #include "opdump/parts/npy.hpp"
 #include "opdump/parts/overflow_scan.hpp"
+#include "opdump/parts/privacy.hpp"
 #include "opdump/parts/protobuf.hpp"
 #include "opdump/parts/statistics.hpp"
 
@@ -55,14 +56,14 @@ class EveryReduction final : public TensorReduction {
 };
 
 /// Every part that a config may ask for, as far as this build has it: statistics, digests, the search for
-/// overflows, the file formats other than nano, and the restorer of the framework's formats, which has memory
-/// for `kRecorders` recorders as FormatRestorer says. A device that needs only some of them makes those
-/// alone. For a session, so session.hpp has to be included too.
+/// overflows, the table of what a privacy keeps, the file formats other than nano, and the restorer of the
+/// framework's formats, which has memory for `kRecorders` recorders as FormatRestorer says. A device that
+/// needs only some of them makes those alone. For a session, so session.hpp has to be included too.
 template <class Memory, std::size_t kRecorders = 1, std::size_t kBoxBytes = 32 * 1024>
 class AllParts {
  public:
   explicit AllParts(Memory& memory)
-      : statistics_(memory), digests_(memory), overflow_(memory), restorer_(memory) {}
+      : statistics_(memory), digests_(memory), overflow_(memory), restorer_(memory), kept_(memory) {}
 
   /// With code for the processor, see `statistics_kernels`, `non_finite_kernel` and `crc32c_kernel`. Not with
   /// OPDUMP_SMALL_CODE.
@@ -71,7 +72,8 @@ class AllParts {
       : statistics_(memory, kernels),
         digests_(memory, checksum),
         overflow_(memory, non_finite),
-        restorer_(memory) {}
+        restorer_(memory),
+        kept_(memory, kernels) {}
   AllParts(const AllParts&) = delete;
   AllParts& operator=(const AllParts&) = delete;
 
@@ -86,6 +88,7 @@ class AllParts {
     if constexpr (!build::kLean) {
       parts.formats = {.protobuf = &protobuf_, .npy = &npy_, .bin = &bin_};
       parts.restorer = &restorer_;
+      parts.kept = &kept_;
     }
     return parts;
   }
@@ -100,6 +103,7 @@ class AllParts {
   [[no_unique_address]] Maybe<kDigests, EveryReduction> reduction_{statistics_, digests_};
   [[no_unique_address]] Maybe<build::kOverflow, OverflowScan<Memory>> overflow_;
   [[no_unique_address]] Maybe<!build::kLean, FormatRestorer<Memory, kRecorders, kBoxBytes>> restorer_;
+  [[no_unique_address]] Maybe<!build::kLean, PrivacyTable<Memory>> kept_;
   [[no_unique_address]] Maybe<!build::kLean, ProtobufFormat> protobuf_;
   [[no_unique_address]] Maybe<!build::kLean, NpyFormat> npy_;
   [[no_unique_address]] Maybe<!build::kLean, BinFormat> bin_;

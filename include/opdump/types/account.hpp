@@ -30,6 +30,8 @@ enum class NeverCause : std::uint8_t {
   level,             ///< the operator, or every one of the model, is of a level that `dump_level` leaves out
   skipped,           ///< the model's count of steps went past these, or past some of them
   uncounted,         ///< the first of the names that are too many to be told from those that were met
+  no_private,        ///< no tensor of the model is one that the rule of the privacy names
+  no_private_model,  ///< of this rule for models none was loaded; without a name: no rule is for the model
 };
 
 struct NeverKind {
@@ -65,8 +67,11 @@ inline constexpr NeverKind kNeverKinds[] = {
      "no account is kept of the names behind the 256th, and no model has all of them; this is the first "
      "one that the last model lacks",
      "name"},
+    {"no_private", "no tensor of the model is one that it names", "rule of the privacy"},
+    {"no_private_model", "the rules of the privacy and the models that were loaded are not for each other",
+     "rule of the privacy"},
 };
-static_assert(std::size(kNeverKinds) == static_cast<std::size_t>(NeverCause::uncounted) + 1);
+static_assert(std::size(kNeverKinds) == static_cast<std::size_t>(NeverCause::no_private_model) + 1);
 
 /// Whether it is about steps.
 constexpr bool has_steps(NeverCause cause) {

@@ -11,15 +11,11 @@
 #include "opdump/base/status.hpp"
 #include "opdump/types/dtype.hpp"
 #include "opdump/types/name_pattern.hpp"
+#include "opdump/types/privacy.hpp"
+#include "opdump/types/step_range.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
-
-/// Steps `first` to `last`, both included; none if `last` is before `first`.
-struct StepRange {
-  std::uint64_t first;
-  std::uint64_t last;
-};
 
 /// The steps that a config asks for. Without ranges: every step. Refers to the ranges, which live as long as
 /// the config.
@@ -341,11 +337,21 @@ struct DumpConfig {
   bool watch = false;                 ///< the watched operators of `models` are captured instead
   bool watch_changes_only = false;    ///< and of them only what another operator has overwritten
   ExceptionDump exception = ExceptionDump::none;
+  /// A rule of the privacy that no operator meets is told, and does not refuse the model.
+  [[no_unique_address]] Maybe<!build::kLean, bool> privacy_tells{};
+  /// What of tensors may leave the device; the first that names a tensor decides. Empty: all of it.
+  [[no_unique_address]] Maybe<!build::kLean, std::span<const PrivacyRule>> privacy{};
 };
 
+/// The rules of the privacy; none in a build that follows none.
+constexpr std::span<const PrivacyRule> privacy_rules(const DumpConfig& config) {
+  return config.privacy;
+}
+
 /// Whether an entry of `config` leaves tensors out, or knows operators by a part of their type or by a
-/// pattern. OPDUMP_SMALL_CODE can do neither.
+/// pattern, or there are rules of the privacy. OPDUMP_SMALL_CODE can do none of it.
 constexpr bool has_rare_extras(const DumpConfig& config) {
+  if (!privacy_rules(config).empty()) return true;
   for (const ModelRule& rule : config.models) {
     const ModelExtras* const extras = rule.extras;
     if (extras != nullptr &&

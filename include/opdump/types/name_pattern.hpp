@@ -97,20 +97,26 @@ class NameStates {
   std::uint32_t bits_[kMaxNameSteps / 32] = {};
 };
 
-/// Whether `pattern` matches the whole of `name`. Takes time proportional to the name times the steps, and
-/// stack for a byte and two bits per step; an invalid program matches nothing. For model load.
-constexpr bool matches(const NamePattern& pattern, std::string_view name) {
+/// Whether `pattern` matches the whole of `name`, each character of which is taken as `as(character)`. Takes
+/// time proportional to the name times the steps, and stack for a byte and two bits per step; an invalid
+/// program matches nothing. For model load.
+template <class As>
+constexpr bool matches(const NamePattern& pattern, std::string_view name, As as) {
   NameStates states(pattern);
   states.add(0, true, name.empty());
   for (std::size_t i = 0; i < name.size(); ++i) {
     NameStates next(pattern);
     for (std::size_t step = 0; step < pattern.steps.size() && step < kMaxNameSteps; ++step) {
-      if (states.has(step) && states.takes(step, static_cast<std::uint8_t>(name[i])))
+      if (states.has(step) && states.takes(step, static_cast<std::uint8_t>(as(name[i]))))
         next.add(step + 1, false, i + 1 == name.size());
     }
     states.become(next);
   }
   return states.matched();
+}
+
+constexpr bool matches(const NamePattern& pattern, std::string_view name) {
+  return matches(pattern, name, [](char c) { return c; });
 }
 
 }  // namespace OPDUMP_NAMESPACE

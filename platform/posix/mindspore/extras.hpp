@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "opdump/impl/plan/privacy.hpp"
 #include "opdump/types/config.hpp"
 #include "opdump/types/plan.hpp"
 #include "platform/posix/impl/errno_status.hpp"
@@ -67,7 +68,7 @@ class MindSporeExtras {
     for (const ConstantDesc& constant : constants) {
       if (status != Status::ok) break;
       names_.resize(std::max(names_.size(), path_bytes + constant.name.size()));
-      if (there.find(start_of_file(constant)) != there.npos) continue;
+      if (there.find(start_of_file(constant)) != there.npos || !may_leave(plan, constant)) continue;
       status = write_constant(sink_, *config_, memory, npy_, plan.model->id, constant, unix_us, names_);
     }
     const Status synced = sink_.sync();
@@ -91,6 +92,14 @@ class MindSporeExtras {
 
  private:
   bool applies_to(const ModelPlan& plan) const { return config_ != nullptr && !plan.bits.empty(); }
+
+  /// Whether the config's privacy keeps all of `constant`, which is the output of an operator `Parameter`
+  /// there. Of others there is no file.
+  bool may_leave(const ModelPlan& plan, const ConstantDesc& constant) const {
+    const OpDesc op = {.name = constant.name, .type = "Parameter"};
+    const PrivacyRule* const rule = rule_of(privacy_rules(*config_), plan.model, op, true, 0);
+    return rule == nullptr || keeps_whole(*rule);
+  }
 
   /// The beginning of the name of a constant's file, which no other constant's file name contains.
   static std::string start_of_file(const ConstantDesc& constant) {

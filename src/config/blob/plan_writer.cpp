@@ -31,7 +31,7 @@ constexpr std::size_t member_count() {
 
 // A member added to one of these structs must be added to the plan too: at the end of its record in
 // blob_format.hpp, in the description there, and as a field of the next version.
-static_assert(member_count<DumpConfig>() == 27);
+static_assert(member_count<DumpConfig>() == 29);
 static_assert(member_count<DumpForm>() == 9);
 // without_cards is in no plan: firmware writes none. Nor is tokens: no plan is written for them.
 static_assert(member_count<DumpOptions>() == 15);
@@ -39,6 +39,7 @@ static_assert(member_count<ModelRule>() == 6);  // one member is derived from an
 static_assert(member_count<ModelExtras>() == 6);
 static_assert(member_count<TensorExclusion>() == 3);
 static_assert(member_count<NamePattern>() == 3);
+static_assert(member_count<PrivacyRule>() == 3);
 
 class PlanWriter {
  public:
@@ -149,6 +150,8 @@ class PlanWriter {
         return add_span<NameStep>(kind, at);
       case PlanKind::pattern_sets:
         return add_span<ByteSet>(kind, at);
+      case PlanKind::privacy:
+        return add_span<PrivacyRule>(kind, at);
       case PlanKind::config:
         return;
     }
@@ -157,26 +160,22 @@ class PlanWriter {
   std::vector<std::byte>& plan_;
 };
 
+/// The oldest version that says all of `config`, which more builds read.
+std::uint32_t version_of(const DumpConfig& config) {
+  if (!privacy_rules(config).empty() || !seal_key(config.options).empty()) return kPlanVersion;
+  return digest_bytes(config.form) != 0 ? kPlanVersionOfDigests : kPlanVersionBeforeDigests;
+}
+
 }  // namespace
 }  // namespace config
 
 inline namespace OPDUMP_NAMESPACE {
 
-namespace {
-
-/// The oldest version that says all of `config`.
-std::uint32_t plan_version(const DumpConfig& config) {
-  if (!seal_key(config.options).empty()) return kPlanVersion;
-  return digest_bytes(config.form) != 0 ? kPlanVersionBeforeSeals : kPlanVersionBeforeDigests;
-}
-
-}  // namespace
-
 std::vector<std::byte> write_plan(const DumpConfig& config) {
   std::vector<std::byte> plan;
   if (const TokenRules* const tokens = config.options.tokens; tokens != nullptr) return plan;
   config::PlanWriter writer(plan);
-  const std::uint32_t version = plan_version(config);
+  const std::uint32_t version = config::version_of(config);
   for (const std::uint32_t field : {kPlanMagic, std::uint32_t{0}, std::uint32_t{0}, version})
     writer.add(field);
   writer.write(plan_fields(plan_record(PlanKind::config)).first(kPlanConfigCounts[version - 1]),

@@ -9,6 +9,7 @@
 #include "src/tool/cli/json.hpp"
 #include "src/tool/cli/table.hpp"
 #include "src/tool/compare/verdict_report.hpp"
+#include "src/tool/dump/statistics_file.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -131,6 +132,13 @@ std::vector<std::string> ranking_row(const CompareReport& report, const PairResu
           at,
           equal,
           c.max_ulp ? std::to_string(*c.max_ulp) : "-"};
+}
+
+/// What the config's privacy has kept in the place of tensors.
+void print_kept(const char* side, const DumpSide& dump) {
+  for (const auto& [kept, count] : dump.kept)
+    std::printf("%s: %s %s\n", side, count_text(count, "tensor").c_str(),
+                printable(kept_words(kept)).c_str());
 }
 
 /// How pairs came about, where names alone did not do it.
@@ -331,6 +339,8 @@ void print_comparison(const CompareReport& report) {
     std::printf(
         "%s of integers met real numbers, and no scale is known; --model or --golden-model CARD tells it\n",
         count_text(unscaled, "tensor").c_str());
+  print_kept("mine", report.mine);
+  print_kept("golden", report.golden);
   VerdictReport(report).print();
   if (!apart.empty()) {
     std::stable_sort(apart.begin(), apart.end(), worse);

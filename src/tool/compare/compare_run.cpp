@@ -13,6 +13,7 @@
 #include "src/tool/compare/open_pair.hpp"
 #include "src/tool/compare/pair_detail.hpp"
 #include "src/tool/compare/rounded_elements.hpp"
+#include "src/tool/dump/statistics_file.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -86,10 +87,21 @@ compare::Comparison only_summaries(std::uint64_t elements, const SummaryDistance
   return whole;
 }
 
+/// Whether what the config's privacy has kept is of some elements only.
+bool is_cut(const std::string& kept) {
+  return kept.find(' ') != kept.npos;
+}
+
 /// By their statistics, of tensors of which one side has nothing else.
 void CompareTask::compare_summaries(PairResult& result) const {
   const DumpTensor& x = mine.tensors[*result.pair.mine];
   const DumpTensor& y = golden.tensors[*result.pair.golden];
+  const std::string& kept = x.kept.empty() ? y.kept : x.kept;
+  if (x.kept != y.kept && (is_cut(x.kept) || is_cut(y.kept))) {
+    result.problem =
+        kept_words(is_cut(x.kept) ? x.kept : y.kept) + ", and the other side is of other elements";
+    return;
+  }
   const std::optional<TensorSummary> ours = x.summary ? x.summary : summary_of(mine, x);
   const std::optional<TensorSummary> theirs = y.summary ? y.summary : summary_of(golden, y);
   if (!ours || !theirs) {
@@ -100,11 +112,13 @@ void CompareTask::compare_summaries(PairResult& result) const {
   const std::optional<SummaryDistance> summaries = summary_distance(*ours, *theirs);
   if (!summaries) {
     result.problem = "the statistics of both sides have no number in common";
+    if (!kept.empty()) result.problem += ": " + kept_words(kept);
     return;
   }
   result.remark = result.pair.remark;
   add_remark(summaries->same_digest ? "by the digest" : "by statistics alone", result);
   if (!summaries->told.empty()) add_remark(summaries->told, result);
+  if (!kept.empty()) add_remark(kept_words(kept), result);
   result.shape = x.shape;
   result.comparison = only_summaries(x.elements, *summaries);
 }

@@ -1,4 +1,5 @@
 #include "src/tool/compare/compare_side.hpp"
+#include "opdump/types/privacy.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -146,7 +147,14 @@ void add_statistics(const StatisticsRecord& record, DumpFile place, DumpSide& si
   }
   place.is_record = true;
   for (const StatisticsLine& line : record.lines) {
+    const std::string_view kept = std::string_view(line.kept).substr(0, line.kept.find(' '));
+    if (!kept.empty()) ++side.kept[line.kept];
+    // What is kept of the elements is in the operator's record, and there is nothing to compare of a shape.
+    if (kept == kKeptWords[static_cast<std::size_t>(KeptAs::tensor)] ||
+        kept == kKeptWords[static_cast<std::size_t>(KeptAs::shape)])
+      continue;
     DumpTensor tensor;
+    tensor.kept = line.kept;
     tensor.file = side.files.size();
     tensor.is_output = line.is_output;
     tensor.index = static_cast<std::uint32_t>(line.index);

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,6 +35,7 @@ struct DumpTensor {
   std::uint64_t pieces = 1;                ///< of equal size, that its data lie in
   std::uint64_t piece_step = 0;            ///< bytes from one to the next
   std::optional<TensorSummary> summary{};  ///< instead of elements, of which there are none then
+  std::string kept{};                      ///< what the config's privacy has kept, in words; empty: not known
 };
 
 /// One file of a dump, and what its name and place say.
@@ -53,6 +55,8 @@ struct DumpSide {
   std::vector<DumpFile> files;
   std::vector<DumpTensor> tensors;
   bool named_file = false;  ///< the path is a file
+  /// Of how many tensors the config's privacy has kept what; of those kept as their shape no more is here.
+  std::map<std::string, std::size_t> kept{};
 };
 
 /// Reads the heads of all files below `path`; with `boot`, only of the files of that boot. `report` gets what

@@ -163,6 +163,39 @@ void write_columns(JsonWriter& json, const DumpConfig& config) {
   json.close(']');
 }
 
+void write_patterns(JsonWriter& json, std::string_view key, std::span<const NamePattern> patterns) {
+  for (const NamePattern& pattern : patterns) json.key(key).text(pattern.text);
+}
+
+void write_privacy(JsonWriter& json, const DumpConfig& config) {
+  if (privacy_rules(config).empty()) return;
+  json.key("privacy").open('[');
+  for (const PrivacyRule& rule : privacy_rules(config)) {
+    json.open('{');
+    write_patterns(json, "model", rule.model());
+    write_patterns(json, "op", rule.op());
+    write_patterns(json, "type", rule.type());
+    if (rule.role() != TensorRole::any) {
+      json.key(rule.role() == TensorRole::input ? "input" : "output");
+      if (rule.index() == kAnyTensor) json.text("all");
+      if (rule.index() != kAnyTensor) json.number(rule.index());
+    }
+    json.key("keep").text(word(kKeptWords, rule.kept()));
+    if (!rule.crop.empty()) json.key("crop").open('[');
+    for (const StepRange& range : rule.crop) {
+      json.open('[').number(range.first);
+      json.number(range.last + 1);
+      json.close(']');
+    }
+    if (!rule.crop.empty()) json.close(']');
+    if (rule.every() != 0) json.key("every").number(rule.every());
+    if (rule.elements() != 0) json.key("elements").number(rule.elements());
+    json.close('}');
+  }
+  json.close(']');
+  json.key("privacy_unmatched").text(config.privacy_tells ? "tell" : "refuse");
+}
+
 void write_config(JsonWriter& json, const DumpConfig& config) {
   json.key("dump_path").text(config.dump_path);
   json.key("mode").text(word(kModes, config.mode));
@@ -193,6 +226,7 @@ void write_config(JsonWriter& json, const DumpConfig& config) {
   json.key("rules").open('[');
   for (const ModelRule& rule : config.models) write_rule(json, rule);
   json.close(']');
+  write_privacy(json, config);
   write_options(json, config.options);
 }
 
@@ -212,6 +246,7 @@ void write_report(JsonWriter& json, const MatchReport& report) {
           .number(bytes.unsized)
           .close('}');
     }
+    if (!model.kept.empty()) write_texts(json, "kept", model.kept);
     json.close('}');
   }
   json.close(']');

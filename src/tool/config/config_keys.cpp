@@ -186,6 +186,19 @@ constexpr ConfigKey kKeys[] = {
     {"model_card",
      "whether a program that attaches opdump to a runtime writes the card of each model beside the journal",
      kOwn, "\"on\", \"off\"; firmware with a compiled config writes none", "\"on\""},
+    {"privacy",
+     "what of tensors may leave the device: a list of rules, of which the first that names a tensor decides; "
+     "what is left out is in no file",
+     kOwn,
+     "objects: \"model\", \"op\", \"type\": names with * and ?; \"input\" or \"output\": "
+     "an "
+     "index or \"all\"; \"keep\": \"tensor\", \"stats\", \"digest\" (MD5), \"shape\" or \"nothing\"; "
+     "\"crop\": of each "
+     "of the first axes the first N elements, or [from, before]; \"every\": K, or \"elements\": N evenly "
+     "spread",
+     "every tensor is kept whole"},
+    {"privacy_unmatched", "with privacy: what happens to a model in which a rule names no tensor", kOwn,
+     "\"refuse\": it is not dumped; \"tell\": log and journal say so", "\"refuse\""},
     {"seal",
      "seal the dump for the holder of a private key, before it reaches flash or a wire: 'opdump open' reads "
      "it; names of directories and files stay in clear, and no model card is written",

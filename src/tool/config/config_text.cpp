@@ -7,6 +7,7 @@
 #include "opdump/types/tokens.hpp"
 #include "src/card/hexadecimal.hpp"
 #include "src/tool/cli/human_text.hpp"
+#include "src/tool/config/privacy_text.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -273,6 +274,12 @@ std::vector<std::string> config_lines(const DumpConfig& config) {
     lines.push_back("decode  " + token_text(tokens->of(TokenPhase::decode)));
   }
   add_option_lines(config.options, lines);
+  for (const PrivacyRule& rule : privacy_rules(config)) lines.push_back("keep    " + privacy_text(rule));
+  if (!privacy_rules(config).empty())
+    lines.push_back(
+        config.privacy_tells
+            ? "keep    every other tensor; a rule that names no tensor of a model is only told"
+            : "keep    every other tensor; a model in which a rule names no tensor is not dumped");
   return lines;
 }
 

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "opdump/parts/privacy.hpp"
 #include "opdump/types/dtype.hpp"
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/dump/record_name.hpp"
@@ -124,9 +125,19 @@ bool StatisticsFile::take_row(StatisticsRecord& record) {
   line.dtype = dtype_of(row_[columns.dtype]);
   line.shape = shape_of(row_[columns.shape]);
   if (!is_table_) line.format = row_[kFormatOfCann];
-  for (std::size_t i = columns.common; i < titles_.size() && i < row_.size(); ++i)
-    line.values.emplace_back(titles_[i], row_[i]);
+  for (std::size_t i = columns.common; i < titles_.size() && i < row_.size(); ++i) {
+    if (titles_[i] == kKeptColumn) {
+      line.kept = row_[i];
+    } else {
+      line.values.emplace_back(titles_[i], row_[i]);
+    }
+  }
+  if (!line.kept.empty()) std::erase_if(line.values, [](const auto& value) { return value.second.empty(); });
   return true;
+}
+
+std::string kept_words(const std::string& kept) {
+  return "kept as " + kept + " by the config";
 }
 
 }  // namespace opdump::tool

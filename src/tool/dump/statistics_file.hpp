@@ -20,7 +20,13 @@ struct StatisticsLine {
   std::string format;                                         ///< empty: the file has none
   std::string shape;                                          ///< like "[2,3]"; empty: not known
   std::vector<std::pair<std::string, std::string>> values{};  ///< title and text of each statistic
+  /// What the config's privacy has kept of the tensor, such as "stats of 0:4", and only that is in `values`;
+  /// empty: the file does not say.
+  std::string kept;
 };
+
+/// How a tensor of which the config's privacy has kept that is told, as "kept as stats by the config".
+std::string kept_words(const std::string& kept);
 
 /// The statistics of one operator in one of its runs.
 struct StatisticsRecord {

@@ -15,6 +15,7 @@
 #include "platform/posix/impl/op_index_memory.hpp"
 #include "src/config/refusal.hpp"
 #include "src/tool/cli/human_text.hpp"
+#include "src/tool/match/privacy_match.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -23,7 +24,7 @@ std::string in_quotes(std::string_view text) {
   return '"' + printable(text) + '"';
 }
 
-ModelMatch match(const DumpConfig& config, const ModelDesc& model) {
+ModelMatch match(const DumpConfig& config, const ModelDesc& model, std::vector<Miss>& misses) {
   std::vector<std::uint8_t> bits(model.ops.size());
   ModelPlan plan;
   ModelMatch match = {.model = std::string(model.name)};
@@ -36,6 +37,7 @@ ModelMatch match(const DumpConfig& config, const ModelDesc& model) {
   for (std::size_t i = 0; i < plan.bits.size(); ++i) {
     if (plan.bits[i] != 0) match.matched.emplace_back(model.ops[i].name);
   }
+  if (!plan.bits.empty()) match_privacy(config, model, plan.bits, match, misses);
   match.lacks_producers = !match.matched.empty() && promises_data_ops(config) && !tell_producers(model.ops);
   return match;
 }
@@ -290,7 +292,7 @@ MatchReport match_models(const DumpConfig& config, std::span<const ModelDesc> mo
   MatchReport report;
   report.forecast.rules = config.models.size();
   for (const ModelDesc& model : models)
-    report.forecast += report.models.emplace_back(match(config, model)).forecast;
+    report.forecast += report.models.emplace_back(match(config, model, report.misses)).forecast;
   const NamedModels named(models);
   for (const ModelRule& rule : config.models) RuleCheck(rule, named, report).run();
   return report;
@@ -304,6 +306,7 @@ std::string miss_text(const Miss& miss) {
 
 std::vector<std::string> match_lines(const MatchReport& report) {
   std::vector<std::string> lines;
+  bool any_kept = false;
   for (const ModelMatch& model : report.models) {
     std::string line = "match   model " + in_quotes(model.model) + ": " +
                        std::to_string(model.matched.size()) + " of " +
@@ -311,6 +314,12 @@ std::vector<std::string> match_lines(const MatchReport& report) {
     for (std::size_t i = 0; i < model.matched.size(); ++i)
       line += (i == 0 ? ": " : ", ") + in_quotes(model.matched[i]);
     lines.push_back(std::move(line));
+    for (const std::string& kept : model.kept) lines.push_back("keep    " + kept);
+    if (model.refused)
+      lines.push_back("note    model " + in_quotes(model.model) +
+                      " is not dumped: a rule of the privacy names none of its tensors, or none is for it; "
+                      "\"privacy_unmatched\": \"tell\" dumps it all the same");
+    any_kept = any_kept || !model.kept.empty();
     if (model.lacks_producers)
       lines.push_back("note    model " + in_quotes(model.model) + ": " + std::string(kNoDataOps));
   }
@@ -320,6 +329,8 @@ std::vector<std::string> match_lines(const MatchReport& report) {
   TextWriter forecast(memory);
   lines.push_back("cost    " +
                   std::string(add_forecast(forecast, report.forecast, report.partition_bytes).text()));
+  if (any_kept)
+    lines.push_back("note    the cost is that of whole tensors, of which the privacy leaves out a part");
   return lines;
 }
 

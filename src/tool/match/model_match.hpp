@@ -18,6 +18,8 @@ struct ModelMatch {
   std::vector<std::uint8_t> bits{};    ///< of each operator, as in a plan; empty: none is wanted
   Forecast forecast{};
   std::vector<cards::TokenBytes> token_bytes{};  ///< by phase; empty: the config has no rules for tokens
+  std::vector<std::string> kept{};  ///< in words: what the config's privacy keeps of its tensors
+  bool refused = false;             ///< nothing is dumped: a rule of the privacy names none of its tensors
   bool lacks_producers = false;  ///< so the Data operators that the config promises cannot be found
 };
 

@@ -96,6 +96,7 @@ void write_statistics(JsonWriter& json, const StatisticsLine& line) {
   json.key("dtype").text(line.dtype);
   if (!line.format.empty()) json.key("format").text(line.format);
   json.key("shape").json(line.shape.empty() ? "null" : line.shape).key("bytes").number(line.bytes);
+  if (!line.kept.empty()) json.key("kept").text(line.kept);
   json.key("statistics").open('{');
   for (const auto& [name, value] : line.values) {
     json.key(name);

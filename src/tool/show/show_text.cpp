@@ -164,6 +164,7 @@ void TextListing::show(const ShownRecord& record, const StatisticsRecord& statis
                                     std::to_string(line.bytes) + " B"};
     for (const auto& [title, text] : line.values)
       row.push_back(printable(short_title(title) + ' ' + (text.empty() ? "-" : text)));
+    if (!line.kept.empty()) row.push_back(printable(kept_words(line.kept)));
     table.add(std::move(row));
   }
   table.print();

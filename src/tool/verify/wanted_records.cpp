@@ -10,6 +10,7 @@
 
 #include "opdump/base/arena.hpp"
 #include "opdump/config/parse.hpp"
+#include "opdump/impl/plan/privacy.hpp"
 #include "opdump/impl/plan/resolve_plan.hpp"
 #include "opdump/types/plan.hpp"
 #include "platform/posix/impl/op_index_memory.hpp"
@@ -35,9 +36,17 @@ std::vector<TensorView> views_of(const std::vector<RunTensor>& tensors) {
   return views;
 }
 
-/// Whether `plan` of `config` takes any byte of its operator `op`: without one, no file and no row is
+/// Whether the privacy of `config` lets a dump tell anything of that tensor.
+bool may_tell(const DumpConfig& config, const ModelDesc* model, const OpDesc& op, bool is_output,
+              std::uint32_t index) {
+  const PrivacyRule* const rule = rule_of(privacy_rules(config), model, op, is_output, index);
+  return rule == nullptr || rule->kept() < KeptAs::nothing;
+}
+
+/// Whether `plan` of `config` takes any byte of operator `op` of `model`: without one, no file and no row is
 /// written.
-bool wants_bytes(const DumpConfig& config, const ModelPlan& plan, std::size_t op, const RunOp& run) {
+bool wants_bytes(const DumpConfig& config, const ModelPlan& plan, const ModelDesc& model, std::size_t op,
+                 const RunOp& run) {
   const std::uint8_t bits = plan.bits[op];
   const std::vector<TensorView> inputs = views_of(run.inputs);
   const std::vector<TensorView> outputs = views_of(run.outputs);
@@ -46,14 +55,11 @@ bool wants_bytes(const DumpConfig& config, const ModelPlan& plan, std::size_t op
   if ((bits & kCaptureOutputs) != 0) tensors.outputs = outputs;
   std::uint64_t bytes = 0;
   const bool rows_only = config.form.data == DumpData::statistics && has_table(config.form.layout);
-  const auto add = [&](const TensorView& tensor, bool, std::uint32_t) {
+  tensors.for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t index) {
+    if ((bits & kLeaveOut) != 0 && RemainingTensors::leaves_out(plan, run.desc, is_output, index)) return;
+    if (!may_tell(config, &model, run.desc, is_output, index)) return;
     if (!rows_only || has_table_row(tensor.dtype)) bytes |= tensor.bytes;
-  };
-  if ((bits & kLeaveOut) == 0) {
-    tensors.for_each_tensor(add);
-  } else {
-    RemainingTensors(plan, run.desc, tensors).tensors().for_each_tensor(add);
-  }
+  });
   return bytes != 0;
 }
 
@@ -66,13 +72,16 @@ bool lacks_sizes(const RunOp& run) {
 }
 
 /// Whether one that runs outside any model has any byte that is wanted.
-bool wants_bytes(std::uint8_t bits, const RunOp& run) {
-  const auto has_bytes = [](const std::vector<RunTensor>& tensors) {
-    return std::any_of(tensors.begin(), tensors.end(),
-                       [](const RunTensor& tensor) { return tensor.bytes != 0; });
+bool wants_bytes(const DumpConfig& config, const RunOp& run) {
+  const std::uint8_t bits = capture_bits(config.mode);
+  const auto has_bytes = [&](const std::vector<RunTensor>& tensors, bool is_output) {
+    bool any = false;
+    for (std::uint32_t i = 0; i < tensors.size(); ++i)
+      any = any || (tensors[i].bytes != 0 && may_tell(config, nullptr, run.desc, is_output, i));
+    return any;
   };
-  return ((bits & kCaptureInputs) != 0 && has_bytes(run.inputs)) ||
-         ((bits & kCaptureOutputs) != 0 && has_bytes(run.outputs));
+  return ((bits & kCaptureInputs) != 0 && has_bytes(run.inputs, false)) ||
+         ((bits & kCaptureOutputs) != 0 && has_bytes(run.outputs, true));
 }
 
 }  // namespace
@@ -119,7 +128,7 @@ bool WantedRecords::load(const std::string& path, std::string& error) {
   memory_.reset(new std::byte[bytes]);
   Arena arena({memory_.get(), bytes});
   ConfigError refusal;
-  const ConfigContext context = {.nano = run_.is_dbg(), .tokens = tokens_reader()};
+  const ConfigContext context = {.nano = run_.is_dbg(), .privacy = privacy_reader(), .tokens = tokens_reader()};
   if (parse_config(text, arena, nullptr, config_, refusal, nullptr, context) != Status::ok) {
     error = to_string(refusal, path);
     return false;
@@ -183,7 +192,7 @@ void WantedRecords::find_absent_model(Search& search, const WantedModel& wanted_
   std::vector<std::size_t> wanted;
   for (std::size_t i = 0; i < bits.size(); ++i) {
     const bool untold = model.from_card && bits[i] != 0 && lacks_sizes(model.ops[i]);
-    if (untold || wants_bytes(config_, plan, i, model.ops[i])) wanted.push_back(i);
+    if (untold || wants_bytes(config_, plan, desc, i, model.ops[i])) wanted.push_back(i);
   }
   if (wanted.empty()) return;
 
@@ -248,7 +257,7 @@ void WantedRecords::find_absent_single(Search& search) const {
   std::map<std::string, std::uint64_t> wanted;
   std::map<std::string, std::string> names;
   for (const RunOp& op : run_.single_ops) {
-    if (!wants_bytes(capture_bits(config_.mode), op)) continue;
+    if (!wants_bytes(config_, op)) continue;
     const std::string path = untimed_path(std::to_string(run_.device_id), op.desc);
     wanted[path] += runs;
     names[path] = op_text(op.desc);

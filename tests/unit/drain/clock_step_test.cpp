@@ -16,7 +16,7 @@ using namespace opdump::tests;
 
 namespace {
 
-constexpr ClockStep kStep = {.shown_us = 12'000'000, .unix_us = 1'795'500'000'000'000};
+constexpr ClockStep kClockStep = {.shown_us = 12'000'000, .unix_us = 1'795'500'000'000'000};
 constexpr std::string_view kRecordsLines = "opdump-journal,6,records\nclock,12000000,1795500000000000\n";
 constexpr std::string_view kGapsLines = "opdump-journal,6,gaps\nclock,12000000,1795500000000000\n";
 
@@ -47,7 +47,7 @@ TEST_CASE("clock step: the journals of all configs in use have it behind a head 
     bench.step();
     // The model is still loaded under the first config.
     REQUIRE(bench.session.set_config(everything()) == Status::ok);
-    REQUIRE(bench.session.tell_clock(kStep) == Status::ok);
+    REQUIRE(bench.session.tell_clock(kClockStep) == Status::ok);
     CHECK(bench.sink.journals.size() == 2);
     REQUIRE(bench.session.finalize() == Status::ok);
     for (const auto& [name, text] : bench.sink.journals) {
@@ -60,21 +60,21 @@ TEST_CASE("clock step: the journals of all configs in use have it behind a head 
 
 TEST_CASE("clock step: nothing is told where a step makes no sense or nobody can hear of it") {
   Bench<4096> bench;
-  CHECK(bench.session.tell_clock(kStep) == Status::not_initialised);
+  CHECK(bench.session.tell_clock(kClockStep) == Status::not_initialised);
   REQUIRE(bench.session.init() == Status::ok);
   CHECK(bench.session.tell_clock({.shown_us = 5, .unix_us = 5}) == Status::invalid_argument);
   CHECK(bench.session.tell_clock({.shown_us = 6, .unix_us = 5}) == Status::invalid_argument);
-  CHECK(bench.session.tell_clock(kStep) == Status::ok);  // no config is in use
+  CHECK(bench.session.tell_clock(kClockStep) == Status::ok);  // no config is in use
   CHECK(bench.sink.journals.empty());
   Bench<4096> silent(WhenFull::drop, 50, JournalDetail::none);
   silent.start(everything());
-  CHECK(silent.session.tell_clock(kStep) == Status::not_supported);
+  CHECK(silent.session.tell_clock(kClockStep) == Status::not_supported);
   // A dump of failures has a journal from the first failure on.
   Bench<4096> failures;
   DumpConfig config = everything();
   config.exception = ExceptionDump::norm;
   failures.start(config);
-  CHECK(failures.session.tell_clock(kStep) == Status::ok);
+  CHECK(failures.session.tell_clock(kClockStep) == Status::ok);
   REQUIRE(failures.session.finalize() == Status::ok);
   CHECK(failures.sink.journals.empty());
 }
@@ -83,7 +83,7 @@ TEST_CASE("clock step: a journal that the sink refuses says so, and records go o
   Bench<4096> bench;
   bench.start(everything());
   bench.sink.fail_at = 0;
-  CHECK(bench.session.tell_clock(kStep) == Status::ok);
+  CHECK(bench.session.tell_clock(kClockStep) == Status::ok);
   CHECK(bench.session.journal_failure() == Status::no_space);
   bench.step();
   CHECK(bench.session.finalize() == Status::no_space);
@@ -97,7 +97,7 @@ TEST_CASE("clock step: a drain thread tells it") {
   posix::DrainThread<BasicSession<FakeMemory>> thread;
   REQUIRE(thread.start(bench.session) == Status::ok);
   bench.step();
-  CHECK(bench.session.tell_clock(kStep) == Status::ok);
+  CHECK(bench.session.tell_clock(kClockStep) == Status::ok);
   thread.stop();
   REQUIRE(bench.session.finalize() == Status::ok);
   REQUIRE(bench.sink.journals.size() == 1);
@@ -154,7 +154,7 @@ TEST_CASE("clock step: C tells it too") {
   REQUIRE(opdump_session_init(dump.session) == OPDUMP_OK);
   REQUIRE(opdump_session_set_config(dump.session, dump.config) == OPDUMP_OK);
   CHECK(opdump_session_tell_clock(dump.session, 2, 2) == OPDUMP_ERR_INVALID_ARGUMENT);
-  CHECK(opdump_session_tell_clock(dump.session, kStep.shown_us, kStep.unix_us) == OPDUMP_OK);
+  CHECK(opdump_session_tell_clock(dump.session, kClockStep.shown_us, kClockStep.unix_us) == OPDUMP_OK);
   REQUIRE(opdump_session_finalize(dump.session) == OPDUMP_OK);
   REQUIRE(dump.received.journals.size() == 1);
   CHECK(count_of(dump.received.journals.begin()->second, kRecordsLines) == 1);

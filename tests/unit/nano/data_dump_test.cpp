@@ -397,6 +397,10 @@ TEST_CASE("data dump: what of the config cannot be is refused, and named") {
   CHECK(rig.dump.start(config, rig.fake) == Status::not_supported);
   CHECK(rig.said("opdump.layout"));
   config = {};
+  config.privacy = {&kKeepsNothing, 1};
+  CHECK(rig.dump.start(config, rig.fake) == Status::not_supported);
+  CHECK(rig.said("opdump.privacy"));
+  config = {};
   config.options.when_full = WhenFull::degrade;
   CHECK(rig.dump.start(config, rig.fake) == Status::not_supported);
   CHECK(rig.said("opdump.when_full"));

@@ -32,6 +32,9 @@ struct FullConfig {
   const ModelRule rules[3] = {{"resnet", false, false, layers, &extras}, {"", true, true, {}, nullptr}, {}};
   const StatBits columns[2] = {kStatSha1, kStatMax};
   const std::uint32_t devices[2] = {0, 0x80000001};
+  const StepRange crop[2] = {{1, 2}, {0x1122334455667788, 0xffffffffffffffff}};
+  const PrivacyRule privacy[2] = {
+      {patterns, crop, PrivacyRule::pack({KeptAs::digest, TensorRole::output, 201, 0, 0xfffffffe})}, {}};
   const DumpConfig config = {
       .asked = true,
       .active = true,
@@ -68,11 +71,17 @@ struct FullConfig {
       .overflow = true,
       .watch = true,
       .watch_changes_only = true,
-      .exception = ExceptionDump::detail};
+      .exception = ExceptionDump::detail,
+      .privacy_tells = true,
+      .privacy = privacy};
 
   /// What a plan of `version` holds of it.
   DumpConfig of_version(std::uint32_t version) const {
     DumpConfig older = config;
+    if (version < 7) {
+      older.privacy = {};
+      older.privacy_tells = false;
+    }
     if (version < 4) {
       older.watch_changes_only = false;
       older.options.history_steps = older.options.after_steps = older.options.history_bytes = 0;
@@ -143,7 +152,7 @@ TEST_CASE("plan: one with digests is refused by builds that know none, and other
   config.form.data = DumpData::statistics;
   CHECK(version_of(config) == kPlanVersionBeforeDigests);
   config.form.statistics = kDigestMd5;
-  CHECK(version_of(config) == kPlanVersionBeforeSeals);
+  CHECK(version_of(config) == kPlanVersionOfDigests);
   const Loaded loaded(write_plan(config));
   REQUIRE(loaded.status == Status::ok);
   CHECK(digest_bytes(loaded.config.form) == 16);
@@ -159,6 +168,21 @@ TEST_CASE("plan: one with a seal is refused by builds that know none, and others
   const Loaded loaded(plan);
   REQUIRE(loaded.status == Status::ok);
   CHECK(to_text(loaded.config) == to_text(config));
+}
+
+TEST_CASE("plan: one with rules of a privacy is refused by builds that know none, and others are as before") {
+  const DumpConfig plain = {.active = true, .dump_path = "/d"};
+  const PrivacyRule rules[] = {{.numbers = PrivacyRule::pack({.kept = KeptAs::stats})}};
+  DumpConfig config = plain;
+  config.privacy = rules;
+  const std::vector<std::byte> with = write_plan(config);
+  CHECK(load_little_endian<std::uint32_t>(with.data() + kPlanVersionOffset) == kPlanVersion);
+  // A list of one rule, which has two lists and a number; a flag.
+  CHECK(with.size() == write_plan(plain).size() + 4 + (4 + 4 + 8) + 1);
+  const Loaded loaded(with);
+  REQUIRE(loaded.status == Status::ok);
+  REQUIRE(loaded.config.privacy.size() == 1);
+  CHECK(loaded.config.privacy[0].kept() == KeptAs::stats);
 }
 
 TEST_CASE("plan: a config and its compiled plan are equal, for every file of the corpus") {

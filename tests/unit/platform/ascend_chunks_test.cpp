@@ -302,6 +302,9 @@ TEST_CASE("chunks: calls out of order change nothing") {
   config.form.statistics = kDigestXxh3;
   CHECK(rig.consumer.start(config) == Status::not_supported);
   config.form = tensors;
+  config.privacy = {&kKeepsNothing, 1};
+  CHECK(rig.consumer.start(config) == Status::not_supported);
+  config.privacy = {};
   CHECK(rig.consumer.start(config) == Status::ok);
   CHECK(rig.consumer.start(config) == Status::already_initialised);
   CHECK(rig.consumer.attach_drainer() == Status::invalid_argument);

@@ -399,6 +399,41 @@ TEST_CASE("file dump: writes the constants that a program which died has left ou
   }
 }
 
+TEST_CASE("file dump: a privacy holds for constants too") {
+  const TemporaryDirectory directory;
+  const std::string config = (directory.path() / "data_dump.json").string();
+  const std::string root = directory.text() + "/dump";
+  if (root.find('.') != std::string::npos) {
+    MESSAGE("skipped: MindSpore takes no dots in a path");
+    return;
+  }
+  write_file(config, R"({"common_dump_settings": {"dump_mode": 0, "path": ")" + root +
+                         R"(", "net_name": "Net", "iteration": "all", "input_output": 0, "kernels": [],
+                         "support_device": [0]}, "e2e_dump_settings": {"enable": true},
+                         "opdump": {"privacy": [{"op": "secret*", "keep": "nothing"}], "privacy_unmatched": "tell"}})");
+  const std::vector<float> values(4, 1.5f);
+  constexpr Dim kFour[] = {4};
+  const TensorView tensor = {
+      .address = address_of(values.data()), .bytes = 16, .dtype = DType::float32, .shape = kFour};
+  const ConstantDesc constants[] = {{"secret-1", tensor}, {"open-2", tensor}};
+  HostMemory memory;
+  ConfigContext context;
+  context.mindspore = MindSporeMode::cpu;
+  posix::FileDump dump(memory);
+  REQUIRE(dump.start(config.c_str(), context) == Status::ok);
+  ModelPlanFor<1> plan;
+  REQUIRE(dump.load_model(plan, kModel) == Status::ok);
+  REQUIRE(dump.write_constants(plan, constants) == Status::ok);
+  REQUIRE(dump.unload_model(plan) == Status::ok);
+  REQUIRE(dump.stop() == Status::ok);
+  std::vector<std::string> files;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::filesystem::path(root) / "rank_0" / "Net" / "0" / "constants"))
+    files.push_back(entry.path().filename().string());
+  REQUIRE(files.size() == 1);
+  CHECK(files[0].starts_with("Parameter.open-2."));
+}
+
 // The tool reads the same file: tests/tool/tool_check_test.py.
 TEST_CASE("file dump: describes its loaded models for the tool") {
   const TemporaryDirectory directory;

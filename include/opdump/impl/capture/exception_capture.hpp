@@ -57,13 +57,14 @@ class ExceptionCapture {
 
  private:
   static constexpr Dim kNoElement[] = {0};
+  static constexpr std::uint16_t kNoTensor = PrivateTensors<Memory>::kNoTensor;
   /// Parts of one record; an operator with more takes several.
   static constexpr std::size_t kMost = sizeof(void*) > 4 ? 64 : 16;
 
   void take_norm(bool has_attributes) {
-    for (const TensorView& tensor : failed_.inputs) add(tensor, false);
+    for (const TensorView& tensor : failed_.inputs) add(tensor, false, place_in(failed_.inputs, tensor));
     for (const TensorView& part : memory_.arguments) add_bytes(part, false, AddressKind::traditional);
-    for (const TensorView& tensor : failed_.outputs) add(tensor, true);
+    for (const TensorView& tensor : failed_.outputs) add(tensor, true, place_in(failed_.outputs, tensor));
     for (const TensorView& part : memory_.workspaces)
       add_bytes(part, true, has_attributes ? AddressKind::workspace : AddressKind::nano_workspace);
     for (const OpAttribute& attribute : failed_.op->attributes) {
@@ -77,23 +78,30 @@ class ExceptionCapture {
 
   void take_brief() {
     desc_.name = {};
-    for (const auto& parts : {failed_.inputs, memory_.arguments})
-      for (const TensorView& part : parts) add_bytes(part, false, AddressKind::traditional);
-    for (const TensorView& part : failed_.outputs) add_bytes(part, true, AddressKind::traditional);
+    for (const TensorView& part : failed_.inputs)
+      add_bytes(part, false, AddressKind::traditional, place_in(failed_.inputs, part));
+    for (const TensorView& part : memory_.arguments) add_bytes(part, false, AddressKind::traditional);
+    for (const TensorView& part : failed_.outputs)
+      add_bytes(part, true, AddressKind::traditional, place_in(failed_.outputs, part));
     flush();
   }
 
-  void add(const TensorView& part, bool is_output) {
+  static std::uint16_t place_in(std::span<const TensorView> list, const TensorView& tensor) {
+    return static_cast<std::uint16_t>(&tensor - list.data());
+  }
+
+  void add(const TensorView& part, bool is_output, std::uint16_t place = kNoTensor) {
     if (count_ == kMost) flush();
+    if constexpr (!build::kLean) places_[count_] = place;
     parts_[count_++] = part;
     if (!is_output) input_count_ = count_;
   }
 
-  void add_bytes(const TensorView& part, bool is_output, AddressKind kind) {
+  void add_bytes(const TensorView& part, bool is_output, AddressKind kind, std::uint16_t place = kNoTensor) {
     if (count_ == kMost) flush();
     bytes_[count_] = part.bytes;
     add({.address = part.address, .bytes = part.bytes, .shape = {&bytes_[count_], 1}, .address_kind = kind},
-        is_output);
+        is_output, place);
   }
 
   /// A text that is too long for a record is cut.
@@ -104,15 +112,15 @@ class ExceptionCapture {
 
   void flush() {
     const std::span<const TensorView> parts(parts_, count_);
-    if (count_ != 0) note(record({parts.first(input_count_), parts.subspan(input_count_)}));
+    if (count_ != 0) note(record({parts.first(input_count_), parts.subspan(input_count_)}, places_));
     count_ = input_count_ = 0;
   }
 
-  Status record(const CapturedTensors& tensors) {
+  Status record(const CapturedTensors& tensors, const std::uint16_t* places = nullptr) {
     RecordSource source =
         sender_.describe(desc_, &plan_, plan_.target, sender_.begin_record(plan_.target), tensors);
     source.of = failed_.op;
-    return splitter_.take(source, false);
+    return splitter_.take(source, false, *failed_.op, places);
   }
 
   void note(Status status) {
@@ -130,6 +138,7 @@ class ExceptionCapture {
   std::size_t input_count_ = 0;  ///< the first ones
   TensorView parts_[kMost];
   Dim bytes_[kMost];
+  std::uint16_t places_[kMost];  ///< of each part among the operator's inputs or outputs
 };
 
 }  // namespace OPDUMP_NAMESPACE

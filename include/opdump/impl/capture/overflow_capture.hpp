@@ -50,7 +50,7 @@ class OverflowCapture {
         sender_.describe(desc(), &plan_, plan_.target, sender_.begin_record(plan_.target), tensors_);
     const DumpTarget& target = *source.target;
     if (!target.reports) return splitter_.take(source, false);
-    if (!target.split) return record_both(source, report);
+    if (!target.split) return take_both(source, report);
     RecordSource of_report = source;
     const Status status = splitter_.take(source, false);
     if (status != Status::ok) return status;
@@ -77,11 +77,20 @@ class OverflowCapture {
                               .op = static_cast<std::uint32_t>(op_)};
   }
 
+  /// `record_both` of what the config's privacy keeps; the report is there even if that is nothing.
+  Status take_both(RecordSource& source, const FullOverflowReport& report) {
+    if (privacy_of(*source.target).empty()) return record_both(source, report, false);
+    const auto take = [&](RecordSource& kept, bool, const typename RecordSplitter<Memory>::Rules&) {
+      return record_both(kept, report, true);
+    };
+    return splitter_.take_private(source, false, desc(), nullptr, true, take);
+  }
+
   /// Captures `source`, which has begun, and the report behind it as two records; when one is lost, both are.
-  Status record_both(RecordSource& source, const FullOverflowReport& report) {
+  Status record_both(RecordSource& source, const FullOverflowReport& report, bool keep_empty) {
     RecordBytes bytes;
     Status status;
-    if (!sender_.begin(source, bytes, false, status)) return sender_.skip_empty(plan_.target);
+    if (!sender_.begin(source, bytes, keep_empty, status)) return sender_.skip_empty(plan_.target);
     RecordSource of_report = source;
     of_report.sequence = source.sequence + 1;
     if (status == Status::ok) status = sender_.put(source, bytes, true);

@@ -114,6 +114,16 @@ class RecordSender {
     return settle(source, bytes, status, false);
   }
 
+  /// What the config's privacy keeps of `tensors`, which are those of the source. Not with `record` either.
+  template <class Tensors, class KeptWire = Wire>
+  OPDUMP_APART Status record_kept(RecordSource& source, Tensors& tensors) {
+    Measured bytes;
+    Status status;
+    static_cast<void>(begin(source, bytes, true, status));
+    if (status == Status::ok) status = KeptWire::put_kept(*this, source, bytes, tensors);
+    return settle(source, bytes, status, false);
+  }
+
   /// Measures a record, with `status`, and gives it its number. False, with nothing changed, when it has no
   /// byte and is not to be kept.
   bool begin(RecordSource& source, Measured& bytes, bool keep_empty, Status& status) {

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "opdump/base/build.hpp"
+#include "opdump/impl/capture/private_tensors.hpp"
 #include "opdump/impl/capture/record_sender.hpp"
 #include "opdump/impl/plan/remaining_tensors.hpp"
 #include "opdump/impl/record/record_encoder.hpp"
@@ -16,7 +17,7 @@ inline namespace OPDUMP_NAMESPACE {
 
 /// Makes of an operator's tensors the records that its target wants: one of them all, or one of each tensor,
 /// as the framework has it or no more than a sample, without what is left out; the tensors, what they are
-/// reduced to, or both.
+/// reduced to, or both. What the config's privacy leaves out gets no further than here.
 template <class Memory>
 class RecordSplitter {
  public:
@@ -25,14 +26,68 @@ class RecordSplitter {
 
   /// Makes of `source`, which is used up, the records that its target wants, the first of which has begun;
   /// the first status of theirs that is not `ok`. `in_plan`: its head may come again.
-  Status take(RecordSource& source, bool in_plan) {
+  Status take(RecordSource& source, bool in_plan) { return take(source, in_plan, source.has_run()); }
+
+  /// The same for tensors of operator `owner`, which need not be the one that has run. `positions`: of each
+  /// among its inputs or outputs, or `PrivateTensors::kNoTensor`; null: as in the record.
+  Status take(RecordSource& source, bool in_plan, const OpDesc& owner,
+              const std::uint16_t* positions = nullptr) {
+    if constexpr (!build::kLean && kAlways<Memory>) {
+      if (!privacy_of(*source.target).empty()) [[unlikely]] {
+        const auto take_kept = [this](RecordSource& kept, bool may_come_again, const Rules& rules) {
+          return take_parts(kept, may_come_again, rules);
+        };
+        return take_private(source, in_plan, owner, positions, false, take_kept);
+      }
+    }
+    return take_parts(source, in_plan, {});
+  }
+
+  /// What the rules of each tensor of a record still have to cut; null: nothing.
+  struct Rules {
+    const PrivacyRule* const* of = nullptr;
+    bool only_tensors = false;  ///< the config's statistics are told elsewhere
+  };
+
+  /// Calls `take_kept(source, in_plan, rules)` for what the rules of the target's privacy keep of `source`,
+  /// unless that is nothing and it `may_skip`, and records what may be known of the rest.
+  template <class Take>
+  OPDUMP_APART Status take_private(RecordSource& source, bool in_plan, const OpDesc& owner,
+                                   const std::uint16_t* positions, bool always, const Take& take_kept) {
+    PrivateTensors<Memory> tensors(source, owner, positions);
+    if (!tensors.any()) return take_kept(source, in_plan && !tensors.touched(), {});
+    RecordSource told = source;
+    const bool split = source.target->split;
+    if (tensors.fits()) source.tensors = tensors.take_kept(*sender_.context().memory, !split);
+    if (!tensors.fits()) {
+      source.tensors = {};
+      return sender_.lose_unseen(source, Status::too_many_tensors);
+    }
+    source.indexes = tensors.indexes();
+    const bool kept = always || source.tensors.size() != 0;
+    Status status = Status::ok;
+    if (kept)
+      status = take_kept(source, false,
+                         {split ? tensors.rules() : nullptr, source.target->form.data == DumpData::full});
+    told.tensors = tensors.take_told();
+    if (told.tensors.size() == 0) return kept ? status : sender_.skip_empty(told.target_index);
+    told.indexes = tensors.indexes();
+    if (kept) sender_.count(told.target_index, DumpCount::wanted);
+    const Status of_told = sender_.record_kept(told, tensors);
+    return status == Status::ok ? of_told : status;
+  }
+
+  /// As `take`, of what may be in the dump once `rules` have cut it.
+  Status take_parts(RecordSource& source, bool in_plan, const Rules& rules) {
+    const DumpData data = rules.only_tensors ? DumpData::tensor : source.target->form.data;
     if (build::kLean || !source.target->split || !has_bytes(source.tensors))
-      return take_whole(source, in_plan);
+      return take_whole(source, in_plan, data);
     const std::uint16_t* const indexes = source.indexes;
     source.indexes = nullptr;
     Status status = Status::ok;
     const CapturedTensors all = source.tensors;
     bool begun = true;
+    const PrivacyRule* const* next_rule = rules.of;
     const auto take_each = [&](std::span<const TensorView> tensors, std::span<const TensorView>& role,
                                const std::uint16_t* at) {
       source.tensors = {};
@@ -41,7 +96,8 @@ class RecordSplitter {
         source.first_index = at != nullptr ? at[i] : static_cast<std::uint16_t>(i);
         if (!begun) source.unix_us = sender_.begin_record(source.target_index);
         begun = false;
-        const Status of_one = take_restored(source, role);
+        const PrivacyRule* const rule = next_rule != nullptr ? *next_rule++ : nullptr;
+        const Status of_one = take_restored(source, role, rule, data);
         if (status == Status::ok) status = of_one;
       }
     };
@@ -76,35 +132,50 @@ class RecordSplitter {
  private:
   /// As the framework has it, if the config wants that and it can be had. `role` is the list of `one` that
   /// has its only tensor.
-  Status take_restored(RecordSource& one, std::span<const TensorView>& role) {
+  Status take_restored(RecordSource& one, std::span<const TensorView>& role, const PrivacyRule* rule,
+                       DumpData data) {
     Restorer* const restorer = one.target->default_format ? sender_.context().restorer : nullptr;
     if (restorer != nullptr) {
       TensorView tensor = role[0];
       if (restorer->restore(sender_.slot(), tensor)) role = {&tensor, 1};
-      return take_sampled(one, role);
+      return take_cut(one, role, rule, data);
     }
-    return take_sampled(one, role);
+    return take_cut(one, role, rule, data);
   }
 
-  Status take_sampled(RecordSource& one, std::span<const TensorView>& role) {
+  /// Nothing, if it cannot be cut.
+  Status take_cut(RecordSource& one, std::span<const TensorView>& role, const PrivacyRule* rule,
+                  DumpData data) {
+    if (rule == nullptr || !cuts(*rule)) return take_sampled(one, role, data);
+    if (!CroppedElements<Memory>::can_cut(role[0], *rule)) return sender_.skip_empty(one.target_index);
+    const TensorView whole = role[0];
+    CroppedElements<Memory> crop;
+    Dim dims[kMaxRank];
+    TensorView cut;
+    crop.make(*sender_.context().memory, whole, *rule, dims, cut);
+    role = {&cut, 1};
+    return take_sampled(one, role, data);
+  }
+
+  Status take_sampled(RecordSource& one, std::span<const TensorView>& role, DumpData data) {
     const DumpTarget& target = *one.target;
     // Source: MindSpore writes nothing of an empty tensor.
     const bool keep_empty = target.form.layout == Layout::cann;
     const Result<std::uint64_t> elements = element_count(role[0].shape);
     if (target.sample_number == 0 || !elements.ok() || elements.value() <= target.sample_number)
-      return take_whole(one, false, keep_empty);
+      return take_whole(one, false, data, keep_empty);
     const Dim number = target.sample_number;
     TensorView first = role[0];
     first.shape = first.original_shape = {&number, 1};
     const std::uint64_t bytes = (number * codes_of(first.dtype).bits + 7) / 8;
     if (bytes <= first.bytes) first.bytes = bytes;
     role = {&first, 1};
-    return take_whole(one, false, keep_empty);
+    return take_whole(one, false, data, keep_empty);
   }
 
   /// As `take`, without splitting.
-  Status take_whole(RecordSource& source, bool may_come_again, bool keep_empty = false) {
-    const DumpData data = build::kStatistics ? source.target->form.data : DumpData::tensor;
+  Status take_whole(RecordSource& source, bool may_come_again, DumpData asked, bool keep_empty = false) {
+    const DumpData data = build::kStatistics ? asked : DumpData::tensor;
     Status status = Status::ok;
     if (data != DumpData::statistics) {
       const bool only = data == DumpData::tensor;

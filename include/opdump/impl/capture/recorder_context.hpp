@@ -26,6 +26,8 @@ struct RecorderContext {
   Drainer* drainer = nullptr;
   [[no_unique_address]] Maybe<build::kStatistics, Reduction*> reduction{};
   [[no_unique_address]] Maybe<!build::kLean, Restorer*> restorer{};
+  /// Null: no config has rules of the privacy.
+  [[no_unique_address]] Maybe<!build::kLean, KeptTable*> kept{};
   /// Null: nobody is told of faulty tensors.
   [[no_unique_address]] Maybe<!build::kLean, SessionLog*> log{};
   const Targets* targets = nullptr;

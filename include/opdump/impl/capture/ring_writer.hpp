@@ -217,6 +217,12 @@ class RingWriter {
       context_->drainer->leave();
       return Status::ok;
     }
+    if constexpr (AsyncMemory<Memory>) {
+      // What is not copied in the background is published at once, behind all that is.
+      if (!in_background(tensor)) {
+        if (const Status status = complete(); status != Status::ok) return status;
+      }
+    }
     const DataBytes all = static_cast<DataBytes>(tensor.bytes);
     for (DataBytes done = 0; done < all;) {
       // For each piece anew, which takes less stack and code than to keep them.
@@ -292,7 +298,7 @@ class RingWriter {
         return copies_.publish_ready(*context_->memory, ring_);
       }
     }
-    // No copy is under way: a restored tensor is alone in its record.
+    // No copy is under way.
     const Status status = passes_caches(tensor, at, to) ? Status::ok : fetch(tensor, at, to);
     if (status == Status::ok) ring_.commit(chunk_bytes);
     return status;

@@ -74,7 +74,7 @@ class WatchCapture {
     }
     watched.output_count = static_cast<std::uint32_t>(outputs_.size());
     if (sender_.context().watch_changes_only) return Status::ok;
-    return record(desc().name, outputs_);
+    return record(desc().name, outputs_, desc());
   }
 
   Status look_at_watched() {
@@ -112,7 +112,8 @@ class WatchCapture {
       views[i] = watched.outputs[i].view();
     }
     if (sender_.context().watch_changes_only && !any) return Status::ok;
-    return record(plan_.watch.name_of(desc().name, name), {views, watched.output_count});
+    return record(plan_.watch.name_of(desc().name, name), {views, watched.output_count},
+                  plan_.model->ops[watched.op]);
   }
 
   void tell(const Overwrite& overwrite) {
@@ -121,13 +122,14 @@ class WatchCapture {
       sender_.context().watch_listener->overwritten(overwrite);
   }
 
-  Status record(std::string_view name, std::span<const TensorView> outputs) {
+  /// The outputs are of `owner`.
+  Status record(std::string_view name, std::span<const TensorView> outputs, const OpDesc& owner) {
     OpDesc named = desc();
     named.name = name;
     RecordSource source = sender_.describe(named, &plan_, plan_.target,
                                            sender_.begin_record(plan_.target), {.outputs = outputs});
     source.of = &desc();
-    return splitter_.take(source, false);
+    return splitter_.take(source, false, owner);
   }
 
   Status lose(Status status) {

@@ -44,6 +44,8 @@ struct DescribedChunks {
       begin_record(ledger, slot, stream, record, head.gap(), body.subspan(file_at), last);
     } else if (build::kStatistics && head.kind == ChunkKind::reduced) {
       take_reduced(ledger, slot, stream, record, head, body.subspan(head.head_bytes));
+    } else if (head.kind == ChunkKind::kept) {
+      take_kept(ledger, slot, stream, record, head, body.subspan(head.head_bytes));
     } else if (build::kFaults && head.kind == ChunkKind::report) {
       take_report(ledger, slot, stream, record, head.gap(), body.subspan(head.head_bytes));
     } else {
@@ -175,6 +177,34 @@ struct DescribedChunks {
       } else {
         ledger.journal.written(target, slot, record.head().sequence, bytes, name);
       }
+    } else {
+      ledger.note_failure(stream, status);
+      ledger.end_record(slot, stream, name);
+    }
+  }
+
+  OPDUMP_APART static void take_kept(DrainLedger& ledger, std::size_t slot, Stream& stream,
+                                     const RecordView& record, const ChunkHead& head, Bytes reduced) {
+    ledger.replace(slot, stream, record, head.gap());
+    stream.op = {record.head().step, record.head().load, record.head().op};
+    const DumpTarget& target = ledger.targets[stream.target];
+    ledger.namer.enter(record, target);
+    DrainLedger::ToldName name;
+    std::uint64_t bytes = 0;
+    Status status = Status::malformed;
+    KeptTable* const table = ledger.kept;
+    if (table != nullptr &&
+        reduced.size() == std::size_t{record.tensor_count()} * table->bytes_per_tensor()) {
+      status =
+          ledger.try_names(stream, record, table->suffix(), name, [&](const ObjectName& made, MutableBytes) {
+            const Result<std::uint64_t> written = table->write(ledger.sink, made, target, record, reduced);
+            bytes = written.value();
+            return written.status();
+          });
+    }
+    if (status == Status::ok) {
+      ledger.counts[Targets::counted(stream.target)].add_one(DumpCount::written);
+      ledger.journal.written(target, slot, record.head().sequence, bytes, name);
     } else {
       ledger.note_failure(stream, status);
       ledger.end_record(slot, stream, name);

@@ -258,6 +258,7 @@ struct DrainLedger {
   // A list that counts nothing has no state.
   [[no_unique_address]] std::conditional_t<build::kLean, PlanList, PlanList&> plans;
   [[no_unique_address]] Maybe<!build::kLean, Reduction*> reduction;
+  [[no_unique_address]] Maybe<!build::kLean, KeptTable*> kept{};
   [[no_unique_address]] std::conditional_t<kDigests, WaitingDigests, NoDigests> digests;
   DumpNamer namer;
   [[no_unique_address]] Journal journal;

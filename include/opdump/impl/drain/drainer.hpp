@@ -36,6 +36,11 @@ class Drainer {
   Drainer(const Drainer&) = delete;
   Drainer& operator=(const Drainer&) = delete;
 
+  /// What writes tables for the privacy of configs; before anything is drained. OPDUMP_SMALL_CODE has none.
+  void write_kept_by(KeptTable* table) {
+    if_here(ledger_.kept, [table](auto& kept) { kept = table; });
+  }
+
   /// Makes durable what the sink has.
   Status sync() {
     RecordChunks::flush_digests(ledger_);

@@ -225,6 +225,7 @@ class DumpNamer {
     char* end = nullptr;
     if (failed) {
       end = put_failure_name(room.data(), record, target, unix_us);
+      if (!suffix.empty()) end = put_text(end, suffix);
     } else if (!has_full_names(target)) {
       end = put_lite_name(room.data(), record.name());
       if (!suffix.empty()) end = put_text(end, suffix);

@@ -109,19 +109,16 @@ inline void add_value(TextWriter& to, StatBits bit, DType dtype, const Statistic
   }
 }
 
-}  // namespace stats_csv
-
-/// Adds the header line for the statistics in `selected`.
-inline TextWriter& add_stats_header(TextWriter& to, std::uint32_t selected = kStatsByDefault) {
+/// The header line without its end.
+inline TextWriter& add_titles(TextWriter& to, std::uint32_t selected) {
   to.add(kStatsHeader);
-  stats_csv::for_each_column(selected, [&to](const StatsColumn& column) { to.add(",").add(column.title); });
-  return to.add("\n");
+  for_each_column(selected, [&to](const StatsColumn& column) { to.add(",").add(column.title); });
+  return to;
 }
 
-/// Adds the line of one tensor; `selected` as in the header.
-inline TextWriter& add_stats_row(TextWriter& to, const StatsRow& row,
-                                 std::uint32_t selected = kStatsByDefault,
-                                 StatsNumbers numbers = StatsNumbers::server) {
+/// The line of one tensor without its end.
+inline TextWriter& add_cells(TextWriter& to, const StatsRow& row, std::uint32_t selected,
+                             StatsNumbers numbers) {
   to.add(row.output ? "Output," : "Input,").add_decimal(row.index).add(",").add_decimal(row.bytes).add(",");
   if (row.dtype == DType::undefined) {
     to.add("-");
@@ -132,11 +129,25 @@ inline TextWriter& add_stats_row(TextWriter& to, const StatsRow& row,
   to.add(",").add(format.empty() ? "-" : format).add(",");
   if (row.shape.empty()) to.add("-");
   for (std::size_t i = 0; i < row.shape.size(); ++i) to.add(i == 0 ? "" : "x").add_decimal(row.shape[i]);
-  stats_csv::for_each_column(selected, [&](const StatsColumn& column) {
+  for_each_column(selected, [&](const StatsColumn& column) {
     to.add(",");
-    stats_csv::add_value(to, column.bit, row.dtype, row.summary, numbers);
+    add_value(to, column.bit, row.dtype, row.summary, numbers);
   });
-  return to.add("\n");
+  return to;
+}
+
+}  // namespace stats_csv
+
+/// Adds the header line for the statistics in `selected`.
+inline TextWriter& add_stats_header(TextWriter& to, std::uint32_t selected = kStatsByDefault) {
+  return stats_csv::add_titles(to, selected).add("\n");
+}
+
+/// Adds the line of one tensor; `selected` as in the header.
+inline TextWriter& add_stats_row(TextWriter& to, const StatsRow& row,
+                                 std::uint32_t selected = kStatsByDefault,
+                                 StatsNumbers numbers = StatsNumbers::server) {
+  return stats_csv::add_cells(to, row, selected, numbers).add("\n");
 }
 
 }  // namespace OPDUMP_NAMESPACE

@@ -19,6 +19,7 @@ struct TargetMeans {
   [[no_unique_address]] Maybe<!build::kLean, RecordFormats> formats;
   Reduction* reduction;
   const OverflowCheck* overflow;
+  [[no_unique_address]] Maybe<!build::kLean, const KeptTable*> kept;
   bool watches;  ///< there is memory for a watch
 
   /// Sets the form of `target`, whose other fields are those of `config`. `not_supported` when the config
@@ -48,6 +49,8 @@ struct TargetMeans {
                              !has_rare_extras(config);
       return supported ? Status::ok : Status::not_supported;
     }
+    const KeptTable* const table = kept;
+    if (!privacy_rules(config).empty() && (table == nullptr || !can_tell(config))) return Status::not_supported;
     const RecordFormats given = formats;
     RecordFormat* format = nullptr;
     if (config.form.file_format == FileFormat::protobuf) format = given.protobuf;
@@ -57,6 +60,15 @@ struct TargetMeans {
     if (!go_together(config.form.layout, config.form.file_format)) return Status::not_supported;
     return config.form.file_format != FileFormat::nano && format == nullptr ? Status::not_supported
                                                                             : Status::ok;
+  }
+
+  /// Whether there is a place for all that the privacy of `config` keeps.
+  static bool can_tell(const DumpConfig& config) {
+    for (const PrivacyRule& rule : privacy_rules(config)) {
+      const bool told = rule.kept() > KeptAs::tensor && rule.kept() < KeptAs::nothing;
+      if (told && config.form.layout != Layout::cann) return false;
+    }
+    return privacy_rules(config).size() < kNoRule;
   }
 
   /// Sets the fields of `target` that depend on overflows, failures and watches.

@@ -129,6 +129,33 @@ class FileReduction {
   ~FileReduction() = default;
 };
 
+/// Of a tensor that no rule of the privacy names.
+inline constexpr std::uint16_t kNoRule = 0xffff;
+
+/// Writes, where the privacy of a config leaves out something of an operator's tensors, a table of what it
+/// keeps of them. A session is given a pointer to one, so that firmware without such configs carries no code
+/// for it. Without one a session refuses them.
+class KeptTable {
+ public:
+  /// Bytes that `reduce` makes of one tensor.
+  virtual std::uint32_t bytes_per_tensor() const = 0;
+
+  /// Reduces `tensor`, already cut, to what the table tells where it is kept as `kept` under rule number
+  /// `rule` of the config or `kNoRule`. Otherwise as `TensorReduction::reduce`.
+  [[nodiscard]] virtual Status reduce(const DumpTarget& target, const TensorView& tensor, KeptAs kept,
+                                      std::uint16_t rule, std::byte* to) = 0;
+
+  /// What follows the record's name in the sink.
+  virtual std::string_view suffix() const = 0;
+
+  /// As `TensorReduction::write`. `record` describes the tensors as they are in the device.
+  virtual Result<std::uint64_t> write(Sink& sink, const ObjectName& name, const DumpTarget& target,
+                                      const RecordView& record, Bytes reduced) = 0;
+
+ protected:
+  ~KeptTable() = default;
+};
+
 using Reduction = std::conditional_t<build::kLean, FileReduction, TensorReduction>;
 
 /// Knows which operators overflow. A session is given a pointer to one, so that firmware which never asks

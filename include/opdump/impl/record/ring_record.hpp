@@ -16,13 +16,14 @@
 /// made. Both kinds are left out when the ring has no room for them, so any chunk but `data` ends a record
 /// that is unfinished. A `report` chunk is the last chunk of an overflowed operator's record, which is
 /// written with its report or not at all: it holds the head of the record that the report becomes, and an
-/// OverflowReport. Everything is in the byte order of the machine and refers to nothing outside the ring but
+/// OverflowReport. A `kept` chunk is a whole record: its head, and what a KeptTable made of each tensor.
+/// Everything is in the byte order of the machine and refers to nothing outside the ring but
 /// the session's table of targets, so a record outlives its model.
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-enum class ChunkKind : std::uint8_t { record = 1, data = 2, lost = 3, reduced = 4, again = 5, report = 6 };
+enum class ChunkKind : std::uint8_t { record = 1, data = 2, lost = 3, reduced = 4, again = 5, report = 6, kept = 7 };
 
 /// What a recorder lost without a trace in its ring. Empty in a build without a journal to report it.
 struct LossGap {

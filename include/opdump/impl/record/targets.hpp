@@ -54,6 +54,8 @@ struct DumpTarget {
   [[no_unique_address]] Maybe<!build::kLean, std::uint32_t> sample_number{};
   /// Columns of MindSpore's table, in order; empty: its own order.
   [[no_unique_address]] Maybe<!build::kLean, std::span<const StatBits>> columns{};
+  /// Rules of the config's privacy.
+  [[no_unique_address]] Maybe<!build::kLean, std::span<const PrivacyRule>> privacy{};
   /// For the journal, which has it behind its head and before its end; null: nothing is told.
   [[no_unique_address]] Maybe<build::kFullJournal, const Provenance*> provenance{};
   TargetForm form{};  ///< the config's, except `data` where an overflow or a failure decides it
@@ -73,6 +75,11 @@ struct DumpTarget {
 /// With OPDUMP_SMALL_CODE there is only one layout.
 constexpr Layout layout_of(const DumpTarget& target) {
   return target.form.layout;
+}
+
+/// The rules of its config's privacy; with OPDUMP_SMALL_CODE there are none.
+constexpr std::span<const PrivacyRule> privacy_of(const DumpTarget& target) {
+  return target.privacy;
 }
 
 /// Whether only operators that failed are dumped to `target`, in CANN's way.

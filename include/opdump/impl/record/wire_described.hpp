@@ -67,6 +67,29 @@ struct DescribedWire {
     return Status::ok;
   }
 
+  /// Puts the record, which was measured, into the ring as rows of a KeptTable; `tensors` reduces each.
+  template <class Sender, class Tensors>
+  static Status put_kept(Sender& sender, const RecordSource& source, const Measured& bytes,
+                         Tensors& tensors) {
+    KeptTable& table = *sender.context().kept;
+    const std::uint64_t needed =
+        sizeof(ChunkHead) + bytes.head + source.tensors.size() * std::uint64_t{table.bytes_per_tensor()};
+    if (needed > sender.ring().max_chunk()) return Status::too_large;
+    const std::uint32_t chunk_bytes = static_cast<std::uint32_t>(needed);
+    MutableBytes chunk;
+    Status status = sender.open(chunk_head(ChunkKind::kept, true, Status::ok, {}, bytes.head), chunk_bytes,
+                                chunk_bytes, chunk);
+    if (status != Status::ok) return status;
+    std::byte* to = chunk.data() + sizeof(ChunkHead) + bytes.head;
+    for (std::size_t i = 0; i < source.tensors.size(); ++i, to += table.bytes_per_tensor()) {
+      status = tensors.reduce(table, *sender.context().memory, i, to);
+      if (status != Status::ok) return status;
+    }
+    encode(source, bytes, chunk.data() + sizeof(ChunkHead));
+    sender.commit(chunk_bytes);
+    return Status::ok;
+  }
+
  private:
   /// Bytes of a tensor's head, its dims and its original name.
   static std::size_t tensor_head_bytes(const TensorView& tensor) {

@@ -1,0 +1,153 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "opdump/base/digest.hpp"
+#include "opdump/base/text.hpp"
+#include "opdump/impl/format/stats_csv.hpp"
+#include "opdump/impl/record/part_interfaces.hpp"
+#include "opdump/impl/record/tensor_pieces.hpp"
+#include "opdump/impl/stats/statistics.hpp"
+#include "opdump/port/sink.hpp"
+#include "opdump/types/privacy.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// Titles of the columns that CANN's statistics files do not have.
+inline constexpr std::string_view kMd5Column = "MD5";
+inline constexpr std::string_view kKeptColumn = "Kept";
+
+/// Adds what `rule` leaves of a tensor, such as ` of 0:4x2:6 every 8`; null: all of it.
+inline TextWriter& add_cut(TextWriter& to, const PrivacyRule* rule) {
+  if (rule == nullptr) return to;
+  for (std::size_t axis = 0; axis < rule->crop.size(); ++axis) {
+    const StepRange& range = rule->crop[axis];
+    to.add(axis == 0 ? " of " : "x").add_decimal(range.first).add(":");
+    if (range.last != UINT64_MAX) to.add_decimal(range.last + 1);
+  }
+  if (rule->every() > 1) to.add(" every ").add_decimal(rule->every());
+  if (rule->elements() != 0) to.add(" at most ").add_decimal(rule->elements());
+  return to;
+}
+
+/// Tells of each tensor of an operator what a config's privacy keeps of it, in a CSV file in CANN's form,
+/// beside the operator's record if there is one: a row per tensor with its size, dtype, format and shape, the
+/// statistics if they are kept, and in two columns of its own the MD5, if that is kept, and in words what is.
+/// Cells of what is not kept are empty.
+template <class Memory>
+class PrivacyTable final : public KeptTable {
+ public:
+  /// `kernels` may be null, and must stay as long as this object.
+  explicit PrivacyTable(Memory& memory, const StatisticsKernels* kernels = nullptr)
+      : memory_(memory), kernels_(kernels) {}
+
+  std::uint32_t bytes_per_tensor() const override { return sizeof(Kept); }
+
+  Status reduce(const DumpTarget& target, const TensorView& tensor, KeptAs kept, std::uint16_t rule,
+                std::byte* to) override {
+    Kept out;
+    out.kept = kept;
+    out.rule = rule;
+    Status status = Status::ok;
+    // The statistics of a tensor that is in the dump are there where the config wants both.
+    if (kept == KeptAs::stats || (kept == KeptAs::tensor && target.form.data != DumpData::tensor))
+      status = summarise(tensor, out.summary);
+    if (kept == KeptAs::digest) status = digest(tensor, out.md5);
+    if (status == Status::ok) std::memcpy(to, &out, sizeof out);
+    return status;
+  }
+
+  std::string_view suffix() const override { return ".csv"; }
+
+  Result<std::uint64_t> write(Sink& sink, const ObjectName& name, const DumpTarget& target,
+                              const RecordView& record, Bytes reduced) override {
+    OpenObject object;
+    Status status = object.begin(sink, name);
+    if (status != Status::ok) return status;
+    const std::uint32_t selected = columns_of(target);
+    char line[kLineBytes];
+    TextWriter titles(line);
+    stats_csv::add_titles(titles, selected).add(",").add(kMd5Column).add(",").add(kKeptColumn).add("\n");
+    status = object.put(as_bytes(titles.text()));
+    record.for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t index) {
+      Kept kept;
+      std::memcpy(static_cast<void*>(&kept), reduced.data(), sizeof kept);
+      reduced = reduced.subspan(sizeof kept);
+      if (status != Status::ok) return;
+      const StatsRow row = {.output = is_output,
+                            .index = index,
+                            .bytes = tensor.bytes,
+                            .dtype = tensor.dtype,
+                            .format = tensor.format,
+                            .shape = tensor.shape,
+                            .summary = kept.summary};
+      TextWriter to(line);
+      stats_csv::add_cells(to, row, selected,
+                           target.form.fixed_point ? StatsNumbers::nano : StatsNumbers::server);
+      to.add(",");
+      for (std::size_t i = 0; kept.kept == KeptAs::digest && i < sizeof kept.md5; ++i)
+        add_hex(to, kept.md5[i]);
+      add_kept(to.add(","), kept, target).add("\n");
+      if (to.overflowed()) object.abort();
+      status = to.overflowed() ? Status::too_large : object.put(as_bytes(to.text()));
+    });
+    if (status == Status::ok) status = object.commit();
+    if (status != Status::ok) return status;
+    return object.bytes();
+  }
+
+ private:
+  struct Kept {
+    StatisticsSummary summary{};
+    std::byte md5[16] = {};
+    KeptAs kept = KeptAs::nothing;
+    std::uint16_t rule = kNoRule;
+  };
+  /// A row and what `add_cut` says of as many axes as a tensor has.
+  static constexpr std::size_t kLineBytes = kMaxStatsLine + 64 + kMaxRank * (2 * kMaxDecimalBytes + 2);
+
+  static std::uint32_t columns_of(const DumpTarget& target) {
+    const std::uint32_t selected = target.form.statistics & (kStatsByDefault | kStatL2Norm);
+    return selected != 0 ? selected : std::uint32_t{kStatsByDefault};
+  }
+
+  static TextWriter& add_kept(TextWriter& to, const Kept& kept, const DumpTarget& target) {
+    const std::span<const PrivacyRule> rules = privacy_of(target);
+    const bool statistics = target.form.data == DumpData::statistics && digest_bytes(target.form) == 0;
+    const KeptAs as = statistics && kept.kept == KeptAs::tensor ? KeptAs::stats : kept.kept;
+    to.add(as < KeptAs::nothing ? kKeptWords[static_cast<std::size_t>(as)] : "-");
+    return as >= KeptAs::shape ? to : add_cut(to, kept.rule < rules.size() ? &rules[kept.rule] : nullptr);
+  }
+
+  static void add_hex(TextWriter& to, std::byte byte) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    to.add(kDigits[std::to_integer<unsigned>(byte) >> 4]).add(kDigits[std::to_integer<unsigned>(byte) & 15]);
+  }
+
+  Status summarise(const TensorView& tensor, StatisticsSummary& to) {
+    const Result<std::uint64_t> elements = element_count(tensor.shape);
+    if (!elements.ok()) return elements.status();
+    Statistics statistics(tensor.dtype, elements.value(), kernels_);
+    const Status status =
+        for_each_piece(memory_, tensor, own_bytes(tensor), [&](Bytes piece) { statistics.add(piece); });
+    if (status == Status::ok) to = statistics.summary(StatisticsDialect::cann);
+    return status;
+  }
+
+  Status digest(const TensorView& tensor, std::byte (&to)[16]) {
+    Md5 md5;
+    const Status status =
+        for_each_piece(memory_, tensor, own_bytes(tensor), [&](Bytes piece) { md5.add(piece); });
+    if (status == Status::ok) md5.finish(to);
+    return status;
+  }
+
+  Memory& memory_;
+  const StatisticsKernels* kernels_;
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

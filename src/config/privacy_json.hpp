@@ -1,0 +1,46 @@
+#pragma once
+#include <string_view>
+
+#include "opdump/types/config.hpp"
+#include "src/config/json/node_reader.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// Reads "privacy" and "privacy_unmatched" of the "opdump" object, as `PrivacyJson` does.
+struct PrivacyReader {
+  bool (*read)(const config::JsonNode& options, Arena& memory, config::Refusal& refusal, DumpConfig& config);
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump
+
+namespace opdump::config {
+inline namespace OPDUMP_NAMESPACE {
+
+/// Reads "privacy" and "privacy_unmatched" of the "opdump" object, whose other keys have been read. Strict: a
+/// rule that is not understood, or can never count, refuses the config.
+class PrivacyJson : NodeReader {
+ public:
+  PrivacyJson(const JsonNode& options, Arena& memory, Refusal& refusal)
+      : NodeReader(memory, refusal), options_(options) {}
+
+  bool read(DumpConfig& config);
+
+ private:
+  bool read_rule(const JsonNode& node, const KeyPath& at, const DumpConfig& config, PrivacyRule& rule);
+  bool read_pattern(const JsonNode& node, const KeyPath& at, NamePattern& to);
+  bool read_position(const JsonNode& node, const KeyPath& at, TensorRole role, PrivacyNumbers& numbers);
+  bool read_crop(const JsonNode& node, const KeyPath& at, PrivacyRule& rule);
+  bool read_range(const JsonNode& node, const KeyPath& at, StepRange& range);
+  bool read_count(const JsonNode& node, const KeyPath& at, std::uint64_t least, std::uint32_t& to);
+  bool read_number(const JsonNode& node, const KeyPath& at, std::uint64_t least, std::uint64_t most,
+                   std::uint64_t& to);
+  bool settle(const JsonNode& node, const KeyPath& at, const DumpConfig& config, const PrivacyRule& rule);
+  bool knows_model(const PrivacyRule& rule, const DumpConfig& config) const;
+
+  const JsonNode& options_;
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::config
