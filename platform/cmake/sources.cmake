@@ -14,9 +14,11 @@ set(opdump_core_sources
 )
 set(opdump_c_sources
   src/c_api/c_callback_sink.cpp
+  src/c_api/c_clock.cpp
   src/c_api/c_config.cpp
   src/c_api/c_extras.cpp
   src/c_api/c_faults.cpp
+  src/c_api/c_fed_flash.cpp
   src/c_api/c_flash_log.cpp
   src/c_api/c_log.cpp
   src/c_api/c_model.cpp
@@ -44,11 +46,13 @@ set(opdump_config_sources
   src/config/json/json_windows.cpp
   src/config/json/node_reader.cpp
   src/config/options_json.cpp
+  src/config/privacy_json.cpp
   src/config/pattern/decimal_digit.cpp
   src/config/pattern/pattern_compiler.cpp
   src/config/refusal.cpp
   src/config/seal_json.cpp
   src/config/seal_key.cpp
+  src/config/tokens_json.cpp
   src/config/torchair/torchair_config.cpp
 )
 set(opdump_dialect_cann 1 src/config/cann/acl_json.cpp src/config/cann/acl_list.cpp)
@@ -103,13 +107,17 @@ set(opdump_hosted_sources
   src/attach/onnx_nodes.cpp
   src/attach/op_names.cpp
   src/attach/runtime_maps.cpp
+  src/attach/step_tokens.cpp
   src/attach/strided_source.cpp
   src/attach/tensor_list.cpp
   src/attach/thread_table.cpp
+  src/attach/token_table.cpp
   src/card/attribute_json.cpp
   src/card/card_json.cpp
   src/card/json_writer.cpp
+  src/card/number_list.cpp
   src/card/sha256.cpp
+  src/card/token_bytes.cpp
 )
 set(opdump_acl_sources
   src/acl/acl_calls.cpp

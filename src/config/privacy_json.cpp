@@ -101,7 +101,7 @@ bool PrivacyJson::read_rule(const JsonNode& node, const KeyPath& at, const DumpC
           ConfigFault::not_in_list, member->key_offset(), key_at,
           joined({"unknown key; allowed: ", listed(kRuleKeys), did_you_mean(key, kRuleKeys)}));
     if (node.member(key) != member)
-      return refusal_.refuse(ConfigFault::conflict, member->key_offset(), key_at, "is there twice");
+      return refuse(ConfigFault::conflict, *node.member(key), key_at, "is there twice");
     bool good = true;
     if (key == "model") good = read_pattern(*member, key_at, names.value()[0]);
     if (key == "op") good = read_pattern(*member, key_at, names.value()[1]);

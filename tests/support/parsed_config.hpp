@@ -27,10 +27,10 @@ inline bool check_path(std::string_view path, std::string& reason) {
 /// otherwise.
 struct ParsedConfig {
   explicit ParsedConfig(std::string_view text, DumpPathCheck check = check_path,
-                        const ConfigContext& context = {})
+                        const ConfigContext& context = {.privacy = privacy_reader()})
       : ParsedConfig(config_memory_bytes(text.size()), text, check, context) {}
   ParsedConfig(std::size_t memory_bytes, std::string_view text, DumpPathCheck check = check_path,
-               const ConfigContext& context = {})
+               const ConfigContext& context = {.privacy = privacy_reader()})
       : memory(memory_bytes) {
     Arena arena(memory);
     config.active = true;

@@ -8,6 +8,7 @@
 #include "opdump/base/bytes.hpp"
 #include "opdump/base/crc32.hpp"
 #include "opdump/types/config.hpp"
+#include "opdump/types/privacy.hpp"
 
 /// The compiled plan: a DumpConfig as bytes, for devices that cannot afford a JSON parser. Little endian on
 /// every machine, no padding, at any address.

@@ -11,11 +11,17 @@
 #include "opdump/base/status.hpp"
 #include "opdump/types/dtype.hpp"
 #include "opdump/types/name_pattern.hpp"
-#include "opdump/types/privacy.hpp"
-#include "opdump/types/step_range.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
+
+struct PrivacyRule;
+
+/// Steps `first` to `last`, both included; none if `last` is before `first`. Also a range of a tensor's axis.
+struct StepRange {
+  std::uint64_t first;
+  std::uint64_t last;
+};
 
 /// The steps that a config asks for. Without ranges: every step. Refers to the ranges, which live as long as
 /// the config.

@@ -4,8 +4,8 @@
 #include <span>
 #include <string_view>
 
+#include "opdump/types/config.hpp"
 #include "opdump/types/name_pattern.hpp"
-#include "opdump/types/step_range.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {

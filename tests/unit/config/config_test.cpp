@@ -176,7 +176,7 @@ const std::vector<RefusedCase> kRefused = {
     {"options_privacy_without_keep", ConfigFault::missing, "opdump.privacy[0].keep", "must be there: one of \"tensor\", \"stats\"", 3, 26},
     {"options_privacy_keep_unknown", ConfigFault::not_in_list, "opdump.privacy[0].keep", "did you mean \"shape\"?", 3, 35},
     {"options_privacy_key_unknown", ConfigFault::not_in_list, "opdump.privacy[1].ops", "did you mean \"op\"?", 3, 75},
-    {"options_privacy_key_twice", ConfigFault::conflict, "opdump.privacy[0].keep", "is there twice", 3, 27},
+    {"options_privacy_key_twice", ConfigFault::conflict, "opdump.privacy[0].keep", "is there twice", 3, 52},
     {"options_privacy_both_roles", ConfigFault::conflict, "opdump.privacy[0].output", "make two rules of it", 3, 66},
     {"options_privacy_index_word", ConfigFault::invalid_value, "opdump.privacy[0].input", "\"every\" is neither a number nor \"all\"", 3, 55},
     {"options_privacy_index_too_large", ConfigFault::invalid_value, "opdump.privacy[0].input", "\"65535\" is no whole number from 0 to 65534", 3, 55},

@@ -34,7 +34,6 @@ int status_of_small_code(Unusual what) {
   opdump::BasicSession<opdump::HostMemory> session(
       {.memory = memory, .sink = sink, .clock = clock, .scratch = scratch});
   if (session.init() != opdump::Status::ok) return -1;
-  const std::span<const opdump::PrivacyRule> privacy(&opdump::kKeepsNothing, what == Unusual::privacy ? 1 : 0);
-  return static_cast<int>(session.set_config(
-      {.asked = true, .active = true, .dump_path = "d", .models = rules, .privacy = privacy}));
+  return static_cast<int>(
+      session.set_config({.asked = true, .active = true, .dump_path = "d", .models = rules}));
 }

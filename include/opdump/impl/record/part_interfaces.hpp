@@ -13,6 +13,7 @@
 #include "opdump/port/sink.hpp"
 #include "opdump/types/model.hpp"
 #include "opdump/types/overflow.hpp"
+#include "opdump/types/privacy.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
