@@ -52,7 +52,7 @@ Status load_config_file(const char* path, ConfigMemory& memory, DumpConfig& conf
                         std::vector<ConfigNote>* notes = nullptr, const ConfigContext& context = {});
 
 /// The reader of the key files that a config names, see `ConfigContext::read_seal_key`.
-bool read_seal_key_file(std::string_view path, std::span<std::byte, kSealKeyBytes> key, std::string& reason);
+bool read_seal_key_file(std::string_view path, std::span<std::byte, 32> key, std::string& reason);
 
 /// The same for a text that is in memory already, with the caller's path check. `name` stands for the file in
 /// errors.

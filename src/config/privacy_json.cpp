@@ -69,7 +69,7 @@ bool PrivacyJson::read(DumpConfig& config) {
   if (list == nullptr) return true;
   const KeyPath at = kPrivacyParent.key("privacy");
   if (!check_type(list, JsonType::array, at)) return false;
-  if (!has_elements(list)) return empty(*list, at, "leave the key out to keep every tensor");
+  if (!has_elements(list)) return empty(*list, at, ": leave the key out to keep every tensor");
   if (count(list) > kMaxRules)
     return refuse(ConfigFault::invalid_value, *list, at,
                   "more than " + std::to_string(kMaxRules) + " rules: join some by patterns");
@@ -159,7 +159,7 @@ bool PrivacyJson::knows_model(const PrivacyRule& rule, const DumpConfig& config)
 bool PrivacyJson::read_pattern(const JsonNode& node, const KeyPath& at, NamePattern& to) {
   if (!check_type(&node, JsonType::string, at)) return false;
   const std::string_view text = node.text();
-  if (text.empty()) return empty(node, at, "leave the key out to mean every name");
+  if (text.empty()) return empty(node, at, ": leave the key out to mean every name");
   const std::size_t count = count_steps(text);
   if (count > kMaxNameSteps)
     return refuse(ConfigFault::invalid_value, node, at,
@@ -192,7 +192,7 @@ bool PrivacyJson::read_position(const JsonNode& node, const KeyPath& at, TensorR
 
 bool PrivacyJson::read_crop(const JsonNode& node, const KeyPath& at, PrivacyRule& rule) {
   if (!check_type(&node, JsonType::array, at)) return false;
-  if (!has_elements(&node)) return empty(node, at, "leave the key out to keep every element");
+  if (!has_elements(&node)) return empty(node, at, ": leave the key out to keep every element");
   if (count(&node) > kMaxRank)
     return refuse(ConfigFault::invalid_value, node, at,
                   "no tensor has more than " + std::to_string(kMaxRank) + " axes");

@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "opdump/types/config.hpp"
+#include "opdump/types/privacy.hpp"
 #include "src/config/json/node_reader.hpp"
 
 namespace opdump {

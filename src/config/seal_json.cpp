@@ -15,7 +15,7 @@ bool SealJson::read(const JsonNode& node, const KeyPath& path, bool asks_for_car
   if (build::kLean)
     return refuse(ConfigFault::conflict, node, path,
                   "a build with OPDUMP_SMALL_CODE seals by its program alone, not by a config: leave it out");
-  if (node.text().empty()) return empty(node, path, "name a public key");
+  if (node.text().empty()) return empty(node, path, ": name a public key");
   std::array<std::byte, kSealKeyBytes> key;
   if (!read_seal_digits(node.text(), key)) {
     if (read_key_ == nullptr)

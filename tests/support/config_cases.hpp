@@ -35,7 +35,9 @@ inline std::vector<ConfigCase> accepted_configs(const std::filesystem::path& cor
       if (!std::filesystem::is_directory(corpus / dialect / folder)) continue;
       for (const auto& entry : std::filesystem::directory_iterator(corpus / dialect / folder)) {
         const std::string name = entry.path().filename().string();
-        cases.push_back({dialect + folder + '/' + name, entry.path(), context_of(name)});
+        ConfigContext context = context_of(name);
+        context.privacy = privacy_reader();
+        cases.push_back({dialect + folder + '/' + name, entry.path(), context});
       }
     }
   }

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "opdump/types/privacy.hpp"
 #include "opdump/types/config.hpp"
 
 namespace opdump::tests {

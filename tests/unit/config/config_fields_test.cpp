@@ -221,7 +221,8 @@ TEST_CASE("config: the opdump object has a say in file format and layout") {
 }
 
 TEST_CASE("config: a seal is a public key, in every dialect, or the path of one") {
-  const std::string_view seal = parse_file("accept", "options_seal").config.options.seal;
+  const ParsedConfig sealed = parse_file("accept", "options_seal");
+  const std::string_view seal = sealed.config.options.seal;
   REQUIRE(seal.size() == 32);
   CHECK(seal.substr(0, 3) == "\x27\xc5\x82");
   CHECK(parse_file("accept", "options_seal_base64").config.options.seal == seal);

@@ -316,7 +316,7 @@ TEST_CASE("config: the parser of acl.json alone says of it what that of all dial
     for (const std::string& name : names_in(corpus(folder))) {
       CAPTURE(name);
       const std::string text = read_file(corpus(folder) / name);
-      const ParsedConfig all(text);
+      const ParsedConfig all(text, check_path, {});
       std::vector<std::byte> memory;
       DumpConfig config;
       ConfigError error;
