@@ -32,7 +32,7 @@ bool is_axis(std::int64_t axis) {
 
 /// Elements of a constant. None where the model does not hold them, or they are not finite, too many or too
 /// large for scales.
-struct Numbers {
+struct ScaleNumbers {
   std::vector<double> all;
   bool whole = false;  ///< each of them
 };
@@ -79,7 +79,7 @@ class QuantisationFinder {
     const std::size_t count = numbers(of.scale).all.size();
     if (count == 0 || of.in_blocks) return said;
     if (of.zero_point != CardOp::kNoTensor) {
-      const Numbers& zero_points = numbers(of.zero_point);
+      const ScaleNumbers& zero_points = numbers(of.zero_point);
       if (!zero_points.whole || (zero_points.all.size() != 1 && zero_points.all.size() != count)) return said;
     }
     if (count > 1) {
@@ -181,13 +181,13 @@ class QuantisationFinder {
       quant.zero_points.push_back(static_cast<std::int64_t>(zero_point(said, i)));
   }
 
-  const Numbers& numbers(std::uint32_t place) {
+  const ScaleNumbers& numbers(std::uint32_t place) {
     const auto [found, added] = numbers_.try_emplace(place);
     if (added && good_) read(place, found->second);
     return found->second;
   }
 
-  void read(std::uint32_t place, Numbers& numbers) {
+  void read(std::uint32_t place, ScaleNumbers& numbers) {
     const auto constant = constants_.find(place);
     if (constant == constants_.end()) return;
     const ReadElements read = element_reader(card_.tensors[place].dtype);
@@ -215,7 +215,7 @@ class QuantisationFinder {
   ModelCard& card_;
   CardBudget& budget_;
   std::vector<Said> said_;
-  std::unordered_map<std::uint32_t, Numbers> numbers_;
+  std::unordered_map<std::uint32_t, ScaleNumbers> numbers_;
   bool good_ = true;
 };
 

@@ -10,7 +10,7 @@
 namespace opdump::tool {
 namespace {
 
-std::string directory_of(const std::string& path) {
+std::string place_of(const std::string& path) {
   return real_path(path.substr(0, path.rfind('/') + 1));
 }
 
@@ -57,7 +57,7 @@ class TokenSplitter {
  private:
   void add(const DumpTensor& tensor) {
     const DumpFile& file = side_.files[tensor.file];
-    const RecordTokens tokens = beside_.of(directory_of(file.path), file.op);
+    const RecordTokens tokens = beside_.of(place_of(file.path), file.op);
     if (tokens.step == nullptr) return place(tensor, {}, UINT64_MAX);
     const TensorTokens* const told = tokens.tensor(tensor.is_output, tensor.index);
     const bool along = told != nullptr && told->axis && !tensor.summary;
@@ -106,7 +106,7 @@ std::size_t count_token_tensors(BesideTokens& beside, const DumpSide& side) {
   return static_cast<std::size_t>(
       std::count_if(side.tensors.begin(), side.tensors.end(), [&](const DumpTensor& tensor) {
         const DumpFile& file = side.files[tensor.file];
-        return beside.of(directory_of(file.path), file.op).step != nullptr;
+        return beside.of(place_of(file.path), file.op).step != nullptr;
       }));
 }
 
