@@ -230,7 +230,6 @@ void search(std::uint32_t seed) {
   written.add(bench.sink);
   const bool all_there = counts.captured + counts.empty == counts.wanted;
   const bool has_tensors = parsed.config.form.data != DumpData::statistics;
-  std::size_t kept = 0;
   for (int op = 0; op < 3; ++op) {
     for (int tensor = 0; tensor < static_cast<int>(kTensors); ++tensor) {
       const Rule* decides = nullptr;
@@ -246,7 +245,6 @@ void search(std::uint32_t seed) {
         const std::uint64_t value = secrets.values[op][tensor][i];
         if (!left.contains(i) || !has_tensors) REQUIRE_FALSE(written.has(value));
         if (left.contains(i) && has_tensors && all_there) REQUIRE(written.has(value));
-        kept += written.has(value);
       }
     }
   }

@@ -43,7 +43,7 @@ DumpConfig restoring_config() {
 }
 
 const OpDesc kOp[] = {{.name = "Conv-op1", .type = "Conv"}};
-const ModelDesc kNet = {.name = "net", .id = 7, .ops = kOp};
+const ModelDesc kRestoredNet = {.name = "net", .id = 7, .ops = kOp};
 
 TensorView view_of(const Case& one, DType dtype, const std::vector<std::byte>& memory) {
   return {.address = address_of(memory.data()),
@@ -103,7 +103,7 @@ template <std::size_t kRing, class Memory>
 Made dumped(DumpConfig config, const TensorView& tensor, int fail_at = -1) {
   Bench<kRing, Memory> bench;
   bench.memory.fail_at = fail_at;
-  bench.start(config, kNet);
+  bench.start(config, kRestoredNet);
   REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
   Made made;
   made.status = bench.recorder.capture(0, {}, {&tensor, 1});
@@ -170,7 +170,7 @@ TEST_CASE("restorer: statistics are those of the restored elements, without padd
   DumpConfig config = restoring_config();
   config.form.data = DumpData::statistics;
   config.form.statistics = kStatMax | kStatMin | kStatMean | kStatCount;
-  bench.start(config, kNet);
+  bench.start(config, kRestoredNet);
   const TensorView tensor = view_of(one, DType::float32, memory);
   REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
   REQUIRE(bench.recorder.capture(0, {}, {&tensor, 1}) == Status::ok);
