@@ -23,12 +23,12 @@ using flashlog::Options;
 using flashlog::Policy;
 using Fault = FlashEmulator::Fault;
 
-constexpr std::uint32_t kPage = 128;
+constexpr std::uint32_t kTrustPage = 128;
 constexpr Geometry kOnce = {.block_bytes = 1024, .block_count = 8, .program_bytes = 16};
 
 struct Boot {
   Boot(FlashEmulator& flash, const Options& options = {})
-      : device(flash.device()), memory(FlashLog::kPrefixBytes + kPage), log(device, memory, options) {}
+      : device(flash.device()), memory(FlashLog::kPrefixBytes + kTrustPage), log(device, memory, options) {}
 
   Status put(const std::string& directory, const std::string& file, const std::string& bytes) {
     const Result<ObjectId> object = log.begin({{}, directory, file});
@@ -54,7 +54,7 @@ static_assert(!std::is_constructible_v<FlashLog, Device, MutableBytes, const Opt
 static_assert(std::is_constructible_v<FlashLog, const Device&, MutableBytes, const Options&>);
 
 TEST_CASE("flash log: no single bit puts an object under another's directory") {
-  FlashEmulator flash(kOnce, kPage);
+  FlashEmulator flash(kOnce, kTrustPage);
   Boot boot(flash);
   REQUIRE(boot.log.mount() == Status::ok);
   for (int i = 0; i < 24; ++i) {
@@ -78,7 +78,7 @@ TEST_CASE("flash log: no single bit puts an object under another's directory") {
 }
 
 TEST_CASE("flash log: an object of number 0 is not torn by directories and journals") {
-  FlashEmulator flash({.block_bytes = 65536, .block_count = 16, .program_bytes = 16}, kPage);
+  FlashEmulator flash({.block_bytes = 65536, .block_count = 16, .program_bytes = 16}, kTrustPage);
   Boot boot(flash);
   REQUIRE(boot.log.mount() == Status::ok);
   const std::size_t objects = 2 * flashlog::kObjectNumbers / FlashLog::kMaxOpenObjects;
@@ -104,7 +104,7 @@ TEST_CASE("flash log: what cannot be read for a while is not erased") {
       for (const std::uint32_t failing : {1u, 2u, 3u, 1000u}) {
         CAPTURE(block);
         CAPTURE(failing);
-        FlashEmulator flash(kOnce, kPage);
+        FlashEmulator flash(kOnce, kTrustPage);
         std::uint32_t records = 0;
         {
           Boot boot(flash, {.policy = policy, .prepared_blocks = 0});
@@ -127,7 +127,7 @@ TEST_CASE("flash log: what cannot be read for a while is not erased") {
 }
 
 TEST_CASE("flash log: a part of which nothing can be read is not mounted, and nothing is erased") {
-  FlashEmulator flash(kOnce, kPage);
+  FlashEmulator flash(kOnce, kTrustPage);
   for (std::uint32_t block = 0; block < kOnce.block_count; ++block) flash.fail_reads(block, 1000);
   Boot boot(flash);
   CHECK(boot.log.mount() == Status::io_error);
@@ -138,7 +138,7 @@ TEST_CASE("flash log: a part of which nothing can be read is not mounted, and no
 }
 
 TEST_CASE("flash log: blocks that an earlier boot prepared are not built upon") {
-  FlashEmulator flash(kOnce, kPage);
+  FlashEmulator flash(kOnce, kTrustPage);
   {
     Boot boot(flash, {.prepared_blocks = 2});
     REQUIRE(boot.log.mount() == Status::ok);
@@ -162,7 +162,7 @@ TEST_CASE("flash log: blocks that an earlier boot prepared are not built upon") 
 }
 
 TEST_CASE("flash log: a retired count that its header cannot hold") {
-  FlashEmulator flash(kOnce, kPage);
+  FlashEmulator flash(kOnce, kTrustPage);
   {
     Boot boot(flash);
     REQUIRE(boot.log.mount() == Status::ok);
@@ -179,7 +179,7 @@ TEST_CASE("flash log: a retired count that its header cannot hold") {
 
 TEST_CASE("flash log: preparing, and writing, end on a part of which no block works") {
   for (const Fault fault : {Fault::erase_fails, Fault::program_fails}) {
-    FlashEmulator flash({.block_bytes = 1024, .block_count = 40, .program_bytes = 16}, kPage);
+    FlashEmulator flash({.block_bytes = 1024, .block_count = 40, .program_bytes = 16}, kTrustPage);
     Boot boot(flash, {.policy = Policy::stop_when_full});
     REQUIRE(boot.log.mount() == Status::ok);
     REQUIRE(boot.put("d", "x", "bytes") == Status::ok);
@@ -200,7 +200,7 @@ TEST_CASE("flash log: preparing, and writing, end on a part of which no block wo
 }
 
 TEST_CASE("flash log: bits that read differently each time cost what they are in, not the rest") {
-  FlashEmulator flash(kOnce, kPage);
+  FlashEmulator flash(kOnce, kTrustPage);
   for (int life = 0; life < 3; ++life) {
     Boot boot(flash);
     REQUIRE(boot.log.mount() == Status::ok);
@@ -241,7 +241,7 @@ TEST_CASE("flash log: bits that read differently each time cost what they are in
 }
 
 TEST_CASE("flash log: each boot has a number of its own, which the reader knows") {
-  FlashEmulator flash(kOnce, kPage);
+  FlashEmulator flash(kOnce, kTrustPage);
   std::vector<std::uint32_t> boots;
   for (int life = 0; life < 5; ++life) {
     Boot boot(flash);

@@ -46,7 +46,7 @@ class Meter final : public Watchdog {
   bool just_fed_ = false;
 };
 
-constexpr Geometry kPart = {.block_bytes = 4096, .block_count = 64, .program_bytes = 4};
+constexpr Geometry kFedPart = {.block_bytes = 4096, .block_count = 64, .program_bytes = 4};
 constexpr std::uint32_t kPageBytes = 256;
 
 void fill(FlashLog& log, int objects) {
@@ -63,7 +63,7 @@ void fill(FlashLog& log, int objects) {
 }  // namespace
 
 TEST_CASE("flash log: a watchdog is fed around each erase, and often enough in between") {
-  FlashEmulator flash(kPart, kPageBytes);
+  FlashEmulator flash(kFedPart, kPageBytes);
   const Device part = flash.device();
   Meter meter(flash);
   FedDevice fed(part, meter, {.programs = 5, .reads = 40});
@@ -90,7 +90,7 @@ TEST_CASE("flash log: a watchdog is fed around each erase, and often enough in b
 TEST_CASE("flash log: a watchdog that does nothing changes nothing, and errors pass through") {
   struct Idle final : Watchdog {
   } idle;
-  FlashEmulator plain(kPart, kPageBytes), watched(kPart, kPageBytes);
+  FlashEmulator plain(kFedPart, kPageBytes), watched(kFedPart, kPageBytes);
   const Device plain_part = plain.device(), watched_part = watched.device();
   FedDevice fed(watched_part, idle);
   std::byte page[FlashLog::kPrefixBytes + kPageBytes];
