@@ -50,7 +50,8 @@ TEST_CASE("clock step: the journals of all configs in use have it behind a head 
     REQUIRE(bench.session.tell_clock(kClockStep) == Status::ok);
     CHECK(bench.sink.journals.size() == 2);
     REQUIRE(bench.session.finalize() == Status::ok);
-    for (const auto& [name, text] : bench.sink.journals) {
+    for (const auto& journal : bench.sink.journals) {
+      const std::string& text = journal.second;
       CAPTURE(text);
       CHECK(count_of(text, detail == JournalDetail::records ? kRecordsLines : kGapsLines) == 1);
       if (detail == JournalDetail::records) CHECK(account_of(text).wrong == "");
