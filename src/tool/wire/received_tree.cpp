@@ -130,7 +130,8 @@ void ReceivedTree::commit() {
     }
   }
   tally_.files += files;
-  for (std::size_t at = 0; at < 2 * wire::kObjectBytes && at < entry_.size(); at += wire::kObjectBytes)
+  for (std::size_t at = 0; at < 2 * wire::kObjectBytes && at + wire::kObjectBytes <= entry_.size();
+       at += wire::kObjectBytes)
     objects_.erase(load_little_endian<std::uint32_t>(entry_.data() + at));
 }
 
