@@ -193,7 +193,10 @@ void opdump_attach_model::unload() {
   token_table_.end();
   token_steps_taken_ = 0;
   by_tokens_ = told_token_bytes_ = told_phase_[0] = told_phase_[1] = false;
-  card_written_ = false;
+  {
+    const std::lock_guard lock(mutex_);
+    card_written_ = false;
+  }
   loaded_.store(false, std::memory_order_release);
 }
 
@@ -331,7 +334,11 @@ void opdump_attach_model::open_gate(Slot& slot) {
 
 Status opdump_attach_model::end_step() {
   shut();
-  if (by_tokens_ && !passes_step_) tell_first_tokens();
+  if (by_tokens_) {
+    std::unique_lock<std::mutex> lock;
+    static_cast<void>(dump_.lock_slot(lock));
+    if (by_tokens_ && !passes_step_) tell_first_tokens();
+  }
   if (open_.exchange(false, std::memory_order_release)) return Status::ok;
   return dump_.fail(Status::step_not_open,
                     [&] { return "the end of a step of model \"" + texts_.front() + '"'; });

@@ -102,16 +102,17 @@ struct opdump_attach_model {
   bool card_due_ = false;                  ///< with the control lock: the dump lacks the card
   bool card_written_ = false;              ///< with the model's lock, since the model was loaded
   std::atomic<std::uint64_t> step_{0};
-  std::uint64_t asked_step_ = 0;  ///< of a dynamic model that is not loaded yet
-  std::uint64_t steps_ = 0;       ///< that have begun
+  std::uint64_t asked_step_ = 0;          ///< of a dynamic model that is not loaded yet
+  std::uint64_t steps_ = 0;               ///< that have begun
   opdump::attaching::StepTokens tokens_;  ///< of the open step; changed while nothing is captured
   opdump::attaching::TokenTable token_table_;
-  bool by_tokens_ = false;     ///< the config takes the open step by its tokens
-  bool passes_step_ = false;   ///< and does not take it
+  /// The config takes the open step by its tokens. With a slot locked it does not change.
+  std::atomic<bool> by_tokens_{false};
+  bool passes_step_ = false;  ///< and does not take it
   std::uint64_t token_steps_taken_ = 0;
   std::atomic<std::uint64_t> token_bytes_{0};  ///< that the open step has captured
   bool told_token_bytes_ = false;
   bool told_phase_[opdump::kTokenPhases] = {};
-  bool full_ = false;             ///< told that there are more than `max_ops_`
+  bool full_ = false;  ///< told that there are more than `max_ops_`
   bool told_repeated_ = false;
 };
