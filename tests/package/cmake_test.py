@@ -110,6 +110,19 @@ def test_same_sources(root, build):
         fail(f'only in CMake: {sorted(cmake - meson)}, only in Meson: {sorted(meson - cmake)}')
 
 
+def test_translation_units(root, compiler, work):
+    """Attach and the cards are one unit, as in Meson's build; compiled one by one they make a build take an eighth more."""
+    call('cmake', '-G', 'Ninja', '-S', root / 'platform/cmake', '-B', work / 'units', f'-DCMAKE_CXX_COMPILER={compiler}')
+    compiled = re.findall(r' -c (\S+)', call('ninja', '-C', work / 'units', '-t', 'commands', 'libopdump.a'))
+    shared = [name for name in compiled if name.endswith('/unity_0_cxx.cxx')]
+    alone = [name for name in compiled if '/src/attach/' in name or '/src/card/' in name]
+    if len(shared) != 1 or alone:
+        fail(f'compiled by themselves: {alone}')
+    together = pathlib.Path(shared[0]).read_text()
+    if 'src/attach/dump_object.cpp' not in together or 'src/card/card_json.cpp' not in together:
+        fail(f'compiled together:\n{together}')
+
+
 def test_knobs(root):
     cmake = (root / 'platform/cmake/CMakeLists.txt').read_text()
     knobs = [line.split()[1] for line in (root / 'include/opdump/knobs.hpp').read_text().split('\n')
@@ -188,6 +201,7 @@ def main():
     test_knobs(root)
     test_old_compiler(root)
     with tempfile.TemporaryDirectory() as work:
+        test_translation_units(root, compiler, pathlib.Path(work))
         test_installed(root, build, compiler, version, pathlib.Path(work))
         if '--installed' not in sys.argv:
             test_fetched(root, compiler, version, pathlib.Path(work))
