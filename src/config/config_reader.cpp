@@ -79,29 +79,15 @@ void note_misspelt_key(const JsonNode& root, Refusal& refusal) {
   }
 }
 
-/// Where a value of the text stands: inside `above`, as a member with a key or as an element with a number.
-struct Place {
-  const Place* above = nullptr;
-  const JsonNode* member = nullptr;  ///< null: an element
-  std::size_t element = 0;
-
-  std::string text() const {
-    if (above == nullptr) return {};
-    std::string text = above->text();
-    if (member == nullptr) return joined({text, "[", decimal(element), "]"});
-    return joined({text, text.empty() ? "" : ".", member->key()});
-  }
-};
-
 /// Notes the keys that stand several times in one object, in `node` and everything below it: readers of JSON
 /// disagree on which one counts.
-void note_repeated_keys(const JsonNode& node, const Place& place, Refusal& refusal) {
+void note_repeated_keys(const JsonNode& node, const KeyPath& path, Refusal& refusal) {
   const bool is_object = node.type() == JsonType::object;
   std::vector<const JsonNode*> members;
   std::size_t index = 0;
   for (const JsonNode* child = node.first(); child != nullptr && refusal.takes_notes(); child = child->next()) {
     if (is_object) members.push_back(child);
-    note_repeated_keys(*child, {&place, is_object ? child : nullptr, index++}, refusal);
+    note_repeated_keys(*child, is_object ? path.key(child->key()) : path.element(index++), refusal);
   }
   // Nodes of one object lie in the order of the text. Not std::stable_sort, which is 3 KiB of code.
   std::sort(members.begin(), members.end(), [](const JsonNode* a, const JsonNode* b) {
@@ -113,7 +99,7 @@ void note_repeated_keys(const JsonNode& node, const Place& place, Refusal& refus
   while (at != members.end() && refusal.takes_notes()) {
     const auto end = std::find_if(at, members.end(), [&](const JsonNode* one) { return !same(one, *at); });
     const JsonNode* const last = *std::prev(end);
-    refusal.note(last->key_offset(), Place{&place, last}.text(),
+    refusal.note(last->key_offset(), path.key(last->key()),
                  joined({"stands there ", decimal(static_cast<std::uint64_t>(end - at)),
                          " times, and this one counts"}));
     at = std::adjacent_find(end, members.end(), same);
