@@ -122,6 +122,7 @@ class ConfigLoader {
     context_.ge_dump = context_.ge_dump || variable("ENABLE_MS_GE_DUMP") == "1";
     context_.acl_file = &acl_file_;
     if (context_.privacy == nullptr) context_.privacy = privacy_reader();
+    if (context_.seal == nullptr) context_.seal = seal_reader();
     if (context_.read_seal_key == nullptr) context_.read_seal_key = read_seal_key_file;
     config_ = {};
     error_ = {};

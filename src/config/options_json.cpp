@@ -6,9 +6,7 @@
 #include <optional>
 
 #include "opdump/ring.hpp"
-#include "src/config/privacy_json.hpp"
-#include "src/config/seal_json.hpp"
-#include "src/config/tokens_json.hpp"
+#include "src/config/option_reader.hpp"
 
 namespace opdump::config {
 inline namespace OPDUMP_NAMESPACE {
@@ -25,7 +23,29 @@ constexpr std::array<std::string_view, 2> kWatch = {"every", "verdict"};
 constexpr std::array<std::string_view, 2> kNumbers = {"server", "nano"};
 constexpr std::array<std::string_view, 2> kCards = {"on", "off"};
 constexpr std::array<std::string_view, 2> kOptionSwitch = {"off", "on"};
-constexpr KeyPath kOpdump{nullptr, "opdump", KeyPath::kNoIndex};
+
+/// A key that only some programs follow, and why another refuses it.
+struct OptionalKey {
+  std::string_view key;
+  const OptionReader* ConfigContext::*reader;
+  std::string_view why;
+};
+
+constexpr std::string_view kUnread = "this program does not read it: nothing is dumped";
+constexpr std::string_view kPrivacyUnread =
+    build::kLean ? "a build with OPDUMP_SMALL_CODE cannot follow it: nothing is dumped" : kUnread;
+constexpr std::string_view kSealUnread =
+    build::kLean ? "a build with OPDUMP_SMALL_CODE seals by its program alone, not by a config: leave it out"
+                 : kUnread;
+
+/// In the order in which they are read. Keys of one reader follow one another.
+constexpr OptionalKey kOptionalKeys[] = {
+    {"privacy", &ConfigContext::privacy, kPrivacyUnread},
+    {"privacy_unmatched", &ConfigContext::privacy, kPrivacyUnread},
+    {"seal", &ConfigContext::seal, kSealUnread},
+    {"tokens", &ConfigContext::tokens,
+     "only a program that tells its tokens, by attach.h, can follow it: leave it out"},
+};
 
 /// The longest wait that a clock of 32-bit milliseconds can distinguish from none.
 constexpr std::uint32_t kMaxWaitMs = 0x7fffffff;
@@ -72,8 +92,7 @@ bool OptionsJson::read(DumpConfig& config) {
   put_number("history_steps", 1, kMaxSteps, options.history_steps);
   put_number("after_steps", 0, kMaxSteps, options.after_steps);
   put_number("history_bytes", kMinHistory, kMaxHistory, options.history_bytes);
-  return good_ && settle_layout(config) && settle_digest(config) && read_privacy(config) && read_seal(config) &&
-         read_tokens(config);
+  return good_ && settle_layout(config) && settle_digest(config) && read_optional(config);
 }
 
 /// A digest takes the place of the tensors, so what says something else of them contradicts it.
@@ -103,33 +122,17 @@ bool OptionsJson::settle_digest(DumpConfig& config) {
   return true;
 }
 
-bool OptionsJson::read_seal(DumpConfig& config) {
-  const JsonNode* const seal = node_.member("seal");
-  if (seal == nullptr) return true;
-  const bool asks_for_cards = node_.member("model_card") != nullptr && !config.options.without_cards;
-  return SealJson(memory_, refusal_, context_.read_seal_key)
-      .read(*seal, kOpdump.key("seal"), asks_for_cards, config);
-}
-
-bool OptionsJson::read_privacy(DumpConfig& config) {
-  const JsonNode* key = node_.member("privacy");
-  if (key == nullptr) key = node_.member("privacy_unmatched");
-  if (key == nullptr) return true;
-  if (!build::kLean && context_.privacy != nullptr)
-    return context_.privacy->read(node_, memory_, refusal_, config);
-  return refuse(ConfigFault::conflict, *key, kOpdump.key(key->key()),
-                build::kLean ? "a build with OPDUMP_SMALL_CODE cannot follow it: nothing is dumped"
-                             : "this program does not read it: nothing is dumped");
-}
-
-bool OptionsJson::read_tokens(DumpConfig& config) {
-  const JsonNode* const key = node_.member("tokens");
-  if (key == nullptr) return true;
-  const KeyPath at = kOpdump.key("tokens");
-  if (!build::kLean && context_.tokens != nullptr)
-    return context_.tokens->read(*key, at, memory_, refusal_, config);
-  return refuse(ConfigFault::conflict, *key, at,
-                "only a program that tells its tokens, by attach.h, can follow it: leave it out");
+bool OptionsJson::read_optional(DumpConfig& config) {
+  const OptionReader* last = nullptr;
+  for (const OptionalKey& optional : kOptionalKeys) {
+    const JsonNode* const node = node_.member(optional.key);
+    if (node == nullptr) continue;
+    const OptionReader* const reader = build::kLean ? nullptr : context_.*optional.reader;
+    if (reader == nullptr) return refuse(ConfigFault::conflict, *node, kOpdump.key(optional.key), optional.why);
+    if (reader != last && !reader->read(node_, context_, memory_, refusal_, config)) return false;
+    last = reader;
+  }
+  return true;
 }
 
 /// A layout for one format brings it, and takes it away again.

@@ -21,9 +21,7 @@ class OptionsJson : NodeReader {
   bool check_keys();
   bool settle_layout(DumpConfig& config);
   bool settle_digest(DumpConfig& config);
-  bool read_seal(DumpConfig& config);
-  bool read_privacy(DumpConfig& config);
-  bool read_tokens(DumpConfig& config);
+  bool read_optional(DumpConfig& config);
   /// Null also when something was refused before.
   const JsonNode* find(std::string_view key) const;
 

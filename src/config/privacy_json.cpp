@@ -6,6 +6,7 @@
 #include <string>
 
 #include "opdump/impl/plan/privacy.hpp"
+#include "src/config/option_reader.hpp"
 
 namespace opdump::config {
 inline namespace OPDUMP_NAMESPACE {
@@ -14,7 +15,6 @@ namespace {
 constexpr std::array<std::string_view, 9> kRuleKeys = {"model", "op",   "type",  "input",   "output",
                                                        "keep",  "crop", "every", "elements"};
 constexpr std::array<std::string_view, 2> kUnmatched = {"refuse", "tell"};
-constexpr KeyPath kPrivacyParent{nullptr, "opdump", KeyPath::kNoIndex};
 constexpr std::size_t kMaxRules = 1000;
 constexpr std::uint64_t kMaxIndex = 0xfffe;
 constexpr std::uint64_t kMaxExtent = 0x7fffffffffffffff;
@@ -57,7 +57,7 @@ bool names_all(const PrivacyRule& rule) {
 bool PrivacyJson::read(DumpConfig& config) {
   const JsonNode* const list = options_.member("privacy");
   const JsonNode* const unmatched = options_.member("privacy_unmatched");
-  const KeyPath unmatched_at = kPrivacyParent.key("privacy_unmatched");
+  const KeyPath unmatched_at = kOpdump.key("privacy_unmatched");
   if (unmatched != nullptr) {
     if (list == nullptr)
       return refuse(ConfigFault::conflict, *unmatched, unmatched_at, "there is no \"privacy\" beside it");
@@ -67,7 +67,7 @@ bool PrivacyJson::read(DumpConfig& config) {
     config.privacy_tells = unmatched->text() == kUnmatched[1];
   }
   if (list == nullptr) return true;
-  const KeyPath at = kPrivacyParent.key("privacy");
+  const KeyPath at = kOpdump.key("privacy");
   if (!check_type(list, JsonType::array, at)) return false;
   if (!has_elements(list)) return empty(*list, at, ": leave the key out to keep every tensor");
   if (count(list) > kMaxRules)
@@ -247,11 +247,10 @@ bool PrivacyJson::read_number(const JsonNode& node, const KeyPath& at, std::uint
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-const PrivacyReader* privacy_reader() {
-  static constexpr PrivacyReader kReader = {
-      [](const config::JsonNode& options, Arena& memory, config::Refusal& refusal, DumpConfig& config) {
-        return config::PrivacyJson(options, memory, refusal).read(config);
-      }};
+const OptionReader* privacy_reader() {
+  static constexpr OptionReader kReader = {
+      [](const config::JsonNode& options, const ConfigContext&, Arena& memory, config::Refusal& refusal,
+         DumpConfig& config) { return config::PrivacyJson(options, memory, refusal).read(config); }};
   return &kReader;
 }
 

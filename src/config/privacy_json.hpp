@@ -5,17 +5,6 @@
 #include "opdump/types/privacy.hpp"
 #include "src/config/json/node_reader.hpp"
 
-namespace opdump {
-inline namespace OPDUMP_NAMESPACE {
-
-/// Reads "privacy" and "privacy_unmatched" of the "opdump" object, as `PrivacyJson` does.
-struct PrivacyReader {
-  bool (*read)(const config::JsonNode& options, Arena& memory, config::Refusal& refusal, DumpConfig& config);
-};
-
-}  // namespace OPDUMP_NAMESPACE
-}  // namespace opdump
-
 namespace opdump::config {
 inline namespace OPDUMP_NAMESPACE {
 

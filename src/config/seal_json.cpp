@@ -4,17 +4,16 @@
 #include <string>
 
 #include "opdump/base/bytes.hpp"
-
 #include "opdump/config/seal_key.hpp"
+#include "src/config/option_reader.hpp"
 
 namespace opdump::config {
 inline namespace OPDUMP_NAMESPACE {
 
-bool SealJson::read(const JsonNode& node, const KeyPath& path, bool asks_for_cards, DumpConfig& config) {
+bool SealJson::read(DumpConfig& config) {
+  const JsonNode& node = *options_.member("seal");
+  const KeyPath path = kOpdump.key("seal");
   if (!check_type(&node, JsonType::string, path)) return false;
-  if (build::kLean)
-    return refuse(ConfigFault::conflict, node, path,
-                  "a build with OPDUMP_SMALL_CODE seals by its program alone, not by a config: leave it out");
   if (node.text().empty()) return empty(node, path, ": name a public key");
   std::array<std::byte, kSealKeyBytes> key;
   if (!read_seal_digits(node.text(), key)) {
@@ -28,7 +27,7 @@ bool SealJson::read(const JsonNode& node, const KeyPath& path, bool asks_for_car
   }
   if (const std::string_view why = seal_conflict(config); !why.empty())
     return refuse(ConfigFault::conflict, node, path, why);
-  if (asks_for_cards)
+  if (options_.member("model_card") != nullptr && !config.options.without_cards)
     return refuse(ConfigFault::conflict, node, path,
                   "cards of models would be in clear: leave \"model_card\": \"on\" out");
   std::string_view kept;
@@ -40,3 +39,17 @@ bool SealJson::read(const JsonNode& node, const KeyPath& path, bool asks_for_car
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump::config
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+const OptionReader* seal_reader() {
+  static constexpr OptionReader kReader = {[](const config::JsonNode& options, const ConfigContext& context,
+                                              Arena& memory, config::Refusal& refusal, DumpConfig& config) {
+    return config::SealJson(options, memory, refusal, context.read_seal_key).read(config);
+  }};
+  return &kReader;
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

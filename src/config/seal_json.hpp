@@ -5,16 +5,16 @@
 namespace opdump::config {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Reads "seal" of the "opdump" object.
+/// Reads "seal" of the "opdump" object, whose other keys have been read.
 class SealJson : NodeReader {
  public:
-  SealJson(Arena& memory, Refusal& refusal, SealKeyReader read_key)
-      : NodeReader(memory, refusal), read_key_(read_key) {}
+  SealJson(const JsonNode& options, Arena& memory, Refusal& refusal, SealKeyReader read_key)
+      : NodeReader(memory, refusal), options_(options), read_key_(read_key) {}
 
-  /// `node`: the value, at `path`. After all else of the object was read into `config`.
-  bool read(const JsonNode& node, const KeyPath& path, bool asks_for_cards, DumpConfig& config);
+  bool read(DumpConfig& config);
 
  private:
+  const JsonNode& options_;
   SealKeyReader read_key_;
 };
 

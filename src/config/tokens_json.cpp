@@ -6,6 +6,7 @@
 #include <string>
 
 #include "src/config/cann/dump_step.hpp"
+#include "src/config/option_reader.hpp"
 
 namespace opdump::config {
 inline namespace OPDUMP_NAMESPACE {
@@ -180,10 +181,12 @@ bool TokensJson::read_heads(const JsonNode& node, const KeyPath& at, StepSet& he
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-const TokensReader* tokens_reader() {
-  static constexpr TokensReader kReader = {
-      [](const config::JsonNode& node, const config::KeyPath& at, Arena& memory, config::Refusal& refusal,
-         DumpConfig& config) { return config::TokensJson(memory, refusal).read(node, at, config); }};
+const OptionReader* tokens_reader() {
+  static constexpr OptionReader kReader = {[](const config::JsonNode& options, const ConfigContext&, Arena& memory,
+                                              config::Refusal& refusal, DumpConfig& config) {
+    return config::TokensJson(memory, refusal)
+        .read(*options.member("tokens"), config::kOpdump.key("tokens"), config);
+  }};
   return &kReader;
 }
 

@@ -2,18 +2,6 @@
 #include "opdump/types/tokens.hpp"
 #include "src/config/json/node_reader.hpp"
 
-namespace opdump {
-inline namespace OPDUMP_NAMESPACE {
-
-/// Reads "tokens" of the "opdump" object, behind everything else of the config.
-struct TokensReader {
-  bool (*read)(const config::JsonNode& node, const config::KeyPath& at, Arena& memory,
-               config::Refusal& refusal, DumpConfig& config);
-};
-
-}  // namespace OPDUMP_NAMESPACE
-}  // namespace opdump
-
 namespace opdump::config {
 inline namespace OPDUMP_NAMESPACE {
 

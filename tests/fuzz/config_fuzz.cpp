@@ -19,6 +19,8 @@ void read(std::string_view text, MindSporeMode mode, ConfigDialect dialect = Con
   context.dialect = dialect;
   context.mindspore = mode;
   context.diagnostic_path = "/diagnostic";
+  context.privacy = privacy_reader();
+  context.seal = seal_reader();
   DumpConfig config;
   ConfigError error;
   std::vector<ConfigNote> notes;

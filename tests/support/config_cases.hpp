@@ -37,6 +37,7 @@ inline std::vector<ConfigCase> accepted_configs(const std::filesystem::path& cor
         const std::string name = entry.path().filename().string();
         ConfigContext context = context_of(name);
         context.privacy = privacy_reader();
+        context.seal = seal_reader();
         cases.push_back({dialect + folder + '/' + name, entry.path(), context});
       }
     }

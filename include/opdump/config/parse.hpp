@@ -99,8 +99,8 @@ enum class MindSporeMode : std::uint8_t {
   cpu,      ///< on CPU or GPU
 };
 
-struct TokensReader;
-struct PrivacyReader;
+/// What reads keys of the "opdump" object that only some programs follow.
+struct OptionReader;
 
 /// What the meaning of a config depends on besides its text.
 struct ConfigContext {
@@ -121,18 +121,19 @@ struct ConfigContext {
   /// not read, such as `dump_step`, count all the same.
   bool nano = false;
   /// `privacy_reader`, but in a program that is to be small: null refuses "privacy".
-  const PrivacyReader* privacy = nullptr;
+  const OptionReader* privacy = nullptr;
+  /// `seal_reader` of a program that may seal its dumps. Null refuses "seal".
+  const OptionReader* seal = nullptr;
   /// For a "seal" that names a file. Null: it is refused.
   SealKeyReader read_seal_key = nullptr;
   /// `tokens_reader` of a program that tells its tokens. Null: nobody tells them, and "tokens" is refused.
-  const TokensReader* tokens = nullptr;
+  const OptionReader* tokens = nullptr;
 };
 
-/// What reads "privacy". Only a program that calls it has its code.
-const PrivacyReader* privacy_reader();
-
-/// What reads "tokens", likewise.
-const TokensReader* tokens_reader();
+/// What reads "privacy", "seal" and "tokens". Only a program that calls such a function has its code.
+const OptionReader* privacy_reader();
+const OptionReader* seal_reader();
+const OptionReader* tokens_reader();
 
 /// Whether `text` begins as a compiled plan does, even if one of its first bytes is damaged or they are
 /// swapped.
@@ -153,10 +154,11 @@ bool is_plan(std::string_view text);
 
 /// As `parse_config`, for CANN's acl.json and its "opdump" object only: a text of another dialect is refused,
 /// and so is a compiled plan, as not JSON. A program that calls no other parser links no other dialect; the
-/// README of this folder says what that saves.
+/// README of this folder says what that saves. Of `context` only what is for an acl.json counts.
 [[nodiscard]] Status parse_acl_config(std::string_view text, Arena& memory, DumpPathCheck check_path,
                                       DumpConfig& config, ConfigError& error,
-                                      std::vector<ConfigNote>* notes = nullptr);
+                                      std::vector<ConfigNote>* notes = nullptr,
+                                      const ConfigContext& context = {});
 
 /// Bytes of arena that are enough for any config text of `text_bytes` bytes.
 constexpr std::size_t config_memory_bytes(std::size_t text_bytes) {

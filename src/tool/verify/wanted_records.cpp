@@ -128,7 +128,10 @@ bool WantedRecords::load(const std::string& path, std::string& error) {
   memory_.reset(new std::byte[bytes]);
   Arena arena({memory_.get(), bytes});
   ConfigError refusal;
-  const ConfigContext context = {.nano = run_.is_dbg(), .privacy = privacy_reader(), .tokens = tokens_reader()};
+  const ConfigContext context = {.nano = run_.is_dbg(),
+                                 .privacy = privacy_reader(),
+                                 .seal = seal_reader(),
+                                 .tokens = tokens_reader()};
   if (parse_config(text, arena, nullptr, config_, refusal, nullptr, context) != Status::ok) {
     error = to_string(refusal, path);
     return false;

@@ -228,7 +228,7 @@ TEST_CASE("config: a seal is a public key, in every dialect, or the path of one"
   CHECK(parse_file("accept", "options_seal_base64").config.options.seal == seal);
   CHECK(parse_file("accept", "options_seal_base64").config.options.without_cards);
   CHECK(parse_file("accept", "options_digest").config.options.seal.empty());
-  ConfigContext context = {.dialect = ConfigDialect::torchair};
+  ConfigContext context = {.dialect = ConfigDialect::torchair, .seal = seal_reader()};
   context.read_seal_key = [](std::string_view path, std::span<std::byte, 32> key, std::string& reason) {
     reason = "no key in " + std::string(path);
     std::fill(key.begin(), key.end(), std::byte{5});

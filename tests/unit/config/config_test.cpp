@@ -345,6 +345,55 @@ TEST_CASE("config: the parser of acl.json alone says of it what that of all dial
   CHECK(parse(plan, memory, config, error) == Status::config_refused);
 }
 
+TEST_CASE("config: a key whose reader the program does not ask for is refused at its place, and never ignored") {
+  const std::string seal(64, 'a');
+  const struct {
+    std::string key;
+    std::string value;
+    std::string reason;
+    const OptionReader* ConfigContext::*reader;
+    const OptionReader* asked;
+  } keys[] = {
+      {"privacy", R"([{"keep": "nothing"}])", "this program does not read it: nothing is dumped",
+       &ConfigContext::privacy, privacy_reader()},
+      {"privacy_unmatched", R"("tell")", "this program does not read it: nothing is dumped",
+       &ConfigContext::privacy, privacy_reader()},
+      {"seal", '"' + seal + '"', "this program does not read it: nothing is dumped", &ConfigContext::seal,
+       seal_reader()},
+      {"tokens", R"({"phase": "all"})",
+       "only a program that tells its tokens, by attach.h, can follow it: leave it out", &ConfigContext::tokens,
+       tokens_reader()},
+  };
+  for (const auto& key : keys) {
+    CAPTURE(key.key);
+    const std::string text = R"({"dump": {"dump_path": "output", "dump_list": [{}]}, "opdump": {)" +
+                             std::string(key.key == "privacy_unmatched" ? R"("privacy": [{"keep": "nothing"}], )" : "") +
+                             '"' + key.key + "\": " + key.value + "}}";
+    const std::string first = key.key == "privacy_unmatched" ? "privacy" : key.key;
+    ConfigContext every = {.privacy = privacy_reader(), .seal = seal_reader(), .tokens = tokens_reader()};
+    ConfigContext one;
+    one.*key.reader = key.asked;
+    every.*key.reader = nullptr;
+    const ParsedConfig unread(text, check_path, every);
+    CHECK(unread.status == Status::config_refused);
+    CHECK(unread.error.fault == ConfigFault::conflict);
+    CHECK(unread.error.key == "opdump." + first);
+    CHECK(unread.error.reason == key.reason);
+    CHECK(unread.error.column > text.find('"' + first + '"'));
+    CHECK_FALSE(unread.config.asked);
+    CHECK(ParsedConfig(text, check_path, one).status == Status::ok);
+    std::vector<std::byte> memory(config_memory_bytes(text.size()));
+    for (const ConfigContext* context : {&one, &every}) {
+      Arena arena(memory);
+      DumpConfig config;
+      ConfigError error;
+      CHECK(parse_acl_config(text, arena, check_path, config, error, nullptr, *context) ==
+            (context == &one ? Status::ok : Status::config_refused));
+      CHECK(error.key == (context == &one ? "" : "opdump." + first));
+    }
+  }
+}
+
 TEST_CASE("config: the documented model dump") {
   const ParsedConfig parsed = parse_file("accept", "documented_model_dump");
   REQUIRE(parsed.status == Status::ok);
