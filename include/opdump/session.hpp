@@ -11,7 +11,6 @@
 #include "opdump/impl/drain/counted_plans.hpp"
 #include "opdump/impl/drain/drainer.hpp"
 #include "opdump/impl/plan/account.hpp"
-#include "opdump/impl/plan/privacy.hpp"
 #include "opdump/impl/plan/resolve_plan.hpp"
 #include "opdump/impl/plan/target_form.hpp"
 #include "opdump/impl/record/part_interfaces.hpp"
@@ -59,7 +58,8 @@ struct SessionParts {
   /// it stays unused.
   MutableBytes more_configs{};
   Restorer* restorer = nullptr;  ///< for configs that want the framework's formats; null: tensors keep theirs
-  KeptTable* kept = nullptr;     ///< for configs with rules of the privacy; null: they are refused
+  /// For configs with rules of the privacy; null: they are refused.
+  PrivacyFilter<Memory>* kept = nullptr;
 };
 
 /// One dump: its config, models, recorders and drainer. A session holds no memory but itself and shares

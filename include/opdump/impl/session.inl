@@ -696,7 +696,7 @@ template <class Memory>
 inline void BasicSession<Memory>::begin_config_account() {
   if constexpr (!build::kLean) {
     account_.asked.clear();
-    account_.held_rules.clear();
+    account_.held_rules = {};
     account_.config_settled = false;
     account_.single_ops_before = count_single_ops();
   }
@@ -743,10 +743,12 @@ inline Status BasicSession<Memory>::meet_privacy([[maybe_unused]] const ModelPla
                                                  [[maybe_unused]] const ModelDesc& model) {
   if constexpr (!build::kLean) {
     if (privacy_rules(*config_).empty()) return Status::ok;
-    account_.held_rules.meet(privacy_rules(*config_), model);
+    const KeptTable* const table = context_.kept;
+    if (table == nullptr) return Status::not_supported;
+    table->hold(*config_, model, account_.held_rules);
     bool unmet = false;
     tell_never(context_.target, [&](const auto& use) {
-      for_each_unmet_rule(privacy_rules(*config_), model, plan.directory_name, [&](const NeverCaptured& what) {
+      table->for_each_unmet(*config_, model, plan.directory_name, [&](const NeverCaptured& what) {
         unmet = true;
         use(what);
       });
@@ -791,9 +793,10 @@ inline void BasicSession<Memory>::settle_config() {
     if (account_.config_settled || context_.target == Targets::kNone) return;
     account_.config_settled = true;
     if (!config_) return;
-    if (!privacy_rules(*config_).empty())
+    const KeptTable* const table = context_.kept;
+    if (table != nullptr && !privacy_rules(*config_).empty())
       tell_never(context_.target,
-                 [&](const auto& use) { account_.held_rules.for_each_unmet(privacy_rules(*config_), use); });
+                 [&](const auto& use) { table->for_each_unheld(*config_, account_.held_rules, use); });
     if (!wants_listed(*config_)) return;
     const bool no_single_op = config_->single_ops && count_single_ops() == account_.single_ops_before;
     tell_never(context_.target, [&](const auto& use) {

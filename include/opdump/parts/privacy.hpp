@@ -6,7 +6,10 @@
 
 #include "opdump/base/digest.hpp"
 #include "opdump/base/text.hpp"
+#include "opdump/impl/capture/private_tensors.hpp"
+#include "opdump/impl/capture/record_sender.hpp"
 #include "opdump/impl/format/stats_csv.hpp"
+#include "opdump/impl/plan/privacy.hpp"
 #include "opdump/impl/record/part_interfaces.hpp"
 #include "opdump/impl/record/tensor_pieces.hpp"
 #include "opdump/impl/stats/statistics.hpp"
@@ -33,12 +36,12 @@ inline TextWriter& add_cut(TextWriter& to, const PrivacyRule* rule) {
   return to;
 }
 
-/// Tells of each tensor of an operator what a config's privacy keeps of it, in a CSV file in CANN's form,
-/// beside the operator's record if there is one: a row per tensor with its size, dtype, format and shape, the
-/// statistics if they are kept, and in two columns of its own the MD5, if that is kept, and in words what is.
-/// Cells of what is not kept are empty.
+/// Takes out of records what a config's privacy leaves out, before they reach a ring, and tells of each tensor
+/// of such an operator what is kept of it, in a CSV file in CANN's form, beside the operator's record if there
+/// is one: a row per tensor with its size, dtype, format and shape, the statistics if they are kept, and in
+/// two columns of its own the MD5, if that is kept, and in words what is. Cells of what is not kept are empty.
 template <class Memory>
-class PrivacyTable final : public KeptTable {
+class PrivacyTable final : public PrivacyFilter<Memory> {
  public:
   /// `kernels` may be null, and must stay as long as this object.
   explicit PrivacyTable(Memory& memory, const StatisticsKernels* kernels = nullptr)
@@ -46,8 +49,68 @@ class PrivacyTable final : public KeptTable {
 
   std::uint32_t bytes_per_tensor() const override { return sizeof(Kept); }
 
-  Status reduce(const DumpTarget& target, const TensorView& tensor, KeptAs kept, std::uint16_t rule,
-                std::byte* to) override {
+  bool can_tell(const DumpConfig& config) const override {
+    for (const PrivacyRule& rule : privacy_rules(config)) {
+      const bool told = rule.kept() > KeptAs::tensor && rule.kept() < KeptAs::nothing;
+      if (told && config.form.layout != Layout::cann) return false;
+    }
+    return privacy_rules(config).size() < kNoRule;
+  }
+
+  void hold(const DumpConfig& config, const ModelDesc& model, HeldRules& held) const override {
+    const std::span<const PrivacyRule> rules = privacy_rules(config);
+    for (std::size_t i = 0; i < rules.size() && i < HeldRules::kMost; ++i) {
+      if (holds_for(rules[i], &model)) held.bits[i / 32] |= std::uint32_t{1} << (i % 32);
+    }
+  }
+
+  void for_each_unmet(const DumpConfig& config, const ModelDesc& model, std::string_view directory,
+                      Callback<void(const NeverCaptured&)> use) const override {
+    for_each_unmet_rule(privacy_rules(config), model, directory, use);
+  }
+
+  void for_each_unheld(const DumpConfig& config, const HeldRules& held,
+                       Callback<void(const NeverCaptured&)> use) const override {
+    const std::span<const PrivacyRule> rules = privacy_rules(config);
+    for (std::size_t i = 0; i < rules.size() && i < HeldRules::kMost; ++i) {
+      if (rules[i].model().empty() || ((held.bits[i / 32] >> (i % 32)) & 1) != 0) continue;
+      use(NeverCaptured{.cause = NeverCause::no_private_model, .name = rules[i].model()[0].text});
+    }
+  }
+
+  Status take(RecordSender<Memory>& sender, RecordSource& source, bool in_plan, const OpDesc& owner,
+              const std::uint16_t* positions, bool always, const TakeKept& take_kept) override {
+    Memory& memory = *sender.context().memory;
+    PrivateTensors<Memory> tensors(source, owner, positions);
+    if (!tensors.any()) return take_kept(source, in_plan && !tensors.touched(), {});
+    RecordSource told = source;
+    const bool split = source.target->split;
+    if (tensors.fits()) source.tensors = tensors.take_kept(memory, !split);
+    if (!tensors.fits()) {
+      source.tensors = {};
+      return sender.lose_unseen(source, Status::too_many_tensors);
+    }
+    source.indexes = tensors.indexes();
+    const bool kept = always || source.tensors.size() != 0;
+    Status status = Status::ok;
+    if (kept) {
+      const auto cut_one = [&](std::size_t i, TensorView& tensor) { return tensors.cut(memory, i, tensor); };
+      const Callback<bool(std::size_t, TensorView&)> cut(cut_one);
+      status = take_kept(source, false, {split ? &cut : nullptr, source.target->form.data == DumpData::full});
+    }
+    told.tensors = tensors.take_told();
+    if (told.tensors.size() == 0) return kept ? status : sender.skip_empty(told.target_index);
+    told.indexes = tensors.indexes();
+    if (kept) sender.count(told.target_index, DumpCount::wanted);
+    const Status of_told = sender.record_kept(
+        told, [&](std::size_t i, std::byte* to) { return tensors.reduce(*this, memory, i, to); });
+    return status == Status::ok ? of_told : status;
+  }
+
+  /// Reduces `tensor`, already cut, to what the table tells where it is kept as `kept` under rule number
+  /// `rule` of the config or `kNoRule`. Otherwise as `TensorReduction::reduce`.
+  [[nodiscard]] Status reduce(const DumpTarget& target, const TensorView& tensor, KeptAs kept,
+                              std::uint16_t rule, std::byte* to) {
     Kept out;
     out.kept = kept;
     out.rule = rule;

@@ -73,6 +73,9 @@ struct PrivacyRule {
   }
 };
 
+/// Of a tensor that no rule names, instead of a rule's number.
+inline constexpr std::uint16_t kNoRule = 0xffff;
+
 /// Of every tensor.
 inline constexpr PrivacyRule kKeepsNothing{};
 

@@ -6,8 +6,14 @@
 
 using namespace opdump;
 
+/// In the place of the table.
+struct Rows {
+  virtual Status reduce(const DumpTarget& target, const TensorView& tensor, KeptAs kept, std::uint16_t rule,
+                        std::byte* to) = 0;
+};
+
 extern "C" {
-bool size_take_kept(HostMemory& memory, const RecordSource& source, KeptTable& table, std::byte* to,
+bool size_take_kept(HostMemory& memory, const RecordSource& source, Rows& table, std::byte* to,
                     CapturedTensors* kept, CapturedTensors* told) {
   PrivateTensors<HostMemory> tensors(source, *source.op, nullptr);
   if (!tensors.any() || !tensors.fits()) return false;

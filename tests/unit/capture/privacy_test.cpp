@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "opdump/impl/capture/private_tensors.hpp"
 #include "opdump/parts/history_sink.hpp"
 #include "opdump/read/nano_reader.hpp"
 #include "platform/flashlog/flash_log.hpp"

@@ -57,7 +57,7 @@ class ExceptionCapture {
 
  private:
   static constexpr Dim kNoElement[] = {0};
-  static constexpr std::uint16_t kNoTensor = PrivateTensors<Memory>::kNoTensor;
+  static constexpr std::uint16_t kNoTensor = PrivacyFilter<Memory>::kNoPosition;
   /// Parts of one record; an operator with more takes several.
   static constexpr std::size_t kMost = sizeof(void*) > 4 ? 64 : 16;
 

@@ -80,7 +80,7 @@ class OverflowCapture {
   /// `record_both` of what the config's privacy keeps; the report is there even if that is nothing.
   Status take_both(RecordSource& source, const FullOverflowReport& report) {
     if (privacy_of(*source.target).empty()) return record_both(source, report, false);
-    const auto take = [&](RecordSource& kept, bool, const typename RecordSplitter<Memory>::Rules&) {
+    const auto take = [&](RecordSource& kept, bool, const KeptRules&) {
       return record_both(kept, report, true);
     };
     return splitter_.take_private(source, false, desc(), nullptr, true, take);

@@ -20,11 +20,9 @@ template <class Memory>
 class PrivateTensors {
  public:
   static constexpr std::size_t kMost = RemainingTensors::kMost;
-  /// Stands for the position of what is no tensor, such as a workspace.
-  static constexpr std::uint16_t kNoTensor = 0xffff;
 
-  /// `source` has all tensors of its record, which are of operator `owner`; it and they must stay.
-  /// `positions`: of each, among the inputs or outputs of `owner`; null: as in the record.
+  /// `source`, `owner` and `positions` are as `PrivacyFilter::take` is given them. `source` and its tensors
+  /// must stay.
   PrivateTensors(const RecordSource& source, const OpDesc& owner, const std::uint16_t* positions)
       : target_(*source.target), all_(source.tensors), rules_(privacy_of(*source.target)) {
     const ModelDesc* const model = source.plan != nullptr ? source.plan->model : nullptr;
@@ -35,10 +33,10 @@ class PrivateTensors {
         const bool is_output = i >= all_.inputs.size();
         if (rule_of_[i] != nullptr) continue;
         const std::uint16_t at = positions != nullptr ? positions[i] : source.index_of(i, all_.inputs.size());
-        const bool named = at == kNoTensor ? !keeps_whole(rule) && !is_attribute(all_[i])
+        const bool named = at == PrivacyFilter<Memory>::kNoPosition ? !keeps_whole(rule) && !is_attribute(all_[i])
                                            : names_tensor(rule, is_output, at);
         if (!named) continue;
-        rule_of_[i] = at == kNoTensor ? &kKeepsNothing : &rule;
+        rule_of_[i] = at == PrivacyFilter<Memory>::kNoPosition ? &kKeepsNothing : &rule;
         any_ = any_ || !keeps_whole(*rule_of_[i]);
       }
     }
@@ -58,7 +56,7 @@ class PrivateTensors {
   bool fits() const { return all_.size() <= kMost && !full_; }
 
   /// Those that are captured; `cut`: without what is cut off. Replaced by the next `take...`. What is not
-  /// cut is told by `rules`.
+  /// cut, `cut` does.
   CapturedTensors take_kept(Memory& memory, bool cut) {
     begin();
     std::size_t dims = 0;
@@ -87,10 +85,21 @@ class PrivateTensors {
 
   /// Of each tensor of the last `take...`.
   const std::uint16_t* indexes() const { return indexes_; }
-  const PrivacyRule* const* rules() const { return taken_rules_; }
 
-  /// Reduces tensor `i` of `take_told` to what the table needs.
-  Status reduce(KeptTable& table, Memory& memory, std::size_t i, std::byte* to) {
+  /// Leaves of `tensor`, which is tensor `i` of the last `take_kept`, restored or as it lies, what its rule
+  /// does; good until the next call. False: it cannot be cut.
+  bool cut(Memory& memory, std::size_t i, TensorView& tensor) {
+    const PrivacyRule* const rule = taken_rules_[i];
+    if (rule == nullptr || !cuts(*rule)) return true;
+    if (!Cropped::can_cut(tensor, *rule)) return false;
+    tensors_[i] = tensor;
+    crops_[0].make(memory, tensors_[i], *rule, dims_, tensor);
+    return true;
+  }
+
+  /// Reduces tensor `i` of `take_told` to what `table`, a PrivacyTable, needs.
+  template <class Table>
+  Status reduce(Table& table, Memory& memory, std::size_t i, std::byte* to) {
     const PrivacyRule* const rule = taken_rules_[i];
     const KeptAs kept = kept_as(tensors_[i], rule);
     const std::uint16_t number = rule == nullptr ? kNoRule : static_cast<std::uint16_t>(rule - rules_.data());

@@ -114,13 +114,14 @@ class RecordSender {
     return settle(source, bytes, status, false);
   }
 
-  /// What the config's privacy keeps of `tensors`, which are those of the source. Not with `record` either.
-  template <class Tensors, class KeptWire = Wire>
-  OPDUMP_APART Status record_kept(RecordSource& source, Tensors& tensors) {
+  /// What `reduce(i, to)` makes of each tensor of the source, for the session's KeptTable. Not with `record`
+  /// either.
+  template <class Reduce, class KeptWire = Wire>
+  OPDUMP_APART Status record_kept(RecordSource& source, const Reduce& reduce) {
     Measured bytes;
     Status status;
     static_cast<void>(begin(source, bytes, true, status));
-    if (status == Status::ok) status = KeptWire::put_kept(*this, source, bytes, tensors);
+    if (status == Status::ok) status = KeptWire::put_kept(*this, source, bytes, reduce);
     return settle(source, bytes, status, false);
   }
 

@@ -4,9 +4,9 @@
 #include <span>
 
 #include "opdump/base/build.hpp"
-#include "opdump/impl/capture/private_tensors.hpp"
 #include "opdump/impl/capture/record_sender.hpp"
 #include "opdump/impl/plan/remaining_tensors.hpp"
+#include "opdump/impl/record/part_interfaces.hpp"
 #include "opdump/impl/record/record_encoder.hpp"
 #include "opdump/impl/record/targets.hpp"
 #include "opdump/types/plan.hpp"
@@ -29,12 +29,12 @@ class RecordSplitter {
   Status take(RecordSource& source, bool in_plan) { return take(source, in_plan, source.has_run()); }
 
   /// The same for tensors of operator `owner`, which need not be the one that has run. `positions`: of each
-  /// among its inputs or outputs, or `PrivateTensors::kNoTensor`; null: as in the record.
+  /// among its inputs or outputs, or `PrivacyFilter::kNoPosition`; null: as in the record.
   Status take(RecordSource& source, bool in_plan, const OpDesc& owner,
               const std::uint16_t* positions = nullptr) {
     if constexpr (!build::kLean && kAlways<Memory>) {
       if (!privacy_of(*source.target).empty()) [[unlikely]] {
-        const auto take_kept = [this](RecordSource& kept, bool may_come_again, const Rules& rules) {
+        const auto take_kept = [this](RecordSource& kept, bool may_come_again, const KeptRules& rules) {
           return take_parts(kept, may_come_again, rules);
         };
         return take_private(source, in_plan, owner, positions, false, take_kept);
@@ -43,42 +43,15 @@ class RecordSplitter {
     return take_parts(source, in_plan, {});
   }
 
-  /// What the rules of each tensor of a record still have to cut; null: nothing.
-  struct Rules {
-    const PrivacyRule* const* of = nullptr;
-    bool only_tensors = false;  ///< the config's statistics are told elsewhere
-  };
-
-  /// Calls `take_kept(source, in_plan, rules)` for what the rules of the target's privacy keep of `source`,
-  /// unless that is nothing and it `may_skip`, and records what may be known of the rest.
+  /// As `PrivacyFilter::take`, of the session's.
   template <class Take>
-  OPDUMP_APART Status take_private(RecordSource& source, bool in_plan, const OpDesc& owner,
-                                   const std::uint16_t* positions, bool always, const Take& take_kept) {
-    PrivateTensors<Memory> tensors(source, owner, positions);
-    if (!tensors.any()) return take_kept(source, in_plan && !tensors.touched(), {});
-    RecordSource told = source;
-    const bool split = source.target->split;
-    if (tensors.fits()) source.tensors = tensors.take_kept(*sender_.context().memory, !split);
-    if (!tensors.fits()) {
-      source.tensors = {};
-      return sender_.lose_unseen(source, Status::too_many_tensors);
-    }
-    source.indexes = tensors.indexes();
-    const bool kept = always || source.tensors.size() != 0;
-    Status status = Status::ok;
-    if (kept)
-      status = take_kept(source, false,
-                         {split ? tensors.rules() : nullptr, source.target->form.data == DumpData::full});
-    told.tensors = tensors.take_told();
-    if (told.tensors.size() == 0) return kept ? status : sender_.skip_empty(told.target_index);
-    told.indexes = tensors.indexes();
-    if (kept) sender_.count(told.target_index, DumpCount::wanted);
-    const Status of_told = sender_.record_kept(told, tensors);
-    return status == Status::ok ? of_told : status;
+  Status take_private(RecordSource& source, bool in_plan, const OpDesc& owner,
+                      const std::uint16_t* positions, bool always, const Take& take_kept) {
+    return sender_.context().kept->take(sender_, source, in_plan, owner, positions, always, take_kept);
   }
 
   /// As `take`, of what may be in the dump once `rules` have cut it.
-  Status take_parts(RecordSource& source, bool in_plan, const Rules& rules) {
+  Status take_parts(RecordSource& source, bool in_plan, const KeptRules& rules) {
     const DumpData data = rules.only_tensors ? DumpData::tensor : source.target->form.data;
     if (build::kLean || !source.target->split || !has_bytes(source.tensors))
       return take_whole(source, in_plan, data);
@@ -87,7 +60,7 @@ class RecordSplitter {
     Status status = Status::ok;
     const CapturedTensors all = source.tensors;
     bool begun = true;
-    const PrivacyRule* const* next_rule = rules.of;
+    std::size_t number = 0;
     const auto take_each = [&](std::span<const TensorView> tensors, std::span<const TensorView>& role,
                                const std::uint16_t* at) {
       source.tensors = {};
@@ -96,8 +69,7 @@ class RecordSplitter {
         source.first_index = at != nullptr ? at[i] : static_cast<std::uint16_t>(i);
         if (!begun) source.unix_us = sender_.begin_record(source.target_index);
         begun = false;
-        const PrivacyRule* const rule = next_rule != nullptr ? *next_rule++ : nullptr;
-        const Status of_one = take_restored(source, role, rule, data);
+        const Status of_one = take_restored(source, role, rules, number++, data);
         if (status == Status::ok) status = of_one;
       }
     };
@@ -132,27 +104,23 @@ class RecordSplitter {
  private:
   /// As the framework has it, if the config wants that and it can be had. `role` is the list of `one` that
   /// has its only tensor.
-  Status take_restored(RecordSource& one, std::span<const TensorView>& role, const PrivacyRule* rule,
-                       DumpData data) {
+  Status take_restored(RecordSource& one, std::span<const TensorView>& role, const KeptRules& rules,
+                       std::size_t number, DumpData data) {
     Restorer* const restorer = one.target->default_format ? sender_.context().restorer : nullptr;
     if (restorer != nullptr) {
       TensorView tensor = role[0];
       if (restorer->restore(sender_.slot(), tensor)) role = {&tensor, 1};
-      return take_cut(one, role, rule, data);
+      return take_cut(one, role, rules, number, data);
     }
-    return take_cut(one, role, rule, data);
+    return take_cut(one, role, rules, number, data);
   }
 
   /// Nothing, if it cannot be cut.
-  Status take_cut(RecordSource& one, std::span<const TensorView>& role, const PrivacyRule* rule,
-                  DumpData data) {
-    if (rule == nullptr || !cuts(*rule)) return take_sampled(one, role, data);
-    if (!CroppedElements<Memory>::can_cut(role[0], *rule)) return sender_.skip_empty(one.target_index);
-    const TensorView whole = role[0];
-    CroppedElements<Memory> crop;
-    Dim dims[kMaxRank];
-    TensorView cut;
-    crop.make(*sender_.context().memory, whole, *rule, dims, cut);
+  Status take_cut(RecordSource& one, std::span<const TensorView>& role, const KeptRules& rules,
+                  std::size_t number, DumpData data) {
+    if (rules.cut == nullptr) return take_sampled(one, role, data);
+    TensorView cut = role[0];
+    if (!(*rules.cut)(number, cut)) return sender_.skip_empty(one.target_index);
     role = {&cut, 1};
     return take_sampled(one, role, data);
   }

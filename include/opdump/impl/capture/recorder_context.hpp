@@ -27,7 +27,7 @@ struct RecorderContext {
   [[no_unique_address]] Maybe<build::kStatistics, Reduction*> reduction{};
   [[no_unique_address]] Maybe<!build::kLean, Restorer*> restorer{};
   /// Null: no config has rules of the privacy.
-  [[no_unique_address]] Maybe<!build::kLean, KeptTable*> kept{};
+  [[no_unique_address]] Maybe<!build::kLean, PrivacyFilter<Memory>*> kept{};
   /// Null: nobody is told of faulty tensors.
   [[no_unique_address]] Maybe<!build::kLean, SessionLog*> log{};
   const Targets* targets = nullptr;

@@ -7,10 +7,12 @@
 #include "opdump/impl/drain/drain_ledger.hpp"
 #include "opdump/types/overflow.hpp"
 
+#if OPDUMP_SMALL_CODE
+#include "opdump/impl/drain/finished_chunks.hpp"
+#else
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-#if OPDUMP_SMALL_CODE == 0
 /// Records as a recorder sends them that is not lean: the first chunk describes every tensor, or says by
 /// number who has described them, and of it files of any format are made. The partner of FinishedChunks.
 struct DescribedChunks {
@@ -313,7 +315,7 @@ struct DescribedChunks {
   }
 };
 using RecordChunks = DescribedChunks;
-#endif
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump
+#endif

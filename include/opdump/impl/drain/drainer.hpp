@@ -8,7 +8,6 @@
 #include "opdump/base/build.hpp"
 #include "opdump/impl/drain/described_chunks.hpp"
 #include "opdump/impl/drain/drain_ledger.hpp"
-#include "opdump/impl/drain/finished_chunks.hpp"
 #include "opdump/impl/record/untraced_losses.hpp"
 #include "opdump/ring.hpp"
 

@@ -94,31 +94,5 @@ void for_each_unmet_rule(std::span<const PrivacyRule> rules, const ModelDesc& mo
   if (!any) use(what);
 }
 
-/// Which rules for some models have held for a model so far; of those behind the `kMost`-th it knows nothing.
-class HeldRules {
- public:
-  static constexpr std::size_t kMost = 64;
-
-  void clear() { held_[0] = held_[1] = 0; }
-
-  void meet(std::span<const PrivacyRule> rules, const ModelDesc& model) {
-    for (std::size_t i = 0; i < rules.size() && i < kMost; ++i) {
-      if (holds_for(rules[i], &model)) held_[i / 32] |= std::uint32_t{1} << (i % 32);
-    }
-  }
-
-  /// Calls `use(NeverCaptured)` for each rule for models of which none was loaded.
-  template <class Use>
-  void for_each_unmet(std::span<const PrivacyRule> rules, Use use) const {
-    for (std::size_t i = 0; i < rules.size() && i < kMost; ++i) {
-      if (rules[i].model().empty() || ((held_[i / 32] >> (i % 32)) & 1) != 0) continue;
-      use(NeverCaptured{.cause = NeverCause::no_private_model, .name = rules[i].model()[0].text});
-    }
-  }
-
- private:
-  std::uint32_t held_[kMost / 32] = {};
-};
-
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump

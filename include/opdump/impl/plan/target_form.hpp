@@ -50,7 +50,7 @@ struct TargetMeans {
       return supported ? Status::ok : Status::not_supported;
     }
     const KeptTable* const table = kept;
-    if (!privacy_rules(config).empty() && (table == nullptr || !can_tell(config))) return Status::not_supported;
+    if (!privacy_rules(config).empty() && (table == nullptr || !table->can_tell(config))) return Status::not_supported;
     const RecordFormats given = formats;
     RecordFormat* format = nullptr;
     if (config.form.file_format == FileFormat::protobuf) format = given.protobuf;
@@ -60,15 +60,6 @@ struct TargetMeans {
     if (!go_together(config.form.layout, config.form.file_format)) return Status::not_supported;
     return config.form.file_format != FileFormat::nano && format == nullptr ? Status::not_supported
                                                                             : Status::ok;
-  }
-
-  /// Whether there is a place for all that the privacy of `config` keeps.
-  static bool can_tell(const DumpConfig& config) {
-    for (const PrivacyRule& rule : privacy_rules(config)) {
-      const bool told = rule.kept() > KeptAs::tensor && rule.kept() < KeptAs::nothing;
-      if (told && config.form.layout != Layout::cann) return false;
-    }
-    return privacy_rules(config).size() < kNoRule;
   }
 
   /// Sets the fields of `target` that depend on overflows, failures and watches.

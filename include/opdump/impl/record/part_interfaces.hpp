@@ -13,10 +13,36 @@
 #include "opdump/port/sink.hpp"
 #include "opdump/types/model.hpp"
 #include "opdump/types/overflow.hpp"
-#include "opdump/types/privacy.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
+
+struct DumpConfig;
+struct NeverCaptured;
+struct RecordSource;
+
+template <class Memory>
+class RecordSender;
+
+/// Calls something of which the caller only knows how it is called. Refers to it.
+template <class Signature>
+class Callback;
+
+template <class Result, class... Values>
+class Callback<Result(Values...)> {
+ public:
+  template <class Use>
+  Callback(const Use& use)
+      : use_(&use), call_([](const void* at, Values... values) -> Result {
+          return (*static_cast<const Use*>(at))(static_cast<Values>(values)...);
+        }) {}
+
+  Result operator()(Values... values) const { return call_(use_, static_cast<Values>(values)...); }
+
+ private:
+  const void* use_;
+  Result (*call_)(const void*, Values...);
+};
 
 /// What a RecordFormat remembers of an object while it writes it.
 struct FormatState {
@@ -130,21 +156,36 @@ class FileReduction {
   ~FileReduction() = default;
 };
 
-/// Of a tensor that no rule of the privacy names.
-inline constexpr std::uint16_t kNoRule = 0xffff;
+/// Which rules of a config's privacy have held for a model so far; of those behind the `kMost`-th it knows
+/// nothing.
+struct HeldRules {
+  static constexpr std::size_t kMost = 64;
+
+  std::uint32_t bits[kMost / 32] = {};
+};
 
 /// Writes, where the privacy of a config leaves out something of an operator's tensors, a table of what it
-/// keeps of them. A session is given a pointer to one, so that firmware without such configs carries no code
-/// for it. Without one a session refuses them.
+/// keeps of them, and says what the rules are for. A session is given a PrivacyFilter, so that firmware
+/// without such configs carries no code for it. Without one a session refuses them.
 class KeptTable {
  public:
-  /// Bytes that `reduce` makes of one tensor.
+  /// Bytes of one tensor in a `kept` chunk.
   virtual std::uint32_t bytes_per_tensor() const = 0;
 
-  /// Reduces `tensor`, already cut, to what the table tells where it is kept as `kept` under rule number
-  /// `rule` of the config or `kNoRule`. Otherwise as `TensorReduction::reduce`.
-  [[nodiscard]] virtual Status reduce(const DumpTarget& target, const TensorView& tensor, KeptAs kept,
-                                      std::uint16_t rule, std::byte* to) = 0;
+  /// Whether there is a place for all that the privacy of `config` keeps.
+  virtual bool can_tell(const DumpConfig& config) const = 0;
+
+  /// Adds to `held` the rules of `config` that hold for `model`.
+  virtual void hold(const DumpConfig& config, const ModelDesc& model, HeldRules& held) const = 0;
+
+  /// Calls `use` for each rule of `config` that holds for `model`, in `directory`, and names none of its
+  /// tensors; and once if every rule is for other models.
+  virtual void for_each_unmet(const DumpConfig& config, const ModelDesc& model, std::string_view directory,
+                              Callback<void(const NeverCaptured&)> use) const = 0;
+
+  /// Calls `use` for each rule of `config` for models of which none was loaded.
+  virtual void for_each_unheld(const DumpConfig& config, const HeldRules& held,
+                               Callback<void(const NeverCaptured&)> use) const = 0;
 
   /// What follows the record's name in the sink.
   virtual std::string_view suffix() const = 0;
@@ -155,6 +196,35 @@ class KeptTable {
 
  protected:
   ~KeptTable() = default;
+};
+
+/// What is still to be done to what a config's privacy keeps of a record.
+struct KeptRules {
+  /// Makes of a tensor, the `i`-th of the record, what its rule leaves of it, which is good until the next
+  /// call. False: it cannot be cut, and nothing of it may be in the dump. Null: all are cut.
+  const Callback<bool(std::size_t i, TensorView& tensor)>* cut = nullptr;
+  bool only_tensors = false;  ///< the config's statistics are told elsewhere
+};
+
+/// Takes a record that may be in the dump; the second value says whether its head may come again.
+using TakeKept = Callback<Status(RecordSource&, bool, const KeptRules&)>;
+
+/// A KeptTable that also takes out of records what the privacy of a config leaves out, before the ring.
+template <class Memory>
+class PrivacyFilter : public KeptTable {
+ public:
+  /// Calls `take_kept` for what the rules of the target's privacy keep of `source`, which has all tensors of
+  /// its record, unless that is nothing and not `always` wanted; and records what may be known of the rest.
+  /// The tensors are of operator `owner`. `positions`: of each among its inputs or outputs, or `kNoPosition`;
+  /// null: as in the record. `in_plan`: the head of `source` may come again.
+  virtual Status take(RecordSender<Memory>& sender, RecordSource& source, bool in_plan, const OpDesc& owner,
+                      const std::uint16_t* positions, bool always, const TakeKept& take_kept) = 0;
+
+  /// Of what is no tensor, such as a workspace.
+  static constexpr std::uint16_t kNoPosition = 0xffff;
+
+ protected:
+  ~PrivacyFilter() = default;
 };
 
 using Reduction = std::conditional_t<build::kLean, FileReduction, TensorReduction>;

@@ -67,11 +67,11 @@ struct DescribedWire {
     return Status::ok;
   }
 
-  /// Puts the record, which was measured, into the ring as rows of a KeptTable; `tensors` reduces each.
-  template <class Sender, class Tensors>
+  /// Puts the record, which was measured, into the ring as rows of a KeptTable; `reduce(i, to)` makes each.
+  template <class Sender, class Reduce>
   static Status put_kept(Sender& sender, const RecordSource& source, const Measured& bytes,
-                         Tensors& tensors) {
-    KeptTable& table = *sender.context().kept;
+                         const Reduce& reduce) {
+    const KeptTable& table = *sender.context().kept;
     const std::uint64_t needed =
         sizeof(ChunkHead) + bytes.head + source.tensors.size() * std::uint64_t{table.bytes_per_tensor()};
     if (needed > sender.ring().max_chunk()) return Status::too_large;
@@ -82,7 +82,7 @@ struct DescribedWire {
     if (status != Status::ok) return status;
     std::byte* to = chunk.data() + sizeof(ChunkHead) + bytes.head;
     for (std::size_t i = 0; i < source.tensors.size(); ++i, to += table.bytes_per_tensor()) {
-      status = tensors.reduce(table, *sender.context().memory, i, to);
+      status = reduce(i, to);
       if (status != Status::ok) return status;
     }
     encode(source, bytes, chunk.data() + sizeof(ChunkHead));
