@@ -40,7 +40,8 @@ def symbol_bytes(binary, prefix):
     return {s[3][len(prefix):]: int(s[1], 16) for s in sizes if len(s) == 4 and s[3].startswith(prefix)}
 
 
-def measure(root, component, rule, cpu, folder):
+def measure(root, component, rule, cpu, folder, *options):
+    """Figures of a component, linked with `options` besides."""
     source = root / 'tests/firmware/size' / rule.get('source', f'{component}.cpp')
     stem = folder / f'{component}-{cpu}'
     knobs = configurations()[rule['profile']] if 'profile' in rule else rule['knobs']
@@ -51,7 +52,7 @@ def measure(root, component, rule, cpu, folder):
     if not entries:
         sys.exit(f'{source} defines no function size_...')
     run('arm-none-eabi-g++', *CPUS[cpu], '-mthumb', '-nostdlib', '-Wl,--gc-sections,--unresolved-symbols=ignore-all',
-        f'-Wl,-e,{entries[0]}', *(f'-Wl,-u,{entry}' for entry in entries), f'{stem}.o', '-o', f'{stem}.elf')
+        *options, f'-Wl,-e,{entries[0]}', *(f'-Wl,-u,{entry}' for entry in entries), f'{stem}.o', '-o', f'{stem}.elf')
     sizes = {}
     for line in run('arm-none-eabi-size', '-A', f'{stem}.elf').splitlines():
         if (fields := line.split()) and fields[0].startswith('.'):
