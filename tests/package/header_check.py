@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Compiles every public header alone and included twice with all and with the least of opdump, those for C as C and as C++11 too,
 and all of them together under every configuration of profiles.txt. Under C++17 each C++ header says what it needs, but for
-those that C++17 compiles. What a program that links the library reads of opdump's headers stays within MOST_READ.
+those that C++17 compiles. What a program that links the library reads of opdump's headers stays within MOST_READ, and
+what knobs switch elsewhere than in knobs.hpp within MOST_REGIONS.
 
 usage: header_check.py COMPILER SOURCE_ROOT [--few] [SHARE [PROFILE...]]
 
@@ -11,6 +12,7 @@ together too only under those.
 import concurrent.futures
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -41,6 +43,10 @@ REFUSED = {
 
 # Headers of opdump, itself among them, that are read for one of them.
 MOST_READ = {'opdump/attach.hpp': 3, 'platform/posix/file_dump.hpp': 30, 'opdump/session.hpp': 70, 'opdump/types/plan.hpp': 17}
+
+# Lines of the preprocessor that ask for a knob, in include/ and platform/, but for knobs.hpp and the guards of headers.
+MOST_REGIONS = 17
+REGION = re.compile(r'^\s*#\s*(?:if|ifdef|ifndef|elif)\b.*\bOPDUMP_(?!\w+_H$).*$', re.M)
 
 
 def compile_source(compiler, root, source, flags):
@@ -88,6 +94,18 @@ def count_read(compiler, root, header):
     if 0 < len(read) <= MOST_READ[header]:
         return None
     return f'{header} reads {len(read)} headers of opdump, at most {MOST_READ[header]} are wanted:\n' + '\n'.join(read)
+
+
+def count_regions(root):
+    """Why there are too many regions of knobs; None if there are not."""
+    found = []
+    for folder in ('include', 'platform'):
+        for path in sorted((root / folder).rglob('*')):
+            if path.suffix in ('.h', '.hpp', '.inl', '.c', '.cpp', '.py') and path.name != 'knobs.hpp':
+                found += [f'{path.relative_to(root)}: {line.strip()}' for line in REGION.findall(path.read_text())]
+    if 0 < len(found) <= MOST_REGIONS:
+        return None
+    return f'{len(found)} regions of knobs outside knobs.hpp, at most {MOST_REGIONS} are wanted:\n' + '\n'.join(found)
 
 
 def refuse(compiler, root, knob, names):
@@ -140,6 +158,7 @@ def main():
     work += [(refuse, knob, names) for knob, names in REFUSED.items()]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         faults = [*filter(None, pool.map(lambda item: item[0](compiler, root, *item[1:]), work))]
+    faults += filter(None, [count_regions(root)])
     print('\n'.join([*faults, f'{len(work)} compilations, {len(faults)} failed']))
     sys.exit(1 if faults else 0)
 
