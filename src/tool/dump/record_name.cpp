@@ -21,6 +21,10 @@ std::string_view cut_last(std::string_view& text, char separator) {
 
 }  // namespace
 
+bool is_of_model(const RecordPlace& place, std::string_view name, std::uint64_t id) {
+  return sanitised(name) == place.model && (!place.has_model_id || id == place.model_id);
+}
+
 std::uint64_t device_of(std::string_view directory, const RecordPlace& place) {
   constexpr std::string_view kRank = "rank_";
   std::string_view above = directory.substr(0, static_cast<std::size_t>(place.model.data() - directory.data()));

@@ -56,6 +56,9 @@ struct RecordPlace {
 /// `directory`.
 std::optional<RecordPlace> parse_record_place(std::string_view directory);
 
+/// Whether the directory is one of the model of that name and id.
+bool is_of_model(const RecordPlace& place, std::string_view name, std::uint64_t id);
+
 /// The device, or MindSpore's rank, whose directory holds that of the model; 0 where none is told. `place`
 /// refers to `directory`.
 std::uint64_t device_of(std::string_view directory, const RecordPlace& place);

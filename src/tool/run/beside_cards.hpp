@@ -1,15 +1,11 @@
 #pragma once
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
-#include <vector>
 
-#include "src/tool/dump/record_name.hpp"
-#include "src/tool/run/card_name.hpp"
+#include "src/tool/dump/beside_files.hpp"
 #include "src/tool/run/carded_ops.hpp"
 #include "src/tool/run/run_file.hpp"
 
@@ -18,7 +14,7 @@ namespace opdump::tool {
 /// A card that lies in a dump.
 struct BesideCard {
   std::string path;
-  CardName name;
+  BesideName name;
   RunFile run;
   std::optional<CardedOps> ops;  ///< there is always one
 
@@ -28,13 +24,13 @@ struct BesideCard {
 /// The cards that lie beside the journals of dumps, read when they are asked for and kept.
 class BesideCards {
  public:
-  using Cards = std::vector<std::unique_ptr<BesideCard>>;
+  using Cards = BesideFiles<BesideCard>::Files;
 
   /// `note` gets, once each, why a card is not used.
-  explicit BesideCards(std::function<void(const std::string&)> note) : note_(std::move(note)) {}
+  explicit BesideCards(std::function<void(const std::string&)> note);
 
   /// Those in the directory, by name; without those that cannot be read.
-  const Cards& in(const std::string& directory);
+  const Cards& in(const std::string& directory) { return files_.in(directory); }
 
   /// The card of a record in `directory`, from the nearest directory above it that has any; null: none is of
   /// its model, or several are.
@@ -44,7 +40,7 @@ class BesideCards {
   const CardedOps* find(const std::string& directory);
 
   std::function<void(const std::string&)> note_;
-  std::map<std::string, Cards> read_;
+  BesideFiles<BesideCard> files_;
   std::map<std::string, const CardedOps*> found_;
   std::set<std::string> told_;
 };

@@ -1,23 +1,13 @@
 #include "src/tool/tokens/beside_tokens.hpp"
 
-#include <dirent.h>
-
 #include <algorithm>
+#include <memory>
 
 #include "src/card/number_list.hpp"
 
 namespace opdump::tool {
 
 using cards::numbers_text;
-
-namespace {
-
-bool is_of(const TokenTable& table, const RecordPlace& place) {
-  return sanitised(table.model()) == place.model &&
-         (!place.has_model_id || table.model_id() == place.model_id) && table.step(place.step) != nullptr;
-}
-
-}  // namespace
 
 const TensorTokens* RecordTokens::tensor(bool is_output, std::uint64_t index) const {
   if (tensors == nullptr) return nullptr;
@@ -51,29 +41,16 @@ std::string slice_text(const TokenStep& step, const TensorTokens& tensor) {
   return text;
 }
 
-const BesideTokens::Tables& BesideTokens::in(const std::string& directory) {
-  const auto [at, is_new] = read_.try_emplace(directory);
-  Tables& tables = at->second;
-  if (!is_new) return tables;
-  const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(directory.empty() ? "." : directory.c_str()),
-                                                 closedir);
-  std::vector<std::string> names;
-  while (const dirent* entry = open == nullptr ? nullptr : readdir(open.get())) {
-    TokenTableName name;
-    if (parse_token_table_name(entry->d_name, name)) names.emplace_back(entry->d_name);
-  }
-  std::sort(names.begin(), names.end(), natural_less);
-  for (const std::string& name : names) {
-    auto table = std::make_unique<TokenTable>();
-    std::string error;
-    if (table->load(directory.empty() ? name : directory + '/' + name, error)) {
-      tables.push_back(std::move(table));
-    } else {
-      note_("the table of tokens is not used: " + error);
-    }
-  }
-  return tables;
-}
+BesideTokens::BesideTokens(std::function<void(const std::string&)> note)
+    : note_(std::move(note)),
+      files_(kTokenTableSuffix,
+             [note = note_](const std::string& path, const std::string&) -> std::unique_ptr<TokenTable> {
+               auto table = std::make_unique<TokenTable>();
+               std::string error;
+               if (table->load(path, error)) return table;
+               note("the table of tokens is not used: " + error);
+               return nullptr;
+             }) {}
 
 RecordTokens BesideTokens::of(const std::string& directory, std::string_view op) {
   const std::optional<RecordPlace> place = parse_record_place(directory);
@@ -85,22 +62,13 @@ RecordTokens BesideTokens::of(const std::string& directory, std::string_view op)
 }
 
 const TokenTable* BesideTokens::find(const std::string& directory, const RecordPlace& place) {
-  constexpr int kMostAbove = 4;
-  std::string above = directory;
-  for (int i = 0; i < kMostAbove && above.rfind('/') != above.npos; ++i) {
-    above.resize(above.rfind('/'));
-    const Tables& tables = in(above);
-    if (tables.empty()) continue;
-    const auto fits = [&](const std::unique_ptr<TokenTable>& table) { return is_of(*table, place); };
-    const auto first = std::find_if(tables.begin(), tables.end(), fits);
-    if (first == tables.end()) return nullptr;
-    const auto second = std::find_if(first + 1, tables.end(), fits);
-    if (second == tables.end()) return first->get();
-    const std::string both = (*first)->path() + " and " + (*second)->path();
-    if (told_.insert(both).second)
-      note_("no tokens are known of steps that " + both + " both tell: the model was loaded twice");
-    return nullptr;
-  }
+  const auto [table, other] = files_.above(directory, [&](const TokenTable& each) {
+    return is_of_model(place, each.model(), each.model_id()) && each.step(place.step) != nullptr;
+  });
+  if (other == nullptr) return table;
+  const std::string both = table->path() + " and " + other->path();
+  if (told_.insert(both).second)
+    note_("no tokens are known of steps that " + both + " both tell: the model was loaded twice");
   return nullptr;
 }
 

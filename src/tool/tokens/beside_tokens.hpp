@@ -1,12 +1,12 @@
 #pragma once
 #include <functional>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "src/tool/dump/beside_files.hpp"
 #include "src/tool/dump/record_name.hpp"
 #include "src/tool/tokens/token_table.hpp"
 
@@ -29,13 +29,13 @@ std::string slice_text(const TokenStep& step, const TensorTokens& tensor);
 /// The tables of tokens that lie beside the journals of dumps, read when they are asked for and kept.
 class BesideTokens {
  public:
-  using Tables = std::vector<std::unique_ptr<TokenTable>>;
+  using Tables = BesideFiles<TokenTable>::Files;
 
   /// `note` gets, once each, why a table is not used.
-  explicit BesideTokens(std::function<void(const std::string&)> note) : note_(std::move(note)) {}
+  explicit BesideTokens(std::function<void(const std::string&)> note);
 
   /// Those in the directory, by name; without those that cannot be read.
-  const Tables& in(const std::string& directory);
+  const Tables& in(const std::string& directory) { return files_.in(directory); }
 
   /// Of the record of operator `op` in `directory`, its real path; without a step when nothing is told.
   RecordTokens of(const std::string& directory, std::string_view op);
@@ -44,7 +44,7 @@ class BesideTokens {
   const TokenTable* find(const std::string& directory, const RecordPlace& place);
 
   std::function<void(const std::string&)> note_;
-  std::map<std::string, Tables> read_;
+  BesideFiles<TokenTable> files_;
   std::map<std::string, const TokenTable*> found_;
   std::set<std::string> told_;
 };

@@ -69,25 +69,6 @@ bool read_axis(JsonFields& fields, const JsonNode& parent, const KeyPath& path,
 
 }  // namespace
 
-bool parse_token_table_name(std::string_view name, TokenTableName& table) {
-  constexpr std::string_view kStart = "opdump.", kEnd = ".tokens";
-  constexpr std::size_t kMostParts = 3;
-  if (!name.starts_with(kStart) || !name.ends_with(kEnd) || name.size() <= kStart.size() + kEnd.size())
-    return false;
-  name.remove_prefix(kStart.size());
-  name.remove_suffix(kEnd.size());
-  std::uint64_t parts[kMostParts] = {};
-  std::size_t count = 0;
-  for (bool more = true; more; name.remove_prefix(more ? name.find('.') + 1 : 0)) {
-    const std::optional<std::uint64_t> part = parse_decimal(name.substr(0, name.find('.')));
-    if (!part || count == kMostParts) return false;
-    parts[count++] = *part;
-    more = name.find('.') != name.npos;
-  }
-  table = {parts[0], parts[1]};
-  return count >= 2;
-}
-
 bool TokenTable::load(const std::string& path, std::string& error) {
   path_ = path;
   posix::UniqueFd file;

@@ -42,16 +42,6 @@ struct LostTokens {
   std::uint64_t bytes = 0;
 };
 
-/// What the name of a table of tokens says, `opdump.{device}.{model}.tokens`; that of a further load of the
-/// model has a number behind the model's.
-struct TokenTableName {
-  std::uint64_t device = 0;
-  std::uint64_t model_id = 0;
-};
-
-/// False: it is no such name.
-bool parse_token_table_name(std::string_view name, TokenTableName& table);
-
 /// An untrusted table of tokens, as src/attach/token_table.hpp writes it.
 class TokenTable {
  public:

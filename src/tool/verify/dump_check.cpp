@@ -603,8 +603,6 @@ void DumpCheck::walk(const std::string& below) {
   }
   for (const DirectoryEntry& entry : entries) {
     JournalName journal;
-    CardName card;
-    TokenTableName tokens;
     if (entry.kind == DirectoryEntry::Kind::directory) {
       walk(below.empty() ? entry.name : path_of(below, entry.name));
     } else if (entry.kind == DirectoryEntry::Kind::other) {
@@ -612,8 +610,8 @@ void DumpCheck::walk(const std::string& below) {
                "neither a file nor a directory");
     } else if (entry.name != kMappingFileName &&
                !(below.empty() &&
-                 (parse_journal_name(entry.name, journal) || parse_card_name(entry.name, card) ||
-                  parse_token_table_name(entry.name, tokens)))) {
+                 (parse_journal_name(entry.name, journal) || parse_beside_name(entry.name, kCardSuffix) ||
+                  parse_beside_name(entry.name, kTokenTableSuffix)))) {
       walk_file(below, entry.name, mapping.real_name(entry.name), pairs);
     }
   }
