@@ -35,8 +35,6 @@ class BlockFlash : public StorageNode<System> {
 
  public:
   explicit BlockFlash(const System& system = {}) : Node(system) {}
-  BlockFlash(const BlockFlash&) = delete;
-  BlockFlash& operator=(const BlockFlash&) = delete;
 
   /// `not_supported` for what is too small, for sectors above 4096 bytes, and for the block devices of MTD,
   /// which know of no bad blocks; `permission_denied` for `Access::write` to a read-only device; the system's

@@ -27,8 +27,6 @@ class MtdFlash : public StorageNode<System> {
 
  public:
   explicit MtdFlash(const System& system = {}) : Node(system) {}
-  MtdFlash(const MtdFlash&) = delete;
-  MtdFlash& operator=(const MtdFlash&) = delete;
 
   /// Whether `file` is such a device.
   static bool is_mtd(System& system, int file) {

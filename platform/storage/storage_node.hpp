@@ -30,10 +30,14 @@ struct StorageFacts {
   std::uint32_t bad_blocks = 0;
 };
 
-/// What the storages have in common: the open device, what it looks like, and why it was refused.
+/// What the storages have in common: the open device, what it looks like, and why it was refused. Stays where
+/// it is: a `flashlog::Device` refers to it.
 template <class System>
 class StorageNode {
  public:
+  StorageNode(const StorageNode&) = delete;
+  StorageNode& operator=(const StorageNode&) = delete;
+
   const StorageFacts& facts() const { return facts_; }
 
   /// "PATH: reason" of the last failed `open`.

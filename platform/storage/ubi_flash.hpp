@@ -20,8 +20,6 @@ class UbiFlash : public StorageNode<System> {
 
  public:
   explicit UbiFlash(const System& system = {}) : Node(system) {}
-  UbiFlash(const UbiFlash&) = delete;
-  UbiFlash& operator=(const UbiFlash&) = delete;
 
   /// Whether `file` is such a volume.
   static bool is_ubi(System& system, int file) {
