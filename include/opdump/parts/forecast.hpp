@@ -162,34 +162,17 @@ class OpCost {
       if (has_table(config_.form.layout)) {
         if (!has_table_row(tensor.dtype)) return;
         bytes += op_.type.size() + 1 + op_.name.size();
-        add_statistic_row(row, table_row(record, tensor, is_output, index), {.summary = usual(tensor)},
-                          config_.statistic_columns, config_.form.statistics, config_.form.trailing_comma);
+        add_statistic_row(
+            row, statistic_row(config_.form.layout, op_, record.head().unix_us, tensor, is_output, index),
+            {.summary = usual(tensor)}, config_.statistic_columns, config_.form.statistics,
+            config_.form.trailing_comma);
       } else {
-        add_stats_row(row,
-                      {.output = is_output,
-                       .index = index,
-                       .bytes = tensor.bytes,
-                       .dtype = tensor.dtype,
-                       .format = tensor.format,
-                       .shape = tensor.shape,
-                       .summary = usual(tensor)},
-                      selected, config_.form.fixed_point ? StatsNumbers::nano : StatsNumbers::server);
+        add_stats_row(row, stats_row(tensor, is_output, index, usual(tensor)), selected,
+                      stats_numbers(config_.form.fixed_point));
       }
       bytes += row.text().size();
     });
     return bytes;
-  }
-
-  StatisticRow table_row(const PlannedRecord& record, const TensorView& tensor, bool is_output,
-                         std::uint32_t index) const {
-    return {.task_id = has_task_id(config_.form.layout) ? op_.task_id : 0,
-            .stream_id = has_stream_id(config_.form.layout) ? op_.stream_id : 0,
-            .unix_us = record.head().unix_us,
-            .output = is_output,
-            .index = index,
-            .bytes = tensor.bytes,
-            .dtype = tensor.dtype,
-            .shape = tensor.shape};
   }
 
   /// Statistics of numbers on both sides of zero.

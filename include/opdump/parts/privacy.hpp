@@ -140,16 +140,9 @@ class PrivacyTable final : public PrivacyFilter<Memory> {
       std::memcpy(static_cast<void*>(&kept), reduced.data(), sizeof kept);
       reduced = reduced.subspan(sizeof kept);
       if (status != Status::ok) return;
-      const StatsRow row = {.output = is_output,
-                            .index = index,
-                            .bytes = tensor.bytes,
-                            .dtype = tensor.dtype,
-                            .format = tensor.format,
-                            .shape = tensor.shape,
-                            .summary = kept.summary};
       TextWriter to(line);
-      stats_csv::add_cells(to, row, selected,
-                           target.form.fixed_point ? StatsNumbers::nano : StatsNumbers::server);
+      stats_csv::add_cells(to, stats_row(tensor, is_output, index, kept.summary), selected,
+                           stats_numbers(target.form.fixed_point));
       to.add(",");
       for (std::size_t i = 0; kept.kept == KeptAs::digest && i < sizeof kept.md5; ++i)
         add_hex(to, kept.md5[i]);

@@ -96,15 +96,9 @@ class StatisticsReduction final : public Reduction {
     record.for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t index) {
       const Taken of_tensor = take(reduced);
       if (status != Status::ok) return;
-      const StatsRow row = {.output = is_output,
-                            .index = index,
-                            .bytes = tensor.bytes,
-                            .dtype = tensor.dtype,
-                            .format = tensor.format,
-                            .shape = tensor.shape,
-                            .summary = of_tensor.summary};
       TextWriter line(line_);
-      add_stats_row(line, row, selected, target.form.fixed_point ? StatsNumbers::nano : StatsNumbers::server);
+      add_stats_row(line, stats_row(tensor, is_output, index, of_tensor.summary), selected,
+                    stats_numbers(target.form.fixed_point));
       status = object.put(as_bytes(line.text()));
     });
     if (status == Status::ok) status = object.commit();
@@ -143,15 +137,8 @@ class StatisticsReduction final : public Reduction {
     record.for_each_tensor([&](const TensorView& tensor, bool is_output, std::uint32_t index) {
       const TensorStatistics statistics = take(reduced);
       if (status != Status::ok || !has_table_row(tensor.dtype)) return;
-      const RecordHead& head = record.head();
-      const StatisticRow row = {.task_id = has_task_id(target.form.layout) ? head.task_id : 0,
-                                .stream_id = has_stream_id(target.form.layout) ? head.stream_id : 0,
-                                .unix_us = unix_us,
-                                .output = is_output,
-                                .index = index,
-                                .bytes = tensor.bytes,
-                                .dtype = tensor.dtype,
-                                .shape = tensor.shape};
+      const StatisticRow row =
+          statistic_row(target.form.layout, record.head(), unix_us, tensor, is_output, index);
       TextWriter line(line_);
       add_statistic_row(line, row, statistics, target.columns, target.form.statistics,
                         target.form.trailing_comma);

@@ -60,6 +60,20 @@ struct StatisticRow {
   Shape shape{};
 };
 
+/// The row of a tensor of `op`, whose ids count where the layout has them.
+template <class Op>
+StatisticRow statistic_row(Layout layout, const Op& op, std::uint64_t unix_us, const TensorView& tensor,
+                           bool output, std::uint32_t index) {
+  return {.task_id = has_task_id(layout) ? op.task_id : 0,
+          .stream_id = has_stream_id(layout) ? op.stream_id : 0,
+          .unix_us = unix_us,
+          .output = output,
+          .index = index,
+          .bytes = tensor.bytes,
+          .dtype = tensor.dtype,
+          .shape = tensor.shape};
+}
+
 /// Calls `use(bit)` for each column after the common ones: those of `columns` in order, one bit each, or, if
 /// it is empty, those of `statistics` in the table's own order.
 template <class Use>

@@ -29,6 +29,11 @@ enum class StatsNumbers : std::uint8_t {
   nano,    ///< digits behind the point: 16 for float64, averages and l2norm, 3 for float16, else 7
 };
 
+/// That of a config's form.
+constexpr StatsNumbers stats_numbers(bool fixed_point) {
+  return fixed_point ? StatsNumbers::nano : StatsNumbers::server;
+}
+
 /// One tensor of a statistics file.
 struct StatsRow {
   bool output = false;
@@ -39,6 +44,17 @@ struct StatsRow {
   Shape shape{};                ///< at most kMaxRank dims
   StatisticsSummary summary{};  ///< by the rules of `cann`; without elements its cells are left empty
 };
+
+inline StatsRow stats_row(const TensorView& tensor, bool output, std::uint32_t index,
+                          const StatisticsSummary& summary) {
+  return {.output = output,
+          .index = index,
+          .bytes = tensor.bytes,
+          .dtype = tensor.dtype,
+          .format = tensor.format,
+          .shape = tensor.shape,
+          .summary = summary};
+}
 
 /// Adds `value` as CANN does: integers with all digits, other numbers with six.
 inline TextWriter& add_extreme(TextWriter& to, const Extreme& value) {
