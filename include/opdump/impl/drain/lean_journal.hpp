@@ -88,20 +88,12 @@ class LeanJournal {
 
   /// `check(provenance)` is `ok`. Costs nothing where nobody calls it.
   void provenance(const DumpTarget& target, const Provenance& provenance) {
-    if (detail_ == JournalDetail::none) return;
-    if (memory_ == nullptr) return fail(Status::no_memory);
-    TextWriter line({memory_ + kNameBytes, kLineBytes});
-    add_provenance(line.add(kProvenanceHead), provenance);
-    send(target, memory_ + kNameBytes + line.text().size());
+    tell(target, kProvenanceHead, [&](TextWriter& to) { add_provenance(to, provenance); });
   }
 
   /// Likewise.
   void clock(const DumpTarget& target, const ClockStep& step) {
-    if (detail_ == JournalDetail::none) return;
-    if (memory_ == nullptr) return fail(Status::no_memory);
-    TextWriter line({memory_ + kNameBytes, kLineBytes});
-    add_clock_step(line.add(kClockHead), step);
-    send(target, memory_ + kNameBytes + line.text().size());
+    tell(target, kClockHead, [&](TextWriter& to) { add_clock_step(to, step); });
   }
 
   // Events that have no line here.
@@ -134,6 +126,16 @@ class LeanJournal {
   static_assert(kLineBytes >= kHead.size() + sizeof kClosed + 11 * kDumpCounts);
   static_assert(sizeof kClosed + 11 * kDumpCounts >= sizeof kGap + 3 * 11 + kCauseWords.size());
   static_assert(kMemoryBytes <= journal_line_bytes(dump_name_bytes(0, 0, 0)));
+
+  /// Sends the line that `add` adds behind `head`.
+  template <class Add>
+  void tell(const DumpTarget& target, std::string_view head, Add add) {
+    if (detail_ == JournalDetail::none) return;
+    if (memory_ == nullptr) return fail(Status::no_memory);
+    TextWriter line({memory_ + kNameBytes, kLineBytes});
+    add(line.add(head));
+    send(target, memory_ + kNameBytes + line.text().size());
+  }
 
   // A line is made by calls that have returned when it is sent, so that their stack is free while the sink
   // writes.
