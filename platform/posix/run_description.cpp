@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "opdump/base/text.hpp"
 #include "platform/posix/impl/errno_status.hpp"
 #include "platform/posix/impl/unique_fd.hpp"
 #include "platform/posix/impl/write_all.hpp"
@@ -92,13 +93,12 @@ class RunWriter {
   }
 
   void add_text(const std::string& before, std::string_view text) {
-    static constexpr char kHex[] = "0123456789abcdef";
     is_utf8_ = is_utf8_ && simdjson::validate_utf8(text);
     text_.append(before).append("\"");
     for (const char c : text) {
       const auto code = static_cast<unsigned char>(c);
       if (code < 0x20) {
-        text_.append("\\u00").append(1, kHex[code >> 4]).append(1, kHex[code & 15]);
+        text_.append("\\u00").append(1, hex_digit(code >> 4)).append(1, hex_digit(code & 15));
       } else {
         text_.append(c == '"' || c == '\\' ? "\\" : "").append(1, c);
       }

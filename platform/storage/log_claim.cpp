@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "opdump/base/bytes.hpp"
+#include "opdump/base/text.hpp"
 #include "platform/flashlog/block.hpp"
 #include "platform/flashlog/format.hpp"
 
@@ -67,14 +68,13 @@ bool is_erased_value(std::byte byte) { return byte == std::byte{0} || byte == st
 std::string content_text(Bytes beginning) {
   if (const Signature* const signature = signature_of(beginning, 1)) return signature->what;
   constexpr std::size_t kShown = 8;
-  constexpr char kDigits[] = "0123456789abcdef";
   std::size_t first = 0;
   while (first < beginning.size() && is_erased_value(beginning[first])) ++first;
   if (first == beginning.size()) first = 0;
   std::string text = "bytes that no log wrote, such as";
   for (std::size_t i = first; i < beginning.size() && i < first + kShown; ++i) {
     const unsigned byte = std::to_integer<unsigned>(beginning[i]);
-    text += {' ', kDigits[byte >> 4], kDigits[byte & 15]};
+    text += {' ', hex_digit(byte >> 4), hex_digit(byte & 15)};
   }
   return text;
 }

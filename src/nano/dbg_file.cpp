@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "opdump/base/text.hpp"
 #include "opdump/impl/format/nano.hpp"
 
 namespace opdump::nano {
@@ -21,9 +22,8 @@ constexpr std::uint32_t kTagOriginalNames = 2;
 constexpr std::uint64_t kVendorSlack = 4;
 
 std::string hex(std::uint32_t number) {
-  constexpr char kDigits[] = "0123456789abcdef";
   std::string text = "0x";
-  for (int shift = 28; shift >= 0; shift -= 4) text += kDigits[number >> shift & 15];
+  for (int shift = 28; shift >= 0; shift -= 4) text += hex_digit(number >> shift & 15);
   return text;
 }
 

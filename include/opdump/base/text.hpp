@@ -42,6 +42,15 @@ inline char* put_text(char* to, std::string_view text) {
   return to + text.size();
 }
 
+/// Two digits for each byte.
+inline char* put_hex(char* to, Bytes bytes) {
+  for (const std::byte byte : bytes) {
+    *to++ = hex_digit(std::to_integer<unsigned>(byte >> 4));
+    *to++ = hex_digit(std::to_integer<unsigned>(byte & std::byte{15}));
+  }
+  return to;
+}
+
 /// Digits of the longest 64-bit number.
 inline constexpr std::size_t kMaxDecimalBytes = 20;
 
@@ -176,6 +185,12 @@ class TextWriter {
   TextWriter& add_short_decimal(std::uint32_t value, std::size_t width = 1) {
     const std::size_t count = decimal_bytes(value, width);
     if (char* const to = take(count)) put_digits(to, value, count);
+    return *this;
+  }
+
+  /// As `put_hex`.
+  TextWriter& add_hex(Bytes bytes) {
+    if (char* const to = take(2 * bytes.size())) put_hex(to, bytes);
     return *this;
   }
 

@@ -33,11 +33,7 @@ inline std::string_view build_id_in(Bytes notes, std::span<char, kMostBuildIdDig
     const Bytes id = notes.first(head[1]);
     if (head[2] == kBuildId && as_text(name) == kGnu) {
       if (id.size() > kMostBuildIdDigits / 2) return {};
-      char* to = text.data();
-      for (const std::byte byte : id) {
-        *to++ = hex_digit(std::to_integer<unsigned>(byte >> 4));
-        *to++ = hex_digit(std::to_integer<unsigned>(byte & std::byte{15}));
-      }
+      put_hex(text.data(), id);
       return {text.data(), 2 * id.size()};
     }
     notes = notes.subspan(padded(id.size()) < notes.size() ? padded(id.size()) : notes.size());

@@ -144,8 +144,7 @@ class PrivacyTable final : public PrivacyFilter<Memory> {
       stats_csv::add_cells(to, stats_row(tensor, is_output, index, kept.summary), selected,
                            stats_numbers(target.form.fixed_point));
       to.add(",");
-      for (std::size_t i = 0; kept.kept == KeptAs::digest && i < sizeof kept.md5; ++i)
-        add_hex(to, kept.md5[i]);
+      if (kept.kept == KeptAs::digest) to.add_hex(kept.md5);
       add_kept(to.add(","), kept, target).add("\n");
       if (to.overflowed()) object.abort();
       status = to.overflowed() ? Status::too_large : object.put(as_bytes(to.text()));
@@ -176,11 +175,6 @@ class PrivacyTable final : public PrivacyFilter<Memory> {
     const KeptAs as = statistics && kept.kept == KeptAs::tensor ? KeptAs::stats : kept.kept;
     to.add(as < KeptAs::nothing ? kKeptWords[static_cast<std::size_t>(as)] : "-");
     return as >= KeptAs::shape ? to : add_cut(to, kept.rule < rules.size() ? &rules[kept.rule] : nullptr);
-  }
-
-  static void add_hex(TextWriter& to, std::byte byte) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    to.add(kDigits[std::to_integer<unsigned>(byte) >> 4]).add(kDigits[std::to_integer<unsigned>(byte) & 15]);
   }
 
   Status summarise(const TensorView& tensor, StatisticsSummary& to) {

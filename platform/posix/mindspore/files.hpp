@@ -43,15 +43,14 @@ Status write_object(Sink& sink, const ObjectName& name, Add add) {
 
 /// Adds `text` as it stands between quotation marks in JSON.
 void add_escaped(auto& out, std::string_view text) {
-  constexpr std::string_view kHex = "0123456789abcdef";
   for (const char& c : text) {
     const auto code = static_cast<unsigned char>(c);
     if (c == '"' || c == '\\') {
       out.add(as_bytes("\\"));
     } else if (code < 0x20) {
+      const char digits[] = {hex_digit(code >> 4), hex_digit(code & 15)};
       out.add(as_bytes("\\u00"));
-      out.add(as_bytes({&kHex[code >> 4], 1}));
-      out.add(as_bytes({&kHex[code & 15], 1}));
+      out.add(as_bytes({digits, sizeof digits}));
       continue;
     }
     out.add(as_bytes({&c, 1}));

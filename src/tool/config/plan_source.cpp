@@ -1,8 +1,9 @@
 #include "src/tool/config/plan_source.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
+
+#include "src/card/hexadecimal.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -31,7 +32,6 @@ bool is_c_name(std::string_view name) {
 }
 
 std::string plan_source(Bytes plan, std::string_view name, std::size_t memory_bytes) {
-  constexpr char kHex[] = "0123456789abcdef";
   const std::string macro = upper(name);
   std::string text =
       "/* Written by opdump compile: include it in one file, and give it to opdump::load_plan. */\n";
@@ -44,11 +44,8 @@ std::string plan_source(Bytes plan, std::string_view name, std::size_t memory_by
       "_Alignas(8)\n#endif\n";
   text += "static const unsigned char " + std::string(name) + "[" + macro + "_BYTES] = {";
   for (std::size_t i = 0; i < plan.size(); ++i) {
-    const std::uint8_t byte = std::to_integer<std::uint8_t>(plan[i]);
     text += i % kBytesPerLine == 0 ? "\n    0x" : " 0x";
-    text += kHex[byte >> 4];
-    text += kHex[byte & 15];
-    text += ',';
+    text += cards::hexadecimal(plan.subspan(i, 1)) + ',';
   }
   return text + "\n};\n#endif\n";
 }

@@ -123,7 +123,7 @@ TEST_CASE("statistics: columns come in the order asked for, also twice, and with
     digest.finish(bytes);
     char text[40];
     TextWriter to(text);
-    add_hex(to, Bytes(bytes));
+    to.add_hex(bytes);
     return std::string(to.text());
   };
   std::byte md5[16], sha1[20];

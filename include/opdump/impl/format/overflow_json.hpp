@@ -15,11 +15,10 @@ inline TextWriter& add_key(TextWriter& to, std::string_view key) {
 }
 
 inline TextWriter& add_hex(TextWriter& to, std::uint64_t value) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
   int shift = 60;
   while (shift != 0 && value >> shift == 0) shift -= 4;
   to.add("\"0x");
-  for (; shift >= 0; shift -= 4) to.add(kDigits[value >> shift & 15]);
+  for (; shift >= 0; shift -= 4) to.add(hex_digit(static_cast<unsigned>(value >> shift & 15)));
   return to.add('"');
 }
 
