@@ -3,12 +3,11 @@
 #include <string>
 
 #include "opdump/parts/settable_clock.hpp"
-#include "opdump/session.hpp"
 #include "platform/baremetal/tick_clock.hpp"
 #include "platform/flashlog/flash_log.hpp"
-#include "platform/host/host_memory.hpp"
 #include "tests/support/flash_contents.hpp"
 #include "tests/support/flash_emulator.hpp"
+#include "tests/support/one_op_session.hpp"
 
 using namespace opdump;
 using namespace opdump::flashlog;
@@ -17,9 +16,6 @@ using namespace opdump::tests;
 namespace {
 
 constexpr std::uint32_t kPage = 128;
-constexpr OpDesc kConv[] = {{.name = "conv1", .type = "Conv2D", .task_id = 1}};
-constexpr ModelDesc kConvModel = {.name = "net", .id = 1, .ops = kConv};
-constexpr ModelRule kRules[] = {{.any_model = true}};
 constexpr std::uint64_t kNoon = 1'795'435'200'000'000;
 
 /// A boot that captures two steps, is told the time, and captures two more. The calls go on when power has
@@ -31,35 +27,15 @@ void boot(FlashEmulator& flash) {
   if (log.mount() != Status::ok) return;
   baremetal::TickClock ticks(1000);
   SettableClock clock(ticks);
-  HostMemory memory;
-  std::byte scratch[1024];
-  alignas(8) std::byte ring[4096];
-  BasicSession<HostMemory> session({.memory = memory,
-                                    .sink = log,
-                                    .clock = clock,
-                                    .scratch = scratch,
-                                    .when_full = WhenFull::inline_drain});
-  BasicRecorder<HostMemory>& recorder = *session.add_recorder(ring).value();
-  DumpConfig config;
-  config.active = true;
-  config.dump_path = "/flash";
-  config.models = kRules;
-  ModelPlanFor<1> plan;
-  REQUIRE(session.init() == Status::ok);
-  REQUIRE(session.set_config(config) == Status::ok);
-  REQUIRE(session.load_model(plan, kConvModel) == Status::ok);
-  const float values[] = {1, 2, 3};
-  const Dim dims[] = {3};
-  const TensorView tensor = {
-      .address = address_of(values), .bytes = sizeof values, .dtype = DType::float32, .shape = dims};
+  OneOpSession capturing(log, clock, WhenFull::inline_drain);
+  capturing.start();
+  const std::byte data[12] = {};
   for (int step = 0; step < 4; ++step) {
     ticks.tick();
-    if (step == 2) static_cast<void>(session.tell_clock(clock.set(kNoon).value()));
-    REQUIRE(recorder.begin_step(plan) == Status::ok);
-    static_cast<void>(recorder.capture(0, {}, {&tensor, 1}));
-    REQUIRE(recorder.end_step() == Status::ok);
+    if (step == 2) static_cast<void>(capturing.session.tell_clock(clock.set(kNoon).value()));
+    static_cast<void>(capturing.step(data));
   }
-  static_cast<void>(session.finalize());
+  static_cast<void>(capturing.session.finalize());
 }
 
 struct Told {

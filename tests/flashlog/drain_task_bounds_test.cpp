@@ -1,37 +1,19 @@
 #include <doctest/doctest.h>
 
-#include <functional>
 #include <vector>
 
-#include "opdump/session.hpp"
 #include "platform/baremetal/tick_clock.hpp"
 #include "platform/flashlog/erases_ahead.hpp"
-#include "platform/host/host_memory.hpp"
+#include "platform/flashlog/flash_log.hpp"
 #include "platform/template/drain_task.hpp"
-#include "tests/support/draining_firmware.hpp"
+#include "tests/support/clockwork.hpp"
 #include "tests/support/flash_contents.hpp"
+#include "tests/support/flash_emulator.hpp"
+#include "tests/support/one_op_session.hpp"
 
 using namespace opdump;
 using namespace opdump::flashlog;
 using namespace opdump::tests;
-
-namespace {
-
-/// A kernel whose time goes on only while the task waits.
-struct Clockwork {
-  void notify() {}
-  void wait(std::uint32_t ms) {
-    now += ms;
-    waiting();
-  }
-  void sleep(std::uint32_t ms) { now += ms; }
-  std::uint32_t now_ms() const { return now; }
-
-  std::uint32_t now = 0;
-  std::function<void()> waiting;
-};
-
-}  // namespace
 
 TEST_CASE("flash log: a drain task over a log that erases ahead never erases while it drains") {
   FlashEmulator flash({.block_bytes = 4096, .block_count = 16, .program_bytes = 4}, 256);
@@ -41,24 +23,10 @@ TEST_CASE("flash log: a drain task over a log that erases ahead never erases whi
   REQUIRE(log.mount() == Status::ok);
   ErasesAhead ahead(log);
   baremetal::TickClock clock(1000);
-  HostMemory host;
-  std::byte scratch[2048];
-  alignas(8) std::byte ring[16384];
-  BasicSession<HostMemory> session(
-      {.memory = host, .sink = log, .clock = clock, .scratch = scratch, .when_full = WhenFull::drop});
-  BasicRecorder<HostMemory>& recorder = *session.add_recorder(ring).value();
-  DumpConfig config;
-  config.active = true;
-  config.dump_path = "/flash";
-  config.models = kDrainedRules;
-  ModelPlanFor<1> plan;
-  REQUIRE(session.init() == Status::ok);
-  REQUIRE(session.set_config(config) == Status::ok);
-  REQUIRE(session.load_model(plan, kDrainedModel) == Status::ok);
+  OneOpSession capturing(log, clock);
+  capturing.start();
+  BasicSession<HostMemory>& session = capturing.session;
   const std::vector<std::byte> data(2000, std::byte{5});
-  const Dim dims[] = {2000};
-  const TensorView tensor = {
-      .address = address_of(data.data()), .bytes = data.size(), .dtype = DType::uint8, .shape = dims};
   Clockwork rtos;
   DrainTask task(session, rtos, ahead, 50, 10, 512);
   REQUIRE(task.attach() == Status::ok);
@@ -74,11 +42,7 @@ TEST_CASE("flash log: a drain task over a log that erases ahead never erases whi
       static_cast<void>(task.stop(0));
       return;
     }
-    for (int step = 0; step < turns % 4; ++step) {
-      REQUIRE(recorder.begin_step(plan) == Status::ok);
-      REQUIRE(recorder.capture(0, {}, {&tensor, 1}) == Status::ok);
-      REQUIRE(recorder.end_step() == Status::ok);
-    }
+    for (int step = 0; step < turns % 4; ++step) REQUIRE(capturing.step(data) == Status::ok);
   };
   task.run();
   REQUIRE(task.stop(0) == Status::ok);

@@ -3,12 +3,11 @@
 #include <vector>
 
 #include "opdump/parts/history_sink.hpp"
-#include "opdump/session.hpp"
 #include "platform/baremetal/tick_clock.hpp"
 #include "platform/flashlog/flash_log.hpp"
-#include "platform/host/host_memory.hpp"
-#include "tests/support/draining_firmware.hpp"
 #include "tests/support/flash_contents.hpp"
+#include "tests/support/flash_emulator.hpp"
+#include "tests/support/one_op_session.hpp"
 
 using namespace opdump;
 using namespace opdump::flashlog;
@@ -25,38 +24,15 @@ TEST_CASE("flash log: a history that is handed on in pieces keeps each call with
   HistorySink history(log, std::as_writable_bytes(std::span(memory)), 10, 2);
   history.hand_on_in_pieces();
   baremetal::TickClock clock(1000);
-  HostMemory host;
-  std::byte scratch[2048];
-  alignas(8) std::byte ring[16384];
-  BasicSession<HostMemory> session({.memory = host,
-                                    .sink = history,
-                                    .clock = clock,
-                                    .scratch = scratch,
-                                    .when_full = WhenFull::drop,
-                                    .journal = JournalDetail::none});
-  BasicRecorder<HostMemory>& recorder = *session.add_recorder(ring).value();
-  DumpConfig config;
-  config.active = true;
-  config.dump_path = "/flash";
-  config.models = kDrainedRules;
-  ModelPlanFor<1> plan;
-  REQUIRE(session.init() == Status::ok);
-  REQUIRE(session.set_config(config) == Status::ok);
-  REQUIRE(session.load_model(plan, kDrainedModel) == Status::ok);
+  OneOpSession capturing(history, clock, WhenFull::drop, JournalDetail::none);
+  capturing.start();
   const std::vector<std::byte> data(3000, std::byte{5});
-  const Dim dims[] = {3000};
-  const TensorView tensor = {
-      .address = address_of(data.data()), .bytes = data.size(), .dtype = DType::uint8, .shape = dims};
   std::uint64_t pieces = 0;
   for (int round = 0; round < 400; ++round) {
-    if (round % 16 == 0) {
-      REQUIRE(recorder.begin_step(plan) == Status::ok);
-      REQUIRE(recorder.capture(0, {}, {&tensor, 1}) == Status::ok);
-      REQUIRE(recorder.end_step() == Status::ok);
-    }
+    if (round % 16 == 0) REQUIRE(capturing.step(data) == Status::ok);
     if (round == 300) history.trigger();
     const std::uint64_t operations = flash.operations;
-    session.drain_some(kBudget);
+    capturing.session.drain_some(kBudget);
     CHECK(flash.operations == operations);
     while (log.erase_ahead().value()) {
     }

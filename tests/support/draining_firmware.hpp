@@ -6,17 +6,12 @@
 #include <span>
 #include <vector>
 
-#include "opdump/session.hpp"
 #include "platform/baremetal/tick_clock.hpp"
 #include "platform/flashlog/flash_log.hpp"
-#include "platform/host/host_memory.hpp"
 #include "tests/support/flash_emulator.hpp"
+#include "tests/support/one_op_session.hpp"
 
 namespace opdump::tests {
-
-inline constexpr OpDesc kDrainedOps[] = {{.name = "conv1/with/a/name", .type = "Conv2D", .task_id = 1}};
-inline constexpr ModelDesc kDrainedModel = {.name = "net", .id = 1, .ops = kDrainedOps};
-inline constexpr ModelRule kDrainedRules[] = {{.any_model = true}};
 
 /// What a drain into a flash log is to be bounded under.
 struct DrainSetup {
@@ -47,25 +42,14 @@ class DrainingFirmware {
     const std::uint64_t reads = flash.reads;
     REQUIRE(log.mount() == Status::ok);
     mount_reads = flash.reads - reads;
-    DumpConfig config;
-    config.active = true;
-    config.dump_path = "/flash";
-    config.models = kDrainedRules;
-    REQUIRE(session.init() == Status::ok);
-    REQUIRE(session.set_config(config) == Status::ok);
-    REQUIRE(session.load_model(plan_, kDrainedModel) == Status::ok);
+    capturing_.start();
   }
 
   void step() { step(data_.size()); }
 
   /// With a tensor of the first `bytes` bytes.
   void step(std::size_t bytes) {
-    const Dim dims[] = {static_cast<Dim>(bytes)};
-    const TensorView tensor = {
-        .address = address_of(data_.data()), .bytes = bytes, .dtype = DType::uint8, .shape = dims};
-    REQUIRE(recorder_.begin_step(plan_) == Status::ok);
-    static_cast<void>(recorder_.capture(0, {}, {&tensor, 1}));
-    REQUIRE(recorder_.end_step() == Status::ok);
+    static_cast<void>(capturing_.step(Bytes(data_).first(bytes)));
     clock_.tick();
   }
 
@@ -163,23 +147,12 @@ class DrainingFirmware {
 
  private:
   baremetal::TickClock clock_{1000};
-  HostMemory memory_;
-  std::byte scratch_[2048];
-  alignas(8) std::byte ring_[16384];
   std::vector<std::byte> data_;
+  OneOpSession capturing_{log, clock_, WhenFull::drop, setup_.journal};
 
  public:
-  BasicSession<HostMemory> session{{.memory = memory_,
-                                    .sink = log,
-                                    .clock = clock_,
-                                    .scratch = scratch_,
-                                    .when_full = WhenFull::drop,
-                                    .journal = setup_.journal}};
+  BasicSession<HostMemory>& session = capturing_.session;
   int steps_to_end = 0;
-
- private:
-  BasicRecorder<HostMemory>& recorder_ = *session.add_recorder(ring_).value();
-  ModelPlanFor<1> plan_;
 };
 
 }  // namespace opdump::tests

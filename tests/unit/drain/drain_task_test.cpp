@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "opdump/session.hpp"
+#include "tests/support/clockwork.hpp"
 #include "tests/support/session_bench.hpp"
 
 using namespace opdump;
@@ -47,20 +48,6 @@ struct Threads {
   int notifications = 0;
   int sleeps = 0;
   std::function<void()> sleeping;  ///< what runs while the control task sleeps
-};
-
-/// A kernel whose time goes on only while the task waits.
-struct Clockwork {
-  void notify() {}
-  void wait(std::uint32_t ms) {
-    now += ms;
-    waiting();
-  }
-  void sleep(std::uint32_t ms) { now += ms; }
-  std::uint32_t now_ms() const { return now; }
-
-  std::uint32_t now = UINT32_MAX - 20;
-  std::function<void()> waiting;
 };
 
 struct CountedLog {
