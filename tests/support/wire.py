@@ -1,7 +1,10 @@
 """The frames of a wire, written and read after platform/wire/README.md alone. Standard library only."""
+import contextlib
 import os
+import socket
 import struct
 import sys
+import threading
 
 sys.path.insert(1, os.path.dirname(os.path.abspath(__file__)))
 from crc32c import crc32c  # noqa: E402
@@ -99,3 +102,43 @@ def tree(stream):
             path, text = entry.split(b'\0', 1)
             files[path.decode()] = files.get(path.decode(), b'') + text
     return files
+
+
+@contextlib.contextmanager
+def served(path, device, scenes):
+    """A socket at `path` where `device` hears and answers, one connection for each scene. A scene gets the connection
+    first, and gives what says whether to cut it; the last one is not cut before the end of the context."""
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(path)
+    server.listen(1)
+    done = threading.Event()
+
+    def serve():
+        for left, scene in zip(range(len(scenes) - 1, -1, -1), scenes):
+            try:
+                line, _ = server.accept()
+            except OSError:
+                return  # nothing came
+            with line:
+                line.settimeout(0.05)
+                is_over = scene(line)
+                while not done.is_set() and (left == 0 or not is_over()):
+                    try:
+                        data = line.recv(4096)
+                    except socket.timeout:
+                        continue
+                    if not data:
+                        break
+                    try:
+                        line.sendall(device.hear(data))
+                    except OSError:
+                        break
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        server.close()
+        os.remove(path)
+        thread.join(10)

@@ -3,16 +3,15 @@
 
 Standard library only.
 """
+import functools
 import os
 import pty
 import random
 import select
 import signal
-import socket
 import struct
 import subprocess
 import sys
-import threading
 import time
 import tty
 
@@ -83,37 +82,13 @@ class Receive(Case):
 
     def serve(self, device, scenes, *options, expect=0):
         """Runs `receive` on a socket; each scene is a connection: what is sent before requests are heard."""
-        server = socket.socket(socket.AF_UNIX)
-        server.bind(self.path('wire.sock'))
-        server.listen(1)
-        done = threading.Event()
+        def begin(scene, line):
+            scene(line)
+            end = time.monotonic() + 0.3
+            return lambda: time.monotonic() >= end
 
-        def serve_all():
-            for i, scene in enumerate(scenes):
-                line, _ = server.accept()
-                with line:
-                    line.settimeout(0.05)
-                    scene(line)
-                    quiet = time.monotonic()
-                    while not done.is_set() and (i + 1 == len(scenes) or time.monotonic() - quiet < 0.3):
-                        try:
-                            data = line.recv(4096)
-                        except socket.timeout:
-                            continue
-                        if not data:
-                            break
-                        try:
-                            line.sendall(device.hear(data))
-                        except OSError:
-                            break
-        thread = threading.Thread(target=serve_all, daemon=True)
-        thread.start()
-        try:
+        with wire.served(self.path('wire.sock'), device, [functools.partial(begin, scene) for scene in scenes]):
             return self.run_tool('receive', 'wire.sock', '-o', 'dump', *options, expect=expect)
-        finally:
-            done.set()
-            server.close()
-            thread.join(10)
 
     def test_what_was_recorded(self):
         sender = wire.Sender()

@@ -5,11 +5,8 @@ Standard library only.
 """
 import os
 import random
-import socket
 import struct
-import subprocess
 import sys
-import threading
 import time
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
@@ -92,39 +89,8 @@ class Send(Case):
 
     def serve(self, device, *options, expect=0, dump='dump', scenes=1, cut_after=None):
         """Runs `send` on a socket; of several scenes all but the last end when `cut_after` frames were taken."""
-        server = socket.socket(socket.AF_UNIX)
-        server.bind(self.path('wire.sock'))
-        server.listen(1)
-        done = threading.Event()
-
-        def serve_all():
-            for scene in range(scenes):
-                try:
-                    line, _ = server.accept()
-                except OSError:
-                    return  # nothing came
-                with line:
-                    line.settimeout(0.05)
-                    while not done.is_set() and (scene + 1 == scenes or device.taken < cut_after):
-                        try:
-                            data = line.recv(4096)
-                        except socket.timeout:
-                            continue
-                        if not data:
-                            break
-                        try:
-                            line.sendall(device.hear(data))
-                        except OSError:
-                            break
-        thread = threading.Thread(target=serve_all, daemon=True)
-        thread.start()
-        try:
+        with wire.served(self.path('wire.sock'), device, [lambda line: lambda: device.taken >= cut_after] * scenes):
             return self.run_tool('send', 'wire.sock', dump, *options, expect=expect)
-        finally:
-            done.set()
-            server.close()
-            os.remove(self.path('wire.sock'))
-            thread.join(10)
 
     def test_all_inputs_in_their_order(self):
         self.make_dump()
