@@ -3,19 +3,9 @@
 #include <new>
 
 #include "platform/wire/playback.hpp"
+#include "tests/firmware/size/any_port.hpp"
 
 using namespace opdump;
-
-class Port {
- public:
-  void write(Bytes from) { write_(context_, from); }
-  std::size_t read(MutableBytes to) { return read_(context_, to); }
-
- private:
-  void (*write_)(void*, Bytes);
-  std::size_t (*read_)(void*, MutableBytes);
-  void* context_;
-};
 
 class Target {
  public:
@@ -28,10 +18,10 @@ class Target {
   void* context_;
 };
 
-using Playback = wire::Playback<Port, Target>;
+using Playback = wire::Playback<AnyPort, Target>;
 
 extern "C" {
-void* size_make(void* memory, Port& port, Target& target) {
+void* size_make(void* memory, AnyPort& port, Target& target) {
   return new (memory) Playback(port, target);
 }
 unsigned size_serve(Playback& playback) {

@@ -3,24 +3,14 @@
 #include <new>
 
 #include "platform/wire/wire_sink.hpp"
+#include "tests/firmware/size/any_port.hpp"
 
 using namespace opdump;
 
-class Port {
- public:
-  void write(Bytes from) { write_(context_, from); }
-  std::size_t read(MutableBytes to) { return read_(context_, to); }
-
- private:
-  void (*write_)(void*, Bytes);
-  std::size_t (*read_)(void*, MutableBytes);
-  void* context_;
-};
-
-using WireSink = wire::WireSink<Port>;
+using WireSink = wire::WireSink<AnyPort>;
 
 extern "C" {
-Sink* size_make(void* memory, Port& port, std::byte (&window)[2048], std::uint32_t boot) {
+Sink* size_make(void* memory, AnyPort& port, std::byte (&window)[2048], std::uint32_t boot) {
   return new (memory) WireSink(port, window, boot);
 }
 void size_serve(WireSink& sink) {
