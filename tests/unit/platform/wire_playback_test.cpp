@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include "platform/wire/wire_sink.hpp"
+#include "tests/support/heard_bytes.hpp"
 #include "tests/support/random.hpp"
 
 using namespace opdump;
@@ -18,17 +18,9 @@ namespace {
 
 using wire::Kind;
 
-class PlaybackPort {
+class PlaybackPort : public tests::HeardBytes {
  public:
   void write(Bytes from) { sent.insert(sent.end(), from.begin(), from.end()); }
-  std::size_t read(MutableBytes to) {
-    std::size_t count = 0;
-    for (; count < to.size() && !heard.empty(); ++count) {
-      to[count] = heard.front();
-      heard.pop_front();
-    }
-    return count;
-  }
   void hear(Kind kind, std::uint32_t session, std::uint32_t number, std::vector<std::byte> body = {}) {
     std::byte frame[2 + wire::kMaxFrameBytes] = {};
     std::copy(body.begin(), body.end(), frame + 1 + wire::kBodyAt);
@@ -39,7 +31,6 @@ class PlaybackPort {
   }
 
   std::vector<std::byte> sent;
-  std::deque<std::byte> heard;
 };
 
 struct Target {

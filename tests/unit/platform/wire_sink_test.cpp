@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
 
+#include "tests/support/heard_bytes.hpp"
 #include "tests/support/random.hpp"
 
 using namespace opdump;
@@ -19,7 +19,7 @@ namespace {
 using Frame = std::vector<std::byte>;
 
 /// Splits what is written at the zeros; gives what a receiver has said.
-class Port {
+class Port : public tests::HeardBytes {
  public:
   void write(Bytes from) {
     for (const std::byte byte : from) {
@@ -31,14 +31,6 @@ class Port {
       current_.clear();
     }
   }
-  std::size_t read(MutableBytes to) {
-    std::size_t count = 0;
-    for (; count < to.size() && !heard.empty(); ++count) {
-      to[count] = heard.front();
-      heard.pop_front();
-    }
-    return count;
-  }
   void ask(std::uint32_t boot, std::uint32_t first, std::uint8_t count) {
     std::byte frame[wire::kAskBytes + 1];
     frame[1 + wire::kBodyAt] = std::byte{count};
@@ -48,7 +40,6 @@ class Port {
   }
 
   std::vector<Frame> frames;
-  std::deque<std::byte> heard;
 
  private:
   Frame current_;
