@@ -71,6 +71,35 @@ Outcome dumped(const std::string& options) {
   return outcome;
 }
 
+constexpr Dim kFourDims[] = {4};
+constexpr float kFourValues[] = {1.5f, 1.5f, 1.5f, 1.5f};
+const TensorView kFourFloats = {
+    .address = address_of(kFourValues), .bytes = sizeof kFourValues, .dtype = DType::float32, .shape = kFourDims};
+
+/// The path of a config that dumps end to end as MindSpore does, below `root`; empty where it cannot be.
+std::string end_to_end_config(const TemporaryDirectory& directory, const std::string& root,
+                              const std::string& iteration, const std::string& more = "") {
+  if (root.find('.') != std::string::npos) {
+    MESSAGE("skipped: MindSpore takes no dots in a path");
+    return {};
+  }
+  const std::string config = (directory.path() / "data_dump.json").string();
+  write_file(config, R"({"common_dump_settings": {"dump_mode": 0, "path": ")" + root +
+                         R"(", "net_name": "Net", "iteration": ")" + iteration +
+                         R"(", "input_output": 0, "kernels": [], "support_device": [0]},
+                         "e2e_dump_settings": {"enable": true})" +
+                         more + "}");
+  return config;
+}
+
+/// The files of constants below the folder of a rank.
+std::vector<std::filesystem::path> constants_in(const std::filesystem::path& rank) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(rank / "Net" / "0" / "constants"))
+    files.push_back(entry.path());
+  return files;
+}
+
 }  // namespace
 
 TEST_CASE("file dump: a model that was loaded before the start is dumped, unless it is unloaded") {
@@ -182,13 +211,9 @@ TEST_CASE("file dump: a journal that cannot be written to its end does not pass 
           OPDUMP_CHILD_CHECK(dump.start(config.c_str()) == Status::ok);
           ModelPlanFor<1> plan;
           OPDUMP_CHILD_CHECK(dump.load_model(plan, kModel) == Status::ok);
-          const float values[4] = {1, 2, 3, 4};
-          constexpr Dim kFour[] = {4};
-          const TensorView tensor = {
-              .address = address_of(values), .bytes = 16, .dtype = DType::float32, .shape = kFour};
           for (int step = 0; step < 30; ++step) {
             OPDUMP_CHILD_CHECK(dump.recorder().begin_step(plan) == Status::ok);
-            OPDUMP_CHILD_CHECK(dump.recorder().capture(0, {}, {&tensor, 1}) == Status::ok);
+            OPDUMP_CHILD_CHECK(dump.recorder().capture(0, {}, {&kFourFloats, 1}) == Status::ok);
             OPDUMP_CHILD_CHECK(dump.recorder().end_step() == Status::ok);
           }
           OPDUMP_CHILD_CHECK(dump.stop() == Status::io_error);
@@ -301,15 +326,9 @@ TEST_CASE("file dump: two devices of one process have a folder each in MindSpore
 
 TEST_CASE("file dump: makes MindSpore's directory, and what its dumps have besides tensors") {
   const TemporaryDirectory directory;
-  const std::string config = (directory.path() / "data_dump.json").string();
-  std::string root = directory.text() + "/made/below";
-  if (root.find('.') != std::string::npos) {
-    MESSAGE("skipped: MindSpore takes no dots in a path");
-    return;
-  }
-  write_file(config, R"({"common_dump_settings": {"dump_mode": 0, "path": ")" + root +
-                         R"(", "net_name": "Net", "iteration": "1|3", "input_output": 0, "kernels": [],
-                         "support_device": [0]}, "e2e_dump_settings": {"enable": true}})");
+  const std::string root = directory.text() + "/made/below";
+  const std::string config = end_to_end_config(directory, root, "1|3");
+  if (config.empty()) return;
   HostMemory memory;
   posix::FileDump dump(memory);
   ConfigContext context;
@@ -339,9 +358,7 @@ TEST_CASE("file dump: makes MindSpore's directory, and what its dumps have besid
   CHECK(read_file(rank / "execution_order" / "ms_global_execution_order_graph_0.csv") == "1\n1\n");
   CHECK(read_file(rank / ".dump_metadata" / "data_dump.json") == read_file(config));
   CHECK(std::filesystem::is_directory(rank / "Net" / "0" / "1"));
-  std::vector<std::filesystem::path> written;
-  for (const auto& entry : std::filesystem::directory_iterator(rank / "Net" / "0" / "constants"))
-    written.push_back(entry.path());
+  const std::vector<std::filesystem::path> written = constants_in(rank);
   REQUIRE(written.size() == 1);  // once, although the config was in force twice, and none for what is empty
   const std::string name = written[0].filename().string();
   CHECK(name.starts_with("Parameter.data_1_w.0.0."));
@@ -355,31 +372,20 @@ TEST_CASE("file dump: makes MindSpore's directory, and what its dumps have besid
 
 TEST_CASE("file dump: writes the constants that a program which died has left out") {
   const TemporaryDirectory directory;
-  const std::string config = (directory.path() / "data_dump.json").string();
   const std::string root = directory.text() + "/dump";
-  if (root.find('.') != std::string::npos) {
-    MESSAGE("skipped: MindSpore takes no dots in a path");
-    return;
-  }
-  write_file(config, R"({"common_dump_settings": {"dump_mode": 0, "path": ")" + root +
-                         R"(", "net_name": "Net", "iteration": "all", "input_output": 0, "kernels": [],
-                         "support_device": [0]}, "e2e_dump_settings": {"enable": true}})");
-  const std::vector<float> values(4, 1.5f);
-  constexpr Dim kFour[] = {4};
-  const TensorView tensor = {
-      .address = address_of(values.data()), .bytes = 16, .dtype = DType::float32, .shape = kFour};
+  const std::string config = end_to_end_config(directory, root, "all");
+  if (config.empty()) return;
   const std::string endless(300, 'n');  // is given a number, and a row in mapping.csv
-  const ConstantDesc constants[] = {{"a", tensor}, {"b", tensor}, {endless, tensor}};
+  const ConstantDesc constants[] = {{"a", kFourFloats}, {"b", kFourFloats}, {endless, kFourFloats}};
   HostMemory memory;
   ConfigContext context;
   context.mindspore = MindSporeMode::cpu;
-  const std::filesystem::path folder = std::filesystem::path(root) / "rank_0" / "Net" / "0" / "constants";
-  const auto files = [&folder](const std::string& start) {
-    std::vector<std::filesystem::path> found;
-    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-      const std::string name = entry.path().filename().string();
-      if (name.starts_with(start) && !name.ends_with(".part")) found.push_back(entry.path());
-    }
+  const auto files = [&root](const std::string& start) {
+    std::vector<std::filesystem::path> found = constants_in(root + "/rank_0");
+    std::erase_if(found, [&start](const std::filesystem::path& path) {
+      const std::string name = path.filename().string();
+      return !name.starts_with(start) || name.ends_with(".part");
+    });
     return found;
   };
   for (int i = 0; i < 3; ++i) {
@@ -401,21 +407,12 @@ TEST_CASE("file dump: writes the constants that a program which died has left ou
 
 TEST_CASE("file dump: a privacy holds for constants too") {
   const TemporaryDirectory directory;
-  const std::string config = (directory.path() / "data_dump.json").string();
   const std::string root = directory.text() + "/dump";
-  if (root.find('.') != std::string::npos) {
-    MESSAGE("skipped: MindSpore takes no dots in a path");
-    return;
-  }
-  write_file(config, R"({"common_dump_settings": {"dump_mode": 0, "path": ")" + root +
-                         R"(", "net_name": "Net", "iteration": "all", "input_output": 0, "kernels": [],
-                         "support_device": [0]}, "e2e_dump_settings": {"enable": true},
-                         "opdump": {"privacy": [{"op": "secret*", "keep": "nothing"}], "privacy_unmatched": "tell"}})");
-  const std::vector<float> values(4, 1.5f);
-  constexpr Dim kFour[] = {4};
-  const TensorView tensor = {
-      .address = address_of(values.data()), .bytes = 16, .dtype = DType::float32, .shape = kFour};
-  const ConstantDesc constants[] = {{"secret-1", tensor}, {"open-2", tensor}};
+  const std::string config = end_to_end_config(
+      directory, root, "all",
+      R"(, "opdump": {"privacy": [{"op": "secret*", "keep": "nothing"}], "privacy_unmatched": "tell"})");
+  if (config.empty()) return;
+  const ConstantDesc constants[] = {{"secret-1", kFourFloats}, {"open-2", kFourFloats}};
   HostMemory memory;
   ConfigContext context;
   context.mindspore = MindSporeMode::cpu;
@@ -426,12 +423,9 @@ TEST_CASE("file dump: a privacy holds for constants too") {
   REQUIRE(dump.write_constants(plan, constants) == Status::ok);
   REQUIRE(dump.unload_model(plan) == Status::ok);
   REQUIRE(dump.stop() == Status::ok);
-  std::vector<std::string> files;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(std::filesystem::path(root) / "rank_0" / "Net" / "0" / "constants"))
-    files.push_back(entry.path().filename().string());
+  const std::vector<std::filesystem::path> files = constants_in(root + "/rank_0");
   REQUIRE(files.size() == 1);
-  CHECK(files[0].starts_with("Parameter.open-2."));
+  CHECK(files[0].filename().string().starts_with("Parameter.open-2."));
 }
 
 // The tool reads the same file: tests/tool/tool_check_test.py.
