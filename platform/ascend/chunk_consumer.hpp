@@ -1,15 +1,12 @@
 #pragma once
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string_view>
 
 #include "opdump/acl.h"
 #include "opdump/base/bytes.hpp"
-#include "opdump/base/fnv.hpp"
 #include "opdump/base/status.hpp"
 #include "opdump/port/clock.hpp"
 #include "opdump/port/sink.hpp"
@@ -21,9 +18,11 @@
 #include "platform/ascend/impl/chunk_files.hpp"
 #include "platform/ascend/impl/chunk_filter.hpp"
 #include "platform/ascend/impl/chunk_message.hpp"
+#include "platform/ascend/impl/chunk_piece.hpp"
 #include "platform/ascend/impl/chunk_ring.hpp"
 #include "platform/ascend/impl/ended_files.hpp"
 #include "platform/ascend/impl/file_progress.hpp"
+#include "platform/ascend/impl/files_under_way.hpp"
 #include "platform/ascend/impl/record_start.hpp"
 
 namespace opdump::ascend {
@@ -133,25 +132,12 @@ class ChunkConsumer {
     if (!active_) return Status::not_initialised;
     chunks_.add_one();
     send_pending();
-    const bool torn = bytes < 0 || static_cast<std::uint32_t>(bytes) < sizeof chunk ||
-                      static_cast<std::uint32_t>(bytes) - sizeof chunk != chunk.bufLen;
-    const void* const end = std::memchr(chunk.fileName, 0, sizeof chunk.fileName);
-    ChunkName name;
-    if (end == nullptr ||
-        !parse_chunk_name(
-            {chunk.fileName, static_cast<std::size_t>(static_cast<const char*>(end) - chunk.fileName)},
-            config_.dump_path, name)) {
+    Piece piece;
+    if (!parse_chunk(chunk, bytes, config_.dump_path, piece)) {
       tell(ChunkFault::torn, {}, chunk.bufLen);
       return Status::invalid_argument;
     }
-    const Piece piece = {.name = name,
-                         .id = fnv1a(name.path),
-                         .data = torn ? Bytes() : data_of(chunk, name),
-                         .offset = name.is_csv() ? -1 : chunk.offset,
-                         .last = chunk.isLastChunk != 0,
-                         .torn = torn,
-                         .aborted = chunk.flag == OPDUMP_ACL_ABORTED};
-    File* const file = find(piece.id);
+    File* const file = open_.find(piece.id);
     const Status status = file != nullptr ? take_next(*file, piece) : take_first(piece);
     ring_.wake_if_crowded();
     return status;
@@ -219,32 +205,9 @@ class ChunkConsumer {
 
  private:
   using End = EndedFiles::End;
-
-  enum class State : std::uint8_t {
-    free,
-    open,
-    ending,  ///< the drainer has not been told yet
-  };
-
-  struct File {
-    State state = State::free;
-    bool ended = false;  ///< its last chunk has come; a table may go on
-    std::uint64_t id = 0;
-    std::uint64_t used = 0;  ///< when, as `turns_` counts
-    FileProgress progress{};
-    ChunkMessage end{};
-  };
-
-  /// A chunk of CANN's, taken apart.
-  struct Piece {
-    ChunkName name{};
-    std::uint64_t id = 0;
-    Bytes data{};
-    std::int64_t offset = 0;
-    bool last = false;
-    bool torn = false;
-    bool aborted = false;
-  };
+  using File = FileUnderWay;
+  using Piece = ChunkPiece;
+  using State = File::State;
 
   /// One thread's turn in `take`.
   class Turn {
@@ -260,21 +223,6 @@ class ChunkConsumer {
    private:
     ChunkConsumer& of_;
   };
-
-  /// CANN's statistics come with a zero behind their text, which is not in the file.
-  static Bytes data_of(const acldumpChunk& chunk, const ChunkName& name) {
-    const Bytes data(reinterpret_cast<const std::byte*>(chunk.dataBuf), chunk.bufLen);
-    return name.is_csv() && !data.empty() && data.back() == std::byte{0} ? data.first(data.size() - 1) : data;
-  }
-
-  File* find(std::uint64_t id) {
-    for (File& file : open_) {
-      if (file.state == State::open && file.id == id) return &file;
-    }
-    return nullptr;
-  }
-
-  std::uint8_t slot_of(const File& file) const { return static_cast<std::uint8_t>(&file - open_.data()); }
 
   // Chunks.
 
@@ -300,7 +248,7 @@ class ChunkConsumer {
     *file = File{.id = piece.id, .progress = FileProgress(start)};
     const bool whole = piece.last && !piece.name.is_csv();
     ChunkMessage begin = message_of(ChunkEvent::begin, piece.name);
-    begin.slot = slot_of(*file);
+    begin.slot = open_.slot_of(*file);
     begin.whole = whole;
     if (const Status status = ring_.send(begin, as_bytes(piece.name.path)); status != Status::ok)
       return lose(piece, recorder_cause(status), Status::ok);
@@ -327,11 +275,11 @@ class ChunkConsumer {
 
   /// Appends the bytes.
   Status add(File& file, const Piece& piece) {
-    file.used = ++turns_;
+    open_.note_use(file);
     file.progress.add(piece.data);
     if (!file.progress.is_possible(piece.last))
       return spoil(file, piece, ChunkFault::torn, Status::truncated);
-    ChunkMessage data = {.event = ChunkEvent::data, .slot = slot_of(file)};
+    ChunkMessage data = {.event = ChunkEvent::data, .slot = open_.slot_of(file)};
     for (Bytes rest = piece.data; !rest.empty();) {
       const std::size_t now = std::min<std::size_t>(rest.size(), ring_.piece_bytes());
       const Status status = ring_.send(data, rest.first(now));
@@ -411,7 +359,7 @@ class ChunkConsumer {
 
   void end(File& file, ChunkMessage message) {
     ended_.add({file.id, file.progress.last(), message.given_up ? End::lost : End::whole});
-    message.slot = slot_of(file);
+    message.slot = open_.slot_of(file);
     message.count = file.progress.chunks();
     file.end = message;
     file.state = State::ending;
@@ -421,30 +369,20 @@ class ChunkConsumer {
   /// A place for one more file: a free one, that of a table, or else that of the file that has been silent
   /// longest.
   File* free_slot() {
-    std::uint32_t tables = 0;
-    File* table = nullptr;
-    File* oldest = nullptr;
-    File* free = nullptr;
-    for (File& file : open_) {
-      if (file.state == State::free && free == nullptr) free = &file;
-      if (file.state != State::open) continue;
-      tables += file.ended ? 1 : 0;
-      if (file.ended && (table == nullptr || file.used < table->used)) table = &file;
-      if (oldest == nullptr || file.used < oldest->used) oldest = &file;
+    FilesUnderWay::Room room = open_.room();
+    if (room.table != nullptr && (room.free == nullptr || room.tables >= kMostOpenTables)) {
+      end(*room.table, {.event = ChunkEvent::end});
+      if (room.free == nullptr && room.table->state == State::free) room.free = room.table;
     }
-    if (table != nullptr && (free == nullptr || tables >= kMostOpenTables)) {
-      end(*table, {.event = ChunkEvent::end});
-      if (free == nullptr && table->state == State::free) free = table;
+    if (room.free == nullptr && room.oldest != nullptr && room.oldest->state == State::open) {
+      end(*room.oldest, {.event = ChunkEvent::end,
+                         .given_up = true,
+                         .has_cause = true,
+                         .cause = LossCause::invalid,
+                         .status = Status::too_many_objects});
+      if (room.oldest->state == State::free) room.free = room.oldest;
     }
-    if (free == nullptr && oldest != nullptr && oldest->state == State::open) {
-      end(*oldest, {.event = ChunkEvent::end,
-                    .given_up = true,
-                    .has_cause = true,
-                    .cause = LossCause::invalid,
-                    .status = Status::too_many_objects});
-      if (oldest->state == State::free) free = oldest;
-    }
-    return free;
+    return room.free;
   }
 
   // Messages.
@@ -498,8 +436,7 @@ class ChunkConsumer {
   DumpConfig config_{};
   bool active_ = false;
   bool drainer_attached_ = false;
-  std::uint64_t turns_ = 0;
-  std::array<File, kMaxChunkFiles> open_{};
+  FilesUnderWay open_{};
   EndedFiles ended_{};
   ChunkMessage gap_{};  ///< files lost without a name that the ring had no room for; `count` 0: none
   ChunkAccount account_{};
