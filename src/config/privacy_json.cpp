@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string>
 
 #include "opdump/impl/plan/privacy.hpp"
@@ -185,7 +184,7 @@ bool PrivacyJson::read_position(const JsonNode& node, const KeyPath& at, TensorR
     return refuse(ConfigFault::invalid_value, node, at,
                   in_quotes(node.text()) + " is neither a number nor \"all\"");
   std::uint64_t index = 0;
-  if (!read_number(node, at, 0, kMaxIndex, index)) return false;
+  if (!parse_number(node, at, 0, kMaxIndex, index)) return false;
   numbers.index = static_cast<std::uint32_t>(index);
   return true;
 }
@@ -210,12 +209,12 @@ bool PrivacyJson::read_range(const JsonNode& node, const KeyPath& at, StepRange&
   std::uint64_t first = 0;
   std::uint64_t end = 0;
   if (node.type() != JsonType::array) {
-    if (!read_number(node, at, 1, kMaxExtent, end)) return false;
+    if (!parse_number(node, at, 1, kMaxExtent, end)) return false;
   } else if (count(&node) != 2) {
     return refuse(ConfigFault::invalid_value, node, at,
                   "a range has two numbers: the first element and the one behind the last");
-  } else if (!read_number(*node.first(), at.element(0), 0, kMaxExtent, first) ||
-             !read_number(*node.first()->next(), at.element(1), first + 1, kMaxExtent, end)) {
+  } else if (!parse_number(*node.first(), at.element(0), 0, kMaxExtent, first) ||
+             !parse_number(*node.first()->next(), at.element(1), first + 1, kMaxExtent, end)) {
     return false;
   }
   range = {first, end - 1};
@@ -225,20 +224,9 @@ bool PrivacyJson::read_range(const JsonNode& node, const KeyPath& at, StepRange&
 bool PrivacyJson::read_count(const JsonNode& node, const KeyPath& at, std::uint64_t least,
                              std::uint32_t& to) {
   std::uint64_t number = 0;
-  if (!read_number(node, at, least, 0xffffffff, number)) return false;
+  if (!parse_number(node, at, least, 0xffffffff, number)) return false;
   to = static_cast<std::uint32_t>(number);
   return true;
-}
-
-bool PrivacyJson::read_number(const JsonNode& node, const KeyPath& at, std::uint64_t least,
-                              std::uint64_t most, std::uint64_t& to) {
-  if (!check_type(&node, JsonType::number, at)) return false;
-  const std::string_view text = number_text(node);
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), to);
-  if (error == std::errc{} && end == text.data() + text.size() && to >= least && to <= most) return true;
-  return refuse(
-      ConfigFault::invalid_value, node, at,
-      joined({in_quotes(text), " is no whole number from ", decimal(least), " to ", decimal(most)}));
 }
 
 }  // namespace OPDUMP_NAMESPACE

@@ -24,8 +24,6 @@ class PrivacyJson : NodeReader {
   bool read_crop(const JsonNode& node, const KeyPath& at, PrivacyRule& rule);
   bool read_range(const JsonNode& node, const KeyPath& at, StepRange& range);
   bool read_count(const JsonNode& node, const KeyPath& at, std::uint64_t least, std::uint32_t& to);
-  bool read_number(const JsonNode& node, const KeyPath& at, std::uint64_t least, std::uint64_t most,
-                   std::uint64_t& to);
   bool settle(const JsonNode& node, const KeyPath& at, const DumpConfig& config, const PrivacyRule& rule);
   bool knows_model(const PrivacyRule& rule, const DumpConfig& config) const;
 

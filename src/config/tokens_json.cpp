@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string>
 
 #include "src/config/cann/dump_step.hpp"
@@ -114,19 +113,6 @@ bool TokensJson::read_number(const JsonNode& node, const KeyPath& at, std::strin
                              std::uint64_t most, std::uint64_t& number) {
   const JsonNode* const found = node.member(key);
   return found == nullptr || parse_number(*found, at.key(key), 1, most, number);
-}
-
-bool TokensJson::parse_number(const JsonNode& node, const KeyPath& at, std::uint64_t least,
-                              std::uint64_t most, std::uint64_t& number) {
-  if (!check_type(&node, JsonType::number, at)) return false;
-  const std::string_view text = number_text(node);
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool good =
-      error == std::errc{} && end == text.data() + text.size() && number >= least && number <= most;
-  return good ||
-         refuse(
-             ConfigFault::invalid_value, node, at,
-             joined({in_quotes(text), " is no whole number from ", decimal(least), " to ", decimal(most)}));
 }
 
 bool TokensJson::read_ranges(const JsonNode& node, const KeyPath& at, std::string_view key, StepSet& ranges) {

@@ -26,8 +26,6 @@ class TokensJson : NodeReader {
   bool read_ranges(const JsonNode& node, const KeyPath& at, std::string_view key, StepSet& ranges);
   bool read_rows(const JsonNode& node, const KeyPath& at, TokenRule& rule);
   bool read_heads(const JsonNode& node, const KeyPath& at, StepSet& heads);
-  bool parse_number(const JsonNode& node, const KeyPath& at, std::uint64_t least, std::uint64_t most,
-                    std::uint64_t& number);
 };
 
 }  // namespace OPDUMP_NAMESPACE

@@ -1,5 +1,6 @@
 #include "src/config/json/node_reader.hpp"
 
+#include <charconv>
 #include <cstring>
 
 namespace opdump::config {
@@ -30,6 +31,19 @@ bool NodeReader::check_word(const JsonNode& node, std::string_view word,
   return refuse(
       ConfigFault::not_in_list, node, at,
       joined({in_quotes(word), " is not allowed; allowed: ", listed(words), did_you_mean(word, words)}));
+}
+
+bool NodeReader::parse_number(const JsonNode& node, const KeyPath& at, std::uint64_t least,
+                              std::uint64_t most, std::uint64_t& number) {
+  if (!check_type(&node, JsonType::number, at)) return false;
+  const std::string_view text = number_text(node);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool good =
+      error == std::errc{} && end == text.data() + text.size() && number >= least && number <= most;
+  return good ||
+         refuse(
+             ConfigFault::invalid_value, node, at,
+             joined({in_quotes(text), " is no whole number from ", decimal(least), " to ", decimal(most)}));
 }
 
 std::string_view NodeReader::number_text(const JsonNode& number) const {

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,6 +47,10 @@ class NodeReader {
 
   bool check_word(const JsonNode& node, std::string_view word, std::span<const std::string_view> words,
                   const KeyPath& at);
+
+  /// Reads a whole number from `least` to `most`.
+  bool parse_number(const JsonNode& node, const KeyPath& at, std::uint64_t least, std::uint64_t most,
+                    std::uint64_t& number);
 
   /// The characters of a number, as they are written.
   std::string_view number_text(const JsonNode& number) const;
