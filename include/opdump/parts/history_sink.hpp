@@ -6,6 +6,7 @@
 #include <new>
 #include <string_view>
 
+#include "opdump/parts/triggered_history.hpp"
 #include "opdump/port/sink.hpp"
 
 namespace opdump {
@@ -41,7 +42,7 @@ inline namespace OPDUMP_NAMESPACE {
 ///     }
 ///
 /// `trigger` may be called from any context; all other calls as for any sink.
-class HistorySink final : public Sink {
+class HistorySink final : public TriggeredHistory {
  public:
   static constexpr std::size_t kBlockBytes = 512;
   static constexpr std::size_t kMaxModels = 8;
@@ -56,7 +57,11 @@ class HistorySink final : public Sink {
   /// Forgets what is kept, and from now on keeps `history_steps` (0: nothing) in `memory`, 8-byte aligned,
   /// which then belongs to this object. While no object is open.
   void configure(MutableBytes memory, std::uint32_t history_steps, std::uint32_t after_steps) {
+    memory_ = memory;
     blocks_ = reinterpret_cast<Block*>(memory.data());
+    written_bytes_ = 0;
+    written_objects_ = refused_ = 0;
+    allowed_bytes_ = UINT64_MAX;
     history_steps_ = history_steps;
     after_steps_ = after_steps;
     first_ = last_ = waiting_ = kNone;
@@ -74,6 +79,9 @@ class HistorySink final : public Sink {
     }
     free_ = count == 0 ? kNone : 0;
   }
+
+  /// For a program that calls `keep_steps` later, as a config says.
+  HistorySink(Sink& sink, MutableBytes memory) : HistorySink(sink, memory, 0, 0) {}
   HistorySink(const HistorySink&) = delete;
   HistorySink& operator=(const HistorySink&) = delete;
 
@@ -95,11 +103,34 @@ class HistorySink final : public Sink {
     return waiting_ != kNone;
   }
 
+  Status keep_steps(std::uint32_t history_steps, std::uint32_t after_steps) override {
+    const bool fits = history_steps == 0 || memory_.size() >= kBlockBytes;
+    configure(memory_, fits ? history_steps : 0, after_steps);
+    return fits ? Status::ok : Status::no_memory;
+  }
+
+  bool has_reached(std::uint32_t load, std::uint64_t step) const override {
+    const Run* const run = find_run(load);
+    return run != nullptr && run->number >= step;
+  }
+
+  bool start(std::uint32_t load) override {
+    const Run* const run = find_run(load);
+    return hand_on_history(run != nullptr ? run->step : step_);
+  }
+
+  bool is_writing() const override { return is_handing_on(); }
+  std::uint64_t steps_left() const override { return is_handing_on() ? handing_on_until_ - step_ : 0; }
+  std::uint64_t written_bytes() const override { return written_bytes_; }
+  std::uint32_t written_objects() const override { return written_objects_; }
+  void allow(std::uint64_t bytes) override { allowed_bytes_ = bytes; }
+  std::uint32_t refused() const override { return refused_; }
+
   /// How often the history was handed on.
   std::uint32_t triggers() const { return triggers_; }
 
   /// Objects of the history that the other sink refused.
-  std::uint32_t lost() const { return lost_; }
+  std::uint32_t lost() const override { return lost_; }
 
   /// Objects that were let go because they were too old, or their memory was needed.
   std::uint32_t let_go() const { return let_go_; }
@@ -115,7 +146,7 @@ class HistorySink final : public Sink {
   Status append(ObjectId object, std::span<const Bytes> parts) override {
     if (history_steps_ == 0) return sink_.append(object, parts);
     for (const Bytes part : parts) {
-      if (!add(static_cast<std::uint32_t>(object), part)) return Status::no_space;
+      if (!add_data(static_cast<std::uint32_t>(object), part)) return Status::no_space;
     }
     return Status::ok;
   }
@@ -141,7 +172,7 @@ class HistorySink final : public Sink {
     const Result<std::uint32_t> head = make(Kind::lines, name);
     if (!head.ok()) return head.status();
     for (const Bytes part : parts) {
-      if (add(head.value(), part)) continue;
+      if (add_data(head.value(), part)) continue;
       release(head.value());
       return Status::no_space;
     }
@@ -168,6 +199,7 @@ class HistorySink final : public Sink {
 
   struct Head {
     std::uint64_t step = 0;      ///< counts those that came here
+    std::uint64_t bytes = 0;     ///< without the name
     std::uint32_t next = kNone;  ///< of the objects that are kept, in order
     std::uint32_t last = kNone;  ///< block of the chain
     std::uint16_t root_bytes = 0;
@@ -210,6 +242,11 @@ class HistorySink final : public Sink {
     head.facts = name.facts;
     for (const std::string_view text : {name.root, name.directory, name.file}) add(object, as_bytes(text));
     return object;
+  }
+
+  bool add_data(std::uint32_t object, Bytes bytes) {
+    head_of(object).bytes += bytes.size();
+    return add(object, bytes);
   }
 
   bool add(std::uint32_t object, Bytes bytes) {
@@ -276,6 +313,13 @@ class HistorySink final : public Sink {
     run.step = step_;
   }
 
+  const Run* find_run(std::uint32_t load) const {
+    for (const Run& run : runs_) {
+      if (load != 0 && run.load == load) return &run;
+    }
+    return nullptr;
+  }
+
   /// What is known of that model; when nothing is, that of the one that has not run for longest.
   Run& run_of(std::uint32_t load) {
     Run* oldest = runs_;
@@ -299,15 +343,29 @@ class HistorySink final : public Sink {
   /// Takes a whole object into the history, or hands it on.
   Status keep(std::uint32_t object) {
     look_for_trigger();
-    if (tells_of_a_bug(object)) hand_on_history();
-    if (is_handing_on() && !in_pieces_) {
+    if (tells_of_a_bug(object)) hand_on_history(step_);
+    const bool goes_on = is_handing_on() && take_room(head_of(object).bytes, 1);
+    if (goes_on && !in_pieces_) {
       const Status status = hand_on(object);
       release(object);
       return status;
     }
     enlist(object);
-    if (is_handing_on()) waiting_ = object;
+    if (goes_on) waiting_ = object;
     return Status::ok;
+  }
+
+  /// Whether what is handed on may have `bytes` more, in `objects` objects; if not, what is handed on ends.
+  bool take_room(std::uint64_t bytes, std::uint32_t objects) {
+    if (bytes > allowed_bytes_) {
+      ++refused_;
+      handing_on_until_ = 0;
+      return false;
+    }
+    allowed_bytes_ -= bytes;
+    written_bytes_ += bytes;
+    written_objects_ += objects;
+    return true;
   }
 
   void enlist(std::uint32_t object) {
@@ -326,15 +384,25 @@ class HistorySink final : public Sink {
   void look_for_trigger() {
     if (!triggered_.load(std::memory_order_acquire)) return;  // partner: `trigger`
     triggered_.store(false, std::memory_order_relaxed);
-    hand_on_history();
+    hand_on_history(step_);
   }
 
-  void hand_on_history() {
+  /// What is kept, and what comes until `after_steps_` steps behind `step`. False: it may not be so much.
+  bool hand_on_history(std::uint64_t step) {
+    std::uint32_t objects = 0;
+    std::uint64_t bytes = 0;
+    // In pieces, what waits has its room already.
+    for (std::uint32_t at = waiting_ == kNone ? first_ : head_of(waiting_).next; at != kNone;
+         at = head_of(at).next) {
+      ++objects;
+      bytes += head_of(at).bytes;
+    }
+    if (!take_room(bytes, objects)) return false;
     ++triggers_;
-    handing_on_until_ = step_ + after_steps_;
+    if (step + after_steps_ > handing_on_until_) handing_on_until_ = step + after_steps_;
     if (in_pieces_) {
       waiting_ = last_;
-      return;
+      return true;
     }
     while (first_ != kNone) {
       const std::uint32_t object = first_;
@@ -343,6 +411,7 @@ class HistorySink final : public Sink {
       release(object);
     }
     last_ = kNone;
+    return true;
   }
 
   /// Hands the first object's lines on, and returns their bytes.
@@ -439,10 +508,12 @@ class HistorySink final : public Sink {
   Status commit_pair(ObjectId first, ObjectId second) {
     const std::uint32_t objects[] = {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(second)};
     look_for_trigger();
-    if (tells_of_a_bug(objects[0]) || tells_of_a_bug(objects[1])) hand_on_history();
-    if (!is_handing_on() || in_pieces_) {
+    if (tells_of_a_bug(objects[0]) || tells_of_a_bug(objects[1])) hand_on_history(step_);
+    const bool goes_on =
+        is_handing_on() && take_room(head_of(objects[0]).bytes + head_of(objects[1]).bytes, 2);
+    if (!goes_on || in_pieces_) {
       for (const std::uint32_t object : objects) enlist(object);
-      if (is_handing_on()) {
+      if (goes_on) {
         head_of(objects[0]).with_next = true;
         waiting_ = objects[1];
       }
@@ -486,6 +557,7 @@ class HistorySink final : public Sink {
   }
 
   Sink& sink_;
+  MutableBytes memory_{};
   Block* blocks_ = nullptr;
   std::uint32_t free_ = kNone;
   std::uint32_t first_ = kNone;  ///< of the objects that are kept
@@ -504,6 +576,10 @@ class HistorySink final : public Sink {
   std::uint32_t triggers_ = 0;
   std::uint32_t let_go_ = 0;
   std::uint32_t lost_ = 0;
+  std::uint32_t refused_ = 0;
+  std::uint32_t written_objects_ = 0;
+  std::uint64_t written_bytes_ = 0;
+  std::uint64_t allowed_bytes_ = UINT64_MAX;
   std::atomic<bool> triggered_{false};
 };
 
