@@ -51,8 +51,8 @@
 #include "opdump/parts/overflow_scan.hpp"    // finds the operators that overflow
 #include "opdump/parts/privacy.hpp"          // what is kept of tensors that must not be in a dump
 #include "opdump/parts/protobuf.hpp"         // files of CANN's servers
-#include "opdump/parts/settable_clock.hpp"   // a clock that learns the calendar's time late
 #include "opdump/parts/sealed_sink.hpp"      // seals a dump before it reaches its sink
+#include "opdump/parts/settable_clock.hpp"   // a clock that learns the calendar's time late
 #include "opdump/parts/statistics.hpp"       // statistics in the place of tensors
 #include "opdump/parts/survivors.hpp"        // records that have survived a reset
 #include "opdump/parts/text_log.hpp"         // a session's log as lines of text

@@ -16,7 +16,8 @@ std::size_t count_steps(std::string_view text) {
   return count;
 }
 
-/// Writes the program for `text`, where `*` stands for any characters and `?` for one. The first set is of all.
+/// Writes the program for `text`, where `*` stands for any characters and `?` for one. The first set is of
+/// all.
 void put_steps(std::string_view text, NameStep* to) {
   using Kind = NameStep::Kind;
   std::uint8_t at = 0;
@@ -45,8 +46,9 @@ bool GlobReader::read_pattern(const JsonNode& node, const KeyPath& at, NamePatte
   if (text.empty()) return empty(node, at, ": leave the key out to mean every name");
   const std::size_t count = count_steps(text);
   if (count > kMaxNameSteps)
-    return refuse(ConfigFault::invalid_value, node, at,
-                  "a pattern has at most " + decimal(kMaxNameSteps - 1) + " characters, of which * counts as three");
+    return refuse(
+        ConfigFault::invalid_value, node, at,
+        "a pattern has at most " + decimal(kMaxNameSteps - 1) + " characters, of which * counts as three");
   const auto steps = memory_.array<NameStep>(count);
   const auto sets = memory_.array<ByteSet>(1);
   if (!steps.ok() || !sets.ok() || !copy(text, to.text)) return no_memory(node, at);

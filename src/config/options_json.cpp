@@ -12,14 +12,31 @@ namespace opdump::config {
 inline namespace OPDUMP_NAMESPACE {
 namespace {
 
-constexpr std::array<std::string_view, 25> kOptionKeys = {
-    "ring_bytes",    "when_full", "block_limit_ms",    "journal",
-    "file_format",   "layout",    "statistic_numbers", "trailing_comma",
-    "max_bytes",     "max_files", "reserve_bytes",     "keep",
-    "fsync",         "watch",     "history_steps",     "after_steps",
-    "history_bytes", "digest",    "model_card",        "privacy",
-    "privacy_unmatched", "seal",  "tokens",            "trigger",
-    "trigger_limits"};
+constexpr std::array<std::string_view, 25> kOptionKeys = {"ring_bytes",
+                                                          "when_full",
+                                                          "block_limit_ms",
+                                                          "journal",
+                                                          "file_format",
+                                                          "layout",
+                                                          "statistic_numbers",
+                                                          "trailing_comma",
+                                                          "max_bytes",
+                                                          "max_files",
+                                                          "reserve_bytes",
+                                                          "keep",
+                                                          "fsync",
+                                                          "watch",
+                                                          "history_steps",
+                                                          "after_steps",
+                                                          "history_bytes",
+                                                          "digest",
+                                                          "model_card",
+                                                          "privacy",
+                                                          "privacy_unmatched",
+                                                          "seal",
+                                                          "tokens",
+                                                          "trigger",
+                                                          "trigger_limits"};
 constexpr std::array<std::string_view, 2> kWatch = {"every", "verdict"};
 constexpr std::array<std::string_view, 2> kNumbers = {"server", "nano"};
 constexpr std::array<std::string_view, 2> kCards = {"on", "off"};

@@ -50,7 +50,8 @@ bool TriggerJson::read(DumpConfig& config) {
                   "there is no \"trigger\" beside it");
   if (limits != nullptr && !read_limits(*limits, config.options)) return false;
   if (!check_type(list, JsonType::array, at)) return false;
-  if (!has_elements(list)) return empty(*list, at, ": leave the key out to write the history at failures alone");
+  if (!has_elements(list))
+    return empty(*list, at, ": leave the key out to write the history at failures alone");
   if (count(list) > kMostTriggers)
     return refuse(ConfigFault::invalid_value, *list, at,
                   "more than " + decimal(kMostTriggers) + " triggers: join some by patterns");
@@ -75,9 +76,9 @@ bool TriggerJson::read_limits(const JsonNode& node, DumpOptions& options) {
   for (const JsonNode* member = node.first(); member != nullptr; member = member->next()) {
     const KeyPath key_at = at.key(member->key());
     if (position_of(member->key(), kLimitKeys) == kLimitKeys.size())
-      return refusal_.refuse(ConfigFault::not_in_list, member->key_offset(), key_at,
-                             joined({"unknown key; allowed: ", listed(kLimitKeys),
-                                     did_you_mean(member->key(), kLimitKeys)}));
+      return refusal_.refuse(
+          ConfigFault::not_in_list, member->key_offset(), key_at,
+          joined({"unknown key; allowed: ", listed(kLimitKeys), did_you_mean(member->key(), kLimitKeys)}));
     if (node.member(member->key()) != member)
       return refuse(ConfigFault::conflict, *node.member(member->key()), key_at, "is there twice");
     const bool is_bytes = member->key() == kLimitKeys[0];
@@ -96,7 +97,8 @@ bool TriggerJson::check_config(const JsonNode& list, const DumpConfig& config) {
   } else if (config.watch) {
     why = "it does not go with the watcher, whose operators are captured otherwise";
   } else if (config.exception != ExceptionDump::none) {
-    why = "it does not go with the dump of failures, which captures nothing before one: list operators instead";
+    why =
+        "it does not go with the dump of failures, which captures nothing before one: list operators instead";
   }
   return why.empty() || refuse(ConfigFault::conflict, list, kOpdump.key("trigger"), why);
 }
@@ -145,7 +147,8 @@ bool TriggerJson::read_cause(const JsonNode& node, const KeyPath& at, TriggerRul
   if (!check_type(call, JsonType::string, at.key("call"))) return false;
   if (call->text().empty()) return empty(*call, at.key("call"), ": the program calls it by this name");
   if (call->text().find_first_of(",\n\r") != std::string_view::npos)
-    return refuse(ConfigFault::invalid_value, *call, at.key("call"), "a name has no comma and no end of line");
+    return refuse(ConfigFault::invalid_value, *call, at.key("call"),
+                  "a name has no comma and no end of line");
   if (!copy(call->text(), rule.call)) return no_memory(*call, at.key("call"));
   return has_none(node, at, {"model", "op", "input", "output", "below", "above", "for"},
                   "a call of the program has none: leave it out");
@@ -185,7 +188,8 @@ bool TriggerJson::read_tensor(const JsonNode& node, const KeyPath& at, TriggerNu
   const JsonNode* const tensor = input != nullptr ? input : output;
   if (tensor == nullptr) return true;
   std::uint64_t index = 0;
-  if (!parse_number(*tensor, at.key(input != nullptr ? "input" : "output"), 0, kMostTensor, index)) return false;
+  if (!parse_number(*tensor, at.key(input != nullptr ? "input" : "output"), 0, kMostTensor, index))
+    return false;
   numbers.is_input = input != nullptr;
   numbers.index = static_cast<std::uint16_t>(index);
   return true;
@@ -199,15 +203,16 @@ bool TriggerJson::read_bounds(const JsonNode& node, const KeyPath& at, TriggerRu
   const std::string word = in_quotes(kTriggerWords[static_cast<std::size_t>(cause)]);
   if (!has_limits(cause))
     return cause == TriggerCause::call ||
-           has_none(node, at, {"below", "above"}, joined({"does not go with ", word, ", which has no value"}));
+           has_none(node, at, {"below", "above"},
+                    joined({"does not go with ", word, ", which has no value"}));
   numbers.has_below = below != nullptr;
   numbers.has_above = above != nullptr;
   if (below == nullptr && above == nullptr) {
     // Any one is too many; `above` is 0.
     numbers.has_above = cause == TriggerCause::nan || cause == TriggerCause::inf;
-    return numbers.has_above || refuse(ConfigFault::missing, node, at.key("below"),
-                                       joined({"\"below\" or \"above\" must be there: at which ", word,
-                                               " the trigger fires"}));
+    return numbers.has_above ||
+           refuse(ConfigFault::missing, node, at.key("below"),
+                  joined({"\"below\" or \"above\" must be there: at which ", word, " the trigger fires"}));
   }
   const ValueRange range = range_of(cause);
   double lower = 0;
@@ -239,7 +244,8 @@ bool TriggerJson::read_real(const JsonNode& node, const KeyPath& at, double& num
   return refuse(ConfigFault::invalid_value, node, at, joined({in_quotes(text), " is no number of a double"}));
 }
 
-bool TriggerJson::read_counts(const JsonNode& node, const KeyPath& at, TriggerRule& rule, TriggerCause cause) {
+bool TriggerJson::read_counts(const JsonNode& node, const KeyPath& at, TriggerRule& rule,
+                              TriggerCause cause) {
   std::uint64_t steps = 1;
   std::uint64_t seconds = 0;
   if (cause == TriggerCause::failure &&
@@ -248,14 +254,15 @@ bool TriggerJson::read_counts(const JsonNode& node, const KeyPath& at, TriggerRu
   const JsonNode* const in_a_row = node.member("for");
   const JsonNode* const cooldown = node.member("cooldown_s");
   if (in_a_row != nullptr && !parse_number(*in_a_row, at.key("for"), 1, kMostInARow, steps)) return false;
-  if (cooldown != nullptr && !parse_number(*cooldown, at.key("cooldown_s"), 0, kMostSeconds, seconds)) return false;
+  if (cooldown != nullptr && !parse_number(*cooldown, at.key("cooldown_s"), 0, kMostSeconds, seconds))
+    return false;
   rule.steps = static_cast<std::uint32_t>(steps);
   rule.cooldown_s = static_cast<std::uint32_t>(seconds);
   return true;
 }
 
-bool TriggerJson::has_none(const JsonNode& node, const KeyPath& at, std::initializer_list<std::string_view> keys,
-                           std::string_view why) {
+bool TriggerJson::has_none(const JsonNode& node, const KeyPath& at,
+                           std::initializer_list<std::string_view> keys, std::string_view why) {
   for (const std::string_view key : keys) {
     if (const JsonNode* const found = node.member(key))
       return refuse(ConfigFault::conflict, *found, at.key(key), why);

@@ -52,7 +52,8 @@ bool NanoDump::load_config(const char* path, NanoConfig& config) const {
     return false;
   }
   if (!triggers_of(read.options).empty()) {
-    tell(std::string(path) + ": opdump.trigger: the device part of the runtime keeps no history; the dump is off");
+    tell(std::string(path) +
+         ": opdump.trigger: the device part of the runtime keeps no history; the dump is off");
     return false;
   }
   if (!privacy_rules(read).empty()) {

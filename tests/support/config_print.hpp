@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-#include "opdump/types/privacy.hpp"
 #include "opdump/types/config.hpp"
+#include "opdump/types/privacy.hpp"
 #include "opdump/types/trigger.hpp"
 
 namespace opdump::tests {

@@ -276,9 +276,9 @@ inline constexpr PlanField kPlanPrivacy[] = {
     OPDUMP_PLAN_FIELD(PrivacyRule, numbers, u64),
 };
 inline constexpr PlanField kPlanTrigger[] = {
-    OPDUMP_PLAN_FIELD(TriggerRule, names, patterns),   OPDUMP_PLAN_FIELD(TriggerRule, call, text),
-    OPDUMP_PLAN_FIELD(TriggerRule, below, u64),        OPDUMP_PLAN_FIELD(TriggerRule, above, u64),
-    OPDUMP_PLAN_FIELD(TriggerRule, numbers, u64),      OPDUMP_PLAN_FIELD(TriggerRule, steps, u32),
+    OPDUMP_PLAN_FIELD(TriggerRule, names, patterns), OPDUMP_PLAN_FIELD(TriggerRule, call, text),
+    OPDUMP_PLAN_FIELD(TriggerRule, below, u64),      OPDUMP_PLAN_FIELD(TriggerRule, above, u64),
+    OPDUMP_PLAN_FIELD(TriggerRule, numbers, u64),    OPDUMP_PLAN_FIELD(TriggerRule, steps, u32),
     OPDUMP_PLAN_FIELD(TriggerRule, cooldown_s, u32),
 };
 #undef OPDUMP_PLAN_FIELD

@@ -132,7 +132,8 @@ struct ConfigContext {
   const OptionReader* triggers = nullptr;
 };
 
-/// What reads "privacy", "seal", "tokens", and "trigger" with "trigger_limits". Only a program that calls such a function has its code.
+/// What reads "privacy", "seal", "tokens", and "trigger" with "trigger_limits". Only a program that calls
+/// such a function has its code.
 const OptionReader* privacy_reader();
 const OptionReader* seal_reader();
 const OptionReader* tokens_reader();

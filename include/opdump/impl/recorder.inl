@@ -127,11 +127,11 @@ inline Status BasicRecorder<Memory>::capture_overflow(std::size_t op, std::span<
     const Status status = OverflowCapture<Memory>(splitter_, overflow_, *plan, op, tensors).take(report);
     if ((bits & (kCaptureInputs | kCaptureOutputs)) == 0 || status != Status::ok) return status;
     const CapturedTensors selected = select(bits, inputs, outputs);
-    const bool leaves_out = (bits & kLeaveOut) != 0 &&
-                            (plan->triggers == nullptr ||
-                             sender().context().triggers->look(sender(), *plan, op, tensors));
+    const bool leaves_out =
+        (bits & kLeaveOut) != 0 &&
+        (plan->triggers == nullptr || sender().context().triggers->look(sender(), *plan, op, tensors));
     return leaves_out ? splitter_.capture_remaining(*plan, op, selected)
-                                   : capture_listed(*plan, op, selected);
+                      : capture_listed(*plan, op, selected);
   }
 }
 

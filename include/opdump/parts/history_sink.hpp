@@ -60,7 +60,7 @@ class HistorySink final : public TriggeredHistory {
     memory_ = memory;
     blocks_ = reinterpret_cast<Block*>(memory.data());
     written_bytes_ = 0;
-    written_objects_ = refused_ = 0;
+    written_records_ = refused_ = 0;
     allowed_bytes_ = UINT64_MAX;
     history_steps_ = history_steps;
     after_steps_ = after_steps;
@@ -122,7 +122,7 @@ class HistorySink final : public TriggeredHistory {
   bool is_writing() const override { return is_handing_on(); }
   std::uint64_t steps_left() const override { return is_handing_on() ? handing_on_until_ - step_ : 0; }
   std::uint64_t written_bytes() const override { return written_bytes_; }
-  std::uint32_t written_objects() const override { return written_objects_; }
+  std::uint32_t written_records() const override { return written_records_; }
   void allow(std::uint64_t bytes) override { allowed_bytes_ = bytes; }
   std::uint32_t refused() const override { return refused_; }
 
@@ -344,9 +344,10 @@ class HistorySink final : public TriggeredHistory {
   Status keep(std::uint32_t object) {
     look_for_trigger();
     if (tells_of_a_bug(object)) hand_on_history(step_);
-    const bool goes_on = is_handing_on() && take_room(head_of(object).bytes, 1);
+    const bool goes_on = is_handing_on() && take_room(head_of(object).bytes);
     if (goes_on && !in_pieces_) {
       const Status status = hand_on(object);
+      if (status == Status::ok) count_written(object);
       release(object);
       return status;
     }
@@ -355,8 +356,16 @@ class HistorySink final : public TriggeredHistory {
     return Status::ok;
   }
 
-  /// Whether what is handed on may have `bytes` more, in `objects` objects; if not, what is handed on ends.
-  bool take_room(std::uint64_t bytes, std::uint32_t objects) {
+  /// `object` is in the other sink.
+  void count_written(std::uint32_t object) {
+    const ObjectFacts facts = head_of(object).facts;
+    const bool is_record = facts.kind == ObjectKind::record || facts.kind == ObjectKind::report ||
+                           facts.kind == ObjectKind::failure;
+    written_records_ += is_record ? 1 : 0;
+  }
+
+  /// Whether what is handed on may have `bytes` more; if not, what is handed on ends.
+  bool take_room(std::uint64_t bytes) {
     if (bytes > allowed_bytes_) {
       ++refused_;
       handing_on_until_ = 0;
@@ -364,7 +373,6 @@ class HistorySink final : public TriggeredHistory {
     }
     allowed_bytes_ -= bytes;
     written_bytes_ += bytes;
-    written_objects_ += objects;
     return true;
   }
 
@@ -389,15 +397,13 @@ class HistorySink final : public TriggeredHistory {
 
   /// What is kept, and what comes until `after_steps_` steps behind `step`. False: it may not be so much.
   bool hand_on_history(std::uint64_t step) {
-    std::uint32_t objects = 0;
     std::uint64_t bytes = 0;
     // In pieces, what waits has its room already.
     for (std::uint32_t at = waiting_ == kNone ? first_ : head_of(waiting_).next; at != kNone;
          at = head_of(at).next) {
-      ++objects;
       bytes += head_of(at).bytes;
     }
-    if (!take_room(bytes, objects)) return false;
+    if (!take_room(bytes)) return false;
     ++triggers_;
     if (step + after_steps_ > handing_on_until_) handing_on_until_ = step + after_steps_;
     if (in_pieces_) {
@@ -406,7 +412,11 @@ class HistorySink final : public TriggeredHistory {
     }
     while (first_ != kNone) {
       const std::uint32_t object = first_;
-      if (hand_on(object) != Status::ok) ++lost_;
+      if (hand_on(object) == Status::ok) {
+        count_written(object);
+      } else {
+        ++lost_;
+      }
       first_ = head_of(object).next;
       release(object);
     }
@@ -460,6 +470,8 @@ class HistorySink final : public TriggeredHistory {
       const bool paired = held_ != kNoObject;
       const Status status = paired ? sink_.commit(held_, out_) : sink_.commit(out_);
       if (status != Status::ok) lost_ += paired ? 2 : 1;
+      if (status == Status::ok) count_written(first_);
+      if (status == Status::ok && paired) ++written_records_;
       held_ = kNoObject;
     }
     remove_first();
@@ -509,8 +521,7 @@ class HistorySink final : public TriggeredHistory {
     const std::uint32_t objects[] = {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(second)};
     look_for_trigger();
     if (tells_of_a_bug(objects[0]) || tells_of_a_bug(objects[1])) hand_on_history(step_);
-    const bool goes_on =
-        is_handing_on() && take_room(head_of(objects[0]).bytes + head_of(objects[1]).bytes, 2);
+    const bool goes_on = is_handing_on() && take_room(head_of(objects[0]).bytes + head_of(objects[1]).bytes);
     if (!goes_on || in_pieces_) {
       for (const std::uint32_t object : objects) enlist(object);
       if (goes_on) {
@@ -520,6 +531,9 @@ class HistorySink final : public TriggeredHistory {
       return Status::ok;
     }
     const Status status = hand_on_both(objects[0], objects[1]);
+    for (const std::uint32_t object : objects) {
+      if (status == Status::ok) count_written(object);
+    }
     for (const std::uint32_t object : objects) release(object);
     return status;
   }
@@ -577,7 +591,7 @@ class HistorySink final : public TriggeredHistory {
   std::uint32_t let_go_ = 0;
   std::uint32_t lost_ = 0;
   std::uint32_t refused_ = 0;
-  std::uint32_t written_objects_ = 0;
+  std::uint32_t written_records_ = 0;
   std::uint64_t written_bytes_ = 0;
   std::uint64_t allowed_bytes_ = UINT64_MAX;
   std::atomic<bool> triggered_{false};

@@ -55,7 +55,8 @@ struct TriggerState {
   Count held[3];
 
   FiringCounts counts() const {
-    FiringCounts all = {.fired = fired.value(), .cut = cut.value(), .unread = unread.value(), .looks = looks.value()};
+    FiringCounts all = {
+        .fired = fired.value(), .cut = cut.value(), .unread = unread.value(), .looks = looks.value()};
     for (std::size_t i = 0; i < std::size(held); ++i) all.held[i] = held[i].value();
     all.held[static_cast<std::size_t>(HeldFiring::crowded)] = crowded.value();
     return all;
@@ -67,8 +68,8 @@ struct TriggerRoom {
   std::span<TriggerState> states{};  ///< one per trigger of the config
   std::span<FiringCounts> told{};    ///< likewise
   std::span<TriggerPoint> points{};
-  Firing* firings = nullptr;         ///< OPDUMP_MAX_RECORDERS times `queued`
-  std::uint32_t queued = 0;          ///< a power of two
+  Firing* firings = nullptr;  ///< OPDUMP_MAX_RECORDERS times `queued`
+  std::uint32_t queued = 0;   ///< a power of two
 };
 
 /// That memory, for at most `kTriggers` triggers at `kPoints` operators and models, and `kQueued` firings
@@ -92,11 +93,12 @@ class TriggerMemory {
 };
 
 /// Between a session and its history: takes what triggers have fired and begins the write-outs, in step with
-/// the records, unless the trigger cools down or the day has had all that the config gives it. A day is one of
-/// the clock's, once that knows the calendar, before that 24 hours since the boot; a boot begins a new one.
+/// the records, unless the trigger cools down or the day has had all that the config gives it. A day is one
+/// of the clock's, once that knows the calendar, before that 24 hours since the boot; a boot begins a new
+/// one.
 ///
-/// The session's journal goes past the history, with lines of its own (impl/drain/journal.hpp). So the records
-/// that the history lets go have no line there.
+/// The session's journal goes past the history, with lines of its own (impl/drain/journal.hpp). So the
+/// records that the history lets go have no line there.
 ///
 /// All calls of a sink on the drain context; the recorders' are Triggers's (parts/triggers.hpp).
 class TriggerSink final : public Sink {
@@ -120,6 +122,8 @@ class TriggerSink final : public Sink {
     if (!rules.empty() && options.history_steps == 0) return Status::not_supported;
     if (rules.size() > room_.states.size()) return Status::no_memory;
     limits_ = trigger_limits(options);
+    history_steps_ = options.history_steps;
+    after_steps_ = options.after_steps;
     for (std::size_t i = 0; i < room_.states.size(); ++i) {
       TriggerState& state = room_.states[i];
       for (Count* const count : {&state.looks, &state.unread, &state.crowded, &state.fired, &state.cut,
@@ -200,6 +204,10 @@ class TriggerSink final : public Sink {
     settle({}, true);
     count_cuts();
     tell_counts(true);
+    char memory[kLineBytes];
+    TextWriter line(memory);
+    line.add("wrote,").add_decimal(history_.written_records()).add(',');
+    static_cast<void>(tell(line.add_decimal(history_.lost()).add('\n')));
   }
 
   Result<ObjectId> begin(const ObjectName& name) override {
@@ -214,9 +222,7 @@ class TriggerSink final : public Sink {
   Status append(ObjectId object, std::span<const Bytes> parts) override {
     return history_.append(object, parts);
   }
-  Status commit(ObjectId object, ObjectId with = kNoObject) override {
-    return history_.commit(object, with);
-  }
+  Status commit(ObjectId object, ObjectId with = kNoObject) override { return history_.commit(object, with); }
   void abort(ObjectId object) override { history_.abort(object); }
 
   Status claim_journal(const ObjectName& name) override {
@@ -234,6 +240,7 @@ class TriggerSink final : public Sink {
     if (knows) tell_counts(false);
     const Status status = below_.append_lines(name, parts);
     if (!knows && status == Status::ok) keep_journal(name);
+    if (!knows && status == Status::ok) tell_history();
     return status;
   }
 
@@ -247,7 +254,8 @@ class TriggerSink final : public Sink {
 
   TriggerRoom& room() { return room_; }
 
-  void put(std::size_t slot, std::uint32_t load, std::uint64_t step, std::uint16_t point, std::uint64_t value) {
+  void put(std::size_t slot, std::uint32_t load, std::uint64_t step, std::uint16_t point,
+           std::uint64_t value) {
     const Firing firing = {
         .step = step, .value = value, .load = load, .ms = clock_.monotonic_ms(), .point = point};
     if (!queues_[slot].put(firing)) room_.states[room_.points[point].rule].crowded.add_one();
@@ -269,7 +277,8 @@ class TriggerSink final : public Sink {
     last_ms_ = now;
     const std::uint64_t seconds = clock_.unix_us() / 1'000'000;
     const bool known = seconds >= kKnownFrom;
-    const std::uint64_t local = seconds + static_cast<std::uint64_t>(std::int64_t{clock_.utc_offset_seconds()});
+    const std::uint64_t local =
+        seconds + static_cast<std::uint64_t>(std::int64_t{clock_.utc_offset_seconds()});
     const std::uint64_t day = known ? local / (kDayMs / 1000) : uptime_ms_ / kDayMs;
     // What was used before the clock knew the day counts for that day; a clock that is set back gives no
     // second one.
@@ -337,8 +346,8 @@ class TriggerSink final : public Sink {
       if (rules_[i].cause() != TriggerCause::call || !state.called.load(std::memory_order_acquire)) continue;
       const std::uint32_t load = begun_load_.load(std::memory_order_relaxed);
       const std::uint32_t step = begun_step_.load(std::memory_order_relaxed);
-      const bool due = all || load == 0 || history_.has_reached(load, step) ||
-                       (facts.load == load && facts.step > step);
+      const bool due =
+          all || load == 0 || history_.has_reached(load, step) || (facts.load == load && facts.step > step);
       if (!due) continue;
       state.called.store(false, std::memory_order_relaxed);
       state.looks.add_one();
@@ -378,7 +387,8 @@ class TriggerSink final : public Sink {
     tell(line);
   }
 
-  void add_firing(TextWriter& line, const Firing& firing, std::size_t number, const TriggerPoint* point) const {
+  void add_firing(TextWriter& line, const Firing& firing, std::size_t number,
+                  const TriggerPoint* point) const {
     const TriggerRule& rule = rules_[number];
     const double value = std::bit_cast<double>(firing.value);
     add_trigger(line, "fired,", number).add_decimal(firing.step).add(',');
@@ -391,9 +401,18 @@ class TriggerSink final : public Sink {
     }
     line.add(',');
     const bool is_below = rule.has_below() && (!rule.has_above() || value < rule.lower());
-    if (has_limits(rule.cause())) add_number(line.add(is_below ? '<' : '>'), is_below ? rule.lower() : rule.upper());
+    if (has_limits(rule.cause()))
+      add_number(line.add(is_below ? '<' : '>'), is_below ? rule.lower() : rule.upper());
     line.add(',').add_decimal(point != nullptr ? point->model_id : 0).add(',');
     line.add(point != nullptr ? point->name_text() : rule.call).add('\n');
+  }
+
+  /// So that nobody looks for the records that the history has let go.
+  void tell_history() {
+    char memory[kLineBytes];
+    TextWriter line(memory);
+    line.add("opdump-journal,7,gaps\nhistory,").add_decimal(history_steps_).add(',');
+    static_cast<void>(tell(line.add_decimal(after_steps_).add('\n')));
   }
 
   /// Tells the counts of triggers that have changed since they were told, in the looks alone if `also_looks`.
@@ -411,13 +430,19 @@ class TriggerSink final : public Sink {
       add_trigger(line, "trigger,", i);
       line.add_decimal(now.fired);
       for (const std::uint32_t held : now.held) line.add(',').add_decimal(held);
-      line.add(',').add_decimal(now.cut).add(',').add_decimal(now.unread).add(',').add_decimal(now.looks).add('\n');
+      line.add(',')
+          .add_decimal(now.cut)
+          .add(',')
+          .add_decimal(now.unread)
+          .add(',')
+          .add_decimal(now.looks)
+          .add('\n');
       if (tell(line)) told = now;
     }
   }
 
   TextWriter& add_trigger(TextWriter& line, std::string_view word, std::size_t number) const {
-    line.add("opdump-journal,7,gaps\n").add(word).add_short_decimal(static_cast<std::uint32_t>(number));
+    line.add(word).add_short_decimal(static_cast<std::uint32_t>(number));
     return line.add(',').add(kTriggerWords[static_cast<std::size_t>(rules_[number].cause())]).add(',');
   }
 
@@ -456,17 +481,19 @@ class TriggerSink final : public Sink {
   TriggerRoom room_;
   std::span<const TriggerRule> rules_{};
   TriggerLimits limits_{};
+  std::uint32_t history_steps_ = 0;
+  std::uint32_t after_steps_ = 0;
   FiringQueue queues_[OPDUMP_MAX_RECORDERS];
   std::atomic<std::uint32_t> begun_load_{0};
   std::atomic<std::uint32_t> begun_step_{0};
   std::uint64_t uptime_ms_ = 0;
   std::uint32_t last_ms_ = 0;
   bool day_is_full_ = false;  ///< its bytes have ended a write-out
-  bool day_known_ = false;  ///< the clock knows it
+  bool day_known_ = false;    ///< the clock knows it
   std::uint64_t day_ = 0;
   std::uint32_t day_firings_ = 0;
-  std::uint32_t refused_ = 0;  ///< of `TriggeredHistory::refused`, seen
-  std::size_t latest_ = 0;     ///< the trigger that has fired last
+  std::uint32_t refused_ = 0;        ///< of `TriggeredHistory::refused`, seen
+  std::size_t latest_ = 0;           ///< the trigger that has fired last
   std::uint64_t line_bytes_ = 0;     ///< of lines, since the day began
   std::uint64_t day_begins_at_ = 0;  ///< of `TriggeredHistory::written_bytes`
   std::string_view journal_root_{};

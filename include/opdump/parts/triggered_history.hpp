@@ -28,9 +28,10 @@ class TriggeredHistory : public Sink {
   /// How many steps after this one a write-out that is under way still takes.
   virtual std::uint64_t steps_left() const = 0;
 
-  /// Bytes and objects that write-outs have had since `keep_steps`.
+  /// Bytes that write-outs have had since `keep_steps`, and records that the sink behind this one has of
+  /// them: files of operators and reports, not rows of tables.
   virtual std::uint64_t written_bytes() const = 0;
-  virtual std::uint32_t written_objects() const = 0;
+  virtual std::uint32_t written_records() const = 0;
 
   /// From now on write-outs have `bytes` more at most. One that would need more is not begun, or ends.
   virtual void allow(std::uint64_t bytes) = 0;

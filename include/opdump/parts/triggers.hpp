@@ -21,8 +21,8 @@ inline namespace OPDUMP_NAMESPACE {
 
 /// What triggers have in one loaded plan.
 struct TriggeredPlan {
-  const ModelPlan* plan = nullptr;  ///< null: not in use
-  std::uint16_t first = TriggerPoint::kNone;        ///< of its operators, in their order
+  const ModelPlan* plan = nullptr;            ///< null: not in use
+  std::uint16_t first = TriggerPoint::kNone;  ///< of its operators, in their order
   std::uint16_t last = TriggerPoint::kNone;
   std::uint16_t first_step = TriggerPoint::kNone;  ///< of its steps
   std::uint64_t begun_us = 0;
@@ -169,7 +169,8 @@ class Triggers final : public TriggerWatch<Memory> {
     if (const Status status = add_ops(config, of, plan, model, bits, 0); status != Status::ok) return status;
     const std::span<const TriggerRule> rules = sink_.rules();
     for (std::size_t i = 0; i < rules.size(); ++i) {
-      const bool of_steps = rules[i].cause() == TriggerCause::latency_us || rules[i].cause() == TriggerCause::failure;
+      const bool of_steps =
+          rules[i].cause() == TriggerCause::latency_us || rules[i].cause() == TriggerCause::failure;
       if (!of_steps || !rules[i].op().empty() || !holds_for(rules[i], model)) continue;
       const std::uint16_t at = take_point(i, plan, model, nullptr, {});
       if (at == TriggerPoint::kNone) return Status::no_memory;
@@ -185,7 +186,8 @@ class Triggers final : public TriggerWatch<Memory> {
     for (std::size_t op = from; op < model.ops.size(); ++op) {
       const bool leaves_out = !plan.bits.empty() && (plan.bits[op] & kLeaveOut) != 0;
       for (std::size_t i = 0; i < rules.size(); ++i) {
-        if (!holds_for(rules[i], model) || !names_op(rules[i], model.ops[op]) || !has_tensor(rules[i], model, op))
+        if (!holds_for(rules[i], model) || !names_op(rules[i], model.ops[op]) ||
+            !has_tensor(rules[i], model, op))
           continue;
         if (plan.bits.empty() && !begin_bits(config, plan, model, bits)) return Status::no_memory;
         const ToldOfTrigger told = told_of(rules[i], privacy_rules(config), model, model.ops[op]);
@@ -218,7 +220,9 @@ class Triggers final : public TriggerWatch<Memory> {
                            const ToldOfTrigger& told) {
     char name[TriggerPoint::kNameBytes];
     TextWriter text(name);
-    const auto add = [&text](std::string_view part, std::size_t most) { text.add_sanitised(part.substr(0, most)); };
+    const auto add = [&text](std::string_view part, std::size_t most) {
+      text.add_sanitised(part.substr(0, most));
+    };
     add(plan.directory_name, 30);
     if (op != nullptr && told.name) {
       text.add('/');
@@ -256,14 +260,16 @@ class Triggers final : public TriggerWatch<Memory> {
     const auto read = [&](auto take) {
       return for_each_piece(*sender.context().memory, tensor, own_bytes(tensor), take);
     };
-    Status status = fault_of(tensor, needed) == TensorFault::none ? elements.status() : Status::invalid_argument;
+    Status status =
+        fault_of(tensor, needed) == TensorFault::none ? elements.status() : Status::invalid_argument;
     if (rule.cause() == TriggerCause::change) {
       Crc32c digest(checksum_);
       if (status == Status::ok) status = read([&digest](Bytes piece) { digest.add(piece); });
       if (status == Status::ok) return compare(sender, plan, at, rule, digest);
     } else {
       double value = 0;
-      if (status == Status::ok) status = look_.take(rule.cause(), tensor.dtype, elements.value(), read, value);
+      if (status == Status::ok)
+        status = look_.take(rule.cause(), tensor.dtype, elements.value(), read, value);
       if (status == Status::ok) return judge(sender, plan, at, rule, value);
     }
     state(point(at)).unread.add_one();

@@ -28,12 +28,14 @@ enum class TriggerCause : std::uint8_t {
 };
 
 /// The words for `TriggerCause` in configs and journals, in its order.
-inline constexpr std::string_view kTriggerWords[] = {"max", "min",       "mean",   "l2norm",     "nan",     "inf",
-                                                     "saturated", "change", "latency_us", "failure", "call"};
+inline constexpr std::string_view kTriggerWords[] = {
+    "max", "min", "mean", "l2norm", "nan", "inf", "saturated", "change", "latency_us", "failure", "call"};
 static_assert(std::size(kTriggerWords) == static_cast<std::size_t>(TriggerCause::call) + 1);
 
 /// Whether a look at a tensor is needed.
-constexpr bool looks_at_tensor(TriggerCause cause) { return cause <= TriggerCause::change; }
+constexpr bool looks_at_tensor(TriggerCause cause) {
+  return cause <= TriggerCause::change;
+}
 
 /// Whether there is a value, and limits that it is held against.
 constexpr bool has_limits(TriggerCause cause) {
@@ -43,7 +45,7 @@ constexpr bool has_limits(TriggerCause cause) {
 /// The numbers of a trigger.
 struct TriggerNumbers {
   TriggerCause cause = TriggerCause::call;
-  bool is_input = false;    ///< the tensor is an input, else an output
+  bool is_input = false;  ///< the tensor is an input, else an output
   bool has_below = false;
   bool has_above = false;
   std::uint16_t index = 0;  ///< of the tensor among the operator's inputs or outputs
@@ -53,11 +55,11 @@ struct TriggerNumbers {
 struct TriggerRule {
   /// Of the model, and of the operator or one fused into it; one without a text takes any name.
   std::span<const NamePattern> names{};
-  std::string_view call{};    ///< what the program calls it; of TriggerCause::call
-  std::uint64_t below = 0;    ///< the bits of a double, with `has_below`: a value below it fires
-  std::uint64_t above = 0;    ///< likewise above
-  std::uint64_t numbers = 0;  ///< TriggerNumbers in one word
-  std::uint32_t steps = 1;    ///< so many steps in a row
+  std::string_view call{};       ///< what the program calls it; of TriggerCause::call
+  std::uint64_t below = 0;       ///< the bits of a double, with `has_below`: a value below it fires
+  std::uint64_t above = 0;       ///< likewise above
+  std::uint64_t numbers = 0;     ///< TriggerNumbers in one word
+  std::uint32_t steps = 1;       ///< so many steps in a row
   std::uint32_t cooldown_s = 0;  ///< seconds after a firing in which there is no other one
 
   static constexpr std::uint64_t pack(const TriggerNumbers& from) {

@@ -28,6 +28,7 @@
 #include "src/tool/show/show_listing.hpp"
 #include "src/tool/show/step_listing.hpp"
 #include "src/tool/verify/dump_clocks.hpp"
+#include "src/tool/verify/told_firings.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -315,6 +316,9 @@ int run_show(Words words) {
   } else {
     TextListing listing(files, detail);
     failed |= !show.run(files, listing, terminal_width() == 0);
+  }
+  if (!options.json) {
+    for (const std::string& line : told_firings(files)) std::puts(line.c_str());
   }
   return failed ? kExitFailed : kExitOk;
 }

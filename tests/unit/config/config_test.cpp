@@ -394,19 +394,22 @@ TEST_CASE("config: a key whose reader the program does not ask for is refused at
       {"seal", '"' + seal + '"', "this program does not read it: nothing is dumped", &ConfigContext::seal,
        seal_reader()},
       {"tokens", R"({"phase": "all"})",
-       "only a program that tells its tokens, by attach.h, can follow it: leave it out", &ConfigContext::tokens,
-       tokens_reader()},
+       "only a program that tells its tokens, by attach.h, can follow it: leave it out",
+       &ConfigContext::tokens, tokens_reader()},
       {"trigger", R"([{"call": "door"}])", "this program does not read it: nothing is dumped",
        &ConfigContext::triggers, trigger_reader()},
   };
   for (const auto& key : keys) {
     CAPTURE(key.key);
-    const std::string text = R"({"dump": {"dump_path": "output", "dump_list": [{}]}, "opdump": {)" +
-                             std::string(key.key == "privacy_unmatched" ? R"("privacy": [{"keep": "nothing"}], )" : "") +
-                             std::string(key.key == "trigger" ? R"("history_steps": 2, )" : "") +
-                             '"' + key.key + "\": " + key.value + "}}";
+    const std::string text =
+        R"({"dump": {"dump_path": "output", "dump_list": [{}]}, "opdump": {)" +
+        std::string(key.key == "privacy_unmatched" ? R"("privacy": [{"keep": "nothing"}], )" : "") +
+        std::string(key.key == "trigger" ? R"("history_steps": 2, )" : "") + '"' + key.key +
+        "\": " + key.value + "}}";
     const std::string first = key.key == "privacy_unmatched" ? "privacy" : key.key;
-    ConfigContext every = {.privacy = privacy_reader(), .seal = seal_reader(), .tokens = tokens_reader(),
+    ConfigContext every = {.privacy = privacy_reader(),
+                           .seal = seal_reader(),
+                           .tokens = tokens_reader(),
                            .triggers = trigger_reader()};
     ConfigContext one;
     one.*key.reader = key.asked;

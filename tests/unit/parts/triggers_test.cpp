@@ -273,7 +273,8 @@ TEST_CASE("triggers: a journal tells no value of a tensor that the privacy does 
     TriggerCase trigger(one.cause, "pool1");
     if (one.cause == TriggerCause::max) trigger.below(5);
     TriggerBench<> bench({trigger.rule}, {}, 1, 0);
-    const PrivacyRule privacy[] = {{.names = trigger.rule.names, .numbers = PrivacyRule::pack({.kept = one.kept})}};
+    const PrivacyRule privacy[] = {
+        {.names = trigger.rule.names, .numbers = PrivacyRule::pack({.kept = one.kept})}};
     bench.config.privacy = privacy;
     bench.start();
     bench.step({20.f});

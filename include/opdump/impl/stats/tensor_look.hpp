@@ -47,7 +47,8 @@ constexpr const ElementForm& element_form(DType dtype) {
 }
 
 /// The extremes, NaNs, infinities and saturated elements of a tensor in one pass, of dtypes that
-/// `element_form` knows. Uses integers only. By CANN's rules: extremes skip NaNs, but are NaN if element 0 is.
+/// `element_form` knows. Uses integers only. By CANN's rules: extremes skip NaNs, but are NaN if element 0
+/// is.
 class ExtremesLook {
  public:
   static constexpr bool supports(DType dtype) { return element_form(dtype).bytes != 0; }
@@ -175,7 +176,8 @@ struct FullLook {
   const StatisticsKernels* kernels = nullptr;  ///< see `statistics_kernels`
 
   template <class Read>
-  Status take(TriggerCause cause, DType dtype, std::uint64_t elements, const Read& read, double& value) const {
+  Status take(TriggerCause cause, DType dtype, std::uint64_t elements, const Read& read,
+              double& value) const {
     if (cause == TriggerCause::saturated) return SmallLook::take(cause, dtype, elements, read, value);
     if (!Statistics::supports(dtype)) return Status::not_supported;
     Statistics statistics(dtype, elements, kernels);
