@@ -70,9 +70,8 @@ class PlanReader {
       if (kind >= PlanKind::extras) {
         read_list(kind, at);
       } else {
-        const int number = kPlanNumbers[static_cast<std::size_t>(kind)];
-        const std::uint32_t bytes = static_cast<std::uint32_t>(number < 0 ? -number : 1);
-        read_number(bytes, number < 0 ? kPlanAnyByte : static_cast<std::uint32_t>(number), at);
+        const PlanNumber number = kPlanNumbers[static_cast<std::size_t>(kind)];
+        read_number(number.bytes, number.most, at);
       }
     }
   }

@@ -56,7 +56,7 @@
 ///     position  flag output, u32 index
 ///     pattern   text, list of 3 bytes steps, list of 32 bytes sets
 ///     rule of the privacy  list of patterns names, list of step ranges crop, u64 numbers (PrivacyRule::pack)
-///     trigger   u64 below, u64 above, u64 numbers (TriggerRule::pack), list of patterns names, text call,
+///     trigger   list of patterns names, text call, u64 below, u64 above, u64 numbers (TriggerRule::pack),
 ///               u32 steps, u32 cooldown_s
 
 namespace opdump {
@@ -114,39 +114,36 @@ enum class PlanKind : std::uint8_t {
   triggers,
 };
 
-/// The largest value of a number's first byte, where it may have any.
+/// How a number lies in a plan.
+struct PlanNumber {
+  std::uint8_t bytes;
+  std::uint8_t most;  ///< the largest value of its first byte
+};
 inline constexpr std::uint8_t kPlanAnyByte = 255;
-
-/// How a number lies in a plan: one byte with at most this value; or, as `plan_wide`, more bytes of any value.
-using PlanNumber = std::int8_t;
-
-constexpr PlanNumber plan_wide(int bytes) {
-  return static_cast<PlanNumber>(-bytes);
-}
 
 template <class Choice>
 constexpr PlanNumber plan_choice(Choice last) {
-  return static_cast<PlanNumber>(last);
+  return {1, static_cast<std::uint8_t>(last)};
 }
 
 /// For each kind before `extras`.
 inline constexpr PlanNumber kPlanNumbers[] = {
-    plan_wide(2),
-    plan_wide(4),
-    plan_wide(8),
-    1,
+    {2, kPlanAnyByte},
+    {4, kPlanAnyByte},
+    {8, kPlanAnyByte},
+    {1, 1},
     plan_choice(DumpMode::all),
     plan_choice(DumpLevel::all),
     plan_choice(FileFormat::bin),
     plan_choice(Layout::mindspore_lite),
     plan_choice(DumpData::full),
-    kKernelAll,
+    {1, kKernelAll},
     plan_choice(ExceptionDump::detail),
     plan_choice(WhenFull::degrade),
     plan_choice(JournalDetail::records),
     plan_choice(Keep::newest),
     plan_choice(Fsync::record),
-    plan_wide(4),
+    {4, kPlanAnyByte},
 };
 static_assert(std::size(kPlanNumbers) == static_cast<std::size_t>(PlanKind::extras));
 
@@ -159,7 +156,6 @@ class PlanField {
 
   /// Bytes from the start of the object.
   constexpr std::size_t offset() const { return offset_and_kind_ >> kKindBits; }
-  constexpr bool operator==(const PlanField&) const = default;
   constexpr PlanKind kind() const { return static_cast<PlanKind>(offset_and_kind_ & ((1 << kKindBits) - 1)); }
 
  private:
@@ -280,20 +276,20 @@ inline constexpr PlanField kPlanPrivacy[] = {
     OPDUMP_PLAN_FIELD(PrivacyRule, numbers, u64),
 };
 inline constexpr PlanField kPlanTrigger[] = {
-    OPDUMP_PLAN_FIELD(TriggerRule, below, u64),   OPDUMP_PLAN_FIELD(TriggerRule, above, u64),
-    OPDUMP_PLAN_FIELD(TriggerRule, numbers, u64), OPDUMP_PLAN_FIELD(TriggerRule, names, patterns),
-    OPDUMP_PLAN_FIELD(TriggerRule, call, text),   OPDUMP_PLAN_FIELD(TriggerRule, steps, u32),
+    OPDUMP_PLAN_FIELD(TriggerRule, names, patterns), OPDUMP_PLAN_FIELD(TriggerRule, call, text),
+    OPDUMP_PLAN_FIELD(TriggerRule, below, u64),      OPDUMP_PLAN_FIELD(TriggerRule, above, u64),
+    OPDUMP_PLAN_FIELD(TriggerRule, numbers, u64),    OPDUMP_PLAN_FIELD(TriggerRule, steps, u32),
     OPDUMP_PLAN_FIELD(TriggerRule, cooldown_s, u32),
 };
 #undef OPDUMP_PLAN_FIELD
 
-/// All of the above in one table, so that a record finds its fields without a pointer. Those of step ranges and
-/// texts are also fields of other records, and lie there only.
+/// All of the above in one table, so that a record finds its fields without a pointer.
 struct PlanTable {
   static constexpr std::size_t kRecords =
       static_cast<std::size_t>(PlanKind::triggers) - static_cast<std::size_t>(PlanKind::extras) + 1;
   static constexpr std::size_t kFields =
-      std::size(kPlanConfig) + std::size(kPlanRule) + std::size(kPlanExtras) + std::size(kPlanOpRange) + std::size(kPlanExclusion) +
+      std::size(kPlanConfig) + std::size(kPlanStepRange) + std::size(kPlanRule) + std::size(kPlanText) +
+      std::size(kPlanExtras) + std::size(kPlanOpRange) + std::size(kPlanExclusion) +
       std::size(kPlanPosition) + std::size(kPlanColumn) + std::size(kPlanDevice) + std::size(kPlanPattern) +
       std::size(kPlanPrivacy) + std::size(kPlanTrigger);
 
@@ -309,25 +305,12 @@ inline constexpr PlanTable kPlanTable = [] {
                                static_cast<std::uint8_t>(sizeof(T)), alignof(T)};
     for (const PlanField& field : fields) table.fields[used++] = field;
   };
-  // Of a record that has none of its own in the table, once all others are there.
-  const auto share = [&table](PlanKind kind, std::span<const PlanField> fields) {
-    const auto lie_at = [&](std::size_t first) {
-      for (std::size_t i = 0; i < fields.size(); ++i) {
-        if (table.fields[first + i] != fields[i]) return false;
-      }
-      return true;
-    };
-    PlanRecord& its = table.records[static_cast<std::size_t>(kind) - static_cast<std::size_t>(PlanKind::extras)];
-    its.count = static_cast<std::uint8_t>(fields.size());
-    its.first = 0;
-    while (!lie_at(its.first)) ++its.first;
-  };
   add(static_cast<const ModelExtras*>(nullptr), kPlanExtras);
   add(static_cast<const DumpConfig*>(nullptr), kPlanConfig);
   add(static_cast<const char*>(nullptr), {});
-  add(static_cast<const StepRange*>(nullptr), {});
+  add(static_cast<const StepRange*>(nullptr), kPlanStepRange);
   add(static_cast<const ModelRule*>(nullptr), kPlanRule);
-  add(static_cast<const std::string_view*>(nullptr), {});
+  add(static_cast<const std::string_view*>(nullptr), kPlanText);
   add(static_cast<const OpRange*>(nullptr), kPlanOpRange);
   add(static_cast<const TensorExclusion*>(nullptr), kPlanExclusion);
   add(static_cast<const TensorPosition*>(nullptr), kPlanPosition);
@@ -338,8 +321,6 @@ inline constexpr PlanTable kPlanTable = [] {
   add(static_cast<const ByteSet*>(nullptr), {});
   add(static_cast<const PrivacyRule*>(nullptr), kPlanPrivacy);
   add(static_cast<const TriggerRule*>(nullptr), kPlanTrigger);
-  share(PlanKind::steps, kPlanStepRange);
-  share(PlanKind::texts, kPlanText);
   return table;
 }();
 

@@ -53,12 +53,12 @@ struct TriggerNumbers {
 
 /// When the history and the steps behind it are to be written. Refers to its lists.
 struct TriggerRule {
-  std::uint64_t below = 0;       ///< the bits of a double, with `has_below`: a value below it fires
-  std::uint64_t above = 0;       ///< likewise above
-  std::uint64_t numbers = 0;     ///< TriggerNumbers in one word
   /// Of the model, and of the operator or one fused into it; one without a text takes any name.
   std::span<const NamePattern> names{};
   std::string_view call{};       ///< what the program calls it; of TriggerCause::call
+  std::uint64_t below = 0;       ///< the bits of a double, with `has_below`: a value below it fires
+  std::uint64_t above = 0;       ///< likewise above
+  std::uint64_t numbers = 0;     ///< TriggerNumbers in one word
   std::uint32_t steps = 1;       ///< so many steps in a row
   std::uint32_t cooldown_s = 0;  ///< seconds after a firing in which there is no other one
 

@@ -188,7 +188,7 @@ TEST_CASE("plan: one with rules of a privacy is refused by builds that know none
 
 TEST_CASE("plan: one with triggers is refused by builds that know none, and others are as before") {
   const DumpConfig plain = {.active = true, .dump_path = "/d", .options = {.history_steps = 4}};
-  const TriggerRule rules[] = {{.numbers = TriggerRule::pack({}), .call = "door", .cooldown_s = 7}};
+  const TriggerRule rules[] = {{.call = "door", .numbers = TriggerRule::pack({}), .cooldown_s = 7}};
   DumpConfig config = plain;
   config.options.triggers = rules;
   config.options.trigger_bytes_per_day = 5;
