@@ -456,8 +456,7 @@ class TriggerSink final : public Sink {
     journal_facts_ = name.facts;
     directory_bytes_ = name.directory.size();
     journal_bytes_ = directory_bytes_ + name.file.size();
-    name.directory.copy(names_, name.directory.size());
-    name.file.copy(names_ + directory_bytes_, name.file.size());
+    TextWriter(names_).add(name.directory).add(name.file);
   }
 
   ObjectName journal() const {
