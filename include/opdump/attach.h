@@ -110,6 +110,13 @@ opdump_status opdump_attach_get_records(const opdump_attach* dump, opdump_counts
  */
 opdump_status opdump_attach_describe(opdump_attach* dump, const char* path);
 
+/**
+ * Since 1.10: fires the triggers that the config has under `"call": name`, as of the step that has begun
+ * last; the history is written with the next record. OPDUMP_ERR_INVALID_ARGUMENT when the config has none of
+ * that name, or no dump is on. From any thread.
+ */
+opdump_status opdump_attach_fire(opdump_attach* dump, const char* name);
+
 /** Tells the log a line of the adapter's. Nothing while no dump has ever started. */
 void opdump_attach_say(opdump_attach* dump, const char* line);
 

@@ -403,6 +403,7 @@ class Dump {
     opdump_attach_get_records(handle_, &counts, sizeof counts);
     return counts;
   }
+  opdump_status fire(Text name) { return opdump_attach_fire(handle_, name.c_str()); }
   void say(Text line) { opdump_attach_say(handle_, line.c_str()); }
   opdump_status describe(Text path) { return opdump_attach_describe(handle_, path.c_str()); }
 

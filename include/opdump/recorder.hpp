@@ -125,8 +125,17 @@ class BasicRecorder {
   /// From the recorder's own context, or while it rests.
   Overwrite first_overwrite() const { return watch_.first; }
 
-  /// Ends the open step; `step_not_open` without one.
+  /// Ends the open step; `step_not_open` without one. One that another recorder has begun goes on.
   Status end_step();
+
+  /// As `end_step`, but the model's step goes on also if this recorder has begun it: for threads that join it
+  /// one operator at a time. `finish_step` says when it has ended.
+  Status leave_step();
+
+  /// Says that step `step` of `plan`, which some recorder of the session has begun and left, has ended. While
+  /// no step is open on this recorder, and none of its contexts is in the step any more. Only triggers of a
+  /// step's latency need it.
+  void finish_step(const ModelPlan& plan, std::uint64_t step);
 
   /// Whether operators run outside a model are captured.
   bool wants_single_ops() const {
@@ -227,6 +236,7 @@ class BasicRecorder {
   std::atomic<const ModelPlan*> plan_{nullptr};
   [[no_unique_address]] Maybe<build::kFaults, RunningOp> running_{};
   [[no_unique_address]] Maybe<!build::kLean, std::atomic<std::uint32_t>> single_ops_{0u};
+  [[no_unique_address]] Maybe<!build::kLean, bool> joined_{};  ///< another recorder has begun the open step
   [[no_unique_address]] OverflowTally overflow_;
   [[no_unique_address]] WatchTally watch_;
 };

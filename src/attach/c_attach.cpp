@@ -75,6 +75,11 @@ opdump_status opdump_attach_describe(opdump_attach* dump, const char* path) {
   return guarded([&] { return dump->describe(path); });
 }
 
+opdump_status opdump_attach_fire(opdump_attach* dump, const char* name) {
+  if (dump == nullptr || name == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  return guarded([&] { return dump->fire(name); });
+}
+
 void opdump_attach_say(opdump_attach* dump, const char* line) {
   if (dump == nullptr || line == nullptr) return;
   static_cast<void>(guarded([&] {

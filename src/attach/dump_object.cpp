@@ -190,6 +190,15 @@ std::vector<std::unique_lock<std::mutex>> opdump_attach::lock_all() {
   return locks;
 }
 
+Status opdump_attach::fire(std::string_view name) {
+  // So that the dump does not end meanwhile.
+  std::unique_lock<std::mutex> lock;
+  static_cast<void>(lock_slot(lock));
+  const Status status = on() ? files_->kit().triggers().fire(name) : Status::invalid_argument;
+  if (status == Status::ok) return status;
+  return fail(status, [name] { return "the call \"" + std::string(name) + "\", which no trigger has"; });
+}
+
 void opdump_attach::say(std::string_view line) const {
   if (files_ != nullptr) files_->kit().say(line);
 }

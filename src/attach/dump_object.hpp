@@ -68,6 +68,9 @@ struct opdump_attach {
             .model_id = model_id};
   }
 
+  /// As `opdump_attach_fire`.
+  opdump::Status fire(std::string_view name);
+
   /// A log line; nothing while no dump has ever started.
   void say(std::string_view line) const;
 

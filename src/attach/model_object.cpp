@@ -327,13 +327,21 @@ void opdump_attach_model::open_gate(Slot& slot) {
   step_.store(step, std::memory_order_relaxed);
   const std::uint8_t* const bits = slot.recorder->bits();
   // Each capture takes part in the step by itself, on the recorder of its thread.
-  static_cast<void>(slot.recorder->end_step());
+  static_cast<void>(slot.recorder->leave_step());
   if (by_tokens_ && bits != nullptr) tell_tokens(step);
   __atomic_store_n(&gate_.bits, bits, __ATOMIC_RELEASE);
 }
 
 Status opdump_attach_model::end_step() {
+  const bool was_wanted = bits_of(gate_) != nullptr;
   shut();
+  if (was_wanted) {
+    std::unique_lock<std::mutex> lock;
+    Slot& slot = dump_.lock_slot(lock);
+    // The dump may have ended while this waited for the lock.
+    if (dump_.on() && plan_.triggers != nullptr && slot.recorder != nullptr)
+      slot.recorder->finish_step(plan_, step_.load(std::memory_order_relaxed));
+  }
   if (by_tokens_) {
     std::unique_lock<std::mutex> lock;
     static_cast<void>(dump_.lock_slot(lock));
@@ -452,13 +460,14 @@ Status opdump_attach_model::capture(std::uint32_t op, RuntimeTensors inputs, Run
     refuse(slot, op, refusal);
     status = refusal.status;
   }
-  static_cast<void>(slot.recorder->end_step());
+  static_cast<void>(slot.recorder->leave_step());
   return status;
 }
 
 /// What is not dumped is looked at all the same.
 bool opdump_attach_model::takes_both(std::uint32_t op) const {
-  return is_watching(plan_) || (plan_.bits[op] & kCheckOverflow) != 0;
+  const bool has_look = plan_.triggers != nullptr && (plan_.bits[op] & kLeaveOut) != 0;
+  return is_watching(plan_) || has_look || (plan_.bits[op] & kCheckOverflow) != 0;
 }
 
 void opdump_attach_model::refuse(Slot& slot, std::uint32_t op, const TensorRefusal& refusal) {

@@ -61,6 +61,7 @@ inline Status BasicRecorder<Memory>::begin_step(ModelPlan& plan, std::uint64_t s
   bits_ = on && plan.steps.contains(step) ? plan.bits.data() : nullptr;
   recorder_steps::count_step(plan, bits_ != nullptr);
   if constexpr (!build::kLean && kAlways<Memory>) {
+    joined_ = false;
     if (plan.triggers != nullptr && bits_ != nullptr) [[unlikely]]
       sender().context().triggers->step_begins(sender(), plan);
   }
@@ -85,6 +86,7 @@ inline Status BasicRecorder<Memory>::join_step(const ModelPlan& plan, std::uint6
   if (plan.model == nullptr) return Status::model_not_loaded;
   if (own_plan() != nullptr) return Status::step_open;
   if (!sender().feed().is_attached_to(plan.session)) return Status::invalid_argument;
+  joined_ = true;
   sender().set_step(step);
   plan_.store(&plan, std::memory_order_relaxed);
   const bool on = plan.generation != 0 && plan.generation == sender().context().generation;
@@ -172,9 +174,27 @@ inline Status BasicRecorder<Memory>::end_step() {
   if (!build::kEnabled) return Status::ok;
   if (own_plan() == nullptr) return Status::step_not_open;
   if constexpr (!build::kLean && kAlways<Memory>) {
-    if (own_plan()->triggers != nullptr && bits_ != nullptr) [[unlikely]]
+    if (own_plan()->triggers != nullptr && bits_ != nullptr && !joined_) [[unlikely]]
       sender().context().triggers->step_ends(sender(), *own_plan());
   }
+  return leave_step();
+}
+
+template <class Memory>
+inline void BasicRecorder<Memory>::finish_step([[maybe_unused]] const ModelPlan& plan,
+                                               [[maybe_unused]] std::uint64_t step) {
+  if constexpr (build::kEnabled && !build::kLean && kAlways<Memory>) {
+    const bool on = plan.generation != 0 && plan.generation == sender().context().generation;
+    if (plan.triggers == nullptr || !on || !plan.steps.contains(step)) return;
+    sender().set_step(step);
+    sender().context().triggers->step_ends(sender(), plan);
+  }
+}
+
+template <class Memory>
+inline Status BasicRecorder<Memory>::leave_step() {
+  if (!build::kEnabled) return Status::ok;
+  if (own_plan() == nullptr) return Status::step_not_open;
   bits_ = nullptr;
   running_ = RunningOp{};
   // release: the step's use of the plan comes before; pairs with the acquire in `open_plan`.

@@ -27,7 +27,6 @@ struct TriggeredPlan {
   std::uint16_t first_step = TriggerPoint::kNone;  ///< of its steps
   std::uint64_t begun_us = 0;
   std::uint32_t begun_ms = 0;
-  std::size_t begun_by = SIZE_MAX;  ///< the recorder's slot; none: no step has begun
 };
 
 /// The recorders' side of triggers: looks at the operators that a config's triggers name, as they are
@@ -122,16 +121,13 @@ class Triggers final : public TriggerWatch<Memory> {
     sink_.note_step(plan.load, sender.step());
     if (of.first_step == TriggerPoint::kNone) return;
     Clock& clock = *sender.context().clock;
-    of.begun_by = sender.slot();
     of.begun_us = clock.unix_us();
     of.begun_ms = clock.monotonic_ms();
   }
 
   void step_ends(RecordSender<Memory>& sender, const ModelPlan& plan) override {
-    TriggeredPlan& of = *plan.triggers;
-    // Others have only joined it.
-    if (of.begun_by != sender.slot()) return;
-    of.begun_by = SIZE_MAX;
+    const TriggeredPlan& of = *plan.triggers;
+    if (of.first_step == TriggerPoint::kNone) return;
     Clock& clock = *sender.context().clock;
     const std::uint64_t ms = clock.monotonic_ms() - of.begun_ms;
     const std::uint64_t us = clock.unix_us() - of.begun_us;

@@ -256,7 +256,7 @@ class TriggerWatch {
   virtual bool look(RecordSender<Memory>& sender, const ModelPlan& plan, std::size_t op,
                     const CapturedTensors& tensors) = 0;
 
-  /// A wanted step of a plan with triggers begins, or ends.
+  /// A wanted step of a plan with triggers begins, or ends, which may be on another recorder.
   virtual void step_begins(RecordSender<Memory>& sender, const ModelPlan& plan) = 0;
   virtual void step_ends(RecordSender<Memory>& sender, const ModelPlan& plan) = 0;
 
