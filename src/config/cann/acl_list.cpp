@@ -120,8 +120,12 @@ bool AclList::check_item(const JsonNode& item, const KeyPath& at, const Context&
 void AclList::note_wildcards(const JsonNode& item, const KeyPath& at) {
   for (const std::string_view key : kNameLists) {
     const JsonNode* const list = item.member(key);
-    for (const JsonNode* name = list == nullptr ? nullptr : list->first(); name != nullptr; name = name->next()) {
-      if (name->text().find_first_of("*?") == std::string_view::npos) continue;
+    for (const JsonNode* name = list == nullptr ? nullptr : list->first(); name != nullptr;
+         name = name->next()) {
+      // Two searches of the name: find_first_of is one of "*?" for each character.
+      if (name->text().find('*') == std::string_view::npos &&
+          name->text().find('?') == std::string_view::npos)
+        continue;
       note(*name, at.key(key),
            joined({in_quotes(name->text()), " is taken letter by letter: there are no wildcards here"}));
       break;
