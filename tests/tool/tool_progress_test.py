@@ -22,8 +22,9 @@ import tool_case  # noqa: E402
 import wire  # noqa: E402
 from tool_case import Case  # noqa: E402
 
-FILES = 1500
+FILES = 2500
 LINES = 200000
+STOPPED = 0.11  # seconds: longer than between two bars
 TIME = '20260131130559'
 BAR = re.compile(rb'\r\[(=*) *\] +(\d+)%  ([\d.]+ \w+) of ([\d.]+ \w+)  [\d.]+ \w+/s  [\d:?]+ left\x1b\[K')
 WIPED = b'\r\x1b[K'
@@ -46,7 +47,7 @@ class Progress(Case):
             while_it_runs()
             if slow and process.poll() is None and drawn.count(b'%') < 3 and time.monotonic() < slow_until:
                 process.send_signal(signal.SIGSTOP)
-                time.sleep(0.05)
+                time.sleep(STOPPED)
                 process.send_signal(signal.SIGCONT)
             if select.select([master], [], [], 0.002)[0]:
                 with contextlib.suppress(OSError):  # the other end is closed
@@ -85,7 +86,7 @@ class Progress(Case):
         end = time.monotonic() + 0.8
         while process.poll() is None and time.monotonic() < end:
             process.send_signal(signal.SIGSTOP)
-            time.sleep(0.05)
+            time.sleep(STOPPED)
             process.send_signal(signal.SIGCONT)
             time.sleep(0.002)
         output, error = process.communicate()
