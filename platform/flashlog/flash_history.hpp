@@ -1,0 +1,918 @@
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <string_view>
+
+#include "opdump/base/text.hpp"
+#include "opdump/impl/drain/step_count.hpp"
+#include "opdump/port/sink.hpp"
+#include "platform/flashlog/history_tape.hpp"
+
+namespace opdump::flashlog {
+inline namespace OPDUMP_NAMESPACE {
+
+/// A flight recorder in flash: keeps what the last steps dumped in an area of a part of its own, which goes
+/// round, and hands it to another sink when something happens, as a HistorySink does with memory. Steps and
+/// triggers are those of a HistorySink. All that is handed on is read back from the area, each byte under a
+/// CRC.
+///
+/// *A loss of power.* `remains` tells after a boot which steps of an earlier one the area holds, and
+/// `hand_on_remains` hands them on. What was committed before a `sync` that returned `ok` is there; of later
+/// objects, each is there whole or was never committed. A last step whose bytes end inside an object is torn,
+/// and is not handed on. When power is lost during a write-out, the next one hands its steps on again.
+///
+/// *Account.* Each object that was committed is kept; or is `let_go` with its step, because that is too old
+/// or the area went round; or was handed on; or is `lost`, because the sink refused it or the flash did not
+/// give it back. A step larger than the area is `too_large`: what comes of it when the area is full is
+/// refused with `no_space`, and so is what would overwrite steps that wait to be handed on. An object takes
+/// half of the area at most. `limit_day` bounds what is written in a day.
+///
+/// *Journal.* `opdump.history` beside the other sink's objects, in lines for each time the history was
+/// written out, numbers separated by commas:
+///
+///     opdump-history,1                          format version
+///     written,BOOT,CAUSE,FIRST,LAST,OBJECTS,LOST  steps FIRST to LAST of that boot: OBJECTS were handed on
+///     let_go,OBJECTS                            of this boot so far
+///     too_large,STEP,STEPS                      and the latest of the STEPS that were, if any
+///     refused,OBJECTS                           for want of room or by `limit_day`, if any
+///
+/// Steps count what came here in a boot, from 1. CAUSE is a word of `cause_word`. The area keeps the first of
+/// these too, as entries. A session that writes here keeps no journal of its own.
+///
+/// *Wear.* A step takes its bytes, those of its objects' names, and 40 bytes more for each object. A block is
+/// erased once in a turn, which takes about the bytes of the whole area: so a step erases bytes / block bytes
+/// blocks. A `sync` fills a granule up.
+///
+/// *Time.* As a FlashLog: a call that adds less than a block erases one block of the area at most, and none
+/// if `prepare` has kept one ready. A trigger makes one call hand on the whole history, unless
+/// `hand_on_in_pieces` was called: then `hand_on_some` alone does, and reads what it hands on twice.
+///
+/// *RAM.* A page and kPrefixBytes, `memory_bytes(history_steps)`, and this object. No heap. `trigger` may be
+/// called from any context; all other calls as for any sink.
+class FlashHistory final : public Sink, private TapeVisitor {
+ public:
+  static constexpr std::uint32_t kPrefixBytes = HistoryTape::kPrefixBytes;
+
+  /// Of root, directory and file together.
+  static constexpr std::uint32_t kMaxNameBytes = 400;
+
+  /// Bytes that one call of `hand_on_some` hands on beyond its budget, or the largest piece that was
+  /// appended.
+  static constexpr std::uint32_t kRunBytes = 1024;
+
+  static constexpr std::size_t memory_bytes(std::uint32_t history_steps) {
+    return sizeof(Memory) + history_steps * sizeof(Step);
+  }
+
+  /// `device` is the area, `page` as for a FlashLog. Of `options` the policy and the budget do not count.
+  /// Until `configure`, keeps nothing and hands everything on at once.
+  FlashHistory(Sink& sink, const Device& device, MutableBytes page, const Options& options = {})
+      : sink_(sink), tape_(device, page, options) {}
+  FlashHistory(Sink&, const Device&&, MutableBytes,
+               const Options& = {}) = delete;  // it would end before this
+  FlashHistory(const FlashHistory&) = delete;
+  FlashHistory& operator=(const FlashHistory&) = delete;
+
+  /// As FlashLog::mount.
+  [[nodiscard]] Status mount() { return tape_.mount(); }
+
+  /// From now on keeps `history_steps` (0: nothing) steps. `memory` has `memory_bytes(history_steps)` bytes,
+  /// is 8-byte aligned, and then belongs to this object; with less, each object is refused with `no_memory`.
+  /// While no object is open, and nothing waits to be handed on.
+  void configure(MutableBytes memory, std::uint32_t history_steps, std::uint32_t after_steps) {
+    history_steps_ = history_steps;
+    after_steps_ = after_steps;
+    names_ = nullptr;
+    first_ = count_ = 0;
+    if (history_steps == 0 || memory.size() < memory_bytes(history_steps)) return;
+    names_ = ::new (memory.data()) Memory;
+    ring_ = reinterpret_cast<Step*>(memory.data() + sizeof(Memory));
+    for (std::uint32_t i = 0; i < history_steps; ++i) ::new (&ring_[i]) Step;
+  }
+
+  /// Hands on what is kept, at the next call from the drainer.
+  void trigger() { trigger(WriteOutCause::call); }
+  void trigger(WriteOutCause cause) {
+    triggered_.store(static_cast<std::uint8_t>(cause),
+                     std::memory_order_release);  // partner: `look_for_trigger`
+  }
+
+  /// From now on only `hand_on_some` hands on. While nothing is being handed on.
+  void hand_on_in_pieces() { in_pieces_ = true; }
+
+  /// Hands on about `budget_bytes`, names included. True while there is more; on the drain context, after
+  /// `hand_on_in_pieces`.
+  bool hand_on_some(std::size_t budget_bytes) {
+    look_for_trigger();
+    while (walking_ && budget_bytes != 0) {
+      bytes_ = 0;
+      if (!hand_on_run()) return false;
+      budget_bytes -= bytes_ < budget_bytes ? bytes_ : budget_bytes;
+    }
+    return walking_;
+  }
+
+  /// What is left of an earlier boot.
+  struct Remains {
+    std::uint32_t boot = 0;        ///< 0: there is nothing
+    std::uint64_t first_step = 0;  ///< of what was not written out, as that boot counted
+    std::uint64_t last_step = 0;   ///< the last whole one; less than `first_step` when there is none
+    std::uint32_t objects = 0;     ///< of these
+    bool torn = false;             ///< the step behind them is
+    bool written_out = false;      ///< all that is there was
+  };
+
+  /// Finds the newest boot before `before` (default: this one) of which there are steps. Reads the area up to
+  /// three times. `unfinished` while something is handed on; `no_memory` before `configure`.
+  Result<Remains> remains(std::uint32_t before = UINT32_MAX) {
+    if (names_ == nullptr) return Status::no_memory;
+    if (walking_) return Status::unfinished;
+    found_ = {};
+    if (before > tape_.boot()) before = tape_.boot();
+    for (;;) {
+      HistoryTape::Place at;
+      const std::uint32_t boot = tape_.find_boot(before, at);
+      if (boot == 0) break;
+      found_.boot = before = boot;
+      if (look_through(boot, at)) break;
+      found_ = {};
+    }
+    return found_;
+  }
+
+  /// Hands on what the latest `remains` found, as a trigger would do. `not_found` when that is nothing, or is
+  /// not there any more; errors of `remains`.
+  [[nodiscard]] Status hand_on_remains() {
+    if (walking_) return Status::unfinished;
+    if (found_.objects == 0 || tape_.is_gone(found_at_.sequence)) return Status::not_found;
+    walking_ = of_remains_ = true;
+    start_walk(found_at_, found_.first_step, found_.last_step, WriteOutCause::remains);
+    walk_step_ = 0;
+    expected_ = found_.objects;
+    found_.objects = 0;
+    if (!in_pieces_) hand_on_all();
+    return Status::ok;
+  }
+
+  /// How often the history was handed on.
+  std::uint32_t triggers() const { return triggers_; }
+
+  /// Objects that were handed on.
+  std::uint32_t handed_on() const { return handed_on_; }
+
+  /// Objects of the history that the other sink refused, or the flash did not give back.
+  std::uint32_t lost() const { return lost_; }
+
+  /// Objects that were let go because they were too old, or the area went round.
+  std::uint32_t let_go() const { return let_go_; }
+
+  /// Objects that are kept.
+  std::uint32_t kept() const {
+    std::uint32_t objects = passed_ + expected_;
+    for (std::uint32_t i = 0; i < count_; ++i) objects += step_at(i).objects;
+    return objects;
+  }
+
+  /// Calls that were refused for want of room, or by `limit_day`.
+  std::uint32_t refused() const { return refused_; }
+
+  /// Steps that were larger than the area, and the latest of them, as this object counts.
+  std::uint32_t too_large() const { return too_large_; }
+  std::uint64_t too_large_step() const { return too_large_step_; }
+
+  /// The latest step.
+  std::uint64_t step() const { return step_; }
+
+  /// Parts of its journal that the other sink refused.
+  std::uint32_t lost_lines() const { return lost_lines_; }
+
+  /// Bytes of objects that are taken in a day (0: any number), by the times of their names; without them, in
+  /// all. A boot begins to count anew.
+  void limit_day(std::uint64_t bytes) { day_limit_ = bytes; }
+
+  /// As those of a FlashLog. `prepare` erases nothing that is to be handed on.
+  Result<bool> prepare() {
+    if (!tape_.may_prepare(needed_sequence())) return false;
+    const Result<bool> again = tape_.prepare();
+    drop_gone();
+    return again;
+  }
+  std::uint32_t erases() const { return tape_.erases(); }
+  std::uint32_t boot() const { return tape_.boot(); }
+  std::uint32_t retired() const { return tape_.retired(); }
+
+  Result<ObjectId> begin(const ObjectName& name) override {
+    if (history_steps_ == 0) return sink_.begin(name);
+    if (const Status status = begin_any(name, 0); status != Status::ok) return status;
+    const Result<ObjectId> object = tape_.begin(name);
+    if (object.ok()) begun_[static_cast<std::uint32_t>(object.value())] = {step_, kind_of(name)};
+    drop_gone();
+    return object;
+  }
+
+  Status append(ObjectId object, std::span<const Bytes> parts) override {
+    if (history_steps_ == 0) return sink_.append(object, parts);
+    std::uint32_t bytes = 0;
+    for (const Bytes part : parts) bytes += static_cast<std::uint32_t>(part.size());
+    if (!take_room(bytes)) return Status::no_space;
+    Status status = tape_.append(object, parts);
+    unsealed_ = bytes < kMinSealedData ? unsealed_ + bytes : 0;
+    // So that a run can be handed on in short time.
+    if (status == Status::ok && unsealed_ >= kRunBytes - kMinSealedData) {
+      status = tape_.seal(step_);
+      unsealed_ = 0;
+    }
+    drop_gone();
+    return status;
+  }
+
+  Status commit(ObjectId object, ObjectId with = kNoObject) override {
+    if (history_steps_ == 0) return sink_.commit(object, with);
+    const Status status = tape_.commit(object, with);
+    if (status == Status::ok) {
+      count(object);
+      if (with != kNoObject) count(with);
+    }
+    ended();
+    return status;
+  }
+
+  void abort(ObjectId object) override {
+    if (history_steps_ == 0) return sink_.abort(object);
+    tape_.abort(object);
+    ended();
+  }
+
+  Status claim_journal(const ObjectName& name) override {
+    return history_steps_ == 0 ? sink_.claim_journal(name) : Status::ok;
+  }
+
+  Status append_lines(const ObjectName& name, std::span<const Bytes> parts) override {
+    if (history_steps_ == 0) return sink_.append_lines(name, parts);
+    std::uint32_t bytes = 0;
+    for (const Bytes part : parts) bytes += static_cast<std::uint32_t>(part.size());
+    Status status = begin_any(name, bytes);
+    if (status == Status::ok) status = tape_.append_lines(name, parts);
+    // Longer ones are several entries.
+    const std::uint32_t entries = bytes / kMaxBody + 1;
+    if (status == Status::ok) count(step_, entries);
+    ended();
+    return status;
+  }
+
+  Status sync() override {
+    if (history_steps_ == 0) return sink_.sync();
+    look_for_trigger();
+    const Status status = tape_.sync();
+    const Status other = sink_.sync();
+    return status == Status::ok ? other : status;
+  }
+
+  /// A word for journals and messages.
+  static constexpr std::string_view cause_word(WriteOutCause cause) {
+    constexpr std::string_view kWords[] = {"none", "call", "overflow", "failure", "remains"};
+    return kWords[static_cast<std::uint8_t>(cause)];
+  }
+
+ private:
+  using Place = HistoryTape::Place;
+  using Run = HistoryTape::Run;
+
+  /// A step that is kept.
+  struct Step {
+    Place place;  // behind its mark
+    std::uint32_t objects = 0;
+  };
+
+  struct Memory {
+    char directory[kMaxNameBytes];
+    char journal[kMaxNameBytes];
+    std::byte facts[sizeof(FactsHead) + kMaxNameBytes + 2];  // and the root, and the file behind it
+    char lines[256];
+  };
+  static_assert(sizeof(Memory) % alignof(Step) == 0);
+
+  /// An object that is open in the area.
+  struct Begun {
+    std::uint64_t step = 0;
+    ObjectKind kind = ObjectKind::extra;
+  };
+
+  enum class OutState : std::uint8_t { none, open, refused };
+
+  /// An object that is being handed on.
+  struct Out {
+    std::uint64_t step = 0;
+    ObjectId id = kNoObject;
+    std::uint32_t bytes = 0;
+    std::uint16_t number = 0;
+    OutState state = OutState::none;
+  };
+
+  static ObjectKind kind_of([[maybe_unused]] const ObjectName& name) {
+    const ObjectFacts facts = name.facts;
+    return facts.kind;
+  }
+
+  Step& step_at(std::uint32_t i) const { return ring_[(first_ + i) % history_steps_]; }
+
+  // What comes.
+
+  /// Of an object, or of lines with `bytes` bytes.
+  Status begin_any(const ObjectName& name, std::uint32_t bytes) {
+    if (names_ == nullptr) return Status::no_memory;
+    look_for_trigger();
+    const std::size_t name_bytes = name.root.size() + name.directory.size() + name.file.size();
+    if (name_bytes > kMaxNameBytes) return Status::name_too_long;
+    const ObjectFacts facts = name.facts;
+    if (const std::uint64_t day = facts.unix_us / kDayMicroseconds; day > day_) {
+      day_ = day;
+      day_bytes_ = 0;
+    }
+    is_step_due_ = steps_.begins(facts) || is_step_due_;
+    if (is_step_due_) {
+      // Of the steps before only those that are handed on stay.
+      step_begin_ = tape_.end();
+      if (!take_room(0)) return Status::no_space;
+      if (const Status status = begin_step(); status != Status::ok) return status;
+    }
+    if (!take_room(bytes + 2 * static_cast<std::uint32_t>(name_bytes))) return Status::no_space;
+    unsealed_ += static_cast<std::uint32_t>(name_bytes);
+    return tape_.tell_facts(name);
+  }
+
+  Status begin_step() {
+    ++step_;
+    is_too_large_ = is_step_due_ = false;
+    const Status status = tape_.begin_step(step_);
+    unsealed_ = 0;
+    step_begin_ = tape_.end();
+    drop_gone();
+    if (status != Status::ok) return status;
+    if (is_handing_on() && at_.sequence == 0) at_ = step_begin_;
+    if (!is_handing_on()) {
+      if (count_ == history_steps_) drop_first();
+      step_at(count_++) = {step_begin_, 0};
+    }
+    // The other sink's objects are ended before the next step's begin.
+    if (!in_pieces_) hand_on_all();
+    return Status::ok;
+  }
+
+  /// Whether the latest step is handed on as it comes.
+  bool is_handing_on() const { return walking_ && !of_remains_ && step_ <= until_; }
+
+  std::uint32_t needed_sequence() const {
+    if (walking_ && at_.sequence != 0) return at_.sequence;
+    return step_begin_.sequence != 0 ? step_begin_.sequence : tape_.end().sequence;
+  }
+
+  bool take_room(std::uint32_t bytes) {
+    if (day_limit_ != 0 && bytes > day_limit_ - (day_bytes_ < day_limit_ ? day_bytes_ : day_limit_)) {
+      ++refused_;
+      return false;
+    }
+    if (tape_.has_room(bytes + kRunBytes / 4, needed_sequence())) {
+      day_bytes_ += bytes;
+      return true;
+    }
+    ++refused_;
+    if (!tape_.has_room(bytes + kRunBytes / 4, step_begin_.sequence) && !is_too_large_) {
+      is_too_large_ = true;
+      ++too_large_;
+      too_large_step_ = step_;
+    }
+    return false;
+  }
+
+  void count(ObjectId object) {
+    const Begun& begun = begun_[static_cast<std::uint32_t>(object)];
+    count(begun.step, 1);
+    if (begun.kind == ObjectKind::report) trigger(WriteOutCause::overflow);
+    if (begun.kind == ObjectKind::failure) trigger(WriteOutCause::failure);
+  }
+
+  /// Objects of `step` were committed.
+  void count(std::uint64_t step, std::uint32_t objects) {
+    const std::uint64_t back = step_ - step;
+    if (walking_ && !of_remains_ && step >= from_ && step <= until_) {
+      expected_ += objects;
+    } else if (back < count_) {
+      step_at(count_ - 1 - static_cast<std::uint32_t>(back)).objects += objects;
+    } else {
+      let_go_ += objects;
+    }
+  }
+
+  void ended() {
+    unsealed_ = 0;
+    drop_gone();
+    look_for_trigger();
+    if (!in_pieces_) hand_on_all();
+  }
+
+  void drop_gone() {
+    while (count_ != 0 && tape_.is_gone(step_at(0).place.sequence)) drop_first();
+  }
+
+  void drop_first() {
+    // What has not been passed yet may still be handed on.
+    (walking_ && !of_remains_ ? passed_ : let_go_) += step_at(0).objects;
+    first_ = (first_ + 1) % history_steps_;
+    --count_;
+  }
+
+  // What is handed on.
+
+  void look_for_trigger() {
+    const std::uint8_t cause = triggered_.load(std::memory_order_acquire);  // partner: `trigger`
+    if (cause == 0 || names_ == nullptr || (walking_ && of_remains_)) return;
+    triggered_.store(0, std::memory_order_relaxed);
+    ++triggers_;
+    if (walking_ && past_end_) finish();
+    std::uint32_t kept = passed_;
+    passed_ = 0;
+    for (std::uint32_t i = 0; i < count_; ++i) kept += step_at(i).objects;
+    if (!walking_) {
+      const Place at = count_ != 0 ? step_at(0).place : Place();
+      start_walk(at, step_ + 1 - count_, 0, static_cast<WriteOutCause>(cause));
+      walking_ = true;
+    }
+    until_ = (step_ != 0 ? step_ : 1) + after_steps_;
+    expected_ += kept;
+    count_ = 0;
+    if (!in_pieces_) hand_on_all();
+  }
+
+  void start_walk(const Place& at, std::uint64_t from, std::uint64_t until, WriteOutCause cause) {
+    at_ = at;
+    from_ = walk_step_ = from;
+    until_ = until;
+    cause_ = cause;
+    past_end_ = false;
+    handed_before_ = handed_on_;
+    lost_before_ = lost_;
+    forget_names();
+  }
+
+  void hand_on_all() {
+    while (walking_ && hand_on_run()) continue;
+  }
+
+  /// Hands on the entries under the next CRC. False when there is nothing now.
+  bool hand_on_run() {
+    if (at_.sequence == 0) return false;
+    tape_.settle();
+    const Place before = at_;
+    switch (tape_.take_run(at_, nullptr)) {
+      case Run::good:
+        at_ = before;
+        if (tape_.take_run(at_, this) != Run::good) lose_open();
+        break;
+      case Run::bad:
+        lose_open();
+        break;
+      case Run::broken:
+        lose_open();
+        at_ = before;
+        if (!tape_.to_next_block(at_)) return at_end(false, before);
+        break;
+      default:
+        return at_end(tape_.is_end(at_), before);
+    }
+    if (past_end_ && !has_open()) finish();
+    return walking_;
+  }
+
+  /// Nothing follows `at` that has a CRC. Always false.
+  bool at_end(bool of_tape, const Place& at) {
+    at_ = at;
+    if (of_remains_) {
+      finish();
+      return false;
+    }
+    // All that was committed has been seen, or never will be.
+    lost_ += expected_;
+    expected_ = 0;
+    if (!of_tape) {
+      lose_open();
+      at_ = tape_.end();
+    }
+    return false;
+  }
+
+  bool has_open() const {
+    for (const Out& out : outs_) {
+      if (out.state != OutState::none) return true;
+    }
+    return false;
+  }
+
+  /// Bytes of them may be damaged.
+  void lose_open() {
+    for (Out& out : outs_) give_up(out);
+    held_ = nullptr;
+    forget_names();
+  }
+
+  void give_up(Out& out) {
+    if (out.state == OutState::open && !looking_) sink_.abort(out.id);
+    out.state = OutState::none;
+  }
+
+  void forget_names() { directory_bytes_ = journal_bytes_ = kUnknown; }
+
+  void finish() {
+    lose_open();
+    lost_ += expected_;
+    let_go_ += passed_;
+    expected_ = passed_ = 0;
+    const std::uint64_t last = walk_step_ < until_ ? walk_step_ : until_;
+    const WrittenOutMark mark = {from_,
+                                 last,
+                                 of_remains_ ? found_.boot : tape_.boot(),
+                                 handed_on_ - handed_before_,
+                                 lost_ - lost_before_,
+                                 cause_};
+    walking_ = of_remains_ = false;
+    // Where the area takes no more, the other sink still has the line.
+    static_cast<void>(tape_.mark(mark));
+    drop_gone();
+    tell(mark);
+  }
+
+  [[gnu::noinline]] void tell(const WrittenOutMark& mark) {
+    TextWriter line(names_->lines);
+    line.add("opdump-history,1\nwritten,").add_short_decimal(mark.boot).add(',').add(cause_word(mark.cause));
+    line.add(',').add_decimal(mark.first).add(',').add_decimal(mark.last);
+    line.add(',').add_short_decimal(mark.objects).add(',').add_short_decimal(mark.lost);
+    line.add("\nlet_go,").add_short_decimal(let_go_);
+    if (too_large_ != 0)
+      line.add("\ntoo_large,").add_decimal(too_large_step_).add(',').add_short_decimal(too_large_);
+    if (refused_ != 0) line.add("\nrefused,").add_short_decimal(refused_);
+    line.add('\n');
+    const Bytes part = as_bytes(line.text());
+    const ObjectName name = {
+        .root = {file_memory() - root_bytes_, root_bytes_},
+        .directory = {names_->directory, directory_of_dump_},
+        .file = "opdump.history",
+    };
+    if (sink_.append_lines(name, {&part, 1}) != Status::ok) ++lost_lines_;
+  }
+
+  // TapeVisitor.
+
+  void entry(EntryHead head) override {
+    head_ = head;
+    got_ = 0;
+    out_ = nullptr;
+    bytes_ += static_cast<std::uint32_t>(sizeof head) + head.body_bytes();
+    for (Out& out : outs_) {
+      if (out.state != OutState::none && out.number == head.number()) out_ = &out;
+    }
+  }
+
+  void body(Bytes bytes) override {
+    const std::uint32_t at = got_;
+    got_ += static_cast<std::uint32_t>(bytes.size());
+    switch (head_.kind()) {
+      case Kind::data:
+        if (out_ != nullptr) add_out(bytes);
+        return;
+      case Kind::lines:
+        return add_lines(bytes);
+      case Kind::directory:
+        return copy(names_->directory, sizeof names_->directory, at, bytes);
+      case Kind::journal:
+        return copy(names_->journal, sizeof names_->journal, at, bytes);
+      case Kind::facts:
+        return copy(names_->facts, sizeof names_->facts, at, bytes);
+      case Kind::begin:
+        return copy(file_memory(), kMaxNameBytes - root_bytes_, at, bytes);
+      default:
+        copy(&small_, sizeof small_, at, bytes);
+    }
+  }
+
+  void end() override {
+    switch (head_.kind()) {
+      case Kind::step:
+        walk_step_ = small_.step.step;
+        if (looking_) return see_step();
+        past_end_ = walk_step_ > until_;
+        return;
+      case Kind::directory:
+        directory_bytes_ = got_ <= sizeof names_->directory ? got_ : kUnknown;
+        return;
+      case Kind::journal:
+        journal_bytes_ = got_ <= sizeof names_->journal ? got_ : kUnknown;
+        return;
+      case Kind::facts:
+        if (past_end_) return;
+        root_bytes_ = got_ - static_cast<std::uint32_t>(sizeof(FactsHead));
+        if (root_bytes_ > kMaxNameBytes) root_bytes_ = 0;
+        return;
+      case Kind::begin:
+        if (is_wanted()) begin_out();
+        return;
+      case Kind::lines:
+        if (!is_wanted()) return;
+        flush_lines(true);
+        return end_one(lines_status_ == Status::ok);
+      case Kind::commit:
+      case Kind::commit_with_next:
+        return commit_out();
+      case Kind::abort:
+        if (out_ != nullptr) give_up(*out_);
+        return;
+      case Kind::written_out:
+        if (looking_ && small_.written.boot == found_.boot && small_.written.last > written_until_)
+          written_until_ = small_.written.last;
+        return;
+      default:
+        return;
+    }
+  }
+
+  /// Whether what begins now is of the steps that are handed on.
+  bool is_wanted() const { return walk_step_ >= from_ && walk_step_ <= until_ && walk_step_ != 0; }
+
+  char* file_memory() const {
+    return reinterpret_cast<char*>(names_->facts) + sizeof(FactsHead) + root_bytes_;
+  }
+
+  /// What is too long is told by its length. Behind the end of what is handed on, names stay for `tell`.
+  void copy(void* to, std::size_t room, std::size_t at, Bytes bytes) const {
+    if (past_end_ && to != &small_) return;
+    if (at + bytes.size() <= room) copy_bytes(static_cast<std::byte*>(to) + at, bytes);
+  }
+
+  ObjectName name_of(std::string_view directory, std::string_view file) {
+    ObjectName name = {
+        .root = {file_memory() - root_bytes_, root_bytes_}, .directory = directory, .file = file};
+    directory_of_dump_ = 0;
+    if constexpr (!build::kLean) {
+      FactsHead head;
+      std::memcpy(&head, names_->facts, sizeof head);
+      name.facts = ObjectFacts{static_cast<ObjectKind>(head.kind), head.dump_bytes, head.load, head.step,
+                               head.unix_us};
+      if (head.dump_bytes <= directory.size()) directory_of_dump_ = head.dump_bytes;
+    }
+    return name;
+  }
+
+  void begin_out() {
+    Out* free = nullptr;
+    for (Out& out : outs_) {
+      if (out.state == OutState::none) free = &out;
+    }
+    if (free == nullptr || directory_bytes_ == kUnknown || got_ > kMaxNameBytes - root_bytes_) return;
+    *free = {
+        .step = walk_step_, .number = static_cast<std::uint16_t>(head_.number()), .state = OutState::open};
+    if (looking_) return;
+    const Result<ObjectId> id =
+        sink_.begin(name_of({names_->directory, directory_bytes_}, {file_memory(), got_}));
+    if (id.ok()) {
+      free->id = id.value();
+    } else {
+      free->state = OutState::refused;
+    }
+  }
+
+  void add_out(Bytes bytes) {
+    out_->bytes += static_cast<std::uint32_t>(bytes.size());
+    if (looking_ || out_->state != OutState::open || sink_.append(out_->id, {&bytes, 1}) == Status::ok)
+      return;
+    sink_.abort(out_->id);
+    out_->state = OutState::refused;
+  }
+
+  void commit_out() {
+    Out* const out = out_;
+    if (out != nullptr && small_.bytes != out->bytes) {
+      if (out->state == OutState::open && !looking_) sink_.abort(out->id);
+      out->state = OutState::refused;
+    }
+    if (head_.kind() == Kind::commit_with_next) {
+      held_ = out;
+      is_pair_ = true;
+      return;
+    }
+    Out* const pair[] = {held_, out};
+    const bool is_pair = is_pair_;
+    held_ = nullptr;
+    is_pair_ = false;
+    if (looking_) {
+      for (Out* const one : pair) {
+        if (one != nullptr) see(*one);
+      }
+      return;
+    }
+    bool good = out != nullptr && out->state == OutState::open;
+    if (is_pair) {
+      good = good && pair[0] != nullptr && pair[0]->state == OutState::open;
+      if (good)
+        good = sink_.commit(pair[0]->id, out->id) == Status::ok;
+      else
+        for (Out* const one : pair) {
+          if (one != nullptr && one->state == OutState::open) sink_.abort(one->id);
+        }
+    } else if (good) {
+      good = sink_.commit(out->id) == Status::ok;
+    }
+    for (Out* const one : pair) {
+      if (one == nullptr) continue;
+      one->state = OutState::none;
+      end_one(good);
+    }
+  }
+
+  /// One of those that are to be handed on was, or was refused.
+  void end_one(bool handed) {
+    if (looking_) {
+      ++latest_objects_;
+      return;
+    }
+    if (expected_ != 0) --expected_;
+    ++(handed ? handed_on_ : lost_);
+  }
+
+  void add_lines(Bytes bytes) {
+    if (!is_wanted() || looking_) return;
+    if (got_ == bytes.size()) {
+      lines_bytes_ = 0;
+      lines_status_ = journal_bytes_ == kUnknown ? Status::damaged : Status::ok;
+    }
+    if (lines_bytes_ + bytes.size() > sizeof names_->lines) flush_lines(false);
+    copy_bytes(reinterpret_cast<std::byte*>(names_->lines) + lines_bytes_, bytes);
+    lines_bytes_ += static_cast<std::uint32_t>(bytes.size());
+  }
+
+  /// Hands on whole lines, or what there is if it is `all` or makes no whole one.
+  void flush_lines(bool all) {
+    if (looking_) return;
+    std::uint32_t bytes = lines_bytes_;
+    if (!all) {
+      while (bytes != 0 && names_->lines[bytes - 1] != '\n') --bytes;
+      if (bytes < sizeof names_->lines / 2) bytes = lines_bytes_;
+    }
+    std::uint32_t slash = journal_bytes_ == kUnknown ? 0 : journal_bytes_;
+    while (slash != 0 && names_->journal[slash - 1] != '/') --slash;
+    const Bytes part = std::as_bytes(std::span(names_->lines, bytes));
+    if (lines_status_ == Status::ok && slash != 0) {
+      const char* const file = names_->journal + slash;
+      lines_status_ = sink_.append_lines(
+          name_of({names_->journal, slash - 1}, {file, journal_bytes_ - slash}), {&part, 1});
+    }
+    lines_bytes_ -= bytes;
+    std::memmove(names_->lines, names_->lines + bytes, lines_bytes_);
+  }
+
+  // What remains.
+
+  /// Fills in `found_` for the boot, whose first entry is `at`. False when it has no steps.
+  bool look_through(std::uint32_t boot, const Place& at) {
+    looking_ = true;
+    tape_.settle();
+    written_until_ = 0;
+    first_seen_ = 0;
+    look_along(at, 1);
+    const std::uint64_t first = first_seen_;
+    // What a later boot has handed on stands in its own part of the area.
+    for (std::uint32_t later = UINT32_MAX;;) {
+      Place begin;
+      later = tape_.find_boot(later, begin);
+      if (later <= boot) break;
+      look_along(begin, UINT64_MAX);
+    }
+    found_.torn = look_along(at, written_until_ + 1);
+    if (!found_.torn) found_.objects += latest_objects_;
+    found_.last_step = last_seen_ - (found_.torn ? 1 : 0);
+    found_.first_step = first > written_until_ ? first : written_until_ + 1;
+    found_.written_out = last_seen_ <= written_until_;
+    found_at_ = at;
+    looking_ = false;
+    return first != 0;
+  }
+
+  /// Looks at all the entries of a boot, and counts those of steps from `from` on. Whether the last step is
+  /// torn.
+  bool look_along(Place at, std::uint64_t from) {
+    start_walk(at, from, UINT64_MAX, WriteOutCause::none);
+    walk_step_ = last_seen_ = 0;
+    latest_objects_ = found_.objects = 0;
+    for (bool torn = false;;) {
+      const Place before = at;
+      const Run run = tape_.take_run(at, nullptr);
+      if (run == Run::good) {
+        at = before;
+        torn = tape_.take_run(at, this) != Run::good;
+        if (!torn) continue;
+      }
+      if (run == Run::none) {
+        torn = torn || has_open();
+        lose_open();
+        return torn;
+      }
+      torn = true;
+      lose_open();
+      if (run == Run::bad || run == Run::good) continue;
+      at = before;
+      if (!tape_.to_next_block(at)) return true;
+    }
+  }
+
+  void see_step() {
+    if (walk_step_ == last_seen_) return;
+    if (first_seen_ == 0) first_seen_ = walk_step_;
+    last_seen_ = walk_step_;
+    found_.objects += latest_objects_;
+    latest_objects_ = 0;
+  }
+
+  /// A committed object that `looking_` has seen.
+  void see(Out& out) {
+    if (out.state == OutState::open) ++(out.step == walk_step_ ? latest_objects_ : found_.objects);
+    out.state = OutState::none;
+  }
+
+  static constexpr std::uint32_t kUnknown = 0xffffffff;
+  static constexpr std::uint64_t kDayMicroseconds = 86400000000;
+
+  Sink& sink_;
+  HistoryTape tape_;
+  Memory* names_ = nullptr;
+  Step* ring_ = nullptr;  // of `history_steps_`
+  std::uint32_t first_ = 0;
+  std::uint32_t count_ = 0;
+  std::uint32_t history_steps_ = 0;
+  std::uint32_t after_steps_ = 0;
+  StepCount steps_;
+  std::uint64_t step_ = 0;
+  Place step_begin_;
+  Begun begun_[kMaxOpenObjects];
+  std::uint32_t unsealed_ = 0;  // bytes behind the latest CRC
+  bool in_pieces_ = false;
+  bool is_step_due_ = true;    // the next object begins a step
+  bool is_too_large_ = false;  // the latest step
+  std::uint64_t day_ = 0;
+  std::uint64_t day_bytes_ = 0;
+  std::uint64_t day_limit_ = 0;
+
+  // What is handed on: `walking_` until a step behind `until_` has begun and all objects have ended.
+  bool walking_ = false;
+  bool of_remains_ = false;
+  bool looking_ = false;   // nothing is handed on, it is only counted
+  bool past_end_ = false;  // a step behind `until_` has begun
+  bool is_pair_ = false;
+  WriteOutCause cause_ = WriteOutCause::none;
+  Status lines_status_ = Status::ok;
+  Place at_;
+  std::uint64_t from_ = 0;
+  std::uint64_t until_ = 0;
+  std::uint64_t walk_step_ = 0;
+  std::uint32_t expected_ = 0;  // objects of these steps that are to be seen
+  std::uint32_t passed_ = 0;    // objects that left `ring_` meanwhile
+  Out outs_[kMaxOpenObjects];
+  Out* out_ = nullptr;   // that of the entry under way
+  Out* held_ = nullptr;  // is committed with the next one
+  EntryHead head_;
+  std::uint32_t got_ = 0;  // bytes of its body
+  std::uint32_t bytes_ = 0;
+  std::uint32_t directory_bytes_ = kUnknown;
+  std::uint32_t journal_bytes_ = kUnknown;
+  std::uint32_t root_bytes_ = 0;
+  std::uint32_t directory_of_dump_ = 0;
+  std::uint32_t lines_bytes_ = 0;
+  union Small {
+    Small() : bytes() {}
+    Little<std::uint32_t> bytes;
+    StepMark step;
+    WrittenOutMark written;
+  } small_;
+
+  Remains found_;
+  Place found_at_;
+  std::uint64_t first_seen_ = 0;
+  std::uint64_t last_seen_ = 0;
+  std::uint64_t written_until_ = 0;
+  std::uint32_t latest_objects_ = 0;  // of the step under way
+
+  std::uint32_t triggers_ = 0;
+  std::uint32_t handed_on_ = 0;
+  std::uint32_t handed_before_ = 0;
+  std::uint32_t lost_ = 0;
+  std::uint32_t lost_before_ = 0;
+  std::uint32_t let_go_ = 0;
+  std::uint32_t refused_ = 0;
+  std::uint32_t too_large_ = 0;
+  std::uint64_t too_large_step_ = 0;
+  std::uint32_t lost_lines_ = 0;
+  std::atomic<std::uint8_t> triggered_{0};
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::flashlog
