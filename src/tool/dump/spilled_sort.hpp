@@ -16,7 +16,7 @@ class SpilledSort {
  public:
   using Less = bool (*)(std::string_view a, std::string_view b);
 
-  static constexpr std::size_t kMemoryBytes = std::size_t{2} << 20;
+  static constexpr std::size_t kMemoryBytes = std::size_t{1} << 20;
 
   explicit SpilledSort(Less less, std::size_t memory = kMemoryBytes) : less_(less), memory_(memory) {}
   SpilledSort(const SpilledSort&) = delete;
@@ -75,8 +75,8 @@ class SpilledSort {
     std::uint64_t end;
   };
 
-  static constexpr std::size_t kMostRuns = 128;
-  static constexpr std::size_t kWindowBytes = std::size_t{16} << 10;
+  static constexpr std::size_t kMostRuns = 1024;
+  static constexpr std::size_t kWindowBytes = std::size_t{4} << 10;
   static constexpr std::size_t kWriteBytes = std::size_t{64} << 10;
 
   std::string_view text_of(const Place& place) const { return {text_.data() + place.at, place.bytes}; }
