@@ -82,23 +82,23 @@ TEST_CASE("clock watch: a file dump tells its journal") {
 namespace {
 
 /// What a DumpKit takes for the system's clocks.
-std::mutex g_lock;
-ClockWatch::Times g_times;
+std::mutex g_times_lock;
+ClockWatch::Times g_shown;
 
 ClockWatch::Times shown_times() {
-  const std::lock_guard<std::mutex> lock(g_lock);
-  return g_times;
+  const std::lock_guard<std::mutex> lock(g_times_lock);
+  return g_shown;
 }
 
 /// Lets `seconds` pass, and sets the system's clock forward by `ahead_us` besides.
-void pass(std::int64_t seconds, std::int64_t ahead_us = 0) {
-  const std::lock_guard<std::mutex> lock(g_lock);
-  g_times.boot_us += seconds * kSecond;
-  g_times.unix_us += seconds * kSecond + ahead_us;
+void let_pass(std::int64_t seconds, std::int64_t ahead_us = 0) {
+  const std::lock_guard<std::mutex> lock(g_times_lock);
+  g_shown.boot_us += seconds * kSecond;
+  g_shown.unix_us += seconds * kSecond + ahead_us;
 }
 
 template <class Done>
-bool comes(Done done) {
+bool comes_true(Done done) {
   for (int i = 0; i < 20000 && !done(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   return done();
 }
@@ -107,7 +107,7 @@ bool comes(Done done) {
 
 TEST_CASE("clock watch: the drain thread of a dump notices a step, and its journal tells it once") {
   TemporaryDirectory directory;
-  g_times = {100 * kSecond, 100 * kSecond};
+  g_shown = {100 * kSecond, 100 * kSecond};
   HostMemory memory;
   std::byte scratch[4096];
   posix::DumpKit<HostMemory> kit(memory, {.scratch = scratch, .now = shown_times});
@@ -119,14 +119,14 @@ TEST_CASE("clock watch: the drain thread of a dump notices a step, and its journ
   config.models = kRules;
   REQUIRE(kit.apply(config) == Status::ok);
   kit.watch_clock();
-  pass(5, kNoon - 105 * kSecond);
-  REQUIRE(comes([&] { return kit.clock_steps() == 1; }));
+  let_pass(5, kNoon - 105 * kSecond);
+  REQUIRE(comes_true([&] { return kit.clock_steps() == 1; }));
   // What the program saw of it, a little later.
   CHECK(kit.tell_clock({.shown_us = 105 * kSecond + 300, .unix_us = kNoon + 700}) == Status::ok);
   // A correction is no step, and neither is a clock that is set back.
-  pass(2, kSecond / 2);
-  pass(10, -3600 * kSecond);
-  pass(2);
+  let_pass(2, kSecond / 2);
+  let_pass(10, -3600 * kSecond);
+  let_pass(2);
   REQUIRE(kit.session().flush(10000) == Status::ok);
   REQUIRE(kit.end() == Status::ok);
   CHECK(kit.clock_steps() == 1);
