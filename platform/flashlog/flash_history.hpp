@@ -10,6 +10,7 @@
 #include "opdump/impl/drain/step_count.hpp"
 #include "opdump/port/sink.hpp"
 #include "platform/flashlog/history_tape.hpp"
+#include "platform/flashlog/impl/history_out.hpp"
 
 namespace opdump::flashlog {
 inline namespace OPDUMP_NAMESPACE {
@@ -52,12 +53,12 @@ inline namespace OPDUMP_NAMESPACE {
 ///
 /// *RAM.* A page and kPrefixBytes, `memory_bytes(history_steps)`, and this object. No heap. `trigger` may be
 /// called from any context; all other calls as for any sink.
-class FlashHistory final : public Sink, private TapeVisitor {
+class FlashHistory final : public Sink {
  public:
   static constexpr std::uint32_t kPrefixBytes = HistoryTape::kPrefixBytes;
 
   /// Of root, directory and file together.
-  static constexpr std::uint32_t kMaxNameBytes = 400;
+  static constexpr std::uint32_t kMaxNameBytes = HistoryOut::kMaxNameBytes;
 
   /// Bytes that one call of `hand_on_some` hands on beyond its budget, or the largest piece that was
   /// appended.
@@ -70,7 +71,7 @@ class FlashHistory final : public Sink, private TapeVisitor {
   /// `device` is the area, `page` as for a FlashLog. Of `options` the policy and the budget do not count.
   /// Until `configure`, keeps nothing and hands everything on at once.
   FlashHistory(Sink& sink, const Device& device, MutableBytes page, const Options& options = {})
-      : sink_(sink), tape_(device, page, options) {}
+      : sink_(sink), tape_(device, page, options), out_(sink) {}
   FlashHistory(Sink&, const Device&&, MutableBytes,
                const Options& = {}) = delete;  // it would end before this
   FlashHistory(const FlashHistory&) = delete;
@@ -85,10 +86,10 @@ class FlashHistory final : public Sink, private TapeVisitor {
   void configure(MutableBytes memory, std::uint32_t history_steps, std::uint32_t after_steps) {
     history_steps_ = history_steps;
     after_steps_ = after_steps;
-    names_ = nullptr;
+    out_.use(nullptr);
     first_ = count_ = 0;
     if (history_steps == 0 || memory.size() < memory_bytes(history_steps)) return;
-    names_ = ::new (memory.data()) Memory;
+    out_.use(::new (memory.data()) Memory);
     ring_ = reinterpret_cast<Step*>(memory.data() + sizeof(Memory));
     for (std::uint32_t i = 0; i < history_steps; ++i) ::new (&ring_[i]) Step;
   }
@@ -108,9 +109,10 @@ class FlashHistory final : public Sink, private TapeVisitor {
   bool hand_on_some(std::size_t budget_bytes) {
     look_for_trigger();
     while (walking_ && budget_bytes != 0) {
-      bytes_ = 0;
+      static_cast<void>(out_.take_bytes());
       if (!hand_on_run()) return false;
-      budget_bytes -= bytes_ < budget_bytes ? bytes_ : budget_bytes;
+      const std::uint32_t bytes = out_.take_bytes();
+      budget_bytes -= bytes < budget_bytes ? bytes : budget_bytes;
     }
     return walking_;
   }
@@ -128,7 +130,7 @@ class FlashHistory final : public Sink, private TapeVisitor {
   /// Finds the newest boot before `before` (default: this one) of which there are steps. Reads the area up to
   /// three times. `unfinished` while something is handed on; `no_memory` before `configure`.
   Result<Remains> remains(std::uint32_t before = UINT32_MAX) {
-    if (names_ == nullptr) return Status::no_memory;
+    if (!out_.has_memory()) return Status::no_memory;
     if (walking_) return Status::unfinished;
     found_ = {};
     if (before > tape_.boot()) before = tape_.boot();
@@ -149,9 +151,9 @@ class FlashHistory final : public Sink, private TapeVisitor {
     if (walking_) return Status::unfinished;
     if (found_.objects == 0 || tape_.is_gone(found_at_.sequence)) return Status::not_found;
     walking_ = of_remains_ = true;
-    start_walk(found_at_, found_.first_step, found_.last_step, WriteOutCause::remains);
-    walk_step_ = 0;
-    expected_ = found_.objects;
+    start_walk(found_at_, WriteOutCause::remains);
+    out_.start(found_.first_step, found_.last_step, 0);
+    out_.expect(found_.objects);
     found_.objects = 0;
     if (!in_pieces_) hand_on_all();
     return Status::ok;
@@ -161,17 +163,17 @@ class FlashHistory final : public Sink, private TapeVisitor {
   std::uint32_t triggers() const { return triggers_; }
 
   /// Objects that were handed on.
-  std::uint32_t handed_on() const { return handed_on_; }
+  std::uint32_t handed_on() const { return out_.handed_on(); }
 
   /// Objects of the history that the other sink refused, or the flash did not give back.
-  std::uint32_t lost() const { return lost_; }
+  std::uint32_t lost() const { return out_.lost(); }
 
   /// Objects that were let go because they were too old, or the area went round.
   std::uint32_t let_go() const { return let_go_; }
 
   /// Objects that are kept.
   std::uint32_t kept() const {
-    std::uint32_t objects = passed_ + expected_;
+    std::uint32_t objects = passed_ + out_.expected();
     for (std::uint32_t i = 0; i < count_; ++i) objects += step_at(i).objects;
     return objects;
   }
@@ -280,18 +282,12 @@ class FlashHistory final : public Sink, private TapeVisitor {
  private:
   using Place = HistoryTape::Place;
   using Run = HistoryTape::Run;
+  using Memory = HistoryOut::Memory;
 
   /// A step that is kept.
   struct Step {
     Place place;  // behind its mark
     std::uint32_t objects = 0;
-  };
-
-  struct Memory {
-    char directory[kMaxNameBytes];
-    char journal[kMaxNameBytes];
-    std::byte facts[sizeof(FactsHead) + kMaxNameBytes + 2];  // and the root, and the file behind it
-    char lines[256];
   };
   static_assert(sizeof(Memory) % alignof(Step) == 0);
 
@@ -299,17 +295,6 @@ class FlashHistory final : public Sink, private TapeVisitor {
   struct Begun {
     std::uint64_t step = 0;
     ObjectKind kind = ObjectKind::extra;
-  };
-
-  enum class OutState : std::uint8_t { none, open, refused };
-
-  /// An object that is being handed on.
-  struct Out {
-    std::uint64_t step = 0;
-    ObjectId id = kNoObject;
-    std::uint32_t bytes = 0;
-    std::uint16_t number = 0;
-    OutState state = OutState::none;
   };
 
   static ObjectKind kind_of([[maybe_unused]] const ObjectName& name) {
@@ -323,7 +308,7 @@ class FlashHistory final : public Sink, private TapeVisitor {
 
   /// Of an object, or of lines with `bytes` bytes.
   Status begin_any(const ObjectName& name, std::uint32_t bytes) {
-    if (names_ == nullptr) return Status::no_memory;
+    if (!out_.has_memory()) return Status::no_memory;
     look_for_trigger();
     const std::size_t name_bytes = name.root.size() + name.directory.size() + name.file.size();
     if (name_bytes > kMaxNameBytes) return Status::name_too_long;
@@ -363,7 +348,7 @@ class FlashHistory final : public Sink, private TapeVisitor {
   }
 
   /// Whether the latest step is handed on as it comes.
-  bool is_handing_on() const { return walking_ && !of_remains_ && step_ <= until_; }
+  bool is_handing_on() const { return walking_ && !of_remains_ && step_ <= out_.until(); }
 
   std::uint32_t needed_sequence() const {
     if (walking_ && at_.sequence != 0) return at_.sequence;
@@ -398,8 +383,8 @@ class FlashHistory final : public Sink, private TapeVisitor {
   /// Objects of `step` were committed.
   void count(std::uint64_t step, std::uint32_t objects) {
     const std::uint64_t back = step_ - step;
-    if (walking_ && !of_remains_ && step >= from_ && step <= until_) {
-      expected_ += objects;
+    if (walking_ && !of_remains_ && step >= out_.from() && step <= out_.until()) {
+      out_.expect(objects);
     } else if (back < count_) {
       step_at(count_ - 1 - static_cast<std::uint32_t>(back)).objects += objects;
     } else {
@@ -429,33 +414,31 @@ class FlashHistory final : public Sink, private TapeVisitor {
 
   void look_for_trigger() {
     const std::uint8_t cause = triggered_.load(std::memory_order_acquire);  // partner: `trigger`
-    if (cause == 0 || names_ == nullptr || (walking_ && of_remains_)) return;
+    if (cause == 0 || !out_.has_memory() || (walking_ && of_remains_)) return;
     triggered_.store(0, std::memory_order_relaxed);
     ++triggers_;
-    if (walking_ && past_end_) finish();
+    if (walking_ && out_.is_past_end()) finish();
     std::uint32_t kept = passed_;
     passed_ = 0;
     for (std::uint32_t i = 0; i < count_; ++i) kept += step_at(i).objects;
     if (!walking_) {
       const Place at = count_ != 0 ? step_at(0).place : Place();
-      start_walk(at, step_ + 1 - count_, 0, static_cast<WriteOutCause>(cause));
+      start_walk(at, static_cast<WriteOutCause>(cause));
+      const std::uint64_t first = step_ + 1 - count_;
+      out_.start(first, 0, first);
       walking_ = true;
     }
-    until_ = (step_ != 0 ? step_ : 1) + after_steps_;
-    expected_ += kept;
+    out_.extend((step_ != 0 ? step_ : 1) + after_steps_);
+    out_.expect(kept);
     count_ = 0;
     if (!in_pieces_) hand_on_all();
   }
 
-  void start_walk(const Place& at, std::uint64_t from, std::uint64_t until, WriteOutCause cause) {
+  void start_walk(const Place& at, WriteOutCause cause) {
     at_ = at;
-    from_ = walk_step_ = from;
-    until_ = until;
     cause_ = cause;
-    past_end_ = false;
-    handed_before_ = handed_on_;
-    lost_before_ = lost_;
-    forget_names();
+    handed_before_ = out_.handed_on();
+    lost_before_ = out_.lost();
   }
 
   void hand_on_all() {
@@ -470,20 +453,20 @@ class FlashHistory final : public Sink, private TapeVisitor {
     switch (tape_.take_run(at_, nullptr)) {
       case Run::good:
         at_ = before;
-        if (tape_.take_run(at_, this) != Run::good) lose_open();
+        if (tape_.take_run(at_, &out_) != Run::good) out_.lose_open();
         break;
       case Run::bad:
-        lose_open();
+        out_.lose_open();
         break;
       case Run::broken:
-        lose_open();
+        out_.lose_open();
         at_ = before;
         if (!tape_.to_next_block(at_)) return at_end(false, before);
         break;
       default:
         return at_end(tape_.is_end(at_), before);
     }
-    if (past_end_ && !has_open()) finish();
+    if (out_.is_past_end() && !out_.has_open()) finish();
     return walking_;
   }
 
@@ -495,47 +478,24 @@ class FlashHistory final : public Sink, private TapeVisitor {
       return false;
     }
     // All that was committed has been seen, or never will be.
-    lost_ += expected_;
-    expected_ = 0;
+    out_.lose_expected();
     if (!of_tape) {
-      lose_open();
+      out_.lose_open();
       at_ = tape_.end();
     }
     return false;
   }
 
-  bool has_open() const {
-    for (const Out& out : outs_) {
-      if (out.state != OutState::none) return true;
-    }
-    return false;
-  }
-
-  /// Bytes of them may be damaged.
-  void lose_open() {
-    for (Out& out : outs_) give_up(out);
-    held_ = nullptr;
-    forget_names();
-  }
-
-  void give_up(Out& out) {
-    if (out.state == OutState::open && !looking_) sink_.abort(out.id);
-    out.state = OutState::none;
-  }
-
-  void forget_names() { directory_bytes_ = journal_bytes_ = kUnknown; }
-
   void finish() {
-    lose_open();
-    lost_ += expected_;
+    out_.lose_open();
+    out_.lose_expected();
     let_go_ += passed_;
-    expected_ = passed_ = 0;
-    const std::uint64_t last = walk_step_ < until_ ? walk_step_ : until_;
-    const WrittenOutMark mark = {from_,
-                                 last,
+    passed_ = 0;
+    const WrittenOutMark mark = {out_.from(),
+                                 out_.last_step(),
                                  of_remains_ ? found_.boot : tape_.boot(),
-                                 handed_on_ - handed_before_,
-                                 lost_ - lost_before_,
+                                 out_.handed_on() - handed_before_,
+                                 out_.lost() - lost_before_,
                                  cause_};
     walking_ = of_remains_ = false;
     // Where the area takes no more, the other sink still has the line.
@@ -545,7 +505,7 @@ class FlashHistory final : public Sink, private TapeVisitor {
   }
 
   [[gnu::noinline]] void tell(const WrittenOutMark& mark) {
-    TextWriter line(names_->lines);
+    TextWriter line(out_.line_memory());
     line.add("opdump-history,1\nwritten,").add_short_decimal(mark.boot).add(',').add(cause_word(mark.cause));
     line.add(',').add_decimal(mark.first).add(',').add_decimal(mark.last);
     line.add(',').add_short_decimal(mark.objects).add(',').add_short_decimal(mark.lost);
@@ -555,232 +515,18 @@ class FlashHistory final : public Sink, private TapeVisitor {
     if (refused_ != 0) line.add("\nrefused,").add_short_decimal(refused_);
     line.add('\n');
     const Bytes part = as_bytes(line.text());
-    const ObjectName name = {
-        .root = {file_memory() - root_bytes_, root_bytes_},
-        .directory = {names_->directory, directory_of_dump_},
-        .file = "opdump.history",
-    };
-    if (sink_.append_lines(name, {&part, 1}) != Status::ok) ++lost_lines_;
-  }
-
-  // TapeVisitor.
-
-  void entry(EntryHead head) override {
-    head_ = head;
-    got_ = 0;
-    out_ = nullptr;
-    bytes_ += static_cast<std::uint32_t>(sizeof head) + head.body_bytes();
-    for (Out& out : outs_) {
-      if (out.state != OutState::none && out.number == head.number()) out_ = &out;
-    }
-  }
-
-  void body(Bytes bytes) override {
-    const std::uint32_t at = got_;
-    got_ += static_cast<std::uint32_t>(bytes.size());
-    switch (head_.kind()) {
-      case Kind::data:
-        if (out_ != nullptr) add_out(bytes);
-        return;
-      case Kind::lines:
-        return add_lines(bytes);
-      case Kind::directory:
-        return copy(names_->directory, sizeof names_->directory, at, bytes);
-      case Kind::journal:
-        return copy(names_->journal, sizeof names_->journal, at, bytes);
-      case Kind::facts:
-        return copy(names_->facts, sizeof names_->facts, at, bytes);
-      case Kind::begin:
-        return copy(file_memory(), kMaxNameBytes - root_bytes_, at, bytes);
-      default:
-        copy(&small_, sizeof small_, at, bytes);
-    }
-  }
-
-  void end() override {
-    switch (head_.kind()) {
-      case Kind::step:
-        walk_step_ = small_.step.step;
-        if (looking_) return see_step();
-        past_end_ = walk_step_ > until_;
-        return;
-      case Kind::directory:
-        directory_bytes_ = got_ <= sizeof names_->directory ? got_ : kUnknown;
-        return;
-      case Kind::journal:
-        journal_bytes_ = got_ <= sizeof names_->journal ? got_ : kUnknown;
-        return;
-      case Kind::facts:
-        if (past_end_) return;
-        root_bytes_ = got_ - static_cast<std::uint32_t>(sizeof(FactsHead));
-        if (root_bytes_ > kMaxNameBytes) root_bytes_ = 0;
-        return;
-      case Kind::begin:
-        if (is_wanted()) begin_out();
-        return;
-      case Kind::lines:
-        if (!is_wanted()) return;
-        flush_lines(true);
-        return end_one(lines_status_ == Status::ok);
-      case Kind::commit:
-      case Kind::commit_with_next:
-        return commit_out();
-      case Kind::abort:
-        if (out_ != nullptr) give_up(*out_);
-        return;
-      case Kind::written_out:
-        if (looking_ && small_.written.boot == found_.boot && small_.written.last > written_until_)
-          written_until_ = small_.written.last;
-        return;
-      default:
-        return;
-    }
-  }
-
-  /// Whether what begins now is of the steps that are handed on.
-  bool is_wanted() const { return walk_step_ >= from_ && walk_step_ <= until_ && walk_step_ != 0; }
-
-  char* file_memory() const {
-    return reinterpret_cast<char*>(names_->facts) + sizeof(FactsHead) + root_bytes_;
-  }
-
-  /// What is too long is told by its length. Behind the end of what is handed on, names stay for `tell`.
-  void copy(void* to, std::size_t room, std::size_t at, Bytes bytes) const {
-    if (past_end_ && to != &small_) return;
-    if (at + bytes.size() <= room) copy_bytes(static_cast<std::byte*>(to) + at, bytes);
-  }
-
-  ObjectName name_of(std::string_view directory, std::string_view file) {
-    ObjectName name = {
-        .root = {file_memory() - root_bytes_, root_bytes_}, .directory = directory, .file = file};
-    directory_of_dump_ = 0;
-    if constexpr (!build::kLean) {
-      FactsHead head;
-      std::memcpy(&head, names_->facts, sizeof head);
-      name.facts = ObjectFacts{static_cast<ObjectKind>(head.kind), head.dump_bytes, head.load, head.step,
-                               head.unix_us};
-      if (head.dump_bytes <= directory.size()) directory_of_dump_ = head.dump_bytes;
-    }
-    return name;
-  }
-
-  void begin_out() {
-    Out* free = nullptr;
-    for (Out& out : outs_) {
-      if (out.state == OutState::none) free = &out;
-    }
-    if (free == nullptr || directory_bytes_ == kUnknown || got_ > kMaxNameBytes - root_bytes_) return;
-    *free = {
-        .step = walk_step_, .number = static_cast<std::uint16_t>(head_.number()), .state = OutState::open};
-    if (looking_) return;
-    const Result<ObjectId> id =
-        sink_.begin(name_of({names_->directory, directory_bytes_}, {file_memory(), got_}));
-    if (id.ok()) {
-      free->id = id.value();
-    } else {
-      free->state = OutState::refused;
-    }
-  }
-
-  void add_out(Bytes bytes) {
-    out_->bytes += static_cast<std::uint32_t>(bytes.size());
-    if (looking_ || out_->state != OutState::open || sink_.append(out_->id, {&bytes, 1}) == Status::ok)
-      return;
-    sink_.abort(out_->id);
-    out_->state = OutState::refused;
-  }
-
-  void commit_out() {
-    Out* const out = out_;
-    if (out != nullptr && small_.bytes != out->bytes) {
-      if (out->state == OutState::open && !looking_) sink_.abort(out->id);
-      out->state = OutState::refused;
-    }
-    if (head_.kind() == Kind::commit_with_next) {
-      held_ = out;
-      is_pair_ = true;
-      return;
-    }
-    Out* const pair[] = {held_, out};
-    const bool is_pair = is_pair_;
-    held_ = nullptr;
-    is_pair_ = false;
-    if (looking_) {
-      for (Out* const one : pair) {
-        if (one != nullptr) see(*one);
-      }
-      return;
-    }
-    bool good = out != nullptr && out->state == OutState::open;
-    if (is_pair) {
-      good = good && pair[0] != nullptr && pair[0]->state == OutState::open;
-      if (good)
-        good = sink_.commit(pair[0]->id, out->id) == Status::ok;
-      else
-        for (Out* const one : pair) {
-          if (one != nullptr && one->state == OutState::open) sink_.abort(one->id);
-        }
-    } else if (good) {
-      good = sink_.commit(out->id) == Status::ok;
-    }
-    for (Out* const one : pair) {
-      if (one == nullptr) continue;
-      one->state = OutState::none;
-      end_one(good);
-    }
-  }
-
-  /// One of those that are to be handed on was, or was refused.
-  void end_one(bool handed) {
-    if (looking_) {
-      ++latest_objects_;
-      return;
-    }
-    if (expected_ != 0) --expected_;
-    ++(handed ? handed_on_ : lost_);
-  }
-
-  void add_lines(Bytes bytes) {
-    if (!is_wanted() || looking_) return;
-    if (got_ == bytes.size()) {
-      lines_bytes_ = 0;
-      lines_status_ = journal_bytes_ == kUnknown ? Status::damaged : Status::ok;
-    }
-    if (lines_bytes_ + bytes.size() > sizeof names_->lines) flush_lines(false);
-    copy_bytes(reinterpret_cast<std::byte*>(names_->lines) + lines_bytes_, bytes);
-    lines_bytes_ += static_cast<std::uint32_t>(bytes.size());
-  }
-
-  /// Hands on whole lines, or what there is if it is `all` or makes no whole one.
-  void flush_lines(bool all) {
-    if (looking_) return;
-    std::uint32_t bytes = lines_bytes_;
-    if (!all) {
-      while (bytes != 0 && names_->lines[bytes - 1] != '\n') --bytes;
-      if (bytes < sizeof names_->lines / 2) bytes = lines_bytes_;
-    }
-    std::uint32_t slash = journal_bytes_ == kUnknown ? 0 : journal_bytes_;
-    while (slash != 0 && names_->journal[slash - 1] != '/') --slash;
-    const Bytes part = std::as_bytes(std::span(names_->lines, bytes));
-    if (lines_status_ == Status::ok && slash != 0) {
-      const char* const file = names_->journal + slash;
-      lines_status_ = sink_.append_lines(
-          name_of({names_->journal, slash - 1}, {file, journal_bytes_ - slash}), {&part, 1});
-    }
-    lines_bytes_ -= bytes;
-    std::memmove(names_->lines, names_->lines + bytes, lines_bytes_);
+    if (sink_.append_lines(out_.name_beside("opdump.history"), {&part, 1}) != Status::ok) ++lost_lines_;
   }
 
   // What remains.
 
   /// Fills in `found_` for the boot, whose first entry is `at`. False when it has no steps.
   bool look_through(std::uint32_t boot, const Place& at) {
-    looking_ = true;
     tape_.settle();
-    written_until_ = 0;
-    first_seen_ = 0;
+    HistoryOut::Seen& seen = out_.seen();
+    seen = {};
+    seen.boot = boot;
     look_along(at, 1);
-    const std::uint64_t first = first_seen_;
     // What a later boot has handed on stands in its own part of the area.
     for (std::uint32_t later = UINT32_MAX;;) {
       Place begin;
@@ -788,63 +534,46 @@ class FlashHistory final : public Sink, private TapeVisitor {
       if (later <= boot) break;
       look_along(begin, UINT64_MAX);
     }
-    found_.torn = look_along(at, written_until_ + 1);
-    if (!found_.torn) found_.objects += latest_objects_;
-    found_.last_step = last_seen_ - (found_.torn ? 1 : 0);
-    found_.first_step = first > written_until_ ? first : written_until_ + 1;
-    found_.written_out = last_seen_ <= written_until_;
+    const std::uint64_t behind = seen.written_until + 1;
+    found_.torn = look_along(at, behind);
+    found_.objects = seen.objects + (found_.torn ? 0 : seen.latest_objects);
+    found_.last_step = seen.last_step - (found_.torn ? 1 : 0);
+    found_.first_step = seen.first_step > behind ? seen.first_step : behind;
+    found_.written_out = seen.last_step < behind;
     found_at_ = at;
-    looking_ = false;
-    return first != 0;
+    return seen.last_step != 0;
   }
 
   /// Looks at all the entries of a boot, and counts those of steps from `from` on. Whether the last step is
   /// torn.
   bool look_along(Place at, std::uint64_t from) {
-    start_walk(at, from, UINT64_MAX, WriteOutCause::none);
-    walk_step_ = last_seen_ = 0;
-    latest_objects_ = found_.objects = 0;
+    out_.look(from);
     for (bool torn = false;;) {
       const Place before = at;
       const Run run = tape_.take_run(at, nullptr);
       if (run == Run::good) {
         at = before;
-        torn = tape_.take_run(at, this) != Run::good;
+        torn = tape_.take_run(at, &out_) != Run::good;
         if (!torn) continue;
       }
       if (run == Run::none) {
-        torn = torn || has_open();
-        lose_open();
+        torn = torn || out_.has_open();
+        out_.lose_open();
         return torn;
       }
       torn = true;
-      lose_open();
+      out_.lose_open();
       if (run == Run::bad || run == Run::good) continue;
       at = before;
       if (!tape_.to_next_block(at)) return true;
     }
   }
 
-  void see_step() {
-    if (walk_step_ == last_seen_) return;
-    if (first_seen_ == 0) first_seen_ = walk_step_;
-    last_seen_ = walk_step_;
-    found_.objects += latest_objects_;
-    latest_objects_ = 0;
-  }
-
-  /// A committed object that `looking_` has seen.
-  void see(Out& out) {
-    if (out.state == OutState::open) ++(out.step == walk_step_ ? latest_objects_ : found_.objects);
-    out.state = OutState::none;
-  }
-
-  static constexpr std::uint32_t kUnknown = 0xffffffff;
   static constexpr std::uint64_t kDayMicroseconds = 86400000000;
 
   Sink& sink_;
   HistoryTape tape_;
-  Memory* names_ = nullptr;
+  HistoryOut out_;
   Step* ring_ = nullptr;  // of `history_steps_`
   std::uint32_t first_ = 0;
   std::uint32_t count_ = 0;
@@ -862,49 +591,17 @@ class FlashHistory final : public Sink, private TapeVisitor {
   std::uint64_t day_bytes_ = 0;
   std::uint64_t day_limit_ = 0;
 
-  // What is handed on: `walking_` until a step behind `until_` has begun and all objects have ended.
+  // What is handed on: `walking_` until a step behind the last one has begun and all objects have ended.
   bool walking_ = false;
   bool of_remains_ = false;
-  bool looking_ = false;   // nothing is handed on, it is only counted
-  bool past_end_ = false;  // a step behind `until_` has begun
-  bool is_pair_ = false;
   WriteOutCause cause_ = WriteOutCause::none;
-  Status lines_status_ = Status::ok;
   Place at_;
-  std::uint64_t from_ = 0;
-  std::uint64_t until_ = 0;
-  std::uint64_t walk_step_ = 0;
-  std::uint32_t expected_ = 0;  // objects of these steps that are to be seen
-  std::uint32_t passed_ = 0;    // objects that left `ring_` meanwhile
-  Out outs_[kMaxOpenObjects];
-  Out* out_ = nullptr;   // that of the entry under way
-  Out* held_ = nullptr;  // is committed with the next one
-  EntryHead head_;
-  std::uint32_t got_ = 0;  // bytes of its body
-  std::uint32_t bytes_ = 0;
-  std::uint32_t directory_bytes_ = kUnknown;
-  std::uint32_t journal_bytes_ = kUnknown;
-  std::uint32_t root_bytes_ = 0;
-  std::uint32_t directory_of_dump_ = 0;
-  std::uint32_t lines_bytes_ = 0;
-  union Small {
-    Small() : bytes() {}
-    Little<std::uint32_t> bytes;
-    StepMark step;
-    WrittenOutMark written;
-  } small_;
-
+  std::uint32_t passed_ = 0;  // objects that left `ring_` meanwhile
   Remains found_;
   Place found_at_;
-  std::uint64_t first_seen_ = 0;
-  std::uint64_t last_seen_ = 0;
-  std::uint64_t written_until_ = 0;
-  std::uint32_t latest_objects_ = 0;  // of the step under way
 
   std::uint32_t triggers_ = 0;
-  std::uint32_t handed_on_ = 0;
   std::uint32_t handed_before_ = 0;
-  std::uint32_t lost_ = 0;
   std::uint32_t lost_before_ = 0;
   std::uint32_t let_go_ = 0;
   std::uint32_t refused_ = 0;

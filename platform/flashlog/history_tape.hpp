@@ -203,8 +203,13 @@ class HistoryTape final : public DumpedLog {
     return false;
   }
 
+  /// Whether `block` goes on in the page.
+  bool is_written(std::uint32_t block) const {
+    return block == block_ && at_ != kNewStream && stuck_ == Status::ok;
+  }
+
   bool read_at(std::uint32_t block, std::uint32_t offset, std::byte* to, std::uint32_t bytes) const {
-    if (block == block_ && at_ != kNewStream) {
+    if (is_written(block)) {
       const std::uint32_t programmed = at_ + kept_;
       const std::uint32_t first = offset < programmed ? programmed - offset : 0;
       if (first < bytes) {
@@ -261,7 +266,10 @@ class HistoryTape final : public DumpedLog {
   /// Bytes that follow `at` in one block; goes on to where they are. 0 at the end.
   std::uint32_t readable(Place& at) const {
     for (;;) {
-      if (at.sequence == sequence_ && at.block == block_ && at_ != kNewStream) return at_ + used_ - at.offset;
+      if (at.sequence == sequence_ && is_written(at.block)) {
+        const std::uint32_t end = at_ + used_;
+        return end > at.offset ? end - at.offset : 0;
+      }
       link(at);
       if (at.offset < link_.end) return link_.end - at.offset;
       if (link_.sequence == 0) return 0;

@@ -101,7 +101,7 @@ Status LogClaim::inspect(const flashlog::Device& device) {
                 std::to_string(head.version) + " of the format; here a log would have " +
                 std::to_string(part.block_count) + " blocks of " + std::to_string(part.block_bytes) +
                 ", programmed by " + std::to_string(part.program_bytes) + ", in version " +
-                std::to_string(flashlog::kNewestVersion) + ". Extract what it holds, then erase all of the storage";
+                std::to_string(flashlog::kVersion) + ". Extract what it holds, then erase all of the storage";
       return Status::not_supported;
     }
     if (use == BlockUse::unreadable) {

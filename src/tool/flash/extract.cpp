@@ -24,8 +24,8 @@ namespace {
 constexpr char kExtractHelp[] =
     R"(opdump extract - gets the dumps out of a flash log
 
-usage: opdump extract IMAGE -o DIR [--boot N|last|all] [--offset BYTES]
-       opdump extract IMAGE --list|--verify [--boot N|last|all] [--offset BYTES]
+usage: opdump extract IMAGE -o DIR [--boot N|last|all] [--history] [--offset BYTES]
+       opdump extract IMAGE --list|--verify [--boot N|last|all] [--history] [--offset BYTES]
 
   -o, -out, --output DIR
                      writes everything that was committed below DIR, as the tree of files that the device would
@@ -35,6 +35,8 @@ usage: opdump extract IMAGE -o DIR [--boot N|last|all] [--offset BYTES]
       --boot N       of what was written between two mounts of the log, that of boot N alone; the device knows
                      the number too (FlashLog::boot). 'last' is the newest boot that wrote; 'all' is each one,
                      apart even if it is the only one. What is printed at the end names the boots that there are
+      --history      of the area of a history (FlashHistory), leaves out the steps that the device has written
+                     out, which are in the other log; what is printed at the end says which these are
       --offset BYTES where in IMAGE the log begins; else it is found by its block headers
 
 IMAGE, also as '-d IMAGE', is what was read out of the flash part, or the device itself: an MTD device (/dev/mtd3,
@@ -55,6 +57,9 @@ Where a device came to know the calendar after it had booted, and told the sessi
 directories keep the names that they had on the device, by which journals and tables know them; 'opdump show',
 'timeline', 'compare', 'report' and 'verify' give times by the calendar. All journals of a boot are told, and the
 summary gives the time by the calendar of each directory.
+
+An image of the area of a history gives all objects of the steps that it still holds. A history has no journal
+of a dump, so 'opdump verify' proves nothing of it.
 
 Where the log has gone round, newer records took the beginning of the oldest boot. The summary says so, and so does
 the last line of that dump's journal, 'overwritten', by which 'opdump verify' tells what is gone.
@@ -77,6 +82,7 @@ struct ExtractOptions {
   std::optional<std::string> boot;
   bool list = false;
   bool verify = false;
+  bool history = false;
 };
 
 void print_tally(FlashImage& image, std::optional<std::uint32_t> boot, const ImageTally& tally) {
@@ -204,12 +210,19 @@ int run(const std::string& path, const ExtractOptions& options, std::optional<st
     return kExitFailed;
   }
   catch_interrupts();
+  std::optional<HistoryMarks> marks;
+  if (image.is_history()) marks.emplace(image);
+  if (options.history && !marks) {
+    say("opdump: " + path + ": a flash log, not the area of a history, so '--history' means nothing");
+    return kExitFailed;
+  }
+  const ImageChoice chosen = {.boot = boot, .not_written_out = options.history ? &*marks : nullptr};
   ImageTally tally;
   if (options.output) {
-    tally = extract_image(image, *options.output, boot, choice.all || (!boot && boots.size() > 1), error);
+    tally = extract_image(image, *options.output, chosen, choice.all || (!boot && boots.size() > 1), error);
   } else {
     Listing listing(boots.size() > 1);
-    tally = walk_image(image, boot, [&](const flashlog::LogReader::Object& object) {
+    tally = walk_image(image, chosen, [&](const flashlog::LogReader::Object& object) {
       if (options.list) listing.add(object);
       if (object.state == flashlog::ObjectState::damaged && options.verify)
         error(path_text(object) + ": damaged");
@@ -223,6 +236,9 @@ int run(const std::string& path, const ExtractOptions& options, std::optional<st
   const bool any_clock = std::any_of(tally.boots.begin(), tally.boots.end(),
                                      [](const auto& boot) { return !boot.second.clock.empty(); });
   if (!options.list && (boots.size() > 1 || any_clock)) print_boots(tally);
+  if (marks) {
+    for (const std::string& line : marks->lines()) print_line(line);
+  }
   if (const std::string text = image.device_text(); !text.empty()) print_line(text);
   if (tally.damaged != 0 || tally.nameless != 0) good = false;
   return good ? kExitOk : kExitFailed;
@@ -240,6 +256,7 @@ int run_extract(Words words) {
       {"--offset", {}, nullptr, &options.offset},
       {"--list", {}, &options.list},
       {"--verify", {}, &options.verify},
+      {"--history", {}, &options.history},
       {"-d", "--dump_file", nullptr, nullptr, &rest},
   };
   if (const std::optional<int> end = read_options({"extract", kExtractHelp, list}, words, rest)) return *end;

@@ -85,6 +85,7 @@ bool FlashImage::open(const std::string& path, std::optional<std::uint64_t> offs
                 (offset ? "at byte " + std::to_string(*offset) : "in this image"));
   }
   base_ = at - before;
+  is_history_ = header.head.version == flashlog::kHistoryVersion;
   device_ = {.geometry = geometry, .context = this, .read = read_block};
   segments_.resize(geometry.block_count);
   names_.resize(std::max<std::size_t>(
