@@ -5,6 +5,7 @@
 
 #include "opdump/impl/capture/sent_heads.hpp"
 #include "opdump/impl/drain/known_heads.hpp"
+#include "platform/host/host_memory.hpp"
 #include "tests/support/session_bench.hpp"
 
 namespace opdump::tests {
@@ -12,7 +13,9 @@ namespace {
 
 constexpr std::size_t kRingBytes = 8192;
 
-/// A session that keeps the heads of up to `operators` operators.
+/// A session that keeps the heads of up to `operators` operators. From HostMemory records are captured at
+/// once.
+template <class Memory>
 struct Knowing {
   explicit Knowing(std::size_t operators)
       : heads(head_memory_bytes(operators) / 8),
@@ -38,23 +41,24 @@ struct Knowing {
     }
   }
 
-  FakeMemory memory;
+  Memory memory;
   FakeSink sink;
   FakeClock clock;
   std::byte scratch[1024];
   alignas(8) std::byte ring[kRingBytes];
   std::vector<std::uint64_t> heads;
-  BasicSession<FakeMemory> session{{.memory = memory,
-                                    .sink = sink,
-                                    .clock = clock,
-                                    .scratch = scratch,
-                                    .when_full = WhenFull::inline_drain}};
-  BasicRecorder<FakeMemory>& recorder;
+  BasicSession<Memory> session{{.memory = memory,
+                                .sink = sink,
+                                .clock = clock,
+                                .scratch = scratch,
+                                .when_full = WhenFull::inline_drain}};
+  BasicRecorder<Memory>& recorder;
   ModelPlan plan;
   std::uint8_t bits[16] = {};
 };
 
 /// Captures with a knowing session and one that knows nothing, whose dumps have to be the same.
+template <class Memory>
 class Both {
  public:
   explicit Both(std::size_t operators) : knowing_(operators), plain_(0) {}
@@ -84,14 +88,15 @@ class Both {
     CHECK(knowing_.session.counts().lost() == 0);
   }
 
-  Knowing knowing_;
-  Knowing plain_;
+  Knowing<Memory> knowing_;
+  Knowing<Memory> plain_;
 };
 
 }  // namespace
 
-TEST_CASE("known heads: a head that comes again is sent as a number") {
-  Both both(3);
+TEST_CASE_TEMPLATE("known heads: a head that comes again is sent as a number", Memory, FakeMemory,
+                   HostMemory) {
+  Both<Memory> both(3);
   both.load(kModel);
   Tensors tensors;
   CHECK_FALSE(both.capture(0, {&tensors.input, 1}, {&tensors.output, 1}));
@@ -102,8 +107,8 @@ TEST_CASE("known heads: a head that comes again is sent as a number") {
   both.compare();
 }
 
-TEST_CASE("known heads: an address may be another one each time") {
-  Both both(1);
+TEST_CASE_TEMPLATE("known heads: an address may be another one each time", Memory, FakeMemory, HostMemory) {
+  Both<Memory> both(1);
   both.load(kModel);
   Tensors tensors;
   both.capture(0, {&tensors.input, 1}, {&tensors.output, 1});
@@ -113,8 +118,9 @@ TEST_CASE("known heads: an address may be another one each time") {
   both.compare();
 }
 
-TEST_CASE("known heads: whatever else changes, the head is sent whole") {
-  Both both(3);
+TEST_CASE_TEMPLATE("known heads: whatever else changes, the head is sent whole", Memory, FakeMemory,
+                   HostMemory) {
+  Both<Memory> both(3);
   both.load(kModel);
   Tensors tensors;
   const Dim other_dims[] = {2, 8};
@@ -186,8 +192,10 @@ TEST_CASE("known heads: each dim counts, whatever the rank") {
   }
 }
 
-TEST_CASE("known heads: the first operators of a model keep the memory, a model loaded later gets it") {
-  Both both(1);
+TEST_CASE_TEMPLATE(
+    "known heads: the first operators of a model keep the memory, a model loaded later gets it", Memory,
+    FakeMemory, HostMemory) {
+  Both<Memory> both(1);
   both.load(kModel);
   Tensors tensors;
   for (int i = 0; i < 2; ++i) {
@@ -204,8 +212,8 @@ TEST_CASE("known heads: the first operators of a model keep the memory, a model 
   both.compare();
 }
 
-TEST_CASE("known heads: too large a head is always sent whole") {
-  Both both(1);
+TEST_CASE_TEMPLATE("known heads: too large a head is always sent whole", Memory, FakeMemory, HostMemory) {
+  Both<Memory> both(1);
   both.load(kModel);
   Tensors tensors;
   const std::vector<TensorView> outputs(8, tensors.output);
@@ -214,8 +222,9 @@ TEST_CASE("known heads: too large a head is always sent whole") {
   both.compare();
 }
 
-TEST_CASE("known heads: what is made ready of a head is as much as fits behind it") {
-  Both both(3);
+TEST_CASE_TEMPLATE("known heads: what is made ready of a head is as much as fits behind it", Memory,
+                   FakeMemory, HostMemory) {
+  Both<Memory> both(3);
   both.load(kModel);
   Tensors tensors;
   for (std::size_t count = 1; count <= 8; ++count) {
@@ -229,8 +238,8 @@ TEST_CASE("known heads: what is made ready of a head is as much as fits behind i
   both.compare();
 }
 
-TEST_CASE("known heads: names follow the time, however it goes") {
-  Both both(3);
+TEST_CASE_TEMPLATE("known heads: names follow the time, however it goes", Memory, FakeMemory, HostMemory) {
+  Both<Memory> both(3);
   both.load(kModel);
   Tensors tensors;
   constexpr std::uint64_t kDigits = 10'000'000'000'000'000;
@@ -245,9 +254,11 @@ TEST_CASE("known heads: names follow the time, however it goes") {
   both.compare();
 }
 
-TEST_CASE("known heads: the records of one step, also where a name is taken, and where the sink fails") {
+TEST_CASE_TEMPLATE(
+    "known heads: the records of one step, also where a name is taken, and where the sink fails", Memory,
+    FakeMemory, HostMemory) {
   Tensors tensors;
-  const auto captured = [&](Knowing& to, int fail_in) {
+  const auto captured = [&](Knowing<Memory>& to, int fail_in) {
     to.load(kModel);
     to.clock.now_us = 1'700'000'000'000'000;
     REQUIRE(to.recorder.begin_step(to.plan) == Status::ok);
@@ -269,8 +280,8 @@ TEST_CASE("known heads: the records of one step, also where a name is taken, and
   };
   for (int fail_in = -1; fail_in < 15; ++fail_in) {
     CAPTURE(fail_in);
-    Knowing knowing(3);
-    Knowing plain(0);
+    Knowing<Memory> knowing(3);
+    Knowing<Memory> plain(0);
     captured(knowing, fail_in);
     captured(plain, fail_in);
     CHECK(knowing.sink.objects == plain.sink.objects);
@@ -283,8 +294,9 @@ TEST_CASE("known heads: the records of one step, also where a name is taken, and
   }
 }
 
-TEST_CASE("known heads: tensors larger than the ring stream behind a number too") {
-  Both both(3);
+TEST_CASE_TEMPLATE("known heads: tensors larger than the ring stream behind a number too", Memory, FakeMemory,
+                   HostMemory) {
+  Both<Memory> both(3);
   both.load(kModel);
   std::vector<std::byte> data(3 * kRingBytes);
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::byte>(i * 7);
@@ -296,7 +308,7 @@ TEST_CASE("known heads: tensors larger than the ring stream behind a number too"
 }
 
 TEST_CASE("known heads: a record that fails leaves no head that the drainer does not know") {
-  Knowing knowing(3);
+  Knowing<FakeMemory> knowing(3);
   knowing.load(kModel);
   Tensors tensors;
   REQUIRE(knowing.recorder.begin_step(knowing.plan) == Status::ok);
@@ -315,8 +327,9 @@ TEST_CASE("known heads: a record that fails leaves no head that the drainer does
   CHECK(journal.find("lost,0,2,device_failed,0/net/9/0/Conv2D.conv1_relu1.3.1\n") != journal.npos);
 }
 
-TEST_CASE("known heads: a recorder that is added again knows nothing") {
-  Knowing knowing(3);
+TEST_CASE_TEMPLATE("known heads: a recorder that is added again knows nothing", Memory, FakeMemory,
+                   HostMemory) {
+  Knowing<Memory> knowing(3);
   knowing.load(kModel);
   Tensors tensors;
   const std::size_t whole = knowing.capture(0, {}, {&tensors.output, 1});
@@ -332,7 +345,7 @@ TEST_CASE("known heads: a recorder that is added again knows nothing") {
 }
 
 TEST_CASE("known heads: memory that is not aligned is refused, too little of it is none") {
-  Knowing knowing(0);
+  Knowing<FakeMemory> knowing(0);
   alignas(8) std::byte ring[256];
   alignas(8) std::byte heads[64];
   CHECK(knowing.session.add_recorder(ring, std::span(heads).subspan(1)).status() == Status::invalid_argument);
