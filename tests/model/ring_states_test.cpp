@@ -239,7 +239,8 @@ TEST_CASE("ring: reset makes a used ring as good as new") {
     Ring ring;
     REQUIRE(ring.reset(memory) == Status::ok);
     for (int call = 0; call < 5; ++call) {
-      const int what = choices.pick(3);
+      const int what = choices.pick(4);
+      if (what == 3) ring.look_ahead(ring.size());
       if (what == 0 && ring.reserve(24, 24).data() != nullptr) ring.commit(24);
       if (what == 1 && ring.peek().data() != nullptr) ring.pop();
       if (what == 2) ring.release();
@@ -247,6 +248,7 @@ TEST_CASE("ring: reset makes a used ring as good as new") {
     REQUIRE(ring.reset(memory) == Status::ok);
     CHECK(ring.used() == 0);
     CHECK(ring.peek().data() == nullptr);
+    CHECK(ring.reserve_ahead(8).payload == nullptr);
     const MutableBytes room = ring.reserve(0, UINT32_MAX);
     CHECK(room.data() == memory + Ring::kChunkHeadBytes);
     CHECK(room.size() == (kMaxGranules - 1) * kGranule - Ring::kChunkHeadBytes);

@@ -352,4 +352,163 @@ TEST_CASE("known heads: memory that is not aligned is refused, too little of it 
   REQUIRE(knowing.session.add_recorder(ring, heads).ok());
 }
 
+namespace {
+
+/// A session in a small ring that may wait, with the head of operator 2 known and all drained.
+struct Waiting {
+  explicit Waiting(WhenFull when_full)
+      : session({.memory = memory,
+                 .sink = sink,
+                 .clock = clock,
+                 .scratch = scratch,
+                 .when_full = when_full,
+                 .block_limit_ms = 20}),
+        recorder(*session.add_recorder(ring, heads).value()) {
+    REQUIRE(session.init() == Status::ok);
+    REQUIRE(session.set_config(everything()) == Status::ok);
+    REQUIRE(session.load_model(plan, kModel, bits) == Status::ok);
+    REQUIRE(recorder.begin_step(plan) == Status::ok);
+    CHECK(capture(tensors.output) == Status::ok);
+    drain();
+  }
+
+  Status capture(const TensorView& tensor) { return recorder.capture(2, {}, {&tensor, 1}); }
+
+  void drain() {
+    while (session.drain_some(SIZE_MAX) != 0) {
+    }
+  }
+
+  /// All that was wanted is written, or lost and in the journal.
+  void finish() {
+    drain();
+    REQUIRE(recorder.end_step() == Status::ok);
+    REQUIRE(session.finalize() == Status::ok);
+    const DumpCounts counts = session.counts();
+    CHECK(counts.written == counts.captured);
+    CHECK(counts.wanted == counts.captured + counts.lost());
+    CHECK(sink.objects.size() == counts.written);
+  }
+
+  HostMemory memory;
+  FakeSink sink;
+  FakeClock clock;
+  Tensors tensors;
+  std::byte scratch[1024];
+  alignas(8) std::byte ring[2048];
+  alignas(8) std::byte heads[head_memory_bytes(3)];
+  BasicSession<HostMemory> session;
+  BasicRecorder<HostMemory>& recorder;
+  ModelPlan plan;
+  std::uint8_t bits[3] = {};
+};
+
+ChunkHead first_chunk(BasicRecorder<HostMemory>& recorder) {
+  const Bytes chunk = recorder.ring().peek();
+  REQUIRE(chunk.size() >= sizeof(ChunkHead));
+  ChunkHead head;
+  std::memcpy(&head, chunk.data(), sizeof head);
+  return head;
+}
+
+}  // namespace
+
+TEST_CASE("known heads: a record at once tells of no loss, so the one after a loss is not made so") {
+  Waiting rig(WhenFull::drop);
+  std::uint32_t lost = 0;
+  for (int round = 0; round < 5; ++round) {
+    CAPTURE(round);
+    // Until not even a mark of a loss finds room.
+    std::uint32_t next = 0;
+    while (rig.recorder.untold().look(next).causes == 0) {
+      const Status status = rig.capture(rig.tensors.output);
+      lost += status == Status::ring_full ? 1 : 0;
+      REQUIRE((status == Status::ok || status == Status::ring_full));
+      CHECK(rig.session.counts().ring_full == lost);
+    }
+    // Some room, and no more.
+    REQUIRE(rig.session.drain_some(round == 0 ? SIZE_MAX : 1 + static_cast<std::size_t>(round)) != 0);
+    const std::uint32_t before = rig.session.counts().captured;
+    if (rig.capture(rig.tensors.output) == Status::ok) {
+      CHECK(rig.recorder.untold().look(next).causes == 0);
+      CHECK(rig.session.counts().captured == before + 1);
+    } else {
+      ++lost;
+    }
+    rig.drain();
+    CHECK(rig.capture(rig.tensors.output) == Status::ok);
+    CHECK(rig.recorder.untold().look(next).causes == 0);
+    rig.drain();
+    CHECK(rig.capture(rig.tensors.output) == Status::ok);
+    CHECK(first_chunk(rig.recorder).kind == ChunkKind::again);
+    CHECK(first_chunk(rig.recorder).gap().causes == 0);
+  }
+  CHECK(lost >= 5);
+  rig.finish();
+}
+
+TEST_CASE("known heads: records at once wake who drains as others do") {
+  struct Counter final : Waker {
+    void wake() override { ++calls; }
+    int calls = 0;
+  } waker;
+  Waiting rig(WhenFull::drop);
+  REQUIRE(rig.session.attach_drainer(&waker) == Status::ok);
+  for (int round = 1; round <= 40; ++round) {
+    CAPTURE(round);
+    // From each place in the ring, up to half of it and beyond.
+    while (rig.recorder.ring().used() <= rig.recorder.ring().size() / 2) {
+      REQUIRE(waker.calls == round - 1);
+      REQUIRE(rig.capture(rig.tensors.output) == Status::ok);
+    }
+    CHECK(waker.calls == round);
+    for (int more = 0; more < round % 5; ++more) CHECK(rig.capture(rig.tensors.output) == Status::ok);
+    CHECK(waker.calls == round);
+    rig.drain();
+  }
+  rig.session.detach_drainer();
+  rig.finish();
+}
+
+TEST_CASE("known heads: a record at once after a wait in vain makes the next one wait again") {
+  Waiting rig(WhenFull::block);
+  const std::byte data[600] = {};
+  const Dim dims[] = {sizeof data};
+  const TensorView large = {
+      .address = address_of(data), .bytes = sizeof data, .dtype = DType::uint8, .shape = dims};
+  const auto capture_large = [&] { return rig.recorder.capture(1, {}, {&large, 1}); };
+  while (capture_large() == Status::ok) {
+  }
+  CHECK(rig.session.counts().timed_out == 1);
+  int pauses = rig.clock.pauses;
+  CHECK(pauses != 0);
+  CHECK(capture_large() == Status::timeout);
+  CHECK(rig.clock.pauses == pauses);
+  // A small one finds room.
+  CHECK(rig.capture(rig.tensors.output) == Status::ok);
+  CHECK(rig.clock.pauses == pauses);
+  CHECK(capture_large() == Status::timeout);
+  CHECK(rig.clock.pauses > pauses);
+  CHECK(rig.session.counts().timed_out == 3);
+  rig.finish();
+}
+
+TEST_CASE("known heads: what cannot be captured at once is refused as ever, and read the clock once") {
+  Waiting rig(WhenFull::drop);
+  TensorView nowhere = rig.tensors.output;
+  nowhere.address = 0;
+  const std::uint64_t before = rig.clock.now_us;
+  CHECK(rig.capture(nowhere) == Status::device_copy_failed);
+  CHECK(rig.clock.now_us == before + 1);
+  CHECK(rig.session.counts().device_failed == 1);
+  CHECK(rig.recorder.capture(3, {}, {&rig.tensors.output, 1}) == Status::no_such_op);
+  CHECK(rig.recorder.capture(SIZE_MAX, {}, {&rig.tensors.output, 1}) == Status::no_such_op);
+  CHECK(rig.capture(rig.tensors.output) == Status::ok);
+  CHECK(rig.clock.now_us == before + 2);
+  REQUIRE(rig.recorder.end_step() == Status::ok);
+  CHECK(rig.capture(rig.tensors.output) == Status::step_not_open);
+  REQUIRE(rig.recorder.begin_step(rig.plan) == Status::ok);
+  rig.finish();
+}
+
 }  // namespace opdump::tests
