@@ -59,6 +59,7 @@ inline Status BasicRecorder<Memory>::begin_step(ModelPlan& plan, std::uint64_t s
   plan_.store(&plan, std::memory_order_relaxed);
   const bool on = plan.generation != 0 && plan.generation == sender().context().generation;
   bits_ = on && plan.steps.contains(step) ? plan.bits.data() : nullptr;
+  if (bits_ != nullptr) sender().set_target(plan.target);
   recorder_steps::count_step(plan, bits_ != nullptr);
   return Status::ok;
 }
@@ -85,6 +86,7 @@ inline Status BasicRecorder<Memory>::join_step(const ModelPlan& plan, std::uint6
   plan_.store(&plan, std::memory_order_relaxed);
   const bool on = plan.generation != 0 && plan.generation == sender().context().generation;
   bits_ = on && plan.steps.contains(step) ? plan.bits.data() : nullptr;
+  if (bits_ != nullptr) sender().set_target(plan.target);
   return Status::ok;
 }
 
@@ -218,7 +220,13 @@ template <class Memory>
 inline Status BasicRecorder<Memory>::capture_listed(const ModelPlan& plan,
                                                                            std::size_t op,
                                                                            const CapturedTensors& tensors) {
-  const std::uint64_t unix_us = sender().begin_record(plan.target);
+  return capture_timed(plan, op, sender().begin_record(plan.target), tensors);
+}
+
+/// The same of a record that has begun.
+template <class Memory>
+inline Status BasicRecorder<Memory>::capture_timed(const ModelPlan& plan, std::size_t op,
+                                                   std::uint64_t unix_us, const CapturedTensors& tensors) {
   sender().feed().prepare(plan.model->ops[op].stream_id, tensors);
   if constexpr (build::kLean) {
     RecordSource source = sender().describe(plan.model->ops[op], &plan, plan.target, unix_us, tensors);
