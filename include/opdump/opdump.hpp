@@ -24,6 +24,7 @@
 #include "opdump/types/plan.hpp"          // a config resolved against one model
 #include "opdump/types/privacy.hpp"       // what of tensors may be in a dump
 #include "opdump/types/tensor.hpp"        // a tensor where it lies
+#include "opdump/types/trigger.hpp"       // when a history is written
 #include "opdump/types/watch.hpp"         // who overwrites whose output
 
 // What a platform supplies.
@@ -50,11 +51,13 @@
 #include "opdump/parts/overflow_scan.hpp"    // finds the operators that overflow
 #include "opdump/parts/privacy.hpp"          // what is kept of tensors that must not be in a dump
 #include "opdump/parts/protobuf.hpp"         // files of CANN's servers
-#include "opdump/parts/settable_clock.hpp"   // a clock that learns the calendar's time late
 #include "opdump/parts/sealed_sink.hpp"      // seals a dump before it reaches its sink
+#include "opdump/parts/settable_clock.hpp"   // a clock that learns the calendar's time late
 #include "opdump/parts/statistics.hpp"       // statistics in the place of tensors
 #include "opdump/parts/survivors.hpp"        // records that have survived a reset
 #include "opdump/parts/text_log.hpp"         // a session's log as lines of text
+#include "opdump/parts/trigger_sink.hpp"     // when a history is written: budgets, and what the journal tells
+#include "opdump/parts/triggers.hpp"         // looks at tensors and steps, for triggers
 
 // From a dump to tensors.
 #include "opdump/read/nano_reader.hpp"

@@ -60,6 +60,8 @@ struct SessionParts {
   Restorer* restorer = nullptr;  ///< for configs that want the framework's formats; null: tensors keep theirs
   /// For configs with rules of the privacy; null: they are refused.
   PrivacyFilter<Memory>* kept = nullptr;
+  /// For configs with triggers; null: they are refused.
+  TriggerWatch<Memory>* triggers = nullptr;
 };
 
 /// One dump: its config, models, recorders and drainer. A session holds no memory but itself and shares
@@ -116,10 +118,10 @@ class BasicSession {
   /// accepted and changes nothing: the config before it stays in force. `not_initialised` before `init`;
   /// `too_many_configs`, with this config not in force, when models are still loaded under as many others as
   /// the session has room for (OPDUMP_MAX_CONFIGS, `SessionParts::more_configs`); `not_supported` when the
-  /// config wants a file format, statistics, overflows, a watch or privacy that the session has no part for,
-  /// when it has rules for tokens, which are the caller's to follow, and when it wants the dump sealed, unless
-  /// `sink_follows`: the session's sink has accepted the config's options. The session copies `config`; the
-  /// texts and lists of `config` must stay until `finalize`.
+  /// config wants a file format, statistics, overflows, a watch, privacy or triggers that the session has no
+  /// part for, when it has rules for tokens, which are the caller's to follow, and when it wants the dump
+  /// sealed, unless `sink_follows`: the session's sink has accepted the config's options. The session copies
+  /// `config`; the texts and lists of `config` must stay until `finalize`.
   [[nodiscard]] Status set_config(const DumpConfig& config, bool sink_follows = false);
 
   /// Tells the journal of the config in force what its dump comes from: after each `set_config`, and before
@@ -474,6 +476,9 @@ class BasicSession {
   /// Tells which rules of the config's privacy are not for the model of `plan`. `config_refused` if one is
   /// not, unless the config only wants to be told.
   Status meet_privacy(const ModelPlan& plan, const ModelDesc& model);
+
+  /// Looks for what triggers are to look at, and tells what they do not find. Errors as `TriggerWatch::load`.
+  Status load_triggers(ModelPlan& plan, const ModelDesc& model, std::span<std::uint8_t> bits);
 
   /// Counts a plan that is captured as loaded.
   void enter(ModelPlan& plan);

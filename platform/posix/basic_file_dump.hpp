@@ -179,6 +179,9 @@ class BasicFileDump {
     kit_.history().trigger();
   }
 
+  Status fire(std::string_view name) { return kit_.triggers().fire(name); }
+  FiringCounts firings() const { return kit_.triggers().counts(); }
+
   const std::string& error() const {
     return error_;
   }

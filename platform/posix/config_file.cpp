@@ -123,6 +123,7 @@ class ConfigLoader {
     context_.acl_file = &acl_file_;
     if (context_.privacy == nullptr) context_.privacy = privacy_reader();
     if (context_.seal == nullptr) context_.seal = seal_reader();
+    if (context_.triggers == nullptr) context_.triggers = trigger_reader();
     if (context_.read_seal_key == nullptr) context_.read_seal_key = read_seal_key_file;
     config_ = {};
     error_ = {};

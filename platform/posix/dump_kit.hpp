@@ -17,6 +17,8 @@
 #include "opdump/parts/history_sink.hpp"
 #include "opdump/parts/sealed_sink.hpp"
 #include "opdump/parts/text_log.hpp"
+#include "opdump/parts/trigger_sink.hpp"
+#include "opdump/parts/triggers.hpp"
 #include "opdump/session.hpp"
 #include "platform/posix/counter_clock.hpp"
 #include "platform/posix/crash_dump.hpp"
@@ -62,11 +64,12 @@ class DumpKit {
 
   DumpKit(Memory& memory, const KitOptions& options)
       : memory_(memory),
+        triggers_(trigger_sink_, FullLook{&statistics_kernels()}, crc32c_kernel()),
         parts_(memory, &statistics_kernels(), non_finite_kernel(), crc32c_kernel()),
         drain_delay_us_(options.drain_delay_us),
         room_bytes_(options.room_bytes),
         session_(parts_.added_to({.memory = memory,
-                                  .sink = history_,
+                                  .sink = trigger_sink_,
                                   .clock = clock_,
                                   .scratch = options.scratch,
                                   .device_id = options.device_id,
@@ -74,7 +77,8 @@ class DumpKit {
                                   .log = &log_,
                                   .watch_memory = options.watch_memory,
                                   .watch_listener = options.watch_listener,
-                                  .more_configs = options.more_configs})),
+                                  .more_configs = options.more_configs,
+                                  .triggers = &triggers_})),
         watched_(session_, options.now) {}
 
   Session& session() { return session_; }
@@ -84,6 +88,8 @@ class DumpKit {
   CrashSink& crash_sink() { return crash_sink_; }
   HistorySink& history() { return history_; }
   const HistorySink& history() const { return history_; }
+  TriggerSink& triggers() { return trigger_sink_; }
+  const TriggerSink& triggers() const { return trigger_sink_; }
   KitClock& clock() { return clock_; }
 
   /// From now on `apply` takes rules for tokens, which the program follows.
@@ -282,6 +288,12 @@ class DumpKit {
     bool finished = false;
   };
 
+  static constexpr std::size_t kTriggerPoints = 1024;
+  static constexpr std::size_t kQueuedFirings = 256;
+  static constexpr std::size_t kTriggeredPlans = 64;
+  using KitTriggers = TriggerMemory<kMostTriggers, kTriggerPoints, kQueuedFirings>;
+  using KitLooks = Triggers<Memory, FullLook, kTriggeredPlans>;
+
   static constexpr std::uint32_t kSealedChunkBytes = 4096;
   static constexpr std::size_t kSealBytes = SealedSink<>::bytes_for(kSealedChunkBytes);
 
@@ -348,6 +360,7 @@ class DumpKit {
     }
     DumpOptions options = config.options;
     options.history_steps = 0;  // `history_` keeps those.
+    options.triggers = {};      // `trigger_sink_` follows them.
     options.seal = {};          // `sealed_` sees to it.
     const Status status = store_.follow(options, session_.journal());
     return status == Status::ok ? seal(config.options.seal) : status;
@@ -400,12 +413,19 @@ class DumpKit {
     const std::size_t bytes = options.history_bytes == 0 ? kDefaultHistoryBytes : options.history_bytes;
     history_.configure({}, 0, 0);
     history_memory_.reset();
-    if (options.history_steps == 0) return Status::ok;
+    trigger_memory_.reset();
+    trigger_sink_.equip({});
+    if (options.history_steps == 0) return trigger_sink_.begin_triggers(options);
     history_memory_.reset(new (std::nothrow) std::uint64_t[bytes / 8]);
     if (history_memory_ == nullptr) return Status::no_memory;
     history_.configure(std::as_writable_bytes(std::span(history_memory_.get(), bytes / 8)),
                        options.history_steps, options.after_steps);
-    return Status::ok;
+    if (!triggers_of(options).empty()) {
+      trigger_memory_.reset(new (std::nothrow) KitTriggers);
+      if (trigger_memory_ == nullptr) return Status::no_memory;
+      trigger_sink_.equip(trigger_memory_->room());
+    }
+    return trigger_sink_.begin_triggers(options);
   }
 
   Status count_ops(ModelPlan& plan, std::size_t count) {
@@ -439,10 +459,13 @@ class DumpKit {
   SealedSink<> sealed_{
       crash_sink_};  ///< before `crash_sink_`, so that a crash writes nothing in clear either
   HistorySink history_{sealed_};
+  std::unique_ptr<KitTriggers> trigger_memory_;  ///< null: there are no triggers
+  KitClock clock_;
+  TriggerSink trigger_sink_{history_, sealed_, clock_, {}};
+  KitLooks triggers_;
   std::shared_ptr<Sealer> sealer_;                   ///< null: nothing was to be sealed yet
   std::unique_ptr<std::byte[]> seal_memory_;         ///< likewise
   std::unique_ptr<std::uint64_t[]> history_memory_;  ///< null: no history is kept
-  KitClock clock_;
   DumpConfig config_;                        ///< the config in force
   std::unique_ptr<MindSporeExtras> extras_;  ///< null: none are asked for
   std::vector<const ModelPlan*> models_;     ///< loaded models, if there are extras

@@ -95,6 +95,14 @@ Status FileDump::stop() { return body_->stop(); }
 
 void FileDump::trigger_history() { body_->trigger_history(); }
 
+Status FileDump::fire(std::string_view name) {
+  return body_->fire(name);
+}
+
+FiringCounts FileDump::firings() const {
+  return body_->firings();
+}
+
 const std::string& FileDump::error() const { return body_->error(); }
 
 std::uint32_t FileDump::overflows() const { return body_->overflows(); }

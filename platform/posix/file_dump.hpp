@@ -39,6 +39,7 @@ using FileDump = BasicFileDump<HostMemory>;
 #include "opdump/types/counts.hpp"
 #include "opdump/types/overflow.hpp"
 #include "opdump/types/plan.hpp"
+#include "opdump/types/trigger.hpp"
 #include "opdump/types/watch.hpp"
 #include "platform/host/host_memory.hpp"
 #include "platform/posix/mindspore/constant_desc.hpp"
@@ -165,6 +166,13 @@ class FileDump {
 
   /// Writes now what the config's "history_steps" keep.
   void trigger_history();
+
+  /// Fires the triggers that the config has under `"call": name`, as of the step that has begun last; the
+  /// history is written with the next record. `invalid_argument` when the config has none. Any context.
+  Status fire(std::string_view name);
+
+  /// What became of the firings of all triggers (types/trigger.hpp). Any context.
+  FiringCounts firings() const;
 
   /// Why the last failed call failed; empty after a `stop` without a loss.
   const std::string& error() const;

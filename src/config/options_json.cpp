@@ -12,13 +12,31 @@ namespace opdump::config {
 inline namespace OPDUMP_NAMESPACE {
 namespace {
 
-constexpr std::array<std::string_view, 23> kOptionKeys = {
-    "ring_bytes",    "when_full", "block_limit_ms",    "journal",
-    "file_format",   "layout",    "statistic_numbers", "trailing_comma",
-    "max_bytes",     "max_files", "reserve_bytes",     "keep",
-    "fsync",         "watch",     "history_steps",     "after_steps",
-    "history_bytes", "digest",    "model_card",        "privacy",
-    "privacy_unmatched", "seal",  "tokens"};
+constexpr std::array<std::string_view, 25> kOptionKeys = {"ring_bytes",
+                                                          "when_full",
+                                                          "block_limit_ms",
+                                                          "journal",
+                                                          "file_format",
+                                                          "layout",
+                                                          "statistic_numbers",
+                                                          "trailing_comma",
+                                                          "max_bytes",
+                                                          "max_files",
+                                                          "reserve_bytes",
+                                                          "keep",
+                                                          "fsync",
+                                                          "watch",
+                                                          "history_steps",
+                                                          "after_steps",
+                                                          "history_bytes",
+                                                          "digest",
+                                                          "model_card",
+                                                          "privacy",
+                                                          "privacy_unmatched",
+                                                          "seal",
+                                                          "tokens",
+                                                          "trigger",
+                                                          "trigger_limits"};
 constexpr std::array<std::string_view, 2> kWatch = {"every", "verdict"};
 constexpr std::array<std::string_view, 2> kNumbers = {"server", "nano"};
 constexpr std::array<std::string_view, 2> kCards = {"on", "off"};
@@ -34,6 +52,8 @@ struct OptionalKey {
 constexpr std::string_view kUnread = "this program does not read it: nothing is dumped";
 constexpr std::string_view kPrivacyUnread =
     build::kLean ? "a build with OPDUMP_SMALL_CODE cannot follow it: nothing is dumped" : kUnread;
+constexpr std::string_view kTriggerUnread =
+    build::kLean ? "a build with OPDUMP_SMALL_CODE has no triggers: leave it out" : kUnread;
 constexpr std::string_view kSealUnread =
     build::kLean ? "a build with OPDUMP_SMALL_CODE seals by its program alone, not by a config: leave it out"
                  : kUnread;
@@ -46,6 +66,8 @@ constexpr OptionalKey kOptionalKeys[] = {
     {"tokens", &ConfigContext::tokens,
      "only a program that tells its tokens, by attach.h, can follow it: leave it out"},
     {"seal", &ConfigContext::seal, kSealUnread},
+    {"trigger", &ConfigContext::triggers, kTriggerUnread},
+    {"trigger_limits", &ConfigContext::triggers, kTriggerUnread},
 };
 
 /// The longest wait that a clock of 32-bit milliseconds can distinguish from none.

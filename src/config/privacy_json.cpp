@@ -18,34 +18,6 @@ constexpr std::size_t kMaxRules = 1000;
 constexpr std::uint64_t kMaxIndex = 0xfffe;
 constexpr std::uint64_t kMaxExtent = 0x7fffffffffffffff;
 
-/// Steps of the program for `text`, the last one included.
-std::size_t count_steps(std::string_view text) {
-  std::size_t count = 1;
-  for (const char c : text) count += c == '*' ? 3 : 1;
-  return count;
-}
-
-/// Writes the program for `text`, where `*` stands for any characters and `?` for one. The first set is of all.
-void put_steps(std::string_view text, NameStep* to) {
-  using Kind = NameStep::Kind;
-  std::uint8_t at = 0;
-  const auto put = [&](Kind kind, std::size_t a, std::size_t b = 0) {
-    to[at++] = {kind, static_cast<std::uint8_t>(a), static_cast<std::uint8_t>(b)};
-  };
-  for (const char c : text) {
-    if (c == '*') {
-      put(Kind::fork, at + 1u, at + 3u);
-      put(Kind::set, 0);
-      put(Kind::fork, at - 2u, at - 2u);
-    } else if (c == '?') {
-      put(Kind::set, 0);
-    } else {
-      put(Kind::byte, static_cast<std::uint8_t>(c));
-    }
-  }
-  to[at] = {};
-}
-
 /// Whether `rule` names every tensor.
 bool names_all(const PrivacyRule& rule) {
   return rule.model().empty() && rule.op().empty() && rule.type().empty() && rule.role() == TensorRole::any;
@@ -140,36 +112,10 @@ bool PrivacyJson::settle(const JsonNode& node, const KeyPath& at, const DumpConf
     return refuse(
         ConfigFault::conflict, *node.member("keep"), at.key("keep"),
         "only \"layout\": \"cann\" has a place for it: take \"nothing\", or \"tensor\" with a crop");
-  if (!rule.model().empty() && !knows_model(rule, config))
+  if (!rule.model().empty() && !knows_model(rule.model(), config))
     return refuse(ConfigFault::conflict, *node.member("model"), at.key("model"),
                   joined({in_quotes(rule.model()[0].text),
                           " is no model that the config names, so that the rule would never count"}));
-  return true;
-}
-
-/// Models that no entry names may come all the same where an entry is for every model.
-bool PrivacyJson::knows_model(const PrivacyRule& rule, const DumpConfig& config) const {
-  if (config.models.empty()) return true;
-  return std::any_of(config.models.begin(), config.models.end(), [&rule](const ModelRule& model) {
-    return model.any_model || takes_name(rule.model(), model.model_name);
-  });
-}
-
-bool PrivacyJson::read_pattern(const JsonNode& node, const KeyPath& at, NamePattern& to) {
-  if (!check_type(&node, JsonType::string, at)) return false;
-  const std::string_view text = node.text();
-  if (text.empty()) return empty(node, at, ": leave the key out to mean every name");
-  const std::size_t count = count_steps(text);
-  if (count > kMaxNameSteps)
-    return refuse(ConfigFault::invalid_value, node, at,
-                  "a pattern has at most " + decimal(kMaxNameSteps - 1) + " characters, of which * counts as three");
-  const auto steps = memory_.array<NameStep>(count);
-  const auto sets = memory_.array<ByteSet>(1);
-  if (!steps.ok() || !sets.ok() || !copy(text, to.text)) return no_memory(node, at);
-  put_steps(text, steps.value().data());
-  sets.value()[0].fill(0xff);
-  to.steps = steps.value();
-  to.sets = sets.value();
   return true;
 }
 

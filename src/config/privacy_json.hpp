@@ -3,29 +3,27 @@
 
 #include "opdump/types/config.hpp"
 #include "opdump/types/privacy.hpp"
-#include "src/config/json/node_reader.hpp"
+#include "src/config/glob_reader.hpp"
 
 namespace opdump::config {
 inline namespace OPDUMP_NAMESPACE {
 
 /// Reads "privacy" and "privacy_unmatched" of the "opdump" object, whose other keys have been read. Strict: a
 /// rule that is not understood, or can never count, refuses the config.
-class PrivacyJson : NodeReader {
+class PrivacyJson : GlobReader {
  public:
   PrivacyJson(const JsonNode& options, Arena& memory, Refusal& refusal)
-      : NodeReader(memory, refusal), options_(options) {}
+      : GlobReader(memory, refusal), options_(options) {}
 
   bool read(DumpConfig& config);
 
  private:
   bool read_rule(const JsonNode& node, const KeyPath& at, const DumpConfig& config, PrivacyRule& rule);
-  bool read_pattern(const JsonNode& node, const KeyPath& at, NamePattern& to);
   bool read_position(const JsonNode& node, const KeyPath& at, TensorRole role, PrivacyNumbers& numbers);
   bool read_crop(const JsonNode& node, const KeyPath& at, PrivacyRule& rule);
   bool read_range(const JsonNode& node, const KeyPath& at, StepRange& range);
   bool read_count(const JsonNode& node, const KeyPath& at, std::uint64_t least, std::uint32_t& to);
   bool settle(const JsonNode& node, const KeyPath& at, const DumpConfig& config, const PrivacyRule& rule);
-  bool knows_model(const PrivacyRule& rule, const DumpConfig& config) const;
 
   const JsonNode& options_;
 };

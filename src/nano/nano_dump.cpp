@@ -51,6 +51,11 @@ bool NanoDump::load_config(const char* path, NanoConfig& config) const {
     tell(std::string(path) + ": opdump.seal: the device part of the runtime seals nothing; the dump is off");
     return false;
   }
+  if (!triggers_of(read.options).empty()) {
+    tell(std::string(path) +
+         ": opdump.trigger: the device part of the runtime keeps no history; the dump is off");
+    return false;
+  }
   if (!privacy_rules(read).empty()) {
     tell(std::string(path) +
          ": opdump.privacy: the device part of the runtime copies whole tensors; the dump is off");

@@ -21,6 +21,7 @@ void read(std::string_view text, MindSporeMode mode, ConfigDialect dialect = Con
   context.diagnostic_path = "/diagnostic";
   context.privacy = privacy_reader();
   context.seal = seal_reader();
+  context.triggers = trigger_reader();
   DumpConfig config;
   ConfigError error;
   std::vector<ConfigNote> notes;

@@ -38,6 +38,7 @@ inline std::vector<ConfigCase> accepted_configs(const std::filesystem::path& cor
         ConfigContext context = context_of(name);
         context.privacy = privacy_reader();
         context.seal = seal_reader();
+        context.triggers = trigger_reader();
         cases.push_back({dialect + folder + '/' + name, entry.path(), context});
       }
     }

@@ -3,8 +3,9 @@
 #include <string>
 #include <string_view>
 
-#include "opdump/types/privacy.hpp"
 #include "opdump/types/config.hpp"
+#include "opdump/types/privacy.hpp"
+#include "opdump/types/trigger.hpp"
 
 namespace opdump::tests {
 
@@ -25,6 +26,9 @@ class ConfigPrint {
     for (const ModelRule& rule : config.models) put(rule);
     for (const PrivacyRule& rule : config.privacy) put(rule);
     put("privacy_tells", config.privacy_tells);
+    for (const TriggerRule& rule : triggers_of(config.options)) put(rule);
+    put("trigger_bytes_per_day", trigger_limits(config.options).bytes_per_day);
+    put("trigger_firings_per_day", trigger_limits(config.options).firings_per_day);
     put("ring_bytes", config.options.ring_bytes);
     put("when_full", config.options.when_full);
     put("block_limit_ms", config.options.block_limit_ms);
@@ -89,6 +93,17 @@ class ConfigPrint {
     put("all_layers", rule.all_layers);
     for (const std::string_view layer : rule.layers) put("layer", layer);
     if (rule.extras != nullptr) put(*rule.extras);
+  }
+
+  void put(const TriggerRule& rule) {
+    put("trigger.names", rule.names.size());
+    for (const NamePattern& pattern : rule.names) put(pattern);
+    put("call", rule.call);
+    put("below", rule.below);
+    put("above", rule.above);
+    put("trigger.numbers", rule.numbers);
+    put("trigger.steps", rule.steps);
+    put("cooldown_s", rule.cooldown_s);
   }
 
   void put(const PrivacyRule& rule) {

@@ -27,10 +27,14 @@ inline bool check_path(std::string_view path, std::string& reason) {
 /// otherwise.
 struct ParsedConfig {
   explicit ParsedConfig(std::string_view text, DumpPathCheck check = check_path,
-                        const ConfigContext& context = {.privacy = privacy_reader(), .seal = seal_reader()})
+                        const ConfigContext& context = {.privacy = privacy_reader(),
+                                                        .seal = seal_reader(),
+                                                        .triggers = trigger_reader()})
       : ParsedConfig(config_memory_bytes(text.size()), text, check, context) {}
   ParsedConfig(std::size_t memory_bytes, std::string_view text, DumpPathCheck check = check_path,
-               const ConfigContext& context = {.privacy = privacy_reader(), .seal = seal_reader()})
+               const ConfigContext& context = {.privacy = privacy_reader(),
+                                               .seal = seal_reader(),
+                                               .triggers = trigger_reader()})
       : memory(memory_bytes) {
     Arena arena(memory);
     config.active = true;
@@ -51,7 +55,10 @@ inline std::filesystem::path corpus(std::string_view folder) {
 
 inline ParsedConfig parse_file(std::string_view folder, const std::string& name) {
   return ParsedConfig(read_file(corpus(folder) / (name + ".json")), check_path,
-                      {.privacy = privacy_reader(), .seal = seal_reader(), .tokens = tokens_reader()});
+                      {.privacy = privacy_reader(),
+                       .seal = seal_reader(),
+                       .tokens = tokens_reader(),
+                       .triggers = trigger_reader()});
 }
 
 /// The names of the files in a folder of the corpus, in order, without their ending.

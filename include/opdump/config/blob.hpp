@@ -149,6 +149,8 @@ class PlanReader {
         return put_span<NameStep>(at, elements, count);
       case PlanKind::privacy:
         return put_span<PrivacyRule>(at, elements, count);
+      case PlanKind::triggers:
+        return put_span<TriggerRule>(at, elements, count);
       default:
         return put_span<ByteSet>(at, elements, count);
     }

@@ -9,6 +9,7 @@
 #include "opdump/base/crc32.hpp"
 #include "opdump/types/config.hpp"
 #include "opdump/types/privacy.hpp"
+#include "opdump/types/trigger.hpp"
 
 /// The compiled plan: a DumpConfig as bytes, for devices that cannot afford a JSON parser. Little endian on
 /// every machine, no padding, at any address.
@@ -44,7 +45,8 @@
 ///               u32 history_bytes;
 ///               version 5 has the same fields; a build acts on the exclusions; version 6 has the same
 ///               fields, and `statistics` may be a digest;
-///               from version 7 on text seal, list of rules of the privacy, flag privacy_tells
+///               from version 7 on text seal, list of rules of the privacy, flag privacy_tells;
+///               from version 8 on list of triggers, u64 bytes and u32 firings of them per day
 ///     step range  u64 first, u64 last
 ///     rule      text model_name, flag any_model, flag all_layers, list of texts layers, option extras
 ///     extras    list of op ranges, list of exclusions, list of texts watched, list of texts type_parts,
@@ -54,15 +56,18 @@
 ///     position  flag output, u32 index
 ///     pattern   text, list of 3 bytes steps, list of 32 bytes sets
 ///     rule of the privacy  list of patterns names, list of step ranges crop, u64 numbers (PrivacyRule::pack)
+///     trigger   list of patterns names, text call, u64 below, u64 above, u64 numbers (TriggerRule::pack),
+///               u32 steps, u32 cooldown_s
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 inline constexpr std::uint32_t kPlanMagic = 0x4e50444f;
 /// OPDUMP_SMALL_CODE can do nothing of what came after version 6, and refuses later ones.
-inline constexpr std::uint32_t kPlanVersion = build::kLean ? 6 : 7;
-/// What a plan is written as whose config has nothing that came after digests, and one without digests either:
-/// more builds read those.
+inline constexpr std::uint32_t kPlanVersion = build::kLean ? 6 : 8;
+/// What a plan is written as whose config has nothing that came after privacy and seals, or after digests, or
+/// not even these: more builds read those.
+inline constexpr std::uint32_t kPlanVersionOfPrivacy = 7;
 inline constexpr std::uint32_t kPlanVersionOfDigests = 6;
 inline constexpr std::uint32_t kPlanVersionBeforeDigests = 5;
 inline constexpr std::size_t kPlanHeadBytes = 16;
@@ -106,6 +111,7 @@ enum class PlanKind : std::uint8_t {
   pattern_steps,
   pattern_sets,
   privacy,
+  triggers,
 };
 
 /// How a number lies in a plan.
@@ -168,7 +174,7 @@ struct PlanRecord {
 };
 
 /// How many fields the config has in each version; no other record has changed so far.
-inline constexpr std::uint8_t kPlanConfigCounts[] = {35, 37, 42, 46, 46, 46, 49};
+inline constexpr std::uint8_t kPlanConfigCounts[] = {35, 37, 42, 46, 46, 46, 49, 52};
 
 #define OPDUMP_PLAN_FIELD(type, member, kind) PlanField(offsetof(type, member), PlanKind::kind)
 
@@ -222,6 +228,9 @@ inline constexpr PlanField kPlanConfig[] = {
     OPDUMP_PLAN_FIELD(DumpConfig, options.seal, text),
     OPDUMP_PLAN_FIELD(DumpConfig, privacy, privacy),
     OPDUMP_PLAN_FIELD(DumpConfig, privacy_tells, flag),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.triggers, triggers),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.trigger_bytes_per_day, u64),
+    OPDUMP_PLAN_FIELD(DumpConfig, options.trigger_firings_per_day, u32),
 };
 inline constexpr PlanField kPlanStepRange[] = {
     OPDUMP_PLAN_FIELD(StepRange, first, u64),
@@ -266,17 +275,23 @@ inline constexpr PlanField kPlanPrivacy[] = {
     OPDUMP_PLAN_FIELD(PrivacyRule, crop, steps),
     OPDUMP_PLAN_FIELD(PrivacyRule, numbers, u64),
 };
+inline constexpr PlanField kPlanTrigger[] = {
+    OPDUMP_PLAN_FIELD(TriggerRule, names, patterns), OPDUMP_PLAN_FIELD(TriggerRule, call, text),
+    OPDUMP_PLAN_FIELD(TriggerRule, below, u64),      OPDUMP_PLAN_FIELD(TriggerRule, above, u64),
+    OPDUMP_PLAN_FIELD(TriggerRule, numbers, u64),    OPDUMP_PLAN_FIELD(TriggerRule, steps, u32),
+    OPDUMP_PLAN_FIELD(TriggerRule, cooldown_s, u32),
+};
 #undef OPDUMP_PLAN_FIELD
 
 /// All of the above in one table, so that a record finds its fields without a pointer.
 struct PlanTable {
   static constexpr std::size_t kRecords =
-      static_cast<std::size_t>(PlanKind::privacy) - static_cast<std::size_t>(PlanKind::extras) + 1;
+      static_cast<std::size_t>(PlanKind::triggers) - static_cast<std::size_t>(PlanKind::extras) + 1;
   static constexpr std::size_t kFields =
       std::size(kPlanConfig) + std::size(kPlanStepRange) + std::size(kPlanRule) + std::size(kPlanText) +
       std::size(kPlanExtras) + std::size(kPlanOpRange) + std::size(kPlanExclusion) +
       std::size(kPlanPosition) + std::size(kPlanColumn) + std::size(kPlanDevice) + std::size(kPlanPattern) +
-      std::size(kPlanPrivacy);
+      std::size(kPlanPrivacy) + std::size(kPlanTrigger);
 
   PlanRecord records[kRecords] = {};
   PlanField fields[kFields] = {};
@@ -305,6 +320,7 @@ inline constexpr PlanTable kPlanTable = [] {
   add(static_cast<const NameStep*>(nullptr), {});
   add(static_cast<const ByteSet*>(nullptr), {});
   add(static_cast<const PrivacyRule*>(nullptr), kPlanPrivacy);
+  add(static_cast<const TriggerRule*>(nullptr), kPlanTrigger);
   return table;
 }();
 
@@ -322,7 +338,8 @@ static_assert(sizeof(DumpConfig) < 2048 && sizeof(ModelExtras) < 256 && sizeof(M
 // offsetof needs standard layout.
 static_assert(std::is_standard_layout_v<DumpConfig> && std::is_standard_layout_v<ModelRule> &&
               std::is_standard_layout_v<ModelExtras> && std::is_standard_layout_v<TensorExclusion> &&
-              std::is_standard_layout_v<NamePattern> && std::is_standard_layout_v<PrivacyRule>);
+              std::is_standard_layout_v<NamePattern> && std::is_standard_layout_v<PrivacyRule> &&
+              std::is_standard_layout_v<TriggerRule>);
 // The newest version has every field.
 static_assert(std::size(kPlanConfig) == kPlanConfigCounts[std::size(kPlanConfigCounts) - 1]);
 // These lie in a plan as they are.

@@ -61,6 +61,10 @@ inline Status BasicRecorder<Memory>::begin_step(ModelPlan& plan, std::uint64_t s
   bits_ = on && plan.steps.contains(step) ? plan.bits.data() : nullptr;
   if (bits_ != nullptr) sender().set_target(plan.target);
   recorder_steps::count_step(plan, bits_ != nullptr);
+  if constexpr (!build::kLean && kAlways<Memory>) {
+    if (plan.triggers != nullptr && bits_ != nullptr) [[unlikely]]
+      sender().context().triggers->step_begins(sender(), plan);
+  }
   return Status::ok;
 }
 
@@ -125,8 +129,11 @@ inline Status BasicRecorder<Memory>::capture_overflow(std::size_t op, std::span<
     const Status status = OverflowCapture<Memory>(splitter_, overflow_, *plan, op, tensors).take(report);
     if ((bits & (kCaptureInputs | kCaptureOutputs)) == 0 || status != Status::ok) return status;
     const CapturedTensors selected = select(bits, inputs, outputs);
-    return (bits & kLeaveOut) != 0 ? splitter_.capture_remaining(*plan, op, selected)
-                                   : capture_listed(*plan, op, selected);
+    const bool leaves_out =
+        (bits & kLeaveOut) != 0 &&
+        (plan->triggers == nullptr || sender().context().triggers->look(sender(), *plan, op, tensors));
+    return leaves_out ? splitter_.capture_remaining(*plan, op, selected)
+                      : capture_listed(*plan, op, selected);
   }
 }
 
@@ -152,8 +159,12 @@ inline Status BasicRecorder<Memory>::capture_failure() {
   if constexpr (!build::kFaults) return Status::not_supported;
   const ModelPlan* plan = open_plan();
   if (plan == nullptr) return Status::step_not_open;
-  if (!sender().context().failures || bits_ == nullptr) return Status::ok;
   const RunningOp& failed = running_;
+  if constexpr (!build::kLean && kAlways<Memory>) {
+    if (plan->triggers != nullptr && bits_ != nullptr)
+      sender().context().triggers->op_failed(sender(), *plan, failed.op);
+  }
+  if (!sender().context().failures || bits_ == nullptr) return Status::ok;
   if (failed.op == nullptr) return Status::no_such_op;
   return ExceptionCapture<Memory>(splitter_, *plan, failed).take();
 }
@@ -162,6 +173,10 @@ template <class Memory>
 inline Status BasicRecorder<Memory>::end_step() {
   if (!build::kEnabled) return Status::ok;
   if (own_plan() == nullptr) return Status::step_not_open;
+  if constexpr (!build::kLean && kAlways<Memory>) {
+    if (own_plan()->triggers != nullptr && bits_ != nullptr) [[unlikely]]
+      sender().context().triggers->step_ends(sender(), *own_plan());
+  }
   bits_ = nullptr;
   running_ = RunningOp{};
   // release: the step's use of the plan comes before; pairs with the acquire in `open_plan`.
@@ -246,6 +261,11 @@ OPDUMP_APART inline bool BasicRecorder<Memory>::capture_specially(const ModelPla
                                                                   CapturedTensors tensors, Status& status) {
   const std::uint8_t bits = bits_[op];
   if ((bits & kNotSeen) != 0 && !watches(plan)) see(plan, op, tensors);
+  bool leaves_out = (bits & kLeaveOut) != 0;
+  if constexpr (!build::kLean && kAlways<Memory>) {
+    if (leaves_out && plan.triggers != nullptr)
+      leaves_out = sender().context().triggers->look(sender(), plan, op, tensors);
+  }
   if constexpr (build::kFaults) {
     if (watches(plan)) {
       note_seen(plan, op, true, true);
@@ -258,7 +278,8 @@ OPDUMP_APART inline bool BasicRecorder<Memory>::capture_specially(const ModelPla
     }
   }
   if constexpr (!build::kLean) {
-    if ((bits & kLeaveOut) == 0) return true;
+    status = Status::ok;
+    if (!leaves_out) return (bits & (kCaptureInputs | kCaptureOutputs)) != 0;
     status = splitter_.capture_remaining(plan, op, select(bits, tensors.inputs, tensors.outputs));
   }
   return false;

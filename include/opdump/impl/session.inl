@@ -23,6 +23,7 @@ BasicSession<Memory>::BasicSession(const SessionParts<Memory>& parts)
   if constexpr (!build::kLean) {
     context_.restorer = parts.restorer;
     context_.kept = parts.kept;
+    context_.triggers = parts.triggers;
     drainer_.write_kept_by(parts.kept);
     context_.log = parts.log;
   }
@@ -40,8 +41,11 @@ inline Status BasicSession<Memory>::configure(const DumpOptions& options) {
   for (Recorder& recorder : recorders_) recorder.follow(context_.when_full);
   context_.block_limit_ms = options.block_limit_ms.value_or(block_limit_ms_);
   journal_now_ = options.journal.value_or(journal_);
-  // A journal would tell of what a history has let go.
-  if (options.history_steps != 0) journal_now_ = JournalDetail::none;
+  // A journal would tell of what a history has let go; beside triggers it names no file.
+  if (options.history_steps != 0) {
+    const bool tells = !triggers_of(options).empty() && journal_now_ != JournalDetail::none;
+    journal_now_ = tells ? JournalDetail::gaps : JournalDetail::none;
+  }
   if constexpr (!build::kLean) configured_ = true;
   return Status::ok;
 }
@@ -70,6 +74,9 @@ inline Status BasicSession<Memory>::set_config(const DumpConfig& config, bool si
   if (!sink_follows && !seal_key(config.options).empty()) return Status::not_supported;
   if constexpr (!build::kLean && kAlways<Memory>) {
     if (config.options.tokens != nullptr) return Status::not_supported;
+    const TriggerWatch<Memory>* const triggers = context_.triggers;
+    if (!triggers_of(config.options).empty() && (triggers == nullptr || !triggers->follows(config)))
+      return Status::not_supported;
   }
   const std::uint64_t now = context_.clock->unix_us();
   Status status = Status::ok;
@@ -183,6 +190,7 @@ inline Status BasicSession<Memory>::load_model(ModelPlan& plan, const ModelDesc&
     if (status == Status::ok && !plan.bits.empty()) status = check_names(plan, model);
     if (status == Status::ok && !plan.bits.empty()) status = meet_privacy(plan, model);
     if (status == Status::ok && !plan.bits.empty()) status = place_watch(plan, model);
+    if (status == Status::ok) status = load_triggers(plan, model, bits);
     if (status != Status::ok) plan = ModelPlan{};
   }
   plan.model = &model;
@@ -208,6 +216,7 @@ inline Status BasicSession<Memory>::load_growing_model(ModelPlan& plan, const Mo
     // Also when none of the first operators is asked for.
     if (status == Status::ok && config_->active && asked) plan.bits = bits.first(model.ops.size());
     if (status == Status::ok && !plan.bits.empty()) status = check_names(plan, model);
+    if (status == Status::ok) status = load_triggers(plan, model, bits);
   }
   if (!config_ || status != Status::ok) plan = ModelPlan{};
   plan.model = &model;
@@ -243,6 +252,10 @@ inline Status BasicSession<Memory>::grow_model(ModelPlan& plan, std::span<std::u
     if (fits != Status::ok) status = fits;
     bits[i] = fits == Status::ok ? scratch[i] : std::uint8_t{0};
     plan.matched_ops += bits[i] != 0 ? 1 : 0;
+  }
+  if constexpr (!build::kLean && kAlways<Memory>) {
+    TriggerWatch<Memory>* const triggers = context_.triggers;
+    if (triggers != nullptr && status == Status::ok) status = triggers->grow(*config_, plan, bits, known);
   }
   if constexpr (!build::kLean) {
     if (wants_listed(*config_)) begin_account(plan, known);
@@ -291,6 +304,9 @@ inline Status BasicSession<Memory>::unload_model(ModelPlan& plan) {
   if (const Status status = at_rest(plan); status != Status::ok) return status;
   settle(plan, true);
   release_watch(plan);
+  if constexpr (!build::kLean && kAlways<Memory>) {
+    if (plan.triggers != nullptr) context_.triggers->unload(plan);
+  }
   detach_missing_drainer();
   plans_.remove(plan, *context_.clock);
   if (initialised_ && plan.generation == generation_) {
@@ -327,6 +343,9 @@ inline Status BasicSession<Memory>::finalize_some(std::size_t budget_bytes) {
     if (is_drained(slot_state(slot))) finish(slot);
   }
   settle_all();
+  if constexpr (!build::kLean && kAlways<Memory>) {
+    if (context_.triggers != nullptr) context_.triggers->drained();
+  }
   initialised_ = false;
   config_.reset();
   context_.target = Targets::kNone;
@@ -771,6 +790,22 @@ inline Status BasicSession<Memory>::meet_privacy([[maybe_unused]] const ModelPla
       });
     });
     if (unmet && !config_->privacy_tells) return Status::config_refused;
+  }
+  return Status::ok;
+}
+
+template <class Memory>
+inline Status BasicSession<Memory>::load_triggers([[maybe_unused]] ModelPlan& plan,
+                                                  [[maybe_unused]] const ModelDesc& model,
+                                                  [[maybe_unused]] std::span<std::uint8_t> bits) {
+  if constexpr (!build::kLean && kAlways<Memory>) {
+    TriggerWatch<Memory>* const triggers = context_.triggers;
+    if (triggers == nullptr || !config_->active || triggers_of(config_->options).empty()) return Status::ok;
+    plan.model = &model;
+    const Status status = triggers->load(*config_, plan, model, bits);
+    if (status == Status::ok)
+      tell_never(context_.target, [&](const auto& use) { triggers->for_each_unmet(plan, use); });
+    return status;
   }
   return Status::ok;
 }

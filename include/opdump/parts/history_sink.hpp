@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "opdump/impl/drain/step_count.hpp"
+#include "opdump/parts/triggered_history.hpp"
 #include "opdump/port/sink.hpp"
 
 namespace opdump {
@@ -42,7 +43,7 @@ inline namespace OPDUMP_NAMESPACE {
 ///     }
 ///
 /// `trigger` may be called from any context; all other calls as for any sink.
-class HistorySink final : public Sink {
+class HistorySink final : public TriggeredHistory {
  public:
   static constexpr std::size_t kBlockBytes = 512;
   static constexpr std::size_t kMaxModels = StepCount::kMaxModels;
@@ -57,7 +58,11 @@ class HistorySink final : public Sink {
   /// Forgets what is kept, and from now on keeps `history_steps` (0: nothing) in `memory`, 8-byte aligned,
   /// which then belongs to this object. While no object is open.
   void configure(MutableBytes memory, std::uint32_t history_steps, std::uint32_t after_steps) {
+    memory_ = memory;
     blocks_ = reinterpret_cast<Block*>(memory.data());
+    written_bytes_ = 0;
+    written_records_ = refused_ = 0;
+    allowed_bytes_ = UINT64_MAX;
     history_steps_ = history_steps;
     after_steps_ = after_steps;
     first_ = last_ = waiting_ = kNone;
@@ -75,6 +80,9 @@ class HistorySink final : public Sink {
     }
     free_ = count == 0 ? kNone : 0;
   }
+
+  /// For a program that calls `keep_steps` later, as a config says.
+  HistorySink(Sink& sink, MutableBytes memory) : HistorySink(sink, memory, 0, 0) {}
   HistorySink(const HistorySink&) = delete;
   HistorySink& operator=(const HistorySink&) = delete;
 
@@ -96,11 +104,32 @@ class HistorySink final : public Sink {
     return waiting_ != kNone;
   }
 
+  Status keep_steps(std::uint32_t history_steps, std::uint32_t after_steps) override {
+    const bool fits = history_steps == 0 || memory_.size() >= kBlockBytes;
+    configure(memory_, fits ? history_steps : 0, after_steps);
+    return fits ? Status::ok : Status::no_memory;
+  }
+
+  bool has_reached(std::uint32_t load, std::uint64_t step) const override {
+    return steps_.has_reached(load, step);
+  }
+
+  bool start(std::uint32_t load) override {
+    return hand_on_history(step_ - steps_.since(load));
+  }
+
+  bool is_writing() const override { return is_handing_on(); }
+  std::uint64_t steps_left() const override { return is_handing_on() ? handing_on_until_ - step_ : 0; }
+  std::uint64_t written_bytes() const override { return written_bytes_; }
+  std::uint32_t written_records() const override { return written_records_; }
+  void allow(std::uint64_t bytes) override { allowed_bytes_ = bytes; }
+  std::uint32_t refused() const override { return refused_; }
+
   /// How often the history was handed on.
   std::uint32_t triggers() const { return triggers_; }
 
   /// Objects of the history that the other sink refused.
-  std::uint32_t lost() const { return lost_; }
+  std::uint32_t lost() const override { return lost_; }
 
   /// Objects that were let go because they were too old, or their memory was needed.
   std::uint32_t let_go() const { return let_go_; }
@@ -116,7 +145,7 @@ class HistorySink final : public Sink {
   Status append(ObjectId object, std::span<const Bytes> parts) override {
     if (history_steps_ == 0) return sink_.append(object, parts);
     for (const Bytes part : parts) {
-      if (!add(static_cast<std::uint32_t>(object), part)) return Status::no_space;
+      if (!add_data(static_cast<std::uint32_t>(object), part)) return Status::no_space;
     }
     return Status::ok;
   }
@@ -142,7 +171,7 @@ class HistorySink final : public Sink {
     const Result<std::uint32_t> head = make(Kind::lines, name);
     if (!head.ok()) return head.status();
     for (const Bytes part : parts) {
-      if (add(head.value(), part)) continue;
+      if (add_data(head.value(), part)) continue;
       release(head.value());
       return Status::no_space;
     }
@@ -169,6 +198,7 @@ class HistorySink final : public Sink {
 
   struct Head {
     std::uint64_t step = 0;      ///< counts those that came here
+    std::uint64_t bytes = 0;     ///< without the name
     std::uint32_t next = kNone;  ///< of the objects that are kept, in order
     std::uint32_t last = kNone;  ///< block of the chain
     std::uint16_t root_bytes = 0;
@@ -204,6 +234,11 @@ class HistorySink final : public Sink {
     head.facts = name.facts;
     for (const std::string_view text : {name.root, name.directory, name.file}) add(object, as_bytes(text));
     return object;
+  }
+
+  bool add_data(std::uint32_t object, Bytes bytes) {
+    head_of(object).bytes += bytes.size();
+    return add(object, bytes);
   }
 
   bool add(std::uint32_t object, Bytes bytes) {
@@ -274,15 +309,37 @@ class HistorySink final : public Sink {
   /// Takes a whole object into the history, or hands it on.
   Status keep(std::uint32_t object) {
     look_for_trigger();
-    if (tells_of_a_bug(object)) hand_on_history();
-    if (is_handing_on() && !in_pieces_) {
+    if (tells_of_a_bug(object)) hand_on_history(step_);
+    const bool goes_on = is_handing_on() && take_room(head_of(object).bytes);
+    if (goes_on && !in_pieces_) {
       const Status status = hand_on(object);
+      if (status == Status::ok) count_written(object);
       release(object);
       return status;
     }
     enlist(object);
-    if (is_handing_on()) waiting_ = object;
+    if (goes_on) waiting_ = object;
     return Status::ok;
+  }
+
+  /// `object` is in the other sink.
+  void count_written(std::uint32_t object) {
+    const ObjectFacts facts = head_of(object).facts;
+    const bool is_record = facts.kind == ObjectKind::record || facts.kind == ObjectKind::report ||
+                           facts.kind == ObjectKind::failure;
+    written_records_ += is_record ? 1 : 0;
+  }
+
+  /// Whether what is handed on may have `bytes` more; if not, what is handed on ends.
+  bool take_room(std::uint64_t bytes) {
+    if (bytes > allowed_bytes_) {
+      ++refused_;
+      handing_on_until_ = 0;
+      return false;
+    }
+    allowed_bytes_ -= bytes;
+    written_bytes_ += bytes;
+    return true;
   }
 
   void enlist(std::uint32_t object) {
@@ -301,23 +358,36 @@ class HistorySink final : public Sink {
   void look_for_trigger() {
     if (!triggered_.load(std::memory_order_acquire)) return;  // partner: `trigger`
     triggered_.store(false, std::memory_order_relaxed);
-    hand_on_history();
+    hand_on_history(step_);
   }
 
-  void hand_on_history() {
+  /// What is kept, and what comes until `after_steps_` steps behind `step`. False: it may not be so much.
+  bool hand_on_history(std::uint64_t step) {
+    std::uint64_t bytes = 0;
+    // In pieces, what waits has its room already.
+    for (std::uint32_t at = waiting_ == kNone ? first_ : head_of(waiting_).next; at != kNone;
+         at = head_of(at).next) {
+      bytes += head_of(at).bytes;
+    }
+    if (!take_room(bytes)) return false;
     ++triggers_;
-    handing_on_until_ = step_ + after_steps_;
+    if (step + after_steps_ > handing_on_until_) handing_on_until_ = step + after_steps_;
     if (in_pieces_) {
       waiting_ = last_;
-      return;
+      return true;
     }
     while (first_ != kNone) {
       const std::uint32_t object = first_;
-      if (hand_on(object) != Status::ok) ++lost_;
+      if (hand_on(object) == Status::ok) {
+        count_written(object);
+      } else {
+        ++lost_;
+      }
       first_ = head_of(object).next;
       release(object);
     }
     last_ = kNone;
+    return true;
   }
 
   /// Hands the first object's lines on, and returns their bytes.
@@ -366,6 +436,8 @@ class HistorySink final : public Sink {
       const bool paired = held_ != kNoObject;
       const Status status = paired ? sink_.commit(held_, out_) : sink_.commit(out_);
       if (status != Status::ok) lost_ += paired ? 2 : 1;
+      if (status == Status::ok) count_written(first_);
+      if (status == Status::ok && paired) ++written_records_;
       held_ = kNoObject;
     }
     remove_first();
@@ -414,16 +486,20 @@ class HistorySink final : public Sink {
   Status commit_pair(ObjectId first, ObjectId second) {
     const std::uint32_t objects[] = {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(second)};
     look_for_trigger();
-    if (tells_of_a_bug(objects[0]) || tells_of_a_bug(objects[1])) hand_on_history();
-    if (!is_handing_on() || in_pieces_) {
+    if (tells_of_a_bug(objects[0]) || tells_of_a_bug(objects[1])) hand_on_history(step_);
+    const bool goes_on = is_handing_on() && take_room(head_of(objects[0]).bytes + head_of(objects[1]).bytes);
+    if (!goes_on || in_pieces_) {
       for (const std::uint32_t object : objects) enlist(object);
-      if (is_handing_on()) {
+      if (goes_on) {
         head_of(objects[0]).with_next = true;
         waiting_ = objects[1];
       }
       return Status::ok;
     }
     const Status status = hand_on_both(objects[0], objects[1]);
+    for (const std::uint32_t object : objects) {
+      if (status == Status::ok) count_written(object);
+    }
     for (const std::uint32_t object : objects) release(object);
     return status;
   }
@@ -461,6 +537,7 @@ class HistorySink final : public Sink {
   }
 
   Sink& sink_;
+  MutableBytes memory_{};
   Block* blocks_ = nullptr;
   std::uint32_t free_ = kNone;
   std::uint32_t first_ = kNone;  ///< of the objects that are kept
@@ -479,6 +556,10 @@ class HistorySink final : public Sink {
   std::uint32_t triggers_ = 0;
   std::uint32_t let_go_ = 0;
   std::uint32_t lost_ = 0;
+  std::uint32_t refused_ = 0;
+  std::uint32_t written_records_ = 0;
+  std::uint64_t written_bytes_ = 0;
+  std::uint64_t allowed_bytes_ = UINT64_MAX;
   std::atomic<bool> triggered_{false};
 };
 

@@ -32,6 +32,7 @@ enum class NeverCause : std::uint8_t {
   uncounted,         ///< the first of the names that are too many to be told from those that were met
   no_private,        ///< no tensor of the model is one that the rule of the privacy names
   no_private_model,  ///< of this rule for models none was loaded; without a name: no rule is for the model
+  no_trigger,        ///< no tensor of the model is one that the trigger looks at
 };
 
 struct NeverKind {
@@ -70,8 +71,9 @@ inline constexpr NeverKind kNeverKinds[] = {
     {"no_private", "no tensor of the model is one that it names", "rule of the privacy"},
     {"no_private_model", "the rules of the privacy and the models that were loaded are not for each other",
      "rule of the privacy"},
+    {"no_trigger", "no tensor of the model is one that it looks at", "trigger"},
 };
-static_assert(std::size(kNeverKinds) == static_cast<std::size_t>(NeverCause::no_private_model) + 1);
+static_assert(std::size(kNeverKinds) == static_cast<std::size_t>(NeverCause::no_trigger) + 1);
 
 /// Whether it is about steps.
 constexpr bool has_steps(NeverCause cause) {

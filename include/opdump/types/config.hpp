@@ -100,6 +100,13 @@ inline constexpr std::string_view kFsyncWords[] = {"never", "finalize", "record"
 inline constexpr std::uint32_t kDefaultHistoryBytes = 1024 * 1024;
 
 struct TokenRules;
+struct TriggerRule;
+
+/// What triggers may have of a day.
+struct TriggerLimits {
+  std::uint64_t bytes_per_day = 0;    ///< of files and lines; 0: any
+  std::uint32_t firings_per_day = 0;  ///< 0: any
+};
 
 /// How to dump, as the config's "opdump" object says. The program decides what is absent.
 struct DumpOptions {
@@ -120,6 +127,10 @@ struct DumpOptions {
   std::uint32_t history_bytes = 0;  ///< of that memory; 0: kDefaultHistoryBytes
   /// The 32 bytes of the public key that the dump is sealed for, see SealedSink; empty: it is not sealed.
   [[no_unique_address]] Maybe<!build::kLean, std::string_view> seal{};
+  /// With `history_steps`: when they are written, besides at an overflow or failure. See TriggerRule.
+  [[no_unique_address]] Maybe<!build::kLean, std::span<const TriggerRule>> triggers{};
+  [[no_unique_address]] Maybe<!build::kLean, std::uint64_t, 1> trigger_bytes_per_day{};  ///< as TriggerLimits
+  [[no_unique_address]] Maybe<!build::kLean, std::uint32_t, 1> trigger_firings_per_day{};
   /// Null: the config does not speak of tokens.
   [[no_unique_address]] Maybe<!build::kLean, const TokenRules*> tokens{};
 };
@@ -127,6 +138,16 @@ struct DumpOptions {
 /// The key that the dump is sealed for; empty: it is not.
 constexpr std::string_view seal_key(const DumpOptions& options) {
   return options.seal;
+}
+
+/// When the history is written; none in a build that has no triggers.
+constexpr std::span<const TriggerRule> triggers_of(const DumpOptions& options) {
+  return options.triggers;
+}
+
+/// What of a day these may have.
+constexpr TriggerLimits trigger_limits(const DumpOptions& options) {
+  return {options.trigger_bytes_per_day, options.trigger_firings_per_day};
 }
 
 /// Whether `options` ask a sink for something that only a file system can do, for a history or for sealing.

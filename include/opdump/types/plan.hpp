@@ -16,7 +16,8 @@ inline namespace OPDUMP_NAMESPACE {
 inline constexpr std::uint8_t kCaptureInputs = 1;
 inline constexpr std::uint8_t kCaptureOutputs = 2;
 inline constexpr std::uint8_t kCheckOverflow = 4;  ///< inputs and outputs, if the operator overflows
-/// All but the tensors that the config leaves out; in a plan that does not watch.
+/// All but the tensors that the config leaves out, or a trigger looks at the operator; in a plan that does
+/// not watch.
 inline constexpr std::uint8_t kLeaveOut = 8;
 // What has not been captured so far of a listed operator; in a plan that does not watch.
 inline constexpr std::uint8_t kNotRun = 16;
@@ -110,6 +111,8 @@ class RulesOfModel {
   bool any_ = false;
 };
 
+struct TriggeredPlan;
+
 /// A config resolved against one model: a byte per operator, and what else a record needs. The caller owns
 /// the plan and the bytes, and `Session::load_model` fills them; both must stay until
 /// `Session::unload_model`. A loaded plan does not change, except for the step counter and the bits of
@@ -126,6 +129,8 @@ struct ModelPlan {
   std::uint32_t load = 0;         ///< number of this loading in the session, from 1 on
   [[no_unique_address]] Maybe<build::kFaults, WatchState> watch{};   ///< without operators: it does not watch
   [[no_unique_address]] Maybe<!build::kLean, RulesOfModel> rules{};  ///< of which some leave tensors out
+  /// What the session's TriggerWatch knows of it; null: nothing of it is looked at.
+  [[no_unique_address]] Maybe<!build::kLean, TriggeredPlan*> triggers{};
   /// Used by the session's list of the plans that it captures.
   [[no_unique_address]] Maybe<!build::kLean, ModelPlan*> next_loaded{};
   std::uint64_t next_step = 0;

@@ -34,12 +34,13 @@ constexpr std::size_t member_count() {
 static_assert(member_count<DumpConfig>() == 29);
 static_assert(member_count<DumpForm>() == 9);
 // without_cards is in no plan: firmware writes none. Nor is tokens: no plan is written for them.
-static_assert(member_count<DumpOptions>() == 15);
+static_assert(member_count<DumpOptions>() == 18);
 static_assert(member_count<ModelRule>() == 6);  // one member is derived from another, and is in no plan
 static_assert(member_count<ModelExtras>() == 6);
 static_assert(member_count<TensorExclusion>() == 3);
 static_assert(member_count<NamePattern>() == 3);
 static_assert(member_count<PrivacyRule>() == 3);
+static_assert(member_count<TriggerRule>() == 7);
 
 class PlanWriter {
  public:
@@ -152,6 +153,8 @@ class PlanWriter {
         return add_span<ByteSet>(kind, at);
       case PlanKind::privacy:
         return add_span<PrivacyRule>(kind, at);
+      case PlanKind::triggers:
+        return add_span<TriggerRule>(kind, at);
       case PlanKind::config:
         return;
     }
@@ -162,7 +165,8 @@ class PlanWriter {
 
 /// The oldest version that says all of `config`, which more builds read.
 std::uint32_t version_of(const DumpConfig& config) {
-  if (!privacy_rules(config).empty() || !seal_key(config.options).empty()) return kPlanVersion;
+  if (!triggers_of(config.options).empty()) return kPlanVersion;
+  if (!privacy_rules(config).empty() || !seal_key(config.options).empty()) return kPlanVersionOfPrivacy;
   return digest_bytes(config.form) != 0 ? kPlanVersionOfDigests : kPlanVersionBeforeDigests;
 }
 

@@ -4,8 +4,10 @@
 #include <bit>
 #include <optional>
 
+#include "opdump/base/number_text.hpp"
 #include "opdump/types/privacy.hpp"
 #include "opdump/types/tokens.hpp"
+#include "opdump/types/trigger.hpp"
 #include "src/card/hexadecimal.hpp"
 #include "src/tool/cli/json.hpp"
 
@@ -122,6 +124,35 @@ void write_tokens(JsonWriter& json, const TokenRules& rules) {
   json.close('}');
 }
 
+std::string real_text(double value) {
+  char memory[kMaxNumberText];
+  TextWriter text(memory);
+  return std::string(add_number(text, value).text());
+}
+
+void write_triggers(JsonWriter& json, const DumpOptions& options) {
+  if (triggers_of(options).empty()) return;
+  json.key("trigger").open('[');
+  for (const TriggerRule& rule : triggers_of(options)) {
+    json.open('{');
+    for (const NamePattern& pattern : rule.model()) json.key("model").text(pattern.text);
+    for (const NamePattern& pattern : rule.op()) json.key("op").text(pattern.text);
+    if (rule.cause() == TriggerCause::call) json.key("call").text(rule.call);
+    if (rule.cause() != TriggerCause::call) json.key("stat").text(word(kTriggerWords, rule.cause()));
+    if (looks_at_tensor(rule.cause())) json.key(rule.is_input() ? "input" : "output").number(rule.index());
+    if (rule.has_below()) json.key("below").text(real_text(rule.lower()));
+    if (rule.has_above()) json.key("above").text(real_text(rule.upper()));
+    json.key("for").number(rule.steps).key("cooldown_s").number(rule.cooldown_s).close('}');
+  }
+  json.close(']');
+  const TriggerLimits limits = trigger_limits(options);
+  if (limits.bytes_per_day == 0 && limits.firings_per_day == 0) return;
+  json.key("trigger_limits").open('{');
+  if (limits.bytes_per_day != 0) json.key("bytes_per_day").number(limits.bytes_per_day);
+  if (limits.firings_per_day != 0) json.key("firings_per_day").number(limits.firings_per_day);
+  json.close('}');
+}
+
 void write_options(JsonWriter& json, const DumpOptions& options) {
   json.key("options").open('{');
   if (options.ring_bytes) json.key("ring_bytes").number(*options.ring_bytes);
@@ -137,6 +168,7 @@ void write_options(JsonWriter& json, const DumpOptions& options) {
   if (options.history_steps != 0) json.key("history_steps").number(options.history_steps);
   if (options.after_steps != 0) json.key("after_steps").number(options.after_steps);
   if (options.history_bytes != 0) json.key("history_bytes").number(options.history_bytes);
+  write_triggers(json, options);
   if (options.fsync) json.key("fsync").text(word(kFsyncWords, *options.fsync));
   if (const TokenRules* const tokens = options.tokens; tokens != nullptr) write_tokens(json, *tokens);
   json.close('}');

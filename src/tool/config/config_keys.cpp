@@ -211,6 +211,28 @@ constexpr ConfigKey kKeys[] = {
     {"history_steps",
      "steps to keep in memory and write only when something happens: an overflow, an exception, a trigger",
      kOwn, "a whole number from 1 to 1000000", "everything is written at once"},
+    {"trigger",
+     "with history_steps: when else the history is written, and the steps after it; what fires and why "
+     "stands in "
+     "the journal",
+     kOwn,
+     "a list of at most 64 objects: \"stat\": \"max\", \"min\", \"mean\", \"l2norm\", \"nan\" or \"inf\" "
+     "(counts), "
+     "\"saturated\" (the share of elements at a limit of their dtype), \"change\" (of the tensor), "
+     "\"latency_us\" (of "
+     "a step) or \"failure\"; \"op\" and \"model\": names with * and ?; \"input\" or \"output\": an index, "
+     "else "
+     "output 0; \"below\" and \"above\": numbers, else above 0 of counts; \"for\": steps in a row; "
+     "\"cooldown_s\": "
+     "seconds; or \"call\": what the program calls it",
+     "overflows, failures and the program's calls alone"},
+    {"trigger_limits",
+     "with trigger: what all firings of a day may have; a day is the clock's, or 24 hours from the boot",
+     kOwn,
+     "an object of \"bytes_per_day\": a whole number from 1 on, of files and lines without what the medium "
+     "adds; "
+     "\"firings_per_day\": a whole number from 1 to 4294967295",
+     "no limit"},
     {"after_steps", "with history_steps: steps to write after the one in which it happens", kOwn,
      "a whole number up to 1000000", "0"},
     {"history_bytes", "with history_steps: the memory for them; when it is full, the oldest step goes", kOwn,

@@ -8,6 +8,7 @@
 #include "src/card/hexadecimal.hpp"
 #include "src/tool/cli/human_text.hpp"
 #include "src/tool/config/privacy_text.hpp"
+#include "src/tool/config/trigger_text.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -267,6 +268,10 @@ std::vector<std::string> config_lines(const DumpConfig& config) {
         " files in the layout " + std::string(kLayoutWords[static_cast<std::size_t>(config.form.layout)]));
   if (config.options.history_steps != 0)
     lines.push_back("when    something happens: " + history_text(config.options));
+  for (const TriggerRule& rule : triggers_of(config.options))
+    lines.push_back("when    " + trigger_text(rule));
+  if (const std::string limits = trigger_limits_text(trigger_limits(config.options)); !limits.empty())
+    lines.push_back("when    " + limits);
   if (config.form.data != DumpData::tensor && digest_bytes(config.form) == 0)
     lines.push_back("stats   " + statistics_text(config));
   if (const TokenRules* const tokens = config.options.tokens; tokens != nullptr) {

@@ -16,6 +16,7 @@
 #include "src/config/refusal.hpp"
 #include "src/tool/cli/human_text.hpp"
 #include "src/tool/match/privacy_match.hpp"
+#include "src/tool/match/trigger_match.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -38,6 +39,7 @@ ModelMatch match(const DumpConfig& config, const ModelDesc& model, std::vector<M
     if (plan.bits[i] != 0) match.matched.emplace_back(model.ops[i].name);
   }
   if (!plan.bits.empty()) match_privacy(config, model, plan.bits, match, misses);
+  match_triggers(config, model, match, misses);
   match.lacks_producers = !match.matched.empty() && promises_data_ops(config) && !tell_producers(model.ops);
   return match;
 }
@@ -295,6 +297,7 @@ MatchReport match_models(const DumpConfig& config, std::span<const ModelDesc> mo
     report.forecast += report.models.emplace_back(match(config, model, report.misses)).forecast;
   const NamedModels named(models);
   for (const ModelRule& rule : config.models) RuleCheck(rule, named, report).run();
+  report.triggers = trigger_lines(config, report.models, report.forecast.bytes_per_step);
   return report;
 }
 
@@ -329,6 +332,7 @@ std::vector<std::string> match_lines(const MatchReport& report) {
   TextWriter forecast(memory);
   lines.push_back("cost    " +
                   std::string(add_forecast(forecast, report.forecast, report.partition_bytes).text()));
+  for (const std::string& line : report.triggers) lines.push_back(line);
   if (any_kept)
     lines.push_back("note    the cost is that of whole tensors, of which the privacy leaves out a part");
   return lines;

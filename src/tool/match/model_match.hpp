@@ -19,6 +19,9 @@ struct ModelMatch {
   Forecast forecast{};
   std::vector<cards::TokenBytes> token_bytes{};  ///< by phase; empty: the config has no rules for tokens
   std::vector<std::string> kept{};  ///< in words: what the config's privacy keeps of its tensors
+  std::uint64_t looks = 0;          ///< of triggers, in a step
+  std::uint64_t look_bytes = 0;     ///< that these read, as far as the tensors are told
+  std::vector<std::string> look_lines{};  ///< in words: what triggers look at
   bool refused = false;             ///< nothing is dumped: a rule of the privacy names none of its tensors
   bool lacks_producers = false;  ///< so the Data operators that the config promises cannot be found
 };
@@ -34,6 +37,7 @@ struct MatchReport {
   std::vector<Miss> misses;
   std::vector<std::string> stand_ins;  ///< in words: names that only files have, and their operators
   Forecast forecast{};                 ///< of all models
+  std::vector<std::string> triggers{};  ///< in words: what looks, firings and days of triggers cost
   std::uint64_t partition_bytes = 0;   ///< size of the dump's partition; 0: not known
 };
 

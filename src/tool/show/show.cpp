@@ -28,6 +28,7 @@
 #include "src/tool/show/show_listing.hpp"
 #include "src/tool/show/step_listing.hpp"
 #include "src/tool/verify/dump_clocks.hpp"
+#include "src/tool/verify/told_firings.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -315,6 +316,7 @@ int run_show(Words words) {
   }
   dump.tell_missing(report);
   if (!files.error().empty()) report.error(files.error());
+  if (!options.json) tell_firings(found, [](const std::string& line) { std::puts(line.c_str()); });
   return failed ? kExitFailed : kExitOk;
 }
 

@@ -142,6 +142,9 @@ void DumpCheck::check_journal(const std::string& name) {
   const auto cut = cuts_.find(name);
   cut_ = cut == cuts_.end() ? &none : &cut->second;
   digested_ = digest_bytes_ = 0;
+  has_history_ = false;
+  history_wrote_ = 0;
+  triggers_.clear();
   provenance_.clear();
   if (cut_->may_be) check->expect_cut(cut_->records);
   JournalReader reader;
@@ -180,7 +183,7 @@ void DumpCheck::check_journal(const std::string& name) {
   cut_->tell(journal_, context_.findings);
   summary.records = check->records();
   summary.closed = check->closed();
-  summary.written = check->written();
+  summary.written = has_history_ ? history_wrote_ : check->written();
   summary.lost = check->lost();
 
   Device& device = devices_[summary.name.device];
@@ -189,8 +192,11 @@ void DumpCheck::check_journal(const std::string& name) {
   device.is_cut |= cut_->may_be;
   if (!summary.records) {
     device.has_gaps = true;
-    device.unnamed += summary.written - check->reduced();
+    device.unnamed += summary.written - (has_history_ ? 0 : check->reduced());
+    // Until its end nothing tells what a history has written.
+    device.is_unsure |= has_history_ && !summary.closed;
   }
+  tell_triggers(summary.closed);
   check_digests(name, summary, device);
   cut_ = nullptr;
   context_.journals.push_back(std::move(summary));
@@ -442,6 +448,45 @@ void DumpCheck::on_clock(const ClockStep& step) {
   told_.clock(step);
 }
 
+void DumpCheck::on_history(std::uint32_t, std::uint32_t) {
+  has_history_ = true;
+}
+
+void DumpCheck::on_fired(const ToldFiring& firing) {
+  TriggerAccount& account = triggers_[firing.trigger];
+  account.trigger.trigger = firing.trigger;
+  account.trigger.cause = firing.cause;
+  ++account.fired;
+  told_.fired(firing);
+}
+
+void DumpCheck::on_trigger(std::uint64_t number, const ToldFiring& trigger, const FiringCounts& counts) {
+  TriggerAccount& account = triggers_[trigger.trigger];
+  account.trigger.trigger = trigger.trigger;
+  account.trigger.cause = trigger.cause;
+  account.counts = counts;
+  account.counted = true;
+  if (counts.fired != account.fired && !cut_->may_be)
+    on_problem(number, "trigger " + std::to_string(trigger.trigger) + " counts " +
+                           count_text(counts.fired, "firing") + ", and the lines before tell of " +
+                           std::to_string(account.fired));
+}
+
+void DumpCheck::on_wrote(std::uint32_t records, std::uint32_t lost) {
+  history_wrote_ = records;
+  if (lost != 0) told_.refused_by_sink(lost);
+}
+
+void DumpCheck::tell_triggers(bool closed) {
+  for (const auto& [number, account] : triggers_) {
+    if (account.counted) {
+      told_.trigger(account.trigger, account.counts);
+    } else if (closed) {
+      on_problem(0, "nothing tells how often trigger " + std::to_string(number) + " was held back");
+    }
+  }
+}
+
 void DumpCheck::on_chunk(const JournalLine& line) {
   constexpr std::string_view kOutside = "../";
   if (line.fault != ChunkFault::other) {
@@ -511,7 +556,7 @@ void DumpCheck::tell_counted_files() {
     const std::uint64_t found = device.found + device.removed;
     if (found == device.unnamed) continue;
     const bool fewer = found < device.unnamed;
-    if (!fewer && !device.all_closed) continue;
+    if (device.is_unsure || (!fewer && !device.all_closed)) continue;
     const std::string text = std::to_string(found) + " files, and the journals without names count " +
                              count_text(device.unnamed, "record");
     if (fewer && device.is_cut) {

@@ -68,9 +68,18 @@ class DumpCheck final : private JournalListener {
     bool all_closed = true;
     bool has_gaps = false;      ///< a journal that names no files
     std::uint64_t unnamed = 0;  ///< records that such journals count
+    bool is_unsure = false;     ///< how many is not known
     std::uint64_t found = 0;    ///< files that may be those
     std::uint64_t removed = 0;  ///< files that were those
     bool is_cut = false;        ///< a log that went round took the oldest
+  };
+
+  /// What the lines of one trigger tell.
+  struct TriggerAccount {
+    ToldFiring trigger{};     ///< number and cause
+    std::uint32_t fired = 0;  ///< lines of firings
+    FiringCounts counts{};    ///< of the last line of counts
+    bool counted = false;
   };
 
   using RealNames = std::unordered_map<std::string, std::string>;
@@ -90,6 +99,10 @@ class DumpCheck final : private JournalListener {
   void on_chunk(const JournalLine& line) override;
   void on_provenance(const Provenance& provenance) override;
   void on_clock(const ClockStep& step) override;
+  void on_history(std::uint32_t history_steps, std::uint32_t after_steps) override;
+  void on_fired(const ToldFiring& firing) override;
+  void on_trigger(std::uint64_t number, const ToldFiring& trigger, const FiringCounts& counts) override;
+  void on_wrote(std::uint32_t records, std::uint32_t lost) override;
   void on_driver(std::string_view call, std::int32_t code) override;
   void on_untold(std::uint64_t number, std::uint32_t untold, const DumpCounts& counts) override;
   void on_untold_reduced(std::uint64_t number, std::uint32_t untold) override;
@@ -114,6 +127,7 @@ class DumpCheck final : private JournalListener {
   void check_journal(const std::string& name);
   void tell_counted_files();
   void tell_problem(const HashList& list);
+  void tell_triggers(bool closed);
   std::string find_file(const std::string& path);
   const RealNames& real_names(const std::string& directory);
   void add_file(FindingKind kind, bool wrong, const std::string& path, const std::string& message);
@@ -136,6 +150,9 @@ class DumpCheck final : private JournalListener {
   JournalFindings told_;
   std::map<std::string, OverwrittenStart> cuts_;  ///< by the journal's name
   OverwrittenStart* cut_ = nullptr;               ///< of the one being read
+  bool has_history_ = false;                      ///< the one being read is of a history
+  std::uint32_t history_wrote_ = 0;               ///< records, by the last line that tells
+  std::map<std::uint32_t, TriggerAccount> triggers_;  ///< of it, by their numbers
   std::uint64_t digested_ = 0;                    ///< records of the one being read, in its file of digests
   std::uint64_t digest_bytes_ = 0;                ///< of that file, by its lines
   HashList listed_;

@@ -40,6 +40,8 @@ constexpr KindTexts kKinds[] = {
     {"provenance", "what the dumps come from"},
     {"clock", "the clock was set while it was dumped"},
     {"rotated", "older dumps, removed to make room"},
+    {"fired", "triggers that have fired"},
+    {"trigger", "all firings of the triggers"},
     {"tokens", "tokens of language models"},
 };
 static_assert(std::size(kKinds) == static_cast<std::size_t>(FindingKind::kCount));

@@ -36,6 +36,8 @@ enum class FindingKind : std::uint8_t {
   provenance,   ///< what the dump comes from
   clock,        ///< the clock was set while it was dumped
   rotated,      ///< older dumps were removed to make room
+  fired,        ///< a trigger has fired
+  trigger,      ///< what became of the firings of one
   tokens,       ///< which tokens of a language model are there, and which had no room
   kCount,
 };

@@ -56,6 +56,14 @@ void JournalCheck::take(const JournalLine& line, std::uint64_t number) {
       return listener_.on_chunk(line);
     case Kind::driver:
       return listener_.on_driver(line.driver_call, line.driver_code);
+    case Kind::history:
+      return listener_.on_history(line.history_steps, line.after_steps);
+    case Kind::fired:
+      return listener_.on_fired(line.firing);
+    case Kind::trigger:
+      return listener_.on_trigger(number_, line.firing, line.firing_counts);
+    case Kind::wrote:
+      return listener_.on_wrote(line.sequence, line.last);
     case Kind::closed:
       return take_closed(line);
     case Kind::begun:

@@ -43,6 +43,18 @@ class JournalListener {
   /// What the dump comes from; each line of it.
   virtual void on_provenance(const Provenance& provenance) = 0;
 
+  /// The records lie in a history: no line names one, and those that no trigger wanted are gone.
+  virtual void on_history(std::uint32_t history_steps, std::uint32_t after_steps) = 0;
+
+  /// A trigger has fired.
+  virtual void on_fired(const ToldFiring& firing) = 0;
+
+  /// What has become of all firings of one so far.
+  virtual void on_trigger(std::uint64_t number, const ToldFiring& trigger, const FiringCounts& counts) = 0;
+
+  /// The history has written as many records as `records`, and `lost` of what it kept were refused.
+  virtual void on_wrote(std::uint32_t records, std::uint32_t lost) = 0;
+
   /// The clock was set, at a step that goes with those before; the first time that one is told.
   virtual void on_clock(const ClockStep& step) = 0;
 

@@ -5,6 +5,7 @@
 #include "src/tool/cli/human_text.hpp"
 #include "src/tool/cli/step_ranges.hpp"
 #include "src/tool/verify/dump_provenance.hpp"
+#include "src/tool/verify/firing_text.hpp"
 
 namespace opdump::tool {
 
@@ -78,6 +79,45 @@ void JournalFindings::driver(std::string_view call, std::int32_t code) {
   const std::string returned = std::to_string(code);
   findings_.add_note(FindingKind::driver, {journal_, std::string(call) + " returned " + returned},
                      {{"journal", journal_}, {"call", std::string(call)}, {"code", returned}});
+}
+
+void JournalFindings::fired(const ToldFiring& firing) {
+  const std::string cause(kTriggerWords[static_cast<std::size_t>(firing.cause)]);
+  findings_.add_note(FindingKind::fired,
+                     {"step " + std::to_string(firing.step), std::string(firing.where), firing_text(firing),
+                      "trigger " + std::to_string(firing.trigger)},
+                     {{"journal", journal_},
+                      {"trigger", {}, firing.trigger, true},
+                      {"cause", cause},
+                      {"step", {}, firing.step, true},
+                      {"value", std::string(firing.value)},
+                      {"limit", std::string(firing.limit)},
+                      {"model_id", {}, firing.model_id, true},
+                      {"where", std::string(firing.where)}});
+}
+
+void JournalFindings::trigger(const ToldFiring& trigger, const FiringCounts& counts) {
+  const std::string cause(kTriggerWords[static_cast<std::size_t>(trigger.cause)]);
+  findings_.add_note(FindingKind::trigger,
+                     {"trigger " + std::to_string(trigger.trigger), cause, firing_counts_text(counts)},
+                     {{"journal", journal_},
+                      {"trigger", {}, trigger.trigger, true},
+                      {"cause", cause},
+                      {"fired", {}, counts.fired, true},
+                      {"cooldown", {}, counts.held[0], true},
+                      {"firings", {}, counts.held[1], true},
+                      {"bytes", {}, counts.held[2], true},
+                      {"crowded", {}, counts.held[3], true},
+                      {"cut", {}, counts.cut, true},
+                      {"unread", {}, counts.unread, true},
+                      {"looks", {}, counts.looks, true}});
+}
+
+void JournalFindings::refused_by_sink(std::uint32_t lost) {
+  findings_.add_summed(FindingKind::gap,
+                       {{"journal", journal_}, {"count", {}, lost, true}, {"cause", "history"}}, lost);
+  findings_.add_row(FindingKind::gap,
+                    {journal_, "history", count_text(lost, "file") + " of write-outs refused by the sink"});
 }
 
 void JournalFindings::untold(std::uint64_t number, std::uint32_t untold, const DumpCounts& counts) {

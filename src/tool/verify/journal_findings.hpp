@@ -22,6 +22,9 @@ class JournalFindings {
   void provenance(const Provenance& provenance);
   void clock(const ClockStep& step);
   void driver(std::string_view call, std::int32_t code);
+  void fired(const ToldFiring& firing);
+  void trigger(const ToldFiring& trigger, const FiringCounts& counts);
+  void refused_by_sink(std::uint32_t lost);
   void untold(std::uint64_t number, std::uint32_t untold, const DumpCounts& counts);
   void untold_reduced(std::uint64_t number, std::uint32_t untold);
   void dumps_removed(std::uint64_t count, std::uint64_t first, std::uint64_t last);

@@ -150,7 +150,7 @@ bool are_causes(std::string_view text) {
 
 bool parse_header(std::string_view rest, JournalLine& line, std::string& reason) {
   const std::string_view version = cut_first(rest, ',');
-  if (version.size() != 1 || version[0] < '1' || version[0] > '6') {
+  if (version.size() != 1 || version[0] < '1' || version[0] > '7') {
     reason = "version " + std::string(version.substr(0, 20)) + " of the journal's format is not known here";
     return false;
   }
@@ -241,6 +241,45 @@ bool parse_driver(std::string_view rest, JournalLine& line) {
     return false;
   line.driver_code = static_cast<std::int32_t>(negative ? 0 - size : size);
   return (line.driver_code < 0) == negative;
+}
+
+/// Cuts the number and the cause of a trigger off `rest`.
+bool take_trigger(std::string_view& rest, ToldFiring& firing) {
+  if (!parse_canonical(cut_first(rest, ','), firing.trigger)) return false;
+  const std::string_view word = cut_first(rest, ',');
+  const auto* cause = std::find(std::begin(kTriggerWords), std::end(kTriggerWords), word);
+  firing.cause = static_cast<TriggerCause>(cause - std::begin(kTriggerWords));
+  return cause != std::end(kTriggerWords);
+}
+
+bool is_number(std::string_view text) {
+  return text.find_first_not_of("0123456789abcdefin+-.") == text.npos;
+}
+
+bool parse_fired(std::string_view rest, JournalLine& line) {
+  ToldFiring& firing = line.firing;
+  constexpr std::ptrdiff_t kCommas = 6;
+  if (std::count(rest.begin(), rest.end(), ',') < kCommas || !take_trigger(rest, firing) ||
+      !parse_canonical(cut_first(rest, ','), firing.step))
+    return false;
+  firing.value = cut_first(rest, ',');
+  firing.limit = cut_first(rest, ',');
+  if (!parse_canonical(cut_first(rest, ','), firing.model_id)) return false;
+  firing.where = rest;
+  const bool has_limit = firing.limit.starts_with('<') || firing.limit.starts_with('>');
+  return is_number(firing.value) && has_limit == has_limits(firing.cause) &&
+         (firing.limit.empty() || is_number(firing.limit.substr(1))) && !rest.empty();
+}
+
+bool parse_trigger(std::string_view rest, JournalLine& line) {
+  FiringCounts& counts = line.firing_counts;
+  constexpr std::ptrdiff_t kCommas = 9;
+  if (std::count(rest.begin(), rest.end(), ',') != kCommas || !take_trigger(rest, line.firing)) return false;
+  bool good = parse_canonical(cut_first(rest, ','), counts.fired);
+  for (std::uint32_t& held : counts.held) good = good && parse_canonical(cut_first(rest, ','), held);
+  for (std::uint32_t* const count : {&counts.cut, &counts.unread, &counts.looks})
+    good = good && parse_canonical(cut_first(rest, ','), *count);
+  return good;
 }
 
 bool parse_path(std::string_view text, JournalLine& line) {
@@ -345,6 +384,10 @@ bool parse_journal_line(std::string_view text, JournalLine& line, std::string& r
                                                           {"chunk", Kind::chunk},
                                                           {"driver", Kind::driver},
                                                           {"clock", Kind::clock},
+                                                          {"history", Kind::history},
+                                                          {"fired", Kind::fired},
+                                                          {"trigger", Kind::trigger},
+                                                          {"wrote", Kind::wrote},
                                                           {"closed", Kind::closed},
                                                           {"row", Kind::row},
                                                           {"digests", Kind::digests},
@@ -368,6 +411,13 @@ bool parse_journal_line(std::string_view text, JournalLine& line, std::string& r
   if (line.kind == Kind::clock) return parse_clock(rest, line);
   if (line.kind == Kind::closed) return parse_closed(rest, line);
   if (line.kind == Kind::op) return parse_op(rest, line);
+  if (line.kind == Kind::fired) return parse_fired(rest, line);
+  if (line.kind == Kind::trigger) return parse_trigger(rest, line);
+  if (line.kind == Kind::history)
+    return parse_canonical(cut_first(rest, ','), line.history_steps) &&
+           parse_canonical(rest, line.after_steps);
+  if (line.kind == Kind::wrote)
+    return parse_canonical(cut_first(rest, ','), line.sequence) && parse_canonical(rest, line.last);
   if (line.kind == Kind::never) return parse_never(rest, line);
   if (line.kind == Kind::chunk) return parse_chunk(rest, line);
   if (line.kind == Kind::driver) return parse_driver(rest, line);

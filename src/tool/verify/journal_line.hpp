@@ -8,6 +8,7 @@
 #include "opdump/types/clock_step.hpp"
 #include "opdump/types/counts.hpp"
 #include "opdump/types/plan.hpp"
+#include "opdump/types/trigger.hpp"
 #include "src/tool/dump/record_name.hpp"
 
 namespace opdump::tool {
@@ -52,6 +53,17 @@ std::string causes_text(std::string_view words);
 /// The same for counts: how many for each.
 std::string causes_text(const LossCounts& counts);
 
+/// A firing of a trigger. Refers to the journal's text.
+struct ToldFiring {
+  std::uint32_t trigger = 0;
+  TriggerCause cause{};
+  std::uint64_t step = 0;
+  std::string_view value;  ///< empty: not told
+  std::string_view limit;  ///< such as "<0.5"; empty: there is none
+  std::uint32_t model_id = 0;
+  std::string_view where;  ///< `{model}/{type}.{name}`, a model, or the name of a call
+};
+
 /// One line of a journal; see opdump/impl/drain/journal.hpp. Refers to the text it was made of.
 struct JournalLine {
   enum class Kind {
@@ -71,6 +83,10 @@ struct JournalLine {
     chunk,   ///< `chunks` chunks of `bytes` bytes for `path_text`, which need not be a JournalPath: `fault`
     driver,  ///< the device's driver said `driver_code` of the call `driver_call`, the latest one that failed
     clock,   ///< the clock was set: `clock`
+    history,  ///< of `history_steps` and `after_steps` steps
+    fired,    ///< `firing`
+    trigger,  ///< `firing.trigger` has `firing_counts` so far
+    wrote,    ///< `sequence` records, and `last` were refused
     closed,
     removed,        ///< to make room; `path_text` is that of the file, which need not be a JournalPath
     dumps_removed,  ///< older ones, to make room: `bytes` of them, from `first_time` to `last_time`
@@ -102,6 +118,10 @@ struct JournalLine {
   std::int32_t driver_code = 0;
   Provenance provenance{};
   ClockStep clock{};
+  std::uint32_t history_steps = 0;
+  std::uint32_t after_steps = 0;
+  ToldFiring firing{};
+  FiringCounts firing_counts{};
 };
 
 /// On false `reason` says what is wrong with the line.

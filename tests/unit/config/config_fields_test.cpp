@@ -5,6 +5,7 @@
 
 #include "opdump/config/write_blob.hpp"
 #include "opdump/types/tokens.hpp"
+#include "opdump/types/trigger.hpp"
 #include "tests/support/parsed_config.hpp"
 
 using namespace opdump;
@@ -324,4 +325,34 @@ TEST_CASE("config: a digest takes the place of the tensors, in every dialect") {
   const ParsedConfig overflow(
       R"({"dump": {"dump_path": "output", "dump_debug": "on"}, "opdump": {"digest": "xxh3"}})");
   CHECK(overflow.error.key == "opdump.digest");
+}
+
+TEST_CASE("config: triggers have a cause, names, limits, a count in a row and a cooldown") {
+  const DumpOptions options = parse_file("accept", "options_trigger").config.options;
+  const std::span<const TriggerRule> rules = triggers_of(options);
+  REQUIRE(rules.size() == 9);
+  CHECK(trigger_limits(options).bytes_per_day == 1'000'000);
+  CHECK(trigger_limits(options).firings_per_day == 20);
+  CHECK(rules[0].cause() == TriggerCause::max);
+  CHECK(rules[0].op()[0].text == "softmax");
+  CHECK(rules[0].model().empty());
+  CHECK(rules[0].takes(0.25));
+  CHECK_FALSE(rules[0].takes(0.5));
+  CHECK(rules[0].steps == 3);
+  CHECK(rules[0].cooldown_s == 600);
+  CHECK(rules[1].is_input());
+  CHECK(rules[1].index() == 1);
+  CHECK(matches(rules[1].op()[0], "stage2/conv7"));
+  CHECK_FALSE(matches(rules[1].op()[0], "stage2/conv17"));
+  CHECK(rules[1].takes(-2));
+  CHECK(rules[1].takes(1001));
+  CHECK_FALSE(rules[1].takes(0));
+  CHECK(rules[2].takes(1));
+  CHECK_FALSE(rules[2].takes(0));
+  CHECK_FALSE(rules[3].takes(3));
+  CHECK(rules[4].upper() == 0.01);
+  CHECK(rules[5].cause() == TriggerCause::change);
+  CHECK(rules[6].cause() == TriggerCause::latency_us);
+  CHECK(rules[7].cooldown_s == 60);
+  CHECK(rules[8].call == "door");
 }

@@ -204,6 +204,39 @@ const std::vector<RefusedCase> kRefused = {
     {"options_ring_too_small", ConfigFault::invalid_value, "opdump.ring_bytes", "\"8\" is no whole number from 64 to 2147483648", 3, 28},
     {"options_unknown_key", ConfigFault::not_in_list, "opdump.ring_byte", "did you mean \"ring_bytes\"?", 3, 14},
     {"options_unknown_key_far", ConfigFault::not_in_list, "opdump.colour", "unknown key; allowed: \"ring_bytes\", \"when_full\", \"block_limi", 3, 14},
+    {"options_trigger_call_and_stat", ConfigFault::conflict, "opdump.trigger[0].call", "is a trigger of its own: make two of them", 3, 101},
+    {"options_trigger_call_comma", ConfigFault::invalid_value, "opdump.trigger[0].call", "a name has no comma and no end of line", 3, 55},
+    {"options_trigger_call_empty", ConfigFault::empty, "opdump.trigger[0].call", "present but empty: the program calls it by this name", 3, 55},
+    {"options_trigger_call_of_op", ConfigFault::conflict, "opdump.trigger[0].op", "a call of the program has none: leave it out", 3, 53},
+    {"options_trigger_change_with_limit", ConfigFault::conflict, "opdump.trigger[0].above", "does not go with \"change\", which has no value", 3, 91},
+    {"options_trigger_cooldown_negative", ConfigFault::invalid_value, "opdump.trigger[0].cooldown_s", "\"-1\" is no whole number from 0 to 31622400", 3, 107},
+    {"options_trigger_empty", ConfigFault::empty, "opdump.trigger", "present but empty: leave the key out to write the history at", 3, 45},
+    {"options_trigger_failure_in_a_row", ConfigFault::conflict, "opdump.trigger[0].for", "does not go with \"failure\": one is enough", 3, 73},
+    {"options_trigger_failure_of_output", ConfigFault::conflict, "opdump.trigger[0].output", "does not go with \"failure\", which is of an operator", 3, 93},
+    {"options_trigger_for_zero", ConfigFault::invalid_value, "opdump.trigger[0].for", "\"0\" is no whole number from 1 to 1000000", 3, 100},
+    {"options_trigger_index_large", ConfigFault::invalid_value, "opdump.trigger[0].output", "\"65535\" is no whole number from 0 to 65534", 3, 103},
+    {"options_trigger_input_and_output", ConfigFault::conflict, "opdump.trigger[0].output", "a trigger looks at one tensor: make two triggers of it", 3, 115},
+    {"options_trigger_is_object", ConfigFault::wrong_type, "opdump.trigger", "an object, but it must be an array", 3, 45},
+    {"options_trigger_key_unknown", ConfigFault::not_in_list, "opdump.trigger[0].cooldown", "did you mean \"cooldown_s\"?", 3, 93},
+    {"options_trigger_latency_of_op", ConfigFault::conflict, "opdump.trigger[0].op", "does not go with \"latency_us\", which is of a whole step of a", 3, 53},
+    {"options_trigger_limit_text", ConfigFault::wrong_type, "opdump.trigger[0].below", "a string, but it must be a number", 3, 88},
+    {"options_trigger_limits_alone", ConfigFault::conflict, "opdump.trigger_limits", "there is no \"trigger\" beside it", 3, 52},
+    {"options_trigger_limits_crossed", ConfigFault::conflict, "opdump.trigger[0].above", "is less than \"below\": every value would fire", 3, 102},
+    {"options_trigger_limits_empty", ConfigFault::empty, "opdump.trigger_limits", "present but empty; allowed: \"bytes_per_day\", \"firings_per_da", 3, 113},
+    {"options_trigger_limits_equal", ConfigFault::conflict, "opdump.trigger[0].above", "is the same as \"below\": every other value would fire", 3, 102},
+    {"options_trigger_limits_unknown", ConfigFault::not_in_list, "opdump.trigger_limits.bytes_a_day", "unknown key; allowed: \"bytes_per_day\", \"firings_per_day\"", 3, 114},
+    {"options_trigger_limits_zero", ConfigFault::invalid_value, "opdump.trigger_limits.firings_per_day", "\"0\" is no whole number from 1 to 4294967295", 3, 133},
+    {"options_trigger_many", ConfigFault::invalid_value, "opdump.trigger", "more than 64 triggers: join some by patterns", 3, 45},
+    {"options_trigger_nan_below_zero", ConfigFault::invalid_value, "opdump.trigger[0].below", "never fires: no \"nan\" is less than 0", 3, 88},
+    {"options_trigger_of_no_model", ConfigFault::conflict, "opdump.trigger[0].model", "\"other\" is no model that the config names, so that the trigg", 3, 102},
+    {"options_trigger_share_above_one", ConfigFault::invalid_value, "opdump.trigger[0].above", "never fires: no \"saturated\" is less than 0 or more than 1", 3, 94},
+    {"options_trigger_stat_unknown", ConfigFault::not_in_list, "opdump.trigger[0].stat", "\"average\" is not allowed; allowed: \"max\", \"min\", \"mean\", \"l2", 3, 72},
+    {"options_trigger_with_exception", ConfigFault::conflict, "opdump.trigger", "it does not go with the dump of failures, which captures not", 3, 45},
+    {"options_trigger_with_watch", ConfigFault::conflict, "opdump.trigger", "it does not go with the watcher, whose operators are capture", 3, 45},
+    {"options_trigger_without_history", ConfigFault::conflict, "opdump.trigger", "a trigger writes the steps that a history keeps: say how man", 3, 25},
+    {"options_trigger_without_limit", ConfigFault::missing, "opdump.trigger[0].below", "\"below\" or \"above\" must be there: at which \"mean\" the trigge", 3, 46},
+    {"options_trigger_without_op", ConfigFault::missing, "opdump.trigger[0].op", "must be there: whose tensor is looked at", 3, 46},
+    {"options_trigger_without_stat", ConfigFault::missing, "opdump.trigger[0].stat", "must be there: one of \"max\", \"min\", \"mean\", \"l2norm\", \"nan\",", 3, 46},
     {"options_when_full_empty", ConfigFault::empty, "opdump.when_full", "present but empty; allowed: \"drop\", \"block\", \"inline\", \"degr", 3, 27},
     {"options_when_full_is_number", ConfigFault::wrong_type, "opdump.when_full", "must be a string", 3, 27},
     {"options_when_full_unknown", ConfigFault::not_in_list, "opdump.when_full", "did you mean \"degrade\"?", 3, 27},
@@ -362,16 +395,23 @@ TEST_CASE("config: a key whose reader the program does not ask for is refused at
       {"seal", '"' + seal + '"', "this program does not read it: nothing is dumped", &ConfigContext::seal,
        seal_reader()},
       {"tokens", R"({"phase": "all"})",
-       "only a program that tells its tokens, by attach.h, can follow it: leave it out", &ConfigContext::tokens,
-       tokens_reader()},
+       "only a program that tells its tokens, by attach.h, can follow it: leave it out",
+       &ConfigContext::tokens, tokens_reader()},
+      {"trigger", R"([{"call": "door"}])", "this program does not read it: nothing is dumped",
+       &ConfigContext::triggers, trigger_reader()},
   };
   for (const auto& key : keys) {
     CAPTURE(key.key);
-    const std::string text = R"({"dump": {"dump_path": "output", "dump_list": [{}]}, "opdump": {)" +
-                             std::string(key.key == "privacy_unmatched" ? R"("privacy": [{"keep": "nothing"}], )" : "") +
-                             '"' + key.key + "\": " + key.value + "}}";
+    const std::string text =
+        R"({"dump": {"dump_path": "output", "dump_list": [{}]}, "opdump": {)" +
+        std::string(key.key == "privacy_unmatched" ? R"("privacy": [{"keep": "nothing"}], )" : "") +
+        std::string(key.key == "trigger" ? R"("history_steps": 2, )" : "") + '"' + key.key +
+        "\": " + key.value + "}}";
     const std::string first = key.key == "privacy_unmatched" ? "privacy" : key.key;
-    ConfigContext every = {.privacy = privacy_reader(), .seal = seal_reader(), .tokens = tokens_reader()};
+    ConfigContext every = {.privacy = privacy_reader(),
+                           .seal = seal_reader(),
+                           .tokens = tokens_reader(),
+                           .triggers = trigger_reader()};
     ConfigContext one;
     one.*key.reader = key.asked;
     every.*key.reader = nullptr;

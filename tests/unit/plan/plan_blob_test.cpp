@@ -163,7 +163,7 @@ TEST_CASE("plan: one with a seal is refused by builds that know none, and others
   const std::size_t bytes = write_plan(config).size();
   config.options.seal = std::string_view("0123456789abcdef0123456789abcdef", 32);
   const std::vector<std::byte> plan = write_plan(config);
-  CHECK(load_little_endian<std::uint32_t>(plan.data() + kPlanVersionOffset) == kPlanVersion);
+  CHECK(load_little_endian<std::uint32_t>(plan.data() + kPlanVersionOffset) == kPlanVersionOfPrivacy);
   // A text, and what else version 7 has: an empty list, a flag.
   CHECK(plan.size() == bytes + 4 + 32 + 4 + 1);
   const Loaded loaded(plan);
@@ -177,13 +177,30 @@ TEST_CASE("plan: one with rules of a privacy is refused by builds that know none
   DumpConfig config = plain;
   config.privacy = rules;
   const std::vector<std::byte> with = write_plan(config);
-  CHECK(load_little_endian<std::uint32_t>(with.data() + kPlanVersionOffset) == kPlanVersion);
+  CHECK(load_little_endian<std::uint32_t>(with.data() + kPlanVersionOffset) == kPlanVersionOfPrivacy);
   // An empty text; a list of one rule, which has two lists and a number; a flag.
   CHECK(with.size() == write_plan(plain).size() + 4 + 4 + (4 + 4 + 8) + 1);
   const Loaded loaded(with);
   REQUIRE(loaded.status == Status::ok);
   REQUIRE(loaded.config.privacy.size() == 1);
   CHECK(loaded.config.privacy[0].kept() == KeptAs::stats);
+}
+
+TEST_CASE("plan: one with triggers is refused by builds that know none, and others are as before") {
+  const DumpConfig plain = {.active = true, .dump_path = "/d", .options = {.history_steps = 4}};
+  const TriggerRule rules[] = {{.call = "door", .numbers = TriggerRule::pack({}), .cooldown_s = 7}};
+  DumpConfig config = plain;
+  config.options.triggers = rules;
+  config.options.trigger_bytes_per_day = 5;
+  const std::vector<std::byte> with = write_plan(config);
+  CHECK(load_little_endian<std::uint32_t>(with.data() + kPlanVersionOffset) == kPlanVersion);
+  CHECK(load_little_endian<std::uint32_t>(write_plan(plain).data() + kPlanVersionOffset) ==
+        kPlanVersionBeforeDigests);
+  // What version 7 has; a list of one, which has a list, a text, and 32 bytes of numbers; the day's limits.
+  CHECK(with.size() == write_plan(plain).size() + 4 + 4 + 1 + 4 + (4 + 4 + 4 + 32) + 8 + 4);
+  const Loaded loaded(with);
+  REQUIRE(loaded.status == Status::ok);
+  CHECK(to_text(loaded.config) == to_text(config));
 }
 
 TEST_CASE("plan: a config and its compiled plan are equal, for every file of the corpus") {

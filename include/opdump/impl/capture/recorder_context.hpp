@@ -28,6 +28,8 @@ struct RecorderContext {
   [[no_unique_address]] Maybe<!build::kLean, Restorer*> restorer{};
   /// Null: no config has rules of the privacy.
   [[no_unique_address]] Maybe<!build::kLean, PrivacyFilter<Memory>*> kept{};
+  /// Null: no config has triggers.
+  [[no_unique_address]] Maybe<!build::kLean, TriggerWatch<Memory>*> triggers{};
   /// Null: nobody is told of faulty tensors.
   [[no_unique_address]] Maybe<!build::kLean, SessionLog*> log{};
   const Targets* targets = nullptr;

@@ -73,6 +73,25 @@ inline constexpr std::size_t kMostNeverTextBytes = 100;
 ///                                     steps the first one moves a time before the next one does. Behind a
 ///                                     head of version 6. The same step may be told again; `opdump extract`
 ///                                     tells it to all journals of its boot
+///     history,H,M                     the records lie in a history of H steps, which writes them when a
+///     trigger
+///                                     fires, with the M steps behind it: no line names a record, and records
+///                                     that are counted as written may have been let go. Behind a head of
+///                                     version 7, as the next three
+///     fired,I,CAUSE,STEP,VALUE,LIMIT,ID,MODEL/TYPE.NAME
+///                                     trigger number I of the config has fired in step STEP, and the history
+///                                     was written. CAUSE is a word of `kTriggerWords`, LIMIT begins with <
+///                                     or
+///                                     >; of a digest VALUE is hexadecimal. What the cause has not, and what
+///                                     the config's privacy keeps back, is empty; of a call of the program
+///                                     its name stands in the last place
+///     trigger,I,CAUSE,FIRED,COOLDOWN,FIRINGS,BYTES,CROWDED,CUT,UNREAD,LOOKS
+///                                     how often it has fired so far, was held back by its cooldown, by the
+///                                     firings or bytes of the day, or as the drainer was behind; how many
+///                                     write-outs the day's bytes have ended, and of how many LOOKS the
+///                                     tensor could not be read. The last one counts
+///     wrote,RECORDS,LOST              so many records are in the dump, and the sink refused LOST of what was
+///                                     kept; before `closed`
 ///     closed,COUNTS                   after the last of these nothing was captured
 ///     removed,FILE                    a sink removed that file to make room, whatever is told of its record
 ///     dumps_removed,N,FIRST,LAST      and that N dumps from FIRST to LAST, whose directories are older

@@ -32,6 +32,19 @@ class StepCount {
     }
   }
 
+  /// Whether something of step `step` of loading `load` has come, or of a later one.
+  bool has_reached(std::uint32_t load, std::uint64_t step) const {
+    const Run* const run = find(load);
+    return run != nullptr && run->number >= step;
+  }
+
+  /// How many steps began after that in which `load` was in its latest one; 0 for a loading that is not
+  /// known.
+  std::uint64_t since(std::uint32_t load) const {
+    const Run* const run = find(load);
+    return run == nullptr ? 0 : step_ - run->step;
+  }
+
  private:
   /// What was seen of a loaded model.
   struct Run {
@@ -39,6 +52,13 @@ class StepCount {
     std::uint64_t number = 0;  ///< its latest step, as the model counts
     std::uint64_t step = 0;    ///< the one that it fell into here
   };
+
+  const Run* find(std::uint32_t load) const {
+    for (const Run& run : runs_) {
+      if (load != 0 && run.load == load) return &run;
+    }
+    return nullptr;
+  }
 
   /// What is known of that model; when nothing is, that of the one that has not run for longest.
   Run& run_of(std::uint32_t load) {

@@ -18,6 +18,7 @@ namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
 struct DumpConfig;
+struct ModelPlan;
 struct NeverCaptured;
 struct RecordSource;
 
@@ -225,6 +226,48 @@ class PrivacyFilter : public KeptTable {
 
  protected:
   ~PrivacyFilter() = default;
+};
+
+/// Looks, for the triggers of a config, at what operators make. A session is given one, so that firmware
+/// without such configs carries no code for it. Without one a session refuses them.
+template <class Memory>
+class TriggerWatch {
+ public:
+  /// Whether the triggers of `config`, if it has any, are those that are followed.
+  virtual bool follows(const DumpConfig& config) const = 0;
+
+  /// Finds the operators of `model` that triggers look at, and adds `kLeaveOut` to their bits: as `plan` is
+  /// loaded, with `bits` a byte per operator. `no_memory`: there are more than there is room for.
+  [[nodiscard]] virtual Status load(const DumpConfig& config, ModelPlan& plan, const ModelDesc& model,
+                                    std::span<std::uint8_t> bits) = 0;
+
+  /// The same for operators from `from` on that the model of a loaded plan has got since.
+  [[nodiscard]] virtual Status grow(const DumpConfig& config, ModelPlan& plan, std::span<std::uint8_t> bits,
+                                    std::size_t from) = 0;
+
+  /// Before the plan's model may go.
+  virtual void unload(ModelPlan& plan) = 0;
+
+  /// Calls `use` for each trigger that is for the model of `plan` and finds nothing of it to look at.
+  virtual void for_each_unmet(const ModelPlan& plan, Callback<void(const NeverCaptured&)> use) const = 0;
+
+  /// Looks at operator `op` of a plan with triggers, which has just run. Whether the config leaves tensors of
+  /// it out. On the recorder's thread, as the next three.
+  virtual bool look(RecordSender<Memory>& sender, const ModelPlan& plan, std::size_t op,
+                    const CapturedTensors& tensors) = 0;
+
+  /// A wanted step of a plan with triggers begins, or ends.
+  virtual void step_begins(RecordSender<Memory>& sender, const ModelPlan& plan) = 0;
+  virtual void step_ends(RecordSender<Memory>& sender, const ModelPlan& plan) = 0;
+
+  /// `op` of such a step has failed; null: one that is not known.
+  virtual void op_failed(RecordSender<Memory>& sender, const ModelPlan& plan, const OpDesc* op) = 0;
+
+  /// On the drain context: all that was captured has been drained, and journals end.
+  virtual void drained() = 0;
+
+ protected:
+  ~TriggerWatch() = default;
 };
 
 using Reduction = std::conditional_t<build::kLean, FileReduction, TensorReduction>;

@@ -1,0 +1,318 @@
+#pragma once
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "opdump/base/crc32c.hpp"
+#include "opdump/base/text.hpp"
+#include "opdump/impl/capture/record_sender.hpp"
+#include "opdump/impl/plan/triggers.hpp"
+#include "opdump/impl/record/part_interfaces.hpp"
+#include "opdump/impl/record/tensor_pieces.hpp"
+#include "opdump/impl/stats/tensor_look.hpp"
+#include "opdump/parts/trigger_sink.hpp"
+#include "opdump/types/faulty_tensor.hpp"
+#include "opdump/types/plan.hpp"
+
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+/// What triggers have in one loaded plan.
+struct TriggeredPlan {
+  const ModelPlan* plan = nullptr;            ///< null: not in use
+  std::uint16_t first = TriggerPoint::kNone;  ///< of its operators, in their order
+  std::uint16_t last = TriggerPoint::kNone;
+  std::uint16_t first_step = TriggerPoint::kNone;  ///< of its steps
+  std::uint64_t begun_us = 0;
+  std::uint32_t begun_ms = 0;
+  std::size_t begun_by = SIZE_MAX;  ///< the recorder's slot; none: no step has begun
+};
+
+/// The recorders' side of triggers: looks at the operators that a config's triggers name, as they are
+/// captured, and tells a TriggerSink what fires. An operator that none names costs nothing. At unwanted steps
+/// nothing is looked at.
+///
+/// A look reads the tensor once, in pieces, before it is copied to a ring, and takes time proportional to it.
+/// Several triggers at one tensor take a look each. `Look` is SmallLook or, for every dtype, FullLook.
+/// `kPlans` models with triggers may be loaded at once; `load` says `no_memory` beyond that.
+template <class Memory, class Look = SmallLook, std::size_t kPlans = 4>
+class Triggers final : public TriggerWatch<Memory> {
+ public:
+  explicit Triggers(TriggerSink& sink, Look look = {}, Crc32cKernel checksum = crc32c)
+      : sink_(sink), look_(look), checksum_(checksum) {}
+  Triggers(const Triggers&) = delete;
+  Triggers& operator=(const Triggers&) = delete;
+
+  bool follows(const DumpConfig& config) const override {
+    return triggers_of(config.options).data() == sink_.rules().data();
+  }
+
+  Status load(const DumpConfig& config, ModelPlan& plan, const ModelDesc& model,
+              std::span<std::uint8_t> bits) override {
+    if (sink_.rules().empty() || !follows(config)) return Status::ok;
+    if (config.watch) return Status::not_supported;
+    TriggeredPlan* of = nullptr;
+    for (TriggeredPlan& slot : plans_) {
+      if (slot.plan == nullptr || slot.plan == &plan) of = &slot;
+    }
+    if (of == nullptr) return Status::no_memory;
+    *of = {.plan = &plan};
+    plan.triggers = of;
+    const Status status = add_points(config, *of, plan, model, bits);
+    if (status != Status::ok) unload(plan);
+    return status;
+  }
+
+  Status grow(const DumpConfig& config, ModelPlan& plan, std::span<std::uint8_t> bits,
+              std::size_t from) override {
+    if (plan.triggers == nullptr || !follows(config)) return Status::ok;
+    return add_ops(config, *plan.triggers, plan, *plan.model, bits, from);
+  }
+
+  void unload(ModelPlan& plan) override {
+    TriggeredPlan* const of = plan.triggers;
+    plan.triggers = nullptr;
+    if (of == nullptr || of->plan != &plan) return;
+    for (const std::uint16_t first : {of->first, of->first_step}) {
+      for (std::uint16_t at = first; at != TriggerPoint::kNone; at = point(at).next) point(at).in_use = false;
+    }
+    *of = {};
+  }
+
+  void for_each_unmet(const ModelPlan& plan, Callback<void(const NeverCaptured&)> use) const override {
+    const ModelDesc& model = *plan.model;
+    for (const TriggerRule& rule : sink_.rules()) {
+      if (rule.op().empty() || !holds_for(rule, model)) continue;
+      bool any = false;
+      for (std::size_t op = 0; op < model.ops.size(); ++op)
+        any = any || (names_op(rule, model.ops[op]) && has_tensor(rule, model, op));
+      if (!any)
+        use({.cause = NeverCause::no_trigger,
+             .model_id = model.id,
+             .model = plan.directory_name,
+             .name = rule.op()[0].text});
+    }
+  }
+
+  bool look(RecordSender<Memory>& sender, const ModelPlan& plan, std::size_t op,
+            const CapturedTensors& tensors) override {
+    const TriggeredPlan& of = *plan.triggers;
+    bool leaves_out = false;
+    bool prepared = false;
+    for (std::uint16_t at = of.first; at != TriggerPoint::kNone; at = point(at).next) {
+      TriggerPoint& here = point(at);
+      if (here.op < op) continue;
+      if (here.op > op) break;
+      leaves_out = here.leaves_out;
+      const TriggerRule& rule = sink_.rules()[here.rule];
+      if (!looks_at_tensor(rule.cause())) continue;
+      const std::span<const TensorView> role = rule.is_input() ? tensors.inputs : tensors.outputs;
+      if (rule.index() >= role.size()) continue;
+      if (!prepared) sender.feed().prepare(plan.model->ops[op].stream_id, tensors);
+      prepared = true;
+      look_at(sender, plan, at, rule, role[rule.index()]);
+    }
+    return leaves_out;
+  }
+
+  void step_begins(RecordSender<Memory>& sender, const ModelPlan& plan) override {
+    TriggeredPlan& of = *plan.triggers;
+    sink_.note_step(plan.load, sender.step());
+    if (of.first_step == TriggerPoint::kNone) return;
+    Clock& clock = *sender.context().clock;
+    of.begun_by = sender.slot();
+    of.begun_us = clock.unix_us();
+    of.begun_ms = clock.monotonic_ms();
+  }
+
+  void step_ends(RecordSender<Memory>& sender, const ModelPlan& plan) override {
+    TriggeredPlan& of = *plan.triggers;
+    // Others have only joined it.
+    if (of.begun_by != sender.slot()) return;
+    of.begun_by = SIZE_MAX;
+    Clock& clock = *sender.context().clock;
+    const std::uint64_t ms = clock.monotonic_ms() - of.begun_ms;
+    const std::uint64_t us = clock.unix_us() - of.begun_us;
+    // A clock that was set meanwhile has no microseconds of this step.
+    constexpr std::uint64_t kApartUs = 100'000;
+    const bool was_set = us + kApartUs < ms * 1000 || us > ms * 1000 + kApartUs;
+    for (std::uint16_t at = of.first_step; at != TriggerPoint::kNone; at = point(at).next) {
+      const TriggerRule& rule = sink_.rules()[point(at).rule];
+      if (rule.cause() == TriggerCause::latency_us)
+        judge(sender, plan, at, rule, static_cast<double>(was_set ? ms * 1000 : us));
+    }
+  }
+
+  void op_failed(RecordSender<Memory>& sender, const ModelPlan& plan, const OpDesc* op) override {
+    const TriggeredPlan& of = *plan.triggers;
+    for (const std::uint16_t first : {of.first, of.first_step}) {
+      for (std::uint16_t at = first; at != TriggerPoint::kNone; at = point(at).next) {
+        const TriggerPoint& here = point(at);
+        const bool is_its = first == of.first_step || (op != nullptr && op == &plan.model->ops[here.op]);
+        if (!is_its || sink_.rules()[here.rule].cause() != TriggerCause::failure) continue;
+        state(here).looks.add_one();
+        sink_.put(sender.slot(), plan.load, sender.step(), at, 0);
+      }
+    }
+  }
+
+  void drained() override { sink_.finish(); }
+
+ private:
+  TriggerPoint& point(std::uint16_t at) { return sink_.room().points[at]; }
+  TriggerState& state(const TriggerPoint& of) { return sink_.room().states[of.rule]; }
+
+  Status add_points(const DumpConfig& config, TriggeredPlan& of, ModelPlan& plan, const ModelDesc& model,
+                    std::span<std::uint8_t> bits) {
+    if (const Status status = add_ops(config, of, plan, model, bits, 0); status != Status::ok) return status;
+    const std::span<const TriggerRule> rules = sink_.rules();
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+      const bool of_steps =
+          rules[i].cause() == TriggerCause::latency_us || rules[i].cause() == TriggerCause::failure;
+      if (!of_steps || !rules[i].op().empty() || !holds_for(rules[i], model)) continue;
+      const std::uint16_t at = take_point(i, plan, model, nullptr, {});
+      if (at == TriggerPoint::kNone) return Status::no_memory;
+      point(at).next = of.first_step;
+      of.first_step = at;
+    }
+    return Status::ok;
+  }
+
+  Status add_ops(const DumpConfig& config, TriggeredPlan& of, ModelPlan& plan, const ModelDesc& model,
+                 std::span<std::uint8_t> bits, std::size_t from) {
+    const std::span<const TriggerRule> rules = sink_.rules();
+    for (std::size_t op = from; op < model.ops.size(); ++op) {
+      const bool leaves_out = !plan.bits.empty() && (plan.bits[op] & kLeaveOut) != 0;
+      for (std::size_t i = 0; i < rules.size(); ++i) {
+        if (!holds_for(rules[i], model) || !names_op(rules[i], model.ops[op]) ||
+            !has_tensor(rules[i], model, op))
+          continue;
+        if (plan.bits.empty() && !begin_bits(config, plan, model, bits)) return Status::no_memory;
+        const ToldOfTrigger told = told_of(rules[i], privacy_rules(config), model, model.ops[op]);
+        const std::uint16_t at = take_point(i, plan, model, &model.ops[op], told);
+        if (at == TriggerPoint::kNone) return Status::no_memory;
+        point(at).op = static_cast<std::uint32_t>(op);
+        point(at).leaves_out = leaves_out;
+        (of.last == TriggerPoint::kNone ? of.first : point(of.last).next) = at;
+        of.last = at;
+        if (looks_at_tensor(rules[i].cause())) bits[op] = static_cast<std::uint8_t>(bits[op] | kLeaveOut);
+      }
+    }
+    return Status::ok;
+  }
+
+  /// Of a model of which the config lists nothing.
+  static bool begin_bits(const DumpConfig& config, ModelPlan& plan, const ModelDesc& model,
+                         std::span<std::uint8_t> bits) {
+    if (bits.size() < model.ops.size()) return false;
+    plan.bits = bits.first(model.ops.size());
+    for (std::uint8_t& bit : plan.bits) bit = 0;
+    plan.steps = config.steps;
+    plan.next_step = config.first_step;
+    return true;
+  }
+
+  /// A place for `rule` at `op` (null: at the steps) of `model`; the one that an earlier loading had, so that
+  /// firings of it which are still under way keep their name. `kNone`: there is none.
+  std::uint16_t take_point(std::size_t rule, const ModelPlan& plan, const ModelDesc& model, const OpDesc* op,
+                           const ToldOfTrigger& told) {
+    char name[TriggerPoint::kNameBytes];
+    TextWriter text(name);
+    const auto add = [&text](std::string_view part, std::size_t most) {
+      text.add_sanitised(part.substr(0, most));
+    };
+    add(plan.directory_name, 30);
+    if (op != nullptr && told.name) {
+      text.add('/');
+      add(op->type, 20);
+      text.add('.');
+      add(op->name, 43);
+    }
+    std::uint16_t free = TriggerPoint::kNone;
+    const std::span<TriggerPoint> points = sink_.room().points;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const bool same = !points[i].in_use && points[i].rule == rule && points[i].model_id == model.id &&
+                        points[i].name_text() == text.text();
+      if (same || (free == TriggerPoint::kNone && points[i].name_bytes == 0))
+        free = static_cast<std::uint16_t>(i);
+      if (same) break;
+    }
+    if (free == TriggerPoint::kNone) return free;
+    TriggerPoint& taken = points[free];
+    taken.next = TriggerPoint::kNone;
+    taken.rule = static_cast<std::uint16_t>(rule);
+    taken.in_use = true;
+    taken.has_looked = false;
+    taken.tells_value = told.value;
+    taken.streak = 0;
+    taken.model_id = model.id;
+    taken.name_bytes = static_cast<std::uint8_t>(text.text().size());
+    text.text().copy(taken.name, sizeof taken.name);
+    return free;
+  }
+
+  void look_at(RecordSender<Memory>& sender, const ModelPlan& plan, std::uint16_t at, const TriggerRule& rule,
+               const TensorView& tensor) {
+    std::uint64_t needed = 0;
+    const Result<std::uint64_t> elements = element_count(tensor.shape);
+    const auto read = [&](auto take) {
+      return for_each_piece(*sender.context().memory, tensor, own_bytes(tensor), take);
+    };
+    Status status =
+        fault_of(tensor, needed) == TensorFault::none ? elements.status() : Status::invalid_argument;
+    if (rule.cause() == TriggerCause::change) {
+      Crc32c digest(checksum_);
+      if (status == Status::ok) status = read([&digest](Bytes piece) { digest.add(piece); });
+      if (status == Status::ok) return compare(sender, plan, at, rule, digest);
+    } else {
+      double value = 0;
+      if (status == Status::ok)
+        status = look_.take(rule.cause(), tensor.dtype, elements.value(), read, value);
+      if (status == Status::ok) return judge(sender, plan, at, rule, value);
+    }
+    state(point(at)).unread.add_one();
+  }
+
+  void compare(RecordSender<Memory>& sender, const ModelPlan& plan, std::uint16_t at, const TriggerRule& rule,
+               Crc32c& digest) {
+    std::byte bytes[Crc32c::kBytes];
+    digest.finish(bytes);
+    TriggerPoint& here = point(at);
+    const std::uint32_t now = load_little_endian<std::uint32_t>(bytes);
+    const bool changed = here.has_looked && now != here.digest;
+    here.digest = now;
+    decide(sender, plan, at, rule, changed, now);
+  }
+
+  void judge(RecordSender<Memory>& sender, const ModelPlan& plan, std::uint16_t at, const TriggerRule& rule,
+             double value) {
+    decide(sender, plan, at, rule, rule.takes(value), std::bit_cast<std::uint64_t>(value));
+  }
+
+  void decide(RecordSender<Memory>& sender, const ModelPlan& plan, std::uint16_t at, const TriggerRule& rule,
+              bool holds, std::uint64_t value) {
+    TriggerPoint& here = point(at);
+    const std::uint64_t step = sender.step();
+    // An operator that is captured twice at a step is one in a row.
+    const bool again = here.has_looked && step == here.last_step && here.streak != 0;
+    const bool in_a_row = here.has_looked && step == here.last_step + 1;
+    state(here).looks.add_one();
+    here.has_looked = true;
+    here.last_step = step;
+    if (again) return;
+    if (!in_a_row || !holds) here.streak = 0;
+    if (!holds) return;
+    if (here.streak < rule.steps) ++here.streak;
+    if (here.streak >= rule.steps) sink_.put(sender.slot(), plan.load, step, at, value);
+  }
+
+  TriggerSink& sink_;
+  [[no_unique_address]] Look look_;
+  Crc32cKernel checksum_;
+  TriggeredPlan plans_[kPlans];
+};
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump

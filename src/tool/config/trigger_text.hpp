@@ -1,0 +1,14 @@
+#pragma once
+#include <string>
+
+#include "opdump/types/trigger.hpp"
+
+namespace opdump::tool {
+
+/// When the trigger fires, such as `max of output 0 of op "softmax" below 0.5, in 3 steps in a row`.
+std::string trigger_text(const TriggerRule& rule);
+
+/// What triggers may have of a day, in words; empty: any number of firings and bytes.
+std::string trigger_limits_text(const TriggerLimits& limits);
+
+}  // namespace opdump::tool

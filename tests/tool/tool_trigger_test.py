@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""Tests of configs with triggers: tool_trigger_test.py OPDUMP [unittest arguments]. Standard library only."""
+import glob
+import json
+import os
+import re
+import struct
+import sys
+import unittest
+
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
+import tool_case  # noqa: E402
+from tool_case import Case  # noqa: E402
+
+
+class Trigger(Case):
+    STEPS = 10
+
+    def setUp(self):
+        super().setUp()
+        self.write('fc.bin', struct.pack('<4f', 0.25, -3, 0.125, 0))
+        self.write('conv.bin', struct.pack('<4f', 1, float('nan'), float('inf'), 2))
+        self.write('run.json', json.dumps({'steps': self.STEPS, 'models': [{'name': 'net', 'id': 1, 'ops': [
+            {'name': name, 'type': kind, 'outputs': [{'dtype': 'float32', 'shape': [4], 'data': file}]}
+            for name, kind, file in (('conv1', 'Conv2D', 'conv.bin'), ('fc', 'MatMul', 'fc.bin'))]}]}))
+
+    def config(self, *triggers, to='dump', file='acl.json', **options):
+        os.makedirs(self.path(to), exist_ok=True)
+        self.write(file, json.dumps({'dump': {'dump_path': to, 'dump_list': [{}]},
+                                     'opdump': dict({'history_steps': 2, 'after_steps': 1,
+                                                     'trigger': list(triggers)}, **options)}))
+
+    def said(self, *words, expect=0):
+        return ''.join(self.run_tool(*words, expect=expect))
+
+    def replay(self, config='acl.json'):
+        return self.said('replay', 'run.json', '--config', config)
+
+    def steps(self, to='dump'):
+        return sorted({int(path.split('/')[-2]) for path in glob.glob(self.path(to, '*/0/net/1/*/*'))})
+
+    def journal(self, to='dump'):
+        (name,) = glob.glob(self.path(to, '*/opdump.*.journal'))
+        with open(name, encoding='utf-8') as file:
+            return file.read().splitlines()
+
+    LOW = {'op': 'fc', 'stat': 'max', 'below': 0.5}
+
+    def test_the_day_limits_firings_and_the_journal_tells_all(self):
+        self.config(self.LOW, trigger_limits={'firings_per_day': 2})
+        self.replay()
+        self.assertEqual(self.steps(), [0, 1, 2])
+        lines = self.journal()
+        self.assertEqual([line for line in lines if line.startswith('fired,')],
+                         [f'fired,0,max,{step},0.25,<0.5,1,net/MatMul.fc' for step in (0, 1)])
+        self.assertIn('history,2,1', lines)
+        self.assertIn('trigger,0,max,2,0,8,0,0,0,0,10', lines)
+        self.assertIn('wrote,6,0', lines)
+        verified = self.said('verify', 'dump')
+        self.assertTrue(verified.startswith('complete\n'), verified)
+        self.assertIn('2 firings; 8 held back as the day had had all its firings; 10 looks', verified)
+        self.assertIn('6 records written', verified)
+        shown = self.said('show', 'dump')
+        self.assertEqual(re.findall('^fired .*$', shown, re.MULTILINE),
+                         [f'fired    step {step}  net/MatMul.fc  max 0.25 < 0.5  (trigger 0)' for step in (0, 1)])
+        found = json.loads(self.said('verify', 'dump', '--json'))['findings']
+        self.assertEqual([(one['step'], one['value'], one['limit']) for one in found if one['kind'] == 'fired'],
+                         [(0, '0.25', '<0.5'), (1, '0.25', '<0.5')])
+
+    def test_verify_misses_what_a_history_has_written(self):
+        self.config(self.LOW, trigger_limits={'firings_per_day': 1})
+        self.replay()
+        (lost,) = glob.glob(self.path('dump', '*/0/net/1/1/MatMul*'))
+        os.rename(lost, self.path('kept'))
+        self.assertIn('3 files, and the journals without names count 4 records',
+                      self.said('verify', 'dump', expect=1))
+        os.rename(self.path('kept'), lost)
+        self.said('verify', 'dump')
+        (name,) = glob.glob(self.path('dump', '*/opdump.*.journal'))
+        lines = self.journal()
+        for broken, reason in (('trigger,0,max,7,0,9,0,0,0,0,10', 'counts 7 firings'),
+                               ('trigger,0,max,1,0', "not a line 'trigger'"),
+                               ('fired,0,colour,1,,,1,net', "not a line 'fired'"),
+                               ('wrote,x,0', "not a line 'wrote'")):
+            word = broken.split(',')[0]
+            with open(name, 'w', encoding='utf-8') as file:
+                file.write('\n'.join(broken if line.startswith(word + ',') else line for line in lines) + '\n')
+            self.assertIn(reason, self.said('verify', 'dump', expect=1))
+
+    def test_each_cause_and_the_bytes_of_a_day(self):
+        self.config({'op': 'conv?', 'stat': 'nan'}, {'op': 'conv1', 'stat': 'inf', 'above': 1},
+                    {'op': 'conv1', 'stat': 'saturated', 'above': 0.2}, {'op': 'fc', 'stat': 'change'},
+                    {'op': 'fc', 'stat': 'mean', 'below': -0.5, 'for': 4}, {'call': 'door'},
+                    trigger_limits={'bytes_per_day': 1000})
+        self.replay()
+        counts = {int(line.split(',')[1]): list(map(int, line.split(',')[3:])) for line in self.journal()
+                  if line.startswith('trigger,')}
+        self.assertEqual(sorted(counts), list(range(6)))
+        for number, firings in ((0, 10), (1, 0), (2, 10), (3, 0), (4, 7), (5, 0)):
+            fired, cooldown, per_day, of_bytes, crowded, cut, unread, looks = counts[number]
+            self.assertEqual(fired + of_bytes, firings, number)
+            self.assertEqual([cooldown, per_day, crowded, unread, looks], [0, 0, 0, 0, 10 if number != 5 else 0])
+        files = [path for path in glob.glob(self.path('dump', '*/0/net/1/*/*'))]
+        lines = sum(len(line) + 1 for line in self.journal() if line.startswith('fired,'))
+        self.assertLessEqual(sum(map(os.path.getsize, files)) + lines, 1000)
+        self.assertEqual(sum(count[5] for count in counts.values()), 1)
+        self.said('verify', 'dump')
+
+    def test_a_compiled_config_fires_as_its_json(self):
+        self.config(self.LOW, {'stat': 'latency_us', 'above': 3600e6}, {'stat': 'failure'}, to='plain',
+                    trigger_limits={'firings_per_day': 1})
+        self.said('compile', 'acl.json', '-o', 'dump.plan')
+        self.assertEqual(self.when('dump.plan'), self.when('acl.json'))
+        self.replay('dump.plan')
+        self.assertEqual(self.steps('plain'), [0, 1])
+        self.assertIn('fired,0,max,0,0.25,<0.5,1,net/MatMul.fc', self.journal('plain'))
+
+    def when(self, file):
+        return re.findall('^  when .*$', self.said('check', file), re.MULTILINE)
+
+    def test_check_says_what_triggers_are_and_cost(self):
+        self.config(dict(self.LOW, **{'for': 3, 'cooldown_s': 600}), {'op': 'fd', 'stat': 'nan'},
+                    {'model': 'n*', 'op': 'fc', 'output': 1, 'stat': 'mean', 'below': -1, 'above': 1e3},
+                    trigger_limits={'firings_per_day': 4})
+        self.assertEqual(self.when('acl.json')[1:], [
+            '  when    max of output 0 of op "fc" below 0.5, in 3 steps in a row, then not for 600 s',
+            '  when    the NaNs of output 0 of op "fd" above 0',
+            '  when    mean of output 1 of op "fc" of model "n*" below -1 or above 1000',
+            '  when    4 firings a day at most'])
+        report = self.said('check', 'acl.json', '--model', 'run.json')
+        self.assertIn('miss    trigger 1 (the NaNs of output 0 of op "fd" above 0) in model "net" matches nothing; '
+                      'did you mean "fc"?', report)
+        self.assertIn('miss    trigger 2 ', report)
+        self.assertIn('look    trigger 0 at "fc", 16 B a step\n', report)
+        self.assertIn('look    a step of all models has 1 look at 16 B', report)
+        # 303 bytes a step, as the line of the cost has them: two steps before, one after.
+        self.assertIn('about 303 B per step', report)
+        self.assertIn('fire    a firing writes 909 B at most: 606 B of 2 steps before, and 1 step after', report)
+        self.assertIn('fire    a day writes 3.6 KiB at most, for 4 firings or fewer', report)
+        options = json.loads(self.said('check', 'acl.json', '--json'))['options']
+        self.assertEqual(options['trigger'][0], {'op': 'fc', 'stat': 'max', 'output': 0, 'below': '0.5', 'for': 3,
+                                                 'cooldown_s': 600})
+        self.assertEqual(options['trigger_limits'], {'firings_per_day': 4})
+        self.config(self.LOW)
+        self.assertIn('fire    a day has no limit', self.said('check', 'acl.json', '--model', 'run.json'))
+
+    def test_what_nothing_can_look_at_is_told(self):
+        self.config({'op': 'fd', 'stat': 'nan'})
+        self.replay()
+        self.assertIn('no tensor of the model is one that it looks at', self.said('verify', 'dump', expect=4))
+        self.assertEqual(self.steps(), [])
+
+    def test_explain_knows_the_keys(self):
+        for key in ('trigger', 'trigger_limits'):
+            self.assertTrue(self.said('explain', key).startswith(key + ': with '))
+
+
+if __name__ == '__main__':
+    tool_case.main()

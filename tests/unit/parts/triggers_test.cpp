@@ -1,0 +1,299 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tests/support/trigger_bench.hpp"
+
+using namespace opdump;
+using namespace opdump::tests;
+
+namespace {
+
+using Steps = std::set<std::uint64_t>;
+using TriggerLines = std::vector<std::string>;
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+/// Ten steps of which each makes its number and 1, but for those in `odd`, which make `values`.
+template <class Look>
+void run_ten(TriggerBench<Look>& bench, const Steps& odd, const std::vector<float>& values) {
+  for (std::uint64_t step = 0; step < 10; ++step)
+    bench.step(odd.contains(step) ? values : std::vector<float>{static_cast<float>(step + 10), 1.f});
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("triggers: each statistic fires where it is beyond its limit, and nowhere else", Look,
+                   SmallLook, FullLook) {
+  struct Case {
+    TriggerCause cause;
+    double below, above;
+    std::vector<float> values;
+    const char* value;
+    const char* limit;
+  };
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  const float largest = std::numeric_limits<float>::max();
+  const Case cases[] = {
+      {TriggerCause::max, 0.5, none, {0.25f, -3.f}, "0.25", "<0.5"},
+      {TriggerCause::min, -2, none, {0.25f, -3.f}, "-3", "<-2"},
+      {TriggerCause::max, none, 50, {60.f, -3.f}, "60", ">50"},
+      {TriggerCause::max, 9, 50, {60.f, -3.f}, "60", ">50"},
+      {TriggerCause::max, 9, 50, {3.f, -3.f}, "3", "<9"},
+      {TriggerCause::mean, none, 20, {40.f, 2.f}, "21", ">20"},
+      {TriggerCause::l2norm, none, 40, {30.f, -40.f}, "50", ">40"},
+      {TriggerCause::nan, none, 0, {1.f, kNan, kNan}, "2", ">0"},
+      {TriggerCause::inf, none, 0, {1.f, -kInf, kInf}, "2", ">0"},
+      {TriggerCause::saturated, none, 0.25, {largest, 1.f, -kInf, 2.f}, "0.5", ">0.25"},
+  };
+  for (const Case& one : cases) {
+    CAPTURE(kTriggerWords[static_cast<std::size_t>(one.cause)]);
+    TriggerCase trigger(one.cause, "pool1");
+    if (!std::isnan(one.below)) trigger.below(one.below);
+    if (!std::isnan(one.above)) trigger.above(one.above);
+    TriggerBench<Look> bench({trigger.rule});
+    bench.start();
+    run_ten(bench, {4, 8}, one.values);
+    REQUIRE(bench.session.finalize() == Status::ok);
+    CHECK(bench.steps() == Steps{3, 4, 5, 7, 8, 9});
+    const std::string word(kTriggerWords[static_cast<std::size_t>(one.cause)]);
+    CHECK(bench.lines("fired") ==
+          TriggerLines{"fired,0," + word + ",4," + one.value + "," + one.limit + ",9,net/MaxPool.pool1",
+                       "fired,0," + word + ",8," + one.value + "," + one.limit + ",9,net/MaxPool.pool1"});
+    CHECK(bench.lines("trigger") == TriggerLines{"trigger,0," + word + ",2,0,0,0,0,0,0,10"});
+    CHECK(bench.history.lost() == 0);
+  }
+}
+
+TEST_CASE("triggers: write exactly the steps even when the drainer is behind") {
+  TriggerCase trigger(TriggerCause::max, "pool1");
+  TriggerBench<> bench({trigger.below(5).rule}, {}, 3, 1);
+  bench.drains = false;
+  bench.start();
+  run_ten(bench, {2, 7}, {1.f, 1.f});
+  CHECK(bench.inner.objects.empty());
+  bench.session.drain_some(SIZE_MAX);
+  REQUIRE(bench.session.finalize() == Status::ok);
+  CHECK(bench.steps() == Steps{0, 1, 2, 3, 5, 6, 7, 8});
+  CHECK(bench.inner.objects.size() == 3 * 8);
+}
+
+TEST_CASE("triggers: one that fires at the last step, or at an operator that is not dumped, is written too") {
+  TriggerCase trigger(TriggerCause::max, "fc");
+  TriggerBench<> bench({trigger.below(5).rule}, {}, 2, 0);
+  const std::string_view layers[] = {"pool1"};
+  const ModelRule models[] = {{.any_model = true, .all_layers = false, .layers = layers}};
+  bench.config.models = models;
+  bench.start();
+  CHECK(bench.plan.bits[0] == 0);
+  run_ten(bench, {3, 9}, {1.f, 1.f});
+  REQUIRE(bench.session.finalize() == Status::ok);
+  CHECK(bench.steps() == Steps{2, 3, 8, 9});
+  CHECK(bench.inner.objects.size() == 4);
+  check_adds_up(bench.session.counts());
+}
+
+TEST_CASE("triggers: so many steps in a row, and a gap begins anew") {
+  TriggerCase trigger(TriggerCause::max, "pool1");
+  trigger.below(5).rule.steps = 3;
+  TriggerBench<> bench({trigger.rule}, {}, 1, 0);
+  bench.start();
+  run_ten(bench, {1, 2, 4, 5, 6, 7, 9}, {1.f, 1.f});
+  REQUIRE(bench.session.finalize() == Status::ok);
+  CHECK(bench.steps() == Steps{6, 7});
+}
+
+TEST_CASE("triggers: cooldown and the day's firings hold back, and are counted") {
+  TriggerCase trigger(TriggerCause::max, "pool1");
+  trigger.below(5).rule.cooldown_s = 2;
+  TriggerBench<> bench({trigger.rule}, {.firings_per_day = 3}, 1, 0);
+  bench.step_us = 1'000'000;
+  bench.start();
+  for (int step = 0; step < 10; ++step) bench.step({1.f});
+  REQUIRE(bench.session.finalize() == Status::ok);
+  CHECK(bench.steps() == Steps{0, 2, 4});
+  const FiringCounts counts = bench.sink.counts();
+  CHECK(counts.fired == 3);
+  CHECK(counts.held[0] == 3);
+  CHECK(counts.held[1] == 4);
+  CHECK(bench.lines("trigger").back() == "trigger,0,max,3,3,4,0,0,0,0,10");
+}
+
+TEST_CASE("triggers: the day of the clock, or 24 hours since the boot, gives new firings") {
+  for (const bool known : {true, false}) {
+    CAPTURE(known);
+    TriggerCase trigger(TriggerCause::max, "pool1");
+    TriggerBench<> bench({trigger.below(5).rule}, {.firings_per_day = 1}, 1, 0);
+    bench.clock.now_us = known ? 1'700'000'000'000'000 : 5;  // 22:13:20
+    const std::uint32_t until_day = known ? 6400 : 24 * 3600;
+    bench.start();
+    bench.step({1.f});
+    const auto pass = [&](std::uint32_t seconds) {
+      bench.clock.now_us += std::uint64_t{seconds} * 1'000'000;
+      bench.clock.now_ms += seconds * 1000;
+    };
+    pass(until_day - 10);
+    bench.step({1.f});
+    pass(20);
+    bench.step({1.f});
+    pass(10);
+    bench.step({1.f});
+    REQUIRE(bench.session.finalize() == Status::ok);
+    CHECK(bench.steps() == Steps{0, 2});
+  }
+}
+
+TEST_CASE("triggers: a clock that comes to know the day, or is set back, gives no second day") {
+  TriggerCase trigger(TriggerCause::max, "pool1");
+  TriggerBench<> bench({trigger.below(5).rule}, {.firings_per_day = 1}, 1, 0);
+  bench.clock.now_us = 5;
+  bench.start();
+  bench.step({1.f});
+  bench.clock.now_us = 1'700'000'000'000'000;
+  bench.step({1.f});
+  bench.clock.now_us -= 86'400'000'000ull;
+  bench.step({1.f});
+  REQUIRE(bench.session.finalize() == Status::ok);
+  CHECK(bench.steps() == Steps{0});
+}
+
+TEST_CASE("triggers: the day's bytes hold a firing back, and end a write-out") {
+  // A step has three records of one size.
+  std::uint64_t record = 0;
+  std::uint64_t line = 0;
+  {
+    TriggerCase trigger(TriggerCause::max, "pool1");
+    TriggerBench<> bench({trigger.below(5).rule}, {}, 1, 0);
+    bench.start();
+    bench.step({1.f});
+    REQUIRE(bench.session.finalize() == Status::ok);
+    record = bench.inner.objects.begin()->second.size();
+    line = bench.lines("fired")[0].size() + 1;
+  }
+  TriggerCase trigger(TriggerCause::max, "pool1");
+  // Four steps of the six that are asked for, and most of the lines.
+  TriggerBench<> bench({trigger.below(5).rule}, {.bytes_per_day = 13 * record + 3 * line}, 1, 5);
+  bench.start();
+  bench.step({1.f});
+  for (int step = 1; step < 8; ++step) bench.step({20.f});
+  bench.step({1.f});
+  REQUIRE(bench.session.finalize() == Status::ok);
+  std::uint64_t bytes = 0;
+  for (const auto& [name, data] : bench.inner.objects) bytes += data.size();
+  for (const std::string& told : bench.lines("fired")) bytes += told.size() + 1;
+  CHECK(bytes <= 13 * record + 3 * line);
+  CHECK(bytes > 12 * record);
+  CHECK(bench.sink.counts().fired == 1);
+  CHECK(bench.sink.counts().cut == 1);
+  CHECK(bench.sink.counts().held[2] == 1);
+}
+
+TEST_CASE("triggers: a step's latency, the change of a digest, a failure and a call fire") {
+  TriggerCase latency(TriggerCause::latency_us, "");
+  TriggerBench<> slow({latency.above(5000).rule}, {}, 1, 0);
+  slow.start();
+  for (int step = 0; step < 8; ++step) {
+    slow.step_us = step == 5 ? 7000 : 2000;
+    slow.step({1.f});
+  }
+  REQUIRE(slow.session.finalize() == Status::ok);
+  CHECK(slow.steps() == Steps{5});
+  CHECK(slow.lines("fired")[0].ends_with(",>5000,9,net"));
+
+  TriggerCase change(TriggerCause::change, "pool1");
+  TriggerBench<> changing({change.rule}, {}, 1, 0);
+  changing.start();
+  for (int step = 0; step < 8; ++step) changing.step({step < 3 ? 1.f : 2.f});
+  REQUIRE(changing.session.finalize() == Status::ok);
+  CHECK(changing.steps() == Steps{3});
+  // The CRC-32C of a float32, by Python.
+  CHECK(changing.lines("fired") == TriggerLines{"fired,0,change,3,7b561c09,,9,net/MaxPool.pool1"});
+
+  TriggerCase failure(TriggerCause::failure, "fc");
+  TriggerBench<> failing({failure.rule}, {}, 2, 0);
+  failing.start();
+  for (int step = 0; step < 4; ++step) failing.step({1.f});
+  REQUIRE(failing.recorder.begin_step(failing.plan) == Status::ok);
+  for (const std::size_t op : {1, 2}) {
+    failing.recorder.begin_op(op, {}, {});
+    CHECK(failing.recorder.capture_failure() == Status::ok);
+  }
+  REQUIRE(failing.recorder.end_step() == Status::ok);
+  REQUIRE(failing.session.finalize() == Status::ok);
+  CHECK(failing.steps() == Steps{2, 3});
+  CHECK(failing.lines("fired") == TriggerLines{"fired,0,failure,4,,,9,net/MatMul.fc"});
+
+  TriggerCase called(TriggerCause::call, "");
+  called.rule.call = "door";
+  TriggerBench<> asked({called.rule}, {}, 2, 1);
+  asked.drains = false;
+  asked.start();
+  for (int step = 0; step < 8; ++step) {
+    asked.step({1.f});
+    if (step == 3) CHECK(asked.sink.fire("door") == Status::ok);
+    if (step == 3) asked.session.drain_some(SIZE_MAX);
+  }
+  CHECK(asked.sink.fire("window") == Status::invalid_argument);
+  REQUIRE(asked.session.finalize() == Status::ok);
+  CHECK(asked.steps() == Steps{2, 3, 4});
+  CHECK(asked.lines("fired") == TriggerLines{"fired,0,call,3,,,0,door"});
+}
+
+TEST_CASE("triggers: tensors that cannot be looked at are counted, firings that find no room too") {
+  TriggerCase trigger(TriggerCause::max, "pool1");
+  TriggerBench<> bench({trigger.below(5).rule}, {}, 1, 0);
+  bench.drains = false;
+  bench.start();
+  for (int step = 0; step < 70; ++step) bench.step({1.f});
+  bench.memory.fail_at = bench.memory.copies + 1;
+  bench.step({1.f});
+  REQUIRE(bench.session.finalize() == Status::ok);
+  CHECK(bench.sink.counts().fired == 64);
+  CHECK(bench.sink.counts().held[3] == 6);
+  CHECK(bench.sink.counts().unread == 1);
+}
+
+TEST_CASE("triggers: a journal tells no value of a tensor that the privacy does not keep so much of") {
+  struct Case {
+    KeptAs kept;
+    TriggerCause cause;
+    const char* fired;
+  };
+  const Case cases[] = {
+      {KeptAs::stats, TriggerCause::max, "fired,0,max,1,1,<5,9,net/MaxPool.pool1"},
+      {KeptAs::digest, TriggerCause::max, "fired,0,max,1,,<5,9,net/MaxPool.pool1"},
+      {KeptAs::digest, TriggerCause::change, "fired,0,change,1,abc454dd,,9,net/MaxPool.pool1"},
+      {KeptAs::shape, TriggerCause::max, "fired,0,max,1,,<5,9,net/MaxPool.pool1"},
+      {KeptAs::shape, TriggerCause::change, "fired,0,change,1,,,9,net/MaxPool.pool1"},
+      {KeptAs::nothing, TriggerCause::max, "fired,0,max,1,,<5,9,net"},
+  };
+  for (const Case& one : cases) {
+    TriggerCase trigger(one.cause, "pool1");
+    if (one.cause == TriggerCause::max) trigger.below(5);
+    TriggerBench<> bench({trigger.rule}, {}, 1, 0);
+    const PrivacyRule privacy[] = {
+        {.names = trigger.rule.names, .numbers = PrivacyRule::pack({.kept = one.kept})}};
+    bench.config.privacy = privacy;
+    bench.start();
+    bench.step({20.f});
+    bench.step({1.f});
+    REQUIRE(bench.session.finalize() == Status::ok);
+    CHECK(bench.lines("fired") == TriggerLines{one.fired});
+  }
+}
+
+TEST_CASE("triggers: what no model has is told, and a session without them refuses the config") {
+  TriggerCase trigger(TriggerCause::max, "conv7");
+  TriggerBench<> bench({trigger.below(5).rule});
+  bench.start();
+  bench.step({1.f});
+  REQUIRE(bench.session.finalize() == Status::ok);
+  CHECK(bench.lines("never") == TriggerLines{"never,no_trigger,0,0,9,net/_/conv7"});
+  CHECK(bench.lines("trigger") == TriggerLines{"trigger,0,max,0,0,0,0,0,0,0,0"});
+
+  Bench<> plain;
+  REQUIRE(plain.session.init() == Status::ok);
+  CHECK(plain.session.set_config(bench.config) == Status::not_supported);
+}
