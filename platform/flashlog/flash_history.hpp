@@ -506,13 +506,22 @@ class FlashHistory final : public Sink {
 
   [[gnu::noinline]] void tell(const WrittenOutMark& mark) {
     TextWriter line(out_.line_memory());
-    line.add("opdump-history,1\nwritten,").add_short_decimal(mark.boot).add(',').add(cause_word(mark.cause));
-    line.add(',').add_decimal(mark.first).add(',').add_decimal(mark.last);
-    line.add(',').add_short_decimal(mark.objects).add(',').add_short_decimal(mark.lost);
-    line.add("\nlet_go,").add_short_decimal(let_go_);
-    if (too_large_ != 0)
-      line.add("\ntoo_large,").add_decimal(too_large_step_).add(',').add_short_decimal(too_large_);
-    if (refused_ != 0) line.add("\nrefused,").add_short_decimal(refused_);
+    const auto add = [&line](std::string_view before, std::uint64_t number) {
+      line.add(before);
+      line.add_decimal(number);
+    };
+    add("opdump-history,1\nwritten,", mark.boot);
+    line.add(',').add(cause_word(mark.cause));
+    add(",", mark.first);
+    add(",", mark.last);
+    add(",", mark.objects);
+    add(",", mark.lost);
+    add("\nlet_go,", let_go_);
+    if (too_large_ != 0) {
+      add("\ntoo_large,", too_large_step_);
+      add(",", too_large_);
+    }
+    if (refused_ != 0) add("\nrefused,", refused_);
     line.add('\n');
     const Bytes part = as_bytes(line.text());
     if (sink_.append_lines(out_.name_beside("opdump.history"), {&part, 1}) != Status::ok) ++lost_lines_;

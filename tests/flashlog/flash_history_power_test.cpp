@@ -121,3 +121,44 @@ TEST_CASE("flash history: after a cut at every byte, what is told is what can be
   CHECK(cuts > 500 / OPDUMP_TEST_SHARE);
   CHECK(went_round > 100 / OPDUMP_TEST_SHARE);
 }
+
+TEST_CASE("flash history: each of several boots is told and handed on by itself") {
+  for (const HistorySetup& setup : kHistorySetups) {
+    CAPTURE(setup.geometry.program_bytes);
+    FlashEmulator part(setup.geometry, setup.page_bytes);
+    std::vector<std::uint32_t> boots;
+    for (std::uint64_t boot = 0; boot < 3; ++boot) {
+      FlashHistoryBench bench(setup, part);
+      for (std::uint64_t step = 0; step < 4; ++step)
+        REQUIRE(bench.write(10 * boot + step, "op", 80) == Status::ok);
+      if (boot == 1) bench.history.trigger();
+      REQUIRE(bench.history.sync() == Status::ok);
+      CHECK(bench.inner.order.size() == (boot == 1 ? 3 : 0));
+      boots.push_back(bench.history.boot());
+      bench.flash.cut();
+      part = bench.flash;
+      part.power_on();
+    }
+    const auto hand_on = [&](std::uint32_t before, std::uint32_t boot,
+                             const std::vector<std::string>& files) {
+      FlashHistoryBench bench(setup, part);
+      const FlashHistory::Remains found = bench.history.remains(before).value();
+      CHECK(found.boot == boot);
+      CHECK(found.objects == files.size());
+      CHECK(found.written_out == (files.empty() && boot != 0));
+      CHECK(bench.history.hand_on_remains() == (files.empty() ? Status::not_found : Status::ok));
+      CHECK(files_of(bench.inner) == files);
+      REQUIRE(bench.history.sync() == Status::ok);
+      bench.flash.cut();
+      part = bench.flash;
+      part.power_on();
+    };
+    hand_on(boots[1], boots[0], {"0/op.80", "1/op.80", "2/op.80", "3/op.80"});
+    hand_on(boots[1], boots[0], {});
+    // Its write-out was not at an end: the step that it waited for never came.
+    hand_on(boots[2], boots[1], {"10/op.80", "11/op.80", "12/op.80", "13/op.80"});
+    hand_on(boots[2], boots[1], {});
+    hand_on(UINT32_MAX, boots[2], {"20/op.80", "21/op.80", "22/op.80", "23/op.80"});
+    hand_on(boots[0], 0, {});
+  }
+}
