@@ -8,6 +8,7 @@
 
 #include "opdump/base/text.hpp"
 #include "opdump/impl/drain/step_count.hpp"
+#include "opdump/parts/triggered_history.hpp"
 #include "opdump/port/sink.hpp"
 #include "platform/flashlog/history_tape.hpp"
 #include "platform/flashlog/impl/history_out.hpp"
@@ -28,8 +29,9 @@ inline namespace OPDUMP_NAMESPACE {
 /// *Account.* Each object that was committed is kept; or is `let_go` with its step, because that is too old
 /// or the area went round; or was handed on; or is `lost`, because the sink refused it or the flash did not
 /// give it back. A step larger than the area is `too_large`: what comes of it when the area is full is
-/// refused with `no_space`, and so is what would overwrite steps that wait to be handed on. An object takes
-/// half of the area at most. `limit_day` bounds what is written in a day.
+/// refused with `no_space`, and so is what would overwrite steps that wait to be handed on, and an object of
+/// a write-out that would be more than `allow` allows. An object takes half of the area at most. `limit_day`
+/// bounds what is written in a day.
 ///
 /// *Journal.* `opdump.history` beside the other sink's objects, in lines for each time the history was
 /// written out, numbers separated by commas:
@@ -53,7 +55,7 @@ inline namespace OPDUMP_NAMESPACE {
 ///
 /// *RAM.* A page and kPrefixBytes, `memory_bytes(history_steps)`, and this object. No heap. `trigger` may be
 /// called from any context; all other calls as for any sink.
-class FlashHistory final : public Sink {
+class FlashHistory final : public TriggeredHistory {
  public:
   static constexpr std::uint32_t kPrefixBytes = HistoryTape::kPrefixBytes;
 
@@ -84,15 +86,47 @@ class FlashHistory final : public Sink {
   /// is 8-byte aligned, and then belongs to this object; with less, each object is refused with `no_memory`.
   /// While no object is open, and nothing waits to be handed on.
   void configure(MutableBytes memory, std::uint32_t history_steps, std::uint32_t after_steps) {
+    memory_ = memory;
     history_steps_ = history_steps;
     after_steps_ = after_steps;
     out_.use(nullptr);
     first_ = count_ = 0;
+    steps_ = {};
+    is_step_due_ = true;
+    written_bytes_ = 0;
+    records_before_ = out_.records();
+    write_outs_refused_ = 0;
+    allowed_bytes_ = UINT64_MAX;
     if (history_steps == 0 || memory.size() < memory_bytes(history_steps)) return;
     out_.use(::new (memory.data()) Memory);
     ring_ = reinterpret_cast<Step*>(memory.data() + sizeof(Memory));
     for (std::uint32_t i = 0; i < history_steps; ++i) ::new (&ring_[i]) Step;
   }
+
+  /// In the memory of the latest `configure`.
+  Status keep_steps(std::uint32_t history_steps, std::uint32_t after_steps) override {
+    const bool fits = history_steps == 0 || memory_.size() >= memory_bytes(history_steps);
+    configure(memory_, fits ? history_steps : 0, after_steps);
+    return fits ? Status::ok : Status::no_memory;
+  }
+
+  bool has_reached(std::uint32_t load, std::uint64_t step) const override {
+    return steps_.has_reached(load, step);
+  }
+
+  /// True while remains are handed on too: then it begins behind them, unless that would be too much.
+  bool start(std::uint32_t load) override {
+    if (!walking_ || !of_remains_) return begin_write_out(WriteOutCause::trigger, step_ - steps_.since(load));
+    trigger(WriteOutCause::trigger);
+    return true;
+  }
+
+  bool is_writing() const override { return is_handing_on(); }
+  std::uint64_t steps_left() const override { return is_handing_on() ? out_.until() - latest_step() : 0; }
+  std::uint64_t written_bytes() const override { return written_bytes_; }
+  std::uint32_t written_records() const override { return out_.records() - records_before_; }
+  void allow(std::uint64_t bytes) override { allowed_bytes_ = bytes; }
+  std::uint32_t refused() const override { return write_outs_refused_; }
 
   /// Hands on what is kept, at the next call from the drainer.
   void trigger() { trigger(WriteOutCause::call); }
@@ -166,7 +200,7 @@ class FlashHistory final : public Sink {
   std::uint32_t handed_on() const { return out_.handed_on(); }
 
   /// Objects of the history that the other sink refused, or the flash did not give back.
-  std::uint32_t lost() const { return out_.lost(); }
+  std::uint32_t lost() const override { return out_.lost(); }
 
   /// Objects that were let go because they were too old, or the area went round.
   std::uint32_t let_go() const { return let_go_; }
@@ -178,8 +212,8 @@ class FlashHistory final : public Sink {
     return objects;
   }
 
-  /// Calls that were refused for want of room, or by `limit_day`.
-  std::uint32_t refused() const { return refused_; }
+  /// Calls that were refused for want of room, by `limit_day`, or by `allow`.
+  std::uint32_t refused_calls() const { return refused_; }
 
   /// Steps that were larger than the area, and the latest of them, as this object counts.
   std::uint32_t too_large() const { return too_large_; }
@@ -210,7 +244,7 @@ class FlashHistory final : public Sink {
     if (history_steps_ == 0) return sink_.begin(name);
     if (const Status status = begin_any(name, 0); status != Status::ok) return status;
     const Result<ObjectId> object = tape_.begin(name);
-    if (object.ok()) begun_[static_cast<std::uint32_t>(object.value())] = {step_, kind_of(name)};
+    if (object.ok()) begun_[static_cast<std::uint32_t>(object.value())] = {step_, 0, kind_of(name)};
     drop_gone();
     return object;
   }
@@ -220,6 +254,7 @@ class FlashHistory final : public Sink {
     std::uint32_t bytes = 0;
     for (const Bytes part : parts) bytes += static_cast<std::uint32_t>(part.size());
     if (!take_room(bytes)) return Status::no_space;
+    begun_[static_cast<std::uint32_t>(object)].bytes += bytes;
     Status status = tape_.append(object, parts);
     unsealed_ = bytes < kMinSealedData ? unsealed_ + bytes : 0;
     // So that a run can be handed on in short time.
@@ -233,6 +268,12 @@ class FlashHistory final : public Sink {
 
   Status commit(ObjectId object, ObjectId with = kNoObject) override {
     if (history_steps_ == 0) return sink_.commit(object, with);
+    if (!may_commit(object, with)) {
+      tape_.abort(object);
+      if (with != kNoObject) tape_.abort(with);
+      ended();
+      return Status::no_space;
+    }
     const Status status = tape_.commit(object, with);
     if (status == Status::ok) {
       count(object);
@@ -257,10 +298,11 @@ class FlashHistory final : public Sink {
     std::uint32_t bytes = 0;
     for (const Bytes part : parts) bytes += static_cast<std::uint32_t>(part.size());
     Status status = begin_any(name, bytes);
+    if (status == Status::ok && !take_allowed(step_, bytes)) status = Status::no_space;
     if (status == Status::ok) status = tape_.append_lines(name, parts);
     // Longer ones are several entries.
     const std::uint32_t entries = bytes / kMaxBody + 1;
-    if (status == Status::ok) count(step_, entries);
+    if (status == Status::ok) count(step_, entries, bytes);
     ended();
     return status;
   }
@@ -275,7 +317,7 @@ class FlashHistory final : public Sink {
 
   /// A word for journals and messages.
   static constexpr std::string_view cause_word(WriteOutCause cause) {
-    constexpr std::string_view kWords[] = {"none", "call", "overflow", "failure", "remains"};
+    constexpr std::string_view kWords[] = {"none", "call", "overflow", "failure", "remains", "trigger"};
     return kWords[static_cast<std::uint8_t>(cause)];
   }
 
@@ -288,12 +330,14 @@ class FlashHistory final : public Sink {
   struct Step {
     Place place;  // behind its mark
     std::uint32_t objects = 0;
+    std::uint64_t bytes = 0;  // of their data
   };
   static_assert(sizeof(Memory) % alignof(Step) == 0);
 
   /// An object that is open in the area.
   struct Begun {
     std::uint64_t step = 0;
+    std::uint64_t bytes = 0;
     ObjectKind kind = ObjectKind::extra;
   };
 
@@ -301,6 +345,9 @@ class FlashHistory final : public Sink {
     const ObjectFacts facts = name.facts;
     return facts.kind;
   }
+
+  /// Before anything has come, the step that is to come.
+  std::uint64_t latest_step() const { return step_ != 0 ? step_ : 1; }
 
   Step& step_at(std::uint32_t i) const { return ring_[(first_ + i) % history_steps_]; }
 
@@ -340,7 +387,7 @@ class FlashHistory final : public Sink {
     if (is_handing_on() && at_.sequence == 0) at_ = step_begin_;
     if (!is_handing_on()) {
       if (count_ == history_steps_) drop_first();
-      step_at(count_++) = {step_begin_, 0};
+      step_at(count_++) = {step_begin_, 0, 0};
     }
     // The other sink's objects are ended before the next step's begin.
     if (!in_pieces_) hand_on_all();
@@ -349,6 +396,31 @@ class FlashHistory final : public Sink {
 
   /// Whether the latest step is handed on as it comes.
   bool is_handing_on() const { return walking_ && !of_remains_ && step_ <= out_.until(); }
+
+  /// Whether what comes of that step is.
+  bool is_of_write_out(std::uint64_t step) const {
+    return walking_ && !of_remains_ && step >= out_.from() && step <= out_.until();
+  }
+
+  /// Whether what comes of that step may have `bytes` more. If not, the write-out ends with the latest step.
+  bool take_allowed(std::uint64_t step, std::uint64_t bytes) {
+    if (!is_of_write_out(step)) return true;
+    if (bytes <= allowed_bytes_) {
+      allowed_bytes_ -= bytes;
+      written_bytes_ += bytes;
+      return true;
+    }
+    if (out_.until() > step_) out_.extend(step_);
+    ++write_outs_refused_;
+    ++refused_;
+    return false;
+  }
+
+  bool may_commit(ObjectId object, ObjectId with) {
+    const Begun& first = begun_[static_cast<std::uint32_t>(object)];
+    const std::uint64_t more = with == kNoObject ? 0 : begun_[static_cast<std::uint32_t>(with)].bytes;
+    return take_allowed(first.step, first.bytes + more);
+  }
 
   std::uint32_t needed_sequence() const {
     if (walking_ && at_.sequence != 0) return at_.sequence;
@@ -375,18 +447,20 @@ class FlashHistory final : public Sink {
 
   void count(ObjectId object) {
     const Begun& begun = begun_[static_cast<std::uint32_t>(object)];
-    count(begun.step, 1);
+    count(begun.step, 1, begun.bytes);
     if (begun.kind == ObjectKind::report) trigger(WriteOutCause::overflow);
     if (begun.kind == ObjectKind::failure) trigger(WriteOutCause::failure);
   }
 
   /// Objects of `step` were committed.
-  void count(std::uint64_t step, std::uint32_t objects) {
+  void count(std::uint64_t step, std::uint32_t objects, std::uint64_t bytes) {
     const std::uint64_t back = step_ - step;
-    if (walking_ && !of_remains_ && step >= out_.from() && step <= out_.until()) {
+    if (is_of_write_out(step)) {
       out_.expect(objects);
     } else if (back < count_) {
-      step_at(count_ - 1 - static_cast<std::uint32_t>(back)).objects += objects;
+      Step& kept = step_at(count_ - 1 - static_cast<std::uint32_t>(back));
+      kept.objects += objects;
+      kept.bytes += bytes;
     } else {
       let_go_ += objects;
     }
@@ -405,7 +479,12 @@ class FlashHistory final : public Sink {
 
   void drop_first() {
     // What has not been passed yet may still be handed on.
-    (walking_ && !of_remains_ ? passed_ : let_go_) += step_at(0).objects;
+    if (walking_ && !of_remains_) {
+      passed_ += step_at(0).objects;
+      passed_bytes_ += step_at(0).bytes;
+    } else {
+      let_go_ += step_at(0).objects;
+    }
     first_ = (first_ + 1) % history_steps_;
     --count_;
   }
@@ -416,22 +495,44 @@ class FlashHistory final : public Sink {
     const std::uint8_t cause = triggered_.load(std::memory_order_acquire);  // partner: `trigger`
     if (cause == 0 || !out_.has_memory() || (walking_ && of_remains_)) return;
     triggered_.store(0, std::memory_order_relaxed);
-    ++triggers_;
+    static_cast<void>(begin_write_out(static_cast<WriteOutCause>(cause), step_));
+  }
+
+  /// All that is kept, and what comes until `after_steps_` steps behind `step`. False: it may not be so much.
+  bool begin_write_out(WriteOutCause cause, std::uint64_t step) {
+    if (!out_.has_memory()) return false;
     if (walking_ && out_.is_past_end()) finish();
     std::uint32_t kept = passed_;
+    std::uint64_t bytes = passed_bytes_;
+    for (std::uint32_t i = 0; i < count_; ++i) {
+      kept += step_at(i).objects;
+      bytes += step_at(i).bytes;
+    }
+    if (bytes > allowed_bytes_) {
+      ++write_outs_refused_;
+      return false;
+    }
+    allowed_bytes_ -= bytes;
+    written_bytes_ += bytes;
     passed_ = 0;
-    for (std::uint32_t i = 0; i < count_; ++i) kept += step_at(i).objects;
+    passed_bytes_ = 0;
+    ++triggers_;
     if (!walking_) {
       const Place at = count_ != 0 ? step_at(0).place : Place();
-      start_walk(at, static_cast<WriteOutCause>(cause));
+      start_walk(at, cause);
       const std::uint64_t first = step_ + 1 - count_;
       out_.start(first, 0, first);
       walking_ = true;
     }
-    out_.extend((step_ != 0 ? step_ : 1) + after_steps_);
+    // All that is kept, also where another model has gone on since `step`.
+    const std::uint64_t until = (step != 0 ? step : 1) + after_steps_;
+    for (const std::uint64_t at_least : {latest_step(), until}) {
+      if (out_.until() < at_least) out_.extend(at_least);
+    }
     out_.expect(kept);
     count_ = 0;
     if (!in_pieces_) hand_on_all();
+    return true;
   }
 
   void start_walk(const Place& at, WriteOutCause cause) {
@@ -491,6 +592,7 @@ class FlashHistory final : public Sink {
     out_.lose_expected();
     let_go_ += passed_;
     passed_ = 0;
+    passed_bytes_ = 0;
     const WrittenOutMark mark = {out_.from(),
                                  out_.last_step(),
                                  of_remains_ ? found_.boot : tape_.boot(),
@@ -583,6 +685,7 @@ class FlashHistory final : public Sink {
   Sink& sink_;
   HistoryTape tape_;
   HistoryOut out_;
+  MutableBytes memory_;
   Step* ring_ = nullptr;  // of `history_steps_`
   std::uint32_t first_ = 0;
   std::uint32_t count_ = 0;
@@ -606,6 +709,11 @@ class FlashHistory final : public Sink {
   WriteOutCause cause_ = WriteOutCause::none;
   Place at_;
   std::uint32_t passed_ = 0;  // objects that left `ring_` meanwhile
+  std::uint64_t passed_bytes_ = 0;
+  std::uint64_t allowed_bytes_ = UINT64_MAX;
+  std::uint64_t written_bytes_ = 0;
+  std::uint32_t write_outs_refused_ = 0;
+  std::uint32_t records_before_ = 0;
   Remains found_;
   Place found_at_;
 

@@ -234,6 +234,7 @@ enum class WriteOutCause : std::uint8_t {
   overflow,  ///< an object that reports one came
   failure,   ///< so did one of an operator that failed
   remains,   ///< what was found after a boot
+  trigger,   ///< one of the config fired
 };
 
 /// Of `boot`, all steps from `first` to `last` were handed to the sink: `objects`, and `lost` were not,

@@ -71,7 +71,7 @@ TEST_CASE("flash history: steps that wait to be handed on stay while new ones co
     }
     CHECK(bench.inner.calls == 0);
     CHECK(refused > 0);
-    CHECK(bench.history.refused() == refused);
+    CHECK(bench.history.refused_calls() == refused);
     CHECK(bench.history.too_large() == 0);
     int pieces = 0;
     while (bench.history.hand_on_some(300)) {
@@ -176,7 +176,7 @@ TEST_CASE("flash history: the bytes of a day are bounded") {
     CHECK(objects * 100 <= 5000);
     CHECK(objects * 100 > 3000);
   }
-  CHECK(bench.history.refused() == 300 - taken[0] - taken[1] - taken[2]);
+  CHECK(bench.history.refused_calls() == 300 - taken[0] - taken[1] - taken[2]);
 }
 
 TEST_CASE("flash history: bad blocks and flipped bits cost what they hit, and no byte is invented") {

@@ -33,7 +33,7 @@ TEST_CASE("flash history: nothing is handed on before a trigger, then the last s
     CHECK(bench.history.lost() == 0);
     CHECK(bench.history.let_go() == 2 * 37 + 6);
     CHECK(bench.history.kept() == 3);
-    CHECK(bench.history.refused() == 0);
+    CHECK(bench.history.refused_calls() == 0);
     CHECK(bench.inner.journals.at("/dump|20260101000000|opdump.history") ==
           "opdump-history,1\nwritten,1,call,38,41,7,0\nlet_go,74\n");
     CHECK(bench.history.sync() == Status::ok);

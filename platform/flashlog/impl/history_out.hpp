@@ -82,6 +82,9 @@ class HistoryOut final : public TapeVisitor {
   }
 
   std::uint32_t handed_on() const { return handed_on_; }
+
+  /// Of these, files of operators and reports.
+  std::uint32_t records() const { return records_; }
   std::uint32_t lost() const { return lost_; }
 
   /// Bytes of entries since the last call.
@@ -198,6 +201,7 @@ class HistoryOut final : public TapeVisitor {
     std::uint32_t bytes = 0;
     std::uint16_t number = 0;
     OutState state = OutState::none;
+    bool is_record = false;
   };
 
   /// Whether what begins now is of the steps that are handed on.
@@ -227,6 +231,15 @@ class HistoryOut final : public TapeVisitor {
     return name;
   }
 
+  /// Whether the latest facts are those of one.
+  bool names_record() const {
+    if constexpr (build::kLean) return false;
+    FactsHead head;
+    std::memcpy(&head, names_->facts, sizeof head);
+    const ObjectKind kind = static_cast<ObjectKind>(head.kind);
+    return kind == ObjectKind::record || kind == ObjectKind::report || kind == ObjectKind::failure;
+  }
+
   void begin_out() {
     Out* free = nullptr;
     for (Out& out : outs_) {
@@ -240,6 +253,7 @@ class HistoryOut final : public TapeVisitor {
         sink_.begin(name_of({names_->directory, directory_bytes_}, {file_memory(), got_}));
     if (id.ok()) {
       free->id = id.value();
+      free->is_record = names_record();
     } else {
       free->state = OutState::refused;
     }
@@ -289,6 +303,7 @@ class HistoryOut final : public TapeVisitor {
     for (Out* const one : pair) {
       if (one == nullptr) continue;
       one->state = OutState::none;
+      if (good && one->is_record) ++records_;
       end_one(good);
     }
   }
@@ -366,6 +381,7 @@ class HistoryOut final : public TapeVisitor {
   std::uint64_t walk_step_ = 0;
   std::uint32_t expected_ = 0;
   std::uint32_t handed_on_ = 0;
+  std::uint32_t records_ = 0;
   std::uint32_t lost_ = 0;
   Out outs_[kMaxOpenObjects];
   Out* out_ = nullptr;   // that of the entry under way
