@@ -180,7 +180,7 @@ struct SinkStack {
 
   static std::string tensor_of(int step) {
     const float own[4] = {1000.5f + static_cast<float>(step), 2, 3, 4};
-    return std::string(as_text(tests::little_endian(own, sizeof own, DType::float32)));
+    return std::string(as_text(opdump::tests::little_endian(own, sizeof own, DType::float32)));
   }
 
   Ticks ticks;
