@@ -24,7 +24,8 @@ inline namespace OPDUMP_NAMESPACE {
 /// *A loss of power.* `remains` tells after a boot which steps of an earlier one the area holds, and
 /// `hand_on_remains` hands them on. What was committed before a `sync` that returned `ok` is there; of later
 /// objects, each is there whole or was never committed. A last step whose bytes end inside an object is torn,
-/// and is not handed on. When power is lost during a write-out, the next one hands its steps on again.
+/// and is not handed on. When power is lost during a write-out, its steps are handed on again: the sink is
+/// synced before the area says that a step was written out.
 ///
 /// *Account.* Each object that was committed is kept; or is `let_go` with its step, because that is too old
 /// or the area went round; or was handed on; or is `lost`, because the sink refused it or the flash did not
@@ -600,8 +601,9 @@ class FlashHistory final : public TriggeredHistory {
                                  out_.lost() - lost_before_,
                                  cause_};
     walking_ = of_remains_ = false;
-    // Where the area takes no more, the other sink still has the line.
-    static_cast<void>(tape_.mark(mark));
+    // A step that is marked is not handed on again, so it must not be lost with the sink's memory. Where the
+    // area takes no more, the sink still has the line.
+    if (sink_.sync() == Status::ok) static_cast<void>(tape_.mark(mark));
     drop_gone();
     tell(mark);
   }

@@ -220,6 +220,28 @@ TEST_CASE("flash history: bad blocks and flipped bits cost what they hit, and no
   CHECK(handed > 10 * lost);
 }
 
+TEST_CASE("flash history: a step that moves to another block with what its block did not take is found") {
+  for (std::uint32_t seed = 1; seed <= 40; ++seed) {
+    CAPTURE(seed);
+    HistorySetup setup = kHistorySetups[2];
+    setup.options.verify = true;
+    FlashEmulator part(setup.geometry, setup.page_bytes, seed);
+    for (const std::uint32_t block : {0u, 1u, 3u}) part.set_fault(block, FlashEmulator::Fault::program_lies);
+    FlashHistoryBench bench(setup, part);
+    for (std::uint64_t step = 0; step < 30; ++step) {
+      REQUIRE(bench.write(step, "a", 30 + seed) == Status::ok);
+      REQUIRE(bench.write(step, "b", 200) == Status::ok);
+      if (step % 4 == 1) bench.history.trigger();
+    }
+    REQUIRE(bench.history.sync() == Status::ok);
+    CHECK(bench.history.retired() == 3);
+    CHECK(bench.history.lost() == 0);
+    CHECK(bench.history.let_go() == 0);
+    CHECK(files_of(bench.inner).size() == bench.committed - bench.history.kept());
+    CHECK(bench.flash.violation == nullptr);
+  }
+}
+
 #if OPDUMP_FAULTS == 2
 TEST_CASE("flash history: a report is a trigger, and comes with its operator or not at all") {
   for (const int fail_at : {-1, 4, 6}) {

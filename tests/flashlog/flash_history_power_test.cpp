@@ -39,16 +39,23 @@ bool hold_after_cut(const HistorySetup& setup, FlashEmulator& part, const Histor
   if (handed != (remains.objects != 0 ? Status::ok : Status::not_found))
     broken += "hand_on_remains: " + std::string(to_string(handed)) + "\n";
   const std::vector<std::string> files = files_of(after.inner);
-  if (files.size() != remains.objects || after.history.lost() != 0)
+  // Cells that are undecided may read otherwise a moment later.
+  const bool steady = !part.unsteady;
+  if (steady && (files.size() != remains.objects || after.history.lost() != 0))
     broken +=
         "told " + std::to_string(remains.objects) + ", handed on " + std::to_string(files.size()) + "\n";
   // Those that were committed, in order, none left out but at the ends.
   const auto first = files.empty()
                          ? promises.committed.end()
                          : std::find(promises.committed.begin(), promises.committed.end(), files[0]);
-  if (!files.empty() && (static_cast<std::size_t>(promises.committed.end() - first) < files.size() ||
-                         !std::equal(files.begin(), files.end(), first)))
+  if (steady && !files.empty() &&
+      (static_cast<std::size_t>(promises.committed.end() - first) < files.size() ||
+       !std::equal(files.begin(), files.end(), first)))
     broken += "not what was committed, from " + files[0] + "\n";
+  for (const std::string& file : files) {
+    if (std::find(promises.committed.begin(), promises.committed.end(), file) == promises.committed.end())
+      broken += "never committed: " + file + "\n";
+  }
   const std::set<std::string> there(files.begin(), files.end());
   for (std::size_t i = 0; i < promises.synced && remains.boot == boot; ++i) {
     const std::uint64_t step = promises.step_of[i];
@@ -82,12 +89,14 @@ bool hold_after_cut(const HistorySetup& setup, FlashEmulator& part, const Histor
 TEST_CASE("flash history: after a cut at every byte, what is told is what can be handed on") {
   std::uint64_t cuts = 0;
   std::uint64_t went_round = 0;
-  for (const HistorySetup& setup : kHistorySetups) {
+  for (std::size_t round = 0; round < 2 * std::size(kHistorySetups); ++round) {
+    const HistorySetup& setup = kHistorySetups[round / 2];
     CAPTURE(setup.geometry.program_bytes);
     const bool triggers = (&setup - kHistorySetups) % 2 == 0;
     HistoryPromises promises;
     FlashHistoryBench bench(setup);
     bench.flash.volatile_programs = true;
+    bench.flash.unsteady = round % 2 == 1;
     std::string broken;
     bench.flash.before = [&](FlashEmulator& flash, const FlashEmulator::Operation& operation) {
       for (std::size_t byte = 0; byte < operation.cuts && broken.empty();

@@ -1,11 +1,13 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "platform/baremetal/tick_clock.hpp"
 #include "platform/flashlog/flash_history.hpp"
 #include "platform/flashlog/flash_log.hpp"
+#include "tests/support/effort.hpp"
 #include "tests/support/flash_contents.hpp"
 #include "tests/support/flash_emulator.hpp"
 #include "tests/support/one_op_session.hpp"
@@ -129,4 +131,45 @@ TEST_CASE("flash history: a firmware's log gets the steps around a trigger, and 
   REQUIRE(steps.size() == 15);
   CHECK(steps[7] == "22");
   CHECK(steps.back() == "29");
+}
+
+TEST_CASE("flash history: whenever power goes, a step that was to be handed on is in the log or remains") {
+  const Geometry part = {.block_bytes = 4096, .block_count = 32, .program_bytes = 4, .bits_only_clear = true};
+  HistoryFirmware firmware(FlashEmulator(part, kHistoryPage), FlashEmulator(part, kHistoryPage));
+  firmware.log_flash.volatile_programs = true;
+  int latest = -1;  // step that is being captured
+  bool triggered = false;
+  std::string broken;
+  std::uint64_t cuts = 0;
+  const auto cut_at = [&](FlashEmulator& flash, const FlashEmulator::Operation& operation) {
+    if (!triggered || ++cuts % OPDUMP_TEST_SHARE != 0 || !broken.empty()) return;
+    FlashEmulator log_part = firmware.log_flash, history_part = firmware.history_flash;
+    FlashEmulator& dying = &flash == &firmware.log_flash ? log_part : history_part;
+    log_part.before = history_part.before = nullptr;
+    static_cast<void>(dying.cut(operation, operation.cuts / 2));
+    (&dying == &log_part ? history_part : log_part).cut();
+    HistoryFirmware after(log_part, history_part);
+    const bool left = after.history.remains().value().objects != 0;
+    if (left && after.history.hand_on_remains() != Status::ok) broken += "not handed on\n";
+    if (after.history.sync() != Status::ok) broken += "no sync\n";
+    const std::vector<std::string> steps = steps_in(after.log_flash);
+    // What was captured last may be in the page of the area still.
+    for (int step = 15; step <= std::min(latest - 2, 21); ++step) {
+      if (std::find(steps.begin(), steps.end(), std::to_string(step)) == steps.end())
+        broken += "in step " + std::to_string(latest) + ": " + std::to_string(step) + " is lost\n";
+    }
+  };
+  firmware.log_flash.before = firmware.history_flash.before = cut_at;
+  firmware.capturing.start();
+  for (latest = 0; latest < 40; ++latest) {
+    if (latest == 20) {
+      triggered = true;
+      firmware.history.trigger();
+    }
+    firmware.capture(1, std::byte{1});
+  }
+  firmware.log_flash.before = firmware.history_flash.before = nullptr;
+  if (!broken.empty()) FAIL(broken);
+  CHECK(cuts > 100);
+  CHECK(firmware.history.handed_on() == 7);
 }
