@@ -112,6 +112,7 @@ class Growth(unittest.TestCase):
     def test_extract(self):
         self.check('extract', '{image}', '-o', '{out}', makes=self.records_in)
         self.check('extract', '{image}', '--verify')
+        self.check('extract', '{image}', '--list')
 
 
 if __name__ == '__main__':

@@ -14,8 +14,9 @@
 #include "src/tool/cli/interrupt.hpp"
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/options.hpp"
-#include "src/tool/cli/table.hpp"
+#include "src/tool/cli/progress.hpp"
 #include "src/tool/dump/found_files.hpp"
+#include "src/tool/dump/spilled_sort.hpp"
 #include "src/tool/flash/image_contents.hpp"
 
 namespace opdump::tool {
@@ -149,36 +150,58 @@ void print_boots(const ImageTally& tally) {
   }
 }
 
-void list_row(const flashlog::LogReader::Object& object, Table& table) {
-  table.add({std::string(state_text(object)), std::to_string(object.bytes), printable(path_text(object))});
-}
-
-/// Prints a table of objects, or one per boot if there are several.
+/// Prints a table of objects, or one per boot if there are several. Of many objects, the rows go to a
+/// temporary file until it is known how wide they are.
 class Listing {
  public:
   explicit Listing(bool titled) : titled_(titled) {}
 
   void add(const flashlog::LogReader::Object& object) {
-    if (!table_ || object.boot != boot_) begin(object.boot);
-    list_row(object, *table_);
+    if (!rows_ || object.boot != boot_) begin(object.boot);
+    const std::string_view state = state_text(object);
+    const std::string bytes = std::to_string(object.bytes);
+    state_width_ = std::max(state_width_, state.size());
+    bytes_width_ = std::max(bytes_width_, bytes.size());
+    text_.assign(state).append(1, ' ').append(bytes).append(1, ' ').append(printable(path_text(object)));
+    // What does not fit is told by `print`.
+    static_cast<void>(rows_->add(text_));
   }
 
-  void print() {
-    if (table_) table_->print();
-    table_.reset();
+  /// Returns what is wrong with the temporary file; empty: nothing is.
+  std::string print() {
+    if (rows_ == nullptr) return {};
+    static_cast<void>(rows_->finish());
+    SpilledSort::Reader reader(*rows_);
+    for (std::string_view row; reader.next(row);) {
+      const std::size_t state = row.find(' ');
+      const std::size_t bytes = row.find(' ', state + 1);
+      std::string line(row.substr(0, state));
+      line.append(state_width_ - state + 2 + bytes_width_ - (bytes - state - 1), ' ');
+      line.append(row.substr(state + 1, bytes - state - 1)).append(2, ' ').append(row.substr(bytes + 1));
+      line.erase(line.find_last_not_of(' ') + 1);
+      std::puts(line.c_str());
+    }
+    if (problem_.empty()) problem_ = rows_->error();
+    rows_.reset();
+    return problem_;
   }
 
  private:
   void begin(std::uint32_t boot) {
-    print();
+    static_cast<void>(print());
     if (titled_) std::printf("boot %u\n", boot);
-    table_ = std::make_unique<Table>("", "lrl");
+    rows_ = std::make_unique<SpilledSort>([](std::string_view, std::string_view) { return false; });
+    state_width_ = bytes_width_ = 0;
     boot_ = boot;
   }
 
   const bool titled_;
   std::uint32_t boot_ = 0;
-  std::unique_ptr<Table> table_;
+  std::unique_ptr<SpilledSort> rows_;  ///< as they are found
+  std::size_t state_width_ = 0;
+  std::size_t bytes_width_ = 0;
+  std::string text_;
+  std::string problem_;
 };
 
 /// Which boots.
@@ -222,12 +245,20 @@ int run(const std::string& path, const ExtractOptions& options, std::optional<st
     tally = extract_image(image, *options.output, chosen, choice.all || (!boot && boots.size() > 1), error);
   } else {
     Listing listing(boots.size() > 1);
+    // A listing of several boots comes to the terminal meanwhile.
+    std::optional<Progress> progress;
+    if (options.verify || boots.size() <= 1)
+      progress.emplace(std::uint64_t{image.geometry().block_bytes} * image.geometry().block_count);
     tally = walk_image(image, chosen, [&](const flashlog::LogReader::Object& object) {
       if (options.list) listing.add(object);
-      if (object.state == flashlog::ObjectState::damaged && options.verify)
+      if (object.state == flashlog::ObjectState::damaged && options.verify) {
+        if (progress) progress->wipe();
         error(path_text(object) + ": damaged");
+      }
+      if (progress) progress->add(object.bytes);
     });
-    listing.print();
+    progress.reset();
+    if (const std::string problem = listing.print(); !problem.empty()) error(problem);
   }
   if (interrupted()) die_of_interrupt();
   if (image.reader().search_ended())
