@@ -447,6 +447,33 @@ TEST_CASE("known heads: a record at once tells of no loss, so the one after a lo
   rig.finish();
 }
 
+TEST_CASE("known heads: a record for which there is room where there was none for a loss tells of it") {
+  Waiting rig(WhenFull::drop);
+  const std::byte data[600] = {};
+  const Dim dims[] = {1, sizeof data};
+  const auto capture = [&](std::size_t op, std::size_t bytes) {
+    const TensorView tensor = {.address = address_of(data),
+                               .bytes = bytes,
+                               .dtype = DType::uint8,
+                               .shape = Shape(dims).subspan(bytes == 1 ? 0 : 1, 1)};
+    return rig.recorder.capture(op, {}, {&tensor, 1});
+  };
+  CHECK(capture(1, 1) == Status::ok);
+  int told = 0;
+  for (int records = 0; records < 64; ++records) {
+    CAPTURE(records);
+    rig.drain();
+    for (int i = 0; i < records; ++i) capture(1, 1);
+    std::uint32_t next = 0;
+    if (capture(0, sizeof data) == Status::ok || rig.recorder.untold().look(next).causes == 0) continue;
+    if (capture(1, 1) != Status::ok) continue;
+    ++told;
+    CHECK(rig.recorder.untold().look(next).causes == 0);
+  }
+  CHECK(told != 0);
+  rig.finish();
+}
+
 TEST_CASE("known heads: records at once wake who drains as others do") {
   struct Counter final : Waker {
     void wake() override { ++calls; }
