@@ -520,6 +520,54 @@ TEST_CASE("known heads: a record at once after a wait in vain makes the next one
   rig.finish();
 }
 
+TEST_CASE("known heads: records of configs in memory of the caller are counted as others are") {
+  if (!Targets::kGrows) return;
+  constexpr int kMore = 3, kAll = Targets::kMax + kMore;
+  alignas(8) std::byte more[more_config_bytes(kMore) + 7];
+  HostMemory memory;
+  FakeSink sink;
+  FakeClock clock;
+  std::byte scratch[1024];
+  alignas(8) std::byte ring[kRingBytes];
+  alignas(8) std::byte heads[head_memory_bytes(3)];
+  BasicSession<HostMemory> session({.memory = memory,
+                                    .sink = sink,
+                                    .clock = clock,
+                                    .scratch = scratch,
+                                    .when_full = WhenFull::drop,
+                                    .more_configs = more});
+  auto& recorder = *session.add_recorder(ring, heads).value();
+  REQUIRE(session.init() == Status::ok);
+  ModelPlan plans[kAll];
+  std::uint8_t bits[kAll][3];
+  Tensors tensors;
+  for (int i = 0; i < kAll; ++i) {
+    REQUIRE(session.set_config(everything()) == Status::ok);
+    REQUIRE(session.load_model(plans[i], kModel, bits[i]) == Status::ok);
+  }
+  for (int i = 0; i < kAll; ++i) {
+    CAPTURE(i);
+    for (int step = 0; step < 4; ++step) {
+      REQUIRE(recorder.begin_step(plans[i]) == Status::ok);
+      for (int again = 0; again < 3; ++again)
+        CHECK(recorder.capture(1, {}, {&tensors.output, 1}) == Status::ok);
+      REQUIRE(recorder.end_step() == Status::ok);
+      while (session.drain_some(SIZE_MAX) != 0) {
+      }
+      const DumpCounts counts = session.counts();
+      CHECK(counts.wanted == static_cast<std::uint32_t>(12 * i + 3 * step + 3));
+      CHECK(counts.captured == counts.wanted);
+      CHECK(counts.written == counts.wanted);
+    }
+  }
+  REQUIRE(session.finalize() == Status::ok);
+  CHECK(sink.objects.size() == session.counts().written);
+  int closed = 0;
+  for (const auto& [name, text] : sink.journals)
+    closed += text.find("closed,12,12,0,0,0,0,0,0,0,0,0,0,12\n") != std::string::npos ? 1 : 0;
+  CHECK(closed == kAll);
+}
+
 TEST_CASE("known heads: what cannot be captured at once is refused as ever, and read the clock once") {
   Waiting rig(WhenFull::drop);
   TensorView nowhere = rig.tensors.output;
