@@ -221,7 +221,11 @@ class BasicRecorder {
     const SentHeads::Entry* const sent = sender().head_at_once(*own_plan(), op);
     if (sent == nullptr) return nullptr;
     const std::uint8_t bits = all_bits[op];
-    if (is_special(bits)) return nullptr;
+    if (is_special(bits)) [[unlikely]] {
+      // Of a role of which no tensor ever comes, none is seen now.
+      const unsigned unseen = (inputs == 0 ? kNoInputs : 0u) | (outputs == 0 ? kNoOutputs : 0u);
+      if (is_special(static_cast<std::uint8_t>(bits & ~unseen))) return nullptr;
+    }
     // A role that the plan does not capture is not in the head.
     const bool same = (inputs == sent->input_count || (bits & kCaptureInputs) == 0) &&
                       (outputs == sent->output_count || (bits & kCaptureOutputs) == 0);

@@ -106,6 +106,29 @@ OPDUMP_APART_IF_LEAN inline char* put_digits(char* to, std::uint32_t value, std:
   return count < width ? width : count;
 }
 
+/// Puts `value` in decimal. In fewer steps than `put_short_decimal`, which is less code.
+inline char* put_number(char* to, std::uint32_t value) {
+  if (value < 100) {
+    if (value < 10) {
+      *to = static_cast<char>('0' + value);
+      return to + 1;
+    }
+    std::memcpy(to, kDigitPairs.data() + 2 * value, 2);
+    return to + 2;
+  }
+  if (value < 10'000) {
+    to = put_number(to, value / 100);
+    std::memcpy(to, kDigitPairs.data() + 2 * (value % 100), 2);
+    return to + 2;
+  }
+  if (value < 100'000'000) {
+    to = put_number(to, value / 10'000);
+    return put_digits(to, value % 10'000, 4);
+  }
+  to = put_number(to, value / 100'000'000);
+  return put_eight_digits(to, value % 100'000'000);
+}
+
 /// Puts `value` in decimal, with leading zeros up to `width` digits.
 OPDUMP_APART_IF_LEAN inline char* put_short_decimal(char* to, std::uint32_t value, std::size_t width = 1) {
   return put_digits(to, value, decimal_bytes(value, width));

@@ -447,6 +447,33 @@ TEST_CASE("known heads: a record at once tells of no loss, so the one after a lo
   rig.finish();
 }
 
+TEST_CASE("known heads: a record for which there is room where there was none for a loss tells of it") {
+  Waiting rig(WhenFull::drop);
+  const std::byte data[600] = {};
+  const Dim dims[] = {1, sizeof data};
+  const auto capture = [&](std::size_t op, std::size_t bytes) {
+    const TensorView tensor = {.address = address_of(data),
+                               .bytes = bytes,
+                               .dtype = DType::uint8,
+                               .shape = Shape(dims).subspan(bytes == 1 ? 0 : 1, 1)};
+    return rig.recorder.capture(op, {}, {&tensor, 1});
+  };
+  CHECK(capture(1, 1) == Status::ok);
+  int told = 0;
+  for (int records = 0; records < 64; ++records) {
+    CAPTURE(records);
+    rig.drain();
+    for (int i = 0; i < records; ++i) capture(1, 1);
+    std::uint32_t next = 0;
+    if (capture(0, sizeof data) == Status::ok || rig.recorder.untold().look(next).causes == 0) continue;
+    if (capture(1, 1) != Status::ok) continue;
+    ++told;
+    CHECK(rig.recorder.untold().look(next).causes == 0);
+  }
+  CHECK(told != 0);
+  rig.finish();
+}
+
 TEST_CASE("known heads: records at once wake who drains as others do") {
   struct Counter final : Waker {
     void wake() override { ++calls; }
@@ -491,6 +518,54 @@ TEST_CASE("known heads: a record at once after a wait in vain makes the next one
   CHECK(rig.clock.pauses > pauses);
   CHECK(rig.session.counts().timed_out == 3);
   rig.finish();
+}
+
+TEST_CASE("known heads: records of configs in memory of the caller are counted as others are") {
+  if (!Targets::kGrows) return;
+  constexpr int kMore = 3, kAll = Targets::kMax + kMore;
+  alignas(8) std::byte more[more_config_bytes(kMore) + 7];
+  HostMemory memory;
+  FakeSink sink;
+  FakeClock clock;
+  std::byte scratch[1024];
+  alignas(8) std::byte ring[kRingBytes];
+  alignas(8) std::byte heads[head_memory_bytes(3)];
+  BasicSession<HostMemory> session({.memory = memory,
+                                    .sink = sink,
+                                    .clock = clock,
+                                    .scratch = scratch,
+                                    .when_full = WhenFull::drop,
+                                    .more_configs = more});
+  auto& recorder = *session.add_recorder(ring, heads).value();
+  REQUIRE(session.init() == Status::ok);
+  ModelPlan plans[kAll];
+  std::uint8_t bits[kAll][3];
+  Tensors tensors;
+  for (int i = 0; i < kAll; ++i) {
+    REQUIRE(session.set_config(everything()) == Status::ok);
+    REQUIRE(session.load_model(plans[i], kModel, bits[i]) == Status::ok);
+  }
+  for (int i = 0; i < kAll; ++i) {
+    CAPTURE(i);
+    for (int step = 0; step < 4; ++step) {
+      REQUIRE(recorder.begin_step(plans[i]) == Status::ok);
+      for (int again = 0; again < 3; ++again)
+        CHECK(recorder.capture(1, {}, {&tensors.output, 1}) == Status::ok);
+      REQUIRE(recorder.end_step() == Status::ok);
+      while (session.drain_some(SIZE_MAX) != 0) {
+      }
+      const DumpCounts counts = session.counts();
+      CHECK(counts.wanted == static_cast<std::uint32_t>(12 * i + 3 * step + 3));
+      CHECK(counts.captured == counts.wanted);
+      CHECK(counts.written == counts.wanted);
+    }
+  }
+  REQUIRE(session.finalize() == Status::ok);
+  CHECK(sink.objects.size() == session.counts().written);
+  int closed = 0;
+  for (const auto& [name, text] : sink.journals)
+    closed += text.find("closed,12,12,0,0,0,0,0,0,0,0,0,0,12\n") != std::string::npos ? 1 : 0;
+  CHECK(closed == kAll);
 }
 
 TEST_CASE("known heads: what cannot be captured at once is refused as ever, and read the clock once") {
