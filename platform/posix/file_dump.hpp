@@ -39,7 +39,6 @@ using FileDump = BasicFileDump<HostMemory>;
 #include "opdump/types/counts.hpp"
 #include "opdump/types/overflow.hpp"
 #include "opdump/types/plan.hpp"
-#include "opdump/types/trigger.hpp"
 #include "opdump/types/watch.hpp"
 #include "platform/host/host_memory.hpp"
 #include "platform/posix/mindspore/constant_desc.hpp"
@@ -51,6 +50,7 @@ inline namespace OPDUMP_NAMESPACE {
 template <class Memory>
 class BasicRecorder;
 struct Provenance;
+struct FiringCounts;
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump
