@@ -1,7 +1,5 @@
 #include "src/tool/dump/file_list.hpp"
 
-#include <sys/stat.h>
-
 #include <cstring>
 
 #include "src/tool/dump/record_name.hpp"
@@ -85,10 +83,7 @@ bool FileList::Reader::next(FoundFile& file) {
 
 std::uint64_t total_bytes(const FileList& files) {
   std::uint64_t bytes = 0;
-  for (const FoundFile& file : files) {
-    struct stat status {};
-    if (stat(file.path.c_str(), &status) == 0) bytes += static_cast<std::uint64_t>(status.st_size);
-  }
+  for (const FoundFile& file : files) bytes += bytes_of(file);
   return bytes;
 }
 

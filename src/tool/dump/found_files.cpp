@@ -131,13 +131,9 @@ class DirectorySearch {
 
 }  // namespace
 
-std::uint64_t total_bytes(const std::vector<FoundFile>& files) {
-  std::uint64_t bytes = 0;
-  for (const FoundFile& file : files) {
-    struct stat status {};
-    if (stat(file.path.c_str(), &status) == 0) bytes += static_cast<std::uint64_t>(status.st_size);
-  }
-  return bytes;
+std::uint64_t bytes_of(const FoundFile& file) {
+  struct stat status {};
+  return stat(file.path.c_str(), &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
 }
 
 std::optional<std::uint32_t> parse_boot(std::string_view text) {

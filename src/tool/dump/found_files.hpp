@@ -42,8 +42,8 @@ void find_files(const std::string& path, bool recursive, const TakeFile& take, c
 void find_files(const std::string& path, bool recursive, std::vector<FoundFile>& files,
                 const SearchReport& report, SealedFiles sealed = SealedFiles::passed_over);
 
-/// How many bytes all of them have, as far as that can be asked.
-std::uint64_t total_bytes(const std::vector<FoundFile>& files);
+/// How many bytes it has; 0 when that cannot be asked.
+std::uint64_t bytes_of(const FoundFile& file);
 
 /// Without links; `directory` itself when it cannot be resolved. Empty is the working directory.
 std::string real_path(const std::string& directory);

@@ -1,5 +1,4 @@
 #include <string.h>
-#include <sys/stat.h>
 
 #include <charconv>
 #include <cstdio>
@@ -268,10 +267,7 @@ std::string place_to_search(const std::string& path) {
 }
 
 std::uint64_t op_bytes(const Overflow& overflow) {
-  struct stat status {};
-  return overflow.op_file && stat(overflow.op_file->path.c_str(), &status) == 0
-             ? static_cast<std::uint64_t>(status.st_size)
-             : 0;
+  return overflow.op_file ? bytes_of(*overflow.op_file) : 0;
 }
 
 }  // namespace

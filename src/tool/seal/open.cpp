@@ -100,7 +100,7 @@ int run_open(Words words) {
     if (interrupted()) break;
     tree.add(file);
     if (tree.wrong_key()) break;  // the others say the same
-    progress.add(0);
+    if (Progress::is_seen()) progress.add(bytes_of(file));
   }
   dump.tell_missing(report);
   tree.finish();
