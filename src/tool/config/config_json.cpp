@@ -4,6 +4,7 @@
 #include <bit>
 #include <optional>
 
+#include "opdump/types/privacy.hpp"
 #include "opdump/types/tokens.hpp"
 #include "src/card/hexadecimal.hpp"
 #include "src/tool/cli/json.hpp"
