@@ -76,7 +76,7 @@ class NameTime {
   }
 
   /// The same of `unix_us` below kLimit.
-  OPDUMP_INLINE_IF_LEAN char* put_short(char* to, std::uint64_t unix_us, char* kept) {
+  OPDUMP_APART_IF_FAST OPDUMP_INLINE_IF_LEAN char* put_short(char* to, std::uint64_t unix_us, char* kept) {
     if (unix_us - from_ >= kPeriod) {
       std::uint64_t periods = unix_us;
       divide(periods, 10000);
@@ -179,7 +179,9 @@ class DumpNamer {
   /// Whether the name, at that time, of a record that has a ready one differs from the name before in nothing
   /// but that: `make_again` then stands for `enter` and `make`.
   [[gnu::always_inline]] bool is_made(const RecordView& record, std::uint64_t unix_us) const {
-    return is_in_directory(record) && directory_.bytes != 0 && unix_us < NameTime::kLimit;
+    // A record with a ready name is of a plan, whose loading has one target.
+    const RecordHead& head = record.head();
+    return head.step == step_ && head.load == load_ && directory_.bytes != 0 && unix_us < NameTime::kLimit;
   }
 
   // Returned, not set: a name that is there before would be cleared first.
