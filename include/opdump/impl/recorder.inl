@@ -235,23 +235,25 @@ template <class Memory>
 inline Status BasicRecorder<Memory>::capture_listed(const ModelPlan& plan,
                                                                            std::size_t op,
                                                                            const CapturedTensors& tensors) {
-  return capture_timed(plan, op, sender().begin_record(plan.target), tensors);
+  const std::uint64_t unix_us = sender().begin_record(plan.target);
+  if constexpr (build::kLean) {
+    sender().feed().prepare(plan.model->ops[op].stream_id, tensors);
+    RecordSource source = sender().describe(plan.model->ops[op], &plan, plan.target, unix_us, tensors);
+    return splitter_.take(source, true);
+  } else {
+    return capture_timed(plan, op, unix_us, tensors);
+  }
 }
 
-/// The same of a record that has begun.
+/// The same of a record that has begun; not in lean builds.
 template <class Memory>
 inline Status BasicRecorder<Memory>::capture_timed(const ModelPlan& plan, std::size_t op,
                                                    std::uint64_t unix_us, const CapturedTensors& tensors) {
   sender().feed().prepare(plan.model->ops[op].stream_id, tensors);
-  if constexpr (build::kLean) {
-    RecordSource source = sender().describe(plan.model->ops[op], &plan, plan.target, unix_us, tensors);
-    return splitter_.take(source, true);
-  } else {
-    Status status;
-    return sender().record_again(plan, op, unix_us, tensors, status)
-               ? status
-               : splitter_.take_new(plan, op, unix_us, tensors.inputs, tensors.outputs);
-  }
+  Status status;
+  return sender().record_again(plan, op, unix_us, tensors, status)
+             ? status
+             : splitter_.take_new(plan, op, unix_us, tensors.inputs, tensors.outputs);
 }
 
 /// Does what is to be done with an operator besides capturing all of its tensors, or instead of that. True:

@@ -157,7 +157,7 @@ class RecordSender {
   }
 
   /// The same of a record whose time is known.
-  void begin_timed_record(std::uint8_t target) {
+  [[gnu::always_inline]] void begin_timed_record(std::uint8_t target) {
     // On its own, not the sum of what became of them: a record that got lost on the way shows in the counts.
     counts_of(target).add_one(DumpCount::wanted);
     feed_.begin_record();
