@@ -8,7 +8,6 @@
 
 #include "opdump/base/text.hpp"
 #include "opdump/impl/drain/step_count.hpp"
-#include "opdump/parts/triggered_history.hpp"
 #include "opdump/port/sink.hpp"
 #include "platform/flashlog/history_tape.hpp"
 #include "platform/flashlog/impl/history_out.hpp"
@@ -56,7 +55,7 @@ inline namespace OPDUMP_NAMESPACE {
 ///
 /// *RAM.* A page and kPrefixBytes, `memory_bytes(history_steps)`, and this object. No heap. `trigger` may be
 /// called from any context; all other calls as for any sink.
-class FlashHistory final : public TriggeredHistory {
+class FlashHistory final : public Sink {
  public:
   static constexpr std::uint32_t kPrefixBytes = HistoryTape::kPrefixBytes;
 
@@ -104,30 +103,30 @@ class FlashHistory final : public TriggeredHistory {
     for (std::uint32_t i = 0; i < history_steps; ++i) ::new (&ring_[i]) Step;
   }
 
+  // For triggers of a config, as a TriggeredHistory says (triggered_flash_history.hpp).
+
   /// In the memory of the latest `configure`.
-  Status keep_steps(std::uint32_t history_steps, std::uint32_t after_steps) override {
+  [[nodiscard]] Status keep_steps(std::uint32_t history_steps, std::uint32_t after_steps) {
     const bool fits = history_steps == 0 || memory_.size() >= memory_bytes(history_steps);
     configure(memory_, fits ? history_steps : 0, after_steps);
     return fits ? Status::ok : Status::no_memory;
   }
 
-  bool has_reached(std::uint32_t load, std::uint64_t step) const override {
-    return steps_.has_reached(load, step);
-  }
+  bool has_reached(std::uint32_t load, std::uint64_t step) const { return steps_.has_reached(load, step); }
 
   /// True while remains are handed on too: then it begins behind them, unless that would be too much.
-  bool start(std::uint32_t load) override {
+  bool start(std::uint32_t load) {
     if (!walking_ || !of_remains_) return begin_write_out(WriteOutCause::trigger, step_ - steps_.since(load));
     trigger(WriteOutCause::trigger);
     return true;
   }
 
-  bool is_writing() const override { return is_handing_on(); }
-  std::uint64_t steps_left() const override { return is_handing_on() ? out_.until() - latest_step() : 0; }
-  std::uint64_t written_bytes() const override { return written_bytes_; }
-  std::uint32_t written_records() const override { return out_.records() - records_before_; }
-  void allow(std::uint64_t bytes) override { allowed_bytes_ = bytes; }
-  std::uint32_t refused() const override { return write_outs_refused_; }
+  bool is_writing() const { return is_handing_on(); }
+  std::uint64_t steps_left() const { return is_handing_on() ? out_.until() - latest_step() : 0; }
+  std::uint64_t written_bytes() const { return written_bytes_; }
+  std::uint32_t written_records() const { return out_.records() - records_before_; }
+  void allow(std::uint64_t bytes) { allowed_bytes_ = bytes; }
+  std::uint32_t refused() const { return write_outs_refused_; }
 
   /// Hands on what is kept, at the next call from the drainer.
   void trigger() { trigger(WriteOutCause::call); }
@@ -201,7 +200,7 @@ class FlashHistory final : public TriggeredHistory {
   std::uint32_t handed_on() const { return out_.handed_on(); }
 
   /// Objects of the history that the other sink refused, or the flash did not give back.
-  std::uint32_t lost() const override { return out_.lost(); }
+  std::uint32_t lost() const { return out_.lost(); }
 
   /// Objects that were let go because they were too old, or the area went round.
   std::uint32_t let_go() const { return let_go_; }
@@ -270,9 +269,8 @@ class FlashHistory final : public TriggeredHistory {
   Status commit(ObjectId object, ObjectId with = kNoObject) override {
     if (history_steps_ == 0) return sink_.commit(object, with);
     if (!may_commit(object, with)) {
-      tape_.abort(object);
       if (with != kNoObject) tape_.abort(with);
-      ended();
+      abort(object);
       return Status::no_space;
     }
     const Status status = tape_.commit(object, with);
@@ -331,14 +329,14 @@ class FlashHistory final : public TriggeredHistory {
   struct Step {
     Place place;  // behind its mark
     std::uint32_t objects = 0;
-    std::uint64_t bytes = 0;  // of their data
+    std::uint32_t bytes = 0;  // of their data
   };
   static_assert(sizeof(Memory) % alignof(Step) == 0);
 
   /// An object that is open in the area.
   struct Begun {
     std::uint64_t step = 0;
-    std::uint64_t bytes = 0;
+    std::uint32_t bytes = 0;
     ObjectKind kind = ObjectKind::extra;
   };
 
@@ -404,22 +402,27 @@ class FlashHistory final : public TriggeredHistory {
   }
 
   /// Whether what comes of that step may have `bytes` more. If not, the write-out ends with the latest step.
-  bool take_allowed(std::uint64_t step, std::uint64_t bytes) {
-    if (!is_of_write_out(step)) return true;
-    if (bytes <= allowed_bytes_) {
-      allowed_bytes_ -= bytes;
-      written_bytes_ += bytes;
-      return true;
-    }
+  bool take_allowed(std::uint64_t step, std::uint32_t bytes) {
+    if (!is_of_write_out(step) || take_bytes(bytes)) return true;
     if (out_.until() > step_) out_.extend(step_);
-    ++write_outs_refused_;
     ++refused_;
     return false;
   }
 
+  /// Whether write-outs may have `bytes` more; then they have them.
+  [[gnu::noinline]] bool take_bytes(std::uint32_t bytes) {
+    if (bytes > allowed_bytes_) {
+      ++write_outs_refused_;
+      return false;
+    }
+    allowed_bytes_ -= bytes;
+    written_bytes_ += bytes;
+    return true;
+  }
+
   bool may_commit(ObjectId object, ObjectId with) {
     const Begun& first = begun_[static_cast<std::uint32_t>(object)];
-    const std::uint64_t more = with == kNoObject ? 0 : begun_[static_cast<std::uint32_t>(with)].bytes;
+    const std::uint32_t more = with == kNoObject ? 0 : begun_[static_cast<std::uint32_t>(with)].bytes;
     return take_allowed(first.step, first.bytes + more);
   }
 
@@ -454,7 +457,7 @@ class FlashHistory final : public TriggeredHistory {
   }
 
   /// Objects of `step` were committed.
-  void count(std::uint64_t step, std::uint32_t objects, std::uint64_t bytes) {
+  void count(std::uint64_t step, std::uint32_t objects, std::uint32_t bytes) {
     const std::uint64_t back = step_ - step;
     if (is_of_write_out(step)) {
       out_.expect(objects);
@@ -504,17 +507,12 @@ class FlashHistory final : public TriggeredHistory {
     if (!out_.has_memory()) return false;
     if (walking_ && out_.is_past_end()) finish();
     std::uint32_t kept = passed_;
-    std::uint64_t bytes = passed_bytes_;
+    std::uint32_t bytes = passed_bytes_;
     for (std::uint32_t i = 0; i < count_; ++i) {
       kept += step_at(i).objects;
       bytes += step_at(i).bytes;
     }
-    if (bytes > allowed_bytes_) {
-      ++write_outs_refused_;
-      return false;
-    }
-    allowed_bytes_ -= bytes;
-    written_bytes_ += bytes;
+    if (!take_bytes(bytes)) return false;
     passed_ = 0;
     passed_bytes_ = 0;
     ++triggers_;
@@ -527,9 +525,8 @@ class FlashHistory final : public TriggeredHistory {
     }
     // All that is kept, also where another model has gone on since `step`.
     const std::uint64_t until = (step != 0 ? step : 1) + after_steps_;
-    for (const std::uint64_t at_least : {latest_step(), until}) {
-      if (out_.until() < at_least) out_.extend(at_least);
-    }
+    const std::uint64_t last = latest_step() > until ? latest_step() : until;
+    if (out_.until() < last) out_.extend(last);
     out_.expect(kept);
     count_ = 0;
     if (!in_pieces_) hand_on_all();
@@ -711,7 +708,7 @@ class FlashHistory final : public TriggeredHistory {
   WriteOutCause cause_ = WriteOutCause::none;
   Place at_;
   std::uint32_t passed_ = 0;  // objects that left `ring_` meanwhile
-  std::uint64_t passed_bytes_ = 0;
+  std::uint32_t passed_bytes_ = 0;
   std::uint64_t allowed_bytes_ = UINT64_MAX;
   std::uint64_t written_bytes_ = 0;
   std::uint32_t write_outs_refused_ = 0;

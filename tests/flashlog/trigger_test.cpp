@@ -15,8 +15,8 @@
 #include "opdump/parts/trigger_sink.hpp"
 #include "opdump/parts/triggers.hpp"
 #include "opdump/session.hpp"
-#include "platform/flashlog/flash_history.hpp"
 #include "platform/flashlog/flash_log.hpp"
+#include "platform/flashlog/triggered_flash_history.hpp"
 #include "tests/support/effort.hpp"
 #include "tests/support/fakes.hpp"
 #include "tests/support/flash_contents.hpp"
@@ -86,13 +86,13 @@ struct InMemory {
 };
 
 struct InFlash {
-  explicit InFlash(Sink& sink) : history(sink, device, page) {
+  explicit InFlash(Sink& sink) : area(sink, device, page) {
     part.power_on();
-    history.configure(memory, 0, 0);
-    REQUIRE(history.mount() == Status::ok);
+    area.configure(memory, 0, 0);
+    REQUIRE(area.mount() == Status::ok);
   }
   void between_steps() {
-    while (history.prepare().value()) continue;
+    while (area.prepare().value()) continue;
   }
 
   FlashEmulator part{{.block_bytes = 4096, .block_count = 8, .program_bytes = 4, .bits_only_clear = true},
@@ -100,7 +100,8 @@ struct InFlash {
   Device device = part.device();
   std::byte page[FlashHistory::kPrefixBytes + kTriggerPage];
   alignas(8) std::byte memory[FlashHistory::memory_bytes(kBefore)];
-  FlashHistory history;
+  FlashHistory area;
+  TriggeredFlashHistory history{area};
 };
 
 /// What a device did, and what its log holds.

@@ -234,9 +234,7 @@ class HistoryOut final : public TapeVisitor {
   /// Whether the latest facts are those of one.
   bool names_record() const {
     if constexpr (build::kLean) return false;
-    FactsHead head;
-    std::memcpy(&head, names_->facts, sizeof head);
-    const ObjectKind kind = static_cast<ObjectKind>(head.kind);
+    const ObjectKind kind = static_cast<ObjectKind>(names_->facts[offsetof(FactsHead, kind)]);
     return kind == ObjectKind::record || kind == ObjectKind::report || kind == ObjectKind::failure;
   }
 
