@@ -221,7 +221,8 @@ class Triggers final : public TriggerWatch<Memory> {
     char name[TriggerPoint::kNameBytes];
     TextWriter text(name);
     const auto add = [&text](std::string_view part, std::size_t most) {
-      text.add_sanitised(part.substr(0, most));
+      // Not substr, which may throw.
+      text.add_sanitised({part.data(), part.size() < most ? part.size() : most});
     };
     add(plan.directory_name, 30);
     if (op != nullptr && told.name) {
@@ -249,7 +250,7 @@ class Triggers final : public TriggerWatch<Memory> {
     taken.streak = 0;
     taken.model_id = model.id;
     taken.name_bytes = static_cast<std::uint8_t>(text.text().size());
-    text.text().copy(taken.name, sizeof taken.name);
+    copy_bytes(reinterpret_cast<std::byte*>(taken.name), as_bytes(text.text()));
     return free;
   }
 
