@@ -147,7 +147,7 @@ class HistoryTape final : public DumpedLog {
 
   /// Finds the newest boot before `before` of which there is something, and the first entry of it. 0: none.
   std::uint32_t find_boot(std::uint32_t before, Place& at) const {
-    Begin newest, here;
+    Begin newest{}, here{};
     std::uint32_t block = 0;
     for (std::uint32_t i = 0; i < geometry().block_count; ++i) {
       if (!read_begin(i, here) || here.start.boot >= before || here.sequence <= newest.sequence) continue;
