@@ -2,7 +2,7 @@
 """Instructions of the hot path on a Cortex-M3, counted by QEMU, stay within tests/firmware/instructions.json.
 
 Two builds are counted: one for speed, with memory for the operator's head, and one for size. The drainer takes
-eight records per call.
+eight records per call. Looks of triggers are counted in the first kind of build, by a program of their own.
 
 usage: instruction_test.py SOURCE_ROOT [--write]
 
@@ -17,9 +17,8 @@ from budget import complaint, readme
 from emulated import build, execute, skip_without_tools
 
 
-def count(root, options, program):
-    source = root / 'tests/firmware/instructions.cpp'
-    build(root, 'mps2-an385', 'cortex_m', [source], program, '-mcpu=cortex-m3', *options)
+def count(root, source, options, program):
+    build(root, 'mps2-an385', 'cortex_m', [root / 'tests/firmware' / source], program, '-mcpu=cortex-m3', *options)
     counts = execute(root, 'mps2-an385', program, '-icount shift=5')
     return {name: float(value) for name, value in (line.rsplit(',', 1) for line in counts.splitlines())}
 
@@ -32,7 +31,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for name, rule in rules.items():
             options = rule.pop('options')
-            got = count(root, options, f'{folder}/{name}.elf')
+            got = count(root, rule.pop('source', 'instructions.cpp'), options, f'{folder}/{name}.elf')
             print(f'{name}:', ', '.join(f'{what} {value:g}' for what, value in got.items()))
             if got.keys() != rule.keys():
                 sys.exit(f'the program counted {", ".join(got)}, and instructions.json has {", ".join(rule)}')

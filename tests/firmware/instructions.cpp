@@ -2,7 +2,6 @@
 // `name,instructions` each.
 
 #include <cstdint>
-#include <cstdio>
 
 #include "opdump/base/crc32c.hpp"
 #include "opdump/base/digest.hpp"
@@ -10,62 +9,13 @@
 #include "opdump/impl/capture/sent_heads.hpp"
 #include "opdump/session.hpp"
 #include "platform/host/host_memory.hpp"
+#include "tests/firmware/instruction_count.hpp"
 
 using namespace opdump;
+using namespace opdump::firmware;
 using Recorder64 = BasicRecorder<HostMemory>;
 
 namespace {
-
-/// The down-counter of every Cortex-M, at the processor's clock.
-struct SysTick {
-  volatile std::uint32_t control;
-  volatile std::uint32_t reload;
-  volatile std::uint32_t value;
-};
-SysTick& tick = *reinterpret_cast<SysTick*>(0xe000e010);
-constexpr std::uint32_t kMax = 0xffffff;
-
-template <class Work>
-[[gnu::noinline]] std::uint32_t ticks(Work work) {
-  const std::uint32_t before = tick.value;
-  work();
-  return (before - tick.value) & kMax;
-}
-
-/// 2 * `rounds` instructions.
-[[gnu::noinline]] void known_loop(std::uint32_t rounds) {
-  asm volatile("1: subs %0, %0, #1\n bne 1b" : "+r"(rounds) : : "cc");
-}
-
-constexpr std::uint32_t kKnownRounds = 20'000;
-std::uint32_t known_ticks = 0;
-
-double in_instructions(std::uint32_t taken) {
-  return static_cast<double>(taken) * 2 * kKnownRounds / known_ticks;
-}
-
-template <class Work>
-double instructions(Work work) {
-  work();
-  return in_instructions(ticks(work));
-}
-
-struct NullSink final : Sink {
-  Result<ObjectId> begin(const ObjectName&) override { return ObjectId{0}; }
-  Status append(ObjectId, std::span<const Bytes>) override { return Status::ok; }
-  Status commit(ObjectId, ObjectId) override { return Status::ok; }
-  void abort(ObjectId) override {}
-  Status append_lines(const ObjectName&, std::span<const Bytes>) override { return Status::ok; }
-  Status sync() override { return Status::ok; }
-};
-
-struct CountingClock final : Clock {
-  std::uint64_t unix_us() override { return now += 10; }
-  std::int32_t utc_offset_seconds() override { return 0; }
-  std::uint32_t monotonic_ms() override { return 0; }
-  void pause() override {}
-  std::uint64_t now = 1'700'000'000'000'000;
-};
 
 HostMemory memory;
 NullSink sink;
@@ -146,18 +96,10 @@ double digest_cost_per_byte() {
   return instructions([&] { digest<Digest>(result); }) / sizeof data;
 }
 
-void print(const char* name, double value) {
-  std::printf("%s,%.1f\n", name, value);
-}
-
 }  // namespace
 
 int main() {
-  tick.reload = kMax;
-  tick.value = 0;
-  tick.control = 5;
-  known_loop(kKnownRounds);
-  known_ticks = ticks([] { known_loop(kKnownRounds); });
+  begin_counting();
 
   Recorder64& recorder = *session.add_recorder(ring, heads).value();
   const OpDesc ops[] = {{.name = "wanted", .type = "T"}, {.name = "other", .type = "T"}};

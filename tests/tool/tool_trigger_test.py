@@ -132,7 +132,7 @@ class Trigger(Case):
                       'did you mean "fc"?', report)
         self.assertIn('miss    trigger 2 ', report)
         self.assertIn('look    trigger 0 at "fc", 16 B a step\n', report)
-        self.assertIn('look    a step of all models has 1 look at 16 B', report)
+        self.assertIn('look    a step of all models has 1 look at 16 B: on a Cortex-M3 about 762 instructions', report)
         # 303 bytes a step, as the line of the cost has them: two steps before, one after.
         self.assertIn('about 303 B per step', report)
         self.assertIn('fire    a firing writes 909 B at most: 606 B of 2 steps before, and 1 step after', report)

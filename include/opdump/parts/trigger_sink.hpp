@@ -456,9 +456,7 @@ class TriggerSink final : public Sink {
     journal_facts_ = name.facts;
     directory_bytes_ = name.directory.size();
     journal_bytes_ = directory_bytes_ + name.file.size();
-    // Not string_view::copy, which may throw.
-    copy_bytes(reinterpret_cast<std::byte*>(names_), as_bytes(name.directory));
-    copy_bytes(reinterpret_cast<std::byte*>(names_ + directory_bytes_), as_bytes(name.file));
+    TextWriter(names_).add(name.directory).add(name.file);
   }
 
   ObjectName journal() const {

@@ -236,7 +236,7 @@ class Triggers final : public TriggerWatch<Memory> {
     for (std::size_t i = 0; i < points.size(); ++i) {
       const bool same = !points[i].in_use && points[i].rule == rule && points[i].model_id == model.id &&
                         points[i].name_text() == text.text();
-      if (same || (free == TriggerPoint::kNone && points[i].name_bytes == 0))
+      if (same || (free == TriggerPoint::kNone && !points[i].in_use && points[i].name_bytes == 0))
         free = static_cast<std::uint16_t>(i);
       if (same) break;
     }
@@ -250,7 +250,7 @@ class Triggers final : public TriggerWatch<Memory> {
     taken.streak = 0;
     taken.model_id = model.id;
     taken.name_bytes = static_cast<std::uint8_t>(text.text().size());
-    copy_bytes(reinterpret_cast<std::byte*>(taken.name), as_bytes(text.text()));
+    TextWriter(taken.name).add(text.text());
     return free;
   }
 

@@ -69,7 +69,7 @@ std::vector<std::string> trigger_lines(const DumpConfig& config, std::span<const
   lines.push_back("look    a step of all models has " + count_text(looks, "look") + " at " +
                   byte_text(bytes) + ": on a Cortex-M3 about " +
                   std::to_string(looks * kLookInstructions + bytes * kLookInstructionsPerByte) +
-                  " instructions for extremes and counts of float32, more for sums");
+                  " instructions for extremes and counts of float32, five times that for sums");
   const std::uint64_t memory = options.history_bytes == 0 ? kDefaultHistoryBytes : options.history_bytes;
   const std::uint64_t before = std::min<std::uint64_t>(bytes_per_step * options.history_steps, memory);
   const std::uint64_t firing = before + bytes_per_step * options.after_steps;

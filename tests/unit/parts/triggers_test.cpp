@@ -297,3 +297,28 @@ TEST_CASE("triggers: what no model has is told, and a session without them refus
   REQUIRE(plain.session.init() == Status::ok);
   CHECK(plain.session.set_config(bench.config) == Status::not_supported);
 }
+
+TEST_CASE("triggers: models without a name have places of their own, and one too many is refused") {
+  TriggerCase trigger(TriggerCause::max, "pool1");
+  TriggerBench<> bench({trigger.below(5).rule}, {}, 1, 0);
+  const ModelDesc nameless = {.id = 9, .ops = kOps};
+  bench.start(nameless);
+  ModelPlan more[16];
+  std::uint8_t bits[16][16] = {};
+  std::size_t loaded = 0;
+  // Triggers has room for four plans.
+  while (loaded < 16 && bench.session.load_model(more[loaded], nameless, bits[loaded]) == Status::ok)
+    ++loaded;
+  CHECK(loaded == 3);
+  CHECK(bench.session.load_model(more[4], nameless, bits[4]) == Status::no_memory);
+  bench.step({20.f, 1.f});
+  REQUIRE(bench.recorder.begin_step(more[0]) == Status::ok);
+  const float low = 1;
+  const Dim dims[] = {1};
+  const TensorView output = {.address = address_of(&low), .bytes = 4, .dtype = DType::float32, .shape = dims};
+  CHECK(bench.recorder.capture(1, {}, {&output, 1}) == Status::ok);
+  REQUIRE(bench.recorder.end_step() == Status::ok);
+  REQUIRE(bench.session.finalize() == Status::ok);
+  CHECK(bench.sink.counts().looks == 2);
+  CHECK(bench.lines("fired").size() == 1);
+}
