@@ -458,7 +458,8 @@ Status opdump_attach_model::capture(std::uint32_t op, RuntimeTensors inputs, Run
 
 /// What is not dumped is looked at all the same.
 bool opdump_attach_model::takes_both(std::uint32_t op) const {
-  return is_watching(plan_) || (plan_.bits[op] & kCheckOverflow) != 0;
+  const bool has_look = plan_.triggers != nullptr && (plan_.bits[op] & kLeaveOut) != 0;
+  return is_watching(plan_) || has_look || (plan_.bits[op] & kCheckOverflow) != 0;
 }
 
 void opdump_attach_model::refuse(Slot& slot, std::uint32_t op, const TensorRefusal& refusal) {

@@ -48,6 +48,8 @@ struct TriggerState {
   Count unread;  // likewise
   Count crowded;
   std::atomic<bool> called{false};
+  std::atomic<std::uint32_t> called_load{0};  ///< the step that had begun, with `called`
+  std::atomic<std::uint32_t> called_step{0};
   // Of the drain context.
   std::uint64_t cool_at_ms = 0;  ///< no firing before
   Count fired;
@@ -185,13 +187,17 @@ class TriggerSink final : public Sink {
     for (std::size_t i = 0; i < rules_.size(); ++i) {
       if (rules_[i].cause() != TriggerCause::call || rules_[i].call != name) continue;
       any = true;
-      // release: the step that has begun comes before; partner: `take_calls`.
-      room_.states[i].called.store(true, std::memory_order_release);
+      TriggerState& state = room_.states[i];
+      if (state.called.load(std::memory_order_relaxed)) continue;
+      state.called_load.store(begun_load_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+      state.called_step.store(begun_step_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+      // release: its step comes before; partner: `take_calls`.
+      state.called.store(true, std::memory_order_release);
     }
     return any ? Status::ok : Status::invalid_argument;
   }
 
-  /// The step that calls of the program belong to. On a recorder's context.
+  /// The step that calls of the program belong to from now on. On a recorder's context.
   void note_step(std::uint32_t load, std::uint64_t step) {
     begun_load_.store(load, std::memory_order_relaxed);
     begun_step_.store(static_cast<std::uint32_t>(step), std::memory_order_relaxed);
@@ -344,8 +350,8 @@ class TriggerSink final : public Sink {
       // acquire: partner is `fire`.
       TriggerState& state = room_.states[i];
       if (rules_[i].cause() != TriggerCause::call || !state.called.load(std::memory_order_acquire)) continue;
-      const std::uint32_t load = begun_load_.load(std::memory_order_relaxed);
-      const std::uint32_t step = begun_step_.load(std::memory_order_relaxed);
+      const std::uint32_t load = state.called_load.load(std::memory_order_relaxed);
+      const std::uint32_t step = state.called_step.load(std::memory_order_relaxed);
       const bool due =
           all || load == 0 || history_.has_reached(load, step) || (facts.load == load && facts.step > step);
       if (!due) continue;

@@ -239,6 +239,17 @@ TEST_CASE("triggers: a step's latency, the change of a digest, a failure and a c
   REQUIRE(asked.session.finalize() == Status::ok);
   CHECK(asked.steps() == Steps{2, 3, 4});
   CHECK(asked.lines("fired") == TriggerLines{"fired,0,call,3,,,0,door"});
+
+  TriggerBench<> behind({called.rule}, {}, 2, 1);
+  behind.drains = false;
+  behind.start();
+  for (int step = 0; step < 8; ++step) {
+    behind.step({1.f});
+    if (step == 3 || step == 5) CHECK(behind.sink.fire("door") == Status::ok);
+  }
+  REQUIRE(behind.session.finalize() == Status::ok);
+  // The second call came before the drainer had seen the first.
+  CHECK(behind.steps() == Steps{2, 3, 4});
 }
 
 TEST_CASE("triggers: tensors that cannot be looked at are counted, firings that find no room too") {
