@@ -44,6 +44,7 @@ set(opdump_config_sources
   src/config/config_error.cpp
   src/config/config_reader.cpp
   src/config/every_dialect.cpp
+  src/config/glob_reader.cpp
   src/config/json/json_tree.cpp
   src/config/json/json_windows.cpp
   src/config/json/node_reader.cpp
@@ -56,6 +57,7 @@ set(opdump_config_sources
   src/config/seal_key.cpp
   src/config/tokens_json.cpp
   src/config/torchair/torchair_config.cpp
+  src/config/trigger_json.cpp
 )
 set(opdump_dialect_cann 1 src/config/cann/acl_json.cpp src/config/cann/acl_list.cpp)
 set(opdump_dialect_mindspore 2
