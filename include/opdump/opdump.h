@@ -44,7 +44,7 @@ extern "C" {
 #endif
 
 #define OPDUMP_API_MAJOR 1
-#define OPDUMP_API_MINOR 9
+#define OPDUMP_API_MINOR 10
 
 /** No struct here will ever have more bytes. */
 #define OPDUMP_MAX_STRUCT_BYTES 4096
@@ -449,6 +449,108 @@ size_t opdump_fed_flash_size(void);
 opdump_status opdump_fed_flash_create(void* memory, size_t bytes, const opdump_flash* flash,
                                       const opdump_watchdog* watchdog, opdump_flash* fed, size_t fed_bytes);
 
+/* == Sealed dumps. Since 1.10 == */
+
+enum {
+  OPDUMP_SEAL_KEY_BYTES = 32,   /**< of a public key of X25519 */
+  OPDUMP_SEAL_NONCE_BYTES = 12, /**< of a chunk */
+  OPDUMP_SEAL_TAG_BYTES = 16    /**< behind the bytes of a chunk */
+};
+
+/**
+ * The cryptography of a sealed sink: X25519, HKDF-SHA256 and ChaCha20-Poly1305, put together as
+ * impl/format/sealed.hpp says. platform/psa/psa_sealer.h has one over PSA Crypto.
+ */
+typedef struct opdump_sealer {
+  size_t struct_bytes;
+  void* context;
+
+  /**
+   * Makes a key pair of its own, which must come from a random number generator fit for keys, and from it and
+   * the public key `recipient` the key that all later chunks are sealed with. `ephemeral` becomes the public
+   * key of that pair; the private one is forgotten. After an error nothing may be sealed. While nothing drains.
+   */
+  opdump_status (*begin)(void* context, const uint8_t* recipient, uint8_t* ephemeral);
+
+  /**
+   * Encrypts all of `chunk` but its last OPDUMP_SEAL_TAG_BYTES in place, and writes the tag of it and of
+   * `associated` there. No nonce comes twice between two calls of `begin`. In the drain context.
+   */
+  opdump_status (*seal)(void* context, const uint8_t* nonce, const void* associated, size_t associated_bytes,
+                        void* chunk, size_t chunk_bytes);
+
+  /** Forgets the key; the last call. NULL: there is nothing to do. */
+  void (*end)(void* context);
+} opdump_sealer;
+
+/** `chunk_bytes`, the text of a chunk: 64 to 1048576. What a cut of power may cost of an object under way. */
+size_t opdump_sealed_sink_size(uint32_t chunk_bytes);
+
+/**
+ * Seals a dump for one recipient before it reaches `to`: a session's sink, over that of a directory, a flash
+ * log, a callback or of another kind, which stays the program's and is destroyed after this one. What is
+ * configured for `to` goes there; calls of `to`'s kind take `to`. Passes everything on as it is until a config
+ * with "seal" is followed (opdump_session_boot, opdump_session_configure) or opdump_sealed_sink_seal is called.
+ * `sealer` is copied; opdump_sink_destroy calls its `end`. `opdump open --key FILE` reads the dump.
+ *
+ * Names of directories and files, sizes and times stay in clear.
+ */
+opdump_status opdump_sealed_sink_create(void* memory, size_t bytes, uint32_t chunk_bytes, opdump_sink* to,
+                                        const opdump_sealer* sealer, opdump_sink** sink);
+
+/**
+ * From now on everything is sealed for `recipient`, the OPDUMP_SEAL_KEY_BYTES of a public key, under a key of
+ * its own, whatever configs without "seal" say. Before opdump_session_init. The sealer's error: nothing is taken
+ * any more until a call succeeds. OPDUMP_ERR_INVALID_ARGUMENT for a sink of another kind: nothing changes.
+ */
+opdump_status opdump_sealed_sink_seal(opdump_sink* sink, const uint8_t recipient[32]);
+
+/** 1: what comes is sealed. 0 also for a sink of another kind. */
+int opdump_sealed_sink_seals(opdump_sink* sink);
+
+/* == A history. Since 1.10 == */
+
+size_t opdump_history_sink_size(size_t history_bytes);
+
+/**
+ * A flight recorder: keeps what the last steps dump in `history_bytes` of RAM, at least 512, and hands it to
+ * `to` only after a trigger, together with what the steps afterwards dump. A trigger is a call of
+ * opdump_history_sink_trigger, an operator that overflows or one that fails. A config's `history_steps`,
+ * `after_steps` and `history_bytes` count for it, where the library is not of OPDUMP_SMALL_CODE;
+ * OPDUMP_ERR_NO_MEMORY for more than there is. In front of a sealed sink, what is kept is in clear in RAM and
+ * nowhere else. Otherwise as opdump_sealed_sink_create.
+ */
+opdump_status opdump_history_sink_create(void* memory, size_t bytes, size_t history_bytes, opdump_sink* to,
+                                         opdump_sink** sink);
+
+/**
+ * What counts where a config does not say: how many steps are kept, 0 (as it was created) for everything is
+ * written at once, and how many are written after that of the trigger. Forgets what is kept. Such a session has
+ * OPDUMP_JOURNAL_NONE: a journal would name what is gone. Before opdump_session_init.
+ */
+opdump_status opdump_history_sink_keep(opdump_sink* sink, uint32_t history_steps, uint32_t after_steps);
+
+/** In any context. The history goes to the other sink with the next call that drains, or opdump_sink_sync. */
+opdump_status opdump_history_sink_trigger(opdump_sink* sink);
+
+/** From now on only opdump_history_sink_hand_on hands on, so that calls that drain stay short. */
+opdump_status opdump_history_sink_in_pieces(opdump_sink* sink);
+
+/**
+ * Hands on about `budget_bytes`, at most one name and 512 bytes more, in the drain context; `more` (may be NULL)
+ * becomes 1 while something waits. Before the last opdump_sink_sync until it is 0.
+ */
+opdump_status opdump_history_sink_hand_on(opdump_sink* sink, size_t budget_bytes, int* more);
+
+typedef struct opdump_history_counts {
+  uint32_t triggers; /**< how often the history was handed on */
+  uint32_t let_go;   /**< objects that were too old, or whose memory was needed */
+  uint32_t lost;     /**< objects of the history that the other sink refused */
+} opdump_history_counts;
+
+/** Fills `bytes` bytes, as opdump_session_counts does. In the drain context. */
+opdump_status opdump_history_sink_counts(opdump_sink* sink, opdump_history_counts* counts, size_t bytes);
+
 /* == Configs == */
 
 /** What a config file asks for. It stays until the sessions that it was given to are finalized. */
@@ -589,7 +691,8 @@ opdump_status opdump_session_create(void* memory, size_t bytes, const opdump_ses
  * Makes what the config's "opdump" object says count instead of the options, from the next
  * opdump_session_init on; what it does not say is as the options have it. Since 1.4 limits, order and
  * durability count for the sink too, whose objects are all closed then: OPDUMP_ERR_NOT_SUPPORTED when the sink
- * cannot do what is asked of it. A directory can do all but a history, a flash log the order, a callback none.
+ * cannot do what is asked of it. A directory can do all but a history and a seal, a flash log the order, a
+ * callback none; since 1.10 a history sink and a sealed sink can do what their names say.
  */
 opdump_status opdump_session_configure(opdump_session* session, const opdump_config* config);
 
@@ -604,7 +707,7 @@ opdump_status opdump_session_init(opdump_session* session);
 /**
  * Makes `config` count for models loaded from now on; the last one wins. One that asks for nothing is
  * accepted and changes nothing. OPDUMP_ERR_NOT_SUPPORTED when it wants what the session has no extras or
- * faults for, or a history (`history_steps`), which no session of this API keeps.
+ * faults for, or a history or a seal that the session's sink was not configured for, with this key.
  */
 opdump_status opdump_session_set_config(opdump_session* session, const opdump_config* config);
 
@@ -931,8 +1034,8 @@ opdump_status opdump_capture_single_op(opdump_recorder* recorder, const opdump_o
 
 /*
  * Firmware compiles these sources of src/c_api, whatever the knobs (opdump/knobs.hpp) say; the linker leaves
- * out what is not called: callback_sink clock config extras faults fed_flash flash_log log model op_counts
- * provenance recorder session sink status (with OPDUMP_VERSION defined as a text). extras.cpp needs
+ * out what is not called: callback_sink clock config extras faults fed_flash flash_log history_sink log model
+ * op_counts provenance recorder sealed_sink session sink status (with OPDUMP_VERSION defined as a text). extras.cpp needs
  * src/kernels/statistics/kernels.cpp and src/format/relayout.cpp, faults.cpp src/kernels/non_finite.cpp,
  * config.cpp src/config/blob/plan.cpp unless they are compiled out or not called.
  */
@@ -948,6 +1051,17 @@ opdump_status opdump_program_build_id(char text[65]);
 
 /** The system's clocks, for any number of threads. Static. The first call reads a file of sysfs: at boot. */
 const opdump_clock* opdump_system_clock(void);
+
+size_t opdump_system_sealer_size(void);
+
+/**
+ * Since 1.10: makes `sealer`, of whose `sealer_bytes`, its size, all are filled, seal by libsodium, which is
+ * looked for at run time. `memory` belongs to it until its `end`. For one sink. OPDUMP_ERR_LIBRARY_MISSING
+ * where there is no libsodium, OPDUMP_ERR_SYMBOL_MISSING for another library of that name,
+ * OPDUMP_ERR_DRIVER_FAILED when it finds no random numbers.
+ */
+opdump_status opdump_system_sealer_create(void* memory, size_t bytes, opdump_sealer* sealer,
+                                          size_t sealer_bytes);
 
 size_t opdump_directory_sink_size(void);
 

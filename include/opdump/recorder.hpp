@@ -70,9 +70,22 @@ class BasicRecorder {
   OPDUMP_HOT Status capture(std::size_t op, std::span<const TensorView> inputs,
                             std::span<const TensorView> outputs) {
     if (!build::kEnabled) return Status::ok;
-    const ModelPlan* plan = own_plan();
-    if (!captures(plan, op)) return not_captured(plan, op);
-    return capture_wanted(*plan, op, inputs, outputs);
+    if constexpr (RingWriter<Memory>::kCopiesAtOnce) {
+      const SentHeads::Entry* const sent = head_at_once(op, inputs.size(), outputs.size());
+      if (sent == nullptr) [[unlikely]]
+        return capture_apart(op, inputs, outputs);
+      const Ring::Ahead chunk = sender().room_ahead(*sent);
+      if (chunk.payload == nullptr) [[unlikely]]
+        return capture_apart(op, inputs, outputs);
+      if (!sender().record_at_once(*sent, chunk, inputs.data(), outputs.data())) [[unlikely]]
+        return capture_apart(*sent, chunk.payload, inputs.data(), outputs.data());
+      count_op_captured(*sent);
+      return Status::ok;
+    } else {
+      const ModelPlan* plan = own_plan();
+      if (!captures(plan, op)) return not_captured(plan, op);
+      return capture_wanted(*plan, op, inputs, outputs);
+    }
   }
 
   /// As `capture`, for an operator whose tensors cannot be handed over, because of `cause`: the record is
@@ -197,10 +210,54 @@ class BasicRecorder {
     return bits_ != nullptr && op < plan->bits.size() && bits_[op] != 0;
   }
 
+  /// Counts a record of operator `op` of the open step that is in the ring.
+  void count_op_captured(const SentHeads::Entry& sent) const {
+    const ModelPlan& plan = *own_plan();
+    if (!plan.op_counts.empty()) sender().count_op_captured(plan, sent.op);
+  }
+
   /// What is said of an operator that is not captured.
   static Status not_captured(const ModelPlan* plan, std::size_t op);
   /// What is said of an operator outside any model that is not captured.
   Status no_single_ops() const;
+
+  /// The head that operator `op`, which has so many tensors, was sent with, if the open step captures it and
+  /// nothing else is to be done than to capture all of its tensors; else null.
+  [[gnu::always_inline]] const SentHeads::Entry* head_at_once(std::size_t op, std::size_t inputs,
+                                                              std::size_t outputs) const {
+    const auto all_bits = bits_;
+    if (all_bits == nullptr) return nullptr;
+    const SentHeads::Entry* const sent = sender().head_at_once(*own_plan(), op);
+    if (sent == nullptr) return nullptr;
+    const std::uint8_t bits = all_bits[op];
+    if (is_special(bits)) [[unlikely]] {
+      // Of a role of which no tensor ever comes, none is seen now.
+      const unsigned unseen = (inputs == 0 ? kNoInputs : 0u) | (outputs == 0 ? kNoOutputs : 0u);
+      if (is_special(static_cast<std::uint8_t>(bits & ~unseen))) return nullptr;
+    }
+    // A role that the plan does not capture is not in the head.
+    const bool same = (inputs == sent->input_count || (bits & kCaptureInputs) == 0) &&
+                      (outputs == sent->output_count || (bits & kCaptureOutputs) == 0);
+    return same ? sent : nullptr;
+  }
+
+  /// `capture`, whatever it takes.
+  OPDUMP_APART Status capture_apart(std::size_t op, std::span<const TensorView> inputs,
+                                    std::span<const TensorView> outputs) {
+    const ModelPlan* plan = own_plan();
+    if (!captures(plan, op)) return not_captured(plan, op);
+    return capture_wanted(*plan, op, inputs, outputs);
+  }
+
+  /// The same for an operator with as many tensors as its head was sent with, which the open step captures.
+  /// `record_at_once` made no record in `chunk`.
+  OPDUMP_APART Status capture_apart(const SentHeads::Entry& sent, const std::byte* chunk,
+                                    const TensorView* inputs, const TensorView* outputs) {
+    const ModelPlan& plan = *own_plan();
+    const std::uint64_t unix_us = sender().time_at_once(chunk);
+    sender().begin_timed_record(plan.target);
+    return capture_timed(plan, sent.op, unix_us, {{inputs, sent.input_count}, {outputs, sent.output_count}});
+  }
 
   /// `capture` of a wanted operator.
   [[gnu::always_inline]] Status capture_wanted(const ModelPlan& plan, std::size_t op,
@@ -222,6 +279,8 @@ class BasicRecorder {
   static CapturedTensors select(std::uint8_t bits, std::span<const TensorView> inputs,
                                 std::span<const TensorView> outputs);
   Status capture_listed(const ModelPlan& plan, std::size_t op, const CapturedTensors& tensors);
+  Status capture_timed(const ModelPlan& plan, std::size_t op, std::uint64_t unix_us,
+                       const CapturedTensors& tensors);
   bool capture_specially(const ModelPlan& plan, std::size_t op, CapturedTensors tensors, Status& status);
   Status capture_in_parts(std::size_t op, const CapturedTensors& tensors);
   Status capture_if_overflowed(std::size_t op, const CapturedTensors& tensors);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "opdump/base/build.hpp"
 #include "opdump/base/bytes.hpp"
 #include "opdump/base/cpu.hpp"
 
@@ -55,6 +56,7 @@ class BasicRing {
     head_.store(0, std::memory_order_relaxed);
     tail_.store(0, std::memory_order_relaxed);
     cached_tail_ = 0;
+    ahead_end_ = 0;
     cached_head_ = 0;
     read_ = 0;
     return Status::ok;
@@ -108,6 +110,50 @@ class BasicRing {
   /// Whether more than `bytes` bytes of the ring, heads and padding included, are taken.
   bool over(std::uint32_t bytes) { return over_at(position(), bytes); }
 
+  // The same for a chunk that goes straight behind the last one, in a few instructions. Not while a chunk is
+  // held.
+
+  /// Room for a chunk; without a payload, none.
+  struct Ahead {
+    std::byte* payload;
+    std::uint32_t end;  ///< of the chunk, below that of the ring
+  };
+
+  /// Room for a chunk of exactly `bytes` bytes of payload, at most `max_chunk`, if there is some straight
+  /// behind the last chunk, as far as the latest `look_ahead` saw. Nothing is visible to the consumer until
+  /// `commit_ahead`.
+  Ahead reserve_ahead(std::uint32_t bytes) {
+    const std::uint32_t at = position();
+    const std::uint32_t end = at + chunk_bytes(bytes);
+    if (end > ahead_end_) return {};
+    std::byte* const payload = memory_ + at + kChunkHeadBytes;
+    write_length(at, bytes);
+    return {payload, end};
+  }
+
+  /// Makes the chunk of `bytes` bytes visible that the latest `reserve_ahead` gave room for; nothing was
+  /// reserved since.
+  void commit_ahead(const Ahead& chunk, std::uint32_t bytes) {
+    mark_payload(static_cast<std::uint32_t>(chunk.payload - memory_) - kChunkHeadBytes, bytes);
+    // release: as in `publish`.
+    head_.store(chunk.end, std::memory_order_release);
+  }
+
+  /// Looks how much room there is straight behind the last chunk, for `reserve_ahead`: as long as no more
+  /// than `most` bytes of the ring are taken.
+  void look_ahead(std::uint32_t most) {
+    const std::uint32_t head = position();
+    // acquire: as in `reserve_at`.
+    cached_tail_ = tail_.load(std::memory_order_acquire);
+    const std::uint32_t end = (head < cached_tail_ ? cached_tail_ : size_) - kGranule;
+    const std::uint32_t taken = distance(cached_tail_, head);
+    const std::uint32_t left = taken < most ? most - taken : 0;
+    ahead_end_ = end - head < left ? end : head + left;
+  }
+
+  /// Until the next `look_ahead` there is no room for `reserve_ahead`.
+  void end_ahead() { ahead_end_ = 0; }
+
   // The same for chunks that are filled at the same time: each is held behind the one before it, and they are
   // published in that order, as they fill. A chunk that is held and not published was never there.
 
@@ -144,10 +190,12 @@ class BasicRing {
   }
 
   void publish(Held chunk) {
-    set_mark(chunk.at, mark_of(chunk.at, chunk.bytes));
-    Parts::will_write(chunk.at + kChunkHeadBytes, chunk.bytes);
+    mark_payload(chunk.at, chunk.bytes);
+    const std::uint32_t end = end_of(chunk);
+    // What was seen ahead lies behind a head that goes back.
+    if (chunk.at == 0 || end == 0) end_ahead();
     // release: publishes the lengths and the payload; pairs with the acquire in `peek`.
-    head_.store(end_of(chunk), std::memory_order_release);
+    head_.store(end, std::memory_order_release);
   }
 
   /// As `over`, when what is held up to `position` counts as taken.
@@ -260,6 +308,11 @@ class BasicRing {
     return ((offset * 0x9e3779b1u) ^ (length * 0x85ebca77u) ^ size_ ^ 0x474e4952u) | 1u;
   }
 
+  void mark_payload(std::uint32_t offset, std::uint32_t bytes) {
+    set_mark(offset, mark_of(offset, bytes));
+    Parts::will_write(offset + kChunkHeadBytes, bytes);
+  }
+
   void set_mark(std::uint32_t offset, std::uint32_t mark) {
     if (OPDUMP_SURVIVE_RESET == 0) return;
     compiler_fence();  // the payload is there before the mark
@@ -284,6 +337,8 @@ class BasicRing {
 
   alignas(OPDUMP_CACHE_LINE_BYTES) typename Parts::template Atomic<std::uint32_t> head_{0};
   std::uint32_t cached_tail_ = 0;
+  /// Chunks that end here or before have room behind the head, and end before the ring does.
+  [[no_unique_address]] Maybe<!build::kLean, std::uint32_t> ahead_end_{};
   std::uint32_t reserved_at_ = 0;
   std::uint32_t reserved_room_ = 0;
 

@@ -143,6 +143,10 @@ class BasicSession {
   /// sink refuses, `journal_failure` tells: the times then stay as the clock had them.
   [[nodiscard]] Status tell_clock(const ClockStep& step);
 
+  /// The same from the context that drains, between two calls of `drain_some`, while no other context puts a
+  /// config in force or ends one. Errors likewise; `drainer_attached` where another context is draining.
+  [[nodiscard]] Status tell_clock_between_drains(const ClockStep& step);
+
   /// Resolves the config in force against `model`. `bits` has a byte per operator for `plan`; `bits`, `plan`
   /// and `model` stay until `unload_model`. `model_already_loaded` leaves a loaded plan as it is. `no_memory`
   /// (too few bits) and `name_too_long` (a name does not fit the scratch or a path) leave the model loaded
@@ -387,6 +391,9 @@ class BasicSession {
   void set_slot_state(std::size_t slot, SlotState state) {
     slot_states_[slot].store(static_cast<std::uint8_t>(state), std::memory_order_release);
   }
+
+  /// On the drain context.
+  void tell_journals(const ClockStep& step);
 
   /// Whether this call comes from within one that drains: no drain thread is at work.
   bool is_drained_here() const { return !drainer_attached_ && drainer_.is_busy(); }

@@ -20,12 +20,14 @@ set(opdump_c_sources
   src/c_api/c_faults.cpp
   src/c_api/c_fed_flash.cpp
   src/c_api/c_flash_log.cpp
+  src/c_api/c_history_sink.cpp
   src/c_api/c_log.cpp
   src/c_api/c_model.cpp
   src/c_api/c_op_counts.cpp
   src/c_api/c_provenance.cpp
   src/c_api/c_recorder.cpp
   src/c_api/c_running_op.cpp
+  src/c_api/c_sealed_sink.cpp
   src/c_api/c_session.cpp
   src/c_api/c_single_op.cpp
   src/c_api/c_sink.cpp
@@ -42,6 +44,7 @@ set(opdump_config_sources
   src/config/config_error.cpp
   src/config/config_reader.cpp
   src/config/every_dialect.cpp
+  src/config/glob_reader.cpp
   src/config/json/json_tree.cpp
   src/config/json/json_windows.cpp
   src/config/json/node_reader.cpp
@@ -54,6 +57,7 @@ set(opdump_config_sources
   src/config/seal_key.cpp
   src/config/tokens_json.cpp
   src/config/torchair/torchair_config.cpp
+  src/config/trigger_json.cpp
 )
 set(opdump_dialect_cann 1 src/config/cann/acl_json.cpp src/config/cann/acl_list.cpp)
 set(opdump_dialect_mindspore 2
@@ -94,6 +98,7 @@ set(opdump_system_c_sources
   src/c_api/c_config_text.cpp
   src/c_api/c_crash.cpp
   src/c_api/c_system.cpp
+  src/c_api/c_system_sealer.cpp
 )
 # Compiled as programs are: with exceptions and type information.
 set(opdump_hosted_sources

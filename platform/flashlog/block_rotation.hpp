@@ -26,9 +26,14 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
  protected:
   static constexpr std::uint32_t kNoBlock = 0xffffffffu;
 
-  BlockRotation(const Device& device, MutableBytes memory, const Options& options)
-      : LogSetup{device, memory.data() + kPrefixBytes,
-                 static_cast<std::uint32_t>(memory.size() - kPrefixBytes), options, Status::not_initialised},
+  BlockRotation(const Device& device, MutableBytes memory, const Options& options,
+                std::uint8_t version = kVersion)
+      : LogSetup{device,
+                 memory.data() + kPrefixBytes,
+                 static_cast<std::uint32_t>(memory.size() - kPrefixBytes),
+                 options,
+                 Status::not_initialised,
+                 version},
         LogState() {}
 
   const Geometry& geometry() const { return device_.geometry; }
@@ -142,7 +147,7 @@ class BlockRotation : public Sink, protected LogSetup, protected LogState {
     std::byte* const to = end - bytes;
     BlockHeader& head = *::new (to) BlockHeader;
     head.magic = kMagic;
-    head.version = kVersion;
+    head.version = version_;
     head.erased = part.erased;
     head.bytes = static_cast<std::uint16_t>(bytes);
     head.sequence = last_sequence_;

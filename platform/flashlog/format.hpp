@@ -1,5 +1,6 @@
 #pragma once
-/// The flash log's format, version 3. Numbers are little-endian, offsets in bytes.
+/// The flash log's format, version 3, and that of a history, version 4. Numbers are little-endian, offsets in
+/// bytes.
 ///
 /// *Blocks.* The part is divided into erase blocks of equal size. A block in use begins with a BlockHeader:
 ///
@@ -81,6 +82,16 @@
 /// again before it is needed in each block, and behind a granule that was programmed in parts: a part that is
 /// lost reads as void. Up to 255 objects are open at once, no two of one number. Other kinds are not written
 /// by this version.
+///
+/// *Histories.* In the area of a history, blocks have version 4, and these entries besides, all of number 0:
+///
+///   kind            body                                   CRC
+///   10 step         StepMark: a step begins                yes
+///   11 facts        FactsHead and a root: of the object    no
+///                   that begins next
+///   12 written out  WrittenOutMark                         yes
+///
+/// Steps count from 1 in each boot. A step that has come already just ends the CRC before it.
 #include <cstddef>
 #include <cstdint>
 
@@ -91,6 +102,8 @@ inline namespace OPDUMP_NAMESPACE {
 
 inline constexpr std::uint32_t kMagic = 0x4c46504fu;
 inline constexpr std::uint8_t kVersion = 3;
+inline constexpr std::uint8_t kHistoryVersion = 4;
+inline constexpr std::uint8_t kNewestVersion = 4;
 
 /// An integer as it lies on the flash.
 template <class T>
@@ -135,6 +148,9 @@ enum class Kind : std::uint8_t {
   journal = 7,
   lines = 8,
   commit_with_next = 9,
+  step = 10,
+  facts = 11,
+  written_out = 12,
 };
 
 inline constexpr std::uint32_t kObjectNumbers = 0x1000;
@@ -152,7 +168,9 @@ constexpr std::uint32_t entry_of(Kind kind, std::uint32_t number) {
 /// Whether an entry ends with a CRC.
 constexpr bool is_sealed(Kind kind, std::uint32_t body_bytes) {
   constexpr std::uint32_t always = 1u << static_cast<int>(Kind::commit) |
-                                   1u << static_cast<int>(Kind::abort) | 1u << static_cast<int>(Kind::lines);
+                                   1u << static_cast<int>(Kind::abort) | 1u << static_cast<int>(Kind::lines) |
+                                   1u << static_cast<int>(Kind::step) |
+                                   1u << static_cast<int>(Kind::written_out);
   return (always >> static_cast<int>(kind) & 1) != 0 || (kind == Kind::data && body_bytes >= kMinSealedData);
 }
 
@@ -193,6 +211,43 @@ static_assert(sizeof(BlockStart) == 28 && alignof(BlockStart) == 1);
 static_assert(offsetof(BlockStart, previous) == 4 && offsetof(BlockStart, previous_end) == 8);
 static_assert(offsetof(BlockStart, left) == 12 && offsetof(BlockStart, run_crc) == 16 &&
               offsetof(BlockStart, boot) == 20 && offsetof(BlockStart, crc) == 24);
+
+struct StepMark {
+  Little<std::uint64_t> step;
+};
+static_assert(sizeof(StepMark) == 8 && alignof(StepMark) == 1);
+
+/// The ObjectFacts of an object; a root of the rest of the body follows.
+struct FactsHead {
+  Little<std::uint64_t> step;
+  Little<std::uint64_t> unix_us;
+  Little<std::uint32_t> load;
+  std::uint8_t kind;
+  std::uint8_t dump_bytes;
+};
+static_assert(sizeof(FactsHead) == 22 && alignof(FactsHead) == 1);
+
+/// Why a history was written out.
+enum class WriteOutCause : std::uint8_t {
+  none,
+  call,      ///< the program asked for it
+  overflow,  ///< an object that reports one came
+  failure,   ///< so did one of an operator that failed
+  remains,   ///< what was found after a boot
+  trigger,   ///< one of the config fired
+};
+
+/// Of `boot`, all steps from `first` to `last` were handed to the sink: `objects`, and `lost` were not,
+/// because the sink refused them or the flash did not give them back.
+struct WrittenOutMark {
+  Little<std::uint64_t> first;
+  Little<std::uint64_t> last;
+  Little<std::uint32_t> boot;
+  Little<std::uint32_t> objects;
+  Little<std::uint32_t> lost;
+  WriteOutCause cause;
+};
+static_assert(sizeof(WrittenOutMark) == 29 && alignof(WrittenOutMark) == 1);
 
 /// Retired blocks that a header has room for. One more is found out again each time its turn comes.
 inline constexpr std::uint32_t kMaxRetired = 16;

@@ -70,6 +70,9 @@ class LogReader {
     return read_pieces(object, memory, {[](void* to, Bytes bytes) { return (*static_cast<Use*>(to))(bytes); }, &use});
   }
 
+  /// The entries, for who looks at more than objects.
+  const LogRuns& runs() const { return runs_; }
+
   /// Blocks that hold a part of the log.
   std::span<const Segment> segments() const { return runs_.segments(); }
 

@@ -2,8 +2,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "opdump/base/status.hpp"
 #include "opdump/base/build.hpp"
+#include "opdump/base/status.hpp"
 #include "opdump/port/sink.hpp"
 #include "platform/flashlog/device.hpp"
 #include "platform/flashlog/format.hpp"
@@ -19,8 +19,8 @@ enum class Policy : std::uint8_t {
 
 struct Options {
   Policy policy = Policy::overwrite_oldest;
-  bool verify = false;                      ///< reads back all that was programmed or erased
-  std::uint8_t prepared_blocks = 1;         ///< that `prepare` keeps ready
+  bool verify = false;               ///< reads back all that was programmed or erased
+  std::uint8_t prepared_blocks = 1;  ///< that `prepare` keeps ready
   /// Erases until the next mount; then `no_space`. 0: `FlashLog::erase_ahead` alone erases.
   std::uint32_t erase_budget = UINT32_MAX;
 };
@@ -31,7 +31,8 @@ struct LogSetup {
   std::byte* const page_;
   const std::uint32_t page_bytes_;
   Options options_;
-  Status stuck_;  // why nothing can be written any more
+  Status stuck_;                // why nothing can be written any more
+  const std::uint8_t version_;  // of the format
 };
 
 /// What a log remembers beside its page. All is zero before the mount, which takes less code than a value for
@@ -57,7 +58,7 @@ struct LogState {
   std::uint32_t sequence_;       // of the newest block that was taken, or the highest at the mount
   std::uint32_t last_sequence_;  // the highest given out
   std::uint32_t boot_;
-  std::uint32_t erased_;         // a block that is erased and has no header yet
+  std::uint32_t erased_;  // a block that is erased and has no header yet
   std::uint32_t erases_;
   mutable std::uint32_t found_;  // by the latest look ahead
   std::uint16_t failures_;       // blocks that were tried since the last good program

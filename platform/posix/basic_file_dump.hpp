@@ -68,7 +68,7 @@ class BasicFileDump {
   }
 
   [[nodiscard]] Status tell_clock(const ClockStep& step) {
-    const Status status = kit_.session().tell_clock(step);
+    const Status status = kit_.tell_clock(step);
     return status == Status::ok ? status : fail(status);
   }
 
@@ -105,7 +105,10 @@ class BasicFileDump {
     if (status == Status::ok && active() && provenance_.any()) status = tell_provenance(text.view());
     if (status == Status::ok) status = watch_for_crash();
     if (status == Status::ok && active()) status = load_again();
-    if (status == Status::ok) return status;
+    if (status == Status::ok) {
+      kit_.watch_clock();
+      return status;
+    }
     if (kit_.session().initialised()) static_cast<void>(kit_.end());
     return fail(status, reason);
   }

@@ -25,6 +25,7 @@
 #include "platform/posix/drain_thread.hpp"
 #include "platform/posix/dump_store.hpp"
 #include "platform/posix/host_sealer.hpp"
+#include "platform/posix/impl/clock_watching_session.hpp"
 #include "platform/posix/impl/make_directories.hpp"
 #include "platform/posix/impl/op_index_memory.hpp"
 #include "platform/posix/impl/room_for.hpp"
@@ -44,6 +45,7 @@ struct KitOptions {
   WhenFull when_full = WhenFull::block;  ///< if the config does not say
   std::uint32_t drain_delay_us = DrainOptions{}.delay_us;
   std::optional<std::uint64_t> room_bytes{};  ///< for forecasts; absent: the free room of the file system
+  ClockWatch::Times (*now)() = ClockWatch::now;  ///< for `watch_clock`
 };
 
 /// A session with everything that a config may ask for: every part, a sink that survives crashes and keeps a
@@ -76,7 +78,8 @@ class DumpKit {
                                   .watch_memory = options.watch_memory,
                                   .watch_listener = options.watch_listener,
                                   .more_configs = options.more_configs,
-                                  .triggers = &triggers_})) {}
+                                  .triggers = &triggers_})),
+        watched_(session_, options.now) {}
 
   Session& session() { return session_; }
   const Session& session() const { return session_; }
@@ -105,6 +108,16 @@ class DumpKit {
     if constexpr (kPlacesDumps) return store_.is_raw();
     return false;
   }
+
+  /// From now on, until `apply` or `end`, the drain thread looks every second whether the system's clock was set
+  /// forward, and tells the journals. Not under WhenFull::inline_drain, which has no such thread.
+  void watch_clock() { watched_.watch(); }
+
+  /// Steps that the drain thread has told.
+  std::uint32_t clock_steps() const { return watched_.steps_seen(); }
+
+  /// As `BasicSession::tell_clock`; what the drain thread has told already is not told again.
+  [[nodiscard]] Status tell_clock(const ClockStep& step) { return watched_.tell_clock(step); }
 
   /// Whether a config is in force that dumps something on this device.
   bool active() const { return session_.dump_time() != 0; }
@@ -157,6 +170,7 @@ class DumpKit {
     const bool dumps = config.active && dumps_on(config, session_.device_id());
     const bool was_raw = is_raw();
     store_error_.clear();
+    watched_.rest();
     Status status = begins ? prepare(config.options) : Status::ok;
     if (!begins && config.options.history_steps != 0) status = Status::not_supported;
     if (status == Status::ok && dumps) status = move_store(config);
@@ -246,6 +260,7 @@ class DumpKit {
   [[nodiscard]] Status end() {
     for (GrowingModel& growing : growing_) finish(growing);
     drain_.stop();
+    watched_.rest();
     const Status status = session_.finalize();
     if (session_.initialised()) {
       static_cast<void>(start_thread());
@@ -311,7 +326,7 @@ class DumpKit {
     // Under WhenFull::inline_drain the capturing threads drain, and no other thread may.
     return session_.when_full() == WhenFull::inline_drain
                ? Status::ok
-               : drain_.start(session_, {.delay_us = drain_delay_us_});
+               : drain_.start(watched_, {.delay_us = drain_delay_us_});
   }
 
   /// Fails if the session has a drainer of another owner: it could begin here, but never end.
@@ -465,7 +480,8 @@ class DumpKit {
   void* hook_context_ = nullptr;
   TextLog log_;
   Session session_;
-  DrainThread<Session> drain_;
+  ClockWatchingSession<Session> watched_;
+  DrainThread<ClockWatchingSession<Session>> drain_;
 };
 
 }  // namespace OPDUMP_NAMESPACE

@@ -39,7 +39,6 @@ using FileDump = BasicFileDump<HostMemory>;
 #include "opdump/types/counts.hpp"
 #include "opdump/types/overflow.hpp"
 #include "opdump/types/plan.hpp"
-#include "opdump/types/trigger.hpp"
 #include "opdump/types/watch.hpp"
 #include "platform/host/host_memory.hpp"
 #include "platform/posix/mindspore/constant_desc.hpp"
@@ -51,6 +50,7 @@ inline namespace OPDUMP_NAMESPACE {
 template <class Memory>
 class BasicRecorder;
 struct Provenance;
+struct FiringCounts;
 
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump
@@ -59,9 +59,10 @@ namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 
 /// A session with one recorder and a drain thread that dumps as a config file says, into a tree of files or
-/// into the raw storage that `dump_path` names (DumpStore), with everything it needs inside. The config's "opdump" object takes precedence over the constructor's
-/// arguments. In MindSpore's layouts FileDump also writes the files of MindSpore's dumps besides tensors. It
-/// counts what becomes of each operator (`BasicSession::count_ops`), and keeps the heads of 16 operators
+/// into the raw storage that `dump_path` names (DumpStore), with everything it needs inside. The config's
+/// "opdump" object takes precedence over the constructor's arguments. In MindSpore's layouts FileDump also
+/// writes the files of MindSpore's dumps besides tensors. It counts what becomes of each operator
+/// (`BasicSession::count_ops`), and keeps the heads of 16 operators
 /// (`BasicSession::add_recorder`). Its ring has 64 KiB unless the config says otherwise. Allocates in its
 /// constructor, `start`, `stop`, `load_model` and `unload_model`. BasicFileDump is the same over a memory
 /// other than the host's.
@@ -115,8 +116,10 @@ class FileDump {
   /// changes, and `error()` gives the error in words.
   [[nodiscard]] Status set_provenance(const Provenance& provenance);
 
-  /// On a board that learns the time late: tells the journals that the system's clock was set, as a
-  /// ClockWatch (posix/time/clock_watch.hpp) notices it. See `BasicSession::tell_clock`, also for errors.
+  /// On a board that learns the time late, the drain thread notices that the system's clock was set forward,
+  /// by a second or more, and tells the journals; where there is none (WhenFull::inline_drain), or for a step
+  /// that it cannot see, the program does. See `BasicSession::tell_clock`, also for errors; what the thread
+  /// has told is not told again.
   [[nodiscard]] Status tell_clock(const ClockStep& step);
 
   /// Takes effect at the next `start`; `as_asked` at first. Only one FileDump of a process handles signals;

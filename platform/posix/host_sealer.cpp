@@ -1,25 +1,16 @@
 #include "platform/posix/host_sealer.hpp"
 
 #include <new>
-#include <optional>
 
-#include "platform/sodium/sodium_sealer.hpp"
+#include "platform/sodium/loaded_sealer.hpp"
 
 namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
-namespace {
-
-struct LoadedSealer {
-  sodium::SodiumLibrary library;
-  std::optional<sodium::SodiumSealer> sealer;
-};
-
-}  // namespace
 
 std::shared_ptr<Sealer> make_host_sealer() {
-  const std::shared_ptr<LoadedSealer> loaded(new (std::nothrow) LoadedSealer);
-  if (loaded == nullptr || loaded->library.load() != Status::ok) return nullptr;
-  return {loaded, &loaded->sealer.emplace(loaded->library)};
+  const std::shared_ptr<sodium::LoadedSealer> sealer(new (std::nothrow) sodium::LoadedSealer);
+  if (sealer == nullptr || sealer->load() != Status::ok) return nullptr;
+  return sealer;
 }
 
 }  // namespace OPDUMP_NAMESPACE

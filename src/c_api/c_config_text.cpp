@@ -25,6 +25,8 @@ Status parse(void* memory, std::size_t bytes, std::string_view text, bool keeps_
   }
   ConfigContext context;
   context.privacy = privacy_reader();
+  context.seal = seal_reader();
+  context.read_seal_key = posix::read_seal_key_file;
   if (const char* const path = posix::trusted_variable("MS_DIAGNOSTIC_DATA_PATH")) context.diagnostic_path = path;
   const Status status =
       parse_config(text, arena, posix::check_dump_path, made->config, error, nullptr, context);

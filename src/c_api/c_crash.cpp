@@ -1,3 +1,5 @@
+#include "opdump/parts/history_sink.hpp"
+
 #include "platform/posix/crash_dump.hpp"
 
 #include "src/c_api/handles.hpp"
@@ -38,8 +40,10 @@ opdump_status opdump_crash_dump_install(opdump_session* session, opdump_sink* si
   opdump_crash_dump* const place = room.take<opdump_crash_dump>();
   if (place == nullptr) return OPDUMP_ERR_NO_MEMORY;
   opdump_crash_dump* const made = ::new (place) opdump_crash_dump{{*session}, {}};
+  HistorySink* history = nullptr;
+  if_here(sink->history, [&](auto* its) { history = its; });
   const Status status =
-      made->dump.install(made->session, *static_cast<posix::CrashSink*>(sink->crash_sink), *recorder);
+      made->dump.install(made->session, *static_cast<posix::CrashSink*>(sink->crash_sink), *recorder, history);
   if (status == Status::ok) *dump = made;
   return c_api::to_c(status);
 }

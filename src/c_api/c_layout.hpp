@@ -116,6 +116,10 @@ OPDUMP_LAYOUT(opdump_flash, 96, 60, OPDUMP_FIELD(struct_bytes, 0, 0), OPDUMP_FIE
 OPDUMP_LAYOUT(opdump_watchdog, 32, 16, OPDUMP_FIELD(struct_bytes, 0, 0), OPDUMP_FIELD(context, 8, 4),
               OPDUMP_FIELD(feed, 16, 8), OPDUMP_FIELD(every_programs, 24, 12),
               OPDUMP_FIELD(every_reads, 26, 14));
+OPDUMP_LAYOUT(opdump_sealer, 40, 20, OPDUMP_FIELD(struct_bytes, 0, 0), OPDUMP_FIELD(context, 8, 4),
+              OPDUMP_FIELD(begin, 16, 8), OPDUMP_FIELD(seal, 24, 12), OPDUMP_FIELD(end, 32, 16));
+OPDUMP_LAYOUT(opdump_history_counts, 12, 12, OPDUMP_FIELD(triggers, 0, 0), OPDUMP_FIELD(let_go, 4, 4),
+              OPDUMP_FIELD(lost, 8, 8));
 OPDUMP_LAYOUT(opdump_overwrite, 64, 56, OPDUMP_FIELD(struct_bytes, 0, 0), OPDUMP_FIELD(step, 8, 8),
               OPDUMP_FIELD(first_byte, 16, 16), OPDUMP_FIELD(last_byte, 24, 24), OPDUMP_FIELD(by, 32, 32),
               OPDUMP_FIELD(watched, 40, 36), OPDUMP_FIELD(by_bytes, 48, 40),

@@ -69,9 +69,7 @@ Status configure(opdump_session& self, const DumpOptions& options) {
   const Status status = self.session.configure(options);
   if (status != Status::ok) return status;
   self.configured = true;
-  opdump_sink& sink = self.sink;
-  if (sink.follow != nullptr) return sink.follow(&sink, options, self.session.journal());
-  return asks_sink(options) ? Status::not_supported : Status::ok;
+  return c_api::follow_options(self.sink, options, self.session.journal());
 }
 
 /// Tells the log of options that do not count.
@@ -83,14 +81,13 @@ void tell_ignored(const opdump_session& self, const DumpOptions& options) {
 }
 
 Status set_config(opdump_session& self, const DumpConfig& config) {
-  // What a history keeps back would be written at once.
-  if (config.options.history_steps != 0) return Status::not_supported;
+  if (const Status status = c_api::check_sink(self.sink, config); status != Status::ok) return status;
   // A lean build knows no layout that has one made.
   if (build::kLean || self.sink.make_place == nullptr || !config.active)
-    return self.session.set_config(config);
+    return self.session.set_config(config, true);
   DumpConfig placed = config;
   if (const Status status = self.sink.make_place(placed); status != Status::ok) return status;
-  return self.session.set_config(placed);
+  return self.session.set_config(placed, true);
 }
 
 static_assert(OPDUMP_WHEN_FULL_DROP == static_cast<int>(WhenFull::drop));

@@ -9,6 +9,7 @@
 
 #include "opdump/base/arena.hpp"
 #include "opdump/opdump.h"
+#include "opdump/parts/history_sink.hpp"
 #include "opdump/parts/overflow_scan.hpp"
 #include "opdump/parts/statistics.hpp"
 #include "opdump/parts/text_log.hpp"
@@ -39,6 +40,13 @@ struct opdump_sink {
                            opdump::JournalDetail journal) = nullptr;
   /// Makes the place that `config` dumps to, where that is not the program's; null: there is none to make.
   opdump::Status (*make_place)(opdump::DumpConfig& config) = nullptr;
+  /// Whether the sink does, since `follow`, what `config` asks for besides files: a history, a seal. Null: it
+  /// does neither.
+  [[no_unique_address]] opdump::Maybe<
+      !opdump::build::kLean, opdump::Status (*)(const opdump_sink& self, const opdump::DumpConfig& config)>
+      check{};
+  /// Between the session and `crash_sink`; null: there is none.
+  [[no_unique_address]] opdump::Maybe<!opdump::build::kLean, opdump::HistorySink*> history{};
 };
 
 struct opdump_config {
@@ -152,6 +160,22 @@ void add_faults(opdump_faults& faults, SessionParts<PortMemory>& parts);
 
 /// Tells the recorder of the operator that has begun. Not there without OPDUMP_FAULTS == 2.
 void announce_running(opdump_recorder& recorder);
+
+/// As `follow_options` of boot.hpp.
+inline Status follow_options(opdump_sink& sink, const DumpOptions& options, JournalDetail journal) {
+  if (sink.follow != nullptr) return sink.follow(&sink, options, journal);
+  return asks_sink(options) ? Status::not_supported : Status::ok;
+}
+
+/// `opdump_sink::check`.
+template <class Handle>
+Status check_sink(const Handle& sink, const DumpConfig& config) {
+  if constexpr (!build::kLean && kAlways<Handle>) {
+    if (sink.check != nullptr) return sink.check(sink, config);
+  }
+  return config.options.history_steps != 0 || !seal_key(config.options).empty() ? Status::not_supported
+                                                                                : Status::ok;
+}
 
 /// Whether there is nothing behind the handle.
 inline bool is_gone(const opdump_recorder* recorder) {

@@ -58,13 +58,14 @@ constexpr std::string_view kSealUnread =
     build::kLean ? "a build with OPDUMP_SMALL_CODE seals by its program alone, not by a config: leave it out"
                  : kUnread;
 
-/// In the order in which they are read. Keys of one reader follow one another.
+/// In the order in which they are read: "seal" is last, as it looks at all others. Keys of one reader follow one
+/// another.
 constexpr OptionalKey kOptionalKeys[] = {
     {"privacy", &ConfigContext::privacy, kPrivacyUnread},
     {"privacy_unmatched", &ConfigContext::privacy, kPrivacyUnread},
-    {"seal", &ConfigContext::seal, kSealUnread},
     {"tokens", &ConfigContext::tokens,
      "only a program that tells its tokens, by attach.h, can follow it: leave it out"},
+    {"seal", &ConfigContext::seal, kSealUnread},
     {"trigger", &ConfigContext::triggers, kTriggerUnread},
     {"trigger_limits", &ConfigContext::triggers, kTriggerUnread},
 };

@@ -10,9 +10,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "figures.hpp"
 #include "memory_read.hpp"
 #include "src/tool/compare/comparison.hpp"
 #include "turns.hpp"
@@ -92,6 +94,8 @@ int main(int argc, char** argv) {
       read.push_back(2 * static_cast<double>(size) / std::min(plain, ahead));
       ratio.push_back(std::min(plain, ahead) / done);
     }
+    add_figure("compare", std::string(name) + ", threads: " + std::to_string(threads),
+               "of the read bandwidth", Better::more, ratio);
     std::printf("%-12s%8u%10.2f%10.2f%10.2f\n", name, threads, median(read) / 1e9,
                 median(read) * median(ratio) / 1e9, median(ratio));
   };

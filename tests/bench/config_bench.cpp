@@ -7,10 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "figures.hpp"
 #include "opdump/config/parse.hpp"
 #include "opdump/impl/plan/resolve_plan.hpp"
 #include "opdump/types/plan.hpp"
 #include "timing.hpp"
+#include "turns.hpp"
 
 #if OPDUMP_BENCH_NLOHMANN
 #include <nlohmann/json.hpp>
@@ -52,17 +54,26 @@ std::string acl_json(const Row& row) {
   return text.append(kEnd);
 }
 
-/// The least time of a call, in nanoseconds.
+/// The least time of a call in each of several turns, in nanoseconds.
 template <class Call>
-double least_ns(Call call) {
-  constexpr int kCalls = 400;
-  double least = 1e18;
-  for (int i = 0; i < kCalls; ++i) {
-    const double start = nanoseconds_now();
-    call();
-    least = std::min(least, nanoseconds_now() - start);
+std::vector<double> least_ns(Call call) {
+  constexpr int kTurns = 5;
+  constexpr int kCalls = 80;
+  std::vector<double> turns;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    double least = 1e18;
+    for (int i = 0; i < kCalls; ++i) {
+      const double start = nanoseconds_now();
+      call();
+      least = std::min(least, nanoseconds_now() - start);
+    }
+    turns.push_back(least);
   }
-  return least;
+  return turns;
+}
+
+double least(const std::vector<double>& turns) {
+  return *std::min_element(turns.begin(), turns.end());
 }
 
 void check(bool good) {
@@ -80,7 +91,7 @@ void measure(const Row& row) {
   const ModelDesc model = {.name = "model0", .id = 1, .ops = ops};
   std::vector<std::byte> memory(config_memory_bytes(text.size()));
   std::vector<std::uint8_t> bits(ops.size());
-  const double ours = least_ns([&] {
+  const std::vector<double> ours = least_ns([&] {
     Arena arena(memory);
     DumpConfig config;
     ConfigError error;
@@ -88,13 +99,16 @@ void measure(const Row& row) {
     check(parse_config(text, arena, nullptr, config, error) == Status::ok);
     check(resolve_plan(config, model, bits, plan) == Status::ok && plan.matched_ops != 0);
   });
-  std::printf("%10zu  %5s  %14.1f", text.size(), row.long_names ? "long" : "short", ours / 1000);
+  std::printf("%10zu  %5s  %14.1f", text.size(), row.long_names ? "long" : "short", least(ours) / 1000);
+  const std::string what = std::to_string(text.size()) + (row.long_names ? ", long names" : ", short names");
+  add_figure("configs", what, "read and resolved, ns", Better::less, ours);
 #if OPDUMP_BENCH_NLOHMANN
-  const double theirs = least_ns([&] {
+  const std::vector<double> theirs = least_ns([&] {
     const nlohmann::json json = nlohmann::json::parse(text);
     check(json.contains("dump"));
   });
-  std::printf("  %14.1f  %8.2f  %8.2f\n", theirs / 1000, ours / theirs, row.goal);
+  std::printf("  %14.1f  %8.2f  %8.2f\n", least(theirs) / 1000, least(ours) / least(theirs), row.goal);
+  add_figure("configs", what, "of a mere parse", Better::less, ratios(ours, theirs));
 #else
   std::printf("  %14s  %8s  %8.2f\n", "-", "-", row.goal);
 #endif

@@ -1,10 +1,14 @@
 // What the flash log costs on emulated flash: a table of amplifications and modelled times, exact and the
 // same on every machine, and the host's time per byte.
 
-#include <chrono>
 #include <cstdio>
+#include <string>
+#include <vector>
 
+#include "figures.hpp"
 #include "tests/support/flash_costs.hpp"
+#include "timing.hpp"
+#include "turns.hpp"
 
 int main() {
   using namespace opdump;
@@ -42,13 +46,21 @@ int main() {
               "ns/B");
   for (const Case& c : cases) {
     for (const std::uint32_t bytes : {256u, 1088u, 4096u, 65536u}) {
-      const auto start = std::chrono::steady_clock::now();
-      const FlashCosts costs = tests::measure_flash_costs(c.part, c.page_bytes, bytes, c.sync_each);
-      const double ns =
-          std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
+      std::vector<double> ns;
+      FlashCosts costs;
+      for (int turn = 0; turn < 5; ++turn) {
+        const double start = bench::nanoseconds_now();
+        costs = tests::measure_flash_costs(c.part, c.page_bytes, bytes, c.sync_each);
+        ns.push_back((bench::nanoseconds_now() - start) / (2.0 * c.part.block_bytes * c.part.block_count));
+      }
+      const std::string what = std::string(c.name) + ", " + std::to_string(bytes);
+      using bench::Better;
+      // Counted, and the same each time.
+      bench::add_figure("flash", what, "programmed per byte", Better::less,
+                        std::vector(ns.size(), costs.write_amplification));
+      bench::add_figure("flash", what, "ns per byte", Better::less, ns);
       std::printf("%-32s %8u %8.3f %8.3f %8.3f %9.2f %8.2f\n", c.name, bytes, costs.write_amplification,
-                  costs.erase_amplification, costs.of_raw, costs.mount_ms,
-                  ns / (2.0 * c.part.block_bytes * c.part.block_count));
+                  costs.erase_amplification, costs.of_raw, costs.mount_ms, bench::median(ns));
     }
   }
 }

@@ -88,9 +88,10 @@ void add(const char* topic, std::uint64_t value, const Case& shape) {
 
 int main(int argc, char** argv) {
   pin_to(0);
-  for (const std::size_t recorders : {1, 2, 4, 8}) add("recorders", recorders, {.recorders = recorders});
+  for (const std::size_t recorders : {1, 2, 4, 8, 16, 32, 64, 128, 254})
+    add("recorders", recorders, {.recorders = recorders});
   // What a record costs depends on whether there is memory for its operator's head, not on their number.
-  for (const std::size_t ops : {10, 100, 1'000, 10'000, 100'000}) {
+  for (const std::size_t ops : {10, 100, 1'000, 10'000, 100'000, 1'000'000}) {
     add("operators, each head kept", ops, {.ops = ops, .known_heads = ops});
     add("operators, no head kept", ops, {.ops = ops, .known_heads = 0});
   }

@@ -4,24 +4,24 @@
 Usage: report.py RESULTS.json...
 """
 import collections
-import json
+import math
 import statistics
 import sys
+
+import figures
+
+
+# From where on a cost is expected to be the same for each.
+LARGE = {'bytes': 4096, 'records': 1000}
 
 
 def load(paths):
     """{(topic, what, value): {counter: median over the repetitions}}"""
     gathered = collections.defaultdict(lambda: collections.defaultdict(list))
-    for path in paths:
-        with open(path, encoding='utf-8') as file:
-            text = file.read()
-        for run in json.loads(text)['benchmarks'] if text else []:
-            if run['run_type'] != 'iteration' or run.get('error_occurred'):
-                continue
-            topic, what, value = run['name'].replace('/iterations:1', '').replace('/manual_time', '').split('/')[:3]
-            for counter, number in run.items():
-                if counter in ('p50', 'p99', 'mean', 'gb_per_s', 'of_floor', 'floor_gb_per_s', 'per_byte', 'ram_kib'):
-                    gathered[topic, what, int(value)][counter].append(number)
+    for topic, what, value, run in figures.google_runs(paths):
+        for counter, number in run.items():
+            if counter in ('p50', 'p99', 'mean', 'gb_per_s', 'of_floor', 'floor_gb_per_s', 'per_byte', 'ram_kib'):
+                gathered[topic, what, value][counter].append(number)
     return {key: {name: statistics.median(n) for name, n in runs.items()} for key, runs in gathered.items()}
 
 
@@ -132,6 +132,13 @@ def files(results):
         table('Records to a tree of files through a ring of 64 KiB', rows)
 
 
+def exponent(values, costs):
+    """Of the power of `values` that fits `costs` best: 0 where they do not grow with it."""
+    xs, ys = [math.log(v) for v in values], [math.log(c) for c in costs]
+    middle = sum(xs) / len(xs)
+    return sum((x - middle) * y for x, y in zip(xs, ys)) / sum((x - middle) ** 2 for x in xs)
+
+
 def growth(results):
     topics, _ = of_topic(results, 'growth')
     for what in topics:
@@ -141,6 +148,11 @@ def growth(results):
         rows.append(['ns per record, mean'] + [short(r['mean']) for r in at])
         if what == 'bytes':
             rows.append(['ns per byte'] + [f'{r["per_byte"]:.3g}' for r in at])
+        per_unit = 'per_byte' if what == 'bytes' else 'mean'
+        # What a run costs once is all that the smallest ones have to bear.
+        large = [i for i, v in enumerate(values) if v >= LARGE[what]] if what in LARGE else range(len(values))
+        rows.append(['exponent of the time per ' + ('byte' if what == 'bytes' else 'record'),
+                     f'{exponent([values[i] for i in large], [at[i][per_unit] for i in large]):+.2f}'])
         rows.append(['peak memory, KiB more'] + [f'{r["ram_kib"]:.0f}' for r in at])
         table(f'Growth with the {what}', rows)
 

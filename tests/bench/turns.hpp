@@ -2,6 +2,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <vector>
 
 /// For what is measured in turns with something that it is compared with, because neighbours on the machine
@@ -33,6 +34,12 @@ inline double thread_seconds_of(const auto& work) {
 /// Of the time that passes, for work of several threads.
 inline double wall_seconds_of(const auto& work) {
   return turns::seconds_of(CLOCK_MONOTONIC, work);
+}
+
+/// What was measured in the same turn, divided.
+inline std::vector<double> ratios(std::vector<double> values, const std::vector<double>& floors) {
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] /= floors[i];
+  return values;
 }
 
 /// Of at least one value; of an even number of them, the upper of the two in the middle.

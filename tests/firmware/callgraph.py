@@ -25,10 +25,12 @@ class CallGraph:
         for source, target in re.findall(r'edge: { sourcename: "([^"]*)" targetname: "([^"]*)"', text):
             self.calls.setdefault(source, set()).add(target)
 
-    def add_virtual(self, pairs, each=True):
-        """Who calls whom virtually, by parts of names. `each`: each pair has to be found."""
+    def add_virtual(self, pairs, each=True, linked=None):
+        """Who calls whom virtually, by parts of names. `each`: each pair has to be found. `linked`: the symbols of a
+        program, which calls none but these."""
         for caller, callee in pairs:
-            found = [(a, b) for a in self.calls if caller in a and INDIRECT in self.calls[a] for b in self.own if callee in b]
+            found = [(a, b) for a in self.calls if caller in a and INDIRECT in self.calls[a] for b in self.own
+                     if callee in b and (linked is None or b.split(':')[-1] in linked)]
             if each and not found:
                 sys.exit(f'size.json: no virtual call from {caller} to {callee}')
             for source, target in found:

@@ -58,12 +58,13 @@ def measure(root, name, rule, virtual, folder, quick):
     """Figures, with -flto too unless it is to be quick, and complaints that are of no figure."""
     program, graph = built(root, name, rule, folder)
     complaints = []
-    if unwanted := symbols_of(program) & UNWANTED:
+    symbols = symbols_of(program)
+    if unwanted := symbols & UNWANTED:
         complaints.append(f'{name} is linked with {", ".join(sorted(unwanted))}')
     if shutil.which('qemu-system-arm') is not None:
         execute(root, 'mps2-an385', program)
     graph.add_frames(frames_of(program))
-    graph.add_virtual(virtual, each=False)
+    graph.add_virtual(virtual, each=False, linked=symbols)
     figures = {'flash': flash_of(program)}
     unknown = set()
     told = {caller for caller, _ in virtual}

@@ -19,7 +19,7 @@ constexpr std::uint32_t kGranule = ModelRing::kGranule;
 
 /// One call of the producer's side.
 struct Write {
-  enum Then : std::uint8_t { commit, commit_least, abandon, look, ask_drained };
+  enum Then : std::uint8_t { commit, commit_least, abandon, look, ask_drained, ahead };
   std::uint32_t least = 0;
   std::uint32_t most = 0;
   Then then = commit;
@@ -85,8 +85,8 @@ class RingModel : public rl::test_suite<RingModel<kThreads>, kThreads> {
     const std::uint32_t least = rl::rand(the_case.granules * kGranule / 2);
     const std::uint32_t most = least + rl::rand(40);
     constexpr Write::Then kThen[] = {Write::commit, Write::commit, Write::commit_least, Write::abandon,
-                                     Write::look};
-    return {least, most, kThen[rl::rand(5)]};
+                                     Write::look,   Write::ahead,  Write::ahead};
+    return {least, most, kThen[rl::rand(7)]};
   }
 
   void write(Write what) {
@@ -99,6 +99,7 @@ class RingModel : public rl::test_suite<RingModel<kThreads>, kThreads> {
       ask_drained(chunks_written_);
       return;
     }
+    if (what.then == Write::ahead) return write_ahead(what.least);
     const MutableBytes room = ring_.reserve(what.least, what.most);
     if (room.data() == nullptr) return;
     RL_ASSERT(room.size() >= what.least && room.size() <= what.most);
@@ -107,9 +108,32 @@ class RingModel : public rl::test_suite<RingModel<kThreads>, kThreads> {
     if (what.then == Write::abandon) return;
     const std::uint32_t bytes =
         what.then == Write::commit_least ? what.least : static_cast<std::uint32_t>(room.size());
+    note_written(bytes);
+    ring_.commit(bytes);
+    announce();
+  }
+
+  /// As a recorder does: where nothing is known to be free ahead, it goes the long way and looks afterwards.
+  void write_ahead(std::uint32_t bytes) {
+    const auto room = ring_.reserve_ahead(bytes);
+    if (room.payload == nullptr) {
+      write({bytes, bytes, Write::commit});
+      ring_.look_ahead(ring_.size());
+      return;
+    }
+    CheckedParts::will_write(memory_.offset_of(room.payload), bytes);
+    for (std::size_t i = 0; i < bytes; ++i) room.payload[i] = pattern(chunks_written_, i);
+    note_written(bytes);
+    ring_.commit_ahead(room, bytes);
+    announce();
+  }
+
+  void note_written(std::uint32_t bytes) {
     RL_ASSERT(chunks_written_ < kMaxChunks);
     sizes_[chunks_written_++] = bytes;
-    ring_.commit(bytes);
+  }
+
+  void announce() {
     if (kThreads > 2) announced_.store(chunks_written_, rl::mo_release, here());
   }
 
@@ -192,8 +216,9 @@ void print_case() {
   std::fprintf(stderr, "case: ring of %u granules, ends at %u, %u random calls\n", the_case.granules,
                the_case.start, the_case.random_calls);
   for (std::uint32_t i = 0; i < the_case.write_count; ++i) {
-    constexpr const char* kThen[] = {"commit all", "commit the least", "abandon", "look",
-                                     "ask whether it is drained"};
+    constexpr const char* kThen[] = {
+        "commit all", "commit the least",          "abandon",
+        "look",       "ask whether it is drained", "commit the least, straight ahead"};
     const Write& write = the_case.writes[i];
     std::fprintf(stderr, "  producer: reserve %u to %u bytes, %s\n", write.least, write.most,
                  kThen[write.then]);
@@ -346,6 +371,25 @@ void asking_from_a_third_thread() {
   print("asking from a third thread, every execution of two preemptions", tally);
 }
 
+// Straight behind the last chunk, with what was seen at an earlier look, on both sides of a turn of the ring.
+void writing_ahead() {
+  Tally tally;
+  the_case = {.write_count = 4};
+  constexpr Write kAhead[] = {{kOne, kOne, Write::ahead}, {kTwo, kTwo, Write::ahead}};
+  for_each_ring(5, [&] {
+    for (const std::string_view reads : {"prprpr", "ppprpr", "rprppr"}) {
+      the_case.reads = reads;
+      for (const Write& one : kAhead) {
+        for (const Write& other : {kAhead[0], kAhead[1], kWrites[1], kWrites[3], kWrites[7]}) {
+          the_case.writes = {one, other, one, one};
+          run(rl::sched_bound, 2, 0, tally);
+        }
+      }
+    }
+  });
+  print("writing straight ahead, every execution of two preemptions", tally);
+}
+
 void random_calls(unsigned executions) {
   Tally tally;
   the_case = {.random_calls = 40};
@@ -364,6 +408,7 @@ void random_calls(unsigned executions) {
 int main(int count, char** arguments) {
   const unsigned executions =
       count > 1 ? static_cast<unsigned>(std::strtoul(arguments[1], nullptr, 10)) : 1'000;
+  writing_ahead();
   asking_what_is_used();
   asking_whether_it_is_drained();
   asking_from_a_third_thread();

@@ -49,7 +49,38 @@ class RingAndExpectation {
     REQUIRE(ring_.reserve(bytes, bytes).size() == bytes);
     ring_.commit(bytes);
     chunks_.push_back({place.at, need, written_++});
+    const bool goes_on = place.at != 0 && place.at + need < granules_;
+    ahead_ = goes_on && need < ahead_ ? ahead_ - need : 0;
     head_ = (place.at + need) % granules_;
+  }
+
+  /// The same straight behind the last chunk.
+  void write_ahead(std::uint32_t need) {
+    const std::uint32_t bytes = need * kGranule - Ring::kChunkHeadBytes;
+    const Ring::Ahead room = ring_.reserve_ahead(bytes);
+    REQUIRE((room.payload != nullptr) == (need <= ahead_));
+    if (room.payload == nullptr) return;
+    REQUIRE(room.payload == memory_ + head_ * kGranule + Ring::kChunkHeadBytes);
+    REQUIRE(ring_.used() == taken() * kGranule);
+    for (std::size_t i = 0; i < bytes; ++i) room.payload[i] = pattern(written_, i);
+    ring_.commit_ahead(room, bytes);
+    chunks_.push_back({head_, need, written_++});
+    head_ += need;
+    ahead_ -= need;
+  }
+
+  /// Of what is free in one piece behind the head, the last granule of the ring is left out.
+  void look_ahead(std::uint32_t most) {
+    ring_.look_ahead(most * kGranule);
+    ahead_ = 0;
+    while (head_ + ahead_ + 1 < granules_ && taken() + ahead_ + 1 < granules_ && taken() + ahead_ < most &&
+           is_free(head_ + ahead_))
+      ++ahead_;
+  }
+
+  void end_ahead() {
+    ring_.end_ahead();
+    ahead_ = 0;
   }
 
   void read() {
@@ -119,6 +150,7 @@ class RingAndExpectation {
   alignas(8) std::byte memory_[kMaxGranules * kGranule] = {};
   Ring ring_;
   std::uint32_t head_ = 0;
+  std::uint32_t ahead_ = 0;  ///< granules behind the head that the latest look saw free
   std::uint32_t read_ = 0;
   std::uint32_t tail_ = 0;
   std::uint32_t written_ = 0;
@@ -142,6 +174,31 @@ TEST_CASE("ring: every sequence of 7 calls on every small ring, from every place
         pair.check();
       } while (choices.next());
       CHECK(choices.ways() == 78'125);
+    }
+  }
+}
+
+TEST_CASE("ring: every sequence of 6 calls with chunks straight behind the last one") {
+  for (std::uint32_t granules = 4; granules <= kMaxGranules; ++granules) {
+    for (std::uint32_t start = 0; start < granules; ++start) {
+      Choices choices;
+      do {
+        RingAndExpectation pair(granules, start);
+        for (int call = 0; call < 6; ++call) {
+          const int what = choices.pick(8);
+          if (what == 0) pair.write(1);
+          if (what == 1) pair.write(2);
+          if (what == 2 || what == 3) pair.write_ahead(static_cast<std::uint32_t>(what) - 1);
+          if (what == 4) pair.look_ahead(granules / 2);
+          if (what == 5) pair.look_ahead(granules);
+          if (what == 6) pair.read();
+          if (what == 7) pair.release();
+        }
+        pair.end_ahead();
+        pair.write_ahead(1);
+        pair.check();
+      } while (choices.next());
+      CHECK(choices.ways() == 262'144);
     }
   }
 }
@@ -182,7 +239,8 @@ TEST_CASE("ring: reset makes a used ring as good as new") {
     Ring ring;
     REQUIRE(ring.reset(memory) == Status::ok);
     for (int call = 0; call < 5; ++call) {
-      const int what = choices.pick(3);
+      const int what = choices.pick(4);
+      if (what == 3) ring.look_ahead(ring.size());
       if (what == 0 && ring.reserve(24, 24).data() != nullptr) ring.commit(24);
       if (what == 1 && ring.peek().data() != nullptr) ring.pop();
       if (what == 2) ring.release();
@@ -190,6 +248,7 @@ TEST_CASE("ring: reset makes a used ring as good as new") {
     REQUIRE(ring.reset(memory) == Status::ok);
     CHECK(ring.used() == 0);
     CHECK(ring.peek().data() == nullptr);
+    CHECK(ring.reserve_ahead(8).payload == nullptr);
     const MutableBytes room = ring.reserve(0, UINT32_MAX);
     CHECK(room.data() == memory + Ring::kChunkHeadBytes);
     CHECK(room.size() == (kMaxGranules - 1) * kGranule - Ring::kChunkHeadBytes);

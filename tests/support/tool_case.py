@@ -73,11 +73,16 @@ def rounded_to_bfloat16(value):
 NAME = 'Conv2D.conv1.3.0.1589195081588018'
 
 
+# A folder without a disk, whose caches a dump would wait for; None if there is none.
+MEMORY = '/dev/shm' if os.access('/dev/shm', os.W_OK) else None
+
+
 class Case(unittest.TestCase):
     maxDiff = None
+    parent = None  # of the tests' directories; None: where temporary files go
 
     def setUp(self):
-        self.directory = tempfile.mkdtemp(prefix='opdump_tool_test')
+        self.directory = tempfile.mkdtemp(prefix='opdump_tool_test', dir=self.parent)
         self.addCleanup(shutil.rmtree, self.directory)
 
     def path(self, *names):

@@ -139,6 +139,8 @@ def served(path, device, scenes):
         yield
     finally:
         done.set()
+        with contextlib.suppress(OSError):  # of a server that nobody waits at
+            server.shutdown(socket.SHUT_RDWR)  # closed alone, it would wait on
         server.close()
         os.remove(path)
         thread.join(10)

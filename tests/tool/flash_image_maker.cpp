@@ -1,7 +1,7 @@
 /// Writes the same dump into a flash log and into a tree of files, for the tests of `opdump extract`:
 ///
 ///     flash_image_maker IMAGE TREE
-///     plain|hostile|session|reboots|power_cuts|wrapped|wrapped_boots|wrapped_power|clocks|tree_clocks
+///     plain|hostile|session|reboots|power_cuts|wrapped|wrapped_boots|wrapped_power|clocks|tree_clocks|history
 ///
 /// IMAGE becomes what the flash part holds; TREE, which must exist, what the tree sink writes. "session"
 /// dumps a model into the image only; "reboots" does so in three boots of a device without a calendar, whose
@@ -11,7 +11,8 @@
 /// together larger; "wrapped_power" is as "wrapped", and power ends before the session does. "clocks" are
 /// three such boots that count milliseconds; in the first one, after a whole session, and in the last one the
 /// clock is set to 2026-11-23T12:00:0B, B the number of the boot from 1, between the second step and the
-/// third. "tree_clocks" is likewise with TREE in the place of the log.
+/// third. "tree_clocks" is likewise with TREE in the place of the log. "history" is the area of a history of
+/// two boots with ten steps each, of which the first has handed steps 4 to 6 on to TREE before power ended.
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -20,6 +21,7 @@
 #include "opdump/parts/settable_clock.hpp"
 #include "opdump/session.hpp"
 #include "platform/baremetal/tick_clock.hpp"
+#include "platform/flashlog/flash_history.hpp"
 #include "platform/flashlog/flash_log.hpp"
 #include "platform/host/host_memory.hpp"
 #include "platform/posix/system_clock.hpp"
@@ -278,6 +280,32 @@ void write_clocks(MemoryFlash& flash) {
   }
 }
 
+void write_history(MemoryFlash& flash, const std::string& root) {
+  for (int boot = 1; boot <= 2; ++boot) {
+    const flashlog::Device device = flash.device();
+    std::byte page[flashlog::FlashHistory::kPrefixBytes + 256];
+    alignas(8) std::byte memory[flashlog::FlashHistory::memory_bytes(3)];
+    posix::TreeSink tree;
+    flashlog::FlashHistory history(tree, device, page);
+    history.configure(memory, 3, 0);
+    need(history.mount() == Status::ok, "mount");
+    for (std::uint64_t step = 1; step <= 10; ++step) {
+      const std::string directory =
+          "2026013113050" + std::to_string(boot) + "/0/net/1/" + std::to_string(step);
+      const Result<ObjectId> object =
+          history.begin({root, directory, "Add.a.0.0.1769864759000000",
+                         ObjectFacts{.kind = ObjectKind::record, .dump_bytes = 14, .load = 1, .step = step}});
+      need(object.ok(), "begin");
+      const std::string text = "boot " + std::to_string(boot) + ", step " + std::to_string(step);
+      const Bytes part = as_bytes(text);
+      need(history.append(object.value(), {&part, 1}) == Status::ok, "append");
+      need(history.commit(object.value()) == Status::ok, "commit");
+      if (boot == 1 && step == 6) history.trigger();
+    }
+    need(history.sync() == Status::ok, "sync");
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -301,6 +329,7 @@ int main(int argc, char** argv) {
     posix::TreeSink of_boot;
     write_clocks(of_boot, boot, argv[2]);
   }
+  if (what == "history") write_history(flash, argv[2]);
   if (what == "wrapped") write_reboots(flash, 1, false, 60);
   if (what == "wrapped_power") write_reboots(flash, 1, false, 60, false);
   if (what == "wrapped_boots") write_reboots(flash, 6, false, 9);

@@ -46,6 +46,35 @@ class Extract(Case):
         self.assertRegex(out, r'^8 committed files, 103\.\d KiB, 3 pieces of journals, 3 aborted, 1 torn; '
                               r'200 blocks of 4\.0 KiB from byte 0 on, \d+ in use\n$')
 
+    def test_a_history(self):
+        """What the device never wrote out is in the area of its history."""
+        self.make('history')
+        out, _ = self.run_tool('extract', 'flash.img', '-o', 'all')
+        self.assertTrue(out.endswith('boot 1: a history of steps 1 to 10; written out: 4 to 6 (call)\n'
+                                     'boot 2: a history of steps 1 to 10; never written out\n'), out)
+        out, _ = self.run_tool('extract', 'flash.img', '-o', 'kept', '--history')
+        self.assertTrue(out.startswith('17 committed files'), out)
+
+        def files(boots, steps):
+            return {f'{folder}2026013113050{boot}/0/net/1/{step}/Add.a.0.0.1769864759000000':
+                    f'boot {boot}, step {step}'.encode()
+                    for boot in boots for step in steps(boot)
+                    for folder in [f'boot_{self.boots(out)[boot - 1]:06}/']}
+        every = files((1, 2), lambda boot: range(1, 11))
+        written = files((1,), lambda boot: (4, 5, 6))
+        self.assertEqual(self.tree('all'), every)
+        self.assertEqual(self.tree('kept'), {name: every[name] for name in every.keys() - written.keys()})
+        handed = self.tree('tree')
+        self.assertEqual(handed.pop('20260131130501/opdump.history'),
+                         b'opdump-history,1\nwritten,1,call,4,6,3,0\nlet_go,3\n')
+        self.assertEqual({f'boot_000001/{name}': data for name, data in handed.items()}, written)
+        self.make('plain')
+        _, error = self.run_tool('extract', 'flash.img', '-o', 'none', '--history', expect=1)
+        self.assertIn("not the area of a history", error)
+
+    def boots(self, out):
+        return [int(number) for number in re.findall(r'^boot (\d+): a history', out, re.M)]
+
     def test_nothing_is_replaced(self):
         self.make()
         self.run_tool('extract', 'flash.img', '-o', 'dump')
@@ -141,11 +170,11 @@ class Extract(Case):
             at = block * BLOCK
             if newer[at:at + 4] != b'OPFL':
                 continue
-            newer[at + 4] = 4
+            newer[at + 4] = 5
             size = newer[at + 6] + 256 * newer[at + 7]
             newer[at + size - 4:at + size] = binascii.crc32(newer[at:at + size - 4]).to_bytes(4, 'little')
         self.write('newer.img', bytes(newer))
-        self.assertIn('version 4', self.run_tool('extract', 'newer.img', '--list', expect=1)[1])
+        self.assertIn('version 5', self.run_tool('extract', 'newer.img', '--list', expect=1)[1])
 
     def test_verify_says_whether_the_log_is_undamaged(self):
         image = bytearray(self.make())

@@ -71,6 +71,8 @@ class Device:
 
 
 class Receive(Case):
+    parent = tool_case.MEMORY
+
     def tree(self, directory='dump'):
         return {name: self.read(directory, name)
                 for root, _, names in os.walk(self.path(directory))

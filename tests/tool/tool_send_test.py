@@ -16,6 +16,8 @@ from tool_case import Case  # noqa: E402
 
 NO_SUCH_OP, TOO_LARGE = 22, 41
 FLOAT32 = 1  # of types/dtype.hpp
+# The end of what is said, where a busy machine may make the device late.
+LATE = r'(; \d+ frames? sent again)?\n$'
 
 
 def payload(step, op, index, count=70):
@@ -75,6 +77,8 @@ class Device:
 
 
 class Send(Case):
+    parent = tool_case.MEMORY
+
     def make_dump(self, root='dump/20260131130559', steps=(0, 1, 2), model='net/1'):
         for step in steps:
             for op in range(2):
@@ -97,14 +101,14 @@ class Send(Case):
         device = Device()
         out, error = self.serve(device)
         self.assertEqual((device.played, device.over, error), (self.wanted(), True, ''))
-        self.assertEqual(out, '3 steps, 12 inputs, 3.3 KiB played back\n')
+        self.assertRegex(out, '^3 steps, 12 inputs, 3.3 KiB played back' + LATE)
 
     def test_what_the_device_wants(self):
         self.make_dump()
         device = Device(lambda op, index: 0 if (op, index) == ('add1', 0) else NO_SUCH_OP)
         out, _ = self.serve(device)
         self.assertEqual(device.played, self.wanted(inputs=[(1, 0)]))
-        self.assertEqual(out, '3 steps, 3 inputs, 840 B played back; 9 inputs that the device does not want\n')
+        self.assertRegex(out, '^3 steps, 3 inputs, 840 B played back; 9 inputs that the device does not want' + LATE)
 
     def test_what_the_user_names(self):
         self.make_dump()

@@ -118,6 +118,30 @@ class Storage(StorageCase):
         _, error = self.run_tool('check', 'acl.json', expect=1)
         self.assertIn('raw storage takes the layout "cann" alone', error)
 
+    def test_a_sealed_dump(self):
+        """Raw storage takes what is sealed alone: nothing of it is in clear, and with the key it is whole."""
+        self.run_tool('key', 'new', 'key')
+        self.make(seal='key.pub')
+        try:
+            self.run_tool('replay', 'run.json', '--config', 'acl.json')
+        except AssertionError as problem:
+            if 'libsodium' not in str(problem):
+                raise
+            self.skipTest('no libsodium')
+        self.assertNotIn(b'opdump-journal', self.read('storage.img'))
+        self.run_tool('extract', 'storage.img', '-o', 'sealed')
+        for name in self.files('sealed'):
+            self.assertEqual(self.read('sealed', name)[:6], b'OPSEAL')
+        self.run_tool('open', '--key', 'key', 'storage.img', '-o', 'out')
+        self.assertTrue(self.run_tool('verify', 'out')[0].startswith('complete\n'))
+        image, payloads = self.read('storage.img'), self.payloads('out')
+        self.assertEqual(len(payloads), 60)
+        for payload in payloads:
+            for at in range(len(payload) // 2, len(payload) - 16, 400):
+                self.assertNotIn(payload[at:at + 16], image)
+        self.run_tool('key', 'new', 'wrong')
+        self.assertIn('the wrong key', self.run_tool('open', '--key', 'wrong', 'storage.img', '-o', 'none', expect=1)[1])
+
     def test_each_record_may_be_synced(self):
         self.make(fsync='record')
         self.run_tool('replay', 'run.json', '--config', 'acl.json')

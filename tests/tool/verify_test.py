@@ -134,7 +134,7 @@ class Never(Case):
             text = self.run_tool('verify', 'dump')[0]
             self.assertIn("the latest call of the device's driver that failed (1)", text)
             self.assertIn('aclrtMemcpy returned ' + code, text)
-        self.put(['opdump-journal,7,records\n'] + lines[1:])
+        self.put(['opdump-journal,8,records\n'] + lines[1:])
         self.assertIn('journal', self.kinds(expect=1))
 
     def never_said(self, *lines, arguments=()):

@@ -79,8 +79,13 @@ inline constexpr bool kAlways = true;
 #define OPDUMP_HOT
 #endif
 
-/// Marks a function that is kept out of its caller's frame.
+/// Marks a function that is kept out of its caller's frame; the second, on machines with few registers.
 #define OPDUMP_APART [[gnu::noinline]]
+#if UINTPTR_MAX > 0xffffffff
+#define OPDUMP_APART_IF_NARROW
+#else
+#define OPDUMP_APART_IF_NARROW OPDUMP_APART
+#endif
 
 /// OPDUMP_APART in lean builds only, to save code; in full builds only, to keep rare code out of fast code.
 /// OPDUMP_INLINE_IF_LEAN inlines in lean builds only.

@@ -102,6 +102,33 @@ inline void copy_short(std::byte* to, const void* from, std::size_t bytes) {
   }
 }
 
+/// `memcpy` for tensors, which on a 64-bit machine copies up to 64 bytes in place: a call would cost as much
+/// as the copy.
+[[gnu::always_inline]] inline void copy_small(std::byte* to, const std::byte* from, std::size_t bytes) {
+  using Word16 [[gnu::vector_size(16)]] =
+      std::uint64_t;  // in a register, where a struct would pass through the stack
+  constexpr std::size_t kWord = sizeof(Word16);
+  if (sizeof(void*) < sizeof(std::uint64_t) || bytes - kWord > 3 * kWord) {  // also less than one
+    if (bytes != 0) std::memcpy(to, from, bytes);
+    return;
+  }
+  // Words from either end, which may overlap.
+  Word16 first;
+  Word16 last;
+  std::memcpy(&first, from, kWord);
+  std::memcpy(&last, from + bytes - kWord, kWord);
+  if (bytes > 2 * kWord) {
+    Word16 second;
+    Word16 third;
+    std::memcpy(&second, from + kWord, kWord);
+    std::memcpy(&third, from + bytes - 2 * kWord, kWord);
+    std::memcpy(to + kWord, &second, kWord);
+    std::memcpy(to + bytes - 2 * kWord, &third, kWord);
+  }
+  std::memcpy(to, &first, kWord);
+  std::memcpy(to + bytes - kWord, &last, kWord);
+}
+
 /// As `copy_short`; returns where the copy ends.
 inline std::byte* put_short(std::byte* to, const void* from, std::size_t bytes) {
   copy_short(to, from, bytes);

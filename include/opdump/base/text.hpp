@@ -79,10 +79,20 @@ OPDUMP_APART_IF_LEAN inline char* put_digits(char* to, std::uint32_t value, std:
   return end;
 }
 
+/// Puts the four digits of `value`, which must have no more.
+[[gnu::always_inline]] inline char* put_four_digits(char* to, std::uint32_t value) {
+  const std::uint32_t hundreds = value * 10486 >> 20;
+  std::memcpy(to, kDigitPairs.data() + 2 * hundreds, 2);
+  std::memcpy(to + 2, kDigitPairs.data() + 2 * (value - hundreds * 100), 2);
+  return to + 4;
+}
+
 /// Puts the eight digits of `value`, which must have no more.
 [[gnu::always_inline]] inline char* put_eight_digits(char* to, std::uint32_t value) {
-  if constexpr (build::kLean || sizeof(std::size_t) < 8) {
+  if constexpr (build::kLean) {
     return put_digits(to, value, 8);
+  } else if constexpr (sizeof(std::size_t) < 8) {
+    return put_four_digits(put_four_digits(to, value / 10000), value % 10000);
   } else {
     // In lanes of 32, 16 and then 8 bits, the first digits in the lowest; each multiplication divides every
     // lane.
@@ -104,6 +114,29 @@ OPDUMP_APART_IF_LEAN inline char* put_digits(char* to, std::uint32_t value, std:
     value /= 10;
   } while (value != 0);
   return count < width ? width : count;
+}
+
+/// Puts `value` in decimal. In fewer steps than `put_short_decimal`, which is less code.
+inline char* put_number(char* to, std::uint32_t value) {
+  if (value < 100) {
+    if (value < 10) {
+      *to = static_cast<char>('0' + value);
+      return to + 1;
+    }
+    std::memcpy(to, kDigitPairs.data() + 2 * value, 2);
+    return to + 2;
+  }
+  if (value < 10'000) {
+    to = put_number(to, value / 100);
+    std::memcpy(to, kDigitPairs.data() + 2 * (value % 100), 2);
+    return to + 2;
+  }
+  if (value < 100'000'000) {
+    to = put_number(to, value / 10'000);
+    return put_four_digits(to, value % 10'000);
+  }
+  to = put_number(to, value / 100'000'000);
+  return put_eight_digits(to, value % 100'000'000);
 }
 
 /// Puts `value` in decimal, with leading zeros up to `width` digits.

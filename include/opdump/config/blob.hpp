@@ -71,7 +71,7 @@ class PlanReader {
         read_list(kind, at);
       } else {
         const PlanNumber number = kPlanNumbers[static_cast<std::size_t>(kind)];
-        read_number(number.bytes, number.most, at);
+        read_number(number.bytes(), number.most(), at);
       }
     }
   }
@@ -87,20 +87,16 @@ class PlanReader {
     put(at, std::span<const T>(reinterpret_cast<const T*>(elements), count));
   }
 
-  /// Gives the option at `at` a value, and returns where that value lies.
-  template <class T>
-  static std::byte* engage(std::byte* at) {
-    return reinterpret_cast<std::byte*>(&reinterpret_cast<std::optional<T>*>(at)->emplace());
-  }
-
-  /// The same for an option of `kind`; any other kind returns `at`.
+  /// Gives the option of `kind` at `at` a value, and returns where that value lies; any other kind returns
+  /// `at`.
   static std::byte* engage(PlanKind kind, std::byte* at) {
-    if (kind == PlanKind::option_when_full) return engage<WhenFull>(at);
-    if (kind == PlanKind::option_journal) return engage<JournalDetail>(at);
-    if (kind == PlanKind::option_keep) return engage<Keep>(at);
-    if (kind == PlanKind::option_fsync) return engage<Fsync>(at);
-    if (kind == PlanKind::option_u32) return engage<std::uint32_t>(at);
-    return at;
+    if (kind == PlanKind::extras) return at;
+    if (kind == PlanKind::option_u32)
+      return reinterpret_cast<std::byte*>(&reinterpret_cast<std::optional<std::uint32_t>*>(at)->emplace());
+    // All choices are enumerations of a byte, whose options lie alike.
+    const std::optional<std::uint8_t> given = 0;
+    std::memcpy(at, &given, sizeof given);
+    return at + (reinterpret_cast<const std::byte*>(&*given) - reinterpret_cast<const std::byte*>(&given));
   }
 
   void read_list(PlanKind kind, std::byte* at) {

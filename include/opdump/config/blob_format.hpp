@@ -114,36 +114,51 @@ enum class PlanKind : std::uint8_t {
   triggers,
 };
 
-/// How a number lies in a plan.
-struct PlanNumber {
-  std::uint8_t bytes;
-  std::uint8_t most;  ///< the largest value of its first byte
-};
 inline constexpr std::uint8_t kPlanAnyByte = 255;
+
+/// How a number lies in a plan, in one byte: a choice is one byte, others are of several and have any value.
+class PlanNumber {
+ public:
+  constexpr explicit PlanNumber(unsigned bytes) : bits_(static_cast<std::uint8_t>(bytes | kSeveral)) {}
+  static constexpr PlanNumber up_to(unsigned last) { return PlanNumber(last, true); }
+
+  constexpr std::uint32_t bytes() const { return is_choice() ? 1 : bits_ ^ kSeveral; }
+
+  /// The largest value of its first byte.
+  constexpr std::uint32_t most() const { return is_choice() ? bits_ : kPlanAnyByte; }
+
+ private:
+  static constexpr std::uint8_t kSeveral = 0x80;
+
+  constexpr PlanNumber(unsigned last, bool) : bits_(static_cast<std::uint8_t>(last)) {}
+  constexpr bool is_choice() const { return bits_ < kSeveral; }
+
+  std::uint8_t bits_;
+};
 
 template <class Choice>
 constexpr PlanNumber plan_choice(Choice last) {
-  return {1, static_cast<std::uint8_t>(last)};
+  return PlanNumber::up_to(static_cast<unsigned>(last));
 }
 
 /// For each kind before `extras`.
 inline constexpr PlanNumber kPlanNumbers[] = {
-    {2, kPlanAnyByte},
-    {4, kPlanAnyByte},
-    {8, kPlanAnyByte},
-    {1, 1},
+    PlanNumber(2),
+    PlanNumber(4),
+    PlanNumber(8),
+    PlanNumber::up_to(1),
     plan_choice(DumpMode::all),
     plan_choice(DumpLevel::all),
     plan_choice(FileFormat::bin),
     plan_choice(Layout::mindspore_lite),
     plan_choice(DumpData::full),
-    {1, kKernelAll},
+    PlanNumber::up_to(kKernelAll),
     plan_choice(ExceptionDump::detail),
     plan_choice(WhenFull::degrade),
     plan_choice(JournalDetail::records),
     plan_choice(Keep::newest),
     plan_choice(Fsync::record),
-    {4, kPlanAnyByte},
+    PlanNumber(4),
 };
 static_assert(std::size(kPlanNumbers) == static_cast<std::size_t>(PlanKind::extras));
 

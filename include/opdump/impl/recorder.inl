@@ -59,6 +59,7 @@ inline Status BasicRecorder<Memory>::begin_step(ModelPlan& plan, std::uint64_t s
   plan_.store(&plan, std::memory_order_relaxed);
   const bool on = plan.generation != 0 && plan.generation == sender().context().generation;
   bits_ = on && plan.steps.contains(step) ? plan.bits.data() : nullptr;
+  if (bits_ != nullptr) sender().set_target(plan.target);
   recorder_steps::count_step(plan, bits_ != nullptr);
   if constexpr (!build::kLean && kAlways<Memory>) {
     joined_ = false;
@@ -91,6 +92,7 @@ inline Status BasicRecorder<Memory>::join_step(const ModelPlan& plan, std::uint6
   plan_.store(&plan, std::memory_order_relaxed);
   const bool on = plan.generation != 0 && plan.generation == sender().context().generation;
   bits_ = on && plan.steps.contains(step) ? plan.bits.data() : nullptr;
+  if (bits_ != nullptr) sender().set_target(plan.target);
   return Status::ok;
 }
 
@@ -254,16 +256,24 @@ inline Status BasicRecorder<Memory>::capture_listed(const ModelPlan& plan,
                                                                            std::size_t op,
                                                                            const CapturedTensors& tensors) {
   const std::uint64_t unix_us = sender().begin_record(plan.target);
-  sender().feed().prepare(plan.model->ops[op].stream_id, tensors);
   if constexpr (build::kLean) {
+    sender().feed().prepare(plan.model->ops[op].stream_id, tensors);
     RecordSource source = sender().describe(plan.model->ops[op], &plan, plan.target, unix_us, tensors);
     return splitter_.take(source, true);
   } else {
-    Status status;
-    return sender().record_again(plan, op, unix_us, tensors, status)
-               ? status
-               : splitter_.take_new(plan, op, unix_us, tensors.inputs, tensors.outputs);
+    return capture_timed(plan, op, unix_us, tensors);
   }
+}
+
+/// The same of a record that has begun; not in lean builds.
+template <class Memory>
+inline Status BasicRecorder<Memory>::capture_timed(const ModelPlan& plan, std::size_t op,
+                                                   std::uint64_t unix_us, const CapturedTensors& tensors) {
+  sender().feed().prepare(plan.model->ops[op].stream_id, tensors);
+  Status status;
+  return sender().record_again(plan, op, unix_us, tensors, status)
+             ? status
+             : splitter_.take_new(plan, op, unix_us, tensors.inputs, tensors.outputs);
 }
 
 /// Does what is to be done with an operator besides capturing all of its tensors, or instead of that. True:

@@ -121,20 +121,37 @@ inline Status BasicSession<Memory>::tell_clock(const ClockStep& step) {
   if (!build::kJournal || journal_now_ == JournalDetail::none) return Status::not_supported;
   if (!initialised_) return Status::not_initialised;
   if (is_drained_here()) return Status::drainer_attached;
-  const auto tell = [this, &step] {
-    for (std::uint8_t target = 0; target < targets_.size(); ++target) {
-      if (targets_.state(target) == Targets::State::free) continue;
-      drainer_.tell(target, [&step](auto& journal, const DumpTarget& of) {
-        journal.clock(of, step);
-        journal.flush();
-      });
-    }
-  };
+  const auto tell = [this, &step] { tell_journals(step); };
   if constexpr (build::kLean) {
     tell();
     return Status::ok;
   } else {
     return on_drain_context(tell) ? Status::ok : Status::timeout;
+  }
+}
+
+template <class Memory>
+inline Status BasicSession<Memory>::tell_clock_between_drains(const ClockStep& step) {
+  if (const Status status = check(step); status != Status::ok) return status;
+  if (!build::kJournal || journal_now_ == JournalDetail::none) return Status::not_supported;
+  if (!initialised_) return Status::not_initialised;
+  if (!drainer_.enter()) return Status::drainer_attached;
+  plans_.enter();
+  // seq_cst: as in `drain_some`.
+  const bool tells = !build::kFaults || !context_.crashed.load(std::memory_order_seq_cst);
+  if (tells) tell_journals(step);
+  leave_drain();
+  return tells ? Status::ok : Status::drainer_attached;
+}
+
+template <class Memory>
+inline void BasicSession<Memory>::tell_journals(const ClockStep& step) {
+  for (std::uint8_t target = 0; target < targets_.size(); ++target) {
+    if (targets_.state(target) == Targets::State::free) continue;
+    drainer_.tell(target, [&step](auto& journal, const DumpTarget& of) {
+      journal.clock(of, step);
+      journal.flush();
+    });
   }
 }
 

@@ -6,6 +6,7 @@
 #include <new>
 #include <string_view>
 
+#include "opdump/impl/drain/step_count.hpp"
 #include "opdump/parts/triggered_history.hpp"
 #include "opdump/port/sink.hpp"
 
@@ -45,7 +46,7 @@ inline namespace OPDUMP_NAMESPACE {
 class HistorySink final : public TriggeredHistory {
  public:
   static constexpr std::size_t kBlockBytes = 512;
-  static constexpr std::size_t kMaxModels = 8;
+  static constexpr std::size_t kMaxModels = StepCount::kMaxModels;
 
   /// Until `configure`, keeps nothing and hands everything on at once.
   explicit HistorySink(Sink& sink) : sink_(sink) {}
@@ -71,7 +72,7 @@ class HistorySink final : public TriggeredHistory {
     held_ = kNoObject;
     in_pieces_ = partner_lost_ = false;
     handing_on_until_ = 0;
-    for (Run& run : runs_) run = {};
+    steps_ = {};
     const std::size_t count = memory.size() / sizeof(Block);
     for (std::size_t i = 0; i < count; ++i) {
       Block& block = *::new (&blocks_[i]) Block;
@@ -110,13 +111,11 @@ class HistorySink final : public TriggeredHistory {
   }
 
   bool has_reached(std::uint32_t load, std::uint64_t step) const override {
-    const Run* const run = find_run(load);
-    return run != nullptr && run->number >= step;
+    return steps_.has_reached(load, step);
   }
 
   bool start(std::uint32_t load) override {
-    const Run* const run = find_run(load);
-    return hand_on_history(run != nullptr ? run->step : step_);
+    return hand_on_history(step_ - steps_.since(load));
   }
 
   bool is_writing() const override { return is_handing_on(); }
@@ -210,13 +209,6 @@ class HistorySink final : public TriggeredHistory {
     [[no_unique_address]] Maybe<!build::kLean, ObjectFacts> facts{};
   };
 
-  /// What was seen of a loaded model.
-  struct Run {
-    std::uint32_t load = 0;    ///< 0: of none
-    std::uint64_t number = 0;  ///< its latest step, as the model counts
-    std::uint64_t step = 0;    ///< the one that it fell into here
-  };
-
   /// So that a name lies in one piece.
   static constexpr std::size_t kMaxNameBytes = 400;
   static_assert(sizeof(Head) + kMaxNameBytes <= sizeof(Block::bytes));
@@ -301,33 +293,7 @@ class HistorySink final : public TriggeredHistory {
   }
 
   void follow_step(const ObjectFacts& facts) {
-    if (build::kLean) return begin_step();
-    if (facts.load == 0) return;
-    Run& run = run_of(facts.load);
-    // Another recorder may be in a later step of that model.
-    if (run.load == facts.load && facts.step <= run.number) return;
-    const bool runs_again = run.step == step_;
-    run = {facts.load, facts.step, step_};
-    if (!runs_again) return;
-    begin_step();
-    run.step = step_;
-  }
-
-  const Run* find_run(std::uint32_t load) const {
-    for (const Run& run : runs_) {
-      if (load != 0 && run.load == load) return &run;
-    }
-    return nullptr;
-  }
-
-  /// What is known of that model; when nothing is, that of the one that has not run for longest.
-  Run& run_of(std::uint32_t load) {
-    Run* oldest = runs_;
-    for (Run& run : runs_) {
-      if (run.load == load) return run;
-      if (run.step < oldest->step) oldest = &run;
-    }
-    return *oldest;
+    if (steps_.begins(facts)) begin_step();
   }
 
   void begin_step() {
@@ -583,7 +549,7 @@ class HistorySink final : public TriggeredHistory {
   bool in_pieces_ = false;
   bool partner_lost_ = false;  ///< what the first one was to be committed with
   std::uint64_t step_ = 1;  ///< the latest; counts those that came here
-  Run runs_[kMaxModels];
+  StepCount steps_;
   std::uint64_t handing_on_until_ = 0;  ///< a step; 0: nothing has happened yet
   std::uint32_t history_steps_ = 0;
   std::uint32_t after_steps_ = 0;

@@ -86,6 +86,16 @@ class Sink {
   ~Sink() = default;
 };
 
+/// Writes all of an object of `sink` that is open, and commits it. After any error it is not open.
+[[nodiscard, gnu::always_inline]] inline Status put_all(Sink& sink, ObjectId object,
+                                                        std::span<const Bytes> parts) {
+  if (const Status status = sink.append(object, parts); status != Status::ok) [[unlikely]] {
+    sink.abort(object);
+    return status;
+  }
+  return sink.commit(object);
+}
+
 /// An object that is being written to a sink, and its length so far. After any error nothing is open.
 class OpenObject {
  public:

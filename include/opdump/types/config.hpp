@@ -389,11 +389,13 @@ constexpr bool has_rare_extras(const DumpConfig& config) {
 }
 
 /// Why a dump as `config` asks for it cannot be sealed; empty: it can. What a sink writes on its own account,
-/// and MindSpore's files beside tensors, would be in clear.
+/// tables of tokens, and MindSpore's files beside tensors, would be in clear.
 constexpr std::string_view seal_conflict(const DumpConfig& config) {
   if (config.form.layout != Layout::cann)
     return "only dumps in the layout \"cann\" can be sealed: others have files beside tensors, in clear";
   const DumpOptions& options = config.options;
+  if (const TokenRules* const tokens = options.tokens; tokens != nullptr)
+    return "the tables of \"tokens\" would be in clear, and tell how long texts are: leave \"tokens\" out";
   if (options.keep == Keep::newest && (options.max_bytes | options.max_files | options.reserve_bytes) != 0)
     return "\"keep\": \"newest\" with a limit would write into the journal, in clear, what it removes: take "
            "\"oldest\"";

@@ -229,7 +229,7 @@ bool LogRuns::take_head(Position& at, Entry& entry) const {
   entry.begin = at;
   if (!take_value(at, entry.head)) return false;
   entry.body = at;
-  return entry.head.kind() >= Kind::directory && entry.head.kind() <= Kind::commit_with_next;
+  return entry.head.kind() >= Kind::directory && entry.head.kind() <= Kind::written_out;
 }
 
 LogRuns::Run LogRuns::check(Position& at, std::uint32_t crc, RunVisitor& visitor, MutableBytes memory) const {

@@ -10,18 +10,29 @@ namespace opdump::posix {
 inline namespace OPDUMP_NAMESPACE {
 
 /// Notices that the system's clock was set forward, as NTP does on a board without a calendar clock, for
-/// `FileDump::tell_clock` or `BasicSession::tell_clock`. One thread.
+/// `BasicSession::tell_clock`; a FileDump watches by itself. One thread.
 class ClockWatch {
  public:
   /// Less is not told: the clock may only have been corrected.
   static constexpr std::int64_t kLeastUs = 1'000'000;
 
+  struct Times {
+    std::int64_t unix_us = 0;  ///< as the system has it
+    std::int64_t boot_us = 0;  ///< since boot
+  };
+
   ClockWatch() { static_cast<void>(look()); }
+
+  /// What the system's clocks show.
+  static Times now() { return {read_us(CLOCK_REALTIME), read_us(kSinceBoot)}; }
 
   /// The step since the last call of this; nothing where there was none, where the clock was set back, or
   /// where it was set by less than the time since that call, as stamps of before and after could then not be
   /// told apart. Call it every few seconds until the time is known.
-  std::optional<ClockStep> look() { return look(read_us(CLOCK_REALTIME), read_us(kSinceBoot)); }
+  std::optional<ClockStep> look() {
+    const Times times = now();
+    return look(times.unix_us, times.boot_us);
+  }
 
   /// The same of a reading: the system's time, and that since boot.
   std::optional<ClockStep> look(std::int64_t unix_us, std::int64_t boot_us) {

@@ -70,8 +70,14 @@ class JsonTree {
   /// refer to `text` and to the tree. The result does not depend on `window_bytes`.
   bool parse(std::string_view text, Refusal& refusal, std::size_t window_bytes = kWindowBytes);
 
-  /// Only after a successful `parse`.
+  /// Only after a successful `parse`, and before `forget_nodes`.
   const JsonNode& root() const { return *root_; }
+
+  /// Gives back the memory of the nodes. The texts that nodes have given stay.
+  void forget_nodes() {
+    nodes_.reset();
+    root_ = nullptr;
+  }
 
  private:
   friend class JsonReader;

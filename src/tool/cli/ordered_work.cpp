@@ -30,6 +30,7 @@ class Crew {
       room_.wait(lock, [this] { return next_ == work_.count || next_ < delivered_ + kOrderedWindow; });
       if (next_ == work_.count) return;
       const std::size_t item = next_++;
+      if (work_.take) work_.take(item);
       lock.unlock();
       work_.work(item, worker);
       lock.lock();

@@ -8,6 +8,10 @@ namespace opdump::tool {
 struct OrderedWork {
   std::size_t count = 0;  ///< items, numbered from 0
 
+  /// Called for every item in the order of their numbers, by one thread at a time, before `work`; may be
+  /// empty.
+  std::function<void(std::size_t item)> take{};
+
   /// Does one item; `worker` counts from 0, and no two threads are the same worker.
   std::function<void(std::size_t item, std::size_t worker)> work;
 

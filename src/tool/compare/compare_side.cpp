@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <set>
 
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/compare/array_container.hpp"
@@ -11,6 +12,7 @@
 #include "src/tool/convert/npy_array.hpp"
 #include "src/tool/dump/block_format.hpp"
 #include "src/tool/dump/elements.hpp"
+#include "src/tool/dump/file_list.hpp"
 #include "src/tool/dump/lite_name.hpp"
 #include "src/tool/dump/mapped_file.hpp"
 #include "src/tool/dump/npy_header.hpp"
@@ -183,19 +185,19 @@ std::string msprobe_place(std::string_view directory) {
 
 class SideReader {
  public:
-  SideReader(const SearchReport& report, const std::vector<FoundFile>& files)
-      : report_(report), clocks_(files) {}
+  SideReader(const SearchReport& report, const FileList& files) : report_(report), clocks_(files) {}
 
-  /// Whether the file is msprobe's `dump.json`, which then is in the side with its arrays.
-  bool add_msprobe(const FoundFile& found, DumpSide& side) {
-    if (found.real_name != kMsprobeFile) return false;
+  /// If the file is msprobe's `dump.json`, it is in the side with its arrays.
+  void add_msprobe(const FoundFile& found, DumpSide& side) {
+    if (found.real_name != kMsprobeFile) return;
     MappedFile json;
     std::vector<MsprobeRun> runs;
     std::string error;
     if (!json.open(found.path) || !read_msprobe_dump(as_text(json.bytes()), runs, error)) {
       if (!error.empty()) report_.error(found.path + ": " + error);
-      return false;
+      return;
     }
+    msprobe_files_.insert(found.path);
     const std::string directory = directory_of(found);
     msprobe_.push_back((directory.empty() ? "." : directory) + std::string(kMsprobeArrays));
     std::uint64_t turn = 0;
@@ -207,13 +209,13 @@ class SideReader {
       file.boot = boot_of(found.path);
       for (const MsprobeTensor& tensor : run.tensors) add_msprobe_tensor(tensor, file, side);
     }
-    return true;
   }
 
   /// Whether a file is of a dump of msprobe that is in the side.
   bool is_of_msprobe(const FoundFile& found) const {
     const std::string directory = directory_of(found);
-    return std::find(msprobe_.begin(), msprobe_.end(), directory) != msprobe_.end();
+    return msprobe_files_.contains(found.path) ||
+           std::find(msprobe_.begin(), msprobe_.end(), directory) != msprobe_.end();
   }
 
   void add(const FoundFile& found, DumpSide& side) {
@@ -317,6 +319,7 @@ class SideReader {
   StatisticsFile statistics_;
   std::vector<std::size_t> lite_;     ///< files of MindSpore Lite
   std::vector<std::string> msprobe_;  ///< directories of its arrays
+  std::set<std::string> msprobe_files_;
 };
 
 /// Gives a tensor of blocks the shape of what they stand for; one of which that is not known stays bytes.
@@ -339,15 +342,21 @@ void take_blocks(DumpTensor& tensor) {
 }  // namespace
 
 DumpSide read_side(const std::string& path, const SearchReport& report, std::optional<std::uint32_t> boot) {
-  std::vector<FoundFile> found;
-  find_files(path, true, found, report);
-  if (boot) std::erase_if(found, [&](const FoundFile& file) { return boot_of(file.path) != boot; });
+  FileList found;
   DumpSide side;
-  side.named_file = found.size() == 1 && found[0].named;
+  const auto take = [&](const FoundFile& file) {
+    if (boot && boot_of(file.path) != boot) return;
+    found.add(file);
+    side.named_file = found.size() == 1 && file.named;
+  };
+  find_files(path, true, take, report);
+  found.finish();
   SideReader reader(report, found);
-  std::erase_if(found, [&](const FoundFile& file) { return reader.add_msprobe(file, side); });
-  std::erase_if(found, [&](const FoundFile& file) { return reader.is_of_msprobe(file); });
-  for (const FoundFile& file : found) reader.add(file, side);
+  for (const FoundFile& file : found) reader.add_msprobe(file, side);
+  for (const FoundFile& file : found) {
+    if (!reader.is_of_msprobe(file)) reader.add(file, side);
+  }
+  if (!found.error().empty()) report.error(found.error());
   reader.forget_only_run(side);
   // Files without a time stay where they were found, behind those with one.
   const auto when = [&](const DumpTensor& tensor) {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "opdump/base/number_text.hpp"
+#include "opdump/types/privacy.hpp"
 #include "opdump/types/tokens.hpp"
 #include "opdump/types/trigger.hpp"
 #include "src/card/hexadecimal.hpp"

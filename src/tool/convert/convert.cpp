@@ -258,19 +258,24 @@ bool add_mapping(const std::string& directory, const std::string& rows, std::str
 /// Converts files on all processors and tells of them in their order.
 class Conversion {
  public:
-  Conversion(const ConvertSettings& settings, const std::vector<FoundFile>& files)
-      : files_(files), progress_(Progress::is_seen() ? total_bytes(files) : 0), results_(kOrderedWindow) {
-    const std::size_t workers = std::max<std::size_t>(1, std::min(usable_workers(), files.size()));
+  Conversion(const ConvertSettings& settings, const FileList& files)
+      : count_(static_cast<std::size_t>(files.size())),
+        next_(files),
+        files_(kOrderedWindow),
+        progress_(Progress::is_seen() ? total_bytes(files) : 0),
+        results_(kOrderedWindow) {
+    const std::size_t workers = std::max<std::size_t>(1, std::min(usable_workers(), count_));
     for (std::size_t i = 0; i < workers; ++i)
       workers_.push_back(std::make_unique<RecordConverter>(settings, kMemoryBytes / workers, progress_));
   }
 
   void run() {
-    run_in_order({.count = files_.size(),
+    run_in_order({.count = count_,
+                  .take = [this](std::size_t item) { take(item); },
                   .work =
                       [this](std::size_t item, std::size_t worker) {
                         Converted& result = results_[item % kOrderedWindow];
-                        result = interrupted() ? Converted() : workers_[worker]->convert(files_[item]);
+                        result = convert(files_[item % kOrderedWindow], *workers_[worker]);
                       },
                   .deliver = [this](std::size_t item) { deliver(results_[item % kOrderedWindow]); }},
                  workers_.size());
@@ -288,6 +293,16 @@ class Conversion {
   /// Of all workers together; they take up to twice as much.
   static constexpr std::size_t kMemoryBytes = 4 * 1024 * 1024;
 
+  void take(std::size_t item) {
+    std::optional<FoundFile>& file = files_[item % kOrderedWindow];
+    file.emplace();
+    if (!next_.next(*file)) file.reset();
+  }
+
+  static Converted convert(const std::optional<FoundFile>& file, RecordConverter& worker) {
+    return interrupted() || !file ? Converted() : worker.convert(*file);
+  }
+
   void deliver(Converted& result) {
     for (const std::string& message : result.messages) progress_.say("opdump convert: " + message);
     sums_.records += result.records;
@@ -299,7 +314,9 @@ class Conversion {
     result = {};
   }
 
-  const std::vector<FoundFile>& files_;
+  const std::size_t count_;
+  FileList::Reader next_;
+  std::vector<std::optional<FoundFile>> files_;  ///< under way; nothing: the list could not be read
   Progress progress_;
   std::vector<std::unique_ptr<RecordConverter>> workers_;
   std::vector<Converted> results_;
@@ -321,6 +338,7 @@ bool convert_dump(const ConvertOptions& options, const ConvertSettings& settings
 
   Conversion conversion(settings, dump.files());
   conversion.run();
+  dump.tell_missing(report);
   const Converted& sums = conversion.sums();
   if (sums.records == 0 && sums.failures == 0 && failures == 0 && !interrupted())
     conversion.fail(*options.dump_file + ": no dump record there");

@@ -81,9 +81,18 @@ bool RunReader::look_at_digests(const std::vector<FoundFile>& files, const std::
 }
 
 bool RunReader::look(const std::string& path, const std::string& name, std::size_t side) {
-  std::vector<FoundFile> found;
-  find_files(path, true, found, report_);
-  if (found.size() == 1 && found[0].named) {
+  std::uint64_t found = 0;
+  bool named = false;
+  std::vector<FoundFile> digests;
+  std::set<std::string> directories;
+  const auto take = [&](const FoundFile& file) {
+    ++found;
+    named = file.named;
+    if (is_digest_name(file.real_name)) digests.push_back(file);
+    directories.insert(folder_of(file.path));
+  };
+  find_files(path, true, take, report_);
+  if (found == 1 && named) {
     MappedFile file;
     if (!file.open(path)) {
       report_.error(file.error());
@@ -100,18 +109,12 @@ bool RunReader::look(const std::string& path, const std::string& name, std::size
       return take_algorithm(algorithm, path);
     }
   }
-  std::vector<FoundFile> digests;
-  for (const FoundFile& file : found) {
-    if (is_digest_name(file.real_name)) digests.push_back(file);
-  }
   if (!digests.empty()) return look_at_digests(digests, name, side);
-  if (found.empty()) {
+  if (found == 0) {
     report_.error(path + ": holds neither digests nor tensors");
     return false;
   }
   sources_.push_back({Source::Kind::tensors, name, side, {path}});
-  std::set<std::string> directories;
-  for (const FoundFile& file : found) directories.insert(folder_of(file.path));
   for (const std::string& directory : directories) add_origin(directory);
   return true;
 }

@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -24,10 +25,12 @@ class BesideFiles {
 
   /// Those in the directory, by name.
   const Files& in(const std::string& directory) {
+    if (read_.size() >= kMostEmpty) std::erase_if(read_, [](const auto& each) { return !each.second.any; });
     const auto [at, is_new] = read_.try_emplace(directory);
-    Files& files = at->second;
+    Files& files = at->second.files;
     if (!is_new) return files;
     for (const std::string& name : beside_names(directory, suffix_)) {
+      at->second.any = true;
       if (auto file = load_(directory.empty() ? name : directory + '/' + name, name))
         files.push_back(std::move(file));
     }
@@ -53,9 +56,17 @@ class BesideFiles {
   }
 
  private:
+  /// Directories without such files of which that is remembered.
+  static constexpr std::size_t kMostEmpty = 4096;
+
+  struct Directory {
+    bool any = false;  ///< it has such files, also where none is used
+    Files files{};
+  };
+
   std::string_view suffix_;
   Load load_;
-  std::map<std::string, Files> read_;
+  std::map<std::string, Directory> read_;
 };
 
 }  // namespace opdump::tool

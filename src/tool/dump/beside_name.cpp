@@ -29,15 +29,21 @@ std::optional<BesideName> parse_beside_name(std::string_view name, std::string_v
   return BesideName{numbers[0], numbers[1]};
 }
 
-std::vector<std::string> beside_names(const std::string& directory, std::string_view suffix) {
+std::vector<std::string> names_in(const std::string& directory,
+                                  const std::function<bool(std::string_view name)>& fits) {
   const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(directory.empty() ? "." : directory.c_str()),
                                                  closedir);
   std::vector<std::string> names;
   while (const dirent* entry = open == nullptr ? nullptr : readdir(open.get())) {
-    if (parse_beside_name(entry->d_name, suffix)) names.emplace_back(entry->d_name);
+    if (fits(entry->d_name)) names.emplace_back(entry->d_name);
   }
   std::sort(names.begin(), names.end(), natural_less);
   return names;
+}
+
+std::vector<std::string> beside_names(const std::string& directory, std::string_view suffix) {
+  return names_in(directory,
+                  [suffix](std::string_view name) { return parse_beside_name(name, suffix).has_value(); });
 }
 
 }  // namespace opdump::tool

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,5 +23,10 @@ std::optional<BesideName> parse_beside_name(std::string_view name, std::string_v
 
 /// Such names in `directory` (empty: the working directory), in natural order; none if it cannot be read.
 std::vector<std::string> beside_names(const std::string& directory, std::string_view suffix);
+
+/// The names in `directory` (empty: the working directory) that `fits` takes, in natural order; none if it
+/// cannot be read. Holds no others.
+std::vector<std::string> names_in(const std::string& directory,
+                                  const std::function<bool(std::string_view name)>& fits);
 
 }  // namespace opdump::tool

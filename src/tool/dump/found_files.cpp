@@ -6,18 +6,17 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include <algorithm>
-#include <iterator>
 #include <memory>
 #include <optional>
-#include <span>
 
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/dump/digest_file.hpp"
+#include "src/tool/dump/file_list.hpp"
 #include "src/tool/dump/lite_name.hpp"
 #include "src/tool/dump/mapping_file.hpp"
 #include "src/tool/dump/pending_pairs.hpp"
 #include "src/tool/dump/record_name.hpp"
+#include "src/tool/dump/spilled_sort.hpp"
 #include "src/tool/seal/sealed_notice.hpp"
 
 namespace opdump::tool {
@@ -33,28 +32,10 @@ std::string joined(const std::string& directory, std::string_view name) {
   return path.append(name);
 }
 
-struct TimedFile {
-  std::optional<std::uint64_t> unix_us;
-  FoundFile file;
-};
-
 /// By time where both have one, those without behind.
-bool earlier(const TimedFile& a, const TimedFile& b) {
-  if (a.unix_us.has_value() != b.unix_us.has_value()) return a.unix_us.has_value();
-  if (a.unix_us != b.unix_us) return *a.unix_us < *b.unix_us;
-  return natural_less(a.file.real_name, b.file.real_name);
-}
-
-void sort_by_time(std::span<FoundFile> files) {
-  std::vector<TimedFile> timed;
-  timed.reserve(files.size());
-  for (FoundFile& file : files) {
-    const std::optional<RecordName> name = find_record_name(file.real_name);
-    timed.push_back(
-        {name && !name->name_only ? std::optional(name->unix_us) : std::nullopt, std::move(file)});
-  }
-  std::sort(timed.begin(), timed.end(), earlier);
-  for (std::size_t i = 0; i < timed.size(); ++i) files[i] = std::move(timed[i].file);
+FileKey key_of(const FoundFile& file) {
+  const std::optional<RecordName> name = find_record_name(file.real_name);
+  return name && !name->name_only ? FileKey{0, name->unix_us} : FileKey{1, 0};
 }
 
 enum class EntryKind { file, directory, other };
@@ -71,85 +52,88 @@ std::optional<EntryKind> kind_of(const dirent& entry, const std::string& path) {
   return S_ISREG(status.st_mode) ? EntryKind::file : EntryKind::other;
 }
 
-/// Takes away the files that belong to pairs which were not committed.
-void pass_over(const PendingPairs& pairs, std::size_t first, std::vector<FoundFile>& files,
-               const SearchReport& report) {
-  std::vector<FoundFile> kept;
-  for (std::size_t i = first; i < files.size(); ++i) {
-    if (const std::string* other = pairs.other(files[i].real_name)) {
-      report.note(files[i].path + ": passed over, not committed: its writer was cut off before " + *other +
-                  ", without which it does not count");
-    } else {
-      kept.push_back(std::move(files[i]));
+/// A search through one directory and those below it.
+class DirectorySearch {
+ public:
+  DirectorySearch(bool recursive, const TakeFile& take, const SearchReport& report)
+      : recursive_(recursive), take_(take), report_(report) {}
+
+  void find_in(const std::string& directory, const std::string& below) {
+    SpilledSort directories(natural_less);
+    find_here(directory, below, directories);
+    if (!recursive_) return;
+    SpilledSort::Reader reader(directories);
+    std::string name;
+    for (std::string_view text; reader.next(text);) {
+      name = text;
+      find_in(joined(directory, name), below.empty() ? name : joined(below, name));
     }
+    if (!directories.error().empty()) report_.error(directories.error());
   }
-  files.resize(first);
-  files.insert(files.end(), std::move_iterator(kept.begin()), std::move_iterator(kept.end()));
-}
 
-/// Adds the files directly in `directory`, and gives the names of its directories.
-std::vector<std::string> list(const std::string& directory, const std::string& below,
-                              std::vector<FoundFile>& files, const SearchReport& report) {
-  std::vector<std::string> directories;
-  PendingPairs pairs;
-  const std::size_t first = files.size();
-  const std::unique_ptr<DIR, CloseDirectory> open(opendir(directory.c_str()));
-  if (open == nullptr) {
-    report.error(directory + ": " + strerror(errno));
-    return directories;
-  }
-  for (;;) {
-    errno = 0;
-    const dirent* entry = readdir(open.get());
-    if (entry == nullptr) break;
-    const std::string_view name = entry->d_name;
-    if (name == "." || name == ".." || name == kMappingFileName) continue;
-    const std::string path = joined(directory, name);
-    const std::optional<EntryKind> kind = kind_of(*entry, path);
-    if (!kind) {
-      report.error(path + ": " + strerror(errno));
-    } else if (*kind == EntryKind::directory) {
-      directories.emplace_back(name);
-    } else if (*kind == EntryKind::other) {
-      report.note(path + ": passed over, not a regular file");
-    } else if (name.ends_with(kUnfinishedSuffix)) {
-      report.note(path + ": passed over, not finished: its writer still runs or was cut off");
-      pairs.read(directory, name);
-    } else {
-      files.push_back({path, std::string(name), below, false});
+ private:
+  /// Gives the files directly in `directory`, and adds the names of its directories.
+  void find_here(const std::string& directory, const std::string& below, SpilledSort& directories) {
+    MappingFile mapping;
+    const std::string problem = mapping.read(joined(directory, kMappingFileName));
+    FileList files(FileList::SameKey::by_real_name);
+    PendingPairs pairs;
+    list(directory, below, mapping, files, directories, pairs);
+    files.finish();
+    directories.finish();
+    for (const FoundFile& file : files) {
+      const std::string* const other = pairs.other(file.path.substr(file.path.rfind('/') + 1));
+      if (other == nullptr) {
+        take_(file);
+      } else {
+        report_.note(file.path + ": passed over, not committed: its writer was cut off before " + *other +
+                     ", without which it does not count");
+      }
     }
+    if (!files.error().empty()) report_.error(files.error());
+    if (!problem.empty()) report_.note(problem);
   }
-  if (errno != 0) report.error(directory + ": " + strerror(errno));
-  if (!pairs.empty()) pass_over(pairs, first, files, report);
-  return directories;
-}
 
-void find_in(const std::string& directory, const std::string& below, bool recursive,
-             std::vector<FoundFile>& files, const SearchReport& report) {
-  const std::size_t first = files.size();
-  std::vector<std::string> directories = list(directory, below, files, report);
-  const std::span<FoundFile> found = std::span(files).subspan(first);
-  MappingFile mapping;
-  if (const std::string problem = mapping.read(joined(directory, kMappingFileName)); !problem.empty())
-    report.note(problem);
-  for (FoundFile& file : found) file.real_name = mapping.real_name(file.real_name);
-  sort_by_time(found);
+  void list(const std::string& directory, const std::string& below, const MappingFile& mapping,
+            FileList& files, SpilledSort& directories, PendingPairs& pairs) {
+    const std::unique_ptr<DIR, CloseDirectory> open(opendir(directory.c_str()));
+    if (open == nullptr) return report_.error(directory + ": " + strerror(errno));
+    for (;;) {
+      errno = 0;
+      const dirent* entry = readdir(open.get());
+      if (entry == nullptr) break;
+      const std::string_view name = entry->d_name;
+      if (name == "." || name == ".." || name == kMappingFileName) continue;
+      const std::string path = joined(directory, name);
+      const std::optional<EntryKind> kind = kind_of(*entry, path);
+      if (!kind) {
+        report_.error(path + ": " + strerror(errno));
+      } else if (*kind == EntryKind::directory) {
+        // What does not fit is told by its `error`.
+        static_cast<void>(directories.add(name));
+      } else if (*kind == EntryKind::other) {
+        report_.note(path + ": passed over, not a regular file");
+      } else if (name.ends_with(kUnfinishedSuffix)) {
+        report_.note(path + ": passed over, not finished: its writer still runs or was cut off");
+        pairs.read(directory, name);
+      } else {
+        const FoundFile file = {path, mapping.real_name(std::string(name)), below, false};
+        files.add(file, key_of(file));
+      }
+    }
+    if (errno != 0) report_.error(directory + ": " + strerror(errno));
+  }
 
-  if (!recursive) return;
-  std::sort(directories.begin(), directories.end(), natural_less);
-  for (const std::string& name : directories)
-    find_in(joined(directory, name), below.empty() ? name : joined(below, name), recursive, files, report);
-}
+  const bool recursive_;
+  const TakeFile& take_;
+  const SearchReport& report_;
+};
 
 }  // namespace
 
-std::uint64_t total_bytes(const std::vector<FoundFile>& files) {
-  std::uint64_t bytes = 0;
-  for (const FoundFile& file : files) {
-    struct stat status {};
-    if (stat(file.path.c_str(), &status) == 0) bytes += static_cast<std::uint64_t>(status.st_size);
-  }
-  return bytes;
+std::uint64_t bytes_of(const FoundFile& file) {
+  struct stat status {};
+  return stat(file.path.c_str(), &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
 }
 
 std::optional<std::uint32_t> parse_boot(std::string_view text) {
@@ -190,23 +174,10 @@ Stray judge_stray(const FoundFile& file) {
 
 namespace {
 
-/// Of the files from number `first` on.
-void pass_over_sealed(const std::string& path, std::vector<FoundFile>& files, std::size_t first,
-                      const SearchReport& report) {
-  // A dump is sealed as a whole.
-  const std::string key = first < files.size() ? sealed_for(files[first].path) : std::string();
-  if (key.empty()) return;
-  report.error(sealed_text(path, key));
-  const auto is_sealed = [](const FoundFile& file) { return !sealed_for(file.path).empty(); };
-  files.erase(std::remove_if(files.begin() + static_cast<std::ptrdiff_t>(first), files.end(), is_sealed),
-              files.end());
-}
-
-void find_any(const std::string& path, bool recursive, std::vector<FoundFile>& files,
-              const SearchReport& report) {
+void find_any(const std::string& path, bool recursive, const TakeFile& take, const SearchReport& report) {
   struct stat status {};
   if (stat(path.c_str(), &status) != 0) return report.error(path + ": " + strerror(errno));
-  if (S_ISDIR(status.st_mode)) return find_in(path, {}, recursive, files, report);
+  if (S_ISDIR(status.st_mode)) return DirectorySearch(recursive, take, report).find_in(path, {});
   if (!S_ISREG(status.st_mode)) return report.error(path + ": neither a file nor a directory");
   const std::size_t slash = path.rfind('/');
   const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
@@ -214,16 +185,30 @@ void find_any(const std::string& path, bool recursive, std::vector<FoundFile>& f
   const std::string directory = slash == std::string::npos ? std::string() : path.substr(0, slash + 1);
   if (const std::string problem = mapping.read(joined(directory, kMappingFileName)); !problem.empty())
     report.note(problem);
-  files.push_back({path, mapping.real_name(name), {}, true});
+  take({path, mapping.real_name(name), {}, true});
 }
 
 }  // namespace
 
+void find_files(const std::string& path, bool recursive, const TakeFile& take, const SearchReport& report,
+                SealedFiles sealed) {
+  if (sealed == SealedFiles::wanted) return find_any(path, recursive, take, report);
+  bool first = true;
+  std::string key;
+  const auto take_open = [&](const FoundFile& file) {
+    // A dump is sealed as a whole.
+    if (first) key = sealed_for(file.path);
+    first = false;
+    if (key.empty() || sealed_for(file.path).empty()) take(file);
+  };
+  find_any(path, recursive, take_open, report);
+  if (!key.empty()) report.error(sealed_text(path, key));
+}
+
 void find_files(const std::string& path, bool recursive, std::vector<FoundFile>& files,
                 const SearchReport& report, SealedFiles sealed) {
-  const std::size_t first = files.size();
-  find_any(path, recursive, files, report);
-  if (sealed == SealedFiles::passed_over) pass_over_sealed(path, files, first, report);
+  find_files(
+      path, recursive, [&files](const FoundFile& file) { files.push_back(file); }, report, sealed);
 }
 
 }  // namespace opdump::tool

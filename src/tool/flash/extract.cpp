@@ -14,8 +14,9 @@
 #include "src/tool/cli/interrupt.hpp"
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/options.hpp"
-#include "src/tool/cli/table.hpp"
+#include "src/tool/cli/progress.hpp"
 #include "src/tool/dump/found_files.hpp"
+#include "src/tool/dump/spilled_sort.hpp"
 #include "src/tool/flash/image_contents.hpp"
 
 namespace opdump::tool {
@@ -24,8 +25,8 @@ namespace {
 constexpr char kExtractHelp[] =
     R"(opdump extract - gets the dumps out of a flash log
 
-usage: opdump extract IMAGE -o DIR [--boot N|last|all] [--offset BYTES]
-       opdump extract IMAGE --list|--verify [--boot N|last|all] [--offset BYTES]
+usage: opdump extract IMAGE -o DIR [--boot N|last|all] [--history] [--offset BYTES]
+       opdump extract IMAGE --list|--verify [--boot N|last|all] [--history] [--offset BYTES]
 
   -o, -out, --output DIR
                      writes everything that was committed below DIR, as the tree of files that the device would
@@ -35,6 +36,8 @@ usage: opdump extract IMAGE -o DIR [--boot N|last|all] [--offset BYTES]
       --boot N       of what was written between two mounts of the log, that of boot N alone; the device knows
                      the number too (FlashLog::boot). 'last' is the newest boot that wrote; 'all' is each one,
                      apart even if it is the only one. What is printed at the end names the boots that there are
+      --history      of the area of a history (FlashHistory), leaves out the steps that the device has written
+                     out, which are in the other log; what is printed at the end says which these are
       --offset BYTES where in IMAGE the log begins; else it is found by its block headers
 
 IMAGE, also as '-d IMAGE', is what was read out of the flash part, or the device itself: an MTD device (/dev/mtd3,
@@ -55,6 +58,9 @@ Where a device came to know the calendar after it had booted, and told the sessi
 directories keep the names that they had on the device, by which journals and tables know them; 'opdump show',
 'timeline', 'compare', 'report' and 'verify' give times by the calendar. All journals of a boot are told, and the
 summary gives the time by the calendar of each directory.
+
+An image of the area of a history gives all objects of the steps that it still holds. A history has no journal
+of a dump, so 'opdump verify' proves nothing of it.
 
 Where the log has gone round, newer records took the beginning of the oldest boot. The summary says so, and so does
 the last line of that dump's journal, 'overwritten', by which 'opdump verify' tells what is gone.
@@ -77,6 +83,7 @@ struct ExtractOptions {
   std::optional<std::string> boot;
   bool list = false;
   bool verify = false;
+  bool history = false;
 };
 
 void print_tally(FlashImage& image, std::optional<std::uint32_t> boot, const ImageTally& tally) {
@@ -143,36 +150,58 @@ void print_boots(const ImageTally& tally) {
   }
 }
 
-void list_row(const flashlog::LogReader::Object& object, Table& table) {
-  table.add({std::string(state_text(object)), std::to_string(object.bytes), printable(path_text(object))});
-}
-
-/// Prints a table of objects, or one per boot if there are several.
+/// Prints a table of objects, or one per boot if there are several. Of many objects, the rows go to a
+/// temporary file until it is known how wide they are.
 class Listing {
  public:
   explicit Listing(bool titled) : titled_(titled) {}
 
   void add(const flashlog::LogReader::Object& object) {
-    if (!table_ || object.boot != boot_) begin(object.boot);
-    list_row(object, *table_);
+    if (!rows_ || object.boot != boot_) begin(object.boot);
+    const std::string_view state = state_text(object);
+    const std::string bytes = std::to_string(object.bytes);
+    state_width_ = std::max(state_width_, state.size());
+    bytes_width_ = std::max(bytes_width_, bytes.size());
+    text_.assign(state).append(1, ' ').append(bytes).append(1, ' ').append(printable(path_text(object)));
+    // What does not fit is told by `print`.
+    static_cast<void>(rows_->add(text_));
   }
 
-  void print() {
-    if (table_) table_->print();
-    table_.reset();
+  /// Returns what is wrong with the temporary file; empty: nothing is.
+  std::string print() {
+    if (rows_ == nullptr) return {};
+    static_cast<void>(rows_->finish());
+    SpilledSort::Reader reader(*rows_);
+    for (std::string_view row; reader.next(row);) {
+      const std::size_t state = row.find(' ');
+      const std::size_t bytes = row.find(' ', state + 1);
+      std::string line(row.substr(0, state));
+      line.append(state_width_ - state + 2 + bytes_width_ - (bytes - state - 1), ' ');
+      line.append(row.substr(state + 1, bytes - state - 1)).append(2, ' ').append(row.substr(bytes + 1));
+      line.erase(line.find_last_not_of(' ') + 1);
+      std::puts(line.c_str());
+    }
+    if (problem_.empty()) problem_ = rows_->error();
+    rows_.reset();
+    return problem_;
   }
 
  private:
   void begin(std::uint32_t boot) {
-    print();
+    static_cast<void>(print());
     if (titled_) std::printf("boot %u\n", boot);
-    table_ = std::make_unique<Table>("", "lrl");
+    rows_ = std::make_unique<SpilledSort>([](std::string_view, std::string_view) { return false; });
+    state_width_ = bytes_width_ = 0;
     boot_ = boot;
   }
 
   const bool titled_;
   std::uint32_t boot_ = 0;
-  std::unique_ptr<Table> table_;
+  std::unique_ptr<SpilledSort> rows_;  ///< as they are found
+  std::size_t state_width_ = 0;
+  std::size_t bytes_width_ = 0;
+  std::string text_;
+  std::string problem_;
 };
 
 /// Which boots.
@@ -204,17 +233,32 @@ int run(const std::string& path, const ExtractOptions& options, std::optional<st
     return kExitFailed;
   }
   catch_interrupts();
+  std::optional<HistoryMarks> marks;
+  if (image.is_history()) marks.emplace(image);
+  if (options.history && !marks) {
+    say("opdump: " + path + ": a flash log, not the area of a history, so '--history' means nothing");
+    return kExitFailed;
+  }
+  const ImageChoice chosen = {.boot = boot, .not_written_out = options.history ? &*marks : nullptr};
   ImageTally tally;
   if (options.output) {
-    tally = extract_image(image, *options.output, boot, choice.all || (!boot && boots.size() > 1), error);
+    tally = extract_image(image, *options.output, chosen, choice.all || (!boot && boots.size() > 1), error);
   } else {
     Listing listing(boots.size() > 1);
-    tally = walk_image(image, boot, [&](const flashlog::LogReader::Object& object) {
+    // A listing of several boots comes to the terminal meanwhile.
+    std::optional<Progress> progress;
+    if (options.verify || boots.size() <= 1)
+      progress.emplace(std::uint64_t{image.geometry().block_bytes} * image.geometry().block_count);
+    tally = walk_image(image, chosen, [&](const flashlog::LogReader::Object& object) {
       if (options.list) listing.add(object);
-      if (object.state == flashlog::ObjectState::damaged && options.verify)
+      if (object.state == flashlog::ObjectState::damaged && options.verify) {
+        if (progress) progress->wipe();
         error(path_text(object) + ": damaged");
+      }
+      if (progress) progress->add(object.bytes);
     });
-    listing.print();
+    progress.reset();
+    if (const std::string problem = listing.print(); !problem.empty()) error(problem);
   }
   if (interrupted()) die_of_interrupt();
   if (image.reader().search_ended())
@@ -223,6 +267,9 @@ int run(const std::string& path, const ExtractOptions& options, std::optional<st
   const bool any_clock = std::any_of(tally.boots.begin(), tally.boots.end(),
                                      [](const auto& boot) { return !boot.second.clock.empty(); });
   if (!options.list && (boots.size() > 1 || any_clock)) print_boots(tally);
+  if (marks) {
+    for (const std::string& line : marks->lines()) print_line(line);
+  }
   if (const std::string text = image.device_text(); !text.empty()) print_line(text);
   if (tally.damaged != 0 || tally.nameless != 0) good = false;
   return good ? kExitOk : kExitFailed;
@@ -240,6 +287,7 @@ int run_extract(Words words) {
       {"--offset", {}, nullptr, &options.offset},
       {"--list", {}, &options.list},
       {"--verify", {}, &options.verify},
+      {"--history", {}, &options.history},
       {"-d", "--dump_file", nullptr, nullptr, &rest},
   };
   if (const std::optional<int> end = read_options({"extract", kExtractHelp, list}, words, rest)) return *end;

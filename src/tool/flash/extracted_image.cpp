@@ -37,7 +37,7 @@ std::string ExtractedImage::open(const std::string& path, const SearchReport& re
     report.error(path + ": " + problem);
     return directory_;
   }
-  extract_image(image, directory_, boot, !boot && image.boots().size() > 1,
+  extract_image(image, directory_, {.boot = boot}, !boot && image.boots().size() > 1,
                 [&](const std::string& message) { report.error(path + ": " + message); });
   if (const std::optional<std::uint32_t> cut = image.cut_boot(); cut && (!boot || *boot == *cut))
     report.note(path + ": " + cut_text(*cut));

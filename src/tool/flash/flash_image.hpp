@@ -38,6 +38,9 @@ class FlashImage {
   std::optional<std::uint32_t> cut_boot();
 
   const flashlog::Geometry& geometry() const { return device_.geometry; }
+
+  /// Whether a FlashHistory has written there.
+  bool is_history() const { return is_history_; }
   std::uint64_t offset() const { return base_; }
   std::uint64_t bytes() const { return size_; }
 
@@ -68,6 +71,7 @@ class FlashImage {
   bool by_blocks_ = false;       ///< `storage_` reads, and passes over bad blocks; else `file_` does
   storage::RawStorage storage_;  ///< open if the image is a device
   std::optional<storage::EccCounts> ecc_before_;
+  bool is_history_ = false;
   std::uint64_t size_ = 0;
   std::uint64_t base_ = 0;
   std::vector<std::byte> window_;  ///< the bytes of the image that were read last, from `window_at_` on

@@ -1,12 +1,11 @@
 #pragma once
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "src/tool/dump/file_list.hpp"
 #include "src/tool/dump/found_files.hpp"
 #include "src/tool/flash/extracted_image.hpp"
 
@@ -22,19 +21,28 @@ class FoundDump {
            std::optional<std::uint32_t> boot = std::nullopt, SealedFiles sealed = SealedFiles::passed_over) {
     images_.push_back(std::make_unique<ExtractedImage>());
     const std::string there = images_.back()->open(path, report, boot);
-    const std::size_t first = files_.size();
-    find_files(there, recursive || there != path, files_, report, sealed);
-    if (boot && there == path)
-      files_.erase(std::remove_if(files_.begin() + static_cast<std::ptrdiff_t>(first), files_.end(),
-                                  [&](const FoundFile& file) { return boot_of(file.path) != boot; }),
-                   files_.end());
+    const bool all = !boot || there != path;
+    const auto take = [&](const FoundFile& file) {
+      if (all || boot_of(file.path) == boot) files_.add(file);
+    };
+    find_files(there, recursive || there != path, take, report, sealed);
   }
 
-  std::vector<FoundFile>& files() { return files_; }
+  /// To be called once after all `add`: the files in the order in which they were found.
+  const FileList& files() {
+    files_.finish();
+    return files_;
+  }
+
+  /// To be called once all files were read: tells `report` when some are missing, as there was no room for
+  /// the list of them.
+  void tell_missing(const SearchReport& report) const {
+    if (!files_.error().empty()) report.error(files_.error());
+  }
 
  private:
   std::vector<std::unique_ptr<ExtractedImage>> images_;
-  std::vector<FoundFile> files_;
+  FileList files_;
 };
 
 }  // namespace opdump::tool

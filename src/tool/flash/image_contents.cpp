@@ -260,11 +260,12 @@ std::string_view state_text(const Object& object) {
   return "?";
 }
 
-ImageTally walk_image(FlashImage& image, std::optional<std::uint32_t> boot,
+ImageTally walk_image(FlashImage& image, const ImageChoice& choice,
                       const std::function<void(const Object&)>& use) {
   ImageTally tally;
   for (Object object; !interrupted() && image.reader().next(object);) {
-    if (boot && object.boot != *boot) continue;
+    if (choice.boot && object.boot != *choice.boot) continue;
+    if (choice.not_written_out != nullptr && choice.not_written_out->was_written_out(object)) continue;
     object.state = real_state(image.reader(), object);
     count(object, tally);
     use(object);
@@ -273,7 +274,7 @@ ImageTally walk_image(FlashImage& image, std::optional<std::uint32_t> boot,
   return tally;
 }
 
-ImageTally extract_image(FlashImage& image, const std::string& directory, std::optional<std::uint32_t> boot,
+ImageTally extract_image(FlashImage& image, const std::string& directory, const ImageChoice& choice,
                          bool apart, const std::function<void(const std::string& message)>& error) {
   if (const int problem = make_directories(directory); problem != 0) {
     error(directory + ": " + strerror(problem));
@@ -281,7 +282,7 @@ ImageTally extract_image(FlashImage& image, const std::string& directory, std::o
   }
   TreeWriter writer(image, directory, apart, error);
   Progress progress(std::uint64_t{image.geometry().block_bytes} * image.geometry().block_count);
-  ImageTally tally = walk_image(image, boot, [&](const Object& object) {
+  ImageTally tally = walk_image(image, choice, [&](const Object& object) {
     writer.write(object);
     progress.add(object.bytes);
   });

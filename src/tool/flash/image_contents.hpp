@@ -8,6 +8,7 @@
 
 #include "src/tool/dump/clock_steps.hpp"
 #include "src/tool/flash/flash_image.hpp"
+#include "src/tool/flash/history_marks.hpp"
 
 namespace opdump::tool {
 
@@ -48,18 +49,23 @@ std::string boot_directory(std::uint32_t boot);
 /// A word for the object's state.
 std::string_view state_text(const flashlog::LogReader::Object& object);
 
-/// Calls `use` for every object and every piece of a journal, in the order of the log; only for those of
-/// `boot` if it is given.
-ImageTally walk_image(FlashImage& image, std::optional<std::uint32_t> boot,
+/// Of what a log holds, what is of interest.
+struct ImageChoice {
+  std::optional<std::uint32_t> boot{};            ///< that one alone
+  const HistoryMarks* not_written_out = nullptr;  ///< those steps alone that the history has not handed on
+};
+
+/// Calls `use` for every object and every piece of a journal, in the order of the log.
+ImageTally walk_image(FlashImage& image, const ImageChoice& choice,
                       const std::function<void(const flashlog::LogReader::Object&)>& use);
 
 /// Writes all committed objects and the journals below `directory`, which is made if it is missing: the tree
-/// that the tree sink would have written. Writes only `boot` if it is given. With `apart`, each boot goes to
+/// that the tree sink would have written. With `apart`, each boot goes to
 /// a directory of its own, because a device without a calendar uses the names of one boot again in the next.
 /// Of a boot in which the clock was set, each journal is told so. If the log has wrapped, the journal whose
 /// beginning was overwritten ends with a line that says so. Each problem goes to `error`; the rest is still
 /// written.
-ImageTally extract_image(FlashImage& image, const std::string& directory, std::optional<std::uint32_t> boot,
+ImageTally extract_image(FlashImage& image, const std::string& directory, const ImageChoice& choice,
                          bool apart, const std::function<void(const std::string& message)>& error);
 
 }  // namespace opdump::tool

@@ -4,9 +4,10 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <set>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "opdump/impl/plan/resolve_plan.hpp"
 #include "opdump/parts/text_log.hpp"
@@ -44,11 +45,12 @@ ModelMatch match(const DumpConfig& config, const ModelDesc& model, std::vector<M
   return match;
 }
 
-/// `name` as it stands in the names of files.
-std::string file_form(std::string_view name) {
-  std::string text(name);
-  for (char& c : text) c = kSanitised[static_cast<unsigned char>(c)];
-  return text;
+/// By the names' forms in names of files.
+bool file_form_less(std::string_view a, std::string_view b) {
+  const auto form = [](char c) { return kSanitised[static_cast<unsigned char>(c)]; };
+  return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), [&](char first, char second) {
+    return static_cast<unsigned char>(form(first)) < static_cast<unsigned char>(form(second));
+  });
 }
 
 /// Where a name is in the order of execution.
@@ -57,47 +59,94 @@ struct OpPlaces {
   std::size_t last = 0;
 };
 
-/// One described model's names, found in logarithmic time.
+/// One described model's names, found in logarithmic time once they have been sorted, when one is first
+/// looked for.
 class NamedModel {
  public:
-  explicit NamedModel(const ModelDesc& desc) : model(desc) {
-    for (std::size_t i = 0; i < desc.ops.size(); ++i) {
-      const auto [at, is_new] = places_.emplace(desc.ops[i].name, OpPlaces{i, i});
-      if (!is_new) at->second.last = i;
-      types.insert(desc.ops[i].type);
-      by_file_form_.emplace(file_form(desc.ops[i].name), desc.ops[i].name);
-      for (const std::string_view original : desc.ops[i].original_names) {
-        originals_.insert(original);
-        by_file_form_.emplace(file_form(original), original);
-      }
-    }
-  }
+  explicit NamedModel(const ModelDesc& desc) : model(desc) {}
 
-  /// The name that files named `name` stand for; empty without one.
+  /// The name that files named `name` stand for; empty without one. Of several, the first in the order of
+  /// execution.
   std::string_view stands_for(std::string_view name) const {
-    const auto found = by_file_form_.find(name);
-    return found == by_file_form_.end() ? std::string_view() : found->second;
+    if (!by_file_form_) sort_by_file_form();
+    // `name` stands as it is, and the names that it may stand for do not.
+    const auto found = std::lower_bound(by_file_form_->begin(), by_file_form_->end(), name, file_form_less);
+    const bool is_form = std::all_of(name.begin(), name.end(),
+                                     [](char c) { return kSanitised[static_cast<unsigned char>(c)] == c; });
+    return !is_form || found == by_file_form_->end() || file_form_less(name, *found) ? std::string_view()
+                                                                                     : *found;
   }
 
-  bool has(std::string_view name) const { return places_.contains(name) || originals_.contains(name); }
-
-  const OpPlaces* find(std::string_view op) const {
-    const auto found = places_.find(op);
-    return found == places_.end() ? nullptr : &found->second;
+  bool has(std::string_view name) const {
+    if (find(name)) return true;
+    if (!originals_) sort_originals();
+    return std::binary_search(originals_->begin(), originals_->end(), name);
   }
 
-  const OpPlaces* find_or_stand_in(std::string_view op) const {
-    const OpPlaces* const found = find(op);
-    return found != nullptr ? found : find(stands_for(op));
+  std::optional<OpPlaces> find(std::string_view op) const {
+    if (!by_name_) sort_by_name();
+    const auto name_of = [this](std::uint32_t i) { return model.ops[i].name; };
+    const auto first =
+        std::lower_bound(by_name_->begin(), by_name_->end(), op,
+                         [&](std::uint32_t i, std::string_view name) { return name_of(i) < name; });
+    const auto end =
+        std::upper_bound(first, by_name_->end(), op,
+                         [&](std::string_view name, std::uint32_t i) { return name < name_of(i); });
+    return first == end ? std::nullopt : std::optional(OpPlaces{*first, *(end - 1)});
+  }
+
+  std::optional<OpPlaces> find_or_stand_in(std::string_view op) const {
+    const std::optional<OpPlaces> found = find(op);
+    return found ? found : find(stands_for(op));
+  }
+
+  /// Each once, in order.
+  const std::vector<std::string_view>& types() const {
+    if (!types_) sort_types();
+    return *types_;
   }
 
   const ModelDesc& model;
-  std::set<std::string_view> types;
 
  private:
-  std::map<std::string_view, OpPlaces> places_;
-  std::map<std::string, std::string_view, std::less<>> by_file_form_;
-  std::set<std::string_view> originals_;
+  using Names = std::vector<std::string_view>;
+
+  void sort_by_name() const {
+    by_name_.emplace();
+    for (std::uint32_t i = 0; i < model.ops.size(); ++i) by_name_->push_back(i);
+    std::stable_sort(by_name_->begin(), by_name_->end(), [this](std::uint32_t a, std::uint32_t b) {
+      return model.ops[a].name < model.ops[b].name;
+    });
+  }
+
+  void sort_originals() const {
+    Names& names = originals_.emplace();
+    for (const OpDesc& op : model.ops)
+      names.insert(names.end(), op.original_names.begin(), op.original_names.end());
+    std::sort(names.begin(), names.end());
+  }
+
+  void sort_by_file_form() const {
+    Names& names = by_file_form_.emplace();
+    for (const OpDesc& op : model.ops) {
+      names.push_back(op.name);
+      names.insert(names.end(), op.original_names.begin(), op.original_names.end());
+    }
+    std::stable_sort(names.begin(), names.end(), file_form_less);
+  }
+
+  void sort_types() const {
+    Names& names = types_.emplace();
+    for (const OpDesc& op : model.ops) names.push_back(op.type);
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+  }
+
+  // Each is made when it is asked for first.
+  mutable std::optional<std::vector<std::uint32_t>> by_name_;
+  mutable std::optional<Names> by_file_form_;
+  mutable std::optional<Names> originals_;
+  mutable std::optional<Names> types_;
 };
 
 /// The described models, by both of their names.
@@ -219,7 +268,8 @@ class RuleCheck {
   void check(const TensorExclusion& exclusion) {
     const bool by_type = exclusion.by_type;
     const auto names = [&](const NamedModel& named) {
-      return by_type ? named.types.contains(exclusion.name) : named.find(exclusion.name) != nullptr;
+      return by_type ? std::binary_search(named.types().begin(), named.types().end(), exclusion.name)
+                     : named.find(exclusion.name).has_value();
     };
     if (any(names)) return;
     const std::string list = by_type ? "optype_blacklist" : "opname_blacklist";
@@ -242,9 +292,9 @@ class RuleCheck {
 
   /// Whether it begins, then ends, and begins no more.
   static bool holds_whole(const NamedModel& named, const OpRange& range) {
-    const OpPlaces* const begin = named.find_or_stand_in(range.begin);
-    const OpPlaces* const end = named.find_or_stand_in(range.end);
-    return begin != nullptr && end != nullptr && begin->first <= end->first && begin->last <= end->first;
+    const std::optional<OpPlaces> begin = named.find_or_stand_in(range.begin);
+    const std::optional<OpPlaces> end = named.find_or_stand_in(range.end);
+    return begin && end && begin->first <= end->first && begin->last <= end->first;
   }
 
   template <class Test>
@@ -264,7 +314,8 @@ class RuleCheck {
 
   std::vector<std::string_view> op_types() const {
     std::vector<std::string_view> all;
-    for (const NamedModel* named : models_) all.insert(all.end(), named->types.begin(), named->types.end());
+    for (const NamedModel* named : models_)
+      all.insert(all.end(), named->types().begin(), named->types().end());
     return all;
   }
 

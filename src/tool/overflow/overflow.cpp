@@ -82,20 +82,20 @@ class OverflowReportText {
 
   void add(std::size_t number, const Overflow& overflow) {
     line(std::to_string(number) + "  " + time_text(overflow.unix_us) + "  " + place_of(overflow));
-    if (overflow.op_file != nullptr) {
+    if (overflow.op_file) {
       const std::optional<RecordName> name = parse_record_name(overflow.op_file->real_name);
       line("   operator " + printable(name->type) + " " + printable(name->name) + ", " +
            printable(overflow.op_file->path));
       if (const std::string names = original_names(card_of(overflow), name->name); !names.empty())
         line("   made of " + names);
     } else {
-      fail(overflow.debug_file->path + ": no operator's file of that task and stream is beside it");
+      fail(overflow.debug_file.path + ": no operator's file of that task and stream is beside it");
     }
     for (const OpDebug::Block& block : overflow.debug.blocks) {
       if (block.status() != 0) add_status(block, overflow.debug.searched);
     }
     if (reporting_block(overflow.debug) == nullptr) line("   no unit reports a status");
-    if (overflow.op_file != nullptr) add_op(overflow);
+    if (overflow.op_file) add_op(overflow);
     write_json(overflow);
   }
 
@@ -131,7 +131,7 @@ class OverflowReportText {
   static std::string place_of(const Overflow& overflow) {
     const OpDebug::Block* block = reporting_block(overflow.debug);
     if (block == nullptr) block = &overflow.debug.blocks[0];
-    const std::string& path = overflow.debug_file->path;
+    const std::string& path = overflow.debug_file.path;
     const std::optional<std::uint32_t> boot = boot_of(path);
     std::string text = (boot ? "boot " + std::to_string(*boot) + ", model " : "model ") +
                        std::to_string(block->value("model_id"));
@@ -237,7 +237,7 @@ class OverflowReportText {
   }
 
   void write_json(const Overflow& overflow) {
-    write(overflow.debug_file->below, overflow.debug_file->real_name + ".output.0.json",
+    write(overflow.debug_file.below, overflow.debug_file.real_name + ".output.0.json",
           op_debug_json(overflow.debug));
   }
 
@@ -264,6 +264,10 @@ std::string place_to_search(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   if (!is_op_debug_name(std::string_view(path).substr(slash + 1))) return path;
   return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
+std::uint64_t op_bytes(const Overflow& overflow) {
+  return overflow.op_file ? bytes_of(*overflow.op_file) : 0;
 }
 
 }  // namespace
@@ -312,22 +316,21 @@ int run_overflow(Words words) {
       pair_overflows(dump.files(), [&report](const std::string& message) { report.fail(message); });
   if (place != *options.dump_file)
     std::erase_if(overflows, [&](const Overflow& overflow) {
-      return !options.dump_file->ends_with(overflow.debug_file->real_name);
+      return !options.dump_file->ends_with(overflow.debug_file.real_name);
     });
   const std::size_t shown =
       static_cast<std::size_t>(std::min<std::uint64_t>(overflows.size(), most.value_or(overflows.size())));
   report.line(count_text(overflows.size(), "overflow") +
               (shown < overflows.size() ? ", of which the first " + std::to_string(shown) + " follow" : ""));
-  std::vector<FoundFile> op_files;
-  for (std::size_t i = 0; i < shown; ++i) {
-    if (overflows[i].op_file != nullptr) op_files.push_back(*overflows[i].op_file);
-  }
-  Progress progress(Progress::is_seen() ? total_bytes(op_files) : 0);
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < shown && Progress::is_seen(); ++i) bytes += op_bytes(overflows[i]);
+  Progress progress(bytes);
   for (std::size_t i = 0; i < shown; ++i) {
     report.add(i + 1, overflows[i]);
-    if (overflows[i].op_file != nullptr && Progress::is_seen()) progress.add(total_bytes({*overflows[i].op_file}));
+    if (Progress::is_seen()) progress.add(op_bytes(overflows[i]));
   }
   progress.wipe();
+  dump.tell_missing(search);
   if (shown != 0) {
     report.add_first_bad();
     report.write_summary();

@@ -21,50 +21,66 @@ std::string_view directory_of(const FoundFile& file) {
   return std::string_view(file.path).substr(0, slash == std::string::npos ? 0 : slash);
 }
 
-/// Operators' files by their directory, task and stream, in the order of their time.
+/// The operators' files that overflows may be of, by their directory, task and stream, in the order of their
+/// time.
 class OpFiles {
  public:
-  explicit OpFiles(const std::vector<FoundFile>& files) {
+  /// Before `read`: the file of the operator of which `block` of `debug_file` reports is wanted.
+  void want(const FoundFile& debug_file, const OpDebug::Block& block) {
+    files_.try_emplace(key_of(debug_file, block));
+  }
+
+  void read(const FileList& files) {
+    if (files_.empty()) return;
     for (const FoundFile& file : files) {
       if (is_op_debug_name(file.real_name)) continue;
       const std::optional<RecordName> name = parse_record_name(file.real_name);
-      if (name) files_[{directory_of(file), name->task, name->stream}].push_back({&file, *name});
+      if (!name) continue;
+      const auto wanted = files_.find({std::string(directory_of(file)), name->task, name->stream});
+      if (wanted != files_.end())
+        wanted->second.push_back({file, name->unix_us, name->has_thread, name->context, name->thread});
     }
     for (auto& [key, found] : files_)
       std::sort(found.begin(), found.end(),
-                [](const Entry& a, const Entry& b) { return a.name.unix_us < b.name.unix_us; });
+                [](const Entry& a, const Entry& b) { return a.unix_us < b.unix_us; });
   }
 
-  /// The latest that is not younger than the report, else the first there is.
-  const FoundFile* find(const FoundFile& debug_file, std::uint64_t unix_us,
-                        const OpDebug::Block& block) const {
-    const auto found =
-        files_.find({directory_of(debug_file), block.value("task_id"), block.value("stream_id")});
-    if (found == files_.end()) return nullptr;
-    const FoundFile* best = nullptr;
-    for (const Entry& entry : found->second) {
-      if (!is_of(entry.name, block)) continue;
-      if (best == nullptr || entry.name.unix_us <= unix_us) best = entry.file;
+  /// The latest that is not younger than the report, else the first there is; nothing: there is none.
+  std::optional<FoundFile> find(const FoundFile& debug_file, std::uint64_t unix_us,
+                                const OpDebug::Block& block) const {
+    const Entry* best = nullptr;
+    for (const Entry& entry : files_.at(key_of(debug_file, block))) {
+      if (!is_of(entry, block)) continue;
+      if (best == nullptr || entry.unix_us <= unix_us) best = &entry;
     }
-    return best;
+    return best == nullptr ? std::nullopt : std::optional(best->file);
   }
 
  private:
   struct Entry {
-    const FoundFile* file;
-    RecordName name;
+    FoundFile file;
+    std::uint64_t unix_us;
+    bool has_thread;
+    std::uint64_t context;
+    std::uint64_t thread;
   };
 
-  /// Threads of one operator have files of their own, where the name has room for their ids.
-  static bool is_of(const RecordName& name, const OpDebug::Block& block) {
-    const auto same = [&](std::string_view field, std::uint64_t id) {
-      const std::uint64_t wanted = block.has(field) ? block.value(field) : kUnknownId;
-      return wanted == kUnknownId || (name.has_thread && wanted == id);
-    };
-    return same("context_id", name.context) && same("thread_id", name.thread);
+  using Key = std::tuple<std::string, std::uint64_t, std::uint64_t>;
+
+  static Key key_of(const FoundFile& debug_file, const OpDebug::Block& block) {
+    return {std::string(directory_of(debug_file)), block.value("task_id"), block.value("stream_id")};
   }
 
-  std::map<std::tuple<std::string_view, std::uint64_t, std::uint64_t>, std::vector<Entry>> files_;
+  /// Threads of one operator have files of their own, where the name has room for their ids.
+  static bool is_of(const Entry& entry, const OpDebug::Block& block) {
+    const auto same = [&](std::string_view field, std::uint64_t id) {
+      const std::uint64_t wanted = block.has(field) ? block.value(field) : kUnknownId;
+      return wanted == kUnknownId || (entry.has_thread && wanted == id);
+    };
+    return same("context_id", entry.context) && same("thread_id", entry.thread);
+  }
+
+  std::map<Key, std::vector<Entry>> files_;
 };
 
 /// The vendor's documents have names without a stream too.
@@ -82,9 +98,9 @@ const OpDebug::Block* reporting_block(const OpDebug& debug) {
   return nullptr;
 }
 
-std::vector<Overflow> pair_overflows(const std::vector<FoundFile>& files,
+std::vector<Overflow> pair_overflows(const FileList& files,
                                      const std::function<void(const std::string& message)>& fail) {
-  const OpFiles op_files(files);
+  OpFiles op_files;
   DumpClocks clocks(files);
   std::vector<Overflow> overflows;
   RecordFile record;
@@ -95,7 +111,7 @@ std::vector<Overflow> pair_overflows(const std::vector<FoundFile>& files,
       continue;
     }
     Overflow overflow;
-    overflow.debug_file = &file;
+    overflow.debug_file = file;
     overflow.unix_us = time_of(file);
     RecordTensors tensors = record.tensors();
     RecordTensor tensor;
@@ -106,14 +122,19 @@ std::vector<Overflow> pair_overflows(const std::vector<FoundFile>& files,
       fail(file.path + ": " + reason);
       continue;
     }
+    if (const OpDebug::Block* block = reporting_block(overflow.debug)) op_files.want(file, *block);
+    overflows.push_back(std::move(overflow));
+  }
+  op_files.read(files);
+  for (Overflow& overflow : overflows) {
+    const FoundFile& file = overflow.debug_file;
     if (const OpDebug::Block* block = reporting_block(overflow.debug))
       overflow.op_file = op_files.find(file, overflow.unix_us, *block);
     if (overflow.unix_us != 0) overflow.unix_us = clocks.time_of(file, overflow.unix_us);
-    overflows.push_back(std::move(overflow));
   }
   std::stable_sort(overflows.begin(), overflows.end(), [](const Overflow& a, const Overflow& b) {
-    return std::pair(boot_of(a.debug_file->path), a.unix_us) <
-           std::pair(boot_of(b.debug_file->path), b.unix_us);
+    return std::pair(boot_of(a.debug_file.path), a.unix_us) <
+           std::pair(boot_of(b.debug_file.path), b.unix_us);
   });
   return overflows;
 }

@@ -26,6 +26,7 @@ BesideCards::BesideCards(std::function<void(const std::string&)> note)
              }) {}
 
 const CardedOps* BesideCards::of(const std::string& directory) {
+  if (found_.size() >= kMostDirectories) found_.clear();
   const auto [at, is_new] = found_.try_emplace(directory);
   if (is_new) at->second = find(real_path(directory));
   return at->second;

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <optional>
@@ -37,11 +38,13 @@ class BesideCards {
   const CardedOps* of(const std::string& directory);
 
  private:
+  static constexpr std::size_t kMostDirectories = 4096;
+
   const CardedOps* find(const std::string& directory);
 
   std::function<void(const std::string&)> note_;
   BesideFiles<BesideCard> files_;
-  std::map<std::string, const CardedOps*> found_;
+  std::map<std::string, const CardedOps*> found_;  ///< of the latest directories
   std::set<std::string> told_;
 };
 

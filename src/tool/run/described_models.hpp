@@ -34,6 +34,8 @@ class DescribedModels {
       for (const RunTensor& tensor : tensors) parts.views.push_back(view_of(tensor));
       return std::span<const TensorView>(parts.views).subspan(first);
     };
+    parts.ops.reserve(model.ops.size());
+    parts.tensors.reserve(model.ops.size());
     for (const RunOp& op : model.ops) {
       parts.ops.push_back(op.desc);
       CapturedTensors& tensors = parts.tensors.emplace_back();

@@ -38,6 +38,14 @@ namespace {
 
 constexpr std::size_t kMaxRunBytes = 64 * 1024 * 1024;
 
+/// Of an array; 0 of anything else.
+std::size_t size_of(const JsonNode* array) {
+  std::size_t size = 0;
+  if (array == nullptr || array->type() != JsonType::array) return size;
+  for (const JsonNode* node = array->first(); node != nullptr; node = node->next()) ++size;
+  return size;
+}
+
 class RunFileReader {
  public:
   RunFileReader(std::string_view text, std::string directory, Refusal& refusal)
@@ -90,6 +98,7 @@ class RunFileReader {
         !fields_.read_text(node, path, "runtime", model.runtime))
       return false;
     if (model.name.empty()) return fields_.missing(node, path.key("name"), "every model has a name");
+    model.ops.reserve(size_of(node.member("ops")));
     return fields_.for_each(node, path, "ops", [&](const JsonNode& child, const KeyPath& here) {
       return read_op(child, here, model.ops.emplace_back());
     }) && fields_.for_each(node, path, "constants", [&](const JsonNode& child, const KeyPath& here) {
@@ -285,6 +294,7 @@ bool RunFile::load(const std::string& path, ConfigError& error) {
   if (!text_->tree.parse(text_->text, refusal)) return false;
   RunFileReader reader(text_->text, slash == std::string::npos ? "" : path.substr(0, slash + 1), refusal);
   if (!reader.read(text_->tree.root(), *this)) return false;
+  text_->tree.forget_nodes();
   for (RunModel& model : models) fill_descs(model.ops);
   fill_descs(single_ops);
   error = {};

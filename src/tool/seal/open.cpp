@@ -93,14 +93,16 @@ int run_open(Words words) {
   for (const std::string& path : paths) dump.add(path, true, report, std::nullopt, SealedFiles::wanted);
   catch_interrupts();
   OpenedTree tree(*key, *output, partial, report);
-  for (const FoundFile& file : dump.files()) tree.learn(file);
-  Progress progress(total_bytes(dump.files()));
-  for (const FoundFile& file : dump.files()) {
+  const FileList& files = dump.files();
+  for (const FoundFile& file : files) tree.learn(file);
+  Progress progress(Progress::is_seen() ? total_bytes(files) : 0);
+  for (const FoundFile& file : files) {
     if (interrupted()) break;
     tree.add(file);
     if (tree.wrong_key()) break;  // the others say the same
-    progress.add(0);
+    if (Progress::is_seen()) progress.add(bytes_of(file));
   }
+  dump.tell_missing(report);
   tree.finish();
   progress.wipe();
   if (interrupted()) die_of_interrupt();

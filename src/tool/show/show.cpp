@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -18,6 +17,7 @@
 #include "src/tool/cli/options.hpp"
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/cli/table.hpp"
+#include "src/tool/dump/file_list.hpp"
 #include "src/tool/dump/found_files.hpp"
 #include "src/tool/dump/lite_name.hpp"
 #include "src/tool/dump/record_file.hpp"
@@ -107,21 +107,17 @@ struct Filter {
   }
 };
 
-/// By boot and time, whatever directory they lie in; files without a time stay behind, in the order they were
-/// found in.
-void sort_by_time(std::vector<FoundFile>& files, DumpClocks& clocks) {
-  std::vector<std::tuple<std::optional<std::uint32_t>, std::uint64_t, std::size_t>> times;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    const std::optional<RecordName> name = find_record_name(files[i].real_name);
+/// Adds `files` to `sorted` by boot and time, whatever directory they lie in; files without a time stay
+/// behind, in the order they were found in.
+void sort_by_time(const FileList& files, DumpClocks& clocks, FileList& sorted) {
+  for (const FoundFile& file : files) {
+    const std::optional<RecordName> name = find_record_name(file.real_name);
+    const std::optional<std::uint32_t> boot = boot_of(file.path);
     const bool timed = name && !name->name_only;
-    times.emplace_back(boot_of(files[i].path), timed ? clocks.time_of(files[i], name->unix_us) : UINT64_MAX,
-                       i);
+    sorted.add(file, {.high = boot ? std::uint64_t{*boot} + 1 : 0,
+                      .low = timed ? clocks.time_of(file, name->unix_us) : UINT64_MAX});
   }
-  std::sort(times.begin(), times.end());
-  std::vector<FoundFile> sorted;
-  sorted.reserve(files.size());
-  for (const auto& [boot, time, i] : times) sorted.push_back(std::move(files[i]));
-  files = std::move(sorted);
+  sorted.finish();
 }
 
 class Show {
@@ -133,7 +129,7 @@ class Show {
   /// False when something could not be shown. `bar`: shows its progress, as nothing else comes to a terminal
   /// meanwhile.
   template <class Listing>
-  bool run(const std::vector<FoundFile>& files, Listing& listing, bool bar) {
+  bool run(const FileList& files, Listing& listing, bool bar) {
     bool good = true;
     if (bar && Progress::is_seen()) progress_.emplace(total_bytes(files));
     for (const FoundFile& file : files) good &= show(file, listing);
@@ -300,9 +296,10 @@ int run_show(Words words) {
   FoundDump dump;
   std::sort(paths.begin(), paths.end(), natural_less);
   for (const std::string& path : paths) dump.add(path, true, report, boot);
-  std::vector<FoundFile>& files = dump.files();
-  DumpClocks clocks(files);
-  sort_by_time(files, clocks);
+  const FileList& found = dump.files();
+  DumpClocks clocks(found);
+  FileList files;
+  sort_by_time(found, clocks, files);
   Show show(filter, options.model ? &carded : nullptr, clocks);
   if (options.json) {
     JsonListing listing(detail);
@@ -317,9 +314,9 @@ int run_show(Words words) {
     TextListing listing(files, detail);
     failed |= !show.run(files, listing, terminal_width() == 0);
   }
-  if (!options.json) {
-    for (const std::string& line : told_firings(files)) std::puts(line.c_str());
-  }
+  dump.tell_missing(report);
+  if (!files.error().empty()) report.error(files.error());
+  if (!options.json) tell_firings(found, [](const std::string& line) { std::puts(line.c_str()); });
   return failed ? kExitFailed : kExitOk;
 }
 

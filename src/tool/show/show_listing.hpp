@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/tool/cli/json.hpp"
+#include "src/tool/dump/file_list.hpp"
 #include "src/tool/dump/found_files.hpp"
 #include "src/tool/dump/record_file.hpp"
 #include "src/tool/dump/record_name.hpp"
@@ -58,7 +59,7 @@ void print_provenance(const DumpProvenance& provenance);
 class TextListing {
  public:
   /// Columns are made wide enough for the names of `files`.
-  TextListing(const std::vector<FoundFile>& files, const ShowDetail& detail);
+  TextListing(const FileList& files, const ShowDetail& detail);
 
   /// False, with `error`, when not all of the record could be shown.
   bool show(const ShownRecord& record, RecordFile& file, std::string& error);

@@ -83,8 +83,7 @@ std::string directory_of(const std::string& path) {
 
 class Timeline {
  public:
-  Timeline(const std::vector<FoundFile>& files, TraceWriter& trace)
-      : files_(files), trace_(trace), clocks_(files) {}
+  Timeline(const FileList& files, TraceWriter& trace) : files_(files), trace_(trace), clocks_(files) {}
 
   /// False when something could not be read.
   bool write() {
@@ -92,12 +91,12 @@ class Timeline {
     for (const FoundFile& file : files_) {
       JournalName name;
       if (!parse_journal_name(file.real_name, name)) continue;
-      journals_.push_back(&file);
+      journals_.push_back(file);
       struct stat status {};
       if (stat(file.path.c_str(), &status) == 0) bytes += static_cast<std::uint64_t>(status.st_size);
     }
     Progress progress(bytes);
-    for (const FoundFile* journal : journals_) read_journal(*journal, progress);
+    for (const FoundFile& journal : journals_) read_journal(journal, progress);
     progress.wipe();
     write_loose();
     spans_.write(trace_);
@@ -232,12 +231,12 @@ class Timeline {
     }
   }
 
-  const std::vector<FoundFile>& files_;
+  const FileList& files_;
   TraceWriter& trace_;
   DumpClocks clocks_;
   StepSpans spans_;
   TimelineSums sums_;
-  std::vector<const FoundFile*> journals_;
+  std::vector<FoundFile> journals_;
   std::set<std::string> told_;
   std::set<std::uint64_t> named_;
   std::uint64_t next_journal_ = 0;
@@ -273,8 +272,9 @@ int run_timeline(Words words) {
     fail(*output + ": is there already; '--overwrite' replaces it");
     return kExitFailed;
   }
+  const SearchReport report = {fail, [](const std::string& message) { say("opdump timeline: " + message); }};
   FoundDump dump;
-  dump.add(paths[0], true, {fail, [](const std::string& message) { say("opdump timeline: " + message); }});
+  dump.add(paths[0], true, report);
   ExportFile file;
   if (output) {
     const std::size_t slash = output->rfind('/');
@@ -287,6 +287,7 @@ int run_timeline(Words words) {
   TraceWriter trace(output ? &file : nullptr);
   Timeline timeline(dump.files(), trace);
   good &= timeline.write();
+  dump.tell_missing(report);
   const TimelineSums& sums = timeline.sums();
   if (interrupted()) die_of_interrupt();
   if (timeline.found_nothing()) {

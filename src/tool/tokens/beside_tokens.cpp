@@ -55,6 +55,7 @@ BesideTokens::BesideTokens(std::function<void(const std::string&)> note)
 RecordTokens BesideTokens::of(const std::string& directory, std::string_view op) {
   const std::optional<RecordPlace> place = parse_record_place(directory);
   if (!place) return {};
+  if (found_.size() >= kMostDirectories) found_.clear();
   const auto [at, is_new] = found_.try_emplace(directory);
   if (is_new) at->second = find(directory, *place);
   if (at->second == nullptr) return {};

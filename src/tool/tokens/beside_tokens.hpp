@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <set>
@@ -41,11 +42,13 @@ class BesideTokens {
   RecordTokens of(const std::string& directory, std::string_view op);
 
  private:
+  static constexpr std::size_t kMostDirectories = 4096;
+
   const TokenTable* find(const std::string& directory, const RecordPlace& place);
 
   std::function<void(const std::string&)> note_;
   BesideFiles<TokenTable> files_;
-  std::map<std::string, const TokenTable*> found_;
+  std::map<std::string, const TokenTable*> found_;  ///< of the latest directories
   std::set<std::string> told_;
 };
 

@@ -73,12 +73,13 @@ DumpCheck::DumpCheck(VerifyContext& context, std::string directory)
 
 void DumpCheck::check(const std::vector<std::string>& journal_names) {
   for (const std::string& name : journal_names) read_removals(name);
-  std::sort(removed_.begin(), removed_.end());
+  removed_.finish();
   for (const std::string& name : journal_names) check_journal(name);
   check_tables();
-  std::sort(listed_.begin(), listed_.end());
+  listed_.finish();
   walk({});
   tell_counted_files();
+  for (const HashList* list : {&listed_, &removed_}) tell_problem(*list);
   losses_.tell(context_.findings);
   tokens_.tell();
   const BesideCards::Cards& cards = context_.cards.in(directory_);
@@ -92,7 +93,14 @@ void DumpCheck::check(const std::vector<std::string>& journal_names) {
   const auto has = [&](std::uint64_t device) { return devices_.contains(device); };
   context_.is_of_wanted |= context_.wanted->is_of(has);
   context_.wanted->find_absent(known_, directory_, has, context_.findings);
+  tell_problem(known_.hashes());
   if (never_.empty()) context_.wanted->find_misses(context_.findings);
+}
+
+/// Where names are missing, nothing is proved.
+void DumpCheck::tell_problem(const HashList& list) {
+  if (!list.error().empty())
+    add_file(FindingKind::bad_file, true, {}, "no room to check it: " + list.error());
 }
 
 /// What was removed or overwritten is told behind the line that says it was written.
@@ -118,7 +126,7 @@ void DumpCheck::read_removals(const std::string& name) {
       cut.records = names_files;
       continue;
     }
-    removed_.push_back(path_hash(line.path_text));
+    removed_.add(path_hash(line.path_text));
     ++devices_[journal.device].removed;
   }
 }
@@ -269,7 +277,7 @@ void DumpCheck::add_row(std::string_view path_text, std::uint64_t bytes) {
 /// A table holds at least the rows that the journals tell of; others may have appended to it too.
 void DumpCheck::check_tables() {
   for (const auto& [path, bytes] : tables_) {
-    listed_.push_back(path_hash(path));
+    listed_.add(path_hash(path));
     struct stat status {};
     const bool there = look_at(path_of(directory_, path), status);
     const bool gone = !there && errno == ENOENT;
@@ -311,7 +319,7 @@ void DumpCheck::check_digests(const std::string& name, const JournalSummary& sum
     }
     return;
   }
-  listed_.push_back(path_hash(file));
+  listed_.add(path_hash(file));
   MappedFile digests;
   if (!digests.open(path_of(directory_, file)))
     return add_file(FindingKind::bad_file, true, file, digests.error());
@@ -353,14 +361,14 @@ bool DumpCheck::is_lite_sound(const std::string& file, std::string_view suffix) 
 /// False when the file was removed to make room.
 bool DumpCheck::check_file(std::uint32_t recorder, std::uint32_t sequence, std::string_view path_text,
                            std::uint64_t bytes, std::string_view suffix) {
-  listed_.push_back(path_hash(path_text));
+  listed_.add(path_hash(path_text));
   const std::string text(path_text);
   const std::string file = find_file(text);
   struct stat status {};
   if (!look_at(file, status)) {
     const bool gone = errno == ENOENT || errno == ENAMETOOLONG || errno == ENOTDIR;
     const std::string_view below = std::string_view(file).substr(path_of(directory_, {}).size());
-    if (gone && std::binary_search(removed_.begin(), removed_.end(), path_hash(below))) return false;
+    if (gone && removed_.count(path_hash(below)) != 0) return false;
     if (gone && cut_->takes(recorder, sequence)) return true;
     add_file(FindingKind::missing, true, text, gone ? "" : strerror(errno));
     return true;
@@ -614,9 +622,9 @@ void DumpCheck::walk_file(const std::string& below, const std::string& name, con
   const bool is_record =
       parse_journal_path(real_path, parsed) && parsed.timed && (!parsed.lite || !parsed.suffix.empty());
   if (is_record) see_file(path, parsed);
-  const auto [first, last] = std::equal_range(listed_.begin(), listed_.end(), path_hash(real_path));
-  if (last - first > 1) add_file(FindingKind::bad_file, true, path, "told to be written more than once");
-  if (first != last || is_extra(directory_, real_path)) return;
+  const std::size_t listed = listed_.count(path_hash(real_path));
+  if (listed > 1) add_file(FindingKind::bad_file, true, path, "told to be written more than once");
+  if (listed != 0 || is_extra(directory_, real_path)) return;
   if (const std::string* other = pairs.other(name)) {
     return add_file(
         FindingKind::part, all_closed, path,
@@ -636,17 +644,18 @@ void DumpCheck::walk_file(const std::string& below, const std::string& name, con
 
 void DumpCheck::walk(const std::string& below) {
   const std::string directory = below.empty() ? directory_ : path_of(directory_, below);
-  std::vector<DirectoryEntry> entries;
-  if (!list_directory(directory, entries))
-    add_file(FindingKind::bad_file, true, below, std::string("cannot be read: ") + strerror(errno));
+  DirectoryList entries;
+  if (!entries.read(directory))
+    add_file(FindingKind::bad_file, true, below, "cannot be read: " + entries.error());
   MappingFile mapping;
   if (const std::string problem = mapping.read(path_of(directory, kMappingFileName)); !problem.empty())
     add_file(FindingKind::bad_file, true, path_of(below, kMappingFileName), problem);
   PendingPairs pairs;
-  for (const DirectoryEntry& entry : entries) {
+  DirectoryEntry entry;
+  for (DirectoryList::Reader reader(entries); reader.next(entry);) {
     if (entry.kind == DirectoryEntry::Kind::file) pairs.read(directory, entry.name);
   }
-  for (const DirectoryEntry& entry : entries) {
+  for (DirectoryList::Reader reader(entries); reader.next(entry);) {
     JournalName journal;
     if (entry.kind == DirectoryEntry::Kind::directory) {
       walk(below.empty() ? entry.name : path_of(below, entry.name));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "src/tool/cli/progress.hpp"
+#include "src/tool/dump/hash_list.hpp"
 #include "src/tool/dump/pending_pairs.hpp"
 #include "src/tool/dump/record_file.hpp"
 #include "src/tool/verify/findings.hpp"
@@ -51,9 +52,9 @@ struct VerifyContext {
   std::uint64_t bytes = 0;
 };
 
-/// Checks the directory of one moment: its journals, and the files that they name or do not name. Remembers 8
-/// bytes for each file, twice that with a config, the operators with losses, and the
-/// name of each other operator once, with ranges of steps.
+/// Checks the directory of one moment: its journals, and the files that they name or do not name. Remembers
+/// the operators with losses, and the name of each other operator once, with ranges of steps; what it
+/// remembers of files goes to a temporary file where there are many.
 class DumpCheck final : private JournalListener {
  public:
   DumpCheck(VerifyContext& context, std::string directory);
@@ -125,6 +126,7 @@ class DumpCheck final : private JournalListener {
   void read_removals(const std::string& name);
   void check_journal(const std::string& name);
   void tell_counted_files();
+  void tell_problem(const HashList& list);
   void tell_triggers(bool closed);
   std::string find_file(const std::string& path);
   const RealNames& real_names(const std::string& directory);
@@ -153,9 +155,9 @@ class DumpCheck final : private JournalListener {
   std::map<std::uint32_t, TriggerAccount> triggers_;  ///< of it, by their numbers
   std::uint64_t digested_ = 0;                    ///< records of the one being read, in its file of digests
   std::uint64_t digest_bytes_ = 0;                ///< of that file, by its lines
-  std::vector<std::uint64_t> listed_;
+  HashList listed_;
   std::map<std::string, std::uint64_t> tables_;  ///< bytes of rows, by path
-  std::vector<std::uint64_t> removed_;           ///< paths as they are on the disk, sorted
+  HashList removed_;                             ///< paths as they are on the disk
   LossGroups losses_;
   std::map<std::uint64_t, Device> devices_;
   std::map<std::string, RealNames> mappings_;

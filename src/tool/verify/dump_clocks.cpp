@@ -53,7 +53,7 @@ ClockSteps read_clock_steps(const std::string& path) {
   return steps;
 }
 
-DumpClocks::DumpClocks(const std::vector<FoundFile>& files) {
+DumpClocks::DumpClocks(const FileList& files) {
   JournalName name;
   for (const FoundFile& file : files) {
     if (parse_journal_name(file.real_name, name)) add(above(file.path), file.path);
@@ -69,12 +69,8 @@ const std::string& DumpClocks::look_above(const std::string& root) {
   if (!is_new) return at->second;
   std::string directory = real_path(root);
   for (int i = 0; i < kMostAbove && !directory.empty(); ++i, directory = above(directory)) {
-    std::vector<DirectoryEntry> entries;
-    if (!list_directory(directory, entries)) continue;
-    for (const DirectoryEntry& entry : entries) {
-      JournalName name;
-      if (entry.kind != DirectoryEntry::Kind::file || !parse_journal_name(entry.name, name)) continue;
-      add(directory, path_of(directory, entry.name));
+    for (const std::string& name : journal_names(directory)) {
+      add(directory, path_of(directory, name));
       at->second = directory;
     }
     if (!at->second.empty()) break;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "src/tool/dump/clock_steps.hpp"
+#include "src/tool/dump/file_list.hpp"
 #include "src/tool/dump/found_files.hpp"
 
 namespace opdump::tool {
@@ -19,7 +20,7 @@ ClockSteps read_clock_steps(const std::string& path);
 class DumpClocks {
  public:
   /// Journals are looked for in `files`, and above the directories named on the command line.
-  explicit DumpClocks(const std::vector<FoundFile>& files);
+  explicit DumpClocks(const FileList& files);
 
   /// The time by the calendar of `us`, a time in the name of `file` or in its rows.
   std::uint64_t time_of(const FoundFile& file, std::uint64_t us);

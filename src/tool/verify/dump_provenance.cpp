@@ -13,6 +13,7 @@ namespace opdump::tool {
 namespace {
 
 constexpr std::size_t kShownDigits = 12;
+constexpr std::size_t kMostEmpty = 4096;  ///< directories without anything, of which that is remembered
 
 void insert(std::set<std::string>& to, std::string_view text) {
   if (!text.empty()) to.emplace(text);
@@ -101,6 +102,7 @@ void write_provenance(JsonWriter& json, const DumpProvenance& provenance) {
 }
 
 const ProvenanceReader::Found& ProvenanceReader::in(const std::string& directory) {
+  if (read_.size() >= kMostEmpty) std::erase_if(read_, [](const auto& each) { return !each.second.any; });
   const auto [at, is_new] = read_.try_emplace(directory);
   Found& found = at->second;
   if (!is_new) return found;
@@ -110,13 +112,9 @@ const ProvenanceReader::Found& ProvenanceReader::in(const std::string& directory
     insert(found.told.runtimes, card->model().runtime);
     insert(found.told.card_models, card->model().sha256);
   }
-  std::vector<DirectoryEntry> entries;
-  if (!list_directory(directory.empty() ? "." : directory, entries)) return found;
-  for (const DirectoryEntry& entry : entries) {
-    JournalName name;
-    if (entry.kind != DirectoryEntry::Kind::file || !parse_journal_name(entry.name, name)) continue;
+  for (const std::string& name : journal_names(directory)) {
     found.any = true;
-    read_journal(directory.empty() ? entry.name : path_of(directory, entry.name), found.told);
+    read_journal(directory.empty() ? name : path_of(directory, name), found.told);
   }
   return found;
 }

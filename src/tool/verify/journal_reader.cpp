@@ -6,7 +6,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/tool/dump/beside_name.hpp"
+#include "src/tool/dump/directory_entries.hpp"
+#include "src/tool/verify/journal_line.hpp"
+
 namespace opdump::tool {
+
+std::vector<std::string> journal_names(const std::string& directory) {
+  std::vector<std::string> names = names_in(directory, [](std::string_view name) {
+    JournalName journal;
+    return parse_journal_name(name, journal);
+  });
+  std::erase_if(names, [&directory](const std::string& name) {
+    struct stat status {};
+    return !look_at(directory.empty() ? name : path_of(directory, name), status) || !S_ISREG(status.st_mode);
+  });
+  return names;
+}
 
 JournalReader::JournalReader() : buffer_(kMaxLineBytes + kBlockBytes) {}
 

@@ -9,6 +9,10 @@
 
 namespace opdump::tool {
 
+/// The names of the journals in `directory` (empty: the working directory), in natural order; none if it
+/// cannot be read.
+std::vector<std::string> journal_names(const std::string& directory);
+
 /// The lines of a text file, read in blocks, so that it may be larger than memory.
 class JournalReader {
  public:

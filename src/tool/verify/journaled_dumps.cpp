@@ -1,7 +1,5 @@
 #include "src/tool/verify/journaled_dumps.hpp"
 
-#include <errno.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "src/tool/cli/decimal.hpp"
@@ -24,14 +22,15 @@ std::string own_name(const std::string& directory) {
 
 void find_named(const std::string& directory, const std::string& name, std::vector<JournaledDump>& dumps,
                 std::uint64_t& journal_bytes, Findings& findings) {
-  std::vector<DirectoryEntry> entries;
-  if (!list_directory(directory, entries)) {
-    const std::string message = std::string("cannot be read: ") + strerror(errno);
+  DirectoryList entries;
+  if (!entries.read(directory)) {
+    const std::string message = "cannot be read: " + entries.error();
     findings.add(FindingKind::none, true, {directory, message}, {{"path", directory}, {"message", message}});
     return;
   }
   JournaledDump dump = {directory, {}};
-  for (const DirectoryEntry& entry : entries) {
+  DirectoryEntry entry;
+  for (DirectoryList::Reader reader(entries); reader.next(entry);) {
     JournalName journal;
     if (entry.kind != DirectoryEntry::Kind::file || !parse_journal_name(entry.name, journal)) continue;
     dump.journals.push_back(entry.name);
@@ -43,7 +42,7 @@ void find_named(const std::string& directory, const std::string& name, std::vect
     dumps.push_back(std::move(dump));
     return;
   }
-  for (const DirectoryEntry& entry : entries) {
+  for (DirectoryList::Reader reader(entries); reader.next(entry);) {
     if (entry.kind == DirectoryEntry::Kind::directory)
       find_named(path_of(directory, entry.name), entry.name, dumps, journal_bytes, findings);
   }

@@ -1,17 +1,20 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "src/tool/cli/step_ranges.hpp"
+#include "src/tool/dump/spilled_sort.hpp"
 #include "src/tool/verify/findings.hpp"
 #include "src/tool/verify/journal_line.hpp"
 
 namespace opdump::tool {
 
 /// At which of its model's steps each operator was captured, as the journals of a dump tell. Remembers each
-/// operator of a journal once, and ranges of steps.
+/// operator of a journal once, and ranges of steps; where there are many operators, in a temporary file.
 class OpSteps {
  public:
   /// `journal` says that the record at `path` was written or lost.
@@ -22,6 +25,8 @@ class OpSteps {
   void tell(Findings& findings);
 
  private:
+  static constexpr std::size_t kMostOps = 16384;  ///< in memory
+
   struct Model {
     std::string directory;
     std::uint64_t id = 0;
@@ -30,8 +35,15 @@ class OpSteps {
     bool by_chance = false;  ///< an operator is captured when something goes wrong
   };
 
+  void spill();
+  void add_finding(const std::string& journal, const Model& model, const std::string& op, StepRanges& steps,
+                   std::uint64_t all, Findings& findings) const;
+  void tell_spilled(Findings& findings);
+
   /// By journal, and by the model's directory and id within it.
   std::map<std::string, std::map<std::string, Model>> journals_;
+  std::size_t ops_ = 0;  ///< of all models
+  std::unique_ptr<SpilledSort> spilled_;
 };
 
 }  // namespace opdump::tool

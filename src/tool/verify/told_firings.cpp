@@ -8,8 +8,7 @@
 
 namespace opdump::tool {
 
-std::vector<std::string> told_firings(const std::vector<FoundFile>& files) {
-  std::vector<std::string> lines;
+void tell_firings(const FileList& files, const std::function<void(const std::string&)>& tell) {
   for (const FoundFile& file : files) {
     JournalName name;
     JournalReader reader;
@@ -21,16 +20,14 @@ std::vector<std::string> told_firings(const std::vector<FoundFile>& files) {
       std::string reason;
       if (next != JournalReader::Next::line || !parse_journal_line(reader.line(), line, reason)) continue;
       if (line.kind == JournalLine::Kind::fired)
-        lines.push_back("fired    step " + std::to_string(line.firing.step) + "  " +
-                        printable(line.firing.where) + "  " + firing_text(line.firing) + "  (trigger " +
-                        std::to_string(line.firing.trigger) + ")");
+        tell("fired    step " + std::to_string(line.firing.step) + "  " + printable(line.firing.where) +
+             "  " + firing_text(line.firing) + "  (trigger " + std::to_string(line.firing.trigger) + ")");
       if (line.kind == JournalLine::Kind::trigger)
         counts[line.firing.trigger] =
             "trigger " + std::to_string(line.firing.trigger) + ": " + firing_counts_text(line.firing_counts);
     }
-    for (const auto& [trigger, text] : counts) lines.push_back(text);
+    for (const auto& [trigger, text] : counts) tell(text);
   }
-  return lines;
 }
 
 }  // namespace opdump::tool

@@ -1,13 +1,14 @@
 #pragma once
+#include <functional>
 #include <string>
-#include <vector>
 
-#include "src/tool/dump/found_files.hpp"
+#include "src/tool/dump/file_list.hpp"
 
 namespace opdump::tool {
 
-/// A line for each firing that the journals among `files` tell of, and for what became of all firings of each
-/// trigger, in the order of the journals. Lines that cannot be read are left to `opdump verify`.
-std::vector<std::string> told_firings(const std::vector<FoundFile>& files);
+/// Calls `tell` with a line for each firing that the journals among `files` tell of, and for what became of
+/// all firings of each trigger, in the order of the journals. Lines that cannot be read are left to
+/// `opdump verify`.
+void tell_firings(const FileList& files, const std::function<void(const std::string&)>& tell);
 
 }  // namespace opdump::tool

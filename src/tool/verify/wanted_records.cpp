@@ -91,14 +91,14 @@ std::uint64_t path_hash(std::string_view path) {
 }
 
 void KnownRecords::add(const JournalPath& path) {
-  hashes_.push_back(path_hash(path.untimed));
+  hashes_.add(path_hash(path.untimed));
   if (!path.in_model) return;
   std::vector<std::uint64_t>& steps = steps_[{std::string(path.model), path.model_id}];
   if (steps.empty() || steps.back() != path.step) steps.push_back(path.step);
 }
 
 void KnownRecords::sort() {
-  std::sort(hashes_.begin(), hashes_.end());
+  hashes_.finish();
   for (auto& [model, steps] : steps_) {
     std::sort(steps.begin(), steps.end());
     steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
@@ -106,8 +106,7 @@ void KnownRecords::sort() {
 }
 
 std::size_t KnownRecords::count(std::string_view untimed) const {
-  const auto [first, last] = std::equal_range(hashes_.begin(), hashes_.end(), path_hash(untimed));
-  return static_cast<std::size_t>(last - first);
+  return hashes_.count(path_hash(untimed));
 }
 
 std::vector<std::uint64_t> KnownRecords::steps(std::string_view model, std::uint64_t model_id) const {

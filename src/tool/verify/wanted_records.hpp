@@ -10,6 +10,7 @@
 
 #include "opdump/types/config.hpp"
 #include "src/tool/cli/step_ranges.hpp"
+#include "src/tool/dump/hash_list.hpp"
 #include "src/tool/run/beside_cards.hpp"
 #include "src/tool/run/run_file.hpp"
 #include "src/tool/verify/findings.hpp"
@@ -17,7 +18,7 @@
 
 namespace opdump::tool {
 
-/// What a dump tells of, in hashes, so that it stays small: 8 bytes for each record.
+/// What a dump tells of, in hashes, so that it stays small.
 class KnownRecords {
  public:
   /// A record that was written, or lost with its operator known.
@@ -37,8 +38,10 @@ class KnownRecords {
 
   std::uint64_t nameless() const { return nameless_; }
 
+  const HashList& hashes() const { return hashes_; }
+
  private:
-  std::vector<std::uint64_t> hashes_;
+  HashList hashes_;
   std::map<std::pair<std::string, std::uint64_t>, std::vector<std::uint64_t>, std::less<>> steps_;
   std::uint64_t nameless_ = 0;
 };

@@ -8,7 +8,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLeastAnswer(20);
+constexpr milliseconds kLeastAnswer(5);
+constexpr milliseconds kMostWait(50);
 constexpr milliseconds kMostPatience(1000);
 
 }  // namespace
@@ -68,7 +69,8 @@ Player::Sent Player::deliver(wire::Kind kind, Bytes body) {
   line_.write(sealed);
   while (!answered_) {
     line_.put_off_idle();
-    if (!line_.turn() && !answered_) return Sent::lost;
+    const auto left = std::chrono::ceil<milliseconds>(sent + patience - Clock::now());
+    if (!line_.turn(std::clamp(left, milliseconds(0), kMostWait)) && !answered_) return Sent::lost;
     const Clock::time_point now = Clock::now();
     if (answered_) break;
     if (now - begun >= wait_) return Sent::lost;

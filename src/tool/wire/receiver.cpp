@@ -20,7 +20,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kTick(50);
 constexpr milliseconds kReopenEvery(500);
 /// Of silence, before the device is asked how far it is.
 constexpr milliseconds kAskEvery(500);
@@ -63,8 +62,8 @@ bool Receiver::begin_output() {
   return false;
 }
 
-bool Receiver::turn() {
-  if (interrupted() || !take_bytes() || done()) return false;
+bool Receiver::turn(milliseconds most) {
+  if (interrupted() || !take_bytes(most) || done()) return false;
   if (options_.idle.count() != 0 && Clock::now() - last_news_ >= options_.idle) return false;
   if (options_.output.empty()) return true;
   give_up_on_time();
@@ -81,12 +80,12 @@ bool Receiver::end() {
 }
 
 /// False at the end of what was recorded.
-bool Receiver::take_bytes() {
+bool Receiver::take_bytes(milliseconds most) {
   if (!there_) {
     std::array<std::byte, 1> none;
     std::size_t count = 0;
     if (next_ask_ > Clock::now()) {
-      line_.read(none, static_cast<int>(kTick.count()), count);  // waits
+      line_.read(none, static_cast<int>(most.count()), count);  // waits
       return true;
     }
     next_ask_ = Clock::now() + kReopenEvery;
@@ -100,7 +99,7 @@ bool Receiver::take_bytes() {
   }
   std::array<std::byte, 4096> bytes;
   std::size_t count = 0;
-  switch (line_.read(bytes, static_cast<int>(kTick.count()), count)) {
+  switch (line_.read(bytes, static_cast<int>(most.count()), count)) {
     case WireLine::Got::bytes:
       bytes_ += count;
       reader_.take(Bytes(bytes).first(count), [this](WireFrame&& frame) { take(std::move(frame)); });

@@ -30,10 +30,10 @@ class Receiver {
   /// Whether all that the device has sent was written. Says on stderr what was not, and sums up on stdout.
   bool run();
 
-  /// The same in parts: `turn`, which waits for a moment at most, until it is false, and `end` once. `end`
-  /// only after a `begin` that was true.
+  /// The same in parts: `turn`, which waits for something to come, for `most` at most, until it is false, and
+  /// `end` once. `end` only after a `begin` that was true.
   bool begin();
-  bool turn();
+  bool turn(std::chrono::milliseconds most = std::chrono::milliseconds(50));
   bool end();
 
   /// Gets each frame that is not part of a dump.
@@ -50,7 +50,7 @@ class Receiver {
   using Clock = std::chrono::steady_clock;
 
   bool begin_output();
-  bool take_bytes();
+  bool take_bytes(std::chrono::milliseconds most);
   void take(WireFrame&& frame);
   void take_answer(const WireFrame& state);
   bool begin_boot(std::uint32_t boot);

@@ -43,7 +43,7 @@ bool find_recorded(const std::string& path, std::vector<RecordedOp>& ops, std::s
       return false;
     }
     run = of_run;
-    ops.push_back({place->step, name->unix_us, std::string(name->name), file.path});
+    ops.push_back({place->step, name->unix_us, std::string(name->name), file.path, bytes_of(file)});
   }
   std::sort(ops.begin(), ops.end(), [](const RecordedOp& a, const RecordedOp& b) {
     return std::tie(a.step, a.unix_us, a.path) < std::tie(b.step, b.unix_us, b.path);

@@ -14,6 +14,7 @@ struct RecordedOp {
   std::uint64_t unix_us = 0;
   std::string op;
   std::string path;
+  std::uint64_t bytes = 0;  ///< of its file
 };
 
 /// Adds the records at `path`, a dump or a part of one, in the order of their steps, and in each step of

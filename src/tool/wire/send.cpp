@@ -12,6 +12,7 @@
 #include "src/tool/cli/interrupt.hpp"
 #include "src/tool/cli/messages.hpp"
 #include "src/tool/cli/options.hpp"
+#include "src/tool/cli/progress.hpp"
 #include "src/tool/diverge/step_list.hpp"
 #include "src/tool/dump/record_file.hpp"
 #include "src/tool/wire/player.hpp"
@@ -78,6 +79,30 @@ class Playing {
       : player_(player), wanted_(wanted), options_(options) {}
 
   bool play(const std::vector<RecordedOp>& ops) {
+    // With -o the receiver tells what arrives.
+    if (options_.output.empty() && Progress::is_seen()) {
+      std::uint64_t bytes = 0;
+      for (const RecordedOp& op : ops) bytes += op.bytes;
+      progress_.emplace(bytes);
+    }
+    const bool good = play_steps(ops);
+    progress_.reset();
+    return good;
+  }
+
+  void print() const {
+    std::string text = count_text(steps_, "step") + ", " + count_text(sent_, "input") + ", " +
+                       byte_text(bytes_) + " played back";
+    if (unwanted_ != 0) text += "; " + count_text(unwanted_, "input") + " that the device does not want";
+    if (player_.resent_frames() != 0)
+      text += "; " + count_text(player_.resent_frames(), "frame") + " sent again";
+    print_line(text);
+  }
+
+ private:
+  static std::string step_text(std::uint64_t step) { return "step " + std::to_string(step); }
+
+  bool play_steps(const std::vector<RecordedOp>& ops) {
     for (std::size_t i = 0; i < ops.size(); ++i) {
       const std::uint64_t before = sent_;
       std::size_t next = i;
@@ -97,19 +122,8 @@ class Playing {
     return went(player_.over(), "the end");
   }
 
-  void print() const {
-    std::string text = count_text(steps_, "step") + ", " + count_text(sent_, "input") + ", " +
-                       byte_text(bytes_) + " played back";
-    if (unwanted_ != 0) text += "; " + count_text(unwanted_, "input") + " that the device does not want";
-    if (player_.resent_frames() != 0)
-      text += "; " + count_text(player_.resent_frames(), "frame") + " sent again";
-    print_line(text);
-  }
-
- private:
-  static std::string step_text(std::uint64_t step) { return "step " + std::to_string(step); }
-
   bool fail(const std::string& message) {
+    progress_.reset();
     say("opdump send: " + message);
     return false;
   }
@@ -140,6 +154,7 @@ class Playing {
       if (!wanted_.empty() && wanted == nullptr) continue;
       if (!play(op, tensor, wanted)) return false;
     }
+    if (progress_) progress_->add(op.bytes);
     return true;
   }
 
@@ -171,6 +186,7 @@ class Playing {
   std::vector<WantedInput>& wanted_;
   const ReceiveOptions& options_;
   RecordFile record_;
+  std::optional<Progress> progress_;
   std::uint64_t steps_ = 0;
   std::uint64_t sent_ = 0;
   std::uint64_t unwanted_ = 0;

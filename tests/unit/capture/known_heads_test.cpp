@@ -5,6 +5,7 @@
 
 #include "opdump/impl/capture/sent_heads.hpp"
 #include "opdump/impl/drain/known_heads.hpp"
+#include "platform/host/host_memory.hpp"
 #include "tests/support/session_bench.hpp"
 
 namespace opdump::tests {
@@ -12,7 +13,9 @@ namespace {
 
 constexpr std::size_t kRingBytes = 8192;
 
-/// A session that keeps the heads of up to `operators` operators.
+/// A session that keeps the heads of up to `operators` operators. From HostMemory records are captured at
+/// once.
+template <class Memory>
 struct Knowing {
   explicit Knowing(std::size_t operators)
       : heads(head_memory_bytes(operators) / 8),
@@ -38,23 +41,24 @@ struct Knowing {
     }
   }
 
-  FakeMemory memory;
+  Memory memory;
   FakeSink sink;
   FakeClock clock;
   std::byte scratch[1024];
   alignas(8) std::byte ring[kRingBytes];
   std::vector<std::uint64_t> heads;
-  BasicSession<FakeMemory> session{{.memory = memory,
-                                    .sink = sink,
-                                    .clock = clock,
-                                    .scratch = scratch,
-                                    .when_full = WhenFull::inline_drain}};
-  BasicRecorder<FakeMemory>& recorder;
+  BasicSession<Memory> session{{.memory = memory,
+                                .sink = sink,
+                                .clock = clock,
+                                .scratch = scratch,
+                                .when_full = WhenFull::inline_drain}};
+  BasicRecorder<Memory>& recorder;
   ModelPlan plan;
   std::uint8_t bits[16] = {};
 };
 
 /// Captures with a knowing session and one that knows nothing, whose dumps have to be the same.
+template <class Memory>
 class Both {
  public:
   explicit Both(std::size_t operators) : knowing_(operators), plain_(0) {}
@@ -84,14 +88,15 @@ class Both {
     CHECK(knowing_.session.counts().lost() == 0);
   }
 
-  Knowing knowing_;
-  Knowing plain_;
+  Knowing<Memory> knowing_;
+  Knowing<Memory> plain_;
 };
 
 }  // namespace
 
-TEST_CASE("known heads: a head that comes again is sent as a number") {
-  Both both(3);
+TEST_CASE_TEMPLATE("known heads: a head that comes again is sent as a number", Memory, FakeMemory,
+                   HostMemory) {
+  Both<Memory> both(3);
   both.load(kModel);
   Tensors tensors;
   CHECK_FALSE(both.capture(0, {&tensors.input, 1}, {&tensors.output, 1}));
@@ -102,8 +107,8 @@ TEST_CASE("known heads: a head that comes again is sent as a number") {
   both.compare();
 }
 
-TEST_CASE("known heads: an address may be another one each time") {
-  Both both(1);
+TEST_CASE_TEMPLATE("known heads: an address may be another one each time", Memory, FakeMemory, HostMemory) {
+  Both<Memory> both(1);
   both.load(kModel);
   Tensors tensors;
   both.capture(0, {&tensors.input, 1}, {&tensors.output, 1});
@@ -113,8 +118,9 @@ TEST_CASE("known heads: an address may be another one each time") {
   both.compare();
 }
 
-TEST_CASE("known heads: whatever else changes, the head is sent whole") {
-  Both both(3);
+TEST_CASE_TEMPLATE("known heads: whatever else changes, the head is sent whole", Memory, FakeMemory,
+                   HostMemory) {
+  Both<Memory> both(3);
   both.load(kModel);
   Tensors tensors;
   const Dim other_dims[] = {2, 8};
@@ -186,8 +192,10 @@ TEST_CASE("known heads: each dim counts, whatever the rank") {
   }
 }
 
-TEST_CASE("known heads: the first operators of a model keep the memory, a model loaded later gets it") {
-  Both both(1);
+TEST_CASE_TEMPLATE(
+    "known heads: the first operators of a model keep the memory, a model loaded later gets it", Memory,
+    FakeMemory, HostMemory) {
+  Both<Memory> both(1);
   both.load(kModel);
   Tensors tensors;
   for (int i = 0; i < 2; ++i) {
@@ -204,8 +212,8 @@ TEST_CASE("known heads: the first operators of a model keep the memory, a model 
   both.compare();
 }
 
-TEST_CASE("known heads: too large a head is always sent whole") {
-  Both both(1);
+TEST_CASE_TEMPLATE("known heads: too large a head is always sent whole", Memory, FakeMemory, HostMemory) {
+  Both<Memory> both(1);
   both.load(kModel);
   Tensors tensors;
   const std::vector<TensorView> outputs(8, tensors.output);
@@ -214,8 +222,9 @@ TEST_CASE("known heads: too large a head is always sent whole") {
   both.compare();
 }
 
-TEST_CASE("known heads: what is made ready of a head is as much as fits behind it") {
-  Both both(3);
+TEST_CASE_TEMPLATE("known heads: what is made ready of a head is as much as fits behind it", Memory,
+                   FakeMemory, HostMemory) {
+  Both<Memory> both(3);
   both.load(kModel);
   Tensors tensors;
   for (std::size_t count = 1; count <= 8; ++count) {
@@ -229,8 +238,8 @@ TEST_CASE("known heads: what is made ready of a head is as much as fits behind i
   both.compare();
 }
 
-TEST_CASE("known heads: names follow the time, however it goes") {
-  Both both(3);
+TEST_CASE_TEMPLATE("known heads: names follow the time, however it goes", Memory, FakeMemory, HostMemory) {
+  Both<Memory> both(3);
   both.load(kModel);
   Tensors tensors;
   constexpr std::uint64_t kDigits = 10'000'000'000'000'000;
@@ -245,9 +254,11 @@ TEST_CASE("known heads: names follow the time, however it goes") {
   both.compare();
 }
 
-TEST_CASE("known heads: the records of one step, also where a name is taken, and where the sink fails") {
+TEST_CASE_TEMPLATE(
+    "known heads: the records of one step, also where a name is taken, and where the sink fails", Memory,
+    FakeMemory, HostMemory) {
   Tensors tensors;
-  const auto captured = [&](Knowing& to, int fail_in) {
+  const auto captured = [&](Knowing<Memory>& to, int fail_in) {
     to.load(kModel);
     to.clock.now_us = 1'700'000'000'000'000;
     REQUIRE(to.recorder.begin_step(to.plan) == Status::ok);
@@ -269,8 +280,8 @@ TEST_CASE("known heads: the records of one step, also where a name is taken, and
   };
   for (int fail_in = -1; fail_in < 15; ++fail_in) {
     CAPTURE(fail_in);
-    Knowing knowing(3);
-    Knowing plain(0);
+    Knowing<Memory> knowing(3);
+    Knowing<Memory> plain(0);
     captured(knowing, fail_in);
     captured(plain, fail_in);
     CHECK(knowing.sink.objects == plain.sink.objects);
@@ -283,8 +294,9 @@ TEST_CASE("known heads: the records of one step, also where a name is taken, and
   }
 }
 
-TEST_CASE("known heads: tensors larger than the ring stream behind a number too") {
-  Both both(3);
+TEST_CASE_TEMPLATE("known heads: tensors larger than the ring stream behind a number too", Memory, FakeMemory,
+                   HostMemory) {
+  Both<Memory> both(3);
   both.load(kModel);
   std::vector<std::byte> data(3 * kRingBytes);
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::byte>(i * 7);
@@ -296,7 +308,7 @@ TEST_CASE("known heads: tensors larger than the ring stream behind a number too"
 }
 
 TEST_CASE("known heads: a record that fails leaves no head that the drainer does not know") {
-  Knowing knowing(3);
+  Knowing<FakeMemory> knowing(3);
   knowing.load(kModel);
   Tensors tensors;
   REQUIRE(knowing.recorder.begin_step(knowing.plan) == Status::ok);
@@ -315,8 +327,9 @@ TEST_CASE("known heads: a record that fails leaves no head that the drainer does
   CHECK(journal.find("lost,0,2,device_failed,0/net/9/0/Conv2D.conv1_relu1.3.1\n") != journal.npos);
 }
 
-TEST_CASE("known heads: a recorder that is added again knows nothing") {
-  Knowing knowing(3);
+TEST_CASE_TEMPLATE("known heads: a recorder that is added again knows nothing", Memory, FakeMemory,
+                   HostMemory) {
+  Knowing<Memory> knowing(3);
   knowing.load(kModel);
   Tensors tensors;
   const std::size_t whole = knowing.capture(0, {}, {&tensors.output, 1});
@@ -332,11 +345,245 @@ TEST_CASE("known heads: a recorder that is added again knows nothing") {
 }
 
 TEST_CASE("known heads: memory that is not aligned is refused, too little of it is none") {
-  Knowing knowing(0);
+  Knowing<FakeMemory> knowing(0);
   alignas(8) std::byte ring[256];
   alignas(8) std::byte heads[64];
   CHECK(knowing.session.add_recorder(ring, std::span(heads).subspan(1)).status() == Status::invalid_argument);
   REQUIRE(knowing.session.add_recorder(ring, heads).ok());
+}
+
+namespace {
+
+/// A session in a small ring that may wait, with the head of operator 2 known and all drained.
+struct Waiting {
+  explicit Waiting(WhenFull when_full)
+      : session({.memory = memory,
+                 .sink = sink,
+                 .clock = clock,
+                 .scratch = scratch,
+                 .when_full = when_full,
+                 .block_limit_ms = 20}),
+        recorder(*session.add_recorder(ring, heads).value()) {
+    REQUIRE(session.init() == Status::ok);
+    REQUIRE(session.set_config(everything()) == Status::ok);
+    REQUIRE(session.load_model(plan, kModel, bits) == Status::ok);
+    REQUIRE(recorder.begin_step(plan) == Status::ok);
+    CHECK(capture(tensors.output) == Status::ok);
+    drain();
+  }
+
+  Status capture(const TensorView& tensor) { return recorder.capture(2, {}, {&tensor, 1}); }
+
+  void drain() {
+    while (session.drain_some(SIZE_MAX) != 0) {
+    }
+  }
+
+  /// All that was wanted is written, or lost and in the journal.
+  void finish() {
+    drain();
+    REQUIRE(recorder.end_step() == Status::ok);
+    REQUIRE(session.finalize() == Status::ok);
+    const DumpCounts counts = session.counts();
+    CHECK(counts.written == counts.captured);
+    CHECK(counts.wanted == counts.captured + counts.lost());
+    CHECK(sink.objects.size() == counts.written);
+  }
+
+  HostMemory memory;
+  FakeSink sink;
+  FakeClock clock;
+  Tensors tensors;
+  std::byte scratch[1024];
+  alignas(8) std::byte ring[2048];
+  alignas(8) std::byte heads[head_memory_bytes(3)];
+  BasicSession<HostMemory> session;
+  BasicRecorder<HostMemory>& recorder;
+  ModelPlan plan;
+  std::uint8_t bits[3] = {};
+};
+
+ChunkHead first_chunk(BasicRecorder<HostMemory>& recorder) {
+  const Bytes chunk = recorder.ring().peek();
+  REQUIRE(chunk.size() >= sizeof(ChunkHead));
+  ChunkHead head;
+  std::memcpy(&head, chunk.data(), sizeof head);
+  return head;
+}
+
+}  // namespace
+
+TEST_CASE("known heads: a record at once tells of no loss, so the one after a loss is not made so") {
+  Waiting rig(WhenFull::drop);
+  std::uint32_t lost = 0;
+  for (int round = 0; round < 5; ++round) {
+    CAPTURE(round);
+    // Until not even a mark of a loss finds room.
+    std::uint32_t next = 0;
+    while (rig.recorder.untold().look(next).causes == 0) {
+      const Status status = rig.capture(rig.tensors.output);
+      lost += status == Status::ring_full ? 1 : 0;
+      REQUIRE((status == Status::ok || status == Status::ring_full));
+      CHECK(rig.session.counts().ring_full == lost);
+    }
+    // Some room, and no more.
+    REQUIRE(rig.session.drain_some(round == 0 ? SIZE_MAX : 1 + static_cast<std::size_t>(round)) != 0);
+    const std::uint32_t before = rig.session.counts().captured;
+    if (rig.capture(rig.tensors.output) == Status::ok) {
+      CHECK(rig.recorder.untold().look(next).causes == 0);
+      CHECK(rig.session.counts().captured == before + 1);
+    } else {
+      ++lost;
+    }
+    rig.drain();
+    CHECK(rig.capture(rig.tensors.output) == Status::ok);
+    CHECK(rig.recorder.untold().look(next).causes == 0);
+    rig.drain();
+    CHECK(rig.capture(rig.tensors.output) == Status::ok);
+    CHECK(first_chunk(rig.recorder).kind == ChunkKind::again);
+    CHECK(first_chunk(rig.recorder).gap().causes == 0);
+  }
+  CHECK(lost >= 5);
+  rig.finish();
+}
+
+TEST_CASE("known heads: a record for which there is room where there was none for a loss tells of it") {
+  Waiting rig(WhenFull::drop);
+  const std::byte data[600] = {};
+  const Dim dims[] = {1, sizeof data};
+  const auto capture = [&](std::size_t op, std::size_t bytes) {
+    const TensorView tensor = {.address = address_of(data),
+                               .bytes = bytes,
+                               .dtype = DType::uint8,
+                               .shape = Shape(dims).subspan(bytes == 1 ? 0 : 1, 1)};
+    return rig.recorder.capture(op, {}, {&tensor, 1});
+  };
+  CHECK(capture(1, 1) == Status::ok);
+  int told = 0;
+  for (int records = 0; records < 64; ++records) {
+    CAPTURE(records);
+    rig.drain();
+    for (int i = 0; i < records; ++i) capture(1, 1);
+    std::uint32_t next = 0;
+    if (capture(0, sizeof data) == Status::ok || rig.recorder.untold().look(next).causes == 0) continue;
+    if (capture(1, 1) != Status::ok) continue;
+    ++told;
+    CHECK(rig.recorder.untold().look(next).causes == 0);
+  }
+  CHECK(told != 0);
+  rig.finish();
+}
+
+TEST_CASE("known heads: records at once wake who drains as others do") {
+  struct Counter final : Waker {
+    void wake() override { ++calls; }
+    int calls = 0;
+  } waker;
+  Waiting rig(WhenFull::drop);
+  REQUIRE(rig.session.attach_drainer(&waker) == Status::ok);
+  for (int round = 1; round <= 40; ++round) {
+    CAPTURE(round);
+    // From each place in the ring, up to half of it and beyond.
+    while (rig.recorder.ring().used() <= rig.recorder.ring().size() / 2) {
+      REQUIRE(waker.calls == round - 1);
+      REQUIRE(rig.capture(rig.tensors.output) == Status::ok);
+    }
+    CHECK(waker.calls == round);
+    for (int more = 0; more < round % 5; ++more) CHECK(rig.capture(rig.tensors.output) == Status::ok);
+    CHECK(waker.calls == round);
+    rig.drain();
+  }
+  rig.session.detach_drainer();
+  rig.finish();
+}
+
+TEST_CASE("known heads: a record at once after a wait in vain makes the next one wait again") {
+  Waiting rig(WhenFull::block);
+  const std::byte data[600] = {};
+  const Dim dims[] = {sizeof data};
+  const TensorView large = {
+      .address = address_of(data), .bytes = sizeof data, .dtype = DType::uint8, .shape = dims};
+  const auto capture_large = [&] { return rig.recorder.capture(1, {}, {&large, 1}); };
+  while (capture_large() == Status::ok) {
+  }
+  CHECK(rig.session.counts().timed_out == 1);
+  int pauses = rig.clock.pauses;
+  CHECK(pauses != 0);
+  CHECK(capture_large() == Status::timeout);
+  CHECK(rig.clock.pauses == pauses);
+  // A small one finds room.
+  CHECK(rig.capture(rig.tensors.output) == Status::ok);
+  CHECK(rig.clock.pauses == pauses);
+  CHECK(capture_large() == Status::timeout);
+  CHECK(rig.clock.pauses > pauses);
+  CHECK(rig.session.counts().timed_out == 3);
+  rig.finish();
+}
+
+TEST_CASE("known heads: records of configs in memory of the caller are counted as others are") {
+  if (!Targets::kGrows) return;
+  constexpr int kMore = 3, kAll = Targets::kMax + kMore;
+  alignas(8) std::byte more[more_config_bytes(kMore) + 7];
+  HostMemory memory;
+  FakeSink sink;
+  FakeClock clock;
+  std::byte scratch[1024];
+  alignas(8) std::byte ring[kRingBytes];
+  alignas(8) std::byte heads[head_memory_bytes(3)];
+  BasicSession<HostMemory> session({.memory = memory,
+                                    .sink = sink,
+                                    .clock = clock,
+                                    .scratch = scratch,
+                                    .when_full = WhenFull::drop,
+                                    .more_configs = more});
+  auto& recorder = *session.add_recorder(ring, heads).value();
+  REQUIRE(session.init() == Status::ok);
+  ModelPlan plans[kAll];
+  std::uint8_t bits[kAll][3];
+  Tensors tensors;
+  for (int i = 0; i < kAll; ++i) {
+    REQUIRE(session.set_config(everything()) == Status::ok);
+    REQUIRE(session.load_model(plans[i], kModel, bits[i]) == Status::ok);
+  }
+  for (int i = 0; i < kAll; ++i) {
+    CAPTURE(i);
+    for (int step = 0; step < 4; ++step) {
+      REQUIRE(recorder.begin_step(plans[i]) == Status::ok);
+      for (int again = 0; again < 3; ++again)
+        CHECK(recorder.capture(1, {}, {&tensors.output, 1}) == Status::ok);
+      REQUIRE(recorder.end_step() == Status::ok);
+      while (session.drain_some(SIZE_MAX) != 0) {
+      }
+      const DumpCounts counts = session.counts();
+      CHECK(counts.wanted == static_cast<std::uint32_t>(12 * i + 3 * step + 3));
+      CHECK(counts.captured == counts.wanted);
+      CHECK(counts.written == counts.wanted);
+    }
+  }
+  REQUIRE(session.finalize() == Status::ok);
+  CHECK(sink.objects.size() == session.counts().written);
+  int closed = 0;
+  for (const auto& [name, text] : sink.journals)
+    closed += text.find("closed,12,12,0,0,0,0,0,0,0,0,0,0,12\n") != std::string::npos ? 1 : 0;
+  CHECK(closed == kAll);
+}
+
+TEST_CASE("known heads: what cannot be captured at once is refused as ever, and read the clock once") {
+  Waiting rig(WhenFull::drop);
+  TensorView nowhere = rig.tensors.output;
+  nowhere.address = 0;
+  const std::uint64_t before = rig.clock.now_us;
+  CHECK(rig.capture(nowhere) == Status::device_copy_failed);
+  CHECK(rig.clock.now_us == before + 1);
+  CHECK(rig.session.counts().device_failed == 1);
+  CHECK(rig.recorder.capture(3, {}, {&rig.tensors.output, 1}) == Status::no_such_op);
+  CHECK(rig.recorder.capture(SIZE_MAX, {}, {&rig.tensors.output, 1}) == Status::no_such_op);
+  CHECK(rig.capture(rig.tensors.output) == Status::ok);
+  CHECK(rig.clock.now_us == before + 2);
+  REQUIRE(rig.recorder.end_step() == Status::ok);
+  CHECK(rig.capture(rig.tensors.output) == Status::step_not_open);
+  REQUIRE(rig.recorder.begin_step(rig.plan) == Status::ok);
+  rig.finish();
 }
 
 }  // namespace opdump::tests

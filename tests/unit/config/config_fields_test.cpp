@@ -328,7 +328,8 @@ TEST_CASE("config: a digest takes the place of the tensors, in every dialect") {
 }
 
 TEST_CASE("config: triggers have a cause, names, limits, a count in a row and a cooldown") {
-  const DumpOptions options = parse_file("accept", "options_trigger").config.options;
+  const ParsedConfig parsed = parse_file("accept", "options_trigger");
+  const DumpOptions& options = parsed.config.options;
   const std::span<const TriggerRule> rules = triggers_of(options);
   REQUIRE(rules.size() == 9);
   CHECK(trigger_limits(options).bytes_per_day == 1'000'000);

@@ -169,6 +169,7 @@ const std::vector<RefusedCase> kRefused = {
     {"options_seal_private", ConfigFault::invalid_value, "opdump.seal", "no public key of X25519, and no file is read here", 3, 22},
     {"options_seal_in_another_layout", ConfigFault::conflict, "opdump.seal", "only dumps in the layout \"cann\" can be sealed", 3, 22},
     {"options_seal_with_cards", ConfigFault::conflict, "opdump.seal", "cards of models would be in clear", 3, 22},
+    {"options_seal_with_tokens", ConfigFault::conflict, "opdump.seal", "the tables of \"tokens\" would be in clear", 3, 22},
     {"options_seal_with_removals", ConfigFault::conflict, "opdump.seal", "in clear, what it removes: take \"oldest\"", 3, 22},
     {"options_digest_unknown", ConfigFault::not_in_list, "opdump.digest", "sha1", 3, 24},
     {"options_privacy_empty", ConfigFault::empty, "opdump.privacy", "leave the key out to keep every tensor", 3, 25},

@@ -2,10 +2,14 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <string>
+#include <thread>
 
+#include "platform/posix/dump_kit.hpp"
 #include "platform/posix/file_dump.hpp"
 #include "tests/support/temporary_directory.hpp"
 
@@ -73,4 +77,67 @@ TEST_CASE("clock watch: a file dump tells its journal") {
     ++journals;
   }
   CHECK(journals == 1);
+}
+
+namespace {
+
+/// What a DumpKit takes for the system's clocks.
+std::mutex g_times_lock;
+ClockWatch::Times g_shown;
+
+ClockWatch::Times shown_times() {
+  const std::lock_guard<std::mutex> lock(g_times_lock);
+  return g_shown;
+}
+
+/// Lets `seconds` pass, and sets the system's clock forward by `ahead_us` besides.
+void let_pass(std::int64_t seconds, std::int64_t ahead_us = 0) {
+  const std::lock_guard<std::mutex> lock(g_times_lock);
+  g_shown.boot_us += seconds * kSecond;
+  g_shown.unix_us += seconds * kSecond + ahead_us;
+}
+
+template <class Done>
+bool comes_true(Done done) {
+  for (int i = 0; i < 20000 && !done(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return done();
+}
+
+}  // namespace
+
+TEST_CASE("clock watch: the drain thread of a dump notices a step, and its journal tells it once") {
+  TemporaryDirectory directory;
+  g_shown = {100 * kSecond, 100 * kSecond};
+  HostMemory memory;
+  std::byte scratch[4096];
+  posix::DumpKit<HostMemory> kit(memory, {.scratch = scratch, .now = shown_times});
+  DumpConfig config;
+  config.active = true;
+  const std::string root = directory.text();
+  config.dump_path = root;
+  static constexpr ModelRule kRules[] = {{.any_model = true}};
+  config.models = kRules;
+  REQUIRE(kit.apply(config) == Status::ok);
+  kit.watch_clock();
+  let_pass(5, kNoon - 105 * kSecond);
+  REQUIRE(comes_true([&] { return kit.clock_steps() == 1; }));
+  // What the program saw of it, a little later.
+  CHECK(kit.tell_clock({.shown_us = 105 * kSecond + 300, .unix_us = kNoon + 700}) == Status::ok);
+  // A correction is no step, and neither is a clock that is set back.
+  let_pass(2, kSecond / 2);
+  let_pass(10, -3600 * kSecond);
+  let_pass(2);
+  REQUIRE(kit.session().flush(10000) == Status::ok);
+  REQUIRE(kit.end() == Status::ok);
+  CHECK(kit.clock_steps() == 1);
+  std::string lines;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory.path())) {
+    if (entry.path().extension() == ".journal") lines += read_file(entry.path());
+  }
+  const std::size_t first = lines.find("\nclock,");
+  REQUIRE(first != std::string::npos);
+  CHECK(lines.find("\nclock,", first + 1) == std::string::npos);
+  const std::string shift = lines.substr(first + 7, lines.find('\n', first + 1) - first - 7);
+  const std::size_t comma = shift.find(',');
+  CHECK(std::stoll(shift.substr(comma + 1)) - std::stoll(shift.substr(0, comma)) == kNoon - 105 * kSecond);
 }

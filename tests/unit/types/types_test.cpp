@@ -182,6 +182,27 @@ TEST_CASE("text: decimals of every length and width, in room for no more") {
   }
 }
 
+TEST_CASE("text: decimals of 32 bits put down at once") {
+  const auto check = [](std::uint32_t value) {
+    char digits[10];
+    const std::string got(digits, put_number(digits, value));
+    if (got != std::to_string(value)) FAIL_CHECK(got << " instead of " << value);
+  };
+  for (std::uint32_t value = 0; value < 20000; ++value) check(value);
+  for (std::uint64_t power = 10; power <= UINT32_MAX; power *= 10) {
+    for (const std::uint64_t value : {power - 1, power, power + 1}) check(static_cast<std::uint32_t>(value));
+  }
+  std::mt19937 random(1);
+  for (int i = 0; i < 100000; ++i) check(static_cast<std::uint32_t>(random() >> (random() % 32)));
+  check(UINT32_MAX);
+  for (std::uint32_t value = 0; value < 10000; ++value) {
+    char digits[4], expected[4];
+    put_four_digits(digits, value);
+    put_digits(expected, value, 4);
+    if (std::string(digits, 4) != std::string(expected, 4)) FAIL_CHECK(value);
+  }
+}
+
 TEST_CASE("text: a machine of 32 bits divides as one of 64 bits does") {
   std::mt19937_64 random(1);
   const auto agrees = [](std::uint64_t value, std::uint32_t by) {

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "opdump/base/build.hpp"
+
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 

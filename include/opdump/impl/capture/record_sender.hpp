@@ -65,6 +65,10 @@ class RecordSender {
 
   /// Step of the records of a plan from now on.
   void set_step(std::uint64_t step) { step_ = step; }
+  /// Their target.
+  void set_target(std::uint8_t target) {
+    if constexpr (!build::kLean) step_counts_ = &counts_of(target);
+  }
   std::uint64_t step() const { return step_; }
 
   /// Number of a record that is put into the ring by other means.
@@ -148,16 +152,22 @@ class RecordSender {
   /// Returns the time. Comes first in a record: what follows runs while the clock is being read.
   std::uint64_t begin_record(std::uint8_t target) {
     const std::uint64_t unix_us = feed_.unix_us();
+    begin_timed_record(target);
+    return unix_us;
+  }
+
+  /// The same of a record whose time is known.
+  [[gnu::always_inline]] void begin_timed_record(std::uint8_t target) {
     // On its own, not the sum of what became of them: a record that got lost on the way shows in the counts.
     counts_of(target).add_one(DumpCount::wanted);
     feed_.begin_record();
-    return unix_us;
   }
 
   Status end_record(std::uint8_t target, Status status) {
     count_op(status);
     if (status == Status::ok) count(target, DumpCount::captured);
     feed_.wake_if_crowded();
+    look_ahead();
     return status;
   }
 
@@ -226,7 +236,49 @@ class RecordSender {
     if (whole) commit(sent->chunk_bytes);
     count_captured(plan, op);
     feed_.wake_if_crowded();
+    look_ahead();
     return true;
+  }
+
+  /// The head that was sent of operator `op`, if it came in one chunk with the tensors' bytes; else null.
+  [[gnu::always_inline]] const SentHeads::Entry* head_at_once(const ModelPlan& plan, std::size_t op) const {
+    const SentHeads::Entry* const sent = sent_.find_own(plan.load, op);
+    return sent != nullptr && sent->again.last() ? sent : nullptr;
+  }
+
+  /// `room_ahead` for a record with that head.
+  [[gnu::always_inline]] Ring::Ahead room_ahead(const SentHeads::Entry& sent) {
+    return feed_.room_ahead(sent.chunk_bytes);
+  }
+
+  /// Makes the record in `chunk`, the room for it, of the tensors from `inputs` and `outputs` on. False, with
+  /// nothing changed, when `sent` is not their head or they are not where the CPU reads them.
+  [[gnu::always_inline]] bool record_at_once(const SentHeads::Entry& sent, const Ring::Ahead& chunk,
+                                             const TensorView* inputs, const TensorView* outputs) {
+    std::byte* const to = chunk.payload;
+    const std::uint64_t unix_us = feed_.unix_us();
+    ::new (to) ChunkHead(sent.again);
+    ::new (to + sizeof(ChunkHead)) AgainHead{unix_us, step_, sequence_, sent.number};
+    if (!sent.put_tensors(to + sizeof(ChunkHead) + sizeof(AgainHead), inputs, outputs, feed_)) return false;
+    ++sequence_;
+    RecorderCounts& counts = *step_counts_;
+    counts.add_one(DumpCount::wanted);
+    counts.add_one(DumpCount::captured);
+    ring().commit_ahead(chunk, sent.chunk_bytes);
+    return true;
+  }
+
+  /// The time that `record_at_once` wrote into the room in which it made no record.
+  std::uint64_t time_at_once(const std::byte* chunk) const {
+    return std::launder(reinterpret_cast<const AgainHead*>(chunk + sizeof(ChunkHead)))->unix_us;
+  }
+
+  /// Counts a record of operator `op` that is in the ring among the operator's own, if those are counted.
+  static void count_op_captured(const ModelPlan& plan, std::size_t op) {
+    if (plan.op_counts.empty()) return;
+    OpCounts& counts = plan.op_counts[op];
+    ++counts.wanted;
+    ++counts.captured;
   }
 
   Status lose_unseen(RecordSource& source, Status cause) {
@@ -243,7 +295,18 @@ class RecordSender {
     if (begun_) count(source.target_index, DumpCount::cut_short);
     // Without a journal that names records nobody asks, and the next record's begin gives up what has begun.
     if (!build::kJournal || (build::kFullJournal && put_loss(source, status))) return;
-    untold_.add(cause, source.target->number, sequence_);
+    remember(cause, source.target->number);
+  }
+
+  /// The next record may go by `record_at_once`, unless it has a loss to tell.
+  void look_ahead() {
+    if (!sent_.empty() && untold_.gap().causes == 0) feed_.look_ahead();
+  }
+
+  /// Keeps a loss for the next record to tell.
+  [[gnu::always_inline]] void remember(LossCause cause, std::uint8_t number) {
+    untold_.add(cause, number, sequence_);
+    feed_.end_ahead();
   }
 
   /// Counts a record that was wanted, has begun, and never came into the ring; its number is used up.
@@ -252,7 +315,7 @@ class RecordSender {
     begun_ = false;
     const LossCause cause = recorder_cause(status);
     count(target, count_of(cause));
-    untold_.add(cause, (*context().targets)[target].number, sequence_);
+    remember(cause, (*context().targets)[target].number);
     return end_record(target, status);
   }
 
@@ -272,10 +335,7 @@ class RecordSender {
 
   void count_captured(const ModelPlan& plan, std::size_t op) {
     count(plan.target, DumpCount::captured);
-    if (plan.op_counts.empty()) return;
-    OpCounts& counts = plan.op_counts[op];
-    ++counts.wanted;
-    ++counts.captured;
+    count_op_captured(plan, op);
   }
 
   // Lists go by value, so that `record_again` keeps them in registers.
@@ -404,6 +464,8 @@ class RecordSender {
   [[no_unique_address]] UntoldLosses untold_;
   /// Of the operator that is captured; null: not counted.
   [[no_unique_address]] Maybe<!build::kLean, OpCounts*> op_counts_{};
+  /// Of the target of the open step's records.
+  [[no_unique_address]] Maybe<!build::kLean, RecorderCounts*> step_counts_{};
   [[no_unique_address]] SentHeads sent_;
   RecorderCounts counts_[Targets::kCounted];
 };

@@ -105,6 +105,23 @@ class RingWriter {
     return room_behind(least, most, chunk);
   }
 
+  /// Whether a tensor's bytes may be copied from where the CPU finds them, with nothing to do before.
+  static constexpr bool kCopiesAtOnce = !build::kLean && std::endian::native == std::endian::little &&
+                                        ViewableMemory<Memory> && !AsyncMemory<Memory> &&
+                                        !FencedMemory<Memory> && !CachedMemory<Memory>;
+
+  /// Room for a chunk of `bytes` bytes straight behind the last one, as `Ring::reserve_ahead` gives it: null
+  /// also when something else is to be done before, or a drainer to be woken after.
+  Ring::Ahead room_ahead(std::uint32_t bytes) { return ring_.reserve_ahead(bytes); }
+
+  /// Until the next `look_ahead` there is no such room.
+  void end_ahead() {
+    if constexpr (kCopiesAtOnce) ring_.end_ahead();
+  }
+
+  /// `bytes` bytes from `from` on, where the CPU finds them; fewer when it does not.
+  Bytes view(Address from, std::uint64_t bytes) const { return context_->memory->view(from, bytes); }
+
   /// Room for a chunk without waiting; null data when there is none.
   MutableBytes room_at_once(std::uint32_t bytes) {
     return at_rest() ? ring_.reserve(bytes, bytes) : MutableBytes();
@@ -168,6 +185,13 @@ class RingWriter {
     if (is_crowded && (build::kLean || !woken_)) [[unlikely]]
       wake();
     if (!build::kLean) woken_ = is_crowded;
+  }
+
+  /// Comes after each record for which `room_ahead` gave no room: the next ones may find it there.
+  void look_ahead() {
+    if constexpr (kCopiesAtOnce) {
+      if (!stalled_) ring_.look_ahead(build::kWait && !woken_ ? ring_.size() / 2 : ring_.size());
+    }
   }
 
  private:
@@ -489,6 +513,7 @@ class RingWriter {
       if (!build::kLean) leave_out_stop(wait, now);
       if (now - wait.since >= context_->block_limit_ms) {
         stalled_ = true;
+        ring_.end_ahead();  // `room` has to find some first
         return Status::timeout;
       }
     }

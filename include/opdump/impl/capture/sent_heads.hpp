@@ -16,19 +16,19 @@
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
 
-/// Where the dims at `at` end if they are those of `shape`; else null.
-[[gnu::always_inline]] inline const std::byte* past_dims(const std::byte* at, Shape shape) {
-  const Dim* const known = std::launder(reinterpret_cast<const Dim*>(at));
-  const Dim* const dims = shape.data();
-  std::size_t left = shape.size();
-  if ((left & 1) != 0) {
-    --left;
-    if (known[left] != dims[left]) return nullptr;
-  }
-  for (; left != 0; left -= 2) {
-    if (((known[left - 1] ^ dims[left - 1]) | (known[left - 2] ^ dims[left - 2])) != 0) return nullptr;
+/// As `past_dims`, of any number of dims.
+OPDUMP_APART_IF_NARROW inline const std::byte* past_all_dims(const std::byte* at, Shape shape) {
+  const Dim* known = std::launder(reinterpret_cast<const Dim*>(at));
+  for (const Dim dim : shape) {
+    if (*known++ != dim) return nullptr;
   }
   return at + shape.size_bytes();
+}
+
+/// Where the dims at `at` end if they are those of `shape`; else null.
+[[gnu::always_inline]] inline const std::byte* past_dims(const std::byte* at, Shape shape) {
+  if (shape.size() != 1) return past_all_dims(at, shape);
+  return *std::launder(reinterpret_cast<const Dim*>(at)) == shape[0] ? at + sizeof(Dim) : nullptr;
 }
 
 /// The same of the original dims and the original name, with whether the head says the other originals.
@@ -59,6 +59,43 @@ inline namespace OPDUMP_NAMESPACE {
   return head.has_originals == 0 ? at : nullptr;
 }
 
+/// The 8 bytes of `object` from `offset` on.
+template <class T>
+[[gnu::always_inline]] inline std::uint64_t word_at(const T& object, std::size_t offset) {
+  std::uint64_t word;
+  std::memcpy(&word, reinterpret_cast<const std::byte*>(&object) + offset, sizeof word);
+  return word;
+}
+
+/// As `past_tensor`, in fewer steps; null also when the runtime said anything about the tensor as it was in
+/// the framework, or it is restored.
+[[gnu::always_inline]] inline const std::byte* past_plain_tensor(const std::byte* at,
+                                                                 const TensorView& tensor) {
+  const TensorHead& head = *std::launder(reinterpret_cast<const TensorHead*>(at));
+  if (head.bytes != tensor.bytes || head.dtype != tensor.dtype || head.rank != tensor.shape.size() ||
+      head.format != static_cast<std::int32_t>(tensor.format))
+    return nullptr;
+  if constexpr (sizeof(void*) == 8 && std::endian::native == std::endian::little) {
+    // Two fields at once. The kinds of address are below 2^16, so that a head with originals equals no
+    // tensor.
+    constexpr std::size_t kIndex = offsetof(TensorView, original_index);
+    constexpr std::size_t kFormat = offsetof(TensorView, original_format);
+    static_assert(offsetof(TensorView, original_dtype) == kIndex + 4 &&
+                  offsetof(TensorView, address_kind) == kFormat + 4 && sizeof(DType) == 1);
+    constexpr std::size_t kSame = offsetof(TensorHead, original_format);
+    static_assert(offsetof(TensorHead, address_kind) == kSame + 4 &&
+                  offsetof(TensorHead, has_originals) == kSame + 6);
+    const std::uint64_t more = word_at(tensor, kIndex) << 24 | tensor.original_shape.size() |
+                               tensor.original_name.size() |
+                               reinterpret_cast<std::uintptr_t>(restored_elements(tensor));
+    if (word_at(tensor, kFormat) != word_at(head, kSame) || more != 0) return nullptr;
+  } else if (head.address_kind != static_cast<std::uint32_t>(tensor.address_kind) ||
+             head.has_originals != 0 || has_originals(tensor) || is_restored(tensor)) {
+    return nullptr;
+  }
+  return past_dims(at + sizeof head, tensor.shape);
+}
+
 /// The heads that a recorder has sent; a lean build keeps none. All calls from the recorder's context.
 class SentHeads {
  public:
@@ -85,6 +122,30 @@ class SentHeads {
       });
       return same ? to : nullptr;
     }
+
+    /// Writes the addresses of the tensors from `inputs` and `outputs` on, as many as the head has, to `to`,
+    /// and their bytes behind, as `feed` views them; false when it cannot, or the head describes other
+    /// tensors.
+    template <class Feed>
+    [[gnu::always_inline]] bool put_tensors(std::byte* to, const TensorView* inputs,
+                                            const TensorView* outputs, const Feed& feed) const {
+      std::size_t left = input_count + output_count;
+      std::byte* data = to + sizeof(Address) * left;
+      const std::byte* known = bytes + sizeof(RecordHead);
+      const TensorView* tensor = inputs;
+      do {  // a head has a tensor
+        if (left == output_count) tensor = outputs;
+        known = past_plain_tensor(known, *tensor);
+        if (known == nullptr) return false;
+        const Bytes from = feed.view(tensor->address, tensor->bytes);
+        if (from.size() != tensor->bytes) return false;
+        to = put_short(to, &tensor->address, sizeof(Address));
+        copy_small(data, from.data(), from.size());
+        data += from.size();
+        ++tensor;
+      } while (--left != 0);
+      return true;
+    }
   };
 
   /// Forgets everything and goes on in `entries`.
@@ -105,6 +166,17 @@ class SentHeads {
                    entry.output_count == tensors.outputs.size()
                ? &entry
                : nullptr;
+  }
+
+  /// Whether none is kept.
+  bool empty() const { return entries().empty(); }
+
+  /// The head of operator `op`, if it was sent under the number of the operator; null otherwise.
+  const Entry* find_own(std::uint32_t load, std::size_t op) const {
+    if (op >= entries().size()) return nullptr;
+    const Entry* entry = &entries()[op];
+    asm("" : "+r"(entry));  // Clang would add it up anew at each use
+    return entry->load == load && entry->op == op ? entry : nullptr;
   }
 
   /// Number under which a head of `head_bytes` bytes may be kept, `kNotKnown` if it may not. The first

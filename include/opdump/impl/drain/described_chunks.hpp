@@ -91,21 +91,22 @@ struct DescribedChunks {
   [[gnu::always_inline]] static bool put_next(DrainLedger& ledger, std::size_t slot, Stream& stream,
                                               const RecordView& record, Bytes data) {
     const RecordHead& head = record.head();
-    if (record.nano_head().empty() || stream.state != State::idle || head.sequence != stream.expected ||
-        head.target != stream.target)
+    if (record.nano_head().empty() || stream.state != State::idle || head.target != stream.target ||
+        (DrainLedger::kCountsRecords && head.sequence != stream.expected))
       return false;
     const DumpTarget& target = ledger.targets[stream.target];
-    ObjectName name;
     const std::uint64_t time = DrainLedger::next_time(stream, record);
-    if (!ledger.namer.make_again(record, target, time, name)) return false;
+    if (!ledger.namer.is_made(record, time)) return false;
+    const ObjectName name = ledger.namer.make_again(record, target, time);
     stream.last_us = time;
-    Status status = stream.writer.begin_ready(ledger.sink, name, record, data);
-    if (status == Status::already_exists) return false;
-    if (status == Status::ok) status = stream.writer.commit();
+    const Bytes parts[] = {record.nano_head(), data};
+    const Result<ObjectId> object = ledger.sink.begin(name);
+    if (object.status() == Status::already_exists) return false;
+    const Status status = object.ok() ? put_all(ledger.sink, object.value(), parts) : object.status();
     stream.expected = head.sequence + 1;
     if (status == Status::ok) [[likely]] {
-      ledger.counts[Targets::counted(stream.target)].add_one(DumpCount::written);
-      ledger.journal.written(target, slot, head.sequence, stream.writer.bytes(), name);
+      ledger.counts_of(stream.target).add_one(DumpCount::written);
+      ledger.journal.written(target, slot, head.sequence, parts[0].size() + parts[1].size(), name);
     } else {
       stream.op = {head.step, head.load, head.op};
       ledger.discard(stream, status);
@@ -171,7 +172,7 @@ struct DescribedChunks {
           });
     }
     if (status == Status::ok) {
-      ledger.counts[Targets::counted(stream.target)].add_one(DumpCount::written);
+      ledger.counts_of(stream.target).add_one(DumpCount::written);
       if (head.cause != Status::ok) {
         ledger.journal.reduced(target, slot, record.head().sequence, recorder_cause(head.cause), bytes, name);
       } else if (has_table(target.form.layout)) {
@@ -205,7 +206,7 @@ struct DescribedChunks {
           });
     }
     if (status == Status::ok) {
-      ledger.counts[Targets::counted(stream.target)].add_one(DumpCount::written);
+      ledger.counts_of(stream.target).add_one(DumpCount::written);
       ledger.journal.written(target, slot, record.head().sequence, bytes, name);
     } else {
       ledger.note_failure(stream, status);

@@ -72,6 +72,11 @@ class NameTime {
   /// Puts `unix_us`, up to kMaxDecimalBytes long; returns the end. `kept` is the same at each call.
   char* put(char* to, std::uint64_t unix_us, char* kept) {
     if (OPDUMP_SMALL_CODE == 0 && unix_us >= kLimit) return put_decimal(to, unix_us);
+    return put_short(to, unix_us, kept);
+  }
+
+  /// The same of `unix_us` below kLimit.
+  OPDUMP_APART_IF_FAST OPDUMP_INLINE_IF_LEAN char* put_short(char* to, std::uint64_t unix_us, char* kept) {
     if (unix_us - from_ >= kPeriod) {
       std::uint64_t periods = unix_us;
       divide(periods, 10000);
@@ -99,7 +104,7 @@ class ReadyName {
 
   /// The name at `unix_us`, less than NameTime::kLimit; good until the next call.
   std::string_view at(std::uint64_t unix_us, NameTime& time, char* kept) const {
-    time.put(text_.last(NameTime::kBytes).data(), unix_us, kept);
+    time.put_short(text_.last(NameTime::kBytes).data(), unix_us, kept);
     return {text_.data(), text_.size()};
   }
 
@@ -171,15 +176,18 @@ class DumpNamer {
     return file;
   }
 
-  /// As `enter` and `make`, when all but the time is as it was before; false, with nothing changed, when it
-  /// is not.
-  [[gnu::always_inline]] bool make_again(const RecordView& record, const DumpTarget& target,
-                                         std::uint64_t unix_us, ObjectName& name) {
-    const ReadyName* const ready = record.ready_name();
-    if (ready == nullptr || !is_in_directory(record) || directory_.bytes == 0 || unix_us >= NameTime::kLimit)
-      return false;
-    name = in_directory(record, target, unix_us, ready->at(unix_us, time_, kept_digits()));
-    return true;
+  /// Whether the name, at that time, of a record that has a ready one differs from the name before in nothing
+  /// but that: `make_again` then stands for `enter` and `make`.
+  [[gnu::always_inline]] bool is_made(const RecordView& record, std::uint64_t unix_us) const {
+    // A record with a ready name is of a plan, whose loading has one target.
+    const RecordHead& head = record.head();
+    return head.step == step_ && head.load == load_ && directory_.bytes != 0 && unix_us < NameTime::kLimit;
+  }
+
+  // Returned, not set: a name that is there before would be cleared first.
+  [[gnu::always_inline]] ObjectName make_again(const RecordView& record, const DumpTarget& target,
+                                               std::uint64_t unix_us) {
+    return in_directory(record, target, unix_us, record.ready_name()->at(unix_us, time_, kept_digits()));
   }
 
   /// The name of the record's object in the directory that was entered; `unix_us` is the time in `file`.

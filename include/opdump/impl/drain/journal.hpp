@@ -147,6 +147,8 @@ class BasicJournal {
 
   void written(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence, std::uint64_t bytes,
                const ObjectName& name) {
+    if (put_written(target, recorder, sequence, bytes, name)) [[likely]]
+      return;
     add_record_line(target, [&](TextWriter& line) {
       add_path(add_head(line, "written", recorder, sequence).add(',').add_decimal(bytes), target, name);
     });
@@ -349,13 +351,17 @@ class BasicJournal {
   static void add_path(TextWriter& line, const DumpTarget& target, const ObjectName& name) {
     line.add(',');
     if (name.file.empty()) return;
-    const std::size_t above = target.directory_bytes == 0 ? 0 : target.directory_bytes + std::size_t{1};
-    if (name.directory.size() > above) {
-      std::string_view below = name.directory;
-      below.remove_prefix(above);
-      line.add(below).add('/');
-    }
+    if (const std::string_view below = below_dump(target, name); !below.empty()) line.add(below).add('/');
     line.add(name.file);
+  }
+
+  /// The directory of `name` below that of the dump.
+  static std::string_view below_dump(const DumpTarget& target, const ObjectName& name) {
+    const std::size_t above = target.directory_bytes == 0 ? 0 : target.directory_bytes + std::size_t{1};
+    if (name.directory.size() <= above) return {};
+    std::string_view below = name.directory;
+    below.remove_prefix(above);
+    return below;
   }
 
   template <class AddFields>
@@ -371,6 +377,44 @@ class BasicJournal {
     if constexpr (kHere) {
       if (batch_.detail == JournalDetail::records) add_line(target, add_fields);
     }
+  }
+
+  /// Batches the line `written` of the journal that the latest line went to; false, with nothing changed,
+  /// when it is of another one, or the memory too small for any numbers. Each record of a dump comes here.
+  bool put_written([[maybe_unused]] const DumpTarget& target, [[maybe_unused]] std::size_t recorder,
+                   [[maybe_unused]] std::uint32_t sequence, [[maybe_unused]] std::uint64_t bytes,
+                   [[maybe_unused]] const ObjectName& name) {
+    if constexpr (kHere && !build::kLean) {
+      constexpr std::string_view kWord = "written,";
+      constexpr std::size_t kMost = kWord.size() + 3 * kMaxDecimalBytes + 5;
+      if (batch_.detail != JournalDetail::records || batch_.target != &target ||
+          batch_.target_id != target.id || bytes > UINT32_MAX)
+        return false;
+      const std::size_t most = kMost + name.directory.size() + name.file.size();
+      if (most > batch_.memory.size() - batch_.used) [[unlikely]] {
+        if (most > batch_.memory.size()) return false;
+        flush();
+      }
+      char* const line = reinterpret_cast<char*>(batch_.memory.data() + batch_.used);
+      char* to = put_text(line, kWord);
+      to = put_number(to, static_cast<std::uint32_t>(recorder));
+      *to++ = ',';
+      to = put_number(to, sequence);
+      *to++ = ',';
+      to = put_number(to, static_cast<std::uint32_t>(bytes));
+      *to++ = ',';
+      if (!name.file.empty()) {
+        if (const std::string_view below = below_dump(target, name); !below.empty()) {
+          to = put_text(to, below);
+          *to++ = '/';
+        }
+        to = put_text(to, name.file);
+      }
+      *to++ = '\n';
+      batch_.used += static_cast<std::size_t>(to - line);
+      return true;
+    }
+    return false;
   }
 
   /// What writes the fields of a line, without its type: the code around it is there once.

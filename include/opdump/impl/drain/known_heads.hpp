@@ -51,15 +51,13 @@ class KnownHeads {
   /// The head that an `again` chunk's `body` refers to, made the new record's; good until the next call.
   /// `malformed` when it refers to none, or not to one with as many tensors.
   Result<const RecordView*> recall(Bytes body) {
-    AgainHead again;
-    if (body.size() < sizeof again) return Status::malformed;
-    std::memcpy(&again, body.data(), sizeof again);
+    if (body.size() < sizeof(AgainHead)) return Status::malformed;
+    const AgainHead& again = *std::launder(reinterpret_cast<const AgainHead*>(body.data()));
     if (again.known_as >= entries_.size() || !entries_[again.known_as].known) return Status::malformed;
     Entry& entry = entries_[again.known_as];
     if (body.size() - sizeof again != sizeof(Address) * entry.view.tensor_count()) return Status::malformed;
     const bool moved = entry.view.renew(again, entry.bytes, body.data() + sizeof again);
-    const Bytes nano_head = entry.view.nano_head();
-    if (moved && !nano_head.empty()) {
+    if (const Bytes nano_head = entry.view.nano_head(); moved && !nano_head.empty()) {
       renew_nano_addresses(entry.bytes + (nano_head.data() - entry.bytes), entry.view.head().input_count,
                            entry.view.head().output_count, body.data() + sizeof again);
     }

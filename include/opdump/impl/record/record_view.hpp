@@ -68,8 +68,10 @@ class RecordView {
       TensorHead& tensor = *std::launder(reinterpret_cast<TensorHead*>(at));
       Address address;
       std::memcpy(&address, addresses, sizeof address);
-      moved |= address != tensor.address;
-      tensor.address = address;
+      if (address != tensor.address) {
+        tensor.address = address;
+        moved = true;
+      }
       at += tensor_bytes(tensor);
     }
     return moved;

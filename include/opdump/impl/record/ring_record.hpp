@@ -111,8 +111,8 @@ struct TensorHead {
   std::uint64_t address;
   std::uint64_t bytes;
   std::int32_t format;
-  std::int32_t original_format;
   std::int32_t original_index;
+  std::int32_t original_format;
   std::uint16_t address_kind;
   std::uint16_t has_originals;  ///< whether any `original_` field is set
   DType dtype;

@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+"""How time and memory of the commands grow with a dump, a model and a config: growth_tools.py OPDUMP FOLDER.
+
+usage: growth_tools.py OPDUMP FOLDER [--most RECORDS] [--image BYTES] [--repetitions N] [--only WHAT]
+
+  --most RECORDS   the largest dump (100000); 10^6 take 10 GB of FOLDER, and a log of as many records 0.3 GB
+  --image BYTES    the largest image of a flash log with records of 1 MiB (1 GiB); FOLDER has to hold it twice
+  --repetitions N  runs of each command, of which the best one counts (1)
+  --only WHAT      records, log, image, operators or rules
+
+Makes dumps with `opdump replay`, runs each command on them and prints the time for each record, operator or rule, the
+exponent of that time (0 where it does not grow), and the peak of resident memory, which the kernel never tells below
+that of this script. Standard library only.
+"""
+import argparse
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import time
+
+import figures
+import judge
+from report import exponent, table
+
+MIB = 1 << 20
+OPERATORS = 1000
+# They know all tensors of a dump at once, and are measured up to so many.
+HOLD_LISTS = ('compare', 'diff', 'edges', 'report')
+MOST_HELD = 100_000
+# From where on a command has more to do than to start.
+LARGE = 1000
+
+
+def run(command, out=None, good=(0,)):
+    """Seconds, and the peak of resident memory in bytes."""
+    with open(out or os.devnull, 'wb') as file:
+        start = time.perf_counter()
+        process = subprocess.Popen(command, stdout=file, stderr=subprocess.PIPE)
+        error = process.stderr.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - start
+    process.stderr.close()
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode not in good:
+        raise SystemExit('%s: exit status %d\n%s' % (' '.join(command), process.returncode, error.decode()[-2000:]))
+    return seconds, usage.ru_maxrss * 1024
+
+
+def remove(*paths):
+    for path in paths:
+        if os.path.isdir(path):
+            shutil.rmtree(path)
+        elif os.path.exists(path):
+            os.remove(path)
+
+
+def write_json(path, value):
+    with open(path, 'w', encoding='utf-8') as file:
+        json.dump(value, file, separators=(',', ':'))
+
+
+def described(operators, steps, floats):
+    output = {'fill': 'ramp', 'dtype': 'float32', 'shape': [floats]}
+    ops = [{'name': 'op%d' % i, 'type': 'Add', 'task_id': i % 65536, 'stream_id': 0, 'outputs': [output]}
+           for i in range(operators)]
+    return {'device_id': 0, 'steps': steps, 'models': [{'name': 'net', 'id': 1, 'ops': ops}]}
+
+
+def acl(place, rules=None):
+    return {'dump': {'dump_path': place, 'dump_mode': 'output', 'dump_list': [dict({'model_name': 'net'}, **rules or {})]}}
+
+
+class Growth:
+    """One table: what each command takes for each of so many units."""
+
+    def __init__(self, unit, plural, repetitions):
+        self.unit, self.plural, self.repetitions = unit, plural, repetitions
+        self.rows = {}
+
+    def measure(self, count, what, command, after=(), out=None, good=(0,)):
+        runs = []
+        for _ in range(self.repetitions):
+            remove(*after)
+            runs.append(run(command, out, good))
+        remove(*after)
+        per_unit = [1e6 * seconds / count for seconds, _ in runs]
+        peak = max(memory for _, memory in runs)
+        self.rows.setdefault(what, {})[count] = (min(per_unit), peak)
+        row = '%s, %d %s' % (what, count, self.plural)
+        figures.add_figure('growth', row, 'us for each', 'less', per_unit)
+        figures.add_figure('growth', row, 'peak memory, MiB', 'less', [memory / MIB for _, memory in runs])
+
+    def print(self, scale=1):
+        counts = sorted({count for row in self.rows.values() for count in row})
+        rows = [['us for each %s' % self.unit] + [text_of(count * scale) for count in counts] + ['exponent', 'peak, MiB']]
+        for what, at in self.rows.items():
+            large = [count for count in sorted(at) if count * scale >= LARGE]
+            rows.append([what] + ['%.3g' % (at[count][0] / scale) if count in at else '-' for count in counts] +
+                        ['%+.2f' % exponent(large, [at[count][0] for count in large]) if len(large) > 1 else '-',
+                         '%.0f' % (max(peak for _, peak in at.values()) / MIB)])
+        table('Growth with the %s' % self.plural, rows)
+
+
+def text_of(count):
+    return '10^%d' % (len(str(count)) - 1) if str(count).strip('0') == '1' else str(count)
+
+
+def powers(first, most):
+    counts = []
+    while first <= most:
+        counts.append(first)
+        first *= 10
+    return counts
+
+
+def records(opdump, folder, most, repetitions):
+    growth = Growth('record', 'records', repetitions)
+    dump, out, config, model = (os.path.join(folder, name) for name in ('dump', 'out', 'acl.json', 'run.json'))
+    write_json(config, acl(dump))
+    for count in powers(1000, most):
+        write_json(model, described(OPERATORS, count // OPERATORS, 16))
+        remove(dump)
+        os.mkdir(dump)
+        growth.rows.setdefault('replay, which drains', {})[count] = drained(run([opdump, 'replay', model, '--config', config]),
+                                                                            count)
+        commands = {'verify': ['verify', dump], 'verify --json': ['verify', dump, '--json'],
+                    'verify --config': ['verify', dump, '--config', config, '--model', model],
+                    'show': ['show', dump], 'show --json': ['show', dump, '--json'], 'show --heat': ['show', dump, '--heat'],
+                    'show --steps': ['show', dump, '--steps'], 'convert': ['convert', '-r', '-d', dump, '-out', out],
+                    'timeline': ['timeline', dump, '-o', out], 'overflow': ['overflow', '-d', dump, '-out', out],
+                    'compare': ['compare', '-m', dump, '-g', dump], 'diff': ['diff', dump, dump],
+                    'edges': ['edges', dump], 'report': ['report', dump, '-o', out]}
+        for what, arguments in commands.items():
+            if what in HOLD_LISTS and count > MOST_HELD:
+                continue
+            growth.measure(count, what, [opdump] + arguments, after=[out])
+    remove(dump, config, model)
+    growth.print()
+
+
+def drained(measured, count):
+    seconds, memory = measured
+    return 1e6 * seconds / count, memory
+
+
+def log(opdump, folder, most, repetitions):
+    """A flash log of small records."""
+    growth = Growth('record', 'records of a flash log', repetitions)
+    image, out, config, model = (os.path.join(folder, name) for name in ('log.img', 'out', 'acl.json', 'run.json'))
+    write_json(config, acl(image))
+    for count in powers(1000, most):
+        write_json(model, described(OPERATORS, count // OPERATORS, 16))
+        remove(image)
+        with open(image, 'wb') as file:
+            file.truncate(4 * MIB + 640 * count // (64 * 1024) * 64 * 1024)
+        growth.rows.setdefault('replay, which drains', {})[count] = drained(run([opdump, 'replay', model, '--config', config]),
+                                                                            count)
+        growth.measure(count, 'extract', [opdump, 'extract', image, '-o', out], after=[out])
+        growth.measure(count, 'extract --list', [opdump, 'extract', image, '--list'])
+        growth.measure(count, 'extract --verify', [opdump, 'extract', image, '--verify'])
+    remove(image, config, model)
+    growth.print()
+
+
+def large_image(opdump, folder, most, repetitions):
+    """Of records of 1 MiB."""
+    growth = Growth('MiB', 'MiB of a flash log', repetitions)
+    image, out, config, model = (os.path.join(folder, name) for name in ('log.img', 'out', 'acl.json', 'run.json'))
+    write_json(config, acl(image))
+    megabytes = 64
+    while megabytes * MIB <= most:
+        write_json(model, described(1, megabytes * 15 // 16, MIB // 4))
+        remove(image)
+        with open(image, 'wb') as file:
+            file.truncate(megabytes * MIB)
+        growth.rows.setdefault('replay, which drains', {})[megabytes] = drained(
+            run([opdump, 'replay', model, '--config', config]), megabytes)
+        growth.measure(megabytes, 'extract', [opdump, 'extract', image, '-o', out], after=[out])
+        growth.measure(megabytes, 'extract --verify', [opdump, 'extract', image, '--verify'])
+        megabytes *= 4
+    remove(image, config, model)
+    growth.print()
+
+
+def operators(opdump, folder, most, repetitions):
+    growth = Growth('operator', 'operators', repetitions)
+    dump, config, model, out = (os.path.join(folder, name) for name in ('dump', 'acl.json', 'run.json', 'out'))
+    os.mkdir(dump)
+    write_json(config, acl(dump))
+    for count in powers(10, most):
+        ops = [{'name': 'op%d' % i, 'type': 'A'} for i in range(count)]
+        write_json(model, {'models': [{'name': 'net', 'id': 1, 'ops': ops}]})
+        growth.measure(count, 'check', [opdump, 'check', config, '--model', model])
+        growth.measure(count, 'replay: load, plan, wants', [opdump, 'replay', model, '--config', config, '--journal', 'none'],
+                       good=(0, 1, 3))
+    remove(dump, config, model, out)
+    growth.print()
+
+
+def rules(opdump, folder, most, repetitions):
+    growth = Growth('rule', 'rules of a config', repetitions)
+    dump, config, model = (os.path.join(folder, name) for name in ('dump', 'acl.json', 'run.json'))
+    os.mkdir(dump)
+    write_json(model, described(OPERATORS, 1, 16))
+    for count in powers(10, most):
+        write_json(config, acl(dump, {'layer': ['op%d' % i for i in range(count)]}))
+        growth.measure(count, 'check', [opdump, 'check', config])
+        growth.measure(count, 'check --model, of 1000 operators', [opdump, 'check', config, '--model', model])
+    remove(dump, config, model)
+    growth.print()
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument('opdump')
+    parser.add_argument('folder')
+    parser.add_argument('--most', type=int, default=100_000)
+    parser.add_argument('--image', type=int, default=1 << 30)
+    parser.add_argument('--repetitions', type=int, default=1)
+    parser.add_argument('--only', choices=['records', 'log', 'image', 'operators', 'rules'])
+    arguments = parser.parse_args()
+    opdump, folder = os.path.abspath(arguments.opdump), os.path.abspath(arguments.folder)
+    parts = {'records': lambda: records(opdump, folder, arguments.most, arguments.repetitions),
+             'log': lambda: log(opdump, folder, arguments.most, arguments.repetitions),
+             'image': lambda: large_image(opdump, folder, arguments.image, arguments.repetitions),
+             'operators': lambda: operators(opdump, folder, 10 * arguments.most, arguments.repetitions),
+             'rules': lambda: rules(opdump, folder, arguments.most, arguments.repetitions)}
+    print('%s, clock source %s, files in %s' % (judge.processor(), judge.first_line(
+        '/sys/devices/system/clocksource/clocksource0/current_clocksource'), folder))
+    for part, measure in parts.items():
+        if arguments.only in (None, part):
+            measure()
+            sys.stdout.flush()
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print('\nno peak is told below the %.0f MiB of this script' % (own / 1024))
+
+
+if __name__ == '__main__':
+    main()
