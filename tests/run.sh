@@ -135,7 +135,9 @@ run() {
   say "== $name: testing"
   # A test may take three times as long as it says, so that a slow or busy machine fails none of them.
   # shellcheck disable=SC2086  # a list of options
-  meson test -C "$folder" --no-rebuild --timeout-multiplier 3 --num-processes "$(processors)" --print-errorlogs $selection || true
+  # One test more than processors, as some wait.
+  meson test -C "$folder" --no-rebuild --timeout-multiplier 3 --num-processes "$(($(processors) + 1))" --print-errorlogs \
+    $selection || true
 }
 
 [ -z "$targets" ] || [ "$firmware" = yes ] || fail 'targets come after --firmware'

@@ -5,6 +5,7 @@
 
 #include "opdump/ring.hpp"
 #include "tests/support/choices.hpp"
+#include "tests/support/demand.hpp"
 
 using namespace opdump;
 using namespace opdump::tests;
@@ -23,7 +24,7 @@ std::byte pattern(std::uint32_t chunk, std::size_t at) {
 class RingAndExpectation {
  public:
   RingAndExpectation(std::uint32_t granules, std::uint32_t start) : granules_(granules) {
-    REQUIRE(ring_.reset(MutableBytes(memory_).first(granules * kGranule)) == Status::ok);
+    OPDUMP_DEMAND(ring_.reset(MutableBytes(memory_).first(granules * kGranule)) == Status::ok);
     for (std::uint32_t i = 0; i < start; ++i) {
       write(1);
       read();
@@ -35,18 +36,18 @@ class RingAndExpectation {
     const std::uint32_t bytes = need * kGranule - Ring::kChunkHeadBytes;
     const Place place = place_for(need);
     MutableBytes room = ring_.reserve(bytes, UINT32_MAX);
-    REQUIRE((room.data() != nullptr) == place.found);
+    OPDUMP_DEMAND((room.data() != nullptr) == place.found);
     if (!place.found) return;
     std::byte* const expected = memory_ + place.at * kGranule + Ring::kChunkHeadBytes;
-    REQUIRE(room.data() == expected);
+    OPDUMP_DEMAND(room.data() == expected);
     // The producer may know of less room than there is; what cannot fit makes it look again.
-    REQUIRE(room.size() >= bytes);
-    REQUIRE(ring_.reserve(ring_.size() - 1, UINT32_MAX).data() == nullptr);
+    OPDUMP_DEMAND(room.size() >= bytes);
+    OPDUMP_DEMAND(ring_.reserve(ring_.size() - 1, UINT32_MAX).data() == nullptr);
     room = ring_.reserve(bytes, UINT32_MAX);
-    REQUIRE(room.data() == expected);
-    REQUIRE(room.size() == place.room * kGranule - Ring::kChunkHeadBytes);
+    OPDUMP_DEMAND(room.data() == expected);
+    OPDUMP_DEMAND(room.size() == place.room * kGranule - Ring::kChunkHeadBytes);
     for (std::size_t i = 0; i < bytes; ++i) room[i] = pattern(written_, i);
-    REQUIRE(ring_.reserve(bytes, bytes).size() == bytes);
+    OPDUMP_DEMAND(ring_.reserve(bytes, bytes).size() == bytes);
     ring_.commit(bytes);
     chunks_.push_back({place.at, need, written_++});
     const bool goes_on = place.at != 0 && place.at + need < granules_;
@@ -58,10 +59,10 @@ class RingAndExpectation {
   void write_ahead(std::uint32_t need) {
     const std::uint32_t bytes = need * kGranule - Ring::kChunkHeadBytes;
     const Ring::Ahead room = ring_.reserve_ahead(bytes);
-    REQUIRE((room.payload != nullptr) == (need <= ahead_));
+    OPDUMP_DEMAND((room.payload != nullptr) == (need <= ahead_));
     if (room.payload == nullptr) return;
-    REQUIRE(room.payload == memory_ + head_ * kGranule + Ring::kChunkHeadBytes);
-    REQUIRE(ring_.used() == taken() * kGranule);
+    OPDUMP_DEMAND(room.payload == memory_ + head_ * kGranule + Ring::kChunkHeadBytes);
+    OPDUMP_DEMAND(ring_.used() == taken() * kGranule);
     for (std::size_t i = 0; i < bytes; ++i) room.payload[i] = pattern(written_, i);
     ring_.commit_ahead(room, bytes);
     chunks_.push_back({head_, need, written_++});
@@ -85,17 +86,17 @@ class RingAndExpectation {
 
   void read() {
     const Bytes chunk = ring_.peek();
-    REQUIRE((chunk.data() == nullptr) == chunks_.empty());
+    OPDUMP_DEMAND((chunk.data() == nullptr) == chunks_.empty());
     if (chunks_.empty()) return;
     const Chunk expected = chunks_.front();
     chunks_.pop_front();
     read_ = expected.at;
-    REQUIRE(chunk.data() == memory_ + read_ * kGranule + Ring::kChunkHeadBytes);
-    REQUIRE(chunk.size() == expected.granules * kGranule - Ring::kChunkHeadBytes);
-    REQUIRE(ring_.peek().data() == chunk.data());
+    OPDUMP_DEMAND(chunk.data() == memory_ + read_ * kGranule + Ring::kChunkHeadBytes);
+    OPDUMP_DEMAND(chunk.size() == expected.granules * kGranule - Ring::kChunkHeadBytes);
+    OPDUMP_DEMAND(ring_.peek().data() == chunk.data());
     bool same = true;
     for (std::size_t i = 0; i < chunk.size(); ++i) same = same && chunk[i] == pattern(expected.number, i);
-    REQUIRE(same);
+    OPDUMP_DEMAND(same);
     ring_.pop();
     read_ = (read_ + expected.granules) % granules_;
   }
@@ -106,13 +107,13 @@ class RingAndExpectation {
   }
 
   void check() {
-    REQUIRE(ring_.used() == taken() * kGranule);
+    OPDUMP_DEMAND(ring_.used() == taken() * kGranule);
     for (std::uint32_t granules = 0; granules < granules_; ++granules)
-      REQUIRE(ring_.over(granules * kGranule) == (taken() > granules));
+      OPDUMP_DEMAND(ring_.over(granules * kGranule) == (taken() > granules));
     for (const std::uint32_t least : {ring_.size(), UINT32_MAX - kGranule, UINT32_MAX})
-      REQUIRE(ring_.reserve(least, UINT32_MAX).data() == nullptr);
+      OPDUMP_DEMAND(ring_.reserve(least, UINT32_MAX).data() == nullptr);
     if (taken() == 0)
-      REQUIRE(ring_.reserve(ring_.max_chunk(), ring_.max_chunk()).size() == ring_.max_chunk());
+      OPDUMP_DEMAND(ring_.reserve(ring_.max_chunk(), ring_.max_chunk()).size() == ring_.max_chunk());
   }
 
  private:
