@@ -295,7 +295,6 @@ class BasicRecorder {
   std::atomic<const ModelPlan*> plan_{nullptr};
   [[no_unique_address]] Maybe<build::kFaults, RunningOp> running_{};
   [[no_unique_address]] Maybe<!build::kLean, std::atomic<std::uint32_t>> single_ops_{0u};
-  [[no_unique_address]] Maybe<!build::kLean, bool> joined_{};  ///< another recorder has begun the open step
   [[no_unique_address]] OverflowTally overflow_;
   [[no_unique_address]] WatchTally watch_;
 };

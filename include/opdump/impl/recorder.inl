@@ -62,7 +62,6 @@ inline Status BasicRecorder<Memory>::begin_step(ModelPlan& plan, std::uint64_t s
   if (bits_ != nullptr) sender().set_target(plan.target);
   recorder_steps::count_step(plan, bits_ != nullptr);
   if constexpr (!build::kLean && kAlways<Memory>) {
-    joined_ = false;
     if (plan.triggers != nullptr && bits_ != nullptr) [[unlikely]]
       sender().context().triggers->step_begins(sender(), plan);
   }
@@ -87,7 +86,6 @@ inline Status BasicRecorder<Memory>::join_step(const ModelPlan& plan, std::uint6
   if (plan.model == nullptr) return Status::model_not_loaded;
   if (own_plan() != nullptr) return Status::step_open;
   if (!sender().feed().is_attached_to(plan.session)) return Status::invalid_argument;
-  joined_ = true;
   sender().set_step(step);
   plan_.store(&plan, std::memory_order_relaxed);
   const bool on = plan.generation != 0 && plan.generation == sender().context().generation;
@@ -176,10 +174,14 @@ inline Status BasicRecorder<Memory>::end_step() {
   if (!build::kEnabled) return Status::ok;
   if (own_plan() == nullptr) return Status::step_not_open;
   if constexpr (!build::kLean && kAlways<Memory>) {
-    if (own_plan()->triggers != nullptr && bits_ != nullptr && !joined_) [[unlikely]]
+    if (own_plan()->triggers != nullptr && bits_ != nullptr) [[unlikely]]
       sender().context().triggers->step_ends(sender(), *own_plan());
   }
-  return leave_step();
+  bits_ = nullptr;
+  running_ = RunningOp{};
+  // release: the step's use of the plan comes before; pairs with the acquire in `open_plan`.
+  plan_.store(nullptr, std::memory_order_release);
+  return Status::ok;
 }
 
 template <class Memory>
@@ -189,19 +191,15 @@ inline void BasicRecorder<Memory>::finish_step([[maybe_unused]] const ModelPlan&
     const bool on = plan.generation != 0 && plan.generation == sender().context().generation;
     if (plan.triggers == nullptr || !on || !plan.steps.contains(step)) return;
     sender().set_step(step);
-    sender().context().triggers->step_ends(sender(), plan);
+    sender().context().triggers->step_finished(sender(), plan);
   }
 }
 
 template <class Memory>
 inline Status BasicRecorder<Memory>::leave_step() {
-  if (!build::kEnabled) return Status::ok;
-  if (own_plan() == nullptr) return Status::step_not_open;
+  // So that triggers are told of no end.
   bits_ = nullptr;
-  running_ = RunningOp{};
-  // release: the step's use of the plan comes before; pairs with the acquire in `open_plan`.
-  plan_.store(nullptr, std::memory_order_release);
-  return Status::ok;
+  return end_step();
 }
 
 template <class Memory>

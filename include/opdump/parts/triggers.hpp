@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +28,7 @@ struct TriggeredPlan {
   std::uint16_t first_step = TriggerPoint::kNone;  ///< of its steps
   std::uint64_t begun_us = 0;
   std::uint32_t begun_ms = 0;
+  std::size_t begun_by = SIZE_MAX;  ///< the recorder's slot; none: no step has begun. Atomic
 };
 
 /// The recorders' side of triggers: looks at the operators that a config's triggers name, as they are
@@ -121,12 +123,19 @@ class Triggers final : public TriggerWatch<Memory> {
     sink_.note_step(plan.load, sender.step());
     if (of.first_step == TriggerPoint::kNone) return;
     Clock& clock = *sender.context().clock;
+    begun_by(of).store(sender.slot(), std::memory_order_relaxed);
     of.begun_us = clock.unix_us();
     of.begun_ms = clock.monotonic_ms();
   }
 
   void step_ends(RecordSender<Memory>& sender, const ModelPlan& plan) override {
-    const TriggeredPlan& of = *plan.triggers;
+    // Others have only joined it.
+    if (begun_by(*plan.triggers).load(std::memory_order_relaxed) == sender.slot()) step_finished(sender, plan);
+  }
+
+  void step_finished(RecordSender<Memory>& sender, const ModelPlan& plan) override {
+    TriggeredPlan& of = *plan.triggers;
+    begun_by(of).store(SIZE_MAX, std::memory_order_relaxed);
     if (of.first_step == TriggerPoint::kNone) return;
     Clock& clock = *sender.context().clock;
     const std::uint64_t ms = clock.monotonic_ms() - of.begun_ms;
@@ -157,6 +166,9 @@ class Triggers final : public TriggerWatch<Memory> {
   void drained() override { sink_.finish(); }
 
  private:
+  /// Recorders that have joined a step look at it while the one that has begun it ends it.
+  static std::atomic_ref<std::size_t> begun_by(TriggeredPlan& of) { return std::atomic_ref(of.begun_by); }
+
   TriggerPoint& point(std::uint16_t at) { return sink_.room().points[at]; }
   TriggerState& state(const TriggerPoint& of) { return sink_.room().states[of.rule]; }
 

@@ -256,9 +256,12 @@ class TriggerWatch {
   virtual bool look(RecordSender<Memory>& sender, const ModelPlan& plan, std::size_t op,
                     const CapturedTensors& tensors) = 0;
 
-  /// A wanted step of a plan with triggers begins, or ends, which may be on another recorder.
+  /// A wanted step of a plan with triggers begins on this recorder, or is left by one that has begun or joined it.
   virtual void step_begins(RecordSender<Memory>& sender, const ModelPlan& plan) = 0;
   virtual void step_ends(RecordSender<Memory>& sender, const ModelPlan& plan) = 0;
+
+  /// One has ended, whichever recorder has begun it.
+  virtual void step_finished(RecordSender<Memory>& sender, const ModelPlan& plan) = 0;
 
   /// `op` of such a step has failed; null: one that is not known.
   virtual void op_failed(RecordSender<Memory>& sender, const ModelPlan& plan, const OpDesc* op) = 0;
