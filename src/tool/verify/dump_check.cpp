@@ -35,15 +35,6 @@ bool is_extra(std::string_view directory, std::string_view path) {
          path.find("/constants/") != path.npos || path.ends_with(".json");
 }
 
-/// Bytes of a table behind its header; 0 when it cannot be read.
-std::uint64_t row_bytes(const std::string& path) {
-  MappedFile file;
-  if (!file.open(path)) return 0;
-  const std::string_view text = as_text(file.bytes());
-  const std::size_t header_end = text.find('\n');
-  return header_end == text.npos ? 0 : text.size() - header_end - 1;
-}
-
 /// In the place of a suffix: the file may hold anything.
 constexpr std::string_view kNoFormat = ".*";
 
@@ -64,6 +55,19 @@ std::string closest_name(const BesideCards::Cards& cards, std::uint64_t device, 
 }
 
 }  // namespace
+
+void DumpCheck::Device::join(Device& other) {
+  all_closed &= other.all_closed;
+  unnamed += other.unnamed;
+  is_unsure |= other.is_unsure;
+  found += other.found;
+  removed += other.removed;
+  is_cut |= other.is_cut;
+  has_history |= other.has_history;
+  counts_rows |= other.counts_rows;
+  has_rows |= other.has_rows;
+  other = {};
+}
 
 DumpCheck::DumpCheck(VerifyContext& context, std::string directory)
     : context_(context),
@@ -192,6 +196,7 @@ void DumpCheck::check_journal(const std::string& name) {
   device.is_cut |= cut_->may_be;
   if (!summary.records) {
     device.has_gaps = true;
+    (has_history_ ? device.has_history : device.counts_rows) = true;
     device.unnamed += summary.written - (has_history_ ? 0 : check->reduced());
     // Until its end nothing tells what a history has written.
     device.is_unsure |= has_history_ && !summary.closed;
@@ -271,26 +276,29 @@ void DumpCheck::on_row(const JournalPath& path, std::string_view path_text, std:
 
 void DumpCheck::add_row(std::string_view path_text, std::uint64_t bytes) {
   const std::string_view directory = path_text.substr(0, path_text.rfind('/') + 1);
-  tables_[std::string(directory).append(kStatisticTableName)] += bytes;
+  TableRows& rows = tables_[std::string(directory).append(kStatisticTableName)];
+  rows.bytes += bytes;
+  ++rows.count;
 }
 
 /// A table holds at least the rows that the journals tell of; others may have appended to it too.
 void DumpCheck::check_tables() {
-  for (const auto& [path, bytes] : tables_) {
+  for (const auto& [path, told] : tables_) {
     listed_.add(path_hash(path));
     struct stat status {};
     const bool there = look_at(path_of(directory_, path), status);
     const bool gone = !there && errno == ENOENT;
-    if (!cuts_.empty() && (gone || (there && row_bytes(path_of(directory_, path)) < bytes))) {
+    const std::uint64_t rows = there ? rows_of(path_of(directory_, path)).bytes : 0;
+    if (!cuts_.empty() && (gone || (there && rows < told.bytes))) {
       const std::string message = gone ? "gone with all its rows" : "its first rows are gone";
       context_.findings.add_overwritten({{"path", path_of(directory_, path)}, {"message", message}}, 0);
       context_.findings.add_row(FindingKind::overwritten, {path_of(directory_, path), message});
     } else if (!there) {
       add_file(FindingKind::missing, true, path, errno == ENOENT ? "" : strerror(errno));
-    } else if (const std::uint64_t rows = row_bytes(path_of(directory_, path)); rows < bytes) {
+    } else if (rows < told.bytes) {
       add_file(FindingKind::bad_file, true, path,
                "has " + std::to_string(rows) + " bytes of rows behind its header, and " +
-                   std::to_string(bytes) + " were written");
+                   std::to_string(told.bytes) + " were written");
     } else {
       ++context_.files;
       context_.bytes += static_cast<std::uint64_t>(status.st_size);
@@ -544,8 +552,34 @@ void DumpCheck::check_other(const JournalLine& line) {
     add_file(FindingKind::removed, true, std::string(line.path_text), causes_text(kQuotaWord));
 }
 
+/// The device of the file at that path below the dump's directory. Where a layout does not tell it, the files
+/// of all devices without names are counted together.
+DumpCheck::Devices::iterator DumpCheck::device_of(const std::string& path) {
+  if (const std::optional<std::uint64_t> number = device_in(path)) return devices_.find(*number);
+  if (devices_.size() < 2) return devices_.begin();
+  const auto with_gaps = std::find_if(devices_.begin(), devices_.end(),
+                                      [](const auto& device) { return device.second.has_gaps; });
+  if (with_gaps == devices_.end()) return devices_.begin();
+  is_shared_ = true;
+  return with_gaps;
+}
+
+/// All devices that journals without names count records of become the first of these.
+void DumpCheck::join_devices() {
+  Device* first = nullptr;
+  for (auto& [number, device] : devices_) {
+    if (!device.has_gaps) continue;
+    if (first == nullptr) {
+      first = &device;
+    } else {
+      first->join(device);
+    }
+  }
+}
+
 /// Of a journal that names no files, the count of files is all that can be compared.
 void DumpCheck::tell_counted_files() {
+  if (is_shared_) join_devices();
   for (const auto& [number, device] : devices_) {
     if (!device.has_gaps) continue;
     if (device.removed != 0) {
@@ -557,8 +591,8 @@ void DumpCheck::tell_counted_files() {
     if (found == device.unnamed) continue;
     const bool fewer = found < device.unnamed;
     if (device.is_unsure || (!fewer && !device.all_closed)) continue;
-    const std::string text = std::to_string(found) + " files, and the journals without names count " +
-                             count_text(device.unnamed, "record");
+    const std::string text = std::to_string(found) + (device.has_rows ? " files and rows" : " files") +
+                             ", and the journals without names count " + count_text(device.unnamed, "record");
     if (fewer && device.is_cut) {
       const std::string path = path_of(directory_, std::to_string(number));
       context_.findings.add_overwritten({{"path", path}, {"message", text}}, device.unnamed - found);
@@ -581,6 +615,24 @@ void DumpCheck::check_unnamed(Device& device, const std::string& path, std::stri
   if (look_at(full, status)) context_.bytes += static_cast<std::uint64_t>(status.st_size);
 }
 
+/// The rows that no line names are records; those of a history are not counted.
+void DumpCheck::count_rows(Device& device, const std::string& path, const std::string& real_path,
+                           bool listed) {
+  const auto told = tables_.find(real_path);
+  const std::uint64_t named = told == tables_.end() ? 0 : told->second.count;
+  const std::uint64_t rows = rows_of(path_of(directory_, path)).count;
+  device.is_unsure |= device.has_history && device.counts_rows;
+  if (device.counts_rows) {
+    device.has_rows = true;
+    device.found += rows - std::min(rows, named);
+  }
+  if (listed) return;
+  ++context_.files;
+  struct stat status {};
+  if (look_at(path_of(directory_, path), status))
+    context_.bytes += static_cast<std::uint64_t>(status.st_size);
+}
+
 void DumpCheck::see(const JournalPath& path) {
   never_.see(journal_device_, path);
   op_steps_.see(journal_, path);
@@ -589,7 +641,8 @@ void DumpCheck::see(const JournalPath& path) {
 /// Tells what the file of a record shows of what is said to be missing.
 void DumpCheck::see_file(const std::string& path, const JournalPath& parsed) {
   if (devices_.empty()) return;
-  const std::uint64_t device = parsed.has_device ? parsed.device : devices_.begin()->first;
+  const auto found = device_of(path);
+  const std::uint64_t device = found == devices_.end() ? parsed.device : found->first;
   never_.see(device, parsed);
   if (!never_.wants_roles(device, parsed)) return;
   bool inputs = parsed.suffix.starts_with(".input.") || parsed.suffix.starts_with("_input_");
@@ -606,9 +659,7 @@ void DumpCheck::walk_file(const std::string& below, const std::string& name, con
                           const PendingPairs& pairs) {
   const std::string path = below.empty() ? name : path_of(below, name);
   const std::string real_path = below.empty() ? real_name : path_of(below, real_name);
-  const std::optional<std::uint64_t> number =
-      parse_decimal(std::string_view(below).substr(0, below.find('/')));
-  const auto device = number ? devices_.find(*number) : devices_.end();
+  const auto device = device_of(path);
   const bool known_device = device != devices_.end();
   bool all_closed = true;
   for (const auto& [other, journals] : devices_)
@@ -624,6 +675,8 @@ void DumpCheck::walk_file(const std::string& below, const std::string& name, con
   if (is_record) see_file(path, parsed);
   const std::size_t listed = listed_.count(path_hash(real_path));
   if (listed > 1) add_file(FindingKind::bad_file, true, path, "told to be written more than once");
+  if (known_device && device->second.has_gaps && is_table(real_path))
+    return count_rows(device->second, path, real_path, listed != 0);
   if (listed != 0 || is_extra(directory_, real_path)) return;
   if (const std::string* other = pairs.other(name)) {
     return add_file(

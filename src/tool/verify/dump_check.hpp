@@ -19,6 +19,7 @@
 #include "src/tool/verify/never_lines.hpp"
 #include "src/tool/verify/op_steps.hpp"
 #include "src/tool/verify/overwritten_start.hpp"
+#include "src/tool/verify/table_rows.hpp"
 #include "src/tool/verify/token_check.hpp"
 #include "src/tool/verify/told_records.hpp"
 #include "src/tool/verify/wanted_records.hpp"
@@ -72,7 +73,15 @@ class DumpCheck final : private JournalListener {
     std::uint64_t found = 0;    ///< files that may be those
     std::uint64_t removed = 0;  ///< files that were those
     bool is_cut = false;        ///< a log that went round took the oldest
+    bool has_history = false;   ///< a journal that names no files is of a history
+    bool counts_rows = false;   ///< another one is not
+    bool has_rows = false;      ///< of tables, in `found`
+
+    /// Takes over what `other` counts, so that both are one.
+    void join(Device& other);
   };
+
+  using Devices = std::map<std::uint64_t, Device>;
 
   /// What the lines of one trigger tell.
   struct TriggerAccount {
@@ -140,7 +149,10 @@ class DumpCheck final : private JournalListener {
   void walk(const std::string& below);
   void walk_file(const std::string& below, const std::string& name, const std::string& real_name,
                  const PendingPairs& pairs);
+  Devices::iterator device_of(const std::string& path);
+  void join_devices();
   void check_unnamed(Device& device, const std::string& path, std::string_view suffix);
+  void count_rows(Device& device, const std::string& path, const std::string& real_path, bool listed);
 
   VerifyContext& context_;
   const std::string directory_;
@@ -156,10 +168,11 @@ class DumpCheck final : private JournalListener {
   std::uint64_t digested_ = 0;                    ///< records of the one being read, in its file of digests
   std::uint64_t digest_bytes_ = 0;                ///< of that file, by its lines
   HashList listed_;
-  std::map<std::string, std::uint64_t> tables_;  ///< bytes of rows, by path
+  std::map<std::string, TableRows> tables_;      ///< rows that lines name, by path
   HashList removed_;                             ///< paths as they are on the disk
   LossGroups losses_;
-  std::map<std::uint64_t, Device> devices_;
+  Devices devices_;
+  bool is_shared_ = false;  ///< files without names are counted for all devices together
   std::map<std::string, RealNames> mappings_;
   KnownRecords known_;
   NeverLines never_;

@@ -16,6 +16,11 @@ namespace {
 
 using Kind = JournalLine::Kind;
 
+/// How many / a record's path has in MindSpore's layouts: of Lite, in a rank's folder, of whole graphs.
+constexpr std::ptrdiff_t kLiteParts = 2;
+constexpr std::ptrdiff_t kRankParts = 3;
+constexpr std::ptrdiff_t kGraphParts = 6;
+
 /// Cuts the part before the first `separator` off `text`; all of it when there is none.
 std::string_view cut_first(std::string_view& text, char separator) {
   const std::size_t at = std::min(text.find(separator), text.size());
@@ -329,10 +334,14 @@ bool is_record_suffix(std::string_view suffix) {
          (!suffix.ends_with(".csv") && !suffix.ends_with(".bin") && is_thread_suffix(suffix));
 }
 
+std::optional<std::uint64_t> device_in(std::string_view path) {
+  const std::ptrdiff_t parts = std::count(path.begin(), path.end(), '/');
+  if (parts == kLiteParts || parts == kRankParts) return {};
+  for (int before = parts == kGraphParts ? 2 : 0; before > 0; --before) cut_first(path, '/');
+  return parse_decimal(cut_first(path, '/'));
+}
+
 bool parse_journal_path(std::string_view text, JournalPath& path) {
-  constexpr std::ptrdiff_t kLiteParts = 2;
-  constexpr std::ptrdiff_t kRankParts = 3;
-  constexpr std::ptrdiff_t kGraphParts = 6;
   path = {};
   std::string_view rest = text;
   std::uint32_t number = 0;

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -46,6 +47,10 @@ bool is_record_suffix(std::string_view suffix);
 
 /// Strict: such paths as the core writes, and so none that leaves its directory.
 bool parse_journal_path(std::string_view text, JournalPath& path);
+
+/// The device in the path of a file that lies where a record's would; nothing where MindSpore's layouts have
+/// none there.
+std::optional<std::uint64_t> device_in(std::string_view path);
 
 /// For people: the causes that a journal gives in its words.
 std::string causes_text(std::string_view words);
