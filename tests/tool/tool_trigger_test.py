@@ -24,9 +24,10 @@ class Trigger(Case):
             {'name': name, 'type': kind, 'outputs': [{'dtype': 'float32', 'shape': [4], 'data': file}]}
             for name, kind, file in (('conv1', 'Conv2D', 'conv.bin'), ('fc', 'MatMul', 'fc.bin'))]}]}))
 
-    def config(self, *triggers, to='dump', file='acl.json', **options):
+    def config(self, *triggers, to='dump', file='acl.json', steps=None, **options):
         os.makedirs(self.path(to), exist_ok=True)
-        self.write(file, json.dumps({'dump': {'dump_path': to, 'dump_list': [{}]},
+        self.write(file, json.dumps({'dump': dict({'dump_path': to, 'dump_list': [{}]},
+                                                       **({'dump_step': steps} if steps else {})),
                                      'opdump': dict({'history_steps': 2, 'after_steps': 1,
                                                      'trigger': list(triggers)}, **options)}))
 
@@ -123,7 +124,7 @@ class Trigger(Case):
                     {'model': 'n*', 'op': 'fc', 'output': 1, 'stat': 'mean', 'below': -1, 'above': 1e3},
                     trigger_limits={'firings_per_day': 4})
         self.assertEqual(self.when('acl.json')[1:], [
-            '  when    max of output 0 of op "fc" below 0.5, in 3 steps in a row, then not for 600 s',
+            '  when    max of output 0 of op "fc" below 0.5, in 3 steps in a row of those it looks at, then not for 600 s',
             '  when    the NaNs of output 0 of op "fd" above 0',
             '  when    mean of output 1 of op "fc" of model "n*" below -1 or above 1000',
             '  when    4 firings a day at most'])
@@ -143,6 +144,20 @@ class Trigger(Case):
         self.assertEqual(options['trigger_limits'], {'firings_per_day': 4})
         self.config(self.LOW)
         self.assertIn('fire    a day has no limit', self.said('check', 'acl.json', '--model', 'run.json'))
+
+    def test_a_row_is_of_the_steps_that_dump_step_wants(self):
+        self.config(dict(self.LOW, **{'for': 3}), steps='0|4|7|9')
+        self.replay()
+        self.assertEqual([line.split(',')[3] for line in self.journal() if line.startswith('fired,')], ['7', '9'])
+        self.assertIn('trigger,0,max,2,0,0,0,0,0,0,4', self.journal())
+        self.said('verify', 'dump')
+        told = 'the steps that are not dumped are not looked at: they fire nothing, and end no row'
+        self.assertEqual(self.when('acl.json')[2:], ['  when    ' + told])
+        self.config(dict(self.LOW, **{'for': 5}), {'op': 'fc', 'stat': 'change', 'for': 4}, {'call': 'door'},
+                    dict(self.LOW, **{'for': 4}), steps='0|4|7|9')
+        self.assertEqual(self.when('acl.json')[5:], [
+            '  when    ' + told, '  when    trigger 0 never fires: it looks at 4 steps and needs 5',
+            '  when    trigger 1 never fires: it looks at 4 steps and needs 5'])
 
     def test_what_nothing_can_look_at_is_told(self):
         self.config({'op': 'fd', 'stat': 'nan'})

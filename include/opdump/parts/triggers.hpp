@@ -29,11 +29,19 @@ struct TriggeredPlan {
   std::uint64_t begun_us = 0;
   std::uint32_t begun_ms = 0;
   std::size_t begun_by = SIZE_MAX;  ///< the recorder's slot; none: no step has begun. Atomic
+  // The low words of the latest wanted step that has begun, and of the one before. Atomic.
+  std::uint32_t latest_step = UINT32_MAX;
+  std::uint32_t step_before = UINT32_MAX;
 };
 
 /// The recorders' side of triggers: looks at the operators that a config's triggers name, as they are
 /// captured, and tells a TriggerSink what fires. An operator that none names costs nothing. At unwanted steps
 /// nothing is looked at.
+///
+/// Steps "in a row" are those that are looked at: a step that the config does not want, or that the program
+/// passes over, counts as none and does not end the row. A wanted step in which the operator does not come,
+/// or its tensor cannot be read, ends it. Where several steps of one plan are open at once, only steps of
+/// consecutive numbers are in a row.
 ///
 /// A look reads the tensor once, in pieces, before it is copied to a ring, and takes time proportional to it.
 /// Several triggers at one tensor take a look each. `Look` is SmallLook or, for every dtype, FullLook.
@@ -121,6 +129,7 @@ class Triggers final : public TriggerWatch<Memory> {
   void step_begins(RecordSender<Memory>& sender, const ModelPlan& plan) override {
     TriggeredPlan& of = *plan.triggers;
     sink_.note_step(plan.load, sender.step());
+    follow_step(of, static_cast<std::uint32_t>(sender.step()));
     if (of.first_step == TriggerPoint::kNone) return;
     Clock& clock = *sender.context().clock;
     begun_by(of).store(sender.slot(), std::memory_order_relaxed);
@@ -168,6 +177,23 @@ class Triggers final : public TriggerWatch<Memory> {
  private:
   /// Recorders that have joined a step look at it while the one that has begun it ends it.
   static std::atomic_ref<std::size_t> begun_by(TriggeredPlan& of) { return std::atomic_ref(of.begun_by); }
+
+  static void follow_step(TriggeredPlan& of, std::uint32_t step) {
+    const std::atomic_ref latest(of.latest_step);
+    const std::uint32_t before = latest.load(std::memory_order_relaxed);
+    if (before == step) return;
+    std::atomic_ref(of.step_before).store(before, std::memory_order_relaxed);
+    latest.store(step, std::memory_order_relaxed);
+  }
+
+  /// Whether no wanted step lies between `last` and `step`.
+  static bool follows_on(TriggeredPlan& of, std::uint64_t last, std::uint64_t step) {
+    if (step == last + 1) return true;
+    return std::atomic_ref(of.latest_step).load(std::memory_order_relaxed) ==
+               static_cast<std::uint32_t>(step) &&
+           std::atomic_ref(of.step_before).load(std::memory_order_relaxed) ==
+               static_cast<std::uint32_t>(last);
+  }
 
   TriggerPoint& point(std::uint16_t at) { return sink_.room().points[at]; }
   TriggerState& state(const TriggerPoint& of) { return sink_.room().states[of.rule]; }
@@ -306,7 +332,7 @@ class Triggers final : public TriggerWatch<Memory> {
     const std::uint64_t step = sender.step();
     // An operator that is captured twice at a step is one in a row.
     const bool again = here.has_looked && step == here.last_step && here.streak != 0;
-    const bool in_a_row = here.has_looked && step == here.last_step + 1;
+    const bool in_a_row = here.has_looked && follows_on(*plan.triggers, here.last_step, step);
     state(here).looks.add_one();
     here.has_looked = true;
     here.last_step = step;

@@ -59,7 +59,7 @@ struct TriggerRule {
   std::uint64_t below = 0;       ///< the bits of a double, with `has_below`: a value below it fires
   std::uint64_t above = 0;       ///< likewise above
   std::uint64_t numbers = 0;     ///< TriggerNumbers in one word
-  std::uint32_t steps = 1;       ///< so many steps in a row
+  std::uint32_t steps = 1;       ///< so many steps in a row, of those that are looked at
   std::uint32_t cooldown_s = 0;  ///< seconds after a firing in which there is no other one
 
   static constexpr std::uint64_t pack(const TriggerNumbers& from) {

@@ -222,8 +222,8 @@ constexpr ConfigKey kKeys[] = {
      "\"latency_us\" (of "
      "a step) or \"failure\"; \"op\" and \"model\": names with * and ?; \"input\" or \"output\": an index, "
      "else "
-     "output 0; \"below\" and \"above\": numbers, else above 0 of counts; \"for\": steps in a row; "
-     "\"cooldown_s\": "
+     "output 0; \"below\" and \"above\": numbers, else above 0 of counts; \"for\": steps in a row, of "
+     "those that dump_step wants; \"cooldown_s\": "
      "seconds; or \"call\": what the program calls it",
      "overflows, failures and the program's calls alone"},
     {"trigger_limits",

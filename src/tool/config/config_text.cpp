@@ -270,6 +270,7 @@ std::vector<std::string> config_lines(const DumpConfig& config) {
     lines.push_back("when    something happens: " + history_text(config.options));
   for (const TriggerRule& rule : triggers_of(config.options))
     lines.push_back("when    " + trigger_text(rule));
+  for (const std::string& line : trigger_step_lines(config)) lines.push_back("when    " + line);
   if (const std::string limits = trigger_limits_text(trigger_limits(config.options)); !limits.empty())
     lines.push_back("when    " + limits);
   if (config.form.data != DumpData::tensor && digest_bytes(config.form) == 0)

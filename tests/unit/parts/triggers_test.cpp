@@ -105,6 +105,56 @@ TEST_CASE("triggers: so many steps in a row, and a gap begins anew") {
   CHECK(bench.steps() == Steps{6, 7});
 }
 
+TEST_CASE("triggers: a row is of the steps that are looked at, whatever lies between") {
+  TriggerCase trigger(TriggerCause::max, "pool1");
+  trigger.below(5).rule.steps = 3;
+  const StepRange ranges[] = {{0, 0}, {10, 10}, {20, 20}, {30, 31}};
+  TriggerBench<> bench({trigger.rule}, {}, 1, 0);
+  bench.config.steps = {ranges};
+  bench.start();
+  for (int step = 0; step < 40; ++step) bench.step({step == 31 ? 20.f : 1.f});
+  REQUIRE(bench.session.finalize() == Status::ok);
+  CHECK(bench.steps() == Steps{20, 30});
+  CHECK(bench.lines("trigger").back() == "trigger,0,max,2,0,0,0,0,0,0,5");
+}
+
+TEST_CASE("triggers: a step that is passed over leaves a row whole, one without the operator ends it") {
+  for (const bool passes : {true, false}) {
+    TriggerCase trigger(TriggerCause::max, "pool1");
+    trigger.below(5).rule.steps = 3;
+    TriggerBench<> bench({trigger.rule}, {}, 1, 0);
+    bench.start();
+    for (int step = 0; step < 5; ++step) {
+      if (step != 2) {
+        bench.step({1.f});
+      } else if (passes) {
+        REQUIRE(bench.recorder.pass_step(bench.plan, 2) == Status::ok);
+      } else {
+        REQUIRE(bench.recorder.begin_step(bench.plan) == Status::ok);
+        REQUIRE(bench.recorder.end_step() == Status::ok);
+      }
+    }
+    REQUIRE(bench.session.finalize() == Status::ok);
+    CHECK(bench.steps() == (passes ? Steps{3, 4} : Steps{}));
+  }
+}
+
+TEST_CASE("triggers: a tensor that cannot be read ends a row") {
+  TriggerCase trigger(TriggerCause::max, "pool1");
+  trigger.below(5).rule.steps = 2;
+  TriggerBench<> bench({trigger.rule}, {}, 1, 0);
+  bench.start();
+  bench.step({1.f});
+  // The look is the second copy of a step.
+  bench.memory.fail_at = bench.memory.copies + 1;
+  bench.step({1.f});
+  bench.step({1.f});
+  CHECK(bench.sink.counts().unread == 1);
+  bench.step({1.f});
+  REQUIRE(bench.session.finalize() == Status::ok);
+  CHECK(bench.steps() == Steps{3});
+}
+
 TEST_CASE("triggers: cooldown and the day's firings hold back, and are counted") {
   TriggerCase trigger(TriggerCause::max, "pool1");
   trigger.below(5).rule.cooldown_s = 2;
