@@ -105,7 +105,7 @@ class Trigger(Case):
         lines = sum(len(line) + 1 for line in self.journal() if line.startswith('fired,'))
         self.assertLessEqual(sum(map(os.path.getsize, files)) + lines, 1000)
         self.assertEqual(sum(count[5] for count in counts.values()), 1)
-        self.said('verify', 'dump')
+        self.assertIn('trigger 5  call       0 firings; the program told of none', self.said('verify', 'dump'))
 
     def test_a_compiled_config_fires_as_its_json(self):
         self.config(self.LOW, {'stat': 'latency_us', 'above': 3600e6}, {'stat': 'failure'}, to='plain',
@@ -134,6 +134,7 @@ class Trigger(Case):
         self.assertIn('miss    trigger 2 ', report)
         self.assertIn('look    trigger 0 at "fc", 16 B a step\n', report)
         self.assertIn('look    a step of all models has 1 look at 16 B: on a Cortex-M3 about 762 instructions', report)
+        self.assertIn('instructions, were all of float32: 762 for extremes and counts\n', report)
         # 303 bytes a step, as the line of the cost has them: two steps before, one after.
         self.assertIn('about 303 B per step', report)
         self.assertIn('fire    a firing writes 909 B at most: 606 B of 2 steps before, and 1 step after', report)
@@ -158,6 +159,28 @@ class Trigger(Case):
         self.assertEqual(self.when('acl.json')[5:], [
             '  when    ' + told, '  when    trigger 0 never fires: it looks at 4 steps and needs 5',
             '  when    trigger 1 never fires: it looks at 4 steps and needs 5'])
+
+    def test_check_tells_the_cost_of_each_kind_of_look_apart(self):
+        self.config(self.LOW, {'op': 'fc', 'stat': 'nan'}, {'op': 'fc', 'stat': 'mean', 'above': 1},
+                    {'op': 'fc', 'stat': 'change'})
+        kinds = {'extremes and counts': 2 * (650 + 16 * 7), 'sums': 700 + 16 * 35, 'changes': 450 + 16 * 11}
+        self.assertIn(f'look    a step of all models has 4 looks at 64 B: on a Cortex-M3 about {sum(kinds.values())} '
+                      'instructions, were all of float32: ' +
+                      ', '.join(f'{count} for {kind}' for kind, count in kinds.items()) + '\n',
+                      self.said('check', 'acl.json', '--model', 'run.json'))
+
+    def test_check_names_what_never_fires_at_a_dtype(self):
+        self.write('run.json', json.dumps({'models': [{'name': 'net', 'ops': [
+            {'name': dtype, 'type': 'T', 'outputs': [{'dtype': dtype, 'shape': [4], 'fill': 'ramp'}]}
+            for dtype in ('int8', 'uint64', 'float16', 'float8_e5m2')]}]}))
+        self.config({'op': '*', 'stat': 'nan'}, {'op': '*', 'stat': 'saturated', 'above': 0.5},
+                    {'op': '*', 'stat': 'change'})
+        self.assertEqual(re.findall('^  look    (trigger.*never fires.*)$',
+                                    self.said('check', 'acl.json', '--model', 'run.json'), re.MULTILINE), [
+            'trigger 0 at "int8" never fires: the tensor is int8, which has neither NaN nor infinity',
+            'trigger 0 at "uint64" never fires: the tensor is uint64, which has neither NaN nor infinity',
+            'trigger 1 at "uint64" never fires: the tensor is uint64, whose saturated elements are not known',
+            'trigger 1 at "float8_e5m2" never fires: the tensor is float8_e5m2, whose saturated elements are not known'])
 
     def test_what_nothing_can_look_at_is_told(self):
         self.config({'op': 'fd', 'stat': 'nan'})

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -11,6 +12,20 @@
 
 namespace opdump::tool {
 
+/// What looks of one kind read in a step, as far as the tensors are told.
+struct LookCost {
+  std::uint64_t looks = 0;
+  std::uint64_t bytes = 0;
+
+  void add(std::uint64_t tensor_bytes) {
+    ++looks;
+    bytes += tensor_bytes;
+  }
+};
+
+/// For extremes and counts, for sums, and for changes.
+using LookCosts = std::array<LookCost, 3>;
+
 /// What a config matches in one described model.
 struct ModelMatch {
   std::string model;
@@ -19,8 +34,7 @@ struct ModelMatch {
   Forecast forecast{};
   std::vector<cards::TokenBytes> token_bytes{};  ///< by phase; empty: the config has no rules for tokens
   std::vector<std::string> kept{};  ///< in words: what the config's privacy keeps of its tensors
-  std::uint64_t looks = 0;          ///< of triggers, in a step
-  std::uint64_t look_bytes = 0;     ///< that these read, as far as the tensors are told
+  LookCosts look_costs{};           ///< of triggers
   std::vector<std::string> look_lines{};  ///< in words: what triggers look at
   bool refused = false;             ///< nothing is dumped: a rule of the privacy names none of its tensors
   bool lacks_producers = false;  ///< so the Data operators that the config promises cannot be found

@@ -1,16 +1,26 @@
 #pragma once
+#include <iterator>
 #include <span>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "src/tool/match/model_match.hpp"
 
 namespace opdump::tool {
 
-/// Of a look at a maximum of float32, as tests/firmware/instruction_test.py counts it, rounded up: without an
-/// element, and for each byte.
-inline constexpr std::uint64_t kLookInstructions = 650;
-inline constexpr std::uint64_t kLookInstructionsPerByte = 7;
+/// Instructions of a look at a tensor of float32, rounded up.
+struct LookInstructions {
+  std::string_view what;
+  std::uint64_t each;  ///< without an element
+  std::uint64_t per_byte;
+};
+
+/// As tests/firmware/instruction_test.py counts them on a Cortex-M3, in the order of LookCosts.
+inline constexpr LookInstructions kLookInstructions[] = {
+    {"extremes and counts", 650, 7}, {"sums", 700, 35}, {"changes", 450, 11}};
+static_assert(std::size(kLookInstructions) == std::tuple_size_v<LookCosts>);
 
 /// Adds what the triggers of `config` find in `model` to `match`, and those that find nothing to `misses`.
 void match_triggers(const DumpConfig& config, const ModelDesc& model, ModelMatch& match,

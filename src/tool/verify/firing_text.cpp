@@ -21,13 +21,15 @@ std::string firing_text(const ToldFiring& firing) {
   return text;
 }
 
-std::string firing_counts_text(const FiringCounts& counts) {
+std::string firing_counts_text(TriggerCause cause, const FiringCounts& counts) {
   std::string text = count_text(counts.fired, "firing");
   for (std::size_t i = 0; i < kHeldFirings; ++i) {
     if (counts.held[i] != 0)
       text += "; " + std::to_string(counts.held[i]) + " held back " + std::string(kHeldTexts[i]);
   }
   if (counts.cut != 0) text += "; " + count_text(counts.cut, "write-out") + " ended by the day's bytes";
+  const bool is_told = cause == TriggerCause::failure || cause == TriggerCause::call;
+  if (is_told && counts.looks == 0) return text + "; the program told of none";
   text += "; " + count_text(counts.looks, "look");
   if (counts.unread != 0)
     text += ", and " + std::to_string(counts.unread) + " more at tensors that could not be read";

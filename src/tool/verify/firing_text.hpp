@@ -9,6 +9,6 @@ namespace opdump::tool {
 std::string firing_text(const ToldFiring& firing);
 
 /// The same of what became of all firings, as "2 firings; 3 held back: ...".
-std::string firing_counts_text(const FiringCounts& counts);
+std::string firing_counts_text(TriggerCause cause, const FiringCounts& counts);
 
 }  // namespace opdump::tool

@@ -98,19 +98,20 @@ void JournalFindings::fired(const ToldFiring& firing) {
 
 void JournalFindings::trigger(const ToldFiring& trigger, const FiringCounts& counts) {
   const std::string cause(kTriggerWords[static_cast<std::size_t>(trigger.cause)]);
-  findings_.add_note(FindingKind::trigger,
-                     {"trigger " + std::to_string(trigger.trigger), cause, firing_counts_text(counts)},
-                     {{"journal", journal_},
-                      {"trigger", {}, trigger.trigger, true},
-                      {"cause", cause},
-                      {"fired", {}, counts.fired, true},
-                      {"cooldown", {}, counts.held[0], true},
-                      {"firings", {}, counts.held[1], true},
-                      {"bytes", {}, counts.held[2], true},
-                      {"crowded", {}, counts.held[3], true},
-                      {"cut", {}, counts.cut, true},
-                      {"unread", {}, counts.unread, true},
-                      {"looks", {}, counts.looks, true}});
+  findings_.add_note(
+      FindingKind::trigger,
+      {"trigger " + std::to_string(trigger.trigger), cause, firing_counts_text(trigger.cause, counts)},
+      {{"journal", journal_},
+       {"trigger", {}, trigger.trigger, true},
+       {"cause", cause},
+       {"fired", {}, counts.fired, true},
+       {"cooldown", {}, counts.held[0], true},
+       {"firings", {}, counts.held[1], true},
+       {"bytes", {}, counts.held[2], true},
+       {"crowded", {}, counts.held[3], true},
+       {"cut", {}, counts.cut, true},
+       {"unread", {}, counts.unread, true},
+       {"looks", {}, counts.looks, true}});
 }
 
 void JournalFindings::refused_by_sink(std::uint32_t lost) {

@@ -23,8 +23,8 @@ void tell_firings(const FileList& files, const std::function<void(const std::str
         tell("fired    step " + std::to_string(line.firing.step) + "  " + printable(line.firing.where) +
              "  " + firing_text(line.firing) + "  (trigger " + std::to_string(line.firing.trigger) + ")");
       if (line.kind == JournalLine::Kind::trigger)
-        counts[line.firing.trigger] =
-            "trigger " + std::to_string(line.firing.trigger) + ": " + firing_counts_text(line.firing_counts);
+        counts[line.firing.trigger] = "trigger " + std::to_string(line.firing.trigger) + ": " +
+                                      firing_counts_text(line.firing.cause, line.firing_counts);
     }
     for (const auto& [trigger, text] : counts) tell(text);
   }
