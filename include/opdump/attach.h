@@ -384,6 +384,18 @@ opdump_status opdump_attach_capture(opdump_attach_model* model, uint32_t op,
                                     const opdump_attach_tensor* inputs, uint32_t input_count,
                                     const opdump_attach_tensor* outputs, uint32_t output_count);
 
+/**
+ * Since 1.10: operator `op` of the open step has failed; OPDUMP_NO_OP: some operator that is not known. Fires
+ * the triggers of a config that wait for a "failure" of it, or of any operator, and dumps it where the config
+ * asks for that; the tensors are as for opdump_attach_capture, or none where they cannot be read any more.
+ * Without this call such triggers never fire. From the thread that ran the operator. OPDUMP_OK also when
+ * nothing waits for a failure; OPDUMP_ERR_STEP_NOT_OPEN, OPDUMP_ERR_NO_SUCH_OP; errors of the tensors,
+ * without which the failure counts all the same.
+ */
+opdump_status opdump_attach_fail(opdump_attach_model* model, uint32_t op, const opdump_attach_tensor* inputs,
+                                 uint32_t input_count, const opdump_attach_tensor* outputs,
+                                 uint32_t output_count);
+
 /* == What every runtime's glue needs == */
 
 /**

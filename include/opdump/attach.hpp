@@ -486,6 +486,11 @@ class AnyModel {
     capture(find(name), inputs, outputs);
   }
 
+  /// Operator `op` of the open step has failed, kNoOp: one that is not known; for triggers that wait for it.
+  opdump_status fail(std::uint32_t op, const Tensors& inputs = {}, const Tensors& outputs = {}) {
+    return opdump_attach_fail(handle_, op, inputs.data(), inputs.size(), outputs.data(), outputs.size());
+  }
+
   /// Tells the model's card what it is of: the runtime with its version, and the SHA-256 of its file as 64
   /// hexadecimal digits, as `sha256` makes them; an empty text for neither.
   opdump_status describe(Text runtime, Text sha256 = "") {

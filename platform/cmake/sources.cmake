@@ -108,6 +108,7 @@ set(opdump_hosted_sources
   src/attach/card_file.cpp
   src/attach/card_notes.cpp
   src/attach/dump_object.cpp
+  src/attach/model_failure.cpp
   src/attach/model_object.cpp
   src/attach/onnx_nodes.cpp
   src/attach/op_names.cpp

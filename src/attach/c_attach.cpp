@@ -193,4 +193,13 @@ opdump_status opdump_attach_capture(opdump_attach_model* model, std::uint32_t op
   });
 }
 
+opdump_status opdump_attach_fail(opdump_attach_model* model, std::uint32_t op,
+                                 const opdump_attach_tensor* inputs, std::uint32_t input_count,
+                                 const opdump_attach_tensor* outputs, std::uint32_t output_count) {
+  if (model == nullptr) return OPDUMP_ERR_INVALID_ARGUMENT;
+  return guarded([&] {
+    return model->fail(op, RuntimeTensors{inputs, input_count}, RuntimeTensors{outputs, output_count});
+  });
+}
+
 }  // extern "C"

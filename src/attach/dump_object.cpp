@@ -69,7 +69,20 @@ Status opdump_attach::start(const char* config) {
   asks_tokens_ = files_->kit().config().options.tokens != nullptr;
   one_context_ = files_->kit().session().when_full() == WhenFull::inline_drain;
   on_.store(true, std::memory_order_release);
+  tell_callers();
   return Status::ok;
+}
+
+/// What the program has to tell, since no operator shows it.
+void opdump_attach::tell_callers() const {
+  const std::span<const TriggerRule> rules = triggers_of(files_->kit().config().options);
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const TriggerCause cause = rules[i].cause();
+    if (cause != TriggerCause::failure && cause != TriggerCause::call) continue;
+    say("trigger " + std::to_string(i) + " never fires but where the program calls " +
+        (cause == TriggerCause::failure ? "opdump_attach_fail"
+                                        : "opdump_attach_fire(\"" + std::string(rules[i].call) + "\")"));
+  }
 }
 
 Status opdump_attach::stop() {

@@ -93,6 +93,7 @@ struct opdump_attach {
   Recorder* add_recorder(Slot& slot);
   std::vector<std::unique_lock<std::mutex>> lock_all();
   opdump::Status end();
+  void tell_callers() const;
 
   const opdump_attach_options options_;
   std::mutex control_;

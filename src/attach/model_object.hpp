@@ -42,6 +42,8 @@ struct opdump_attach_model {
   std::uint32_t see_op(const char* name, const char* type);
   opdump::Status capture(std::uint32_t op, opdump::attaching::RuntimeTensors inputs,
                          opdump::attaching::RuntimeTensors outputs);
+  opdump::Status fail(std::uint32_t op, opdump::attaching::RuntimeTensors inputs,
+                      opdump::attaching::RuntimeTensors outputs);
 
   // For the dump, which has the control lock.
 
@@ -77,9 +79,12 @@ struct opdump_attach_model {
   opdump::Status check_tokens(Slot& slot, std::uint32_t op, std::uint64_t step, std::size_t inputs);
   std::uint32_t see(Slot& slot, const char* name, const char* type);
   bool load_growing(Slot& slot);
+  opdump::Status take_failure(Slot& slot, std::uint32_t op, opdump::attaching::RuntimeTensors inputs,
+                              opdump::attaching::RuntimeTensors outputs);
   void refuse(Slot& slot, std::uint32_t op, const opdump::attaching::TensorRefusal& refusal);
   std::string quoted(std::uint32_t op) const;
   bool takes_both(std::uint32_t op) const;
+  bool captures_step() const { return __atomic_load_n(&gate_.bits, __ATOMIC_ACQUIRE) != nullptr; }
   bool has_lock_of_its_own() const { return dynamic_ || opdump::is_watching(plan_); }
 
   opdump_attach& dump_;

@@ -122,6 +122,11 @@ class TriggerSink final : public Sink {
     rules_ = {};
     journal_bytes_ = 0;
     if (!rules.empty() && options.history_steps == 0) return Status::not_supported;
+    if constexpr (!build::kFaults) {
+      for (const TriggerRule& rule : rules) {
+        if (rule.cause() == TriggerCause::failure) return Status::not_supported;
+      }
+    }
     if (rules.size() > room_.states.size()) return Status::no_memory;
     limits_ = trigger_limits(options);
     history_steps_ = options.history_steps;

@@ -69,7 +69,7 @@ class Triggers final : public TriggerWatch<Memory> {
     if (of == nullptr) return Status::no_memory;
     *of = {.plan = &plan};
     plan.triggers = of;
-    const Status status = add_points(config, *of, plan, model, bits);
+    const Status status = add_points(config, *of, plan, model, bits, 0);
     if (status != Status::ok) unload(plan);
     return status;
   }
@@ -77,7 +77,7 @@ class Triggers final : public TriggerWatch<Memory> {
   Status grow(const DumpConfig& config, ModelPlan& plan, std::span<std::uint8_t> bits,
               std::size_t from) override {
     if (plan.triggers == nullptr || !follows(config)) return Status::ok;
-    return add_ops(config, *plan.triggers, plan, *plan.model, bits, from);
+    return add_points(config, *plan.triggers, plan, *plan.model, bits, from);
   }
 
   void unload(ModelPlan& plan) override {
@@ -198,41 +198,38 @@ class Triggers final : public TriggerWatch<Memory> {
   TriggerPoint& point(std::uint16_t at) { return sink_.room().points[at]; }
   TriggerState& state(const TriggerPoint& of) { return sink_.room().states[of.rule]; }
 
-  Status add_points(const DumpConfig& config, TriggeredPlan& of, ModelPlan& plan, const ModelDesc& model,
-                    std::span<std::uint8_t> bits) {
-    if (const Status status = add_ops(config, of, plan, model, bits, 0); status != Status::ok) return status;
-    const std::span<const TriggerRule> rules = sink_.rules();
-    for (std::size_t i = 0; i < rules.size(); ++i) {
-      const bool of_steps =
-          rules[i].cause() == TriggerCause::latency_us || rules[i].cause() == TriggerCause::failure;
-      if (!of_steps || !rules[i].op().empty() || !holds_for(rules[i], model)) continue;
-      const std::uint16_t at = take_point(i, plan, model, nullptr, {});
-      if (at == TriggerPoint::kNone) return Status::no_memory;
-      point(at).next = of.first_step;
-      of.first_step = at;
-    }
-    return Status::ok;
+  static bool is_of_steps(const TriggerRule& rule) {
+    return rule.op().empty() &&
+           (rule.cause() == TriggerCause::latency_us || rule.cause() == TriggerCause::failure);
   }
 
-  Status add_ops(const DumpConfig& config, TriggeredPlan& of, ModelPlan& plan, const ModelDesc& model,
-                 std::span<std::uint8_t> bits, std::size_t from) {
+  /// Of the operators from `from` on, and with the first ones of the steps.
+  Status add_points(const DumpConfig& config, TriggeredPlan& of, ModelPlan& plan, const ModelDesc& model,
+                    std::span<std::uint8_t> bits, std::size_t from) {
     const std::span<const TriggerRule> rules = sink_.rules();
-    for (std::size_t op = from; op < model.ops.size(); ++op) {
-      const bool leaves_out = !plan.bits.empty() && (plan.bits[op] & kLeaveOut) != 0;
+    const std::size_t ops = model.ops.size();
+    for (std::size_t op = from; op < ops + (from == 0 ? 1 : 0); ++op) {
+      const OpDesc* const at_op = op < ops ? &model.ops[op] : nullptr;
+      bool looks = false;
       for (std::size_t i = 0; i < rules.size(); ++i) {
-        if (!holds_for(rules[i], model) || !names_op(rules[i], model.ops[op]) ||
-            !has_tensor(rules[i], model, op))
-          continue;
+        const bool finds = at_op == nullptr ? is_of_steps(rules[i])
+                                            : names_op(rules[i], *at_op) && has_tensor(rules[i], model, op);
+        if (!finds || !holds_for(rules[i], model)) continue;
         if (plan.bits.empty() && !begin_bits(config, plan, model, bits)) return Status::no_memory;
-        const ToldOfTrigger told = told_of(rules[i], privacy_rules(config), model, model.ops[op]);
-        const std::uint16_t at = take_point(i, plan, model, &model.ops[op], told);
+        const std::uint16_t at = take_point(config, i, plan, model, at_op);
         if (at == TriggerPoint::kNone) return Status::no_memory;
+        if (at_op == nullptr) {
+          point(at).next = of.first_step;
+          of.first_step = at;
+          continue;
+        }
         point(at).op = static_cast<std::uint32_t>(op);
-        point(at).leaves_out = leaves_out;
+        point(at).leaves_out = (plan.bits[op] & kLeaveOut) != 0;
         (of.last == TriggerPoint::kNone ? of.first : point(of.last).next) = at;
         of.last = at;
-        if (looks_at_tensor(rules[i].cause())) bits[op] = static_cast<std::uint8_t>(bits[op] | kLeaveOut);
+        looks = looks || looks_at_tensor(rules[i].cause());
       }
+      if (looks) bits[op] = static_cast<std::uint8_t>(bits[op] | kLeaveOut);
     }
     return Status::ok;
   }
@@ -250,8 +247,10 @@ class Triggers final : public TriggerWatch<Memory> {
 
   /// A place for `rule` at `op` (null: at the steps) of `model`; the one that an earlier loading had, so that
   /// firings of it which are still under way keep their name. `kNone`: there is none.
-  std::uint16_t take_point(std::size_t rule, const ModelPlan& plan, const ModelDesc& model, const OpDesc* op,
-                           const ToldOfTrigger& told) {
+  std::uint16_t take_point(const DumpConfig& config, std::size_t rule, const ModelPlan& plan,
+                           const ModelDesc& model, const OpDesc* op) {
+    ToldOfTrigger told;
+    if (op != nullptr) told = told_of(sink_.rules()[rule], privacy_rules(config), model, *op);
     char name[TriggerPoint::kNameBytes];
     TextWriter text(name);
     const auto add = [&text](std::string_view part, std::size_t most) {
