@@ -40,8 +40,8 @@ TEST_CASE("flash history: a trigger of a config writes out what it does of a his
         other.allow(allowed);
         const std::uint32_t load = random() % 4 == 0 ? 9 : 1;
         const bool is_writing = other.is_writing();
-        const bool begun = other.start(load);
-        REQUIRE(flash.start(load) == begun);
+        const bool begun = other.start(load, 0);
+        REQUIRE(flash.start(load, 0) == begun);
         ++(begun ? started : refused);
         flash.allow(UINT64_MAX);
         other.allow(UINT64_MAX);

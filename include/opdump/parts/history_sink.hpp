@@ -114,7 +114,7 @@ class HistorySink final : public TriggeredHistory {
     return steps_.has_reached(load, step);
   }
 
-  bool start(std::uint32_t load) override {
+  bool start(std::uint32_t load, std::size_t /*trigger*/) override {
     return hand_on_history(step_ - steps_.since(load));
   }
 

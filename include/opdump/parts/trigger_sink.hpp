@@ -94,10 +94,19 @@ class TriggerMemory {
   Firing firings_[OPDUMP_MAX_RECORDERS * kQueued];
 };
 
+/// What firings have had of a day.
+struct TriggerUse {
+  bool known = false;            ///< the clock knows the calendar
+  std::uint64_t day = 0;         ///< since 1970; else since the boot
+  std::uint64_t elapsed_ms = 0;  ///< since the day began, of a clock that does not know the calendar
+  std::uint32_t firings = 0;
+  std::uint64_t bytes = 0;
+};
+
 /// Between a session and its history: takes what triggers have fired and begins the write-outs, in step with
 /// the records, unless the trigger cools down or the day has had all that the config gives it. A day is one
 /// of the clock's, once that knows the calendar, before that 24 hours since the boot; a boot begins a new
-/// one.
+/// one, and its cooldowns, unless a TriggerDays (parts/trigger_days.hpp) keeps them.
 ///
 /// The session's journal goes past the history, with lines of its own (impl/drain/journal.hpp). So the
 /// records that the history lets go have no line there.
@@ -261,6 +270,40 @@ class TriggerSink final : public Sink {
     return history_.sync();
   }
 
+  // For TriggerDays.
+
+  static constexpr std::size_t kLineBytes = 288;  ///< of a line about a firing, at most
+  /// 2020: a clock that shows less does not know the calendar.
+  static constexpr std::uint64_t kKnownFrom = 1'577'836'800;
+
+  void look_at_time() { follow_time(); }
+  const TriggerLimits& limits() const { return limits_; }
+  TriggerUse use() const {
+    return {.known = day_known_,
+            .day = day_,
+            .elapsed_ms = day_known_ ? 0 : uptime_ms_ % kDayMs,
+            .firings = day_firings_,
+            .bytes = history_.written_bytes() - day_begins_at_ + line_bytes_};
+  }
+  /// Of the day, by a boot before; `elapsed_ms` of it too.
+  void add_use(const TriggerUse& use) {
+    uptime_ms_ += use.elapsed_ms;
+    day_firings_ += use.firings;
+    line_bytes_ += use.bytes;
+    if (day_known_ && use.known && use.day > day_) day_ = use.day;
+  }
+  /// What was added belongs to another day.
+  void drop_use(const TriggerUse& use) {
+    day_firings_ -= use.firings;
+    line_bytes_ -= use.bytes;
+  }
+  /// How long the trigger may not fire any more.
+  std::uint64_t cools_ms(std::size_t trigger) const {
+    const std::uint64_t until = room_.states[trigger].cool_at_ms;
+    return until > uptime_ms_ ? until - uptime_ms_ : 0;
+  }
+  void cool(std::size_t trigger, std::uint64_t ms) { room_.states[trigger].cool_at_ms = uptime_ms_ + ms; }
+
   // For Triggers.
 
   TriggerRoom& room() { return room_; }
@@ -274,10 +317,7 @@ class TriggerSink final : public Sink {
 
  private:
   static constexpr std::size_t kNameBytes = kMaxDumpDirectoryBytes + 64;
-  static constexpr std::size_t kLineBytes = 288;
   static constexpr std::uint64_t kDayMs = 24ull * 3600 * 1000;
-  /// 2020: a clock that shows less does not know the calendar.
-  static constexpr std::uint64_t kKnownFrom = 1'577'836'800;
 
   /// Absent in small code, which has no triggers.
   static ObjectFacts facts_of_object(const ObjectName& name) { return name.facts; }
@@ -293,7 +333,8 @@ class TriggerSink final : public Sink {
     const std::uint64_t day = known ? local / (kDayMs / 1000) : uptime_ms_ / kDayMs;
     // What was used before the clock knew the day counts for that day; a clock that is set back gives no
     // second one.
-    if (known == day_known_ && day > day_) {
+    if (known == day_known_) {
+      if (day <= day_) return;
       begin_day();
       tell_counts(false);
     }
@@ -383,9 +424,10 @@ class TriggerSink final : public Sink {
     add_firing(line, firing, number, point);
     const std::uint64_t left = day_bytes_left();
     const std::size_t bytes = line.text().size();
-    if (limits_.bytes_per_day != 0) history_.allow(left > bytes ? left - bytes : 0);
+    const std::uint64_t rest = left > bytes ? left - bytes : 0;
+    if (limits_.bytes_per_day != 0) history_.allow(rest);
     count_cuts();
-    if (day_is_full_ || left <= bytes || !history_.start(firing.load)) {
+    if (day_is_full_ || rest == 0 || !history_.start(firing.load, number)) {
       refused_ = history_.refused();
       return hold(HeldFiring::bytes);
     }

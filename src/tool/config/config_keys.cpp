@@ -227,8 +227,7 @@ constexpr ConfigKey kKeys[] = {
      "seconds; or \"call\": what the program calls it",
      "overflows, failures and the program's calls alone"},
     {"trigger_limits",
-     "with trigger: what all firings of a day may have; a day is the clock's, or 24 hours from the boot",
-     kOwn,
+     "with trigger: what all firings of a day may have; a day is the clock's, or 24 hours of running", kOwn,
      "an object of \"bytes_per_day\": a whole number from 1 on, of files and lines without what the medium "
      "adds; "
      "\"firings_per_day\": a whole number from 1 to 4294967295",

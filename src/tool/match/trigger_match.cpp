@@ -128,6 +128,8 @@ std::vector<std::string> trigger_lines(const DumpConfig& config, std::span<const
                             (limits.firings_per_day != 0 ? std::to_string(limits.firings_per_day)
                                                          : std::to_string(firing == 0 ? 0 : day / firing)) +
                             " firings or fewer, without what the medium adds");
+  lines.push_back("fire    a history that lies in flash programs " + byte_text(bytes_per_step) +
+                  " a step into its own area besides, whether anything fires or not");
   return lines;
 }
 

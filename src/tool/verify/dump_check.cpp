@@ -718,7 +718,8 @@ void DumpCheck::walk(const std::string& below) {
     } else if (entry.name != kMappingFileName &&
                !(below.empty() &&
                  (parse_journal_name(entry.name, journal) || parse_beside_name(entry.name, kCardSuffix) ||
-                  parse_beside_name(entry.name, kTokenTableSuffix)))) {
+                  parse_beside_name(entry.name, kTokenTableSuffix) ||
+                  parse_beside_name(entry.name, kDaySuffix)))) {
       walk_file(below, entry.name, mapping.real_name(entry.name), pairs);
     }
   }
