@@ -36,6 +36,10 @@ inline namespace OPDUMP_NAMESPACE {
 /// bytes, its name and 28 bytes per chunk; each call of `append_lines` by 28, and about every kLinesBytes by
 /// 92 and the name. Each byte is copied once and encrypted by the thread that drains.
 ///
+/// *Before a history* that lets steps go (`To::kLetsGo`, as a FlashHistory has it), what is kept is sealed.
+/// Each call of `append_lines` is then a stream of its own, so that it can be opened without those that were
+/// let go, and which of them are missing is not told.
+///
 /// `To` is the class of the other sink; with `Sink` its `follow` is not known, and the program calls that.
 /// Not thread-safe.
 template <class To = Sink>
@@ -157,6 +161,7 @@ class SealedSink final : public Sink {
     Lines& lines = lines_of(name);
     Stream& stream = streams_[kMaxOpenObjects];
     Status status = Status::ok;
+    if constexpr (lets_go()) lines = {lines.name};
     if (lines.bytes == 0 || lines.bytes >= kLinesBytes) {
       status = renew(stream);
       if (status != Status::ok) return status;
@@ -194,6 +199,11 @@ class SealedSink final : public Sink {
 
   /// A journal, that of failures and a table; small code writes one journal only.
   static constexpr std::uint32_t kLinesFiles = build::kLean ? 1 : 3;
+
+  static constexpr bool lets_go() {
+    if constexpr (requires { To::kLetsGo; }) return To::kLetsGo;
+    return false;
+  }
 
   bool is_open(ObjectId object) const {
     const std::uint32_t slot = static_cast<std::uint32_t>(object);
