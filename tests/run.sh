@@ -44,7 +44,6 @@ environment
   OPDUMP_NANO_EVENTS  how many events of the mailbox libdatadump takes in random order; 100000 by default
   OPDUMP_FLASH_CUTS  any value: more than a million losses of power in the flash log's tests, and a million
                      records; 'full': at every byte, and again at every byte of the recovery
-  OPDUMP_SEAL_CUTS  any value: more than 100000 losses of power while a sealed dump is written
 Tests that need something that is not there are skipped, and listed as such; OpenCL, libsodium and mbed TLS are
 installed if they can be.
 

@@ -12,6 +12,15 @@
 #include "platform/flashlog/history_tape.hpp"
 #include "platform/flashlog/impl/history_out.hpp"
 
+namespace opdump {
+inline namespace OPDUMP_NAMESPACE {
+
+template <class To>
+class SealedSink;
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump
+
 namespace opdump::flashlog {
 inline namespace OPDUMP_NAMESPACE {
 
@@ -45,6 +54,11 @@ inline namespace OPDUMP_NAMESPACE {
 /// Steps count what came here in a boot, from 1. CAUSE is a word of `cause_word`. The area keeps the first of
 /// these too, as entries. A session that writes here keeps no journal of its own.
 ///
+/// *Sealed.* The area holds what comes here, so a SealedSink (opdump/parts/sealed_sink.hpp) stands before
+/// this sink, `SealedSink<FlashHistory>`, and one behind it does not compile: nothing that is sealed is in
+/// clear in flash, before a trigger or after it. Names, the facts of objects and `opdump.history` are in
+/// clear.
+///
 /// *Wear.* A step takes its bytes, those of its objects' names, and 40 bytes more for each object. A block is
 /// erased once in a turn, which takes about the bytes of the whole area: so a step erases bytes / block bytes
 /// blocks. A `sync` fills a granule up.
@@ -58,6 +72,9 @@ inline namespace OPDUMP_NAMESPACE {
 class FlashHistory final : public Sink {
  public:
   static constexpr std::uint32_t kPrefixBytes = HistoryTape::kPrefixBytes;
+
+  /// For a SealedSink: some of what comes here is let go.
+  static constexpr bool kLetsGo = true;
 
   /// Of root, directory and file together.
   static constexpr std::uint32_t kMaxNameBytes = HistoryOut::kMaxNameBytes;
@@ -76,6 +93,9 @@ class FlashHistory final : public Sink {
       : sink_(sink), tape_(device, page, options), out_(sink) {}
   FlashHistory(Sink&, const Device&&, MutableBytes,
                const Options& = {}) = delete;  // it would end before this
+  template <class To>
+  FlashHistory(SealedSink<To>&, const Device&, MutableBytes,
+               const Options& = {}) = delete;  // the area would be in clear
   FlashHistory(const FlashHistory&) = delete;
   FlashHistory& operator=(const FlashHistory&) = delete;
 

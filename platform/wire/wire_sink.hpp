@@ -19,7 +19,7 @@ inline namespace OPDUMP_NAMESPACE {
 /// what it asks for. What it does not get in time is lost, and the receiver names it: no call here fails for
 /// it, and the session counts such records as written.
 ///
-/// *Time.* Each call writes what it is given to the port, and serves the port as `serve` does before each
+/// *Time.* Each call writes what it is given to the port, and serves the port as `serve` does behind each
 /// frame: at most one request, which is answered with a window's bytes at most.
 ///
 /// *RAM.* The window, which the caller gives, and this object. `kFrameBytes` is the longest frame, 32 to 254
@@ -78,7 +78,6 @@ class WireSink final : public Sink {
   /// `invalid_argument` without a file name.
   Result<ObjectId> begin(const ObjectName& name) override {
     if (name.file.empty()) return Status::invalid_argument;
-    serve();
     const ObjectId object{next_};
     put_name(name);
     close(first_byte(Kind::begin));
@@ -87,29 +86,21 @@ class WireSink final : public Sink {
 
   [[nodiscard]] Status append(ObjectId object, std::span<const Bytes> parts) override {
     start(object);
-    put(parts);
-    return close(first_byte(Kind::data));
+    return put(parts.data(), parts.size(), first_byte(Kind::data));
   }
 
   [[nodiscard]] Status commit(ObjectId object, ObjectId with = kNoObject) override {
-    start(object);
-    if (build::kFaults && with != kNoObject) put_number(static_cast<std::uint32_t>(with));
-    return close(first_byte(Kind::commit));
+    return end_object(object, with, first_byte(Kind::commit));
   }
 
-  void abort(ObjectId object) override {
-    start(object);
-    close(first_byte(Kind::abort));
-  }
+  void abort(ObjectId object) override { end_object(object, kNoObject, first_byte(Kind::abort)); }
 
   /// `not_supported` in a lean build without a journal, which has no lines.
   [[nodiscard]] Status append_lines(const ObjectName& name, std::span<const Bytes> parts) override {
     if (build::kLean && !build::kJournal) return Status::not_supported;
-    serve();
     put_name(name);
     put(std::byte{0});
-    put(parts);
-    return close(first_byte(Kind::lines));
+    return put(parts.data(), parts.size(), first_byte(Kind::lines));
   }
 
   /// Tells the receiver how far the numbers of frames go, so that it misses the last ones too.
@@ -120,9 +111,13 @@ class WireSink final : public Sink {
 
  private:
   /// Begins an entry.
-  void start(ObjectId object) {
-    serve();
-    put_number(static_cast<std::uint32_t>(object));
+  void start(ObjectId object) { put_number(static_cast<std::uint32_t>(object)); }
+
+  /// Of two calls that are alike, so that the code is there once.
+  [[gnu::noinline]] Status end_object(ObjectId object, ObjectId with, std::uint32_t first) {
+    start(object);
+    if (build::kFaults && with != kNoObject) put_number(static_cast<std::uint32_t>(with));
+    return close(first);
   }
 
   /// The zero behind the frame that begins behind the zero at `at`.
@@ -133,31 +128,32 @@ class WireSink final : public Sink {
   }
 
   void put(std::byte byte) {
-    if (at_ == end_ + 1 + kFrameBytes - kCrcBytes) {
-      close(first_byte(Kind::part));
-      serve();
-    }
+    if (at_ == end_ + 1 + kFrameBytes - kCrcBytes) close(first_byte(Kind::part));
     *at_++ = byte;
   }
 
-  void put(Bytes bytes) {
-    for (const std::byte byte : bytes) put(byte);
+  // As pointer and size: a span or view would go through the stack.
+  void put(const void* from, std::size_t bytes) {
+    const std::byte* const first = static_cast<const std::byte*>(from);
+    for (std::size_t i = 0; i != bytes; ++i) put(first[i]);
   }
 
-  void put(std::span<const Bytes> parts) {
-    for (const Bytes& part : parts) put(part);
+  Status put(const Bytes* parts, std::size_t count, std::uint32_t first) {
+    for (; count != 0; --count, ++parts) put(parts->data(), parts->size());
+    return close(first);
   }
 
   void put_name(const ObjectName& name) {
-    put(as_bytes(name.directory));
+    put(name.directory.data(), name.directory.size());
     put(std::byte{'/'});
-    put(as_bytes(name.file));
+    put(name.file.data(), name.file.size());
   }
 
   /// Of a frame that has room for it.
   void put_number(std::uint32_t number) {
-    store_little_endian(at_, number);
-    at_ += sizeof number;
+    std::byte* const at = at_;
+    at_ = at + sizeof number;
+    store_little_endian(at, number);
   }
 
   /// Sends the frame that was put together. A numbered one is kept.
@@ -173,6 +169,8 @@ class WireSink final : public Sink {
       if (end_ > full_) make_room();
     }
     at_ = end_ + 1 + kBodyAt;
+    // An answer is a state, which has no number.
+    if ((first & kUnnumbered) == 0) serve();
     return Status::ok;
   }
 

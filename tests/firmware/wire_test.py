@@ -11,7 +11,6 @@ Skips, saying so, without the ARM compiler or QEMU.
 import os
 import pathlib
 import pty
-import random
 import re
 import select
 import signal
@@ -30,28 +29,6 @@ from emulated import build, skip_without_tools  # noqa: E402
 
 STEPS = 3
 SECONDS = 200
-
-
-class BadLine:
-    """Loses, flips and doubles bytes, each at a third of `rate`."""
-
-    def __init__(self, rate, seed):
-        self.rate, self.random = rate, random.Random(seed)
-
-    def carry(self, data):
-        if self.rate == 0:
-            return data
-        carried = bytearray()
-        for byte in data:
-            if self.random.random() >= self.rate:
-                carried.append(byte)
-                continue
-            what = self.random.randrange(3)
-            if what == 1:
-                carried.append(byte ^ 1 << self.random.randrange(8))
-            elif what == 2:
-                carried += bytes((byte, byte))
-        return bytes(carried)
 
 
 class WireTest(unittest.TestCase):
@@ -96,7 +73,7 @@ class WireTest(unittest.TestCase):
         receiver = subprocess.Popen([*self.opdump, *command, '-o', 'tree', '--idle', '20'], cwd=folder,
                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         sent = b''
-        out, back = BadLine(rate, 1), BadLine(rate, 2)
+        out, back = wire.BadLine(rate, 1), wire.BadLine(rate, 2)
         end = time.monotonic() + SECONDS
         while receiver.poll() is None and time.monotonic() < end:
             ready = select.select([uart, master], [], [], 0.1)[0]

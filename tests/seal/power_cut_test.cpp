@@ -1,13 +1,13 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "platform/flashlog/flash_log.hpp"
 #include "tests/seal/sealed_bench.hpp"
+#include "tests/support/effort.hpp"
 #include "tests/support/flash_contents.hpp"
 #include "tests/support/flash_emulator.hpp"
 
@@ -19,10 +19,8 @@ namespace {
 
 constexpr std::uint32_t kChunk = 128;
 
-/// With it in the environment, power is cut at every byte.
-bool is_full() {
-  return std::getenv("OPDUMP_SEAL_CUTS") != nullptr;
-}
+/// Power is cut at every byte; in shorter tests at one in so many.
+constexpr bool kFull = OPDUMP_TEST_SHARE == 1;
 
 struct Written {
   std::string name;
@@ -171,8 +169,8 @@ const flashlog::Geometry kParts[] = {
 
 TEST_CASE("seal: power is cut anywhere, and what is lost is the chunk under way at most") {
   std::uint64_t cuts = 0;
-  const std::uint32_t stride = is_full() ? 1 : 97;
-  for (std::uint32_t run = 0; run < (is_full() ? 6u : 2u); ++run) {
+  const std::uint32_t stride = kFull ? 1 : 41;
+  for (std::uint32_t run = 0; run < (kFull ? 6u : 2u); ++run) {
     CAPTURE(run);
     SealedPart part(kParts[run % 2], 5 + run);
     part.flash.volatile_programs = true;
@@ -185,7 +183,7 @@ TEST_CASE("seal: power is cut anywhere, and what is lost is the chunk under way 
         part.check(dead);
         ++cuts;
       };
-      if (is_full()) cut([](FlashEmulator& dead) { dead.cut(); });
+      if (kFull) cut([](FlashEmulator& dead) { dead.cut(); });
       for (; phase < operation.cuts; phase += stride)
         cut([&](FlashEmulator& dead) { static_cast<void>(dead.cut(operation, phase)); });
       phase -= operation.cuts;
@@ -198,7 +196,7 @@ TEST_CASE("seal: power is cut anywhere, and what is lost is the chunk under way 
     CHECK(part.torn > 0);
   }
   MESSAGE(cuts, " cuts");
-  CHECK(cuts >= 100);
+  CHECK(cuts >= (kFull ? 100'000 : 1000));
 }
 
 TEST_CASE("seal: an image of a flash log has nothing of the plaintext") {

@@ -46,7 +46,8 @@ struct Opened {
   bool cut_short = false;
 };
 
-inline Opened open_file(tool::Unsealer& key, std::string_view bytes) {
+inline Opened open_file(tool::Unsealer& key, std::string_view bytes,
+                        const tool::KnownHeads* known = nullptr) {
   Opened opened;
   const tool::SealedUse use = {.name =
                                    [&](const std::string& directory, const std::string& file, bool lines) {
@@ -59,7 +60,7 @@ inline Opened open_file(tool::Unsealer& key, std::string_view bytes) {
                                .text = [&](Bytes text) { opened.text += as_text(text); },
                                .fault = [&](const std::string& message) { opened.faults += message + "\n"; },
                                .note = [&](const std::string& message) { opened.notes += message + "\n"; }};
-  tool::SealedReader reader(key, use);
+  tool::SealedReader reader(key, use, known);
   reader.read(as_bytes(bytes));
   opened.wrong_key = reader.wrong_key();
   opened.cut_short = reader.cut_short();

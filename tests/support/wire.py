@@ -1,6 +1,7 @@
 """The frames of a wire, written and read after platform/wire/README.md alone. Standard library only."""
 import contextlib
 import os
+import random
 import socket
 import struct
 import sys
@@ -102,6 +103,28 @@ def tree(stream):
             path, text = entry.split(b'\0', 1)
             files[path.decode()] = files.get(path.decode(), b'') + text
     return files
+
+
+class BadLine:
+    """Loses, flips and doubles bytes, each at a third of `rate`."""
+
+    def __init__(self, rate, seed):
+        self.rate, self.random = rate, random.Random(seed)
+
+    def carry(self, data):
+        if self.rate == 0:
+            return data
+        carried = bytearray()
+        for byte in data:
+            if self.random.random() >= self.rate:
+                carried.append(byte)
+                continue
+            what = self.random.randrange(3)
+            if what == 1:
+                carried.append(byte ^ 1 << self.random.randrange(8))
+            elif what == 2:
+                carried += bytes((byte, byte))
+        return bytes(carried)
 
 
 @contextlib.contextmanager

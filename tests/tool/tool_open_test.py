@@ -197,9 +197,9 @@ class Sealed(tool_case.Case):
                 self.open('dump')
                 self.assertTrue(self.run_tool('verify', 'opened')[0].startswith('complete'))
 
-    def make_image(self, blocks, boots, expect=0):
+    def make_image(self, blocks, boots, *more, expect=0):
         self.run_tool('compile', 'acl.json', '-o', 'dump.plan')
-        done = subprocess.run([MAKER, self.path('dump.plan'), self.path('flash.img'), str(blocks), str(boots)])
+        done = subprocess.run([MAKER, self.path('dump.plan'), self.path('flash.img'), str(blocks), str(boots), *more])
         self.assertEqual(done.returncode, expect)
 
     def test_an_image_of_a_device_is_opened(self):
@@ -221,6 +221,36 @@ class Sealed(tool_case.Case):
         self.assertIn(b'\xe7\xc4\x5e\x00' * 200, record)
         self.assertIn('sealed for key', self.run_tool('show', 'flash.img', expect=1)[1])
         self.assertIn('sealed for key', self.run_tool('verify', 'flash.img', expect=1)[0])
+
+    def test_a_history_in_flash_is_sealed_and_opened(self):
+        self.config(journal='none')
+        self.make_image(32, 2, 'history')
+        for image in ('flash.img', 'flash.img.history'):
+            self.assertNotIn(b'\xe7\xc4\x5e\x00' * 2, self.read(image))
+            self.assertIn(b'conv1', self.read(image))
+        self.run_tool('extract', 'flash.img', '-o', 'tree')
+        out, error = self.open('tree')
+        self.assertIn('8 files opened', out)
+        self.assertEqual(set(error.splitlines()), {f'opdump open: tree/{path}: is not sealed, as a history in flash '
+                                                   'writes it: nothing proves who wrote it'
+                                                   for path in self.tree('tree') if path.endswith('opdump.history')})
+        opened = self.tree('opened')
+        steps = sorted(int(path.split('/')[-2]) for path in opened if 'conv1' in path)
+        self.assertEqual(steps, [5, 5, 6, 6, 7, 7, 8, 8])
+        for path, data in opened.items():
+            if 'conv1' in path:
+                self.assertIn(b'\xe7\xc4\x5e\x00' * 200, data)
+        self.open('flash.img', to='again')
+        self.assertEqual(self.tree('again'), opened)
+        # 'verify' says of it what it says of a history without a seal: no journal proves that it is complete.
+        self.write('acl.json', re.sub('"seal": "key.pub", ', '', self.read('acl.json').decode()))
+        self.make_image(32, 2, 'history')
+        self.assertIn(b'\xe7\xc4\x5e\x00' * 2, self.read('flash.img.history'))
+        self.run_tool('extract', 'flash.img', '-o', 'plain')
+        self.assertEqual(len(self.tree('plain')), len(opened))
+        said = [re.sub(fr'\b{directory}\b(/boot_[0-9]+)?', '', self.run_tool('verify', directory, expect=1)[0])
+                for directory in ('plain', 'opened')]
+        self.assertEqual(said[0], said[1])
 
     def test_boots_and_a_log_that_has_gone_round_are_opened(self):
         self.config()

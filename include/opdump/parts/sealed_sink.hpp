@@ -36,6 +36,15 @@ inline namespace OPDUMP_NAMESPACE {
 /// bytes, its name and 28 bytes per chunk; each call of `append_lines` by 28, and about every kLinesBytes by
 /// 92 and the name. Each byte is copied once and encrypted by the thread that drains.
 ///
+/// *Before a history* that lets steps go (`To::kLetsGo`, as a FlashHistory has it), what is kept is sealed.
+/// Each call of `append_lines` is then a stream of its own, so that it can be opened without those that were
+/// let go, and which of them are missing is not told.
+///
+/// *Time.* A call seals as many bytes as it hands on, `most_bytes` at most, besides what the other sink takes
+/// for those: over a FlashLog that is bounded by `FlashLog::most_bytes(most_bytes(moved, chunk_bytes))`,
+/// where it has `FlashLog::most_bytes(moved)` without a seal. ChaCha20-Poly1305 takes the same time for any
+/// bytes of one length.
+///
 /// `To` is the class of the other sink; with `Sink` its `follow` is not known, and the program calls that.
 /// Not thread-safe.
 template <class To = Sink>
@@ -48,6 +57,13 @@ class SealedSink final : public Sink {
   /// Memory for chunks of `chunk_bytes` bytes of text.
   static constexpr std::size_t bytes_for(std::uint32_t chunk_bytes) {
     return (kMaxOpenObjects + 1) * (sealed::kChunkMore + chunk_bytes);
+  }
+
+  /// Most bytes that the sealer is given, and the other sink gets in the place of so many, when a session's
+  /// call moves `moved` bytes out of rings: names, journals' lines and what chunks have kept since the call
+  /// before included.
+  static constexpr std::uint32_t most_bytes(std::uint32_t moved, std::uint32_t chunk_bytes) {
+    return 2 * moved + 2 * (sealed::kChunkMore + chunk_bytes) + 512;
   }
 
   /// Without a sealer: passes everything on as it is, and refuses to seal.
@@ -157,6 +173,7 @@ class SealedSink final : public Sink {
     Lines& lines = lines_of(name);
     Stream& stream = streams_[kMaxOpenObjects];
     Status status = Status::ok;
+    if constexpr (lets_go()) lines = {lines.name};
     if (lines.bytes == 0 || lines.bytes >= kLinesBytes) {
       status = renew(stream);
       if (status != Status::ok) return status;
@@ -194,6 +211,11 @@ class SealedSink final : public Sink {
 
   /// A journal, that of failures and a table; small code writes one journal only.
   static constexpr std::uint32_t kLinesFiles = build::kLean ? 1 : 3;
+
+  static constexpr bool lets_go() {
+    if constexpr (requires { To::kLetsGo; }) return To::kLetsGo;
+    return false;
+  }
 
   bool is_open(ObjectId object) const {
     const std::uint32_t slot = static_cast<std::uint32_t>(object);

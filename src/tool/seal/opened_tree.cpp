@@ -9,6 +9,8 @@
 namespace opdump::tool {
 namespace {
 
+constexpr char kHistoryAccount[] = "opdump.history";
+
 /// Whether the directory at `path` may be the `directory` that a session wrote to, somewhere.
 bool lies_in(const std::string& path, std::string_view directory) {
   if (directory.empty()) return true;
@@ -39,9 +41,23 @@ void OpenedTree::learn(const FoundFile& file) {
     known_.push_back(head);
 }
 
+/// The account of a history in flash, which no step's content is in: its lines are in clear also where the
+/// history is sealed.
+void OpenedTree::take_account(const FoundFile& file) {
+  const ObjectName target = {.root = directory_, .directory = file.below, .file = kHistoryAccount};
+  const Bytes lines = mapped_.bytes();
+  const Status status = sink_->append_lines(target, {&lines, 1});
+  if (status != Status::ok)
+    return report_.error(directory_ + '/' + file.below + '/' + file.real_name + ": " +
+                         std::string(to_string(status)));
+  report_.note(file.path + ": is not sealed, as a history in flash writes it: nothing proves who wrote it");
+}
+
 void OpenedTree::add(const FoundFile& file) {
   if (!mapped_.open(file.path)) return report_.error(mapped_.error());
   const std::string real_name(finished_name(file.real_name));
+  if (real_name == kHistoryAccount && as_text(mapped_.bytes()).starts_with("opdump-history,"))
+    return take_account(file);
   const std::string place = real_path(parent_of(file.path));
   ObjectName target = {.root = directory_, .directory = file.below, .file = real_name};
   std::optional<ObjectId> object;

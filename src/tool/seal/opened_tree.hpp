@@ -32,6 +32,8 @@ class OpenedTree {
   bool wrong_key() const { return wrong_key_; }
 
  private:
+  void take_account(const FoundFile& file);
+
   Unsealer& key_;
   const std::string& directory_;
   const bool partial_;

@@ -9,6 +9,18 @@ namespace {
 /// What `extract` adds to a journal, in clear, when the log has gone round.
 constexpr std::string_view kCutNote = "overwritten\n";
 
+/// What `receive` adds to a journal, in clear, of frames that never arrived; two numbers follow.
+constexpr std::string_view kUnreceived = "unreceived,";
+
+constexpr std::size_t kMostNoteBytes = 64;
+
+/// Whether `line`, with its end, is one that `extract` or `receive` adds.
+bool is_note(std::string_view line) {
+  if (line == kCutNote) return true;
+  return line.starts_with(kUnreceived) && line.ends_with('\n') &&
+         line.substr(kUnreceived.size()).find_first_not_of("0123456789,\n") == line.npos;
+}
+
 struct ChunkHead {
   explicit ChunkHead(Bytes at)
       : stream(load_little_endian<std::uint32_t>(at.data())),
@@ -48,8 +60,25 @@ std::size_t SealedReader::next_head(std::size_t from) const {
   return found == std::string_view::npos ? file_.size() : found;
 }
 
-bool SealedReader::is_cut_note(std::size_t offset) const {
-  return as_text(file_.subspan(offset)) == kCutNote;
+/// Takes the lines that other commands have added off the end of the file.
+void SealedReader::split_notes() {
+  std::string_view text = as_text(file_);
+  while (text.ends_with('\n')) {
+    const std::string_view end = text.substr(text.size() - std::min(text.size(), kMostNoteBytes));
+    const std::size_t at = std::max(end.rfind(kCutNote) + 1, end.rfind(kUnreceived) + 1);
+    if (at == 0 || !is_note(end.substr(at - 1))) break;
+    text.remove_suffix(end.size() - (at - 1));
+  }
+  notes_ = as_text(file_).substr(text.size());
+  file_ = file_.first(text.size());
+}
+
+void SealedReader::take_notes() {
+  if (notes_.find(kCutNote) != notes_.npos)
+    use_.note("lines at its beginning are overwritten, as 'extract' has added");
+  if (notes_.find(kUnreceived) != notes_.npos)
+    use_.note("frames never arrived over the wire, as 'receive' has added");
+  if (accepted_ && !notes_.empty()) use_.text(as_bytes(notes_));
 }
 
 void SealedReader::read(Bytes file) {
@@ -209,6 +238,7 @@ bool SealedReader::take(bool lines, const std::optional<Before>& before, bool su
     cut ? use_.note(message) : fault(message);
   }
   wanted_ = use_.name(directory, file, lines);
+  accepted_ |= wanted_;
   const Bytes rest = as_bytes(start_).subspan(reader.position());
   if (wanted_ && !rest.empty()) use_.text(rest);
   return wanted_;
@@ -233,23 +263,23 @@ void SealedReader::read_object() {
 }
 
 void SealedReader::read_lines() {
-  const bool cut = as_text(file_).ends_with(kCutNote);
+  split_notes();
+  const bool cut = notes_.find(kCutNote) != notes_.npos;
+  // Who has added notes knows of pieces that are missing, so what follows them is opened too.
+  const bool torn = !notes_.empty();
   std::optional<Before> before;
   std::vector<std::byte> session;  // the ephemeral key of the stream before
   bool sure = false;               // that stream was read to its end
   std::size_t offset = 0;
   while (offset < file_.size()) {
-    if (is_cut_note(offset)) {
-      use_.note("lines at its beginning are overwritten, as 'extract' has added");
-      if (wanted_) use_.text(as_bytes(kCutNote));
-      return;
-    }
     std::uint32_t number = 0;
     const bool begins = begins_stream(file_.subspan(offset));
-    const bool resumes = !begins && offset == 0 && cut && resume(offset, number);
+    const bool resumes = !begins && torn && resume(offset, number);
     if (resumes) {
-      use_.note("its beginning is overwritten, and its name with it");
-      wanted_ = use_.name({}, {}, true);
+      offset == 0 && cut
+          ? use_.note("its beginning is overwritten, and its name with it")
+          : fault("the beginning of stream " + std::to_string(SealedHead(head_).stream()) + " is missing");
+      accepted_ = wanted_ = use_.name({}, {}, true);
     }
     if (!begins && !resumes) {
       const std::size_t next = next_head(offset);
@@ -275,13 +305,17 @@ void SealedReader::read_lines() {
     if (begins) offset += sealed::kHeadBytes;
     const std::uint32_t first = number;
     bool good = true;
+    bool whole = true;
     while (good) {
-      if (offset == file_.size() || is_cut_note(offset)) break;
+      if (offset == file_.size()) break;
       if (number != first && begins_stream(file_.subspan(offset))) break;
       bool last = false;
       good = read_chunk(offset, number, last);
       if (!good) {
         fault("stream " + std::to_string(head.stream()) + ": " + chunk_fault(offset, number));
+        whole = false;
+        good = torn && resume(offset, number);
+        if (good) continue;
         offset = next_head(offset);
         break;
       }
@@ -290,8 +324,9 @@ void SealedReader::read_lines() {
     }
     if (good && number == first) fault("ends behind the head of stream " + std::to_string(head.stream()));
     before = {head.stream(), number};
-    sure = good;
+    sure = whole;
   }
+  take_notes();
 }
 
 }  // namespace opdump::tool

@@ -57,18 +57,21 @@ class SealedReader {
   bool opens(Bytes nonce, Bytes associated, std::size_t offset, std::size_t bytes);
   bool take(bool lines, const std::optional<Before>& before, bool sure, bool cut);
   std::size_t next_head(std::size_t from) const;
-  bool is_cut_note(std::size_t offset) const;
+  void split_notes();
+  void take_notes();
   void fault(const std::string& message);
 
   Unsealer& key_;
   const SealedUse& use_;
   const KnownHeads* known_;
   Bytes file_;
+  std::string_view notes_;        ///< lines in clear behind it
   std::vector<std::byte> head_;   ///< of the stream under way
   std::vector<std::byte> chunk_;  ///< text, and the tag behind it
   std::string start_;             ///< of the stream's text, until its name is known
   bool named_ = false;
   bool wanted_ = false;
+  bool accepted_ = false;  ///< a stream was wanted
   bool wrong_key_ = false;
   bool cut_short_ = false;
   std::size_t faults_ = 0;

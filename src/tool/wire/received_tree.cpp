@@ -6,6 +6,15 @@
 #include "src/tool/cli/human_text.hpp"
 
 namespace opdump::tool {
+namespace {
+
+/// Whether a piece of a journal is sealed: the head of a chunk has a zero, and no line has one. Between two
+/// such pieces nothing may stand.
+bool is_sealed(Bytes piece) {
+  return std::find(piece.begin(), piece.end(), std::byte{0}) != piece.end();
+}
+
+}  // namespace
 
 ReceivedTree::ReceivedTree(std::string root, WireTally& tally, Report error)
     : root_(std::move(root)), tally_(tally), error_(std::move(error)), sink_(new posix::TreeSink) {}
@@ -148,11 +157,12 @@ void ReceivedTree::lines() {
   if (end == entry_.end()) return error_("lines without a name are passed over");
   const std::size_t name_bytes = static_cast<std::size_t>(end - entry_.begin());
   const Path path = split(as_text(Bytes(entry_).first(name_bytes)));
-  if (!add_lines(path, Bytes(entry_).subspan(name_bytes + 1))) return;
+  const Bytes text = Bytes(entry_).subspan(name_bytes + 1);
+  if (!add_lines(path, text)) return;
   ++tally_.lines;
   if (!path.file.ends_with(".journal")) return;
   journal_ = path;
-  tell_gaps(path);
+  if (!is_sealed(text)) tell_gaps(path);
 }
 
 /// The object whose number stands in the entry; null when there is none of that number.

@@ -26,7 +26,7 @@ struct WireTally {
 
 /// Writes the entries of one boot as the tree that the tree sink would have written. Only what every frame
 /// has arrived of is written; behind a gap nothing that was open before it is. Each gap gets a line
-/// `unreceived` in the journal whose lines come next, or came last.
+/// `unreceived` in the journal whose lines come next, or came last; in a sealed one at its end.
 class ReceivedTree {
  public:
   using Report = std::function<void(const std::string& message)>;

@@ -140,7 +140,8 @@ void Receiver::take(WireFrame&& frame) {
   reception_->take(std::move(frame));
 }
 
-/// A state that answers a request: when all are answered it is time for the next ones.
+/// A state that answers a request. The device takes one after another, so of those before it the answer, or
+/// the request, is lost. When none is left it is time for the next ones.
 void Receiver::take_answer(const WireFrame& state) {
   if (state.body.size() < 2 * sizeof(std::uint32_t)) return;
   const auto number = load_little_endian<std::uint32_t>(state.body.data() + sizeof(std::uint32_t));
@@ -149,7 +150,8 @@ void Receiver::take_answer(const WireFrame& state) {
   if (asked == asked_.end()) return;
   const auto time = std::chrono::duration_cast<milliseconds>(answered_ - asked->at);
   answer_time_ = std::max(time, answer_time_ * 7 / 8);
-  asked_.erase(asked);
+  asked_.erase(asked_.begin(), asked + 1);
+  hears_ = true;
   if (asked_.empty()) next_ask_ = answered_;
 }
 
@@ -206,9 +208,11 @@ void Receiver::give_up_on_time() {
 void Receiver::ask_on_time() {
   const Clock::time_point now = Clock::now();
   if (!there_ || !line_.two_way() || now < next_ask_) return;
-  // Asked again too early, a slow device would have ever more requests before it.
-  if (!asked_.empty()) answer_time_ = std::min(2 * answer_time_, kMostAnswerTime);
+  // Asked again too early, a slow device would have ever more requests before it; but on a line that loses
+  // some there is no point in waiting longer.
+  if (!asked_.empty() && !hears_) answer_time_ = std::min(2 * answer_time_, kMostAnswerTime);
   asked_.clear();
+  hears_ = false;
   const std::vector<Reception::Missing> missing =
       reception_ ? reception_->missing(kMostRequests) : std::vector<Reception::Missing>();
   if (missing.empty()) {

@@ -91,6 +91,7 @@ class Receiver {
     Clock::time_point at;
   };
   std::vector<Asked> asked_;  // and not answered
+  bool hears_ = false;        // one of the latest requests was answered
   std::chrono::milliseconds answer_time_{150};
 
   bool shown_ = false;

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -113,6 +115,8 @@ bool WireLine::open_address(const std::string& host, const std::string& port) {
     file_.reset(socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC, at->ai_protocol));
     if (file_ && connect(file_.get(), at->ai_addr, at->ai_addrlen) == 0) {
       two_way_ = true;
+      const int at_once = 1;  // requests are short, and waited for
+      setsockopt(file_.get(), IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof at_once);
       return true;
     }
     error = errno;

@@ -187,11 +187,11 @@ TEST_CASE("a request is answered in the midst of a long entry") {
   using Told = std::vector<std::pair<wire::Kind, std::uint32_t>>;
   Told told;
   for (const Frame& frame : port.frames) told.push_back({kind_of(frame), number_of(frame)});
-  CHECK(told == Told{{wire::Kind::begin, 0},
-                     {wire::Kind::state, 1},
-                     {wire::Kind::part, 1},
-                     {wire::Kind::part, 1},
+  CHECK(told == Told{{wire::Kind::part, 1},
+                     {wire::Kind::begin, 0},
                      {wire::Kind::state, 2},
                      {wire::Kind::part, 2},
+                     {wire::Kind::part, 1},
+                     {wire::Kind::state, 3},
                      {wire::Kind::data, 3}});
 }
