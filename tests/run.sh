@@ -89,6 +89,10 @@ has_kconfiglib() {
   has_python kconfiglib
 }
 
+has_abidiff() {
+  command -v abidiff
+}
+
 has_relacy() {
   printf '%s\n' '#include <relacy/relacy.hpp>' | $CXX -std=c++20 -Wno-attributes -x c++ -fsyntax-only -
 }
@@ -154,7 +158,8 @@ export ASAN_OPTIONS="${ASAN_OPTIONS-halt_on_error=1:detect_stack_use_after_retur
 export UBSAN_OPTIONS="${UBSAN_OPTIONS-halt_on_error=1:print_stacktrace=1}"
 export TSAN_OPTIONS="${TSAN_OPTIONS-halt_on_error=1}"
 
-[ "$all" = no ] || try_to_have 'Kconfig of Zephyr and ESP-IDF' has_kconfiglib python3-kconfiglib
+[ "$all" = no ] || try_to_have 'abidiff of libabigail' has_abidiff abigail-tools
+[ "$firmware" = yes ] || try_to_have 'Kconfig of Zephyr and ESP-IDF' has_kconfiglib python3-kconfiglib
 
 # What compiles fast: files share translation units, and nothing is told to debuggers beyond -g1.
 fast='-Dunity=on -Dunity_size=30 -Ddebug=false'
