@@ -88,6 +88,19 @@ has_kconfiglib() {
   has_python kconfiglib
 }
 
+has_abidiff() {
+  command -v abidiff
+}
+
+# Those that read what the packages bring along.
+has_manual_readers() {
+  command -v groff && command -v zsh
+}
+
+has_valgrind() {
+  command -v valgrind
+}
+
 has_relacy() {
   printf '%s\n' '#include <relacy/relacy.hpp>' | $CXX -std=c++20 -Wno-attributes -x c++ -fsyntax-only -
 }
@@ -153,7 +166,12 @@ export ASAN_OPTIONS="${ASAN_OPTIONS-halt_on_error=1:detect_stack_use_after_retur
 export UBSAN_OPTIONS="${UBSAN_OPTIONS-halt_on_error=1:print_stacktrace=1}"
 export TSAN_OPTIONS="${TSAN_OPTIONS-halt_on_error=1}"
 
-[ "$all" = no ] || try_to_have 'Kconfig of Zephyr and ESP-IDF' has_kconfiglib python3-kconfiglib
+[ "$all" = no ] || try_to_have 'arm-none-eabi-g++ with its C++ library, and qemu-system-arm' has_bare_metal \
+  gcc-arm-none-eabi libnewlib-arm-none-eabi libstdc++-arm-none-eabi-newlib qemu-system-arm
+[ "$all" = no ] || try_to_have valgrind has_valgrind valgrind
+[ "$all" = no ] || try_to_have 'groff and zsh' has_manual_readers groff zsh
+[ "$all" = no ] || try_to_have 'abidiff of libabigail' has_abidiff abigail-tools
+[ "$firmware" = yes ] || try_to_have 'Kconfig of Zephyr and ESP-IDF' has_kconfiglib python3-kconfiglib
 
 # What compiles fast: files share translation units, and nothing is told to debuggers beyond -g1.
 fast='-Dunity=on -Dunity_size=30 -Ddebug=false'

@@ -1,7 +1,8 @@
 """Sums up the testlog.json files that `meson test` wrote: 'N passed, N failed' is the last line.
 
 A program of doctest or unittest counts with its test cases, any other test as one, and a log that is not there
-(the build failed, or the selection was empty) as one failed. The exit status is 1 if anything failed or nothing
+(the build failed, or the selection was empty) as one failed. What a test says it has left out, in lines that begin
+with 'left out: ', counts as skipped, as its cases that were. The exit status is 1 if anything failed or nothing
 passed.
 """
 
@@ -12,10 +13,14 @@ import sys
 
 DOCTEST = re.compile(r"^\[doctest\] test cases: +\d+ \| +(\d+) passed \| +(\d+) failed", re.MULTILINE)
 UNITTEST = re.compile(r"^Ran (\d+) tests? in .*\n+(?:OK|FAILED)(?: \((.*)\))?$", re.MULTILINE)
+# As unittest says why, where it names its cases.
+REASON = re.compile(r" \.\.\. skipped (['\"])(.*)\1$", re.MULTILINE)
+# Unittest begins a line, and the test ends it.
+LEFT_OUT = re.compile(r"(?:^| \.\.\. )left out: (.+)$", re.MULTILINE)
 
 
 def output(test):
-    return test.get("stdout", "") + test.get("stderr", "")
+    return test.get("stdout", "") + "\n" + test.get("stderr", "")
 
 
 def cases(text):
@@ -31,10 +36,13 @@ def cases(text):
 
 
 def count(test):
-    """Passed, failed and skipped of one test."""
+    """Passed and failed of one test, how many of its cases were skipped, and why."""
     good = test["result"] in ("OK", "EXPECTEDFAIL")
-    passed, failed, skipped = cases(output(test)) or (int(good), 0, 0)
-    return passed, failed if good else max(failed, 1), skipped
+    text = output(test)
+    passed, failed, skipped = cases(text) or (int(good), 0, 0)
+    left_out = LEFT_OUT.findall(text)
+    reasons = [reason for _, reason in REASON.findall(text)] + left_out
+    return passed, failed if good else max(failed, 1), skipped + len(left_out), list(dict.fromkeys(reasons))
 
 
 def last_line(text):
@@ -56,13 +64,14 @@ def main(logs):
             if test["result"] == "SKIP":
                 skipped.append(f"{name} ({last_line(output(test))})")
                 continue
-            test_passed, test_failed, test_skipped = count(test)
+            test_passed, test_failed, test_skipped, reasons = count(test)
             passed += test_passed
             failed += test_failed
             if test_failed:
                 print(f"failed: {name}")
             if test_skipped:
-                skipped.append(f"{name} ({test_skipped} of its cases)")
+                why = ": " + ", ".join(reasons) if reasons else ""
+                skipped.append(f"{name} ({test_skipped} of its cases{why})")
     if skipped:
         print("skipped: " + "; ".join(skipped))
     print(f"{passed} passed, {failed} failed")

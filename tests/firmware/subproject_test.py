@@ -72,7 +72,7 @@ def main():
         with_meson = project / 'build/firmware.elf'
         print(execute(root, 'mps2-an385', with_meson))
         if shutil.which('cmake') is None:
-            print('not tried with CMake, which is not there')
+            print('left out: CMake, which is not installed')
             return
         with_cmake = built_with_cmake(root, project)
         print(execute(root, 'mps2-an385', with_cmake))

@@ -339,5 +339,5 @@ class Examples(Case):
 if __name__ == '__main__':
     missing = [what for what, there in (('NumPy', numpy), ('pandas', pandas), ('msprobe', msprobe_functions())) if not there]
     if missing:
-        print('not read by what is not here: ' + ', '.join(missing))
+        print('\n'.join('left out: reading by ' + what for what in missing))
     tool_case.main()

@@ -189,7 +189,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         check_npy(tool, folder, ['--ring-bytes', '4096'])
     if shutil.which('protoc') is None:
-        print('protobuf: skipped, there is no protoc')
+        print('left out: protobuf, as there is no protoc')
         return 0
     with tempfile.TemporaryDirectory() as folder:
         check_protobuf(tool, folder)

@@ -172,7 +172,7 @@ def check_record(checks, msaccucmp, opdump, path, name, tensors, folder):
         return
     # It knows bfloat16 only with this package.
     if 'bfloat16' in name and importlib.util.find_spec('ml_dtypes') is None:
-        print('not compared with msaccucmp: bfloat16, which it needs the package ml_dtypes for')
+        print('left out: bfloat16, which msaccucmp needs the package ml_dtypes for')
         return
     if run_command(checks, [sys.executable, msaccucmp, 'convert', '-d', path, '-out', theirs],
                    cwd=os.path.dirname(msaccucmp)):

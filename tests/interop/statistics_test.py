@@ -236,7 +236,7 @@ def main():
         import pandas  # noqa: F401
         readers['pandas'] = read_with_pandas
     except ImportError:
-        print('pandas is not there, so it is not asked')
+        print('left out: pandas, which is not there')
     for name, read in readers.items():
         with tempfile.TemporaryDirectory() as folder:
             ops, tensors = describe(folder)

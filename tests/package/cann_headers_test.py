@@ -90,7 +90,7 @@ def main():
             sys.exit(f'OPDUMP_CANN_INCLUDE={named}: there is no acl/acl_rt.h in it')
         includes.append(pathlib.Path(named))
     else:
-        print("skipped: CANN's own headers, as OPDUMP_CANN_INCLUDE names none")
+        print("left out: CANN's own headers, as OPDUMP_CANN_INCLUDE names none")
     faults, count = [], 0
     for include in includes:
         for headers, flags, program in ((CXX_HEADERS, CXX_FLAGS, CXX_PROGRAM), (C_HEADERS, C_FLAGS, C_PROGRAM),

@@ -123,6 +123,32 @@ def test_translation_units(root, compiler, work):
         fail(f'compiled together:\n{together}')
 
 
+def optimisations(project, compiler, generator, build_type, flags):
+    """The options -O of opdump's commands of the compiler, and those of a program that links to it."""
+    build = project / f'build {generator}'
+    call('cmake', '-G', generator, '-S', project, '-B', build, f'-DCMAKE_CXX_COMPILER={compiler}',
+         f'-DCMAKE_BUILD_TYPE={build_type}', f'-DCMAKE_CXX_FLAGS={flags}')
+    files = ['-f', 'build-Debug.ninja'] if generator == 'Ninja Multi-Config' else []
+    commands = call('ninja', '-C', build, *files, '-t', 'commands', 'opdump', 'opdump_acl', 'consumer').split('\n')
+    found = {'opdump': set(), 'consumer': set()}
+    for command in commands:
+        if ' -c ' in command:
+            of_consumer = 'CMakeFiles/consumer.dir' in command
+            found['consumer' if of_consumer else 'opdump'].add(' '.join(re.findall(r' (-O\S*)', command)))
+    return found['opdump'], found['consumer']
+
+
+def test_optimised(root, compiler, work):
+    """Where nobody says how, opdump is optimised as Meson does it, and the program that takes it in is left alone."""
+    project = make(work / 'optimised', root, f'add_subdirectory("{root}/platform/cmake" opdump)')
+    for generator, build_type, flags, opdump, consumer in [
+            ('Ninja', '', '', '-O2', ''), ('Ninja', 'MinSizeRel', '', '-Os', '-Os'), ('Ninja', 'Debug', '', '', ''),
+            ('Ninja', '', '-Os', '-Os', '-Os'), ('Ninja Multi-Config', '', '', '', '')]:
+        found = optimisations(project, compiler, generator, build_type, flags)
+        if found != ({opdump}, {consumer}):
+            fail(f'{generator} {build_type} {flags}: opdump is compiled with {found[0]}, the program with {found[1]}')
+
+
 def test_knobs(root):
     cmake = (root / 'platform/cmake/CMakeLists.txt').read_text()
     knobs = [line.split()[1] for line in (root / 'include/opdump/knobs.hpp').read_text().split('\n')
@@ -202,6 +228,7 @@ def main():
     test_old_compiler(root)
     with tempfile.TemporaryDirectory() as work:
         test_translation_units(root, compiler, pathlib.Path(work))
+        test_optimised(root, compiler, pathlib.Path(work))
         test_installed(root, build, compiler, version, pathlib.Path(work))
         if '--installed' not in sys.argv:
             test_fetched(root, compiler, version, pathlib.Path(work))

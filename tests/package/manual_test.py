@@ -69,7 +69,7 @@ def main():
     zsh = (folder / '_opdump').read_text()
     if any(f"'{command}:" not in zsh for command in commands):
         fail('zsh does not complete every command')
-    print(f'{len(shown)} pages' + ('' if shown[0] else '; what they show is not read: groff is not there'))
+    print(f'{len(shown)} pages' if shown[0] else 'left out: what the pages show, as groff is not there')
 
 
 if __name__ == '__main__':

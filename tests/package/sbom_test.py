@@ -62,6 +62,8 @@ def main():
         import jsonschema
         jsonschema.validate(bill, json.loads(pathlib.Path(schema).read_text()))
         print('as the schema of SPDX wants it')
+    else:
+        print('left out: the schema of SPDX, as OPDUMP_SPDX_SCHEMA names none')
     print(f'{len(files)} files, {len(bill["packages"])} packages')
 
 

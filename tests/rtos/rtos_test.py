@@ -96,7 +96,7 @@ def arm_headers():
 def cross_compilers():
     """Commands of those that are there, by name."""
     if shutil.which(ARM[0]) is None:
-        print(f'left out: {ARM[0]} and rv32, whose C++ headers are its: not installed')
+        print(f'left out: {ARM[0]}, which is not installed\nleft out: rv32, which takes the C++ headers of {ARM[0]}')
         return {}
     found = {'Cortex-M33': ARM}
     if shutil.which(RV32[0]) is None:

@@ -141,4 +141,4 @@ def main():
     """Runs the tests of the calling script, whose first argument is the command."""
     global OPDUMP
     OPDUMP = os.path.abspath(sys.argv.pop(1))
-    unittest.main('__main__')
+    unittest.main('__main__', verbosity=2)  # with the reasons of what is skipped

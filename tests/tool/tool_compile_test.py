@@ -111,6 +111,7 @@ class Compile(Case):
         built = 0
         for compiler, standard, suffix in (('gcc', 'c11', 'c'), ('g++', 'c++11', 'cpp'), ('clang++', 'c++20', 'cpp')):
             if shutil.which(compiler) is None:
+                print(f'left out: {compiler}, which is not installed')
                 continue
             self.write('main.' + suffix, source)
             subprocess.run([compiler, '-std=' + standard, '-Wall', '-Wextra', '-Werror', 'main.' + suffix, '-o', 'main'],

@@ -405,5 +405,5 @@ class Convert(Case):
 
 if __name__ == '__main__':
     if numpy is None:
-        print('NumPy is not there: its files are not compared', file=sys.stderr)
+        print('left out: a comparison with the files of NumPy, which is not there')
     tool_case.main()

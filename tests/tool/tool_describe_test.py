@@ -257,7 +257,7 @@ class Describe(Case):
                          for node in nodes],
                         [(op['type'], [tensor.get('tensor', '') for tensor in op['inputs']],
                           [tensor['tensor'] for tensor in op['outputs']]) for op in card['ops']])
-        print(f'{len(models)} models described' + ('' if onnx else '; python3-onnx is not there to compare with'))
+        print(f'{len(models)} models described' if onnx else 'left out: a comparison with python3-onnx, which is not installed')
 
 
 if __name__ == '__main__':

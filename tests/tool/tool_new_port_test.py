@@ -155,7 +155,7 @@ class NewPort(Case):
     def check_for_device(self, compiler, variable, flags, *arguments):
         """Compiles the skeleton as it is for a Cortex-M4; nothing comes of it."""
         if not shutil.which(compiler):
-            print('there is no ' + compiler, file=sys.stderr)
+            print(f'left out: {compiler}, which is not installed')
             return
         self.make(variable + '=' + compiler, flags + STRICT + ' -mcpu=cortex-m4 -mthumb -fsyntax-only', *arguments)
 
