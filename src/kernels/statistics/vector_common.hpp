@@ -62,7 +62,7 @@ inline Element greatest(const Vector& vector) {
 inline constexpr std::size_t kVectorBytes = OPDUMP_VECTOR_BYTES;
 /// Elements are taken in steps of a cache line.
 inline constexpr std::size_t kStepBytes = 64;
-inline constexpr std::size_t kPrefetchBytes = 512;
+inline constexpr std::size_t kPrefetchBytes = 4096;
 
 /// The lanes of a block, in registers while a kernel runs.
 struct Sums {
@@ -85,6 +85,44 @@ struct Sums {
     __builtin_memcpy(lanes.squares, squares, sizeof squares);
   }
 };
+
+/// Some of the lanes of a block: few enough for registers to hold them and what else a kernel gathers.
+struct Strand {
+  static constexpr std::size_t kVectors = 2;
+  static constexpr std::size_t kBytes = kVectors * kVectorBytes;
+  static constexpr std::size_t kCount = kStatisticsLanes * sizeof(double) / kBytes;
+  Doubles sums[kVectors];
+  Doubles squares[kVectors];
+
+  Strand(const Sums& all, std::size_t strand) {
+    __builtin_memcpy(sums, all.sums + strand * kVectors, sizeof sums);
+    __builtin_memcpy(squares, all.squares + strand * kVectors, sizeof squares);
+  }
+
+  void store(Sums& all, std::size_t strand) const {
+    __builtin_memcpy(all.sums + strand * kVectors, sums, sizeof sums);
+    __builtin_memcpy(all.squares + strand * kVectors, squares, sizeof squares);
+  }
+};
+
+/// Rows of a lane each of 64 bits that are taken strand by strand: they stay in the nearest cache meanwhile.
+inline constexpr std::size_t kRowBytes = kStatisticsLanes * sizeof(double);
+inline constexpr std::size_t kPartRows = 16;
+
+/// Calls `use(sums and squares of a strand, number of its vector, address)` for all vectors of `rows` rows.
+[[gnu::always_inline]] inline void each_of_part(const std::byte* data, std::size_t rows, Sums& sums,
+                                                auto&& use) {
+  each<Strand::kCount>([&](auto number) {
+    Strand strand(sums, number);
+    for (std::size_t row = 0; row < rows; ++row) {
+      const std::byte* const from = data + row * kRowBytes + number * Strand::kBytes;
+      for (std::size_t ahead = 0; ahead < Strand::kBytes; ahead += kStepBytes)
+        __builtin_prefetch(from + ahead + kPrefetchBytes);
+      each<Strand::kVectors>([&](auto i) { use(strand, i, from + i * kVectorBytes); });
+    }
+    strand.store(sums, number);
+  });
+}
 
 }  // namespace
 }  // namespace OPDUMP_NAMESPACE

@@ -62,42 +62,39 @@ std::size_t float32(const std::byte* data, std::size_t elements, FloatLanes& lan
   return rows * kStatisticsLanes;
 }
 
-/// float64, where all numbers are zero or have squares that a double holds well; else none.
+/// float64, where all numbers are zero or have squares that a double holds well; else none. Each number is
+/// counted once, as negative, zero or positive; a NaN or one that is too small is missing there.
 std::size_t float64(const std::byte* data, std::size_t elements, FloatLanes& lanes, FloatRun& run) {
-  constexpr std::size_t kVectors = kStepBytes / kVectorBytes;
-  constexpr std::size_t kSteps = kStatisticsLanes * sizeof(double) / kStepBytes;
   const std::size_t rows = elements / kStatisticsLanes;
   if (rows == 0) return 0;
   const Doubles infinity = Doubles{} + std::numeric_limits<double>::infinity();
-  const Longs magnitude = Longs{} + std::numeric_limits<std::int64_t>::max();
-  const Doubles large = Doubles{} + kLargeDouble;
   const Doubles small = Doubles{} + kSmallDouble;
   Sums sums(lanes);
   Doubles min = infinity, max = -infinity;
-  Longs negative{}, positive{}, fit = ~Longs{};
-  for (std::size_t row = 0; row < rows; ++row) {
-    const std::byte* const at_row = data + row * kStatisticsLanes * sizeof(double);
-    each<kSteps>([&](auto step) { __builtin_prefetch(at_row + step * kStepBytes + kPrefetchBytes); });
-    each<kSteps * kVectors>([&](auto i) {
-      const Doubles x = load<Doubles>(at_row + i * kVectorBytes);
-      const Doubles size = reinterpret_cast<Doubles>(reinterpret_cast<Longs>(x) & magnitude);
-      fit &= (size <= large) & ((size >= small) | (size == Doubles{}));
+  Longs negative{}, zero{}, positive{};
+  for (std::size_t row = 0; row < rows; row += kPartRows) {
+    const std::size_t part = rows - row < kPartRows ? rows - row : kPartRows;
+    each_of_part(data + row * kRowBytes, part, sums, [&](Strand& strand, auto i, const std::byte* from) {
+      const Doubles x = load<Doubles>(from);
       min = Isa::smaller(x, min);
       max = Isa::larger(x, max);
-      negative -= x < 0;
-      positive -= x > 0;
-      sums.sums[i] += x;
-      sums.squares[i] += Isa::rounded(x * x);
+      negative -= x <= -small;
+      zero -= x == Doubles{};
+      positive -= x >= small;
+      strand.sums[i] += x;
+      strand.squares[i] += Isa::rounded(x * x);
     });
   }
-  if (across<std::int64_t, std::int64_t>(fit) !=
-      -static_cast<std::int64_t>(sizeof fit / sizeof(std::int64_t)))
-    return 0;
-  sums.store(lanes);
   run.min = least<double>(min);
   run.max = greatest<double>(max);
   run.negative = across<std::uint32_t, std::uint64_t>(negative);
   run.positive = across<std::uint32_t, std::uint64_t>(positive);
+  const std::size_t counted = run.negative + across<std::uint32_t, std::uint64_t>(zero) + run.positive;
+  if (counted != rows * kStatisticsLanes || run.min < -kLargeDouble || run.max > kLargeDouble) {
+    run = {};
+    return 0;
+  }
+  sums.store(lanes);
   return rows * kStatisticsLanes;
 }
 

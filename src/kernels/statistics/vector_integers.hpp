@@ -172,14 +172,57 @@ std::size_t words(const std::byte* data, std::size_t elements, IntegerRun& run) 
   return static_cast<std::size_t>(count);
 }
 
+/// int64 and uint64, where all numbers are from -2^49 or 0 up to below 2^49; else none, with nothing changed.
+/// On top of 2^52 + 2^51 such a number is a double's fraction, and ascends as that double does.
+template <bool kSigned>
+std::size_t narrow_longs(const std::byte* data, std::size_t elements, FloatLanes& lanes, WideRun& run) {
+  constexpr double kMagic = 0x1.8p52;
+  const std::size_t rows = elements / kStatisticsLanes;
+  const Doubles magic = Doubles{} + kMagic;
+  const Doubles lowest = kSigned ? magic - 0x1p49 : magic;
+  const auto shifted = [&](const std::byte* from) {
+    return reinterpret_cast<Doubles>(load<ULongs>(from) + reinterpret_cast<ULongs>(magic));
+  };
+  Sums sums(lanes);
+  Doubles min = shifted(data), max = min;
+  Longs negative{}, positive{};
+  ULongs sum{};
+  for (std::size_t row = 0; row < rows; row += kPartRows) {
+    const std::size_t part = rows - row < kPartRows ? rows - row : kPartRows;
+    each_of_part(data + row * kRowBytes, part, sums, [&](Strand& strand, auto i, const std::byte* from) {
+      const Doubles on_top = shifted(from);
+      const Doubles value = on_top - magic;
+      min = Isa::smaller(on_top, min);
+      max = Isa::larger(on_top, max);
+      if constexpr (kSigned) negative -= value < 0;
+      positive -= value > 0;
+      sum += load<ULongs>(from);
+      strand.squares[i] += Isa::rounded(value * value);
+    });
+    // A number that looks like a NaN makes its squares one.
+    Longs fit = (min >= lowest) & (max < magic + 0x1p49);
+    for (const Doubles& squares : sums.squares) fit &= squares == squares;
+    if (across<std::int64_t, std::int64_t>(fit) != -static_cast<std::int64_t>(kVectorBytes / 8)) return 0;
+  }
+  constexpr std::int64_t kOrderOffset = kSigned ? 0 : std::numeric_limits<std::int64_t>::min();
+  const std::int64_t total = across<std::int64_t, std::int64_t>(reinterpret_cast<Longs>(sum));
+  sums.store(lanes);
+  run.min = static_cast<std::int64_t>(least<double>(min) - kMagic) + kOrderOffset;
+  run.max = static_cast<std::int64_t>(greatest<double>(max) - kMagic) + kOrderOffset;
+  run.negative = across<std::uint32_t, std::uint64_t>(negative);
+  run.positive = across<std::uint32_t, std::uint64_t>(positive);
+  run.sum_low = static_cast<std::uint32_t>(total);
+  run.sum_high = total >> 32;
+  return rows * kStatisticsLanes;
+}
+
 /// int64 and uint64. A number goes to double by way of its halves, each on top of a power of two that makes
 /// room for it in the fraction; only the last addition rounds.
 template <bool kSigned>
 std::size_t longs(const std::byte* data, std::size_t elements, FloatLanes& lanes, WideRun& run) {
-  constexpr std::size_t kVectors = kStepBytes / kVectorBytes;
-  constexpr std::size_t kSteps = kStatisticsLanes * sizeof(std::int64_t) / kStepBytes;
   const std::size_t rows = elements / kStatisticsLanes;
   if (rows == 0) return 0;
+  if (const std::size_t taken = narrow_longs<kSigned>(data, elements, lanes, run)) return taken;
   const Longs lowest = Longs{} + std::numeric_limits<std::int64_t>::min();
   const ULongs low_half = ULongs{} + 0xffffffffu;
   const ULongs low_power = reinterpret_cast<ULongs>(Doubles{} + 0x1p52);
@@ -188,11 +231,10 @@ std::size_t longs(const std::byte* data, std::size_t elements, FloatLanes& lanes
   Sums sums(lanes);
   Longs min = ~lowest, max = lowest, positive{};
   ULongs negative{}, sum_low{}, sum_high{};
-  for (std::size_t row = 0; row < rows; ++row) {
-    const std::byte* const at_row = data + row * kStatisticsLanes * sizeof(std::int64_t);
-    each<kSteps>([&](auto step) { __builtin_prefetch(at_row + step * kStepBytes + kPrefetchBytes); });
-    each<kSteps * kVectors>([&](auto i) {
-      const ULongs bits = load<ULongs>(at_row + i * kVectorBytes);
+  for (std::size_t row = 0; row < rows; row += kPartRows) {
+    const std::size_t part = rows - row < kPartRows ? rows - row : kPartRows;
+    each_of_part(data + row * kRowBytes, part, sums, [&](Strand& strand, auto i, const std::byte* from) {
+      const ULongs bits = load<ULongs>(from);
       const Longs x = reinterpret_cast<Longs>(kSigned ? bits : bits ^ reinterpret_cast<ULongs>(lowest));
       min = x < min ? x : min;
       max = x > max ? x : max;
@@ -204,7 +246,7 @@ std::size_t longs(const std::byte* data, std::size_t elements, FloatLanes& lanes
       positive -= kSigned ? x > 0 : x != lowest;
       const Doubles value = (reinterpret_cast<Doubles>(high ^ high_power) - powers) +
                             reinterpret_cast<Doubles>(low | low_power);
-      sums.squares[i] += Isa::rounded(value * value);
+      strand.squares[i] += Isa::rounded(value * value);
     });
   }
   sums.store(lanes);

@@ -413,6 +413,33 @@ TEST_CASE("statistics: integers at the ends of their ranges") {
   }
 }
 
+TEST_CASE("statistics: 64-bit integers at the ends of the range that a double's fraction has room for") {
+  const std::uint64_t room = std::uint64_t{1} << 49, top = std::uint64_t{0x433} << 52;
+  const std::uint64_t ends[] = {
+      room - 1,
+      room,
+      0 - room,
+      0 - room - 1,
+      4 * room,
+      0 - 4 * room,
+      4 * room - 1,  // and those that look like an infinity or a NaN on top of 2^52 + 2^51
+      (std::uint64_t{0x7ff} << 52) - top - 4 * room,
+      (std::uint64_t{0xfff} << 52) - top};
+  std::mt19937_64 random(49);
+  for (const DType dtype : {DType::int64, DType::uint64}) {
+    for (const std::uint64_t end : ends) {
+      // Beside small numbers, at the front, further behind and at the end of what a kernel takes at once.
+      for (const std::size_t at : {0u, 17u, 300u, 1023u}) {
+        std::vector<std::uint64_t> bits(1024);
+        for (std::uint64_t& one : bits) one = random() >> 40;
+        bits[at] = end;
+        check_against_reference(from_bits(dtype, bits));
+      }
+      check_levels(from_pattern(dtype, {end}, 20000));
+    }
+  }
+}
+
 TEST_CASE("statistics: the same bits on every target") {
   std::uint64_t digest = 0xcbf29ce484222325;
   const auto take = [&digest](std::uint64_t bits) { digest = (digest ^ bits) * 0x100000001b3; };
