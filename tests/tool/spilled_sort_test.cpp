@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "src/tool/dump/hash_index.hpp"
 #include "src/tool/dump/hash_list.hpp"
+#include "src/tool/dump/spilled_list.hpp"
 
 using namespace opdump::tool;
 
@@ -106,5 +108,97 @@ TEST_CASE("hashes are counted, in memory and in the temporary file") {
     CHECK(same);
     CHECK(list.count(UINT64_MAX) == 0);
     CHECK(list.error().empty());
+  }
+}
+
+TEST_CASE("a table gives each of its texts, whatever fits into memory") {
+  for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{3000}, std::size_t{120'000}}) {
+    std::vector<std::string> texts = random_texts(count, 60);
+    if (count > 1) texts[count / 2] = std::string(100'000, 'm');  // passes a page
+    SpilledTable table;
+    for (const std::string& text : texts) REQUIRE(table.add(text));
+    REQUIRE(table.size() == texts.size());
+    std::mt19937 random(3);
+    std::string text;
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      for (const std::size_t number : {i, static_cast<std::size_t>(random() % count)})
+        wrong += table.read(number, text) && text == texts[number] ? 0 : 1;
+    }
+    CHECK(wrong == 0);
+    CHECK(!table.read(count, text));
+    CHECK(table.error().empty());
+  }
+}
+
+TEST_CASE("a list gives copies of its values, also while it grows, and of a copy") {
+  struct Value {
+    std::uint64_t number = 0;
+    std::uint8_t byte = 0;
+  };
+  SpilledList<Value> list;
+  std::size_t wrong = 0;
+  constexpr std::uint64_t kCount = 200'000;
+  for (std::uint64_t i = 0; i < kCount; ++i) {
+    list.push_back({i * i, static_cast<std::uint8_t>(i)});
+    const std::uint64_t other = i * 7919 % (i + 1);
+    wrong += list[static_cast<std::size_t>(other)].number == other * other ? 0 : 1;
+  }
+  const SpilledList<Value> copy = list;
+  list.clear();
+  CHECK(list.empty());
+  CHECK(list.begin() == list.end());
+  std::uint64_t i = 0;
+  for (const Value& value : copy) {
+    wrong += value.number == i * i && value.byte == static_cast<std::uint8_t>(i) ? 0 : 1;
+    ++i;
+  }
+  CHECK(i == kCount);
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("a table tells of a temporary directory that is not there") {
+  const char* const before = getenv("TMPDIR");
+  const std::string kept = before == nullptr ? "" : before;
+  setenv("TMPDIR", "/nowhere/at/all", 1);
+  SpilledTable table;
+  bool added = true;
+  for (const std::string& text : random_texts(100'000, 60)) added = table.add(text) && added;
+  CHECK(!added);
+  CHECK(table.error() == "/nowhere/at/all: No such file or directory");
+  before == nullptr ? unsetenv("TMPDIR") : setenv("TMPDIR", kept.c_str(), 1);
+}
+
+TEST_CASE("an index finds the numbers of a hash in the order in which they were added") {
+  for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{500}, std::size_t{200'000}}) {
+    std::mt19937_64 random(5);
+    HashIndex index;
+    std::map<std::uint64_t, std::vector<std::uint64_t>> wanted;
+    for (std::size_t i = 0; i < count; ++i) {
+      // Some of them so often that they fill several blocks.
+      const std::uint64_t hash = i % 5 == 0 ? 42 : random() % (count * 4) << 40;
+      index.add(hash, i);
+      wanted[hash].push_back(i);
+    }
+    index.finish();
+    std::size_t wrong = 0;
+    for (const auto& [hash, numbers] : wanted) {
+      std::vector<std::uint64_t> found, first;
+      index.find(hash, [&](std::uint64_t number) {
+        found.push_back(number);
+        return true;
+      });
+      index.find(hash, [&](std::uint64_t number) {
+        first.push_back(number);
+        return false;
+      });
+      wrong += found == numbers && first == std::vector<std::uint64_t>{numbers[0]} ? 0 : 1;
+    }
+    CHECK(wrong == 0);
+    index.find(7, [](std::uint64_t) {
+      FAIL("a hash that was not added");
+      return false;
+    });
+    CHECK(index.error().empty());
   }
 }

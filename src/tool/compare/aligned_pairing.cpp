@@ -36,12 +36,13 @@ struct Runs {
   const std::vector<OperatorRun>& all;
   std::vector<std::size_t> partners = std::vector<std::size_t>(all.size(), kNoRun);
 
-  const DumpFile& file(std::size_t run) const { return side.files[all[run].file]; }
+  DumpFile file(std::size_t run) const { return side.files[all[run].file]; }
 
-  /// The first output; null without one.
-  const DumpTensor* output(std::size_t run) const {
+  /// The first output, if there is any.
+  std::optional<DumpTensor> output(std::size_t run) const {
     const auto found = all[run].tensors.lower_bound({true, 0});
-    return found == all[run].tensors.end() ? nullptr : &side.tensors[found->second];
+    if (found == all[run].tensors.end()) return std::nullopt;
+    return side.tensors[found->second];
   }
 
   std::vector<OpTraits> traits(std::size_t first, std::size_t end, std::vector<std::size_t>& numbers) const {
@@ -51,7 +52,7 @@ struct Runs {
       numbers.push_back(run);
       OpTraits op;
       op.type = canonical_type(file(run).type);
-      if (const DumpTensor* const tensor = output(run)) {
+      if (const std::optional<DumpTensor> tensor = output(run)) {
         op.has_output = true;
         op.integer = is_integer(tensor->dtype) && tensor->quant == nullptr;
         op.sorted_dims = sorted_dims(*tensor);
@@ -121,9 +122,9 @@ class Aligner {
     for (const auto& [name, ours] : named(mine_)) {
       const auto found = theirs.find(name);
       if (found == theirs.end() || ours.size() != 1 || found->second.size() != 1) continue;
-      const DumpTensor* const x = mine_.output(ours[0]);
-      const DumpTensor* const y = golden_.output(found->second[0]);
-      if (x == nullptr || y == nullptr || sorted_dims(*x) != sorted_dims(*y)) continue;
+      const std::optional<DumpTensor> x = mine_.output(ours[0]);
+      const std::optional<DumpTensor> y = golden_.output(found->second[0]);
+      if (!x || !y || sorted_dims(*x) != sorted_dims(*y)) continue;
       join(ours[0], found->second[0], PairedBy::common_name);
     }
   }
@@ -239,8 +240,9 @@ class Aligner {
 
 }  // namespace
 
-void pair_by_alignment(const DumpSide& mine, const DumpSide& golden, std::vector<TensorPair>& pairs,
-                       std::vector<bool>& used) {
+TensorPairs pair_by_alignment(const DumpSide& mine, const DumpSide& golden, const TensorPairs& found,
+                              std::vector<bool>& used) {
+  std::vector<TensorPair> pairs(found.begin(), found.end());
   const GoldenPlaces places(mine, golden);
   const auto golden_runs = operator_runs(golden, nullptr);
   for (const auto& [place, ours] : operator_runs(mine, nullptr)) {
@@ -250,6 +252,9 @@ void pair_by_alignment(const DumpSide& mine, const DumpSide& golden, std::vector
     const bool shared = theirs->first.empty() && !place.empty();
     Aligner({mine, ours}, {golden, theirs->second}, shared, pairs, used).pair();
   }
+  TensorPairs listed;
+  for (const TensorPair& pair : pairs) listed.push_back(pair);
+  return listed;
 }
 
 }  // namespace opdump::tool

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "src/tool/cli/output_file.hpp"
 #include "src/tool/compare/compare_report.hpp"
 #include "src/tool/compare/dump_comparison.hpp"
+#include "src/tool/compare/verdict_report.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -124,18 +126,33 @@ std::string result_name() {
   return text;
 }
 
-bool write_csv(const std::string& directory, const std::string& csv) {
+bool write_csv(const std::string& directory, const CompareReport& report) {
   if (const int error = make_directories(directory); error != 0) {
     say("opdump: " + directory + ": " + strerror(error));
     return false;
   }
-  const std::string path = directory + '/' + result_name();
-  std::string error;
-  if (!write_file(path, as_bytes(csv), error)) {
-    say("opdump: " + error);
+  constexpr std::size_t kWriteBytes = std::size_t{64} << 10;
+  const std::string name = result_name();
+  OutputFile file;
+  std::string rows;
+  const auto put = [&](std::size_t most) {
+    const Bytes bytes = as_bytes(rows);
+    if (rows.size() < most) return true;
+    const bool written = file.write(std::span(&bytes, 1));
+    rows.clear();
+    return written;
+  };
+  bool good = file.create(directory, name);
+  if (good)
+    write_compare_csv(report, [&](const std::string& row) {
+      rows += row;
+      return good = put(kWriteBytes);
+    });
+  if (!good || !put(1) || !file.commit()) {
+    say("opdump: " + file.error());
     return false;
   }
-  say(path);
+  say(directory + '/' + name);
   return true;
 }
 
@@ -196,12 +213,16 @@ int run_compare(Words words) {
   if (interrupted()) die_of_interrupt();
   const CompareReport report = comparison.report(chosen);
   if (!tell_problems(report, search)) good = false;
+  const VerdictReport verdicts(report);
   if (options.json) {
-    std::fputs(compare_json(report).c_str(), stdout);
+    print_compare_json(report, verdicts);
   } else {
-    print_comparison(report);
+    print_comparison(report, verdicts);
   }
-  if (options.output && !write_csv(*options.output, compare_csv(report))) good = false;
+  if (options.output && !write_csv(*options.output, report)) good = false;
+  for (const std::string* const spilled : {&comparison.error(), &verdicts.error()}) {
+    if (!spilled->empty()) search.error(*spilled);
+  }
   return good ? kExitOk : kExitFailed;
 }
 

@@ -19,11 +19,16 @@ std::string_view to_string(PairedBy by);
 
 /// A tensor of ours and the golden tensor that it should equal. One of them may be missing.
 struct TensorPair {
-  std::optional<std::size_t> mine;  ///< index in `DumpSide::tensors`
+  std::optional<std::size_t> mine;  ///< number in `DumpSide::tensors`
   std::optional<std::size_t> golden;
   std::string remark{};  ///< a reason to doubt the pair; mostly empty
   PairedBy by = PairedBy::name;
 };
+
+void write_fields(FieldWriter& to, const TensorPair& pair);
+void read_fields(FieldReader& from, TensorPair& pair);
+
+using TensorPairs = SpilledList<TensorPair>;
 
 /// How tensors are paired other than by their names.
 struct PairingOptions {
@@ -39,7 +44,11 @@ struct PairingOptions {
 /// same name are paired by equal task, type and shape, then by type and shape, then by shape, then by their
 /// turn. A golden tensor without model and step serves for every step. Two files with one tensor each are
 /// always paired.
-std::vector<TensorPair> pair_tensors(const DumpSide& mine, const DumpSide& golden,
-                                     const PairingOptions& options = {});
+///
+/// Needs a bit of memory for each golden tensor, and some 50 bytes for each tensor of one name at one place.
+/// By order, or aligned, it needs several times 100 bytes for each tensor. `error` becomes what is wrong with
+/// the temporary file, if anything is.
+TensorPairs pair_tensors(const DumpSide& mine, const DumpSide& golden, const PairingOptions& options,
+                         std::string& error);
 
 }  // namespace opdump::tool

@@ -43,17 +43,25 @@ bool holds_arrays(const DumpSide& side) {
                      [](const DumpFile& file) { return !file.is_record; });
 }
 
-const DumpTensor* tensor_of(const DumpSide& side, std::optional<std::size_t> index) {
-  return index ? &side.tensors[*index] : nullptr;
-}
+/// A tensor and its file; nothing where there is none.
+struct TensorInFile {
+  TensorInFile(const DumpSide& side, std::optional<std::size_t> number) {
+    if (!number) return;
+    tensor = side.tensors[*number];
+    file = side.files[tensor->file];
+  }
+
+  std::optional<DumpTensor> tensor;
+  DumpFile file;
+};
 
 /// Name, dtype and address of one side.
-void add_side(const DumpSide& side, const DumpTensor* tensor, bool with_address,
-              std::vector<std::string>& cells) {
-  cells.push_back(tensor != nullptr ? csv_name(side.files[tensor->file].op) : "*");
-  cells.push_back(tensor != nullptr ? std::string(info(tensor->dtype).name) : kNone);
+void add_side(const TensorInFile& side, bool with_address, std::vector<std::string>& cells) {
+  cells.push_back(side.tensor ? csv_name(side.file.op) : "*");
+  cells.push_back(side.tensor ? std::string(info(side.tensor->dtype).name) : kNone);
   if (!with_address) return;
-  cells.push_back(tensor != nullptr && tensor->address != 0 ? std::to_string(tensor->address) : kNone);
+  const bool told = side.tensor && side.tensor->address != 0;
+  cells.push_back(told ? std::to_string(side.tensor->address) : kNone);
 }
 
 std::string line_of(const std::vector<std::string>& cells) {
@@ -65,14 +73,14 @@ std::string line_of(const std::vector<std::string>& cells) {
   return line + '\n';
 }
 
-void write_side(JsonWriter& json, const DumpSide& side, const DumpTensor* tensor) {
-  if (tensor == nullptr) {
+void write_side(JsonWriter& json, const TensorInFile& side) {
+  if (!side.tensor) {
     json.json("null");
     return;
   }
-  json.open('{').key("file").text(side.files[tensor->file].path);
-  json.key("dtype").text(info(tensor->dtype).name);
-  json.key("shape").json(shape_text(tensor->shape)).close('}');
+  json.open('{').key("file").text(side.file.path);
+  json.key("dtype").text(info(side.tensor->dtype).name);
+  json.key("shape").json(shape_text(side.tensor->shape)).close('}');
 }
 
 void write_comparison(JsonWriter& json, const CompareReport& report, const PairResult& result,
@@ -101,19 +109,39 @@ void write_comparison(JsonWriter& json, const CompareReport& report, const PairR
   json.key("diverges").flag(report.diverges(result));
 }
 
-/// By how far it is off: what is nearer to the start of a ranking is worse.
-bool worse(const PairResult* a, const PairResult* b) {
-  const auto badness = [](const PairResult* result) {
-    const double distance = result->comparison->relative_euclidean_distance;
-    return std::isnan(distance) ? HUGE_VAL : distance;
+/// The numbers of the results that are farthest off, the worst first, of equal ones the earlier.
+class Farthest {
+ public:
+  explicit Farthest(std::size_t most) : most_(most) {}
+
+  void add(std::size_t number, const PairResult& result) {
+    ++count_;
+    const double distance = result.comparison->relative_euclidean_distance;
+    const double badness = std::isnan(distance) ? HUGE_VAL : distance;
+    const auto behind = std::upper_bound(worst_.begin(), worst_.end(), badness,
+                                         [](double a, const Ranked& b) { return a > b.badness; });
+    worst_.insert(behind, {badness, number});
+    if (worst_.size() > most_) worst_.pop_back();
+  }
+
+  struct Ranked {
+    double badness;
+    std::size_t number;
   };
-  return badness(a) > badness(b);
-}
+
+  const std::vector<Ranked>& worst() const { return worst_; }
+  std::size_t count() const { return count_; }
+
+ private:
+  const std::size_t most_;
+  std::vector<Ranked> worst_;
+  std::size_t count_ = 0;
+};
 
 std::vector<std::string> ranking_row(const CompareReport& report, const PairResult& result) {
   const Comparison& c = *result.comparison;
-  const DumpTensor& tensor = report.mine.tensors[*result.pair.mine];
-  const DumpFile& file = report.mine.files[tensor.file];
+  const DumpTensor tensor = report.mine.tensors[*result.pair.mine];
+  const DumpFile file = report.mine.files[tensor.file];
   const double percent =
       c.elements == 0 ? 100 : 100.0 * static_cast<double>(c.equal) / static_cast<double>(c.elements);
   char equal[32];
@@ -141,12 +169,10 @@ void print_kept(const char* side, const DumpSide& dump) {
                 printable(kept_words(kept)).c_str());
 }
 
+using PairedCounts = std::map<PairedBy, std::size_t>;
+
 /// How pairs came about, where names alone did not do it.
-void print_pairing(const CompareReport& report) {
-  std::map<PairedBy, std::size_t> counts;
-  for (const PairResult& result : report.results) {
-    if (result.pair.mine && result.pair.golden) ++counts[result.pair.by];
-  }
+void print_pairing(const PairedCounts& counts) {
   if (counts.empty() || (counts.size() == 1 && counts.contains(PairedBy::name))) return;
   std::string text;
   for (const auto& [by, count] : counts)
@@ -179,7 +205,7 @@ bool CompareReport::diverges(const PairResult& result) const {
 
 std::string CompareReport::tensor_name(const PairResult& result) const {
   const DumpSide& side = result.pair.mine ? mine : golden;
-  const DumpTensor& tensor = side.tensors[result.pair.mine ? *result.pair.mine : *result.pair.golden];
+  const DumpTensor tensor = side.tensors[result.pair.mine ? *result.pair.mine : *result.pair.golden];
   return side.files[tensor.file].op + (tensor.is_output ? ":output:" : ":input:") +
          std::to_string(tensor.index);
 }
@@ -213,7 +239,7 @@ std::string position_text(std::uint64_t at, const std::vector<Dim>& shape) {
   return shape_text(position);
 }
 
-std::string compare_csv(const CompareReport& report) {
+void write_compare_csv(const CompareReport& report, const std::function<bool(const std::string&)>& put) {
   const bool mine_address = !holds_arrays(report.mine);
   const bool golden_address = !holds_arrays(report.golden);
   std::vector<std::string> cells = {"Index", "OpType", "NPUDump", "DataType"};
@@ -223,80 +249,85 @@ std::string compare_csv(const CompareReport& report) {
   cells.insert(cells.end(), {"TensorIndex", "Shape"});
   for (const Measure* measure : report.measures) cells.emplace_back(measure->name);
   cells.push_back("CompareFailReason");
-  std::string csv = line_of(cells);
+  bool more = put(line_of(cells));
 
   std::size_t index = 0;
-  const std::string* last_path = nullptr;
-  for (const PairResult& result : report.results) {
-    const DumpTensor* x = tensor_of(report.mine, result.pair.mine);
-    const DumpTensor* y = tensor_of(report.golden, result.pair.golden);
-    const std::string& path =
-        x != nullptr ? report.mine.files[x->file].path : report.golden.files[y->file].path;
-    if (last_path != nullptr && *last_path != path) ++index;
-    last_path = &path;
-    const std::string& type =
-        x != nullptr ? report.mine.files[x->file].type : report.golden.files[y->file].type;
-    cells = {std::to_string(index), result.comparison && !type.empty() ? csv_name(type) : kNone};
-    add_side(report.mine, x, mine_address, cells);
-    add_side(report.golden, y, golden_address, cells);
+  std::optional<std::string> last_path;
+  for (auto at = report.results.begin(); more && at != report.results.end(); ++at) {
+    const PairResult& result = *at;
+    const TensorInFile x(report.mine, result.pair.mine);
+    const TensorInFile y(report.golden, result.pair.golden);
+    const DumpFile& file = x.tensor ? x.file : y.file;
+    if (last_path && *last_path != file.path) ++index;
+    last_path = file.path;
+    cells = {std::to_string(index), result.comparison && !file.type.empty() ? csv_name(file.type) : kNone};
+    add_side(x, mine_address, cells);
+    add_side(y, golden_address, cells);
     std::string reason = result.comparison ? result.remark : result.problem;
+    cells.push_back(csv_name(report.tensor_name(result)));
     if (result.comparison) {
-      cells.push_back(csv_name(report.tensor_name(result)));
-      cells.push_back(shape_text(x->shape));
+      cells.push_back(shape_text(x.tensor->shape));
       for (const Measure* measure : report.measures) {
-        cells.push_back(measure_text(*measure, *result.comparison, is_scalar(*x)));
-        const std::string remark = measure_remark(*measure, *result.comparison, is_scalar(*x));
+        cells.push_back(measure_text(*measure, *result.comparison, is_scalar(*x.tensor)));
+        const std::string remark = measure_remark(*measure, *result.comparison, is_scalar(*x.tensor));
         if (!remark.empty()) reason += (reason.empty() ? "" : ",") + remark;
       }
     } else {
-      cells.push_back(csv_name(report.tensor_name(result)));
       cells.insert(cells.end(), report.measures.size() + 1, kNone);
     }
     cells.push_back(reason);
-    csv += line_of(cells);
+    more = put(line_of(cells));
   }
-  return csv;
 }
 
-std::string compare_json(const CompareReport& report) {
+void print_compare_json(const CompareReport& report, const VerdictReport& verdicts) {
   JsonWriter json;
+  const auto flush = [&json] { std::fputs(json.take().c_str(), stdout); };
   json.open('{').key("tensors").open('[');
   for (const PairResult& result : report.results) {
-    const DumpTensor* x = tensor_of(report.mine, result.pair.mine);
-    const DumpTensor* y = tensor_of(report.golden, result.pair.golden);
+    const TensorInFile x(report.mine, result.pair.mine);
+    const TensorInFile y(report.golden, result.pair.golden);
     json.line(2).open('{').key("tensor").text(report.tensor_name(result));
-    if (x != nullptr && report.mine.files[x->file].boot)
-      json.key("boot").number(*report.mine.files[x->file].boot);
-    if (x != nullptr && !report.mine.files[x->file].place.empty())
-      json.key("place").text(report.mine.files[x->file].place);
-    write_side(json.key("mine"), report.mine, x);
-    write_side(json.key("golden"), report.golden, y);
-    if (x != nullptr && y != nullptr) json.key("paired_by").text(to_string(result.pair.by));
+    if (x.tensor && x.file.boot) json.key("boot").number(*x.file.boot);
+    if (x.tensor && !x.file.place.empty()) json.key("place").text(x.file.place);
+    write_side(json.key("mine"), x);
+    write_side(json.key("golden"), y);
+    if (x.tensor && y.tensor) json.key("paired_by").text(to_string(result.pair.by));
     if (result.comparison) {
-      write_comparison(json, report, result, x->shape);
+      write_comparison(json, report, result, x.tensor->shape);
     } else {
       json.key("problem").text(result.problem);
     }
     json.close('}');
+    flush();
   }
   json.line().close(']');
-  VerdictReport(report).write(json);
+  verdicts.write(json, flush);
   json.close('}');
-  return json.take() + '\n';
+  flush();
+  std::puts("");
 }
 
-void print_comparison(const CompareReport& report) {
+void print_comparison(const CompareReport& report, const VerdictReport& verdicts) {
   constexpr std::size_t kMostRows = 20;
-  std::vector<const PairResult*> compared, diverging, apart;
-  std::uint64_t lonely_mine = 0, lonely_golden = 0, failed = 0, equal = 0, by_turn = 0, unscaled = 0,
-                summaries = 0;
+  std::optional<std::size_t> first_diverging, first_apart;
+  std::uint64_t compared = 0, diverging = 0, lonely_mine = 0, lonely_golden = 0, failed = 0, equal = 0,
+                by_turn = 0, unscaled = 0, summaries = 0;
+  Farthest apart(kMostRows);
+  PairedCounts paired;
+  std::size_t number = 0;
   for (const PairResult& result : report.results) {
+    const std::size_t here = number++;
+    if (result.pair.mine && result.pair.golden) ++paired[result.pair.by];
     if (result.comparison) {
-      compared.push_back(&result);
-      if (report.diverges(result)) diverging.push_back(&result);
+      ++compared;
+      if (report.diverges(result) && diverging++ == 0) first_diverging = here;
       const bool same = result.comparison->equal == result.comparison->elements;
       equal += same ? 1 : 0;
-      if (!same && result.comparison->summary_distance != 0.0) apart.push_back(&result);
+      if (!same && result.comparison->summary_distance != 0.0) {
+        if (!first_apart) first_apart = here;
+        apart.add(here, result);
+      }
       by_turn += result.pair.remark.empty() ? 0 : 1;
       summaries += result.comparison->summary_distance ? 1 : 0;
       unscaled += result.unscaled ? 1 : 0;
@@ -308,8 +339,8 @@ void print_comparison(const CompareReport& report) {
       ++failed;
     }
   }
-  std::printf("%s compared: %zu equal, %zu diverging", count_text(compared.size(), "tensor").c_str(),
-              static_cast<std::size_t>(equal), diverging.size());
+  std::printf("%s compared: %zu equal, %zu diverging", count_text(compared, "tensor").c_str(),
+              static_cast<std::size_t>(equal), static_cast<std::size_t>(diverging));
   const auto count = [](std::uint64_t tensors, const char* what) {
     if (tensors != 0) std::printf(", %zu %s", static_cast<std::size_t>(tensors), what);
   };
@@ -323,15 +354,17 @@ void print_comparison(const CompareReport& report) {
         "%s only by statistics, which agree up to 5 %% of the range unless --limits statistics=N says "
         "otherwise\n",
         count_text(summaries, "tensor").c_str());
-  if (!diverging.empty()) {
-    std::printf("first to diverge: %s (%s)\n", printable(report.tensor_name(*diverging[0])).c_str(),
-                broken_limits(report, *diverging[0]).c_str());
+  if (first_diverging) {
+    const PairResult first = report.results[*first_diverging];
+    std::printf("first to diverge: %s (%s)\n", printable(report.tensor_name(first)).c_str(),
+                broken_limits(report, first).c_str());
   }
-  if (!apart.empty()) {
-    std::printf("first unequal: %s (%s)\n", printable(report.tensor_name(*apart[0])).c_str(),
-                measures_text(report, *apart[0]).c_str());
+  if (first_apart) {
+    const PairResult first = report.results[*first_apart];
+    std::printf("first unequal: %s (%s)\n", printable(report.tensor_name(first)).c_str(),
+                measures_text(report, first).c_str());
   }
-  print_pairing(report);
+  print_pairing(paired);
   if (by_turn != 0)
     std::printf("%s share a name and were paired by their turn, though shape or type differ\n",
                 count_text(by_turn, "tensor").c_str());
@@ -341,16 +374,15 @@ void print_comparison(const CompareReport& report) {
         count_text(unscaled, "tensor").c_str());
   print_kept("mine", report.mine);
   print_kept("golden", report.golden);
-  VerdictReport(report).print();
-  if (!apart.empty()) {
-    std::stable_sort(apart.begin(), apart.end(), worse);
-    std::printf("\nfarthest apart\n");
-    Table table("  ", "llrrrlrr");
-    table.add({"tensor", "model/step", "cosine", "euclid", "max_abs", "at, mine for golden", "equal", "ulp"});
-    for (std::size_t i = 0; i < apart.size() && i < kMostRows; ++i) table.add(ranking_row(report, *apart[i]));
-    table.print();
-    if (apart.size() > kMostRows) std::printf("  and %zu more\n", apart.size() - kMostRows);
-  }
+  verdicts.print();
+  if (apart.count() == 0) return;
+  std::printf("\nfarthest apart\n");
+  Table table("  ", "llrrrlrr");
+  table.add({"tensor", "model/step", "cosine", "euclid", "max_abs", "at, mine for golden", "equal", "ulp"});
+  for (const Farthest::Ranked& ranked : apart.worst())
+    table.add(ranking_row(report, report.results[ranked.number]));
+  table.print();
+  if (apart.count() > kMostRows) std::printf("  and %zu more\n", apart.count() - kMostRows);
 }
 
 }  // namespace opdump::tool

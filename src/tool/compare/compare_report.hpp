@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -7,11 +8,13 @@
 
 namespace opdump::tool {
 
+class VerdictReport;
+
 /// Everything that goes into the reports of a comparison.
 struct CompareReport {
   const DumpSide& mine;
   const DumpSide& golden;
-  const std::vector<PairResult>& results;
+  const PairResults& results;
   const std::vector<const Measure*>& measures;
   const std::vector<Threshold>& thresholds;
 
@@ -31,13 +34,15 @@ std::string measures_text(const CompareReport& report, const PairResult& result)
 /// "[1,0,27]" of an element's number in row-major order.
 std::string position_text(std::uint64_t at, const std::vector<Dim>& shape);
 
-/// The vendor's `result_{time}.csv`.
-std::string compare_csv(const CompareReport& report);
+/// Gives the vendor's `result_{time}.csv` to `put`, piece by piece, until it returns false.
+void write_compare_csv(const CompareReport& report, const std::function<bool(const std::string&)>& put);
+
+// Each prints to stdout; `verdicts` are those of the report.
 
 /// One JSON object.
-std::string compare_json(const CompareReport& report);
+void print_compare_json(const CompareReport& report, const VerdictReport& verdicts);
 
-/// Prints which tensor diverges first, which is worst, and which could not be compared.
-void print_comparison(const CompareReport& report);
+/// Which tensor diverges first, which is worst, and which could not be compared.
+void print_comparison(const CompareReport& report, const VerdictReport& verdicts);
 
 }  // namespace opdump::tool

@@ -43,7 +43,7 @@ void add_detail(const compare::ComparedArray& x, const compare::ComparedArray& y
 }
 
 std::string missing_partner(const DumpSide& side, std::size_t tensor, const char* where) {
-  const DumpTensor& lonely = side.tensors[tensor];
+  const DumpTensor lonely = side.tensors[tensor];
   return "there is no " + std::string(lonely.is_output ? "output " : "input ") +
          std::to_string(lonely.index) + " of operator '" + side.files[lonely.file].op + "' " + where;
 }
@@ -94,8 +94,8 @@ bool is_cut(const std::string& kept) {
 
 /// By their statistics, of tensors of which one side has nothing else.
 void CompareTask::compare_summaries(PairResult& result) const {
-  const DumpTensor& x = mine.tensors[*result.pair.mine];
-  const DumpTensor& y = golden.tensors[*result.pair.golden];
+  const DumpTensor x = mine.tensors[*result.pair.mine];
+  const DumpTensor y = golden.tensors[*result.pair.golden];
   const std::string& kept = x.kept.empty() ? y.kept : x.kept;
   if (x.kept != y.kept && (is_cut(x.kept) || is_cut(y.kept))) {
     result.problem =
@@ -124,8 +124,8 @@ void CompareTask::compare_summaries(PairResult& result) const {
 }
 
 void CompareTask::compare_pair(unsigned threads, PairResult& result) const {
-  const DumpTensor& x = mine.tensors[*result.pair.mine];
-  const DumpTensor& y = golden.tensors[*result.pair.golden];
+  const DumpTensor x = mine.tensors[*result.pair.mine];
+  const DumpTensor y = golden.tensors[*result.pair.golden];
   if (x.summary || y.summary) return compare_summaries(result);
   PairOrder order = order_pair(x, y, usual);
   result.problem = std::move(order.problem);
@@ -160,16 +160,17 @@ std::optional<double> CompareTask::expected_error(const PairResult& result, cons
       comparison = compare::compare(array_of(rounded, DType::float32), pair.golden(),
                                     result.comparison->elements, threads);
     };
-    const DumpTensor& x = mine.tensors[*result.pair.mine];
+    const DumpTensor x = mine.tensors[*result.pair.mine];
     if (pair.mine_is_real()) {
       const RealNumbers reals(*x.quant, x.dtype, is_uniform(*x.quant) ? Shape{} : Shape(result.shape));
       if (reals.rounds()) compare_rounded(reals);
     } else if (const std::optional<FloatRounding> rounding = rounding_of(x.dtype)) {
       compare_rounded(*rounding);
     }
-  } else if (expected.side != nullptr && expected.tensors[*result.pair.golden]) {
-    const DumpTensor& x = expected.side->tensors[*expected.tensors[*result.pair.golden]];
-    const DumpTensor& y = golden.tensors[*result.pair.golden];
+  } else if (const std::optional<std::size_t> other_tensor =
+                 expected.side == nullptr ? std::nullopt : expected.tensors[*result.pair.golden]) {
+    const DumpTensor x = expected.side->tensors[*other_tensor];
+    const DumpTensor y = golden.tensors[*result.pair.golden];
     const PairOrder order = order_pair(x, y, usual);
     OpenPair other;
     if (x.summary || !order.problem.empty() || !other.open(*expected.side, x, golden, y, order))
@@ -181,47 +182,114 @@ std::optional<double> CompareTask::expected_error(const PairResult& result, cons
   return comparison->root_mean_square_error;
 }
 
-}  // namespace
+bool is_large(const DumpTensor& mine) {
+  return mine.elements > 2 * compare::kThreadElements;
+}
 
-std::vector<PairResult> compare_pairs(const DumpSide& mine, const DumpSide& golden,
-                                      const std::vector<TensorPair>& pairs, bool detail,
-                                      const ExpectedErrors& expected) {
-  std::vector<PairResult> results(pairs.size());
-  std::vector<std::size_t> small, large;
-  std::uint64_t total = 0;
-  for (std::size_t i = 0; i < pairs.size(); ++i) {
-    PairResult& result = results[i];
-    result.pair = pairs[i];
-    if (!result.pair.golden) {
-      result.problem = missing_partner(mine, *result.pair.mine, "in the golden dump");
-    } else if (!result.pair.mine) {
-      result.problem = missing_partner(golden, *result.pair.golden, "in my dump");
-    } else {
-      const DumpTensor& x = mine.tensors[*result.pair.mine];
-      const DumpTensor& y = golden.tensors[*result.pair.golden];
-      total += x.data_bytes + y.data_bytes;
-      (x.elements > 2 * compare::kThreadElements ? large : small).push_back(i);
+/// Compares the pairs of small tensors, then those of large ones.
+class PairsCompared {
+ public:
+  PairsCompared(const DumpSide& mine, const DumpSide& golden, const TensorPairs& pairs, bool detail,
+                const ExpectedErrors& expected)
+      : pairs_(pairs),
+        next_(pairs.begin()),
+        workers_(usable_workers()),
+        task_{.mine = mine,
+              .golden = golden,
+              .expected = expected,
+              .usual = usual_formats(mine, golden, pairs),
+              .detail = detail} {}
+
+  PairResults run() {
+    look();
+    PairResults compared(large_);
+    Progress progress(total_);
+    const auto compare = [&](PairResult& result, unsigned threads) {
+      if (interrupted() || !result.pair.mine || !result.pair.golden) return;
+      task_.compare_pair(threads, result);
+      progress.add(bytes_of(result.pair));
+    };
+    std::vector<PairResult> results(kOrderedWindow);
+    run_in_order({.count = pairs_.size() - large_.size(),
+                  .take = [&](std::size_t item) { take_small(results[item % kOrderedWindow]); },
+                  .work = [&](std::size_t item, std::size_t) { compare(results[item % kOrderedWindow], 1); },
+                  .deliver = [&](std::size_t item) { compared.push_back(results[item % kOrderedWindow]); }},
+                 workers_);
+    for (const std::size_t number : large_) {
+      PairResult result = result_of(pairs_[number]);
+      compare(result, static_cast<unsigned>(workers_));
+      compared.push_back(result);
+    }
+    return compared;
+  }
+
+ private:
+  void look() {
+    std::size_t number = 0;
+    for (const TensorPair& pair : pairs_) {
+      if (pair.mine && pair.golden) {
+        total_ += bytes_of(pair);
+        if (is_large(task_.mine.tensors[*pair.mine])) large_.push_back(number);
+      }
+      ++number;
     }
   }
-  const CompareTask task = {.mine = mine,
-                            .golden = golden,
-                            .expected = expected,
-                            .usual = usual_formats(mine, golden, pairs),
-                            .detail = detail};
-  Progress progress(total);
-  const std::size_t workers = usable_workers();
-  const auto run = [&](std::size_t i, unsigned threads) {
-    if (interrupted()) return;
-    task.compare_pair(threads, results[i]);
-    progress.add(mine.tensors[*results[i].pair.mine].data_bytes +
-                 golden.tensors[*results[i].pair.golden].data_bytes);
-  };
-  run_in_order({.count = small.size(),
-                .work = [&](std::size_t item, std::size_t) { run(small[item], 1); },
-                .deliver = [](std::size_t) {}},
-               workers);
-  for (const std::size_t i : large) run(i, static_cast<unsigned>(workers));
-  return results;
+
+  /// The next pair that is not large.
+  void take_small(PairResult& result) {
+    for (; next_large_ < large_.size() && large_[next_large_] == number_; ++number_, ++next_) ++next_large_;
+    result = result_of(*next_);
+    ++number_;
+    ++next_;
+  }
+
+  PairResult result_of(const TensorPair& pair) const {
+    PairResult result;
+    result.pair = pair;
+    if (!pair.golden) {
+      result.problem = missing_partner(task_.mine, *pair.mine, "in the golden dump");
+    } else if (!pair.mine) {
+      result.problem = missing_partner(task_.golden, *pair.golden, "in my dump");
+    }
+    return result;
+  }
+
+  std::uint64_t bytes_of(const TensorPair& pair) const {
+    return task_.mine.tensors[*pair.mine].data_bytes + task_.golden.tensors[*pair.golden].data_bytes;
+  }
+
+  const TensorPairs& pairs_;
+  TensorPairs::Iterator next_;
+  std::size_t number_ = 0;      ///< of `next_`
+  std::size_t next_large_ = 0;  ///< of those that are large
+  const std::size_t workers_;
+  const CompareTask task_;
+  std::uint64_t total_ = 0;
+  std::vector<std::size_t> large_;  ///< numbers of pairs
+};
+
+}  // namespace
+
+void write_fields(FieldWriter& to, const PairResult& result) {
+  write_fields(to, result.pair);
+  to.put(result.comparison).text(result.problem).text(result.remark).put(result.unscaled).list(result.shape);
+}
+
+void read_fields(FieldReader& from, PairResult& result) {
+  read_fields(from, result.pair);
+  from.get(result.comparison).get(result.problem).get(result.remark).get(result.unscaled).list(result.shape);
+}
+
+std::size_t PairResults::place_of(std::size_t number) const {
+  const auto at = std::lower_bound(large_.begin(), large_.end(), number);
+  const std::size_t before = static_cast<std::size_t>(at - large_.begin());
+  const bool is_large = at != large_.end() && *at == number;
+  return is_large ? list_.size() - large_.size() + before : number - before;
+}
+
+PairResults compare_pairs(const DumpSide& mine, const DumpSide& golden, const TensorPairs& pairs, bool detail,
+                          const ExpectedErrors& expected) {
+  return PairsCompared(mine, golden, pairs, detail, expected).run();
 }
 
 }  // namespace opdump::tool

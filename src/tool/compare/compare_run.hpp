@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "src/tool/compare/compare_pairing.hpp"
@@ -18,18 +19,77 @@ struct PairResult {
   std::vector<Dim> shape;  ///< of the compared elements; empty without comparison
 };
 
+void write_fields(FieldWriter& to, const PairResult& result);
+void read_fields(FieldReader& from, PairResult& result);
+
+/// The results of pairs, in the order of the pairs. In bounded memory but for 8 bytes for each pair of large
+/// tensors. Several threads may read at once.
+class PairResults {
+ public:
+  /// `large`: the numbers of pairs of large tensors.
+  explicit PairResults(std::vector<std::size_t> large = {}) : large_(std::move(large)) {}
+
+  /// Adds the next result of a pair of small tensors, or after all of these of a pair of large ones.
+  void push_back(const PairResult& result) { list_.push_back(result); }
+
+  std::size_t size() const { return list_.size(); }
+  bool empty() const { return list_.empty(); }
+  PairResult operator[](std::size_t number) const { return list_[place_of(number)]; }
+
+  /// Why results are missing; else empty.
+  const std::string& error() const { return list_.error(); }
+
+  class Iterator {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = PairResult;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const PairResult*;
+    using reference = const PairResult&;
+
+    Iterator(const PairResults& results, std::size_t number) : results_(&results), number_(number) { read(); }
+
+    const PairResult& operator*() const { return result_; }
+    const PairResult* operator->() const { return &result_; }
+    Iterator& operator++() {
+      ++number_;
+      read();
+      return *this;
+    }
+    bool operator==(const Iterator& other) const { return number_ == other.number_; }
+    bool operator!=(const Iterator& other) const { return number_ != other.number_; }
+
+   private:
+    void read() {
+      if (number_ < results_->size()) result_ = (*results_)[number_];
+    }
+
+    const PairResults* results_;
+    std::size_t number_;
+    PairResult result_{};
+  };
+
+  Iterator begin() const { return Iterator(*this, 0); }
+  Iterator end() const { return Iterator(*this, size()); }
+
+ private:
+  std::size_t place_of(std::size_t number) const;
+
+  SpilledList<PairResult> list_;    ///< those of small tensors, then the large ones
+  std::vector<std::size_t> large_;  ///< the numbers of pairs of large tensors
+};
+
 /// What error is to be expected of a tensor whose precision is lower than the golden one's.
 struct ExpectedErrors {
   const DumpSide* side = nullptr;                   ///< that of a dump of that precision; null: none
-  std::vector<std::optional<std::size_t>> tensors;  ///< of `side`, by the number of the golden tensor
+  SpilledList<std::optional<std::size_t>> tensors;  ///< of `side`, by the number of the golden tensor
   bool rounded = false;                             ///< that of the golden tensor, rounded to my dtype
 };
 
 /// Compares all pairs, with `detail` all that are not equal also in detail; without it only those with NaNs
 /// or infinities: several small ones at a time, and each large one on all threads. The results are in the
 /// order of `pairs`. Shows its progress on a terminal. Ends early, with the results so far, when interrupted.
-std::vector<PairResult> compare_pairs(const DumpSide& mine, const DumpSide& golden,
-                                      const std::vector<TensorPair>& pairs, bool detail,
-                                      const ExpectedErrors& expected = {});
+PairResults compare_pairs(const DumpSide& mine, const DumpSide& golden, const TensorPairs& pairs, bool detail,
+                          const ExpectedErrors& expected = {});
 
 }  // namespace opdump::tool

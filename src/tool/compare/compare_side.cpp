@@ -7,8 +7,10 @@
 #include <set>
 
 #include "src/tool/cli/decimal.hpp"
+#include "src/tool/cli/progress.hpp"
 #include "src/tool/compare/array_container.hpp"
 #include "src/tool/compare/msprobe_dump.hpp"
+#include "src/tool/compare/side_order.hpp"
 #include "src/tool/convert/npy_array.hpp"
 #include "src/tool/dump/block_format.hpp"
 #include "src/tool/dump/elements.hpp"
@@ -66,7 +68,7 @@ void add_record(const RecordFile& file, std::size_t number, DumpSide& side) {
     } else {
       tensor.problem = "its dtype code " + std::to_string(in.dtype_code) + " is unknown";
     }
-    side.tensors.push_back(std::move(tensor));
+    side.tensors.push_back(tensor);
   }
 }
 
@@ -98,7 +100,7 @@ void add_array(const ContainedArray& array, const NpyName& name, std::size_t fil
   tensor.data_offset = array.offset;
   tensor.data_bytes = array.bytes;
   count_elements(tensor, true);
-  side.tensors.push_back(std::move(tensor));
+  side.tensors.push_back(tensor);
 }
 
 bool add_npy(const MappedFile& file, std::size_t number, const NpyName& name, DumpSide& side,
@@ -165,9 +167,9 @@ void add_statistics(const StatisticsRecord& record, DumpFile place, DumpSide& si
     tensor.shape = dims_of(line.shape);
     tensor.elements = element_count(tensor.shape).ok() ? element_count(tensor.shape).value() : 0;
     tensor.summary = summary_of(line);
-    side.tensors.push_back(std::move(tensor));
+    side.tensors.push_back(tensor);
   }
-  side.files.push_back(std::move(place));
+  side.files.push_back(place);
 }
 
 constexpr std::string_view kMsprobeFile = "dump.json";
@@ -252,10 +254,13 @@ class SideReader {
       file.op = lite->op;
       if (const std::optional<RecordPlace> place = parse_lite_place(directory))
         file.place = std::string(place->model) + "/" + std::to_string(place->step);
-      lite_.push_back(number);
+      file.is_lite = true;
       if (record_.open_bytes(found.path, named_tensor(*lite), lite->padded()) != RecordFile::Opened::ok)
         return report_.error(record_.error());
       add_record(record_, number, side);
+      lite_apart_ = lite_apart_ || (lite_files_ != 0 && file.place != lite_place_);
+      lite_place_ = file.place;
+      ++lite_files_;
     } else {
       const RecordFile::Opened opened = record_.open(found.path);
       if (const Stray stray = judge_stray(found);
@@ -274,16 +279,18 @@ class SideReader {
       file.is_record = true;
       add_record(record_, number, side);
     }
-    side.files.push_back(std::move(file));
+    side.files.push_back(file);
   }
 
   /// Of MindSpore Lite, a folder is that of a run: its number only tells several of them apart.
   void forget_only_run(DumpSide& side) const {
-    const auto elsewhere = [&](std::size_t file) {
-      return side.files[file].place != side.files[lite_[0]].place;
-    };
-    if (lite_.empty() || std::any_of(lite_.begin(), lite_.end(), elsewhere)) return;
-    for (const std::size_t file : lite_) side.files[file].place.clear();
+    if (lite_files_ == 0 || lite_apart_) return;
+    SpilledList<DumpFile> files;
+    for (DumpFile file : side.files) {
+      if (file.is_lite) file.place.clear();
+      files.push_back(file);
+    }
+    side.files = std::move(files);
   }
 
  private:
@@ -294,7 +301,7 @@ class SideReader {
       DumpTensor tensor = tensor_of(number, in, in);
       tensor.elements = element_count(in.shape).ok() ? element_count(in.shape).value() : 0;
       tensor.summary = in.summary;
-      side.tensors.push_back(std::move(tensor));
+      side.tensors.push_back(tensor);
     } else {
       file.path = msprobe_.back() + '/' + in.file;
       NpyName role;
@@ -304,7 +311,7 @@ class SideReader {
       if (!array_.open(file.path)) return report_.error(array_.error());
       if (!add_npy(array_, number, role, side, reason)) return report_.error(file.path + ": " + reason);
     }
-    side.files.push_back(std::move(file));
+    side.files.push_back(file);
   }
 
   static std::string directory_of(const FoundFile& found) {
@@ -317,7 +324,9 @@ class SideReader {
   MappedFile array_;
   RecordFile record_;
   StatisticsFile statistics_;
-  std::vector<std::size_t> lite_;     ///< files of MindSpore Lite
+  std::uint64_t lite_files_ = 0;      ///< of MindSpore Lite
+  std::string lite_place_;            ///< of the last of them
+  bool lite_apart_ = false;           ///< not all of them have the same place
   std::vector<std::string> msprobe_;  ///< directories of its arrays
   std::set<std::string> msprobe_files_;
 };
@@ -339,6 +348,16 @@ void take_blocks(DumpTensor& tensor) {
   tensor.elements = elements.value();
 }
 
+void read_files(const FileList& found, const SearchReport& report, Progress& progress, DumpSide& side) {
+  SideReader reader(report, found);
+  for (const FoundFile& file : found) reader.add_msprobe(file, side);
+  for (const FoundFile& file : found) {
+    if (!reader.is_of_msprobe(file)) reader.add(file, side);
+    if (Progress::is_seen()) progress.add(bytes_of(file));
+  }
+  reader.forget_only_run(side);
+}
+
 }  // namespace
 
 DumpSide read_side(const std::string& path, const SearchReport& report, std::optional<std::uint32_t> boot) {
@@ -351,40 +370,47 @@ DumpSide read_side(const std::string& path, const SearchReport& report, std::opt
   };
   find_files(path, true, take, report);
   found.finish();
-  SideReader reader(report, found);
-  for (const FoundFile& file : found) reader.add_msprobe(file, side);
-  for (const FoundFile& file : found) {
-    if (!reader.is_of_msprobe(file)) reader.add(file, side);
+  {
+    Progress progress(Progress::is_seen() ? total_bytes(found) : 0);
+    const SearchReport above_bar = {.error =
+                                        [&](const std::string& message) {
+                                          progress.wipe();
+                                          report.error(message);
+                                        },
+                                    .note =
+                                        [&](const std::string& message) {
+                                          progress.wipe();
+                                          report.note(message);
+                                        }};
+    read_files(found, above_bar, progress, side);
   }
   if (!found.error().empty()) report.error(found.error());
-  reader.forget_only_run(side);
-  // Files without a time stay where they were found, behind those with one.
-  const auto when = [&](const DumpTensor& tensor) {
-    const std::uint64_t time = side.files[tensor.file].unix_us;
-    return time == 0 ? UINT64_MAX : time;
-  };
-  std::stable_sort(side.tensors.begin(), side.tensors.end(), [&](const DumpTensor& a, const DumpTensor& b) {
-    if (side.files[a.file].boot != side.files[b.file].boot)
-      return side.files[a.file].boot < side.files[b.file].boot;
-    if (when(a) != when(b)) return when(a) < when(b);
-    if (side.files[a.file].op != side.files[b.file].op) return a.file < b.file;
-    return a.is_output != b.is_output ? b.is_output : a.index < b.index;
-  });
+  for (const std::string& error : {sort_tensors(side), side.files.error(), side.tensors.error()}) {
+    if (!error.empty()) report.error(error);
+  }
   return side;
 }
 
 void add_cards(const CardedOps* card, BesideCards& beside, DumpSide& side) {
-  for (DumpTensor& tensor : side.tensors) {
-    const std::string& path = side.files[tensor.file].path;
-    const CardedOps* const found = card != nullptr ? card : beside.of(path.substr(0, path.rfind('/') + 1));
-    if (found == nullptr) continue;
-    const RunTensor* const carded = found->tensor(side.files[tensor.file].op, tensor.is_output, tensor.index);
-    if (carded == nullptr) continue;
+  const auto card_of = [&](const std::string& path) {
+    return card != nullptr ? card : beside.of(path.substr(0, path.rfind('/') + 1));
+  };
+  // Mostly there is none.
+  const bool any = std::any_of(side.files.begin(), side.files.end(),
+                               [&](const DumpFile& file) { return card_of(file.path) != nullptr; });
+  if (!any) return;
+  change_tensors(side, [&](DumpTensor& tensor) {
+    const DumpFile file = side.files[tensor.file];
+    const CardedOps* const found = card_of(file.path);
+    const RunTensor* const carded =
+        found == nullptr ? nullptr : found->tensor(file.op, tensor.is_output, tensor.index);
+    if (carded == nullptr) return true;
     tensor.constant = carded->is_constant;
     tensor.name = carded->name;
     tensor.quant = carded->quant.scheme == QuantScheme::none ? nullptr : &carded->quant;
     if (tensor.quant != nullptr && tensor.quant->scheme == QuantScheme::block) take_blocks(tensor);
-  }
+    return true;
+  });
 }
 
 }  // namespace opdump::tool

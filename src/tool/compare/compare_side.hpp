@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,13 +11,14 @@
 #include "src/tool/compare/tensor_summary.hpp"
 #include "src/tool/dump/found_files.hpp"
 #include "src/tool/dump/memory_layout.hpp"
+#include "src/tool/dump/spilled_list.hpp"
 #include "src/tool/run/beside_cards.hpp"
 
 namespace opdump::tool {
 
 /// One tensor of a dump.
 struct DumpTensor {
-  std::size_t file = 0;  ///< index in `DumpSide::files`
+  std::size_t file = 0;  ///< number in `DumpSide::files`
   bool is_output = false;
   std::uint32_t index = 0;
   DType dtype = DType::undefined;
@@ -48,12 +50,19 @@ struct DumpFile {
   std::uint64_t unix_us = 0;
   std::optional<std::uint64_t> task{};  ///< from the file's name
   bool is_record = false;
+  bool is_lite = false;  ///< of MindSpore Lite
 };
 
-/// All tensors below one path, in the order of execution as far as file names give it.
+// They refer to the cards that the tensor does.
+void write_fields(FieldWriter& to, const DumpTensor& tensor);
+void read_fields(FieldReader& from, DumpTensor& tensor);
+void write_fields(FieldWriter& to, const DumpFile& file);
+void read_fields(FieldReader& from, DumpFile& file);
+
+/// All tensors below one path, in the order of execution as far as file names give it. In bounded memory.
 struct DumpSide {
-  std::vector<DumpFile> files;
-  std::vector<DumpTensor> tensors;
+  SpilledList<DumpFile> files;
+  SpilledList<DumpTensor> tensors;
   bool named_file = false;  ///< the path is a file
   /// Of how many tensors the config's privacy has kept what; of those kept as their shape no more is here.
   std::map<std::string, std::size_t> kept{};
@@ -63,6 +72,13 @@ struct DumpSide {
 /// cannot be used.
 DumpSide read_side(const std::string& path, const SearchReport& report,
                    std::optional<std::uint32_t> boot = std::nullopt);
+
+/// Gives the directories of the files of `side` to `take`, each once, in the order of their bytes.
+void for_each_directory(const DumpSide& side, const std::function<void(const std::string& directory)>& take);
+
+/// Puts what `change` makes of the tensors of `side` in their place; those for which it returns false go
+/// away.
+void change_tensors(DumpSide& side, const std::function<bool(DumpTensor& tensor)>& change);
 
 /// Gives the tensors of `side` what a card says of them: `card`, or if it is null the one that lies in the
 /// dump. Refers to the cards.

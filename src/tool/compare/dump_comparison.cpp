@@ -3,11 +3,12 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <set>
+#include <utility>
 
 #include "src/tool/cli/exit_code.hpp"
 #include "src/tool/cli/human_text.hpp"
 #include "src/tool/compare/token_side.hpp"
+#include "src/tool/dump/spilled_sort.hpp"
 #include "src/tool/run/model_sums.hpp"
 #include "src/tool/verify/dump_provenance.hpp"
 
@@ -16,24 +17,46 @@ namespace {
 
 /// Tensors of other operators go away.
 void keep_ops(const std::string& glob, DumpSide& side) {
-  std::erase_if(side.tensors, [&](const DumpTensor& tensor) {
-    return fnmatch(glob.c_str(), side.files[tensor.file].op.c_str(), 0) != 0;
+  change_tensors(side, [&](const DumpTensor& tensor) {
+    return fnmatch(glob.c_str(), side.files[tensor.file].op.c_str(), 0) == 0;
   });
 }
 
 void keep_files(const std::function<bool(const DumpFile&)>& keep, DumpSide& side) {
   if (!keep) return;
-  std::erase_if(side.tensors, [&](const DumpTensor& tensor) { return !keep(side.files[tensor.file]); });
+  change_tensors(side, [&](const DumpTensor& tensor) { return keep(side.files[tensor.file]); });
 }
 
-/// What `side` has for each golden tensor.
-void expect(const DumpSide& side, const DumpSide& golden, const PairingOptions& pairing,
-            ExpectedErrors& expected) {
-  expected.side = &side;
-  expected.tensors.resize(golden.tensors.size());
-  for (const TensorPair& pair : pair_tensors(side, golden, pairing)) {
-    if (pair.mine && pair.golden) expected.tensors[*pair.golden] = pair.mine;
+/// What `side` has for each golden tensor; of several, the last. What is wrong with the temporary file; else
+/// empty.
+std::string expect(const DumpSide& side, const DumpSide& golden, const PairingOptions& pairing,
+                   ExpectedErrors& expected) {
+  struct Pair {
+    std::size_t golden;
+    std::size_t mine;
+  };
+  const auto pair_in = [](std::string_view text) { return FieldReader(text).next<Pair>(); };
+  SpilledSort by_golden([](std::string_view a, std::string_view b) {
+    return FieldReader(a).next<Pair>().golden < FieldReader(b).next<Pair>().golden;
+  });
+  std::string error, text;
+  for (const TensorPair& pair : pair_tensors(side, golden, pairing, error)) {
+    if (!pair.mine || !pair.golden) continue;
+    text.clear();
+    FieldWriter(text).put(Pair{*pair.golden, *pair.mine});
+    static_cast<void>(by_golden.add(text));
   }
+  static_cast<void>(by_golden.finish());
+  expected.side = &side;
+  SpilledSort::Reader reader(by_golden);
+  std::string_view next;
+  bool more = reader.next(next);
+  for (std::size_t i = 0; i < golden.tensors.size(); ++i) {
+    std::optional<std::size_t> mine;
+    for (; more && pair_in(next).golden == i; more = reader.next(next)) mine = pair_in(next).mine;
+    expected.tensors.push_back(mine);
+  }
+  return error.empty() ? by_golden.error() : error;
 }
 
 /// What the cards and journals beside both dumps tell of different models; empty: nothing. `others` becomes
@@ -46,13 +69,11 @@ std::string unlike_sides(BesideCards& beside, const DumpSide& mine, const DumpSi
   DumpProvenance provenances[2];
   ProvenanceReader reader(beside);
   for (const DumpSide* side : {&mine, &golden}) {
-    std::set<std::string> directories;
-    for (const DumpFile& file : side->files)
-      directories.insert(file.path.substr(0, std::min(file.path.rfind('/'), file.path.size())));
-    for (const std::string& directory : directories) {
-      add_model_sums(beside, directory, sums[side == &golden ? 1 : 0]);
-      reader.add(directory, provenances[side == &golden ? 1 : 0]);
-    }
+    const std::size_t i = side == &golden ? 1 : 0;
+    for_each_directory(*side, [&](const std::string& directory) {
+      add_model_sums(beside, directory, sums[i]);
+      reader.add(directory, provenances[i]);
+    });
   }
   others = unlike_provenance(kMine, provenances[0], kGolden, provenances[1]);
   const std::string unlike = unlike_models(kMine, sums[0], kGolden, sums[1]);
@@ -66,14 +87,15 @@ bool is_pair(const PairResult& result) {
 /// "'conv1', 'relu1', 'fc' and 3 more".
 std::string some_ops(const DumpSide& side) {
   constexpr std::size_t kMost = 3;
-  std::vector<std::string> ops;
+  std::size_t count = 0;
+  std::string text, last;
   for (const DumpTensor& tensor : side.tensors) {
-    const std::string& op = side.files[tensor.file].op;
-    if (ops.empty() || ops.back() != op) ops.push_back(op);
+    const std::string op = side.files[tensor.file].op;
+    if (count != 0 && last == op) continue;
+    last = op;
+    if (++count <= kMost) text += (count == 1 ? "'" : ", '") + op + "'";
   }
-  std::string text;
-  for (std::size_t i = 0; i < std::min(kMost, ops.size()); ++i) text += (i == 0 ? "'" : ", '") + ops[i] + "'";
-  return ops.size() <= kMost ? text : text + " and " + std::to_string(ops.size() - kMost) + " more";
+  return count <= kMost ? text : text + " and " + std::to_string(count - kMost) + " more";
 }
 
 DumpSide read_dump(ExtractedImage& image, const std::string& path, const SearchReport& search,
@@ -173,12 +195,19 @@ bool DumpComparison::read_expected(const SearchReport& search) {
   }
   if (by_tokens_) split_by_tokens(*tokens_, expected_);
   add_cards(my_card(), *beside_, expected_);
-  expect(expected_, golden_, pairing_, errors_);
-  return true;
+  const std::string error = expect(expected_, golden_, pairing_, errors_);
+  if (!error.empty()) search.error(error);
+  return error.empty();
 }
 
 void DumpComparison::compare(bool detail) {
-  results_ = compare_pairs(mine_, golden_, pair_tensors(mine_, golden_, pairing_), detail, errors_);
+  const TensorPairs pairs = pair_tensors(mine_, golden_, pairing_, error_);
+  results_ = compare_pairs(mine_, golden_, pairs, detail, errors_);
+  for (const std::string* const error :
+       {&mine_.tensors.error(), &mine_.files.error(), &golden_.tensors.error(), &golden_.files.error(),
+        &pairs.error(), &results_.error()}) {
+    if (error_.empty()) error_ = *error;
+  }
 }
 
 bool tell_problems(const CompareReport& report, const SearchReport& search) {

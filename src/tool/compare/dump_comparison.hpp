@@ -48,13 +48,16 @@ class DumpComparison {
   /// Pairs and compares what was read.
   void compare(bool detail);
 
+  /// Why results are missing or wrong: what is wrong with the temporary file. Else empty.
+  const std::string& error() const { return error_; }
+
   const std::vector<Threshold>& thresholds() const { return thresholds_; }
   const DumpSide& mine() const { return mine_; }
   const DumpSide& golden() const { return golden_; }
 
   /// Mine without what cards tell of it, with its tensors in the same order; empty unless it was chosen.
   const DumpSide& stored() const { return stored_; }
-  const std::vector<PairResult>& results() const { return results_; }
+  const PairResults& results() const { return results_; }
 
   /// The directory or file that mine was read from, in a copy if it is a flash image.
   const std::string& my_path() const { return my_path_; }
@@ -94,7 +97,8 @@ class DumpComparison {
   DumpSide golden_;
   DumpSide expected_;
   ExpectedErrors errors_;
-  std::vector<PairResult> results_;
+  PairResults results_;
+  std::string error_;
 };
 
 /// Tells what could not be compared. False when something of mine was not, or diverges; inputs of mine may be

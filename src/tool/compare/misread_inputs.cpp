@@ -13,8 +13,7 @@ bool has_scales_as_inputs(const std::string& type) {
 /// The tensors of one operator.
 class InputReader {
  public:
-  InputReader(const DumpSide& side, const std::vector<PairResult>& results,
-              std::span<const std::size_t> of_operator)
+  InputReader(const DumpSide& side, const PairResults& results, std::span<const std::size_t> of_operator)
       : side_(side), results_(results), of_operator_(of_operator) {}
 
   /// Empty: it is read as it was written, or it is not known how.
@@ -29,8 +28,8 @@ class InputReader {
  private:
   template <class Number>
   std::string unlike(const char* what, std::uint32_t index, const std::vector<Number>& written) const {
-    const DumpTensor* const tensor = input(index);
-    if (tensor == nullptr || tensor->elements != written.size()) return {};
+    const std::optional<DumpTensor> tensor = input(index);
+    if (!tensor || tensor->elements != written.size()) return {};
     std::string text;
     std::size_t i = 0;
     for_each_number(side_, *tensor, [&](std::span<const double> numbers) {
@@ -43,22 +42,22 @@ class InputReader {
     return text;
   }
 
-  const DumpTensor* input(std::uint32_t index) const {
+  std::optional<DumpTensor> input(std::uint32_t index) const {
     for (const std::size_t result : of_operator_) {
-      const DumpTensor& tensor = side_.tensors[*results_[result].pair.mine];
-      if (!tensor.is_output && tensor.index == index) return &tensor;
+      DumpTensor tensor = side_.tensors[*results_[result].pair.mine];
+      if (!tensor.is_output && tensor.index == index) return tensor;
     }
-    return nullptr;
+    return std::nullopt;
   }
 
   const DumpSide& side_;
-  const std::vector<PairResult>& results_;
+  const PairResults& results_;
   const std::span<const std::size_t> of_operator_;
 };
 
 }  // namespace
 
-std::optional<MisreadInput> find_misread_input(const DumpSide& mine, const std::vector<PairResult>& results,
+std::optional<MisreadInput> find_misread_input(const DumpSide& mine, const PairResults& results,
                                                std::span<const std::size_t> of_operator) {
   const InputReader reader(mine, results, of_operator);
   for (const std::size_t result : of_operator) {

@@ -17,7 +17,7 @@ struct MisreadInput {
 /// The first such input, with results for the tensors of one operator at one step; nothing where there is
 /// none, or where the dump does not hold what the operator reads it by. Only DequantizeLinear and the QLinear
 /// operators of ONNX have their scales as inputs.
-std::optional<MisreadInput> find_misread_input(const DumpSide& mine, const std::vector<PairResult>& results,
+std::optional<MisreadInput> find_misread_input(const DumpSide& mine, const PairResults& results,
                                                std::span<const std::size_t> of_operator);
 
 }  // namespace opdump::tool

@@ -2,19 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <string>
 
 #include "src/tool/compare/op_key.hpp"
+#include "src/tool/compare/step_verdicts.hpp"
+#include "src/tool/dump/spilled_sort.hpp"
 
 namespace opdump::tool {
 namespace {
-
-using Step = std::pair<std::optional<std::uint32_t>, std::string>;
-
-/// An error that is so many times that of the inputs is an operator's own. Source: msprobe's warnings.
-constexpr double kOwnGrowth = 10;
-/// The same of the first operator that diverges: half of its error is its own.
-constexpr double kFirstGrowth = 2;
 
 bool is_equal(const PairResult& result) {
   return result.comparison->equal == result.comparison->elements ||
@@ -48,142 +43,202 @@ bool is_computed(DType dtype) {
          (info(dtype).bits <= 16 || dtype == DType::float32 || dtype == DType::float64);
 }
 
-/// The operators of one step, in order.
-class StepJudge {
- public:
-  StepJudge(std::vector<OpVerdict>& ops, std::vector<std::size_t> places, const std::vector<bool>& has_output,
-            const std::vector<bool>& computes)
-      : ops_(ops), places_(std::move(places)), has_output_(has_output), computes_(computes) {}
-
-  void judge() {
-    const bool alike = computed_alike();
-    bool fed = false, begun = false;
-    for (const std::size_t place : places_) {
-      OpVerdict& op = ops_[place];
-      op.fed = fed;
-      set(place, verdict_of(place, alike && begun));
-      if (op.bad_output && !fed && op.inputs != 0) find_beginning(place, alike && begun);
-      fed |= op.bad_output.has_value();
-      begun |= begins(op);
-    }
-  }
-
- private:
-  static bool begins(const OpVerdict& op) {
-    return op.inputs != 0 && op.equal_inputs && op.unequal_output.has_value();
-  }
-
-  /// Whether both sides have the same dtypes, and operators with equal inputs mostly have equal outputs.
-  bool computed_alike() const {
-    std::size_t equal = 0, unequal = 0;
-    for (const std::size_t place : places_) {
-      const OpVerdict& op = ops_[place];
-      if (op.other_dtype) return false;
-      if (op.inputs == 0 || !op.equal_inputs || op.bad_constant || !computes_[place]) continue;
-      ++(op.unequal_output ? unequal : equal);
-    }
-    return equal > 3 * unequal;
-  }
-
-  /// `begun`: the sides were computed alike, and it is known before this operator where they part.
-  Verdict verdict_of(std::size_t place, bool begun) const {
-    const OpVerdict& op = ops_[place];
-    if (!op.bad_output) return has_output_[place] ? Verdict::agrees : Verdict::unpaired;
-    if (op.bad_input) return Verdict::victim;
-    if (op.inputs == 0) return Verdict::diverges;
-    if (op.equal_inputs || op.bad_constant) return Verdict::culprit;
-    if (begun) return Verdict::victim;
-    return op.growth() >= (op.fed ? kOwnGrowth : kFirstGrowth) ? Verdict::culprit : Verdict::victim;
-  }
-
-  /// A culprit that has only read what another one has miswritten is its victim.
-  void set(std::size_t place, Verdict verdict) {
-    OpVerdict& op = ops_[place];
-    op.verdict = verdict;
-    if (verdict != Verdict::culprit || !op.misread_from) return;
-    op.verdict = op.bad_output ? Verdict::victim : Verdict::agrees;
-    ops_[*op.misread_from].verdict = Verdict::culprit;
-  }
-
-  /// Of the first operator that diverges: an operator before it, within the limits, may be to blame.
-  void find_beginning(std::size_t first, bool begun) {
-    OpVerdict& diverging = ops_[first];
-    if (diverging.bad_input || diverging.bad_constant || diverging.equal_inputs) return;
-    std::optional<std::size_t> beginning;
-    for (const std::size_t place : places_) {
-      if (place == first) break;
-      const OpVerdict& op = ops_[place];
-      if (!op.unequal_output || op.inputs == 0 || (begun && !begins(op))) continue;
-      if (!begun && (op.growth() < kOwnGrowth || op.growth() <= diverging.growth())) continue;
-      const bool most = !beginning || (begun ? op.output_error > ops_[*beginning].output_error
-                                             : op.growth() > ops_[*beginning].growth());
-      if (most) beginning = place;
-    }
-    if (!beginning) return;
-    diverging.verdict = Verdict::victim;
-    set(*beginning, Verdict::culprit);
-  }
-
-  std::vector<OpVerdict>& ops_;
-  const std::vector<std::size_t> places_;
-  const std::vector<bool>& has_output_;
-  const std::vector<bool>& computes_;
+/// What one result says of its operator.
+struct ResultFact {
+  std::uint64_t result = 0;
+  std::uint64_t file = 0;
+  double error = 0;
+  double rounding = 0;
+  bool is_output = false;
+  bool is_compared = false;
+  bool is_constant = false;
+  bool is_equal = false;
+  bool diverges = false;
+  bool other_dtype = false;
+  bool is_computed = false;
 };
 
-/// Of the operators of one step: which of them read what another one has written by a constant of its own.
-class MisreadStep {
- public:
-  MisreadStep(std::vector<OpVerdict>& ops, const std::vector<std::size_t>& places, const DumpSide& mine,
-              const std::vector<PairResult>& results, const std::vector<std::vector<std::size_t>>& pairs)
-      : ops_(ops), places_(places), mine_(mine), results_(results), pairs_(pairs) {}
+ResultFact fact_in(std::string_view text) {
+  return FieldReader(text).next<ResultFact>();
+}
 
-  void find() {
-    for (std::size_t turn = 0; turn < places_.size(); ++turn) {
-      OpVerdict& op = ops_[places_[turn]];
-      if (op.bad_input || !op.unequal_output || op.unequal_constant) continue;
-      op.misread = find_misread_input(mine_, results_, pairs_[places_[turn]]);
-      if (!op.misread) continue;
-      op.misread_from = writer_of(tensor(op.misread->result), turn);
-      if (op.misread_from) ops_[*op.misread_from].misread_by = places_[turn];
-    }
+/// The operator, of which the step is the first part.
+std::string_view op_in(std::string_view text) {
+  return text.substr(sizeof(ResultFact));
+}
+
+std::string_view step_in(std::string_view text) {
+  FieldReader fields(op_in(text));
+  fields.next<std::uint64_t>();
+  return op_in(text).substr(0, sizeof(std::uint64_t) + sizeof(std::uint32_t) + fields.text().size());
+}
+
+/// Adds what tells operators of one dump apart.
+void write_op_key(const DumpFile& file, std::size_t number, std::string& text) {
+  const auto [boot, place, op, task, unix_us, record] = key_of(file, number);
+  FieldWriter fields(text);
+  fields.put(boot ? std::uint64_t{*boot} + 1 : 0).text(place).text(op);
+  fields.put(task).put(unix_us).put(record ? std::uint64_t{*record} + 1 : 0);
+}
+
+class OpJudge {
+ public:
+  OpJudge(const DumpSide& mine, const DumpSide& golden, const PairResults& results,
+          const std::function<bool(const PairResult&)>& diverges)
+      : mine_(mine), golden_(golden), results_(results), diverges_(diverges) {}
+
+  OpVerdicts judge() {
+    sort_facts();
+    judge_steps();
+    return in_order();
   }
+
+  /// What is wrong with the temporary file; else empty.
+  const std::string& error() const { return facts_.error().empty() ? judged_.error() : facts_.error(); }
 
  private:
-  const DumpTensor& tensor(std::size_t result) const { return mine_.tensors[*results_[result].pair.mine]; }
+  static bool by_op(std::string_view a, std::string_view b) { return op_in(a) < op_in(b); }
+  static std::uint64_t first_in(std::string_view text) { return FieldReader(text).next<std::uint64_t>(); }
+  static bool by_first(std::string_view a, std::string_view b) { return first_in(a) < first_in(b); }
 
-  /// Operators between that have no other constant pass on what they read.
-  std::optional<std::size_t> writer_of(const DumpTensor& input, std::size_t turn) const {
-    const DumpTensor* wanted = &input;
-    while (wanted != nullptr && turn != 0) {
-      const std::size_t place = places_[--turn];
-      if (!has_output(place, wanted->name)) continue;
-      if (ops_[place].unequal_constant) return place;
-      wanted = passed_on(place, *wanted->quant);
-    }
-    return std::nullopt;
+  ResultFact fact_of(const PairResult& result, const DumpTensor& tensor) const {
+    ResultFact fact;
+    fact.file = tensor.file;
+    fact.is_output = tensor.is_output;
+    fact.is_compared = result.comparison.has_value();
+    if (!fact.is_compared) return fact;
+    const DumpTensor partner = golden_.tensors[*result.pair.golden];
+    fact.error = error_of(result);
+    fact.rounding = std::max(rounding_of_dtype(tensor.dtype), rounding_of_dtype(partner.dtype));
+    fact.is_constant = tensor.constant || partner.constant;
+    fact.is_equal = is_equal(result);
+    fact.diverges = diverges_(result);
+    fact.other_dtype = tensor.dtype != partner.dtype;
+    fact.is_computed = is_computed(tensor.dtype);
+    return fact;
   }
 
-  bool has_output(std::size_t place, std::string_view name) const {
-    return !name.empty() && std::any_of(pairs_[place].begin(), pairs_[place].end(), [&](std::size_t result) {
-      return tensor(result).is_output && tensor(result).name == name;
+  void sort_facts() {
+    std::string text;
+    std::uint64_t number = 0;
+    for (const PairResult& result : results_) {
+      const std::uint64_t here = number++;
+      if (!result.pair.mine) continue;
+      const DumpTensor tensor = mine_.tensors[*result.pair.mine];
+      ResultFact fact = fact_of(result, tensor);
+      fact.result = here;
+      text.clear();
+      FieldWriter(text).put(fact);
+      write_op_key(mine_.files[tensor.file], tensor.file, text);
+      static_cast<void>(facts_.add(text));
+    }
+    static_cast<void>(facts_.finish());
+  }
+
+  static void add(const ResultFact& fact, StepOp& to) {
+    OpVerdict& op = to.op;
+    const auto result = static_cast<std::size_t>(fact.result);
+    if (!fact.is_compared) {
+      if (fact.is_output && !op.failed_output) op.failed_output = result;
+      return;
+    }
+    to.results.push_back(result);
+    if (!op.other_dtype && fact.other_dtype) op.other_dtype = result;
+    op.rounding = std::max(op.rounding, fact.rounding);
+    if (fact.is_output) {
+      to.has_output = true;
+      to.computes |= fact.is_computed;
+      op.output_error = std::max(op.output_error, fact.error);
+      if (!op.unequal_output && !fact.is_equal) op.unequal_output = result;
+      if (!op.bad_output && fact.diverges) op.bad_output = result;
+      return;
+    }
+    ++op.inputs;
+    std::optional<std::size_t>& bad = fact.is_constant ? op.bad_constant : op.bad_input;
+    if (!bad && fact.diverges) bad = result;
+    if (fact.is_constant) {
+      if (!op.unequal_constant && !fact.is_equal) op.unequal_constant = result;
+      return;
+    }
+    op.equal_inputs &= fact.is_equal;
+    op.input_error = std::max(op.input_error, fact.error);
+  }
+
+  void judge_steps() {
+    SpilledSort::Reader reader(facts_);
+    std::optional<SpilledSort> step;
+    std::string last;
+    StepOp op;
+    const auto end_op = [&] {
+      std::string text;
+      FieldWriter fields(text);
+      fields.put(std::uint64_t{op.op.first});
+      write_fields(fields, op);
+      static_cast<void>(step->add(text));
+    };
+    for (std::string_view text; reader.next(text);) {
+      const ResultFact fact = fact_in(text);
+      const bool same_op = !last.empty() && op_in(last) == op_in(text);
+      if (!same_op) {
+        if (!last.empty()) end_op();
+        if (last.empty() || step_in(last) != step_in(text)) {
+          if (step) end_step(*step);
+          step.emplace(by_first);
+        }
+        op = {};
+        op.op.file = static_cast<std::size_t>(fact.file);
+        op.op.first = static_cast<std::size_t>(fact.result);
+        last = text;
+      }
+      add(fact, op);
+    }
+    if (last.empty()) return;
+    end_op();
+    end_step(*step);
+  }
+
+  void end_step(SpilledSort& step) {
+    static_cast<void>(step.finish());
+    SpilledList<StepOp> ops;
+    SpilledSort::Reader reader(step);
+    StepOp op;
+    for (std::string_view text; reader.next(text);) {
+      FieldReader fields(text.substr(sizeof(std::uint64_t)));
+      op = {};
+      read_fields(fields, op);
+      ops.push_back(op);
+    }
+    judge_step(ops, mine_, results_, [this](const OpVerdict& judged) {
+      std::string text;
+      FieldWriter fields(text);
+      fields.put(std::uint64_t{judged.first});
+      write_fields(fields, judged);
+      static_cast<void>(judged_.add(text));
     });
   }
 
-  const DumpTensor* passed_on(std::size_t place, const Quantisation& quant) const {
-    for (const std::size_t result : pairs_[place]) {
-      const DumpTensor& input = tensor(result);
-      if (!input.is_output && input.quant != nullptr && input.quant->scales == quant.scales &&
-          input.quant->zero_points == quant.zero_points)
-        return &input;
+  OpVerdicts in_order() {
+    OpVerdicts ops;
+    static_cast<void>(judged_.finish());
+    SpilledSort::Reader reader(judged_);
+    for (std::string_view text; reader.next(text);) {
+      OpVerdict op;
+      FieldReader fields(text.substr(sizeof(std::uint64_t)));
+      read_fields(fields, op);
+      if (op.verdict == Verdict::unpaired && op.failed_output)
+        op.problem = results_[*op.failed_output].problem;
+      if (op.verdict == Verdict::unpaired && op.problem.empty()) op.problem = "the dump has no output of it";
+      ops.push_back(op);
     }
-    return nullptr;
+    return ops;
   }
 
-  std::vector<OpVerdict>& ops_;
-  const std::vector<std::size_t>& places_;
   const DumpSide& mine_;
-  const std::vector<PairResult>& results_;
-  const std::vector<std::vector<std::size_t>>& pairs_;
+  const DumpSide& golden_;
+  const PairResults& results_;
+  const std::function<bool(const PairResult&)>& diverges_;
+  SpilledSort facts_{by_op};
+  SpilledSort judged_{by_first};
 };
 
 }  // namespace
@@ -197,62 +252,38 @@ double OpVerdict::growth() const {
   return output_error / std::max(input_error, rounding);
 }
 
-std::vector<OpVerdict> judge_ops(const DumpSide& mine, const DumpSide& golden,
-                                 const std::vector<PairResult>& results,
-                                 const std::function<bool(const PairResult&)>& diverges) {
-  std::vector<OpVerdict> ops;
-  std::vector<bool> has_output, computes;
-  std::vector<std::vector<std::size_t>> pairs;
-  std::map<OpKey, std::size_t> places;
-  std::map<Step, std::vector<std::size_t>> steps;
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    const PairResult& result = results[i];
-    if (!result.pair.mine) continue;
-    const DumpTensor& tensor = mine.tensors[*result.pair.mine];
-    const DumpFile& file = mine.files[tensor.file];
-    const auto [place, added] = places.try_emplace(key_of(file, tensor.file), ops.size());
-    if (added) {
-      steps[{file.boot, file.place}].push_back(ops.size());
-      ops.push_back({.file = tensor.file});
-      has_output.push_back(false);
-      computes.push_back(false);
-      pairs.emplace_back();
-    }
-    OpVerdict& op = ops[place->second];
-    if (!result.comparison) {
-      if (tensor.is_output && op.problem.empty()) op.problem = result.problem;
-      continue;
-    }
-    pairs[place->second].push_back(i);
-    const DumpTensor& partner = golden.tensors[*result.pair.golden];
-    if (!op.other_dtype && tensor.dtype != partner.dtype) op.other_dtype = i;
-    op.rounding = std::max({op.rounding, rounding_of_dtype(tensor.dtype), rounding_of_dtype(partner.dtype)});
-    if (tensor.is_output) {
-      has_output[place->second] = true;
-      if (is_computed(tensor.dtype)) computes[place->second] = true;
-      op.output_error = std::max(op.output_error, error_of(result));
-      if (!op.unequal_output && !is_equal(result)) op.unequal_output = i;
-      if (!op.bad_output && diverges(result)) op.bad_output = i;
-      continue;
-    }
-    ++op.inputs;
-    std::optional<std::size_t>& bad = tensor.constant || partner.constant ? op.bad_constant : op.bad_input;
-    if (!bad && diverges(result)) bad = i;
-    if (tensor.constant || partner.constant) {
-      if (!op.unequal_constant && !is_equal(result)) op.unequal_constant = i;
-      continue;
-    }
-    op.equal_inputs &= is_equal(result);
-    op.input_error = std::max(op.input_error, error_of(result));
+void write_fields(FieldWriter& to, const OpVerdict& op) {
+  to.put(op.verdict).put(op.first).put(op.file).put(op.inputs).put(op.bad_input).put(op.bad_constant);
+  to.put(op.bad_output).put(op.unequal_output).put(op.unequal_constant).put(op.other_dtype);
+  to.put(op.failed_output).put(op.equal_inputs).put(op.input_error).put(op.output_error).put(op.rounding);
+  to.put(op.fed).text(op.problem).put(op.misread_from).put(op.misread_by).put(op.misread.has_value());
+  if (op.misread) to.put(op.misread->result).text(op.misread->text);
+}
+
+void read_fields(FieldReader& from, OpVerdict& op) {
+  from.get(op.verdict).get(op.first).get(op.file).get(op.inputs).get(op.bad_input).get(op.bad_constant);
+  from.get(op.bad_output).get(op.unequal_output).get(op.unequal_constant).get(op.other_dtype);
+  from.get(op.failed_output).get(op.equal_inputs).get(op.input_error).get(op.output_error).get(op.rounding);
+  from.get(op.fed).get(op.problem).get(op.misread_from).get(op.misread_by);
+  if (!from.next<bool>()) return;
+  MisreadInput& misread = op.misread.emplace();
+  from.get(misread.result).get(misread.text);
+}
+
+std::size_t place_of(const OpVerdicts& ops, std::size_t first) {
+  std::size_t low = 0, high = ops.size();
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    (ops[middle].first < first ? low : high) = ops[middle].first < first ? middle + 1 : middle;
   }
-  for (auto& [step, step_ops] : steps) {
-    MisreadStep(ops, step_ops, mine, results, pairs).find();
-    StepJudge(ops, std::move(step_ops), has_output, computes).judge();
-  }
-  for (OpVerdict& op : ops) {
-    if (op.verdict == Verdict::unpaired && op.problem.empty()) op.problem = "the dump has no output of it";
-    if (op.verdict != Verdict::unpaired) op.problem.clear();
-  }
+  return low;
+}
+
+OpVerdicts judge_ops(const DumpSide& mine, const DumpSide& golden, const PairResults& results,
+                     const std::function<bool(const PairResult&)>& diverges, std::string& error) {
+  OpJudge judge(mine, golden, results, diverges);
+  OpVerdicts ops = judge.judge();
+  error = judge.error().empty() ? ops.error() : judge.error();
   return ops;
 }
 

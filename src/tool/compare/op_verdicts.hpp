@@ -27,6 +27,7 @@ std::string_view to_string(Verdict verdict);
 /// where they are no number.
 struct OpVerdict {
   Verdict verdict = Verdict::agrees;
+  std::size_t first = 0;                        ///< of its tensors, in the results
   std::size_t file = 0;                         ///< of its first tensor, in my dump
   std::size_t inputs = 0;                       ///< that could be compared
   std::optional<std::size_t> bad_input{};       ///< the first one that diverges, in the results; no constant
@@ -41,13 +42,20 @@ struct OpVerdict {
   double rounding = 0;                          ///< an error that the dtypes alone account for
   bool fed = false;       ///< an operator before it, at the same step, has an output that diverges
   std::string problem{};  ///< why no output could be compared
+  std::optional<std::size_t> failed_output{};  ///< the first one that could not be, in the results
   std::optional<MisreadInput> misread{};      ///< where its inputs agree, and an output is not equal
-  std::optional<std::size_t> misread_from{};  ///< who wrote that input by a constant of its own, in the list
-  std::optional<std::size_t> misread_by{};    ///< who reads so what this one wrote
+  std::optional<std::size_t>
+      misread_from{};                       ///< the `first` of who wrote that input by a constant of its own
+  std::optional<std::size_t> misread_by{};  ///< that of who reads so what this one wrote
 
   /// By how much the error of the outputs is more than that of the inputs.
   double growth() const;
 };
+
+void write_fields(FieldWriter& to, const OpVerdict& op);
+void read_fields(FieldReader& from, OpVerdict& op);
+
+using OpVerdicts = SpilledList<OpVerdict>;
 
 /// The operators of my dump in the order in which they ran. `diverges` tells whether a pair does.
 ///
@@ -59,8 +67,13 @@ struct OpVerdict {
 ///
 /// Quantised outputs may be equal by the scale or zero point that their operator has written them by, and be
 /// read by another one. To blame for that is which of the two has another constant than golden.
-std::vector<OpVerdict> judge_ops(const DumpSide& mine, const DumpSide& golden,
-                                 const std::vector<PairResult>& results,
-                                 const std::function<bool(const PairResult&)>& diverges);
+///
+/// In bounded memory but for a byte for each operator of one step. `error` becomes what is wrong with the
+/// temporary file, if anything is.
+OpVerdicts judge_ops(const DumpSide& mine, const DumpSide& golden, const PairResults& results,
+                     const std::function<bool(const PairResult&)>& diverges, std::string& error);
+
+/// The number of the operator with that `first`.
+std::size_t place_of(const OpVerdicts& ops, std::size_t first);
 
 }  // namespace opdump::tool

@@ -18,12 +18,13 @@ compare::ComparedArray array_of(const compare::ElementSource& source, DType dtyp
 /// What outputs without a format are taken as where their dims do not tell: what those are that tell, if all
 /// agree.
 std::optional<AssumedFormats> usual_formats(const DumpSide& mine, const DumpSide& golden,
-                                            const std::vector<TensorPair>& pairs) {
+                                            const TensorPairs& pairs) {
   std::optional<AssumedFormats> usual;
   for (const TensorPair& pair : pairs) {
-    if (!pair.mine || !pair.golden || !mine.tensors[*pair.mine].is_output) continue;
-    const DumpTensor& x = mine.tensors[*pair.mine];
-    const DumpTensor& y = golden.tensors[*pair.golden];
+    if (!pair.mine || !pair.golden) continue;
+    const DumpTensor x = mine.tensors[*pair.mine];
+    if (!x.is_output) continue;
+    const DumpTensor y = golden.tensors[*pair.golden];
     const std::optional<AssumedFormats> formats = assumed_formats(x, y);
     if (!formats && !keeps_order(x, y)) continue;
     if (!formats || (usual && *usual != *formats)) return std::nullopt;

@@ -17,7 +17,7 @@ compare::ComparedArray array_of(const compare::ElementSource& source, DType dtyp
 /// What outputs without a format are taken as where their dims do not tell: what those are that tell, if all
 /// agree.
 std::optional<AssumedFormats> usual_formats(const DumpSide& mine, const DumpSide& golden,
-                                            const std::vector<TensorPair>& pairs);
+                                            const TensorPairs& pairs);
 
 /// Two tensors that are read side by side.
 class OpenPair {

@@ -1,18 +1,31 @@
 #include "src/tool/compare/token_side.hpp"
 
-#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
 
 #include "src/card/number_list.hpp"
+#include "src/tool/dump/spilled_sort.hpp"
 
 namespace opdump::tool {
 namespace {
 
-std::string place_of(const std::string& path) {
-  return real_path(path.substr(0, path.rfind('/') + 1));
-}
+/// The directories of files, without links.
+class RealPlaces {
+ public:
+  const std::string& of(const std::string& path) {
+    const std::string directory = path.substr(0, path.rfind('/') + 1);
+    if (real_.empty() || directory_ != directory) {
+      directory_ = directory;
+      real_ = real_path(directory);
+    }
+    return real_;
+  }
+
+ private:
+  std::string directory_;
+  std::string real_;
+};
 
 /// The entries of a tensor that are of its token `number`.
 DumpTensor entries_of(const DumpTensor& tensor, std::uint32_t axis, std::uint64_t number, std::uint64_t per) {
@@ -43,21 +56,31 @@ class TokenSplitter {
   TokenSplitter(BesideTokens& beside, DumpSide& side) : beside_(beside), side_(side) {}
 
   void split() {
-    std::vector<DumpTensor> tensors = std::move(side_.tensors);
-    side_.tensors.clear();
-    for (const DumpTensor& tensor : tensors) add(tensor);
-    std::vector<std::size_t> order(side_.tensors.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::stable_sort(order.begin(), order.end(),
-                     [this](std::size_t a, std::size_t b) { return positions_[a] < positions_[b]; });
-    for (const std::size_t i : order) tensors_.push_back(std::move(side_.tensors[i]));
-    side_.tensors = std::move(tensors_);
+    const SpilledList<DumpTensor> whole = std::move(side_.tensors);
+    side_.tensors = {};
+    for (const DumpTensor& tensor : whole) add(tensor);
+    static_cast<void>(order_.finish());
+    SpilledList<DumpTensor> sorted;
+    SpilledSort::Reader reader(order_);
+    for (std::string_view text; reader.next(text);) sorted.push_back(side_.tensors[turn_in(text).tensor]);
+    side_.tensors = std::move(sorted);
   }
 
  private:
+  /// By which tensors are sorted.
+  struct Turn {
+    std::uint64_t position;
+    std::size_t tensor;
+  };
+
+  static Turn turn_in(std::string_view text) { return FieldReader(text).next<Turn>(); }
+  static bool by_position(std::string_view a, std::string_view b) {
+    return turn_in(a).position < turn_in(b).position;
+  }
+
   void add(const DumpTensor& tensor) {
-    const DumpFile& file = side_.files[tensor.file];
-    const RecordTokens tokens = beside_.of(place_of(file.path), file.op);
+    const DumpFile file = side_.files[tensor.file];
+    const RecordTokens tokens = beside_.of(places_.of(file.path), file.op);
     if (tokens.step == nullptr) return place(tensor, {}, UINT64_MAX);
     const TensorTokens* const told = tokens.tensor(tensor.is_output, tensor.index);
     const bool along = told != nullptr && told->axis && !tensor.summary;
@@ -85,29 +108,33 @@ class TokenSplitter {
       if (is_new) {
         DumpFile file = side_.files[tensor.file];
         file.place = file.place.substr(0, file.place.rfind('/') + 1) + name;
-        side_.files.push_back(std::move(file));
+        side_.files.push_back(file);
       }
       tensor.file = at->second;
     }
-    side_.tensors.push_back(std::move(tensor));
-    positions_.push_back(position);
+    std::string text;
+    FieldWriter(text).put(Turn{position, side_.tensors.size()});
+    static_cast<void>(order_.add(text));
+    side_.tensors.push_back(tensor);
   }
 
   BesideTokens& beside_;
   DumpSide& side_;
-  std::vector<DumpTensor> tensors_;
-  std::vector<std::uint64_t> positions_;  ///< by which they are sorted
+  RealPlaces places_;
+  SpilledSort order_{by_position};
   std::map<std::pair<std::size_t, std::string>, std::size_t> files_;
 };
 
 }  // namespace
 
 std::size_t count_token_tensors(BesideTokens& beside, const DumpSide& side) {
-  return static_cast<std::size_t>(
-      std::count_if(side.tensors.begin(), side.tensors.end(), [&](const DumpTensor& tensor) {
-        const DumpFile& file = side.files[tensor.file];
-        return beside.of(place_of(file.path), file.op).step != nullptr;
-      }));
+  RealPlaces places;
+  std::size_t count = 0;
+  for (const DumpTensor& tensor : side.tensors) {
+    const DumpFile file = side.files[tensor.file];
+    count += beside.of(places.of(file.path), file.op).step != nullptr ? 1 : 0;
+  }
+  return count;
 }
 
 void split_by_tokens(BesideTokens& beside, DumpSide& side) {

@@ -1,6 +1,7 @@
 #pragma once
+#include <functional>
+#include <optional>
 #include <string>
-#include <vector>
 
 #include "src/tool/cli/json.hpp"
 #include "src/tool/compare/compare_report.hpp"
@@ -18,10 +19,14 @@ class VerdictReport {
 
   /// The member "ops" of an object, and as far as there are such operators "first_diverging",
   /// "first_culprit", "first_unequal" and "greatest_growth".
-  void write(JsonWriter& json) const;
+  /// What it has written may be taken away by `flush` meanwhile.
+  void write(JsonWriter& json, const std::function<void()>& flush) const;
 
-  const std::vector<OpVerdict>& ops() const { return ops_; }
-  const OpVerdict* first() const { return first_; }    ///< the first whose output diverges; null: none does
+  const OpVerdicts& ops() const { return ops_; }
+  /// The first whose output diverges; nothing: none does.
+  const std::optional<OpVerdict>& first() const { return first_; }
+  /// What is wrong with the temporary file, so that operators are missing; else empty.
+  const std::string& error() const { return error_; }
   std::string first_text() const;                      ///< one sentence about it; empty: none diverges
   std::string evidence_of(const OpVerdict& op) const;  ///< "its 2 inputs agree, output 0 does not (...)"
 
@@ -36,14 +41,16 @@ class VerdictReport {
   std::string dtype_text(const OpVerdict& op) const;    ///< "output 0 is float16 for float32"; or empty
   std::string bad_text(std::size_t result) const;
   std::string measured_text(std::size_t result) const;
-  void write_op(JsonWriter& json, std::string_view key, const OpVerdict* op, const std::string& text) const;
+  void write_op(JsonWriter& json, std::string_view key, const OpVerdict& op, const std::string& text) const;
+  DumpTensor my_tensor(std::size_t result) const;
 
   const CompareReport& report_;
-  std::vector<OpVerdict> ops_;
-  const OpVerdict* first_ = nullptr;    ///< the first whose output diverges
-  const OpVerdict* culprit_ = nullptr;  ///< the first one
-  const OpVerdict* unequal_ = nullptr;  ///< the first whose output is not equal
-  const OpVerdict* grown_ = nullptr;    ///< of those that diverge, the one in which the error grows most
+  std::string error_;
+  OpVerdicts ops_;
+  std::optional<OpVerdict> first_;    ///< the first whose output diverges
+  std::optional<OpVerdict> culprit_;  ///< the first one
+  std::optional<OpVerdict> unequal_;  ///< the first whose output is not equal
+  std::optional<OpVerdict> grown_;    ///< of those that diverge, the one in which the error grows most
 };
 
 }  // namespace opdump::tool

@@ -41,8 +41,8 @@ void write_isolated(JsonWriter& json, const OutputError& error) {
 }
 
 void write_cumulative(JsonWriter& json, const GoldenErrors& golden, std::size_t tensor) {
-  const compare::Comparison* const comparison = golden.comparison(tensor);
-  if (comparison == nullptr) return;
+  const std::optional<compare::Comparison> comparison = golden.comparison(tensor);
+  if (!comparison) return;
   json.key("cumulative").open('{').key("diverges").flag(golden.diverges(tensor));
   json.key("cosine").real(comparison->cosine_similarity);
   json.key("euclid").real(comparison->relative_euclidean_distance);
@@ -61,7 +61,7 @@ const ReplayedOp* DivergeReport::first_diverging() const {
 }
 
 std::string DivergeReport::name_of(const ReplayedOp& op) const {
-  const DumpFile& file = side.files[op.file];
+  const DumpFile file = side.files[op.file];
   std::string text = (!file.type.empty() ? file.type
                       : !op.type.empty() ? op.type
                                          : "operator") +
@@ -134,14 +134,15 @@ void DivergeReport::print() const {
     const std::size_t tensor = op.far_from_golden ? *op.far_from_golden
                                : shown != nullptr ? shown->tensor
                                                   : 0;
-    const compare::Comparison* const cumulative =
-        golden != nullptr && (op.far_from_golden || shown != nullptr) ? golden->comparison(tensor) : nullptr;
+    const std::optional<compare::Comparison> cumulative =
+        golden != nullptr && (op.far_from_golden || shown != nullptr) ? golden->comparison(tensor)
+                                                                      : std::nullopt;
     if (rows == 1)
       table.add({"at", "operator", "verdict", "isolated cosine", golden != nullptr ? "cumulative" : ""});
-    const DumpFile& file = side.files[op.file];
+    const DumpFile file = side.files[op.file];
     table.add({file.place.empty() ? "-" : file.place, file.op, std::string(to_string(op.verdict)),
                shown == nullptr ? "-" : number_text(shown->error.cosine),
-               cumulative == nullptr ? "" : number_text(cumulative->cosine_similarity)});
+               !cumulative ? "" : number_text(cumulative->cosine_similarity)});
   }
   table.print();
   if (more != 0) print_line("  and " + std::to_string(more) + " more, which --json has");
@@ -160,7 +161,7 @@ std::string DivergeReport::json() const {
   }
   json.line(1).key("ops").open('[');
   for (const ReplayedOp& op : ops) {
-    const DumpFile& file = side.files[op.file];
+    const DumpFile file = side.files[op.file];
     json.line(2).open('{').key("name").text(file.op);
     if (!file.type.empty()) json.key("type").text(file.type);
     if (!op.type.empty()) json.key("onnx").text(op.type);

@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,19 +15,23 @@ class GoldenErrors {
   /// Compares all that have a partner, by the limits that `opdump compare` has unless told.
   GoldenErrors(const DumpSide& mine, const DumpSide& golden);
 
-  bool is_compared(std::size_t tensor) const { return of(tensor) != nullptr; }
+  bool is_compared(std::size_t tensor) const { return of(tensor).has_value(); }
   bool diverges(std::size_t tensor) const;
+
+  /// Why errors are missing: what is wrong with the temporary file. Else empty.
+  const std::string& problem() const { return error_; }
 
   /// "cosine 0.5 < 0.99"; empty where it keeps its limits.
   std::string text(std::size_t tensor) const;
 
-  /// Null: it was not compared.
-  const compare::Comparison* comparison(std::size_t tensor) const;
+  /// Nothing: it was not compared.
+  std::optional<compare::Comparison> comparison(std::size_t tensor) const;
 
  private:
-  const PairResult* of(std::size_t tensor) const;
+  std::optional<PairResult> of(std::size_t tensor) const;
 
-  std::vector<PairResult> results_;  ///< ours first, in their order
+  PairResults results_;  ///< ours first, in their order
+  std::string error_;    ///< of the temporary file
   std::vector<const Measure*> measures_;
   std::vector<Threshold> limits_;
   CompareReport report_;

@@ -41,7 +41,7 @@ class OpReplay {
   ReplayedOp replay(const OperatorRun& run, std::size_t number) {
     ReplayedOp result;
     result.file = run.file;
-    const DumpFile& file = task_.side.files[run.file];
+    const DumpFile file = task_.side.files[run.file];
     StepOutputs& before = steps_[{file.boot, file.place}];
     const ReplayNode* const node = find_node(run);
     compare_with_golden(run, result);
@@ -71,7 +71,7 @@ class OpReplay {
   const ReplayNode* find_node(const OperatorRun& run) const {
     if (const ReplayNode* const node = task_.model.node(task_.side.files[run.file].op)) return node;
     for (const auto& [role, tensor] : run.tensors) {
-      const std::string& original = task_.side.tensors[tensor].original_op;
+      const std::string original = task_.side.tensors[tensor].original_op;
       if (role.first && !original.empty()) return task_.model.node(sanitised(original));
     }
     return nullptr;

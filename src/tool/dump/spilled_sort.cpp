@@ -30,12 +30,8 @@ bool SpilledSort::finish() {
 }
 
 void SpilledSort::sort_places() {
-  std::sort(places_.begin(), places_.end(), [this](const Place& a, const Place& b) {
-    const std::string_view first = text_of(a);
-    const std::string_view second = text_of(b);
-    if (less_(first, second)) return true;
-    return a.at < b.at && !less_(second, first);
-  });
+  std::stable_sort(places_.begin(), places_.end(),
+                   [this](const Place& a, const Place& b) { return less_(text_of(a), text_of(b)); });
 }
 
 /// Writes what is in memory as one run.

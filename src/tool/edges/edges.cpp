@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
+#include <string>
 #include <utility>
 
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/dump/mapped_file.hpp"
+#include "src/tool/dump/spilled_sort.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -49,41 +50,85 @@ class WrittenBytes {
 class EdgeFinder {
  public:
   EdgeFinder(const DumpSide& side, const CardedOps* card, std::vector<std::string>& errors)
-      : side_(side), card_(card), errors_(errors), progress_(input_bytes(side)) {}
+      : side_(side), card_(card), errors_(errors) {}
 
-  std::vector<Edge> find() {
-    for (std::size_t i = 0; i < side_.tensors.size(); ++i) {
-      const DumpTensor& tensor = side_.tensors[i];
-      const DumpFile& file = side_.files[tensor.file];
-      Step& step = steps_[{file.boot, file.place}];
-      if (!tensor.is_output) progress_.add(tensor.data_bytes);
-      if (tensor.is_output) {
-        if (has_place(tensor)) step.written.write(tensor.address, tensor.data_bytes, i);
-        step.outputs[{file.op, tensor.index}] = i;
-      } else if (std::optional<Edge> edge = edge_to(step, i)) {
-        compare_bytes(*edge);
-        edges_.push_back(*edge);
-      }
+  Edges find() {
+    sort_by_step();
+    SpilledSort::Reader reader(steps_);
+    std::string last;
+    Step step;
+    for (std::string_view text; reader.next(text);) {
+      if (last.empty() || step_in(last) != step_in(text)) step = {};
+      last = text;
+      add(step, static_cast<std::size_t>(number_in(text)));
     }
-    return std::move(edges_);
+    static_cast<void>(found_.finish());
+    return compared();
   }
 
  private:
   struct Step {
     WrittenBytes written;
     std::map<std::pair<std::string, std::uint32_t>, std::size_t>
-        outputs;  ///< the latest, by operator and index
+        outputs;  ///< the latest, by operator and index, which only a card asks for
   };
+
+  static std::uint64_t number_in(std::string_view text) { return FieldReader(text).next<std::uint64_t>(); }
+  static std::string_view step_in(std::string_view text) { return text.substr(sizeof(std::uint64_t)); }
+  static bool by_step(std::string_view a, std::string_view b) { return step_in(a) < step_in(b); }
+  static bool by_input(std::string_view a, std::string_view b) {
+    return FieldReader(a).next<Edge>().to < FieldReader(b).next<Edge>().to;
+  }
+
+  void sort_by_step() {
+    std::string text;
+    std::uint64_t number = 0;
+    for (const DumpTensor& tensor : side_.tensors) {
+      const DumpFile file = side_.files[tensor.file];
+      text.clear();
+      FieldWriter(text).put(number++).put(file.boot ? std::uint64_t{*file.boot} + 1 : 0);
+      if (!steps_.add(text.append(file.place))) break;
+    }
+    static_cast<void>(steps_.finish());
+  }
+
+  void add(Step& step, std::size_t number) {
+    const DumpTensor tensor = side_.tensors[number];
+    if (tensor.is_output) {
+      if (has_place(tensor)) step.written.write(tensor.address, tensor.data_bytes, number);
+      if (card_ != nullptr) step.outputs[{side_.files[tensor.file].op, tensor.index}] = number;
+    } else if (const std::optional<Edge> edge = edge_to(step, number, tensor)) {
+      std::string text;
+      FieldWriter(text).put(*edge);
+      static_cast<void>(found_.add(text));
+    }
+  }
+
+  /// The edges in the order of execution, with what their bytes are.
+  Edges compared() {
+    Progress progress(input_bytes(side_));
+    Edges edges;
+    SpilledSort::Reader reader(found_);
+    for (std::string_view text; reader.next(text);) {
+      Edge edge = FieldReader(text).next<Edge>();
+      progress.add(side_.tensors[edge.to].data_bytes);
+      compare_bytes(edge);
+      edges.push_back(edge);
+    }
+    for (const std::string* const error : {&steps_.error(), &found_.error(), &edges.error()}) {
+      if (!error->empty()) errors_.push_back(*error);
+    }
+    return edges;
+  }
 
   static bool has_place(const DumpTensor& tensor) {
     return tensor.address != 0 && tensor.data_bytes != 0 && tensor.address <= UINT64_MAX - tensor.data_bytes;
   }
 
-  std::optional<Edge> edge_to(const Step& step, std::size_t input) const {
-    const DumpTensor& to = side_.tensors[input];
+  std::optional<Edge> edge_to(const Step& step, std::size_t input, const DumpTensor& to) const {
     if (has_place(to)) {
       if (const std::optional<std::size_t> from = step.written.writer(to.address, to.data_bytes)) {
-        const DumpTensor& output = side_.tensors[*from];
+        const DumpTensor output = side_.tensors[*from];
         const bool whole = output.address == to.address && output.data_bytes == to.data_bytes;
         return Edge{*from, input, whole ? EdgeSource::address : EdgeSource::view};
       }
@@ -97,8 +142,8 @@ class EdgeFinder {
   }
 
   void compare_bytes(Edge& edge) {
-    const DumpTensor& from = side_.tensors[edge.from];
-    const DumpTensor& to = side_.tensors[edge.to];
+    const DumpTensor from = side_.tensors[edge.from];
+    const DumpTensor to = side_.tensors[edge.to];
     const std::uint64_t skipped = edge.source == EdgeSource::view ? to.address - from.address : 0;
     if (edge.source == EdgeSource::name && from.data_bytes != to.data_bytes) return;
     const Bytes theirs = bytes_of(from_file_, from_path_, from), ours = bytes_of(to_file_, to_path_, to);
@@ -112,8 +157,8 @@ class EdgeFinder {
 
   /// Empty where they cannot be read.
   Bytes bytes_of(MappedFile& file, std::string& path, const DumpTensor& tensor) {
-    if (path != side_.files[tensor.file].path) {
-      path = side_.files[tensor.file].path;
+    if (const std::string here = side_.files[tensor.file].path; path != here) {
+      path = here;
       if (!file.open(path)) {
         errors_.push_back(file.error());
         path.clear();
@@ -135,9 +180,8 @@ class EdgeFinder {
   const DumpSide& side_;
   const CardedOps* const card_;
   std::vector<std::string>& errors_;
-  Progress progress_;
-  std::map<std::pair<std::optional<std::uint32_t>, std::string>, Step> steps_;
-  std::vector<Edge> edges_;
+  SpilledSort steps_{by_step};
+  SpilledSort found_{by_input};
   MappedFile from_file_;
   MappedFile to_file_;
   std::string from_path_;
@@ -146,7 +190,7 @@ class EdgeFinder {
 
 }  // namespace
 
-std::vector<Edge> find_edges(const DumpSide& side, const CardedOps* card, std::vector<std::string>& errors) {
+Edges find_edges(const DumpSide& side, const CardedOps* card, std::vector<std::string>& errors) {
   return EdgeFinder(side, card, errors).find();
 }
 

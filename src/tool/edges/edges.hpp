@@ -27,9 +27,13 @@ struct Edge {
   std::uint64_t differs_at = 0;  ///< the first byte of the input that differs
 };
 
+/// In the order of their inputs.
+using Edges = SpilledList<Edge>;
+
 /// Finds for each input of a dump the output that it is: the latest one, at the same step, that was written
 /// to the input's addresses; where addresses do not tell it, the one that the card calls the same. Reads the
-/// bytes of both, if the dump has them, and shows its progress on a terminal. `errors` gets what could not be read.
-std::vector<Edge> find_edges(const DumpSide& side, const CardedOps* card, std::vector<std::string>& errors);
+/// bytes of both, if the dump has them, and shows its progress on a terminal. `errors` gets what could not be
+/// read. In bounded memory but for some 70 bytes for each output of one step, or 150 with a card.
+Edges find_edges(const DumpSide& side, const CardedOps* card, std::vector<std::string>& errors);
 
 }  // namespace opdump::tool

@@ -55,27 +55,29 @@ std::string place_text(const DumpFile& file) {
          (file.place.empty() ? "-" : file.place);
 }
 
-void print_edges(const DumpSide& side, const std::vector<Edge>& edges) {
+std::vector<std::string> row_of(const DumpSide& side, const Edge& edge) {
+  const DumpTensor to = side.tensors[edge.to];
+  return {printable(place_text(side.files[to.file])), printable(tensor_text(side, to)), "is",
+          printable(tensor_text(side, side.tensors[edge.from])),
+          std::string(kSources[static_cast<std::size_t>(edge.source)]) + ", " +
+              std::string(kBytesTold[static_cast<std::size_t>(edge.bytes)])};
+}
+
+void print_edges(const DumpSide& side, const Edges& edges) {
   Table table("", "lllll");
-  for (const Edge& edge : edges) {
-    const DumpTensor& to = side.tensors[edge.to];
-    table.add({printable(place_text(side.files[to.file])), printable(tensor_text(side, to)), "is",
-               printable(tensor_text(side, side.tensors[edge.from])),
-               std::string(kSources[static_cast<std::size_t>(edge.source)]) + ", " +
-                   std::string(kBytesTold[static_cast<std::size_t>(edge.bytes)])});
-  }
-  table.print();
+  for (const Edge& edge : edges) table.widen(row_of(side, edge));
+  for (const Edge& edge : edges) table.print_row(row_of(side, edge));
 }
 
 void write_end(JsonWriter& json, const DumpSide& side, const DumpTensor& tensor) {
   json.open('{').key("op").text(side.files[tensor.file].op).key("index").number(tensor.index).close('}');
 }
 
-std::string edges_json(const DumpSide& side, const std::vector<Edge>& edges) {
+void print_json(const DumpSide& side, const Edges& edges) {
   JsonWriter json;
   json.open('{').key("edges").open('[');
   for (const Edge& edge : edges) {
-    const DumpFile& file = side.files[side.tensors[edge.to].file];
+    const DumpFile file = side.files[side.tensors[edge.to].file];
     json.line(2).open('{');
     if (!file.place.empty()) json.key("place").text(file.place);
     if (file.boot) json.key("boot").number(*file.boot);
@@ -85,9 +87,10 @@ std::string edges_json(const DumpSide& side, const std::vector<Edge>& edges) {
     json.key("bytes").text(kBytesTold[static_cast<std::size_t>(edge.bytes)]);
     if (edge.bytes == EdgeBytes::differ) json.key("differs_at").number(edge.differs_at);
     json.close('}');
+    std::fputs(json.take().c_str(), stdout);
   }
   json.line().close(']').close('}');
-  return json.take() + '\n';
+  std::puts(json.take().c_str());
 }
 
 }  // namespace
@@ -114,10 +117,10 @@ int run_edges(Words words) {
   ExtractedImage image;
   const DumpSide side = read_side(image.open(paths[0], search, std::nullopt), search);
   std::vector<std::string> errors;
-  const std::vector<Edge> edges = find_edges(side, model ? &carded : nullptr, errors);
+  const Edges edges = find_edges(side, model ? &carded : nullptr, errors);
   for (const std::string& error : errors) fail(error);
   if (json) {
-    std::fputs(edges_json(side, edges).c_str(), stdout);
+    print_json(side, edges);
   } else {
     print_edges(side, edges);
   }
@@ -131,7 +134,7 @@ int run_edges(Words words) {
   }
   for (const Edge& edge : edges) {
     if (edge.bytes != EdgeBytes::differ || edge.source == EdgeSource::name) continue;
-    const DumpTensor& to = side.tensors[edge.to];
+    const DumpTensor to = side.tensors[edge.to];
     fail(place_text(side.files[to.file]) + ": " + tensor_text(side, side.tensors[edge.from]) +
          " was overwritten before " + tensor_text(side, to) + " was read: byte " +
          std::to_string(edge.differs_at) + " differs");

@@ -34,7 +34,7 @@ const std::string& Export::provenance() {
 
 const CardedOps* Export::card_of(const ExportedOp& op) {
   if (card_ != nullptr) return card_;
-  const std::string& path = dump_.side.files[op.file].path;
+  const std::string path = dump_.side.files[op.file].path;
   return beside_.of(real_path(path.substr(0, path.rfind('/') + 1)));
 }
 

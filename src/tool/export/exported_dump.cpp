@@ -99,7 +99,7 @@ ExportedDump exported(DumpSide side) {
   std::set<std::uint64_t> ranks;
   for (std::size_t i = 0; i < dump.side.tensors.size(); ++i) {
     const std::size_t number = dump.side.tensors[i].file;
-    const DumpFile& file = dump.side.files[number];
+    const DumpFile file = dump.side.files[number];
     const auto [run, is_new] = runs.try_emplace(run_of(file, number));
     if (is_new) {
       const Place& place = places.of(file);

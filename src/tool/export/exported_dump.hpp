@@ -41,7 +41,7 @@ struct ExportedDump {
   std::vector<ExportedStep> steps;  ///< by boot, step and rank
   bool several_ranks = false;
 
-  const DumpTensor& tensor(std::size_t index) const { return side.tensors[index]; }
+  DumpTensor tensor(std::size_t index) const { return side.tensors[index]; }
   std::uint64_t data_bytes() const;
 };
 

@@ -45,7 +45,8 @@ std::string GraphNodes::tensor_name(std::size_t tensor) const {
 
 void GraphNodes::add_edges(const CardedOps* card, const std::function<void(const std::string&)>& error) {
   std::vector<std::string> errors;
-  for (const Edge& edge : find_edges(dump_.side, card, errors)) {
+  const Edges edges = find_edges(dump_.side, card, errors);
+  for (const Edge& edge : edges) {
     const std::size_t to = node_of_[edge.to], from = node_of_[edge.from];
     if (nodes_[to].graph == nodes_[from].graph)
       nodes_[to].edges.try_emplace(dump_.tensor(edge.to).index,
@@ -59,7 +60,7 @@ void GraphNodes::add_carded_edges() {
   for (std::size_t i = 0; i < nodes_.size(); ++i)
     by_name.try_emplace({nodes_[i].graph, dump_.side.files[nodes_[i].first->file].op}, i);
   for (GraphNode& node : nodes_) {
-    const std::string& name = dump_.side.files[node.first->file].op;
+    const std::string name = dump_.side.files[node.first->file].op;
     const RunOp* const op = node.card == nullptr ? nullptr : node.card->op(name);
     if (op == nullptr) continue;
     for (std::uint32_t input = 0; input < op->inputs.size(); ++input) {

@@ -118,7 +118,7 @@ class GraphWriter {
 
   void write(const GraphNode& node) {
     const ExportedOp& op = *node.first;
-    const DumpFile& file = nodes_.dump().side.files[op.file];
+    const DumpFile file = nodes_.dump().side.files[op.file];
     json_.line(2).open('{').key("id").text(node.id).key("label").text(op.type.empty() ? op.name : op.type);
     json_.key("namespace").text(scope_of(node)).key("attrs").open('[');
     attribute("opdump name", op.name);
@@ -149,7 +149,7 @@ class GraphWriter {
   void write_tensors(const GraphNode& node, bool outputs) {
     json_.key(outputs ? "outputsMetadata" : "inputsMetadata").open('[');
     for (const std::size_t index : node.first->tensors) {
-      const DumpTensor& tensor = nodes_.dump().tensor(index);
+      const DumpTensor tensor = nodes_.dump().tensor(index);
       if (tensor.is_output != outputs) continue;
       json_.open('{').key("id").text(std::to_string(tensor.index)).key("attrs").open('[');
       if (const std::string name = nodes_.tensor_name(index); !name.empty()) attribute("tensor_name", name);
@@ -257,7 +257,7 @@ class ModelExplorer {
     return GraphNodes(
         dump, card_,
         [&](const ExportedOp& op) {
-          const std::string& path = dump.side.files[op.file].path;
+          const std::string path = dump.side.files[op.file].path;
           return card_ != nullptr ? card_ : beside_.of(real_path(path.substr(0, path.rfind('/') + 1)));
         },
         report_.error);
@@ -319,23 +319,27 @@ class ModelExplorer {
   bool compare(const GraphNodes& nodes) {
     const GraphNodes golden = nodes_of(*golden_);
     const Ranges ranges = RangeReader(*golden_, report_).read();
-    const std::vector<TensorPair> pairs = pair_tensors(mine_.side, golden_->side);
-    std::vector<const Measure*> measures;
     std::string error;
+    const TensorPairs pairs = pair_tensors(mine_.side, golden_->side, {}, error);
+    std::vector<const Measure*> measures;
     choose_measures("cosine,max_abs", measures, error);
     const std::vector<Threshold> limits = usual_thresholds();
-    const std::vector<PairResult> results =
+    const PairResults results =
         compare_pairs(mine_.side, golden_->side, pairs, needs_detail(measures, limits));
     if (interrupted()) return false;
     const CompareReport told = {mine_.side, golden_->side, results, measures, limits};
-    std::vector<const PairResult*> by_tensor(mine_.side.tensors.size());
+    for (const std::string& spilled : {error, pairs.error(), results.error()}) {
+      if (!spilled.empty()) report_.error(spilled);
+    }
+    // Those of mine come first, in their order.
+    std::vector<std::optional<compare::Comparison>> by_tensor(mine_.side.tensors.size());
     for (const PairResult& result : results) {
-      if (result.pair.mine && result.comparison) by_tensor[*result.pair.mine] = &result;
+      if (result.pair.mine) by_tensor[*result.pair.mine] = result.comparison;
     }
     const auto value_of = [&](const Measure& measure, double best) {
       return [&measure, &by_tensor, best](std::size_t i) -> std::optional<double> {
-        if (by_tensor[i] == nullptr || by_tensor[i]->comparison->summary_distance) return std::nullopt;
-        const compare::Comparison& comparison = *by_tensor[i]->comparison;
+        if (!by_tensor[i] || by_tensor[i]->summary_distance) return std::nullopt;
+        const compare::Comparison& comparison = *by_tensor[i];
         return comparison.equal == comparison.elements ? best : measure.value(comparison);
       };
     };
@@ -362,9 +366,12 @@ class ModelExplorer {
       if (mine_.tensor(i).is_output) outputs.try_emplace(mine_.tensor(i).file, i);
     }
     std::map<std::size_t, std::pair<Verdict, std::size_t>> worst;  // by node
-    for (const OpVerdict& op :
-         judge_ops(mine_.side, golden_->side, report.results,
-                   [&report](const PairResult& result) { return report.diverges(result); })) {
+    std::string error;
+    const OpVerdicts ops = judge_ops(
+        mine_.side, golden_->side, report.results,
+        [&report](const PairResult& result) { return report.diverges(result); }, error);
+    if (!error.empty()) report_.error(error);
+    for (const OpVerdict& op : ops) {
       const auto output = outputs.find(op.file);
       if (output == outputs.end()) continue;
       const auto [entry, is_new] =
@@ -383,8 +390,7 @@ class ModelExplorer {
     return data.text("verdict", {});
   }
 
-  static std::string pairs_text(const GraphNodes& mine, const GraphNodes& golden,
-                                const std::vector<TensorPair>& pairs) {
+  static std::string pairs_text(const GraphNodes& mine, const GraphNodes& golden, const TensorPairs& pairs) {
     std::map<std::size_t, std::set<std::size_t>> nodes;
     for (const TensorPair& pair : pairs) {
       if (pair.mine && pair.golden) nodes[mine.node_of(*pair.mine)].insert(golden.node_of(*pair.golden));

@@ -134,7 +134,7 @@ class MsprobeStep {
   }
 
   std::string origin_of(const ExportedOp& op) const {
-    const DumpFile& file = out_.dump().side.files[op.file];
+    const DumpFile file = out_.dump().side.files[op.file];
     std::string text = op.type.empty() ? "operator " + op.name : op.type + ' ' + op.name;
     if (!op.model.empty()) text += ", model " + op.model + " (" + std::to_string(op.model_id) + ')';
     if (file.task && *file.task != kNoTask) text += ", task " + std::to_string(*file.task);
@@ -150,7 +150,7 @@ class MsprobeStep {
       constexpr std::uint32_t kMostMissing = 1024;
       std::uint32_t place = 0;
       for (const std::size_t index : op.tensors) {
-        const DumpTensor& tensor = out_.dump().tensor(index);
+        const DumpTensor tensor = out_.dump().tensor(index);
         if (tensor.is_output != is_output) continue;
         for (; place < std::min(tensor.index, kMostMissing); ++place) json.json("null");
         write_tensor(json, op, tensor, name);

@@ -13,7 +13,7 @@ namespace {
 
 struct Placed {
   const ExportedOp* op = nullptr;
-  const DumpTensor* tensor = nullptr;
+  DumpTensor tensor;
   StoredArray stored;
 };
 
@@ -38,7 +38,7 @@ std::string safetensors_head(const ExportedStep& step, const std::vector<Placed>
   for (const Placed& placed : tensors) {
     if (placed.op != last) key = key_of(step, *placed.op, repeats.next(key_of(step, *placed.op, 0)));
     last = placed.op;
-    json.line().key(key + '/' + role_of(*placed.tensor)).open('{');
+    json.line().key(key + '/' + role_of(placed.tensor)).open('{');
     json.key("dtype").text(name_in_safetensors(placed.stored.dtype)).key("shape").open('[');
     for (const Dim dim : placed.stored.shape) json.number(dim);
     json.close(']')
@@ -62,8 +62,8 @@ void write_step(Export& out, const ExportedStep& step) {
   std::vector<Placed> tensors;
   for (const ExportedOp& op : step.ops) {
     for (const std::size_t index : op.tensors) {
-      Placed placed = {&op, &out.dump().tensor(index), {}};
-      if (out.plan(op, *placed.tensor, safetensors_has, placed.stored)) tensors.push_back(std::move(placed));
+      Placed placed = {&op, out.dump().tensor(index), {}};
+      if (out.plan(op, placed.tensor, safetensors_has, placed.stored)) tensors.push_back(std::move(placed));
     }
   }
   if (tensors.empty()) return;
@@ -76,7 +76,7 @@ void write_step(Export& out, const ExportedStep& step) {
   ExportFile file;
   bool good = file.create(out.directory({}), name) && file.write(head);
   for (std::size_t i = 0; good && i < tensors.size(); ++i) {
-    good = out.for_each(*tensors[i].op, *tensors[i].tensor, tensors[i].stored,
+    good = out.for_each(*tensors[i].op, tensors[i].tensor, tensors[i].stored,
                         [&file](Bytes items, Bytes, std::size_t) { return file.write(items); });
   }
   if (!out.commit(file, good)) return;

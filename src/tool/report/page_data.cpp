@@ -70,7 +70,7 @@ class PageData {
 
   void write_runs() {
     PageTable runs(facts_.runs);
-    const auto file = [&](const Run& run) -> const DumpFile& { return mine_.files[run.file]; };
+    const auto file = [&](const Run& run) { return mine_.files[run.file]; };
     runs.add("op", [](const Run& run) { return count32(run.op); });
     runs.add_used("place", [](const Run& run) { return count32(run.place); });
     runs.add_used("task", [&](const Run& run) { return count32(file(run).task.value_or(0)); });
@@ -92,7 +92,7 @@ class PageData {
     runs.add_used("other_dtype", [](const Run& run) { return flag_of(run.other_dtype); });
     if (facts_.verdicts != nullptr) {
       runs.add("verdict", [](const Run& run) {
-        return run.verdict == nullptr ? kNoVerdict : static_cast<std::uint8_t>(run.verdict->verdict);
+        return run.verdict ? static_cast<std::uint8_t>(*run.verdict) : kNoVerdict;
       });
     }
     runs.add_used("folder", [&](const Run& run) { return texts_.number(split(file(run).path).first); });

@@ -139,10 +139,10 @@ std::string complete_prefix(const JournalFacts& journal) {
 }  // namespace
 
 std::string verdict_text(const ReportFacts& facts) {
-  if (facts.verdicts != nullptr && facts.verdicts->first() == nullptr && !facts.own_fault.empty())
+  if (facts.verdicts != nullptr && !facts.verdicts->first() && !facts.own_fault.empty())
     return "First operator that is off by itself: " + shortened(printable(facts.own_fault), 4 * kMostName);
   if (facts.verdicts != nullptr) {
-    if (facts.verdicts->first() != nullptr)
+    if (facts.verdicts->first())
       return "First diverging operator: " + shortened(printable(facts.verdicts->first_text()), 4 * kMostName);
     std::size_t compared = 0, failed = 0;
     for (const PairResult& result : facts.dumps.results()) {

@@ -84,9 +84,8 @@ std::string worst_section(const ReportFacts& facts) {
             html_name(name_of(facts, run)) + "</bdi></a></th><td>" + html_name(facts.places[run.place].text) +
             "</td>";
     if (compared) {
-      text += "<td>" + (run.verdict != nullptr ? verdict_badge(run.verdict->verdict) : "-") +
-              "</td><td class=\"n\">" + number_or_dash(run.error) + "</td><td class=\"n\">" +
-              number_or_dash(run.cosine) + "</td>";
+      text += "<td>" + (run.verdict ? verdict_badge(*run.verdict) : "-") + "</td><td class=\"n\">" +
+              number_or_dash(run.error) + "</td><td class=\"n\">" + number_or_dash(run.cosine) + "</td>";
     }
     text += "<td class=\"n\">" + std::to_string(run.nonfinite) + "</td><td class=\"n\">" +
             number_or_dash(run.peak) + "</td>";

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 #include <tuple>
 
 #include "src/tool/cli/interrupt.hpp"
@@ -38,10 +37,10 @@ void sum_up(const ReportFacts& facts, ReportRun& run) {
   const bool has_output = side.tensors[run.tensors.back()].is_output;
   std::uint64_t elements = 0, zeros = 0;
   for (const std::size_t i : run.tensors) {
-    const DumpTensor& tensor = side.tensors[i];
+    const DumpTensor tensor = side.tensors[i];
     run.bytes += tensor.data_bytes;
-    const PairResult* const result = facts.result_of[i];
-    const bool compared = result != nullptr && result->comparison;
+    const std::optional<PairResult> result = facts.result_of(i);
+    const bool compared = result && result->comparison;
     if (compared) keep_greatest(distance_of(*result), tensor.is_output ? run.error : run.input_error);
     if (compared && tensor.is_output) {
       const double cosine = result->comparison->equal == result->comparison->elements
@@ -53,7 +52,7 @@ void sum_up(const ReportFacts& facts, ReportRun& run) {
           keep_greatest(measure->value(*result->comparison), run.by_expected);
       }
     }
-    if (result != nullptr && result->pair.golden)
+    if (result && result->pair.golden)
       run.other_dtype |= facts.dumps.golden().tensors[*result->pair.golden].dtype != tensor.dtype;
     if (tensor.is_output != has_output || !facts.mine[i].known) continue;
     const TensorFacts& own = facts.mine[i];
@@ -78,8 +77,9 @@ void take_verdicts(ReportFacts& facts) {
     const auto at = run_of_file.find(op.file);
     if (at == run_of_file.end()) continue;
     ReportRun& run = facts.runs[at->second];
-    run.verdict = &op;
-    if (&op == facts.verdicts->first()) facts.first = at->second;
+    run.verdict = op.verdict;
+    const std::optional<OpVerdict>& first = facts.verdicts->first();
+    if (first && first->first == op.first) facts.first = at->second;
     if (op.verdict != Verdict::agrees && (told++ < kMostEvidence || op.verdict == Verdict::culprit))
       run.evidence = facts.verdicts->evidence_of(op);
   }
@@ -94,11 +94,10 @@ void flag_tensors(ReportFacts& facts) {
   };
   std::vector<Rank> ranks;
   for (const ReportRun& run : facts.runs) {
-    const bool culprit =
-        run.is_own_fault || (run.verdict != nullptr && run.verdict->verdict == Verdict::culprit);
+    const bool culprit = run.is_own_fault || run.verdict == Verdict::culprit;
     for (const std::size_t i : run.tensors) {
-      const PairResult* const result = facts.result_of[i];
-      const bool compared = result != nullptr && result->comparison;
+      const std::optional<PairResult> result = facts.result_of(i);
+      const bool compared = result && result->comparison;
       const double error = compared ? distance_of(*result) : 0;
       const int kind = culprit                                         ? 0
                        : compared && facts.compared->diverges(*result) ? 1
@@ -119,7 +118,7 @@ void flag_tensors(ReportFacts& facts) {
 
 void draw_pictures(ReportFacts& facts) {
   const DumpSide& mine = facts.dumps.mine();
-  std::vector<TensorPair> pairs;
+  TensorPairs pairs;
   for (const PairResult& result : facts.dumps.results()) pairs.push_back(result.pair);
   const std::optional<AssumedFormats> usual = usual_formats(mine, facts.dumps.golden(), pairs);
   std::uint64_t total = 0;
@@ -128,13 +127,13 @@ void draw_pictures(ReportFacts& facts) {
   for (const std::size_t i : facts.flagged) {
     progress.add(mine.tensors[i].data_bytes);
     if (facts.pictures.size() == kMostPictures || interrupted()) break;
-    const DumpTensor& tensor = mine.tensors[i];
+    const DumpTensor tensor = mine.tensors[i];
     if (!facts.mine[i].known || tensor.summary || tensor.elements < 2) continue;
-    const PairResult* const result = facts.result_of[i];
+    const std::optional<PairResult> result = facts.result_of(i);
     std::optional<PairPicture> picture;
-    if (result != nullptr && result->comparison && !result->comparison->summary_distance)
+    if (result && result->comparison && !result->comparison->summary_distance)
       picture = picture_of(mine, facts.dumps.golden(), *result, usual);
-    else if (result == nullptr || !result->pair.golden)
+    else if (!result || !result->pair.golden)
       picture = picture_of(mine, tensor);
     if (picture) facts.pictures.push_back({i, *picture});
   }
@@ -143,10 +142,8 @@ void draw_pictures(ReportFacts& facts) {
 void read_provenance(ReportFacts& facts) {
   ProvenanceReader reader(facts.dumps.beside());
   DumpProvenance provenance;
-  std::set<std::string> directories;
-  for (const DumpFile& file : facts.dumps.mine().files)
-    directories.insert(file.path.substr(0, std::min(file.path.rfind('/'), file.path.size())));
-  for (const std::string& directory : directories) reader.add(directory, provenance);
+  for_each_directory(facts.dumps.mine(),
+                     [&](const std::string& directory) { reader.add(directory, provenance); });
   facts.provenance = provenance_text(provenance);
 }
 
@@ -155,11 +152,12 @@ void find_lineage(ReportFacts& facts) {
   std::vector<std::string> errors;
   const CardedOps* card = facts.dumps.my_card();
   if (card == nullptr && !side.files.empty()) {
-    const std::string& path = side.files[0].path;
+    const std::string path = side.files[0].path;
     card = facts.dumps.beside().of(path.substr(0, path.rfind('/') + 1));
   }
   std::size_t overwritten = 0;
-  for (const Edge& edge : find_edges(side, card, errors)) {
+  const Edges edges = find_edges(side, card, errors);
+  for (const Edge& edge : edges) {
     facts.edges.push_back({.from = facts.run_of[edge.from],
                            .to = facts.run_of[edge.to],
                            .output = side.tensors[edge.from].index,
@@ -175,6 +173,12 @@ void find_lineage(ReportFacts& facts) {
 
 }  // namespace
 
+/// Results of mine come first, in the order of its tensors.
+std::optional<PairResult> ReportFacts::result_of(std::size_t tensor) const {
+  if (compared == nullptr) return std::nullopt;
+  return dumps.results()[tensor];
+}
+
 std::map<std::size_t, std::size_t> ReportFacts::runs_by_file() const {
   std::map<std::size_t, std::size_t> found;
   for (std::size_t i = 0; i < runs.size(); ++i) found.emplace(runs[i].file, i);
@@ -184,7 +188,7 @@ std::map<std::size_t, std::size_t> ReportFacts::runs_by_file() const {
 std::vector<std::size_t> ReportFacts::worst_runs() const {
   const auto rank = [&](std::size_t i) {
     const ReportRun& run = runs[i];
-    const Verdict verdict = run.verdict == nullptr ? Verdict::agrees : run.verdict->verdict;
+    const Verdict verdict = run.verdict.value_or(Verdict::agrees);
     const int kind = run.is_own_fault               ? -1
                      : verdict == Verdict::culprit  ? 0
                      : verdict == Verdict::diverges ? 1
@@ -212,10 +216,6 @@ void gather_facts(ReportFacts& facts, const ReplayModel* model, const SearchRepo
   const DumpSide& mine = facts.dumps.mine();
   const DumpSide& golden = facts.dumps.golden();
   const std::size_t count = mine.tensors.size();
-  facts.result_of.resize(count);
-  for (const PairResult& result : facts.dumps.results()) {
-    if (result.pair.mine) facts.result_of[*result.pair.mine] = &result;
-  }
   find_runs(facts);
   facts.mine.resize(count);
   facts.golden.resize(facts.compared != nullptr ? count : 0);
@@ -228,8 +228,9 @@ void gather_facts(ReportFacts& facts, const ReplayModel* model, const SearchRepo
       if (interrupted()) return;
       facts.mine[i] = read_facts(mine, mine.tensors[i]);
       progress.add(mine.tensors[i].data_bytes);
-      if (facts.golden.empty() || facts.result_of[i] == nullptr || !facts.result_of[i]->pair.golden) return;
-      const DumpTensor& partner = golden.tensors[*facts.result_of[i]->pair.golden];
+      const std::optional<PairResult> result = facts.golden.empty() ? std::nullopt : facts.result_of(i);
+      if (!result || !result->pair.golden) return;
+      const DumpTensor partner = golden.tensors[*result->pair.golden];
       facts.golden[i] = read_facts(golden, partner);
       progress.add(partner.data_bytes);
     };

@@ -37,7 +37,7 @@ struct ReportRun {
   std::size_t place = 0;
   std::size_t file = 0;                ///< of its first tensor
   std::vector<std::size_t> tensors{};  ///< inputs first
-  const OpVerdict* verdict = nullptr;  ///< null: nothing was compared
+  std::optional<Verdict> verdict{};    ///< nothing: nothing was compared
   std::string evidence{};              ///< why it is called so
 
   double isolated = TensorFacts::kUnknown;  ///< the greatest error of its outputs, by what its inputs make
@@ -90,8 +90,7 @@ struct ReportFacts {
   std::vector<ReportOp> ops{};
   std::vector<ReportRun> runs{};
   std::vector<ReportEdge> edges{};
-  std::vector<std::size_t> run_of{};           ///< of each tensor of mine
-  std::vector<const PairResult*> result_of{};  ///< of each tensor of mine; null: none
+  std::vector<std::size_t> run_of{};  ///< of each tensor of mine
   std::vector<TensorFacts> mine{};
   std::vector<TensorFacts> golden{};      ///< of the partner of each tensor of mine
   std::vector<std::size_t> flagged{};     ///< tensors that deserve a look, the worst first
@@ -100,6 +99,9 @@ struct ReportFacts {
   std::string recomputed{};               ///< what came of recomputing the runs; empty: that was not done
   std::string own_fault{};                ///< the first that is off by itself; empty: none is
   std::optional<std::size_t> first{};  ///< run: the first that diverges, is off by itself, or has NaN or Inf
+
+  /// Of a tensor of mine; nothing: there is no golden dump.
+  std::optional<PairResult> result_of(std::size_t tensor) const;
 
   std::vector<std::size_t> worst_runs() const;  ///< at most 50, the worst first
 

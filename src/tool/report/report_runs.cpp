@@ -35,8 +35,7 @@ class RunFinder {
     }
     for (ReportRun& run : facts_.runs) {
       std::sort(run.tensors.begin(), run.tensors.end(), [&](std::size_t a, std::size_t b) {
-        const DumpTensor& x = side_.tensors[a];
-        const DumpTensor& y = side_.tensors[b];
+        const DumpTensor x = side_.tensors[a], y = side_.tensors[b];
         return std::tuple(x.is_output, x.index, a) < std::tuple(y.is_output, y.index, b);
       });
     }
@@ -44,7 +43,7 @@ class RunFinder {
 
  private:
   void add_run(std::size_t number) {
-    const DumpFile& file = side_.files[number];
+    const DumpFile file = side_.files[number];
     const auto [place, new_place] =
         places_.try_emplace({file.boot.value_or(0), file.place}, facts_.places.size());
     if (new_place) facts_.places.push_back(place_of(file));

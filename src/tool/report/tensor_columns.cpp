@@ -50,13 +50,13 @@ class TensorColumns {
     if (facts_.compared == nullptr) return;
     std::vector<std::size_t> shown;
     for (const std::size_t i : tensors_.all()) {
-      const compare::Comparison* const c = comparison_of(i);
-      if (tensors_.is_flagged(i) && c != nullptr && c->max_absolute_at) shown.push_back(i);
+      const std::optional<compare::Comparison> c = comparison_of(i);
+      if (tensors_.is_flagged(i) && c && c->max_absolute_at) shown.push_back(i);
     }
     Columns columns(shown);
     columns.add("of", [this](std::size_t i) { return tensors_.row(i); });
     columns.add("at", [this](std::size_t i) {
-      return texts_.number(position_text(*comparison_of(i)->max_absolute_at, facts_.result_of[i]->shape));
+      return texts_.number(position_text(*comparison_of(i)->max_absolute_at, facts_.result_of(i)->shape));
     });
     columns.add("mine", [this](std::size_t i) { return real32(comparison_of(i)->x_at_max); });
     columns.add("golden", [this](std::size_t i) { return real32(comparison_of(i)->y_at_max); });
@@ -86,7 +86,7 @@ class TensorColumns {
     columns.add("dims", [this](std::size_t i) { return texts_.number(shape_text(tensor(i).shape)); });
     columns.add("bytes", [this](std::size_t i) { return static_cast<float>(tensor(i).data_bytes); });
     columns.add_used("quant", [this](std::size_t i) {
-      const auto& quant = tensor(i).quant;
+      const Quantisation* const quant = tensor(i).quant;
       return quant != nullptr ? texts_.number(parameter_text(*quant)) : 0;
     });
     columns.add_used("original", [this](std::size_t i) { return texts_.number(tensor(i).original_op); });
@@ -103,31 +103,28 @@ class TensorColumns {
     columns.add_used("nan", [this](std::size_t i) { return count32(own(i).nan); });
     columns.add_used("inf", [this](std::size_t i) { return count32(own(i).infinite); });
     columns.add_used("note", [this](std::size_t i) {
-      const PairResult* const result = facts_.result_of[i];
-      return texts_.number(result == nullptr    ? own(i).problem
-                           : result->comparison ? result->remark
-                                                : result->problem);
+      const std::optional<PairResult> result = facts_.result_of(i);
+      return texts_.number(!result ? own(i).problem : result->comparison ? result->remark : result->problem);
     });
   }
 
   /// The partner of each tensor, and whether it agrees.
   void add_golden(Columns& columns) {
     columns.add("diverges", [this](std::size_t i) {
-      return flag_of(comparison_of(i) != nullptr && facts_.compared->diverges(*facts_.result_of[i]));
+      return flag_of(comparison_of(i) && facts_.compared->diverges(*facts_.result_of(i)));
     });
     columns.add("paired_by", [this](std::size_t i) {
-      return golden_of(i) != nullptr
-                 ? static_cast<std::uint8_t>(static_cast<int>(facts_.result_of[i]->pair.by) + 1)
-                 : std::uint8_t{0};
+      return golden_of(i) ? static_cast<std::uint8_t>(static_cast<int>(facts_.result_of(i)->pair.by) + 1)
+                          : std::uint8_t{0};
     });
     columns.add_used("golden_dims", [this](std::size_t i) {
-      const DumpTensor* const golden = golden_of(i);
-      const bool differs = golden != nullptr && golden->shape != mine_.tensors[i].shape;
+      const std::optional<DumpTensor> golden = golden_of(i);
+      const bool differs = golden && golden->shape != mine_.tensors[i].shape;
       return differs ? texts_.number(shape_text(golden->shape)) : 0;
     });
     columns.add_used("golden_dtype", [this](std::size_t i) {
-      const DumpTensor* const golden = golden_of(i);
-      const bool differs = golden != nullptr && golden->dtype != mine_.tensors[i].dtype;
+      const std::optional<DumpTensor> golden = golden_of(i);
+      const bool differs = golden && golden->dtype != mine_.tensors[i].dtype;
       return differs ? texts_.number(std::string(info(golden->dtype).name)) : 0;
     });
     columns.add_known("golden_min", [this](std::size_t i) { return real32(theirs(i).min); });
@@ -140,37 +137,37 @@ class TensorColumns {
     static constexpr std::uint32_t kNoUlp = UINT32_MAX;
     for (const Measure* const measure : facts_.compared->measures) {
       columns.add_known(measure->short_name, [this, measure](std::size_t i) {
-        const compare::Comparison* const c = comparison_of(i);
-        return c != nullptr ? real32(measure->value(*c)) : NAN;
+        const std::optional<compare::Comparison> c = comparison_of(i);
+        return c ? real32(measure->value(*c)) : NAN;
       });
     }
     columns.add_known("equal", [this](std::size_t i) {
-      const compare::Comparison* const c = comparison_of(i);
-      if (c == nullptr) return NAN;
+      const std::optional<compare::Comparison> c = comparison_of(i);
+      if (!c) return NAN;
       return c->elements == 0 ? 1.0F
                               : real32(static_cast<double>(c->equal) / static_cast<double>(c->elements));
     });
     columns.add("ulp", [this](std::size_t i) {
-      const compare::Comparison* const c = comparison_of(i);
-      return c != nullptr && c->max_ulp ? std::min(count32(*c->max_ulp), kNoUlp - 1) : kNoUlp;
+      const std::optional<compare::Comparison> c = comparison_of(i);
+      return c && c->max_ulp ? std::min(count32(*c->max_ulp), kNoUlp - 1) : kNoUlp;
     });
   }
 
-  const DumpTensor& tensor(std::size_t i) const { return mine_.tensors[i]; }
+  DumpTensor tensor(std::size_t i) const { return mine_.tensors[i]; }
   const TensorFacts& own(std::size_t i) const { return facts_.mine[i]; }
   const TensorFacts& theirs(std::size_t i) const { return facts_.golden[i]; }
 
-  /// Null: the tensor was not compared.
-  const compare::Comparison* comparison_of(std::size_t i) const {
-    const PairResult* const result = facts_.result_of[i];
-    return result != nullptr && result->comparison ? &*result->comparison : nullptr;
+  /// Nothing: the tensor was not compared.
+  std::optional<compare::Comparison> comparison_of(std::size_t i) const {
+    const std::optional<PairResult> result = facts_.result_of(i);
+    return result ? result->comparison : std::nullopt;
   }
 
-  /// Null: the tensor has no partner.
-  const DumpTensor* golden_of(std::size_t i) const {
-    const PairResult* const result = facts_.result_of[i];
-    return result != nullptr && result->pair.golden ? &facts_.dumps.golden().tensors[*result->pair.golden]
-                                                    : nullptr;
+  /// Nothing: the tensor has no partner.
+  std::optional<DumpTensor> golden_of(std::size_t i) const {
+    const std::optional<PairResult> result = facts_.result_of(i);
+    if (!result || !result->pair.golden) return std::nullopt;
+    return facts_.dumps.golden().tensors[*result->pair.golden];
   }
 
   std::size_t number_of(Format format) {
