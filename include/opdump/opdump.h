@@ -551,6 +551,55 @@ typedef struct opdump_history_counts {
 /** Fills `bytes` bytes, as opdump_session_counts does. In the drain context. */
 opdump_status opdump_history_sink_counts(opdump_sink* sink, opdump_history_counts* counts, size_t bytes);
 
+/* == Triggers of a config. Since 1.10 == */
+
+/** Of a sink that begins a history's write-outs as a config's "trigger" says. A size of 0 stands for what is
+ * named. */
+typedef struct opdump_trigger_options {
+  size_t struct_bytes;
+  opdump_sink* history; /**< by opdump_history_sink_create; stays the program's, and is destroyed later */
+  const opdump_clock* clock; /**< that of the session; copied */
+  uint32_t triggers;         /**< most that a config may have, at most 64; 0: 4 */
+  uint32_t points;           /**< operators, and models whose steps count, that they look at; 0: 16 */
+  uint32_t firings;          /**< of a recorder that the drain has not come to, a power of two; 0: 8 */
+  uint32_t reserved;
+} opdump_trigger_options;
+
+/** 0 for options that cannot be. */
+size_t opdump_trigger_sink_size(const opdump_trigger_options* options);
+
+/**
+ * A session's sink, over `history`: follows the triggers of a config that the session is booted with, looks
+ * at the tensors as they are captured, and begins the write-outs within the day's limits. The journal, which
+ * such a session may have, goes past the history and tells what fired. A look takes 1 KiB of stack. Triggers
+ * on a "failure" fire by opdump_capture_failure. OPDUMP_ERR_NOT_SUPPORTED where the library is of
+ * OPDUMP_SMALL_CODE.
+ */
+opdump_status opdump_trigger_sink_create(void* memory, size_t bytes, const opdump_trigger_options* options,
+                                         opdump_sink** sink);
+
+/**
+ * Fires the triggers that the config has under `"call": name`, as of the step that has begun last. In any
+ * context. OPDUMP_ERR_INVALID_ARGUMENT when there is none, and for a sink of another kind.
+ */
+opdump_status opdump_trigger_sink_fire(opdump_sink* sink, const char* name);
+
+typedef struct opdump_trigger_counts {
+  uint32_t fired;
+  uint32_t cooldown; /**< held back by it */
+  uint32_t firings;  /**< by the day's firings */
+  uint32_t bytes;    /**< by the day's bytes */
+  uint32_t crowded;  /**< as the drain was too far behind */
+  uint32_t cut;      /**< write-outs that the day's bytes have ended */
+  uint32_t unread;   /**< looks at tensors that could not be read */
+  uint32_t looks;
+} opdump_trigger_counts;
+
+/** Of the trigger of that number in the config; fills `bytes` bytes, as opdump_session_counts does.
+ * OPDUMP_ERR_INVALID_ARGUMENT when there is none. In any context. */
+opdump_status opdump_trigger_sink_counts(opdump_sink* sink, uint32_t trigger, opdump_trigger_counts* counts,
+                                         size_t bytes);
+
 /* == Configs == */
 
 /** What a config file asks for. It stays until the sessions that it was given to are finalized. */
@@ -690,9 +739,9 @@ opdump_status opdump_session_create(void* memory, size_t bytes, const opdump_ses
 /**
  * Makes what the config's "opdump" object says count instead of the options, from the next
  * opdump_session_init on; what it does not say is as the options have it. Since 1.4 limits, order and
- * durability count for the sink too, whose objects are all closed then: OPDUMP_ERR_NOT_SUPPORTED when the sink
- * cannot do what is asked of it. A directory can do all but a history and a seal, a flash log the order, a
- * callback none; since 1.10 a history sink and a sealed sink can do what their names say.
+ * durability count for the sink too, whose objects are all closed then: OPDUMP_ERR_NOT_SUPPORTED when the
+ * sink cannot do what is asked of it. A directory can do all but a history and a seal, a flash log the order,
+ * a callback none; since 1.10 a history sink, a trigger sink and a sealed sink can do what their names say.
  */
 opdump_status opdump_session_configure(opdump_session* session, const opdump_config* config);
 
@@ -1075,6 +1124,15 @@ opdump_status opdump_directory_sink_create(void* memory, size_t bytes, opdump_si
  */
 opdump_status opdump_config_parse(void* memory, size_t bytes, const char* text, size_t text_bytes,
                                   opdump_config** config, char* message, size_t message_bytes);
+
+/**
+ * Since 1.10: opdump_config_parse and opdump_config_read that take "trigger" and "trigger_limits" too, which
+ * the others refuse: for programs with an opdump_trigger_sink. They link the reader of these keys.
+ */
+opdump_status opdump_config_parse_triggers(void* memory, size_t bytes, const char* text, size_t text_bytes,
+                                           opdump_config** config, char* message, size_t message_bytes);
+opdump_status opdump_config_read_triggers(void* memory, size_t bytes, const char* path,
+                                          opdump_config** config, char* message, size_t message_bytes);
 
 /** Bytes that are enough for the config file `path` as it is now; 0 when it cannot be read. */
 size_t opdump_config_file_size(const char* path);

@@ -32,6 +32,7 @@ set(opdump_c_sources
   src/c_api/c_single_op.cpp
   src/c_api/c_sink.cpp
   src/c_api/c_status.cpp
+  src/c_api/c_trigger_sink.cpp
 )
 
 # With simdjson.
@@ -96,6 +97,7 @@ set(opdump_system_sources
 set(opdump_system_c_sources
   src/c_api/c_chunks.cpp
   src/c_api/c_config_text.cpp
+  src/c_api/c_trigger_config.cpp
   src/c_api/c_crash.cpp
   src/c_api/c_system.cpp
   src/c_api/c_system_sealer.cpp

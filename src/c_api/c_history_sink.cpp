@@ -73,6 +73,11 @@ PortHistory* history_of(opdump_sink* sink) {
 
 }  // namespace
 
+opdump_sink* c_api::behind_history(opdump_sink* sink) {
+  PortHistory* const history = history_of(sink);
+  return history == nullptr ? nullptr : &history->to;
+}
+
 extern "C" {
 
 std::size_t opdump_history_sink_size(std::size_t history_bytes) {

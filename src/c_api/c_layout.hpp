@@ -120,6 +120,12 @@ OPDUMP_LAYOUT(opdump_sealer, 40, 20, OPDUMP_FIELD(struct_bytes, 0, 0), OPDUMP_FI
               OPDUMP_FIELD(begin, 16, 8), OPDUMP_FIELD(seal, 24, 12), OPDUMP_FIELD(end, 32, 16));
 OPDUMP_LAYOUT(opdump_history_counts, 12, 12, OPDUMP_FIELD(triggers, 0, 0), OPDUMP_FIELD(let_go, 4, 4),
               OPDUMP_FIELD(lost, 8, 8));
+OPDUMP_LAYOUT(opdump_trigger_options, 40, 28, OPDUMP_FIELD(struct_bytes, 0, 0), OPDUMP_FIELD(history, 8, 4),
+              OPDUMP_FIELD(clock, 16, 8), OPDUMP_FIELD(triggers, 24, 12), OPDUMP_FIELD(points, 28, 16),
+              OPDUMP_FIELD(firings, 32, 20), OPDUMP_FIELD(reserved, 36, 24));
+OPDUMP_LAYOUT(opdump_trigger_counts, 32, 32, OPDUMP_FIELD(fired, 0, 0), OPDUMP_FIELD(cooldown, 4, 4),
+              OPDUMP_FIELD(firings, 8, 8), OPDUMP_FIELD(bytes, 12, 12), OPDUMP_FIELD(crowded, 16, 16),
+              OPDUMP_FIELD(cut, 20, 20), OPDUMP_FIELD(unread, 24, 24), OPDUMP_FIELD(looks, 28, 28));
 OPDUMP_LAYOUT(opdump_overwrite, 64, 56, OPDUMP_FIELD(struct_bytes, 0, 0), OPDUMP_FIELD(step, 8, 8),
               OPDUMP_FIELD(first_byte, 16, 16), OPDUMP_FIELD(last_byte, 24, 24), OPDUMP_FIELD(by, 32, 32),
               OPDUMP_FIELD(watched, 40, 36), OPDUMP_FIELD(by_bytes, 48, 40),

@@ -49,6 +49,7 @@ SessionParts<c_api::PortMemory> parts_of(const opdump_session_options& options, 
                                            .block_limit_ms = options.block_limit_ms,
                                            .journal = journal_detail(options.journal),
                                            .log = options.log == nullptr ? nullptr : &options.log->log};
+  if constexpr (!build::kLean) parts.triggers = options.sink->triggers;
   if (options.extras != nullptr) add_extras(*options.extras, parts);
   if constexpr (build::kFaults) {
     if (options.faults != nullptr) c_api::add_faults(*options.faults, parts);

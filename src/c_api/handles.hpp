@@ -47,6 +47,9 @@ struct opdump_sink {
       check{};
   /// Between the session and `crash_sink`; null: there is none.
   [[no_unique_address]] opdump::Maybe<!opdump::build::kLean, opdump::HistorySink*> history{};
+  /// For the session; null: it has no triggers.
+  [[no_unique_address]] opdump::Maybe<!opdump::build::kLean, opdump::TriggerWatch<opdump::c_api::PortMemory>*>
+      triggers{};
 };
 
 struct opdump_config {
@@ -154,6 +157,9 @@ struct opdump_recorder {
 
 namespace opdump::c_api {
 inline namespace OPDUMP_NAMESPACE {
+
+/// The sink behind one of opdump_history_sink_create; null for a sink of another kind.
+opdump_sink* behind_history(opdump_sink* sink);
 
 /// Adds what `faults` has. Not there without OPDUMP_FAULTS == 2.
 void add_faults(opdump_faults& faults, SessionParts<PortMemory>& parts);

@@ -13,6 +13,7 @@ namespace opdump::tests {
 /// The first word of a file's name may say which of MindSpore's ways it is for.
 inline ConfigContext context_of(std::string_view name) {
   ConfigContext context;
+  context.triggers = trigger_reader();
   if (name.starts_with("cpu_")) context.mindspore = MindSporeMode::cpu;
   if (name.starts_with("kernel_")) context.mindspore = MindSporeMode::kernel;
   if (name.starts_with("graph_")) context.mindspore = MindSporeMode::graph;

@@ -86,6 +86,22 @@ struct TriggerBench {
     if (drains) session.drain_some(SIZE_MAX);
   }
 
+  /// The same with elements of `dtype`, as they lie in memory.
+  template <class Element>
+  void step_of(DType dtype, const std::vector<Element>& elements) {
+    const Dim dims[] = {static_cast<Dim>(elements.size())};
+    const TensorView output = {.address = address_of(elements.data()),
+                               .bytes = elements.size() * sizeof(Element),
+                               .dtype = dtype,
+                               .shape = dims};
+    REQUIRE(recorder.begin_step(plan) == Status::ok);
+    for (std::size_t op = 0; op < plan.model->ops.size(); ++op) {
+      if (recorder.wants(op)) REQUIRE(recorder.capture(op, {}, {&output, 1}) == Status::ok);
+    }
+    REQUIRE(recorder.end_step() == Status::ok);
+    session.drain_some(SIZE_MAX);
+  }
+
   /// The steps of which there are files.
   std::set<std::uint64_t> steps() const {
     std::set<std::uint64_t> steps;

@@ -182,6 +182,29 @@ class Trigger(Case):
             'trigger 1 at "uint64" never fires: the tensor is uint64, whose saturated elements are not known',
             'trigger 1 at "float8_e5m2" never fires: the tensor is float8_e5m2, whose saturated elements are not known'])
 
+    def test_sealed_histories_are_opened_and_complete(self):
+        self.run_tool('key', 'new', 'key')
+        self.config(self.LOW, {'op': 'conv1', 'stat': 'nan', 'cooldown_s': 3600}, seal='key.pub',
+                    trigger_limits={'firings_per_day': 3})
+        self.replay()
+        sealed = {name: self.read('dump', name) for name in self.files('dump')}
+        (journal,) = glob.glob(self.path('dump', '*/opdump.*.journal'))
+        for clear in (b'MatMul', b'fired', struct.pack('<4f', 0.25, -3, 0.125, 0)):
+            for data in list(sealed.values()) + [self.read(journal)]:
+                self.assertNotIn(clear, data)
+        self.said('verify', 'dump', expect=1)
+        self.said('open', '--key', 'key', 'dump', '-o', 'opened')
+        # Steps 0 and 1 fire, 0 by both triggers; the step after is written too.
+        self.assertEqual(self.steps('opened'), [0, 1, 2])
+        self.assertEqual([line.split(',')[1:4] for line in self.journal('opened') if line.startswith('fired,')],
+                         [['1', 'nan', '0'], ['0', 'max', '0'], ['0', 'max', '1']])
+        report = self.said('verify', 'opened')
+        self.assertTrue(report.startswith('complete\n'), report)
+        self.assertIn('6 records written', report)
+        (lost,) = glob.glob(self.path('opened', '*/0/net/1/1/MatMul*'))
+        os.unlink(lost)
+        self.assertIn('5 files, and the journals without names count 6 records', self.said('verify', 'opened', expect=1))
+
     def test_what_nothing_can_look_at_is_told(self):
         self.config({'op': 'fd', 'stat': 'nan'})
         self.replay()

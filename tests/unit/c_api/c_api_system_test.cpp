@@ -274,3 +274,22 @@ TEST_CASE("c api: a history is refused, whichever call asks for it") {
   CHECK(opdump_session_set_config(dump.session, dump.config) == OPDUMP_ERR_NOT_SUPPORTED);
   CHECK(opdump_session_finalize(dump.session) == OPDUMP_OK);
 }
+
+TEST_CASE("c api: the text of a config with triggers is for programs that have them") {
+  const std::string text =
+      R"({"dump": {"dump_path": "/tmp", "dump_list": [{}]}, "opdump": {"history_steps": 2,
+      "trigger": [{"op": "conv1", "stat": "max", "below": 0.5}]}})";
+  const opdump::tests::Room room(opdump_config_size(text.size()));
+  opdump_config* config = nullptr;
+  char message[256];
+  CHECK(opdump_config_parse(room.at(), room.bytes(), text.data(), text.size(), &config, message,
+                            sizeof message) == OPDUMP_ERR_CONFIG_REFUSED);
+  CHECK(std::string(message).find("opdump.trigger") != std::string::npos);
+  CHECK(opdump_config_parse_triggers(room.at(), room.bytes(), text.data(), text.size(), &config, message,
+                                     sizeof message) == OPDUMP_OK);
+  CHECK(opdump_config_active(config) == 1);
+  CHECK(opdump_config_read_triggers(room.at(), room.bytes(), "/nowhere/acl.json", &config, message,
+                                    sizeof message) != OPDUMP_OK);
+  CHECK(opdump_config_parse_triggers(room.at(), room.bytes(), nullptr, 3, &config, nullptr, 0) ==
+        OPDUMP_ERR_INVALID_ARGUMENT);
+}

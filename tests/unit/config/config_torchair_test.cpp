@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "opdump/config/torchair.hpp"
+#include "opdump/types/trigger.hpp"
 #include "tests/support/config_corpus.hpp"
 #include "tests/support/parsed_config.hpp"
 
@@ -15,6 +16,7 @@ namespace {
 ParsedConfig parse_with(const std::string& text, std::string& acl_file) {
   ConfigContext context;
   context.acl_file = &acl_file;
+  context.triggers = trigger_reader();
   return ParsedConfig(text, check_path, context);
 }
 
@@ -215,4 +217,21 @@ TEST_CASE("torchair: options of a program mean what they mean in JSON") {
   Arena none{{}};
   CHECK(read_torchair_config({.enable_dump = true}, none, nullptr, config, error) == Status::config_refused);
   CHECK(error.fault == ConfigFault::no_memory);
+}
+
+TEST_CASE("torchair: triggers are read as beside CANN's object") {
+  const ParsedConfig parsed = parse_case("accept", "options_trigger");
+  const DumpOptions& options = parsed.config.options;
+  CHECK(options.history_steps == 4);
+  REQUIRE(triggers_of(options).size() == 3);
+  const TriggerRule& low = triggers_of(options)[0];
+  CHECK(low.cause() == TriggerCause::max);
+  CHECK(low.steps == 3);
+  CHECK(low.cooldown_s == 600);
+  CHECK(low.takes(0.25));
+  CHECK_FALSE(low.takes(0.5));
+  CHECK(triggers_of(options)[1].cause() == TriggerCause::latency_us);
+  CHECK(triggers_of(options)[2].call == "door");
+  CHECK(trigger_limits(options).bytes_per_day == 1'000'000);
+  CHECK(trigger_limits(options).firings_per_day == 20);
 }

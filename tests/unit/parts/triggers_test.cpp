@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "tests/support/trigger_bench.hpp"
 
@@ -64,6 +65,68 @@ TEST_CASE_TEMPLATE("triggers: each statistic fires where it is beyond its limit,
                        "fired,0," + word + ",8," + one.value + "," + one.limit + ",9,net/MaxPool.pool1"});
     CHECK(bench.lines("trigger") == TriggerLines{"trigger,0," + word + ",2,0,0,0,0,0,0,10"});
     CHECK(bench.history.lost() == 0);
+  }
+}
+
+TEST_CASE_TEMPLATE("triggers: float16, bfloat16 and int8 fire where they are beyond a limit", Look, SmallLook,
+                   FullLook) {
+  struct Case {
+    DType dtype;
+    TriggerCause cause;
+    double below, above;
+    std::vector<std::uint16_t> calm, odd;  ///< elements; of int8 their low byte
+    const char* value;
+  };
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  const Case cases[] = {
+      // 1, 2 and 0.25, -3 of IEEE 754's half precision, by NumPy.
+      {DType::float16, TriggerCause::max, 0.5, none, {0x3c00, 0x4000}, {0x3400, 0xc200}, "0.25"},
+      {DType::float16, TriggerCause::min, -2, none, {0x3c00, 0x4000}, {0x3400, 0xc200}, "-3"},
+      {DType::float16, TriggerCause::mean, -1, none, {0x3c00, 0x4000}, {0x3400, 0xc200}, "-1.375"},
+      {DType::float16, TriggerCause::nan, none, 0, {0x3c00, 0x7c00}, {0x3c00, 0x7e01}, "1"},
+      {DType::float16, TriggerCause::inf, none, 1, {0x3c00, 0x7c00}, {0xfc00, 0x7c00}, "2"},
+      {DType::float16, TriggerCause::saturated, none, 0.5, {0x3c00, 0x7bff}, {0xfbff, 0x7c00}, "1"},
+      // The same numbers as the upper halves of float32.
+      {DType::bfloat16, TriggerCause::max, 0.5, none, {0x3f80, 0x4000}, {0x3e80, 0xc040}, "0.25"},
+      {DType::bfloat16, TriggerCause::min, -2, none, {0x3f80, 0x4000}, {0x3e80, 0xc040}, "-3"},
+      {DType::bfloat16, TriggerCause::mean, -1, none, {0x3f80, 0x4000}, {0x3e80, 0xc040}, "-1.375"},
+      {DType::bfloat16, TriggerCause::nan, none, 0, {0x3f80, 0x7f80}, {0x3f80, 0x7fc0}, "1"},
+      {DType::bfloat16, TriggerCause::inf, none, 1, {0x3f80, 0x7f80}, {0xff80, 0x7f80}, "2"},
+      {DType::bfloat16, TriggerCause::saturated, none, 0.5, {0x3f80, 0x7f7f}, {0xff7f, 0x7f80}, "1"},
+      {DType::int8, TriggerCause::max, none, 100, {1, 100}, {0x9c, 101}, "101"},
+      {DType::int8, TriggerCause::min, -99, none, {1, 0x9d}, {0x9c, 101}, "-100"},
+      {DType::int8, TriggerCause::mean, none, 2, {1, 3}, {0xff, 6}, "2.5"},
+      {DType::int8, TriggerCause::saturated, none, 0.5, {1, 127}, {0x80, 127}, "1"},
+      {DType::int8, TriggerCause::change, none, none, {1, 2}, {1, 3}, nullptr},
+      {DType::float16, TriggerCause::change, none, none, {1, 2}, {1, 3}, nullptr},
+      {DType::bfloat16, TriggerCause::change, none, none, {1, 2}, {1, 3}, nullptr},
+  };
+  for (const Case& one : cases) {
+    CAPTURE(kTriggerWords[static_cast<std::size_t>(one.cause)]);
+    CAPTURE(info(one.dtype).name);
+    TriggerCase trigger(one.cause, "pool1");
+    if (!std::isnan(one.below)) trigger.below(one.below);
+    if (!std::isnan(one.above)) trigger.above(one.above);
+    const bool is_sum = one.cause == TriggerCause::mean;
+    const bool unread = std::is_same_v<Look, SmallLook> && is_sum && !SmallStatistics::supports(one.dtype);
+    TriggerBench<Look> bench({trigger.rule}, {}, 1, 0);
+    bench.start();
+    for (int step = 0; step < 6; ++step) {
+      const std::vector<std::uint16_t>& elements = step == 3 ? one.odd : one.calm;
+      if (one.dtype == DType::int8) {
+        bench.template step_of<std::uint8_t>(one.dtype, {elements.begin(), elements.end()});
+      } else {
+        bench.step_of(one.dtype, elements);
+      }
+    }
+    REQUIRE(bench.session.finalize() == Status::ok);
+    CHECK(bench.sink.counts().unread == (unread ? 6 : 0));
+    if (unread) continue;
+    // The step after a change is one back.
+    CHECK(bench.steps() == (one.value != nullptr ? Steps{3} : Steps{3, 4}));
+    if (one.value == nullptr) continue;
+    REQUIRE(bench.lines("fired").size() == 1);
+    CHECK(bench.lines("fired")[0].find(",3," + std::string(one.value) + ",") != std::string::npos);
   }
 }
 
