@@ -33,6 +33,8 @@ environment
   OPDUMP_GE         folder with what was built of the vendor's nano executor (tests/interop/nano_executor_test.py
                     says what): it has to run with our libge_dbg
   OPDUMP_DEBIAN     any value: builds the Debian packages, and as root installs and purges them; --all only
+  OPDUMP_KERNEL     a folder into which Debian's packages linux-image-*-amd64, busybox-static and mtd-utils were
+                    unpacked, for --all; they are downloaded otherwise
   OPDUMP_SPDX_SCHEMA  the schema of SPDX 2.3 in JSON: the bill of materials of the build has to keep it
   OPDUMP_FIRMWARE_KILLS  how often --firmware kills each of five boards; 20 by default
   OPDUMP_FREERTOS   folder with the headers of FreeRTOS in include/ and its kernel for a Cortex-M3 in
@@ -99,6 +101,10 @@ has_manual_readers() {
 
 has_valgrind() {
   command -v valgrind
+}
+
+has_pc() {
+  command -v qemu-system-x86_64
 }
 
 has_relacy() {
@@ -172,6 +178,7 @@ export TSAN_OPTIONS="${TSAN_OPTIONS-halt_on_error=1}"
 [ "$all" = no ] || try_to_have 'groff and zsh' has_manual_readers groff zsh
 [ "$all" = no ] || try_to_have 'abidiff of libabigail' has_abidiff abigail-tools
 [ "$firmware" = yes ] || try_to_have 'Kconfig of Zephyr and ESP-IDF' has_kconfiglib python3-kconfiglib
+[ "$all" = no ] || try_to_have 'QEMU for PCs' has_pc qemu-system-x86
 
 # What compiles fast: files share translation units, and nothing is told to debuggers beyond -g1.
 fast='-Dunity=on -Dunity_size=30 -Ddebug=false'

@@ -3,9 +3,11 @@
 #include <memory>
 #include <new>
 #include <numeric>
+#include <optional>
 #include <string>
 
 #include "opdump/base/bytes.hpp"
+#include "platform/flashlog/fed_device.hpp"
 #include "platform/flashlog/flash_log.hpp"
 #include "platform/storage/log_claim.hpp"
 #include "platform/storage/raw_storage.hpp"
@@ -37,14 +39,17 @@ class BasicRawLog {
 
   /// Opens the storage, makes sure that it is erased or holds a log, and mounts the log. Errors as
   /// `BasicRawStorage::open`, `LogClaim::inspect` and `FlashLog::mount`; `no_memory`. `error()` says more.
-  [[nodiscard]] Status open(const std::string& path, const flashlog::Options& options) {
+  /// `watchdog`, which outlives this, is fed meanwhile and whenever the log works, as by a FedDevice.
+  [[nodiscard]] Status open(const std::string& path, const flashlog::Options& options,
+                            Watchdog* watchdog = nullptr) {
     path_ = path;
     Status status = storage_.open(path, Access::write);
     if (status != Status::ok) {
       error_ = storage_.error();
       return status;
     }
-    device_ = storage_.device();
+    part_ = device_ = storage_.device();
+    if (watchdog != nullptr) device_ = fed_.emplace(part_, *watchdog).device();
     status = claim_.inspect(device_);
     if (status != Status::ok) return refuse(status, claim_.reason());
     flashlog::Device guarded = device_;
@@ -110,7 +115,9 @@ class BasicRawLog {
 
   BasicRawStorage<System> storage_;
   LogClaim claim_;
-  flashlog::Device device_;
+  flashlog::Device part_;
+  std::optional<flashlog::FedDevice> fed_;
+  flashlog::Device device_;  ///< `part_`, or that through `fed_`
   flashlog::Device guarded_;
   std::unique_ptr<std::byte[]> memory_;
   std::unique_ptr<flashlog::FlashLog> log_;

@@ -2,14 +2,17 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <thread>
 
+#include "platform/wire/wire_sink.hpp"
 #include "platform/zephyr/drain.hpp"
 #include "platform/zephyr/flash_area.hpp"
+#include "platform/zephyr/uart_port.hpp"
 #include "platform/zephyr/uptime_clock.hpp"
 #include "tests/rtos/port_bench.hpp"
 
@@ -50,9 +53,27 @@ struct FlashMap {
 };
 FlashMap* map = nullptr;
 
+/// A serial device.
+struct SerialLine {
+  std::vector<unsigned char> sent;
+  std::vector<unsigned char> heard;  ///< the last one first
+};
+SerialLine* serial_line = nullptr;
+
 }  // namespace
 
 extern "C" {
+void uart_poll_out(const struct device*, unsigned char byte) {
+  serial_line->sent.push_back(byte);
+}
+
+int uart_poll_in(const struct device*, unsigned char* byte) {
+  if (serial_line->heard.empty()) return -1;
+  *byte = serial_line->heard.back();
+  serial_line->heard.pop_back();
+  return 0;
+}
+
 int k_sem_init(struct k_sem* sem, unsigned int initial_count, unsigned int limit) {
   static std::vector<std::unique_ptr<Semaphore>> all;
   all.push_back(std::make_unique<Semaphore>());
@@ -222,4 +243,26 @@ TEST_CASE("zephyr: a thread drains a session into the flash map") {
   check_dump<zephyr::Drain<BasicSession<HostMemory>, Log>, Log>(area, here.partition, clock);
   CHECK(clock.unix_us() >= 1'700'000'000'000'000);
   CHECK(clock.unix_us() < 1'700'000'000'000'000 + 600'000'000);
+}
+
+TEST_CASE("zephyr: a UART carries a wire in both directions") {
+  SerialLine here;
+  serial_line = &here;
+  struct device device = {"uart"};
+  zephyr::UartPort port(&device);
+  static_assert(wire::BytePort<zephyr::UartPort>);
+  here.heard = {3, 2, 1};
+  std::byte got[2];
+  CHECK(port.read(got) == 2);
+  CHECK(got[1] == std::byte{2});
+  CHECK(port.read(got) == 1);
+  CHECK(port.read(got) == 0);
+  static std::byte window[600];
+  wire::WireSink<zephyr::UartPort> sink(port, window, 1);
+  REQUIRE(sink.begin({.directory = "time", .file = "op"}).ok());
+  // Between two zeros, and none within.
+  REQUIRE(here.sent.size() > 20);
+  CHECK(here.sent.front() == 0);
+  CHECK(here.sent.back() == 0);
+  CHECK(std::count(here.sent.begin(), here.sent.end(), 0) == 2);
 }

@@ -129,11 +129,15 @@ class BadLine:
 
 @contextlib.contextmanager
 def served(path, device, scenes):
-    """A socket at `path` where `device` hears and answers, one connection for each scene. A scene gets the connection
-    first, and gives what says whether to cut it; the last one is not cut before the end of the context."""
-    server = socket.socket(socket.AF_UNIX)
-    server.bind(path)
-    server.listen(1)
+    """A socket at `path`, or of TCP without one, where `device` hears and answers, one connection for each scene; gives
+    the name of the line. A scene gets the connection first, and gives what says whether to cut it; the last one is not
+    cut before the end of the context."""
+    if path is None:
+        server = socket.create_server(('127.0.0.1', 0))
+    else:
+        server = socket.socket(socket.AF_UNIX)
+        server.bind(path)
+        server.listen(1)
     done = threading.Event()
 
     def serve():
@@ -159,11 +163,12 @@ def served(path, device, scenes):
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()
     try:
-        yield
+        yield f'127.0.0.1:{server.getsockname()[1]}' if path is None else path
     finally:
         done.set()
         with contextlib.suppress(OSError):  # of a server that nobody waits at
             server.shutdown(socket.SHUT_RDWR)  # closed alone, it would wait on
         server.close()
-        os.remove(path)
+        if path is not None:
+            os.remove(path)
         thread.join(10)

@@ -149,6 +149,7 @@ class Progress(Case):
                 told = re.findall(rb'\r(\d+) files?, [\d.]+ \w+, 0 frames lost  [\d.]+ \w+/s\x1b\[K', drawn)
                 self.assertGreaterEqual(len(told), 2, drawn)
                 self.assertEqual([int(n) for n in told], sorted(int(n) for n in told))
+                self.assertLess(int(told[0]), int(told[-1]))
                 self.assertTrue(drawn.endswith(WIPED), drawn[-80:])
                 self.assertEqual((status, len(self.files('dumpTrue'))), (0, 30))
                 told_last = output

@@ -82,15 +82,16 @@ class Receive(Case):
         self.write('line', stream)
         return self.run_tool('receive', 'line', '-o', 'dump', *options, expect=expect)
 
-    def serve(self, device, scenes, *options, expect=0):
+    def serve(self, device, scenes, *options, expect=0, tcp=False):
         """Runs `receive` on a socket; each scene is a connection: what is sent before requests are heard."""
         def begin(scene, line):
             scene(line)
             end = time.monotonic() + 0.3
             return lambda: time.monotonic() >= end
 
-        with wire.served(self.path('wire.sock'), device, [functools.partial(begin, scene) for scene in scenes]):
-            return self.run_tool('receive', 'wire.sock', '-o', 'dump', *options, expect=expect)
+        path = None if tcp else self.path('wire.sock')
+        with wire.served(path, device, [functools.partial(begin, scene) for scene in scenes]) as name:
+            return self.run_tool('receive', name if tcp else 'wire.sock', '-o', 'dump', *options, expect=expect)
 
     def test_what_was_recorded(self):
         sender = wire.Sender()
@@ -157,6 +158,21 @@ class Receive(Case):
         self.assertEqual(error, '')
         self.assertEqual(self.tree(), wire.tree(stream))
         self.assertEqual({n for first, count in device.asked for n in range(first, first + count)} & lost, lost)
+
+    def test_a_missing_frame_is_asked_for_over_tcp(self):
+        sender = wire.Sender()
+        device = Device(sender)
+        stream = b''.join(dump(sender) + [sender.lines(JOURNAL, closed(6))])
+        device.ended = True
+        out, error = self.serve(device, [lambda line: line.sendall(
+            b''.join(f for i, f in enumerate(sender.sent) if i not in (0, 5, 6)))], tcp=True)
+        self.assertEqual(error, '')
+        self.assertEqual(self.tree(), wire.tree(stream))
+        self.assertTrue(device.asked)
+
+    def test_a_server_that_is_not_there(self):
+        _, error = self.run_tool('receive', '127.0.0.1:1', '-o', 'dump', expect=1)
+        self.assertIn('127.0.0.1:1: Connection refused', error)
 
     def test_what_the_device_has_no_longer_is_given_up(self):
         sender = wire.Sender()

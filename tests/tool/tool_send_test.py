@@ -91,10 +91,11 @@ class Send(Case):
     def wanted(self, steps=(0, 1, 2), inputs=((1, 0), (1, 1), (0, 0), (0, 1))):
         return [(step, [['add%d' % op, index, FLOAT32, payload(step, op, index)] for op, index in inputs]) for step in steps]
 
-    def serve(self, device, *options, expect=0, dump='dump', scenes=1, cut_after=None):
+    def serve(self, device, *options, expect=0, dump='dump', scenes=1, cut_after=None, tcp=False):
         """Runs `send` on a socket; of several scenes all but the last end when `cut_after` frames were taken."""
-        with wire.served(self.path('wire.sock'), device, [lambda line: lambda: device.taken >= cut_after] * scenes):
-            return self.run_tool('send', 'wire.sock', dump, *options, expect=expect)
+        path = None if tcp else self.path('wire.sock')
+        with wire.served(path, device, [lambda line: lambda: device.taken >= cut_after] * scenes) as name:
+            return self.run_tool('send', name if tcp else 'wire.sock', dump, *options, expect=expect)
 
     def test_all_inputs_in_their_order(self):
         self.make_dump()
@@ -102,6 +103,12 @@ class Send(Case):
         out, error = self.serve(device)
         self.assertEqual((device.played, device.over, error), (self.wanted(), True, ''))
         self.assertRegex(out, '^3 steps, 12 inputs, 3.3 KiB played back' + LATE)
+
+    def test_over_tcp(self):
+        self.make_dump()
+        device = Device()
+        _, error = self.serve(device, tcp=True)
+        self.assertEqual((device.played, device.over, error), (self.wanted(), True, ''))
 
     def test_what_the_device_wants(self):
         self.make_dump()

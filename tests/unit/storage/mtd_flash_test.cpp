@@ -176,3 +176,26 @@ TEST_CASE("MTD, emulated: flash that holds something else stays as it is") {
   CHECK(part.memory == before);
   CHECK(part.mtd.erases == 0);
 }
+
+TEST_CASE("MTD storage: a watchdog is fed round each erase, and while the storage is looked through") {
+  struct CountingWatchdog final : Watchdog {
+    void feed() override { ++fed; }
+    std::uint32_t fed = 0;
+  };
+  for (const EmulatedMtd::Shape& shape : {kNor, kNand, kUbi}) {
+    Part part(shape);
+    REQUIRE(part.write(0, 300) == Status::ok);
+    CountingWatchdog watchdog;
+    storage::BasicRawLog<EmulatedKernel> log{EmulatedKernel(part.mtd)};
+    REQUIRE(log.open("/dev/mtd6", {.policy = flashlog::Policy::overwrite_oldest, .prepared_blocks = 0},
+                     &watchdog) == Status::ok);
+    CHECK(watchdog.fed >= 1);
+    const std::uint32_t at_mount = watchdog.fed, erased_before = log.log().erases();
+    for (std::uint32_t number = 301; number <= 3000; ++number)
+      REQUIRE(put_object(log.log(), number) == Status::ok);
+    REQUIRE(log.log().sync() == Status::ok);
+    const std::uint32_t erases = log.log().erases() - erased_before;
+    CHECK(erases > 10);
+    CHECK(watchdog.fed - at_mount >= 2 * erases + 2);
+  }
+}
