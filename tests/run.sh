@@ -102,6 +102,10 @@ has_valgrind() {
   command -v valgrind
 }
 
+has_oldest_compiler() {
+  command -v g++-11
+}
+
 has_relacy() {
   printf '%s\n' '#include <relacy/relacy.hpp>' | $CXX -std=c++20 -Wno-attributes -x c++ -fsyntax-only -
 }
@@ -169,6 +173,7 @@ export TSAN_OPTIONS="${TSAN_OPTIONS-halt_on_error=1}"
 
 [ "$all" = no ] || try_to_have 'arm-none-eabi-g++ with its C++ library, and qemu-system-arm' has_bare_metal \
   gcc-arm-none-eabi libnewlib-arm-none-eabi libstdc++-arm-none-eabi-newlib qemu-system-arm
+[ "$all" = no ] || try_to_have 'the oldest g++ that is taken' has_oldest_compiler g++-11
 [ "$all" = no ] || try_to_have valgrind has_valgrind valgrind
 [ "$all" = no ] || try_to_have 'groff and zsh' has_manual_readers groff zsh
 [ "$all" = no ] || try_to_have 'abidiff of libabigail' has_abidiff abigail-tools
