@@ -3,9 +3,19 @@
 /// caught by -Wundef. A knob that changes the layout of a type or what it does is part of the name of the
 /// inline namespace below: two translation units that disagree fail to link instead of corrupting each other.
 
+// A file that is not there ends the compilation with one line, which is not lost among others.
+#if defined __clang__
+#if __clang_major__ < 14
+#include "opdump needs g++ 11 or clang++ 14, and this compiler is an older clang++"
+#endif
+#elif defined __GNUC__
+#if __GNUC__ < 11
+#include "opdump needs g++ 11 or clang++ 14, and this compiler is an older g++"
+#endif
+#endif
+
 #if __cplusplus < 201709L
 #error "opdump needs C++20: compile with -std=c++20"
-// A file that is not there ends the compilation, so that this message is not lost among others.
 #include "opdump needs C++20"
 #endif
 
