@@ -323,6 +323,13 @@ TEST_CASE("compare: distances in units in the last place, in every floating dtyp
     x[5] = -std::numeric_limits<float>::max();
     y[5] = std::numeric_limits<float>::max();
     CHECK(*of(x, y, 1, *kernels).max_ulp == 2 * std::uint64_t{0x7f7fffff});
+    for (const float sign : {1.0F, -1.0F}) {
+      std::vector<float> many(2048, 1), others(2048, 1);
+      many[700] = std::copysign(std::numeric_limits<float>::quiet_NaN(), sign);
+      others[1500] = std::nextafter(1.0F, 2.0F);
+      CHECK(*of(many, others, 1, *kernels).max_ulp == 1);
+      CHECK(of(many, others, 1, *kernels).equal == 2046);
+    }
 
     ExactSums halves;
     std::vector<std::uint16_t> a(200, 0x3c00), b(200, 0x3c00);
@@ -540,4 +547,29 @@ TEST_CASE("compare: a closer look at errors that are all alike, at limits or whe
       return golden * (is_far ? 3 : 1.0001F);
     });
   }
+}
+
+TEST_CASE("compare: a closer look at shares and differences beside what float32 rounds them to") {
+  // The second greatest of 100 decides; those behind it are far below.
+  std::vector<float> x(100, 1.0001F), y(100, 1);
+  x[1] = 9;
+  const std::vector<float> golden = normal(150, 15);
+  for (const float share : {1.5F, 1.0F, 0.5F, 0.125F}) {
+    for (const float one : golden) {
+      y[0] = one;
+      for (const float mine : {one - share * one, one + share * one}) {
+        for (const float end : {-9.0F, 9.0F}) {
+          x[0] = std::nextafter(mine, end);
+          check_detail(x, y);
+        }
+      }
+    }
+  }
+  std::vector<float> near_zero = normal(2000, 16, 1e-6F), further = near_zero;
+  for (std::size_t i = 0; i < further.size(); ++i) {
+    const float from = near_zero[i];
+    const float apart = static_cast<float>(1e-5 + 1e-5 * std::fabs(double{from}));
+    further[i] = i % 3 == 0 ? from + apart : from + std::nextafter(apart, i % 3 == 1 ? 0.0F : 1.0F);
+  }
+  check_detail(further, near_zero);
 }

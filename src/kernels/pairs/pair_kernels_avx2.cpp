@@ -43,8 +43,6 @@ struct Isa {
     to[1] = _mm256_cvtps_pd(_mm256_extractf128_ps(values, 1));
   }
 
-  static Ints is_at_most(Floats a, Floats b, Floats most) { return _mm256_fmsub_ps(a, b, most) <= 0; }
-
   static unsigned bits_of(Ints signs) { return static_cast<unsigned>(_mm256_movemask_ps((__m256)signs)); }
 
   static Floats floats_from_halves(const std::byte* from) {

@@ -81,8 +81,6 @@ struct Isa {
     return (((f * -0.238234872F + 0.333481086F) * f - 0.500010138F) * f + 1.0F) * f + rest;
   }
 
-  static Ints is_at_most(Floats a, Floats b, Floats most) { return _mm512_fmsub_ps(a, b, most) <= 0; }
-
   static unsigned bits_of(Ints signs) {
     return _mm512_cmplt_epi32_mask((__m512i)signs, _mm512_setzero_si512());
   }

@@ -30,8 +30,6 @@ struct Isa {
     to[1] = vcvt_high_f64_f32(values);
   }
 
-  static Ints is_at_most(Floats a, Floats b, Floats most) { return vfmaq_f32(-most, a, b) <= 0; }
-
   static unsigned bits_of(Ints signs) {
     const uint32x4_t places = {1, 2, 4, 8};
     return vaddvq_u32(vandq_u32((uint32x4_t)(signs >> 31), places));

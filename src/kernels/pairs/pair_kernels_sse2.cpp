@@ -29,16 +29,6 @@ struct Isa {
     to[1] = _mm_cvtps_pd(_mm_movehl_ps(values, values));
   }
 
-  static Ints is_at_most(Floats a, Floats b, Floats most) {
-    Doubles wide[3][2];
-    widen(a, wide[0]);
-    widen(b, wide[1]);
-    widen(most, wide[2]);
-    const __m128 low = (__m128)(wide[0][0] * wide[1][0] <= wide[2][0]);
-    const __m128 high = (__m128)(wide[0][1] * wide[1][1] <= wide[2][1]);
-    return (Ints)_mm_shuffle_ps(low, high, 0x88) & (a < std::numeric_limits<float>::infinity());
-  }
-
   static unsigned bits_of(Ints signs) { return static_cast<unsigned>(_mm_movemask_ps((__m128)signs)); }
 
   /// By the bits: shifted into place, the exponent is 112 too small for numbers, subnormals and infinities

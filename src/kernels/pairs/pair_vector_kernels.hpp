@@ -5,8 +5,7 @@
 ///     OPDUMP_VECTOR_BYTES   16, 32 or 64
 ///     struct Isa            smaller, larger (of two Floats; a NaN as `value` gives `other`), widen (Floats
 ///                           to two Doubles), floats_from_halves (a vector's worth of float16), bits_of (the
-///                           signs of Ints, a bit for each), is_at_most (whether a product of two Floats, not
-///                           rounded, is at most a third one; not where any is NaN)
+///                           signs of Ints, a bit for each)
 ///
 /// All names are local to the translation unit, so that no other one can end up with code for a processor
 /// that it did not ask for; for the same reason nothing is included here.
@@ -287,8 +286,8 @@ inline std::uint64_t total(const Ints& counts) {
   return total;
 }
 
-/// Where numbers are so near that the thousandth or the two-hundredth matters, float32 has their exact
-/// difference.
+/// Where numbers are so near that a thousandth or a two-hundredth matters, float32 has their exact
+/// difference, and kNear or kLessNear times it. Of infinities the remainder is NaN.
 void add_close(const float* x, const float* y, std::size_t count, const CloseLimits& limits,
                CloseCounts& counts, std::uint64_t* open) {
   constexpr std::size_t kStep = 64;
@@ -310,8 +309,8 @@ void add_close(const float* x, const float* y, std::size_t count, const CloseLim
       const Ints may_be_close = (distance > room * kSurelyClose) & ~is_not_close;
       const Ints decided =
           (distance < limits.absolute_above) & ~(may_be_close | (share >= limits.relative_above));
-      near -= Isa::is_at_most(distance, Floats{} + kNear, golden);
-      less_near -= Isa::is_at_most(distance, Floats{} + kLessNear, golden);
+      near -= distance * kNear - golden <= 0;
+      less_near -= distance * kLessNear - golden <= 0;
       not_close -= is_not_close & decided;
       absolute_at -= (distance >= limits.absolute_at) & decided;
       relative_at -= (share >= limits.relative_at) & decided;

@@ -67,7 +67,7 @@ std::optional<double> Magnitudes::quantile(double share) const {
 }
 
 void DetailSample::Counts::add(float magnitude) {
-  ++counts[std::bit_cast<std::uint32_t>(magnitude) >> kDropped];
+  ++counts[Magnitudes::place_of(magnitude)];
   ++all;
 }
 
@@ -81,10 +81,9 @@ std::uint32_t DetailSample::Counts::place() const {
   const double size = static_cast<double>(all);
   const double above = (1 - kQuantile) * size + 5 * std::sqrt((1 - kQuantile) * size);
   std::uint64_t passed = 0;
-  std::size_t i = counts.size();
-  while (i != 0 && static_cast<double>(passed) <= above) passed += counts[--i];
-  const auto place = static_cast<std::uint32_t>(i << (kDropped - Magnitudes::kDropped));
-  return static_cast<double>(passed) > above ? std::min(place, Magnitudes::kLast - 1) : 0;
+  auto place = static_cast<std::uint32_t>(counts.size());
+  while (place != 0 && static_cast<double>(passed) <= above) passed += counts[--place];
+  return std::min(place, Magnitudes::kLast - 1);
 }
 
 void DetailSample::add(const float* x, const float* y, std::size_t count) {

@@ -28,6 +28,7 @@ struct PairDetail {
 class Magnitudes {
  public:
   static constexpr int kDropped = 16;
+  static constexpr std::size_t kPlaces = std::size_t{1} << (31 - kDropped);
   static constexpr std::uint32_t kLast = 0x7f800000U >> kDropped;  ///< the place of infinity
 
   static std::uint32_t place_of(float magnitude);
@@ -45,7 +46,7 @@ class Magnitudes {
   std::optional<double> quantile(double share) const;
 
  private:
-  std::vector<std::uint64_t> counts_ = std::vector<std::uint64_t>(std::size_t{1} << (31 - kDropped));
+  std::vector<std::uint64_t> counts_ = std::vector<std::uint64_t>(kPlaces);
   std::uint64_t before_ = 0;
   std::uint32_t known_from_ = 0;
 };
@@ -64,9 +65,8 @@ class DetailSample {
   Places places() const;
 
  private:
-  static constexpr int kDropped = 18;
   struct Counts {
-    std::vector<std::uint32_t> counts = std::vector<std::uint32_t>(std::size_t{1} << (31 - kDropped));
+    std::vector<std::uint32_t> counts = std::vector<std::uint32_t>(Magnitudes::kPlaces);
     std::uint64_t all = 0;
 
     void add(float magnitude);
