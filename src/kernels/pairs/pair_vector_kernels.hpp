@@ -14,7 +14,7 @@ namespace opdump::compare {
 namespace {
 
 inline constexpr std::size_t kWidth = sizeof(Floats) / sizeof(float);
-inline constexpr std::size_t kPrefetch = 256;
+inline constexpr std::size_t kPrefetch = 1024;
 
 template <class Vector, class From>
 inline Vector load(const From* from) {
