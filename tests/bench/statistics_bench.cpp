@@ -45,6 +45,11 @@ void fill(std::vector<std::byte>& bytes, DType dtype) {
     } else if (dtype == DType::float64) {
       const double wide = static_cast<double>(values[i % values.size()]);
       std::memcpy(to, &wide, 8);
+    } else if (width == 8) {
+      // Numbers of 32 bits, as most of this dtype are small.
+      const std::int64_t wide =
+          dtype == DType::int64 ? std::int64_t{static_cast<std::int32_t>(bits)} : std::int64_t{bits};
+      std::memcpy(to, &wide, 8);
     } else {
       std::memcpy(to, &bits, width);
     }

@@ -101,6 +101,20 @@ void add_deviation(const float* x, const float* y, std::size_t count, double x_m
   }
 }
 
+void add_close(const float* x, const float* y, std::size_t count, const CloseLimits&, CloseCounts& counts,
+               std::uint64_t* open) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const double golden = std::fabs(static_cast<double>(y[i]));
+    const double distance = std::fabs(static_cast<double>(x[i]) - static_cast<double>(y[i]));
+    // Infinities have distances that pass all golden numbers, or NaN.
+    counts.near += distance * static_cast<double>(kNear) <= golden && std::isfinite(distance) ? 1 : 0;
+    counts.less_near +=
+        distance * static_cast<double>(kLessNear) <= golden && std::isfinite(distance) ? 1 : 0;
+  }
+  std::fill_n(open, count / 64, ~std::uint64_t{0});
+  if (count % 64 != 0) open[count / 64] = (std::uint64_t{1} << count % 64) - 1;
+}
+
 /// Elements as integers that ascend with the number, both zeros being one.
 template <class Format>
 void add_exact(const std::byte* x, const std::byte* y, std::size_t count, ExactSums& sums) {
@@ -137,6 +151,7 @@ const PairKernels kPortablePairs{
     .add_pairs_in_runs = add_pairs,
     .add_divergence = add_divergence,
     .add_deviation = add_deviation,
+    .add_close = add_close,
     .add_exact_float32 = add_exact<Float32Format>,
     .add_exact_float16 = add_exact<Float16Format>,
     .add_exact_bfloat16 = add_exact<Bfloat16Format>,

@@ -77,6 +77,30 @@ struct ExactSums {
   void add(const ExactSums& other);
 };
 
+/// An element is near where that many times its error is at most the golden element.
+inline constexpr float kNear = 1000;
+inline constexpr float kLessNear = 200;
+/// Two numbers are close when they are at most this, and this share of the golden one, apart.
+inline constexpr double kClose = 1e-5;
+
+/// What a closer look asks of errors, |x-y|, and of their quotients by |y|, as float32 computes both: those
+/// from `at` up to below `above` are counted, and those from `above` on are open.
+struct CloseLimits {
+  float absolute_at = 0;
+  float absolute_above = 0;  ///< at most infinity
+  float relative_at = 0;
+  float relative_above = 0;
+};
+
+struct CloseCounts {
+  std::uint64_t near = 0;       ///< of all elements that are finite on both sides
+  std::uint64_t less_near = 0;  ///< the same
+  // Of elements that are not open.
+  std::uint64_t not_close = 0;
+  std::uint64_t absolute_at = 0;
+  std::uint64_t relative_at = 0;
+};
+
 /// All take any `count` and any address. Kernels of bytes take little-endian elements.
 struct PairKernels {
   void (*add_pairs)(const float* x, const float* y, std::size_t count, PairSums& sums);
@@ -87,6 +111,10 @@ struct PairKernels {
                          const ShareOf& q, DivergenceSums& sums);
   void (*add_deviation)(const float* x, const float* y, std::size_t count, double x_mean, double y_mean,
                         DeviationSums& sums);
+  /// Leaves `open`, with bits of 1 in a word for each 64 elements, what is above the limits or not finite,
+  /// and where float32 does not decide whether two numbers are close.
+  void (*add_close)(const float* x, const float* y, std::size_t count, const CloseLimits& limits,
+                    CloseCounts& counts, std::uint64_t* open);
   void (*add_exact_float32)(const std::byte* x, const std::byte* y, std::size_t count, ExactSums& sums);
   void (*add_exact_float16)(const std::byte* x, const std::byte* y, std::size_t count, ExactSums& sums);
   void (*add_exact_bfloat16)(const std::byte* x, const std::byte* y, std::size_t count, ExactSums& sums);

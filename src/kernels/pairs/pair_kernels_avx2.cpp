@@ -43,6 +43,8 @@ struct Isa {
     to[1] = _mm256_cvtps_pd(_mm256_extractf128_ps(values, 1));
   }
 
+  static unsigned bits_of(Ints signs) { return static_cast<unsigned>(_mm256_movemask_ps((__m256)signs)); }
+
   static Floats floats_from_halves(const std::byte* from) {
     return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
   }

@@ -81,6 +81,10 @@ struct Isa {
     return (((f * -0.238234872F + 0.333481086F) * f - 0.500010138F) * f + 1.0F) * f + rest;
   }
 
+  static unsigned bits_of(Ints signs) {
+    return _mm512_cmplt_epi32_mask((__m512i)signs, _mm512_setzero_si512());
+  }
+
   static Floats floats_from_halves(const std::byte* from) {
     return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
   }

@@ -30,6 +30,11 @@ struct Isa {
     to[1] = vcvt_high_f64_f32(values);
   }
 
+  static unsigned bits_of(Ints signs) {
+    const uint32x4_t places = {1, 2, 4, 8};
+    return vaddvq_u32(vandq_u32((uint32x4_t)(signs >> 31), places));
+  }
+
   static Floats floats_from_halves(const std::byte* from) {
     const uint16x4_t halves = vreinterpret_u16_u8(vld1_u8(reinterpret_cast<const std::uint8_t*>(from)));
     return vcvt_f32_f16(vreinterpret_f16_u16(halves));

@@ -29,6 +29,8 @@ struct Isa {
     to[1] = _mm_cvtps_pd(_mm_movehl_ps(values, values));
   }
 
+  static unsigned bits_of(Ints signs) { return static_cast<unsigned>(_mm_movemask_ps((__m128)signs)); }
+
   /// By the bits: shifted into place, the exponent is 112 too small for numbers, subnormals and infinities
   /// alike, which a multiplication mends for the first two.
   static Floats floats_from_halves(const std::byte* from) {

@@ -11,7 +11,6 @@
 #include "src/tool/cli/progress.hpp"
 #include "src/tool/compare/compare_order.hpp"
 #include "src/tool/compare/open_pair.hpp"
-#include "src/tool/compare/pair_detail.hpp"
 #include "src/tool/compare/rounded_elements.hpp"
 #include "src/tool/dump/statistics_file.hpp"
 
@@ -29,17 +28,6 @@ bool is_narrow_integer(DType dtype) {
 /// Whether integers meet real numbers, and no card says what they stand for.
 bool lacks_scale(const DumpTensor& integers, const DumpTensor& reals) {
   return is_narrow_integer(integers.dtype) && integers.quant == nullptr && can_be_non_finite(reals.dtype);
-}
-
-void add_detail(const compare::ComparedArray& x, const compare::ComparedArray& y, bool wanted,
-                unsigned threads, std::optional<compare::Comparison>& comparison) {
-  compare::Comparison& whole = *comparison;
-  if (whole.equal == whole.elements) {
-    whole.detail.emplace();
-  } else if (wanted || !std::isfinite(whole.max_absolute_error)) {
-    whole.detail = compare::look_closer(x, y, whole.elements, threads);
-    if (!whole.detail) comparison.reset();
-  }
 }
 
 std::string missing_partner(const DumpSide& side, std::size_t tensor, const char* where) {
@@ -140,8 +128,8 @@ void CompareTask::compare_pair(unsigned threads, PairResult& result) const {
   if (!opened) return;
   result.unscaled = lacks_scale(x, y) || lacks_scale(y, x);
   if (result.unscaled) add_remark("integers against real numbers, and no scale is known", result);
-  result.comparison = compare::compare(pair.mine(), pair.golden(), order.elements, threads);
-  if (result.comparison) add_detail(pair.mine(), pair.golden(), detail, threads, result.comparison);
+  const compare::Closer closer = detail ? compare::Closer::always : compare::Closer::where_not_finite;
+  result.comparison = compare::compare(pair.mine(), pair.golden(), order.elements, threads, closer);
   if (result.comparison) result.comparison->expected_error = expected_error(result, pair, threads);
   if (pair.failed()) {
     result.problem = pair.problem();

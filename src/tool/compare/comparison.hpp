@@ -5,6 +5,7 @@
 
 #include "opdump/types/dtype.hpp"
 #include "src/kernels/pairs/pair_kernels.hpp"
+#include "src/tool/compare/pair_detail.hpp"
 
 namespace opdump::compare {
 
@@ -28,22 +29,6 @@ struct ComparedArray {
   DType dtype = DType::undefined;
   std::uint32_t item_bits = 0;  ///< bits of an element, 1 to 128
   ToFloats to_floats = nullptr;
-};
-
-/// What a second look at a pair tells: of the elements that are finite on both sides, and of the others.
-struct PairDetail {
-  double within_thousandth = 1;        ///< share of elements that are at most 0.1 % of the golden one away
-  double within_five_thousandths = 1;  ///< the same for 0.5 %
-  double absolute_quantile = 0;        ///< 99 of 100 elements are at most so far away, within 1 %
-  double relative_quantile = 0;        ///< the same by the golden element
-  double golden_peak = 0;              ///< the greatest magnitude of a golden element
-  std::uint64_t mine_nan = 0;
-  std::uint64_t mine_infinite = 0;
-  std::uint64_t golden_nan = 0;
-  std::uint64_t golden_infinite = 0;
-  std::uint64_t not_close =
-      0;  ///< elements that are more than 1e-5 and 1e-5 of the golden one away, and unlike ones
-  std::uint64_t unlike = 0;  ///< elements that are NaN, or an infinity, on one side and not so on the other
 };
 
 /// The comparison of two arrays with the same number of elements. Both are taken as float32, as msaccucmp
@@ -77,17 +62,23 @@ struct Comparison {
   double x_at_max = 0;  ///< the elements at max_absolute_at
   double y_at_max = 0;
 
+  std::optional<PairDetail> detail;  ///< where it was asked for
+
   // What `compare` leaves empty.
-  std::optional<PairDetail> detail;
   std::optional<double> expected_error;  ///< the root mean square error that is to be expected
   std::optional<double>
       summary_distance;  ///< of statistics, where a side has nothing else; all other measures are NaN then
 };
 
+/// Whether a comparison looks closer at pairs that are not equal: never, where an error is not finite, or
+/// always.
+enum class Closer { never, where_not_finite, always };
+
 /// Compares `elements` elements of `x` and `y`, on up to `threads` threads, each with a fixed amount of
 /// memory. The result does not depend on the number of threads. Nothing when a source cannot be read.
 std::optional<Comparison> compare(const ComparedArray& x, const ComparedArray& y, std::uint64_t elements,
-                                  unsigned threads, const PairKernels& kernels = pair_kernels());
+                                  unsigned threads, Closer closer = Closer::never,
+                                  const PairKernels& kernels = pair_kernels());
 
 /// Elements below which a comparison never uses more than one thread.
 inline constexpr std::uint64_t kThreadElements = std::uint64_t{1} << 18;

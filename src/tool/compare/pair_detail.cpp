@@ -1,201 +1,193 @@
 #include "src/tool/compare/pair_detail.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cmath>
-#include <functional>
-#include <thread>
-#include <vector>
+#include <limits>
 
 namespace opdump::compare {
 namespace {
 
-/// Counts magnitudes by their first bits, which are less than 1 % apart.
-class Magnitudes {
- public:
-  void add(float magnitude) {
-    ++counts_[std::bit_cast<std::uint32_t>(magnitude) >> kDropped];
-    ++all_;
+constexpr double kQuantile = 0.99;
+
+/// Of pairs that the kernels and the exact numbers look at in turns, so that they lie in the nearest cache.
+constexpr std::size_t kPiece = 1024;
+
+/// From a quarter on, differences may be rounded before they are divided, and so may quotients be twice that
+/// are not normal. There nothing is counted, and more is open.
+CloseLimits limits_of(const DetailSample::Places& places) {
+  constexpr std::uint32_t kSlack = 16;  // units of the last place
+  CloseLimits limits = {.absolute_at = Magnitudes::start_of(places.absolute),
+                        .absolute_above = Magnitudes::start_of(places.absolute + 1),
+                        .relative_at = Magnitudes::start_of(places.relative),
+                        .relative_above = Magnitudes::start_of(places.relative + 1)};
+  const auto less = [](float limit) {
+    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(limit) - kSlack);
+  };
+  if (places.relative == 0) {
+    limits.relative_above = less(limits.relative_above);
+  } else if (limits.relative_at >= 0.25F || limits.relative_at < std::numeric_limits<float>::min()) {
+    limits.relative_at = limits.relative_above = less(limits.relative_at);
   }
-
-  void add(const Magnitudes& other) {
-    for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
-    all_ += other.all_;
-  }
-
-  /// The least magnitude, rounded up, that `share` of those that were added do not pass.
-  double quantile(double share) const {
-    const auto wanted = static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(all_)));
-    std::uint64_t passed = 0;
-    for (std::size_t i = 0; i < counts_.size(); ++i) {
-      passed += counts_[i];
-      if (passed >= wanted && passed != 0) return i == 0 ? 0 : static_cast<double>(end_of(i));
-    }
-    return 0;
-  }
-
- private:
-  static constexpr int kDropped = 16;
-
-  static float end_of(std::size_t i) {
-    return std::bit_cast<float>(static_cast<std::uint32_t>(i + 1) << kDropped);
-  }
-
-  std::vector<std::uint64_t> counts_ = std::vector<std::uint64_t>(std::size_t{1} << (31 - kDropped));
-  std::uint64_t all_ = 0;
-};
-
-/// One side's elements as floats, a piece at a time.
-class Pieces {
- public:
-  static constexpr std::size_t kElements = 1024;
-
-  explicit Pieces(const ComparedArray& array) : array_(array) {}
-
-  const float* read(std::uint64_t first, std::size_t count) {
-    const std::uint64_t bits = array_.item_bits;
-    const std::byte* const from = array_.source->read(first * bits / 8, (count * bits + 7) / 8, bytes_);
-    if (from == nullptr) return nullptr;
-    array_.to_floats(from, count, floats_);
-    return floats_;
-  }
-
- private:
-  static constexpr std::size_t kMostItemBytes = 16;
-
-  const ComparedArray& array_;
-  alignas(16) std::byte bytes_[kElements * kMostItemBytes];
-  float floats_[kElements];
-};
-
-class Look {
- public:
-  void add(const float* x, const float* y, std::size_t count) {
-    if (!all_finite(x, count) || !all_finite(y, count)) {
-      for (std::size_t i = 0; i < count; ++i) {
-        if (is_counted_as_odd(x[i], y[i])) continue;
-        add_finite(x + i, y + i, 1);
-      }
-      return;
-    }
-    add_finite(x, y, count);
-  }
-
-  void add(const Look& other) {
-    detail_.mine_nan += other.detail_.mine_nan;
-    detail_.mine_infinite += other.detail_.mine_infinite;
-    detail_.golden_nan += other.detail_.golden_nan;
-    detail_.golden_infinite += other.detail_.golden_infinite;
-    detail_.unlike += other.detail_.unlike;
-    detail_.not_close += other.detail_.not_close;
-    detail_.golden_peak = std::max(detail_.golden_peak, other.detail_.golden_peak);
-    finite_ += other.finite_;
-    near_ += other.near_;
-    less_near_ += other.less_near_;
-    absolute_.add(other.absolute_);
-    relative_.add(other.relative_);
-  }
-
-  PairDetail end() {
-    if (finite_ != 0) {
-      detail_.within_thousandth = static_cast<double>(near_) / static_cast<double>(finite_);
-      detail_.within_five_thousandths = static_cast<double>(less_near_) / static_cast<double>(finite_);
-    }
-    detail_.absolute_quantile = absolute_.quantile(0.99);
-    detail_.relative_quantile = relative_.quantile(0.99);
-    return detail_;
-  }
-
- private:
-  static bool all_finite(const float* numbers, std::size_t count) {
-    constexpr std::uint32_t kInfinite = 0x7f800000;
-    std::uint32_t greatest = 0;
-    for (std::size_t i = 0; i < count; ++i)
-      greatest = std::max(greatest, std::bit_cast<std::uint32_t>(numbers[i]) & 0x7fffffff);
-    return greatest < kInfinite;
-  }
-
-  /// Counts NaNs and infinities; false where both numbers are finite.
-  bool is_counted_as_odd(float x, float y) {
-    if (std::isfinite(x) && std::isfinite(y)) return false;
-    detail_.mine_nan += std::isnan(x) ? 1 : 0;
-    detail_.mine_infinite += std::isinf(x) ? 1 : 0;
-    detail_.golden_nan += std::isnan(y) ? 1 : 0;
-    detail_.golden_infinite += std::isinf(y) ? 1 : 0;
-    const bool alike = (std::isnan(x) && std::isnan(y)) || x == y;
-    detail_.unlike += alike ? 0 : 1;
-    detail_.not_close += alike ? 0 : 1;
-    return true;
-  }
-
-  void add_finite(const float* x, const float* y, std::size_t count) {
-    float distances[Pieces::kElements], shares[Pieces::kElements];
-    double peak = detail_.golden_peak;
-    std::uint64_t not_close = 0, near = 0, less_near = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      const double golden = std::fabs(static_cast<double>(y[i]));
-      const double distance = std::fabs(static_cast<double>(x[i]) - static_cast<double>(y[i]));
-      peak = std::max(peak, golden);
-      not_close += distance > 1e-5 + 1e-5 * golden ? 1 : 0;
-      near += distance * 1000 <= golden ? 1 : 0;
-      less_near += distance * 200 <= golden ? 1 : 0;
-      distances[i] = static_cast<float>(distance);
-      shares[i] = distance == 0 ? 0 : static_cast<float>(distance / golden);
-    }
-    for (std::size_t i = 0; i < count; ++i) {
-      absolute_.add(distances[i]);
-      relative_.add(shares[i]);
-    }
-    detail_.golden_peak = peak;
-    detail_.not_close += not_close;
-    finite_ += count;
-    near_ += near;
-    less_near_ += less_near;
-  }
-
-  PairDetail detail_;
-  std::uint64_t finite_ = 0;
-  std::uint64_t near_ = 0;
-  std::uint64_t less_near_ = 0;
-  Magnitudes absolute_;
-  Magnitudes relative_;
-};
-
-/// What one thread takes at a time.
-constexpr std::uint64_t kLookElements = kThreadElements;
-static_assert(kLookElements % Pieces::kElements == 0);
+  return limits;
+}
 
 }  // namespace
 
-std::optional<PairDetail> look_closer(const ComparedArray& x, const ComparedArray& y, std::uint64_t elements,
-                                      unsigned threads) {
-  const std::uint64_t parts = (elements + kLookElements - 1) / kLookElements;
-  std::atomic<std::uint64_t> next{0};
-  std::atomic<bool> good{true};
-  std::vector<Look> looks(
-      static_cast<std::size_t>(std::clamp<std::uint64_t>(parts, 1, std::max(threads, 1U))));
-  const auto work = [&](Look& look) {
-    Pieces mine(x), golden(y);
-    for (std::uint64_t part; good.load(std::memory_order_relaxed) &&
-                             (part = next.fetch_add(1, std::memory_order_relaxed)) < parts;) {
-      const std::uint64_t end = std::min(elements, (part + 1) * kLookElements);
-      for (std::uint64_t first = part * kLookElements; first < end; first += Pieces::kElements) {
-        const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(Pieces::kElements, end - first));
-        const float* const xs = mine.read(first, count);
-        const float* const ys = golden.read(first, count);
-        if (xs == nullptr || ys == nullptr) return good.store(false, std::memory_order_relaxed);
-        look.add(xs, ys, count);
-      }
+std::uint32_t Magnitudes::place_of(float magnitude) {
+  return std::bit_cast<std::uint32_t>(magnitude) >> kDropped;
+}
+
+float Magnitudes::start_of(std::uint32_t place) {
+  return std::bit_cast<float>(place << kDropped);
+}
+
+void Magnitudes::add_before(std::uint32_t place, std::uint64_t count) {
+  before_ += count;
+  known_from_ = std::max(known_from_, place);
+}
+
+void Magnitudes::add(const Magnitudes& other) {
+  for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
+  add_before(other.known_from_, other.before_);
+}
+
+std::optional<double> Magnitudes::quantile(double share) const {
+  std::uint64_t all = before_;
+  for (const std::uint64_t count : counts_) all += count;
+  const auto wanted = static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(all)));
+  std::uint64_t passed = before_;
+  for (std::uint32_t place = 0; place < counts_.size(); ++place) {
+    passed += counts_[place];
+    if (passed < wanted || passed == 0) continue;
+    if (place < known_from_ && before_ != 0) return std::nullopt;
+    return place == 0 ? 0 : static_cast<double>(start_of(place + 1));
+  }
+  return 0;
+}
+
+void DetailSample::Counts::add(float magnitude) {
+  ++counts[Magnitudes::place_of(magnitude)];
+  ++all;
+}
+
+void DetailSample::Counts::add(const Counts& other) {
+  for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += other.counts[i];
+  all += other.all;
+}
+
+/// Where some more lie above than above the quantile, by what chance may do.
+std::uint32_t DetailSample::Counts::place() const {
+  const double size = static_cast<double>(all);
+  const double above = (1 - kQuantile) * size + 5 * std::sqrt((1 - kQuantile) * size);
+  std::uint64_t passed = 0;
+  auto place = static_cast<std::uint32_t>(counts.size());
+  while (place != 0 && static_cast<double>(passed) <= above) passed += counts[--place];
+  return std::min(place, Magnitudes::kLast - 1);
+}
+
+void DetailSample::add(const float* x, const float* y, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const float distance = std::fabs(x[i] - y[i]);
+    if (!std::isfinite(distance)) continue;
+    absolute_.add(distance);
+    relative_.add(distance == 0 ? 0 : distance / std::fabs(y[i]));
+  }
+}
+
+void DetailSample::add(const DetailSample& other) {
+  absolute_.add(other.absolute_);
+  relative_.add(other.relative_);
+}
+
+DetailSample::Places DetailSample::places() const {
+  return {.absolute = absolute_.place(), .relative = relative_.place()};
+}
+
+DetailLook::DetailLook(const PairKernels& kernels, const DetailSample::Places& places, bool all_finite)
+    : kernels_(&kernels), places_(places), limits_(limits_of(places)), all_finite_(all_finite) {}
+
+void DetailLook::add(const float* x, const float* y, std::size_t count) {
+  for (std::size_t first = 0; first < count; first += kPiece)
+    add_piece(x + first, y + first, std::min(kPiece, count - first));
+}
+
+void DetailLook::add_piece(const float* x, const float* y, std::size_t count) {
+  std::uint64_t open[kPiece / 64];
+  CloseCounts counts;
+  kernels_->add_close(x, y, count, limits_, counts, open);
+  std::uint64_t decided = count;
+  for (std::size_t first = 0; first < count; first += 64) {
+    for (std::uint64_t bits = open[first / 64]; bits != 0; bits &= bits - 1, --decided) {
+      const std::size_t i = first + static_cast<std::size_t>(std::countr_zero(bits));
+      add_open(x[i], y[i]);
     }
-  };
-  std::vector<std::thread> helpers;
-  for (std::size_t i = 1; i < looks.size(); ++i) helpers.emplace_back(work, std::ref(looks[i]));
-  work(looks[0]);
-  for (std::thread& helper : helpers) helper.join();
-  if (!good.load(std::memory_order_relaxed)) return std::nullopt;
-  for (std::size_t i = 1; i < looks.size(); ++i) looks[0].add(looks[i]);
-  return looks[0].end();
+  }
+  finite_ += decided;
+  near_ += counts.near;
+  less_near_ += counts.less_near;
+  detail_.not_close += counts.not_close;
+  absolute_.add(places_.absolute, counts.absolute_at);
+  absolute_.add_before(places_.absolute, decided - counts.absolute_at);
+  relative_.add(places_.relative, counts.relative_at);
+  relative_.add_before(places_.relative, decided - counts.relative_at);
+  if (all_finite_) return;
+  double peak = detail_.golden_peak;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (std::isfinite(x[i]) && std::isfinite(y[i]))
+      peak = std::max(peak, static_cast<double>(std::fabs(y[i])));
+  }
+  detail_.golden_peak = peak;
+}
+
+/// What exact numbers tell of it.
+void DetailLook::add_open(float x, float y) {
+  if (!std::isfinite(x) || !std::isfinite(y)) return count_odd(x, y);
+  const double golden = std::fabs(static_cast<double>(y));
+  const double distance = std::fabs(static_cast<double>(x) - static_cast<double>(y));
+  detail_.not_close += distance > kClose + kClose * golden ? 1 : 0;
+  absolute_.add(static_cast<float>(distance));
+  relative_.add(distance == 0 ? 0 : static_cast<float>(distance / golden));
+  ++finite_;
+}
+
+void DetailLook::count_odd(float x, float y) {
+  detail_.mine_nan += std::isnan(x) ? 1 : 0;
+  detail_.mine_infinite += std::isinf(x) ? 1 : 0;
+  detail_.golden_nan += std::isnan(y) ? 1 : 0;
+  detail_.golden_infinite += std::isinf(y) ? 1 : 0;
+  const bool alike = (std::isnan(x) && std::isnan(y)) || x == y;
+  detail_.unlike += alike ? 0 : 1;
+  detail_.not_close += alike ? 0 : 1;
+}
+
+void DetailLook::add(const DetailLook& other) {
+  detail_.mine_nan += other.detail_.mine_nan;
+  detail_.mine_infinite += other.detail_.mine_infinite;
+  detail_.golden_nan += other.detail_.golden_nan;
+  detail_.golden_infinite += other.detail_.golden_infinite;
+  detail_.unlike += other.detail_.unlike;
+  detail_.not_close += other.detail_.not_close;
+  near_ += other.near_;
+  less_near_ += other.less_near_;
+  detail_.golden_peak = std::max(detail_.golden_peak, other.detail_.golden_peak);
+  finite_ += other.finite_;
+  absolute_.add(other.absolute_);
+  relative_.add(other.relative_);
+}
+
+std::optional<PairDetail> DetailLook::end() const {
+  const std::optional<double> absolute = absolute_.quantile(kQuantile);
+  const std::optional<double> relative = relative_.quantile(kQuantile);
+  if (!absolute || !relative) return std::nullopt;
+  PairDetail detail = detail_;
+  if (finite_ != 0) {
+    detail.within_thousandth = static_cast<double>(near_) / static_cast<double>(finite_);
+    detail.within_five_thousandths = static_cast<double>(less_near_) / static_cast<double>(finite_);
+  }
+  detail.absolute_quantile = *absolute;
+  detail.relative_quantile = *relative;
+  return detail;
 }
 
 }  // namespace opdump::compare
