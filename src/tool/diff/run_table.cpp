@@ -1,7 +1,6 @@
 #include "src/tool/diff/run_table.hpp"
 
 #include <algorithm>
-#include <functional>
 
 namespace opdump::tool {
 namespace {
@@ -38,28 +37,11 @@ void RunTable::begin_run(std::string name, std::size_t side, ModelSums models, D
   digests_.begin_column();
 }
 
-void RunTable::grow() {
-  const std::vector<Slot> before = std::move(slots_);
-  slots_.assign(before.empty() ? 1024 : 2 * before.size(), {});
-  for (const Slot& slot : before) {
-    if (slot.tensor == UINT32_MAX) continue;
-    std::size_t at = slot.hash & (slots_.size() - 1);
-    while (slots_[at].tensor != UINT32_MAX) at = (at + 1) & (slots_.size() - 1);
-    slots_[at] = slot;
-  }
-}
-
 std::uint32_t RunTable::tensor(const SummedTensor& tensor) {
-  if (2 * tensors_.size() >= slots_.size()) grow();
-  const std::string key = key_of(tensor);
-  const auto hash = static_cast<std::uint32_t>(std::hash<std::string>()(key));
-  std::size_t at = hash & (slots_.size() - 1);
-  for (; slots_[at].tensor != UINT32_MAX; at = (at + 1) & (slots_.size() - 1)) {
-    if (slots_[at].hash == hash && key_of(tensors_[slots_[at].tensor]) == key) return slots_[at].tensor;
-  }
-  slots_[at] = {hash, static_cast<std::uint32_t>(tensors_.size())};
-  tensors_.push_back(tensor);
-  return slots_[at].tensor;
+  bool is_new = false;
+  const std::uint32_t number = known_.number(key_of(tensor), is_new);
+  if (is_new) tensors_.push_back(tensor);
+  return number;
 }
 
 /// Runs mostly have the same rows in the same order. While a run follows them from the first on, its turns
@@ -102,8 +84,8 @@ void RunTable::finish() {
   static_cast<void>(by_step.finish());
   SpilledSort::Reader reader(by_step);
   for (std::string_view row; reader.next(row);) order_.push_back(row_in(row).number);
-  for (const std::string* const error :
-       {&by_step.error(), &tensors_.error(), &places_.error(), &digests_.error(), &order_.error()})
+  for (const std::string* const error : {&by_step.error(), &known_.error(), &tensors_.error(),
+                                         &places_.error(), &digests_.error(), &order_.error()})
     check(*error);
 }
 

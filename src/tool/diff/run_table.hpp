@@ -7,6 +7,7 @@
 
 #include "src/tool/diff/digest_columns.hpp"
 #include "src/tool/diff/run_merge.hpp"
+#include "src/tool/dump/numbered_texts.hpp"
 #include "src/tool/dump/spilled_list.hpp"
 #include "src/tool/run/model_sums.hpp"
 #include "src/tool/verify/dump_provenance.hpp"
@@ -70,23 +71,16 @@ class RunTable {
   const std::string& error() const { return error_; }
 
  private:
-  /// Numbers of tensors, by their hashes; UINT32_MAX: none.
-  struct Slot {
-    std::uint32_t hash = 0;
-    std::uint32_t tensor = UINT32_MAX;
-  };
-
   /// Of which the places are also kept in memory, as each run asks for them.
   static constexpr std::size_t kMostFirst = std::size_t{1} << 16;
 
   RunPlace place_of(std::size_t row) const { return row < first_.size() ? first_[row] : places_[row]; }
-  void grow();
   void end_run();
   void check(const std::string& error);
 
   std::vector<Run> runs_;
+  NumberedTexts known_;  ///< what tells tensors apart
   SpilledList<SummedTensor> tensors_;
-  std::vector<Slot> slots_;  ///< their number is a power of 2
   SpilledList<RunPlace> places_;
   std::vector<RunPlace> first_;  ///< the first of them
   DigestColumns digests_;
