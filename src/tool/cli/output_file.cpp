@@ -73,12 +73,12 @@ bool OutputFile::commit() {
 }
 
 bool write_file(const std::string& path,
-                const std::function<bool(const std::function<bool(const std::string& piece)>& put)>& write,
+                const std::function<bool(const std::function<bool(std::string_view piece)>& put)>& write,
                 std::string& error) {
   const std::size_t slash = path.rfind('/');
   const bool here = slash == std::string::npos;
   OutputFile file;
-  const auto put = [&file](const std::string& piece) {
+  const auto put = [&file](std::string_view piece) {
     const Bytes bytes = as_bytes(piece);
     return file.write(std::span(&bytes, 1));
   };
@@ -91,7 +91,7 @@ bool write_file(const std::string& path,
 
 bool write_file(const std::string& path, Bytes bytes, std::string& error) {
   return write_file(
-      path, [bytes](const auto& put) { return put(std::string(as_text(bytes))); }, error);
+      path, [bytes](const auto& put) { return put(as_text(bytes)); }, error);
 }
 
 }  // namespace opdump::tool

@@ -239,7 +239,7 @@ std::string position_text(std::uint64_t at, const std::vector<Dim>& shape) {
   return shape_text(position);
 }
 
-bool write_compare_csv(const CompareReport& report, const std::function<bool(const std::string&)>& put) {
+bool write_compare_csv(const CompareReport& report, const std::function<bool(std::string_view)>& put) {
   const bool mine_address = !holds_arrays(report.mine);
   const bool golden_address = !holds_arrays(report.golden);
   std::vector<std::string> cells = {"Index", "OpType", "NPUDump", "DataType"};

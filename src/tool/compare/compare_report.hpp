@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/tool/compare/compare_measures.hpp"
@@ -36,7 +37,7 @@ std::string position_text(std::uint64_t at, const std::vector<Dim>& shape);
 
 /// Gives the vendor's `result_{time}.csv` to `put`, piece by piece, until that returns false, as this then
 /// does.
-bool write_compare_csv(const CompareReport& report, const std::function<bool(const std::string&)>& put);
+bool write_compare_csv(const CompareReport& report, const std::function<bool(std::string_view)>& put);
 
 // Each prints to stdout; `verdicts` are those of the report.
 

@@ -20,7 +20,7 @@ namespace opdump::tool {
 inline constexpr std::string_view kSignatureStart = "opdump-signature,";
 
 /// Takes the next piece of a text; false: no more is wanted.
-using PutText = std::function<bool(const std::string& piece)>;
+using PutText = std::function<bool(std::string_view piece)>;
 
 /// Gives the signature of what the runs of `table` agree in to `put`. Tensors that they do not agree in are
 /// "~". False when `put` was.

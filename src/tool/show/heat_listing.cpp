@@ -83,9 +83,7 @@ bool HeatListing::by_place(std::string_view a, std::string_view b) {
 }
 
 HeatListing::Model& HeatListing::model_of(const Entry& entry, std::string_view name) {
-  ModelKey key{std::nullopt, std::string(name)};
-  if (entry.boot != 0) key.first = static_cast<std::uint32_t>(entry.boot - 1);
-  return models_[key];
+  return models_[{entry.boot, std::string(name)}];
 }
 
 UseNumbers HeatListing::use_of(const ShownRecord& record) {
@@ -143,8 +141,8 @@ void HeatListing::finish(const DumpProvenance& provenance) {
   Entries entries(entries_);
   for (const auto& [key, model] : models_) {
     const auto& [boot, name] = key;
-    print((name.empty() ? "outside models" : name) + (boot ? ", boot " + std::to_string(*boot) : ""), model,
-          entries);
+    print((name.empty() ? "outside models" : name) + (boot != 0 ? ", boot " + std::to_string(boot - 1) : ""),
+          model, entries);
   }
   print_provenance(provenance);
 }

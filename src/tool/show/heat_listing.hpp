@@ -55,7 +55,7 @@ class HeatListing final : public NumbersListing {
     std::vector<Entry> first_alarms{};
   };
 
-  using ModelKey = std::pair<std::optional<std::uint32_t>, std::string>;
+  using ModelKey = std::pair<std::uint64_t, std::string>;  ///< the boot as in an Entry, and the name
 
   class Entries;
 
