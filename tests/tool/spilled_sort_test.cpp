@@ -12,6 +12,7 @@
 
 #include "src/tool/dump/hash_index.hpp"
 #include "src/tool/dump/hash_list.hpp"
+#include "src/tool/dump/numbered_texts.hpp"
 #include "src/tool/dump/spilled_list.hpp"
 
 using namespace opdump::tool;
@@ -201,4 +202,21 @@ TEST_CASE("an index finds the numbers of a hash in the order in which they were 
     });
     CHECK(index.error().empty());
   }
+}
+
+TEST_CASE("texts are numbered once, in the order in which they come first") {
+  std::vector<std::string> texts = random_texts(60'000, 4);
+  NumberedTexts numbered;
+  std::map<std::string, std::uint32_t> wanted;
+  std::size_t wrong = 0;
+  for (const std::string& text : texts) {
+    const auto [at, first] = wanted.emplace(text, static_cast<std::uint32_t>(wanted.size()));
+    bool is_new = !first;
+    wrong += numbered.number(text, is_new) == at->second && is_new == first ? 0 : 1;
+  }
+  REQUIRE(wanted.size() > 10'000);
+  for (const auto& [text, number] : wanted) wrong += numbered.text(number) == text ? 0 : 1;
+  CHECK(wrong == 0);
+  CHECK(numbered.size() == wanted.size());
+  CHECK(numbered.error().empty());
 }

@@ -72,15 +72,26 @@ bool OutputFile::commit() {
   return true;
 }
 
-bool write_file(const std::string& path, Bytes bytes, std::string& error) {
+bool write_file(const std::string& path,
+                const std::function<bool(const std::function<bool(std::string_view piece)>& put)>& write,
+                std::string& error) {
   const std::size_t slash = path.rfind('/');
   const bool here = slash == std::string::npos;
   OutputFile file;
-  if (file.create(here ? "." : path.substr(0, slash), here ? path : path.substr(slash + 1)) &&
-      file.write(std::span(&bytes, 1)) && file.commit())
+  const auto put = [&file](std::string_view piece) {
+    const Bytes bytes = as_bytes(piece);
+    return file.write(std::span(&bytes, 1));
+  };
+  if (file.create(here ? "." : path.substr(0, slash), here ? path : path.substr(slash + 1)) && write(put) &&
+      file.commit())
     return true;
   error = file.error();
   return false;
+}
+
+bool write_file(const std::string& path, Bytes bytes, std::string& error) {
+  return write_file(
+      path, [bytes](const auto& put) { return put(as_text(bytes)); }, error);
 }
 
 }  // namespace opdump::tool

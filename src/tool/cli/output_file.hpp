@@ -1,7 +1,9 @@
 #pragma once
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "opdump/base/bytes.hpp"
 #include "platform/posix/impl/make_directories.hpp"
@@ -38,6 +40,11 @@ class OutputFile {
 
 /// Writes a whole file by an OutputFile. False: `error` says why, "FILE: reason".
 bool write_file(const std::string& path, Bytes bytes, std::string& error);
+
+/// The same of what `write` gives to `put`, piece by piece, until that returns false; `write` then does too.
+bool write_file(const std::string& path,
+                const std::function<bool(const std::function<bool(std::string_view piece)>& put)>& write,
+                std::string& error);
 
 using posix::make_directories;
 

@@ -3,7 +3,6 @@
 
 #include <cstdio>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -131,28 +130,14 @@ bool write_csv(const std::string& directory, const CompareReport& report) {
     say("opdump: " + directory + ": " + strerror(error));
     return false;
   }
-  constexpr std::size_t kWriteBytes = std::size_t{64} << 10;
-  const std::string name = result_name();
-  OutputFile file;
-  std::string rows;
-  const auto put = [&](std::size_t most) {
-    const Bytes bytes = as_bytes(rows);
-    if (rows.size() < most) return true;
-    const bool written = file.write(std::span(&bytes, 1));
-    rows.clear();
-    return written;
-  };
-  bool good = file.create(directory, name);
-  if (good)
-    write_compare_csv(report, [&](const std::string& row) {
-      rows += row;
-      return good = put(kWriteBytes);
-    });
-  if (!good || !put(1) || !file.commit()) {
-    say("opdump: " + file.error());
+  const std::string path = directory + '/' + result_name();
+  std::string error;
+  if (!write_file(
+          path, [&report](const auto& put) { return write_compare_csv(report, put); }, error)) {
+    say("opdump: " + error);
     return false;
   }
-  say(directory + '/' + name);
+  say(path);
   return true;
 }
 

@@ -239,7 +239,7 @@ std::string position_text(std::uint64_t at, const std::vector<Dim>& shape) {
   return shape_text(position);
 }
 
-void write_compare_csv(const CompareReport& report, const std::function<bool(const std::string&)>& put) {
+bool write_compare_csv(const CompareReport& report, const std::function<bool(std::string_view)>& put) {
   const bool mine_address = !holds_arrays(report.mine);
   const bool golden_address = !holds_arrays(report.golden);
   std::vector<std::string> cells = {"Index", "OpType", "NPUDump", "DataType"};
@@ -249,12 +249,12 @@ void write_compare_csv(const CompareReport& report, const std::function<bool(con
   cells.insert(cells.end(), {"TensorIndex", "Shape"});
   for (const Measure* measure : report.measures) cells.emplace_back(measure->name);
   cells.push_back("CompareFailReason");
-  bool more = put(line_of(cells));
+  constexpr std::size_t kPiece = std::size_t{64} << 10;
+  std::string rows = line_of(cells);
 
   std::size_t index = 0;
   std::optional<std::string> last_path;
-  for (auto at = report.results.begin(); more && at != report.results.end(); ++at) {
-    const PairResult& result = *at;
+  for (const PairResult& result : report.results) {
     const TensorInFile x(report.mine, result.pair.mine);
     const TensorInFile y(report.golden, result.pair.golden);
     const DumpFile& file = x.tensor ? x.file : y.file;
@@ -276,8 +276,12 @@ void write_compare_csv(const CompareReport& report, const std::function<bool(con
       cells.insert(cells.end(), report.measures.size() + 1, kNone);
     }
     cells.push_back(reason);
-    more = put(line_of(cells));
+    rows += line_of(cells);
+    if (rows.size() < kPiece) continue;
+    if (!put(rows)) return false;
+    rows.clear();
   }
+  return put(rows);
 }
 
 void print_compare_json(const CompareReport& report, const VerdictReport& verdicts) {

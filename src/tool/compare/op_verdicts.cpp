@@ -73,14 +73,6 @@ std::string_view step_in(std::string_view text) {
   return op_in(text).substr(0, sizeof(std::uint64_t) + sizeof(std::uint32_t) + fields.text().size());
 }
 
-/// Adds what tells operators of one dump apart.
-void write_op_key(const DumpFile& file, std::size_t number, std::string& text) {
-  const auto [boot, place, op, task, unix_us, record] = key_of(file, number);
-  FieldWriter fields(text);
-  fields.put(boot ? std::uint64_t{*boot} + 1 : 0).text(place).text(op);
-  fields.put(task).put(unix_us).put(record ? std::uint64_t{*record} + 1 : 0);
-}
-
 class OpJudge {
  public:
   OpJudge(const DumpSide& mine, const DumpSide& golden, const PairResults& results,

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "src/tool/dump/directory_list.hpp"
 #include "src/tool/dump/spilled_sort.hpp"
 
 namespace opdump::tool {
@@ -75,26 +76,10 @@ std::string sort_tensors(DumpSide& side) {
 }
 
 void for_each_directory(const DumpSide& side, const std::function<void(const std::string& directory)>& take) {
-  SpilledSort sort([](std::string_view a, std::string_view b) { return a < b; });
-  std::string last;
-  bool any = false;
-  const auto is_new = [&](std::string_view directory) {
-    const bool known = any && last == directory;
-    if (!known) last = directory;
-    any = true;
-    return !known;
-  };
-  for (const DumpFile& file : side.files) {
-    const std::string_view path = file.path;
-    const std::string_view directory = path.substr(0, std::min(path.rfind('/'), path.size()));
-    if (is_new(directory)) static_cast<void>(sort.add(directory));
-  }
-  static_cast<void>(sort.finish());
-  any = false;
-  SpilledSort::Reader reader(sort);
-  for (std::string_view directory; reader.next(directory);) {
-    if (is_new(directory)) take(last);
-  }
+  DirectoryList directories;
+  for (const DumpFile& file : side.files)
+    directories.add(file.path.substr(0, std::min(file.path.rfind('/'), file.path.size())));
+  directories.for_each(take);
 }
 
 void change_tensors(DumpSide& side, const std::function<bool(DumpTensor& tensor)>& change) {

@@ -2,7 +2,6 @@
 #include <array>
 #include <cstdio>
 #include <list>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -76,37 +75,50 @@ struct DiffOptions {
 
 /// Rows of one tensor.
 struct DifferingTensor {
+  std::uint32_t tensor = 0;
   RunVerdict verdict = RunVerdict::same;
-  const RunDifference* first = nullptr;
   StepRanges steps{};
-  std::size_t count = 0;
 };
 
-/// Tensors that differ, in the order in which they do so first.
-std::vector<std::pair<std::uint32_t, DifferingTensor>> by_tensor(
-    const RunTable& table, const std::vector<RunDifference>& differences) {
-  std::vector<std::pair<std::uint32_t, DifferingTensor>> tensors;
-  std::map<std::uint32_t, std::size_t> known;
-  for (const RunDifference& difference : differences) {
-    const RunPlace& place = table.places()[difference.place];
-    const auto [found, is_new] = known.emplace(place.tensor, tensors.size());
-    if (is_new) tensors.push_back({place.tensor, {difference.verdict, &difference}});
-    DifferingTensor& summary = tensors[found->second].second;
-    // A tensor that is flaky once is flaky.
-    if (difference.verdict == RunVerdict::flaky) summary.verdict = RunVerdict::flaky;
-    summary.steps.add(place.step);
-    ++summary.count;
-  }
-  return tensors;
-}
+/// The first tensors that differ, in the order in which they do so first, and how many there are in all.
+class DifferingTensors {
+ public:
+  DifferingTensors(const RunTable& table, std::size_t most) : most_(most), known_(table.tensors().size()) {}
 
-void print_text(const RunTable& table, const std::vector<RunDifference>& differences) {
+  void add(const RunPlace& place, RunVerdict verdict) {
+    if (!known_[place.tensor]) {
+      known_[place.tensor] = true;
+      if (++count_ <= most_) first_.push_back({place.tensor, verdict, {}});
+    }
+    const auto tensor = std::find_if(first_.begin(), first_.end(),
+                                     [&](const DifferingTensor& one) { return one.tensor == place.tensor; });
+    if (tensor == first_.end()) return;
+    // A tensor that is flaky once is flaky.
+    if (verdict == RunVerdict::flaky) tensor->verdict = RunVerdict::flaky;
+    tensor->steps.add(place.step);
+  }
+
+  std::vector<DifferingTensor>& first() { return first_; }
+  std::size_t count() const { return count_; }
+
+ private:
+  const std::size_t most_;
+  std::vector<bool> known_;
+  std::vector<DifferingTensor> first_;
+  std::size_t count_ = 0;
+};
+
+void print_text(const RunTable& table, const RunDifferences& differences) {
   constexpr std::size_t kMostRows = 20;
   const std::string all =
       count_text(table.runs().size(), "run") + ", " + count_text(table.places().size(), "tensor") + ": ";
   if (differences.empty()) return print_line(all + "all the same");
   std::array<std::size_t, 4> counts{};
-  for (const RunDifference& difference : differences) ++counts[static_cast<std::size_t>(difference.verdict)];
+  DifferingTensors tensors(table, kMostRows);
+  for (const RunDifference& difference : differences) {
+    ++counts[static_cast<std::size_t>(difference.verdict)];
+    tensors.add(table.places()[difference.place], difference.verdict);
+  }
   std::string text;
   for (const RunVerdict verdict : {RunVerdict::different, RunVerdict::flaky, RunVerdict::missing}) {
     const std::size_t count = counts[static_cast<std::size_t>(verdict)];
@@ -114,27 +126,24 @@ void print_text(const RunTable& table, const std::vector<RunDifference>& differe
       text += (text.empty() ? "" : ", ") + std::to_string(count) + ' ' + std::string(word_of(verdict));
   }
   print_line(all + text);
-  const RunDifference& first = differences.front();
+  const RunDifference first = differences[0];
   print_line("first: " + place_text(table, first.place) + " is " + std::string(word_of(first.verdict)) +
              ": " + groups_text(first));
   for (std::size_t run = 0; run < table.runs().size() && table.runs().size() <= kMostRows; ++run)
     print_line("  run " + std::to_string(run + 1) + "  " + table.runs()[run].name);
-  auto tensors = by_tensor(table, differences);
   std::printf("\n");
   Table rows("", "lllll");
   rows.add({"TENSOR", "MODEL", "DTYPE AND SHAPE", "VERDICT", "AT"});
-  for (std::size_t i = 0; i < std::min(kMostRows, tensors.size()); ++i) {
-    const SummedTensor& tensor = table.tensors()[tensors[i].first];
-    rows.add({tensor.text(), tensor.model, tensor.what, std::string(word_of(tensors[i].second.verdict)),
-              tensors[i].second.steps.text()});
+  for (DifferingTensor& one : tensors.first()) {
+    const SummedTensor tensor = table.tensors()[one.tensor];
+    rows.add({tensor.text(), tensor.model, tensor.what, std::string(word_of(one.verdict)), one.steps.text()});
   }
   rows.print();
-  if (tensors.size() > kMostRows)
-    print_line("and " + count_text(tensors.size() - kMostRows, "more tensor") + "; '--json' has all");
+  if (tensors.count() > kMostRows)
+    print_line("and " + count_text(tensors.count() - kMostRows, "more tensor") + "; '--json' has all");
 }
 
-void print_json(const RunTable& table, const std::vector<RunDifference>& differences,
-                std::string_view algorithm) {
+void print_json(const RunTable& table, const RunDifferences& differences, std::string_view algorithm) {
   JsonWriter json;
   json.open('{').key("algorithm").text(algorithm).key("tensors").number(table.places().size());
   json.key("same").flag(differences.empty());
@@ -153,6 +162,7 @@ void print_json(const RunTable& table, const std::vector<RunDifference>& differe
     for (std::size_t run = 0; run < table.runs().size(); ++run)
       json.text(digest_text(table.at(run, difference.place), algorithm));
     json.close(']').close('}');
+    std::fputs(json.take().c_str(), stdout);
   }
   if (!differences.empty()) json.line();
   json.close(']').close('}');
@@ -197,10 +207,17 @@ int run_diff(Words words) {
   }
   for (const std::string& unlike : unlike_runs(table)) say("opdump: " + unlike);
   const bool one_each = !has_sides && table.runs().size() == rest.size();
-  const std::vector<RunDifference> differences = judge_runs(table, one_each);
+  const RunDifferences differences = judge_runs(table, one_each);
+  for (const std::string& spilled : {differences.error(), table.error()}) {
+    if (spilled.empty()) continue;
+    say("opdump: " + spilled);
+    return kExitFailed;
+  }
   if (std::string error;
       options.write &&
-      !write_file(*options.write, as_bytes(write_signature(table, reader.algorithm())), error)) {
+      !write_file(
+          *options.write, [&](const PutText& put) { return write_signature(table, reader.algorithm(), put); },
+          error)) {
     say("opdump: " + error);
     return kExitFailed;
   }

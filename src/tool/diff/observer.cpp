@@ -22,8 +22,8 @@ struct Common {
 Common count_common(const RunTable& table) {
   Common common;
   for (const std::size_t place : table.order()) {
-    const RunDigest& a = table.at(0, place);
-    const RunDigest& b = table.at(1, place);
+    const RunDigest a = table.at(0, place);
+    const RunDigest b = table.at(1, place);
     if (a.state != RunDigest::State::there || b.state != RunDigest::State::there) continue;
     ++common.tensors;
     if (a == b) continue;

@@ -10,12 +10,14 @@ namespace {
 
 std::set<std::string> models_of(const RunTable& table, std::size_t run) {
   std::vector<bool> there(table.tensors().size());
-  for (std::size_t place = 0; place < table.places().size(); ++place) {
-    if (table.at(run, place).state != RunDigest::State::absent) there[table.places()[place].tensor] = true;
+  std::size_t row = 0;
+  for (const RunPlace& place : table.places()) {
+    if (table.at(run, row++).state != RunDigest::State::absent) there[place.tensor] = true;
   }
   std::set<std::string> models;
-  for (std::size_t tensor = 0; tensor < there.size(); ++tensor) {
-    if (there[tensor] && !table.tensors()[tensor].model.empty()) models.insert(table.tensors()[tensor].model);
+  std::size_t number = 0;
+  for (const SummedTensor& tensor : table.tensors()) {
+    if (there[number++] && !tensor.model.empty()) models.insert(tensor.model);
   }
   return models;
 }

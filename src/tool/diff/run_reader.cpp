@@ -2,14 +2,14 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
 
-#include "src/tool/cli/progress.hpp"
 #include "src/tool/cli/human_text.hpp"
+#include "src/tool/cli/progress.hpp"
 #include "src/tool/compare/compare_side.hpp"
 #include "src/tool/diff/signature.hpp"
 #include "src/tool/diff/tensor_sums.hpp"
+#include "src/tool/dump/directory_list.hpp"
 #include "src/tool/dump/mapped_file.hpp"
 #include "src/tool/verify/journal_line.hpp"
 
@@ -24,6 +24,23 @@ std::string folder_of(const std::string& path) {
 std::string dtype_and_shape(DType dtype, Shape shape) {
   return std::string(info(dtype).name) + ' ' + shape_text(shape);
 }
+
+/// Gives the memory of what was read of a file back, now and then.
+class PassedBytes {
+ public:
+  explicit PassedBytes(const MappedFile& file) : file_(file) {}
+
+  void until(std::size_t bytes) {
+    constexpr std::size_t kPiece = std::size_t{1} << 20;
+    if (bytes < given_back_ + kPiece) return;
+    file_.drop(given_back_, bytes - given_back_);
+    given_back_ = bytes;
+  }
+
+ private:
+  const MappedFile& file_;
+  std::size_t given_back_ = 0;
+};
 
 /// As names of files have it, and as a signature can.
 std::string without_marks(std::string_view name) {
@@ -84,12 +101,12 @@ bool RunReader::look(const std::string& path, const std::string& name, std::size
   std::uint64_t found = 0;
   bool named = false;
   std::vector<FoundFile> digests;
-  std::set<std::string> directories;
+  DirectoryList directories;
   const auto take = [&](const FoundFile& file) {
     ++found;
     named = file.named;
     if (is_digest_name(file.real_name)) digests.push_back(file);
-    directories.insert(folder_of(file.path));
+    directories.add(folder_of(file.path));
   };
   find_files(path, true, take, report_);
   if (found == 1 && named) {
@@ -115,8 +132,9 @@ bool RunReader::look(const std::string& path, const std::string& name, std::size
     return false;
   }
   sources_.push_back({Source::Kind::tensors, name, side, {path}});
-  for (const std::string& directory : directories) add_origin(directory);
-  return true;
+  directories.for_each([this](const std::string& directory) { add_origin(directory); });
+  if (!directories.error().empty()) report_.error(directories.error());
+  return directories.error().empty();
 }
 
 bool RunReader::read_digests(const std::string& path, RunTable& table) {
@@ -128,6 +146,7 @@ bool RunReader::read_digests(const std::string& path, RunTable& table) {
   DigestReader reader(file.bytes(), ops_);
   RunDigest digest;
   digest.state = RunDigest::State::there;
+  PassedBytes passed(file);
   for (DigestedRecord record; reader.next(record);) {
     for (std::size_t op = tensors_.size(); op < ops_.size(); ++op) {
       tensors_.emplace_back();
@@ -149,6 +168,7 @@ bool RunReader::read_digests(const std::string& path, RunTable& table) {
       table.set(tensor, record.step, digest);
       digests = digests.subspan(bytes);
     }
+    passed.until(static_cast<std::size_t>(digests.data() - file.bytes().data()));
   }
   if (reader.cut_bytes() != 0)
     report_.note(path + ": its end is cut short; the last " + std::to_string(reader.cut_bytes()) +
@@ -173,7 +193,7 @@ bool RunReader::read_tensors(const std::string& path, RunTable& table) {
   Progress progress(bytes);
   for (const DumpTensor& one : side.tensors) {
     progress.add(one.data_bytes);
-    const DumpFile& file = side.files[one.file];
+    const DumpFile file = side.files[one.file];
     const std::size_t slash = file.place.rfind('/');
     SummedTensor tensor;
     std::uint64_t step = 0;
@@ -210,14 +230,17 @@ bool RunReader::read(RunTable& table) {
         MappedFile file;
         std::string reason;
         const bool opened = file.open(path);
-        if (opened && read_signature(as_text(file.bytes()), table, reason)) continue;
+        PassedBytes passed(file);
+        const auto until = [&](std::size_t bytes) { passed.until(bytes); };
+        if (opened && read_signature(as_text(file.bytes()), table, reason, until)) continue;
         report_.error(opened ? path + ": " + reason : file.error());
         good = false;
       }
     }
   }
   table.finish();
-  return good;
+  if (!table.error().empty()) report_.error(table.error());
+  return good && table.error().empty();
 }
 
 }  // namespace opdump::tool

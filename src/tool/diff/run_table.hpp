@@ -1,13 +1,14 @@
 #pragma once
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
-#include <string_view>
-#include <unordered_map>
 #include <vector>
 
-#include "opdump/base/bytes.hpp"
+#include "src/tool/diff/digest_columns.hpp"
+#include "src/tool/diff/run_merge.hpp"
+#include "src/tool/dump/numbered_texts.hpp"
+#include "src/tool/dump/spilled_list.hpp"
 #include "src/tool/run/model_sums.hpp"
 #include "src/tool/verify/dump_provenance.hpp"
 
@@ -26,28 +27,8 @@ struct SummedTensor {
   std::string text() const;
 };
 
-/// What one run has at one place, or what several have.
-struct RunDigest {
-  enum class State : std::uint8_t {
-    absent,
-    there,
-    flaky,  ///< a signature says that it differs from run to run
-  };
-
-  State state = State::absent;
-  std::array<std::byte, 16> bytes{};
-
-  bool operator==(const RunDigest&) const = default;
-};
-
-/// One row of the table: a tensor at a step.
-struct RunPlace {
-  std::uint32_t tensor = 0;  ///< index in `RunTable::tensors`
-  std::uint32_t turn = 0;    ///< of the same tensor in the same step, from 0
-  std::uint64_t step = 0;
-
-  bool operator==(const RunPlace&) const = default;
-};
+void write_fields(FieldWriter& to, const SummedTensor& tensor);
+void read_fields(FieldReader& from, SummedTensor& tensor);
 
 /// A run as the command line names it.
 struct Run {
@@ -58,7 +39,8 @@ struct Run {
 };
 
 /// The digests of several runs, side by side. Rows are in the order in which the first run that has them ran
-/// them.
+/// them. In bounded memory but for 8 to 16 bytes for each tensor, whatever its steps, and some 10 KiB for
+/// each run.
 class RunTable {
  public:
   /// Begins a run; `set` is of this one from then on.
@@ -75,33 +57,36 @@ class RunTable {
   /// Adds the next tensor of the run.
   void set(std::uint32_t tensor, std::uint64_t step, const RunDigest& digest);
 
-  /// Orders the rows by step.
+  /// Orders the rows by step. To be called once after all runs.
   void finish();
 
   const std::vector<Run>& runs() const { return runs_; }
-  const std::vector<SummedTensor>& tensors() const { return tensors_; }
-  const std::vector<RunPlace>& places() const { return places_; }
-  /// Indexes of `places` in the order of execution.
-  const std::vector<std::size_t>& order() const { return order_; }
-  const RunDigest& at(std::size_t run, std::size_t place) const;
+  const SpilledList<SummedTensor>& tensors() const { return tensors_; }
+  const SpilledList<RunPlace>& places() const { return places_; }
+  /// Numbers of `places` in the order of execution.
+  const SpilledList<std::size_t>& order() const { return order_; }
+  RunDigest at(std::size_t run, std::size_t place) const { return digests_.at(run, place); }
+
+  /// Why rows are missing: what is wrong with the temporary file. Else empty.
+  const std::string& error() const { return error_; }
 
  private:
-  struct PlaceHash {
-    std::size_t operator()(const RunPlace& place) const {
-      std::uint64_t hash =
-          (place.step * 0x9e3779b97f4a7c15) ^ (std::uint64_t{place.turn} << 32 | place.tensor);
-      return static_cast<std::size_t>((hash ^ hash >> 29) * 0xbf58476d1ce4e5b9);
-    }
-  };
+  /// Of which the places are also kept in memory, as each run asks for them.
+  static constexpr std::size_t kMostFirst = std::size_t{1} << 16;
+
+  RunPlace place_of(std::size_t row) const { return row < first_.size() ? first_[row] : places_[row]; }
+  void end_run();
+  void check(const std::string& error);
 
   std::vector<Run> runs_;
-  std::vector<SummedTensor> tensors_;
-  std::unordered_map<std::string, std::uint32_t> known_;
-  std::vector<RunPlace> places_;
-  std::unordered_map<RunPlace, std::size_t, PlaceHash> rows_;
-  std::vector<std::vector<RunDigest>> digests_;  ///< by run, then by place
-  std::vector<std::size_t> order_;
-  std::size_t next_ = 0;  ///< the place behind the one that was set last
+  NumberedTexts known_;  ///< what tells tensors apart
+  SpilledList<SummedTensor> tensors_;
+  SpilledList<RunPlace> places_;
+  std::vector<RunPlace> first_;  ///< the first of them
+  DigestColumns digests_;
+  std::optional<RunMerge> merge_;  ///< what of the run does not follow the rows that there are
+  SpilledList<std::size_t> order_;
+  std::string error_;
 };
 
 }  // namespace opdump::tool

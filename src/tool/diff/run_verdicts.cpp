@@ -11,17 +11,17 @@ using EqualRuns = std::vector<std::uint16_t>;
 
 /// Sets `groups`; false when all runs agree.
 bool part(const RunTable& table, std::size_t place, bool& is_missing, EqualRuns& groups) {
-  std::vector<const RunDigest*> known;
+  std::vector<RunDigest> known;
   bool there = false;
   is_missing = false;
   for (std::size_t run = 0; run < groups.size(); ++run) {
-    const RunDigest& digest = table.at(run, place);
+    const RunDigest digest = table.at(run, place);
     if (digest.state == State::flaky) return false;
     there = there || digest.state == State::there;
     is_missing = is_missing || digest.state == State::absent;
     std::size_t group = 0;
-    while (group < known.size() && *known[group] != digest) ++group;
-    if (group == known.size()) known.push_back(&digest);
+    while (group < known.size() && known[group] != digest) ++group;
+    if (group == known.size()) known.push_back(digest);
     groups[run] = static_cast<std::uint16_t>(group);
   }
   return there && known.size() > 1;
@@ -36,18 +36,17 @@ bool agrees_in_sides(const RunTable& table, const EqualRuns& groups) {
 }
 
 /// The two groups into which most rows fall; empty: none do.
-EqualRuns usual_groups(const std::vector<RunDifference>& differences) {
+EqualRuns usual_groups(const RunDifferences& differences) {
   std::map<EqualRuns, std::size_t> counts;
+  std::size_t all = 0;
   for (const RunDifference& difference : differences) {
+    all += difference.verdict != RunVerdict::missing ? 1 : 0;
     if (difference.verdict != RunVerdict::missing &&
         *std::max_element(difference.groups.begin(), difference.groups.end()) == 1)
       ++counts[difference.groups];
   }
   const auto usual = std::max_element(counts.begin(), counts.end(),
                                       [](const auto& a, const auto& b) { return a.second < b.second; });
-  const auto is_flaky = [](const RunDifference& one) { return one.verdict != RunVerdict::missing; };
-  const std::size_t all =
-      static_cast<std::size_t>(std::count_if(differences.begin(), differences.end(), is_flaky));
   return usual == counts.end() || 2 * usual->second <= all ? EqualRuns() : usual->first;
 }
 
@@ -72,8 +71,16 @@ std::string_view word_of(RunVerdict verdict) {
   return kWords[static_cast<std::size_t>(verdict)];
 }
 
-std::vector<RunDifference> judge_runs(const RunTable& table, bool by_groups) {
-  std::vector<RunDifference> differences;
+void write_fields(FieldWriter& to, const RunDifference& difference) {
+  to.put(difference.place).put(difference.verdict).list(difference.groups);
+}
+
+void read_fields(FieldReader& from, RunDifference& difference) {
+  from.get(difference.place).get(difference.verdict).list(difference.groups);
+}
+
+RunDifferences judge_runs(const RunTable& table, bool by_groups) {
+  RunDifferences differences;
   EqualRuns groups(table.runs().size());
   bool is_missing = false;
   for (const std::size_t place : table.order()) {
@@ -82,18 +89,19 @@ std::vector<RunDifference> judge_runs(const RunTable& table, bool by_groups) {
   }
   const bool guesses = by_groups && groups.size() > 2;
   const EqualRuns usual = guesses ? usual_groups(differences) : EqualRuns();
-  for (RunDifference& difference : differences) {
-    if (difference.verdict == RunVerdict::missing) continue;
+  RunDifferences judged;
+  for (RunDifference difference : differences) {
     const bool agrees =
         guesses ? difference.groups == usual : by_groups || agrees_in_sides(table, difference.groups);
-    if (!agrees) difference.verdict = RunVerdict::flaky;
+    if (difference.verdict != RunVerdict::missing && !agrees) difference.verdict = RunVerdict::flaky;
+    judged.push_back(difference);
   }
-  return differences;
+  return judged;
 }
 
 std::string place_text(const RunTable& table, std::size_t place) {
-  const RunPlace& at = table.places()[place];
-  const SummedTensor& tensor = table.tensors()[at.tensor];
+  const RunPlace at = table.places()[place];
+  const SummedTensor tensor = table.tensors()[at.tensor];
   std::string text = tensor.text();
   if (!tensor.model.empty()) text += " of " + tensor.model;
   text += " at step " + std::to_string(at.step);
@@ -102,8 +110,8 @@ std::string place_text(const RunTable& table, std::size_t place) {
 }
 
 JsonWriter& write_place(JsonWriter& json, const RunTable& table, std::size_t place) {
-  const RunPlace& at = table.places()[place];
-  const SummedTensor& tensor = table.tensors()[at.tensor];
+  const RunPlace at = table.places()[place];
+  const SummedTensor tensor = table.tensors()[at.tensor];
   json.key("model").text(tensor.model).key("type").text(tensor.type).key("op").text(tensor.op);
   json.key("role").text(tensor.is_output ? "output" : "input").key("index").number(tensor.index);
   json.key("step").number(at.step);

@@ -21,16 +21,21 @@ std::string_view word_of(RunVerdict verdict);
 
 /// One row that is not the same everywhere.
 struct RunDifference {
-  std::size_t place = 0;  ///< index in `RunTable::places`
+  std::size_t place = 0;  ///< number in `RunTable::places`
   RunVerdict verdict = RunVerdict::same;
   std::vector<std::uint16_t> groups;  ///< of each run, from 0; runs of one group agree
 };
+
+void write_fields(FieldWriter& to, const RunDifference& difference);
+void read_fields(FieldReader& from, RunDifference& difference);
+
+using RunDifferences = SpilledList<RunDifference>;
 
 /// All rows of `table` that are not the same in all runs, in the order of execution. Of runs on several sides
 /// those of one side should be the same. Of runs without sides, `by_groups`, most of the rows that fall into
 /// two groups say which groups there are; what falls apart otherwise is flaky. A run on its own, or two, are
 /// never flaky; a "~" of a signature agrees with everything.
-std::vector<RunDifference> judge_runs(const RunTable& table, bool by_groups);
+RunDifferences judge_runs(const RunTable& table, bool by_groups);
 
 /// "output 0 of conv1 (Conv2D) of net at step 3".
 std::string place_text(const RunTable& table, std::size_t place);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "opdump/types/config.hpp"
@@ -26,7 +27,7 @@ std::string_view cut_until(std::string_view& text, char separator) {
 RunDigest agreed(const RunTable& table, std::size_t place) {
   RunDigest digest;
   for (std::size_t run = 0; run < table.runs().size(); ++run) {
-    const RunDigest& one = table.at(run, place);
+    const RunDigest one = table.at(run, place);
     if (one.state == RunDigest::State::absent) continue;
     if (digest.state == RunDigest::State::absent) digest = one;
     if (digest != one) digest.state = RunDigest::State::flaky;
@@ -93,7 +94,8 @@ std::string digest_text(RunDigest digest, std::string_view algorithm) {
   return cards::hexadecimal(Bytes(digest.bytes).first(digest_bytes_of(algorithm)));
 }
 
-std::string write_signature(const RunTable& table, std::string_view algorithm) {
+bool write_signature(const RunTable& table, std::string_view algorithm, const PutText& put) {
+  constexpr std::size_t kPiece = std::size_t{64} << 10;
   std::string text = std::string(kSignatureStart) + "1," + std::string(algorithm) + '\n';
   ModelSums models;
   for (const Run& run : table.runs()) models.insert(run.models.begin(), run.models.end());
@@ -104,16 +106,17 @@ std::string write_signature(const RunTable& table, std::string_view algorithm) {
     const std::uint32_t id = table.places()[place].tensor;
     if (numbers[id] != UINT32_MAX) continue;
     numbers[id] = count++;
-    const SummedTensor& tensor = table.tensors()[id];
+    const SummedTensor tensor = table.tensors()[id];
     text += "tensor," + tensor.model + ',' + tensor.type + ',' + tensor.op + ',' +
             (tensor.is_output ? "output," : "input,") + std::to_string(tensor.index) + ',' + tensor.what +
             '\n';
+    if (text.size() >= kPiece && !put(std::exchange(text, {}))) return false;
   }
   std::uint64_t step = 0;
   std::uint32_t next = UINT32_MAX;
   bool first = true;
   for (const std::size_t place : table.order()) {
-    const RunPlace& at = table.places()[place];
+    const RunPlace at = table.places()[place];
     if (first || at.step != step) {
       text += (first ? "" : "\n");
       text += "step," + std::to_string(at.step);
@@ -126,8 +129,9 @@ std::string write_signature(const RunTable& table, std::string_view algorithm) {
     next = number + 1;
     const RunDigest digest = agreed(table, place);
     text += digest_text(digest, algorithm);
+    if (text.size() >= kPiece && !put(std::exchange(text, {}))) return false;
   }
-  return text + (first ? "" : "\n");
+  return put(text + (first ? "" : "\n"));
 }
 
 std::string_view signature_algorithm(std::string_view text) {
@@ -137,7 +141,8 @@ std::string_view signature_algorithm(std::string_view text) {
   return cut_until(line, ',') == "1" && digest_bytes_of(line) != 0 ? line : std::string_view();
 }
 
-bool read_signature(std::string_view text, RunTable& table, std::string& error) {
+bool read_signature(std::string_view text, RunTable& table, std::string& error,
+                    const std::function<void(std::size_t bytes)>& passed) {
   const std::string_view algorithm = signature_algorithm(text);
   std::vector<std::uint32_t> tensors;
   std::optional<std::uint64_t> step;
@@ -148,8 +153,10 @@ bool read_signature(std::string_view text, RunTable& table, std::string& error) 
   };
   if (algorithm.empty()) return fail("not a signature of version 1");
   cut_until(text, '\n');
+  const std::size_t whole = text.size();
   while (!text.empty()) {
     ++number;
+    passed(whole - text.size());
     std::string_view line = cut_until(text, '\n');
     if (line.starts_with("tensor,")) {
       SummedTensor tensor;

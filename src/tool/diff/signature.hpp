@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -18,14 +19,20 @@ namespace opdump::tool {
 /// differed from run to run. A tensor that comes again in the same step is its next turn.
 inline constexpr std::string_view kSignatureStart = "opdump-signature,";
 
-/// The signature of what the runs of `table` agree in. Tensors that they do not agree in are "~".
-std::string write_signature(const RunTable& table, std::string_view algorithm);
+/// Takes the next piece of a text; false: no more is wanted.
+using PutText = std::function<bool(std::string_view piece)>;
+
+/// Gives the signature of what the runs of `table` agree in to `put`. Tensors that they do not agree in are
+/// "~". False when `put` was.
+bool write_signature(const RunTable& table, std::string_view algorithm, const PutText& put);
 
 /// "crc32c", "xxh3" or "md5", from the first line; empty: it is no signature that is known here.
 std::string_view signature_algorithm(std::string_view text);
 
 /// Adds an untrusted signature to the run that `table` has begun. False, with `error`, when it is malformed.
-bool read_signature(std::string_view text, RunTable& table, std::string& error);
+/// `passed` is told, line by line, how many bytes are not read again.
+bool read_signature(std::string_view text, RunTable& table, std::string& error,
+                    const std::function<void(std::size_t bytes)>& passed);
 
 /// For people: a number in hexadecimal digits, of MD5 the bytes; "~" for a flaky one, "-" for none.
 std::string digest_text(RunDigest digest, std::string_view algorithm);

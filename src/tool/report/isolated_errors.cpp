@@ -37,7 +37,7 @@ void add_isolated_errors(const ReplayModel& model, ReportFacts& facts) {
     for (const ReplayedOutput& output : op.outputs)
       run.isolated =
           std::isnan(run.isolated) ? output.error.euclid : std::max(run.isolated, output.error.euclid);
-    if (run.is_own_fault || told++ < kMostReasons) run.replayed = report.evidence_of(op);
+    if (run.is_own_fault || told++ < kMostReasons) facts.replayed[at->second] = report.evidence_of(op);
     if (&op == first && !facts.first) facts.first = at->second;
   }
 }

@@ -18,7 +18,9 @@ struct PageHead {
 std::string verdict_text(const ReportFacts& facts);
 
 /// The whole page, of `detail` and less than that if it would be larger than `max_bytes`. Empty when nothing
-/// that may be left out makes it small enough; `bytes` is then the least there can be.
-std::string make_page(const ReportFacts& facts, const PageHead& head, PageDetail detail, std::size_t& bytes);
+/// that may be left out makes it small enough; `bytes` is then the least there can be. Empty too, with
+/// `error`, when something is wrong with the temporary file.
+std::string make_page(const ReportFacts& facts, const PageHead& head, PageDetail detail, std::size_t& bytes,
+                      std::string& error);
 
 }  // namespace opdump::tool

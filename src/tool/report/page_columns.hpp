@@ -7,16 +7,15 @@
 #include <functional>
 #include <limits>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "src/tool/cli/base64.hpp"
-#include "src/tool/cli/json.hpp"
+#include "src/tool/dump/numbered_texts.hpp"
+#include "src/tool/report/column_values.hpp"
+#include "src/tool/report/page_writer.hpp"
 
 namespace opdump::tool {
 
@@ -32,34 +31,32 @@ constexpr std::string_view kColumnType = std::is_same_v<T, float>           ? "f
 /// Writes one object of columns.
 class PageColumns {
  public:
-  explicit PageColumns(JsonWriter& json) : json_(json) {}
+  explicit PageColumns(PageWriter& json) : json_(json) {}
 
   /// Of many equal values the first one and their count stand for all.
   template <class T>
-  void add(std::string_view name, const std::vector<T>& values) {
+  void add(std::string_view name, const ColumnValues<T>& values) {
     static_assert(!kColumnType<T>.empty(), "the page's script reads no such numbers");
-    const bool same = values.size() > 1 && std::all_of(values.begin(), values.end(), [&](const T& value) {
-                        return std::memcmp(&value, values.data(), sizeof value) == 0;
-                      });
-    const std::span<const T> told(values.data(), same ? 1 : values.size());
+    const bool same = values.size() > 1 && values.are_same();
     json_.key(name).text((same ? std::to_string(values.size()) + '*' : std::string()) +
-                         std::string(kColumnType<T>) + base64(std::as_bytes(told)));
+                         std::string(kColumnType<T>) + values.base64(same ? 1 : values.size()));
+    json_.pass();
+    if (!values.error().empty()) json_.fail(values.error());
   }
 
   /// None where no value is known.
-  void add_known(std::string_view name, const std::vector<float>& values) {
-    const auto unknown = [](float value) { return std::isnan(value); };
-    if (!std::all_of(values.begin(), values.end(), unknown)) add(name, values);
+  void add_known(std::string_view name, const ColumnValues<float>& values) {
+    if (values.any_known()) add(name, values);
   }
 
   /// None where all are 0.
   template <class T>
-  void add_used(std::string_view name, const std::vector<T>& values) {
-    if (std::any_of(values.begin(), values.end(), [](T value) { return value != 0; })) add(name, values);
+  void add_used(std::string_view name, const ColumnValues<T>& values) {
+    if (values.any_used()) add(name, values);
   }
 
  private:
-  JsonWriter& json_;
+  PageWriter& json_;
 };
 
 /// Writes an object of columns with a value for each of some rows: what a function makes of the row, whose
@@ -90,9 +87,9 @@ class PageTable {
 
   /// Values of which each row has as many as it has.
   template <class T>
-  void add_all(std::string_view name, std::vector<T> values) {
-    columns_.push_back({[](const Row&) {}, [name, values = std::move(values)](
-                                               PageColumns& columns) { columns.add(name, values); }});
+  void add_all(std::string_view name, std::shared_ptr<ColumnValues<T>> values) {
+    columns_.push_back(
+        {[](const Row&) {}, [name, values](PageColumns& columns) { columns.add(name, *values); }});
   }
 
   void write(PageColumns& columns) const {
@@ -102,7 +99,7 @@ class PageTable {
     for (const Column& column : columns_) column.write(columns);
   }
 
-  void write(JsonWriter& json, std::string_view name) const {
+  void write(PageWriter& json, std::string_view name) const {
     json.key(name).open('{');
     PageColumns columns(json);
     write(columns);
@@ -117,8 +114,7 @@ class PageTable {
 
   template <class Of, class Write>
   void add_column(Of of, Write write) {
-    const auto values = std::make_shared<std::vector<std::invoke_result_t<Of&, const Row&>>>();
-    values->reserve(rows_.size());
+    const auto values = std::make_shared<ColumnValues<std::invoke_result_t<Of&, const Row&>>>();
     columns_.push_back({[values, of = std::move(of)](const Row& row) { values->push_back(of(row)); },
                         [values, write](PageColumns& columns) { write(columns, *values); }});
   }
@@ -130,18 +126,17 @@ class PageTable {
 /// Texts that columns name by their numbers.
 class PageTexts {
  public:
-  /// 0 is the empty text.
-  std::uint32_t number(const std::string& text) {
-    const auto [at, is_new] = numbers_.try_emplace(text, texts_.size());
-    if (is_new) texts_.push_back(text);
-    return static_cast<std::uint32_t>(at->second);
-  }
+  PageTexts() { number(""); }
 
-  const std::vector<std::string>& all() const { return texts_; }
+  /// 0 is the empty text.
+  std::uint32_t number(std::string_view text) { return texts_.number(text); }
+
+  std::size_t size() const { return texts_.size(); }
+  std::string text(std::size_t number) const { return texts_.text(number); }
+  const std::string& error() const { return texts_.error(); }
 
  private:
-  std::vector<std::string> texts_{""};
-  std::unordered_map<std::string, std::size_t> numbers_{{"", 0}};
+  NumberedTexts texts_;
 };
 
 inline std::uint32_t count32(std::uint64_t count) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "src/tool/report/page_tensors.hpp"
 
@@ -13,10 +14,10 @@ constexpr std::size_t kMostLonely = 200;
 
 class PageData {
  public:
-  PageData(const ReportFacts& facts, PageDetail detail)
-      : facts_(facts), detail_(detail), mine_(facts.dumps.mine()) {}
+  PageData(const ReportFacts& facts, PageDetail detail, PageWriter& json)
+      : facts_(facts), detail_(detail), mine_(facts.dumps.mine()), json_(json) {}
 
-  std::string write() {
+  void write() {
     json_.open('{').key("format").number(1).key("root").text(facts_.root);
     json_.key("image").text(facts_.image).key("explorer").text(facts_.explorer);
     write_places();
@@ -29,12 +30,13 @@ class PageData {
     write_edges();
     write_lonely();
     json_.key("strings").open('[');
-    for (const std::string& text : texts_.all()) json_.text(text);
+    for (std::size_t i = 0; i < texts_.size(); ++i) {
+      json_.text(texts_.text(i));
+      json_.pass();
+    }
     json_.close(']').close('}');
-    std::string text = json_.take(), safe;
-    safe.reserve(text.size());
-    for (const char letter : text) letter == '<' ? safe.append("\\u003c") : safe.append(1, letter);
-    return safe;
+    json_.pass();
+    if (!texts_.error().empty()) json_.fail(texts_.error());
   }
 
  private:
@@ -70,7 +72,13 @@ class PageData {
 
   void write_runs() {
     PageTable runs(facts_.runs);
-    const auto file = [&](const Run& run) { return mine_.files[run.file]; };
+    std::optional<std::size_t> known;
+    DumpFile latest;
+    const auto file = [&](const Run& run) -> const DumpFile& {
+      if (known != run.file) latest = mine_.files[run.file];
+      known = run.file;
+      return latest;
+    };
     runs.add("op", [](const Run& run) { return count32(run.op); });
     runs.add_used("place", [](const Run& run) { return count32(run.place); });
     runs.add_used("task", [&](const Run& run) { return count32(file(run).task.value_or(0)); });
@@ -101,19 +109,19 @@ class PageData {
     json_.key("runs").open('{');
     PageColumns columns(json_);
     runs.write(columns);
-    write_told("evidence", &ReportRun::evidence);
-    write_told("replayed", &ReportRun::replayed);
+    write_told("evidence", facts_.evidence);
+    write_told("replayed", facts_.replayed);
     json_.close('}');
   }
 
   /// What is told of few runs, by their numbers.
-  void write_told(std::string_view name, std::string ReportRun::*what) {
+  void write_told(std::string_view name, const std::map<std::size_t, std::string>& told) {
     json_.key(name).open('{');
-    for (std::size_t i = 0; i < facts_.runs.size(); ++i) {
-      if (const std::string& told = facts_.runs[i].*what; !told.empty())
-        json_.key(std::to_string(i)).text(told);
+    for (const auto& [run, text] : told) {
+      if (!text.empty()) json_.key(std::to_string(run)).text(text);
     }
     json_.close('}');
+    json_.pass();
   }
 
   /// A path below the dump, as its folder and its name.
@@ -152,7 +160,7 @@ class PageData {
   const ReportFacts& facts_;
   const PageDetail detail_;
   const DumpSide& mine_;
-  JsonWriter json_;
+  PageWriter& json_;
   PageTexts texts_;
 };
 
@@ -179,8 +187,8 @@ std::string left_out_text(PageDetail detail) {
   return {};
 }
 
-std::string page_data(const ReportFacts& facts, PageDetail detail) {
-  return PageData(facts, detail).write();
+void write_page_data(const ReportFacts& facts, PageDetail detail, PageWriter& json) {
+  PageData(facts, detail, json).write();
 }
 
 }  // namespace opdump::tool

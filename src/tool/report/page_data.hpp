@@ -1,6 +1,7 @@
 #pragma once
 #include <string>
 
+#include "src/tool/report/page_writer.hpp"
 #include "src/tool/report/report_facts.hpp"
 
 namespace opdump::tool {
@@ -20,7 +21,7 @@ enum class PageDetail : int {
 std::string left_out_text(PageDetail detail);
 
 /// The JSON that the page's script reads: columns, numbers as base64 of little-endian arrays behind their
-/// type ("f32:..."), texts by their number in "strings". Holds no `<`.
-std::string page_data(const ReportFacts& facts, PageDetail detail);
+/// type ("f32:..."), texts by their number in "strings".
+void write_page_data(const ReportFacts& facts, PageDetail detail, PageWriter& json);
 
 }  // namespace opdump::tool

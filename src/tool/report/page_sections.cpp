@@ -90,7 +90,9 @@ std::string worst_section(const ReportFacts& facts) {
     text += "<td class=\"n\">" + std::to_string(run.nonfinite) + "</td><td class=\"n\">" +
             number_or_dash(run.peak) + "</td>";
     if (recomputed) text += "<td class=\"n\">" + number_or_dash(run.isolated) + "</td>";
-    const std::string& why = run.is_own_fault ? run.replayed : run.evidence;
+    const auto& told = run.is_own_fault ? facts.replayed : facts.evidence;
+    const auto found = told.find(number);
+    const std::string why = found == told.end() ? std::string() : found->second;
     if (compared || recomputed) text += "<td>" + html(shortened(printable(why), 3 * kMostName)) + "</td>";
     text += "</tr>\n";
   }

@@ -32,11 +32,11 @@ class PageTensors {
 };
 
 /// The members "tensors", "dtypes", "formats", "paired_by" and "farthest" of the page's object.
-void write_tensor_columns(JsonWriter& json, PageTexts& texts, const ReportFacts& facts,
+void write_tensor_columns(PageWriter& json, PageTexts& texts, const ReportFacts& facts,
                           const PageTensors& tensors);
 
 /// The members "hist", "golden_hist" and, with `pictures`, "pictures".
-void write_picture_columns(JsonWriter& json, const ReportFacts& facts, const PageTensors& tensors,
+void write_picture_columns(PageWriter& json, const ReportFacts& facts, const PageTensors& tensors,
                            bool pictures);
 
 }  // namespace opdump::tool

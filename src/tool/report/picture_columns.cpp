@@ -1,4 +1,4 @@
-#include <utility>
+#include <memory>
 
 #include "src/tool/report/page_tensors.hpp"
 
@@ -7,24 +7,27 @@ namespace {
 
 class PictureColumns {
  public:
-  PictureColumns(JsonWriter& json, const ReportFacts& facts, const PageTensors& tensors)
+  PictureColumns(PageWriter& json, const ReportFacts& facts, const PageTensors& tensors)
       : json_(json), facts_(facts), tensors_(tensors) {}
 
   /// Each histogram has a scale, 0 for equal steps of the numbers themselves.
-  void write_bins(std::string_view name, const std::vector<TensorFacts>& facts) {
+  void write_bins(std::string_view name, const SpilledList<TensorFacts>& facts) {
     std::vector<std::size_t> shown;
-    std::vector<std::uint8_t> bins;
+    const auto bins = std::make_shared<ColumnValues<std::uint8_t>>();
     for (const std::size_t i : tensors_.all()) {
-      if (!tensors_.has_histogram(i) || !facts[i].has_bins) continue;
+      if (!tensors_.has_histogram(i)) continue;
+      const TensorFacts shown_facts = facts[i];
+      if (!shown_facts.has_bins) continue;
       shown.push_back(i);
-      append(bins, facts[i].bins.counts);
+      append(*bins, shown_facts.bins.counts);
     }
     PageTable columns(shown);
     columns.add("of", [&](std::size_t i) { return tensors_.row(i); });
     columns.add("scale", [&](std::size_t i) {
-      return facts[i].bins.is_log ? real32(log_scale(facts[i].deviation)) : 0;
+      const TensorFacts shown_facts = facts[i];
+      return shown_facts.bins.is_log ? real32(log_scale(shown_facts.deviation)) : 0;
     });
-    columns.add_all("bins", std::move(bins));
+    columns.add_all("bins", bins);
     columns.write(json_, name);
   }
 
@@ -38,28 +41,32 @@ class PictureColumns {
     columns.add("pair", [](const ReportPicture* one) { return flag_of(is_pair(one->picture)); });
     columns.add("rows", [](const ReportPicture* one) { return one->picture.mine.rows; });
     columns.add("columns", [](const ReportPicture* one) { return one->picture.mine.columns; });
-    std::vector<std::uint8_t> cells, scatter, errors, absolute;
-    std::vector<float> ends, quantiles;
+    using Bytes8 = ColumnValues<std::uint8_t>;
+    using Reals = ColumnValues<float>;
+    const auto cells = std::make_shared<Bytes8>(), scatter = std::make_shared<Bytes8>(),
+               errors = std::make_shared<Bytes8>(), absolute = std::make_shared<Bytes8>();
+    const auto ends = std::make_shared<Reals>(), quantiles = std::make_shared<Reals>();
     for (const ReportPicture* one : shown) {
       const PairPicture& picture = one->picture;
-      add_thumbnail(picture.mine, cells, ends);
+      add_thumbnail(picture.mine, *cells, *ends);
       if (!is_pair(picture)) continue;
-      add_thumbnail(picture.golden, cells, ends);
-      add_thumbnail(picture.error, cells, ends);
-      ends.insert(ends.end(), {picture.farthest, picture.least_magnitude, picture.greatest_magnitude,
-                               picture.least_error, picture.greatest_error});
-      append(errors, picture.signed_error);
-      append(absolute, picture.absolute_error);
-      append(quantiles, picture.mine_quantiles);
-      append(quantiles, picture.golden_quantiles);
-      append(scatter, picture.scatter);
+      add_thumbnail(picture.golden, *cells, *ends);
+      add_thumbnail(picture.error, *cells, *ends);
+      for (const float end : {picture.farthest, picture.least_magnitude, picture.greatest_magnitude,
+                              picture.least_error, picture.greatest_error})
+        ends->push_back(end);
+      append(*errors, picture.signed_error);
+      append(*absolute, picture.absolute_error);
+      append(*quantiles, picture.mine_quantiles);
+      append(*quantiles, picture.golden_quantiles);
+      append(*scatter, picture.scatter);
     }
-    columns.add_all("cells", std::move(cells));
-    columns.add_all("ends", std::move(ends));
-    columns.add_all("errors", std::move(errors));
-    columns.add_all("absolute", std::move(absolute));
-    columns.add_all("quantiles", std::move(quantiles));
-    columns.add_all("scatter", std::move(scatter));
+    columns.add_all("cells", cells);
+    columns.add_all("ends", ends);
+    columns.add_all("errors", errors);
+    columns.add_all("absolute", absolute);
+    columns.add_all("quantiles", quantiles);
+    columns.add_all("scatter", scatter);
     columns.write(json_, "pictures");
   }
 
@@ -67,27 +74,26 @@ class PictureColumns {
   static bool is_pair(const PairPicture& picture) { return picture.golden.rows != 0; }
 
   template <class T, class Values>
-  static void append(std::vector<T>& all, const Values& values) {
-    all.insert(all.end(), values.begin(), values.end());
+  static void append(ColumnValues<T>& all, const Values& values) {
+    for (const T value : values) all.push_back(value);
   }
 
-  static void add_thumbnail(const Thumbnail& thumbnail, std::vector<std::uint8_t>& cells,
-                            std::vector<float>& ends) {
+  static void add_thumbnail(const Thumbnail& thumbnail, ColumnValues<std::uint8_t>& cells,
+                            ColumnValues<float>& ends) {
     const std::size_t count = std::size_t{thumbnail.rows} * thumbnail.columns;
-    cells.insert(cells.end(), thumbnail.cells.begin(),
-                 thumbnail.cells.begin() + static_cast<std::ptrdiff_t>(count));
+    for (std::size_t i = 0; i < count; ++i) cells.push_back(thumbnail.cells[i]);
     ends.push_back(thumbnail.least);
     ends.push_back(thumbnail.greatest);
   }
 
-  JsonWriter& json_;
+  PageWriter& json_;
   const ReportFacts& facts_;
   const PageTensors& tensors_;
 };
 
 }  // namespace
 
-void write_picture_columns(JsonWriter& json, const ReportFacts& facts, const PageTensors& tensors,
+void write_picture_columns(PageWriter& json, const ReportFacts& facts, const PageTensors& tensors,
                            bool pictures) {
   PictureColumns columns(json, facts, tensors);
   columns.write_bins("hist", facts.mine);

@@ -54,8 +54,9 @@ void sum_up(const ReportFacts& facts, ReportRun& run) {
     }
     if (result && result->pair.golden)
       run.other_dtype |= facts.dumps.golden().tensors[*result->pair.golden].dtype != tensor.dtype;
-    if (tensor.is_output != has_output || !facts.mine[i].known) continue;
-    const TensorFacts& own = facts.mine[i];
+    if (tensor.is_output != has_output) continue;
+    const TensorFacts own = facts.mine[i];
+    if (!own.known) continue;
     run.nonfinite += own.nonfinite();
     if (!facts.golden.empty()) run.golden_nonfinite += facts.golden[i].nonfinite();
     if (!std::isnan(own.peak())) keep_greatest(own.peak(), run.peak);
@@ -81,7 +82,7 @@ void take_verdicts(ReportFacts& facts) {
     const std::optional<OpVerdict>& first = facts.verdicts->first();
     if (first && first->first == op.first) facts.first = at->second;
     if (op.verdict != Verdict::agrees && (told++ < kMostEvidence || op.verdict == Verdict::culprit))
-      run.evidence = facts.verdicts->evidence_of(op);
+      facts.evidence[at->second] = facts.verdicts->evidence_of(op);
   }
 }
 
@@ -217,34 +218,44 @@ void gather_facts(ReportFacts& facts, const ReplayModel* model, const SearchRepo
   const DumpSide& golden = facts.dumps.golden();
   const std::size_t count = mine.tensors.size();
   find_runs(facts);
-  facts.mine.resize(count);
-  facts.golden.resize(facts.compared != nullptr ? count : 0);
   std::uint64_t total = 0;
   for (const DumpSide* side : {&mine, &golden})
     for (const DumpTensor& tensor : side->tensors) total += tensor.data_bytes;
   {
     Progress progress(total);
+    const bool compared = facts.compared != nullptr;
+    struct Both {
+      TensorFacts mine, golden;
+    };
+    std::vector<Both> both(kOrderedWindow);
     const auto work = [&](std::size_t i, std::size_t) {
+      Both& to = both[i % kOrderedWindow];
+      to = {};
       if (interrupted()) return;
-      facts.mine[i] = read_facts(mine, mine.tensors[i]);
-      progress.add(mine.tensors[i].data_bytes);
-      const std::optional<PairResult> result = facts.golden.empty() ? std::nullopt : facts.result_of(i);
+      const DumpTensor tensor = mine.tensors[i];
+      to.mine = read_facts(mine, tensor);
+      progress.add(tensor.data_bytes);
+      const std::optional<PairResult> result = facts.result_of(i);
       if (!result || !result->pair.golden) return;
       const DumpTensor partner = golden.tensors[*result->pair.golden];
-      facts.golden[i] = read_facts(golden, partner);
+      to.golden = read_facts(golden, partner);
       progress.add(partner.data_bytes);
     };
-    run_in_order({.count = count, .work = work, .deliver = [](std::size_t) {}}, usable_workers());
+    const auto deliver = [&](std::size_t i) {
+      facts.mine.push_back(both[i % kOrderedWindow].mine);
+      if (compared) facts.golden.push_back(both[i % kOrderedWindow].golden);
+    };
+    run_in_order({.count = count, .work = work, .deliver = deliver}, usable_workers());
   }
   if (interrupted()) return;
   constexpr std::size_t kMostTold = 10;
   std::size_t unread = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (facts.mine[i].known || facts.compared != nullptr) continue;
-    if (++unread <= kMostTold)
-      search.error(mine.files[mine.tensors[i].file].path + ": " +
-                   (mine.tensors[i].is_output ? "output " : "input ") +
-                   std::to_string(mine.tensors[i].index) + ": " + facts.mine[i].problem);
+  for (std::size_t i = 0; i < count && facts.compared == nullptr; ++i) {
+    const TensorFacts own = facts.mine[i];
+    if (own.known || ++unread > kMostTold) continue;
+    const DumpTensor tensor = mine.tensors[i];
+    search.error(mine.files[tensor.file].path + ": " + (tensor.is_output ? "output " : "input ") +
+                 std::to_string(tensor.index) + ": " + own.problem);
   }
   if (unread > kMostTold)
     search.error("and " + std::to_string(unread - kMostTold) + " more; the page has all");
@@ -256,6 +267,9 @@ void gather_facts(ReportFacts& facts, const ReplayModel* model, const SearchRepo
     if (facts.runs[i].nonfinite != 0) facts.first = i;
   }
   find_lineage(facts);
+  for (const std::string& error : {facts.mine.error(), facts.golden.error(), facts.edges.error()}) {
+    if (!error.empty()) search.error(error);
+  }
   read_provenance(facts);
   flag_tensors(facts);
   draw_pictures(facts);

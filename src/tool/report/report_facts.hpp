@@ -38,11 +38,9 @@ struct ReportRun {
   std::size_t file = 0;                ///< of its first tensor
   std::vector<std::size_t> tensors{};  ///< inputs first
   std::optional<Verdict> verdict{};    ///< nothing: nothing was compared
-  std::string evidence{};              ///< why it is called so
 
   double isolated = TensorFacts::kUnknown;  ///< the greatest error of its outputs, by what its inputs make
   bool is_own_fault = false;                ///< that is more than it may be
-  std::string replayed{};                   ///< why, or why it was not recomputed
 
   // Of its outputs; of its inputs where it has no outputs.
   std::uint64_t nonfinite = 0;
@@ -89,10 +87,12 @@ struct ReportFacts {
   std::vector<ReportPlace> places{};
   std::vector<ReportOp> ops{};
   std::vector<ReportRun> runs{};
-  std::vector<ReportEdge> edges{};
-  std::vector<std::size_t> run_of{};  ///< of each tensor of mine
-  std::vector<TensorFacts> mine{};
-  std::vector<TensorFacts> golden{};      ///< of the partner of each tensor of mine
+  std::map<std::size_t, std::string> evidence{};  ///< of few runs: why the verdict is as it is
+  std::map<std::size_t, std::string> replayed{};  ///< the same: what is off, or why it was not recomputed
+  SpilledList<ReportEdge> edges{};
+  std::vector<std::uint32_t> run_of{};  ///< of each tensor of mine
+  SpilledList<TensorFacts> mine{};
+  SpilledList<TensorFacts> golden{};      ///< of the partner of each tensor of mine
   std::vector<std::size_t> flagged{};     ///< tensors that deserve a look, the worst first
   std::vector<ReportPicture> pictures{};  ///< of some of them
   std::vector<std::string> notes{};       ///< what could not be read, and what else to know

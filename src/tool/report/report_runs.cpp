@@ -1,10 +1,14 @@
 #include "src/tool/report/report_runs.hpp"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "src/tool/cli/decimal.hpp"
 #include "src/tool/compare/op_key.hpp"
+#include "src/tool/dump/numbered_texts.hpp"
 
 namespace opdump::tool {
 namespace {
@@ -25,41 +29,60 @@ class RunFinder {
   explicit RunFinder(ReportFacts& facts) : facts_(facts), side_(facts.dumps.mine()) {}
 
   void find() {
-    facts_.run_of.resize(side_.tensors.size());
-    for (std::size_t i = 0; i < side_.tensors.size(); ++i) {
-      const std::size_t number = side_.tensors[i].file;
-      const auto [at, is_new] = runs_.try_emplace(key_of(side_.files[number], number), facts_.runs.size());
-      if (is_new) add_run(number);
-      facts_.run_of[i] = at->second;
-      facts_.runs[at->second].tensors.push_back(i);
+    std::size_t i = 0;
+    std::string key;
+    for (const DumpTensor& tensor : side_.tensors) {
+      const DumpFile file = side_.files[tensor.file];
+      key.clear();
+      write_op_key(file, tensor.file, key);
+      bool is_new = false;
+      const std::uint32_t run = runs_.number(key, is_new);
+      if (is_new) add_run(file, tensor.file);
+      facts_.run_of.push_back(run);
+      facts_.runs[run].tensors.push_back(i++);
     }
     for (ReportRun& run : facts_.runs) {
+      if (run.tensors.size() < 2) continue;
       std::sort(run.tensors.begin(), run.tensors.end(), [&](std::size_t a, std::size_t b) {
         const DumpTensor x = side_.tensors[a], y = side_.tensors[b];
         return std::tuple(x.is_output, x.index, a) < std::tuple(y.is_output, y.index, b);
       });
     }
+    if (facts_.runs.empty()) return;
+    for (const std::string& error : {runs_.error(), turns_.error(), ops_.error()}) {
+      if (!error.empty()) facts_.notes.push_back(error);
+    }
   }
 
  private:
-  void add_run(std::size_t number) {
-    const DumpFile file = side_.files[number];
+  void add_run(const DumpFile& file, std::size_t number) {
     const auto [place, new_place] =
         places_.try_emplace({file.boot.value_or(0), file.place}, facts_.places.size());
     if (new_place) facts_.places.push_back(place_of(file));
     const std::string& model = facts_.places[place->second].model;
-    const std::size_t turn = turns_[{place->second, file.type, file.op}]++;
-    const auto [op, new_op] = ops_.try_emplace({model, file.type, file.op, turn}, facts_.ops.size());
+    const std::size_t turn = next_turn(place->second, file);
+    std::string key;
+    FieldWriter(key).text(model).text(file.type).text(file.op).put(turn);
+    bool new_op = false;
+    const std::uint32_t op = ops_.number(key, new_op);
     if (new_op) facts_.ops.push_back({.name = file.op, .type = file.type, .model = model});
-    facts_.runs.push_back({.op = op->second, .place = place->second, .file = number});
+    facts_.runs.push_back({.op = op, .place = place->second, .file = number});
+  }
+
+  /// How often the operator ran at that place before.
+  std::size_t next_turn(std::size_t place, const DumpFile& file) {
+    std::string key;
+    FieldWriter(key).put(place).text(file.type).text(file.op);
+    const std::uint32_t number = turns_.number(key);
+    if (number == counts_.size()) counts_.push_back(0);
+    return counts_[number]++;
   }
 
   ReportFacts& facts_;
   const DumpSide& side_;
-  std::map<OpKey, std::size_t> runs_;
+  NumberedTexts runs_, turns_, ops_;
+  std::vector<std::uint32_t> counts_;  ///< of `turns_`
   std::map<std::pair<std::uint32_t, std::string>, std::size_t> places_;
-  std::map<std::tuple<std::size_t, std::string, std::string>, std::size_t> turns_;
-  std::map<std::tuple<std::string, std::string, std::string, std::size_t>, std::size_t> ops_;
 };
 
 }  // namespace

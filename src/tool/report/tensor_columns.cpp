@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <optional>
 
 #include "src/tool/cli/human_text.hpp"
 #include "src/tool/dump/quantisation_text.hpp"
@@ -12,7 +14,7 @@ class TensorColumns {
   using Columns = PageTable<std::vector<std::size_t>>;
 
  public:
-  TensorColumns(JsonWriter& json, PageTexts& texts, const ReportFacts& facts, const PageTensors& tensors)
+  TensorColumns(PageWriter& json, PageTexts& texts, const ReportFacts& facts, const PageTensors& tensors)
       : json_(json), texts_(texts), facts_(facts), tensors_(tensors), mine_(facts.dumps.mine()) {}
 
   void write() {
@@ -50,13 +52,13 @@ class TensorColumns {
     if (facts_.compared == nullptr) return;
     std::vector<std::size_t> shown;
     for (const std::size_t i : tensors_.all()) {
-      const std::optional<compare::Comparison> c = comparison_of(i);
-      if (tensors_.is_flagged(i) && c && c->max_absolute_at) shown.push_back(i);
+      const compare::Comparison* const c = comparison_of(i);
+      if (tensors_.is_flagged(i) && c != nullptr && c->max_absolute_at) shown.push_back(i);
     }
     Columns columns(shown);
     columns.add("of", [this](std::size_t i) { return tensors_.row(i); });
     columns.add("at", [this](std::size_t i) {
-      return texts_.number(position_text(*comparison_of(i)->max_absolute_at, facts_.result_of(i)->shape));
+      return texts_.number(position_text(*comparison_of(i)->max_absolute_at, row(i).result->shape));
     });
     columns.add("mine", [this](std::size_t i) { return real32(comparison_of(i)->x_at_max); });
     columns.add("golden", [this](std::size_t i) { return real32(comparison_of(i)->y_at_max); });
@@ -66,13 +68,13 @@ class TensorColumns {
  private:
   /// Each tensor's run, by how many runs after that of the tensor before, where that takes a byte.
   void add_runs(Columns& columns) {
-    std::vector<std::uint8_t> after;
+    const auto after = std::make_shared<ColumnValues<std::uint8_t>>();
     std::size_t before = 0;
     for (const std::size_t i : tensors_.all()) {
       const std::size_t run = facts_.run_of[i];
       if (run - before > UINT8_MAX)
         return columns.add("run", [this](std::size_t tensor) { return count32(facts_.run_of[tensor]); });
-      after.push_back(static_cast<std::uint8_t>(run - before));
+      after->push_back(static_cast<std::uint8_t>(run - before));
       before = run;
     }
     columns.add_all("run_after", after);
@@ -103,7 +105,7 @@ class TensorColumns {
     columns.add_used("nan", [this](std::size_t i) { return count32(own(i).nan); });
     columns.add_used("inf", [this](std::size_t i) { return count32(own(i).infinite); });
     columns.add_used("note", [this](std::size_t i) {
-      const std::optional<PairResult> result = facts_.result_of(i);
+      const std::optional<PairResult>& result = row(i).result;
       return texts_.number(!result ? own(i).problem : result->comparison ? result->remark : result->problem);
     });
   }
@@ -111,20 +113,20 @@ class TensorColumns {
   /// The partner of each tensor, and whether it agrees.
   void add_golden(Columns& columns) {
     columns.add("diverges", [this](std::size_t i) {
-      return flag_of(comparison_of(i) && facts_.compared->diverges(*facts_.result_of(i)));
+      return flag_of(comparison_of(i) != nullptr && facts_.compared->diverges(*row(i).result));
     });
     columns.add("paired_by", [this](std::size_t i) {
-      return golden_of(i) ? static_cast<std::uint8_t>(static_cast<int>(facts_.result_of(i)->pair.by) + 1)
+      return golden_of(i) ? static_cast<std::uint8_t>(static_cast<int>(row(i).result->pair.by) + 1)
                           : std::uint8_t{0};
     });
     columns.add_used("golden_dims", [this](std::size_t i) {
-      const std::optional<DumpTensor> golden = golden_of(i);
-      const bool differs = golden && golden->shape != mine_.tensors[i].shape;
+      const std::optional<DumpTensor>& golden = golden_of(i);
+      const bool differs = golden && golden->shape != tensor(i).shape;
       return differs ? texts_.number(shape_text(golden->shape)) : 0;
     });
     columns.add_used("golden_dtype", [this](std::size_t i) {
-      const std::optional<DumpTensor> golden = golden_of(i);
-      const bool differs = golden && golden->dtype != mine_.tensors[i].dtype;
+      const std::optional<DumpTensor>& golden = golden_of(i);
+      const bool differs = golden && golden->dtype != tensor(i).dtype;
       return differs ? texts_.number(std::string(info(golden->dtype).name)) : 0;
     });
     columns.add_known("golden_min", [this](std::size_t i) { return real32(theirs(i).min); });
@@ -137,38 +139,53 @@ class TensorColumns {
     static constexpr std::uint32_t kNoUlp = UINT32_MAX;
     for (const Measure* const measure : facts_.compared->measures) {
       columns.add_known(measure->short_name, [this, measure](std::size_t i) {
-        const std::optional<compare::Comparison> c = comparison_of(i);
-        return c ? real32(measure->value(*c)) : NAN;
+        const compare::Comparison* const c = comparison_of(i);
+        return c != nullptr ? real32(measure->value(*c)) : NAN;
       });
     }
     columns.add_known("equal", [this](std::size_t i) {
-      const std::optional<compare::Comparison> c = comparison_of(i);
-      if (!c) return NAN;
+      const compare::Comparison* const c = comparison_of(i);
+      if (c == nullptr) return NAN;
       return c->elements == 0 ? 1.0F
                               : real32(static_cast<double>(c->equal) / static_cast<double>(c->elements));
     });
     columns.add("ulp", [this](std::size_t i) {
-      const std::optional<compare::Comparison> c = comparison_of(i);
-      return c && c->max_ulp ? std::min(count32(*c->max_ulp), kNoUlp - 1) : kNoUlp;
+      const compare::Comparison* const c = comparison_of(i);
+      return c != nullptr && c->max_ulp ? std::min(count32(*c->max_ulp), kNoUlp - 1) : kNoUlp;
     });
   }
 
-  DumpTensor tensor(std::size_t i) const { return mine_.tensors[i]; }
-  const TensorFacts& own(std::size_t i) const { return facts_.mine[i]; }
-  const TensorFacts& theirs(std::size_t i) const { return facts_.golden[i]; }
+  /// What is known of one tensor, which all columns ask for one after another.
+  struct Row {
+    std::size_t number = SIZE_MAX;
+    DumpTensor tensor{};
+    TensorFacts own{};
+    TensorFacts theirs{};
+    std::optional<PairResult> result{};
+    std::optional<DumpTensor> golden{};
+  };
 
-  /// Nothing: the tensor was not compared.
-  std::optional<compare::Comparison> comparison_of(std::size_t i) const {
-    const std::optional<PairResult> result = facts_.result_of(i);
-    return result ? result->comparison : std::nullopt;
+  const Row& row(std::size_t i) const {
+    if (row_.number == i) return row_;
+    row_ = {.number = i, .tensor = mine_.tensors[i], .own = facts_.mine[i], .result = facts_.result_of(i)};
+    if (facts_.compared != nullptr) row_.theirs = facts_.golden[i];
+    if (row_.result && row_.result->pair.golden)
+      row_.golden = facts_.dumps.golden().tensors[*row_.result->pair.golden];
+    return row_;
+  }
+
+  const DumpTensor& tensor(std::size_t i) const { return row(i).tensor; }
+  const TensorFacts& own(std::size_t i) const { return row(i).own; }
+  const TensorFacts& theirs(std::size_t i) const { return row(i).theirs; }
+
+  /// Null: the tensor was not compared.
+  const compare::Comparison* comparison_of(std::size_t i) const {
+    const std::optional<PairResult>& result = row(i).result;
+    return result && result->comparison ? &*result->comparison : nullptr;
   }
 
   /// Nothing: the tensor has no partner.
-  std::optional<DumpTensor> golden_of(std::size_t i) const {
-    const std::optional<PairResult> result = facts_.result_of(i);
-    if (!result || !result->pair.golden) return std::nullopt;
-    return facts_.dumps.golden().tensors[*result->pair.golden];
-  }
+  const std::optional<DumpTensor>& golden_of(std::size_t i) const { return row(i).golden; }
 
   std::size_t number_of(Format format) {
     const auto at = std::find(formats_.begin(), formats_.end(), format);
@@ -177,17 +194,18 @@ class TensorColumns {
     return formats_.size() - 1;
   }
 
-  JsonWriter& json_;
+  PageWriter& json_;
   PageTexts& texts_;
   const ReportFacts& facts_;
   const PageTensors& tensors_;
   const DumpSide& mine_;
+  mutable Row row_;
   std::vector<Format> formats_;
 };
 
 }  // namespace
 
-void write_tensor_columns(JsonWriter& json, PageTexts& texts, const ReportFacts& facts,
+void write_tensor_columns(PageWriter& json, PageTexts& texts, const ReportFacts& facts,
                           const PageTensors& tensors) {
   TensorColumns columns(json, texts, facts, tensors);
   columns.write();

@@ -307,9 +307,11 @@ int run_show(Words words) {
   } else if (options.heat) {
     HeatListing listing;
     failed |= !show.run(files, listing, true);
+    if (const std::string error = listing.error(); !error.empty()) report.error(error);
   } else if (options.steps) {
     StepListing listing;
     failed |= !show.run(files, listing, true);
+    if (!listing.error().empty()) report.error(listing.error());
   } else {
     TextListing listing(files, detail);
     failed |= !show.run(files, listing, terminal_width() == 0);
