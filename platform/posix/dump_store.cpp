@@ -133,6 +133,10 @@ Status DumpStore::commit(ObjectId object, ObjectId with) {
   return status == Status::ok && raw_ != nullptr && sync_each_ ? sink->sync() : status;
 }
 
+Status DumpStore::put_object(const ObjectName& name, std::span<const Bytes> parts) {
+  return raw_ == nullptr ? tree_.put_object(name, parts) : Sink::put_object(name, parts);
+}
+
 void DumpStore::abort(ObjectId object) {
   if (Sink* const sink = now()) sink->abort(object);
 }

@@ -74,6 +74,8 @@ class DumpStore final : public Sink {
   Result<ObjectId> begin(const ObjectName& name) override;
   [[nodiscard]] Status append(ObjectId object, std::span<const Bytes> parts) override;
   [[nodiscard]] Status commit(ObjectId object, ObjectId with = kNoObject) override;
+  [[nodiscard]] Status put_object(const ObjectName& name,
+                                  std::span<const Bytes> parts) OPDUMP_OVERRIDE_IF_WIDE;
   void abort(ObjectId object) override;
   [[nodiscard]] Status claim_journal(const ObjectName& name) override;
   [[nodiscard]] Status append_lines(const ObjectName& name, std::span<const Bytes> parts) override;

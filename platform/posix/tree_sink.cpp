@@ -82,6 +82,10 @@ TreeSink::~TreeSink() {
 }
 
 Result<ObjectId> TreeSink::begin(const ObjectName& name) {
+  return open_object(name, false);
+}
+
+Result<ObjectId> TreeSink::open_object(const ObjectName& name, bool whole) {
   if (!is_ours()) return refuse(Status::not_supported);
   if (!is_file_name(name.file)) return refuse(Status::invalid_argument);
   if (name.file.size() > kMaxNameBytes) return refuse(Status::name_too_long);
@@ -100,7 +104,7 @@ Result<ObjectId> TreeSink::begin(const ObjectName& name) {
     if (const int error = find_directory(name, directory)) return fail(error);
     object.directory = directory;
     ++directory->users;
-    const int error = claim(object);
+    const int error = claim(object, whole);
     if (error == 0) break;
     release(object);
     if (again || (error != ENOENT && error != ESTALE)) return fail(error);
@@ -115,20 +119,24 @@ Status TreeSink::append(ObjectId id, std::span<const Bytes> parts) {
   Object* object = find(id);
   if (object == nullptr) return refuse(Status::invalid_argument);
   if (!is_ours()) return refuse(Status::not_supported);
-  if (object->failed != Status::ok) return object->failed;
-  const std::uint64_t bytes = bytes_of(parts);
-  object->failed = quota_.admit_bytes(object->bytes, bytes);
-  if (object->failed == Status::ok) {
-    const int error = write_all(object->file.get(), parts);
-    if (error == 0) {
-      object->bytes += bytes;
-      quota_.add(0, bytes);
-      return Status::ok;
-    }
-    object->failed = fail(error);
-  }
-  take_back(*object);
+  if (object->failed == Status::ok) write(*object, parts);
   return object->failed;
+}
+
+/// Adds `parts` to the file; `failed` says whether that went well.
+void TreeSink::write(Object& object, std::span<const Bytes> parts) {
+  const std::uint64_t bytes = bytes_of(parts);
+  object.failed = quota_.admit_bytes(object.bytes, bytes);
+  if (object.failed == Status::ok) {
+    const int error = write_all(object.file.get(), parts);
+    if (error == 0) {
+      object.bytes += bytes;
+      quota_.add(0, bytes);
+      return;
+    }
+    object.failed = fail(error);
+  }
+  take_back(object);
 }
 
 Status TreeSink::commit(ObjectId id, ObjectId with) {
@@ -136,14 +144,27 @@ Status TreeSink::commit(ObjectId id, ObjectId with) {
   Object* object = find(id);
   if (object == nullptr) return refuse(Status::invalid_argument);
   if (!is_ours()) return refuse(Status::not_supported);
-  Status status = object->failed;
+  return end(*object);
+}
+
+/// Publishes the object, unless it has failed, and releases it.
+Status TreeSink::end(Object& object) {
+  Status status = object.failed;
   if (status == Status::ok) {
-    int error = finish(*object);
-    if (error == 0) error = publish(*object);
+    int error = finish(object);
+    if (error == 0) error = publish(object);
     if (error != 0) status = fail(error);
   }
-  release(*object);
+  release(object);
   return status;
+}
+
+Status TreeSink::put_object(const ObjectName& name, std::span<const Bytes> parts) {
+  const Result<ObjectId> id = open_object(name, true);
+  if (!id.ok()) return id.status();
+  Object& object = *find(id.value());
+  write(object, parts);
+  return end(object);
 }
 
 Status TreeSink::commit_pair(ObjectId first_id, ObjectId second_id) {
@@ -254,7 +275,8 @@ TreeSink::Object* TreeSink::find(ObjectId id) {
   return object.directory != nullptr && object.generation == value >> 8 ? &object : nullptr;
 }
 
-int TreeSink::claim(Object& object) {
+/// `whole`: it is published next, with nothing asked of its name in between.
+int TreeSink::claim(Object& object, bool whole) {
   constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
   const int directory = object.directory->fd.get();
   const std::string_view name(object.name, object.name_bytes);
@@ -281,6 +303,7 @@ int TreeSink::claim(Object& object) {
     if (const int error = force_mode(object.file.get(), 0600, object.directory->keeps_mode)) return error;
   }
 
+  if (whole && !shortened) return 0;  // the renaming finds out
   // Only now: before the claim, another writer could still have renamed its file to this name.
   const int error = name.size() > kMaxFileNameBytes ? ENAMETOOLONG : check_absent(directory, object.name);
   if (!(refused && error == 0) && (error != ENAMETOOLONG || !shortened)) return error;

@@ -117,6 +117,10 @@ class TreeSink final : public Sink {
   /// objects of two directories.
   [[nodiscard]] Status commit(ObjectId object, ObjectId with = kNoObject) override;
 
+  /// In four calls of the system. Errors as of `begin`, `append` and `commit`.
+  [[nodiscard]] Status put_object(const ObjectName& name,
+                                  std::span<const Bytes> parts) OPDUMP_OVERRIDE_IF_WIDE;
+
   void abort(ObjectId object) override;
 
   [[nodiscard]] Status claim_journal(const ObjectName& name) override;
@@ -178,7 +182,10 @@ class TreeSink final : public Sink {
   Status refuse(Status status);
   Status fail(int error);
   Object* find(ObjectId id);
-  int claim(Object& object);
+  Result<ObjectId> open_object(const ObjectName& name, bool whole);
+  void write(Object& object, std::span<const Bytes> parts);
+  Status end(Object& object);
+  int claim(Object& object, bool whole);
   int finish(Object& object);
   int publish(Object& object);
   int publish_both(Object& first, Object& second);

@@ -23,6 +23,15 @@ inline void cpu_relax() {
 #endif
 }
 
+/// A counter of this processor that grows evenly; 0 where there is none to read at once.
+inline std::uint64_t read_ticks() {
+#if defined(__x86_64__) || defined(__i386__)
+  return __builtin_ia32_rdtsc();
+#else
+  return 0;
+#endif
+}
+
 /// Keeps the compiler from moving loads and stores across this call, for memory that outlives a reset of
 /// this processor.
 inline void compiler_fence() {
@@ -36,9 +45,10 @@ inline constexpr bool kPassesCaches = true;
 inline constexpr bool kPassesCaches = false;
 #endif
 
-/// Copies `bytes`, bypassing this processor's caches where it can. Use it for lines that another processor
-/// has read, and would have to give back first, and for more memory than fits the caches; it is slower for
-/// lines that this cache holds. Call `end_past_caches` before the store that tells others of the bytes.
+/// Copies `bytes`, bypassing this processor's caches where it can. Use it for more memory than fits the
+/// caches, and for lines that another processor has read and would have to give back first, if the two share
+/// no cache; it is slower for lines that this cache holds. Call `end_past_caches` before the store that tells
+/// others of the bytes.
 inline void copy_past_caches(std::byte* to, Bytes bytes) {
 #if defined(__SSE2__)
   constexpr std::size_t kLine = 64;

@@ -49,6 +49,16 @@ inline constexpr ObjectId kNoObject{0xffffffff};
 /// together with one of them.
 inline constexpr std::uint32_t kMaxOpenObjects = OPDUMP_MAX_RECORDERS + (build::kFaults ? 1 : 0);
 
+/// Mark what a sink may override on 64-bit machines only, and what overrides it: firmware has no room for a
+/// function that only saves calls.
+#if OPDUMP_SMALL_CODE == 0 && UINTPTR_MAX > 0xffffffff
+#define OPDUMP_VIRTUAL_IF_WIDE virtual
+#define OPDUMP_OVERRIDE_IF_WIDE override
+#else
+#define OPDUMP_VIRTUAL_IF_WIDE [[gnu::always_inline]]
+#define OPDUMP_OVERRIDE_IF_WIDE
+#endif
+
 /// Where a dump goes: a tree of files, a raw flash log, a callback. Objects are written by begin, append and
 /// commit, and exist for a reader only after commit. All calls come from the drainer, one at a time;
 /// kMaxOpenObjects may be open at once.
@@ -69,6 +79,11 @@ class Sink {
   /// Closes the object and takes back what was written of it.
   virtual void abort(ObjectId object) = 0;
 
+  /// Writes a whole object, which has `parts`: as `begin`, `append` and `commit` together; nothing is open
+  /// afterwards. Most records come so. On 64-bit machines a sink that knows a shorter way may override it.
+  [[nodiscard]] OPDUMP_VIRTUAL_IF_WIDE Status put_object(const ObjectName& name,
+                                                         std::span<const Bytes> parts);
+
   /// Adds `parts`, which are whole lines, to the object of that name in one piece, and makes the object if
   /// there is none: lines of a journal, rows of a table. The lines count at once and stay, even if nothing is
   /// ever committed; a crash may cut the last piece short.
@@ -86,14 +101,14 @@ class Sink {
   ~Sink() = default;
 };
 
-/// Writes all of an object of `sink` that is open, and commits it. After any error it is not open.
-[[nodiscard, gnu::always_inline]] inline Status put_all(Sink& sink, ObjectId object,
-                                                        std::span<const Bytes> parts) {
-  if (const Status status = sink.append(object, parts); status != Status::ok) [[unlikely]] {
-    sink.abort(object);
+inline Status Sink::put_object(const ObjectName& name, std::span<const Bytes> parts) {
+  const Result<ObjectId> object = begin(name);
+  if (!object.ok()) return object.status();
+  if (const Status status = append(object.value(), parts); status != Status::ok) [[unlikely]] {
+    abort(object.value());
     return status;
   }
-  return sink.commit(object);
+  return commit(object.value());
 }
 
 /// An object that is being written to a sink, and its length so far. After any error nothing is open.

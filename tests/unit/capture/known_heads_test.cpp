@@ -294,6 +294,31 @@ TEST_CASE_TEMPLATE(
   }
 }
 
+TEST_CASE_TEMPLATE("known heads: more than a thousand records of one step, wherever their tensors lie",
+                   Memory, FakeMemory, HostMemory) {
+  Tensors tensors;
+  const auto captured = [&tensors](Knowing<Memory>& to) {
+    to.load(kModel);
+    to.clock.now_us = 1'700'000'000'000'000;
+    REQUIRE(to.recorder.begin_step(to.plan) == Status::ok);
+    TensorView tensor = tensors.output;
+    for (std::uint32_t i = 0; i < 1100; ++i) {
+      if (i % 5 == 0) tensor.address = tensors.output.address + i % 3 * 8;
+      CHECK(to.recorder.capture(i % 2, {}, {&tensor, 1}) == Status::ok);
+      if (i % 7 == 0) to.drain();
+    }
+    REQUIRE(to.recorder.end_step() == Status::ok);
+    REQUIRE(to.session.finalize() == Status::ok);
+  };
+  Knowing<Memory> knowing(3);
+  Knowing<Memory> plain(0);
+  captured(knowing);
+  captured(plain);
+  CHECK(knowing.sink.objects.size() == 1100);
+  CHECK(knowing.sink.objects == plain.sink.objects);
+  CHECK(knowing.sink.journals == plain.sink.journals);
+}
+
 TEST_CASE_TEMPLATE("known heads: tensors larger than the ring stream behind a number too", Memory, FakeMemory,
                    HostMemory) {
   Both<Memory> both(3);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "opdump/impl/capture/copy_way.hpp"
+
 namespace {
 
 using namespace opdump;
@@ -27,6 +29,29 @@ TEST_CASE("bytes that go past the caches arrive, and none beside them changes") 
       }
     }
   }
+}
+
+/// How many of `records` records of 64 KiB pass the caches, if they take so many ticks then or else.
+int passing(CopyWay& way, int records, std::uint64_t past, std::uint64_t plain) {
+  int passed = 0;
+  for (int i = 0; i < records; ++i) {
+    const bool passes = way.passes_caches();
+    passed += passes ? 1 : 0;
+    way.add(passes ? past : plain, 65536, 65536);
+  }
+  return passed;
+}
+
+TEST_CASE("of the ways past the caches and through them, the faster one is taken, and the other tried") {
+  CopyWay way;
+  CHECK_FALSE(way.passes_caches());
+  const int slower = passing(way, 10'000, 5000, 3000);
+  CHECK(slower > 0);
+  CHECK(slower < 300);
+  CHECK(passing(way, 2'000, 2000, 3000) > 0);
+  CHECK(passing(way, 10'000, 2000, 3000) > 9'700);
+  CHECK(passing(way, 2'000, 3000, 2900) < 2'000);
+  CHECK(passing(way, 10'000, 3000, 2900) < 300);
 }
 
 }  // namespace

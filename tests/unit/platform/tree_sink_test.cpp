@@ -230,6 +230,42 @@ TEST_CASE("tree sink: a name is one object's only") {
   }
 }
 
+TEST_CASE("tree sink: a whole object is as one that is begun, appended to and committed") {
+  TemporaryDirectory root;
+  const std::string text = root.text();
+  TreeSink sink;
+  const Bytes parts[] = {as_bytes("one "), as_bytes("object")};
+  for (const std::string& file : {std::string("file"), std::string(252, 'f'), std::string(1000, 'f')}) {
+    CAPTURE(file);
+    const ObjectName name{text, "d", file};
+    const Result<ObjectId> open = sink.begin({text, "d", "open"});
+    REQUIRE(open.ok());
+    REQUIRE(sink.put_object(name, parts) == Status::ok);
+    const Names there = names_in(root.path() / "d");
+    CHECK(sink.put_object(name, parts) == Status::already_exists);
+    CHECK(sink.last_errno() == EEXIST);
+    CHECK(sink.begin(name).status() == Status::already_exists);
+    CHECK(names_in(root.path() / "d") == there);
+    if (file.size() <= 255) CHECK(read_file(root.path() / "d" / file) == "one object");
+    sink.abort(open.value());
+    CHECK(sink.put_object({text, "d", "a/b"}, parts) == Status::invalid_argument);
+  }
+  write_file(root.path() / "d" / "theirs", "theirs");
+  CHECK(sink.put_object({text, "d", "theirs"}, parts) == Status::already_exists);
+  CHECK(read_file(root.path() / "d" / "theirs") == "theirs");
+  CHECK_FALSE(fs::exists(root.path() / "d" / "theirs.part"));
+}
+
+TEST_CASE("tree sink: a whole object that is too much for the limits leaves nothing") {
+  TemporaryDirectory root;
+  const std::string text = root.text();
+  TreeSink sink({.limits = {.max_bytes = 15}});
+  const Bytes part = as_bytes("one object");
+  CHECK(sink.put_object({text, "d", "fits"}, {&part, 1}) == Status::ok);
+  CHECK(sink.put_object({text, "d", "too much"}, {&part, 1}) == Status::quota_exceeded);
+  CHECK(names_in(root.path() / "d") == Names{"fits"});
+}
+
 TEST_CASE("tree sink: a file made by others is not replaced") {
   TemporaryDirectory root;
   TreeSink sink;

@@ -228,9 +228,16 @@ TEST_CASE("names: the time in 16 digits, whichever way the clock goes") {
   char kept[NameTime::kDigits];
   std::uint64_t unix_us = 0;
   for (int i = 0; i < 100000; ++i) {
-    switch (random() % 4) {
+    switch (random() % 8) {
       case 0:
         unix_us = random() % NameTime::kLimit;
+        break;
+      case 2:
+        unix_us = unix_us / 10'000 * 10'000 + random() % 3 - 1;
+        break;
+      case 3:
+      case 4:
+        unix_us += random() % 6'000;
         break;
       case 1:
         unix_us = unix_us / 100'000'000 * 100'000'000 + random() % 3 - 1;

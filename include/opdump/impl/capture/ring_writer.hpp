@@ -9,6 +9,7 @@
 #include "opdump/base/build.hpp"
 #include "opdump/base/cpu.hpp"
 #include "opdump/impl/capture/copies_in_flight.hpp"
+#include "opdump/impl/capture/copy_way.hpp"
 #include "opdump/impl/capture/recorder_context.hpp"
 #include "opdump/impl/record/ring_record.hpp"
 #include "opdump/port/device_copy.hpp"
@@ -163,13 +164,14 @@ class RingWriter {
   /// Sends the tensors in chunks of their own, the last of which ends the record; `data_bytes` is the sum of
   /// their bytes. `headroom` bytes of the ring stay free.
   Status stream(const CapturedTensors& tensors, DataBytes data_bytes, std::uint32_t headroom) {
-    const TensorView* at = tensors.inputs.data();
-    for (std::size_t left = tensors.size(); left != 0; --left, ++at) {
-      if (left == tensors.outputs.size()) at = tensors.outputs.data();
-      const Status status = stream(*at, data_bytes, headroom);
-      if (status != Status::ok) return give_up(status);
+    if constexpr (kChoosesWay) {
+      way_.begin();
+      const Status status = stream_all(tensors, data_bytes, headroom);
+      way_.end(data_bytes, ring_.size());
+      return status;
+    } else {
+      return stream_all(tensors, data_bytes, headroom);
     }
-    return complete();
   }
 
   /// Comes with every record: `wake_if_crowded` speaks up again when there was room in between. A lean build
@@ -195,6 +197,16 @@ class RingWriter {
   }
 
  private:
+  Status stream_all(const CapturedTensors& tensors, DataBytes data_bytes, std::uint32_t headroom) {
+    const TensorView* at = tensors.inputs.data();
+    for (std::size_t left = tensors.size(); left != 0; --left, ++at) {
+      if (left == tensors.outputs.size()) at = tensors.outputs.data();
+      const Status status = stream(*at, data_bytes, headroom);
+      if (status != Status::ok) return give_up(status);
+    }
+    return complete();
+  }
+
   /// Pieces end between elements of any dtype.
   static constexpr std::uint32_t kUnit = 16;
   static constexpr std::uint32_t kHead = sizeof(ChunkHead);
@@ -202,6 +214,9 @@ class RingWriter {
   /// Whether the CPU may find a tensor's bytes as a record has them.
   static constexpr bool kReadsInPlace =
       !build::kLean && ViewableMemory<Memory> && std::endian::native == std::endian::little;
+
+  /// Whether there is a copy past the caches to choose.
+  static constexpr bool kChoosesWay = kPassesCaches && kReadsInPlace && build::kWait;
 
   struct Fence {
     Status status = Status::ok;  ///< of the operator that is captured
@@ -328,11 +343,13 @@ class RingWriter {
     return status;
   }
 
-  /// Copies as `fetch`, but past the caches, while a drainer in another context is behind; whether it did.
+  /// Copies as `fetch`, but past the caches, while a drainer in another context is behind and that is the
+  /// faster way; whether it did.
   bool passes_caches([[maybe_unused]] const TensorView& tensor, [[maybe_unused]] DataBytes at,
                      [[maybe_unused]] MutableBytes to) {
-    if constexpr (kPassesCaches && kReadsInPlace) {
-      if (when_full() == WhenFull::inline_drain || is_restored(tensor) || !crowded()) return false;
+    if constexpr (kChoosesWay) {
+      if (when_full() == WhenFull::inline_drain || is_restored(tensor) || !crowded() || !way_.passes_caches())
+        return false;
       const Bytes bytes = context_->memory->view(tensor.address + at, to.size());
       if (bytes.size() != to.size()) return false;
       copy_past_caches(to.data(), bytes);
@@ -543,6 +560,7 @@ class RingWriter {
   // The context's. A clock that reads a counter waits for all that comes before, so the way to it is short.
   [[no_unique_address]] Maybe<!build::kLean, Clock*> clock_{};
   std::size_t slot_ = 0;
+  [[no_unique_address]] Maybe<kChoosesWay, CopyWay> way_;
   bool stalled_ = false;
   [[no_unique_address]] Maybe<!build::kLean, bool, 1> woken_{};
   bool own_when_full_ = false;

@@ -29,10 +29,50 @@ struct DescribedChunks {
                          const Bytes& body, bool last) {
     if (head.kind != ChunkKind::again) return false;
     const Result<const RecordView*> known = stream.heads.recall(body.first(head.head_bytes));
-    if (!known.ok()) return true;
-    const Bytes data = body.subspan(head.head_bytes);
-    if (!last || !put_next(ledger, slot, stream, *known.value(), data))
-      begin_record(ledger, slot, stream, *known.value(), head.gap(), data, last);
+    if (known.ok())
+      begin_record(ledger, slot, stream, *known.value(), head.gap(), body.subspan(head.head_bytes), last);
+    return true;
+  }
+
+  /// Writes the record of an `again` chunk of which all is there, name and nano head included, when it comes
+  /// right behind the one before. False, with nothing changed but the latest time stamp, when it is another
+  /// chunk or has to be taken step by step.
+  OPDUMP_APART static bool put_next(DrainLedger& ledger, std::size_t slot, Stream& stream,
+                                    const Bytes& chunk) {
+    constexpr std::size_t kHeads = sizeof(ChunkHead) + sizeof(AgainHead);
+    if (chunk.size() < kHeads) return false;
+    const ChunkHead& head = *std::launder(reinterpret_cast<const ChunkHead*>(chunk.data()));
+    if (head.kind != ChunkKind::again || head.last_and_gap != 1) return false;
+    const AgainHead& again =
+        *std::launder(reinterpret_cast<const AgainHead*>(chunk.data() + sizeof(ChunkHead)));
+    const KnownHeads::Entry* const known = stream.heads.find_ready(again.known_as);
+    if (known == nullptr || head.head_bytes != known->again_bytes ||
+        chunk.size() - sizeof(ChunkHead) < known->again_bytes || stream.state != State::idle ||
+        stream.rest != nullptr || ledger.digests.count() != 0)
+      return false;
+    const RecordHead& record = known->view.head();
+    const std::uint64_t time = DrainLedger::next_time(stream, again.unix_us);
+    if (record.target != stream.target ||
+        (DrainLedger::kCountsRecords && again.sequence != stream.expected) ||
+        !ledger.namer.is_made(again.step, record.load, time))
+      return false;
+    if (!known->view.is_at(chunk.data() + kHeads)) [[unlikely]]
+      stream.heads.move(again, chunk.data() + kHeads);
+    const ObjectName& name = ledger.namer.make_again(known->name, time);
+    stream.last_us = time;
+    const Bytes parts[] = {known->view.nano_head(), chunk.subspan(sizeof(ChunkHead) + known->again_bytes)};
+    const Status status = ledger.sink.put_object(name, parts);
+    if (status == Status::already_exists) return false;
+    stream.expected = again.sequence + 1;
+    if (status != Status::ok) [[unlikely]] {
+      stream.op = {again.step, record.load, record.op};
+      ledger.discard(stream, status);
+      ledger.tell_end(slot, stream, name);
+      return true;
+    }
+    ledger.counts_of(stream.target).add_one(DumpCount::written);
+    ledger.journal.written_next(ledger.targets[stream.target], slot, again.sequence,
+                                parts[0].size() + parts[1].size(), name);
     return true;
   }
 
@@ -84,35 +124,6 @@ struct DescribedChunks {
       ledger.counts_of(waiting.target()).add(count_of(lost), waiting.count());
       ledger.journal.gap(target, waiting.slot(), waiting.first(), waiting.last(), bit(lost));
     }
-  }
-
-  /// Writes a record of which all is there, name and nano head included, when it comes right behind the one
-  /// before; false, with nothing changed but the latest time stamp, when it has to be done step by step.
-  [[gnu::always_inline]] static bool put_next(DrainLedger& ledger, std::size_t slot, Stream& stream,
-                                              const RecordView& record, Bytes data) {
-    const RecordHead& head = record.head();
-    if (record.nano_head().empty() || stream.state != State::idle || head.target != stream.target ||
-        (DrainLedger::kCountsRecords && head.sequence != stream.expected))
-      return false;
-    const DumpTarget& target = ledger.targets[stream.target];
-    const std::uint64_t time = DrainLedger::next_time(stream, record);
-    if (!ledger.namer.is_made(record, time)) return false;
-    const ObjectName name = ledger.namer.make_again(record, target, time);
-    stream.last_us = time;
-    const Bytes parts[] = {record.nano_head(), data};
-    const Result<ObjectId> object = ledger.sink.begin(name);
-    if (object.status() == Status::already_exists) return false;
-    const Status status = object.ok() ? put_all(ledger.sink, object.value(), parts) : object.status();
-    stream.expected = head.sequence + 1;
-    if (status == Status::ok) [[likely]] {
-      ledger.counts_of(stream.target).add_one(DumpCount::written);
-      ledger.journal.written(target, slot, head.sequence, parts[0].size() + parts[1].size(), name);
-    } else {
-      stream.op = {head.step, head.load, head.op};
-      ledger.discard(stream, status);
-      ledger.tell_end(slot, stream, name);
-    }
-    return true;
   }
 
   static void begin_record(DrainLedger& ledger, std::size_t slot, Stream& stream, const RecordView& record,

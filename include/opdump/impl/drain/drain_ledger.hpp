@@ -230,7 +230,7 @@ struct DrainLedger {
     for (std::uint32_t left = has_full_names(target) ? kTries : 1;;) {
       std::string_view file;
       MutableBytes rest;
-      stream.last_us = next_time(stream, record);
+      stream.last_us = next_time(stream, record.head().unix_us);
       Status status = namer.make(record, target, stream.last_us, suffix, file, rest);
       if (status != Status::ok) return status;
       if (!build::kLean && rest.empty()) return Status::name_too_long;
@@ -246,9 +246,8 @@ struct DrainLedger {
 
   /// The record's time, made later than any before. Two records of one microsecond would share a name if
   /// type, name, task and stream are the same. Between recorders the sink tells.
-  static std::uint64_t next_time(const Stream& stream, const RecordView& record) {
-    const std::uint64_t made = record.head().unix_us;
-    return made > stream.last_us ? made : stream.last_us + 1;
+  static std::uint64_t next_time(const Stream& stream, std::uint64_t made_us) {
+    return made_us > stream.last_us ? made_us : stream.last_us + 1;
   }
 
   // First: its bytes are asked for often.

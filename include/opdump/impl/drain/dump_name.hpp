@@ -61,11 +61,11 @@ inline TextWriter& add_dump_directory(TextWriter& to, const DumpTarget& target) 
   return to.add({memory, static_cast<std::size_t>(put_dump_directory(memory, target) - memory)});
 }
 
-/// The microseconds in names, as 16 digits, the first half of which seldom changes and is kept by the caller.
+/// The microseconds in names, as 16 digits, the first of which seldom change and are kept by the caller.
 class NameTime {
  public:
-  static constexpr std::size_t kDigits = 8;  ///< that are kept, and as many that are not
-  static constexpr std::size_t kBytes = 2 * kDigits;
+  static constexpr std::size_t kBytes = 16;
+  static constexpr std::size_t kDigits = build::kLean ? 8 : 12;  ///< that are kept
   /// From here on, which is in the year 2286, there are more digits; OPDUMP_SMALL_CODE leaves the first out.
   static constexpr std::uint64_t kLimit = 10'000'000'000'000'000;
 
@@ -76,23 +76,39 @@ class NameTime {
   }
 
   /// The same of `unix_us` below kLimit.
-  OPDUMP_APART_IF_FAST OPDUMP_INLINE_IF_LEAN char* put_short(char* to, std::uint64_t unix_us, char* kept) {
-    if (unix_us - from_ >= kPeriod) {
-      std::uint64_t periods = unix_us;
-      divide(periods, 10000);
-      divide(periods, kPeriod / 10000);
-      const std::uint32_t period = static_cast<std::uint32_t>(periods);
-      put_digits(kept, period, kDigits);
-      from_ = std::uint64_t{period} * kPeriod;
-    }
+  OPDUMP_INLINE_IF_LEAN char* put_short(char* to, std::uint64_t unix_us, char* kept) {
+    if (unix_us - from_ >= kPeriod) keep(unix_us, kept);
     std::memcpy(to, kept, kDigits);
-    return put_eight_digits(to + kDigits, static_cast<std::uint32_t>(unix_us - from_));
+    const std::uint32_t passed = static_cast<std::uint32_t>(unix_us - from_);
+    if constexpr (build::kLean) return put_eight_digits(to + kDigits, passed);
+    return put_four_digits(to + kDigits, passed);
   }
 
  private:
-  static constexpr std::uint32_t kPeriod = 100'000'000;  // a hundred seconds
+  static constexpr std::uint32_t kLongPeriod = 100'000'000;  // a hundred seconds: the first eight digits
+  static constexpr std::uint32_t kPeriod = build::kLean ? kLongPeriod : 10'000;
+
+  OPDUMP_APART_IF_FAST OPDUMP_INLINE_IF_LEAN void keep(std::uint64_t unix_us, char* kept) {
+    std::uint64_t from = from_ - passed_;
+    if (build::kLean || unix_us - from >= kLongPeriod) {
+      std::uint64_t periods = unix_us;
+      divide(periods, 10000);
+      divide(periods, kLongPeriod / 10000);
+      const std::uint32_t period = static_cast<std::uint32_t>(periods);
+      put_digits(kept, period, 8);
+      from = std::uint64_t{period} * kLongPeriod;
+    }
+    if constexpr (!build::kLean) {
+      const std::uint32_t periods = static_cast<std::uint32_t>(unix_us - from) / kPeriod;
+      put_four_digits(kept + 8, periods);
+      passed_ = periods * kPeriod;
+    }
+    from_ = from + passed_;
+  }
 
   std::uint64_t from_ = UINT64_MAX << 32;  // none: no time is in the period from there on
+  /// Since the long period began.
+  [[no_unique_address]] Maybe<!build::kLean, std::uint32_t> passed_{};
 };
 
 /// The name of one operator's objects, of which only the time changes.
@@ -176,18 +192,17 @@ class DumpNamer {
     return file;
   }
 
-  /// Whether the name, at that time, of a record that has a ready one differs from the name before in nothing
-  /// but that: `make_again` then stands for `enter` and `make`.
-  [[gnu::always_inline]] bool is_made(const RecordView& record, std::uint64_t unix_us) const {
+  /// Whether the name, at that time, of a record of that step and loading that has a ready one differs from
+  /// the name before in nothing but the file: `make_again` then stands for `enter` and `make`.
+  [[gnu::always_inline]] bool is_made(std::uint64_t step, std::uint32_t load, std::uint64_t unix_us) const {
     // A record with a ready name is of a plan, whose loading has one target.
-    const RecordHead& head = record.head();
-    return head.step == step_ && head.load == load_ && directory_.bytes != 0 && unix_us < NameTime::kLimit;
+    return step == step_ && load == load_ && unix_us < NameTime::kLimit;
   }
 
-  // Returned, not set: a name that is there before would be cleared first.
-  [[gnu::always_inline]] ObjectName make_again(const RecordView& record, const DumpTarget& target,
-                                               std::uint64_t unix_us) {
-    return in_directory(record, target, unix_us, record.ready_name()->at(unix_us, time_, kept_digits()));
+  /// Good until the next call.
+  template <class Ready>
+  [[gnu::always_inline]] const ObjectName& make_again(const Ready& ready, std::uint64_t unix_us) {
+    return renamed<Ready>(latest_, ready.at(unix_us, time_, kept_digits()), unix_us);
   }
 
   /// The name of the record's object in the directory that was entered; `unix_us` is the time in `file`.
@@ -218,6 +233,14 @@ class DumpNamer {
   }
 
  private:
+  template <class, class Name>
+  [[gnu::always_inline]] static const Name& renamed(Name& name, std::string_view file,
+                                                    std::uint64_t unix_us) {
+    name.file = file;
+    name.facts.unix_us = unix_us;
+    return name;
+  }
+
   /// `make`, when nothing is ready.
   OPDUMP_APART_IF_FAST Status make_text(const RecordView& record, const DumpTarget& target,
                                         std::uint64_t unix_us, std::string_view suffix,
@@ -304,7 +327,10 @@ class DumpNamer {
     load_ = head.load;
     directory_.target = head.target;
     directory_.bytes = 0;
-    if (memory_.size() < kDirectoryDigits + 1 + head.model_name_bytes) return;
+    if (memory_.size() < kDirectoryDigits + 1 + head.model_name_bytes) {
+      if (!build::kLean) load_ = kNoLoad;  // see `is_made`
+      return;
+    }
     char* to = memory_.data();
     const bool failures = holds_failures(target);
     if (!failures && layout_of(target) == Layout::mindspore_graph) {
@@ -323,6 +349,7 @@ class DumpNamer {
       to = put_decimal(to, head.step);
     }
     directory_.set(static_cast<std::uint32_t>(to - memory_.data()));
+    if_here(latest_, [&](auto& latest) { latest = in_directory(record, target, 0, {}); });
   }
 
   static char* put_number_part(char* to, std::uint32_t number) {
@@ -355,6 +382,8 @@ class DumpNamer {
   std::uint64_t step_ = 0;
   std::uint32_t load_ = kNoLoad;
   std::conditional_t<Targets::kOnlyOne, OnlyDirectory, TargetDirectory> directory_;
+  /// The latest name of `make_again` in the directory.
+  [[no_unique_address]] Maybe<!build::kLean, ObjectName> latest_{};
 };
 
 /// Bytes that a `DumpNamer` needs at most for these texts.

@@ -24,6 +24,52 @@ inline constexpr std::string_view kUnfinishedWord = "unfinished";
 /// Of each text of a line `never`.
 inline constexpr std::size_t kMostNeverTextBytes = 100;
 
+/// The lines `written` up to the path. Mostly each differs from the one before in the sequence number, by 1.
+class WrittenHead {
+ public:
+  static constexpr std::size_t kBytes = 48;
+
+  /// Puts the line's head where there is room for `kBytes`, and returns where it ends.
+  char* put(char* to, std::uint32_t recorder, std::uint32_t sequence, std::uint32_t bytes) {
+    if (recorder != recorder_ || sequence != sequence_ + 1 || bytes != bytes_ || !count_up()) [[unlikely]]
+      make(recorder, sequence, bytes);
+    sequence_ = sequence;
+    // In pieces of a register; of all at once GCC makes a loop.
+    for (std::size_t at = 0; at < kBytes; at += 16) std::memcpy(to + at, text_ + at, 16);
+    return to + end_;
+  }
+
+ private:
+  /// Makes the sequence number in the text the next one; false when that has more digits.
+  bool count_up() {
+    char* digit = text_ + digits_end_;
+    while (*--digit == '9') *digit = '0';
+    if (*digit == ',') return false;
+    ++*digit;
+    return true;
+  }
+
+  OPDUMP_APART void make(std::uint32_t recorder, std::uint32_t sequence, std::uint32_t bytes) {
+    recorder_ = recorder;
+    bytes_ = bytes;
+    char* to = put_number(put_text(text_, "written,"), recorder);
+    *to++ = ',';
+    to = put_number(to, sequence);
+    digits_end_ = static_cast<std::uint8_t>(to - text_);
+    *to++ = ',';
+    to = put_number(to, bytes);
+    *to++ = ',';
+    end_ = static_cast<std::uint8_t>(to - text_);
+  }
+
+  std::uint32_t recorder_ = UINT32_MAX;
+  std::uint32_t sequence_ = 0;
+  std::uint32_t bytes_ = 0;
+  std::uint8_t digits_end_ = 0;
+  std::uint8_t end_ = 0;
+  char text_[kBytes] = {};
+};
+
 /// Writes the journal that lets a dump prove its own completeness: `opdump.{device}.{id}.journal` in
 /// the dump's directory (`add_dump_directory`), such as `{time}`. Text, a line per event, fields separated by
 /// commas, the path last:
@@ -147,11 +193,17 @@ class BasicJournal {
 
   void written(const DumpTarget& target, std::size_t recorder, std::uint32_t sequence, std::uint64_t bytes,
                const ObjectName& name) {
-    if (put_written(target, recorder, sequence, bytes, name)) [[likely]]
-      return;
     add_record_line(target, [&](TextWriter& line) {
       add_path(add_head(line, "written", recorder, sequence).add(',').add_decimal(bytes), target, name);
     });
+  }
+
+  /// The same in fewer instructions, of one record behind another.
+  [[gnu::always_inline]] void written_next(const DumpTarget& target, std::size_t recorder,
+                                           std::uint32_t sequence, std::uint64_t bytes,
+                                           const ObjectName& name) {
+    if (!put_written(target, recorder, sequence, bytes, name)) [[unlikely]]
+      written(target, recorder, sequence, bytes, name);
   }
 
   /// `status` goes with a single cause.
@@ -379,30 +431,25 @@ class BasicJournal {
     }
   }
 
-  /// Batches the line `written` of the journal that the latest line went to; false, with nothing changed,
-  /// when it is of another one, or the memory too small for any numbers. Each record of a dump comes here.
-  bool put_written([[maybe_unused]] const DumpTarget& target, [[maybe_unused]] std::size_t recorder,
-                   [[maybe_unused]] std::uint32_t sequence, [[maybe_unused]] std::uint64_t bytes,
-                   [[maybe_unused]] const ObjectName& name) {
+  /// Batches the line `written`, if there is to be one, of the journal that the latest line went to; false,
+  /// with nothing changed, when it is of another one, or the memory too small for any numbers.
+  [[gnu::always_inline]] bool put_written([[maybe_unused]] const DumpTarget& target,
+                                          [[maybe_unused]] std::size_t recorder,
+                                          [[maybe_unused]] std::uint32_t sequence,
+                                          [[maybe_unused]] std::uint64_t bytes,
+                                          [[maybe_unused]] const ObjectName& name) {
     if constexpr (kHere && !build::kLean) {
-      constexpr std::string_view kWord = "written,";
-      constexpr std::size_t kMost = kWord.size() + 3 * kMaxDecimalBytes + 5;
-      if (batch_.detail != JournalDetail::records || batch_.target != &target ||
-          batch_.target_id != target.id || bytes > UINT32_MAX)
-        return false;
+      constexpr std::size_t kMost = WrittenHead::kBytes + 2;
+      if (batch_.detail != JournalDetail::records) return true;
+      if (batch_.target != &target || batch_.target_id != target.id || bytes > UINT32_MAX) return false;
       const std::size_t most = kMost + name.directory.size() + name.file.size();
       if (most > batch_.memory.size() - batch_.used) [[unlikely]] {
         if (most > batch_.memory.size()) return false;
         flush();
       }
       char* const line = reinterpret_cast<char*>(batch_.memory.data() + batch_.used);
-      char* to = put_text(line, kWord);
-      to = put_number(to, static_cast<std::uint32_t>(recorder));
-      *to++ = ',';
-      to = put_number(to, sequence);
-      *to++ = ',';
-      to = put_number(to, static_cast<std::uint32_t>(bytes));
-      *to++ = ',';
+      char* to = batch_.written.put(line, static_cast<std::uint32_t>(recorder), sequence,
+                                    static_cast<std::uint32_t>(bytes));
       if (!name.file.empty()) {
         if (const std::string_view below = below_dump(target, name); !below.empty()) {
           to = put_text(to, below);
@@ -414,7 +461,7 @@ class BasicJournal {
       batch_.used += static_cast<std::size_t>(to - line);
       return true;
     }
-    return false;
+    return !kHere;
   }
 
   /// What writes the fields of a line, without its type: the code around it is there once.
@@ -472,6 +519,7 @@ class BasicJournal {
     std::uint64_t target_id = 0;
     [[no_unique_address]] Maybe<!build::kLean, std::uint64_t>
         never_told_of{};  ///< the last target of such a line
+    [[no_unique_address]] Maybe<!build::kLean, WrittenHead> written{};
     JournalDetail detail;
     std::atomic<std::uint8_t> failure{0};
   };

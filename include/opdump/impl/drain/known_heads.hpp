@@ -28,13 +28,25 @@ class KnownHeads {
     RecordView view{};
     ReadyName name{};
     bool known = false;
+    bool ready = false;             ///< with all that is made of it
+    std::uint16_t again_bytes = 0;  ///< of the head of each `again` chunk that refers to it
     alignas(8) std::byte bytes[kMaxKnownHeadBytes];
   };
 
   /// Forgets everything and goes on in `entries`.
   void reset(std::span<Entry> entries) {
     entries_ = entries;
-    for (Entry& entry : entries_) entry.known = false;
+    for (Entry& entry : entries_) entry.known = entry.ready = false;
+  }
+
+  /// The head of that number, if all is made of it that a nano record begins with; else null.
+  [[gnu::always_inline]] const Entry* find_ready(std::uint32_t number) const {
+    return number < entries_.size() && entries_[number].ready ? &entries_[number] : nullptr;
+  }
+
+  /// Has the tensors of the head that `again` refers to, which is known, at `addresses`.
+  OPDUMP_APART void move(const AgainHead& again, const std::byte* addresses) {
+    renew(entries_[again.known_as], again, addresses);
   }
 
   /// Keeps `head`, which `view` reads and which goes to `target`, under the number that it carries.
@@ -45,6 +57,8 @@ class KnownHeads {
     std::memcpy(entry.bytes, head.data(), head.size());
     entry.view = view.moved_to(entry.bytes);
     entry.known = true;
+    entry.ready = false;
+    entry.again_bytes = static_cast<std::uint16_t>(sizeof(AgainHead) + sizeof(Address) * view.tensor_count());
     make_ready(entry, MutableBytes(entry.bytes).subspan(head.size()), target);
   }
 
@@ -55,16 +69,20 @@ class KnownHeads {
     const AgainHead& again = *std::launder(reinterpret_cast<const AgainHead*>(body.data()));
     if (again.known_as >= entries_.size() || !entries_[again.known_as].known) return Status::malformed;
     Entry& entry = entries_[again.known_as];
-    if (body.size() - sizeof again != sizeof(Address) * entry.view.tensor_count()) return Status::malformed;
-    const bool moved = entry.view.renew(again, entry.bytes, body.data() + sizeof again);
-    if (const Bytes nano_head = entry.view.nano_head(); moved && !nano_head.empty()) {
-      renew_nano_addresses(entry.bytes + (nano_head.data() - entry.bytes), entry.view.head().input_count,
-                           entry.view.head().output_count, body.data() + sizeof again);
-    }
+    if (body.size() != entry.again_bytes) return Status::malformed;
+    renew(entry, again, body.data() + sizeof again);
     return &entry.view;
   }
 
  private:
+  static void renew(Entry& entry, const AgainHead& again, const std::byte* addresses) {
+    const bool moved = entry.view.renew(again, entry.bytes, addresses);
+    if (const Bytes nano_head = entry.view.nano_head(); moved && !nano_head.empty()) {
+      renew_nano_addresses(entry.bytes + (nano_head.data() - entry.bytes), entry.view.head().input_count,
+                           entry.view.head().output_count, addresses);
+    }
+  }
+
   static void make_ready(Entry& entry, MutableBytes room, const DumpTarget& target) {
     if (holds_failures(target) || room.size() < DumpNamer::most_stem_bytes(entry.view) + NameTime::kBytes)
       return;
@@ -80,6 +98,7 @@ class KnownHeads {
       ByteCursor out(room.data());
       encode_nano_head(for_each_tensor, entry.view.name(), sizes, out);
       nano_head = room.first(static_cast<std::size_t>(sizes.file_bytes()));
+      entry.ready = true;
     }
     entry.view.set_ready(entry.name, nano_head);
   }

@@ -77,6 +77,17 @@ class RecordView {
     return moved;
   }
 
+  /// Whether the tensors are at `addresses`.
+  [[gnu::always_inline]] bool is_at(const std::byte* addresses) const {
+    const std::byte* at = tensors_;
+    for (std::uint32_t i = tensor_count(); i != 0; --i, addresses += sizeof(Address)) {
+      const TensorHead& tensor = *std::launder(reinterpret_cast<const TensorHead*>(at));
+      if (std::memcmp(addresses, &tensor.address, sizeof(Address)) != 0) return false;
+      at += tensor_bytes(tensor);
+    }
+    return true;
+  }
+
   /// The record's name in the sink, without the time; null: not made yet.
   const ReadyName* ready_name() const {
     return ready_name_;
