@@ -27,8 +27,8 @@ from report import exponent, table
 
 MIB = 1 << 20
 OPERATORS = 1000
-# They know all tensors of a dump at once, and are measured up to so many.
-HOLD_LISTS = ('compare', 'diff', 'edges', 'report')
+# Its page is too large for more records, and they are measured up to so many.
+HOLD_LISTS = ('report',)
 MOST_HELD = 100_000
 # From where on a command has more to do than to start.
 LARGE = 1000

@@ -62,11 +62,19 @@ class Progress(Case):
         os.close(master)
         return drawn, output[0], process.returncode
 
-    def check_bar(self, *arguments):
-        """A bar grows on a terminal and is wiped away; elsewhere nothing is drawn, and the output is the same."""
+    def check_bar(self, *arguments, most=1):
+        """A bar, or up to `most` one after the other, grows on a terminal and is wiped away; elsewhere nothing is drawn, and the output is the same."""
         drawn, output, status = self.on_terminal(*arguments)
-        bars = list(BAR.finditer(drawn))
-        self.assertGreaterEqual(len(bars), 2, drawn)
+        self.assertGreaterEqual(len(BAR.findall(drawn)), 2, drawn)
+        bars = [bars for bars in ([*BAR.finditer(part)] for part in drawn.split(WIPED)) if bars]
+        self.assertLessEqual(len(bars), most, drawn)
+        for one in bars:
+            self.check_drawn(one)
+        self.assertTrue(drawn.endswith(WIPED), drawn[-80:])
+        self.assertEqual(BAR.sub(b'', drawn).replace(WIPED, b'').replace(b'\r', b''), b'')
+        return output, status
+
+    def check_drawn(self, bars):
         shares = [int(bar.group(2)) for bar in bars]
         self.assertEqual(shares, sorted(shares))
         self.assertTrue(all(share <= 100 for share in shares), shares)
@@ -75,9 +83,6 @@ class Progress(Case):
             least, most = (share * 30 // 100 for share in (int(bar.group(2)), int(bar.group(2)) + 1))
             self.assertTrue(least <= len(bar.group(1)) <= most, bar.group(0))
         self.assertEqual(len({bar.group(4) for bar in bars}), 1)
-        self.assertTrue(drawn.endswith(WIPED), drawn[-80:])
-        self.assertEqual(BAR.sub(b'', drawn).replace(WIPED, b'').replace(b'\r', b''), b'')
-        return output, status
 
     def check_nothing(self, *arguments, expect=0):
         """Slowed down as well, a command whose stderr is a pipe says nothing there."""
@@ -115,6 +120,15 @@ class Progress(Case):
         output, status = self.check_bar('verify', '--quick', 'dump')
         self.assertEqual(status, 1)
         self.assertEqual(self.check_nothing('verify', '--quick', 'dump', expect=1), output)
+
+    def test_what_reads_all_tensors(self):
+        self.make_records()
+        for command in (('compare', 'dump', 'dump'), ('diff', 'dump', 'dump'), ('edges', 'dump'),
+                        ('report', 'dump', '-o', 'page.html')):
+            # One for the files of each dump, and one or two for the tensors.
+            output, status = self.check_bar(*command, most=4)
+            self.assertEqual(status, 0, command)
+            self.assertEqual(self.check_nothing(*command), output)
 
     def test_extract(self):
         self.write('flash.img', b'\xff' * (8 << 20))

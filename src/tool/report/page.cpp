@@ -44,7 +44,11 @@ std::string make_page(const ReportFacts& facts, const PageHead& head, PageDetail
     write_page_data(facts, static_cast<PageDetail>(level), json);
     bytes = around + json.bytes();
     error = json.error();
-    if (bytes <= head.max_bytes || !error.empty()) return error.empty() ? front + json.kept() + behind : "";
+    if (!error.empty()) return {};
+    if (bytes > head.max_bytes) continue;
+    std::string page;
+    page.reserve(bytes);
+    return page.append(front).append(json.kept()).append(behind);
   }
   return {};
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -10,7 +11,7 @@ namespace opdump::tool {
 /// JSON for a page: holds no `<`. What passes `most` bytes is counted, not kept.
 class PageWriter : public JsonWriter {
  public:
-  explicit PageWriter(std::size_t most) : most_(most) {}
+  explicit PageWriter(std::size_t most) : most_(most) { kept_.reserve(std::min(most, kReserved)); }
 
   /// Takes over what was written since. To be called now and then.
   void pass() {
@@ -34,6 +35,8 @@ class PageWriter : public JsonWriter {
   }
 
  private:
+  static constexpr std::size_t kReserved = std::size_t{8} << 20;
+
   const std::size_t most_;
   std::size_t bytes_ = 0;
   std::string kept_;

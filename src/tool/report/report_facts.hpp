@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -86,7 +87,7 @@ struct ReportFacts {
 
   std::vector<ReportPlace> places{};
   std::vector<ReportOp> ops{};
-  std::vector<ReportRun> runs{};
+  std::deque<ReportRun> runs{};
   std::map<std::size_t, std::string> evidence{};  ///< of few runs: why the verdict is as it is
   std::map<std::size_t, std::string> replayed{};  ///< the same: what is off, or why it was not recomputed
   SpilledList<ReportEdge> edges{};
