@@ -51,16 +51,16 @@ std::size_t log_records_of(std::size_t bytes) {
 }
 
 template <class Log>
-double log_records(Log& log, std::size_t bytes, bool drain_thread) {
+double log_records(Log& log, LogPlace::Now now, std::size_t bytes, bool drain_thread) {
   const std::size_t count = log_records_of(bytes);
   const std::vector<std::byte> data(bytes);
   LogSink<Log> sink(log);
   Rig<> rig(sink, {.ring_bytes = kRingBytes, .journal = JournalDetail::gaps, .drain_thread = drain_thread});
   const ByteTensor tensor(address_of(data.data()), bytes);
-  const double start_ns = nanoseconds_now();
+  const double start_ns = now();
   for (std::size_t i = 0; i < count; ++i) rig.recorder().capture(3, {}, {&tensor.view, 1});
   rig.finish();
-  return (nanoseconds_now() - start_ns) / static_cast<double>(sink.bytes());
+  return (now() - start_ns) / static_cast<double>(sink.bytes());
 }
 
 /// Waits a moment before the next look at the ring: each takes a line away from the other core.
@@ -95,7 +95,7 @@ void log_chunks(Ring& ring, Log& log, const std::atomic<bool>& stop) {
 /// The bytes of as many records as `log_records` makes, through a ring and into the log with no work done to
 /// them on the way.
 template <class Log>
-double ring_alone(Log& log, std::size_t bytes) {
+double ring_alone(Log& log, LogPlace::Now now, std::size_t bytes) {
   const std::size_t record = file_bytes(bytes);
   const std::vector<std::byte> data(record);
   const std::size_t count = log_records_of(bytes);
@@ -106,7 +106,7 @@ double ring_alone(Log& log, std::size_t bytes) {
   pin_to(1);
   std::thread consumer([&] { log_chunks(ring, log, stop); });
   pin_to(0);
-  const double start_ns = nanoseconds_now();
+  const double start_ns = now();
   for (std::size_t i = 0; i < count; ++i) {
     for (std::size_t done = 0; done < record;) {
       const std::uint32_t piece = static_cast<std::uint32_t>(std::min(record - done, kRingBytes / 4));
@@ -119,24 +119,26 @@ double ring_alone(Log& log, std::size_t bytes) {
   }
   stop.store(true, std::memory_order_release);
   consumer.join();
-  return (nanoseconds_now() - start_ns) / static_cast<double>(count * record);
+  return (now() - start_ns) / static_cast<double>(count * record);
 }
 
 /// `use_log(write)` calls `write(log)` with a log in `place` at its start.
 template <class UseLog>
 void add_log_rows(const std::string& topic, LogPlace& place, UseLog use_log) {
   for (const std::size_t bytes : kSizes) {
-    const auto add = [&](const char* name, auto write) {
+    const auto add = [&](const char* name, bool one_thread, auto write) {
       const auto row = [=, &place](benchmark::State& state) {
-        beside_floor(state, place, [&] { return use_log(write); });
+        beside_floor(state, place, one_thread,
+                     [&](LogPlace::Now now) { return use_log([&](auto& log) { return write(log, now); }); });
       };
       benchmark::RegisterBenchmark((topic + '/' + name + '/' + std::to_string(bytes)).c_str(), row)
           ->Iterations(1)
           ->UseManualTime();
     };
-    add("opdump", [=](auto& log) { return log_records(log, bytes, true); });
-    add("opdump, drained by the recording thread", [=](auto& log) { return log_records(log, bytes, false); });
-    add("ring alone", [=](auto& log) { return ring_alone(log, bytes); });
+    add("opdump", false, [=](auto& log, auto now) { return log_records(log, now, bytes, true); });
+    add("opdump, drained by the recording thread", true,
+        [=](auto& log, auto now) { return log_records(log, now, bytes, false); });
+    add("ring alone", false, [=](auto& log, auto now) { return ring_alone(log, now, bytes); });
   }
 }
 
@@ -151,24 +153,29 @@ std::size_t files_for(std::size_t bytes) {
   return bytes < 65536 ? 5'000 : bytes < 1048576 ? 1'000 : 100;
 }
 
-/// Keeps all folders until the end: some file systems are slow to use freed inodes again.
+/// Keeps all folders until the end: some file systems are slow to use freed inodes again. But not in memory,
+/// where pages that were never used may cost ten times as much.
 std::string new_folder() {
   static int number = 0;
+  if (number != 0 && is_in_memory(base.string()))
+    std::filesystem::remove_all(base / std::to_string(number - 1));
   const std::filesystem::path folder = base / std::to_string(number++);
   std::filesystem::create_directory(folder);
   return folder.string();
 }
 
-void tree_of_records(benchmark::State& state, std::size_t bytes) {
+void tree_of_records(benchmark::State& state, std::size_t bytes, bool drain_thread) {
   const std::vector<std::byte> data(bytes);
   for (auto _ : state) {
     posix::TreeSink sink;
-    Rig<> rig(sink, {.ring_bytes = kRingBytes, .root = new_folder()});
+    Rig<> rig(sink, {.ring_bytes = kRingBytes, .root = new_folder(), .drain_thread = drain_thread});
     const ByteTensor tensor(address_of(data.data()), bytes);
+    const double own_start_ns = own_nanoseconds_now();
     const double start_ns = nanoseconds_now();
     for (std::size_t i = 0; i < files_for(bytes); ++i) rig.recorder().capture(3, {}, {&tensor.view, 1});
     rig.finish();
     const double ns = nanoseconds_now() - start_ns;
+    state.counters["own"] = (own_nanoseconds_now() - own_start_ns) / static_cast<double>(files_for(bytes));
     state.SetIterationTime(ns * 1e-9);
     state.counters["mean"] = ns / static_cast<double>(files_for(bytes));
   }
@@ -181,6 +188,7 @@ void bare_files(benchmark::State& state, std::size_t bytes) {
     const std::filesystem::path folder = std::filesystem::path(new_folder()) / "20261231000000/0/network/1/0";
     std::filesystem::create_directories(folder);
     const int directory = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const double own_start_ns = own_nanoseconds_now();
     const double start_ns = nanoseconds_now();
     for (std::size_t i = 0; i < files_for(bytes); ++i) {
       char name[100];
@@ -194,6 +202,7 @@ void bare_files(benchmark::State& state, std::size_t bytes) {
       }
     }
     const double ns = nanoseconds_now() - start_ns;
+    state.counters["own"] = (own_nanoseconds_now() - own_start_ns) / static_cast<double>(files_for(bytes));
     close(directory);
     state.SetIterationTime(ns * 1e-9);
     state.counters["mean"] = ns / static_cast<double>(files_for(bytes));
@@ -235,8 +244,12 @@ int main(int argc, char** argv) {
     const auto add = [&](const char* name, auto function) {
       benchmark::RegisterBenchmark((name + end).c_str(), function, bytes)->Iterations(1)->UseManualTime();
     };
+    const auto tree = [](bool drain_thread) {
+      return [=](benchmark::State& state, std::size_t size) { tree_of_records(state, size, drain_thread); };
+    };
     add("tree/open + write + close + rename", bare_files);
-    add("tree/opdump", tree_of_records);
+    add("tree/opdump", tree(true));
+    add("tree/opdump, drained by the recording thread", tree(false));
   }
   benchmark::Initialize(&argc, argv);
   const bool understood = !benchmark::ReportUnrecognizedArguments(argc, argv);

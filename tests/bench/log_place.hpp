@@ -47,11 +47,15 @@ class LogPlace {
     return file_;
   }
 
+  /// The time by which a log is measured: its thread's own if no other thread and no disk has a part in it.
+  using Now = double (*)();
+  Now clock(bool one_thread) const { return one_thread && !durable_ ? own_nanoseconds_now : nanoseconds_now; }
+
   /// Nanoseconds per byte of write() in pieces of 1 MiB, right now. Of a durable log by the faster of two
   /// ways: handing it over to the disk as it grows, and not.
-  double floor_ns_per_byte() {
-    const double at_once = write_all_ns(false);
-    return (durable_ ? std::min(at_once, write_all_ns(true)) : at_once) / double{kBytes};
+  double floor_ns_per_byte(Now now) {
+    const double at_once = write_all_ns(now, false);
+    return (durable_ ? std::min(at_once, write_all_ns(now, true)) : at_once) / double{kBytes};
   }
 
  private:
@@ -67,9 +71,9 @@ class LogPlace {
     if (write(file_, block_.data(), block_.size()) != ssize_t{kBlockBytes}) give_up("write");
   }
 
-  double write_all_ns(bool hand_over) {
+  double write_all_ns(Now now, bool hand_over) {
     rewound();
-    const double start_ns = nanoseconds_now();
+    const double start_ns = now();
     for (std::size_t done = kBlockBytes; done <= kBytes; done += kBlockBytes) {
       write_block();
       if (hand_over && done % kHandedOver == 0 &&
@@ -78,7 +82,7 @@ class LogPlace {
         give_up("sync_file_range");
     }
     if (durable_ && fdatasync(file_) != 0) give_up("fdatasync");
-    return nanoseconds_now() - start_ns;
+    return now() - start_ns;
   }
 
   bool durable_;
@@ -86,13 +90,15 @@ class LogPlace {
   std::vector<std::byte> block_;
 };
 
-/// Runs `write_log()`, which returns the nanoseconds per byte that it took, between two looks at the floor.
+/// Runs `write_log(now)`, which returns the nanoseconds per byte that it took, between two looks at the
+/// floor.
 template <class WriteLog>
-void beside_floor(benchmark::State& state, LogPlace& place, WriteLog write_log) {
+void beside_floor(benchmark::State& state, LogPlace& place, bool one_thread, WriteLog write_log) {
+  const LogPlace::Now now = place.clock(one_thread);
   for (auto _ : state) {
-    const double before = place.floor_ns_per_byte();
-    const double ns_per_byte = write_log();
-    const double floor = (before + place.floor_ns_per_byte()) / 2;
+    const double before = place.floor_ns_per_byte(now);
+    const double ns_per_byte = write_log(now);
+    const double floor = (before + place.floor_ns_per_byte(now)) / 2;
     state.SetIterationTime(ns_per_byte * double{LogPlace::kBytes} * 1e-9);
     state.counters["gb_per_s"] = 1 / ns_per_byte;
     state.counters["floor_gb_per_s"] = 1 / floor;

@@ -90,6 +90,9 @@ class Rig {
   Recorder& recorder(std::size_t i = 0) { return *recorders_[i]; }
   const ModelPlan& plan() const { return plan_; }
 
+  /// Drains all in the calling thread, which has no drain thread beside it.
+  void drain() { session_.drain_some(SIZE_MAX); }
+
   /// Returns when all that was captured is in the sink.
   void finish() {
     if (!session_.initialised()) return;
