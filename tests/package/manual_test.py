@@ -3,11 +3,15 @@
 
 usage: manual_test.py OPDUMP FOLDER
 """
+import os
 import pathlib
+import pty
 import re
+import select
 import shutil
 import subprocess
 import sys
+import time
 
 
 def fail(text):
@@ -51,6 +55,34 @@ def completed(folder, *words):
     return printed('bash', '-c', script).split()
 
 
+def zsh_completed(folder, typed):
+    """The words that zsh makes of a line of `opdump` and the key TAB, typed at a terminal."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execvpe('zsh', ['zsh', '-f', '-i'], {**os.environ, 'TERM': 'dumb', 'HOME': '/nonexistent'})
+    said, end = b'', time.monotonic() + 60
+    os.write(terminal, f"fpath=('{folder}' $fpath); autoload -Uz compinit; compinit -D -u; "
+                       f"opdump() {{ print -r -- 'comp'leted: $@ :'so' }}; print rea'dy'\n".encode())
+    for mark, keys in ((b'\nready\r', typed.encode() + b'\t\n'), (b':so\r', b'exit\n')):
+        while mark not in said and time.monotonic() < end and select.select([terminal], [], [], 60)[0]:
+            said += os.read(terminal, 65536)
+        os.write(terminal, keys)
+    os.close(terminal)
+    os.waitpid(child, 0)
+    found = re.search(rb'\ncompleted: (.*?) :so\r', said)
+    return found[1].decode() if found else f'nothing: {said.decode(errors="replace")}'
+
+
+def check_zsh(folder):
+    if shutil.which('zsh') is None:
+        print('left out: completion by zsh, which is not installed')
+        return
+    for typed, wanted in (('opdump veri', 'verify'), ('opdump verify --q', 'verify --quick'), ('opdump compare --golden-b', 'compare --golden-boot'),
+                          ('opdump verify di', 'verify di')):
+        if (got := zsh_completed(folder, typed)) != wanted:
+            fail(f'zsh makes of {typed!r}: {got}')
+
+
 def main():
     opdump, folder = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     commands = commands_of(opdump)
@@ -69,6 +101,7 @@ def main():
     zsh = (folder / '_opdump').read_text()
     if any(f"'{command}:" not in zsh for command in commands):
         fail('zsh does not complete every command')
+    check_zsh(folder)
     print(f'{len(shown)} pages' if shown[0] else 'left out: what the pages show, as groff is not there')
 
 
