@@ -49,8 +49,9 @@ def check_page(opdump, folder, command):
     return True
 
 
-def completed(folder, *words):
-    script = (f'source {folder / "opdump.bash"}; COMP_WORDS=({" ".join(map(repr, words))}); '
+def completed(file, *words):
+    """What bash completes the last of the words with, by the file."""
+    script = (f'source {file}; COMP_WORDS=({" ".join(map(repr, words))}); '
               f'COMP_CWORD={len(words) - 1}; _opdump; echo "${{COMPREPLY[@]}}"')
     return printed('bash', '-c', script).split()
 
@@ -96,8 +97,8 @@ def main():
         (('opdump', 'verify', 'di'), []),
         (('opdump', 'compare', '--golden-b'), ['--golden-boot']),
     ]:
-        if sorted(completed(folder, *words)) != wanted:
-            fail(f'{words} is completed with {completed(folder, *words)}')
+        if sorted(completed(folder / 'opdump.bash', *words)) != wanted:
+            fail(f'{words} is completed with {completed(folder / "opdump.bash", *words)}')
     zsh = (folder / '_opdump').read_text()
     if any(f"'{command}:" not in zsh for command in commands):
         fail('zsh does not complete every command')
