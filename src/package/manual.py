@@ -119,7 +119,7 @@ def zsh(commands, lines):
     listed = '\n'.join('    ' + "'" + f'{name}:{lines[name]}'.replace("'", "'\\''") + "'" for name in commands)
     cases = '\n'.join(f'    {name}) words=({" ".join(words)}) ;;' for name, words in commands.items())
     return f'''#compdef opdump
-local -a commands words
+local -a commands options
 commands=(
 {listed}
 )

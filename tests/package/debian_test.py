@@ -11,6 +11,8 @@ import subprocess
 import sys
 import tempfile
 
+import manual_test
+
 PACKAGES = ['libopdump-dev', 'libopdump-c1', 'opdump-tool']
 
 
@@ -46,6 +48,20 @@ def copy_sources(root, source):
     shutil.copytree(root / 'platform/debian', source / 'debian')
 
 
+def complete(root):
+    """The files for shells, where these look for them."""
+    for shell, place in (('bash', 'bash-completion/completions/opdump'), ('zsh', 'zsh/vendor-completions/_opdump')):
+        file = pathlib.Path('/usr/share') / place
+        if not file.is_file():
+            fail(f'{file} is not installed')
+        if shutil.which(shell) is None:
+            print(f'left out: completion by {shell}, which is not installed')
+    if manual_test.completed(pathlib.Path('/usr/share/bash-completion/completions/opdump'), 'opdump', 'verify', '--q') != ['--quick']:
+        fail('bash should complete opdump verify --q')
+    if shutil.which('zsh') and manual_test.zsh_completed('/usr/share/zsh/vendor-completions', 'opdump verify --q') != 'verify --quick':
+        fail('zsh should complete opdump verify --q')
+
+
 def consume(root, work):
     here = root / 'tests/package'
     flags = call('pkg-config', '--cflags', 'opdump').split()
@@ -63,6 +79,12 @@ def consume(root, work):
         call('cmake', '-S', work / 'project', '-B', work / 'project/build')
         call('cmake', '--build', work / 'project/build')
         call(work / 'project/build/consumer', cwd=work)
+    acl = work / 'acl.cpp'
+    acl.write_text('#include "opdump/acl.hpp"\nint main() { return opdump::acl::session().initialised() ? 1 : 0; }\n')
+    flags = call('pkg-config', '--static', '--cflags', '--libs', 'opdump_acl').split()
+    call('c++', '-std=c++20', acl, '-o', work / 'acl_consumer', *flags)
+    call(work / 'acl_consumer')
+    complete(root)
     if 'opdump 0.' not in call('opdump', '--version'):
         fail('opdump --version should print its version')
     if shutil.which('man') and 'proves that a dump is complete' not in call('man', 'opdump-verify', env={**os.environ, 'MANPAGER': 'cat'}):

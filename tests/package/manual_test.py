@@ -3,11 +3,15 @@
 
 usage: manual_test.py OPDUMP FOLDER
 """
+import os
 import pathlib
+import pty
 import re
+import select
 import shutil
 import subprocess
 import sys
+import time
 
 
 def fail(text):
@@ -45,10 +49,39 @@ def check_page(opdump, folder, command):
     return True
 
 
-def completed(folder, *words):
-    script = (f'source {folder / "opdump.bash"}; COMP_WORDS=({" ".join(map(repr, words))}); '
+def completed(file, *words):
+    """What bash completes the last of the words with, by the file."""
+    script = (f'source {file}; COMP_WORDS=({" ".join(map(repr, words))}); '
               f'COMP_CWORD={len(words) - 1}; _opdump; echo "${{COMPREPLY[@]}}"')
     return printed('bash', '-c', script).split()
+
+
+def zsh_completed(folder, typed):
+    """The words that zsh makes of a line of `opdump` and the key TAB, typed at a terminal."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execvpe('zsh', ['zsh', '-f', '-i'], {**os.environ, 'TERM': 'dumb', 'HOME': '/nonexistent'})
+    said, end = b'', time.monotonic() + 60
+    os.write(terminal, f"fpath=('{folder}' $fpath); autoload -Uz compinit; compinit -D -u; "
+                       f"opdump() {{ print -r -- 'comp'leted: $@ :'so' }}; print rea'dy'\n".encode())
+    for mark, keys in ((b'\nready\r', typed.encode() + b'\t\n'), (b':so\r', b'exit\n')):
+        while mark not in said and time.monotonic() < end and select.select([terminal], [], [], 60)[0]:
+            said += os.read(terminal, 65536)
+        os.write(terminal, keys)
+    os.close(terminal)
+    os.waitpid(child, 0)
+    found = re.search(rb'\ncompleted: (.*?) :so\r', said)
+    return found[1].decode() if found else f'nothing: {said.decode(errors="replace")}'
+
+
+def check_zsh(folder):
+    if shutil.which('zsh') is None:
+        print('left out: completion by zsh, which is not installed')
+        return
+    for typed, wanted in (('opdump veri', 'verify'), ('opdump verify --q', 'verify --quick'), ('opdump compare --golden-b', 'compare --golden-boot'),
+                          ('opdump verify di', 'verify di')):
+        if (got := zsh_completed(folder, typed)) != wanted:
+            fail(f'zsh makes of {typed!r}: {got}')
 
 
 def main():
@@ -64,11 +97,12 @@ def main():
         (('opdump', 'verify', 'di'), []),
         (('opdump', 'compare', '--golden-b'), ['--golden-boot']),
     ]:
-        if sorted(completed(folder, *words)) != wanted:
-            fail(f'{words} is completed with {completed(folder, *words)}')
+        if sorted(completed(folder / 'opdump.bash', *words)) != wanted:
+            fail(f'{words} is completed with {completed(folder / "opdump.bash", *words)}')
     zsh = (folder / '_opdump').read_text()
     if any(f"'{command}:" not in zsh for command in commands):
         fail('zsh does not complete every command')
+    check_zsh(folder)
     print(f'{len(shown)} pages' if shown[0] else 'left out: what the pages show, as groff is not there')
 
 
