@@ -8,10 +8,11 @@ opdump/config/blob.hpp include, then the headers of each FOLDER of platform/ and
 opdump/config/sealed_plan.hpp, with what they include. Each header is there once, in the order in which a compiler
 reads it. The same tree gives the same bytes.
 
-Headers of a FOLDER that need a .cpp file of opdump are left out, and stderr names them. --comments keeps the comments,
-a quarter of the text.
+Headers of a FOLDER that need a .cpp file of opdump, or functions of its library, are left out, and stderr names them; such
+a HEADER is refused. --comments keeps the comments, a quarter of the text.
 """
 import argparse
+import functools
 import pathlib
 import re
 import sys
@@ -19,11 +20,15 @@ import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 ROOTS = ('opdump/version.h', 'opdump/opdump.hpp', 'opdump/boot.hpp', 'opdump/config/blob.hpp')
-INCLUDE = re.compile(r'\s*#\s*include\s*(["<])([^">]*)[">]')
+INCLUDE = re.compile(r'\s*#\s*include\s*["<]([^">]*)[">]')
 TOKEN = re.compile(r'''(?P<comment>//[^\n]*|/\*.*?\*/)
                        |R"(?P<delimiter>[^()\\\s]*)\(.*?\)(?P=delimiter)"
                        |"(?:\\.|[^"\\\n])*" | [A-Za-z_]\w* | \.?\d(?:[eEpP][+-]|['\w.])* | '(?:\\.|[^'\\\n])*'
                        |[^/"'A-Za-z_0-9.]+ |.''', re.S | re.X)
+
+# What clang-format leaves of a function that is declared at the beginning of a line, and not defined.
+DECLARED = re.compile(r'''^(?!static_assert|using|template|typedef|extern[ ]template|friend|return|OPDUMP_)
+                          [A-Za-z_][^;{}\#=]*?\)(?:[ ]noexcept)?;$''', re.M | re.X)
 
 # A guard, as copies of one layout may lie in several places. Two layouts have the same types, but not the same headers:
 # a file that includes both is told so.
@@ -46,8 +51,9 @@ def find(name):
     return path if path.is_file() else None
 
 
+@functools.cache
 def includes(name):
-    return [found[2] for found in map(INCLUDE.match, find(name).read_text(encoding='utf-8').splitlines()) if found and find(found[2])]
+    return [found[1] for found in map(INCLUDE.match, find(name).read_text(encoding='utf-8').splitlines()) if found and find(found[1])]
 
 
 def closure(name, seen=None):
@@ -60,8 +66,24 @@ def closure(name, seen=None):
     return seen
 
 
-def needs_source(name):
-    return any(find(other).with_suffix('.cpp').exists() for other in closure(name))
+@functools.cache
+def declares(name):
+    """Whether the header declares functions that it does not define."""
+    return DECLARED.search(without_comments(find(name).read_text(encoding='utf-8'))) is not None
+
+
+def needs(name):
+    """Why the header cannot be used without a library of opdump; None if it can."""
+    for other in sorted(closure(name)):
+        if find(other).with_suffix('.cpp').exists():
+            return f'{other} needs a .cpp file'
+    # What all programs include calls the library only where it is linked.
+    own = closure(name).difference(*map(closure, ROOTS))
+    for other in sorted(own):
+        # Those of platform/ that are C++ declare what systems define.
+        if (other.startswith('opdump/') or other.endswith('.h')) and declares(other):
+            return f'the functions of {other} are in the library'
+    return None
 
 
 def without_comments(text):
@@ -96,8 +118,8 @@ class Layout:
         found = INCLUDE.match(line)
         if found is None:
             return False
-        if found[1] == '"' and find(found[2]):
-            self.add(found[2])
+        if find(found[1]):
+            self.add(found[1])
             return True
         seen = found[0] in self.system
         if depth == 0:
@@ -111,8 +133,8 @@ class Layout:
         for line in lines:
             depth = self.deeper(depth, line)
             include = INCLUDE.match(line)
-            if depth and include and find(include[2]):
-                found.append(include[2])
+            if depth and include and find(include[1]):
+                found.append(include[1])
         return found
 
     @staticmethod
@@ -129,16 +151,16 @@ def version():
 
 
 def of_platform(folder):
-    """The headers of a folder of platform/ that need no .cpp file."""
+    """The headers of a folder of platform/ that need no library."""
     there = ROOT / 'platform' / folder
     names = sorted(f'platform/{folder}/{path.name}' for path in there.glob('*.hpp'))
     if not names:
         sys.exit(f'one_header.py: platform/{folder} has no headers')
-    left_out = [name for name in names if needs_source(name)]
-    if left_out:
-        print(f'one_header.py: left out, as they need a .cpp file: {", ".join(left_out)}', file=sys.stderr)
-    if left_out == names:
-        sys.exit(f'one_header.py: every header of platform/{folder} needs a .cpp file')
+    left_out = {name: why for name in names if (why := needs(name))}
+    for name, why in left_out.items():
+        print(f'one_header.py: {name} is left out: {why}', file=sys.stderr)
+    if len(left_out) == len(names):
+        sys.exit(f'one_header.py: every header of platform/{folder} needs the library')
     return [name for name in names if name not in left_out]
 
 
@@ -152,8 +174,8 @@ def main():
     for header in options.header:
         if find(header) is None:
             sys.exit(f'one_header.py: opdump has no header {header}')
-        if needs_source(header):
-            sys.exit(f'one_header.py: {header} needs a .cpp file')
+        if why := needs(header):
+            sys.exit(f'one_header.py: {header} cannot be in one header: {why}')
     layout = Layout(options.comments)
     for name in [*ROOTS, *(name for folder in options.platform for name in of_platform(folder)), *options.header]:
         layout.add(name)

@@ -22,7 +22,9 @@ import tempfile
 import unittest
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / 'firmware'))
+sys.path.append(str(pathlib.Path(sys.argv[1]).resolve() / 'platform'))
 import linked_size
+import one_header
 import size_test
 from profiles import configurations
 
@@ -37,6 +39,19 @@ BARE = ['-fno-exceptions', '-fno-rtti']
 BY_NAME = '-Wl,--sort-section=name'
 ARM = ['arm-none-eabi-g++', '-mcpu=cortex-m3', '-mthumb', '-Wno-psabi']
 OWN = re.compile(r'#include "((?:opdump|platform)/[^"]*)"\n')
+
+
+# What folders need of systems: declarations of our own.
+DECLARED = ROOT / 'tests/rtos/declared'
+ESP_IDF = ['-DESP_PLATFORM=1', '-isystem', str(DECLARED / 'esp_idf')]
+SYSTEMS = {'esp-idf': ESP_IDF, 'freertos': ESP_IDF, 'zephyr': ['-D__ZEPHYR__=1', '-isystem', str(DECLARED / 'zephyr')]}
+OF_THE_LIBRARY = ('opdump/acl.hpp', 'opdump/attach.h', 'opdump/attach.hpp', 'opdump/config/parse.hpp', 'opdump/opdump.h')
+
+
+def accepted_headers():
+    """The headers of include/opdump that one header may have besides what each has."""
+    names = sorted(str(path.relative_to(ROOT / 'include')) for path in (ROOT / 'include/opdump').rglob('*.hpp'))
+    return [name for name in names if one_header.needs(name) is None]
 
 
 def lay_out(output, *options, root=ROOT, folders=FOLDERS, **environment):
@@ -57,9 +72,9 @@ class OneHeader(unittest.TestCase):
             raise AssertionError(done.stderr)
         cls.said = done.stderr
 
-    def compile(self, compiler, source, *options, flags=FLAGS, run=False):
+    def compile(self, compiler, source, *options, flags=FLAGS, run=False, folder=None):
         program = self.folder / 'program'
-        done = subprocess.run([*compiler, *flags, f'-I{self.folder}', *options, *([] if run else ['-fsyntax-only']),
+        done = subprocess.run([*compiler, *flags, f'-I{folder or self.folder}', *options, *([] if run else ['-fsyntax-only']),
                                '-xc++', '-', *(['-o', program] if run else [])],
                               input=source, text=True, capture_output=True, check=False)
         return done.returncode, done.stderr
@@ -94,13 +109,14 @@ class OneHeader(unittest.TestCase):
         self.assertGreater(len(text), 1.2 * len(self.header.read_text()))
 
     def test_what_is_left_out_is_named(self):
-        self.assertIn('left out, as they need a .cpp file: platform/flashlog/log_reader.hpp\n', self.said)
+        self.assertIn('platform/flashlog/log_reader.hpp is left out: platform/flashlog/impl/log_runs.hpp needs a .cpp file\n', self.said)
         self.assertNotIn('LogReader', self.header.read_text())
         for options, words in ((['--platform', 'nowhere'], 'platform/nowhere has no headers'),
                                (['--header', 'opdump/missing.hpp'], 'no header opdump/missing.hpp'),
-                               (['--header', 'platform/posix/tree_sink.hpp'], 'needs a .cpp file')):
+                               (['--header', 'platform/posix/tree_sink.hpp'], 'needs a .cpp file'),
+                               *((['--header', name], 'are in the library') for name in OF_THE_LIBRARY)):
             done = lay_out(self.folder / 'none.hpp', *options)
-            self.assertNotEqual(done.returncode, 0)
+            self.assertNotEqual(done.returncode, 0, options)
             self.assertIn(words, done.stderr)
         self.assertFalse((self.folder / 'none.hpp').exists())
 
@@ -126,6 +142,65 @@ class OneHeader(unittest.TestCase):
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             self.assertEqual([*filter(None, pool.map(fault, there))], [])
         self.assertTrue(there)
+
+    def test_each_folder_and_header_compiles(self):
+        """Each folder of platform/ that is taken, and all headers that are, on top of it."""
+        folders = sorted({path.parent.name for path in (ROOT / 'platform').glob('*/*.hpp')})
+        self.assertGreater(len(folders), 10)
+        compilers = [['g++']] if QUICK else [['g++'], ['clang++']]
+        lay = {folder: ['--platform', folder] for folder in ([] if QUICK else folders)}
+        lay['all headers'] = [word for name in accepted_headers() for word in ('--header', name)]
+        self.assertGreater(len(lay['all headers']), 2 * 20)
+
+        def fault(item):
+            (name, options), compiler = item
+            place = self.folder / f'{name} {compiler[0]}'
+            place.mkdir()
+            done = lay_out(place / 'opdump.hpp', *options, folders=[])
+            if done.returncode:
+                return done.stderr
+            code, text = self.compile(compiler, '#include "opdump.hpp"\n', *SYSTEMS.get(name, []),
+                                      flags=['-std=c++20', '-Wall', '-Werror'], folder=place)
+            return f'{name}, {compiler}:\n{text}' if code else None
+
+        for folder, header in (('opencl', 'CL/cl.h'), ('psa', 'psa/crypto.h')):
+            if folder in lay and self.compile(HOST, f'#include <{header}>\n')[0]:
+                print(f'left out: {folder}, as {header} is not there')
+                del lay[folder]
+        for name, in compilers:
+            if not shutil.which(name):
+                print(f'left out: {name}, which is not installed')
+        # Those of clang++ are one folder in four, and all headers.
+        work = [(item, compiler) for compiler in compilers if shutil.which(compiler[0])
+                for item in [*lay.items()][::-1][::4 if compiler == ['clang++'] else 1]]
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            self.assertEqual([*filter(None, pool.map(fault, work))], [])
+
+    def test_two_sets_of_knobs_do_not_link(self):
+        def compiled(source, *knobs):
+            text = OWN.sub('#include "opdump.hpp"\n', (ROOT / 'tests/package' / source).read_text())
+            built = self.folder / f'{source}{len(knobs)}.o'
+            done = subprocess.run([*HOST, '-std=c++20', f'-I{self.folder}', *knobs, '-c', '-xc++', '-', '-o', built],
+                                  input=text, text=True, capture_output=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return built
+
+        def link(*objects):
+            return subprocess.run([*HOST, *objects, '-o', self.folder / 'linked'], text=True, capture_output=True, check=False)
+
+        caller, callee = compiled('bare_build_caller.cpp'), compiled('bare_build_callee.cpp')
+        self.assertEqual(link(caller, callee).returncode, 0)
+        done = link(caller, compiled('bare_build_callee.cpp', '-DOPDUMP_MAX_RECORDERS=3'))
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn('knobs_', done.stderr)
+
+    def test_lines_as_the_readme_says(self):
+        text = (ROOT / 'platform/README.md').read_text()
+        lines = int(re.search(r'one header of some (\d+) lines:', text)[1])
+        folders = re.findall(r'--platform (\w+)', re.search(r'one_header\.py -o opdump\.hpp .*', text)[0])
+        lay_out(self.folder / 'of the readme.hpp', folders=folders)
+        found = len((self.folder / 'of the readme.hpp').read_text().splitlines())
+        self.assertAlmostEqual(found, lines, delta=lines / 20)
 
     def test_two_layouts_are_refused(self):
         lay_out(self.folder / 'smaller.hpp', folders=['host'])

@@ -34,6 +34,12 @@ def main():
     told = {file['fileName']: file for file in bill['files']}
     if set(told) != {'./' + pathlib.Path(file).name for file in files}:
         fail(f'the build made {files}, and the bill names {sorted(told)}')
+    # All programs and libraries that are installed; the build folder is three above.
+    targets = json.loads((pathlib.Path(sbom).resolve().parents[2] / 'meson-info/intro-targets.json').read_text())
+    installed = {pathlib.Path(target['filename'][0]).name for target in targets
+                 if target['installed'] and target['type'] in ('executable', 'static library', 'shared library')}
+    if len(installed) < 5 or not installed <= {pathlib.Path(name).name for name in told}:
+        fail(f'{sorted(installed)} are installed, and the bill names {sorted(told)}')
     for path in map(pathlib.Path, files):
         file = told['./' + path.name]
         sums = {one['algorithm']: one['checksumValue'] for one in file['checksums']}
