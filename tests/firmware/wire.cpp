@@ -41,14 +41,14 @@ class StepClock final : public Clock {
 
 #if defined(__arm__)
 /// UART 0 of a CMSDK system, as the MPS2 boards have it, polled. The emulator would send at any speed, so the
-/// system's timer keeps to that of 230400 baud.
+/// system's timer keeps to that of WIRE_BAUD.
 class Uart {
  public:
   Uart() {
     at(kDivider) = 16;
     at(kControl) = 3;  // both directions
     constexpr std::uint32_t kClock = 25'000'000;
-    timer(kReload) = kClock / 23040 - 1;
+    timer(kReload) = kClock / (WIRE_BAUD / 10) - 1;
     timer(kCurrent) = 0;
     timer(kTimerControl) = 5;  // no interrupt
   }

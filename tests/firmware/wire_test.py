@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """An emulated Cortex-M3 sends a dump over its UART to `opdump receive`, through a line that loses, flips and doubles
 bytes in both directions: at 0 the dump is that of a host, byte for byte, and what Python makes of the same bytes; at
-0.1 and 5 % each record is the host's or missing and told so. The inputs of the host's dump, played back by `opdump send`
-over the same line, make the board dump the same again.
+0.1 and 5 % each record is the host's or missing and told so, and `opdump verify` names each gap or that no journal came.
+The inputs of the host's dump, played back by `opdump send` over the same line, make the board dump the same again.
 
-usage: wire_test.py SOURCE_ROOT OPDUMP HOST_COMPILER...
+usage: wire_test.py SOURCE_ROOT OPDUMP [--few] HOST_COMPILER...
+
+With --few each bad line is tried with one seed and one length of short frames only.
 
 Skips, saying so, without the ARM compiler or QEMU.
 """
+import json
 import os
 import pathlib
 import pty
@@ -29,10 +32,14 @@ from emulated import build, skip_without_tools  # noqa: E402
 
 STEPS = 3
 SECONDS = 200
+BAUD = 230400
+LARGE_WINDOW = 1 << 20  # of which nothing is let go
 
 
 class WireTest(unittest.TestCase):
     root = opdump = compiler = folder = None
+    seeds, short_frames = (1, 3, 5), (32, 64)
+    impatient = ('--wait', '1', '--idle', '5')
     maxDiff = None
 
     @classmethod
@@ -41,15 +48,18 @@ class WireTest(unittest.TestCase):
         run(*cls.compiler, '-std=c++20', '-ffp-contract=off', f'-I{cls.root}/include', f'-I{cls.root}', *sources,
             *map(str, sorted((cls.root / 'platform/posix').glob('tree*.cpp'))),
             *map(str, sorted((cls.root / 'platform/posix/tree').glob('*.cpp'))), '-o', str(cls.folder / 'host'))
-        (cls.folder / 'dump').mkdir()
-        run(str(cls.folder / 'host'), str(STEPS), cwd=cls.folder)
-        cls.host = cls.files(cls.folder / 'dump')
+        cls.hosts = {}
+        for steps in (1, STEPS):
+            (cls.folder / str(steps) / 'dump').mkdir(parents=True)
+            run(str(cls.folder / 'host'), str(steps), cwd=cls.folder / str(steps))
+            cls.hosts[steps] = cls.files(cls.folder / str(steps) / 'dump')
+        cls.host = cls.hosts[STEPS]
 
     @staticmethod
     def files(tree):
         return {str(path.relative_to(tree)): path.read_bytes() for path in tree.rglob('*') if path.is_file()}
 
-    def receive(self, rate, window, frame, *send):
+    def receive(self, rate, window, frame, *send, steps=STEPS, seed=1, options=()):
         """Sends a dump over a line of that rate; returns the tree, the bytes that the board sent, and what was said.
         With `send` the board has its images from the host's dump, played back with these options."""
         program = self.folder / f'wire-{window}-{frame}{"-playback" if send else ""}.elf'
@@ -57,23 +67,24 @@ class WireTest(unittest.TestCase):
             build(self.root, 'mps2-an385', 'cortex_m',
                   [self.root / 'tests/firmware/wire.cpp', self.root / 'examples/digits/network.cpp'], program, '-O2',
                   '-ffp-contract=off', '-mcpu=cortex-m3', f'-DWIRE_WINDOW={window}', f'-DWIRE_FRAME={frame}',
-                  *(['-DWIRE_PLAYBACK'] if send else []))
+                  f'-DWIRE_BAUD={BAUD}', *(['-DWIRE_PLAYBACK'] if send else []))
         folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
         server = socket.socket(socket.AF_UNIX)
         server.bind(str(folder / 'uart'))
         server.listen(1)
         environment = {**os.environ, 'OPDUMP_QEMU': f'-serial unix:{folder}/uart', 'OPDUMP_QEMU_SECONDS': str(SECONDS)}
-        board = subprocess.Popen(['sh', str(self.root / 'tests/firmware/qemu.sh'), 'mps2-an385', str(program), str(STEPS)],
+        board = subprocess.Popen(['sh', str(self.root / 'tests/firmware/qemu.sh'), 'mps2-an385', str(program), str(steps)],
                                  env=environment, start_new_session=True, stdout=subprocess.DEVNULL,
                                  stderr=subprocess.DEVNULL)
         uart, _ = server.accept()
         master, slave = pty.openpty()
         tty.setraw(slave)
-        command = ['send', os.ttyname(slave), str(self.folder / 'dump'), *send] if send else ['receive', os.ttyname(slave)]
-        receiver = subprocess.Popen([*self.opdump, *command, '-o', 'tree', '--idle', '20'], cwd=folder,
-                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        dump = str(self.folder / str(steps) / 'dump')
+        command = ['send', os.ttyname(slave), dump, *send] if send else ['receive', os.ttyname(slave)]
+        receiver = subprocess.Popen([*self.opdump, *command, '-o', 'tree', '--idle', '20', '--baud', str(BAUD), *options],
+                                    cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         sent = b''
-        out, back = wire.BadLine(rate, 1), wire.BadLine(rate, 2)
+        out, back = wire.BadLine(rate, seed), wire.BadLine(rate, seed + 1)
         end = time.monotonic() + SECONDS
         while receiver.poll() is None and time.monotonic() < end:
             ready = select.select([uart, master], [], [], 0.1)[0]
@@ -93,7 +104,7 @@ class WireTest(unittest.TestCase):
             os.close(end)
         uart.close()
         server.close()
-        print(f'{rate:.1%}, window {window}, frames of {frame}: {said[0].strip()}', file=sys.stderr)
+        print(f'{rate:.1%}, seed {seed}, window {window}, frames of {frame}: {said[0].strip()}', file=sys.stderr)
         return folder / 'tree', sent, receiver.returncode, said
 
     @staticmethod
@@ -118,41 +129,57 @@ class WireTest(unittest.TestCase):
                                   r'\d+ inputs that the device does not want')
         self.assertEqual(self.files(tree), self.host)
         run(*self.opdump, 'verify', str(tree))
-        run(*self.opdump, 'diff', str(self.folder / 'dump'), str(tree))
-        run(*self.opdump, 'compare', str(tree), str(self.folder / 'dump'))
+        run(*self.opdump, 'diff', str(self.folder / str(STEPS) / 'dump'), str(tree))
+        run(*self.opdump, 'compare', str(tree), str(self.folder / str(STEPS) / 'dump'))
 
     def test_a_playback_over_a_line_that_loses_one_of_a_thousand_bytes(self):
-        missing, lost, frames = self.check(0.001, 8192, 254, '--input', 'conv1:0')
+        missing, lost, frames, _ = self.check(0.001, 8192, 254, '--input', 'conv1:0')
         self.assertLess(lost, frames / 10)
 
-    def check(self, rate, window, frame, *send):
-        tree, sent, status, (out, error) = self.receive(rate, window, frame, *send)
-        files = self.files(tree)
-        journals = {path for path in self.host if path.endswith('.journal')}
+    def test_a_playback_over_a_line_that_loses_one_of_twenty_bytes(self):
+        """All inputs arrive; of the dump what arrives is the host's."""
+        _, lost, frames, _ = self.check(0.05, LARGE_WINDOW, 32, '--input', 'conv1:0', '--frame', '32', steps=1,
+                                        options=['--idle', '5'], says='^1 step, 1 input, 128 B played back')
+        self.assertLess(lost, frames)
+
+    def check(self, rate, window, frame, *send, steps=STEPS, says='.', **line):
+        """How many files are missing and frames lost, of how many, and whether the journal came."""
+        tree, sent, status, (out, error) = self.receive(rate, window, frame, *send, steps=steps, **line)
+        self.assertRegex(out, says)
+        host, files = self.hosts[steps], self.files(tree)
+        journals = {path for path in host if path.endswith('.journal')}
         for path, what in files.items():
             if path in journals:
                 # Lines of the host's in their order, and those that tell of gaps.
-                lines, host = what.decode().splitlines(), iter(self.host[path].decode().splitlines())
+                lines, wanted = what.decode().splitlines(), iter(host[path].decode().splitlines())
                 gaps = [line for line in lines if line.startswith('unreceived,')]
-                self.assertTrue(all(line in host for line in lines if line not in gaps), what)
+                self.assertTrue(all(line in wanted for line in lines if line not in gaps), what)
             else:
-                self.assertEqual(what, self.host.get(path), path)
+                self.assertEqual(what, host.get(path), path)
         lost = set()
-        for first, last in re.findall(r'frames? (\d+)(?: to (\d+))? never arrived', error):
-            lost.update(range(int(first), int(last or first) + 1))
+        gaps = {(int(first), int(last or first))
+                for first, last in re.findall(r'frames? (\d+)(?: to (\d+))? never arrived', error)}
+        for first, last in gaps:
+            lost.update(range(first, last + 1))
         frames = max(number for kind, _, _, number, _ in wire.frames(sent) if kind not in wire.UNNUMBERED) + 1
         self.assertTrue(lost <= set(range(frames)), lost)
-        missing = self.host.keys() - files.keys()
+        missing = host.keys() - files.keys()
         if not lost:
             self.assertEqual((missing, status), (set(), 0), error)
         else:
             self.assertEqual(status, 1)
         verified = subprocess.run([*self.opdump, 'verify', '--json', str(tree)], capture_output=True, text=True, check=False)
         self.assertEqual(verified.returncode, 1 if lost else 0, verified.stdout)
+        found = json.loads(verified.stdout)['findings']
+        has_journal = bool(journals & files.keys())
+        if has_journal:
+            self.assertEqual({(one['first'], one['last']) for one in found if one['kind'] == 'unreceived'}, gaps)
+        else:
+            self.assertIn('no_journal', [one['kind'] for one in found])
         # A file is missing when one of its frames is, and only then.
         for path, numbers in self.frames_of_files(sent).items():
             self.assertEqual(path in missing, bool(numbers & lost), path)
-        return len(missing), len(lost), frames
+        return len(missing), len(lost), frames, has_journal
 
     @staticmethod
     def frames_of_files(sent):
@@ -173,20 +200,46 @@ class WireTest(unittest.TestCase):
         return span
 
     def test_a_line_that_loses_one_of_a_thousand_bytes(self):
-        missing, lost, frames = self.check(0.001, 8192, 254)
-        self.assertLess(lost, frames / 10)
+        for seed in self.seeds:
+            missing, lost, frames, _ = self.check(0.001, 8192, 254, seed=seed)
+            self.assertLess(lost, frames / 10)
 
     def test_a_line_that_loses_one_of_twenty_bytes(self):
-        missing, lost, frames = self.check(0.05, 8192, 254)
+        missing, lost, frames, _ = self.check(0.05, 8192, 254, steps=1, options=self.impatient)
         self.assertGreater(lost, frames / 2)
 
-    def test_short_frames(self):
-        missing, lost, frames = self.check(0.005, 16384, 64)
-        self.assertLess(lost, frames / 2)
+    def test_short_frames_over_a_good_line(self):
+        for frame in self.short_frames:
+            tree, _, status, said = self.receive(0, 4096, frame, steps=1)
+            self.assertEqual((status, said[1]), (0, ''))
+            self.assertEqual(self.files(tree), self.hosts[1])
+
+    def test_short_frames_while_the_window_lasts(self):
+        """All that a bad line loses comes again."""
+        for frame in self.short_frames:
+            for seed in self.seeds:
+                missing, lost, _, has_journal = self.check(0.001, LARGE_WINDOW, frame, steps=1, seed=seed)
+                self.assertEqual((missing, lost, has_journal), (0, 0, True))
+
+    def test_short_frames_and_a_short_window(self):
+        for seed in self.seeds:
+            missing, lost, frames, has_journal = self.check(0.005, 4096, 64, steps=1, seed=seed, options=self.impatient)
+            self.assertTrue(has_journal)
+            self.assertLess(lost, frames / 2)
+
+    def test_short_frames_over_a_line_that_loses_one_of_twenty_bytes(self):
+        for frame in self.short_frames:
+            for seed in self.seeds:
+                missing, lost, frames, _ = self.check(0.05, LARGE_WINDOW, frame, steps=1, seed=seed, options=self.impatient)
+                self.assertGreater(lost, 0)
+                self.assertLess(lost, frames)
 
 
 def main():
     skip_without_tools()
+    if '--few' in sys.argv:
+        sys.argv.remove('--few')
+        WireTest.seeds, WireTest.short_frames = WireTest.seeds[:1], WireTest.short_frames[:1]
     root, opdump, *compiler = sys.argv[1:]
     WireTest.root, WireTest.opdump, WireTest.compiler = pathlib.Path(root), [os.path.abspath(opdump)], compiler
     with tempfile.TemporaryDirectory() as folder:

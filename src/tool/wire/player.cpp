@@ -65,6 +65,8 @@ Player::Sent Player::deliver(wire::Kind kind, Bytes body) {
   answered_ = false;
   const Clock::time_point begun = Clock::now();
   milliseconds patience = 2 * answer_time_;
+  const bool may_run = runs_;
+  runs_ = kind == wire::Kind::step;
   Clock::time_point sent = begun;
   line_.write(sealed);
   while (!answered_) {
@@ -75,8 +77,8 @@ Player::Sent Player::deliver(wire::Kind kind, Bytes body) {
     if (answered_) break;
     if (now - begun >= wait_) return Sent::lost;
     if (now - sent < patience) continue;
-    // Only a device that is busy takes longer each time.
-    patience = std::min(2 * patience, kMostPatience);
+    // A device that runs a step takes its time; of others the frame or the answer was lost, or they are slow.
+    patience = std::min(may_run ? 2 * patience : patience * 5 / 4 + milliseconds(1), kMostPatience);
     sent = now;
     line_.write(sealed);
     ++resent_;

@@ -52,6 +52,7 @@ class Player {
   const std::size_t piece_bytes_;
   std::uint32_t next_ = 0;  // number of the next frame
   bool answered_ = false;   // the frame before it
+  bool runs_ = false;       // that one lets the device run a step
   Status status_ = Status::ok;
   std::uint64_t resent_ = 0;
   std::chrono::milliseconds answer_time_{100};

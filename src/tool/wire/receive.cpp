@@ -20,7 +20,7 @@ usage: opdump receive DEVICE|HOST:PORT|FILE -o DIR [--baud N] [--wait SECONDS] [
                      writes what arrives below DIR, as the tree of files that the device would have written with
                      a file system; made if it is missing, and must be empty
       --baud N       of a serial line: 115200 unless it is given
-      --wait SECONDS gives up frames that do not arrive for so long although they were asked for; 5 otherwise
+      --wait SECONDS gives up frames when none of those that were asked for arrives for so long; 5 otherwise
       --idle SECONDS ends when nothing new arrives for so long; otherwise Ctrl-C ends it, or the device does
 
 DEVICE is a serial line such as /dev/ttyUSB0, a USB device such as /dev/ttyACM0, or a socket of the file system;

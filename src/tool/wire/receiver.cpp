@@ -27,8 +27,10 @@ constexpr milliseconds kMostAnswerTime(2000);
 /// At once; a receive buffer of 64 bytes has room for them.
 constexpr std::size_t kMostRequests = 3;
 constexpr milliseconds kDrawEvery(200);
-/// For one frame; then its line is too bad for its length.
+/// For one frame, while no other one comes; then its line is too bad for its length.
 constexpr std::uint32_t kMostAsks = 20;
+/// For one frame, while others come.
+constexpr std::uint32_t kMostPatientAsks = 80;
 
 }  // namespace
 
@@ -134,6 +136,11 @@ void Receiver::take(WireFrame&& frame) {
   } else {
     last_news_ = last_frame_;
     ++frames_;
+    for (const Asked& one : asked_) {
+      if (frame.number - one.first >= one.count) continue;
+      hears_ = true;
+      answered_ = last_frame_;
+    }
   }
   if (reception_ && (reception_->boot() != frame.boot || reception_->contradicts(frame))) end_boot();
   if (!reception_ && !begin_boot(frame.boot)) return;
@@ -194,12 +201,12 @@ void Receiver::give_up_on_time() {
     return;
   }
   if (!there_) return;
-  if (asks_for_missing_ > kMostAsks) {
+  if (asks_for_missing_ > kMostAsks && last_news_ < missing_since_) {
     reception_->give_up_first();
   } else if (now - missing_since_ >= options_.wait) {
     if (answered_ < missing_since_) {
       reception_->give_up_all();  // nobody hears
-    } else {
+    } else if (asks_for_missing_ > kMostPatientAsks || now - answered_ >= options_.wait) {
       reception_->give_up_first();
     }
   }
@@ -225,12 +232,12 @@ void Receiver::ask_on_time() {
   unsigned frames = 0;
   for (const Reception::Missing& what : missing) {
     ask(reception_->boot(), what);
-    asked_.push_back({what.first, now});
+    asked_.push_back({what.first, what.count, now});
     frames += what.count;
   }
   constexpr unsigned kBitsOfByte = 10;
   next_ask_ = now + 2 * answer_time_ +
-              milliseconds(1000u * kBitsOfByte * (wire::kMaxFrameBytes + 3) * frames / options_.baud);
+              milliseconds(1000u * kBitsOfByte * reception_->longest() * frames / options_.baud);
 }
 
 void Receiver::ask(std::uint32_t boot, Reception::Missing what) {

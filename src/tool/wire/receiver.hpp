@@ -88,10 +88,11 @@ class Receiver {
 
   struct Asked {
     std::uint32_t first;
+    std::uint32_t count;
     Clock::time_point at;
   };
   std::vector<Asked> asked_;  // and not answered
-  bool hears_ = false;        // one of the latest requests was answered
+  bool hears_ = false;        // something came of the latest requests
   std::chrono::milliseconds answer_time_{150};
 
   bool shown_ = false;

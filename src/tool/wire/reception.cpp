@@ -48,13 +48,22 @@ void Reception::take(WireFrame&& frame) {
     return;
   }
   known_ = std::max(known_, number + 1);
+  constexpr std::size_t kAround = 3;  // zeros, and the first code
+  longest_ = std::max(
+      longest_, static_cast<std::uint32_t>(wire::kBodyAt + frame.body.size() + wire::kCrcBytes + kAround));
   if (number < next_) return;
   waiting_.emplace(number, std::move(frame));
   advance();
 }
 
+std::uint8_t Reception::most_asked() const {
+  constexpr std::uint32_t kAnswerBytes = 8 * (wire::kMaxFrameBytes + 3);
+  return static_cast<std::uint8_t>(std::min(kAnswerBytes / longest_, 255u));
+}
+
 std::vector<Reception::Missing> Reception::missing(std::size_t most) const {
   std::vector<Missing> found;
+  const std::uint8_t frames = most_asked();
   for (std::uint64_t at = next_; at < known_ && found.size() < most;) {
     if (waiting_.contains(at)) {
       ++at;
@@ -63,7 +72,7 @@ std::vector<Reception::Missing> Reception::missing(std::size_t most) const {
     // One request for several gaps takes less time than one for each.
     std::uint8_t count = 0;
     unsigned missing = 0;
-    for (std::uint8_t i = 0; i < kMostAsked && at + i < known_; ++i) {
+    for (std::uint8_t i = 0; i < frames && at + i < known_; ++i) {
       if (waiting_.contains(at + i)) continue;
       const auto span = static_cast<std::uint8_t>(i + 1);
       if (2 * ++missing >= span) count = span;
@@ -75,7 +84,8 @@ std::vector<Reception::Missing> Reception::missing(std::size_t most) const {
 }
 
 void Reception::give_up_first() {
-  if (const std::vector<Missing> first = missing(1); !first.empty()) lose_before(next_ + first[0].count);
+  if (const std::vector<Missing> first = missing(1); !first.empty())
+    lose_before(next_ + std::min(first[0].count, kMostGivenUp));
 }
 
 void Reception::give_up_all() {

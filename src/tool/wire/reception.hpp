@@ -18,7 +18,6 @@ class Reception {
     std::uint32_t first = 0;
     std::uint8_t count = 0;
   };
-  static constexpr std::uint8_t kMostAsked = 8;
 
   Reception(std::uint32_t boot, ReceivedTree tree) : boot_(boot), tree_(std::move(tree)) {}
 
@@ -31,10 +30,14 @@ class Reception {
   /// A frame that does not contradict. One that came before is passed over.
   void take(WireFrame&& frame);
 
-  /// Of the frames that are known of, the first ones, in as many requests as `most`.
+  /// Of the frames that are known of, the first ones, in as many requests as `most`. An answer has about as many
+  /// bytes as eight of the longest frames, so of short ones more are asked for at once.
   std::vector<Missing> missing(std::size_t most) const;
 
-  /// Gives up what `missing` names first; or all frames that are missing.
+  /// Bytes on the line of the longest frame that has come.
+  std::uint32_t longest() const { return longest_; }
+
+  /// Gives up the first frames that are missing, eight at most; or all.
   void give_up_first();
   void give_up_all();
 
@@ -45,6 +48,9 @@ class Reception {
   void finish();
 
  private:
+  static constexpr std::uint8_t kMostGivenUp = 8;
+
+  std::uint8_t most_asked() const;
   std::uint64_t extended(std::uint32_t number) const;
   void advance();
   void lose_before(std::uint64_t number);
@@ -64,6 +70,7 @@ class Reception {
   std::uint64_t known_ = 0;           // behind the highest number that is known of
   std::optional<std::uint64_t> gap_;  // first frame of the one before `next_`, which may go on
   bool ended_ = false;
+  std::uint32_t longest_ = 32;
 };
 
 }  // namespace opdump::tool
