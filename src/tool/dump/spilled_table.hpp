@@ -12,7 +12,7 @@
 namespace opdump::tool {
 
 /// Any number of texts in bounded memory, each of which can be read by its number: what passes 1 MiB lies in
-/// a temporary file, of which the pages that were read last are kept. Besides it takes 1 byte of memory for
+/// a temporary file, of which the pages that were read last are kept. Besides it takes 2 bytes of memory for
 /// each KiB of texts. Several threads may read at once, while none adds.
 class SpilledTable {
  public:
