@@ -37,9 +37,8 @@ environment
                     unpacked, for --all; they are downloaded otherwise
   OPDUMP_SPDX_SCHEMA  the schema of SPDX 2.3 in JSON: the bill of materials of the build has to keep it
   OPDUMP_FIRMWARE_KILLS  how often --firmware kills each of five boards; 20 by default
-  OPDUMP_FREERTOS   folder with the headers of FreeRTOS in include/ and its kernel for a Cortex-M3 in
-                    lib/libfreertos.a (tests/firmware/freertos_test.py says how it is configured): its tasks have to
-                    capture and drain
+  OPDUMP_FREERTOS   checkout of FreeRTOS's kernel (GitHub FreeRTOS/FreeRTOS-Kernel): its tasks have to capture and
+                    drain on a Cortex-M3
   CXX               the compiler of the first build
   OPDUMP_CANN_INCLUDE  folder of CANN's headers, which holds acl/acl_rt.h: opdump's have to compile with them
   OPDUMP_ASCEND_RECORDS  how many records the simulated Ascend device copies in random order; 2000 by default

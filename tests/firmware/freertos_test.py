@@ -7,11 +7,8 @@ missing is what was counted as lost.
 usage: freertos_test.py SOURCE_ROOT OPDUMP
 
 environment
-  OPDUMP_FREERTOS  a folder with FreeRTOS's headers, its port's and its FreeRTOSConfig.h in include/, and the kernel
-                   for a Cortex-M3 at 25 MHz (port GCC/ARM_CM3) in lib/libfreertos.a. The config: ticks of 1 ms and a
-                   tick hook, static allocation with the memory of its own tasks (configKERNEL_PROVIDED_STATIC_MEMORY),
-                   eTaskGetState, vTaskSuspend, vTaskDelete and vTaskDelay, configMAX_SYSCALL_INTERRUPT_PRIORITY 0xa0
-                   or less, and configASSERT none or assert_failed(__FILE__, __LINE__).
+  OPDUMP_FREERTOS  a checkout of FreeRTOS-Kernel (GitHub FreeRTOS/FreeRTOS-Kernel), version 11 or later. Its tasks and
+                   its port GCC/ARM_CM3 are compiled with freertos/FreeRTOSConfig.h.
 Skips, saying so, without that folder, the ARM compiler or QEMU.
 """
 import os
@@ -32,6 +29,20 @@ OPS = ('conv1', 'relu1', 'dense1')
 CAPTURED = re.compile(r'(\d+) captured by a task, (\d+) by an interrupt; (\d+) written, (\d+) lost')
 
 
+PORT = 'portable/GCC/ARM_CM3'
+
+
+def built_kernel(root, kernel, folder):
+    """The objects of the kernel, and the options with which a program includes its headers."""
+    includes = [word for place in (kernel / 'include', kernel / PORT, root / 'tests/firmware/freertos') for word in ('-isystem', str(place))]
+    objects = []
+    for source in ('list.c', 'tasks.c', f'{PORT}/port.c'):
+        objects.append(folder / f'{pathlib.Path(source).stem}.o')
+        run('arm-none-eabi-gcc', '-Os', '-mcpu=cortex-m3', '-mthumb', '-ffunction-sections', '-fdata-sections', *includes,
+            '-c', str(kernel / source), '-o', str(objects[-1]))
+    return objects, includes
+
+
 class FreeRtos(unittest.TestCase):
     root = opdump = kernel = None
 
@@ -41,9 +52,9 @@ class FreeRtos(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
         cls.program = cls.folder / 'main.elf'
-        build(cls.root, 'mps2-an385', 'cortex_m',
-              [cls.root / 'tests/firmware/freertos/main.cpp', cls.kernel / 'lib/libfreertos.a'], cls.program, '-Os',
-              '-mcpu=cortex-m3', '-isystem', str(cls.kernel / 'include'))
+        objects, includes = built_kernel(cls.root, cls.kernel, cls.folder)
+        build(cls.root, 'mps2-an385', 'cortex_m', [cls.root / 'tests/firmware/freertos/main.cpp', *objects], cls.program,
+              '-Os', '-mcpu=cortex-m3', *includes)
 
     def run_firmware(self, steps, interrupts_per_second):
         """Records captured by the task and by the interrupt, written and lost; and the folder of the dump."""
@@ -101,7 +112,7 @@ if __name__ == '__main__':
     skip_without_tools()
     FreeRtos.root, FreeRtos.opdump = pathlib.Path(sys.argv[1]), sys.argv[2]
     FreeRtos.kernel = pathlib.Path(os.environ['OPDUMP_FREERTOS'])
-    for needed in ('include/FreeRTOS.h', 'include/FreeRTOSConfig.h', 'lib/libfreertos.a'):
+    for needed in ('include/FreeRTOS.h', 'tasks.c', f'{PORT}/port.c'):
         if not (FreeRtos.kernel / needed).exists():
             sys.exit(f'OPDUMP_FREERTOS: {FreeRtos.kernel} has no {needed}')
     unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -50,13 +50,13 @@ def copy_sources(root, source):
 
 def complete(root):
     """The files for shells, where these look for them."""
-    for shell, place in (('bash', 'bash-completion/completions/opdump'), ('zsh', 'zsh/vendor-completions/_opdump')):
+    for shell, place in (('bash', 'bash-completion/completions/opdump.bash'), ('zsh', 'zsh/vendor-completions/_opdump')):
         file = pathlib.Path('/usr/share') / place
         if not file.is_file():
             fail(f'{file} is not installed')
         if shutil.which(shell) is None:
             print(f'left out: completion by {shell}, which is not installed')
-    if manual_test.completed(pathlib.Path('/usr/share/bash-completion/completions/opdump'), 'opdump', 'verify', '--q') != ['--quick']:
+    if manual_test.completed(pathlib.Path('/usr/share/bash-completion/completions/opdump.bash'), 'opdump', 'verify', '--q') != ['--quick']:
         fail('bash should complete opdump verify --q')
     if shutil.which('zsh') and manual_test.zsh_completed('/usr/share/zsh/vendor-completions', 'opdump verify --q') != 'verify --quick':
         fail('zsh should complete opdump verify --q')

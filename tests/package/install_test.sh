@@ -84,6 +84,44 @@ if [ "$printed" != "opdump $version, C API 1.$minor" ] || ! readelf -d "$work/sh
   exit 1
 fi
 
+# Another prefix, with a space in its name: by the opdump.pc that is made for it, as it is and moved.
+meson setup "$work/spaced" "$(dirname "$0")/../.." --prefix='/opt/x y' --libdir=lib -Dtests=disabled \
+  -Dexamples=disabled >"$work/spaced.log" || { cat "$work/spaced.log" && exit 1; }
+include=$(dirname "$(dirname "$(find "$work/root" -path '*/opdump-*/opdump' -type d)")")
+for place in "$work/root/opt/x y" "$work/moved to/here"; do
+  mkdir -p "$place/lib/pkgconfig"
+  cp -R "$include" "$place/include"
+  cp "$(find "$work/root" -name libopdump.a | head -n 1)" "$place/lib"
+  cp "$work/spaced/meson-private/opdump.pc" "$place/lib/pkgconfig"
+done
+# flags_in PLACE OPTION...: what pkg-config says of opdump there, quoted for a shell.
+flags_in() {
+  place=$1
+  shift
+  PKG_CONFIG_PATH="$place/lib/pkgconfig" pkg-config "$@" opdump
+}
+flags_of_prefix=$(flags_in "$work/root/opt/x y" --cflags --static --libs)
+flags_of_moved=$(unset PKG_CONFIG_SYSROOT_DIR && flags_in "$work/moved to/here" --define-prefix --cflags --static --libs)
+for flags in "$flags_of_prefix" "$flags_of_moved"; do
+  "${CC:-cc}" -std=c99 -c "$(dirname "$0")/consumer.c" -I"$include/opdump-0" -o "$work/consumer.o"
+  (
+    compiler=$*
+    eval "set -- $flags"
+    # shellcheck disable=SC2086  # the compiler's words
+    echo '#include <opdump/version.h>' | $compiler -fsyntax-only "$@" -xc++ -
+    # shellcheck disable=SC2086
+    $compiler "$work/consumer.o" -o "$work/spaced consumer" "$@"
+  )
+  printed=$(cd "$work" && "./spaced consumer")
+  case $printed in
+    "opdump $version, "*) ;;
+    *)
+      echo "the program that links what lies in '/opt/x y' or was moved printed: $printed"
+      exit 1
+      ;;
+  esac
+done
+
 # A runtime is attached from C++17, and from C.
 printf '{"dump": {"dump_path": "%s", "dump_list": [{}]}}' "$work" >"$work/attach.json"
 # shellcheck disable=SC2046
