@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "src/tool/dump/directory_list.hpp"
+#include "src/tool/dump/file_directories.hpp"
 #include "src/tool/dump/spilled_sort.hpp"
 
 namespace opdump::tool {
@@ -76,7 +76,7 @@ std::string sort_tensors(DumpSide& side) {
 }
 
 void for_each_directory(const DumpSide& side, const std::function<void(const std::string& directory)>& take) {
-  DirectoryList directories;
+  FileDirectories directories;
   for (const DumpFile& file : side.files)
     directories.add(file.path.substr(0, std::min(file.path.rfind('/'), file.path.size())));
   directories.for_each(take);

@@ -9,7 +9,7 @@
 #include "src/tool/compare/compare_side.hpp"
 #include "src/tool/diff/signature.hpp"
 #include "src/tool/diff/tensor_sums.hpp"
-#include "src/tool/dump/directory_list.hpp"
+#include "src/tool/dump/file_directories.hpp"
 #include "src/tool/dump/mapped_file.hpp"
 #include "src/tool/verify/journal_line.hpp"
 
@@ -101,7 +101,7 @@ bool RunReader::look(const std::string& path, const std::string& name, std::size
   std::uint64_t found = 0;
   bool named = false;
   std::vector<FoundFile> digests;
-  DirectoryList directories;
+  FileDirectories directories;
   const auto take = [&](const FoundFile& file) {
     ++found;
     named = file.named;

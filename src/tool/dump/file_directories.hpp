@@ -9,7 +9,7 @@
 namespace opdump::tool {
 
 /// The directories of any number of files, in bounded memory.
-class DirectoryList {
+class FileDirectories {
  public:
   void add(std::string_view directory) {
     if (is_new(directory)) static_cast<void>(sort_.add(directory));
