@@ -72,11 +72,17 @@ inline constexpr bool kAlways = true;
 }  // namespace OPDUMP_NAMESPACE
 }  // namespace opdump
 
-/// Marks a function that is compiled into one frame with all it calls, on machines with enough registers.
+/// OPDUMP_HOT marks a function that is compiled into one frame with all it calls, on machines with enough
+/// registers. The other two mark what a sink may override on 64-bit machines only, and what overrides it: firmware
+/// has no room for a function that only saves calls.
 #if OPDUMP_ENABLED && OPDUMP_SMALL_CODE == 0 && UINTPTR_MAX > 0xffffffff
 #define OPDUMP_HOT [[gnu::noinline, gnu::flatten]]
+#define OPDUMP_VIRTUAL_IF_WIDE virtual
+#define OPDUMP_OVERRIDE_IF_WIDE override
 #else
 #define OPDUMP_HOT
+#define OPDUMP_VIRTUAL_IF_WIDE [[gnu::always_inline]]
+#define OPDUMP_OVERRIDE_IF_WIDE
 #endif
 
 /// Marks a function that is kept out of its caller's frame; the second, on machines with few registers.

@@ -49,16 +49,6 @@ inline constexpr ObjectId kNoObject{0xffffffff};
 /// together with one of them.
 inline constexpr std::uint32_t kMaxOpenObjects = OPDUMP_MAX_RECORDERS + (build::kFaults ? 1 : 0);
 
-/// Mark what a sink may override on 64-bit machines only, and what overrides it: firmware has no room for a
-/// function that only saves calls.
-#if OPDUMP_SMALL_CODE == 0 && UINTPTR_MAX > 0xffffffff
-#define OPDUMP_VIRTUAL_IF_WIDE virtual
-#define OPDUMP_OVERRIDE_IF_WIDE override
-#else
-#define OPDUMP_VIRTUAL_IF_WIDE [[gnu::always_inline]]
-#define OPDUMP_OVERRIDE_IF_WIDE
-#endif
-
 /// Where a dump goes: a tree of files, a raw flash log, a callback. Objects are written by begin, append and
 /// commit, and exist for a reader only after commit. All calls come from the drainer, one at a time;
 /// kMaxOpenObjects may be open at once.

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "opdump/impl/capture/overflow_count.hpp"
 #include "opdump/impl/capture/record_splitter.hpp"
+#include "opdump/impl/capture/recorder_context.hpp"
 #include "opdump/impl/record/wire_described.hpp"
 #include "opdump/types/overflow.hpp"
 #include "opdump/types/plan.hpp"

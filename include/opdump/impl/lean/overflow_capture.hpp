@@ -3,8 +3,8 @@
 #include <cstdint>
 
 #include "opdump/base/build.hpp"
-#include "opdump/impl/capture/overflow_count.hpp"
 #include "opdump/impl/capture/record_sender.hpp"
+#include "opdump/impl/capture/recorder_context.hpp"
 #include "opdump/types/overflow.hpp"
 #include "opdump/types/plan.hpp"
 
