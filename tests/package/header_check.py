@@ -6,8 +6,9 @@ what knobs switch elsewhere than in knobs.hpp within MOST_REGIONS.
 
 usage: header_check.py COMPILER SOURCE_ROOT [--few] [SHARE [PROFILE...]]
 
-Of the headers alone one in SHARE is compiled, and only under the PROFILEs if there are any; with --few all of them
-together too only under those.
+Of the headers alone one in SHARE is compiled, which are others with each commit, and each that the last 20 commits have
+changed, unless SHARE is more than 8; and only under the PROFILEs if there are any. With --few all of them together too
+only under those.
 """
 import concurrent.futures
 import os
@@ -17,6 +18,7 @@ import subprocess
 import sys
 
 from profiles import configurations
+from sources_alone_test import turn
 
 FLAGS = '-std=c++20 -fno-exceptions -fno-rtti -Wall -Wextra -Wconversion -Wshadow -Wundef -Werror -fsyntax-only -xc++ -'.split()
 
@@ -120,6 +122,14 @@ def told(flags):
     return ' with ' + ' '.join(knobs) if knobs else ''
 
 
+def chosen(root, headers, share):
+    """One in `share`, and those that changed of late where there is time for them."""
+    done = subprocess.run(['git', '-C', root, 'diff', '--name-only', 'HEAD~20'], capture_output=True, text=True, check=False)
+    changed = {path.removeprefix('include/') for path in done.stdout.split()} if done.returncode == 0 and share <= 8 else set()
+    start = turn(root) % share
+    return [header for number, header in enumerate(headers) if number % share == start or str(header) in changed]
+
+
 def has_header(compiler, header):
     return subprocess.run([compiler, '-fsyntax-only', '-xc', '-'], input=f'#include <{header}>\n', text=True,
                           capture_output=True, check=False).returncode == 0
@@ -145,15 +155,16 @@ def main():
         sys.exit(f'only {len(headers)} headers found below {root}')
     if unknown := set(alone) - set(configurations()):
         sys.exit(f'profiles.txt has no {unknown}')
+    some = headers if share == 1 else chosen(root, headers, share)
     work = [(compile_alone, header, flags) for header in c_headers for flags in (C_FLAGS, C_CXX_FLAGS)]
     for name, knobs in configurations().items():
         flags = [f'-D{knob}' for knob in knobs] + FLAGS
         if name in alone:
-            work += [(compile_alone, header, flags) for header in headers[::share] + c_headers]
+            work += [(compile_alone, header, flags) for header in some + c_headers]
         if name in alone or not few:
             work += [(compile_all, headers, flags)]
     work += [(compile_alone, header, CXX17_FLAGS) for header in FOR_CXX17]
-    work += [(compile_as_old, header) for header in headers[::share] if str(header) not in FOR_CXX17]
+    work += [(compile_as_old, header) for header in some if str(header) not in FOR_CXX17]
     work += [(count_read, header) for header in MOST_READ]
     work += [(refuse, knob, names) for knob, names in REFUSED.items()]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
