@@ -101,7 +101,7 @@ class StepJudge {
   }
 
   Verdict verdict(std::size_t turn) const { return verdicts_[turn]; }
-  bool is_fed(std::size_t turn) const { return first_bad_ && turn > *first_bad_; }
+  bool is_fed(std::size_t turn) const { return turn > first_bad_; }
 
  private:
   static bool begins(const OpVerdict& op) {
@@ -165,7 +165,7 @@ class StepJudge {
   const SpilledList<StepOp>& ops_;
   const Misreads& misreads_;
   std::vector<Verdict> verdicts_;         ///< by turn
-  std::optional<std::size_t> first_bad_;  ///< the first operator whose output diverges
+  std::size_t first_bad_ = SIZE_MAX;  ///< the first operator whose output diverges
 };
 
 }  // namespace
