@@ -26,6 +26,8 @@ void read_fields(FieldReader& from, PairResult& result);
 /// tensors. Several threads may read at once.
 class PairResults {
  public:
+  using value_type = PairResult;
+
   /// `large`: the numbers of pairs of large tensors.
   explicit PairResults(std::vector<std::size_t> large = {}) : large_(std::move(large)) {}
 
@@ -35,40 +37,15 @@ class PairResults {
   std::size_t size() const { return list_.size(); }
   bool empty() const { return list_.empty(); }
   PairResult operator[](std::size_t number) const { return list_[place_of(number)]; }
+  /// As SpilledList::read.
+  void read(std::size_t number, std::string& text, PairResult& result) const {
+    list_.read(place_of(number), text, result);
+  }
 
   /// Why results are missing; else empty.
   const std::string& error() const { return list_.error(); }
 
-  class Iterator {
-   public:
-    using iterator_category = std::input_iterator_tag;
-    using value_type = PairResult;
-    using difference_type = std::ptrdiff_t;
-    using pointer = const PairResult*;
-    using reference = const PairResult&;
-
-    Iterator(const PairResults& results, std::size_t number) : results_(&results), number_(number) { read(); }
-
-    const PairResult& operator*() const { return result_; }
-    const PairResult* operator->() const { return &result_; }
-    Iterator& operator++() {
-      ++number_;
-      read();
-      return *this;
-    }
-    bool operator==(const Iterator& other) const { return number_ == other.number_; }
-    bool operator!=(const Iterator& other) const { return number_ != other.number_; }
-
-   private:
-    void read() {
-      if (number_ < results_->size()) result_ = (*results_)[number_];
-    }
-
-    const PairResults* results_;
-    std::size_t number_;
-    PairResult result_{};
-  };
-
+  using Iterator = NumberedIterator<PairResults>;
   Iterator begin() const { return Iterator(*this, 0); }
   Iterator end() const { return Iterator(*this, size()); }
 

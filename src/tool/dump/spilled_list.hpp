@@ -1,10 +1,10 @@
 #pragma once
 #include <cstddef>
-#include <iterator>
 #include <string>
 #include <utility>
 
 #include "src/tool/dump/fields.hpp"
+#include "src/tool/dump/numbered_iterator.hpp"
 #include "src/tool/dump/spilled_table.hpp"
 
 namespace opdump::tool {
@@ -49,44 +49,7 @@ class SpilledList {
 
   T back() const { return (*this)[size() - 1]; }
 
-  /// Why values are missing; else empty.
-  const std::string& error() const { return table_.error(); }
-
-  class Iterator {
-   public:
-    using iterator_category = std::input_iterator_tag;
-    using value_type = T;
-    using difference_type = std::ptrdiff_t;
-    using pointer = const T*;
-    using reference = const T&;
-
-    Iterator(const SpilledList& list, std::size_t number) : list_(&list), number_(number) { read(); }
-
-    const T& operator*() const { return value_; }
-    const T* operator->() const { return &value_; }
-    Iterator& operator++() {
-      ++number_;
-      read();
-      return *this;
-    }
-    bool operator==(const Iterator& other) const { return number_ == other.number_; }
-    bool operator!=(const Iterator& other) const { return number_ != other.number_; }
-
-   private:
-    void read() {
-      if (number_ < list_->size()) list_->read(number_, text_, value_);
-    }
-
-    const SpilledList* list_;
-    std::size_t number_;
-    std::string text_{};
-    T value_{};
-  };
-
-  Iterator begin() const { return Iterator(*this, 0); }
-  Iterator end() const { return Iterator(*this, size()); }
-
- private:
+  /// As operator[], into `value`; `text` is only so that its memory is used again.
   void read(std::size_t number, std::string& text, T& value) const {
     text.clear();
     value = T{};
@@ -95,6 +58,14 @@ class SpilledList {
     read_fields(fields, value);
   }
 
+  /// Why values are missing; else empty.
+  const std::string& error() const { return table_.error(); }
+
+  using Iterator = NumberedIterator<SpilledList>;
+  Iterator begin() const { return Iterator(*this, 0); }
+  Iterator end() const { return Iterator(*this, size()); }
+
+ private:
   SpilledTable table_;
   std::string text_;
 };
