@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "opdump/config/torchair.hpp"
-#include "opdump/types/trigger.hpp"
 #include "tests/support/config_corpus.hpp"
 #include "tests/support/parsed_config.hpp"
+#include "tests/support/trigger_case.hpp"
 
 using namespace opdump;
 using namespace opdump::tests;
@@ -220,18 +220,5 @@ TEST_CASE("torchair: options of a program mean what they mean in JSON") {
 }
 
 TEST_CASE("torchair: triggers are read as beside CANN's object") {
-  const ParsedConfig parsed = parse_case("accept", "options_trigger");
-  const DumpOptions& options = parsed.config.options;
-  CHECK(options.history_steps == 4);
-  REQUIRE(triggers_of(options).size() == 3);
-  const TriggerRule& low = triggers_of(options)[0];
-  CHECK(low.cause() == TriggerCause::max);
-  CHECK(low.steps == 3);
-  CHECK(low.cooldown_s == 600);
-  CHECK(low.takes(0.25));
-  CHECK_FALSE(low.takes(0.5));
-  CHECK(triggers_of(options)[1].cause() == TriggerCause::latency_us);
-  CHECK(triggers_of(options)[2].call == "door");
-  CHECK(trigger_limits(options).bytes_per_day == 1'000'000);
-  CHECK(trigger_limits(options).firings_per_day == 20);
+  check_trigger_case(parse_case("accept", "options_trigger"));
 }
