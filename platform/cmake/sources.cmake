@@ -120,6 +120,8 @@ set(opdump_hosted_sources
   src/attach/tensor_list.cpp
   src/attach/thread_table.cpp
   src/attach/token_table.cpp
+)
+set(opdump_card_sources
   src/card/attribute_json.cpp
   src/card/card_json.cpp
   src/card/json_writer.cpp
