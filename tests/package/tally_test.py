@@ -14,6 +14,13 @@ TALLY = pathlib.Path(sys.argv[1]).resolve() / 'tests/tally.py'
 UNITTEST = ('test_a (x.X) ... ok\ntest_b (x.X) ... skipped "there\'s no cc"\ntest_c (x.X) ... skipped \'no QEMU\'\n'
             '\nRan 3 tests in 0.1s\n\nOK (skipped=2)\n')
 
+DOCTEST_FAILURE = ('=' * 79 + '\nring_test.cpp:7:\nTEST CASE:  rings\n\n'
+                   'ring_test.cpp:9: ERROR: CHECK( a == b ) is NOT correct!\n  values: CHECK( 1 == 2 )\n\n')
+DOCTEST_SUMMARY = '[doctest] test cases: 7 | 6 passed | 1 failed | 0 skipped\n'
+UNITTEST_FAILURE = ('test_a (x.X) ... FAIL\n\n' + '=' * 70 + '\nFAIL: test_a (x.X)\n' + '-' * 70 +
+                    '\nTraceback (most recent call last):\nAssertionError: 1 != 2\n\n' + '-' * 70 +
+                    '\nRan 2 tests in 0.1s\n\nFAILED (failures=1)\n')
+
 
 class Tally(unittest.TestCase):
     def tally(self, *tests, code=0):
@@ -43,9 +50,20 @@ class Tally(unittest.TestCase):
                          ['skipped: plain: a (there is no QEMU)', '1 passed, 0 failed'])
 
     def test_failures(self):
-        self.assertEqual(self.tally({'name': 'a', 'result': 'TIMEOUT', 'stderr': UNITTEST}, code=1)[::2],
-                         ['failed: plain: a', '1 passed, 1 failed'])
+        told = self.tally({'name': 'a', 'result': 'TIMEOUT', 'stderr': UNITTEST}, code=1)
+        self.assertEqual([told[0][:7], told[1], told[-1]], ['skipped', 'failed: plain: a', '1 passed, 1 failed'])
         self.assertEqual(self.tally(code=1), ['0 passed, 0 failed'])
+
+    def test_failed_assertions_are_told_last(self):
+        noise = 'opdump: never captured: model "m"\n' * 400
+        self.assertEqual(self.tally({'name': 'a', 'result': 'FAIL', 'stdout': noise + DOCTEST_FAILURE + noise + DOCTEST_SUMMARY}, code=1),
+                         ['failed: plain: a', '  TEST CASE:  rings', '  ring_test.cpp:9: ERROR: CHECK( a == b ) is NOT correct!',
+                          '    values: CHECK( 1 == 2 )', '6 passed, 1 failed'])
+        self.assertEqual(self.tally({'name': 'a', 'result': 'FAIL', 'stderr': UNITTEST_FAILURE}, code=1),
+                         ['failed: plain: a', '  FAIL: test_a (x.X)', '  ' + '-' * 70, '  Traceback (most recent call last):',
+                          '  AssertionError: 1 != 2', '1 passed, 1 failed'])
+        self.assertEqual(self.tally({'name': 'a', 'result': 'FAIL', 'stderr': 'no compiler\n'}, code=1),
+                         ['failed: plain: a', '  no compiler', '0 passed, 1 failed'])
 
 
 if __name__ == '__main__':
