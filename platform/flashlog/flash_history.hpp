@@ -2,15 +2,17 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <new>
 #include <string_view>
 
-#include "opdump/base/text.hpp"
 #include "opdump/impl/drain/step_count.hpp"
 #include "opdump/port/sink.hpp"
 #include "platform/flashlog/history_tape.hpp"
+#include "platform/flashlog/impl/day_allowance.hpp"
+#include "platform/flashlog/impl/history_journal.hpp"
 #include "platform/flashlog/impl/history_out.hpp"
+#include "platform/flashlog/impl/kept_steps.hpp"
+#include "platform/flashlog/impl/remains_search.hpp"
 
 namespace opdump {
 inline namespace OPDUMP_NAMESPACE {
@@ -84,7 +86,7 @@ class FlashHistory final : public Sink {
   static constexpr std::uint32_t kRunBytes = 1024;
 
   static constexpr std::size_t memory_bytes(std::uint32_t history_steps) {
-    return sizeof(Memory) + history_steps * sizeof(Step);
+    return sizeof(Memory) + KeptSteps::memory_bytes(history_steps);
   }
 
   /// `device` is the area, `page` as for a FlashLog. Of `options` the policy and the budget do not count.
@@ -110,7 +112,7 @@ class FlashHistory final : public Sink {
     history_steps_ = history_steps;
     after_steps_ = after_steps;
     out_.use(nullptr);
-    first_ = count_ = 0;
+    kept_.clear();
     steps_ = {};
     is_step_due_ = true;
     written_bytes_ = 0;
@@ -119,8 +121,7 @@ class FlashHistory final : public Sink {
     allowed_bytes_ = UINT64_MAX;
     if (history_steps == 0 || memory.size() < memory_bytes(history_steps)) return;
     out_.use(::new (memory.data()) Memory);
-    ring_ = reinterpret_cast<Step*>(memory.data() + sizeof(Memory));
-    for (std::uint32_t i = 0; i < history_steps; ++i) ::new (&ring_[i]) Step;
+    kept_.use(memory.data() + sizeof(Memory), history_steps);
   }
 
   // For triggers of a config, as a TriggeredHistory says (triggered_flash_history.hpp).
@@ -172,43 +173,27 @@ class FlashHistory final : public Sink {
   }
 
   /// What is left of an earlier boot.
-  struct Remains {
-    std::uint32_t boot = 0;        ///< 0: there is nothing
-    std::uint64_t first_step = 0;  ///< of what was not written out, as that boot counted
-    std::uint64_t last_step = 0;   ///< the last whole one; less than `first_step` when there is none
-    std::uint32_t objects = 0;     ///< of these
-    bool torn = false;             ///< the step behind them is
-    bool written_out = false;      ///< all that is there was
-  };
+  using Remains = HistoryRemains;
 
   /// Finds the newest boot before `before` (default: this one) of which there are steps. Reads the area up to
   /// three times. `unfinished` while something is handed on; `no_memory` before `configure`.
   Result<Remains> remains(std::uint32_t before = UINT32_MAX) {
     if (!out_.has_memory()) return Status::no_memory;
     if (walking_) return Status::unfinished;
-    found_ = {};
-    if (before > tape_.boot()) before = tape_.boot();
-    for (;;) {
-      HistoryTape::Place at;
-      const std::uint32_t boot = tape_.find_boot(before, at);
-      if (boot == 0) break;
-      found_.boot = before = boot;
-      if (look_through(boot, at)) break;
-      found_ = {};
-    }
-    return found_;
+    return remains_.find(tape_, out_, before);
   }
 
   /// Hands on what the latest `remains` found, as a trigger would do. `not_found` when that is nothing, or is
   /// not there any more; errors of `remains`.
   [[nodiscard]] Status hand_on_remains() {
     if (walking_) return Status::unfinished;
-    if (found_.objects == 0 || tape_.is_gone(found_at_.sequence)) return Status::not_found;
+    const Remains& found = remains_.found();
+    if (found.objects == 0 || tape_.is_gone(remains_.place().sequence)) return Status::not_found;
     walking_ = of_remains_ = true;
-    start_walk(found_at_, WriteOutCause::remains);
-    out_.start(found_.first_step, found_.last_step, 0);
-    out_.expect(found_.objects);
-    found_.objects = 0;
+    start_walk(remains_.place(), WriteOutCause::remains);
+    out_.start(found.first_step, found.last_step, 0);
+    out_.expect(found.objects);
+    remains_.take();
     if (!in_pieces_) hand_on_all();
     return Status::ok;
   }
@@ -223,21 +208,17 @@ class FlashHistory final : public Sink {
   std::uint32_t lost() const { return out_.lost(); }
 
   /// Objects that were let go because they were too old, or the area went round.
-  std::uint32_t let_go() const { return let_go_; }
+  std::uint32_t let_go() const { return counts_.let_go; }
 
   /// Objects that are kept.
-  std::uint32_t kept() const {
-    std::uint32_t objects = passed_ + out_.expected();
-    for (std::uint32_t i = 0; i < count_; ++i) objects += step_at(i).objects;
-    return objects;
-  }
+  std::uint32_t kept() const { return passed_ + out_.expected() + kept_.objects(); }
 
   /// Calls that were refused for want of room, by `limit_day`, or by `allow`.
-  std::uint32_t refused_calls() const { return refused_; }
+  std::uint32_t refused_calls() const { return counts_.refused; }
 
   /// Steps that were larger than the area, and the latest of them, as this object counts.
-  std::uint32_t too_large() const { return too_large_; }
-  std::uint64_t too_large_step() const { return too_large_step_; }
+  std::uint32_t too_large() const { return counts_.too_large; }
+  std::uint64_t too_large_step() const { return counts_.too_large_step; }
 
   /// The latest step.
   std::uint64_t step() const { return step_; }
@@ -247,7 +228,7 @@ class FlashHistory final : public Sink {
 
   /// Bytes of objects that are taken in a day (0: any number), by the times of their names; without them, in
   /// all. A boot begins to count anew.
-  void limit_day(std::uint64_t bytes) { day_limit_ = bytes; }
+  void limit_day(std::uint64_t bytes) { day_.limit(bytes); }
 
   /// As those of a FlashLog. `prepare` erases nothing that is to be handed on.
   Result<bool> prepare() {
@@ -335,23 +316,14 @@ class FlashHistory final : public Sink {
   }
 
   /// A word for journals and messages.
-  static constexpr std::string_view cause_word(WriteOutCause cause) {
-    constexpr std::string_view kWords[] = {"none", "call", "overflow", "failure", "remains", "trigger"};
-    return kWords[static_cast<std::uint8_t>(cause)];
-  }
+  static constexpr std::string_view cause_word(WriteOutCause cause) { return history_cause_word(cause); }
 
  private:
   using Place = HistoryTape::Place;
   using Run = HistoryTape::Run;
   using Memory = HistoryOut::Memory;
 
-  /// A step that is kept.
-  struct Step {
-    Place place;  // behind its mark
-    std::uint32_t objects = 0;
-    std::uint32_t bytes = 0;  // of their data
-  };
-  static_assert(sizeof(Memory) % alignof(Step) == 0);
+  static_assert(sizeof(Memory) % alignof(KeptStep) == 0);
 
   /// An object that is open in the area.
   struct Begun {
@@ -368,8 +340,6 @@ class FlashHistory final : public Sink {
   /// Before anything has come, the step that is to come.
   std::uint64_t latest_step() const { return step_ != 0 ? step_ : 1; }
 
-  Step& step_at(std::uint32_t i) const { return ring_[(first_ + i) % history_steps_]; }
-
   // What comes.
 
   /// Of an object, or of lines with `bytes` bytes.
@@ -379,10 +349,7 @@ class FlashHistory final : public Sink {
     const std::size_t name_bytes = name.root.size() + name.directory.size() + name.file.size();
     if (name_bytes > kMaxNameBytes) return Status::name_too_long;
     const ObjectFacts facts = name.facts;
-    if (const std::uint64_t day = facts.unix_us / kDayMicroseconds; day > day_) {
-      day_ = day;
-      day_bytes_ = 0;
-    }
+    day_.at(facts.unix_us);
     is_step_due_ = steps_.begins(facts) || is_step_due_;
     if (is_step_due_) {
       // Of the steps before only those that are handed on stay.
@@ -405,8 +372,8 @@ class FlashHistory final : public Sink {
     if (status != Status::ok) return status;
     if (is_handing_on() && at_.sequence == 0) at_ = step_begin_;
     if (!is_handing_on()) {
-      if (count_ == history_steps_) drop_first();
-      step_at(count_++) = {step_begin_, 0, 0};
+      if (kept_.is_full()) drop_first();
+      kept_.add(step_begin_);
     }
     // The other sink's objects are ended before the next step's begin.
     if (!in_pieces_) hand_on_all();
@@ -425,7 +392,7 @@ class FlashHistory final : public Sink {
   bool take_allowed(std::uint64_t step, std::uint32_t bytes) {
     if (!is_of_write_out(step) || take_bytes(bytes)) return true;
     if (out_.until() > step_) out_.extend(step_);
-    ++refused_;
+    ++counts_.refused;
     return false;
   }
 
@@ -452,19 +419,19 @@ class FlashHistory final : public Sink {
   }
 
   bool take_room(std::uint32_t bytes) {
-    if (day_limit_ != 0 && bytes > day_limit_ - (day_bytes_ < day_limit_ ? day_bytes_ : day_limit_)) {
-      ++refused_;
+    if (!day_.has(bytes)) {
+      ++counts_.refused;
       return false;
     }
     if (tape_.has_room(bytes + kRunBytes / 4, needed_sequence())) {
-      day_bytes_ += bytes;
+      day_.take(bytes);
       return true;
     }
-    ++refused_;
+    ++counts_.refused;
     if (!tape_.has_room(bytes + kRunBytes / 4, step_begin_.sequence) && !is_too_large_) {
       is_too_large_ = true;
-      ++too_large_;
-      too_large_step_ = step_;
+      ++counts_.too_large;
+      counts_.too_large_step = step_;
     }
     return false;
   }
@@ -481,12 +448,12 @@ class FlashHistory final : public Sink {
     const std::uint64_t back = step_ - step;
     if (is_of_write_out(step)) {
       out_.expect(objects);
-    } else if (back < count_) {
-      Step& kept = step_at(count_ - 1 - static_cast<std::uint32_t>(back));
+    } else if (back < kept_.count()) {
+      KeptStep& kept = kept_.at(kept_.count() - 1 - static_cast<std::uint32_t>(back));
       kept.objects += objects;
       kept.bytes += bytes;
     } else {
-      let_go_ += objects;
+      counts_.let_go += objects;
     }
   }
 
@@ -498,19 +465,18 @@ class FlashHistory final : public Sink {
   }
 
   void drop_gone() {
-    while (count_ != 0 && tape_.is_gone(step_at(0).place.sequence)) drop_first();
+    while (kept_.count() != 0 && tape_.is_gone(kept_.at(0).place.sequence)) drop_first();
   }
 
   void drop_first() {
     // What has not been passed yet may still be handed on.
     if (walking_ && !of_remains_) {
-      passed_ += step_at(0).objects;
-      passed_bytes_ += step_at(0).bytes;
+      passed_ += kept_.at(0).objects;
+      passed_bytes_ += kept_.at(0).bytes;
     } else {
-      let_go_ += step_at(0).objects;
+      counts_.let_go += kept_.at(0).objects;
     }
-    first_ = (first_ + 1) % history_steps_;
-    --count_;
+    kept_.drop_first();
   }
 
   // What is handed on.
@@ -526,20 +492,15 @@ class FlashHistory final : public Sink {
   bool begin_write_out(WriteOutCause cause, std::uint64_t step) {
     if (!out_.has_memory()) return false;
     if (walking_ && out_.is_past_end()) finish();
-    std::uint32_t kept = passed_;
-    std::uint32_t bytes = passed_bytes_;
-    for (std::uint32_t i = 0; i < count_; ++i) {
-      kept += step_at(i).objects;
-      bytes += step_at(i).bytes;
-    }
-    if (!take_bytes(bytes)) return false;
+    if (!take_bytes(passed_bytes_ + kept_.bytes())) return false;
+    const std::uint32_t kept = passed_ + kept_.objects();
     passed_ = 0;
     passed_bytes_ = 0;
     ++triggers_;
     if (!walking_) {
-      const Place at = count_ != 0 ? step_at(0).place : Place();
+      const Place at = kept_.count() != 0 ? kept_.at(0).place : Place();
       start_walk(at, cause);
-      const std::uint64_t first = step_ + 1 - count_;
+      const std::uint64_t first = step_ + 1 - kept_.count();
       out_.start(first, 0, first);
       walking_ = true;
     }
@@ -548,7 +509,7 @@ class FlashHistory final : public Sink {
     const std::uint64_t last = latest_step() > until ? latest_step() : until;
     if (out_.until() < last) out_.extend(last);
     out_.expect(kept);
-    count_ = 0;
+    kept_.clear();
     if (!in_pieces_) hand_on_all();
     return true;
   }
@@ -608,12 +569,12 @@ class FlashHistory final : public Sink {
   void finish() {
     out_.lose_open();
     out_.lose_expected();
-    let_go_ += passed_;
+    counts_.let_go += passed_;
     passed_ = 0;
     passed_bytes_ = 0;
     const WrittenOutMark mark = {out_.from(),
                                  out_.last_step(),
-                                 of_remains_ ? found_.boot : tape_.boot(),
+                                 of_remains_ ? remains_.found().boot : tape_.boot(),
                                  out_.handed_on() - handed_before_,
                                  out_.lost() - lost_before_,
                                  cause_};
@@ -625,89 +586,16 @@ class FlashHistory final : public Sink {
     tell(mark);
   }
 
-  [[gnu::noinline]] void tell(const WrittenOutMark& mark) {
-    TextWriter line(out_.line_memory());
-    const auto add = [&line](std::string_view before, std::uint64_t number) {
-      line.add(before);
-      line.add_decimal(number);
-    };
-    add("opdump-history,1\nwritten,", mark.boot);
-    line.add(',').add(cause_word(mark.cause));
-    add(",", mark.first);
-    add(",", mark.last);
-    add(",", mark.objects);
-    add(",", mark.lost);
-    add("\nlet_go,", let_go_);
-    if (too_large_ != 0) {
-      add("\ntoo_large,", too_large_step_);
-      add(",", too_large_);
-    }
-    if (refused_ != 0) add("\nrefused,", refused_);
-    line.add('\n');
-    const Bytes part = as_bytes(line.text());
+  void tell(const WrittenOutMark& mark) {
+    const Bytes part = as_bytes(history_lines(out_.line_memory(), mark, counts_));
     if (sink_.append_lines(out_.name_beside("opdump.history"), {&part, 1}) != Status::ok) ++lost_lines_;
   }
-
-  // What remains.
-
-  /// Fills in `found_` for the boot, whose first entry is `at`. False when it has no steps.
-  bool look_through(std::uint32_t boot, const Place& at) {
-    tape_.settle();
-    HistoryOut::Seen& seen = out_.seen();
-    seen = {};
-    seen.boot = boot;
-    look_along(at, 1);
-    // What a later boot has handed on stands in its own part of the area.
-    for (std::uint32_t later = UINT32_MAX;;) {
-      Place begin;
-      later = tape_.find_boot(later, begin);
-      if (later <= boot) break;
-      look_along(begin, UINT64_MAX);
-    }
-    const std::uint64_t behind = seen.written_until + 1;
-    found_.torn = look_along(at, behind);
-    found_.objects = seen.objects + (found_.torn ? 0 : seen.latest_objects);
-    found_.last_step = seen.last_step - (found_.torn ? 1 : 0);
-    found_.first_step = seen.first_step > behind ? seen.first_step : behind;
-    found_.written_out = seen.last_step < behind;
-    found_at_ = at;
-    return seen.last_step != 0;
-  }
-
-  /// Looks at all the entries of a boot, and counts those of steps from `from` on. Whether the last step is
-  /// torn.
-  bool look_along(Place at, std::uint64_t from) {
-    out_.look(from);
-    for (bool torn = false;;) {
-      const Place before = at;
-      const Run run = tape_.take_run(at, nullptr);
-      if (run == Run::good) {
-        at = before;
-        torn = tape_.take_run(at, &out_) != Run::good;
-        if (!torn) continue;
-      }
-      if (run == Run::none) {
-        torn = torn || out_.has_open();
-        out_.lose_open();
-        return torn;
-      }
-      torn = true;
-      out_.lose_open();
-      if (run == Run::bad || run == Run::good) continue;
-      at = before;
-      if (!tape_.to_next_block(at)) return true;
-    }
-  }
-
-  static constexpr std::uint64_t kDayMicroseconds = 86400000000;
 
   Sink& sink_;
   HistoryTape tape_;
   HistoryOut out_;
   MutableBytes memory_;
-  Step* ring_ = nullptr;  // of `history_steps_`
-  std::uint32_t first_ = 0;
-  std::uint32_t count_ = 0;
+  KeptSteps kept_;
   std::uint32_t history_steps_ = 0;
   std::uint32_t after_steps_ = 0;
   StepCount steps_;
@@ -718,31 +606,25 @@ class FlashHistory final : public Sink {
   bool in_pieces_ = false;
   bool is_step_due_ = true;    // the next object begins a step
   bool is_too_large_ = false;  // the latest step
-  std::uint64_t day_ = 0;
-  std::uint64_t day_bytes_ = 0;
-  std::uint64_t day_limit_ = 0;
+  DayAllowance day_;
 
   // What is handed on: `walking_` until a step behind the last one has begun and all objects have ended.
   bool walking_ = false;
   bool of_remains_ = false;
   WriteOutCause cause_ = WriteOutCause::none;
   Place at_;
-  std::uint32_t passed_ = 0;  // objects that left `ring_` meanwhile
+  std::uint32_t passed_ = 0;  // objects that left `kept_` meanwhile
   std::uint32_t passed_bytes_ = 0;
   std::uint64_t allowed_bytes_ = UINT64_MAX;
   std::uint64_t written_bytes_ = 0;
   std::uint32_t write_outs_refused_ = 0;
   std::uint32_t records_before_ = 0;
-  Remains found_;
-  Place found_at_;
+  RemainsSearch remains_;
 
   std::uint32_t triggers_ = 0;
   std::uint32_t handed_before_ = 0;
   std::uint32_t lost_before_ = 0;
-  std::uint32_t let_go_ = 0;
-  std::uint32_t refused_ = 0;
-  std::uint32_t too_large_ = 0;
-  std::uint64_t too_large_step_ = 0;
+  HistoryCounts counts_;
   std::uint32_t lost_lines_ = 0;
   std::atomic<std::uint8_t> triggered_{0};
 };

@@ -1,0 +1,52 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "opdump/base/text.hpp"
+#include "opdump/port/sink.hpp"
+#include "platform/flashlog/history_tape.hpp"
+
+namespace opdump::flashlog {
+inline namespace OPDUMP_NAMESPACE {
+
+/// What is told of a history besides a write-out of it.
+struct HistoryCounts {
+  std::uint32_t let_go = 0;          ///< objects
+  std::uint32_t refused = 0;         ///< calls
+  std::uint32_t too_large = 0;       ///< steps
+  std::uint64_t too_large_step = 0;  ///< the latest of them
+};
+
+/// A word for journals and messages.
+constexpr std::string_view history_cause_word(WriteOutCause cause) {
+  constexpr std::string_view kWords[] = {"none", "call", "overflow", "failure", "remains", "trigger"};
+  return kWords[static_cast<std::uint8_t>(cause)];
+}
+
+/// The lines of `opdump.history` for one write-out, in `memory`.
+[[gnu::noinline]] inline std::string_view history_lines(std::span<char> memory, const WrittenOutMark& mark,
+                                                        const HistoryCounts& counts) {
+  TextWriter line(memory);
+  const auto add = [&line](std::string_view before, std::uint64_t number) {
+    line.add(before);
+    line.add_decimal(number);
+  };
+  add("opdump-history,1\nwritten,", mark.boot);
+  line.add(',').add(history_cause_word(mark.cause));
+  add(",", mark.first);
+  add(",", mark.last);
+  add(",", mark.objects);
+  add(",", mark.lost);
+  add("\nlet_go,", counts.let_go);
+  if (counts.too_large != 0) {
+    add("\ntoo_large,", counts.too_large_step);
+    add(",", counts.too_large);
+  }
+  if (counts.refused != 0) add("\nrefused,", counts.refused);
+  line.add('\n');
+  return line.text();
+}
+
+}  // namespace OPDUMP_NAMESPACE
+}  // namespace opdump::flashlog
