@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The ten measures of `opdump compare` in straightforward NumPy, for 2 x 64 MiB of float32: numpy_compare.py OPDUMP FOLDER.
+"""The ten measures of `opdump compare` in straightforward NumPy, for 2 x 64 MiB of float32:
+numpy_compare.py OPDUMP FOLDER REPETITIONS.
 
 Prints the time of NumPy in memory, and that of the whole command on the same arrays in files.
 """
@@ -9,7 +10,8 @@ import sys
 
 import numpy
 
-from best_time import best_time
+import figures
+from run_times import run_times
 
 
 def shares(values):
@@ -28,18 +30,22 @@ def measures(x, y):
 
 
 def main():
-    opdump, folder = sys.argv[1:]
+    opdump, folder = sys.argv[1:3]
+    repetitions = int(sys.argv[3])
     random = numpy.random.default_rng(1)
     x = random.standard_normal(16 << 20, dtype='f4')
     y = x * (1 + numpy.float32(0.001) * random.standard_normal(16 << 20, dtype='f4'))
     paths = [os.path.join(folder, name) for name in ('x.npy', 'y.npy')]
     for path, array in zip(paths, (x, y)):
         numpy.save(path, array)
-    with_numpy = best_time(lambda: measures(x, y), 5)
-    command = best_time(lambda: subprocess.run([opdump, 'compare', '-m', paths[0], '-g', paths[1]], check=True,
-                                               stdout=subprocess.DEVNULL), 5)
+    with_numpy = run_times(lambda: measures(x, y), repetitions)
+    command = run_times(lambda: subprocess.run([opdump, 'compare', '-m', paths[0], '-g', paths[1]], check=True,
+                                               stdout=subprocess.DEVNULL), repetitions)
     for path in paths:
         os.remove(path)
+    for what, times in (('NumPy, in memory', with_numpy), ('opdump compare, from files', command)):
+        figures.add_figure('compare', what, 'seconds', 'less', times)
+    with_numpy, command = min(with_numpy), min(command)
     print('NumPy, in memory %.3f s; opdump compare, from files, %.3f s: %.1f times as fast' %
           (with_numpy, command, with_numpy / command))
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times numpy.save, a file per tensor, as recording_bench does with the rest. Usage: numpy_save.py FOLDER > JSON"""
+"""Times numpy.save, a file per tensor, as recording_bench does with the rest. Usage: numpy_save.py FOLDER REPETITIONS > JSON"""
 import json
 import pathlib
 import sys
@@ -30,7 +30,7 @@ def measure(folder, size, count, pause_ns):
 def main():
     results = []
     with tempfile.TemporaryDirectory(dir=sys.argv[1]) as folder:
-        for _ in range(3):
+        for _ in range(int(sys.argv[2])):
             for size in (64, 256, 4096, 65536, 1048576):
                 for mode, pause_ns in (('paced', 100_000), ('flat', 0)):
                     row = measure(pathlib.Path(folder), size, 2000 if size < 1 << 20 else 200, pause_ns)

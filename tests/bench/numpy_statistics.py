@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The statistics of a dump in straightforward NumPy, beside what statistics_bench has just printed:
-numpy_statistics.py TABLE [MiB].
+numpy_statistics.py TABLE REPETITIONS [MiB].
 
 Prints, for float32 and float16, the time of both for a tensor of that size, and how many times faster each of the
 kernels is.
@@ -9,7 +9,8 @@ import sys
 
 import numpy
 
-from best_time import best_time
+import figures
+from run_times import run_times
 
 DTYPES = {'float32': 'f4', 'float16': 'f2'}
 
@@ -28,12 +29,14 @@ def speeds(path):
 
 
 def main():
-    size = int(sys.argv[2] if len(sys.argv) > 2 else 64) << 20
+    size = int(sys.argv[3] if len(sys.argv) > 3 else 64) << 20
     rows = speeds(sys.argv[1])
     for dtype, code in DTYPES.items():
         values = numpy.random.default_rng(1).standard_normal(size // 4, dtype='f4').astype(code)
         values = numpy.resize(values, size // values.itemsize)
-        with_numpy = best_time(lambda: statistics(values), 3)
+        times = run_times(lambda: statistics(values), int(sys.argv[2]))
+        figures.add_figure('statistics', '%s, NumPy' % dtype, 'GB/s', 'more', [size / time / 1e9 for time in times])
+        with_numpy = min(times)
         ours = ['%s %.1f ms, %.0f times as fast' % (kernels, size / speed * 1e3, with_numpy * speed / size)
                 for name, kernels, speed in rows if name == dtype]
         print('%s, %d MiB: NumPy %.0f ms; %s' % (dtype, size >> 20, with_numpy * 1e3, '; '.join(ours)))

@@ -144,7 +144,7 @@ for topic in $topics; do
     "$folder/tests/bench/statistics_bench" >"$folder/statistics.txt" || fail 'the benchmark failed'
     cat "$folder/statistics.txt"
     if find_numpy; then
-      "$python" tests/bench/numpy_statistics.py "$folder/statistics.txt" || fail 'the benchmark failed'
+      "$python" tests/bench/numpy_statistics.py "$folder/statistics.txt" "$repetitions" || fail 'the benchmark failed'
     fi
     continue
   fi
@@ -158,7 +158,7 @@ for topic in $topics; do
   if [ "$topic" = compare ]; then
     "$folder/tests/bench/compare_bench" || fail 'the benchmark failed'
     if find_numpy; then
-      "$python" tests/bench/numpy_compare.py "$folder/src/tool/opdump" "$scratch" || fail 'the benchmark failed'
+      "$python" tests/bench/numpy_compare.py "$folder/src/tool/opdump" "$scratch" "$repetitions" || fail 'the benchmark failed'
     fi
     continue
   fi
@@ -169,7 +169,7 @@ for topic in $topics; do
       say 'not measured: LTTng-UST, its daemon does not start (build/lttng.log)'
     fi
     if find_numpy; then
-      "$python" tests/bench/numpy_save.py "$scratch" >"$folder/numpy.json"
+      "$python" tests/bench/numpy_save.py "$scratch" "$repetitions" >"$folder/numpy.json"
       results="$results $folder/numpy.json"
     fi
   fi
