@@ -9,7 +9,7 @@
 #include "opdump/config/write_blob.hpp"
 #include "opdump/impl/format/sealed.hpp"
 #include "opdump/opdump.h"
-#include "tests/support/c_api_dump.hpp"
+#include "tests/support/c_session.hpp"
 
 using namespace opdump;
 using namespace opdump::tests;
@@ -106,7 +106,7 @@ std::vector<std::byte> plan_that_asks(const Asked& asked) {
 }
 
 /// A session of C over sinks of C.
-struct SinkStack {
+struct SinkStack : CSession {
   explicit SinkStack(opdump_take_piece take = Received::take) {
     REQUIRE(opdump_callback_sink_create(to_room.at(), to_room.bytes(), 512, take, &received, &to) ==
             OPDUMP_OK);
@@ -131,50 +131,16 @@ struct SinkStack {
   }
 
   opdump_status boot(const Asked& asked) {
-    opdump_session_options options = {};
-    options.struct_bytes = sizeof options;
-    options.clock = &clock;
-    options.block_limit_ms = 100;
-    options.sink = top;
     plan = plan_that_asks(asked);
-    session_room = std::make_unique<Room>(opdump_session_size(&options));
-    REQUIRE(opdump_session_create(session_room->at(), session_room->bytes(), &options, &session) ==
-            OPDUMP_OK);
-    const opdump_recorder_options recorder_options = {.struct_bytes = sizeof recorder_options,
-                                                      .ring_bytes = 4096,
-                                                      .max_tensors = 2,
-                                                      .known_heads = 1,
-                                                      .reserved = 0,
-                                                      .when_full = 0};
-    recorder_room = std::make_unique<Room>(opdump_recorder_size(&recorder_options));
-    REQUIRE(opdump_recorder_add(session, &recorder_options, recorder_room->at(), recorder_room->bytes(),
-                                &recorder) == OPDUMP_OK);
-    config = load(plan, config_room);
-    const opdump_status status = opdump_session_boot(session, config);
-    if (status != OPDUMP_OK) return status;
-    model_room = std::make_unique<Room>(opdump_model_size(&kNet));
-    REQUIRE(opdump_model_load(session, &kNet, model_room->at(), model_room->bytes(), &model) == OPDUMP_OK);
-    return status;
-  }
-
-  static opdump_config* load(const std::vector<std::byte>& plan, std::unique_ptr<Room>& room) {
-    room = std::make_unique<Room>(opdump_config_size(plan.size()));
-    opdump_config* config = nullptr;
-    REQUIRE(opdump_config_load_plan(room->at(), room->bytes(), plan.data(), plan.size(), &config) ==
-            OPDUMP_OK);
-    return config;
+    config = load_config(plan, config_room);
+    return CSession::boot(top, config);
   }
 
   /// Steps whose tensor has the number of the step.
   void run(int steps) {
-    for (int i = 0; i < steps; ++i, ++step) {
-      float own[4] = {1000.5f + static_cast<float>(step), 2, 3, 4};
-      opdump_tensor tensor = tensor_of_values();
-      tensor.address = reinterpret_cast<std::uintptr_t>(own);
-      REQUIRE(opdump_begin_step(recorder, model) == OPDUMP_OK);
-      REQUIRE(opdump_capture(recorder, 0, nullptr, 0, &tensor, 1) == OPDUMP_OK);
-      REQUIRE(opdump_end_step(recorder) == OPDUMP_OK);
-      static_cast<void>(opdump_session_drain(session, SIZE_MAX));
+    for (int i = 0; i < steps; ++i, ++number) {
+      float own[4] = {1000.5f + static_cast<float>(number), 2, 3, 4};
+      CSession::step(own);
     }
   }
 
@@ -183,8 +149,6 @@ struct SinkStack {
     return std::string(as_text(opdump::tests::little_endian(own, sizeof own, DType::float32)));
   }
 
-  Ticks ticks;
-  opdump_clock clock = clock_over(ticks);
   Received received;
   MaskSealer sealer;
   Room to_room{opdump_callback_sink_size(512)};
@@ -193,12 +157,9 @@ struct SinkStack {
   opdump_sink* history = nullptr;
   opdump_sink* top = nullptr;
   std::vector<std::byte> plan;
-  std::unique_ptr<Room> sealed_room, history_room, session_room, config_room, recorder_room, model_room;
-  opdump_session* session = nullptr;
+  std::unique_ptr<Room> sealed_room, history_room, config_room;
   opdump_config* config = nullptr;
-  opdump_recorder* recorder = nullptr;
-  opdump_model* model = nullptr;
-  int step = 0;
+  int number = 0;  // of the next step
 };
 
 std::string all_received(const Received& received) {
@@ -258,7 +219,7 @@ TEST_CASE("c api: a config with a seal is refused wherever the session's sink do
     REQUIRE(stack.boot({}) == OPDUMP_OK);
     std::unique_ptr<Room> room;
     const std::vector<std::byte> plan = plan_that_asks({.seal = seal_key_of('k')});
-    const opdump_config* const sealed_config = SinkStack::load(plan, room);
+    const opdump_config* const sealed_config = load_config(plan, room);
     CHECK(opdump_session_set_config(stack.session, sealed_config) == OPDUMP_ERR_NOT_SUPPORTED);
     REQUIRE(opdump_session_finalize(stack.session) == OPDUMP_OK);
   }
@@ -269,7 +230,7 @@ TEST_CASE("c api: a config with a seal is refused wherever the session's sink do
     REQUIRE(stack.boot({.seal = seal_key_of('k')}) == OPDUMP_OK);
     std::unique_ptr<Room> room;
     const std::vector<std::byte> plan = plan_that_asks({.seal = seal_key_of('l')});
-    CHECK(opdump_session_set_config(stack.session, SinkStack::load(plan, room)) == OPDUMP_ERR_NOT_SUPPORTED);
+    CHECK(opdump_session_set_config(stack.session, load_config(plan, room)) == OPDUMP_ERR_NOT_SUPPORTED);
     CHECK(opdump_session_set_config(stack.session, stack.config) == OPDUMP_OK);
     REQUIRE(opdump_session_finalize(stack.session) == OPDUMP_OK);
   }
@@ -421,7 +382,7 @@ TEST_CASE("c api: a history obeys config or program, within its memory, and noth
     // Of more steps than the sink was configured for.
     std::unique_ptr<Room> room;
     const std::vector<std::byte> plan = plan_that_asks({.history_steps = 3});
-    CHECK(opdump_session_set_config(stack.session, SinkStack::load(plan, room)) == OPDUMP_ERR_NOT_SUPPORTED);
+    CHECK(opdump_session_set_config(stack.session, load_config(plan, room)) == OPDUMP_ERR_NOT_SUPPORTED);
     REQUIRE(opdump_session_finalize(stack.session) == OPDUMP_OK);
   }
   SinkStack stack;

@@ -7,7 +7,7 @@
 
 #include "opdump/config/write_blob.hpp"
 #include "opdump/opdump.h"
-#include "tests/support/c_api_dump.hpp"
+#include "tests/support/c_session.hpp"
 #include "tests/support/trigger_bench.hpp"
 
 using namespace opdump;
@@ -16,7 +16,7 @@ using namespace opdump::tests;
 namespace {
 
 /// A session of C over a trigger sink, a history sink and a callback.
-struct TriggerStack {
+struct TriggerStack : CSession {
   explicit TriggerStack(std::vector<TriggerRule> rules, TriggerLimits limits = {}) {
     REQUIRE(opdump_callback_sink_create(to_room.at(), to_room.bytes(), 512, Received::take, &received, &to) ==
             OPDUMP_OK);
@@ -39,9 +39,7 @@ struct TriggerStack {
     asked.options.trigger_bytes_per_day = limits.bytes_per_day;
     asked.options.trigger_firings_per_day = limits.firings_per_day;
     plan = write_plan(asked);
-    config_room = std::make_unique<Room>(opdump_config_size(plan.size()));
-    REQUIRE(opdump_config_load_plan(config_room->at(), config_room->bytes(), plan.data(), plan.size(),
-                                    &config) == OPDUMP_OK);
+    config = load_config(plan, config_room);
   }
 
   opdump_trigger_options options() {
@@ -52,46 +50,11 @@ struct TriggerStack {
     return options;
   }
 
-  opdump_status boot(opdump_sink* top) {
-    opdump_session_options of = {};
-    of.struct_bytes = sizeof of;
-    of.clock = &clock;
-    of.block_limit_ms = 100;
-    of.sink = top;
-    session_room = std::make_unique<Room>(opdump_session_size(&of));
-    REQUIRE(opdump_session_create(session_room->at(), session_room->bytes(), &of, &session) == OPDUMP_OK);
-    const opdump_recorder_options recorder_options = {.struct_bytes = sizeof recorder_options,
-                                                      .ring_bytes = 4096,
-                                                      .max_tensors = 2,
-                                                      .known_heads = 1,
-                                                      .reserved = 0,
-                                                      .when_full = 0};
-    recorder_room = std::make_unique<Room>(opdump_recorder_size(&recorder_options));
-    REQUIRE(opdump_recorder_add(session, &recorder_options, recorder_room->at(), recorder_room->bytes(),
-                                &recorder) == OPDUMP_OK);
-    const opdump_status status = opdump_session_boot(session, config);
-    if (status != OPDUMP_OK) return status;
-    model_room = std::make_unique<Room>(opdump_model_size(&kNet));
-    REQUIRE(opdump_model_load(session, &kNet, model_room->at(), model_room->bytes(), &model) == OPDUMP_OK);
-    return status;
-  }
+  opdump_status boot(opdump_sink* top) { return CSession::boot(top, config); }
 
-  /// A step in which conv1 makes `value`, and, where `fails`, relu1 fails.
   void step(float value, bool fails = false) {
     float own[4] = {value, value, value, value};
-    opdump_tensor tensor = tensor_of_values();
-    tensor.address = reinterpret_cast<std::uintptr_t>(own);
-    REQUIRE(opdump_begin_step(recorder, model) == OPDUMP_OK);
-    REQUIRE(opdump_capture(recorder, 0, nullptr, 0, &tensor, 1) == OPDUMP_OK);
-    if (fails) {
-      opdump_running_op running = {};
-      running.struct_bytes = sizeof running;
-      running.op = 1;
-      REQUIRE(opdump_begin_op(recorder, &running) == OPDUMP_OK);
-      REQUIRE(opdump_capture_failure(recorder) == OPDUMP_OK);
-    }
-    REQUIRE(opdump_end_step(recorder) == OPDUMP_OK);
-    static_cast<void>(opdump_session_drain(session, SIZE_MAX));
+    CSession::step(own, fails);
   }
 
   /// The steps of which there are files.
@@ -113,8 +76,6 @@ struct TriggerStack {
   }
 
   static constexpr std::size_t kHistoryBytes = 16 * 512;
-  Ticks ticks;
-  opdump_clock clock = clock_over(ticks);
   Received received;
   Room to_room{opdump_callback_sink_size(512)};
   Room history_room{opdump_history_sink_size(kHistoryBytes)};
@@ -122,11 +83,8 @@ struct TriggerStack {
   opdump_sink* history = nullptr;
   opdump_sink* triggers = nullptr;
   std::vector<std::byte> plan;
-  std::unique_ptr<Room> trigger_room, session_room, config_room, recorder_room, model_room;
-  opdump_session* session = nullptr;
+  std::unique_ptr<Room> trigger_room, config_room;
   opdump_config* config = nullptr;
-  opdump_recorder* recorder = nullptr;
-  opdump_model* model = nullptr;
 };
 
 using FiredSteps = std::vector<int>;
