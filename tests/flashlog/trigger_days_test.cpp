@@ -5,15 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "opdump/parts/history_sink.hpp"
 #include "opdump/parts/trigger_days.hpp"
 #include "opdump/parts/triggers.hpp"
 #include "opdump/session.hpp"
 #include "platform/flashlog/day_blocks.hpp"
-#include "platform/flashlog/triggered_flash_history.hpp"
 #include "tests/support/effort.hpp"
 #include "tests/support/fakes.hpp"
 #include "tests/support/flash_emulator.hpp"
+#include "tests/support/kept_histories.hpp"
 #include "tests/support/parsed_config.hpp"
 
 using namespace opdump;
@@ -79,27 +78,6 @@ struct LastingDevice {
     dump.cut_at = UINT64_MAX;
   }
   bool is_off() const { return dump.off || part.off; }
-};
-
-struct HistoryInMemory {
-  explicit HistoryInMemory(Sink& sink) : history(sink, std::as_writable_bytes(std::span(memory))) {}
-  std::vector<std::uint64_t> memory = std::vector<std::uint64_t>(2048);
-  HistorySink history;
-};
-
-struct HistoryInFlash {
-  explicit HistoryInFlash(Sink& sink) : area(sink, device, page) {
-    part.power_on();
-    area.configure(memory, 0, 0);
-    REQUIRE(area.mount() == Status::ok);
-  }
-  FlashEmulator part{{.block_bytes = 4096, .block_count = 8, .program_bytes = 4, .bits_only_clear = true},
-                     256};
-  Device device = part.device();
-  std::byte page[FlashHistory::kPrefixBytes + 256];
-  alignas(8) std::byte memory[FlashHistory::memory_bytes(2)];
-  FlashHistory area;
-  TriggeredFlashHistory history{area};
 };
 
 /// One boot of it, under a config whose first trigger fires at each step.

@@ -12,16 +12,15 @@
 
 #include "examples/digits/network.hpp"
 #include "opdump/base/number_text.hpp"
-#include "opdump/parts/history_sink.hpp"
 #include "opdump/parts/trigger_sink.hpp"
 #include "opdump/parts/triggers.hpp"
 #include "opdump/session.hpp"
 #include "platform/flashlog/flash_log.hpp"
-#include "platform/flashlog/triggered_flash_history.hpp"
 #include "tests/support/effort.hpp"
 #include "tests/support/fakes.hpp"
 #include "tests/support/flash_contents.hpp"
 #include "tests/support/flash_emulator.hpp"
+#include "tests/support/kept_histories.hpp"
 #include "tests/support/parsed_config.hpp"
 
 using namespace opdump;
@@ -76,34 +75,6 @@ std::vector<ReadDigit> read_digits() {
   }
   return all;
 }
-
-/// A history in memory or in flash, as a device has one.
-struct InMemory {
-  explicit InMemory(Sink& sink) : history(sink, std::as_writable_bytes(std::span(memory))) {}
-  void between_steps() {}
-
-  std::vector<std::uint64_t> memory = std::vector<std::uint64_t>(2048);
-  HistorySink history;
-};
-
-struct InFlash {
-  explicit InFlash(Sink& sink) : area(sink, device, page) {
-    part.power_on();
-    area.configure(memory, 0, 0);
-    REQUIRE(area.mount() == Status::ok);
-  }
-  void between_steps() {
-    while (area.prepare().value()) continue;
-  }
-
-  FlashEmulator part{{.block_bytes = 4096, .block_count = 8, .program_bytes = 4, .bits_only_clear = true},
-                     kTriggerPage};
-  Device device = part.device();
-  std::byte page[FlashHistory::kPrefixBytes + kTriggerPage];
-  alignas(8) std::byte memory[FlashHistory::memory_bytes(kBefore)];
-  FlashHistory area;
-  TriggeredFlashHistory history{area};
-};
 
 /// What a device did, and what its log holds.
 struct Watched {
@@ -220,7 +191,7 @@ std::size_t steps_to_watch() {
 }  // namespace
 
 TEST_CASE_TEMPLATE("triggers: exactly the steps of low confidence and their histories are in flash", History,
-                   InMemory, InFlash) {
+                   HistoryInMemory, HistoryInFlash) {
   const std::vector<ReadDigit> read = read_digits();
   const Watched watched = watch<History>(read, steps_to_watch(), R"({"firings_per_day": 100})");
 
@@ -260,8 +231,8 @@ TEST_CASE_TEMPLATE("triggers: exactly the steps of low confidence and their hist
     CHECK(watched.fired[i].find(",max," + std::to_string(fired[i]) + ",") != std::string::npos);
 }
 
-TEST_CASE_TEMPLATE("triggers: what a day writes into flash stays within the day's bytes", History, InMemory,
-                   InFlash) {
+TEST_CASE_TEMPLATE("triggers: what a day writes into flash stays within the day's bytes", History,
+                   HistoryInMemory, HistoryInFlash) {
   const std::vector<ReadDigit> read = read_digits();
   constexpr std::uint64_t kBudget = 60'000;
   const Watched watched =
@@ -358,7 +329,7 @@ struct ExpectedDays {
 
 TEST_CASE_TEMPLATE(
     "triggers: exactly what the bytes of a day allow is in flash, with a limit of firings and without",
-    History, InMemory, InFlash) {
+    History, HistoryInMemory, HistoryInFlash) {
   const std::vector<ReadDigit> read = read_digits();
   for (const std::uint32_t firings : {0xffffffffu, 40u}) {
     for (const std::uint64_t bytes : {60'000u, 61'111u}) {
