@@ -69,7 +69,7 @@ class Case(TappedProgram):
         path = self.folder / 'acl.json'
         self.dump = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
         path.write_text(json.dumps({'dump': {'dump_path': str(self.dump), **config},
-                                    'opdump': {'when_full': 'block', 'ring_bytes': 1 << 22, **options}}))
+                                    'opdump': {'when_full': 'block', 'block_limit_ms': 60000, 'ring_bytes': 1 << 22, **options}}))
         return path
 
     def drive(self, lines, config=None, expected=0, **options):

@@ -77,7 +77,7 @@ class TappedProgram(unittest.TestCase):
         path = self.folder / 'acl.json'
         if config is not None:
             path.write_text(json.dumps({'dump': {'dump_path': str(self.dump), **config},
-                                        'opdump': {'when_full': 'block', **options}}))
+                                        'opdump': {'when_full': 'block', 'block_limit_ms': 60000, **options}}))
         done, peak, seconds = run_measured(command, self.folder / 'used', env=environment(None if config is None else path))
         self.assertEqual(done.returncode, 0, done.stderr)
         return types.SimpleNamespace(printed=done.stdout, told=done.stderr, peak=peak, seconds=seconds)

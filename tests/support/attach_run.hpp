@@ -18,7 +18,7 @@ class AttachRun {
  public:
   /// `dump` and `options` go into the objects "dump", behind the path, and "opdump".
   explicit AttachRun(const std::string& dump = R"("dump_list": [{}])",
-                     const std::string& options = R"("when_full": "block")") {
+                     const std::string& options = R"("when_full": "block", "block_limit_ms": 60000)") {
     std::filesystem::create_directory(directory_.path() / "dump");
     write_file(config(), R"({"dump": {"dump_path": ")" + dump_path().string() + R"(", )" + dump +
                              R"(}, "opdump": {)" + options + "}}");

@@ -78,7 +78,7 @@ class FrontEnds(Case):
     @staticmethod
     def config(options=None, **keys):
         dump = {'dump_path': 'dump', 'dump_mode': 'all', 'dump_list': [{'model_name': 'net', 'layer': ['conv1']}]}
-        return {'dump': dict(dump, **keys), 'opdump': dict({'when_full': 'block'}, **(options or {}))}
+        return {'dump': dict(dump, **keys), 'opdump': dict({'when_full': 'block', 'block_limit_ms': 60000}, **(options or {}))}
 
     def test_records_and_journal(self):
         found = self.check_same(self.config(dump_step='0|3-4'))

@@ -352,7 +352,7 @@ class OfAProgram(Case):
         super().setUp()
         os.mkdir(self.path('dump'))
         self.write('acl.json', json.dumps({'dump': {'dump_path': self.path('dump'), 'dump_mode': 'all',
-                                                    'dump_list': [{}]}, 'opdump': {'when_full': 'block'}}))
+                                                    'dump_list': [{}]}, 'opdump': {'when_full': 'block', 'block_limit_ms': 60000}}))
         subprocess.run([CARD_MAKER, self.path('acl.json')], check=True, stderr=subprocess.DEVNULL)
         self.place = os.path.join('dump', os.listdir(self.path('dump'))[0])
 

@@ -35,7 +35,7 @@ class Tokens(Case):
         os.mkdir(name)
         with open(name + '.json', 'w', encoding='utf-8') as file:
             json.dump({'dump': {'dump_path': name, 'dump_list': [{}]},
-                       'opdump': {'when_full': 'block', 'tokens': rules}}, file)
+                       'opdump': {'when_full': 'block', 'block_limit_ms': 60000, 'tokens': rules}}, file)
         fault = [] if fault is None else [str(fault)]
         done = subprocess.run([MAKER, name + '.json', str(prompt), str(tokens), *fault], text=True, capture_output=True,
                               check=False)

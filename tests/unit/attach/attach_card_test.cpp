@@ -150,7 +150,8 @@ TEST_CASE("attach: no card without a dump, and none of a model that the config l
 }
 
 TEST_CASE("attach: no card where the config wants none, whatever has run") {
-  AttachRun asked(R"("dump_list": [{}])", R"("when_full": "block", "model_card": "off")");
+  AttachRun asked(R"("dump_list": [{}])",
+                  R"("when_full": "block", "block_limit_ms": 60000, "model_card": "off")");
   attach::Dump dump(asked.config().c_str(), asked.options());
   {
     attach::Model ends_first(dump, "net", 1);
@@ -198,7 +199,7 @@ TEST_CASE("attach: a dump that waits for a failure has no card before it has a d
 }
 
 TEST_CASE("attach: a card that cannot be written is told and counted, and inference and dump go on") {
-  AttachRun asked("\"dump_list\": [{}]", R"("when_full": "block", "max_files": 2)");
+  AttachRun asked("\"dump_list\": [{}]", R"("when_full": "block", "block_limit_ms": 60000, "max_files": 2)");
   attach::Dump dump(asked.config().c_str(), asked.options());
   attach::DynamicModel model(dump, "net");
   for (int i = 0; i < 2; ++i) {

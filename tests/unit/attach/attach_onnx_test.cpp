@@ -108,7 +108,8 @@ TEST_CASE("attach: of a damaged ONNX model no node is shown, or all") {
 }
 
 TEST_CASE("attach: which parts of operators some step captures") {
-  const auto parts = [](const std::string& config, const std::string& options = R"("when_full": "block")") {
+  const auto parts = [](const std::string& config,
+                        const std::string& options = R"("when_full": "block", "block_limit_ms": 60000)") {
     AttachRun asked(config, options);
     attach::Dump dump(asked.config().c_str(), asked.options());
     attach::Model net(dump, "net");

@@ -171,7 +171,9 @@ TEST_CASE("attach: two models run at once on threads of their own, while the dum
 }
 
 TEST_CASE("attach: two models run by their tokens, while the dump stops and starts") {
-  AttachRun asked(R"("dump_list": [{}])", R"("when_full": "block", "tokens": {"phase": "decode", "every": 2})");
+  AttachRun asked(
+      R"("dump_list": [{}])",
+      R"("when_full": "block", "block_limit_ms": 60000, "tokens": {"phase": "decode", "every": 2})");
   attach::Dump dump(asked.config().c_str(), asked.options());
   run_while_restarted(asked, dump, [](attach::Model& model) {
     return model.step(attach::StepTokens{.count = 1, .first = 2});

@@ -24,7 +24,7 @@ std::vector<float> counted(std::size_t count, float first = 0) {
 struct TokenRun : AttachRun {
   explicit TokenRun(const std::string& rules,
                     const std::string& dump = R"("dump_mode": "all", "dump_list": [{}])")
-      : AttachRun(dump, R"("when_full": "block", "tokens": )" + rules) {}
+      : AttachRun(dump, R"("when_full": "block", "block_limit_ms": 60000, "tokens": )" + rules) {}
 
   std::string table(const std::string& name = "opdump.0.0.tokens") const {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(dump_path())) {

@@ -37,8 +37,8 @@ void run_ops(attach::Model& model, const EachStep& each) {
 }
 
 std::string history(const std::string& trigger, const std::string& more = "") {
-  return R"("when_full": "block", "model_card": "off", "history_steps": 2, "trigger": [)" + trigger + "]" +
-         more;
+  return R"("when_full": "block", "block_limit_ms": 60000, "model_card": "off", "history_steps": 2, "trigger": [)" +
+         trigger + "]" + more;
 }
 
 /// Eight steps of a model with a, which makes the two values of each step, and b.
@@ -240,7 +240,8 @@ TEST_CASE("attach: the failure and the latency of a model of which nothing is du
 }
 
 TEST_CASE("attach: an exception dump has the operator that failed, with its tensors") {
-  AttachRun asked(R"("dump_scene": "aic_err_norm_dump")", R"("when_full": "block", "model_card": "off")");
+  AttachRun asked(R"("dump_scene": "aic_err_norm_dump")",
+                  R"("when_full": "block", "block_limit_ms": 60000, "model_card": "off")");
   attach::Dump dump(asked.config().c_str(), asked.options());
   REQUIRE(dump.is_on());
   attach::Model model(dump, "net");
