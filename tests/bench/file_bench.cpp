@@ -68,58 +68,85 @@ void let_be() {
   for (int i = 0; i < 16; ++i) cpu_relax();
 }
 
-/// Puts what comes out of `ring` into `log`, as many chunks at a time as lie side by side in a quarter of it,
-/// until `stop`, and then what is left.
+/// Puts what is in `ring` into `log`, as many chunks at a time as lie side by side in a quarter of it. False
+/// if there was nothing.
 template <class Log>
-void log_chunks(Ring& ring, Log& log, const std::atomic<bool>& stop) {
-  for (;;) {
-    const bool last = stop.load(std::memory_order_acquire);
-    Bytes run = ring.peek();
-    if (run.data() == nullptr) {
-      if (last) break;
-      let_be();
-      continue;
-    }
-    do {
-      ring.pop();
-      const Bytes next = ring.peek();
-      if (next.data() < run.data() || run.size() + next.size() > kRingBytes / 4) break;
-      run = {run.data(), static_cast<std::size_t>(next.data() - run.data()) + next.size()};
-    } while (true);
-    if (!log.put(run)) std::perror("log"), std::exit(2);
-    ring.release();
-  }
-  if (!log.end()) std::perror("log"), std::exit(2);
+bool log_chunks(Ring& ring, Log& log) {
+  Bytes run = ring.peek();
+  if (run.data() == nullptr) return false;
+  do {
+    ring.pop();
+    const Bytes next = ring.peek();
+    if (next.data() < run.data() || run.size() + next.size() > kRingBytes / 4) break;
+    run = {run.data(), static_cast<std::size_t>(next.data() - run.data()) + next.size()};
+  } while (true);
+  if (!log.put(run)) std::perror("log"), std::exit(2);
+  ring.release();
+  return true;
 }
 
-/// The bytes of as many records as `log_records` makes, through a ring and into the log with no work done to
-/// them on the way.
-template <class Log>
-double ring_alone(Log& log, LogPlace::Now now, std::size_t bytes) {
+/// The bytes of as many records as `log_records` makes, into a ring with no work done to them on the way.
+/// `make_room` is called while there is none.
+template <class MakeRoom>
+std::size_t fill_ring(Ring& ring, std::size_t bytes, MakeRoom make_room) {
   const std::size_t record = file_bytes(bytes);
   const std::vector<std::byte> data(record);
   const std::size_t count = log_records_of(bytes);
-  const RingMemory memory(kRingBytes);
-  Ring ring;
-  expect_ok(ring.reset(memory.bytes()), "ring");
-  std::atomic<bool> stop{false};
-  pin_to(1);
-  std::thread consumer([&] { log_chunks(ring, log, stop); });
-  pin_to(0);
-  const double start_ns = now();
   for (std::size_t i = 0; i < count; ++i) {
     for (std::size_t done = 0; done < record;) {
       const std::uint32_t piece = static_cast<std::uint32_t>(std::min(record - done, kRingBytes / 4));
       MutableBytes room;
-      while ((room = ring.reserve(piece, piece)).data() == nullptr) let_be();
+      while ((room = ring.reserve(piece, piece)).data() == nullptr) make_room();
       std::memcpy(room.data(), data.data() + done, piece);
       ring.commit(piece);
       done += piece;
     }
   }
+  return count * record;
+}
+
+template <class Log>
+void end_log(Log& log) {
+  if (!log.end()) std::perror("log"), std::exit(2);
+}
+
+template <class Log>
+double ring_alone(Log& log, LogPlace::Now now, std::size_t bytes) {
+  const RingMemory memory(kRingBytes);
+  Ring ring;
+  expect_ok(ring.reset(memory.bytes()), "ring");
+  std::atomic<bool> stop{false};
+  pin_to(1);
+  std::thread consumer([&] {
+    for (bool last = false; !last;) {
+      last = stop.load(std::memory_order_acquire);
+      while (log_chunks(ring, log)) last = false;
+      if (!last) let_be();
+    }
+    end_log(log);
+  });
+  pin_to(0);
+  const double start_ns = now();
+  const std::size_t filled = fill_ring(ring, bytes, let_be);
   stop.store(true, std::memory_order_release);
   consumer.join();
-  return (now() - start_ns) / static_cast<double>(count * record);
+  return (now() - start_ns) / static_cast<double>(filled);
+}
+
+/// The same on one thread, which empties the ring when it is full.
+template <class Log>
+double ring_in_place(Log& log, LogPlace::Now now, std::size_t bytes) {
+  const RingMemory memory(kRingBytes);
+  Ring ring;
+  expect_ok(ring.reset(memory.bytes()), "ring");
+  const auto empty = [&] {
+    while (log_chunks(ring, log)) continue;
+  };
+  const double start_ns = now();
+  const std::size_t filled = fill_ring(ring, bytes, empty);
+  empty();
+  end_log(log);
+  return (now() - start_ns) / static_cast<double>(filled);
 }
 
 /// `use_log(write)` calls `write(log)` with a log in `place` at its start.
@@ -139,6 +166,8 @@ void add_log_rows(const std::string& topic, LogPlace& place, UseLog use_log) {
     add("opdump, drained by the recording thread", true,
         [=](auto& log, auto now) { return log_records(log, now, bytes, false); });
     add("ring alone", false, [=](auto& log, auto now) { return ring_alone(log, now, bytes); });
+    add("ring alone, drained by the recording thread", true,
+        [=](auto& log, auto now) { return ring_in_place(log, now, bytes); });
   }
 }
 
