@@ -17,15 +17,19 @@ class PageData {
   PageData(const ReportFacts& facts, PageDetail detail, PageWriter& json)
       : facts_(facts), detail_(detail), mine_(facts.dumps.mine()), json_(json) {}
 
-  void write() {
+  /// The next detail to try where this one is too large, as far as that is known early.
+  std::optional<PageDetail> write() {
     json_.open('{').key("format").number(1).key("root").text(facts_.root);
     json_.key("image").text(facts_.image).key("explorer").text(facts_.explorer);
     write_places();
     write_limits();
     write_ops();
     write_runs();
+    // What is written so far, no other detail but the least leaves out.
+    if (is_too_large()) return PageDetail::no_files;
     const PageTensors tensors(facts_, detail_);
     write_tensor_columns(json_, texts_, facts_, tensors);
+    if (is_too_large()) return next();
     write_picture_columns(json_, facts_, tensors, detail_ < PageDetail::no_files);
     write_edges();
     write_lonely();
@@ -36,11 +40,23 @@ class PageData {
     }
     json_.close(']').close('}');
     json_.pass();
-    if (!texts_.error().empty()) json_.fail(texts_.error());
+    for (const std::string* const error :
+         {&texts_.error(), &facts_.runs.error(), &facts_.places.error(), &facts_.ops.error()}) {
+      if (!error->empty()) json_.fail(*error);
+    }
+    if (json_.is_too_large() && detail_ != PageDetail::no_files) return next();
+    return std::nullopt;
   }
 
  private:
   using Run = ReportRun;
+
+  PageDetail next() const { return static_cast<PageDetail>(static_cast<int>(detail_) + 1); }
+
+  /// Of the least detail the whole size is told.
+  bool is_too_large() const {
+    return detail_ != PageDetail::no_files && json_.is_too_large(static_cast<std::size_t>(texts_.bytes()));
+  }
 
   void write_places() {
     json_.key("places").open('[');
@@ -48,6 +64,7 @@ class PageData {
       json_.open('{').key("text").text(place.text).key("model").text(place.model);
       if (place.step) json_.key("step").number(*place.step);
       json_.close('}');
+      json_.pass();
     }
     json_.close(']');
   }
@@ -108,7 +125,7 @@ class PageData {
       runs.add_used("file", [&](const Run& run) { return texts_.number(split(file(run).path).second); });
     json_.key("runs").open('{');
     PageColumns columns(json_);
-    runs.write(columns);
+    runs.write(columns, [&] { return is_too_large(); });
     write_told("evidence", facts_.evidence);
     write_told("replayed", facts_.replayed);
     json_.close('}');
@@ -187,8 +204,8 @@ std::string left_out_text(PageDetail detail) {
   return {};
 }
 
-void write_page_data(const ReportFacts& facts, PageDetail detail, PageWriter& json) {
-  PageData(facts, detail, json).write();
+std::optional<PageDetail> write_page_data(const ReportFacts& facts, PageDetail detail, PageWriter& json) {
+  return PageData(facts, detail, json).write();
 }
 
 }  // namespace opdump::tool

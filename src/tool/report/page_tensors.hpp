@@ -1,7 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <map>
 
 #include "src/tool/report/page_columns.hpp"
 #include "src/tool/report/page_data.hpp"
@@ -15,20 +15,19 @@ class PageTensors {
 
   PageTensors(const ReportFacts& facts, PageDetail detail);
 
-  const std::vector<std::size_t>& all() const { return chosen_; }
+  const SpilledList<std::size_t>& all() const { return chosen_; }
 
-  /// The place of a tensor of mine; kNone: it is left out.
-  std::uint32_t row(std::size_t tensor) const { return rows_[tensor]; }
+  /// The place of a tensor of mine that is flagged; kNone: it is left out.
+  std::uint32_t row(std::size_t tensor) const;
 
-  bool is_flagged(std::size_t tensor) const { return is_flagged_[tensor]; }
+  bool is_flagged(std::size_t tensor) const { return rows_.contains(tensor); }
   bool has_histogram(std::size_t tensor) const;
 
  private:
   const ReportFacts& facts_;
   const PageDetail detail_;
-  std::vector<bool> is_flagged_;
-  std::vector<std::size_t> chosen_;
-  std::vector<std::uint32_t> rows_;
+  SpilledList<std::size_t> chosen_;
+  std::map<std::size_t, std::uint32_t> rows_;  ///< of those that are flagged
 };
 
 /// The members "tensors", "dtypes", "formats", "paired_by" and "farthest" of the page's object.

@@ -11,7 +11,7 @@ namespace opdump::tool {
 namespace {
 
 class TensorColumns {
-  using Columns = PageTable<std::vector<std::size_t>>;
+  using Columns = PageTable<SpilledList<std::size_t>>;
 
  public:
   TensorColumns(PageWriter& json, PageTexts& texts, const ReportFacts& facts, const PageTensors& tensors)
@@ -50,7 +50,7 @@ class TensorColumns {
   /// Where flagged tensors are farthest from golden.
   void write_farthest() {
     if (facts_.compared == nullptr) return;
-    std::vector<std::size_t> shown;
+    SpilledList<std::size_t> shown;
     for (const std::size_t i : tensors_.all()) {
       const compare::Comparison* const c = comparison_of(i);
       if (tensors_.is_flagged(i) && c != nullptr && c->max_absolute_at) shown.push_back(i);
