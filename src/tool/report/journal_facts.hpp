@@ -17,7 +17,7 @@ struct JournalFacts {
   std::uint64_t lost = 0;
   std::set<std::uint64_t> devices;
   std::vector<FindingGroup> findings;
-  OpRecordCounts by_op;  ///< as far as journals name operators
+  OpRecordCounts by_op;  ///< as far as journals name operators; empty where there are no findings
 };
 
 /// Checks the journals of the dump in `directory`; its files are only counted, as all of them are read
