@@ -73,6 +73,11 @@ std::string Progress::rate_text(std::uint64_t done, double seconds) const {
 }
 
 void Progress::draw(std::uint64_t done, double seconds) {
+  shown_ = true;
+  if (total_ == 0 && !what_.empty()) {
+    std::fprintf(stderr, "\r%s %s\033[K", std::to_string(done).c_str(), std::string(what_).c_str());
+    return;
+  }
   const double part =
       total_ == 0 ? 1.0 : std::min(1.0, static_cast<double>(done) / static_cast<double>(total_));
   const std::size_t filled = static_cast<std::size_t>(part * static_cast<double>(kBarWidth));
@@ -81,7 +86,6 @@ void Progress::draw(std::uint64_t done, double seconds) {
   const std::string left = part > 0 ? duration_text(seconds * (1 - part) / part) : "?";
   std::fprintf(stderr, "\r[%s] %3d%%  %s  %s left\033[K", bar.c_str(), static_cast<int>(part * 100),
                rate_text(done, seconds).c_str(), left.c_str());
-  shown_ = true;
 }
 
 }  // namespace opdump::tool

@@ -18,7 +18,8 @@ class Progress {
   explicit Progress(std::uint64_t total_bytes);
 
   /// Of work that is not told in bytes: `what`, such as "sorting tensors", stands beside the bar instead of
-  /// the rate. Has to outlive this object.
+  /// the rate. Where nobody knows how much there is, `total_steps` is 0, and only the count so far is told:
+  /// `what` is "files found". It has to outlive this object.
   Progress(std::uint64_t total_steps, std::string_view what);
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;

@@ -94,19 +94,19 @@ class PageTable {
         {[](const Row&) {}, [name, values](PageColumns& columns) { columns.add(name, *values); }});
   }
 
-  /// Without columns once `stop` is true, which is asked before each row.
-  void write(PageColumns& columns, const std::function<bool()>& stop = {}) const {
+  /// Asks `goes_on` before each row; without columns once that is false.
+  void write(PageColumns& columns, const std::function<bool()>& goes_on) const {
     for (const Row& row : rows_) {
-      if (stop && stop()) return;
+      if (goes_on && !goes_on()) return;
       for (const Column& column : columns_) column.take(row);
     }
     for (const Column& column : columns_) column.write(columns);
   }
 
-  void write(PageWriter& json, std::string_view name) const {
+  void write(PageWriter& json, std::string_view name, const std::function<bool()>& goes_on = {}) const {
     json.key(name).open('{');
     PageColumns columns(json);
-    write(columns);
+    write(columns, goes_on);
     json.close('}');
   }
 

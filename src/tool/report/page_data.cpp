@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
 
 #include "src/tool/report/page_tensors.hpp"
@@ -15,7 +16,12 @@ constexpr std::size_t kMostLonely = 200;
 class PageData {
  public:
   PageData(const ReportFacts& facts, PageDetail detail, PageWriter& json)
-      : facts_(facts), detail_(detail), mine_(facts.dumps.mine()), json_(json) {}
+      : facts_(facts),
+        detail_(detail),
+        mine_(facts.dumps.mine()),
+        json_(json),
+        progress_(facts.ops.size() + 2 * facts.runs.size() + mine_.tensors.size() + facts.edges.size(),
+                  "writing the page") {}
 
   /// The next detail to try where this one is too large, as far as that is known early.
   std::optional<PageDetail> write() {
@@ -27,8 +33,8 @@ class PageData {
     write_runs();
     // What is written so far, no other detail but the least leaves out.
     if (is_too_large()) return PageDetail::no_files;
-    const PageTensors tensors(facts_, detail_);
-    write_tensor_columns(json_, texts_, facts_, tensors);
+    const PageTensors tensors(facts_, detail_, progress_);
+    write_tensor_columns(json_, texts_, facts_, tensors, goes_on_);
     if (is_too_large()) return next();
     write_picture_columns(json_, facts_, tensors, detail_ < PageDetail::no_files);
     write_edges();
@@ -84,7 +90,7 @@ class PageData {
     ops.add("name", [&](const ReportOp& op) { return texts_.number(op.name); });
     ops.add("type", [&](const ReportOp& op) { return texts_.number(op.type); });
     ops.add_used("model", [&](const ReportOp& op) { return texts_.number(op.model); });
-    ops.write(json_, "ops");
+    ops.write(json_, "ops", goes_on_);
   }
 
   void write_runs() {
@@ -125,7 +131,7 @@ class PageData {
       runs.add_used("file", [&](const Run& run) { return texts_.number(split(file(run).path).second); });
     json_.key("runs").open('{');
     PageColumns columns(json_);
-    runs.write(columns, [&] { return is_too_large(); });
+    runs.write(columns, [this] { return goes_on_() && !is_too_large(); });
     write_told("evidence", facts_.evidence);
     write_told("replayed", facts_.replayed);
     json_.close('}');
@@ -159,7 +165,7 @@ class PageData {
     edges.add("how", [](const ReportEdge& edge) {
       return static_cast<std::uint8_t>(static_cast<int>(edge.source) * 3 + static_cast<int>(edge.bytes));
     });
-    edges.write(json_, "edges");
+    edges.write(json_, "edges", goes_on_);
   }
 
   /// Golden tensors without a partner.
@@ -179,6 +185,11 @@ class PageData {
   const DumpSide& mine_;
   PageWriter& json_;
   PageTexts texts_;
+  Progress progress_;
+  const std::function<bool()> goes_on_ = [this] {
+    progress_.add();
+    return true;
+  };
 };
 
 }  // namespace

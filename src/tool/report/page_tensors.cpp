@@ -4,9 +4,11 @@
 
 namespace opdump::tool {
 
-PageTensors::PageTensors(const ReportFacts& facts, PageDetail detail) : facts_(facts), detail_(detail) {
+PageTensors::PageTensors(const ReportFacts& facts, PageDetail detail, Progress& progress)
+    : facts_(facts), detail_(detail) {
   for (const std::size_t i : facts.flagged) rows_[i] = kNone;
   for (const ReportRun& run : facts.runs) {
+    progress.add();
     const bool flagged =
         std::any_of(run.tensors.begin(), run.tensors.end(), [&](std::size_t i) { return is_flagged(i); });
     if (!flagged && detail >= PageDetail::flagged_tensors) continue;

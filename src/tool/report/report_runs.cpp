@@ -94,7 +94,7 @@ bool by_operator(std::string_view a, std::string_view b) {
 class RunFinder {
  public:
   explicit RunFinder(ReportFacts& facts)
-      : facts_(facts), side_(facts.dumps.mine()), progress_(4 * side_.tensors.size(), "sorting records") {}
+      : facts_(facts), side_(facts.dumps.mine()), progress_(5 * side_.tensors.size(), "sorting records") {}
 
   std::string find() {
     sort_tensors_by_run();
@@ -213,6 +213,7 @@ class RunFinder {
       FieldReader fields(text);
       static_cast<void>(fields.next<std::uint64_t>());
       facts_.run_of.push_back(fields.next<std::uint32_t>());
+      progress_.add();
     }
     if (error_.empty()) error_ = of_tensors.error();
   }

@@ -17,7 +17,7 @@ class TensorColumns {
   TensorColumns(PageWriter& json, PageTexts& texts, const ReportFacts& facts, const PageTensors& tensors)
       : json_(json), texts_(texts), facts_(facts), tensors_(tensors), mine_(facts.dumps.mine()) {}
 
-  void write() {
+  void write(const std::function<bool()>& goes_on) {
     Columns columns(tensors_.all());
     add_runs(columns);
     add_tensors(columns);
@@ -26,7 +26,7 @@ class TensorColumns {
       add_golden(columns);
       add_comparison(columns);
     }
-    columns.write(json_, "tensors");
+    columns.write(json_, "tensors", goes_on);
   }
 
   void write_names() {
@@ -206,9 +206,9 @@ class TensorColumns {
 }  // namespace
 
 void write_tensor_columns(PageWriter& json, PageTexts& texts, const ReportFacts& facts,
-                          const PageTensors& tensors) {
+                          const PageTensors& tensors, const std::function<bool()>& goes_on) {
   TensorColumns columns(json, texts, facts, tensors);
-  columns.write();
+  columns.write(goes_on);
   columns.write_names();
   columns.write_farthest();
 }
