@@ -22,6 +22,8 @@ MORE = 3 * MIB
 # The same of tables of the tensors, files and results of two dumps, each of which keeps up to 1 MiB of pages in memory;
 # all of 20 000 tensors took 40 to 100 MiB.
 MORE_OF_TABLES = 12 * MIB
+# The same of what a report knows of tensors and records besides; of 20 000 records it took 23 MiB, and 200 of 200 000.
+MORE_OF_REPORT = 20 * MIB
 # Runs a command, and says its exit status and peak in KiB. The kernel tells no peak below that of the process that
 # starts another, so this is a small one.
 MEASURE = """import os, sys
@@ -60,19 +62,20 @@ class Growth(unittest.TestCase):
             subprocess.run([OPDUMP, 'replay', cls.path(name + '.json'), '--config', cls.path('acl.json')], check=True,
                            stdout=subprocess.DEVNULL)
 
-    def peak(self, *arguments):
+    def peak(self, *arguments, expect=0):
         told = subprocess.run([sys.executable, '-I', '-S', '-c', MEASURE, OPDUMP, *arguments], check=True,
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True).stderr
         status, kib = told.splitlines()[-1].split()
-        self.assertEqual(status, '0', told)
+        self.assertEqual(status, str(expect), told)
         return int(kib) * 1024
 
-    def check(self, *arguments, makes=None, more=MORE):
-        """`arguments` name the dump {dump}, or its {image} and {run}, and what is made {out}."""
+    def check(self, *arguments, makes=None, more=MORE, expect=0):
+        """`arguments` name the dump {dump}, or its {image} and {run}, and what is made {out}; `expect` is the exit status of
+        the large one."""
         def of(name):
             places = {'dump': self.path(name), 'image': self.path(name + '.img'), 'run': self.path(name + '.json'),
                       'out': self.path('out'), 'config': self.path('acl.json')}
-            result = self.peak(*[argument.format(**places) for argument in arguments])
+            result = self.peak(*[argument.format(**places) for argument in arguments], expect=expect if name == 'large' else 0)
             if makes is not None:
                 self.assertEqual(makes(self.path('out')), RECORDS if name == 'large' else SMALL)
             out = self.path('out')
@@ -116,6 +119,13 @@ class Growth(unittest.TestCase):
 
     def test_edges(self):
         self.check('edges', '{dump}', more=MORE_OF_TABLES)
+
+    def test_report(self):
+        self.check('report', '{dump}', '-o', '{out}', '--max-bytes', '64M', more=MORE_OF_REPORT)
+        self.check('report', '{dump}', '-g', '{dump}', '-o', '{out}', '--max-bytes', '64M', more=MORE_OF_REPORT)
+
+    def test_a_report_that_is_too_large(self):
+        self.check('report', '{dump}', '-o', '{out}', '--max-bytes', '500K', more=MORE_OF_TABLES, expect=1)
 
     def test_convert(self):
         self.check('convert', '-r', '-d', '{dump}', '-out', '{out}', makes=self.arrays_in)

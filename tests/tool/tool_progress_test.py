@@ -26,15 +26,17 @@ FILES = 2500
 LINES = 200000
 STOPPED = 0.11  # seconds: longer than between two bars
 TIME = '20260131130559'
-BAR = re.compile(rb'\r\[(=*) *\] +(\d+)%  ([\d.]+ \w+) of ([\d.]+ \w+)  [\d.]+ \w+/s  [\d:?]+ left\x1b\[K')
+BAR = re.compile(rb'\r\[(=*) *\] +(\d+)%  (?:([\d.]+ \w+) of ([\d.]+ \w+)  [\d.]+ \w+/s|([a-z][a-z ]+))  [\d:?]+ left\x1b\[K')
+COUNT = re.compile(rb'\r(\d+) files found\x1b\[K')
 WIPED = b'\r\x1b[K'
 
 
 class Progress(Case):
     parent = tool_case.MEMORY
 
-    def on_terminal(self, *arguments, slow=True, while_it_runs=lambda: None):
-        """What a command writes to a terminal that is its stderr, and its output."""
+    def on_terminal(self, *arguments, slow=True, until=None, while_it_runs=lambda: None):
+        """What a command writes to a terminal that is its stderr, and its output. It is slowed down until three bars are drawn;
+        with `until`, until all of that is, except while a bar tells of bytes."""
         master, slave = pty.openpty()
         process = subprocess.Popen([tool_case.OPDUMP, *arguments], cwd=self.directory, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=slave)
@@ -43,9 +45,15 @@ class Progress(Case):
         reader = threading.Thread(target=lambda: output.append(process.stdout.read()))
         reader.start()
         drawn, slow_until = b'', time.monotonic() + 60
+
+        def is_drawn():
+            if until is None:
+                return drawn.count(b'%') >= 3
+            return b' of ' in drawn.rsplit(WIPED, 1)[-1] or all(told in drawn for told in until)
+
         while True:
             while_it_runs()
-            if slow and process.poll() is None and drawn.count(b'%') < 3 and time.monotonic() < slow_until:
+            if slow and process.poll() is None and not is_drawn() and time.monotonic() < slow_until:
                 process.send_signal(signal.SIGSTOP)
                 time.sleep(STOPPED)
                 process.send_signal(signal.SIGCONT)
@@ -71,8 +79,12 @@ class Progress(Case):
         for one in bars:
             self.check_drawn(one)
         self.assertTrue(drawn.endswith(WIPED), drawn[-80:])
-        self.assertEqual(BAR.sub(b'', drawn).replace(WIPED, b'').replace(b'\r', b''), b'')
+        self.assertEqual(self.beside_bars(drawn), b'')
         return output, status
+
+    @staticmethod
+    def beside_bars(drawn):
+        return COUNT.sub(b'', BAR.sub(b'', drawn)).replace(WIPED, b'').replace(b'\r', b'')
 
     def check_drawn(self, bars):
         shares = [int(bar.group(2)) for bar in bars]
@@ -82,7 +94,7 @@ class Progress(Case):
             # Of 30; the number is cut to whole ones.
             least, most = (share * 30 // 100 for share in (int(bar.group(2)), int(bar.group(2)) + 1))
             self.assertTrue(least <= len(bar.group(1)) <= most, bar.group(0))
-        self.assertEqual(len({bar.group(4) for bar in bars}), 1)
+        self.assertEqual(len({bar.group(4, 5) for bar in bars}), 1)
 
     def check_nothing(self, *arguments, expect=0):
         """Slowed down as well, a command whose stderr is a pipe says nothing there."""
@@ -129,6 +141,37 @@ class Progress(Case):
             output, status = self.check_bar(*command, most=4)
             self.assertEqual(status, 0, command)
             self.assertEqual(self.check_nothing(*command), output)
+
+    def test_what_is_done_besides_reading(self):
+        """Sorting, pairing and the like have a bar that names them."""
+        one = tool_case.record([tool_case.tensor(tool_case.FLOAT, [2], bytes(8))] * 20,
+                               [tool_case.tensor(tool_case.FLOAT, [2], bytes(8))] * 20)
+        for i in range(500):
+            self.write(f'dump/{TIME}/0/net/1/{i}/Add.add{i}.0.0.{158919508158801 + i}', one)
+        for command, told in ((('compare', 'dump', 'dump'), ('sorting tensors', 'pairing tensors', 'judging operators')),
+                              (('diff', 'dump', 'dump'), ('sorting tensors', 'comparing runs')),
+                              (('edges', 'dump'), ('sorting tensors', 'following tensors')),
+                              (('report', 'dump', '-o', 'page.html'), ('sorting records', 'summing up records', 'writing the page'))):
+            until = [text.encode() for text in told]
+            drawn, _, status = self.on_terminal(*command, until=until)
+            self.assertEqual(status, 0, command)
+            for text in until:
+                self.assertIn(text, drawn, command)
+            self.assertEqual(self.beside_bars(drawn), b'')
+            for part in drawn.split(WIPED):
+                bars = [*BAR.finditer(part)]
+                if bars:
+                    self.check_drawn(bars)
+
+    def test_finding_files(self):
+        """How many there are nobody knows before: they are counted."""
+        for i in range(20000):
+            self.write(f'dump/{i}.bin', b'')
+        drawn, _, _ = self.on_terminal('show', 'dump', until=[b'files found', b'sorting files'])
+        counts = [int(count) for count in COUNT.findall(drawn)]
+        self.assertGreaterEqual(len(counts), 1, drawn[:400])
+        self.assertEqual(counts, sorted(counts))
+        self.assertIn(b'sorting files', drawn)
 
     def test_extract(self):
         self.write('flash.img', b'\xff' * (8 << 20))

@@ -33,8 +33,10 @@ bool Progress::is_seen() {
   return isatty(STDERR_FILENO) == 1;
 }
 
-Progress::Progress(std::uint64_t total_bytes)
-    : on_(is_seen()), total_(total_bytes), start_(Clock::now()), next_(start_ + kFirst) {}
+Progress::Progress(std::uint64_t total_bytes) : Progress(total_bytes, {}) {}
+
+Progress::Progress(std::uint64_t total_steps, std::string_view what)
+    : on_(is_seen()), total_(total_steps), what_(what), start_(Clock::now()), next_(start_ + kFirst) {}
 
 Progress::~Progress() {
   wipe();
@@ -53,8 +55,8 @@ void Progress::say(const std::string& line) {
   shown_ = false;
 }
 
-void Progress::add(std::uint64_t bytes) {
-  const std::uint64_t done = done_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+void Progress::add(std::uint64_t more) {
+  const std::uint64_t done = done_.fetch_add(more, std::memory_order_relaxed) + more;
   if (!on_) return;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   const Clock::time_point now = Clock::now();
@@ -63,18 +65,27 @@ void Progress::add(std::uint64_t bytes) {
   draw(done, std::chrono::duration<double>(now - start_).count());
 }
 
+/// "1.5 MiB of 2.0 GiB  3.1 MiB/s", or what is done.
+std::string Progress::rate_text(std::uint64_t done, double seconds) const {
+  if (!what_.empty()) return std::string(what_);
+  const auto rate = static_cast<std::uint64_t>(static_cast<double>(done) / seconds);
+  return byte_text(done) + " of " + byte_text(total_) + "  " + byte_text(rate) + "/s";
+}
+
 void Progress::draw(std::uint64_t done, double seconds) {
+  shown_ = true;
+  if (total_ == 0 && !what_.empty()) {
+    std::fprintf(stderr, "\r%s %s\033[K", std::to_string(done).c_str(), std::string(what_).c_str());
+    return;
+  }
   const double part =
       total_ == 0 ? 1.0 : std::min(1.0, static_cast<double>(done) / static_cast<double>(total_));
   const std::size_t filled = static_cast<std::size_t>(part * static_cast<double>(kBarWidth));
   std::string bar(filled, '=');
   bar.resize(kBarWidth, ' ');
-  const std::string rate = byte_text(static_cast<std::uint64_t>(static_cast<double>(done) / seconds));
   const std::string left = part > 0 ? duration_text(seconds * (1 - part) / part) : "?";
-  std::fprintf(stderr, "\r[%s] %3d%%  %s of %s  %s/s  %s left\033[K", bar.c_str(),
-               static_cast<int>(part * 100), byte_text(done).c_str(), byte_text(total_).c_str(), rate.c_str(),
-               left.c_str());
-  shown_ = true;
+  std::fprintf(stderr, "\r[%s] %3d%%  %s  %s left\033[K", bar.c_str(), static_cast<int>(part * 100),
+               rate_text(done, seconds).c_str(), left.c_str());
 }
 
 }  // namespace opdump::tool

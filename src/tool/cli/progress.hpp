@@ -4,10 +4,11 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 namespace opdump::tool {
 
-/// A bar with the rate and the remaining time, on stderr if that is a terminal; otherwise nothing. It appears
+/// A bar with the rate or the work, and the remaining time, on stderr if that is a terminal; otherwise nothing. It appears
 /// only when the work takes a moment, and is wiped away when this object ends. Any thread may call.
 class Progress {
  public:
@@ -15,11 +16,17 @@ class Progress {
   static bool is_seen();
 
   explicit Progress(std::uint64_t total_bytes);
+
+  /// Of work that is not told in bytes: `what`, such as "sorting tensors", stands beside the bar instead of
+  /// the rate. Where nobody knows how much there is, `total_steps` is 0, and only the count so far is told:
+  /// `what` is "files found". It has to outlive this object.
+  Progress(std::uint64_t total_steps, std::string_view what);
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   ~Progress();
 
-  void add(std::uint64_t bytes);
+  /// Bytes or steps.
+  void add(std::uint64_t more = 1);
 
   /// Makes room for a line of text on stderr; the bar comes back with the next `add`.
   void wipe();
@@ -30,10 +37,12 @@ class Progress {
  private:
   using Clock = std::chrono::steady_clock;
 
+  std::string rate_text(std::uint64_t done, double seconds) const;
   void draw(std::uint64_t done, double seconds);
 
   const bool on_;
   const std::uint64_t total_;
+  const std::string_view what_;  ///< empty: bytes
   const Clock::time_point start_;
   std::atomic<std::uint64_t> done_{0};
   std::mutex mutex_;

@@ -350,7 +350,10 @@ void take_blocks(DumpTensor& tensor) {
 
 void read_files(const FileList& found, const SearchReport& report, Progress& progress, DumpSide& side) {
   SideReader reader(report, found);
-  for (const FoundFile& file : found) reader.add_msprobe(file, side);
+  for (const FoundFile& file : found) {
+    reader.add_msprobe(file, side);
+    progress.add(0);
+  }
   for (const FoundFile& file : found) {
     if (!reader.is_of_msprobe(file)) reader.add(file, side);
     if (Progress::is_seen()) progress.add(bytes_of(file));

@@ -25,13 +25,14 @@ std::uint64_t GoldenIndex::Key::hash() const {
   return std::hash<std::string>()(place) >> 32 << 32 | name >> 32;
 }
 
-GoldenIndex::GoldenIndex(const DumpSide& golden) : golden_(golden) {
+GoldenIndex::GoldenIndex(const DumpSide& golden, Progress& progress) : golden_(golden) {
   std::size_t number = 0;
   for (const DumpTensor& tensor : golden.tensors) {
     for (const Kind kind : {Kind::exact, Kind::in_files, Kind::original}) {
       if (const std::optional<Key> key = key_of(kind, tensor)) index_.add(key->hash(), number);
     }
     ++number;
+    progress.add();
   }
   index_.finish();
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "src/tool/cli/progress.hpp"
 #include "src/tool/compare/compare_side.hpp"
 #include "src/tool/dump/hash_index.hpp"
 
@@ -27,7 +28,8 @@ struct GoldenName {
 /// operators. In bounded memory.
 class GoldenIndex {
  public:
-  explicit GoldenIndex(const DumpSide& golden);
+  /// Adds a step to `progress` for each golden tensor.
+  GoldenIndex(const DumpSide& golden, Progress& progress);
 
   /// Nothing: there is nothing of that name. `by_original`: another name than `op` led there.
   std::optional<GoldenName> find(const std::string& place, const std::string& op, const DumpTensor& tensor,

@@ -5,6 +5,7 @@
 #include <string>
 #include <tuple>
 
+#include "src/tool/cli/progress.hpp"
 #include "src/tool/compare/golden_index.hpp"
 #include "src/tool/compare/operator_runs.hpp"
 #include "src/tool/dump/spilled_sort.hpp"
@@ -138,7 +139,8 @@ class NamesakePairing {
 class NamePairing {
  public:
   NamePairing(const DumpSide& mine, const DumpSide& golden, const NameMap* names, std::vector<bool>& used)
-      : mine_(mine), golden_(golden), names_(names), index_(golden), namesakes_(mine, golden, used) {}
+      : mine_(mine), golden_(golden), names_(names), progress_(golden.tensors.size() + 4 * mine.tensors.size(), "pairing tensors"),
+        index_(golden, progress_), namesakes_(mine, golden, used) {}
 
   TensorPairs pair() {
     find_names();
@@ -174,6 +176,7 @@ class NamePairing {
         add_to(by_name_, named, file.place);
       }
       ++named.mine;
+      progress_.add();
     }
   }
 
@@ -189,6 +192,7 @@ class NamePairing {
       last = text;
       named.first = first;
       add_to(in_order_, named);
+      progress_.add();
     }
     static_cast<void>(in_order_.finish());
   }
@@ -200,6 +204,7 @@ class NamePairing {
       const NamedTensor named = head_in<NamedTensor>(text);
       if (!ours.empty() && ours.back().first != named.first) join(ours);
       ours.push_back(named);
+      progress_.add();
     }
     join(ours);
     static_cast<void>(joined_.finish());
@@ -216,7 +221,7 @@ class NamePairing {
     ours.clear();
   }
 
-  TensorPairs in_turn() const {
+  TensorPairs in_turn() {
     TensorPairs pairs;
     SpilledSort::Reader reader(joined_);
     std::string_view text;
@@ -232,6 +237,7 @@ class NamePairing {
         more = reader.next(text);
       }
       pairs.push_back(pair);
+      progress_.add();
     }
     return pairs;
   }
@@ -239,6 +245,7 @@ class NamePairing {
   const DumpSide& mine_;
   const DumpSide& golden_;
   const NameMap* const names_;
+  Progress progress_;
   const GoldenIndex index_;
   NamesakePairing namesakes_;
   SpilledSort by_name_{same_name_first};

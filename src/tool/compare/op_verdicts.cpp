@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "src/tool/cli/progress.hpp"
 #include "src/tool/compare/op_key.hpp"
 #include "src/tool/compare/step_verdicts.hpp"
 #include "src/tool/dump/spilled_sort.hpp"
@@ -77,7 +78,11 @@ class OpJudge {
  public:
   OpJudge(const DumpSide& mine, const DumpSide& golden, const PairResults& results,
           const std::function<bool(const PairResult&)>& diverges)
-      : mine_(mine), golden_(golden), results_(results), diverges_(diverges) {}
+      : mine_(mine),
+        golden_(golden),
+        results_(results),
+        diverges_(diverges),
+        progress_(3 * results.size(), "judging operators") {}
 
   OpVerdicts judge() {
     sort_facts();
@@ -115,6 +120,7 @@ class OpJudge {
     std::uint64_t number = 0;
     for (const PairResult& result : results_) {
       const std::uint64_t here = number++;
+      progress_.add();
       if (!result.pair.mine) continue;
       const DumpTensor tensor = mine_.tensors[*result.pair.mine];
       ResultFact fact = fact_of(result, tensor);
@@ -170,6 +176,7 @@ class OpJudge {
     };
     for (std::string_view text; reader.next(text);) {
       const ResultFact fact = fact_in(text);
+      progress_.add();
       const bool same_op = !last.empty() && op_in(last) == op_in(text);
       if (!same_op) {
         if (!last.empty()) end_op();
@@ -221,6 +228,7 @@ class OpJudge {
         op.problem = results_[*op.failed_output].problem;
       if (op.verdict == Verdict::unpaired && op.problem.empty()) op.problem = "the dump has no output of it";
       ops.push_back(op);
+      progress_.add();
     }
     return ops;
   }
@@ -229,6 +237,7 @@ class OpJudge {
   const DumpSide& golden_;
   const PairResults& results_;
   const std::function<bool(const PairResult&)>& diverges_;
+  Progress progress_;
   SpilledSort facts_{by_op};
   SpilledSort judged_{by_first};
 };

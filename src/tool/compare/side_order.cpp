@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "src/tool/cli/progress.hpp"
 #include "src/tool/dump/file_directories.hpp"
 #include "src/tool/dump/spilled_sort.hpp"
 
@@ -56,20 +57,29 @@ void for_each_turn(const DumpSide& side, const std::function<bool(const std::str
 std::string sort_tensors(DumpSide& side) {
   bool sorted = true;
   std::string before;
+  constexpr char kSorting[] = "sorting tensors";
+  std::optional<Progress> progress(std::in_place, side.tensors.size(), kSorting);
   for_each_turn(side, [&](const std::string& turn) {
+    progress->add();
     sorted = before.empty() || !runs_before(turn, before);
     before = turn;
     return sorted;
   });
   if (sorted) return {};
   SpilledSort sort(runs_before);
-  for_each_turn(side, [&](const std::string& turn) { return sort.add(turn); });
+  progress.reset();
+  progress.emplace(2 * side.tensors.size(), kSorting);
+  for_each_turn(side, [&](const std::string& turn) {
+    progress->add();
+    return sort.add(turn);
+  });
   static_cast<void>(sort.finish());
   SpilledList<DumpTensor> tensors;
   SpilledSort::Reader reader(sort);
   for (std::string_view turn; reader.next(turn);) {
     const std::uint64_t number = FieldReader(turn.substr(sizeof(Turn))).next<std::uint64_t>();
     tensors.push_back(side.tensors[static_cast<std::size_t>(number)]);
+    progress->add();
   }
   side.tensors = std::move(tensors);
   return sort.error();

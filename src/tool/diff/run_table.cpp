@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "src/tool/cli/progress.hpp"
+
 namespace opdump::tool {
 namespace {
 
@@ -76,14 +78,19 @@ void RunTable::finish() {
   });
   std::string text;
   std::size_t number = 0;
+  Progress progress(2 * places_.size(), "sorting tensors");
   for (const RunPlace& place : places_) {
     text.clear();
     FieldWriter(text).put(Row{place.step, number++});
     if (!by_step.add(text)) break;
+    progress.add();
   }
   static_cast<void>(by_step.finish());
   SpilledSort::Reader reader(by_step);
-  for (std::string_view row; reader.next(row);) order_.push_back(row_in(row).number);
+  for (std::string_view row; reader.next(row);) {
+    order_.push_back(row_in(row).number);
+    progress.add();
+  }
   for (const std::string* const error : {&by_step.error(), &known_.error(), &tensors_.error(),
                                          &places_.error(), &digests_.error(), &order_.error()})
     check(*error);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "src/tool/cli/progress.hpp"
+
 namespace opdump::tool {
 namespace {
 
@@ -83,7 +85,9 @@ RunDifferences judge_runs(const RunTable& table, bool by_groups) {
   RunDifferences differences;
   EqualRuns groups(table.runs().size());
   bool is_missing = false;
+  Progress progress(table.order().size(), "comparing runs");
   for (const std::size_t place : table.order()) {
+    progress.add();
     if (part(table, place, is_missing, groups))
       differences.push_back({place, is_missing ? RunVerdict::missing : RunVerdict::different, groups});
   }

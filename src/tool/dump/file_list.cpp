@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "src/tool/cli/progress.hpp"
 #include "src/tool/dump/record_name.hpp"
 
 namespace opdump::tool {
@@ -83,7 +84,11 @@ bool FileList::Reader::next(FoundFile& file) {
 
 std::uint64_t total_bytes(const FileList& files) {
   std::uint64_t bytes = 0;
-  for (const FoundFile& file : files) bytes += bytes_of(file);
+  Progress progress(files.size(), "measuring files");
+  for (const FoundFile& file : files) {
+    bytes += bytes_of(file);
+    progress.add();
+  }
   return bytes;
 }
 

@@ -71,7 +71,7 @@ class FileList {
   std::string text_;
 };
 
-/// How many bytes all of them have, as far as that can be asked.
+/// How many bytes all of them have, as far as that can be asked. Shows its progress on a terminal.
 std::uint64_t total_bytes(const FileList& files);
 
 }  // namespace opdump::tool

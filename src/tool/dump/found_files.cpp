@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "src/tool/cli/decimal.hpp"
+#include "src/tool/cli/progress.hpp"
 #include "src/tool/dump/digest_file.hpp"
 #include "src/tool/dump/file_list.hpp"
 #include "src/tool/dump/lite_name.hpp"
@@ -195,13 +196,26 @@ void find_files(const std::string& path, bool recursive, const TakeFile& take, c
   if (sealed == SealedFiles::wanted) return find_any(path, recursive, take, report);
   bool first = true;
   std::string key;
+  Progress progress(0, "files found");
+  const SearchReport above_count = {.error =
+                                        [&](const std::string& message) {
+                                          progress.wipe();
+                                          report.error(message);
+                                        },
+                                    .note =
+                                        [&](const std::string& message) {
+                                          progress.wipe();
+                                          report.note(message);
+                                        }};
   const auto take_open = [&](const FoundFile& file) {
+    progress.add();
     // A dump is sealed as a whole.
     if (first) key = sealed_for(file.path);
     first = false;
     if (key.empty() || sealed_for(file.path).empty()) take(file);
   };
-  find_any(path, recursive, take_open, report);
+  find_any(path, recursive, take_open, above_count);
+  progress.wipe();
   if (!key.empty()) report.error(sealed_text(path, key));
 }
 

@@ -34,7 +34,7 @@ using TakeFile = std::function<void(const FoundFile& file)>;
 /// Gives the file `path`, or the files of the directory `path`, to `take`: first the files directly in it, in
 /// the order of their time, then, if `recursive`, those of its subdirectories in natural order. Symbolic
 /// links to directories are followed only in `path` itself. The files of a sealed dump are passed over with
-/// an error. Needs the same memory however many files there are.
+/// an error. Needs the same memory however many files there are. Counts them on a terminal.
 void find_files(const std::string& path, bool recursive, const TakeFile& take, const SearchReport& report,
                 SealedFiles sealed = SealedFiles::passed_over);
 

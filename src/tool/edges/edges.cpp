@@ -53,7 +53,8 @@ class EdgeFinder {
       : side_(side), card_(card), errors_(errors) {}
 
   Edges find() {
-    sort_by_step();
+    Progress progress(2 * side_.tensors.size(), "following tensors");
+    sort_by_step(progress);
     SpilledSort::Reader reader(steps_);
     std::string last;
     Step step;
@@ -61,8 +62,10 @@ class EdgeFinder {
       if (last.empty() || step_in(last) != step_in(text)) step = {};
       last = text;
       add(step, static_cast<std::size_t>(number_in(text)));
+      progress.add();
     }
     static_cast<void>(found_.finish());
+    progress.wipe();
     return compared();
   }
 
@@ -80,7 +83,7 @@ class EdgeFinder {
     return FieldReader(a).next<Edge>().to < FieldReader(b).next<Edge>().to;
   }
 
-  void sort_by_step() {
+  void sort_by_step(Progress& progress) {
     std::string text;
     std::uint64_t number = 0;
     for (const DumpTensor& tensor : side_.tensors) {
@@ -88,6 +91,7 @@ class EdgeFinder {
       text.clear();
       FieldWriter(text).put(number++).put(file.boot ? std::uint64_t{*file.boot} + 1 : 0);
       if (!steps_.add(text.append(file.place))) break;
+      progress.add();
     }
     static_cast<void>(steps_.finish());
   }

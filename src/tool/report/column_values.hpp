@@ -33,10 +33,10 @@ class ColumnValues {
   bool any_used() const { return used_; }    ///< one is not 0
   bool any_known() const { return known_; }  ///< one is no NaN
 
-  /// The first `count` of them, as base64.
-  std::string base64(std::size_t count) const {
+  /// Gives the first `count` of them to `put`, as base64 in pieces.
+  template <class Put>
+  void base64(std::size_t count, Put put) const {
     Base64 text;
-    std::string all;
     std::vector<T> piece(kBuffered);
     for (std::size_t at = 0; at < count; at += kBuffered) {
       const std::size_t now = std::min(kBuffered, count - at);
@@ -46,9 +46,9 @@ class ColumnValues {
       } else {
         std::copy_n(values_.begin(), now, values.begin());
       }
-      all += text.add(std::as_bytes(values));
+      put(text.add(std::as_bytes(values)));
     }
-    return all + text.finish();
+    put(text.finish());
   }
 
  private:

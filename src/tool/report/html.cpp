@@ -67,9 +67,11 @@ std::string name_of(const ReportFacts& facts, const ReportRun& run) {
 std::string link_of(const ReportFacts& facts, std::size_t number) {
   const ReportRun& run = facts.runs[number];
   const ReportPlace& place = facts.places[run.place];
-  std::size_t alike = 0;
-  for (const ReportPlace& other : facts.places)
+  std::size_t alike = facts.has_boots ? 0 : 1;
+  for (const ReportPlace& other : facts.places) {
+    if (!facts.has_boots) break;
     alike += other.step == place.step && other.model == place.model ? 1 : 0;
+  }
   std::string link = "#op=" + std::to_string(run.op);
   if (place.step && alike == 1) return link + "&amp;step=" + std::to_string(*place.step);
   return link + "&amp;at=" + std::to_string(run.place);

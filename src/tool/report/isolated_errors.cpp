@@ -8,7 +8,8 @@
 
 namespace opdump::tool {
 
-void add_isolated_errors(const ReplayModel& model, ReportFacts& facts) {
+std::vector<IsolatedError> find_isolated_errors(const ReplayModel& model, ReportFacts& facts,
+                                                std::optional<std::size_t>& first) {
   constexpr std::size_t kMostReasons = 500;
   const DumpSide& side = facts.dumps.stored();
   NativeReference reference;
@@ -25,21 +26,24 @@ void add_isolated_errors(const ReplayModel& model, ReportFacts& facts) {
                                                  errors);
   const DivergeReport report = {side, ops, nullptr, reference.name()};
   facts.recomputed = report.counts_text();
-  const ReplayedOp* const first = report.first_diverging();
-  if (first != nullptr) facts.own_fault = report.first_text(*first);
-  const std::map<std::size_t, std::size_t> runs = facts.runs_by_file();
+  const ReplayedOp* const worst = report.first_diverging();
+  if (worst != nullptr) facts.own_fault = report.first_text(*worst);
+  std::map<std::size_t, std::size_t> runs;
+  std::size_t number = 0;
+  for (const ReportRun& run : facts.runs) runs.emplace(run.file, number++);
+  std::vector<IsolatedError> found(facts.runs.size());
   std::size_t told = 0;
   for (const ReplayedOp& op : ops) {
     const auto at = runs.find(op.file);
     if (at == runs.end()) continue;
-    ReportRun& run = facts.runs[at->second];
+    IsolatedError& run = found[at->second];
     run.is_own_fault = op.verdict == ReplayVerdict::culprit;
     for (const ReplayedOutput& output : op.outputs)
-      run.isolated =
-          std::isnan(run.isolated) ? output.error.euclid : std::max(run.isolated, output.error.euclid);
+      run.error = std::isnan(run.error) ? output.error.euclid : std::max(run.error, output.error.euclid);
     if (run.is_own_fault || told++ < kMostReasons) facts.replayed[at->second] = report.evidence_of(op);
-    if (&op == first && !facts.first) facts.first = at->second;
+    if (&op == worst) first = at->second;
   }
+  return found;
 }
 
 }  // namespace opdump::tool

@@ -1,7 +1,11 @@
 #include "src/tool/report/page.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 
+#include "src/tool/cli/human_text.hpp"
+#include "src/tool/cli/output_file.hpp"
 #include "src/tool/report/html.hpp"
 #include "src/tool/report/page_files.hpp"
 #include "src/tool/report/page_parts.hpp"
@@ -25,6 +29,14 @@ std::string front_of(const ReportFacts& facts, const PageHead& head, PageDetail 
          "</main>\n<script type=\"application/json\" id=\"d\">";
 }
 
+/// What the least page takes, and how there can be one.
+std::string too_large_text(std::uint64_t bytes, std::uint64_t most) {
+  constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+  return "the page takes " + byte_text(bytes) + " at least, more than the --max-bytes of " + byte_text(most) +
+         ": choose steps with '--step' or operators with '--op', or allow it by '--max-bytes " +
+         std::to_string(bytes / kMiB + 1) + "M'";
+}
+
 std::string back() {
   std::string page = "</script>\n<script>\n'use strict';\n(() => {\n";
   for (const std::string_view piece : page_script()) page += piece;
@@ -33,24 +45,30 @@ std::string back() {
 
 }  // namespace
 
-std::string make_page(const ReportFacts& facts, const PageHead& head, PageDetail detail, std::size_t& bytes,
-                      std::string& error) {
+bool write_page(const std::string& path, const ReportFacts& facts, const PageHead& head, PageDetail detail,
+                std::string& error) {
   const std::string behind = back();
-  for (int level = static_cast<int>(detail); level <= static_cast<int>(PageDetail::no_files); ++level) {
-    const std::string front = front_of(facts, head, static_cast<PageDetail>(level));
-    const std::size_t around = front.size() + behind.size();
-    PageWriter json(
-        static_cast<std::size_t>(head.max_bytes - std::min<std::uint64_t>(around, head.max_bytes)));
-    write_page_data(facts, static_cast<PageDetail>(level), json);
-    bytes = around + json.bytes();
+  for (;;) {
+    const std::string front = front_of(facts, head, detail);
+    const std::uint64_t around = front.size() + behind.size();
+    PageWriter json(static_cast<std::size_t>(head.max_bytes - std::min(around, head.max_bytes)));
+    const std::optional<PageDetail> next = write_page_data(facts, detail, json);
     error = json.error();
-    if (!error.empty()) return {};
-    if (bytes > head.max_bytes) continue;
-    std::string page;
-    page.reserve(bytes);
-    return page.append(front).append(json.kept()).append(behind);
+    if (!error.empty()) return false;
+    if (next) {
+      detail = *next;
+      continue;
+    }
+    const std::uint64_t bytes = around + json.bytes();
+    if (bytes > head.max_bytes) {
+      error = path + ": " + too_large_text(bytes, head.max_bytes);
+      return false;
+    }
+    const bool written = write_file(
+        path, [&](const auto& put) { return put(front) && json.give(put) && put(behind); }, error);
+    if (!json.error().empty()) error = json.error();
+    return written;
   }
-  return {};
 }
 
 }  // namespace opdump::tool

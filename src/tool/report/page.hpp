@@ -17,10 +17,10 @@ struct PageHead {
 /// The verdict in one sentence.
 std::string verdict_text(const ReportFacts& facts);
 
-/// The whole page, of `detail` and less than that if it would be larger than `max_bytes`. Empty when nothing
-/// that may be left out makes it small enough; `bytes` is then the least there can be. Empty too, with
-/// `error`, when something is wrong with the temporary file.
-std::string make_page(const ReportFacts& facts, const PageHead& head, PageDetail detail, std::size_t& bytes,
-                      std::string& error);
+/// Writes the whole page to the file `path`, of `detail` and less than that if it would be larger than
+/// `max_bytes`. In bounded memory. False when the file or the temporary ones cannot be written, or nothing
+/// that may be left out makes it small enough: `error` says which.
+bool write_page(const std::string& path, const ReportFacts& facts, const PageHead& head, PageDetail detail,
+                std::string& error);
 
 }  // namespace opdump::tool

@@ -38,9 +38,11 @@ class PageColumns {
   void add(std::string_view name, const ColumnValues<T>& values) {
     static_assert(!kColumnType<T>.empty(), "the page's script reads no such numbers");
     const bool same = values.size() > 1 && values.are_same();
-    json_.key(name).text((same ? std::to_string(values.size()) + '*' : std::string()) +
-                         std::string(kColumnType<T>) + values.base64(same ? 1 : values.size()));
-    json_.pass();
+    json_.key(name);
+    json_.pieces([&](const auto& put) {
+      put((same ? std::to_string(values.size()) + '*' : std::string()) + std::string(kColumnType<T>));
+      values.base64(same ? 1 : values.size(), put);
+    });
     if (!values.error().empty()) json_.fail(values.error());
   }
 
@@ -92,17 +94,19 @@ class PageTable {
         {[](const Row&) {}, [name, values](PageColumns& columns) { columns.add(name, *values); }});
   }
 
-  void write(PageColumns& columns) const {
+  /// Asks `goes_on` before each row; without columns once that is false.
+  void write(PageColumns& columns, const std::function<bool()>& goes_on) const {
     for (const Row& row : rows_) {
+      if (goes_on && !goes_on()) return;
       for (const Column& column : columns_) column.take(row);
     }
     for (const Column& column : columns_) column.write(columns);
   }
 
-  void write(PageWriter& json, std::string_view name) const {
+  void write(PageWriter& json, std::string_view name, const std::function<bool()>& goes_on = {}) const {
     json.key(name).open('{');
     PageColumns columns(json);
-    write(columns);
+    write(columns, goes_on);
     json.close('}');
   }
 
@@ -129,7 +133,15 @@ class PageTexts {
   PageTexts() { number(""); }
 
   /// 0 is the empty text.
-  std::uint32_t number(std::string_view text) { return texts_.number(text); }
+  std::uint32_t number(std::string_view text) {
+    bool is_new = false;
+    const std::uint32_t number = texts_.number(text, is_new);
+    if (is_new) bytes_ += text.size();
+    return number;
+  }
+
+  /// Of all of them.
+  std::uint64_t bytes() const { return bytes_; }
 
   std::size_t size() const { return texts_.size(); }
   std::string text(std::size_t number) const { return texts_.text(number); }
@@ -137,6 +149,7 @@ class PageTexts {
 
  private:
   NumberedTexts texts_;
+  std::uint64_t bytes_ = 0;
 };
 
 inline std::uint32_t count32(std::uint64_t count) {

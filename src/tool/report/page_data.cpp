@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
 
 #include "src/tool/report/page_tensors.hpp"
@@ -15,17 +16,26 @@ constexpr std::size_t kMostLonely = 200;
 class PageData {
  public:
   PageData(const ReportFacts& facts, PageDetail detail, PageWriter& json)
-      : facts_(facts), detail_(detail), mine_(facts.dumps.mine()), json_(json) {}
+      : facts_(facts),
+        detail_(detail),
+        mine_(facts.dumps.mine()),
+        json_(json),
+        progress_(facts.ops.size() + 2 * facts.runs.size() + mine_.tensors.size() + facts.edges.size(),
+                  "writing the page") {}
 
-  void write() {
+  /// The next detail to try where this one is too large, as far as that is known early.
+  std::optional<PageDetail> write() {
     json_.open('{').key("format").number(1).key("root").text(facts_.root);
     json_.key("image").text(facts_.image).key("explorer").text(facts_.explorer);
     write_places();
     write_limits();
     write_ops();
     write_runs();
-    const PageTensors tensors(facts_, detail_);
-    write_tensor_columns(json_, texts_, facts_, tensors);
+    // What is written so far, no other detail but the least leaves out.
+    if (is_too_large()) return PageDetail::no_files;
+    const PageTensors tensors(facts_, detail_, progress_);
+    write_tensor_columns(json_, texts_, facts_, tensors, goes_on_);
+    if (is_too_large()) return next();
     write_picture_columns(json_, facts_, tensors, detail_ < PageDetail::no_files);
     write_edges();
     write_lonely();
@@ -36,11 +46,23 @@ class PageData {
     }
     json_.close(']').close('}');
     json_.pass();
-    if (!texts_.error().empty()) json_.fail(texts_.error());
+    for (const std::string* const error :
+         {&texts_.error(), &facts_.runs.error(), &facts_.places.error(), &facts_.ops.error()}) {
+      if (!error->empty()) json_.fail(*error);
+    }
+    if (json_.is_too_large() && detail_ != PageDetail::no_files) return next();
+    return std::nullopt;
   }
 
  private:
   using Run = ReportRun;
+
+  PageDetail next() const { return static_cast<PageDetail>(static_cast<int>(detail_) + 1); }
+
+  /// Of the least detail the whole size is told.
+  bool is_too_large() const {
+    return detail_ != PageDetail::no_files && json_.is_too_large(static_cast<std::size_t>(texts_.bytes()));
+  }
 
   void write_places() {
     json_.key("places").open('[');
@@ -48,6 +70,7 @@ class PageData {
       json_.open('{').key("text").text(place.text).key("model").text(place.model);
       if (place.step) json_.key("step").number(*place.step);
       json_.close('}');
+      json_.pass();
     }
     json_.close(']');
   }
@@ -67,7 +90,7 @@ class PageData {
     ops.add("name", [&](const ReportOp& op) { return texts_.number(op.name); });
     ops.add("type", [&](const ReportOp& op) { return texts_.number(op.type); });
     ops.add_used("model", [&](const ReportOp& op) { return texts_.number(op.model); });
-    ops.write(json_, "ops");
+    ops.write(json_, "ops", goes_on_);
   }
 
   void write_runs() {
@@ -108,7 +131,7 @@ class PageData {
       runs.add_used("file", [&](const Run& run) { return texts_.number(split(file(run).path).second); });
     json_.key("runs").open('{');
     PageColumns columns(json_);
-    runs.write(columns);
+    runs.write(columns, [this] { return goes_on_() && !is_too_large(); });
     write_told("evidence", facts_.evidence);
     write_told("replayed", facts_.replayed);
     json_.close('}');
@@ -142,7 +165,7 @@ class PageData {
     edges.add("how", [](const ReportEdge& edge) {
       return static_cast<std::uint8_t>(static_cast<int>(edge.source) * 3 + static_cast<int>(edge.bytes));
     });
-    edges.write(json_, "edges");
+    edges.write(json_, "edges", goes_on_);
   }
 
   /// Golden tensors without a partner.
@@ -162,6 +185,11 @@ class PageData {
   const DumpSide& mine_;
   PageWriter& json_;
   PageTexts texts_;
+  Progress progress_;
+  const std::function<bool()> goes_on_ = [this] {
+    progress_.add();
+    return true;
+  };
 };
 
 }  // namespace
@@ -187,8 +215,8 @@ std::string left_out_text(PageDetail detail) {
   return {};
 }
 
-void write_page_data(const ReportFacts& facts, PageDetail detail, PageWriter& json) {
-  PageData(facts, detail, json).write();
+std::optional<PageDetail> write_page_data(const ReportFacts& facts, PageDetail detail, PageWriter& json) {
+  return PageData(facts, detail, json).write();
 }
 
 }  // namespace opdump::tool

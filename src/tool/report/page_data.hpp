@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 
 #include "src/tool/report/page_writer.hpp"
@@ -21,7 +22,8 @@ enum class PageDetail : int {
 std::string left_out_text(PageDetail detail);
 
 /// The JSON that the page's script reads: columns, numbers as base64 of little-endian arrays behind their
-/// type ("f32:..."), texts by their number in "strings".
-void write_page_data(const ReportFacts& facts, PageDetail detail, PageWriter& json);
+/// type ("f32:..."), texts by their number in "strings". Where it is too large for `json`, the next detail to
+/// try, which may be known before all is written; of the least one all is.
+std::optional<PageDetail> write_page_data(const ReportFacts& facts, PageDetail detail, PageWriter& json);
 
 }  // namespace opdump::tool

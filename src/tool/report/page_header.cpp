@@ -2,6 +2,7 @@
 #include <set>
 
 #include "src/tool/cli/human_text.hpp"
+#include "src/tool/dump/spilled_sort.hpp"
 #include "src/tool/report/html.hpp"
 #include "src/tool/report/page_parts.hpp"
 
@@ -78,20 +79,31 @@ class PageHeader {
 
   std::string models() const {
     std::set<std::string> names;
-    std::set<std::uint64_t> steps;
+    SpilledSort sorted([](std::string_view a, std::string_view b) { return step_in(a) < step_in(b); });
     for (const ReportPlace& place : facts_.places) {
       if (!place.model.empty()) names.insert(place.model);
-      if (place.step) steps.insert(*place.step);
+      std::string step;
+      if (place.step) FieldWriter(step).put(*place.step);
+      if (place.step) static_cast<void>(sorted.add(step));
+    }
+    static_cast<void>(sorted.finish());
+    std::uint64_t steps = 0, first = 0, last = 0;
+    SpilledSort::Reader reader(sorted);
+    for (std::string_view step; reader.next(step); last = step_in(step)) {
+      if (steps == 0) first = step_in(step);
+      if (steps == 0 || step_in(step) != last) ++steps;
     }
     std::string text;
     for (const std::string& name : names)
       text += (text.empty() ? "" : ", ") + shortened(printable(name), kMostName);
-    if (steps.empty()) return text;
+    if (steps == 0) return text;
     text += text.empty() ? "" : "; ";
-    if (steps.size() == 1) return text + "step " + std::to_string(*steps.begin());
-    text += count_text(steps.size(), "step");
-    return text + ", " + std::to_string(*steps.begin()) + " to " + std::to_string(*steps.rbegin());
+    if (steps == 1) return text + "step " + std::to_string(first);
+    text += count_text(steps, "step");
+    return text + ", " + std::to_string(first) + " to " + std::to_string(last);
   }
+
+  static std::uint64_t step_in(std::string_view text) { return FieldReader(text).next<std::uint64_t>(); }
 
   std::string devices() const {
     std::string text;

@@ -157,19 +157,8 @@ bool write_report(const ReportFacts& facts, const ReportOptions& options, PageDe
                          .golden = options.golden.value_or(""),
                          .command = command_of(options),
                          .max_bytes = max_bytes};
-  std::size_t bytes = 0;
   std::string error;
-  const std::string page = make_page(facts, head, detail, bytes, error);
-  if (!error.empty()) {
-    search.error(error);
-    return false;
-  }
-  if (page.empty()) {
-    search.error(*options.output + ": the page takes " + byte_text(bytes) +
-                 " at least, more than the --max-bytes of " + byte_text(max_bytes));
-    return false;
-  }
-  if (!write_file(*options.output, as_bytes(page), error)) {
+  if (!write_page(*options.output, facts, head, detail, error)) {
     search.error(error);
     return false;
   }

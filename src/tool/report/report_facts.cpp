@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <iterator>
+#include <set>
 #include <tuple>
+#include <utility>
 
 #include "src/tool/cli/interrupt.hpp"
 #include "src/tool/cli/ordered_work.hpp"
@@ -69,21 +71,59 @@ void sum_up(const ReportFacts& facts, ReportRun& run) {
   if (elements != 0) run.zeros = static_cast<double>(zeros) / static_cast<double>(elements);
 }
 
-void take_verdicts(ReportFacts& facts) {
-  constexpr std::size_t kMostEvidence = 500;
-  if (facts.verdicts == nullptr) return;
-  const std::map<std::size_t, std::size_t> run_of_file = facts.runs_by_file();
-  std::size_t told = 0;
-  for (const OpVerdict& op : facts.verdicts->ops()) {
-    const auto at = run_of_file.find(op.file);
-    if (at == run_of_file.end()) continue;
-    ReportRun& run = facts.runs[at->second];
-    run.verdict = op.verdict;
-    const std::optional<OpVerdict>& first = facts.verdicts->first();
-    if (first && first->first == op.first) facts.first = at->second;
-    if (op.verdict != Verdict::agrees && (told++ < kMostEvidence || op.verdict == Verdict::culprit))
-      facts.evidence[at->second] = facts.verdicts->evidence_of(op);
+/// Gives runs their verdicts, in the order of both, which is that of execution.
+class VerdictTaker {
+ public:
+  explicit VerdictTaker(ReportFacts& facts) : facts_(facts) {
+    if (facts.verdicts != nullptr) next();
   }
+
+  void take(std::size_t number, ReportRun& run) {
+    for (; op_ && run_ <= number; next()) {
+      if (run_ < number) continue;
+      run.verdict = op_->verdict;
+      const std::optional<OpVerdict>& first = facts_.verdicts->first();
+      if (first && first->first == op_->first) facts_.first = number;
+      if (op_->verdict != Verdict::agrees && (told_++ < kMostEvidence || op_->verdict == Verdict::culprit))
+        facts_.evidence[number] = facts_.verdicts->evidence_of(*op_);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kMostEvidence = 500;
+
+  /// Results of mine have the numbers of its tensors.
+  void next() {
+    op_.reset();
+    if (number_ == facts_.verdicts->ops().size()) return;
+    op_ = facts_.verdicts->ops()[number_++];
+    run_ = facts_.run_of[op_->first];
+  }
+
+  ReportFacts& facts_;
+  std::size_t number_ = 0;
+  std::optional<OpVerdict> op_;
+  std::size_t run_ = 0;  ///< of `op_`
+  std::size_t told_ = 0;
+};
+
+/// Completes the runs by what is known of their tensors.
+void sum_up_runs(ReportFacts& facts, const std::vector<IsolatedError>& isolated) {
+  Progress progress(facts.runs.size(), "summing up records");
+  VerdictTaker verdicts(facts);
+  SpilledList<ReportRun> runs;
+  for (ReportRun run : facts.runs) {
+    const std::size_t number = runs.size();
+    verdicts.take(number, run);
+    if (number < isolated.size()) {
+      run.isolated = isolated[number].error;
+      run.is_own_fault = isolated[number].is_own_fault;
+    }
+    sum_up(facts, run);
+    runs.push_back(run);
+    progress.add();
+  }
+  facts.runs = std::move(runs);
 }
 
 /// Divergence first, then numbers that are none, then what is farthest apart, then the rest in order.
@@ -94,6 +134,13 @@ void flag_tensors(ReportFacts& facts) {
     std::size_t tensor;
   };
   std::vector<Rank> ranks;
+  const auto keep_worst = [&] {
+    std::stable_sort(ranks.begin(), ranks.end(), [](const Rank& a, const Rank& b) {
+      return std::tie(a.kind, a.error) < std::tie(b.kind, b.error);
+    });
+    if (ranks.size() > kMostFlagged) ranks.resize(kMostFlagged);
+  };
+  Progress progress(facts.runs.size(), "looking for what stands out");
   for (const ReportRun& run : facts.runs) {
     const bool culprit = run.is_own_fault || run.verdict == Verdict::culprit;
     for (const std::size_t i : run.tensors) {
@@ -106,11 +153,11 @@ void flag_tensors(ReportFacts& facts) {
                        : error > 0                                     ? 3
                                                                        : 4;
       ranks.push_back({kind, kind == 3 ? -error : 0, i});
+      if (ranks.size() == 4 * kMostFlagged) keep_worst();
     }
+    progress.add();
   }
-  std::stable_sort(ranks.begin(), ranks.end(), [](const Rank& a, const Rank& b) {
-    return std::tie(a.kind, a.error) < std::tie(b.kind, b.error);
-  });
+  keep_worst();
   for (const Rank& rank : ranks) {
     if (facts.flagged.size() < (rank.kind < 3 ? kMostFlagged : kMostPictures))
       facts.flagged.push_back(rank.tensor);
@@ -174,21 +221,45 @@ void find_lineage(ReportFacts& facts) {
 
 }  // namespace
 
+void write_fields(FieldWriter& to, const ReportPlace& place) {
+  to.text(place.text).text(place.model).put(place.step);
+}
+
+void read_fields(FieldReader& from, ReportPlace& place) {
+  from.get(place.text).get(place.model).get(place.step);
+}
+
+void write_fields(FieldWriter& to, const ReportOp& op) {
+  to.text(op.name).text(op.type).text(op.model);
+}
+
+void read_fields(FieldReader& from, ReportOp& op) {
+  from.get(op.name).get(op.type).get(op.model);
+}
+
+void write_fields(FieldWriter& to, const ReportRun& run) {
+  to.put(run.op).put(run.place).put(run.file).list(run.tensors).put(run.verdict);
+  to.put(run.isolated).put(run.is_own_fault).put(run.nonfinite).put(run.peak).put(run.zeros);
+  to.put(run.saturated).put(run.bytes).put(run.error).put(run.input_error).put(run.cosine);
+  to.put(run.by_expected).put(run.golden_nonfinite).put(run.other_dtype);
+}
+
+void read_fields(FieldReader& from, ReportRun& run) {
+  from.get(run.op).get(run.place).get(run.file).list(run.tensors).get(run.verdict);
+  from.get(run.isolated).get(run.is_own_fault).get(run.nonfinite).get(run.peak).get(run.zeros);
+  from.get(run.saturated).get(run.bytes).get(run.error).get(run.input_error).get(run.cosine);
+  from.get(run.by_expected).get(run.golden_nonfinite).get(run.other_dtype);
+}
+
 /// Results of mine come first, in the order of its tensors.
 std::optional<PairResult> ReportFacts::result_of(std::size_t tensor) const {
   if (compared == nullptr) return std::nullopt;
   return dumps.results()[tensor];
 }
 
-std::map<std::size_t, std::size_t> ReportFacts::runs_by_file() const {
-  std::map<std::size_t, std::size_t> found;
-  for (std::size_t i = 0; i < runs.size(); ++i) found.emplace(runs[i].file, i);
-  return found;
-}
-
 std::vector<std::size_t> ReportFacts::worst_runs() const {
-  const auto rank = [&](std::size_t i) {
-    const ReportRun& run = runs[i];
+  using Rank = std::tuple<int, double, std::size_t>;
+  const auto rank = [&](const ReportRun& run, std::size_t i) {
     const Verdict verdict = run.verdict.value_or(Verdict::agrees);
     const int kind = run.is_own_fault               ? -1
                      : verdict == Verdict::culprit  ? 0
@@ -202,22 +273,25 @@ std::vector<std::size_t> ReportFacts::worst_runs() const {
                         : run.error > 0                               ? -run.error
                         : compared != nullptr || std::isnan(run.peak) ? 0
                                                                       : -run.peak;
-    return std::tuple(kind, size, i);
+    return Rank(kind, size, i);
   };
-  std::vector<std::size_t> worst(runs.size());
-  for (std::size_t i = 0; i < worst.size(); ++i) worst[i] = i;
-  const std::size_t most = std::min(kMostWorst, worst.size());
-  std::partial_sort(worst.begin(), worst.begin() + static_cast<std::ptrdiff_t>(most), worst.end(),
-                    [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
-  worst.resize(most);
-  return worst;
+  std::set<Rank> worst;
+  std::size_t number = 0;
+  for (const ReportRun& run : runs) {
+    worst.insert(rank(run, number++));
+    if (worst.size() > kMostWorst) worst.erase(std::prev(worst.end()));
+  }
+  std::vector<std::size_t> numbers;
+  for (const Rank& one : worst) numbers.push_back(std::get<std::size_t>(one));
+  return numbers;
 }
 
 void gather_facts(ReportFacts& facts, const ReplayModel* model, const SearchReport& search) {
   const DumpSide& mine = facts.dumps.mine();
   const DumpSide& golden = facts.dumps.golden();
   const std::size_t count = mine.tensors.size();
-  find_runs(facts);
+  const std::string unsorted = find_runs(facts);
+  if (!unsorted.empty()) return search.error(unsorted);
   std::uint64_t total = 0;
   for (const DumpSide* side : {&mine, &golden})
     for (const DumpTensor& tensor : side->tensors) total += tensor.data_bytes;
@@ -259,15 +333,20 @@ void gather_facts(ReportFacts& facts, const ReplayModel* model, const SearchRepo
   }
   if (unread > kMostTold)
     search.error("and " + std::to_string(unread - kMostTold) + " more; the page has all");
-  take_verdicts(facts);
-  if (model != nullptr) add_isolated_errors(*model, facts);
+  std::vector<IsolatedError> isolated;
+  std::optional<std::size_t> first_isolated;
+  if (model != nullptr) isolated = find_isolated_errors(*model, facts, first_isolated);
   if (interrupted()) return;
-  for (ReportRun& run : facts.runs) sum_up(facts, run);
-  for (std::size_t i = 0; i < facts.runs.size() && !facts.first; ++i) {
-    if (facts.runs[i].nonfinite != 0) facts.first = i;
+  sum_up_runs(facts, isolated);
+  if (!facts.first) facts.first = first_isolated;
+  std::size_t number = 0;
+  for (const ReportRun& run : facts.runs) {
+    if (facts.first) break;
+    if (run.nonfinite != 0) facts.first = number;
+    ++number;
   }
   find_lineage(facts);
-  for (const std::string& error : {facts.mine.error(), facts.golden.error(), facts.edges.error()}) {
+  for (const std::string& error : {facts.mine.error(), facts.golden.error(), facts.edges.error(), facts.runs.error()}) {
     if (!error.empty()) search.error(error);
   }
   read_provenance(facts);

@@ -1,7 +1,6 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -58,6 +57,13 @@ struct ReportRun {
   bool other_dtype = false;  ///< a tensor of golden has another dtype
 };
 
+void write_fields(FieldWriter& to, const ReportPlace& place);
+void read_fields(FieldReader& from, ReportPlace& place);
+void write_fields(FieldWriter& to, const ReportOp& op);
+void read_fields(FieldReader& from, ReportOp& op);
+void write_fields(FieldWriter& to, const ReportRun& run);
+void read_fields(FieldReader& from, ReportRun& run);
+
 /// An input, and the run whose output it is.
 struct ReportEdge {
   std::size_t from = 0;
@@ -85,13 +91,14 @@ struct ReportFacts {
   std::string explorer{};    ///< the directory of files for Model Explorer; empty: they were not asked for
   std::string provenance{};  ///< what journals and cards tell of where the dump comes from
 
-  std::vector<ReportPlace> places{};
-  std::vector<ReportOp> ops{};
-  std::deque<ReportRun> runs{};
+  SpilledList<ReportPlace> places{};
+  bool has_boots = false;  ///< places of several boots may have the same step
+  SpilledList<ReportOp> ops{};
+  SpilledList<ReportRun> runs{};
   std::map<std::size_t, std::string> evidence{};  ///< of few runs: why the verdict is as it is
   std::map<std::size_t, std::string> replayed{};  ///< the same: what is off, or why it was not recomputed
   SpilledList<ReportEdge> edges{};
-  std::vector<std::uint32_t> run_of{};  ///< of each tensor of mine
+  SpilledList<std::uint32_t> run_of{};  ///< of each tensor of mine
   SpilledList<TensorFacts> mine{};
   SpilledList<TensorFacts> golden{};      ///< of the partner of each tensor of mine
   std::vector<std::size_t> flagged{};     ///< tensors that deserve a look, the worst first
@@ -105,9 +112,6 @@ struct ReportFacts {
   std::optional<PairResult> result_of(std::size_t tensor) const;
 
   std::vector<std::size_t> worst_runs() const;  ///< at most 50, the worst first
-
-  /// By the file of the first tensor.
-  std::map<std::size_t, std::size_t> runs_by_file() const;
 };
 
 /// Looks at all tensors, and with `model` recomputes all runs. Shows its progress on a terminal. Ends early

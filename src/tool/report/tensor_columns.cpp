@@ -11,13 +11,13 @@ namespace opdump::tool {
 namespace {
 
 class TensorColumns {
-  using Columns = PageTable<std::vector<std::size_t>>;
+  using Columns = PageTable<SpilledList<std::size_t>>;
 
  public:
   TensorColumns(PageWriter& json, PageTexts& texts, const ReportFacts& facts, const PageTensors& tensors)
       : json_(json), texts_(texts), facts_(facts), tensors_(tensors), mine_(facts.dumps.mine()) {}
 
-  void write() {
+  void write(const std::function<bool()>& goes_on) {
     Columns columns(tensors_.all());
     add_runs(columns);
     add_tensors(columns);
@@ -26,7 +26,7 @@ class TensorColumns {
       add_golden(columns);
       add_comparison(columns);
     }
-    columns.write(json_, "tensors");
+    columns.write(json_, "tensors", goes_on);
   }
 
   void write_names() {
@@ -50,7 +50,7 @@ class TensorColumns {
   /// Where flagged tensors are farthest from golden.
   void write_farthest() {
     if (facts_.compared == nullptr) return;
-    std::vector<std::size_t> shown;
+    SpilledList<std::size_t> shown;
     for (const std::size_t i : tensors_.all()) {
       const compare::Comparison* const c = comparison_of(i);
       if (tensors_.is_flagged(i) && c != nullptr && c->max_absolute_at) shown.push_back(i);
@@ -206,9 +206,9 @@ class TensorColumns {
 }  // namespace
 
 void write_tensor_columns(PageWriter& json, PageTexts& texts, const ReportFacts& facts,
-                          const PageTensors& tensors) {
+                          const PageTensors& tensors, const std::function<bool()>& goes_on) {
   TensorColumns columns(json, texts, facts, tensors);
-  columns.write();
+  columns.write(goes_on);
   columns.write_names();
   columns.write_farthest();
 }

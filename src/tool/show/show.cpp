@@ -110,12 +110,14 @@ struct Filter {
 /// Adds `files` to `sorted` by boot and time, whatever directory they lie in; files without a time stay
 /// behind, in the order they were found in.
 void sort_by_time(const FileList& files, DumpClocks& clocks, FileList& sorted) {
+  Progress progress(files.size(), "sorting files");
   for (const FoundFile& file : files) {
     const std::optional<RecordName> name = find_record_name(file.real_name);
     const std::optional<std::uint32_t> boot = boot_of(file.path);
     const bool timed = name && !name->name_only;
     sorted.add(file, {.high = boot ? std::uint64_t{*boot} + 1 : 0,
                       .low = timed ? clocks.time_of(file, name->unix_us) : UINT64_MAX});
+    progress.add();
   }
   sorted.finish();
 }
