@@ -9,8 +9,8 @@ usage: growth_tools.py OPDUMP FOLDER [--most RECORDS] [--image BYTES] [--repetit
   --only WHAT      records, log, image, operators or rules
 
 Makes dumps with `opdump replay`, runs each command on them and prints the time for each record, operator or rule, the
-exponent of that time (0 where it does not grow), and the peak of resident memory, which the kernel never tells below
-that of this script. Standard library only.
+exponent of that time (0 where it does not grow), that of the last decade alone, and the peak of resident memory, which
+the kernel never tells below that of this script. Standard library only.
 """
 import argparse
 import json
@@ -23,13 +23,12 @@ import time
 
 import figures
 import judge
-from report import exponent, table
+from report import exponents, table
 
 MIB = 1 << 20
 OPERATORS = 1000
-# Its page is too large for more records, and they are measured up to so many.
-HOLD_LISTS = ('report',)
-MOST_HELD = 100_000
+# So large may the page of a report be here, which refuses to be larger than 8 MiB unless told.
+PAGE = '1G'
 # From where on a command has more to do than to start.
 LARGE = 1000
 
@@ -76,16 +75,23 @@ def acl(place, rules=None):
 class Growth:
     """One table: what each command takes for each of so many units."""
 
-    def __init__(self, unit, plural, repetitions):
-        self.unit, self.plural, self.repetitions = unit, plural, repetitions
+    def __init__(self, unit, plural, repetitions, large=LARGE):
+        """`large`: from how many units on the exponents are told."""
+        self.unit, self.plural, self.repetitions, self.large = unit, plural, repetitions, large
         self.rows = {}
 
-    def measure(self, count, what, command, after=(), out=None, good=(0,)):
+    def measure(self, count, what, command, before=lambda: None, after=(), out=None, good=(0,)):
+        """`before` is called before each run, and what lies at `after` removed behind it."""
         runs = []
         for _ in range(self.repetitions):
+            before()
             remove(*after)
             runs.append(run(command, out, good))
         remove(*after)
+        self.keep(what, count, runs)
+
+    def keep(self, what, count, runs):
+        """`runs`: seconds and bytes of each."""
         per_unit = [1e6 * seconds / count for seconds, _ in runs]
         peak = max(memory for _, memory in runs)
         self.rows.setdefault(what, {})[count] = (min(per_unit), peak)
@@ -93,14 +99,15 @@ class Growth:
         figures.add_figure('growth', row, 'us for each', 'less', per_unit)
         figures.add_figure('growth', row, 'peak memory, MiB', 'less', [memory / MIB for _, memory in runs])
 
-    def print(self, scale=1):
+    def print(self):
         counts = sorted({count for row in self.rows.values() for count in row})
-        rows = [['us for each %s' % self.unit] + [text_of(count * scale) for count in counts] + ['exponent', 'peak, MiB']]
+        rows = [['us for each %s' % self.unit] + [text_of(count) for count in counts] +
+                ['exponent', 'last decade', 'peak, MiB']]
         for what, at in self.rows.items():
-            large = [count for count in sorted(at) if count * scale >= LARGE]
-            rows.append([what] + ['%.3g' % (at[count][0] / scale) if count in at else '-' for count in counts] +
-                        ['%+.2f' % exponent(large, [at[count][0] for count in large]) if len(large) > 1 else '-',
-                         '%.0f' % (max(peak for _, peak in at.values()) / MIB)])
+            large = [count for count in sorted(at) if count >= self.large]
+            rows.append([what] + ['%.3g' % at[count][0] if count in at else '-' for count in counts] +
+                        exponents(large, [at[count][0] for count in large]) +
+                        ['%.0f' % (max(peak for _, peak in at.values()) / MIB)])
         table('Growth with the %s' % self.plural, rows)
 
 
@@ -120,30 +127,31 @@ def records(opdump, folder, most, repetitions):
     growth = Growth('record', 'records', repetitions)
     dump, out, config, model = (os.path.join(folder, name) for name in ('dump', 'out', 'acl.json', 'run.json'))
     write_json(config, acl(dump))
-    for count in powers(1000, most):
-        write_json(model, described(OPERATORS, count // OPERATORS, 16))
+
+    def empty():
         remove(dump)
         os.mkdir(dump)
-        growth.rows.setdefault('replay, which drains', {})[count] = drained(run([opdump, 'replay', model, '--config', config]),
-                                                                            count)
+
+    for count in powers(1000, most):
+        write_json(model, described(OPERATORS, count // OPERATORS, 16))
+        growth.measure(count, 'replay, which drains', [opdump, 'replay', model, '--config', config], before=empty)
         commands = {'verify': ['verify', dump], 'verify --json': ['verify', dump, '--json'],
                     'verify --config': ['verify', dump, '--config', config, '--model', model],
                     'show': ['show', dump], 'show --json': ['show', dump, '--json'], 'show --heat': ['show', dump, '--heat'],
                     'show --steps': ['show', dump, '--steps'], 'convert': ['convert', '-r', '-d', dump, '-out', out],
                     'timeline': ['timeline', dump, '-o', out], 'overflow': ['overflow', '-d', dump, '-out', out],
                     'compare': ['compare', '-m', dump, '-g', dump], 'diff': ['diff', dump, dump],
-                    'edges': ['edges', dump], 'report': ['report', dump, '-o', out]}
+                    'edges': ['edges', dump], 'report': ['report', dump, '-o', out, '--max-bytes', PAGE]}
         for what, arguments in commands.items():
-            if what in HOLD_LISTS and count > MOST_HELD:
-                continue
             growth.measure(count, what, [opdump] + arguments, after=[out])
     remove(dump, config, model)
     growth.print()
 
 
-def drained(measured, count):
-    seconds, memory = measured
-    return 1e6 * seconds / count, memory
+def empty_image(path, size):
+    remove(path)
+    with open(path, 'wb') as file:
+        file.truncate(size)
 
 
 def log(opdump, folder, most, repetitions):
@@ -153,11 +161,8 @@ def log(opdump, folder, most, repetitions):
     write_json(config, acl(image))
     for count in powers(1000, most):
         write_json(model, described(OPERATORS, count // OPERATORS, 16))
-        remove(image)
-        with open(image, 'wb') as file:
-            file.truncate(4 * MIB + 640 * count // (64 * 1024) * 64 * 1024)
-        growth.rows.setdefault('replay, which drains', {})[count] = drained(run([opdump, 'replay', model, '--config', config]),
-                                                                            count)
+        growth.measure(count, 'replay, which drains', [opdump, 'replay', model, '--config', config],
+                       before=lambda: empty_image(image, 4 * MIB + 640 * count // (64 * 1024) * 64 * 1024))
         growth.measure(count, 'extract', [opdump, 'extract', image, '-o', out], after=[out])
         growth.measure(count, 'extract --list', [opdump, 'extract', image, '--list'])
         growth.measure(count, 'extract --verify', [opdump, 'extract', image, '--verify'])
@@ -167,17 +172,14 @@ def log(opdump, folder, most, repetitions):
 
 def large_image(opdump, folder, most, repetitions):
     """Of records of 1 MiB."""
-    growth = Growth('MiB', 'MiB of a flash log', repetitions)
+    growth = Growth('MiB', 'MiB of a flash log', repetitions, large=64)
     image, out, config, model = (os.path.join(folder, name) for name in ('log.img', 'out', 'acl.json', 'run.json'))
     write_json(config, acl(image))
     megabytes = 64
     while megabytes * MIB <= most:
         write_json(model, described(1, megabytes * 15 // 16, MIB // 4))
-        remove(image)
-        with open(image, 'wb') as file:
-            file.truncate(megabytes * MIB)
-        growth.rows.setdefault('replay, which drains', {})[megabytes] = drained(
-            run([opdump, 'replay', model, '--config', config]), megabytes)
+        growth.measure(megabytes, 'replay, which drains', [opdump, 'replay', model, '--config', config],
+                       before=lambda: empty_image(image, megabytes * MIB))
         growth.measure(megabytes, 'extract', [opdump, 'extract', image, '-o', out], after=[out])
         growth.measure(megabytes, 'extract --verify', [opdump, 'extract', image, '--verify'])
         megabytes *= 4

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """judge.py and report.py on runs made up here: judge_test.py"""
+import contextlib
+import io
 import json
 import os
 import re
@@ -12,6 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
 import figures  # noqa: E402  found by the line above
+import growth_tools  # noqa: E402
 
 
 def figure(runs, better='less', what='row', topic='topic'):
@@ -152,6 +155,39 @@ class Report(Case):
 
     def test_the_exponent_of_a_cost_that_grows_is_told(self):
         self.assertRegex(self.growth({1: 9, 1000: 10, 10000: 100, 100000: 1000}), r'exponent of the time per record +\+1\.00')
+
+    def test_the_last_decade_is_told_apart(self):
+        said = self.growth({1000: 50, 10000: 50, 100000: 50, 1000000: 100})
+        self.assertRegex(said, r'exponent of the time per record +\+0\.09')
+        self.assertRegex(said, r'exponent of the last decade +\+0\.30')
+
+
+class GrowthTools(Case):
+    def setUp(self):
+        super().setUp()
+        os.environ['OPDUMP_BENCH_FIGURES'] = self.path('figures')
+        self.addCleanup(os.environ.pop, 'OPDUMP_BENCH_FIGURES')
+        self.growth = growth_tools.Growth('MiB', 'MiB of a flash log', 2, large=64)
+
+    def printed(self):
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            self.growth.print()
+        return said.getvalue()
+
+    def test_all_sizes_from_the_first_large_one_on_count(self):
+        for count, seconds in ((64, 0.064), (256, 0.256), (1024, 1.024), (4096, 8.192)):
+            self.growth.keep('extract', count, [(seconds, 1 << 20), (2 * seconds, 1 << 21)])
+        self.assertRegex(self.printed(), r'extract +1e\+03 +1e\+03 +1e\+03 +2e\+03 +\+0\.15 +\+0\.50 +2\n')
+
+    def test_what_makes_a_dump_is_measured_and_kept_too(self):
+        made = []
+        self.growth.measure(100, 'replay', [sys.executable, '-c', ''], before=lambda: made.append(1))
+        self.assertEqual(len(made), 2)
+        kept = figures.line_figures(self.path('figures'))
+        self.assertEqual([(f['what'], f['figure'], len(f['runs'])) for f in kept],
+                         [('replay, 100 MiB of a flash log', 'us for each', 2),
+                          ('replay, 100 MiB of a flash log', 'peak memory, MiB', 2)])
 
 
 if __name__ == '__main__':

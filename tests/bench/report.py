@@ -12,7 +12,9 @@ import figures
 
 
 # From where on a cost is expected to be the same for each.
-LARGE = {'bytes': 4096, 'records': 1000}
+LARGE = {'bytes': 4096, 'records': 1000, 'operators, load and plan': 1000}
+# What the time is told for, where that is no record.
+UNITS = {'operators, load and plan': 'operator', 'operators, wants': 'call'}
 
 
 def load(paths):
@@ -150,20 +152,33 @@ def exponent(values, costs):
     return sum((x - middle) * y for x, y in zip(xs, ys)) / sum((x - middle) ** 2 for x in xs)
 
 
+def last_decade(values, costs):
+    """The exponent from a tenth of the largest value on, or of the last two values where they lie further apart."""
+    late = max(2, sum(10 * v >= values[-1] for v in values))
+    return exponent(values[-late:], costs[-late:])
+
+
+def exponents(values, costs):
+    """Of all `values`, which rise, and of the last decade, as texts."""
+    return ['%+.2f' % of(values, costs) if len(values) > 1 else '-' for of in (exponent, last_decade)]
+
+
 def growth(results):
     topics, _ = of_topic(results, 'growth')
     for what in topics:
         values = sorted(value for topic, name, value in results if topic == 'growth' and name == what)
         rows = [[what] + [size(v) if what == 'bytes' else str(v) for v in values]]
         at = [results['growth', what, value] for value in values]
-        rows.append(['ns per record, mean'] + [short(r['mean']) for r in at])
+        unit = UNITS.get(what, 'record')
+        rows.append([f'ns per {unit}, mean'] + [short(r['mean']) for r in at])
         if what == 'bytes':
             rows.append(['ns per byte'] + [f'{r["per_byte"]:.3g}' for r in at])
         per_unit = 'per_byte' if what == 'bytes' else 'mean'
         # What a run costs once is all that the smallest ones have to bear.
         large = [i for i, v in enumerate(values) if v >= LARGE[what]] if what in LARGE else range(len(values))
-        rows.append(['exponent of the time per ' + ('byte' if what == 'bytes' else 'record'),
-                     f'{exponent([values[i] for i in large], [at[i][per_unit] for i in large]):+.2f}'])
+        whole, late = exponents([values[i] for i in large], [at[i][per_unit] for i in large])
+        rows.append(['exponent of the time per ' + ('byte' if what == 'bytes' else unit), whole])
+        rows.append(['exponent of the last decade', late])
         rows.append(['peak memory, KiB more'] + [f'{r["ram_kib"]:.0f}' for r in at])
         table(f'Growth with the {what}', rows)
 

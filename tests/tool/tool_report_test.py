@@ -159,6 +159,10 @@ class Report(Case):
         _, error = self.run_tool('report', 'mine', '-o', 'small.html', '--max-bytes', '20K', expect=1)
         self.assertIn('small.html: the page takes', error)
         self.assertFalse(os.path.exists(self.path('small.html')))
+        # It is also told what helps.
+        told = re.search(r"'--step' or operators with '--op', or allow it by '(--max-bytes) (\d+M)'$", error.strip())
+        self.run_tool('report', 'mine', '-o', 'small.html', *told.groups())
+        self.run_tool('report', 'mine', '-o', 'smaller.html', '--max-bytes', '85K', '--step', '0')
 
     def test_journal_losses_are_told(self):
         self.write('run.json', json.dumps({'steps': 3, 'models': [{'name': 'net', 'id': 1, 'ops': [

@@ -32,9 +32,10 @@ std::string front_of(const ReportFacts& facts, const PageHead& head, PageDetail 
 /// What the least page takes, and how there can be one.
 std::string too_large_text(std::uint64_t bytes, std::uint64_t most) {
   constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+  constexpr std::uint64_t kSlack = 4096;  // for the command line, which the page tells too
   return "the page takes " + byte_text(bytes) + " at least, more than the --max-bytes of " + byte_text(most) +
          ": choose steps with '--step' or operators with '--op', or allow it by '--max-bytes " +
-         std::to_string(bytes / kMiB + 1) + "M'";
+         std::to_string((bytes + kSlack) / kMiB + 1) + "M'";
 }
 
 std::string back() {

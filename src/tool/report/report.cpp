@@ -51,7 +51,9 @@ usage: opdump report DUMP [-g GOLDEN] [-e EXPECTED] [--model FILE] [--step STEPS
       --histograms WHICH  'all', 'flagged': only of tensors that stand out, or 'none'; all as far as there is
                           room unless told
       --max-bytes BYTES   how large the page may be, such as 8M, which it is unless told. It leaves out
-                          histograms, then inputs, tensors and pictures where nothing stands out, and says so
+                          histograms, then inputs, tensors and pictures where nothing stands out, and says so.
+                          About 40 bytes for each record are the least: of more than 200 000 records there is a page
+                          of 8M only with '--step' or '--op'
 
 DUMP and GOLDEN are what 'opdump compare' takes: directories, files or flash images of CANN, MindSpore or msprobe.
 
